@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * thinwire/collective.h - collectives whose messages are encoded.
+ *
+ * Each collective comes in three forms:
+ *     tw_X(..., how)             blocking;
+ *     tw_iX(..., how, &request)  nonblocking: complete it with tw_wait() or tw_test();
+ *     tw_X_init(..., how, &plan) a plan: tw_start() it, complete it with tw_wait() or tw_test(),
+ *                                as often as wanted; the buffers' contents may change in between.
+ * Every tw_ call on a communicator advances all operations outstanding on it; there is no thread.
+ *
+ * Rules common to all:
+ *  - Counts are in elements of the codec's dtype, up to what fits memory (not 2^31).
+ *  - Element buffers are host memory of any alignment. They must not be touched between start and
+ *    completion, and send and receive buffers must not overlap, except by TW_IN_PLACE.
+ *  - Like in MPI, all ranks of a communicator call the same collectives in the same order with
+ *    matching arguments. With THINWIRE_CHECK=1 each start first compares (sequence, operation,
+ *    count, codec) over the ranks and names a rank that differs: TW_ERR_MISMATCH on all.
+ *  - Argument errors are local and returned before anything is sent: TW_ERR_INVALID_ARG,
+ *    TW_ERR_RANGE, TW_ERR_UNSUPPORTED. Others: TW_ERR_NO_MEMORY, TW_ERR_MPI and TW_ERR_TIMEOUT
+ *    (the communicator is dead after these two), TW_ERR_DEAD. On error the receive buffer holds
+ *    garbage.
+ *  - Memory comes from the communicator's pool. The first call of a larger shape than any before
+ *    synchronises (the ranks agree that all have the memory), nonblocking ones too; make a plan
+ *    beforehand where that matters.
+ *  - Results are bit-identical on all ranks that hold the same data, and in every run: they depend on
+ *    the input, the order of ranks, the codec and the algorithm, never on timing or chunk size.
+ *  - A value is quantised at most twice in a reduction and once in a movement, whatever the ranks.
+ *  - NULL for `how` means {fp32, defaults}.
+ */
+#ifndef THINWIRE_COLLECTIVE_H
+#define THINWIRE_COLLECTIVE_H
+
+#include <stddef.h>
+
+#include <thinwire/codec.h>
+#include <thinwire/comm.h>
+#include <thinwire/declare.h>
+#include <thinwire/feedback.h>
+
+TW_BEGIN_DECLS
+
+typedef struct tw_request tw_request_t;
+
+typedef enum tw_reduction { TW_SUM = 0, TW_AVERAGE = 1 } tw_reduction_t;
+
+typedef enum tw_algorithm {
+    TW_ALGORITHM_AUTO     = 0, /* policy decides from count, codec and ranks                      */
+    TW_ALGORITHM_DIRECT   = 1, /* everyone sends its encoded vector to everyone (S1): one
+                                  quantisation, (P-1) x size bytes per rank                      */
+    TW_ALGORITHM_TWO_PASS = 2  /* shares are encoded, exchanged, added by their owner, encoded again
+                                  and exchanged (S1 4.5): 2 (P-1)/P x size bytes per rank        */
+} tw_algorithm_t;
+
+/* tw_bcast: the root's buffer also becomes decode(encode(x)), so that all ranks hold the same. */
+#define TW_BCAST_SAME 1u
+
+/* How a collective is to be carried out; zero-initialise it. The ranks' codec, algorithm and flags
+ * must be equal. The struct is read during the call only; codec and feedback must live until the
+ * operation is complete (for a plan: until tw_request_free()). */
+typedef struct tw_how {
+    const tw_codec_t *codec;     /* NULL: fp32                                                   */
+    const tw_exec_t  *exec;      /* NULL: host, THINWIRE_THREADS                                 */
+    tw_feedback_t    *feedback;  /* allreduce, reduce and reduce-scatters of its count; or NULL  */
+    tw_algorithm_t    algorithm; /* allreduce and reduce only                                    */
+    unsigned          flags;     /* TW_BCAST_SAME                                                */
+} tw_how_t;
+
+/* As send buffer: the input is in the receive buffer, where MPI_IN_PLACE would expect it. */
+extern const char tw_in_place_mark;
+#define TW_IN_PLACE ((const void *)&tw_in_place_mark)
+
+/* ---- movement ------------------------------------------------------------------------------ */
+
+/** Broadcast count elements of the root's buffer. Encoded once, forwarded as it is. The root's
+ * buffer stays exact unless TW_BCAST_SAME. */
+tw_status_t tw_bcast(tw_comm_t *comm, void *buffer, size_t count, int root, const tw_how_t *how);
+tw_status_t tw_ibcast(tw_comm_t *comm, void *buffer, size_t count, int root, const tw_how_t *how,
+                      tw_request_t **request_p);
+tw_status_t tw_bcast_init(tw_comm_t *comm, void *buffer, size_t count, int root,
+                          const tw_how_t *how, tw_request_t **plan_p);
+
+/** Every rank's send[count] goes to recv[rank * count] on all. The own block of recv holds its
+ * decoded value too, so all ranks hold the same. TW_IN_PLACE: the input is recv[rank * count]. */
+tw_status_t tw_allgather(tw_comm_t *comm, const void *send, void *recv, size_t count,
+                         const tw_how_t *how);
+tw_status_t tw_iallgather(tw_comm_t *comm, const void *send, void *recv, size_t count,
+                          const tw_how_t *how, tw_request_t **request_p);
+tw_status_t tw_allgather_init(tw_comm_t *comm, const void *send, void *recv, size_t count,
+                              const tw_how_t *how, tw_request_t **plan_p);
+
+/** As tw_allgather with counts[size] and displacements[size], in elements; equal on all ranks;
+ * copied. Blocks must not overlap. displacements NULL: one after another. */
+tw_status_t tw_allgatherv(tw_comm_t *comm, const void *send, void *recv, const size_t *counts,
+                          const size_t *displacements, const tw_how_t *how);
+tw_status_t tw_iallgatherv(tw_comm_t *comm, const void *send, void *recv, const size_t *counts,
+                           const size_t *displacements, const tw_how_t *how,
+                           tw_request_t **request_p);
+tw_status_t tw_allgatherv_init(tw_comm_t *comm, const void *send, void *recv, const size_t *counts,
+                               const size_t *displacements, const tw_how_t *how,
+                               tw_request_t **plan_p);
+
+/** send[r * count ...] goes to recv[rank * count ...] of rank r. The own block too is encoded and
+ * decoded. TW_IN_PLACE: recv is input and output. */
+tw_status_t tw_alltoall(tw_comm_t *comm, const void *send, void *recv, size_t count,
+                        const tw_how_t *how);
+tw_status_t tw_ialltoall(tw_comm_t *comm, const void *send, void *recv, size_t count,
+                         const tw_how_t *how, tw_request_t **request_p);
+tw_status_t tw_alltoall_init(tw_comm_t *comm, const void *send, void *recv, size_t count,
+                             const tw_how_t *how, tw_request_t **plan_p);
+
+/** As tw_alltoall with counts and displacements per peer, in elements, copied. With TW_IN_PLACE the
+ * send arrays are ignored. Displacements NULL: one after another. */
+tw_status_t tw_alltoallv(tw_comm_t *comm, const void *send, const size_t *send_counts,
+                         const size_t *send_displacements, void *recv, const size_t *recv_counts,
+                         const size_t *recv_displacements, const tw_how_t *how);
+tw_status_t tw_ialltoallv(tw_comm_t *comm, const void *send, const size_t *send_counts,
+                          const size_t *send_displacements, void *recv, const size_t *recv_counts,
+                          const size_t *recv_displacements, const tw_how_t *how,
+                          tw_request_t **request_p);
+tw_status_t tw_alltoallv_init(tw_comm_t *comm, const void *send, const size_t *send_counts,
+                              const size_t *send_displacements, void *recv,
+                              const size_t *recv_counts, const size_t *recv_displacements,
+                              const tw_how_t *how, tw_request_t **plan_p);
+
+/* ---- reductions ---------------------------------------------------------------------------- */
+/* Sums are taken in the dtype, in rank order, of decoded values (the own share too is encoded).
+ * TW_AVERAGE divides by the number of ranks after the last decoding. */
+
+/** recv[count] = sum or average over the ranks of send[count], the same bits on all ranks. */
+tw_status_t tw_allreduce(tw_comm_t *comm, const void *send, void *recv, size_t count,
+                         tw_reduction_t reduction, const tw_how_t *how);
+tw_status_t tw_iallreduce(tw_comm_t *comm, const void *send, void *recv, size_t count,
+                          tw_reduction_t reduction, const tw_how_t *how,
+                          tw_request_t **request_p);
+tw_status_t tw_allreduce_init(tw_comm_t *comm, const void *send, void *recv, size_t count,
+                              tw_reduction_t reduction, const tw_how_t *how,
+                              tw_request_t **plan_p);
+
+/** As tw_allreduce with the result on the root only; recv is ignored elsewhere (except as input
+ * with TW_IN_PLACE on the root, where alone it is allowed). */
+tw_status_t tw_reduce(tw_comm_t *comm, const void *send, void *recv, size_t count,
+                      tw_reduction_t reduction, int root, const tw_how_t *how);
+tw_status_t tw_ireduce(tw_comm_t *comm, const void *send, void *recv, size_t count,
+                       tw_reduction_t reduction, int root, const tw_how_t *how,
+                       tw_request_t **request_p);
+tw_status_t tw_reduce_init(tw_comm_t *comm, const void *send, void *recv, size_t count,
+                           tw_reduction_t reduction, int root, const tw_how_t *how,
+                           tw_request_t **plan_p);
+
+/** Rank r receives the counts[r] elements of the reduced vector that follow those of the ranks
+ * before it. send holds the sum of counts; TW_IN_PLACE: recv holds it, and its first counts[rank]
+ * elements become the result. counts[size] equal on all ranks; copied. One quantisation: the result
+ * is not encoded again. */
+tw_status_t tw_reduce_scatter(tw_comm_t *comm, const void *send, void *recv, const size_t *counts,
+                              tw_reduction_t reduction, const tw_how_t *how);
+tw_status_t tw_ireduce_scatter(tw_comm_t *comm, const void *send, void *recv, const size_t *counts,
+                               tw_reduction_t reduction, const tw_how_t *how,
+                               tw_request_t **request_p);
+tw_status_t tw_reduce_scatter_init(tw_comm_t *comm, const void *send, void *recv,
+                                   const size_t *counts, tw_reduction_t reduction,
+                                   const tw_how_t *how, tw_request_t **plan_p);
+
+/** tw_reduce_scatter with the same count for every rank. */
+tw_status_t tw_reduce_scatter_block(tw_comm_t *comm, const void *send, void *recv, size_t count,
+                                    tw_reduction_t reduction, const tw_how_t *how);
+tw_status_t tw_ireduce_scatter_block(tw_comm_t *comm, const void *send, void *recv, size_t count,
+                                     tw_reduction_t reduction, const tw_how_t *how,
+                                     tw_request_t **request_p);
+tw_status_t tw_reduce_scatter_block_init(tw_comm_t *comm, const void *send, void *recv,
+                                         size_t count, tw_reduction_t reduction,
+                                         const tw_how_t *how, tw_request_t **plan_p);
+
+/* ---- completion ---------------------------------------------------------------------------- */
+
+/** Start a plan that is not running.
+ * @return TW_OK, TW_ERR_BUSY (running), TW_ERR_INVALID_ARG (no plan), TW_ERR_MISMATCH, ... */
+tw_status_t tw_start(tw_request_t *plan);
+
+/** Wait until the operation is complete. A nonblocking request is released and *request_p set to
+ * NULL, on failure too; a plan stays and may be started again. NULL in *request_p, or a plan that
+ * is not running, is complete. */
+tw_status_t tw_wait(tw_request_t **request_p);
+
+/** Advance; *done_p = 1 if complete (then as tw_wait()), else 0. Does not block. */
+tw_status_t tw_test(tw_request_t **request_p, int *done_p);
+
+/** Release a plan that is not running and set *plan_p to NULL; NULL is allowed.
+ * @return TW_OK, TW_ERR_BUSY, TW_ERR_INVALID_ARG (a nonblocking request: complete it instead). */
+tw_status_t tw_request_free(tw_request_t **plan_p);
+
+/** The algorithm that was chosen for a request or plan: "direct", "two_pass", "tree", "pairwise". */
+const char *tw_request_algorithm(const tw_request_t *request);
+
+TW_END_DECLS
+
+#endif /* THINWIRE_COLLECTIVE_H */

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * thinwire/comm.h - a communicator: the place where codecs meet MPI.
+ */
+#ifndef THINWIRE_COMM_H
+#define THINWIRE_COMM_H
+
+#include <stdint.h>
+
+#include <mpi.h>
+
+#include <thinwire/context.h>
+#include <thinwire/declare.h>
+#include <thinwire/status.h>
+
+TW_BEGIN_DECLS
+
+typedef struct tw_comm tw_comm_t;
+
+/** Create a communicator over the ranks of an MPI intracommunicator. Collective over parent.
+ * Duplicates parent (errors of MPI calls on the duplicate are returned, not fatal). All ranks
+ * compare version, byte order and the settings that matter on the wire; if one differs, or one
+ * has no memory, all ranks get an error and a log line names the rank and the setting.
+ * @param [in]  ctx     must outlive the communicator; may serve several.
+ * @param [in]  parent  MPI must be initialised; inter-communicators are unsupported.
+ * @param [out] comm_p  set only on TW_OK; release it with tw_comm_destroy().
+ * @return the same on every rank: TW_OK, TW_ERR_MISMATCH, TW_ERR_NO_MEMORY, TW_ERR_MPI; and
+ *         locally, before anything is sent: TW_ERR_INVALID_ARG, TW_ERR_UNSUPPORTED.
+ * Threads: one thread at a time per communicator; different communicators may be used by different
+ * threads if MPI was initialised with MPI_THREAD_MULTIPLE. */
+tw_status_t tw_comm_create(tw_context_t *ctx, MPI_Comm parent, tw_comm_t **comm_p);
+
+/** Release a communicator. Collective. Before MPI_Finalize.
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_BUSY (requests or feedback objects are left; nothing
+ *         is released), TW_ERR_MPI. A dead communicator is released without communication. */
+tw_status_t tw_comm_destroy(tw_comm_t *comm);
+
+/** Rank of the caller, 0 .. size-1; -1 for NULL. */
+int tw_comm_rank(const tw_comm_t *comm);
+
+/** Number of ranks; 0 for NULL. */
+int tw_comm_size(const tw_comm_t *comm);
+
+/** TW_OK while the communicator works; after an MPI error or a timeout, that error: from then on
+ * every call on it returns TW_ERR_DEAD at once. */
+tw_status_t tw_comm_status(const tw_comm_t *comm);
+
+/** Counters since creation or the last tw_comm_stats_reset(), of this rank. */
+typedef struct tw_stats {
+    uint64_t calls;             /* collectives started                                       */
+    uint64_t messages_sent;     /* MPI messages                                              */
+    uint64_t bytes_sent;        /* bytes handed to MPI for other ranks: what is on the wire  */
+    uint64_t bytes_received;
+    uint64_t bytes_plain;       /* what bytes_sent would be if every value travelled as it is */
+    uint64_t quantisations;     /* lossy encode passes over a value, times values            */
+    uint64_t encode_ns;         /* time in encode, decode and adding, in nanoseconds         */
+    uint64_t decode_ns;
+    uint64_t wait_ns;           /* time in blocking calls and waits outside encode and decode */
+    uint64_t pool_allocations;  /* times the buffer pool asked the system for memory         */
+    uint64_t pool_bytes;        /* bytes the buffer pool holds now (never reset)             */
+} tw_stats_t;
+
+/** @return TW_OK, TW_ERR_INVALID_ARG. Local. */
+tw_status_t tw_comm_stats(const tw_comm_t *comm, tw_stats_t *stats);
+tw_status_t tw_comm_stats_reset(tw_comm_t *comm);
+
+TW_END_DECLS
+
+#endif /* THINWIRE_COMM_H */

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * thinwire/thinwire.h - all of thinwire's public headers.
+ */
+#ifndef THINWIRE_THINWIRE_H
+#define THINWIRE_THINWIRE_H
+
+#include <thinwire/codec.h>
+#include <thinwire/collective.h>
+#include <thinwire/comm.h>
+#include <thinwire/context.h>
+#include <thinwire/feedback.h>
+#include <thinwire/status.h>
+#include <thinwire/version.h>
+
+#endif /* THINWIRE_THINWIRE_H */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * base/context.h - what stands behind tw_context_t: the log and the settings of base.
+ * Higher modules load their own settings with the log found here.
+ */
+#ifndef TW_BASE_CONTEXT_H
+#define TW_BASE_CONTEXT_H
+
+#include <thinwire/context.h>
+
+#include "runtime/base/log.h"
+#include "runtime/base/settings.h"
+
+typedef struct tw_base_config {
+    int log_level; /* tw_log_level_t                                   */
+    int threads;   /* most threads of a codec call; 0 = share of binding */
+} tw_base_config_t;
+
+struct tw_context {
+    tw_log_t         log; /* rank -1 */
+    tw_base_config_t config;
+};
+
+extern const tw_setting_table_t tw_base_settings;
+
+/* Fill a context from the environment; TW_OK or TW_ERR_SETTING (logged). */
+tw_status_t tw_context_init(tw_context_t *ctx);
+
+#endif /* TW_BASE_CONTEXT_H */

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * base/pool.h - aligned buffers that are kept and reused.
+ *
+ * Buffers come in size classes of powers of two and four steps between them (1, 1.25, 1.5, 1.75),
+ * so that at most a fifth is wasted. A returned buffer waits in the list of its class; a steady state
+ * therefore asks the system for nothing, which `allocations` shows.
+ */
+#ifndef TW_BASE_POOL_H
+#define TW_BASE_POOL_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <thinwire/status.h>
+
+#define TW_POOL_ALIGN   128 /* bytes: two cache lines, and every vector width */
+#define TW_POOL_CLASSES 256
+
+typedef struct tw_pool {
+    pthread_mutex_t     lock;
+    struct tw_pool_buf *idle[TW_POOL_CLASSES];
+    uint64_t            allocations; /* times the system was asked              */
+    uint64_t            bytes;       /* held now, idle or in use                */
+    uint64_t            in_use;      /* buffers that have not come back         */
+} tw_pool_t;
+
+void tw_pool_init(tw_pool_t *pool);
+
+/* Release every buffer; all must have come back. */
+void tw_pool_fini(tw_pool_t *pool);
+
+/* A buffer of at least `bytes` bytes (0 is allowed), aligned to TW_POOL_ALIGN, contents undefined.
+ * TW_OK, TW_ERR_NO_MEMORY. Safe from any thread. */
+tw_status_t tw_pool_get(tw_pool_t *pool, size_t bytes, void **buffer_p);
+
+/* Give a buffer back; NULL is allowed. */
+void tw_pool_put(tw_pool_t *pool, void *buffer);
+
+/* Make sure that the next tw_pool_get(bytes) asks the system for nothing. */
+tw_status_t tw_pool_reserve(tw_pool_t *pool, size_t bytes);
+
+#endif /* TW_BASE_POOL_H */

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * base/settings.c - parsing of settings, and the search for names nobody knows.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "runtime/base/settings.h"
+
+extern char **environ;
+
+#define TW_SETTING_NAME_MAX 64 /* of a known name with prefix; longer ones cannot be near it */
+
+static tw_status_t tw_parse_int(const tw_setting_field_t *field, const char *text, int *value)
+{
+    char *end;
+    long  v;
+
+    errno = 0;
+    v     = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || v < field->min || v > field->max) {
+        return TW_ERR_SETTING;
+    }
+    *value = (int)v;
+    return TW_OK;
+}
+
+static tw_status_t tw_parse_bool(const char *text, int *value)
+{
+    static const char *const yes[] = {"1", "y", "yes", "on", "true", NULL};
+    static const char *const no[]  = {"0", "n", "no", "off", "false", NULL};
+
+    for (int i = 0; yes[i] != NULL; i++) {
+        if (strcasecmp(text, yes[i]) == 0 || strcasecmp(text, no[i]) == 0) {
+            *value = strcasecmp(text, yes[i]) == 0;
+            return TW_OK;
+        }
+    }
+    return TW_ERR_SETTING;
+}
+
+static tw_status_t tw_parse_memunits(const char *text, size_t *value)
+{
+    char              *end;
+    unsigned long long v;
+    int                shift = 0;
+
+    if (strcmp(text, "inf") == 0) {
+        *value = SIZE_MAX;
+        return TW_OK;
+    }
+    if (text[0] < '0' || text[0] > '9') {
+        return TW_ERR_SETTING;
+    }
+    errno = 0;
+    v     = strtoull(text, &end, 10);
+    switch (*end) {
+    case 'k':
+    case 'K':
+        shift = 10;
+        break;
+    case 'm':
+    case 'M':
+        shift = 20;
+        break;
+    case 'g':
+    case 'G':
+        shift = 30;
+        break;
+    default:
+        break;
+    }
+    end += shift != 0;
+    if (errno != 0 || *end != '\0' || v > (SIZE_MAX >> shift)) {
+        return TW_ERR_SETTING;
+    }
+    *value = (size_t)v << shift;
+    return TW_OK;
+}
+
+static tw_status_t tw_parse_seconds(const char *text, double *value)
+{
+    char        *end;
+    const double v = strtod(text, &end);
+
+    if (end == text || *end != '\0' || !isfinite(v) || v < 0.0) {
+        return TW_ERR_SETTING;
+    }
+    *value = v;
+    return TW_OK;
+}
+
+static tw_status_t tw_parse_choice(const tw_setting_field_t *field, const char *text, int *value)
+{
+    for (int i = 0; field->choices[i] != NULL; i++) {
+        if (strcasecmp(text, field->choices[i]) == 0) {
+            *value = i;
+            return TW_OK;
+        }
+    }
+    return TW_ERR_SETTING;
+}
+
+tw_status_t tw_settings_parse(const tw_setting_field_t *field, const char *text, void *value)
+{
+    switch (field->type) {
+    case TW_SETTING_INT:
+        return tw_parse_int(field, text, value);
+    case TW_SETTING_BOOL:
+        return tw_parse_bool(text, value);
+    case TW_SETTING_MEMUNITS:
+        return tw_parse_memunits(text, value);
+    case TW_SETTING_SECONDS:
+        return tw_parse_seconds(text, value);
+    case TW_SETTING_CHOICE:
+        return tw_parse_choice(field, text, value);
+    case TW_SETTING_TEXT:
+        *(const char **)value = text;
+        return TW_OK;
+    }
+    return TW_ERR_SETTING;
+}
+
+void tw_settings_accepted(const tw_setting_field_t *field, char *text, size_t size)
+{
+    size_t used = 0;
+
+    switch (field->type) {
+    case TW_SETTING_INT:
+        snprintf(text, size, "%d..%d", field->min, field->max);
+        return;
+    case TW_SETTING_BOOL:
+        snprintf(text, size, "0|1");
+        return;
+    case TW_SETTING_MEMUNITS:
+        snprintf(text, size, "bytes, such as 4096, 64k, 1M, 2G, inf");
+        return;
+    case TW_SETTING_SECONDS:
+        snprintf(text, size, "seconds, 0 or more");
+        return;
+    case TW_SETTING_TEXT:
+        snprintf(text, size, "text");
+        return;
+    case TW_SETTING_CHOICE:
+        text[0] = '\0';
+        for (int i = 0; field->choices[i] != NULL && used < size; i++) {
+            const int n = snprintf(text + used, size - used, "%s%s", i > 0 ? "|" : "",
+                                   field->choices[i]);
+            used += n > 0 ? (size_t)n : 0;
+        }
+        return;
+    }
+}
+
+tw_status_t tw_settings_load(const tw_log_t *log, const tw_setting_table_t *table, void *out)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        const tw_setting_field_t *field = &table->fields[i];
+        char                      name[TW_SETTING_NAME_MAX];
+        const char               *text;
+        void                     *value = (char *)out + field->offset;
+
+        snprintf(name, sizeof(name), TW_SETTINGS_PREFIX "%s", field->name);
+        text = getenv(name);
+        if (text == NULL || *text == '\0') {
+            text = field->default_text;
+        }
+        if (tw_settings_parse(field, text, value) != TW_OK) {
+            char accepted[160];
+
+            tw_settings_accepted(field, accepted, sizeof(accepted));
+            TW_ERROR(log, "%s=%s is malformed; accepted: %s", name, text, accepted);
+            return TW_ERR_SETTING;
+        }
+    }
+    return TW_OK;
+}
+
+/* Levenshtein distance; names longer than the limit count as far away. */
+static size_t tw_edit_distance(const char *a, const char *b)
+{
+    const size_t la = strlen(a), lb = strlen(b);
+    size_t       row[TW_SETTING_NAME_MAX + 1];
+
+    if (la > TW_SETTING_NAME_MAX || lb > TW_SETTING_NAME_MAX) {
+        return SIZE_MAX;
+    }
+    for (size_t j = 0; j <= lb; j++) {
+        row[j] = j;
+    }
+    for (size_t i = 1; i <= la; i++) {
+        size_t diagonal = row[0];
+
+        row[0] = i;
+        for (size_t j = 1; j <= lb; j++) {
+            const size_t substituted = diagonal + (a[i - 1] != b[j - 1]);
+            size_t       best        = row[j] + 1 < row[j - 1] + 1 ? row[j] + 1 : row[j - 1] + 1;
+
+            diagonal = row[j];
+            best     = substituted < best ? substituted : best;
+            row[j]   = best;
+        }
+    }
+    return row[lb];
+}
+
+void tw_settings_check_environment(const tw_log_t *log, const tw_setting_table_t *const *tables)
+{
+    const size_t prefix = strlen(TW_SETTINGS_PREFIX);
+
+    for (char **e = environ; *e != NULL; e++) {
+        const char *equals = strchr(*e, '=');
+        char        name[TW_SETTING_NAME_MAX + 1];
+        const char *nearest = NULL;
+        size_t      least   = SIZE_MAX;
+
+        if (strncmp(*e, TW_SETTINGS_PREFIX, prefix) != 0 || equals == NULL) {
+            continue;
+        }
+        snprintf(name, sizeof(name), "%.*s", (int)(equals - *e - (ptrdiff_t)prefix), *e + prefix);
+        for (size_t t = 0; tables[t] != NULL && least > 0; t++) {
+            for (size_t i = 0; i < tables[t]->count && least > 0; i++) {
+                const size_t distance = tw_edit_distance(name, tables[t]->fields[i].name);
+
+                if (distance < least) {
+                    least   = distance;
+                    nearest = tables[t]->fields[i].name;
+                }
+            }
+        }
+        if (least > 0 && nearest != NULL) {
+            TW_WARN(log,
+                    "unknown setting " TW_SETTINGS_PREFIX "%s is ignored; did you mean "
+                    TW_SETTINGS_PREFIX "%s?", name, nearest);
+        }
+    }
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/codec.c - the public entry points: check, set the floating-point mode, cut into pieces for
+ * threads, call the codec.
+ */
+#include "config.h"
+
+#include "runtime/base/bytes.h"
+#include "runtime/base/fpmode.h"
+#include "runtime/base/threads.h"
+#include "runtime/codec/ops.h"
+
+#define TW_PIECE_VALUES ((size_t)16384) /* least values a thread takes, before rounding to blocks */
+
+typedef enum tw_verb { TW_ENCODE, TW_DECODE, TW_DECODE_ADD, TW_ENCODE_FEEDBACK } tw_verb_t;
+
+typedef struct tw_job {
+    const tw_codec_t *codec;
+    tw_verb_t         verb;
+    const uint8_t    *src;      /* elements, or codes when decoding */
+    uint8_t          *dst;      /* codes, or elements when decoding */
+    uint8_t          *residual; /* elements; TW_ENCODE_FEEDBACK     */
+    size_t            n;
+} tw_job_t;
+
+size_t tw_dtype_size(tw_dtype_t dtype)
+{
+    switch (dtype) {
+    case TW_F32:
+        return 4;
+    case TW_F64:
+        return 8;
+    case TW_BF16:
+    case TW_F16:
+        return 2;
+    }
+    return 0;
+}
+
+const char *tw_codec_spec(const tw_codec_t *codec) { return codec->spec; }
+
+size_t tw_codec_block(const tw_codec_t *codec) { return codec->block; }
+
+tw_status_t tw_codec_traits(const tw_codec_t *codec, tw_codec_traits_t *traits)
+{
+    if (codec == NULL || traits == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    *traits = (tw_codec_traits_t){.name     = codec->ops->name,
+                                  .isa      = tw_cpu_name(codec->isa),
+                                  .id       = codec->ops->id,
+                                  .dtype    = codec->dtype,
+                                  .block    = codec->block,
+                                  .bytes    = codec->bytes_per_value,
+                                  .lossless = codec->lossless,
+                                  .feedback = codec->feedback};
+    return TW_OK;
+}
+
+tw_status_t tw_codec_size(const tw_codec_t *codec, size_t n, size_t *bytes_p)
+{
+    size_t most;
+
+    if (codec == NULL || bytes_p == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    /* No codec takes more than 8 bytes a value and a header a block. */
+    if (!tw_size_mul(n, 16, &most)) {
+        return TW_ERR_RANGE;
+    }
+    *bytes_p = n > 0 ? codec->ops->size(codec, n) : 0;
+    return TW_OK;
+}
+
+/* Values [first, first + n) of the job; first is a multiple of the block. */
+static void tw_job_piece(const tw_job_t *job, size_t first, size_t n)
+{
+    const tw_codec_t *codec    = job->codec;
+    const size_t      codes    = first > 0 ? codec->ops->size(codec, first) : 0;
+    const size_t      elements = first * codec->element;
+
+    switch (job->verb) {
+    case TW_ENCODE:
+        codec->ops->encode(codec, job->src + elements, n, job->dst + codes);
+        break;
+    case TW_DECODE:
+        codec->ops->decode(codec, job->src + codes, n, job->dst + elements);
+        break;
+    case TW_DECODE_ADD:
+        codec->ops->decode_add(codec, job->src + codes, n, job->dst + elements);
+        break;
+    case TW_ENCODE_FEEDBACK:
+        codec->ops->encode_feedback(codec, job->src + elements, n, job->residual + elements,
+                                    job->dst + codes);
+        break;
+    }
+}
+
+static int tw_job_threads(const tw_job_t *job, const tw_exec_t *exec)
+{
+    const tw_codec_t *codec   = job->codec;
+    int               threads = exec != NULL && exec->threads > 0 ? exec->threads : codec->threads;
+    const size_t      pieces  = job->n / TW_PIECE_VALUES;
+
+    if (job->n * codec->element < codec->omp_threshold || tw_threads_nested()) {
+        return 1;
+    }
+    if ((size_t)threads > pieces) {
+        threads = (int)pieces;
+    }
+    return threads > 1 ? threads : 1;
+}
+
+static void tw_job_run(const tw_job_t *job, const tw_exec_t *exec)
+{
+    const int    threads = tw_job_threads(job, exec);
+    const size_t block   = job->codec->block;
+    size_t       piece   = (job->n + (size_t)threads - 1) / (size_t)threads;
+
+    if (threads == 1) {
+        const tw_fpmode_t mode = tw_fpmode_enter();
+
+        tw_job_piece(job, 0, job->n);
+        tw_fpmode_leave(mode);
+        return;
+    }
+    piece = (piece + block - 1) / block * block;
+    piece = (piece + 63) / 64 * 64;
+#ifdef _OPENMP
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+#endif
+    for (int t = 0; t < threads; t++) {
+        const size_t first = (size_t)t * piece;
+
+        if (first < job->n) {
+            const tw_fpmode_t mode = tw_fpmode_enter();
+
+            tw_job_piece(job, first, job->n - first < piece ? job->n - first : piece);
+            tw_fpmode_leave(mode);
+        }
+    }
+}
+
+static tw_status_t tw_job_check_and_run(const tw_job_t *job, const tw_exec_t *exec)
+{
+    size_t most;
+
+    if (job->codec == NULL ||
+        (job->n > 0 && (job->src == NULL || job->dst == NULL ||
+                        (job->verb == TW_ENCODE_FEEDBACK && job->residual == NULL)))) {
+        return TW_ERR_INVALID_ARG;
+    }
+    if (!tw_size_mul(job->n, 16, &most)) {
+        return TW_ERR_RANGE;
+    }
+    if (exec != NULL && exec->memory != TW_MEMORY_HOST) {
+        return TW_ERR_UNSUPPORTED;
+    }
+    if (exec != NULL && (exec->stream != NULL || exec->threads < 0)) {
+        return TW_ERR_INVALID_ARG;
+    }
+    if (job->n > 0) {
+        tw_job_run(job, exec);
+    }
+    return TW_OK;
+}
+
+tw_status_t tw_codec_encode(const tw_codec_t *codec, const tw_exec_t *exec, const void *src,
+                            size_t n, void *dst)
+{
+    const tw_job_t job = {.codec = codec, .verb = TW_ENCODE, .src = src, .dst = dst, .n = n};
+
+    return tw_job_check_and_run(&job, exec);
+}
+
+tw_status_t tw_codec_decode(const tw_codec_t *codec, const tw_exec_t *exec, const void *src,
+                            size_t n, void *dst)
+{
+    const tw_job_t job = {.codec = codec, .verb = TW_DECODE, .src = src, .dst = dst, .n = n};
+
+    return tw_job_check_and_run(&job, exec);
+}
+
+tw_status_t tw_codec_decode_add(const tw_codec_t *codec, const tw_exec_t *exec, const void *src,
+                                size_t n, void *acc)
+{
+    const tw_job_t job = {.codec = codec, .verb = TW_DECODE_ADD, .src = src, .dst = acc, .n = n};
+
+    return tw_job_check_and_run(&job, exec);
+}
+
+tw_status_t tw_codec_encode_feedback(const tw_codec_t *codec, const tw_exec_t *exec,
+                                     const void *src, size_t n, void *residual, void *dst)
+{
+    const tw_job_t job = {.codec    = codec,
+                          .verb     = TW_ENCODE_FEEDBACK,
+                          .src      = src,
+                          .dst      = dst,
+                          .residual = residual,
+                          .n        = n};
+
+    return tw_job_check_and_run(&job, exec);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/fp32/fp32.c - float32 as it is.
+ * Layout: docs/wire-format.md, "fp32": 4 bytes a value, little-endian. Error: none; every bit pattern,
+ * NaN payloads included, survives. Feedback: the residual becomes v - v, +0, for finite v.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/bytes.h"
+#include "runtime/codec/ops.h"
+
+static tw_status_t fp32_finish(tw_codec_t *codec, const tw_why_t *why)
+{
+    if (codec->dtype != TW_F32) {
+        tw_why_set(why, "codec fp32 takes float32; accepted for double: bitpack:K, K = 1..8");
+        return TW_ERR_UNSUPPORTED;
+    }
+    codec->block           = 1;
+    codec->bytes_per_value = 4.0;
+    codec->lossless        = true;
+    snprintf(codec->spec, sizeof(codec->spec), "fp32");
+    return TW_OK;
+}
+
+static size_t fp32_size(const tw_codec_t *codec, size_t n)
+{
+    (void)codec;
+    return 4 * n;
+}
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+
+static void fp32_copy(const tw_codec_t *codec, const void *src, size_t n, void *dst)
+{
+    (void)codec;
+    memcpy(dst, src, 4 * n);
+}
+
+#else
+
+static void fp32_copy(const tw_codec_t *codec, const void *src, size_t n, void *dst)
+{
+    (void)codec;
+    for (size_t i = 0; i < n; i++) { /* swapping is its own inverse */
+        uint32_t u;
+
+        memcpy(&u, (const uint8_t *)src + 4 * i, 4);
+        tw_store_le32((uint8_t *)dst + 4 * i, u);
+    }
+}
+
+#endif
+
+static void fp32_decode_add(const tw_codec_t *codec, const void *src, size_t n, void *acc)
+{
+    const uint8_t *in  = src;
+    uint8_t       *out = acc;
+
+    (void)codec;
+    for (size_t i = 0; i < n; i++) {
+        float a;
+
+        memcpy(&a, out + 4 * i, 4);
+        a += tw_bits_float(tw_load_le32(in + 4 * i));
+        memcpy(out + 4 * i, &a, 4);
+    }
+}
+
+static void fp32_encode_feedback(const tw_codec_t *codec, const void *src, size_t n,
+                                 void *residual, void *dst)
+{
+    const uint8_t *in  = src;
+    uint8_t       *res = residual;
+    uint8_t       *out = dst;
+
+    (void)codec;
+    for (size_t i = 0; i < n; i++) {
+        float v, r;
+
+        memcpy(&v, in + 4 * i, 4);
+        memcpy(&r, res + 4 * i, 4);
+        v += r;
+        tw_store_le32(out + 4 * i, tw_float_bits(v));
+        if ((tw_float_bits(v) & 0x7f800000u) != 0x7f800000u) {
+            r = 0.0f;
+            memcpy(res + 4 * i, &r, 4);
+        }
+    }
+}
+
+const tw_codec_ops_t tw_codec_fp32 = {
+    .name            = "fp32",
+    .form            = "fp32",
+    .help            = "float32 as it is",
+    .id              = 1,
+    .option          = tw_codec_no_option,
+    .finish          = fp32_finish,
+    .size            = fp32_size,
+    .encode          = fp32_copy,
+    .decode          = fp32_copy,
+    .decode_add      = fp32_decode_add,
+    .encode_feedback = fp32_encode_feedback,
+};

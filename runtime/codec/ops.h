@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/ops.h - what a codec is inside: one constant table of functions per codec, one list of them.
+ *
+ * Adding a codec: its folder, one line in registry.c, one in sources.am. The functions below get
+ * checked arguments and a floating-point mode that rounds to nearest and keeps denormals; n may be
+ * any count above 0; buffers have any alignment. codec.c cuts long vectors at block boundaries and
+ * hands the pieces to threads, so a function sees only part of a vector.
+ */
+#ifndef TW_CODEC_OPS_H
+#define TW_CODEC_OPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <thinwire/codec.h>
+
+#include "runtime/codec/cpu.h"
+
+#define TW_CODEC_SPEC_MAX 96 /* bytes of a full spec */
+
+/* Where a parser says what was wrong; never overflows. */
+typedef struct tw_why {
+    char  *text;
+    size_t size;
+} tw_why_t;
+
+void tw_why_set(const tw_why_t *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+typedef struct tw_codec_ops {
+    const char *name; /* what a spec begins with                                       */
+    const char *form; /* accepted spec: "tree8[:block=N][,split=0.45|0.55]"            */
+    const char *help; /* one line                                                      */
+    uint8_t     id;   /* compared between ranks; never reused                          */
+
+    /* One option of the spec: key "block", value "4096"; a bare word has value NULL.
+     * TW_ERR_SPEC, with *why set, for what is not understood. */
+    tw_status_t (*option)(tw_codec_t *codec, const char *key, const char *value,
+                          const tw_why_t *why);
+    /* All options are read: check them, set block, bytes_per_value, kernels and spec. The dtype is
+     * set; TW_ERR_UNSUPPORTED if the codec has no such element type. */
+    tw_status_t (*finish)(tw_codec_t *codec, const tw_why_t *why);
+
+    size_t (*size)(const tw_codec_t *codec, size_t n); /* exact; n * 9 is known not to overflow */
+    void (*encode)(const tw_codec_t *codec, const void *src, size_t n, void *dst);
+    void (*decode)(const tw_codec_t *codec, const void *src, size_t n, void *dst);
+    void (*decode_add)(const tw_codec_t *codec, const void *src, size_t n, void *acc);
+    void (*encode_feedback)(const tw_codec_t *codec, const void *src, size_t n, void *residual,
+                            void *dst);
+} tw_codec_ops_t;
+
+struct tw_codec {
+    const tw_codec_ops_t *ops;
+    tw_dtype_t            dtype;
+    size_t                element;         /* bytes of one element                        */
+    size_t                block;           /* values per block, 1 if none                 */
+    double                bytes_per_value; /* asymptotic                                  */
+    bool                  lossless;
+    bool                  feedback;        /* wants error feedback                        */
+    tw_cpu_level_id_t     cpu;             /* kernels may go up to here                   */
+    tw_cpu_level_id_t     isa;             /* of the kernels chosen by finish()           */
+    const void           *kernels;         /* the codec's own table                       */
+    const void           *table;           /* level tables of the 8-bit types             */
+    int                   k;               /* bitpack: bytes kept                         */
+    bool                  round;           /* bitpack: to nearest                         */
+    double                split;           /* tree8                                       */
+    double                offset;          /* static8, mantissa8                          */
+    size_t                omp_threshold;   /* bytes                                       */
+    int                   threads;         /* default of tw_exec_t.threads                */
+    char                  spec[TW_CODEC_SPEC_MAX];
+};
+
+extern const tw_codec_ops_t *const tw_codecs[]; /* NULL at the end */
+
+/* For codecs without options: names the option and the accepted form. */
+tw_status_t tw_codec_no_option(tw_codec_t *codec, const char *key, const char *value,
+                               const tw_why_t *why);
+
+/* "block=N": a multiple of 64, 64 .. 1048576. */
+tw_status_t tw_codec_option_block(tw_codec_t *codec, const char *value, const tw_why_t *why);
+
+#endif /* TW_CODEC_OPS_H */

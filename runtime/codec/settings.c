@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/settings.c - the table.
+ */
+#include "config.h"
+
+#include "runtime/codec/settings.h"
+
+static const char *const tw_codec_cpus[] = {"auto", "scalar", "avx2", "avx512", NULL};
+
+static const tw_setting_field_t tw_codec_fields[] = {
+    {"CPU", "auto", "Highest instruction set that codec kernels may use.",
+     offsetof(tw_codec_config_t, cpu), TW_SETTING_CHOICE, 0, 0, tw_codec_cpus},
+    {"OMP_THRESHOLD", "256k", "Bytes of elements from which a codec call uses several threads.",
+     offsetof(tw_codec_config_t, omp_threshold), TW_SETTING_MEMUNITS, 0, 0, NULL},
+};
+
+const tw_setting_table_t tw_codec_settings = {
+    "codec", tw_codec_fields, sizeof(tw_codec_fields) / sizeof(tw_codec_fields[0])};

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/spec.c - from "tree8:block=512,split=0.55" to a codec, and lists of specs.
+ * Grammar: name [ ":" option { "," option } ]; option: word [ "=" value ].
+ */
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/context.h"
+#include "runtime/base/threads.h"
+#include "runtime/codec/ops.h"
+#include "runtime/codec/settings.h"
+
+#define TW_BLOCK_STEP 64
+#define TW_BLOCK_MAX  1048576
+
+void tw_why_set(const tw_why_t *why, const char *format, ...)
+{
+    va_list args;
+
+    if (why->text == NULL || why->size == 0) {
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(why->text, why->size, format, args);
+    va_end(args);
+}
+
+tw_status_t tw_codec_no_option(tw_codec_t *codec, const char *key, const char *value,
+                               const tw_why_t *why)
+{
+    (void)value;
+    tw_why_set(why, "codec %s has no option '%s'; accepted: %s", codec->ops->name, key,
+               codec->ops->form);
+    return TW_ERR_SPEC;
+}
+
+tw_status_t tw_codec_option_block(tw_codec_t *codec, const char *value, const tw_why_t *why)
+{
+    char         *end   = NULL;
+    unsigned long block = 0;
+
+    if (value != NULL && value[0] >= '0' && value[0] <= '9') {
+        block = strtoul(value, &end, 10);
+    }
+    if (end == NULL || *end != '\0' || block < TW_BLOCK_STEP || block > TW_BLOCK_MAX ||
+        block % TW_BLOCK_STEP != 0) {
+        tw_why_set(why, "codec %s: block=%s is not accepted; block=N takes a multiple of %d, %d..%d",
+                   codec->ops->name, value != NULL ? value : "", TW_BLOCK_STEP, TW_BLOCK_STEP,
+                   TW_BLOCK_MAX);
+        return TW_ERR_SPEC;
+    }
+    codec->block = (size_t)block;
+    return TW_OK;
+}
+
+static const tw_codec_ops_t *tw_codec_find(const char *name, size_t length)
+{
+    for (size_t i = 0; tw_codecs[i] != NULL; i++) {
+        if (strlen(tw_codecs[i]->name) == length &&
+            strncmp(tw_codecs[i]->name, name, length) == 0) {
+            return tw_codecs[i];
+        }
+    }
+    return NULL;
+}
+
+/* "fp32, bitpack:K[,round], ...": the accepted forms of all codecs. */
+static void tw_codec_forms(char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; tw_codecs[i] != NULL && used < size; i++) {
+        const int n =
+            snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", tw_codecs[i]->form);
+
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+/* Read the options after the colon; text is a writable copy of them. */
+static tw_status_t tw_codec_read_options(tw_codec_t *codec, char *text, const tw_why_t *why)
+{
+    char *option = text;
+
+    while (option != NULL) {
+        char       *comma = strchr(option, ',');
+        char       *equals;
+        tw_status_t status;
+
+        if (comma != NULL) {
+            *comma = '\0';
+        }
+        if (*option == '\0') {
+            tw_why_set(why, "codec spec '%s:...' has an empty option; accepted: %s",
+                       codec->ops->name, codec->ops->form);
+            return TW_ERR_SPEC;
+        }
+        equals = strchr(option, '=');
+        if (equals != NULL) {
+            *equals = '\0';
+        }
+        status = codec->ops->option(codec, option, equals != NULL ? equals + 1 : NULL, why);
+        if (status != TW_OK) {
+            return status;
+        }
+        option = comma != NULL ? comma + 1 : NULL;
+    }
+    return TW_OK;
+}
+
+static tw_status_t tw_codec_parse(tw_codec_t *codec, const char *spec, const tw_why_t *why)
+{
+    const char  *colon  = strchr(spec, ':');
+    const size_t length = colon != NULL ? (size_t)(colon - spec) : strlen(spec);
+    tw_status_t  status = TW_OK;
+
+    codec->ops = tw_codec_find(spec, length);
+    if (codec->ops == NULL) {
+        char forms[512];
+
+        tw_codec_forms(forms, sizeof(forms));
+        tw_why_set(why, "unknown codec '%.*s'; accepted: %s", (int)(length < 64 ? length : 64), spec,
+                   forms);
+        return TW_ERR_SPEC;
+    }
+    if (colon != NULL) {
+        char options[TW_CODEC_SPEC_MAX];
+
+        if (strlen(colon + 1) >= sizeof(options)) {
+            tw_why_set(why, "codec spec '%.32s...' is too long; accepted: %s", spec,
+                       codec->ops->form);
+            return TW_ERR_SPEC;
+        }
+        strcpy(options, colon + 1);
+        status = tw_codec_read_options(codec, options, why);
+    }
+    return status == TW_OK ? codec->ops->finish(codec, why) : status;
+}
+
+static tw_cpu_level_id_t tw_codec_cpu_cap(const tw_codec_config_t *config)
+{
+    const tw_cpu_level_id_t found = tw_cpu_detect();
+
+    return config->cpu > 0 && config->cpu - 1 < (int)found ? (tw_cpu_level_id_t)(config->cpu - 1)
+                                                           : found;
+}
+
+const char *tw_cpu_level(const tw_context_t *ctx)
+{
+    tw_codec_config_t config = {0};
+
+    if (ctx == NULL || tw_settings_load(&ctx->log, &tw_codec_settings, &config) != TW_OK) {
+        return tw_cpu_name(tw_cpu_detect());
+    }
+    return tw_cpu_name(tw_codec_cpu_cap(&config));
+}
+
+tw_status_t tw_codec_create(tw_context_t *ctx, const char *spec, tw_dtype_t dtype,
+                            tw_codec_t **codec_p, char *why, size_t why_size)
+{
+    const tw_why_t    reason = {why, why_size};
+    tw_codec_config_t config;
+    tw_codec_t       *codec;
+    tw_status_t       status;
+
+    tw_why_set(&reason, "%s", "");
+    if (ctx == NULL || spec == NULL || codec_p == NULL) {
+        tw_why_set(&reason, "a context, a spec and an output are needed");
+        return TW_ERR_INVALID_ARG;
+    }
+    if (dtype != TW_F32 && dtype != TW_F64) {
+        tw_why_set(&reason, "element type %d is not supported; accepted: TW_F32, TW_F64", (int)dtype);
+        return TW_ERR_UNSUPPORTED;
+    }
+    status = tw_settings_load(&ctx->log, &tw_codec_settings, &config);
+    if (status != TW_OK) {
+        tw_why_set(&reason, "%s", "a THINWIRE_ setting is malformed");
+        return status;
+    }
+    codec = calloc(1, sizeof(*codec));
+    if (codec == NULL) {
+        tw_why_set(&reason, "%s", "out of memory");
+        return TW_ERR_NO_MEMORY;
+    }
+    codec->dtype         = dtype;
+    codec->element       = tw_dtype_size(dtype);
+    codec->cpu           = tw_codec_cpu_cap(&config);
+    codec->omp_threshold = config.omp_threshold;
+    codec->threads       = ctx->config.threads > 0 ? ctx->config.threads : tw_threads_bound();
+    status               = tw_codec_parse(codec, spec, &reason);
+    if (status != TW_OK) {
+        free(codec);
+        return status;
+    }
+    *codec_p = codec;
+    return TW_OK;
+}
+
+void tw_codec_destroy(tw_codec_t *codec) { free(codec); }
+
+tw_status_t tw_codec_list_next(const char *list, size_t *cursor, char *spec, size_t spec_size)
+{
+    const char *start = list + *cursor;
+    const char *end   = start;
+    size_t      length;
+
+    if (*start == '\0') {
+        return TW_ERR_RANGE;
+    }
+    for (;;) {
+        const char *next;
+
+        end = strchr(end, ',');
+        if (end == NULL) {
+            end = start + strlen(start);
+            break;
+        }
+        next = end + 1;
+        if (tw_codec_find(next, strcspn(next, ":,")) != NULL || *next == '\0' || *next == ',') {
+            break;
+        }
+        end = next;
+    }
+    length = (size_t)(end - start);
+    if (length == 0 || length >= spec_size || (*end == ',' && end[1] == '\0')) {
+        return TW_ERR_SPEC;
+    }
+    memcpy(spec, start, length);
+    spec[length] = '\0';
+    *cursor += length + (*end == ',');
+    return TW_OK;
+}

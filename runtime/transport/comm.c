@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/comm.c - communicators: creation, death, agreement on memory, counters.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
+
+#include "runtime/base/clock.h"
+#include "runtime/base/context.h"
+#include "runtime/base/threads.h"
+#include "runtime/transport/comm.h"
+
+tw_status_t tw_comm_check(const tw_comm_t *comm)
+{
+    if (comm == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    return comm->status == TW_OK ? TW_OK : TW_ERR_DEAD;
+}
+
+tw_status_t tw_comm_mpi(tw_comm_t *comm, int mpi_result, const char *call)
+{
+    char text[MPI_MAX_ERROR_STRING] = "unknown error";
+    int  length                     = 0;
+
+    if (mpi_result == MPI_SUCCESS) {
+        return TW_OK;
+    }
+    if (comm->status == TW_OK) {
+        comm->mpi->Error_string(mpi_result, text, &length);
+        TW_ERROR(&comm->log, "%s failed: %s; the communicator is dead", call, text);
+        comm->status = TW_ERR_MPI;
+    }
+    return TW_ERR_MPI;
+}
+
+tw_status_t tw_comm_agree(tw_comm_t *comm, tw_status_t mine)
+{
+    int         in = (int)mine, out = (int)mine;
+    tw_status_t status;
+
+    status = tw_comm_mpi(comm, comm->mpi->Allreduce(&in, &out, 1, MPI_INT, MPI_MIN, comm->comm),
+                         "MPI_Allreduce");
+    return status == TW_OK ? (tw_status_t)out : status;
+}
+
+tw_status_t tw_comm_reserve(tw_comm_t *comm, size_t bytes)
+{
+    tw_status_t status;
+
+    if (bytes <= comm->reserved) {
+        return TW_OK;
+    }
+    status = tw_comm_agree(comm, tw_pool_reserve(&comm->pool, bytes));
+    if (status == TW_OK) {
+        comm->reserved = bytes;
+    } else if (status == TW_ERR_NO_MEMORY) {
+        TW_ERROR(&comm->log, "a rank has no %zu bytes for the buffers of this operation", bytes);
+    }
+    return status;
+}
+
+/* Rank, size, tags and neighbours on the node. */
+static tw_status_t tw_comm_facts(tw_comm_t *comm)
+{
+    const tw_mpi_ops_t *mpi = comm->mpi;
+    MPI_Comm            node;
+    int                *tag_ub = NULL;
+    int                 found  = 0;
+    int                 result;
+
+    result = mpi->Comm_rank(comm->comm, &comm->rank);
+    if (result == MPI_SUCCESS) {
+        result = mpi->Comm_size(comm->comm, &comm->size);
+    }
+    comm->log.rank = comm->rank;
+    if (result == MPI_SUCCESS) {
+        result = mpi->Comm_get_attr(comm->comm, MPI_TAG_UB, &tag_ub, &found);
+    }
+    comm->tag_cycle = (found ? (uint64_t)*tag_ub : 32767u) / (TW_TAG_ROUNDS * TW_TAG_STAGES) - 1;
+    if (result == MPI_SUCCESS) {
+        result = mpi->Comm_split_type(comm->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    }
+    if (result == MPI_SUCCESS) {
+        result = mpi->Comm_size(node, &comm->local_ranks);
+        mpi->Comm_free(&node);
+    }
+    return tw_comm_mpi(comm, result, "setting up the communicator");
+}
+
+static tw_status_t tw_comm_configure(tw_comm_t *comm)
+{
+    const size_t most = ((size_t)1 << 31) - 1;
+    tw_status_t  status;
+
+    status = tw_settings_load(&comm->log, &tw_transport_settings, &comm->config);
+    if (status == TW_OK) {
+        status = tw_settings_load(&comm->log, &tw_policy_settings, &comm->policy);
+    }
+    if (status == TW_OK && (comm->config.chunk == 0 || comm->config.message_limit == 0)) {
+        TW_ERROR(&comm->log, "THINWIRE_CHUNK and THINWIRE_MESSAGE_LIMIT must be at least 1 byte");
+        status = TW_ERR_SETTING;
+    }
+    if (comm->config.message_limit > most) {
+        comm->config.message_limit = most;
+    }
+    return status;
+}
+
+static void tw_comm_threads(tw_comm_t *comm)
+{
+    const int wish = comm->ctx->config.threads;
+
+    comm->exec = (tw_exec_t){.memory = TW_MEMORY_HOST, .stream = NULL};
+    comm->exec.threads = wish > 0 ? wish : tw_threads_share(comm->local_ranks);
+}
+
+tw_status_t tw_comm_create_with(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_Comm parent,
+                                tw_comm_t **comm_p)
+{
+    tw_comm_t  *comm;
+    tw_status_t status;
+    int         inter = 0;
+
+    if (ctx == NULL || comm_p == NULL || parent == MPI_COMM_NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    if (mpi->Comm_test_inter(parent, &inter) != MPI_SUCCESS) {
+        return TW_ERR_MPI;
+    }
+    if (inter) {
+        TW_ERROR(&ctx->log, "an inter-communicator was given; accepted: an intracommunicator");
+        return TW_ERR_UNSUPPORTED;
+    }
+    comm = calloc(1, sizeof(*comm));
+    if (comm == NULL) {
+        return TW_ERR_NO_MEMORY;
+    }
+    comm->ctx = ctx;
+    comm->log = ctx->log;
+    comm->mpi = mpi;
+    tw_pool_init(&comm->pool);
+    if (mpi->Comm_dup(parent, &comm->comm) != MPI_SUCCESS) {
+        TW_ERROR(&comm->log, "MPI_Comm_dup failed");
+        status = TW_ERR_MPI;
+        goto err_free;
+    }
+    mpi->Comm_set_errhandler(comm->comm, MPI_ERRORS_RETURN);
+    status = tw_comm_facts(comm);
+    if (status != TW_OK) {
+        goto err_free_dup;
+    }
+    status = tw_comm_configure(comm);
+    tw_comm_threads(comm);
+    if (status == TW_OK) {
+        status = tw_codec_create(ctx, "fp32", TW_F32, &comm->fp32, NULL, 0);
+    }
+    status = tw_comm_agree(comm, status);
+    if (status == TW_OK) {
+        status = tw_comm_compare_wire(comm);
+    }
+    if (status != TW_OK) {
+        goto err_free_dup;
+    }
+    *comm_p = comm;
+    return TW_OK;
+
+err_free_dup:
+    tw_codec_destroy(comm->fp32);
+    mpi->Comm_free(&comm->comm);
+err_free:
+    tw_pool_fini(&comm->pool);
+    free(comm);
+    return status;
+}
+
+tw_status_t tw_comm_create(tw_context_t *ctx, MPI_Comm parent, tw_comm_t **comm_p)
+{
+    int initialised = 0;
+
+    MPI_Initialized(&initialised);
+    return initialised ? tw_comm_create_with(ctx, &tw_mpi_default, parent, comm_p)
+                       : TW_ERR_INVALID_ARG;
+}
+
+/* After an error MPI may still write into buffers of unfinished operations: they are never freed. */
+static void tw_comm_abandon(tw_comm_t *comm)
+{
+#ifdef __SANITIZE_ADDRESS__
+    __lsan_ignore_object(comm);
+#endif
+    tw_codec_destroy(comm->fp32);
+    comm->fp32 = NULL;
+}
+
+tw_status_t tw_comm_destroy(tw_comm_t *comm)
+{
+    tw_status_t status;
+
+    if (comm == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    if (comm->status != TW_OK) {
+        tw_comm_abandon(comm);
+        return TW_OK;
+    }
+    if (comm->requests > 0 || comm->feedbacks > 0) {
+        TW_ERROR(&comm->log, "%d requests or plans and %d feedback objects still exist",
+                 comm->requests, comm->feedbacks);
+        return TW_ERR_BUSY;
+    }
+    status = tw_comm_mpi(comm, comm->mpi->Comm_free(&comm->comm), "MPI_Comm_free");
+    tw_codec_destroy(comm->fp32);
+    tw_pool_fini(&comm->pool);
+    free(comm);
+    return status;
+}
+
+int tw_comm_rank(const tw_comm_t *comm) { return comm != NULL ? comm->rank : -1; }
+
+int tw_comm_size(const tw_comm_t *comm) { return comm != NULL ? comm->size : 0; }
+
+tw_status_t tw_comm_status(const tw_comm_t *comm)
+{
+    return comm != NULL ? comm->status : TW_ERR_INVALID_ARG;
+}
+
+tw_status_t tw_comm_stats(const tw_comm_t *comm, tw_stats_t *stats)
+{
+    if (comm == NULL || stats == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    *stats                  = comm->stats;
+    stats->pool_allocations = comm->pool.allocations - comm->stats.pool_allocations;
+    stats->pool_bytes       = comm->pool.bytes;
+    return TW_OK;
+}
+
+tw_status_t tw_comm_stats_reset(tw_comm_t *comm)
+{
+    if (comm == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    comm->stats                  = (tw_stats_t){0};
+    comm->stats.pool_allocations = comm->pool.allocations; /* the zero point */
+    return TW_OK;
+}

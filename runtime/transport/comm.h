@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/comm.h - what stands behind tw_comm_t.
+ */
+#ifndef TW_TRANSPORT_COMM_H
+#define TW_TRANSPORT_COMM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <thinwire/codec.h>
+#include <thinwire/comm.h>
+
+#include "runtime/base/log.h"
+#include "runtime/base/pool.h"
+#include "runtime/policy/policy.h"
+#include "runtime/transport/mpi_ops.h"
+#include "runtime/transport/settings.h"
+
+#define TW_TAG_ROUNDS 16 /* rounds of an operation that have tags of their own; > the largest window */
+#define TW_TAG_STAGES 4
+#define TW_TAG_SYNC   0  /* of the library's own set-up messages; operations use larger ones         */
+
+struct tw_comm {
+    tw_context_t         *ctx;
+    tw_log_t              log; /* the context's, with our rank */
+    const tw_mpi_ops_t   *mpi;
+    MPI_Comm              comm; /* our duplicate */
+    int                   rank, size;
+    int                   local_ranks; /* on this node */
+    tw_transport_config_t config;
+    tw_policy_config_t    policy;
+    tw_exec_t             exec; /* default of tw_how_t.exec */
+    tw_codec_t           *fp32; /* default of tw_how_t.codec */
+    tw_pool_t             pool;
+    tw_stats_t            stats;
+    tw_status_t           status;     /* TW_OK, or what killed the communicator      */
+    uint64_t              sequence;   /* operations started                          */
+    uint64_t              tag_cycle;  /* operations after which tags repeat          */
+    size_t                reserved;   /* largest operation the ranks agreed to have memory for */
+    struct tw_request    *running;    /* started and not complete, oldest first      */
+    int                   requests;   /* plans and requests that exist               */
+    int                   feedbacks;  /* feedback objects that exist                 */
+    uint64_t              progress_ns; /* when something last moved                  */
+};
+
+/* tw_comm_create with another table of MPI calls, which must outlive the communicator. */
+tw_status_t tw_comm_create_with(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_Comm parent,
+                                tw_comm_t **comm_p);
+
+/* TW_OK, TW_ERR_INVALID_ARG for NULL, TW_ERR_DEAD. */
+tw_status_t tw_comm_check(const tw_comm_t *comm);
+
+/* Turn the result of an MPI call into a status; on failure log it and kill the communicator. */
+tw_status_t tw_comm_mpi(tw_comm_t *comm, int mpi_result, const char *call);
+
+/* Collective: every rank gets the worst (smallest) of all ranks' statuses. */
+tw_status_t tw_comm_agree(tw_comm_t *comm, tw_status_t mine);
+
+/* Collective: all ranks have memory for operations of `bytes`, or none is told TW_OK. Returns at
+ * once, without communication, when that was agreed before. bytes is equal on all ranks. */
+tw_status_t tw_comm_reserve(tw_comm_t *comm, size_t bytes);
+
+/* Collective, THINWIRE_CHECK: compare what the ranks are about to do. */
+tw_status_t tw_comm_compare_call(tw_comm_t *comm, const char *operation, uint64_t count, int root,
+                                 const char *codec, unsigned detail);
+
+/* Collective: compare version, byte order and wire settings; TW_OK or TW_ERR_MISMATCH (logged). */
+tw_status_t tw_comm_compare_wire(tw_comm_t *comm);
+
+#endif /* TW_TRANSPORT_COMM_H */

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/compare.c - what the ranks must have in common: versions and wire settings when a
+ * communicator is created, and, with THINWIRE_CHECK=1, every call.
+ *
+ * Both send a fixed-size record of text fields: bytes mean the same whatever a rank's byte order, and
+ * the message can say what differs in words.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/transport/comm.h"
+
+#define TW_RECORD_BYTES 512 /* "name=value;" ... NUL-padded */
+
+/* A rank whose record differs from the one most ranks have (ties: the lower rank's), or -1. */
+static int tw_record_odd_one(const char *records, int size, int *usual_p)
+{
+    int most = 0, usual = 0;
+
+    for (int r = 0; r < size; r++) {
+        int same = 0;
+
+        for (int q = 0; q < size; q++) {
+            same += memcmp(records + (size_t)r * TW_RECORD_BYTES,
+                           records + (size_t)q * TW_RECORD_BYTES, TW_RECORD_BYTES) == 0;
+        }
+        if (same > most) {
+            most  = same;
+            usual = r;
+        }
+        if (2 * most > size) {
+            break;
+        }
+    }
+    *usual_p = usual;
+    for (int r = 0; r < size; r++) {
+        if (memcmp(records + (size_t)r * TW_RECORD_BYTES, records + (size_t)usual * TW_RECORD_BYTES,
+                   TW_RECORD_BYTES) != 0) {
+            return r;
+        }
+    }
+    return -1;
+}
+
+/* The first "name=value" in which two records differ, each cut at its ';'. */
+static void tw_record_difference(const char *a, const char *b, char *text_a, char *text_b,
+                                 size_t size)
+{
+    while (*a != '\0' && *b != '\0') {
+        const size_t la = strcspn(a, ";"), lb = strcspn(b, ";");
+
+        if (la != lb || memcmp(a, b, la) != 0) {
+            break;
+        }
+        a += la + (a[la] == ';');
+        b += lb + (b[lb] == ';');
+    }
+    snprintf(text_a, size, "%.*s", (int)strcspn(a, ";"), a);
+    snprintf(text_b, size, "%.*s", (int)strcspn(b, ";"), b);
+}
+
+static tw_status_t tw_record_compare(tw_comm_t *comm, const char *record, const char *what)
+{
+    char        first[128], second[128];
+    void       *all;
+    tw_status_t status;
+    int         odd, usual;
+
+    status = tw_pool_get(&comm->pool, (size_t)comm->size * TW_RECORD_BYTES, &all);
+    if (status != TW_OK) {
+        TW_ERROR(&comm->log, "out of memory while comparing %s", what);
+        comm->status = status;
+        return status;
+    }
+    status = tw_comm_mpi(comm,
+                         comm->mpi->Allgather(record, TW_RECORD_BYTES, MPI_BYTE, all,
+                                              TW_RECORD_BYTES, MPI_BYTE, comm->comm),
+                         "MPI_Allgather");
+    if (status == TW_OK) {
+        odd = tw_record_odd_one(all, comm->size, &usual);
+        if (odd >= 0) {
+            tw_record_difference((const char *)all + (size_t)odd * TW_RECORD_BYTES,
+                                 (const char *)all + (size_t)usual * TW_RECORD_BYTES, first, second,
+                                 sizeof(first));
+            if (comm->rank == 0) {
+                TW_ERROR(&comm->log, "ranks disagree on %s: rank %d has %s, rank %d has %s", what,
+                         odd, first, usual, second);
+            }
+            status = TW_ERR_MISMATCH;
+        }
+    }
+    tw_pool_put(&comm->pool, all);
+    return status;
+}
+
+tw_status_t tw_comm_compare_wire(tw_comm_t *comm)
+{
+    const uint32_t order = 0x01020304u;
+    char           record[TW_RECORD_BYTES] = {0};
+    uint8_t        first;
+
+    memcpy(&first, &order, 1);
+    snprintf(record, sizeof(record),
+             "version=" PACKAGE_VERSION ";byte order=%s;THINWIRE_CHUNK=%zu;"
+             "THINWIRE_MESSAGE_LIMIT=%zu;THINWIRE_CHECK=%d;THINWIRE_ALLREDUCE=%d;"
+             "THINWIRE_DIRECT_MAX=%zu;tags=%" PRIu64 ";",
+             first == 4 ? "little-endian" : "big-endian", comm->config.chunk,
+             comm->config.message_limit, comm->config.check, comm->policy.allreduce,
+             comm->policy.direct_max, comm->tag_cycle);
+    return tw_record_compare(comm, record, "settings");
+}
+
+tw_status_t tw_comm_compare_call(tw_comm_t *comm, const char *operation, uint64_t count, int root,
+                                 const char *codec, unsigned detail)
+{
+    char record[TW_RECORD_BYTES] = {0};
+
+    if (!comm->config.check) {
+        return TW_OK;
+    }
+    snprintf(record, sizeof(record),
+             "call number=%" PRIu64 ";operation=%s;count=%" PRIu64 ";root=%d;codec=%s;options=%x;",
+             comm->sequence, operation, count, root, codec, detail);
+    return tw_record_compare(comm, record, "a call");
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/mpi_ops.c - the default table.
+ */
+#include "config.h"
+
+#include "runtime/transport/mpi_ops.h"
+
+const tw_mpi_ops_t tw_mpi_default = {
+    .Comm_dup            = MPI_Comm_dup,
+    .Comm_free           = MPI_Comm_free,
+    .Comm_rank           = MPI_Comm_rank,
+    .Comm_size           = MPI_Comm_size,
+    .Comm_test_inter     = MPI_Comm_test_inter,
+    .Comm_split_type     = MPI_Comm_split_type,
+    .Comm_set_errhandler = MPI_Comm_set_errhandler,
+    .Comm_get_attr       = MPI_Comm_get_attr,
+    .Initialized         = MPI_Initialized,
+    .Isend               = MPI_Isend,
+    .Irecv               = MPI_Irecv,
+    .Testall             = MPI_Testall,
+    .Send                = MPI_Send,
+    .Recv                = MPI_Recv,
+    .Bcast               = MPI_Bcast,
+    .Allreduce           = MPI_Allreduce,
+    .Allgather           = MPI_Allgather,
+    .Error_string        = MPI_Error_string,
+};

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/settings.c - the table.
+ */
+#include "config.h"
+
+#include "runtime/transport/settings.h"
+
+static const tw_setting_field_t tw_transport_fields[] = {
+    {"CHUNK", "1M", "Bytes of elements that are encoded and sent as one piece; equal on all ranks.",
+     offsetof(tw_transport_config_t, chunk), TW_SETTING_MEMUNITS, 0, 0, NULL},
+    {"MESSAGE_LIMIT", "1G", "Bytes of the largest MPI message, at most 2G - 1; equal on all ranks.",
+     offsetof(tw_transport_config_t, message_limit), TW_SETTING_MEMUNITS, 0, 0, NULL},
+    {"WINDOW", "2", "Pieces of one operation that are in flight together.",
+     offsetof(tw_transport_config_t, window), TW_SETTING_INT, 1, 8, NULL},
+    {"CHECK", "0",
+     "Compare each call (sequence, operation, count, codec) over the ranks and name one that differs.",
+     offsetof(tw_transport_config_t, check), TW_SETTING_BOOL, 0, 0, NULL},
+    {"TIMEOUT", "0",
+     "Seconds without any progress after which a communicator is declared dead; 0 is never.",
+     offsetof(tw_transport_config_t, timeout), TW_SETTING_SECONDS, 0, 0, NULL},
+};
+
+const tw_setting_table_t tw_transport_settings = {
+    "transport", tw_transport_fields, sizeof(tw_transport_fields) / sizeof(tw_transport_fields[0])};

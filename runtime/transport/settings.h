@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/settings.h - the settings of the transport.
+ */
+#ifndef TW_TRANSPORT_SETTINGS_H
+#define TW_TRANSPORT_SETTINGS_H
+
+#include "runtime/base/settings.h"
+
+typedef struct tw_transport_config {
+    size_t chunk;         /* bytes of elements in a piece; equal on all ranks          */
+    size_t message_limit; /* bytes of the largest MPI message; equal on all ranks      */
+    int    window;        /* pieces of an operation in flight                          */
+    int    check;         /* compare every call over the ranks; equal on all ranks     */
+    double timeout;       /* seconds without progress until the communicator dies; 0 = never */
+} tw_transport_config_t;
+
+extern const tw_setting_table_t tw_transport_settings;
+
+#endif /* TW_TRANSPORT_SETTINGS_H */

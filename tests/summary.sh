@@ -1,0 +1,12 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# summary.sh BUILDDIR - count the results of the last make check; fails if nothing ran.
+cd "$1" || exit 2
+count() { find . -name '*.trs' -exec grep -h "^:test-result: $1" {} + | wc -l; }
+passed=$(( $(count PASS) + $(count XFAIL) ))
+failed=$(( $(count FAIL) + $(count XPASS) + $(count ERROR) ))
+skipped=$(count SKIP)
+find . -name '*.trs' -exec grep -h '^:test-result: SKIP' {} + | sed 's/^:test-result: SKIP/skipped:/'
+find . -name '*.trs' -exec grep -H -E '^:test-result: (FAIL|XPASS|ERROR)' {} + | sed 's/\.trs::test-result:/:/'
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$passed" -gt 0 ] && [ "$failed" -eq 0 ]
