@@ -60,11 +60,11 @@ struct tw_codec {
     tw_cpu_level_id_t     cpu;             /* kernels may go up to here                   */
     tw_cpu_level_id_t     isa;             /* of the kernels chosen by finish()           */
     const void           *kernels;         /* the codec's own table                       */
-    const void           *table;           /* level tables of the 8-bit types             */
+    void                 *table;           /* tw_levels_t of the 8-bit types; freed with the codec */
     int                   k;               /* bitpack: bytes kept                         */
     bool                  round;           /* bitpack: to nearest                         */
-    double                split;           /* tree8                                       */
-    double                offset;          /* static8, mantissa8                          */
+    int                   split;           /* tree8: 45 or 55, in hundredths              */
+    int                   decades;         /* static8, mantissa8: the offset is 10^this   */
     size_t                omp_threshold;   /* bytes                                       */
     int                   threads;         /* default of tw_exec_t.threads                */
     char                  spec[TW_CODEC_SPEC_MAX];
@@ -75,6 +75,9 @@ extern const tw_codec_ops_t *const tw_codecs[]; /* NULL at the end */
 /* For codecs without options: names the option and the accepted form. */
 tw_status_t tw_codec_no_option(tw_codec_t *codec, const char *key, const char *value,
                                const tw_why_t *why);
+
+/* finish() of a codec that was asked for another element type: says so, TW_ERR_UNSUPPORTED. */
+tw_status_t tw_codec_only_f32(const tw_codec_t *codec, const tw_why_t *why);
 
 /* "block=N": a multiple of 64, 64 .. 1048576. */
 tw_status_t tw_codec_option_block(tw_codec_t *codec, const char *value, const tw_why_t *why);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "runtime/base/context.h"
+#include "runtime/base/fpmode.h"
 #include "runtime/base/threads.h"
 #include "runtime/codec/ops.h"
 #include "runtime/codec/settings.h"
@@ -36,6 +37,13 @@ tw_status_t tw_codec_no_option(tw_codec_t *codec, const char *key, const char *v
     tw_why_set(why, "codec %s has no option '%s'; accepted: %s", codec->ops->name, key,
                codec->ops->form);
     return TW_ERR_SPEC;
+}
+
+tw_status_t tw_codec_only_f32(const tw_codec_t *codec, const tw_why_t *why)
+{
+    tw_why_set(why, "codec %s takes float32; accepted for double: bitpack:K[,round], K = 1..8",
+               codec->ops->name);
+    return TW_ERR_UNSUPPORTED;
 }
 
 tw_status_t tw_codec_option_block(tw_codec_t *codec, const char *value, const tw_why_t *why)
@@ -139,7 +147,13 @@ static tw_status_t tw_codec_parse(tw_codec_t *codec, const char *spec, const tw_
         strcpy(options, colon + 1);
         status = tw_codec_read_options(codec, options, why);
     }
-    return status == TW_OK ? codec->ops->finish(codec, why) : status;
+    if (status == TW_OK) {
+        const tw_fpmode_t mode = tw_fpmode_enter(); /* level tables are computed there */
+
+        status = codec->ops->finish(codec, why);
+        tw_fpmode_leave(mode);
+    }
+    return status;
 }
 
 static tw_cpu_level_id_t tw_codec_cpu_cap(const tw_codec_config_t *config)
@@ -194,14 +208,20 @@ tw_status_t tw_codec_create(tw_context_t *ctx, const char *spec, tw_dtype_t dtyp
     codec->threads       = ctx->config.threads > 0 ? ctx->config.threads : tw_threads_bound();
     status               = tw_codec_parse(codec, spec, &reason);
     if (status != TW_OK) {
-        free(codec);
+        tw_codec_destroy(codec);
         return status;
     }
     *codec_p = codec;
     return TW_OK;
 }
 
-void tw_codec_destroy(tw_codec_t *codec) { free(codec); }
+void tw_codec_destroy(tw_codec_t *codec)
+{
+    if (codec != NULL) {
+        free(codec->table);
+        free(codec);
+    }
+}
 
 tw_status_t tw_codec_list_next(const char *list, size_t *cursor, char *spec, size_t spec_size)
 {

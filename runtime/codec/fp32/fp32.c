@@ -14,8 +14,7 @@
 static tw_status_t fp32_finish(tw_codec_t *codec, const tw_why_t *why)
 {
     if (codec->dtype != TW_F32) {
-        tw_why_set(why, "codec fp32 takes float32; accepted for double: bitpack:K, K = 1..8");
-        return TW_ERR_UNSUPPORTED;
+        return tw_codec_only_f32(codec, why);
     }
     codec->block           = 1;
     codec->bytes_per_value = 4.0;

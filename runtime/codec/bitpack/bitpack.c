@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/bitpack/bitpack.c - the K most significant bytes of each value.
+ *
+ * Layout: docs/wire-format.md, "bitpack": K bytes per value, the least significant kept one first.
+ * Error:  truncating: towards zero, less than one unit of the last kept bit. It is the bit mask and
+ *         nothing else, so what is not finite does not survive everywhere:
+ *             Inf            K = 1: 2^127 (double: 2^1009), finite; else Inf
+ *             NaN            K = 1: as Inf; else Inf if the kept mantissa bits are 0, else NaN
+ *             float32, K = 1: 7 of 8 exponent bits remain: 1.0 becomes 0.5
+ *         round: to nearest on the bit pattern, half to even; NaN stays NaN (made quiet), Inf stays
+ *         Inf, what rounds beyond the largest number becomes Inf. With K = 1 the byte has no room
+ *         for the whole exponent: 0x7f means NaN, 0x7e Inf, 0x7d is the largest number.
+ * Source: S0 ("Reducing Data Motion to Accelerate the Training of Deep Neural Networks"), Bitpack;
+ *         differs in: little-endian wherever it runs, rounding as an option.
+ */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "runtime/base/bytes.h"
+#include "runtime/codec/bitpack/bitpack.h"
+#include "runtime/codec/rounding.h"
+#include "runtime/codec/values.h"
+
+#define TOP_NAN 0x7fu /* magnitudes of the only byte when K = 1 and round */
+#define TOP_INF 0x7eu
+
+static inline void store_bytes(uint8_t *dst, uint64_t v, int k)
+{
+    for (int b = 0; b < k; b++) {
+        dst[b] = (uint8_t)(v >> 8 * b);
+    }
+}
+
+static inline uint64_t load_bytes(const uint8_t *src, int k)
+{
+    uint64_t v = 0;
+
+    for (int b = 0; b < k; b++) {
+        v |= (uint64_t)src[b] << 8 * b;
+    }
+    return v;
+}
+
+/* The loops are inlined with constant k and width, so that each K gets a loop of its own. */
+static inline __attribute__((always_inline)) void pack(const uint8_t *src, size_t n, uint8_t *dst,
+                                                       int k, int width)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t u;
+
+        if (width == 4) {
+            uint32_t w;
+
+            memcpy(&w, src + 4 * i, 4);
+            u = w;
+        } else {
+            memcpy(&u, src + 8 * i, 8);
+        }
+        store_bytes(dst + (size_t)k * i, u >> 8 * (width - k), k);
+    }
+}
+
+static inline __attribute__((always_inline)) void unpack(const uint8_t *src, size_t n, uint8_t *dst,
+                                                         int k, int width)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t u = load_bytes(src + (size_t)k * i, k) << 8 * (width - k);
+
+        if (width == 4) {
+            const uint32_t w = (uint32_t)u;
+
+            memcpy(dst + 4 * i, &w, 4);
+        } else {
+            memcpy(dst + 8 * i, &u, 8);
+        }
+    }
+}
+
+#define BITPACK_PAIR(width, k)                                                   \
+    static void pack_##width##_##k(const uint8_t *src, size_t n, uint8_t *dst)   \
+    {                                                                            \
+        pack(src, n, dst, k, width);                                             \
+    }                                                                            \
+    static void unpack_##width##_##k(const uint8_t *src, size_t n, uint8_t *dst) \
+    {                                                                            \
+        unpack(src, n, dst, k, width);                                           \
+    }
+
+BITPACK_PAIR(4, 1)
+BITPACK_PAIR(4, 2)
+BITPACK_PAIR(4, 3)
+BITPACK_PAIR(4, 4)
+BITPACK_PAIR(8, 1)
+BITPACK_PAIR(8, 2)
+BITPACK_PAIR(8, 3)
+BITPACK_PAIR(8, 4)
+BITPACK_PAIR(8, 5)
+BITPACK_PAIR(8, 6)
+BITPACK_PAIR(8, 7)
+BITPACK_PAIR(8, 8)
+
+const tw_bitpack_kernels_t tw_bitpack_scalar = {
+    .pack32   = {pack_4_1, pack_4_2, pack_4_3, pack_4_4},
+    .unpack32 = {unpack_4_1, unpack_4_2, unpack_4_3, unpack_4_4},
+    .pack64   = {pack_8_1, pack_8_2, pack_8_3, pack_8_4, pack_8_5, pack_8_6, pack_8_7, pack_8_8},
+    .unpack64 = {unpack_8_1, unpack_8_2, unpack_8_3, unpack_8_4, unpack_8_5, unpack_8_6, unpack_8_7,
+                 unpack_8_8},
+};
+
+/* K = 1, round: NaN, Inf and what rounds beyond 0x7d get codes of their own. */
+static uint64_t round_to_byte(uint64_t rounded, uint64_t magnitude, uint64_t infinity)
+{
+    const uint64_t top = rounded & 0x7f;
+
+    if (magnitude > infinity) {
+        return (rounded & 0x80) | TOP_NAN;
+    }
+    return (rounded & 0x80) | (top < TOP_INF ? top : TOP_INF);
+}
+
+static void round_32(const uint8_t *src, size_t n, uint8_t *dst, int k)
+{
+    const int drop = 32 - 8 * k;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t u;
+        uint64_t top;
+
+        memcpy(&u, src + 4 * i, 4);
+        top = tw_round_top32(u, drop);
+        if (k == 1) {
+            top = round_to_byte(top, u & 0x7fffffffu, 0x7f800000u);
+        }
+        store_bytes(dst + (size_t)k * i, top, k);
+    }
+}
+
+static void round_64(const uint8_t *src, size_t n, uint8_t *dst, int k)
+{
+    const int drop = 64 - 8 * k;
+
+    for (size_t i = 0; i < n; i++) {
+        uint64_t u, top;
+
+        memcpy(&u, src + 8 * i, 8);
+        top = tw_round_top64(u, drop);
+        if (k == 1) {
+            top = round_to_byte(top, u & ~(UINT64_C(1) << 63), UINT64_C(0x7ff) << 52);
+        }
+        store_bytes(dst + (size_t)k * i, top, k);
+    }
+}
+
+static void bitpack_encode(const tw_codec_t *codec, const void *src, size_t n, void *dst)
+{
+    const tw_bitpack_kernels_t *kernels = codec->kernels;
+
+    if (codec->dtype == TW_F32) {
+        if (codec->round) {
+            round_32(src, n, dst, codec->k);
+        } else {
+            kernels->pack32[codec->k - 1](src, n, dst);
+        }
+    } else if (codec->round) {
+        round_64(src, n, dst, codec->k);
+    } else {
+        kernels->pack64[codec->k - 1](src, n, dst);
+    }
+}
+
+/* K = 1, round: the bytes that stand for NaN and Inf. */
+static void expand_bytes(const uint8_t *src, size_t n, uint8_t *dst, tw_dtype_t dtype)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t top = src[i] & 0x7fu, sign = src[i] & 0x80u;
+
+        if (dtype == TW_F32) {
+            const uint32_t u = sign << 24 | (top == TOP_NAN   ? 0x7fc00000u
+                                             : top == TOP_INF ? 0x7f800000u
+                                                              : top << 24);
+
+            memcpy(dst + 4 * i, &u, 4);
+        } else {
+            const uint64_t u = (uint64_t)sign << 56 | (top == TOP_NAN   ? UINT64_C(0x7ff8) << 48
+                                                       : top == TOP_INF ? UINT64_C(0x7ff0) << 48
+                                                                        : (uint64_t)top << 56);
+
+            memcpy(dst + 8 * i, &u, 8);
+        }
+    }
+}
+
+static void bitpack_decode(const tw_codec_t *codec, const void *src, size_t n, void *dst)
+{
+    const tw_bitpack_kernels_t *kernels = codec->kernels;
+
+    if (codec->round && codec->k == 1) {
+        expand_bytes(src, n, dst, codec->dtype);
+    } else if (codec->dtype == TW_F32) {
+        kernels->unpack32[codec->k - 1](src, n, dst);
+    } else {
+        kernels->unpack64[codec->k - 1](src, n, dst);
+    }
+}
+
+static tw_status_t bitpack_option(tw_codec_t *codec, const char *key, const char *value,
+                                  const tw_why_t *why)
+{
+    const int most = (int)codec->element;
+
+    if (value == NULL && strcmp(key, "round") == 0) {
+        codec->round = true;
+        return TW_OK;
+    }
+    if (value != NULL || key[0] < '0' || key[0] > '9') {
+        return tw_codec_no_option(codec, key, value, why);
+    }
+    if (key[0] < '1' || key[0] > '0' + most || key[1] != '\0') {
+        tw_why_set(why, "codec bitpack: K=%s is not accepted; K takes 1..%d for %s", key, most,
+                   codec->dtype == TW_F32 ? "float32" : "double");
+        return TW_ERR_SPEC;
+    }
+    if (codec->k != 0) {
+        tw_why_set(why, "codec bitpack: K is given twice, %d and %s; accepted: %s", codec->k, key,
+                   codec->ops->form);
+        return TW_ERR_SPEC;
+    }
+    codec->k = key[0] - '0';
+    return TW_OK;
+}
+
+static tw_status_t bitpack_finish(tw_codec_t *codec, const tw_why_t *why)
+{
+    if (codec->k == 0) {
+        tw_why_set(why, "codec bitpack: K, the bytes to keep, is missing; accepted: %s",
+                   codec->ops->form);
+        return TW_ERR_SPEC;
+    }
+    if (codec->round && codec->k == (int)codec->element) {
+        tw_why_set(why, "codec bitpack: round is not accepted with K=%d, which keeps every bit; "
+                        "leave it out",
+                   codec->k);
+        return TW_ERR_SPEC;
+    }
+    codec->block           = 1;
+    codec->bytes_per_value = codec->k;
+    codec->lossless        = codec->k == (int)codec->element;
+    codec->kernels         = &tw_bitpack_scalar;
+    snprintf(codec->spec, sizeof(codec->spec), "bitpack:%d%s", codec->k,
+             codec->round ? ",round" : "");
+    return TW_OK;
+}
+
+const tw_codec_ops_t tw_codec_bitpack = {
+    .name            = "bitpack",
+    .form            = "bitpack:K[,round]",
+    .help            = "the K most significant bytes, K = 1..4 (1..8 for double)",
+    .id              = 2,
+    .option          = bitpack_option,
+    .finish          = bitpack_finish,
+    .size            = tw_values_size,
+    .encode          = bitpack_encode,
+    .decode          = bitpack_decode,
+    .decode_add      = tw_values_decode_add,
+    .encode_feedback = tw_values_encode_feedback,
+};

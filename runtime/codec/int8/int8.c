@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/int8/int8.c - linear 8-bit integers, scaled by the absolute maximum of each block.
+ *
+ * Layout: docs/wire-format.md, "int8": per block a float32 scale = fl(maximum / 127) and one signed
+ *         byte per value. q = y rounded half to even, y = fl(x * fl(127 / maximum)), in -127..127.
+ * Error:  |x - x'| <= maximum / 254 + float32 rounding. Inf or NaN: the block decodes to NaN. A
+ *         block whose maximum is below 2^-119 decodes to zeros. The sign of zero is not kept.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/bytes.h"
+#include "runtime/codec/scaled8.h"
+
+#define INT8_BLOCK 4096
+
+static void int8_encode(const tw_codec_t *codec, const float *values, size_t n, float factor,
+                        uint8_t *codes)
+{
+    (void)codec;
+    for (size_t i = 0; i < n; i++) {
+        /* Adding 1.5 * 2^23 rounds to an integer, half to even, and leaves it in the low bits. */
+        const float rounded = values[i] * factor + 0x1.8p23f;
+        int32_t     q       = (int32_t)(tw_float_bits(rounded) - 0x4b400000u);
+
+        q        = q > 127 ? 127 : q;
+        q        = q < -127 ? -127 : q;
+        codes[i] = (uint8_t)q;
+    }
+}
+
+static void int8_decode(const tw_codec_t *codec, const uint8_t *codes, size_t n, float scale,
+                        float *values)
+{
+    (void)codec;
+    for (size_t i = 0; i < n; i++) {
+        values[i] = (float)(codes[i] < 128 ? (int)codes[i] : (int)codes[i] - 256) * scale;
+    }
+}
+
+static const tw_scaled8_t int8_type = {
+    .numerator = 127.0f,
+    .least     = 0x1p-119f, /* keeps the scale a normal number and 127 / maximum finite */
+    .encode    = int8_encode,
+    .decode    = int8_decode,
+};
+
+static void int8_encode_block(const tw_codec_t *codec, const uint8_t *src, size_t n,
+                              uint8_t *residual, uint8_t *dst)
+{
+    tw_scaled8_encode(codec, &int8_type, src, n, residual, dst);
+}
+
+static void int8_decode_block(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                              bool add)
+{
+    tw_scaled8_decode(codec, &int8_type, src, n, dst, add);
+}
+
+static const tw_block_kernels_t int8_scalar = {int8_encode_block, int8_decode_block};
+
+static tw_status_t int8_finish(tw_codec_t *codec, const tw_why_t *why)
+{
+    if (codec->dtype != TW_F32) {
+        return tw_codec_only_f32(codec, why);
+    }
+    codec->block           = codec->block != 0 ? codec->block : INT8_BLOCK;
+    codec->bytes_per_value = 1.0 + 4.0 / (double)codec->block;
+    codec->kernels         = &int8_scalar;
+    snprintf(codec->spec, sizeof(codec->spec), "int8:block=%zu", codec->block);
+    return TW_OK;
+}
+
+const tw_codec_ops_t tw_codec_int8 = {
+    .name            = "int8",
+    .form            = "int8[:block=N]",
+    .help            = "linear 8-bit, scaled by the maximum of each block / 127",
+    .id              = 6,
+    .option          = tw_blocks_option,
+    .finish          = int8_finish,
+    .size            = tw_scaled8_size,
+    .encode          = tw_blocks_encode,
+    .decode          = tw_blocks_decode,
+    .decode_add      = tw_blocks_decode_add,
+    .encode_feedback = tw_blocks_encode_feedback,
+};

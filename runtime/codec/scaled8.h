@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/scaled8.h - what tree8 and int8 share: blocks of [float32 scale][one byte per value], the
+ * scale from the block's absolute maximum.
+ *
+ * With a the maximum and q the type's numerator (1 for tree8, 127 for int8): scale = fl(a / q),
+ * y = fl(x * fl(q / a)); the type turns y into a code. A block whose maximum is below `least` has
+ * scale 0 and y = x * 0. A block that holds Inf or NaN is poison: scale 0x7fc00000, codes 0.
+ */
+#ifndef TW_CODEC_SCALED8_H
+#define TW_CODEC_SCALED8_H
+
+#include "runtime/codec/blocks.h"
+
+typedef struct tw_scaled8 {
+    float numerator;
+    float least;
+    /* codes[i] from values[i] * factor; all finite. n <= TW_CHUNK. */
+    void (*encode)(const tw_codec_t *codec, const float *values, size_t n, float factor,
+                   uint8_t *codes);
+    void (*decode)(const tw_codec_t *codec, const uint8_t *codes, size_t n, float scale,
+                   float *values);
+} tw_scaled8_t;
+
+size_t tw_scaled8_size(const tw_codec_t *codec, size_t n);
+
+/* One block, as in blocks.h, of the given type. */
+void tw_scaled8_encode(const tw_codec_t *codec, const tw_scaled8_t *type, const uint8_t *src,
+                       size_t n, uint8_t *residual, uint8_t *dst);
+void tw_scaled8_decode(const tw_codec_t *codec, const tw_scaled8_t *type, const uint8_t *src,
+                       size_t n, uint8_t *dst, bool add);
+
+#endif /* TW_CODEC_SCALED8_H */

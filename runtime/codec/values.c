@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/values.c - see values.h. float32 and double, chunk by chunk.
+ */
+#include "config.h"
+
+#include "runtime/base/bytes.h"
+#include "runtime/codec/chunk.h"
+#include "runtime/codec/values.h"
+
+size_t tw_values_size(const tw_codec_t *codec, size_t n)
+{
+    return n * (size_t)codec->bytes_per_value;
+}
+
+static bool tw_finite_f32(float x) { return (tw_float_bits(x) & 0x7f800000u) != 0x7f800000u; }
+
+static bool tw_finite_f64(double x)
+{
+    const uint64_t exponent = UINT64_C(0x7ff0000000000000);
+
+    return (tw_double_bits(x) & exponent) != exponent;
+}
+
+static void tw_add_f32(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc)
+{
+    float back[TW_CHUNK];
+
+    codec->ops->decode(codec, src, n, back);
+    tw_chunk_add(acc, back, n);
+}
+
+static void tw_add_f64(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc)
+{
+    double back[TW_CHUNK], a[TW_CHUNK];
+
+    codec->ops->decode(codec, src, n, back);
+    memcpy(a, acc, n * sizeof(double));
+    for (size_t i = 0; i < n; i++) {
+        a[i] += back[i];
+    }
+    memcpy(acc, a, n * sizeof(double));
+}
+
+static void tw_feedback_f32(const tw_codec_t *codec, const uint8_t *src, size_t n,
+                            uint8_t *residual, uint8_t *dst)
+{
+    float v[TW_CHUNK], back[TW_CHUNK], r[TW_CHUNK];
+
+    tw_chunk_load(v, src, residual, n);
+    codec->ops->encode(codec, v, n, dst);
+    codec->ops->decode(codec, dst, n, back);
+    memcpy(r, residual, n * sizeof(float));
+    for (size_t i = 0; i < n; i++) {
+        r[i] = tw_finite_f32(v[i]) && tw_finite_f32(back[i]) ? v[i] - back[i] : r[i];
+    }
+    memcpy(residual, r, n * sizeof(float));
+}
+
+static void tw_feedback_f64(const tw_codec_t *codec, const uint8_t *src, size_t n,
+                            uint8_t *residual, uint8_t *dst)
+{
+    double v[TW_CHUNK], back[TW_CHUNK], r[TW_CHUNK];
+
+    memcpy(v, src, n * sizeof(double));
+    memcpy(r, residual, n * sizeof(double));
+    for (size_t i = 0; i < n; i++) {
+        v[i] += r[i];
+    }
+    codec->ops->encode(codec, v, n, dst);
+    codec->ops->decode(codec, dst, n, back);
+    for (size_t i = 0; i < n; i++) {
+        r[i] = tw_finite_f64(v[i]) && tw_finite_f64(back[i]) ? v[i] - back[i] : r[i];
+    }
+    memcpy(residual, r, n * sizeof(double));
+}
+
+void tw_values_decode_add(const tw_codec_t *codec, const void *src, size_t n, void *acc)
+{
+    const size_t   width = tw_values_size(codec, 1);
+    const uint8_t *in    = src;
+    uint8_t       *out   = acc;
+
+    for (size_t i = 0; i < n; i += TW_CHUNK) {
+        const size_t m = n - i < TW_CHUNK ? n - i : TW_CHUNK;
+
+        if (codec->dtype == TW_F64) {
+            tw_add_f64(codec, in + i * width, m, out + i * sizeof(double));
+        } else {
+            tw_add_f32(codec, in + i * width, m, out + i * sizeof(float));
+        }
+    }
+}
+
+void tw_values_encode_feedback(const tw_codec_t *codec, const void *src, size_t n, void *residual,
+                               void *dst)
+{
+    const size_t   width = tw_values_size(codec, 1);
+    const uint8_t *in    = src;
+    uint8_t       *res   = residual;
+    uint8_t       *out   = dst;
+
+    for (size_t i = 0; i < n; i += TW_CHUNK) {
+        const size_t m  = n - i < TW_CHUNK ? n - i : TW_CHUNK;
+        const size_t at = i * codec->element;
+
+        if (codec->dtype == TW_F64) {
+            tw_feedback_f64(codec, in + at, m, res + at, out + i * width);
+        } else {
+            tw_feedback_f32(codec, in + at, m, res + at, out + i * width);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/values.h - decode-and-add and error feedback for codecs without blocks, in terms of their
+ * encode and decode.
+ */
+#ifndef TW_CODEC_VALUES_H
+#define TW_CODEC_VALUES_H
+
+#include "runtime/codec/ops.h"
+
+void tw_values_decode_add(const tw_codec_t *codec, const void *src, size_t n, void *acc);
+
+/* Where v = src + residual or what it decodes to is not finite, that residual stays as it was. */
+void tw_values_encode_feedback(const tw_codec_t *codec, const void *src, size_t n, void *residual,
+                               void *dst);
+
+/* Size of codecs that spend codec->bytes_per_value, a whole number, on each value. */
+size_t tw_values_size(const tw_codec_t *codec, size_t n);
+
+#endif /* TW_CODEC_VALUES_H */
