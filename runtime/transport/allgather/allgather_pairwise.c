@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/allgather/allgather_pairwise.c - each rank encodes its block once and sends it to every
+ * other; everyone decodes all blocks, the own one too, so that all hold the same.
+ *
+ * One quantisation. Sent per rank: (P-1) x encoded block. Slots of a lane: r holds rank r's codes.
+ */
+#include "config.h"
+
+#include "runtime/base/bytes.h"
+#include "runtime/transport/allgather/allgather.h"
+
+static tw_status_t tw_gather_exchange(tw_request_t *op, tw_lane_t *lane)
+{
+    const tw_comm_t *comm   = op->comm;
+    const size_t     n      = tw_lane_piece(op, lane, op->array[TW_GATHER_COUNT][comm->rank]);
+    uint8_t         *mine   = tw_lane_slot(op, lane, comm->rank);
+    tw_status_t      status = TW_OK;
+
+    for (int i = 1; i < comm->size && status == TW_OK; i++) {
+        const int    peer  = (comm->rank + comm->size - i) % comm->size;
+        const size_t count = tw_lane_piece(op, lane, op->array[TW_GATHER_COUNT][peer]);
+
+        status = tw_lane_recv(op, lane, 0, tw_lane_slot(op, lane, peer), tw_op_size(op, count), peer);
+    }
+    if (n > 0) {
+        tw_op_encode(op, tw_lane_at(op, lane, op->send, 0), n, mine);
+    }
+    for (int i = 1; i < comm->size && status == TW_OK; i++) {
+        status = tw_lane_send(op, lane, 0, 0, mine, tw_op_size(op, n), (comm->rank + i) % comm->size, n);
+    }
+    return status;
+}
+
+static tw_status_t tw_gather_step(tw_request_t *op, tw_lane_t *lane)
+{
+    if (lane->stage == 0) {
+        return tw_gather_exchange(op, lane);
+    }
+    for (int r = 0; r < op->comm->size; r++) {
+        const size_t n = tw_lane_piece(op, lane, op->array[TW_GATHER_COUNT][r]);
+
+        if (n > 0) {
+            tw_op_decode(op, tw_lane_slot(op, lane, r), n,
+                         tw_lane_at(op, lane, op->recv, op->array[TW_GATHER_FIRST][r]));
+        }
+    }
+    return TW_OK;
+}
+
+const tw_algorithm_ops_t tw_allgather_pairwise = {"pairwise", 1, tw_gather_step};
+
+static size_t tw_gather_count(const tw_gather_args_t *args, int rank)
+{
+    return args->counts != NULL ? args->counts[rank] : args->each;
+}
+
+/* Longest block and sum of all; TW_ERR_RANGE where they exceed size_t. */
+static tw_status_t tw_gather_totals(const tw_gather_args_t *args, size_t *longest, size_t *total)
+{
+    *longest = *total = 0;
+    for (int r = 0; r < args->comm->size; r++) {
+        const size_t n = tw_gather_count(args, r);
+
+        *longest = n > *longest ? n : *longest;
+        if (!tw_size_add(*total, n, total)) {
+            return TW_ERR_RANGE;
+        }
+    }
+    return TW_OK;
+}
+
+static void tw_gather_fill(tw_request_t *op, const tw_gather_args_t *args, size_t total)
+{
+    const int rank = op->comm->rank;
+    size_t    at   = 0;
+
+    for (int r = 0; r < op->comm->size; r++) {
+        op->array[TW_GATHER_COUNT][r] = tw_gather_count(args, r);
+        op->array[TW_GATHER_FIRST][r] = args->displacements != NULL ? args->displacements[r] : at;
+        at += op->array[TW_GATHER_COUNT][r];
+    }
+    op->recv  = args->recv;
+    op->send  = args->send != TW_IN_PLACE
+                    ? args->send
+                    : op->recv + op->array[TW_GATHER_FIRST][rank] * op->element;
+    op->count = total;
+}
+
+tw_status_t tw_gather(const tw_gather_args_t *args, tw_form_t form, tw_request_t **request_p)
+{
+    tw_shape_t    shape  = {.algorithm = &tw_allgather_pairwise,
+                            .operation = args->operation,
+                            .arrays    = 2};
+    tw_status_t   status = tw_comm_check(args->comm);
+    size_t        total;
+    tw_request_t *op;
+
+    if (status == TW_OK) {
+        status = tw_gather_totals(args, &shape.longest, &total);
+    }
+    if (status != TW_OK) {
+        return status;
+    }
+    if ((form != TW_BLOCKING && request_p == NULL) || (total > 0 && args->recv == NULL) ||
+        (args->send == NULL && tw_gather_count(args, args->comm->rank) > 0) ||
+        (args->how != NULL && args->how->feedback != NULL)) {
+        return TW_ERR_INVALID_ARG;
+    }
+    shape.slots = args->comm->size;
+    status      = tw_request_create(args->comm, args->how, &shape, form == TW_PLAN, &op);
+    if (status != TW_OK) {
+        return status;
+    }
+    tw_gather_fill(op, args, total);
+    op->rounds = shape.longest / op->chunk + (shape.longest % op->chunk != 0);
+    return tw_request_finish(op, form, request_p);
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/allreduce/reduction.c - arguments, shares and the choice of an algorithm.
+ */
+#include "config.h"
+
+#include "runtime/base/bytes.h"
+#include "runtime/transport/allreduce/reduction.h"
+
+void tw_reduction_encode(tw_request_t *op, const tw_lane_t *lane, size_t first, size_t n,
+                         uint8_t *codes)
+{
+    const uint8_t *values = tw_lane_at(op, lane, op->send, first);
+
+    if (op->feedback != NULL) {
+        tw_op_encode_feedback(op, values, n, tw_lane_at(op, lane, op->feedback->first, first),
+                              codes);
+    } else {
+        tw_op_encode(op, values, n, codes);
+    }
+}
+
+void tw_reduction_sum(tw_request_t *op, const tw_lane_t *lane, int first_slot, size_t n,
+                      void *values)
+{
+    tw_op_decode(op, tw_lane_slot(op, lane, first_slot), n, values);
+    for (int r = 1; r < op->comm->size; r++) {
+        tw_op_decode_add(op, tw_lane_slot(op, lane, first_slot + r), n, values);
+    }
+}
+
+/* Equal shares in whole blocks, the first ranks taking the remainder; the last block may be short. */
+static void tw_shares_equal(const tw_comm_t *comm, size_t count, size_t block, size_t *first,
+                            size_t *length)
+{
+    const size_t ranks  = (size_t)comm->size;
+    const size_t blocks = count / block + (count % block != 0);
+    size_t       at     = 0;
+
+    for (size_t r = 0; r < ranks; r++) {
+        const size_t mine = (blocks / ranks + (r < blocks % ranks)) * block;
+
+        first[r]  = at;
+        length[r] = mine < count - at ? mine : count - at;
+        at += length[r];
+    }
+}
+
+/* The shares of a reduce-scatter: counts, or equal parts. */
+static void tw_shares_given(const tw_reduction_args_t *args, size_t *first, size_t *length)
+{
+    size_t at = 0;
+
+    for (int r = 0; r < args->comm->size; r++) {
+        first[r]  = at;
+        length[r] = args->counts != NULL ? args->counts[r] : args->count / (size_t)args->comm->size;
+        at += length[r];
+    }
+}
+
+/* The longest share, without memory for the shares themselves. */
+static size_t tw_share_longest(const tw_reduction_args_t *args, size_t block)
+{
+    const size_t ranks   = (size_t)args->comm->size;
+    const size_t blocks  = args->count / block + (args->count % block != 0);
+    size_t       longest = (blocks / ranks + (blocks % ranks != 0)) * block;
+
+    if (args->scatter && args->counts == NULL) {
+        return args->count / ranks;
+    }
+    if (args->counts != NULL) {
+        longest = 0;
+        for (size_t r = 0; r < ranks; r++) {
+            longest = args->counts[r] > longest ? args->counts[r] : longest;
+        }
+    }
+    return longest < args->count ? longest : args->count;
+}
+
+static tw_status_t tw_reduction_check(const tw_reduction_args_t *args)
+{
+    const tw_comm_t *comm    = args->comm;
+    const bool       in_place = args->send == TW_IN_PLACE;
+    const bool       receives = args->scatter || args->root < 0 || args->root == comm->rank;
+    const size_t     out = args->counts != NULL ? args->counts[comm->rank] : args->count;
+
+    if (args->reduction != TW_SUM && args->reduction != TW_AVERAGE) {
+        return TW_ERR_INVALID_ARG;
+    }
+    if (args->root >= comm->size || (args->root >= 0 && in_place && !receives)) {
+        return TW_ERR_INVALID_ARG;
+    }
+    if (args->count > 0 && (args->send == NULL || (in_place && args->recv == NULL))) {
+        return TW_ERR_INVALID_ARG;
+    }
+    if (receives && out > 0 && args->count > 0 && args->recv == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    return tw_feedback_check(args->how != NULL ? args->how->feedback : NULL, comm,
+                             args->how != NULL ? args->how->codec : NULL, args->count);
+}
+
+static tw_status_t tw_reduction_choose(const tw_reduction_args_t *args, const tw_codec_t *codec,
+                                       const tw_algorithm_ops_t **algorithm_p)
+{
+    const tw_comm_t      *comm   = args->comm;
+    const tw_algorithm_t  wish   = args->how != NULL ? args->how->algorithm : TW_ALGORITHM_AUTO;
+    tw_policy_algorithm_t choice = (tw_policy_algorithm_t)wish;
+    size_t                encoded;
+    tw_status_t           status = tw_codec_size(codec, args->count, &encoded);
+
+    if (status != TW_OK) {
+        return status;
+    }
+    if (args->scatter) {
+        *algorithm_p = &tw_reduce_scatter_one_pass;
+        return TW_OK;
+    }
+    if (wish == TW_ALGORITHM_AUTO) {
+        choice = tw_policy_allreduce(&comm->policy, encoded, comm->size);
+    }
+    *algorithm_p = choice == TW_POLICY_DIRECT ? &tw_reduce_direct : &tw_reduce_two_pass;
+    return TW_OK;
+}
+
+/* The fields of an operation that depend on the call; shares into the operation's own arrays. */
+static void tw_reduction_fill(tw_request_t *op, const tw_reduction_args_t *args, size_t block)
+{
+    const size_t rank = (size_t)op->comm->rank;
+
+    op->recv      = args->recv;
+    op->send      = args->send == TW_IN_PLACE ? args->recv : args->send;
+    op->count     = args->count;
+    op->reduction = args->reduction;
+    op->root      = args->root;
+    if (op->algorithm == &tw_reduce_direct) {
+        op->rounds = args->count / op->chunk + (args->count % op->chunk != 0);
+        return;
+    }
+    if (args->scatter) {
+        tw_shares_given(args, op->array[TW_SHARE_FIRST], op->array[TW_SHARE_LENGTH]);
+    } else {
+        tw_shares_equal(op->comm, args->count, block, op->array[TW_SHARE_FIRST],
+                        op->array[TW_SHARE_LENGTH]);
+    }
+    for (int r = 0; r < op->comm->size; r++) {
+        const size_t length = op->array[TW_SHARE_LENGTH][r];
+        const size_t rounds = length / op->chunk + (length % op->chunk != 0);
+
+        op->rounds = rounds > op->rounds ? rounds : op->rounds;
+    }
+    if (op->algorithm == &tw_reduce_two_pass) {
+        op->own_first = op->array[TW_SHARE_FIRST][rank];
+        op->own_count = op->array[TW_SHARE_LENGTH][rank];
+    }
+}
+
+tw_status_t tw_reduction(const tw_reduction_args_t *args, tw_form_t form, tw_request_t **request_p)
+{
+    const tw_codec_t *codec;
+    tw_shape_t        shape = {.operation = args->operation, .sum = true, .arrays = 2};
+    tw_request_t     *op;
+    size_t            block;
+    tw_status_t       status = tw_comm_check(args->comm);
+
+    if (status != TW_OK) {
+        return status;
+    }
+    if (form != TW_BLOCKING && request_p == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    status = tw_reduction_check(args);
+    if (status != TW_OK) {
+        return status;
+    }
+    codec  = args->how != NULL && args->how->codec != NULL ? args->how->codec : args->comm->fp32;
+    block  = tw_codec_block(codec);
+    status = tw_reduction_choose(args, codec, &shape.algorithm);
+    if (status != TW_OK) {
+        return status;
+    }
+    shape.slots   = (shape.algorithm == &tw_reduce_direct ? 1 : 3) * args->comm->size;
+    shape.longest = shape.algorithm == &tw_reduce_direct ? args->count : tw_share_longest(args, block);
+    status        = tw_request_create(args->comm, args->how, &shape, form == TW_PLAN, &op);
+    if (status != TW_OK) {
+        return status;
+    }
+    tw_reduction_fill(op, args, block);
+    return tw_request_finish(op, form, request_p);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/allreduce/reduction.h - what allreduce, reduce and the reduce-scatters have in common.
+ *
+ * A vector of count values is cut into one share per rank: share r is the values
+ * [first[r], first[r] + length[r]). `direct` uses the whole vector, `two_pass` the shares.
+ */
+#ifndef TW_TRANSPORT_ALLREDUCE_REDUCTION_H
+#define TW_TRANSPORT_ALLREDUCE_REDUCTION_H
+
+#include "runtime/transport/feedback.h"
+#include "runtime/transport/request.h"
+
+enum { TW_SHARE_FIRST = 0, TW_SHARE_LENGTH = 1 }; /* op->array */
+
+extern const tw_algorithm_ops_t tw_reduce_direct;          /* result on all, or on op->root         */
+extern const tw_algorithm_ops_t tw_reduce_two_pass;        /* result on all, or on op->root         */
+extern const tw_algorithm_ops_t tw_reduce_scatter_one_pass; /* every rank keeps the sum of its share */
+
+typedef struct tw_reduction_args {
+    tw_comm_t      *comm;
+    const char     *operation;
+    const void     *send;
+    void           *recv;
+    size_t          count;   /* of the whole vector                               */
+    bool            scatter; /* each rank keeps its share                         */
+    const size_t   *counts;  /* scatter: per rank; NULL: count / ranks each       */
+    tw_reduction_t  reduction;
+    int             root; /* -1: all */
+    const tw_how_t *how;
+} tw_reduction_args_t;
+
+/* Check, choose, create, fill, finish. */
+tw_status_t tw_reduction(const tw_reduction_args_t *args, tw_form_t form, tw_request_t **request_p);
+
+/* Encode this lane's piece of the interval from value `first`, n values, with the first residual if
+ * there is one. */
+void tw_reduction_encode(tw_request_t *op, const tw_lane_t *lane, size_t first, size_t n,
+                         uint8_t *codes);
+
+/* values[n] = the sum, in rank order, of the decoded slots first_slot + r of all ranks r. */
+void tw_reduction_sum(tw_request_t *op, const tw_lane_t *lane, int first_slot, size_t n,
+                      void *values);
+
+#endif /* TW_TRANSPORT_ALLREDUCE_REDUCTION_H */

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/alltoall/alltoall_pairwise.c - every pair of ranks exchanges its two blocks, piece by
+ * piece; the own block too is encoded and decoded.
+ *
+ * One quantisation. Sent per rank: the encoded blocks for the others.
+ * A pair agrees on the number of pieces of each direction, as it knows the count; ranks may have
+ * different numbers of rounds. Room for pieces does not depend on the counts of alltoallv, which are
+ * not known everywhere. Slots of a lane, P each: [0, P) codes for rank r | [P, 2P) codes from rank r.
+ */
+#include "config.h"
+
+#include "runtime/base/bytes.h"
+#include "runtime/transport/alltoall/alltoall.h"
+
+static tw_status_t tw_alltoall_exchange(tw_request_t *op, tw_lane_t *lane)
+{
+    const tw_comm_t *comm   = op->comm;
+    tw_status_t      status = TW_OK;
+
+    for (int i = 1; i < comm->size && status == TW_OK; i++) {
+        const int    peer = (comm->rank + comm->size - i) % comm->size;
+        const size_t n    = tw_lane_piece(op, lane, op->array[TW_RECV_COUNT][peer]);
+
+        status = tw_lane_recv(op, lane, 0, tw_lane_slot(op, lane, comm->size + peer),
+                              tw_op_size(op, n), peer);
+    }
+    for (int i = 1; i <= comm->size && status == TW_OK; i++) {
+        const int    peer  = (comm->rank + i) % comm->size;
+        const size_t n     = tw_lane_piece(op, lane, op->array[TW_SEND_COUNT][peer]);
+        uint8_t     *codes = tw_lane_slot(op, lane, peer == comm->rank ? comm->size + peer : peer);
+
+        if (n > 0) {
+            tw_op_encode(op, tw_lane_at(op, lane, op->send, op->array[TW_SEND_FIRST][peer]), n, codes);
+        }
+        if (n > 0 && peer != comm->rank) {
+            status = tw_lane_send(op, lane, 0, 0, codes, tw_op_size(op, n), peer, n);
+        }
+    }
+    return status;
+}
+
+static tw_status_t tw_alltoall_step(tw_request_t *op, tw_lane_t *lane)
+{
+    if (lane->stage == 0) {
+        return tw_alltoall_exchange(op, lane);
+    }
+    for (int r = 0; r < op->comm->size; r++) {
+        const size_t n = tw_lane_piece(op, lane, op->array[TW_RECV_COUNT][r]);
+
+        if (n > 0) {
+            tw_op_decode(op, tw_lane_slot(op, lane, op->comm->size + r), n,
+                         tw_lane_at(op, lane, op->recv, op->array[TW_RECV_FIRST][r]));
+        }
+    }
+    return TW_OK;
+}
+
+const tw_algorithm_ops_t tw_alltoall_pairwise = {"pairwise", 1, tw_alltoall_step};
+
+static size_t tw_blocks_count(const tw_blocks_t *blocks, int rank)
+{
+    return blocks->counts != NULL ? blocks->counts[rank] : blocks->each;
+}
+
+static tw_status_t tw_blocks_totals(const tw_blocks_t *blocks, int ranks, size_t *longest,
+                                    size_t *total)
+{
+    *total = 0;
+    for (int r = 0; r < ranks; r++) {
+        const size_t n = tw_blocks_count(blocks, r);
+        size_t       most;
+
+        *longest = n > *longest ? n : *longest;
+        if (!tw_size_add(*total, n, total) || !tw_size_mul(n, 16, &most)) {
+            return TW_ERR_RANGE;
+        }
+    }
+    return TW_OK;
+}
+
+static void tw_blocks_fill(const tw_blocks_t *blocks, int ranks, size_t *count, size_t *first)
+{
+    size_t at = 0;
+
+    for (int r = 0; r < ranks; r++) {
+        count[r] = tw_blocks_count(blocks, r);
+        first[r] = blocks->displacements != NULL ? blocks->displacements[r] : at;
+        at += count[r];
+    }
+}
+
+tw_status_t tw_alltoall_any(const tw_alltoall_args_t *args, tw_form_t form,
+                            tw_request_t **request_p)
+{
+    const bool         in_place = args->send == TW_IN_PLACE;
+    const tw_blocks_t *out      = in_place ? &args->in : &args->out;
+    tw_shape_t         shape    = {.algorithm = &tw_alltoall_pairwise,
+                                   .operation = args->operation,
+                                   .arrays    = 4};
+    tw_status_t        status   = tw_comm_check(args->comm);
+    size_t             longest  = 0, sent, received;
+    tw_request_t      *op;
+
+    if (status == TW_OK) {
+        status = tw_blocks_totals(out, args->comm->size, &longest, &sent);
+    }
+    if (status == TW_OK) {
+        status = tw_blocks_totals(&args->in, args->comm->size, &longest, &received);
+    }
+    if (status != TW_OK) {
+        return status;
+    }
+    if ((form != TW_BLOCKING && request_p == NULL) || (sent > 0 && args->send == NULL) ||
+        (received > 0 && args->recv == NULL) || (args->how != NULL && args->how->feedback != NULL)) {
+        return TW_ERR_INVALID_ARG;
+    }
+    shape.slots   = 2 * args->comm->size;
+    shape.longest = args->in.counts != NULL ? SIZE_MAX / 16 : longest;
+    status        = tw_request_create(args->comm, args->how, &shape, form == TW_PLAN, &op);
+    if (status != TW_OK) {
+        return status;
+    }
+    tw_blocks_fill(out, op->comm->size, op->array[TW_SEND_COUNT], op->array[TW_SEND_FIRST]);
+    tw_blocks_fill(&args->in, op->comm->size, op->array[TW_RECV_COUNT], op->array[TW_RECV_FIRST]);
+    op->recv       = args->recv;
+    op->send       = in_place ? args->recv : args->send;
+    op->count      = args->in.each;
+    op->same_count = args->in.counts == NULL;
+    op->rounds     = longest / op->chunk + (longest % op->chunk != 0);
+    return tw_request_finish(op, form, request_p);
+}

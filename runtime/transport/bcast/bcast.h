@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/bcast/bcast.h - algorithms of bcast.
+ */
+#ifndef TW_TRANSPORT_BCAST_BCAST_H
+#define TW_TRANSPORT_BCAST_BCAST_H
+
+#include "runtime/transport/request.h"
+
+extern const tw_algorithm_ops_t tw_bcast_tree;
+
+#endif /* TW_TRANSPORT_BCAST_BCAST_H */

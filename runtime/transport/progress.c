@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/progress.c - the loop that turns complete messages into the next step, messages
+ * themselves, and the calls into the codec.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/base/fpmode.h"
+#include "runtime/transport/feedback.h"
+#include "runtime/transport/progress.h"
+
+/* Tests without success before the core is given away: short, as ranks may share cores. */
+#define TW_SPINS 16
+
+void tw_comm_moved(tw_comm_t *comm)
+{
+    if (comm->config.timeout > 0.0) {
+        comm->progress_ns = tw_clock_ns();
+    }
+}
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+static int tw_lane_tag(const tw_request_t *op, const tw_lane_t *lane, int stage)
+{
+    const uint64_t cycle = op->sequence % op->comm->tag_cycle;
+
+    return (int)((cycle + 1) * (TW_TAG_ROUNDS * TW_TAG_STAGES) +
+                 lane->round % TW_TAG_ROUNDS * TW_TAG_STAGES + (uint64_t)stage);
+}
+
+/* The next free request of a stage; the messages of a peer are cut at THINWIRE_MESSAGE_LIMIT. */
+static MPI_Request *tw_lane_request(tw_lane_t *lane, int stage, int peer)
+{
+    tw_messages_t *messages = &lane->messages[stage];
+
+    assert(messages->count < messages->capacity);
+    messages->peers[messages->count] = peer;
+    return &messages->requests[messages->count++];
+}
+
+tw_status_t tw_lane_send(tw_request_t *op, tw_lane_t *lane, int stage, int tag_stage,
+                         const void *bytes, size_t size, int peer, size_t values)
+{
+    tw_comm_t   *comm   = op->comm;
+    const int    tag    = tw_lane_tag(op, lane, tag_stage);
+    const size_t limit  = comm->config.message_limit;
+    tw_status_t  status = TW_OK;
+
+    comm->stats.bytes_sent += size;
+    comm->stats.bytes_plain += values * op->element;
+    for (size_t at = 0; at < size && status == TW_OK; at += limit) {
+        const size_t part = size - at < limit ? size - at : limit;
+
+        comm->stats.messages_sent++;
+        status = tw_comm_mpi(comm,
+                             comm->mpi->Isend((const uint8_t *)bytes + at, (int)part, MPI_BYTE, peer,
+                                              tag, comm->comm, tw_lane_request(lane, stage, peer)),
+                             "MPI_Isend");
+    }
+    return status;
+}
+
+tw_status_t tw_lane_recv(tw_request_t *op, tw_lane_t *lane, int stage, void *bytes, size_t size,
+                         int peer)
+{
+    tw_comm_t   *comm   = op->comm;
+    const int    tag    = tw_lane_tag(op, lane, stage);
+    const size_t limit  = comm->config.message_limit;
+    tw_status_t  status = TW_OK;
+
+    comm->stats.bytes_received += size;
+    for (size_t at = 0; at < size && status == TW_OK; at += limit) {
+        const size_t part = size - at < limit ? size - at : limit;
+
+        status = tw_comm_mpi(comm,
+                             comm->mpi->Irecv((uint8_t *)bytes + at, (int)part, MPI_BYTE, peer, tag,
+                                              comm->comm, tw_lane_request(lane, stage, peer)),
+                             "MPI_Irecv");
+    }
+    return status;
+}
+
+/* ---- codec calls --------------------------------------------------------------------------- */
+
+size_t tw_op_size(const tw_request_t *op, size_t n)
+{
+    size_t            bytes  = 0;
+    const tw_status_t status = tw_codec_size(op->codec, n, &bytes);
+
+    assert(status == TW_OK);
+    (void)status;
+    return bytes;
+}
+
+/* The time since *start goes to *sum. */
+static void tw_op_timed(uint64_t *sum, uint64_t start, tw_status_t status)
+{
+    assert(status == TW_OK);
+    (void)status;
+    *sum += tw_clock_ns() - start;
+}
+
+static void tw_op_count(tw_request_t *op, size_t n)
+{
+    tw_codec_traits_t traits;
+
+    tw_codec_traits(op->codec, &traits);
+    op->comm->stats.quantisations += traits.lossless ? 0 : n;
+}
+
+void tw_op_encode(tw_request_t *op, const void *values, size_t n, void *codes)
+{
+    const uint64_t start = tw_clock_ns();
+
+    tw_op_count(op, n);
+    tw_op_timed(&op->comm->stats.encode_ns, start,
+                tw_codec_encode(op->codec, &op->exec, values, n, codes));
+}
+
+void tw_op_encode_feedback(tw_request_t *op, const void *values, size_t n, void *residual,
+                           void *codes)
+{
+    const uint64_t start = tw_clock_ns();
+
+    tw_op_count(op, n);
+    tw_op_timed(&op->comm->stats.encode_ns, start,
+                tw_codec_encode_feedback(op->codec, &op->exec, values, n, residual, codes));
+}
+
+void tw_op_decode(tw_request_t *op, const void *codes, size_t n, void *values)
+{
+    const uint64_t start = tw_clock_ns();
+
+    tw_op_timed(&op->comm->stats.decode_ns, start,
+                tw_codec_decode(op->codec, &op->exec, codes, n, values));
+}
+
+void tw_op_decode_add(tw_request_t *op, const void *codes, size_t n, void *values)
+{
+    const uint64_t start = tw_clock_ns();
+
+    tw_op_timed(&op->comm->stats.decode_ns, start,
+                tw_codec_decode_add(op->codec, &op->exec, codes, n, values));
+}
+
+void tw_op_average(tw_request_t *op, size_t n, void *values)
+{
+    const uint64_t    start = tw_clock_ns();
+    const tw_fpmode_t mode  = tw_fpmode_enter();
+    uint8_t          *at    = values;
+
+    if (op->reduction == TW_AVERAGE && op->element == 8) {
+        const double ranks = op->comm->size;
+
+        for (size_t i = 0; i < n; i++) {
+            double x;
+
+            memcpy(&x, at + 8 * i, 8);
+            x /= ranks;
+            memcpy(at + 8 * i, &x, 8);
+        }
+    } else if (op->reduction == TW_AVERAGE) {
+        const float ranks = (float)op->comm->size;
+
+        for (size_t i = 0; i < n; i++) {
+            float x;
+
+            memcpy(&x, at + 4 * i, 4);
+            x /= ranks;
+            memcpy(at + 4 * i, &x, 4);
+        }
+    }
+    tw_fpmode_leave(mode);
+    tw_op_timed(&op->comm->stats.decode_ns, start, TW_OK);
+}
+
+/* ---- progress ------------------------------------------------------------------------------ */
+
+static tw_status_t tw_lane_start(tw_request_t *op, tw_lane_t *lane)
+{
+    lane->round = op->next_round++;
+    lane->stage = 0;
+    lane->busy  = true;
+    for (int s = 0; s < TW_STAGES_MAX; s++) {
+        lane->messages[s].count = 0;
+    }
+    return op->algorithm->step(op, lane);
+}
+
+/* One lane: the next step, if the messages of its stage are complete. */
+static bool tw_lane_advance(tw_request_t *op, tw_lane_t *lane, tw_status_t *status_p)
+{
+    tw_comm_t     *comm     = op->comm;
+    tw_messages_t *messages = &lane->messages[lane->stage];
+    int            complete = 1;
+
+    if (messages->count > 0) {
+        *status_p = tw_comm_mpi(comm,
+                                comm->mpi->Testall(messages->count, messages->requests, &complete,
+                                                   MPI_STATUSES_IGNORE),
+                                "MPI_Testall");
+        if (*status_p != TW_OK || !complete) {
+            return false;
+        }
+    }
+    lane->stage++;
+    *status_p = op->algorithm->step(op, lane);
+    if (lane->stage == op->algorithm->stages) {
+        lane->busy = false;
+        op->done_rounds++;
+    }
+    return true;
+}
+
+/* Everything that can move in one operation; idle lanes take the next rounds, in order. */
+static tw_status_t tw_op_advance(tw_request_t *op, bool *moved_p)
+{
+    tw_status_t status = TW_OK;
+
+    for (int l = 0; l < op->lanes && status == TW_OK; l++) {
+        tw_lane_t *lane = &op->lane[l];
+
+        if (!lane->busy && op->next_round < op->rounds) {
+            status   = tw_lane_start(op, lane);
+            *moved_p = true;
+        }
+        while (status == TW_OK && lane->busy && tw_lane_advance(op, lane, &status)) {
+            *moved_p = true;
+        }
+    }
+    return status;
+}
+
+void tw_comm_progress(tw_comm_t *comm, bool *moved_p)
+{
+    tw_request_t **at    = &comm->running;
+    bool           moved = false;
+
+    while (*at != NULL && comm->status == TW_OK) {
+        tw_request_t     *op     = *at;
+        const tw_status_t status = tw_op_advance(op, &moved);
+
+        if (status == TW_OK && op->done_rounds == op->rounds) {
+            op->running = false;
+            *at         = op->next;
+            moved       = true;
+            if (op->feedback != NULL) {
+                op->feedback->user = NULL;
+            }
+        } else {
+            at = &op->next;
+        }
+    }
+    if (moved) {
+        tw_comm_moved(comm);
+    }
+    if (moved_p != NULL) {
+        *moved_p = moved;
+    }
+}
+
+/* A peer that a running operation waits for, or -1; found where a single message is not complete. */
+static int tw_op_waits_for(tw_request_t *op)
+{
+    for (int l = 0; l < op->lanes; l++) {
+        const tw_lane_t     *lane     = &op->lane[l];
+        const tw_messages_t *messages = &lane->messages[lane->stage];
+
+        for (int m = 0; lane->busy && m < messages->count; m++) {
+            int complete = 0;
+
+            op->comm->mpi->Testall(1, &messages->requests[m], &complete, MPI_STATUSES_IGNORE);
+            if (!complete) {
+                return messages->peers[m];
+            }
+        }
+    }
+    return -1;
+}
+
+void tw_comm_check_timeout(tw_comm_t *comm)
+{
+    const uint64_t limit_ns = (uint64_t)(comm->config.timeout * 1e9);
+
+    if (limit_ns == 0 || comm->running == NULL || comm->status != TW_OK ||
+        tw_clock_ns() - comm->progress_ns < limit_ns) {
+        return;
+    }
+    TW_ERROR(&comm->log, "%s: nothing moved for %g s, waiting for rank %d; the communicator is dead",
+             comm->running->operation, comm->config.timeout, tw_op_waits_for(comm->running));
+    comm->status = TW_ERR_TIMEOUT;
+}
+
+void tw_comm_wait_some(tw_comm_t *comm)
+{
+    for (int spin = 0; spin < TW_SPINS; spin++) {
+        bool moved = false;
+
+        tw_comm_progress(comm, &moved);
+        if (moved) {
+            return;
+        }
+    }
+    sched_yield();
+    tw_comm_check_timeout(comm);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/reduce_scatter/reduce_scatter_block.c - reduce_scatter with equal counts.
+ */
+#include "config.h"
+
+#include "runtime/base/bytes.h"
+#include "runtime/transport/allreduce/reduction.h"
+
+static tw_status_t tw_reduce_scatter_block_form(tw_comm_t *comm, const void *send, void *recv,
+                                                size_t count, tw_reduction_t reduction,
+                                                const tw_how_t *how, tw_form_t form,
+                                                tw_request_t **request_p)
+{
+    tw_reduction_args_t args   = {.comm      = comm,
+                                  .operation = "reduce_scatter_block",
+                                  .send      = send,
+                                  .recv      = recv,
+                                  .scatter   = true,
+                                  .reduction = reduction,
+                                  .root      = -1,
+                                  .how       = how};
+    tw_status_t         status = tw_comm_check(comm);
+
+    if (status != TW_OK) {
+        return status;
+    }
+    if (!tw_size_mul(count, (size_t)comm->size, &args.count)) {
+        return TW_ERR_RANGE;
+    }
+    return tw_reduction(&args, form, request_p);
+}
+
+tw_status_t tw_reduce_scatter_block(tw_comm_t *comm, const void *send, void *recv, size_t count,
+                                    tw_reduction_t reduction, const tw_how_t *how)
+{
+    return tw_reduce_scatter_block_form(comm, send, recv, count, reduction, how, TW_BLOCKING, NULL);
+}
+
+tw_status_t tw_ireduce_scatter_block(tw_comm_t *comm, const void *send, void *recv, size_t count,
+                                     tw_reduction_t reduction, const tw_how_t *how,
+                                     tw_request_t **request_p)
+{
+    return tw_reduce_scatter_block_form(comm, send, recv, count, reduction, how, TW_NONBLOCKING,
+                                        request_p);
+}
+
+tw_status_t tw_reduce_scatter_block_init(tw_comm_t *comm, const void *send, void *recv,
+                                         size_t count, tw_reduction_t reduction,
+                                         const tw_how_t *how, tw_request_t **plan_p)
+{
+    return tw_reduce_scatter_block_form(comm, send, recv, count, reduction, how, TW_PLAN, plan_p);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/request.c - making, starting and completing operations.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "runtime/base/bytes.h"
+#include "runtime/base/clock.h"
+#include "runtime/transport/feedback.h"
+#include "runtime/transport/progress.h"
+#include "runtime/transport/request.h"
+
+const char tw_in_place_mark = 0;
+
+#define TW_ALIGN_UP(n) (((n) + TW_POOL_ALIGN - 1) / TW_POOL_ALIGN * TW_POOL_ALIGN)
+
+/* Sizes of the parts of an operation's buffer. */
+typedef struct tw_layout {
+    size_t arrays, slots, sum, requests, peers; /* bytes; the last four per lane */
+    size_t lane, total;
+    int    capacity; /* MPI messages per stage of a lane */
+    int    lanes;
+} tw_layout_t;
+
+static tw_status_t tw_how_check(const tw_comm_t *comm, const tw_how_t *how, tw_request_t *op)
+{
+    static const tw_how_t nothing = {0};
+
+    how           = how != NULL ? how : &nothing;
+    op->codec     = how->codec != NULL ? how->codec : comm->fp32;
+    op->exec      = how->exec != NULL ? *how->exec : comm->exec;
+    op->feedback  = how->feedback;
+    op->flags     = how->flags;
+    if (op->exec.threads == 0) {
+        op->exec.threads = comm->exec.threads;
+    }
+    if (op->exec.memory != TW_MEMORY_HOST) {
+        return TW_ERR_UNSUPPORTED;
+    }
+    if (op->exec.stream != NULL || op->exec.threads < 0 || (how->flags & ~TW_BCAST_SAME) != 0 ||
+        how->algorithm < TW_ALGORITHM_AUTO || how->algorithm > TW_ALGORITHM_TWO_PASS) {
+        return TW_ERR_INVALID_ARG;
+    }
+    return TW_OK;
+}
+
+/* Values per piece: THINWIRE_CHUNK, less where many ranks would make the lanes large, at least one
+ * block, and no more than the longest interval. */
+static size_t tw_chunk(const tw_comm_t *comm, const tw_shape_t *shape, size_t block, size_t element,
+                       int lanes)
+{
+    const size_t share = TW_LANE_BUDGET / (size_t)(shape->slots * lanes);
+    const size_t bytes = comm->config.chunk < share ? comm->config.chunk : share;
+    size_t       chunk = bytes / element / block * block;
+    size_t       whole = shape->longest / block * block + (shape->longest % block ? block : 0);
+
+    chunk = chunk > block ? chunk : block;
+    whole = whole > block ? whole : block;
+    return chunk < whole ? chunk : whole;
+}
+
+static tw_status_t tw_layout(const tw_comm_t *comm, const tw_shape_t *shape, tw_request_t *op,
+                             tw_layout_t *layout)
+{
+    tw_codec_traits_t traits;
+    size_t            rounds, cuts;
+
+    tw_codec_traits(op->codec, &traits);
+    op->element = tw_dtype_size(traits.dtype);
+    op->chunk   = tw_chunk(comm, shape, traits.block, op->element, comm->config.window);
+    op->slot_bytes = TW_ALIGN_UP(tw_op_size(op, op->chunk));
+    rounds = shape->longest / op->chunk + (shape->longest % op->chunk != 0);
+    layout->lanes =
+        rounds < (size_t)comm->config.window ? (int)(rounds > 0 ? rounds : 1) : comm->config.window;
+    cuts = (op->slot_bytes + comm->config.message_limit - 1) / comm->config.message_limit;
+    if (cuts > INT32_MAX / 2 / (size_t)comm->size) {
+        return TW_ERR_RANGE;
+    }
+    layout->capacity = (int)cuts * 2 * comm->size;
+    layout->arrays   = TW_ALIGN_UP((size_t)shape->arrays * (size_t)comm->size * sizeof(size_t));
+    layout->slots    = (size_t)shape->slots * op->slot_bytes;
+    layout->sum      = shape->sum ? TW_ALIGN_UP(op->chunk * op->element) : 0;
+    layout->requests = TW_ALIGN_UP((size_t)layout->capacity * sizeof(MPI_Request));
+    layout->peers    = TW_ALIGN_UP((size_t)layout->capacity * sizeof(int));
+    layout->lane     = layout->slots + layout->sum +
+                   (size_t)shape->algorithm->stages * (layout->requests + layout->peers);
+    layout->total = TW_ALIGN_UP(sizeof(tw_request_t)) + layout->arrays +
+                    (size_t)layout->lanes * layout->lane;
+    return TW_OK;
+}
+
+static void tw_request_carve(tw_request_t *op, const tw_shape_t *shape, const tw_layout_t *layout)
+{
+    uint8_t *at = (uint8_t *)op + TW_ALIGN_UP(sizeof(*op));
+
+    for (int a = 0; a < shape->arrays; a++) {
+        op->array[a] = (size_t *)(void *)at + (size_t)a * (size_t)op->comm->size;
+    }
+    at += layout->arrays;
+    op->lanes = layout->lanes;
+    for (int l = 0; l < op->lanes; l++) {
+        tw_lane_t *lane = &op->lane[l];
+
+        memset(lane, 0, sizeof(*lane));
+        lane->codes = at;
+        at += layout->slots;
+        lane->sum = at;
+        at += layout->sum;
+        for (int s = 0; s < shape->algorithm->stages; s++) {
+            lane->messages[s].requests = (MPI_Request *)(void *)at;
+            at += layout->requests;
+            lane->messages[s].peers = (int *)(void *)at;
+            at += layout->peers;
+            lane->messages[s].capacity = layout->capacity;
+        }
+    }
+}
+
+tw_status_t tw_request_create(tw_comm_t *comm, const tw_how_t *how, const tw_shape_t *shape,
+                              bool plan, tw_request_t **op_p)
+{
+    tw_request_t draft = {.comm = comm, .plan = plan, .root = -1, .same_count = true};
+    tw_layout_t  layout;
+    tw_status_t  status;
+    size_t       most;
+    void        *buffer;
+
+    status = tw_how_check(comm, how, &draft);
+    if (status != TW_OK) {
+        return status;
+    }
+    if (!tw_size_mul(shape->longest, 16, &most)) {
+        return TW_ERR_RANGE;
+    }
+    status = tw_layout(comm, shape, &draft, &layout);
+    if (status == TW_OK) {
+        status = tw_comm_reserve(comm, layout.total);
+    }
+    if (status != TW_OK) {
+        return status;
+    }
+    status = tw_pool_get(&comm->pool, layout.total, &buffer);
+    if (status != TW_OK) { /* another operation runs in the reserved buffer, and others go on */
+        TW_ERROR(&comm->log, "no %zu bytes for a further %s; the communicator is dead", layout.total,
+                 shape->operation);
+        comm->status = status;
+        return status;
+    }
+    *op_p            = buffer;
+    **op_p           = draft;
+    (*op_p)->algorithm = shape->algorithm;
+    (*op_p)->operation = shape->operation;
+    tw_request_carve(*op_p, shape, &layout);
+    comm->requests++;
+    return TW_OK;
+}
+
+void tw_request_release(tw_request_t *op)
+{
+    tw_comm_t *comm = op->comm;
+
+    comm->requests--;
+    if (comm->status == TW_OK || !op->running) {
+        tw_pool_put(&comm->pool, op);
+    }
+}
+
+static tw_status_t tw_request_begin(tw_request_t *op)
+{
+    tw_comm_t     *comm = op->comm;
+    tw_request_t **tail = &comm->running;
+    tw_status_t    status;
+
+    if (op->feedback != NULL && op->feedback->user != NULL) {
+        TW_ERROR(&comm->log, "feedback '%s' is in use by a running operation", op->feedback->name);
+        return TW_ERR_BUSY;
+    }
+    status = tw_comm_compare_call(comm, op->operation, op->same_count ? op->count : 0, op->root,
+                                  tw_codec_spec(op->codec),
+                                  (unsigned)op->reduction | op->flags << 1 |
+                                      (unsigned)(op->algorithm->name[0]) << 8);
+    if (status != TW_OK) {
+        return status;
+    }
+    op->sequence    = comm->sequence++;
+    op->next_round  = 0;
+    op->done_rounds = 0;
+    op->status      = TW_OK;
+    op->running     = true;
+    op->next        = NULL;
+    if (op->feedback != NULL) {
+        tw_feedback_own(op->feedback, op->own_first, op->own_count);
+        op->feedback->user = op;
+    }
+    comm->stats.calls++;
+    while (*tail != NULL) {
+        tail = &(*tail)->next;
+    }
+    *tail = op;
+    tw_comm_moved(comm);
+    tw_comm_progress(comm, NULL);
+    return TW_OK;
+}
+
+static tw_status_t tw_request_complete(tw_request_t **request_p)
+{
+    tw_request_t     *op     = *request_p;
+    const tw_status_t status = op->status;
+
+    if (!op->plan) {
+        tw_request_release(op);
+        *request_p = NULL;
+    }
+    return status;
+}
+
+tw_status_t tw_request_finish(tw_request_t *op, tw_form_t form, tw_request_t **request_p)
+{
+    tw_status_t status = TW_OK;
+
+    if (form != TW_PLAN) {
+        status = tw_request_begin(op);
+        if (status != TW_OK) {
+            tw_request_release(op);
+            return status;
+        }
+    }
+    if (form == TW_BLOCKING) {
+        return tw_wait(&op);
+    }
+    *request_p = op;
+    return status;
+}
+
+tw_status_t tw_start(tw_request_t *plan)
+{
+    tw_status_t status;
+
+    if (plan == NULL || !plan->plan) {
+        return TW_ERR_INVALID_ARG;
+    }
+    status = tw_comm_check(plan->comm);
+    if (status != TW_OK) {
+        return status;
+    }
+    return plan->running ? TW_ERR_BUSY : tw_request_begin(plan);
+}
+
+tw_status_t tw_wait(tw_request_t **request_p)
+{
+    tw_request_t *op;
+    tw_comm_t    *comm;
+    uint64_t      start, worked;
+
+    if (request_p == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    op = *request_p;
+    if (op == NULL) {
+        return TW_OK;
+    }
+    comm   = op->comm;
+    start  = tw_clock_ns();
+    worked = comm->stats.encode_ns + comm->stats.decode_ns;
+    while (op->running && comm->status == TW_OK) {
+        tw_comm_wait_some(comm);
+    }
+    worked = comm->stats.encode_ns + comm->stats.decode_ns - worked;
+    start  = tw_clock_ns() - start;
+    comm->stats.wait_ns += start > worked ? start - worked : 0;
+    if (op->running) { /* the communicator died under it */
+        op->status = comm->status;
+    }
+    return tw_request_complete(request_p);
+}
+
+tw_status_t tw_test(tw_request_t **request_p, int *done_p)
+{
+    tw_request_t *op;
+
+    if (request_p == NULL || done_p == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    op      = *request_p;
+    *done_p = 1;
+    if (op == NULL) {
+        return TW_OK;
+    }
+    if (op->running && op->comm->status == TW_OK) {
+        tw_comm_progress(op->comm, NULL);
+        tw_comm_check_timeout(op->comm);
+    }
+    if (op->running && op->comm->status == TW_OK) {
+        *done_p = 0;
+        return TW_OK;
+    }
+    if (op->running) {
+        op->status = op->comm->status;
+    }
+    return tw_request_complete(request_p);
+}
+
+tw_status_t tw_request_free(tw_request_t **plan_p)
+{
+    tw_request_t *op;
+
+    if (plan_p == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    op = *plan_p;
+    if (op == NULL) {
+        return TW_OK;
+    }
+    if (!op->plan) {
+        return TW_ERR_INVALID_ARG;
+    }
+    if (op->running && op->comm->status == TW_OK) {
+        return TW_ERR_BUSY;
+    }
+    tw_request_release(op);
+    *plan_p = NULL;
+    return TW_OK;
+}
+
+const char *tw_request_algorithm(const tw_request_t *request)
+{
+    return request != NULL ? request->algorithm->name : "none";
+}

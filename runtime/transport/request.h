@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/request.h - the engine under every collective.
+ *
+ * An operation is cut into rounds: round c handles the c-th piece (`chunk` values, a multiple of the
+ * codec's block) of every interval that travels. A few rounds are in flight together, each in a lane
+ * with buffers and MPI requests of its own, and goes through the stages of its algorithm:
+ *
+ *     step(stage 0): encode, post receives and sends    -> all of stage 0's messages complete
+ *     step(stage 1): decode, encode, post               -> all of stage 1's messages complete
+ *     ...
+ *     step(stage `stages`): last local work; the round is complete
+ *
+ * Nothing blocks: the engine tests a lane's messages and calls the next step. Rounds start in order
+ * and then run independently: operation, round and stage make up a message's tag, and tags repeat
+ * after more rounds than are ever in flight.
+ *
+ * Everything an operation needs (this struct, arrays, lanes) lies in one buffer of the pool, whose
+ * size follows from what all ranks know to be equal.
+ */
+#ifndef TW_TRANSPORT_REQUEST_H
+#define TW_TRANSPORT_REQUEST_H
+
+#include <stdbool.h>
+
+#include <thinwire/collective.h>
+
+#include "runtime/transport/comm.h"
+
+#define TW_STAGES_MAX 2 /* stages with messages */
+#define TW_WINDOW_MAX 8
+
+/* Bytes of elements and codes that the lanes of an operation may take together per direction; with
+ * many ranks pieces become smaller than THINWIRE_CHUNK. */
+#define TW_LANE_BUDGET ((size_t)32 << 20)
+
+typedef struct tw_messages {
+    MPI_Request *requests;
+    int         *peers;
+    int          count, capacity;
+} tw_messages_t;
+
+typedef struct tw_lane {
+    size_t        round;
+    int           stage; /* whose messages are under way */
+    bool          busy;
+    uint8_t      *codes; /* slots of op->slot_bytes each  */
+    uint8_t      *sum;   /* chunk elements, if the algorithm adds */
+    tw_messages_t messages[TW_STAGES_MAX];
+} tw_lane_t;
+
+typedef struct tw_algorithm_ops {
+    const char *name;
+    int         stages;
+    /* Local work between stages; posts the messages of lane->stage, if that is below stages. */
+    tw_status_t (*step)(tw_request_t *op, tw_lane_t *lane);
+} tw_algorithm_ops_t;
+
+/* What an operation looks like; equal on all ranks where it decides on memory. */
+typedef struct tw_shape {
+    const tw_algorithm_ops_t *algorithm;
+    const char               *operation; /* "allreduce"                              */
+    size_t                    longest;   /* values of the longest interval that travels */
+    int                       slots;     /* code buffers per lane                    */
+    bool                      sum;       /* lanes need room to add                   */
+    int                       arrays;    /* size_t arrays of comm->size entries      */
+} tw_shape_t;
+
+#define TW_ARRAYS_MAX 4
+
+struct tw_request {
+    tw_comm_t                *comm;
+    const tw_algorithm_ops_t *algorithm;
+    const char               *operation;
+    const tw_codec_t         *codec;
+    tw_exec_t                 exec;
+    tw_feedback_t            *feedback;
+    unsigned                  flags;
+    bool                      plan;
+    bool                      running;
+    tw_status_t               status;
+
+    const uint8_t  *send; /* elements; NULL where the operation has none         */
+    uint8_t        *recv;
+    size_t          count; /* of the operation, for THINWIRE_CHECK                */
+    int             root;  /* -1: none                                            */
+    tw_reduction_t  reduction;
+    bool            same_count; /* count must be equal on all ranks               */
+    size_t         *array[TW_ARRAYS_MAX]; /* counts and displacements, in elements */
+    size_t          own_first, own_count; /* values of the sum that this rank encodes */
+
+    size_t          element;    /* bytes                                           */
+    size_t          chunk;      /* values per piece, a multiple of the block       */
+    size_t          slot_bytes; /* room for chunk encoded values                   */
+    size_t          rounds;     /* of this rank                                    */
+    size_t          next_round; /* not yet started                                 */
+    size_t          done_rounds;
+    uint64_t        sequence;
+    int             lanes;
+    tw_lane_t       lane[TW_WINDOW_MAX];
+    tw_request_t   *next; /* in comm->running */
+};
+
+/* Make an operation: checks `how`, decides chunk and lanes, reserves memory (collective only if a
+ * larger shape than ever before). The caller fills the rest. */
+tw_status_t tw_request_create(tw_comm_t *comm, const tw_how_t *how, const tw_shape_t *shape,
+                              bool plan, tw_request_t **op_p);
+
+/* Give it back; it is not running. */
+void tw_request_release(tw_request_t *op);
+
+/* How the three forms of a call end: release on error; start and wait; start and hand out; hand out. */
+typedef enum tw_form { TW_BLOCKING, TW_NONBLOCKING, TW_PLAN } tw_form_t;
+tw_status_t tw_request_finish(tw_request_t *op, tw_form_t form, tw_request_t **request_p);
+
+/* Advance everything that runs on the communicator; *moved_p (if not NULL) says if something did. */
+void tw_comm_progress(tw_comm_t *comm, bool *moved_p);
+
+/* ---- for algorithms ------------------------------------------------------------------------ */
+
+/* Post a message that completes stage `stage` of this lane's round; size 0 sends nothing. The tag
+ * names the stage in which the receiver waits for it, which for sends is tag_stage. `values` is the
+ * number of values in it, for the counters. */
+tw_status_t tw_lane_send(tw_request_t *op, tw_lane_t *lane, int stage, int tag_stage,
+                         const void *bytes, size_t size, int peer, size_t values);
+tw_status_t tw_lane_recv(tw_request_t *op, tw_lane_t *lane, int stage, void *bytes, size_t size,
+                         int peer);
+
+static inline uint8_t *tw_lane_slot(const tw_request_t *op, const tw_lane_t *lane, int slot)
+{
+    return lane->codes + (size_t)slot * op->slot_bytes;
+}
+
+/* Values of this lane's piece of an interval of `length` values; 0 if it is shorter. */
+static inline size_t tw_lane_piece(const tw_request_t *op, const tw_lane_t *lane, size_t length)
+{
+    const size_t start = lane->round * op->chunk;
+
+    return start >= length ? 0 : length - start < op->chunk ? length - start : op->chunk;
+}
+
+/* Where this lane's piece of the interval that begins at value `first` of a buffer lies. */
+static inline uint8_t *tw_lane_at(const tw_request_t *op, const tw_lane_t *lane, const void *buffer,
+                                  size_t first)
+{
+    return (uint8_t *)(uintptr_t)buffer + (first + lane->round * op->chunk) * op->element;
+}
+
+/* Codec calls of an operation: timed, counted, with its threads. They cannot fail on arguments that
+ * were checked when the operation was made. */
+size_t tw_op_size(const tw_request_t *op, size_t n);
+void   tw_op_encode(tw_request_t *op, const void *values, size_t n, void *codes);
+void   tw_op_encode_feedback(tw_request_t *op, const void *values, size_t n, void *residual,
+                             void *codes);
+void   tw_op_decode(tw_request_t *op, const void *codes, size_t n, void *values);
+void   tw_op_decode_add(tw_request_t *op, const void *codes, size_t n, void *values);
+/* TW_AVERAGE: values[i] = fl(values[i] / ranks), whatever the caller's floating-point mode. */
+void   tw_op_average(tw_request_t *op, size_t n, void *values);
+
+#endif /* TW_TRANSPORT_REQUEST_H */
