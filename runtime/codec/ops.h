@@ -64,7 +64,7 @@ struct tw_codec {
     int                   k;               /* bitpack: bytes kept                         */
     bool                  round;           /* bitpack: to nearest                         */
     int                   split;           /* tree8: 45 or 55, in hundredths              */
-    int                   decades;         /* static8, mantissa8: the offset is 10^this   */
+    const char           *offset;          /* static8, mantissa8: "1" .. "10000"; static  */
     size_t                omp_threshold;   /* bytes                                       */
     int                   threads;         /* default of tw_exec_t.threads                */
     char                  spec[TW_CODEC_SPEC_MAX];

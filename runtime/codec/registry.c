@@ -5,14 +5,18 @@
 
 #include "runtime/codec/ops.h"
 
-extern const tw_codec_ops_t tw_codec_fp32, tw_codec_bitpack, tw_codec_tree8, tw_codec_int8,
-    tw_codec_onebit;
+extern const tw_codec_ops_t tw_codec_fp32, tw_codec_bitpack, tw_codec_bf16, tw_codec_fp16,
+    tw_codec_tree8, tw_codec_int8, tw_codec_static8, tw_codec_mantissa8, tw_codec_onebit;
 
 const tw_codec_ops_t *const tw_codecs[] = {
     &tw_codec_fp32,
     &tw_codec_bitpack,
+    &tw_codec_bf16,
+    &tw_codec_fp16,
     &tw_codec_tree8,
     &tw_codec_int8,
+    &tw_codec_static8,
+    &tw_codec_mantissa8,
     &tw_codec_onebit,
     NULL,
 };

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/half/bf16.c - bfloat16: the upper half of a float32, rounded to nearest even.
+ *
+ * Layout: docs/wire-format.md, "bf16". Error: relative 2^-9 for normal numbers. Subnormal numbers
+ *         are kept (the processors' own conversion instructions flush them), Inf stays Inf, NaN
+ *         stays NaN (made quiet); what rounds beyond the largest number becomes Inf.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/codec/half/half.h"
+#include "runtime/codec/rounding.h"
+#include "runtime/codec/values.h"
+
+tw_status_t tw_half_finish(tw_codec_t *codec, const tw_why_t *why)
+{
+    if (codec->dtype != TW_F32) {
+        return tw_codec_only_f32(codec, why);
+    }
+    codec->block           = 1;
+    codec->bytes_per_value = 2.0;
+    snprintf(codec->spec, sizeof(codec->spec), "%s", codec->ops->name);
+    return TW_OK;
+}
+
+static void bf16_encode(const tw_codec_t *codec, const void *src, size_t n, void *dst)
+{
+    const uint8_t *in  = src;
+    uint8_t       *out = dst;
+
+    (void)codec;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t u;
+
+        memcpy(&u, in + 4 * i, 4);
+        tw_half_store(out + 2 * i, tw_round_top32(u, 16));
+    }
+}
+
+static void bf16_decode(const tw_codec_t *codec, const void *src, size_t n, void *dst)
+{
+    const uint8_t *in  = src;
+    uint8_t       *out = dst;
+
+    (void)codec;
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t u = tw_half_load(in + 2 * i) << 16;
+
+        memcpy(out + 4 * i, &u, 4);
+    }
+}
+
+const tw_codec_ops_t tw_codec_bf16 = {
+    .name            = "bf16",
+    .form            = "bf16",
+    .help            = "bfloat16, rounded to nearest even",
+    .id              = 3,
+    .option          = tw_codec_no_option,
+    .finish          = tw_half_finish,
+    .size            = tw_values_size,
+    .encode          = bf16_encode,
+    .decode          = bf16_decode,
+    .decode_add      = tw_values_decode_add,
+    .encode_feedback = tw_values_encode_feedback,
+};
