@@ -55,11 +55,13 @@ tw_status_t tw_context_create(tw_context_t **ctx_p)
         return TW_ERR_NO_MEMORY;
     }
     status = tw_context_init(ctx);
+    if (status == TW_OK) {
+        status = tw_settings_check_environment(&ctx->log, tw_setting_tables);
+    }
     if (status != TW_OK) {
         free(ctx);
         return status;
     }
-    tw_settings_check_environment(&ctx->log, tw_setting_tables);
     *ctx_p = ctx;
     return TW_OK;
 }

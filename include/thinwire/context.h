@@ -28,8 +28,9 @@ typedef enum tw_log_level {
 typedef void (*tw_log_fn_t)(void *arg, tw_log_level_t level, int rank, const char *line);
 
 /** Create a context from the THINWIRE_* environment.
- * A malformed setting is an error, an unknown THINWIRE_ name is warned about (with the nearest
- * known name); both go to stderr in one line.
+ * A malformed setting, of any module, is an error, an unknown THINWIRE_ name is warned about (with
+ * the nearest known name); both go to stderr in one line. Codecs and communicators read their own
+ * settings from the environment when they are created.
  * @param [out] ctx_p  set only on TW_OK; release it with tw_context_destroy().
  * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_SETTING, TW_ERR_NO_MEMORY. Makes no MPI call. */
 tw_status_t tw_context_create(tw_context_t **ctx_p);

@@ -158,28 +158,35 @@ void tw_settings_accepted(const tw_setting_field_t *field, char *text, size_t si
     }
 }
 
-tw_status_t tw_settings_load(const tw_log_t *log, const tw_setting_table_t *table, void *out)
+/* One field from the environment, or its default. */
+static tw_status_t tw_settings_load_field(const tw_log_t *log, const tw_setting_field_t *field,
+                                          void *value)
 {
-    for (size_t i = 0; i < table->count; i++) {
-        const tw_setting_field_t *field = &table->fields[i];
-        char                      name[TW_SETTING_NAME_MAX];
-        const char               *text;
-        void                     *value = (char *)out + field->offset;
+    char        name[TW_SETTING_NAME_MAX], accepted[160];
+    const char *text;
 
-        snprintf(name, sizeof(name), TW_SETTINGS_PREFIX "%s", field->name);
-        text = getenv(name);
-        if (text == NULL || *text == '\0') {
-            text = field->default_text;
-        }
-        if (tw_settings_parse(field, text, value) != TW_OK) {
-            char accepted[160];
-
-            tw_settings_accepted(field, accepted, sizeof(accepted));
-            TW_ERROR(log, "%s=%s is malformed; accepted: %s", name, text, accepted);
-            return TW_ERR_SETTING;
-        }
+    snprintf(name, sizeof(name), TW_SETTINGS_PREFIX "%s", field->name);
+    text = getenv(name);
+    if (text == NULL || *text == '\0') {
+        text = field->default_text;
+    }
+    if (tw_settings_parse(field, text, value) != TW_OK) {
+        tw_settings_accepted(field, accepted, sizeof(accepted));
+        TW_ERROR(log, "%s=%s is malformed; accepted: %s", name, text, accepted);
+        return TW_ERR_SETTING;
     }
     return TW_OK;
+}
+
+tw_status_t tw_settings_load(const tw_log_t *log, const tw_setting_table_t *table, void *out)
+{
+    tw_status_t status = TW_OK;
+
+    for (size_t i = 0; i < table->count && status == TW_OK; i++) {
+        status = tw_settings_load_field(log, &table->fields[i],
+                                        (char *)out + table->fields[i].offset);
+    }
+    return status;
 }
 
 /* Levenshtein distance; names longer than the limit count as far away. */
@@ -210,34 +217,56 @@ static size_t tw_edit_distance(const char *a, const char *b)
     return row[lb];
 }
 
-void tw_settings_check_environment(const tw_log_t *log, const tw_setting_table_t *const *tables)
+/* The known name nearest to `name`; *distance_p is 0 where it is that name. */
+static const tw_setting_field_t *tw_settings_nearest(const tw_setting_table_t *const *tables,
+                                                     const char *name, size_t *distance_p)
+{
+    const tw_setting_field_t *nearest = NULL;
+
+    *distance_p = SIZE_MAX;
+    for (size_t t = 0; tables[t] != NULL; t++) {
+        for (size_t i = 0; i < tables[t]->count; i++) {
+            const size_t distance = tw_edit_distance(name, tables[t]->fields[i].name);
+
+            if (distance < *distance_p) {
+                *distance_p = distance;
+                nearest     = &tables[t]->fields[i];
+            }
+        }
+    }
+    return nearest;
+}
+
+tw_status_t tw_settings_check_environment(const tw_log_t                  *log,
+                                          const tw_setting_table_t *const *tables)
 {
     const size_t prefix = strlen(TW_SETTINGS_PREFIX);
+    tw_status_t  status = TW_OK;
 
-    for (char **e = environ; *e != NULL; e++) {
-        const char *equals = strchr(*e, '=');
-        char        name[TW_SETTING_NAME_MAX + 1];
-        const char *nearest = NULL;
-        size_t      least   = SIZE_MAX;
+    for (char **e = environ; *e != NULL && status == TW_OK; e++) {
+        const tw_setting_field_t *nearest;
+        const char               *equals = strchr(*e, '=');
+        char                      name[TW_SETTING_NAME_MAX + 1];
+        size_t                    distance;
+        union {
+            int         i;
+            size_t      z;
+            double      d;
+            const char *s;
+        } value;
 
         if (strncmp(*e, TW_SETTINGS_PREFIX, prefix) != 0 || equals == NULL) {
             continue;
         }
         snprintf(name, sizeof(name), "%.*s", (int)(equals - *e - (ptrdiff_t)prefix), *e + prefix);
-        for (size_t t = 0; tables[t] != NULL && least > 0; t++) {
-            for (size_t i = 0; i < tables[t]->count && least > 0; i++) {
-                const size_t distance = tw_edit_distance(name, tables[t]->fields[i].name);
-
-                if (distance < least) {
-                    least   = distance;
-                    nearest = tables[t]->fields[i].name;
-                }
-            }
-        }
-        if (least > 0 && nearest != NULL) {
+        nearest = tw_settings_nearest(tables, name, &distance);
+        if (distance == 0) {
+            status = tw_settings_load_field(log, nearest, &value);
+        } else if (nearest != NULL) {
             TW_WARN(log,
                     "unknown setting " TW_SETTINGS_PREFIX "%s is ignored; did you mean "
-                    TW_SETTINGS_PREFIX "%s?", name, nearest);
+                    TW_SETTINGS_PREFIX "%s?", name, nearest->name);
         }
     }
+    return status;
 }

@@ -51,7 +51,9 @@ tw_status_t tw_settings_parse(const tw_setting_field_t *field, const char *text,
 /* What a field accepts, in words: "error|warn|info", "0..1024", "bytes with k, M, G, or inf". */
 void tw_settings_accepted(const tw_setting_field_t *field, char *text, size_t size);
 
-/* Warn about every THINWIRE_ variable that stands in none of the tables, with the nearest name. */
-void tw_settings_check_environment(const tw_log_t *log, const tw_setting_table_t *const *tables);
+/* Look at every THINWIRE_ variable: warn about those that stand in none of the tables, with the
+ * nearest name; TW_ERR_SETTING (logged) if a known one is malformed. */
+tw_status_t tw_settings_check_environment(const tw_log_t                  *log,
+                                          const tw_setting_table_t *const *tables);
 
 #endif /* TW_BASE_SETTINGS_H */

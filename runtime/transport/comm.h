@@ -41,6 +41,7 @@ struct tw_comm {
     int                   requests;   /* plans and requests that exist               */
     int                   feedbacks;  /* feedback objects that exist                 */
     uint64_t              progress_ns; /* when something last moved                  */
+    uint64_t              checked_ns;  /* when THINWIRE_TIMEOUT was last looked at   */
 };
 
 /* tw_comm_create with another table of MPI calls, which must outlive the communicator. */

@@ -2,15 +2,18 @@
  * transport/compare.c - what the ranks must have in common: versions and wire settings when a
  * communicator is created, and, with THINWIRE_CHECK=1, every call.
  *
- * Both send a fixed-size record of text fields: bytes mean the same whatever a rank's byte order, and
- * the message can say what differs in words.
+ * Both make a fixed-size record of text fields and compare checksums of it, which takes one small
+ * allreduce; only if they differ are the records gathered, to say in words who has what. Text means the
+ * same whatever a rank's byte order.
  */
 #include "config.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/bytes.h"
 #include "runtime/transport/comm.h"
 
 #define TW_RECORD_BYTES 512 /* "name=value;" ... NUL-padded */
@@ -62,38 +65,45 @@ static void tw_record_difference(const char *a, const char *b, char *text_a, cha
     snprintf(text_b, size, "%.*s", (int)strcspn(b, ";"), b);
 }
 
-static tw_status_t tw_record_compare(tw_comm_t *comm, const char *record, const char *what)
+/* Rank 0 says who differs in what; the ranks' records are known to differ. */
+static tw_status_t tw_record_explain(tw_comm_t *comm, const char *record, const char *what)
 {
     char        first[128], second[128];
-    void       *all;
+    char       *all = malloc((size_t)comm->size * TW_RECORD_BYTES);
     tw_status_t status;
     int         odd, usual;
 
-    status = tw_pool_get(&comm->pool, (size_t)comm->size * TW_RECORD_BYTES, &all);
-    if (status != TW_OK) {
-        TW_ERROR(&comm->log, "out of memory while comparing %s", what);
-        comm->status = status;
+    status = tw_comm_agree(comm, all != NULL ? TW_OK : TW_ERR_NO_MEMORY);
+    if (status == TW_OK) {
+        status = tw_comm_mpi(comm,
+                             comm->mpi->Allgather(record, TW_RECORD_BYTES, MPI_BYTE, all,
+                                                  TW_RECORD_BYTES, MPI_BYTE, comm->comm),
+                             "MPI_Allgather");
+    }
+    if (status == TW_OK && comm->rank == 0) {
+        odd = tw_record_odd_one(all, comm->size, &usual);
+        tw_record_difference(all + (size_t)odd * TW_RECORD_BYTES,
+                             all + (size_t)usual * TW_RECORD_BYTES, first, second, sizeof(first));
+        TW_ERROR(&comm->log, "ranks disagree on %s: rank %d has %s, rank %d has %s", what, odd, first,
+                 usual, second);
+    }
+    free(all);
+    return status == TW_ERR_MPI ? status : TW_ERR_MISMATCH;
+}
+
+static tw_status_t tw_record_compare(tw_comm_t *comm, const char *record, const char *what)
+{
+    const uint64_t hash    = tw_fnv1a(TW_FNV_START, record, TW_RECORD_BYTES);
+    const uint64_t mine[2] = {hash, ~hash}; /* the least of both are each other's complement */
+    uint64_t       least[2];
+    tw_status_t    status;
+
+    status = tw_comm_mpi(
+        comm, comm->mpi->Allreduce(mine, least, 2, MPI_UINT64_T, MPI_MIN, comm->comm), "MPI_Allreduce");
+    if (status != TW_OK || least[0] == ~least[1]) {
         return status;
     }
-    status = tw_comm_mpi(comm,
-                         comm->mpi->Allgather(record, TW_RECORD_BYTES, MPI_BYTE, all,
-                                              TW_RECORD_BYTES, MPI_BYTE, comm->comm),
-                         "MPI_Allgather");
-    if (status == TW_OK) {
-        odd = tw_record_odd_one(all, comm->size, &usual);
-        if (odd >= 0) {
-            tw_record_difference((const char *)all + (size_t)odd * TW_RECORD_BYTES,
-                                 (const char *)all + (size_t)usual * TW_RECORD_BYTES, first, second,
-                                 sizeof(first));
-            if (comm->rank == 0) {
-                TW_ERROR(&comm->log, "ranks disagree on %s: rank %d has %s, rank %d has %s", what,
-                         odd, first, usual, second);
-            }
-            status = TW_ERR_MISMATCH;
-        }
-    }
-    tw_pool_put(&comm->pool, all);
-    return status;
+    return tw_record_explain(comm, record, what);
 }
 
 tw_status_t tw_comm_compare_wire(tw_comm_t *comm)

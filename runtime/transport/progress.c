@@ -20,7 +20,7 @@
 void tw_comm_moved(tw_comm_t *comm)
 {
     if (comm->config.timeout > 0.0) {
-        comm->progress_ns = tw_clock_ns();
+        comm->progress_ns = comm->checked_ns = tw_clock_ns();
     }
 }
 
@@ -287,9 +287,17 @@ static int tw_op_waits_for(tw_request_t *op)
 void tw_comm_check_timeout(tw_comm_t *comm)
 {
     const uint64_t limit_ns = (uint64_t)(comm->config.timeout * 1e9);
+    uint64_t       now;
 
-    if (limit_ns == 0 || comm->running == NULL || comm->status != TW_OK ||
-        tw_clock_ns() - comm->progress_ns < limit_ns) {
+    if (limit_ns == 0 || comm->running == NULL || comm->status != TW_OK) {
+        return;
+    }
+    now = tw_clock_ns();
+    if (now - comm->checked_ns > limit_ns / 2) { /* nobody looked: the time does not count */
+        comm->progress_ns = now;
+    }
+    comm->checked_ns = now;
+    if (now - comm->progress_ns < limit_ns) {
         return;
     }
     TW_ERROR(&comm->log, "%s: nothing moved for %g s, waiting for rank %d; the communicator is dead",

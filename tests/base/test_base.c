@@ -134,10 +134,10 @@ START_TEST(unknown_settings_are_warned_about)
     const tw_setting_table_t *const tables[] = {&demo_table, NULL};
 
     setenv("THINWIRE_DEMO_NUMBER", "4", 1);
-    tw_settings_check_environment(&log, tables);
+    ck_assert_int_eq(tw_settings_check_environment(&log, tables), TW_OK);
     ck_assert_uint_eq(captured_lines, 0);
     setenv("THINWIRE_DEMO_NUMBR", "4", 1);
-    tw_settings_check_environment(&log, tables);
+    ck_assert_int_eq(tw_settings_check_environment(&log, tables), TW_OK);
     ck_assert_uint_eq(captured_lines, 1);
     ck_assert_ptr_nonnull(strstr(captured, "THINWIRE_DEMO_NUMBR "));
     ck_assert_ptr_nonnull(strstr(captured, "THINWIRE_DEMO_NUMBER?"));
@@ -168,6 +168,9 @@ START_TEST(context_refuses_a_malformed_setting)
     ck_assert_int_eq(tw_context_create(&ctx), TW_ERR_SETTING);
     ck_assert_ptr_null(ctx);
     unsetenv("THINWIRE_LOG_LEVEL");
+    setenv("THINWIRE_CHUNK", "much", 1); /* of another module, found here all the same */
+    ck_assert_int_eq(tw_context_create(&ctx), TW_ERR_SETTING);
+    unsetenv("THINWIRE_CHUNK");
     ck_assert_int_eq(tw_context_create(&ctx), TW_OK);
     tw_context_destroy(ctx);
     ck_assert_int_eq(tw_context_create(NULL), TW_ERR_INVALID_ARG);
