@@ -3,6 +3,8 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
+
 #include "runtime/base/context.h"
 
 static const char *const tw_log_levels[] = {"error", "warn", "info", "debug", "trace", NULL};
@@ -18,11 +20,26 @@ static const tw_setting_field_t tw_base_fields[] = {
 const tw_setting_table_t tw_base_settings = {"base", tw_base_fields,
                                              sizeof(tw_base_fields) / sizeof(tw_base_fields[0])};
 
+/* The rank that a launcher says this process has, or -1: all that can be known before MPI_Init. */
+static int tw_launcher_rank(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *text = getenv(names[i]);
+
+        if (text != NULL && text[0] >= '0' && text[0] <= '9') {
+            return atoi(text);
+        }
+    }
+    return -1;
+}
+
 tw_status_t tw_context_init(tw_context_t *ctx)
 {
     tw_status_t status;
 
-    ctx->log = (tw_log_t){.level = TW_LOG_WARN, .rank = -1};
+    ctx->log = (tw_log_t){.level = TW_LOG_WARN, .rank = tw_launcher_rank()};
     status   = tw_settings_load(&ctx->log, &tw_base_settings, &ctx->config);
     if (status == TW_OK) {
         ctx->log.level = (tw_log_level_t)ctx->config.log_level;

@@ -16,7 +16,7 @@ typedef struct tw_base_config {
 } tw_base_config_t;
 
 struct tw_context {
-    tw_log_t         log; /* rank -1 */
+    tw_log_t         log; /* rank as the launcher says, or -1 */
     tw_base_config_t config;
 };
 

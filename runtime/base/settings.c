@@ -262,7 +262,7 @@ tw_status_t tw_settings_check_environment(const tw_log_t                  *log,
         nearest = tw_settings_nearest(tables, name, &distance);
         if (distance == 0) {
             status = tw_settings_load_field(log, nearest, &value);
-        } else if (nearest != NULL) {
+        } else if (nearest != NULL && log->rank <= 0) { /* all ranks have it: one says it */
             TW_WARN(log,
                     "unknown setting " TW_SETTINGS_PREFIX "%s is ignored; did you mean "
                     TW_SETTINGS_PREFIX "%s?", name, nearest->name);
