@@ -14,36 +14,45 @@ size_t tw_scaled8_size(const tw_codec_t *codec, size_t n)
     return n + TW_HEADER * ((n - 1) / codec->block + 1);
 }
 
-/* Bits of the largest |v|: as integers they order like the magnitudes, with Inf and NaN on top. */
-static uint32_t tw_absmax(const float *v, size_t n)
+static const uint8_t *tw_at(const uint8_t *vector, size_t i)
 {
-    int32_t most = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        const int32_t bits = (int32_t)(tw_float_bits(v[i]) & 0x7fffffffu);
-
-        most = bits > most ? bits : most;
-    }
-    return (uint32_t)most;
+    return vector != NULL ? vector + sizeof(float) * i : NULL;
 }
 
-static size_t tw_chunk_of(size_t n, size_t i) { return n - i < TW_CHUNK ? n - i : TW_CHUNK; }
+/* Bits of the largest |v| of a block: as integers they order like the magnitudes, Inf and NaN on
+ * top. One maximum per place in the group, so that the loop has no chain through all values. */
+static uint32_t tw_absmax(const uint8_t *src, const uint8_t *residual, size_t n)
+{
+    float    v[TW_CHUNK];
+    int32_t  most[TW_GROUP] = {0};
+    uint32_t result         = 0;
+
+    for (size_t i = 0; i < n; i += TW_CHUNK) {
+        const size_t m = tw_chunk_count(n, i);
+
+        tw_chunk_load(v, tw_at(src, i), tw_at(residual, i), m);
+        for (size_t g = 0; g < m; g += TW_GROUP) {
+            for (size_t j = 0; j < TW_GROUP; j++) {
+                const int32_t bits = (int32_t)(tw_float_bits(v[g + j]) & 0x7fffffffu);
+
+                most[j] = bits > most[j] ? bits : most[j];
+            }
+        }
+    }
+    for (size_t j = 0; j < TW_GROUP; j++) {
+        result = (uint32_t)most[j] > result ? (uint32_t)most[j] : result;
+    }
+    return result;
+}
 
 /* Two passes over src (+ residual), the second from the cache. */
 void tw_scaled8_encode(const tw_codec_t *codec, const tw_scaled8_t *type, const uint8_t *src,
                        size_t n, uint8_t *residual, uint8_t *dst)
 {
-    uint32_t most = 0;
-    float    v[TW_CHUNK], back[TW_CHUNK], factor = 0.0f, scale = 0.0f;
+    const uint32_t most = tw_absmax(src, residual, n);
+    float          v[TW_CHUNK], back[TW_CHUNK], factor = 0.0f, scale = 0.0f;
+    uint8_t        codes[TW_CHUNK];
 
-    for (size_t i = 0; i < n; i += TW_CHUNK) {
-        const size_t m = tw_chunk_of(n, i);
-        uint32_t     bits;
-
-        tw_chunk_load(v, src + 4 * i, residual != NULL ? residual + 4 * i : NULL, m);
-        bits = tw_absmax(v, m);
-        most = bits > most ? bits : most;
-    }
     if (most >= 0x7f800000u) {
         tw_store_le32(dst, 0x7fc00000u);
         memset(dst + TW_HEADER, 0, n);
@@ -55,13 +64,14 @@ void tw_scaled8_encode(const tw_codec_t *codec, const tw_scaled8_t *type, const 
     }
     tw_store_le32(dst, tw_float_bits(scale));
     for (size_t i = 0; i < n; i += TW_CHUNK) {
-        const size_t m = tw_chunk_of(n, i);
+        const size_t m = tw_chunk_count(n, i);
 
-        tw_chunk_load(v, src + 4 * i, residual != NULL ? residual + 4 * i : NULL, m);
-        type->encode(codec, v, m, factor, dst + TW_HEADER + i);
+        tw_chunk_load(v, tw_at(src, i), tw_at(residual, i), m);
+        type->encode(codec, v, m, factor, codes);
+        memcpy(dst + TW_HEADER + i, codes, m);
         if (residual != NULL) {
-            type->decode(codec, dst + TW_HEADER + i, m, scale, back);
-            tw_chunk_residual(residual + 4 * i, v, back, m);
+            type->decode(codec, codes, m, scale, back);
+            tw_chunk_residual(residual + sizeof(float) * i, v, back, m);
         }
     }
 }
@@ -72,19 +82,19 @@ void tw_scaled8_decode(const tw_codec_t *codec, const tw_scaled8_t *type, const 
     const uint32_t bits   = tw_load_le32(src);
     const bool     poison = (bits & 0x7f800000u) == 0x7f800000u;
     float          back[TW_CHUNK];
+    uint8_t        codes[TW_CHUNK];
 
     for (size_t i = 0; i < n; i += TW_CHUNK) {
-        const size_t m = tw_chunk_of(n, i);
+        const size_t m = tw_chunk_count(n, i);
 
         if (poison) {
-            tw_fill_nan((uint8_t *)back, m);
+            for (size_t j = 0; j < TW_CHUNK; j++) {
+                back[j] = tw_bits_float(0x7fc00000u);
+            }
         } else {
-            type->decode(codec, src + TW_HEADER + i, m, tw_bits_float(bits), back);
+            tw_chunk_load_codes(codes, src + TW_HEADER + i, m);
+            type->decode(codec, codes, m, tw_bits_float(bits), back);
         }
-        if (add) {
-            tw_chunk_add(dst + 4 * i, back, m);
-        } else {
-            memcpy(dst + 4 * i, back, 4 * m);
-        }
+        tw_chunk_store(dst + sizeof(float) * i, back, m, add);
     }
 }

@@ -14,7 +14,8 @@
 typedef struct tw_scaled8 {
     float numerator;
     float least;
-    /* codes[i] from values[i] * factor; all finite. n <= TW_CHUNK. */
+    /* codes[i] from values[i] * factor; all finite. The arrays hold TW_CHUNK elements, of which
+     * whole groups (chunk.h) are worked on. */
     void (*encode)(const tw_codec_t *codec, const float *values, size_t n, float factor,
                    uint8_t *codes);
     void (*decode)(const tw_codec_t *codec, const uint8_t *codes, size_t n, float scale,

@@ -12,7 +12,11 @@ size_t tw_values_size(const tw_codec_t *codec, size_t n)
     return n * (size_t)codec->bytes_per_value;
 }
 
-static bool tw_finite_f32(float x) { return (tw_float_bits(x) & 0x7f800000u) != 0x7f800000u; }
+/* All ones where x is Inf or NaN, else 0: a mask, so that the loop over a chunk has no branch. */
+static inline uint32_t tw_not_finite(float x)
+{
+    return (tw_float_bits(x) & 0x7f800000u) == 0x7f800000u ? ~0u : 0u;
+}
 
 static bool tw_finite_f64(double x)
 {
@@ -23,10 +27,10 @@ static bool tw_finite_f64(double x)
 
 static void tw_add_f32(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc)
 {
-    float back[TW_CHUNK];
+    float back[TW_CHUNK] = {0};
 
     codec->ops->decode(codec, src, n, back);
-    tw_chunk_add(acc, back, n);
+    tw_chunk_store(acc, back, n, true);
 }
 
 static void tw_add_f64(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc)
@@ -44,14 +48,20 @@ static void tw_add_f64(const tw_codec_t *codec, const uint8_t *src, size_t n, ui
 static void tw_feedback_f32(const tw_codec_t *codec, const uint8_t *src, size_t n,
                             uint8_t *residual, uint8_t *dst)
 {
-    float v[TW_CHUNK], back[TW_CHUNK], r[TW_CHUNK];
+    float v[TW_CHUNK], back[TW_CHUNK] = {0}, r[TW_CHUNK];
 
     tw_chunk_load(v, src, residual, n);
     codec->ops->encode(codec, v, n, dst);
     codec->ops->decode(codec, dst, n, back);
-    memcpy(r, residual, n * sizeof(float));
-    for (size_t i = 0; i < n; i++) {
-        r[i] = tw_finite_f32(v[i]) && tw_finite_f32(back[i]) ? v[i] - back[i] : r[i];
+    tw_chunk_read(r, residual, n);
+    for (size_t g = 0; g < n; g += TW_GROUP) {
+        for (size_t i = 0; i < TW_GROUP; i++) {
+            const uint32_t rest = tw_float_bits(v[g + i] - back[g + i]);
+            const uint32_t old  = tw_float_bits(r[g + i]);
+            const uint32_t keep = tw_not_finite(v[g + i]) | tw_not_finite(back[g + i]);
+
+            r[g + i] = tw_bits_float((old & keep) | (rest & ~keep));
+        }
     }
     memcpy(residual, r, n * sizeof(float));
 }

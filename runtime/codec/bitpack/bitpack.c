@@ -25,80 +25,140 @@
 #define TOP_NAN 0x7fu /* magnitudes of the only byte when K = 1 and round */
 #define TOP_INF 0x7eu
 
-static inline void store_bytes(uint8_t *dst, uint64_t v, int k)
+#define INLINE static inline __attribute__((always_inline))
+
+/* The loops below are inlined with constant k and width (bytes kept, bytes of an element), so that
+ * each pair of them becomes a loop of its own. */
+
+INLINE uint64_t load_element(const uint8_t *src, int width)
 {
-    for (int b = 0; b < k; b++) {
+    uint32_t w;
+    uint64_t u;
+
+    if (width == 8) {
+        memcpy(&u, src, 8);
+        return u;
+    }
+    memcpy(&w, src, 4);
+    return w;
+}
+
+INLINE void store_element(uint8_t *dst, uint64_t u, int width)
+{
+    const uint32_t w = (uint32_t)u;
+
+    if (width == 8) {
+        memcpy(dst, &u, 8);
+    } else {
+        memcpy(dst, &w, 4);
+    }
+}
+
+/* The low k bytes of v, little-endian. */
+INLINE void store_code(uint8_t *dst, uint64_t v, int k)
+{
+    if (k == 8) {
+        tw_store_le64(dst, v);
+        return;
+    }
+    if (k >= 4) {
+        tw_store_le32(dst, (uint32_t)v);
+    }
+    for (int b = k >= 4 ? 4 : 0; b < k; b++) {
         dst[b] = (uint8_t)(v >> 8 * b);
     }
 }
 
-static inline uint64_t load_bytes(const uint8_t *src, int k)
+INLINE uint64_t load_code(const uint8_t *src, int k)
 {
-    uint64_t v = 0;
+    uint64_t v = k >= 4 ? tw_load_le32(src) : 0;
 
-    for (int b = 0; b < k; b++) {
+    if (k == 8) {
+        return tw_load_le64(src);
+    }
+    for (int b = k >= 4 ? 4 : 0; b < k; b++) {
         v |= (uint64_t)src[b] << 8 * b;
     }
     return v;
 }
 
-/* The loops are inlined with constant k and width, so that each K gets a loop of its own. */
-static inline __attribute__((always_inline)) void pack(const uint8_t *src, size_t n, uint8_t *dst,
-                                                       int k, int width)
+INLINE void pack(const uint8_t *src, size_t n, uint8_t *dst, int k, int width)
 {
     for (size_t i = 0; i < n; i++) {
-        uint64_t u;
+        const uint64_t u = load_element(src + (size_t)width * i, width);
 
-        if (width == 4) {
-            uint32_t w;
-
-            memcpy(&w, src + 4 * i, 4);
-            u = w;
-        } else {
-            memcpy(&u, src + 8 * i, 8);
-        }
-        store_bytes(dst + (size_t)k * i, u >> 8 * (width - k), k);
+        store_code(dst + (size_t)k * i, u >> 8 * (width - k), k);
     }
 }
 
-static inline __attribute__((always_inline)) void unpack(const uint8_t *src, size_t n, uint8_t *dst,
-                                                         int k, int width)
+INLINE void unpack(const uint8_t *src, size_t n, uint8_t *dst, int k, int width)
 {
     for (size_t i = 0; i < n; i++) {
-        const uint64_t u = load_bytes(src + (size_t)k * i, k) << 8 * (width - k);
+        const uint64_t u = load_code(src + (size_t)k * i, k) << 8 * (width - k);
 
-        if (width == 4) {
-            const uint32_t w = (uint32_t)u;
-
-            memcpy(dst + 4 * i, &w, 4);
-        } else {
-            memcpy(dst + 8 * i, &u, 8);
-        }
+        store_element(dst + (size_t)width * i, u, width);
     }
 }
 
-#define BITPACK_PAIR(width, k)                                                   \
-    static void pack_##width##_##k(const uint8_t *src, size_t n, uint8_t *dst)   \
-    {                                                                            \
-        pack(src, n, dst, k, width);                                             \
-    }                                                                            \
-    static void unpack_##width##_##k(const uint8_t *src, size_t n, uint8_t *dst) \
-    {                                                                            \
-        unpack(src, n, dst, k, width);                                           \
-    }
+/* K = 1: NaN, Inf and what rounds beyond 0x7d get codes of their own. */
+INLINE uint64_t round_to_byte(uint64_t rounded, uint64_t magnitude, uint64_t infinity)
+{
+    const uint64_t top = rounded & 0x7f;
 
-BITPACK_PAIR(4, 1)
-BITPACK_PAIR(4, 2)
-BITPACK_PAIR(4, 3)
-BITPACK_PAIR(4, 4)
-BITPACK_PAIR(8, 1)
-BITPACK_PAIR(8, 2)
-BITPACK_PAIR(8, 3)
-BITPACK_PAIR(8, 4)
-BITPACK_PAIR(8, 5)
-BITPACK_PAIR(8, 6)
-BITPACK_PAIR(8, 7)
-BITPACK_PAIR(8, 8)
+    return (rounded & 0x80) | (magnitude > infinity ? TOP_NAN : top < TOP_INF ? top : TOP_INF);
+}
+
+INLINE void pack_rounded(const uint8_t *src, size_t n, uint8_t *dst, int k, int width)
+{
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t u    = load_element(src + (size_t)width * i, width);
+        const int      drop = 8 * (width - k);
+        uint64_t       top  = width == 8 ? tw_round_top64(u, drop) : tw_round_top32((uint32_t)u, drop);
+
+        if (k == 1 && width == 8) {
+            top = round_to_byte(top, u & ~(UINT64_C(1) << 63), UINT64_C(0x7ff) << 52);
+        } else if (k == 1) {
+            top = round_to_byte(top, u & 0x7fffffffu, 0x7f800000u);
+        }
+        store_code(dst + (size_t)k * i, top, k);
+    }
+}
+
+#define BITPACK_LOOP(what, width, k)                                               \
+    static void what##_##width##_##k(const uint8_t *src, size_t n, uint8_t *dst) \
+    {                                                                              \
+        what(src, n, dst, k, width);                                               \
+    }
+#define BITPACK_LOOPS(width, k) BITPACK_LOOP(pack, width, k) BITPACK_LOOP(unpack, width, k)
+#define BITPACK_ROUND(width, k) BITPACK_LOOP(pack_rounded, width, k)
+
+BITPACK_LOOPS(4, 1)
+BITPACK_LOOPS(4, 2)
+BITPACK_LOOPS(4, 3)
+BITPACK_LOOPS(4, 4)
+BITPACK_LOOPS(8, 1)
+BITPACK_LOOPS(8, 2)
+BITPACK_LOOPS(8, 3)
+BITPACK_LOOPS(8, 4)
+BITPACK_LOOPS(8, 5)
+BITPACK_LOOPS(8, 6)
+BITPACK_LOOPS(8, 7)
+BITPACK_LOOPS(8, 8)
+BITPACK_ROUND(4, 1)
+BITPACK_ROUND(4, 2)
+BITPACK_ROUND(4, 3)
+BITPACK_ROUND(8, 1)
+BITPACK_ROUND(8, 2)
+BITPACK_ROUND(8, 3)
+BITPACK_ROUND(8, 4)
+BITPACK_ROUND(8, 5)
+BITPACK_ROUND(8, 6)
+BITPACK_ROUND(8, 7)
+
+static const tw_bitpack_fn_t round32[] = {pack_rounded_4_1, pack_rounded_4_2, pack_rounded_4_3};
+static const tw_bitpack_fn_t round64[] = {pack_rounded_8_1, pack_rounded_8_2, pack_rounded_8_3,
+                                          pack_rounded_8_4, pack_rounded_8_5, pack_rounded_8_6,
+                                          pack_rounded_8_7};
 
 const tw_bitpack_kernels_t tw_bitpack_scalar = {
     .pack32   = {pack_4_1, pack_4_2, pack_4_3, pack_4_4},
@@ -108,62 +168,18 @@ const tw_bitpack_kernels_t tw_bitpack_scalar = {
                  unpack_8_8},
 };
 
-/* K = 1, round: NaN, Inf and what rounds beyond 0x7d get codes of their own. */
-static uint64_t round_to_byte(uint64_t rounded, uint64_t magnitude, uint64_t infinity)
-{
-    const uint64_t top = rounded & 0x7f;
-
-    if (magnitude > infinity) {
-        return (rounded & 0x80) | TOP_NAN;
-    }
-    return (rounded & 0x80) | (top < TOP_INF ? top : TOP_INF);
-}
-
-static void round_32(const uint8_t *src, size_t n, uint8_t *dst, int k)
-{
-    const int drop = 32 - 8 * k;
-
-    for (size_t i = 0; i < n; i++) {
-        uint32_t u;
-        uint64_t top;
-
-        memcpy(&u, src + 4 * i, 4);
-        top = tw_round_top32(u, drop);
-        if (k == 1) {
-            top = round_to_byte(top, u & 0x7fffffffu, 0x7f800000u);
-        }
-        store_bytes(dst + (size_t)k * i, top, k);
-    }
-}
-
-static void round_64(const uint8_t *src, size_t n, uint8_t *dst, int k)
-{
-    const int drop = 64 - 8 * k;
-
-    for (size_t i = 0; i < n; i++) {
-        uint64_t u, top;
-
-        memcpy(&u, src + 8 * i, 8);
-        top = tw_round_top64(u, drop);
-        if (k == 1) {
-            top = round_to_byte(top, u & ~(UINT64_C(1) << 63), UINT64_C(0x7ff) << 52);
-        }
-        store_bytes(dst + (size_t)k * i, top, k);
-    }
-}
-
 static void bitpack_encode(const tw_codec_t *codec, const void *src, size_t n, void *dst)
 {
     const tw_bitpack_kernels_t *kernels = codec->kernels;
 
     if (codec->dtype == TW_F32) {
         if (codec->round) {
-            round_32(src, n, dst, codec->k);
+            round32[codec->k - 1](src, n, dst);
         } else {
             kernels->pack32[codec->k - 1](src, n, dst);
         }
     } else if (codec->round) {
-        round_64(src, n, dst, codec->k);
+        round64[codec->k - 1](src, n, dst);
     } else {
         kernels->pack64[codec->k - 1](src, n, dst);
     }

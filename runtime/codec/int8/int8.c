@@ -9,34 +9,38 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "runtime/base/bytes.h"
+#include "runtime/codec/chunk.h"
 #include "runtime/codec/scaled8.h"
 
 #define INT8_BLOCK 4096
 
-static void int8_encode(const tw_codec_t *codec, const float *values, size_t n, float factor,
-                        uint8_t *codes)
+static void int8_encode(const tw_codec_t *codec, const float *restrict values, size_t n,
+                        float factor, uint8_t *restrict codes)
 {
     (void)codec;
-    for (size_t i = 0; i < n; i++) {
-        /* Adding 1.5 * 2^23 rounds to an integer, half to even, and leaves it in the low bits. */
-        const float rounded = values[i] * factor + 0x1.8p23f;
-        int32_t     q       = (int32_t)(tw_float_bits(rounded) - 0x4b400000u);
+    for (size_t g = 0; g < n; g += TW_GROUP) {
+        for (size_t i = 0; i < TW_GROUP; i++) {
+            /* Adding 1.5 * 2^23 rounds to an integer, half to even, and leaves it in the low bits. */
+            const float rounded = values[g + i] * factor + 0x1.8p23f;
+            int32_t     q       = (int32_t)(tw_float_bits(rounded) - 0x4b400000u);
 
-        q        = q > 127 ? 127 : q;
-        q        = q < -127 ? -127 : q;
-        codes[i] = (uint8_t)q;
+            q        = q > 127 ? 127 : q;
+            q        = q < -127 ? -127 : q;
+            codes[g + i] = (uint8_t)q;
+        }
     }
 }
 
-static void int8_decode(const tw_codec_t *codec, const uint8_t *codes, size_t n, float scale,
-                        float *values)
+static void int8_decode(const tw_codec_t *codec, const uint8_t *restrict codes, size_t n,
+                        float scale, float *restrict values)
 {
     (void)codec;
-    for (size_t i = 0; i < n; i++) {
-        values[i] = (float)(codes[i] < 128 ? (int)codes[i] : (int)codes[i] - 256) * scale;
+    for (size_t g = 0; g < n; g += TW_GROUP) {
+        for (size_t i = 0; i < TW_GROUP; i++) {
+            values[g + i] = (float)((int32_t)(codes[g + i] ^ 0x80u) - 128) * scale;
+        }
     }
 }
 

@@ -20,12 +20,11 @@
 
 #define ONEBIT_BLOCK 2048
 #define HEADER       8
-#define LANES        64
+#define LANES        TW_GROUP
 
 typedef struct onebit_sums {
     float    positive[LANES], negative[LANES];
-    size_t   negatives;
-    uint32_t most; /* largest bits of |v|: at least 0x7f800000 where one is not finite */
+    uint32_t negatives[LANES]; /* how many values each negative lane has got */
 } onebit_sums_t;
 
 static size_t onebit_size(const tw_codec_t *codec, size_t n)
@@ -36,20 +35,18 @@ static size_t onebit_size(const tw_codec_t *codec, size_t n)
            (rest > 0 ? HEADER + (rest + 7) / 8 : 0);
 }
 
-/* Add n <= TW_CHUNK values; v is padded with +0 to whole lanes, which changes no sum: a lane is
- * never -0. */
+/* Add the values of a chunk to their sides. The chunk's padding, +0, changes no sum: a lane is never
+ * -0, which would need two of -0 to add up, and starts as +0. */
 static void onebit_add(onebit_sums_t *sums, const float *v, size_t n)
 {
-    for (size_t i = 0; i < n; i += LANES) {
+    for (size_t g = 0; g < n; g += TW_GROUP) {
         for (size_t lane = 0; lane < LANES; lane++) {
-            const uint32_t bits     = tw_float_bits(v[i + lane]);
-            const uint32_t negative = (uint32_t)-(int32_t)(bits >> 31); /* all ones or 0 */
-            const uint32_t size     = bits & 0x7fffffffu;
+            const uint32_t bits     = tw_float_bits(v[g + lane]);
+            const uint32_t negative = 0u - (bits >> 31); /* all ones or 0 */
 
             sums->positive[lane] += tw_bits_float(bits & ~negative);
             sums->negative[lane] += tw_bits_float(bits & negative);
-            sums->negatives += bits >> 31;
-            sums->most = size > sums->most ? size : sums->most;
+            sums->negatives[lane] += bits >> 31;
         }
     }
 }
@@ -64,12 +61,10 @@ static float onebit_mean(float *lanes, size_t count)
     return count > 0 ? lanes[0] / (float)count : 0.0f;
 }
 
-static bool onebit_finite(float x) { return (tw_float_bits(x) & 0x7f800000u) != 0x7f800000u; }
-
-/* The signs of n <= TW_CHUNK values, v padded with +0 to whole lanes. */
-static void onebit_signs(const float *v, size_t n, uint8_t *codes)
+/* The sign bits of a chunk, whole groups. */
+static void onebit_signs(const float *restrict v, size_t n, uint8_t *restrict codes)
 {
-    for (size_t i = 0; i < n; i += 8) {
+    for (size_t i = 0; i < tw_group_end(n); i += 8) {
         uint32_t byte = 0;
 
         for (size_t bit = 0; bit < 8; bit++) {
@@ -79,42 +74,55 @@ static void onebit_signs(const float *v, size_t n, uint8_t *codes)
     }
 }
 
-static void onebit_expand(const uint8_t *codes, size_t n, float positive, float negative, float *v)
-{
-    const float mean[2] = {positive, negative};
+static bool onebit_finite(float x) { return (tw_float_bits(x) & 0x7f800000u) != 0x7f800000u; }
 
-    for (size_t i = 0; i < n; i++) {
-        v[i] = mean[codes[i / 8] >> i % 8 & 1];
+static const uint32_t onebit_place[8] = {1, 2, 4, 8, 16, 32, 64, 128};
+
+/* v = the means that the codes of a chunk choose; whole groups. */
+static void onebit_expand(const uint8_t *restrict codes, size_t n, float positive, float negative,
+                          float *restrict v)
+{
+    const uint32_t base = tw_float_bits(positive), flip = base ^ tw_float_bits(negative);
+
+    for (size_t i = 0; i < tw_group_end(n); i += 8) {
+        for (size_t bit = 0; bit < 8; bit++) {
+            const uint32_t chosen = (codes[i / 8] & onebit_place[bit]) != 0 ? flip : 0;
+
+            v[i + bit] = tw_bits_float(base ^ chosen);
+        }
     }
 }
 
-/* As tw_chunk_load, padded with +0 to whole lanes. */
-static void onebit_load(float *v, const uint8_t *src, const uint8_t *residual, size_t n)
+static const uint8_t *onebit_at(const uint8_t *vector, size_t i)
 {
-    tw_chunk_load(v, src, residual, n);
-    for (size_t i = n; i % LANES != 0; i++) {
-        v[i] = 0.0f;
-    }
+    return vector != NULL ? vector + sizeof(float) * i : NULL;
 }
 
-static size_t onebit_chunk(size_t n, size_t i) { return n - i < TW_CHUNK ? n - i : TW_CHUNK; }
-
-static void onebit_encode(const tw_codec_t *codec, const uint8_t *src, size_t n,
-                          uint8_t *residual, uint8_t *dst)
+/* The signs go out in the first pass. A value that is not finite stays so in its lane, and so does
+ * a sum that overflows: the means tell, and then nothing but the header and zeros is sent. */
+static void onebit_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *residual,
+                          uint8_t *dst)
 {
-    onebit_sums_t sums = {.negatives = 0};
+    onebit_sums_t sums      = {{0}, {0}, {0}};
+    size_t        negatives = 0;
     float         v[TW_CHUNK], back[TW_CHUNK], positive, negative;
+    uint8_t       codes[TW_CHUNK / 8] = {0};
 
     (void)codec;
     for (size_t i = 0; i < n; i += TW_CHUNK) {
-        const size_t m = onebit_chunk(n, i);
+        const size_t m = tw_chunk_count(n, i);
 
-        onebit_load(v, src + 4 * i, residual != NULL ? residual + 4 * i : NULL, m);
+        tw_chunk_load(v, onebit_at(src, i), onebit_at(residual, i), m);
         onebit_add(&sums, v, m);
+        onebit_signs(v, m, codes);
+        memcpy(dst + HEADER + i / 8, codes, (m + 7) / 8);
     }
-    positive = onebit_mean(sums.positive, n - sums.negatives);
-    negative = onebit_mean(sums.negative, sums.negatives);
-    if (sums.most >= 0x7f800000u || !onebit_finite(positive) || !onebit_finite(negative)) {
+    for (size_t lane = 0; lane < LANES; lane++) {
+        negatives += sums.negatives[lane];
+    }
+    positive = onebit_mean(sums.positive, n - negatives);
+    negative = onebit_mean(sums.negative, negatives);
+    if (!onebit_finite(positive) || !onebit_finite(negative)) {
         tw_store_le32(dst, 0x7fc00000u);
         tw_store_le32(dst + 4, 0x7fc00000u);
         memset(dst + HEADER, 0, (n + 7) / 8);
@@ -122,38 +130,34 @@ static void onebit_encode(const tw_codec_t *codec, const uint8_t *src, size_t n,
     }
     tw_store_le32(dst, tw_float_bits(positive));
     tw_store_le32(dst + 4, tw_float_bits(negative));
-    for (size_t i = 0; i < n; i += TW_CHUNK) {
-        const size_t m = onebit_chunk(n, i);
+    for (size_t i = 0; residual != NULL && i < n; i += TW_CHUNK) {
+        const size_t m = tw_chunk_count(n, i);
 
-        onebit_load(v, src + 4 * i, residual != NULL ? residual + 4 * i : NULL, m);
-        onebit_signs(v, m, dst + HEADER + i / 8);
-        if (residual != NULL) {
-            onebit_expand(dst + HEADER + i / 8, m, positive, negative, back);
-            tw_chunk_residual(residual + 4 * i, v, back, m);
-        }
+        tw_chunk_load(v, onebit_at(src, i), onebit_at(residual, i), m);
+        memcpy(codes, dst + HEADER + i / 8, (m + 7) / 8);
+        onebit_expand(codes, m, positive, negative, back);
+        tw_chunk_residual(residual + sizeof(float) * i, v, back, m);
     }
 }
 
 static void onebit_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
                           bool add)
 {
-    float positive = tw_bits_float(tw_load_le32(src));
-    float negative = tw_bits_float(tw_load_le32(src + 4));
-    float v[TW_CHUNK];
+    float   positive = tw_bits_float(tw_load_le32(src));
+    float   negative = tw_bits_float(tw_load_le32(src + 4));
+    float   v[TW_CHUNK];
+    uint8_t codes[TW_CHUNK / 8] = {0};
 
     (void)codec;
     if (!onebit_finite(positive) || !onebit_finite(negative)) {
         positive = negative = tw_bits_float(0x7fc00000u);
     }
     for (size_t i = 0; i < n; i += TW_CHUNK) {
-        const size_t m = onebit_chunk(n, i);
+        const size_t m = tw_chunk_count(n, i);
 
-        onebit_expand(src + HEADER + i / 8, m, positive, negative, v);
-        if (add) {
-            tw_chunk_add(dst + 4 * i, v, m);
-        } else {
-            memcpy(dst + 4 * i, v, 4 * m);
-        }
+        memcpy(codes, src + HEADER + i / 8, (m + 7) / 8);
+        onebit_expand(codes, m, positive, negative, v);
+        tw_chunk_store(dst + sizeof(float) * i, v, m, add);
     }
 }
 

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "runtime/base/bytes.h"
+#include "runtime/codec/chunk.h"
 #include "runtime/codec/levels.h"
 #include "runtime/codec/scaled8.h"
 
@@ -54,25 +55,33 @@ static void tree8_magnitudes(int split, float *magnitude)
     magnitude[127] = 1.0f;
 }
 
-static void tree8_encode(const tw_codec_t *codec, const float *values, size_t n, float factor,
-                         uint8_t *codes)
+static void tree8_encode(const tw_codec_t *codec, const float *restrict values, size_t n,
+                         float factor, uint8_t *restrict codes)
 {
     const tw_levels_t *levels = codec->table;
+    uint32_t           y[TW_GROUP];
 
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t y = tw_float_bits(values[i] * factor);
+    for (size_t g = 0; g < n; g += TW_GROUP) {
+        for (size_t i = 0; i < TW_GROUP; i++) {
+            y[i] = tw_float_bits(values[g + i] * factor);
+        }
+        for (size_t i = 0; i < TW_GROUP; i++) {
+            const uint32_t rank = tw_levels_rank(levels, y[i] & 0x7fffffffu);
 
-        codes[i] = (uint8_t)(tw_levels_rank(levels, y & 0x7fffffffu) | (y >> 24 & 0x80u));
+            codes[g + i] = (uint8_t)(rank | (y[i] >> 24 & 0x80u));
+        }
     }
 }
 
-static void tree8_decode(const tw_codec_t *codec, const uint8_t *codes, size_t n, float scale,
-                         float *values)
+static void tree8_decode(const tw_codec_t *codec, const uint8_t *restrict codes, size_t n,
+                         float scale, float *restrict values)
 {
     const tw_levels_t *levels = codec->table;
 
-    for (size_t i = 0; i < n; i++) {
-        values[i] = levels->value[codes[i]] * scale;
+    for (size_t g = 0; g < n; g += TW_GROUP) {
+        for (size_t i = 0; i < TW_GROUP; i++) {
+            values[g + i] = levels->value[codes[g + i]] * scale;
+        }
     }
 }
 
