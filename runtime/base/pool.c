@@ -42,6 +42,7 @@ static unsigned tw_pool_class(size_t bytes, size_t *capacity)
 void tw_pool_init(tw_pool_t *pool)
 {
     memset(pool, 0, sizeof(*pool));
+    pool->limit = UINT64_MAX;
     pthread_mutex_init(&pool->lock, NULL);
 }
 
@@ -65,7 +66,7 @@ static struct tw_pool_buf *tw_pool_allocate(tw_pool_t *pool, unsigned size_class
 {
     struct tw_pool_buf *buf;
 
-    if (capacity == 0) {
+    if (capacity == 0 || TW_POOL_ALIGN + capacity > pool->limit - pool->bytes) {
         return NULL;
     }
     buf = aligned_alloc(TW_POOL_ALIGN, TW_POOL_ALIGN + capacity);

@@ -22,6 +22,7 @@ typedef struct tw_pool {
     struct tw_pool_buf *idle[TW_POOL_CLASSES];
     uint64_t            allocations; /* times the system was asked              */
     uint64_t            bytes;       /* held now, idle or in use                */
+    uint64_t            limit;       /* bytes it may hold; none at first        */
     uint64_t            in_use;      /* buffers that have not come back         */
 } tw_pool_t;
 
