@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/commands.h - the subcommands. argv[0] is the subcommand's name. They return an exit code.
+ */
+#ifndef TOOLS_COMMANDS_H
+#define TOOLS_COMMANDS_H
+
+#include "tools/job.h"
+
+int info_main(job_t *job, int argc, char **argv);
+
+/* One of the things a command can do. */
+typedef struct subcommand {
+    const char *name;
+    const char *help; /* one line                                              */
+    int         alone; /* only rank 0 works; the others wait until it is done  */
+    int (*main)(job_t *job, int argc, char **argv);
+} subcommand_t;
+
+/* Run the subcommand named argv[1]; `list` ends with name NULL. */
+int subcommand_run(const subcommand_t *list, const char *usage, const char *about, job_t *job,
+                   int argc, char **argv);
+
+#endif /* TOOLS_COMMANDS_H */

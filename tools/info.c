@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/info.c - thinwire info: what runs here.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <thinwire/thinwire.h>
+
+#include "tools/commands.h"
+#include "tools/device.h"
+#include "tools/mpi_facts.h"
+#include "tools/options.h"
+#include "tools/report.h"
+#include "tools/specs.h"
+#include "tools/table.h"
+
+static void print_device(const device_facts_t *device)
+{
+    if (!device->linked) {
+        printf("CUDA        not built in\n");
+        return;
+    }
+    printf("CUDA        runtime %d.%d, ", device->runtime / 1000, device->runtime % 1000 / 10);
+    if (device->driver == 0) {
+        printf("no driver, 0 devices\n");
+    } else {
+        printf("driver for CUDA %d.%d, %d device%s%s%s\n", device->driver / 1000,
+               device->driver % 1000 / 10, device->count, device->count == 1 ? "" : "s",
+               device->count > 0 ? ", the first is " : "", device->first);
+    }
+}
+
+static void print_codecs(const specs_t *specs)
+{
+    static const table_column_t columns[] = {{"codec", -12}, {"bytes per float32", 0}, {"block", 0},
+                                             {"kernels", -7}, {"lossless", -8},
+                                             {"wants error feedback", -5}};
+    const size_t                n         = sizeof(columns) / sizeof(columns[0]);
+    char                        cells[sizeof(columns) / sizeof(columns[0])][TABLE_CELL];
+
+    printf("\n");
+    table_header(columns, n);
+    for (size_t i = 0; i < specs->count; i++) {
+        const tw_codec_traits_t *traits = &specs->traits[i];
+
+        table_text(cells[0], specs->text[i]);
+        snprintf(cells[1], TABLE_CELL, "%.4f", traits->bytes);
+        snprintf(cells[2], TABLE_CELL, "%zu", traits->block);
+        table_text(cells[3], traits->isa);
+        table_text(cells[4], traits->lossless ? "yes" : "no");
+        table_text(cells[5], traits->feedback ? "yes" : "no");
+        table_row(columns, n, cells);
+    }
+}
+
+static void print_forms(void)
+{
+    const char *form, *help;
+    int         width = 0;
+
+    for (size_t i = 0; i < tw_codec_count(); i++) {
+        tw_codec_describe(i, NULL, &form, NULL);
+        width = (int)strlen(form) > width ? (int)strlen(form) : width;
+    }
+    printf("\nHow a codec is written:\n");
+    for (size_t i = 0; i < tw_codec_count(); i++) {
+        tw_codec_describe(i, NULL, &form, &help);
+        printf("  %-*s  %s\n", width, form, help);
+    }
+}
+
+static void print_settings(void)
+{
+    tw_setting_t setting;
+
+    printf("\nSettings (environment variables):\n");
+    for (size_t i = 0; i < tw_settings_count(); i++) {
+        tw_settings_get(i, &setting);
+        printf("  %s=%s\n      %s\n      accepted: %s; default: %s\n", setting.name,
+               setting.value_text, setting.help, setting.accepted, setting.default_text);
+    }
+}
+
+static json_t *codecs_json(const specs_t *specs)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < specs->count; i++) {
+        const tw_codec_traits_t *traits = &specs->traits[i];
+
+        json_array_append_new(
+            list, json_pack("{s:s, s:s, s:s, s:i, s:f, s:I, s:s, s:b, s:b}", "codec", specs->text[i],
+                            "spec", tw_codec_spec(specs->codec[i]), "name", traits->name, "id",
+                            traits->id, "bytes_per_value", traits->bytes, "block",
+                            (json_int_t)traits->block, "isa", traits->isa, "lossless",
+                            traits->lossless, "feedback", traits->feedback));
+    }
+    return list;
+}
+
+static json_t *settings_json(void)
+{
+    json_t      *list = json_array();
+    tw_setting_t s;
+
+    for (size_t i = 0; i < tw_settings_count(); i++) {
+        json_t *entry;
+
+        tw_settings_get(i, &s);
+        entry = json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", s.name, "module", s.module,
+                          "accepted", s.accepted, "default", s.default_text, "help", s.help);
+        json_object_set_new(entry, "value", json_string(s.value_text));
+        json_array_append_new(list, entry);
+    }
+    return list;
+}
+
+static void print_machine(const json_t *machine)
+{
+    printf("machine     %s, %s, %lld cores for this process, %.1f GiB\n",
+           json_string_value(json_object_get(machine, "cpu")),
+           json_string_value(json_object_get(machine, "architecture")),
+           (long long)json_integer_value(json_object_get(machine, "cores")),
+           (double)json_integer_value(json_object_get(machine, "memory_bytes")) / 1073741824.0);
+}
+
+static void info_collect(const job_t *job, tw_context_t *ctx, const specs_t *specs, int settings,
+                         report_t *report)
+{
+    device_facts_t device;
+    mpi_facts_t    mpi;
+
+    device_facts_get(&device);
+    mpi_facts_get(&mpi, job);
+    printf("thinwire    %s\n", tw_version());
+    printf("build       %s\n", tw_build());
+    print_machine(json_object_get(report->root, "machine"));
+    printf("CPU level   %s\n", tw_cpu_level(ctx));
+    printf("MPI         %s\n", mpi.library);
+    printf("fabric      %s\n", mpi.fabric);
+    printf("CUDA-aware  %s (MPI can send device memory)\n", mpi.cuda_aware);
+    print_device(&device);
+    print_codecs(specs);
+    print_forms();
+    if (settings) {
+        print_settings();
+    }
+    json_object_set_new(report->root, "build", json_string(tw_build()));
+    json_object_set_new(report->root, "cpu_level", json_string(tw_cpu_level(ctx)));
+    json_object_set_new(report->root, "mpi",
+                        json_pack("{s:s, s:s, s:s}", "library", mpi.library, "fabric", mpi.fabric,
+                                  "cuda_aware", mpi.cuda_aware));
+    json_object_set_new(report->root, "cuda",
+                        json_pack("{s:b, s:i, s:i, s:i, s:s}", "linked", device.linked, "runtime",
+                                  device.runtime, "driver", device.driver, "devices", device.count,
+                                  "first", device.first));
+    json_object_set_new(report->root, "codecs", codecs_json(specs));
+    json_object_set_new(report->root, "settings", settings_json());
+}
+
+int info_main(job_t *job, int argc, char **argv)
+{
+    static specs_t  specs;
+    int             settings = 0;
+    const char     *json     = NULL;
+    char            why[512];
+    report_t        report;
+    tw_context_t   *ctx;
+    int             code = EXIT_FAILED;
+    const option_t  options[] = {
+        {"--settings", NULL, "Also list every THINWIRE_* setting with its value and help.",
+         OPTION_FLAG, &settings, 0, 0},
+        {"--json", "FILE", "Also write all of it, settings included, as one JSON object.",
+         OPTION_TEXT, &json, 0, 0},
+        {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
+    const command_t command = {
+        "thinwire info [OPTION...]",
+        "Prints the library's version and build, the machine, the MPI library and how its messages\n"
+        "travel, the codecs, and whether there are CUDA devices. Under mpirun, rank 0 speaks.",
+        "Examples:\n  thinwire info\n  thinwire info --settings\n"
+        "  mpirun -n 1 thinwire info --json info.json", options};
+
+    switch (options_parse(&command, argc, argv, why, sizeof(why))) {
+    case OPTIONS_HELP:
+        options_help(&command);
+        return EXIT_OK;
+    case OPTIONS_BAD:
+        job_complain(job, "info: %s", why);
+        return EXIT_USAGE;
+    case OPTIONS_OK:
+        break;
+    }
+    ctx = job_context(job);
+    if (ctx == NULL) {
+        return EXIT_FAILED;
+    }
+    if (specs_create_all(&specs, job, ctx)) {
+        if (report_begin(&report, job, json)) {
+            info_collect(job, ctx, &specs, settings, &report);
+            code = report_end(&report, job, 1);
+        }
+        specs_destroy(&specs);
+    }
+    tw_context_destroy(ctx);
+    return code;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/main.c - the thinwire command. Uses the public headers of libthinwire only.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <thinwire/version.h>
+
+#include "tools/commands.h"
+#include "tools/options.h"
+
+static const subcommand_t subcommands[] = {
+    {"info", "What this library, this MPI and this machine are; settings with --settings.", 1,
+     info_main},
+    {NULL, NULL, 0, NULL},
+};
+
+static void print_subcommands(const subcommand_t *list, const char *usage, const char *about)
+{
+    printf("Usage: %s\n\n%s\n\n", usage, about);
+    for (const subcommand_t *s = list; s->name != NULL; s++) {
+        printf("  %-10s %s\n", s->name, s->help);
+    }
+    printf("\nEach of them says more with --help; the manual is thinwire(1).\n");
+}
+
+static int unknown_subcommand(const subcommand_t *list, const char *usage, const job_t *job,
+                              const char *name)
+{
+    const char *names[16];
+    char        all[160] = "";
+    const char *nearest;
+    size_t      n = 0;
+
+    for (const subcommand_t *s = list; s->name != NULL && n < 15; s++) {
+        names[n++] = s->name;
+        snprintf(all + strlen(all), sizeof(all) - strlen(all), "%s%s", n > 1 ? ", " : "", s->name);
+    }
+    names[n] = NULL;
+    nearest  = options_nearest(name, names);
+    if (nearest != NULL) {
+        job_complain(job, "unknown command '%.40s'; did you mean %s? (%s)", name, nearest, usage);
+    } else {
+        job_complain(job, "unknown command '%.40s'; accepted: %s (%s)", name, all, usage);
+    }
+    return EXIT_USAGE;
+}
+
+int subcommand_run(const subcommand_t *list, const char *usage, const char *about, job_t *job,
+                   int argc, char **argv)
+{
+    if (argc < 2) {
+        job_complain(job, "a command is missing; accepted: %s; --help lists them", usage);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        if (job->rank == 0) {
+            print_subcommands(list, usage, about);
+        }
+        return EXIT_OK;
+    }
+    for (const subcommand_t *s = list; s->name != NULL; s++) {
+        if (strcmp(s->name, argv[1]) == 0) {
+            job_t solo = *job;
+
+            if (!s->alone) {
+                return s->main(job, argc - 1, argv + 1);
+            }
+            solo.size = 1;
+            return job->rank == 0 ? s->main(&solo, argc - 1, argv + 1) : EXIT_OK;
+        }
+    }
+    return unknown_subcommand(list, usage, job, argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    job_t job;
+    int   code;
+
+    job_begin(&job, argc, argv);
+    if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
+        if (job.rank == 0) {
+            printf("thinwire %s\n", tw_version());
+        }
+        code = EXIT_OK;
+    } else {
+        code = subcommand_run(subcommands, "thinwire COMMAND [OPTION...]",
+                              "thinwire makes distributed float32 traffic thin: it encodes what MPI "
+                              "collectives\ncarry into 8 bits, 1 bit or a few bytes per number.",
+                              &job, job.argc, job.argv);
+    }
+    return job_end(&job, code);
+}

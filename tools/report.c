@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/report.c - JSON files, checked early and written at once.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <thinwire/version.h>
+
+#include "tools/report.h"
+
+#define PATH_LENGTH 4096
+
+/* Devices and pipes are written directly; anything else through a file beside it. */
+static int is_special(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+static int temporary_name(const char *path, char *name)
+{
+    const int n = snprintf(name, PATH_LENGTH, "%s.%ld.tmp", path, (long)getpid());
+
+    return n > 0 && n < PATH_LENGTH;
+}
+
+/* Why a report cannot be written to path; 0 if it can. */
+static int try_path(const char *path)
+{
+    char        name[PATH_LENGTH];
+    struct stat st;
+    FILE       *file;
+
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        return EISDIR;
+    }
+    if (is_special(path)) {
+        /* White space before the object changes nothing, and a full device says so now. */
+        file = fopen(path, "w");
+        if (file == NULL) {
+            return errno;
+        }
+        fputc('\n', file);
+        return fclose(file) != 0 ? errno : 0;
+    }
+    if (!temporary_name(path, name)) {
+        return ENAMETOOLONG;
+    }
+    file = fopen(name, "wx");
+    if (file == NULL) {
+        return errno;
+    }
+    fclose(file);
+    return unlink(name) != 0 ? errno : 0;
+}
+
+static void processor_name(char *text, size_t size)
+{
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    char  line[512];
+
+    snprintf(text, size, "unknown");
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        const char *colon = strchr(line, ':');
+
+        if (strncmp(line, "model name", 10) == 0 && colon != NULL) {
+            snprintf(text, size, "%s", colon + 1 + strspn(colon + 1, " "));
+            text[strcspn(text, "\n")] = '\0';
+            break;
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+}
+
+json_t *report_machine(void)
+{
+    const long     pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    struct utsname system;
+    char           cpu[256];
+    cpu_set_t      set;
+    int            cores = 1;
+
+    processor_name(cpu, sizeof(cpu));
+    if (sched_getaffinity(0, sizeof(set), &set) == 0) {
+        cores = CPU_COUNT(&set);
+    }
+    if (uname(&system) != 0) {
+        memset(&system, 0, sizeof(system));
+    }
+    return json_pack("{s:s, s:s, s:s, s:s, s:i, s:I}", "host", system.nodename, "system",
+                     system.sysname, "architecture", system.machine, "cpu", cpu, "cores", cores,
+                     "memory_bytes", (json_int_t)pages * page);
+}
+
+static json_t *command_line(const job_t *job)
+{
+    json_t *line = json_string("thinwire");
+
+    for (int i = 1; i < job->argc && line != NULL; i++) {
+        json_t *longer = json_sprintf("%s %s", json_string_value(line), job->argv[i]);
+
+        json_decref(line);
+        line = longer;
+    }
+    /* Arguments that are not UTF-8 do not fit JSON. */
+    return line != NULL ? line : json_string("thinwire");
+}
+
+int report_begin(report_t *report, const job_t *job, const char *path)
+{
+    char why[PATH_LENGTH + 128];
+    int  error = 0;
+
+    *report = (report_t){.path = path};
+    if (job->rank == 0 && path != NULL) {
+        error = try_path(path);
+        snprintf(why, sizeof(why), "--json %s: cannot be written: %s", path, strerror(error));
+    }
+    if (!job_agree(job, error == 0, error != 0 ? why : NULL)) {
+        return 0;
+    }
+    report->root = json_pack("{s:s, s:o, s:o}", "version", tw_version(), "command",
+                             command_line(job), "machine", report_machine());
+    report->rows = json_array();
+    if (report->root == NULL || report->rows == NULL) {
+        job_abort(job, "out of memory");
+    }
+    return 1;
+}
+
+void report_row(report_t *report, json_t *row) { json_array_append_new(report->rows, row); }
+
+json_t *report_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+/* 0, or errno. */
+static int write_file(const report_t *report, const char *name, const char *mode)
+{
+    FILE *file = fopen(name, mode);
+    int   error;
+
+    if (file == NULL) {
+        return errno;
+    }
+    errno = 0;
+    if (json_dumpf(report->root, file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) != 0 ||
+        fputc('\n', file) == EOF || fflush(file) != 0) {
+        error = errno != 0 ? errno : EIO;
+        fclose(file);
+        return error;
+    }
+    return fclose(file) != 0 ? errno : 0;
+}
+
+static int write_report(const report_t *report)
+{
+    char name[PATH_LENGTH];
+    int  error;
+
+    if (is_special(report->path)) {
+        return write_file(report, report->path, "w");
+    }
+    if (!temporary_name(report->path, name)) {
+        return ENAMETOOLONG;
+    }
+    error = write_file(report, name, "wx");
+    if (error == 0 && rename(name, report->path) != 0) {
+        error = errno;
+    }
+    if (error != 0) {
+        unlink(name);
+    }
+    return error;
+}
+
+int report_end(report_t *report, const job_t *job, int well)
+{
+    int error = 0;
+
+    if (json_array_size(report->rows) > 0) {
+        json_object_set(report->root, "rows", report->rows);
+    }
+    if (well && job->rank == 0 && report->path != NULL) {
+        error = write_report(report);
+        if (error != 0) {
+            job_complain(job, "--json %s: cannot be written: %s", report->path, strerror(error));
+        }
+    }
+    json_decref(report->rows);
+    json_decref(report->root);
+    return well && error == 0 ? EXIT_OK : EXIT_FAILED;
+}
