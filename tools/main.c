@@ -14,6 +14,8 @@
 static const subcommand_t subcommands[] = {
     {"info", "What this library, this MPI and this machine are; settings with --settings.", 1,
      info_main},
+    {"bench", "Measure codecs and compressed collectives against memcpy and plain MPI.", 0,
+     bench_main},
     {NULL, NULL, 0, NULL},
 };
 

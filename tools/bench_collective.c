@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/bench_collective.c - thinwire bench allreduce, bcast, alltoall: MPI and thinwire in turn,
+ * on the same data; the time of a repetition is that of the slowest rank.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mpi.h>
+
+#include "tools/commands.h"
+#include "tools/exchange.h"
+#include "tools/measure.h"
+#include "tools/options.h"
+#include "tools/report.h"
+#include "tools/specs.h"
+#include "tools/table.h"
+
+#define DEFAULT_CODECS "fp32,bitpack:2,tree8,onebit"
+#define DEFAULT_MIN    ((size_t)4 << 10)
+#define DEFAULT_MAX    ((size_t)16 << 20)
+#define LARGEST        ((size_t)8 << 30) /* bytes: an int counts the float32 values of an MPI call */
+#define ROW_BUDGET     0.4               /* seconds */
+
+typedef struct arguments {
+    const char *codecs, *data, *json;
+    size_t      min, max;
+} arguments_t;
+
+typedef struct times {
+    double plain, thinwire; /* seconds: medians over repetitions of the slowest rank */
+} times_t;
+
+/* One repetition of both. */
+static times_t turn(const operation_t *operation, const exchange_t *x, const tw_how_t *how)
+{
+    times_t     seconds;
+    tw_status_t status;
+    double      start;
+    int         rc;
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    start         = measure_now();
+    rc            = operation->plain(x);
+    seconds.plain = measure_now() - start;
+    MPI_Barrier(MPI_COMM_WORLD);
+    start            = measure_now();
+    status           = operation->thinwire(x, how);
+    seconds.thinwire = measure_now() - start;
+    if (rc != MPI_SUCCESS) {
+        job_abort(x->job, "%s failed", operation->mpi_name);
+    }
+    if (status != TW_OK) {
+        job_abort(x->job, "%s of %zu values: %s", operation->name, x->count,
+                  tw_status_text(status));
+    }
+    return seconds;
+}
+
+static times_t measure(const operation_t *operation, const exchange_t *x, const tw_how_t *how)
+{
+    static double plain[MEASURE_REPEATS], thinwire[MEASURE_REPEATS];
+    times_t       once, result;
+    double        all, slowest;
+    int           repeats;
+
+    turn(operation, x, how); /* pages, connections, memory of the communicator */
+    once = turn(operation, x, how);
+    all  = once.plain + once.thinwire;
+    MPI_Allreduce(&all, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    repeats = measure_repeats(slowest, ROW_BUDGET);
+    for (int r = 0; r < repeats; r++) {
+        once        = turn(operation, x, how);
+        plain[r]    = once.plain;
+        thinwire[r] = once.thinwire;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, plain, repeats, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, thinwire, repeats, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    result.plain    = measure_median(plain, (size_t)repeats);
+    result.thinwire = measure_median(thinwire, (size_t)repeats);
+    return result;
+}
+
+static const table_column_t columns[] = {
+    {"codec", -12}, {"size", 6}, {"MPI", 8}, {"thinwire", 8}, {"MPI/thinwire", 0},
+    {"wire bytes", 11}, {"max error", 9}, {"RMS error", 9}, {"identical", -9}};
+#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+static void print_header(const operation_t *operation, const job_t *job, const arguments_t *a)
+{
+    if (job->rank != 0) {
+        return;
+    }
+    printf("%s on %d rank%s, data: %s. Times are medians of alternated repetitions, each that of "
+           "its slowest rank.\n"
+           "size: bytes of float32%s. MPI/thinwire: time of %s divided by time of thinwire; above "
+           "1\nthinwire is faster. wire bytes: counted, the most that a rank sent. Errors are "
+           "relative to the RMS of\nthe exact result. identical: all ranks hold the same bits.%s\n\n",
+           operation->name, job->size, job->size == 1 ? "" : "s",
+           a->data != NULL ? a->data : "normal", operation->per_rank ? " for each rank" : "",
+           operation->mpi_name,
+           operation->same ? "" : " (In an alltoall they hold different data: -.)");
+    table_header(columns, COLUMNS);
+}
+
+static void print_row(const operation_t *operation, const char *spec, size_t bytes,
+                      const times_t *t, const verdict_t *v)
+{
+    char cells[COLUMNS][TABLE_CELL];
+
+    table_text(cells[0], spec);
+    table_size(cells[1], bytes);
+    table_time(cells[2], t->plain);
+    table_time(cells[3], t->thinwire);
+    table_number(cells[4], t->plain / t->thinwire);
+    snprintf(cells[5], TABLE_CELL, "%llu", (unsigned long long)v->wire_bytes);
+    table_error(cells[6], v->max_error);
+    table_error(cells[7], v->rms_error);
+    table_text(cells[8], !operation->same ? "-" : v->identical ? "yes" : "NO");
+    table_row(columns, COLUMNS, cells);
+}
+
+static json_t *row_json(const operation_t *operation, const tw_codec_traits_t *traits,
+                        const char *spec, int ranks, size_t bytes, const times_t *t,
+                        const verdict_t *v)
+{
+    json_t *row = json_pack(
+        "{s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:o}", "codec", spec,
+        "operation", operation->name, "isa", traits->isa, "ranks", ranks, "bytes",
+        (json_int_t)bytes, "seconds", t->thinwire, "mpi_seconds", t->plain, "gbps",
+        (double)bytes / t->thinwire * 1e-9, "ratio_mpi", t->plain / t->thinwire, "wire_bytes",
+        (json_int_t)v->wire_bytes, "wire_bytes_all_ranks", (json_int_t)v->wire_total, "max_error",
+        report_number(v->max_error), "rms_error", report_number(v->rms_error));
+
+    if (operation->same) {
+        json_object_set_new(row, "identical", json_boolean(v->identical));
+    }
+    return row;
+}
+
+/* All sizes of all codecs. @return whether all ranks agreed wherever they had to. */
+static int bench_all(const operation_t *operation, exchange_t *x, const specs_t *specs,
+                     const arguments_t *a, report_t *report)
+{
+    int identical = 1;
+
+    for (size_t i = 0; i < specs->count; i++) {
+        const tw_how_t how = {.codec = specs->codec[i]};
+
+        for (size_t bytes = a->min; bytes > 0; bytes = measure_next_size(bytes, a->max)) {
+            times_t   times;
+            verdict_t verdict;
+
+            x->count = bytes / sizeof(float);
+            times    = measure(operation, x, &how);
+            exchange_check(operation, x, &how, &verdict);
+            identical &= verdict.identical;
+            if (x->job->rank == 0) {
+                print_row(operation, specs->text[i], bytes, &times, &verdict);
+                report_row(report, row_json(operation, &specs->traits[i], specs->text[i],
+                                            x->job->size, bytes, &times, &verdict));
+            }
+        }
+    }
+    return identical;
+}
+
+/* This rank's data; 0 with a line in why. */
+static int fill(const exchange_t *x, const arguments_t *a, size_t values, char *why,
+                size_t why_size)
+{
+    const size_t first = (size_t)x->job->rank * values;
+
+    if (x->send == NULL || x->recv == NULL) {
+        snprintf(why, why_size, "not enough memory for --max %zu", a->max);
+        return 0;
+    }
+    memset(x->recv, 0, values * sizeof(float));
+    if (a->data != NULL && strcmp(a->data, "normal") != 0) {
+        return data_read(a->data, first, x->send, values, why, why_size);
+    }
+    data_normal(x->send, values, (uint64_t)x->job->rank + 1, 1.0);
+    return 1;
+}
+
+static int run(const operation_t *operation, const job_t *job, tw_comm_t *comm,
+               const specs_t *specs, const arguments_t *a, report_t *report)
+{
+    const size_t values = exchange_values(operation, a->max / sizeof(float), job->size);
+    exchange_t   x      = {.job = job, .comm = comm};
+    char         why[512];
+    /* Two buffers on all ranks of this node, and as much again for what thinwire and MPI hold. */
+    int well = measure_fits(4.0 * sizeof(float) * (double)values * job->local_ranks, why,
+                            sizeof(why));
+
+    if (well) {
+        x.send = malloc(values * sizeof(float));
+        x.recv = malloc(values * sizeof(float));
+        well   = fill(&x, a, values, why, sizeof(why));
+    }
+    if (job_agree(job, well, why)) {
+        print_header(operation, job, a);
+        well = bench_all(operation, &x, specs, a, report);
+        if (!well) {
+            job_complain(job, "the ranks do not hold the same result; see the column identical");
+        }
+    } else {
+        well = 0;
+    }
+    free(x.recv);
+    free(x.send);
+    return well;
+}
+
+/* Everything from a context to its end. */
+static int run_job(const operation_t *operation, const job_t *job, const arguments_t *a)
+{
+    static specs_t specs;
+    report_t       report;
+    tw_comm_t     *comm;
+    tw_status_t    status;
+    tw_context_t  *ctx  = job_context(job);
+    int            code = EXIT_FAILED;
+
+    if (ctx == NULL) {
+        return EXIT_FAILED;
+    }
+    if (!specs_create(&specs, job, ctx, a->codecs != NULL ? a->codecs : DEFAULT_CODECS)) {
+        code = EXIT_USAGE;
+        goto destroy_context;
+    }
+    if (!report_begin(&report, job, a->json)) {
+        goto destroy_specs;
+    }
+    status = tw_comm_create(ctx, MPI_COMM_WORLD, &comm); /* logs its own cause */
+    if (status != TW_OK) {
+        report_end(&report, job, 0);
+        goto destroy_specs;
+    }
+    code = report_end(&report, job, run(operation, job, comm, &specs, a, &report));
+    tw_comm_destroy(comm);
+destroy_specs:
+    specs_destroy(&specs);
+destroy_context:
+    tw_context_destroy(ctx);
+    return code;
+}
+
+static int bench_collective(const operation_t *operation, job_t *job, int argc, char **argv,
+                            const command_t *command, const arguments_t *parsed)
+{
+    arguments_t a;
+    char        why[512];
+
+    switch (options_parse(command, argc, argv, why, sizeof(why))) {
+    case OPTIONS_HELP:
+        if (job->rank == 0) {
+            options_help(command);
+        }
+        return EXIT_OK;
+    case OPTIONS_BAD:
+        job_complain(job, "bench %s: %s", operation->name, why);
+        return EXIT_USAGE;
+    case OPTIONS_OK:
+        break;
+    }
+    a = *parsed;
+    if (a.max >= LARGEST) {
+        snprintf(why, sizeof(why), "--max: sizes are below 8G, which is what one MPI call can count");
+    } else if (measure_range(&a.min, &a.max, DEFAULT_MIN, DEFAULT_MAX, why, sizeof(why))) {
+        job_need_mpi(job);
+        return run_job(operation, job, &a);
+    }
+    job_complain(job, "bench %s: %s", operation->name, why);
+    return EXIT_USAGE;
+}
+
+static int bench_with_options(const operation_t *operation, const char *usage, const char *about,
+                              const char *examples, job_t *job, int argc, char **argv)
+{
+    arguments_t     a         = {0};
+    const option_t  options[] = {
+        {"--codec", "LIST", "Codecs, such as tree8,onebit (default " DEFAULT_CODECS ").",
+         OPTION_TEXT, &a.codecs, 0, 0},
+        {"--min", "SIZE", "Smallest message, in bytes of float32, such as 4, 64k, 16M (default 4k).",
+         OPTION_SIZE, &a.min, 0, 0},
+        {"--max", "SIZE", "Largest message; sizes grow by factors of 4 (default 16M).",
+         OPTION_SIZE, &a.max, 0, 0},
+        {"--data", "FILE|normal",
+         "What is sent: raw little-endian float32 from a file, each rank another\n"
+         "part of it, or normal random values, different on each rank (default).", OPTION_TEXT,
+         &a.data, 0, 0},
+        {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &a.json, 0, 0},
+        {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
+    const command_t command = {usage, about, examples, options};
+
+    return bench_collective(operation, job, argc, argv, &command, &a);
+}
+
+int bench_allreduce_main(job_t *job, int argc, char **argv)
+{
+    return bench_with_options(
+        &operation_allreduce, "mpirun -n P thinwire bench allreduce [OPTION...]",
+        "Adds float32 vectors over all ranks by MPI_Allreduce and by tw_allreduce with each codec,\n"
+        "and prints times, bytes on the wire, and what encoding did to the sum.",
+        "Examples:\n  mpirun -n 4 thinwire bench allreduce\n"
+        "  mpirun -n 4 thinwire bench allreduce --codec tree8,int8 --min 64k --max 64M",
+        job, argc, argv);
+}
+
+int bench_bcast_main(job_t *job, int argc, char **argv)
+{
+    return bench_with_options(
+        &operation_bcast, "mpirun -n P thinwire bench bcast [OPTION...]",
+        "Sends a float32 vector from rank 0 to all ranks by MPI_Bcast and by tw_bcast with each\n"
+        "codec. Times are of the default, in which the root's buffer stays exact; bytes, errors\n"
+        "and identity are of one more run with TW_BCAST_SAME, after which all ranks hold the same.",
+        "Examples:\n  mpirun -n 4 thinwire bench bcast --codec bitpack:1,bitpack:2,bitpack:3",
+        job, argc, argv);
+}
+
+int bench_alltoall_main(job_t *job, int argc, char **argv)
+{
+    return bench_with_options(
+        &operation_alltoall, "mpirun -n P thinwire bench alltoall [OPTION...]",
+        "Every rank sends float32 values to every rank, by MPI_Alltoall and by tw_alltoall with\n"
+        "each codec. A size is what one rank sends to each rank, itself included.",
+        "Examples:\n  mpirun -n 4 thinwire bench alltoall --codec tree8 --max 4M", job, argc, argv);
+}

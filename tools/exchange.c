@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/exchange.c - the three collectives of the bench, and the check of their results.
+ *
+ * Exact results are taken in double, in pieces, by plain MPI: the sum of the inputs (allreduce), the
+ * root's input (bcast), the other rank's input (alltoall).
+ */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <mpi.h>
+
+#include "tools/exchange.h"
+
+#define PIECE ((size_t)65536) /* values compared at once */
+
+static int allreduce_plain(const exchange_t *x)
+{
+    return MPI_Allreduce(x->send, x->recv, (int)x->count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static tw_status_t allreduce_thinwire(const exchange_t *x, const tw_how_t *how)
+{
+    return tw_allreduce(x->comm, x->send, x->recv, x->count, TW_SUM, how);
+}
+
+static int allreduce_exact(const exchange_t *x, size_t first, size_t n, double *exact)
+{
+    for (size_t i = 0; i < n; i++) {
+        exact[i] = x->send[first + i];
+    }
+    return MPI_Allreduce(MPI_IN_PLACE, exact, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+}
+
+const operation_t operation_allreduce = {
+    .name = "allreduce", .mpi_name = "MPI_Allreduce", .per_rank = 0, .same = 1, .flags = 0,
+    .plain = allreduce_plain, .thinwire = allreduce_thinwire, .exact = allreduce_exact};
+
+/* The root sends from where the others receive; exchange_check() puts its data there. */
+static int bcast_plain(const exchange_t *x)
+{
+    return MPI_Bcast(x->job->rank == 0 ? x->send : x->recv, (int)x->count, MPI_FLOAT, 0,
+                     MPI_COMM_WORLD);
+}
+
+static tw_status_t bcast_thinwire(const exchange_t *x, const tw_how_t *how)
+{
+    const int checked = (how->flags & TW_BCAST_SAME) != 0;
+
+    if (checked && x->job->rank == 0) {
+        memcpy(x->recv, x->send, x->count * sizeof(float));
+    }
+    return tw_bcast(x->comm, x->job->rank == 0 && !checked ? x->send : x->recv, x->count, 0, how);
+}
+
+static int bcast_exact(const exchange_t *x, size_t first, size_t n, double *exact)
+{
+    for (size_t i = 0; i < n && x->job->rank == 0; i++) {
+        exact[i] = x->send[first + i];
+    }
+    return MPI_Bcast(exact, (int)n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
+
+const operation_t operation_bcast = {
+    .name = "bcast", .mpi_name = "MPI_Bcast", .per_rank = 0, .same = 1, .flags = TW_BCAST_SAME,
+    .plain = bcast_plain, .thinwire = bcast_thinwire, .exact = bcast_exact};
+
+static int alltoall_plain(const exchange_t *x)
+{
+    return MPI_Alltoall(x->send, (int)x->count, MPI_FLOAT, x->recv, (int)x->count, MPI_FLOAT,
+                        MPI_COMM_WORLD);
+}
+
+static tw_status_t alltoall_thinwire(const exchange_t *x, const tw_how_t *how)
+{
+    return tw_alltoall(x->comm, x->send, x->recv, x->count, how);
+}
+
+/* Values [first, first + n) of recv may belong to several ranks: in block b from rank b, who holds
+ * them in the block for us. Block after block; everyone exchanges with everyone in turn. */
+static int alltoall_exact(const exchange_t *x, size_t first, size_t n, double *exact)
+{
+    static float piece[PIECE];
+    const int    size = x->job->size, rank = x->job->rank;
+    int          rc   = MPI_SUCCESS;
+
+    for (int step = 0; step < size && rc == MPI_SUCCESS; step++) {
+        const int    to = (rank + step) % size, from = (rank - step + size) % size;
+        const size_t out = (size_t)rank * x->count, in = (size_t)from * x->count;
+        /* Block b of recv, cut to [first, first + n); the sender cuts the receiver's block alike. */
+        const size_t out_low  = out > first ? out : first, out_end = out + x->count;
+        const size_t in_low   = in > first ? in : first, in_end = in + x->count;
+        const size_t end      = first + n;
+        const size_t out_high = out_end < end ? out_end : end, in_high = in_end < end ? in_end : end;
+        const int    out_n    = out_high > out_low ? (int)(out_high - out_low) : 0;
+        const int    in_n     = in_high > in_low ? (int)(in_high - in_low) : 0;
+        const size_t source   = (size_t)to * x->count + (out_n > 0 ? out_low - out : 0);
+
+        rc = MPI_Sendrecv(x->send + source, out_n, MPI_FLOAT, to, 0, piece, in_n, MPI_FLOAT, from,
+                          0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int i = 0; i < in_n; i++) {
+            exact[in_low - first + (size_t)i] = piece[i];
+        }
+    }
+    return rc;
+}
+
+const operation_t operation_alltoall = {
+    .name = "alltoall", .mpi_name = "MPI_Alltoall", .per_rank = 1, .same = 0, .flags = 0,
+    .plain = alltoall_plain, .thinwire = alltoall_thinwire, .exact = alltoall_exact};
+
+size_t exchange_values(const operation_t *operation, size_t count, int ranks)
+{
+    return operation->per_rank ? count * (size_t)ranks : count;
+}
+
+typedef struct sums {
+    double squares, lost, most;
+    int    identical;
+} sums_t;
+
+static int compare_piece(const exchange_t *x, size_t first, size_t n, const double *exact,
+                         int same, sums_t *sums)
+{
+    static float other[PIECE];
+    int          rc = MPI_SUCCESS;
+
+    for (size_t i = 0; i < n; i++) {
+        const double error = fabs((double)x->recv[first + i] - exact[i]);
+
+        sums->squares += exact[i] * exact[i];
+        sums->lost += error * error;
+        sums->most = error > sums->most || error != error ? error : sums->most;
+    }
+    if (same) {
+        memcpy(other, x->recv + first, n * sizeof(float));
+        rc = MPI_Bcast(other, (int)n, MPI_FLOAT, 0, MPI_COMM_WORLD);
+        sums->identical &= memcmp(other, x->recv + first, n * sizeof(float)) == 0;
+    }
+    return rc;
+}
+
+static int combine(const tw_stats_t *stats, size_t values, const sums_t *mine, verdict_t *verdict)
+{
+    double   sum[2] = {mine->squares, mine->lost}, most = mine->most, all[2], highest;
+    double   total_values;
+    uint64_t sent = stats->bytes_sent;
+    int      ranks, rc;
+
+    rc = MPI_Allreduce(sum, all, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    if (rc == MPI_SUCCESS) {
+        rc = MPI_Allreduce(&most, &highest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    }
+    if (rc == MPI_SUCCESS) {
+        rc = MPI_Allreduce(&sent, &verdict->wire_bytes, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+    }
+    if (rc == MPI_SUCCESS) {
+        rc = MPI_Allreduce(&sent, &verdict->wire_total, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    }
+    if (rc == MPI_SUCCESS) {
+        rc = MPI_Allreduce(&mine->identical, &verdict->identical, 1, MPI_INT, MPI_MIN,
+                           MPI_COMM_WORLD);
+    }
+    if (rc != MPI_SUCCESS) {
+        return rc;
+    }
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    total_values       = (double)values * ranks;
+    verdict->rms_error = all[0] > 0 ? sqrt(all[1] / all[0]) : 0;
+    verdict->max_error = all[0] > 0 ? highest / sqrt(all[0] / total_values) : 0;
+    return rc;
+}
+
+void exchange_check(const operation_t *operation, const exchange_t *x, const tw_how_t *how,
+                    verdict_t *verdict)
+{
+    static double exact[PIECE];
+    const size_t  values = exchange_values(operation, x->count, x->job->size);
+    tw_how_t      checked = *how;
+    sums_t        sums    = {.identical = 1};
+    tw_stats_t    stats;
+    tw_status_t   status;
+    int           rc = MPI_SUCCESS;
+
+    memset(x->recv, 0xff, values * sizeof(float)); /* NaN: what is not written shows */
+    checked.flags |= operation->flags;
+    tw_comm_stats_reset(x->comm);
+    status = operation->thinwire(x, &checked);
+    if (status != TW_OK) {
+        job_abort(x->job, "%s of %zu values: %s", operation->name, x->count,
+                  tw_status_text(status));
+    }
+    tw_comm_stats(x->comm, &stats);
+    for (size_t first = 0; first < values && rc == MPI_SUCCESS; first += PIECE) {
+        const size_t n = values - first < PIECE ? values - first : PIECE;
+
+        rc = operation->exact(x, first, n, exact);
+        if (rc == MPI_SUCCESS) {
+            rc = compare_piece(x, first, n, exact, operation->same, &sums);
+        }
+    }
+    if (rc == MPI_SUCCESS) {
+        rc = combine(&stats, values, &sums, verdict);
+    }
+    if (rc != MPI_SUCCESS) {
+        job_abort(x->job, "%s of %zu values: an MPI call failed", operation->name, x->count);
+    }
+}

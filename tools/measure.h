@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/measure.h - time, medians, sizes and data for the benches.
+ */
+#ifndef TOOLS_MEASURE_H
+#define TOOLS_MEASURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MEASURE_REPEATS 500 /* at most */
+
+double measure_now(void); /* seconds, monotonic */
+
+/* Sorts the values. */
+double measure_median(double *values, size_t n);
+
+/* How often to repeat something that took `seconds`, within a budget in seconds. */
+int measure_repeats(double seconds, double budget);
+
+/* The sizes of a bench: min, 4 min, 16 min ... and max. What was not given (0) adapts to what was.
+ * @return 1, or 0 with one line in why. */
+int measure_range(size_t *min, size_t *max, size_t default_min, size_t default_max, char *why,
+                  size_t why_size);
+size_t measure_next_size(size_t size, size_t max); /* 0 after max */
+
+/* Whether `bytes` fit the memory of this machine: to be told is better than to be killed.
+ * @return 1, or 0 with one line in why. */
+int measure_fits(double bytes, char *why, size_t why_size);
+
+/* x[i] = i-th value of stream `seed` of a normal distribution with this deviation (mean 0), or of a
+ * uniform one on (0, 1]; the same whatever n and the threads. */
+void data_normal(float *x, size_t n, uint64_t seed, double deviation);
+void data_uniform(float *x, size_t n, uint64_t seed);
+
+/* n values of a file of little-endian float32, from value `first` on, beginning again at its end.
+ * @return 1, or 0 with one line in why. */
+int data_read(const char *path, size_t first, float *x, size_t n, char *why, size_t why_size);
+
+#endif /* TOOLS_MEASURE_H */
