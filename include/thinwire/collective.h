@@ -172,7 +172,8 @@ tw_status_t tw_reduce_scatter_block_init(tw_comm_t *comm, const void *send, void
 
 /* ---- completion ---------------------------------------------------------------------------- */
 
-/** Start a plan that is not running.
+/** Start a plan that is not running: a plan runs from tw_start() until tw_wait() or tw_test() has said
+ * that it is complete.
  * @return TW_OK, TW_ERR_BUSY (running), TW_ERR_INVALID_ARG (no plan), TW_ERR_MISMATCH, ... */
 tw_status_t tw_start(tw_request_t *plan);
 

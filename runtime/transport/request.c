@@ -189,6 +189,7 @@ static tw_status_t tw_request_begin(tw_request_t *op)
     op->done_rounds = 0;
     op->status      = TW_OK;
     op->running     = true;
+    op->started     = true;
     op->next        = NULL;
     if (op->feedback != NULL) {
         tw_feedback_own(op->feedback, op->own_first, op->own_count);
@@ -209,6 +210,7 @@ static tw_status_t tw_request_complete(tw_request_t **request_p)
     tw_request_t     *op     = *request_p;
     const tw_status_t status = op->status;
 
+    op->started = false;
     if (!op->plan) {
         tw_request_release(op);
         *request_p = NULL;
@@ -245,7 +247,7 @@ tw_status_t tw_start(tw_request_t *plan)
     if (status != TW_OK) {
         return status;
     }
-    return plan->running ? TW_ERR_BUSY : tw_request_begin(plan);
+    return plan->started ? TW_ERR_BUSY : tw_request_begin(plan);
 }
 
 tw_status_t tw_wait(tw_request_t **request_p)
@@ -316,7 +318,7 @@ tw_status_t tw_request_free(tw_request_t **plan_p)
     if (!op->plan) {
         return TW_ERR_INVALID_ARG;
     }
-    if (op->running && op->comm->status == TW_OK) {
+    if (op->started && op->comm->status == TW_OK) {
         return TW_ERR_BUSY;
     }
     tw_request_release(op);

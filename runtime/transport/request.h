@@ -76,7 +76,8 @@ struct tw_request {
     tw_feedback_t            *feedback;
     unsigned                  flags;
     bool                      plan;
-    bool                      running;
+    bool                      started; /* by the caller, who has not yet been told that it is complete */
+    bool                      running; /* in comm->running                                            */
     tw_status_t               status;
 
     const uint8_t  *send; /* elements; NULL where the operation has none         */

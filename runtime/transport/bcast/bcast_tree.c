@@ -51,6 +51,9 @@ static tw_status_t tw_tree_step(tw_request_t *op, tw_lane_t *lane)
     const bool   is_root = op->comm->rank == op->root;
     tw_status_t  status  = TW_OK;
 
+    if (is_root && op->comm->size == 1 && (op->flags & TW_BCAST_SAME) == 0) {
+        return TW_OK; /* nobody to encode for */
+    }
     if (lane->stage == 0 && is_root) {
         tw_op_encode(op, values, n, tw_lane_slot(op, lane, 0));
         return tw_tree_send(op, lane, n);
