@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * compute/select.c - which kernels to use, and the scalar faces of their inline functions.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "train/compute/kernels.h"
+#include "train/compute/kernels_inline.h"
+
+const tw_kernels_t *tw_kernels_for(const char *level)
+{
+#ifdef HAVE_AVX512
+    if (strcmp(level, "avx512") == 0) {
+        return &tw_kernels_avx512;
+    }
+#endif
+#ifdef HAVE_AVX2
+    if (strcmp(level, "avx512") == 0 || strcmp(level, "avx2") == 0) {
+        return &tw_kernels_avx2;
+    }
+#endif
+    (void)level;
+    return &tw_kernels_scalar;
+}
+
+float tw_kernels_exp(float x)
+{
+    return tw_exp(x);
+}
+
+tw_drop_t tw_drop_make(uint64_t key, float rate)
+{
+    tw_drop_t drop = {.key = key, .threshold = (int32_t)(rate * 0x1p31f), .scale = 1.0f / (1.0f - rate)};
+
+    return drop;
+}

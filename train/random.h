@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * train/random.h - random numbers that are functions of what they are for, not of who asks.
+ *
+ * A key is mixed from the run's seed and from where the number is used (purpose, step, example,
+ * layer); there is no generator state that depends on the rank, on the number of ranks or on what
+ * was drawn before. So masks, weights and the order of examples are the same for any number of
+ * ranks, and a resumed run goes on with the numbers it would have had.
+ */
+#ifndef TW_TRAIN_RANDOM_H
+#define TW_TRAIN_RANDOM_H
+
+#include <stdint.h>
+
+typedef enum tw_random_purpose {
+    TW_RANDOM_WEIGHTS = 1,
+    TW_RANDOM_ORDER   = 2,
+    TW_RANDOM_DROPOUT = 3,
+    TW_RANDOM_DIGITS  = 4
+} tw_random_purpose_t;
+
+/* A bijection of 64-bit words in which every input bit moves about half of the output bits. */
+static inline uint64_t tw_random_mix(uint64_t x)
+{
+    x ^= x >> 32;
+    x *= UINT64_C(0xd6e8feb86659fd93);
+    x ^= x >> 32;
+    x *= UINT64_C(0xd6e8feb86659fd93);
+    x ^= x >> 32;
+    return x;
+}
+
+static inline uint64_t tw_random_key(uint64_t seed, tw_random_purpose_t purpose, uint64_t a,
+                                     uint64_t b)
+{
+    uint64_t key = tw_random_mix(seed + UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)purpose);
+
+    key = tw_random_mix(key + UINT64_C(0x9e3779b97f4a7c15) * (a + 1));
+    return tw_random_mix(key + UINT64_C(0xc2b2ae3d27d4eb4f) * (b + 1));
+}
+
+/* The index-th 64-bit number of a key. */
+static inline uint64_t tw_random_bits(uint64_t key, uint64_t index)
+{
+    return tw_random_mix(key + UINT64_C(0x9e3779b97f4a7c15) * (index + 1));
+}
+
+/* The index-th number of a key in [0, 1), a multiple of 2^-24: exact in float. */
+static inline float tw_random_uniform(uint64_t key, uint64_t index)
+{
+    return (float)(tw_random_bits(key, index) >> 40) * 0x1p-24f;
+}
+
+/* The index-th number of a key in 0 .. n-1; the bias of at most n/2^32 does not matter here. */
+static inline uint32_t tw_random_below(uint64_t key, uint64_t index, uint32_t n)
+{
+    return (uint32_t)(((tw_random_bits(key, index) >> 32) * n) >> 32);
+}
+
+#endif /* TW_TRAIN_RANDOM_H */
