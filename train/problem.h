@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * train/problem.h - what went wrong, in one line for the user. The place that knows first writes
+ * it; callers pass -1 on.
+ */
+#ifndef TW_TRAIN_PROBLEM_H
+#define TW_TRAIN_PROBLEM_H
+
+typedef struct tw_problem {
+    int  set;
+    int  fatal;     /* the ranks can no longer agree: only MPI_Abort ends them all */
+    char text[600]; /* empty: the library has logged it                            */
+} tw_problem_t;
+
+/** Write the line, unless there is one already. @return -1, to be returned. */
+int tw_problem_set(tw_problem_t *problem, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif /* TW_TRAIN_PROBLEM_H */
