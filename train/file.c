@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * train/file.c - see file.h.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "train/file.h"
+
+static int cannot(const char *what, const char *path, int error, tw_problem_t *problem)
+{
+    return tw_problem_set(problem, "%s %s: cannot be written: %s", what, path, strerror(error));
+}
+
+int tw_file_begin(tw_file_t *file, const char *what, const char *path, tw_problem_t *problem)
+{
+    struct stat info;
+    int         length, fd;
+
+    *file  = (tw_file_t){.path = path};
+    length = snprintf(file->beside, sizeof(file->beside), "%s.%ld.tmp", path, (long)getpid());
+    if (length < 0 || (size_t)length >= sizeof(file->beside)) {
+        return cannot(what, path, ENAMETOOLONG, problem);
+    }
+    if (stat(path, &info) == 0) {
+        if (S_ISDIR(info.st_mode)) {
+            return cannot(what, path, EISDIR, problem);
+        }
+        file->special = !S_ISREG(info.st_mode);
+    }
+    if (file->special) {
+        file->stream = fopen(path, "w");
+    } else {
+        fd           = open(file->beside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        file->stream = fd < 0 ? NULL : fdopen(fd, "w+b");
+        if (file->stream == NULL && fd >= 0) {
+            close(fd);
+            unlink(file->beside);
+        }
+    }
+    return file->stream != NULL ? 0 : cannot(what, path, errno, problem);
+}
+
+int tw_file_end(tw_file_t *file, const char *what, tw_problem_t *problem)
+{
+    int error = 0;
+
+    if (fflush(file->stream) != 0 || ferror(file->stream) ||
+        (!file->special && fsync(fileno(file->stream)) != 0)) {
+        error = errno != 0 ? errno : EIO;
+    }
+    if (fclose(file->stream) != 0 && error == 0) {
+        error = errno;
+    }
+    if (error == 0 && !file->special && rename(file->beside, file->path) != 0) {
+        error = errno;
+    }
+    if (error != 0 && !file->special) {
+        unlink(file->beside);
+    }
+    return error == 0 ? 0 : cannot(what, file->path, error, problem);
+}
+
+void tw_file_drop(tw_file_t *file)
+{
+    fclose(file->stream);
+    if (!file->special) {
+        unlink(file->beside);
+    }
+}
+
+int tw_file_try(const char *what, const char *path, tw_problem_t *problem)
+{
+    tw_file_t file;
+
+    if (tw_file_begin(&file, what, path, problem) != 0) {
+        return -1;
+    }
+    if (file.special) {
+        fputc('\n', file.stream); /* white space before the object; a full device says so now */
+        return tw_file_end(&file, what, problem);
+    }
+    tw_file_drop(&file);
+    return 0;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * train/machine.h - what was run, and where, for the JSON report.
+ */
+#ifndef TW_TRAIN_MACHINE_H
+#define TW_TRAIN_MACHINE_H
+
+#include <jansson.h>
+
+/** Host, system, processor, cores of the binding, memory: the keys that `thinwire --json` writes. */
+json_t *tw_machine_json(void);
+
+/** The command line as one string; arguments that are not UTF-8 end it. */
+json_t *tw_machine_command(int argc, char **argv);
+
+#endif /* TW_TRAIN_MACHINE_H */

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * train/main.c - thinwire-train: a network learns data-parallel over thinwire.
+ * Exit status: 0 success, 1 error, 3 the error of --until was not reached.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mpi.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
+
+#include <thinwire/thinwire.h>
+
+#include "train/agree.h"
+#include "train/hash.h"
+#include "train/report.h"
+#include "train/training.h"
+
+enum { EXIT_NOT_REACHED = 3 };
+
+/* Ranks may have been started with different command lines; what must be equal is compared before
+ * anything depends on it. */
+static int agree_on_options(const tw_train_options_t *options, tw_problem_t *problem)
+{
+    char     text[4096];
+    uint64_t word;
+    int      rank;
+    size_t   index;
+
+    tw_train_options_text(options, text, sizeof(text));
+    word = tw_hash(0, text, strlen(text));
+    if (tw_agree_words(MPI_COMM_WORLD, &word, 1, &rank, &index) != 0) {
+        tw_problem_set(problem, "rank %d was started with other options than rank 0", rank);
+    }
+    return tw_agree(MPI_COMM_WORLD, problem);
+}
+
+static int train(const tw_train_options_t *options, tw_context_t *ctx, int argc, char **argv)
+{
+    tw_problem_t  problem = {0};
+    tw_training_t training;
+    int           code = EXIT_FAILURE;
+
+    if (tw_training_create(&training, options, ctx, MPI_COMM_WORLD, &problem) == 0) {
+        tw_report_begin(&training);
+        if (tw_training_run(&training) == 0) {
+            tw_report_end(&training);
+            tw_report_json(&training, argc, argv, &problem);
+            if (tw_agree(MPI_COMM_WORLD, &problem) == 0) {
+                code = tw_training_reached(&training) ? EXIT_SUCCESS : EXIT_NOT_REACHED;
+            }
+        }
+    }
+    tw_training_destroy(&training);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    tw_train_options_t options;
+    tw_problem_t       problem = {0};
+    tw_context_t      *ctx     = NULL;
+    int                rank, code;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    tw_train_options_parse(&options, argc, argv, &problem);
+    if (tw_agree(MPI_COMM_WORLD, &problem) != 0) {
+        return EXIT_FAILURE;
+    }
+    if (options.help || options.version) {
+        if (rank == 0 && options.help) {
+            tw_train_options_help(stdout);
+        } else if (rank == 0) {
+            printf("thinwire-train %s\n", tw_version());
+        }
+        return EXIT_SUCCESS;
+    }
+    if (agree_on_options(&options, &problem) != 0) {
+        return EXIT_FAILURE;
+    }
+    if (tw_context_create(&ctx) != TW_OK) {
+        tw_problem_set(&problem, "%s", ""); /* logged, with the setting's name */
+    }
+    code = tw_agree(MPI_COMM_WORLD, &problem) == 0 ? train(&options, ctx, argc, argv) : EXIT_FAILURE;
+    tw_context_destroy(ctx);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    int provided, code;
+
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    code = run(argc, argv);
+#ifdef __SANITIZE_ADDRESS__
+    __lsan_do_leak_check(); /* before the MPI library unloads what its stacks point into */
+#endif
+    MPI_Finalize();
+    return code;
+}

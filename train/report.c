@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * train/report.c - see report.h.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <thinwire/version.h>
+
+#include "train/file.h"
+#include "train/machine.h"
+#include "train/report.h"
+
+/* Whether somebody watches. Open MPI gives every rank a terminal as standard output, whatever mpirun's
+ * own is, and a pipe as standard error; so ask also where the launcher's standard error goes. */
+static int watched(void)
+{
+    char    link[64], target[64];
+    ssize_t length;
+
+    if (isatty(STDERR_FILENO)) {
+        return 1;
+    }
+    snprintf(link, sizeof(link), "/proc/%ld/fd/2", (long)getppid());
+    length = readlink(link, target, sizeof(target) - 1);
+    if (length < 0) {
+        return 0;
+    }
+    target[length] = '\0';
+    return strncmp(target, "/dev/pts/", 9) == 0 || strncmp(target, "/dev/tty", 8) == 0;
+}
+
+static void wipe_progress(tw_training_t *t)
+{
+    if (t->shown > 0.0) {
+        fputs("\r\033[K", stderr);
+        t->shown = 0.0;
+    }
+}
+
+static void print_bytes(FILE *out, double bytes)
+{
+    if (bytes < 0.0) {
+        fputs("      -   ", out);
+    } else if (bytes < 1e6) {
+        fprintf(out, "%7.1f kB", bytes / 1e3);
+    } else {
+        fprintf(out, "%7.2f MB", bytes / 1e6);
+    }
+}
+
+void tw_report_begin(tw_training_t *t)
+{
+    char shape[96];
+
+    if (t->rank != 0) {
+        return;
+    }
+    t->terminal = watched();
+    tw_model_shape(t->model, shape, sizeof(shape));
+    printf("%s %s (%zu parameters), %s (%zu training, %zu test images)\n", t->model->name, shape,
+           tw_model_parameters(t->model), t->options->data, t->data.train.n, t->data.test.n);
+    printf("%d ranks, batch %" PRIu64 ", codec %s, lr %g, seed %" PRIu64 ", %s kernels\n", t->size,
+           t->options->batch, tw_exchange_spec(t->exchange), t->options->rate, t->options->seed,
+           t->net.kernels->isa);
+    if (t->resumed > 0) {
+        printf("resumed after epoch %" PRIu64 "\n", t->resumed);
+    }
+    fflush(stdout);
+}
+
+void tw_report_progress(tw_training_t *t, uint64_t step)
+{
+    double now;
+
+    if (!t->terminal) {
+        return;
+    }
+    now = MPI_Wtime();
+    if (now - t->shown >= 0.2) {
+        fprintf(stderr, "\repoch %" PRIu64 "/%" PRIu64 "  step %" PRIu64 "/%zu  loss %.4f\033[K",
+                t->epochs + 1, t->options->epochs, step + 1, t->steps,
+                (double)(t->net.bg[t->net.biases] / (float)t->options->batch));
+        t->shown = now;
+    }
+}
+
+void tw_report_epoch(tw_training_t *t)
+{
+    const tw_record_t *r = &t->records[t->epochs - 1];
+
+    if (t->rank != 0) {
+        return;
+    }
+    wipe_progress(t);
+    printf("epoch %3" PRIu64 "  loss %.4f  test error %5.2f %%  %6.2f s  %7.0f images/s  ",
+           t->epochs, r->train_loss, 100.0 * r->test_error, r->seconds,
+           (double)t->data.train.n / r->seconds);
+    print_bytes(stdout, r->bytes_sent);
+    printf(" sent per step\n");
+    fflush(stdout);
+}
+
+/* Means over the epochs that this run has done; the last epoch's figures where it did none. */
+typedef struct tw_means {
+    double seconds, bytes_sent, bytes_plain;
+} tw_means_t;
+
+static tw_means_t means(const tw_training_t *t)
+{
+    const uint64_t from = t->resumed < t->epochs ? t->resumed : t->epochs - 1;
+    const double   n    = (double)(t->epochs - from);
+    tw_means_t     m    = {0};
+
+    for (uint64_t e = from; e < t->epochs; e++) {
+        m.seconds += t->records[e].seconds / n;
+        m.bytes_sent += t->records[e].bytes_sent / n;
+        m.bytes_plain += t->records[e].bytes_plain / n;
+    }
+    return m;
+}
+
+void tw_report_end(const tw_training_t *t)
+{
+    const tw_record_t *r = &t->records[t->epochs - 1];
+    const tw_means_t   m = means(t);
+
+    if (t->rank != 0) {
+        return;
+    }
+    printf("test error %.2f %%, %.0f images/s, ", 100.0 * r->test_error,
+           (double)t->data.train.n / m.seconds);
+    if (m.bytes_sent >= 0.0) {
+        printf("%.0f bytes sent per rank and step", m.bytes_sent);
+        if (m.bytes_plain > 0.0) {
+            printf(" (%.2f %% of float32)", 100.0 * m.bytes_sent / m.bytes_plain);
+        }
+    } else {
+        printf("bytes sent: - (MPI does not tell)");
+    }
+    printf(", weights %016" PRIx64 "\n", t->hash);
+    if (t->options->until >= 0.0 && r->test_error > t->options->until) {
+        printf("not reached: error<=%g after %" PRIu64 " epochs\n", t->options->until, t->epochs);
+    }
+    fflush(stdout);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static json_t *bytes_or_null(double bytes) { return bytes < 0.0 ? json_null() : json_real(bytes); }
+
+static json_t *epoch_object(const tw_training_t *t, uint64_t e)
+{
+    const tw_record_t *r = &t->records[e];
+
+    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:o}", "epoch", (json_int_t)(e + 1),
+                     "train_loss", r->train_loss, "train_error", r->train_error, "test_error",
+                     r->test_error, "seconds", r->seconds, "images_per_second",
+                     (double)t->data.train.n / r->seconds, "bytes_sent_per_step",
+                     bytes_or_null(r->bytes_sent));
+}
+
+static json_t *results(const tw_training_t *t)
+{
+    const tw_record_t *r      = &t->records[t->epochs - 1];
+    const tw_means_t   m      = means(t);
+    double             lowest = 1.0;
+    json_t            *root, *epochs = json_array();
+    char               hash[32];
+
+    for (uint64_t e = 0; e < t->epochs; e++) {
+        json_array_append_new(epochs, epoch_object(t, e));
+        lowest = t->records[e].test_error < lowest ? t->records[e].test_error : lowest;
+    }
+    snprintf(hash, sizeof(hash), "%016" PRIx64, t->hash);
+    root = json_pack("{s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:I, s:s, s:o}", "test_error",
+                     r->test_error, "test_error_min", lowest, "train_loss", r->train_loss,
+                     "images_per_second", (double)t->data.train.n / m.seconds, "seconds_per_epoch",
+                     m.seconds, "bytes_sent_per_step", bytes_or_null(m.bytes_sent),
+                     "bytes_plain_per_step", bytes_or_null(m.bytes_plain), "steps_per_epoch",
+                     (json_int_t)t->steps, "weights_hash", hash, "epochs", epochs);
+    return root;
+}
+
+/* What was run. Text that is not UTF-8 does not fit JSON and is left out. */
+static json_t *settings(const tw_training_t *t)
+{
+    const tw_train_options_t *o = t->options;
+    char                      shape[96];
+
+    tw_model_shape(t->model, shape, sizeof(shape));
+    return json_pack("{s:s, s:s, s:I, s:s*, s:s, s:i, s:I, s:f, s:I, s:I, s:s}", "model",
+                     t->model->name, "layers", shape, "parameters",
+                     (json_int_t)tw_model_parameters(t->model), "data", o->data, "codec",
+                     tw_exchange_spec(t->exchange), "ranks", t->size, "batch", (json_int_t)o->batch,
+                     "lr", o->rate, "seed", (json_int_t)o->seed, "threads", (json_int_t)o->threads,
+                     "isa", t->net.kernels->isa);
+}
+
+int tw_report_json(const tw_training_t *t, int argc, char **argv, tw_problem_t *problem)
+{
+    tw_file_t file;
+    json_t   *root, *part;
+    int       status = -1;
+
+    if (t->rank != 0 || t->options->json == NULL) {
+        return 0;
+    }
+    root = json_pack("{s:s, s:o, s:o}", "version", tw_version(), "command",
+                     tw_machine_command(argc, argv), "machine", tw_machine_json());
+    part = settings(t);
+    json_object_update(root, part);
+    json_decref(part);
+    part = results(t);
+    json_object_update(root, part);
+    json_decref(part);
+    if (root == NULL) {
+        tw_problem_set(problem, "out of memory");
+    } else if (tw_file_begin(&file, "--json", t->options->json, problem) == 0) {
+        json_dumpf(root, file.stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+        fputc('\n', file.stream);
+        status = tw_file_end(&file, "--json", problem);
+    }
+    json_decref(root);
+    return status;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * train/report.h - what rank 0 tells: lines for people, one JSON object for programs.
+ */
+#ifndef TW_TRAIN_REPORT_H
+#define TW_TRAIN_REPORT_H
+
+#include <stdint.h>
+
+#include "train/problem.h"
+#include "train/training.h"
+
+/** One line about the run that begins. */
+void tw_report_begin(tw_training_t *t);
+
+/** The progress line of a terminal; does nothing where there is none. Call it after every step. */
+void tw_report_progress(tw_training_t *t, uint64_t step);
+
+/** One line about the epoch that was just recorded. */
+void tw_report_epoch(tw_training_t *t);
+
+/** The last line. */
+void tw_report_end(const tw_training_t *t);
+
+/** The JSON file, if one is wanted. @return 0, or -1 with the problem set. */
+int tw_report_json(const tw_training_t *t, int argc, char **argv, tw_problem_t *problem);
+
+#endif /* TW_TRAIN_REPORT_H */
