@@ -3,8 +3,8 @@
  *
  * Adding to the pattern carries from the mantissa into the exponent, as it must, and from the
  * largest number to Inf. NaN is cut instead, after its quiet bit is set, so it keeps its sign and
- * top payload and never turns into Inf. 0 < drop, and the kept bits include the quiet bit; a caller
- * that keeps fewer replaces the code for NaN itself.
+ * top payload and never turns into Inf. 0 < drop; the kept bits must include the whole exponent and
+ * the quiet bit.
  */
 #ifndef TW_CODEC_ROUNDING_H
 #define TW_CODEC_ROUNDING_H

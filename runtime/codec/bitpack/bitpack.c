@@ -100,27 +100,32 @@ INLINE void unpack(const uint8_t *src, size_t n, uint8_t *dst, int k, int width)
     }
 }
 
-/* K = 1: NaN, Inf and what rounds beyond 0x7d get codes of their own. */
-INLINE uint64_t round_to_byte(uint64_t rounded, uint64_t magnitude, uint64_t infinity)
+/* K = 1: NaN, Inf and what rounds beyond 0x7d get codes of their own. The magnitude is rounded
+ * apart from the sign, for it may carry beyond its 31 or 63 bits. */
+INLINE uint64_t round_to_byte(uint64_t u, int width)
 {
-    const uint64_t top = rounded & 0x7f;
+    const uint64_t infinity  = width == 8 ? UINT64_C(0x7ff) << 52 : 0x7f800000u;
+    const int      drop      = 8 * (width - 1);
+    const uint64_t magnitude = u & ((UINT64_C(1) << (8 * width - 1)) - 1);
+    const uint64_t top = (magnitude + ((UINT64_C(1) << (drop - 1)) - 1) + (magnitude >> drop & 1)) >> drop;
 
-    return (rounded & 0x80) | (magnitude > infinity ? TOP_NAN : top < TOP_INF ? top : TOP_INF);
+    return (u >> drop & 0x80) | (magnitude > infinity ? TOP_NAN : top < TOP_INF ? top : TOP_INF);
 }
 
 INLINE void pack_rounded(const uint8_t *src, size_t n, uint8_t *dst, int k, int width)
 {
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t u    = load_element(src + (size_t)width * i, width);
-        const int      drop = 8 * (width - k);
-        uint64_t       top  = width == 8 ? tw_round_top64(u, drop) : tw_round_top32((uint32_t)u, drop);
+    const int drop = 8 * (width - k);
 
-        if (k == 1 && width == 8) {
-            top = round_to_byte(top, u & ~(UINT64_C(1) << 63), UINT64_C(0x7ff) << 52);
-        } else if (k == 1) {
-            top = round_to_byte(top, u & 0x7fffffffu, 0x7f800000u);
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t u = load_element(src + (size_t)width * i, width);
+        uint64_t       code;
+
+        if (k == 1) {
+            code = round_to_byte(u, width);
+        } else {
+            code = width == 8 ? tw_round_top64(u, drop) : tw_round_top32((uint32_t)u, drop);
         }
-        store_code(dst + (size_t)k * i, top, k);
+        store_code(dst + (size_t)k * i, code, k);
     }
 }
 

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/codec/common.c - see common.h.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/codec/common.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#define GUARD 0 /* the sanitizer sees every byte beyond the end, reads too */
+#else
+#define GUARD 128
+#endif
+
+const test_spec_t test_specs[] = {
+    {"fp32", TW_F32},
+    {"bitpack:1", TW_F32},
+    {"bitpack:2", TW_F32},
+    {"bitpack:3", TW_F32},
+    {"bitpack:4", TW_F32},
+    {"bitpack:1,round", TW_F32},
+    {"bitpack:2,round", TW_F32},
+    {"bitpack:3,round", TW_F32},
+    {"bitpack:1", TW_F64},
+    {"bitpack:2", TW_F64},
+    {"bitpack:3", TW_F64},
+    {"bitpack:4", TW_F64},
+    {"bitpack:5", TW_F64},
+    {"bitpack:6", TW_F64},
+    {"bitpack:7", TW_F64},
+    {"bitpack:8", TW_F64},
+    {"bitpack:1,round", TW_F64},
+    {"bitpack:2,round", TW_F64},
+    {"bitpack:3,round", TW_F64},
+    {"bitpack:4,round", TW_F64},
+    {"bitpack:5,round", TW_F64},
+    {"bitpack:6,round", TW_F64},
+    {"bitpack:7,round", TW_F64},
+    {"bf16", TW_F32},
+    {"fp16", TW_F32},
+    {"tree8", TW_F32},
+    {"tree8:block=64", TW_F32},
+    {"tree8:split=0.55,block=320", TW_F32},
+    {"int8", TW_F32},
+    {"int8:block=192", TW_F32},
+    {"static8", TW_F32},
+    {"static8:offset=1", TW_F32},
+    {"static8:offset=10000", TW_F32},
+    {"mantissa8", TW_F32},
+    {"mantissa8:offset=100", TW_F32},
+    {"onebit", TW_F32},
+    {"onebit:block=64", TW_F32},
+    {"onebit:block=448", TW_F32},
+};
+
+const int test_spec_count = sizeof(test_specs) / sizeof(test_specs[0]);
+
+static uint64_t seed;
+
+tw_context_t *test_context(void)
+{
+    static tw_context_t *ctx;
+
+    if (ctx == NULL) {
+        ck_assert_int_eq(tw_context_create(&ctx), TW_OK);
+    }
+    return ctx;
+}
+
+tw_codec_t *test_codec(const char *spec, tw_dtype_t dtype)
+{
+    tw_codec_t *codec = NULL;
+    char        why[512];
+    tw_status_t status = tw_codec_create(test_context(), spec, dtype, &codec, why, sizeof(why));
+
+    ck_assert_msg(status == TW_OK, "%s: %s: %s", spec, tw_status_name(status), why);
+    return codec;
+}
+
+tw_codec_t *test_codec_at(int index)
+{
+    return test_codec(test_specs[index].spec, test_specs[index].dtype);
+}
+
+size_t test_size(const tw_codec_t *codec, size_t n)
+{
+    size_t bytes = 0;
+
+    ck_assert_int_eq(tw_codec_size(codec, n, &bytes), TW_OK);
+    return bytes;
+}
+
+uint8_t *test_encode(const tw_codec_t *codec, const void *src, size_t n)
+{
+    uint8_t *dst = malloc(test_size(codec, n) + 1);
+
+    ck_assert_int_eq(tw_codec_encode(codec, NULL, src, n, dst), TW_OK);
+    return dst;
+}
+
+void test_decode(const tw_codec_t *codec, const void *src, size_t n, void *dst)
+{
+    ck_assert_int_eq(tw_codec_decode(codec, NULL, src, n, dst), TW_OK);
+}
+
+test_buffer_t test_buffer(size_t bytes, size_t offset)
+{
+    test_buffer_t buffer = {.bytes = bytes};
+
+    ck_assert_int_eq(posix_memalign((void **)&buffer.base, 64, offset + bytes + GUARD + 1), 0);
+#ifdef __SANITIZE_ADDRESS__
+    free(buffer.base); /* again, without the byte that keeps the size above 0 */
+    ck_assert_int_eq(posix_memalign((void **)&buffer.base, 64, offset + bytes), 0);
+#endif
+    memset(buffer.base, 0x5a, offset + bytes + GUARD);
+    buffer.data = buffer.base + offset;
+    return buffer;
+}
+
+void test_buffer_free(test_buffer_t *buffer)
+{
+    for (size_t i = 0; i < GUARD; i++) {
+        ck_assert_msg(buffer->data[buffer->bytes + i] == 0x5a, "byte %zu behind the end of %zu changed",
+                      i, buffer->bytes);
+    }
+    for (uint8_t *p = buffer->base; p < buffer->data; p++) {
+        ck_assert_msg(*p == 0x5a, "a byte before the start changed");
+    }
+    free(buffer->base);
+}
+
+/* splitmix64 */
+static uint64_t next(test_random_t *random)
+{
+    uint64_t z = (random->state += UINT64_C(0x9e3779b97f4a7c15));
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+test_random_t test_random(uint64_t salt)
+{
+    test_random_t random = {seed * UINT64_C(0x2545f4914f6cdd1d) + salt};
+
+    next(&random);
+    return random;
+}
+
+uint32_t test_bits(test_random_t *random) { return (uint32_t)(next(random) >> 32); }
+
+double test_uniform(test_random_t *random) { return (double)(next(random) >> 11) * 0x1p-53; }
+
+double test_normal(test_random_t *random)
+{
+    const double a = 1.0 - test_uniform(random), b = test_uniform(random);
+
+    return sqrt(-2.0 * log(a)) * cos(6.283185307179586 * b);
+}
+
+static uint32_t finite_bits(test_random_t *random)
+{
+    uint32_t u = test_bits(random);
+
+    return (u & 0x7f800000u) == 0x7f800000u ? u ^ 0x40000000u : u;
+}
+
+static float edge(test_random_t *random)
+{
+    static const float limit[] = {0x1p-126f, 0x1p-119f, 0x1p-149f, 0x1p-125f, 0x1p-118f};
+    const float        x       = limit[test_bits(random) % 5];
+    const uint32_t     u       = tw_float_bits(x) + test_bits(random) % 5 - 2;
+
+    return tw_bits_float((u & 0x7fffffffu) | (test_bits(random) & 0x80000000u));
+}
+
+static float draw(test_kind_t kind, test_random_t *random)
+{
+    const uint32_t bits = test_bits(random);
+
+    switch (kind) {
+    case TEST_WIDE:
+        return tw_bits_float(finite_bits(random));
+    case TEST_ZERO:
+        return 0.0f;
+    case TEST_MINUS_ZERO:
+        return -0.0f;
+    case TEST_DENORMAL:
+        return tw_bits_float(bits & 0x807fffffu);
+    case TEST_HUGE:
+        return tw_bits_float((bits & 0x81ffffffu) + 0x7d800000u);
+    case TEST_SMALL:
+        return bits % 61 == 0 ? 1.0f : -1e-30f * (float)test_uniform(random);
+    case TEST_EDGE:
+        return edge(random);
+    case TEST_BITS:
+        return tw_bits_float(bits);
+    case TEST_RARE_INF:
+        if (bits % 5000 == 0) {
+            return tw_bits_float(test_bits(random) | 0x7f800000u);
+        }
+        return (float)test_normal(random);
+    default:
+        return (float)test_normal(random);
+    }
+}
+
+/* A double of the same kind: the float's, and low bits that are not all zero. */
+static double widen(float x, test_kind_t kind, test_random_t *random)
+{
+    double   d = x;
+    uint64_t u = tw_double_bits(d);
+
+    if (kind == TEST_WIDE || kind == TEST_BITS) {
+        u = next(random);
+        if (kind == TEST_WIDE && (u >> 52 & 0x7ff) == 0x7ff) {
+            u ^= UINT64_C(1) << 62;
+        }
+    } else if (kind == TEST_HUGE) {
+        u = (u & (UINT64_C(1) << 63)) | (UINT64_C(0x7fe) << 52) | (next(random) >> 12);
+    } else if (kind == TEST_DENORMAL) {
+        u = (u & (UINT64_C(1) << 63)) | (next(random) >> 12);
+    } else if (kind == TEST_NORMAL || kind == TEST_SMALL) {
+        u |= next(random) & 0x1fffffff;
+    }
+    return tw_bits_double(u);
+}
+
+void test_fill(void *dst, tw_dtype_t dtype, size_t n, test_kind_t kind, test_random_t *random)
+{
+    const float same = (float)test_normal(random);
+
+    for (size_t i = 0; i < n; i++) {
+        const float x = kind == TEST_EQUAL ? same : draw(kind, random);
+
+        if (dtype == TW_F64) {
+            const double d = widen(x, kind, random);
+
+            memcpy((uint8_t *)dst + 8 * i, &d, 8);
+        } else {
+            memcpy((uint8_t *)dst + 4 * i, &x, 4);
+        }
+    }
+}
+
+void test_same(const void *got, const void *want, tw_dtype_t dtype, size_t n, int any_nan,
+               const char *what)
+{
+    const size_t element = tw_dtype_size(dtype);
+
+    if (memcmp(got, want, n * element) == 0) {
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const uint8_t *a = (const uint8_t *)got + i * element;
+        const uint8_t *b = (const uint8_t *)want + i * element;
+        double         x, y;
+
+        if (memcmp(a, b, element) == 0) {
+            continue;
+        }
+        if (dtype == TW_F64) {
+            memcpy(&x, a, 8);
+            memcpy(&y, b, 8);
+        } else {
+            x = test_float_at(a, 0);
+            y = test_float_at(b, 0);
+        }
+        if (any_nan && isnan(x) && isnan(y)) {
+            continue;
+        }
+        ck_abort_msg("%s: value %zu of %zu is %a, should be %a", what, i, n, x, y);
+    }
+}
+
+int test_main(Suite *suite)
+{
+    const char *text   = getenv("THINWIRE_SEED");
+    SRunner    *runner = srunner_create(suite);
+    int         failed;
+
+    seed = text != NULL ? strtoull(text, NULL, 10) : 0;
+    if (seed == 0) {
+        seed = ((uint64_t)time(NULL) * 1000003u + (uint64_t)getpid()) % 2147483647u + 1;
+    }
+    printf("# THINWIRE_SEED=%llu\n", (unsigned long long)seed);
+    fflush(stdout);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

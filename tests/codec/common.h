@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/codec/common.h - what the codec tests share: codecs by spec, buffers of any alignment with
+ * guards, random numbers with a printed seed, vectors of every kind of number.
+ */
+#ifndef TW_TESTS_CODEC_COMMON_H
+#define TW_TESTS_CODEC_COMMON_H
+
+#include <check.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <thinwire/codec.h>
+
+#include "runtime/base/bytes.h"
+
+typedef struct test_spec {
+    const char *spec;
+    tw_dtype_t  dtype;
+} test_spec_t;
+
+/* Every codec, with every option that changes bytes, and small blocks. */
+extern const test_spec_t test_specs[];
+extern const int         test_spec_count;
+
+/* A context, made in the first call of a process and kept. */
+tw_context_t *test_context(void);
+
+/* The codec, or a failed test. */
+tw_codec_t *test_codec(const char *spec, tw_dtype_t dtype);
+tw_codec_t *test_codec_at(int index);
+
+size_t test_size(const tw_codec_t *codec, size_t n);
+
+/* The three verbs with failed tests for failures; encoding into malloc'ed memory. */
+uint8_t *test_encode(const tw_codec_t *codec, const void *src, size_t n);
+void     test_decode(const tw_codec_t *codec, const void *src, size_t n, void *dst);
+
+/* A buffer at a multiple of 64 plus offset, filled with 0x5a and guarded behind its end (by the
+ * address sanitizer where it is built in). test_buffer_free() fails the test if the guard changed. */
+typedef struct test_buffer {
+    uint8_t *data, *base;
+    size_t   bytes;
+} test_buffer_t;
+
+test_buffer_t test_buffer(size_t bytes, size_t offset);
+void          test_buffer_free(test_buffer_t *buffer);
+
+/* Random numbers: THINWIRE_SEED, or drawn; test_main() prints it. */
+typedef struct test_random {
+    uint64_t state;
+} test_random_t;
+
+test_random_t test_random(uint64_t salt);
+uint32_t      test_bits(test_random_t *random);
+double        test_uniform(test_random_t *random); /* [0, 1) */
+double        test_normal(test_random_t *random);
+
+/* Kinds of vectors. Those from TEST_FIRST_NONFINITE on hold Inf and NaN. */
+typedef enum test_kind {
+    TEST_NORMAL,     /* N(0, 1)                                                    */
+    TEST_WIDE,       /* any finite bits                                            */
+    TEST_ZERO,       /* +0                                                         */
+    TEST_MINUS_ZERO, /* -0                                                         */
+    TEST_DENORMAL,   /* subnormal numbers only                                     */
+    TEST_HUGE,       /* within a factor 16 of the largest number                   */
+    TEST_EQUAL,      /* all the same                                               */
+    TEST_SMALL,      /* tiny negatives, now and then a 1: they round to zero       */
+    TEST_EDGE,       /* near the limits where blocks become zero blocks            */
+    TEST_BITS,       /* any bits at all                                            */
+    TEST_RARE_INF,   /* N(0, 1), one Inf or NaN in about 5000                      */
+    TEST_KINDS,
+    TEST_FIRST_NONFINITE = TEST_BITS
+} test_kind_t;
+
+/* n elements of dtype at dst, any alignment. */
+void test_fill(void *dst, tw_dtype_t dtype, size_t n, test_kind_t kind, test_random_t *random);
+
+/* Fail with the first place where two vectors differ. NaN equals NaN if any_nan. */
+void test_same(const void *got, const void *want, tw_dtype_t dtype, size_t n, int any_nan,
+               const char *what);
+
+static inline float test_float_at(const void *v, size_t i)
+{
+    float x;
+
+    memcpy(&x, (const uint8_t *)v + 4 * i, 4);
+    return x;
+}
+
+static inline int test_is_finite(float x) { return (tw_float_bits(x) & 0x7f800000u) != 0x7f800000u; }
+static inline int test_is_nan(float x) { return (tw_float_bits(x) & 0x7fffffffu) > 0x7f800000u; }
+
+/* Run a suite, printing the seed as a TAP comment; the program's status. */
+int test_main(Suite *suite);
+
+#endif /* TW_TESTS_CODEC_COMMON_H */
