@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# thinwire bench: codec, table1 and the collectives, on small sizes; what they print must be true.
+. "$top_srcdir/tests/tools/common.bash"
+plan 11
+file=$scratch/rows.json
+
+value() { "$json_query" "$file" "$1"; } # PATH
+
+# row KEY VALUE...: index of the first row whose keys have these values.
+row() {
+    local i n want have
+    n=$(value "rows.#")
+    for ((i = 0; i < n; i++)); do
+        have=1
+        for want in "$@"; do
+            [ "$("$json_query" "$file" "rows.$i.${want%%=*}" 2>/dev/null)" = "${want#*=}" ] || { have=0; break; }
+        done
+        [ $have -eq 1 ] && { echo "$i"; return 0; }
+    done
+    echo "no row with $*" >&2
+    return 1
+}
+
+# Rows have the keys that others rely on.
+row_is_whole() { # INDEX KEY...
+    local i=$1 key
+    shift
+    for key in codec operation isa bytes seconds gbps max_error rms_error "$@"; do
+        value "rows.$i.$key" >/dev/null || return 1
+    done
+}
+
+codec_all() {
+    local n i name
+    alone "$thinwire" bench codec --min 4 --max 64 --json "$file" || return 1
+    alone "$thinwire" info --json "$scratch/info.json" >/dev/null || return 1
+    n=$("$json_query" "$scratch/info.json" "codecs.#")
+    for ((i = 0; i < n; i++)); do
+        name=$("$json_query" "$scratch/info.json" "codecs.$i.codec")
+        row "codec=$name" operation=encode bytes=64 && row "codec=$name" operation=decode bytes=4 || return 1
+    done
+    row_is_whole 0 threads ratio_memcpy bytes_per_value
+}
+check "bench codec measures every codec" codec_all
+
+codec_errors() {
+    local i
+    alone "$thinwire" bench codec --codec fp32,tree8,bitpack:2 --min 64k --max 64k --threads 2 --json "$file" || return 1
+    i=$(row codec=fp32 operation=decode) && within "$(value "rows.$i.max_error")" 0 0 || return 1
+    i=$(row codec=tree8 operation=encode) && within "$(value "rows.$i.rms_error")" 0.009 0.013 &&
+        within "$(value "rows.$i.bytes_per_value")" 1.0009 1.0010 || return 1
+    i=$(row codec=bitpack:2 operation=encode) && within "$(value "rows.$i.rms_error")" 0.003 0.0037 &&
+        [ "$(value "rows.$i.bytes_per_value")" = 2 ] && [ "$(value "rows.$i.threads")" = 2 ]
+}
+check "errors and sizes of codecs are right" codec_errors
+
+table1() {
+    local i
+    alone "$thinwire" bench codec --table1 --threads 2 --json "$file" || return 1
+    i=$(row codec=tree8 "distribution=U(0,1)" scale=one) &&
+        within "$(value "rows.$i.relative_error_percent")" 0.92 0.96 &&
+        [ "$(value "rows.$i.samples")" = 25000000 ] || return 1
+    i=$(row codec=tree8 "distribution=N(0,1)" scale=one) &&
+        within "$(value "rows.$i.relative_error_percent")" 1.65 1.69 &&
+        within "$(value "rows.$i.paper_relative_error_percent")" 2.46 2.46 || return 1
+    i=$(row codec=tree8:split=0.55 "distribution=N(0,10^2)") &&
+        within "$(value "rows.$i.relative_error_percent")" 1.92 1.97 || return 1
+    i=$(row codec=mantissa8:offset=100 "distribution=N(0,10^2)") &&
+        within "$(value "rows.$i.relative_error_percent")" 4.95 4.99 || return 1
+    i=$(row codec=static8:offset=10 "distribution=N(0,0.2^2)") &&
+        within "$(value "rows.$i.relative_error_percent")" 4.8 4.9
+}
+if sanitized; then
+    skip "--table1 reaches the known errors" "25 million values take too long under sanitizers"
+else
+    check "--table1 reaches the known errors" table1
+fi
+
+# What two ranks send is known: everyone's encoded vector goes to the other.
+two_ranks() {
+    local i
+    ranks 2 "$thinwire" bench allreduce --codec fp32,tree8,onebit --min 64k --max 64k --json "$file" || return 1
+    grep -q 'MPI/thinwire' "$scratch/out" || return 1
+    i=$(row codec=fp32 ranks=2 bytes=65536) && [ "$(value "rows.$i.wire_bytes")" = 65536 ] &&
+        within "$(value "rows.$i.max_error")" 0 1e-6 || return 1
+    i=$(row codec=tree8) && [ "$(value "rows.$i.wire_bytes")" = 16400 ] &&
+        within "$(value "rows.$i.rms_error")" 0.009 0.013 && [ "$(value "rows.$i.identical")" = true ] || return 1
+    i=$(row codec=onebit) && [ "$(value "rows.$i.wire_bytes")" = 2112 ] || return 1
+    row_is_whole "$i" ranks ratio_mpi wire_bytes identical
+}
+check "allreduce on 2 ranks" two_ranks
+
+three_ranks() {
+    local i
+    ranks 3 "$thinwire" bench allreduce --codec tree8 --min 4 --max 256k --json "$file" || return 1
+    [ "$(value "rows.#")" -eq 9 ] || { echo "not 9 sizes"; return 1; }
+    for ((i = 0; i < 9; i++)); do
+        [ "$(value "rows.$i.identical")" = true ] || return 1
+    done
+    # The largest size goes in two passes of 2/3 of the encoded vector, plus what shares of whole blocks add.
+    within "$(value rows.8.wire_bytes)" $((65536 * 4 / 3)) $((65536 * 4 / 3 + 4096 + 200)) &&
+        within "$(value rows.8.rms_error)" 0.012 0.02
+}
+check "allreduce on 3 ranks" three_ranks
+
+bcast() {
+    local i
+    ranks 3 "$thinwire" bench bcast --codec fp32,bitpack:1 --min 4 --max 4k --json "$file" || return 1
+    i=$(row codec=fp32 bytes=4096) && [ "$(value "rows.$i.max_error")" = 0 ] &&
+        [ "$(value "rows.$i.wire_bytes_all_ranks")" = 8192 ] || return 1
+    i=$(row codec=bitpack:1 bytes=4096) && [ "$(value "rows.$i.wire_bytes_all_ranks")" = 2048 ] &&
+        within "$(value "rows.$i.rms_error")" 0.4 0.7 && [ "$(value "rows.$i.identical")" = true ]
+}
+check "bcast on 3 ranks" bcast
+
+alltoall() {
+    local i
+    ranks 3 "$thinwire" bench alltoall --codec fp32,bf16 --min 4 --max 1M --json "$file" || return 1
+    i=$(row codec=fp32 bytes=1048576) && [ "$(value "rows.$i.max_error")" = 0 ] &&
+        [ "$(value "rows.$i.wire_bytes")" = 2097152 ] || return 1
+    i=$(row codec=bf16 bytes=1048576) && [ "$(value "rows.$i.wire_bytes")" = 1048576 ] &&
+        within "$(value "rows.$i.max_error")" 0.001 0.02 || return 1
+    ! value "rows.$i.identical" 2>/dev/null
+}
+check "alltoall on 3 ranks" alltoall
+
+one_rank() {
+    ranks 1 "$thinwire" bench allreduce --codec tree8 --max 64k --json "$file" || return 1
+    [ "$(value rows.0.wire_bytes)" = 0 ] || return 1
+    alone "$thinwire" bench bcast --codec tree8 --min 4k --max 4k
+}
+check "one rank, with and without mpirun" one_rank
+
+# 2^0, 2^-1, ... 2^-15: bf16 keeps them, so sums of two ranks' parts are exact and so is bf16.
+data_file() {
+    local i
+    for ((i = 0; i < 16; i++)); do
+        printf "\\x00\\x00\\x$(printf %02x $(((127 - i) % 2 * 128)))\\x$(printf %02x $(((127 - i) / 2)))"
+    done >"$scratch/data.f32"
+    ranks 2 "$thinwire" bench alltoall --codec bf16,fp32 --min 32 --max 32 --data "$scratch/data.f32" --json "$file" &&
+        [ "$(value rows.0.max_error)" = 0 ] && [ "$(value rows.1.max_error)" = 0 ] || return 1
+    ranks 2 "$thinwire" bench allreduce --codec bitpack:1 --min 64 --max 64 --data "$scratch/data.f32" --json "$file" &&
+        within "$(value rows.0.rms_error)" 0.1 1
+}
+check "--data takes the values of a file" data_file
+
+data_normal() {
+    ranks 2 "$thinwire" bench bcast --codec tree8 --min 4 --max 4 --data normal
+}
+check "--data normal" data_normal
+
+settings_matter() {
+    THINWIRE_ALLREDUCE=direct ranks 3 "$thinwire" bench allreduce --codec fp32 --min 1M --max 1M --json "$file" &&
+        [ "$(value rows.0.wire_bytes)" = 2097152 ]
+}
+check "the algorithm can be set" settings_matter

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The manual pages know every setting, codec, option and public function; the example in libthinwire(3)
+# runs.
+. "$top_srcdir/tests/tools/common.bash"
+plan 7
+docs=$top_srcdir/docs
+
+settings_documented() {
+    local names name value
+    alone "$thinwire" info --json "$scratch/info.json" >/dev/null || return 1
+    for ((i = 0; i < $("$json_query" "$scratch/info.json" "settings.#"); i++)); do
+        name=$("$json_query" "$scratch/info.json" "settings.$i.name")
+        value=$("$json_query" "$scratch/info.json" "settings.$i.default")
+        grep -q "^\*\*$name\*\*=.* ($value)\$" "$docs/thinwire.7.md" ||
+            { echo "$name (default $value) is not in thinwire(7)"; return 1; }
+    done
+    for name in $(grep -o '^\*\*THINWIRE_[A-Z_]*' "$docs/thinwire.7.md" | tr -d '*'); do
+        grep -q "\"$name\"" "$scratch/info.json" || { echo "$name does not exist"; return 1; }
+    done
+}
+check "every setting stands in thinwire(7), with its default, and no other" settings_documented
+
+codecs_documented() {
+    local i name
+    for ((i = 0; i < $("$json_query" "$scratch/info.json" "codecs.#"); i++)); do
+        name=$("$json_query" "$scratch/info.json" "codecs.$i.name")
+        grep -q "\*\*$name[:*]" "$docs/thinwire.7.md" || { echo "$name is not in thinwire(7)"; return 1; }
+        grep -q "\`$name" "$top_srcdir/README.md" || { echo "$name is not in README.md"; return 1; }
+    done
+}
+check "every codec stands in thinwire(7) and README.md" codecs_documented
+
+options_documented() {
+    local words option
+    for words in info "bench codec" "bench allreduce" "bench bcast" "bench alltoall"; do
+        # shellcheck disable=SC2086  # a list of words
+        alone "$thinwire" $words --help >/dev/null || return 1
+        for option in $(grep -o '^  --[a-z0-9-]*' "$scratch/out"); do
+            grep -q "^\*\*$option\*\*\|, \*\*$option\*\*" "$docs/thinwire.1.md" ||
+                { echo "$option of $words is not in thinwire(1)"; return 1; }
+        done
+    done
+    for option in $(grep -o '^\*\*--[a-z0-9-]*' "$docs/thinwire.1.md" | tr -d '*'); do
+        grep -q "\"$option\"" "$top_srcdir"/tools/*.c || { echo "$option does not exist"; return 1; }
+    done
+}
+check "every option stands in thinwire(1)" options_documented
+
+functions_documented() {
+    local name
+    for name in $(nm -D --defined-only "$top_builddir/lib/libthinwire.so" | awk '$2 == "T" { print $3 }' | sed 's/@.*//'); do
+        case $name in
+            tw_i[abr]*_* | tw_ibcast | tw_i[abr]* | *_init) continue ;; # the three forms of a collective
+        esac
+        grep -q "\*\*$name\*\*" "$docs/libthinwire.3.md" || { echo "$name is not in libthinwire(3)"; return 1; }
+    done
+}
+check "every public function stands in libthinwire(3)" functions_documented
+
+statuses_documented() {
+    local name
+    for name in $(sed -n 's/^ *X(\(ERR_[A-Z_]*\),.*/TW_\1/p' "$top_srcdir/include/thinwire/status.h"); do
+        grep -q "\*\*$name\*\*" "$docs/libthinwire.3.md" || { echo "$name is not in libthinwire(3)"; return 1; }
+    done
+}
+check "every status stands in libthinwire(3)" statuses_documented
+
+manual_example() { # n ranks: the average of i % 1000 + rank
+    local n
+    for n in 1 3; do
+        ranks $n "$top_builddir/tests/tools/manual_example" || return 1
+        grep -q "^x\[500\] = [0-9.]* on all $n ranks; sent [0-9]* bytes instead of [0-9]*\$" "$scratch/out" || return 1
+        within "$(sed -n 's/^x\[500\] = \([0-9.]*\) .*/\1/p' "$scratch/out")" 485 516 || return 1
+    done
+}
+check "the example of libthinwire(3) runs" manual_example
+
+pages_are_built() {
+    local page dir
+    for page in thinwire.1 thinwire.7 libthinwire.3; do
+        dir=$top_builddir
+        [ -e "$dir/docs/$page" ] || dir=$top_srcdir # from a tarball
+        grep -q '^\.SH NAME' "$dir/docs/$page" || grep -q '^\.SH "NAME"' "$dir/docs/$page" ||
+            { echo "$page is no manual page"; return 1; }
+    done
+}
+check "the pages are built" pages_are_built

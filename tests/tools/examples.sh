@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The examples on 1 to 4 ranks; they check their results themselves. Each has its line in the README.
+. "$top_srcdir/tests/tools/common.bash"
+plan 13
+
+for n in 1 2 3 4; do
+    check "allreduce_gradients onebit on $n ranks" ranks $n "$top_builddir/examples/allreduce_gradients" onebit
+    check "allreduce_gradients tree8 on $n ranks" ranks $n "$top_builddir/examples/allreduce_gradients" tree8
+    check "broadcast_weights on $n ranks" ranks $n "$top_builddir/examples/broadcast_weights" bitpack:2
+done
+
+readme_lists_all() {
+    local file
+    for file in "$top_srcdir"/examples/*.c; do
+        grep -q "^- \`$(basename "$file")\`: " "$top_srcdir/examples/README.md" ||
+            { echo "$file has no line in README.md"; return 1; }
+        [ "$(wc -l <"$file")" -le 100 ] || { echo "$file is longer than 100 lines"; return 1; }
+    done
+}
+check "README.md lists all of them" readme_lists_all

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# thinwire info, --settings, --help and --version; unknown settings.
+. "$top_srcdir/tests/tools/common.bash"
+plan 9
+
+says_what_is_here() {
+    alone "$thinwire" info || return 1
+    local word
+    for word in '^thinwire  *[0-9]' '^build ' '^machine ' '^CPU level ' '^MPI ' '^fabric ' '^CUDA-aware ' \
+        '^CUDA ' '^tree8 .*4096' '^onebit ' '^bitpack:1 '; do
+        grep -q "$word" "$scratch/out" || { echo "no line with $word"; return 1; }
+    done
+}
+check "info says what is here" says_what_is_here
+
+level_is_capped() {
+    THINWIRE_CPU=scalar alone "$thinwire" info && grep -q '^CPU level  *scalar$' "$scratch/out"
+}
+check "THINWIRE_CPU caps the level" level_is_capped
+
+under_mpirun() {
+    ranks 3 "$thinwire" info && [ "$(grep -c '^thinwire  ' "$scratch/out")" -eq 1 ] &&
+        ! grep -q '^fabric  *unknown' "$scratch/out"
+}
+check "one rank speaks under mpirun, and knows the fabric" under_mpirun
+
+settings_with_values() {
+    THINWIRE_CHUNK=64k alone "$thinwire" info --settings &&
+        grep -q '^  THINWIRE_CHUNK=64k$' "$scratch/out" && grep -q 'default: 1M' "$scratch/out" &&
+        grep -q '^  THINWIRE_LOG_LEVEL=' "$scratch/out"
+}
+check "--settings lists values, help and defaults" settings_with_values
+
+json_is_whole() {
+    local file=$scratch/info.json
+    alone "$thinwire" info --json "$file" || return 1
+    "$json_query" "$file" version command machine.cpu machine.cores build cpu_level mpi.library mpi.fabric \
+        mpi.cuda_aware cuda.linked cuda.devices codecs.0.codec codecs.# settings.0.name settings.0.help || return 1
+    [ -z "$(find "$scratch" -name 'info.json?*')" ] || { echo "a temporary file is left"; return 1; }
+}
+check "--json is one object with all of it" json_is_whole
+
+warned_once() {
+    THINWIRE_CHUNKS=64k ranks 2 "$thinwire" info || return 1
+    [ "$(grep -c 'THINWIRE_CHUNKS.*did you mean THINWIRE_CHUNK?' "$scratch/out")" -eq 1 ]
+}
+check "an unknown setting is warned about once, with the nearest" warned_once
+
+malformed() {
+    THINWIRE_WINDOW=99 alone "$thinwire" info && return 1
+    [ "$(wc -l <"$scratch/out")" -eq 1 ] && grep -q 'THINWIRE_WINDOW=99.*1\.\.8' "$scratch/out"
+}
+check "a malformed setting is an error that says what is accepted" malformed
+
+help_everywhere() {
+    local words
+    for words in "" info bench "bench codec" "bench allreduce" "bench bcast" "bench alltoall"; do
+        # shellcheck disable=SC2086  # a list of words
+        alone "$thinwire" $words --help || return 1
+        grep -q '^Usage: .*thinwire' "$scratch/out" || return 1
+    done
+}
+check "--help works everywhere" help_everywhere
+
+version_matches() {
+    alone "$thinwire" --version && grep -qx 'thinwire [0-9.]*' "$scratch/out"
+}
+check "--version" version_matches
