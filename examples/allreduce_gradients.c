@@ -65,7 +65,8 @@ int main(int argc, char **argv)
     must(tw_comm_stats(comm, &stats), "counters");
     if (tw_comm_rank(comm) == 0) {
         printf("%s: after %d steps %.2g of the distance to the optimum is left; %.0f bytes sent in "
-               "each, %.0f as float32\n", spec, STEPS, left, (double)stats.bytes_sent / STEPS,
+               "each, %.0f as float32\n",
+               spec, STEPS, left, (double)stats.bytes_sent / STEPS,
                (double)stats.bytes_plain / STEPS);
     }
     tw_feedback_destroy(feedback);

@@ -57,9 +57,11 @@ int main(int argc, char **argv)
             memcmp(weights, tw_comm_rank(comm) == 0 ? master : decoded, sizeof(weights)) == 0;
     must(tw_comm_stats(comm, &stats), "counters");
     if (tw_comm_rank(comm) == 0) {
-        printf("%s: weight 0 is %.8f at the root and %.8f at the workers; the root sent %llu bytes, "
-               "%llu as float32\n", spec, master[0], decoded[0],
-               (unsigned long long)stats.bytes_sent, (unsigned long long)stats.bytes_plain);
+        printf(
+            "%s: weight 0 is %.8f at the root and %.8f at the workers; the root sent %llu bytes, "
+            "%llu as float32\n",
+            spec, master[0], decoded[0], (unsigned long long)stats.bytes_sent,
+            (unsigned long long)stats.bytes_plain);
     }
     tw_codec_destroy(codec);
     must(tw_comm_destroy(comm), "communicator");

@@ -17,21 +17,21 @@
 #include "tools/specs.h"
 #include "tools/table.h"
 
-#define DEFAULT_MIN  ((size_t)64 << 10)
-#define DEFAULT_MAX  ((size_t)16 << 20)
-#define ROW_BUDGET   0.25 /* seconds */
-#define LEAST_TIMED  50e-6 /* seconds that one reading of the clock should cover */
+#define DEFAULT_MIN ((size_t)64 << 10)
+#define DEFAULT_MAX ((size_t)16 << 20)
+#define ROW_BUDGET  0.25  /* seconds */
+#define LEAST_TIMED 50e-6 /* seconds that one reading of the clock should cover */
 
 typedef struct buffers {
-    float  *x;     /* normal random values */
-    float  *y;     /* copied or decoded    */
+    float   *x; /* normal random values */
+    float   *y; /* copied or decoded    */
     uint8_t *codes;
 } buffers_t;
 
 typedef struct result {
-    double copy, encode, decode;     /* seconds, medians                                       */
+    double copy, encode, decode; /* seconds, medians                                       */
     double bytes_per_value;
-    double max_error, rms_error;     /* relative to the root mean square of the data           */
+    double max_error, rms_error; /* relative to the root mean square of the data           */
 } result_t;
 
 /* As many threads as the codec may use, for a fair comparison. */
@@ -101,7 +101,7 @@ static tw_status_t measure(const buffers_t *b, const tw_codec_t *codec, size_t n
                            result_t *result)
 {
     static double copies[MEASURE_REPEATS], encodes[MEASURE_REPEATS], decodes[MEASURE_REPEATS];
-    result_t      once  = {0};
+    result_t      once = {0};
     double        fastest, all;
     int           inner, repeats;
     size_t        bytes;
@@ -135,8 +135,8 @@ static tw_status_t measure(const buffers_t *b, const tw_codec_t *codec, size_t n
 }
 
 static const table_column_t columns[] = {
-    {"codec", -20}, {"size", 6}, {"encode GB/s", 0}, {"x memcpy", 0}, {"decode GB/s", 0},
-    {"x memcpy", 0}, {"bytes/value", 0}, {"max error", 9}, {"RMS error", 9}, {"kernels", -7}};
+    {"codec", -20},  {"size", 6},        {"encode GB/s", 0}, {"x memcpy", 0},  {"decode GB/s", 0},
+    {"x memcpy", 0}, {"bytes/value", 0}, {"max error", 9},   {"RMS error", 9}, {"kernels", -7}};
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 static void print_row(const char *spec, const char *isa, size_t bytes, const result_t *r)
@@ -167,13 +167,12 @@ static json_t *row_json(const char *spec, const char *isa, size_t bytes, int thr
                      report_number(r->rms_error));
 }
 
-static int bench_size(const specs_t *specs, size_t i, size_t bytes, int threads,
-                      const buffers_t *b, const job_t *job, report_t *report)
+static int bench_size(const specs_t *specs, size_t i, size_t bytes, int threads, const buffers_t *b,
+                      const job_t *job, report_t *report)
 {
     const char       *spec = specs->text[i], *isa = specs->traits[i].isa;
-    result_t          r    = {0};
-    const tw_status_t status =
-        measure(b, specs->codec[i], bytes / sizeof(float), threads, &r);
+    result_t          r      = {0};
+    const tw_status_t status = measure(b, specs->codec[i], bytes / sizeof(float), threads, &r);
 
     if (status != TW_OK) {
         job_complain(job, "%s at %zu bytes: %s", spec, bytes, tw_status_text(status));
@@ -221,7 +220,8 @@ static int bench_all(const specs_t *specs, size_t min, size_t max, int threads, 
     if (well) {
         printf("GB/s of float32, %d thread%s, median of alternated repetitions; x memcpy above 1 "
                "is faster than\nmemcpy of the same bytes in this run. Normal random data; errors "
-               "relative to its RMS.\n\n", threads, threads == 1 ? "" : "s");
+               "relative to its RMS.\n\n",
+               threads, threads == 1 ? "" : "s");
         table_header(columns, COLUMNS);
     }
     for (size_t i = 0; i < specs->count && well; i++) {
@@ -268,7 +268,8 @@ static int run(const arguments_t *a, job_t *job, tw_context_t *ctx)
 static int check(arguments_t *a, char *why, size_t why_size)
 {
     if (a->table1 && (a->codecs != NULL || a->min != 0 || a->max != 0)) {
-        snprintf(why, why_size, "--table1 chooses its codecs and sizes itself; it goes with "
+        snprintf(why, why_size,
+                 "--table1 chooses its codecs and sizes itself; it goes with "
                  "--threads and --json only");
         return 0;
     }
@@ -277,11 +278,11 @@ static int check(arguments_t *a, char *why, size_t why_size)
 
 int bench_codec_main(job_t *job, int argc, char **argv)
 {
-    arguments_t     a = {0};
-    char            why[512];
-    tw_context_t   *ctx;
-    int             code;
-    const option_t  options[] = {
+    arguments_t    a = {0};
+    char           why[512];
+    tw_context_t  *ctx;
+    int            code;
+    const option_t options[] = {
         {"--codec", "LIST", "Codecs, such as tree8,onebit or bitpack:2 (default: all of them).",
          OPTION_TEXT, &a.codecs, 0, 0},
         {"--min", "SIZE", "Smallest array, in bytes of float32, such as 4, 64k, 16M (default 64k).",
@@ -292,8 +293,8 @@ int bench_codec_main(job_t *job, int argc, char **argv)
          OPTION_COUNT, &a.threads, 1, 1024},
         {"--table1", NULL,
          "Instead: mean errors of the 8-bit types on four distributions, 25 million\n"
-         "values each, beside those that Dettmers (2015, Table 1) prints.", OPTION_FLAG, &a.table1,
-         0, 0},
+         "values each, beside those that Dettmers (2015, Table 1) prints.",
+         OPTION_FLAG, &a.table1, 0, 0},
         {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &a.json, 0, 0},
         {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
     const command_t command = {
@@ -301,7 +302,8 @@ int bench_codec_main(job_t *job, int argc, char **argv)
         "Measures how fast each codec encodes and decodes float32 arrays, compared with memcpy of\n"
         "the same array in the same run, and what the encoding does to the values.",
         "Examples:\n  thinwire bench codec\n  thinwire bench codec --codec tree8,onebit --min 1M "
-        "--max 64M --threads 2\n  thinwire bench codec --table1", options};
+        "--max 64M --threads 2\n  thinwire bench codec --table1",
+        options};
 
     switch (options_parse(&command, argc, argv, why, sizeof(why))) {
     case OPTIONS_HELP:

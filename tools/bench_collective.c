@@ -83,9 +83,9 @@ static times_t measure(const operation_t *operation, const exchange_t *x, const 
     return result;
 }
 
-static const table_column_t columns[] = {
-    {"codec", -12}, {"size", 6}, {"MPI", 8}, {"thinwire", 8}, {"MPI/thinwire", 0},
-    {"wire bytes", 11}, {"max error", 9}, {"RMS error", 9}, {"identical", -9}};
+static const table_column_t columns[] = {{"codec", -12},   {"size", 6},         {"MPI", 8},
+                                         {"thinwire", 8},  {"MPI/thinwire", 0}, {"wire bytes", 11},
+                                         {"max error", 9}, {"RMS error", 9},    {"identical", -9}};
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 static void print_header(const operation_t *operation, const job_t *job, const arguments_t *a)
@@ -93,15 +93,15 @@ static void print_header(const operation_t *operation, const job_t *job, const a
     if (job->rank != 0) {
         return;
     }
-    printf("%s on %d rank%s, data: %s. Times are medians of alternated repetitions, each that of "
-           "its slowest rank.\n"
-           "size: bytes of float32%s. MPI/thinwire: time of %s divided by time of thinwire; above "
-           "1\nthinwire is faster. wire bytes: counted, the most that a rank sent. Errors are "
-           "relative to the RMS of\nthe exact result. identical: all ranks hold the same bits.%s\n\n",
-           operation->name, job->size, job->size == 1 ? "" : "s",
-           a->data != NULL ? a->data : "normal", operation->per_rank ? " for each rank" : "",
-           operation->mpi_name,
-           operation->same ? "" : " (In an alltoall they hold different data: -.)");
+    printf(
+        "%s on %d rank%s, data: %s. Times are medians of alternated repetitions, each that of "
+        "its slowest rank.\n"
+        "size: bytes of float32%s. MPI/thinwire: time of %s divided by time of thinwire; above "
+        "1\nthinwire is faster. wire bytes: counted, the most that a rank sent. Errors are "
+        "relative to the RMS of\nthe exact result. identical: all ranks hold the same bits.%s\n\n",
+        operation->name, job->size, job->size == 1 ? "" : "s", a->data != NULL ? a->data : "normal",
+        operation->per_rank ? " for each rank" : "", operation->mpi_name,
+        operation->same ? "" : " (In an alltoall they hold different data: -.)");
     table_header(columns, COLUMNS);
 }
 
@@ -192,8 +192,8 @@ static int run(const operation_t *operation, const job_t *job, tw_comm_t *comm,
     exchange_t   x      = {.job = job, .comm = comm};
     char         why[512];
     /* Two buffers on all ranks of this node, and as much again for what thinwire and MPI hold. */
-    int well = measure_fits(4.0 * sizeof(float) * (double)values * job->local_ranks, why,
-                            sizeof(why));
+    int well =
+        measure_fits(4.0 * sizeof(float) * (double)values * job->local_ranks, why, sizeof(why));
 
     if (well) {
         x.send = malloc(values * sizeof(float));
@@ -268,7 +268,8 @@ static int bench_collective(const operation_t *operation, job_t *job, int argc, 
     }
     a = *parsed;
     if (a.max >= LARGEST) {
-        snprintf(why, sizeof(why), "--max: sizes are below 8G, which is what one MPI call can count");
+        snprintf(why, sizeof(why),
+                 "--max: sizes are below 8G, which is what one MPI call can count");
     } else if (measure_range(&a.min, &a.max, DEFAULT_MIN, DEFAULT_MAX, why, sizeof(why))) {
         job_need_mpi(job);
         return run_job(operation, job, &a);
@@ -280,18 +281,19 @@ static int bench_collective(const operation_t *operation, job_t *job, int argc, 
 static int bench_with_options(const operation_t *operation, const char *usage, const char *about,
                               const char *examples, job_t *job, int argc, char **argv)
 {
-    arguments_t     a         = {0};
-    const option_t  options[] = {
+    arguments_t    a         = {0};
+    const option_t options[] = {
         {"--codec", "LIST", "Codecs, such as tree8,onebit (default " DEFAULT_CODECS ").",
          OPTION_TEXT, &a.codecs, 0, 0},
-        {"--min", "SIZE", "Smallest message, in bytes of float32, such as 4, 64k, 16M (default 4k).",
-         OPTION_SIZE, &a.min, 0, 0},
-        {"--max", "SIZE", "Largest message; sizes grow by factors of 4 (default 16M).",
-         OPTION_SIZE, &a.max, 0, 0},
+        {"--min", "SIZE",
+         "Smallest message, in bytes of float32, such as 4, 64k, 16M (default 4k).", OPTION_SIZE,
+         &a.min, 0, 0},
+        {"--max", "SIZE", "Largest message; sizes grow by factors of 4 (default 16M).", OPTION_SIZE,
+         &a.max, 0, 0},
         {"--data", "FILE|normal",
          "What is sent: raw little-endian float32 from a file, each rank another\n"
-         "part of it, or normal random values, different on each rank (default).", OPTION_TEXT,
-         &a.data, 0, 0},
+         "part of it, or normal random values, different on each rank (default).",
+         OPTION_TEXT, &a.data, 0, 0},
         {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &a.json, 0, 0},
         {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
     const command_t command = {usage, about, examples, options};
@@ -303,7 +305,8 @@ int bench_allreduce_main(job_t *job, int argc, char **argv)
 {
     return bench_with_options(
         &operation_allreduce, "mpirun -n P thinwire bench allreduce [OPTION...]",
-        "Adds float32 vectors over all ranks by MPI_Allreduce and by tw_allreduce with each codec,\n"
+        "Adds float32 vectors over all ranks by MPI_Allreduce and by tw_allreduce with each "
+        "codec,\n"
         "and prints times, bytes on the wire, and what encoding did to the sum.",
         "Examples:\n  mpirun -n 4 thinwire bench allreduce\n"
         "  mpirun -n 4 thinwire bench allreduce --codec tree8,int8 --min 64k --max 64M",
@@ -317,8 +320,8 @@ int bench_bcast_main(job_t *job, int argc, char **argv)
         "Sends a float32 vector from rank 0 to all ranks by MPI_Bcast and by tw_bcast with each\n"
         "codec. Times are of the default, in which the root's buffer stays exact; bytes, errors\n"
         "and identity are of one more run with TW_BCAST_SAME, after which all ranks hold the same.",
-        "Examples:\n  mpirun -n 4 thinwire bench bcast --codec bitpack:1,bitpack:2,bitpack:3",
-        job, argc, argv);
+        "Examples:\n  mpirun -n 4 thinwire bench bcast --codec bitpack:1,bitpack:2,bitpack:3", job,
+        argc, argv);
 }
 
 int bench_alltoall_main(job_t *job, int argc, char **argv)

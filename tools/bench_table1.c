@@ -25,15 +25,15 @@
 #define PIECE   ((size_t)1048576) /* values encoded at once: the largest block there is */
 #define PIECES  (SAMPLES / (PIECE - 1) + 1)
 
-/* With one scale the errors of a normal array depend on its maximum: tree8 has 1.64 % if that is 5.3
- * deviations, 1.67 % at 5.6, 1.70 % at 6.0. Arrays of this size lie below 5.55 as often as above;
- * this seed gives one in the middle, 5.58. The maximum is printed. */
+/* With one scale the errors of a normal array depend on its maximum: tree8 has 1.64 % if that
+ * is 5.3 deviations, 1.67 % at 5.6, 1.70 % at 6.0. Arrays of this size lie below 5.55 as often as
+ * above; this seed gives one in the middle, 5.58. The maximum is printed. */
 #define SEED 106
 
 typedef struct distribution {
     const char *name;
-    double      deviation;     /* 0: uniform on (0, 1]                         */
-    int         offset;        /* of mantissa8 and static8, as in the paper    */
+    double      deviation; /* 0: uniform on (0, 1]                         */
+    int         offset;    /* of mantissa8 and static8, as in the paper    */
     const char *paper_relative[3], *paper_absolute[3]; /* dynamic tree, mantissa, static tree */
 } distribution_t;
 
@@ -51,9 +51,9 @@ typedef struct means {
 
 typedef struct row {
     const distribution_t *distribution;
-    const char           *codec;  /* without the block                                  */
-    int                   one;    /* one scale for the array, as the paper; else blocks */
-    int                   paper;  /* column of the paper's values, or -1                */
+    const char           *codec; /* without the block                                  */
+    int                   one;   /* one scale for the array, as the paper; else blocks */
+    int                   paper; /* column of the paper's values, or -1                */
 } row_t;
 
 typedef struct scratch {
@@ -174,8 +174,9 @@ static float absolute_maximum(const float *x)
 }
 
 static const table_column_t columns[] = {
-    {"distribution", -12}, {"maximum", 0}, {"codec", -20}, {"scale", -10}, {"relative %", 0}, {"paper", 6},
-    {"absolute", 9}, {"square", 9}, {"paper's \"absolute\"", 0}};
+    {"distribution", -12}, {"maximum", 0},    {"codec", -20},
+    {"scale", -10},        {"relative %", 0}, {"paper", 6},
+    {"absolute", 9},       {"square", 9},     {"paper's \"absolute\"", 0}};
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 static const char *scale_name(const row_t *row, const tw_codec_t *codec)
@@ -205,8 +206,8 @@ static void add_row(report_t *report, const row_t *row, float maximum, const cha
     json_t *json =
         json_pack("{s:s, s:s, s:s, s:f, s:s, s:I, s:f, s:f, s:f}", "operation", "table1", "codec",
                   row->codec, "distribution", row->distribution->name, "maximum", (double)maximum,
-                  "scale", scale, "samples", (json_int_t)m->count, "relative_error_percent", m->relative, "absolute_error",
-                  m->absolute, "squared_error", m->square);
+                  "scale", scale, "samples", (json_int_t)m->count, "relative_error_percent",
+                  m->relative, "absolute_error", m->absolute, "squared_error", m->square);
 
     if (row->paper >= 0) {
         json_object_set_new(json, "paper_relative_error_percent",
@@ -226,7 +227,9 @@ static int run_row(const job_t *job, tw_context_t *ctx, const row_t *row, const 
     tw_status_t status;
 
     snprintf(spec, sizeof(spec), "%s%s", row->codec,
-             !row->one ? "" : strchr(row->codec, ':') ? ",block=1048576" : ":block=1048576");
+             !row->one                 ? ""
+             : strchr(row->codec, ':') ? ",block=1048576"
+                                       : ":block=1048576");
     status = tw_codec_create(ctx, spec, TW_F32, &codec, why, sizeof(why));
     if (status != TW_OK) {
         job_complain(job, "%s: %s", spec, why);
@@ -260,8 +263,8 @@ static int run_distribution(const job_t *job, tw_context_t *ctx, const distribut
     maximum = absolute_maximum(x);
     {
         const row_t rows[] = {
-            {d, "tree8", 1, 0},      {d, "tree8", 0, 0},  {d, "tree8:split=0.55", 1, 0},
-            {d, mantissa8, 0, 1},    {d, static8, 0, 2},  {d, "int8", 1, -1},
+            {d, "tree8", 1, 0},   {d, "tree8", 0, 0}, {d, "tree8:split=0.55", 1, 0},
+            {d, mantissa8, 0, 1}, {d, static8, 0, 2}, {d, "int8", 1, -1},
             {d, "int8", 0, -1},
         };
 

@@ -16,7 +16,7 @@ int bench_alltoall_main(job_t *job, int argc, char **argv);
 /* One of the things a command can do. */
 typedef struct subcommand {
     const char *name;
-    const char *help; /* one line                                              */
+    const char *help;  /* one line                                              */
     int         alone; /* only rank 0 works; the others wait until it is done  */
     int (*main)(job_t *job, int argc, char **argv);
 } subcommand_t;

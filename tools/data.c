@@ -73,7 +73,8 @@ static size_t file_values(FILE *file, const char *path, char *why, size_t why_si
         st.st_size % 4 != 0) {
         snprintf(why, why_size,
                  "--data %.200s: not a file of float32 values; accepted: raw little-endian "
-                 "float32, a multiple of 4 bytes, or the word normal", path);
+                 "float32, a multiple of 4 bytes, or the word normal",
+                 path);
         return 0;
     }
     return (size_t)st.st_size / 4;
@@ -101,8 +102,10 @@ int data_read(const char *path, size_t first, float *x, size_t n, char *why, siz
     int    well;
 
     if (file == NULL) {
-        snprintf(why, why_size, "--data %.200s: %s; accepted: a file of raw little-endian float32, "
-                 "or the word normal", path, strerror(errno));
+        snprintf(why, why_size,
+                 "--data %.200s: %s; accepted: a file of raw little-endian float32, "
+                 "or the word normal",
+                 path, strerror(errno));
         return 0;
     }
     values = file_values(file, path, why, why_size);

@@ -8,11 +8,11 @@
 #include <stddef.h>
 
 typedef struct device_facts {
-    int  linked;      /* the CUDA runtime is part of this program                  */
-    int  runtime;     /* its version, 13000 for 13.0; 0 if not linked              */
-    int  driver;      /* newest CUDA the driver supports; 0 if there is no driver  */
-    int  count;       /* usable devices                                            */
-    char first[256];  /* name of the first, or ""                                  */
+    int  linked;     /* the CUDA runtime is part of this program                  */
+    int  runtime;    /* its version, 13000 for 13.0; 0 if not linked              */
+    int  driver;     /* newest CUDA the driver supports; 0 if there is no driver  */
+    int  count;      /* usable devices                                            */
+    char first[256]; /* name of the first, or ""                                  */
 } device_facts_t;
 
 void device_facts_get(device_facts_t *facts);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tools/exchange.c - the three collectives of the bench, and the check of their results.
  *
- * Exact results are taken in double, in pieces, by plain MPI: the sum of the inputs (allreduce), the
- * root's input (bcast), the other rank's input (alltoall).
+ * Exact results are taken in double, in pieces, by plain MPI: the sum of the inputs (allreduce),
+ * the root's input (bcast), the other rank's input (alltoall).
  */
 #include "config.h"
 
@@ -33,9 +33,14 @@ static int allreduce_exact(const exchange_t *x, size_t first, size_t n, double *
     return MPI_Allreduce(MPI_IN_PLACE, exact, (int)n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 }
 
-const operation_t operation_allreduce = {
-    .name = "allreduce", .mpi_name = "MPI_Allreduce", .per_rank = 0, .same = 1, .flags = 0,
-    .plain = allreduce_plain, .thinwire = allreduce_thinwire, .exact = allreduce_exact};
+const operation_t operation_allreduce = {.name     = "allreduce",
+                                         .mpi_name = "MPI_Allreduce",
+                                         .per_rank = 0,
+                                         .same     = 1,
+                                         .flags    = 0,
+                                         .plain    = allreduce_plain,
+                                         .thinwire = allreduce_thinwire,
+                                         .exact    = allreduce_exact};
 
 /* The root sends from where the others receive; exchange_check() puts its data there. */
 static int bcast_plain(const exchange_t *x)
@@ -62,9 +67,14 @@ static int bcast_exact(const exchange_t *x, size_t first, size_t n, double *exac
     return MPI_Bcast(exact, (int)n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 
-const operation_t operation_bcast = {
-    .name = "bcast", .mpi_name = "MPI_Bcast", .per_rank = 0, .same = 1, .flags = TW_BCAST_SAME,
-    .plain = bcast_plain, .thinwire = bcast_thinwire, .exact = bcast_exact};
+const operation_t operation_bcast = {.name     = "bcast",
+                                     .mpi_name = "MPI_Bcast",
+                                     .per_rank = 0,
+                                     .same     = 1,
+                                     .flags    = TW_BCAST_SAME,
+                                     .plain    = bcast_plain,
+                                     .thinwire = bcast_thinwire,
+                                     .exact    = bcast_exact};
 
 static int alltoall_plain(const exchange_t *x)
 {
@@ -83,16 +93,17 @@ static int alltoall_exact(const exchange_t *x, size_t first, size_t n, double *e
 {
     static float piece[PIECE];
     const int    size = x->job->size, rank = x->job->rank;
-    int          rc   = MPI_SUCCESS;
+    int          rc = MPI_SUCCESS;
 
     for (int step = 0; step < size && rc == MPI_SUCCESS; step++) {
         const int    to = (rank + step) % size, from = (rank - step + size) % size;
         const size_t out = (size_t)rank * x->count, in = (size_t)from * x->count;
-        /* Block b of recv, cut to [first, first + n); the sender cuts the receiver's block alike. */
-        const size_t out_low  = out > first ? out : first, out_end = out + x->count;
-        const size_t in_low   = in > first ? in : first, in_end = in + x->count;
+        /* Block b of recv, cut to [first, first + n); the sender cuts the receiver's alike. */
+        const size_t out_low = out > first ? out : first, out_end = out + x->count;
+        const size_t in_low = in > first ? in : first, in_end = in + x->count;
         const size_t end      = first + n;
-        const size_t out_high = out_end < end ? out_end : end, in_high = in_end < end ? in_end : end;
+        const size_t out_high = out_end < end ? out_end : end,
+                     in_high  = in_end < end ? in_end : end;
         const int    out_n    = out_high > out_low ? (int)(out_high - out_low) : 0;
         const int    in_n     = in_high > in_low ? (int)(in_high - in_low) : 0;
         const size_t source   = (size_t)to * x->count + (out_n > 0 ? out_low - out : 0);
@@ -106,9 +117,14 @@ static int alltoall_exact(const exchange_t *x, size_t first, size_t n, double *e
     return rc;
 }
 
-const operation_t operation_alltoall = {
-    .name = "alltoall", .mpi_name = "MPI_Alltoall", .per_rank = 1, .same = 0, .flags = 0,
-    .plain = alltoall_plain, .thinwire = alltoall_thinwire, .exact = alltoall_exact};
+const operation_t operation_alltoall = {.name     = "alltoall",
+                                        .mpi_name = "MPI_Alltoall",
+                                        .per_rank = 1,
+                                        .same     = 0,
+                                        .flags    = 0,
+                                        .plain    = alltoall_plain,
+                                        .thinwire = alltoall_thinwire,
+                                        .exact    = alltoall_exact};
 
 size_t exchange_values(const operation_t *operation, size_t count, int ranks)
 {
@@ -120,8 +136,8 @@ typedef struct sums {
     int    identical;
 } sums_t;
 
-static int compare_piece(const exchange_t *x, size_t first, size_t n, const double *exact,
-                         int same, sums_t *sums)
+static int compare_piece(const exchange_t *x, size_t first, size_t n, const double *exact, int same,
+                         sums_t *sums)
 {
     static float other[PIECE];
     int          rc = MPI_SUCCESS;
@@ -176,7 +192,7 @@ void exchange_check(const operation_t *operation, const exchange_t *x, const tw_
                     verdict_t *verdict)
 {
     static double exact[PIECE];
-    const size_t  values = exchange_values(operation, x->count, x->job->size);
+    const size_t  values  = exchange_values(operation, x->count, x->job->size);
     tw_how_t      checked = *how;
     sums_t        sums    = {.identical = 1};
     tw_stats_t    stats;

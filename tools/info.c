@@ -34,9 +34,9 @@ static void print_device(const device_facts_t *device)
 
 static void print_codecs(const specs_t *specs)
 {
-    static const table_column_t columns[] = {{"codec", -12}, {"bytes per float32", 0}, {"block", 0},
-                                             {"kernels", -7}, {"lossless", -8},
-                                             {"wants error feedback", -5}};
+    static const table_column_t columns[] = {{"codec", -12},   {"bytes per float32", 0},
+                                             {"block", 0},     {"kernels", -7},
+                                             {"lossless", -8}, {"wants error feedback", -5}};
     const size_t                n         = sizeof(columns) / sizeof(columns[0]);
     char                        cells[sizeof(columns) / sizeof(columns[0])][TABLE_CELL];
 
@@ -91,10 +91,10 @@ static json_t *codecs_json(const specs_t *specs)
         const tw_codec_traits_t *traits = &specs->traits[i];
 
         json_array_append_new(
-            list, json_pack("{s:s, s:s, s:s, s:i, s:f, s:I, s:s, s:b, s:b}", "codec", specs->text[i],
-                            "spec", tw_codec_spec(specs->codec[i]), "name", traits->name, "id",
-                            traits->id, "bytes_per_value", traits->bytes, "block",
-                            (json_int_t)traits->block, "isa", traits->isa, "lossless",
+            list, json_pack("{s:s, s:s, s:s, s:i, s:f, s:I, s:s, s:b, s:b}", "codec",
+                            specs->text[i], "spec", tw_codec_spec(specs->codec[i]), "name",
+                            traits->name, "id", traits->id, "bytes_per_value", traits->bytes,
+                            "block", (json_int_t)traits->block, "isa", traits->isa, "lossless",
                             traits->lossless, "feedback", traits->feedback));
     }
     return list;
@@ -162,14 +162,14 @@ static void info_collect(const job_t *job, tw_context_t *ctx, const specs_t *spe
 
 int info_main(job_t *job, int argc, char **argv)
 {
-    static specs_t  specs;
-    int             settings = 0;
-    const char     *json     = NULL;
-    char            why[512];
-    report_t        report;
-    tw_context_t   *ctx;
-    int             code = EXIT_FAILED;
-    const option_t  options[] = {
+    static specs_t specs;
+    int            settings = 0;
+    const char    *json     = NULL;
+    char           why[512];
+    report_t       report;
+    tw_context_t  *ctx;
+    int            code      = EXIT_FAILED;
+    const option_t options[] = {
         {"--settings", NULL, "Also list every THINWIRE_* setting with its value and help.",
          OPTION_FLAG, &settings, 0, 0},
         {"--json", "FILE", "Also write all of it, settings included, as one JSON object.",
@@ -177,10 +177,12 @@ int info_main(job_t *job, int argc, char **argv)
         {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
     const command_t command = {
         "thinwire info [OPTION...]",
-        "Prints the library's version and build, the machine, the MPI library and how its messages\n"
+        "Prints the library's version and build, the machine, the MPI library and how its "
+        "messages\n"
         "travel, the codecs, and whether there are CUDA devices. Under mpirun, rank 0 speaks.",
         "Examples:\n  thinwire info\n  thinwire info --settings\n"
-        "  mpirun -n 1 thinwire info --json info.json", options};
+        "  mpirun -n 1 thinwire info --json info.json",
+        options};
 
     switch (options_parse(&command, argc, argv, why, sizeof(why))) {
     case OPTIONS_HELP:

@@ -12,7 +12,7 @@ typedef struct job {
     int    mpi;         /* MPI is initialised                    */
     int    local_ranks; /* on this node                          */
     int    argc;
-    char **argv;        /* of the process, for reports           */
+    char **argv; /* of the process, for reports           */
 } job_t;
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };

@@ -89,10 +89,11 @@ int main(int argc, char **argv)
         }
         code = EXIT_OK;
     } else {
-        code = subcommand_run(subcommands, "thinwire COMMAND [OPTION...]",
-                              "thinwire makes distributed float32 traffic thin: it encodes what MPI "
-                              "collectives\ncarry into 8 bits, 1 bit or a few bytes per number.",
-                              &job, job.argc, job.argv);
+        code =
+            subcommand_run(subcommands, "thinwire COMMAND [OPTION...]",
+                           "thinwire makes distributed float32 traffic thin: it encodes what MPI "
+                           "collectives\ncarry into 8 bits, 1 bit or a few bytes per number.",
+                           &job, job.argc, job.argv);
     }
     return job_end(&job, code);
 }

@@ -74,8 +74,9 @@ int measure_fits(double bytes, char *why, size_t why_size)
     if (have <= 0 || bytes <= have) {
         return 1;
     }
-    snprintf(why, why_size,
-             "the largest size needs about %.1f GiB on a node that has %.1f GiB; use a smaller --max",
-             bytes / 1073741824.0, have / 1073741824.0);
+    snprintf(
+        why, why_size,
+        "the largest size needs about %.1f GiB on a node that has %.1f GiB; use a smaller --max",
+        bytes / 1073741824.0, have / 1073741824.0);
     return 0;
 }

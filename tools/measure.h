@@ -19,8 +19,8 @@ int measure_repeats(double seconds, double budget);
 
 /* The sizes of a bench: min, 4 min, 16 min ... and max. What was not given (0) adapts to what was.
  * @return 1, or 0 with one line in why. */
-int measure_range(size_t *min, size_t *max, size_t default_min, size_t default_max, char *why,
-                  size_t why_size);
+int    measure_range(size_t *min, size_t *max, size_t default_min, size_t default_max, char *why,
+                     size_t why_size);
 size_t measure_next_size(size_t size, size_t max); /* 0 after max */
 
 /* Whether `bytes` fit the memory of this machine: to be told is better than to be killed.

@@ -7,9 +7,9 @@
 #include "tools/job.h"
 
 typedef struct mpi_facts {
-    char library[256];    /* first line of MPI_Get_library_version             */
-    char fabric[256];     /* how its messages travel, or "unknown" and why     */
-    char cuda_aware[16];  /* "yes", "no", "unknown"                            */
+    char library[256];   /* first line of MPI_Get_library_version             */
+    char fabric[256];    /* how its messages travel, or "unknown" and why     */
+    char cuda_aware[16]; /* "yes", "no", "unknown"                            */
 } mpi_facts_t;
 
 /* Under mpirun MPI is asked directly; alone, in a child process, because MPI_Init ends the process

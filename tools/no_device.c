@@ -5,4 +5,7 @@
 
 #include "tools/device.h"
 
-void device_facts_get(device_facts_t *facts) { *facts = (device_facts_t){.linked = 0}; }
+void device_facts_get(device_facts_t *facts)
+{
+    *facts = (device_facts_t){.linked = 0};
+}

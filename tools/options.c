@@ -67,7 +67,7 @@ static size_t distance(const char *a, const char *b)
 
         row[0] = i;
         for (size_t j = 1; j <= lb; j++) {
-            const size_t up   = row[j] + 1, left = row[j - 1] + 1;
+            const size_t up = row[j] + 1, left = row[j - 1] + 1;
             const size_t swap = corner + (a[i - 1] != b[j - 1]);
 
             corner = row[j];
@@ -155,7 +155,8 @@ static options_result_t store_size(const option_t *option, const char *text, cha
     if (bytes == 0 || bytes % 4 != 0) {
         snprintf(why, why_size,
                  "%s %.40s: not a size; accepted: bytes of float32, a multiple of 4, such as 4, "
-                 "64k, 16M, 1G", option->name, text);
+                 "64k, 16M, 1G",
+                 option->name, text);
         return OPTIONS_BAD;
     }
     *(size_t *)option->value = bytes;

@@ -14,9 +14,9 @@ typedef enum option_type {
 } option_type_t;
 
 typedef struct option {
-    const char   *name;  /* "--codec"                     */
-    const char   *arg;   /* "LIST"; NULL for a flag       */
-    const char   *help;  /* may hold newlines             */
+    const char   *name; /* "--codec"                     */
+    const char   *arg;  /* "LIST"; NULL for a flag       */
+    const char   *help; /* may hold newlines             */
     option_type_t type;
     void         *value;
     int           min, max;

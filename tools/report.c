@@ -140,9 +140,15 @@ int report_begin(report_t *report, const job_t *job, const char *path)
     return 1;
 }
 
-void report_row(report_t *report, json_t *row) { json_array_append_new(report->rows, row); }
+void report_row(report_t *report, json_t *row)
+{
+    json_array_append_new(report->rows, row);
+}
 
-json_t *report_number(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+json_t *report_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
 
 /* 0, or errno. */
 static int write_file(const report_t *report, const char *name, const char *mode)

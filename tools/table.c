@@ -65,14 +65,21 @@ void table_time(char *cell, double seconds)
         seconds *= 1000.0;
         unit++;
     }
-    snprintf(cell, TABLE_CELL, seconds < 10 ? "%.2f %s" : seconds < 100 ? "%.1f %s" : "%.0f %s",
+    snprintf(cell, TABLE_CELL,
+             seconds < 10    ? "%.2f %s"
+             : seconds < 100 ? "%.1f %s"
+                             : "%.0f %s",
              seconds, units[unit]);
 }
 
 void table_number(char *cell, double value)
 {
     snprintf(cell, TABLE_CELL,
-             value < 0.1 ? "%.3f" : value < 10 ? "%.2f" : value < 100 ? "%.1f" : "%.0f", value);
+             value < 0.1   ? "%.3f"
+             : value < 10  ? "%.2f"
+             : value < 100 ? "%.1f"
+                           : "%.0f",
+             value);
 }
 
 void table_error(char *cell, double value)
@@ -80,4 +87,7 @@ void table_error(char *cell, double value)
     snprintf(cell, TABLE_CELL, value == 0.0 ? "0" : isfinite(value) ? "%.2e" : "%g", value);
 }
 
-void table_text(char *cell, const char *text) { snprintf(cell, TABLE_CELL, "%s", text); }
+void table_text(char *cell, const char *text)
+{
+    snprintf(cell, TABLE_CELL, "%s", text);
+}

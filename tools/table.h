@@ -16,10 +16,10 @@ typedef struct table_column {
 void table_header(const table_column_t *columns, size_t count);
 void table_row(const table_column_t *columns, size_t count, char (*cells)[TABLE_CELL]);
 
-void table_size(char *cell, size_t bytes);     /* 4, 64k, 16M          */
-void table_time(char *cell, double seconds);   /* 12.3 us, 4.56 ms     */
-void table_number(char *cell, double value);   /* three digits         */
-void table_error(char *cell, double value);    /* 0, or 1.2e-03        */
+void table_size(char *cell, size_t bytes);   /* 4, 64k, 16M          */
+void table_time(char *cell, double seconds); /* 12.3 us, 4.56 ms     */
+void table_number(char *cell, double value); /* three digits         */
+void table_error(char *cell, double value);  /* 0, or 1.2e-03        */
 void table_text(char *cell, const char *text);
 
 #endif /* TOOLS_TABLE_H */
