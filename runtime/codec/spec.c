@@ -90,10 +90,25 @@ static void tw_codec_forms(char *text, size_t size)
     }
 }
 
+#define TW_OPTIONS_MAX 8
+
+/* Whether one of the options read before has this key. */
+static bool tw_codec_seen(const char *const *keys, int count, const char *key)
+{
+    for (int i = 0; i < count; i++) {
+        if (strcmp(keys[i], key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Read the options after the colon; text is a writable copy of them. */
 static tw_status_t tw_codec_read_options(tw_codec_t *codec, char *text, const tw_why_t *why)
 {
-    char *option = text;
+    const char *keys[TW_OPTIONS_MAX];
+    char       *option = text;
+    int         count  = 0;
 
     while (option != NULL) {
         char       *comma = strchr(option, ',');
@@ -112,7 +127,13 @@ static tw_status_t tw_codec_read_options(tw_codec_t *codec, char *text, const tw
         if (equals != NULL) {
             *equals = '\0';
         }
-        status = codec->ops->option(codec, option, equals != NULL ? equals + 1 : NULL, why);
+        if (count == TW_OPTIONS_MAX || tw_codec_seen(keys, count, option)) {
+            tw_why_set(why, "codec spec '%s:...' has option '%s' twice; accepted: %s",
+                       codec->ops->name, option, codec->ops->form);
+            return TW_ERR_SPEC;
+        }
+        keys[count++] = option;
+        status        = codec->ops->option(codec, option, equals != NULL ? equals + 1 : NULL, why);
         if (status != TW_OK) {
             return status;
         }
