@@ -61,9 +61,21 @@ tw_status_t tw_comm_agree(tw_comm_t *comm, tw_status_t mine);
  * once, without communication, when that was agreed before. bytes is equal on all ranks. */
 tw_status_t tw_comm_reserve(tw_comm_t *comm, size_t bytes);
 
-/* Collective, THINWIRE_CHECK: compare what the ranks are about to do. */
-tw_status_t tw_comm_compare_call(tw_comm_t *comm, const char *operation, uint64_t count, int root,
-                                 const char *codec, unsigned detail);
+/* What THINWIRE_CHECK compares. */
+typedef struct tw_call_facts {
+    const char *what;      /* "call", "plan", "start"                     */
+    const char *operation; /* "allreduce"                                 */
+    const char *algorithm; /* "two_pass"                                  */
+    const char *codec;     /* full spec                                   */
+    size_t      element;   /* bytes                                       */
+    uint64_t    count;     /* 0 where it may differ                       */
+    int         root;      /* -1: none                                    */
+    int         reduction; /* tw_reduction_t                              */
+    unsigned    flags;
+} tw_call_facts_t;
+
+/* Collective if THINWIRE_CHECK is on: do all ranks do the same? TW_OK or TW_ERR_MISMATCH (logged). */
+tw_status_t tw_comm_compare_call(tw_comm_t *comm, const tw_call_facts_t *facts);
 
 /* Collective: compare version, byte order and wire settings; TW_OK or TW_ERR_MISMATCH (logged). */
 tw_status_t tw_comm_compare_wire(tw_comm_t *comm);

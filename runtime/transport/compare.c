@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <thinwire/collective.h>
+
 #include "runtime/base/bytes.h"
 #include "runtime/transport/comm.h"
 
@@ -123,8 +125,7 @@ tw_status_t tw_comm_compare_wire(tw_comm_t *comm)
     return tw_record_compare(comm, record, "settings");
 }
 
-tw_status_t tw_comm_compare_call(tw_comm_t *comm, const char *operation, uint64_t count, int root,
-                                 const char *codec, unsigned detail)
+tw_status_t tw_comm_compare_call(tw_comm_t *comm, const tw_call_facts_t *facts)
 {
     char record[TW_RECORD_BYTES] = {0};
 
@@ -132,7 +133,10 @@ tw_status_t tw_comm_compare_call(tw_comm_t *comm, const char *operation, uint64_
         return TW_OK;
     }
     snprintf(record, sizeof(record),
-             "call number=%" PRIu64 ";operation=%s;count=%" PRIu64 ";root=%d;codec=%s;options=%x;",
-             comm->sequence, operation, count, root, codec, detail);
+             "number=%" PRIu64 ";form=%s;operation=%s;count=%" PRIu64 ";root=%d;codec=%s;"
+             "element bytes=%zu;reduction=%s;algorithm=%s;flags=%x;",
+             comm->sequence, facts->what, facts->operation, facts->count, facts->root, facts->codec,
+             facts->element, facts->reduction == TW_AVERAGE ? "average" : "sum", facts->algorithm,
+             facts->flags);
     return tw_record_compare(comm, record, "a call");
 }

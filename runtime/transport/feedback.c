@@ -91,7 +91,13 @@ tw_status_t tw_feedback_create(tw_comm_t *comm, const char *name, tw_dtype_t dty
         !tw_feedback_name_ok(name)) {
         return TW_ERR_INVALID_ARG;
     }
-    status = tw_comm_compare_call(comm, "feedback_create", count, -1, name, (unsigned)dtype);
+    status = tw_comm_compare_call(comm, &(tw_call_facts_t){.what      = "call",
+                                                           .operation = "feedback_create",
+                                                           .algorithm = name,
+                                                           .codec     = "none",
+                                                           .element   = tw_dtype_size(dtype),
+                                                           .count     = count,
+                                                           .root      = -1});
     if (status != TW_OK) {
         return status;
     }

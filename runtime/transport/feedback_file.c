@@ -153,13 +153,15 @@ static tw_status_t tw_file_begin(tw_feedback_t *fb, FILE *stream, void **piece_p
 {
     tw_status_t status;
 
-    if (fb == NULL || (fb->comm->rank == 0 && stream == NULL)) {
+    if (fb == NULL) {
         return TW_ERR_INVALID_ARG;
     }
-    if (fb->user != NULL) {
-        return TW_ERR_BUSY;
-    }
     status = tw_comm_check(fb->comm);
+    if (status == TW_OK) {
+        status = tw_comm_agree(fb->comm, fb->comm->rank == 0 && stream == NULL ? TW_ERR_INVALID_ARG
+                                         : fb->user != NULL                     ? TW_ERR_BUSY
+                                                                                : TW_OK);
+    }
     if (status == TW_OK) {
         status = tw_comm_reserve(fb->comm, TW_FILE_PIECE);
     }
@@ -307,14 +309,16 @@ static tw_status_t tw_restore_header(tw_feedback_t *fb, tw_file_t *file, uint32_
 
         tw_file_read(file, header, sizeof(header));
         ranks = tw_load_le32(header + 12);
-        if (file->status == TW_OK &&
-            (memcmp(header, TW_FILE_MAGIC, 8) != 0 || ranks == 0 || ranks > TW_FILE_MOST_RANKS)) {
+        if (file->status != TW_OK) {
+            TW_ERROR(&fb->comm->log, "feedback '%s': the stream ends or fails before its header does",
+                     fb->name);
+        } else if (memcmp(header, TW_FILE_MAGIC, 8) != 0 || ranks == 0 ||
+                   ranks > TW_FILE_MOST_RANKS) {
             TW_ERROR(&fb->comm->log, "feedback '%s': the stream holds no feedback here", fb->name);
             file->status = TW_ERR_FORMAT;
-        } else if (file->status == TW_OK &&
-                   (tw_load_le32(header + 8) != (uint32_t)fb->dtype ||
-                    tw_load_le64(header + 16) != fb->count ||
-                    memcmp(header + 24, fb->name, sizeof(fb->name)) != 0)) {
+        } else if (tw_load_le32(header + 8) != (uint32_t)fb->dtype ||
+                   tw_load_le64(header + 16) != fb->count ||
+                   memcmp(header + 24, fb->name, sizeof(fb->name)) != 0) {
             TW_ERROR(&fb->comm->log,
                      "feedback '%s' of %zu values expected, but the stream holds '%.63s' of %" PRIu64,
                      fb->name, fb->count, (const char *)header + 24, tw_load_le64(header + 16));

@@ -118,23 +118,64 @@ static void tw_request_carve(tw_request_t *op, const tw_shape_t *shape, const tw
     }
 }
 
+tw_status_t tw_interval_check(size_t first, size_t count)
+{
+    size_t end, bytes;
+
+    return tw_size_add(first, count, &end) && tw_size_mul(end, 16, &bytes) ? TW_OK : TW_ERR_RANGE;
+}
+
+tw_status_t tw_movement_check(const tw_comm_t *comm, const tw_how_t *how)
+{
+    if (how != NULL && how->feedback != NULL) {
+        TW_ERROR(&comm->log, "feedback '%s' was given to a movement; accepted: reductions",
+                 how->feedback->name);
+        return TW_ERR_INVALID_ARG;
+    }
+    return TW_OK;
+}
+
+/* THINWIRE_CHECK: is every rank about to do this? */
+static tw_status_t tw_request_compare(const tw_request_t *op, const char *what)
+{
+    const tw_call_facts_t facts = {.what      = what,
+                                   .operation = op->operation,
+                                   .algorithm = op->algorithm->name,
+                                   .codec     = tw_codec_spec(op->codec),
+                                   .element   = op->element,
+                                   .count     = op->count,
+                                   .root      = op->root,
+                                   .reduction = (int)op->reduction,
+                                   .flags     = op->flags};
+
+    return tw_comm_compare_call(op->comm, &facts);
+}
+
 tw_status_t tw_request_create(tw_comm_t *comm, const tw_how_t *how, const tw_shape_t *shape,
                               bool plan, tw_request_t **op_p)
 {
-    tw_request_t draft = {.comm = comm, .plan = plan, .root = -1, .same_count = true};
+    tw_request_t draft = {.comm      = comm,
+                          .plan      = plan,
+                          .algorithm = shape->algorithm,
+                          .operation = shape->operation,
+                          .count     = shape->count,
+                          .root      = shape->root,
+                          .reduction = shape->reduction};
     tw_layout_t  layout;
     tw_status_t  status;
-    size_t       most;
     void        *buffer;
 
     status = tw_how_check(comm, how, &draft);
     if (status != TW_OK) {
         return status;
     }
-    if (!tw_size_mul(shape->longest, 16, &most)) {
-        return TW_ERR_RANGE;
+    status = tw_interval_check(0, shape->longest > shape->count ? shape->longest : shape->count);
+    if (status == TW_OK) {
+        status = tw_layout(comm, shape, &draft, &layout);
     }
-    status = tw_layout(comm, shape, &draft, &layout);
+    if (status == TW_OK) {
+        status = tw_request_compare(&draft, plan ? "plan" : "call");
+    }
     if (status == TW_OK) {
         status = tw_comm_reserve(comm, layout.total);
     }
@@ -148,10 +189,8 @@ tw_status_t tw_request_create(tw_comm_t *comm, const tw_how_t *how, const tw_sha
         comm->status = status;
         return status;
     }
-    *op_p            = buffer;
-    **op_p           = draft;
-    (*op_p)->algorithm = shape->algorithm;
-    (*op_p)->operation = shape->operation;
+    *op_p  = buffer;
+    **op_p = draft;
     tw_request_carve(*op_p, shape, &layout);
     comm->requests++;
     return TW_OK;
@@ -171,18 +210,10 @@ static tw_status_t tw_request_begin(tw_request_t *op)
 {
     tw_comm_t     *comm = op->comm;
     tw_request_t **tail = &comm->running;
-    tw_status_t    status;
 
     if (op->feedback != NULL && op->feedback->user != NULL) {
         TW_ERROR(&comm->log, "feedback '%s' is in use by a running operation", op->feedback->name);
         return TW_ERR_BUSY;
-    }
-    status = tw_comm_compare_call(comm, op->operation, op->same_count ? op->count : 0, op->root,
-                                  tw_codec_spec(op->codec),
-                                  (unsigned)op->reduction | op->flags << 1 |
-                                      (unsigned)(op->algorithm->name[0]) << 8);
-    if (status != TW_OK) {
-        return status;
     }
     op->sequence    = comm->sequence++;
     op->next_round  = 0;
@@ -247,7 +278,11 @@ tw_status_t tw_start(tw_request_t *plan)
     if (status != TW_OK) {
         return status;
     }
-    return plan->started ? TW_ERR_BUSY : tw_request_begin(plan);
+    if (plan->started) {
+        return TW_ERR_BUSY;
+    }
+    status = tw_request_compare(plan, "start");
+    return status == TW_OK ? tw_request_begin(plan) : status;
 }
 
 tw_status_t tw_wait(tw_request_t **request_p)

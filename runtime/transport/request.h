@@ -55,14 +55,17 @@ typedef struct tw_algorithm_ops {
     tw_status_t (*step)(tw_request_t *op, tw_lane_t *lane);
 } tw_algorithm_ops_t;
 
-/* What an operation looks like; equal on all ranks where it decides on memory. */
+/* What an operation looks like: equal on all ranks, since memory and THINWIRE_CHECK go by it. */
 typedef struct tw_shape {
     const tw_algorithm_ops_t *algorithm;
-    const char               *operation; /* "allreduce"                              */
-    size_t                    longest;   /* values of the longest interval that travels */
-    int                       slots;     /* code buffers per lane                    */
-    bool                      sum;       /* lanes need room to add                   */
-    int                       arrays;    /* size_t arrays of comm->size entries      */
+    const char               *operation; /* "allreduce"                                 */
+    size_t                    count;     /* of the call; 0 where it may differ          */
+    int                       root;      /* -1: none                                    */
+    tw_reduction_t            reduction;
+    size_t                    longest; /* values of the longest interval that travels */
+    int                       slots;   /* code buffers per lane                       */
+    bool                      sum;     /* lanes need room to add                      */
+    int                       arrays;  /* size_t arrays of comm->size entries         */
 } tw_shape_t;
 
 #define TW_ARRAYS_MAX 4
@@ -82,10 +85,9 @@ struct tw_request {
 
     const uint8_t  *send; /* elements; NULL where the operation has none         */
     uint8_t        *recv;
-    size_t          count; /* of the operation, for THINWIRE_CHECK                */
+    size_t          count; /* of the shape                                       */
     int             root;  /* -1: none                                            */
     tw_reduction_t  reduction;
-    bool            same_count; /* count must be equal on all ranks               */
     size_t         *array[TW_ARRAYS_MAX]; /* counts and displacements, in elements */
     size_t          own_first, own_count; /* values of the sum that this rank encodes */
 
@@ -101,8 +103,9 @@ struct tw_request {
     tw_request_t   *next; /* in comm->running */
 };
 
-/* Make an operation: checks `how`, decides chunk and lanes, reserves memory (collective only if a
- * larger shape than ever before). The caller fills the rest. */
+/* Make an operation: checks `how`, compares with the other ranks (THINWIRE_CHECK), decides chunk and
+ * lanes, reserves memory (collective only if a larger shape than ever before). The caller fills the
+ * rest. */
 tw_status_t tw_request_create(tw_comm_t *comm, const tw_how_t *how, const tw_shape_t *shape,
                               bool plan, tw_request_t **op_p);
 
@@ -112,6 +115,12 @@ void tw_request_release(tw_request_t *op);
 /* How the three forms of a call end: release on error; start and wait; start and hand out; hand out. */
 typedef enum tw_form { TW_BLOCKING, TW_NONBLOCKING, TW_PLAN } tw_form_t;
 tw_status_t tw_request_finish(tw_request_t *op, tw_form_t form, tw_request_t **request_p);
+
+/* TW_OK if values [first, first + count) can exist; else TW_ERR_RANGE. */
+tw_status_t tw_interval_check(size_t first, size_t count);
+
+/* Movement takes no feedback: TW_ERR_INVALID_ARG (logged). */
+tw_status_t tw_movement_check(const tw_comm_t *comm, const tw_how_t *how);
 
 /* Advance everything that runs on the communicator; *moved_p (if not NULL) says if something did. */
 void tw_comm_progress(tw_comm_t *comm, bool *moved_p);

@@ -59,17 +59,18 @@ static tw_status_t tw_gather_totals(const tw_gather_args_t *args, size_t *longes
 {
     *longest = *total = 0;
     for (int r = 0; r < args->comm->size; r++) {
-        const size_t n = tw_gather_count(args, r);
+        const size_t n     = tw_gather_count(args, r);
+        const size_t first = args->displacements != NULL ? args->displacements[r] : *total;
 
         *longest = n > *longest ? n : *longest;
-        if (!tw_size_add(*total, n, total)) {
+        if (!tw_size_add(*total, n, total) || tw_interval_check(first, n) != TW_OK) {
             return TW_ERR_RANGE;
         }
     }
     return TW_OK;
 }
 
-static void tw_gather_fill(tw_request_t *op, const tw_gather_args_t *args, size_t total)
+static void tw_gather_fill(tw_request_t *op, const tw_gather_args_t *args)
 {
     const int rank = op->comm->rank;
     size_t    at   = 0;
@@ -79,39 +80,40 @@ static void tw_gather_fill(tw_request_t *op, const tw_gather_args_t *args, size_
         op->array[TW_GATHER_FIRST][r] = args->displacements != NULL ? args->displacements[r] : at;
         at += op->array[TW_GATHER_COUNT][r];
     }
-    op->recv  = args->recv;
-    op->send  = args->send != TW_IN_PLACE
+    op->recv = args->recv;
+    op->send = args->send != TW_IN_PLACE
                     ? args->send
                     : op->recv + op->array[TW_GATHER_FIRST][rank] * op->element;
-    op->count = total;
 }
 
 tw_status_t tw_gather(const tw_gather_args_t *args, tw_form_t form, tw_request_t **request_p)
 {
     tw_shape_t    shape  = {.algorithm = &tw_allgather_pairwise,
                             .operation = args->operation,
+                            .root      = -1,
                             .arrays    = 2};
     tw_status_t   status = tw_comm_check(args->comm);
-    size_t        total;
     tw_request_t *op;
 
     if (status == TW_OK) {
-        status = tw_gather_totals(args, &shape.longest, &total);
+        status = tw_gather_totals(args, &shape.longest, &shape.count);
     }
     if (status != TW_OK) {
         return status;
     }
-    if ((form != TW_BLOCKING && request_p == NULL) || (total > 0 && args->recv == NULL) ||
-        (args->send == NULL && tw_gather_count(args, args->comm->rank) > 0) ||
-        (args->how != NULL && args->how->feedback != NULL)) {
+    if ((form != TW_BLOCKING && request_p == NULL) || (shape.count > 0 && args->recv == NULL) ||
+        (args->send == NULL && tw_gather_count(args, args->comm->rank) > 0)) {
         return TW_ERR_INVALID_ARG;
     }
     shape.slots = args->comm->size;
-    status      = tw_request_create(args->comm, args->how, &shape, form == TW_PLAN, &op);
+    status      = tw_movement_check(args->comm, args->how);
+    if (status == TW_OK) {
+        status = tw_request_create(args->comm, args->how, &shape, form == TW_PLAN, &op);
+    }
     if (status != TW_OK) {
         return status;
     }
-    tw_gather_fill(op, args, total);
+    tw_gather_fill(op, args);
     op->rounds = shape.longest / op->chunk + (shape.longest % op->chunk != 0);
     return tw_request_finish(op, form, request_p);
 }

@@ -127,11 +127,8 @@ static void tw_reduction_fill(tw_request_t *op, const tw_reduction_args_t *args,
 {
     const size_t rank = (size_t)op->comm->rank;
 
-    op->recv      = args->recv;
-    op->send      = args->send == TW_IN_PLACE ? args->recv : args->send;
-    op->count     = args->count;
-    op->reduction = args->reduction;
-    op->root      = args->root;
+    op->recv = args->recv;
+    op->send = args->send == TW_IN_PLACE ? args->recv : args->send;
     if (op->algorithm == &tw_reduce_direct) {
         op->rounds = args->count / op->chunk + (args->count % op->chunk != 0);
         return;
@@ -157,7 +154,12 @@ static void tw_reduction_fill(tw_request_t *op, const tw_reduction_args_t *args,
 tw_status_t tw_reduction(const tw_reduction_args_t *args, tw_form_t form, tw_request_t **request_p)
 {
     const tw_codec_t *codec;
-    tw_shape_t        shape = {.operation = args->operation, .sum = true, .arrays = 2};
+    tw_shape_t        shape = {.operation = args->operation,
+                               .count     = args->count,
+                               .root      = args->root,
+                               .reduction = args->reduction,
+                               .sum       = true,
+                               .arrays    = 2};
     tw_request_t     *op;
     size_t            block;
     tw_status_t       status = tw_comm_check(args->comm);

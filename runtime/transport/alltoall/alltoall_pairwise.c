@@ -67,11 +67,11 @@ static tw_status_t tw_blocks_totals(const tw_blocks_t *blocks, int ranks, size_t
 {
     *total = 0;
     for (int r = 0; r < ranks; r++) {
-        const size_t n = tw_blocks_count(blocks, r);
-        size_t       most;
+        const size_t n     = tw_blocks_count(blocks, r);
+        const size_t first = blocks->displacements != NULL ? blocks->displacements[r] : *total;
 
         *longest = n > *longest ? n : *longest;
-        if (!tw_size_add(*total, n, total) || !tw_size_mul(n, 16, &most)) {
+        if (!tw_size_add(*total, n, total) || tw_interval_check(first, n) != TW_OK) {
             return TW_ERR_RANGE;
         }
     }
@@ -96,6 +96,8 @@ tw_status_t tw_alltoall_any(const tw_alltoall_args_t *args, tw_form_t form,
     const tw_blocks_t *out      = in_place ? &args->in : &args->out;
     tw_shape_t         shape    = {.algorithm = &tw_alltoall_pairwise,
                                    .operation = args->operation,
+                                   .count     = args->in.each,
+                                   .root      = -1,
                                    .arrays    = 4};
     tw_status_t        status   = tw_comm_check(args->comm);
     size_t             longest  = 0, sent, received;
@@ -111,21 +113,22 @@ tw_status_t tw_alltoall_any(const tw_alltoall_args_t *args, tw_form_t form,
         return status;
     }
     if ((form != TW_BLOCKING && request_p == NULL) || (sent > 0 && args->send == NULL) ||
-        (received > 0 && args->recv == NULL) || (args->how != NULL && args->how->feedback != NULL)) {
+        (received > 0 && args->recv == NULL)) {
         return TW_ERR_INVALID_ARG;
     }
     shape.slots   = 2 * args->comm->size;
     shape.longest = args->in.counts != NULL ? SIZE_MAX / 16 : longest;
-    status        = tw_request_create(args->comm, args->how, &shape, form == TW_PLAN, &op);
+    status        = tw_movement_check(args->comm, args->how);
+    if (status == TW_OK) {
+        status = tw_request_create(args->comm, args->how, &shape, form == TW_PLAN, &op);
+    }
     if (status != TW_OK) {
         return status;
     }
     tw_blocks_fill(out, op->comm->size, op->array[TW_SEND_COUNT], op->array[TW_SEND_FIRST]);
     tw_blocks_fill(&args->in, op->comm->size, op->array[TW_RECV_COUNT], op->array[TW_RECV_FIRST]);
-    op->recv       = args->recv;
-    op->send       = in_place ? args->recv : args->send;
-    op->count      = args->in.each;
-    op->same_count = args->in.counts == NULL;
-    op->rounds     = longest / op->chunk + (longest % op->chunk != 0);
+    op->recv   = args->recv;
+    op->send   = in_place ? args->recv : args->send;
+    op->rounds = longest / op->chunk + (longest % op->chunk != 0);
     return tw_request_finish(op, form, request_p);
 }

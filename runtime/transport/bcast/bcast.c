@@ -10,6 +10,8 @@ static tw_status_t tw_bcast_form(tw_comm_t *comm, void *buffer, size_t count, in
 {
     const tw_shape_t shape  = {.algorithm = &tw_bcast_tree,
                                .operation = "bcast",
+                               .count     = count,
+                               .root      = root,
                                .longest   = count,
                                .slots     = 1};
     tw_status_t      status = tw_comm_check(comm);
@@ -19,16 +21,17 @@ static tw_status_t tw_bcast_form(tw_comm_t *comm, void *buffer, size_t count, in
         return status;
     }
     if (root < 0 || root >= comm->size || (buffer == NULL && count > 0) ||
-        (form != TW_BLOCKING && request_p == NULL) || (how != NULL && how->feedback != NULL)) {
+        (form != TW_BLOCKING && request_p == NULL)) {
         return TW_ERR_INVALID_ARG;
     }
-    status = tw_request_create(comm, how, &shape, form == TW_PLAN, &op);
+    status = tw_movement_check(comm, how);
+    if (status == TW_OK) {
+        status = tw_request_create(comm, how, &shape, form == TW_PLAN, &op);
+    }
     if (status != TW_OK) {
         return status;
     }
     op->recv   = buffer;
-    op->count  = count;
-    op->root   = root;
     op->rounds = count / op->chunk + (count % op->chunk != 0);
     return tw_request_finish(op, form, request_p);
 }
