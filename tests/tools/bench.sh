@@ -33,14 +33,15 @@ row_is_whole() { # INDEX KEY...
 
 codec_all() {
     local n i name
-    alone "$thinwire" bench codec --min 4 --max 64 --json "$file" || return 1
+    alone "$thinwire" bench codec --min 64 --max 64 --json "$file" || return 1
     alone "$thinwire" info --json "$scratch/info.json" >/dev/null || return 1
     n=$("$json_query" "$scratch/info.json" "codecs.#")
     for ((i = 0; i < n; i++)); do
         name=$("$json_query" "$scratch/info.json" "codecs.$i.codec")
-        row "codec=$name" operation=encode bytes=64 && row "codec=$name" operation=decode bytes=4 || return 1
+        row "codec=$name" operation=encode bytes=64 && row "codec=$name" operation=decode bytes=64 || return 1
     done
-    row_is_whole 0 threads ratio_memcpy bytes_per_value
+    row_is_whole 0 threads ratio_memcpy bytes_per_value &&
+        alone "$thinwire" bench codec --codec tree8 --min 4 --max 4
 }
 check "bench codec measures every codec" codec_all
 
