@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/mpi/data.c - random data, guarded buffers, and the objects that most tests need.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/mpi/harness.h"
+
+#define T_GUARD  64u /* bytes on either side of a buffer */
+#define T_CODECS 64u
+
+const char *const t_specs_f32[] = {"",
+                                   "fp32",
+                                   "bitpack:1",
+                                   "bitpack:2",
+                                   "bitpack:3",
+                                   "bitpack:4",
+                                   "bitpack:2,round",
+                                   "bf16",
+                                   "fp16",
+                                   "tree8",
+                                   "tree8:block=64,split=0.55",
+                                   "int8",
+                                   "int8:block=192",
+                                   "static8",
+                                   "static8:offset=10",
+                                   "mantissa8",
+                                   "onebit",
+                                   "onebit:block=64",
+                                   NULL};
+
+const char *const t_specs_f64[] = {"bitpack:1",       "bitpack:2", "bitpack:5",
+                                   "bitpack:5,round", "bitpack:8", NULL};
+
+/* ---- random numbers ------------------------------------------------------------------------- */
+
+uint64_t t_mix(uint64_t x)
+{
+    x += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+uint64_t t_random(uint64_t *state)
+{
+    *state += UINT64_C(0xd1342543de82ef95);
+    return t_mix(*state);
+}
+
+size_t t_below(uint64_t *state, size_t bound)
+{
+    return (size_t)(t_random(state) % bound);
+}
+
+static double value_at(uint64_t seed, size_t i)
+{
+    const uint64_t bits  = t_mix(t_mix(seed) + i);
+    const double   value = (double)((int64_t)(bits >> 11) - (INT64_C(1) << 52)) * 0x1p-52;
+
+    if ((bits & 0x3f8u) == 0) {
+        return (bits & 1u) != 0 ? 0.0 : -0.0;
+    }
+    return ldexp(value, -(int)(bits & 7u));
+}
+
+void t_fill(tw_dtype_t dtype, uint64_t seed, size_t first, size_t n, void *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (dtype == TW_F64) {
+            ((double *)out)[i] = value_at(seed, first + i);
+        } else {
+            ((float *)out)[i] = (float)value_at(seed, first + i);
+        }
+    }
+}
+
+/* ---- buffers --------------------------------------------------------------------------------- */
+
+/* What stands just before the first guard byte; copied, because it may lie at any address. */
+typedef struct header {
+    void  *base;
+    size_t bytes;
+} header_t;
+
+void *t_malloc(size_t bytes)
+{
+    void *data = malloc(bytes != 0 ? bytes : 1);
+
+    if (data == NULL) {
+        fprintf(stderr, "rank %d: the test has no memory for %zu bytes\n", t_rank, bytes);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+        exit(1);
+    }
+    return data;
+}
+
+void *t_alloc(size_t bytes, size_t misalign)
+{
+    unsigned char *base   = t_malloc(bytes + misalign + 64u + sizeof(header_t) + 2u * T_GUARD);
+    const size_t   front  = sizeof(header_t) + T_GUARD;
+    const size_t   over   = (size_t)((uintptr_t)(base + front) % 64u);
+    unsigned char *data   = base + front + (over != 0 ? 64u - over : 0) + misalign;
+    const header_t header = {base, bytes};
+
+    memcpy(data - front, &header, sizeof(header));
+    memset(data - T_GUARD, 0x5a, T_GUARD);
+    memset(data, 0xc3, bytes);
+    memset(data + bytes, 0x5a, T_GUARD);
+    return data;
+}
+
+void t_free(void *data)
+{
+    unsigned char *p = data;
+    header_t       header;
+    int            intact = 1;
+
+    if (p == NULL) {
+        return;
+    }
+    memcpy(&header, p - T_GUARD - sizeof(header), sizeof(header));
+    for (size_t i = 0; i < T_GUARD; i++) {
+        intact &= p[header.bytes + i] == 0x5a && (p - T_GUARD)[i] == 0x5a;
+    }
+    T_CHECK(intact, "something wrote outside its buffer of %zu bytes", header.bytes);
+    free(header.base);
+}
+
+/* ---- contexts, communicators, codecs --------------------------------------------------------- */
+
+static void each_setting(const char *const *settings, int put)
+{
+    char name[64];
+
+    for (size_t i = 0; settings != NULL && settings[i] != NULL; i++) {
+        const size_t n = strcspn(settings[i], "=");
+
+        snprintf(name, sizeof(name), "THINWIRE_%.*s", (int)n, settings[i]);
+        if (put) {
+            setenv(name, settings[i] + n + 1, 1);
+        } else {
+            unsetenv(name);
+        }
+    }
+}
+
+void t_settings_put(const char *const *settings)
+{
+    each_setting(settings, 1);
+}
+void t_settings_take_out(const char *const *settings)
+{
+    each_setting(settings, 0);
+}
+
+tw_context_t *t_context(void)
+{
+    tw_context_t *ctx    = NULL;
+    tw_status_t   status = tw_context_create(&ctx);
+
+    if (status != TW_OK) {
+        fprintf(stderr, "rank %d: no context: %s\n", t_rank, tw_status_text(status));
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    return ctx;
+}
+
+tw_comm_t *t_comm(tw_context_t *ctx, MPI_Comm parent)
+{
+    tw_comm_t  *comm   = NULL;
+    tw_status_t status = tw_comm_create(ctx, parent, &comm);
+
+    if (status != TW_OK) {
+        fprintf(stderr, "rank %d: no communicator: %s\n", t_rank, tw_status_text(status));
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    return comm;
+}
+
+tw_comm_t *t_comm_under(const char *const *settings, MPI_Comm parent, tw_context_t **ctx_p)
+{
+    tw_comm_t *comm;
+
+    t_settings_put(settings);
+    *ctx_p = t_context();
+    comm   = t_comm(*ctx_p, parent);
+    t_settings_take_out(settings);
+    return comm;
+}
+
+void t_comm_done(tw_comm_t *comm, tw_context_t *ctx)
+{
+    T_OK(tw_comm_destroy(comm));
+    tw_context_destroy(ctx);
+}
+
+static struct {
+    const char *spec;
+    tw_dtype_t  dtype;
+    tw_codec_t *codec;
+} codecs[T_CODECS];
+
+const tw_codec_t *t_codec(const char *spec, tw_dtype_t dtype)
+{
+    char   why[200] = "";
+    size_t i;
+
+    if (spec == NULL || spec[0] == '\0') {
+        return NULL;
+    }
+    for (i = 0; i < T_CODECS && codecs[i].spec != NULL; i++) {
+        if (codecs[i].dtype == dtype && strcmp(codecs[i].spec, spec) == 0) {
+            return codecs[i].codec;
+        }
+    }
+    if (i == T_CODECS ||
+        tw_codec_create(t_ctx, spec, dtype, &codecs[i].codec, why, sizeof(why)) != TW_OK) {
+        fprintf(stderr, "rank %d: no codec %s: %s\n", t_rank, spec, why);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+        exit(1);
+    }
+    codecs[i].spec  = spec;
+    codecs[i].dtype = dtype;
+    return codecs[i].codec;
+}
+
+void t_codecs_release(void); /* called by harness.c at the end */
+
+void t_codecs_release(void)
+{
+    for (size_t i = 0; i < T_CODECS; i++) {
+        tw_codec_destroy(codecs[i].codec);
+        codecs[i].codec = NULL;
+        codecs[i].spec  = NULL;
+    }
+}
+
+/* ---- logs ------------------------------------------------------------------------------------ */
+
+void t_log_take(void *arg, tw_log_level_t level, int rank, const char *line)
+{
+    t_log_t     *log  = arg;
+    const size_t used = strlen(log->text);
+
+    (void)level;
+    (void)rank;
+    log->lines++;
+    snprintf(log->text + used, sizeof(log->text) - used, "%s\n", line);
+}
+
+int t_log_holds(MPI_Comm comm, const t_log_t *log, const char *text)
+{
+    int mine = strstr(log->text, text) != NULL, any;
+
+    MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, comm);
+    return any;
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/mpi/feedback.c - error feedback: nothing is lost, only late; and it is what the model says,
+ * bit for bit, in every algorithm, across changes of algorithm, and around non-finite values.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/mpi/job.h"
+
+static const char *const specs[] = {"onebit",         "onebit:block=64", "tree8",  "tree8:block=64",
+                                    "int8:block=192", "bitpack:2",       "static8"};
+
+#define SPECS (sizeof(specs) / sizeof(specs[0]))
+
+/* This rank's residual must be the model's, bit for bit. */
+static void same_residual(tw_feedback_t *fb, const t_model_feedback_t *model, int rank)
+{
+    const size_t bytes = model->count * tw_dtype_size(model->dtype);
+    void        *got = t_alloc(bytes, 4), *copy = t_malloc(bytes), *want = t_malloc(bytes);
+
+    T_OK(tw_feedback_read(fb, got));
+    memcpy(copy, got, bytes);
+    t_model_feedback_read(model, rank, want);
+    T_SAME(model->dtype, copy, want, model->count);
+    t_free(got);
+    free(copy);
+    free(want);
+}
+
+/* Euclidean norm, in double, of the sum of all ranks' residuals. */
+static double norm_of_all(tw_feedback_t *fb, size_t count, double *total)
+{
+    float  *mine = t_malloc(count * sizeof(float));
+    double *wide = t_malloc(count * sizeof(double)), square = 0;
+
+    T_OK(tw_feedback_read(fb, mine));
+    for (size_t i = 0; i < count; i++) {
+        wide[i] = (double)mine[i];
+    }
+    MPI_Allreduce(wide, total, (int)count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    for (size_t i = 0; i < count; i++) {
+        square += total[i] * total[i];
+    }
+    free(mine);
+    free(wide);
+    return sqrt(square);
+}
+
+/* Sum over the steps of the results, plus what is still held back = sum of all inputs, to
+ * round-off. */
+static void conserve(const char *spec, tw_algorithm_t algorithm, size_t count, int steps)
+{
+    tw_feedback_t *fb = NULL;
+    float         *x = t_malloc(count * sizeof(float)), *y = t_malloc(count * sizeof(float));
+    double        *given = t_malloc(3 * count * sizeof(double)), *got = given + count;
+    double        *held = got + count, norm = 0, worst = 0, expected;
+    tw_how_t       how = {.codec = t_codec(spec, TW_F32), .algorithm = algorithm};
+
+    t_note("%s, algorithm %d, count %zu", spec, (int)algorithm, count);
+    memset(given, 0, 3 * count * sizeof(double));
+    T_OK(tw_feedback_create(t_world, "conserved", TW_F32, count, &fb));
+    how.feedback = fb;
+    for (int step = 0; step < steps; step++) {
+        for (int r = 0; r < t_size; r++) {
+            t_fill(TW_F32, t_seed + (unsigned)(step * 8 + r), 0, count, x);
+            for (size_t i = 0; i < count; i++) {
+                given[i] += (double)x[i];
+            }
+        }
+        t_fill(TW_F32, t_seed + (unsigned)(step * 8 + t_rank), 0, count, x);
+        T_OK(tw_allreduce(t_world, x, y, count, TW_SUM, &how));
+        for (size_t i = 0; i < count; i++) {
+            got[i] += (double)y[i];
+        }
+    }
+    expected = norm_of_all(fb, count, held);
+    for (size_t i = 0; i < count; i++) {
+        const double off = fabs(got[i] + held[i] - given[i]);
+
+        worst = off > worst ? off : worst;
+    }
+    /* Each step rounds each rank's value + residual and each addition, at magnitudes below 64. */
+    T_CHECK(worst <= steps * (t_size + 2) * 64 * 0x1p-23, "%g is lost", worst);
+    T_OK(tw_feedback_norm(fb, &norm));
+    T_CHECK(fabs(norm - expected) <= 1e-6 * expected + 1e-12, "norm %.17g, not %.17g", norm,
+            expected);
+    T_CHECK(norm > 0, "a lossy codec lost nothing");
+    T_SAME_EVERYWHERE(MPI_COMM_WORLD, &norm, sizeof(norm));
+    tw_feedback_destroy(fb);
+    free(x);
+    free(y);
+    free(given);
+}
+
+static void nothing_is_lost(void)
+{
+    for (int a = 1; a < 3; a++) {
+        conserve("onebit", (tw_algorithm_t)a, 5000, 60);
+        conserve("onebit:block=64", (tw_algorithm_t)a, 701, 60);
+        conserve("tree8", (tw_algorithm_t)a, 9001, 20);
+        conserve("bitpack:1", (tw_algorithm_t)a, 701, 20);
+    }
+}
+
+/* The direct algorithm, the two passes and reduce, step by step against the model. */
+static void every_step_is_what_the_model_says(void)
+{
+    for (size_t s = 0; s < SPECS; s++) {
+        for (int a = 1; a < 3; a++) {
+            t_shape_t          shape = {.kind = T_ALLREDUCE, .spec = specs[s], .dtype = TW_F32};
+            tw_feedback_t     *fb    = NULL;
+            t_model_feedback_t model;
+            t_job_t            job;
+
+            shape.count     = s % 2 == 0 ? 5003 : 701;
+            shape.algorithm = (tw_algorithm_t)a;
+            shape.kind      = s % 3 == 2 ? T_REDUCE : T_ALLREDUCE;
+            shape.reduction = (tw_reduction_t)(s % 2);
+            shape.seed      = t_seed;
+            t_shape_note(&shape);
+            T_OK(tw_feedback_create(t_world, "w1", TW_F32, shape.count, &fb));
+            t_model_feedback_open(&model, TW_F32, t_size, shape.count);
+            t_job_open(&job, t_world, &shape, fb, &model);
+            for (uint64_t step = 0; step < 5; step++) {
+                t_job_fill(&job, step);
+                T_OK(t_job_run(&job));
+                t_job_check(&job);
+                same_residual(fb, &model, t_rank);
+            }
+            t_job_close(&job);
+            t_model_feedback_close(&model);
+            tw_feedback_destroy(fb);
+        }
+    }
+}
+
+static void reduce_scatters_feed_back_too(void)
+{
+    for (size_t s = 0; s < SPECS; s++) {
+        t_shape_t          shape = {.spec = specs[s], .dtype = TW_F32, .seed = t_seed + s};
+        tw_feedback_t     *fb    = NULL;
+        t_model_feedback_t model;
+        t_job_t            job;
+        size_t             total = 0;
+
+        shape.kind  = s % 2 == 0 ? T_REDUCE_SCATTER : T_REDUCE_SCATTER_BLOCK;
+        shape.count = 333;
+        for (int r = 0; r < t_size; r++) {
+            shape.counts[0][r] = (size_t)(r * 97) % 400;
+            total += shape.kind == T_REDUCE_SCATTER ? shape.counts[0][r] : shape.count;
+        }
+        T_OK(tw_feedback_create(t_world, "w1", TW_F32, total, &fb));
+        t_model_feedback_open(&model, TW_F32, t_size, total);
+        t_job_open(&job, t_world, &shape, fb, &model);
+        for (uint64_t step = 0; step < 4; step++) {
+            t_shape_note(&shape);
+            t_job_fill(&job, step);
+            T_OK(t_job_run(&job));
+            t_job_check(&job);
+            same_residual(fb, &model, t_rank);
+        }
+        t_job_close(&job);
+        t_model_feedback_close(&model);
+        tw_feedback_destroy(fb);
+    }
+}
+
+/* One object through direct, two_pass, other blocks (other owners) and a reduce-scatter: second
+ * residuals fold into the first where the owners change, and the model knows when. */
+static void it_folds_when_the_owners_change(void)
+{
+    static const struct {
+        t_kind_t       kind;
+        const char    *spec;
+        tw_algorithm_t algorithm;
+    } steps[]                = {{T_ALLREDUCE, "onebit:block=64", TW_ALGORITHM_TWO_PASS},
+                                {T_ALLREDUCE, "onebit:block=64", TW_ALGORITHM_DIRECT},
+                                {T_ALLREDUCE, "tree8:block=64", TW_ALGORITHM_TWO_PASS},
+                                {T_REDUCE, "tree8:block=64", TW_ALGORITHM_TWO_PASS},
+                                {T_ALLREDUCE, "onebit", TW_ALGORITHM_TWO_PASS},
+                                {T_REDUCE_SCATTER_BLOCK, "onebit:block=64", TW_ALGORITHM_AUTO},
+                                {T_ALLREDUCE, "int8:block=192", TW_ALGORITHM_TWO_PASS},
+                                {T_ALLREDUCE, "tree8", TW_ALGORITHM_DIRECT},
+                                {T_REDUCE, "bitpack:1", TW_ALGORITHM_TWO_PASS}};
+    const size_t       count = 1000 * (size_t)t_size;
+    tw_feedback_t     *fb    = NULL;
+    t_model_feedback_t model;
+
+    T_OK(tw_feedback_create(t_world, "w1", TW_F32, count, &fb));
+    t_model_feedback_open(&model, TW_F32, t_size, count);
+    for (size_t turn = 0; turn < 3 * sizeof(steps) / sizeof(steps[0]); turn++) {
+        const size_t k     = turn % (sizeof(steps) / sizeof(steps[0]));
+        t_shape_t    shape = {.kind = steps[k].kind, .spec = steps[k].spec, .seed = t_seed};
+        t_job_t      job;
+
+        shape.algorithm = steps[k].algorithm;
+        shape.count     = shape.kind == T_REDUCE_SCATTER_BLOCK ? 1000 : count;
+        t_shape_note(&shape);
+        t_job_open(&job, t_world, &shape, fb, &model);
+        for (uint64_t again = 0; again < 1 + turn % 2; again++) {
+            t_job_fill(&job, turn * 2 + again);
+            T_OK(t_job_run(&job));
+            t_job_check(&job);
+            same_residual(fb, &model, t_rank);
+        }
+        t_job_close(&job);
+    }
+    t_model_feedback_close(&model);
+    tw_feedback_destroy(fb);
+}
+
+static void plans_and_doubles_feed_back(void)
+{
+    t_shape_t          shape = {.kind = T_ALLREDUCE, .spec = "bitpack:2", .dtype = TW_F64};
+    tw_feedback_t     *fb    = NULL;
+    tw_request_t      *plan = NULL, *request = NULL;
+    t_model_feedback_t model;
+    t_job_t            job;
+
+    shape.count     = 2003;
+    shape.misalign  = 3;
+    shape.in_place  = 1;
+    shape.algorithm = TW_ALGORITHM_TWO_PASS;
+    T_OK(tw_feedback_create(t_world, "doubles", TW_F64, shape.count, &fb));
+    t_model_feedback_open(&model, TW_F64, t_size, shape.count);
+    t_job_open(&job, t_world, &shape, fb, &model);
+    T_OK(t_job_plan(&job, &plan));
+    for (uint64_t step = 0; step < 6; step++) {
+        t_job_fill(&job, step);
+        if (step % 2 == 0) {
+            T_OK(tw_start(plan));
+            T_OK(tw_wait(&plan));
+        } else {
+            T_OK(t_job_start(&job, &request));
+            T_OK(tw_wait(&request));
+        }
+        t_job_check(&job);
+        same_residual(fb, &model, t_rank);
+    }
+    T_OK(tw_request_free(&plan));
+    t_job_close(&job);
+    t_model_feedback_close(&model);
+    tw_feedback_destroy(fb);
+}
+
+/* Several objects, several operations at once; chunks of one block. */
+static void several_at_once_in_small_chunks(void)
+{
+    static const char *const settings[] = {"CHUNK=1", "WINDOW=5", NULL};
+    enum { OBJECTS = 5 };
+    tw_context_t      *ctx;
+    tw_comm_t         *comm              = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
+    tw_feedback_t     *fb[OBJECTS]       = {NULL};
+    tw_request_t      *requests[OBJECTS] = {NULL};
+    t_model_feedback_t model[OBJECTS];
+    t_job_t            job[OBJECTS];
+
+    for (int i = 0; i < OBJECTS; i++) {
+        t_shape_t shape = {.kind = T_ALLREDUCE, .count = 801u + 64u * (unsigned)i};
+
+        shape.spec      = specs[1 + 2 * (i % 2)];
+        shape.seed      = t_seed + (unsigned)i;
+        shape.algorithm = (tw_algorithm_t)(1 + i % 2);
+        T_OK(tw_feedback_create(comm, "several", TW_F32, shape.count, &fb[i]));
+        t_model_feedback_open(&model[i], TW_F32, t_size, shape.count);
+        t_job_open(&job[i], comm, &shape, fb[i], &model[i]);
+    }
+    for (uint64_t step = 0; step < 4; step++) {
+        for (int i = 0; i < OBJECTS; i++) {
+            t_job_fill(&job[i], step);
+            T_OK(t_job_start(&job[i], &requests[i]));
+        }
+        for (int i = OBJECTS - 1; i >= 0; i--) {
+            T_OK(tw_wait(&requests[i]));
+            t_job_check(&job[i]);
+            same_residual(fb[i], &model[i], t_rank);
+        }
+    }
+    for (int i = 0; i < OBJECTS; i++) {
+        t_job_close(&job[i]);
+        t_model_feedback_close(&model[i]);
+        tw_feedback_destroy(fb[i]);
+    }
+    t_comm_done(comm, ctx);
+}
+
+static void cleared_it_is_as_new(void)
+{
+    float          x[640], y[640], first[640], zero[640] = {0};
+    tw_feedback_t *fb   = NULL;
+    tw_how_t       how  = {.codec = t_codec("onebit:block=64", TW_F32)};
+    double         norm = -1;
+
+    how.algorithm = TW_ALGORITHM_TWO_PASS;
+    t_fill(TW_F32, t_seed + (unsigned)t_rank, 0, 640, x);
+    T_OK(tw_feedback_create(t_world, "cleared", TW_F32, 640, &fb));
+    T_OK(tw_feedback_norm(fb, &norm));
+    T_CHECK(norm == 0.0, "a new object holds %g", norm);
+    T_OK(tw_feedback_read(fb, y));
+    T_SAME(TW_F32, y, zero, 640);
+    how.feedback = fb;
+    T_OK(tw_allreduce(t_world, x, first, 640, TW_SUM, &how));
+    T_OK(tw_allreduce(t_world, x, y, 640, TW_SUM, &how));
+    T_CHECK(memcmp(first, y, sizeof(y)) != 0, "feedback changes nothing");
+    T_OK(tw_feedback_clear(fb));
+    T_OK(tw_feedback_norm(fb, &norm));
+    T_CHECK(norm == 0.0, "a cleared object holds %g", norm);
+    T_OK(tw_allreduce(t_world, x, y, 640, TW_SUM, &how));
+    T_SAME(TW_F32, y, first, 640);
+    tw_feedback_destroy(fb);
+}
+
+/* One overflow poisons one block of one result, not the training. */
+static void non_finite_values_leave_the_residual(void)
+{
+    static const uint32_t odd[] = {0x7f800000u, 0x7fc00000u, 0xff800000u};
+    enum { N = 640, AT = 200, BLOCK = 64 };
+
+    for (int a = 1; a < 3; a++) {
+        tw_how_t       how = {.codec = t_codec("onebit:block=64", TW_F32)};
+        tw_feedback_t *fb  = NULL;
+        float          x[N], y[N], before[N], after[N];
+        size_t         spread = 0;
+
+        how.algorithm = (tw_algorithm_t)a;
+        T_OK(tw_feedback_create(t_world, "overflow", TW_F32, N, &fb));
+        how.feedback = fb;
+        for (unsigned k = 0; k < 3; k++) {
+            t_note("algorithm %d, %08x", a, odd[k]);
+            t_fill(TW_F32, t_seed + k * 8u + (unsigned)t_rank, 0, N, x);
+            T_OK(tw_allreduce(t_world, x, y, N, TW_SUM, &how));
+            T_OK(tw_feedback_read(fb, before));
+            if (t_rank == t_size - 1) {
+                memcpy(&x[AT], &odd[k], sizeof(float));
+            }
+            T_OK(tw_allreduce(t_world, x, y, N, TW_SUM, &how));
+            T_OK(tw_feedback_read(fb, after));
+            for (size_t i = 0; i < N; i++) {
+                const int hit = i / BLOCK == AT / BLOCK;
+
+                spread += hit == (isfinite(y[i]) != 0);
+                spread += !isfinite(after[i]);
+            }
+            T_CHECK(spread == 0, "%zu values are finite that must not be, or the other way round",
+                    spread);
+            if (t_rank == t_size - 1) { /* it sent the poison: nothing of that block was taken in */
+                T_CHECK(a == TW_ALGORITHM_TWO_PASS ||
+                            memcmp(before + AT / BLOCK * BLOCK, after + AT / BLOCK * BLOCK,
+                                   BLOCK * sizeof(float)) == 0,
+                        "the residual of the poisoned block has changed");
+            }
+        }
+        t_fill(TW_F32, t_seed, 0, N, x);
+        T_OK(tw_allreduce(t_world, x, y, N, TW_SUM, &how));
+        for (size_t i = 0; i < N; i++) {
+            spread += !isfinite(y[i]);
+        }
+        T_CHECK(spread == 0, "the poison stayed");
+        tw_feedback_destroy(fb);
+    }
+}
+
+static void misuse_is_refused(void)
+{
+    float          x[100] = {0}, y[100];
+    tw_feedback_t *fb = NULL, *none = NULL, *foreign = NULL;
+    tw_how_t       how = {0};
+    t_log_t        log = {0};
+    tw_context_t  *ctx = t_context();
+    tw_comm_t     *comm;
+    double         norm;
+
+    T_STATUS(tw_feedback_create(NULL, "a", TW_F32, 1, &none), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_feedback_create(t_world, NULL, TW_F32, 1, &none), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_feedback_create(t_world, "", TW_F32, 1, &none), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_feedback_create(t_world, "a b", TW_F32, 1, &none), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_feedback_create(t_world, "a\n", TW_F32, 1, &none), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_feedback_create(t_world,
+                                "a234567890123456789012345678901234567890123456789012345678901234",
+                                TW_F32, 1, &none),
+             TW_ERR_INVALID_ARG);
+    T_STATUS(tw_feedback_create(t_world, "a", TW_BF16, 1, &none), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_feedback_create(t_world, "a", TW_F32, 1, NULL), TW_ERR_INVALID_ARG);
+    T_CHECK(none == NULL, "an output was set on failure");
+    T_STATUS(tw_feedback_clear(NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_feedback_norm(NULL, &norm), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_feedback_read(NULL, x), TW_ERR_INVALID_ARG);
+    tw_feedback_destroy(NULL);
+
+    T_OK(tw_context_set_log(ctx, t_log_take, &log));
+    comm = t_comm(ctx, MPI_COMM_WORLD);
+    T_OK(tw_feedback_create(t_world, "foreign", TW_F32, 100, &foreign));
+    T_OK(tw_feedback_create(comm, "a", TW_F32, 100, &fb));
+    T_STATUS(tw_feedback_read(fb, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_feedback_norm(fb, NULL), TW_ERR_INVALID_ARG);
+    how.feedback = fb;
+    T_STATUS(tw_allreduce(comm, x, y, 99, TW_SUM, &how), TW_ERR_INVALID_ARG); /* other count */
+    T_STATUS(tw_bcast(comm, x, 100, 0, &how), TW_ERR_INVALID_ARG);            /* no reduction */
+    T_STATUS(tw_allgather(comm, x, y, 1, &how), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_alltoall(comm, x, y, 1, &how), TW_ERR_INVALID_ARG);
+    how.codec = t_codec("bitpack:8", TW_F64); /* other type */
+    T_STATUS(tw_allreduce(comm, x, y, 100, TW_SUM, &how), TW_ERR_INVALID_ARG);
+    how = (tw_how_t){.feedback = foreign}; /* of another communicator */
+    T_STATUS(tw_allreduce(comm, x, y, 100, TW_SUM, &how), TW_ERR_INVALID_ARG);
+    T_CHECK(log.lines == 6 && strstr(log.text, "'a'") != NULL, "%d lines: %s", log.lines, log.text);
+    T_STATUS(tw_comm_destroy(comm), TW_ERR_BUSY); /* an object is left */
+    tw_feedback_destroy(fb);
+    tw_feedback_destroy(foreign);
+
+    T_OK(tw_feedback_create(comm, "empty", TW_F32, 0, &fb));
+    how = (tw_how_t){.codec = t_codec("onebit", TW_F32), .feedback = fb};
+    T_OK(tw_allreduce(comm, x, y, 0, TW_SUM, &how));
+    T_OK(tw_feedback_norm(fb, &norm));
+    T_CHECK(norm == 0.0, "nothing has norm %g", norm);
+    tw_feedback_destroy(fb);
+    t_comm_done(comm, ctx);
+}
+
+static const t_case_t cases[] = {
+    {"nothing is lost", nothing_is_lost, 1},
+    {"every step is what the model says", every_step_is_what_the_model_says, 1},
+    {"reduce-scatters feed back too", reduce_scatters_feed_back_too, 1},
+    {"it folds when the owners change", it_folds_when_the_owners_change, 1},
+    {"plans and doubles feed back", plans_and_doubles_feed_back, 1},
+    {"several at once in small chunks", several_at_once_in_small_chunks, 1},
+    {"cleared it is as new", cleared_it_is_as_new, 1},
+    {"non-finite values leave the residual", non_finite_values_leave_the_residual, 1},
+    {"misuse is refused", misuse_is_refused, 1},
+};
+
+int main(int argc, char **argv)
+{
+    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}

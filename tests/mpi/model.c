@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/mpi/model.c - the model.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/mpi/model.h"
+
+static void *at(tw_dtype_t dtype, void *data, size_t i)
+{
+    return (char *)data + i * tw_dtype_size(dtype);
+}
+
+static const void *at_const(tw_dtype_t dtype, const void *data, size_t i)
+{
+    return (const char *)data + i * tw_dtype_size(dtype);
+}
+
+/* acc += x, one rounding per element. */
+static void add(tw_dtype_t dtype, void *acc, const void *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (dtype == TW_F64) {
+            ((double *)acc)[i] = ((double *)acc)[i] + ((const double *)x)[i];
+        } else {
+            ((float *)acc)[i] = ((float *)acc)[i] + ((const float *)x)[i];
+        }
+    }
+}
+
+static void divide(tw_dtype_t dtype, void *x, size_t n, int ranks)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (dtype == TW_F64) {
+            ((double *)x)[i] = ((double *)x)[i] / (double)ranks;
+        } else {
+            ((float *)x)[i] = ((float *)x)[i] / (float)ranks;
+        }
+    }
+}
+
+/* out = decode(encode(x)), with the residual's part in it if there is one. */
+static void transmit(const tw_codec_t *codec, tw_dtype_t dtype, const void *x, size_t n,
+                     void *residual, void *out)
+{
+    static tw_codec_t *fp32;
+    size_t             bytes = 0;
+    void              *code;
+
+    if (codec == NULL && residual == NULL) {
+        memcpy(out, x, n * tw_dtype_size(dtype));
+        return;
+    }
+    if (codec == NULL) {
+        fp32  = (tw_codec_t *)(uintptr_t)t_codec("fp32", TW_F32);
+        codec = fp32;
+    }
+    T_OK(tw_codec_size(codec, n, &bytes));
+    code = t_malloc(bytes);
+    if (residual != NULL) {
+        T_OK(tw_codec_encode_feedback(codec, NULL, x, n, residual, code));
+    } else {
+        T_OK(tw_codec_encode(codec, NULL, x, n, code));
+    }
+    T_OK(tw_codec_decode(codec, NULL, code, n, out));
+    free(code);
+}
+
+void t_model_round_trip(const tw_codec_t *codec, tw_dtype_t dtype, const void *x, size_t n,
+                        void *out)
+{
+    transmit(codec, dtype, x, n, NULL, out);
+}
+
+void t_model_share(const tw_codec_t *codec, size_t count, int ranks, int rank, size_t *begin_p,
+                   size_t *n_p)
+{
+    const size_t block  = codec != NULL ? tw_codec_block(codec) : 1;
+    const size_t blocks = count / block + (count % block != 0);
+    const size_t p = (size_t)ranks, r = (size_t)rank;
+    const size_t each = blocks / p, more = blocks % p;
+    size_t       begin = (r * each + (r < more ? r : more)) * block;
+    size_t       end   = begin + (each + (r < more ? 1 : 0)) * block;
+
+    begin    = begin < count ? begin : count;
+    end      = end < count ? end : count;
+    *begin_p = begin;
+    *n_p     = end - begin;
+}
+
+/* ---- feedback -------------------------------------------------------------------------------- */
+
+void t_model_feedback_open(t_model_feedback_t *fb, tw_dtype_t dtype, int ranks, size_t count)
+{
+    memset(fb, 0, sizeof(*fb));
+    fb->dtype = dtype;
+    fb->ranks = ranks;
+    fb->count = count;
+    for (int r = 0; r < ranks; r++) {
+        fb->first[r] = t_malloc(count * tw_dtype_size(dtype));
+    }
+    fb->second = t_malloc(count * tw_dtype_size(dtype));
+    t_model_feedback_clear(fb);
+}
+
+void t_model_feedback_close(t_model_feedback_t *fb)
+{
+    for (int r = 0; r < fb->ranks; r++) {
+        free(fb->first[r]);
+    }
+    free(fb->second);
+}
+
+void t_model_feedback_clear(t_model_feedback_t *fb)
+{
+    for (int r = 0; r < fb->ranks; r++) {
+        memset(fb->first[r], 0, fb->count * tw_dtype_size(fb->dtype));
+        fb->begin[r] = fb->owned[r] = 0;
+    }
+    memset(fb->second, 0, fb->count * tw_dtype_size(fb->dtype));
+}
+
+void t_model_feedback_read(const t_model_feedback_t *fb, int rank, void *out)
+{
+    const size_t begin = fb->begin[rank];
+
+    memcpy(out, fb->first[rank], fb->count * tw_dtype_size(fb->dtype));
+    add(fb->dtype, at(fb->dtype, out, begin), at_const(fb->dtype, fb->second, begin),
+        fb->owned[rank]);
+}
+
+/* New owners; where they differ from the old ones, what those hold folds into the first residuals.
+ */
+static void set_owners(t_model_feedback_t *fb, const size_t *begin, const size_t *owned)
+{
+    const size_t bytes = (size_t)fb->ranks * sizeof(*begin);
+
+    if (memcmp(begin, fb->begin, bytes) == 0 && memcmp(owned, fb->owned, bytes) == 0) {
+        return;
+    }
+    for (int r = 0; r < fb->ranks; r++) {
+        add(fb->dtype, at(fb->dtype, fb->first[r], fb->begin[r]),
+            at(fb->dtype, fb->second, fb->begin[r]), fb->owned[r]);
+    }
+    memset(fb->second, 0, fb->count * tw_dtype_size(fb->dtype));
+    memcpy(fb->begin, begin, bytes);
+    memcpy(fb->owned, owned, bytes);
+}
+
+/* ---- sums ------------------------------------------------------------------------------------ */
+
+/* out = sum of decode(encode(in[rank] + residual)) over elements begin .. begin + n - 1. */
+static void add_up(const t_model_sum_t *sum, const void *const *in, size_t begin, size_t n,
+                   void *out)
+{
+    void *decoded = t_malloc(n * tw_dtype_size(sum->dtype));
+
+    for (int r = 0; r < sum->ranks; r++) {
+        void *residual = sum->fb != NULL ? at(sum->dtype, sum->fb->first[r], begin) : NULL;
+
+        transmit(sum->codec, sum->dtype, at_const(sum->dtype, in[r], begin), n, residual,
+                 r == 0 ? out : decoded);
+        if (r > 0) {
+            add(sum->dtype, out, decoded, n);
+        }
+    }
+    free(decoded);
+}
+
+void t_model_allreduce(const t_model_sum_t *sum, const void *const *in, size_t count, int two_pass,
+                       void *out)
+{
+    size_t begin[T_RANKS_MAX] = {0}, owned[T_RANKS_MAX] = {0};
+
+    for (int r = 0; two_pass && r < sum->ranks; r++) {
+        t_model_share(sum->codec, count, sum->ranks, r, &begin[r], &owned[r]);
+    }
+    if (sum->fb != NULL) {
+        set_owners(sum->fb, begin, owned);
+    }
+    add_up(sum, in, 0, count, out);
+    for (int r = 0; two_pass && r < sum->ranks; r++) {
+        void *total = t_malloc(owned[r] * tw_dtype_size(sum->dtype));
+
+        memcpy(total, at(sum->dtype, out, begin[r]), owned[r] * tw_dtype_size(sum->dtype));
+        transmit(sum->codec, sum->dtype, total, owned[r],
+                 sum->fb != NULL ? at(sum->dtype, sum->fb->second, begin[r]) : NULL,
+                 at(sum->dtype, out, begin[r]));
+        free(total);
+    }
+    if (sum->reduction == TW_AVERAGE) {
+        divide(sum->dtype, out, count, sum->ranks);
+    }
+}
+
+void t_model_reduce_scatter(const t_model_sum_t *sum, const void *const *in, size_t begin, size_t n,
+                            void *out)
+{
+    static const size_t nobody[T_RANKS_MAX];
+
+    if (sum->fb != NULL) {
+        set_owners(sum->fb, nobody, nobody);
+    }
+    add_up(sum, in, begin, n, out);
+    if (sum->reduction == TW_AVERAGE) {
+        divide(sum->dtype, out, n, sum->ranks);
+    }
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/mpi/model.h - what the collectives must compute, in one process and in the plainest way.
+ *
+ * Written from the words of the public headers, not from the library's code: encode the inputs,
+ * decode them, add in the order of ranks in the element type, encode the sum, decode it. Of the
+ * library it calls only the codecs, whole vectors at once.
+ */
+#ifndef TW_TESTS_MPI_MODEL_H
+#define TW_TESTS_MPI_MODEL_H
+
+#include "tests/mpi/harness.h"
+
+/* decode(encode(x)); codec NULL is fp32. */
+void t_model_round_trip(const tw_codec_t *codec, tw_dtype_t dtype, const void *x, size_t n,
+                        void *out);
+
+/* The share of a rank: the vector's blocks are dealt out as evenly as possible, the first ranks
+ * take one more. codec NULL: blocks of one element. */
+void t_model_share(const tw_codec_t *codec, size_t count, int ranks, int rank, size_t *begin_p,
+                   size_t *n_p);
+
+/* Error feedback of all ranks. second holds the owners' residuals, each at its position. */
+typedef struct t_model_feedback {
+    tw_dtype_t dtype;
+    int        ranks;
+    size_t     count;
+    void      *first[T_RANKS_MAX];
+    void      *second;
+    size_t     begin[T_RANKS_MAX], owned[T_RANKS_MAX];
+} t_model_feedback_t;
+
+void t_model_feedback_open(t_model_feedback_t *fb, tw_dtype_t dtype, int ranks, size_t count);
+void t_model_feedback_close(t_model_feedback_t *fb);
+void t_model_feedback_clear(t_model_feedback_t *fb);
+/* What tw_feedback_read() gives on a rank. */
+void t_model_feedback_read(const t_model_feedback_t *fb, int rank, void *out);
+
+typedef struct t_model_sum {
+    const tw_codec_t   *codec; /* NULL: fp32 */
+    tw_dtype_t          dtype;
+    int                 ranks;
+    tw_reduction_t      reduction;
+    t_model_feedback_t *fb; /* or NULL */
+} t_model_sum_t;
+
+/* allreduce (and reduce) of in[rank][count]. */
+void t_model_allreduce(const t_model_sum_t *sum, const void *const *in, size_t count, int two_pass,
+                       void *out);
+
+/* What the rank that owns elements begin .. begin + n - 1 gets from a reduce-scatter. Call it for
+ * every rank's interval once, if there is feedback. */
+void t_model_reduce_scatter(const t_model_sum_t *sum, const void *const *in, size_t begin, size_t n,
+                            void *out);
+
+#endif /* TW_TESTS_MPI_MODEL_H */

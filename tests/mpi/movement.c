@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/mpi/movement.c - bcast, allgather(v), alltoall(v): exact against encode-then-decode.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/mpi/job.h"
+
+static size_t block_of(const char *spec, tw_dtype_t dtype)
+{
+    return spec[0] != '\0' ? tw_codec_block(t_codec(spec, dtype)) : 1;
+}
+
+/* Counts that matter for a codec: nothing, one, a prime, and the edges of its blocks. */
+static size_t edge_count(size_t i, size_t block)
+{
+    const size_t counts[] = {0, 1, 101, block - 1, block, block + 1, 2 * block + 17};
+
+    return i < sizeof(counts) / sizeof(counts[0]) ? counts[i] : SIZE_MAX;
+}
+
+static void each_count(t_shape_t *shape)
+{
+    const size_t block = block_of(shape->spec, shape->dtype);
+    size_t       last  = SIZE_MAX;
+
+    for (size_t i = 0; edge_count(i, block) != SIZE_MAX; i++) {
+        shape->count = edge_count(i, block);
+        if (shape->count == last) {
+            continue;
+        }
+        last            = shape->count;
+        shape->seed     = t_seed + i;
+        shape->misalign = (i * 5) % 8;
+        t_job_once(t_world, shape);
+    }
+}
+
+static void each_codec(t_kind_t kind)
+{
+    t_shape_t shape = {.kind = kind, .dtype = TW_F32};
+
+    for (size_t i = 0; t_specs_f32[i] != NULL; i++) {
+        shape.spec     = t_specs_f32[i];
+        shape.root     = (int)(i % (size_t)t_size);
+        shape.in_place = (int)(i % 2);
+        shape.flags    = kind == T_BCAST && i % 2 == 0 ? TW_BCAST_SAME : 0;
+        each_count(&shape);
+        shape.in_place = !shape.in_place;
+        shape.flags    = kind == T_BCAST && i % 2 != 0 ? TW_BCAST_SAME : 0;
+        shape.count    = 1237;
+        t_job_once(t_world, &shape);
+    }
+    shape.dtype = TW_F64;
+    for (size_t i = 0; t_specs_f64[i] != NULL; i++) {
+        shape.spec     = t_specs_f64[i];
+        shape.in_place = (int)(i % 2);
+        each_count(&shape);
+    }
+}
+
+static void bcast_moves_what_the_codec_makes_of_it(void)
+{
+    each_codec(T_BCAST);
+}
+static void allgather_moves_what_the_codec_makes_of_it(void)
+{
+    each_codec(T_ALLGATHER);
+}
+static void alltoall_moves_what_the_codec_makes_of_it(void)
+{
+    each_codec(T_ALLTOALL);
+}
+
+static void bcast_from_every_root(void)
+{
+    t_shape_t shape = {.kind = T_BCAST, .dtype = TW_F32};
+
+    for (shape.root = 0; shape.root < t_size; shape.root++) {
+        for (unsigned same = 0; same < 2; same++) {
+            shape.flags = same * TW_BCAST_SAME;
+            shape.seed  = t_seed + (unsigned)shape.root;
+            shape.spec  = "tree8:block=64,split=0.55";
+            shape.count = 1000;
+            t_job_once(t_world, &shape);
+            shape.spec  = "onebit";
+            shape.count = 5000;
+            t_job_once(t_world, &shape);
+            shape.spec  = "";
+            shape.count = 3;
+            t_job_once(t_world, &shape);
+        }
+    }
+}
+
+/* With TW_BCAST_SAME all ranks hold the same bits, the root too. */
+static void bcast_same_is_the_same(void)
+{
+    float x[777];
+
+    for (size_t i = 0; t_specs_f32[i] != NULL; i++) {
+        const tw_how_t how = {.codec = t_codec(t_specs_f32[i], TW_F32), .flags = TW_BCAST_SAME};
+
+        t_note("bcast %s", t_specs_f32[i]);
+        t_fill(TW_F32, t_seed + (unsigned)t_rank, 0, 777, x);
+        T_OK(tw_bcast(t_world, x, 777, t_size - 1, &how));
+        T_SAME_EVERYWHERE(MPI_COMM_WORLD, x, sizeof(x));
+    }
+}
+
+/* Uneven counts with zeros among them, gaps between the pieces, every alignment. */
+static void uneven_counts_and_gaps(void)
+{
+    static const t_kind_t kinds[] = {T_ALLGATHERV, T_ALLTOALLV};
+    uint64_t              random  = t_seed;
+    t_shape_t             shape;
+
+    for (int k = 0; k < 2; k++) {
+        for (size_t i = 0; t_specs_f32[i] != NULL; i++) {
+            for (int in_place = 0; in_place < 2; in_place++) {
+                const size_t block = block_of(t_specs_f32[i], TW_F32);
+
+                t_shape_random(&shape, &random, t_size, 2 * block + 2000);
+                shape.kind     = kinds[k];
+                shape.dtype    = TW_F32;
+                shape.spec     = t_specs_f32[i];
+                shape.in_place = in_place;
+                shape.flags    = 0;
+                for (int s = 0; s < t_size; s++) {
+                    for (int r = s; r < t_size; r++) {
+                        shape.counts[s][r] = t_below(&random, 3) == 0 ? 0 : shape.counts[s][r];
+                        shape.counts[r][s] = in_place ? shape.counts[s][r] : shape.counts[r][s];
+                    }
+                }
+                t_job_once(t_world, &shape);
+            }
+        }
+    }
+}
+
+static void nobody_has_anything(void)
+{
+    t_shape_t shape = {.spec = "int8", .dtype = TW_F32};
+
+    for (int kind = 0; kind < T_KINDS; kind++) {
+        for (int place = 0; place < 2; place++) {
+            shape.kind     = (t_kind_t)kind;
+            shape.in_place = place;
+            t_job_once(t_world, &shape);
+        }
+    }
+}
+
+/* Only one rank has something to give, or one rank gets everything. */
+static void one_rank_has_it_all(void)
+{
+    t_shape_t shape = {.kind = T_ALLTOALLV, .spec = "tree8", .dtype = TW_F32, .gap = 3};
+
+    for (int one = 0; one < t_size; one++) {
+        memset(shape.counts, 0, sizeof(shape.counts));
+        for (int r = 0; r < t_size; r++) {
+            shape.counts[one][r] = 4099;
+        }
+        t_job_once(t_world, &shape);
+        memset(shape.counts, 0, sizeof(shape.counts));
+        for (int r = 0; r < t_size; r++) {
+            shape.counts[r][one] = 517;
+        }
+        t_job_once(t_world, &shape);
+    }
+    shape.kind = T_ALLGATHERV;
+    memset(shape.counts, 0, sizeof(shape.counts));
+    shape.counts[0][t_size - 1] = 10007;
+    t_job_once(t_world, &shape);
+}
+
+/* What the codec makes of NaN, Inf, denormals and -0 arrives, payload and all. */
+static void special_values_arrive(void)
+{
+    enum { N = 600 };
+    float *x = t_malloc(N * sizeof(float)), *want = t_malloc(N * sizeof(float));
+    float *mine = t_malloc(N * sizeof(float));
+
+    for (size_t i = 0; t_specs_f32[i] != NULL; i++) {
+        static const uint32_t odd[] = {0x7fc00000u, 0x7fc12345u, 0xffc00001u, 0x7f800000u,
+                                       0xff800000u, 0x80000000u, 0x00000001u, 0x807fffffu,
+                                       0x7f7fffffu, 0x7f812345u};
+        const tw_how_t        how   = {.codec = t_codec(t_specs_f32[i], TW_F32)};
+
+        t_note("bcast %s of special values", t_specs_f32[i]);
+        t_fill(TW_F32, t_seed, 0, N, x);
+        for (size_t k = 0; k < sizeof(odd) / sizeof(odd[0]); k++) {
+            memcpy(&x[k * k], &odd[k], sizeof(float));
+        }
+        t_model_round_trip(how.codec, TW_F32, x, N, want);
+        memcpy(mine, x, N * sizeof(float));
+        if (t_rank != 0) {
+            memset(mine, 0, N * sizeof(float));
+        }
+        T_OK(tw_bcast(t_world, mine, N, 0, &how));
+        T_SAME(TW_F32, mine, t_rank == 0 ? x : want, N);
+    }
+    free(x);
+    free(want);
+    free(mine);
+}
+
+static void large_enough_to_be_cut(void)
+{
+    static const t_kind_t kinds[] = {T_BCAST, T_ALLGATHER, T_ALLTOALL};
+    t_shape_t             shape   = {.dtype = TW_F32, .count = 300007};
+
+    for (int k = 0; k < 3; k++) {
+        shape.kind  = kinds[k];
+        shape.count = k == 0 ? 700001 : 700001 / (size_t)t_size;
+        shape.spec  = k == 1 ? "onebit" : "";
+        t_job_once(t_world, &shape);
+        shape.spec     = "tree8";
+        shape.in_place = 1;
+        t_job_once(t_world, &shape);
+    }
+}
+
+static const t_case_t cases[] = {
+    {"bcast moves what the codec makes of it", bcast_moves_what_the_codec_makes_of_it, 1},
+    {"bcast from every root", bcast_from_every_root, 1},
+    {"bcast same is the same", bcast_same_is_the_same, 1},
+    {"allgather moves what the codec makes of it", allgather_moves_what_the_codec_makes_of_it, 1},
+    {"alltoall moves what the codec makes of it", alltoall_moves_what_the_codec_makes_of_it, 1},
+    {"uneven counts and gaps", uneven_counts_and_gaps, 1},
+    {"nobody has anything", nobody_has_anything, 1},
+    {"one rank has it all", one_rank_has_it_all, 1},
+    {"special values arrive", special_values_arrive, 1},
+    {"large enough to be cut", large_enough_to_be_cut, 1},
+};
+
+int main(int argc, char **argv)
+{
+    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}
