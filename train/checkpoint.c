@@ -160,7 +160,8 @@ static int open_checked(const char *path, FILE **stream_p, tw_header_t *header, 
     long     length;
 
     if (stream == NULL) {
-        return tw_problem_set(problem, "--checkpoint %s: cannot be read: %s", path, strerror(errno));
+        return tw_problem_set(problem, "--checkpoint %s: cannot be read: %s", path,
+                              strerror(errno));
     }
     *stream_p = stream;
     if (fread(header, sizeof(*header), 1, stream) != 1 ||
@@ -286,7 +287,7 @@ static int load_on_root(tw_training_t *t, const char *path, FILE **stream_p, uin
 
 int tw_checkpoint_load(tw_training_t *t, const char *path, tw_problem_t *problem)
 {
-    FILE    *stream = NULL;
+    FILE    *stream  = NULL;
     uint64_t word[2] = {0, 0}, body = 0; /* 1 if all is well; epochs */
     int      mine = 0, all;
 

@@ -80,7 +80,8 @@ static int create_plans(tw_exchange_t *ex, tw_context_t *ctx, tw_problem_t *prob
 
     if (status != TW_OK) {
         /* A mismatch has been explained by the library, in one line for all ranks. */
-        return tw_problem_set(problem, "%s", status == TW_ERR_MISMATCH ? "" : tw_status_text(status));
+        return tw_problem_set(problem, "%s",
+                              status == TW_ERR_MISMATCH ? "" : tw_status_text(status));
     }
     tw_codec_traits(ex->codec, &traits);
     for (size_t l = 0; l <= ex->net->layers; l++) {

@@ -32,7 +32,7 @@ void tw_exchange_destroy(tw_exchange_t *exchange);
 /** The codec's full spec, or "mpi". */
 const char *tw_exchange_spec(const tw_exchange_t *exchange);
 
-/** Layer l's gradient is ready; l == net->layers: the bias gradients. All ranks in the same order. */
+/** Layer l's gradient is ready; l == net->layers: the bias gradients. Same order on all ranks. */
 int tw_exchange_start(tw_exchange_t *exchange, size_t l, tw_problem_t *problem);
 
 /** Wait for what was started; in the order of the starts. */

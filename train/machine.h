@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-/** Host, system, processor, cores of the binding, memory: the keys that `thinwire --json` writes. */
+/** Host, system, processor, cores, memory: the keys that `thinwire --json` writes. */
 json_t *tw_machine_json(void);
 
 /** The command line as one string; arguments that are not UTF-8 end it. */

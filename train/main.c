@@ -85,7 +85,8 @@ static int run(int argc, char **argv)
     if (tw_context_create(&ctx) != TW_OK) {
         tw_problem_set(&problem, "%s", ""); /* logged, with the setting's name */
     }
-    code = tw_agree(MPI_COMM_WORLD, &problem) == 0 ? train(&options, ctx, argc, argv) : EXIT_FAILURE;
+    code =
+        tw_agree(MPI_COMM_WORLD, &problem) == 0 ? train(&options, ctx, argc, argv) : EXIT_FAILURE;
     tw_context_destroy(ctx);
     return code;
 }

@@ -43,8 +43,8 @@ static const tw_option_t tw_options[] = {
      TW_OPTION_COUNT, 1, 1000000},
     {"--lr", "X", "learning rate of RMSProp; times 0.99 after each epoch [0.006]", TW_AT(rate),
      TW_OPTION_RATE, 0, 0},
-    {"--seed", "N", "of weights, dropout and the order of images [1]", TW_AT(seed),
-     TW_OPTION_COUNT, 0, UINT64_MAX},
+    {"--seed", "N", "of weights, dropout and the order of images [1]", TW_AT(seed), TW_OPTION_COUNT,
+     0, UINT64_MAX},
     {"--threads", "N", "threads per rank [1]", TW_AT(threads), TW_OPTION_COUNT, 1, 1024},
     {"--until", "error<=X", "stop when the test error is at most X (0.03 or 3%)", TW_AT(until),
      TW_OPTION_UNTIL, 0, 0},
@@ -68,8 +68,9 @@ static int parse_count(const tw_option_t *option, const char *value, uint64_t *c
     count = strtoull(value, &end, 10);
     if (*value < '0' || *value > '9' || *end != '\0' || errno != 0 || count < option->least ||
         count > option->most) {
-        return tw_problem_set(problem, "%s '%s': accepted are whole numbers from %" PRIu64
-                              " to %" PRIu64, option->name, value, option->least, option->most);
+        return tw_problem_set(problem,
+                              "%s '%s': accepted are whole numbers from %" PRIu64 " to %" PRIu64,
+                              option->name, value, option->least, option->most);
     }
     *count_p = count;
     return 0;
@@ -108,8 +109,10 @@ static int parse_until(const char *value, double *until_p, tw_problem_t *problem
             return 0;
         }
     }
-    return tw_problem_set(problem, "--until '%s': accepted is error<=X with X from 0 to 1, or in "
-                          "percent as in error<=3%%", value);
+    return tw_problem_set(problem,
+                          "--until '%s': accepted is error<=X with X from 0 to 1, or in "
+                          "percent as in error<=3%%",
+                          value);
 }
 
 static int set_option(tw_train_options_t *options, const tw_option_t *option, const char *value,
@@ -120,8 +123,9 @@ static int set_option(tw_train_options_t *options, const tw_option_t *option, co
     switch (option->kind) {
     case TW_OPTION_TEXT:
         *(const char **)field = value;
-        return *value != '\0' ? 0 : tw_problem_set(problem, "%s needs a %s that is not empty",
-                                                   option->name, option->argument);
+        return *value != '\0' ? 0
+                              : tw_problem_set(problem, "%s needs a %s that is not empty",
+                                               option->name, option->argument);
     case TW_OPTION_COUNT:
         return parse_count(option, value, field, problem);
     case TW_OPTION_RATE:
@@ -150,12 +154,13 @@ static const tw_option_t *find_option(const char *word, size_t length)
 static int parse_word(tw_train_options_t *options, int argc, char **argv, int *at_p,
                       tw_problem_t *problem)
 {
-    const char        *word   = argv[*at_p], *value = NULL;
+    const char        *word = argv[*at_p], *value = NULL;
     const size_t       length = strcspn(word, "=");
     const tw_option_t *option = find_option(word, length);
 
     if (option == NULL) {
-        return tw_problem_set(problem, "unknown option '%s'; thinwire-train --help lists all", word);
+        return tw_problem_set(problem, "unknown option '%s'; thinwire-train --help lists all",
+                              word);
     }
     if (option->kind == TW_OPTION_FLAG && word[length] == '=') {
         return tw_problem_set(problem, "%s takes no value", option->name);

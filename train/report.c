@@ -15,8 +15,9 @@
 #include "train/machine.h"
 #include "train/report.h"
 
-/* Whether somebody watches. Open MPI gives every rank a terminal as standard output, whatever mpirun's
- * own is, and a pipe as standard error; so ask also where the launcher's standard error goes. */
+/* Whether somebody watches. Open MPI gives every rank a terminal as standard output, whatever
+ * mpirun's own is, and a pipe as standard error; so ask also where the launcher's standard error
+ * goes. */
 static int watched(void)
 {
     char    link[64], target[64];
@@ -151,7 +152,10 @@ void tw_report_end(const tw_training_t *t)
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
-static json_t *bytes_or_null(double bytes) { return bytes < 0.0 ? json_null() : json_real(bytes); }
+static json_t *bytes_or_null(double bytes)
+{
+    return bytes < 0.0 ? json_null() : json_real(bytes);
+}
 
 static json_t *epoch_object(const tw_training_t *t, uint64_t e)
 {

@@ -217,10 +217,9 @@ static int run_step(tw_training_t *t, size_t step, const tw_rmsprop_t *how, tw_r
     tw_net_t    *net   = &t->net;
     const size_t begin = step * t->options->batch, left = t->data.train.n - begin;
     const size_t n = left < t->options->batch ? left : t->options->batch;
-    tw_pass_t    pass = {
-           .training = 1, .seed = t->options->seed, .step = t->epochs * t->steps + step};
-    double loss;
-    size_t wrong;
+    tw_pass_t pass = {.training = 1, .seed = t->options->seed, .step = t->epochs * t->steps + step};
+    double    loss;
+    size_t    wrong;
 
     tw_share(n, t->size, t->rank, &pass.first, &pass.rows);
     load_rows(t, &pass, &t->data.train, t->order, begin + pass.first);
@@ -234,7 +233,8 @@ static int run_step(tw_training_t *t, size_t step, const tw_rmsprop_t *how, tw_r
     if (!isfinite(net->bg[net->biases])) {
         return tw_problem_set(problem,
                               "the loss is not finite in epoch %" PRIu64 ", step %zu; a smaller "
-                              "--lr may help", t->epochs + 1, step + 1);
+                              "--lr may help",
+                              t->epochs + 1, step + 1);
     }
     record->train_loss += net->bg[net->biases];
     record->train_error += net->bg[net->biases + 1];
@@ -280,14 +280,17 @@ static int check_weights(tw_training_t *t, tw_problem_t *problem)
     if (tw_agree_words(t->comm, words, t->net.layers, &rank, &layer) != 0) {
         return tw_problem_set(problem,
                               "after epoch %" PRIu64 " rank %d has other weights than rank 0 in "
-                              "layer %zu", t->epochs + 1, rank, layer + 1);
+                              "layer %zu",
+                              t->epochs + 1, rank, layer + 1);
     }
     return all_finite ? 0
-                      : tw_problem_set(problem, "after epoch %" PRIu64 " weights are not finite; a "
-                                       "smaller --lr may help", t->epochs + 1);
+                      : tw_problem_set(problem,
+                                       "after epoch %" PRIu64 " weights are not finite; a "
+                                       "smaller --lr may help",
+                                       t->epochs + 1);
 }
 
-/* The learning rate falls by 1 % per epoch, multiplied up so that a resumed run has the same bits. */
+/* The learning rate falls by 1 % per epoch; multiplied up, so a resumed run has the same bits. */
 static tw_rmsprop_t epoch_rate(const tw_training_t *t)
 {
     double rate = t->options->rate;
@@ -301,7 +304,7 @@ static tw_rmsprop_t epoch_rate(const tw_training_t *t)
 /* Bytes per step of the rank that sent most since `before`. */
 static void count_bytes(tw_training_t *t, tw_exchange_bytes_t before, tw_record_t *record)
 {
-    const tw_exchange_bytes_t now = tw_exchange_counted(t->exchange);
+    const tw_exchange_bytes_t now     = tw_exchange_counted(t->exchange);
     long long                 mine[2] = {now.sent - before.sent, now.plain - before.plain}, most[2];
 
     record->bytes_sent = record->bytes_plain = -1.0;
@@ -342,8 +345,8 @@ static int run_epoch(tw_training_t *t, tw_problem_t *problem)
 
 int tw_training_reached(const tw_training_t *t)
 {
-    return t->options->until < 0.0 || (t->epochs > 0 && t->records[t->epochs - 1].test_error <=
-                                                            t->options->until);
+    return t->options->until < 0.0 ||
+           (t->epochs > 0 && t->records[t->epochs - 1].test_error <= t->options->until);
 }
 
 int tw_training_run(tw_training_t *t)

@@ -16,10 +16,10 @@
 
 /* One epoch. Bytes are of the rank that sent most, and -1 where nobody counts. */
 typedef struct tw_record {
-    double train_loss;  /* mean over the training images, with dropout */
-    double train_error; /* fraction, with dropout                      */
-    double test_error;  /* fraction                                    */
-    double seconds;     /* of training, without test and checkpoint    */
+    double train_loss;              /* mean over the training images, with dropout */
+    double train_error;             /* fraction, with dropout                      */
+    double test_error;              /* fraction                                    */
+    double seconds;                 /* of training, without test and checkpoint    */
     double bytes_sent, bytes_plain; /* per step                        */
 } tw_record_t;
 
@@ -32,15 +32,15 @@ typedef struct tw_training {
     uint64_t                  data_hash;
     tw_net_t                  net;
     tw_exchange_t            *exchange;
-    uint32_t                 *order;     /* of the training images in this epoch */
-    uint8_t                  *labels;    /* of the rows at hand                  */
-    size_t                    steps;     /* per epoch                            */
-    uint64_t                  epochs;    /* done so far                          */
-    uint64_t                  resumed;   /* of which before this run             */
-    tw_record_t              *records;   /* [options->epochs]                    */
-    uint64_t                  hash;      /* of all weights                       */
-    int                       terminal;  /* a progress line makes sense          */
-    double                    shown;     /* when it was last shown; 0: not       */
+    uint32_t                 *order;    /* of the training images in this epoch */
+    uint8_t                  *labels;   /* of the rows at hand                  */
+    size_t                    steps;    /* per epoch                            */
+    uint64_t                  epochs;   /* done so far                          */
+    uint64_t                  resumed;  /* of which before this run             */
+    tw_record_t              *records;  /* [options->epochs]                    */
+    uint64_t                  hash;     /* of all weights                       */
+    int                       terminal; /* a progress line makes sense          */
+    double                    shown;    /* when it was last shown; 0: not       */
 } tw_training_t;
 
 /** Make everything ready. Collective.

@@ -20,8 +20,8 @@ void tw_dense_forward(const float *x, const float *w, float *y, size_t rows, siz
     if (rows == 0) {
         return;
     }
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)rows, (blasint)out,
-                (blasint)in, 1.0f, x, (blasint)in, w, (blasint)out, 0.0f, y, (blasint)out);
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)rows, (blasint)out, (blasint)in,
+                1.0f, x, (blasint)in, w, (blasint)out, 0.0f, y, (blasint)out);
 }
 
 void tw_dense_gradient(const float *x, const float *d, float *g, size_t rows, size_t in, size_t out)

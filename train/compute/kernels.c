@@ -27,8 +27,7 @@ static void pixels(float *restrict y, const uint8_t *restrict src, size_t n, con
     }
 }
 
-static void logistic(float *restrict y, const float *restrict bias, size_t n,
-                     const tw_drop_t *drop)
+static void logistic(float *restrict y, const float *restrict bias, size_t n, const tw_drop_t *drop)
 {
     const tw_drop_t d = *drop;
 

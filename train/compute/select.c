@@ -31,7 +31,8 @@ float tw_kernels_exp(float x)
 
 tw_drop_t tw_drop_make(uint64_t key, float rate)
 {
-    tw_drop_t drop = {.key = key, .threshold = (int32_t)(rate * 0x1p31f), .scale = 1.0f / (1.0f - rate)};
+    tw_drop_t drop = {
+        .key = key, .threshold = (int32_t)(rate * 0x1p31f), .scale = 1.0f / (1.0f - rate)};
 
     return drop;
 }

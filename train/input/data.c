@@ -68,8 +68,8 @@ static int parse_digits(const char *options, uint64_t *train_p, uint64_t *seed_p
 
         at += train ? 6 : seed ? 5 : 0;
         if (!(train || seed) || *at < '0' || *at > '9') {
-            return tw_problem_set(problem, "--data digits:%s: accepted is digits[:train=N][,seed=S]",
-                                  options);
+            return tw_problem_set(
+                problem, "--data digits:%s: accepted is digits[:train=N][,seed=S]", options);
         }
         errno = 0;
         value = strtoull(at, &end, 10);
@@ -81,7 +81,7 @@ static int parse_digits(const char *options, uint64_t *train_p, uint64_t *seed_p
                                   options, TW_DIGITS_MOST);
         }
         *(train ? train_p : seed_p) = value;
-        at = *end == ',' ? end + 1 : end;
+        at                          = *end == ',' ? end + 1 : end;
     }
     return 0;
 }

@@ -46,8 +46,8 @@ void tw_set_destroy(tw_set_t *set);
 int tw_idx_read(tw_set_t *set, const char *images, const char *labels, size_t pixels,
                 size_t classes, tw_problem_t *problem);
 
-/** Draw digits of 28x28 pixels (input/digits.c): images first .. first + set->n - 1 of the stream that
- * seed and stream name. set is allocated for 784 pixels. */
+/** Draw digits of 28x28 pixels (input/digits.c): images first .. first + set->n - 1 of the stream
+ * that seed and stream name. set is allocated for 784 pixels. */
 void tw_digits_draw(tw_set_t *set, uint64_t seed, uint64_t stream);
 
 #endif /* TW_INPUT_DATA_H */

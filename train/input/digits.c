@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * input/digits.c - an embedded data set: digits written with strokes.
  *
- * Each image is a function of (seed, stream, index) alone. A digit, one of its ways of writing, points moved
- * a little, one affine map (turn, slant, two sizes, place), a pen of some width and darkness, then
- * noise. Only additions, multiplications, divisions and square roots, which IEEE 754 rounds
- * correctly and which are not contracted: the same images on every machine.
+ * Each image is a function of (seed, stream, index) alone. A digit, one of its ways of writing,
+ * points moved a little, one affine map (turn, slant, two sizes, place), a pen of some width and
+ * darkness, then noise. Only additions, multiplications, divisions and square roots, which IEEE 754
+ * rounds correctly and which are not contracted: the same images on every machine.
  */
 #include "config.h"
 
@@ -15,17 +15,17 @@
 #include "train/input/strokes.h"
 #include "train/random.h"
 
-enum { SIDE = 28, PIECES = 5, SEGMENTS_MAX = TW_GLYPH_STROKES * TW_STROKE_POINTS * PIECES };
+enum { SIDE = 28, PIECES = 5 };
 
 /* How much the images differ; chosen so that the reports in docs/performance.md hold: a linear
  * classifier below 92 % on the test images, the network above 97 %. */
-static const float digits_jitter = 0.035f; /* of a point, of the box                    */
-static const float digits_turn   = 0.16f;  /* tangent of half the angle: 18 degrees     */
-static const float digits_slant  = 0.25f;
-static const float digits_small = 15.0f, digits_large = 22.0f; /* height in pixels      */
-static const float digits_narrow = 0.55f, digits_wide = 0.95f; /* width / height        */
-static const float digits_shift = 2.5f;                        /* pixels                */
-static const float digits_thin = 0.6f, digits_thick = 1.5f;    /* half width of the pen */
+static const float digits_jitter = 0.03f; /* of a point, of the box                    */
+static const float digits_turn   = 0.12f; /* tangent of half the angle: 14 degrees     */
+static const float digits_slant  = 0.20f;
+static const float digits_small = 18.0f, digits_large = 22.0f; /* height in pixels      */
+static const float digits_narrow = 0.6f, digits_wide = 0.9f;   /* width / height        */
+static const float digits_shift = 2.8f;                        /* pixels                */
+static const float digits_thin = 0.7f, digits_thick = 1.5f;    /* half width of the pen */
 static const float digits_noise = 0.12f;                       /* of full darkness      */
 
 /* Numbers in [0, 1) one after another from one key. */
@@ -38,6 +38,11 @@ static float draw(tw_draw_t *d, float low, float high)
     return low + (high - low) * tw_random_uniform(d->key, d->next++);
 }
 
+static float clamp(float value, float low, float high)
+{
+    return value < low ? low : value > high ? high : value;
+}
+
 typedef struct tw_point {
     float x, y;
 } tw_point_t;
@@ -48,8 +53,8 @@ typedef struct tw_affine {
 
 static tw_affine_t draw_affine(tw_draw_t *d)
 {
-    const float t     = draw(d, -digits_turn, digits_turn);
-    const float c     = (1.0f - t * t) / (1.0f + t * t), s = 2.0f * t / (1.0f + t * t);
+    const float t = draw(d, -digits_turn, digits_turn);
+    const float c = (1.0f - t * t) / (1.0f + t * t), s = 2.0f * t / (1.0f + t * t);
     const float slant = draw(d, -digits_slant, digits_slant);
     const float tall  = draw(d, digits_small, digits_large);
     const float wide  = tall * draw(d, digits_narrow, digits_wide);
@@ -78,32 +83,32 @@ static tw_point_t spline(tw_point_t a, tw_point_t b, tw_point_t c, tw_point_t d,
     const float u = t * t, v = u * t;
     const float ka = 0.5f * (2.0f * u - v - t), kb = 0.5f * (3.0f * v - 5.0f * u + 2.0f);
     const float kc = 0.5f * (4.0f * u - 3.0f * v + t), kd = 0.5f * (v - u);
-    tw_point_t  p  = {ka * a.x + kb * b.x + kc * c.x + kd * d.x,
-                      ka * a.y + kb * b.y + kc * c.y + kd * d.y};
+    tw_point_t  p = {ka * a.x + kb * b.x + kc * c.x + kd * d.x,
+                     ka * a.y + kb * b.y + kc * c.y + kd * d.y};
 
     return p;
 }
 
-/* Darken the pixels near the line from p to q: full where the pen covers them, fading over a pixel. */
+/* Darken the pixels near the line from p to q: full under the pen, fading over one pixel. */
 static void ink(float *canvas, tw_point_t p, tw_point_t q, float pen)
 {
     const float reach = pen + 0.5f;
     const float dx = q.x - p.x, dy = q.y - p.y, length = dx * dx + dy * dy;
-    const int   left = (int)fmaxf(0.0f, fminf(p.x, q.x) - reach);
-    const int   top = (int)fmaxf(0.0f, fminf(p.y, q.y) - reach);
-    const int   right = (int)fminf(SIDE - 1.0f, fmaxf(p.x, q.x) + reach);
-    const int   bottom = (int)fminf(SIDE - 1.0f, fmaxf(p.y, q.y) + reach);
+    const int   left   = (int)clamp((p.x < q.x ? p.x : q.x) - reach, 0.0f, SIDE - 1.0f);
+    const int   top    = (int)clamp((p.y < q.y ? p.y : q.y) - reach, 0.0f, SIDE - 1.0f);
+    const int   right  = (int)clamp((p.x > q.x ? p.x : q.x) + reach, 0.0f, SIDE - 1.0f);
+    const int   bottom = (int)clamp((p.y > q.y ? p.y : q.y) + reach, 0.0f, SIDE - 1.0f);
 
     for (int y = top; y <= bottom; y++) {
         for (int x = left; x <= right; x++) {
             const float fx = (float)x + 0.5f - p.x, fy = (float)y + 0.5f - p.y;
-            float       t  = length > 0.0f ? (fx * dx + fy * dy) / length : 0.0f;
+            float       t = length > 0.0f ? (fx * dx + fy * dy) / length : 0.0f;
             float       ex, ey, dark;
 
-            t    = fminf(fmaxf(t, 0.0f), 1.0f);
+            t    = clamp(t, 0.0f, 1.0f);
             ex   = fx - t * dx;
             ey   = fy - t * dy;
-            dark = fminf(1.0f, reach - sqrtf(ex * ex + ey * ey));
+            dark = clamp(reach - sqrtf(ex * ex + ey * ey), 0.0f, 1.0f);
             if (dark > canvas[y * SIDE + x]) {
                 canvas[y * SIDE + x] = dark;
             }
@@ -118,8 +123,10 @@ static void write_stroke(float *canvas, const tw_stroke_t *stroke, const tw_affi
     tw_point_t at[TW_STROKE_POINTS], from, to;
 
     for (int i = 0; i < n; i++) {
-        const float u = (float)stroke->at[i][0] / 100.0f - 0.5f + draw(d, -digits_jitter, digits_jitter);
-        const float v = (float)stroke->at[i][1] / 100.0f - 0.5f + draw(d, -digits_jitter, digits_jitter);
+        const float u =
+            (float)stroke->at[i][0] / 100.0f - 0.5f + draw(d, -digits_jitter, digits_jitter);
+        const float v =
+            (float)stroke->at[i][1] / 100.0f - 0.5f + draw(d, -digits_jitter, digits_jitter);
 
         at[i] = place(affine, u, v);
     }
@@ -139,8 +146,8 @@ static void write_stroke(float *canvas, const tw_stroke_t *stroke, const tw_affi
 
 static void write_digit(uint8_t *pixels, unsigned digit, tw_draw_t *d)
 {
-    const unsigned    way = tw_random_below(d->key, d->next++, TW_GLYPH_VARIANTS);
-    const tw_glyph_t *glyph = &tw_glyphs[digit][way];
+    const unsigned    way    = tw_random_below(d->key, d->next++, TW_GLYPH_VARIANTS);
+    const tw_glyph_t *glyph  = &tw_glyphs[digit][way];
     const tw_affine_t affine = draw_affine(d);
     const float       pen = draw(d, digits_thin, digits_thick), darkness = draw(d, 0.6f, 1.0f);
     float             canvas[SIDE * SIDE] = {0.0f};
@@ -150,7 +157,7 @@ static void write_digit(uint8_t *pixels, unsigned digit, tw_draw_t *d)
     }
     for (int i = 0; i < SIDE * SIDE; i++) {
         const float noise = draw(d, -digits_noise, digits_noise);
-        const float value = fminf(fmaxf(darkness * canvas[i] + noise, 0.0f), 1.0f);
+        const float value = clamp(darkness * canvas[i] + noise, 0.0f, 1.0f);
 
         pixels[i] = (uint8_t)(value * 255.0f + 0.5f);
     }

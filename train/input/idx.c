@@ -170,8 +170,8 @@ int tw_idx_read(tw_set_t *set, const char *images, const char *labels, size_t pi
     }
     for (size_t i = 0; i < set->n; i++) {
         if (set->labels[i] >= classes) {
-            tw_problem_set(problem, "'%s': label %u of image %zu is out of range (0 to %zu)", labels,
-                           (unsigned)set->labels[i], i, classes - 1);
+            tw_problem_set(problem, "'%s': label %u of image %zu is out of range (0 to %zu)",
+                           labels, (unsigned)set->labels[i], i, classes - 1);
             goto err;
         }
     }

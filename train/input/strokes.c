@@ -5,6 +5,7 @@
 
 #include "train/input/strokes.h"
 
+/* clang-format off */
 const tw_glyph_t tw_glyphs[10][TW_GLYPH_VARIANTS] = {
     /* 0: round, narrow, open at the top */
     {{1, {{1, 9, {{50, 5}, {20, 20}, {12, 50}, {20, 80}, {50, 95}, {80, 80}, {88, 50}, {80, 20}, {50, 5}}}}},

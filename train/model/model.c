@@ -19,12 +19,12 @@ static const tw_model_t tw_models[] = {
      .max_norm      = 15.0f,
      .layers        = 3,
      .layer         = {{1024, 0.5f}, {1024, 0.5f}, {10, 0.0f}}},
-    {.name       = "linear",
-     .help       = "784x10, softmax regression, for comparison",
-     .inputs     = 784,
-     .max_norm   = 0.0f,
-     .layers     = 1,
-     .layer      = {{10, 0.0f}}},
+    {.name     = "linear",
+     .help     = "784x10, softmax regression, for comparison",
+     .inputs   = 784,
+     .max_norm = 0.0f,
+     .layers   = 1,
+     .layer    = {{10, 0.0f}}},
 };
 
 const tw_model_t *tw_model_at(size_t index)

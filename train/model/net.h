@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * model/net.h - a network's weights, optimizer state and work space, and one pass over a batch.
  *
- * Data of a layer: weights [in][units], so the weights that lead into a unit are a column, sums over
- * them run down the rows in order, and what a codec calls a block is a run of units of one or a few
- * inputs. The biases of all layers lie in one vector, and behind their gradients stand two more
- * numbers, loss and errors of the batch: they travel between the ranks together.
+ * Data of a layer: weights [in][units], so the weights that lead into a unit are a column, sums
+ * over them run down the rows in order, and what a codec calls a block is a run of units of one or
+ * a few inputs. The biases of all layers lie in one vector, and behind their gradients stand two
+ * more numbers, loss and errors of the batch: they travel between the ranks together.
  */
 #ifndef TW_MODEL_NET_H
 #define TW_MODEL_NET_H
