@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/train/test_pieces.c - options, shares, orders, hashes, and files that are whole or not
+ * there.
+ */
+#include "config.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "train/agree.h"
+#include "train/file.h"
+#include "train/hash.h"
+#include "train/options.h"
+#include "train/random.h"
+#include "train/training.h"
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+static int parse(tw_train_options_t *options, tw_problem_t *problem, const char *line)
+{
+    static char text[512];
+    char       *argv[32] = {"thinwire-train"};
+    int         argc     = 1;
+
+    *problem = (tw_problem_t){0};
+    snprintf(text, sizeof(text), "%s", line);
+    for (char *word = strtok(text, " "); word != NULL; word = strtok(NULL, " ")) {
+        argv[argc++] = word;
+    }
+    return tw_train_options_parse(options, argc, argv, problem);
+}
+
+START_TEST(options_are_understood)
+{
+    tw_train_options_t o;
+    tw_problem_t       problem;
+
+    ck_assert_int_eq(parse(&o, &problem, ""), 0);
+    ck_assert_str_eq(o.codec, "fp32");
+    ck_assert_str_eq(o.data, "digits");
+    ck_assert_uint_eq(o.batch, 128);
+    ck_assert_int_eq(parse(&o, &problem,
+                           "--model linear --data mnist:/x --epochs 7 --batch=100 --lr 0.01 "
+                           "--codec tree8:block=512 --seed 18446744073709551615 --threads 2 "
+                           "--checkpoint c --resume --json=j --until error<=3.5%"),
+                     0);
+    ck_assert_str_eq(o.model, "linear");
+    ck_assert_str_eq(o.data, "mnist:/x");
+    ck_assert_uint_eq(o.epochs, 7);
+    ck_assert_uint_eq(o.batch, 100);
+    ck_assert_double_eq(o.rate, 0.01);
+    ck_assert_str_eq(o.codec, "tree8:block=512");
+    ck_assert_uint_eq(o.seed, UINT64_MAX);
+    ck_assert_uint_eq(o.threads, 2);
+    ck_assert_str_eq(o.checkpoint, "c");
+    ck_assert_int_eq(o.resume, 1);
+    ck_assert_str_eq(o.json, "j");
+    ck_assert_double_eq_tol(o.until, 0.035, 1e-15);
+    ck_assert_int_eq(parse(&o, &problem, "--until error<=0.02"), 0);
+    ck_assert_double_eq(o.until, 0.02);
+}
+END_TEST
+
+static const char *const bad_options[][2] = {
+    {"--batches 3", "unknown option '--batches'"},
+    {"digits", "unknown option 'digits'"},
+    {"-h", "unknown option '-h'"},
+    {"--batch", "--batch needs a value"},
+    {"--batch 0", "--batch '0': accepted are whole numbers from 1"},
+    {"--batch 12x", "--batch '12x'"},
+    {"--batch -1", "--batch '-1'"},
+    {"--batch= ", "--batch ''"},
+    {"--epochs 1000001", "--epochs '1000001'"},
+    {"--seed 18446744073709551616", "--seed '18446744073709551616'"},
+    {"--threads 0", "--threads '0'"},
+    {"--lr 0", "--lr '0': accepted are numbers above 0"},
+    {"--lr nan", "--lr 'nan'"},
+    {"--lr 1.5", "--lr '1.5'"},
+    {"--until error<3", "--until 'error<3': accepted is error<=X"},
+    {"--until error<=", "--until 'error<='"},
+    {"--until error<=101%", "--until 'error<=101%'"},
+    {"--until error<=-1", "--until"},
+    {"--resume", "--resume needs --checkpoint"},
+    {"--resume=yes --checkpoint c", "--resume takes no value"},
+    {"--json=", "--json needs a FILE that is not empty"},
+};
+
+enum { BAD_OPTIONS = sizeof(bad_options) / sizeof(bad_options[0]) };
+
+START_TEST(bad_options_are_named)
+{
+    tw_train_options_t o;
+    tw_problem_t       problem;
+
+    ck_assert_int_eq(parse(&o, &problem, bad_options[_i][0]), -1);
+    if (strstr(problem.text, bad_options[_i][1]) == NULL) {
+        ck_abort_msg("'%s' gave '%s'", bad_options[_i][0], problem.text);
+    }
+    ck_assert_ptr_null(strchr(problem.text, '\n'));
+}
+END_TEST
+
+/* ---- shares and orders --------------------------------------------------------------------- */
+
+START_TEST(shares_cover_the_batch)
+{
+    for (size_t n = 0; n < 40; n++) {
+        for (int size = 1; size < 9; size++) {
+            size_t next = 0, first, count, least = SIZE_MAX, most = 0, before = SIZE_MAX;
+
+            for (int rank = 0; rank < size; rank++) {
+                tw_share(n, size, rank, &first, &count);
+                ck_assert_uint_eq(first, next);
+                ck_assert_uint_le(count, before);
+                next   = first + count;
+                before = count;
+                least  = count < least ? count : least;
+                most   = count > most ? count : most;
+            }
+            ck_assert_uint_eq(next, n);
+            ck_assert_uint_le(most - least, 1);
+        }
+    }
+}
+END_TEST
+
+START_TEST(orders_are_permutations)
+{
+    enum { N = 1000 };
+    uint32_t order[N], other[N];
+    char     seen[N] = {0};
+    size_t   fixed   = 0;
+
+    tw_order_draw(order, N, 1, 0);
+    for (size_t i = 0; i < N; i++) {
+        ck_assert_uint_lt(order[i], N);
+        ck_assert_int_eq(seen[order[i]], 0);
+        seen[order[i]] = 1;
+        fixed += order[i] == i;
+    }
+    ck_assert_uint_lt(fixed, 8);
+    tw_order_draw(other, N, 1, 0);
+    ck_assert_mem_eq(order, other, sizeof(order));
+    tw_order_draw(other, N, 1, 1);
+    ck_assert(memcmp(order, other, sizeof(order)) != 0);
+    tw_order_draw(other, N, 2, 0);
+    ck_assert(memcmp(order, other, sizeof(order)) != 0);
+}
+END_TEST
+
+/* ---- hashes -------------------------------------------------------------------------------- */
+
+START_TEST(every_bit_changes_the_hash)
+{
+    uint8_t bytes[100];
+
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = (uint8_t)i;
+    }
+    for (size_t n = 0; n <= sizeof(bytes); n++) {
+        const uint64_t hash = tw_hash(1, bytes, n);
+
+        ck_assert(hash != tw_hash(2, bytes, n));
+        ck_assert(n == 0 || hash != tw_hash(1, bytes, n - 1));
+        for (size_t bit = 0; bit < 8 * n; bit++) {
+            bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            ck_assert(tw_hash(1, bytes, n) != hash);
+            bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        }
+    }
+}
+END_TEST
+
+START_TEST(comparison_names_rank_and_layer)
+{
+    uint64_t words[4][3] = {{1, 2, 3}, {1, 2, 3}, {1, 2, 3}, {1, 2, 3}};
+    int      rank        = -1;
+    size_t   layer       = 9;
+
+    ck_assert_int_eq(tw_compare_words(words[0], 4, 3, &rank, &layer), 0);
+    words[3][0] = 0;
+    words[2][1] = 7;
+    words[2][2] = 8;
+    ck_assert_int_eq(tw_compare_words(words[0], 4, 3, &rank, &layer), -1);
+    ck_assert_int_eq(rank, 2);
+    ck_assert_uint_eq(layer, 1);
+}
+END_TEST
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+static char folder[64], path[128];
+
+static void make_folder(void)
+{
+    strcpy(folder, "/tmp/thinwire-pieces.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof(path), "%s/out", folder);
+}
+
+static void remove_folder(void)
+{
+    unlink(path);
+    ck_assert_int_eq(rmdir(folder), 0); /* nothing else was left there */
+}
+
+START_TEST(files_are_whole_or_not_there)
+{
+    tw_problem_t problem = {0};
+    tw_file_t    file;
+    struct stat  info;
+
+    ck_assert_int_eq(tw_file_try("--json", path, &problem), 0);
+    ck_assert_int_ne(stat(path, &info), 0);
+    ck_assert_int_eq(tw_file_begin(&file, "--json", path, &problem), 0);
+    fputs("one", file.stream);
+    ck_assert_int_ne(stat(path, &info), 0);
+    ck_assert_int_eq(tw_file_end(&file, "--json", &problem), 0);
+    ck_assert_int_eq(stat(path, &info), 0);
+    ck_assert_int_eq((int)info.st_size, 3);
+    ck_assert_int_eq(tw_file_begin(&file, "--json", path, &problem), 0);
+    fputs("longer", file.stream);
+    tw_file_drop(&file);
+    ck_assert_int_eq(stat(path, &info), 0);
+    ck_assert_int_eq((int)info.st_size, 3);
+}
+END_TEST
+
+START_TEST(unwritable_files_are_named)
+{
+    static const char *const bad[]   = {"/nonexistent/x/y", "/tmp", "/dev/full"};
+    tw_problem_t             problem = {0};
+
+    ck_assert_int_eq(tw_file_try("--json", bad[_i], &problem), -1);
+    ck_assert_ptr_nonnull(strstr(problem.text, "--json /"));
+    ck_assert_ptr_nonnull(strstr(problem.text, "cannot be written: "));
+}
+END_TEST
+
+int main(void)
+{
+    Suite   *suite  = suite_create("train/pieces");
+    TCase   *pieces = tcase_create("pieces");
+    TCase   *files  = tcase_create("files");
+    SRunner *runner = srunner_create(suite);
+    int      failed;
+
+    tcase_add_test(pieces, options_are_understood);
+    tcase_add_loop_test(pieces, bad_options_are_named, 0, BAD_OPTIONS);
+    tcase_add_test(pieces, shares_cover_the_batch);
+    tcase_add_test(pieces, orders_are_permutations);
+    tcase_add_test(pieces, every_bit_changes_the_hash);
+    tcase_add_test(pieces, comparison_names_rank_and_layer);
+    suite_add_tcase(suite, pieces);
+    tcase_add_checked_fixture(files, make_folder, remove_folder);
+    tcase_add_test(files, files_are_whole_or_not_there);
+    tcase_add_loop_test(files, unwritable_files_are_named, 0, 3);
+    suite_add_tcase(suite, files);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
