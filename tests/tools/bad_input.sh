@@ -34,7 +34,7 @@ printf abc >"$scratch/odd"
 printf '\0\0\0\0\0\0\300\177' >"$scratch/nan"
 mkdir "$scratch/folder"
 
-plan 35
+plan 36
 check "no command" refused 2 'command is missing'
 check "unknown command" refused 2 "unknown command 'wash'; accepted: info, bench" wash
 check "misspelt command" refused 2 'did you mean bench' bnech
@@ -69,6 +69,7 @@ check "3 ranks: data that are no float32" job_refused 1 '--data .*odd: not a fil
 check "3 ranks: empty data file" job_refused 1 '--data .*empty: not a file' bench alltoall --data "$scratch/empty"
 check "3 ranks: data that are not finite" job_refused 1 '--data .*value 1 is not finite' bench bcast --min 8 --max 8 --data "$scratch/nan"
 check "3 ranks: JSON cannot be written" job_refused 1 'cannot be written' bench allreduce --json "$scratch/missing/x.json"
+check "3 ranks: rank 0 fails alone" job_refused 1 'cannot be written' info --json "$scratch/missing/x.json"
 
 different_settings() {
     timeout -k 5 "$limit" "$MPIRUN" -n 2 "$thinwire" bench allreduce --codec fp32 --max 4k : \
