@@ -218,6 +218,18 @@ static bool tw_lane_advance(tw_request_t *op, tw_lane_t *lane, tw_status_t *stat
     return true;
 }
 
+/* May the next round start? Its messages have the tags of the round TW_TAG_ROUNDS before it, and must
+ * not be taken for that one's: it waits until no lane is that far behind. */
+static bool tw_op_may_start(const tw_request_t *op)
+{
+    for (int l = 0; l < op->lanes; l++) {
+        if (op->lane[l].busy && op->next_round - op->lane[l].round >= TW_TAG_ROUNDS) {
+            return false;
+        }
+    }
+    return op->next_round < op->rounds;
+}
+
 /* Everything that can move in one operation; idle lanes take the next rounds, in order. */
 static tw_status_t tw_op_advance(tw_request_t *op, bool *moved_p)
 {
@@ -226,7 +238,7 @@ static tw_status_t tw_op_advance(tw_request_t *op, bool *moved_p)
     for (int l = 0; l < op->lanes && status == TW_OK; l++) {
         tw_lane_t *lane = &op->lane[l];
 
-        if (!lane->busy && op->next_round < op->rounds) {
+        if (!lane->busy && tw_op_may_start(op)) {
             status   = tw_lane_start(op, lane);
             *moved_p = true;
         }

@@ -206,14 +206,30 @@ void tw_request_release(tw_request_t *op)
     }
 }
 
+/* Tags repeat after tag_cycle operations: one that far behind must be complete before the next
+ * starts. comm->running is in order of age. */
+static tw_status_t tw_request_tags(tw_comm_t *comm)
+{
+    while (comm->running != NULL && comm->status == TW_OK &&
+           comm->sequence - comm->running->sequence >= comm->tag_cycle) {
+        tw_comm_wait_some(comm);
+    }
+    return tw_comm_check(comm);
+}
+
 static tw_status_t tw_request_begin(tw_request_t *op)
 {
     tw_comm_t     *comm = op->comm;
     tw_request_t **tail = &comm->running;
+    tw_status_t    status;
 
     if (op->feedback != NULL && op->feedback->user != NULL) {
         TW_ERROR(&comm->log, "feedback '%s' is in use by a running operation", op->feedback->name);
         return TW_ERR_BUSY;
+    }
+    status = tw_request_tags(comm);
+    if (status != TW_OK) {
+        return status;
     }
     op->sequence    = comm->sequence++;
     op->next_round  = 0;

@@ -11,8 +11,8 @@
  *     step(stage `stages`): last local work; the round is complete
  *
  * Nothing blocks: the engine tests a lane's messages and calls the next step. Rounds start in order
- * and then run independently: operation, round and stage make up a message's tag, and tags repeat
- * after more rounds than are ever in flight.
+ * and then run independently: operation, round and stage make up a message's tag. Tags repeat after
+ * TW_TAG_ROUNDS rounds and tag_cycle operations; nothing starts before what had its tags is complete.
  *
  * Everything an operation needs (this struct, arrays, lanes) lies in one buffer of the pool, whose
  * size follows from what all ranks know to be equal.

@@ -9,7 +9,7 @@
 typedef struct tw_transport_config {
     size_t chunk;         /* bytes of elements in a piece; equal on all ranks          */
     size_t message_limit; /* bytes of the largest MPI message; equal on all ranks      */
-    int    window;        /* pieces of an operation in flight                          */
+    int    window;        /* pieces of an operation in flight; equal on all ranks      */
     int    check;         /* compare every call over the ranks; equal on all ranks     */
     double timeout;       /* seconds without progress until the communicator dies; 0 = never */
 } tw_transport_config_t;
