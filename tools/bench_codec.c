@@ -283,7 +283,8 @@ int bench_codec_main(job_t *job, int argc, char **argv)
     tw_context_t  *ctx;
     int            code;
     const option_t options[] = {
-        {"--codec", "LIST", "Codecs, such as tree8,onebit or bitpack:2 (default: all of them).",
+        {"--codec", "LIST",
+         "Codecs, such as tree8,onebit or bitpack:2 (default: all; thinwire info lists them).",
          OPTION_TEXT, &a.codecs, 0, 0},
         {"--min", "SIZE", "Smallest array, in bytes of float32, such as 4, 64k, 16M (default 64k).",
          OPTION_SIZE, &a.min, 0, 0},

@@ -284,7 +284,8 @@ static int bench_with_options(const operation_t *operation, const char *usage, c
 {
     arguments_t    a         = {0};
     const option_t options[] = {
-        {"--codec", "LIST", "Codecs, such as tree8,onebit (default " DEFAULT_CODECS ").",
+        {"--codec", "LIST",
+         "Codecs, such as tree8,onebit; thinwire info lists them\n(default " DEFAULT_CODECS ").",
          OPTION_TEXT, &a.codecs, 0, 0},
         {"--min", "SIZE",
          "Smallest message, in bytes of float32, such as 4, 64k, 16M (default 4k).", OPTION_SIZE,

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Bad input to the command thinwire: one clear line, a non-zero exit on every rank, no hang.
+# shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
 sanitized && limit=60 || limit=10
 
@@ -104,7 +105,7 @@ rank_dies() {
         sleep 0.2
     done
     victims=$(members "$mark")
-    echo "processes:" $victims
+    echo "processes: $victims"
     kill -KILL "$(echo "$victims" | tail -n 1)"
     started=$SECONDS
     wait $job

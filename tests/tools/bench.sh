@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # thinwire bench: codec, table1 and the collectives, on small sizes; what they print must be true.
+# shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
 plan 11
 file=$scratch/rows.json

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The manual pages know every setting, codec, option and public function; the example in libthinwire(3)
 # runs.
+# shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
 plan 7
 docs=$top_srcdir/docs
 
 settings_documented() {
-    local names name value
+    local i name value
     alone "$thinwire" info --json "$scratch/info.json" >/dev/null || return 1
     for ((i = 0; i < $("$json_query" "$scratch/info.json" "settings.#"); i++)); do
         name=$("$json_query" "$scratch/info.json" "settings.$i.name")
@@ -25,7 +26,7 @@ codecs_documented() {
     local i name
     for ((i = 0; i < $("$json_query" "$scratch/info.json" "codecs.#"); i++)); do
         name=$("$json_query" "$scratch/info.json" "codecs.$i.name")
-        grep -q "\*\*$name[:*]" "$docs/thinwire.7.md" || { echo "$name is not in thinwire(7)"; return 1; }
+        grep -q "\*\*${name}[:*]" "$docs/thinwire.7.md" || { echo "$name is not in thinwire(7)"; return 1; }
         grep -q "\`$name" "$top_srcdir/README.md" || { echo "$name is not in README.md"; return 1; }
     done
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # The examples on 1 to 4 ranks; they check their results themselves. Each has its line in the README.
+# shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
 plan 13
 
