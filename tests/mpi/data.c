@@ -79,7 +79,7 @@ void t_fill(tw_dtype_t dtype, uint64_t seed, size_t first, size_t n, void *out)
     }
 }
 
-/* ---- buffers --------------------------------------------------------------------------------- */
+/* ---- buffers -------------------------------------------------------------------------------- */
 
 /* What stands just before the first guard byte; copied, because it may lie at any address. */
 typedef struct header {
@@ -131,7 +131,7 @@ void t_free(void *data)
     free(header.base);
 }
 
-/* ---- contexts, communicators, codecs --------------------------------------------------------- */
+/* ---- contexts, communicators, codecs -------------------------------------------------------- */
 
 static void each_setting(const char *const *settings, int put)
 {
@@ -240,7 +240,7 @@ void t_codecs_release(void)
     }
 }
 
-/* ---- logs ------------------------------------------------------------------------------------ */
+/* ---- logs ----------------------------------------------------------------------------------- */
 
 void t_log_take(void *arg, tw_log_level_t level, int rank, const char *line)
 {

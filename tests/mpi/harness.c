@@ -64,7 +64,7 @@ void t_status(const char *file, int line, const char *call, tw_status_t got, tw_
     }
 }
 
-/* ---- comparing ------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------ */
 
 static double element(tw_dtype_t dtype, const void *data, size_t i)
 {
@@ -131,7 +131,7 @@ void t_same_everywhere(const char *file, int line, MPI_Comm comm, const void *da
     }
 }
 
-/* ---- the main program ------------------------------------------------------------------------ */
+/* ---- the main program ----------------------------------------------------------------------- */
 
 /* A hang is reported where it is: the case and the note of the rank whose clock runs out first. */
 static void on_alarm(int number)

@@ -64,7 +64,7 @@ size_t t_below(uint64_t *state, size_t bound); /* 0 .. bound - 1                
  * magnitudes, some zeros of either sign. out is aligned. */
 void t_fill(tw_dtype_t dtype, uint64_t seed, size_t first, size_t n, void *out);
 
-/* ---- buffers --------------------------------------------------------------------------------- */
+/* ---- buffers -------------------------------------------------------------------------------- */
 
 /* bytes between guard words, at an address that is misalign (0..63) above a multiple of 64;
  * filled with junk. Never NULL. */
@@ -76,7 +76,7 @@ void t_free(void *data);
 /* Aligned memory without guards, or the program ends. */
 void *t_malloc(size_t bytes);
 
-/* ---- comparing ------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------ */
 
 /* Bit for bit; on failure prints the first element that differs. */
 void t_same(const char *file, int line, tw_dtype_t dtype, const void *got, const void *want,
@@ -92,7 +92,7 @@ void t_same_everywhere(const char *file, int line, MPI_Comm comm, const void *da
 #define T_SAME_EVERYWHERE(comm, data, bytes)                                                       \
     t_same_everywhere(__FILE__, __LINE__, comm, data, bytes)
 
-/* ---- contexts, communicators, codecs --------------------------------------------------------- */
+/* ---- contexts, communicators, codecs -------------------------------------------------------- */
 
 /* Put THINWIRE_NAME=value into the environment for each "NAME=value", and take them out again. NULL
  * ends the list; a NULL list is empty. */

@@ -16,7 +16,7 @@ const char *const t_kind_names[T_KINDS] = {"bcast",    "allgather",      "allgat
                                            "alltoall", "alltoallv",      "allreduce",
                                            "reduce",   "reduce_scatter", "reduce_scatter_block"};
 
-/* ---- layout ---------------------------------------------------------------------------------- */
+/* ---- layout --------------------------------------------------------------------------------- */
 
 /* Elements of the piece that goes from a rank to another (from any rank, in a reduce-scatter). */
 static size_t piece(const t_shape_t *shape, int from, int to)
@@ -148,7 +148,7 @@ void t_job_close(t_job_t *job)
     free(job->want);
 }
 
-/* ---- input and expected result --------------------------------------------------------------- */
+/* ---- input and expected result -------------------------------------------------------------- */
 
 /* Elements first .. first + n - 1 of S_s, in new aligned memory. */
 static void *input(const t_job_t *job, uint64_t round, int s, size_t first, size_t n)

@@ -90,7 +90,7 @@ void t_model_share(const tw_codec_t *codec, size_t count, int ranks, int rank, s
     *n_p     = end - begin;
 }
 
-/* ---- feedback -------------------------------------------------------------------------------- */
+/* ---- feedback ------------------------------------------------------------------------------- */
 
 void t_model_feedback_open(t_model_feedback_t *fb, tw_dtype_t dtype, int ranks, size_t count)
 {
@@ -149,7 +149,7 @@ static void set_owners(t_model_feedback_t *fb, const size_t *begin, const size_t
     memcpy(fb->owned, owned, bytes);
 }
 
-/* ---- sums ------------------------------------------------------------------------------------ */
+/* ---- sums ----------------------------------------------------------------------------------- */
 
 /* out = sum of decode(encode(in[rank] + residual)) over elements begin .. begin + n - 1. */
 static void add_up(const t_model_sum_t *sum, const void *const *in, size_t begin, size_t n,

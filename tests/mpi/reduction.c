@@ -205,8 +205,7 @@ static void lossless_is_the_serial_sum_of_doubles(void)
     free(sum);
 }
 
-/* ---- within the bound of the MPI library's sum ------------------------------------------------
- */
+/* ---- within the bound of the MPI library's sum ---------------------------------------------- */
 
 /* A sum of P values in any order is within (P - 1) * 2^-24 * sum|x| of the exact one (and a hair
  * more, for the second order), so two of them are within twice that of each other. */
@@ -311,8 +310,7 @@ static void the_same_bits_on_all_ranks(void)
     free(y);
 }
 
-/* ---- non-finite values ------------------------------------------------------------------------
- */
+/* ---- non-finite values ---------------------------------------------------------------------- */
 
 static void poison_travels(void)
 {

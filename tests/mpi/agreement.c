@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/mpi/agreement.c - ranks that differ, and arguments that are wrong: everyone is told, with
+ * the rank and the thing named, and nobody hangs.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/mpi/job.h"
+
+static t_log_t log_of_case;
+
+static void forget_log(void)
+{
+    log_of_case.lines   = 0;
+    log_of_case.text[0] = '\0';
+}
+
+/* A communicator with its own context whose log is kept. */
+static tw_comm_t *listening(const char *const *settings, tw_context_t **ctx_p)
+{
+    tw_comm_t *comm;
+
+    forget_log();
+    t_settings_put(settings);
+    *ctx_p = t_context();
+    T_OK(tw_context_set_log(*ctx_p, t_log_take, &log_of_case));
+    comm = t_comm(*ctx_p, MPI_COMM_WORLD);
+    t_settings_take_out(settings);
+    return comm;
+}
+
+static void the_log_names(int rank, const char *what)
+{
+    char text[32];
+
+    snprintf(text, sizeof(text), "rank %d", rank);
+    T_CHECK(t_log_holds(MPI_COMM_WORLD, &log_of_case, text), "no line names %s: %s", text,
+            log_of_case.text);
+    T_CHECK(t_log_holds(MPI_COMM_WORLD, &log_of_case, what), "no line says \"%s\": %s", what,
+            log_of_case.text);
+}
+
+/* ---- THINWIRE_CHECK=1 ----------------------------------------------------------------------- */
+
+static float x[4096], y[4096];
+
+/* What all do (odd = 0), or what the odd rank does instead. */
+static tw_status_t differing_call(tw_comm_t *comm, int way, int odd)
+{
+    tw_request_t *request = NULL;
+    tw_how_t      how     = {0};
+    tw_status_t   status;
+
+    switch (way) {
+    case 0: /* another operation */
+        return odd ? tw_bcast(comm, x, 100, 0, NULL) : tw_allreduce(comm, x, y, 100, TW_SUM, NULL);
+    case 1: /* another count */
+        return tw_allreduce(comm, x, y, odd ? 99 : 100, TW_SUM, NULL);
+    case 2: /* another codec */
+        how.codec = t_codec(odd ? "bitpack:2" : "bitpack:3", TW_F32);
+        return tw_allreduce(comm, x, y, 100, TW_SUM, &how);
+    case 3: /* another option of a codec */
+        how.codec = t_codec(odd ? "tree8:block=64" : "tree8", TW_F32);
+        return tw_allgather(comm, x, y, 100, &how);
+    case 4: /* another root */
+        return tw_bcast(comm, x, 100, odd ? 0 : 1, NULL);
+    case 5: /* another algorithm */
+        how.algorithm = odd ? TW_ALGORITHM_DIRECT : TW_ALGORITHM_TWO_PASS;
+        return tw_allreduce(comm, x, y, 100, TW_SUM, &how);
+    case 6: /* another reduction */
+        return tw_allreduce(comm, x, y, 100, odd ? TW_SUM : TW_AVERAGE, NULL);
+    case 7: /* nonblocking */
+        status = odd ? tw_ialltoall(comm, x, y, 5, NULL, &request)
+                     : tw_iallgather(comm, x, y, 5, NULL, &request);
+        T_CHECK(request == NULL, "a request was set on failure");
+        return status;
+    case 8: /* another type */
+        how.codec = odd ? t_codec("bitpack:2", TW_F64) : t_codec("bitpack:2", TW_F32);
+        return tw_allreduce(comm, x, y, 100, TW_SUM, &how);
+    case 9: /* a larger one, for which memory would have to be agreed on */
+        return tw_allreduce(comm, x, y, odd ? 4096 : 100, TW_SUM, NULL);
+    default: /* the same with a plan: said when it is made or when it is started */
+        status = tw_alltoall_init(comm, x, y, odd ? 500 : 100, NULL, &request);
+        if (status == TW_OK) {
+            status = tw_start(request);
+            T_OK(tw_request_free(&request));
+        }
+        return status;
+    }
+}
+
+static void a_rank_that_calls_something_else_is_named(void)
+{
+    static const char *const settings[] = {"CHECK=1", NULL};
+    static const char *const words[]    = {"bcast", "count=99", "bitpack:2", "block=64", "root", "",
+                                           "",      "alltoall", "",          "4096",     "500"};
+    tw_context_t            *ctx;
+    tw_comm_t               *comm  = listening(settings, &ctx);
+    t_shape_t                shape = {.kind = T_ALLREDUCE, .spec = "int8", .count = 500};
+
+    for (int way = 0; way < 11; way++) {
+        for (int odd = t_size - 1; odd >= 0; odd -= t_size > 2 ? t_size - 1 : t_size) {
+            t_note("way %d, rank %d differs", way, odd);
+            forget_log();
+            T_STATUS(differing_call(comm, way, t_rank == odd), TW_ERR_MISMATCH);
+            the_log_names(odd, words[way]);
+            T_OK(tw_comm_status(comm));
+            t_job_once(comm, &shape); /* it still works */
+        }
+    }
+    t_comm_done(comm, ctx);
+}
+
+static void a_plan_started_out_of_order_is_named(void)
+{
+    static const char *const settings[] = {"CHECK=1", NULL};
+    tw_context_t            *ctx;
+    tw_comm_t               *comm = listening(settings, &ctx);
+    tw_request_t            *a = NULL, *b = NULL;
+
+    T_OK(tw_allreduce_init(comm, x, y, 100, TW_SUM, NULL, &a));
+    T_OK(tw_allreduce_init(comm, x, y, 200, TW_SUM, NULL, &b));
+    forget_log();
+    T_STATUS(tw_start(t_rank == t_size - 1 ? b : a), TW_ERR_MISMATCH);
+    the_log_names(t_size - 1, "count=200");
+    T_OK(tw_start(a));
+    T_OK(tw_start(b));
+    T_OK(tw_wait(&b));
+    T_OK(tw_wait(&a));
+    T_OK(tw_request_free(&a));
+    T_OK(tw_request_free(&b));
+    t_comm_done(comm, ctx);
+}
+
+/* Checking must not refuse what is right: v-collectives whose counts differ by rank, too. */
+static void checking_lets_right_calls_through(void)
+{
+    static const char *const settings[] = {"CHECK=1", NULL};
+    tw_context_t            *ctx;
+    tw_comm_t               *comm   = listening(settings, &ctx);
+    uint64_t                 random = t_seed;
+    t_shape_t                shape;
+
+    for (int i = 0; i < 5 * T_KINDS; i++) {
+        t_shape_random(&shape, &random, t_size, 2000);
+        shape.kind  = (t_kind_t)(i % T_KINDS);
+        shape.flags = 0;
+        t_job_once(comm, &shape);
+    }
+    T_CHECK(log_of_case.lines == 0, "it complains: %s", log_of_case.text);
+    t_comm_done(comm, ctx);
+}
+
+/* ---- settings that differ ------------------------------------------------------------------- */
+
+static void ranks_with_other_wire_settings_are_named(void)
+{
+    static const char *const others[] = {"CHUNK=64k", "MESSAGE_LIMIT=1M",   "CHECK=1",
+                                         "WINDOW=5",  "ALLREDUCE=two_pass", "DIRECT_MAX=1"};
+
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        const char *const settings[] = {others[i], NULL};
+        tw_context_t     *ctx;
+        tw_comm_t        *comm = NULL;
+        char              name[64];
+
+        t_note("%s on the last rank", others[i]);
+        snprintf(name, sizeof(name), "THINWIRE_%.*s", (int)strcspn(others[i], "="), others[i]);
+        forget_log();
+        t_settings_put(t_rank == t_size - 1 ? settings : NULL);
+        ctx = t_context();
+        T_OK(tw_context_set_log(ctx, t_log_take, &log_of_case));
+        T_STATUS(tw_comm_create(ctx, MPI_COMM_WORLD, &comm), TW_ERR_MISMATCH);
+        T_CHECK(comm == NULL, "an output was set on failure");
+        t_settings_take_out(settings);
+        the_log_names(t_size - 1, name);
+        tw_context_destroy(ctx);
+    }
+}
+
+/* What does not matter on the wire may differ. */
+static void other_settings_may_differ(void)
+{
+    char              threads[]  = "THREADS=1";
+    const char *const settings[] = {threads,
+                                    "CHUNK=256",
+                                    t_rank % 2 == 0 ? "TIMEOUT=100" : "TIMEOUT=0",
+                                    t_rank % 2 == 0 ? "CPU=scalar" : "CPU=auto",
+                                    t_rank % 2 == 0 ? "LOG_LEVEL=error" : "LOG_LEVEL=warn",
+                                    NULL};
+    tw_context_t     *ctx;
+    tw_comm_t        *comm;
+    uint64_t          random = t_seed;
+    t_shape_t         shape;
+
+    threads[8] = (char)('1' + t_rank % 3);
+    comm       = listening(settings, &ctx);
+    for (int i = 0; i < 5 * T_KINDS; i++) {
+        t_shape_random(&shape, &random, t_size, 3000);
+        shape.kind  = (t_kind_t)(i % T_KINDS);
+        shape.flags = 0;
+        t_job_once(comm, &shape);
+    }
+    T_CHECK(log_of_case.lines == 0, "it complains: %s", log_of_case.text);
+    t_comm_done(comm, ctx);
+}
+
+/* ---- wrong arguments ------------------------------------------------------------------------ */
+
+static void communicators_that_cannot_be(void)
+{
+    MPI_Comm      half, inter;
+    tw_comm_t    *comm = NULL;
+    tw_context_t *ctx  = t_context();
+
+    T_OK(tw_context_set_log(ctx, t_log_take, &log_of_case));
+    T_STATUS(tw_comm_create(NULL, MPI_COMM_WORLD, &comm), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_comm_create(ctx, MPI_COMM_WORLD, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_comm_create(ctx, MPI_COMM_NULL, &comm), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_comm_destroy(NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_comm_status(NULL), TW_ERR_INVALID_ARG);
+    T_CHECK(tw_comm_rank(NULL) == -1 && tw_comm_size(NULL) == 0, "rank and size of NULL");
+    if (t_size > 1) {
+        MPI_Comm_split(MPI_COMM_WORLD, t_rank % 2, t_rank, &half);
+        MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - t_rank % 2, 7, &inter);
+        forget_log();
+        T_STATUS(tw_comm_create(ctx, inter, &comm), TW_ERR_UNSUPPORTED);
+        T_CHECK(log_of_case.lines == 1, "%d lines: %s", log_of_case.lines, log_of_case.text);
+        MPI_Comm_free(&inter);
+        MPI_Comm_free(&half);
+    }
+    T_CHECK(comm == NULL, "an output was set on failure");
+    tw_context_destroy(ctx);
+}
+
+/* Each on the last rank alone: such errors are local, nothing is sent, and afterwards all is well.
+ */
+static void wrong_arguments(tw_comm_t *comm)
+{
+    const size_t   many = SIZE_MAX / 2, p = (size_t)t_size;
+    const tw_how_t wrong_algorithm = {.algorithm = (tw_algorithm_t)7},
+                   wrong_flags     = {.flags = 0x80};
+    const tw_exec_t device         = {.memory = TW_MEMORY_CUDA};
+    const tw_how_t  on_device      = {.exec = &device};
+    size_t          counts[T_RANKS_MAX], far[T_RANKS_MAX];
+    tw_request_t   *request = NULL;
+
+    for (int r = 0; r < T_RANKS_MAX; r++) {
+        counts[r] = SIZE_MAX / 3;
+        far[r]    = SIZE_MAX - 4;
+    }
+    T_STATUS(tw_allreduce(NULL, x, y, 1, TW_SUM, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_allreduce(comm, NULL, y, 1, TW_SUM, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_allreduce(comm, x, NULL, 1, TW_SUM, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_allreduce(comm, TW_IN_PLACE, NULL, 1, TW_SUM, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_allreduce(comm, x, y, 1, (tw_reduction_t)2, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_allreduce(comm, x, y, 1, TW_SUM, &wrong_algorithm), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_allreduce(comm, x, y, 1, TW_SUM, &wrong_flags), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_allreduce(comm, x, y, 1, TW_SUM, &on_device), TW_ERR_UNSUPPORTED);
+    T_STATUS(tw_allreduce(comm, x, y, many, TW_SUM, NULL), TW_ERR_RANGE);
+    T_STATUS(tw_iallreduce(comm, x, y, 1, TW_SUM, NULL, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_allreduce_init(comm, x, y, 1, TW_SUM, NULL, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_iallreduce(comm, NULL, y, 1, TW_SUM, NULL, &request), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_bcast(comm, x, 1, -1, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_bcast(comm, x, 1, t_size, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_bcast(comm, NULL, 1, 0, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_bcast(comm, x, many, 0, NULL), TW_ERR_RANGE);
+    T_STATUS(tw_bcast(comm, x, 1, 0, &wrong_flags), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_reduce(comm, x, y, 1, TW_SUM, t_size, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_reduce(comm, x, NULL, 1, TW_SUM, t_rank, NULL), TW_ERR_INVALID_ARG);
+    if (t_size > 1) { /* in place is for the root */
+        T_STATUS(tw_reduce(comm, TW_IN_PLACE, y, 1, TW_SUM, 0, NULL), TW_ERR_INVALID_ARG);
+    }
+    T_STATUS(tw_allgather(comm, x, y, many / p + 1, NULL), TW_ERR_RANGE);
+    T_STATUS(tw_allgather(comm, x, NULL, 1, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_allgatherv(comm, x, y, NULL, NULL, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_allgatherv(comm, x, y, counts, NULL, NULL), TW_ERR_RANGE);
+    T_STATUS(tw_alltoall(comm, x, y, many / p + 1, NULL), TW_ERR_RANGE);
+    T_STATUS(tw_alltoall(comm, NULL, y, 1, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_alltoallv(comm, x, NULL, NULL, y, counts, NULL, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_alltoallv(comm, x, counts, NULL, y, NULL, NULL, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_alltoallv(comm, x, counts, NULL, y, counts, NULL, NULL), TW_ERR_RANGE);
+    for (int r = 0; r < T_RANKS_MAX; r++) {
+        counts[r] = 8;
+    }
+    T_STATUS(tw_allgatherv(comm, x, y, counts, far, NULL), TW_ERR_RANGE);
+    T_STATUS(tw_alltoallv(comm, x, counts, far, y, counts, NULL, NULL), TW_ERR_RANGE);
+    T_STATUS(tw_reduce_scatter(comm, x, y, NULL, TW_SUM, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_reduce_scatter_block(comm, x, y, many / p + 1, TW_SUM, NULL), TW_ERR_RANGE);
+    T_STATUS(tw_reduce_scatter_block(comm, x, y, 1, (tw_reduction_t)-1, NULL), TW_ERR_INVALID_ARG);
+    T_CHECK(request == NULL, "an output was set on failure");
+}
+
+static void wrong_arguments_are_local_errors(void)
+{
+    tw_context_t *ctx;
+    tw_comm_t    *comm  = listening(NULL, &ctx);
+    t_shape_t     shape = {.kind = T_ALLREDUCE, .spec = "", .count = 50};
+    tw_stats_t    before, after;
+
+    T_OK(tw_comm_stats(comm, &before));
+    if (t_rank == t_size - 1) {
+        wrong_arguments(comm);
+    }
+    T_OK(tw_comm_stats(comm, &after));
+    T_CHECK(after.messages_sent == before.messages_sent && after.calls == before.calls,
+            "something was sent");
+    T_OK(tw_comm_status(comm));
+    t_job_once(comm, &shape);
+    t_comm_done(comm, ctx);
+}
+
+/* No buffer is needed where nothing moves. */
+static void nothing_needs_no_buffer(void)
+{
+    const size_t none[T_RANKS_MAX] = {0};
+
+    T_OK(tw_bcast(t_world, NULL, 0, 0, NULL));
+    T_OK(tw_allreduce(t_world, NULL, NULL, 0, TW_SUM, NULL));
+    T_OK(tw_reduce(t_world, NULL, NULL, 0, TW_SUM, 0, NULL));
+    T_OK(tw_allgather(t_world, NULL, NULL, 0, NULL));
+    T_OK(tw_allgatherv(t_world, NULL, NULL, none, NULL, NULL));
+    T_OK(tw_alltoall(t_world, NULL, NULL, 0, NULL));
+    T_OK(tw_alltoallv(t_world, NULL, none, NULL, NULL, none, NULL, NULL));
+    T_OK(tw_reduce_scatter(t_world, NULL, NULL, none, TW_SUM, NULL));
+    T_OK(tw_reduce_scatter_block(t_world, NULL, NULL, 0, TW_SUM, NULL));
+}
+
+static const t_case_t cases[] = {
+    {"a rank that calls something else is named", a_rank_that_calls_something_else_is_named, 2},
+    {"a plan started out of order is named", a_plan_started_out_of_order_is_named, 2},
+    {"checking lets right calls through", checking_lets_right_calls_through, 1},
+    {"ranks with other wire settings are named", ranks_with_other_wire_settings_are_named, 2},
+    {"other settings may differ", other_settings_may_differ, 1},
+    {"communicators that cannot be", communicators_that_cannot_be, 1},
+    {"wrong arguments are local errors", wrong_arguments_are_local_errors, 1},
+    {"nothing needs no buffer", nothing_needs_no_buffer, 1},
+};
+
+int main(int argc, char **argv)
+{
+    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}

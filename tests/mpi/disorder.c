@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/mpi/disorder.c - an MPI library that is slow and moody: it says "not yet" at random, so
+ * that pieces, stages and operations overlap in orders that a quiet machine never shows; and one
+ * with very few tags, so that they repeat. Results must be the model's all the same.
+ *
+ * The calls are changed through the transport's table of MPI calls; this test links its inside.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/transport/comm.h"
+#include "tests/mpi/job.h"
+
+#define MANY 16
+
+static uint64_t mood;     /* random numbers of this rank alone */
+static int      patience; /* of 1024 completion tests, how many are passed on */
+static int      few_tags;
+
+static int moody_testall(int n, MPI_Request requests[], int *flag, MPI_Status statuses[])
+{
+    if ((int)t_below(&mood, 1024) >= patience) {
+        *flag = 0;
+        return MPI_SUCCESS;
+    }
+    return MPI_Testall(n, requests, flag, statuses);
+}
+
+/* The smallest number of tags that the standard allows. */
+static int poor_comm_get_attr(MPI_Comm comm, int key, void *value, int *flag)
+{
+    static int tags = 32767;
+
+    if (few_tags && key == MPI_TAG_UB) {
+        memcpy(value, &(int *){&tags}, sizeof(int *));
+        *flag = 1;
+        return MPI_SUCCESS;
+    }
+    return MPI_Comm_get_attr(comm, key, value, flag);
+}
+
+static tw_comm_t *strange_comm(const char *const *settings, tw_context_t **ctx_p)
+{
+    static tw_mpi_ops_t mpi;
+    tw_comm_t          *comm = NULL;
+
+    mpi               = tw_mpi_default;
+    mpi.Testall       = moody_testall;
+    mpi.Comm_get_attr = poor_comm_get_attr;
+    mood              = t_seed + 77u * (unsigned)t_rank;
+    t_settings_put(settings);
+    *ctx_p = t_context();
+    T_OK(tw_comm_create_with(*ctx_p, &mpi, MPI_COMM_WORLD, &comm));
+    t_settings_take_out(settings);
+    return comm;
+}
+
+/* Many operations at once on a communicator whose messages complete when they like. */
+static void overlap(tw_comm_t *comm, uint64_t shared, int turns)
+{
+    static t_job_t jobs[MANY];
+    tw_request_t  *requests[MANY] = {NULL};
+
+    for (int turn = 0; turn < turns; turn++) {
+        for (int i = 0; i < MANY; i++) {
+            t_shape_t shape;
+
+            t_shape_random(&shape, &shared, t_size, 3000);
+            t_shape_note(&shape);
+            t_job_open(&jobs[i], comm, &shape, NULL, NULL);
+            t_job_fill(&jobs[i], 0);
+            T_OK(t_job_start(&jobs[i], &requests[i]));
+        }
+        for (int i = 0; i < MANY; i++) {
+            const int k = (i * 7 + t_rank) % MANY;
+
+            t_shape_note(&jobs[k].shape);
+            T_OK(tw_wait(&requests[k]));
+        }
+        for (int i = 0; i < MANY; i++) {
+            t_shape_note(&jobs[i].shape);
+            t_job_check(&jobs[i]);
+            t_job_close(&jobs[i]);
+        }
+    }
+}
+
+static void messages_complete_when_they_like(void)
+{
+    static const char *const windows[] = {"WINDOW=1", "WINDOW=3", "WINDOW=8"};
+
+    few_tags = 0;
+    for (int w = 0; w < 3; w++) {
+        const char *const settings[] = {windows[w], "CHUNK=512", "MESSAGE_LIMIT=1000", NULL};
+        tw_context_t     *ctx;
+        tw_comm_t        *comm;
+
+        patience = 64 + 256 * w;
+        comm     = strange_comm(settings, &ctx);
+        overlap(comm, t_seed + (unsigned)w, 4);
+        t_comm_done(comm, ctx);
+    }
+}
+
+/* Operations of some hundred pieces, eight in flight: now and then one piece is held up while
+ * dozens of later ones go by. Each must arrive in its own place. */
+static void a_piece_that_stays_behind(void)
+{
+    static const char *const settings[] = {"CHUNK=256", "WINDOW=8", NULL};
+    t_shape_t                shape      = {.spec = "", .count = 40000};
+    tw_context_t            *ctx;
+    tw_comm_t               *comm;
+
+    few_tags = 0;
+    patience = 32;
+    comm     = strange_comm(settings, &ctx);
+    for (int i = 0; i < 2 * T_KINDS; i++) {
+        shape.kind      = (t_kind_t)(i % T_KINDS);
+        shape.algorithm = shape.kind == T_ALLREDUCE || shape.kind == T_REDUCE
+                              ? TW_ALGORITHM_TWO_PASS
+                              : TW_ALGORITHM_AUTO;
+        shape.root      = i % t_size;
+        shape.seed      = t_seed + (unsigned)i;
+        for (int r = 0; r < t_size * t_size; r++) {
+            shape.counts[r / t_size][r % t_size] = 10000 + 100u * (unsigned)r;
+        }
+        t_job_once(comm, &shape);
+    }
+    t_comm_done(comm, ctx);
+}
+
+/* Ranks in different moods: one rushes ahead, one drags behind. */
+static void some_ranks_are_slower(void)
+{
+    static const char *const settings[] = {"CHUNK=256", "WINDOW=8", NULL};
+    tw_context_t            *ctx;
+    tw_comm_t               *comm;
+
+    few_tags = 0;
+    patience = t_rank % 2 == 0 ? 1024 : 64;
+    comm     = strange_comm(settings, &ctx);
+    overlap(comm, t_seed + 10, 4);
+    t_comm_done(comm, ctx);
+}
+
+/* With the fewest tags that an MPI library may have, they repeat after a few operations. */
+static void tags_repeat(void)
+{
+    static const char *const settings[] = {"CHUNK=256", "WINDOW=8", NULL};
+    tw_context_t            *ctx;
+    tw_comm_t               *comm;
+    float                    x[4]  = {1.0f, 2.0f, 4.0f, 0.0f}, y[4];
+    size_t                   wrong = 0;
+
+    few_tags = 1;
+    patience = 768;
+    comm     = strange_comm(settings, &ctx);
+    for (int i = 0; i < 4; i++) {
+        overlap(comm, t_seed + 20 + (unsigned)i, 1);
+        for (int k = 0; k < 700; k++) {
+            x[3] = (float)(k % 128);
+            T_OK(tw_allreduce(comm, x, y, 4, TW_SUM, NULL));
+            wrong += y[0] != (float)t_size || y[3] != x[3] * (float)t_size;
+        }
+    }
+    T_CHECK(wrong == 0, "%zu sums are wrong", wrong);
+    t_comm_done(comm, ctx);
+}
+
+/* More operations outstanding than the tags can tell apart: they must wait for one another, not be
+ * mixed up. */
+static void more_at_once_than_tags(void)
+{
+    enum { AT_ONCE = 1500 };
+    tw_context_t  *ctx;
+    tw_comm_t     *comm;
+    tw_request_t **requests = calloc(AT_ONCE, sizeof(requests[0]));
+    float         *x = t_malloc(AT_ONCE * sizeof(float)), *y = t_malloc(AT_ONCE * sizeof(float));
+    size_t         wrong = 0;
+    const tw_how_t how   = {.algorithm = TW_ALGORITHM_TWO_PASS};
+
+    few_tags = 1;
+    patience = 2;
+    comm     = strange_comm(NULL, &ctx);
+    for (int i = 0; i < AT_ONCE; i++) {
+        x[i] = (float)i;
+        T_OK(tw_iallreduce(comm, &x[i], &y[i], 1, TW_SUM, &how, &requests[i]));
+    }
+    for (int i = AT_ONCE - 1; i >= 0; i--) {
+        T_OK(tw_wait(&requests[i]));
+        wrong += y[i] != (float)(i * t_size);
+    }
+    T_CHECK(wrong == 0, "%zu of %d sums are wrong", wrong, (int)AT_ONCE);
+    t_comm_done(comm, ctx);
+    free(requests);
+    free(x);
+    free(y);
+}
+
+static const t_case_t cases[] = {
+    {"messages complete when they like", messages_complete_when_they_like, 1},
+    {"a piece that stays behind", a_piece_that_stays_behind, 1},
+    {"some ranks are slower", some_ranks_are_slower, 1},
+    {"tags repeat", tags_repeat, 1},
+    {"more at once than tags", more_at_once_than_tags, 1},
+};
+
+int main(int argc, char **argv)
+{
+    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}
