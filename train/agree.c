@@ -35,7 +35,7 @@ int tw_agree(MPI_Comm comm, tw_problem_t *problem)
         return 0;
     }
     if (rank == all[0] && problem->text[0] != '\0') {
-        complain(problem, all[1] ? -1 : rank);
+        complain(problem, all[1] || rank == 0 ? -1 : rank);
     }
     return -1;
 }

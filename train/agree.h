@@ -12,7 +12,8 @@
 #include "train/problem.h"
 
 /** Collective: does any rank have a problem? The lowest that has one prints it to stderr, with its
- * rank unless all have one. After a fatal problem that rank calls MPI_Abort instead.
+ * rank if it is not 0 and not all have one. After a fatal problem that rank calls MPI_Abort
+ * instead.
  * @return 0 if none has, else -1 on every rank. */
 int tw_agree(MPI_Comm comm, tw_problem_t *problem);
 

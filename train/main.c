@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * train/main.c - thinwire-train: a network learns data-parallel over thinwire.
- * Exit status: 0 success, 1 error, 3 the error of --until was not reached.
+ * Exit status: 0 success, 1 error, 2 wrong command line, 3 the error of --until was not reached.
  */
 #include "config.h"
 
@@ -20,7 +20,7 @@
 #include "train/report.h"
 #include "train/training.h"
 
-enum { EXIT_NOT_REACHED = 3 };
+enum { EXIT_USAGE = 2, EXIT_NOT_REACHED = 3 };
 
 /* Ranks may have been started with different command lines; what must be equal is compared before
  * anything depends on it. */
@@ -47,7 +47,7 @@ static int train(const tw_train_options_t *options, tw_context_t *ctx, int argc,
 
     if (tw_training_create(&training, options, ctx, MPI_COMM_WORLD, &problem) == 0) {
         tw_report_begin(&training);
-        if (tw_training_run(&training) == 0) {
+        if (tw_training_run(&training, &problem) == 0) {
             tw_report_end(&training);
             tw_report_json(&training, argc, argv, &problem);
             if (tw_agree(MPI_COMM_WORLD, &problem) == 0) {
@@ -69,7 +69,7 @@ static int run(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     tw_train_options_parse(&options, argc, argv, &problem);
     if (tw_agree(MPI_COMM_WORLD, &problem) != 0) {
-        return EXIT_FAILURE;
+        return EXIT_USAGE;
     }
     if (options.help || options.version) {
         if (rank == 0 && options.help) {

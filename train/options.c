@@ -228,7 +228,7 @@ void tw_train_options_help(FILE *out)
     for (size_t k = 0; tw_codec_describe(k, NULL, &form, &help) == TW_OK; k++) {
         fprintf(out, "  %-22s %s\n", form, help);
     }
-    fputs("\nexit status: 0 success, 1 error, 3 the error of --until was not reached\n"
+    fputs("\nexit status: 0 success, 1 error, 2 wrong command line, 3 the error of --until was not reached\n"
           "example: mpirun -n 4 thinwire-train --data digits --codec onebit --epochs 3\n",
           out);
 }

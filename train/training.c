@@ -349,25 +349,24 @@ int tw_training_reached(const tw_training_t *t)
            (t->epochs > 0 && t->records[t->epochs - 1].test_error <= t->options->until);
 }
 
-int tw_training_run(tw_training_t *t)
+int tw_training_run(tw_training_t *t, tw_problem_t *problem)
 {
-    const tw_train_options_t *o       = t->options;
-    tw_problem_t              problem = {0};
+    const tw_train_options_t *o = t->options;
 
     if (t->epochs > 0) {
-        check_weights(t, &problem);
+        check_weights(t, problem);
     }
-    if (tw_agree(t->comm, &problem) != 0) {
+    if (tw_agree(t->comm, problem) != 0) {
         return -1;
     }
     while (t->epochs < o->epochs && (o->until < 0.0 || !tw_training_reached(t))) {
-        if (run_epoch(t, &problem) == 0) {
+        if (run_epoch(t, problem) == 0) {
             tw_report_epoch(t);
             if (o->checkpoint != NULL) {
-                tw_checkpoint_save(t, o->checkpoint, &problem);
+                tw_checkpoint_save(t, o->checkpoint, problem);
             }
         }
-        if (tw_agree(t->comm, &problem) != 0) {
+        if (tw_agree(t->comm, problem) != 0) {
             return -1;
         }
     }

@@ -44,7 +44,8 @@ typedef struct tw_training {
 } tw_training_t;
 
 /** Make everything ready. Collective.
- * @return 0, or -1 with the problem set, maybe not on every rank; destroy it in both cases. */
+ * @return 0, or -1 with the problem set on one rank at least, and printed; destroy it in both
+ * cases. */
 int tw_training_create(tw_training_t *t, const tw_train_options_t *options, tw_context_t *ctx,
                        MPI_Comm comm, tw_problem_t *problem);
 
@@ -52,8 +53,8 @@ int tw_training_create(tw_training_t *t, const tw_train_options_t *options, tw_c
 void tw_training_destroy(tw_training_t *t);
 
 /** Train until --epochs or --until. Collective.
- * @return 0, or -1 with the problem printed. */
-int tw_training_run(tw_training_t *t);
+ * @return 0, or -1 with the problem set on one rank at least, and printed. */
+int tw_training_run(tw_training_t *t, tw_problem_t *problem);
 
 /** Whether the last epoch's test error is at most that of --until; 1 without --until. */
 int tw_training_reached(const tw_training_t *t);

@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Bad input to thinwire-train: one clear line from one rank, a non-zero exit of every rank, within 10 s.
+. "$top_srcdir/tests/train/common.bash"
+limit=10
+"$program" --version >/dev/null 2>&1 # so that no first start pays for a cold disk
+nm "$program" 2>/dev/null | grep -q __asan_init && limit=60
+
+# refused STATUS PATTERN ARG...: on 3 ranks, each of which must leave with that status.
+refused() {
+    local want=$1 pattern=$2
+    shift 2
+    # shellcheck disable=SC2016  # for the inner shell
+    timeout -k 5 $limit "$MPIRUN" -n 3 sh -c '"$@"; echo "status $?"' sh "$program" "$@" \
+        </dev/null >"$scratch/out" 2>&1 || { cat "$scratch/out"; echo "no end"; return 1; }
+    judge "$want" "$pattern"
+}
+
+judge() {
+    cat "$scratch/out"
+    [ "$(grep -c "^status $1\$" "$scratch/out")" -eq 3 ] || { echo "not all left with $1"; return 1; }
+    [ "$(grep -c '^thinwire' "$scratch/out")" -eq 1 ] || { echo "not one line"; return 1; }
+    grep '^thinwire' "$scratch/out" | grep -q -e "$2" || { echo "no '$2'"; return 1; }
+}
+
+# Four good IDX files of 6 images.
+bytes() { # OCTAL...: those bytes
+    printf '%b' "$(printf '\\0%s' "$@")"
+}
+header_of_images() { bytes 0 0 10 3 0 0 0 6 0 0 0 34 0 0 0 34; }
+header_of_labels() { bytes 0 0 10 1 0 0 0 6; }
+make_data() { # FOLDER
+    local set
+    mkdir -p "$1"
+    for set in train t10k; do
+        { header_of_images; head -c 4704 /dev/zero; } >"$1/$set-images-idx3-ubyte"
+        { header_of_labels; bytes 0 1 2 3 4 5; } >"$1/$set-labels-idx1-ubyte"
+    done
+}
+make_data "$scratch/good"
+spoil() { # FOLDER FILE COMMAND...: a copy of the good data with one file as the command prints it
+    local folder=$scratch/$1 file=$2
+    shift 2
+    make_data "$folder"
+    "$@" >"$folder/$file"
+}
+wrong_magic() { bytes 0 0 10 1 0 0 0 6 0 0 0 34 0 0 0 34; head -c 4704 /dev/zero; }
+truncated() { header_of_images; head -c 4703 /dev/zero; }
+bad_label() { header_of_labels; bytes 0 1 2 12 4 5; }
+five_labels() { bytes 0 0 10 1 0 0 0 5 0 1 2 3 4; }
+spoil magic train-images-idx3-ubyte wrong_magic
+spoil truncated t10k-images-idx3-ubyte truncated
+spoil label train-labels-idx1-ubyte bad_label
+spoil five t10k-labels-idx1-ubyte five_labels
+make_data "$scratch/missing"
+rm "$scratch/missing/t10k-labels-idx1-ubyte"
+head -c 5000 /dev/urandom >"$scratch/junk"
+: >"$scratch/empty"
+
+good_data_is_good() { train 3 --data "mnist:$scratch/good" --batch 3 --epochs 1; }
+
+other_options() {
+    # shellcheck disable=SC2016
+    timeout -k 5 $limit "$MPIRUN" -n 3 sh -c \
+        '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 2 ] && set -- "$@" --codec mpi; "$@"; echo "status $?"' \
+        sh "$program" --data digits:train=60 --batch 20 </dev/null >"$scratch/out" 2>&1 ||
+        { cat "$scratch/out"; return 1; }
+    judge 1 'rank 2 was started with other options than rank 0'
+}
+
+other_data() {
+    # shellcheck disable=SC2016
+    timeout -k 5 $limit "$MPIRUN" -n 3 sh -c \
+        'cd "$0/$([ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && echo other || echo good)" && "$@"; echo "status $?"' \
+        "$scratch" "$program" --data mnist:. --batch 3 </dev/null >"$scratch/out" 2>&1 ||
+        { cat "$scratch/out"; return 1; }
+    judge 1 'rank 1 has other data than rank 0'
+}
+changed_label() { header_of_labels; bytes 0 1 2 3 4 6; }
+spoil other train-labels-idx1-ubyte changed_label
+
+other_settings() {
+    # shellcheck disable=SC2016
+    timeout -k 5 $limit "$MPIRUN" -n 3 sh -c \
+        '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && export THINWIRE_CHUNK=8k; "$@"; echo "status $?"' \
+        sh "$program" --data digits:train=60 --batch 20 </dev/null >"$scratch/out" 2>&1 ||
+        { cat "$scratch/out"; return 1; }
+    judge 1 'rank 1.*THINWIRE_CHUNK'
+}
+
+nothing_is_left() {
+    local left
+    left=$(find "$scratch" -name '*.tmp' -o -name 'x.json' -o -name 'x.checkpoint')
+    [ -z "$left" ] || { echo "left: $left"; return 1; }
+}
+
+plan 32
+check "good data is good" good_data_is_good
+check "unknown option" refused 2 "unknown option '--epoch'" --epoch 3
+check "option without its value" refused 2 '--codec needs a value' --codec
+check "value that is no number" refused 2 "--batch 'many'" --batch many
+check "--resume without --checkpoint" refused 2 '--resume needs --checkpoint' --resume
+check "malformed --until" refused 2 "--until 'loss<1'" --until 'loss<1'
+check "unknown codec" refused 1 "codec 'tree9'.*tree8" --codec tree9
+check "unknown codec option" refused 1 "tree8:blok=5" --codec tree8:blok=5
+check "block 0" refused 1 "block=0" --codec onebit:block=0
+check "unknown model" refused 1 "model 'vgg' is unknown; accepted are mlp and linear" --model vgg
+check "unknown data set" refused 1 "data 'cifar'.*accepted are mnist:DIR" --data cifar
+check "unknown digits option" refused 1 'digits:size=3' --data digits:size=3
+check "batch smaller than the ranks" refused 1 '--batch 2 is smaller than the 3 ranks' --batch 2
+check "batch larger than the data" refused 1 'larger than the 60 training' --data digits:train=60
+check "missing folder" refused 1 "cannot open '$scratch/none/train-images" --data "mnist:$scratch/none"
+check "missing file" refused 1 't10k-labels-idx1-ubyte.*No such file' --data "mnist:$scratch/missing" --batch 3
+check "truncated IDX" refused 1 "t10k-images-idx3-ubyte' ends too early" --data "mnist:$scratch/truncated" --batch 3
+check "wrong magic" refused 1 'not an IDX file of images: it begins with 00000801' --data "mnist:$scratch/magic" --batch 3
+check "label out of range" refused 1 'label 10 of image 3 is out of range (0 to 9)' --data "mnist:$scratch/label" --batch 3
+check "images without labels" refused 1 'holds 6 images, but .* 5 labels' --data "mnist:$scratch/five" --batch 3
+check "JSON in a missing folder" refused 1 'x.json: cannot be written: No such file' --json "$scratch/none/x.json"
+check "JSON to a folder" refused 1 'Is a directory' --json "$scratch"
+check "JSON to a full device" refused 1 'cannot be written: No space' --json /dev/full
+check "checkpoint in a missing folder" refused 1 'cannot be written' --checkpoint "$scratch/none/x.checkpoint"
+check "checkpoint to a device" refused 1 'is not a regular file' --checkpoint /dev/null --data digits:train=60 --batch 20
+check "no checkpoint" refused 1 'x.checkpoint: cannot be read: No such file' --checkpoint "$scratch/x.checkpoint" --resume
+check "empty checkpoint" refused 1 'is not a checkpoint of thinwire-train' --checkpoint "$scratch/empty" --resume
+check "foreign checkpoint" refused 1 'is not a checkpoint of thinwire-train' --checkpoint "$scratch/junk" --resume
+check "ranks with other options" other_options
+check "ranks with other data" other_data
+check "ranks with other settings" other_settings
+check "nothing is left behind" nothing_is_left

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Whole runs of thinwire-train on the embedded digits: reports, bytes, stopping and going on.
+. "$top_srcdir/tests/train/common.bash"
+small="--data digits:train=240 --batch 60"
+
+help_is_complete() {
+    local option
+    timeout 30 "$program" --help >"$scratch/out" 2>&1 || return 1
+    for option in --model --data --codec --epochs --batch --lr --seed --threads --until --checkpoint \
+        --resume --json --help --version mpi tree8 onebit mnist:DIR digits linear; do
+        grep -q -e "$option" "$scratch/out" || { echo "no $option"; return 1; }
+    done
+}
+
+version_is_known() { timeout 30 "$program" --version | grep -x 'thinwire-train [0-9.]*'; }
+
+json_has_its_keys() {
+    local key
+    # shellcheck disable=SC2086  # a list of words
+    train 3 $small --codec tree8 --epochs 2 --json "$scratch/a.json" || return 1
+    for key in version command machine test_error train_loss images_per_second bytes_sent_per_step \
+        weights_hash epochs ranks batch seed codec; do
+        "$json_query" "$scratch/a.json" "$key" >/dev/null || { echo "no $key"; return 1; }
+    done
+    same "$("$json_query" "$scratch/a.json" codec)" 'tree8:block=4096,split=0.45' || return 1
+    same "$("$json_query" "$scratch/a.json" epochs.1.test_error)" "$("$json_query" "$scratch/a.json" test_error)"
+}
+
+one_line_per_epoch() {
+    # shellcheck disable=SC2086
+    train 2 $small --epochs 3 || return 1
+    same "$(grep -c '^epoch' "$scratch/out")" 3
+    ! grep -q $'\r' "$scratch/out"
+}
+
+# What each codec sends is counted, and a fraction of what float32 takes.
+bytes_are_saved() {
+    local codec
+    for codec in fp32 tree8 onebit mpi; do
+        # shellcheck disable=SC2086
+        train 4 $small --codec $codec --epochs 1 --json "$scratch/$codec.json" || return 1
+    done
+    awk -v plain="$(value bytes_sent_per_step "$scratch/fp32.json")" \
+        -v tree="$(value bytes_sent_per_step "$scratch/tree8.json")" \
+        -v bit="$(value bytes_sent_per_step "$scratch/onebit.json")" \
+        'BEGIN { printf "%g %g %g\n", plain, tree / plain, bit / plain
+                 exit !(plain > 7e6 && tree > 0 && tree <= 0.26 * plain && bit > 0 && bit <= 0.035 * plain) }' ||
+        return 1
+    same "$(value bytes_sent_per_step "$scratch/mpi.json")" null && grep -q ' -  *sent per step' "$scratch/out"
+}
+
+same_run_same_weights() {
+    # shellcheck disable=SC2086
+    train 3 $small --codec onebit --epochs 1 --json "$scratch/one.json" &&
+        train 3 $small --codec onebit --epochs 1 --json "$scratch/two.json" &&
+        same "$(value weights_hash "$scratch/one.json")" "$(value weights_hash "$scratch/two.json")"
+}
+
+until_stops() {
+    # shellcheck disable=SC2086
+    train 2 $small --epochs 4 --until 'error<=100%' --json "$scratch/until.json" || return 1
+    same "$(grep -c '"epoch"' "$scratch/until.json")" 1
+}
+
+until_tells() {
+    # shellcheck disable=SC2086
+    train 2 $small --epochs 2 --until 'error<=0'
+    [ $? -eq 3 ] && grep 'not reached: error<=0' "$scratch/out"
+}
+
+resumed_equals_straight() {
+    # shellcheck disable=SC2086
+    train 3 $small --codec onebit --epochs 3 --json "$scratch/straight.json" &&
+        train 3 $small --codec onebit --epochs 1 --checkpoint "$scratch/c" &&
+        train 3 $small --codec onebit --epochs 3 --checkpoint "$scratch/c" --resume \
+            --json "$scratch/resumed.json" &&
+        same "$(value weights_hash "$scratch/straight.json")" "$(value weights_hash "$scratch/resumed.json")" &&
+        same "$(grep -c '"epoch"' "$scratch/resumed.json")" 3
+}
+
+threads_change_nothing_that_matters() {
+    # shellcheck disable=SC2086
+    train 2 $small --codec tree8 --epochs 1 --threads 2 || return 1
+    ! grep -q '^thinwire' "$scratch/out"
+}
+
+# The digits are hard for a line, and not for the network.
+linear_stays_below() {
+    train 1 --data digits --model linear --lr 0.002 --epochs 30 --json "$scratch/linear.json" || return 1
+    within "$(value test_error_min "$scratch/linear.json")" 0.08 0.14
+}
+network_passes() {
+    train 2 --data digits --epochs 5 --json "$scratch/network.json" || return 1
+    within "$(value test_error "$scratch/network.json")" 0 0.03
+}
+
+json_query=$top_builddir/tests/tools/json_query
+plan 12
+check "--help names all options" help_is_complete
+check "--version" version_is_known
+check "the JSON report" json_has_its_keys
+check "one line per epoch where nobody watches" one_line_per_epoch
+check "bytes are counted, and saved" bytes_are_saved
+check "the same run gives the same weights" same_run_same_weights
+check "--until stops when it is reached" until_stops
+check "--until tells when it is not" until_tells
+check "a resumed run ends where a straight one does" resumed_equals_straight
+check "two threads per rank" threads_change_nothing_that_matters
+check "a linear classifier stays below 92 % on the digits" linear_stays_below
+check "the network passes 97 % on the digits" network_passes
