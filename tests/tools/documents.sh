@@ -79,7 +79,8 @@ check "the example of libthinwire(3) runs" manual_example
 
 pages_are_built() {
     local page dir
-    for page in thinwire.1 thinwire.7 libthinwire.3; do
+    for page in "$docs"/*.[1-9].md; do
+        page=$(basename "$page" .md)
         dir=$top_builddir
         [ -e "$dir/docs/$page" ] || dir=$top_srcdir # from a tarball
         grep -q '^\.SH NAME' "$dir/docs/$page" || grep -q '^\.SH "NAME"' "$dir/docs/$page" ||
