@@ -4,7 +4,7 @@
 # runs.
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
-plan 7
+plan 8
 docs=$top_srcdir/docs
 
 settings_documented() {
@@ -47,6 +47,16 @@ options_documented() {
     done
 }
 check "every option stands in thinwire(1)" options_documented
+
+training_documented() {
+    local option
+    alone "$top_builddir/bin/thinwire-train" --help >/dev/null || return 1
+    for option in $(grep -o '^  --[a-z0-9-]*' "$scratch/out"); do
+        grep -q "^\*\*${option}[^a-z0-9-]\|, \*\*${option}\*\*" "$docs/thinwire-train.1.md" ||
+            { echo "$option is not in thinwire-train(1)"; return 1; }
+    done
+}
+check "every option of thinwire-train stands in thinwire-train(1)" training_documented
 
 functions_documented() {
     local name
