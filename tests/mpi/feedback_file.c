@@ -226,12 +226,16 @@ static void move(int before, int after)
 
 static void another_number_of_ranks_keeps_the_sum(void)
 {
-    for (int before = 1; before <= t_size; before++) {
-        for (int after = 1; after <= t_size; after++) {
-            if (before == after || before == t_size || after == t_size) {
-                move(before, after);
-            }
-        }
+    const int some = t_size / 2 + 1;
+
+    move(t_size, 1);
+    move(1, t_size);
+    if (t_size > 2) {
+        move(t_size, t_size - 1);
+        move(t_size - 1, t_size);
+        move(t_size, some);
+        move(some, t_size);
+        move(t_size - 1, some);
     }
 }
 
@@ -310,9 +314,9 @@ static void a_damaged_file_is_refused(void)
     bad_t    bad;
 
     open_bad(&bad);
-    for (size_t i = 0; i < 120; i++) {
+    for (size_t i = 0; i < 60; i++) {
         const size_t at  = i < 90   ? (i < bad.n ? i : 0)
-                           : i < 92 ? bad.n - 1 - (i - 90)
+                           : i < 42 ? bad.n - 1 - (i - 40)
                                     : t_below(&random, bad.n);
         const char   bit = (char)(1 << t_below(&random, 8));
 
@@ -334,8 +338,8 @@ static void a_cut_file_is_refused(void)
     bad_t bad;
 
     open_bad(&bad);
-    for (size_t i = 0; i < 40; i++) {
-        const size_t n = i < 20 ? i * 5 : i == 39 ? bad.n - 1 : (i - 19) * bad.n / 21;
+    for (size_t i = 0; i < 24; i++) {
+        const size_t n = i < 14 ? i * 7 : i == 23 ? bad.n - 1 : (i - 13) * bad.n / 11;
 
         t_note("the first %zu of %zu bytes", n, bad.n);
         refused(&bad, bad.fb, n);

@@ -174,7 +174,7 @@ static int run_case(const t_case_t *test)
         }
         return 0;
     }
-    alarm(limit != NULL ? (unsigned)atoi(limit) : 100);
+    alarm(limit != NULL ? (unsigned)atoi(limit) : 200);
     test->run();
     alarm(0);
     MPI_Allreduce(&current_failures, &failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
