@@ -17,7 +17,8 @@
  *    count, codec) over the ranks and names a rank that differs: TW_ERR_MISMATCH on all.
  *  - Argument errors are local and returned before anything is sent: TW_ERR_INVALID_ARG,
  *    TW_ERR_RANGE, TW_ERR_UNSUPPORTED. Others: TW_ERR_NO_MEMORY, TW_ERR_MPI and TW_ERR_TIMEOUT
- *    (the communicator is dead after these two), TW_ERR_DEAD. On error the receive buffer holds
+ *    (the communicator is dead after these two), TW_ERR_DEAD; TW_ERR_BUSY (local) where a feedback
+ *    object is still in use by an operation that its caller has not completed. On error the receive buffer holds
  *    garbage.
  *  - Memory comes from the communicator's pool. The first call of a larger shape than any before
  *    synchronises (the ranks agree that all have the memory), nonblocking ones too; make a plan

@@ -23,7 +23,8 @@ typedef struct tw_comm tw_comm_t;
  * @param [in]  ctx     must outlive the communicator; may serve several.
  * @param [in]  parent  MPI must be initialised; inter-communicators are unsupported.
  * @param [out] comm_p  set only on TW_OK; release it with tw_comm_destroy().
- * @return the same on every rank: TW_OK, TW_ERR_MISMATCH, TW_ERR_NO_MEMORY, TW_ERR_MPI; and
+ * @return the same on every rank: TW_OK, TW_ERR_MISMATCH, TW_ERR_SETTING (a setting is out of range on
+ *         some rank), TW_ERR_NO_MEMORY, TW_ERR_MPI, TW_ERR_TIMEOUT (THINWIRE_TIMEOUT); and
  *         locally, before anything is sent: TW_ERR_INVALID_ARG, TW_ERR_UNSUPPORTED.
  * Threads: one thread at a time per communicator; different communicators may be used by different
  * threads if MPI was initialised with MPI_THREAD_MULTIPLE. */

@@ -33,7 +33,8 @@ tw_status_t tw_feedback_create(tw_comm_t *comm, const char *name, tw_dtype_t dty
 /** Release; local; NULL is allowed. No outstanding operation may use it. */
 void tw_feedback_destroy(tw_feedback_t *fb);
 
-/** Set both residuals to zero. Local, but only useful on all ranks. */
+/** Set both residuals to zero. Local, but only useful on all ranks.
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_BUSY (an operation with it is not completed). */
 tw_status_t tw_feedback_clear(tw_feedback_t *fb);
 
 /** Euclidean norm of the residual that the ranks hold together: of the vector
@@ -45,7 +46,8 @@ tw_status_t tw_feedback_read(const tw_feedback_t *fb, void *out);
 
 /** Write the residuals of all ranks. Collective; only rank 0 uses the stream.
  * @param [in] stream  open for writing in binary, on rank 0; ignored elsewhere.
- * @return the same on every rank: TW_OK, TW_ERR_IO, TW_ERR_NO_MEMORY, TW_ERR_MPI, TW_ERR_DEAD. */
+ * @return the same on every rank: TW_OK, TW_ERR_INVALID_ARG (no stream), TW_ERR_BUSY (in use), TW_ERR_IO,
+ *         TW_ERR_NO_MEMORY, TW_ERR_MPI, TW_ERR_TIMEOUT, TW_ERR_DEAD. */
 tw_status_t tw_feedback_save(tw_feedback_t *fb, FILE *stream);
 
 /** What tw_feedback_restore() does when the file was written by another number of ranks. */
@@ -59,7 +61,7 @@ typedef enum tw_feedback_use {
  * into the first, and the old ranks' vectors are added up by (old rank mod ranks now).
  * Nothing changes unless TW_OK is returned. Collective; only rank 0 uses the stream.
  * @return the same on every rank: TW_OK, TW_ERR_IO, TW_ERR_FORMAT (not such a file, another name,
- *         type or count, or damaged), TW_ERR_NO_MEMORY, TW_ERR_MPI, TW_ERR_DEAD. */
+ *         type or count, or damaged), and as tw_feedback_save(). */
 tw_status_t tw_feedback_restore(tw_feedback_t *fb, FILE *stream, tw_feedback_use_t use);
 
 TW_END_DECLS

@@ -14,6 +14,7 @@
 #include "runtime/base/context.h"
 #include "runtime/base/threads.h"
 #include "runtime/transport/comm.h"
+#include "runtime/transport/sync.h"
 
 tw_status_t tw_comm_check(const tw_comm_t *comm)
 {
@@ -41,11 +42,11 @@ tw_status_t tw_comm_mpi(tw_comm_t *comm, int mpi_result, const char *call)
 
 tw_status_t tw_comm_agree(tw_comm_t *comm, tw_status_t mine)
 {
-    int         in = (int)mine, out = (int)mine;
-    tw_status_t status;
+    const int   in     = (int)mine;
+    int         out    = (int)mine;
+    tw_status_t status = tw_sync_allreduce(comm, &in, &out, 1, sizeof(in), MPI_INT, MPI_MIN,
+                                           "an agreement");
 
-    status = tw_comm_mpi(comm, comm->mpi->Allreduce(&in, &out, 1, MPI_INT, MPI_MIN, comm->comm),
-                         "MPI_Allreduce");
     return status == TW_OK ? (tw_status_t)out : status;
 }
 
@@ -120,6 +121,16 @@ static void tw_comm_threads(tw_comm_t *comm)
     comm->exec.threads = wish > 0 ? wish : tw_threads_share(comm->local_ranks);
 }
 
+/* After an error MPI may still write into buffers of unfinished operations: they are never freed. */
+static void tw_comm_abandon(tw_comm_t *comm)
+{
+#ifdef __SANITIZE_ADDRESS__
+    __lsan_ignore_object(comm);
+#endif
+    tw_codec_destroy(comm->fp32);
+    comm->fp32 = NULL;
+}
+
 tw_status_t tw_comm_create_with(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_Comm parent,
                                 tw_comm_t **comm_p)
 {
@@ -171,6 +182,10 @@ tw_status_t tw_comm_create_with(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_
     return TW_OK;
 
 err_free_dup:
+    if (comm->status != TW_OK) {
+        tw_comm_abandon(comm);
+        return status;
+    }
     tw_codec_destroy(comm->fp32);
     mpi->Comm_free(&comm->comm);
 err_free:
@@ -186,16 +201,6 @@ tw_status_t tw_comm_create(tw_context_t *ctx, MPI_Comm parent, tw_comm_t **comm_
     MPI_Initialized(&initialised);
     return initialised ? tw_comm_create_with(ctx, &tw_mpi_default, parent, comm_p)
                        : TW_ERR_INVALID_ARG;
-}
-
-/* After an error MPI may still write into buffers of unfinished operations: they are never freed. */
-static void tw_comm_abandon(tw_comm_t *comm)
-{
-#ifdef __SANITIZE_ADDRESS__
-    __lsan_ignore_object(comm);
-#endif
-    tw_codec_destroy(comm->fp32);
-    comm->fp32 = NULL;
 }
 
 tw_status_t tw_comm_destroy(tw_comm_t *comm)

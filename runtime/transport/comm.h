@@ -4,6 +4,7 @@
 #ifndef TW_TRANSPORT_COMM_H
 #define TW_TRANSPORT_COMM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,8 @@
 #define TW_TAG_ROUNDS 16 /* rounds of an operation that have tags of their own; > the largest window */
 #define TW_TAG_STAGES 4
 #define TW_TAG_SYNC   0  /* of the library's own set-up messages; operations use larger ones         */
+
+#define TW_SYNC_SMALL 1024 /* bytes of a set-up message that passes through the communicator */
 
 struct tw_comm {
     tw_context_t         *ctx;
@@ -42,6 +45,7 @@ struct tw_comm {
     int                   feedbacks;  /* feedback objects that exist                 */
     uint64_t              progress_ns; /* when something last moved                  */
     uint64_t              checked_ns;  /* when THINWIRE_TIMEOUT was last looked at   */
+    uint8_t               small_in[TW_SYNC_SMALL], small_out[TW_SYNC_SMALL]; /* sync.h    */
 };
 
 /* tw_comm_create with another table of MPI calls, which must outlive the communicator. */

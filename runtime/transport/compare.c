@@ -10,13 +10,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <thinwire/collective.h>
 
 #include "runtime/base/bytes.h"
 #include "runtime/transport/comm.h"
+#include "runtime/transport/sync.h"
 
 #define TW_RECORD_BYTES 512 /* "name=value;" ... NUL-padded */
 
@@ -71,26 +71,25 @@ static void tw_record_difference(const char *a, const char *b, char *text_a, cha
 static tw_status_t tw_record_explain(tw_comm_t *comm, const char *record, const char *what)
 {
     char        first[128], second[128];
-    char       *all = malloc((size_t)comm->size * TW_RECORD_BYTES);
+    void       *all = NULL;
     tw_status_t status;
     int         odd, usual;
 
-    status = tw_comm_agree(comm, all != NULL ? TW_OK : TW_ERR_NO_MEMORY);
+    status = tw_comm_agree(
+        comm, tw_pool_get(&comm->pool, (size_t)comm->size * TW_RECORD_BYTES, &all));
     if (status == TW_OK) {
-        status = tw_comm_mpi(comm,
-                             comm->mpi->Allgather(record, TW_RECORD_BYTES, MPI_BYTE, all,
-                                                  TW_RECORD_BYTES, MPI_BYTE, comm->comm),
-                             "MPI_Allgather");
+        status = tw_sync_allgather(comm, record, all, TW_RECORD_BYTES, what);
     }
     if (status == TW_OK && comm->rank == 0) {
         odd = tw_record_odd_one(all, comm->size, &usual);
-        tw_record_difference(all + (size_t)odd * TW_RECORD_BYTES,
-                             all + (size_t)usual * TW_RECORD_BYTES, first, second, sizeof(first));
+        tw_record_difference((const char *)all + (size_t)odd * TW_RECORD_BYTES,
+                             (const char *)all + (size_t)usual * TW_RECORD_BYTES, first, second,
+                             sizeof(first));
         TW_ERROR(&comm->log, "ranks disagree on %s: rank %d has %s, rank %d has %s", what, odd, first,
                  usual, second);
     }
-    free(all);
-    return status == TW_ERR_MPI ? status : TW_ERR_MISMATCH;
+    tw_pool_put(&comm->pool, all);
+    return comm->status != TW_OK ? status : TW_ERR_MISMATCH;
 }
 
 static tw_status_t tw_record_compare(tw_comm_t *comm, const char *record, const char *what)
@@ -100,8 +99,7 @@ static tw_status_t tw_record_compare(tw_comm_t *comm, const char *record, const 
     uint64_t       least[2];
     tw_status_t    status;
 
-    status = tw_comm_mpi(
-        comm, comm->mpi->Allreduce(mine, least, 2, MPI_UINT64_T, MPI_MIN, comm->comm), "MPI_Allreduce");
+    status = tw_sync_allreduce(comm, mine, least, 2, sizeof(hash), MPI_UINT64_T, MPI_MIN, what);
     if (status != TW_OK || least[0] == ~least[1]) {
         return status;
     }

@@ -10,6 +10,7 @@
 #include "runtime/base/bytes.h"
 #include "runtime/base/fpmode.h"
 #include "runtime/transport/feedback.h"
+#include "runtime/transport/sync.h"
 
 #define TW_NORM_PIECE ((size_t)65536) /* values summed over the ranks at a time */
 
@@ -210,9 +211,7 @@ static tw_status_t tw_feedback_squares(tw_feedback_t *fb, size_t first, size_t n
     for (size_t i = 0; i < n; i++) {
         mine[i] = tw_feedback_at(fb, first + i);
     }
-    status = tw_comm_mpi(comm,
-                         comm->mpi->Allreduce(mine, all, (int)n, MPI_DOUBLE, MPI_SUM, comm->comm),
-                         "MPI_Allreduce");
+    status = tw_sync_allreduce(comm, mine, all, (int)n, sizeof(double), MPI_DOUBLE, MPI_SUM, fb->name);
     for (size_t i = 0; status == TW_OK && i < n; i++) {
         *sum += all[i] * all[i];
     }
@@ -248,7 +247,7 @@ tw_status_t tw_feedback_norm(tw_feedback_t *fb, double *norm_p)
     }
     tw_pool_put(&comm->pool, buffer);
     if (status == TW_OK) { /* MPI need not give all ranks the same bits */
-        status = tw_comm_mpi(comm, comm->mpi->Bcast(&sum, 1, MPI_DOUBLE, 0, comm->comm), "MPI_Bcast");
+        status = tw_sync_bcast(comm, &sum, sizeof(sum), fb->name);
     }
     if (status == TW_OK) {
         *norm_p = sqrt(sum);

@@ -24,7 +24,7 @@ struct tw_feedback {
     size_t        count;
     uint8_t      *first, *second;
     size_t        second_first, second_count;
-    tw_request_t *user; /* the running operation that uses it */
+    tw_request_t *user; /* started with it, and its caller not yet told of completion */
 };
 
 /* May an operation of this count, by this codec, use it? TW_OK, TW_ERR_INVALID_ARG, TW_ERR_BUSY. */

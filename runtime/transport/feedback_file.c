@@ -14,6 +14,7 @@
 #include "runtime/base/bytes.h"
 #include "runtime/base/fpmode.h"
 #include "runtime/transport/feedback.h"
+#include "runtime/transport/sync.h"
 
 #define TW_FILE_MAGIC   "TWFEEDB1"
 #define TW_FILE_HEADER  (8 + 4 + 4 + 8 + TW_FEEDBACK_NAME_MAX) /* magic, dtype, ranks, count, name */
@@ -67,19 +68,13 @@ static void tw_file_order(uint8_t *bytes, size_t size, size_t element)
 
 static tw_status_t tw_file_message(tw_comm_t *comm, bool sending, void *bytes, size_t size, int peer)
 {
-    const int result = sending ? comm->mpi->Send(bytes, (int)size, MPI_BYTE, peer, TW_TAG_SYNC,
-                                                 comm->comm)
-                               : comm->mpi->Recv(bytes, (int)size, MPI_BYTE, peer, TW_TAG_SYNC,
-                                                 comm->comm, MPI_STATUS_IGNORE);
-
-    return tw_comm_mpi(comm, result, sending ? "MPI_Send" : "MPI_Recv");
+    return tw_sync_message(comm, sending, bytes, (int)size, peer, "feedback of another rank");
 }
 
 /* What all ranks know: rank 0's word, broadcast. */
 static tw_status_t tw_file_announce(tw_comm_t *comm, uint64_t *words, int count)
 {
-    return tw_comm_mpi(comm,
-                       comm->mpi->Bcast(words, count, MPI_UINT64_T, 0, comm->comm), "MPI_Bcast");
+    return tw_sync_bcast(comm, words, count * (int)sizeof(*words), "feedback of rank 0");
 }
 
 /* ---- saving -------------------------------------------------------------------------------- */

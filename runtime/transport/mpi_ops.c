@@ -18,10 +18,8 @@ const tw_mpi_ops_t tw_mpi_default = {
     .Isend               = MPI_Isend,
     .Irecv               = MPI_Irecv,
     .Testall             = MPI_Testall,
-    .Send                = MPI_Send,
-    .Recv                = MPI_Recv,
-    .Bcast               = MPI_Bcast,
-    .Allreduce           = MPI_Allreduce,
-    .Allgather           = MPI_Allgather,
+    .Ibcast              = MPI_Ibcast,
+    .Iallreduce          = MPI_Iallreduce,
+    .Iallgather          = MPI_Iallgather,
     .Error_string        = MPI_Error_string,
 };

@@ -20,11 +20,10 @@ typedef struct tw_mpi_ops {
     int (*Isend)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
     int (*Irecv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
     int (*Testall)(int, MPI_Request[], int *, MPI_Status[]);
-    int (*Send)(const void *, int, MPI_Datatype, int, int, MPI_Comm);
-    int (*Recv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
-    int (*Bcast)(void *, int, MPI_Datatype, int, MPI_Comm);
-    int (*Allreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
-    int (*Allgather)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm);
+    int (*Ibcast)(void *, int, MPI_Datatype, int, MPI_Comm, MPI_Request *);
+    int (*Iallreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *);
+    int (*Iallgather)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm,
+                      MPI_Request *);
     int (*Error_string)(int, char *, int *);
 } tw_mpi_ops_t;
 

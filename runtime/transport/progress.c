@@ -11,7 +11,6 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/fpmode.h"
-#include "runtime/transport/feedback.h"
 #include "runtime/transport/progress.h"
 
 /* Tests without success before the core is given away: short, as ranks may share cores. */
@@ -262,9 +261,6 @@ void tw_comm_progress(tw_comm_t *comm, bool *moved_p)
             op->running = false;
             *at         = op->next;
             moved       = true;
-            if (op->feedback != NULL) {
-                op->feedback->user = NULL;
-            }
         } else {
             at = &op->next;
         }

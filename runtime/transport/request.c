@@ -258,6 +258,9 @@ static tw_status_t tw_request_complete(tw_request_t **request_p)
     const tw_status_t status = op->status;
 
     op->started = false;
+    if (op->feedback != NULL) {
+        op->feedback->user = NULL;
+    }
     if (!op->plan) {
         tw_request_release(op);
         *request_p = NULL;
@@ -371,6 +374,9 @@ tw_status_t tw_request_free(tw_request_t **plan_p)
     }
     if (op->started && op->comm->status == TW_OK) {
         return TW_ERR_BUSY;
+    }
+    if (op->feedback != NULL && op->feedback->user == op) { /* the communicator died under it */
+        op->feedback->user = NULL;
     }
     tw_request_release(op);
     *plan_p = NULL;
