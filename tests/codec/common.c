@@ -124,12 +124,15 @@ test_buffer_t test_buffer(size_t bytes, size_t offset)
 
 void test_buffer_free(test_buffer_t *buffer)
 {
-    for (size_t i = 0; i < GUARD; i++) {
-        ck_assert_msg(buffer->data[buffer->bytes + i] == 0x5a, "byte %zu behind the end of %zu changed",
-                      i, buffer->bytes);
+    for (int i = 0; i < GUARD; i++) {
+        if (buffer->data[buffer->bytes + (size_t)i] != 0x5a) {
+            ck_abort_msg("byte %d behind the end of %zu changed", i, buffer->bytes);
+        }
     }
     for (uint8_t *p = buffer->base; p < buffer->data; p++) {
-        ck_assert_msg(*p == 0x5a, "a byte before the start changed");
+        if (*p != 0x5a) {
+            ck_abort_msg("a byte before the start changed");
+        }
     }
     free(buffer->base);
 }

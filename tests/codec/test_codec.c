@@ -114,9 +114,9 @@ START_TEST(any_count_at_any_alignment)
     for (int c = 0; c < COUNTS; c++) {
         const size_t n = counts[c];
 
-        for (int o = 0; o < 10; o++) {
-            test_fill(src, dtype, n, c % 3 == 0 ? TEST_RARE_INF : TEST_NORMAL, &random);
-            test_fill(res, dtype, n, TEST_NORMAL, &random);
+        test_fill(src, dtype, n, c % 3 == 0 ? TEST_RARE_INF : TEST_NORMAL, &random);
+        test_fill(res, dtype, n, TEST_NORMAL, &random);
+        for (int o = c % 2; o < (n < 600 ? 10 : 4); o += 2) {
             check_alignment(codec, dtype, src, res, n, offsets[o], offsets[(3 * o + c) % 10]);
         }
     }
@@ -295,7 +295,7 @@ START_TEST(arbitrary_bytes_decode_to_some_numbers)
     tw_codec_t      *codec  = test_codec_at(_i);
     test_random_t    random = test_random((uint64_t)_i);
 
-    for (int round = 0; round < 400; round++) {
+    for (int round = 0; round < 100; round++) {
         const size_t  n     = counts[test_bits(&random) % (uint32_t)COUNTS];
         test_buffer_t codes = test_buffer(test_size(codec, n), test_bits(&random) % 5);
         test_buffer_t a     = test_buffer(n * tw_dtype_size(dtype), test_bits(&random) % 5);

@@ -210,12 +210,14 @@ static const test_kind_t kinds[] = {TEST_NORMAL, TEST_NORMAL, TEST_WIDE,  TEST_H
 
 static void check_codes(const char *spec, const float *x, size_t n, const uint8_t *want)
 {
-    tw_codec_t *codec = test_codec(spec, TW_F32);
-    uint8_t    *got   = test_encode(codec, x, n);
+    tw_codec_t  *codec = test_codec(spec, TW_F32);
+    uint8_t     *got   = test_encode(codec, x, n);
+    const size_t bytes = test_size(codec, n);
 
-    for (size_t i = 0; i < test_size(codec, n); i++) {
-        ck_assert_msg(got[i] == want[i], "%s: byte %zu is 0x%02x, should be 0x%02x", spec, i, got[i],
-                      want[i]);
+    for (size_t i = 0; i < bytes; i++) {
+        if (got[i] != want[i]) {
+            ck_abort_msg("%s: byte %zu is 0x%02x, should be 0x%02x", spec, i, got[i], want[i]);
+        }
     }
     free(got);
     tw_codec_destroy(codec);
@@ -224,7 +226,7 @@ static void check_codes(const char *spec, const float *x, size_t n, const uint8_
 START_TEST(random_blocks_are_the_nearest_tree8)
 {
     const oracle_t oracle = tree_oracle(_i);
-    const size_t   n      = 640 * BLOCK - 13;
+    const size_t   n      = 320 * BLOCK - 13;
     test_random_t  random = test_random((uint64_t)_i);
     float         *x      = malloc(4 * n);
     uint8_t       *want   = malloc(n + 4 * (n / BLOCK + 1));
@@ -243,7 +245,7 @@ END_TEST
 
 START_TEST(random_blocks_are_the_nearest_int8)
 {
-    const size_t  n      = 320 * BLOCK - 13;
+    const size_t  n      = 160 * BLOCK - 13;
     test_random_t random = test_random(0);
     float        *x      = malloc(4 * n);
     uint8_t      *want   = malloc(n + 4 * (n / BLOCK + 1));
@@ -274,7 +276,7 @@ static uint8_t fixed_code(const oracle_t *oracle, float x)
 START_TEST(random_values_are_the_nearest_fixed)
 {
     const oracle_t oracle = fixed_oracle(_i);
-    const size_t   n      = 20000;
+    const size_t   n      = 8000;
     test_random_t  random = test_random((uint64_t)_i);
     float         *x      = malloc(4 * n);
     uint8_t       *want   = malloc(n);
@@ -337,8 +339,9 @@ END_TEST
 START_TEST(near_every_threshold_tree8)
 {
     const oracle_t oracle = tree_oracle(_i);
-    float         *y = malloc(4 * 2 * 201 * FIELDS), *x = malloc(4 * 2 * 202 * FIELDS + 4 * BLOCK);
-    const size_t   count = near_thresholds(&oracle, y);
+    float         *y      = malloc(4 * 2 * 201 * FIELDS);
+    const size_t   count  = near_thresholds(&oracle, y);
+    float         *x      = malloc(4 * (count + count / (BLOCK - 1) + 1));
     uint8_t       *want;
     size_t         n = 0;
 
@@ -482,8 +485,8 @@ START_TEST(the_maximum_of_a_tree8_block_is_exact)
             }
             ck_assert_uint_eq(absmax_bits(back + first, BLOCK), most);
             for (size_t i = first; i < first + BLOCK; i++) {
-                if ((tw_float_bits(x[i]) & 0x7fffffffu) == most) {
-                    ck_assert_uint_eq(tw_float_bits(back[i]), tw_float_bits(x[i]));
+                if ((tw_float_bits(x[i]) & 0x7fffffffu) == most && memcmp(&back[i], &x[i], 4) != 0) {
+                    ck_abort_msg("%a became %a", x[i], back[i]);
                 }
             }
         }

@@ -10,6 +10,7 @@
  *         round: to nearest on the bit pattern, half to even; NaN stays NaN (made quiet), Inf stays
  *         Inf, what rounds beyond the largest number becomes Inf. With K = 1 the byte has no room
  *         for the whole exponent: 0x7f means NaN, 0x7e Inf, 0x7d is the largest number.
+ * Twins:  bitpack_avx2.c, bitpack_avx512.c for truncating; equal bytes (tests/codec/test_twins.c).
  * Source: S0 ("Reducing Data Motion to Accelerate the Training of Deep Neural Networks"), Bitpack;
  *         differs in: little-endian wherever it runs, rounding as an option.
  */
@@ -26,6 +27,7 @@
 #define TOP_INF 0x7eu
 
 #define INLINE static inline __attribute__((always_inline))
+#define LITTLE (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__)
 
 /* The loops below are inlined with constant k and width (bytes kept, bytes of an element), so that
  * each pair of them becomes a loop of its own. */
@@ -84,6 +86,10 @@ INLINE uint64_t load_code(const uint8_t *src, int k)
 
 INLINE void pack(const uint8_t *src, size_t n, uint8_t *dst, int k, int width)
 {
+    if (k == width && LITTLE) {
+        memcpy(dst, src, (size_t)k * n);
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         const uint64_t u = load_element(src + (size_t)width * i, width);
 
@@ -93,6 +99,10 @@ INLINE void pack(const uint8_t *src, size_t n, uint8_t *dst, int k, int width)
 
 INLINE void unpack(const uint8_t *src, size_t n, uint8_t *dst, int k, int width)
 {
+    if (k == width && LITTLE) {
+        memcpy(dst, src, (size_t)k * n);
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         const uint64_t u = load_code(src + (size_t)k * i, k) << 8 * (width - k);
 
@@ -251,6 +261,28 @@ static tw_status_t bitpack_option(tw_codec_t *codec, const char *key, const char
     return TW_OK;
 }
 
+/* The best kernels that codec->cpu allows, and what they are. Rounding is scalar throughout. */
+static void bitpack_choose(tw_codec_t *codec)
+{
+    codec->isa     = TW_CPU_SCALAR;
+    codec->kernels = &tw_bitpack_scalar;
+    if (codec->round) {
+        return;
+    }
+#ifdef HAVE_AVX2
+    if (codec->cpu >= TW_CPU_AVX2) {
+        codec->isa     = TW_CPU_AVX2;
+        codec->kernels = &tw_bitpack_avx2;
+    }
+#endif
+#ifdef HAVE_AVX512
+    if (codec->cpu >= TW_CPU_AVX512) {
+        codec->isa     = TW_CPU_AVX512;
+        codec->kernels = &tw_bitpack_avx512;
+    }
+#endif
+}
+
 static tw_status_t bitpack_finish(tw_codec_t *codec, const tw_why_t *why)
 {
     if (codec->k == 0) {
@@ -267,7 +299,7 @@ static tw_status_t bitpack_finish(tw_codec_t *codec, const tw_why_t *why)
     codec->block           = 1;
     codec->bytes_per_value = codec->k;
     codec->lossless        = codec->k == (int)codec->element;
-    codec->kernels         = &tw_bitpack_scalar;
+    bitpack_choose(codec);
     snprintf(codec->spec, sizeof(codec->spec), "bitpack:%d%s", codec->k,
              codec->round ? ",round" : "");
     return TW_OK;

@@ -17,6 +17,7 @@ typedef struct tw_bitpack_kernels {
     tw_bitpack_fn_t pack64[8], unpack64[8];
 } tw_bitpack_kernels_t;
 
-extern const tw_bitpack_kernels_t tw_bitpack_scalar;
+/* The last two exist where configure found the compiler able (HAVE_AVX2, HAVE_AVX512). */
+extern const tw_bitpack_kernels_t tw_bitpack_scalar, tw_bitpack_avx2, tw_bitpack_avx512;
 
 #endif /* TW_CODEC_BITPACK_H */
