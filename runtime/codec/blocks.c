@@ -29,8 +29,8 @@ void tw_blocks_encode(const tw_codec_t *codec, const void *src, size_t n, void *
     tw_blocks_encode_feedback(codec, src, n, NULL, dst);
 }
 
-static void tw_blocks_decode_to(const tw_codec_t *codec, const uint8_t *src, size_t n,
-                                uint8_t *dst, bool add)
+static void tw_blocks_decode_to(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                                bool add)
 {
     const tw_block_kernels_t *kernels = codec->kernels;
     const size_t              bytes   = codec->ops->size(codec, codec->block);

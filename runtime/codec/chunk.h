@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/chunk.h - float32 vectors of any alignment are worked on in chunks, copied into arrays on the
- * stack; so a chunk of v = src + residual costs no memory of its own.
+ * codec/chunk.h - float32 vectors of any alignment are worked on in chunks, copied into arrays on
+ * the stack; so a chunk of v = src + residual costs no memory of its own.
  *
- * A chunk is padded with zeros to whole groups, and the loops below and in the codecs run over whole
- * groups, with a constant length: compilers turn these into vector code at -O2.
+ * A chunk is padded with zeros to whole groups, and the loops below and in the codecs run over
+ * whole groups, with a constant length: compilers turn these into vector code at -O2.
  */
 #ifndef TW_CODEC_CHUNK_H
 #define TW_CODEC_CHUNK_H
@@ -22,7 +22,10 @@ static inline size_t tw_chunk_count(size_t n, size_t i)
 }
 
 /* n rounded up to whole groups. */
-static inline size_t tw_group_end(size_t n) { return (n + TW_GROUP - 1) / TW_GROUP * TW_GROUP; }
+static inline size_t tw_group_end(size_t n)
+{
+    return (n + TW_GROUP - 1) / TW_GROUP * TW_GROUP;
+}
 
 static inline void tw_chunk_read(float *v, const uint8_t *src, size_t n)
 {

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -75,6 +76,7 @@ tw_status_t tw_fixed8_finish(tw_codec_t *codec, tw_fixed8_fn_t v, const tw_why_t
     uint8_t      code[FIELDS + 1];
     tw_levels_t *levels;
     int          count;
+    bool         fits;
 
     if (codec->dtype != TW_F32) {
         return tw_codec_only_f32(codec, why);
@@ -92,14 +94,15 @@ tw_status_t tw_fixed8_finish(tw_codec_t *codec, tw_fixed8_fn_t v, const tw_why_t
         of_field[field] = fixed8_magnitude(field, v, (int)strlen(codec->offset) - 1);
     }
     count = fixed8_sort(of_field, magnitude, code);
-    tw_levels_build(levels, magnitude, code, count);
+    fits  = tw_levels_build(levels, magnitude, code, count);
+    assert(fits);
+    (void)fits;
     for (uint32_t field = 0; field < FIELDS; field++) { /* duplicates decode too */
         levels->value[field]            = of_field[field];
         levels->value[field | NAN_CODE] = -of_field[field];
     }
     levels->value[NAN_CODE] = tw_bits_float(0x7fc00000u);
-    snprintf(codec->spec, sizeof(codec->spec), "%s:offset=%s", codec->ops->name,
-             codec->offset);
+    snprintf(codec->spec, sizeof(codec->spec), "%s:offset=%s", codec->ops->name, codec->offset);
     return TW_OK;
 }
 

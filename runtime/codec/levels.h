@@ -14,15 +14,15 @@
 #include <stdint.h>
 
 #define TW_LEVELS_MAX  128
-#define TW_LEVELS_BIN  17             /* low bits of a float that a bin does not tell apart */
-#define TW_LEVELS_BINS (32 * 64)      /* 32 octaves of 64                                   */
+#define TW_LEVELS_BIN  17        /* low bits of a float that a bin does not tell apart */
+#define TW_LEVELS_BINS (32 * 64) /* 32 octaves of 64                                   */
 
 typedef struct tw_levels {
-    float    value[256];                  /* what each code decodes to                          */
+    float    value[256];               /* what each code decodes to                          */
     uint32_t bins[TW_LEVELS_BINS];
-    uint32_t low, high;                   /* bits of |y| are clamped to these                   */
-    uint32_t threshold[TW_LEVELS_MAX];    /* float bits; rank >= j from threshold[j] on, j >= 1 */
-    uint8_t  code[TW_LEVELS_MAX];         /* of each rank                                       */
+    uint32_t low, high;                /* bits of |y| are clamped to these                   */
+    uint32_t threshold[TW_LEVELS_MAX]; /* float bits; rank >= j from threshold[j] on, j >= 1 */
+    uint8_t  code[TW_LEVELS_MAX];      /* of each rank                                       */
     int      count;
 } tw_levels_t;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/ops.h - what a codec is inside: one constant table of functions per codec, one list of them.
+ * codec/ops.h - a codec inside: one constant table of functions per codec, one list of them.
  *
  * Adding a codec: its folder, one line in registry.c, one in sources.am. The functions below get
  * checked arguments and a floating-point mode that rounds to nearest and keeps denormals; n may be
@@ -55,12 +55,12 @@ struct tw_codec {
     size_t                element;         /* bytes of one element                        */
     size_t                block;           /* values per block, 1 if none                 */
     double                bytes_per_value; /* asymptotic                                  */
-    bool                  lossless;
+    bool                  lossless;        /* decoding gives back every bit               */
     bool                  feedback;        /* wants error feedback                        */
     tw_cpu_level_id_t     cpu;             /* kernels may go up to here                   */
     tw_cpu_level_id_t     isa;             /* of the kernels chosen by finish()           */
     const void           *kernels;         /* the codec's own table                       */
-    void                 *table;           /* tw_levels_t of the 8-bit types; freed with the codec */
+    void                 *table;           /* levels of 8-bit types; freed with the codec */
     int                   k;               /* bitpack: bytes kept                         */
     bool                  round;           /* bitpack: to nearest                         */
     int                   split;           /* tree8: 45 or 55, in hundredths              */

@@ -56,7 +56,8 @@ tw_status_t tw_codec_option_block(tw_codec_t *codec, const char *value, const tw
     }
     if (end == NULL || *end != '\0' || block < TW_BLOCK_STEP || block > TW_BLOCK_MAX ||
         block % TW_BLOCK_STEP != 0) {
-        tw_why_set(why, "codec %s: block=%s is not accepted; block=N takes a multiple of %d, %d..%d",
+        tw_why_set(why,
+                   "codec %s: block=%s is not accepted; block=N takes a multiple of %d, %d..%d",
                    codec->ops->name, value != NULL ? value : "", TW_BLOCK_STEP, TW_BLOCK_STEP,
                    TW_BLOCK_MAX);
         return TW_ERR_SPEC;
@@ -153,8 +154,8 @@ static tw_status_t tw_codec_parse(tw_codec_t *codec, const char *spec, const tw_
         char forms[512];
 
         tw_codec_forms(forms, sizeof(forms));
-        tw_why_set(why, "unknown codec '%.*s'; accepted: %s", (int)(length < 64 ? length : 64), spec,
-                   forms);
+        tw_why_set(why, "unknown codec '%.*s'; accepted: %s", (int)(length < 64 ? length : 64),
+                   spec, forms);
         return TW_ERR_SPEC;
     }
     if (colon != NULL) {
@@ -209,7 +210,8 @@ tw_status_t tw_codec_create(tw_context_t *ctx, const char *spec, tw_dtype_t dtyp
         return TW_ERR_INVALID_ARG;
     }
     if (dtype != TW_F32 && dtype != TW_F64) {
-        tw_why_set(&reason, "element type %d is not supported; accepted: TW_F32, TW_F64", (int)dtype);
+        tw_why_set(&reason, "element type %d is not supported; accepted: TW_F32, TW_F64",
+                   (int)dtype);
         return TW_ERR_UNSUPPORTED;
     }
     status = tw_settings_load(&ctx->log, &tw_codec_settings, &config);

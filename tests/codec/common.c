@@ -155,9 +155,15 @@ test_random_t test_random(uint64_t salt)
     return random;
 }
 
-uint32_t test_bits(test_random_t *random) { return (uint32_t)(next(random) >> 32); }
+uint32_t test_bits(test_random_t *random)
+{
+    return (uint32_t)(next(random) >> 32);
+}
 
-double test_uniform(test_random_t *random) { return (double)(next(random) >> 11) * 0x1p-53; }
+double test_uniform(test_random_t *random)
+{
+    return (double)(next(random) >> 11) * 0x1p-53;
+}
 
 double test_normal(test_random_t *random)
 {

@@ -36,7 +36,7 @@ uint8_t *test_encode(const tw_codec_t *codec, const void *src, size_t n);
 void     test_decode(const tw_codec_t *codec, const void *src, size_t n, void *dst);
 
 /* A buffer at a multiple of 64 plus offset, filled with 0x5a and guarded behind its end (by the
- * address sanitizer where it is built in). test_buffer_free() fails the test if the guard changed. */
+ * address sanitizer where it is built in). test_buffer_free() fails if the guard changed. */
 typedef struct test_buffer {
     uint8_t *data, *base;
     size_t   bytes;
@@ -87,8 +87,14 @@ static inline float test_float_at(const void *v, size_t i)
     return x;
 }
 
-static inline int test_is_finite(float x) { return (tw_float_bits(x) & 0x7f800000u) != 0x7f800000u; }
-static inline int test_is_nan(float x) { return (tw_float_bits(x) & 0x7fffffffu) > 0x7f800000u; }
+static inline int test_is_finite(float x)
+{
+    return (tw_float_bits(x) & 0x7f800000u) != 0x7f800000u;
+}
+static inline int test_is_nan(float x)
+{
+    return (tw_float_bits(x) & 0x7fffffffu) > 0x7f800000u;
+}
 
 /* Run a suite, printing the seed as a TAP comment; the program's status. */
 int test_main(Suite *suite);

@@ -51,5 +51,6 @@ void format_table(const char *title, float magnitude[128])
         }
     }
     fclose(page);
-    ck_assert_msg(next == 128, "docs/wire-format.md has %u of 128 magnitudes under \"%s\"", next, title);
+    ck_assert_msg(next == 128, "docs/wire-format.md has %u of 128 magnitudes under \"%s\"", next,
+                  title);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/codec/test_format.c - docs/wire-format.md against the code: bytes worked out by hand, and the
- * level tables printed there.
+ * tests/codec/test_format.c - docs/wire-format.md against the code: bytes worked out by hand, and
+ * the level tables printed there.
  */
 #include "config.h"
 
@@ -29,7 +29,11 @@ static const struct {
     {"bitpack:2,round", 2, {0x1.01p0f, 0x1.03p0f}, 4, {0x80, 0x3f, 0x82, 0x3f}},
     {"bitpack:1,round", 4, {1.0f, -INFINITY, 0x1p126f, 0x1p122f}, 4, {0x40, 0xfe, 0x7e, 0x7c}},
     {"bf16", 3, {1.0f, 0x1.01p0f, -INFINITY}, 6, {0x80, 0x3f, 0x80, 0x3f, 0x80, 0xff}},
-    {"fp16", 4, {1.0f, -65504.0f, 0x1p-24f, 65520.0f}, 8, {0x00, 0x3c, 0xff, 0xfb, 0x01, 0x00, 0x00, 0x7c}},
+    {"fp16",
+     4,
+     {1.0f, -65504.0f, 0x1p-24f, 65520.0f},
+     8,
+     {0x00, 0x3c, 0xff, 0xfb, 0x01, 0x00, 0x00, 0x7c}},
     /* twice S1's numbers, so that the scale is 2: 0.2345678 is field 0x4c, 0.23671875 */
     {"tree8:block=64",
      8,
@@ -114,8 +118,8 @@ START_TEST(printed_tables_are_those_of_the_code)
     }
     test_decode(codec, codes, 128, back);
     for (int c = 0; c < 128; c++) {
-        ck_assert_msg(tw_float_bits(back[c]) == tw_float_bits(want[c]), "field 0x%02x: %a, printed %a", c,
-                      back[c], want[c]);
+        ck_assert_msg(tw_float_bits(back[c]) == tw_float_bits(want[c]),
+                      "field 0x%02x: %a, printed %a", c, back[c], want[c]);
     }
     tw_codec_destroy(codec);
 }

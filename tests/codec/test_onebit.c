@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/codec/test_onebit.c - onebit against docs/wire-format.md written out plainly; its means; and
- * error feedback over many steps, with a block that overflows in between.
+ * tests/codec/test_onebit.c - onebit against docs/wire-format.md written out plainly; its means;
+ * and error feedback over many steps, with a block that overflows in between.
  */
 #include "config.h"
 
@@ -73,13 +73,15 @@ START_TEST(bytes_are_those_of_the_format)
     for (int kind = 0; kind < TEST_KINDS; kind++) {
         test_fill(x, TW_F32, n, (test_kind_t)kind, &random);
         for (size_t b = 0; b * block < n; b++) {
-            encode_block(x + b * block, n - b * block < block ? n - b * block : block, want + b * bytes);
+            encode_block(x + b * block, n - b * block < block ? n - b * block : block,
+                         want + b * bytes);
         }
         got   = test_encode(codec, x, n);
         total = test_size(codec, n);
         for (size_t i = 0; i < total; i++) {
             if (got[i] != want[i]) {
-                ck_abort_msg("kind %d, byte %zu is 0x%02x, should be 0x%02x", kind, i, got[i], want[i]);
+                ck_abort_msg("kind %d, byte %zu is 0x%02x, should be 0x%02x", kind, i, got[i],
+                             want[i]);
             }
         }
         free(got);
@@ -104,7 +106,7 @@ START_TEST(decoding_chooses_a_mean_by_the_sign)
     test_decode(codec, codes, n, back);
     for (size_t i = 0; i < n; i++) {
         const size_t first = i / block * block, m = n - first < block ? n - first : block;
-        const float  mean  = side_mean(x + first, m, tw_float_bits(x[i]) >> 31);
+        const float  mean = side_mean(x + first, m, tw_float_bits(x[i]) >> 31);
 
         wrong += tw_float_bits(back[i]) != tw_float_bits(mean);
     }
@@ -158,10 +160,12 @@ START_TEST(sums_are_independent)
 }
 END_TEST
 
-/* Every codec with feedback, not onebit alone: after many steps what was sent and what is still held
- * back add up to what went in. Each step adds at most a few roundings of v, which stays small. */
-static const char *const conserving[] = {"onebit",    "onebit:block=64", "tree8",   "int8", "static8",
-                                         "mantissa8", "bitpack:1",       "bitpack:2", "bf16", "fp16"};
+/* Every codec with feedback, not onebit alone: after many steps what was sent and what is still
+ * held back add up to what went in. Each step adds at most a few roundings of v, which stays small.
+ */
+static const char *const conserving[] = {
+    "onebit",    "onebit:block=64", "tree8",     "int8", "static8",
+    "mantissa8", "bitpack:1",       "bitpack:2", "bf16", "fp16"};
 
 START_TEST(nothing_is_lost_over_1000_steps)
 {
@@ -187,8 +191,8 @@ START_TEST(nothing_is_lost_over_1000_steps)
     for (size_t i = 0; i < N; i++) {
         worst = fmax(worst, fabs(out[i] + (double)residual[i] - in[i]));
     }
-    ck_assert_msg(worst <= STEPS * 4.0 * largest * 0x1p-24, "lost %g; the residual grew to %g", worst,
-                  largest);
+    ck_assert_msg(worst <= STEPS * 4.0 * largest * 0x1p-24, "lost %g; the residual grew to %g",
+                  worst, largest);
     ck_assert_msg(largest < 200.0, "the residual grew to %g", largest);
     free(x);
     free(back);

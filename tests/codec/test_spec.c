@@ -67,7 +67,8 @@ static const struct {
     {"tree8:block=-64", TW_F32, TW_ERR_SPEC, "block=-64", "64..1048576"},
     {"tree8:block=64k", TW_F32, TW_ERR_SPEC, "block=64k", "64..1048576"},
     {"tree8:block=1048640", TW_F32, TW_ERR_SPEC, "block=1048640", "64..1048576"},
-    {"tree8:block=18446744073709551680", TW_F32, TW_ERR_SPEC, "block=18446744073709551680", "1048576"},
+    {"tree8:block=18446744073709551680", TW_F32, TW_ERR_SPEC, "block=18446744073709551680",
+     "1048576"},
     {"tree8:split=0.5", TW_F32, TW_ERR_SPEC, "split=0.5", "0.45 or 0.55"},
     {"tree8:split", TW_F32, TW_ERR_SPEC, "split=", "0.45 or 0.55"},
     {"tree8:block=64,block=128", TW_F32, TW_ERR_SPEC, "'block' twice", "tree8[:block=N]"},
@@ -91,7 +92,8 @@ static const struct {
     {"static8:offset", TW_F32, TW_ERR_SPEC, "offset=", "1, 10, 100, 1000 or 10000"},
     {"mantissa8:offset=100000", TW_F32, TW_ERR_SPEC, "offset=100000", "10000"},
     {"mantissa8:block=64", TW_F32, TW_ERR_SPEC, "'block'", "mantissa8[:offset="},
-    {"tree8:block=64,split=0.45,and=so,on=and,on=and,on=and,on=and,on=and,on=and,on=and,on=and,on=a,"
+    {"tree8:block=64,split=0.45,and=so,on=and,on=and,on=and,on=and,on=and,on=and,on=and,on=and,on="
+     "a,"
      "on=and,on=and,on=and",
      TW_F32, TW_ERR_SPEC, "too long", "tree8[:block=N]"},
     {"tree8", TW_F64, TW_ERR_UNSUPPORTED, "tree8 takes float32", "bitpack:K"},
@@ -133,10 +135,12 @@ START_TEST(creation_checks_its_arguments)
     char        why[64];
 
     memset(why, 'x', sizeof(why));
-    ck_assert_int_eq(tw_codec_create(test_context(), "fp32", TW_F32, &codec, why, sizeof(why)), TW_OK);
+    ck_assert_int_eq(tw_codec_create(test_context(), "fp32", TW_F32, &codec, why, sizeof(why)),
+                     TW_OK);
     ck_assert_str_eq(why, "");
     tw_codec_destroy(codec);
-    ck_assert_int_eq(tw_codec_create(NULL, "fp32", TW_F32, &codec, why, sizeof(why)), TW_ERR_INVALID_ARG);
+    ck_assert_int_eq(tw_codec_create(NULL, "fp32", TW_F32, &codec, why, sizeof(why)),
+                     TW_ERR_INVALID_ARG);
     ck_assert_int_eq(tw_codec_create(test_context(), NULL, TW_F32, &codec, why, sizeof(why)),
                      TW_ERR_INVALID_ARG);
     ck_assert_int_eq(tw_codec_create(test_context(), "fp32", TW_F32, NULL, why, sizeof(why)),
@@ -147,8 +151,8 @@ END_TEST
 
 START_TEST(every_codec_is_listed_once)
 {
-    static const char *const names[] = {"fp32", "bitpack", "bf16",    "fp16",      "tree8",
-                                        "int8", "static8", "mantissa8", "onebit"};
+    static const char *const names[]   = {"fp32", "bitpack", "bf16",      "fp16",  "tree8",
+                                          "int8", "static8", "mantissa8", "onebit"};
     int                      seen[256] = {0};
 
     ck_assert_uint_eq(tw_codec_count(), 9);
@@ -180,10 +184,14 @@ START_TEST(lists_split_where_a_codec_name_follows)
 {
     static const char *const list =
         "tree8:block=512,split=0.55,onebit,bitpack:2,round,bitpack:round,3,fp32,int8:block=64";
-    static const char *const want[] = {"tree8:block=512,split=0.55", "onebit", "bitpack:2,round",
-                                       "bitpack:round,3",            "fp32",   "int8:block=64"};
-    size_t cursor = 0;
-    char   spec[96];
+    static const char *const want[] = {"tree8:block=512,split=0.55",
+                                       "onebit",
+                                       "bitpack:2,round",
+                                       "bitpack:round,3",
+                                       "fp32",
+                                       "int8:block=64"};
+    size_t                   cursor = 0;
+    char                     spec[96];
 
     for (int i = 0; i < 6; i++) {
         ck_assert_int_eq(tw_codec_list_next(list, &cursor, spec, sizeof(spec)), TW_OK);
@@ -245,7 +253,8 @@ START_TEST(a_malformed_setting_is_an_error)
     char          why[128];
 
     setenv("THINWIRE_CPU", "avx9", 1);
-    ck_assert_int_eq(tw_codec_create(ctx, "fp32", TW_F32, &codec, why, sizeof(why)), TW_ERR_SETTING);
+    ck_assert_int_eq(tw_codec_create(ctx, "fp32", TW_F32, &codec, why, sizeof(why)),
+                     TW_ERR_SETTING);
     ck_assert_ptr_null(codec);
     ck_assert_uint_gt(strlen(why), 0);
 }

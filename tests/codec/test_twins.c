@@ -27,7 +27,8 @@ static pair_t pair_at(int index)
 {
     const tw_dtype_t dtype = test_specs[index].dtype;
 
-    return (pair_t){codec_for("scalar", index), codec_for(TW_TWIN, index), dtype, tw_dtype_size(dtype)};
+    return (pair_t){codec_for("scalar", index), codec_for(TW_TWIN, index), dtype,
+                    tw_dtype_size(dtype)};
 }
 
 static void pair_free(pair_t *pair)
@@ -42,7 +43,8 @@ static void check(const pair_t *pair, const void *src, const void *res, size_t n
     const size_t  bytes = test_size(pair->scalar, n), e = pair->element;
     test_buffer_t x = test_buffer(n * e, offset), r = test_buffer(n * e, offset / 2),
                   c = test_buffer(bytes, 3 * offset % 64), y = test_buffer(n * e, 5 * offset % 64);
-    uint8_t *codes = test_encode(pair->scalar, src, n), *left = malloc(n * e + 1), *back = malloc(n * e + 1);
+    uint8_t *codes = test_encode(pair->scalar, src, n), *left = malloc(n * e + 1),
+            *back = malloc(n * e + 1);
 
     memcpy(x.data, src, n * e);
     ck_assert_int_eq(tw_codec_encode(pair->twin, NULL, x.data, n, c.data), TW_OK);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/codec/test_values.c - bitpack, bf16 and fp16: the bit mask, rounding at every boundary, what
- * Inf and NaN become.
+ * tests/codec/test_values.c - bitpack, bf16 and fp16: the bit mask, rounding at every boundary,
+ * what Inf and NaN become.
  */
 #include "config.h"
 
@@ -18,7 +18,10 @@ static tw_codec_t *bitpack(int k, int round, tw_dtype_t dtype)
     return test_codec(spec, dtype);
 }
 
-static uint64_t low_mask(int bits) { return bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1; }
+static uint64_t low_mask(int bits)
+{
+    return bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1;
+}
 
 static uint64_t element_bits(const void *v, tw_dtype_t dtype, size_t i)
 {
@@ -35,13 +38,19 @@ static uint64_t element_bits(const void *v, tw_dtype_t dtype, size_t i)
 }
 
 /* _i: 0..3 K = 1..4 of float32, 4..11 K = 1..8 of double. */
-static int        loop_k(int i) { return i < 4 ? i + 1 : i - 3; }
-static tw_dtype_t loop_dtype(int i) { return i < 4 ? TW_F32 : TW_F64; }
+static int loop_k(int i)
+{
+    return i < 4 ? i + 1 : i - 3;
+}
+static tw_dtype_t loop_dtype(int i)
+{
+    return i < 4 ? TW_F32 : TW_F64;
+}
 
 START_TEST(truncating_bitpack_is_the_bit_mask)
 {
-    const tw_dtype_t dtype  = loop_dtype(_i);
-    const int        k      = loop_k(_i), width = (int)tw_dtype_size(dtype);
+    const tw_dtype_t dtype = loop_dtype(_i);
+    const int        k = loop_k(_i), width = (int)tw_dtype_size(dtype);
     const size_t     n      = 100003;
     tw_codec_t      *codec  = bitpack(k, 0, dtype);
     test_random_t    random = test_random((uint64_t)_i);
@@ -102,7 +111,7 @@ static uint64_t rounded(uint64_t u, int k, int width)
     const uint64_t sign     = u & (UINT64_C(1) << (8 * width - 1));
     const uint64_t infinity = width == 4 ? 0x7f800000u : UINT64_C(0x7ff) << 52;
     const uint64_t quiet    = width == 4 ? 0x00400000u : UINT64_C(1) << 51;
-    const uint64_t size     = u ^ sign, rest = size & low_mask(drop), half = UINT64_C(1) << (drop - 1);
+    const uint64_t size = u ^ sign, rest = size & low_mask(drop), half = UINT64_C(1) << (drop - 1);
     const uint64_t unit = UINT64_C(1) << drop;
     uint64_t       cut  = size - rest;
 
@@ -121,8 +130,8 @@ static uint64_t rounded(uint64_t u, int k, int width)
 /* _i: 0..2 K = 1..3 of float32, 3..9 K = 1..7 of double. */
 START_TEST(rounding_bitpack_goes_to_the_nearest)
 {
-    const tw_dtype_t dtype  = _i < 3 ? TW_F32 : TW_F64;
-    const int        k      = _i < 3 ? _i + 1 : _i - 2, width = (int)tw_dtype_size(dtype);
+    const tw_dtype_t dtype = _i < 3 ? TW_F32 : TW_F64;
+    const int        k = _i < 3 ? _i + 1 : _i - 2, width = (int)tw_dtype_size(dtype);
     const uint64_t   half   = UINT64_C(1) << (8 * (width - k) - 1);
     const size_t     n      = 60000;
     tw_codec_t      *codec  = bitpack(k, 1, dtype);
@@ -134,8 +143,8 @@ START_TEST(rounding_bitpack_goes_to_the_nearest)
 
         test_fill(x, dtype, n, (test_kind_t)kind, &random);
         for (size_t i = 0; i < n; i += 3) { /* ties, and their neighbours */
-            const uint64_t u = (element_bits(x, dtype, i) & ~(2 * half - 1)) + half +
-                               test_bits(&random) % 3 - 1;
+            const uint64_t u =
+                (element_bits(x, dtype, i) & ~(2 * half - 1)) + half + test_bits(&random) % 3 - 1;
 
             memcpy(x + i * (size_t)width, &u, (size_t)width);
         }
@@ -173,7 +182,9 @@ START_TEST(all_bytes_of_bitpack_1_round)
     for (int c = 0; c < 256; c++) {
         const int      top  = c & 127;
         const uint64_t sign = (uint64_t)(c & 128) << 8 * (width - 1);
-        const uint64_t want = top == 0x7f ? nan : top == 0x7e ? inf : (uint64_t)top << 8 * (width - 1);
+        const uint64_t want = top == 0x7f   ? nan
+                              : top == 0x7e ? inf
+                                            : (uint64_t)top << 8 * (width - 1);
 
         ck_assert_uint_eq(element_bits(back, dtype, (size_t)c), sign | want);
     }
@@ -247,23 +258,26 @@ static uint32_t half_of(const tw_codec_t *codec, uint32_t bits)
     return (uint32_t)h[0] | (uint32_t)h[1] << 8;
 }
 
-/* At the middle of each pair of neighbours and one float32 beside it: that pins a monotone function. */
+/* At the middle of each pair of neighbours and one float32 beside it: that pins a monotone
+ * function. */
 START_TEST(halves_round_to_the_nearest_even)
 {
     const uint32_t infinity = _i == 0 ? 0x7c00 : 0x7f80;
     tw_codec_t    *codec    = test_codec(half_names[_i], TW_F32);
 
     for (uint32_t h = 0; h < infinity; h++) {
-        const double   below = half_value(_i, h);
+        const double below = half_value(_i, h);
         /* Inf stands where the next number would be. */
-        const double   above  = h + 1 < infinity ? half_value(_i, h + 1) : 2 * below - half_value(_i, h - 1);
+        const double above =
+            h + 1 < infinity ? half_value(_i, h + 1) : 2 * below - half_value(_i, h - 1);
         const uint32_t middle = tw_float_bits((float)((below + above) / 2));
         const uint32_t even   = h % 2 == 0 ? h : h + 1;
 
         for (uint32_t sign = 0; sign < 2; sign++) {
             const uint32_t s = sign << 31, t = sign << 15;
 
-            if (half_of(codec, s | (middle - 1)) != (t | h) || half_of(codec, s | middle) != (t | even) ||
+            if (half_of(codec, s | (middle - 1)) != (t | h) ||
+                half_of(codec, s | middle) != (t | even) ||
                 half_of(codec, s | (middle + 1)) != (t | (h + 1))) {
                 ck_abort_msg("near %08x, between %04x and %04x", s | middle, t | h, t | (h + 1));
             }

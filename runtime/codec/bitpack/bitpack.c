@@ -117,7 +117,8 @@ INLINE uint64_t round_to_byte(uint64_t u, int width)
     const uint64_t infinity  = width == 8 ? UINT64_C(0x7ff) << 52 : 0x7f800000u;
     const int      drop      = 8 * (width - 1);
     const uint64_t magnitude = u & ((UINT64_C(1) << (8 * width - 1)) - 1);
-    const uint64_t top = (magnitude + ((UINT64_C(1) << (drop - 1)) - 1) + (magnitude >> drop & 1)) >> drop;
+    const uint64_t top =
+        (magnitude + ((UINT64_C(1) << (drop - 1)) - 1) + (magnitude >> drop & 1)) >> drop;
 
     return (u >> drop & 0x80) | (magnitude > infinity ? TOP_NAN : top < TOP_INF ? top : TOP_INF);
 }
@@ -139,10 +140,10 @@ INLINE void pack_rounded(const uint8_t *src, size_t n, uint8_t *dst, int k, int 
     }
 }
 
-#define BITPACK_LOOP(what, width, k)                                               \
-    static void what##_##width##_##k(const uint8_t *src, size_t n, uint8_t *dst) \
-    {                                                                              \
-        what(src, n, dst, k, width);                                               \
+#define BITPACK_LOOP(what, width, k)                                                               \
+    static void what##_##width##_##k(const uint8_t *src, size_t n, uint8_t *dst)                   \
+    {                                                                                              \
+        what(src, n, dst, k, width);                                                               \
     }
 #define BITPACK_LOOPS(width, k) BITPACK_LOOP(pack, width, k) BITPACK_LOOP(unpack, width, k)
 #define BITPACK_ROUND(width, k) BITPACK_LOOP(pack_rounded, width, k)
@@ -291,8 +292,9 @@ static tw_status_t bitpack_finish(tw_codec_t *codec, const tw_why_t *why)
         return TW_ERR_SPEC;
     }
     if (codec->round && codec->k == (int)codec->element) {
-        tw_why_set(why, "codec bitpack: round is not accepted with K=%d, which keeps every bit; "
-                        "leave it out",
+        tw_why_set(why,
+                   "codec bitpack: round is not accepted with K=%d, which keeps every bit; "
+                   "leave it out",
                    codec->k);
         return TW_ERR_SPEC;
     }

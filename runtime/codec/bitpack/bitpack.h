@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/bitpack/bitpack.h - the kernels of bitpack for one instruction set, by K - 1.
  *
- * pack: n elements at src give n * K bytes at dst, truncated; unpack: the other way, low bytes zero.
- * Any alignment; no byte beyond the n elements is read or written. Rounding is scalar.
+ * pack: n elements at src give n * K bytes at dst, truncated; unpack: the other way, low bytes
+ * zero. Any alignment; no byte beyond the n elements is read or written. Rounding is scalar.
  */
 #ifndef TW_CODEC_BITPACK_H
 #define TW_CODEC_BITPACK_H

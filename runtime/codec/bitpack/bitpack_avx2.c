@@ -17,16 +17,23 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE __m256i load(const uint8_t *p) { return _mm256_loadu_si256((const __m256i *)p); }
+INLINE __m256i load(const uint8_t *p)
+{
+    return _mm256_loadu_si256((const __m256i *)p);
+}
 
-INLINE void store(uint8_t *p, __m256i v) { _mm256_storeu_si256((__m256i *)p, v); }
+INLINE void store(uint8_t *p, __m256i v)
+{
+    _mm256_storeu_si256((__m256i *)p, v);
+}
 
 static void pack_4_1(const uint8_t *src, size_t n, uint8_t *dst)
 {
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
 
     for (; n >= 32; n -= 32, src += 128, dst += 32) {
-        const __m256i a = _mm256_srli_epi32(load(src), 24), b = _mm256_srli_epi32(load(src + 32), 24);
+        const __m256i a = _mm256_srli_epi32(load(src), 24),
+                      b = _mm256_srli_epi32(load(src + 32), 24);
         const __m256i c = _mm256_srli_epi32(load(src + 64), 24);
         const __m256i d = _mm256_srli_epi32(load(src + 96), 24);
         const __m256i v = _mm256_packus_epi16(_mm256_packus_epi32(a, b), _mm256_packus_epi32(c, d));
@@ -39,7 +46,8 @@ static void pack_4_1(const uint8_t *src, size_t n, uint8_t *dst)
 static void pack_4_2(const uint8_t *src, size_t n, uint8_t *dst)
 {
     for (; n >= 16; n -= 16, src += 64, dst += 32) {
-        const __m256i a = _mm256_srli_epi32(load(src), 16), b = _mm256_srli_epi32(load(src + 32), 16);
+        const __m256i a = _mm256_srli_epi32(load(src), 16),
+                      b = _mm256_srli_epi32(load(src + 32), 16);
 
         store(dst, _mm256_permute4x64_epi64(_mm256_packus_epi32(a, b), _MM_SHUFFLE(3, 1, 2, 0)));
     }
@@ -96,22 +104,22 @@ INLINE void shuffle_unpack(const uint8_t *src, size_t n, uint8_t *dst, size_t k,
 /* Where byte i of the codes stands in the elements, and byte i of the elements in the codes; -1
  * gives a zero byte. */
 #define IN_ELEMENTS(i, w, k) ((i) / (k) < 16 / (w) ? (i) / (k) * (w) + (w) - (k) + (i) % (k) : -1)
-#define IN_CODES(i, w, k)    ((i) % (w) < (w) - (k) ? -1 : (i) / (w) * (k) + (i) % (w) - ((w) - (k)))
-#define SIXTEEN(OF, w, k)                                                                        \
+#define IN_CODES(i, w, k)    ((i) % (w) < (w) - (k) ? -1 : (i) / (w) * (k) + (i) % (w) - (w) + (k))
+#define SIXTEEN(OF, w, k)                                                                          \
     _mm_setr_epi8(OF(0, w, k), OF(1, w, k), OF(2, w, k), OF(3, w, k), OF(4, w, k), OF(5, w, k),    \
                   OF(6, w, k), OF(7, w, k), OF(8, w, k), OF(9, w, k), OF(10, w, k), OF(11, w, k),  \
                   OF(12, w, k), OF(13, w, k), OF(14, w, k), OF(15, w, k))
 
-#define BITPACK_LOOPS(w, bits, k)                                                      \
-    static void pack_##w##_##k(const uint8_t *src, size_t n, uint8_t *dst)             \
-    {                                                                                  \
-        shuffle_pack(src, n, dst, k, w, SIXTEEN(IN_ELEMENTS, w, k),                    \
-                     tw_bitpack_scalar.pack##bits[k - 1]);                             \
-    }                                                                                  \
-    static void unpack_##w##_##k(const uint8_t *src, size_t n, uint8_t *dst)           \
-    {                                                                                  \
-        shuffle_unpack(src, n, dst, k, w, SIXTEEN(IN_CODES, w, k),                     \
-                       tw_bitpack_scalar.unpack##bits[k - 1]);                         \
+#define BITPACK_LOOPS(w, bits, k)                                                                  \
+    static void pack_##w##_##k(const uint8_t *src, size_t n, uint8_t *dst)                         \
+    {                                                                                              \
+        shuffle_pack(src, n, dst, k, w, SIXTEEN(IN_ELEMENTS, w, k),                                \
+                     tw_bitpack_scalar.pack##bits[k - 1]);                                         \
+    }                                                                                              \
+    static void unpack_##w##_##k(const uint8_t *src, size_t n, uint8_t *dst)                       \
+    {                                                                                              \
+        shuffle_unpack(src, n, dst, k, w, SIXTEEN(IN_CODES, w, k),                                 \
+                       tw_bitpack_scalar.unpack##bits[k - 1]);                                     \
     }
 
 BITPACK_LOOPS(4, 32, 3)
@@ -124,8 +132,14 @@ BITPACK_LOOPS(8, 64, 6)
 BITPACK_LOOPS(8, 64, 7)
 
 /* Every byte kept. */
-static void copy_4(const uint8_t *src, size_t n, uint8_t *dst) { memcpy(dst, src, 4 * n); }
-static void copy_8(const uint8_t *src, size_t n, uint8_t *dst) { memcpy(dst, src, 8 * n); }
+static void copy_4(const uint8_t *src, size_t n, uint8_t *dst)
+{
+    memcpy(dst, src, 4 * n);
+}
+static void copy_8(const uint8_t *src, size_t n, uint8_t *dst)
+{
+    memcpy(dst, src, 8 * n);
+}
 
 const tw_bitpack_kernels_t tw_bitpack_avx2 = {
     .pack32   = {pack_4_1, pack_4_2, pack_4_3, copy_4},

@@ -60,11 +60,11 @@ INLINE void unpack(const uint8_t *src, size_t n, uint8_t *dst, size_t k, size_t 
 }
 
 /* Lists of 64: OF(0), OF(1), ... Places beyond the last element are masked off. */
-#define EIGHT(OF, i, w, k)                                                              \
-    OF((i) + 0, w, k), OF((i) + 1, w, k), OF((i) + 2, w, k), OF((i) + 3, w, k),          \
-        OF((i) + 4, w, k), OF((i) + 5, w, k), OF((i) + 6, w, k), OF((i) + 7, w, k)
-#define SIXTY_FOUR(OF, w, k)                                                        \
-    EIGHT(OF, 0, w, k), EIGHT(OF, 8, w, k), EIGHT(OF, 16, w, k), EIGHT(OF, 24, w, k), \
+#define EIGHT(OF, i, w, k)                                                                         \
+    OF((i) + 0, w, k), OF((i) + 1, w, k), OF((i) + 2, w, k), OF((i) + 3, w, k), OF((i) + 4, w, k), \
+        OF((i) + 5, w, k), OF((i) + 6, w, k), OF((i) + 7, w, k)
+#define SIXTY_FOUR(OF, w, k)                                                                       \
+    EIGHT(OF, 0, w, k), EIGHT(OF, 8, w, k), EIGHT(OF, 16, w, k), EIGHT(OF, 24, w, k),              \
         EIGHT(OF, 32, w, k), EIGHT(OF, 40, w, k), EIGHT(OF, 48, w, k), EIGHT(OF, 56, w, k)
 
 /* Where byte i of the codes stands in the elements, and byte i of the elements in the codes. */
@@ -72,20 +72,20 @@ INLINE void unpack(const uint8_t *src, size_t n, uint8_t *dst, size_t k, size_t 
 #define IN_CODES(i, w, k)    (uint8_t)((i) / (w) * (k) + (i) % (w) - ((w) - (k)))
 
 /* The top k of every w bytes, as bits of a mask: the pattern of one element, repeated. */
-#define KEPT(w, k)                                                                        \
-    (((UINT64_C(1) << (w)) - (UINT64_C(1) << ((w) - (k)))) *                                \
+#define KEPT(w, k)                                                                                 \
+    (((UINT64_C(1) << (w)) - (UINT64_C(1) << ((w) - (k)))) *                                       \
      ((w) == 4 ? UINT64_C(0x1111111111111111) : UINT64_C(0x0101010101010101)))
 
-#define BITPACK_LOOPS(w, k)                                                  \
-    static void pack_##w##_##k(const uint8_t *src, size_t n, uint8_t *dst)   \
-    {                                                                        \
-        static const uint8_t places[64] = {SIXTY_FOUR(IN_ELEMENTS, w, k)};   \
-        pack(src, n, dst, k, w, places);                                     \
-    }                                                                        \
-    static void unpack_##w##_##k(const uint8_t *src, size_t n, uint8_t *dst) \
-    {                                                                        \
-        static const uint8_t places[64] = {SIXTY_FOUR(IN_CODES, w, k)};      \
-        unpack(src, n, dst, k, w, places, KEPT(w, k));                       \
+#define BITPACK_LOOPS(w, k)                                                                        \
+    static void pack_##w##_##k(const uint8_t *src, size_t n, uint8_t *dst)                         \
+    {                                                                                              \
+        static const uint8_t places[64] = {SIXTY_FOUR(IN_ELEMENTS, w, k)};                         \
+        pack(src, n, dst, k, w, places);                                                           \
+    }                                                                                              \
+    static void unpack_##w##_##k(const uint8_t *src, size_t n, uint8_t *dst)                       \
+    {                                                                                              \
+        static const uint8_t places[64] = {SIXTY_FOUR(IN_CODES, w, k)};                            \
+        unpack(src, n, dst, k, w, places, KEPT(w, k));                                             \
     }
 
 BITPACK_LOOPS(4, 1)
@@ -100,8 +100,14 @@ BITPACK_LOOPS(8, 6)
 BITPACK_LOOPS(8, 7)
 
 /* Every byte kept. */
-static void copy_4(const uint8_t *src, size_t n, uint8_t *dst) { memcpy(dst, src, 4 * n); }
-static void copy_8(const uint8_t *src, size_t n, uint8_t *dst) { memcpy(dst, src, 8 * n); }
+static void copy_4(const uint8_t *src, size_t n, uint8_t *dst)
+{
+    memcpy(dst, src, 4 * n);
+}
+static void copy_8(const uint8_t *src, size_t n, uint8_t *dst)
+{
+    memcpy(dst, src, 8 * n);
+}
 
 const tw_bitpack_kernels_t tw_bitpack_avx512 = {
     .pack32   = {pack_4_1, pack_4_2, pack_4_3, copy_4},

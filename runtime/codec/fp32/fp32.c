@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/fp32/fp32.c - float32 as it is.
- * Layout: docs/wire-format.md, "fp32": 4 bytes a value, little-endian. Error: none; every bit pattern,
- * NaN payloads included, survives. Feedback: the residual becomes v - v, +0, for finite v.
+ * Layout: docs/wire-format.md, "fp32": 4 bytes a value, little-endian. Error: none; every bit
+ * pattern, NaN payloads included, survives. Feedback: the residual becomes v - v, +0, for finite v.
  */
 #include "config.h"
 
@@ -67,8 +67,8 @@ static void fp32_decode_add(const tw_codec_t *codec, const void *src, size_t n, 
     }
 }
 
-static void fp32_encode_feedback(const tw_codec_t *codec, const void *src, size_t n,
-                                 void *residual, void *dst)
+static void fp32_encode_feedback(const tw_codec_t *codec, const void *src, size_t n, void *residual,
+                                 void *dst)
 {
     const uint8_t *in  = src;
     uint8_t       *res = residual;

@@ -13,7 +13,10 @@
 #include "runtime/codec/fixed8.h"
 #include "runtime/codec/values.h"
 
-static tw_fixed8_v_t mantissa8_v(uint32_t m) { return (tw_fixed8_v_t){m, 0}; }
+static tw_fixed8_v_t mantissa8_v(uint32_t m)
+{
+    return (tw_fixed8_v_t){m, 0};
+}
 
 static tw_status_t mantissa8_finish(tw_codec_t *codec, const tw_why_t *why)
 {

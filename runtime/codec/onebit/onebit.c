@@ -35,8 +35,8 @@ static size_t onebit_size(const tw_codec_t *codec, size_t n)
            (rest > 0 ? HEADER + (rest + 7) / 8 : 0);
 }
 
-/* Add the values of a chunk to their sides. The chunk's padding, +0, changes no sum: a lane is never
- * -0, which would need two of -0 to add up, and starts as +0. */
+/* Add the values of a chunk to their sides. The chunk's padding, +0, changes no sum: a lane is
+ * never -0, which would need two of -0 to add up, and starts as +0. */
 static void onebit_add(onebit_sums_t *sums, const float *v, size_t n)
 {
     for (size_t g = 0; g < n; g += TW_GROUP) {
@@ -74,7 +74,10 @@ static void onebit_signs(const float *restrict v, size_t n, uint8_t *restrict co
     }
 }
 
-static bool onebit_finite(float x) { return (tw_float_bits(x) & 0x7f800000u) != 0x7f800000u; }
+static bool onebit_finite(float x)
+{
+    return (tw_float_bits(x) & 0x7f800000u) != 0x7f800000u;
+}
 
 static const uint32_t onebit_place[8] = {1, 2, 4, 8, 16, 32, 64, 128};
 

@@ -13,6 +13,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -131,6 +132,7 @@ static tw_status_t tree8_finish(tw_codec_t *codec, const tw_why_t *why)
 {
     tw_levels_t *levels;
     float        magnitude[TW_LEVELS_MAX];
+    bool         fits;
 
     if (codec->dtype != TW_F32) {
         return tw_codec_only_f32(codec, why);
@@ -146,7 +148,9 @@ static tw_status_t tree8_finish(tw_codec_t *codec, const tw_why_t *why)
     codec->bytes_per_value = 1.0 + 4.0 / (double)codec->block;
     codec->kernels         = &tree8_scalar;
     tree8_magnitudes(codec->split, magnitude);
-    tw_levels_build(levels, magnitude, NULL, TW_LEVELS_MAX);
+    fits = tw_levels_build(levels, magnitude, NULL, TW_LEVELS_MAX);
+    assert(fits);
+    (void)fits;
     snprintf(codec->spec, sizeof(codec->spec), "tree8:block=%zu,split=0.%d", codec->block,
              codec->split);
     return TW_OK;
