@@ -19,8 +19,19 @@ static uint64_t mood;     /* random numbers of this rank alone */
 static int      patience; /* of 1024 completion tests, how many are passed on */
 static int      few_tags;
 
+static int          hold; /* 1: the next requests that are tested become the held ones */
+static MPI_Request *held; /* "not yet" for as long as this is set */
+
 static int moody_testall(int n, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
+    if (hold) {
+        held = requests;
+        hold = 0;
+    }
+    if (requests == held) {
+        *flag = 0;
+        return MPI_SUCCESS;
+    }
     if ((int)t_below(&mood, 1024) >= patience) {
         *flag = 0;
         return MPI_SUCCESS;
@@ -145,6 +156,58 @@ static void some_ranks_are_slower(void)
     t_comm_done(comm, ctx);
 }
 
+/* The messages of the first operation do not come; all later ones must not wait for them. */
+static void one_operation_does_not_hold_up_others(void)
+{
+    enum { LATER = 6 };
+    static const t_kind_t kinds[LATER] = {T_ALLREDUCE, T_BCAST,          T_ALLGATHER,
+                                          T_ALLTOALL,  T_REDUCE_SCATTER, T_REDUCE};
+    t_shape_t             shape        = {.kind = T_ALLREDUCE, .spec = "tree8", .count = 3000};
+    tw_request_t         *first = NULL, *request = NULL;
+    tw_context_t         *ctx;
+    t_job_t               slow, job;
+    tw_comm_t            *comm;
+
+    few_tags = 0;
+    patience = 1024;
+    comm     = strange_comm(NULL, &ctx);
+    t_job_once(comm, &shape); /* the ranks agree on memory */
+    shape.count = 40;
+    t_job_open(&slow, comm, &shape, NULL, NULL);
+    t_job_fill(&slow, 0);
+    hold = 1;
+    T_OK(t_job_start(&slow, &first));
+    for (int i = 0; i < LATER; i++) {
+        const double start = MPI_Wtime();
+        int          done  = 0;
+
+        shape.kind = kinds[i];
+        for (int r = 0; r < t_size; r++) {
+            shape.counts[0][r] = 40;
+        }
+        t_shape_note(&shape);
+        t_job_open(&job, comm, &shape, NULL, NULL);
+        t_job_fill(&job, 0);
+        T_OK(t_job_start(&job, &request));
+        while (!done && MPI_Wtime() - start < 20.0) {
+            T_OK(tw_test(&request, &done));
+        }
+        T_CHECK(done, "it waits for the first operation");
+        if (!done) {
+            held = NULL;
+            T_OK(tw_wait(&request));
+        }
+        t_job_check(&job);
+        t_job_close(&job);
+    }
+    hold = 0;
+    held = NULL;
+    T_OK(tw_wait(&first));
+    t_job_check(&slow);
+    t_job_close(&slow);
+    t_comm_done(comm, ctx);
+}
+
 /* With the fewest tags that an MPI library may have, they repeat after a few operations. */
 static void tags_repeat(void)
 {
@@ -203,6 +266,7 @@ static const t_case_t cases[] = {
     {"messages complete when they like", messages_complete_when_they_like, 1},
     {"a piece that stays behind", a_piece_that_stays_behind, 1},
     {"some ranks are slower", some_ranks_are_slower, 1},
+    {"one operation does not hold up others", one_operation_does_not_hold_up_others, 2},
     {"tags repeat", tags_repeat, 1},
     {"more at once than tags", more_at_once_than_tags, 1},
 };

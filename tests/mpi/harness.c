@@ -20,6 +20,7 @@
 
 #define T_FAILURES_SHOWN 4 /* per case and rank */
 
+int           t_thread_level = MPI_THREAD_SINGLE;
 int           t_rank, t_size;
 uint64_t      t_seed;
 tw_context_t *t_ctx;
@@ -208,9 +209,9 @@ static int run_all(const t_case_t *cases, size_t count)
 int t_main(int argc, char **argv, const t_case_t *cases, size_t count)
 {
     const int wanted = argc > 1 ? atoi(argv[argc - 1]) : 0;
-    int       failures;
+    int       failures, level;
 
-    MPI_Init(&argc, &argv);
+    MPI_Init_thread(&argc, &argv, t_thread_level, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &t_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &t_size);
     if (t_size != wanted || t_size > T_RANKS_MAX) {
@@ -218,6 +219,11 @@ int t_main(int argc, char **argv, const t_case_t *cases, size_t count)
                T_RANKS_MAX);
         fflush(stdout);
         MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    if (level < t_thread_level) { /* 77: skipped, the last line says why */
+        printf("this MPI library gives thread level %d, not %d\n", level, t_thread_level);
+        MPI_Finalize();
+        return 77;
     }
     signal(SIGALRM, on_alarm);
     draw_seed();

@@ -33,6 +33,8 @@ extern uint64_t      t_seed;         /* the same on all ranks                   
 extern tw_context_t *t_ctx;          /* of the default settings                        */
 extern tw_comm_t    *t_world;        /* over MPI_COMM_WORLD, with t_ctx                */
 
+extern int t_thread_level; /* for MPI_Init_thread; set before t_main() (MPI_THREAD_SINGLE) */
+
 /* The whole of main(): the last argument is the number of ranks expected. */
 int t_main(int argc, char **argv, const t_case_t *cases, size_t count);
 

@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,10 +16,10 @@
 
 static t_log_t log_of_case;
 
-static tw_comm_t *impatient(tw_context_t **ctx_p)
+static tw_comm_t *impatient(int check, tw_context_t **ctx_p)
 {
-    static const char *const settings[] = {"TIMEOUT=0.5", NULL};
-    tw_comm_t               *comm;
+    const char *const settings[] = {"TIMEOUT=0.5", check ? "CHECK=1" : NULL, NULL};
+    tw_comm_t        *comm;
 
     log_of_case.lines   = 0;
     log_of_case.text[0] = '\0';
@@ -65,7 +66,7 @@ static void everything_says_dead(tw_comm_t *comm, tw_request_t *plan, tw_feedbac
 static void give_up(int blocking, size_t count)
 {
     tw_context_t  *ctx;
-    tw_comm_t     *comm = impatient(&ctx);
+    tw_comm_t     *comm = impatient(0, &ctx);
     float         *x = calloc(2 * count, sizeof(float)), *y = x + count;
     tw_request_t  *plan = NULL, *first = NULL, *second = NULL;
     tw_feedback_t *fb = NULL;
@@ -116,11 +117,94 @@ static void requests_that_are_never_answered(void)
     give_up(0, 5000);
 }
 
+/* The calls that agree on something first, on memory that none of them has yet, or on being the
+ * same call, do not wait for ever either. */
+static void agreement_that_is_not_answered(void)
+{
+    static const char *const what[] = {"the first call", "a checked call", "a new feedback object",
+                                       "the norm of one", "saving one"};
+
+    for (int way = 0; way < 5; way++) {
+        tw_context_t  *ctx;
+        tw_comm_t     *comm = impatient(way == 1, &ctx);
+        tw_feedback_t *fb = NULL, *other = NULL;
+        FILE          *stream = way == 4 && t_rank == 0 ? tmpfile() : NULL;
+        float          x[64]  = {0}, y[64];
+        double         norm;
+
+        t_note("%s", what[way]);
+        if (way >= 3) {
+            T_OK(tw_feedback_create(comm, "f", TW_F32, 64, &fb));
+        }
+        if (t_rank != t_size - 1) {
+            const double start = MPI_Wtime();
+            tw_status_t  status;
+
+            status = way == 2   ? tw_feedback_create(comm, "g", TW_F32, 64, &other)
+                     : way == 3 ? tw_feedback_norm(fb, &norm)
+                     : way == 4 ? tw_feedback_save(fb, stream)
+                                : tw_allreduce(comm, x, y, 64, TW_SUM, NULL);
+            T_STATUS(status, TW_ERR_TIMEOUT);
+            T_CHECK(MPI_Wtime() - start < LIMIT + 3.0, "it took %g s", MPI_Wtime() - start);
+            T_STATUS(tw_allreduce(comm, x, y, 64, TW_SUM, NULL), TW_ERR_DEAD);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        tw_feedback_destroy(fb);
+        t_comm_done(comm, ctx);
+        if (stream != NULL) {
+            fclose(stream);
+        }
+    }
+}
+
+/* The rank that did not come comes after all, when the others have given up and released all they
+ * had. Its messages must not arrive in memory that has since become something else. */
+static void a_rank_that_comes_too_late(void)
+{
+    enum { N = 700 };
+    tw_context_t *ctx;
+    tw_comm_t    *comm = impatient(0, &ctx);
+    float         x[N] = {0}, y[N];
+    void         *memory[64];
+    int           changed = 0;
+    tw_status_t   status;
+
+    T_OK(tw_allreduce(comm, x, y, N, TW_SUM, NULL));
+    if (t_rank != t_size - 1) {
+        T_STATUS(tw_allreduce(comm, x, y, N, TW_SUM, NULL), TW_ERR_TIMEOUT);
+        t_comm_done(comm, ctx);
+        for (int i = 0; i < 64; i++) { /* as likely as not, the same memory */
+            memory[i] = t_malloc((size_t)1 << (10 + i % 8));
+            memset(memory[i], 0x77, (size_t)1 << (10 + i % 8));
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (t_rank == t_size - 1) {
+        for (int i = 0; i < N; i++) {
+            x[i] = 1.0f;
+        }
+        /* What the others sent before they gave up may be all that it needs. */
+        status = tw_allreduce(comm, x, y, N, TW_SUM, NULL);
+        T_CHECK(status == TW_OK || status == TW_ERR_TIMEOUT, "%s", tw_status_name(status));
+        t_comm_done(comm, ctx);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (t_rank != t_size - 1) {
+        for (int i = 0; i < 64; i++) {
+            for (size_t k = 0; k < (size_t)1 << (10 + i % 8); k++) {
+                changed += ((unsigned char *)memory[i])[k] != 0x77;
+            }
+            free(memory[i]);
+        }
+        T_CHECK(changed == 0, "%d bytes of memory have changed", changed);
+    }
+}
+
 /* Slower than the rest, but within the limit. */
 static void a_rank_that_is_late(void)
 {
     tw_context_t *ctx;
-    tw_comm_t    *comm  = impatient(&ctx);
+    tw_comm_t    *comm  = impatient(0, &ctx);
     t_shape_t     shape = {.kind = T_ALLREDUCE, .spec = "tree8", .count = 50000};
 
     for (int late = 0; late < t_size && late < 2; late++) {
@@ -137,7 +221,7 @@ static void a_rank_that_is_late(void)
 static void all_were_away(void)
 {
     tw_context_t *ctx;
-    tw_comm_t    *comm       = impatient(&ctx);
+    tw_comm_t    *comm       = impatient(0, &ctx);
     t_shape_t     shape[2]   = {{.kind = T_ALLREDUCE, .spec = "", .count = 200000},
                                 {.kind = T_ALLTOALL, .spec = "onebit", .count = 100}};
     tw_request_t *request[2] = {NULL, NULL};
@@ -163,12 +247,42 @@ static void all_were_away(void)
     t_comm_done(comm, ctx);
 }
 
+/* Rank 0 starts, is away for longer than the limit, and then still has to wait a little for the
+ * others: only time in which it looked counts. */
+static void away_while_the_others_are_late(void)
+{
+    tw_context_t *ctx;
+    tw_comm_t    *comm    = impatient(0, &ctx);
+    t_shape_t     shape   = {.kind = T_ALLREDUCE, .spec = "tree8", .count = 3000};
+    tw_request_t *request = NULL;
+    t_job_t       job;
+
+    t_job_once(comm, &shape);
+    t_job_open(&job, comm, &shape, NULL, NULL);
+    t_job_fill(&job, 1);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (t_rank != 0) {
+        away(1.9 * LIMIT);
+    }
+    T_OK(t_job_start(&job, &request));
+    if (t_rank == 0) {
+        away(1.5 * LIMIT);
+    }
+    T_OK(tw_wait(&request));
+    t_job_check(&job);
+    t_job_close(&job);
+    t_comm_done(comm, ctx);
+}
+
 static const t_case_t cases[] = {
     {"a rank that is late", a_rank_that_is_late, 1},
     {"all were away", all_were_away, 1},
+    {"away while the others are late", away_while_the_others_are_late, 1},
     {"a rank that does not come", a_rank_that_does_not_come, 2},
     {"a large vector that is not fetched", a_large_vector_that_is_not_fetched, 2},
     {"requests that are never answered", requests_that_are_never_answered, 2},
+    {"agreement that is not answered", agreement_that_is_not_answered, 2},
+    {"a rank that comes too late", a_rank_that_comes_too_late, 2},
 };
 
 int main(int argc, char **argv)
