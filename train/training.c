@@ -210,18 +210,28 @@ static int update(tw_training_t *t, const tw_rmsprop_t *how, tw_problem_t *probl
     return 0;
 }
 
+tw_pass_t tw_training_pass(const tw_training_t *t, size_t step, size_t *begin_p, size_t *n_p)
+{
+    const size_t begin = step * t->options->batch, left = t->data.train.n - begin;
+    const size_t n    = left < t->options->batch ? left : t->options->batch;
+    tw_pass_t    pass = {.training = 1, .seed = t->options->seed};
+
+    pass.step = t->epochs * t->steps + step;
+    tw_share(n, t->size, t->rank, &pass.first, &pass.rows);
+    *begin_p = begin;
+    *n_p     = n;
+    return pass;
+}
+
 /* Adds loss and errors of the whole batch to the record. */
 static int run_step(tw_training_t *t, size_t step, const tw_rmsprop_t *how, tw_record_t *record,
                     tw_problem_t *problem)
 {
-    tw_net_t    *net   = &t->net;
-    const size_t begin = step * t->options->batch, left = t->data.train.n - begin;
-    const size_t n = left < t->options->batch ? left : t->options->batch;
-    tw_pass_t pass = {.training = 1, .seed = t->options->seed, .step = t->epochs * t->steps + step};
-    double    loss;
-    size_t    wrong;
+    tw_net_t       *net = &t->net;
+    size_t          begin, n, wrong;
+    const tw_pass_t pass = tw_training_pass(t, step, &begin, &n);
+    double          loss;
 
-    tw_share(n, t->size, t->rank, &pass.first, &pass.rows);
     load_rows(t, &pass, &t->data.train, t->order, begin + pass.first);
     tw_net_forward(net, &pass);
     tw_net_loss(net, &pass, t->labels, 1.0f / (float)n, &loss, &wrong);

@@ -63,6 +63,10 @@ int tw_training_reached(const tw_training_t *t);
  * remainder. */
 void tw_share(size_t n, int size, int r, size_t *first_p, size_t *count_p);
 
+/** This rank's part of a step of the epoch at hand.
+ * @param [out] begin_p, n_p  the whole batch: its first place in the order, and its size. */
+tw_pass_t tw_training_pass(const tw_training_t *t, size_t step, size_t *begin_p, size_t *n_p);
+
 /** The order of n images in an epoch. */
 void tw_order_draw(uint32_t *order, size_t n, uint64_t seed, uint64_t epoch);
 

@@ -127,6 +127,33 @@ static void resumed_runs_end_the_same(void)
     }
 }
 
+/* Codecs that want error feedback get it: the residuals of all ranks are in the checkpoint. */
+static void residuals_are_kept(void)
+{
+    static const char *const codecs[] = {"fp32", "tree8", "onebit"};
+    long                     bytes[3] = {0};
+
+    in_scratch("residuals");
+    for (size_t k = 0; k < 3; k++) {
+        tw_train_options_t options = options_of("linear", codecs[k], 1);
+        tw_training_t      t;
+        FILE              *file;
+
+        options.checkpoint = scratch;
+        T_CHECK(run(&t, &options, MPI_COMM_WORLD) == 0, "the run with %s failed", codecs[k]);
+        tw_training_destroy(&t);
+        if (t_rank == 0) {
+            file = fopen(scratch, "rb");
+            fseek(file, 0, SEEK_END);
+            bytes[k] = ftell(file);
+            fclose(file);
+        }
+    }
+    T_CHECK(bytes[1] == bytes[0], "tree8 %ld, fp32 %ld bytes", bytes[1], bytes[0]);
+    T_CHECK(t_rank != 0 || bytes[2] > bytes[0] + 7840L * 4 * t_size, "onebit %ld, fp32 %ld bytes",
+            bytes[2], bytes[0]);
+}
+
 /* A checkpoint of all ranks, gone on with by one. */
 static void other_ranks_can_go_on(void)
 {
@@ -296,6 +323,7 @@ int main(int argc, char **argv)
     static const t_case_t cases[] = {
         {"equals_one_rank", equals_one_rank, 1},
         {"resumed_runs_end_the_same", resumed_runs_end_the_same, 1},
+        {"residuals_are_kept", residuals_are_kept, 1},
         {"other_ranks_can_go_on", other_ranks_can_go_on, 1},
         {"foreign_checkpoints_are_refused", foreign_checkpoints_are_refused, 1},
         {"damaged_checkpoints_are_refused", damaged_checkpoints_are_refused, 1},

@@ -128,6 +128,35 @@ START_TEST(shares_cover_the_batch)
 }
 END_TEST
 
+/* Two epochs of 25 images in batches of 10 on 3 ranks: every image once per epoch, and no step's
+ * dropout like another's. */
+START_TEST(steps_cover_the_epoch)
+{
+    const tw_train_options_t options = {.batch = 10, .seed = 5};
+    tw_training_t            t       = {.options = &options, .size = 3, .steps = 3};
+    size_t                   covered = 0, begin, n;
+    uint64_t                 last    = 0;
+
+    t.data.train.n = 25;
+    for (t.epochs = 0; t.epochs < 2; t.epochs++) {
+        for (size_t step = 0; step < t.steps; step++) {
+            for (t.rank = 0; t.rank < t.size; t.rank++) {
+                const tw_pass_t pass = tw_training_pass(&t, step, &begin, &n);
+
+                ck_assert_uint_eq(t.epochs * 25 + begin + pass.first, covered);
+                ck_assert_int_eq(pass.training, 1);
+                ck_assert_uint_eq(pass.seed, 5);
+                ck_assert(t.rank > 0 ? pass.step == last : covered == 0 || pass.step > last);
+                covered += pass.rows;
+                last = pass.step;
+            }
+            ck_assert_uint_eq(n, step < 2 ? 10 : 5);
+        }
+    }
+    ck_assert_uint_eq(covered, 50);
+}
+END_TEST
+
 START_TEST(orders_are_permutations)
 {
     enum { N = 1000 };
@@ -252,6 +281,7 @@ int main(void)
     tcase_add_test(pieces, options_are_understood);
     tcase_add_loop_test(pieces, bad_options_are_named, 0, BAD_OPTIONS);
     tcase_add_test(pieces, shares_cover_the_batch);
+    tcase_add_test(pieces, steps_cover_the_epoch);
     tcase_add_test(pieces, orders_are_permutations);
     tcase_add_test(pieces, every_bit_changes_the_hash);
     tcase_add_test(pieces, comparison_names_rank_and_layer);
