@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -135,6 +136,28 @@ void test_buffer_free(test_buffer_t *buffer)
         }
     }
     free(buffer->base);
+}
+
+static size_t fenced_pages(size_t bytes, size_t page)
+{
+    return (bytes + page - 1) / page * page + (bytes == 0 ? page : 0);
+}
+
+uint8_t *test_fenced(size_t bytes, int at_start)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), body = fenced_pages(bytes, page);
+    uint8_t     *base = mmap(NULL, body + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    ck_assert(base != MAP_FAILED);
+    ck_assert_int_eq(mprotect(base + page, body, PROT_READ | PROT_WRITE), 0);
+    return base + page + (at_start ? 0 : body - bytes);
+}
+
+void test_fenced_free(uint8_t *data, size_t bytes, int at_start)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), body = fenced_pages(bytes, page);
+
+    munmap(data - (at_start ? 0 : body - bytes) - page, body + 2 * page);
 }
 
 /* splitmix64 */

@@ -45,6 +45,11 @@ typedef struct test_buffer {
 test_buffer_t test_buffer(size_t bytes, size_t offset);
 void          test_buffer_free(test_buffer_t *buffer);
 
+/* bytes bytes that end where memory ends (or, at_start, begin where it begins): a step further,
+ * even to read, is a crash. */
+uint8_t *test_fenced(size_t bytes, int at_start);
+void     test_fenced_free(uint8_t *data, size_t bytes, int at_start);
+
 /* Random numbers: THINWIRE_SEED, or drawn; test_main() prints it. */
 typedef struct test_random {
     uint64_t state;

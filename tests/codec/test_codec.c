@@ -131,6 +131,49 @@ START_TEST(any_count_at_any_alignment)
 }
 END_TEST
 
+/* All buffers between pages that may not be touched. */
+static void check_fenced(const tw_codec_t *codec, tw_dtype_t dtype, const void *src, size_t n,
+                         int at_start)
+{
+    const size_t elements = n * tw_dtype_size(dtype), bytes = test_size(codec, n);
+    uint8_t     *x = test_fenced(elements, at_start), *r = test_fenced(elements, at_start);
+    uint8_t     *c = test_fenced(bytes, at_start), *y = test_fenced(elements, at_start);
+
+    memcpy(x, src, elements);
+    ck_assert_int_eq(tw_codec_encode(codec, NULL, x, n, c), TW_OK);
+    ck_assert_int_eq(tw_codec_decode(codec, NULL, c, n, y), TW_OK);
+    ck_assert_int_eq(tw_codec_decode_add(codec, NULL, c, n, y), TW_OK);
+    ck_assert_int_eq(tw_codec_encode_feedback(codec, NULL, x, n, r, c), TW_OK);
+    test_fenced_free(x, elements, at_start);
+    test_fenced_free(r, elements, at_start);
+    test_fenced_free(c, bytes, at_start);
+    test_fenced_free(y, elements, at_start);
+}
+
+static const char *const levels[] = {"scalar", "avx2", "avx512"};
+
+START_TEST(nothing_beyond_the_ends_is_touched)
+{
+    const tw_dtype_t dtype  = test_specs[_i].dtype;
+    test_random_t    random = test_random((uint64_t)_i);
+    double          *src    = malloc(8 * 400);
+
+    test_fill(src, dtype, 400, TEST_NORMAL, &random);
+    for (int level = 0; level < 3; level++) {
+        tw_codec_t *codec;
+
+        setenv("THINWIRE_CPU", levels[level], 1);
+        codec = test_codec_at(_i);
+        for (size_t n = 0; n < 400; n += n < 70 ? 1 : 67) {
+            check_fenced(codec, dtype, src, n, 0);
+            check_fenced(codec, dtype, src, n, 1);
+        }
+        tw_codec_destroy(codec);
+    }
+    free(src);
+}
+END_TEST
+
 START_TEST(pieces_put_together_are_the_whole)
 {
     const tw_dtype_t dtype   = test_specs[_i].dtype;
@@ -350,6 +393,7 @@ int main(void)
 
     tcase_add_loop_test(tcase, sizes_follow_the_format, 0, test_spec_count);
     tcase_add_loop_test(tcase, any_count_at_any_alignment, 0, test_spec_count);
+    tcase_add_loop_test(tcase, nothing_beyond_the_ends_is_touched, 0, test_spec_count);
     tcase_add_loop_test(tcase, pieces_put_together_are_the_whole, 0, test_spec_count);
     tcase_add_loop_test(tcase, threads_change_nothing, 0, test_spec_count);
 #if defined(__x86_64__)

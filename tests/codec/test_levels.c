@@ -148,6 +148,28 @@ START_TEST(random_blocks_are_the_nearest_int8)
 }
 END_TEST
 
+/* The largest value at the limit below which a block is a zero block, and 3 ulp around it. */
+START_TEST(blocks_at_the_zero_limit)
+{
+    const float    limit  = _i == 0 ? 0x1p-126f : 0x1p-119f;
+    const oracle_t oracle = oracle_tree(0);
+    test_random_t  random = test_random(0);
+    float          x[ORACLE_BLOCK];
+    uint8_t        want[4 + ORACLE_BLOCK];
+
+    for (uint32_t u = tw_float_bits(limit) - 3; u <= tw_float_bits(limit) + 3; u++) {
+        for (size_t i = 0; i < ORACLE_BLOCK; i++) {
+            x[i] = limit * (float)(1.9 * test_uniform(&random) - 0.95);
+        }
+        x[u % ORACLE_BLOCK] = tw_bits_float(u | (u & 1) << 31);
+        oracle_tree8_block(&oracle, x, ORACLE_BLOCK, want);
+        check_codes(oracle.spec, x, ORACLE_BLOCK, want);
+        oracle_int8_block(x, ORACLE_BLOCK, want);
+        check_codes("int8:block=64", x, ORACLE_BLOCK, want);
+    }
+}
+END_TEST
+
 START_TEST(random_values_are_the_nearest_fixed)
 {
     const oracle_t oracle = oracle_fixed(_i);
@@ -360,6 +382,7 @@ int main(void)
     tcase_add_test(tcase, all_codes_decode_as_listed_int8);
     tcase_add_loop_test(tcase, random_blocks_are_the_nearest_tree8, 0, ORACLE_TREES);
     tcase_add_test(tcase, random_blocks_are_the_nearest_int8);
+    tcase_add_loop_test(tcase, blocks_at_the_zero_limit, 0, 2);
     tcase_add_loop_test(tcase, random_values_are_the_nearest_fixed, 0, ORACLE_FIXED);
     tcase_add_loop_test(tcase, near_every_threshold_tree8, 0, ORACLE_TREES);
     tcase_add_loop_test(tcase, near_every_threshold_fixed, 0, ORACLE_FIXED);

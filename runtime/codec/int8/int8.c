@@ -22,13 +22,11 @@ static void int8_encode(const tw_codec_t *codec, const float *restrict values, s
     (void)codec;
     for (size_t g = 0; g < n; g += TW_GROUP) {
         for (size_t i = 0; i < TW_GROUP; i++) {
-            /* Adding 1.5 * 2^23 rounds to an integer, half to even, in the low bits. */
+            /* |y| is at most 127 and two roundings. Adding 1.5 * 2^23 rounds it to an integer, half
+             * to even, in the low bits. */
             const float rounded = values[g + i] * factor + 0x1.8p23f;
-            int32_t     q       = (int32_t)(tw_float_bits(rounded) - 0x4b400000u);
 
-            q            = q > 127 ? 127 : q;
-            q            = q < -127 ? -127 : q;
-            codes[g + i] = (uint8_t)q;
+            codes[g + i] = (uint8_t)tw_float_bits(rounded);
         }
     }
 }
