@@ -16,7 +16,7 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/thinwire-compare.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 export OMPI_MCA_btl_vader_backing_directory=$scratch
 
-value() { awk -F '": ' -v key="  \"$1" '$1 == key { gsub(/[",]/, "", $2); print $2; exit }' "$2"; }
+value() { awk -F '": ' -v key="  \"$1" '$1 == key { gsub(/^"|"?,?$/, "", $2); print $2; exit }' "$2"; }
 
 begin=$SECONDS
 for codec in "${codecs[@]}"; do
