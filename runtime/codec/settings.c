@@ -10,7 +10,7 @@ static const char *const tw_codec_cpus[] = {"auto", "scalar", "avx2", "avx512", 
 static const tw_setting_field_t tw_codec_fields[] = {
     {"CPU", "auto", "Highest instruction set that codec kernels may use.",
      offsetof(tw_codec_config_t, cpu), TW_SETTING_CHOICE, 0, 0, tw_codec_cpus},
-    {"OMP_THRESHOLD", "256k", "Bytes of elements from which a codec call uses several threads.",
+    {"OMP_THRESHOLD", "1M", "Bytes of elements from which a codec call uses several threads.",
      offsetof(tw_codec_config_t, omp_threshold), TW_SETTING_MEMUNITS, 0, 0, NULL},
 };
 
