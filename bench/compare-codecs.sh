@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # compare-codecs.sh BUILD_DIR [RANKS] [EPOCHS] [DATA] [CODEC...] - the main job: the same network
 # learns the same images with each codec, and one table tells accuracy, bytes and time.
-# Defaults: 4 ranks, 5 epochs, digits; fp32, tree8 and onebit.
+# Defaults: 4 ranks, 4 epochs, digits; fp32, tree8 and onebit.
 set -u
 if [ $# -lt 1 ] || [ ! -x "$1/bin/thinwire-train" ]; then
     echo "usage: bench/compare-codecs.sh BUILD_DIR [RANKS] [EPOCHS] [DATA] [CODEC...]" >&2
     exit 2
 fi
-build=$1 ranks=${2:-4} epochs=${3:-5} data=${4:-digits}
+build=$1 ranks=${2:-4} epochs=${3:-4} data=${4:-digits}
 if [ $# -gt 4 ]; then codecs=("${@:5}"); else codecs=(fp32 tree8 onebit); fi
 . "$(dirname "$0")/../tests/environment.sh" # more ranks than cores, and as root
 export OMP_NUM_THREADS=1

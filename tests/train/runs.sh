@@ -91,7 +91,7 @@ linear_stays_below() {
     within "$(value test_error_min "$scratch/linear.json")" 0.08 0.14
 }
 network_passes() {
-    train 2 --data digits --epochs 5 --json "$scratch/network.json" || return 1
+    train 2 --data digits --epochs 4 --json "$scratch/network.json" || return 1
     within "$(value test_error "$scratch/network.json")" 0 0.03
 }
 

@@ -17,16 +17,17 @@
 
 enum { SIDE = 28, PIECES = 5 };
 
-/* How much the images differ; chosen so that the reports in docs/performance.md hold: a linear
- * classifier below 92 % on the test images, the network above 97 %. */
+/* How much the images differ. Mostly in place, which a linear classifier cannot follow: the best
+ * one found (the best of 100 epochs, by the test images themselves, three seeds) is right on 90.3 %
+ * of them; the network on 98.3 to 99.2 % after 4 epochs, five seeds. */
 static const float digits_jitter = 0.03f; /* of a point, of the box                    */
-static const float digits_turn   = 0.12f; /* tangent of half the angle: 14 degrees     */
-static const float digits_slant  = 0.20f;
+static const float digits_turn   = 0.05f; /* tangent of half the angle: 5.7 degrees    */
+static const float digits_slant  = 0.10f;
 static const float digits_small = 18.0f, digits_large = 22.0f; /* height in pixels      */
 static const float digits_narrow = 0.6f, digits_wide = 0.9f;   /* width / height        */
-static const float digits_shift = 2.8f;                        /* pixels                */
-static const float digits_thin = 0.7f, digits_thick = 1.5f;    /* half width of the pen */
-static const float digits_noise = 0.12f;                       /* of full darkness      */
+static const float digits_shift = 3.4f;                        /* pixels                */
+static const float digits_thin = 0.8f, digits_thick = 1.5f;    /* half width of the pen */
+static const float digits_noise = 0.08f;                       /* of full darkness      */
 
 /* Numbers in [0, 1) one after another from one key. */
 typedef struct tw_draw {
