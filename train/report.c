@@ -65,9 +65,9 @@ void tw_report_begin(tw_training_t *t)
     tw_model_shape(t->model, shape, sizeof(shape));
     printf("%s %s (%zu parameters), %s (%zu training, %zu test images)\n", t->model->name, shape,
            tw_model_parameters(t->model), t->options->data, t->data.train.n, t->data.test.n);
-    printf("%d ranks, batch %" PRIu64 ", codec %s, lr %g, seed %" PRIu64 ", %s kernels\n", t->size,
-           t->options->batch, tw_exchange_spec(t->exchange), t->options->rate, t->options->seed,
-           t->net.kernels->isa);
+    printf("%d rank%s, batch %" PRIu64 ", codec %s, lr %g, seed %" PRIu64 ", %s kernels\n", t->size,
+           t->size == 1 ? "" : "s", t->options->batch, tw_exchange_spec(t->exchange),
+           t->options->rate, t->options->seed, t->net.kernels->isa);
     if (t->resumed > 0) {
         printf("resumed after epoch %" PRIu64 "\n", t->resumed);
     }
@@ -76,7 +76,9 @@ void tw_report_begin(tw_training_t *t)
 
 void tw_report_progress(tw_training_t *t, uint64_t step)
 {
-    double now;
+    const uint64_t left = t->data.train.n - step * t->options->batch;
+    const uint64_t rows = left < t->options->batch ? left : t->options->batch;
+    double         now;
 
     if (!t->terminal) {
         return;
@@ -85,7 +87,7 @@ void tw_report_progress(tw_training_t *t, uint64_t step)
     if (now - t->shown >= 0.2) {
         fprintf(stderr, "\repoch %" PRIu64 "/%" PRIu64 "  step %" PRIu64 "/%zu  loss %.4f\033[K",
                 t->epochs + 1, t->options->epochs, step + 1, t->steps,
-                (double)(t->net.bg[t->net.biases] / (float)t->options->batch));
+                (double)(t->net.bg[t->net.biases] / (float)rows));
         t->shown = now;
     }
 }

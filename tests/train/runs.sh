@@ -13,6 +13,17 @@ help_is_complete() {
     done
 }
 
+page_is_complete() {
+    local option page=$top_srcdir/docs/thinwire-train.1.md
+    timeout 30 "$program" --help >"$scratch/out" 2>&1 || return 1
+    for option in $(grep -o '^  --[a-z]*' "$scratch/out"); do
+        grep -q "^\*\*$option\|, \*\*$option" "$page" || { echo "$option is not in the page"; return 1; }
+    done
+    for option in $(grep -o '^\*\*--[a-z]*' "$page" | tr -d '*'); do
+        grep -q "^  $option " "$scratch/out" || { echo "$option does not exist"; return 1; }
+    done
+}
+
 version_is_known() { timeout 30 "$program" --version | grep -x 'thinwire-train [0-9.]*'; }
 
 json_has_its_keys() {
@@ -96,8 +107,9 @@ network_passes() {
 }
 
 json_query=$top_builddir/tests/tools/json_query
-plan 12
+plan 13
 check "--help names all options" help_is_complete
+check "thinwire-train(1) knows the same options" page_is_complete
 check "--version" version_is_known
 check "the JSON report" json_has_its_keys
 check "one line per epoch where nobody watches" one_line_per_epoch
