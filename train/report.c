@@ -35,7 +35,7 @@ static int watched(void)
     return strncmp(target, "/dev/pts/", 9) == 0 || strncmp(target, "/dev/tty", 8) == 0;
 }
 
-static void wipe_progress(tw_training_t *t)
+void tw_report_wipe(tw_training_t *t)
 {
     if (t->shown > 0.0) {
         fputs("\r\033[K", stderr);
@@ -99,7 +99,7 @@ void tw_report_epoch(tw_training_t *t)
     if (t->rank != 0) {
         return;
     }
-    wipe_progress(t);
+    tw_report_wipe(t);
     printf("epoch %3" PRIu64 "  loss %.4f  test error %5.2f %%  %6.2f s  %7.0f images/s  ",
            t->epochs, r->train_loss, 100.0 * r->test_error, r->seconds,
            (double)t->data.train.n / r->seconds);

@@ -15,6 +15,9 @@ void tw_report_begin(tw_training_t *t);
 /** The progress line of a terminal; does nothing where there is none. Call it after every step. */
 void tw_report_progress(tw_training_t *t, uint64_t step);
 
+/** Take the progress line away, before something else is printed. */
+void tw_report_wipe(tw_training_t *t);
+
 /** One line about the epoch that was just recorded. */
 void tw_report_epoch(tw_training_t *t);
 

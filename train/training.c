@@ -376,6 +376,9 @@ int tw_training_run(tw_training_t *t, tw_problem_t *problem)
                 tw_checkpoint_save(t, o->checkpoint, problem);
             }
         }
+        if (problem->set) {
+            tw_report_wipe(t);
+        }
         if (tw_agree(t->comm, problem) != 0) {
             return -1;
         }
