@@ -59,6 +59,22 @@ static int train(const tw_train_options_t *options, tw_context_t *ctx, int argc,
     return code;
 }
 
+/* Collective. The library logs a malformed setting, which most often all ranks have: rank 0 tries
+ * first, so that it is said once. */
+static int make_context(int rank, tw_context_t **ctx_p, tw_problem_t *problem)
+{
+    if (rank == 0 && tw_context_create(ctx_p) != TW_OK) {
+        tw_problem_set(problem, "%s", "");
+    }
+    if (tw_agree(MPI_COMM_WORLD, problem) != 0) {
+        return -1;
+    }
+    if (rank != 0 && tw_context_create(ctx_p) != TW_OK) {
+        tw_problem_set(problem, "%s", "");
+    }
+    return tw_agree(MPI_COMM_WORLD, problem);
+}
+
 static int run(int argc, char **argv)
 {
     tw_train_options_t options;
@@ -82,11 +98,7 @@ static int run(int argc, char **argv)
     if (agree_on_options(&options, &problem) != 0) {
         return EXIT_FAILURE;
     }
-    if (tw_context_create(&ctx) != TW_OK) {
-        tw_problem_set(&problem, "%s", ""); /* logged, with the setting's name */
-    }
-    code =
-        tw_agree(MPI_COMM_WORLD, &problem) == 0 ? train(&options, ctx, argc, argv) : EXIT_FAILURE;
+    code = make_context(rank, &ctx, &problem) == 0 ? train(&options, ctx, argc, argv) : EXIT_FAILURE;
     tw_context_destroy(ctx);
     return code;
 }

@@ -88,13 +88,17 @@ other_settings() {
     judge 1 'rank 1.*THINWIRE_CHUNK'
 }
 
+malformed_setting() { # on all ranks: one of them says it
+    THINWIRE_CHUNK=much refused 1 'THINWIRE_CHUNK=much is malformed; accepted: bytes' --data digits:train=60
+}
+
 nothing_is_left() {
     local left
     left=$(find "$scratch" -name '*.tmp' -o -name 'x.json' -o -name 'x.checkpoint')
     [ -z "$left" ] || { echo "left: $left"; return 1; }
 }
 
-plan 32
+plan 33
 check "good data is good" good_data_is_good
 check "unknown option" refused 2 "unknown option '--epoch'" --epoch 3
 check "option without its value" refused 2 '--codec needs a value' --codec
@@ -126,4 +130,5 @@ check "foreign checkpoint" refused 1 'is not a checkpoint of thinwire-train' --c
 check "ranks with other options" other_options
 check "ranks with other data" other_data
 check "ranks with other settings" other_settings
+check "malformed setting" malformed_setting
 check "nothing is left behind" nothing_is_left
