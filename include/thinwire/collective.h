@@ -20,7 +20,8 @@
  *    (the communicator is dead after these two), TW_ERR_DEAD; TW_ERR_BUSY (local) where a feedback
  *    object is still in use by an operation that its caller has not completed. On error the receive buffer holds
  *    garbage.
- *  - Memory comes from the communicator's pool. The first call of a larger shape than any before
+ *  - Memory comes from the communicator's pool. Where a further nonblocking operation finds none while
+ *    others run, the communicator of that rank is dead (TW_ERR_NO_MEMORY); plans agree on theirs. The first call of a larger shape than any before
  *    synchronises (the ranks agree that all have the memory), nonblocking ones too; make a plan
  *    beforehand where that matters.
  *  - Results are bit-identical on all ranks that hold the same data, and in every run: they depend on

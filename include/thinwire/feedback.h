@@ -38,10 +38,12 @@ void tw_feedback_destroy(tw_feedback_t *fb);
 tw_status_t tw_feedback_clear(tw_feedback_t *fb);
 
 /** Euclidean norm of the residual that the ranks hold together: of the vector
- * sum over ranks (first + second). Collective; the same bits on every rank. */
+ * sum over ranks (first + second). Collective; the same bits on every rank.
+ * @return as tw_feedback_save(), but for the stream. */
 tw_status_t tw_feedback_norm(tw_feedback_t *fb, double *norm_p);
 
-/** Copy this rank's residual, first + second, into out[count] (elements of dtype). Local. */
+/** Copy this rank's residual, first + second, into out[count] (elements of dtype). Local.
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_BUSY (an operation with it is not completed). */
 tw_status_t tw_feedback_read(const tw_feedback_t *fb, void *out);
 
 /** Write the residuals of all ranks. Collective; only rank 0 uses the stream.

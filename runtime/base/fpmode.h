@@ -3,7 +3,7 @@
  *
  * tw_fpmode_t saved = tw_fpmode_enter(); ... tw_fpmode_leave(saved);
  * Exception flags that the work raises are dropped with the saved mode. On architectures other than
- * x86-64, arm64 and ppc64le the rounding mode alone is set, by <fenv.h>.
+ * x86-64 and arm64 the rounding mode alone is set, by <fenv.h>.
  */
 #ifndef TW_BASE_FPMODE_H
 #define TW_BASE_FPMODE_H

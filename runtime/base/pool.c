@@ -79,6 +79,20 @@ static struct tw_pool_buf *tw_pool_allocate(tw_pool_t *pool, unsigned size_class
     return buf;
 }
 
+/* The smallest idle buffer that is large enough, or NULL. */
+static struct tw_pool_buf *tw_pool_take_idle(tw_pool_t *pool, unsigned size_class)
+{
+    for (unsigned c = size_class; c < TW_POOL_CLASSES; c++) {
+        struct tw_pool_buf *buf = pool->idle[c];
+
+        if (buf != NULL) {
+            pool->idle[c] = buf->next;
+            return buf;
+        }
+    }
+    return NULL;
+}
+
 tw_status_t tw_pool_get(tw_pool_t *pool, size_t bytes, void **buffer_p)
 {
     size_t              capacity;
@@ -86,10 +100,8 @@ tw_status_t tw_pool_get(tw_pool_t *pool, size_t bytes, void **buffer_p)
     struct tw_pool_buf *buf;
 
     pthread_mutex_lock(&pool->lock);
-    buf = pool->idle[size_class];
-    if (buf != NULL && buf->capacity == capacity) {
-        pool->idle[size_class] = buf->next;
-    } else {
+    buf = capacity > 0 ? tw_pool_take_idle(pool, size_class) : NULL;
+    if (buf == NULL) {
         buf = tw_pool_allocate(pool, size_class, capacity);
     }
     pool->in_use += buf != NULL;

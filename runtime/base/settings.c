@@ -89,7 +89,7 @@ static tw_status_t tw_parse_seconds(const char *text, double *value)
     char        *end;
     const double v = strtod(text, &end);
 
-    if (end == text || *end != '\0' || !isfinite(v) || v < 0.0) {
+    if (end == text || *end != '\0' || !isfinite(v) || v < 0.0 || v > 1e9) {
         return TW_ERR_SETTING;
     }
     *value = v;
@@ -142,7 +142,7 @@ void tw_settings_accepted(const tw_setting_field_t *field, char *text, size_t si
         snprintf(text, size, "bytes, such as 4096, 64k, 1M, 2G, inf");
         return;
     case TW_SETTING_SECONDS:
-        snprintf(text, size, "seconds, 0 or more");
+        snprintf(text, size, "seconds, 0 to 1e9");
         return;
     case TW_SETTING_TEXT:
         snprintf(text, size, "text");

@@ -61,6 +61,9 @@ void tw_scaled8_encode(const tw_codec_t *codec, const tw_scaled8_t *type, const 
     if (tw_bits_float(most) >= type->least) {
         factor = type->numerator / tw_bits_float(most);
         scale  = tw_bits_float(most) / type->numerator;
+        if ((tw_float_bits(scale * type->numerator) & 0x7f800000u) == 0x7f800000u) {
+            scale = tw_bits_float(tw_float_bits(scale) - 1); /* else the maximum would become Inf */
+        }
     }
     tw_store_le32(dst, tw_float_bits(scale));
     for (size_t i = 0; i < n; i += TW_CHUNK) {

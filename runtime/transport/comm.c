@@ -50,6 +50,23 @@ tw_status_t tw_comm_agree(tw_comm_t *comm, tw_status_t mine)
     return status == TW_OK ? (tw_status_t)out : status;
 }
 
+tw_status_t tw_comm_agreed_get(tw_comm_t *comm, size_t bytes, void **buffer_p)
+{
+    void             *buffer = NULL;
+    const tw_status_t mine   = tw_pool_get(&comm->pool, bytes, &buffer);
+    const tw_status_t status = tw_comm_agree(comm, mine);
+
+    if (status == TW_OK) {
+        *buffer_p = buffer;
+        return TW_OK;
+    }
+    if (status == TW_ERR_NO_MEMORY) {
+        TW_ERROR(&comm->log, "a rank has no %zu bytes for the buffers of this operation", bytes);
+    }
+    tw_pool_put(&comm->pool, buffer);
+    return status;
+}
+
 tw_status_t tw_comm_reserve(tw_comm_t *comm, size_t bytes)
 {
     tw_status_t status;
@@ -198,7 +215,7 @@ tw_status_t tw_comm_create(tw_context_t *ctx, MPI_Comm parent, tw_comm_t **comm_
 {
     int initialised = 0;
 
-    MPI_Initialized(&initialised);
+    tw_mpi_default.Initialized(&initialised);
     return initialised ? tw_comm_create_with(ctx, &tw_mpi_default, parent, comm_p)
                        : TW_ERR_INVALID_ARG;
 }

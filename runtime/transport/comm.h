@@ -65,6 +65,9 @@ tw_status_t tw_comm_agree(tw_comm_t *comm, tw_status_t mine);
  * once, without communication, when that was agreed before. bytes is equal on all ranks. */
 tw_status_t tw_comm_reserve(tw_comm_t *comm, size_t bytes);
 
+/* Collective: a buffer of the pool on every rank, or on none; give it back with tw_pool_put(). */
+tw_status_t tw_comm_agreed_get(tw_comm_t *comm, size_t bytes, void **buffer_p);
+
 /* What THINWIRE_CHECK compares. */
 typedef struct tw_call_facts {
     const char *what;      /* "call", "plan", "start"                     */

@@ -193,6 +193,9 @@ tw_status_t tw_feedback_read(const tw_feedback_t *fb, void *out)
     if (fb == NULL || (out == NULL && fb->count > 0)) {
         return TW_ERR_INVALID_ARG;
     }
+    if (fb->user != NULL) {
+        return TW_ERR_BUSY;
+    }
     mode = tw_fpmode_enter();
     for (size_t i = 0; i < fb->count; i++) {
         tw_feedback_put(fb, out, i, tw_feedback_at(fb, i));
@@ -208,14 +211,35 @@ static tw_status_t tw_feedback_squares(tw_feedback_t *fb, size_t first, size_t n
     tw_comm_t  *comm = fb->comm;
     tw_status_t status;
 
+    const tw_fpmode_t mode = tw_fpmode_enter();
+
     for (size_t i = 0; i < n; i++) {
         mine[i] = tw_feedback_at(fb, first + i);
     }
+    tw_fpmode_leave(mode);
     status = tw_sync_allreduce(comm, mine, all, (int)n, sizeof(double), MPI_DOUBLE, MPI_SUM, fb->name);
     for (size_t i = 0; status == TW_OK && i < n; i++) {
         *sum += all[i] * all[i];
     }
     return status;
+}
+
+tw_status_t tw_feedback_begin(tw_feedback_t *fb, const char *operation, tw_status_t mine,
+                              size_t bytes, void **buffer_p)
+{
+    const tw_call_facts_t facts  = {.what      = "call",
+                                    .operation = operation,
+                                    .algorithm = fb->name,
+                                    .codec     = "none",
+                                    .element   = fb->element,
+                                    .count     = fb->count,
+                                    .root      = -1};
+    tw_status_t           status = tw_comm_compare_call(fb->comm, &facts);
+
+    if (status == TW_OK) {
+        status = tw_comm_agree(fb->comm, fb->user != NULL ? TW_ERR_BUSY : mine);
+    }
+    return status == TW_OK ? tw_comm_agreed_get(fb->comm, bytes, buffer_p) : status;
 }
 
 tw_status_t tw_feedback_norm(tw_feedback_t *fb, double *norm_p)
@@ -233,10 +257,7 @@ tw_status_t tw_feedback_norm(tw_feedback_t *fb, double *norm_p)
     if (status != TW_OK) {
         return status;
     }
-    status = tw_comm_reserve(comm, 2 * TW_NORM_PIECE * sizeof(double));
-    if (status == TW_OK) {
-        status = tw_pool_get(&comm->pool, 2 * TW_NORM_PIECE * sizeof(double), &buffer);
-    }
+    status = tw_feedback_begin(fb, "feedback_norm", TW_OK, 2 * TW_NORM_PIECE * sizeof(double), &buffer);
     if (status != TW_OK) {
         return status;
     }

@@ -31,6 +31,11 @@ struct tw_feedback {
 tw_status_t tw_feedback_check(const tw_feedback_t *fb, const tw_comm_t *comm,
                               const tw_codec_t *codec, size_t count);
 
+/* Collective start of save, restore and norm: compare the call (THINWIRE_CHECK), agree on TW_ERR_BUSY
+ * (in use), on `mine`, and on a buffer of the pool. */
+tw_status_t tw_feedback_begin(tw_feedback_t *fb, const char *operation, tw_status_t mine,
+                              size_t bytes, void **buffer_p);
+
 /* The operation owns [first, first + count) of the sum (count 0: it encodes no sum): if that is new,
  * the second residual folds into the first. */
 void tw_feedback_own(tw_feedback_t *fb, size_t first, size_t count);

@@ -144,30 +144,26 @@ static void tw_save_header(const tw_feedback_t *fb, tw_file_t *file)
 }
 
 /* Common start of save and restore: arguments, and a piece of memory on every rank. */
-static tw_status_t tw_file_begin(tw_feedback_t *fb, FILE *stream, void **piece_p)
+static tw_status_t tw_file_begin(tw_feedback_t *fb, const char *operation, FILE *stream,
+                                 void **piece_p)
 {
+    const bool  lacking = fb != NULL && fb->comm->rank == 0 && stream == NULL;
     tw_status_t status;
 
     if (fb == NULL) {
         return TW_ERR_INVALID_ARG;
     }
     status = tw_comm_check(fb->comm);
-    if (status == TW_OK) {
-        status = tw_comm_agree(fb->comm, fb->comm->rank == 0 && stream == NULL ? TW_ERR_INVALID_ARG
-                                         : fb->user != NULL                     ? TW_ERR_BUSY
-                                                                                : TW_OK);
-    }
-    if (status == TW_OK) {
-        status = tw_comm_reserve(fb->comm, TW_FILE_PIECE);
-    }
-    return status == TW_OK ? tw_pool_get(&fb->comm->pool, TW_FILE_PIECE, piece_p) : status;
+    return status == TW_OK ? tw_feedback_begin(fb, operation, lacking ? TW_ERR_INVALID_ARG : TW_OK,
+                                               TW_FILE_PIECE, piece_p)
+                           : status;
 }
 
 tw_status_t tw_feedback_save(tw_feedback_t *fb, FILE *stream)
 {
     tw_file_t   file = {.stream = stream, .hash = TW_FNV_START, .status = TW_OK};
     void       *piece;
-    tw_status_t status = tw_file_begin(fb, stream, &piece);
+    tw_status_t status = tw_file_begin(fb, "feedback_save", stream, &piece);
 
     if (status != TW_OK) {
         return status;
@@ -414,7 +410,7 @@ tw_status_t tw_feedback_restore(tw_feedback_t *fb, FILE *stream, tw_feedback_use
     if (use != TW_FEEDBACK_SUM && use != TW_FEEDBACK_AVERAGE) {
         return TW_ERR_INVALID_ARG;
     }
-    status = tw_file_begin(fb, stream, &piece);
+    status = tw_file_begin(fb, "feedback_restore", stream, &piece);
     if (status != TW_OK) {
         return status;
     }

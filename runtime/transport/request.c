@@ -176,13 +176,17 @@ tw_status_t tw_request_create(tw_comm_t *comm, const tw_how_t *how, const tw_sha
     if (status == TW_OK) {
         status = tw_request_compare(&draft, plan ? "plan" : "call");
     }
-    if (status == TW_OK) {
+    if (status == TW_OK && plan) { /* plans keep their buffers: each agrees on its own */
+        status = tw_comm_agreed_get(comm, layout.total, &buffer);
+    } else if (status == TW_OK) {
         status = tw_comm_reserve(comm, layout.total);
     }
     if (status != TW_OK) {
         return status;
     }
-    status = tw_pool_get(&comm->pool, layout.total, &buffer);
+    if (!plan) {
+        status = tw_pool_get(&comm->pool, layout.total, &buffer);
+    }
     if (status != TW_OK) { /* another operation runs in the reserved buffer, and others go on */
         TW_ERROR(&comm->log, "no %zu bytes for a further %s; the communicator is dead", layout.total,
                  shape->operation);
@@ -258,7 +262,7 @@ static tw_status_t tw_request_complete(tw_request_t **request_p)
     const tw_status_t status = op->status;
 
     op->started = false;
-    if (op->feedback != NULL) {
+    if (op->feedback != NULL && op->feedback->user == op) {
         op->feedback->user = NULL;
     }
     if (!op->plan) {

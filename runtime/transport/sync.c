@@ -13,16 +13,20 @@
 /* Until the one request is complete. */
 static tw_status_t tw_sync_wait(tw_comm_t *comm, MPI_Request *request, const char *what)
 {
-    const uint64_t start = tw_clock_ns(), limit_ns = (uint64_t)(comm->config.timeout * 1e9);
-    tw_status_t    status = TW_OK;
-    int            done   = 0;
+    const uint64_t limit_ns = (uint64_t)(comm->config.timeout * 1e9);
+    uint64_t       start    = tw_clock_ns(); /* of the time without progress */
+    tw_status_t    status   = TW_OK;
+    int            done     = 0;
 
     while (status == TW_OK && !done) {
         status = tw_comm_mpi(
             comm, comm->mpi->Testall(1, request, &done, MPI_STATUSES_IGNORE), "MPI_Testall");
         if (status == TW_OK && !done) {
-            tw_comm_progress(comm, NULL);
+            bool moved = false;
+
+            tw_comm_progress(comm, &moved);
             sched_yield();
+            start  = moved ? tw_clock_ns() : start;
             status = comm->status;
         }
         if (status == TW_OK && !done && limit_ns > 0 && tw_clock_ns() - start > limit_ns) {

@@ -20,6 +20,29 @@ static void add_vectors(void *acc, const void *v, tw_dtype_t dtype, size_t n)
     }
 }
 
+/* Around the largest number every magnitude a block can have stays finite, and so does its residual. */
+START_TEST(the_largest_numbers_stay_finite)
+{
+    static const char *const specs[] = {"int8", "tree8", "tree8:split=0.55"};
+    tw_codec_t              *codec   = test_codec(specs[_i], TW_F32);
+
+    for (uint32_t bits = 0x7f7fffffu; bits > 0x7f7fffffu - 4000; bits--) {
+        float    v[3] = {tw_bits_float(bits), -tw_bits_float(bits), 0.0f}, residual[3] = {0}, back[3];
+        uint8_t *codes = test_encode(codec, v, 3);
+
+        test_decode(codec, codes, 3, back);
+        ck_assert_int_eq(tw_codec_encode_feedback(codec, NULL, v, 3, residual, codes), TW_OK);
+        for (int i = 0; i < 3; i++) {
+            ck_assert_msg(test_is_finite(back[i]) && test_is_finite(residual[i]),
+                          "%s: %a came back as %a, residual %a", specs[_i], (double)v[i],
+                          (double)back[i], (double)residual[i]);
+        }
+        free(codes);
+    }
+    tw_codec_destroy(codec);
+}
+END_TEST
+
 START_TEST(decode_and_add_adds_what_decode_gives)
 {
     const tw_dtype_t dtype = test_specs[_i].dtype;
@@ -266,6 +289,8 @@ int main(void)
 {
     Suite *suite = suite_create("numbers");
     TCase *tcase = tcase_create("every codec");
+
+    tcase_add_loop_test(tcase, the_largest_numbers_stay_finite, 0, 3);
 
     tcase_add_loop_test(tcase, decode_and_add_adds_what_decode_gives, 0, test_spec_count);
     tcase_add_loop_test(tcase, feedback_keeps_what_was_lost, 0, test_spec_count);
