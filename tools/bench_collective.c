@@ -172,15 +172,13 @@ static int bench_all(const operation_t *operation, exchange_t *x, const specs_t 
 static int fill(const exchange_t *x, const arguments_t *a, size_t values, char *why,
                 size_t why_size)
 {
-    const size_t first = (size_t)x->job->rank * values;
-
     if (x->send == NULL || x->recv == NULL) {
         snprintf(why, why_size, "not enough memory for --max %zu", a->max);
         return 0;
     }
     memset(x->recv, 0, values * sizeof(float));
     if (a->data != NULL && strcmp(a->data, "normal") != 0) {
-        return data_read(a->data, first, x->send, values, why, why_size);
+        return data_read(a->data, x->job->rank, x->job->size, x->send, values, why, why_size);
     }
     data_normal(x->send, values, (uint64_t)x->job->rank + 1, 1.0);
     return 1;

@@ -95,10 +95,11 @@ static int read_values(FILE *file, size_t values, size_t first, float *x, size_t
     return 1;
 }
 
-int data_read(const char *path, size_t first, float *x, size_t n, char *why, size_t why_size)
+int data_read(const char *path, int part, int parts, float *x, size_t n, char *why,
+              size_t why_size)
 {
     FILE  *file = fopen(path, "rb");
-    size_t values;
+    size_t values, first;
     int    well;
 
     if (file == NULL) {
@@ -109,6 +110,7 @@ int data_read(const char *path, size_t first, float *x, size_t n, char *why, siz
         return 0;
     }
     values = file_values(file, path, why, why_size);
+    first  = values / (size_t)parts * (size_t)part;
     well   = values > 0 && read_values(file, values, first, x, n);
     if (values > 0 && !well) {
         snprintf(why, why_size, "--data %.200s: cannot be read: %s", path,

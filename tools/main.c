@@ -3,8 +3,11 @@
  */
 #include "config.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <mpi.h>
 
 #include <thinwire/version.h>
 
@@ -77,13 +80,34 @@ int subcommand_run(const subcommand_t *list, const char *usage, const char *abou
     return unknown_subcommand(list, usage, job, argv[1]);
 }
 
+/* mpirun may start ranks with different command lines; then they would wait for each other. */
+static int same_arguments(const job_t *job)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325), first;
+    char     why[96];
+
+    for (int i = 1; i < job->argc; i++) {
+        for (const char *c = job->argv[i]; c == job->argv[i] || c[-1] != '\0'; c++) {
+            hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3); /* the final NUL too */
+        }
+    }
+    first = hash;
+    if (job->size > 1) {
+        MPI_Bcast(&first, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    }
+    snprintf(why, sizeof(why), "rank %d was started with other arguments than rank 0", job->rank);
+    return job_agree(job, hash == first, why);
+}
+
 int main(int argc, char **argv)
 {
     job_t job;
     int   code;
 
     job_begin(&job, argc, argv);
-    if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
+    if (!same_arguments(&job)) {
+        code = EXIT_USAGE;
+    } else if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
         if (job.rank == 0) {
             printf("thinwire %s\n", tw_version());
         }

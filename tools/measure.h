@@ -32,8 +32,10 @@ int measure_fits(double bytes, char *why, size_t why_size);
 void data_normal(float *x, size_t n, uint64_t seed, double deviation);
 void data_uniform(float *x, size_t n, uint64_t seed);
 
-/* n values of a file of little-endian float32, from value `first` on, beginning again at its end.
+/* n values of a file of little-endian float32, from where the part-th of `parts` equal parts of it
+ * begins, starting again at its end.
  * @return 1, or 0 with one line in why. */
-int data_read(const char *path, size_t first, float *x, size_t n, char *why, size_t why_size);
+int data_read(const char *path, int part, int parts, float *x, size_t n, char *why,
+              size_t why_size);
 
 #endif /* TOOLS_MEASURE_H */

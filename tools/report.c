@@ -27,11 +27,24 @@ static int is_special(const char *path)
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
+/* The name of a file beside the one that path leads to: a link is followed, not replaced. */
 static int temporary_name(const char *path, char *name)
 {
-    const int n = snprintf(name, PATH_LENGTH, "%s.%ld.tmp", path, (long)getpid());
+    char     *target = realpath(path, NULL);
+    const int n      = snprintf(name, PATH_LENGTH, "%s.%ld.tmp", target != NULL ? target : path,
+                                (long)getpid());
 
+    free(target);
     return n > 0 && n < PATH_LENGTH;
+}
+
+static int rename_to(const char *name, const char *path)
+{
+    char     *target = realpath(path, NULL);
+    const int error  = rename(name, target != NULL ? target : path) != 0 ? errno : 0;
+
+    free(target);
+    return error;
 }
 
 /* Why a report cannot be written to path; 0 if it can. */
@@ -142,7 +155,10 @@ int report_begin(report_t *report, const job_t *job, const char *path)
 
 void report_row(report_t *report, json_t *row)
 {
-    json_array_append_new(report->rows, row);
+    if (json_array_append_new(report->rows, row) != 0) { /* NULL, or no memory */
+        fputs("thinwire: a row does not fit the JSON report\n", stderr);
+        abort();
+    }
 }
 
 json_t *report_number(double value)
@@ -181,9 +197,7 @@ static int write_report(const report_t *report)
         return ENAMETOOLONG;
     }
     error = write_file(report, name, "wx");
-    if (error == 0 && rename(name, report->path) != 0) {
-        error = errno;
-    }
+    error = error == 0 ? rename_to(name, report->path) : error;
     if (error != 0) {
         unlink(name);
     }

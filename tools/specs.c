@@ -23,7 +23,7 @@ static tw_status_t add(specs_t *specs, tw_context_t *ctx, const char *spec, char
 int specs_create(specs_t *specs, const job_t *job, tw_context_t *ctx, const char *list)
 {
     size_t      cursor = 0;
-    char        spec[SPECS_LENGTH], why[640];
+    char        spec[SPECS_LENGTH], why[640] = "";
     tw_status_t status;
 
     specs->count = 0;
@@ -43,7 +43,7 @@ int specs_create(specs_t *specs, const job_t *job, tw_context_t *ctx, const char
     }
     if (status == TW_ERR_SPEC && why[0] == '\0') {
         job_complain(job,
-                     "--codec '%.80s': an empty codec name; accepted: a list such as "
+                     "--codec '%.80s': an empty codec name, or too long a one; accepted: a list such as "
                      "tree8,onebit",
                      list);
     }

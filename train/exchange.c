@@ -32,10 +32,12 @@ static float *gradient_of(const tw_net_t *net, size_t l, size_t *n_p)
 
 /* What the library tells all ranks alike they can agree on; anything else one rank may see alone,
  * while others wait for it. */
-static int failed(tw_problem_t *problem, const char *what, size_t l, tw_status_t status)
+static int failed(const tw_exchange_t *ex, tw_problem_t *problem, const char *what, size_t l,
+                  tw_status_t status)
 {
-    problem->fatal = status != TW_ERR_MISMATCH && status != TW_ERR_NO_MEMORY &&
-                     status != TW_ERR_IO && status != TW_ERR_FORMAT;
+    problem->fatal = (status != TW_ERR_MISMATCH && status != TW_ERR_NO_MEMORY &&
+                      status != TW_ERR_IO && status != TW_ERR_FORMAT) ||
+                     tw_comm_status(ex->comm) != TW_OK;
     return tw_problem_set(problem, "%s of layer %zu: %s", what, l + 1, tw_status_text(status));
 }
 
@@ -51,12 +53,12 @@ static int create_plan(tw_exchange_t *ex, size_t l, int feedback, tw_problem_t *
         snprintf(name, sizeof(name), "weights%zu", l);
         status = tw_feedback_create(ex->comm, name, TW_F32, n, &ex->feedback[l]);
         if (status != TW_OK) {
-            return failed(problem, "error feedback", l, status);
+            return failed(ex, problem, "error feedback", l, status);
         }
         how.feedback = ex->feedback[l];
     }
     status = tw_allreduce_init(ex->comm, TW_IN_PLACE, gradient, n, TW_SUM, &how, &ex->plan[l]);
-    return status == TW_OK ? 0 : failed(problem, "preparing the exchange", l, status);
+    return status == TW_OK ? 0 : failed(ex, problem, "preparing the exchange", l, status);
 }
 
 static int create_codec(tw_exchange_t *ex, tw_context_t *ctx, const char *spec,
@@ -146,7 +148,7 @@ int tw_exchange_start(tw_exchange_t *ex, size_t l, tw_problem_t *problem)
 {
     tw_status_t status = ex->plain ? TW_OK : tw_start(ex->plan[l]);
 
-    return status == TW_OK ? 0 : failed(problem, "starting the exchange", l, status);
+    return status == TW_OK ? 0 : failed(ex, problem, "starting the exchange", l, status);
 }
 
 int tw_exchange_finish(tw_exchange_t *ex, size_t l, tw_problem_t *problem)
@@ -160,7 +162,7 @@ int tw_exchange_finish(tw_exchange_t *ex, size_t l, tw_problem_t *problem)
         return 0;
     }
     status = tw_wait(&ex->plan[l]);
-    return status == TW_OK ? 0 : failed(problem, "the exchange", l, status);
+    return status == TW_OK ? 0 : failed(ex, problem, "the exchange", l, status);
 }
 
 tw_exchange_bytes_t tw_exchange_counted(const tw_exchange_t *ex)
@@ -182,7 +184,7 @@ int tw_exchange_save(tw_exchange_t *ex, FILE *stream, tw_problem_t *problem)
             const tw_status_t status = tw_feedback_save(ex->feedback[l], stream);
 
             if (status != TW_OK) {
-                return failed(problem, "saving the residual", l, status);
+                return failed(ex, problem, "saving the residual", l, status);
             }
         }
     }
@@ -197,7 +199,7 @@ int tw_exchange_restore(tw_exchange_t *ex, FILE *stream, tw_problem_t *problem)
                 tw_feedback_restore(ex->feedback[l], stream, TW_FEEDBACK_SUM);
 
             if (status != TW_OK) {
-                return failed(problem, "restoring the residual", l, status);
+                return failed(ex, problem, "restoring the residual", l, status);
             }
         }
     }

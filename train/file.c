@@ -17,18 +17,27 @@ static int cannot(const char *what, const char *path, int error, tw_problem_t *p
     return tw_problem_set(problem, "%s %s: cannot be written: %s", what, path, strerror(error));
 }
 
+/* A link to a file is followed, not replaced. */
+static const char *target_of(const tw_file_t *file)
+{
+    return file->target != NULL ? file->target : file->path;
+}
+
 int tw_file_begin(tw_file_t *file, const char *what, const char *path, tw_problem_t *problem)
 {
     struct stat info;
     int         length, fd;
 
-    *file  = (tw_file_t){.path = path};
-    length = snprintf(file->beside, sizeof(file->beside), "%s.%ld.tmp", path, (long)getpid());
+    *file  = (tw_file_t){.path = path, .target = realpath(path, NULL)};
+    length = snprintf(file->beside, sizeof(file->beside), "%s.%ld.tmp", target_of(file),
+                      (long)getpid());
     if (length < 0 || (size_t)length >= sizeof(file->beside)) {
+        free(file->target);
         return cannot(what, path, ENAMETOOLONG, problem);
     }
     if (stat(path, &info) == 0) {
         if (S_ISDIR(info.st_mode)) {
+            free(file->target);
             return cannot(what, path, EISDIR, problem);
         }
         file->special = !S_ISREG(info.st_mode);
@@ -43,7 +52,13 @@ int tw_file_begin(tw_file_t *file, const char *what, const char *path, tw_proble
             unlink(file->beside);
         }
     }
-    return file->stream != NULL ? 0 : cannot(what, path, errno, problem);
+    if (file->stream == NULL) {
+        const int error = errno;
+
+        free(file->target);
+        return cannot(what, path, error, problem);
+    }
+    return 0;
 }
 
 int tw_file_end(tw_file_t *file, const char *what, tw_problem_t *problem)
@@ -57,12 +72,13 @@ int tw_file_end(tw_file_t *file, const char *what, tw_problem_t *problem)
     if (fclose(file->stream) != 0 && error == 0) {
         error = errno;
     }
-    if (error == 0 && !file->special && rename(file->beside, file->path) != 0) {
+    if (error == 0 && !file->special && rename(file->beside, target_of(file)) != 0) {
         error = errno;
     }
     if (error != 0 && !file->special) {
         unlink(file->beside);
     }
+    free(file->target);
     return error == 0 ? 0 : cannot(what, file->path, error, problem);
 }
 
@@ -72,6 +88,7 @@ void tw_file_drop(tw_file_t *file)
     if (!file->special) {
         unlink(file->beside);
     }
+    free(file->target);
 }
 
 int tw_file_try(const char *what, const char *path, tw_problem_t *problem)

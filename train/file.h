@@ -9,7 +9,8 @@
 #include "train/problem.h"
 
 typedef struct tw_file {
-    const char *path;
+    const char *path;   /* as it was given                                       */
+    char       *target; /* what it leads to, if it is a link to a file; or NULL  */
     FILE       *stream;
     int         special; /* a device or pipe: written directly */
     char        beside[4096];

@@ -26,7 +26,7 @@ enum { EXIT_USAGE = 2, EXIT_NOT_REACHED = 3 };
  * anything depends on it. */
 static int agree_on_options(const tw_train_options_t *options, tw_problem_t *problem)
 {
-    char     text[4096];
+    char     text[16384];
     uint64_t word;
     int      rank;
     size_t   index;
@@ -87,6 +87,9 @@ static int run(int argc, char **argv)
     if (tw_agree(MPI_COMM_WORLD, &problem) != 0) {
         return EXIT_USAGE;
     }
+    if (agree_on_options(&options, &problem) != 0) {
+        return EXIT_FAILURE;
+    }
     if (options.help || options.version) {
         if (rank == 0 && options.help) {
             tw_train_options_help(stdout);
@@ -94,9 +97,6 @@ static int run(int argc, char **argv)
             printf("thinwire-train %s\n", tw_version());
         }
         return EXIT_SUCCESS;
-    }
-    if (agree_on_options(&options, &problem) != 0) {
-        return EXIT_FAILURE;
     }
     code = make_context(rank, &ctx, &problem) == 0 ? train(&options, ctx, argc, argv) : EXIT_FAILURE;
     tw_context_destroy(ctx);

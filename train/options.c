@@ -44,7 +44,7 @@ static const tw_option_t tw_options[] = {
     {"--lr", "X", "learning rate of RMSProp; times 0.99 after each epoch [0.006]", TW_AT(rate),
      TW_OPTION_RATE, 0, 0},
     {"--seed", "N", "of weights, dropout and the order of images [1]", TW_AT(seed), TW_OPTION_COUNT,
-     0, UINT64_MAX},
+     0, INT64_MAX},
     {"--threads", "N", "threads per rank [1]", TW_AT(threads), TW_OPTION_COUNT, 1, 1024},
     {"--until", "error<=X", "stop when the test error is at most X (0.03 or 3%)", TW_AT(until),
      TW_OPTION_UNTIL, 0, 0},
@@ -237,8 +237,8 @@ void tw_train_options_text(const tw_train_options_t *o, char *text, size_t size)
 {
     snprintf(text, size,
              "--model %s --data %s --codec %s --epochs %" PRIu64 " --batch %" PRIu64
-             " --lr %a --seed %" PRIu64 " --until %a --checkpoint %s --resume %d --json %s",
+             " --lr %a --seed %" PRIu64 " --until %a --checkpoint %s --resume %d --json %s --help %d --version %d",
              o->model, o->data, o->codec, o->epochs, o->batch, o->rate, o->seed, o->until,
              o->checkpoint == NULL ? "none" : o->checkpoint, o->resume,
-             o->json == NULL ? "none" : o->json);
+             o->json == NULL ? "none" : o->json, o->help, o->version);
 }

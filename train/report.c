@@ -219,17 +219,27 @@ int tw_report_json(const tw_training_t *t, int argc, char **argv, tw_problem_t *
     root = json_pack("{s:s, s:o, s:o}", "version", tw_version(), "command",
                      tw_machine_command(argc, argv), "machine", tw_machine_json());
     part = settings(t);
-    json_object_update(root, part);
+    if (json_object_update(root, part) != 0) { /* NULL, or no memory */
+        json_decref(root);
+        root = NULL;
+    }
     json_decref(part);
     part = results(t);
-    json_object_update(root, part);
+    if (json_object_update(root, part) != 0) {
+        json_decref(root);
+        root = NULL;
+    }
     json_decref(part);
     if (root == NULL) {
-        tw_problem_set(problem, "out of memory");
+        tw_problem_set(problem, "--json %s: a result does not fit JSON", t->options->json);
     } else if (tw_file_begin(&file, "--json", t->options->json, problem) == 0) {
-        json_dumpf(root, file.stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-        fputc('\n', file.stream);
-        status = tw_file_end(&file, "--json", problem);
+        if (json_dumpf(root, file.stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0 &&
+            fputc('\n', file.stream) != EOF) {
+            status = tw_file_end(&file, "--json", problem);
+        } else {
+            tw_file_drop(&file);
+            tw_problem_set(problem, "--json %s: cannot be written", t->options->json);
+        }
     }
     json_decref(root);
     return status;

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "train/agree.h"
 #include "train/checkpoint.h"
@@ -104,6 +105,17 @@ static int allocate(tw_training_t *t, tw_context_t *ctx, tw_problem_t *problem)
     return 0;
 }
 
+/* A checkpoint is replaced, so it cannot be a device or a pipe. */
+static int try_checkpoint(const char *path, tw_problem_t *problem)
+{
+    struct stat info;
+
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+        return tw_problem_set(problem, "--checkpoint %s: is not a regular file", path);
+    }
+    return tw_file_try("--checkpoint", path, problem);
+}
+
 /* Files are tried before the work, by the rank that will write them. */
 static int try_files(const tw_training_t *t, tw_problem_t *problem)
 {
@@ -112,9 +124,7 @@ static int try_files(const tw_training_t *t, tw_problem_t *problem)
     if (t->rank == 0 && o->json != NULL && tw_file_try("--json", o->json, problem) != 0) {
         return -1;
     }
-    return t->rank == 0 && o->checkpoint != NULL
-               ? tw_file_try("--checkpoint", o->checkpoint, problem)
-               : 0;
+    return t->rank == 0 && o->checkpoint != NULL ? try_checkpoint(o->checkpoint, problem) : 0;
 }
 
 /* All ranks must read the same data from their disks. */

@@ -35,7 +35,7 @@ printf abc >"$scratch/odd"
 printf '\0\0\0\0\0\0\300\177' >"$scratch/nan"
 mkdir "$scratch/folder"
 
-plan 36
+plan 39
 check "no command" refused 2 'command is missing'
 check "unknown command" refused 2 "unknown command 'wash'; accepted: info, bench" wash
 check "misspelt command" refused 2 'did you mean bench' bnech
@@ -117,3 +117,21 @@ rank_dies() {
     [ ! -e "$mark" ]
 }
 check "a rank dies in the middle" rank_dies
+
+other_arguments() {
+    timeout -k 5 "$limit" "$MPIRUN" -n 1 "$thinwire" bench allreduce --max 4k : \
+        -n 1 "$thinwire" bench allreduce --max 16k </dev/null >"$scratch/out" 2>&1
+    local status=$?
+    cat "$scratch/out"
+    [ $status -eq 2 ] || { echo "status $status"; return 1; }
+    [ "$(grep -c '^thinwire' "$scratch/out")" -eq 1 ] && grep -q 'rank 1 was started with other arguments' "$scratch/out"
+}
+check "ranks with other arguments" other_arguments
+check "a codec list that ends in a comma" job_refused 2 "'tree8,': an empty" bench allreduce --codec tree8,
+json_by_link() {
+    echo old >"$scratch/target.json"
+    ln -s target.json "$scratch/link.json"
+    alone "$thinwire" info --json "$scratch/link.json" && [ -L "$scratch/link.json" ] &&
+        grep -q '"version"' "$scratch/target.json"
+}
+check "a link given to --json is followed" json_by_link

@@ -123,7 +123,7 @@ check "JSON in a missing folder" refused 1 'x.json: cannot be written: No such f
 check "JSON to a folder" refused 1 'Is a directory' --json "$scratch"
 check "JSON to a full device" refused 1 'cannot be written: No space' --json /dev/full
 check "checkpoint in a missing folder" refused 1 'cannot be written' --checkpoint "$scratch/none/x.checkpoint"
-check "checkpoint to a device" refused 1 'is not a regular file' --checkpoint /dev/null --data digits:train=60 --batch 20
+check "checkpoint to a device" refused 1 'is not a regular file' --checkpoint /dev/null
 check "no checkpoint" refused 1 'x.checkpoint: cannot be read: No such file' --checkpoint "$scratch/x.checkpoint" --resume
 check "empty checkpoint" refused 1 'is not a checkpoint of thinwire-train' --checkpoint "$scratch/empty" --resume
 check "foreign checkpoint" refused 1 'is not a checkpoint of thinwire-train' --checkpoint "$scratch/junk" --resume

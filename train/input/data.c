@@ -113,6 +113,10 @@ int tw_data_load(tw_data_t *data, const char *spec, size_t pixels, size_t classe
     if (strncmp(spec, "mnist:", 6) == 0) {
         status = load_mnist(data, spec + 6, classes, problem);
     } else if (strcmp(spec, "digits") == 0 || strncmp(spec, "digits:", 7) == 0) {
+        if (spec[6] == ':' && spec[7] == '\0') {
+            return tw_problem_set(problem, "--data '%s' ends after the colon; accepted are %s", spec,
+                                  TW_DATA_ACCEPTED);
+        }
         status = load_digits(data, spec[6] == ':' ? spec + 7 : spec + 6, problem);
     } else {
         status = tw_problem_set(problem, "--data '%s' is no data set; accepted are %s", spec,
