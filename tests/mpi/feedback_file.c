@@ -101,11 +101,16 @@ static void check_moved(tw_feedback_t *fb, const float *all, int before, int aft
 {
     const double scale = use == TW_FEEDBACK_AVERAGE ? (double)after / before : 1.0;
     float        got[COUNT];
-    double       norm = 0, square = 0, worst = 0;
+    double       norm = 0, square = 0, worst = 0, largest = 0;
 
+    /* A rank's two residuals are added one after the other, and may nearly cancel: what is rounded is
+     * of their size, not of their sum's. */
+    for (size_t i = 0; i < (size_t)before * COUNT; i++) {
+        largest = fmax(largest, fabs((double)all[i]));
+    }
     T_OK(tw_feedback_read(fb, got));
     for (size_t i = 0; i < COUNT; i++) {
-        double want = 0, size = 0, total = 0;
+        double want = 0, size = largest * scale, total = 0;
 
         for (int q = 0; q < before; q++) {
             const double value = (double)all[(size_t)q * COUNT + i];

@@ -45,7 +45,7 @@ START_TEST(options_are_understood)
     ck_assert_uint_eq(o.batch, 128);
     ck_assert_int_eq(parse(&o, &problem,
                            "--model linear --data mnist:/x --epochs 7 --batch=100 --lr 0.01 "
-                           "--codec tree8:block=512 --seed 18446744073709551615 --threads 2 "
+                           "--codec tree8:block=512 --seed 9223372036854775807 --threads 2 "
                            "--checkpoint c --resume --json=j --until error<=3.5%"),
                      0);
     ck_assert_str_eq(o.model, "linear");
@@ -54,7 +54,7 @@ START_TEST(options_are_understood)
     ck_assert_uint_eq(o.batch, 100);
     ck_assert_double_eq(o.rate, 0.01);
     ck_assert_str_eq(o.codec, "tree8:block=512");
-    ck_assert_uint_eq(o.seed, UINT64_MAX);
+    ck_assert_uint_eq(o.seed, INT64_MAX);
     ck_assert_uint_eq(o.threads, 2);
     ck_assert_str_eq(o.checkpoint, "c");
     ck_assert_int_eq(o.resume, 1);
