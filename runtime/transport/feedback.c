@@ -141,28 +141,10 @@ tw_status_t tw_feedback_clear(tw_feedback_t *fb)
 /* The value at position i of the sum of both residuals, rounded to the element type. */
 static double tw_feedback_at(const tw_feedback_t *fb, size_t i)
 {
-    double da, db;
-    float  fa, fb_;
+    const double sum = tw_element_get(fb->first, fb->element, i) +
+                       tw_element_get(fb->second, fb->element, i);
 
-    if (fb->element == 8) {
-        memcpy(&da, fb->first + 8 * i, 8);
-        memcpy(&db, fb->second + 8 * i, 8);
-        return da + db;
-    }
-    memcpy(&fa, fb->first + 4 * i, 4);
-    memcpy(&fb_, fb->second + 4 * i, 4);
-    return (double)(fa + fb_);
-}
-
-static void tw_feedback_put(const tw_feedback_t *fb, void *out, size_t i, double value)
-{
-    const float single = (float)value;
-
-    if (fb->element == 8) {
-        memcpy((uint8_t *)out + 8 * i, &value, 8);
-    } else {
-        memcpy((uint8_t *)out + 4 * i, &single, 4);
-    }
+    return fb->element == sizeof(float) ? (double)(float)sum : sum;
 }
 
 void tw_feedback_fold(tw_feedback_t *fb)
@@ -170,7 +152,7 @@ void tw_feedback_fold(tw_feedback_t *fb)
     const tw_fpmode_t mode = tw_fpmode_enter();
 
     for (size_t i = fb->second_first; i < fb->second_first + fb->second_count; i++) {
-        tw_feedback_put(fb, fb->first, i, tw_feedback_at(fb, i));
+        tw_element_put(fb->first, fb->element, i, tw_feedback_at(fb, i));
     }
     tw_fpmode_leave(mode);
     memset(fb->second + fb->second_first * fb->element, 0, fb->second_count * fb->element);
@@ -198,7 +180,7 @@ tw_status_t tw_feedback_read(const tw_feedback_t *fb, void *out)
     }
     mode = tw_fpmode_enter();
     for (size_t i = 0; i < fb->count; i++) {
-        tw_feedback_put(fb, out, i, tw_feedback_at(fb, i));
+        tw_element_put(out, fb->element, i, tw_feedback_at(fb, i));
     }
     tw_fpmode_leave(mode);
     return TW_OK;

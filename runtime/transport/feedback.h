@@ -9,6 +9,7 @@
 #define TW_TRANSPORT_FEEDBACK_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include <thinwire/feedback.h>
 
@@ -26,6 +27,29 @@ struct tw_feedback {
     size_t        second_first, second_count;
     tw_request_t *user; /* started with it, and its caller not yet told of completion */
 };
+
+/* Element i of an array of floats or doubles, by its size. The sum of two floats,
+ * taken in double and rounded by tw_element_put(), is what float arithmetic gives. */
+static inline double tw_element_get(const void *values, size_t element, size_t i)
+{
+    double d;
+    float  f;
+
+    if (element == sizeof(d)) {
+        memcpy(&d, (const uint8_t *)values + element * i, sizeof(d));
+        return d;
+    }
+    memcpy(&f, (const uint8_t *)values + element * i, sizeof(f));
+    return (double)f;
+}
+
+static inline void tw_element_put(void *values, size_t element, size_t i, double value)
+{
+    const float single = (float)value;
+
+    memcpy((uint8_t *)values + element * i,
+           element == sizeof(value) ? (const void *)&value : (const void *)&single, element);
+}
 
 /* May an operation of this count, by this codec, use it? TW_OK, TW_ERR_INVALID_ARG, TW_ERR_BUSY. */
 tw_status_t tw_feedback_check(const tw_feedback_t *fb, const tw_comm_t *comm,

@@ -203,24 +203,10 @@ typedef struct tw_restored {
 static void tw_restore_add(const tw_feedback_t *fb, uint8_t *into, size_t position,
                            const uint8_t *piece, size_t n)
 {
-    uint8_t *at = into + position * fb->element;
-
     for (size_t i = 0; i < n; i++) {
-        if (fb->element == 8) {
-            double a, b;
-
-            memcpy(&a, at + 8 * i, 8);
-            memcpy(&b, piece + 8 * i, 8);
-            a += b;
-            memcpy(at + 8 * i, &a, 8);
-        } else {
-            float a, b;
-
-            memcpy(&a, at + 4 * i, 4);
-            memcpy(&b, piece + 4 * i, 4);
-            a += b;
-            memcpy(at + 4 * i, &a, 4);
-        }
+        tw_element_put(into, fb->element, position + i,
+                       tw_element_get(into, fb->element, position + i) +
+                           tw_element_get(piece, fb->element, i));
     }
 }
 
@@ -355,19 +341,7 @@ static tw_status_t tw_restore_verdict(tw_feedback_t *fb, tw_file_t *file, tw_sta
 static void tw_restore_scale(tw_feedback_t *fb, uint8_t *values, double factor)
 {
     for (size_t i = 0; i < fb->count; i++) {
-        if (fb->element == 8) {
-            double x;
-
-            memcpy(&x, values + 8 * i, 8);
-            x *= factor;
-            memcpy(values + 8 * i, &x, 8);
-        } else {
-            float x;
-
-            memcpy(&x, values + 4 * i, 4);
-            x = (float)((double)x * factor);
-            memcpy(values + 4 * i, &x, 4);
-        }
+        tw_element_put(values, fb->element, i, tw_element_get(values, fb->element, i) * factor);
     }
 }
 
