@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -84,10 +85,24 @@ static tw_status_t tw_parse_memunits(const char *text, size_t *value)
     return TW_OK;
 }
 
-static tw_status_t tw_parse_seconds(const char *text, double *value)
+/* strtod() with a decimal point, whatever locale the program has set. */
+static double tw_parse_decimal(const char *text, char **end)
+{
+    const locale_t c   = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    const locale_t old = c != (locale_t)0 ? uselocale(c) : (locale_t)0;
+    const double   v   = strtod(text, end);
+
+    if (c != (locale_t)0) {
+        uselocale(old);
+        freelocale(c);
+    }
+    return v;
+}
+
+static tw_status_t tw_parse_number(const char *text, double *value)
 {
     char        *end;
-    const double v = strtod(text, &end);
+    const double v = tw_parse_decimal(text, &end);
 
     if (end == text || *end != '\0' || !isfinite(v) || v < 0.0 || v > 1e9) {
         return TW_ERR_SETTING;
@@ -117,7 +132,8 @@ tw_status_t tw_settings_parse(const tw_setting_field_t *field, const char *text,
     case TW_SETTING_MEMUNITS:
         return tw_parse_memunits(text, value);
     case TW_SETTING_SECONDS:
-        return tw_parse_seconds(text, value);
+    case TW_SETTING_NUMBER:
+        return tw_parse_number(text, value);
     case TW_SETTING_CHOICE:
         return tw_parse_choice(field, text, value);
     case TW_SETTING_TEXT:
@@ -143,6 +159,9 @@ void tw_settings_accepted(const tw_setting_field_t *field, char *text, size_t si
         return;
     case TW_SETTING_SECONDS:
         snprintf(text, size, "seconds, 0 to 1e9");
+        return;
+    case TW_SETTING_NUMBER:
+        snprintf(text, size, "a number, 0 or more, at most 1e9");
         return;
     case TW_SETTING_TEXT:
         snprintf(text, size, "text");
@@ -189,8 +208,7 @@ tw_status_t tw_settings_load(const tw_log_t *log, const tw_setting_table_t *tabl
     return status;
 }
 
-/* Levenshtein distance; names longer than the limit count as far away. */
-static size_t tw_edit_distance(const char *a, const char *b)
+size_t tw_edit_distance(const char *a, const char *b)
 {
     const size_t la = strlen(a), lb = strlen(b);
     size_t       row[TW_SETTING_NAME_MAX + 1];

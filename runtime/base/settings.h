@@ -21,6 +21,7 @@ typedef enum tw_setting_type {
     TW_SETTING_BOOL,     /* int, 0 or 1; y, yes, on, n, no, off, 0, 1                 */
     TW_SETTING_MEMUNITS, /* size_t, bytes: 65536, 64k, 1M, 2G, inf                    */
     TW_SETTING_SECONDS,  /* double, 0 or more                                         */
+    TW_SETTING_NUMBER,   /* double, 0 or more, without a unit                         */
     TW_SETTING_CHOICE,   /* int, index into choices                                   */
     TW_SETTING_TEXT      /* const char *, into the environment or the default         */
 } tw_setting_type_t;
@@ -55,5 +56,8 @@ void tw_settings_accepted(const tw_setting_field_t *field, char *text, size_t si
  * nearest name; TW_ERR_SETTING (logged) if a known one is malformed. */
 tw_status_t tw_settings_check_environment(const tw_log_t                  *log,
                                           const tw_setting_table_t *const *tables);
+
+/* Levenshtein distance of two names, for "did you mean"; SIZE_MAX if one is above 64 bytes. */
+size_t tw_edit_distance(const char *a, const char *b);
 
 #endif /* TW_BASE_SETTINGS_H */

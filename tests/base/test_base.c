@@ -58,7 +58,7 @@ END_TEST
 typedef struct demo {
     int         number, flag, choice;
     size_t      bytes;
-    double      seconds;
+    double      seconds, part;
     const char *text;
 } demo_t;
 
@@ -70,10 +70,11 @@ static const tw_setting_field_t demo_fields[] = {
     {"DEMO_CHOICE", "green", "c", offsetof(demo_t, choice), TW_SETTING_CHOICE, 0, 0, demo_choices},
     {"DEMO_BYTES", "64k", "b", offsetof(demo_t, bytes), TW_SETTING_MEMUNITS, 0, 0, NULL},
     {"DEMO_SECONDS", "1.5", "s", offsetof(demo_t, seconds), TW_SETTING_SECONDS, 0, 0, NULL},
+    {"DEMO_PART", "2.5e-3", "p", offsetof(demo_t, part), TW_SETTING_NUMBER, 0, 0, NULL},
     {"DEMO_TEXT", "t", "t", offsetof(demo_t, text), TW_SETTING_TEXT, 0, 0, NULL},
 };
 
-static const tw_setting_table_t demo_table = {"demo", demo_fields, 6};
+static const tw_setting_table_t demo_table = {"demo", demo_fields, 7};
 
 START_TEST(settings_take_defaults_and_the_environment)
 {
@@ -86,16 +87,19 @@ START_TEST(settings_take_defaults_and_the_environment)
     ck_assert_int_eq(demo.choice, 1);
     ck_assert_uint_eq(demo.bytes, 65536);
     ck_assert_double_eq(demo.seconds, 1.5);
+    ck_assert_double_eq(demo.part, 2.5e-3);
     ck_assert_str_eq(demo.text, "t");
     setenv("THINWIRE_DEMO_NUMBER", "9", 1);
     setenv("THINWIRE_DEMO_FLAG", "ON", 1);
     setenv("THINWIRE_DEMO_CHOICE", "red", 1);
     setenv("THINWIRE_DEMO_BYTES", "inf", 1);
+    setenv("THINWIRE_DEMO_PART", "1e9", 1);
     ck_assert_int_eq(tw_settings_load(&log, &demo_table, &demo), TW_OK);
     ck_assert_int_eq(demo.number, 9);
     ck_assert_int_eq(demo.flag, 1);
     ck_assert_int_eq(demo.choice, 0);
     ck_assert_uint_eq(demo.bytes, SIZE_MAX);
+    ck_assert_double_eq(demo.part, 1e9);
 }
 END_TEST
 
@@ -112,6 +116,9 @@ static const struct {
     {"THINWIRE_DEMO_BYTES", "99999999999999G", "bytes"},
     {"THINWIRE_DEMO_SECONDS", "nan", "seconds"},
     {"THINWIRE_DEMO_SECONDS", "-2", "seconds"},
+    {"THINWIRE_DEMO_PART", "-0.1", "a number, 0 or more"},
+    {"THINWIRE_DEMO_PART", "1e-2%", "a number, 0 or more"},
+    {"THINWIRE_DEMO_PART", "1.1e9", "at most 1e9"},
 };
 
 START_TEST(malformed_settings_are_named)
@@ -141,6 +148,21 @@ START_TEST(unknown_settings_are_warned_about)
     ck_assert_uint_eq(captured_lines, 1);
     ck_assert_ptr_nonnull(strstr(captured, "THINWIRE_DEMO_NUMBR "));
     ck_assert_ptr_nonnull(strstr(captured, "THINWIRE_DEMO_NUMBER?"));
+}
+END_TEST
+
+START_TEST(distances_of_names)
+{
+    char long_name[66];
+
+    memset(long_name, 'a', sizeof(long_name));
+    long_name[65] = '\0';
+    ck_assert_uint_eq(tw_edit_distance("", ""), 0);
+    ck_assert_uint_eq(tw_edit_distance("bcast", ""), 5);
+    ck_assert_uint_eq(tw_edit_distance("ibcast", "bcast"), 1);
+    ck_assert_uint_eq(tw_edit_distance("kitten", "sitting"), 3);
+    ck_assert_uint_eq(tw_edit_distance(long_name, "a"), SIZE_MAX);
+    ck_assert_uint_eq(tw_edit_distance(long_name + 1, "a"), 63);
 }
 END_TEST
 
@@ -241,8 +263,10 @@ int main(void)
     tcase_add_test(tcase, statuses_have_names_and_texts);
     tcase_add_test(tcase, log_drops_what_is_above_the_level);
     tcase_add_test(tcase, settings_take_defaults_and_the_environment);
-    tcase_add_loop_test(tcase, malformed_settings_are_named, 0, 10);
+    tcase_add_loop_test(tcase, malformed_settings_are_named, 0,
+                        (int)(sizeof(malformed) / sizeof(malformed[0])));
     tcase_add_test(tcase, unknown_settings_are_warned_about);
+    tcase_add_test(tcase, distances_of_names);
     tcase_add_test(tcase, every_setting_is_listed_with_help);
     tcase_add_test(tcase, context_refuses_a_malformed_setting);
     tcase_add_test(tcase, pool_reuses_buffers);
