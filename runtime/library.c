@@ -11,6 +11,7 @@
 #include "runtime/base/context.h"
 #include "runtime/base/settings.h"
 #include "runtime/codec/settings.h"
+#include "runtime/policy/drop_in.h"
 #include "runtime/policy/policy.h"
 #include "runtime/transport/settings.h"
 
@@ -26,8 +27,9 @@ static const tw_setting_table_t tw_tests_settings = {
     "tests", tw_tests_fields, sizeof(tw_tests_fields) / sizeof(tw_tests_fields[0])};
 
 static const tw_setting_table_t *const tw_setting_tables[] = {
-    &tw_base_settings, &tw_codec_settings,  &tw_policy_settings,
-    &tw_transport_settings, &tw_tests_settings, NULL};
+    &tw_base_settings,      &tw_codec_settings,   &tw_policy_settings,
+    &tw_transport_settings, &tw_drop_in_settings, &tw_tests_settings,
+    NULL};
 
 const char *tw_version(void) { return TW_VERSION; }
 

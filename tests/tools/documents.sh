@@ -13,6 +13,7 @@ settings_documented() {
     for ((i = 0; i < $("$json_query" "$scratch/info.json" "settings.#"); i++)); do
         name=$("$json_query" "$scratch/info.json" "settings.$i.name")
         value=$("$json_query" "$scratch/info.json" "settings.$i.default")
+        [ -n "$value" ] || value=none
         grep -q "^\*\*$name\*\*=.* ($value)\$" "$docs/thinwire.7.md" ||
             { echo "$name (default $value) is not in thinwire(7)"; return 1; }
     done

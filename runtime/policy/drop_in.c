@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * policy/drop_in.c - the table.
+ */
+#include "config.h"
+
+#include "runtime/policy/drop_in.h"
+
+#define TW_DROP_IN_THRESHOLD "64k"
+
+static const tw_setting_field_t tw_drop_in_fields[] = {
+    {"CODEC", "", "Codec of the drop-in where no rule decides; none only watches.",
+     offsetof(tw_drop_in_config_t, codec), TW_SETTING_TEXT, 0, 0, NULL},
+    {"THRESHOLD", TW_DROP_IN_THRESHOLD,
+     "Vectors of fewer bytes stay as they are; equal on all ranks.",
+     offsetof(tw_drop_in_config_t, threshold), TW_SETTING_MEMUNITS, 0, 0, NULL},
+    {"RULES", "", "Which codec for which call: rules separated by ;, the first that holds decides.",
+     offsetof(tw_drop_in_config_t, rules), TW_SETTING_TEXT, 0, 0, NULL},
+    {"RULES_FILE", "", "File of rules, one per line; they come after those of THINWIRE_RULES.",
+     offsetof(tw_drop_in_config_t, rules_file), TW_SETTING_TEXT, 0, 0, NULL},
+    {"DOUBLE", "0", "Take float32 codecs for doubles too.", offsetof(tw_drop_in_config_t, wide),
+     TW_SETTING_BOOL, 0, 0, NULL},
+    {"VERIFY", "0",
+     "One compressed call in N also runs exactly, to measure its error; 0 is none, or one in 256 "
+     "where THINWIRE_MAX_ERROR is set.",
+     offsetof(tw_drop_in_config_t, verify), TW_SETTING_INT, 0, 1000000000, NULL},
+    {"MAX_ERROR", "0",
+     "Largest rms(error) / rms(exact) of a call before its codec is replaced; 0 is no limit.",
+     offsetof(tw_drop_in_config_t, max_error), TW_SETTING_NUMBER, 0, 0, NULL},
+    {"ERROR_FEEDBACK", "0",
+     "Add to each allreduce what the one before it, of the same shape, lost in its codec.",
+     offsetof(tw_drop_in_config_t, error_feedback), TW_SETTING_BOOL, 0, 0, NULL},
+    {"REPORT", "", "File of the drop-in's report; none is the standard error.",
+     offsetof(tw_drop_in_config_t, report), TW_SETTING_TEXT, 0, 0, NULL},
+    {"JSON", "", "File of the drop-in's report as JSON.", offsetof(tw_drop_in_config_t, json),
+     TW_SETTING_TEXT, 0, 0, NULL},
+    {"QUIET", "0", "Print no report of the drop-in to the standard error.",
+     offsetof(tw_drop_in_config_t, quiet), TW_SETTING_BOOL, 0, 0, NULL},
+};
+
+const tw_setting_table_t tw_drop_in_settings = {
+    "drop-in", tw_drop_in_fields, sizeof(tw_drop_in_fields) / sizeof(tw_drop_in_fields[0])};

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * policy/drop_in.h - the settings of the drop-in (interpose/), as `thinwire run` passes them on.
+ */
+#ifndef TW_POLICY_DROP_IN_H
+#define TW_POLICY_DROP_IN_H
+
+#include <stddef.h>
+
+#include "runtime/base/settings.h"
+
+typedef struct tw_drop_in_config {
+    const char *codec;          /* THINWIRE_CODEC; "": watch only                              */
+    size_t      threshold;      /* THINWIRE_THRESHOLD: vectors of fewer bytes stay as they are */
+    const char *rules;          /* THINWIRE_RULES: separated by ; (see policy/rules.h)         */
+    const char *rules_file;     /* THINWIRE_RULES_FILE; "": none. Its rules come after those   */
+    int         wide;           /* THINWIRE_DOUBLE: float32 codecs for doubles too             */
+    int         verify;         /* THINWIRE_VERIFY: one call in N is verified; 0: none, or one
+                                   in 256 with a contract                                      */
+    double      max_error;      /* THINWIRE_MAX_ERROR: rms(error) / rms(exact); 0: none        */
+    int         error_feedback; /* THINWIRE_ERROR_FEEDBACK                                     */
+    const char *report;         /* THINWIRE_REPORT: file of the text report; "": stderr        */
+    const char *json;           /* THINWIRE_JSON: file; "": none                               */
+    int         quiet;          /* THINWIRE_QUIET: no report on stderr                         */
+} tw_drop_in_config_t;
+
+extern const tw_setting_table_t tw_drop_in_settings; /* module "drop-in" */
+
+#endif /* TW_POLICY_DROP_IN_H */

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * policy/rules.h - which codec for which call of a program that knows nothing of thinwire.
+ *
+ * A rule is "CONDITION[:CONDITION...]=SPEC" or "CONDITION[:CONDITION...]:off"; the first rule whose
+ * conditions all hold decides. Conditions, in any order, each kind at most once:
+ *     bcast, allreduce, reduce, reduce_scatter, reduce_scatter_block, allgather, allgatherv,
+ *     alltoall, alltoallv      the operation; the nonblocking form (ibcast) goes with it
+ *     float, double            the type of the values (complex numbers are pairs of them)
+ *     >=SIZE, >SIZE, <=SIZE, <SIZE   bytes of the vector that would be encoded (64k, 1M, 2G)
+ *     comm=world, comm=self, comm=NAME, comm=N   the communicator: its name, or its number of ranks
+ *     *                        anything
+ * A lower and an upper size are two kinds: ">=64k:<1M" is a range. A name of digits alone is the
+ * number of ranks; MPI_COMM_WORLD and MPI_COMM_SELF are world and self; a name with one of : = ; #
+ * in it cannot be given. "=off" is the same as ":off".
+ * Text may hold several rules, separated by line breaks or semicolons; # starts a comment that goes
+ * to the end of the line, blanks around rules, conditions and specs are skipped. Pure functions, no
+ * MPI; codec specs are not checked here.
+ */
+#ifndef TW_POLICY_RULES_H
+#define TW_POLICY_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <thinwire/status.h>
+
+/* The operations, in the order of the table of names. */
+typedef enum tw_rule_op {
+    TW_RULE_BCAST,
+    TW_RULE_ALLREDUCE,
+    TW_RULE_REDUCE,
+    TW_RULE_REDUCE_SCATTER,
+    TW_RULE_REDUCE_SCATTER_BLOCK,
+    TW_RULE_ALLGATHER,
+    TW_RULE_ALLGATHERV,
+    TW_RULE_ALLTOALL,
+    TW_RULE_ALLTOALLV,
+    TW_RULE_OPS
+} tw_rule_op_t;
+
+extern const char *const tw_rule_op_names[TW_RULE_OPS]; /* "bcast", ... */
+
+#define TW_RULE_SPEC_MAX 64 /* bytes of a codec spec with its NUL */
+
+typedef struct tw_rule {
+    int      op;           /* tw_rule_op_t, or -1 for any                                       */
+    int      wide;         /* 0 float, 1 double, -1 any                                         */
+    uint64_t least, most;  /* bytes, both included                                              */
+    char     comm[64];     /* "" any; else "world", "self" or a name                            */
+    int      ranks;        /* 0 any; else the number of ranks, and comm is ""                   */
+    char     spec[TW_RULE_SPEC_MAX]; /* "" is off                                               */
+    int      line;         /* where it stood in its text, from 1                                */
+} tw_rule_t;
+
+typedef struct tw_rules {
+    tw_rule_t *rules; /* owned */
+    size_t     count;
+} tw_rules_t;
+
+/** Append the rules of `text` to `rules` (zero-initialise it first).
+ * @param [out] why  on failure one line: which rule, which part, and what is accepted; else "". It
+ *                   is cut to why_size; 512 bytes hold all of it. May be NULL.
+ * @return TW_OK, TW_ERR_SPEC, TW_ERR_NO_MEMORY; on failure the rules are as before. */
+tw_status_t tw_rules_parse(tw_rules_t *rules, const char *text, char *why, size_t why_size);
+
+void tw_rules_free(tw_rules_t *rules);
+
+/* What a call is, in terms that all its ranks know to be equal. */
+typedef struct tw_rule_query {
+    tw_rule_op_t op;
+    bool         wide;      /* double                                                           */
+    uint64_t     bytes;     /* of the vector that would be encoded, at full width               */
+    const char  *comm_name; /* "world", "self", the name of the communicator, or ""             */
+    int          ranks;
+} tw_rule_query_t;
+
+/* The index of the first rule that holds, or -1. Allocates nothing. */
+int tw_rules_match(const tw_rules_t *rules, const tw_rule_query_t *query);
+
+/* The codec that an error contract steps up to after `spec` has broken it, "" for none (off):
+ * onebit, tree8, bf16, bitpack:3, off; what is not on this ladder goes to the next rung with more
+ * bytes per value (static8 to bf16, fp16 to bitpack:3); for doubles bitpack:K to bitpack:K+1 as far
+ * as bitpack:7, then off (with `narrow`, doubles that travel as floats, the ladder of floats).
+ * bitpack keeps its option `round` when it steps to bitpack. The text returned is static. */
+const char *tw_ladder_next(const char *spec, bool wide, bool narrow);
+
+#endif /* TW_POLICY_RULES_H */
