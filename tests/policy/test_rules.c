@@ -221,6 +221,29 @@ START_TEST(long_text_is_quoted_in_part)
 }
 END_TEST
 
+/* A size, a name and a spec of the greatest length, and of one byte more. */
+START_TEST(lengths_have_limits)
+{
+    static const struct {
+        const char *before, *behind;
+        int         most;
+    } parts[] = {{"<=64k:off;>=", "=tree8", 31}, {"comm=", ":off", 63}, {"*=", "", 63}};
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        for (int length = parts[i].most; length <= parts[i].most + 1; length++) {
+            tw_rules_t rules = {0};
+            char       text[128];
+
+            snprintf(text, sizeof(text), "%s%0*d%s", parts[i].before, length, 1, parts[i].behind);
+            ck_assert_int_eq(tw_rules_parse(&rules, text, NULL, 0),
+                             length == parts[i].most ? TW_OK : TW_ERR_SPEC);
+            ck_assert_int_eq(rules.rules == NULL, length > parts[i].most);
+            tw_rules_free(&rules);
+        }
+    }
+}
+END_TEST
+
 START_TEST(no_text_is_no_rule)
 {
     static const char *const texts[] = {"", " ", "\n", ";;;", "# only\n# comments", "#"};
@@ -282,6 +305,7 @@ int main(void)
     tcase_add_loop_test(tcase, bad_rules_are_explained, 0, (int)(sizeof(bad) / sizeof(bad[0])));
     tcase_add_test(tcase, the_message_names_rule_and_line);
     tcase_add_test(tcase, long_text_is_quoted_in_part);
+    tcase_add_test(tcase, lengths_have_limits);
     tcase_add_test(tcase, no_text_is_no_rule);
     tcase_add_loop_test(tcase, the_first_rule_that_holds_decides, 0,
                         (int)(sizeof(queries) / sizeof(queries[0])));
