@@ -12,6 +12,7 @@
 #include "runtime/base/settings.h"
 #include "runtime/codec/settings.h"
 #include "runtime/policy/drop_in.h"
+#include "runtime/library.h"
 #include "runtime/policy/policy.h"
 #include "runtime/transport/settings.h"
 
@@ -44,6 +45,11 @@ const char *tw_build(void)
                        ", sanitizers: " TW_BUILD_SANITIZE;
 }
 
+tw_status_t tw_library_check_environment(const tw_log_t *log)
+{
+    return tw_settings_check_environment(log, tw_setting_tables);
+}
+
 tw_status_t tw_context_create(tw_context_t **ctx_p)
 {
     tw_context_t *ctx;
@@ -58,7 +64,7 @@ tw_status_t tw_context_create(tw_context_t **ctx_p)
     }
     status = tw_context_init(ctx);
     if (status == TW_OK) {
-        status = tw_settings_check_environment(&ctx->log, tw_setting_tables);
+        status = tw_library_check_environment(&ctx->log);
     }
     if (status != TW_OK) {
         free(ctx);

@@ -74,6 +74,9 @@ tw_status_t tw_comm_reserve(tw_comm_t *comm, size_t bytes)
     if (bytes <= comm->reserved) {
         return TW_OK;
     }
+    if (comm->asynchronous) {
+        return TW_ERR_BUSY;
+    }
     status = tw_comm_agree(comm, tw_pool_reserve(&comm->pool, bytes));
     if (status == TW_OK) {
         comm->reserved = bytes;
@@ -209,15 +212,6 @@ err_free:
     tw_pool_fini(&comm->pool);
     free(comm);
     return status;
-}
-
-tw_status_t tw_comm_create(tw_context_t *ctx, MPI_Comm parent, tw_comm_t **comm_p)
-{
-    int initialised = 0;
-
-    tw_mpi_default.Initialized(&initialised);
-    return initialised ? tw_comm_create_with(ctx, &tw_mpi_default, parent, comm_p)
-                       : TW_ERR_INVALID_ARG;
 }
 
 tw_status_t tw_comm_destroy(tw_comm_t *comm)

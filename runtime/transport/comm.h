@@ -39,6 +39,8 @@ struct tw_comm {
     tw_status_t           status;     /* TW_OK, or what killed the communicator      */
     uint64_t              sequence;   /* operations started                          */
     uint64_t              tag_cycle;  /* operations after which tags repeat          */
+    bool                  asynchronous; /* set around a call that must not synchronise: what would
+                                          have to is TW_ERR_BUSY, on all ranks alike           */
     size_t                reserved;   /* largest operation the ranks agreed to have memory for */
     struct tw_request    *running;    /* started and not complete, oldest first      */
     int                   requests;   /* plans and requests that exist               */

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/mpi_ops.c - the default table.
+ * transport/mpi_ops.c - the default table, and communicators that use it: all of the transport that
+ * needs MPI's functions when it is linked.
  */
 #include "config.h"
 
+#include "runtime/transport/comm.h"
 #include "runtime/transport/mpi_ops.h"
 
 const tw_mpi_ops_t tw_mpi_default = {
@@ -23,3 +25,12 @@ const tw_mpi_ops_t tw_mpi_default = {
     .Iallgather          = MPI_Iallgather,
     .Error_string        = MPI_Error_string,
 };
+
+tw_status_t tw_comm_create(tw_context_t *ctx, MPI_Comm parent, tw_comm_t **comm_p)
+{
+    int initialised = 0;
+
+    tw_mpi_default.Initialized(&initialised);
+    return initialised ? tw_comm_create_with(ctx, &tw_mpi_default, parent, comm_p)
+                       : TW_ERR_INVALID_ARG;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/allreduce.c - MPI_Allreduce, by the transport on the private duplicate, and MPI_Iallreduce:
+ * of one stage (everyone gets everyone's codes and adds them in rank order) where that moves fewer
+ * bytes than the plain collective and takes no more than two message sizes, else of two stages by the
+ * transport where the MPI library calls us while it waits (staged.h).
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include <thinwire/collective.h>
+
+#include "interpose/form.h"
+#include "interpose/handlers.h"
+#include "interpose/next.h"
+#include "interpose/staged.h"
+#include "interpose/verify.h"
+#include "runtime/base/clock.h"
+
+/* ---- blocking ----------------------------------------------------------------------------------- */
+
+/* The transport's sum of plain vectors; counters go to the call. */
+static tw_status_t tw_allreduce_transport(tw_call_t *call, tw_comm_t *comm, const void *from, void *to)
+{
+    tw_how_t    how = {.codec = call->choice->codec, .exec = &tw_state.exec};
+    tw_stats_t  before, after;
+    tw_status_t status;
+
+    pthread_mutex_lock(&call->comm->lock);
+    if (tw_state.config.error_feedback) {
+        how.feedback = tw_comms_feedback(call->comm, call->choice->dtype, call->values);
+    }
+    tw_comm_stats(comm, &before);
+    status = tw_allreduce(comm, from, to, call->values, TW_SUM, &how);
+    tw_comm_stats(comm, &after);
+    pthread_mutex_unlock(&call->comm->lock);
+    call->sent = after.bytes_sent - before.bytes_sent;
+    call->encode_ns += after.encode_ns - before.encode_ns;
+    call->decode_ns += after.decode_ns - before.decode_ns;
+    return status;
+}
+
+/* Doubles that travel as floats. */
+static tw_status_t tw_allreduce_narrow(tw_call_t *call, tw_comm_t *comm, const void *from, void *to)
+{
+    float      *floats = tw_form_get(call, call->values * sizeof(*floats));
+    tw_status_t status;
+
+    tw_form_narrow(from, call->values, floats);
+    status = tw_allreduce_transport(call, comm, TW_IN_PLACE, floats);
+    tw_form_widen(floats, call->values, to);
+    tw_form_put(floats);
+    return status;
+}
+
+static int tw_allreduce_codes(tw_call_t *call, tw_comm_t *duplicate, const void *sendbuf,
+                              void *recvbuf, int count, MPI_Datatype datatype, MPI_Comm comm)
+{
+    const void *from   = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
+    void       *exact  = NULL;
+    int         result = MPI_SUCCESS;
+    tw_status_t status;
+
+    if (call->verify) { /* first: in place, the input is gone afterwards */
+        exact  = tw_form_get(call, (size_t)count * call->type.size);
+        result = tw_next.Allreduce(from, exact, count, datatype, MPI_SUM, comm);
+    }
+    if (result == MPI_SUCCESS) {
+        status = call->choice->narrow
+                     ? tw_allreduce_narrow(call, duplicate, from, recvbuf)
+                     : tw_allreduce_transport(call, duplicate,
+                                              sendbuf == MPI_IN_PLACE ? TW_IN_PLACE : sendbuf, recvbuf);
+        if (status != TW_OK) {
+            tw_give_up(comm, "the compressed MPI_Allreduce of %d values failed: %s", count,
+                       tw_status_text(status));
+        }
+    }
+    if (exact != NULL && result == MPI_SUCCESS) {
+        tw_errors_t errors = {0};
+
+        tw_verify_compare(call, &errors, &call->type, recvbuf, (size_t)count, exact);
+        tw_verify_conclude(call, &errors);
+    }
+    tw_form_put(exact);
+    return result;
+}
+
+/* ---- nonblocking -------------------------------------------------------------------------------- */
+
+static void tw_iallreduce_finish(tw_pending_t *pending)
+{
+    tw_form_op_t  *op    = (tw_form_op_t *)pending;
+    const uint64_t start = tw_clock_ns();
+
+    tw_form_decode_sum(&op->call, op->choice, &op->type, op->codes_in,
+                       tw_form_bytes(op->choice, op->call.values), op->ranks, op->recv, op->items);
+    tw_form_op_done(op, start);
+}
+
+/* Would everyone's codes to everyone move less than a plain sum, in two message sizes of memory? */
+static bool tw_iallreduce_direct_pays(const tw_call_t *call)
+{
+    const uint64_t bytes = (uint64_t)call->values *
+                           (call->type.kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float));
+    const uint64_t codes = tw_form_bytes(call->choice, call->values);
+
+    return codes * ((uint64_t)call->comm->size + 1) <= 2 * bytes;
+}
+
+static int tw_iallreduce_codes(tw_call_t *call, const void *sendbuf, void *recvbuf, int count,
+                               MPI_Comm comm, MPI_Request *request)
+{
+    const size_t  bytes = tw_form_bytes(call->choice, call->values);
+    const int     units = tw_form_units(call->choice, call->values);
+    tw_form_op_t *op    = tw_form_op_make(call, call->choice, &call->type, recvbuf, (size_t)count);
+
+    op->call.sent = (uint64_t)(call->comm->size - 1) * bytes;
+    op->codes_out = tw_form_get(call, bytes);
+    op->codes_in  = tw_form_get(call, bytes * (size_t)call->comm->size);
+    tw_form_encode(&op->call, op->choice, &call->type, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf,
+                   (size_t)count, op->codes_out);
+    return tw_form_op_started(op,
+                              tw_next.Iallgather(op->codes_out, units, tw_state.unit, op->codes_in, units,
+                                                 tw_state.unit, comm, request),
+                              request, tw_iallreduce_finish);
+}
+
+int tw_on_allreduce(const void *site, const void *sendbuf, void *recvbuf, int count,
+                    MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request *request)
+{
+    tw_call_t  call;
+    tw_comm_t *duplicate = NULL;
+    int        result    = MPI_SUCCESS;
+
+    tw_call_begin(&call, site, TW_RULE_ALLREDUCE, request != NULL, comm);
+    if (tw_call_vector(&call, count, datatype)) {
+        tw_call_operation(&call, op);
+        if (sendbuf == recvbuf || sendbuf == NULL || recvbuf == NULL || recvbuf == MPI_IN_PLACE) {
+            tw_call_refuse(&call, TW_WHY_ARGUMENTS);
+        }
+    }
+    if (tw_call_decide(&call)) {
+        if (request == NULL) {
+            duplicate = tw_comms_duplicate(call.comm);
+            if (duplicate != NULL) {
+                result = tw_allreduce_codes(&call, duplicate, sendbuf, recvbuf, count, datatype, comm);
+                tw_call_end(&call);
+                return result;
+            }
+            tw_call_undo(&call, TW_WHY_MEMORY);
+        } else if (tw_iallreduce_direct_pays(&call)) {
+            return tw_iallreduce_codes(&call, sendbuf, recvbuf, count, comm, request);
+        } else {
+            tw_why_t why = tw_staged_refusal(&call);
+
+            why = why == TW_WHY_NOT ? tw_staged_iallreduce(&call, sendbuf, recvbuf, request) : why;
+            if (why == TW_WHY_NOT) {
+                return MPI_SUCCESS;
+            }
+            tw_call_undo(&call, why);
+        }
+    }
+    result = request != NULL
+                 ? tw_next.Iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request)
+                 : tw_next.Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
+    tw_call_end(&call);
+    return result;
+}

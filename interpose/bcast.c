@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/bcast.c - MPI_Bcast, MPI_Ibcast: the root encodes, codes are broadcast, the others decode.
+ * The root's buffer is not touched.
+ *
+ * Under an error contract the root measures the error of what it is about to send in the calls that
+ * are verified, and steps up until the contract is kept; a small broadcast before the codes tells which
+ * codec that is. Nothing waits for other ranks that would not wait in MPI_Bcast itself.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "interpose/form.h"
+#include "interpose/handlers.h"
+#include "interpose/next.h"
+#include "interpose/verify.h"
+#include "runtime/base/clock.h"
+
+/* What the root's values become, against what they are. */
+static void tw_bcast_measure(tw_call_t *call, const tw_choice_t *choice, const void *buffer,
+                             size_t items, const void *codes, tw_errors_t *errors)
+{
+    const size_t n     = items * call->type.values;
+    tw_type_t    plain = call->type; /* the same values without holes */
+    void        *exact = tw_form_get(call, items * call->type.size);
+    void        *got   = tw_form_get(call, items * call->type.size);
+
+    plain.dense = true;
+    tw_type_pack(&call->type, buffer, items, exact);
+    tw_form_decode(call, choice, &plain, codes, got, items);
+    *errors = (tw_errors_t){0};
+    tw_errors_add(errors, call->type.kind == TW_KIND_DOUBLE, got, exact, n);
+    tw_form_put(exact);
+    tw_form_put(got);
+}
+
+/* The root under a contract: encode with the codec of the level, or a better one. codes has room for any
+ * of them. Returns the choice, NULL for none. */
+static const tw_choice_t *tw_bcast_contract(tw_call_t *call, const void *buffer, size_t items,
+                                            void *codes)
+{
+    while (call->level->spec[0] != '\0') {
+        const tw_choice_t *choice = tw_choice_get(call->level->spec, call->type.kind);
+        tw_errors_t        errors;
+
+        if (choice->codec == NULL || tw_form_bytes(choice, call->values) >= items * call->type.size) {
+            call->level->spec[0] = '\0';
+            break;
+        }
+        tw_form_encode(call, choice, &call->type, buffer, items, codes);
+        if (!call->verify) {
+            return choice;
+        }
+        tw_bcast_measure(call, choice, buffer, items, codes, &errors);
+        tw_verify_note(call, &errors);
+        if (tw_errors_kept(&errors)) {
+            return choice;
+        }
+        snprintf(call->level->spec, sizeof(call->level->spec), "%s",
+                 tw_ladder_next(call->level->spec, call->type.kind == TW_KIND_DOUBLE, choice->narrow));
+        call->stepped = true;
+    }
+    return NULL;
+}
+
+static int tw_bcast_codes(tw_call_t *call, void *buffer, int count, MPI_Datatype datatype, int root,
+                          MPI_Comm comm)
+{
+    const bool   contract = call->level != NULL && tw_state.config.max_error > 0.0;
+    const bool   sender   = call->comm->rank == root;
+    const size_t items    = (size_t)count;
+    void        *codes    = tw_form_get(call, items * call->type.size + TW_UNIT);
+    int          result   = MPI_SUCCESS;
+
+    if (contract) {
+        if (sender) {
+            call->choice = tw_bcast_contract(call, buffer, items, codes);
+        }
+        result = tw_next.Bcast(call->level->spec, TW_RULE_SPEC_MAX, MPI_BYTE, root, comm);
+        if (!sender && result == MPI_SUCCESS) {
+            call->choice = call->level->spec[0] != '\0'
+                               ? tw_choice_get(call->level->spec, call->type.kind)
+                               : NULL;
+        }
+    } else if (sender) {
+        tw_form_encode(call, call->choice, &call->type, buffer, items, codes);
+        if (call->verify) {
+            tw_errors_t errors;
+
+            tw_bcast_measure(call, call->choice, buffer, items, codes, &errors);
+            tw_verify_note(call, &errors);
+        }
+    }
+    if (result == MPI_SUCCESS && call->choice == NULL) {
+        call->why = TW_WHY_CONTRACT;
+        result    = tw_next.Bcast(buffer, count, datatype, root, comm);
+    } else if (result == MPI_SUCCESS) {
+        call->sent = tw_call_moved(call->op, call->comm->size,
+                                   tw_form_bytes(call->choice, call->values));
+        result     = tw_next.Bcast(codes, tw_form_units(call->choice, call->values), tw_state.unit,
+                                   root, comm);
+        if (result == MPI_SUCCESS && !sender) {
+            tw_form_decode(call, call->choice, &call->type, codes, buffer, items);
+        }
+    }
+    tw_form_put(codes);
+    return result;
+}
+
+static void tw_ibcast_finish(tw_pending_t *pending)
+{
+    tw_form_op_t  *op    = (tw_form_op_t *)pending;
+    const uint64_t start = tw_clock_ns();
+
+    if (op->recv != NULL) {
+        tw_form_decode(&op->call, op->choice, &op->type, op->codes_in, op->recv, op->items);
+    }
+    tw_form_op_done(op, start);
+}
+
+static int tw_ibcast_codes(tw_call_t *call, void *buffer, int count, int root, MPI_Comm comm,
+                           MPI_Request *request)
+{
+    const bool    sender = call->comm->rank == root;
+    tw_form_op_t *op;
+
+    call->sent = tw_call_moved(call->op, call->comm->size, tw_form_bytes(call->choice, call->values));
+    op         = tw_form_op_make(call, call->choice, &call->type, sender ? NULL : buffer, (size_t)count);
+    op->codes_in = tw_form_get(call, tw_form_bytes(call->choice, call->values));
+    if (sender) {
+        tw_form_encode(&op->call, op->choice, &call->type, buffer, (size_t)count, op->codes_in);
+    }
+    return tw_form_op_started(op,
+                              tw_next.Ibcast(op->codes_in, tw_form_units(op->choice, call->values),
+                                             tw_state.unit, root, comm, request),
+                              request, tw_ibcast_finish);
+}
+
+int tw_on_bcast(const void *site, void *buffer, int count, MPI_Datatype datatype, int root,
+                MPI_Comm comm, MPI_Request *request)
+{
+    tw_call_t call;
+    int       result;
+
+    tw_call_begin(&call, site, TW_RULE_BCAST, request != NULL, comm);
+    if (tw_call_vector(&call, count, datatype) &&
+        (root < 0 || root >= call.comm->size || (buffer == NULL && call.type.dense))) {
+        tw_call_refuse(&call, TW_WHY_ARGUMENTS);
+    }
+    if (tw_call_decide(&call)) {
+        if (request != NULL) {
+            return tw_ibcast_codes(&call, buffer, count, root, comm, request);
+        }
+        result = tw_bcast_codes(&call, buffer, count, datatype, root, comm);
+    } else {
+        result = request != NULL ? tw_next.Ibcast(buffer, count, datatype, root, comm, request)
+                                 : tw_next.Bcast(buffer, count, datatype, root, comm);
+    }
+    tw_call_end(&call);
+    return result;
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/call.c - begin, decide, end; see call.h.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpose/call.h"
+#include "interpose/form.h"
+#include "interpose/next.h"
+#include "interpose/state.h"
+#include "interpose/verify.h"
+#include "runtime/base/clock.h"
+
+#define TW_SMALL_BYTES 4096 /* what the report calls a small message */
+
+int tw_pcontrol_off;
+
+/* ---- codecs ------------------------------------------------------------------------------------ */
+
+static tw_choice_t *tw_choices;
+
+static tw_choice_t *tw_choice_make(const char *spec, tw_kind_t kind)
+{
+    tw_choice_t      *made = calloc(1, sizeof(*made));
+    tw_codec_traits_t traits;
+
+    if (made == NULL) {
+        tw_give_up(MPI_COMM_WORLD, "no memory for a codec");
+    }
+    memcpy(made->spec, spec, strlen(spec));
+    made->kind  = kind;
+    made->dtype = kind == TW_KIND_DOUBLE ? TW_F64 : TW_F32;
+    if (tw_codec_create(&tw_state.context, spec, made->dtype, &made->codec, NULL, 0) != TW_OK) {
+        made->codec = NULL;
+        if (kind == TW_KIND_DOUBLE && tw_state.config.wide &&
+            tw_codec_create(&tw_state.context, spec, TW_F32, &made->codec, NULL, 0) == TW_OK) {
+            made->dtype  = TW_F32;
+            made->narrow = true;
+        }
+    }
+    if (made->codec != NULL && tw_codec_traits(made->codec, &traits) == TW_OK) {
+        made->exact = traits.lossless && !made->narrow;
+    }
+    return made;
+}
+
+const tw_choice_t *tw_choice_get(const char *spec, tw_kind_t kind)
+{
+    tw_choice_t *choice;
+
+    for (choice = __atomic_load_n(&tw_choices, __ATOMIC_ACQUIRE); choice != NULL; choice = choice->next) {
+        if (choice->kind == kind && strcmp(choice->spec, spec) == 0) {
+            return choice;
+        }
+    }
+    choice = tw_choice_make(spec, kind);
+    pthread_mutex_lock(&tw_state.lock);
+    choice->next = tw_choices;
+    __atomic_store_n(&tw_choices, choice, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&tw_state.lock);
+    return choice;
+}
+
+/* ---- a call ------------------------------------------------------------------------------------ */
+
+void tw_call_begin(tw_call_t *call, const void *site, tw_rule_op_t op, bool nonblocking,
+                   MPI_Comm comm)
+{
+    memset(call, 0, sizeof(*call));
+    call->site        = site;
+    call->op          = op;
+    call->nonblocking = nonblocking;
+    call->comm        = tw_comms_get(comm);
+    call->start_ns    = tw_clock_ns();
+    if (call->comm == NULL) {
+        call->why = TW_WHY_ARGUMENTS;
+    } else if (!call->comm->usable) {
+        call->why = (tw_why_t)call->comm->why;
+    }
+}
+
+void tw_call_refuse(tw_call_t *call, tw_why_t why)
+{
+    if (call->why == TW_WHY_NOT) {
+        call->why = why;
+    }
+}
+
+bool tw_call_vector(tw_call_t *call, MPI_Aint count, MPI_Datatype datatype)
+{
+    if (call->comm == NULL || count < 0 || !tw_type_look(datatype, &call->type)) {
+        call->why = TW_WHY_ARGUMENTS;
+        return false;
+    }
+    call->values = (size_t)count * call->type.values;
+    if (call->type.kind == TW_KIND_OTHER) {
+        tw_call_refuse(call, TW_WHY_TYPE);
+    }
+    call->asked = tw_call_moved(call->op, call->comm->size, (uint64_t)count * call->type.size);
+    return call->why == TW_WHY_NOT;
+}
+
+void tw_call_operation(tw_call_t *call, MPI_Op op)
+{
+    if (op != MPI_SUM || !call->type.named) {
+        tw_call_refuse(call, op == MPI_OP_NULL ? TW_WHY_ARGUMENTS : TW_WHY_OPERATION);
+    }
+}
+
+static uint64_t tw_kind_bytes(tw_kind_t kind, size_t values)
+{
+    return (uint64_t)values * (kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float));
+}
+
+/* The spec that the communicator's info, a rule or the option names; NULL and a reason for none. */
+static const char *tw_call_spec(const tw_call_t *call, tw_kind_t kind, size_t values, tw_why_t *why)
+{
+    const uint64_t        bytes = tw_kind_bytes(kind, values);
+    const tw_rule_query_t query = {.op        = call->op,
+                                   .wide      = kind == TW_KIND_DOUBLE,
+                                   .bytes     = bytes,
+                                   .comm_name = call->comm->name,
+                                   .ranks     = call->comm->size};
+    const char           *spec;
+    int                   rule;
+
+    if (__atomic_load_n(&tw_pcontrol_off, __ATOMIC_RELAXED)) {
+        *why = TW_WHY_PCONTROL;
+        return NULL;
+    }
+    if (call->comm->info[0] != '\0') {
+        *why = TW_WHY_INFO;
+        return strcmp(call->comm->info, "off") == 0 ? NULL : call->comm->info;
+    }
+    rule = tw_rules_match(&tw_state.rules, &query);
+    if (rule >= 0) {
+        *why = TW_WHY_RULE;
+        spec = tw_state.rules.rules[rule].spec;
+        return *spec == '\0' ? NULL : spec;
+    }
+    *why = TW_WHY_WATCHING;
+    if (tw_state.config.codec[0] == '\0') {
+        if (tw_state.codecs) {
+            *why = TW_WHY_RULE; /* rules are given, and none names a codec for this call */
+        }
+        return NULL;
+    }
+    if (bytes < tw_state.config.threshold) {
+        *why = TW_WHY_SMALL;
+        return NULL;
+    }
+    return tw_state.config.codec;
+}
+
+static const tw_choice_t *tw_call_choose(const tw_call_t *call, tw_kind_t kind, size_t values,
+                                         tw_why_t *why)
+{
+    const char        *spec = tw_call_spec(call, kind, values, why);
+    const tw_choice_t *choice;
+
+    if (spec == NULL) {
+        return NULL;
+    }
+    if (values == 0) {
+        *why = TW_WHY_SMALL;
+        return NULL;
+    }
+    choice = tw_choice_get(spec, kind);
+    if (choice->codec == NULL) {
+        *why = kind == TW_KIND_DOUBLE ? TW_WHY_DOUBLE : TW_WHY_CODEC;
+        return NULL;
+    }
+    if (choice->exact || tw_form_bytes(choice, values) >= tw_kind_bytes(kind, values)) {
+        *why = TW_WHY_NOT_PAYING;
+        return NULL;
+    }
+    *why = TW_WHY_NOT;
+    return choice;
+}
+
+bool tw_call_decide(tw_call_t *call)
+{
+    if (call->why != TW_WHY_NOT) {
+        return false;
+    }
+    call->choice = tw_call_choose(call, call->type.kind, call->values, &call->why);
+    if (call->choice != NULL) {
+        tw_verify_decide(call);
+    }
+    return call->choice != NULL;
+}
+
+void tw_call_undo(tw_call_t *call, tw_why_t why)
+{
+    call->choice = NULL;
+    call->why    = why;
+}
+
+const tw_choice_t *tw_call_decide_pair(tw_call_t *call, tw_kind_t kind, size_t values)
+{
+    const tw_choice_t *choice;
+    tw_why_t           why = TW_WHY_TYPE;
+
+    if (kind == TW_KIND_OTHER) {
+        tw_call_refuse(call, TW_WHY_TYPE);
+        return NULL;
+    }
+    choice = tw_call_choose(call, kind, values, &why);
+    return choice != NULL ? tw_verify_choice(call, choice) : NULL;
+}
+
+void tw_call_choice_reason(const tw_call_t *call, tw_kind_t kind, size_t values, tw_why_t *why)
+{
+    tw_call_choose(call, kind, values, why);
+}
+
+uint64_t tw_call_moved(tw_rule_op_t op, int ranks, uint64_t bytes)
+{
+    const uint64_t p = (uint64_t)ranks;
+
+    if (ranks <= 1) {
+        return 0;
+    }
+    switch (op) {
+    case TW_RULE_ALLREDUCE:
+        return (uint64_t)(2.0 * (double)bytes * (double)(p - 1) / (double)p + 0.5);
+    case TW_RULE_BCAST:
+    case TW_RULE_REDUCE:
+    case TW_RULE_REDUCE_SCATTER:
+    case TW_RULE_REDUCE_SCATTER_BLOCK:
+        return (uint64_t)((double)bytes * (double)(p - 1) / (double)p + 0.5);
+    case TW_RULE_ALLTOALLV: /* the handler sums over the pairs */
+        return bytes;
+    default:
+        return bytes * (p - 1);
+    }
+}
+
+/* ---- counting ---------------------------------------------------------------------------------- */
+
+static void tw_call_key(const tw_call_t *call, tw_record_key_t *key)
+{
+    memset(key, 0, sizeof(*key));
+    key->site        = (uint64_t)(uintptr_t)call->site;
+    key->op          = (uint8_t)call->op;
+    key->nonblocking = call->nonblocking;
+    key->form        = (uint8_t)call->form;
+    if (call->type.size > 0) {
+        memcpy(key->type, call->type.name, sizeof(key->type));
+    }
+    if (call->comm != NULL) {
+        memcpy(key->comm, call->comm->label, sizeof(key->comm));
+    }
+    if (call->choice != NULL) {
+        memcpy(key->codec, call->choice->spec, sizeof(key->codec));
+    }
+}
+
+/* While watching: what each candidate would have sent. */
+static void tw_call_could(const tw_call_t *call, tw_record_t *delta, uint64_t ns)
+{
+    const uint64_t bytes = tw_kind_bytes(call->type.kind, call->values);
+
+    if (call->why != TW_WHY_WATCHING || call->type.kind != TW_KIND_FLOAT ||
+        bytes < tw_state.config.threshold) {
+        return;
+    }
+    delta->could_asked = call->asked;
+    delta->could_ns    = ns;
+    for (int c = 0; c < TW_CANDIDATES; c++) {
+        const tw_choice_t *choice = tw_choice_get(tw_candidate_specs[c], TW_KIND_FLOAT);
+        size_t             size   = 0;
+
+        tw_codec_size(choice->codec, call->values, &size);
+        delta->could[c] = call->op == TW_RULE_ALLTOALLV || bytes == 0
+                              ? (uint64_t)((double)call->asked * (double)size / (double)bytes)
+                              : tw_call_moved(call->op, call->comm->size, size);
+    }
+}
+
+void tw_call_end(tw_call_t *call)
+{
+    const uint64_t ns    = tw_clock_ns() - call->start_ns;
+    tw_record_t    delta;
+
+    tw_call_key(call, &delta.key);
+    memset((char *)&delta + sizeof(delta.key), 0, sizeof(delta) - sizeof(delta.key));
+    delta.calls     = 1;
+    delta.asked     = call->asked;
+    delta.sent      = call->why == TW_WHY_NOT ? call->sent : call->asked;
+    delta.time_ns   = ns;
+    delta.encode_ns = call->encode_ns;
+    delta.decode_ns = call->decode_ns;
+    if (tw_kind_bytes(call->type.kind, call->values) < TW_SMALL_BYTES) {
+        delta.small_calls = 1;
+        delta.small_ns    = ns;
+    }
+    delta.why[call->why]       = 1;
+    delta.why_asked[call->why] = call->asked;
+    delta.verified             = call->verified;
+    delta.worst                = call->worst;
+    delta.worst_rms            = call->worst_rms;
+    delta.steps                = call->stepped;
+    tw_call_could(call, &delta, ns);
+    tw_records_add(&delta.key, &delta);
+    __atomic_fetch_add(&tw_state.seen, 1, __ATOMIC_RELAXED);
+}
+
+void tw_call_more(tw_call_t *call, uint64_t ns)
+{
+    tw_record_t delta;
+
+    tw_call_key(call, &delta.key);
+    memset((char *)&delta + sizeof(delta.key), 0, sizeof(delta) - sizeof(delta.key));
+    delta.time_ns   = ns;
+    delta.encode_ns = call->encode_ns;
+    delta.decode_ns = call->decode_ns;
+    tw_records_add(&delta.key, &delta);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/call.h - one call of the program: what it is, what is done with it, what it cost.
+ *
+ * The way of a call: tw_call_begin() -> the handler says what it would encode, tw_call_vector() ->
+ * tw_call_decide() sets the codec or the reason against it -> the compressed form, or the next
+ * library's function with the program's arguments as they are -> tw_call_end() counts.
+ */
+#ifndef TW_INTERPOSE_CALL_H
+#define TW_INTERPOSE_CALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <thinwire/codec.h>
+
+#include "interpose/comms.h"
+#include "interpose/late.h"
+#include "interpose/records.h"
+#include "interpose/types.h"
+
+/* A codec in use: one object per spec and type, made once, kept until the end. */
+typedef struct tw_choice {
+    struct tw_choice *next;
+    char              spec[TW_RULE_SPEC_MAX]; /* as the rule, the option or the ladder says it   */
+    tw_kind_t         kind;   /* of the program's values                                         */
+    tw_codec_t       *codec;  /* NULL: it has no form for this kind                              */
+    tw_dtype_t        dtype;  /* of the values that are encoded                                  */
+    bool              narrow; /* doubles that travel as floats (--double)                        */
+    bool              exact;  /* lossless: fp32                                                  */
+} tw_choice_t;
+
+typedef struct tw_call {
+    const void        *site;
+    tw_rule_op_t       op;
+    bool               nonblocking;
+    int                form;     /* 0 usual, 1 persistent, 2 large count                           */
+    tw_entry_t        *comm;
+    tw_type_t          type;     /* of the data                                                    */
+    size_t             values;   /* in the vector that would be encoded (per block, per pair)      */
+    tw_why_t           why;      /* TW_WHY_NOT: compressed                                         */
+    const tw_choice_t *choice;   /* NULL: not compressed                                           */
+    tw_entry_level_t  *level;    /* error contract or verification; NULL without                   */
+    bool               verify;   /* this call is verified                                          */
+    uint64_t           start_ns;
+    uint64_t           asked, sent;          /* see records.h; asked is filled by tw_call_end() where 0 */
+    uint64_t           encode_ns, decode_ns;
+    bool               verified;
+    double             worst, worst_rms;     /* of a verified call                                 */
+    bool               stepped;
+} tw_call_t;
+
+/** Start of a handler. comm may be MPI_COMM_NULL (then nothing is decided: MPI refuses it). */
+void tw_call_begin(tw_call_t *call, const void *site, tw_rule_op_t op, bool nonblocking,
+                   MPI_Comm comm);
+
+/** What would be encoded: `count` items of `datatype`. Refuses what MPI would (call->why becomes
+ * ARGUMENTS): a negative count, MPI_DATATYPE_NULL, a type that was not committed.
+ * @return true if it is fine so far. */
+bool tw_call_vector(tw_call_t *call, MPI_Aint count, MPI_Datatype datatype);
+
+/** Only MPI_SUM on predefined types is ours. */
+void tw_call_operation(tw_call_t *call, MPI_Op op);
+
+/** Refuse, with this reason, unless refused already. */
+void tw_call_refuse(tw_call_t *call, tw_why_t why);
+
+/** The codec for this call or the reason against it, by rules, threshold, MPI_Pcontrol, MPI_Info. The
+ * same on all ranks. @return true if it is to be compressed. */
+bool tw_call_decide(tw_call_t *call);
+
+/** After all it is not compressed, for this reason. */
+void tw_call_undo(tw_call_t *call, tw_why_t why);
+
+/** For alltoallv: the same question for one pair, of `values` values of kind `kind`. The communicator
+ * and operation must not have been refused. NULL: this pair travels as it is. */
+const tw_choice_t *tw_call_decide_pair(tw_call_t *call, tw_kind_t kind, size_t values);
+
+/** Why `values` values of this kind are not compressed in this call; TW_WHY_NOT if they are. */
+void tw_call_choice_reason(const tw_call_t *call, tw_kind_t kind, size_t values, tw_why_t *why);
+
+/** Count the call. */
+void tw_call_end(tw_call_t *call);
+
+/** Add time and bytes to the record of an earlier nonblocking call: its own counters are in *call, calls
+ * is not counted again. */
+void tw_call_more(tw_call_t *call, uint64_t ns);
+
+/** Bytes that a rank sends in an operation over `ranks` ranks whose vector (block) has `bytes` bytes,
+ * by the algorithms that move least: allreduce 2 (P-1)/P, bcast, reduce and reduce-scatter (P-1)/P,
+ * allgather and alltoall (P-1). */
+uint64_t tw_call_moved(tw_rule_op_t op, int ranks, uint64_t bytes);
+
+/** The choice for a spec and kind, made at first use. */
+const tw_choice_t *tw_choice_get(const char *spec, tw_kind_t kind);
+
+/* MPI_Pcontrol: 0 off, other levels on. */
+extern int tw_pcontrol_off;
+
+#endif /* TW_INTERPOSE_CALL_H */

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/comms.c - see comms.h.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpose/comms.h"
+#include "interpose/next.h"
+#include "interpose/records.h"
+#include "interpose/state.h"
+#include "runtime/transport/comm.h"
+
+/* Newest first; programs have few communicators, and use the newest most. A handle that is looked up
+ * again and again is found by the small table before it. */
+static tw_entry_t *tw_comms_list;
+
+#define TW_COMMS_QUICK 16
+static tw_entry_t *tw_comms_quick[TW_COMMS_QUICK];
+
+static size_t tw_comms_slot(MPI_Comm comm)
+{
+    return (size_t)(((uint64_t)(uintptr_t)comm * UINT64_C(0x9e3779b97f4a7c15)) >> 60) %
+           TW_COMMS_QUICK;
+}
+
+/* Are all its ranks in MPI_COMM_WORLD? Processes that were spawned or connected to have settings of
+ * their own, and perhaps no thinwire. Local, and seen alike by all ranks of the communicator. */
+static bool tw_comms_at_home(MPI_Comm comm, int size)
+{
+    MPI_Group group, world;
+    int      *mine   = malloc(2 * (size_t)size * sizeof(*mine));
+    int      *theirs = mine != NULL ? mine + size : NULL;
+    bool      home   = mine != NULL;
+
+    if (mine == NULL) {
+        return false;
+    }
+    tw_next.Comm_group(comm, &group);
+    tw_next.Comm_group(tw_state.world, &world);
+    for (int i = 0; i < size; i++) {
+        mine[i] = i;
+    }
+    home = tw_next.Group_translate_ranks(group, size, mine, world, theirs) == MPI_SUCCESS;
+    for (int i = 0; i < size && home; i++) {
+        home = theirs[i] != MPI_UNDEFINED;
+    }
+    tw_next.Group_free(&group);
+    tw_next.Group_free(&world);
+    free(mine);
+    return home;
+}
+
+static void tw_comms_names(tw_entry_t *entry)
+{
+    char name[MPI_MAX_OBJECT_NAME] = "";
+    int  length                    = 0;
+
+    if (entry->handle == MPI_COMM_WORLD) {
+        snprintf(entry->name, sizeof(entry->name), "world");
+    } else if (entry->handle == MPI_COMM_SELF) {
+        snprintf(entry->name, sizeof(entry->name), "self");
+    } else if (tw_next.Comm_get_name(entry->handle, name, &length) == MPI_SUCCESS &&
+               strncmp(name, "MPI COMM", 8) != 0 && strncmp(name, "MPI COMMUNICATOR", 16) != 0) {
+        snprintf(entry->name, sizeof(entry->name), "%.39s", name);
+    }
+    if (entry->name[0] != '\0') {
+        snprintf(entry->label, sizeof(entry->label), "%s", entry->name);
+    } else {
+        snprintf(entry->label, sizeof(entry->label), "%d ranks", entry->size);
+    }
+}
+
+static tw_entry_t *tw_comms_make(MPI_Comm comm)
+{
+    tw_entry_t *entry = calloc(1, sizeof(*entry));
+    int         inter = 0;
+
+    if (entry == NULL) {
+        tw_give_up(comm, "no memory for a communicator");
+    }
+    entry->handle = comm;
+    pthread_mutex_init(&entry->lock, NULL);
+    tw_next.Comm_test_inter(comm, &inter);
+    tw_next.Comm_rank(comm, &entry->rank);
+    tw_next.Comm_size(comm, &entry->size);
+    entry->usable = !inter && (entry->size == 1 || tw_comms_at_home(comm, entry->size));
+    entry->why    = TW_WHY_COMM;
+    if (entry->usable && entry->size == 1) {
+        entry->usable = false;
+        entry->why    = TW_WHY_SINGLE;
+    }
+    tw_comms_names(entry);
+    return entry;
+}
+
+static tw_entry_t *tw_comms_find(MPI_Comm comm)
+{
+    for (tw_entry_t *entry = tw_comms_list; entry != NULL; entry = entry->next) {
+        if (entry->handle == comm && !entry->gone) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+tw_entry_t *tw_comms_get(MPI_Comm comm)
+{
+    tw_entry_t *entry;
+
+    if (comm == MPI_COMM_NULL) {
+        return NULL;
+    }
+    pthread_mutex_lock(&tw_state.lock);
+    entry = tw_comms_quick[tw_comms_slot(comm)];
+    if (entry == NULL || entry->handle != comm) {
+        entry = tw_comms_find(comm);
+        if (entry != NULL) {
+            tw_comms_quick[tw_comms_slot(comm)] = entry;
+        }
+    }
+    pthread_mutex_unlock(&tw_state.lock);
+    if (entry == NULL) { /* MPI is called without the lock; only this thread uses this communicator */
+        entry = tw_comms_make(comm);
+        pthread_mutex_lock(&tw_state.lock);
+        entry->next                         = tw_comms_list;
+        tw_comms_list                       = entry;
+        tw_comms_quick[tw_comms_slot(comm)] = entry;
+        pthread_mutex_unlock(&tw_state.lock);
+    }
+    return entry;
+}
+
+tw_comm_t *tw_comms_duplicate(tw_entry_t *entry)
+{
+    if (entry->duplicate == NULL && !entry->no_duplicate) {
+        const tw_status_t status = tw_comm_create_with(&tw_state.context, &tw_state.ops,
+                                                       entry->handle, &entry->duplicate);
+
+        if (status != TW_OK) {
+            entry->duplicate    = NULL;
+            entry->no_duplicate = true;
+        } else {
+            entry->duplicate->exec = tw_state.exec;
+        }
+    }
+    return entry->duplicate;
+}
+
+tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, tw_dtype_t dtype, uint64_t count)
+{
+    char                 name[48];
+    tw_entry_feedback_t *made;
+
+    for (tw_entry_feedback_t *f = entry->feedbacks; f != NULL; f = f->next) {
+        if (f->dtype == dtype && f->count == count) {
+            return f->feedback;
+        }
+    }
+    made = calloc(1, sizeof(*made));
+    if (made == NULL) {
+        tw_give_up(entry->handle, "no memory for error feedback");
+    }
+    snprintf(name, sizeof(name), "%s-%" PRIu64, dtype == TW_F64 ? "double" : "float", count);
+    made->dtype = dtype;
+    made->count = count;
+    if (tw_feedback_create(entry->duplicate, name, dtype, (size_t)count, &made->feedback) != TW_OK) {
+        made->feedback = NULL; /* on all ranks alike */
+    }
+    made->next       = entry->feedbacks;
+    entry->feedbacks = made;
+    return made->feedback;
+}
+
+tw_entry_level_t *tw_comms_level(tw_entry_t *entry, tw_rule_op_t op, bool wide, uint64_t count,
+                                 const char *spec)
+{
+    tw_entry_level_t *level;
+
+    for (level = entry->levels; level != NULL; level = level->next) {
+        if (level->op == op && level->wide == wide && level->count == count) {
+            return level;
+        }
+    }
+    level = calloc(1, sizeof(*level));
+    if (level == NULL) {
+        tw_give_up(entry->handle, "no memory for the error contract");
+    }
+    level->op    = op;
+    level->wide  = wide;
+    level->count = count;
+    snprintf(level->spec, sizeof(level->spec), "%s", spec);
+    level->next   = entry->levels;
+    entry->levels = level;
+    return level;
+}
+
+/* Unlink; under the lock. */
+static void tw_comms_unlink(tw_entry_t *entry)
+{
+    tw_entry_t **at = &tw_comms_list;
+
+    while (*at != NULL && *at != entry) {
+        at = &(*at)->next;
+    }
+    if (*at == entry) {
+        *at = entry->next;
+    }
+    if (tw_comms_quick[tw_comms_slot(entry->handle)] == entry) {
+        tw_comms_quick[tw_comms_slot(entry->handle)] = NULL;
+    }
+}
+
+/* The duplicate and what hangs on it. */
+static void tw_comms_drop_duplicate(tw_entry_t *entry)
+{
+    while (entry->feedbacks != NULL) {
+        tw_entry_feedback_t *next = entry->feedbacks->next;
+
+        tw_feedback_destroy(entry->feedbacks->feedback);
+        free(entry->feedbacks);
+        entry->feedbacks = next;
+    }
+    if (entry->duplicate != NULL) {
+        tw_comm_destroy(entry->duplicate);
+        entry->duplicate = NULL;
+    }
+}
+
+static void tw_comms_release(tw_entry_t *entry)
+{
+    while (entry->levels != NULL) {
+        tw_entry_level_t *next = entry->levels->next;
+
+        free(entry->levels);
+        entry->levels = next;
+    }
+    pthread_mutex_destroy(&entry->lock);
+    free(entry);
+}
+
+void tw_comms_forget(MPI_Comm comm)
+{
+    tw_entry_t *entry;
+    bool        busy = false, staged = false;
+
+    pthread_mutex_lock(&tw_state.lock);
+    entry = tw_comms_find(comm);
+    if (entry != NULL) {
+        busy        = entry->users > 0;
+        staged      = entry->staged > 0;
+        entry->gone = true;
+        if (tw_comms_quick[tw_comms_slot(comm)] == entry) {
+            tw_comms_quick[tw_comms_slot(comm)] = NULL;
+        }
+        if (!busy) {
+            tw_comms_unlink(entry);
+        }
+    }
+    pthread_mutex_unlock(&tw_state.lock);
+    if (entry != NULL && !staged) {
+        tw_comms_drop_duplicate(entry);
+    }
+    if (entry != NULL && !busy) {
+        tw_comms_release(entry);
+    }
+}
+
+void tw_comms_hold(tw_entry_t *entry)
+{
+    pthread_mutex_lock(&tw_state.lock);
+    entry->users++;
+    pthread_mutex_unlock(&tw_state.lock);
+}
+
+void tw_comms_let_go(tw_entry_t *entry)
+{
+    bool last;
+
+    pthread_mutex_lock(&tw_state.lock);
+    last = --entry->users == 0 && entry->gone && entry->duplicate == NULL;
+    if (last) {
+        tw_comms_unlink(entry);
+    }
+    pthread_mutex_unlock(&tw_state.lock);
+    if (last) {
+        tw_comms_release(entry);
+    }
+}
+
+void tw_comms_set_info(MPI_Comm comm, MPI_Info info)
+{
+    char        text[MPI_MAX_INFO_VAL + 1] = "", spec[TW_RULE_SPEC_MAX], first[TW_RULE_SPEC_MAX];
+    int         found = 0, differs = 0, any = 0, inter = 0;
+    tw_entry_t *entry;
+
+    if (comm == MPI_COMM_NULL || !tw_active || tw_next.Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
+        inter) {
+        return;
+    }
+    if (info != MPI_INFO_NULL) {
+        tw_next.Info_get(info, "thinwire_codec", MPI_MAX_INFO_VAL, text, &found);
+    }
+    entry = tw_comms_get(comm);
+    if (!entry->usable) {
+        return;
+    }
+    snprintf(spec, sizeof(spec), "%.*s", (int)sizeof(spec) - 1, found ? text : "");
+    memset(first, 0, sizeof(first));
+    memcpy(first, spec, strlen(spec));
+    tw_next.Bcast(first, (int)sizeof(first), MPI_BYTE, 0, comm);
+    differs = strcmp(first, spec) != 0;
+    tw_next.Allreduce(&differs, &any, 1, MPI_INT, MPI_MAX, comm);
+    if (any) {
+        if (entry->rank == 0) {
+            tw_complain("thinwire_codec differs between the ranks of a communicator; it is ignored");
+        }
+        return;
+    }
+    if (spec[0] != '\0') {
+        char        why[400] = "";
+        tw_codec_t *codec    = NULL;
+
+        if (strcmp(spec, "off") != 0 && tw_codec_create(&tw_state.context, spec, TW_F32, &codec, why,
+                                                        sizeof(why)) != TW_OK &&
+            tw_codec_create(&tw_state.context, spec, TW_F64, &codec, NULL, 0) != TW_OK) {
+            if (entry->rank == 0) {
+                tw_complain("thinwire_codec: %s; it is ignored", why);
+            }
+            return;
+        }
+        tw_codec_destroy(codec);
+        snprintf(entry->info, sizeof(entry->info), "%s", spec);
+    }
+}
+
+void tw_comms_stop(void)
+{
+    tw_entry_t *oldest_first = NULL;
+
+    while (tw_comms_list != NULL) {
+        tw_entry_t *entry = tw_comms_list;
+
+        tw_comms_list = entry->next;
+        entry->next   = oldest_first;
+        oldest_first  = entry;
+    }
+    memset(tw_comms_quick, 0, sizeof(tw_comms_quick));
+    while (oldest_first != NULL) {
+        tw_entry_t *entry = oldest_first;
+
+        oldest_first = entry->next;
+        if (entry->users > 0) {
+            continue; /* an operation that the program never completed: MPI may still use its memory */
+        }
+        tw_comms_drop_duplicate(entry);
+        tw_comms_release(entry);
+    }
+}

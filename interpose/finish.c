@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/finish.c - see finish.h. A rank that never comes to MPI_Finalize must not keep the others:
+ * records travel as messages on a communicator of ours, and both ends stop waiting after 5 s.
+ */
+#include "config.h"
+
+#include <limits.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpose/call.h"
+#include "interpose/finish.h"
+#include "interpose/next.h"
+#include "interpose/state.h"
+#include "runtime/base/clock.h"
+
+#define TW_FINISH_LIMIT_S 5
+#define TW_FINISH_TAG     1
+
+/* Of one rank. */
+typedef struct tw_parcel_head {
+    uint64_t seen;
+    uint64_t records;
+} tw_parcel_head_t;
+
+static bool tw_finish_late(uint64_t start)
+{
+    return tw_clock_ns() - start > (uint64_t)TW_FINISH_LIMIT_S * 1000000000u;
+}
+
+/* Head and records of this rank, as one block. */
+static char *tw_finish_pack(size_t *bytes_p)
+{
+    size_t           count   = 0;
+    tw_record_t     *records = tw_records_copy(&count);
+    tw_parcel_head_t head    = {.seen = tw_state.seen, .records = count};
+    char            *parcel;
+
+    if (count > INT_MAX / sizeof(*records) / 2) {
+        count = head.records = INT_MAX / sizeof(*records) / 2;
+    }
+    *bytes_p = sizeof(head) + count * sizeof(*records);
+    parcel   = malloc(*bytes_p);
+    if (parcel != NULL) {
+        memcpy(parcel, &head, sizeof(head));
+        if (count > 0) {
+            memcpy(parcel + sizeof(head), records, count * sizeof(*records));
+        }
+    }
+    free(records);
+    return parcel;
+}
+
+/* Not rank 0. The parcel is left alone if it could not be sent in time: MPI may still read it. */
+static void tw_finish_send(void)
+{
+    const uint64_t start = tw_clock_ns();
+    size_t         bytes = 0;
+    char          *parcel = tw_finish_pack(&bytes);
+    MPI_Request    request;
+    int            done = 0;
+
+    if (parcel == NULL || tw_next.Isend(parcel, (int)bytes, MPI_BYTE, 0, TW_FINISH_TAG, tw_state.world,
+                                        &request) != MPI_SUCCESS) {
+        free(parcel);
+        return;
+    }
+    while (!done && !tw_finish_late(start)) {
+        if (tw_next.Testall(1, &request, &done, MPI_STATUSES_IGNORE) != MPI_SUCCESS) {
+            return;
+        }
+        if (!done) {
+            sched_yield();
+        }
+    }
+    if (done) {
+        free(parcel);
+    }
+}
+
+/* All that has been heard so far. */
+typedef struct tw_pile {
+    tw_record_t *records;
+    size_t       count;
+    uint64_t     seen;
+    int          heard;
+} tw_pile_t;
+
+static void tw_pile_add(tw_pile_t *pile, const char *parcel, size_t bytes)
+{
+    tw_parcel_head_t head;
+    tw_record_t     *larger;
+
+    if (bytes < sizeof(head)) {
+        return;
+    }
+    memcpy(&head, parcel, sizeof(head));
+    if (head.records > (bytes - sizeof(head)) / sizeof(*pile->records)) {
+        return;
+    }
+    larger = realloc(pile->records, (pile->count + head.records + 1) * sizeof(*pile->records));
+    if (larger == NULL) {
+        return;
+    }
+    pile->records = larger;
+    memcpy(pile->records + pile->count, parcel + sizeof(head), head.records * sizeof(*pile->records));
+    pile->count = tw_records_merge(pile->records, pile->count + head.records);
+    pile->seen += head.seen;
+    pile->heard++;
+}
+
+static void tw_finish_collect(tw_pile_t *pile)
+{
+    const uint64_t start  = tw_clock_ns();
+    size_t         bytes  = 0;
+    char          *parcel = tw_finish_pack(&bytes);
+
+    if (parcel != NULL) {
+        tw_pile_add(pile, parcel, bytes);
+    }
+    free(parcel);
+    while (pile->heard < tw_state.size && !tw_finish_late(start)) {
+        int         found = 0, length = 0;
+        MPI_Message message;
+        MPI_Status  status;
+
+        if (tw_next.Improbe(MPI_ANY_SOURCE, TW_FINISH_TAG, tw_state.world, &found, &message, &status) !=
+            MPI_SUCCESS) {
+            return;
+        }
+        if (!found) {
+            sched_yield();
+            continue;
+        }
+        tw_next.Get_count(&status, MPI_BYTE, &length);
+        parcel = malloc((size_t)length + 1);
+        if (parcel == NULL || tw_next.Mrecv(parcel, length, MPI_BYTE, &message, &status) != MPI_SUCCESS) {
+            free(parcel);
+            return;
+        }
+        tw_pile_add(pile, parcel, (size_t)length);
+        free(parcel);
+    }
+}
+
+/* ---- writing ------------------------------------------------------------------------------------- */
+
+/* How fast each candidate encodes and decodes here, for the estimate of a watching report: a megabyte
+ * of numbers, a few milliseconds. */
+static void tw_finish_speeds(tw_report_facts_t *facts)
+{
+    const size_t n      = (size_t)1 << 18;
+    float       *values = malloc(n * sizeof(*values));
+    char        *codes  = malloc(n * sizeof(*values) + 4096);
+
+    if (values != NULL && codes != NULL) {
+        for (size_t i = 0; i < n; i++) {
+            values[i] = (float)((double)((i * 2654435761u) % 65536u) / 32768.0 - 1.0);
+        }
+        for (int c = 0; c < TW_CANDIDATES; c++) {
+            const tw_choice_t *choice = tw_choice_get(tw_candidate_specs[c], TW_KIND_FLOAT);
+            uint64_t           start, ns = UINT64_MAX;
+
+            for (int round = 0; round < 3; round++) {
+                start = tw_clock_ns();
+                tw_codec_encode(choice->codec, &tw_state.exec, values, n, codes);
+                tw_codec_decode(choice->codec, &tw_state.exec, codes, n, values);
+                ns = tw_clock_ns() - start < ns ? tw_clock_ns() - start : ns;
+            }
+            facts->codec_gbps[c] = (double)(n * sizeof(*values)) / (double)(ns > 0 ? ns : 1);
+        }
+    }
+    free(values);
+    free(codes);
+}
+
+static void tw_finish_facts(tw_report_facts_t *facts, const tw_pile_t *pile, char *library,
+                            size_t library_size)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int  length                                  = 0;
+
+    tw_next.Get_library_version(version, &length);
+    version[strcspn(version, "\n,")] = '\0';
+    snprintf(library, library_size, "%s", version);
+    memset(facts, 0, sizeof(*facts));
+    facts->ranks       = tw_state.size;
+    facts->heard       = pile->heard;
+    facts->seconds     = (double)(tw_clock_ns() - tw_state.start_ns) * 1e-9;
+    facts->codec       = tw_state.config.codec;
+    facts->library     = library;
+    facts->intercepted = pile->seen;
+    facts->contract    = tw_state.config.max_error;
+    facts->feedback    = tw_state.config.error_feedback != 0;
+    facts->rank        = tw_state.rank;
+    if (tw_state.codecs && tw_state.config.codec[0] == '\0') {
+        facts->codec = "by rules";
+    }
+}
+
+static void tw_finish_file(const char *name, const char *what, const tw_report_facts_t *facts,
+                           const tw_pile_t *pile,
+                           void (*write)(FILE *, const tw_report_facts_t *, const tw_record_t *, size_t))
+{
+    FILE *file = fopen(name, "w");
+
+    if (file == NULL) {
+        tw_complain("the %s %s cannot be written", what, name);
+        return;
+    }
+    write(file, facts, pile->records, pile->count);
+    if (fclose(file) != 0) {
+        tw_complain("the %s %s cannot be written", what, name);
+    }
+}
+
+static void tw_finish_write(tw_report_facts_t *facts, const tw_pile_t *pile)
+{
+    if (!tw_state.codecs && !facts->aborted) {
+        tw_finish_speeds(facts);
+    }
+    if (tw_state.config.report[0] != '\0') {
+        tw_finish_file(tw_state.config.report, "report", facts, pile, tw_report_text);
+    } else if (!tw_state.config.quiet) {
+        fflush(stdout);
+        tw_report_text(stderr, facts, pile->records, pile->count);
+    }
+    if (tw_state.config.json[0] != '\0' && !facts->aborted) {
+        tw_finish_file(tw_state.config.json, "JSON", facts, pile, tw_report_json);
+    }
+}
+
+void tw_finish_report(void)
+{
+    tw_pile_t         pile = {0};
+    tw_report_facts_t facts;
+    char              library[128];
+
+    if (tw_state.rank != 0) {
+        tw_finish_send();
+        return;
+    }
+    tw_finish_collect(&pile);
+    tw_finish_facts(&facts, &pile, library, sizeof(library));
+    tw_finish_write(&facts, &pile);
+    free(pile.records);
+}
+
+void tw_finish_aborted(void)
+{
+    tw_pile_t         pile = {0};
+    tw_report_facts_t facts;
+    char              library[128];
+
+    pile.records = tw_records_copy(&pile.count);
+    pile.count   = tw_records_merge(pile.records, pile.count);
+    pile.seen    = tw_state.seen;
+    pile.heard   = 1;
+    tw_finish_facts(&facts, &pile, library, sizeof(library));
+    facts.aborted = true;
+    tw_finish_write(&facts, &pile);
+    free(pile.records);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/finish.h - the report at the end: collecting what all ranks counted.
+ */
+#ifndef TW_INTERPOSE_FINISH_H
+#define TW_INTERPOSE_FINISH_H
+
+/* In MPI_Finalize: rank 0 collects the records of all ranks, for at most 5 s, and writes the report. */
+void tw_finish_report(void);
+
+/* In MPI_Abort: this rank's own counters, no communication. */
+void tw_finish_aborted(void);
+
+#endif /* TW_INTERPOSE_FINISH_H */

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/form.c - see form.h.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpose/form.h"
+#include "interpose/next.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/fpmode.h"
+
+void *tw_form_get(const tw_call_t *call, size_t bytes)
+{
+    void *buffer = NULL;
+
+    if (tw_pool_get(&tw_state.pool, bytes, &buffer) != TW_OK) {
+        tw_give_up(call->comm->handle, "no memory for %zu bytes of codes", bytes);
+    }
+    return buffer;
+}
+
+void tw_form_put(void *buffer) { tw_pool_put(&tw_state.pool, buffer); }
+
+size_t tw_form_bytes(const tw_choice_t *choice, size_t n)
+{
+    size_t bytes = 0;
+
+    tw_codec_size(choice->codec, n, &bytes);
+    return (bytes + TW_UNIT - 1) / TW_UNIT * TW_UNIT;
+}
+
+MPI_Datatype tw_form_basic(tw_kind_t kind) { return kind == TW_KIND_DOUBLE ? MPI_DOUBLE : MPI_FLOAT; }
+
+/* ---- double to float and back, whatever the caller's rounding ---------------------------------- */
+
+void tw_form_narrow(const void *doubles, size_t n, float *floats)
+{
+    const tw_fpmode_t mode = tw_fpmode_enter();
+
+    for (size_t i = 0; i < n; i++) {
+        double x;
+
+        memcpy(&x, (const char *)doubles + i * sizeof(x), sizeof(x));
+        floats[i] = (float)x;
+    }
+    tw_fpmode_leave(mode);
+}
+
+void tw_form_widen(const float *floats, size_t n, void *doubles)
+{
+    const tw_fpmode_t mode = tw_fpmode_enter();
+
+    for (size_t i = 0; i < n; i++) {
+        const double x = floats[i];
+
+        memcpy((char *)doubles + i * sizeof(x), &x, sizeof(x));
+    }
+    tw_fpmode_leave(mode);
+}
+
+/* ---- vectors ------------------------------------------------------------------------------------ */
+
+void tw_form_encode(tw_call_t *call, const tw_choice_t *choice, const tw_type_t *type,
+                    const void *buffer, size_t items, void *codes)
+{
+    const uint64_t start  = tw_clock_ns();
+    const size_t   n      = items * type->values;
+    void          *packed = NULL, *narrow = NULL;
+    size_t         bytes  = 0;
+
+    if (!type->dense && n > 0) {
+        packed = tw_form_get(call, items * type->size);
+        if (!tw_type_pack(type, buffer, items, packed)) {
+            tw_give_up(call->comm->handle, "MPI_Pack failed on a type that it took before");
+        }
+        buffer = packed;
+    }
+    if (choice->narrow) {
+        narrow = tw_form_get(call, n * sizeof(float));
+        tw_form_narrow(buffer, n, narrow);
+        buffer = narrow;
+    }
+    tw_codec_encode(choice->codec, &tw_state.exec, buffer, n, codes);
+    tw_codec_size(choice->codec, n, &bytes);
+    memset((char *)codes + bytes, 0, tw_form_bytes(choice, n) - bytes);
+    tw_form_put(packed);
+    tw_form_put(narrow);
+    call->encode_ns += tw_clock_ns() - start;
+}
+
+/* Where decoded values go first, and from there into the program's buffer. */
+typedef struct tw_landing {
+    void *values; /* in the codec's type */
+    void *packed, *narrow;
+} tw_landing_t;
+
+static tw_landing_t tw_landing_make(const tw_call_t *call, const tw_choice_t *choice,
+                                    const tw_type_t *type, void *buffer, size_t items)
+{
+    tw_landing_t landing = {.values = buffer};
+
+    if (!type->dense) {
+        landing.packed = tw_form_get(call, items * type->size);
+        landing.values = landing.packed;
+    }
+    if (choice->narrow) {
+        landing.narrow = tw_form_get(call, items * type->values * sizeof(float));
+        landing.values = landing.narrow;
+    }
+    return landing;
+}
+
+static void tw_landing_leave(const tw_call_t *call, const tw_landing_t *landing,
+                             const tw_type_t *type, void *buffer, size_t items)
+{
+    if (landing->narrow != NULL) {
+        tw_form_widen(landing->narrow, items * type->values,
+                      landing->packed != NULL ? landing->packed : buffer);
+    }
+    if (landing->packed != NULL && items > 0 &&
+        !tw_type_unpack(type, landing->packed, items, buffer)) {
+        tw_give_up(call->comm->handle, "MPI_Unpack failed on a type that it took before");
+    }
+    tw_form_put(landing->packed);
+    tw_form_put(landing->narrow);
+}
+
+void tw_form_decode(tw_call_t *call, const tw_choice_t *choice, const tw_type_t *type,
+                    const void *codes, void *buffer, size_t items)
+{
+    tw_form_decode_sum(call, choice, type, codes, 0, 1, buffer, items);
+}
+
+void tw_form_decode_sum(tw_call_t *call, const tw_choice_t *choice, const tw_type_t *type,
+                        const void *codes, size_t stride, int ranks, void *buffer, size_t items)
+{
+    const uint64_t start   = tw_clock_ns();
+    const size_t   n       = items * type->values;
+    tw_landing_t   landing = tw_landing_make(call, choice, type, buffer, items);
+
+    tw_codec_decode(choice->codec, &tw_state.exec, codes, n, landing.values);
+    for (int r = 1; r < ranks; r++) {
+        tw_codec_decode_add(choice->codec, &tw_state.exec, (const char *)codes + (size_t)r * stride, n,
+                            landing.values);
+    }
+    tw_landing_leave(call, &landing, type, buffer, items);
+    call->decode_ns += tw_clock_ns() - start;
+}
+
+/* ---- nonblocking -------------------------------------------------------------------------------- */
+
+tw_form_op_t *tw_form_op_make(const tw_call_t *call, const tw_choice_t *choice,
+                              const tw_type_t *type, void *recv, size_t items)
+{
+    tw_form_op_t *op = calloc(1, sizeof(*op));
+
+    if (op == NULL) {
+        tw_give_up(call->comm->handle, "no memory for a request");
+    }
+    op->call   = *call;
+    op->choice = choice;
+    op->type   = *type;
+    op->recv   = recv;
+    op->items  = items;
+    op->ranks  = call->comm->size;
+    op->held   = MPI_DATATYPE_NULL;
+    if (!type->named && !type->dense && tw_next.Type_dup(type->handle, &op->held) == MPI_SUCCESS) {
+        op->type.handle = op->held;
+    }
+    tw_comms_hold(call->comm);
+    return op;
+}
+
+static void tw_form_op_release(tw_form_op_t *op)
+{
+    tw_form_put(op->codes_in);
+    tw_form_put(op->codes_out);
+    free(op->extra);
+    if (op->held != MPI_DATATYPE_NULL) {
+        tw_next.Type_free(&op->held);
+    }
+    tw_comms_let_go(op->call.comm);
+    free(op);
+}
+
+int tw_form_op_started(tw_form_op_t *op, int result, MPI_Request *request,
+                       void (*finish)(tw_pending_t *))
+{
+    if (result != MPI_SUCCESS) {
+        tw_form_op_release(op);
+        return result;
+    }
+    /* The record of the call is made now; what finish() adds is counted by tw_call_more(). */
+    tw_call_end(&op->call);
+    op->call.encode_ns = op->call.decode_ns = 0;
+    op->pending.finish = finish;
+    tw_pending_add(&op->pending, *request);
+    return result;
+}
+
+void tw_form_op_done(tw_form_op_t *op, uint64_t start_ns)
+{
+    tw_call_more(&op->call, op->pending.waited_ns + tw_clock_ns() - start_ns);
+    tw_form_op_release(op);
+}

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# generate.awk - from calls.table, with -v out=...:
+#   next.h      the struct of the next library's functions
+#   next.c      their binding by name
+#   handlers.h  prototypes of what the wrappers call: tw_on_NAME(site, ..., request) for a collective,
+#               with request NULL for the blocking form; tw_on_NAME(site, ...) for a handled call
+#   wrap_c.c    the C wrappers
+#   wrap_f.c    the Fortran wrappers, for Open MPI: mpi_x_ with its aliases, and mpi_x_f08_
+BEGIN {
+    FS = " *[|] *"
+    print "/* Made by interpose/generate.awk from interpose/calls.table. */"
+    if (out == "next.h") {
+        print "#ifndef TW_INTERPOSE_NEXT_H\n#define TW_INTERPOSE_NEXT_H\n\n#include \"interpose/late.h\"\n"
+        print "typedef struct tw_next {"
+    } else if (out == "next.c") {
+        print "#include \"config.h\"\n\n#include \"interpose/next.h\"\n\ntw_next_t tw_next;\n"
+        print "void tw_next_bind(void)\n{"
+    } else if (out == "handlers.h") {
+        print "#ifndef TW_INTERPOSE_HANDLERS_H\n#define TW_INTERPOSE_HANDLERS_H\n\n#include \"interpose/late.h\"\n"
+    } else if (out == "wrap_c.c" || out == "wrap_f.c") {
+        print "#include \"config.h\"\n\n#include \"interpose/wrap.h\"\n"
+        if (out == "wrap_f.c") { print "#ifdef OPEN_MPI\n" }
+    } else {
+        print "generate.awk: unknown output '" out "'" >"/dev/stderr"
+        exit 2
+    }
+}
+
+function trim(text) { gsub(/^[ \t]+|[ \t]+$/, "", text); return text }
+
+# params[1..n], names[1..n], types[1..n]; returns n.
+function parse(list,    i, n, parts) {
+    list = trim(list)
+    if (list == "") { return 0 }
+    n = split(list, parts, /, */)
+    for (i = 1; i <= n; i++) {
+        params[i] = trim(parts[i])
+        match(params[i], /[A-Za-z_0-9]+(\[\])?$/)
+        names[i] = substr(params[i], RSTART)
+        types[i] = trim(substr(params[i], 1, RSTART - 1))
+        if (sub(/\[\]$/, "", names[i])) { types[i] = types[i] " []" }
+    }
+    return n
+}
+
+function join_params(n,    i, text) {
+    for (i = 1; i <= n; i++) { text = text (i > 1 ? ", " : "") params[i] }
+    return n == 0 ? "void" : text
+}
+
+function join_names(n,    i, text) {
+    for (i = 1; i <= n; i++) { text = text (i > 1 ? ", " : "") names[i] }
+    return text
+}
+
+# The large-count form of the parameters: counts are MPI_Count, displacements MPI_Aint.
+function large(text) {
+    gsub(/int count/, "MPI_Count count", text)
+    gsub(/int sendcount/, "MPI_Count sendcount", text)
+    gsub(/int recvcount/, "MPI_Count recvcount", text)
+    gsub(/int displs/, "MPI_Aint displs", text)
+    gsub(/int sdispls/, "MPI_Aint sdispls", text)
+    gsub(/int rdispls/, "MPI_Aint rdispls", text)
+    return text
+}
+
+function member(name, params, result) {
+    if (out == "next.h") { print "    " (result == "" ? "int" : result) " (*" name ")(" params ");" }
+    if (out == "next.c") {
+        print "    *(void **)&tw_next." name " = tw_late_symbol(\"" prefix name "\");"
+    }
+}
+
+# A wrapper that passes on what it is given unless we are active, and else calls a handler.
+function wrapper(name, params, args, handler_call) {
+    print "TW_EXPORT int MPI_" name "(" params ");"
+    print "TW_EXPORT int MPI_" name "(" params ")\n{"
+    print "    int result;\n"
+    print "    if (!tw_enter()) {\n        return tw_next." name "(" args ");\n    }"
+    print "    result = " handler_call ";"
+    print "    tw_leave();\n    return result;\n}\n"
+}
+
+# Persistent and large-count forms are watched: counted, and passed on.
+function watched(name, params, args, blocking, form) {
+    print "TW_EXPORT int " prefix name "(" params ");"
+    print "TW_EXPORT int " prefix name "(" params ")\n{"
+    print "    if (tw_enter()) {"
+    print "        tw_watch_form(TW_SITE, TW_RULE_" upper ", " !blocking ", " form ", comm, " watch ");"
+    print "        tw_leave();\n    }"
+    print "    return tw_next." name "(" args ");\n}\n"
+}
+
+function watch_size(large_count,    parts) {
+    split(size, parts, /, */)
+    if (parts[1] ~ /s$/) {
+        return large_count ? "0, NULL, " parts[1] ", " parts[2] : "0, " parts[1] ", NULL, " parts[2]
+    }
+    return parts[1] ", NULL, NULL, " parts[2]
+}
+
+function collective(    n, iname, p, a, persist) {
+    n = parse($3)
+    upper = toupper($2)
+    iname = "I" tolower($2)
+    size = trim($4)
+    p = join_params(n)
+    a = join_names(n)
+    persist = ", MPI_Info info, MPI_Request *request"
+    prefix = "MPI_"
+    if (out == "handlers.h") {
+        print "int tw_on_" tolower($2) "(const void *site, " p ", MPI_Request *request);"
+    }
+    member($2, p)
+    member(iname, p ", MPI_Request *request")
+    if (out == "wrap_c.c") {
+        wrapper($2, p, a, "tw_on_" tolower($2) "(TW_SITE, " a ", NULL)")
+        wrapper(iname, p ", MPI_Request *request", a ", request", "tw_on_" tolower($2) "(TW_SITE, " a ", request)")
+    }
+    if (out == "wrap_f.c") {
+        fortran_convert($2, n, "tw_on_" tolower($2), ", NULL")
+        n++
+        params[n] = "MPI_Request *request"; names[n] = "request"; types[n] = "MPI_Request *"
+        fortran_convert(iname, n, "tw_on_" tolower($2), "")
+        return
+    }
+    # Open MPI 4 has persistent collectives as MPIX_ ones, MPI 4 as MPI_ ones beside the large counts.
+    if (out == "next.h" || out == "next.c" || out == "wrap_c.c") {
+        print "#if MPI_VERSION >= 4"
+        persistent(p, a, persist, 0, "")
+        persistent(large(p), a, persist, 1, "_c")
+        member($2 "_c", large(p))
+        member(iname "_c", large(p) ", MPI_Request *request")
+        if (out == "wrap_c.c") {
+            watch = watch_size(1)
+            watched($2 "_c", large(p), a, 1, 2)
+            watched(iname "_c", large(p) ", MPI_Request *request", a ", request", 0, 2)
+        }
+        print "#elif defined(OPEN_MPI)"
+        prefix = "MPIX_"
+        persistent(p, a, persist, 0, "")
+        print "#endif"
+    }
+}
+
+function persistent(p, a, persist, large_count, suffix) {
+    member($2 "_init" suffix, p persist)
+    if (out == "wrap_c.c") {
+        watch = watch_size(large_count)
+        watched($2 "_init" suffix, p persist, a ", info, request", 0, 1)
+    }
+}
+
+function completion(    n, p, a, i, count, requests) {
+    n = parse($3)
+    p = join_params(n)
+    a = join_names(n)
+    prefix = "MPI_"
+    member($2, p)
+    count = names[1] == "count" ? "count" : "1"
+    requests = names[1] == "count" ? names[2] : (types[1] ~ /\*/ ? names[1] : "&" names[1])
+    if (out == "wrap_c.c") {
+        print "TW_EXPORT int MPI_" $2 "(" p ");"
+        print "TW_EXPORT int MPI_" $2 "(" p ")\n{"
+        print "    tw_seen_t seen;\n    int       result;\n"
+        print "    if (!tw_pending_any() || !tw_enter()) {"
+        print "        tw_ready();\n        return tw_next." $2 "(" a ");\n    }"
+        print "    tw_pending_look(&seen, " count ", " requests ");"
+        print "    result = tw_next." $2 "(" a ");"
+        print "    tw_pending_finish(&seen, " ($2 == "Request_get_status" ? "NULL, result == MPI_SUCCESS && *flag" : requests ", 0") ");"
+        print "    tw_leave();\n    return result;\n}\n"
+    }
+    if (out == "wrap_f.c") {
+        count = names[1] == "count" ? "*count" : "1"
+        requests = names[1] == "count" ? names[2] : names[1]
+        fortran_completion($2, n, count, requests, "_")
+        fortran_completion($2, n, count, requests, "_f08_")
+    }
+}
+
+function fortran_name(name, suffix) { return "mpi_" tolower(name) suffix }
+
+function aliases(name, params,    low) {
+    low = "mpi_" tolower(name)
+    print "TW_ALIAS(" low ", " low "_, (" params "));"
+    print "TW_ALIAS(" low "__, " low "_, (" params "));"
+    print "TW_ALIAS(" toupper(low) ", " low "_, (" params "));"
+}
+
+# The Fortran arguments are passed on as they are; only the requests are looked at.
+function fortran_completion(name, n, count, requests, suffix,    i, p, a, f) {
+    for (i = 1; i <= n; i++) {
+        p = p "MPI_Fint *" names[i] ", "
+        a = a names[i] ", "
+    }
+    f = fortran_name(name, suffix)
+    print "TW_EXPORT void " f "(" p "MPI_Fint *ierr);"
+    print "TW_EXPORT void " f "(" p "MPI_Fint *ierr)\n{"
+    print "    static void (*next)(" gensubless(n + 1) ");"
+    print "    tw_seen_t seen;\n    int       active;\n"
+    print "    if (next == NULL) {\n        *(void **)&next = tw_late_symbol(\"" f "\");\n    }"
+    print "    active = tw_pending_any() && tw_enter();"
+    print "    if (active) {\n        tw_pending_look_f(&seen, " count ", " requests ");\n    }"
+    print "    next(" a "ierr);"
+    print "    if (active) {"
+    print "        tw_pending_finish_f(&seen, " (name == "Request_get_status" ? "NULL, *flag" : requests ", 0") ");"
+    print "        tw_leave();\n    }\n}"
+    if (suffix == "_") { aliases(name, p "MPI_Fint *ierr") }
+    print ""
+}
+
+function gensubless(n,    i, text) {
+    for (i = 1; i <= n; i++) { text = text (i > 1 ? ", " : "") "MPI_Fint *" }
+    return text
+}
+
+# Fortran arguments become C ones; the rest is the C handler's.
+function fortran_convert(name, n, handler, tail,    i, p, call, before, after, t, v) {
+    for (i = 1; i <= n; i++) {
+        t = types[i]; v = names[i]
+        if (v == "argc" || v == "argv") { call = call ", NULL"; continue }
+        if (t ~ /void \*/) { p = p "char *" v ", "; call = call ", tw_fortran_buffer(" v ")" }
+        else if (t == "int") { p = p "MPI_Fint *" v ", "; call = call ", (int)*" v }
+        else if (t == "const int []" || t == "int *") { p = p "MPI_Fint *" v ", "; call = call ", (int *)" v }
+        else if (t == "MPI_Datatype") { p = p "MPI_Fint *" v ", "; call = call ", tw_next.Type_f2c(*" v ")" }
+        else if (t == "MPI_Op") { p = p "MPI_Fint *" v ", "; call = call ", tw_next.Op_f2c(*" v ")" }
+        else if (t == "MPI_Info") { p = p "MPI_Fint *" v ", "; call = call ", tw_next.Info_f2c(*" v ")" }
+        else if (t == "MPI_Comm") { p = p "MPI_Fint *" v ", "; call = call ", tw_next.Comm_f2c(*" v ")" }
+        else if (t == "MPI_Comm *" || t == "MPI_Request *") {
+            p = p "MPI_Fint *" v ", "
+            call = call ", &c_" v
+            before = before "    " (t == "MPI_Comm *" ? "MPI_Comm c_" v " = " (v ~ /^new/ ? "MPI_COMM_NULL" : "tw_next.Comm_f2c(*" v ")") : "MPI_Request c_" v " = MPI_REQUEST_NULL") ";\n"
+            after = after "    if (result == MPI_SUCCESS) {\n        *" v " = tw_next." (t == "MPI_Comm *" ? "Comm" : "Request") "_c2f(c_" v ");\n    }\n"
+        } else {
+            print "generate.awk: no Fortran form of '" t "' in " name >"/dev/stderr"
+            exit 2
+        }
+    }
+    print "TW_EXPORT void " fortran_name(name, "_") "(" p "MPI_Fint *ierr);"
+    print "TW_EXPORT void " fortran_name(name, "_") "(" p "MPI_Fint *ierr)\n{"
+    print "    int result;\n"
+    print "    tw_ready();\n    {"
+    printf "%s", before
+    if (handler ~ /^tw_on_(init|init_thread|finalize|abort|comm_free|comm_disconnect|comm_set_info|comm_dup_with_info)$/) {
+        print "    const int entered = tw_enter_any();\n"
+        print "    result = " handler "(TW_SITE" call tail ");"
+        print "    tw_leave_any(entered);"
+    } else {
+        print "    if (tw_enter()) {"
+        print "        result = " handler "(TW_SITE" call tail ");"
+        print "        tw_leave();\n    } else {"
+        print "        result = tw_next." name "(" substr(call, 3) ");\n    }"
+    }
+    printf "%s", after
+    print "    }\n    if (ierr != NULL) {\n        *ierr = result;\n    }\n}"
+    aliases(name, p "MPI_Fint *ierr")
+    print "TW_ALIAS(" fortran_name(name, "_f08_") ", " fortran_name(name, "_") ", (" p "MPI_Fint *ierr));\n"
+}
+
+function handled(    n, p, a) {
+    n = parse($3)
+    p = join_params(n)
+    a = join_names(n)
+    prefix = "MPI_"
+    member($2, p)
+    if (out == "handlers.h") {
+        print "int tw_on_" tolower($2) "(const void *site" (n > 0 ? ", " p : "") ");"
+    }
+    if (out == "wrap_c.c") {
+        print "TW_EXPORT int MPI_" $2 "(" p ");"
+        print "TW_EXPORT int MPI_" $2 "(" p ")\n{"
+        print "    const int entered = tw_enter_any();"
+        print "    const int result  = tw_on_" tolower($2) "(TW_SITE" (n > 0 ? ", " a : "") ");\n"
+        print "    tw_leave_any(entered);\n    return result;\n}\n"
+    }
+    if (out == "wrap_f.c") { fortran_convert($2, n, "tw_on_" tolower($2), "") }
+}
+
+/^#/ || NF < 3 { next }
+{ $1 = trim($1); $2 = trim($2); prefix = "MPI_" }
+$1 == "collective" { collective(); next }
+$1 == "completion" { completion(); next }
+$1 == "handled" { handled(); next }
+$1 == "use" { n = parse($3); member($2, join_params(n)); next }
+$1 == "convert" {
+    n = parse($3)
+    if (out == "next.h" || out == "next.c") {
+        print "#ifdef OPEN_MPI"
+        member($2, join_params(n), trim($4))
+        print "#endif"
+    }
+    next
+}
+{ print "generate.awk: unknown kind '" $1 "'" >"/dev/stderr"; exit 2 }
+
+END {
+    if (out == "next.h") {
+        print "} tw_next_t;\n\nextern tw_next_t tw_next;\n"
+        print "/* Fill tw_next; what the library lacks is NULL. */\nvoid tw_next_bind(void);\n\n#endif"
+    } else if (out == "next.c") {
+        print "}"
+    } else if (out == "handlers.h") {
+        print "\n#endif"
+    } else if (out == "wrap_f.c") {
+        print "#else\ntypedef int tw_no_fortran_wrappers; /* MPICH's Fortran calls the C functions */\n#endif"
+    }
+}

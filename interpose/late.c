@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/late.c - see late.h.
+ */
+#include "config.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "interpose/late.h"
+#include "interpose/next.h"
+
+#ifdef OPEN_MPI
+const char *const tw_late_family = "Open MPI";
+tw_late_t         tw_late;
+#else
+const char *const tw_late_family = "MPICH";
+#endif
+
+static void           *tw_late_library; /* where MPI was loaded privately */
+static pthread_mutex_t tw_late_lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile bool   tw_late_bound;
+
+/* A library that has MPI_Init and is not this one. */
+static int tw_late_look(struct dl_phdr_info *info, size_t size, void *found)
+{
+    void *library, *init;
+
+    (void)size;
+    if (info->dlpi_name == NULL || strstr(info->dlpi_name, "libmpi") == NULL) {
+        return 0;
+    }
+    library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == NULL) {
+        return 0;
+    }
+    init = dlsym(library, "PMPI_Init");
+    if (init == NULL) {
+        dlclose(library);
+        return 0;
+    }
+    *(void **)found = library;
+    return 1;
+}
+
+void *tw_late_symbol(const char *name)
+{
+    void *address = dlsym(RTLD_NEXT, name);
+
+    if (address == NULL && tw_late_library != NULL) {
+        address = dlsym(tw_late_library, name);
+    }
+    return address;
+}
+
+void *tw_late_variable(const char *name)
+{
+    void *address = dlsym(RTLD_DEFAULT, name);
+
+    if (address == NULL && tw_late_library != NULL) {
+        address = dlsym(tw_late_library, name);
+    }
+    return address;
+}
+
+static void tw_late_handles(void)
+{
+#ifdef OPEN_MPI
+#define X(name) tw_late.name = tw_late_variable(#name);
+    TW_LATE_LIST(X)
+#undef X
+#endif
+}
+
+int tw_late_bind(void)
+{
+    if (__atomic_load_n(&tw_late_bound, __ATOMIC_ACQUIRE)) {
+        return 1;
+    }
+    pthread_mutex_lock(&tw_late_lock);
+    if (!tw_late_bound) {
+        if (dlsym(RTLD_NEXT, "MPI_Init") == NULL) {
+            dl_iterate_phdr(tw_late_look, &tw_late_library);
+        }
+        if (tw_late_symbol("MPI_Init") != NULL) {
+            tw_next_bind();
+            tw_late_handles();
+            __atomic_store_n(&tw_late_bound, true, __ATOMIC_RELEASE);
+        }
+    }
+    pthread_mutex_unlock(&tw_late_lock);
+    return tw_late_bound;
+}
+
+int tw_late_fits(const char *version)
+{
+#ifdef OPEN_MPI
+    return strncmp(version, "Open MPI", 8) == 0;
+#else
+    /* The libraries that share MPICH's ABI since 2016. */
+    static const char *const families[] = {"MPICH", "Intel(R) MPI", "MVAPICH", "CRAY MPICH", NULL};
+
+    for (int i = 0; families[i] != NULL; i++) {
+        if (strstr(version, families[i]) != NULL) {
+            return 1;
+        }
+    }
+    return 0;
+#endif
+}

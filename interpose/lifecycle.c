@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/lifecycle.c - MPI_Init, MPI_Finalize, MPI_Abort, and communicators that come and go.
+ */
+#include "config.h"
+
+#include "interpose/comms.h"
+#include "interpose/finish.h"
+#include "interpose/handlers.h"
+#include "interpose/next.h"
+#include "interpose/state.h"
+
+int tw_on_init(const void *site, int *argc, char ***argv)
+{
+    const int result = tw_next.Init(argc, argv);
+
+    (void)site;
+    if (result == MPI_SUCCESS) {
+        tw_state_start();
+    }
+    return result;
+}
+
+int tw_on_init_thread(const void *site, int *argc, char ***argv, int required, int *provided)
+{
+    const int result = tw_next.Init_thread(argc, argv, required, provided);
+
+    (void)site;
+    if (result == MPI_SUCCESS) {
+        tw_state_start();
+    }
+    return result;
+}
+
+int tw_on_finalize(const void *site)
+{
+    (void)site;
+    tw_state_stop();
+    return tw_next.Finalize();
+}
+
+int tw_on_abort(const void *site, MPI_Comm comm, int errorcode)
+{
+    (void)site;
+    if (tw_active) {
+        tw_finish_aborted();
+    }
+    return tw_next.Abort(comm, errorcode);
+}
+
+/* A communicator that MPI would refuse to free is left alone. */
+static bool tw_may_be_freed(const MPI_Comm *comm)
+{
+    return tw_active && comm != NULL && *comm != MPI_COMM_NULL && *comm != MPI_COMM_WORLD &&
+           *comm != MPI_COMM_SELF;
+}
+
+int tw_on_comm_free(const void *site, MPI_Comm *comm)
+{
+    (void)site;
+    if (tw_may_be_freed(comm)) {
+        tw_comms_forget(*comm);
+    }
+    return tw_next.Comm_free(comm);
+}
+
+int tw_on_comm_disconnect(const void *site, MPI_Comm *comm)
+{
+    (void)site;
+    if (tw_may_be_freed(comm)) {
+        tw_comms_forget(*comm);
+    }
+    return tw_next.Comm_disconnect(comm);
+}
+
+int tw_on_comm_set_info(const void *site, MPI_Comm comm, MPI_Info info)
+{
+    const int result = tw_next.Comm_set_info(comm, info);
+
+    (void)site;
+    if (result == MPI_SUCCESS) {
+        tw_comms_set_info(comm, info);
+    }
+    return result;
+}
+
+int tw_on_comm_dup_with_info(const void *site, MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
+{
+    const int result = tw_next.Comm_dup_with_info(comm, info, newcomm);
+
+    (void)site;
+    if (result == MPI_SUCCESS && newcomm != NULL) {
+        tw_comms_set_info(*newcomm, info);
+    }
+    return result;
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/pending.c - see pending.h.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "interpose/late.h"
+#include "interpose/next.h"
+#include "interpose/pending.h"
+#include "interpose/state.h"
+#include "runtime/base/clock.h"
+
+#define TW_PENDING_BUCKETS 256
+
+int tw_pending_count;
+
+static tw_pending_t   *tw_pending_table[TW_PENDING_BUCKETS];
+static pthread_mutex_t tw_pending_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static size_t tw_pending_hash(MPI_Request request)
+{
+    const uint64_t bits = (uint64_t)(uintptr_t)request;
+
+    return (size_t)((bits * UINT64_C(0x9e3779b97f4a7c15)) >> 56) % TW_PENDING_BUCKETS;
+}
+
+/* Take the operation behind a handle out of the table; NULL if it is none of ours. */
+static tw_pending_t *tw_pending_take(MPI_Request request)
+{
+    tw_pending_t **at = &tw_pending_table[tw_pending_hash(request)];
+
+    for (; *at != NULL; at = &(*at)->next) {
+        if ((*at)->request == request) {
+            tw_pending_t *found = *at;
+
+            *at = found->next;
+            __atomic_fetch_sub(&tw_pending_count, 1, __ATOMIC_RELEASE);
+            return found;
+        }
+    }
+    return NULL;
+}
+
+static bool tw_pending_find(MPI_Request request)
+{
+    for (tw_pending_t *p = tw_pending_table[tw_pending_hash(request)]; p != NULL; p = p->next) {
+        if (p->request == request) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void tw_pending_add(tw_pending_t *pending, MPI_Request request)
+{
+    const size_t slot = tw_pending_hash(request);
+
+    pending->request = request;
+#ifdef OPEN_MPI
+    pending->fint = tw_next.Request_c2f(request);
+#endif
+    pthread_mutex_lock(&tw_pending_lock);
+    pending->next          = tw_pending_table[slot];
+    tw_pending_table[slot] = pending;
+    __atomic_fetch_add(&tw_pending_count, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&tw_pending_lock);
+}
+
+static void tw_seen_begin(tw_seen_t *seen)
+{
+    seen->count    = 0;
+    seen->start_ns = tw_clock_ns();
+    seen->index    = seen->small_index;
+    seen->request  = seen->small_request;
+}
+
+/* Room for `most` requests; the small arrays do for most calls. */
+static void tw_seen_grow(tw_seen_t *seen, int most)
+{
+    int         *index;
+    MPI_Request *request;
+
+    if (seen->count < TW_SEEN_SMALL || seen->index != seen->small_index) {
+        return;
+    }
+    index   = malloc((size_t)most * sizeof(*index));
+    request = malloc((size_t)most * sizeof(*request));
+    if (index == NULL || request == NULL) {
+        tw_give_up(MPI_COMM_WORLD, "no memory for a list of %d requests", most);
+    }
+    for (int i = 0; i < seen->count; i++) {
+        index[i]   = seen->index[i];
+        request[i] = seen->request[i];
+    }
+    seen->index   = index;
+    seen->request = request;
+}
+
+static void tw_seen_end(tw_seen_t *seen)
+{
+    if (seen->index != seen->small_index) {
+        free(seen->index);
+        free(seen->request);
+    }
+}
+
+static void tw_seen_note(tw_seen_t *seen, int most, int i, MPI_Request request)
+{
+    if (tw_pending_find(request)) {
+        tw_seen_grow(seen, most);
+        seen->index[seen->count]     = i;
+        seen->request[seen->count++] = request;
+    }
+}
+
+void tw_pending_look(tw_seen_t *seen, int count, const MPI_Request requests[])
+{
+    tw_seen_begin(seen);
+    pthread_mutex_lock(&tw_pending_lock);
+    for (int i = 0; i < count; i++) {
+        if (requests[i] != MPI_REQUEST_NULL) {
+            tw_seen_note(seen, count, i, requests[i]);
+        }
+    }
+    pthread_mutex_unlock(&tw_pending_lock);
+}
+
+/* Finish one operation, which must leave the table first: its handle may be in use again at once. */
+static void tw_seen_finish(tw_seen_t *seen, int k, uint64_t each_ns)
+{
+    tw_pending_t *pending;
+
+    pthread_mutex_lock(&tw_pending_lock);
+    pending = tw_pending_take(seen->request[k]);
+    pthread_mutex_unlock(&tw_pending_lock);
+    if (pending != NULL) {
+        pending->waited_ns = each_ns;
+        pending->finish(pending);
+    }
+}
+
+static uint64_t tw_seen_share(const tw_seen_t *seen)
+{
+    return seen->count > 0 ? (tw_clock_ns() - seen->start_ns) / (uint64_t)seen->count : 0;
+}
+
+void tw_pending_finish(tw_seen_t *seen, const MPI_Request requests[], int complete)
+{
+    const uint64_t each_ns = tw_seen_share(seen);
+
+    for (int k = 0; k < seen->count; k++) {
+        if (requests != NULL ? requests[seen->index[k]] == MPI_REQUEST_NULL : complete) {
+            tw_seen_finish(seen, k, each_ns);
+        }
+    }
+    tw_seen_end(seen);
+}
+
+#ifdef OPEN_MPI
+void tw_pending_look_f(tw_seen_t *seen, int count, const MPI_Fint requests[])
+{
+    const MPI_Fint none = tw_next.Request_c2f(MPI_REQUEST_NULL);
+
+    tw_seen_begin(seen);
+    for (int i = 0; i < count; i++) {
+        if (requests[i] != none) {
+            const MPI_Request request = tw_next.Request_f2c(requests[i]);
+
+            pthread_mutex_lock(&tw_pending_lock);
+            tw_seen_note(seen, count, i, request);
+            pthread_mutex_unlock(&tw_pending_lock);
+        }
+    }
+}
+
+void tw_pending_finish_f(tw_seen_t *seen, const MPI_Fint requests[], int complete)
+{
+    const MPI_Fint none    = tw_next.Request_c2f(MPI_REQUEST_NULL);
+    const uint64_t each_ns = tw_seen_share(seen);
+
+    for (int k = 0; k < seen->count; k++) {
+        if (requests != NULL ? requests[seen->index[k]] == none : complete) {
+            tw_seen_finish(seen, k, each_ns);
+        }
+    }
+    tw_seen_end(seen);
+}
+#endif
+
+void tw_pending_drop(void)
+{
+    for (size_t slot = 0; slot < TW_PENDING_BUCKETS; slot++) {
+        tw_pending_table[slot] = NULL; /* MPI may still write into their buffers: not freed */
+    }
+    __atomic_store_n(&tw_pending_count, 0, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/pending.h - requests of the program behind which one of our byte collectives runs.
+ *
+ * The handle that the program holds is MPI's own, of the collective on bytes. When one of the
+ * completion functions has turned it into MPI_REQUEST_NULL (or MPI_Request_get_status has seen it
+ * complete), finish() decodes into the program's buffer. So they mix with any other request.
+ */
+#ifndef TW_INTERPOSE_PENDING_H
+#define TW_INTERPOSE_PENDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "interpose/late.h"
+
+typedef struct tw_pending tw_pending_t;
+
+struct tw_pending {
+    MPI_Request   request; /* the handle the program holds                                       */
+    MPI_Fint      fint;    /* the same as Fortran holds it (Open MPI)                             */
+    void        (*finish)(tw_pending_t *pending); /* decode, count, release what hangs on it      */
+    uint64_t      waited_ns; /* spent in the completion function that finished it, for finish()   */
+    tw_pending_t *next;
+};
+
+extern int tw_pending_count; /* outstanding; read without the lock */
+
+static inline bool tw_pending_any(void)
+{
+    return __atomic_load_n(&tw_pending_count, __ATOMIC_ACQUIRE) > 0;
+}
+
+/* Take over a started operation. The struct is the head of an allocation of the caller, which finish()
+ * releases. */
+void tw_pending_add(tw_pending_t *pending, MPI_Request request);
+
+/* Requests of ours among those of a completion call. */
+#define TW_SEEN_SMALL 16
+typedef struct tw_seen {
+    int            count;
+    uint64_t       start_ns;
+    int            small_index[TW_SEEN_SMALL];
+    MPI_Request    small_request[TW_SEEN_SMALL];
+    int           *index;   /* position among the requests                                        */
+    MPI_Request   *request; /* the handle: several operations that were complete at once may share one */
+} tw_seen_t;
+
+/* Before the call: which of the requests are ours. */
+void tw_pending_look(tw_seen_t *seen, int count, const MPI_Request requests[]);
+void tw_pending_look_f(tw_seen_t *seen, int count, const MPI_Fint requests[]);
+
+/* After it: finish those that are MPI_REQUEST_NULL now; with requests NULL all, if `complete`. */
+void tw_pending_finish(tw_seen_t *seen, const MPI_Request requests[], int complete);
+void tw_pending_finish_f(tw_seen_t *seen, const MPI_Fint requests[], int complete);
+
+/* At MPI_Finalize: forget what was never completed. */
+void tw_pending_drop(void);
+
+#endif /* TW_INTERPOSE_PENDING_H */

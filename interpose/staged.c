@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/staged.c - see staged.h.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include <thinwire/collective.h>
+
+#include "interpose/form.h"
+#include "interpose/next.h"
+#include "interpose/staged.h"
+#include "runtime/base/clock.h"
+#include "runtime/transport/comm.h"
+
+typedef struct tw_staged {
+    struct tw_staged *next;
+    tw_call_t         call;
+    tw_request_t     *request; /* of the transport                                        */
+    MPI_Request       generalized;
+    float            *narrow;  /* doubles that travel as floats, else NULL                */
+    void             *recv;
+} tw_staged_t;
+
+static tw_staged_t    *tw_staged_list;
+static int             tw_staged_count;
+static bool            tw_staged_hooked;
+static pthread_mutex_t tw_staged_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- the MPI library's progress engine ---------------------------------------------------------- */
+
+/* Advance one operation; true if it is complete. Its communicator may be busy in a blocking call, which
+ * then advances it itself. */
+static bool tw_staged_test(tw_staged_t *op)
+{
+    int         done   = 0;
+    tw_status_t status = TW_OK;
+
+    if (pthread_mutex_trylock(&op->call.comm->lock) != 0) {
+        return false;
+    }
+    status = tw_test(&op->request, &done);
+    pthread_mutex_unlock(&op->call.comm->lock);
+    if (status != TW_OK) {
+        tw_give_up(op->call.comm->handle, "a compressed MPI_Iallreduce failed: %s",
+                   tw_status_text(status));
+    }
+    return done != 0;
+}
+
+static void tw_staged_complete(tw_staged_t *op)
+{
+    const uint64_t start = tw_clock_ns();
+
+    if (op->narrow != NULL) {
+        tw_form_widen(op->narrow, op->call.values, op->recv);
+        tw_form_put(op->narrow);
+    }
+    tw_next.Grequest_complete(op->generalized);
+    pthread_mutex_lock(&tw_state.lock);
+    op->call.comm->staged--;
+    pthread_mutex_unlock(&tw_state.lock);
+    tw_comms_let_go(op->call.comm);
+    tw_call_more(&op->call, tw_clock_ns() - start);
+    free(op);
+}
+
+/* Called by MPI while it waits, in any thread; what it calls may wait too and come back here. */
+static int tw_staged_hook(void)
+{
+    tw_staged_t **at, *complete = NULL;
+    int           moved = 0;
+
+    if (__atomic_load_n(&tw_staged_count, __ATOMIC_ACQUIRE) == 0 ||
+        pthread_mutex_trylock(&tw_staged_lock) != 0) {
+        return 0;
+    }
+    at = &tw_staged_list;
+    while (*at != NULL) {
+        tw_staged_t *op = *at;
+
+        if (tw_staged_test(op)) {
+            *at      = op->next;
+            op->next = complete;
+            complete = op;
+            __atomic_fetch_sub(&tw_staged_count, 1, __ATOMIC_RELEASE);
+        } else {
+            at = &op->next;
+        }
+    }
+    pthread_mutex_unlock(&tw_staged_lock);
+    while (complete != NULL) {
+        tw_staged_t *op = complete;
+
+        complete = op->next;
+        tw_staged_complete(op);
+        moved++;
+    }
+    return moved;
+}
+
+void tw_staged_start(void)
+{
+#ifdef OPEN_MPI
+    int (*add)(int (*)(void)) = NULL;
+
+    *(void **)&add   = tw_late_symbol("opal_progress_register");
+    tw_staged_hooked = add != NULL && add(tw_staged_hook) == 0;
+#endif
+}
+
+void tw_staged_stop(void)
+{
+#ifdef OPEN_MPI
+    int (*drop)(int (*)(void)) = NULL;
+
+    *(void **)&drop = tw_late_symbol("opal_progress_unregister");
+    if (tw_staged_hooked && drop != NULL) {
+        drop(tw_staged_hook);
+    }
+#endif
+    tw_staged_hooked = false;
+}
+
+/* ---- the operation ------------------------------------------------------------------------------ */
+
+static int tw_staged_query(void *extra, MPI_Status *status)
+{
+    (void)extra;
+    status->MPI_SOURCE = MPI_UNDEFINED;
+    status->MPI_TAG    = MPI_UNDEFINED;
+    tw_next.Status_set_elements(status, MPI_BYTE, 0);
+    tw_next.Status_set_cancelled(status, 0);
+    return MPI_SUCCESS;
+}
+
+static int tw_staged_free(void *extra)
+{
+    (void)extra;
+    return MPI_SUCCESS;
+}
+
+static int tw_staged_cancel(void *extra, int complete)
+{
+    (void)extra;
+    (void)complete;
+    return MPI_SUCCESS;
+}
+
+tw_why_t tw_staged_refusal(const tw_call_t *call)
+{
+    if (!tw_staged_hooked) {
+        return TW_WHY_NO_HOOK;
+    }
+    return call->comm->duplicate == NULL ? TW_WHY_NO_DUPLICATE : TW_WHY_NOT;
+}
+
+/* Start it in the transport; TW_ERR_BUSY, on all ranks alike, where that would have to synchronise. */
+static tw_status_t tw_staged_begin(tw_staged_t *op, const void *sendbuf, void *recvbuf)
+{
+    tw_comm_t     *comm = op->call.comm->duplicate;
+    const tw_how_t how  = {.codec = op->call.choice->codec, .exec = &tw_state.exec};
+    const void    *from = sendbuf == MPI_IN_PLACE ? TW_IN_PLACE : sendbuf;
+    void          *to   = recvbuf;
+    tw_status_t    status;
+
+    if (op->call.choice->narrow) {
+        op->narrow = tw_form_get(&op->call, op->call.values * sizeof(float));
+        tw_form_narrow(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, op->call.values, op->narrow);
+        from = TW_IN_PLACE;
+        to   = op->narrow;
+    }
+    pthread_mutex_lock(&op->call.comm->lock);
+    comm->asynchronous = true;
+    status = tw_iallreduce(comm, from, to, op->call.values, TW_SUM, &how, &op->request);
+    comm->asynchronous = false;
+    pthread_mutex_unlock(&op->call.comm->lock);
+    return status;
+}
+
+tw_why_t tw_staged_iallreduce(tw_call_t *call, const void *sendbuf, void *recvbuf,
+                              MPI_Request *request)
+{
+    tw_staged_t *op = calloc(1, sizeof(*op));
+    tw_status_t  status;
+
+    if (op == NULL) {
+        tw_give_up(call->comm->handle, "no memory for a request");
+    }
+    op->call = *call;
+    op->recv = recvbuf;
+    status   = tw_staged_begin(op, sendbuf, recvbuf);
+    if (status == TW_ERR_BUSY) {
+        tw_form_put(op->narrow);
+        free(op);
+        return TW_WHY_NO_DUPLICATE;
+    }
+    if (status != TW_OK || tw_next.Grequest_start(tw_staged_query, tw_staged_free, tw_staged_cancel, op,
+                                                  &op->generalized) != MPI_SUCCESS) {
+        tw_give_up(call->comm->handle, "a compressed MPI_Iallreduce failed: %s", tw_status_text(status));
+    }
+    *request      = op->generalized;
+    op->call.sent = tw_call_moved(call->op, call->comm->size,
+                                  tw_form_bytes(call->choice, call->values));
+    tw_call_end(&op->call);
+    op->call.encode_ns = op->call.decode_ns = 0;
+    tw_comms_hold(call->comm);
+    pthread_mutex_lock(&tw_state.lock);
+    call->comm->staged++;
+    pthread_mutex_unlock(&tw_state.lock);
+    pthread_mutex_lock(&tw_staged_lock);
+    op->next       = tw_staged_list;
+    tw_staged_list = op;
+    __atomic_fetch_add(&tw_staged_count, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&tw_staged_lock);
+    return TW_WHY_NOT;
+}

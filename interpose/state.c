@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/state.c - settings of this process, compared over all ranks once, in MPI_Init.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "interpose/comms.h"
+#include "interpose/finish.h"
+#include "interpose/next.h"
+#include "interpose/pending.h"
+#include "interpose/staged.h"
+#include "interpose/state.h"
+#include <thinwire/version.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/library.h"
+#include "runtime/transport/settings.h"
+
+tw_state_t tw_state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+bool       tw_active;
+bool       tw_bound;
+
+_Thread_local int tw_inside __attribute__((tls_model("initial-exec")));
+
+#define TW_START_LIMIT_S 60 /* how long the ranks wait for each other in MPI_Init */
+
+/* ---- words -------------------------------------------------------------------------------------- */
+
+static void tw_line(const char *format, va_list args)
+{
+    char line[TW_LOG_LINE_MAX];
+
+    vsnprintf(line, sizeof(line), format, args);
+    fprintf(stderr, "thinwire: %s\n", line);
+}
+
+void tw_say(const char *format, ...)
+{
+    va_list args;
+
+    if (tw_state.rank == 0) {
+        va_start(args, format);
+        tw_line(format, args);
+        va_end(args);
+    }
+}
+
+void tw_complain(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    tw_line(format, args);
+    va_end(args);
+}
+
+void tw_give_up(MPI_Comm comm, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    tw_line(format, args);
+    va_end(args);
+    tw_next.Abort(comm, 1);
+    abort();
+}
+
+void tw_bind(void)
+{
+    if (!tw_late_bind()) {
+        fprintf(stderr, "thinwire: an MPI function was called, and there is no MPI library\n");
+        _exit(127);
+    }
+    tw_bound = true;
+}
+
+/* ---- settings ------------------------------------------------------------------------------------ */
+
+/* All ranks have the same environment as a rule: only rank 0 speaks of it. */
+static void tw_state_mute(void *arg, tw_log_level_t level, int rank, const char *line)
+{
+    (void)arg;
+    (void)level;
+    (void)rank;
+    (void)line;
+}
+
+static tw_status_t tw_state_read_rules_file(char **text_p)
+{
+    const char *name = tw_state.config.rules_file;
+    FILE       *file = *name != '\0' ? fopen(name, "r") : NULL;
+    char       *text = NULL;
+    size_t      used = 0, got = 0;
+
+    *text_p = NULL;
+    if (*name == '\0') {
+        return TW_OK;
+    }
+    if (file == NULL) {
+        tw_say("THINWIRE_RULES_FILE=%s cannot be read", name);
+        return TW_ERR_IO;
+    }
+    do {
+        char *larger = realloc(text, used + 4096 + 1);
+
+        if (larger == NULL) {
+            free(text);
+            fclose(file);
+            return TW_ERR_NO_MEMORY;
+        }
+        text = larger;
+        got  = fread(text + used, 1, 4096, file);
+        used += got;
+    } while (got > 0 && used < ((size_t)1 << 20));
+    text[used] = '\0';
+    fclose(file);
+    *text_p = text;
+    return TW_OK;
+}
+
+static tw_status_t tw_state_check_spec(const char *spec, const char *where)
+{
+    char        why[400] = "", other[400] = "";
+    tw_codec_t *codec = NULL;
+    tw_status_t status;
+
+    if (strlen(spec) >= TW_RULE_SPEC_MAX) {
+        tw_say("%s: the codec spec is longer than %d characters", where, TW_RULE_SPEC_MAX - 1);
+        return TW_ERR_SPEC;
+    }
+    status = tw_codec_create(&tw_state.context, spec, TW_F32, &codec, why, sizeof(why));
+    if (status != TW_OK) { /* bitpack:5 and more are for doubles only */
+        status = tw_codec_create(&tw_state.context, spec, TW_F64, &codec, other, sizeof(other));
+    }
+    if (status != TW_OK) {
+        tw_say("%s: %s", where, why);
+        return status;
+    }
+    tw_codec_destroy(codec);
+    return TW_OK;
+}
+
+static tw_status_t tw_state_rules(void)
+{
+    char        why[400] = "", where[80];
+    tw_status_t status   = tw_rules_parse(&tw_state.rules, tw_state.config.rules, why, sizeof(why));
+
+    if (status != TW_OK) {
+        tw_say("THINWIRE_RULES: %s", why);
+        return status;
+    }
+    status = tw_state_read_rules_file(&tw_state.rules_text);
+    if (status == TW_OK && tw_state.rules_text != NULL) {
+        status = tw_rules_parse(&tw_state.rules, tw_state.rules_text, why, sizeof(why));
+        if (status != TW_OK) {
+            tw_say("%s: %s", tw_state.config.rules_file, why);
+        }
+    }
+    for (size_t i = 0; status == TW_OK && i < tw_state.rules.count; i++) {
+        if (tw_state.rules.rules[i].spec[0] != '\0') {
+            snprintf(where, sizeof(where), "the codec of rule %zu", i + 1);
+            status          = tw_state_check_spec(tw_state.rules.rules[i].spec, where);
+            tw_state.codecs = true;
+        }
+    }
+    return status;
+}
+
+/* From the environment; what is wrong is said in one line by rank 0. */
+static tw_status_t tw_state_settings(void)
+{
+    tw_log_t   *log = &tw_state.context.log;
+    tw_status_t status;
+
+    *log = (tw_log_t){.level = TW_LOG_WARN, .rank = tw_state.rank};
+    if (tw_state.rank != 0) {
+        log->fn = tw_state_mute;
+    }
+    status = tw_settings_load(log, &tw_base_settings, &tw_state.context.config);
+    if (status == TW_OK) {
+        status = tw_library_check_environment(log);
+    }
+    if (status == TW_OK) {
+        status = tw_settings_load(log, &tw_drop_in_settings, &tw_state.config);
+    }
+    if (status == TW_OK) {
+        status = tw_settings_load(log, &tw_policy_settings, &tw_state.policy);
+    }
+    if (status == TW_OK && tw_state.config.codec[0] != '\0') {
+        status          = tw_state_check_spec(tw_state.config.codec, "THINWIRE_CODEC");
+        tw_state.codecs = true;
+    }
+    if (status == TW_OK) {
+        status = tw_state_rules();
+    }
+    if (status == TW_OK && tw_state.config.max_error > 0.0 && !tw_state.codecs) {
+        tw_say("THINWIRE_MAX_ERROR without a codec: name one by THINWIRE_CODEC or a rule");
+        status = TW_ERR_SETTING;
+    }
+    tw_state.exec = (tw_exec_t){.memory = TW_MEMORY_HOST};
+    tw_state.exec.threads = tw_state.context.config.threads > 0 ? tw_state.context.config.threads : 1;
+    if (status == TW_OK && tw_state.context.config.log_level > 0) {
+        log->level = (tw_log_level_t)tw_state.context.config.log_level;
+    }
+    return status;
+}
+
+/* ---- comparison ---------------------------------------------------------------------------------- */
+
+static uint64_t tw_state_hash(const void *bytes, size_t size)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; i < size; i++) {
+        hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+static uint64_t tw_state_hash_text(const char *text)
+{
+    return text != NULL ? tw_state_hash(text, strlen(text)) : 0;
+}
+
+#define TW_COMPARED 11
+static const char *const tw_compared[TW_COMPARED] = {
+    "version",         "THINWIRE_CODEC",     "THINWIRE_THRESHOLD",
+    "THINWIRE_RULES",  "rules file",         "THINWIRE_DOUBLE",
+    "THINWIRE_VERIFY", "THINWIRE_MAX_ERROR", "THINWIRE_ERROR_FEEDBACK",
+    "THINWIRE_ALLREDUCE or THINWIRE_DIRECT_MAX", "state of its settings"};
+
+/* Wait for a nonblocking collective, at most `limit_s`; false if it took longer. */
+static bool tw_state_wait(MPI_Request *request, double limit_s)
+{
+    const uint64_t start = tw_clock_ns();
+    int            done  = 0;
+
+    for (;;) {
+        if (tw_next.Testall(1, request, &done, MPI_STATUSES_IGNORE) != MPI_SUCCESS) {
+            return false;
+        }
+        if (done) {
+            return true;
+        }
+        if ((double)(tw_clock_ns() - start) > limit_s * 1e9) {
+            return false;
+        }
+        sched_yield();
+    }
+}
+
+/* Rank 0's values go round; the first rank that has another one is named. */
+static tw_status_t tw_state_compare(tw_status_t mine)
+{
+    uint64_t    values[TW_COMPARED], first[TW_COMPARED];
+    int         differs[2], worst[2] = {0, 0}; /* what, and minus the rank */
+    MPI_Request request;
+
+    values[0]  = tw_state_hash_text(TW_VERSION);
+    values[1]  = tw_state_hash_text(tw_state.config.codec);
+    values[2]  = tw_state.config.threshold;
+    values[3]  = tw_state_hash_text(tw_state.config.rules);
+    values[4]  = tw_state_hash_text(tw_state.rules_text);
+    values[5]  = (uint64_t)tw_state.config.wide;
+    values[6]  = (uint64_t)tw_state.config.verify;
+    values[7]  = tw_state_hash(&tw_state.config.max_error, sizeof(tw_state.config.max_error));
+    values[8]  = (uint64_t)tw_state.config.error_feedback;
+    values[9]  = tw_state_hash(&tw_state.policy, sizeof(tw_state.policy));
+    values[10] = (uint64_t)(mine == TW_OK);
+    memcpy(first, values, sizeof(first));
+    if (tw_next.Ibcast(first, (int)sizeof(first), MPI_BYTE, 0, tw_state.world, &request) !=
+            MPI_SUCCESS ||
+        !tw_state_wait(&request, TW_START_LIMIT_S)) {
+        tw_give_up(MPI_COMM_WORLD, "rank %d waited %d s in MPI_Init for the settings of rank 0",
+                   tw_state.rank, TW_START_LIMIT_S);
+    }
+    differs[0] = TW_COMPARED;
+    for (int i = TW_COMPARED - 1; i >= 0; i--) {
+        differs[0] = values[i] != first[i] ? i : differs[0];
+    }
+    differs[0] = -differs[0];
+    differs[1] = differs[0] > -TW_COMPARED ? -tw_state.rank : -tw_state.size;
+    if (tw_next.Iallreduce(differs, worst, 2, MPI_INT, MPI_MAX, tw_state.world, &request) !=
+            MPI_SUCCESS ||
+        !tw_state_wait(&request, TW_START_LIMIT_S)) {
+        tw_give_up(MPI_COMM_WORLD, "rank %d waited %d s in MPI_Init for the settings of the others",
+                   tw_state.rank, TW_START_LIMIT_S);
+    }
+    if (worst[0] > -TW_COMPARED) {
+        if (mine == TW_OK) { /* else rank 0 has said what is wrong with its own */
+            tw_say("rank %d has another %s than rank 0; it must be the same on all ranks", -worst[1],
+                   tw_compared[-worst[0]]);
+        }
+        return TW_ERR_MISMATCH;
+    }
+    return mine;
+}
+
+/* ---- start and stop ------------------------------------------------------------------------------ */
+
+static void tw_state_ops(void)
+{
+    tw_state.ops = (tw_mpi_ops_t){.Comm_dup            = tw_next.Comm_dup,
+                                  .Comm_free           = tw_next.Comm_free,
+                                  .Comm_rank           = tw_next.Comm_rank,
+                                  .Comm_size           = tw_next.Comm_size,
+                                  .Comm_test_inter     = tw_next.Comm_test_inter,
+                                  .Comm_split_type     = tw_next.Comm_split_type,
+                                  .Comm_set_errhandler = tw_next.Comm_set_errhandler,
+                                  .Comm_get_attr       = tw_next.Comm_get_attr,
+                                  .Initialized         = tw_next.Initialized,
+                                  .Isend               = tw_next.Isend,
+                                  .Irecv               = tw_next.Irecv,
+                                  .Testall             = tw_next.Testall,
+                                  .Ibcast              = tw_next.Ibcast,
+                                  .Iallreduce          = tw_next.Iallreduce,
+                                  .Iallgather          = tw_next.Iallgather,
+                                  .Error_string        = tw_next.Error_string};
+}
+
+/* Is the MPI library of the family whose handles we know? */
+static bool tw_state_fits(void)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int  length                                  = 0;
+    char *end;
+
+    if (tw_next.Get_library_version == NULL ||
+        tw_next.Get_library_version(version, &length) != MPI_SUCCESS) {
+        snprintf(version, sizeof(version), "an unknown library");
+    }
+    if (tw_late_fits(version)) {
+        return true;
+    }
+    end = strpbrk(version, "\n,");
+    if (end != NULL) {
+        *end = '\0';
+    }
+    fprintf(stderr,
+            "thinwire: this preload library is for %s, the program runs over %s; nothing is compressed\n",
+            tw_late_family, version);
+    return false;
+}
+
+/* The settings are wrong on some rank: said already. All ranks end, with no help from the program. */
+static void tw_state_refuse(void)
+{
+    fflush(NULL);
+    tw_next.Finalize();
+    _exit(2);
+}
+
+void tw_state_start(void)
+{
+    tw_status_t status;
+    int         level = 0;
+
+    if (!tw_state_fits()) {
+        return;
+    }
+    tw_state.start_ns = tw_clock_ns();
+    tw_next.Comm_rank(MPI_COMM_WORLD, &tw_state.rank);
+    tw_next.Comm_size(MPI_COMM_WORLD, &tw_state.size);
+    tw_next.Query_thread(&level);
+    tw_state.threads = level == MPI_THREAD_MULTIPLE;
+    tw_pool_init(&tw_state.pool);
+    tw_state_ops();
+    tw_next.Comm_dup(MPI_COMM_WORLD, &tw_state.world);
+    tw_next.Comm_dup(MPI_COMM_SELF, &tw_state.quiet);
+    tw_next.Comm_set_errhandler(tw_state.world, MPI_ERRORS_RETURN);
+    tw_next.Comm_set_errhandler(tw_state.quiet, MPI_ERRORS_RETURN);
+    tw_next.Type_contiguous(TW_UNIT, MPI_BYTE, &tw_state.unit);
+    tw_next.Type_commit(&tw_state.unit);
+    status = tw_state_compare(tw_state_settings());
+    if (status != TW_OK) {
+        tw_state_refuse();
+    }
+    if (tw_state.codecs) {
+        tw_staged_start();
+    }
+    tw_active = true;
+}
+
+void tw_state_stop(void)
+{
+    if (!tw_active) {
+        return;
+    }
+    tw_finish_report();
+    tw_active = false;
+    tw_staged_stop();
+    tw_comms_stop();
+    tw_pending_drop();
+    tw_next.Type_free(&tw_state.unit);
+    tw_next.Comm_free(&tw_state.quiet);
+    tw_next.Comm_free(&tw_state.world);
+}

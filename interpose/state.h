@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/state.h - the state of the drop-in in this process: are we active, with which settings.
+ */
+#ifndef TW_INTERPOSE_STATE_H
+#define TW_INTERPOSE_STATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <thinwire/codec.h>
+
+#include "interpose/late.h"
+#include "runtime/base/context.h"
+#include "runtime/base/pool.h"
+#include "runtime/policy/drop_in.h"
+#include "runtime/policy/policy.h"
+#include "runtime/policy/rules.h"
+#include "runtime/transport/mpi_ops.h"
+
+typedef struct tw_state {
+    tw_context_t        context; /* log and base settings; for codecs and communicators           */
+    tw_drop_in_config_t config;
+    tw_policy_config_t  policy;
+    tw_rules_t          rules;   /* those of THINWIRE_RULES, then of the file, then the codec's own */
+    char               *rules_text; /* for the comparison between ranks; owned                     */
+    tw_exec_t           exec;    /* host, one thread unless THINWIRE_THREADS says more            */
+    tw_mpi_ops_t        ops;     /* MPI's functions as the transport wants them                   */
+    MPI_Comm            world;   /* a duplicate of MPI_COMM_WORLD, for the report and the comparison */
+    MPI_Comm            quiet;   /* a duplicate of MPI_COMM_SELF that returns errors: to pack with */
+    MPI_Datatype        unit;    /* TW_UNIT bytes: what encoded vectors are counted in            */
+    int                 rank, size;
+    bool                codecs;  /* a codec or a rule is given: not only watching                 */
+    bool                threads; /* MPI_THREAD_MULTIPLE                                           */
+    uint64_t            start_ns;
+    uint64_t            seen;    /* wrapped calls, of all kinds                                   */
+    tw_pool_t           pool;    /* of the buffers of calls that are outside the transport        */
+    pthread_mutex_t     lock;    /* of the lists of communicators and outstanding requests        */
+} tw_state_t;
+
+extern tw_state_t tw_state;
+
+/* Encoded vectors are padded to a multiple of this many bytes, and sent as that many units: counts
+ * and displacements of bytes beyond 2^31 stay ints. */
+#define TW_UNIT 64
+
+/* Between MPI_Init and MPI_Finalize, and working. */
+extern bool tw_active;
+
+/* This thread is inside a wrapper. */
+extern _Thread_local int tw_inside __attribute__((tls_model("initial-exec")));
+
+extern bool tw_bound; /* tw_next is filled */
+
+/* Fill tw_next if that has not been done; ends the process with one line if there is no MPI. */
+void tw_bind(void);
+
+static inline void tw_ready(void)
+{
+    if (__builtin_expect(!tw_bound, 0)) {
+        tw_bind();
+    }
+}
+
+/* Start of a wrapper: true if a handler is to be called, and tw_leave() after it. */
+static inline bool tw_enter(void)
+{
+    tw_ready();
+    if (!tw_active || tw_inside) {
+        return false;
+    }
+    tw_inside = 1;
+    return true;
+}
+
+static inline void tw_leave(void) { tw_inside = 0; }
+
+/* For handlers that are called always: what MPI does inside them stays untouched. */
+static inline int tw_enter_any(void)
+{
+    const int before = tw_inside;
+
+    tw_ready();
+    tw_inside = 1;
+    return before;
+}
+
+static inline void tw_leave_any(int before) { tw_inside = before; }
+
+/* After MPI_Init: check the library, read and compare the settings; active if all is well. Ends the
+ * job with one line from rank 0 if the settings are wrong or differ. */
+void tw_state_start(void);
+
+/* Before MPI_Finalize: report, and release everything. */
+void tw_state_stop(void);
+
+/* Lines for the user. One line, "thinwire: ..." on stderr. tw_say: rank 0 only. */
+void tw_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void tw_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* One line, and MPI_Abort: where going on would leave other ranks waiting. */
+void tw_give_up(MPI_Comm comm, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
+
+#endif /* TW_INTERPOSE_STATE_H */

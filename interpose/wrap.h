@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/wrap.h - what the generated wrappers need.
+ *
+ * A wrapper does nothing but pass its arguments on unless we are active (between MPI_Init and
+ * MPI_Finalize, with settings that all ranks share) and this thread is not already inside one of our
+ * wrappers: what MPI calls from inside itself stays untouched.
+ */
+#ifndef TW_INTERPOSE_WRAP_H
+#define TW_INTERPOSE_WRAP_H
+
+#include <stddef.h>
+
+#include "interpose/handlers.h"
+#include "interpose/late.h"
+#include "interpose/next.h"
+#include "interpose/pending.h"
+#include "interpose/state.h"
+#include "interpose/watch.h"
+
+/* mpi.h of MPICH does not mark its functions visible: the wrappers must be. */
+#define TW_EXPORT __attribute__((visibility("default")))
+#define TW_ALIAS(name, of, params) TW_EXPORT void name params __attribute__((alias(#of)))
+
+#define TW_SITE __builtin_return_address(0)
+
+/* MPI_IN_PLACE and MPI_BOTTOM come from Fortran as addresses of variables of the MPI library. */
+void *tw_fortran_buffer(void *address);
+
+#endif /* TW_INTERPOSE_WRAP_H */
