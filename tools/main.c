@@ -19,6 +19,7 @@ static const subcommand_t subcommands[] = {
      info_main},
     {"bench", "Measure codecs and compressed collectives against memcpy and plain MPI.", 0,
      bench_main},
+    {"run", "Run an MPI program with its collectives watched or compressed.", 0, run_main},
     {NULL, NULL, 0, NULL},
 };
 
@@ -104,6 +105,9 @@ int main(int argc, char **argv)
     job_t job;
     int   code;
 
+    if (argc >= 2 && strcmp(argv[1], "run") == 0) { /* MPI is the program's */
+        return run_main(&job, argc - 1, argv + 1);
+    }
     job_begin(&job, argc, argv);
     if (!same_arguments(&job)) {
         code = EXIT_USAGE;

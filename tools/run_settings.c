@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/run_settings.c - the settings of thinwire run: from options to variables, and whether they
+ * make sense together with what the environment says already.
+ */
+#include "config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <thinwire/codec.h>
+
+#include "tools/options.h"
+#include "tools/preload.h"
+#include "tools/run.h"
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+static int is_threshold(const char *text)
+{
+    return strcmp(text, "inf") == 0 || strcmp(text, "0") == 0 || options_size(text) > 0;
+}
+
+static int is_error(const char *text)
+{
+    char        *end;
+    const double v = strtod(text, &end);
+
+    return isdigit((unsigned char)text[0]) && *end == '\0' && isfinite(v) && v > 0.0;
+}
+
+int run_check_values(run_t *run)
+{
+    if (run->threshold != NULL && !is_threshold(run->threshold)) {
+        snprintf(run->why, sizeof(run->why),
+                 "--threshold %.40s: not a size; accepted: bytes, such as 0, 4096, 64k, 1M, inf",
+                 run->threshold);
+        return 0;
+    }
+    if (run->max_error != NULL && !is_error(run->max_error)) {
+        snprintf(run->why, sizeof(run->why),
+                 "--max-error %.40s: accepted: rms of the error over rms of the exact result, a "
+                 "number above 0, such as 0.02",
+                 run->max_error);
+        return 0;
+    }
+    if (run->mpi != NULL && strcmp(run->mpi, preload_names[FAMILY_OPENMPI]) != 0 &&
+        strcmp(run->mpi, preload_names[FAMILY_MPICH]) != 0) {
+        snprintf(run->why, sizeof(run->why), "--mpi %.40s: accepted: openmpi, mpich", run->mpi);
+        return 0;
+    }
+    return 1;
+}
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+static void set(run_t *run, const char *name, const char *value)
+{
+    if (value == NULL) {
+        return;
+    }
+    if (setenv(name, value, 1) != 0) {
+        snprintf(run->why, sizeof(run->why), "%s cannot be set: %s", name, strerror(errno));
+        return;
+    }
+    run->changed[run->changes++] = name;
+}
+
+static void set_number(run_t *run, const char *name, int value)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%d", value);
+    set(run, name, value >= 0 ? text : NULL);
+}
+
+/* The program may change its folder before the file is opened. */
+static void set_file(run_t *run, const char *name, const char *file)
+{
+    char path[2 * PATH_MAX], folder[PATH_MAX];
+
+    if (file != NULL && file[0] != '/' && getcwd(folder, sizeof(folder)) != NULL) {
+        snprintf(path, sizeof(path), "%s/%s", strcmp(folder, "/") != 0 ? folder : "", file);
+        file = path;
+    }
+    set(run, name, file);
+}
+
+int run_set_variables(run_t *run)
+{
+    run->why[0] = '\0';
+    set(run, "THINWIRE_CODEC", run->codec);
+    set(run, "THINWIRE_THRESHOLD", run->threshold);
+    set(run, "THINWIRE_RULES", run->rules);
+    set_file(run, "THINWIRE_RULES_FILE", run->rules_file);
+    set(run, "THINWIRE_DOUBLE", run->wide ? "1" : NULL);
+    set(run, "THINWIRE_MAX_ERROR", run->max_error);
+    set_number(run, "THINWIRE_VERIFY", run->verify);
+    set(run, "THINWIRE_ERROR_FEEDBACK", run->feedback ? "1" : NULL);
+    set_file(run, "THINWIRE_REPORT", run->report);
+    set_file(run, "THINWIRE_JSON", run->json);
+    set(run, "THINWIRE_QUIET", run->quiet ? "1" : NULL);
+    set_number(run, "THINWIRE_THREADS", run->threads);
+    return run->why[0] == '\0';
+}
+
+const char *run_setting(const char *name)
+{
+    const char *text = getenv(name);
+
+    return text != NULL ? text : "";
+}
+
+/* The library logs what is wrong with a setting, on every rank: let one of them speak. */
+static tw_context_t *create_context(const job_t *job)
+{
+    tw_context_t *ctx    = NULL;
+    const int     errors = dup(STDERR_FILENO), nowhere = open("/dev/null", O_WRONLY);
+
+    if (errors >= 0 && nowhere >= 0) {
+        dup2(nowhere, STDERR_FILENO);
+    }
+    tw_context_create(&ctx);
+    if (errors >= 0) {
+        dup2(errors, STDERR_FILENO);
+        close(errors);
+    }
+    if (nowhere >= 0) {
+        close(nowhere);
+    }
+    if (ctx == NULL && job->rank == 0) {
+        tw_context_create(&ctx);
+    }
+    return ctx;
+}
+
+/* A codec for floats, or one for doubles only. */
+static int check_codec(run_t *run, tw_context_t *ctx)
+{
+    const char *spec  = run_setting("THINWIRE_CODEC");
+    tw_codec_t *codec = NULL;
+    char        narrow[640], wide[640];
+
+    if (spec[0] == '\0' ||
+        tw_codec_create(ctx, spec, TW_F32, &codec, narrow, sizeof(narrow)) == TW_OK ||
+        tw_codec_create(ctx, spec, TW_F64, &codec, wide, sizeof(wide)) == TW_OK) {
+        tw_codec_destroy(codec);
+        return 1;
+    }
+    snprintf(run->why, sizeof(run->why), "%s: %s",
+             run->codec != NULL ? "--codec" : "THINWIRE_CODEC",
+             strncmp(spec, "bitpack", 7) == 0 ? wide : narrow);
+    return 0;
+}
+
+static int check_rules_file(run_t *run)
+{
+    const char *path = run_setting("THINWIRE_RULES_FILE");
+    struct stat facts;
+    int         fd, wrong;
+
+    if (path[0] == '\0') {
+        return 1;
+    }
+    fd    = open(path, O_RDONLY | O_CLOEXEC);
+    wrong = fd < 0 || fstat(fd, &facts) != 0 ? errno : S_ISDIR(facts.st_mode) ? EISDIR : 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (wrong != 0) {
+        snprintf(run->why, sizeof(run->why), "%s %s: %s",
+                 run->rules_file != NULL ? "--rules" : "THINWIRE_RULES_FILE", path,
+                 strerror(wrong));
+    }
+    return wrong == 0;
+}
+
+static int check_contradictions(run_t *run)
+{
+    if (run->verify == 0 && strtod(run_setting("THINWIRE_MAX_ERROR"), NULL) > 0.0) {
+        snprintf(run->why, sizeof(run->why),
+                 "--verify 0 contradicts the error contract (%s): it is kept by verifying calls; "
+                 "accepted: --verify 1 or more",
+                 run->max_error != NULL ? "--max-error" : "THINWIRE_MAX_ERROR");
+        return 0;
+    }
+    if (run->max_error != NULL && run_setting("THINWIRE_CODEC")[0] == '\0' &&
+        run_setting("THINWIRE_RULES")[0] == '\0' && run_setting("THINWIRE_RULES_FILE")[0] == '\0') {
+        snprintf(
+            run->why, sizeof(run->why),
+            "--max-error without a codec: nothing would be compressed; accepted: with --codec, "
+            "--rule or --rules");
+        return 0;
+    }
+    return 1;
+}
+
+int run_check_settings(run_t *run, const job_t *job)
+{
+    tw_context_t *ctx = create_context(job);
+    int           well;
+
+    if (ctx == NULL) {
+        return 0; /* it has been said why */
+    }
+    well = check_codec(run, ctx) && check_rules_file(run) && check_contradictions(run);
+    tw_context_destroy(ctx);
+    if (!well) {
+        job_complain(job, "%s", run->why);
+    }
+    return well;
+}
