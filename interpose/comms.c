@@ -83,8 +83,11 @@ static tw_entry_t *tw_comms_make(MPI_Comm comm)
         tw_give_up(comm, "no memory for a communicator");
     }
     entry->handle = comm;
+    if (tw_next.Comm_test_inter(comm, &inter) != MPI_SUCCESS) { /* no communicator */
+        free(entry);
+        return NULL;
+    }
     pthread_mutex_init(&entry->lock, NULL);
-    tw_next.Comm_test_inter(comm, &inter);
     tw_next.Comm_rank(comm, &entry->rank);
     tw_next.Comm_size(comm, &entry->size);
     entry->usable = !inter && (entry->size == 1 || tw_comms_at_home(comm, entry->size));
@@ -125,6 +128,9 @@ tw_entry_t *tw_comms_get(MPI_Comm comm)
     pthread_mutex_unlock(&tw_state.lock);
     if (entry == NULL) { /* MPI is called without the lock; only this thread uses this communicator */
         entry = tw_comms_make(comm);
+        if (entry == NULL) {
+            return NULL;
+        }
         pthread_mutex_lock(&tw_state.lock);
         entry->next                         = tw_comms_list;
         tw_comms_list                       = entry;
@@ -305,7 +311,7 @@ void tw_comms_set_info(MPI_Comm comm, MPI_Info info)
         tw_next.Info_get(info, "thinwire_codec", MPI_MAX_INFO_VAL, text, &found);
     }
     entry = tw_comms_get(comm);
-    if (!entry->usable) {
+    if (entry == NULL || !entry->usable) {
         return;
     }
     snprintf(spec, sizeof(spec), "%.*s", (int)sizeof(spec) - 1, found ? text : "");

@@ -53,6 +53,34 @@ function join_names(n,    i, text) {
     return text
 }
 
+# Handles given by value as machine words. The families' handles differ in size (pointers, ints): a word
+# passes through unharmed where the program runs over the other family than this was compiled for.
+function words(text) {
+    gsub(/MPI_(Comm|Datatype|Op|Info|Request) [a-z]/, "tw_word_t &", text)
+    gsub(/tw_word_t MPI_(Comm|Datatype|Op|Info|Request) /, "tw_word_t ", text)
+    gsub(/tw_word_t requests\[\]/, "MPI_Request requests[]", text)
+    return text
+}
+
+# The names of parsed parameters as arguments of a handler: words become handles again.
+function join_handles(n,    i, text) {
+    for (i = 1; i <= n; i++) {
+        text = text (i > 1 ? ", " : "") (types[i] ~ /^MPI_(Comm|Datatype|Op|Info|Request)$/ ? "(" types[i] ")" names[i] : names[i])
+    }
+    return text
+}
+
+# A call of the next library's function with the arguments as they came.
+function pass_on(name, params, args) {
+    return "((int (*)(" words(params) "))tw_next." name ")(" args ")"
+}
+
+# The head of an exported C wrapper.
+function head(symbol, params) {
+    print "TW_EXPORT int tw_wrap_" symbol "(" words(params) ") __asm__(\"" symbol "\");"
+    print "TW_EXPORT int tw_wrap_" symbol "(" words(params) ")\n{"
+}
+
 # The large-count form of the parameters: counts are MPI_Count, displacements MPI_Aint.
 function large(text) {
     gsub(/int count/, "MPI_Count count", text)
@@ -73,33 +101,31 @@ function member(name, params, result) {
 
 # A wrapper that passes on what it is given unless we are active, and else calls a handler.
 function wrapper(name, params, args, handler_call) {
-    print "TW_EXPORT int MPI_" name "(" params ");"
-    print "TW_EXPORT int MPI_" name "(" params ")\n{"
+    head("MPI_" name, params)
     print "    int result;\n"
-    print "    if (!tw_enter()) {\n        return tw_next." name "(" args ");\n    }"
+    print "    if (!tw_enter()) {\n        return " pass_on(name, params, args) ";\n    }"
     print "    result = " handler_call ";"
     print "    tw_leave();\n    return result;\n}\n"
 }
 
 # Persistent and large-count forms are watched: counted, and passed on.
 function watched(name, params, args, blocking, form) {
-    print "TW_EXPORT int " prefix name "(" params ");"
-    print "TW_EXPORT int " prefix name "(" params ")\n{"
+    head(prefix name, params)
     print "    if (tw_enter()) {"
-    print "        tw_watch_form(TW_SITE, TW_RULE_" upper ", " !blocking ", " form ", comm, " watch ");"
+    print "        tw_watch_form(TW_SITE, TW_RULE_" upper ", " !blocking ", " form ", (MPI_Comm)comm, " watch ");"
     print "        tw_leave();\n    }"
-    print "    return tw_next." name "(" args ");\n}\n"
+    print "    return " pass_on(name, params, args) ";\n}\n"
 }
 
 function watch_size(large_count,    parts) {
     split(size, parts, /, */)
     if (parts[1] ~ /s$/) {
-        return large_count ? "0, NULL, " parts[1] ", " parts[2] : "0, " parts[1] ", NULL, " parts[2]
+        return (large_count ? "0, NULL, " parts[1] : "0, " parts[1] ", NULL") ", (MPI_Datatype)" parts[2]
     }
-    return parts[1] ", NULL, NULL, " parts[2]
+    return parts[1] ", NULL, NULL, (MPI_Datatype)" parts[2]
 }
 
-function collective(    n, iname, p, a, persist) {
+function collective(    n, iname, p, a, h, persist) {
     n = parse($3)
     upper = toupper($2)
     iname = "I" tolower($2)
@@ -114,8 +140,9 @@ function collective(    n, iname, p, a, persist) {
     member($2, p)
     member(iname, p ", MPI_Request *request")
     if (out == "wrap_c.c") {
-        wrapper($2, p, a, "tw_on_" tolower($2) "(TW_SITE, " a ", NULL)")
-        wrapper(iname, p ", MPI_Request *request", a ", request", "tw_on_" tolower($2) "(TW_SITE, " a ", request)")
+        h = join_handles(n)
+        wrapper($2, p, a, "tw_on_" tolower($2) "(TW_SITE, " h ", NULL)")
+        wrapper(iname, p ", MPI_Request *request", a ", request", "tw_on_" tolower($2) "(TW_SITE, " h ", request)")
     }
     if (out == "wrap_f.c") {
         fortran_convert($2, n, "tw_on_" tolower($2), ", NULL")
@@ -158,15 +185,15 @@ function completion(    n, p, a, i, count, requests) {
     prefix = "MPI_"
     member($2, p)
     count = names[1] == "count" ? "count" : "1"
-    requests = names[1] == "count" ? names[2] : (types[1] ~ /\*/ ? names[1] : "&" names[1])
+    requests = names[1] == "count" ? names[2] : (types[1] ~ /\*/ ? names[1] : "&handle")
     if (out == "wrap_c.c") {
-        print "TW_EXPORT int MPI_" $2 "(" p ");"
-        print "TW_EXPORT int MPI_" $2 "(" p ")\n{"
-        print "    tw_seen_t seen;\n    int       result;\n"
-        print "    if (!tw_pending_any() || !tw_enter()) {"
-        print "        tw_ready();\n        return tw_next." $2 "(" a ");\n    }"
+        head("MPI_" $2, p)
+        print "    tw_seen_t seen;\n    int       result;"
+        if (requests == "&handle") { print "    const MPI_Request handle = (MPI_Request)" names[1] ";" }
+        print "\n    if (!tw_pending_any() || !tw_enter()) {"
+        print "        tw_ready();\n        return " pass_on($2, p, a) ";\n    }"
         print "    tw_pending_look(&seen, " count ", " requests ");"
-        print "    result = tw_next." $2 "(" a ");"
+        print "    result = " pass_on($2, p, a) ";"
         print "    tw_pending_finish(&seen, " ($2 == "Request_get_status" ? "NULL, result == MPI_SUCCESS && *flag" : requests ", 0") ");"
         print "    tw_leave();\n    return result;\n}\n"
     }
@@ -267,10 +294,13 @@ function handled(    n, p, a) {
         print "int tw_on_" tolower($2) "(const void *site" (n > 0 ? ", " p : "") ");"
     }
     if (out == "wrap_c.c") {
-        print "TW_EXPORT int MPI_" $2 "(" p ");"
-        print "TW_EXPORT int MPI_" $2 "(" p ")\n{"
-        print "    const int entered = tw_enter_any();"
-        print "    const int result  = tw_on_" tolower($2) "(TW_SITE" (n > 0 ? ", " a : "") ");\n"
+        head("MPI_" $2, p)
+        print "    int entered, result;\n"
+        if ($2 !~ /^Init/) { # wrong family, or before MPI_Init
+            print "    tw_ready();\n    if (!tw_active) {\n        return " pass_on($2, p, a) ";\n    }"
+        }
+        print "    entered = tw_enter_any();"
+        print "    result  = tw_on_" tolower($2) "(TW_SITE" (n > 0 ? ", " join_handles(n) : "") ");"
         print "    tw_leave_any(entered);\n    return result;\n}\n"
     }
     if (out == "wrap_f.c") { fortran_convert($2, n, "tw_on_" tolower($2), "") }

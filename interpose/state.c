@@ -328,8 +328,8 @@ static void tw_state_ops(void)
 /* Is the MPI library of the family whose handles we know? */
 static bool tw_state_fits(void)
 {
-    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int  length                                  = 0;
+    char  version[16384] = ""; /* the other family's limit may be larger than ours: MPICH's is 8192 */
+    int   length         = 0;
     char *end;
 
     if (tw_next.Get_library_version == NULL ||
@@ -339,13 +339,15 @@ static bool tw_state_fits(void)
     if (tw_late_fits(version)) {
         return true;
     }
-    end = strpbrk(version, "\n,");
+    end = strpbrk(version, "\n,\t");
     if (end != NULL) {
         *end = '\0';
     }
-    fprintf(stderr,
-            "thinwire: this preload library is for %s, the program runs over %s; nothing is compressed\n",
-            tw_late_family, version);
+    if (tw_context_init(&tw_state.context) != TW_OK || tw_state.context.log.rank <= 0) {
+        fprintf(stderr,
+                "thinwire: this preload library is for %s, the program runs over %s; nothing is compressed\n",
+                tw_late_family, version);
+    }
     return false;
 }
 

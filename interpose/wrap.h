@@ -9,6 +9,7 @@
 #define TW_INTERPOSE_WRAP_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "interpose/handlers.h"
 #include "interpose/late.h"
@@ -20,6 +21,9 @@
 /* mpi.h of MPICH does not mark its functions visible: the wrappers must be. */
 #define TW_EXPORT __attribute__((visibility("default")))
 #define TW_ALIAS(name, of, params) TW_EXPORT void name params __attribute__((alias(#of)))
+
+/* A handle given by value, as the program's family has it. */
+typedef uintptr_t tw_word_t;
 
 #define TW_SITE __builtin_return_address(0)
 
