@@ -59,17 +59,16 @@ static void tw_comms_names(tw_entry_t *entry)
     char name[MPI_MAX_OBJECT_NAME] = "";
     int  length                    = 0;
 
-    if (entry->handle == MPI_COMM_WORLD) {
-        snprintf(entry->name, sizeof(entry->name), "world");
-    } else if (entry->handle == MPI_COMM_SELF) {
-        snprintf(entry->name, sizeof(entry->name), "self");
-    } else if (tw_next.Comm_get_name(entry->handle, name, &length) == MPI_SUCCESS &&
-               strncmp(name, "MPI COMM", 8) != 0 && strncmp(name, "MPI COMMUNICATOR", 16) != 0) {
-        snprintf(entry->name, sizeof(entry->name), "%.39s", name);
+    entry->name = entry->handle == MPI_COMM_WORLD  ? "world"
+                  : entry->handle == MPI_COMM_SELF ? "self"
+                                                   : "";
+    snprintf(entry->label, sizeof(entry->label), "%s", entry->name);
+    if (entry->label[0] == '\0' &&
+        tw_next.Comm_get_name(entry->handle, name, &length) == MPI_SUCCESS &&
+        strncmp(name, "MPI COMM", 8) != 0) { /* the names that MPI gives begin so */
+        snprintf(entry->label, sizeof(entry->label), "%.39s", name);
     }
-    if (entry->name[0] != '\0') {
-        snprintf(entry->label, sizeof(entry->label), "%s", entry->name);
-    } else {
+    if (entry->label[0] == '\0') {
         snprintf(entry->label, sizeof(entry->label), "%d ranks", entry->size);
     }
 }

@@ -45,7 +45,8 @@ typedef struct tw_entry {
     bool                 usable; /* an intracommunicator of ranks of MPI_COMM_WORLD, more than one  */
     int                  why;    /* tw_why_t where not usable                                       */
     char                 label[40]; /* for the report: "world", "self", its name, "N ranks"         */
-    char                 name[40];  /* for rules: "world", "self", its name, or ""                  */
+    const char          *name;      /* for rules: "world", "self" or ""; other names are known to one
+                                       rank alone                                                   */
     char                 info[TW_RULE_SPEC_MAX]; /* thinwire_codec of its MPI_Info; "" none          */
     tw_comm_t           *duplicate; /* NULL before the first blocking call that makes it            */
     bool                 no_duplicate; /* making it failed, on all ranks                            */

@@ -72,7 +72,7 @@ function join_handles(n,    i, text) {
 
 # A call of the next library's function with the arguments as they came.
 function pass_on(name, params, args) {
-    return "((int (*)(" words(params) "))tw_next." name ")(" args ")"
+    return "((int (*)(" words(params) "))(void (*)(void))tw_next." name ")(" args ")"
 }
 
 # The head of an exported C wrapper.

@@ -99,26 +99,22 @@ static int tw_staged_hook(void)
     return moved;
 }
 
-void tw_staged_start(void)
+/* Open MPI's progress engine; MPICH has no such functions. */
+static bool tw_staged_engine(const char *function)
 {
-#ifdef OPEN_MPI
-    int (*add)(int (*)(void)) = NULL;
+    int (*call)(int (*)(void)) = NULL;
 
-    *(void **)&add   = tw_late_symbol("opal_progress_register");
-    tw_staged_hooked = add != NULL && add(tw_staged_hook) == 0;
-#endif
+    *(void **)&call = tw_late_symbol(function);
+    return call != NULL && call(tw_staged_hook) == 0;
 }
+
+void tw_staged_start(void) { tw_staged_hooked = tw_staged_engine("opal_progress_register"); }
 
 void tw_staged_stop(void)
 {
-#ifdef OPEN_MPI
-    int (*drop)(int (*)(void)) = NULL;
-
-    *(void **)&drop = tw_late_symbol("opal_progress_unregister");
-    if (tw_staged_hooked && drop != NULL) {
-        drop(tw_staged_hook);
+    if (tw_staged_hooked) {
+        tw_staged_engine("opal_progress_unregister");
     }
-#endif
     tw_staged_hooked = false;
 }
 

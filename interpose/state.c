@@ -339,7 +339,10 @@ static bool tw_state_fits(void)
     if (tw_late_fits(version)) {
         return true;
     }
-    end = strpbrk(version, "\n,\t");
+    for (end = strchr(version, '\t'); end != NULL; end = strchr(end, '\t')) {
+        *end = ' ';
+    }
+    end = strpbrk(version, "\n,");
     if (end != NULL) {
         *end = '\0';
     }

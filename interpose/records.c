@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/records.c - the table of this process: what was seen, by key.
+ *
+ * Every MPI call of the program adds to it, so finding a record must cost less than the call: an index
+ * with open addressing over records that never move, and a hash of the first part of the key, as object
+ * and offset are empty until the report. The program decides how many keys there are (it may name
+ * a thousand communicators), so their number is limited.
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "interpose/records.h"
+
+#define TW_CHUNK        64   /* records allocated together                                    */
+#define TW_RECORDS_FINE 4096 /* records with the communicator told apart                      */
+#define TW_RECORDS_MAX  6144 /* then without; beyond this one per operation                   */
+
+const char *const tw_why_texts[TW_WHY_COUNT] = {
+#define X(name, text) text,
+    TW_WHY_LIST(X)
+#undef X
+};
+
+/* From most bytes to fewest. */
+const char *const tw_candidate_specs[TW_CANDIDATES] = {"bitpack:3", "bf16",      "bitpack:2", "tree8",
+                                                       "int8",      "bitpack:1", "onebit"};
+
+typedef struct tw_chunk {
+    struct tw_chunk *next;
+    size_t           used;
+    tw_record_t      records[TW_CHUNK];
+} tw_chunk_t;
+
+typedef struct tw_entry {
+    uint64_t     hash;
+    tw_record_t *record; /* NULL: free */
+} tw_entry_t;
+
+typedef struct tw_table {
+    pthread_mutex_t lock;
+    tw_entry_t     *index;
+    size_t          size;  /* of the index: 0, or a power of two over 1.5 * count                  */
+    size_t          count;
+    tw_chunk_t     *chunks;
+    tw_record_t     rest[TW_RULE_OPS]; /* what has no record of its own                            */
+} tw_table_t;
+
+static tw_table_t tw_table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- finding ------------------------------------------------------------------------------------ */
+
+/* Two chains, as a multiplication has to wait for the one before it. The best mixed bits are the
+ * highest ones. */
+static uint64_t tw_key_hash(const tw_record_key_t *key)
+{
+    enum { WORDS = offsetof(tw_record_key_t, object) / sizeof(uint64_t) };
+    const uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t       words[WORDS], a = 0, b = 1;
+
+    _Static_assert(WORDS % 2 == 0 && offsetof(tw_record_key_t, object) % sizeof(uint64_t) == 0,
+                   "the hashed part of the key is pairs of words");
+    memcpy(words, key, sizeof(words));
+    for (int i = 0; i < WORDS; i += 2) {
+        a = (a ^ words[i]) * factor;
+        b = (b ^ words[i + 1]) * factor;
+    }
+    a = (a ^ (b >> 32) ^ b) * factor;
+    return a ^ (a >> 32);
+}
+
+/* The entry of a key, or the free one where it would stand. */
+static tw_entry_t *tw_table_look(const tw_record_key_t *key, uint64_t hash)
+{
+    const size_t mask = tw_table.size - 1;
+    size_t       at   = (size_t)hash & mask;
+
+    while (tw_table.index[at].record != NULL &&
+           (tw_table.index[at].hash != hash ||
+            memcmp(&tw_table.index[at].record->key, key, sizeof(*key)) != 0)) {
+        at = (at + 1) & mask;
+    }
+    return &tw_table.index[at];
+}
+
+static bool tw_table_grow(void)
+{
+    const size_t size  = tw_table.size == 0 ? 256 : 2 * tw_table.size;
+    tw_entry_t  *old   = tw_table.index;
+    tw_entry_t  *index = calloc(size, sizeof(*index));
+
+    if (index == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < tw_table.size; i++) {
+        if (old[i].record != NULL) {
+            size_t at = (size_t)old[i].hash & (size - 1);
+
+            while (index[at].record != NULL) {
+                at = (at + 1) & (size - 1);
+            }
+            index[at] = old[i];
+        }
+    }
+    tw_table.index = index;
+    tw_table.size  = size;
+    free(old);
+    return true;
+}
+
+/* A new record with this key, NULL without memory. */
+static tw_record_t *tw_table_add(const tw_record_key_t *key, uint64_t hash)
+{
+    tw_chunk_t  *chunk = tw_table.chunks;
+    tw_record_t *record;
+
+    if (2 * (tw_table.count + 1) > tw_table.size && !tw_table_grow()) {
+        return NULL;
+    }
+    if (chunk == NULL || chunk->used == TW_CHUNK) {
+        chunk = calloc(1, sizeof(*chunk));
+        if (chunk == NULL) {
+            return NULL;
+        }
+        chunk->next     = tw_table.chunks;
+        tw_table.chunks = chunk;
+    }
+    record                    = &chunk->records[chunk->used++];
+    record->key               = *key;
+    *tw_table_look(key, hash) = (tw_entry_t){hash, record};
+    tw_table.count++;
+    return record;
+}
+
+static tw_record_t *tw_table_get(const tw_record_key_t *key, size_t limit)
+{
+    const uint64_t hash = tw_key_hash(key);
+
+    if (tw_table.size > 0) {
+        tw_record_t *record = tw_table_look(key, hash)->record;
+
+        if (__builtin_expect(record != NULL, 1)) {
+            return record;
+        }
+    }
+    return tw_table.count < limit ? tw_table_add(key, hash) : NULL;
+}
+
+/* The record of keys that get none of their own. */
+static tw_record_t *tw_table_rest(const tw_record_key_t *key)
+{
+    tw_record_key_t coarse = *key;
+    tw_record_t    *record;
+
+    memset(coarse.comm, 0, sizeof(coarse.comm));
+    memcpy(coarse.comm, TW_COMM_OTHERS, sizeof(TW_COMM_OTHERS));
+    record = tw_table_get(&coarse, TW_RECORDS_MAX);
+    if (record == NULL) {
+        record = &tw_table.rest[key->op < TW_RULE_OPS ? key->op : 0];
+        memset(&record->key, 0, sizeof(record->key));
+        record->key.op = key->op;
+        memcpy(record->key.comm, TW_COMM_OTHERS, sizeof(TW_COMM_OTHERS));
+        memcpy(record->key.object, TW_COMM_OTHERS, sizeof(TW_COMM_OTHERS));
+    }
+    return record;
+}
+
+tw_record_t *tw_records_find(const tw_record_key_t *key)
+{
+    tw_record_t *record = tw_table_get(key, TW_RECORDS_FINE);
+
+    return __builtin_expect(record != NULL, 1) ? record : tw_table_rest(key);
+}
+
+void tw_records_lock(void) { pthread_mutex_lock(&tw_table.lock); }
+
+void tw_records_unlock(void) { pthread_mutex_unlock(&tw_table.lock); }
+
+void tw_records_add(const tw_record_key_t *key, const tw_record_t *delta)
+{
+    tw_records_lock();
+    tw_record_merge(tw_records_find(key), delta);
+    tw_records_unlock();
+}
+
+/* ---- leaving the process ------------------------------------------------------------------------ */
+
+static void tw_record_resolve(tw_record_t *record)
+{
+    if (record->key.site == 0) {
+        return;
+    }
+    tw_site_locate(record->key.site, record->key.object, sizeof(record->key.object),
+                   &record->key.offset);
+    record->key.site = 0;
+}
+
+tw_record_t *tw_records_copy(size_t *count_p)
+{
+    tw_record_t    *copy;
+    struct timespec limit;
+    size_t          n = 0;
+    bool            locked;
+
+    clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_sec += 1;
+    locked = pthread_mutex_timedlock(&tw_table.lock, &limit) == 0;
+    copy   = malloc((tw_table.count + 1 + TW_RULE_OPS) * sizeof(*copy));
+    if (copy != NULL) {
+        for (const tw_chunk_t *chunk = tw_table.chunks; chunk != NULL; chunk = chunk->next) {
+            memcpy(copy + n, chunk->records, chunk->used * sizeof(*copy));
+            n += chunk->used;
+        }
+        for (int op = 0; op < TW_RULE_OPS; op++) {
+            if (tw_table.rest[op].calls > 0) {
+                copy[n++] = tw_table.rest[op];
+            }
+        }
+    }
+    if (locked) {
+        pthread_mutex_unlock(&tw_table.lock);
+    }
+    for (size_t i = 0; i < n; i++) {
+        tw_record_resolve(&copy[i]);
+    }
+    *count_p = n;
+    if (n == 0) {
+        free(copy);
+        copy = NULL;
+    }
+    return copy;
+}

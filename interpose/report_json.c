@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/report_json.c - the report for programs: one JSON object with a row per record.
+ *
+ * Written by hand, as a preload brings no library with it. Strings are made valid UTF-8 (bytes that are
+ * none become U+FFFD), numbers have a point in any locale, what is no number is null.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "interpose/report_parts.h"
+
+typedef struct tw_json {
+    FILE *stream;
+    bool  first; /* nothing yet in the innermost object or array */
+    int   depth;
+} tw_json_t;
+
+/* ---- values ------------------------------------------------------------------------------------- */
+
+/* Bytes of the UTF-8 character at text, 0 if there is none. */
+static int tw_utf8_length(const unsigned char *text)
+{
+    const int n = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2
+                : text[0] < 0xf0 ? 3 : text[0] < 0xf5 ? 4 : 0;
+
+    for (int i = 1; i < n; i++) {
+        if ((text[i] & 0xc0) != 0x80) {
+            return 0;
+        }
+    }
+    /* Longer than needed, halves of pairs, and beyond U+10FFFF. */
+    if ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] > 0x9f) ||
+        (text[0] == 0xf0 && text[1] < 0x90) || (text[0] == 0xf4 && text[1] > 0x8f)) {
+        return 0;
+    }
+    return n;
+}
+
+static void tw_json_string(tw_json_t *json, const char *text, size_t size)
+{
+    size_t length = 0;
+
+    fputc('"', json->stream);
+    while (length < size && text[length] != '\0') {
+        length++;
+    }
+    for (size_t i = 0; i < length;) {
+        unsigned char bytes[4] = {0};
+        int           n;
+
+        memcpy(bytes, text + i, length - i < 4 ? length - i : 4);
+        n = tw_utf8_length(bytes);
+        if (n == 0) {
+            fputs("\\ufffd", json->stream);
+        } else if (bytes[0] < 0x20 || bytes[0] == 0x7f) {
+            fprintf(json->stream, "\\u%04x", bytes[0]);
+        } else {
+            if (bytes[0] == '"' || bytes[0] == '\\') {
+                fputc('\\', json->stream);
+            }
+            fwrite(bytes, 1, (size_t)n, json->stream);
+        }
+        i += n > 0 ? (size_t)n : 1;
+    }
+    fputc('"', json->stream);
+}
+
+/* What stands before a value: comma, line break, name (NULL in arrays). */
+static void tw_json_next(tw_json_t *json, const char *name)
+{
+    if (!json->first) {
+        fputc(',', json->stream);
+    }
+    json->first = false;
+    if (json->depth > 0 && json->depth < 3) {
+        fprintf(json->stream, "\n%*s", 2 * json->depth, "");
+    } else if (json->depth > 0) {
+        fputc(' ', json->stream);
+    }
+    if (name != NULL) {
+        fprintf(json->stream, "\"%s\": ", name);
+    }
+}
+
+static void tw_json_open(tw_json_t *json, const char *name, char bracket)
+{
+    tw_json_next(json, name);
+    fputc(bracket, json->stream);
+    json->first = true;
+    json->depth++;
+}
+
+static void tw_json_close(tw_json_t *json, char bracket)
+{
+    json->depth--;
+    fputc(bracket, json->stream);
+    json->first = false;
+}
+
+static void tw_json_text(tw_json_t *json, const char *name, const char *text)
+{
+    tw_json_next(json, name);
+    tw_json_string(json, text, strlen(text));
+}
+
+static void tw_json_count(tw_json_t *json, const char *name, uint64_t value)
+{
+    tw_json_next(json, name);
+    fprintf(json->stream, "%llu", (unsigned long long)value);
+}
+
+static void tw_json_flag(tw_json_t *json, const char *name, bool value)
+{
+    tw_json_next(json, name);
+    fputs(value ? "true" : "false", json->stream);
+}
+
+static void tw_json_number(tw_json_t *json, const char *name, double value)
+{
+    char text[48];
+
+    tw_json_next(json, name);
+    if (isfinite(value)) {
+        tw_format_exact(text, sizeof(text), value);
+        fputs(text, json->stream);
+    } else {
+        fputs("null", json->stream);
+    }
+}
+
+/* ---- parts -------------------------------------------------------------------------------------- */
+
+static void tw_json_machine(tw_json_t *json)
+{
+    struct utsname system;
+    cpu_set_t      set;
+
+    tw_json_open(json, "machine", '{');
+    tw_json_text(json, "host", uname(&system) == 0 ? system.nodename : "");
+    tw_json_count(json, "cores",
+                  sched_getaffinity(0, sizeof(set), &set) == 0 ? (uint64_t)CPU_COUNT(&set) : 1);
+    tw_json_close(json, '}');
+}
+
+static void tw_json_reasons(tw_json_t *json, const tw_record_t *record)
+{
+    static const char *const names[TW_WHY_COUNT] = {
+#define X(name, text) #name,
+        TW_WHY_LIST(X)
+#undef X
+    };
+
+    tw_json_open(json, "reasons", '{');
+    for (int i = TW_WHY_NOT + 1; i < TW_WHY_COUNT; i++) {
+        char   name[32];
+        size_t n = 0;
+
+        if (record->why[i] == 0) {
+            continue;
+        }
+        for (; names[i][n] != '\0' && n + 1 < sizeof(name); n++) {
+            name[n] = (char)(names[i][n] == '_' ? '_' : names[i][n] - 'A' + 'a');
+        }
+        name[n] = '\0';
+        tw_json_open(json, name, '{');
+        tw_json_count(json, "calls", record->why[i]);
+        tw_json_count(json, "bytes", record->why_asked[i]);
+        tw_json_text(json, "text", tw_why_texts[i]);
+        tw_json_close(json, '}');
+    }
+    tw_json_close(json, '}');
+}
+
+static void tw_json_numbers(tw_json_t *json, const tw_report_facts_t *facts,
+                            const tw_record_t *record)
+{
+    tw_json_count(json, "calls", record->calls);
+    tw_json_count(json, "compressed_calls", record->why[TW_WHY_NOT]);
+    tw_json_count(json, "bytes", record->asked);
+    tw_json_count(json, "wire_bytes", record->sent);
+    tw_json_number(json, "seconds", tw_report_seconds(facts, record->time_ns));
+    tw_json_number(json, "encode_seconds", tw_report_seconds(facts, record->encode_ns));
+    tw_json_number(json, "decode_seconds", tw_report_seconds(facts, record->decode_ns));
+    tw_json_count(json, "small_calls", record->small_calls);
+    tw_json_number(json, "small_seconds", tw_report_seconds(facts, record->small_ns));
+    tw_json_count(json, "verified", record->verified);
+    if (record->verified > 0) {
+        tw_json_number(json, "max_error", record->worst);
+        tw_json_number(json, "rms_error", record->worst_rms);
+    }
+    if (record->exact_ns > 0) {
+        tw_json_number(json, "verified_seconds", tw_report_seconds(facts, record->verified_ns));
+        tw_json_number(json, "exact_seconds", tw_report_seconds(facts, record->exact_ns));
+    }
+    tw_json_count(json, "steps", record->steps);
+    tw_json_reasons(json, record);
+}
+
+static void tw_json_row(tw_json_t *json, const tw_report_facts_t *facts, const tw_record_t *record)
+{
+    char operation[48], site[256];
+
+    tw_format_operation(operation, sizeof(operation), &record->key);
+    tw_site_name(record->key.object, record->key.offset, site, sizeof(site));
+    tw_json_open(json, NULL, '{');
+    tw_json_text(json, "site", site);
+    tw_json_next(json, "object");
+    tw_json_string(json, record->key.object, sizeof(record->key.object));
+    tw_json_count(json, "offset", record->key.offset);
+    tw_json_text(json, "operation", operation);
+    tw_json_flag(json, "nonblocking", record->key.nonblocking != 0);
+    tw_json_next(json, "type");
+    tw_json_string(json, record->key.type, sizeof(record->key.type));
+    tw_json_next(json, "comm");
+    tw_json_string(json, record->key.comm, sizeof(record->key.comm));
+    tw_json_next(json, "codec");
+    tw_json_string(json, record->key.codec, sizeof(record->key.codec));
+    tw_json_numbers(json, facts, record);
+    tw_json_close(json, '}');
+}
+
+/* Bytes are exact, of the calls that could have been compressed; "saved" is a part of all bytes. */
+static void tw_json_candidates(tw_json_t *json, const tw_report_facts_t *facts,
+                               const tw_record_t *sum)
+{
+    tw_json_open(json, "candidates", '[');
+    for (int c = 0; c < TW_CANDIDATES; c++) {
+        const double then = tw_report_estimate(facts, sum, c);
+
+        tw_json_open(json, NULL, '{');
+        tw_json_text(json, "codec", tw_candidate_specs[c]);
+        tw_json_count(json, "bytes", sum->could_asked);
+        tw_json_count(json, "wire_bytes", sum->could[c]);
+        tw_json_number(json, "saved",
+                       ((double)sum->could_asked - (double)sum->could[c]) /
+                           (double)(sum->asked > 0 ? sum->asked : 1));
+        tw_json_number(json, "seconds", tw_report_seconds(facts, sum->could_ns));
+        tw_json_number(json, "estimated_seconds", then >= 0.0 ? then : (double)NAN);
+        tw_json_close(json, '}');
+    }
+    tw_json_close(json, ']');
+}
+
+static void tw_json_facts(tw_json_t *json, const tw_report_facts_t *facts)
+{
+    const size_t remarks = sizeof(facts->remarks) / sizeof(facts->remarks[0]);
+    char         library[128];
+
+    tw_format_library(library, sizeof(library), facts->library);
+    tw_json_text(json, "version", PACKAGE_VERSION);
+    tw_json_text(json, "command", "run");
+    tw_json_machine(json);
+    tw_json_count(json, "ranks", (uint64_t)facts->ranks);
+    tw_json_count(json, "heard", (uint64_t)facts->heard);
+    tw_json_number(json, "seconds", facts->seconds);
+    tw_json_text(json, "codec", facts->codec != NULL ? facts->codec : "");
+    tw_json_flag(json, "watching", tw_report_watching(facts));
+    tw_json_text(json, "library", library);
+    tw_json_count(json, "intercepted", facts->intercepted);
+    tw_json_number(json, "contract", facts->contract > 0.0 ? facts->contract : (double)NAN);
+    tw_json_flag(json, "error_feedback", facts->feedback);
+    tw_json_flag(json, "aborted", facts->aborted);
+    tw_json_count(json, "rank", (uint64_t)facts->rank);
+    tw_json_open(json, "remarks", '[');
+    for (size_t i = 0; i < remarks && facts->remarks[i][0] != '\0'; i++) {
+        tw_json_next(json, NULL);
+        tw_json_string(json, facts->remarks[i], sizeof(facts->remarks[i]));
+    }
+    tw_json_close(json, ']');
+}
+
+void tw_report_json(FILE *stream, const tw_report_facts_t *facts, const tw_record_t *records,
+                    size_t count)
+{
+    tw_json_t   json = {.stream = stream, .first = true};
+    tw_record_t sum;
+    char        verdict[256];
+
+    tw_report_sum(records, count, &sum);
+    tw_report_verdict(facts, &sum, verdict, sizeof(verdict));
+    tw_json_open(&json, NULL, '{');
+    tw_json_facts(&json, facts);
+    tw_site_prepare(records, count);
+    tw_json_open(&json, "rows", '[');
+    for (size_t i = 0; i < count; i++) {
+        tw_json_row(&json, facts, &records[i]);
+    }
+    tw_json_close(&json, ']');
+    tw_json_open(&json, "totals", '{');
+    tw_json_numbers(&json, facts, &sum);
+    tw_json_close(&json, '}');
+    if (sum.could_asked > 0) {
+        tw_json_candidates(&json, facts, &sum);
+    }
+    tw_json_text(&json, "verdict", verdict);
+    tw_json_close(&json, '}');
+    fputc('\n', stream);
+    fflush(stream);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/report_parts.c - numbers and names as text, in any locale, and sums.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "interpose/report_parts.h"
+
+/* ---- numbers ------------------------------------------------------------------------------------ */
+
+void tw_format_fixed(char *text, size_t size, double value, int decimals)
+{
+    unsigned long long scale = 1, units;
+
+    for (int i = 0; i < decimals; i++) {
+        scale *= 10;
+    }
+    if (!(value >= 0.0 && value < 1.8e19 / (double)scale)) {
+        tw_format_short(text, size, value);
+        return;
+    }
+    units = (unsigned long long)(value * (double)scale + 0.5);
+    if (decimals == 0) {
+        snprintf(text, size, "%llu", units);
+    } else {
+        snprintf(text, size, "%llu.%0*llu", units / scale, decimals, units % scale);
+    }
+}
+
+/* Whatever the locale has put between the digits becomes one point. */
+static void tw_point(char *text)
+{
+    char *to = text;
+
+    for (const char *from = text; *from != '\0'; from++) {
+        if (strchr("0123456789+-einfa", *from) != NULL) {
+            *to++ = *from;
+        } else if (to == text || to[-1] != '.') {
+            *to++ = '.';
+        }
+    }
+    *to = '\0';
+}
+
+void tw_format_short(char *text, size_t size, double value)
+{
+    if (value == 0.0) {
+        snprintf(text, size, "0");
+    } else {
+        snprintf(text, size, "%.1e", value);
+        tw_point(text);
+    }
+}
+
+void tw_format_exact(char *text, size_t size, double value)
+{
+    snprintf(text, size, "%.17g", value);
+    tw_point(text);
+}
+
+void tw_format_percent(char *text, size_t size, double part, double whole)
+{
+    const double percent = whole > 0.0 ? 100.0 * part / whole : 0.0;
+
+    if (percent > 0.0 && percent < 1.0) {
+        snprintf(text, size, "under 1 %%");
+    } else if (percent > 99.0 && percent < 100.0) {
+        snprintf(text, size, "over 99 %%");
+    } else {
+        snprintf(text, size, "%.0f %%", percent);
+    }
+}
+
+/* ---- names -------------------------------------------------------------------------------------- */
+
+void tw_format_operation(char *text, size_t size, const tw_record_key_t *key)
+{
+    static const char *const forms[] = {"", "_init", "_c"};
+
+    snprintf(text, size, "%s%s%s", key->nonblocking ? "i" : "",
+             key->op < TW_RULE_OPS ? tw_rule_op_names[key->op] : "?",
+             key->form < 3 ? forms[key->form] : "");
+}
+
+void tw_format_library(char *text, size_t size, const char *library)
+{
+    size_t n = 0;
+
+    /* "MPICH Version:\t4.0.2\n..." and "Open MPI v4.1.4, package: ..." */
+    for (; library != NULL && n + 1 < size && *library != '\0'; library++) {
+        const char *const skip = "Version:";
+
+        if (*library == '\n' || *library == ',') {
+            break;
+        }
+        if (strncmp(library, skip, strlen(skip)) == 0) {
+            library += strlen(skip) - 1;
+        } else if (*library != '\t' && *library != '\r' &&
+                   (*library != ' ' || (n > 0 && text[n - 1] != ' '))) {
+            text[n++] = *library;
+        }
+    }
+    text[n] = '\0';
+    if (n == 0) {
+        snprintf(text, size, "unknown MPI library");
+    }
+}
+
+/* ---- sums --------------------------------------------------------------------------------------- */
+
+void tw_report_sum(const tw_record_t *records, size_t count, tw_record_t *sum)
+{
+    memset(sum, 0, sizeof(*sum));
+    for (size_t i = 0; i < count; i++) {
+        tw_record_merge(sum, &records[i]);
+    }
+}
+
+bool tw_report_watching(const tw_report_facts_t *facts)
+{
+    return facts->codec == NULL || facts->codec[0] == '\0';
+}
+
+double tw_report_seconds(const tw_report_facts_t *facts, uint64_t ns)
+{
+    return (double)ns * 1e-9 / (facts->heard > 0 ? facts->heard : 1);
+}
+
+double tw_report_estimate(const tw_report_facts_t *facts, const tw_record_t *sum, int c)
+{
+    const double gbps = facts->codec_gbps[c];
+    double       wire, coding;
+
+    if (!(gbps > 0.0) || sum->could_ns == 0 || sum->could_asked == 0) {
+        return -1.0;
+    }
+    wire   = (double)sum->could_ns * ((double)sum->could[c] / (double)sum->could_asked);
+    coding = (double)sum->could_asked / gbps; /* bytes per GB/s are ns */
+    return (wire + coding) * 1e-9 / (facts->heard > 0 ? facts->heard : 1);
+}

@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/report_text.c - the report for people: head, longest call sites, what was not compressed
+ * and why, what the codecs would do, remarks, verdict. What stands above and below the table of call
+ * sites is made first; the sites get the lines that are left.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "interpose/report_parts.h"
+#include "interpose/report_table.h"
+
+#define TW_REASONS    5  /* lines for them, before the rest is put together                        */
+#define TW_SITE_WIDTH 48
+#define TW_NAME_WIDTH 24 /* of communicators                                                       */
+
+typedef struct tw_text_report {
+    const tw_report_facts_t *facts;
+    const tw_record_t       *records;
+    size_t                   count;
+    tw_record_t              sum;
+    tw_page_t                head, body, tail;
+    tw_text_table_t          table;
+} tw_text_report_t;
+
+/* A table without rows. */
+static tw_text_table_t *tw_text_new_table(tw_text_report_t *report, int columns, int left,
+                                          int last_left)
+{
+    report->table.rows      = 0;
+    report->table.columns   = columns;
+    report->table.left      = left;
+    report->table.last_left = last_left;
+    return &report->table;
+}
+
+static void tw_cell_count(char *cell, uint64_t value)
+{
+    snprintf(cell, TW_CELL, "%llu", (unsigned long long)value);
+}
+
+static void tw_cell_mb(char *cell, uint64_t bytes)
+{
+    tw_format_fixed(cell, TW_CELL, (double)bytes * 1e-6, 3);
+}
+
+static void tw_cell_ms(char *cell, const tw_report_facts_t *facts, uint64_t ns)
+{
+    tw_format_fixed(cell, TW_CELL, 1e3 * tw_report_seconds(facts, ns), 3);
+}
+
+/* At most `width` bytes of a text; of a site the end stays, which says where. */
+static void tw_cell_text(char *cell, const char *text, size_t width)
+{
+    const size_t n    = strlen(text);
+    const char  *tail = strstr(text, " at ") != NULL ? strstr(text, " at ") : strstr(text, " in ");
+    const size_t keep = tail != NULL && strlen(tail) + 8 < width ? strlen(tail) : 0;
+
+    if (n <= width) {
+        memcpy(cell, text, n + 1);
+    } else {
+        snprintf(cell, TW_CELL, "%.*s..%s", (int)(width - keep - 2), text, text + n - keep);
+    }
+}
+
+/* ---- above -------------------------------------------------------------------------------------- */
+
+static void tw_text_head(tw_text_report_t *report)
+{
+    const tw_report_facts_t *facts = report->facts;
+    char                     library[48], seconds[32], contract[32];
+
+    tw_format_library(library, sizeof(library), facts->library);
+    tw_format_fixed(seconds, sizeof(seconds), facts->seconds, 3);
+    tw_page_line(&report->head, "thinwire: %s%s%s, %d rank%s, %s, %s s since MPI_Init",
+                 tw_report_watching(facts) ? "watching, no codec named" : "codec ",
+                 tw_report_watching(facts) ? "" : facts->codec,
+                 facts->feedback ? " with error feedback" : "", facts->ranks,
+                 facts->ranks == 1 ? "" : "s", library, seconds);
+    if (facts->contract > 0.0) {
+        tw_format_short(contract, sizeof(contract), facts->contract);
+        tw_page_line(&report->head,
+                     "thinwire: error contract: rms(error) / rms(exact) of a call at most %s", contract);
+    }
+    if (facts->aborted) {
+        tw_page_line(&report->head, "thinwire: MPI_Abort was called: these are the counters of rank %d",
+                     facts->rank);
+    } else if (facts->heard < facts->ranks) {
+        tw_page_line(&report->head,
+                     "thinwire: counters of %d of %d ranks: the others did not answer in time",
+                     facts->heard, facts->ranks);
+    }
+}
+
+/* ---- below -------------------------------------------------------------------------------------- */
+
+/* The reason with most bytes, then most calls, that is not shown yet; -1 if there is none. */
+static int tw_text_next_reason(const tw_record_t *sum, const bool *shown)
+{
+    int best = -1;
+
+    for (int i = TW_WHY_NOT + 1; i < TW_WHY_COUNT; i++) {
+        if (!shown[i] && sum->why[i] > 0 &&
+            (best < 0 || sum->why_asked[i] > sum->why_asked[best] ||
+             (sum->why_asked[i] == sum->why_asked[best] && sum->why[i] > sum->why[best]))) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void tw_reason_row(tw_text_table_t *table, uint64_t calls, uint64_t bytes, const char *text)
+{
+    char (*row)[TW_CELL] = tw_text_table_row(table);
+
+    if (row != NULL) {
+        tw_cell_count(row[0], calls);
+        tw_cell_mb(row[1], bytes);
+        snprintf(row[2], TW_CELL, "%s", text);
+    }
+}
+
+static void tw_text_reasons(tw_text_report_t *report)
+{
+    tw_text_table_t *table               = tw_text_new_table(report, 3, 0, 1);
+    bool             shown[TW_WHY_COUNT] = {false};
+    uint64_t         calls = 0, bytes = 0;
+    char (*row)[TW_CELL] = tw_text_table_row(table);
+
+    snprintf(row[0], TW_CELL, "calls");
+    snprintf(row[1], TW_CELL, "MB");
+    snprintf(row[2], TW_CELL, "not compressed because");
+    for (int why; (why = tw_text_next_reason(&report->sum, shown)) >= 0; shown[why] = true) {
+        if (table->rows <= TW_REASONS) {
+            tw_reason_row(table, report->sum.why[why], report->sum.why_asked[why], tw_why_texts[why]);
+        } else {
+            calls += report->sum.why[why];
+            bytes += report->sum.why_asked[why];
+        }
+    }
+    if (calls > 0) {
+        tw_reason_row(table, calls, bytes, "of other reasons");
+    }
+    if (table->rows > 1) {
+        tw_text_table_print(table, &report->tail);
+    }
+}
+
+static void tw_candidate_row(const tw_text_report_t *report, int c, char (*row)[TW_CELL])
+{
+    const tw_record_t *sum  = &report->sum;
+    const double       then = tw_report_estimate(report->facts, sum, c);
+    const double       now  = tw_report_seconds(report->facts, sum->could_ns);
+
+    snprintf(row[0], TW_CELL, "%s", tw_candidate_specs[c]);
+    tw_cell_count(row[1], sum->could[c]);
+    if (sum->could[c] <= sum->could_asked) {
+        tw_format_percent(row[2], TW_CELL, (double)(sum->could_asked - sum->could[c]),
+                          (double)sum->asked);
+    } else {
+        snprintf(row[2], TW_CELL, "none");
+    }
+    if (then >= 0.0) {
+        tw_format_fixed(row[3], TW_CELL, 1e3 * then, 3);
+        if (then < now) {
+            tw_format_percent(row[4], TW_CELL, now - then,
+                              tw_report_seconds(report->facts, sum->time_ns));
+        } else {
+            snprintf(row[4], TW_CELL, "none");
+        }
+    }
+}
+
+static void tw_text_candidates(tw_text_report_t *report)
+{
+    static const char *const headings[] = {"with codec", "bytes sent", "saved of all bytes",
+                                           "estimated ms", "estimated saving of time"};
+    tw_text_table_t         *table      = tw_text_new_table(report, 5, 1, 0);
+    char                     ms[32];
+
+    if (report->sum.could_asked == 0) {
+        return;
+    }
+    tw_format_fixed(ms, sizeof(ms), 1e3 * tw_report_seconds(report->facts, report->sum.could_ns), 3);
+    tw_page_line(&report->tail,
+                 "the calls that could be compressed asked for %llu bytes and took %s ms; as an "
+                 "estimate, time goes with the bytes, plus coding",
+                 (unsigned long long)report->sum.could_asked, ms);
+    for (int c = -1; c < TW_CANDIDATES; c++) {
+        char (*row)[TW_CELL] = tw_text_table_row(table);
+
+        if (c >= 0) {
+            tw_candidate_row(report, c, row);
+            continue;
+        }
+        for (int i = 0; i < table->columns; i++) {
+            snprintf(row[i], TW_CELL, "%s", headings[i]);
+        }
+    }
+    tw_text_table_print(table, &report->tail);
+}
+
+/* What the contract says when all is over. */
+static void tw_text_contract(tw_text_report_t *report)
+{
+    const tw_record_t *sum = &report->sum;
+    char               worst[32];
+
+    if (!(report->facts->contract > 0.0) || sum->calls == 0) {
+        return;
+    }
+    if (sum->verified == 0) {
+        tw_page_line(&report->tail, "note: error contract: no call was verified");
+        return;
+    }
+    tw_format_short(worst, sizeof(worst), sum->worst_rms);
+    if (sum->worst_rms <= report->facts->contract) {
+        tw_page_line(&report->tail, "note: error contract: kept in all %llu verified calls, worst %s",
+                     (unsigned long long)sum->verified, worst);
+    } else {
+        tw_page_line(&report->tail,
+                     "note: error contract: BROKEN in verified calls, worst %s; %llu calls were followed "
+                     "by a step to a finer codec",
+                     worst, (unsigned long long)sum->steps);
+    }
+}
+
+static bool tw_text_broadcasts(const tw_text_report_t *report)
+{
+    for (size_t i = 0; i < report->count; i++) {
+        if (report->records[i].key.op == TW_RULE_BCAST && report->records[i].why[TW_WHY_NOT] > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void tw_text_tail(tw_text_report_t *report)
+{
+    const size_t remarks = sizeof(report->facts->remarks) / sizeof(report->facts->remarks[0]);
+    char         verdict[TW_PAGE_WIDTH - 16];
+
+    tw_text_reasons(report);
+    tw_text_candidates(report);
+    tw_text_contract(report);
+    if (tw_text_broadcasts(report)) {
+        tw_page_line(&report->tail, "note: after a compressed MPI_Bcast the root keeps its exact values, "
+                                    "the other ranks have decoded ones");
+    }
+    for (size_t i = 0; i < remarks && report->facts->remarks[i][0] != '\0'; i++) {
+        tw_page_line(&report->tail, "note: %.*s", (int)sizeof(report->facts->remarks[i]),
+                     report->facts->remarks[i]);
+    }
+    tw_report_verdict(report->facts, &report->sum, verdict, sizeof(verdict));
+    tw_page_line(&report->tail, "thinwire: %s", verdict);
+}
+
+/* ---- call sites --------------------------------------------------------------------------------- */
+
+/* Columns: site, communicator, operation, type, codec, calls, MB asked, MB sent, ms, encode, decode,
+ * max error, rms error. */
+static void tw_site_numbers(const tw_report_facts_t *facts, const tw_record_t *record,
+                            char (*row)[TW_CELL])
+{
+    tw_cell_count(row[5], record->calls);
+    tw_cell_mb(row[6], record->asked);
+    tw_cell_mb(row[7], record->sent);
+    tw_cell_ms(row[8], facts, record->time_ns);
+    if (record->why[TW_WHY_NOT] > 0) {
+        tw_cell_ms(row[9], facts, record->encode_ns);
+        tw_cell_ms(row[10], facts, record->decode_ns);
+    }
+    if (record->verified > 0) {
+        tw_format_short(row[11], TW_CELL, record->worst);
+        tw_format_short(row[12], TW_CELL, record->worst_rms);
+    }
+}
+
+static void tw_site_row(tw_text_report_t *report, const tw_record_t *record)
+{
+    char (*row)[TW_CELL] = tw_text_table_row(&report->table);
+    char site[256], comm[sizeof(record->key.comm) + 1];
+
+    if (row != NULL) {
+        snprintf(comm, sizeof(comm), "%.*s", (int)sizeof(record->key.comm), record->key.comm);
+        tw_site_name(record->key.object, record->key.offset, site, sizeof(site));
+        tw_cell_text(row[0], site, TW_SITE_WIDTH);
+        tw_cell_text(row[1], comm, TW_NAME_WIDTH);
+        tw_format_operation(row[2], TW_CELL, &record->key);
+        snprintf(row[3], TW_CELL, "%.*s", (int)sizeof(record->key.type), record->key.type);
+        snprintf(row[4], TW_CELL, "%.*s", TW_NAME_WIDTH, record->key.codec);
+        tw_site_numbers(report->facts, record, row);
+    }
+}
+
+/* The records from `first` on as one row. */
+static void tw_site_sum_row(tw_text_report_t *report, size_t first, const char *format)
+{
+    tw_record_t sum;
+    char (*row)[TW_CELL] = tw_text_table_row(&report->table);
+
+    if (row != NULL) {
+        tw_report_sum(report->records + first, report->count - first, &sum);
+        snprintf(row[0], TW_CELL, format, (unsigned long long)(report->count - first));
+        tw_site_numbers(report->facts, &sum, row);
+    }
+}
+
+static void tw_text_sites(tw_text_report_t *report)
+{
+    static const char *const headings[] = {
+        "call site", "communicator", "operation", "type",      "codec",     "calls",    "MB asked",
+        "MB sent",   "ms",           "encode ms", "decode ms", "max error", "rms error"};
+    tw_text_table_t *table = tw_text_new_table(report, TW_TABLE_COLUMNS, 5, 0);
+    char (*row)[TW_CELL]   = tw_text_table_row(table);
+    size_t rows;
+
+    if (report->count == 0) {
+        return;
+    }
+    /* Besides them: what the numbers are, headings, the others, all. */
+    rows = (size_t)(TW_REPORT_LINES - 4 - report->head.lines - report->tail.lines);
+    rows = rows < report->count ? rows : report->count;
+    for (int i = 0; i < table->columns; i++) {
+        snprintf(row[i], TW_CELL, "%s", headings[i]);
+    }
+    tw_site_prepare(report->records, rows);
+    for (size_t i = 0; i < rows; i++) {
+        tw_site_row(report, &report->records[i]);
+    }
+    if (rows < report->count) {
+        tw_site_sum_row(report, rows, "%llu more");
+    }
+    if (report->count > 1) {
+        tw_site_sum_row(report, 0, "all");
+    }
+    tw_page_line(&report->body, "calls and MB (10^6 bytes) are sums of %s, ms are means of a rank",
+                 report->facts->heard == 1 ? "one rank" : "the ranks");
+    tw_text_table_print(table, &report->body);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------ */
+
+static size_t tw_page_append(const tw_page_t *page, char *text, size_t n)
+{
+    for (int i = 0; i < page->lines; i++) {
+        const size_t length = strlen(page->text[i]);
+
+        memcpy(text + n, page->text[i], length);
+        text[n + length] = '\n';
+        n += length + 1;
+    }
+    return n;
+}
+
+/* One piece, so that it is not mixed with what other processes print. */
+static void tw_text_write(FILE *stream, const char *text, size_t n)
+{
+    if (fwide(stream, 0) <= 0) {
+        fwrite(text, 1, n, stream);
+        fflush(stream);
+        return;
+    }
+    /* The program prints wide characters there; it takes no others. */
+    fflush(stream);
+    while (n > 0) {
+        const ssize_t written = write(fileno(stream), text, n);
+
+        if (written <= 0) {
+            return;
+        }
+        text += written;
+        n -= (size_t)written;
+    }
+}
+
+void tw_report_text(FILE *stream, const tw_report_facts_t *facts, const tw_record_t *records,
+                    size_t count)
+{
+    /* On the heap: the program's stack may be small. */
+    tw_text_report_t *report = calloc(1, sizeof(*report));
+    char             *text   = malloc((size_t)TW_REPORT_LINES * TW_PAGE_WIDTH);
+    size_t            n      = 0;
+
+    if (report == NULL || text == NULL) {
+        fputs("thinwire: no memory for a report\n", stream);
+    } else {
+        report->facts   = facts;
+        report->records = records;
+        report->count   = count;
+        tw_report_sum(records, count, &report->sum);
+        tw_text_head(report);
+        tw_text_tail(report);
+        tw_text_sites(report);
+        n = tw_page_append(&report->head, text, n);
+        n = tw_page_append(&report->body, text, n);
+        n = tw_page_append(&report->tail, text, n);
+        tw_text_write(stream, text, n);
+    }
+    free(text);
+    free(report);
+}

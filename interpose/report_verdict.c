@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/report_verdict.c - one line on whether compression pays here.
+ *
+ * It speaks of time only where time was measured with and without a codec (verified calls run both), or
+ * as an estimate that is called one.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "interpose/report_parts.h"
+
+/* With more of the time than this in small messages, no codec can matter. */
+#define TW_SMALL_SHARE 0.75
+
+#define TW_PERCENT 24
+
+static bool tw_mostly_small(const tw_record_t *sum)
+{
+    return sum->time_ns > 0 && (double)sum->small_ns >= TW_SMALL_SHARE * (double)sum->time_ns;
+}
+
+static void tw_format_small(char *text, size_t size, const tw_record_t *sum)
+{
+    char percent[TW_PERCENT];
+
+    tw_format_percent(percent, sizeof(percent), (double)sum->small_ns, (double)sum->time_ns);
+    snprintf(text, size, "%s of the collective time is in messages under 4 KiB", percent);
+}
+
+/* The reason that holds most bytes back; most calls where none asked for any. */
+static int tw_main_reason(const tw_record_t *sum)
+{
+    int best = TW_WHY_NOT + 1;
+
+    for (int i = best + 1; i < TW_WHY_COUNT; i++) {
+        if (sum->why_asked[i] > sum->why_asked[best] ||
+            (sum->why_asked[i] == sum->why_asked[best] && sum->why[i] > sum->why[best])) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void tw_verdict_nothing(const tw_report_facts_t *facts, const tw_record_t *sum, char *text,
+                               size_t size)
+{
+    char      percent[TW_PERCENT];
+    const int why = tw_main_reason(sum);
+
+    tw_format_percent(percent, sizeof(percent), (double)sum->why_asked[why], (double)sum->asked);
+    snprintf(text, size, "%s: %s of the bytes: %s",
+             tw_report_watching(facts) ? "nothing here to compress" : "nothing was compressed",
+             percent, tw_why_texts[why]);
+}
+
+/* ---- watching ----------------------------------------------------------------------------------- */
+
+static uint64_t tw_could_save(const tw_record_t *sum, int c)
+{
+    return sum->could[c] < sum->could_asked ? sum->could_asked - sum->could[c] : 0;
+}
+
+/* The candidate to name: tree8, or what saves most where it has no form for the values. onebit is left
+ * out: it needs error feedback, which not every program can have. */
+static int tw_candidate_to_name(const tw_record_t *sum)
+{
+    int best = 0;
+
+    for (int c = 0; c < TW_CANDIDATES; c++) {
+        if (strcmp(tw_candidate_specs[c], "tree8") == 0 && tw_could_save(sum, c) > 0) {
+            return c;
+        }
+        if (strcmp(tw_candidate_specs[c], "onebit") != 0 &&
+            tw_could_save(sum, c) > tw_could_save(sum, best)) {
+            best = c;
+        }
+    }
+    return best;
+}
+
+/* No candidate with a known rate would be quicker, and the one that is named has a known rate. */
+static bool tw_all_slower(const tw_report_facts_t *facts, const tw_record_t *sum, int named)
+{
+    const double now = tw_report_seconds(facts, sum->could_ns);
+
+    for (int c = 0; c < TW_CANDIDATES; c++) {
+        const double then = tw_report_estimate(facts, sum, c);
+
+        if (then >= 0.0 && then < now) {
+            return false;
+        }
+    }
+    return tw_report_estimate(facts, sum, named) >= 0.0;
+}
+
+static void tw_verdict_watching(const tw_report_facts_t *facts, const tw_record_t *sum, char *text,
+                                size_t size)
+{
+    const int    c    = tw_candidate_to_name(sum);
+    const double then = tw_report_estimate(facts, sum, c);
+    const double now  = tw_report_seconds(facts, sum->could_ns);
+    char         bytes[TW_PERCENT], time[TW_PERCENT];
+
+    if (tw_could_save(sum, c) == 0) {
+        tw_verdict_nothing(facts, sum, text, size);
+        return;
+    }
+    tw_format_percent(bytes, sizeof(bytes), (double)tw_could_save(sum, c), (double)sum->asked);
+    if (tw_all_slower(facts, sum, c)) {
+        snprintf(text, size,
+                 "compression does not pay here: %s would save %s of the bytes, but no time "
+                 "(estimate)",
+                 tw_candidate_specs[c], bytes);
+    } else if (then >= 0.0 && then < now) {
+        tw_format_percent(time, sizeof(time), now - then, tw_report_seconds(facts, sum->time_ns));
+        snprintf(text, size, "%s would save %s of the bytes, and %s of the collective time (estimate)",
+                 tw_candidate_specs[c], bytes, time);
+    } else {
+        snprintf(text, size, "%s would save %s of the bytes%s", tw_candidate_specs[c], bytes,
+                 then >= 0.0 ? ", but no time (estimate)" : "");
+    }
+}
+
+/* ---- with a codec ------------------------------------------------------------------------------- */
+
+/* Longer than plain MPI by more than chance, in the calls that ran both. */
+static bool tw_measured_slower(const tw_record_t *sum)
+{
+    return sum->exact_ns > 0 && (double)sum->verified_ns > 1.05 * (double)sum->exact_ns;
+}
+
+/* What verified calls say of time; "" without them. */
+static void tw_format_time(const tw_record_t *sum, char *text, size_t size)
+{
+    const double exact = (double)sum->exact_ns, ours = (double)sum->verified_ns;
+    char         percent[TW_PERCENT];
+
+    text[0] = '\0';
+    if (sum->exact_ns == 0 || sum->verified_ns == 0) {
+        return;
+    }
+    tw_format_percent(percent, sizeof(percent), ours < exact ? exact - ours : ours - exact, exact);
+    snprintf(text, size, "%s%s of collective time (measured in %llu verified calls)",
+             ours <= exact ? ", " : ", but cost ", percent, (unsigned long long)sum->verified);
+}
+
+/* Small messages are no verdict here: their share is large too where compression has made the rest
+ * quick. */
+static void tw_verdict_compressed(const tw_record_t *sum, char *text, size_t size)
+{
+    char bytes[TW_PERCENT], time[112], small[96];
+    int  n;
+
+    if (sum->sent >= sum->asked) {
+        snprintf(text, size, "compression does not pay here: no bytes were saved");
+        return;
+    }
+    tw_format_percent(bytes, sizeof(bytes), (double)(sum->asked - sum->sent), (double)sum->asked);
+    tw_format_time(sum, time, sizeof(time));
+    n = snprintf(text, size, "%ssaved %s of bytes%s",
+                 tw_measured_slower(sum) ? "compression does not pay here: " : "", bytes, time);
+    if (tw_mostly_small(sum) && n > 0 && (size_t)n < size) {
+        tw_format_small(small, sizeof(small), sum);
+        snprintf(text + n, size - (size_t)n, "; %s", small);
+    }
+}
+
+void tw_report_verdict(const tw_report_facts_t *facts, const tw_record_t *sum, char *text,
+                       size_t size)
+{
+    if (sum->calls == 0 && facts->intercepted == 0) {
+        snprintf(text, size,
+                 "NOTHING WAS INTERCEPTED: no MPI call of this program was seen (is MPI linked "
+                 "statically, or is it another MPI library than this preload is for?)");
+    } else if (sum->calls == 0) {
+        snprintf(text, size, "nothing to compress: no collective operation was counted");
+    } else if (sum->asked == 0) {
+        snprintf(text, size, "nothing to compress: %s",
+                 facts->ranks == 1 ? "one rank sends nothing" : "the collectives sent no data");
+    } else if (sum->why[TW_WHY_NOT] > 0) {
+        tw_verdict_compressed(sum, text, size);
+    } else if (tw_mostly_small(sum)) {
+        const int n = snprintf(text, size, "compression does not pay here: ");
+
+        tw_format_small(text + n, size - (size_t)n, sum);
+    } else if (sum->could_asked > 0) {
+        tw_verdict_watching(facts, sum, text, size);
+    } else {
+        tw_verdict_nothing(facts, sum, text, size);
+    }
+}
