@@ -175,6 +175,19 @@ static uint64_t tw_side_plain_bytes(const tw_side_t *side, int ranks, int me)
     return bytes;
 }
 
+/* Values of the largest piece: what the report takes for the size of the messages. */
+static size_t tw_side_largest(const tw_side_t *side, int ranks)
+{
+    size_t largest = 0;
+
+    for (int r = 0; r < ranks; r++) {
+        const size_t values = (size_t)side->counts[r] * side->type.values;
+
+        largest = values > largest ? values : largest;
+    }
+    return largest;
+}
+
 /* The exchange, or NULL if the plain call is to be made. */
 static tw_exchange_v_t *tw_exchange_v_make(tw_call_t *call, const tw_args_v_t *a)
 {
@@ -213,24 +226,18 @@ static tw_exchange_v_t *tw_exchange_v_make(tw_call_t *call, const tw_args_v_t *a
         tw_side_decide(call, &x->recv, ranks, a->recvcounts, a->rdispls);
         call->why = why;
     }
-    call->asked = tw_side_plain_bytes(&x->send, ranks, x->me);
+    call->asked  = tw_side_plain_bytes(&x->send, ranks, x->me);
+    call->values = tw_side_largest(&x->send, ranks);
     return x;
 }
 
 /* The reason that the report gives for a rank of whose pairs none is encoded. */
 static void tw_exchange_v_reason(tw_call_t *call, const tw_exchange_v_t *x)
 {
-    size_t   largest = 0;
-    tw_why_t why     = TW_WHY_TYPE;
+    tw_why_t why = TW_WHY_TYPE;
 
-    for (int r = 0; r < x->ranks; r++) {
-        const size_t values = (size_t)x->send.counts[r] * x->send.type.values;
-
-        largest = values > largest ? values : largest;
-    }
-    call->values = largest;
     if (call->why == TW_WHY_NOT && x->send.type.kind != TW_KIND_OTHER) {
-        tw_call_choice_reason(call, x->send.type.kind, largest, &why);
+        tw_call_choice_reason(call, x->send.type.kind, call->values, &why);
     }
     tw_call_refuse(call, why == TW_WHY_NOT ? TW_WHY_SMALL : why);
 }
