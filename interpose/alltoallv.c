@@ -205,7 +205,8 @@ static tw_exchange_v_t *tw_exchange_v_make(tw_call_t *call, const tw_args_v_t *a
     x->send.buffer = in_place ? a->recvbuf : (void *)(uintptr_t)a->sendbuf;
     if (a->recvcounts == NULL || a->rdispls == NULL || a->recvbuf == MPI_IN_PLACE ||
         !tw_counts_fine(a->recvcounts, ranks) || !tw_type_look(a->recvtype, &x->recv.type) ||
-        (!in_place && (a->sendcounts == NULL || a->sdispls == NULL || a->sendbuf == a->recvbuf ||
+        (!in_place && (a->sendcounts == NULL || a->sdispls == NULL ||
+                       (a->sendbuf == a->recvbuf && a->sendbuf != NULL) ||
                        !tw_counts_fine(a->sendcounts, ranks) ||
                        !tw_type_look(a->sendtype, &x->send.type)))) {
         tw_call_refuse(call, TW_WHY_ARGUMENTS);

@@ -187,13 +187,15 @@ static MPI_Aint tw_scatter_items(const tw_call_t *call, const tw_scatter_t *a)
 
 static int tw_scatter_call(tw_call_t *call, const tw_scatter_t *a, MPI_Request *request)
 {
+    const tw_share_counts_t shares = {.counts = a->counts, .count = a->count};
     const void *input = a->sendbuf == MPI_IN_PLACE ? a->recvbuf : a->sendbuf;
     int         result;
 
     if (tw_call_vector(call, tw_scatter_items(call, a), a->datatype)) {
         tw_call_operation(call, a->op);
-        if (a->sendbuf == a->recvbuf || input == NULL || a->recvbuf == NULL ||
-            a->recvbuf == MPI_IN_PLACE) {
+        /* A rank whose share is empty may give no receive buffer. */
+        if (a->sendbuf == a->recvbuf || a->sendbuf == NULL || a->recvbuf == MPI_IN_PLACE ||
+            (a->recvbuf == NULL && tw_share_items(&shares, call->comm->rank) > 0)) {
             tw_call_refuse(call, TW_WHY_ARGUMENTS);
         }
     }
