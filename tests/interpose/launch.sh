@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by tests/interpose/*.sh: programs that know nothing of thinwire, run under the drop-in in
+# several modes; TAP. Every launch has a time limit, so that a hang is a failure.
+#
+# Environment: TW_MODES (run only these modes, the others are skipped), TW_RANKS (only these ranks),
+# TW_TIME_LIMIT (seconds per launch), and what the programs read (tests/interpose/common.h).
+# shellcheck shell=bash
+: "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}" "${CC:?}"
+programs=$top_builddir/tests/interpose
+limit=${TW_TIME_LIMIT:-120}
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/thinwire-interpose.XXXXXX") || exit 1
+trap 'rm -rf "$scratch"' EXIT
+export OMPI_MCA_btl_vader_backing_directory=$scratch MPIEXEC_TIMEOUT=$limit OMP_NUM_THREADS=1
+export LSAN_OPTIONS=suppressions=$top_srcdir/tests/lsan.supp:print_suppressions=0
+number=0
+
+mpi=mpich
+"$MPIRUN" --version 2>/dev/null | grep -q 'Open MPI\|OpenRTE' && mpi=openmpi
+preload=$top_builddir/lib/libthinwire-preload-$mpi.so
+if "$top_builddir/bin/thinwire" info 2>/dev/null | grep -q 'sanitizers: yes'; then
+    asan=$($CC -print-file-name=libasan.so):
+else
+    asan=
+fi
+
+plan() { echo "1..$1"; }
+
+# result STATUS NAME: one TAP line; what was printed goes to the log, the end of it if all is well.
+result() {
+    number=$((number + 1))
+    if [ "$1" -eq 0 ]; then
+        tail -n 12 "$scratch/out" | sed 's/^/# /'
+        echo "ok $number - $2"
+    else
+        sed 's/^/# /' "$scratch/out" | head -n 200
+        echo "not ok $number - $2 (status $1)"
+    fi
+}
+
+skip() { # NAME WHY
+    number=$((number + 1))
+    echo "ok $number - $1 # SKIP $2"
+}
+
+# mode NAME: sets `settings`, the environment that makes it, and `expectation` (common.h).
+mode() {
+    settings=(LD_PRELOAD="$asan$preload" TW_PRELOADED="${preload##*/}" THINWIRE_QUIET=1)
+    expectation=exact
+    case $1 in
+        plain) settings=() ;;
+        watching) ;;
+        tree8) settings+=(THINWIRE_CODEC=tree8 THINWIRE_THRESHOLD=1k); expectation=lossy:0.03 ;;
+        tree8-double)
+            settings+=(THINWIRE_CODEC=tree8 THINWIRE_THRESHOLD=1k THINWIRE_DOUBLE=1)
+            expectation=lossy:0.03:0.03 ;;
+        onebit) settings+=(THINWIRE_CODEC=onebit THINWIRE_THRESHOLD=1k); expectation=lossy:1.5 ;;
+        bitpack:3)
+            settings+=(THINWIRE_CODEC=bitpack:3 THINWIRE_THRESHOLD=1k)
+            expectation=lossy:1e-4:1e-3 ;;
+        bitpack:2) # from the first byte on, for values that it keeps
+            settings+=(THINWIRE_CODEC=bitpack:2 THINWIRE_THRESHOLD=0)
+            expectation=representable ;;
+        *) echo "Bail out! no mode $1"; exit 1 ;;
+    esac
+}
+
+# wanted LIST WORD: is the list unset, or does it have the word?
+wanted() { [ -z "$1" ] || [[ " $1 " == *" $2 "* ]]; }
+
+# MPICH's ranks spin where there are more of them than cores; a call may take milliseconds.
+thinned() { # RANKS
+    if [ "$mpi" = openmpi ]; then
+        [ "$1" -le 3 ] && echo 1 || echo 2
+    else
+        [ "$1" -le 2 ] && echo 3 || echo $((6 * $1))
+    fi
+}
+
+# start MODE RANKS PROGRAM [ARG...]: sets nothing, prints to $scratch/out, returns mpirun's status.
+start() {
+    local mode=$1 ranks=$2 program=$3
+    shift 3
+    mode "$mode"
+    if [ "$mode" != plain ] && [ ! -e "$preload" ]; then
+        echo "there is no $preload" >"$scratch/out"
+        return 1
+    fi
+    timeout -k 5 $((limit + 20)) "$MPIRUN" -n "$ranks" \
+        env TW_THIN="${TW_THIN:-$(thinned "$ranks")}" "${settings[@]}" "$programs/$program" "$@" \
+        </dev/null >"$scratch/out" 2>&1
+}
+
+# run MODE RANKS PROGRAM: one launch of a program that takes EXPECTATION RANKS, one TAP line.
+run() {
+    local name="$3 on $2 ranks, $1" status
+    if ! wanted "${TW_MODES-}" "$1" || ! wanted "${TW_RANKS-}" "$2"; then
+        skip "$name" "not asked for"
+        return
+    fi
+    mode "$1"
+    start "$1" "$2" "$3" "$expectation" "$2"
+    status=$?
+    if [ $status -eq 77 ]; then
+        skip "$name" "$(tail -n 1 "$scratch/out")"
+    else
+        result $status "$name"
+    fi
+}
