@@ -22,13 +22,13 @@
 #include "interpose/addr2line.h"
 #include "runtime/base/clock.h"
 
-#define TW_BATCH    128                  /* addresses of one run                                  */
-#define TW_KILL_NS  UINT64_C(1000000000) /* a killed process should be gone by then               */
-#define TW_FIXED    6                    /* arguments before the addresses                        */
+#define TW_BATCH   128                  /* addresses of one run                    */
+#define TW_KILL_NS UINT64_C(1000000000) /* a killed process should be gone by then */
+#define TW_FIXED   6                    /* arguments beside the addresses          */
 
 extern char **environ;
 
-/* ---- the child ---------------------------------------------------------------------------------- */
+/* ---- the child ----------------------------------------------------------------------------- */
 
 static bool tw_starts(const char *text, const char *start)
 {
@@ -58,8 +58,8 @@ static char **tw_child_environment(void)
     return copy;
 }
 
-/* 0 if it runs, its stdout being `out`. The program's signal mask and ignored signals are not passed
- * on. */
+/* 0 if it runs, its stdout being `out`. The program's signal mask and ignored signals are not
+ * passed on. */
 static int tw_child_start(char **arguments, char **environment, int out, pid_t *pid_p)
 {
     posix_spawn_file_actions_t actions;
@@ -88,8 +88,8 @@ static int tw_child_start(char **arguments, char **environment, int out, pid_t *
     return error;
 }
 
-/* Wait for the end, which is near; a handler of the program may have been quicker. A process that does
- * not even end when killed (a file system that hangs) is not waited for. */
+/* Wait for the end, which is near; a handler of the program may have been quicker. A process that
+ * does not even end when killed (a file system that hangs) is not waited for. */
 static void tw_child_end(pid_t pid, uint64_t deadline)
 {
     bool killed = false;
@@ -113,13 +113,13 @@ static void tw_child_end(pid_t pid, uint64_t deadline)
     }
 }
 
-/* ---- its answers -------------------------------------------------------------------------------- */
+/* ---- its answers --------------------------------------------------------------------------- */
 
 /* Without the arguments that C++ names end with, but "operator()" as it is. */
 static void tw_answer_function(tw_answer_t *answer, const char *line)
 {
-    char  *text  = answer->function;
-    size_t n     = strlen(line), depth = 0;
+    char  *text = answer->function;
+    size_t n = strlen(line), depth = 0;
 
     if (tw_starts(line, "??")) {
         text[0] = '\0';
@@ -156,15 +156,15 @@ static void tw_answer_place(tw_answer_t *answer, const char *line)
     for (const char *c = line; c < colon; c++) {
         name = *c == '/' ? c + 1 : name;
     }
-    snprintf(answer->place, sizeof(answer->place), "%.*s", (int)(strcspn(colon, " ") + (size_t)(colon - name)),
-             name);
+    snprintf(answer->place, sizeof(answer->place), "%.*s",
+             (int)(strcspn(colon, " ") + (size_t)(colon - name)), name);
 }
 
 typedef struct tw_reader {
     tw_answer_t *answers;
-    size_t       count, lines; /* lines read; two make an answer    */
+    size_t       count, lines; /* lines read; two make an answer */
     size_t       used;
-    char         line[1024];   /* the rest of a longer one is dropped */
+    char         line[1024]; /* the rest of a longer one is dropped */
 } tw_reader_t;
 
 static void tw_reader_take(tw_reader_t *reader, const char *bytes, size_t n)
@@ -210,15 +210,15 @@ static void tw_reader_read(tw_reader_t *reader, int in, uint64_t deadline)
     }
 }
 
-/* ---- a run -------------------------------------------------------------------------------------- */
+/* ---- a run --------------------------------------------------------------------------------- */
 
 static int tw_addr2line_batch(const char *path, const uint64_t *addresses, size_t count,
                               tw_answer_t *answers, uint64_t deadline, char **environment)
 {
-    char        texts[TW_BATCH][20];
-    char       *arguments[TW_FIXED + TW_BATCH] = {(char[]){"addr2line"}, (char[]){"-f"},
-                                                  (char[]){"-C"}, (char[]){"-e"}};
-    tw_reader_t reader = {.answers = answers, .count = count};
+    char  texts[TW_BATCH][20];
+    char *arguments[TW_FIXED + TW_BATCH] = {(char[]){"addr2line"}, (char[]){"-f"}, (char[]){"-C"},
+                                            (char[]){"-e"}};
+    tw_reader_t reader                   = {.answers = answers, .count = count};
     int         ends[2];
     pid_t       pid;
 
@@ -254,8 +254,8 @@ int tw_addr2line(const char *path, const uint64_t *addresses, size_t count, tw_a
     }
     while (done < count && tw_clock_ns() < deadline) {
         const size_t ask = count - done < TW_BATCH ? count - done : TW_BATCH;
-        const int    got = tw_addr2line_batch(path, addresses + done, ask, answers + done, deadline,
-                                              environment);
+        const int    got =
+            tw_addr2line_batch(path, addresses + done, ask, answers + done, deadline, environment);
 
         if (got < (int)ask) {
             done = got < 0 && done == 0 ? SIZE_MAX : done + (size_t)(got > 0 ? got : 0);

@@ -31,9 +31,9 @@ void tw_record_merge(tw_record_t *a, const tw_record_t *b)
     a->verified_ns += b->verified_ns;
     a->exact_ns += b->exact_ns;
     /* An error that is NaN stays seen: nothing compares below it. */
-    a->worst     = a->worst >= b->worst || a->worst != a->worst ? a->worst : b->worst;
-    a->worst_rms = a->worst_rms >= b->worst_rms || a->worst_rms != a->worst_rms ? a->worst_rms
-                                                                                  : b->worst_rms;
+    a->worst = a->worst >= b->worst || a->worst != a->worst ? a->worst : b->worst;
+    a->worst_rms =
+        a->worst_rms >= b->worst_rms || a->worst_rms != a->worst_rms ? a->worst_rms : b->worst_rms;
     a->steps += b->steps;
 }
 
@@ -43,7 +43,10 @@ static int tw_compare_keys(const void *a, const void *b)
                   sizeof(tw_record_key_t));
 }
 
-static int tw_compare_uint64(uint64_t a, uint64_t b) { return (a > b) - (a < b); }
+static int tw_compare_uint64(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
 
 /* Longest first; the rest decides so that the order never depends on that of the ranks. */
 static int tw_compare_times(const void *a, const void *b)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/records.c - the table of this process: what was seen, by key.
  *
- * Every MPI call of the program adds to it, so finding a record must cost less than the call: an index
- * with open addressing over records that never move, and a hash of the first part of the key, as object
- * and offset are empty until the report. The program decides how many keys there are (it may name
- * a thousand communicators), so their number is limited.
+ * Every MPI call of the program adds to it, so finding a record must cost less than the call: an
+ * index with open addressing over records that never move, and a hash of the first part of the key,
+ * as object and offset are empty until the report. The program decides how many keys there are (it
+ * may name a thousand communicators), so their number is limited.
  */
 #include "config.h"
 
@@ -26,8 +26,8 @@ const char *const tw_why_texts[TW_WHY_COUNT] = {
 };
 
 /* From most bytes to fewest. */
-const char *const tw_candidate_specs[TW_CANDIDATES] = {"bitpack:3", "bf16",      "bitpack:2", "tree8",
-                                                       "int8",      "bitpack:1", "onebit"};
+const char *const tw_candidate_specs[TW_CANDIDATES] = {
+    "bitpack:3", "bf16", "bitpack:2", "tree8", "int8", "bitpack:1", "onebit"};
 
 typedef struct tw_chunk {
     struct tw_chunk *next;
@@ -43,15 +43,15 @@ typedef struct tw_entry {
 typedef struct tw_table {
     pthread_mutex_t lock;
     tw_entry_t     *index;
-    size_t          size;  /* of the index: 0, or a power of two over 1.5 * count                  */
+    size_t          size; /* of the index: 0, or a power of two, at least twice the count */
     size_t          count;
     tw_chunk_t     *chunks;
-    tw_record_t     rest[TW_RULE_OPS]; /* what has no record of its own                            */
+    tw_record_t     rest[TW_RULE_OPS]; /* what has no record of its own */
 } tw_table_t;
 
 static tw_table_t tw_table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- finding ------------------------------------------------------------------------------------ */
+/* ---- finding ------------------------------------------------------------------------------- */
 
 /* Two chains, as a multiplication has to wait for the one before it. The best mixed bits are the
  * highest ones. */
@@ -175,9 +175,15 @@ tw_record_t *tw_records_find(const tw_record_key_t *key)
     return __builtin_expect(record != NULL, 1) ? record : tw_table_rest(key);
 }
 
-void tw_records_lock(void) { pthread_mutex_lock(&tw_table.lock); }
+void tw_records_lock(void)
+{
+    pthread_mutex_lock(&tw_table.lock);
+}
 
-void tw_records_unlock(void) { pthread_mutex_unlock(&tw_table.lock); }
+void tw_records_unlock(void)
+{
+    pthread_mutex_unlock(&tw_table.lock);
+}
 
 void tw_records_add(const tw_record_key_t *key, const tw_record_t *delta)
 {
@@ -186,7 +192,7 @@ void tw_records_add(const tw_record_key_t *key, const tw_record_t *delta)
     tw_records_unlock();
 }
 
-/* ---- leaving the process ------------------------------------------------------------------------ */
+/* ---- leaving the process ------------------------------------------------------------------- */
 
 static void tw_record_resolve(tw_record_t *record)
 {

@@ -94,21 +94,21 @@ void tw_record_merge(tw_record_t *a, const tw_record_t *b);
 
 /* ---- the table of one process --------------------------------------------------------------- */
 
-/* Add to the record of a key, which is made at first use. Safe from any thread. Beyond some thousands
- * of records, and without memory, further keys are counted together under a coarser one, with
- * TW_COMM_OTHERS for the communicator: no call is lost. */
+/* Add to the record of a key, which is made at first use. Safe from any thread. Beyond some
+ * thousands of records, and without memory, further keys are counted together under a coarser one,
+ * with TW_COMM_OTHERS for the communicator: no call is lost. */
 void tw_records_add(const tw_record_key_t *key, const tw_record_t *delta);
 #define TW_COMM_OTHERS "(others)"
 
-/* The same in two steps, without a delta to fill: find the record of a key, never NULL, and change it
- * in place. Both between lock and unlock; the pointer stays valid until the process ends. */
+/* The same in two steps, without a delta to fill: find the record of a key, never NULL, and change
+ * it in place. Both between lock and unlock; the pointer stays valid until the process ends. */
 void         tw_records_lock(void);
 void         tw_records_unlock(void);
 tw_record_t *tw_records_find(const tw_record_key_t *key);
 
-/* A copy of all records with sites resolved to object and offset; *count_p records; the caller frees
- * it. NULL, with a count of 0, if there are none or no memory for it. It waits at most a second for the
- * lock: MPI_Abort may be called while the lock is held by a thread that was interrupted. */
+/* A copy of all records with sites resolved to object and offset; *count_p records; the caller
+ * frees it. NULL, with a count of 0, if there are none or no memory for it. It waits at most a second
+ * for the lock: MPI_Abort may be called while a thread that was interrupted holds it. */
 tw_record_t *tw_records_copy(size_t *count_p);
 
 /* ---- the report ------------------------------------------------------------------------------ */
@@ -119,7 +119,7 @@ typedef struct tw_report_facts {
     int         heard;          /* ranks whose records arrived within the limit                    */
     double      seconds;        /* between MPI_Init and MPI_Finalize, of rank 0                    */
     const char *codec;          /* as asked for; "by rules" where no other is named; "" while
-                                   watching                                                        */
+                                   watching                                                       */
     const char *library;        /* first line of MPI_Get_library_version                           */
     uint64_t    intercepted;    /* calls seen, of all kinds, over all heard ranks                  */
     double      contract;       /* --max-error, 0 without                                          */
@@ -136,30 +136,29 @@ typedef struct tw_report_facts {
 size_t tw_records_merge(tw_record_t *records, size_t count);
 
 /* Write the text report to stream, at most TW_REPORT_LINES lines, in one piece. records as
- * tw_records_merge() leaves them. Calls and bytes are sums over the heard ranks; times are means of one
- * heard rank, so that they compare with facts->seconds. Numbers have a point in any locale. Give a
- * stream of your own: the program may have made stderr a wide one, on which nothing can be printed. */
+ * tw_records_merge() leaves them. Calls and bytes are sums over the heard ranks; times are means of
+ * one heard rank, so that they compare with facts->seconds. Numbers have a point in any locale. */
 #define TW_REPORT_LINES 40
 struct _IO_FILE;
 void tw_report_text(struct _IO_FILE *stream, const tw_report_facts_t *facts,
                     const tw_record_t *records, size_t count);
 
-/* Write all of it as one JSON object (keys as in the design: version, command, machine, rows), calls,
- * bytes and times as in the text. Without a JSON library: the preload must not bring one into a
- * stranger's process. */
+/* Write all of it as one JSON object (keys as in the design: version, command, machine, rows),
+ * calls, bytes and times as in the text. Without a JSON library: the preload must not bring one into
+ * a stranger's process. */
 void tw_report_json(struct _IO_FILE *stream, const tw_report_facts_t *facts,
                     const tw_record_t *records, size_t count);
 
-/* ---- sites ------------------------------------------------------------------------------------ */
+/* ---- sites ----------------------------------------------------------------------------------- */
 
 /* (object, offset) of an address in this process: the offset is what the object's own symbol table
- * and line table say, the same wherever it is loaded. An address in no object, of generated code, gives
- * "" and 0. */
+ * and line table say, the same wherever it is loaded. An address in no object, of generated code,
+ * gives "" and 0. */
 void tw_site_locate(uint64_t address, char *object, size_t object_size, uint64_t *offset_p);
 
-/* "function at file.c:123", "function+0x1c in libfoo.so", or "libfoo.so+0x1234": asks addr2line where
- * it is installed (rank 0, at the report only), else the dynamic symbols. Answers are kept. One thread
- * at a time. */
+/* "function at file.c:123", "function+0x1c in libfoo.so", or "libfoo.so+0x1234": asks addr2line
+ * where it is installed (rank 0, at the report only), else the dynamic symbols. Answers are kept.
+ * One thread at a time. */
 void tw_site_name(const char *object, uint64_t offset, char *text, size_t size);
 
 /* Ask for many at once: one addr2line per object, at most 2 s each and 4 s in all; what it has not

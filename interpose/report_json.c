@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/report_json.c - the report for programs: one JSON object with a row per record.
  *
- * Written by hand, as a preload brings no library with it. Strings are made valid UTF-8 (bytes that are
- * none become U+FFFD), numbers have a point in any locale, what is no number is null.
+ * Written by hand, as a preload brings no library with it. Strings are made valid UTF-8 (bytes that
+ * are none become U+FFFD), numbers have a point in any locale, what is no number is null.
  */
 #include "config.h"
 
@@ -20,14 +20,19 @@ typedef struct tw_json {
     int   depth;
 } tw_json_t;
 
-/* ---- values ------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------------------------- */
 
 /* Bytes of the UTF-8 character at text, 0 if there is none. */
 static int tw_utf8_length(const unsigned char *text)
 {
-    const int n = text[0] < 0x80 ? 1 : text[0] < 0xc2 ? 0 : text[0] < 0xe0 ? 2
-                : text[0] < 0xf0 ? 3 : text[0] < 0xf5 ? 4 : 0;
+    int n = 0;
 
+    if (text[0] < 0x80) {
+        return 1;
+    }
+    if (text[0] >= 0xc2 && text[0] < 0xf5) {
+        n = text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
+    }
     for (int i = 1; i < n; i++) {
         if ((text[i] & 0xc0) != 0x80) {
             return 0;
@@ -133,7 +138,7 @@ static void tw_json_number(tw_json_t *json, const char *name, double value)
     }
 }
 
-/* ---- parts -------------------------------------------------------------------------------------- */
+/* ---- parts --------------------------------------------------------------------------------- */
 
 static void tw_json_machine(tw_json_t *json)
 {
@@ -149,24 +154,14 @@ static void tw_json_machine(tw_json_t *json)
 
 static void tw_json_reasons(tw_json_t *json, const tw_record_t *record)
 {
-    static const char *const names[TW_WHY_COUNT] = {
-#define X(name, text) #name,
-        TW_WHY_LIST(X)
-#undef X
-    };
-
     tw_json_open(json, "reasons", '{');
     for (int i = TW_WHY_NOT + 1; i < TW_WHY_COUNT; i++) {
-        char   name[32];
-        size_t n = 0;
+        char name[32];
 
         if (record->why[i] == 0) {
             continue;
         }
-        for (; names[i][n] != '\0' && n + 1 < sizeof(name); n++) {
-            name[n] = (char)(names[i][n] == '_' ? '_' : names[i][n] - 'A' + 'a');
-        }
-        name[n] = '\0';
+        tw_format_why(name, sizeof(name), i);
         tw_json_open(json, name, '{');
         tw_json_count(json, "calls", record->why[i]);
         tw_json_count(json, "bytes", record->why_asked[i]);

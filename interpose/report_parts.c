@@ -9,7 +9,7 @@
 
 #include "interpose/report_parts.h"
 
-/* ---- numbers ------------------------------------------------------------------------------------ */
+/* ---- numbers ------------------------------------------------------------------------------- */
 
 void tw_format_fixed(char *text, size_t size, double value, int decimals)
 {
@@ -74,7 +74,7 @@ void tw_format_percent(char *text, size_t size, double part, double whole)
     }
 }
 
-/* ---- names -------------------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------------------------- */
 
 void tw_format_operation(char *text, size_t size, const tw_record_key_t *key)
 {
@@ -109,7 +109,22 @@ void tw_format_library(char *text, size_t size, const char *library)
     }
 }
 
-/* ---- sums --------------------------------------------------------------------------------------- */
+void tw_format_why(char *text, size_t size, int why)
+{
+    static const char *const names[TW_WHY_COUNT] = {
+#define X(name, sentence) #name,
+        TW_WHY_LIST(X)
+#undef X
+    };
+    size_t n = 0;
+
+    for (; names[why][n] != '\0' && n + 1 < size; n++) {
+        text[n] = (char)(names[why][n] == '_' ? '_' : names[why][n] - 'A' + 'a');
+    }
+    text[n] = '\0';
+}
+
+/* ---- sums ---------------------------------------------------------------------------------- */
 
 void tw_report_sum(const tw_record_t *records, size_t count, tw_record_t *sum)
 {
@@ -117,6 +132,21 @@ void tw_report_sum(const tw_record_t *records, size_t count, tw_record_t *sum)
     for (size_t i = 0; i < count; i++) {
         tw_record_merge(sum, &records[i]);
     }
+}
+
+int tw_report_reason(const tw_record_t *record, const bool but[TW_WHY_COUNT])
+{
+    int best = -1;
+
+    for (int i = TW_WHY_NOT + 1; i < TW_WHY_COUNT; i++) {
+        if ((but == NULL || !but[i]) && record->why[i] > 0 &&
+            (best < 0 || record->why_asked[i] > record->why_asked[best] ||
+             (record->why_asked[i] == record->why_asked[best] &&
+              record->why[i] > record->why[best]))) {
+            best = i;
+        }
+    }
+    return best;
 }
 
 bool tw_report_watching(const tw_report_facts_t *facts)

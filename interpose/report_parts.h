@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/report_parts.h - what the text report and the JSON report share: numbers as text, names,
- * sums, the verdict.
+ * interpose/report_parts.h - what the text report and the JSON report share: numbers as text,
+ * names, sums, the verdict.
  *
  * The program may have set a locale with a decimal comma, and it is not ours to change: numbers are
  * written here without it.
@@ -8,12 +8,13 @@
 #ifndef TW_INTERPOSE_REPORT_PARTS_H
 #define TW_INTERPOSE_REPORT_PARTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "interpose/records.h"
 
-/* ---- numbers ------------------------------------------------------------------------------------ */
+/* ---- numbers ------------------------------------------------------------------------------- */
 
 /* "12.345": value >= 0, with this many decimals (0 to 9). */
 void tw_format_fixed(char *text, size_t size, double value, int decimals);
@@ -25,7 +26,7 @@ void tw_format_exact(char *text, size_t size, double value);
 /* "74 %" of a whole; never "0 %" of something or "100 %" of less than all. */
 void tw_format_percent(char *text, size_t size, double part, double whole);
 
-/* ---- names -------------------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------------------------- */
 
 /* "allreduce", "iallreduce", "allreduce_init", "allreduce_c": what the program called. */
 void tw_format_operation(char *text, size_t size, const tw_record_key_t *key);
@@ -33,10 +34,17 @@ void tw_format_operation(char *text, size_t size, const tw_record_key_t *key);
 /* The library's name and version from the first line of MPI_Get_library_version(). */
 void tw_format_library(char *text, size_t size, const char *library);
 
-/* ---- sums --------------------------------------------------------------------------------------- */
+/* "small", "not_paying": a reason's name in tables and as a key. */
+void tw_format_why(char *text, size_t size, int why);
+
+/* ---- sums ---------------------------------------------------------------------------------- */
 
 /* All records as one; its key says nothing. */
 void tw_report_sum(const tw_record_t *records, size_t count, tw_record_t *sum);
+
+/* Why most of it was not compressed: the reason with most bytes, then most calls, of those that are
+ * not marked in `but` (may be NULL); -1 if there is none. */
+int tw_report_reason(const tw_record_t *record, const bool but[TW_WHY_COUNT]);
 
 /* Nothing was to be compressed: no codec, no rule. */
 bool tw_report_watching(const tw_report_facts_t *facts);
@@ -44,8 +52,9 @@ bool tw_report_watching(const tw_report_facts_t *facts);
 /* Nanoseconds of all ranks as seconds of one. */
 double tw_report_seconds(const tw_report_facts_t *facts, uint64_t ns);
 
-/* An estimate of the seconds of one rank in the calls that could be compressed, with candidate c: time
- * goes down as the bytes do, and coding comes on top. Negative where there is no basis for it. */
+/* An estimate of the seconds of one rank in the calls that could be compressed, with candidate c:
+ * time goes down as the bytes do, and coding comes on top. Negative where there is no basis for it.
+ */
 double tw_report_estimate(const tw_report_facts_t *facts, const tw_record_t *sum, int c);
 
 /* The line that says what it was good for, without a line break; 240 bytes are enough. */

@@ -59,7 +59,7 @@ void tw_text_table_print(const tw_text_table_t *table, tw_page_t *page)
 
         for (int column = 0; column < table->columns && n < sizeof(line); column++) {
             const int  width = tw_column_width(table, column);
-            const bool left  = column < table->left || (table->last_left && column == table->columns - 1);
+            const bool left  = column < table->left || column >= table->columns - table->last_left;
 
             if (width > 0) {
                 n += (size_t)snprintf(line + n, sizeof(line) - n, "  %*s", left ? -width : width,

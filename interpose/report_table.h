@@ -22,8 +22,8 @@ typedef struct tw_page {
 /* Printable ASCII only: the texts of the program (names of communicators) may hold anything. */
 void tw_page_line(tw_page_t *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Row 0 is the heading. The first `left` columns, and `last_left` if not 0, are aligned left, numbers
- * right. */
+/* Row 0 is the heading. The first `left` columns and the last `last_left` ones are aligned left,
+ * the numbers between them right. */
 typedef struct tw_text_table {
     int  rows, columns;
     int  left;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/report_text.c - the report for people: head, longest call sites, what was not compressed
- * and why, what the codecs would do, remarks, verdict. What stands above and below the table of call
- * sites is made first; the sites get the lines that are left.
+ * interpose/report_text.c - the report for people: head, longest call sites, what was not
+ * compressed and why, what the codecs would do, remarks, verdict. What stands above and below the
+ * table of call sites is made first; the sites get the lines that are left.
  */
 #include "config.h"
 
@@ -14,9 +14,9 @@
 #include "interpose/report_parts.h"
 #include "interpose/report_table.h"
 
-#define TW_REASONS    5  /* lines for them, before the rest is put together                        */
+#define TW_REASONS    5 /* lines for them, before the rest is put together */
 #define TW_SITE_WIDTH 48
-#define TW_NAME_WIDTH 24 /* of communicators                                                       */
+#define TW_NAME_WIDTH 24 /* of communicators and codecs */
 
 typedef struct tw_text_report {
     const tw_report_facts_t *facts;
@@ -67,7 +67,7 @@ static void tw_cell_text(char *cell, const char *text, size_t width)
     }
 }
 
-/* ---- above -------------------------------------------------------------------------------------- */
+/* ---- above --------------------------------------------------------------------------------- */
 
 static void tw_text_head(tw_text_report_t *report)
 {
@@ -84,10 +84,12 @@ static void tw_text_head(tw_text_report_t *report)
     if (facts->contract > 0.0) {
         tw_format_short(contract, sizeof(contract), facts->contract);
         tw_page_line(&report->head,
-                     "thinwire: error contract: rms(error) / rms(exact) of a call at most %s", contract);
+                     "thinwire: error contract: rms(error) / rms(exact) of a call at most %s",
+                     contract);
     }
     if (facts->aborted) {
-        tw_page_line(&report->head, "thinwire: MPI_Abort was called: these are the counters of rank %d",
+        tw_page_line(&report->head,
+                     "thinwire: MPI_Abort was called: these are the counters of rank %d",
                      facts->rank);
     } else if (facts->heard < facts->ranks) {
         tw_page_line(&report->head,
@@ -96,54 +98,46 @@ static void tw_text_head(tw_text_report_t *report)
     }
 }
 
-/* ---- below -------------------------------------------------------------------------------------- */
+/* ---- below --------------------------------------------------------------------------------- */
 
-/* The reason with most bytes, then most calls, that is not shown yet; -1 if there is none. */
-static int tw_text_next_reason(const tw_record_t *sum, const bool *shown)
+static void tw_reason_row(tw_text_table_t *table, uint64_t calls, uint64_t bytes, const char *name,
+                          const char *text)
 {
-    int best = -1;
-
-    for (int i = TW_WHY_NOT + 1; i < TW_WHY_COUNT; i++) {
-        if (!shown[i] && sum->why[i] > 0 &&
-            (best < 0 || sum->why_asked[i] > sum->why_asked[best] ||
-             (sum->why_asked[i] == sum->why_asked[best] && sum->why[i] > sum->why[best]))) {
-            best = i;
-        }
-    }
-    return best;
-}
-
-static void tw_reason_row(tw_text_table_t *table, uint64_t calls, uint64_t bytes, const char *text)
-{
-    char (*row)[TW_CELL] = tw_text_table_row(table);
+    char(*row)[TW_CELL] = tw_text_table_row(table);
 
     if (row != NULL) {
         tw_cell_count(row[0], calls);
         tw_cell_mb(row[1], bytes);
-        snprintf(row[2], TW_CELL, "%s", text);
+        snprintf(row[2], TW_CELL, "%s", name);
+        snprintf(row[3], TW_CELL, "%s", text);
     }
 }
 
 static void tw_text_reasons(tw_text_report_t *report)
 {
-    tw_text_table_t *table               = tw_text_new_table(report, 3, 0, 1);
+    tw_text_table_t *table               = tw_text_new_table(report, 4, 0, 2);
     bool             shown[TW_WHY_COUNT] = {false};
     uint64_t         calls = 0, bytes = 0;
-    char (*row)[TW_CELL] = tw_text_table_row(table);
+    char(*row)[TW_CELL] = tw_text_table_row(table);
 
     snprintf(row[0], TW_CELL, "calls");
     snprintf(row[1], TW_CELL, "MB");
-    snprintf(row[2], TW_CELL, "not compressed because");
-    for (int why; (why = tw_text_next_reason(&report->sum, shown)) >= 0; shown[why] = true) {
+    snprintf(row[2], TW_CELL, "reason");
+    snprintf(row[3], TW_CELL, "not compressed because");
+    for (int why; (why = tw_report_reason(&report->sum, shown)) >= 0; shown[why] = true) {
         if (table->rows <= TW_REASONS) {
-            tw_reason_row(table, report->sum.why[why], report->sum.why_asked[why], tw_why_texts[why]);
+            char name[TW_CELL];
+
+            tw_format_why(name, sizeof(name), why);
+            tw_reason_row(table, report->sum.why[why], report->sum.why_asked[why], name,
+                          tw_why_texts[why]);
         } else {
             calls += report->sum.why[why];
             bytes += report->sum.why_asked[why];
         }
     }
     if (calls > 0) {
-        tw_reason_row(table, calls, bytes, "of other reasons");
+        tw_reason_row(table, calls, bytes, "others", "");
     }
     if (table->rows > 1) {
         tw_text_table_print(table, &report->tail);
@@ -175,6 +169,16 @@ static void tw_candidate_row(const tw_text_report_t *report, int c, char (*row)[
     }
 }
 
+static bool tw_text_estimates(const tw_text_report_t *report)
+{
+    for (int c = 0; c < TW_CANDIDATES; c++) {
+        if (tw_report_estimate(report->facts, &report->sum, c) >= 0.0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void tw_text_candidates(tw_text_report_t *report)
 {
     static const char *const headings[] = {"with codec", "bytes sent", "saved of all bytes",
@@ -185,13 +189,14 @@ static void tw_text_candidates(tw_text_report_t *report)
     if (report->sum.could_asked == 0) {
         return;
     }
-    tw_format_fixed(ms, sizeof(ms), 1e3 * tw_report_seconds(report->facts, report->sum.could_ns), 3);
-    tw_page_line(&report->tail,
-                 "the calls that could be compressed asked for %llu bytes and took %s ms; as an "
-                 "estimate, time goes with the bytes, plus coding",
-                 (unsigned long long)report->sum.could_asked, ms);
+    tw_format_fixed(ms, sizeof(ms), 1e3 * tw_report_seconds(report->facts, report->sum.could_ns),
+                    3);
+    tw_page_line(&report->tail, "calls that could be compressed: %llu bytes asked for, %s ms%s",
+                 (unsigned long long)report->sum.could_asked, ms,
+                 tw_text_estimates(report) ? "; estimate: as much less time as bytes, plus coding"
+                                           : "");
     for (int c = -1; c < TW_CANDIDATES; c++) {
-        char (*row)[TW_CELL] = tw_text_table_row(table);
+        char(*row)[TW_CELL] = tw_text_table_row(table);
 
         if (c >= 0) {
             tw_candidate_row(report, c, row);
@@ -219,13 +224,12 @@ static void tw_text_contract(tw_text_report_t *report)
     }
     tw_format_short(worst, sizeof(worst), sum->worst_rms);
     if (sum->worst_rms <= report->facts->contract) {
-        tw_page_line(&report->tail, "note: error contract: kept in all %llu verified calls, worst %s",
+        tw_page_line(&report->tail,
+                     "note: error contract: kept in all %llu verified calls, worst %s",
                      (unsigned long long)sum->verified, worst);
     } else {
-        tw_page_line(&report->tail,
-                     "note: error contract: BROKEN in verified calls, worst %s; %llu calls were followed "
-                     "by a step to a finer codec",
-                     worst, (unsigned long long)sum->steps);
+        tw_page_line(&report->tail, "note: error contract: BROKEN in verified calls, worst %s%s",
+                     worst, sum->steps > 0 ? "; the next calls took a finer codec" : "");
     }
 }
 
@@ -248,8 +252,9 @@ static void tw_text_tail(tw_text_report_t *report)
     tw_text_candidates(report);
     tw_text_contract(report);
     if (tw_text_broadcasts(report)) {
-        tw_page_line(&report->tail, "note: after a compressed MPI_Bcast the root keeps its exact values, "
-                                    "the other ranks have decoded ones");
+        tw_page_line(&report->tail,
+                     "note: after a compressed MPI_Bcast the root keeps its exact values, "
+                     "the other ranks have decoded ones");
     }
     for (size_t i = 0; i < remarks && report->facts->remarks[i][0] != '\0'; i++) {
         tw_page_line(&report->tail, "note: %.*s", (int)sizeof(report->facts->remarks[i]),
@@ -259,10 +264,10 @@ static void tw_text_tail(tw_text_report_t *report)
     tw_page_line(&report->tail, "thinwire: %s", verdict);
 }
 
-/* ---- call sites --------------------------------------------------------------------------------- */
+/* ---- call sites ---------------------------------------------------------------------------- */
 
-/* Columns: site, communicator, operation, type, codec, calls, MB asked, MB sent, ms, encode, decode,
- * max error, rms error. */
+/* Columns: site, communicator, operation, type, codec, calls, MB asked, MB sent, ms, encode,
+ * decode, max error, rms error. */
 static void tw_site_numbers(const tw_report_facts_t *facts, const tw_record_t *record,
                             char (*row)[TW_CELL])
 {
@@ -280,9 +285,23 @@ static void tw_site_numbers(const tw_report_facts_t *facts, const tw_record_t *r
     }
 }
 
+/* The codec, or the main reason why there is none. */
+static void tw_cell_codec(char *cell, const tw_record_t *record)
+{
+    const int why = tw_report_reason(record, NULL);
+    char      name[TW_NAME_WIDTH];
+
+    if (record->key.codec[0] != '\0' || why < 0) {
+        snprintf(cell, TW_CELL, "%.*s", TW_NAME_WIDTH, record->key.codec);
+    } else {
+        tw_format_why(name, sizeof(name), why);
+        snprintf(cell, TW_CELL, "(%s)", name);
+    }
+}
+
 static void tw_site_row(tw_text_report_t *report, const tw_record_t *record)
 {
-    char (*row)[TW_CELL] = tw_text_table_row(&report->table);
+    char(*row)[TW_CELL] = tw_text_table_row(&report->table);
     char site[256], comm[sizeof(record->key.comm) + 1];
 
     if (row != NULL) {
@@ -292,7 +311,7 @@ static void tw_site_row(tw_text_report_t *report, const tw_record_t *record)
         tw_cell_text(row[1], comm, TW_NAME_WIDTH);
         tw_format_operation(row[2], TW_CELL, &record->key);
         snprintf(row[3], TW_CELL, "%.*s", (int)sizeof(record->key.type), record->key.type);
-        snprintf(row[4], TW_CELL, "%.*s", TW_NAME_WIDTH, record->key.codec);
+        tw_cell_codec(row[4], record);
         tw_site_numbers(report->facts, record, row);
     }
 }
@@ -301,7 +320,7 @@ static void tw_site_row(tw_text_report_t *report, const tw_record_t *record)
 static void tw_site_sum_row(tw_text_report_t *report, size_t first, const char *format)
 {
     tw_record_t sum;
-    char (*row)[TW_CELL] = tw_text_table_row(&report->table);
+    char(*row)[TW_CELL] = tw_text_table_row(&report->table);
 
     if (row != NULL) {
         tw_report_sum(report->records + first, report->count - first, &sum);
@@ -316,7 +335,7 @@ static void tw_text_sites(tw_text_report_t *report)
         "call site", "communicator", "operation", "type",      "codec",     "calls",    "MB asked",
         "MB sent",   "ms",           "encode ms", "decode ms", "max error", "rms error"};
     tw_text_table_t *table = tw_text_new_table(report, TW_TABLE_COLUMNS, 5, 0);
-    char (*row)[TW_CELL]   = tw_text_table_row(table);
+    char(*row)[TW_CELL]    = tw_text_table_row(table);
     size_t rows;
 
     if (report->count == 0) {
@@ -343,7 +362,7 @@ static void tw_text_sites(tw_text_report_t *report)
     tw_text_table_print(table, &report->body);
 }
 
-/* ---- writing ------------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------- */
 
 static size_t tw_page_append(const tw_page_t *page, char *text, size_t n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/report_verdict.c - one line on whether compression pays here.
  *
- * It speaks of time only where time was measured with and without a codec (verified calls run both), or
- * as an estimate that is called one.
+ * It speaks of time only where time was measured with and without a codec (verified calls run
+ * both), or as an estimate that is called one.
  */
 #include "config.h"
 
@@ -29,41 +29,31 @@ static void tw_format_small(char *text, size_t size, const tw_record_t *sum)
     snprintf(text, size, "%s of the collective time is in messages under 4 KiB", percent);
 }
 
-/* The reason that holds most bytes back; most calls where none asked for any. */
-static int tw_main_reason(const tw_record_t *sum)
-{
-    int best = TW_WHY_NOT + 1;
-
-    for (int i = best + 1; i < TW_WHY_COUNT; i++) {
-        if (sum->why_asked[i] > sum->why_asked[best] ||
-            (sum->why_asked[i] == sum->why_asked[best] && sum->why[i] > sum->why[best])) {
-            best = i;
-        }
-    }
-    return best;
-}
-
 static void tw_verdict_nothing(const tw_report_facts_t *facts, const tw_record_t *sum, char *text,
                                size_t size)
 {
     char      percent[TW_PERCENT];
-    const int why = tw_main_reason(sum);
+    const int why = tw_report_reason(sum, NULL);
 
+    if (why < 0) {
+        snprintf(text, size, "nothing was compressed");
+        return;
+    }
     tw_format_percent(percent, sizeof(percent), (double)sum->why_asked[why], (double)sum->asked);
     snprintf(text, size, "%s: %s of the bytes: %s",
              tw_report_watching(facts) ? "nothing here to compress" : "nothing was compressed",
              percent, tw_why_texts[why]);
 }
 
-/* ---- watching ----------------------------------------------------------------------------------- */
+/* ---- watching ------------------------------------------------------------------------------ */
 
 static uint64_t tw_could_save(const tw_record_t *sum, int c)
 {
     return sum->could[c] < sum->could_asked ? sum->could_asked - sum->could[c] : 0;
 }
 
-/* The candidate to name: tree8, or what saves most where it has no form for the values. onebit is left
- * out: it needs error feedback, which not every program can have. */
+/* The candidate to name: tree8, or what saves most where it has no form for the values. onebit is
+ * left out: it needs error feedback, which not every program can have. */
 static int tw_candidate_to_name(const tw_record_t *sum)
 {
     int best = 0;
@@ -115,7 +105,8 @@ static void tw_verdict_watching(const tw_report_facts_t *facts, const tw_record_
                  tw_candidate_specs[c], bytes);
     } else if (then >= 0.0 && then < now) {
         tw_format_percent(time, sizeof(time), now - then, tw_report_seconds(facts, sum->time_ns));
-        snprintf(text, size, "%s would save %s of the bytes, and %s of the collective time (estimate)",
+        snprintf(text, size,
+                 "%s would save %s of the bytes, and %s of the collective time (estimate)",
                  tw_candidate_specs[c], bytes, time);
     } else {
         snprintf(text, size, "%s would save %s of the bytes%s", tw_candidate_specs[c], bytes,
@@ -123,7 +114,7 @@ static void tw_verdict_watching(const tw_report_facts_t *facts, const tw_record_
     }
 }
 
-/* ---- with a codec ------------------------------------------------------------------------------- */
+/* ---- with a codec -------------------------------------------------------------------------- */
 
 /* Longer than plain MPI by more than chance, in the calls that ran both. */
 static bool tw_measured_slower(const tw_record_t *sum)

@@ -2,9 +2,9 @@
  * interpose/sites.c - where in the program a call stands.
  *
  * An address becomes (object, offset) where it was taken, as ranks load their objects at different
- * addresses. Rank 0 turns that into a name: it knows the paths of its own objects, and the others' are
- * the same files in all but odd cases; of an object that it has not loaded there is only the offset. A
- * return address is one past the call, so the line is asked for the byte before it.
+ * addresses. Rank 0 turns that into a name: it knows the paths of its own objects, and the others'
+ * are the same files in all but odd cases; of an object that it has not loaded there is only the
+ * offset. A return address is one past the call, so the line is asked for the byte before it.
  */
 #include "config.h"
 
@@ -50,7 +50,7 @@ static struct {
     bool        mute; /* there is no addr2line */
 } tw_known;
 
-/* ---- objects ------------------------------------------------------------------------------------ */
+/* ---- objects ------------------------------------------------------------------------------- */
 
 /* The file of an object; that of the program itself has no name in the list of objects. */
 static void tw_object_path(const struct dl_phdr_info *info, char *path, size_t size)
@@ -79,8 +79,8 @@ static tw_object_t *tw_object_find(const char *name)
     return NULL;
 }
 
-/* The name of a new object: that of its file; where another file has that already (modules of Python
- * packages do), with the folder's. */
+/* The name of a new object: that of its file; where another file has that already (modules of
+ * Python packages do), with the folder's. */
 static bool tw_object_name(const char *path, char *name, size_t size)
 {
     const char *start = path + strlen(path);
@@ -193,7 +193,7 @@ void tw_site_locate(uint64_t address, char *object, size_t object_size, uint64_t
     *offset_p = where.offset;
 }
 
-/* ---- names -------------------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------------------------- */
 
 /* From what the dynamic linker knows. */
 static void tw_site_symbol(const tw_object_t *object, tw_site_t *site)
@@ -215,8 +215,8 @@ static void tw_site_symbol(const tw_object_t *object, tw_site_t *site)
     }
 }
 
-/* From what addr2line has answered; an address without a line is given by the dynamic symbol, which has
- * the offset in the function, if it has one. */
+/* From what addr2line has answered; an address without a line is given by the dynamic symbol, which
+ * has the offset in the function, if it has one. */
 static void tw_site_answer(const tw_object_t *object, const tw_answer_t *answer, tw_site_t *site)
 {
     if (answer->function[0] != '\0' && answer->place[0] != '\0') {
@@ -236,14 +236,15 @@ static void tw_sites_ask(tw_site_t *sites, size_t count)
     tw_answer_t   *answers   = calloc(count, sizeof(*answers));
     uint64_t      *addresses = malloc(count * sizeof(*addresses));
     const uint64_t start     = tw_clock_ns();
-    const uint64_t left      = tw_known.spent_ns < TW_ALL_RUNS_NS ? TW_ALL_RUNS_NS - tw_known.spent_ns : 0;
-    int            answered  = 0;
+    const uint64_t left =
+        tw_known.spent_ns < TW_ALL_RUNS_NS ? TW_ALL_RUNS_NS - tw_known.spent_ns : 0;
+    int answered = 0;
 
     if (object != NULL && !tw_known.mute && left > 0 && answers != NULL && addresses != NULL) {
         for (size_t i = 0; i < count; i++) {
             addresses[i] = sites[i].offset - 1;
         }
-        answered = tw_addr2line(object->path, addresses, count, answers,
+        answered      = tw_addr2line(object->path, addresses, count, answers,
                                 left < TW_RUN_NS ? left : TW_RUN_NS);
         tw_known.mute = answered < 0;
         tw_known.spent_ns += tw_clock_ns() - start;
@@ -280,9 +281,9 @@ static tw_site_t *tw_site_find(const char *object, uint64_t offset)
     tw_site_t key;
 
     tw_site_set(&key, object, offset);
-    return tw_known.site_count == 0 ? NULL
-                                    : bsearch(&key, tw_known.sites, tw_known.site_count, sizeof(key),
-                                              tw_site_compare);
+    return tw_known.site_count == 0
+               ? NULL
+               : bsearch(&key, tw_known.sites, tw_known.site_count, sizeof(key), tw_site_compare);
 }
 
 /* Sort the sites, each once, and ask for those that are new, object by object. */

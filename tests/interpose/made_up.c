@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/interpose/made_up.c - see made_up.h.
+ */
+#include "config.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/interpose/made_up.h"
+
+tw_report_facts_t facts_of(const char *codec)
+{
+    tw_report_facts_t facts = {.ranks       = 4,
+                               .heard       = 4,
+                               .seconds     = 12.5,
+                               .codec       = codec,
+                               .library     = "Open MPI v4.1.4, package: Debian OpenMPI",
+                               .intercepted = 10};
+
+    return facts;
+}
+
+tw_record_t record_of(tw_rule_op_t op, tw_why_t why)
+{
+    tw_record_t record;
+
+    memset(&record, 0, sizeof(record));
+    record.key.op = (uint8_t)op;
+    snprintf(record.key.type, sizeof(record.key.type), "float");
+    snprintf(record.key.comm, sizeof(record.key.comm), "world");
+    snprintf(record.key.object, sizeof(record.key.object), "libapp.so");
+    record.key.offset     = 0x1234;
+    record.calls          = 10;
+    record.asked          = 10000000;
+    record.sent           = 10000000;
+    record.time_ns        = 1000000000;
+    record.why[why]       = 10;
+    record.why_asked[why] = 10000000;
+    return record;
+}
+
+tw_record_t compressed(void)
+{
+    tw_record_t record = record_of(TW_RULE_ALLREDUCE, TW_WHY_NOT);
+
+    snprintf(record.key.codec, sizeof(record.key.codec), "tree8");
+    record.sent      = 2600000;
+    record.encode_ns = 100000000;
+    record.decode_ns = 50000000;
+    return record;
+}
+
+/* Bytes per float32: 3, 2, 2, 1, 1, 1, 1/8, and a little for the blocks. */
+tw_record_t watched(void)
+{
+    static const uint64_t could[TW_CANDIDATES] = {7500000, 5000000, 5000000, 2600000,
+                                                  2600000, 2500000, 350000};
+    tw_record_t           record               = record_of(TW_RULE_ALLREDUCE, TW_WHY_WATCHING);
+
+    memcpy(record.could, could, sizeof(could));
+    record.could_asked = 10000000;
+    record.could_ns    = 1000000000;
+    return record;
+}
+
+tw_report_facts_t facts_of_everything(void)
+{
+    tw_report_facts_t facts = facts_of("by rules");
+
+    facts.heard    = 3;
+    facts.contract = 0.01;
+    facts.feedback = true;
+    for (int i = 0; i < 8; i++) {
+        snprintf(facts.remarks[i], sizeof(facts.remarks[i]), "remark %d", i);
+    }
+    for (int i = 0; i < TW_CANDIDATES; i++) {
+        facts.codec_gbps[i] = 2.0;
+    }
+    return facts;
+}
+
+tw_record_t *records_of_everything(size_t count)
+{
+    tw_record_t *records = calloc(count, sizeof(*records));
+
+    ck_assert_ptr_nonnull(records);
+    for (size_t i = 0; i < count; i++) {
+        records[i]            = i % 3 == 0 ? watched() : compressed();
+        records[i].key.op     = (uint8_t)(i % TW_RULE_OPS);
+        records[i].key.offset = 0x1000 + i;
+        records[i].time_ns    = 1000000 * (uint64_t)(2 * count - i);
+        records[i].verified   = 1;
+        records[i].worst_rms  = 0.02;
+        records[i].why[1 + i % (TW_WHY_COUNT - 1)]++;
+    }
+    ck_assert_uint_eq(tw_records_merge(records, count), count);
+    return records;
+}
+
+char *text_of(const tw_report_facts_t *facts, const tw_record_t *records, size_t count)
+{
+    char  *text   = NULL;
+    size_t size   = 0;
+    FILE  *stream = open_memstream(&text, &size);
+
+    ck_assert_ptr_nonnull(stream);
+    tw_report_text(stream, facts, records, count);
+    ck_assert_int_eq(fclose(stream), 0);
+    ck_assert_uint_eq(strlen(text), size);
+    return text;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/interpose/test_report.c - the report of the drop-in as text, and its verdict.
+ */
+#include "config.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "tests/interpose/made_up.h"
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+static int lines_of(const char *text)
+{
+    int n = 0;
+
+    for (; *text != '\0'; text++) {
+        n += *text == '\n';
+        ck_assert_msg(*text == '\n' || (*text >= ' ' && *text <= '~'), "byte %d", *text);
+    }
+    ck_assert_int_eq(text[-1], '\n');
+    return n;
+}
+
+static void has(const char *text, const char *part)
+{
+    ck_assert_msg(strstr(text, part) != NULL, "no \"%s\" in:\n%s", part, text);
+}
+
+static void has_not(const char *text, const char *part)
+{
+    ck_assert_msg(strstr(text, part) == NULL, "\"%s\" in:\n%s", part, text);
+}
+
+/* The last line is this verdict. */
+static void ends(const tw_report_facts_t *facts, const tw_record_t *records, size_t count,
+                 const char *verdict)
+{
+    char *text = text_of(facts, records, count);
+    char  line[320];
+
+    snprintf(line, sizeof(line), "\nthinwire: %s\n", verdict);
+    ck_assert_msg(strlen(text) > strlen(line) &&
+                      strcmp(text + strlen(text) - strlen(line), line) == 0,
+                  "not \"%s\" at the end of:\n%s", verdict, text);
+    ck_assert_int_le(lines_of(text), 40);
+    free(text);
+}
+
+START_TEST(forty_lines)
+{
+    const tw_report_facts_t facts   = facts_of_everything();
+    tw_record_t            *records = records_of_everything(500);
+
+    for (size_t count = 0; count <= 500; count = count < 50 ? count + 1 : count + 150) {
+        char *text = text_of(&facts, records, count);
+
+        ck_assert_int_le(lines_of(text), 40);
+        if (count > 0) {
+            has(text, "libapp.so+0x1000 ");
+            has(text, "remark 7\n");
+            has(text, "BROKEN");
+            has(text, "counters of 3 of 4 ranks");
+            has(text, "with error feedback");
+            has(text, "  onebit ");
+        }
+        if (count == 500) {
+            ck_assert_int_eq(lines_of(text), 40);
+            has(text, "libapp.so+0x1004 ");
+            has(text, " more ");
+            has(text, "  others\n");
+        }
+        free(text);
+    }
+    free(records);
+}
+END_TEST
+
+START_TEST(the_table_adds_up)
+{
+    tw_report_facts_t facts      = facts_of("tree8");
+    tw_record_t       records[3] = {compressed(), record_of(TW_RULE_BCAST, TW_WHY_SMALL),
+                                    record_of(TW_RULE_REDUCE, TW_WHY_OPERATION)};
+    char             *text;
+
+    records[0].verified        = 2;
+    records[0].worst           = 0.25;
+    records[0].worst_rms       = 0.0034;
+    records[1].key.form        = 1;
+    records[2].key.nonblocking = 1;
+    text                       = text_of(&facts, records, 3);
+    has(text, "thinwire: codec tree8, 4 ranks, Open MPI v4.1.4, 12.500 s since MPI_Init\n");
+    has(text, "  libapp.so+0x1234  world         allreduce   float  tree8           10    10.000   "
+              " 2.600  "
+              "250.000     25.000     12.500    2.5e-01    3.4e-03\n");
+    has(text, "bcast_init  float  (small)         10    10.000   10.000  250.000\n");
+    has(text, "ireduce     float  (operation)     10    10.000   10.000  250.000\n");
+    has(text, "  all                                                                30    30.000   "
+              "22.600  "
+              "750.000");
+    has(text, "     10  10.000  small      below the threshold\n");
+    has(text, "     10  10.000  operation  operation is not MPI_SUM on a predefined type\n");
+    has_not(text, "watching");
+    has_not(text, "with codec");
+    has_not(text, "keeps its exact values");
+    free(text);
+    records[1].why[TW_WHY_NOT] = 1;
+    text                       = text_of(&facts, records, 3);
+    has(text, "note: after a compressed MPI_Bcast the root keeps its exact values");
+    free(text);
+}
+END_TEST
+
+START_TEST(candidates_are_exact_in_bytes_and_estimates_say_so)
+{
+    tw_report_facts_t facts  = facts_of("");
+    tw_record_t       record = watched();
+    char             *text   = text_of(&facts, &record, 1);
+
+    has(text, "thinwire: watching, no codec named, 4 ranks, ");
+    has(text, "calls that could be compressed: 10000000 bytes asked for, 250.000 ms\n");
+    has(text, "  tree8          2600000                74 %\n");
+    has(text, "  onebit          350000                96 %\n");
+    has_not(text, "estimated");
+    free(text);
+    facts.codec_gbps[3] = 0.1; /* 10 MB take 100 ms, a quarter on each rank */
+    text                = text_of(&facts, &record, 1);
+    has(text, "estimated ms  estimated saving of time\n");
+    has(text,
+        "  tree8          2600000                74 %        90.000                      64 %\n");
+    has(text, "  onebit          350000                96 %\n");
+    free(text);
+}
+END_TEST
+
+START_TEST(strange_names_stay_in_their_cells)
+{
+    tw_report_facts_t facts  = facts_of("tree8");
+    tw_record_t       record = compressed();
+    char             *text;
+
+    memset(record.key.comm, '\n', sizeof(record.key.comm)); /* no end either */
+    memset(record.key.type, 0xff, sizeof(record.key.type));
+    text = text_of(&facts, &record, 1);
+    ck_assert_int_eq(lines_of(text), 5);
+    has(text, "??????????????????????..  allreduce");
+    free(text);
+}
+END_TEST
+
+START_TEST(one_rank_speaks_when_aborted)
+{
+    tw_report_facts_t facts  = facts_of("tree8");
+    tw_record_t       record = compressed();
+    char             *text;
+
+    facts.aborted = true;
+    facts.rank    = 2;
+    facts.heard   = 1;
+    text          = text_of(&facts, &record, 1);
+    has(text, "MPI_Abort was called: these are the counters of rank 2\n");
+    has(text, " 1000.000 ");
+    has_not(text, "of 4 ranks");
+    free(text);
+}
+END_TEST
+
+START_TEST(a_wide_stream_gets_it_too)
+{
+    tw_report_facts_t facts  = facts_of("tree8");
+    tw_record_t       record = compressed();
+    char             *want   = text_of(&facts, &record, 1), got[8192];
+    FILE             *file   = tmpfile();
+    size_t            n;
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_gt(fwide(file, 1), 0);
+    tw_report_text(file, &facts, &record, 1);
+    ck_assert_int_eq(lseek(fileno(file), 0, SEEK_SET), 0);
+    n = (size_t)read(fileno(file), got, sizeof(got));
+    ck_assert_uint_eq(n, strlen(want));
+    ck_assert_mem_eq(got, want, n);
+    fclose(file);
+    free(want);
+}
+END_TEST
+
+/* ---- verdicts ------------------------------------------------------------------------------ */
+
+START_TEST(verdicts_of_nothing)
+{
+    tw_report_facts_t facts  = facts_of("");
+    tw_record_t       record = record_of(TW_RULE_ALLREDUCE, TW_WHY_TYPE);
+
+    ends(&facts, NULL, 0, "nothing to compress: no collective operation was counted");
+    facts.intercepted = 0;
+    ends(&facts, NULL, 0,
+         "NOTHING WAS INTERCEPTED: no MPI call of this program was seen (is MPI linked statically, "
+         "or is "
+         "it another MPI library than this preload is for?)");
+    ends(&facts, &record, 1,
+         "nothing here to compress: 100 % of the bytes: type is not all float32 or double");
+    facts.codec = "tree8";
+    ends(&facts, &record, 1,
+         "nothing was compressed: 100 % of the bytes: type is not all float32 or double");
+    record.asked = record.sent = record.why_asked[TW_WHY_TYPE] = 0;
+    ends(&facts, &record, 1, "nothing to compress: the collectives sent no data");
+    facts.ranks = 1;
+    ends(&facts, &record, 1, "nothing to compress: one rank sends nothing");
+}
+END_TEST
+
+START_TEST(verdicts_of_watching)
+{
+    tw_report_facts_t facts     = facts_of("");
+    tw_record_t       record    = watched();
+    tw_record_t       double_of = watched();
+
+    ends(&facts, &record, 1, "tree8 would save 74 % of the bytes");
+    facts.codec_gbps[3] = 0.1;
+    ends(&facts, &record, 1,
+         "tree8 would save 74 % of the bytes, and 64 % of the collective time (estimate)");
+    facts.codec_gbps[3] = 0.01;
+    ends(&facts, &record, 1,
+         "compression does not pay here: tree8 would save 74 % of the bytes, but no time "
+         "(estimate)");
+    facts.codec_gbps[6] = 1.0; /* onebit would be quicker */
+    ends(&facts, &record, 1, "tree8 would save 74 % of the bytes, but no time (estimate)");
+    facts.codec_gbps[3] = facts.codec_gbps[6] = 0.0;
+    record.asked *= 2; /* half of the bytes cannot be compressed */
+    ends(&facts, &record, 1, "tree8 would save 37 % of the bytes");
+    record.small_ns = 930000000;
+    ends(&facts, &record, 1,
+         "compression does not pay here: 93 % of the collective time is in messages under 4 KiB");
+    /* No form of tree8. */
+    double_of.could[3] = double_of.could[4] = double_of.could_asked;
+    ends(&facts, &double_of, 1, "bitpack:1 would save 75 % of the bytes");
+}
+END_TEST
+
+START_TEST(verdicts_with_a_codec)
+{
+    tw_report_facts_t facts  = facts_of("tree8");
+    tw_record_t       record = compressed();
+
+    ends(&facts, &record, 1, "saved 74 % of bytes");
+    record.verified    = 3;
+    record.exact_ns    = 100;
+    record.verified_ns = 39;
+    ends(&facts, &record, 1,
+         "saved 74 % of bytes, 61 % of collective time (measured in 3 verified calls)");
+    record.verified_ns = 140;
+    ends(&facts, &record, 1,
+         "compression does not pay here: saved 74 % of bytes, but cost 40 % of collective time "
+         "(measured in 3 verified calls)");
+    record.exact_ns = record.verified_ns = 0;
+    record.small_ns                      = 930000000;
+    ends(&facts, &record, 1,
+         "saved 74 % of bytes; 93 % of the collective time is in messages under 4 KiB");
+    record.small_ns = 0;
+    record.sent     = record.asked - 1;
+    ends(&facts, &record, 1, "saved under 1 % of bytes");
+    record.sent = 1;
+    ends(&facts, &record, 1, "saved over 99 % of bytes");
+    record.sent = record.asked + 1;
+    ends(&facts, &record, 1, "compression does not pay here: no bytes were saved");
+}
+END_TEST
+
+START_TEST(the_contract)
+{
+    tw_report_facts_t facts  = facts_of("tree8");
+    tw_record_t       record = compressed();
+    char             *text;
+
+    facts.contract = 0.01;
+    text           = text_of(&facts, &record, 1);
+    has(text, "of a call at most 1.0e-02\n");
+    has(text, "note: error contract: no call was verified\n");
+    free(text);
+    record.verified  = 5;
+    record.worst_rms = 0.0031;
+    text             = text_of(&facts, &record, 1);
+    has(text, "note: error contract: kept in all 5 verified calls, worst 3.1e-03\n");
+    free(text);
+    record.worst_rms = (double)NAN;
+    record.steps     = 4;
+    text             = text_of(&facts, &record, 1);
+    has(text, "note: error contract: BROKEN in verified calls, worst nan; the next calls took a "
+              "finer codec\n");
+    free(text);
+}
+END_TEST
+
+int main(void)
+{
+    Suite   *suite   = suite_create("report");
+    TCase   *text    = tcase_create("text");
+    TCase   *verdict = tcase_create("verdict");
+    SRunner *runner;
+    int      failed;
+
+    tcase_add_test(text, forty_lines);
+    tcase_add_test(text, the_table_adds_up);
+    tcase_add_test(text, candidates_are_exact_in_bytes_and_estimates_say_so);
+    tcase_add_test(text, strange_names_stay_in_their_cells);
+    tcase_add_test(text, one_rank_speaks_when_aborted);
+    tcase_add_test(text, a_wide_stream_gets_it_too);
+    tcase_add_test(verdict, verdicts_of_nothing);
+    tcase_add_test(verdict, verdicts_of_watching);
+    tcase_add_test(verdict, verdicts_with_a_codec);
+    tcase_add_test(verdict, the_contract);
+    suite_add_tcase(suite, text);
+    suite_add_tcase(suite, verdict);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
