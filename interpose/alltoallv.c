@@ -175,15 +175,13 @@ static uint64_t tw_side_plain_bytes(const tw_side_t *side, int ranks, int me)
     return bytes;
 }
 
-/* Values of the largest piece: what the report takes for the size of the messages. */
+/* Items of the largest piece: what the report takes for the size of the messages. */
 static size_t tw_side_largest(const tw_side_t *side, int ranks)
 {
     size_t largest = 0;
 
     for (int r = 0; r < ranks; r++) {
-        const size_t values = (size_t)side->counts[r] * side->type.values;
-
-        largest = values > largest ? values : largest;
+        largest = (size_t)side->counts[r] > largest ? (size_t)side->counts[r] : largest;
     }
     return largest;
 }
@@ -228,7 +226,8 @@ static tw_exchange_v_t *tw_exchange_v_make(tw_call_t *call, const tw_args_v_t *a
         call->why = why;
     }
     call->asked  = tw_side_plain_bytes(&x->send, ranks, x->me);
-    call->values = tw_side_largest(&x->send, ranks);
+    call->values = tw_side_largest(&x->send, ranks) * x->send.type.values;
+    call->bytes  = (uint64_t)tw_side_largest(&x->send, ranks) * x->send.type.size;
     return x;
 }
 

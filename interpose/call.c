@@ -95,10 +95,11 @@ bool tw_call_vector(tw_call_t *call, MPI_Aint count, MPI_Datatype datatype)
         return false;
     }
     call->values = (size_t)count * call->type.values;
+    call->bytes  = (uint64_t)count * call->type.size;
     if (call->type.kind == TW_KIND_OTHER) {
         tw_call_refuse(call, TW_WHY_TYPE);
     }
-    call->asked = tw_call_moved(call->op, call->comm->size, (uint64_t)count * call->type.size);
+    call->asked = tw_call_moved(call->op, call->comm->size, call->bytes);
     return call->why == TW_WHY_NOT;
 }
 
@@ -293,7 +294,7 @@ void tw_call_end(tw_call_t *call)
     delta.time_ns   = ns;
     delta.encode_ns = call->encode_ns;
     delta.decode_ns = call->decode_ns;
-    if (tw_kind_bytes(call->type.kind, call->values) < TW_SMALL_BYTES) {
+    if (call->bytes < TW_SMALL_BYTES) {
         delta.small_calls = 1;
         delta.small_ns    = ns;
     }

@@ -38,6 +38,7 @@ typedef struct tw_call {
     tw_entry_t        *comm;
     tw_type_t          type;     /* of the data                                                    */
     size_t             values;   /* in the vector that would be encoded (per block, per pair)      */
+    uint64_t           bytes;    /* of that vector, of whatever type; the largest piece of alltoallv */
     tw_why_t           why;      /* TW_WHY_NOT: compressed                                         */
     const tw_choice_t *choice;   /* NULL: not compressed                                           */
     tw_entry_level_t  *level;    /* error contract or verification; NULL without                   */
