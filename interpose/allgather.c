@@ -109,8 +109,9 @@ static void *tw_allgather_exact(tw_call_t *call, const tw_type_t *type, const vo
 static void tw_allgather_verify(tw_call_t *call, const tw_gathering_t *g, const void *recv,
                                 const void *exact)
 {
-    tw_errors_t errors = {0};
-    const char *at     = exact;
+    const uint64_t start  = tw_clock_ns();
+    tw_errors_t    errors = {0};
+    const char    *at     = exact;
 
     for (int r = 0; r < call->comm->size; r++) {
         tw_verify_compare(call, &errors, &call->type, tw_type_at(&call->type, recv, g->displs[r]),
@@ -118,6 +119,7 @@ static void tw_allgather_verify(tw_call_t *call, const tw_gathering_t *g, const 
         at += (size_t)g->counts[r] * call->type.size;
     }
     tw_verify_conclude(call, &errors);
+    tw_verify_spent(call, start, false);
 }
 
 /* `mine`: this rank's block, `items` items of `type` (the send type, or in place the receive type). */
@@ -136,7 +138,10 @@ static int tw_allgather_codes(tw_call_t *call, const tw_type_t *type, const void
     out = tw_form_get(call, (size_t)g.units[call->comm->rank] * TW_UNIT);
     in  = tw_form_get(call, g.total * TW_UNIT);
     if (call->verify) {
+        const uint64_t start = tw_clock_ns();
+
         exact = tw_allgather_exact(call, type, mine, items, &g, comm, &result);
+        tw_verify_spent(call, start, true);
     }
     tw_form_encode(call, call->choice, type, mine, items, out);
     if (result == MPI_SUCCESS) {

@@ -28,7 +28,7 @@ static tw_status_t tw_allreduce_transport(tw_call_t *call, tw_comm_t *comm, cons
 
     pthread_mutex_lock(&call->comm->lock);
     if (tw_state.config.error_feedback) {
-        how.feedback = tw_comms_feedback(call->comm, call->choice->dtype, call->values);
+        how.feedback = tw_comms_feedback(call->comm, call->type.name, call->choice->dtype, call->values);
     }
     tw_comm_stats(comm, &before);
     status = tw_allreduce(comm, from, to, call->values, TW_SUM, &how);
@@ -62,8 +62,11 @@ static int tw_allreduce_codes(tw_call_t *call, tw_comm_t *duplicate, const void 
     tw_status_t status;
 
     if (call->verify) { /* first: in place, the input is gone afterwards */
+        const uint64_t start = tw_clock_ns();
+
         exact  = tw_form_get(call, (size_t)count * call->type.size);
         result = tw_next.Allreduce(from, exact, count, datatype, MPI_SUM, comm);
+        tw_verify_spent(call, start, true);
     }
     if (result == MPI_SUCCESS) {
         status = call->choice->narrow
@@ -76,10 +79,12 @@ static int tw_allreduce_codes(tw_call_t *call, tw_comm_t *duplicate, const void 
         }
     }
     if (exact != NULL && result == MPI_SUCCESS) {
-        tw_errors_t errors = {0};
+        const uint64_t start  = tw_clock_ns();
+        tw_errors_t    errors = {0};
 
         tw_verify_compare(call, &errors, &call->type, recvbuf, (size_t)count, exact);
         tw_verify_conclude(call, &errors);
+        tw_verify_spent(call, start, false);
     }
     tw_form_put(exact);
     return result;

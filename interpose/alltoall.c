@@ -68,7 +68,10 @@ static int tw_alltoall_codes(tw_call_t *call, const tw_alltoall_t *a, MPI_Comm c
     int       result = MPI_SUCCESS;
 
     if (call->verify) {
+        const uint64_t start = tw_clock_ns();
+
         exact = tw_alltoall_exact(call, a, comm, &result);
+        tw_verify_spent(call, start, true);
     }
     tw_alltoall_encode(call, call->choice, a, out);
     if (result == MPI_SUCCESS) {
@@ -78,10 +81,12 @@ static int tw_alltoall_codes(tw_call_t *call, const tw_alltoall_t *a, MPI_Comm c
         tw_alltoall_decode(call, call->choice, &call->type, in, a->bytes, ranks, a->recv,
                            a->recv_items);
         if (exact != NULL) {
-            tw_errors_t errors = {0};
+            const uint64_t start  = tw_clock_ns();
+            tw_errors_t    errors = {0};
 
             tw_verify_compare(call, &errors, &call->type, a->recv, a->recv_items * (size_t)ranks, exact);
             tw_verify_conclude(call, &errors);
+            tw_verify_spent(call, start, false);
         }
     }
     call->sent = tw_call_moved(call->op, ranks, a->bytes);

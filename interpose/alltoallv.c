@@ -81,7 +81,12 @@ static void tw_side_decide(tw_call_t *call, tw_side_t *side, int ranks, const in
                                                  : (size_t)counts[r] * side->type.size;
         side->first[r] = side->total;
         side->total += side->bytes[r];
-        side->encoded += side->choice[r] != NULL;
+        if (side->choice[r] != NULL) {
+            const int rung = tw_verify_rung(side->choice[r]);
+
+            call->rung = rung > call->rung ? rung : call->rung;
+            side->encoded++;
+        }
     }
 }
 
@@ -285,11 +290,10 @@ static char *tw_exchange_v_exact(tw_call_t *call, const tw_exchange_v_t *x, MPI_
 
 static void tw_exchange_v_verify(tw_call_t *call, const tw_exchange_v_t *x, const char *exact)
 {
-    tw_errors_t errors  = {0};
-    tw_type_t   sending = call->type;
-    size_t      at      = 0;
+    const uint64_t start  = tw_clock_ns();
+    tw_errors_t    errors = {0};
+    size_t         at     = 0;
 
-    call->type = x->recv.type;
     for (int r = 0; r < x->ranks; r++) {
         if (x->recv.choice[r] != NULL) {
             tw_verify_compare(call, &errors, &x->recv.type,
@@ -299,7 +303,7 @@ static void tw_exchange_v_verify(tw_call_t *call, const tw_exchange_v_t *x, cons
         at += (size_t)x->recv.counts[r] * x->recv.type.size;
     }
     tw_verify_conclude(call, &errors);
-    call->type = sending;
+    tw_verify_spent(call, start, false);
 }
 
 static int tw_exchange_v_codes(tw_call_t *call, const tw_exchange_v_t *x, MPI_Comm comm)
@@ -310,7 +314,10 @@ static int tw_exchange_v_codes(tw_call_t *call, const tw_exchange_v_t *x, MPI_Co
     int   result = MPI_SUCCESS;
 
     if (call->verify) {
+        const uint64_t start = tw_clock_ns();
+
         exact = tw_exchange_v_exact(call, x, comm, &result);
+        tw_verify_spent(call, start, true);
     }
     tw_side_pack(call, &x->send, x->ranks, out);
     if (result == MPI_SUCCESS) {

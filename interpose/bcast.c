@@ -94,6 +94,7 @@ static int tw_bcast_codes(tw_call_t *call, void *buffer, int count, MPI_Datatype
     }
     if (result == MPI_SUCCESS && call->choice == NULL) {
         call->why = TW_WHY_CONTRACT;
+        tw_verify_forget(call);
         result    = tw_next.Bcast(buffer, count, datatype, root, comm);
     } else if (result == MPI_SUCCESS) {
         call->sent = tw_call_moved(call->op, call->comm->size,

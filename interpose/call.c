@@ -283,7 +283,7 @@ static void tw_call_could(const tw_call_t *call, tw_record_t *delta, uint64_t ns
 
 void tw_call_end(tw_call_t *call)
 {
-    const uint64_t ns    = tw_clock_ns() - call->start_ns;
+    const uint64_t ns = tw_clock_ns() - call->start_ns - call->extra_ns;
     tw_record_t    delta;
 
     tw_call_key(call, &delta.key);
@@ -304,6 +304,10 @@ void tw_call_end(tw_call_t *call)
     delta.worst                = call->worst;
     delta.worst_rms            = call->worst_rms;
     delta.steps                = call->stepped;
+    if (call->verified && call->exact_ns > 0) {
+        delta.exact_ns    = call->exact_ns;
+        delta.verified_ns = ns;
+    }
     tw_call_could(call, &delta, ns);
     tw_records_add(&delta.key, &delta);
     __atomic_fetch_add(&tw_state.seen, 1, __ATOMIC_RELAXED);

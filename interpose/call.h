@@ -46,9 +46,12 @@ typedef struct tw_call {
     uint64_t           start_ns;
     uint64_t           asked, sent;          /* see records.h; asked is filled by tw_call_end() where 0 */
     uint64_t           encode_ns, decode_ns;
+    uint64_t           exact_ns, extra_ns;   /* the exact collective of a verified call; all that the
+                                                program did not ask for, that included             */
     bool               verified;
     double             worst, worst_rms;     /* of a verified call                                 */
     bool               stepped;
+    int                rung;     /* alltoallv: the next step of the contract, see verify.c         */
 } tw_call_t;
 
 /** Start of a handler. comm may be MPI_COMM_NULL (then nothing is decided: MPI refuses it). */

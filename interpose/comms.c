@@ -155,13 +155,14 @@ tw_comm_t *tw_comms_duplicate(tw_entry_t *entry)
     return entry->duplicate;
 }
 
-tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, tw_dtype_t dtype, uint64_t count)
+tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, const char *type, tw_dtype_t dtype,
+                                 uint64_t count)
 {
     char                 name[48];
     tw_entry_feedback_t *made;
 
     for (tw_entry_feedback_t *f = entry->feedbacks; f != NULL; f = f->next) {
-        if (f->dtype == dtype && f->count == count) {
+        if (f->count == count && strcmp(f->type, type) == 0) {
             return f->feedback;
         }
     }
@@ -170,7 +171,7 @@ tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, tw_dtype_t dtype, uint64_t c
         tw_give_up(entry->handle, "no memory for error feedback");
     }
     snprintf(name, sizeof(name), "%s-%" PRIu64, dtype == TW_F64 ? "double" : "float", count);
-    made->dtype = dtype;
+    snprintf(made->type, sizeof(made->type), "%s", type);
     made->count = count;
     if (tw_feedback_create(entry->duplicate, name, dtype, (size_t)count, &made->feedback) != TW_OK) {
         made->feedback = NULL; /* on all ranks alike */
@@ -235,7 +236,7 @@ static void tw_comms_drop_duplicate(tw_entry_t *entry)
     }
 }
 
-static void tw_comms_release(tw_entry_t *entry)
+static void tw_comms_drop_levels(tw_entry_t *entry)
 {
     while (entry->levels != NULL) {
         tw_entry_level_t *next = entry->levels->next;
@@ -243,6 +244,11 @@ static void tw_comms_release(tw_entry_t *entry)
         free(entry->levels);
         entry->levels = next;
     }
+}
+
+static void tw_comms_release(tw_entry_t *entry)
+{
+    tw_comms_drop_levels(entry);
     pthread_mutex_destroy(&entry->lock);
     free(entry);
 }
@@ -339,6 +345,7 @@ void tw_comms_set_info(MPI_Comm comm, MPI_Info info)
         }
         tw_codec_destroy(codec);
         snprintf(entry->info, sizeof(entry->info), "%s", spec);
+        tw_comms_drop_levels(entry); /* the error contract begins anew from this codec */
     }
 }
 

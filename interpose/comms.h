@@ -22,7 +22,7 @@
 /* Error feedback of repeated Allreduce calls: by type and count, never by buffer address. */
 typedef struct tw_entry_feedback {
     struct tw_entry_feedback *next;
-    tw_dtype_t                dtype;
+    char                      type[24]; /* of the program: complex numbers are no floats here      */
     uint64_t                  count;
     tw_feedback_t            *feedback;
 } tw_entry_feedback_t;
@@ -65,8 +65,10 @@ tw_entry_t *tw_comms_get(MPI_Comm comm);
  * it cannot be made, on all ranks alike. */
 tw_comm_t *tw_comms_duplicate(tw_entry_t *entry);
 
-/* The feedback object for vectors of count values, made at first use (collective); NULL on failure. */
-tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, tw_dtype_t dtype, uint64_t count);
+/* The feedback object for vectors of count values that are encoded as dtype, of a type of the program with
+ * this name; made at first use (collective). NULL on failure. */
+tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, const char *type, tw_dtype_t dtype,
+                                 uint64_t count);
 
 /* The level of a kind of call, made with `spec` at first use; NULL without memory. */
 tw_entry_level_t *tw_comms_level(tw_entry_t *entry, tw_rule_op_t op, bool wide, uint64_t count,

@@ -29,8 +29,11 @@ static int tw_reduce_codes(tw_call_t *call, const void *sendbuf, void *recvbuf, 
     int          result  = MPI_SUCCESS;
 
     if (call->verify) { /* the root alone sees the error; nothing more is exchanged */
+        const uint64_t start = tw_clock_ns();
+
         exact  = at_root ? tw_form_get(call, (size_t)count * call->type.size) : NULL;
         result = tw_next.Reduce(input, exact, count, datatype, MPI_SUM, root, comm);
+        tw_verify_spent(call, start, true);
     }
     tw_form_encode(call, call->choice, &call->type, input, (size_t)count, out);
     if (result == MPI_SUCCESS) {
@@ -40,10 +43,12 @@ static int tw_reduce_codes(tw_call_t *call, const void *sendbuf, void *recvbuf, 
         tw_form_decode_sum(call, call->choice, &call->type, in, bytes, call->comm->size, recvbuf,
                            (size_t)count);
         if (exact != NULL) {
-            tw_errors_t errors = {0};
+            const uint64_t start  = tw_clock_ns();
+            tw_errors_t    errors = {0};
 
             tw_verify_compare(call, &errors, &call->type, recvbuf, (size_t)count, exact);
             tw_verify_note(call, &errors);
+            tw_verify_spent(call, start, false);
         }
     }
     call->sent = tw_call_moved(call->op, call->comm->size, bytes);

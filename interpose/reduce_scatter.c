@@ -107,8 +107,11 @@ static int tw_scatter_codes(tw_call_t *call, const tw_scatter_t *a, const void *
     out = tw_form_get(call, s.total * TW_UNIT);
     in  = tw_form_get(call, (size_t)s.in[0] * TW_UNIT * (size_t)call->comm->size);
     if (call->verify) {
+        const uint64_t start = tw_clock_ns();
+
         exact  = tw_form_get(call, mine * call->type.size);
         result = tw_scatter_plain(a, input, exact, NULL);
+        tw_verify_spent(call, start, true);
     }
     tw_shares_encode(call, &s, &shares, input, out);
     if (result == MPI_SUCCESS) {
@@ -119,10 +122,12 @@ static int tw_scatter_codes(tw_call_t *call, const tw_scatter_t *a, const void *
         tw_form_decode_sum(call, call->choice, &call->type, in, (size_t)s.in[0] * TW_UNIT,
                            call->comm->size, a->recvbuf, mine);
         if (exact != NULL) {
-            tw_errors_t errors = {0};
+            const uint64_t start  = tw_clock_ns();
+            tw_errors_t    errors = {0};
 
             tw_verify_compare(call, &errors, &call->type, a->recvbuf, mine, exact);
             tw_verify_conclude(call, &errors);
+            tw_verify_spent(call, start, false);
         }
     }
     call->sent = tw_shares_sent(call, &s);

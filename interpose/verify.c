@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "interpose/next.h"
 #include "interpose/state.h"
 #include "interpose/verify.h"
+#include "runtime/base/clock.h"
 
 #define TW_VERIFY_EVERY 256 /* with a contract and no THINWIRE_VERIFY */
 
@@ -129,15 +131,15 @@ void tw_errors_add(tw_errors_t *errors, bool wide, const void *result, const voi
         if (!isfinite(error)) {
             error = HUGE_VAL;
         }
-        errors->error2 += error * error;
-        errors->exact2 += want * want;
+        errors->error2 += (long double)error * error;
+        errors->exact2 += (long double)want * want;
         errors->worst = error > errors->worst ? error : errors->worst;
     }
 }
 
 bool tw_errors_kept(const tw_errors_t *errors)
 {
-    const double limit = tw_state.config.max_error;
+    const long double limit = tw_state.config.max_error;
 
     return errors->error2 <= limit * limit * errors->exact2;
 }
@@ -146,27 +148,90 @@ void tw_verify_note(tw_call_t *call, const tw_errors_t *errors)
 {
     call->verified = true;
     call->worst    = errors->worst;
-    call->worst_rms =
-        errors->exact2 > 0.0 ? sqrt(errors->error2 / errors->exact2) : errors->error2 > 0.0 ? HUGE_VAL : 0.0;
+    if (errors->exact2 > 0.0L) {
+        call->worst_rms = (double)sqrtl(errors->error2 / errors->exact2);
+    } else {
+        call->worst_rms = errors->error2 > 0.0L ? HUGE_VAL : 0.0;
+    }
 }
 
-static void tw_verify_step(tw_call_t *call)
+void tw_verify_forget(tw_call_t *call)
 {
-    const bool  pairs  = call->op == TW_RULE_ALLTOALLV;
-    const char *asked  = call->level->spec[0] == '*' ? tw_state.config.codec : call->level->spec;
-    const bool  wide   = !pairs && call->type.kind == TW_KIND_DOUBLE; /* equal on all ranks */
-    const bool  narrow = !pairs && call->choice != NULL && call->choice->narrow;
-    const char *next   = tw_ladder_next(*asked == '\0' ? "tree8" : asked, wide, narrow);
+    call->verified = false;
+    call->worst = call->worst_rms = 0.0;
+}
 
+void tw_verify_spent(tw_call_t *call, uint64_t start, bool exact)
+{
+    const uint64_t ns = tw_clock_ns() - start;
+
+    call->extra_ns += ns;
+    call->exact_ns += exact ? ns : 0;
+}
+
+/* The steps that alltoallv may take, whose pairs may be of different types and codecs: those of floats,
+ * those of doubles, off. A rung's number grows with its accuracy, so the largest over the ranks serves all. */
+static const char *const tw_verify_rungs[] = {"",          "tree8",     "bf16",      "bitpack:3", "bitpack:4",
+                                              "bitpack:5", "bitpack:6", "bitpack:7", NULL};
+enum { TW_RUNG_OFF = 8 };
+
+int tw_verify_rung(const tw_choice_t *choice)
+{
+    const char *next = tw_ladder_next(choice->spec, choice->kind == TW_KIND_DOUBLE, choice->narrow);
+
+    for (int rung = 1; tw_verify_rungs[rung] != NULL; rung++) {
+        const size_t length = strlen(tw_verify_rungs[rung]);
+
+        if (strncmp(next, tw_verify_rungs[rung], length) == 0 &&
+            (next[length] == '\0' || next[length] == ',')) {
+            return rung;
+        }
+    }
+    return TW_RUNG_OFF;
+}
+
+static void tw_verify_step(tw_call_t *call, int rung)
+{
+    const char *next;
+
+    if (call->op == TW_RULE_ALLTOALLV) {
+        if (rung == 0) { /* no rank has encoded anything */
+            return;
+        }
+        next = rung == TW_RUNG_OFF ? "" : tw_verify_rungs[rung];
+    } else {
+        next = tw_ladder_next(call->level->spec, call->type.kind == TW_KIND_DOUBLE,
+                              call->choice != NULL && call->choice->narrow);
+    }
     snprintf(call->level->spec, sizeof(call->level->spec), "%s", next);
     call->stepped = true;
 }
 
+/* The sum of a rank's squares as a fraction of 2^exponent, which all ranks use. */
+static double tw_verify_scaled(long double square, int exponent)
+{
+    return (double)ldexpl(square, -exponent);
+}
+
 void tw_verify_conclude(tw_call_t *call, const tw_errors_t *errors)
 {
-    double      sums[2] = {errors->error2, errors->exact2}, all[2] = {0.0, 0.0}, worst = 0.0;
+    int         local[2] = {0, call->rung}, agreed[2] = {0, 0};
+    int         error_exponent = INT_MIN / 2, exact_exponent = INT_MIN / 2;
+    double      sums[2], all[2] = {0.0, 0.0}, worst = 0.0;
     tw_errors_t together;
 
+    if (errors->error2 > 0.0L && isfinite(errors->error2)) {
+        frexpl(errors->error2, &error_exponent);
+    }
+    if (errors->exact2 > 0.0L) {
+        frexpl(errors->exact2, &exact_exponent);
+    }
+    local[0] = error_exponent > exact_exponent ? error_exponent : exact_exponent;
+    if (tw_next.Allreduce(local, agreed, 2, MPI_INT, MPI_MAX, call->comm->handle) != MPI_SUCCESS) {
+        return;
+    }
+    sums[0] = tw_verify_scaled(errors->error2, agreed[0]);
+    sums[1] = tw_verify_scaled(errors->exact2, agreed[0]);
     if (tw_next.Allreduce(sums, all, 2, MPI_DOUBLE, MPI_SUM, call->comm->handle) != MPI_SUCCESS ||
         tw_next.Allreduce(&errors->worst, &worst, 1, MPI_DOUBLE, MPI_MAX, call->comm->handle) !=
             MPI_SUCCESS) {
@@ -175,7 +240,7 @@ void tw_verify_conclude(tw_call_t *call, const tw_errors_t *errors)
     together = (tw_errors_t){.error2 = all[0], .exact2 = all[1], .worst = worst};
     tw_verify_note(call, &together);
     if (tw_state.config.max_error > 0.0 && !tw_errors_kept(&together)) {
-        tw_verify_step(call);
+        tw_verify_step(call, agreed[1]);
     }
 }
 

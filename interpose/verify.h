@@ -23,10 +23,18 @@ const tw_choice_t *tw_verify_choice(tw_call_t *call, const tw_choice_t *choice);
 /* At the start of an alltoallv that is not refused: count it, decide whether it is verified. */
 void tw_verify_pairs(tw_call_t *call);
 
-/* Sums over a vector: squares of errors and of exact values, largest error. */
+/* Sums over a vector: squares of errors and of exact values, largest error. long double, as squares of
+ * doubles may be beyond the range of double. */
 typedef struct tw_errors {
-    double error2, exact2, worst;
+    long double error2, exact2;
+    double      worst;
 } tw_errors_t;
+
+/* Time since `start` goes to what the program did not ask for; if it was the exact collective, to that too. */
+void tw_verify_spent(tw_call_t *call, uint64_t start, bool exact);
+
+/* For alltoallv: what the contract would step up to from this choice, as a number that grows with accuracy. */
+int tw_verify_rung(const tw_choice_t *choice);
 
 /* Add n values (floats, or doubles if wide): result against exact. */
 void tw_errors_add(tw_errors_t *errors, bool wide, const void *result, const void *exact, size_t n);
@@ -37,6 +45,9 @@ void tw_verify_conclude(tw_call_t *call, const tw_errors_t *errors);
 
 /* The same on one rank, without communication or step: what the root of a broadcast measured. */
 void tw_verify_note(tw_call_t *call, const tw_errors_t *errors);
+
+/* What was noted was an attempt: nothing of it was sent. */
+void tw_verify_forget(tw_call_t *call);
 
 /* Add `items` items of a type of any layout against consecutive exact values. */
 void tw_verify_compare(tw_call_t *call, tw_errors_t *errors, const tw_type_t *type,
