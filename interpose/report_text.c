@@ -193,8 +193,9 @@ static void tw_text_candidates(tw_text_report_t *report)
                     3);
     tw_page_line(&report->tail, "calls that could be compressed: %llu bytes asked for, %s ms%s",
                  (unsigned long long)report->sum.could_asked, ms,
-                 tw_text_estimates(report) ? "; estimate: as much less time as bytes, plus coding"
-                                           : "");
+                 tw_text_estimates(report)
+                     ? "; estimates are the best case: time goes with the bytes, plus coding"
+                     : "");
     for (int c = -1; c < TW_CANDIDATES; c++) {
         char(*row)[TW_CELL] = tw_text_table_row(table);
 
@@ -357,8 +358,10 @@ static void tw_text_sites(tw_text_report_t *report)
     if (report->count > 1) {
         tw_site_sum_row(report, 0, "all");
     }
-    tw_page_line(&report->body, "calls and MB (10^6 bytes) are sums of %s, ms are means of a rank",
-                 report->facts->heard == 1 ? "one rank" : "the ranks");
+    tw_page_line(&report->body,
+                 report->facts->heard == 1
+                     ? "calls, MB (10^6 bytes) and ms are those of one rank"
+                     : "calls and MB (10^6 bytes) are sums of the ranks, ms are means");
     tw_text_table_print(table, &report->body);
 }
 

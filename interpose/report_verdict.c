@@ -85,33 +85,24 @@ static bool tw_all_slower(const tw_report_facts_t *facts, const tw_record_t *sum
     return tw_report_estimate(facts, sum, named) >= 0.0;
 }
 
+/* An estimate is the best case, so it may say that no time would be saved, but not how much would.
+ */
 static void tw_verdict_watching(const tw_report_facts_t *facts, const tw_record_t *sum, char *text,
                                 size_t size)
 {
     const int    c    = tw_candidate_to_name(sum);
     const double then = tw_report_estimate(facts, sum, c);
-    const double now  = tw_report_seconds(facts, sum->could_ns);
-    char         bytes[TW_PERCENT], time[TW_PERCENT];
+    char         bytes[TW_PERCENT];
 
     if (tw_could_save(sum, c) == 0) {
         tw_verdict_nothing(facts, sum, text, size);
         return;
     }
     tw_format_percent(bytes, sizeof(bytes), (double)tw_could_save(sum, c), (double)sum->asked);
-    if (tw_all_slower(facts, sum, c)) {
-        snprintf(text, size,
-                 "compression does not pay here: %s would save %s of the bytes, but no time "
-                 "(estimate)",
-                 tw_candidate_specs[c], bytes);
-    } else if (then >= 0.0 && then < now) {
-        tw_format_percent(time, sizeof(time), now - then, tw_report_seconds(facts, sum->time_ns));
-        snprintf(text, size,
-                 "%s would save %s of the bytes, and %s of the collective time (estimate)",
-                 tw_candidate_specs[c], bytes, time);
-    } else {
-        snprintf(text, size, "%s would save %s of the bytes%s", tw_candidate_specs[c], bytes,
-                 then >= 0.0 ? ", but no time (estimate)" : "");
-    }
+    snprintf(text, size, "%s%s would save %s of the bytes%s",
+             tw_all_slower(facts, sum, c) ? "compression does not pay here: " : "",
+             tw_candidate_specs[c], bytes,
+             then >= tw_report_seconds(facts, sum->could_ns) ? ", but no time (estimate)" : "");
 }
 
 /* ---- with a codec -------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,16 +216,42 @@ static void tw_site_symbol(const tw_object_t *object, tw_site_t *site)
     }
 }
 
+/* Has the file a symbol table beside the dynamic one? addr2line names functions from the dynamic
+ * one too, but there it takes the symbol before the address, however far. */
+static bool tw_object_has_symbols(const char *path)
+{
+    ElfW(Ehdr) head;
+    ElfW(Shdr) section;
+    const int file  = open(path, O_RDONLY | O_CLOEXEC);
+    bool      found = false;
+
+    if (file < 0) {
+        return false;
+    }
+    if (pread(file, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+        memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_shentsize == sizeof(section)) {
+        for (unsigned i = 0; i < head.e_shnum && !found; i++) {
+            found =
+                pread(file, &section, sizeof(section),
+                      (off_t)(head.e_shoff + i * sizeof(section))) == (ssize_t)sizeof(section) &&
+                section.sh_type == SHT_SYMTAB;
+        }
+    }
+    close(file);
+    return found;
+}
+
 /* From what addr2line has answered; an address without a line is given by the dynamic symbol, which
  * has the offset in the function, if it has one. */
-static void tw_site_answer(const tw_object_t *object, const tw_answer_t *answer, tw_site_t *site)
+static void tw_site_answer(const tw_object_t *object, const tw_answer_t *answer, bool symbols,
+                           tw_site_t *site)
 {
     if (answer->function[0] != '\0' && answer->place[0] != '\0') {
         snprintf(site->text, sizeof(site->text), "%.95s at %.90s", answer->function, answer->place);
         return;
     }
     tw_site_symbol(object, site);
-    if (answer->function[0] != '\0' && strstr(site->text, " in ") == NULL) {
+    if (symbols && answer->function[0] != '\0' && strstr(site->text, " in ") == NULL) {
         snprintf(site->text, sizeof(site->text), "%.110s in %s", answer->function, site->object);
     }
 }
@@ -238,7 +265,8 @@ static void tw_sites_ask(tw_site_t *sites, size_t count)
     const uint64_t start     = tw_clock_ns();
     const uint64_t left =
         tw_known.spent_ns < TW_ALL_RUNS_NS ? TW_ALL_RUNS_NS - tw_known.spent_ns : 0;
-    int answered = 0;
+    int  answered = 0;
+    bool symbols  = false;
 
     if (object != NULL && !tw_known.mute && left > 0 && answers != NULL && addresses != NULL) {
         for (size_t i = 0; i < count; i++) {
@@ -247,11 +275,12 @@ static void tw_sites_ask(tw_site_t *sites, size_t count)
         answered      = tw_addr2line(object->path, addresses, count, answers,
                                 left < TW_RUN_NS ? left : TW_RUN_NS);
         tw_known.mute = answered < 0;
+        symbols       = tw_object_has_symbols(object->path);
         tw_known.spent_ns += tw_clock_ns() - start;
     }
     for (size_t i = 0; i < count; i++) {
         if ((int)i < answered) {
-            tw_site_answer(object, &answers[i], &sites[i]);
+            tw_site_answer(object, &answers[i], symbols, &sites[i]);
         } else {
             tw_site_symbol(object, &sites[i]);
         }

@@ -145,7 +145,7 @@ START_TEST(an_empty_table_gives_nothing)
 }
 END_TEST
 
-enum { THREADS = 4, ADDS = 1000000 };
+enum { THREADS = 4, ADDS = 300000 };
 
 static pthread_barrier_t start;
 
@@ -318,6 +318,8 @@ int main(void)
     state = seed != NULL && atoll(seed) != 0 ? (uint64_t)atoll(seed) : (uint64_t)time(NULL);
     printf("# THINWIRE_SEED=%llu\n", (unsigned long long)state);
     fflush(stdout);
+    tcase_set_timeout(table, 60);
+    tcase_set_timeout(merge, 60);
     tcase_add_test(table, every_part_of_a_key_tells_records_apart);
     tcase_add_test(table, records_never_move);
     tcase_add_test(table, the_table_has_an_end_and_loses_nothing);

@@ -213,6 +213,8 @@ int main(void)
     SRunner *runner;
     int      failed;
 
+    tcase_set_timeout(json, 60);
+    tcase_set_timeout(locale, 300); /* making a locale takes a second of a free processor */
     tcase_add_test(json, json_holds_all);
     tcase_add_test(json, json_of_one_row);
     tcase_add_test(json, json_of_strange_names);
