@@ -3,6 +3,10 @@
  */
 #include "config.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "interpose/comms.h"
 #include "interpose/finish.h"
 #include "interpose/handlers.h"
@@ -92,4 +96,20 @@ int tw_on_comm_dup_with_info(const void *site, MPI_Comm comm, MPI_Info info, MPI
         tw_comms_set_info(*newcomm, info);
     }
     return result;
+}
+
+/* The process that `thinwire run` became ends, and no MPI function has come by: say so, or the user would
+ * believe that it was watched. Its children, and programs that were started without `thinwire run`,
+ * say nothing. */
+__attribute__((destructor)) static void tw_nothing_seen(void)
+{
+    const char  *pid = getenv(TW_RUN_PID);
+    tw_context_t context;
+
+    if (tw_bound || pid == NULL || atol(pid) != (long)getpid() ||
+        (tw_context_init(&context) == TW_OK && context.log.rank > 0)) {
+        return;
+    }
+    fprintf(stderr, "thinwire: NOTHING WAS INTERCEPTED: this program called no MPI function of a shared "
+                    "library (is MPI linked statically? is it a script, whose programs speak for themselves?)\n");
 }

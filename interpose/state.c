@@ -390,6 +390,7 @@ void tw_state_start(void)
     if (tw_state.codecs) {
         tw_staged_start();
     }
+    tw_state.seen++; /* MPI_Init itself: something was intercepted */
     tw_active = true;
 }
 

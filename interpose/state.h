@@ -40,6 +40,9 @@ typedef struct tw_state {
 
 extern tw_state_t tw_state;
 
+/* The environment variable in which `thinwire run` leaves the number of the process that it becomes. */
+#define TW_RUN_PID "_THINWIRE_RUN_PID"
+
 /* Encoded vectors are padded to a multiple of this many bytes, and sent as that many units: counts
  * and displacements of bytes beyond 2^31 stay ints. */
 #define TW_UNIT 64

@@ -182,7 +182,7 @@ static int not_executed(const job_t *job, const char *name, int wrong)
 static int start(run_t *run, const job_t *job, char **argv)
 {
     program_t program = {.is_static = 0, .family = FAMILY_UNKNOWN};
-    char      path[PATH_MAX];
+    char      path[PATH_MAX], pid[24];
 
     if (argv[0] != NULL) {
         const int wrong = program_find(argv[0], path, sizeof(path));
@@ -203,6 +203,9 @@ static int start(run_t *run, const job_t *job, char **argv)
     if (run->print) {
         return print_variables(run, job);
     }
+    /* The preload library says at the end of this very process if no MPI call came by. */
+    snprintf(pid, sizeof(pid), "%ld", (long)getpid());
+    setenv("_THINWIRE_RUN_PID", pid, 1);
     execvp(argv[0], argv);
     return not_executed(job, argv[0], errno);
 }
