@@ -18,7 +18,7 @@
 #define TW_RULE_ACCEPTED                                                                           \
     "accepted: bcast, allreduce, reduce, reduce_scatter, reduce_scatter_block, allgather, "        \
     "allgatherv, alltoall, alltoallv, float, double, >=SIZE, >SIZE, <=SIZE, <SIZE, "               \
-    "comm=NAME, comm=N, *, then =SPEC or :off"
+    "comm=world, comm=self, comm=N, *, then =SPEC or :off"
 #define TW_RULE_ENDS "a rule ends with =SPEC or :off"
 
 const char *const tw_rule_op_names[TW_RULE_OPS] = {
@@ -200,30 +200,35 @@ static tw_status_t tw_rule_size(tw_rule_reader_t *reader, tw_part_t part, tw_rul
     return tw_rule_once(reader, upper ? TW_RULE_KIND_MOST : TW_RULE_KIND_LEAST, part);
 }
 
-/* "comm=world", "comm=4" */
-static tw_status_t tw_rule_comm(tw_rule_reader_t *reader, tw_part_t part, tw_rule_t *rule)
+static bool tw_part_is_number(tw_part_t part)
 {
-    const tw_part_t name   = tw_part(part.text + strlen("comm="), part.text + part.length);
-    size_t          digits = 0;
+    size_t digits = 0;
 
-    while (digits < name.length && name.text[digits] >= '0' && name.text[digits] <= '9') {
+    while (digits < part.length && part.text[digits] >= '0' && part.text[digits] <= '9') {
         digits++;
     }
-    if (name.length == 0 || name.length >= sizeof(rule->comm)) {
-        return tw_rule_refuse(reader,
-                              "'%s' names no communicator; accepted: comm=world, comm=self, "
-                              "comm=NAME of 1 to %d bytes, comm=N for N ranks",
-                              tw_rule_quote(part, 40).text, (int)sizeof(rule->comm) - 1);
-    }
-    memcpy(rule->comm, name.text, name.length);
-    rule->comm[name.length] = '\0';
-    if (tw_part_is(name, "MPI_COMM_WORLD") || tw_part_is(name, "MPI_COMM_SELF")) {
-        strcpy(rule->comm, tw_part_is(name, "MPI_COMM_WORLD") ? "world" : "self");
-    }
-    if (digits == name.length) {
-        const unsigned long ranks = strtoul(rule->comm, NULL, 10);
+    return digits > 0 && digits == part.length;
+}
 
-        rule->comm[0] = '\0';
+/* "comm=world", "comm=4". Nothing else: MPI_Comm_set_name is local, and ranks that know one
+ * communicator by different names would decide differently and hang. */
+static tw_status_t tw_rule_comm(tw_rule_reader_t *reader, tw_part_t part, tw_rule_t *rule)
+{
+    const tw_part_t name = tw_part(part.text + strlen("comm="), part.text + part.length);
+
+    if (tw_part_is(name, "world") || tw_part_is(name, "MPI_COMM_WORLD")) {
+        strcpy(rule->comm, "world");
+    } else if (tw_part_is(name, "self") || tw_part_is(name, "MPI_COMM_SELF")) {
+        strcpy(rule->comm, "self");
+    } else if (!tw_part_is_number(name)) {
+        return tw_rule_refuse(reader,
+                              "'%s' chooses no communicator; accepted: comm=world "
+                              "(MPI_COMM_WORLD), comm=self (MPI_COMM_SELF), comm=N for N ranks; "
+                              "names given by the program are not compared between the ranks",
+                              tw_rule_quote(part, 40).text);
+    } else {
+        const unsigned long ranks = strtoul(name.text, NULL, 10); /* no digit follows the part */
+
         if (ranks < 1 || ranks > INT_MAX) { /* ULONG_MAX where it overflows */
             return tw_rule_refuse(reader, "'%s' is no number of ranks; accepted: comm=N, N = 1..%d",
                                   tw_rule_quote(part, 40).text, INT_MAX);

@@ -7,11 +7,11 @@
  *     alltoall, alltoallv      the operation; the nonblocking form (ibcast) goes with it
  *     float, double            the type of the values (complex numbers are pairs of them)
  *     >=SIZE, >SIZE, <=SIZE, <SIZE   bytes of the vector that would be encoded (64k, 1M, 2G)
- *     comm=world, comm=self, comm=NAME, comm=N   the communicator: its name, or its number of ranks
+ *     comm=world, comm=self, comm=N   MPI_COMM_WORLD, MPI_COMM_SELF, any communicator of N ranks
  *     *                        anything
- * A lower and an upper size are two kinds: ">=64k:<1M" is a range. A name of digits alone is the
- * number of ranks; MPI_COMM_WORLD and MPI_COMM_SELF are world and self; a name with one of : = ; #
- * in it cannot be given. "=off" is the same as ":off".
+ * A lower and an upper size are two kinds: ">=64k:<1M" is a range. comm=MPI_COMM_WORLD and
+ * comm=MPI_COMM_SELF are world and self; other names are refused, since MPI_Comm_set_name is local
+ * and ranks that decided by what it set could decide differently. "=off" is the same as ":off".
  * Text may hold several rules, separated by line breaks or semicolons; # starts a comment that goes
  * to the end of the line, blanks around rules, conditions and specs are skipped. Pure functions, no
  * MPI; codec specs are not checked here.
@@ -47,7 +47,7 @@ typedef struct tw_rule {
     int      op;           /* tw_rule_op_t, or -1 for any                                       */
     int      wide;         /* 0 float, 1 double, -1 any                                         */
     uint64_t least, most;  /* bytes, both included                                              */
-    char     comm[64];     /* "" any; else "world", "self" or a name                            */
+    char     comm[8];      /* "" any; else "world" or "self"                                    */
     int      ranks;        /* 0 any; else the number of ranks, and comm is ""                   */
     char     spec[TW_RULE_SPEC_MAX]; /* "" is off                                               */
     int      line;         /* where it stood in its text, from 1                                */
@@ -71,7 +71,7 @@ typedef struct tw_rule_query {
     tw_rule_op_t op;
     bool         wide;      /* double                                                           */
     uint64_t     bytes;     /* of the vector that would be encoded, at full width               */
-    const char  *comm_name; /* "world", "self", the name of the communicator, or ""             */
+    const char  *comm_name; /* "world", "self", or "" for all others                            */
     int          ranks;
 } tw_rule_query_t;
 

@@ -15,6 +15,8 @@
 #define GIB  UINT64_C(1073741824)
 #define MOST UINT64_MAX
 
+#define NAMES "names given by the program are not compared between the ranks"
+
 static tw_rules_t parsed(const char *text)
 {
     tw_rules_t rules = {0};
@@ -54,19 +56,18 @@ static const struct {
     {">=4096:<1M=bf16", {-1, -1, 4096, MIB - 1, "", 0, "bf16", 1}},
     {"<=1m:>=1m=bf16", {-1, -1, MIB, MIB, "", 0, "bf16", 1}},
     {">=0:<=inf=bf16", {-1, -1, 0, MOST, "", 0, "bf16", 1}},
-    {"float:comm=a grid=fp16", {-1, 0, 0, MOST, "a grid", 0, "fp16", 1}},
+    {"float:comm=world=fp16", {-1, 0, 0, MOST, "world", 0, "fp16", 1}},
     {"comm=self=fp32", {-1, -1, 0, MOST, "self", 0, "fp32", 1}},
     {"comm=MPI_COMM_WORLD:off", {-1, -1, 0, MOST, "world", 0, "", 1}},
     {"comm=MPI_COMM_SELF:off", {-1, -1, 0, MOST, "self", 0, "", 1}},
-    {"comm=4x:off", {-1, -1, 0, MOST, "4x", 0, "", 1}},
-    {"comm=off:off", {-1, -1, 0, MOST, "off", 0, "", 1}},
-    {"comm=>=1M:off", {-1, -1, 0, MOST, ">", 0, "1M:off", 1}}, /* a name ends at = */
     {"comm=2147483647:off", {-1, -1, 0, MOST, "", 2147483647, "", 1}},
     {"comm=0003=bf16", {-1, -1, 0, MOST, "", 3, "bf16", 1}},
+    {"comm=0000000000000000000000000000000000000000000000000000000000000000000000012:off",
+     {-1, -1, 0, MOST, "", 12, "", 1}},
     {"\t bcast : double : >= 64k = bitpack:7,round \r",
      {0, 1, 64 * KIB, MOST, "", 0, "bitpack:7,round", 1}},
     {"bcast : off ", {0, -1, 0, MOST, "", 0, "", 1}},
-    {"comm= row :off", {-1, -1, 0, MOST, "row", 0, "", 1}},
+    {"comm= self :off", {-1, -1, 0, MOST, "self", 0, "", 1}},
     {"reduce=tree8 # all of them; *:off", {TW_RULE_REDUCE, -1, 0, MOST, "", 0, "tree8", 1}},
     {"# first a comment\n\n ;; reduce=tree8", {TW_RULE_REDUCE, -1, 0, MOST, "", 0, "tree8", 3}},
     {"*=no such codec", {-1, -1, 0, MOST, "", 0, "no such codec", 1}}, /* not checked here */
@@ -117,8 +118,8 @@ static const struct {
     {"bcast:of", "'of' is no condition", "did you mean 'off'?"},
     {"quicksort=tree8", "'quicksort' is no condition; accepted:",
      "bcast, allreduce, reduce, reduce_scatter, reduce_scatter_block, allgather, allgatherv, "
-     "alltoall, alltoallv, float, double, >=SIZE, >SIZE, <=SIZE, <SIZE, comm=NAME, comm=N, *, then "
-     "=SPEC or :off"},
+     "alltoall, alltoallv, float, double, >=SIZE, >SIZE, <=SIZE, <SIZE, comm=world, comm=self, "
+     "comm=N, *, then =SPEC or :off"},
     {"tree8", "'tree8' is no condition", "accepted: bcast"},
     {"tree8:block=64", "'tree8' is no condition", "accepted: bcast"},
     {"=tree8", "a condition is empty", "accepted: bcast"},
@@ -138,7 +139,7 @@ static const struct {
     {"float:double=tree8", "'double' is a second condition", "one type"},
     {">=1:>2=tree8", "'>2' is a second condition", "one lower size"},
     {"<=9:<8=tree8", "'<8' is a second condition", "one upper size"},
-    {"comm=a:comm=2=tree8", "'comm=2' is a second condition", "one communicator"},
+    {"comm=self:comm=2=tree8", "'comm=2' is a second condition", "one communicator"},
     {"*:*=tree8", "'*' is a second condition", "one '*'"},
     {">=tree8", "'tree8' is no size", "bytes, such as 4096, 64k"},
     {">==tree8", "'' is no size", "bytes, such as 4096, 64k"},
@@ -151,9 +152,23 @@ static const struct {
     {"<0=tree8", "no vector is as '<0' says", "<1M"},
     {">inf=tree8", "no vector is as '>inf' says", "<1M"},
     {">=1M:<1M=tree8", "no vector has these sizes", "below the upper"},
-    {"comm=:off", "'comm=' names no communicator", "NAME of 1 to 63 bytes"},
+    {"comm=row:off", "'comm=row' chooses no communicator",
+     "accepted: comm=world (MPI_COMM_WORLD), comm=self (MPI_COMM_SELF), comm=N for N ranks; names "
+     "given by the program are not compared between the ranks"},
+    {"bcast:comm=a grid=fp16", "'comm=a grid' chooses no communicator", NAMES},
+    {"comm=:off", "'comm=' chooses no communicator", NAMES},
+    {"comm= :off", "'comm=' chooses no communicator", NAMES},
+    {"comm=off:off", "'comm=off' chooses no communicator", NAMES},
+    {"comm=4x:off", "'comm=4x' chooses no communicator", NAMES},
+    {"comm=4 4:off", "'comm=4 4' chooses no communicator", NAMES},
+    {"comm=-4:off", "'comm=-4' chooses no communicator", NAMES},
+    {"comm=>=1M:off", "'comm=>' chooses no communicator", NAMES}, /* a name ends at = */
+    {"comm=World:off", "'comm=World' chooses no communicator", NAMES},
+    {"comm=worl:off", "'comm=worl' chooses no communicator", NAMES},
+    {"comm=worlds:off", "'comm=worlds' chooses no communicator", NAMES},
+    {"comm=MPI_COMM_SEL:off", "'comm=MPI_COMM_SEL' chooses no communicator", NAMES},
     {"comm=x234567890123456789012345678901234567890123456789012345678901234:off",
-     "'comm=x2345678901234567890123456789012345...' names no communicator", "1 to 63 bytes"},
+     "'comm=x2345678901234567890123456789012345...' chooses no communicator", NAMES},
     {"comm=0:off", "'comm=0' is no number of ranks", "N = 1..2147483647"},
     {"comm=2147483648:off", "'comm=2147483648' is no number of ranks", "N = 1..2147483647"},
     {"comm=99999999999999999999999999:off", "is no number of ranks", "N = 1..2147483647"},
@@ -221,13 +236,13 @@ START_TEST(long_text_is_quoted_in_part)
 }
 END_TEST
 
-/* A size, a name and a spec of the greatest length, and of one byte more. */
+/* A size and a spec of the greatest length, and of one byte more. */
 START_TEST(lengths_have_limits)
 {
     static const struct {
         const char *before, *behind;
         int         most;
-    } parts[] = {{"<=64k:off;>=", "=tree8", 31}, {"comm=", ":off", 63}, {"*=", "", 63}};
+    } parts[] = {{"<=64k:off;>=", "=tree8", 31}, {"*=", "", 63}};
 
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         for (int length = parts[i].most; length <= parts[i].most + 1; length++) {
@@ -259,7 +274,7 @@ END_TEST
 
 static const char list[] = "allreduce:float:>=1M=tree8\n"
                            "allreduce:float:>=64k=bf16\n"
-                           "comm=row:off\n"
+                           "comm=self:off\n"
                            "comm=4:double=bitpack:6\n"
                            "bcast:>4:<8=bitpack:2\n"
                            "comm=world:reduce=onebit\n";
@@ -270,12 +285,12 @@ static const struct {
 } queries[] = {
     {{TW_RULE_ALLREDUCE, false, 1048576, "", 2}, 0},
     {{TW_RULE_ALLREDUCE, false, 1048575, "", 2}, 1},
-    {{TW_RULE_ALLREDUCE, false, 65536, "row", 2}, 1},
-    {{TW_RULE_ALLREDUCE, false, 65535, "row", 2}, 2},
-    {{TW_RULE_ALLREDUCE, true, 1048576, "row", 4}, 2},
-    {{TW_RULE_ALLREDUCE, true, 1048576, "rows", 4}, 3},
+    {{TW_RULE_ALLREDUCE, false, 65536, "self", 2}, 1},
+    {{TW_RULE_ALLREDUCE, false, 65535, "self", 2}, 2},
+    {{TW_RULE_ALLREDUCE, true, 1048576, "self", 4}, 2},
+    {{TW_RULE_ALLREDUCE, true, 1048576, "world", 4}, 3},
     {{TW_RULE_ALLREDUCE, true, 1048576, "", 5}, -1},
-    {{TW_RULE_ALLREDUCE, false, 8, "4", 5}, -1},
+    {{TW_RULE_ALLREDUCE, false, 8, "world", 5}, -1},
     {{TW_RULE_BCAST, false, 4, "", 5}, -1},
     {{TW_RULE_BCAST, false, 5, "", 5}, 4},
     {{TW_RULE_BCAST, true, 7, "", 5}, 4},

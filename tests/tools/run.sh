@@ -115,12 +115,12 @@ colon_tree() {
 check "a tree with a colon in its path is refused" colon_tree
 
 printed() {
-    run --print --codec tree8 --rule "comm=it's mine:off" --report 'r $HOME' -- sh -c 'echo started' || return 1
+    run --print --codec tree8 --rule 'bcast : off' --report "it's r \$HOME" -- sh -c 'echo started' || return 1
     ! grep -q started "$scratch/out" || return 1
     [ "$(wc -l <"$scratch/out")" -eq 4 ] || return 1
     (
-        . "$scratch/out" && [ "$THINWIRE_CODEC" = tree8 ] && [ "$THINWIRE_RULES" = "comm=it's mine:off" ] &&
-            [ "$THINWIRE_REPORT" = "$PWD/r \$HOME" ] && [ "$LD_PRELOAD" = "$preload-$built.so" ]
+        . "$scratch/out" && [ "$THINWIRE_CODEC" = tree8 ] && [ "$THINWIRE_RULES" = 'bcast : off' ] &&
+            [ "$THINWIRE_REPORT" = "$PWD/it's r \$HOME" ] && [ "$LD_PRELOAD" = "$preload-$built.so" ]
     ) && run --print && [ "$(wc -l <"$scratch/out")" -eq 1 ] && chosen "$built"
 }
 check "--print writes what a shell can read, and starts nothing" printed
