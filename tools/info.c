@@ -79,7 +79,8 @@ static void print_settings(void)
     for (size_t i = 0; i < tw_settings_count(); i++) {
         tw_settings_get(i, &setting);
         printf("  %s=%s\n      %s\n      accepted: %s; default: %s\n", setting.name,
-               setting.value_text, setting.help, setting.accepted, setting.default_text);
+               setting.value_text, setting.help, setting.accepted,
+               setting.default_text[0] != '\0' ? setting.default_text : "(none)");
     }
 }
 

@@ -29,7 +29,8 @@ check "one rank speaks under mpirun, and knows the fabric" under_mpirun
 settings_with_values() {
     THINWIRE_CHUNK=64k alone "$thinwire" info --settings &&
         grep -q '^  THINWIRE_CHUNK=64k$' "$scratch/out" && grep -q 'default: 1M' "$scratch/out" &&
-        grep -q '^  THINWIRE_LOG_LEVEL=' "$scratch/out"
+        grep -q '^  THINWIRE_LOG_LEVEL=' "$scratch/out" && grep -q 'default: (none)$' "$scratch/out" &&
+        ! grep -q 'default: *$' "$scratch/out"
 }
 check "--settings lists values, help and defaults" settings_with_values
 
