@@ -107,6 +107,11 @@ bool t_eligible(const t_call_t *call, const t_place_t *place);
 /* Does MPI allow it? */
 bool t_allowed(const t_call_t *call, const t_place_t *place);
 
+/* A call that MPI allows, of messages of at most `most` basic elements (about); the same on all
+ * ranks of the place, except for the layouts. draw.c. */
+void t_call_draw(t_call_t *call, const t_place_t *place, uint64_t seed, size_t most,
+                 bool blocking);
+
 MPI_Op t_operation(t_reduction_t reduction);
 
 /* The result of a reduction at a position, and the sum of its summands' magnitudes. */

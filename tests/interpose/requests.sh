@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Requests of the drop-in and of the program in one array, completed in any order.
+# shellcheck source=tests/interpose/launch.sh disable=SC1091,SC2154
+. "$top_srcdir/tests/interpose/launch.sh"
+
+plan 13
+run plain 3 requests
+for ranks in 1 2 3 4 5; do
+    run watching $ranks requests
+    run bitpack:2 $ranks requests
+done
+run tree8 2 requests
+run bitpack:3 4 requests
