@@ -102,16 +102,6 @@ static void tw_iallreduce_finish(tw_pending_t *pending)
     tw_form_op_done(op, start);
 }
 
-/* Would everyone's codes to everyone move less than a plain sum, in two message sizes of memory? */
-static bool tw_iallreduce_direct_pays(const tw_call_t *call)
-{
-    const uint64_t bytes = (uint64_t)call->values *
-                           (call->type.kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float));
-    const uint64_t codes = tw_form_bytes(call->choice, call->values);
-
-    return codes * ((uint64_t)call->comm->size + 1) <= 2 * bytes;
-}
-
 static int tw_iallreduce_codes(tw_call_t *call, const void *sendbuf, void *recvbuf, int count,
                                MPI_Comm comm, MPI_Request *request)
 {
@@ -153,7 +143,7 @@ int tw_on_allreduce(const void *site, const void *sendbuf, void *recvbuf, int co
                 return result;
             }
             tw_call_undo(&call, TW_WHY_MEMORY);
-        } else if (tw_iallreduce_direct_pays(&call)) {
+        } else if (tw_form_all_fit(call.choice, call.values, call.comm->size)) {
             return tw_iallreduce_codes(&call, sendbuf, recvbuf, count, comm, request);
         } else {
             tw_why_t why = tw_staged_refusal(&call);

@@ -247,6 +247,24 @@ static void tw_exchange_v_reason(tw_call_t *call, const tw_exchange_v_t *x)
     tw_call_refuse(call, why == TW_WHY_NOT ? TW_WHY_SMALL : why);
 }
 
+/* While watching: what each candidate would have sent, pair by pair. */
+static void tw_exchange_v_could(tw_call_t *call, const tw_exchange_v_t *x)
+{
+    for (int c = 0; c < TW_CANDIDATES; c++) {
+        const tw_choice_t *choice = tw_choice_get(tw_candidate_specs[c], TW_KIND_FLOAT);
+
+        for (int r = 0; r < x->ranks; r++) {
+            const size_t values = (size_t)x->send.counts[r] * x->send.type.values;
+            const size_t plain  = (size_t)x->send.counts[r] * x->send.type.size;
+            const size_t codes  = tw_form_bytes(choice, values);
+
+            if (r != x->me) {
+                call->could[c] += plain >= tw_state.config.threshold && codes < plain ? codes : plain;
+            }
+        }
+    }
+}
+
 static uint64_t tw_exchange_v_sent(const tw_exchange_v_t *x)
 {
     return x->send.total - x->send.bytes[x->me];
@@ -406,6 +424,9 @@ int tw_on_alltoallv(const void *site, const void *sendbuf, const int sendcounts[
     }
     if (call.choice == NULL) {
         tw_exchange_v_reason(&call, x);
+        if (call.why == TW_WHY_WATCHING && call.type.kind == TW_KIND_FLOAT) {
+            tw_exchange_v_could(&call, x);
+        }
     } else {
         call.why = TW_WHY_NOT; /* pairs that stay as they are do not count against those that do not */
     }

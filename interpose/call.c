@@ -259,25 +259,49 @@ static void tw_call_key(const tw_call_t *call, tw_record_key_t *key)
     }
 }
 
+/* Bytes that this rank would send in this call with a codec; what it asked for where it would pass. */
+static uint64_t tw_call_would_send(const tw_call_t *call, const tw_choice_t *choice)
+{
+    const int ranks = call->comm->size;
+    size_t    codes = 0;
+
+    if (tw_form_bytes(choice, call->values) >= tw_kind_bytes(choice->kind, call->values)) {
+        return call->asked;
+    }
+    switch (call->op) {
+    case TW_RULE_ALLREDUCE:
+        if (!call->nonblocking) { /* by the transport, which does not pad */
+            tw_codec_size(choice->codec, call->values, &codes);
+            return tw_call_moved(call->op, ranks, codes);
+        }
+        return tw_form_all_fit(choice, call->values, ranks)
+                   ? (uint64_t)(ranks - 1) * tw_form_bytes(choice, call->values)
+                   : call->asked;
+    case TW_RULE_REDUCE:
+        return tw_form_all_fit(choice, call->values, ranks)
+                   ? tw_call_moved(call->op, ranks, tw_form_bytes(choice, call->values))
+                   : call->asked;
+    case TW_RULE_ALLGATHERV:
+        return tw_call_moved(call->op, ranks, tw_form_bytes(choice, call->own));
+    default:
+        return tw_call_moved(call->op, ranks, tw_form_bytes(choice, call->values));
+    }
+}
+
 /* While watching: what each candidate would have sent. */
 static void tw_call_could(const tw_call_t *call, tw_record_t *delta, uint64_t ns)
 {
-    const uint64_t bytes = tw_kind_bytes(call->type.kind, call->values);
-
     if (call->why != TW_WHY_WATCHING || call->type.kind != TW_KIND_FLOAT ||
-        bytes < tw_state.config.threshold) {
+        call->bytes < tw_state.config.threshold) {
         return;
     }
     delta->could_asked = call->asked;
     delta->could_ns    = ns;
     for (int c = 0; c < TW_CANDIDATES; c++) {
-        const tw_choice_t *choice = tw_choice_get(tw_candidate_specs[c], TW_KIND_FLOAT);
-        size_t             size   = 0;
-
-        tw_codec_size(choice->codec, call->values, &size);
-        delta->could[c] = call->op == TW_RULE_ALLTOALLV || bytes == 0
-                              ? (uint64_t)((double)call->asked * (double)size / (double)bytes)
-                              : tw_call_moved(call->op, call->comm->size, size);
+        delta->could[c] =
+            call->op == TW_RULE_ALLTOALLV
+                ? call->could[c]
+                : tw_call_would_send(call, tw_choice_get(tw_candidate_specs[c], TW_KIND_FLOAT));
     }
 }
 

@@ -31,6 +31,13 @@ size_t tw_form_bytes(const tw_choice_t *choice, size_t n)
     return (bytes + TW_UNIT - 1) / TW_UNIT * TW_UNIT;
 }
 
+bool tw_form_all_fit(const tw_choice_t *choice, size_t n, int ranks)
+{
+    const size_t element = choice->kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
+
+    return tw_form_bytes(choice, n) * ((size_t)ranks + 1) <= 2 * n * element;
+}
+
 MPI_Datatype tw_form_basic(tw_kind_t kind) { return kind == TW_KIND_DOUBLE ? MPI_DOUBLE : MPI_FLOAT; }
 
 /* ---- double to float and back, whatever the caller's rounding ---------------------------------- */

@@ -8,6 +8,7 @@
 #ifndef TW_INTERPOSE_FORM_H
 #define TW_INTERPOSE_FORM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,10 @@ static inline int tw_form_units(const tw_choice_t *choice, size_t n)
 {
     return (int)(tw_form_bytes(choice, n) / TW_UNIT);
 }
+
+/* Do the codes of all ranks, and once more this rank's, take no more than two messages, and so no more
+ * bytes than a plain sum moves? */
+bool tw_form_all_fit(const tw_choice_t *choice, size_t n, int ranks);
 
 /* `items` items of the program's to codes: packed where the layout has holes, narrowed where doubles
  * travel as floats. codes has tw_form_bytes() bytes. */

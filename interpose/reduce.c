@@ -90,12 +90,6 @@ static int tw_ireduce_codes(tw_call_t *call, const void *sendbuf, void *recvbuf,
                               request, tw_ireduce_finish);
 }
 
-/* The root's memory and what it receives, against two message sizes. */
-static bool tw_reduce_fits(const tw_call_t *call, size_t bytes)
-{
-    return tw_form_bytes(call->choice, call->values) * ((size_t)call->comm->size + 1) <= 2 * bytes;
-}
-
 int tw_on_reduce(const void *site, const void *sendbuf, void *recvbuf, int count,
                  MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
 {
@@ -113,7 +107,7 @@ int tw_on_reduce(const void *site, const void *sendbuf, void *recvbuf, int count
             tw_call_refuse(&call, TW_WHY_ARGUMENTS);
         }
     }
-    if (tw_call_decide(&call) && !tw_reduce_fits(&call, (size_t)count * call.type.size)) {
+    if (tw_call_decide(&call) && !tw_form_all_fit(call.choice, call.values, call.comm->size)) {
         tw_call_undo(&call, TW_WHY_MEMORY);
     }
     if (call.choice != NULL && request != NULL) {

@@ -267,8 +267,8 @@ check "programs linked with neither" linked_neither
 
 # with_mpi NAME: a real program, alone and under its own launcher
 with_mpi() {
-    printf '#include <mpi.h>\n#include <stdio.h>\nint main(void) { int n; MPI_Init(NULL, NULL); %s puts(""); MPI_Finalize(); return 0; }\n' \
-        'MPI_Comm_size(MPI_COMM_WORLD, &n); printf("ranks %d", n);' >"$scratch/mpi.c"
+    printf '#include <mpi.h>\n#include <stdio.h>\nint main(void) { int n; MPI_Init(NULL, NULL); %s MPI_Finalize(); return 0; }\n' \
+        'MPI_Comm_size(MPI_COMM_WORLD, &n); printf("ranks %d\n", n);' >"$scratch/mpi.c"
     "mpicc.$1" -o "$scratch/mpi-$1" "$scratch/mpi.c" && run --print -- "$scratch/mpi-$1" && chosen "$1" || return 1
     MPIRUN=mpirun.$1 ranks 2 "$tree/bin/thinwire" run --print -- /bin/sh && chosen "$1" &&
         [ "$(grep -c '^export LD_PRELOAD' "$scratch/out")" -eq 1 ] || return 1
