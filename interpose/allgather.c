@@ -37,18 +37,27 @@ static MPI_Aint tw_block_first(const tw_blocks_t *blocks, int r)
 
 /* A running collective: units and their displacements per rank, as MPI wants them. */
 typedef struct tw_gathering {
-    int   *units, *offsets; /* ranks each, one allocation with the copies below */
-    int   *counts, *displs; /* copies of the program's, which it may change      */
-    size_t total;           /* units                                             */
+    MPI_Aint *displs;          /* a copy of the program's, which it may change, in items      */
+    int      *counts;          /* the same                                                    */
+    int      *units, *offsets; /* of the codes                                                */
+    size_t    total;           /* units                                                       */
 } tw_gathering_t;
 
-static void tw_gathering_make(tw_gathering_t *g, const tw_call_t *call, const tw_choice_t *choice,
-                              const tw_blocks_t *blocks, int *room)
+/* The arrays in one allocation of TW_GATHERING_ROOM bytes per rank. */
+#define TW_GATHERING_ROOM (sizeof(MPI_Aint) + 3 * sizeof(int))
+
+static void tw_gathering_arrays(tw_gathering_t *g, void *room, int ranks)
 {
-    g->units   = room;
-    g->offsets = room + blocks->ranks;
-    g->counts  = room + 2 * (size_t)blocks->ranks;
-    g->displs  = room + 3 * (size_t)blocks->ranks;
+    g->displs  = room;
+    g->units   = (int *)(void *)(g->displs + ranks);
+    g->offsets = g->units + ranks;
+    g->counts  = g->offsets + ranks;
+}
+
+static void tw_gathering_make(tw_gathering_t *g, const tw_call_t *call, const tw_choice_t *choice,
+                              const tw_blocks_t *blocks, void *room)
+{
+    tw_gathering_arrays(g, room, blocks->ranks);
     g->total   = 0;
     for (int r = 0; r < blocks->ranks; r++) {
         const size_t items = tw_block_items(blocks, r);
@@ -56,7 +65,7 @@ static void tw_gathering_make(tw_gathering_t *g, const tw_call_t *call, const tw
         g->units[r]   = tw_form_units(choice, items * call->type.values);
         g->offsets[r] = (int)g->total;
         g->counts[r]  = (int)items;
-        g->displs[r]  = (int)tw_block_first(blocks, r);
+        g->displs[r]  = tw_block_first(blocks, r);
         g->total += (size_t)g->units[r];
     }
 }
@@ -85,7 +94,10 @@ static void *tw_allgather_exact(tw_call_t *call, const tw_type_t *type, const vo
         total += (size_t)g->counts[r] * call->type.values;
     }
     counts = malloc(2 * (size_t)ranks * sizeof(*counts));
-    if (total > INT_MAX || counts == NULL) {
+    if (counts == NULL) {
+        tw_give_up(comm, "no memory for counts");
+    }
+    if (total > INT_MAX) { /* on all ranks alike */
         free(counts);
         return NULL;
     }
@@ -126,7 +138,7 @@ static void tw_allgather_verify(tw_call_t *call, const tw_gathering_t *g, const 
 static int tw_allgather_codes(tw_call_t *call, const tw_type_t *type, const void *mine, size_t items,
                               void *recv, const tw_blocks_t *blocks, MPI_Comm comm)
 {
-    int           *room = malloc(4 * (size_t)blocks->ranks * sizeof(*room));
+    void          *room = malloc((size_t)blocks->ranks * TW_GATHERING_ROOM);
     tw_gathering_t g;
     void          *out, *in, *exact = NULL;
     int            result = MPI_SUCCESS;
@@ -166,11 +178,9 @@ static void tw_iallgather_finish(tw_pending_t *pending)
 {
     tw_form_op_t  *op    = (tw_form_op_t *)pending;
     const uint64_t start = tw_clock_ns();
-    tw_gathering_t g     = {.units = op->extra};
+    tw_gathering_t g;
 
-    g.offsets = g.units + op->ranks;
-    g.counts  = g.offsets + op->ranks;
-    g.displs  = g.counts + op->ranks;
+    tw_gathering_arrays(&g, op->extra, op->ranks);
     tw_allgather_decode(&op->call, op->choice, &op->type, &g, op->ranks, op->codes_in, op->recv);
     tw_form_op_done(op, start);
 }
@@ -179,7 +189,7 @@ static int tw_iallgather_codes(tw_call_t *call, const tw_type_t *type, const voi
                                void *recv, const tw_blocks_t *blocks, MPI_Comm comm,
                                MPI_Request *request)
 {
-    int           *room = malloc(4 * (size_t)blocks->ranks * sizeof(*room));
+    void          *room = malloc((size_t)blocks->ranks * TW_GATHERING_ROOM);
     tw_form_op_t  *op   = tw_form_op_make(call, call->choice, &call->type, recv, 0);
     const int      me   = call->comm->rank;
     tw_gathering_t g;
@@ -225,7 +235,8 @@ static int tw_allgather_try(tw_call_t *call, const void *sendbuf, int sendcount,
     items = tw_block_items(blocks, call->comm->rank);
     mine  = tw_type_at(&call->type, recvbuf, tw_block_first(blocks, call->comm->rank));
     if (!in_place) {
-        if (sendcount < 0 || !tw_type_look(sendtype, &send) || send.kind != call->type.kind ||
+        if (sendcount < 0 || (sendcount > 0 && !tw_type_look(sendtype, &send)) ||
+            ((size_t)sendcount * send.size > 0 && send.kind != call->type.kind) ||
             (size_t)sendcount * send.values != items * call->type.values) {
             tw_call_refuse(call, TW_WHY_ARGUMENTS);
             return 0;

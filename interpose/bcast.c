@@ -114,7 +114,7 @@ static void tw_ibcast_finish(tw_pending_t *pending)
     tw_form_op_t  *op    = (tw_form_op_t *)pending;
     const uint64_t start = tw_clock_ns();
 
-    if (op->recv != NULL) {
+    if (op->ranks > 0) {
         tw_form_decode(&op->call, op->choice, &op->type, op->codes_in, op->recv, op->items);
     }
     tw_form_op_done(op, start);
@@ -127,7 +127,8 @@ static int tw_ibcast_codes(tw_call_t *call, void *buffer, int count, int root, M
     tw_form_op_t *op;
 
     call->sent = tw_call_moved(call->op, call->comm->size, tw_form_bytes(call->choice, call->values));
-    op         = tw_form_op_make(call, call->choice, &call->type, sender ? NULL : buffer, (size_t)count);
+    op         = tw_form_op_make(call, call->choice, &call->type, buffer, (size_t)count);
+    op->ranks  = sender ? 0 : op->ranks; /* 0: nothing to decode; buffer may be NULL, as MPI_BOTTOM */
     op->codes_in = tw_form_get(call, tw_form_bytes(call->choice, call->values));
     if (sender) {
         tw_form_encode(&op->call, op->choice, &call->type, buffer, (size_t)count, op->codes_in);

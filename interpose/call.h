@@ -44,7 +44,7 @@ typedef struct tw_call {
     tw_entry_level_t  *level;    /* error contract or verification; NULL without                   */
     bool               verify;   /* this call is verified                                          */
     uint64_t           start_ns;
-    uint64_t           asked, sent;          /* see records.h; asked is filled by tw_call_end() where 0 */
+    uint64_t           asked, sent;          /* see records.h                                      */
     uint64_t           encode_ns, decode_ns;
     uint64_t           exact_ns, extra_ns;   /* the exact collective of a verified call; all that the
                                                 program did not ask for, that included             */
@@ -88,7 +88,7 @@ void tw_call_choice_reason(const tw_call_t *call, tw_kind_t kind, size_t values,
 /** Count the call. */
 void tw_call_end(tw_call_t *call);
 
-/** Add time and bytes to the record of an earlier nonblocking call: its own counters are in *call, calls
+/** Add time to the record of an earlier nonblocking call: its own counters are in *call, calls
  * is not counted again. */
 void tw_call_more(tw_call_t *call, uint64_t ns);
 

@@ -223,6 +223,8 @@ static void tw_comms_unlink(tw_entry_t *entry)
 /* The duplicate and what hangs on it. */
 static void tw_comms_drop_duplicate(tw_entry_t *entry)
 {
+    tw_comm_t *duplicate;
+
     while (entry->feedbacks != NULL) {
         tw_entry_feedback_t *next = entry->feedbacks->next;
 
@@ -230,9 +232,12 @@ static void tw_comms_drop_duplicate(tw_entry_t *entry)
         free(entry->feedbacks);
         entry->feedbacks = next;
     }
-    if (entry->duplicate != NULL) {
-        tw_comm_destroy(entry->duplicate);
-        entry->duplicate = NULL;
+    pthread_mutex_lock(&tw_state.lock); /* another thread may end the last pending call meanwhile */
+    duplicate        = entry->duplicate;
+    entry->duplicate = NULL;
+    pthread_mutex_unlock(&tw_state.lock);
+    if (duplicate != NULL) {
+        tw_comm_destroy(duplicate);
     }
 }
 

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/fortran.c - special addresses of Fortran, and MPI_Pcontrol in both languages (it has a
- * variable list of arguments, so it stands outside the table).
+ * interpose/fortran.c - what is not generated: special addresses of Fortran; MPI_Pcontrol in both languages,
+ * which has a variable list of arguments; and MPICH's mpi_f08 calls that do not come through C.
  */
 #include "config.h"
 
+#include <dlfcn.h>
+#include <stdarg.h>
+
 #include "interpose/call.h"
+#include "interpose/comms.h"
+#include "interpose/lifecycle.h"
 #include "interpose/wrap.h"
 
 static void tw_pcontrol_set(int level)
@@ -18,45 +23,100 @@ TW_EXPORT int MPI_Pcontrol(const int level, ...);
 TW_EXPORT int MPI_Pcontrol(const int level, ...)
 {
     static int (*next)(const int, ...);
+    va_list    rest;
+    void      *words[4]; /* more than that no tool takes */
 
     tw_ready();
     tw_pcontrol_set(level);
     if (next == NULL) {
         *(void **)&next = tw_late_symbol("MPI_Pcontrol");
     }
-    return next(level);
+    va_start(rest, level);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        words[i] = va_arg(rest, void *);
+    }
+    va_end(rest);
+    return next(level, words[0], words[1], words[2], words[3]);
 }
 
 #ifdef OPEN_MPI
 
-/* Compilers spell a common block's name in four ways; the library defines some of them. */
+/* Addresses of the marks as one object sees them: a Fortran library that was loaded privately has its own.
+ * Compilers spell a common block's name in four ways; objects have some of them. */
 typedef struct tw_marks {
+    void *base; /* of the object */
     void *in_place[4], *bottom[4];
-    int   filled;
 } tw_marks_t;
 
-static const tw_marks_t *tw_fortran_marks(void)
+#define TW_MARKS_SITES 256 /* places of calls whose object is remembered */
+#define TW_MARKS_MOST  32  /* objects */
+
+static tw_marks_t      tw_marks[TW_MARKS_MOST];
+static int             tw_marks_count;
+static pthread_mutex_t tw_marks_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    const void       *site;
+    const tw_marks_t *marks;
+} tw_marks_of_site[TW_MARKS_SITES];
+
+static void tw_marks_fill(tw_marks_t *marks, const Dl_info *info)
 {
     static const char *const in_place[4] = {"mpi_fortran_in_place_", "mpi_fortran_in_place",
                                             "mpi_fortran_in_place__", "MPI_FORTRAN_IN_PLACE"};
     static const char *const bottom[4]   = {"mpi_fortran_bottom_", "mpi_fortran_bottom",
                                             "mpi_fortran_bottom__", "MPI_FORTRAN_BOTTOM"};
-    static tw_marks_t        marks;
+    void *object = info->dli_fname != NULL ? dlopen(info->dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 
-    if (!__atomic_load_n(&marks.filled, __ATOMIC_ACQUIRE)) {
-        for (size_t i = 0; i < 4; i++) {
-            marks.in_place[i] = tw_late_variable(in_place[i]);
-            marks.bottom[i]   = tw_late_variable(bottom[i]);
+    for (size_t i = 0; i < 4; i++) {
+        /* What all objects share comes before the object's own, as for the loader. */
+        marks->in_place[i] = dlsym(RTLD_DEFAULT, in_place[i]);
+        marks->bottom[i]   = dlsym(RTLD_DEFAULT, bottom[i]);
+        if (marks->in_place[i] == NULL && object != NULL) {
+            marks->in_place[i] = dlsym(object, in_place[i]);
         }
-        __atomic_store_n(&marks.filled, 1, __ATOMIC_RELEASE);
+        if (marks->bottom[i] == NULL && object != NULL) {
+            marks->bottom[i] = dlsym(object, bottom[i]);
+        }
     }
-    return &marks;
+    marks->base = info->dli_fbase; /* the object stays loaded: its handle is kept */
 }
 
-void *tw_fortran_buffer(void *address)
+static const tw_marks_t *tw_marks_find(const void *site)
 {
-    const tw_marks_t *marks = tw_fortran_marks();
+    const tw_marks_t *found = NULL;
+    Dl_info           info  = {0};
 
+    dladdr((void *)(uintptr_t)site, &info);
+    pthread_mutex_lock(&tw_marks_lock);
+    for (int i = 0; i < tw_marks_count && found == NULL; i++) {
+        found = tw_marks[i].base == info.dli_fbase ? &tw_marks[i] : NULL;
+    }
+    if (found == NULL) {
+        tw_marks_t *made = &tw_marks[tw_marks_count];
+
+        tw_marks_fill(made, &info);
+        tw_marks_count += tw_marks_count < TW_MARKS_MOST - 1;
+        found = made;
+    }
+    pthread_mutex_unlock(&tw_marks_lock);
+    return found;
+}
+
+void *tw_fortran_buffer(const void *site, void *address)
+{
+    const size_t      slot  = (size_t)(((uintptr_t)site * UINT64_C(0x9e3779b97f4a7c15)) >> 56) % TW_MARKS_SITES;
+    const tw_marks_t *marks = NULL;
+
+    pthread_mutex_lock(&tw_marks_lock);
+    marks = tw_marks_of_site[slot].site == site ? tw_marks_of_site[slot].marks : NULL;
+    pthread_mutex_unlock(&tw_marks_lock);
+    if (marks == NULL) {
+        marks = tw_marks_find(site);
+        pthread_mutex_lock(&tw_marks_lock);
+        tw_marks_of_site[slot].site  = site;
+        tw_marks_of_site[slot].marks = marks;
+        pthread_mutex_unlock(&tw_marks_lock);
+    }
     for (size_t i = 0; i < 4 && address != NULL; i++) {
         if (address == marks->in_place[i]) {
             return MPI_IN_PLACE;
@@ -74,5 +134,111 @@ TW_ALIAS(mpi_pcontrol, mpi_pcontrol_, (MPI_Fint * level));
 TW_ALIAS(mpi_pcontrol__, mpi_pcontrol_, (MPI_Fint * level));
 TW_ALIAS(MPI_PCONTROL, mpi_pcontrol_, (MPI_Fint * level));
 TW_ALIAS(mpi_pcontrol_f08_, mpi_pcontrol_, (MPI_Fint * level));
+
+#else /* MPICH: these of mpi_f08 call PMPI_ functions from inside; handles are the same ints as in C */
+
+typedef void (*tw_fortran1_t)(MPI_Fint *);
+typedef void (*tw_fortran2_t)(MPI_Fint *, MPI_Fint *);
+typedef void (*tw_fortran3_t)(MPI_Fint *, MPI_Fint *, MPI_Fint *);
+typedef void (*tw_fortran4_t)(MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *);
+
+#define TW_NEXT(type, name)                                                                       \
+    type next = NULL;                                                                             \
+    tw_ready();                                                                                   \
+    *(void **)&next = tw_late_symbol(name)
+
+TW_EXPORT void mpi_init_f08_(MPI_Fint *ierr);
+TW_EXPORT void mpi_init_f08_(MPI_Fint *ierr)
+{
+    uintptr_t entered;
+
+    TW_NEXT(tw_fortran1_t, "mpi_init_f08_");
+    entered = tw_enter_any();
+    next(ierr);
+    tw_state_start();
+    tw_leave_any(entered);
+}
+
+TW_EXPORT void mpi_init_thread_f08_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *ierr);
+TW_EXPORT void mpi_init_thread_f08_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *ierr)
+{
+    uintptr_t entered;
+
+    TW_NEXT(tw_fortran3_t, "mpi_init_thread_f08_");
+    entered = tw_enter_any();
+    next(required, provided, ierr);
+    tw_state_start();
+    tw_leave_any(entered);
+}
+
+TW_EXPORT void mpi_finalize_f08_(MPI_Fint *ierr);
+TW_EXPORT void mpi_finalize_f08_(MPI_Fint *ierr)
+{
+    uintptr_t entered;
+
+    TW_NEXT(tw_fortran1_t, "mpi_finalize_f08_");
+    entered = tw_enter_any();
+    tw_state_stop();
+    next(ierr);
+    tw_leave_any(entered);
+}
+
+TW_EXPORT void mpi_abort_f08_(MPI_Fint *comm, MPI_Fint *code, MPI_Fint *ierr);
+TW_EXPORT void mpi_abort_f08_(MPI_Fint *comm, MPI_Fint *code, MPI_Fint *ierr)
+{
+    TW_NEXT(tw_fortran3_t, "mpi_abort_f08_");
+    tw_about_to_abort();
+    next(comm, code, ierr);
+}
+
+static void tw_fortran_freed(const char *name, MPI_Fint *comm, MPI_Fint *ierr)
+{
+    uintptr_t entered;
+
+    TW_NEXT(tw_fortran2_t, name);
+    entered = tw_enter_any();
+    tw_about_to_free((MPI_Comm)*comm);
+    next(comm, ierr);
+    tw_leave_any(entered);
+}
+
+TW_EXPORT void mpi_comm_free_f08_(MPI_Fint *comm, MPI_Fint *ierr);
+TW_EXPORT void mpi_comm_free_f08_(MPI_Fint *comm, MPI_Fint *ierr)
+{
+    tw_fortran_freed("mpi_comm_free_f08_", comm, ierr);
+}
+
+TW_EXPORT void mpi_comm_disconnect_f08_(MPI_Fint *comm, MPI_Fint *ierr);
+TW_EXPORT void mpi_comm_disconnect_f08_(MPI_Fint *comm, MPI_Fint *ierr)
+{
+    tw_fortran_freed("mpi_comm_disconnect_f08_", comm, ierr);
+}
+
+TW_EXPORT void mpi_comm_set_info_f08_(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *ierr);
+TW_EXPORT void mpi_comm_set_info_f08_(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *ierr)
+{
+    uintptr_t entered;
+
+    TW_NEXT(tw_fortran3_t, "mpi_comm_set_info_f08_");
+    entered = tw_enter_any();
+    next(comm, info, ierr);
+    tw_comms_set_info((MPI_Comm)*comm, (MPI_Info)*info);
+    tw_leave_any(entered);
+}
+
+TW_EXPORT void mpi_comm_dup_with_info_f08_(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *newcomm, MPI_Fint *ierr);
+TW_EXPORT void mpi_comm_dup_with_info_f08_(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *newcomm, MPI_Fint *ierr)
+{
+    uintptr_t entered;
+
+    TW_NEXT(tw_fortran4_t, "mpi_comm_dup_with_info_f08_");
+    entered = tw_enter_any();
+    next(comm, info, newcomm, ierr);
+    tw_comms_set_info((MPI_Comm)*newcomm, (MPI_Info)*info);
+    tw_leave_any(entered);
+}
+
+TW_EXPORT void mpi_pcontrol_f08_(MPI_Fint *level);
+TW_EXPORT void mpi_pcontrol_f08_(MPI_Fint *level) { MPI_Pcontrol((int)*level); }
 
 #endif /* OPEN_MPI */

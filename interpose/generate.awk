@@ -5,7 +5,8 @@
 #   handlers.h  prototypes of what the wrappers call: tw_on_NAME(site, ..., request) for a collective,
 #               with request NULL for the blocking form; tw_on_NAME(site, ...) for a handled call
 #   wrap_c.c    the C wrappers
-#   wrap_f.c    the Fortran wrappers, for Open MPI: mpi_x_ with its aliases, and mpi_x_f08_
+#   wrap_f.c    the Fortran wrappers: mpi_x_ with its aliases, and mpi_x_f08_, for Open MPI; for MPICH,
+#               whose Fortran calls most C functions, the completion calls of mpi_f08, which it does not
 BEGIN {
     FS = " *[|] *"
     print "/* Made by interpose/generate.awk from interpose/calls.table. */"
@@ -19,7 +20,6 @@ BEGIN {
         print "#ifndef TW_INTERPOSE_HANDLERS_H\n#define TW_INTERPOSE_HANDLERS_H\n\n#include \"interpose/late.h\"\n"
     } else if (out == "wrap_c.c" || out == "wrap_f.c") {
         print "#include \"config.h\"\n\n#include \"interpose/wrap.h\"\n"
-        if (out == "wrap_f.c") { print "#ifdef OPEN_MPI\n" }
     } else {
         print "generate.awk: unknown output '" out "'" >"/dev/stderr"
         exit 2
@@ -190,17 +190,19 @@ function completion(    n, p, a, i, count, requests) {
         head("MPI_" $2, p)
         print "    tw_seen_t seen;\n    int       result;"
         if (requests == "&handle") { print "    const MPI_Request handle = (MPI_Request)" names[1] ";" }
-        print "\n    if (!tw_pending_any() || !tw_enter()) {"
-        print "        tw_ready();\n        return " pass_on($2, p, a) ";\n    }"
+        print "\n    tw_ready();\n    if (!tw_pending_any()) {"
+        print "        return " pass_on($2, p, a) ";\n    }"
         print "    tw_pending_look(&seen, " count ", " requests ");"
         print "    result = " pass_on($2, p, a) ";"
         print "    tw_pending_finish(&seen, " ($2 == "Request_get_status" ? "NULL, result == MPI_SUCCESS && *flag" : requests ", 0") ");"
-        print "    tw_leave();\n    return result;\n}\n"
+        print "    return result;\n}\n"
     }
     if (out == "wrap_f.c") {
         count = names[1] == "count" ? "*count" : "1"
         requests = names[1] == "count" ? names[2] : names[1]
+        print "#ifdef OPEN_MPI"
         fortran_completion($2, n, count, requests, "_")
+        print "#endif"
         fortran_completion($2, n, count, requests, "_f08_")
     }
 }
@@ -226,12 +228,12 @@ function fortran_completion(name, n, count, requests, suffix,    i, p, a, f) {
     print "    static void (*next)(" gensubless(n + 1) ");"
     print "    tw_seen_t seen;\n    int       active;\n"
     print "    if (next == NULL) {\n        *(void **)&next = tw_late_symbol(\"" f "\");\n    }"
-    print "    active = tw_pending_any() && tw_enter();"
+    print "    active = tw_pending_any();"
     print "    if (active) {\n        tw_pending_look_f(&seen, " count ", " requests ");\n    }"
     print "    next(" a "ierr);"
     print "    if (active) {"
     print "        tw_pending_finish_f(&seen, " (name == "Request_get_status" ? "NULL, *flag" : requests ", 0") ");"
-    print "        tw_leave();\n    }\n}"
+    print "    }\n}"
     if (suffix == "_") { aliases(name, p "MPI_Fint *ierr") }
     print ""
 }
@@ -242,11 +244,12 @@ function gensubless(n,    i, text) {
 }
 
 # Fortran arguments become C ones; the rest is the C handler's.
-function fortran_convert(name, n, handler, tail,    i, p, call, before, after, t, v) {
+function fortran_convert(name, n, handler, tail,    i, p, call, before, after, raw, t, v) {
     for (i = 1; i <= n; i++) {
         t = types[i]; v = names[i]
         if (v == "argc" || v == "argv") { call = call ", NULL"; continue }
-        if (t ~ /void \*/) { p = p "char *" v ", "; call = call ", tw_fortran_buffer(" v ")" }
+        raw = raw v ", "
+        if (t ~ /void \*/) { p = p "char *" v ", "; call = call ", tw_fortran_buffer(TW_SITE, " v ")" }
         else if (t == "int") { p = p "MPI_Fint *" v ", "; call = call ", (int)*" v }
         else if (t == "const int []" || t == "int *") { p = p "MPI_Fint *" v ", "; call = call ", (int *)" v }
         else if (t == "MPI_Datatype") { p = p "MPI_Fint *" v ", "; call = call ", tw_next.Type_f2c(*" v ")" }
@@ -263,13 +266,17 @@ function fortran_convert(name, n, handler, tail,    i, p, call, before, after, t
             exit 2
         }
     }
+    print "#ifdef OPEN_MPI"
     print "TW_EXPORT void " fortran_name(name, "_") "(" p "MPI_Fint *ierr);"
     print "TW_EXPORT void " fortran_name(name, "_") "(" p "MPI_Fint *ierr)\n{"
     print "    int result;\n"
-    print "    tw_ready();\n    {"
+    print "    tw_ready();\n    if (!tw_fits) {"
+    print "        void (*next)(" p "MPI_Fint *) = NULL;\n"
+    print "        *(void **)&next = tw_late_symbol(\"" fortran_name(name, "_") "\");"
+    print "        next(" raw "ierr);\n        return;\n    }\n    {"
     printf "%s", before
     if (handler ~ /^tw_on_(init|init_thread|finalize|abort|comm_free|comm_disconnect|comm_set_info|comm_dup_with_info)$/) {
-        print "    const int entered = tw_enter_any();\n"
+        print "    const uintptr_t entered = tw_enter_any();\n"
         print "    result = " handler "(TW_SITE" call tail ");"
         print "    tw_leave_any(entered);"
     } else {
@@ -281,7 +288,7 @@ function fortran_convert(name, n, handler, tail,    i, p, call, before, after, t
     printf "%s", after
     print "    }\n    if (ierr != NULL) {\n        *ierr = result;\n    }\n}"
     aliases(name, p "MPI_Fint *ierr")
-    print "TW_ALIAS(" fortran_name(name, "_f08_") ", " fortran_name(name, "_") ", (" p "MPI_Fint *ierr));\n"
+    print "TW_ALIAS(" fortran_name(name, "_f08_") ", " fortran_name(name, "_") ", (" p "MPI_Fint *ierr));\n#endif\n"
 }
 
 function handled(    n, p, a) {
@@ -295,7 +302,7 @@ function handled(    n, p, a) {
     }
     if (out == "wrap_c.c") {
         head("MPI_" $2, p)
-        print "    int entered, result;\n"
+        print "    uintptr_t entered;\n    int       result;\n"
         if ($2 !~ /^Init/) { # wrong family, or before MPI_Init
             print "    tw_ready();\n    if (!tw_active) {\n        return " pass_on($2, p, a) ";\n    }"
         }
@@ -331,7 +338,5 @@ END {
         print "}"
     } else if (out == "handlers.h") {
         print "\n#endif"
-    } else if (out == "wrap_f.c") {
-        print "#else\ntypedef int tw_no_fortran_wrappers; /* MPICH's Fortran calls the C functions */\n#endif"
     }
 }

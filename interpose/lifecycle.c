@@ -10,7 +10,9 @@
 #include "interpose/comms.h"
 #include "interpose/finish.h"
 #include "interpose/handlers.h"
+#include "interpose/lifecycle.h"
 #include "interpose/next.h"
+#include "interpose/pending.h"
 #include "interpose/state.h"
 
 int tw_on_init(const void *site, int *argc, char ***argv)
@@ -37,32 +39,42 @@ int tw_on_init_thread(const void *site, int *argc, char ***argv, int required, i
 
 int tw_on_finalize(const void *site)
 {
+    int result;
+
     (void)site;
     tw_state_stop();
-    return tw_next.Finalize();
+    result = tw_next.Finalize(); /* attributes' delete callbacks may still complete requests of ours */
+    tw_pending_drop();
+    return result;
+}
+
+void tw_about_to_abort(void)
+{
+    if (tw_active) {
+        tw_finish_aborted();
+    }
 }
 
 int tw_on_abort(const void *site, MPI_Comm comm, int errorcode)
 {
     (void)site;
-    if (tw_active) {
-        tw_finish_aborted();
-    }
+    tw_about_to_abort();
     return tw_next.Abort(comm, errorcode);
 }
 
-/* A communicator that MPI would refuse to free is left alone. */
-static bool tw_may_be_freed(const MPI_Comm *comm)
+void tw_about_to_free(MPI_Comm comm)
 {
-    return tw_active && comm != NULL && *comm != MPI_COMM_NULL && *comm != MPI_COMM_WORLD &&
-           *comm != MPI_COMM_SELF;
+    /* A communicator that MPI would refuse to free is left alone. */
+    if (tw_active && comm != MPI_COMM_NULL && comm != MPI_COMM_WORLD && comm != MPI_COMM_SELF) {
+        tw_comms_forget(comm);
+    }
 }
 
 int tw_on_comm_free(const void *site, MPI_Comm *comm)
 {
     (void)site;
-    if (tw_may_be_freed(comm)) {
-        tw_comms_forget(*comm);
+    if (comm != NULL) {
+        tw_about_to_free(*comm);
     }
     return tw_next.Comm_free(comm);
 }
@@ -70,8 +82,8 @@ int tw_on_comm_free(const void *site, MPI_Comm *comm)
 int tw_on_comm_disconnect(const void *site, MPI_Comm *comm)
 {
     (void)site;
-    if (tw_may_be_freed(comm)) {
-        tw_comms_forget(*comm);
+    if (comm != NULL) {
+        tw_about_to_free(*comm);
     }
     return tw_next.Comm_disconnect(comm);
 }
@@ -106,7 +118,7 @@ __attribute__((destructor)) static void tw_nothing_seen(void)
     const char  *pid = getenv(TW_RUN_PID);
     tw_context_t context;
 
-    if (tw_bound || pid == NULL || atol(pid) != (long)getpid() ||
+    if (tw_state.start_ns != 0 || pid == NULL || atol(pid) != (long)getpid() ||
         (tw_context_init(&context) == TW_OK && context.log.rank > 0)) {
         return;
     }

@@ -25,31 +25,41 @@ static size_t tw_pending_hash(MPI_Request request)
     return (size_t)((bits * UINT64_C(0x9e3779b97f4a7c15)) >> 56) % TW_PENDING_BUCKETS;
 }
 
-/* Take the operation behind a handle out of the table; NULL if it is none of ours. */
-static tw_pending_t *tw_pending_take(MPI_Request request)
+/* Take an operation out of the table; false if another thread has done so. */
+static bool tw_pending_unlink(tw_pending_t *pending)
 {
-    tw_pending_t **at = &tw_pending_table[tw_pending_hash(request)];
+    tw_pending_t **at = &tw_pending_table[tw_pending_hash(pending->request)];
 
     for (; *at != NULL; at = &(*at)->next) {
-        if ((*at)->request == request) {
-            tw_pending_t *found = *at;
-
-            *at = found->next;
+        if (*at == pending) {
+            *at = pending->next;
             __atomic_fetch_sub(&tw_pending_count, 1, __ATOMIC_RELEASE);
-            return found;
-        }
-    }
-    return NULL;
-}
-
-static bool tw_pending_find(MPI_Request request)
-{
-    for (tw_pending_t *p = tw_pending_table[tw_pending_hash(request)]; p != NULL; p = p->next) {
-        if (p->request == request) {
             return true;
         }
     }
     return false;
+}
+
+static bool tw_seen_has(const tw_seen_t *seen, const tw_pending_t *pending)
+{
+    for (int k = 0; k < seen->count; k++) {
+        if (seen->pending[k] == pending) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The newest operation with this handle, which is the live one, that has not been seen yet: MPI may give
+ * one handle to several operations that were complete at once. */
+static tw_pending_t *tw_pending_find(const tw_seen_t *seen, MPI_Request request)
+{
+    for (tw_pending_t *p = tw_pending_table[tw_pending_hash(request)]; p != NULL; p = p->next) {
+        if (p->request == request && !tw_seen_has(seen, p)) {
+            return p;
+        }
+    }
+    return NULL;
 }
 
 void tw_pending_add(tw_pending_t *pending, MPI_Request request)
@@ -57,9 +67,6 @@ void tw_pending_add(tw_pending_t *pending, MPI_Request request)
     const size_t slot = tw_pending_hash(request);
 
     pending->request = request;
-#ifdef OPEN_MPI
-    pending->fint = tw_next.Request_c2f(request);
-#endif
     pthread_mutex_lock(&tw_pending_lock);
     pending->next          = tw_pending_table[slot];
     tw_pending_table[slot] = pending;
@@ -72,45 +79,47 @@ static void tw_seen_begin(tw_seen_t *seen)
     seen->count    = 0;
     seen->start_ns = tw_clock_ns();
     seen->index    = seen->small_index;
-    seen->request  = seen->small_request;
+    seen->pending  = seen->small_pending;
 }
 
 /* Room for `most` requests; the small arrays do for most calls. */
 static void tw_seen_grow(tw_seen_t *seen, int most)
 {
-    int         *index;
-    MPI_Request *request;
+    int           *index;
+    tw_pending_t **pending;
 
     if (seen->count < TW_SEEN_SMALL || seen->index != seen->small_index) {
         return;
     }
     index   = malloc((size_t)most * sizeof(*index));
-    request = malloc((size_t)most * sizeof(*request));
-    if (index == NULL || request == NULL) {
+    pending = malloc((size_t)most * sizeof(*pending));
+    if (index == NULL || pending == NULL) {
         tw_give_up(MPI_COMM_WORLD, "no memory for a list of %d requests", most);
     }
     for (int i = 0; i < seen->count; i++) {
         index[i]   = seen->index[i];
-        request[i] = seen->request[i];
+        pending[i] = seen->pending[i];
     }
     seen->index   = index;
-    seen->request = request;
+    seen->pending = pending;
 }
 
 static void tw_seen_end(tw_seen_t *seen)
 {
     if (seen->index != seen->small_index) {
         free(seen->index);
-        free(seen->request);
+        free(seen->pending);
     }
 }
 
 static void tw_seen_note(tw_seen_t *seen, int most, int i, MPI_Request request)
 {
-    if (tw_pending_find(request)) {
+    tw_pending_t *found = tw_pending_find(seen, request);
+
+    if (found != NULL) {
         tw_seen_grow(seen, most);
         seen->index[seen->count]     = i;
-        seen->request[seen->count++] = request;
+        seen->pending[seen->count++] = found;
     }
 }
 
@@ -129,12 +138,13 @@ void tw_pending_look(tw_seen_t *seen, int count, const MPI_Request requests[])
 /* Finish one operation, which must leave the table first: its handle may be in use again at once. */
 static void tw_seen_finish(tw_seen_t *seen, int k, uint64_t each_ns)
 {
-    tw_pending_t *pending;
+    tw_pending_t *pending = seen->pending[k];
+    bool          ours;
 
     pthread_mutex_lock(&tw_pending_lock);
-    pending = tw_pending_take(seen->request[k]);
+    ours = tw_pending_unlink(pending);
     pthread_mutex_unlock(&tw_pending_lock);
-    if (pending != NULL) {
+    if (ours) {
         pending->waited_ns = each_ns;
         pending->finish(pending);
     }
@@ -157,15 +167,23 @@ void tw_pending_finish(tw_seen_t *seen, const MPI_Request requests[], int comple
     tw_seen_end(seen);
 }
 
+/* MPICH's handles are the same ints in both languages. */
 #ifdef OPEN_MPI
+#define TW_C2F(request) tw_next.Request_c2f(request)
+#define TW_F2C(fint)    tw_next.Request_f2c(fint)
+#else
+#define TW_C2F(request) ((MPI_Fint)(request))
+#define TW_F2C(fint)    ((MPI_Request)(fint))
+#endif
+
 void tw_pending_look_f(tw_seen_t *seen, int count, const MPI_Fint requests[])
 {
-    const MPI_Fint none = tw_next.Request_c2f(MPI_REQUEST_NULL);
+    const MPI_Fint none = TW_C2F(MPI_REQUEST_NULL);
 
     tw_seen_begin(seen);
     for (int i = 0; i < count; i++) {
         if (requests[i] != none) {
-            const MPI_Request request = tw_next.Request_f2c(requests[i]);
+            const MPI_Request request = TW_F2C(requests[i]);
 
             pthread_mutex_lock(&tw_pending_lock);
             tw_seen_note(seen, count, i, request);
@@ -176,7 +194,7 @@ void tw_pending_look_f(tw_seen_t *seen, int count, const MPI_Fint requests[])
 
 void tw_pending_finish_f(tw_seen_t *seen, const MPI_Fint requests[], int complete)
 {
-    const MPI_Fint none    = tw_next.Request_c2f(MPI_REQUEST_NULL);
+    const MPI_Fint none    = TW_C2F(MPI_REQUEST_NULL);
     const uint64_t each_ns = tw_seen_share(seen);
 
     for (int k = 0; k < seen->count; k++) {
@@ -186,7 +204,6 @@ void tw_pending_finish_f(tw_seen_t *seen, const MPI_Fint requests[], int complet
     }
     tw_seen_end(seen);
 }
-#endif
 
 void tw_pending_drop(void)
 {

@@ -18,7 +18,6 @@ typedef struct tw_pending tw_pending_t;
 
 struct tw_pending {
     MPI_Request   request; /* the handle the program holds                                       */
-    MPI_Fint      fint;    /* the same as Fortran holds it (Open MPI)                             */
     void        (*finish)(tw_pending_t *pending); /* decode, count, release what hangs on it      */
     uint64_t      waited_ns; /* spent in the completion function that finished it, for finish()   */
     tw_pending_t *next;
@@ -41,9 +40,9 @@ typedef struct tw_seen {
     int            count;
     uint64_t       start_ns;
     int            small_index[TW_SEEN_SMALL];
-    MPI_Request    small_request[TW_SEEN_SMALL];
+    tw_pending_t  *small_pending[TW_SEEN_SMALL];
     int           *index;   /* position among the requests                                        */
-    MPI_Request   *request; /* the handle: several operations that were complete at once may share one */
+    tw_pending_t **pending; /* ours there: the operation, as its handle may soon be another's     */
 } tw_seen_t;
 
 /* Before the call: which of the requests are ours. */

@@ -64,6 +64,24 @@ static uint64_t tw_shares_sent(const tw_call_t *call, const tw_shares_t *s)
     return (uint64_t)(s->total - (size_t)s->out[call->comm->rank]) * TW_UNIT;
 }
 
+/* Shares are padded one by one, and the largest is received from every rank: fewer bytes than plain ones, and
+ * no more than two messages of memory? */
+static bool tw_shares_pay(const tw_call_t *call, const tw_share_counts_t *shares)
+{
+    const size_t element = call->type.kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
+    size_t       sent = 0, largest = 0;
+
+    for (int r = 0; r < call->comm->size; r++) {
+        const size_t bytes =
+            tw_form_bytes(call->choice, tw_share_items(shares, r) * call->type.values);
+
+        sent += bytes;
+        largest = bytes > largest ? bytes : largest;
+    }
+    return sent < call->values * element &&
+           sent + largest * (size_t)call->comm->size <= 2 * call->values * element;
+}
+
 /* What the program called, to be compared with. */
 typedef struct tw_scatter {
     const void  *sendbuf;
@@ -204,7 +222,10 @@ static int tw_scatter_call(tw_call_t *call, const tw_scatter_t *a, MPI_Request *
             tw_call_refuse(call, TW_WHY_ARGUMENTS);
         }
     }
-    if (tw_call_decide(call)) {
+    if (tw_call_decide(call) && !tw_shares_pay(call, &shares)) {
+        tw_call_undo(call, TW_WHY_NOT_PAYING);
+    }
+    if (call->choice != NULL) {
         if (request != NULL) {
             return tw_iscatter_codes(call, a, input, request);
         }

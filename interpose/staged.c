@@ -56,12 +56,12 @@ static void tw_staged_complete(tw_staged_t *op)
         tw_form_widen(op->narrow, op->call.values, op->recv);
         tw_form_put(op->narrow);
     }
-    tw_next.Grequest_complete(op->generalized);
+    tw_call_more(&op->call, tw_clock_ns() - start);
     pthread_mutex_lock(&tw_state.lock);
     op->call.comm->staged--;
     pthread_mutex_unlock(&tw_state.lock);
     tw_comms_let_go(op->call.comm);
-    tw_call_more(&op->call, tw_clock_ns() - start);
+    tw_next.Grequest_complete(op->generalized); /* last: the program may free the communicator at once */
     free(op);
 }
 

@@ -26,8 +26,9 @@
 tw_state_t tw_state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 bool       tw_active;
 bool       tw_bound;
+bool       tw_fits;
 
-_Thread_local int tw_inside __attribute__((tls_model("initial-exec")));
+_Thread_local uintptr_t tw_inside __attribute__((tls_model("initial-exec")));
 
 #define TW_START_LIMIT_S 60 /* how long the ranks wait for each other in MPI_Init */
 
@@ -72,12 +73,27 @@ void tw_give_up(MPI_Comm comm, const char *format, ...)
     abort();
 }
 
+/* What the MPI library says it is. It may be asked before MPI_Init. The other family's limit may be larger
+ * than ours: MPICH's is 8192 bytes. */
+static const char *tw_state_version(void)
+{
+    static char version[16384];
+    int         length = 0;
+
+    if (tw_next.Get_library_version == NULL ||
+        tw_next.Get_library_version(version, &length) != MPI_SUCCESS) {
+        snprintf(version, sizeof(version), "an unknown library");
+    }
+    return version;
+}
+
 void tw_bind(void)
 {
     if (!tw_late_bind()) {
         fprintf(stderr, "thinwire: an MPI function was called, and there is no MPI library\n");
         _exit(127);
     }
+    tw_fits  = tw_late_fits(tw_state_version());
     tw_bound = true;
 }
 
@@ -305,9 +321,19 @@ static tw_status_t tw_state_compare(tw_status_t mine)
 
 /* ---- start and stop ------------------------------------------------------------------------------ */
 
+/* A communicator of the same ranks, without the attributes of the program, whose copy and delete functions
+ * are none of our business. */
+static int tw_state_duplicate(MPI_Comm comm, MPI_Comm *newcomm)
+{
+    int rank = 0;
+
+    tw_next.Comm_rank(comm, &rank);
+    return tw_next.Comm_split(comm, 0, rank, newcomm);
+}
+
 static void tw_state_ops(void)
 {
-    tw_state.ops = (tw_mpi_ops_t){.Comm_dup            = tw_next.Comm_dup,
+    tw_state.ops = (tw_mpi_ops_t){.Comm_dup            = tw_state_duplicate,
                                   .Comm_free           = tw_next.Comm_free,
                                   .Comm_rank           = tw_next.Comm_rank,
                                   .Comm_size           = tw_next.Comm_size,
@@ -325,20 +351,12 @@ static void tw_state_ops(void)
                                   .Error_string        = tw_next.Error_string};
 }
 
-/* Is the MPI library of the family whose handles we know? */
-static bool tw_state_fits(void)
+static void tw_state_step_aside(void)
 {
-    char  version[16384] = ""; /* the other family's limit may be larger than ours: MPICH's is 8192 */
-    int   length         = 0;
+    char  version[128];
     char *end;
 
-    if (tw_next.Get_library_version == NULL ||
-        tw_next.Get_library_version(version, &length) != MPI_SUCCESS) {
-        snprintf(version, sizeof(version), "an unknown library");
-    }
-    if (tw_late_fits(version)) {
-        return true;
-    }
+    snprintf(version, sizeof(version), "%.127s", tw_state_version());
     for (end = strchr(version, '\t'); end != NULL; end = strchr(end, '\t')) {
         *end = ' ';
     }
@@ -351,7 +369,6 @@ static bool tw_state_fits(void)
                 "thinwire: this preload library is for %s, the program runs over %s; nothing is compressed\n",
                 tw_late_family, version);
     }
-    return false;
 }
 
 /* The settings are wrong on some rank: said already. All ranks end, with no help from the program. */
@@ -362,22 +379,33 @@ static void tw_state_refuse(void)
     _exit(2);
 }
 
+/* A rank that is not under thinwire never comes here. */
+static void tw_state_world(void)
+{
+    MPI_Request request;
+
+    if (tw_next.Comm_idup(MPI_COMM_WORLD, &tw_state.world, &request) != MPI_SUCCESS ||
+        !tw_state_wait(&request, TW_START_LIMIT_S)) {
+        tw_give_up(MPI_COMM_WORLD,
+                   "rank %d waited %d s in MPI_Init for the others: does every rank run under thinwire?",
+                   tw_state.rank, TW_START_LIMIT_S);
+    }
+}
+
 void tw_state_start(void)
 {
     tw_status_t status;
-    int         level = 0;
 
-    if (!tw_state_fits()) {
+    tw_state.start_ns = tw_clock_ns();
+    if (!tw_fits) {
+        tw_state_step_aside();
         return;
     }
-    tw_state.start_ns = tw_clock_ns();
     tw_next.Comm_rank(MPI_COMM_WORLD, &tw_state.rank);
     tw_next.Comm_size(MPI_COMM_WORLD, &tw_state.size);
-    tw_next.Query_thread(&level);
-    tw_state.threads = level == MPI_THREAD_MULTIPLE;
     tw_pool_init(&tw_state.pool);
     tw_state_ops();
-    tw_next.Comm_dup(MPI_COMM_WORLD, &tw_state.world);
+    tw_state_world();
     tw_next.Comm_dup(MPI_COMM_SELF, &tw_state.quiet);
     tw_next.Comm_set_errhandler(tw_state.world, MPI_ERRORS_RETURN);
     tw_next.Comm_set_errhandler(tw_state.quiet, MPI_ERRORS_RETURN);
@@ -403,8 +431,9 @@ void tw_state_stop(void)
     tw_active = false;
     tw_staged_stop();
     tw_comms_stop();
-    tw_pending_drop();
     tw_next.Type_free(&tw_state.unit);
-    tw_next.Comm_free(&tw_state.quiet);
     tw_next.Comm_free(&tw_state.world);
+    if (!tw_pending_any()) { /* else it is needed when their requests end, in MPI_Finalize */
+        tw_next.Comm_free(&tw_state.quiet);
+    }
 }

@@ -31,7 +31,6 @@ typedef struct tw_state {
     MPI_Datatype        unit;    /* TW_UNIT bytes: what encoded vectors are counted in            */
     int                 rank, size;
     bool                codecs;  /* a codec or a rule is given: not only watching                 */
-    bool                threads; /* MPI_THREAD_MULTIPLE                                           */
     uint64_t            start_ns;
     uint64_t            seen;    /* wrapped calls, of all kinds                                   */
     tw_pool_t           pool;    /* of the buffers of calls that are outside the transport        */
@@ -50,10 +49,12 @@ extern tw_state_t tw_state;
 /* Between MPI_Init and MPI_Finalize, and working. */
 extern bool tw_active;
 
-/* This thread is inside a wrapper. */
-extern _Thread_local int tw_inside __attribute__((tls_model("initial-exec")));
+/* The frame of the wrapper that this thread is in, 0 for none. A wrapper whose frame is not below it is no
+ * inner one: a longjmp out of an error handler has left the other. */
+extern _Thread_local uintptr_t tw_inside __attribute__((tls_model("initial-exec")));
 
 extern bool tw_bound; /* tw_next is filled */
+extern bool tw_fits;  /* the MPI library is of the family that this was compiled for */
 
 /* Fill tw_next if that has not been done; ends the process with one line if there is no MPI. */
 void tw_bind(void);
@@ -66,29 +67,31 @@ static inline void tw_ready(void)
 }
 
 /* Start of a wrapper: true if a handler is to be called, and tw_leave() after it. */
-static inline bool tw_enter(void)
+static inline __attribute__((always_inline)) bool tw_enter(void)
 {
+    const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+
     tw_ready();
-    if (!tw_active || tw_inside) {
+    if (!tw_active || (tw_inside != 0 && frame < tw_inside)) {
         return false;
     }
-    tw_inside = 1;
+    tw_inside = frame;
     return true;
 }
 
 static inline void tw_leave(void) { tw_inside = 0; }
 
 /* For handlers that are called always: what MPI does inside them stays untouched. */
-static inline int tw_enter_any(void)
+static inline __attribute__((always_inline)) uintptr_t tw_enter_any(void)
 {
-    const int before = tw_inside;
+    const uintptr_t before = tw_inside;
 
     tw_ready();
-    tw_inside = 1;
+    tw_inside = (uintptr_t)__builtin_frame_address(0);
     return before;
 }
 
-static inline void tw_leave_any(int before) { tw_inside = before; }
+static inline void tw_leave_any(uintptr_t before) { tw_inside = before; }
 
 /* After MPI_Init: check the library, read and compare the settings; active if all is well. Ends the
  * job with one line from rank 0 if the settings are wrong or differ. */

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -241,7 +242,7 @@ static bool tw_type_look_derived(MPI_Datatype datatype, tw_type_t *type)
 
     memset(type, 0, sizeof(*type));
     type->handle = datatype;
-    if (!tw_type_usable(datatype) || tw_next.Type_size_x(datatype, &size) != MPI_SUCCESS || size < 0 ||
+    if (tw_next.Type_size_x(datatype, &size) != MPI_SUCCESS || size < 0 ||
         tw_next.Type_get_extent(datatype, &lb, &type->extent) != MPI_SUCCESS ||
         !tw_parts_of(datatype, &parts, &contiguous)) {
         return false;
@@ -270,8 +271,10 @@ bool tw_type_look(MPI_Datatype datatype, tw_type_t *type)
     if (tw_named_find(datatype, type)) {
         return true;
     }
-    if (tw_next.Type_get_envelope(datatype, &number[0], &number[1], &number[2], &combiner) !=
-        MPI_SUCCESS) {
+    /* Asked on a communicator of ours: the error of a type that is none is the program's own. */
+    if (!tw_type_usable(datatype) ||
+        tw_next.Type_get_envelope(datatype, &number[0], &number[1], &number[2], &combiner) !=
+            MPI_SUCCESS) {
         return false;
     }
     if (combiner != MPI_COMBINER_NAMED) {
@@ -283,6 +286,34 @@ bool tw_type_look(MPI_Datatype datatype, tw_type_t *type)
 }
 
 /* ---- packing ---------------------------------------------------------------------------------- */
+
+/* MPI_Pack counts bytes in ints, and MPICH's refuses MPI_BOTTOM. A message to oneself, the program's type
+ * on one side and plain values on the other, can do both. One thread at a time, or they would meet. */
+static bool tw_type_by_message(const tw_type_t *type, void *buffer, size_t count, void *vector, bool pack)
+{
+    static pthread_mutex_t lock   = PTHREAD_MUTEX_INITIALIZER;
+    const bool             known  = type->kind != TW_KIND_OTHER;
+    const size_t           width  = !known ? 1 : type->kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
+    const MPI_Datatype     plain  = !known ? MPI_BYTE : type->kind == TW_KIND_DOUBLE ? MPI_DOUBLE : MPI_FLOAT;
+    const size_t           values = count * type->size / width;
+    int                    result;
+
+    if (count > INT_MAX || values > INT_MAX) {
+        return false;
+    }
+    pthread_mutex_lock(&lock);
+    result = pack ? tw_next.Sendrecv(buffer, (int)count, type->handle, 0, 0, vector, (int)values, plain, 0, 0,
+                                     tw_state.quiet, MPI_STATUS_IGNORE)
+                  : tw_next.Sendrecv(vector, (int)values, plain, 0, 0, buffer, (int)count, type->handle, 0, 0,
+                                     tw_state.quiet, MPI_STATUS_IGNORE);
+    pthread_mutex_unlock(&lock);
+    return result == MPI_SUCCESS;
+}
+
+static bool tw_type_wants_message(const tw_type_t *type, const void *buffer)
+{
+    return buffer == MPI_BOTTOM || type->size > INT_MAX;
+}
 
 /* Items that MPI_Pack can take at once, whose counts of bytes are ints. */
 static size_t tw_pack_step(const tw_type_t *type)
@@ -300,6 +331,9 @@ bool tw_type_pack(const tw_type_t *type, const void *buffer, size_t count, void 
     if (type->dense || type->size == 0) {
         memcpy(vector, buffer, count * type->size);
         return true;
+    }
+    if (tw_type_wants_message(type, buffer)) {
+        return tw_type_by_message(type, (void *)(uintptr_t)buffer, count, vector, true);
     }
     for (size_t at = 0; at < count; at += step) {
         int position = 0;
@@ -322,6 +356,9 @@ bool tw_type_unpack(const tw_type_t *type, const void *vector, size_t count, voi
     if (type->dense || type->size == 0) {
         memcpy(buffer, vector, count * type->size);
         return true;
+    }
+    if (tw_type_wants_message(type, buffer)) {
+        return tw_type_by_message(type, buffer, count, (void *)(uintptr_t)vector, false);
     }
     for (size_t at = 0; at < count; at += step) {
         int position = 0;

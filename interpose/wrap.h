@@ -27,7 +27,8 @@ typedef uintptr_t tw_word_t;
 
 #define TW_SITE __builtin_return_address(0)
 
-/* MPI_IN_PLACE and MPI_BOTTOM come from Fortran as addresses of variables of the MPI library. */
-void *tw_fortran_buffer(void *address);
+/* MPI_IN_PLACE and MPI_BOTTOM come from Fortran as addresses of variables of the MPI library, or of
+ * the Fortran object that calls from `site`. */
+void *tw_fortran_buffer(const void *site, void *address);
 
 #endif /* TW_INTERPOSE_WRAP_H */

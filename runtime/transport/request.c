@@ -173,7 +173,7 @@ tw_status_t tw_request_create(tw_comm_t *comm, const tw_how_t *how, const tw_sha
     if (status == TW_OK) {
         status = tw_layout(comm, shape, &draft, &layout);
     }
-    if (status == TW_OK) {
+    if (status == TW_OK && !comm->asynchronous) { /* the comparison waits for all ranks */
         status = tw_request_compare(&draft, plan ? "plan" : "call");
     }
     if (status == TW_OK && plan) { /* plans keep their buffers: each agrees on its own */
