@@ -86,7 +86,7 @@ sgd_tree8() {
     [ "$(compressed "$where" allreduce float tree8)" -eq $((200 * $1)) ] || { echo "not all are compressed"; return 1; }
     loss=$(awk -v a="$(sgd_loss "sgd.$1")" -v b="$(sgd_loss "$where")" 'BEGIN { print b / a }')
     echo "the loss is $loss of the exact one"
-    within "$loss" 0.98 1.02
+    within "$loss" 0.98 1.02 && same "sgd.$1" "$where" err
 }
 sgd_all() {
     check "mpi4py SGD on $1 ranks" sgd_plain "$1"
@@ -158,7 +158,7 @@ lammps_bitpack() {
     above "$(compressed "$where" alltoallv double bitpack:6)" 0 || return 1
     deviation=$(lammps_deviation "lammps.$1" "$where")
     echo "deviation $deviation"
-    above "$deviation" 0 && within "$deviation" 0 3e-12
+    above "$deviation" 0 && within "$deviation" 0 3e-12 && same "lammps.$1" "$where" err
 }
 lammps_tree8() { # without --double
     local where=lammps.tree8.$1
@@ -208,7 +208,7 @@ hpcc_bitpack() {
     hpcc_run "$where" "$1" "${drop_in[@]}" --codec bitpack:6 --threshold 1k -- || return 1
     above "$(compressed "$where" alltoall 'derived(double)' bitpack:6)" 0 || return 1
     within "$(sed -n 's/^MPIFFT_maxErr=//p' "$scratch/$where/verified")" 1e-13 4e-10 || return 1
-    diff <(hpcc_beside_fft "hpcc.$1") <(hpcc_beside_fft "$where")
+    diff <(hpcc_beside_fft "hpcc.$1") <(hpcc_beside_fft "$where") && same "hpcc.$1" "$where" err
 }
 hpcc_beside_fft() { sed '/^Begin of MPIFFT/,/^End of MPIFFT/d; /^MPIFFT_maxErr=/d; /^Success=/d' "$scratch/$1/verified"; }
 hpcc_all() {
