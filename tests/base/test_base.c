@@ -140,6 +140,8 @@ START_TEST(unknown_settings_are_warned_about)
     const tw_log_t                  log      = capture_log(TW_LOG_WARN);
     const tw_setting_table_t *const tables[] = {&demo_table, NULL};
 
+    unsetenv("THINWIRE_DATA"); /* whoever runs the tests may have set these */
+    unsetenv("THINWIRE_SEED");
     setenv("THINWIRE_DEMO_NUMBER", "4", 1);
     ck_assert_int_eq(tw_settings_check_environment(&log, tables), TW_OK);
     ck_assert_uint_eq(captured_lines, 0);
