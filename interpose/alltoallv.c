@@ -250,6 +250,7 @@ static void tw_exchange_v_reason(tw_call_t *call, const tw_exchange_v_t *x)
 /* While watching: what each candidate would have sent, pair by pair. */
 static void tw_exchange_v_could(tw_call_t *call, const tw_exchange_v_t *x)
 {
+    call->could_known = true;
     for (int c = 0; c < TW_CANDIDATES; c++) {
         const tw_choice_t *choice = tw_choice_get(tw_candidate_specs[c], TW_KIND_FLOAT);
 

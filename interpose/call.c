@@ -299,7 +299,7 @@ static void tw_call_could(const tw_call_t *call, tw_record_t *delta, uint64_t ns
     delta->could_ns    = ns;
     for (int c = 0; c < TW_CANDIDATES; c++) {
         delta->could[c] =
-            call->op == TW_RULE_ALLTOALLV
+            call->could_known
                 ? call->could[c]
                 : tw_call_would_send(call, tw_choice_get(tw_candidate_specs[c], TW_KIND_FLOAT));
     }

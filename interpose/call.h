@@ -52,7 +52,9 @@ typedef struct tw_call {
     double             worst, worst_rms;     /* of a verified call                                 */
     bool               stepped;
     size_t             own;      /* allgatherv: values of this rank's block                        */
-    uint64_t           could[TW_CANDIDATES]; /* alltoallv while watching, see records.h            */
+    bool               could_known;
+    uint64_t           could[TW_CANDIDATES]; /* filled by handlers whose sizes differ between ranks,
+                                                while watching; see records.h                      */
     int                rung;     /* alltoallv: the next step of the contract, see verify.c         */
 } tw_call_t;
 

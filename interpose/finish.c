@@ -206,13 +206,15 @@ static void tw_finish_file(const char *name, const char *what, const tw_report_f
                            void (*write)(FILE *, const tw_report_facts_t *, const tw_record_t *, size_t))
 {
     FILE *file = fopen(name, "w");
+    bool  failed;
 
     if (file == NULL) {
         tw_complain("the %s %s cannot be written", what, name);
         return;
     }
     write(file, facts, pile->records, pile->count);
-    if (fclose(file) != 0) {
+    failed = ferror(file) != 0; /* what was flushed in vain is gone by fclose() */
+    if (fclose(file) != 0 || failed) {
         tw_complain("the %s %s cannot be written", what, name);
     }
 }

@@ -82,6 +82,24 @@ static bool tw_shares_pay(const tw_call_t *call, const tw_share_counts_t *shares
            sent + largest * (size_t)call->comm->size <= 2 * call->values * element;
 }
 
+/* While watching: what each candidate would have sent. */
+static void tw_shares_could(tw_call_t *call, const tw_share_counts_t *shares)
+{
+    call->could_known = true;
+    for (int c = 0; c < TW_CANDIDATES; c++) {
+        call->choice = tw_choice_get(tw_candidate_specs[c], TW_KIND_FLOAT);
+        for (int r = 0; r < call->comm->size; r++) {
+            const size_t values = tw_share_items(shares, r) * call->type.values;
+
+            if (r != call->comm->rank) {
+                call->could[c] += tw_shares_pay(call, shares) ? tw_form_bytes(call->choice, values)
+                                                              : values * sizeof(float);
+            }
+        }
+    }
+    call->choice = NULL;
+}
+
 /* What the program called, to be compared with. */
 typedef struct tw_scatter {
     const void  *sendbuf;
@@ -224,6 +242,9 @@ static int tw_scatter_call(tw_call_t *call, const tw_scatter_t *a, MPI_Request *
     }
     if (tw_call_decide(call) && !tw_shares_pay(call, &shares)) {
         tw_call_undo(call, TW_WHY_NOT_PAYING);
+    }
+    if (call->why == TW_WHY_WATCHING && call->type.kind == TW_KIND_FLOAT) {
+        tw_shares_could(call, &shares);
     }
     if (call->choice != NULL) {
         if (request != NULL) {
