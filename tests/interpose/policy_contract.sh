@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The drop-in's error contract: what breaks it moves all ranks up, onebit, tree8, bf16, bitpack:3, off;
+# what is verified is measured, and nothing else changes.
+# shellcheck source=tests/interpose/policy.bash disable=SC2154
+. "$top_srcdir/tests/interpose/policy.bash"
+plan 19
+
+ladder=(onebit tree8 bf16 bitpack:3 exact exact)
+
+# rms WHICH: of the WHICHth result; "max" as second word: its largest error.
+rms() {
+    results_of | sed -n "$1p" | awk -v which="${2:-rms}" '{ print which == "max" ? $8 : $6 }'
+}
+results_of() { grep -E '^i?(all|bcast|reduce)[a-z_]* [a-z]+ [0-9]+ [a-z]+: ' "$scratch/out"; }
+
+# worst [KEY=VALUE...] of the report: rms_error of the first row with these values.
+worst() { # KEY [KEY=VALUE...]
+    local key=$1 n i wish fits
+    shift
+    n=$(value 'rows.#') || return 1
+    for ((i = 0; i < n; i++)); do
+        fits=1
+        for wish in "$@"; do
+            [ "$(value "rows.$i.${wish%%=*}")" = "${wish#*=}" ] || { fits=0; break; }
+        done
+        [ $fits -eq 1 ] && { value "rows.$i.$key"; return; }
+    done
+    echo "no row with $*" >&2
+    return 1
+}
+near() { # A B WHAT: equal within a thousandth
+    awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0.999 * b && a < 1.001 * b) }' || { echo "$3: $1, not $2"; return 1; }
+}
+
+# ---- steps --------------------------------------------------------------------------------------
+
+# climbs OPERATION: to the top, and the report has each step and the worst error of each codec.
+climbs() {
+    local i
+    quietly 2 --codec onebit --verify 1 --max-error 1e-7 -- "$1,x6" && are "${ladder[@]}" || return 1
+    for i in 1 2 3 4; do
+        sums 2 calls "codec=${ladder[i - 1]}" && sums 2 verified "codec=${ladder[i - 1]}" &&
+            [ "$(sum steps "codec=${ladder[i - 1]}")" -gt 0 ] &&
+            near "$(worst rms_error "codec=${ladder[i - 1]}")" "$(rms $i)" "rms of ${ladder[i - 1]}" &&
+            near "$(worst max_error "codec=${ladder[i - 1]}")" "$(rms $i max)" "max of ${ladder[i - 1]}" ||
+            return 1
+    done
+    is totals.reasons.contract.calls 4 && near "$(value totals.rms_error)" "$(rms 1)" "worst rms"
+}
+for operation in allreduce allgather allgatherv alltoall alltoallv reduce_scatter reduce_scatter_block; do
+    check "$operation climbs the ladder" climbs $operation
+done
+
+stops() { # where the contract is kept, on three ranks
+    quietly 3 --codec onebit --verify 1 --max-error 0.5 -- allreduce,x3 alltoallv,x3 &&
+        are onebit tree8 tree8 onebit tree8 tree8 &&
+        quietly 3 --codec onebit --verify 1 --max-error 5e-4 --threshold 1k -- allreduce,5000,x5 allgather,5000,x5 &&
+        are onebit tree8 bf16 bitpack:3 bitpack:3 onebit tree8 bf16 bitpack:3 bitpack:3 &&
+        sums 0 steps codec=bitpack:3
+}
+check "a codec that keeps the contract stays" stops
+
+broadcast() { # the root measures before it sends: no rank ever gets what breaks the contract
+    quietly 2 --codec onebit --verify 1 --max-error 0.5 -- bcast,root=1,x2 && are tree8 tree8 &&
+        quietly 2 --codec onebit --verify 1 --max-error 0.005 -- bcast,x2 bcast,dup,root=1 && are bf16 bf16 bf16 &&
+        near "$(worst rms_error codec=bf16 comm=world)" "$(rms 1)" "rms" && [ "$(sum steps)" -gt 0 ] &&
+        within "$(value totals.rms_error)" 0 0.005
+}
+check "bcast: the root steps before it sends" broadcast
+
+broadcast_off() {
+    on 2 --codec onebit --verify 1 --max-error 1e-7 -- bcast,x2 && are exact exact &&
+        is totals.reasons.contract.calls 4 && says 0 BROKEN
+}
+check "bcast: a contract that no codec keeps is not broken" broadcast_off
+
+kinds() { # counts and communicators step by themselves; a type with an operation of its own too
+    quietly 2 --codec onebit --verify 1 --max-error 0.5 --threshold 1k -- allreduce,x2 allreduce,8192,x2 \
+        allreduce,dup,x2 allgather,x2 allreduce &&
+        are onebit tree8 onebit tree8 onebit tree8 onebit tree8 tree8
+}
+check "counts, communicators and operations step by themselves" kinds
+
+from_rule() { # from the rung of the rule, for all operations alike
+    quietly 2 --rule '*=bitpack:3' --verify 1 --max-error 1e-7 -- allreduce,x2 alltoallv,x3 &&
+        are bitpack:3 exact bitpack:3 exact exact &&
+        quietly 2 --rule '*=onebit' --verify 1 --max-error 1e-7 -- allreduce,x3 alltoallv,x3 &&
+        are onebit tree8 bf16 onebit tree8 bf16
+}
+check "steps from the codec of a rule" from_rule
+
+info_later() {
+    quietly 2 --codec onebit --verify 1 --max-error 0.5 -- allreduce,x2 info=bitpack:3 allreduce,x2 info=off allreduce &&
+        are onebit tree8 bitpack:3 bitpack:3 exact
+}
+check "thinwire_codec that is set later decides" info_later
+
+doubles() { # far from 1 too, where squares leave the range of a double
+    local data
+    for data in normal huge tiny; do
+        quietly 2 --codec bitpack:4 --verify 1 --max-error 1e-10 -- allreduce,double,data=$data,x4 bcast,double,data=$data &&
+            equal "$(results | cut -d ' ' -f 1,3-)" 'bitpack:4 bitpack:6 bitpack:6 bitpack:6' "results with $data" &&
+            near "$(worst rms_error codec=bitpack:4)" "$(rms 1)" "rms" || return 1
+    done
+}
+check "doubles, whatever their magnitude" doubles
+
+not_finite() { # tree8 loses a block that holds Inf; all that was finite counts
+    quietly 2 --codec tree8 --verify 1 --max-error 0.5 -- allreduce,data=inf,x3 bcast,data=inf,x2 &&
+        are nan bf16 bf16 bf16 bf16
+}
+check "finite values that become NaN break the contract" not_finite
+
+# ---- what cannot be verified --------------------------------------------------------------------
+
+exact_under_contract() {
+    quietly 2 --codec tree8 --verify 1 --max-error 0.5 -- iallreduce ibcast ialltoall ialltoallv iallgather \
+        ireduce reduce ireduce_scatter && are exact exact exact exact exact exact exact exact &&
+        is totals.reasons.contract.calls 16 && is totals.compressed_calls 0
+}
+check "nonblocking calls and reduce are exact under a contract" exact_under_contract
+
+# ---- samples ------------------------------------------------------------------------------------
+
+default_samples() { # the first, and one in 256
+    quietly 2 --codec onebit --max-error 0.5 --threshold 1k -- allreduce,1000,x300 || return 1
+    sums 2 calls codec=onebit && sums 2 verified codec=onebit && sums 598 calls codec=tree8 &&
+        sums 2 verified codec=tree8 && sums 0 steps codec=tree8 && sums 600 calls
+}
+check "one call in 256 is verified, the first one too" default_samples
+
+only_measures() { # a verified call returns what it would without
+    local before
+    quietly 2 --codec onebit -- allreduce,x7 alltoall,x2 reduce bcast iallgather || return 1
+    before=$(results_of)
+    quietly 2 --codec onebit --verify 3 -- allreduce,x7 alltoall,x2 reduce bcast iallgather || return 1
+    equal "$(results_of)" "$before" "results" && sums 6 verified operation=allreduce &&
+        sums 2 verified operation=alltoall && sums 0 steps &&
+        near "$(worst rms_error operation=allreduce)" "$(rms 1)" "rms of allreduce" &&
+        near "$(worst max_error operation=allreduce)" "$(rms 1 max)" "max of allreduce" &&
+        near "$(worst rms_error operation=alltoall)" "$(rms 8)" "rms of alltoall" &&
+        near "$(worst rms_error operation=reduce)" "$(rms 10)" "rms of reduce" &&
+        near "$(worst rms_error operation=bcast)" "$(rms 11)" "rms of bcast"
+}
+check "--verify without a contract measures and changes nothing" only_measures
+
+time_saved() { # what verified calls say of time is the only thing that can be said of it
+    quietly 2 --codec tree8 --verify 1 -- allreduce,200000,x4 && value totals.exact_seconds >/dev/null &&
+        value verdict | grep -q 'of collective time'
+}
+check "verified calls say what time was saved" time_saved

@@ -1,0 +1,199 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The drop-in's report: where it goes, what it says of places, bytes and reasons, and what is left of it
+# where a program does not end as it should.
+# shellcheck source=tests/interpose/policy.bash disable=SC2154
+. "$top_srcdir/tests/interpose/policy.bash"
+plan 17
+
+# ---- what is printed ----------------------------------------------------------------------------
+
+text=$scratch/report.txt
+
+forty_lines() { # of more places than lines, and the first and the last must be there
+    local options
+    for options in "--codec tree8" "--verify 1 --codec tree8 --max-error 0.5" ""; do
+        rm -f "$text"
+        # shellcheck disable=SC2086  # words
+        on 2 $options --report "$text" -- sites || return 1
+        within "$(wc -l <"$text")" 30 40 && says 0 thinwire: && grep -q '^thinwire: .*2 ranks' "$text" &&
+            tail -n 1 "$text" | grep -q '^thinwire: ' && grep -q '^ *[0-9]* more  *' "$text" &&
+            is 'rows.#' 48 && sums 96 calls && equal "$(awk '$1 == "all" { print $2 }' "$text")" 96 "calls of all" ||
+            { cat "$text"; return 1; }
+    done
+}
+check "at most 40 lines, and all calls are in them" forty_lines
+
+line_of() { grep -n -F "/* site: $1 */" "$top_srcdir/tests/interpose/policy_calls.c" | cut -d : -f 1; }
+places() {
+    local i n operation sites
+    on 2 --codec tree8 -- allreduce bcast reduce allgather alltoall allreduce,dup,int || return 1
+    n=$(value 'rows.#')
+    equal "$n" 6 rows || return 1
+    for ((i = 0; i < n; i++)); do
+        operation=$(value "rows.$i.operation")
+        [ "$operation" = allreduce ] && sites=2 || sites=1
+        is "rows.$i.site" "job_issue at policy_calls.c:$(line_of "$operation")" &&
+            says $sites "job_issue at policy_calls.c:$(line_of "$operation") " || return 1
+    done
+}
+if command -v addr2line >/dev/null; then
+    check "places in the program: function, file and line" places
+else
+    skip "places in the program: function, file and line" "no addr2line"
+fi
+
+heads() {
+    on 2 --codec tree8 -- allreduce,halo allreduce,dup bcast,100 bcast,halo && are tree8 tree8 exact tree8 &&
+        says 1 'thinwire: codec tree8, 2 ranks, ' && says 1 'note: after a compressed MPI_Bcast the root keeps' &&
+        sums 2 calls comm=halo operation=allreduce && sums 2 calls 'comm=2 ranks' && sums 2 calls comm=world &&
+        is totals.reasons.small.text 'below the threshold' && says 1 'below the threshold'
+}
+check "codec, communicators by their names, reasons, the note on bcast" heads
+
+steps_said() {
+    on 2 --codec onebit --verify 1 --max-error 0.5 -- allreduce,x3 &&
+        says 1 'error contract: rms(error) / rms(exact) of a call at most 5.0e-01' &&
+        says 1 'note: error contract: BROKEN in verified calls, worst 5.9e-01; the next calls took a finer codec' &&
+        is contract 0.5 && on 2 --codec tree8 --verify 1 --max-error 0.5 -- allreduce,x3 &&
+        says 1 'note: error contract: kept in all 6 verified calls, worst 9.9e-03' &&
+        on 2 --codec tree8 --max-error 0.5 -- allreduce,100 && says 1 'no call was verified'
+}
+check "the contract: broken, kept, not looked at" steps_said
+
+verdicts() {
+    on 2 --codec tree8 -- allreduce && says 1 'thinwire: saved 75 % of bytes' && is totals.bytes 131072 &&
+        is totals.wire_bytes 32800 && on 2 --codec tree8 -- allreduce,200,x20 &&
+        says 1 'thinwire: compression does not pay here: 100 % of the collective time is in messages under 4 KiB' &&
+        on 2 --codec tree8 -- allreduce,int,x3 && says 1 'nothing was compressed: 100 % of the bytes: type is not' &&
+        on 1 --codec tree8 -- allreduce && are exact && says 1 'thinwire: nothing to compress: one rank sends nothing' &&
+        is totals.reasons.single.calls 1
+}
+check "verdicts" verdicts
+
+# ---- where it goes ------------------------------------------------------------------------------
+
+quiet() {
+    quietly 2 --codec tree8 -- allreduce && says 0 thinwire && are tree8 && is command run &&
+        value version >/dev/null && value machine.host >/dev/null && is ranks 2 && is heard 2 &&
+        is rows.0.operation allreduce && is rows.0.type float && is rows.0.comm world && is rows.0.codec tree8
+}
+check "--quiet, and all of it by --json" quiet
+
+files() { # relative to where it was started, and only there
+    rm -f "$text"
+    (cd "$scratch" && on 2 --codec tree8 --report report.txt -- allreduce) && says 0 thinwire: &&
+        grep -q '^thinwire: saved 75 %' "$text" && rm -f "$text" &&
+        on 2 --quiet --codec tree8 --report "$text" -- allreduce && [ -s "$text" ]
+}
+check "--report FILE" files
+
+unwritable() {
+    on 2 --report "$scratch/none/report" -- allreduce && are exact &&
+        one_line "the report $scratch/none/report cannot be written" || return 1
+    under --quiet --json "$scratch/none/json"
+    ranks 2 "${command[@]}" allreduce && one_line "the JSON $scratch/none/json cannot be written" || return 1
+    if [ -w /dev/full ]; then
+        on 2 --report /dev/full -- allreduce && one_line 'the report /dev/full cannot be written'
+    fi
+}
+check "files that cannot be written: one line, and the program is none the worse" unwritable
+
+# ---- watching -----------------------------------------------------------------------------------
+
+# Bytes of n values by the wire format, and those in units of 64.
+size_of() { # SPEC N
+    case $1 in
+        bitpack:?) echo $(($2 * ${1#*:})) ;;
+        bf16) echo $(($2 * 2)) ;;
+        tree8 | int8) echo $(($2 + 4 * (($2 + 4095) / 4096))) ;;
+        onebit) echo $(($2 / 2048 * 264 + ($2 % 2048 ? 8 + ($2 % 2048 + 7) / 8 : 0))) ;;
+    esac
+}
+in_units() { echo $((($1 + 63) / 64 * 64)); }
+
+candidate() { # SPEC KEY
+    local i n
+    n=$(value 'candidates.#')
+    for ((i = 0; i < n; i++)); do
+        [ "$(value "candidates.$i.codec")" = "$1" ] && { value "candidates.$i.$2"; return; }
+    done
+    echo "no candidate $1" >&2
+    return 1
+}
+
+by_formula() { # an allgather of 33333 and an allreduce of 50001 complex values, 3 ranks
+    local spec wanted seen
+    quietly 3 -- allgather,33333 allreduce,complex,25001 allreduce,16383 bcast,int && are exact exact exact exact &&
+        is watching true && is totals.compressed_calls 0 || return 1
+    for spec in bitpack:3 bf16 bitpack:2 tree8 int8 bitpack:1 onebit; do
+        wanted=$((6 * $(in_units "$(size_of $spec 33333)") + 4 * $(size_of $spec 50002)))
+        seen=$(candidate $spec wire_bytes)
+        within "$seen" $((wanted - 3)) $((wanted + 3)) && # each rank rounds
+            within "$(candidate $spec bytes)" $((24 * 33333 + 16 * 50002 - 3)) $((24 * 33333 + 16 * 50002 + 3)) || return 1
+    done
+    is totals.reasons.watching.calls 9
+}
+check "watching: bytes by the sizes of the codecs" by_formula
+
+# What watching says that a codec would send is what the same calls do send with it, but for rounding.
+true_for() { # WORD...
+    local spec asked could sent
+    for spec in tree8 bitpack:3 onebit; do
+        quietly 3 -- "$@" >/dev/null || return 1
+        asked=$(value totals.bytes)
+        could=$(($(value totals.wire_bytes) - $(candidate $spec bytes) + $(candidate $spec wire_bytes)))
+        quietly 3 --codec $spec -- "$@" >/dev/null || return 1
+        sent=$(value totals.wire_bytes)
+        is totals.bytes "$asked" && within "$could" $((sent - 6)) $((sent + 6)) ||
+            { echo "$spec, $*: $could said, $sent sent, $asked asked for"; return 1; }
+    done
+}
+even() { true_for allreduce,100000 allgather,33000 alltoall,33000 reduce_scatter,33000 reduce_scatter_block,33000 bcast,40000; }
+uneven() {
+    true_for allgatherv,33000,uneven && true_for alltoallv,33000,uneven && true_for reduce_scatter,33000,uneven
+}
+others() { true_for reduce,100000 ireduce,50000 && true_for ibcast,50000 iallgather,20000 && true_for iallreduce,100000; }
+check "watching: what a codec would send is what it sends" even
+check "watching: the same with counts that differ" uneven
+check "watching: the same of reduce and nonblocking calls" others
+
+estimates() {
+    on 2 -- allreduce,500000,x4 alltoall,20000 && says 1 'thinwire: watching, no codec named, 2 ranks' &&
+        grep -q 'estimated ms *estimated saving of time$' "$scratch/out" && says 1 'estimates are' &&
+        value candidates.0.estimated_seconds >/dev/null && says 1 'thinwire: tree8 would save 75 % of the bytes'
+}
+check "watching: times are called estimates" estimates
+
+# ---- other ends ---------------------------------------------------------------------------------
+
+aborted() {
+    on 2 --codec tree8 --threshold 1k -- leave abort 7
+    equal $(($? != 0)) 1 "a status that is not 0" &&
+        says 1 'MPI_Abort was called: these are the counters of rank 1' &&
+        grep -q '^ *leave at policy_more.c:[0-9]*  *world  *allreduce  *float  *tree8  *3 ' "$scratch/out"
+}
+check "MPI_Abort: the aborting rank prints its counters" aborted
+
+left() { # the launcher ends the rest; nobody waits for the rank that is gone
+    local start=$SECONDS
+    on 3 --codec tree8 --threshold 1k -- leave exit 3
+    equal $(($? != 0 && $? != 124)) 1 "a status" && within $((SECONDS - start)) 0 30
+}
+check "a rank that leaves without MPI_Finalize" left
+
+without() {
+    on 2 -- no-collectives && says 0 'NOTHING WAS INTERCEPTED' && says 1 'no collective' && is 'rows.#' 0 &&
+        on 2 --codec tree8 -- no-collectives && says 1 'no collective'
+}
+check "a program without collectives" without
+
+outside() { # nothing can be compressed there, and that is said loudly
+    if [ -n "$asan" ]; then
+        under
+        ranks 2 env "${command[@]:1:${#command[@]}-2}" true
+    else
+        ranks 2 "$thinwire" run -- true
+    fi && one_line 'NOTHING WAS INTERCEPTED'
+}
+check "a program without MPI" outside
