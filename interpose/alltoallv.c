@@ -433,7 +433,7 @@ int tw_on_alltoallv(const void *site, const void *sendbuf, const int sendcounts[
     }
     /* In place MPI uses another algorithm: then all ranks must take the same way, which is known by the
      * settings alone. A verified call is exchanged twice by all. */
-    if (encoded == 0 && !(tw_state.codecs && sendbuf == MPI_IN_PLACE) && !call.verify) {
+    if (encoded == 0 && !(sendbuf == MPI_IN_PLACE && tw_call_may_encode(&call)) && !call.verify) {
         tw_exchange_v_free(x);
         result = tw_alltoallv_plain(&a, request);
         tw_call_end(&call);

@@ -193,6 +193,11 @@ bool tw_call_decide(tw_call_t *call)
     return call->choice != NULL;
 }
 
+bool tw_call_may_encode(const tw_call_t *call)
+{
+    return tw_state.codecs || call->comm->info[0] != '\0';
+}
+
 void tw_call_undo(tw_call_t *call, tw_why_t why)
 {
     call->choice = NULL;

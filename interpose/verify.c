@@ -82,8 +82,7 @@ void tw_verify_decide(tw_call_t *call)
 
 void tw_verify_pairs(tw_call_t *call)
 {
-    if (tw_verify_every() == 0 || call->nonblocking ||
-        (!tw_state.codecs && call->comm->info[0] == '\0')) {
+    if (tw_verify_every() == 0 || call->nonblocking || !tw_call_may_encode(call)) {
         return;
     }
     call->level  = tw_comms_level(call->comm, call->op, false, 0, "*");
