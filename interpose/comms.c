@@ -11,6 +11,7 @@
 #include "interpose/comms.h"
 #include "interpose/next.h"
 #include "interpose/records.h"
+#include "interpose/staged.h"
 #include "interpose/state.h"
 #include "runtime/transport/comm.h"
 
@@ -351,6 +352,8 @@ void tw_comms_set_info(MPI_Comm comm, MPI_Info info)
         tw_codec_destroy(codec);
         snprintf(entry->info, sizeof(entry->info), "%s", spec);
         tw_comms_drop_levels(entry); /* the error contract begins anew from this codec */
+        tw_state.info = true;
+        tw_staged_start();
     }
 }
 

@@ -198,6 +198,8 @@ static void tw_finish_facts(tw_report_facts_t *facts, const tw_pile_t *pile, cha
     facts->rank        = tw_state.rank;
     if (tw_state.codecs && tw_state.config.codec[0] == '\0') {
         facts->codec = "by rules";
+    } else if (tw_state.info && tw_state.config.codec[0] == '\0') {
+        facts->codec = "by thinwire_codec";
     }
 }
 
@@ -221,7 +223,7 @@ static void tw_finish_file(const char *name, const char *what, const tw_report_f
 
 static void tw_finish_write(tw_report_facts_t *facts, const tw_pile_t *pile)
 {
-    if (!tw_state.codecs && !facts->aborted) {
+    if (!tw_state.codecs && !tw_state.info && !facts->aborted) {
         tw_finish_speeds(facts);
     }
     if (tw_state.config.report[0] != '\0') {

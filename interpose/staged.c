@@ -108,7 +108,10 @@ static bool tw_staged_engine(const char *function)
     return call != NULL && call(tw_staged_hook) == 0;
 }
 
-void tw_staged_start(void) { tw_staged_hooked = tw_staged_engine("opal_progress_register"); }
+void tw_staged_start(void)
+{
+    tw_staged_hooked = tw_staged_hooked || tw_staged_engine("opal_progress_register");
+}
 
 void tw_staged_stop(void)
 {

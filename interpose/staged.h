@@ -13,7 +13,8 @@
 #include "interpose/call.h"
 #include "interpose/late.h"
 
-/* Is the callback registered? At tw_state_start(), tw_state_stop(). */
+/* Register the callback, where there is something to register with, unless that has been done; take it
+ * back. */
 void tw_staged_start(void);
 void tw_staged_stop(void);
 

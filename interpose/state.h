@@ -31,6 +31,7 @@ typedef struct tw_state {
     MPI_Datatype        unit;    /* TW_UNIT bytes: what encoded vectors are counted in            */
     int                 rank, size;
     bool                codecs;  /* a codec or a rule is given: not only watching                 */
+    bool                info;    /* some communicator's MPI_Info named one                        */
     uint64_t            start_ns;
     uint64_t            seen;    /* wrapped calls, of all kinds                                   */
     tw_pool_t           pool;    /* of the buffers of calls that are outside the transport        */
