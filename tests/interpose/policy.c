@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/interpose/policy.c - policy WORD...: a program that calls what its arguments say, and says how
- * the results differ from those of plain MPI. It knows nothing of thinwire.
+ * tests/interpose/policy.c - policy WORD...: a program that calls what its arguments say, and says
+ * how the results differ from those of plain MPI. It knows nothing of thinwire.
  *
  *     [i]OP[,WHAT...]    a collective: allreduce, ibcast, alltoallv ...; WHAT in any order:
- *                        float (default), double, complex, dcomplex, int; the number of items (16384);
- *                        world (default), a duplicate of it by the name of dup, other or halo (which is
- *                        its name for MPI too), pair (ranks 0 and 1); x3 (three times); root=1;
- *                        data=huge, tiny, inf; uneven (counts of the v-forms)
+ *                        float (default), double, complex, dcomplex, int;
+ *                        the number of items (16384); x3: three times; root=1; uneven: counts of
+ *                        the v-forms; data=huge, data=tiny, data=inf;
+ *                        world (default), dup, other and halo (duplicates of it; the last has that
+ *                        name for MPI too), pair (ranks 0 and 1)
  *     pcontrol=0         MPI_Pcontrol
- *     info=SPEC[@COMM]   MPI_Comm_set_info with the key thinwire_codec; SPEC/SPEC: of rank 0 and of
- *                        the others; -: without the key
+ *     info=SPEC[@COMM]   MPI_Comm_set_info with the key thinwire_codec; SPEC/SPEC: of rank 0 and
+ *                        of the others; -: without the key
  *     dupinfo=SPEC       the communicator "dup" comes from MPI_Comm_dup_with_info
  *
  * For each call rank 0 prints one line: what was called, and "exact" or "rms R max M", where R is
- * rms(error) / rms(exact) over all ranks (the root of a broadcast left out) and M the largest error.
- * Or the first word is one of policy_more.c.
+ * rms(error) / rms(exact) over all ranks (the root of a broadcast left out) and M the largest
+ * error. Or the first word is one of policy_more.c.
  */
 #include "config.h"
 
@@ -32,7 +33,7 @@ const char *const op_names[OPS] = {
     "allreduce", "bcast",      "reduce",   "reduce_scatter", "reduce_scatter_block",
     "allgather", "allgatherv", "alltoall", "alltoallv"};
 
-/* ---- words -------------------------------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------------------------- */
 
 static struct {
     char     name[16];
@@ -142,11 +143,8 @@ bool call_read(char *word, call_t *call)
     char *part = strtok(word, ",");
     bool  fine = false;
 
-    *call = (call_t){.count     = 16384,
-                     .comm_name = "world",
-                     .comm      = MPI_COMM_WORLD,
-                     .times     = 1,
-                     .data      = "normal"};
+    *call = (call_t){
+        .count = 16384, .comm_name = "world", .comm = MPI_COMM_WORLD, .times = 1, .data = "normal"};
     read_type("float", call);
     for (int op = 0; op < OPS && part != NULL; op++) {
         const bool nonblocking = part[0] == 'i';
@@ -166,7 +164,7 @@ bool call_read(char *word, call_t *call)
     return fine;
 }
 
-/* ---- words that are no calls -------------------------------------------------------------------- */
+/* ---- words that are no calls --------------------------------------------------------------- */
 
 /* SPEC or SPEC/SPEC. */
 static MPI_Info make_info(const char *text)

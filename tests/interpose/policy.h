@@ -58,14 +58,14 @@ typedef struct job {
 } job_t;
 
 /* Read a word, whose text is cut up for it and must stay; false, with a line of why, if it is none.
- * comm_named() makes a communicator at its first use: ranks must meet the words in the same order. */
+ * comm_named() makes a communicator at its first use: ranks must meet words in the same order. */
 bool     call_read(char *word, call_t *call);
 MPI_Comm comm_named(const char *name);
 
 void *allocate(size_t bytes); /* never NULL, filled with 0xa5 */
 
-/* Numbers 0 to n - 1 of a rank. "normal": about normally distributed, of variance 1; "huge", "tiny":
- * the same times 1e200, 1e-200 (doubles) or 1e30, 1e-30; "inf": one Inf among the first hundred. */
+/* Numbers 0 to n - 1 of a rank. "normal": about normally distributed, of variance 1; "huge" and
+ * "tiny": the same times 1e200, 1e-200 (doubles) or 1e30, 1e-30; "inf": one Inf in front. */
 void fill(const call_t *call, int rank, size_t n, void *numbers);
 
 void job_make(job_t *job, const call_t *call);

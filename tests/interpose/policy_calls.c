@@ -23,7 +23,7 @@ void *allocate(size_t bytes)
     return memory;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------ */
+/* ---- numbers ------------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t x)
 {
@@ -96,7 +96,7 @@ static double number(const call_t *call, const void *numbers, size_t i)
     return d;
 }
 
-/* ---- buffers ------------------------------------------------------------------------------------ */
+/* ---- buffers ------------------------------------------------------------------------------- */
 
 static size_t add_up(int n, const int counts[], int at[])
 {
@@ -109,7 +109,8 @@ static size_t add_up(int n, const int counts[], int at[])
     return sum;
 }
 
-/* Items of an alltoallv's pair: a little different everywhere, or an eighth for every other pair. */
+/* Items of an alltoallv's pair: a little different everywhere, or every other pair has an eighth.
+ */
 static int pair_count(const call_t *call, int from, int to)
 {
     if (call->uneven) {
@@ -173,16 +174,16 @@ void job_free(job_t *job)
     free(job->recv);
 }
 
-/* ---- calls -------------------------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------------------------- */
 
-/* The same by MPI_ and by PMPI_, blocking and not. A line with the name of an operation is what the
- * report must name: policy_report.sh looks for "site". */
-#define ISSUE(name, i_name, ...)                                                                         \
+/* The same by MPI_ and by PMPI_, blocking and not. The report must name the line of a call: where
+ * it is, a "site" above it tells policy_report.sh. */
+#define ISSUE(name, i_name, ...)                                                                   \
     do {                                                                                           \
         if (plainly) {                                                                             \
-            j->call.nonblocking ? PMPI_##i_name(__VA_ARGS__, &request) : PMPI_##name(__VA_ARGS__);  \
+            j->call.nonblocking ? PMPI_##i_name(__VA_ARGS__, &request) : PMPI_##name(__VA_ARGS__); \
         } else {                                                                                   \
-            j->call.nonblocking ? MPI_##i_name(__VA_ARGS__, &request) : MPI_##name(__VA_ARGS__);    \
+            j->call.nonblocking ? MPI_##i_name(__VA_ARGS__, &request) : MPI_##name(__VA_ARGS__);   \
         }                                                                                          \
     } while (0)
 
@@ -196,36 +197,43 @@ void job_issue(const job_t *j, bool plainly)
 
     switch (j->call.op) {
     case OP_ALLREDUCE:
-        ISSUE(Allreduce, Iallreduce, j->send, j->recv, n, type, MPI_SUM, comm); /* site: allreduce */
+        /* site: allreduce */
+        ISSUE(Allreduce, Iallreduce, j->send, j->recv, n, type, MPI_SUM, comm);
         break;
     case OP_BCAST:
         if (j->rank == root) {
             memcpy(j->recv, j->send, j->send_items * j->call.width * (size_t)j->call.values);
         }
-        ISSUE(Bcast, Ibcast, j->recv, n, type, root, comm); /* site: bcast */
+        /* site: bcast */
+        ISSUE(Bcast, Ibcast, j->recv, n, type, root, comm);
         break;
     case OP_REDUCE:
-        ISSUE(Reduce, Ireduce, j->send, j->recv, n, type, MPI_SUM, root, comm); /* site: reduce */
+        /* site: reduce */
+        ISSUE(Reduce, Ireduce, j->send, j->recv, n, type, MPI_SUM, root, comm);
         break;
     case OP_REDUCE_SCATTER:
-        ISSUE(Reduce_scatter, Ireduce_scatter, j->send, j->recv, j->recv_counts, type, MPI_SUM, comm);
-        break;
-    case OP_REDUCE_SCATTER_BLOCK:
-        ISSUE(Reduce_scatter_block, Ireduce_scatter_block, j->send, j->recv, n, type, MPI_SUM, comm);
-        break;
-    case OP_ALLGATHER:
-        ISSUE(Allgather, Iallgather, j->send, n, type, j->recv, n, type, comm); /* site: allgather */
-        break;
-    case OP_ALLGATHERV:
-        ISSUE(Allgatherv, Iallgatherv, j->send, (int)j->send_items, type, j->recv, j->recv_counts, j->recv_at, type,
+        ISSUE(Reduce_scatter, Ireduce_scatter, j->send, j->recv, j->recv_counts, type, MPI_SUM,
               comm);
         break;
+    case OP_REDUCE_SCATTER_BLOCK:
+        ISSUE(Reduce_scatter_block, Ireduce_scatter_block, j->send, j->recv, n, type, MPI_SUM,
+              comm);
+        break;
+    case OP_ALLGATHER:
+        /* site: allgather */
+        ISSUE(Allgather, Iallgather, j->send, n, type, j->recv, n, type, comm);
+        break;
+    case OP_ALLGATHERV:
+        ISSUE(Allgatherv, Iallgatherv, j->send, (int)j->send_items, type, j->recv, j->recv_counts,
+              j->recv_at, type, comm);
+        break;
     case OP_ALLTOALL:
-        ISSUE(Alltoall, Ialltoall, j->send, n, type, j->recv, n, type, comm); /* site: alltoall */
+        /* site: alltoall */
+        ISSUE(Alltoall, Ialltoall, j->send, n, type, j->recv, n, type, comm);
         break;
     default:
-        ISSUE(Alltoallv, Ialltoallv, j->send, j->send_counts, j->send_at, type, j->recv, j->recv_counts, j->recv_at,
-              type, comm);
+        ISSUE(Alltoallv, Ialltoallv, j->send, j->send_counts, j->send_at, type, j->recv,
+              j->recv_counts, j->recv_at, type, comm);
     }
     if (request != MPI_REQUEST_NULL && plainly) {
         PMPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -234,12 +242,12 @@ void job_issue(const job_t *j, bool plainly)
     }
 }
 
-/* ---- comparison --------------------------------------------------------------------------------- */
+/* ---- comparison ---------------------------------------------------------------------------- */
 
+/* Over all ranks: the largest error, sums of squares of numbers divided by the data's scale, and on
+ * how many ranks any bit differs. */
 typedef struct difference {
-    double worst;  /* error                                                                     */
-    double error2, exact2; /* sums of squares, of numbers divided by the data's scale              */
-    double bits;   /* some differ: 1                                                            */
+    double worst, error2, exact2, bits;
 } difference_t;
 
 static difference_t compare(const job_t *job, const void *got, const void *want)
@@ -299,10 +307,10 @@ void job_compare(const call_t *call)
 {
     job_t        job;
     void        *got;
-    bool         same      = true;
-    difference_t mine      = {0}, all;
-    double       at_root   = 0.0, root_changed;
-    const bool   movement  = call->op == OP_ALLGATHER || call->op == OP_ALLGATHERV;
+    bool         same     = true;
+    difference_t mine     = {0}, all;
+    double       at_root  = 0.0, root_changed;
+    const bool   movement = call->op == OP_ALLGATHER || call->op == OP_ALLGATHERV;
 
     job_make(&job, call);
     job_issue(&job, false);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/interpose/policy_more.c - what policy does when its first word is one of these:
  *
- *     means N CALL...       N times each Allreduce in turn; prints the error of one result and that of
- *                           the mean of all
+ *     means N CALL...       N times each Allreduce in turn; prints the error of one result and
+ *                           that of the mean of all
  *     memory CALL           how far a call with these buffers makes the process grow
  *     threads               Allreduce by four threads at the same time
  *     sites                 calls from more places than a report has lines
- *     leave abort|exit N    three Allreduce calls, then rank 1 leaves with code N in the midst of the job
+ *     leave abort|exit N    three Allreduce calls, then rank 1 leaves with code N
  *     no-collectives        point-to-point messages only
- *     in-place SPEC         an in-place Alltoallv on a communicator with thinwire_codec=SPEC, of which
- *                           rank 2 has small pieces only
+ *     in-place SPEC         an in-place Alltoallv on a communicator with thinwire_codec=SPEC, of
+ *                           which rank 2 has small pieces only
  */
 #include "config.h"
 
@@ -29,7 +29,7 @@ static int world_rank(void)
     return rank;
 }
 
-/* ---- means of repeated sums --------------------------------------------------------------------- */
+/* ---- means of repeated sums ---------------------------------------------------------------- */
 
 typedef struct mean {
     job_t   job;
@@ -111,7 +111,7 @@ int means(int argc, char **argv)
     return 0;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------- */
+/* ---- memory -------------------------------------------------------------------------------- */
 
 /* Of this process, in bytes: VmRSS, VmHWM. */
 static double resident(const char *name)
@@ -161,7 +161,7 @@ int memory(int argc, char **argv)
     return 0;
 }
 
-/* ---- threads ------------------------------------------------------------------------------------ */
+/* ---- threads ------------------------------------------------------------------------------- */
 
 #define THREADS 4
 #define ROUNDS  8
@@ -253,7 +253,7 @@ int threads(void)
     return 0;
 }
 
-/* ---- places, and ends --------------------------------------------------------------------------- */
+/* ---- places, and ends ---------------------------------------------------------------------- */
 
 #define FOUR(x)    x x x x
 #define SIXTEEN(x) FOUR(FOUR(x))
