@@ -188,12 +188,12 @@ without() {
 }
 check "a program without collectives" without
 
+# thinwire run leaves a mark for its own process, which variables set by hand do not have.
 outside() { # nothing can be compressed there, and that is said loudly
-    if [ -n "$asan" ]; then
-        under
-        ranks 2 env "${command[@]:1:${#command[@]}-2}" true
-    else
-        ranks 2 "$thinwire" run -- true
-    fi && one_line 'NOTHING WAS INTERCEPTED'
+    ranks 2 "$thinwire" run -- true && one_line 'NOTHING WAS INTERCEPTED'
 }
-check "a program without MPI" outside
+if [ -n "$asan" ]; then
+    skip "a program without MPI" "the sanitizer's library must come first"
+else
+    check "a program without MPI" outside
+fi
