@@ -4,7 +4,7 @@
 # shellcheck source=tests/interpose/launch.sh disable=SC1091,SC2154
 . "$top_srcdir/tests/interpose/launch.sh"
 
-plan 13
+plan 16
 run plain 3 requests
 for ranks in 1 2 3 4 5; do
     run watching $ranks requests
@@ -12,3 +12,6 @@ for ranks in 1 2 3 4 5; do
 done
 run tree8 2 requests
 run bitpack:3 4 requests
+run verified 3 requests
+run feedback 2 requests
+run rules 4 requests
