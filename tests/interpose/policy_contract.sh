@@ -4,7 +4,7 @@
 # what is verified is measured, and nothing else changes.
 # shellcheck source=tests/interpose/policy.bash disable=SC2154
 . "$top_srcdir/tests/interpose/policy.bash"
-plan 19
+plan 21
 
 ladder=(onebit tree8 bf16 bitpack:3 exact exact)
 
@@ -60,6 +60,18 @@ stops() { # where the contract is kept, on three ranks
         sums 0 steps codec=bitpack:3
 }
 check "a codec that keeps the contract stays" stops
+
+differing_counts() { # some pairs are below the threshold, and travel as they are
+    quietly 3 --codec onebit --verify 1 --max-error 1e-7 -- alltoallv,uneven,x6 allgatherv,uneven,x6 &&
+        are "${ladder[@]}" "${ladder[@]}"
+}
+check "counts that differ much climb as well" differing_counts
+
+with_feedback() { # what onebit has left behind is none of tree8's error
+    quietly 2 --codec onebit --error-feedback --verify 1 --max-error 0.5 -- allreduce,x6 &&
+        sums 2 calls codec=onebit && sums 10 calls codec=tree8
+}
+check "error feedback does not climb further" with_feedback
 
 broadcast() { # the root measures before it sends: no rank ever gets what breaks the contract
     quietly 2 --codec onebit --verify 1 --max-error 0.5 -- bcast,root=1,x2 && are tree8 tree8 &&
