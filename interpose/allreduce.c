@@ -84,6 +84,12 @@ static int tw_allreduce_codes(tw_call_t *call, tw_comm_t *duplicate, const void 
 
         tw_verify_compare(call, &errors, &call->type, recvbuf, (size_t)count, exact);
         tw_verify_conclude(call, &errors);
+        if (call->stepped && tw_state.config.error_feedback) { /* what the coarser codec lost is not the finer one's */
+            pthread_mutex_lock(&call->comm->lock);
+            tw_feedback_clear(
+                tw_comms_feedback(call->comm, call->type.name, call->choice->dtype, call->values));
+            pthread_mutex_unlock(&call->comm->lock);
+        }
         tw_verify_spent(call, start, false);
     }
     tw_form_put(exact);
