@@ -85,12 +85,17 @@ uint64_t t_next_seed(void)
     return t_random(&current_seed);
 }
 
-bool t_chosen(uint64_t seed)
+int t_thin(void)
 {
     const char *text = getenv("TW_THIN");
     const int   thin = text != NULL ? atoi(text) : 1;
 
-    return thin <= 1 || t_mix(seed) % (unsigned)thin == 0;
+    return thin > 1 ? thin : 1;
+}
+
+bool t_chosen(uint64_t seed)
+{
+    return t_mix(seed) % (uint64_t)t_thin() == 0;
 }
 
 void *t_malloc(size_t bytes)

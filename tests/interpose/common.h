@@ -79,7 +79,9 @@ size_t   t_below(uint64_t *state, size_t bound); /* 0 .. bound - 1              
 /* A seed for the next thing to do; begins anew with each case. Ranks that go different ways within
  * a case do not agree any more. */
 uint64_t t_next_seed(void);
-/* Is a thing to be done, or thinned out? TW_THIN=N leaves one in N, drawn from its seed. */
+/* TW_THIN, 1 if it is not set; is a thing to be done, or thinned out? One in TW_THIN is left, drawn
+ * from its seed. */
+int  t_thin(void);
 bool t_chosen(uint64_t seed);
 
 void *t_malloc(size_t bytes); /* or the program ends; never NULL */

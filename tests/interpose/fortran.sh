@@ -6,7 +6,7 @@
 
 if [ ! -x "$programs/fortran_mpif" ]; then
     plan 1
-    skip "Fortran programs" "no Fortran compiler was found for this MPI library (Debian, Ubuntu: gfortran)"
+    skip "Fortran programs" "no Fortran wrapper of this MPI library works (Debian, Ubuntu: gfortran)"
     exit
 fi
 plan 42

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Random sequences of collectives under the drop-in, more than 2,000 over all launches (TW_FUZZ: per launch).
+# Random sequences of collectives under the drop-in, more than 2,000 over all launches (TW_FUZZ: in
+# one launch).
 # shellcheck source=tests/interpose/launch.sh disable=SC1091,SC2154
 . "$top_srcdir/tests/interpose/launch.sh"
 

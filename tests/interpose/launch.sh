@@ -83,7 +83,7 @@ thinned() { # RANKS
     if [ "$mpi" = openmpi ]; then
         [ "$1" -le 3 ] && echo 1 || echo 2
     else
-        [ "$1" -le 2 ] && echo 3 || echo $((6 * $1))
+        [ "$1" -eq 1 ] && echo 1 || echo $((6 * $1 - 9))
     fi
 }
 

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/interpose/threads.c - MPI_THREAD_MULTIPLE: threads that are in collectives at the same
+ * time, each on its own communicators.
+ */
+#include "config.h"
+
+#include <pthread.h>
+
+#include "tests/interpose/job.h"
+
+#define THREADS 4
+#define CALLS   100
+#define MOST    1500
+
+typedef struct thread {
+    pthread_t id;
+    MPI_Comm  comm;
+    uint64_t  seed;
+} thread_t;
+
+static void *run(void *argument)
+{
+    const thread_t *thread = argument;
+    uint64_t        shared = thread->seed;
+
+    for (int i = 0; i < CALLS; i++) {
+        const uint64_t seed  = t_random(&shared);
+        MPI_Comm       comm  = thread->comm;
+        t_place_t      place = t_place(comm, "a thread's duplicate");
+        t_call_t       call;
+
+        if (i % 10 == 9) { /* communicators come and go beside the others' calls */
+            T_OK(MPI_Comm_dup(thread->comm, &comm));
+            place = t_place(comm, "a duplicate of a thread's duplicate");
+        }
+        t_call_draw(&call, &place, seed, MOST, seed % 2 == 0);
+        t_job_once(&place, &call);
+        if (comm != thread->comm) {
+            T_OK(MPI_Comm_free(&comm));
+        }
+    }
+    return NULL;
+}
+
+static void threads(void)
+{
+    thread_t all[THREADS];
+
+    t_layouts_make();
+    t_operations_make();
+    for (int i = 0; i < THREADS; i++) {
+        all[i].seed = t_next_seed();
+        MPI_Comm_dup(MPI_COMM_WORLD, &all[i].comm);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        T_CHECK(pthread_create(&all[i].id, NULL, run, &all[i]) == 0, "no thread");
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(all[i].id, NULL);
+        MPI_Comm_free(&all[i].comm);
+    }
+    t_operations_free();
+    t_layouts_free();
+}
+
+static const t_case_t cases[] = {{"four threads", threads, 1}};
+
+int main(int argc, char **argv)
+{
+    t_thread_level = MPI_THREAD_MULTIPLE;
+    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}
