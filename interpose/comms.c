@@ -140,6 +140,8 @@ tw_entry_t *tw_comms_get(MPI_Comm comm)
     return entry;
 }
 
+static uint64_t tw_comms_made; /* duplicates so far */
+
 tw_comm_t *tw_comms_duplicate(tw_entry_t *entry)
 {
     if (entry->duplicate == NULL && !entry->no_duplicate) {
@@ -151,6 +153,7 @@ tw_comm_t *tw_comms_duplicate(tw_entry_t *entry)
             entry->no_duplicate = true;
         } else {
             entry->duplicate->exec = tw_state.exec;
+            entry->made            = __atomic_fetch_add(&tw_comms_made, 1, __ATOMIC_RELAXED);
         }
     }
     return entry->duplicate;
@@ -357,6 +360,16 @@ void tw_comms_set_info(MPI_Comm comm, MPI_Info info)
     }
 }
 
+/* Into the list at from_p, before the first entry whose duplicate is younger. */
+static void tw_comms_sort_in(tw_entry_t **from_p, tw_entry_t *entry)
+{
+    while (*from_p != NULL && (*from_p)->made <= entry->made) {
+        from_p = &(*from_p)->next;
+    }
+    entry->next = *from_p;
+    *from_p     = entry;
+}
+
 void tw_comms_stop(void)
 {
     tw_entry_t *oldest_first = NULL;
@@ -365,8 +378,7 @@ void tw_comms_stop(void)
         tw_entry_t *entry = tw_comms_list;
 
         tw_comms_list = entry->next;
-        entry->next   = oldest_first;
-        oldest_first  = entry;
+        tw_comms_sort_in(&oldest_first, entry);
     }
     memset(tw_comms_quick, 0, sizeof(tw_comms_quick));
     while (oldest_first != NULL) {

@@ -49,6 +49,7 @@ typedef struct tw_entry {
                                        rank alone                                                   */
     char                 info[TW_RULE_SPEC_MAX]; /* thinwire_codec of its MPI_Info; "" none          */
     tw_comm_t           *duplicate; /* NULL before the first blocking call that makes it            */
+    uint64_t             made;         /* how many duplicates there were when it was made           */
     bool                 no_duplicate; /* making it failed, on all ranks                            */
     bool                 gone;   /* freed by the program; the duplicate is still in use             */
     int                  staged; /* two-stage operations outstanding on the duplicate               */

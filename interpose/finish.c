@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/finish.c - see finish.h. A rank that never comes to MPI_Finalize must not keep the others:
- * records travel as messages on a communicator of ours, and both ends stop waiting after 5 s.
+ * interpose/finish.c - see finish.h. Records travel as messages on a communicator of ours. A rank that is
+ * late in coming to MPI_Finalize does not keep the report: it is written after 5 s with what has been
+ * heard. What comes later is received and dropped, because MPI_Finalize with a message under way may hang;
+ * that waits for nobody for whom MPI_Finalize would not wait as well.
  */
 #include "config.h"
 
@@ -54,31 +56,28 @@ static char *tw_finish_pack(size_t *bytes_p)
     return parcel;
 }
 
-/* Not rank 0. The parcel is left alone if it could not be sent in time: MPI may still read it. */
+/* Not rank 0. An empty message where there is no memory: rank 0 counts them. */
 static void tw_finish_send(void)
 {
-    const uint64_t start = tw_clock_ns();
-    size_t         bytes = 0;
-    char          *parcel = tw_finish_pack(&bytes);
-    MPI_Request    request;
-    int            done = 0;
+    size_t      bytes  = 0;
+    char       *parcel = tw_finish_pack(&bytes);
+    MPI_Request request;
+    int         done = 0;
 
-    if (parcel == NULL || tw_next.Isend(parcel, (int)bytes, MPI_BYTE, 0, TW_FINISH_TAG, tw_state.world,
-                                        &request) != MPI_SUCCESS) {
+    if (tw_next.Isend(parcel, parcel != NULL ? (int)bytes : 0, MPI_BYTE, 0, TW_FINISH_TAG,
+                      tw_state.world, &request) != MPI_SUCCESS) {
         free(parcel);
         return;
     }
-    while (!done && !tw_finish_late(start)) {
+    while (!done) {
         if (tw_next.Testall(1, &request, &done, MPI_STATUSES_IGNORE) != MPI_SUCCESS) {
-            return;
+            return; /* MPI may still read the parcel */
         }
         if (!done) {
             sched_yield();
         }
     }
-    if (done) {
-        free(parcel);
-    }
+    free(parcel);
 }
 
 /* All that has been heard so far. */
@@ -112,38 +111,51 @@ static void tw_pile_add(tw_pile_t *pile, const char *parcel, size_t bytes)
     pile->heard++;
 }
 
-static void tw_finish_collect(tw_pile_t *pile)
+/* Receives one message if there is one; false if MPI reports an error. */
+static bool tw_finish_hear(tw_pile_t *pile, int *arrived)
 {
-    const uint64_t start  = tw_clock_ns();
-    size_t         bytes  = 0;
-    char          *parcel = tw_finish_pack(&bytes);
+    int         found = 0, length = 0;
+    MPI_Message message;
+    MPI_Status  status;
+    char       *parcel;
+
+    if (tw_next.Improbe(MPI_ANY_SOURCE, TW_FINISH_TAG, tw_state.world, &found, &message, &status) !=
+        MPI_SUCCESS) {
+        return false;
+    }
+    if (!found) {
+        sched_yield();
+        return true;
+    }
+    tw_next.Get_count(&status, MPI_BYTE, &length);
+    parcel = malloc((size_t)length + 1);
+    if (parcel == NULL || tw_next.Mrecv(parcel, length, MPI_BYTE, &message, &status) != MPI_SUCCESS) {
+        free(parcel);
+        return false;
+    }
+    (*arrived)++;
+    if (pile != NULL) {
+        tw_pile_add(pile, parcel, (size_t)length);
+    }
+    free(parcel);
+    return true;
+}
+
+/* What comes within the limit goes to the pile; returns how many messages have come. */
+static int tw_finish_collect(tw_pile_t *pile)
+{
+    const uint64_t start   = tw_clock_ns();
+    size_t         bytes   = 0;
+    char          *parcel  = tw_finish_pack(&bytes);
+    int            arrived = 0;
 
     if (parcel != NULL) {
         tw_pile_add(pile, parcel, bytes);
     }
     free(parcel);
-    while (pile->heard < tw_state.size && !tw_finish_late(start)) {
-        int         found = 0, length = 0;
-        MPI_Message message;
-        MPI_Status  status;
-
-        if (tw_next.Improbe(MPI_ANY_SOURCE, TW_FINISH_TAG, tw_state.world, &found, &message, &status) !=
-            MPI_SUCCESS) {
-            return;
-        }
-        if (!found) {
-            sched_yield();
-            continue;
-        }
-        tw_next.Get_count(&status, MPI_BYTE, &length);
-        parcel = malloc((size_t)length + 1);
-        if (parcel == NULL || tw_next.Mrecv(parcel, length, MPI_BYTE, &message, &status) != MPI_SUCCESS) {
-            free(parcel);
-            return;
-        }
-        tw_pile_add(pile, parcel, (size_t)length);
-        free(parcel);
+    while (arrived < tw_state.size - 1 && !tw_finish_late(start) && tw_finish_hear(pile, &arrived)) {
     }
+    return arrived;
 }
 
 /* ---- writing ------------------------------------------------------------------------------------- */
@@ -242,15 +254,18 @@ void tw_finish_report(void)
     tw_pile_t         pile = {0};
     tw_report_facts_t facts;
     char              library[128];
+    int               arrived;
 
     if (tw_state.rank != 0) {
         tw_finish_send();
         return;
     }
-    tw_finish_collect(&pile);
+    arrived = tw_finish_collect(&pile);
     tw_finish_facts(&facts, &pile, library, sizeof(library));
     tw_finish_write(&facts, &pile);
     free(pile.records);
+    while (arrived < tw_state.size - 1 && tw_finish_hear(NULL, &arrived)) {
+    }
 }
 
 void tw_finish_aborted(void)
