@@ -1,28 +1,56 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/blocks.h - the walk over blocks, for codecs whose blocks are encoded one by one, with error
- * feedback or without, by a pair of kernels.
+ * codec/blocks.h - the walk over blocks, for scalar kernels that encode them one by one, with error
+ * feedback or without.
  */
 #ifndef TW_CODEC_BLOCKS_H
 #define TW_CODEC_BLOCKS_H
 
 #include "runtime/codec/ops.h"
 
-/* One block of n values, n <= codec->block; buffers of any alignment. codec->kernels points to a
- * table of these, one table for each instruction set. */
-typedef struct tw_block_kernels {
-    /* dst = encode(src), or with a residual: dst = encode(v), v = src + residual, and
-     * residual = v - decode(dst), left alone where the block is poison. */
-    void (*encode)(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *residual,
-                   uint8_t *dst);
-    /* dst = decode(src), or with add: dst += decode(src). */
-    void (*decode)(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, bool add);
-} tw_block_kernels_t;
+/* dst = encode(src), or with a residual: dst = encode(v), v = src + residual, and
+ * residual = v - decode(dst), left alone where the block is poison. n <= codec->block. */
+typedef void (*tw_block_encode_fn_t)(const tw_codec_t *codec, const uint8_t *src, size_t n,
+                                     uint8_t *residual, uint8_t *dst);
 
-void tw_blocks_encode(const tw_codec_t *codec, const void *src, size_t n, void *dst);
-void tw_blocks_decode(const tw_codec_t *codec, const void *src, size_t n, void *dst);
-void tw_blocks_decode_add(const tw_codec_t *codec, const void *src, size_t n, void *acc);
-void tw_blocks_encode_feedback(const tw_codec_t *codec, const void *src, size_t n, void *residual,
-                               void *dst);
+/* dst = decode(src), or with add: dst += decode(src). */
+typedef void (*tw_block_decode_fn_t)(const tw_codec_t *codec, const uint8_t *src, size_t n,
+                                     uint8_t *dst, bool add);
+
+/* residual may be NULL. */
+void tw_blocks_encode(const tw_codec_t *codec, tw_block_encode_fn_t encode, const uint8_t *src,
+                      size_t n, uint8_t *residual, uint8_t *dst);
+void tw_blocks_decode(const tw_codec_t *codec, tw_block_decode_fn_t decode, const uint8_t *src,
+                      size_t n, uint8_t *dst, bool add);
+
+/* The table `name` of kernels that walk over blocks by two functions. */
+#define TW_BLOCK_KERNELS(name, encode_block, decode_block)                                         \
+    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
+                              bool stream)                                                         \
+    {                                                                                              \
+        (void)stream;                                                                              \
+        tw_blocks_encode(codec, encode_block, src, n, NULL, dst);                                  \
+    }                                                                                              \
+    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
+                              bool stream)                                                         \
+    {                                                                                              \
+        (void)stream;                                                                              \
+        tw_blocks_decode(codec, decode_block, src, n, dst, false);                                 \
+    }                                                                                              \
+    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
+                                  uint8_t *acc)                                                    \
+    {                                                                                              \
+        tw_blocks_decode(codec, decode_block, src, n, acc, true);                                  \
+    }                                                                                              \
+    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
+                                       uint8_t *residual, uint8_t *dst)                            \
+    {                                                                                              \
+        tw_blocks_encode(codec, encode_block, src, n, residual, dst);                              \
+    }                                                                                              \
+    extern const tw_kernels_t name;                                                                \
+    const tw_kernels_t        name = {.encode          = name##_encode,                            \
+                                      .decode          = name##_decode,                            \
+                                      .decode_add      = name##_decode_add,                        \
+                                      .encode_feedback = name##_encode_feedback}
 
 /* option() of a codec whose only option is block=N. */
 tw_status_t tw_blocks_option(tw_codec_t *codec, const char *key, const char *value,

@@ -7,6 +7,7 @@
 #include "runtime/base/bytes.h"
 #include "runtime/base/fpmode.h"
 #include "runtime/base/threads.h"
+#include "runtime/codec/cuda/cuda.h"
 #include "runtime/codec/ops.h"
 
 #define TW_PIECE_VALUES ((size_t)16384) /* least values a thread takes, before rounding to blocks */
@@ -20,6 +21,7 @@ typedef struct tw_job {
     uint8_t          *dst;      /* codes, or elements when decoding */
     uint8_t          *residual; /* elements; TW_ENCODE_FEEDBACK     */
     size_t            n;
+    bool              stream; /* stores may pass by the cache */
 } tw_job_t;
 
 size_t tw_dtype_size(tw_dtype_t dtype)
@@ -80,17 +82,17 @@ static void tw_job_piece(const tw_job_t *job, size_t first, size_t n)
 
     switch (job->verb) {
     case TW_ENCODE:
-        codec->ops->encode(codec, job->src + elements, n, job->dst + codes);
+        codec->kernels->encode(codec, job->src + elements, n, job->dst + codes, job->stream);
         break;
     case TW_DECODE:
-        codec->ops->decode(codec, job->src + codes, n, job->dst + elements);
+        codec->kernels->decode(codec, job->src + codes, n, job->dst + elements, job->stream);
         break;
     case TW_DECODE_ADD:
-        codec->ops->decode_add(codec, job->src + codes, n, job->dst + elements);
+        codec->kernels->decode_add(codec, job->src + codes, n, job->dst + elements);
         break;
     case TW_ENCODE_FEEDBACK:
-        codec->ops->encode_feedback(codec, job->src + elements, n, job->residual + elements,
-                                    job->dst + codes);
+        codec->kernels->encode_feedback(codec, job->src + elements, n, job->residual + elements,
+                                        job->dst + codes);
         break;
     }
 }
@@ -110,16 +112,45 @@ static int tw_job_threads(const tw_job_t *job, const tw_exec_t *exec)
     return threads > 1 ? threads : 1;
 }
 
+/* Bytes at dst, which tw_job_piece() writes, or at src, which it reads. */
+static size_t tw_job_bytes(const tw_job_t *job, bool of_src)
+{
+    const bool decoding = job->verb == TW_DECODE || job->verb == TW_DECODE_ADD;
+
+    return decoding == of_src ? job->codec->ops->size(job->codec, job->n)
+                              : job->n * job->codec->element;
+}
+
+static bool tw_overlap(const uint8_t *a, size_t a_bytes, const uint8_t *b, size_t b_bytes)
+{
+    return (uintptr_t)a < (uintptr_t)b + b_bytes && (uintptr_t)b < (uintptr_t)a + a_bytes;
+}
+
+/* Buffers that share bytes; only where codes are the elements themselves may they be the same ones. */
+static bool tw_job_overlaps(const tw_job_t *job)
+{
+    const size_t in = tw_job_bytes(job, true), out = tw_job_bytes(job, false);
+
+    if (tw_overlap(job->src, in, job->dst, out) &&
+        !(job->src == job->dst && job->codec->lossless && job->verb <= TW_DECODE)) {
+        return true;
+    }
+    return job->verb == TW_ENCODE_FEEDBACK &&
+           (tw_overlap(job->residual, in, job->src, in) || tw_overlap(job->residual, in, job->dst, out));
+}
+
 static void tw_job_run(const tw_job_t *job, const tw_exec_t *exec)
 {
     const int    threads = tw_job_threads(job, exec);
     const size_t block   = job->codec->block;
     size_t       piece   = (job->n + (size_t)threads - 1) / (size_t)threads;
+    tw_job_t     run     = *job;
 
+    run.stream = tw_job_bytes(job, true) + tw_job_bytes(job, false) >= job->codec->stream;
     if (threads == 1) {
         const tw_fpmode_t mode = tw_fpmode_enter();
 
-        tw_job_piece(job, 0, job->n);
+        tw_job_piece(&run, 0, job->n);
         tw_fpmode_leave(mode);
         return;
     }
@@ -134,10 +165,25 @@ static void tw_job_run(const tw_job_t *job, const tw_exec_t *exec)
         if (first < job->n) {
             const tw_fpmode_t mode = tw_fpmode_enter();
 
-            tw_job_piece(job, first, job->n - first < piece ? job->n - first : piece);
+            tw_job_piece(&run, first, job->n - first < piece ? job->n - first : piece);
             tw_fpmode_leave(mode);
         }
     }
+}
+
+static tw_status_t tw_job_run_cuda(const tw_job_t *job, void *stream)
+{
+    switch (job->verb) {
+    case TW_ENCODE:
+        return tw_cuda_encode(job->codec, stream, job->src, job->n, job->dst);
+    case TW_DECODE:
+        return tw_cuda_decode(job->codec, stream, job->src, job->n, job->dst);
+    case TW_DECODE_ADD:
+        return tw_cuda_decode_add(job->codec, stream, job->src, job->n, job->dst);
+    case TW_ENCODE_FEEDBACK:
+        return tw_cuda_encode_feedback(job->codec, stream, job->src, job->n, job->residual, job->dst);
+    }
+    return TW_ERR_INVALID_ARG;
 }
 
 static tw_status_t tw_job_check_and_run(const tw_job_t *job, const tw_exec_t *exec)
@@ -152,13 +198,20 @@ static tw_status_t tw_job_check_and_run(const tw_job_t *job, const tw_exec_t *ex
     if (!tw_size_mul(job->n, 16, &most)) {
         return TW_ERR_RANGE;
     }
-    if (exec != NULL && exec->memory != TW_MEMORY_HOST) {
-        return TW_ERR_UNSUPPORTED;
-    }
-    if (exec != NULL && (exec->stream != NULL || exec->threads < 0)) {
+    if (exec != NULL && ((exec->memory != TW_MEMORY_HOST && exec->memory != TW_MEMORY_CUDA) ||
+                         (exec->memory == TW_MEMORY_HOST && exec->stream != NULL) || exec->threads < 0)) {
         return TW_ERR_INVALID_ARG;
     }
-    if (job->n > 0) {
+    if (job->n == 0) {
+        return TW_OK;
+    }
+    if (tw_job_overlaps(job)) {
+        return TW_ERR_INVALID_ARG;
+    }
+    if (exec != NULL && exec->memory == TW_MEMORY_CUDA) {
+        return tw_job_run_cuda(job, exec->stream);
+    }
+    if (job->src != job->dst) { /* in place nothing changes */
         tw_job_run(job, exec);
     }
     return TW_OK;

@@ -106,30 +106,28 @@ tw_status_t tw_fixed8_finish(tw_codec_t *codec, tw_fixed8_fn_t v, const tw_why_t
     return TW_OK;
 }
 
-void tw_fixed8_encode(const tw_codec_t *codec, const void *src, size_t n, void *dst)
+void tw_fixed8_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, bool stream)
 {
     const tw_levels_t *levels = codec->table;
-    const uint8_t     *in     = src;
-    uint8_t           *out    = dst;
 
+    (void)stream;
     for (size_t i = 0; i < n; i++) {
         uint32_t x, size, code;
 
-        memcpy(&x, in + 4 * i, 4);
+        memcpy(&x, src + 4 * i, 4);
         size   = x & 0x7fffffffu;
         code   = levels->code[tw_levels_rank(levels, size)];
         code   = code != 0 ? code | (x >> 24 & 0x80u) : 0;
-        out[i] = (uint8_t)(size < 0x7f800000u ? code : NAN_CODE);
+        dst[i] = (uint8_t)(size < 0x7f800000u ? code : NAN_CODE);
     }
 }
 
-void tw_fixed8_decode(const tw_codec_t *codec, const void *src, size_t n, void *dst)
+void tw_fixed8_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, bool stream)
 {
     const tw_levels_t *levels = codec->table;
-    const uint8_t     *in     = src;
-    uint8_t           *out    = dst;
 
+    (void)stream;
     for (size_t i = 0; i < n; i++) {
-        memcpy(out + 4 * i, &levels->value[in[i]], 4);
+        memcpy(dst + 4 * i, &levels->value[src[i]], 4);
     }
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/ops.h - a codec inside: one constant table of functions per codec, one list of them.
  *
- * Adding a codec: its folder, one line in registry.c, one in sources.am. The functions below get
- * checked arguments and a floating-point mode that rounds to nearest and keeps denormals; n may be
- * any count above 0; buffers have any alignment. codec.c cuts long vectors at block boundaries and
- * hands the pieces to threads, so a function sees only part of a vector.
+ * Adding a codec: its folder, one line in registry.c, an id in kernels.h, its kernels in the lists of
+ * kernels_<isa>.c, one line in sources.am. codec.c cuts long vectors at block boundaries and hands the
+ * pieces to threads, so a kernel sees only part of a vector.
  */
 #ifndef TW_CODEC_OPS_H
 #define TW_CODEC_OPS_H
@@ -15,7 +14,7 @@
 
 #include <thinwire/codec.h>
 
-#include "runtime/codec/cpu.h"
+#include "runtime/codec/kernels.h"
 
 #define TW_CODEC_SPEC_MAX 96 /* bytes of a full spec */
 
@@ -31,22 +30,17 @@ typedef struct tw_codec_ops {
     const char *name; /* what a spec begins with                                       */
     const char *form; /* accepted spec: "tree8[:block=N][,split=0.45|0.55]"            */
     const char *help; /* one line                                                      */
-    uint8_t     id;   /* compared between ranks; never reused                          */
+    uint8_t     id;   /* TW_ID_...                                                    */
 
     /* One option of the spec: key "block", value "4096"; a bare word has value NULL.
      * TW_ERR_SPEC, with *why set, for what is not understood. */
     tw_status_t (*option)(tw_codec_t *codec, const char *key, const char *value,
                           const tw_why_t *why);
-    /* All options are read: check them, set block, bytes_per_value, kernels and spec. The dtype is
-     * set; TW_ERR_UNSUPPORTED if the codec has no such element type. */
+    /* All options are read: check them, set block, bytes_per_value, table and spec. The dtype is
+     * set; TW_ERR_UNSUPPORTED if the codec has no such element type. Kernels are chosen afterwards. */
     tw_status_t (*finish)(tw_codec_t *codec, const tw_why_t *why);
 
     size_t (*size)(const tw_codec_t *codec, size_t n); /* exact; n * 9 is known not to overflow */
-    void (*encode)(const tw_codec_t *codec, const void *src, size_t n, void *dst);
-    void (*decode)(const tw_codec_t *codec, const void *src, size_t n, void *dst);
-    void (*decode_add)(const tw_codec_t *codec, const void *src, size_t n, void *acc);
-    void (*encode_feedback)(const tw_codec_t *codec, const void *src, size_t n, void *residual,
-                            void *dst);
 } tw_codec_ops_t;
 
 struct tw_codec {
@@ -58,14 +52,16 @@ struct tw_codec {
     bool                  lossless;        /* decoding gives back every bit               */
     bool                  feedback;        /* wants error feedback                        */
     tw_cpu_level_id_t     cpu;             /* kernels may go up to here                   */
-    tw_cpu_level_id_t     isa;             /* of the kernels chosen by finish()           */
-    const void           *kernels;         /* the codec's own table                       */
+    tw_cpu_level_id_t     isa;             /* of the kernels                              */
+    const tw_kernels_t   *kernels;
     void                 *table;           /* levels of 8-bit types; freed with the codec */
+    void                 *vectors;         /* of the kernels' prepare(); freed, too       */
     int                   k;               /* bitpack: bytes kept                         */
     bool                  round;           /* bitpack: to nearest                         */
     int                   split;           /* tree8: 45 or 55, in hundredths              */
     const char           *offset;          /* static8, mantissa8: "1" .. "10000"; static  */
     size_t                omp_threshold;   /* bytes                                       */
+    size_t                stream;          /* bytes, read and written, from which to stream */
     int                   threads;         /* default of tw_exec_t.threads                */
     char                  spec[TW_CODEC_SPEC_MAX];
 };

@@ -19,9 +19,8 @@ static const uint8_t *tw_at(const uint8_t *vector, size_t i)
     return vector != NULL ? vector + sizeof(float) * i : NULL;
 }
 
-/* Bits of the largest |v| of a block: as integers they order like the magnitudes, Inf and NaN on
- * top. One maximum per place in the group, so that the loop has no chain through all values. */
-static uint32_t tw_absmax(const uint8_t *src, const uint8_t *residual, size_t n)
+/* One maximum per place in the group, so that the loop has no chain through all values. */
+uint32_t tw_scaled8_absmax(const uint8_t *src, const uint8_t *residual, size_t n)
 {
     float    v[TW_CHUNK];
     int32_t  most[TW_GROUP] = {0};
@@ -49,7 +48,7 @@ static uint32_t tw_absmax(const uint8_t *src, const uint8_t *residual, size_t n)
 void tw_scaled8_encode(const tw_codec_t *codec, const tw_scaled8_t *type, const uint8_t *src,
                        size_t n, uint8_t *residual, uint8_t *dst)
 {
-    const uint32_t most = tw_absmax(src, residual, n);
+    const uint32_t most = tw_scaled8_absmax(src, residual, n);
     float          v[TW_CHUNK], back[TW_CHUNK], factor = 0.0f, scale = 0.0f;
     uint8_t        codes[TW_CHUNK];
 

@@ -22,6 +22,10 @@ typedef struct tw_scaled8 {
                    float *values);
 } tw_scaled8_t;
 
+/* Bits of the largest |v|, v = src or src + residual where there is one: as integers they order like the
+ * magnitudes, Inf and NaN on top. */
+uint32_t tw_scaled8_absmax(const uint8_t *src, const uint8_t *residual, size_t n);
+
 size_t tw_scaled8_size(const tw_codec_t *codec, size_t n);
 
 /* One block, as in blocks.h, of the given type. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/base/context.h"
 #include "runtime/base/fpmode.h"
@@ -173,17 +174,31 @@ static tw_status_t tw_codec_parse(tw_codec_t *codec, const char *spec, const tw_
         const tw_fpmode_t mode = tw_fpmode_enter(); /* level tables are computed there */
 
         status = codec->ops->finish(codec, why);
+        if (status == TW_OK) {
+            status = tw_kernels_choose(codec);
+            tw_why_set(why, "%s", status != TW_OK ? "out of memory" : "");
+        }
         tw_fpmode_leave(mode);
     }
     return status;
+}
+
+/* Three quarters of the last cache: what is larger together does not stay in it. */
+static size_t tw_codec_stream_default(void)
+{
+    long bytes = -1;
+
+#ifdef _SC_LEVEL3_CACHE_SIZE
+    bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+    return bytes > 0 ? (size_t)bytes / 4 * 3 : (size_t)24 << 20;
 }
 
 static tw_cpu_level_id_t tw_codec_cpu_cap(const tw_codec_config_t *config)
 {
     const tw_cpu_level_id_t found = tw_cpu_detect();
 
-    return config->cpu > 0 && config->cpu - 1 < (int)found ? (tw_cpu_level_id_t)(config->cpu - 1)
-                                                           : found;
+    return config->cpu > 0 ? tw_cpu_cap(found, (tw_cpu_level_id_t)(config->cpu - 1)) : found;
 }
 
 const char *tw_cpu_level(const tw_context_t *ctx)
@@ -228,6 +243,7 @@ tw_status_t tw_codec_create(tw_context_t *ctx, const char *spec, tw_dtype_t dtyp
     codec->element       = tw_dtype_size(dtype);
     codec->cpu           = tw_codec_cpu_cap(&config);
     codec->omp_threshold = config.omp_threshold;
+    codec->stream        = config.stream > 0 ? config.stream : tw_codec_stream_default();
     codec->threads       = ctx->config.threads > 0 ? ctx->config.threads : tw_threads_bound();
     status               = tw_codec_parse(codec, spec, &reason);
     if (status != TW_OK) {
@@ -242,6 +258,7 @@ void tw_codec_destroy(tw_codec_t *codec)
 {
     if (codec != NULL) {
         free(codec->table);
+        free(codec->vectors);
         free(codec);
     }
 }

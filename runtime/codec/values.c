@@ -29,7 +29,7 @@ static void tw_add_f32(const tw_codec_t *codec, const uint8_t *src, size_t n, ui
 {
     float back[TW_CHUNK] = {0};
 
-    codec->ops->decode(codec, src, n, back);
+    codec->kernels->decode(codec, src, n, (uint8_t *)back, false);
     tw_chunk_store(acc, back, n, true);
 }
 
@@ -37,7 +37,7 @@ static void tw_add_f64(const tw_codec_t *codec, const uint8_t *src, size_t n, ui
 {
     double back[TW_CHUNK], a[TW_CHUNK];
 
-    codec->ops->decode(codec, src, n, back);
+    codec->kernels->decode(codec, src, n, (uint8_t *)back, false);
     memcpy(a, acc, n * sizeof(double));
     for (size_t i = 0; i < n; i++) {
         a[i] += back[i];
@@ -51,8 +51,8 @@ static void tw_feedback_f32(const tw_codec_t *codec, const uint8_t *src, size_t 
     float v[TW_CHUNK], back[TW_CHUNK] = {0}, r[TW_CHUNK];
 
     tw_chunk_load(v, src, residual, n);
-    codec->ops->encode(codec, v, n, dst);
-    codec->ops->decode(codec, dst, n, back);
+    codec->kernels->encode(codec, (const uint8_t *)v, n, dst, false);
+    codec->kernels->decode(codec, dst, n, (uint8_t *)back, false);
     tw_chunk_read(r, residual, n);
     for (size_t g = 0; g < n; g += TW_GROUP) {
         for (size_t i = 0; i < TW_GROUP; i++) {
@@ -76,47 +76,42 @@ static void tw_feedback_f64(const tw_codec_t *codec, const uint8_t *src, size_t 
     for (size_t i = 0; i < n; i++) {
         v[i] += r[i];
     }
-    codec->ops->encode(codec, v, n, dst);
-    codec->ops->decode(codec, dst, n, back);
+    codec->kernels->encode(codec, (const uint8_t *)v, n, dst, false);
+    codec->kernels->decode(codec, dst, n, (uint8_t *)back, false);
     for (size_t i = 0; i < n; i++) {
         r[i] = tw_finite_f64(v[i]) && tw_finite_f64(back[i]) ? v[i] - back[i] : r[i];
     }
     memcpy(residual, r, n * sizeof(double));
 }
 
-void tw_values_decode_add(const tw_codec_t *codec, const void *src, size_t n, void *acc)
+void tw_values_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc)
 {
-    const size_t   width = tw_values_size(codec, 1);
-    const uint8_t *in    = src;
-    uint8_t       *out   = acc;
+    const size_t width = tw_values_size(codec, 1);
 
     for (size_t i = 0; i < n; i += TW_CHUNK) {
         const size_t m = n - i < TW_CHUNK ? n - i : TW_CHUNK;
 
         if (codec->dtype == TW_F64) {
-            tw_add_f64(codec, in + i * width, m, out + i * sizeof(double));
+            tw_add_f64(codec, src + i * width, m, acc + i * sizeof(double));
         } else {
-            tw_add_f32(codec, in + i * width, m, out + i * sizeof(float));
+            tw_add_f32(codec, src + i * width, m, acc + i * sizeof(float));
         }
     }
 }
 
-void tw_values_encode_feedback(const tw_codec_t *codec, const void *src, size_t n, void *residual,
-                               void *dst)
+void tw_values_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,
+                               uint8_t *residual, uint8_t *dst)
 {
-    const size_t   width = tw_values_size(codec, 1);
-    const uint8_t *in    = src;
-    uint8_t       *res   = residual;
-    uint8_t       *out   = dst;
+    const size_t width = tw_values_size(codec, 1);
 
     for (size_t i = 0; i < n; i += TW_CHUNK) {
         const size_t m  = n - i < TW_CHUNK ? n - i : TW_CHUNK;
         const size_t at = i * codec->element;
 
         if (codec->dtype == TW_F64) {
-            tw_feedback_f64(codec, in + at, m, res + at, out + i * width);
+            tw_feedback_f64(codec, src + at, m, residual + at, dst + i * width);
         } else {
-            tw_feedback_f32(codec, in + at, m, res + at, out + i * width);
+            tw_feedback_f32(codec, src + at, m, residual + at, dst + i * width);
         }
     }
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/values.h - decode-and-add and error feedback for codecs without blocks, in terms of their
- * encode and decode.
+ * codec/values.h - decode-and-add and error feedback for codecs without blocks, in terms of the
+ * encode and decode of their kernels.
  */
 #ifndef TW_CODEC_VALUES_H
 #define TW_CODEC_VALUES_H
 
 #include "runtime/codec/ops.h"
 
-void tw_values_decode_add(const tw_codec_t *codec, const void *src, size_t n, void *acc);
+void tw_values_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc);
 
 /* Where v = src + residual or what it decodes to is not finite, that residual stays as it was. */
-void tw_values_encode_feedback(const tw_codec_t *codec, const void *src, size_t n, void *residual,
-                               void *dst);
+void tw_values_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,
+                               uint8_t *residual, uint8_t *dst);
 
 /* Size of codecs that spend codec->bytes_per_value, a whole number, on each value. */
 size_t tw_values_size(const tw_codec_t *codec, size_t n);

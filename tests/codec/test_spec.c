@@ -224,7 +224,7 @@ START_TEST(empty_places_in_lists_are_refused)
 }
 END_TEST
 
-static const char *const levels[] = {"scalar", "avx2", "avx512"};
+static const char *const levels[] = {"scalar", "avx2", "avx512", "neon", "vsx"};
 
 START_TEST(the_cpu_setting_caps_the_kernels)
 {
@@ -233,16 +233,28 @@ START_TEST(the_cpu_setting_caps_the_kernels)
     tw_codec_t             *codec;
 
     setenv("THINWIRE_CPU", levels[_i], 1);
-    ck_assert_str_eq(tw_cpu_level(test_context()), levels[_i < (int)machine ? _i : (int)machine]);
+    ck_assert_str_eq(tw_cpu_level(test_context()),
+                     tw_cpu_name(tw_cpu_cap(machine, (tw_cpu_level_id_t)_i)));
     for (int s = 0; s < test_spec_count; s++) {
         codec = test_codec_at(s);
         ck_assert_int_eq(tw_codec_traits(codec, &t), TW_OK);
-        ck_assert(strcmp(t.isa, "scalar") == 0 || (_i >= 1 && strcmp(t.isa, "avx2") == 0) ||
-                  (_i >= 2 && strcmp(t.isa, "avx512") == 0));
+        ck_assert(strcmp(t.isa, "scalar") == 0 || strcmp(t.isa, levels[_i]) == 0 ||
+                  (_i == TW_CPU_AVX512 && strcmp(t.isa, "avx2") == 0));
         tw_codec_destroy(codec);
     }
     setenv("THINWIRE_CPU", "auto", 1);
     ck_assert_str_eq(tw_cpu_level(test_context()), levels[machine]);
+}
+END_TEST
+
+START_TEST(caps_of_other_architectures_mean_scalar)
+{
+    ck_assert_int_eq(tw_cpu_cap(TW_CPU_AVX512, TW_CPU_AVX2), TW_CPU_AVX2);
+    ck_assert_int_eq(tw_cpu_cap(TW_CPU_AVX2, TW_CPU_AVX512), TW_CPU_AVX2);
+    ck_assert_int_eq(tw_cpu_cap(TW_CPU_AVX512, TW_CPU_NEON), TW_CPU_SCALAR);
+    ck_assert_int_eq(tw_cpu_cap(TW_CPU_NEON, TW_CPU_AVX512), TW_CPU_SCALAR);
+    ck_assert_int_eq(tw_cpu_cap(TW_CPU_NEON, TW_CPU_NEON), TW_CPU_NEON);
+    ck_assert_int_eq(tw_cpu_cap(TW_CPU_SCALAR, TW_CPU_VSX), TW_CPU_SCALAR);
 }
 END_TEST
 
@@ -281,7 +293,8 @@ int main(void)
     tcase_add_test(tcase, every_codec_is_listed_once);
     tcase_add_test(tcase, lists_split_where_a_codec_name_follows);
     tcase_add_loop_test(tcase, empty_places_in_lists_are_refused, 0, 3);
-    tcase_add_loop_test(tcase, the_cpu_setting_caps_the_kernels, 0, 3);
+    tcase_add_loop_test(tcase, the_cpu_setting_caps_the_kernels, 0, TW_CPU_LEVELS);
+    tcase_add_test(tcase, caps_of_other_architectures_mean_scalar);
     tcase_add_test(tcase, a_malformed_setting_is_an_error);
     tcase_add_test(tcase, element_sizes);
     suite_add_tcase(suite, tcase);

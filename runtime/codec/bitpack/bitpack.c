@@ -176,7 +176,7 @@ static const tw_bitpack_fn_t round64[] = {pack_rounded_8_1, pack_rounded_8_2, pa
                                           pack_rounded_8_4, pack_rounded_8_5, pack_rounded_8_6,
                                           pack_rounded_8_7};
 
-const tw_bitpack_kernels_t tw_bitpack_scalar = {
+const tw_bitpack_loops_t tw_bitpack_scalar_loops = {
     .pack32   = {pack_4_1, pack_4_2, pack_4_3, pack_4_4},
     .unpack32 = {unpack_4_1, unpack_4_2, unpack_4_3, unpack_4_4},
     .pack64   = {pack_8_1, pack_8_2, pack_8_3, pack_8_4, pack_8_5, pack_8_6, pack_8_7, pack_8_8},
@@ -184,20 +184,19 @@ const tw_bitpack_kernels_t tw_bitpack_scalar = {
                  unpack_8_8},
 };
 
-static void bitpack_encode(const tw_codec_t *codec, const void *src, size_t n, void *dst)
+void tw_bitpack_encode(const tw_codec_t *codec, const tw_bitpack_loops_t *loops, const uint8_t *src,
+                       size_t n, uint8_t *dst)
 {
-    const tw_bitpack_kernels_t *kernels = codec->kernels;
-
     if (codec->dtype == TW_F32) {
         if (codec->round) {
             round32[codec->k - 1](src, n, dst);
         } else {
-            kernels->pack32[codec->k - 1](src, n, dst);
+            loops->pack32[codec->k - 1](src, n, dst);
         }
     } else if (codec->round) {
         round64[codec->k - 1](src, n, dst);
     } else {
-        kernels->pack64[codec->k - 1](src, n, dst);
+        loops->pack64[codec->k - 1](src, n, dst);
     }
 }
 
@@ -223,18 +222,19 @@ static void expand_bytes(const uint8_t *src, size_t n, uint8_t *dst, tw_dtype_t 
     }
 }
 
-static void bitpack_decode(const tw_codec_t *codec, const void *src, size_t n, void *dst)
+void tw_bitpack_decode(const tw_codec_t *codec, const tw_bitpack_loops_t *loops, const uint8_t *src,
+                       size_t n, uint8_t *dst)
 {
-    const tw_bitpack_kernels_t *kernels = codec->kernels;
-
     if (codec->round && codec->k == 1) {
         expand_bytes(src, n, dst, codec->dtype);
     } else if (codec->dtype == TW_F32) {
-        kernels->unpack32[codec->k - 1](src, n, dst);
+        loops->unpack32[codec->k - 1](src, n, dst);
     } else {
-        kernels->unpack64[codec->k - 1](src, n, dst);
+        loops->unpack64[codec->k - 1](src, n, dst);
     }
 }
+
+TW_BITPACK_KERNELS(tw_bitpack_scalar, &tw_bitpack_scalar_loops, NULL);
 
 static tw_status_t bitpack_option(tw_codec_t *codec, const char *key, const char *value,
                                   const tw_why_t *why)
@@ -262,28 +262,6 @@ static tw_status_t bitpack_option(tw_codec_t *codec, const char *key, const char
     return TW_OK;
 }
 
-/* The best kernels that codec->cpu allows, and what they are. Rounding is scalar throughout. */
-static void bitpack_choose(tw_codec_t *codec)
-{
-    codec->isa     = TW_CPU_SCALAR;
-    codec->kernels = &tw_bitpack_scalar;
-    if (codec->round) {
-        return;
-    }
-#ifdef HAVE_AVX2
-    if (codec->cpu >= TW_CPU_AVX2) {
-        codec->isa     = TW_CPU_AVX2;
-        codec->kernels = &tw_bitpack_avx2;
-    }
-#endif
-#ifdef HAVE_AVX512
-    if (codec->cpu >= TW_CPU_AVX512) {
-        codec->isa     = TW_CPU_AVX512;
-        codec->kernels = &tw_bitpack_avx512;
-    }
-#endif
-}
-
 static tw_status_t bitpack_finish(tw_codec_t *codec, const tw_why_t *why)
 {
     if (codec->k == 0) {
@@ -301,7 +279,6 @@ static tw_status_t bitpack_finish(tw_codec_t *codec, const tw_why_t *why)
     codec->block           = 1;
     codec->bytes_per_value = codec->k;
     codec->lossless        = codec->k == (int)codec->element;
-    bitpack_choose(codec);
     snprintf(codec->spec, sizeof(codec->spec), "bitpack:%d%s", codec->k,
              codec->round ? ",round" : "");
     return TW_OK;
@@ -311,12 +288,8 @@ const tw_codec_ops_t tw_codec_bitpack = {
     .name            = "bitpack",
     .form            = "bitpack:K[,round]",
     .help            = "the K most significant bytes, K = 1..4 (1..8 for double)",
-    .id              = 2,
+    .id              = TW_ID_BITPACK,
     .option          = bitpack_option,
     .finish          = bitpack_finish,
     .size            = tw_values_size,
-    .encode          = bitpack_encode,
-    .decode          = bitpack_decode,
-    .decode_add      = tw_values_decode_add,
-    .encode_feedback = tw_values_encode_feedback,
 };

@@ -40,7 +40,7 @@ static void pack_4_1(const uint8_t *src, size_t n, uint8_t *dst)
 
         store(dst, _mm256_permutevar8x32_epi32(v, order));
     }
-    tw_bitpack_scalar.pack32[0](src, n, dst);
+    tw_bitpack_scalar_loops.pack32[0](src, n, dst);
 }
 
 static void pack_4_2(const uint8_t *src, size_t n, uint8_t *dst)
@@ -51,7 +51,7 @@ static void pack_4_2(const uint8_t *src, size_t n, uint8_t *dst)
 
         store(dst, _mm256_permute4x64_epi64(_mm256_packus_epi32(a, b), _MM_SHUFFLE(3, 1, 2, 0)));
     }
-    tw_bitpack_scalar.pack32[1](src, n, dst);
+    tw_bitpack_scalar_loops.pack32[1](src, n, dst);
 }
 
 static void unpack_4_1(const uint8_t *src, size_t n, uint8_t *dst)
@@ -61,7 +61,7 @@ static void unpack_4_1(const uint8_t *src, size_t n, uint8_t *dst)
 
         store(dst, _mm256_slli_epi32(_mm256_cvtepu8_epi32(v), 24));
     }
-    tw_bitpack_scalar.unpack32[0](src, n, dst);
+    tw_bitpack_scalar_loops.unpack32[0](src, n, dst);
 }
 
 static void unpack_4_2(const uint8_t *src, size_t n, uint8_t *dst)
@@ -71,7 +71,7 @@ static void unpack_4_2(const uint8_t *src, size_t n, uint8_t *dst)
 
         store(dst, _mm256_slli_epi32(_mm256_cvtepu16_epi32(v), 16));
     }
-    tw_bitpack_scalar.unpack32[1](src, n, dst);
+    tw_bitpack_scalar_loops.unpack32[1](src, n, dst);
 }
 
 /* The loop runs while whole 16 bytes of codes remain, of which it uses 16 / width * k. */
@@ -114,12 +114,12 @@ INLINE void shuffle_unpack(const uint8_t *src, size_t n, uint8_t *dst, size_t k,
     static void pack_##w##_##k(const uint8_t *src, size_t n, uint8_t *dst)                         \
     {                                                                                              \
         shuffle_pack(src, n, dst, k, w, SIXTEEN(IN_ELEMENTS, w, k),                                \
-                     tw_bitpack_scalar.pack##bits[k - 1]);                                         \
+                     tw_bitpack_scalar_loops.pack##bits[k - 1]);                                         \
     }                                                                                              \
     static void unpack_##w##_##k(const uint8_t *src, size_t n, uint8_t *dst)                       \
     {                                                                                              \
         shuffle_unpack(src, n, dst, k, w, SIXTEEN(IN_CODES, w, k),                                 \
-                       tw_bitpack_scalar.unpack##bits[k - 1]);                                     \
+                       tw_bitpack_scalar_loops.unpack##bits[k - 1]);                                     \
     }
 
 BITPACK_LOOPS(4, 32, 3)
@@ -141,10 +141,17 @@ static void copy_8(const uint8_t *src, size_t n, uint8_t *dst)
     memcpy(dst, src, 8 * n);
 }
 
-const tw_bitpack_kernels_t tw_bitpack_avx2 = {
+static const tw_bitpack_loops_t loops = {
     .pack32   = {pack_4_1, pack_4_2, pack_4_3, copy_4},
     .unpack32 = {unpack_4_1, unpack_4_2, unpack_4_3, copy_4},
     .pack64   = {pack_8_1, pack_8_2, pack_8_3, pack_8_4, pack_8_5, pack_8_6, pack_8_7, copy_8},
     .unpack64 = {unpack_8_1, unpack_8_2, unpack_8_3, unpack_8_4, unpack_8_5, unpack_8_6, unpack_8_7,
                  copy_8},
 };
+
+static bool fits(const tw_codec_t *codec)
+{
+    return !codec->round;
+}
+
+TW_BITPACK_KERNELS(tw_bitpack_avx2, &loops, fits);

@@ -109,10 +109,17 @@ static void copy_8(const uint8_t *src, size_t n, uint8_t *dst)
     memcpy(dst, src, 8 * n);
 }
 
-const tw_bitpack_kernels_t tw_bitpack_avx512 = {
+static const tw_bitpack_loops_t loops = {
     .pack32   = {pack_4_1, pack_4_2, pack_4_3, copy_4},
     .unpack32 = {unpack_4_1, unpack_4_2, unpack_4_3, copy_4},
     .pack64   = {pack_8_1, pack_8_2, pack_8_3, pack_8_4, pack_8_5, pack_8_6, pack_8_7, copy_8},
     .unpack64 = {unpack_8_1, unpack_8_2, unpack_8_3, unpack_8_4, unpack_8_5, unpack_8_6, unpack_8_7,
                  copy_8},
 };
+
+static bool fits(const tw_codec_t *codec)
+{
+    return !codec->round;
+}
+
+TW_BITPACK_KERNELS(tw_bitpack_avx512, &loops, fits);

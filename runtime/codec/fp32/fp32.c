@@ -31,17 +31,21 @@ static size_t fp32_size(const tw_codec_t *codec, size_t n)
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 
-static void fp32_copy(const tw_codec_t *codec, const void *src, size_t n, void *dst)
+static void fp32_copy(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                      bool stream)
 {
     (void)codec;
+    (void)stream;
     memcpy(dst, src, 4 * n);
 }
 
 #else
 
-static void fp32_copy(const tw_codec_t *codec, const void *src, size_t n, void *dst)
+static void fp32_copy(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                      bool stream)
 {
     (void)codec;
+    (void)stream;
     for (size_t i = 0; i < n; i++) { /* swapping is its own inverse */
         uint32_t u;
 
@@ -52,53 +56,51 @@ static void fp32_copy(const tw_codec_t *codec, const void *src, size_t n, void *
 
 #endif
 
-static void fp32_decode_add(const tw_codec_t *codec, const void *src, size_t n, void *acc)
+static void fp32_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc)
 {
-    const uint8_t *in  = src;
-    uint8_t       *out = acc;
-
     (void)codec;
     for (size_t i = 0; i < n; i++) {
         float a;
 
-        memcpy(&a, out + 4 * i, 4);
-        a += tw_bits_float(tw_load_le32(in + 4 * i));
-        memcpy(out + 4 * i, &a, 4);
+        memcpy(&a, acc + 4 * i, 4);
+        a += tw_bits_float(tw_load_le32(src + 4 * i));
+        memcpy(acc + 4 * i, &a, 4);
     }
 }
 
-static void fp32_encode_feedback(const tw_codec_t *codec, const void *src, size_t n, void *residual,
-                                 void *dst)
+static void fp32_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,
+                                 uint8_t *residual, uint8_t *dst)
 {
-    const uint8_t *in  = src;
-    uint8_t       *res = residual;
-    uint8_t       *out = dst;
-
     (void)codec;
     for (size_t i = 0; i < n; i++) {
         float v, r;
 
-        memcpy(&v, in + 4 * i, 4);
-        memcpy(&r, res + 4 * i, 4);
+        memcpy(&v, src + 4 * i, 4);
+        memcpy(&r, residual + 4 * i, 4);
         v += r;
-        tw_store_le32(out + 4 * i, tw_float_bits(v));
+        tw_store_le32(dst + 4 * i, tw_float_bits(v));
         if ((tw_float_bits(v) & 0x7f800000u) != 0x7f800000u) {
             r = 0.0f;
-            memcpy(res + 4 * i, &r, 4);
+            memcpy(residual + 4 * i, &r, 4);
         }
     }
 }
+
+extern const tw_kernels_t tw_fp32_scalar;
+
+const tw_kernels_t tw_fp32_scalar = {
+    .encode          = fp32_copy,
+    .decode          = fp32_copy,
+    .decode_add      = fp32_decode_add,
+    .encode_feedback = fp32_encode_feedback,
+};
 
 const tw_codec_ops_t tw_codec_fp32 = {
     .name            = "fp32",
     .form            = "fp32",
     .help            = "float32 as it is",
-    .id              = 1,
+    .id              = TW_ID_FP32,
     .option          = tw_codec_no_option,
     .finish          = fp32_finish,
     .size            = fp32_size,
-    .encode          = fp32_copy,
-    .decode          = fp32_copy,
-    .decode_add      = fp32_decode_add,
-    .encode_feedback = fp32_encode_feedback,
 };

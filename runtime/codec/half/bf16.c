@@ -25,43 +25,46 @@ tw_status_t tw_half_finish(tw_codec_t *codec, const tw_why_t *why)
     return TW_OK;
 }
 
-static void bf16_encode(const tw_codec_t *codec, const void *src, size_t n, void *dst)
+static void bf16_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                        bool stream)
 {
-    const uint8_t *in  = src;
-    uint8_t       *out = dst;
-
     (void)codec;
+    (void)stream;
     for (size_t i = 0; i < n; i++) {
         uint32_t u;
 
-        memcpy(&u, in + 4 * i, 4);
-        tw_half_store(out + 2 * i, tw_round_top32(u, 16));
+        memcpy(&u, src + 4 * i, 4);
+        tw_half_store(dst + 2 * i, tw_round_top32(u, 16));
     }
 }
 
-static void bf16_decode(const tw_codec_t *codec, const void *src, size_t n, void *dst)
+static void bf16_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                        bool stream)
 {
-    const uint8_t *in  = src;
-    uint8_t       *out = dst;
-
     (void)codec;
+    (void)stream;
     for (size_t i = 0; i < n; i++) {
-        const uint32_t u = tw_half_load(in + 2 * i) << 16;
+        const uint32_t u = tw_half_load(src + 2 * i) << 16;
 
-        memcpy(out + 4 * i, &u, 4);
+        memcpy(dst + 4 * i, &u, 4);
     }
 }
+
+extern const tw_kernels_t tw_bf16_scalar;
+
+const tw_kernels_t tw_bf16_scalar = {
+    .encode          = bf16_encode,
+    .decode          = bf16_decode,
+    .decode_add      = tw_values_decode_add,
+    .encode_feedback = tw_values_encode_feedback,
+};
 
 const tw_codec_ops_t tw_codec_bf16 = {
     .name            = "bf16",
     .form            = "bf16",
     .help            = "bfloat16, rounded to nearest even",
-    .id              = 3,
+    .id              = TW_ID_BF16,
     .option          = tw_codec_no_option,
     .finish          = tw_half_finish,
     .size            = tw_values_size,
-    .encode          = bf16_encode,
-    .decode          = bf16_decode,
-    .decode_add      = tw_values_decode_add,
-    .encode_feedback = tw_values_encode_feedback,
 };

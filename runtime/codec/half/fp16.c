@@ -57,43 +57,46 @@ static uint32_t fp16_to_bits(uint32_t h)
     return sign | (113 - shift) << 23 | (mantissa << shift & 0x3ffu) << 13;
 }
 
-static void fp16_encode(const tw_codec_t *codec, const void *src, size_t n, void *dst)
+static void fp16_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                        bool stream)
 {
-    const uint8_t *in  = src;
-    uint8_t       *out = dst;
-
     (void)codec;
+    (void)stream;
     for (size_t i = 0; i < n; i++) {
         uint32_t u;
 
-        memcpy(&u, in + 4 * i, 4);
-        tw_half_store(out + 2 * i, fp16_from_bits(u));
+        memcpy(&u, src + 4 * i, 4);
+        tw_half_store(dst + 2 * i, fp16_from_bits(u));
     }
 }
 
-static void fp16_decode(const tw_codec_t *codec, const void *src, size_t n, void *dst)
+static void fp16_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                        bool stream)
 {
-    const uint8_t *in  = src;
-    uint8_t       *out = dst;
-
     (void)codec;
+    (void)stream;
     for (size_t i = 0; i < n; i++) {
-        const uint32_t u = fp16_to_bits(tw_half_load(in + 2 * i));
+        const uint32_t u = fp16_to_bits(tw_half_load(src + 2 * i));
 
-        memcpy(out + 4 * i, &u, 4);
+        memcpy(dst + 4 * i, &u, 4);
     }
 }
+
+extern const tw_kernels_t tw_fp16_scalar;
+
+const tw_kernels_t tw_fp16_scalar = {
+    .encode          = fp16_encode,
+    .decode          = fp16_decode,
+    .decode_add      = tw_values_decode_add,
+    .encode_feedback = tw_values_encode_feedback,
+};
 
 const tw_codec_ops_t tw_codec_fp16 = {
     .name            = "fp16",
     .form            = "fp16",
     .help            = "IEEE 754 binary16, rounded to nearest even; overflow becomes Inf",
-    .id              = 4,
+    .id              = TW_ID_FP16,
     .option          = tw_codec_no_option,
     .finish          = tw_half_finish,
     .size            = tw_values_size,
-    .encode          = fp16_encode,
-    .decode          = fp16_decode,
-    .decode_add      = tw_values_decode_add,
-    .encode_feedback = tw_values_encode_feedback,
 };

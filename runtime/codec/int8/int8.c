@@ -61,7 +61,7 @@ static void int8_decode_block(const tw_codec_t *codec, const uint8_t *src, size_
     tw_scaled8_decode(codec, &int8_type, src, n, dst, add);
 }
 
-static const tw_block_kernels_t int8_scalar = {int8_encode_block, int8_decode_block};
+TW_BLOCK_KERNELS(tw_int8_scalar, int8_encode_block, int8_decode_block);
 
 static tw_status_t int8_finish(tw_codec_t *codec, const tw_why_t *why)
 {
@@ -70,7 +70,6 @@ static tw_status_t int8_finish(tw_codec_t *codec, const tw_why_t *why)
     }
     codec->block           = codec->block != 0 ? codec->block : INT8_BLOCK;
     codec->bytes_per_value = 1.0 + 4.0 / (double)codec->block;
-    codec->kernels         = &int8_scalar;
     snprintf(codec->spec, sizeof(codec->spec), "int8:block=%zu", codec->block);
     return TW_OK;
 }
@@ -79,12 +78,8 @@ const tw_codec_ops_t tw_codec_int8 = {
     .name            = "int8",
     .form            = "int8[:block=N]",
     .help            = "linear 8-bit, scaled by the maximum of each block / 127",
-    .id              = 6,
+    .id              = TW_ID_INT8,
     .option          = tw_blocks_option,
     .finish          = int8_finish,
     .size            = tw_scaled8_size,
-    .encode          = tw_blocks_encode,
-    .decode          = tw_blocks_decode,
-    .decode_add      = tw_blocks_decode_add,
-    .encode_feedback = tw_blocks_encode_feedback,
 };

@@ -23,16 +23,21 @@ static tw_status_t mantissa8_finish(tw_codec_t *codec, const tw_why_t *why)
     return tw_fixed8_finish(codec, mantissa8_v, why);
 }
 
-const tw_codec_ops_t tw_codec_mantissa8 = {
-    .name            = "mantissa8",
-    .form            = "mantissa8[:offset=1|10|100|1000|10000]",
-    .help            = "8-bit decimal mantissa with a fixed range; for comparison",
-    .id              = 8,
-    .option          = tw_fixed8_option,
-    .finish          = mantissa8_finish,
-    .size            = tw_values_size,
+extern const tw_kernels_t tw_mantissa8_scalar;
+
+const tw_kernels_t tw_mantissa8_scalar = {
     .encode          = tw_fixed8_encode,
     .decode          = tw_fixed8_decode,
     .decode_add      = tw_values_decode_add,
     .encode_feedback = tw_values_encode_feedback,
+};
+
+const tw_codec_ops_t tw_codec_mantissa8 = {
+    .name            = "mantissa8",
+    .form            = "mantissa8[:offset=1|10|100|1000|10000]",
+    .help            = "8-bit decimal mantissa with a fixed range; for comparison",
+    .id              = TW_ID_MANTISSA8,
+    .option          = tw_fixed8_option,
+    .finish          = mantissa8_finish,
+    .size            = tw_values_size,
 };

@@ -164,7 +164,7 @@ static void onebit_decode(const tw_codec_t *codec, const uint8_t *src, size_t n,
     }
 }
 
-static const tw_block_kernels_t onebit_scalar = {onebit_encode, onebit_decode};
+TW_BLOCK_KERNELS(tw_onebit_scalar, onebit_encode, onebit_decode);
 
 static tw_status_t onebit_finish(tw_codec_t *codec, const tw_why_t *why)
 {
@@ -174,7 +174,6 @@ static tw_status_t onebit_finish(tw_codec_t *codec, const tw_why_t *why)
     codec->block           = codec->block != 0 ? codec->block : ONEBIT_BLOCK;
     codec->bytes_per_value = 0.125 + 8.0 / (double)codec->block;
     codec->feedback        = true;
-    codec->kernels         = &onebit_scalar;
     snprintf(codec->spec, sizeof(codec->spec), "onebit:block=%zu", codec->block);
     return TW_OK;
 }
@@ -183,12 +182,8 @@ const tw_codec_ops_t tw_codec_onebit = {
     .name            = "onebit",
     .form            = "onebit[:block=N]",
     .help            = "sign, and the means of both sides of each block; for error feedback",
-    .id              = 9,
+    .id              = TW_ID_ONEBIT,
     .option          = tw_blocks_option,
     .finish          = onebit_finish,
     .size            = onebit_size,
-    .encode          = tw_blocks_encode,
-    .decode          = tw_blocks_decode,
-    .decode_add      = tw_blocks_decode_add,
-    .encode_feedback = tw_blocks_encode_feedback,
 };

@@ -105,7 +105,7 @@ static void tree8_decode_block(const tw_codec_t *codec, const uint8_t *src, size
     tw_scaled8_decode(codec, &tree8_type, src, n, dst, add);
 }
 
-static const tw_block_kernels_t tree8_scalar = {tree8_encode_block, tree8_decode_block};
+TW_BLOCK_KERNELS(tw_tree8_scalar, tree8_encode_block, tree8_decode_block);
 
 static tw_status_t tree8_option(tw_codec_t *codec, const char *key, const char *value,
                                 const tw_why_t *why)
@@ -146,7 +146,6 @@ static tw_status_t tree8_finish(tw_codec_t *codec, const tw_why_t *why)
     codec->split           = codec->split != 0 ? codec->split : 45;
     codec->block           = codec->block != 0 ? codec->block : TREE8_BLOCK;
     codec->bytes_per_value = 1.0 + 4.0 / (double)codec->block;
-    codec->kernels         = &tree8_scalar;
     tree8_magnitudes(codec->split, magnitude);
     fits = tw_levels_build(levels, magnitude, NULL, TW_LEVELS_MAX);
     assert(fits);
@@ -160,12 +159,8 @@ const tw_codec_ops_t tw_codec_tree8 = {
     .name            = "tree8",
     .form            = "tree8[:block=N][,split=0.45|0.55]",
     .help            = "8-bit dynamic tree, scaled by the maximum of each block",
-    .id              = 5,
+    .id              = TW_ID_TREE8,
     .option          = tree8_option,
     .finish          = tree8_finish,
     .size            = tw_scaled8_size,
-    .encode          = tw_blocks_encode,
-    .decode          = tw_blocks_decode,
-    .decode_add      = tw_blocks_decode_add,
-    .encode_feedback = tw_blocks_encode_feedback,
 };

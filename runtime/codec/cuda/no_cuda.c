@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/cuda/no_cuda.c - a build without CUDA.
+ */
+#include "config.h"
+
+#include "runtime/codec/cuda/cuda.h"
+
+tw_status_t tw_cuda_encode(const tw_codec_t *codec, void *stream, const uint8_t *src, size_t n,
+                           uint8_t *dst)
+{
+    (void)codec;
+    (void)stream;
+    (void)src;
+    (void)n;
+    (void)dst;
+    return TW_ERR_UNSUPPORTED;
+}
+
+tw_status_t tw_cuda_decode(const tw_codec_t *codec, void *stream, const uint8_t *src, size_t n,
+                           uint8_t *dst)
+{
+    return tw_cuda_encode(codec, stream, src, n, dst);
+}
+
+tw_status_t tw_cuda_decode_add(const tw_codec_t *codec, void *stream, const uint8_t *src, size_t n,
+                               uint8_t *acc)
+{
+    return tw_cuda_encode(codec, stream, src, n, acc);
+}
+
+tw_status_t tw_cuda_encode_feedback(const tw_codec_t *codec, void *stream, const uint8_t *src, size_t n,
+                                    uint8_t *residual, uint8_t *dst)
+{
+    (void)residual;
+    return tw_cuda_encode(codec, stream, src, n, dst);
+}
