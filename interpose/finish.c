@@ -12,6 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "interpose/call.h"
 #include "interpose/finish.h"
@@ -268,6 +271,18 @@ void tw_finish_report(void)
     }
 }
 
+/* Launchers may drop what a rank has just printed when it aborts: give them up to 0.2 s to read it. */
+static void tw_finish_let_read(void)
+{
+    const struct timespec pause  = {.tv_nsec = 2000000};
+    int                   unread = 0;
+
+    fflush(stderr);
+    for (int i = 0; i < 100 && ioctl(STDERR_FILENO, FIONREAD, &unread) == 0 && unread > 0; i++) {
+        nanosleep(&pause, NULL);
+    }
+}
+
 void tw_finish_aborted(void)
 {
     tw_pile_t         pile = {0};
@@ -282,4 +297,7 @@ void tw_finish_aborted(void)
     facts.aborted = true;
     tw_finish_write(&facts, &pile);
     free(pile.records);
+    if (!tw_state.config.quiet) {
+        tw_finish_let_read();
+    }
 }
