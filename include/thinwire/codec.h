@@ -47,7 +47,8 @@ typedef enum tw_memory { TW_MEMORY_HOST = 0, TW_MEMORY_CUDA = 1 } tw_memory_t;
 typedef struct tw_exec {
     tw_memory_t memory;  /* of the element buffers; TW_MEMORY_CUDA: TW_ERR_UNSUPPORTED for now  */
     void       *stream;  /* cudaStream_t for device memory; must be NULL for host memory        */
-    int         threads; /* at most this many; 0 = THINWIRE_THREADS (see thinwire(7)), 1 = none */
+    int         threads; /* at most this many; 0 = THINWIRE_THREADS (see thinwire(7)), 1 = none. A rank
+                         * that shares its cores with others should take 1, as tw_comm_t does   */
 } tw_exec_t;
 
 /** Make a codec from its spec.
@@ -72,7 +73,7 @@ const char *tw_codec_spec(const tw_codec_t *codec);
 /** Facts about a codec. */
 typedef struct tw_codec_traits {
     const char *name;      /* what the spec begins with: "tree8"                                */
-    const char *isa;       /* of the kernels in use: "scalar", "avx2", "avx512"                 */
+    const char *isa;       /* of the kernels in use: "scalar", "avx2", "avx512", "neon", "vsx"  */
     uint8_t     id;        /* never reused                                                      */
     tw_dtype_t  dtype;
     size_t      block;     /* values per block; 1 where there are no blocks                     */
@@ -95,8 +96,10 @@ tw_status_t tw_codec_size(const tw_codec_t *codec, size_t n, size_t *bytes_p);
 /** Encode n values.
  * @param [in]  exec  NULL for host memory and default threads.
  * @param [in]  src   n contiguous elements of the codec's dtype, any alignment; may be NULL if n is 0.
- * @param [out] dst   exactly tw_codec_size(codec, n) bytes, any alignment; must not overlap src.
- * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_UNSUPPORTED (memory).
+ * @param [out] dst   exactly tw_codec_size(codec, n) bytes, any alignment. Must not share bytes with
+ *                    src; of a lossless codec it may be src itself, which then stays as it is.
+ * @return TW_OK, TW_ERR_INVALID_ARG (buffers that overlap, too), TW_ERR_RANGE (n too large for its
+ *         size to fit size_t), TW_ERR_UNSUPPORTED (memory).
  * Allocates nothing; safe from any thread; OpenMP above a measured size, serial inside a parallel
  * region; the bytes do not depend on the threads. */
 tw_status_t tw_codec_encode(const tw_codec_t *codec, const tw_exec_t *exec, const void *src,
@@ -104,11 +107,12 @@ tw_status_t tw_codec_encode(const tw_codec_t *codec, const tw_exec_t *exec, cons
 
 /** Decode n values. src may hold arbitrary bytes: the result is then some numbers, never a crash.
  * @param [in]  src  tw_codec_size(codec, n) bytes, any alignment.
- * @param [out] dst  n elements; must not overlap src. Errors as tw_codec_encode(). */
+ * @param [out] dst  n elements; overlap and errors as in tw_codec_encode(). */
 tw_status_t tw_codec_decode(const tw_codec_t *codec, const tw_exec_t *exec, const void *src,
                             size_t n, void *dst);
 
-/** acc[i] = fl(acc[i] + decoded[i]), in the codec's dtype. Errors as tw_codec_encode(). */
+/** acc[i] = fl(acc[i] + decoded[i]), in the codec's dtype. acc must not share bytes with src. Errors as
+ * tw_codec_encode(). */
 tw_status_t tw_codec_decode_add(const tw_codec_t *codec, const tw_exec_t *exec, const void *src,
                                 size_t n, void *acc);
 
@@ -120,6 +124,16 @@ tw_status_t tw_codec_decode_add(const tw_codec_t *codec, const tw_exec_t *exec, 
  * Errors as tw_codec_encode(). */
 tw_status_t tw_codec_encode_feedback(const tw_codec_t *codec, const tw_exec_t *exec,
                                      const void *src, size_t n, void *residual, void *dst);
+
+/** The largest |x| of n values, by the codec's kernels and at the speed of memory: what an 8-bit codec
+ * scales a block by. Useful before sending: to choose the offset of static8, to notice an overflow.
+ * @param [in]  src      n float32, any alignment; may be NULL if n is 0.
+ * @param [out] largest  0 if n is 0; Inf or NaN if one is among the values (NaN before Inf). Set only on
+ *                       TW_OK.
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_UNSUPPORTED (memory; a codec of TW_F64).
+ * Threads as in tw_codec_encode(). */
+tw_status_t tw_codec_absmax(const tw_codec_t *codec, const tw_exec_t *exec, const void *src, size_t n,
+                            float *largest);
 
 /** Number of codecs. */
 size_t tw_codec_count(void);
@@ -139,8 +153,9 @@ tw_status_t tw_codec_describe(size_t index, const char **name, const char **form
  *         longer than spec_size - 1. */
 tw_status_t tw_codec_list_next(const char *list, size_t *cursor, char *spec, size_t spec_size);
 
-/** The instruction set that codecs created now would use, after THINWIRE_CPU: "scalar", "avx2" or
- * "avx512". Static. */
+/** The highest instruction set that codecs created now may use, after THINWIRE_CPU: "scalar", "avx2",
+ * "avx512", "neon" or "vsx". A codec without kernels for it uses the next lower one: see
+ * tw_codec_traits_t.isa. Static. */
 const char *tw_cpu_level(const tw_context_t *ctx);
 
 TW_END_DECLS

@@ -13,8 +13,8 @@ static const tw_setting_field_t tw_codec_fields[] = {
     {"OMP_THRESHOLD", "1M", "Bytes of elements from which a codec call uses several threads.",
      offsetof(tw_codec_config_t, omp_threshold), TW_SETTING_MEMUNITS, 0, 0, NULL},
     {"STREAM_THRESHOLD", "0",
-     "Bytes that a codec call reads and writes from which stores pass by the cache; 0 for 3/4 of the last "
-     "cache.",
+     "Bytes read and written in a codec call from which kernels may write past the caches; 0 for 3/4 of "
+     "the last cache.",
      offsetof(tw_codec_config_t, stream), TW_SETTING_MEMUNITS, 0, 0, NULL},
 };
 
