@@ -3,14 +3,22 @@
  */
 #include "config.h"
 
-#include "runtime/codec/kernels.h"
+#include "runtime/codec/avx2.h"
 
-extern const tw_kernels_t tw_bitpack_avx2;
+extern const tw_kernels_t tw_bitpack_avx2, tw_int8_avx2, tw_tree8_avx2;
 extern const tw_isa_t     tw_isa_avx2;
+
+static uint32_t avx2_absmax(const uint8_t *src, size_t n)
+{
+    return tw_avx2_absmax(src, NULL, n);
+}
 
 const tw_isa_t tw_isa_avx2 = {
     .kernels =
         {
             [TW_ID_BITPACK] = &tw_bitpack_avx2,
+            [TW_ID_TREE8]   = &tw_tree8_avx2,
+            [TW_ID_INT8]    = &tw_int8_avx2,
         },
+    .absmax = avx2_absmax,
 };

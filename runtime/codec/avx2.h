@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/avx2.h - what the AVX2 kernels share: 32 values at a time, the loops over a vector of them, and
+ * blocks with a scale from their absolute maximum.
+ *
+ * A codec gives one function that turns 32 float32 into codes, and into what these decode to, and one
+ * for the way back. They are inlined into the loops below, and what a loop does not use of their result
+ * falls away: so encoding, error feedback, decoding and decode-and-add are one pass each. What is left
+ * over, fewer than 32 values, goes through the same functions in arrays padded with zeros; nothing
+ * outside the vectors is touched. Loads stand in ascending order, which hardware prefetchers want.
+ */
+#ifndef TW_CODEC_AVX2_H
+#define TW_CODEC_AVX2_H
+
+#include <immintrin.h>
+#include <string.h>
+
+#include "runtime/base/bytes.h"
+#include "runtime/codec/ops.h"
+
+#define TW_INLINE static inline __attribute__((always_inline))
+#define TW_LANES  32
+
+/* 32 values in the order of memory. */
+typedef struct tw_lanes {
+    __m256 a, b, c, d;
+} tw_lanes_t;
+
+/* Their codes, `width` times 32 bytes of them in x, y, z, w; and what they decode to. */
+typedef struct tw_coded {
+    __m256i    x, y, z, w;
+    tw_lanes_t back;
+} tw_coded_t;
+
+/* self: whatever the codec wants to know. */
+typedef tw_coded_t (*tw_encode_lanes_fn_t)(const void *self, tw_lanes_t v);
+typedef tw_lanes_t (*tw_decode_lanes_fn_t)(const void *self, const uint8_t *codes);
+
+TW_INLINE __m256i tw_load(const void *p) { return _mm256_loadu_si256((const __m256i *)p); }
+
+TW_INLINE tw_lanes_t tw_lanes_load(const void *src)
+{
+    const float *p = src;
+    tw_lanes_t   v;
+
+    v.a = _mm256_loadu_ps(p);
+    v.b = _mm256_loadu_ps(p + 8);
+    v.c = _mm256_loadu_ps(p + 16);
+    v.d = _mm256_loadu_ps(p + 24);
+    return v;
+}
+
+TW_INLINE void tw_lanes_store(void *dst, tw_lanes_t v)
+{
+    float *p = dst;
+
+    _mm256_storeu_ps(p, v.a);
+    _mm256_storeu_ps(p + 8, v.b);
+    _mm256_storeu_ps(p + 16, v.c);
+    _mm256_storeu_ps(p + 24, v.d);
+}
+
+/* Past the cache; dst is a multiple of 32. */
+TW_INLINE void tw_lanes_stream(void *dst, tw_lanes_t v)
+{
+    float *p = dst;
+
+    _mm256_stream_ps(p, v.a);
+    _mm256_stream_ps(p + 8, v.b);
+    _mm256_stream_ps(p + 16, v.c);
+    _mm256_stream_ps(p + 24, v.d);
+}
+
+TW_INLINE tw_lanes_t tw_lanes_add(tw_lanes_t u, tw_lanes_t v)
+{
+    u.a = _mm256_add_ps(u.a, v.a);
+    u.b = _mm256_add_ps(u.b, v.b);
+    u.c = _mm256_add_ps(u.c, v.c);
+    u.d = _mm256_add_ps(u.d, v.d);
+    return u;
+}
+
+TW_INLINE tw_lanes_t tw_lanes_sub(tw_lanes_t u, tw_lanes_t v)
+{
+    u.a = _mm256_sub_ps(u.a, v.a);
+    u.b = _mm256_sub_ps(u.b, v.b);
+    u.c = _mm256_sub_ps(u.c, v.c);
+    u.d = _mm256_sub_ps(u.d, v.d);
+    return u;
+}
+
+TW_INLINE tw_lanes_t tw_lanes_scale(tw_lanes_t v, __m256 factor)
+{
+    v.a = _mm256_mul_ps(v.a, factor);
+    v.b = _mm256_mul_ps(v.b, factor);
+    v.c = _mm256_mul_ps(v.c, factor);
+    v.d = _mm256_mul_ps(v.d, factor);
+    return v;
+}
+
+/* v = src, or src + residual where there is one. */
+TW_INLINE tw_lanes_t tw_lanes_source(const uint8_t *src, const uint8_t *residual)
+{
+    const tw_lanes_t v = tw_lanes_load(src);
+
+    return residual == NULL ? v : tw_lanes_add(v, tw_lanes_load(residual));
+}
+
+/* The lowest byte of 32 numbers from -128 to 127, or from 0 to 255, in the order of memory. */
+TW_INLINE __m256i tw_pack_words(__m256i ab, __m256i cd, bool is_signed)
+{
+    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+
+    return _mm256_permutevar8x32_epi32(
+        is_signed ? _mm256_packs_epi16(ab, cd) : _mm256_packus_epi16(ab, cd), order);
+}
+
+TW_INLINE __m256i tw_pack_signed(__m256i a, __m256i b, __m256i c, __m256i d)
+{
+    return tw_pack_words(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d), true);
+}
+
+TW_INLINE __m256i tw_pack_unsigned(__m256i a, __m256i b, __m256i c, __m256i d)
+{
+    return tw_pack_words(_mm256_packus_epi32(a, b), _mm256_packus_epi32(c, d), false);
+}
+
+/* 0x80 in the bytes of negative lanes, else 0: packing with saturation keeps the sign. */
+TW_INLINE __m256i tw_lanes_signs(tw_lanes_t v)
+{
+    return _mm256_and_si256(tw_pack_signed(_mm256_castps_si256(v.a), _mm256_castps_si256(v.b),
+                                           _mm256_castps_si256(v.c), _mm256_castps_si256(v.d)),
+                            _mm256_set1_epi8((char)0x80));
+}
+
+TW_INLINE void tw_coded_store(uint8_t *dst, const tw_coded_t *coded, size_t width, bool stream)
+{
+    const __m256i part[4] = {coded->x, coded->y, coded->z, coded->w};
+
+#pragma GCC unroll 4
+    for (size_t i = 0; i < width; i++) {
+        if (stream) {
+            _mm256_stream_si256((__m256i *)(dst + 32 * i), part[i]);
+        } else {
+            _mm256_storeu_si256((__m256i *)(dst + 32 * i), part[i]);
+        }
+    }
+}
+
+/* old where v or back is Inf or NaN, else v - back. */
+TW_INLINE __m256 tw_residual(__m256 old, __m256 v, __m256 back)
+{
+    const __m256i exponent = _mm256_set1_epi32(0x7f800000);
+    const __m256i of_v     = _mm256_and_si256(_mm256_castps_si256(v), exponent);
+    const __m256i of_back  = _mm256_and_si256(_mm256_castps_si256(back), exponent);
+    const __m256i keep =
+        _mm256_cmpeq_epi32(_mm256_max_epi32(of_v, of_back), exponent); /* the larger of both */
+
+    return _mm256_blendv_ps(_mm256_sub_ps(v, back), old, _mm256_castsi256_ps(keep));
+}
+
+/* 32 values; residual may be NULL, else it is added and updated. finite: no value is Inf or NaN, nor
+ * what its code stands for. */
+TW_INLINE void tw_avx2_encode_lanes(const void *self, tw_encode_lanes_fn_t encode, size_t width,
+                                    bool finite, const uint8_t *src, uint8_t *residual, uint8_t *dst,
+                                    bool stream)
+{
+    const tw_lanes_t x = tw_lanes_load(src);
+    tw_lanes_t       r, v;
+    tw_coded_t       coded;
+
+    if (residual == NULL) {
+        coded = encode(self, x);
+        tw_coded_store(dst, &coded, width, stream);
+        return;
+    }
+    r     = tw_lanes_load(residual);
+    v     = tw_lanes_add(x, r);
+    coded = encode(self, v);
+    tw_coded_store(dst, &coded, width, stream);
+    if (finite) {
+        r = tw_lanes_sub(v, coded.back);
+    } else {
+        r.a = tw_residual(r.a, v.a, coded.back.a);
+        r.b = tw_residual(r.b, v.b, coded.back.b);
+        r.c = tw_residual(r.c, v.c, coded.back.c);
+        r.d = tw_residual(r.d, v.d, coded.back.d);
+    }
+    tw_lanes_store(residual, r);
+}
+
+/* Fewer than 32 values. */
+TW_INLINE void tw_avx2_encode_rest(const void *self, tw_encode_lanes_fn_t encode, size_t width,
+                                   bool finite, const uint8_t *src, size_t n, uint8_t *residual,
+                                   uint8_t *dst)
+{
+    uint8_t in[4 * TW_LANES] = {0}, left[4 * TW_LANES] = {0}, codes[4 * TW_LANES];
+
+    if (n == 0) {
+        return;
+    }
+    memcpy(in, src, 4 * n);
+    if (residual != NULL) {
+        memcpy(left, residual, 4 * n);
+    }
+    tw_avx2_encode_lanes(self, encode, width, finite, in, residual != NULL ? left : NULL, codes, false);
+    memcpy(dst, codes, width * n);
+    if (residual != NULL) {
+        memcpy(residual, left, 4 * n);
+    }
+}
+
+TW_INLINE void tw_prefetch(const uint8_t *p, size_t ahead)
+{
+    _mm_prefetch((const char *)((uintptr_t)p + ahead), _MM_HINT_T0);
+}
+
+/* How many values of `width` bytes lie before the next multiple of 32; 32 if none ever starts there. */
+TW_INLINE size_t tw_before_aligned(const uint8_t *p, size_t width)
+{
+    size_t n = 0;
+
+    while (n < 32 && ((uintptr_t)p + n * width) % 32 != 0) {
+        n++;
+    }
+    return n;
+}
+
+/* n values. With stream, the caller makes what was written visible by tw_stream_end(). ahead: bytes
+ * from what is read to what is fetched into the cache; 0: nothing. */
+TW_INLINE void tw_avx2_encode(const void *self, tw_encode_lanes_fn_t encode, size_t width, bool finite,
+                              const uint8_t *src, size_t n, uint8_t *residual, uint8_t *dst,
+                              bool stream, size_t ahead)
+{
+    if (stream) {
+        const size_t m = tw_before_aligned(dst, width);
+
+        if (m < TW_LANES && m <= n) {
+            tw_avx2_encode_rest(self, encode, width, finite, src, m, residual, dst);
+            src += 4 * m;
+            dst += width * m;
+            for (n -= m; n >= TW_LANES; n -= TW_LANES) {
+                tw_avx2_encode_lanes(self, encode, width, finite, src, NULL, dst, true);
+                src += 4 * TW_LANES;
+                dst += width * TW_LANES;
+            }
+        }
+    }
+    for (; n >= TW_LANES; n -= TW_LANES) {
+        if (ahead != 0) {
+            tw_prefetch(src, ahead);
+            tw_prefetch(src + 64, ahead);
+        }
+        if (ahead != 0 && residual != NULL) {
+            tw_prefetch(residual, ahead);
+            tw_prefetch(residual + 64, ahead);
+        }
+        tw_avx2_encode_lanes(self, encode, width, finite, src, residual, dst, false);
+        src += 4 * TW_LANES;
+        dst += width * TW_LANES;
+        residual = residual != NULL ? residual + 4 * TW_LANES : NULL;
+    }
+    tw_avx2_encode_rest(self, encode, width, finite, src, n, residual, dst);
+}
+
+/* Fewer than 32 values. */
+TW_INLINE void tw_avx2_decode_rest(const void *self, tw_decode_lanes_fn_t decode, size_t width,
+                                   const uint8_t *src, size_t n, uint8_t *dst, bool add)
+{
+    uint8_t    codes[4 * TW_LANES] = {0}, out[4 * TW_LANES] = {0};
+    tw_lanes_t v;
+
+    if (n == 0) {
+        return;
+    }
+    memcpy(codes, src, width * n);
+    v = decode(self, codes);
+    if (add) {
+        memcpy(out, dst, 4 * n);
+        v = tw_lanes_add(tw_lanes_load(out), v);
+    }
+    tw_lanes_store(out, v);
+    memcpy(dst, out, 4 * n);
+}
+
+/* dst = decode(src), or with add: dst += decode(src). stream: as above. */
+TW_INLINE void tw_avx2_decode(const void *self, tw_decode_lanes_fn_t decode, size_t width,
+                              const uint8_t *src, size_t n, uint8_t *dst, bool add, bool stream)
+{
+    if (stream) {
+        const size_t m = tw_before_aligned(dst, 4);
+
+        if (m < TW_LANES && m <= n) {
+            tw_avx2_decode_rest(self, decode, width, src, m, dst, false);
+            src += width * m;
+            dst += 4 * m;
+            for (n -= m; n >= TW_LANES; n -= TW_LANES) {
+                tw_lanes_stream(dst, decode(self, src));
+                src += width * TW_LANES;
+                dst += 4 * TW_LANES;
+            }
+        }
+    }
+    for (; n >= TW_LANES; n -= TW_LANES) {
+        tw_lanes_t v = decode(self, src);
+
+        if (add) {
+            v = tw_lanes_add(tw_lanes_load(dst), v);
+        }
+        tw_lanes_store(dst, v);
+        src += width * TW_LANES;
+        dst += 4 * TW_LANES;
+    }
+    tw_avx2_decode_rest(self, decode, width, src, n, dst, add);
+}
+
+TW_INLINE void tw_stream_end(bool stream)
+{
+    if (stream) {
+        _mm_sfence();
+    }
+}
+
+/* The kernels `name` of a codec without blocks, whose lane functions want `self` of the codec. */
+#define TW_AVX2_VALUE_KERNELS(name, self, width, encode_lanes, decode_lanes, fits_fn, prepare_fn)  \
+    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
+                              bool stream)                                                         \
+    {                                                                                              \
+        tw_avx2_encode(self(codec), encode_lanes, width, false, src, n, NULL, dst, stream, 0);     \
+        tw_stream_end(stream);                                                                     \
+    }                                                                                              \
+    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
+                              bool stream)                                                         \
+    {                                                                                              \
+        tw_avx2_decode(self(codec), decode_lanes, width, src, n, dst, false, stream);              \
+        tw_stream_end(stream);                                                                     \
+    }                                                                                              \
+    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
+                                  uint8_t *acc)                                                    \
+    {                                                                                              \
+        tw_avx2_decode(self(codec), decode_lanes, width, src, n, acc, true, false);                \
+    }                                                                                              \
+    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
+                                       uint8_t *residual, uint8_t *dst)                            \
+    {                                                                                              \
+        tw_avx2_encode(self(codec), encode_lanes, width, false, src, n, residual, dst, false, 0);  \
+    }                                                                                              \
+    extern const tw_kernels_t name;                                                                \
+    const tw_kernels_t        name = {.fits            = fits_fn,                                  \
+                                      .prepare         = prepare_fn,                               \
+                                      .encode          = name##_encode,                            \
+                                      .decode          = name##_decode,                            \
+                                      .decode_add      = name##_decode_add,                        \
+                                      .encode_feedback = name##_encode_feedback}
+
+TW_INLINE const void *tw_no_self(const tw_codec_t *codec)
+{
+    (void)codec;
+    return NULL;
+}
+
+/* The largest of `most` and of the magnitudes' bits of 8 values. */
+TW_INLINE __m256i tw_larger(__m256i most, __m256 v)
+{
+    return _mm256_max_epi32(
+        most, _mm256_and_si256(_mm256_castps_si256(v), _mm256_set1_epi32(0x7fffffff)));
+}
+
+/* Bits of the largest |src|, or |src + residual|: as integers they order like the magnitudes. */
+TW_INLINE uint32_t tw_avx2_absmax(const uint8_t *src, const uint8_t *residual, size_t n)
+{
+    __m256i    a = _mm256_setzero_si256(), b = a, c = a, d = a;
+    __m128i    most;
+    tw_lanes_t v;
+    uint8_t    in[4 * TW_LANES] = {0}, left[4 * TW_LANES] = {0};
+
+    while (n > 0) {
+        if (n < TW_LANES) {
+            memcpy(in, src, 4 * n);
+            src = in;
+            if (residual != NULL) {
+                memcpy(left, residual, 4 * n);
+                residual = left;
+            }
+            n = TW_LANES;
+        }
+        v = tw_lanes_source(src, residual);
+        a = tw_larger(a, v.a);
+        b = tw_larger(b, v.b);
+        c = tw_larger(c, v.c);
+        d = tw_larger(d, v.d);
+        n -= TW_LANES;
+        src += 4 * TW_LANES;
+        residual = residual != NULL ? residual + 4 * TW_LANES : NULL;
+    }
+    a    = _mm256_max_epi32(_mm256_max_epi32(a, b), _mm256_max_epi32(c, d));
+    most = _mm_max_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    most = _mm_max_epi32(most, _mm_shuffle_epi32(most, _MM_SHUFFLE(1, 0, 3, 2)));
+    most = _mm_max_epi32(most, _mm_shuffle_epi32(most, _MM_SHUFFLE(2, 3, 0, 1)));
+    return (uint32_t)_mm_cvtsi128_si32(most);
+}
+
+#endif /* TW_CODEC_AVX2_H */

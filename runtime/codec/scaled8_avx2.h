@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/scaled8_avx2.h - scaled8.h by AVX2: maximum and codes of a block in one go, the second pass from
+ * the cache, into which it also fetches the next block: so memory is read while codes are computed.
+ * Twin of: scaled8.c; the scales by the same operations in the same order.
+ */
+#ifndef TW_CODEC_SCALED8_AVX2_H
+#define TW_CODEC_SCALED8_AVX2_H
+
+#include "runtime/codec/avx2.h"
+
+#define TW_SCALED8_HEADER 4
+#define TW_SCALED8_AHEAD  16384 /* bytes of a block, up to which the next one is fetched meanwhile */
+
+/* What the lane functions get as self. */
+typedef struct tw_scaled8_lanes {
+    const void *table; /* the codec's */
+    __m256      factor, scale;
+} tw_scaled8_lanes_t;
+
+/* False for poison. */
+TW_INLINE bool tw_scaled8_scales(uint32_t most, float numerator, float least, float *factor,
+                                 float *scale)
+{
+    *factor = *scale = 0.0f;
+    if (most >= 0x7f800000u) {
+        return false;
+    }
+    if (tw_bits_float(most) >= least) {
+        *factor = numerator / tw_bits_float(most);
+        *scale  = tw_bits_float(most) / numerator;
+        if ((tw_float_bits(*scale * numerator) & 0x7f800000u) == 0x7f800000u) {
+            *scale = tw_bits_float(tw_float_bits(*scale) - 1); /* else the maximum would become Inf */
+        }
+    }
+    return true;
+}
+
+TW_INLINE void tw_avx2_scaled8_encode_block(const tw_codec_t *codec, tw_encode_lanes_fn_t encode,
+                                            float numerator, float least, const uint8_t *src,
+                                            size_t n, uint8_t *residual, uint8_t *dst, bool stream,
+                                            size_t ahead)
+{
+    tw_scaled8_lanes_t self = {.table = codec->table};
+    float              factor, scale;
+
+    if (!tw_scaled8_scales(tw_avx2_absmax(src, residual, n), numerator, least, &factor, &scale)) {
+        tw_store_le32(dst, 0x7fc00000u);
+        memset(dst + TW_SCALED8_HEADER, 0, n);
+        return;
+    }
+    tw_store_le32(dst, tw_float_bits(scale));
+    self.factor = _mm256_set1_ps(factor);
+    self.scale  = _mm256_set1_ps(scale);
+    tw_avx2_encode(&self, encode, 1, true, src, n, residual, dst + TW_SCALED8_HEADER, stream, ahead);
+}
+
+/* residual may be NULL. */
+TW_INLINE void tw_avx2_scaled8_encode(const tw_codec_t *codec, tw_encode_lanes_fn_t encode,
+                                      float numerator, float least, const uint8_t *src, size_t n,
+                                      uint8_t *residual, uint8_t *dst, bool stream)
+{
+    const size_t block = codec->block, ahead = 4 * block <= TW_SCALED8_AHEAD ? 4 * block : 0;
+
+    while (n > 0) {
+        const size_t m = n < block ? n : block;
+
+        tw_avx2_scaled8_encode_block(codec, encode, numerator, least, src, m, residual, dst, stream,
+                                     n > m ? ahead : 0);
+        n -= m;
+        src += 4 * m;
+        dst += TW_SCALED8_HEADER + m;
+        residual = residual != NULL ? residual + 4 * m : NULL;
+    }
+    tw_stream_end(stream);
+}
+
+TW_INLINE tw_lanes_t tw_scaled8_poison(const void *self, const uint8_t *codes)
+{
+    const __m256 nan = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fc00000));
+
+    (void)self;
+    (void)codes;
+    return (tw_lanes_t){nan, nan, nan, nan};
+}
+
+TW_INLINE void tw_avx2_scaled8_decode(const tw_codec_t *codec, tw_decode_lanes_fn_t decode,
+                                      const uint8_t *src, size_t n, uint8_t *dst, bool add,
+                                      bool stream)
+{
+    tw_scaled8_lanes_t self = {.table = codec->table};
+
+    while (n > 0) {
+        const size_t   m    = n < codec->block ? n : codec->block;
+        const uint32_t bits = tw_load_le32(src);
+
+        self.scale = _mm256_set1_ps(tw_bits_float(bits));
+        if ((bits & 0x7f800000u) == 0x7f800000u) {
+            tw_avx2_decode(&self, tw_scaled8_poison, 1, src + TW_SCALED8_HEADER, m, dst, add, false);
+        } else {
+            tw_avx2_decode(&self, decode, 1, src + TW_SCALED8_HEADER, m, dst, add, stream);
+        }
+        n -= m;
+        src += TW_SCALED8_HEADER + m;
+        dst += 4 * m;
+    }
+    tw_stream_end(stream);
+}
+
+#define TW_AVX2_SCALED8_KERNELS(name, numerator, least, encode_lanes, decode_lanes)                \
+    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
+                              bool stream)                                                         \
+    {                                                                                              \
+        tw_avx2_scaled8_encode(codec, encode_lanes, numerator, least, src, n, NULL, dst, stream);  \
+    }                                                                                              \
+    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
+                              bool stream)                                                         \
+    {                                                                                              \
+        tw_avx2_scaled8_decode(codec, decode_lanes, src, n, dst, false, stream);                   \
+    }                                                                                              \
+    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
+                                  uint8_t *acc)                                                    \
+    {                                                                                              \
+        tw_avx2_scaled8_decode(codec, decode_lanes, src, n, acc, true, false);                     \
+    }                                                                                              \
+    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
+                                       uint8_t *residual, uint8_t *dst)                            \
+    {                                                                                              \
+        tw_avx2_scaled8_encode(codec, encode_lanes, numerator, least, src, n, residual, dst,       \
+                               false);                                                             \
+    }                                                                                              \
+    extern const tw_kernels_t name;                                                                \
+    const tw_kernels_t        name = {.encode          = name##_encode,                            \
+                                      .decode          = name##_decode,                            \
+                                      .decode_add      = name##_decode_add,                        \
+                                      .encode_feedback = name##_encode_feedback}
+
+#endif /* TW_CODEC_SCALED8_AVX2_H */
