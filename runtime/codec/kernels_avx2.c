@@ -5,7 +5,7 @@
 
 #include "runtime/codec/avx2.h"
 
-extern const tw_kernels_t tw_bitpack_avx2, tw_int8_avx2, tw_tree8_avx2;
+extern const tw_kernels_t tw_bitpack_avx2, tw_int8_avx2, tw_onebit_avx2, tw_tree8_avx2;
 extern const tw_isa_t     tw_isa_avx2;
 
 static uint32_t avx2_absmax(const uint8_t *src, size_t n)
@@ -19,6 +19,7 @@ const tw_isa_t tw_isa_avx2 = {
             [TW_ID_BITPACK] = &tw_bitpack_avx2,
             [TW_ID_TREE8]   = &tw_tree8_avx2,
             [TW_ID_INT8]    = &tw_int8_avx2,
+            [TW_ID_ONEBIT]  = &tw_onebit_avx2,
         },
     .absmax = avx2_absmax,
 };
