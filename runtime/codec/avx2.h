@@ -320,8 +320,9 @@ TW_INLINE void tw_stream_end(bool stream)
     }
 }
 
-/* The kernels `name` of a codec without blocks, whose lane functions want `self` of the codec. */
-#define TW_AVX2_VALUE_KERNELS(name, self, width, encode_lanes, decode_lanes, fits_fn, prepare_fn)  \
+/* The four verbs of a codec without blocks as functions name_encode() and so on; self(codec) gives what
+ * the lane functions want. */
+#define TW_AVX2_VALUE_VERBS(name, self, width, encode_lanes, decode_lanes)                         \
     static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
                               bool stream)                                                         \
     {                                                                                              \
@@ -343,14 +344,12 @@ TW_INLINE void tw_stream_end(bool stream)
                                        uint8_t *residual, uint8_t *dst)                            \
     {                                                                                              \
         tw_avx2_encode(self(codec), encode_lanes, width, false, src, n, residual, dst, false, 0);  \
-    }                                                                                              \
-    extern const tw_kernels_t name;                                                                \
-    const tw_kernels_t        name = {.fits            = fits_fn,                                  \
-                                      .prepare         = prepare_fn,                               \
-                                      .encode          = name##_encode,                            \
-                                      .decode          = name##_decode,                            \
-                                      .decode_add      = name##_decode_add,                        \
-                                      .encode_feedback = name##_encode_feedback}
+    }
+
+/* Their table. */
+#define TW_AVX2_VERBS(name)                                                                        \
+    .encode = name##_encode, .decode = name##_decode, .decode_add = name##_decode_add,             \
+    .encode_feedback = name##_encode_feedback
 
 TW_INLINE const void *tw_no_self(const tw_codec_t *codec)
 {
@@ -358,45 +357,33 @@ TW_INLINE const void *tw_no_self(const tw_codec_t *codec)
     return NULL;
 }
 
-/* The largest of `most` and of the magnitudes' bits of 8 values. */
-TW_INLINE __m256i tw_larger(__m256i most, __m256 v)
+TW_INLINE const void *tw_table_self(const tw_codec_t *codec) { return codec->table; }
+
+/* tw_round_top32() of rounding.h, not shifted: the low `drop` bits are rubbish. */
+TW_INLINE __m256i tw_lane_round(__m256 v, int drop)
 {
-    return _mm256_max_epi32(
-        most, _mm256_and_si256(_mm256_castps_si256(v), _mm256_set1_epi32(0x7fffffff)));
+    const __m256i u    = _mm256_castps_si256(v);
+    const __m256i nan  = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+    const __m256i odd  = _mm256_and_si256(_mm256_srli_epi32(u, drop), _mm256_set1_epi32(1));
+    const __m256i bias = _mm256_add_epi32(odd, _mm256_set1_epi32((1 << (drop - 1)) - 1));
+
+    return _mm256_or_si256(_mm256_add_epi32(u, _mm256_andnot_si256(nan, bias)),
+                           _mm256_and_si256(nan, _mm256_set1_epi32(0x00400000)));
 }
 
-/* Bits of the largest |src|, or |src + residual|: as integers they order like the magnitudes. */
-TW_INLINE uint32_t tw_avx2_absmax(const uint8_t *src, const uint8_t *residual, size_t n)
+/* The top `keep` bits. */
+TW_INLINE __m256 tw_lane_top(__m256i bits, int keep)
 {
-    __m256i    a = _mm256_setzero_si256(), b = a, c = a, d = a;
-    __m128i    most;
-    tw_lanes_t v;
-    uint8_t    in[4 * TW_LANES] = {0}, left[4 * TW_LANES] = {0};
+    return _mm256_castsi256_ps(
+        _mm256_and_si256(bits, _mm256_set1_epi32((int)(0xffffffffu << (32 - keep)))));
+}
 
-    while (n > 0) {
-        if (n < TW_LANES) {
-            memcpy(in, src, 4 * n);
-            src = in;
-            if (residual != NULL) {
-                memcpy(left, residual, 4 * n);
-                residual = left;
-            }
-            n = TW_LANES;
-        }
-        v = tw_lanes_source(src, residual);
-        a = tw_larger(a, v.a);
-        b = tw_larger(b, v.b);
-        c = tw_larger(c, v.c);
-        d = tw_larger(d, v.d);
-        n -= TW_LANES;
-        src += 4 * TW_LANES;
-        residual = residual != NULL ? residual + 4 * TW_LANES : NULL;
-    }
-    a    = _mm256_max_epi32(_mm256_max_epi32(a, b), _mm256_max_epi32(c, d));
-    most = _mm_max_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
-    most = _mm_max_epi32(most, _mm_shuffle_epi32(most, _MM_SHUFFLE(1, 0, 3, 2)));
-    most = _mm_max_epi32(most, _mm_shuffle_epi32(most, _MM_SHUFFLE(2, 3, 0, 1)));
-    return (uint32_t)_mm_cvtsi128_si32(most);
+/* The upper 16 bits of 16 lanes, in the order of memory. */
+TW_INLINE __m256i tw_pack_upper(__m256i a, __m256i b)
+{
+    const __m256i v = _mm256_packus_epi32(_mm256_srli_epi32(a, 16), _mm256_srli_epi32(b, 16));
+
+    return _mm256_permute4x64_epi64(v, _MM_SHUFFLE(3, 1, 2, 0));
 }
 
 #endif /* TW_CODEC_AVX2_H */

@@ -3,10 +3,11 @@
  */
 #include "config.h"
 
-#include "runtime/codec/avx2.h"
+#include "runtime/codec/scaled8_avx2.h"
 
-extern const tw_kernels_t tw_bitpack_avx2, tw_int8_avx2, tw_onebit_avx2, tw_tree8_avx2;
-extern const tw_isa_t     tw_isa_avx2;
+extern const tw_kernels_t tw_fp32_avx2, tw_bitpack_avx2, tw_bf16_avx2, tw_fp16_avx2, tw_tree8_avx2,
+    tw_int8_avx2, tw_onebit_avx2;
+extern const tw_isa_t tw_isa_avx2;
 
 static uint32_t avx2_absmax(const uint8_t *src, size_t n)
 {
@@ -16,7 +17,10 @@ static uint32_t avx2_absmax(const uint8_t *src, size_t n)
 const tw_isa_t tw_isa_avx2 = {
     .kernels =
         {
+            [TW_ID_FP32]    = &tw_fp32_avx2,
             [TW_ID_BITPACK] = &tw_bitpack_avx2,
+            [TW_ID_BF16]    = &tw_bf16_avx2,
+            [TW_ID_FP16]    = &tw_fp16_avx2,
             [TW_ID_TREE8]   = &tw_tree8_avx2,
             [TW_ID_INT8]    = &tw_int8_avx2,
             [TW_ID_ONEBIT]  = &tw_onebit_avx2,

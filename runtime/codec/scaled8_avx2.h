@@ -17,6 +17,47 @@ typedef struct tw_scaled8_lanes {
     __m256      factor, scale;
 } tw_scaled8_lanes_t;
 
+/* The largest of `most` and of the magnitudes' bits of 8 values. */
+TW_INLINE __m256i tw_larger(__m256i most, __m256 v)
+{
+    return _mm256_max_epi32(
+        most, _mm256_and_si256(_mm256_castps_si256(v), _mm256_set1_epi32(0x7fffffff)));
+}
+
+/* Bits of the largest |src|, or |src + residual|: as integers they order like the magnitudes. */
+TW_INLINE uint32_t tw_avx2_absmax(const uint8_t *src, const uint8_t *residual, size_t n)
+{
+    __m256i    a = _mm256_setzero_si256(), b = a, c = a, d = a;
+    __m128i    most;
+    tw_lanes_t v;
+    uint8_t    in[4 * TW_LANES] = {0}, left[4 * TW_LANES] = {0};
+
+    while (n > 0) {
+        if (n < TW_LANES) {
+            memcpy(in, src, 4 * n);
+            src = in;
+            if (residual != NULL) {
+                memcpy(left, residual, 4 * n);
+                residual = left;
+            }
+            n = TW_LANES;
+        }
+        v = tw_lanes_source(src, residual);
+        a = tw_larger(a, v.a);
+        b = tw_larger(b, v.b);
+        c = tw_larger(c, v.c);
+        d = tw_larger(d, v.d);
+        n -= TW_LANES;
+        src += 4 * TW_LANES;
+        residual = residual != NULL ? residual + 4 * TW_LANES : NULL;
+    }
+    a    = _mm256_max_epi32(_mm256_max_epi32(a, b), _mm256_max_epi32(c, d));
+    most = _mm_max_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    most = _mm_max_epi32(most, _mm_shuffle_epi32(most, _MM_SHUFFLE(1, 0, 3, 2)));
+    most = _mm_max_epi32(most, _mm_shuffle_epi32(most, _MM_SHUFFLE(2, 3, 0, 1)));
+    return (uint32_t)_mm_cvtsi128_si32(most);
+}
+
 /* False for poison. */
 TW_INLINE bool tw_scaled8_scales(uint32_t most, float numerator, float least, float *factor,
                                  float *scale)
@@ -129,9 +170,6 @@ TW_INLINE void tw_avx2_scaled8_decode(const tw_codec_t *codec, tw_decode_lanes_f
                                false);                                                             \
     }                                                                                              \
     extern const tw_kernels_t name;                                                                \
-    const tw_kernels_t        name = {.encode          = name##_encode,                            \
-                                      .decode          = name##_decode,                            \
-                                      .decode_add      = name##_decode_add,                        \
-                                      .encode_feedback = name##_encode_feedback}
+    const tw_kernels_t        name = {TW_AVX2_VERBS(name)}
 
 #endif /* TW_CODEC_SCALED8_AVX2_H */

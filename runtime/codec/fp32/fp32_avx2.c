@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/fp32/fp32_avx2.c - fp32 by AVX2: copying is memcpy(), the sums are vectors.
+ * Twin of: fp32.c; same bytes, same decoded bits (tests/codec/test_twins.c).
+ */
+#include "config.h"
+
+#include "runtime/codec/avx2.h"
+
+TW_INLINE tw_coded_t fp32_encode_lanes(const void *self, tw_lanes_t v)
+{
+    (void)self;
+    return (tw_coded_t){_mm256_castps_si256(v.a), _mm256_castps_si256(v.b), _mm256_castps_si256(v.c),
+                        _mm256_castps_si256(v.d), v};
+}
+
+TW_INLINE tw_lanes_t fp32_decode_lanes(const void *self, const uint8_t *codes)
+{
+    (void)self;
+    return tw_lanes_load(codes);
+}
+
+static void fp32_copy(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                      bool stream)
+{
+    (void)codec;
+    (void)stream; /* memcpy() has a rule of its own */
+    memcpy(dst, src, 4 * n);
+}
+
+static void fp32_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc)
+{
+    (void)codec;
+    tw_avx2_decode(NULL, fp32_decode_lanes, 4, src, n, acc, true, false);
+}
+
+static void fp32_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,
+                                 uint8_t *residual, uint8_t *dst)
+{
+    (void)codec;
+    tw_avx2_encode(NULL, fp32_encode_lanes, 4, false, src, n, residual, dst, false, 0);
+}
+
+extern const tw_kernels_t tw_fp32_avx2;
+
+const tw_kernels_t tw_fp32_avx2 = {.encode          = fp32_copy,
+                                   .decode          = fp32_copy,
+                                   .decode_add      = fp32_decode_add,
+                                   .encode_feedback = fp32_encode_feedback};
