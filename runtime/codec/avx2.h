@@ -359,31 +359,74 @@ TW_INLINE const void *tw_no_self(const tw_codec_t *codec)
 
 TW_INLINE const void *tw_table_self(const tw_codec_t *codec) { return codec->table; }
 
-/* tw_round_top32() of rounding.h, not shifted: the low `drop` bits are rubbish. */
-TW_INLINE __m256i tw_lane_round(__m256 v, int drop)
+/* tw_round_top32() of rounding.h, not shifted: the low `drop` bits are rubbish. nan: all ones where v
+ * is NaN. */
+TW_INLINE __m256 tw_lane_round(__m256 v, __m256 nan, int drop)
 {
-    const __m256i u    = _mm256_castps_si256(v);
-    const __m256i nan  = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+    const __m256i u    = _mm256_castps_si256(v), cut = _mm256_castps_si256(nan);
     const __m256i odd  = _mm256_and_si256(_mm256_srli_epi32(u, drop), _mm256_set1_epi32(1));
     const __m256i bias = _mm256_add_epi32(odd, _mm256_set1_epi32((1 << (drop - 1)) - 1));
 
-    return _mm256_or_si256(_mm256_add_epi32(u, _mm256_andnot_si256(nan, bias)),
-                           _mm256_and_si256(nan, _mm256_set1_epi32(0x00400000)));
+    return _mm256_castsi256_ps(
+        _mm256_or_si256(_mm256_add_epi32(u, _mm256_andnot_si256(cut, bias)),
+                        _mm256_and_si256(cut, _mm256_set1_epi32(0x00400000))));
 }
 
-/* The top `keep` bits. */
-TW_INLINE __m256 tw_lane_top(__m256i bits, int keep)
+TW_INLINE __m256 tw_nan(__m256 u, __m256 v) { return _mm256_cmp_ps(u, v, _CMP_UNORD_Q); }
+
+/* 32 of them. NaN is rare: without one, its arithmetic falls away. */
+TW_INLINE tw_lanes_t tw_lanes_round(tw_lanes_t v, int drop)
 {
-    return _mm256_castsi256_ps(
-        _mm256_and_si256(bits, _mm256_set1_epi32((int)(0xffffffffu << (32 - keep)))));
+    const __m256 none = _mm256_setzero_ps();
+
+    if (__builtin_expect(
+            _mm256_movemask_ps(_mm256_or_ps(tw_nan(v.a, v.b), tw_nan(v.c, v.d))) != 0, 0)) {
+        v.a = tw_lane_round(v.a, tw_nan(v.a, v.a), drop);
+        v.b = tw_lane_round(v.b, tw_nan(v.b, v.b), drop);
+        v.c = tw_lane_round(v.c, tw_nan(v.c, v.c), drop);
+        v.d = tw_lane_round(v.d, tw_nan(v.d, v.d), drop);
+        return v;
+    }
+    v.a = tw_lane_round(v.a, none, drop);
+    v.b = tw_lane_round(v.b, none, drop);
+    v.c = tw_lane_round(v.c, none, drop);
+    v.d = tw_lane_round(v.d, none, drop);
+    return v;
+}
+
+/* The top k bytes of each, the rest zero. */
+TW_INLINE tw_lanes_t tw_lanes_top(tw_lanes_t v, int k)
+{
+    const __m256 mask = _mm256_castsi256_ps(_mm256_set1_epi32((int)(0xffffffffu << (32 - 8 * k))));
+
+    v.a = _mm256_and_ps(v.a, mask);
+    v.b = _mm256_and_ps(v.b, mask);
+    v.c = _mm256_and_ps(v.c, mask);
+    v.d = _mm256_and_ps(v.d, mask);
+    return v;
 }
 
 /* The upper 16 bits of 16 lanes, in the order of memory. */
-TW_INLINE __m256i tw_pack_upper(__m256i a, __m256i b)
+TW_INLINE __m256i tw_pack_halves(__m256 a, __m256 b)
 {
-    const __m256i v = _mm256_packus_epi32(_mm256_srli_epi32(a, 16), _mm256_srli_epi32(b, 16));
+    const __m256i v = _mm256_packus_epi32(_mm256_srli_epi32(_mm256_castps_si256(a), 16),
+                                          _mm256_srli_epi32(_mm256_castps_si256(b), 16));
 
     return _mm256_permute4x64_epi64(v, _MM_SHUFFLE(3, 1, 2, 0));
+}
+
+/* The codes of bf16 and bitpack:2. */
+TW_INLINE tw_lanes_t tw_lanes_unpack_halves(const uint8_t *codes)
+{
+    const __m128i *p = (const __m128i *)codes;
+    __m256i        v[4];
+
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        v[i] = _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(p + i)), 16);
+    }
+    return (tw_lanes_t){_mm256_castsi256_ps(v[0]), _mm256_castsi256_ps(v[1]),
+                        _mm256_castsi256_ps(v[2]), _mm256_castsi256_ps(v[3])};
 }
 
 #endif /* TW_CODEC_AVX2_H */

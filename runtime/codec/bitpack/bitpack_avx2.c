@@ -1,157 +1,226 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/bitpack/bitpack_avx2.c - bitpack, truncating, by AVX2.
+ * codec/bitpack/bitpack_avx2.c - bitpack of float32 by AVX2, truncating and rounding; choice of the
+ * loops, those of double too.
  *
- * K = 1 and 2 of float32: shift, pack with saturation (which never saturates here), put the lanes
- * right. All others: 16 bytes of elements are one load, one byte shuffle and one store of 16 bytes,
- * of which those behind the codes are overwritten by the next; the loop ends early enough never to
- * write or read behind the end, and the scalar kernel does the rest.
- * Twin of: bitpack.c; same bytes for every input (tests/codec/test_twins.c).
- * Source: S0, Algorithm 4 (shuffle and overlapping stores); differs in: no masked store.
+ * K = 1 and 2: shift, pack with saturation (which never saturates here), put the lanes right. K = 3: the
+ * 24 bytes that 8 values keep are brought together, turned to where they stand in 32 bytes of output, and
+ * blended: four such pieces make three whole vectors. K = 4 copies. Rounding comes before, on the bits.
+ * Twin of: bitpack.c; same bytes, same decoded bits (tests/codec/test_twins.c).
+ * Source: S0, Algorithm 4 (shuffle and overlapping stores); differs in: whole stores.
  */
 #include "config.h"
 
-#include <immintrin.h>
-#include <string.h>
+#include "runtime/codec/avx2.h"
+#include "runtime/codec/bitpack/bitpack_avx2.h"
 
-#include "runtime/codec/bitpack/bitpack.h"
+TW_INLINE __m256i bits_of(__m256 v) { return _mm256_castps_si256(v); }
 
-#define INLINE static inline __attribute__((always_inline))
+TW_INLINE __m256i top_byte(__m256 v) { return _mm256_srli_epi32(bits_of(v), 24); }
 
-INLINE __m256i load(const uint8_t *p)
+/* 8 values, their 3 top bytes as the 24 lowest bytes, and these turned left by `by` times 4 bytes. */
+TW_INLINE __m256i pack_three(__m256 v, int by)
 {
-    return _mm256_loadu_si256((const __m256i *)p);
+    const __m256i kept = _mm256_setr_epi8(1, 2, 3, 5, 6, 7, 9, 10, 11, 13, 14, 15, -1, -1, -1, -1, 1,
+                                          2, 3, 5, 6, 7, 9, 10, 11, 13, 14, 15, -1, -1, -1, -1);
+    const __m256i together = by == 0   ? _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 3, 7)
+                             : by == 6 ? _mm256_setr_epi32(2, 4, 5, 6, 3, 7, 0, 1)
+                             : by == 4 ? _mm256_setr_epi32(5, 6, 3, 7, 0, 1, 2, 4)
+                                       : _mm256_setr_epi32(3, 7, 0, 1, 2, 4, 5, 6);
+
+    return _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(bits_of(v), kept), together);
 }
 
-INLINE void store(uint8_t *p, __m256i v)
+TW_INLINE tw_coded_t pack(tw_lanes_t v, int k)
 {
-    _mm256_storeu_si256((__m256i *)p, v);
-}
+    tw_coded_t coded = {bits_of(v.a), bits_of(v.b), bits_of(v.c), bits_of(v.d), v};
 
-static void pack_4_1(const uint8_t *src, size_t n, uint8_t *dst)
-{
-    const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    if (k == 1) {
+        coded.x = tw_pack_unsigned(top_byte(v.a), top_byte(v.b), top_byte(v.c), top_byte(v.d));
+    } else if (k == 2) {
+        coded.x = tw_pack_halves(v.a, v.b);
+        coded.y = tw_pack_halves(v.c, v.d);
+    } else if (k == 3) {
+        const __m256i b = pack_three(v.b, 6), c = pack_three(v.c, 4);
 
-    for (; n >= 32; n -= 32, src += 128, dst += 32) {
-        const __m256i a = _mm256_srli_epi32(load(src), 24),
-                      b = _mm256_srli_epi32(load(src + 32), 24);
-        const __m256i c = _mm256_srli_epi32(load(src + 64), 24);
-        const __m256i d = _mm256_srli_epi32(load(src + 96), 24);
-        const __m256i v = _mm256_packus_epi16(_mm256_packus_epi32(a, b), _mm256_packus_epi32(c, d));
-
-        store(dst, _mm256_permutevar8x32_epi32(v, order));
+        coded.x = _mm256_blend_epi32(pack_three(v.a, 0), b, 0xc0);
+        coded.y = _mm256_blend_epi32(b, c, 0xf0);
+        coded.z = _mm256_blend_epi32(c, pack_three(v.d, 2), 0xfc);
     }
-    tw_bitpack_scalar_loops.pack32[0](src, n, dst);
+    coded.back = tw_lanes_top(v, k);
+    return coded;
 }
 
-static void pack_4_2(const uint8_t *src, size_t n, uint8_t *dst)
+/* 16 bytes of codes to the 8 values in them: byte i of the result is that of the place, or 0. */
+TW_INLINE __m256 unpack_byte(__m256i sixteen, int first)
 {
-    for (; n >= 16; n -= 16, src += 64, dst += 32) {
-        const __m256i a = _mm256_srli_epi32(load(src), 16),
-                      b = _mm256_srli_epi32(load(src + 32), 16);
+    const __m256i place = _mm256_setr_epi8(-1, -1, -1, 0, -1, -1, -1, 1, -1, -1, -1, 2, -1, -1, -1, 3,
+                                           -1, -1, -1, 4, -1, -1, -1, 5, -1, -1, -1, 6, -1, -1, -1, 7);
 
-        store(dst, _mm256_permute4x64_epi64(_mm256_packus_epi32(a, b), _MM_SHUFFLE(3, 1, 2, 0)));
-    }
-    tw_bitpack_scalar_loops.pack32[1](src, n, dst);
+    /* A place of -1 keeps its top bit, so stays 0. */
+    return _mm256_castsi256_ps(_mm256_shuffle_epi8(
+        sixteen, first == 0 ? place : _mm256_or_si256(place, _mm256_set1_epi32(0x08000000))));
 }
 
-static void unpack_4_1(const uint8_t *src, size_t n, uint8_t *dst)
+TW_INLINE __m256i load_twice(const uint8_t *p)
 {
-    for (; n >= 8; n -= 8, src += 8, dst += 32) {
-        const __m128i v = _mm_loadl_epi64((const __m128i *)src);
-
-        store(dst, _mm256_slli_epi32(_mm256_cvtepu8_epi32(v), 24));
-    }
-    tw_bitpack_scalar_loops.unpack32[0](src, n, dst);
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p));
 }
 
-static void unpack_4_2(const uint8_t *src, size_t n, uint8_t *dst)
+/* Exactly 24 bytes. */
+TW_INLINE __m256 unpack_three(const uint8_t *codes)
 {
-    for (; n >= 8; n -= 8, src += 16, dst += 32) {
-        const __m128i v = _mm_loadu_si128((const __m128i *)src);
+    const __m256i place = _mm256_setr_epi8(-1, 0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1, 4,
+                                           5, 6, -1, 7, 8, 9, -1, 10, 11, 12, -1, 13, 14, 15);
+    const __m128i *p = (const __m128i *)codes, *q = (const __m128i *)(codes + 8);
 
-        store(dst, _mm256_slli_epi32(_mm256_cvtepu16_epi32(v), 16));
-    }
-    tw_bitpack_scalar_loops.unpack32[1](src, n, dst);
+    return _mm256_castsi256_ps(
+        _mm256_shuffle_epi8(_mm256_set_m128i(_mm_loadu_si128(q), _mm_loadu_si128(p)), place));
 }
 
-/* The loop runs while whole 16 bytes of codes remain, of which it uses 16 / width * k. */
-INLINE void shuffle_pack(const uint8_t *src, size_t n, uint8_t *dst, size_t k, size_t width,
-                         __m128i from, tw_bitpack_fn_t rest)
+TW_INLINE tw_lanes_t unpack(const uint8_t *codes, int k)
 {
-    const size_t step = 16 / width;
+    tw_lanes_t v;
 
-    for (; n * k >= 16; n -= step, src += 16, dst += step * k) {
-        const __m128i v = _mm_loadu_si128((const __m128i *)src);
+    if (k == 1) {
+        const __m256i low = load_twice(codes), high = load_twice(codes + 16);
 
-        _mm_storeu_si128((__m128i *)dst, _mm_shuffle_epi8(v, from));
+        v = (tw_lanes_t){unpack_byte(low, 0), unpack_byte(low, 8), unpack_byte(high, 0),
+                         unpack_byte(high, 8)};
+    } else if (k == 2) {
+        v = tw_lanes_unpack_halves(codes);
+    } else if (k == 3) {
+        v.a = unpack_three(codes);
+        v.b = unpack_three(codes + 24);
+        v.c = unpack_three(codes + 48);
+        v.d = unpack_three(codes + 72);
+    } else {
+        v = tw_lanes_load(codes);
     }
-    rest(src, n, dst);
+    return v;
 }
 
-INLINE void shuffle_unpack(const uint8_t *src, size_t n, uint8_t *dst, size_t k, size_t width,
-                           __m128i from, tw_bitpack_fn_t rest)
+/* K = 1, rounding. Magnitudes round to at most 0x80; what is above 0x7e is Inf, 0x7e, and NaN is one
+ * more. Back: 0x7e becomes 0x7f800000 and 0x7f becomes 0x7fc00000 by setting bits. */
+TW_INLINE __m256i round_to_byte(__m256 v)
 {
-    const size_t step = 16 / width;
+    const __m256i size = _mm256_and_si256(bits_of(v), _mm256_set1_epi32(0x7fffffff));
+    const __m256i odd  = _mm256_and_si256(_mm256_srli_epi32(size, 24), _mm256_set1_epi32(1));
+    const __m256i sum  = _mm256_add_epi32(size, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fffff)));
+    const __m256i top  = _mm256_min_epi32(_mm256_srli_epi32(sum, 24), _mm256_set1_epi32(0x7e));
 
-    for (; n * k >= 16; n -= step, src += step * k, dst += 16) {
-        const __m128i v = _mm_loadu_si128((const __m128i *)src);
-
-        _mm_storeu_si128((__m128i *)dst, _mm_shuffle_epi8(v, from));
-    }
-    rest(src, n, dst);
+    return _mm256_sub_epi32(top, _mm256_cmpgt_epi32(size, _mm256_set1_epi32(0x7f800000)));
 }
 
-/* Where byte i of the codes stands in the elements, and byte i of the elements in the codes; -1
- * gives a zero byte. */
-#define IN_ELEMENTS(i, w, k) ((i) / (k) < 16 / (w) ? (i) / (k) * (w) + (w) - (k) + (i) % (k) : -1)
-#define IN_CODES(i, w, k)    ((i) % (w) < (w) - (k) ? -1 : (i) / (w) * (k) + (i) % (w) - (w) + (k))
-#define SIXTEEN(OF, w, k)                                                                          \
-    _mm_setr_epi8(OF(0, w, k), OF(1, w, k), OF(2, w, k), OF(3, w, k), OF(4, w, k), OF(5, w, k),    \
-                  OF(6, w, k), OF(7, w, k), OF(8, w, k), OF(9, w, k), OF(10, w, k), OF(11, w, k),  \
-                  OF(12, w, k), OF(13, w, k), OF(14, w, k), OF(15, w, k))
+/* The number that begins with these 7 bits, with the sign of v. */
+TW_INLINE __m256 with_sign(__m256i top, __m256 v)
+{
+    const __m256 sign = _mm256_and_ps(v, _mm256_set1_ps(-0.0f));
 
-#define BITPACK_LOOPS(w, bits, k)                                                                  \
-    static void pack_##w##_##k(const uint8_t *src, size_t n, uint8_t *dst)                         \
+    return _mm256_or_ps(_mm256_castsi256_ps(_mm256_slli_epi32(top, 24)), sign);
+}
+
+TW_INLINE __m256 expand_byte(__m256 v)
+{
+    const __m256i size = _mm256_andnot_si256(_mm256_set1_epi32((int)0x80000000u), bits_of(v));
+    const __m256i both = _mm256_and_si256(_mm256_cmpgt_epi32(size, _mm256_set1_epi32(0x7d000000)),
+                                          _mm256_set1_epi32(0x01800000));
+    const __m256i nan  = _mm256_and_si256(_mm256_cmpgt_epi32(size, _mm256_set1_epi32(0x7e000000)),
+                                          _mm256_set1_epi32(0x00400000));
+
+    return _mm256_castsi256_ps(_mm256_or_si256(_mm256_or_si256(bits_of(v), both), nan));
+}
+
+TW_INLINE tw_lanes_t expand_bytes(tw_lanes_t v)
+{
+    return (tw_lanes_t){expand_byte(v.a), expand_byte(v.b), expand_byte(v.c), expand_byte(v.d)};
+}
+
+TW_INLINE tw_coded_t pack_rounded(tw_lanes_t v, int k)
+{
+    if (k == 1) {
+        const __m256i a = round_to_byte(v.a), b = round_to_byte(v.b);
+        const __m256i c = round_to_byte(v.c), d = round_to_byte(v.d);
+        const __m256i x = _mm256_or_si256(tw_pack_unsigned(a, b, c, d), tw_lanes_signs(v));
+
+        v = (tw_lanes_t){with_sign(a, v.a), with_sign(b, v.b), with_sign(c, v.c), with_sign(d, v.d)};
+        return (tw_coded_t){x, x, x, x, expand_bytes(v)};
+    }
+    return pack(tw_lanes_round(v, 32 - 8 * k), k);
+}
+
+TW_INLINE tw_lanes_t unpack_rounded(const uint8_t *codes, int k)
+{
+    const tw_lanes_t v = unpack(codes, k);
+
+    return k == 1 ? expand_bytes(v) : v;
+}
+
+#define BITPACK_KERNELS(how, k)                                                                    \
+    TW_INLINE tw_coded_t pack##how##_lanes_##k(const void *self, tw_lanes_t v)                     \
     {                                                                                              \
-        shuffle_pack(src, n, dst, k, w, SIXTEEN(IN_ELEMENTS, w, k),                                \
-                     tw_bitpack_scalar_loops.pack##bits[k - 1]);                                         \
+        (void)self;                                                                                \
+        return pack##how(v, k);                                                                    \
     }                                                                                              \
-    static void unpack_##w##_##k(const uint8_t *src, size_t n, uint8_t *dst)                       \
+    TW_INLINE tw_lanes_t unpack##how##_lanes_##k(const void *self, const uint8_t *codes)           \
     {                                                                                              \
-        shuffle_unpack(src, n, dst, k, w, SIXTEEN(IN_CODES, w, k),                                 \
-                       tw_bitpack_scalar_loops.unpack##bits[k - 1]);                                     \
-    }
+        (void)self;                                                                                \
+        return unpack##how(codes, k);                                                              \
+    }                                                                                              \
+    TW_AVX2_VALUE_VERBS(kernels##how##_##k, tw_no_self, k, pack##how##_lanes_##k,                  \
+                        unpack##how##_lanes_##k)
 
-BITPACK_LOOPS(4, 32, 3)
-BITPACK_LOOPS(8, 64, 1)
-BITPACK_LOOPS(8, 64, 2)
-BITPACK_LOOPS(8, 64, 3)
-BITPACK_LOOPS(8, 64, 4)
-BITPACK_LOOPS(8, 64, 5)
-BITPACK_LOOPS(8, 64, 6)
-BITPACK_LOOPS(8, 64, 7)
+BITPACK_KERNELS(, 1)
+BITPACK_KERNELS(, 2)
+BITPACK_KERNELS(, 3)
+BITPACK_KERNELS(, 4)
+BITPACK_KERNELS(_rounded, 1)
+BITPACK_KERNELS(_rounded, 2)
+BITPACK_KERNELS(_rounded, 3)
 
-/* Every byte kept. */
-static void copy_4(const uint8_t *src, size_t n, uint8_t *dst)
+static const tw_kernels_t of_float[] = {{TW_AVX2_VERBS(kernels_1)},
+                                        {TW_AVX2_VERBS(kernels_2)},
+                                        {TW_AVX2_VERBS(kernels_3)},
+                                        {TW_AVX2_VERBS(kernels_4)}};
+static const tw_kernels_t of_float_rounded[] = {{TW_AVX2_VERBS(kernels_rounded_1)},
+                                                {TW_AVX2_VERBS(kernels_rounded_2)},
+                                                {TW_AVX2_VERBS(kernels_rounded_3)}};
+
+static const tw_kernels_t *chosen(const tw_codec_t *codec)
 {
-    memcpy(dst, src, 4 * n);
+    return codec->dtype == TW_F64 ? &tw_bitpack64_avx2[codec->k - 1]
+           : codec->round         ? &of_float_rounded[codec->k - 1]
+                                  : &of_float[codec->k - 1];
 }
-static void copy_8(const uint8_t *src, size_t n, uint8_t *dst)
+
+static void bitpack_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                           bool stream)
 {
-    memcpy(dst, src, 8 * n);
+    chosen(codec)->encode(codec, src, n, dst, stream);
 }
 
-static const tw_bitpack_loops_t loops = {
-    .pack32   = {pack_4_1, pack_4_2, pack_4_3, copy_4},
-    .unpack32 = {unpack_4_1, unpack_4_2, unpack_4_3, copy_4},
-    .pack64   = {pack_8_1, pack_8_2, pack_8_3, pack_8_4, pack_8_5, pack_8_6, pack_8_7, copy_8},
-    .unpack64 = {unpack_8_1, unpack_8_2, unpack_8_3, unpack_8_4, unpack_8_5, unpack_8_6, unpack_8_7,
-                 copy_8},
-};
+static void bitpack_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                           bool stream)
+{
+    chosen(codec)->decode(codec, src, n, dst, stream);
+}
 
+static void bitpack_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc)
+{
+    chosen(codec)->decode_add(codec, src, n, acc);
+}
+
+static void bitpack_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,
+                                    uint8_t *residual, uint8_t *dst)
+{
+    chosen(codec)->encode_feedback(codec, src, n, residual, dst);
+}
+
+/* Doubles are rounded by the scalar kernels. */
 static bool fits(const tw_codec_t *codec)
 {
-    return !codec->round;
+    return codec->dtype == TW_F32 || !codec->round;
 }
 
-TW_BITPACK_KERNELS(tw_bitpack_avx2, &loops, fits);
+extern const tw_kernels_t tw_bitpack_avx2;
+
+const tw_kernels_t tw_bitpack_avx2 = {.fits = fits, TW_AVX2_VERBS(bitpack)};
