@@ -146,16 +146,43 @@ TW_INLINE void tw_coded_store(uint8_t *dst, const tw_coded_t *coded, size_t widt
     }
 }
 
-/* old where v or back is Inf or NaN, else v - back. */
-TW_INLINE __m256 tw_residual(__m256 old, __m256 v, __m256 back)
+/* All ones where x is Inf or NaN. */
+TW_INLINE __m256i tw_not_finite(__m256i x)
 {
-    const __m256i exponent = _mm256_set1_epi32(0x7f800000);
-    const __m256i of_v     = _mm256_and_si256(_mm256_castps_si256(v), exponent);
-    const __m256i of_back  = _mm256_and_si256(_mm256_castps_si256(back), exponent);
-    const __m256i keep =
-        _mm256_cmpeq_epi32(_mm256_max_epi32(of_v, of_back), exponent); /* the larger of both */
+    return _mm256_cmpgt_epi32(_mm256_and_si256(x, _mm256_set1_epi32(0x7fffffff)),
+                              _mm256_set1_epi32(0x7f7fffff));
+}
 
-    return _mm256_blendv_ps(_mm256_sub_ps(v, back), old, _mm256_castsi256_ps(keep));
+/* The larger of `most` and of the bits of |v|: ordered as integers, Inf and NaN on top. */
+TW_INLINE __m256i tw_larger(__m256i most, __m256 v)
+{
+    return _mm256_max_epi32(
+        most, _mm256_and_si256(_mm256_castps_si256(v), _mm256_set1_epi32(0x7fffffff)));
+}
+
+TW_INLINE __m256 tw_keep(__m256 old, __m256 rest)
+{
+    const __m256i keep = tw_not_finite(_mm256_castps_si256(rest));
+
+    return _mm256_blendv_ps(rest, old, _mm256_castsi256_ps(keep));
+}
+
+/* v - back, but old where v or back is Inf or NaN: there, and only there, v - back is not finite, for
+ * back lies between v and 0 or next to v. */
+TW_INLINE tw_lanes_t tw_lanes_residual(tw_lanes_t old, tw_lanes_t v, tw_lanes_t back)
+{
+    tw_lanes_t rest = tw_lanes_sub(v, back);
+    __m256i    most = _mm256_setzero_si256();
+
+    most = tw_larger(tw_larger(most, rest.a), rest.b);
+    most = tw_larger(tw_larger(most, rest.c), rest.d);
+    if (__builtin_expect(_mm256_movemask_epi8(tw_not_finite(most)) != 0, 0)) {
+        rest.a = tw_keep(old.a, rest.a);
+        rest.b = tw_keep(old.b, rest.b);
+        rest.c = tw_keep(old.c, rest.c);
+        rest.d = tw_keep(old.d, rest.d);
+    }
+    return rest;
 }
 
 /* 32 values; residual may be NULL, else it is added and updated. finite: no value is Inf or NaN, nor
@@ -177,14 +204,7 @@ TW_INLINE void tw_avx2_encode_lanes(const void *self, tw_encode_lanes_fn_t encod
     v     = tw_lanes_add(x, r);
     coded = encode(self, v);
     tw_coded_store(dst, &coded, width, stream);
-    if (finite) {
-        r = tw_lanes_sub(v, coded.back);
-    } else {
-        r.a = tw_residual(r.a, v.a, coded.back.a);
-        r.b = tw_residual(r.b, v.b, coded.back.b);
-        r.c = tw_residual(r.c, v.c, coded.back.c);
-        r.d = tw_residual(r.d, v.d, coded.back.d);
-    }
+    r = finite ? tw_lanes_sub(v, coded.back) : tw_lanes_residual(r, v, coded.back);
     tw_lanes_store(residual, r);
 }
 

@@ -17,13 +17,6 @@ typedef struct tw_scaled8_lanes {
     __m256      factor, scale;
 } tw_scaled8_lanes_t;
 
-/* The largest of `most` and of the magnitudes' bits of 8 values. */
-TW_INLINE __m256i tw_larger(__m256i most, __m256 v)
-{
-    return _mm256_max_epi32(
-        most, _mm256_and_si256(_mm256_castps_si256(v), _mm256_set1_epi32(0x7fffffff)));
-}
-
 /* Bits of the largest |src|, or |src + residual|: as integers they order like the magnitudes. */
 TW_INLINE uint32_t tw_avx2_absmax(const uint8_t *src, const uint8_t *residual, size_t n)
 {
