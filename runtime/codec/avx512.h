@@ -6,9 +6,8 @@
  * A codec says how a group becomes codes and how codes become numbers; encode, decode,
  * decode-and-add and error feedback are then one pass each. Ends are masked loads and stores of the
  * same group, so there is no scalar rest and no byte outside the vectors is touched; lanes beyond
- * the end are zeros that nobody stores. Loads stand in ascending order, which prefetchers follow
- * best. All functions are inlined, with what they are given as functions, so that tables stay in
- * registers.
+ * the end are zeros that nobody stores. All functions are inlined, with what they are given as
+ * functions, so that tables stay in registers.
  */
 #ifndef TW_CODEC_AVX512_H
 #define TW_CODEC_AVX512_H
@@ -164,6 +163,35 @@ TW_INLINE512 tw_group512_t tw_sub512(tw_group512_t a, tw_group512_t b)
 {
     return (tw_group512_t){{_mm512_sub_ps(a.v[0], b.v[0]), _mm512_sub_ps(a.v[1], b.v[1]),
                             _mm512_sub_ps(a.v[2], b.v[2]), _mm512_sub_ps(a.v[3], b.v[3])}};
+}
+
+/* Value i of a residual, if there is one. */
+TW_INLINE512 uint8_t *tw_at512(uint8_t *residual, size_t i, bool feedback)
+{
+    return feedback ? residual + 4 * i : NULL;
+}
+
+/* A group of src, or with feedback, a constant where this is inlined, of src + residual. */
+TW_INLINE512 tw_group512_t tw_load_sum512(const uint8_t *src, uint8_t *residual, size_t m,
+                                          bool feedback)
+{
+    const tw_group512_t g = tw_load512(src, m);
+
+    return feedback ? tw_add512(g, tw_load512(residual, m)) : g;
+}
+
+/* For each group, at src, four lines of the next 16 KB, one of each page: memory gives more when
+ * several pages are read side by side. Prefetches never fault, so it does not matter where the
+ * vector ends. */
+TW_INLINE512 void tw_prefetch512(const uint8_t *src)
+{
+    const size_t within = (uintptr_t)src % 16384;
+    const char  *next   = (const char *)src - within + 16384 + within / 4;
+
+    _mm_prefetch(next, _MM_HINT_T0);
+    _mm_prefetch(next + 4096, _MM_HINT_T0);
+    _mm_prefetch(next + 8192, _MM_HINT_T0);
+    _mm_prefetch(next + 12288, _MM_HINT_T0);
 }
 
 /* Values before the first whose `bytes` a value at dst begin at a multiple of 64, at most n; n if

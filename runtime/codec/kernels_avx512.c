@@ -6,7 +6,7 @@
 #include "runtime/codec/kernels.h"
 #include "runtime/codec/scaled8_avx512.h"
 
-extern const tw_kernels_t tw_bitpack_avx512, tw_int8_avx512, tw_tree8_avx512;
+extern const tw_kernels_t tw_bitpack_avx512, tw_int8_avx512, tw_onebit_avx512, tw_tree8_avx512;
 extern const tw_isa_t     tw_isa_avx512;
 
 static uint32_t absmax(const uint8_t *src, size_t n)
@@ -20,6 +20,7 @@ const tw_isa_t tw_isa_avx512 = {
             [TW_ID_BITPACK] = &tw_bitpack_avx512,
             [TW_ID_TREE8]   = &tw_tree8_avx512,
             [TW_ID_INT8]    = &tw_int8_avx512,
+            [TW_ID_ONEBIT]  = &tw_onebit_avx512,
         },
     .absmax = absmax,
 };

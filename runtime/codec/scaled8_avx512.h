@@ -47,21 +47,6 @@ TW_INLINE512 void tw_absmax_group512(__m512i *most, const tw_group512_t *g)
     most[3] = tw_larger512(most[3], g->v[3]);
 }
 
-/* Value i of a residual, if there is one. */
-TW_INLINE512 uint8_t *tw_at512(uint8_t *residual, size_t i, bool feedback)
-{
-    return feedback ? residual + 4 * i : NULL;
-}
-
-/* A group of src, or with feedback, a constant where this is inlined, of src + residual. */
-TW_INLINE512 tw_group512_t tw_load_sum512(const uint8_t *src, uint8_t *residual, size_t m,
-                                          bool feedback)
-{
-    const tw_group512_t g = tw_load512(src, m);
-
-    return feedback ? tw_add512(g, tw_load512(residual, m)) : g;
-}
-
 /* Bits of the largest |v|, Inf and NaN on top. */
 TW_INLINE512 uint32_t tw_absmax512(const uint8_t *src, uint8_t *residual, size_t n, bool feedback)
 {
@@ -83,17 +68,6 @@ TW_INLINE512 uint32_t tw_absmax512(const uint8_t *src, uint8_t *residual, size_t
     return _mm512_reduce_max_epu32(most[0]);
 }
 
-/* Group i / 64 of a block's prefetches for the block at src: one line of each quarter, as memory
- * gives more when several of its pages are read side by side. Addresses beyond the vector do no
- * harm: a prefetch never faults. */
-TW_INLINE512 void tw_prefetch512(const uint8_t *src, size_t block, size_t i)
-{
-    _mm_prefetch((const char *)src + i, _MM_HINT_T0);
-    _mm_prefetch((const char *)src + block + i, _MM_HINT_T0);
-    _mm_prefetch((const char *)src + 2 * block + i, _MM_HINT_T0);
-    _mm_prefetch((const char *)src + 3 * block + i, _MM_HINT_T0);
-}
-
 TW_INLINE512 void tw_scaled8_group512(const tw_scaled512_t *type, const tw_state512_t *state,
                                       const tw_codec_t *codec, const uint8_t *src, size_t m,
                                       uint8_t *residual, uint8_t *dst, bool feedback)
@@ -112,7 +86,6 @@ TW_INLINE512 void tw_scaled8_block512(const tw_scaled512_t *type, tw_state512_t 
                                       uint8_t *residual, uint8_t *dst, bool feedback)
 {
     const uint32_t most   = tw_absmax512(src, residual, n, feedback);
-    const size_t   block  = codec->block;
     float          factor = 0.0f, scale = 0.0f;
     size_t         i = 0;
 
@@ -135,9 +108,9 @@ TW_INLINE512 void tw_scaled8_block512(const tw_scaled512_t *type, tw_state512_t 
         type->start_decode(state, codec, scale);
     }
     for (; i + TW_GROUP <= n; i += TW_GROUP) {
-        tw_prefetch512(src + 4 * block, block, i);
+        tw_prefetch512(src + 4 * i);
         if (feedback) {
-            tw_prefetch512(residual + 4 * block, block, i);
+            tw_prefetch512(residual + 4 * i);
         }
         tw_scaled8_group512(type, state, codec, src + 4 * i, TW_GROUP,
                             tw_at512(residual, i, feedback), dst + i, feedback);
