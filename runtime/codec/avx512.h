@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "runtime/codec/chunk.h"
+#include "runtime/codec/kernels.h"
 
 #define TW_INLINE512 static inline __attribute__((always_inline))
 
@@ -228,6 +229,7 @@ TW_INLINE512 void tw_encode512(const void *codec, tw_codes512_fn_t codes, size_t
         src += 4 * head;
         dst += k * head;
         for (; n >= TW_GROUP; n -= TW_GROUP, src += 4 * TW_GROUP, dst += k * TW_GROUP) {
+            tw_prefetch512(src);
             tw_encode_group512(codec, codes, k, src, TW_GROUP, dst, true);
         }
         _mm_sfence();
@@ -268,6 +270,9 @@ TW_INLINE512 void tw_decode512(const void *codec, tw_values512_fn_t values, size
         _mm_sfence();
     }
     for (; n >= TW_GROUP; n -= TW_GROUP, src += k * TW_GROUP, dst += 4 * TW_GROUP) {
+        if (add) {
+            tw_prefetch512(dst);
+        }
         tw_decode_group512(codec, values, k, src, TW_GROUP, dst, false, add);
     }
     if (n > 0) {
@@ -309,6 +314,8 @@ TW_INLINE512 void tw_feedback512(const void *codec, tw_codes512_fn_t codes,
                                  uint8_t *residual, uint8_t *dst)
 {
     for (; n >= TW_GROUP; n -= TW_GROUP) {
+        tw_prefetch512(src);
+        tw_prefetch512(residual);
         tw_feedback_group512(codec, codes, values, k, src, TW_GROUP, residual, dst);
         src += 4 * TW_GROUP;
         residual += 4 * TW_GROUP;
@@ -318,5 +325,37 @@ TW_INLINE512 void tw_feedback512(const void *codec, tw_codes512_fn_t codes,
         tw_feedback_group512(codec, codes, values, k, src, n, residual, dst);
     }
 }
+
+/* The table `name` of kernels of a codec of K bytes a value, without tables of its own. */
+#define TW_VALUES_KERNELS512(name, k, codes, values)                                               \
+    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
+                              bool stream)                                                         \
+    {                                                                                              \
+        (void)codec;                                                                               \
+        tw_encode512(NULL, codes, k, src, n, dst, stream);                                         \
+    }                                                                                              \
+    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
+                              bool stream)                                                         \
+    {                                                                                              \
+        (void)codec;                                                                               \
+        tw_decode512(NULL, values, k, src, n, dst, stream, false);                                 \
+    }                                                                                              \
+    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
+                                  uint8_t *acc)                                                    \
+    {                                                                                              \
+        (void)codec;                                                                               \
+        tw_decode512(NULL, values, k, src, n, acc, false, true);                                   \
+    }                                                                                              \
+    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
+                                       uint8_t *residual, uint8_t *dst)                            \
+    {                                                                                              \
+        (void)codec;                                                                               \
+        tw_feedback512(NULL, codes, values, k, src, n, residual, dst);                             \
+    }                                                                                              \
+    extern const tw_kernels_t name;                                                                \
+    const tw_kernels_t        name = {.encode          = name##_encode,                            \
+                                      .decode          = name##_decode,                            \
+                                      .decode_add      = name##_decode_add,                        \
+                                      .encode_feedback = name##_encode_feedback}
 
 #endif /* TW_CODEC_AVX512_H */
