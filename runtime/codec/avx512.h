@@ -326,34 +326,47 @@ TW_INLINE512 void tw_feedback512(const void *codec, tw_codes512_fn_t codes,
     }
 }
 
-/* The table `name` of kernels of a codec of K bytes a value, without tables of its own. */
-#define TW_VALUES_KERNELS512(name, k, codes, values)                                               \
+/* start() of a codec without tables. */
+typedef struct tw_nothing512 {
+    char unused;
+} tw_nothing512_t;
+
+TW_INLINE512 tw_nothing512_t tw_no_start512(const tw_codec_t *codec)
+{
+    (void)codec;
+    return (tw_nothing512_t){0};
+}
+
+/* The table `name` of kernels of a codec of k bytes a value; start() makes the context of its
+ * loops. */
+#define TW_VALUES_KERNELS512(name, k, type, start, prepare_or_null, codes, values)                 \
     static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
                               bool stream)                                                         \
     {                                                                                              \
-        (void)codec;                                                                               \
-        tw_encode512(NULL, codes, k, src, n, dst, stream);                                         \
+        const type context = start(codec);                                                         \
+        tw_encode512(&context, codes, k, src, n, dst, stream);                                     \
     }                                                                                              \
     static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
                               bool stream)                                                         \
     {                                                                                              \
-        (void)codec;                                                                               \
-        tw_decode512(NULL, values, k, src, n, dst, stream, false);                                 \
+        const type context = start(codec);                                                         \
+        tw_decode512(&context, values, k, src, n, dst, stream, false);                             \
     }                                                                                              \
     static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
                                   uint8_t *acc)                                                    \
     {                                                                                              \
-        (void)codec;                                                                               \
-        tw_decode512(NULL, values, k, src, n, acc, false, true);                                   \
+        const type context = start(codec);                                                         \
+        tw_decode512(&context, values, k, src, n, acc, false, true);                               \
     }                                                                                              \
     static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
                                        uint8_t *residual, uint8_t *dst)                            \
     {                                                                                              \
-        (void)codec;                                                                               \
-        tw_feedback512(NULL, codes, values, k, src, n, residual, dst);                             \
+        const type context = start(codec);                                                         \
+        tw_feedback512(&context, codes, values, k, src, n, residual, dst);                         \
     }                                                                                              \
     extern const tw_kernels_t name;                                                                \
-    const tw_kernels_t        name = {.encode          = name##_encode,                            \
+    const tw_kernels_t        name = {.prepare         = prepare_or_null,                          \
+                                      .encode          = name##_encode,                            \
                                       .decode          = name##_decode,                            \
                                       .decode_add      = name##_decode_add,                        \
                                       .encode_feedback = name##_encode_feedback}
