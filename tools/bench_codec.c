@@ -1,279 +1,307 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/bench_codec.c - thinwire bench codec: encode and decode against memcpy of the same run.
- * memcpy, encode and decode take turns, so that a slow moment of the machine hits all three.
+ * tools/bench_codec.c - thinwire bench codec: the kernels of each codec against memcpy and against what
+ * memory allows, by instruction set, threads and size, all in one process.
  */
 #include "config.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/bench_peers.h"
+#include "tools/bench_rows.h"
 #include "tools/bench_table1.h"
 #include "tools/commands.h"
-#include "tools/measure.h"
 #include "tools/options.h"
-#include "tools/report.h"
 #include "tools/specs.h"
-#include "tools/table.h"
 
-#define DEFAULT_MIN ((size_t)64 << 10)
-#define DEFAULT_MAX ((size_t)16 << 20)
-#define ROW_BUDGET  0.25  /* seconds */
-#define LEAST_TIMED 50e-6 /* seconds that one reading of the clock should cover */
+#define DEFAULT_MIN  ((size_t)64 << 10)
+#define DEFAULT_MAX  ((size_t)256 << 20)
+#define MOST_LISTED  16
+#define MOST_THREADS 1024
 
-typedef struct buffers {
-    float   *x; /* normal random values */
-    float   *y; /* copied or decoded    */
-    uint8_t *codes;
-} buffers_t;
+typedef struct arguments {
+    const char *codecs, *threads_text, *isa_text, *json, *plot;
+    size_t      min, max;
+    int         table1, peers;
+    int         threads[MOST_LISTED], threads_count;
+    const char *isa[MOST_LISTED]; /* none: what THINWIRE_CPU allows */
+    int         isa_count;
+} arguments_t;
 
-typedef struct result {
-    double copy, encode, decode; /* seconds, medians                                       */
-    double bytes_per_value;
-    double max_error, rms_error; /* relative to the root mean square of the data           */
-} result_t;
+static const char *const isa_names[] = {"scalar", "avx2", "avx512", "neon", "vsx", NULL};
 
-/* As many threads as the codec may use, for a fair comparison. */
-static void copy(float *to, const float *from, size_t n, int threads)
+/* Codecs and their context under THINWIRE_CPU=isa; NULL: as it is. */
+static void cap_cpu(const char *isa)
 {
-    const size_t part = (n + (size_t)threads - 1) / (size_t)threads;
+    static char *before;
+    static int   saved;
 
-    if (threads == 1) {
-        memcpy(to, from, n * sizeof(*to));
-        return;
+    if (!saved) {
+        const char *now = getenv("THINWIRE_CPU");
+
+        before = now != NULL ? strdup(now) : NULL;
+        saved  = 1;
     }
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-#endif
-    for (int t = 0; t < threads; t++) {
-        const size_t first = (size_t)t * part;
+    if (isa != NULL) {
+        setenv("THINWIRE_CPU", isa, 1);
+    } else if (before != NULL) {
+        setenv("THINWIRE_CPU", before, 1);
+    } else {
+        unsetenv("THINWIRE_CPU");
+    }
+}
 
-        if (first < n) {
-            memcpy(to + first, from + first, (n - first < part ? n - first : part) * sizeof(*to));
+static int isa_present(tw_context_t *ctx, const char *isa)
+{
+    int present;
+
+    cap_cpu(isa);
+    present = strcmp(tw_cpu_level(ctx), isa) == 0;
+    cap_cpu(NULL);
+    return present;
+}
+
+static int well_done(const job_t *job, const char *what, size_t bytes, tw_status_t status)
+{
+    if (status != TW_OK) {
+        job_complain(job, "%s at %zu bytes: %s", what, bytes, tw_status_text(status));
+    }
+    return status == TW_OK;
+}
+
+static int bench_codec(const specs_t *specs, size_t i, const arguments_t *a, int threads,
+                       const arena_t *arena, const job_t *job, rows_t *rows)
+{
+    for (size_t bytes = a->min; bytes > 0; bytes = measure_next_size(bytes, a->max)) {
+        const row_key_t key    = {specs->text[i], specs->traits[i].isa, 0, threads, bytes};
+        codec_result_t  result = {0};
+        tw_status_t     status = bench_kernels(arena, specs->codec[i], key.isa, bytes / sizeof(float), threads,
+                                               &result);
+
+        if (!well_done(job, key.codec, bytes, status)) {
+            return 0;
+        }
+        for (int o = BENCH_ENCODE; o <= BENCH_ENCODE_FEEDBACK; o++) {
+            rows_add(rows, &key, (operation_t)o, &result);
         }
     }
-}
-
-/* One turn of all three, each `inner` times; adds nothing if a codec call failed. */
-static tw_status_t turn(const buffers_t *b, const tw_codec_t *codec, size_t n, int threads,
-                        int inner, result_t *seconds)
-{
-    const tw_exec_t exec   = {TW_MEMORY_HOST, NULL, threads};
-    tw_status_t     status = TW_OK;
-    double          t0, t1, t2, t3;
-
-    t0 = measure_now();
-    for (int i = 0; i < inner; i++) {
-        copy(b->y, b->x, n, threads);
-    }
-    t1 = measure_now();
-    for (int i = 0; i < inner && status == TW_OK; i++) {
-        status = tw_codec_encode(codec, &exec, b->x, n, b->codes);
-    }
-    t2 = measure_now();
-    for (int i = 0; i < inner && status == TW_OK; i++) {
-        status = tw_codec_decode(codec, &exec, b->codes, n, b->y);
-    }
-    t3              = measure_now();
-    seconds->copy   = (t1 - t0) / inner;
-    seconds->encode = (t2 - t1) / inner;
-    seconds->decode = (t3 - t2) / inner;
-    return status;
-}
-
-static void errors(const buffers_t *b, size_t n, result_t *result)
-{
-    double squares = 0, lost = 0, most = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        const double x = b->x[i], error = fabs(x - (double)b->y[i]);
-
-        squares += x * x;
-        lost += error * error;
-        most = error > most ? error : most;
-    }
-    result->rms_error = squares > 0 ? sqrt(lost / squares) : 0;
-    result->max_error = squares > 0 ? most / sqrt(squares / (double)n) : 0;
-}
-
-static tw_status_t measure(const buffers_t *b, const tw_codec_t *codec, size_t n, int threads,
-                           result_t *result)
-{
-    static double copies[MEASURE_REPEATS], encodes[MEASURE_REPEATS], decodes[MEASURE_REPEATS];
-    result_t      once = {0};
-    double        fastest, all;
-    int           inner, repeats;
-    size_t        bytes;
-    tw_status_t   status = tw_codec_size(codec, n, &bytes);
-
-    if (status == TW_OK) {
-        status = turn(b, codec, n, threads, 1, &once); /* pages, caches, threads */
-    }
-    if (status == TW_OK) {
-        status = turn(b, codec, n, threads, 1, &once);
-    }
-    if (status != TW_OK) {
-        return status;
-    }
-    fastest = fmin(once.copy, fmin(once.encode, once.decode));
-    all     = once.copy + once.encode + once.decode;
-    inner   = fastest < LEAST_TIMED ? (int)fmin(1000, ceil(LEAST_TIMED / fmax(fastest, 1e-8))) : 1;
-    repeats = measure_repeats(all * inner, ROW_BUDGET);
-    for (int r = 0; r < repeats; r++) {
-        turn(b, codec, n, threads, inner, &once);
-        copies[r]  = once.copy;
-        encodes[r] = once.encode;
-        decodes[r] = once.decode;
-    }
-    result->copy            = measure_median(copies, (size_t)repeats);
-    result->encode          = measure_median(encodes, (size_t)repeats);
-    result->decode          = measure_median(decodes, (size_t)repeats);
-    result->bytes_per_value = (double)bytes / (double)n;
-    errors(b, n, result);
-    return TW_OK;
-}
-
-static const table_column_t columns[] = {
-    {"codec", -20},  {"size", 6},        {"encode GB/s", 0}, {"x memcpy", 0},  {"decode GB/s", 0},
-    {"x memcpy", 0}, {"bytes/value", 0}, {"max error", 9},   {"RMS error", 9}, {"kernels", -7}};
-#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
-
-static void print_row(const char *spec, const char *isa, size_t bytes, const result_t *r)
-{
-    char cells[COLUMNS][TABLE_CELL];
-
-    table_text(cells[0], spec);
-    table_size(cells[1], bytes);
-    table_number(cells[2], (double)bytes / r->encode * 1e-9);
-    table_number(cells[3], r->copy / r->encode);
-    table_number(cells[4], (double)bytes / r->decode * 1e-9);
-    table_number(cells[5], r->copy / r->decode);
-    snprintf(cells[6], TABLE_CELL, "%.4f", r->bytes_per_value);
-    table_error(cells[7], r->max_error);
-    table_error(cells[8], r->rms_error);
-    table_text(cells[9], isa);
-    table_row(columns, COLUMNS, cells);
-}
-
-static json_t *row_json(const char *spec, const char *isa, size_t bytes, int threads,
-                        const result_t *r, const char *operation, double seconds)
-{
-    return json_pack("{s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:f, s:o, s:o}", "codec", spec,
-                     "operation", operation, "isa", isa, "threads", threads, "bytes",
-                     (json_int_t)bytes, "seconds", seconds, "gbps", (double)bytes / seconds * 1e-9,
-                     "ratio_memcpy", r->copy / seconds, "bytes_per_value", r->bytes_per_value,
-                     "max_error", report_number(r->max_error), "rms_error",
-                     report_number(r->rms_error));
-}
-
-static int bench_size(const specs_t *specs, size_t i, size_t bytes, int threads, const buffers_t *b,
-                      const job_t *job, report_t *report)
-{
-    const char       *spec = specs->text[i], *isa = specs->traits[i].isa;
-    result_t          r      = {0};
-    const tw_status_t status = measure(b, specs->codec[i], bytes / sizeof(float), threads, &r);
-
-    if (status != TW_OK) {
-        job_complain(job, "%s at %zu bytes: %s", spec, bytes, tw_status_text(status));
-        return 0;
-    }
-    print_row(spec, isa, bytes, &r);
-    report_row(report, row_json(spec, isa, bytes, threads, &r, "encode", r.encode));
-    report_row(report, row_json(spec, isa, bytes, threads, &r, "decode", r.decode));
     return 1;
 }
 
-static int buffers_create(buffers_t *b, const specs_t *specs, size_t max, const job_t *job)
+/* By any codec: its kernels may use what all of them may. */
+static int bench_maximum(const tw_codec_t *codec, const char *isa, const arguments_t *a, int threads,
+                         const arena_t *arena, const job_t *job, rows_t *rows)
 {
-    const size_t n     = max / sizeof(float);
-    size_t       codes = 0;
-    char         why[256];
+    for (size_t bytes = a->min; bytes > 0; bytes = measure_next_size(bytes, a->max)) {
+        const row_key_t key    = {"absmax", isa, 0, threads, bytes};
+        codec_result_t  result = {0};
+        tw_status_t     status = bench_absmax(arena, codec, isa, bytes / sizeof(float), threads, &result);
 
-    if (!measure_fits(3.0 * (double)max, why, sizeof(why))) {
-        job_complain(job, "%s", why);
-        return 0;
+        if (!well_done(job, key.codec, bytes, status)) {
+            return 0;
+        }
+        rows_add(rows, &key, BENCH_ABSMAX, &result);
     }
+    return 1;
+}
+
+static int bench_specs(const specs_t *specs, const char *isa, const arguments_t *a, const arena_t *arena,
+                       const job_t *job, rows_t *rows)
+{
+    int well = 1;
+
+    for (int t = 0; t < a->threads_count && well; t++) {
+        for (size_t i = 0; i < specs->count && well; i++) {
+            well = bench_codec(specs, i, a, a->threads[t], arena, job, rows);
+        }
+        well = well && bench_maximum(specs->codec[0], isa, a, a->threads[t], arena, job, rows);
+    }
+    return well;
+}
+
+static int bench_peers(const arguments_t *a, tw_context_t *ctx, const arena_t *arena, const job_t *job,
+                       rows_t *rows)
+{
+    int well = well_done(job, "the search", 0, peers_begin(ctx));
+
+    for (size_t p = 0; p < peers_count() && well; p++) {
+        const peer_t *peer    = peers_at(p);
+        const char   *missing = peer_missing(peer);
+
+        if (missing != NULL) {
+            printf("%s: %s\n", peer_name(peer), missing);
+            continue;
+        }
+        for (size_t bytes = a->min; bytes > 0 && well; bytes = measure_next_size(bytes, a->max)) {
+            const row_key_t key    = {peer_name(peer), "-", 1, 1, bytes};
+            codec_result_t  result = {0};
+
+            if (!peer_fits(peer, bytes / sizeof(float))) {
+                printf("%s: cannot encode %zu bytes at once\n", peer_name(peer), bytes);
+                continue;
+            }
+            well = well_done(job, key.codec, bytes, bench_peer(arena, peer, bytes / sizeof(float), &result));
+            for (int o = BENCH_ENCODE; o <= BENCH_DECODE && well; o++) {
+                rows_add(rows, &key, (operation_t)o, &result);
+            }
+        }
+    }
+    return well;
+}
+
+static int specs_of(specs_t *specs, const arguments_t *a, const char *isa, const job_t *job,
+                    tw_context_t *ctx)
+{
+    int well;
+
+    cap_cpu(isa);
+    well = a->codecs != NULL ? specs_create(specs, job, ctx, a->codecs)
+                             : specs_create_all(specs, job, ctx);
+    cap_cpu(NULL);
+    return well;
+}
+
+static size_t most_codes(const specs_t *specs, const arguments_t *a)
+{
+    const size_t n    = a->max / sizeof(float);
+    size_t       most = a->peers ? PEERS_CODES(n) : 0;
+
     for (size_t i = 0; i < specs->count; i++) {
         size_t bytes = 0;
 
         tw_codec_size(specs->codec[i], n, &bytes);
-        codes = bytes > codes ? bytes : codes;
+        most = bytes > most ? bytes : most;
     }
-    b->x     = malloc(max);
-    b->y     = malloc(max);
-    b->codes = malloc(codes);
-    if (b->x == NULL || b->y == NULL || b->codes == NULL) {
-        job_complain(job, "not enough memory for --max %zu", max);
-        return 0;
-    }
-    data_normal(b->x, n, 1, 1.0);
-    return 1;
+    return most;
 }
 
-static int bench_all(const specs_t *specs, size_t min, size_t max, int threads, const job_t *job,
-                     report_t *report)
+/* Exit code. The sizes do not depend on the instruction set, so the first set's codecs tell them. */
+static int bench_all(const arguments_t *a, const job_t *job, tw_context_t *ctx, rows_t *rows)
 {
-    buffers_t b    = {NULL, NULL, NULL};
-    int       well = buffers_create(&b, specs, max, job);
+    static specs_t specs;
+    arena_t        arena;
+    int            well = specs_of(&specs, a, a->isa_count > 0 ? a->isa[0] : NULL, job, ctx);
 
-    if (well) {
-        printf("GB/s of float32, %d thread%s, median of alternated repetitions; x memcpy above 1 "
-               "is faster than\nmemcpy of the same bytes in this run. Normal random data; errors "
-               "relative to its RMS.\n\n",
-               threads, threads == 1 ? "" : "s");
-        table_header(columns, COLUMNS);
+    if (!well) {
+        return EXIT_USAGE;
     }
-    for (size_t i = 0; i < specs->count && well; i++) {
-        for (size_t bytes = min; bytes > 0 && well; bytes = measure_next_size(bytes, max)) {
-            well = bench_size(specs, i, bytes, threads, &b, job, report);
+    well = arena_create(&arena, job, a->max / sizeof(float), most_codes(&specs, a));
+    specs_destroy(&specs);
+    if (well) {
+        rows_begin();
+    }
+    for (int i = 0; well && i < (a->isa_count > 0 ? a->isa_count : 1); i++) {
+        const char *isa = a->isa_count > 0 ? a->isa[i] : NULL;
+
+        well = specs_of(&specs, a, isa, job, ctx);
+        if (well) {
+            well = bench_specs(&specs, isa != NULL ? isa : tw_cpu_level(ctx), a, &arena, job, rows);
+            specs_destroy(&specs);
         }
     }
-    free(b.codes);
-    free(b.y);
-    free(b.x);
-    return well;
+    well = well && (!a->peers || bench_peers(a, ctx, &arena, job, rows));
+    if (well) {
+        rows_end(rows);
+    }
+    arena_destroy(&arena);
+    return well ? EXIT_OK : EXIT_FAILED;
 }
-
-typedef struct arguments {
-    const char *codecs, *json;
-    size_t      min, max;
-    int         threads, table1;
-} arguments_t;
 
 static int run(const arguments_t *a, job_t *job, tw_context_t *ctx)
 {
-    static specs_t specs;
-    report_t       report;
-    int            well;
+    report_t report;
+    plot_t   plot;
+    rows_t   rows = {&report, &plot, 0};
+    int      code;
 
-    if (!report_begin(&report, job, a->json)) {
+    if (!plot_begin(&plot, job, a->plot) || !report_begin(&report, job, a->json)) {
         return EXIT_FAILED;
     }
     if (a->table1) {
-        return report_end(&report, job, bench_table1(job, ctx, a->threads, &report));
+        return report_end(&report, job,
+                          bench_table1(job, ctx, a->threads_text != NULL ? a->threads[0] : 0, &report));
     }
-    well = a->codecs != NULL ? specs_create(&specs, job, ctx, a->codecs)
-                             : specs_create_all(&specs, job, ctx);
-    if (!well) {
-        report_end(&report, job, 0);
-        return EXIT_USAGE;
+    code = bench_all(a, job, ctx, &rows);
+    if (!plot_end(&plot, job, code == EXIT_OK) && code == EXIT_OK) {
+        code = EXIT_FAILED;
     }
-    well = bench_all(&specs, a->min, a->max, a->threads > 0 ? a->threads : 1, job, &report);
-    specs_destroy(&specs);
-    return report_end(&report, job, well);
+    if (report_end(&report, job, code == EXIT_OK) != EXIT_OK && code == EXIT_OK) {
+        code = EXIT_FAILED;
+    }
+    return code;
+}
+
+static int parse_threads(arguments_t *a, char *why, size_t why_size)
+{
+    const char *at = a->threads_text != NULL ? a->threads_text : "1";
+
+    do {
+        char      *end;
+        const long n = strtol(at, &end, 10);
+
+        if (*at < '0' || *at > '9' || n < 1 || n > MOST_THREADS || (*end != '\0' && *end != ',') ||
+            a->threads_count == MOST_LISTED) {
+            snprintf(why, why_size,
+                     "--threads %s: accepted are numbers from 1 to %d, such as 2 or 1,2,4 (at most %d)",
+                     a->threads_text, MOST_THREADS, MOST_LISTED);
+            return 0;
+        }
+        a->threads[a->threads_count++] = (int)n;
+        at                             = *end == ',' ? end + 1 : NULL;
+    } while (at != NULL);
+    return 1;
 }
 
 /* 1 if the arguments go together. */
 static int check(arguments_t *a, char *why, size_t why_size)
 {
-    if (a->table1 && (a->codecs != NULL || a->min != 0 || a->max != 0)) {
+    if (!parse_threads(a, why, why_size)) {
+        return 0;
+    }
+    if (a->table1 && (a->codecs != NULL || a->min != 0 || a->max != 0 || a->isa_text != NULL ||
+                      a->plot != NULL || a->peers || a->threads_count > 1)) {
         snprintf(why, why_size,
-                 "--table1 chooses its codecs and sizes itself; it goes with "
+                 "--table1 chooses its codecs and sizes itself; it goes with one number of "
                  "--threads and --json only");
         return 0;
     }
     return measure_range(&a->min, &a->max, DEFAULT_MIN, DEFAULT_MAX, why, why_size);
+}
+
+/* The instruction sets that are asked for and present; the first word that is neither is the error. */
+static int choose_isa(arguments_t *a, tw_context_t *ctx, char *why, size_t why_size)
+{
+    const char *text = a->isa_text != NULL ? a->isa_text : "";
+    const int   all  = strcmp(text, "all") == 0;
+    char        here[128] = "";
+    size_t      used = 0;
+
+    for (int i = 0; isa_names[i] != NULL; i++) {
+        if (isa_present(ctx, isa_names[i])) {
+            used += (size_t)snprintf(here + used, sizeof(here) - used, "%s%s", used > 0 ? ", " : "",
+                                     isa_names[i]);
+            if (all) {
+                a->isa[a->isa_count++] = isa_names[i];
+            }
+        }
+    }
+    while (!all && *text != '\0') {
+        const size_t length = strcspn(text, ",");
+        int          i      = 0;
+
+        while (isa_names[i] != NULL &&
+               (strlen(isa_names[i]) != length || strncmp(text, isa_names[i], length) != 0)) {
+            i++;
+        }
+        if (isa_names[i] == NULL || !isa_present(ctx, isa_names[i]) || a->isa_count == MOST_LISTED) {
+            snprintf(why, why_size, "--isa %.100s: accepted here: all, or of %s", a->isa_text, here);
+            return 0;
+        }
+        a->isa[a->isa_count++] = isa_names[i];
+        text += length + (text[length] == ',');
+    }
+    return 1;
 }
 
 int bench_codec_main(job_t *job, int argc, char **argv)
@@ -288,22 +316,36 @@ int bench_codec_main(job_t *job, int argc, char **argv)
          OPTION_TEXT, &a.codecs, 0, 0},
         {"--min", "SIZE", "Smallest array, in bytes of float32, such as 4, 64k, 16M (default 64k).",
          OPTION_SIZE, &a.min, 0, 0},
-        {"--max", "SIZE", "Largest array; sizes grow by factors of 4 (default 16M).", OPTION_SIZE,
+        {"--max", "SIZE", "Largest array; sizes grow by factors of 4 (default 256M).", OPTION_SIZE,
          &a.max, 0, 0},
-        {"--threads", "N", "Threads of codec and memcpy (default 1; all cores with --table1).",
-         OPTION_COUNT, &a.threads, 1, 1024},
+        {"--threads", "LIST",
+         "Threads of codec, memcpy and loops, such as 2 or 1,2,4 (default 1; all cores\n"
+         "with --table1).",
+         OPTION_TEXT, &a.threads_text, 0, 0},
+        {"--isa", "LIST",
+         "Instruction sets, such as avx2,avx512, or all (default: the one that\n"
+         "THINWIRE_CPU allows).",
+         OPTION_TEXT, &a.isa_text, 0, 0},
+        {"--peers", NULL,
+         "Also what else one could take: zfp at 8 and 16 bits, blosc (bitshuffle and lz4),\n"
+         "plain loops to bf16 and fp16, a binary search. One thread.",
+         OPTION_FLAG, &a.peers, 0, 0},
         {"--table1", NULL,
          "Instead: mean errors of the 8-bit types on four distributions, 25 million\n"
          "values each, beside those that Dettmers (2015, Table 1) prints.",
          OPTION_FLAG, &a.table1, 0, 0},
         {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &a.json, 0, 0},
+        {"--plot", "FILE.svg", "Also draw the speeds against the limits, by gnuplot.", OPTION_TEXT,
+         &a.plot, 0, 0},
         {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
     const command_t command = {
         "thinwire bench codec [OPTION...]",
-        "Measures how fast each codec encodes and decodes float32 arrays, compared with memcpy of\n"
-        "the same array in the same run, and what the encoding does to the values.",
+        "Measures how fast each codec encodes, decodes, adds and encodes with error feedback, compared\n"
+        "with memcpy and with loops that only read and write the same bytes, in the same run, and what\n"
+        "the encoding does to the values.",
         "Examples:\n  thinwire bench codec\n  thinwire bench codec --codec tree8,onebit --min 1M "
-        "--max 64M --threads 2\n  thinwire bench codec --table1",
+        "--max 64M --threads 1,2\n  thinwire bench codec --isa all --json codec.json --plot codec.svg\n"
+        "  thinwire bench codec --table1",
         options};
 
     switch (options_parse(&command, argc, argv, why, sizeof(why))) {
@@ -324,7 +366,12 @@ int bench_codec_main(job_t *job, int argc, char **argv)
     if (ctx == NULL) {
         return EXIT_FAILED;
     }
-    code = run(&a, job, ctx);
+    if (choose_isa(&a, ctx, why, sizeof(why))) {
+        code = run(&a, job, ctx);
+    } else {
+        job_complain(job, "bench codec: %s", why);
+        code = EXIT_USAGE;
+    }
     tw_context_destroy(ctx);
     return code;
 }

@@ -3,7 +3,7 @@
 # thinwire bench: codec, table1 and the collectives, on small sizes; what they print must be true.
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
-plan 11
+plan 16
 file=$scratch/rows.json
 
 value() { "$json_query" "$file" "$1"; } # PATH
@@ -41,7 +41,8 @@ codec_all() {
         name=$("$json_query" "$scratch/info.json" "codecs.$i.codec")
         row "codec=$name" operation=encode bytes=64 && row "codec=$name" operation=decode bytes=64 || return 1
     done
-    row_is_whole 0 threads ratio_memcpy bytes_per_value &&
+    row codec=absmax operation=absmax bytes=64 || return 1
+    row_is_whole 0 threads ratio_memcpy ratio_limit memcpy_gbps limit_gbps trusted turns bytes_per_value &&
         alone "$thinwire" bench codec --codec tree8 --min 4 --max 4
 }
 check "bench codec measures every codec" codec_all
@@ -56,6 +57,81 @@ codec_errors() {
         [ "$(value "rows.$i.bytes_per_value")" = 2 ] && [ "$(value "rows.$i.threads")" = 2 ]
 }
 check "errors and sizes of codecs are right" codec_errors
+
+# The instruction sets of this machine, the lowest first.
+sets_here() {
+    local isa
+    for isa in scalar avx2 avx512 neon vsx; do
+        THINWIRE_CPU=$isa "$thinwire" info 2>/dev/null | grep -q "^CPU level  *$isa\$" && echo "$isa"
+    done
+}
+
+codec_sets() {
+    local isa operation
+    THINWIRE_CPU=scalar alone "$thinwire" bench codec --codec bitpack:2,onebit --isa all --threads 1,2 \
+        --min 4k --max 4k --json "$file" || return 1
+    [ "$(value "rows.#")" -eq $(($(sets_here | wc -l) * 2 * 9)) ] || { echo "$(value "rows.#") rows"; return 1; }
+    for isa in $(sets_here); do
+        for operation in encode decode decode_add encode_feedback; do
+            row codec=bitpack:2 operation=$operation "isa=$isa" threads=2 || return 1
+        done
+        row codec=absmax "isa=$isa" threads=1 || return 1
+    done
+    THINWIRE_CPU=scalar alone "$thinwire" bench codec --codec tree8 --min 4k --max 4k --json "$file" &&
+        row codec=tree8 isa=scalar
+}
+check "bench codec --isa all measures every instruction set" codec_sets
+
+# On a full machine ratios may spread; what is marked in the table is not trusted in the file.
+codec_doubts() {
+    local i n marked=0
+    alone "$thinwire" bench codec --codec tree8 --min 4k --max 64k --json "$file" || return 1
+    n=$(value "rows.#")
+    for ((i = 0; i < n; i++)); do
+        awk -v m="$(value "rows.$i.ratio_memcpy_spread")" -v l="$(value "rows.$i.ratio_limit_spread")" \
+            -v t="$(value "rows.$i.trusted")" 'BEGIN { exit !((m <= 0.3 && l <= 0.3) == (t == "true")) }' ||
+            { echo "row $i: trusted is wrong"; return 1; }
+        [ "$(value "rows.$i.trusted")" = true ] || marked=$((marked + 1))
+    done
+    [ "$(grep -c '^[a-z].*[0-9]?' "$scratch/out")" -eq $marked ] || { echo "not $marked rows are marked"; return 1; }
+}
+check "a ratio that spreads is marked" codec_doubts
+
+codec_peers() {
+    local i
+    alone "$thinwire" bench codec --codec fp32 --peers --min 64k --max 64k --json "$file" || return 1
+    i=$(row "codec=loop to bf16" operation=decode) && within "$(value "rows.$i.rms_error")" 0.0015 0.0018 &&
+        [ "$(value "rows.$i.peer")" = true ] || return 1
+    i=$(row "codec=search, tree8's levels" operation=decode) &&
+        within "$(value "rows.$i.rms_error")" 0.009 0.013 || return 1
+    for i in zfp blosc; do
+        grep -q "^$i.*not built in" "$scratch/out" || grep -q "^$i.*decode" "$scratch/out" ||
+            { echo "no word about $i"; return 1; }
+    done
+    if i=$(row "codec=zfp, 16 bits" operation=decode); then
+        within "$(value "rows.$i.bytes_per_value")" 2 2.01 && within "$(value "rows.$i.rms_error")" 0 0.001 || return 1
+    fi
+    if i=$(row "codec=blosc, bitshuffle+lz4" operation=decode); then
+        within "$(value "rows.$i.max_error")" 0 0 || return 1
+    fi
+}
+check "bench codec --peers measures what else there is" codec_peers
+
+codec_plot() {
+    alone "$thinwire" bench codec --codec tree8,onebit --isa all --min 4k --max 16k --plot "$scratch/bars.svg" || return 1
+    grep -q '<svg' "$scratch/bars.svg" && grep -q 'onebit' "$scratch/bars.svg" && grep -q 'encode_feedback, 16k' "$scratch/bars.svg"
+}
+if command -v gnuplot >/dev/null; then
+    check "bench codec --plot draws" codec_plot
+else
+    skip "bench codec --plot draws" "gnuplot is not installed"
+fi
+
+codec_no_gnuplot() {
+    alone env PATH="$scratch" "$thinwire" bench codec --codec fp32 --max 4k --plot "$scratch/none.svg"
+    [ $? -eq 1 ] && grep -q 'there is no gnuplot in PATH' "$scratch/out" && [ ! -e "$scratch/none.svg" ]
+}
+check "--plot without gnuplot is refused at once" codec_no_gnuplot
 
 table1() {
     local i
