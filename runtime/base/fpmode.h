@@ -3,7 +3,7 @@
  *
  * tw_fpmode_t saved = tw_fpmode_enter(); ... tw_fpmode_leave(saved);
  * Exception flags that the work raises are dropped with the saved mode. On architectures other than
- * x86-64 and arm64 the rounding mode alone is set, by <fenv.h>.
+ * x86-64, arm64 and ppc64 the rounding mode alone is set, by <fenv.h>.
  */
 #ifndef TW_BASE_FPMODE_H
 #define TW_BASE_FPMODE_H
@@ -42,6 +42,24 @@ static inline tw_fpmode_t tw_fpmode_enter(void)
 static inline void tw_fpmode_leave(tw_fpmode_t saved)
 {
     __asm__ volatile("msr fpcr, %0" : : "r"(saved) : "memory");
+}
+
+#elif defined(__powerpc64__)
+
+typedef double tw_fpmode_t; /* the FPSCR, as its instructions put it into a register */
+
+static inline tw_fpmode_t tw_fpmode_enter(void)
+{
+    tw_fpmode_t saved;
+
+    __asm__ volatile("mffs %0" : "=d"(saved));
+    __asm__ volatile("mtfsf 255, %0" : : "d"(0.0) : "memory");
+    return saved;
+}
+
+static inline void tw_fpmode_leave(tw_fpmode_t saved)
+{
+    __asm__ volatile("mtfsf 255, %0" : : "d"(saved) : "memory");
 }
 
 #else
