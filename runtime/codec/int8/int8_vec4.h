@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/int8/int8_vec4.h - int8 by vectors of four, for NEON and VSX.
+ *
+ * Encoding: as int8.c, adding 1.5 * 2^23 leaves the integer in the low byte.
+ * Decoding: code + 128 put into the low bits of 2^23 is the number 2^23 + 128 + code; subtracting
+ *           2^23 + 128 is exact and gives +0 for 0, so no conversion is needed.
+ */
+#ifndef TW_CODEC_INT8_VEC4_H
+#define TW_CODEC_INT8_VEC4_H
+
+#include "runtime/codec/scaled8_vec4.h"
+
+TW_V4_INLINE void int8_to_codes(const tw_v4_how_t *how, const tw_u4 *x, tw_b16 *c)
+{
+    tw_u4 y[4];
+
+    TW_V4_EACH (i, 4) {
+        y[i] = (tw_u4)((tw_f4)x[i] * how->factor + tw_f4_splat(0x1.8p23f));
+    }
+    c[0] = tw_v4_low_bytes(y);
+}
+
+TW_V4_INLINE void int8_to_values(const tw_v4_how_t *how, const tw_b16 *c, tw_u4 *x)
+{
+    tw_v4_from_low_bytes(c[0] ^ (tw_b16)tw_u4_splat(0x80808080u), x);
+    TW_V4_EACH (i, 4) {
+        const tw_f4 code = (tw_f4)(x[i] | tw_u4_splat(0x4b000000u)) - tw_f4_splat(0x1p23f + 128.0f);
+
+        x[i] = (tw_u4)(code * how->scale);
+    }
+}
+
+#define INT8_KERNELS(name)                                                                         \
+    TW_V4_SCALED8_KERNELS(name, 127.0f, 0x1p-119f, int8_to_codes, int8_to_values)
+
+#endif /* TW_CODEC_INT8_VEC4_H */

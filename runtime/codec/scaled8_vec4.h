@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/scaled8_vec4.h - blocks of tree8 and int8 (scaled8.h) by vectors of four. The maximum is
+ * found in a pass of its own; the block is then in the cache, and is encoded, with feedback or
+ * without, in one more. No NaN is left there, so the order of a sum of two numbers is all that its
+ * bits depend on.
+ */
+#ifndef TW_CODEC_SCALED8_VEC4_H
+#define TW_CODEC_SCALED8_VEC4_H
+
+#include "runtime/base/bytes.h"
+#include "runtime/codec/blocks.h"
+#include "runtime/codec/values_vec4.h"
+
+#define TW_V4_HEADER 4
+
+TW_V4_INLINE void tw_v4_scaled8_encode(const tw_codec_t *codec, float numerator, float least,
+                                       tw_v4_encode_fn_t encode, tw_v4_decode_fn_t decode,
+                                       const uint8_t *src, size_t n, uint8_t *residual,
+                                       uint8_t *dst)
+{
+    const uint32_t most =
+        residual != NULL ? tw_v4_absmax(src, residual, n) : tw_v4_absmax(src, NULL, n);
+    float       factor = 0.0f, scale = 0.0f;
+    tw_v4_how_t how;
+
+    if (most >= TW_V4_EXPONENT) {
+        tw_store_le32(dst, 0x7fc00000u);
+        memset(dst + TW_V4_HEADER, 0, n);
+        return;
+    }
+    if (tw_bits_float(most) >= least) {
+        factor = numerator / tw_bits_float(most);
+        scale  = tw_bits_float(most) / numerator;
+        if ((tw_float_bits(scale * numerator) & TW_V4_EXPONENT) == TW_V4_EXPONENT) {
+            scale = tw_bits_float(tw_float_bits(scale) - 1); /* else the maximum would become Inf */
+        }
+    }
+    tw_store_le32(dst, tw_float_bits(scale));
+    how = (tw_v4_how_t){codec->table, tw_f4_splat(factor), tw_f4_splat(scale)};
+    if (residual != NULL) {
+        tw_v4_feedback(&how, encode, decode, 1, false, src, n, residual, dst + TW_V4_HEADER);
+    } else {
+        tw_v4_encode(&how, encode, 1, src, n, dst + TW_V4_HEADER);
+    }
+}
+
+TW_V4_INLINE void tw_v4_poison(const tw_v4_how_t *how, const tw_b16 *c, tw_u4 *x)
+{
+    (void)how;
+    (void)c;
+    TW_V4_EACH (i, 4) {
+        x[i] = tw_u4_splat(0x7fc00000u);
+    }
+}
+
+TW_V4_INLINE void tw_v4_scaled8_decode(const tw_codec_t *codec, tw_v4_decode_fn_t decode,
+                                       const uint8_t *src, size_t n, uint8_t *dst, bool add)
+{
+    const uint32_t    bits = tw_load_le32(src);
+    const tw_v4_how_t how  = {.levels = codec->table, .scale = tw_f4_splat(tw_bits_float(bits))};
+
+    if ((bits & TW_V4_EXPONENT) == TW_V4_EXPONENT) {
+        tw_v4_decode(&how, tw_v4_poison, 1, src + TW_V4_HEADER, n, dst, add);
+    } else if (add) {
+        tw_v4_decode(&how, decode, 1, src + TW_V4_HEADER, n, dst, true);
+    } else {
+        tw_v4_decode(&how, decode, 1, src + TW_V4_HEADER, n, dst, false);
+    }
+}
+
+/* The kernels `name` of a type with this numerator, least maximum and functions. */
+#define TW_V4_SCALED8_KERNELS(name, numerator, least, to_codes, to_values)                         \
+    static void name##_block(const tw_codec_t *codec, const uint8_t *src, size_t n,                \
+                             uint8_t *residual, uint8_t *dst)                                      \
+    {                                                                                              \
+        tw_v4_scaled8_encode(codec, numerator, least, to_codes, to_values, src, n, residual, dst); \
+    }                                                                                              \
+    static void name##_block_back(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
+                                  uint8_t *dst, bool add)                                          \
+    {                                                                                              \
+        tw_v4_scaled8_decode(codec, to_values, src, n, dst, add);                                  \
+    }                                                                                              \
+    TW_BLOCK_KERNELS(name, name##_block, name##_block_back)
+
+#endif /* TW_CODEC_SCALED8_VEC4_H */
