@@ -339,7 +339,7 @@ TW_INLINE512 tw_nothing512_t tw_no_start512(const tw_codec_t *codec)
 
 /* The table `name` of kernels of a codec of k bytes a value; start() makes the context of its
  * loops. */
-#define TW_VALUES_KERNELS512(name, k, type, start, prepare_or_null, codes, values)                 \
+#define TW_VALUES_LOOPS512(name, k, type, start, codes, values)                                    \
     static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
                               bool stream)                                                         \
     {                                                                                              \
@@ -363,12 +363,13 @@ TW_INLINE512 tw_nothing512_t tw_no_start512(const tw_codec_t *codec)
     {                                                                                              \
         const type context = start(codec);                                                         \
         tw_feedback512(&context, codes, values, k, src, n, residual, dst);                         \
-    }                                                                                              \
-    extern const tw_kernels_t name;                                                                \
-    const tw_kernels_t        name = {.prepare         = prepare_or_null,                          \
-                                      .encode          = name##_encode,                            \
-                                      .decode          = name##_decode,                            \
-                                      .decode_add      = name##_decode_add,                        \
-                                      .encode_feedback = name##_encode_feedback}
+    }
+
+/* The table of these functions. */
+#define TW_LOOPS512(name)                                                                          \
+    {                                                                                              \
+        .encode = name##_encode, .decode = name##_decode, .decode_add = name##_decode_add,         \
+        .encode_feedback = name##_encode_feedback                                                  \
+    }
 
 #endif /* TW_CODEC_AVX512_H */

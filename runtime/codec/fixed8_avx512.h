@@ -97,4 +97,15 @@ TW_INLINE512 tw_group512_t tw_fixed8_values512(const void *context, tw_codes512_
     return g;
 }
 
+/* The kernels tw_<name>_avx512. */
+#define TW_FIXED8_KERNELS512(name)                                                                 \
+    TW_VALUES_LOOPS512(name, 1, tw_fixed512_t, tw_fixed8_start512, tw_fixed8_codes512,             \
+                       tw_fixed8_values512)                                                        \
+    extern const tw_kernels_t tw_##name##_avx512;                                                  \
+    const tw_kernels_t        tw_##name##_avx512 = {.prepare         = tw_fixed8_prepare512,       \
+                                                    .encode          = name##_encode,              \
+                                                    .decode          = name##_decode,              \
+                                                    .decode_add      = name##_decode_add,          \
+                                                    .encode_feedback = name##_encode_feedback}
+
 #endif /* TW_CODEC_FIXED8_AVX512_H */

@@ -6,5 +6,4 @@
 
 #include "runtime/codec/fixed8_avx512.h"
 
-TW_VALUES_KERNELS512(tw_static8_avx512, 1, tw_fixed512_t, tw_fixed8_start512, tw_fixed8_prepare512,
-                     tw_fixed8_codes512, tw_fixed8_values512);
+TW_FIXED8_KERNELS512(static8);
