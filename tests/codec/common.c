@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/codec/cpu.h"
 #include "tests/codec/common.h"
 
 #ifdef __SANITIZE_ADDRESS__
@@ -81,6 +82,25 @@ tw_codec_t *test_codec(const char *spec, tw_dtype_t dtype)
 
     ck_assert_msg(status == TW_OK, "%s: %s: %s", spec, tw_status_name(status), why);
     return codec;
+}
+
+tw_codec_t *test_codec_cpu(const char *cpu, const char *spec, tw_dtype_t dtype)
+{
+    setenv("THINWIRE_CPU", cpu, 1);
+    return test_codec(spec, dtype);
+}
+
+const char *const *test_cpus(void)
+{
+    static const char *names[TW_CPU_LEVELS + 1];
+    tw_cpu_level_id_t  level = tw_cpu_detect();
+    int                i     = 0;
+
+    for (; level != TW_CPU_SCALAR; level = tw_cpu_below(level)) {
+        names[i++] = tw_cpu_name(level);
+    }
+    names[i] = tw_cpu_name(TW_CPU_SCALAR);
+    return names;
 }
 
 tw_codec_t *test_codec_at(int index)
@@ -308,6 +328,42 @@ void test_same(const void *got, const void *want, tw_dtype_t dtype, size_t n, in
         }
         ck_abort_msg("%s: value %zu of %zu is %a, should be %a", what, i, n, x, y);
     }
+}
+
+void test_twin(const tw_codec_t *want, const tw_codec_t *twin, tw_dtype_t dtype, const void *src,
+               const void *residual, size_t n, size_t offset)
+{
+    const size_t  bytes = test_size(want, n), e = tw_dtype_size(dtype);
+    test_buffer_t x = test_buffer(n * e, offset), r = test_buffer(n * e, offset / 2),
+                  c = test_buffer(bytes, 3 * offset % 64), y = test_buffer(n * e, 5 * offset % 64);
+    uint8_t *codes = test_encode(want, src, n), *left = malloc(n * e + 1), *back = malloc(n * e + 1);
+
+    memcpy(x.data, src, n * e);
+    ck_assert_int_eq(tw_codec_encode(twin, NULL, x.data, n, c.data), TW_OK);
+    ck_assert(memcmp(c.data, codes, bytes) == 0);
+    test_decode(want, codes, n, back);
+    test_decode(twin, c.data, n, y.data);
+    test_same(y.data, back, dtype, n, 0, "decoded");
+
+    memcpy(y.data, residual, n * e);
+    memcpy(back, residual, n * e);
+    ck_assert_int_eq(tw_codec_decode_add(twin, NULL, c.data, n, y.data), TW_OK);
+    ck_assert_int_eq(tw_codec_decode_add(want, NULL, codes, n, back), TW_OK);
+    test_same(y.data, back, dtype, n, 1, "added");
+
+    memcpy(r.data, residual, n * e);
+    memcpy(left, residual, n * e);
+    ck_assert_int_eq(tw_codec_encode_feedback(twin, NULL, x.data, n, r.data, c.data), TW_OK);
+    ck_assert_int_eq(tw_codec_encode_feedback(want, NULL, src, n, left, codes), TW_OK);
+    ck_assert(memcmp(c.data, codes, bytes) == 0);
+    test_same(r.data, left, dtype, n, 0, "residual");
+    test_buffer_free(&x);
+    test_buffer_free(&r);
+    test_buffer_free(&c);
+    test_buffer_free(&y);
+    free(codes);
+    free(left);
+    free(back);
 }
 
 int test_main(Suite *suite)

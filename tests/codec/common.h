@@ -27,6 +27,17 @@ tw_context_t *test_context(void);
 
 /* The codec, or a failed test. */
 tw_codec_t *test_codec(const char *spec, tw_dtype_t dtype);
+
+/* The same with kernels up to an instruction set, THINWIRE_CPU. */
+tw_codec_t *test_codec_cpu(const char *cpu, const char *spec, tw_dtype_t dtype);
+
+/* Names of the instruction sets of this processor, scalar last; NULL behind it. */
+const char *const *test_cpus(void);
+
+/* All four verbs of a codec on any n elements and residuals, in memory of its own; what it gives must be,
+ * bit by bit, what `want` gives. offset: that of the buffers. */
+void test_twin(const tw_codec_t *want, const tw_codec_t *twin, tw_dtype_t dtype, const void *src,
+               const void *residual, size_t n, size_t offset);
 tw_codec_t *test_codec_at(int index);
 
 size_t test_size(const tw_codec_t *codec, size_t n);

@@ -8,13 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "runtime/codec/cpu.h"
 #include "tests/codec/common.h"
 
 static tw_codec_t *codec_for(const char *cpu, int index)
 {
-    setenv("THINWIRE_CPU", cpu, 1);
-    return test_codec_at(index);
+    return test_codec_cpu(cpu, test_specs[index].spec, test_specs[index].dtype);
 }
 
 typedef struct pair {
@@ -37,41 +35,9 @@ static void pair_free(pair_t *pair)
     tw_codec_destroy(pair->twin);
 }
 
-/* All four verbs by both, the twin's buffers at the given offset. */
 static void check(const pair_t *pair, const void *src, const void *res, size_t n, size_t offset)
 {
-    const size_t  bytes = test_size(pair->scalar, n), e = pair->element;
-    test_buffer_t x = test_buffer(n * e, offset), r = test_buffer(n * e, offset / 2),
-                  c = test_buffer(bytes, 3 * offset % 64), y = test_buffer(n * e, 5 * offset % 64);
-    uint8_t *codes = test_encode(pair->scalar, src, n), *left = malloc(n * e + 1),
-            *back = malloc(n * e + 1);
-
-    memcpy(x.data, src, n * e);
-    ck_assert_int_eq(tw_codec_encode(pair->twin, NULL, x.data, n, c.data), TW_OK);
-    ck_assert(memcmp(c.data, codes, bytes) == 0);
-    test_decode(pair->scalar, codes, n, back);
-    test_decode(pair->twin, c.data, n, y.data);
-    test_same(y.data, back, pair->dtype, n, 0, "decoded");
-
-    memcpy(y.data, res, n * e);
-    memcpy(back, res, n * e);
-    ck_assert_int_eq(tw_codec_decode_add(pair->twin, NULL, c.data, n, y.data), TW_OK);
-    ck_assert_int_eq(tw_codec_decode_add(pair->scalar, NULL, codes, n, back), TW_OK);
-    test_same(y.data, back, pair->dtype, n, 1, "added");
-
-    memcpy(r.data, res, n * e);
-    memcpy(left, res, n * e);
-    ck_assert_int_eq(tw_codec_encode_feedback(pair->twin, NULL, x.data, n, r.data, c.data), TW_OK);
-    ck_assert_int_eq(tw_codec_encode_feedback(pair->scalar, NULL, src, n, left, codes), TW_OK);
-    ck_assert(memcmp(c.data, codes, bytes) == 0);
-    test_same(r.data, left, pair->dtype, n, 0, "residual");
-    test_buffer_free(&x);
-    test_buffer_free(&r);
-    test_buffer_free(&c);
-    test_buffer_free(&y);
-    free(codes);
-    free(left);
-    free(back);
+    test_twin(pair->scalar, pair->twin, pair->dtype, src, res, n, offset);
 }
 
 START_TEST(every_count_and_alignment)
@@ -150,14 +116,14 @@ START_TEST(truncating_bitpack_has_kernels)
 }
 END_TEST
 
-static int level_present(void)
+static int cpu_present(void)
 {
-    for (int level = TW_CPU_SCALAR; level <= (int)tw_cpu_detect(); level++) {
-        if (strcmp(tw_cpu_name((tw_cpu_level_id_t)level), TW_TWIN) == 0) {
-            return 1;
-        }
+    const char *const *cpu = test_cpus();
+
+    while (*cpu != NULL && strcmp(*cpu, TW_TWIN) != 0) {
+        cpu++;
     }
-    return 0;
+    return *cpu != NULL;
 }
 
 int main(void)
@@ -165,7 +131,7 @@ int main(void)
     Suite *suite;
     TCase *tcase;
 
-    if (!level_present()) {
+    if (!cpu_present()) {
         printf("1..0 # SKIP this processor has no " TW_TWIN "\n");
         return EXIT_SUCCESS;
     }
