@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The kernels for arm64 (NEON) and ppc64le (VSX) against the scalar ones: base and codec are compiled
-# with the build's flags, by the cross compilers of the distribution, and twins.c runs statically
+# The kernels for arm64 (NEON) and ppc64le (VSX) against the scalar ones: base and codec are
+# compiled with the build's flags, by the cross compilers of the distribution, and twins.c runs statically
 # linked under qemu-user, as the oldest processor that the kernels are for. On a machine that is one
 # of the two, its own compiler and no emulator. What is missing is skipped and named; ./quickstart
 # check --cross installs it. TW_CFLAGS and VSX_CFLAGS are set by make.
@@ -37,7 +37,7 @@ sources() {
         esac
         echo "$file"
     done
-    echo tests/cross/twins.c
+    printf '%s\n' tests/cross/numbers.c tests/cross/twins.c
 }
 
 # compile ISA COMPILER ISA-FLAG...: $scratch/ISA/twins
@@ -49,6 +49,7 @@ compile() {
     (
         cd "$top" || exit 1
         export dir isa isa_flags="$*"
+        # shellcheck disable=SC2016  # expanded by that shell
         sources "$isa" | xargs -P "$(nproc)" -n 1 bash -c '
             case ${!#} in *_"$isa".c) extra=$isa_flags ;; *) extra= ;; esac
             object=${!#//\//-}

@@ -25,6 +25,7 @@
 #include "runtime/base/context.h"
 #include "runtime/codec/levels.h"
 #include "runtime/codec/ops.h"
+#include "tests/cross/numbers.h"
 
 #define MOST     400000u /* values of a vector */
 #define GUARD    64
@@ -57,21 +58,6 @@ static const char *const specs[] = {
     "onebit:block=448",
 };
 
-typedef enum kind {
-    NORMAL,    /* a bell around 0                                        */
-    WIDE,      /* any finite bits                                        */
-    ZERO,      /* +0 and -0                                              */
-    DENORMAL,  /* subnormal numbers only                                 */
-    HUGE_ONES, /* within a factor 16 of the largest number               */
-    EQUAL,     /* all the same                                           */
-    SMALL,     /* tiny negatives, now and then a 1                       */
-    EDGE,      /* near the maxima below which a block is a zero block    */
-    TIES,      /* half way where a format cuts, or next to it            */
-    BITS,      /* any bits at all                                        */
-    RARE_INF,  /* a bell, one Inf or NaN in about 700                    */
-    KINDS
-} kind_t;
-
 typedef struct pair {
     const char *spec;
     tw_codec_t *scalar, *twin;
@@ -86,85 +72,8 @@ typedef struct fenced {
 
 static fenced_t in, rest, codes, out;
 static uint8_t *want_codes, *want_rest, *want_out, *input, *input_rest;
-static uint64_t state;
 static int      failures;
 static bool     odd_mode; /* the twin is called with another floating-point mode */
-
-static uint32_t draw(void) /* splitmix64 */
-{
-    uint64_t z = (state += UINT64_C(0x9e3779b97f4a7c15));
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (uint32_t)((z ^ (z >> 31)) >> 32);
-}
-
-static float draw_normal(void)
-{
-    int32_t sum = 0;
-
-    for (int i = 0; i < 6; i++) {
-        sum += (int32_t)(draw() >> 8) - (1 << 23);
-    }
-    return (float)sum * 0x1p-24f;
-}
-
-static uint32_t draw_tie(void)
-{
-    static const int drops[] = {8, 13, 16, 24};
-    const int        drop    = drops[draw() % 4];
-
-    return (draw() >> drop << drop) + (1u << (drop - 1)) + draw() % 5 - 2;
-}
-
-/* All of a vector near the same limit, and half of its vectors wholly below it. */
-static uint32_t draw_edge(uint32_t same)
-{
-    static const float limits[] = {0x1p-126f, 0x1p-119f, 0x1p-24f, 0x1p-14f, 65520.0f, 0x1.8p-149f};
-
-    return (tw_float_bits(limits[same % 6]) + same / 6 % 2 - draw() % 2) ^ (draw() & 0x80000000u);
-}
-
-static uint32_t draw_bits(kind_t kind, uint32_t same)
-{
-    const uint32_t u = draw();
-
-    switch (kind) {
-    case WIDE:
-        return (u & 0x7f800000u) == 0x7f800000u ? u ^ 0x40000000u : u;
-    case ZERO:
-        return u & 0x80000000u;
-    case DENORMAL:
-        return u & 0x807fffffu;
-    case HUGE_ONES:
-        return (u & 0x81ffffffu) + 0x7d800000u;
-    case EQUAL:
-        return same;
-    case SMALL:
-        return u % 61 == 0 ? tw_float_bits(1.0f) : tw_float_bits(-1e-30f * (float)(u >> 8));
-    case EDGE:
-        return draw_edge(same);
-    case TIES:
-        return draw_tie();
-    case BITS:
-        return u;
-    case RARE_INF:
-        return u % 700 == 0 ? draw() | 0x7f800000u : tw_float_bits(draw_normal());
-    default:
-        return tw_float_bits(draw_normal());
-    }
-}
-
-static void fill(uint8_t *dst, kind_t kind, size_t n)
-{
-    const uint32_t same = tw_float_bits(draw_normal());
-
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t u = draw_bits(kind, same);
-
-        memcpy(dst + 4 * i, &u, 4);
-    }
-}
 
 static uint8_t *allocate(size_t bytes)
 {
@@ -397,6 +306,21 @@ static void any_codes(const pair_t *pair)
     }
 }
 
+/* All codes of two bytes. */
+static void every_code(const pair_t *pair)
+{
+    const size_t n = 65536;
+
+    lend(&codes, 2 * n, 0);
+    lend(&out, 4 * n, 0);
+    for (size_t i = 0; i < n; i++) {
+        want_codes[2 * i]     = (uint8_t)i;
+        want_codes[2 * i + 1] = (uint8_t)(i >> 8);
+    }
+    memcpy(codes.data, want_codes, 2 * n);
+    check_decode(pair, want_codes, n);
+}
+
 /* 600 numbers on either side of `bits`, of both signs, to input from value n on; each block begins
  * with the number that makes y = x in it. */
 static size_t around(const tw_codec_t *codec, uint32_t bits, float maximum, size_t n)
@@ -445,6 +369,9 @@ static void check_spec(tw_context_t *ctx, const char *spec)
     every_count(&pair);
     every_kind(&pair);
     any_codes(&pair);
+    if (pair.scalar->bytes_per_value == 2.0) {
+        every_code(&pair);
+    }
     thresholds(&pair);
     odd_mode = true;
     every_kind(&pair);
@@ -474,11 +401,13 @@ int main(void)
 {
     const char  *text = getenv("THINWIRE_SEED");
     tw_context_t ctx;
+    uint64_t     start;
 
-    state = text != NULL ? strtoull(text, NULL, 10)
+    start = text != NULL ? strtoull(text, NULL, 10)
                          : (uint64_t)time(NULL) * 1000003u + (uint64_t)getpid();
+    seed(start);
     setvbuf(stdout, NULL, _IOLBF, 0); /* for what a crash leaves */
-    printf("# THINWIRE_SEED=%llu\n", (unsigned long long)state);
+    printf("# THINWIRE_SEED=%llu\n", (unsigned long long)start);
     if (strcmp(tw_cpu_name(tw_cpu_detect()), TW_TWIN) != 0) {
         printf("# this processor has no " TW_TWIN "\n");
         return 2;
