@@ -235,6 +235,7 @@ TW_INLINE512 void tw_encode512(const void *codec, tw_codes512_fn_t codes, size_t
         _mm_sfence();
     }
     for (; n >= TW_GROUP; n -= TW_GROUP, src += 4 * TW_GROUP, dst += k * TW_GROUP) {
+        tw_prefetch512(src);
         tw_encode_group512(codec, codes, k, src, TW_GROUP, dst, false);
     }
     if (n > 0) {
@@ -270,9 +271,7 @@ TW_INLINE512 void tw_decode512(const void *codec, tw_values512_fn_t values, size
         _mm_sfence();
     }
     for (; n >= TW_GROUP; n -= TW_GROUP, src += k * TW_GROUP, dst += 4 * TW_GROUP) {
-        if (add) {
-            tw_prefetch512(dst);
-        }
+        tw_prefetch512(dst);
         tw_decode_group512(codec, values, k, src, TW_GROUP, dst, false, add);
     }
     if (n > 0) {

@@ -12,7 +12,7 @@ extern const tw_isa_t tw_isa_avx512;
 
 static uint32_t absmax(const uint8_t *src, size_t n)
 {
-    return tw_absmax512(src, NULL, n, false);
+    return tw_absmax512(src, NULL, n, false, true);
 }
 
 const tw_isa_t tw_isa_avx512 = {

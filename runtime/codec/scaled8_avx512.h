@@ -47,8 +47,9 @@ TW_INLINE512 void tw_absmax_group512(__m512i *most, const tw_group512_t *g)
     most[3] = tw_larger512(most[3], g->v[3]);
 }
 
-/* Bits of the largest |v|, Inf and NaN on top. */
-TW_INLINE512 uint32_t tw_absmax512(const uint8_t *src, uint8_t *residual, size_t n, bool feedback)
+/* Bits of the largest |v|, Inf and NaN on top. fetch: what follows is prefetched. */
+TW_INLINE512 uint32_t tw_absmax512(const uint8_t *src, uint8_t *residual, size_t n, bool feedback,
+                                   bool fetch)
 {
     __m512i       most[4] = {_mm512_setzero_si512(), _mm512_setzero_si512(), _mm512_setzero_si512(),
                              _mm512_setzero_si512()};
@@ -56,6 +57,9 @@ TW_INLINE512 uint32_t tw_absmax512(const uint8_t *src, uint8_t *residual, size_t
     size_t        i = 0;
 
     for (; i + TW_GROUP <= n; i += TW_GROUP) {
+        if (fetch) {
+            tw_prefetch512(src + 4 * i);
+        }
         g = tw_load_sum512(src + 4 * i, tw_at512(residual, i, feedback), TW_GROUP, feedback);
         tw_absmax_group512(most, &g);
     }
@@ -85,7 +89,7 @@ TW_INLINE512 void tw_scaled8_block512(const tw_scaled512_t *type, tw_state512_t 
                                       const tw_codec_t *codec, const uint8_t *src, size_t n,
                                       uint8_t *residual, uint8_t *dst, bool feedback)
 {
-    const uint32_t most   = tw_absmax512(src, residual, n, feedback);
+    const uint32_t most   = tw_absmax512(src, residual, n, feedback, false);
     float          factor = 0.0f, scale = 0.0f;
     size_t         i = 0;
 
@@ -146,6 +150,9 @@ TW_INLINE512 size_t tw_scaled8_run512(const tw_scaled512_t *type, const tw_state
     for (; i + TW_GROUP <= n; i += TW_GROUP) {
         tw_group512_t g = type->values(state, _mm512_loadu_si512(src + i));
 
+        if (!stream) {
+            tw_prefetch512(dst + 4 * i);
+        }
         g = add ? tw_add512(tw_load512(dst + 4 * i, TW_GROUP), g) : g;
         tw_store512(dst + 4 * i, g, TW_GROUP, stream);
     }

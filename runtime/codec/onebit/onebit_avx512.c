@@ -247,6 +247,7 @@ TW_INLINE512 void onebit_decode_block(const uint8_t *src, size_t n, uint8_t *dst
         return;
     }
     for (; i + TW_GROUP <= n; i += TW_GROUP) {
+        tw_prefetch512(dst + 4 * i);
         onebit_put(tw_load_le64(codes + i / 8), positive, negative, dst + 4 * i, TW_GROUP, false,
                    add);
     }
