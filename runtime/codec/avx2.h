@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/avx2.h - what the AVX2 kernels share: 32 values at a time, the loops over a vector of them, and
- * blocks with a scale from their absolute maximum.
+ * codec/avx2.h - what the AVX2 kernels do with 32 values at a time: load and store, add, pack,
+ * round, and what error feedback leaves. loops_avx2.h has the loops around it.
  *
- * A codec gives one function that turns 32 float32 into codes, and into what these decode to, and one
- * for the way back. They are inlined into the loops below, and what a loop does not use of their result
- * falls away: so encoding, error feedback, decoding and decode-and-add are one pass each. What is left
- * over, fewer than 32 values, goes through the same functions in arrays padded with zeros; nothing
- * outside the vectors is touched. Loads stand in ascending order, which hardware prefetchers want.
+ * Loads stand in ascending order, which hardware prefetchers want.
  */
 #ifndef TW_CODEC_AVX2_H
 #define TW_CODEC_AVX2_H
@@ -31,12 +27,8 @@ typedef struct tw_coded {
     tw_lanes_t back;
 } tw_coded_t;
 
-/* self: whatever the codec wants to know. */
-typedef tw_coded_t (*tw_encode_lanes_fn_t)(const void *self, tw_lanes_t v);
-typedef tw_lanes_t (*tw_decode_lanes_fn_t)(const void *self, const uint8_t *codes);
-
-/* Load eight values, and let no later load come first: out of the cache, compilers that move loads about
- * have cost up to a third. */
+/* Load eight values, and let no later load come first: out of the cache, compilers that move loads
+ * about have cost up to a third. */
 TW_INLINE __m256 tw_load_next(const float *p)
 {
     __m256 v = _mm256_loadu_ps(p);
@@ -175,8 +167,8 @@ TW_INLINE __m256 tw_keep(__m256 old, __m256 rest)
     return _mm256_blendv_ps(rest, old, _mm256_castsi256_ps(keep));
 }
 
-/* v - back, but old where v or back is Inf or NaN: there, and only there, v - back is not finite, for
- * back lies between v and 0 or next to v. */
+/* v - back, but old where v or back is Inf or NaN: there, and only there, v - back is not finite,
+ * for back lies between v and 0 or next to v. */
 TW_INLINE tw_lanes_t tw_lanes_residual(tw_lanes_t old, tw_lanes_t v, tw_lanes_t back)
 {
     tw_lanes_t rest = tw_lanes_sub(v, back);
@@ -193,154 +185,7 @@ TW_INLINE tw_lanes_t tw_lanes_residual(tw_lanes_t old, tw_lanes_t v, tw_lanes_t 
     return rest;
 }
 
-/* 32 values; residual may be NULL, else it is added and updated. finite: no value is Inf or NaN, nor
- * what its code stands for. */
-TW_INLINE void tw_avx2_encode_lanes(const void *self, tw_encode_lanes_fn_t encode, size_t width,
-                                    bool finite, const uint8_t *src, uint8_t *residual, uint8_t *dst,
-                                    bool stream)
-{
-    const tw_lanes_t x = tw_lanes_load(src);
-    tw_lanes_t       r, v;
-    tw_coded_t       coded;
-
-    if (residual == NULL) {
-        coded = encode(self, x);
-        tw_coded_store(dst, &coded, width, stream);
-        return;
-    }
-    r     = tw_lanes_load(residual);
-    v     = tw_lanes_add(x, r);
-    coded = encode(self, v);
-    tw_coded_store(dst, &coded, width, stream);
-    r = finite ? tw_lanes_sub(v, coded.back) : tw_lanes_residual(r, v, coded.back);
-    tw_lanes_store(residual, r);
-}
-
-/* Fewer than 32 values. */
-TW_INLINE void tw_avx2_encode_rest(const void *self, tw_encode_lanes_fn_t encode, size_t width,
-                                   bool finite, const uint8_t *src, size_t n, uint8_t *residual,
-                                   uint8_t *dst)
-{
-    uint8_t in[4 * TW_LANES] = {0}, left[4 * TW_LANES] = {0}, codes[4 * TW_LANES];
-
-    if (n == 0) {
-        return;
-    }
-    memcpy(in, src, 4 * n);
-    if (residual != NULL) {
-        memcpy(left, residual, 4 * n);
-    }
-    tw_avx2_encode_lanes(self, encode, width, finite, in, residual != NULL ? left : NULL, codes, false);
-    memcpy(dst, codes, width * n);
-    if (residual != NULL) {
-        memcpy(residual, left, 4 * n);
-    }
-}
-
-TW_INLINE void tw_prefetch(const uint8_t *p, size_t ahead)
-{
-    _mm_prefetch((const char *)((uintptr_t)p + ahead), _MM_HINT_T0);
-}
-
-/* How many values of `width` bytes lie before the next multiple of 32; 32 if none ever starts there. */
-TW_INLINE size_t tw_before_aligned(const uint8_t *p, size_t width)
-{
-    size_t n = 0;
-
-    while (n < 32 && ((uintptr_t)p + n * width) % 32 != 0) {
-        n++;
-    }
-    return n;
-}
-
-/* n values. With stream, the caller makes what was written visible by tw_stream_end(). ahead: bytes
- * from what is read to what is fetched into the cache; 0: nothing. */
-TW_INLINE void tw_avx2_encode(const void *self, tw_encode_lanes_fn_t encode, size_t width, bool finite,
-                              const uint8_t *src, size_t n, uint8_t *residual, uint8_t *dst,
-                              bool stream, size_t ahead)
-{
-    if (stream) {
-        const size_t m = tw_before_aligned(dst, width);
-
-        if (m < TW_LANES && m <= n) {
-            tw_avx2_encode_rest(self, encode, width, finite, src, m, residual, dst);
-            src += 4 * m;
-            dst += width * m;
-            for (n -= m; n >= TW_LANES; n -= TW_LANES) {
-                tw_avx2_encode_lanes(self, encode, width, finite, src, NULL, dst, true);
-                src += 4 * TW_LANES;
-                dst += width * TW_LANES;
-            }
-        }
-    }
-    for (; n >= TW_LANES; n -= TW_LANES) {
-        if (ahead != 0) {
-            tw_prefetch(src, ahead);
-            tw_prefetch(src + 64, ahead);
-        }
-        if (ahead != 0 && residual != NULL) {
-            tw_prefetch(residual, ahead);
-            tw_prefetch(residual + 64, ahead);
-        }
-        tw_avx2_encode_lanes(self, encode, width, finite, src, residual, dst, false);
-        src += 4 * TW_LANES;
-        dst += width * TW_LANES;
-        residual = residual != NULL ? residual + 4 * TW_LANES : NULL;
-    }
-    tw_avx2_encode_rest(self, encode, width, finite, src, n, residual, dst);
-}
-
-/* Fewer than 32 values. */
-TW_INLINE void tw_avx2_decode_rest(const void *self, tw_decode_lanes_fn_t decode, size_t width,
-                                   const uint8_t *src, size_t n, uint8_t *dst, bool add)
-{
-    uint8_t    codes[4 * TW_LANES] = {0}, out[4 * TW_LANES] = {0};
-    tw_lanes_t v;
-
-    if (n == 0) {
-        return;
-    }
-    memcpy(codes, src, width * n);
-    v = decode(self, codes);
-    if (add) {
-        memcpy(out, dst, 4 * n);
-        v = tw_lanes_add(tw_lanes_load(out), v);
-    }
-    tw_lanes_store(out, v);
-    memcpy(dst, out, 4 * n);
-}
-
-/* dst = decode(src), or with add: dst += decode(src). stream: as above. */
-TW_INLINE void tw_avx2_decode(const void *self, tw_decode_lanes_fn_t decode, size_t width,
-                              const uint8_t *src, size_t n, uint8_t *dst, bool add, bool stream)
-{
-    if (stream) {
-        const size_t m = tw_before_aligned(dst, 4);
-
-        if (m < TW_LANES && m <= n) {
-            tw_avx2_decode_rest(self, decode, width, src, m, dst, false);
-            src += width * m;
-            dst += 4 * m;
-            for (n -= m; n >= TW_LANES; n -= TW_LANES) {
-                tw_lanes_stream(dst, decode(self, src));
-                src += width * TW_LANES;
-                dst += 4 * TW_LANES;
-            }
-        }
-    }
-    for (; n >= TW_LANES; n -= TW_LANES) {
-        tw_lanes_t v = decode(self, src);
-
-        if (add) {
-            v = tw_lanes_add(tw_lanes_load(dst), v);
-        }
-        tw_lanes_store(dst, v);
-        src += width * TW_LANES;
-        dst += 4 * TW_LANES;
-    }
-    tw_avx2_decode_rest(self, decode, width, src, n, dst, add);
-}
-
+/* What was stored past the cache is seen by other threads from here on. */
 TW_INLINE void tw_stream_end(bool stream)
 {
     if (stream) {
@@ -348,50 +193,11 @@ TW_INLINE void tw_stream_end(bool stream)
     }
 }
 
-/* The four verbs of a codec without blocks as functions name_encode() and so on; self(codec) gives what
- * the lane functions want. */
-#define TW_AVX2_VALUE_VERBS(name, self, width, encode_lanes, decode_lanes)                         \
-    static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        tw_avx2_encode(self(codec), encode_lanes, width, false, src, n, NULL, dst, stream, 0);     \
-        tw_stream_end(stream);                                                                     \
-    }                                                                                              \
-    static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
-                              bool stream)                                                         \
-    {                                                                                              \
-        tw_avx2_decode(self(codec), decode_lanes, width, src, n, dst, false, stream);              \
-        tw_stream_end(stream);                                                                     \
-    }                                                                                              \
-    static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
-                                  uint8_t *acc)                                                    \
-    {                                                                                              \
-        tw_avx2_decode(self(codec), decode_lanes, width, src, n, acc, true, false);                \
-    }                                                                                              \
-    static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
-                                       uint8_t *residual, uint8_t *dst)                            \
-    {                                                                                              \
-        tw_avx2_encode(self(codec), encode_lanes, width, false, src, n, residual, dst, false, 0);  \
-    }
-
-/* Their table. */
-#define TW_AVX2_VERBS(name)                                                                        \
-    .encode = name##_encode, .decode = name##_decode, .decode_add = name##_decode_add,             \
-    .encode_feedback = name##_encode_feedback
-
-TW_INLINE const void *tw_no_self(const tw_codec_t *codec)
-{
-    (void)codec;
-    return NULL;
-}
-
-TW_INLINE const void *tw_table_self(const tw_codec_t *codec) { return codec->table; }
-
-/* tw_round_top32() of rounding.h, not shifted: the low `drop` bits are rubbish. nan: all ones where v
- * is NaN. */
+/* tw_round_top32() of rounding.h, not shifted: the low `drop` bits are rubbish. nan: all ones where
+ * v is NaN. */
 TW_INLINE __m256 tw_lane_round(__m256 v, __m256 nan, int drop)
 {
-    const __m256i u    = _mm256_castps_si256(v), cut = _mm256_castps_si256(nan);
+    const __m256i u = _mm256_castps_si256(v), cut = _mm256_castps_si256(nan);
     const __m256i odd  = _mm256_and_si256(_mm256_srli_epi32(u, drop), _mm256_set1_epi32(1));
     const __m256i bias = _mm256_add_epi32(odd, _mm256_set1_epi32((1 << (drop - 1)) - 1));
 
@@ -400,15 +206,18 @@ TW_INLINE __m256 tw_lane_round(__m256 v, __m256 nan, int drop)
                         _mm256_and_si256(cut, _mm256_set1_epi32(0x00400000))));
 }
 
-TW_INLINE __m256 tw_nan(__m256 u, __m256 v) { return _mm256_cmp_ps(u, v, _CMP_UNORD_Q); }
+TW_INLINE __m256 tw_nan(__m256 u, __m256 v)
+{
+    return _mm256_cmp_ps(u, v, _CMP_UNORD_Q);
+}
 
 /* 32 of them. NaN is rare: without one, its arithmetic falls away. */
 TW_INLINE tw_lanes_t tw_lanes_round(tw_lanes_t v, int drop)
 {
     const __m256 none = _mm256_setzero_ps();
 
-    if (__builtin_expect(
-            _mm256_movemask_ps(_mm256_or_ps(tw_nan(v.a, v.b), tw_nan(v.c, v.d))) != 0, 0)) {
+    if (__builtin_expect(_mm256_movemask_ps(_mm256_or_ps(tw_nan(v.a, v.b), tw_nan(v.c, v.d))) != 0,
+                         0)) {
         v.a = tw_lane_round(v.a, tw_nan(v.a, v.a), drop);
         v.b = tw_lane_round(v.b, tw_nan(v.b, v.b), drop);
         v.c = tw_lane_round(v.c, tw_nan(v.c, v.c), drop);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/scaled8_avx2.h - scaled8.h by AVX2: maximum and codes of a block in one go, the second pass from
- * the cache, into which it also fetches the next block: so memory is read while codes are computed.
+ * codec/scaled8_avx2.h - scaled8.h by AVX2: maximum and codes of a block in one go, the second pass
+ * from the cache, into which it also fetches the next block: so memory is read while codes are
+ * computed.
  * Twin of: scaled8.c; the scales by the same operations in the same order.
  */
 #ifndef TW_CODEC_SCALED8_AVX2_H
 #define TW_CODEC_SCALED8_AVX2_H
 
-#include "runtime/codec/avx2.h"
+#include "runtime/codec/loops_avx2.h"
 
 #define TW_SCALED8_HEADER 4
-#define TW_SCALED8_AHEAD  16384 /* bytes of a block, up to which the next one is fetched meanwhile */
+#define TW_SCALED8_AHEAD  16384 /* bytes; of larger blocks the next one is not fetched */
 
 /* What the lane functions get as self. */
 typedef struct tw_scaled8_lanes {
@@ -63,7 +64,8 @@ TW_INLINE bool tw_scaled8_scales(uint32_t most, float numerator, float least, fl
         *factor = numerator / tw_bits_float(most);
         *scale  = tw_bits_float(most) / numerator;
         if ((tw_float_bits(*scale * numerator) & 0x7f800000u) == 0x7f800000u) {
-            *scale = tw_bits_float(tw_float_bits(*scale) - 1); /* else the maximum would become Inf */
+            *scale =
+                tw_bits_float(tw_float_bits(*scale) - 1); /* else the maximum would become Inf */
         }
     }
     return true;
@@ -85,7 +87,8 @@ TW_INLINE void tw_avx2_scaled8_encode_block(const tw_codec_t *codec, tw_encode_l
     tw_store_le32(dst, tw_float_bits(scale));
     self.factor = _mm256_set1_ps(factor);
     self.scale  = _mm256_set1_ps(scale);
-    tw_avx2_encode(&self, encode, 1, true, src, n, residual, dst + TW_SCALED8_HEADER, stream, ahead);
+    tw_avx2_encode(&self, encode, 1, true, src, n, residual, dst + TW_SCALED8_HEADER, stream,
+                   ahead);
 }
 
 /* residual may be NULL. */
@@ -129,7 +132,8 @@ TW_INLINE void tw_avx2_scaled8_decode(const tw_codec_t *codec, tw_decode_lanes_f
 
         self.scale = _mm256_set1_ps(tw_bits_float(bits));
         if ((bits & 0x7f800000u) == 0x7f800000u) {
-            tw_avx2_decode(&self, tw_scaled8_poison, 1, src + TW_SCALED8_HEADER, m, dst, add, false);
+            tw_avx2_decode(&self, tw_scaled8_poison, 1, src + TW_SCALED8_HEADER, m, dst, add,
+                           false);
         } else {
             tw_avx2_decode(&self, decode, 1, src + TW_SCALED8_HEADER, m, dst, add, stream);
         }

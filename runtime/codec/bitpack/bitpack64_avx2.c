@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/bitpack/bitpack64_avx2.c - bitpack of double, truncating, by AVX2.
  *
- * Two doubles are one load, one byte shuffle and one store of 16 bytes, of which those behind the codes
- * are overwritten by the next; the way back likewise. The loops run while 16 bytes of codes remain, so
- * never read or write behind the end, and the scalar loops do the rest. What a code stands for is the
- * double masked.
+ * Two doubles are one load, one byte shuffle and one store of 16 bytes, of which those behind the
+ * codes are overwritten by the next; the way back likewise. The loops run while 16 bytes of codes
+ * remain, so never read or write behind the end, and the scalar loops do the rest. What a code
+ * stands for is the double masked.
  * Twin of: bitpack.c; same bytes, same decoded bits (tests/codec/test_twins.c).
  */
 #include "config.h"
 
-#include "runtime/codec/avx2.h"
+#include "runtime/codec/loops_avx2.h"
 #include "runtime/codec/bitpack/bitpack.h"
 #include "runtime/codec/bitpack/bitpack_avx2.h"
 
-TW_INLINE __m128i load_two(const uint8_t *p) { return _mm_loadu_si128((const __m128i *)p); }
+TW_INLINE __m128i load_two(const uint8_t *p)
+{
+    return _mm_loadu_si128((const __m128i *)p);
+}
 
-TW_INLINE void store_two(uint8_t *p, __m128i v) { _mm_storeu_si128((__m128i *)p, v); }
+TW_INLINE void store_two(uint8_t *p, __m128i v)
+{
+    _mm_storeu_si128((__m128i *)p, v);
+}
 
 TW_INLINE __m128d add_two(const uint8_t *p, __m128d v)
 {
@@ -54,7 +60,8 @@ TW_INLINE void feedback64(const tw_codec_t *codec, const uint8_t *src, size_t n,
                           uint8_t *dst, size_t k, __m128i from)
 {
     const __m128i exponent = _mm_set1_epi64x(0x7ff0000000000000);
-    const __m128d kept     = _mm_castsi128_pd(_mm_set1_epi64x((long long)(~UINT64_C(0) << (64 - 8 * k))));
+    const __m128d kept =
+        _mm_castsi128_pd(_mm_set1_epi64x((long long)(~UINT64_C(0) << (64 - 8 * k))));
 
     for (; n * k >= 16; n -= 2) {
         const __m128d r    = _mm_loadu_pd((const double *)residual);
@@ -72,9 +79,9 @@ TW_INLINE void feedback64(const tw_codec_t *codec, const uint8_t *src, size_t n,
     tw_values_encode_feedback(codec, src, n, residual, dst);
 }
 
-/* Where byte i of the codes stands in the doubles, and byte i of the doubles in the codes; -1 gives a
- * zero byte. */
-#define IN_DOUBLES(i, k) ((i) / (k) < 2 ? (i) / (k) * 8 + 8 - (k) + (i) % (k) : -1)
+/* Where byte i of the codes stands in the doubles, and byte i of the doubles in the codes; -1 gives
+ * a zero byte. */
+#define IN_DOUBLES(i, k) ((i) / (k) < 2 ? (i) / (k)*8 + 8 - (k) + (i) % (k) : -1)
 #define IN_CODES(i, k)   ((i) % 8 < 8 - (k) ? -1 : (i) / 8 * (k) + (i) % 8 - 8 + (k))
 #define SIXTEEN(OF, k)                                                                             \
     _mm_setr_epi8(OF(0, k), OF(1, k), OF(2, k), OF(3, k), OF(4, k), OF(5, k), OF(6, k), OF(7, k),  \
@@ -116,7 +123,7 @@ BITPACK64(6)
 BITPACK64(7)
 BITPACK64(8)
 
-const tw_kernels_t tw_bitpack64_avx2[8] = {
-    {TW_AVX2_VERBS(with_1)}, {TW_AVX2_VERBS(with_2)}, {TW_AVX2_VERBS(with_3)},
-    {TW_AVX2_VERBS(with_4)}, {TW_AVX2_VERBS(with_5)}, {TW_AVX2_VERBS(with_6)},
-    {TW_AVX2_VERBS(with_7)}, {TW_AVX2_VERBS(with_8)}};
+const tw_kernels_t tw_bitpack64_avx2[8] = {{TW_AVX2_VERBS(with_1)}, {TW_AVX2_VERBS(with_2)},
+                                           {TW_AVX2_VERBS(with_3)}, {TW_AVX2_VERBS(with_4)},
+                                           {TW_AVX2_VERBS(with_5)}, {TW_AVX2_VERBS(with_6)},
+                                           {TW_AVX2_VERBS(with_7)}, {TW_AVX2_VERBS(with_8)}};

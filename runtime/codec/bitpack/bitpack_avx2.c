@@ -2,26 +2,34 @@
  * codec/bitpack/bitpack_avx2.c - bitpack of float32 by AVX2, truncating and rounding; choice of the
  * loops, those of double too.
  *
- * K = 1 and 2: shift, pack with saturation (which never saturates here), put the lanes right. K = 3: the
- * 24 bytes that 8 values keep are brought together, turned to where they stand in 32 bytes of output, and
- * blended: four such pieces make three whole vectors. K = 4 copies. Rounding comes before, on the bits.
+ * K = 1 and 2: shift, pack with saturation (which never saturates here), put the lanes right. K =
+ * 3: the 24 bytes that 8 values keep are brought together, turned to where they stand in 32 bytes
+ * of output, and blended: four such pieces make three whole vectors. K = 4 copies. Rounding comes
+ * before, on the bits.
  * Twin of: bitpack.c; same bytes, same decoded bits (tests/codec/test_twins.c).
  * Source: S0, Algorithm 4 (shuffle and overlapping stores); differs in: whole stores.
  */
 #include "config.h"
 
-#include "runtime/codec/avx2.h"
+#include "runtime/codec/loops_avx2.h"
 #include "runtime/codec/bitpack/bitpack_avx2.h"
 
-TW_INLINE __m256i bits_of(__m256 v) { return _mm256_castps_si256(v); }
+TW_INLINE __m256i bits_of(__m256 v)
+{
+    return _mm256_castps_si256(v);
+}
 
-TW_INLINE __m256i top_byte(__m256 v) { return _mm256_srli_epi32(bits_of(v), 24); }
+TW_INLINE __m256i top_byte(__m256 v)
+{
+    return _mm256_srli_epi32(bits_of(v), 24);
+}
 
-/* 8 values, their 3 top bytes as the 24 lowest bytes, and these turned left by `by` times 4 bytes. */
+/* 8 values, their 3 top bytes as the 24 lowest bytes, and these turned left by `by` times 4 bytes.
+ */
 TW_INLINE __m256i pack_three(__m256 v, int by)
 {
-    const __m256i kept = _mm256_setr_epi8(1, 2, 3, 5, 6, 7, 9, 10, 11, 13, 14, 15, -1, -1, -1, -1, 1,
-                                          2, 3, 5, 6, 7, 9, 10, 11, 13, 14, 15, -1, -1, -1, -1);
+    const __m256i kept = _mm256_setr_epi8(1, 2, 3, 5, 6, 7, 9, 10, 11, 13, 14, 15, -1, -1, -1, -1,
+                                          1, 2, 3, 5, 6, 7, 9, 10, 11, 13, 14, 15, -1, -1, -1, -1);
     const __m256i together = by == 0   ? _mm256_setr_epi32(0, 1, 2, 4, 5, 6, 3, 7)
                              : by == 6 ? _mm256_setr_epi32(2, 4, 5, 6, 3, 7, 0, 1)
                              : by == 4 ? _mm256_setr_epi32(5, 6, 3, 7, 0, 1, 2, 4)
@@ -53,8 +61,9 @@ TW_INLINE tw_coded_t pack(tw_lanes_t v, int k)
 /* 16 bytes of codes to the 8 values in them: byte i of the result is that of the place, or 0. */
 TW_INLINE __m256 unpack_byte(__m256i sixteen, int first)
 {
-    const __m256i place = _mm256_setr_epi8(-1, -1, -1, 0, -1, -1, -1, 1, -1, -1, -1, 2, -1, -1, -1, 3,
-                                           -1, -1, -1, 4, -1, -1, -1, 5, -1, -1, -1, 6, -1, -1, -1, 7);
+    const __m256i place =
+        _mm256_setr_epi8(-1, -1, -1, 0, -1, -1, -1, 1, -1, -1, -1, 2, -1, -1, -1, 3, -1, -1, -1, 4,
+                         -1, -1, -1, 5, -1, -1, -1, 6, -1, -1, -1, 7);
 
     /* A place of -1 keeps its top bit, so stays 0. */
     return _mm256_castsi256_ps(_mm256_shuffle_epi8(
@@ -69,8 +78,8 @@ TW_INLINE __m256i load_twice(const uint8_t *p)
 /* Exactly 24 bytes. */
 TW_INLINE __m256 unpack_three(const uint8_t *codes)
 {
-    const __m256i place = _mm256_setr_epi8(-1, 0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1, 4,
-                                           5, 6, -1, 7, 8, 9, -1, 10, 11, 12, -1, 13, 14, 15);
+    const __m256i place = _mm256_setr_epi8(-1, 0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1,
+                                           4, 5, 6, -1, 7, 8, 9, -1, 10, 11, 12, -1, 13, 14, 15);
     const __m128i *p = (const __m128i *)codes, *q = (const __m128i *)(codes + 8);
 
     return _mm256_castsi256_ps(
@@ -99,8 +108,8 @@ TW_INLINE tw_lanes_t unpack(const uint8_t *codes, int k)
     return v;
 }
 
-/* K = 1, rounding. Magnitudes round to at most 0x80; what is above 0x7e is Inf, 0x7e, and NaN is one
- * more. Back: 0x7e becomes 0x7f800000 and 0x7f becomes 0x7fc00000 by setting bits. */
+/* K = 1, rounding. Magnitudes round to at most 0x80; what is above 0x7e is Inf, 0x7e, and NaN is
+ * one more. Back: 0x7e becomes 0x7f800000 and 0x7f becomes 0x7fc00000 by setting bits. */
 TW_INLINE __m256i round_to_byte(__m256 v)
 {
     const __m256i size = _mm256_and_si256(bits_of(v), _mm256_set1_epi32(0x7fffffff));
@@ -142,7 +151,8 @@ TW_INLINE tw_coded_t pack_rounded(tw_lanes_t v, int k)
         const __m256i c = round_to_byte(v.c), d = round_to_byte(v.d);
         const __m256i x = _mm256_or_si256(tw_pack_unsigned(a, b, c, d), tw_lanes_signs(v));
 
-        v = (tw_lanes_t){with_sign(a, v.a), with_sign(b, v.b), with_sign(c, v.c), with_sign(d, v.d)};
+        v = (tw_lanes_t){with_sign(a, v.a), with_sign(b, v.b), with_sign(c, v.c),
+                         with_sign(d, v.d)};
         return (tw_coded_t){x, x, x, x, expand_bytes(v)};
     }
     return pack(tw_lanes_round(v, 32 - 8 * k), k);
@@ -177,10 +187,10 @@ BITPACK_KERNELS(_rounded, 1)
 BITPACK_KERNELS(_rounded, 2)
 BITPACK_KERNELS(_rounded, 3)
 
-static const tw_kernels_t of_float[] = {{TW_AVX2_VERBS(kernels_1)},
-                                        {TW_AVX2_VERBS(kernels_2)},
-                                        {TW_AVX2_VERBS(kernels_3)},
-                                        {TW_AVX2_VERBS(kernels_4)}};
+static const tw_kernels_t of_float[]         = {{TW_AVX2_VERBS(kernels_1)},
+                                                {TW_AVX2_VERBS(kernels_2)},
+                                                {TW_AVX2_VERBS(kernels_3)},
+                                                {TW_AVX2_VERBS(kernels_4)}};
 static const tw_kernels_t of_float_rounded[] = {{TW_AVX2_VERBS(kernels_rounded_1)},
                                                 {TW_AVX2_VERBS(kernels_rounded_2)},
                                                 {TW_AVX2_VERBS(kernels_rounded_3)}};

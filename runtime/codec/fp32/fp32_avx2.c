@@ -4,13 +4,13 @@
  */
 #include "config.h"
 
-#include "runtime/codec/avx2.h"
+#include "runtime/codec/loops_avx2.h"
 
 TW_INLINE tw_coded_t fp32_encode_lanes(const void *self, tw_lanes_t v)
 {
     (void)self;
-    return (tw_coded_t){_mm256_castps_si256(v.a), _mm256_castps_si256(v.b), _mm256_castps_si256(v.c),
-                        _mm256_castps_si256(v.d), v};
+    return (tw_coded_t){_mm256_castps_si256(v.a), _mm256_castps_si256(v.b),
+                        _mm256_castps_si256(v.c), _mm256_castps_si256(v.d), v};
 }
 
 TW_INLINE tw_lanes_t fp32_decode_lanes(const void *self, const uint8_t *codes)

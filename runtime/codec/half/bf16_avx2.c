@@ -4,7 +4,7 @@
  */
 #include "config.h"
 
-#include "runtime/codec/avx2.h"
+#include "runtime/codec/loops_avx2.h"
 
 TW_INLINE tw_coded_t bf16_encode_lanes(const void *self, tw_lanes_t v)
 {
@@ -12,10 +12,10 @@ TW_INLINE tw_coded_t bf16_encode_lanes(const void *self, tw_lanes_t v)
     tw_coded_t       coded;
 
     (void)self;
-    coded.x    = tw_pack_halves(u.a, u.b);
-    coded.y    = tw_pack_halves(u.c, u.d);
-    coded.z    = coded.w = coded.y;
-    coded.back = tw_lanes_top(u, 2);
+    coded.x = tw_pack_halves(u.a, u.b);
+    coded.y = tw_pack_halves(u.c, u.d);
+    coded.z = coded.w = coded.y;
+    coded.back        = tw_lanes_top(u, 2);
     return coded;
 }
 

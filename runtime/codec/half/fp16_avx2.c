@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/half/fp16_avx2.c - fp16 by the conversions of F16C, which do what fp16.c defines: to nearest even
- * as told in the instruction, subnormal numbers kept (with denormals-are-zero off), NaN made quiet
- * with the top of its payload.
+ * codec/half/fp16_avx2.c - fp16 by the conversions of F16C, which do what fp16.c defines: to
+ * nearest even as told in the instruction, subnormal numbers kept (with denormals-are-zero off),
+ * NaN made quiet with the top of its payload.
  * Twin of: fp16.c; same bytes, same decoded bits (tests/codec/test_twins.c).
  */
 #include "config.h"
 
-#include "runtime/codec/avx2.h"
+#include "runtime/codec/loops_avx2.h"
 
 TW_INLINE __m128i fp16_encode_eight(__m256 v)
 {
@@ -20,11 +20,11 @@ TW_INLINE tw_coded_t fp16_encode_lanes(const void *self, tw_lanes_t v)
     tw_coded_t    coded;
 
     (void)self;
-    coded.x    = _mm256_set_m128i(b, a);
-    coded.y    = _mm256_set_m128i(d, c);
-    coded.z    = coded.w = coded.y;
-    coded.back = (tw_lanes_t){_mm256_cvtph_ps(a), _mm256_cvtph_ps(b), _mm256_cvtph_ps(c),
-                              _mm256_cvtph_ps(d)};
+    coded.x = _mm256_set_m128i(b, a);
+    coded.y = _mm256_set_m128i(d, c);
+    coded.z = coded.w = coded.y;
+    coded.back        = (tw_lanes_t){_mm256_cvtph_ps(a), _mm256_cvtph_ps(b), _mm256_cvtph_ps(c),
+                                     _mm256_cvtph_ps(d)};
     return coded;
 }
 

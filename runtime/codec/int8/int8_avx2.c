@@ -17,8 +17,8 @@ TW_INLINE tw_coded_t int8_encode_lanes(const void *self, tw_lanes_t v)
     const __m256i             c = _mm256_cvtps_epi32(y.c), d = _mm256_cvtps_epi32(y.d);
     tw_coded_t                coded;
 
-    coded.x    = tw_pack_signed(a, b, c, d);
-    coded.y    = coded.z = coded.w = coded.x;
+    coded.x = tw_pack_signed(a, b, c, d);
+    coded.y = coded.z = coded.w = coded.x;
     coded.back = (tw_lanes_t){_mm256_cvtepi32_ps(a), _mm256_cvtepi32_ps(b), _mm256_cvtepi32_ps(c),
                               _mm256_cvtepi32_ps(d)};
     coded.back = tw_lanes_scale(coded.back, s->scale);

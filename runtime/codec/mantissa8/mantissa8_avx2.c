@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/mantissa8/mantissa8_avx2.c - mantissa8 by AVX2.
  *
- * Every decade but the lowest has 14 magnitudes of its own, m = 2 .. 15, and passes over 2 fields, so
- * code = rank + 2 floor((rank - 2) / 14), 1 and 0 being as they are; the division is a multiplication by
- * 4682 / 2^16, exact that far, which mantissa8_fits() checks with all ranks.
+ * Every decade but the lowest has 14 magnitudes of its own, m = 2 .. 15, and passes over 2 fields,
+ * so code = rank + 2 floor((rank - 2) / 14), 1 and 0 being as they are; the division is a
+ * multiplication by 4682 / 2^16, exact that far, which mantissa8_fits() checks with all ranks.
  * Twin of: mantissa8.c; same bytes, same decoded bits (tests/codec/test_twins.c).
  */
 #include "config.h"

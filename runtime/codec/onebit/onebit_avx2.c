@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/onebit/onebit_avx2.c - onebit by AVX2.
  *
- * The 64 lanes of each sum are 8 vectors. As integers, the larger of v and 0 is v on the positive side
- * and +0 on the other, the smaller the other way round, NaN included: one instruction for each side, and
- * then the same additions as the scalar lanes get. The halving tree of the lanes is one of vectors as
- * far as 8 lanes, and of parts of a vector below.
- * Decoding is a look-up: bits shifted down to the lowest place select within (positive, negative), of
- * which a vector holds four; the place above does not matter, as the table repeats.
+ * The 64 lanes of each sum are 8 vectors. As integers, the larger of v and 0 is v on the positive
+ * side and +0 on the other, the smaller the other way round, NaN included: one instruction for each
+ * side, and then the same additions as the scalar lanes get. The halving tree of the lanes is one
+ * of vectors as far as 8 lanes, and of parts of a vector below. Decoding is a look-up: bits shifted
+ * down to the lowest place select within (positive, negative), of which a vector holds four; the
+ * place above does not matter, as the table repeats.
  * Twin of: onebit.c; same bytes, same decoded bits, residuals too (tests/codec/test_twins.c).
  */
 #include "config.h"
@@ -24,7 +24,7 @@ typedef struct onebit_sums {
 
 TW_INLINE __m256 onebit_source(const uint8_t *src, const uint8_t *residual, size_t k)
 {
-    const __m256 v = _mm256_loadu_ps((const float *)src + 8 * k);
+    const __m256 v = tw_load_next((const float *)src + 8 * k);
 
     return residual == NULL ? v
                             : _mm256_add_ps(v, _mm256_loadu_ps((const float *)residual + 8 * k));
@@ -36,14 +36,15 @@ TW_INLINE uint64_t onebit_add(onebit_sums_t *sums, const uint8_t *src, const uin
     const __m256i zero  = _mm256_setzero_si256();
     uint64_t      signs = 0;
 
-    EACH {
+    EACH
+    {
         const __m256  v    = onebit_source(src, residual, k);
         const __m256i bits = _mm256_castps_si256(v);
 
-        sums->positive[k] = _mm256_add_ps(sums->positive[k],
-                                          _mm256_castsi256_ps(_mm256_max_epi32(bits, zero)));
-        sums->negative[k] = _mm256_add_ps(sums->negative[k],
-                                          _mm256_castsi256_ps(_mm256_min_epi32(bits, zero)));
+        sums->positive[k] =
+            _mm256_add_ps(sums->positive[k], _mm256_castsi256_ps(_mm256_max_epi32(bits, zero)));
+        sums->negative[k] =
+            _mm256_add_ps(sums->negative[k], _mm256_castsi256_ps(_mm256_min_epi32(bits, zero)));
         signs |= (uint64_t)(uint32_t)_mm256_movemask_ps(v) << 8 * k;
     }
     sums->negatives += (size_t)_mm_popcnt_u64(signs);
@@ -120,7 +121,7 @@ TW_INLINE void onebit_second(__m256 table, const uint8_t *src, size_t n, uint8_t
                              const uint8_t *codes)
 {
     uint8_t  in[4 * TW_LANES] = {0}, left[4 * TW_LANES] = {0};
-    uint32_t signs            = 0;
+    uint32_t signs = 0;
 
     for (; n >= TW_LANES; n -= TW_LANES) {
         const tw_lanes_t v = tw_lanes_source(src, residual);
@@ -145,7 +146,10 @@ TW_INLINE void onebit_encode_block(const uint8_t *src, size_t n, uint8_t *residu
     onebit_sums_t sums;
     float         positive, negative;
 
-    EACH { sums.positive[k] = sums.negative[k] = _mm256_setzero_ps(); }
+    EACH
+    {
+        sums.positive[k] = sums.negative[k] = _mm256_setzero_ps();
+    }
     sums.negatives = 0;
     onebit_first(&sums, src, n, residual, dst + HEADER);
     positive = onebit_mean(sums.positive, n - sums.negatives);
@@ -163,10 +167,11 @@ TW_INLINE void onebit_encode_block(const uint8_t *src, size_t n, uint8_t *residu
     }
 }
 
-TW_INLINE void onebit_decode_block(const uint8_t *src, size_t n, uint8_t *dst, bool add, bool stream)
+TW_INLINE void onebit_decode_block(const uint8_t *src, size_t n, uint8_t *dst, bool add,
+                                   bool stream)
 {
-    float      positive = tw_bits_float(tw_load_le32(src));
-    float      negative = tw_bits_float(tw_load_le32(src + 4));
+    float      positive          = tw_bits_float(tw_load_le32(src));
+    float      negative          = tw_bits_float(tw_load_le32(src + 4));
     uint8_t    out[4 * TW_LANES] = {0};
     uint32_t   signs             = 0;
     tw_lanes_t v;

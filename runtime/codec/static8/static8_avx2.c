@@ -6,7 +6,10 @@
 
 #include "runtime/codec/fixed8_avx2.h"
 
-TW_INLINE __m256i static8_codes(__m256i ranks) { return ranks; }
+TW_INLINE __m256i static8_codes(__m256i ranks)
+{
+    return ranks;
+}
 
 TW_INLINE tw_coded_t static8_encode_lanes(const void *self, tw_lanes_t v)
 {
