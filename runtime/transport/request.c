@@ -46,14 +46,17 @@ static tw_status_t tw_how_check(const tw_comm_t *comm, const tw_how_t *how, tw_r
     return TW_OK;
 }
 
-/* Values per piece: THINWIRE_CHUNK, less where many ranks would make the lanes large, at least one
- * block, and no more than the longest interval. */
-static size_t tw_chunk(const tw_comm_t *comm, const tw_shape_t *shape, size_t block, size_t element,
-                       int lanes)
+/* Values per piece: as many as give the wanted bytes of codes, no more than THINWIRE_CHUNK, less where many
+ * ranks would make the lanes large, at least one block, and no more than the longest interval. */
+static size_t tw_chunk(const tw_comm_t *comm, const tw_shape_t *shape, const tw_codec_traits_t *traits,
+                       size_t element)
 {
-    const size_t share = TW_LANE_BUDGET / (size_t)(shape->slots * lanes);
+    const size_t lanes = (size_t)comm->config.window, block = traits->block;
+    const double want  = (double)(shape->piece > 0 ? shape->piece : TW_PIECE) / traits->bytes;
+    const size_t share = TW_LANE_BUDGET / ((size_t)shape->slots * lanes);
     const size_t bytes = comm->config.chunk < share ? comm->config.chunk : share;
-    size_t       chunk = bytes / element / block * block;
+    const size_t most  = bytes / element;
+    size_t       chunk = ((double)most < want ? most : (size_t)want) / block * block;
     size_t       whole = shape->longest / block * block + (shape->longest % block ? block : 0);
 
     chunk = chunk > block ? chunk : block;
@@ -69,7 +72,7 @@ static tw_status_t tw_layout(const tw_comm_t *comm, const tw_shape_t *shape, tw_
 
     tw_codec_traits(op->codec, &traits);
     op->element = tw_dtype_size(traits.dtype);
-    op->chunk   = tw_chunk(comm, shape, traits.block, op->element, comm->config.window);
+    op->chunk   = tw_chunk(comm, shape, &traits, op->element);
     op->slot_bytes = TW_ALIGN_UP(tw_op_size(op, op->chunk));
     rounds = shape->longest / op->chunk + (shape->longest % op->chunk != 0);
     layout->lanes =

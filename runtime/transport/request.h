@@ -33,6 +33,10 @@
  * many ranks pieces become smaller than THINWIRE_CHUNK. */
 #define TW_LANE_BUDGET ((size_t)32 << 20)
 
+/* Bytes of codes in a message, unless a shape says more: what MPI sends at once over TCP, and long enough for
+ * full speed where several are under way. */
+#define TW_PIECE ((size_t)64 << 10)
+
 typedef struct tw_messages {
     MPI_Request *requests;
     int         *peers;
@@ -63,6 +67,7 @@ typedef struct tw_shape {
     int                       root;      /* -1: none                                    */
     tw_reduction_t            reduction;
     size_t                    longest; /* values of the longest interval that travels */
+    size_t                    piece;   /* wanted bytes of codes in a message; 0: TW_PIECE */
     int                       slots;   /* code buffers per lane                       */
     bool                      sum;     /* lanes need room to add                      */
     int                       arrays;  /* size_t arrays of comm->size entries         */

@@ -6,11 +6,11 @@
 #include "runtime/transport/settings.h"
 
 static const tw_setting_field_t tw_transport_fields[] = {
-    {"CHUNK", "1M", "Bytes of elements that are encoded and sent as one piece; equal on all ranks.",
+    {"CHUNK", "256k", "Most bytes of elements that are encoded and sent as one piece; equal on all ranks.",
      offsetof(tw_transport_config_t, chunk), TW_SETTING_MEMUNITS, 0, 0, NULL},
     {"MESSAGE_LIMIT", "1G", "Bytes of the largest MPI message, at most 2G - 1; equal on all ranks.",
      offsetof(tw_transport_config_t, message_limit), TW_SETTING_MEMUNITS, 0, 0, NULL},
-    {"WINDOW", "2", "Pieces of one operation that are in flight together; equal on all ranks.",
+    {"WINDOW", "8", "Pieces of one operation that are in flight together; equal on all ranks.",
      offsetof(tw_transport_config_t, window), TW_SETTING_INT, 1, 8, NULL},
     {"CHECK", "0",
      "Compare each call (sequence, operation, count, codec) over the ranks and name one that differs.",

@@ -132,7 +132,8 @@ static void sequence(tw_comm_t *comm, uint64_t shared, uint64_t own)
 static tw_comm_t *random_comm(uint64_t *shared, MPI_Comm parent, tw_context_t **ctx_p)
 {
     char              chunk[32], limit[32], window[32], check[32];
-    const char *const settings[] = {chunk, limit, window, check, NULL};
+    const char *const ways[]     = {"BCAST=auto", "BCAST=tree", "BCAST=chain"};
+    const char *const settings[] = {chunk, limit, window, check, ways[t_below(shared, 3)], NULL};
 
     snprintf(chunk, sizeof(chunk), "CHUNK=%zu", (size_t)1 << t_below(shared, 21));
     snprintf(limit, sizeof(limit), "MESSAGE_LIMIT=%zu", (size_t)512 << t_below(shared, 20));

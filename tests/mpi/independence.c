@@ -75,6 +75,17 @@ static void whatever_the_window(void)
     }
 }
 
+static void whatever_the_way_of_a_broadcast(void)
+{
+    static const char *const ways[] = {"BCAST=tree", "BCAST=chain", "CHAIN_MIN=1k"};
+
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        const char *const settings[] = {ways[i], "CHUNK=1024", NULL};
+
+        all_kinds(settings, 5003);
+    }
+}
+
 /* Messages are cut: what happens beyond 2^31 bytes, in small. */
 static void whatever_the_limit_on_messages(void)
 {
@@ -182,6 +193,7 @@ static void whatever_the_run(void)
 static const t_case_t cases[] = {
     {"whatever the chunk", whatever_the_chunk, 1},
     {"whatever the window", whatever_the_window, 1},
+    {"whatever the way of a broadcast", whatever_the_way_of_a_broadcast, 1},
     {"whatever the limit on messages", whatever_the_limit_on_messages, 1},
     {"a limit on messages is kept", a_limit_on_messages_is_kept, 1},
     {"whatever the threads", whatever_the_threads, 1},

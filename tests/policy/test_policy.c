@@ -51,16 +51,38 @@ START_TEST(a_setting_decides)
 }
 END_TEST
 
+START_TEST(long_vectors_are_broadcast_along_a_chain)
+{
+    tw_policy_config_t config;
+
+    ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
+    ck_assert_int_eq(tw_policy_bcast(&config, SIZE_MAX, 1), TW_POLICY_TREE);
+    for (int ranks = 2; ranks < 5000; ranks *= 2) {
+        const size_t least = config.chain_min * (size_t)(ranks - 1);
+
+        ck_assert_int_eq(tw_policy_bcast(&config, least - 1, ranks), TW_POLICY_TREE);
+        ck_assert_int_eq(tw_policy_bcast(&config, least, ranks), TW_POLICY_CHAIN);
+    }
+    setenv("THINWIRE_BCAST", "chain", 1);
+    ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
+    ck_assert_int_eq(tw_policy_bcast(&config, 4, 64), TW_POLICY_CHAIN);
+    setenv("THINWIRE_BCAST", "tree", 1);
+    ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
+    ck_assert_int_eq(tw_policy_bcast(&config, SIZE_MAX, 64), TW_POLICY_TREE);
+}
+END_TEST
+
 int main(void)
 {
     Suite   *suite = suite_create("policy");
-    TCase   *tcase = tcase_create("allreduce");
+    TCase   *tcase = tcase_create("algorithms");
     SRunner *runner;
     int      failed;
 
     tcase_add_test(tcase, two_ranks_go_direct);
     tcase_add_test(tcase, more_ranks_go_direct_while_small);
     tcase_add_test(tcase, a_setting_decides);
+    tcase_add_test(tcase, long_vectors_are_broadcast_along_a_chain);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -5,17 +5,32 @@
 
 #include "runtime/transport/bcast/bcast.h"
 
+/* Bytes of codes in a message of a chain: one peer sends, so they may be longer than elsewhere. */
+#define TW_CHAIN_PIECE ((size_t)128 << 10)
+
+/* Tree or chain. */
+static tw_status_t tw_bcast_choose(const tw_comm_t *comm, const tw_how_t *how, tw_shape_t *shape)
+{
+    const tw_codec_t *codec = how != NULL && how->codec != NULL ? how->codec : comm->fp32;
+    size_t            encoded;
+    const tw_status_t status = tw_codec_size(codec, shape->count, &encoded);
+
+    if (status != TW_OK) {
+        return status;
+    }
+    shape->algorithm = tw_policy_bcast(&comm->policy, encoded, comm->size) == TW_POLICY_CHAIN
+                           ? &tw_bcast_chain
+                           : &tw_bcast_tree;
+    shape->piece = shape->algorithm == &tw_bcast_chain ? TW_CHAIN_PIECE : 0;
+    return TW_OK;
+}
+
 static tw_status_t tw_bcast_form(tw_comm_t *comm, void *buffer, size_t count, int root,
                                  const tw_how_t *how, tw_form_t form, tw_request_t **request_p)
 {
-    const tw_shape_t shape  = {.algorithm = &tw_bcast_tree,
-                               .operation = "bcast",
-                               .count     = count,
-                               .root      = root,
-                               .longest   = count,
-                               .slots     = 1};
-    tw_status_t      status = tw_comm_check(comm);
-    tw_request_t    *op;
+    tw_shape_t    shape  = {.operation = "bcast", .count = count, .root = root, .longest = count, .slots = 1};
+    tw_status_t   status = tw_comm_check(comm);
+    tw_request_t *op;
 
     if (status != TW_OK) {
         return status;
@@ -25,6 +40,9 @@ static tw_status_t tw_bcast_form(tw_comm_t *comm, void *buffer, size_t count, in
         return TW_ERR_INVALID_ARG;
     }
     status = tw_movement_check(comm, how);
+    if (status == TW_OK) {
+        status = tw_bcast_choose(comm, how, &shape);
+    }
     if (status == TW_OK) {
         status = tw_request_create(comm, how, &shape, form == TW_PLAN, &op);
     }
