@@ -360,6 +360,8 @@ void tw_comms_set_info(MPI_Comm comm, MPI_Info info)
     }
 }
 
+static tw_entry_t *tw_comms_left; /* never freed, but not lost either */
+
 /* Into the list at from_p, before the first entry whose duplicate is younger. */
 static void tw_comms_sort_in(tw_entry_t **from_p, tw_entry_t *entry)
 {
@@ -385,8 +387,10 @@ void tw_comms_stop(void)
         tw_entry_t *entry = oldest_first;
 
         oldest_first = entry->next;
-        if (entry->users > 0) {
-            continue; /* an operation that the program never completed: MPI may still use its memory */
+        if (entry->users > 0) { /* the program never completed an operation: MPI may still use its memory */
+            entry->next   = tw_comms_left;
+            tw_comms_left = entry;
+            continue;
         }
         tw_comms_drop_duplicate(entry);
         tw_comms_release(entry);
