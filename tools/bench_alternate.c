@@ -11,6 +11,7 @@
 #define LEAST_TIMED 100e-6 /* seconds that one reading of the clock should cover            */
 #define CACHED      5e-3   /* seconds: what takes longer leaves nothing in a cache for itself */
 #define LEAST_TURNS 7
+#define MOST_TURNS  101 /* enough for a 10th percentile */
 
 /* Seconds of `runs` runs. */
 static tw_status_t clocked(const contender_t *c, int runs, double *seconds)
@@ -70,7 +71,7 @@ tw_status_t alternate(const contender_t *contenders, size_t count, double budget
         all += once[c] * (runs[c] + (once[c] < CACHED ? 1 : 0));
     }
     turns = measure_repeats(all, budget);
-    turns = turns < LEAST_TURNS ? LEAST_TURNS : turns;
+    turns = turns < LEAST_TURNS ? LEAST_TURNS : turns > MOST_TURNS ? MOST_TURNS : turns;
     while (result->turns < turns && status == TW_OK) {
         status = turn(contenders, runs, once, result);
     }

@@ -25,9 +25,9 @@ typedef struct alternation {
     double seconds[ALTERNATE_MOST][MEASURE_REPEATS]; /* of one run, by turn      */
 } alternation_t;
 
-/* Let all run in order, turn after turn, for about `budget` seconds but at least 7 turns. In a turn a
- * short contender runs once untimed, so that the caches hold what they hold in a loop of it, and then as
- * often as the clock needs. Stops at the first status that is not TW_OK. */
+/* Let all run in order, turn after turn, for about `budget` seconds, but at least 7 turns and at most 101.
+ * In a turn a short contender runs once untimed, so that the caches hold what they hold in a loop of it,
+ * and then as often as the clock needs. Stops at the first status that is not TW_OK. */
 tw_status_t alternate(const contender_t *contenders, size_t count, double budget, alternation_t *result);
 
 /* Median of the seconds. */
