@@ -18,38 +18,63 @@ typedef struct tw_scaled8_lanes {
     __m256      factor, scale;
 } tw_scaled8_lanes_t;
 
+/* The maxima of four vectors of lanes, kept apart so that no chain goes through all values. */
+typedef struct tw_maxima {
+    __m256i a, b, c, d;
+} tw_maxima_t;
+
+TW_INLINE void tw_maxima_take(tw_maxima_t *most, tw_lanes_t v)
+{
+    most->a = tw_larger(most->a, v.a);
+    most->b = tw_larger(most->b, v.b);
+    most->c = tw_larger(most->c, v.c);
+    most->d = tw_larger(most->d, v.d);
+}
+
+TW_INLINE uint32_t tw_maxima_end(const tw_maxima_t *most)
+{
+    const __m256i all =
+        _mm256_max_epi32(_mm256_max_epi32(most->a, most->b), _mm256_max_epi32(most->c, most->d));
+    __m128i v = _mm_max_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+
+    v = _mm_max_epi32(v, _mm_shuffle_epi32(v, _MM_SHUFFLE(1, 0, 3, 2)));
+    v = _mm_max_epi32(v, _mm_shuffle_epi32(v, _MM_SHUFFLE(2, 3, 0, 1)));
+    return (uint32_t)_mm_cvtsi128_si32(v);
+}
+
+TW_INLINE const uint8_t *tw_beyond(const uint8_t *p, size_t bytes)
+{
+    return p != NULL ? p + bytes : NULL;
+}
+
 /* Bits of the largest |src|, or |src + residual|: as integers they order like the magnitudes. */
 TW_INLINE uint32_t tw_avx2_absmax(const uint8_t *src, const uint8_t *residual, size_t n)
 {
-    __m256i    a = _mm256_setzero_si256(), b = a, c = a, d = a;
-    __m128i    most;
-    tw_lanes_t v;
-    uint8_t    in[4 * TW_LANES] = {0}, left[4 * TW_LANES] = {0};
+    const size_t step               = 4 * TW_LANES;
+    tw_maxima_t  most               = {0};
+    uint8_t      in[4 * TW_LANES]   = {0};
+    uint8_t      left[4 * TW_LANES] = {0};
 
-    while (n > 0) {
-        if (n < TW_LANES) {
-            memcpy(in, src, 4 * n);
-            src = in;
-            if (residual != NULL) {
-                memcpy(left, residual, 4 * n);
-                residual = left;
-            }
-            n = TW_LANES;
-        }
-        v = tw_lanes_source(src, residual);
-        a = tw_larger(a, v.a);
-        b = tw_larger(b, v.b);
-        c = tw_larger(c, v.c);
-        d = tw_larger(d, v.d);
-        n -= TW_LANES;
-        src += 4 * TW_LANES;
-        residual = residual != NULL ? residual + 4 * TW_LANES : NULL;
+    for (; n >= 2 * TW_LANES; n -= 2 * TW_LANES) {
+        tw_maxima_take(&most, tw_lanes_source(src, residual));
+        tw_maxima_take(&most, tw_lanes_source(src + step, tw_beyond(residual, step)));
+        src += 2 * step;
+        residual = tw_beyond(residual, 2 * step);
     }
-    a    = _mm256_max_epi32(_mm256_max_epi32(a, b), _mm256_max_epi32(c, d));
-    most = _mm_max_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
-    most = _mm_max_epi32(most, _mm_shuffle_epi32(most, _MM_SHUFFLE(1, 0, 3, 2)));
-    most = _mm_max_epi32(most, _mm_shuffle_epi32(most, _MM_SHUFFLE(2, 3, 0, 1)));
-    return (uint32_t)_mm_cvtsi128_si32(most);
+    if (n >= TW_LANES) {
+        tw_maxima_take(&most, tw_lanes_source(src, residual));
+        n -= TW_LANES;
+        src += step;
+        residual = tw_beyond(residual, step);
+    }
+    if (n > 0) {
+        memcpy(in, src, 4 * n);
+        if (residual != NULL) {
+            memcpy(left, residual, 4 * n);
+        }
+        tw_maxima_take(&most, tw_lanes_source(in, residual != NULL ? left : NULL));
+    }
+    return tw_maxima_end(&most);
 }
 
 /* False for poison. */
