@@ -1,6 +1,7 @@
 dnl SPDX-License-Identifier: BSD-3-Clause
-dnl TW_CHECK_CUDA: with_cuda is yes, no or guess. Sets have_cuda, CUDA_CFLAGS, CUDA_LIBS; "yes" fails
-dnl loudly, "guess" must compile and link a program before it believes in a toolkit.
+dnl TW_CHECK_CUDA: with_cuda is yes, no or guess. Sets have_cuda, CUDA_CFLAGS, CUDA_LIBS, NVCC_GENCODE,
+dnl NVCC_WERROR; "yes" fails loudly, "guess" must compile a kernel and link it with a program before it
+dnl believes in a toolkit. NVCC_GENCODE may be given.
 AC_DEFUN([TW_CHECK_CUDA], [
 have_cuda=no
 AS_IF([test "x$with_cuda" != xno], [
@@ -15,9 +16,23 @@ AS_IF([test "x$with_cuda" != xno], [
     CUDA_CFLAGS="-isystem $cuda_top/include"
     save_CPPFLAGS=$CPPFLAGS; save_LIBS=$LIBS
     CPPFLAGS="$CPPFLAGS $CUDA_CFLAGS"; LIBS="$CUDA_LIBS $LIBS"
-    AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <cuda_runtime_api.h>]],
-        [[int n; return cudaGetDeviceCount(&n) != cudaSuccess;]])],
-      [have_cuda=yes], [cuda_why="a program with cuda_runtime_api.h does not compile and link"])
+    dnl Machine code for A100 and H100, and what a driver can translate for whatever comes after them.
+    AS_IF([test "x$NVCC_GENCODE" = x], [NVCC_GENCODE="-gencode arch=compute_80,code=sm_80 \
+-gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90"])
+    AC_MSG_CHECKING([whether $NVCC compiles a kernel that $CC links])
+    cuda_why="nvcc does not compile a kernel with $NVCC_GENCODE (config.log says why)"
+    AS_ECHO(["__global__ static void kernel(int *p) { *p = 1; }
+extern \"C\" void start(int *p) { kernel<<<1, 1>>>(p); }"]) >conftest_kernel.cu
+    AS_IF([$NVCC $NVCC_GENCODE \
+        --compiler-options -fPIC,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics -c -o conftest_kernel.o conftest_kernel.cu >&AS_MESSAGE_LOG_FD 2>&1], [
+      LIBS="conftest_kernel.o $LIBS"
+      cuda_why="a program with a kernel and cuda_runtime_api.h does not compile and link"
+      AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <cuda_runtime_api.h>
+void start(int *p);]], [[int n; start(&n); return cudaGetDeviceCount(&n) != cudaSuccess;]])],
+        [have_cuda=yes])
+    ])
+    rm -f conftest_kernel.cu conftest_kernel.o
+    AC_MSG_RESULT([$have_cuda])
     CPPFLAGS=$save_CPPFLAGS; LIBS=$save_LIBS
   ])
   AS_IF([test $have_cuda = no && test "x$with_cuda" = xyes],
@@ -28,6 +43,9 @@ AS_IF([test "x$with_cuda" != xno], [
   ])
 ])
 AS_IF([test $have_cuda = yes], [AC_DEFINE([HAVE_CUDA], [1], [the CUDA runtime is linked])])
+NVCC_WERROR=
+AS_IF([test "x$enable_werror" = xyes], [NVCC_WERROR="--Werror all-warnings"])
+AC_SUBST([NVCC_WERROR])
 AC_SUBST([CUDA_CFLAGS])
 AC_SUBST([CUDA_LIBS])
 AC_SUBST([have_cuda])

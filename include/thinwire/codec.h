@@ -43,9 +43,21 @@ size_t tw_dtype_size(tw_dtype_t dtype);
 
 typedef enum tw_memory { TW_MEMORY_HOST = 0, TW_MEMORY_CUDA = 1 } tw_memory_t;
 
-/* Where and how a codec call runs. NULL means {TW_MEMORY_HOST, NULL, 0}. */
+/* Where and how a codec call runs. NULL means {TW_MEMORY_HOST, NULL, 0}.
+ *
+ * TW_MEMORY_CUDA: all buffers, elements and codes, are memory of the current device (cudaMalloc,
+ * cudaMallocAsync) or managed memory. The work is put on `stream`, a stream of the current device (NULL: its
+ * default stream), and not waited for: TW_OK says that it was started. Nothing is allocated, and the codec
+ * may be destroyed before the work is done. Bytes, decoded bits and residuals are those of host memory,
+ * at any alignment; buffers at multiples of 16 bytes are fast. Statuses besides those of host memory:
+ *   TW_ERR_UNSUPPORTED  thinwire was built without CUDA, or there is no driver, no device, or none that it
+ *                       has kernels for
+ *   TW_ERR_INVALID_ARG  a buffer is host memory, pinned or not, or another device's; the stream is another
+ *                       device's
+ *   TW_ERR_NO_MEMORY    the device had no memory for the kernels' code, at the first call
+ *   TW_ERR_IO           the device failed, in this call or in work started earlier */
 typedef struct tw_exec {
-    tw_memory_t memory;  /* of the element buffers; TW_MEMORY_CUDA: TW_ERR_UNSUPPORTED for now  */
+    tw_memory_t memory;  /* of the element buffers and the codes                                */
     void       *stream;  /* cudaStream_t for device memory; must be NULL for host memory        */
     int         threads; /* at most this many; 0 = THINWIRE_THREADS (see thinwire(7)), 1 = none. A rank
                          * that shares its cores with others should take 1, as tw_comm_t does   */
