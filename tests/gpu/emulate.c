@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/gpu/emulate.c - threads as contexts with stacks of their own, and the kernels themselves.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <ucontext.h>
+
+#include "tests/gpu/emulate.h"
+
+#include "runtime/codec/cuda/doubles.cu"
+#include "runtime/codec/cuda/onebit.cu"
+#include "runtime/codec/cuda/reduce.cu"
+#include "runtime/codec/cuda/scaled8.cu"
+#include "runtime/codec/cuda/values.cu"
+
+#define STACK ((size_t)64 << 10)
+
+typedef enum state { READY, AT_WARP, AT_BLOCK, DONE } state_t;
+
+typedef struct fiber {
+    ucontext_t context;
+    char      *stack;
+    state_t    state;
+    unsigned   turn; /* exchanges so far, modulo 2 */
+} fiber_t;
+
+emulate_index_t emulate_block, emulate_blocks, emulate_thread, emulate_threads;
+
+static fiber_t               fibers[TW_CUDA_THREADS];
+static ucontext_t            scheduler;
+static uint32_t              slots[TW_CUDA_WARPS][2][TW_CUDA_WARP];
+static tw_cuda_kernel_t      kernel;
+static const tw_cuda_work_t *parameter;
+static uint32_t              lot = 1;
+
+static void leave(state_t state)
+{
+    fiber_t *self = &fibers[emulate_thread.x];
+
+    self->state = state;
+    swapcontext(&self->context, &scheduler);
+}
+
+void emulate_syncthreads(void)
+{
+    leave(AT_BLOCK);
+}
+
+void emulate_syncwarp(void)
+{
+    leave(AT_WARP);
+}
+
+/* All lanes put their value into a slot; two sets of slots take turns, so that one barrier is
+ * enough. */
+static const uint32_t *publish(uint32_t mine)
+{
+    const unsigned thread = emulate_thread.x;
+    uint32_t      *slot   = slots[thread / TW_CUDA_WARP][fibers[thread].turn];
+
+    fibers[thread].turn ^= 1;
+    slot[thread % TW_CUDA_WARP] = mine;
+    emulate_syncwarp();
+    return slot;
+}
+
+uint32_t emulate_exchange(uint32_t mine, unsigned from)
+{
+    return publish(mine)[from];
+}
+
+uint32_t emulate_most(uint32_t mine)
+{
+    const uint32_t *slot = publish(mine);
+    uint32_t        most = 0;
+
+    for (int i = 0; i < TW_CUDA_WARP; i++) {
+        most = slot[i] > most ? slot[i] : most;
+    }
+    return most;
+}
+
+uint32_t emulate_total(uint32_t mine)
+{
+    const uint32_t *slot  = publish(mine);
+    uint32_t        total = 0;
+
+    for (int i = 0; i < TW_CUDA_WARP; i++) {
+        total += slot[i];
+    }
+    return total;
+}
+
+uint32_t emulate_ballot(int mine)
+{
+    const uint32_t *slot = publish(mine != 0);
+    uint32_t        bits = 0;
+
+    for (int i = 0; i < TW_CUDA_WARP; i++) {
+        bits |= slot[i] << i;
+    }
+    return bits;
+}
+
+float emulate_shuffle(float mine, int with)
+{
+    return tw_cuda_float(emulate_exchange(tw_cuda_bits(mine), tw_lane() ^ (unsigned)with));
+}
+
+unsigned emulate_atomic_max(unsigned *at, unsigned v)
+{
+    const unsigned old = *at;
+
+    *at = v > old ? v : old;
+    return old;
+}
+
+static void fiber_main(void)
+{
+    kernel(*parameter);
+    leave(DONE);
+}
+
+static void fiber_start(fiber_t *fiber)
+{
+    if (fiber->stack == NULL) {
+        fiber->stack = malloc(STACK);
+        assert(fiber->stack != NULL);
+    }
+    getcontext(&fiber->context);
+    fiber->context.uc_stack.ss_sp   = fiber->stack;
+    fiber->context.uc_stack.ss_size = STACK;
+    fiber->context.uc_link          = NULL;
+    fiber->state                    = READY;
+    fiber->turn                     = 0;
+    makecontext(&fiber->context, fiber_main, 0);
+}
+
+/* Let threads [first, first + n) go on if all of them wait in `state`. */
+static void release(unsigned first, unsigned n, state_t state)
+{
+    for (unsigned t = first; t < first + n; t++) {
+        if (fibers[t].state != state) {
+            return;
+        }
+    }
+    for (unsigned t = first; t < first + n; t++) {
+        fibers[t].state = READY;
+    }
+}
+
+/* One pass over the threads, from a place drawn by lot, up or down. Returns how many are done.
+ * Leaving a kernel while others wait at a barrier is an error in the kernel: nobody is ready, and
+ * nobody is done. */
+static unsigned pass(unsigned threads)
+{
+    unsigned done = 0, ran = 0;
+
+    lot = lot * 1664525u + 1013904223u;
+    for (unsigned i = 0; i < threads; i++) {
+        const unsigned t = ((lot >> 8) + ((lot & 0x80) != 0 ? i : threads - i)) % threads;
+
+        if (fibers[t].state == READY) {
+            emulate_thread.x = t;
+            swapcontext(&scheduler, &fibers[t].context);
+            release(t / TW_CUDA_WARP * TW_CUDA_WARP, TW_CUDA_WARP, AT_WARP);
+            ran++;
+        }
+        done += fibers[t].state == DONE;
+    }
+    release(0, threads, AT_BLOCK);
+    assert(ran > 0);
+    (void)ran;
+    return done;
+}
+
+void emulate_run(tw_cuda_launch_t launch, const tw_cuda_work_t *work)
+{
+    kernel            = launch.kernel;
+    parameter         = work;
+    emulate_blocks.x  = (unsigned)launch.blocks;
+    emulate_threads.x = launch.threads;
+    for (unsigned b = 0; b < launch.blocks; b++) {
+        emulate_block.x = b;
+        for (unsigned t = 0; t < launch.threads; t++) {
+            fiber_start(&fibers[t]);
+        }
+        while (pass(launch.threads) < launch.threads) {
+        }
+    }
+}
