@@ -49,8 +49,9 @@ static tw_status_t tw_cuda_status(cudaError_t error)
 /* The current device and how many processors it has, if the stream is one of its own. */
 static tw_status_t tw_cuda_device(cudaStream_t stream, int *device, int *processors)
 {
-    int         of_stream;
-    tw_status_t status = tw_cuda_status(cudaGetDevice(device));
+    cudaError_t error     = cudaGetDevice(device);
+    tw_status_t status    = tw_cuda_status(error);
+    int         of_stream = 0;
 
     if (status == TW_OK) {
         status = tw_cuda_status(
@@ -60,10 +61,15 @@ static tw_status_t tw_cuda_device(cudaStream_t stream, int *device, int *process
         return status;
     }
     of_stream = *device;
-#if CUDART_VERSION >= 12080 /* before, a launch finds it out */
-    status = tw_cuda_status(cudaStreamGetDevice(stream, &of_stream));
+#if CUDART_VERSION >= 12080
+    error = cudaStreamGetDevice(stream, &of_stream);
+    if (error == cudaErrorCallRequiresNewerDriver) { /* the launch will find it out */
+        (void)cudaGetLastError();
+        return TW_OK;
+    }
+    status = tw_cuda_status(error);
 #else
-    (void)stream;
+    (void)stream; /* the launch will find it out */
 #endif
     return status == TW_OK && of_stream != *device ? TW_ERR_INVALID_ARG : status;
 }

@@ -64,7 +64,7 @@ tw_cuda_launch_t tw_cuda_absmax_launch(tw_cuda_work_t *work, int processors)
 /* ---- norm -------------------------------------------------------------------------------------
  */
 
-/* lane[0] of TW_CUDA_THREADS sums after the tree; all threads call. */
+/* The tree over TW_CUDA_THREADS sums; all threads call, thread 0 gets the result. */
 TW_DEVICE double threads_sum(double sum, double *lane)
 {
     lane[threadIdx.x] = sum;
@@ -74,7 +74,7 @@ TW_DEVICE double threads_sum(double sum, double *lane)
             lane[threadIdx.x] += lane[threadIdx.x + half];
         }
     }
-    return lane[0];
+    return threadIdx.x == 0 ? lane[0] : 0.0;
 }
 
 TW_KERNEL(norm_lanes, TW_CUDA_THREADS, 5)
