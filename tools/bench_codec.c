@@ -76,8 +76,8 @@ static int bench_codec(const specs_t *specs, size_t i, const arguments_t *a, int
     for (size_t bytes = a->min; bytes > 0; bytes = measure_next_size(bytes, a->max)) {
         const row_key_t key    = {specs->text[i], specs->traits[i].isa, 0, threads, bytes};
         codec_result_t  result = {0};
-        tw_status_t     status = bench_kernels(arena, specs->codec[i], key.isa, bytes / sizeof(float), threads,
-                                               &result);
+        tw_status_t     status = bench_kernels(arena, specs->codec[i], key.isa, bytes / sizeof(float),
+                                               threads, &result);
 
         if (!well_done(job, key.codec, bytes, status)) {
             return 0;

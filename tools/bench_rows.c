@@ -18,10 +18,10 @@ static const table_column_t columns[] = {
 void rows_begin(void)
 {
     printf(
-        "GB/s of float32. Kernels, memcpy and loops that read and write as many bytes as the kernel does take\n"
-        "turns; medians. x memcpy, x limit: how many times faster than memcpy, and than the loop, which is the\n"
-        "limit; spread: of these ratios, 10th to 90th percentile. Normal random data; errors relative to its "
-        "RMS.\n\n");
+        "GB/s of float32. Kernels, memcpy and loops that read and write as many bytes as the kernel does\n"
+        "take turns; medians. x memcpy, x limit: how many times faster than memcpy, and than the loop, which\n"
+        "is the limit; spread: of these ratios, 10th to 90th percentile. Normal random data; errors relative\n"
+        "to its RMS.\n\n");
     table_header(columns, COLUMNS);
 }
 

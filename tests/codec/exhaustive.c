@@ -218,13 +218,14 @@ static int try_all(const trial_t *trial, const pair_t *pairs, int count)
     return well;
 }
 
-static int wanted(const char *name, const char *const *words, int count, int *kinds)
+/* Whether the name is among the words, or none of them is of its kind: a spec or an instruction set. */
+static int wanted(const char *name, const char *const *words, int count, int is_spec)
 {
     int listed = 0, found = 0;
 
     for (int i = 0; i < count; i++) {
         if ((strchr(words[i], ':') != NULL || strncmp(words[i], "tree8", 5) == 0 ||
-             strncmp(words[i], "bitpack", 7) == 0) == *kinds) {
+             strncmp(words[i], "bitpack", 7) == 0) == is_spec) {
             listed = 1;
             found |= strcmp(words[i], name) == 0;
         }
@@ -247,14 +248,15 @@ static tw_codec_t *codec_of(tw_context_t *ctx, const char *cpu, const char *spec
 /* Twins of a trial, but for those whose kernels are another set's. */
 static int twins_of(tw_context_t *ctx, const trial_t *trial, char **words, int count, pair_t *pairs)
 {
-    int used = 0, kinds = 0;
+    int used = 0;
 
     for (tw_cpu_level_id_t level = tw_cpu_detect(); level != TW_CPU_SCALAR; level = tw_cpu_below(level)) {
         pair_t            pair = {NULL, codec_of(ctx, tw_cpu_name(level), trial->spec), tw_cpu_name(level)};
         tw_codec_traits_t traits;
 
         tw_codec_traits(pair.twin, &traits);
-        if (!wanted(pair.cpu, (const char *const *)words, count, &kinds) || strcmp(traits.isa, pair.cpu) != 0) {
+        if (!wanted(pair.cpu, (const char *const *)words, count, 0) ||
+            strcmp(traits.isa, pair.cpu) != 0) {
             tw_codec_destroy(pair.twin);
             continue;
         }
@@ -268,7 +270,7 @@ int main(int argc, char **argv)
 {
     const double  begin = now();
     tw_context_t *ctx;
-    int           well = 1, kinds = 1;
+    int           well = 1;
 
     if (tw_context_create(&ctx) != TW_OK) {
         return EXIT_FAILURE;
@@ -277,7 +279,7 @@ int main(int argc, char **argv)
         pair_t pairs[TW_CPU_LEVELS];
         int    count;
 
-        if (!wanted(trials[t].spec, (const char *const *)argv + 1, argc - 1, &kinds)) {
+        if (!wanted(trials[t].spec, (const char *const *)argv + 1, argc - 1, 1)) {
             continue;
         }
         count = twins_of(ctx, &trials[t], argv + 1, argc - 1, pairs);
