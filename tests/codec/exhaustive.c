@@ -113,7 +113,7 @@ static int complain(const pair_t *pair, const room_t *room, const char *what, si
 
     memcpy(&bits, &room->x[value < PART ? value : PART - 1], 4);
 #pragma omp critical
-    printf("FAIL: %s by %s: %s differ, near the pattern 0x%08x\n", tw_codec_spec(pair->twin), pair->cpu,
+    printf("\rFAIL: %s by %s: %s differ, near the pattern 0x%08x\n", tw_codec_spec(pair->twin), pair->cpu,
            what, (unsigned)bits);
     return 0;
 }
