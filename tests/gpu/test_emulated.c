@@ -275,6 +275,7 @@ int main(void)
     Suite    *suite = suite_create("cuda");
     TCase    *tcase = tcase_create("emulated");
 
+    tcase_set_timeout(tcase, 600.0);
     tcase_add_loop_test(tcase, counts_and_alignments, 0, specs);
     tcase_add_loop_test(tcase, every_kind_of_number, 0, specs);
     tcase_add_loop_test(tcase, arbitrary_bytes_decode_alike, 0, specs);
