@@ -14,6 +14,7 @@
 #include "runtime/policy/drop_in.h"
 #include "runtime/library.h"
 #include "runtime/policy/policy.h"
+#include "runtime/topology/settings.h"
 #include "runtime/transport/settings.h"
 
 /* Read by the tests and benchmarks, and therefore known names. */
@@ -28,7 +29,7 @@ static const tw_setting_table_t tw_tests_settings = {
     "tests", tw_tests_fields, sizeof(tw_tests_fields) / sizeof(tw_tests_fields[0])};
 
 static const tw_setting_table_t *const tw_setting_tables[] = {
-    &tw_base_settings,      &tw_codec_settings,   &tw_policy_settings,
+    &tw_base_settings,      &tw_codec_settings,   &tw_topology_settings, &tw_policy_settings,
     &tw_transport_settings, &tw_drop_in_settings, &tw_tests_settings,
     NULL};
 

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "runtime/transport/bind.h"
 #include "runtime/transport/comm.h"
 #include "runtime/transport/mpi_ops.h"
 
@@ -28,9 +29,23 @@ const tw_mpi_ops_t tw_mpi_default = {
 
 tw_status_t tw_comm_create(tw_context_t *ctx, MPI_Comm parent, tw_comm_t **comm_p)
 {
-    int initialised = 0;
+    tw_comm_t  *comm;
+    tw_status_t status;
+    int         initialised = 0;
 
     tw_mpi_default.Initialized(&initialised);
-    return initialised ? tw_comm_create_with(ctx, &tw_mpi_default, parent, comm_p)
-                       : TW_ERR_INVALID_ARG;
+    if (!initialised || comm_p == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    status = tw_comm_create_with(ctx, &tw_mpi_default, parent, &comm);
+    if (status == TW_OK) {
+        status = tw_comm_bind(comm);
+        if (status != TW_OK) {
+            tw_comm_destroy(comm);
+        }
+    }
+    if (status == TW_OK) {
+        *comm_p = comm;
+    }
+    return status;
 }
