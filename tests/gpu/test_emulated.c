@@ -194,7 +194,7 @@ START_TEST(largest_magnitudes_of_blocks)
 {
     const size_t  n      = 20011;
     test_random_t random = test_random(1);
-    float        *src    = aligned_alloc(64, 4 * (n + 13));
+    float        *src    = aligned_alloc(64, 4 * 20016);
 
     for (int kind = 0; kind < TEST_KINDS; kind++) {
         test_fill(src, TW_F32, n, (test_kind_t)kind, &random);
