@@ -14,7 +14,7 @@ static const tw_setting_field_t tw_codec_fields[] = {
      offsetof(tw_codec_config_t, omp_threshold), TW_SETTING_MEMUNITS, 0, 0, NULL},
     {"STREAM_THRESHOLD", "0",
      "Bytes read and written in a codec call from which kernels may write past the caches; 0 for 3/4 of "
-     "the last cache.",
+     "the last cache, at most 32 MiB.",
      offsetof(tw_codec_config_t, stream), TW_SETTING_MEMUNITS, 0, 0, NULL},
 };
 

@@ -183,15 +183,17 @@ static tw_status_t tw_codec_parse(tw_codec_t *codec, const char *spec, const tw_
     return status;
 }
 
-/* Three quarters of the last cache: what is larger together does not stay in it. */
+/* Three quarters of the last cache: what is larger together does not stay in it. No more than 32 MiB, as
+ * others use that cache too, and virtual machines tell of all of it. */
 static size_t tw_codec_stream_default(void)
 {
-    long bytes = -1;
+    const size_t most  = (size_t)32 << 20;
+    long         bytes = -1;
 
 #ifdef _SC_LEVEL3_CACHE_SIZE
     bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
 #endif
-    return bytes > 0 ? (size_t)bytes / 4 * 3 : (size_t)24 << 20;
+    return bytes > 0 && (size_t)bytes / 4 * 3 < most ? (size_t)bytes / 4 * 3 : most;
 }
 
 static tw_cpu_level_id_t tw_codec_cpu_cap(const tw_codec_config_t *config)
