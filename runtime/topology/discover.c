@@ -98,7 +98,7 @@ static int tw_add_machine(tw_node_t *node, hwloc_topology_t topology)
         const char *name = tw_info(root, "DMIProductName");
 
         tw_node_text(node->parts[at].name, sizeof(node->parts[at].name),
-                     name[0] != '\0' ? name : "machine");
+                     name[0] != '\0' && strstr(name, "filled by") == NULL ? name : "machine");
         tw_node_text(node->parts[at].model, sizeof(node->parts[at].model),
                      tw_info(root, "Architecture"));
         node->all = hwloc_bitmap_dup(root->cpuset);

@@ -69,6 +69,13 @@ static tw_status_t tw_xml_read(const tw_log_t *log, const char *path, char **tex
     return TW_OK;
 }
 
+/* XML begins with a bracket, after a byte order mark and blanks perhaps. */
+static int tw_xml_begins(const char *text)
+{
+    text += strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    return text[strspn(text, " \t\r\n")] == '<';
+}
+
 /* Look at <topology version="...">. Format 1 has no version, and hwloc 2 still reads it. */
 static tw_status_t tw_xml_check(const tw_log_t *log, const char *path, const char *text,
                                 size_t size)
@@ -77,7 +84,8 @@ static tw_status_t tw_xml_check(const tw_log_t *log, const char *path, const cha
     const char *end  = open != NULL ? strchr(open, '>') : NULL;
     const char *version;
 
-    if (strlen(text) != size || end == NULL || strchr(" \t\r\n>", open[9]) == NULL) {
+    if (strlen(text) != size || !tw_xml_begins(text) || end == NULL ||
+        strchr(" \t\r\n>", open[9]) == NULL) {
         TW_ERROR(log, "%s: no topology; " TW_XML_ACCEPTED, path);
         return TW_ERR_FORMAT;
     }
