@@ -15,6 +15,7 @@
 #include "tools/report.h"
 #include "tools/specs.h"
 #include "tools/table.h"
+#include "tools/topology.h"
 
 static void print_device(const device_facts_t *device)
 {
@@ -166,6 +167,7 @@ int info_main(job_t *job, int argc, char **argv)
     static specs_t specs;
     int            settings = 0;
     const char    *json     = NULL;
+    topology_options_t topology = {0, NULL, NULL, 0};
     char           why[512];
     report_t       report;
     tw_context_t  *ctx;
@@ -173,6 +175,15 @@ int info_main(job_t *job, int argc, char **argv)
     const option_t options[] = {
         {"--settings", NULL, "Also list every THINWIRE_* setting with its value and help.",
          OPTION_FLAG, &settings, 0, 0},
+        {"--topology", NULL,
+         "Instead, draw the machine, and which GPU, cores, memory and network each local\n"
+         "rank gets.",
+         OPTION_FLAG, &topology.wanted, 0, 0},
+        {"--xml", "FILE", "Of the machine in this XML file of hwloc, not of this one.",
+         OPTION_TEXT, &topology.xml, 0, 0},
+        {"--ranks", "N", "For so many local ranks. Default: those of mpirun, else one per GPU.",
+         OPTION_COUNT, &topology.ranks, 1, 4096},
+        {"--svg", "FILE", "Also as a picture.", OPTION_TEXT, &topology.svg, 0, 0},
         {"--json", "FILE", "Also write all of it, settings included, as one JSON object.",
          OPTION_TEXT, &json, 0, 0},
         {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
@@ -182,6 +193,7 @@ int info_main(job_t *job, int argc, char **argv)
         "messages\n"
         "travel, the codecs, and whether there are CUDA devices. Under mpirun, rank 0 speaks.",
         "Examples:\n  thinwire info\n  thinwire info --settings\n"
+        "  thinwire info --topology --ranks 4 --svg machine.svg\n"
         "  mpirun -n 1 thinwire info --json info.json",
         options};
 
@@ -195,11 +207,19 @@ int info_main(job_t *job, int argc, char **argv)
     case OPTIONS_OK:
         break;
     }
+    if (!topology.wanted && (topology.xml != NULL || topology.svg != NULL || topology.ranks > 0)) {
+        job_complain(job, "info: --xml, --ranks and --svg go with --topology");
+        return EXIT_USAGE;
+    }
     ctx = job_context(job);
     if (ctx == NULL) {
         return EXIT_FAILED;
     }
-    if (specs_create_all(&specs, job, ctx)) {
+    if (topology.wanted) {
+        if (report_begin(&report, job, json)) {
+            code = report_end(&report, job, topology_show(job, ctx, &topology, &report));
+        }
+    } else if (specs_create_all(&specs, job, ctx)) {
         if (report_begin(&report, job, json)) {
             info_collect(job, ctx, &specs, settings, &report);
             code = report_end(&report, job, 1);

@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# thinwire info --topology: the tree, the places, JSON, the picture; what is refused. THINWIRE_BIND.
+# shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
+. "$top_srcdir/tests/tools/common.bash"
+plan 12
+s4=$top_srcdir/tests/topology/s4.xml
+unset CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER THINWIRE_BIND
+
+has() { grep -q -e "$1" "$scratch/out" || { echo "no line with $1"; return 1; }; }
+hasnt() { ! grep -q -e "$1" "$scratch/out" || { echo "a line with $1"; return 1; }; }
+
+tree() {
+    alone "$thinwire" info --topology --xml "$s4" || return 1
+    has '^machine  *2 packages, 2 NUMA nodes, 24 cores, 8 GPUs, 0 network interfaces$' &&
+        has '^      PCIe root 0000:80$' && has '^        PCIe switch 1$' &&
+        has '^          GPU 7  0000:86:00.0  Tesla K20  *rank 7$' && has '^      cores 21-23  *rank 7$' &&
+        has '^   7    7     7  21-23 ' && has '^    1  same switch     0-1 2-3 4-5 6-7$' &&
+        has '^   19  far             3-7$' && hasnt '^   20 ' && hasnt '^build '
+}
+check "a machine as a tree, its places and the exchange order" tree
+
+fewer_and_more() {
+    alone "$thinwire" info --topology --xml "$s4" --ranks 1 && has '^   0    0     0  0-11 ' || return 1
+    alone "$thinwire" info --topology --xml "$s4" --ranks 25 && has '25 local ranks on 24 cores: ' &&
+        has '^  24   0\*     0  0\* ' && has '^\* shared with another rank$'
+}
+check "--ranks" fewer_and_more
+
+visible() {
+    CUDA_VISIBLE_DEVICES=5,2 alone "$thinwire" info --topology --xml "$s4" &&
+        has '^   0    5     0  12-23 ' && has '^   1    2     1  0-11 ' && has 'GPU 3 .*(hidden)$' || return 1
+    CUDA_VISIBLE_DEVICES=5,nine alone "$thinwire" info --topology --xml "$s4" &&
+        has "^thinwire: warning: CUDA_VISIBLE_DEVICES: 'nine' names no GPU" && has '^   0    5     0 '
+}
+check "CUDA_VISIBLE_DEVICES" visible
+
+this_machine() {
+    alone "$thinwire" info --topology && has '^topology  *this machine$' && has '^  package 0' &&
+        has '^   0  ' || return 1
+    ranks 2 "$thinwire" info --topology && [ "$(grep -c '^topology ' "$scratch/out")" -eq 1 ] && has '^   1  '
+}
+check "this machine, alone and for the ranks of mpirun" this_machine
+
+json() {
+    local file=$scratch/t.json
+    alone "$thinwire" info --topology --xml "$s4" --json "$file" || return 1
+    "$json_query" "$file" version command machine.cpu topology.source topology.parts.0.kind topology.places.7.gpu \
+        topology.places.7.cores.0 topology.places.7.threads topology.exchange.0.3.1 || return 1
+    [ "$("$json_query" "$file" "topology.places.#")" = 8 ] &&
+        [ "$("$json_query" "$file" "topology.exchange.#")" = 19 ] &&
+        [ "$("$json_query" "$file" topology.places.7.cores.2)" = 23 ]
+}
+check "--json" json
+
+picture() {
+    local file=$scratch/t.svg
+    alone "$thinwire" info --topology --xml "$s4" --svg "$file" || return 1
+    [ "$(grep -c 'class="core"><title>core' "$file")" -eq 24 ] && [ "$(grep -c 'class="device"' "$file")" -eq 8 ] &&
+        [ "$(grep -c '<text' "$file")" -eq "$(grep -c '</text>' "$file")" ] && tail -n 1 "$file" | grep -qx '</svg>' ||
+        return 1
+    if command -v xmllint >/dev/null; then xmllint --noout "$file"; fi
+}
+check "--svg" picture
+
+drawings_are_fresh() {
+    alone "$thinwire" info --topology --xml "$s4" --svg "$scratch/s4.svg" &&
+        cmp "$scratch/s4.svg" "$top_srcdir/docs/topology-s4.svg"
+}
+check "the picture in docs is what is drawn now" drawings_are_fresh
+
+# refused STATUS PATTERN ARG...
+refused() {
+    local want=$1 pattern=$2 status
+    shift 2
+    alone "$thinwire" info "$@"
+    status=$?
+    [ $status -eq "$want" ] || { echo "status $status, not $want"; return 1; }
+    [ "$(wc -l <"$scratch/out")" -eq 1 ] || { echo "not one line"; return 1; }
+    has "^thinwire: .*$pattern"
+}
+bad_input() {
+    echo '<?xml version="1.0"?><topology version="3.0"></topology>' >"$scratch/v3.xml"
+    head -c 3000 "$s4" >"$scratch/half.xml"
+    refused 1 'missing.xml: cannot be read: No such file' --topology --xml "$scratch/missing.xml" &&
+        refused 1 "$0: no topology; accepted: XML of hwloc, format 2" --topology --xml "$0" &&
+        refused 1 "v3.xml: hwloc's XML format 3.0, .*accepted: format 2" --topology --xml "$scratch/v3.xml" &&
+        refused 1 'half.xml: a damaged or incomplete topology; accepted' --topology --xml "$scratch/half.xml" &&
+        refused 2 -- '--ranks 0: accepted: a number, 1 to 4096' --topology --ranks 0 &&
+        refused 2 'go with --topology' --xml "$s4"
+}
+check "files that are no topology, options that do not fit" bad_input
+
+bad_picture() {
+    alone "$thinwire" info --topology --xml "$s4" --svg "$scratch/missing/x.svg"
+    [ $? -eq 1 ] && has '^thinwire: --svg .*missing/x.svg: cannot be written: No such file' || return 1
+    alone "$thinwire" info --topology --xml "$s4" --svg /dev/full
+    [ $? -eq 1 ] && has 'cannot be written: No space'
+}
+check "a picture that cannot be written" bad_picture
+
+bound_threads() { sed -n "s/^thinwire: rank $1: info: bound to hardware threads \([0-9,-]*\);.*/\1/p" "$scratch/out"; }
+binding() { # two ranks get different threads where there are two cores; without the setting nothing is bound
+    local cores
+    alone "$thinwire" info --topology --json "$scratch/here.json" >/dev/null || return 1
+    cores=$(grep -c '"kind": "core"' "$scratch/here.json")
+    THINWIRE_BIND=yes THINWIRE_LOG_LEVEL=info ranks 2 "$thinwire" bench allreduce --codec fp32 --min 4k --max 4k || return 1
+    [ "$(grep -c 'info: bound to hardware threads' "$scratch/out")" -eq 2 ] || { echo "not bound"; return 1; }
+    [ "$cores" -lt 2 ] || [ "$(bound_threads 0)" != "$(bound_threads 1)" ] || { echo "both the same"; return 1; }
+    THINWIRE_LOG_LEVEL=info ranks 2 "$thinwire" bench allreduce --codec fp32 --min 4k --max 4k && hasnt 'bound to'
+}
+check "THINWIRE_BIND binds the ranks of a communicator" binding
+
+one_is_all() { # yes on one rank is yes on all, and no rank waits for the others
+    timeout -k 5 "$limit" "$MPIRUN" -n 1 env THINWIRE_BIND=yes THINWIRE_LOG_LEVEL=info "$thinwire" bench allreduce \
+        --codec fp32 --min 4k --max 4k : -n 2 env THINWIRE_LOG_LEVEL=info "$thinwire" bench allreduce --codec fp32 \
+        --min 4k --max 4k </dev/null >"$scratch/out" 2>&1 || return 1
+    [ "$(grep -c 'info: bound to hardware threads' "$scratch/out")" -eq 3 ] || { cat "$scratch/out"; return 1; }
+}
+check "one rank's wish to bind is that of all" one_is_all
+
+no_hwloc() {
+    local so found=1
+    for so in "$top_builddir"/lib/.libs/libthinwire-preload-*.so; do
+        [ -e "$so" ] || continue
+        found=0
+        ! objdump -p "$so" | grep 'NEEDED.*hwloc' || return 1
+    done
+    return $found
+}
+if ls "$top_builddir"/lib/.libs/libthinwire-preload-*.so >/dev/null 2>&1; then
+    check "the drop-in needs no hwloc" no_hwloc
+else
+    skip "the drop-in needs no hwloc" "no drop-in was built"
+fi

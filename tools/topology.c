@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/topology.c - thinwire info --topology: find the machine, place the ranks, hand both to what
+ * draws them.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/topology.h"
+
+/* Exit of topology_list(): what does not fit ends with "...". */
+static void end_list(char *text, size_t size)
+{
+    if (size > 4) {
+        memcpy(text + size - 4, "...", 4);
+    }
+}
+
+void topology_list(const int *numbers, int count, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (int i = 0; i < count;) {
+        int last = i, n;
+
+        while (last + 1 < count && numbers[last + 1] == numbers[last] + 1) {
+            last++;
+        }
+        n = last > i ? snprintf(text + used, size - used, "%s%d-%d", i > 0 ? "," : "", numbers[i],
+                                numbers[last])
+                     : snprintf(text + used, size - used, "%s%d", i > 0 ? "," : "", numbers[i]);
+        used += n > 0 ? (size_t)n : 0;
+        if (used >= size) {
+            end_list(text, size);
+            return;
+        }
+        i = last + 1;
+    }
+}
+
+static int has(const tw_place_t *place, const tw_part_t *part)
+{
+    switch (part->kind) {
+    case TW_PART_GPU:
+        return place->gpu == part->index;
+    case TW_PART_NIC:
+        return place->nic == part->index;
+    case TW_PART_CORE:
+        for (int i = 0; i < place->core_count; i++) {
+            if (place->cores[i] == part->index) {
+                return 1;
+            }
+        }
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+int topology_first_user(const drawing_t *d, const tw_part_t *part)
+{
+    for (int r = 0; r < d->ranks; r++) {
+        if (has(&d->places[r], part)) {
+            return r;
+        }
+    }
+    return -1;
+}
+
+int topology_users(const drawing_t *d, const tw_part_t *part, char *text, size_t size)
+{
+    int *users = malloc((size_t)d->ranks * sizeof(*users));
+    int  n     = 0;
+
+    text[0] = '\0';
+    for (int r = 0; users != NULL && r < d->ranks; r++) {
+        if (has(&d->places[r], part)) {
+            users[n++] = r;
+        }
+    }
+    topology_list(users, n, text, size);
+    free(users);
+    return n;
+}
+
+void topology_memory(char *text, size_t size, uint64_t bytes)
+{
+    if (bytes >= UINT64_C(1) << 30) {
+        snprintf(text, size, "%.0f GiB", (double)bytes / 1073741824.0);
+    } else {
+        snprintf(text, size, "%.0f MiB", (double)bytes / 1048576.0);
+    }
+}
+
+const char *topology_distance(tw_distance_t distance)
+{
+    switch (distance) {
+    case TW_NEAR_SWITCH:
+        return "same switch";
+    case TW_NEAR_ROOT:
+        return "same root";
+    case TW_NEAR_NUMA:
+        return "same NUMA node";
+    case TW_NEAR_PACKAGE:
+        return "same package";
+    case TW_FAR:
+        break;
+    }
+    return "far";
+}
+
+void topology_label(const tw_part_t *part, char *text, size_t size)
+{
+    char memory[32] = "";
+
+    switch (part->kind) {
+    case TW_PART_NUMA:
+        topology_memory(memory, sizeof(memory), part->bytes);
+        snprintf(text, size, "%s, %s", part->name, memory);
+        return;
+    case TW_PART_PACKAGE:
+        snprintf(text, size, "%s%s%s", part->name, part->model[0] != '\0' ? ": " : "", part->model);
+        return;
+    case TW_PART_GPU:
+        snprintf(text, size, "%s  %s  %s%s", part->name, part->bus, part->model,
+                 part->device < 0 ? "  (hidden)" : "");
+        return;
+    case TW_PART_NIC:
+        snprintf(text, size, "%s%s%s%s%s%s%s", part->name, part->model[0] != '\0' ? " (" : "",
+                 part->model, part->model[0] != '\0' ? ")" : "", part->bus[0] != '\0' ? "  " : "",
+                 part->bus, part->active ? "" : "  (down)");
+        return;
+    default:
+        snprintf(text, size, "%s", part->name);
+    }
+}
+
+/* First children and next siblings, so that a tree is walked in the order of the parts. */
+static int link_parts(drawing_t *d)
+{
+    const int n    = tw_node_parts(d->node);
+    int      *last = malloc((size_t)n * sizeof(*last));
+    int       well;
+
+    d->child = malloc((size_t)n * sizeof(*d->child));
+    d->next  = malloc((size_t)n * sizeof(*d->next));
+    for (int i = 0; last != NULL && d->child != NULL && d->next != NULL && i < n; i++) {
+        const int parent = tw_node_part(d->node, i)->parent;
+
+        d->child[i] = d->next[i] = last[i] = -1;
+        if (parent >= 0) {
+            if (last[parent] < 0) {
+                d->child[parent] = i;
+            } else {
+                d->next[last[parent]] = i;
+            }
+            last[parent] = i;
+        }
+    }
+    well = last != NULL && d->child != NULL && d->next != NULL;
+    free(last);
+    return well;
+}
+
+/* As many ranks as were asked for, or as mpirun started here, or as the machine suggests. */
+static int wished_ranks(const job_t *job, const topology_options_t *options, const tw_node_t *node)
+{
+    int gpus = 0, numas = 0;
+
+    if (options->ranks > 0) {
+        return options->ranks;
+    }
+    if (options->xml == NULL && job->mpi) {
+        return job->local_ranks;
+    }
+    for (int i = 0; i < tw_node_count(node, TW_PART_GPU); i++) {
+        gpus += tw_node_find(node, TW_PART_GPU, i)->device >= 0;
+    }
+    for (int i = 0; i < tw_node_count(node, TW_PART_NUMA); i++) {
+        for (int c = 0; c < tw_node_count(node, TW_PART_CORE); c++) {
+            if (tw_node_distance(node, tw_node_find(node, TW_PART_NUMA, i),
+                                 tw_node_find(node, TW_PART_CORE, c)) == TW_NEAR_NUMA) {
+                numas++;
+                break;
+            }
+        }
+    }
+    gpus = gpus > 0 ? gpus : numas;
+    return gpus > 0 ? gpus : 1;
+}
+
+/* The order in which the GPUs that ranks have exchange. */
+static tw_status_t order_exchange(drawing_t *d, tw_round_t **rounds_p)
+{
+    const int   all    = tw_node_count(d->node, TW_PART_GPU);
+    int        *gpus   = malloc((size_t)(all > 0 ? all : 1) * sizeof(*gpus));
+    int         n      = 0;
+    tw_status_t status = TW_OK;
+
+    if (gpus == NULL) {
+        return TW_ERR_NO_MEMORY;
+    }
+    for (int i = 0; i < all; i++) {
+        if (topology_first_user(d, tw_node_find(d->node, TW_PART_GPU, i)) >= 0) {
+            gpus[n++] = i;
+        }
+    }
+    if (n > 1) {
+        status = tw_exchange_order(d->node, gpus, n, rounds_p, &d->round_count);
+    }
+    free(gpus);
+    return status;
+}
+
+/* Alone, this process's binding is that of all ranks, who then divide it. Under mpirun each has its
+ * own, and rank 0 knows only its. */
+static tw_status_t place_ranks(const job_t *job, drawing_t *d, tw_place_t **places_p)
+{
+    tw_rank_t  *facts = calloc((size_t)d->ranks, sizeof(*facts));
+    tw_status_t status;
+
+    if (facts == NULL) {
+        return TW_ERR_NO_MEMORY;
+    }
+    for (int r = 0; r < d->ranks && !(job->mpi && job->local_ranks > 1); r++) {
+        facts[r].binding = d->binding;
+    }
+    status = tw_place(d->node, d->ranks, facts, places_p);
+    free(facts);
+    return status;
+}
+
+int topology_show(const job_t *job, tw_context_t *ctx, const topology_options_t *options,
+                  report_t *report)
+{
+    tw_node_t  *node   = NULL;
+    tw_place_t *places = NULL;
+    tw_round_t *rounds = NULL;
+    drawing_t   d      = {.source = options->xml != NULL ? options->xml : "this machine"};
+    tw_status_t status = tw_node_create(ctx, options->xml, getenv("CUDA_VISIBLE_DEVICES"), &node);
+    int         error  = 0;
+
+    if (status != TW_OK) {
+        if (status == TW_ERR_NO_MEMORY) {
+            job_complain(job, "info: out of memory");
+        }
+        return 0; /* the library has said why */
+    }
+    d.node   = node;
+    d.ranks  = wished_ranks(job, options, node);
+    status   = tw_node_binding(node, d.binding, sizeof(d.binding));
+    status   = status == TW_OK ? place_ranks(job, &d, &places) : status;
+    d.places = places;
+    status   = status == TW_OK ? order_exchange(&d, &rounds) : status;
+    d.rounds = rounds;
+    if (status == TW_OK && link_parts(&d)) {
+        topology_print(&d);
+        json_object_set_new(report->root, "topology", topology_json(&d));
+        error = options->svg != NULL ? topology_svg(&d, options->svg) : 0;
+        if (error != 0) {
+            job_complain(job, "--svg %s: cannot be written: %s", options->svg, strerror(error));
+        }
+    } else {
+        status = status == TW_OK ? TW_ERR_NO_MEMORY : status;
+        job_complain(job, "info: %s", tw_status_text(status));
+    }
+    free(d.child);
+    free(d.next);
+    free(rounds);
+    free(places);
+    tw_node_destroy(node);
+    return status == TW_OK && error == 0;
+}

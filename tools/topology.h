@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/topology.h - thinwire info --topology: a machine and the places of its ranks, drawn as a
+ * tree of lines, as JSON and as a picture.
+ */
+#ifndef TOOLS_TOPOLOGY_H
+#define TOOLS_TOPOLOGY_H
+
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include <thinwire/topology.h>
+
+#include "tools/job.h"
+#include "tools/report.h"
+
+typedef struct topology_options {
+    int         wanted; /* --topology                                                       */
+    const char *xml;    /* --xml; NULL: this machine                                        */
+    const char *svg;    /* --svg; NULL: no picture                                          */
+    int         ranks;  /* --ranks; 0: those of mpirun, else as many as GPUs or NUMA nodes   */
+} topology_options_t;
+
+/* What is drawn. */
+typedef struct drawing {
+    const tw_node_t  *node;
+    const char       *source;               /* the file, or "this machine"            */
+    char              binding[TW_PUS_TEXT]; /* of this process; "": none */
+    int               ranks;
+    const tw_place_t *places;
+    int               round_count;
+    const tw_round_t *rounds; /* exchange order of the GPUs that ranks have */
+    int              *child;  /* by part: its first child, -1: none     */
+    int              *next;   /* by part: its next sibling, -1: none    */
+} drawing_t;
+
+#define TOPOLOGY_LIST 96
+
+/* The ranks that have a part (a core, GPU or network interface), as "0", "0-3" or "0,2"; cut with
+ * "..." if long. Returns how many. */
+int topology_users(const drawing_t *d, const tw_part_t *part, char *text, size_t size);
+
+/* The first rank that has it; -1: none. */
+int topology_first_user(const drawing_t *d, const tw_part_t *part);
+
+/* "755 GiB", "96 MiB". */
+void topology_memory(char *text, size_t size, uint64_t bytes);
+
+/* "same switch", "same package", ... */
+const char *topology_distance(tw_distance_t distance);
+
+/* The part's line without its ranks: "GPU 0  0000:34:00.0  Tesla V100". */
+void topology_label(const tw_part_t *part, char *text, size_t size);
+
+/* Numbers as a list of runs: "0-5,48". */
+void topology_list(const int *numbers, int count, char *text, size_t size);
+
+void    topology_print(const drawing_t *d);
+json_t *topology_json(const drawing_t *d);
+
+/* Write the picture; 0, or errno. */
+int topology_svg(const drawing_t *d, const char *path);
+
+/* All of --topology. 1 if all went well; what did not was said in one line. */
+int topology_show(const job_t *job, tw_context_t *ctx, const topology_options_t *options,
+                  report_t *report);
+
+#endif /* TOOLS_TOPOLOGY_H */
