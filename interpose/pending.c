@@ -207,8 +207,6 @@ void tw_pending_finish_f(tw_seen_t *seen, const MPI_Fint requests[], int complet
 
 void tw_pending_drop(void)
 {
-    for (size_t slot = 0; slot < TW_PENDING_BUCKETS; slot++) {
-        tw_pending_table[slot] = NULL; /* MPI may still write into their buffers: not freed */
-    }
+    /* What is in the table stays there: MPI may still write into its buffers. */
     __atomic_store_n(&tw_pending_count, 0, __ATOMIC_RELEASE);
 }
