@@ -164,15 +164,15 @@ static void info_collect(const job_t *job, tw_context_t *ctx, const specs_t *spe
 
 int info_main(job_t *job, int argc, char **argv)
 {
-    static specs_t specs;
-    int            settings = 0;
-    const char    *json     = NULL;
+    static specs_t     specs;
+    int                settings = 0;
+    const char        *json     = NULL;
     topology_options_t topology = {0, NULL, NULL, 0};
-    char           why[512];
-    report_t       report;
-    tw_context_t  *ctx;
-    int            code      = EXIT_FAILED;
-    const option_t options[] = {
+    char               why[512];
+    report_t           report;
+    tw_context_t      *ctx;
+    int                code      = EXIT_FAILED;
+    const option_t     options[] = {
         {"--settings", NULL, "Also list every THINWIRE_* setting with its value and help.",
          OPTION_FLAG, &settings, 0, 0},
         {"--topology", NULL,

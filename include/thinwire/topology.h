@@ -24,7 +24,7 @@ typedef struct tw_node tw_node_t;
 typedef enum tw_part_kind {
     TW_PART_MACHINE,
     TW_PART_PACKAGE,
-    TW_PART_NUMA, /* a NUMA node                                                        */
+    TW_PART_NUMA,   /* a NUMA node                                                        */
     TW_PART_CORE,
     TW_PART_ROOT,   /* a PCIe root (host bridge) with GPUs or network interfaces below it */
     TW_PART_SWITCH, /* a PCIe switch: several of them share its one link upwards          */
@@ -37,34 +37,35 @@ typedef enum tw_part_kind {
 /** One part of a machine. Strings are never longer than their arrays; what is not known is "". */
 typedef struct tw_part {
     tw_part_kind_t kind;
-    int            parent; /* index of the part it stands in; -1 for the machine                 */
-    int            index;  /* among its kind, from 0; GPUs in the order of their bus ids          */
-    int      os_index;     /* the system's number of a NUMA node or package; else -1              */
-    int      device;       /* GPU: its number in CUDA here, -1 if CUDA_VISIBLE_DEVICES hides it   */
-    int      fabric;       /* network interface: 1 if it is an OpenFabrics (verbs) device         */
-    int      active;       /* network interface: 0 if it is known that no port of it is up        */
-    uint64_t bytes;        /* NUMA node: memory                                                   */
-    char     bus[24];      /* GPU, network interface: PCI bus id, "0000:3b:00.0"                  */
-    char     name[64];     /* "GPU 0", "mlx5_0", "eth0", "NUMA node 1", "package 0"               */
-    char     model[96];    /* of a GPU or processor; of a network interface its other names       */
-    char     pus[256];     /* core: its hardware threads by the system's numbers, "3,27"          */
+    int            parent;    /* index of the part it stands in; -1 for the machine               */
+    int            index;     /* among its kind, from 0; GPUs in the order of their bus ids       */
+    int            os_index;  /* the system's number of a NUMA node or package; else -1           */
+    int            device;    /* GPU: its number in CUDA, -1 if CUDA_VISIBLE_DEVICES hides it     */
+    int            fabric;    /* network interface: 1 if it is an OpenFabrics (verbs) device      */
+    int            active;    /* network interface: 0 if it is known that no port of it is up     */
+    uint64_t       bytes;     /* NUMA node: memory                                                */
+    char           bus[24];   /* GPU, network interface: PCI bus id, "0000:3b:00.0"               */
+    char           name[64];  /* "GPU 0", "mlx5_0", "eth0", "NUMA node 1", "package 0"            */
+    char           model[96]; /* of a GPU or processor; of a network interface its other names    */
+    char           pus[256];  /* core: its hardware threads by the system's numbers, "3,27"       */
 } tw_part_t;
 
-/** Describe a machine.
+/** Describe a machine. Takes milliseconds, on a large machine some hundreds of them.
  * @param [in]  ctx      for log lines.
- * @param [in]  xml      an XML file of hwloc (lstopo file.xml), format 2; NULL: this machine,
- * without what a cgroup forbids to this process.
- * @param [in]  visible  text of CUDA_VISIBLE_DEVICES; NULL: all GPUs are visible.
+ * @param [in]  xml      an XML file of hwloc (lstopo file.xml), format 2, which a child process
+ *                       tries first; NULL: this machine, without what a cgroup forbids to this
+ *                       process.
+ * @param [in]  visible  text of CUDA_VISIBLE_DEVICES; NULL: all GPUs are visible. An entry that is
+ *                       no GPU is warned about, and hides itself and all after it, as in CUDA.
  * @param [out] node_p   set only on TW_OK; release it with tw_node_destroy().
- * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_NO_MEMORY, and with one log line that names the file:
- *         TW_ERR_IO (cannot be read), TW_ERR_FORMAT (no topology), TW_ERR_UNSUPPORTED (XML format
- * 3). An entry of `visible` that is no GPU is warned about, and hides itself and all after it, as
- * in CUDA. Takes milliseconds, on a large machine some hundreds of them. Makes no MPI and no CUDA
- * call. */
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_NO_MEMORY; and with one log line that names the file:
+ *         TW_ERR_IO (cannot be read), TW_ERR_FORMAT (no topology, or a damaged one),
+ *         TW_ERR_UNSUPPORTED (XML format 3).
+ * Makes no MPI and no CUDA call. */
 tw_status_t tw_node_create(tw_context_t *ctx, const char *xml, const char *visible,
                            tw_node_t **node_p);
 
-/** Release a node; NULL is allowed. Places and schedules made from it stay valid. */
+/** Release a node; NULL is allowed. Places and rounds made from it stay valid. */
 void tw_node_destroy(tw_node_t *node);
 
 /** Number of parts. Part 0 is the machine, and each part stands after the one that holds it. */
@@ -145,23 +146,24 @@ tw_status_t tw_place(const tw_node_t *node, int ranks, const tw_rank_t *facts,
  *         TW_ERR_UNSUPPORTED (a node from a file, or the system refuses; logged). */
 tw_status_t tw_place_apply(const tw_node_t *node, const tw_place_t *place);
 
-/** Two GPUs that exchange with each other, and the pairs that do so at the same time. */
+/** Two GPUs that exchange with each other. */
 typedef struct tw_pair {
     int a, b; /* indices of GPUs, a < b */
 } tw_pair_t;
 
+/** What happens at the same time. */
 typedef struct tw_round {
     tw_distance_t    distance; /* of the farthest pair         */
-    int              nvlink;   /* 1: all of its pairs by NVLink */
+    int              nvlink;   /* 1: all pairs by NVLink       */
     int              count;    /* pairs                        */
     const tw_pair_t *pairs;
 } tw_round_t;
 
 /** The order in which every GPU of a set exchanges with every other one.
- * Each pair stands in exactly one round, and a GPU in a round at most once. Pairs below one PCIe
+ * Each pair stands in exactly one round, and a GPU in a round at most once. GPUs that NVLink joins,
+ * each with each, need no PCIe and meet in the first rounds. Of the others, pairs below one PCIe
  * switch come first, those of all switches at the same time; after that, of the GPUs below a switch
- * only one talks across it in a round, because they share its link. GPUs that
- * NVLink joins, each with each, need no PCIe: they have met in the first rounds.
+ * only one talks across it in a round, because they share its link.
  * @param [in]  gpus      indices of GPUs, each once.
  * @param [in]  count     1 to 1024.
  * @param [out] rounds_p  in one allocation; release it with free().

@@ -134,7 +134,7 @@ START_TEST(truncated)
     size_t        size;
     char         *text = victim(_i, &size);
 
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 30; i++) {
         survived(test_write(text, (size_t)test_below(&random, (int)size)));
     }
     free(text);
@@ -150,7 +150,7 @@ START_TEST(mutated)
     size_t            size;
     char             *text = victim(_i, &size), *copy = malloc(size);
 
-    for (int i = 0; i < 120; i++) {
+    for (int i = 0; i < 60; i++) {
         memcpy(copy, text, size);
         for (int changes = 1 + test_below(&random, 6); changes > 0; changes--) {
             const size_t at = (size_t)test_below(&random, (int)size);
