@@ -41,6 +41,11 @@ void topology_list(const int *numbers, int count, char *text, size_t size)
     }
 }
 
+static int by_number(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
 static int has(const tw_place_t *place, const tw_part_t *part)
 {
     switch (part->kind) {
@@ -49,12 +54,8 @@ static int has(const tw_place_t *place, const tw_part_t *part)
     case TW_PART_NIC:
         return place->nic == part->index;
     case TW_PART_CORE:
-        for (int i = 0; i < place->core_count; i++) {
-            if (place->cores[i] == part->index) {
-                return 1;
-            }
-        }
-        return 0;
+        return bsearch(&part->index, place->cores, (size_t)place->core_count, sizeof(int),
+                       by_number) != NULL;
     default:
         return 0;
     }

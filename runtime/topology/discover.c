@@ -224,8 +224,9 @@ tw_status_t tw_node_create(tw_context_t *ctx, const char *xml, const char *visib
         free(node);
         return TW_ERR_NO_MEMORY;
     }
-    node->log  = ctx->log;
-    node->live = xml == NULL;
+    node->log    = ctx->log;
+    node->live   = xml == NULL;
+    node->source = xml != NULL ? xml : "this machine";
     if (tw_hwloc_configure(topology) != 0) {
         status = TW_ERR_NO_MEMORY;
     } else if (xml != NULL) {
@@ -246,7 +247,8 @@ tw_status_t tw_node_create(tw_context_t *ctx, const char *xml, const char *visib
         tw_node_destroy(node);
         return status;
     }
-    *node_p = node;
+    node->source = NULL;
+    *node_p      = node;
     return TW_OK;
 }
 

@@ -12,6 +12,8 @@
 
 #include "runtime/topology/node.h"
 
+#define TW_LINKS_MOST 1024 /* objects of a matrix */
+
 static tw_status_t tw_latencies(tw_node_t *node, hwloc_topology_t topology)
 {
     const size_t              n     = (size_t)node->count[TW_PART_NUMA];
@@ -136,7 +138,7 @@ tw_status_t tw_links_discover(tw_node_t *node, hwloc_topology_t topology)
         found == 0) {
         return status;
     }
-    if (d->nbobjs <= 4096) {
+    if (d->nbobjs <= TW_LINKS_MOST) {
         status = tw_nvlink_read(node, d);
     }
     hwloc_distances_release(topology, d);

@@ -29,6 +29,7 @@ struct tw_node {
     tw_log_t         log;
     hwloc_topology_t hwloc;    /* of this machine; NULL for one from a file             */
     int              live;     /* this machine, not a file                              */
+    const char      *source;   /* its name for log lines, while it is being made        */
     hwloc_bitmap_t   all;      /* hardware threads there are                            */
     hwloc_bitmap_t  *core_pus; /* by core                                               */
     tw_part_t       *parts;

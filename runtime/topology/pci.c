@@ -14,6 +14,7 @@
 
 #include "runtime/topology/node.h"
 
+#define TW_PCI_MOST    8192 /* of a kind; more is no machine, but would take long */
 #define TW_PCI_NVIDIA  0x10de
 #define TW_PCI_DISPLAY 0x03 /* base class */
 
@@ -275,6 +276,12 @@ static int tw_by_bus(const void *a, const void *b)
 
 tw_status_t tw_pci_discover(tw_node_t *node, hwloc_topology_t topology)
 {
+    if (hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PCI_DEVICE) > TW_PCI_MOST ||
+        hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_BRIDGE) > TW_PCI_MOST) {
+        TW_ERROR(&node->log, "%s: more than %d PCI devices or bridges: no machine", node->source,
+                 TW_PCI_MOST);
+        return TW_ERR_FORMAT;
+    }
     if (!tw_add_below(node, topology, hwloc_get_root_obj(topology))) {
         return TW_ERR_NO_MEMORY;
     }

@@ -101,6 +101,49 @@ START_TEST(deep_nesting)
 }
 END_TEST
 
+/* More PCI devices than any machine has. */
+START_TEST(many_devices)
+{
+    static const char head[] =
+        "<topology version=\"2.0\"><object type=\"Machine\" os_index=\"0\" "
+        "cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" "
+        "complete_nodeset=\"0x1\" gp_index=\"1\"><object type=\"NUMANode\" "
+        "os_index=\"0\" cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" "
+        "complete_nodeset=\"0x1\" gp_index=\"2\"/><object type=\"PU\" "
+        "os_index=\"0\" cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" "
+        "complete_nodeset=\"0x1\" gp_index=\"3\"/>";
+    static const char tail[]   = "</object></topology>";
+    const int         counts[] = {100, 20000};
+    char             *text     = malloc((size_t)4 << 20);
+    tw_node_t        *node     = NULL;
+
+    for (int i = 0; i < 2; i++) {
+        size_t used = (size_t)sprintf(text, "%s", head);
+
+        for (int d = 0; d < counts[i]; d++) {
+            used += (size_t)sprintf(text + used,
+                                    "<object type=\"PCIDev\" gp_index=\"%d\" "
+                                    "pci_busid=\"%04x:%02x:00.0\" pci_type=\"0302 [10de:1db1] "
+                                    "[0000:0000] a1\" pci_link_speed=\"0.0\"/>",
+                                    d + 4, d / 256, d % 256);
+        }
+        used += (size_t)sprintf(text + used, "%s", tail);
+        if (i == 0) {
+            node = test_node(test_write(text, used), NULL);
+            ck_assert_int_eq(tw_node_count(node, TW_PART_GPU), 100);
+            tw_node_destroy(node);
+        } else {
+            ck_assert_int_eq(tw_node_create(test_context(), test_write(text, used), NULL, &node),
+                             TW_ERR_FORMAT);
+            ck_assert_ptr_nonnull(strstr(test_log, "/tmp/thinwire-topology."));
+            ck_assert_ptr_nonnull(strstr(test_log, "PCI devices"));
+        }
+    }
+    free(text);
+    test_forget();
+}
+END_TEST
+
 START_TEST(format_three)
 {
     static const char *const files[] = {"v3-needs-hwloc3/nvidia-dgx-gb10.xml",
@@ -210,6 +253,7 @@ int main(void)
     }
     tcase_add_test(tcase, files_that_are_none);
     tcase_add_test(tcase, deep_nesting);
+    tcase_add_test(tcase, many_devices);
     if (data) {
         tcase_add_test(tcase, format_three);
     }
