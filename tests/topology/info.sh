@@ -3,7 +3,7 @@
 # thinwire info --topology: the tree, the places, JSON, the picture; what is refused. THINWIRE_BIND.
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
-plan 12
+plan 13
 s4=$top_srcdir/tests/topology/s4.xml
 unset CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER THINWIRE_BIND
 
@@ -110,6 +110,22 @@ binding() { # two ranks get different threads where there are two cores; without
     THINWIRE_LOG_LEVEL=info ranks 2 "$thinwire" bench allreduce --codec fp32 --min 4k --max 4k && hasnt 'bound to'
 }
 check "THINWIRE_BIND binds the ranks of a communicator" binding
+
+last_thread() { # the last hardware thread this process may use
+    sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status | sed 's/.*[,-]//'
+}
+stays_inside() { # what taskset, or mpirun, has bound stays bound: both ranks share the thread
+    local thread
+    thread=$(last_thread)
+    taskset -c "$thread" true || { echo "taskset does not work here"; return 1; }
+    alone taskset -c "$thread" "$thinwire" info --topology --ranks 2 --json "$scratch/bound.json" || return 1
+    [ "$("$json_query" "$scratch/bound.json" topology.places.0.threads)" = "$thread" ] &&
+        [ "$("$json_query" "$scratch/bound.json" topology.places.1.threads)" = "$thread" ] || return 1
+    THINWIRE_BIND=yes THINWIRE_LOG_LEVEL=info ranks 2 taskset -c "$thread" "$thinwire" bench allreduce --codec fp32 \
+        --min 4k --max 4k || return 1
+    [ "$(bound_threads 0)" = "$thread" ] && [ "$(bound_threads 1)" = "$thread" ]
+}
+check "a binding that is there already is kept" stays_inside
 
 one_is_all() { # yes on one rank is yes on all, and no rank waits for the others
     timeout -k 5 "$limit" "$MPIRUN" -n 1 env THINWIRE_BIND=yes THINWIRE_LOG_LEVEL=info "$thinwire" bench allreduce \
