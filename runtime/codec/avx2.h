@@ -15,6 +15,7 @@
 
 #define TW_INLINE static inline __attribute__((always_inline))
 #define TW_LANES  32
+#define TW_NEAR   262144 /* values: 1 MB, and codes */
 
 /* 32 values in the order of memory. */
 typedef struct tw_lanes {
@@ -37,6 +38,18 @@ TW_INLINE __m256 tw_load_next(const float *p)
     return v;
 }
 
+/* Store eight values, and let no later store come first: two halves of a line, one after the other,
+ * go to the cache or past it together. */
+TW_INLINE void tw_store_next(float *p, __m256 v, bool stream)
+{
+    if (stream) {
+        _mm256_stream_ps(p, v);
+    } else {
+        _mm256_storeu_ps(p, v);
+    }
+    __asm__ volatile("" : : : "memory");
+}
+
 TW_INLINE tw_lanes_t tw_lanes_load(const void *src)
 {
     const float *p = src;
@@ -53,10 +66,39 @@ TW_INLINE void tw_lanes_store(void *dst, tw_lanes_t v)
 {
     float *p = dst;
 
-    _mm256_storeu_ps(p, v.a);
-    _mm256_storeu_ps(p + 8, v.b);
-    _mm256_storeu_ps(p + 16, v.c);
-    _mm256_storeu_ps(p + 24, v.d);
+    tw_store_next(p, v.a, false);
+    tw_store_next(p + 8, v.b, false);
+    tw_store_next(p + 16, v.c, false);
+    tw_store_next(p + 24, v.d, false);
+}
+
+/* Is what belongs to n float32 more than a core's own caches hold? Only then is it worth fetching:
+ * nearer, it costs up to a sixth. */
+TW_INLINE bool tw_far(size_t n)
+{
+    return n > TW_NEAR;
+}
+
+/* For each 64 values, at p, four lines of the next 16 KB, one of each page: memory gives more when
+ * several pages are read side by side. Prefetches never fault, so it does not matter where the
+ * vector ends. */
+TW_INLINE void tw_prefetch_pages(const uint8_t *p)
+{
+    const size_t within = (uintptr_t)p % 16384;
+    const char  *next   = (const char *)p - within + 16384 + within / 4;
+
+    _mm_prefetch(next, _MM_HINT_T0);
+    _mm_prefetch(next + 4096, _MM_HINT_T0);
+    _mm_prefetch(next + 8192, _MM_HINT_T0);
+    _mm_prefetch(next + 12288, _MM_HINT_T0);
+}
+
+/* The same for codes of `width` bytes: where 64 of them are one line, with every fourth. */
+TW_INLINE void tw_prefetch_codes(const uint8_t *p, size_t width)
+{
+    if (width > 1 || (uintptr_t)p % 256 < 64) {
+        tw_prefetch_pages(p);
+    }
 }
 
 /* Past the cache; dst is a multiple of 32. */
@@ -64,10 +106,10 @@ TW_INLINE void tw_lanes_stream(void *dst, tw_lanes_t v)
 {
     float *p = dst;
 
-    _mm256_stream_ps(p, v.a);
-    _mm256_stream_ps(p + 8, v.b);
-    _mm256_stream_ps(p + 16, v.c);
-    _mm256_stream_ps(p + 24, v.d);
+    tw_store_next(p, v.a, true);
+    tw_store_next(p + 8, v.b, true);
+    tw_store_next(p + 16, v.c, true);
+    tw_store_next(p + 24, v.d, true);
 }
 
 TW_INLINE tw_lanes_t tw_lanes_add(tw_lanes_t u, tw_lanes_t v)
@@ -95,6 +137,12 @@ TW_INLINE tw_lanes_t tw_lanes_scale(tw_lanes_t v, __m256 factor)
     v.c = _mm256_mul_ps(v.c, factor);
     v.d = _mm256_mul_ps(v.d, factor);
     return v;
+}
+
+/* What lies `bytes` behind p, if there is a p. */
+TW_INLINE uint8_t *tw_beyond(uint8_t *p, size_t bytes)
+{
+    return p != NULL ? p + bytes : NULL;
 }
 
 /* v = src, or src + residual where there is one. */

@@ -11,7 +11,7 @@ extern const tw_isa_t tw_isa_avx2;
 
 static uint32_t avx2_absmax(const uint8_t *src, size_t n)
 {
-    return tw_avx2_absmax(src, NULL, n);
+    return tw_avx2_absmax(src, NULL, n, tw_far(n));
 }
 
 const tw_isa_t tw_isa_avx2 = {

@@ -61,11 +61,6 @@ TW_INLINE void tw_avx2_encode_rest(const void *self, tw_encode_lanes_fn_t encode
     }
 }
 
-TW_INLINE void tw_prefetch(const uint8_t *p, size_t ahead)
-{
-    _mm_prefetch((const char *)((uintptr_t)p + ahead), _MM_HINT_T0);
-}
-
 /* How many values of `width` bytes lie before the next multiple of 32; 32 if none ever starts
  * there. */
 TW_INLINE size_t tw_before_aligned(const uint8_t *p, size_t width)
@@ -78,41 +73,53 @@ TW_INLINE size_t tw_before_aligned(const uint8_t *p, size_t width)
     return n;
 }
 
-/* n values. With stream, the caller makes what was written visible by tw_stream_end(). ahead: bytes
- * from what is read to what is fetched into the cache; 0: nothing. */
-TW_INLINE void tw_avx2_encode(const void *self, tw_encode_lanes_fn_t encode, size_t width,
-                              bool finite, const uint8_t *src, size_t n, uint8_t *residual,
-                              uint8_t *dst, bool stream, size_t ahead)
+/* n values, 64 at a time while there are as many. With stream, dst is a multiple of 32, or n below
+ * that. fetch: what follows the values is fetched into the cache. */
+TW_INLINE void tw_avx2_encode_run(const void *self, tw_encode_lanes_fn_t encode, size_t width,
+                                  bool finite, const uint8_t *src, size_t n, uint8_t *residual,
+                                  uint8_t *dst, bool stream, bool fetch)
 {
-    if (stream) {
-        const size_t m = tw_before_aligned(dst, width);
+    const size_t step = 4 * TW_LANES;
 
-        if (m < TW_LANES && m <= n) {
-            tw_avx2_encode_rest(self, encode, width, finite, src, m, residual, dst);
-            src += 4 * m;
-            dst += width * m;
-            for (n -= m; n >= TW_LANES; n -= TW_LANES) {
-                tw_avx2_encode_lanes(self, encode, width, finite, src, NULL, dst, true);
-                src += 4 * TW_LANES;
-                dst += width * TW_LANES;
-            }
+    for (; n >= 2 * TW_LANES; n -= 2 * TW_LANES) {
+        if (fetch) {
+            tw_prefetch_pages(src);
         }
+        if (fetch && residual != NULL) {
+            tw_prefetch_pages(residual);
+        }
+        tw_avx2_encode_lanes(self, encode, width, finite, src, residual, dst, stream);
+        tw_avx2_encode_lanes(self, encode, width, finite, src + step, tw_beyond(residual, step),
+                             dst + width * TW_LANES, stream);
+        src += 2 * step;
+        dst += 2 * width * TW_LANES;
+        residual = tw_beyond(residual, 2 * step);
     }
-    for (; n >= TW_LANES; n -= TW_LANES) {
-        if (ahead != 0) {
-            tw_prefetch(src, ahead);
-            tw_prefetch(src + 64, ahead);
-        }
-        if (ahead != 0 && residual != NULL) {
-            tw_prefetch(residual, ahead);
-            tw_prefetch(residual + 64, ahead);
-        }
-        tw_avx2_encode_lanes(self, encode, width, finite, src, residual, dst, false);
-        src += 4 * TW_LANES;
+    if (n >= TW_LANES) {
+        tw_avx2_encode_lanes(self, encode, width, finite, src, residual, dst, stream);
+        n -= TW_LANES;
+        src += step;
         dst += width * TW_LANES;
-        residual = residual != NULL ? residual + 4 * TW_LANES : NULL;
+        residual = tw_beyond(residual, step);
     }
     tw_avx2_encode_rest(self, encode, width, finite, src, n, residual, dst);
+}
+
+/* n values. With stream, there is no residual, and the caller makes what was written visible by
+ * tw_stream_end(). */
+TW_INLINE void tw_avx2_encode(const void *self, tw_encode_lanes_fn_t encode, size_t width,
+                              bool finite, const uint8_t *src, size_t n, uint8_t *residual,
+                              uint8_t *dst, bool stream, bool fetch)
+{
+    const size_t m = stream ? tw_before_aligned(dst, width) : TW_LANES;
+
+    if (m < TW_LANES && m <= n) {
+        tw_avx2_encode_rest(self, encode, width, finite, src, m, NULL, dst);
+        tw_avx2_encode_run(self, encode, width, finite, src + 4 * m, n - m, NULL, dst + width * m,
+                           true, fetch);
+    } else {
+        tw_avx2_encode_run(self, encode, width, finite, src, n, residual, dst, false, fetch);
+    }
 }
 
 /* Fewer than 32 values. */
@@ -135,35 +142,61 @@ TW_INLINE void tw_avx2_decode_rest(const void *self, tw_decode_lanes_fn_t decode
     memcpy(dst, out, 4 * n);
 }
 
-/* dst = decode(src), or with add: dst += decode(src). stream: as above. */
-TW_INLINE void tw_avx2_decode(const void *self, tw_decode_lanes_fn_t decode, size_t width,
-                              const uint8_t *src, size_t n, uint8_t *dst, bool add, bool stream)
+/* 32 values: dst = decode(src), or with add: dst += decode(src). */
+TW_INLINE void tw_avx2_decode_lanes(const void *self, tw_decode_lanes_fn_t decode,
+                                    const uint8_t *src, uint8_t *dst, bool add, bool stream)
 {
+    const tw_lanes_t v = decode(self, src);
+
     if (stream) {
-        const size_t m = tw_before_aligned(dst, 4);
-
-        if (m < TW_LANES && m <= n) {
-            tw_avx2_decode_rest(self, decode, width, src, m, dst, false);
-            src += width * m;
-            dst += 4 * m;
-            for (n -= m; n >= TW_LANES; n -= TW_LANES) {
-                tw_lanes_stream(dst, decode(self, src));
-                src += width * TW_LANES;
-                dst += 4 * TW_LANES;
-            }
-        }
+        tw_lanes_stream(dst, v);
+    } else {
+        tw_lanes_store(dst, add ? tw_lanes_add(tw_lanes_load(dst), v) : v);
     }
-    for (; n >= TW_LANES; n -= TW_LANES) {
-        tw_lanes_t v = decode(self, src);
+}
 
-        if (add) {
-            v = tw_lanes_add(tw_lanes_load(dst), v);
+/* n values, 64 at a time while there are as many. With stream, dst is a multiple of 32. fetch: what
+ * follows is fetched into the cache: with stream the codes, else what is written. */
+TW_INLINE void tw_avx2_decode_run(const void *self, tw_decode_lanes_fn_t decode, size_t width,
+                                  const uint8_t *src, size_t n, uint8_t *dst, bool add, bool stream,
+                                  bool fetch)
+{
+    const size_t step = 4 * TW_LANES;
+
+    for (; n >= 2 * TW_LANES; n -= 2 * TW_LANES) {
+        if (fetch && stream) {
+            tw_prefetch_codes(src, width);
+        } else if (fetch) {
+            tw_prefetch_pages(dst);
         }
-        tw_lanes_store(dst, v);
+        tw_avx2_decode_lanes(self, decode, src, dst, add, stream);
+        tw_avx2_decode_lanes(self, decode, src + width * TW_LANES, dst + step, add, stream);
+        src += 2 * width * TW_LANES;
+        dst += 2 * step;
+    }
+    if (n >= TW_LANES) {
+        tw_avx2_decode_lanes(self, decode, src, dst, add, stream);
+        n -= TW_LANES;
         src += width * TW_LANES;
-        dst += 4 * TW_LANES;
+        dst += step;
     }
     tw_avx2_decode_rest(self, decode, width, src, n, dst, add);
+}
+
+/* dst = decode(src), or with add: dst += decode(src). stream, not with add: as above. */
+TW_INLINE void tw_avx2_decode(const void *self, tw_decode_lanes_fn_t decode, size_t width,
+                              const uint8_t *src, size_t n, uint8_t *dst, bool add, bool stream,
+                              bool fetch)
+{
+    const size_t m = stream ? tw_before_aligned(dst, 4) : TW_LANES;
+
+    if (m < TW_LANES && m <= n) {
+        tw_avx2_decode_rest(self, decode, width, src, m, dst, false);
+        tw_avx2_decode_run(self, decode, width, src + width * m, n - m, dst + 4 * m, false, true,
+                           fetch);
+    } else {
+        tw_avx2_decode_run(self, decode, width, src, n, dst, add, false, fetch);
+    }
 }
 
 /* The four verbs of a codec without blocks as functions name_encode() and so on; self(codec) gives
@@ -172,24 +205,26 @@ TW_INLINE void tw_avx2_decode(const void *self, tw_decode_lanes_fn_t decode, siz
     static void name##_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
                               bool stream)                                                         \
     {                                                                                              \
-        tw_avx2_encode(self(codec), encode_lanes, width, false, src, n, NULL, dst, stream, 0);     \
+        tw_avx2_encode(self(codec), encode_lanes, width, false, src, n, NULL, dst, stream,         \
+                       tw_far(n));                                                                 \
         tw_stream_end(stream);                                                                     \
     }                                                                                              \
     static void name##_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, \
                               bool stream)                                                         \
     {                                                                                              \
-        tw_avx2_decode(self(codec), decode_lanes, width, src, n, dst, false, stream);              \
+        tw_avx2_decode(self(codec), decode_lanes, width, src, n, dst, false, stream, tw_far(n));   \
         tw_stream_end(stream);                                                                     \
     }                                                                                              \
     static void name##_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,           \
                                   uint8_t *acc)                                                    \
     {                                                                                              \
-        tw_avx2_decode(self(codec), decode_lanes, width, src, n, acc, true, false);                \
+        tw_avx2_decode(self(codec), decode_lanes, width, src, n, acc, true, false, tw_far(n));     \
     }                                                                                              \
     static void name##_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,      \
                                        uint8_t *residual, uint8_t *dst)                            \
     {                                                                                              \
-        tw_avx2_encode(self(codec), encode_lanes, width, false, src, n, residual, dst, false, 0);  \
+        tw_avx2_encode(self(codec), encode_lanes, width, false, src, n, residual, dst, false,      \
+                       tw_far(n));                                                                 \
     }
 
 /* Their table. */

@@ -10,7 +10,6 @@
 #include "runtime/codec/loops_avx2.h"
 
 #define TW_SCALED8_HEADER 4
-#define TW_SCALED8_AHEAD  16384 /* bytes; of larger blocks the next one is not fetched */
 
 /* What the lane functions get as self. */
 typedef struct tw_scaled8_lanes {
@@ -42,13 +41,9 @@ TW_INLINE uint32_t tw_maxima_end(const tw_maxima_t *most)
     return (uint32_t)_mm_cvtsi128_si32(v);
 }
 
-TW_INLINE const uint8_t *tw_beyond(const uint8_t *p, size_t bytes)
-{
-    return p != NULL ? p + bytes : NULL;
-}
-
-/* Bits of the largest |src|, or |src + residual|: as integers they order like the magnitudes. */
-TW_INLINE uint32_t tw_avx2_absmax(const uint8_t *src, const uint8_t *residual, size_t n)
+/* Bits of the largest |src|, or |src + residual|: as integers they order like the magnitudes.
+ * fetch: what follows the values is fetched into the cache. */
+TW_INLINE uint32_t tw_avx2_absmax(const uint8_t *src, uint8_t *residual, size_t n, bool fetch)
 {
     const size_t step               = 4 * TW_LANES;
     tw_maxima_t  most               = {0};
@@ -56,6 +51,9 @@ TW_INLINE uint32_t tw_avx2_absmax(const uint8_t *src, const uint8_t *residual, s
     uint8_t      left[4 * TW_LANES] = {0};
 
     for (; n >= 2 * TW_LANES; n -= 2 * TW_LANES) {
+        if (fetch) {
+            tw_prefetch_pages(src);
+        }
         tw_maxima_take(&most, tw_lanes_source(src, residual));
         tw_maxima_take(&most, tw_lanes_source(src + step, tw_beyond(residual, step)));
         src += 2 * step;
@@ -99,12 +97,13 @@ TW_INLINE bool tw_scaled8_scales(uint32_t most, float numerator, float least, fl
 TW_INLINE void tw_avx2_scaled8_encode_block(const tw_codec_t *codec, tw_encode_lanes_fn_t encode,
                                             float numerator, float least, const uint8_t *src,
                                             size_t n, uint8_t *residual, uint8_t *dst, bool stream,
-                                            size_t ahead)
+                                            bool fetch)
 {
     tw_scaled8_lanes_t self = {.table = codec->table};
     float              factor, scale;
 
-    if (!tw_scaled8_scales(tw_avx2_absmax(src, residual, n), numerator, least, &factor, &scale)) {
+    if (!tw_scaled8_scales(tw_avx2_absmax(src, residual, n, false), numerator, least, &factor,
+                           &scale)) {
         tw_store_le32(dst, 0x7fc00000u);
         memset(dst + TW_SCALED8_HEADER, 0, n);
         return;
@@ -113,7 +112,7 @@ TW_INLINE void tw_avx2_scaled8_encode_block(const tw_codec_t *codec, tw_encode_l
     self.factor = _mm256_set1_ps(factor);
     self.scale  = _mm256_set1_ps(scale);
     tw_avx2_encode(&self, encode, 1, true, src, n, residual, dst + TW_SCALED8_HEADER, stream,
-                   ahead);
+                   fetch);
 }
 
 /* residual may be NULL. */
@@ -121,17 +120,17 @@ TW_INLINE void tw_avx2_scaled8_encode(const tw_codec_t *codec, tw_encode_lanes_f
                                       float numerator, float least, const uint8_t *src, size_t n,
                                       uint8_t *residual, uint8_t *dst, bool stream)
 {
-    const size_t block = codec->block, ahead = 4 * block <= TW_SCALED8_AHEAD ? 4 * block : 0;
+    const size_t block = codec->block;
 
     while (n > 0) {
         const size_t m = n < block ? n : block;
 
         tw_avx2_scaled8_encode_block(codec, encode, numerator, least, src, m, residual, dst, stream,
-                                     n > m ? ahead : 0);
+                                     n > m);
         n -= m;
         src += 4 * m;
         dst += TW_SCALED8_HEADER + m;
-        residual = residual != NULL ? residual + 4 * m : NULL;
+        residual = tw_beyond(residual, 4 * m);
     }
     tw_stream_end(stream);
 }
@@ -149,7 +148,8 @@ TW_INLINE void tw_avx2_scaled8_decode(const tw_codec_t *codec, tw_decode_lanes_f
                                       const uint8_t *src, size_t n, uint8_t *dst, bool add,
                                       bool stream)
 {
-    tw_scaled8_lanes_t self = {.table = codec->table};
+    const bool         fetch = tw_far(n);
+    tw_scaled8_lanes_t self  = {.table = codec->table};
 
     while (n > 0) {
         const size_t   m    = n < codec->block ? n : codec->block;
@@ -157,10 +157,10 @@ TW_INLINE void tw_avx2_scaled8_decode(const tw_codec_t *codec, tw_decode_lanes_f
 
         self.scale = _mm256_set1_ps(tw_bits_float(bits));
         if ((bits & 0x7f800000u) == 0x7f800000u) {
-            tw_avx2_decode(&self, tw_scaled8_poison, 1, src + TW_SCALED8_HEADER, m, dst, add,
-                           false);
+            tw_avx2_decode(&self, tw_scaled8_poison, 1, src + TW_SCALED8_HEADER, m, dst, add, false,
+                           fetch);
         } else {
-            tw_avx2_decode(&self, decode, 1, src + TW_SCALED8_HEADER, m, dst, add, stream);
+            tw_avx2_decode(&self, decode, 1, src + TW_SCALED8_HEADER, m, dst, add, stream, fetch);
         }
         n -= m;
         src += TW_SCALED8_HEADER + m;

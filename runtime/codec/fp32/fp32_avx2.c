@@ -30,14 +30,14 @@ static void fp32_copy(const tw_codec_t *codec, const uint8_t *src, size_t n, uin
 static void fp32_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *acc)
 {
     (void)codec;
-    tw_avx2_decode(NULL, fp32_decode_lanes, 4, src, n, acc, true, false);
+    tw_avx2_decode(NULL, fp32_decode_lanes, 4, src, n, acc, true, false, tw_far(n));
 }
 
 static void fp32_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,
                                  uint8_t *residual, uint8_t *dst)
 {
     (void)codec;
-    tw_avx2_encode(NULL, fp32_encode_lanes, 4, false, src, n, residual, dst, false, 0);
+    tw_avx2_encode(NULL, fp32_encode_lanes, 4, false, src, n, residual, dst, false, tw_far(n));
 }
 
 extern const tw_kernels_t tw_fp32_avx2;

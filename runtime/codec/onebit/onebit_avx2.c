@@ -92,14 +92,17 @@ TW_INLINE tw_lanes_t onebit_expand(__m256 table, uint32_t codes)
     return v;
 }
 
-/* First pass: signs and sums. */
+/* First pass: signs and sums. fetch: what follows is fetched into the cache. */
 TW_INLINE void onebit_first(onebit_sums_t *sums, const uint8_t *src, size_t n,
-                            const uint8_t *residual, uint8_t *codes)
+                            const uint8_t *residual, uint8_t *codes, bool fetch)
 {
     uint8_t  in[4 * GROUP] = {0}, left[4 * GROUP] = {0};
     uint64_t signs;
 
     for (; n >= GROUP; n -= GROUP) {
+        if (fetch) {
+            tw_prefetch_pages(src);
+        }
         signs = onebit_add(sums, src, residual);
         memcpy(codes, &signs, 8);
         src += 4 * GROUP;
@@ -116,18 +119,37 @@ TW_INLINE void onebit_first(onebit_sums_t *sums, const uint8_t *src, size_t n,
     }
 }
 
-/* Second pass: residual = v - back. */
+TW_INLINE void onebit_rest(__m256 table, const uint8_t *src, uint8_t *residual,
+                           const uint8_t *codes)
+{
+    const tw_lanes_t v = tw_lanes_source(src, residual);
+    uint32_t         signs;
+
+    memcpy(&signs, codes, 4);
+    tw_lanes_store(residual, tw_lanes_sub(v, onebit_expand(table, signs)));
+}
+
+/* Second pass: residual = v - back. fetch: as above. */
 TW_INLINE void onebit_second(__m256 table, const uint8_t *src, size_t n, uint8_t *residual,
-                             const uint8_t *codes)
+                             const uint8_t *codes, bool fetch)
 {
     uint8_t  in[4 * TW_LANES] = {0}, left[4 * TW_LANES] = {0};
     uint32_t signs = 0;
 
-    for (; n >= TW_LANES; n -= TW_LANES) {
-        const tw_lanes_t v = tw_lanes_source(src, residual);
-
-        memcpy(&signs, codes, 4);
-        tw_lanes_store(residual, tw_lanes_sub(v, onebit_expand(table, signs)));
+    for (; n >= GROUP; n -= GROUP) {
+        if (fetch) {
+            tw_prefetch_pages(src);
+            tw_prefetch_pages(residual);
+        }
+        onebit_rest(table, src, residual, codes);
+        onebit_rest(table, src + 4 * TW_LANES, residual + 4 * TW_LANES, codes + 4);
+        src += 4 * GROUP;
+        residual += 4 * GROUP;
+        codes += 8;
+    }
+    if (n >= TW_LANES) {
+        onebit_rest(table, src, residual, codes);
+        n -= TW_LANES;
         src += 4 * TW_LANES;
         residual += 4 * TW_LANES;
         codes += 4;
@@ -141,7 +163,8 @@ TW_INLINE void onebit_second(__m256 table, const uint8_t *src, size_t n, uint8_t
     }
 }
 
-TW_INLINE void onebit_encode_block(const uint8_t *src, size_t n, uint8_t *residual, uint8_t *dst)
+TW_INLINE void onebit_encode_block(const uint8_t *src, size_t n, uint8_t *residual, uint8_t *dst,
+                                   bool fetch)
 {
     onebit_sums_t sums;
     float         positive, negative;
@@ -151,7 +174,7 @@ TW_INLINE void onebit_encode_block(const uint8_t *src, size_t n, uint8_t *residu
         sums.positive[k] = sums.negative[k] = _mm256_setzero_ps();
     }
     sums.negatives = 0;
-    onebit_first(&sums, src, n, residual, dst + HEADER);
+    onebit_first(&sums, src, n, residual, dst + HEADER, fetch && residual == NULL);
     positive = onebit_mean(sums.positive, n - sums.negatives);
     negative = onebit_mean(sums.negative, sums.negatives);
     if (!onebit_finite(positive) || !onebit_finite(negative)) {
@@ -163,12 +186,27 @@ TW_INLINE void onebit_encode_block(const uint8_t *src, size_t n, uint8_t *residu
     tw_store_le32(dst, tw_float_bits(positive));
     tw_store_le32(dst + 4, tw_float_bits(negative));
     if (residual != NULL) {
-        onebit_second(onebit_table(positive, negative), src, n, residual, dst + HEADER);
+        onebit_second(onebit_table(positive, negative), src, n, residual, dst + HEADER, fetch);
+    }
+}
+
+TW_INLINE void onebit_decode_lanes(__m256 table, const uint8_t *codes, uint8_t *dst, bool add,
+                                   bool stream)
+{
+    uint32_t   signs;
+    tw_lanes_t v;
+
+    memcpy(&signs, codes, 4);
+    v = onebit_expand(table, signs);
+    if (stream) {
+        tw_lanes_stream(dst, v);
+    } else {
+        tw_lanes_store(dst, add ? tw_lanes_add(tw_lanes_load(dst), v) : v);
     }
 }
 
 TW_INLINE void onebit_decode_block(const uint8_t *src, size_t n, uint8_t *dst, bool add,
-                                   bool stream)
+                                   bool stream, bool fetch)
 {
     float      positive          = tw_bits_float(tw_load_le32(src));
     float      negative          = tw_bits_float(tw_load_le32(src + 4));
@@ -182,14 +220,18 @@ TW_INLINE void onebit_decode_block(const uint8_t *src, size_t n, uint8_t *dst, b
     }
     table = onebit_table(positive, negative);
     src += HEADER;
-    for (; n >= TW_LANES; n -= TW_LANES) {
-        memcpy(&signs, src, 4);
-        v = onebit_expand(table, signs);
-        if (stream) {
-            tw_lanes_stream(dst, v);
-        } else {
-            tw_lanes_store(dst, add ? tw_lanes_add(tw_lanes_load(dst), v) : v);
+    for (; n >= GROUP; n -= GROUP) {
+        if (fetch && !stream) {
+            tw_prefetch_pages(dst);
         }
+        onebit_decode_lanes(table, src, dst, add, stream);
+        onebit_decode_lanes(table, src + 4, dst + 4 * TW_LANES, add, stream);
+        src += 8;
+        dst += 4 * GROUP;
+    }
+    if (n >= TW_LANES) {
+        onebit_decode_lanes(table, src, dst, add, stream);
+        n -= TW_LANES;
         src += 4;
         dst += 4 * TW_LANES;
     }
@@ -205,24 +247,28 @@ TW_INLINE void onebit_decode_block(const uint8_t *src, size_t n, uint8_t *dst, b
 TW_INLINE void onebit_encode_blocks(const tw_codec_t *codec, const uint8_t *src, size_t n,
                                     uint8_t *residual, uint8_t *dst)
 {
+    const bool fetch = tw_far(n);
+
     while (n > 0) {
         const size_t m = n < codec->block ? n : codec->block;
 
-        onebit_encode_block(src, m, residual, dst);
+        onebit_encode_block(src, m, residual, dst, fetch);
         n -= m;
         src += 4 * m;
         dst += HEADER + (m + 7) / 8;
-        residual = residual != NULL ? residual + 4 * m : NULL;
+        residual = tw_beyond(residual, 4 * m);
     }
 }
 
 TW_INLINE void onebit_decode_blocks(const tw_codec_t *codec, const uint8_t *src, size_t n,
                                     uint8_t *dst, bool add, bool stream)
 {
+    const bool fetch = tw_far(n);
+
     while (n > 0) {
         const size_t m = n < codec->block ? n : codec->block;
 
-        onebit_decode_block(src, m, dst, add, stream);
+        onebit_decode_block(src, m, dst, add, stream, fetch);
         n -= m;
         src += HEADER + (m + 7) / 8;
         dst += 4 * m;
