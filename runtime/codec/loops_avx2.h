@@ -73,8 +73,9 @@ TW_INLINE size_t tw_before_aligned(const uint8_t *p, size_t width)
     return n;
 }
 
-/* n values, 64 at a time while there are as many. With stream, dst is a multiple of 32, or n below
- * that. fetch: what follows the values is fetched into the cache. */
+/* n values, 64 at a time while there are as many. With stream, dst is a multiple of 32. fetch: what
+ * follows the values is fetched into the cache; with a residual, where three streams compete, the
+ * place of the codes, too. */
 TW_INLINE void tw_avx2_encode_run(const void *self, tw_encode_lanes_fn_t encode, size_t width,
                                   bool finite, const uint8_t *src, size_t n, uint8_t *residual,
                                   uint8_t *dst, bool stream, bool fetch)
@@ -87,6 +88,7 @@ TW_INLINE void tw_avx2_encode_run(const void *self, tw_encode_lanes_fn_t encode,
         }
         if (fetch && residual != NULL) {
             tw_prefetch_pages(residual);
+            tw_prefetch_codes(dst, width);
         }
         tw_avx2_encode_lanes(self, encode, width, finite, src, residual, dst, stream);
         tw_avx2_encode_lanes(self, encode, width, finite, src + step, tw_beyond(residual, step),
@@ -156,7 +158,8 @@ TW_INLINE void tw_avx2_decode_lanes(const void *self, tw_decode_lanes_fn_t decod
 }
 
 /* n values, 64 at a time while there are as many. With stream, dst is a multiple of 32. fetch: what
- * follows is fetched into the cache: with stream the codes, else what is written. */
+ * follows is fetched into the cache: with stream the codes, with add the codes and the sums, else
+ * the place of the values alone. */
 TW_INLINE void tw_avx2_decode_run(const void *self, tw_decode_lanes_fn_t decode, size_t width,
                                   const uint8_t *src, size_t n, uint8_t *dst, bool add, bool stream,
                                   bool fetch)
@@ -164,9 +167,10 @@ TW_INLINE void tw_avx2_decode_run(const void *self, tw_decode_lanes_fn_t decode,
     const size_t step = 4 * TW_LANES;
 
     for (; n >= 2 * TW_LANES; n -= 2 * TW_LANES) {
-        if (fetch && stream) {
+        if (fetch && (stream || add)) {
             tw_prefetch_codes(src, width);
-        } else if (fetch) {
+        }
+        if (fetch && !stream) {
             tw_prefetch_pages(dst);
         }
         tw_avx2_decode_lanes(self, decode, src, dst, add, stream);
