@@ -173,7 +173,7 @@ static tw_status_t measure(const kernel_t *any, const char *isa, double bytes_pe
     loop_t               loops[BENCH_OPERATIONS], streams[BENCH_OPERATIONS];
     places_t             at[BENCH_OPERATIONS] = {{0, 0, 0}};
     contender_t          list[ALTERNATE_MOST];
-    const int            codes = (int)fmax(1, floor(bytes_per_value * 8 + 0.5));
+    const int            codes = (int)fmax(1, floor(bytes_per_value * 8)); /* never more than there is room for */
     size_t               count = 0;
     tw_status_t          status;
 

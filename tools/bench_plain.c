@@ -3,6 +3,10 @@
  */
 #include "config.h"
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3") /* a later -O2 on the command line would win over an -O3 */
+#endif
+
 #include <math.h>
 #include <string.h>
 

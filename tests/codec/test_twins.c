@@ -100,6 +100,29 @@ START_TEST(arbitrary_bytes_decode_alike)
 }
 END_TEST
 
+/* Blocks that no cache holds, and a bit more than one of them. */
+START_TEST(the_largest_blocks)
+{
+    static const char *const specs[] = {"tree8:block=1048576", "int8:block=1048576",
+                                        "onebit:block=1048576"};
+    const size_t  n      = 1048576 + 4177;
+    test_random_t random = test_random((uint64_t)_i);
+    float        *src = malloc(4 * n), *res = malloc(4 * n);
+    pair_t        pair   = {NULL, NULL, TW_F32, 4};
+
+    setenv("THINWIRE_CPU", "scalar", 1);
+    pair.scalar = test_codec(specs[_i], TW_F32);
+    setenv("THINWIRE_CPU", TW_TWIN, 1);
+    pair.twin = test_codec(specs[_i], TW_F32);
+    test_fill(src, TW_F32, n, TEST_NORMAL, &random);
+    test_fill(res, TW_F32, n, TEST_NORMAL, &random);
+    check(&pair, src, res, n, 4);
+    free(src);
+    free(res);
+    pair_free(&pair);
+}
+END_TEST
+
 /* Otherwise the tests above would compare scalar with scalar. Some sets leave doubles to scalar. */
 START_TEST(every_codec_has_kernels)
 {
@@ -125,6 +148,9 @@ static int cpu_present(void)
     return *cpu != NULL;
 }
 
+/* Stores past the cache, which otherwise only vectors of many megabytes get. */
+static void stream_always(void) { setenv("THINWIRE_STREAM_THRESHOLD", "1", 1); }
+
 int main(void)
 {
     Suite *suite;
@@ -139,7 +165,13 @@ int main(void)
     tcase_add_loop_test(tcase, every_count_and_alignment, 0, test_spec_count);
     tcase_add_loop_test(tcase, every_kind_of_number, 0, test_spec_count);
     tcase_add_loop_test(tcase, arbitrary_bytes_decode_alike, 0, test_spec_count);
+    tcase_add_loop_test(tcase, the_largest_blocks, 0, 3);
     tcase_add_test(tcase, every_codec_has_kernels);
+    suite_add_tcase(suite, tcase);
+    tcase = tcase_create(TW_TWIN ", streaming");
+    tcase_add_checked_fixture(tcase, stream_always, NULL);
+    tcase_add_loop_test(tcase, every_count_and_alignment, 0, test_spec_count);
+    tcase_add_loop_test(tcase, every_kind_of_number, 0, test_spec_count);
     suite_add_tcase(suite, tcase);
     return test_main(suite);
 }
