@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tools/bench_limits.h - what memory allows: loops that read, write and update as many bytes as a codec
- * kernel and do nothing else, and memcpy. A kernel cannot be faster than its loop, but for noise.
+ * kernel and do nothing else, and memcpy. A kernel in the cache is not faster than its
+ * loop; out of it, one that prefetches well is, since the loops leave that to the processor.
  *
  * A shape is given in eighths of a byte per value, which are cache lines per 512 values: an encoder of
  * bitpack:2 is {32, 16, 0}, a decode-and-add of it {16, 0, 32}.

@@ -244,6 +244,9 @@ END_TEST
 
 #endif
 
+/* Stores past the cache, which otherwise only vectors of many megabytes get. */
+static void stream_always(void) { setenv("THINWIRE_STREAM_THRESHOLD", "1", 1); }
+
 int main(void)
 {
     Suite *suite = suite_create("threads");
@@ -258,6 +261,10 @@ int main(void)
     tcase_add_loop_test(tcase, a_call_inside_a_parallel_region_is_serial, 0, test_spec_count);
     tcase_add_loop_test(tcase, a_call_outside_makes_threads, 0, test_spec_count);
 #endif
+    suite_add_tcase(suite, tcase);
+    tcase = tcase_create("streaming");
+    tcase_add_checked_fixture(tcase, stream_always, NULL);
+    tcase_add_loop_test(tcase, threads_change_nothing, 0, test_spec_count);
     suite_add_tcase(suite, tcase);
     return test_main(suite);
 }
