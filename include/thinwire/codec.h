@@ -18,8 +18,9 @@
  * multiple of tw_codec_block() values. docs/wire-format.md gives every byte.
  *
  * Every codec has a scalar version, which is its definition; all others give the same bytes and
- * the same decoded bits (but for which NaN an addition of two NaNs gives). Entry points round to nearest without flushing denormals whatever the
- * caller's floating-point mode, and restore that mode.
+ * the same decoded bits (but for which NaN an addition of two NaNs gives). Entry points round to
+ * nearest without flushing denormals whatever the caller's floating-point mode, and restore that
+ * mode.
  */
 #ifndef THINWIRE_CODEC_H
 #define THINWIRE_CODEC_H
