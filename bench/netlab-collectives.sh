@@ -9,7 +9,8 @@
 #     4:1gbit:16M,64M:allreduce,bcast,alltoall  2:10gbit:16M:allreduce,bcast,alltoall
 #     8:250mbit:16M:allreduce
 # SIZE is what thinwire bench takes: bytes of float32 of the vector, of alltoall the block for one rank.
-# CODECS (environment): default fp32,bitpack:2,tree8,onebit. One thread per rank.
+# Environment: CODECS, default fp32,bitpack:2,tree8,onebit; SEARCH=no leaves out the search for the best
+# setting of Open MPI, which takes most of the time. One thread per rank.
 set -u
 if [ $# -lt 2 ] || [ ! -x "$1/bin/thinwire" ]; then
     echo "usage: bench/netlab-collectives.sh BUILD_DIR OUT_DIR [HOSTS:RATE:SIZES:OPERATIONS...]" >&2
@@ -30,6 +31,7 @@ trap 'exit 1' INT TERM
 
 # What is searched: the values of coll_tuned_X_algorithm, and segments where the algorithm cuts.
 searched() {
+    [ "${SEARCH:-yes}" != no ] || return 0
     case $1 in
         allreduce) echo 3:0 4:0 5:131072 6:0 ;;         # doubling, ring, segmented ring, Rabenseifner
         bcast) echo 3:131072 3:1048576 8:0 9:0 6:131072 ;; # pipeline, scatter-allgather, binomial
@@ -68,6 +70,7 @@ one() { # HOSTS RATE OPERATION SIZE
             best=$seconds setting="algorithm $algorithm, segment $segment"
         fi
     done
+    [ "$setting" != - ] || setting="not searched"
     while IFS=$'\t' read -r codec seconds mpi; do
         printf '%s\t' "$1" "$2" "$3" "$4" "$codec" "$mpi" "$best" "$setting"
         echo "$seconds"
