@@ -132,7 +132,8 @@ set style fill solid 0.9
 set logscale y
 set grid ytics lc rgb '#dddddd'
 set key outside right
-set xtics scale 0
+set xtics scale 0 font ',9'
+set bmargin 4
 plot 1 notitle lc rgb '#888888', for [i=2:$columns] '$out/netlab.dat' using i:xtic(1) title columnheader(i)
 GNUPLOT
 echo "figure: $out/netlab.svg"
