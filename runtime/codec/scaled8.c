@@ -7,11 +7,9 @@
 #include "runtime/codec/chunk.h"
 #include "runtime/codec/scaled8.h"
 
-#define TW_HEADER 4
-
 size_t tw_scaled8_size(const tw_codec_t *codec, size_t n)
 {
-    return n + TW_HEADER * ((n - 1) / codec->block + 1);
+    return n + TW_SCALED8_HEADER * ((n - 1) / codec->block + 1);
 }
 
 static const uint8_t *tw_at(const uint8_t *vector, size_t i)
@@ -49,28 +47,18 @@ void tw_scaled8_encode(const tw_codec_t *codec, const tw_scaled8_t *type, const 
                        size_t n, uint8_t *residual, uint8_t *dst)
 {
     const uint32_t most = tw_scaled8_absmax(src, residual, n);
-    float          v[TW_CHUNK], back[TW_CHUNK], factor = 0.0f, scale = 0.0f;
+    float          v[TW_CHUNK], back[TW_CHUNK], factor, scale;
     uint8_t        codes[TW_CHUNK];
 
-    if (most >= 0x7f800000u) {
-        tw_store_le32(dst, 0x7fc00000u);
-        memset(dst + TW_HEADER, 0, n);
+    if (!tw_scaled8_header(most, type->numerator, type->least, n, dst, &factor, &scale)) {
         return;
     }
-    if (tw_bits_float(most) >= type->least) {
-        factor = type->numerator / tw_bits_float(most);
-        scale  = tw_bits_float(most) / type->numerator;
-        if ((tw_float_bits(scale * type->numerator) & 0x7f800000u) == 0x7f800000u) {
-            scale = tw_bits_float(tw_float_bits(scale) - 1); /* else the maximum would become Inf */
-        }
-    }
-    tw_store_le32(dst, tw_float_bits(scale));
     for (size_t i = 0; i < n; i += TW_CHUNK) {
         const size_t m = tw_chunk_count(n, i);
 
         tw_chunk_load(v, tw_at(src, i), tw_at(residual, i), m);
         type->encode(codec, v, m, factor, codes);
-        memcpy(dst + TW_HEADER + i, codes, m);
+        memcpy(dst + TW_SCALED8_HEADER + i, codes, m);
         if (residual != NULL) {
             type->decode(codec, codes, m, scale, back);
             tw_chunk_residual(residual + sizeof(float) * i, v, back, m);
@@ -94,7 +82,7 @@ void tw_scaled8_decode(const tw_codec_t *codec, const tw_scaled8_t *type, const 
                 back[j] = tw_bits_float(0x7fc00000u);
             }
         } else {
-            tw_chunk_load_codes(codes, src + TW_HEADER + i, m);
+            tw_chunk_load_codes(codes, src + TW_SCALED8_HEADER + i, m);
             type->decode(codec, codes, m, tw_bits_float(bits), back);
         }
         tw_chunk_store(dst + sizeof(float) * i, back, m, add);

@@ -9,7 +9,12 @@
 #ifndef TW_CODEC_SCALED8_H
 #define TW_CODEC_SCALED8_H
 
+#include <string.h>
+
+#include "runtime/base/bytes.h"
 #include "runtime/codec/blocks.h"
+
+#define TW_SCALED8_HEADER 4 /* bytes */
 
 typedef struct tw_scaled8 {
     float numerator;
@@ -22,9 +27,31 @@ typedef struct tw_scaled8 {
                    float *values);
 } tw_scaled8_t;
 
-/* Bits of the largest |v|, v = src or src + residual where there is one: as integers they order like the
- * magnitudes, Inf and NaN on top. */
+/* Bits of the largest |v|, v = src or src + residual where there is one: as integers they order like
+ * the magnitudes, Inf and NaN on top. */
 uint32_t tw_scaled8_absmax(const uint8_t *src, const uint8_t *residual, size_t n);
+
+/* The header at dst of a block of n values with this absolute maximum (its bits), and factor and
+ * scale for its codes. False for poison: then the codes are written too, nothing is left to do. */
+static inline bool tw_scaled8_header(uint32_t most, float numerator, float least, size_t n,
+                                     uint8_t *dst, float *factor, float *scale)
+{
+    *factor = *scale = 0.0f;
+    if (most >= 0x7f800000u) {
+        tw_store_le32(dst, 0x7fc00000u);
+        memset(dst + TW_SCALED8_HEADER, 0, n);
+        return false;
+    }
+    if (tw_bits_float(most) >= least) {
+        *factor = numerator / tw_bits_float(most);
+        *scale  = tw_bits_float(most) / numerator;
+        if ((tw_float_bits(*scale * numerator) & 0x7f800000u) == 0x7f800000u) {
+            *scale = tw_bits_float(tw_float_bits(*scale) - 1); /* else the maximum would be Inf */
+        }
+    }
+    tw_store_le32(dst, tw_float_bits(*scale));
+    return true;
+}
 
 size_t tw_scaled8_size(const tw_codec_t *codec, size_t n);
 

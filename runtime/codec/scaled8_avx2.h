@@ -2,14 +2,13 @@
  * codec/scaled8_avx2.h - scaled8.h by AVX2: maximum and codes of a block in one go, the second pass
  * from the cache, into which it also fetches the next block: so memory is read while codes are
  * computed.
- * Twin of: scaled8.c; the scales by the same operations in the same order.
+ * Twin of: scaled8.c; the header is the same code.
  */
 #ifndef TW_CODEC_SCALED8_AVX2_H
 #define TW_CODEC_SCALED8_AVX2_H
 
 #include "runtime/codec/loops_avx2.h"
-
-#define TW_SCALED8_HEADER 4
+#include "runtime/codec/scaled8.h"
 
 /* What the lane functions get as self. */
 typedef struct tw_scaled8_lanes {
@@ -75,25 +74,6 @@ TW_INLINE uint32_t tw_avx2_absmax(const uint8_t *src, uint8_t *residual, size_t 
     return tw_maxima_end(&most);
 }
 
-/* False for poison. */
-TW_INLINE bool tw_scaled8_scales(uint32_t most, float numerator, float least, float *factor,
-                                 float *scale)
-{
-    *factor = *scale = 0.0f;
-    if (most >= 0x7f800000u) {
-        return false;
-    }
-    if (tw_bits_float(most) >= least) {
-        *factor = numerator / tw_bits_float(most);
-        *scale  = tw_bits_float(most) / numerator;
-        if ((tw_float_bits(*scale * numerator) & 0x7f800000u) == 0x7f800000u) {
-            *scale =
-                tw_bits_float(tw_float_bits(*scale) - 1); /* else the maximum would become Inf */
-        }
-    }
-    return true;
-}
-
 TW_INLINE void tw_avx2_scaled8_encode_block(const tw_codec_t *codec, tw_encode_lanes_fn_t encode,
                                             float numerator, float least, const uint8_t *src,
                                             size_t n, uint8_t *residual, uint8_t *dst, bool stream,
@@ -102,13 +82,10 @@ TW_INLINE void tw_avx2_scaled8_encode_block(const tw_codec_t *codec, tw_encode_l
     tw_scaled8_lanes_t self = {.table = codec->table};
     float              factor, scale;
 
-    if (!tw_scaled8_scales(tw_avx2_absmax(src, residual, n, false), numerator, least, &factor,
-                           &scale)) {
-        tw_store_le32(dst, 0x7fc00000u);
-        memset(dst + TW_SCALED8_HEADER, 0, n);
+    if (!tw_scaled8_header(tw_avx2_absmax(src, residual, n, false), numerator, least, n, dst,
+                           &factor, &scale)) {
         return;
     }
-    tw_store_le32(dst, tw_float_bits(scale));
     self.factor = _mm256_set1_ps(factor);
     self.scale  = _mm256_set1_ps(scale);
     tw_avx2_encode(&self, encode, 1, true, src, n, residual, dst + TW_SCALED8_HEADER, stream,

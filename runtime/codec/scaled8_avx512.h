@@ -7,13 +7,10 @@
 #ifndef TW_CODEC_SCALED8_AVX512_H
 #define TW_CODEC_SCALED8_AVX512_H
 
-#include <string.h>
-
 #include "runtime/base/bytes.h"
 #include "runtime/codec/levels_avx512.h"
-#include "runtime/codec/ops.h"
+#include "runtime/codec/scaled8.h"
 
-#define TW_HEADER512 4
 
 /* What a type's loops need within one block; filled by start() and then kept in registers. */
 typedef struct tw_state512 {
@@ -90,23 +87,13 @@ TW_INLINE512 void tw_scaled8_block512(const tw_scaled512_t *type, tw_state512_t 
                                       uint8_t *residual, uint8_t *dst, bool feedback)
 {
     const uint32_t most   = tw_absmax512(src, residual, n, feedback, false);
-    float          factor = 0.0f, scale = 0.0f;
+    float          factor, scale;
     size_t         i = 0;
 
-    if (most >= 0x7f800000u) {
-        tw_store_le32(dst, 0x7fc00000u);
-        memset(dst + TW_HEADER512, 0, n);
+    if (!tw_scaled8_header(most, type->numerator, type->least, n, dst, &factor, &scale)) {
         return;
     }
-    if (tw_bits_float(most) >= type->least) {
-        factor = type->numerator / tw_bits_float(most);
-        scale  = tw_bits_float(most) / type->numerator;
-        if ((tw_float_bits(scale * type->numerator) & 0x7f800000u) == 0x7f800000u) {
-            scale = tw_bits_float(tw_float_bits(scale) - 1); /* else the maximum would become Inf */
-        }
-    }
-    tw_store_le32(dst, tw_float_bits(scale));
-    dst += TW_HEADER512;
+    dst += TW_SCALED8_HEADER;
     state->factor = _mm512_set1_ps(factor);
     if (feedback) {
         type->start_decode(state, codec, scale);
@@ -133,7 +120,7 @@ TW_INLINE512 void tw_scaled8_encode512(const tw_scaled512_t *type, const tw_code
     tw_state512_t state;
 
     type->start_encode(&state, codec);
-    for (; n > 0; src += 4 * block, dst += TW_HEADER512 + block) {
+    for (; n > 0; src += 4 * block, dst += TW_SCALED8_HEADER + block) {
         const size_t m = n < block ? n : block;
 
         tw_scaled8_block512(type, &state, codec, src, m, residual, dst, feedback);
@@ -188,9 +175,9 @@ TW_INLINE512 void tw_scaled8_decode512(const tw_scaled512_t *type, const tw_code
     const size_t  block = codec->block;
     tw_state512_t state;
 
-    for (; n > 0; src += TW_HEADER512 + block, dst += 4 * block) {
+    for (; n > 0; src += TW_SCALED8_HEADER + block, dst += 4 * block) {
         const uint32_t bits  = tw_load_le32(src);
-        const uint8_t *codes = src + TW_HEADER512;
+        const uint8_t *codes = src + TW_SCALED8_HEADER;
         const size_t   m     = n < block ? n : block;
         const size_t   head  = stream ? tw_head512(dst, 4, m) : m;
         size_t         i     = 0;

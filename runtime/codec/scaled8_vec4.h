@@ -8,10 +8,8 @@
 #define TW_CODEC_SCALED8_VEC4_H
 
 #include "runtime/base/bytes.h"
-#include "runtime/codec/blocks.h"
+#include "runtime/codec/scaled8.h"
 #include "runtime/codec/values_vec4.h"
-
-#define TW_V4_HEADER 4
 
 TW_V4_INLINE void tw_v4_scaled8_encode(const tw_codec_t *codec, float numerator, float least,
                                        tw_v4_encode_fn_t encode, tw_v4_decode_fn_t decode,
@@ -20,27 +18,17 @@ TW_V4_INLINE void tw_v4_scaled8_encode(const tw_codec_t *codec, float numerator,
 {
     const uint32_t most =
         residual != NULL ? tw_v4_absmax(src, residual, n) : tw_v4_absmax(src, NULL, n);
-    float       factor = 0.0f, scale = 0.0f;
+    float       factor, scale;
     tw_v4_how_t how;
 
-    if (most >= TW_V4_EXPONENT) {
-        tw_store_le32(dst, 0x7fc00000u);
-        memset(dst + TW_V4_HEADER, 0, n);
+    if (!tw_scaled8_header(most, numerator, least, n, dst, &factor, &scale)) {
         return;
     }
-    if (tw_bits_float(most) >= least) {
-        factor = numerator / tw_bits_float(most);
-        scale  = tw_bits_float(most) / numerator;
-        if ((tw_float_bits(scale * numerator) & TW_V4_EXPONENT) == TW_V4_EXPONENT) {
-            scale = tw_bits_float(tw_float_bits(scale) - 1); /* else the maximum would become Inf */
-        }
-    }
-    tw_store_le32(dst, tw_float_bits(scale));
     how = (tw_v4_how_t){codec->table, tw_f4_splat(factor), tw_f4_splat(scale)};
     if (residual != NULL) {
-        tw_v4_feedback(&how, encode, decode, 1, false, src, n, residual, dst + TW_V4_HEADER);
+        tw_v4_feedback(&how, encode, decode, 1, false, src, n, residual, dst + TW_SCALED8_HEADER);
     } else {
-        tw_v4_encode(&how, encode, 1, src, n, dst + TW_V4_HEADER);
+        tw_v4_encode(&how, encode, 1, src, n, dst + TW_SCALED8_HEADER);
     }
 }
 
@@ -60,11 +48,11 @@ TW_V4_INLINE void tw_v4_scaled8_decode(const tw_codec_t *codec, tw_v4_decode_fn_
     const tw_v4_how_t how  = {.levels = codec->table, .scale = tw_f4_splat(tw_bits_float(bits))};
 
     if ((bits & TW_V4_EXPONENT) == TW_V4_EXPONENT) {
-        tw_v4_decode(&how, tw_v4_poison, 1, src + TW_V4_HEADER, n, dst, add);
+        tw_v4_decode(&how, tw_v4_poison, 1, src + TW_SCALED8_HEADER, n, dst, add);
     } else if (add) {
-        tw_v4_decode(&how, decode, 1, src + TW_V4_HEADER, n, dst, true);
+        tw_v4_decode(&how, decode, 1, src + TW_SCALED8_HEADER, n, dst, true);
     } else {
-        tw_v4_decode(&how, decode, 1, src + TW_V4_HEADER, n, dst, false);
+        tw_v4_decode(&how, decode, 1, src + TW_SCALED8_HEADER, n, dst, false);
     }
 }
 
