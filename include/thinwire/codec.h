@@ -93,6 +93,7 @@ typedef struct tw_codec_traits {
     double      bytes;     /* asymptotic bytes per value                                        */
     int         lossless;  /* decode(encode(x)) is x, bit for bit, for every x                  */
     int         feedback;  /* training wants error feedback with it (onebit)                    */
+    int         plain;     /* codes are the elements' own bytes: nothing needs to be encoded    */
 } tw_codec_traits_t;
 
 /** @return TW_OK, TW_ERR_INVALID_ARG. */

@@ -51,6 +51,7 @@ struct tw_codec {
     double                bytes_per_value; /* asymptotic                                  */
     bool                  lossless;        /* decoding gives back every bit               */
     bool                  feedback;        /* wants error feedback                        */
+    bool                  plain;           /* codes are the elements' own bytes           */
     tw_cpu_level_id_t     cpu;             /* kernels may go up to here                   */
     tw_cpu_level_id_t     isa;             /* of the kernels                              */
     const tw_kernels_t   *kernels;

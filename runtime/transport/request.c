@@ -27,12 +27,15 @@ typedef struct tw_layout {
 static tw_status_t tw_how_check(const tw_comm_t *comm, const tw_how_t *how, tw_request_t *op)
 {
     static const tw_how_t nothing = {0};
+    tw_codec_traits_t     traits;
 
     how           = how != NULL ? how : &nothing;
     op->codec     = how->codec != NULL ? how->codec : comm->fp32;
     op->exec      = how->exec != NULL ? *how->exec : comm->exec;
     op->feedback  = how->feedback;
     op->flags     = how->flags;
+    tw_codec_traits(op->codec, &traits);
+    op->plain = traits.plain && op->exec.memory == TW_MEMORY_HOST;
     if (op->exec.threads == 0) {
         op->exec.threads = comm->exec.threads;
     }

@@ -19,6 +19,7 @@ static tw_status_t fp32_finish(tw_codec_t *codec, const tw_why_t *why)
     codec->block           = 1;
     codec->bytes_per_value = 4.0;
     codec->lossless        = true;
+    codec->plain           = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     snprintf(codec->spec, sizeof(codec->spec), "fp32");
     return TW_OK;
 }

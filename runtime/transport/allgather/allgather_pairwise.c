@@ -2,25 +2,40 @@
  * transport/allgather/allgather_pairwise.c - each rank encodes its block once and sends it to every
  * other; everyone decodes all blocks, the own one too, so that all hold the same.
  *
- * One quantisation. Sent per rank: (P-1) x encoded block. Slots of a lane: r holds rank r's codes.
+ * One quantisation. Sent per rank: (P-1) x encoded block. Slots of a lane: r holds rank r's codes, unless
+ * these are the elements themselves: then they go from buffer to buffer.
  */
 #include "config.h"
 
 #include "runtime/base/bytes.h"
 #include "runtime/transport/allgather/allgather.h"
 
+/* Where rank r's piece ends up. */
+static uint8_t *tw_gather_at(const tw_request_t *op, const tw_lane_t *lane, int r)
+{
+    return tw_lane_at(op, lane, op->recv, op->array[TW_GATHER_FIRST][r]);
+}
+
+/* Where its codes are: the own ones are sent from the send buffer. */
+static uint8_t *tw_gather_codes(const tw_request_t *op, const tw_lane_t *lane, int r)
+{
+    return tw_lane_codes(op, lane, r,
+                         r == op->comm->rank ? tw_lane_at(op, lane, op->send, 0)
+                                             : tw_gather_at(op, lane, r));
+}
+
 static tw_status_t tw_gather_exchange(tw_request_t *op, tw_lane_t *lane)
 {
     const tw_comm_t *comm   = op->comm;
     const size_t     n      = tw_lane_piece(op, lane, op->array[TW_GATHER_COUNT][comm->rank]);
-    uint8_t         *mine   = tw_lane_slot(op, lane, comm->rank);
+    uint8_t         *mine   = tw_gather_codes(op, lane, comm->rank);
     tw_status_t      status = TW_OK;
 
     for (int i = 1; i < comm->size && status == TW_OK; i++) {
         const int    peer  = (comm->rank + comm->size - i) % comm->size;
         const size_t count = tw_lane_piece(op, lane, op->array[TW_GATHER_COUNT][peer]);
 
-        status = tw_lane_recv(op, lane, 0, tw_lane_slot(op, lane, peer), tw_op_size(op, count), peer);
+        status = tw_lane_recv(op, lane, 0, tw_gather_codes(op, lane, peer), tw_op_size(op, count), peer);
     }
     if (n > 0) {
         tw_op_encode(op, tw_lane_at(op, lane, op->send, 0), n, mine);
@@ -40,8 +55,7 @@ static tw_status_t tw_gather_step(tw_request_t *op, tw_lane_t *lane)
         const size_t n = tw_lane_piece(op, lane, op->array[TW_GATHER_COUNT][r]);
 
         if (n > 0) {
-            tw_op_decode(op, tw_lane_slot(op, lane, r), n,
-                         tw_lane_at(op, lane, op->recv, op->array[TW_GATHER_FIRST][r]));
+            tw_op_decode(op, tw_gather_codes(op, lane, r), n, tw_gather_at(op, lane, r));
         }
     }
     return TW_OK;

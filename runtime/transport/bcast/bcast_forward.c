@@ -19,6 +19,11 @@ static int tw_from_root(const tw_request_t *op)
     return (op->comm->rank - op->root + op->comm->size) % op->comm->size;
 }
 
+static uint8_t *tw_forward_codes(const tw_request_t *op, const tw_lane_t *lane)
+{
+    return tw_lane_codes(op, lane, 0, tw_lane_at(op, lane, op->recv, 0));
+}
+
 static tw_status_t tw_forward_to(tw_request_t *op, tw_lane_t *lane, size_t n, unsigned child)
 {
     const unsigned size = (unsigned)op->comm->size;
@@ -26,7 +31,7 @@ static tw_status_t tw_forward_to(tw_request_t *op, tw_lane_t *lane, size_t n, un
     if (child >= size) {
         return TW_OK;
     }
-    return tw_lane_send(op, lane, lane->stage, 0, tw_lane_slot(op, lane, 0), tw_op_size(op, n),
+    return tw_lane_send(op, lane, lane->stage, 0, tw_forward_codes(op, lane), tw_op_size(op, n),
                         (int)((child + (unsigned)op->root) % size), n);
 }
 
@@ -56,7 +61,7 @@ static tw_status_t tw_forward_recv(tw_request_t *op, tw_lane_t *lane, size_t n)
     const int v      = tw_from_root(op);
     const int parent = op->algorithm == &tw_bcast_tree ? v & (v - 1) : v - 1;
 
-    return tw_lane_recv(op, lane, 0, tw_lane_slot(op, lane, 0), tw_op_size(op, n),
+    return tw_lane_recv(op, lane, 0, tw_forward_codes(op, lane), tw_op_size(op, n),
                         (parent + op->root) % op->comm->size);
 }
 
@@ -73,7 +78,7 @@ static tw_status_t tw_forward_step(tw_request_t *op, tw_lane_t *lane)
         return TW_OK; /* nobody to encode for */
     }
     if (lane->stage == 0 && is_root) {
-        tw_op_encode(op, values, n, tw_lane_slot(op, lane, 0));
+        tw_op_encode(op, values, n, tw_forward_codes(op, lane));
         return tw_forward_send(op, lane, n);
     }
     if (lane->stage == 0) {
@@ -84,7 +89,7 @@ static tw_status_t tw_forward_step(tw_request_t *op, tw_lane_t *lane)
             status = tw_forward_send(op, lane, n);
         }
         if (!is_root || (op->flags & TW_BCAST_SAME) != 0) {
-            tw_op_decode(op, tw_lane_slot(op, lane, 0), n, values);
+            tw_op_decode(op, tw_forward_codes(op, lane), n, values);
         }
     }
     return status;
