@@ -14,6 +14,7 @@
 #include "runtime/base/context.h"
 #include "runtime/base/threads.h"
 #include "runtime/transport/comm.h"
+#include "runtime/transport/endpoint.h"
 #include "runtime/transport/sync.h"
 
 tw_status_t tw_comm_check(const tw_comm_t *comm)
@@ -175,6 +176,7 @@ tw_status_t tw_comm_create_with(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_
     comm->ctx = ctx;
     comm->log = ctx->log;
     comm->mpi = mpi;
+    comm->endpoint = &tw_endpoint_mpi;
     tw_pool_init(&comm->pool);
     if (mpi->Comm_dup(parent, &comm->comm) != MPI_SUCCESS) {
         TW_ERROR(&comm->log, "MPI_Comm_dup failed");

@@ -28,6 +28,8 @@ struct tw_comm {
     tw_log_t              log; /* the context's, with our rank */
     const tw_mpi_ops_t   *mpi;
     MPI_Comm              comm; /* our duplicate */
+    const struct tw_endpoint_ops *endpoint; /* how the messages of operations travel       */
+    void                 *endpoint_state;  /* its own                                      */
     int                   rank, size;
     int                   local_ranks; /* on this node */
     tw_transport_config_t config;

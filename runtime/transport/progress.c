@@ -33,16 +33,6 @@ static int tw_lane_tag(const tw_request_t *op, const tw_lane_t *lane, int stage)
                  lane->round % TW_TAG_ROUNDS * TW_TAG_STAGES + (uint64_t)stage);
 }
 
-/* The next free request of a stage; the messages of a peer are cut at THINWIRE_MESSAGE_LIMIT. */
-static MPI_Request *tw_lane_request(tw_lane_t *lane, int stage, int peer)
-{
-    tw_messages_t *messages = &lane->messages[stage];
-
-    assert(messages->count < messages->capacity);
-    messages->peers[messages->count] = peer;
-    return &messages->requests[messages->count++];
-}
-
 tw_status_t tw_lane_send(tw_request_t *op, tw_lane_t *lane, int stage, int tag_stage,
                          const void *bytes, size_t size, int peer, size_t values)
 {
@@ -57,10 +47,8 @@ tw_status_t tw_lane_send(tw_request_t *op, tw_lane_t *lane, int stage, int tag_s
         const size_t part = size - at < limit ? size - at : limit;
 
         comm->stats.messages_sent++;
-        status = tw_comm_mpi(comm,
-                             comm->mpi->Isend((const uint8_t *)bytes + at, (int)part, MPI_BYTE, peer,
-                                              tag, comm->comm, tw_lane_request(lane, stage, peer)),
-                             "MPI_Isend");
+        status = comm->endpoint->send(comm, (const uint8_t *)bytes + at, part, peer, tag,
+                                      &lane->messages[stage]);
     }
     return status;
 }
@@ -77,10 +65,8 @@ tw_status_t tw_lane_recv(tw_request_t *op, tw_lane_t *lane, int stage, void *byt
     for (size_t at = 0; at < size && status == TW_OK; at += limit) {
         const size_t part = size - at < limit ? size - at : limit;
 
-        status = tw_comm_mpi(comm,
-                             comm->mpi->Irecv((uint8_t *)bytes + at, (int)part, MPI_BYTE, peer, tag,
-                                              comm->comm, tw_lane_request(lane, stage, peer)),
-                             "MPI_Irecv");
+        status = comm->endpoint->recv(comm, (uint8_t *)bytes + at, part, peer, tag,
+                                      &lane->messages[stage]);
     }
     return status;
 }
@@ -203,13 +189,10 @@ static bool tw_lane_advance(tw_request_t *op, tw_lane_t *lane, tw_status_t *stat
 {
     tw_comm_t     *comm     = op->comm;
     tw_messages_t *messages = &lane->messages[lane->stage];
-    int            complete = 1;
+    bool           complete = true;
 
     if (messages->count > 0) {
-        *status_p = tw_comm_mpi(comm,
-                                comm->mpi->Testall(messages->count, messages->requests, &complete,
-                                                   MPI_STATUSES_IGNORE),
-                                "MPI_Testall");
+        *status_p = comm->endpoint->test(comm, messages, &complete);
         if (*status_p != TW_OK || !complete) {
             return false;
         }
@@ -259,11 +242,18 @@ void tw_comm_progress(tw_comm_t *comm, bool *moved_p)
     tw_request_t **at    = &comm->running;
     bool           moved = false;
 
+    if (comm->status == TW_OK) {
+        comm->endpoint->progress(comm);
+    }
     while (*at != NULL && comm->status == TW_OK) {
-        tw_request_t     *op     = *at;
-        const tw_status_t status = tw_op_advance(op, &moved);
+        tw_request_t *op      = *at;
+        tw_status_t   status  = tw_op_advance(op, &moved);
+        bool          flushed = false;
 
         if (status == TW_OK && op->done_rounds == op->rounds) {
+            status = comm->endpoint->flushed(comm, &op->flush_mark, &flushed);
+        }
+        if (status == TW_OK && flushed) {
             op->running = false;
             *at         = op->next;
             moved       = true;
@@ -279,20 +269,16 @@ void tw_comm_progress(tw_comm_t *comm, bool *moved_p)
     }
 }
 
-/* A peer that a running operation waits for, or -1; found where a single message is not complete. */
+/* A peer that a running operation waits for, or -1. */
 static int tw_op_waits_for(tw_request_t *op)
 {
     for (int l = 0; l < op->lanes; l++) {
-        const tw_lane_t     *lane     = &op->lane[l];
-        const tw_messages_t *messages = &lane->messages[lane->stage];
+        tw_lane_t *lane = &op->lane[l];
+        const int  peer =
+            lane->busy ? op->comm->endpoint->waits_for(op->comm, &lane->messages[lane->stage]) : -1;
 
-        for (int m = 0; lane->busy && m < messages->count; m++) {
-            int complete = 0;
-
-            op->comm->mpi->Testall(1, &messages->requests[m], &complete, MPI_STATUSES_IGNORE);
-            if (!complete) {
-                return messages->peers[m];
-            }
+        if (peer >= 0) {
+            return peer;
         }
     }
     return -1;

@@ -20,7 +20,7 @@ const char tw_in_place_mark = 0;
 typedef struct tw_layout {
     size_t arrays, slots, sum, requests, peers; /* bytes; the last four per lane */
     size_t lane, total;
-    int    capacity; /* MPI messages per stage of a lane */
+    int    capacity; /* messages per stage of a lane */
     int    lanes;
 } tw_layout_t;
 
@@ -88,7 +88,7 @@ static tw_status_t tw_layout(const tw_comm_t *comm, const tw_shape_t *shape, tw_
     layout->arrays   = TW_ALIGN_UP((size_t)shape->arrays * (size_t)comm->size * sizeof(size_t));
     layout->slots    = (size_t)shape->slots * op->slot_bytes;
     layout->sum      = shape->sum ? TW_ALIGN_UP(op->chunk * op->element) : 0;
-    layout->requests = TW_ALIGN_UP((size_t)layout->capacity * sizeof(MPI_Request));
+    layout->requests = TW_ALIGN_UP((size_t)layout->capacity * comm->endpoint->request_bytes);
     layout->peers    = TW_ALIGN_UP((size_t)layout->capacity * sizeof(int));
     layout->lane     = layout->slots + layout->sum +
                    (size_t)shape->algorithm->stages * (layout->requests + layout->peers);
@@ -115,7 +115,7 @@ static void tw_request_carve(tw_request_t *op, const tw_shape_t *shape, const tw
         lane->sum = at;
         at += layout->sum;
         for (int s = 0; s < shape->algorithm->stages; s++) {
-            lane->messages[s].requests = (MPI_Request *)(void *)at;
+            lane->messages[s].requests = at;
             at += layout->requests;
             lane->messages[s].peers = (int *)(void *)at;
             at += layout->peers;
@@ -244,6 +244,7 @@ static tw_status_t tw_request_begin(tw_request_t *op)
     op->sequence    = comm->sequence++;
     op->next_round  = 0;
     op->done_rounds = 0;
+    op->flush_mark  = 0;
     op->status      = TW_OK;
     op->running     = true;
     op->started     = true;

@@ -3,7 +3,7 @@
  *
  * An operation is cut into rounds: round c handles the c-th piece (`chunk` values, a multiple of the
  * codec's block) of every interval that travels. A few rounds are in flight together, each in a lane
- * with buffers and MPI requests of its own, and goes through the stages of its algorithm:
+ * with buffers and messages of its own, and goes through the stages of its algorithm:
  *
  *     step(stage 0): encode, post receives and sends    -> all of stage 0's messages complete
  *     step(stage 1): decode, encode, post               -> all of stage 1's messages complete
@@ -25,6 +25,7 @@
 #include <thinwire/collective.h>
 
 #include "runtime/transport/comm.h"
+#include "runtime/transport/endpoint.h"
 
 #define TW_STAGES_MAX 2 /* stages with messages */
 #define TW_WINDOW_MAX 8
@@ -36,12 +37,6 @@
 /* Bytes of codes in a message, unless a shape says more: what MPI sends at once over TCP, and long enough for
  * full speed where several are under way. */
 #define TW_PIECE ((size_t)64 << 10)
-
-typedef struct tw_messages {
-    MPI_Request *requests;
-    int         *peers;
-    int          count, capacity;
-} tw_messages_t;
 
 typedef struct tw_lane {
     size_t        round;
@@ -104,6 +99,7 @@ struct tw_request {
     size_t          next_round; /* not yet started                                 */
     size_t          done_rounds;
     uint64_t        sequence;
+    uint64_t        flush_mark; /* of the endpoint                                   */
     int             lanes;
     tw_lane_t       lane[TW_WINDOW_MAX];
     tw_request_t   *next; /* in comm->running */

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/endpoint.h - how the messages of operations travel: one small table of functions per way.
+ *
+ * The engine posts messages in batches (all that a stage of a lane waits for) and asks whether a batch is
+ * complete. A batch lies in the operation's own memory, so a message costs no allocation; what stands in
+ * `requests` is the endpoint's own. Messages between two ranks match by tag, those of one tag in the
+ * order in which they were sent. Nothing is cancelled: buffers of messages that are not complete when a
+ * communicator dies are never freed.
+ * Set-up messages (sync.h) always take MPI.
+ */
+#ifndef TW_TRANSPORT_ENDPOINT_H
+#define TW_TRANSPORT_ENDPOINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "runtime/transport/comm.h"
+
+/* Messages under way. */
+typedef struct tw_messages {
+    void *requests; /* capacity times request_bytes, of the endpoint */
+    int  *peers;
+    int   count, capacity;
+} tw_messages_t;
+
+/* Failures are logged where they are found, and the communicator is dead after them. */
+typedef struct tw_endpoint_ops {
+    const char *name;
+    size_t      request_bytes; /* of one message in tw_messages_t.requests */
+
+    /* Collective, when a communicator is created; the same status on every rank. */
+    tw_status_t (*open)(tw_comm_t *comm);
+
+    /* Post one message of 1 .. THINWIRE_MESSAGE_LIMIT bytes and append it to the batch. */
+    tw_status_t (*send)(tw_comm_t *comm, const void *bytes, size_t size, int peer, int tag,
+                        tw_messages_t *messages);
+    tw_status_t (*recv)(tw_comm_t *comm, void *bytes, size_t size, int peer, int tag,
+                        tw_messages_t *messages);
+
+    /* Are all messages of the batch complete? Does not block. */
+    tw_status_t (*test)(tw_comm_t *comm, tw_messages_t *messages, bool *complete_p);
+
+    /* The rank that the first incomplete message waits for; -1: all are complete. */
+    int (*waits_for)(tw_comm_t *comm, tw_messages_t *messages);
+
+    /* Let messages move; called before tests, and by whoever waits for something else. */
+    tw_status_t (*progress)(tw_comm_t *comm);
+
+    /* Has everything that an operation sent left this process, so that it arrives even if nobody calls
+     * progress? It is complete only then. *mark is 0 before the first call of an operation whose last
+     * message is posted, and the endpoint's own from then on. */
+    tw_status_t (*flushed)(tw_comm_t *comm, uint64_t *mark, bool *flushed_p);
+
+    /* Collective, no message is under way; it does not hang if all ranks call it. */
+    tw_status_t (*close)(tw_comm_t *comm);
+
+    /* Of a dead communicator: give up without communication. */
+    void (*abandon)(tw_comm_t *comm);
+} tw_endpoint_ops_t;
+
+extern const tw_endpoint_ops_t tw_endpoint_mpi;
+
+#endif /* TW_TRANSPORT_ENDPOINT_H */

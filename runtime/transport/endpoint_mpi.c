@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/endpoint_mpi.c - messages by MPI_Isend and MPI_Irecv on the communicator's duplicate.
+ *
+ * Each test makes MPI move all messages, and MPI keeps what it has taken moving from every other call
+ * into it: nothing is left to do for progress and flushed.
+ */
+#include "config.h"
+
+#include <assert.h>
+
+#include "runtime/transport/endpoint.h"
+
+static tw_status_t tw_mpi_open(tw_comm_t *comm)
+{
+    (void)comm;
+    return TW_OK;
+}
+
+/* The next free request of a batch. */
+static MPI_Request *tw_mpi_request(tw_messages_t *messages, int peer)
+{
+    MPI_Request *requests = messages->requests;
+
+    assert(messages->count < messages->capacity);
+    messages->peers[messages->count] = peer;
+    return &requests[messages->count++];
+}
+
+static tw_status_t tw_mpi_send(tw_comm_t *comm, const void *bytes, size_t size, int peer, int tag,
+                               tw_messages_t *messages)
+{
+    return tw_comm_mpi(comm,
+                       comm->mpi->Isend(bytes, (int)size, MPI_BYTE, peer, tag, comm->comm,
+                                        tw_mpi_request(messages, peer)),
+                       "MPI_Isend");
+}
+
+static tw_status_t tw_mpi_recv(tw_comm_t *comm, void *bytes, size_t size, int peer, int tag,
+                               tw_messages_t *messages)
+{
+    return tw_comm_mpi(comm,
+                       comm->mpi->Irecv(bytes, (int)size, MPI_BYTE, peer, tag, comm->comm,
+                                        tw_mpi_request(messages, peer)),
+                       "MPI_Irecv");
+}
+
+static tw_status_t tw_mpi_test(tw_comm_t *comm, tw_messages_t *messages, bool *complete_p)
+{
+    int               complete = 0;
+    const tw_status_t status =
+        tw_comm_mpi(comm,
+                    comm->mpi->Testall(messages->count, messages->requests, &complete,
+                                       MPI_STATUSES_IGNORE),
+                    "MPI_Testall");
+
+    *complete_p = complete != 0;
+    return status;
+}
+
+static int tw_mpi_waits_for(tw_comm_t *comm, tw_messages_t *messages)
+{
+    MPI_Request *requests = messages->requests;
+
+    for (int m = 0; m < messages->count; m++) {
+        int complete = 0;
+
+        comm->mpi->Testall(1, &requests[m], &complete, MPI_STATUSES_IGNORE);
+        if (!complete) {
+            return messages->peers[m];
+        }
+    }
+    return -1;
+}
+
+static tw_status_t tw_mpi_progress(tw_comm_t *comm)
+{
+    (void)comm;
+    return TW_OK;
+}
+
+static tw_status_t tw_mpi_flushed(tw_comm_t *comm, uint64_t *mark, bool *flushed_p)
+{
+    (void)comm;
+    (void)mark;
+    *flushed_p = true;
+    return TW_OK;
+}
+
+static tw_status_t tw_mpi_close(tw_comm_t *comm)
+{
+    (void)comm;
+    return TW_OK;
+}
+
+static void tw_mpi_abandon(tw_comm_t *comm) { (void)comm; }
+
+const tw_endpoint_ops_t tw_endpoint_mpi = {
+    .name          = "mpi",
+    .request_bytes = sizeof(MPI_Request),
+    .open          = tw_mpi_open,
+    .send          = tw_mpi_send,
+    .recv          = tw_mpi_recv,
+    .test          = tw_mpi_test,
+    .waits_for     = tw_mpi_waits_for,
+    .progress      = tw_mpi_progress,
+    .flushed       = tw_mpi_flushed,
+    .close         = tw_mpi_close,
+    .abandon       = tw_mpi_abandon,
+};
