@@ -8,6 +8,8 @@
 #                                  netlab.sh mpirun 4 -- --mca coll_tuned_use_dynamic_rules 1 ./app
 #   netlab.sh exec I [--] CMD    run CMD on host I (0-based), e.g. a ping or a packet capture
 #   netlab.sh rate RATE          change the rate of every link, in place
+#   netlab.sh cut I              host I sends and receives no data any more; mpirun still reaches it
+#   netlab.sh mend I             undo it
 #   netlab.sh status             the hosts, the rate, bytes sent by each host so far
 #   netlab.sh down               remove everything again (safe to repeat)
 #
@@ -19,6 +21,10 @@
 #      [host 0] eth0 ==tbf==> p0 \
 #      [host 1] eth0 ==tbf==> p1  +-- br0   [switch namespace]
 #      [host 2] eth0 ==tbf==> p2 /
+#
+# mpirun and its daemons talk over a second network without limits: ctl0 (10.78.0.<I+1>/24) and the
+# bridge br1. So control costs the data links nothing, and "cut", which takes a host's port out of br0
+# (packets vanish, no interface goes down), leaves it alone.
 #
 # Nothing is added to the machine's own network namespace: no bridge, no address, no route, no
 # sysctl.  All names begin with the lab's name (NETLAB_NAME, default "netlab"), so two labs can
@@ -37,6 +43,7 @@
 #                  64 KiB GSO packet always fits)
 #   NETLAB_QUEUE   bytes queued per port before it drops (default: 20 ms at RATE, at least 1 MiB)
 #   NETLAB_MTU     default 9000
+#   MPIRUN         Open MPI's mpirun (default mpirun)
 #   NETLAB_CC      TCP congestion control in the hosts, default reno (see tcp_settings)
 #
 # Limits.  It shapes rate only: latency is that of veth, some 20-60 us with an MPI on top.  All
@@ -52,9 +59,11 @@ PROG=${0##*/}
 SELF=$(readlink -f -- "$0")
 NAME=${NETLAB_NAME:-netlab}
 SUBNET=10.77.0
+CONTROL=10.78.0
 MTU=${NETLAB_MTU:-9000}
+MPIRUN=${MPIRUN:-mpirun}
 
-usage() { sed -n '3,12s/^# \{0,1\}//p' "$SELF" >&2; exit 2; }
+usage() { sed -n '3,14s/^# \{0,1\}//p' "$SELF" >&2; exit 2; }
 fail()  { echo "$PROG: $*" >&2; exit 1; }
 skip()  { echo "$PROG: $*" >&2; exit 77; }
 
@@ -172,6 +181,8 @@ build() {
     ip netns add "$SWITCH" || return 1
     ip -n "$SWITCH" link add name br0 type bridge || return 1
     ip -n "$SWITCH" link set br0 mtu "$MTU" up || return 1
+    ip -n "$SWITCH" link add name br1 type bridge || return 1
+    ip -n "$SWITCH" link set br1 up || return 1
     for ((i = 0; i < n; i++)); do
         h=$(ns $i)
         remember "$h"
@@ -183,6 +194,10 @@ build() {
         ip -n "$SWITCH" link set "p$i" master br0 up || return 1
         ip -n "$h" addr add "$SUBNET.$((i + 1))/24" dev eth0 || return 1
         ip -n "$h" link set eth0 up || return 1
+        ip -n "$SWITCH" link add name "c$i" type veth peer name ctl0 netns "$h" || return 1
+        ip -n "$SWITCH" link set "c$i" master br1 up || return 1
+        ip -n "$h" addr add "$CONTROL.$((i + 1))/24" dev ctl0 || return 1
+        ip -n "$h" link set ctl0 up || return 1
         tcp_settings "$h" || return 1
         shape "$h" eth0 "$rate" || return 1
         shape "$SWITCH" "p$i" "$rate" || return 1
@@ -216,6 +231,22 @@ cmd_rate() {
     echo "$1" >"$STATE/rate"
 }
 
+a_host() { { number "$1" && [ "$1" -lt "$(<"$STATE/hosts")" ]; } || fail "no host $1"; }
+
+cmd_cut() {
+    [ $# -eq 1 ] || usage
+    need_up
+    a_host "$1"
+    ip -n "$SWITCH" link set "p$1" nomaster || fail "ip refused"
+}
+
+cmd_mend() {
+    [ $# -eq 1 ] || usage
+    need_up
+    a_host "$1"
+    ip -n "$SWITCH" link set "p$1" master br0 || fail "ip refused"
+}
+
 # run_on I CMD...: in the host's network, mount and UTS namespaces
 run_on() {
     local h; h=$(ns "$1"); shift
@@ -229,7 +260,7 @@ cmd_exec() {
     local i=$1; shift
     [ "$1" = -- ] && shift
     [ $# -ge 1 ] || usage
-    { number "$i" && [ "$i" -lt "$(<"$STATE/hosts")" ]; } || fail "no host $i"
+    a_host "$i"
     run_on "$i" "$@"
 }
 
@@ -240,7 +271,7 @@ cmd_mpirun() {
     [ "$1" = -- ] && shift
     [ $# -ge 1 ] || usage
     { number "$ranks" && [ "$ranks" -ge 1 ]; } || fail "R must be a number"
-    command -v mpirun >/dev/null || skip "mpirun is missing (Debian: openmpi-bin)"
+    command -v "$MPIRUN" >/dev/null || skip "$MPIRUN is missing (Debian: openmpi-bin)"
     case ${NETLAB_PML:-ob1} in
         # eth0 only: were lo included, two hosts would take each other's 127.0.0.1 for reachable
         # and the job would hang.  Ranks of one host reach each other by eth0's own address.
@@ -251,10 +282,10 @@ cmd_mpirun() {
         *) fail "NETLAB_PML must be ob1 or ucx" ;;
     esac
     # Idle ranks yield: there are usually more ranks than cores here.
-    run_on 0 mpirun --allow-run-as-root --np "$ranks" \
+    run_on 0 "$MPIRUN" --allow-run-as-root --np "$ranks" \
         --hostfile "$STATE/hostfile" --map-by node --bind-to none \
         --mca plm rsh --mca plm_rsh_agent "$STATE/rsh" --mca plm_rsh_no_tree_spawn 1 \
-        --mca orte_tmpdir_base "$STATE/tmp" --mca oob_tcp_if_include eth0 --mca mpi_yield_when_idle 1 \
+        --mca orte_tmpdir_base "$STATE/tmp" --mca oob_tcp_if_include ctl0 --mca mpi_yield_when_idle 1 \
         "${net[@]}" "$@"
 }
 
@@ -273,6 +304,6 @@ cmd_status() {
 [ $# -ge 1 ] || usage
 verb=$1; shift
 case $verb in
-    up | down | mpirun | exec | rate | status) need_root; need_tools; "cmd_$verb" "$@" ;;
+    up | down | mpirun | exec | rate | cut | mend | status) need_root; need_tools; "cmd_$verb" "$@" ;;
     *) usage ;;
 esac

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The collectives between four emulated hosts, over TCP: the programs of tests/mpi with their oracles, and
+# the command. Prints TAP; needs root.
+# shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
+. "$top_srcdir/tests/netlab/common.bash"
+lab 4 1gbit
+plan 5
+
+for program in reduction movement feedback_use; do
+    check "$program on 4 hosts" hosts 4 "$top_builddir/tests/mpi/$program.mpi" 4
+done
+
+bench() {
+    local operation rows
+    for operation in allreduce bcast alltoall; do
+        hosts 4 "$thinwire" bench $operation --codec fp32,tree8,onebit --min 4k --max 1M --json "$scratch/rows" ||
+            return 1
+        rows=$("$json_query" "$scratch/rows" "rows.#")
+        [ "$rows" -eq 15 ] || { echo "$rows rows, not 15"; return 1; }
+        for ((i = 0; i < rows; i++)); do
+            [ "$("$json_query" "$scratch/rows" "rows.$i.codec")" != fp32 ] ||
+                within "$("$json_query" "$scratch/rows" "rows.$i.max_error")" 0 1e-5 || return 1
+        done
+    done
+}
+check "thinwire bench on 4 hosts" bench
+
+crossed() { # every host has sent what the tests exchanged: nothing took a shorter way
+    local host=0
+    "$netlab" status | tee "$scratch/status"
+    while read -r bytes; do
+        host=$((host + 1))
+        [ "$bytes" -gt 10000000 ] || { echo "a host has sent $bytes bytes"; return 1; }
+    done < <(sed -n 's/.* sent \([0-9]*\) bytes.*/\1/p' "$scratch/status")
+    [ $host -eq 4 ]
+}
+check "the data went over the links" crossed
