@@ -8,6 +8,7 @@
 #include <thinwire/collective.h>
 #include <thinwire/comm.h>
 #include <thinwire/context.h>
+#include <thinwire/facts.h>
 #include <thinwire/feedback.h>
 #include <thinwire/status.h>
 #include <thinwire/topology.h>

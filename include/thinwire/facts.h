@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * thinwire/facts.h - what is known about the speed of a communicator: links, codecs, and MPI's own
+ * collectives. Measured by tw_comm_calibrate() (thinwire/model.h), read by the model that predicts
+ * times and decides what the codec `auto` does.
+ *
+ * Times are seconds, rates bytes per second of what travels in one direction; links are taken to
+ * carry both directions at once. The struct holds no pointers: it may be copied and changed.
+ */
+#ifndef THINWIRE_FACTS_H
+#define THINWIRE_FACTS_H
+
+#include <stddef.h>
+
+#include <thinwire/declare.h>
+
+TW_BEGIN_DECLS
+
+/* Operations as the model knows them. reduce_scatter_block goes with reduce_scatter, the v-forms with
+ * theirs. */
+typedef enum tw_operation {
+    TW_OPERATION_ALLREDUCE      = 0, /* count: of the vector                        */
+    TW_OPERATION_REDUCE         = 1, /* of the vector                               */
+    TW_OPERATION_REDUCE_SCATTER = 2, /* of the whole vector                         */
+    TW_OPERATION_BCAST          = 3, /* of the vector                               */
+    TW_OPERATION_ALLGATHER      = 4, /* of one rank's block                         */
+    TW_OPERATION_ALLTOALL       = 5  /* of what one rank sends to one               */
+} tw_operation_t;
+
+#define TW_OPERATIONS 6
+
+/* A class of links: between ranks of a node, or between nodes. All 0 where there are none. */
+typedef struct tw_link_facts {
+    double latency;   /* of a short message, one way                                              */
+    double bandwidth; /* of one pair of ranks                                                     */
+    double shared;    /* out of, and at the same time into, one rank (inside a node) or one node
+                         (between nodes) while all exchange with all                              */
+    double message;   /* time of each further message while all exchange with all                 */
+} tw_link_facts_t;
+
+#define TW_FACTS_SPEC 40 /* bytes of a codec's spec, with its NUL */
+
+/* A codec that `auto` may choose, as fast as it is while all ranks use it at once. */
+typedef struct tw_codec_facts {
+    char   spec[TW_FACTS_SPEC];
+    int    wide;       /* 0: of float32; 1: of double                             */
+    double bytes;      /* per value                                               */
+    size_t block;      /* values                                                  */
+    double max_error;  /* as tw_codec_traits_t.max_error                          */
+    int    feedback;   /* only with error feedback                                */
+    double encode, decode, decode_add; /* seconds per value                       */
+    double call;       /* seconds per call                                        */
+} tw_codec_facts_t;
+
+#define TW_LADDER_STEPS 16
+
+/* Times at growing sizes; bytes are those of `count` values. In between, interpolated. */
+typedef struct tw_ladder {
+    int    steps;
+    double bytes[TW_LADDER_STEPS], seconds[TW_LADDER_STEPS];
+} tw_ladder_t;
+
+#define TW_FACTS_CODECS  16
+#define TW_FACTS_FACTORS 32
+
+typedef struct tw_facts {
+    int              ranks, nodes, local_ranks; /* local: the most on a node           */
+    int              long_form; /* 1: measured by `thinwire calibrate`, 0: in passing  */
+    tw_link_facts_t  inside, between;
+    double           engine; /* seconds that any operation of the library's own takes  */
+    tw_ladder_t      plain[TW_OPERATIONS]; /* MPI's own collectives, float32           */
+    int              codecs;
+    tw_codec_facts_t codec[TW_FACTS_CODECS];
+    /* Measured by predicted time of each algorithm of the library, in the order of
+     * tw_model_algorithm(), with fp32: of a short vector ([0]) and of a long one ([1]); 1 where it was
+     * not measured. factor_bytes are the encoded bytes at which. */
+    double           factor[TW_FACTS_FACTORS][2], factor_bytes[TW_FACTS_FACTORS][2];
+} tw_facts_t;
+
+TW_END_DECLS
+
+#endif /* THINWIRE_FACTS_H */

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * policy/facts_text.c - facts as a text file, and back.
+ *
+ *     thinwire calibration 1
+ *     version 0.1.0
+ *     hosts node0*4 node1*4
+ *     fabric Open MPI v4.1.4, ...
+ *     codecs avx512 threads=1
+ *     ranks 8 4 2              ranks, nodes, most ranks on a node
+ *     form 1
+ *     engine 1.5e-06
+ *     inside  latency bandwidth shared message
+ *     between latency bandwidth shared message
+ *     plain allreduce 4 1e-06  one line per size
+ *     codec tree8 0 1.0009765625 4096 0.00859 0 encode decode decode_add call
+ *     factor allreduce two_pass bytes factor bytes factor
+ *     checksum 0123456789abcdef
+ *
+ * The checksum (FNV-1a, of all lines before it) is for files that were cut or changed by accident.
+ * Numbers have 17 digits: what is read is what was written, and what every rank then computes with.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <locale.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/bytes.h"
+#include "runtime/policy/model.h"
+
+#define TW_FACTS_HEADER "thinwire calibration 1"
+#define TW_FACTS_WORDS  12
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+typedef struct tw_writer {
+    char  *text;
+    size_t size, used;
+    bool   full;
+} tw_writer_t;
+
+static void tw_put(tw_writer_t *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void tw_put(tw_writer_t *w, const char *format, ...)
+{
+    va_list args;
+    int     n;
+
+    va_start(args, format);
+    n = vsnprintf(w->text + w->used, w->size - w->used, format, args);
+    va_end(args);
+    if (n < 0 || (size_t)n >= w->size - w->used) {
+        w->full = true;
+    } else {
+        w->used += (size_t)n;
+    }
+}
+
+/* A number with a point, whatever the locale of the program. */
+static void tw_put_number(tw_writer_t *w, double value)
+{
+    char text[40];
+
+    snprintf(text, sizeof(text), "%.17g", value);
+    for (char *c = text; *c != '\0'; c++) {
+        *c = *c == ',' ? '.' : *c;
+    }
+    tw_put(w, " %s", text);
+}
+
+static void tw_put_link(tw_writer_t *w, const char *name, const tw_link_facts_t *link)
+{
+    tw_put(w, "%s", name);
+    tw_put_number(w, link->latency);
+    tw_put_number(w, link->bandwidth);
+    tw_put_number(w, link->shared);
+    tw_put_number(w, link->message);
+    tw_put(w, "\n");
+}
+
+static void tw_put_codec(tw_writer_t *w, const tw_codec_facts_t *c)
+{
+    tw_put(w, "codec %s %d", c->spec, c->wide);
+    tw_put_number(w, c->bytes);
+    tw_put(w, " %zu", c->block);
+    tw_put_number(w, c->max_error);
+    tw_put(w, " %d", c->feedback);
+    tw_put_number(w, c->encode);
+    tw_put_number(w, c->decode);
+    tw_put_number(w, c->decode_add);
+    tw_put_number(w, c->call);
+    tw_put(w, "\n");
+}
+
+static void tw_put_measured(tw_writer_t *w, const tw_facts_t *facts)
+{
+    for (int o = 0; o < TW_OPERATIONS; o++) {
+        for (int i = 0; i < facts->plain[o].steps; i++) {
+            tw_put(w, "plain %s", tw_model_operations[o]);
+            tw_put_number(w, facts->plain[o].bytes[i]);
+            tw_put_number(w, facts->plain[o].seconds[i]);
+            tw_put(w, "\n");
+        }
+    }
+    for (int c = 0; c < facts->codecs; c++) {
+        tw_put_codec(w, &facts->codec[c]);
+    }
+    for (int a = 0; tw_model_algorithm(a) != NULL; a++) {
+        const tw_model_algorithm_t *row = tw_model_algorithm(a);
+
+        tw_put(w, "factor %s %s", tw_model_operations[row->operation], row->name);
+        for (int i = 0; i < 2; i++) {
+            tw_put_number(w, facts->factor_bytes[a][i]);
+            tw_put_number(w, facts->factor[a][i]);
+        }
+        tw_put(w, "\n");
+    }
+}
+
+size_t tw_facts_write(const tw_facts_t *facts, const tw_facts_key_t *key, char *text, size_t size)
+{
+    tw_writer_t w = {.text = text, .size = size};
+
+    if (size == 0) {
+        return 0;
+    }
+    tw_put(&w, TW_FACTS_HEADER "\nversion %s\nhosts %s\nfabric %s\ncodecs %s\n", key->version,
+           key->hosts, key->fabric, key->codecs);
+    tw_put(&w, "ranks %d %d %d\nform %d\nengine", facts->ranks, facts->nodes, facts->local_ranks,
+           facts->long_form);
+    tw_put_number(&w, facts->engine);
+    tw_put(&w, "\n");
+    tw_put_link(&w, "inside", &facts->inside);
+    tw_put_link(&w, "between", &facts->between);
+    tw_put_measured(&w, facts);
+    if (w.full) {
+        return 0;
+    }
+    tw_put(&w, "checksum %016" PRIx64 "\n", tw_fnv1a(TW_FNV_START, text, w.used));
+    return w.full ? 0 : w.used;
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+/* A number of the C locale: digits, a point, an exponent; nothing else may follow. */
+static bool tw_number(const char *word, double *value_p)
+{
+    const struct lconv *locale = localeconv();
+    char                copy[48];
+    char               *end;
+
+    if (word == NULL || strlen(word) >= sizeof(copy) || strspn(word, "0123456789.eE+-") != strlen(word)) {
+        return false;
+    }
+    strcpy(copy, word);
+    for (char *c = copy; *c != '\0'; c++) {
+        *c = *c == '.' ? locale->decimal_point[0] : *c;
+    }
+    *value_p = strtod(copy, &end);
+    return end != copy && *end == '\0' && isfinite(*value_p);
+}
+
+static bool tw_whole(const char *word, double most, double *value_p)
+{
+    return tw_number(word, value_p) && *value_p >= 0.0 && *value_p <= most && floor(*value_p) == *value_p;
+}
+
+static bool tw_int(const char *word, int most, int *value_p)
+{
+    double value;
+
+    if (!tw_whole(word, most, &value)) {
+        return false;
+    }
+    *value_p = (int)value;
+    return true;
+}
+
+/* Words of a line, cut in place; NULL where there are fewer. */
+static int tw_words(char *line, char **words)
+{
+    int count = 0;
+
+    memset(words, 0, TW_FACTS_WORDS * sizeof(*words));
+    for (char *at = line; *at != '\0';) {
+        at += strspn(at, " ");
+        if (*at == '\0' || count == TW_FACTS_WORDS) {
+            break;
+        }
+        words[count++] = at;
+        at += strcspn(at, " ");
+        if (*at != '\0') {
+            *at++ = '\0';
+        }
+    }
+    return count;
+}
+
+static bool tw_read_link(char **words, tw_link_facts_t *link)
+{
+    return tw_number(words[1], &link->latency) && tw_number(words[2], &link->bandwidth) &&
+           tw_number(words[3], &link->shared) && tw_number(words[4], &link->message);
+}
+
+static int tw_operation_of(const char *word)
+{
+    for (int o = 0; word != NULL && o < TW_OPERATIONS; o++) {
+        if (strcmp(tw_model_operations[o], word) == 0) {
+            return o;
+        }
+    }
+    return -1;
+}
+
+static bool tw_read_plain(char **words, tw_facts_t *facts)
+{
+    const int    o = tw_operation_of(words[1]);
+    tw_ladder_t *ladder;
+
+    if (o < 0 || facts->plain[o].steps == TW_LADDER_STEPS) {
+        return false;
+    }
+    ladder = &facts->plain[o];
+    ladder->steps++;
+    return tw_number(words[2], &ladder->bytes[ladder->steps - 1]) &&
+           tw_number(words[3], &ladder->seconds[ladder->steps - 1]);
+}
+
+static bool tw_read_codec(char **words, tw_facts_t *facts)
+{
+    tw_codec_facts_t *c;
+    double            block;
+
+    if (facts->codecs == TW_FACTS_CODECS || words[1] == NULL || strlen(words[1]) >= TW_FACTS_SPEC) {
+        return false;
+    }
+    c = &facts->codec[facts->codecs++];
+    strcpy(c->spec, words[1]);
+    if (!tw_whole(words[4], 1048576.0, &block)) {
+        return false;
+    }
+    c->block = (size_t)block;
+    return tw_int(words[2], 1, &c->wide) && tw_number(words[3], &c->bytes) &&
+           tw_number(words[5], &c->max_error) && tw_int(words[6], 1, &c->feedback) &&
+           tw_number(words[7], &c->encode) && tw_number(words[8], &c->decode) &&
+           tw_number(words[9], &c->decode_add) && tw_number(words[10], &c->call);
+}
+
+static bool tw_read_factor(char **words, tw_facts_t *facts)
+{
+    const int o = tw_operation_of(words[1]);
+    const int a = o >= 0 && words[2] != NULL ? tw_model_find((tw_operation_t)o, words[2]) : -1;
+
+    return a >= 0 && tw_number(words[3], &facts->factor_bytes[a][0]) &&
+           tw_number(words[4], &facts->factor[a][0]) && tw_number(words[5], &facts->factor_bytes[a][1]) &&
+           tw_number(words[6], &facts->factor[a][1]);
+}
+
+/* The rest of a line that begins with a word, or false if it is too long. */
+static bool tw_read_text(const char *line, const char *word, char *text, size_t size)
+{
+    const char *rest = line + strlen(word) + 1;
+
+    if (strlen(rest) >= size) {
+        return false;
+    }
+    strcpy(text, rest);
+    return true;
+}
+
+static bool tw_begins(const char *line, const char *word)
+{
+    const size_t length = strlen(word);
+
+    return strncmp(line, word, length) == 0 && line[length] == ' ';
+}
+
+static bool tw_read_line(char *line, tw_facts_t *facts, tw_facts_key_t *key)
+{
+    static const struct {
+        const char *word;
+        int         count;
+    } known[] = {{"ranks", 4}, {"form", 2}, {"engine", 2}, {"inside", 5},
+                 {"between", 5}, {"plain", 4}, {"codec", 11}, {"factor", 7}};
+    char *words[TW_FACTS_WORDS];
+    int   count, which = -1;
+
+    if (tw_begins(line, "version")) {
+        return tw_read_text(line, "version", key->version, sizeof(key->version));
+    }
+    if (tw_begins(line, "hosts")) {
+        return tw_read_text(line, "hosts", key->hosts, sizeof(key->hosts));
+    }
+    if (tw_begins(line, "fabric")) {
+        return tw_read_text(line, "fabric", key->fabric, sizeof(key->fabric));
+    }
+    if (tw_begins(line, "codecs")) {
+        return tw_read_text(line, "codecs", key->codecs, sizeof(key->codecs));
+    }
+    count = tw_words(line, words);
+    for (int i = 0; count > 0 && i < (int)(sizeof(known) / sizeof(known[0])); i++) {
+        which = strcmp(known[i].word, words[0]) == 0 && known[i].count == count ? i : which;
+    }
+    switch (which) {
+    case 0:
+        return tw_int(words[1], 1 << 24, &facts->ranks) && tw_int(words[2], 1 << 24, &facts->nodes) &&
+               tw_int(words[3], 1 << 24, &facts->local_ranks);
+    case 1:
+        return tw_int(words[1], 1, &facts->long_form);
+    case 2:
+        return tw_number(words[1], &facts->engine);
+    case 3:
+        return tw_read_link(words, &facts->inside);
+    case 4:
+        return tw_read_link(words, &facts->between);
+    case 5:
+        return tw_read_plain(words, facts);
+    case 6:
+        return tw_read_codec(words, facts);
+    case 7:
+        return tw_read_factor(words, facts);
+    default:
+        return false;
+    }
+}
+
+/* Where the line of the checksum begins, if it is right; else 0. */
+static size_t tw_checked(const char *text, size_t length)
+{
+    static const char mark[] = "checksum ";
+    char              want[40];
+    size_t            at = length;
+
+    if (length < 2 || text[length - 1] != '\n') {
+        return 0;
+    }
+    for (at = length - 1; at > 0 && text[at - 1] != '\n'; at--) {
+    }
+    snprintf(want, sizeof(want), "%s%016" PRIx64 "\n", mark, tw_fnv1a(TW_FNV_START, text, at));
+    return length - at == strlen(want) && memcmp(text + at, want, length - at) == 0 ? at : 0;
+}
+
+static bool tw_why(char *why, size_t why_size, const char *text)
+{
+    snprintf(why, why_size, "%s", text);
+    return false;
+}
+
+bool tw_facts_read(const char *text, size_t length, tw_facts_t *facts_p, tw_facts_key_t *key_p, char *why,
+                   size_t why_size)
+{
+    static const char header[] = TW_FACTS_HEADER "\n";
+    tw_facts_t        facts    = {0};
+    tw_facts_key_t    key      = {.version = ""};
+    char              line[TW_FACTS_KEY + 64];
+    size_t            end;
+    int               number = 1;
+
+    tw_why(why, why_size, "");
+    if (length < strlen(header) || memcmp(text, header, strlen(header)) != 0) {
+        return tw_why(why, why_size, "it does not begin with '" TW_FACTS_HEADER "'");
+    }
+    end = tw_checked(text, length);
+    if (end == 0) {
+        return tw_why(why, why_size, "its checksum is missing or wrong: it was cut or changed");
+    }
+    for (size_t at = strlen(header); at < end; number++) {
+        const char  *stop = memchr(text + at, '\n', end - at);
+        const size_t n    = stop != NULL ? (size_t)(stop - text) - at : 0;
+
+        if (stop == NULL || n >= sizeof(line) || memchr(text + at, '\0', n) != NULL) {
+            return tw_why(why, why_size, "it is no text of lines");
+        }
+        memcpy(line, text + at, n);
+        line[n] = '\0';
+        at += n + 1;
+        if (!tw_read_line(line, &facts, &key)) {
+            snprintf(why, why_size, "line %d is not understood", number + 1);
+            return false;
+        }
+    }
+    if (!tw_facts_valid(&facts)) {
+        return tw_why(why, why_size, "its numbers are missing or out of range");
+    }
+    *facts_p = facts;
+    *key_p   = key;
+    return true;
+}
+
+bool tw_facts_fit(const tw_facts_key_t *found, const tw_facts_key_t *here, char *why, size_t why_size)
+{
+    if (strcmp(found->version, here->version) != 0) {
+        snprintf(why, why_size, "it was written by version %s", found->version);
+    } else if (strcmp(found->hosts, here->hosts) != 0) {
+        snprintf(why, why_size, "it is of other hosts or another layout: %.100s", found->hosts);
+    } else if (strcmp(found->fabric, here->fabric) != 0) {
+        snprintf(why, why_size, "it is of another fabric: %.100s", found->fabric);
+    } else if (strcmp(found->codecs, here->codecs) != 0) {
+        snprintf(why, why_size, "it is of other codec kernels: %s", found->codecs);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+/* ---- numbers -------------------------------------------------------------------------------- */
+
+static bool tw_within(double value, double least, double most)
+{
+    return value >= least && value <= most; /* false for NaN */
+}
+
+static bool tw_link_valid(const tw_link_facts_t *link)
+{
+    return tw_within(link->latency, 0.0, 1e6) && tw_within(link->bandwidth, 0.0, 1e18) &&
+           tw_within(link->shared, 0.0, 1e18) && tw_within(link->message, 0.0, 1e6);
+}
+
+static bool tw_ladder_valid(const tw_ladder_t *ladder)
+{
+    bool valid = ladder->steps >= 0 && ladder->steps <= TW_LADDER_STEPS;
+
+    for (int i = 0; valid && i < ladder->steps; i++) {
+        valid = tw_within(ladder->bytes[i], 1.0, 1e18) && tw_within(ladder->seconds[i], 1e-12, 1e9) &&
+                (i == 0 || ladder->bytes[i] > ladder->bytes[i - 1]);
+    }
+    return valid;
+}
+
+static bool tw_codec_valid(const tw_codec_facts_t *c)
+{
+    return memchr(c->spec, '\0', sizeof(c->spec)) != NULL && c->spec[0] != '\0' &&
+           tw_within(c->bytes, 0.01, 16.0) && c->block >= 1 && c->block <= 1048576 &&
+           tw_within(c->max_error, 0.0, 1e6) && tw_within(c->encode, 0.0, 1.0) &&
+           tw_within(c->decode, 0.0, 1.0) && tw_within(c->decode_add, 0.0, 1.0) &&
+           tw_within(c->call, 0.0, 1.0);
+}
+
+bool tw_facts_valid(const tw_facts_t *facts)
+{
+    bool valid = facts->ranks >= 1 && facts->nodes >= 1 && facts->local_ranks >= 1 &&
+                 facts->nodes <= facts->ranks && facts->local_ranks <= facts->ranks &&
+                 tw_within(facts->engine, 0.0, 1e6) && tw_link_valid(&facts->inside) &&
+                 tw_link_valid(&facts->between) && facts->codecs >= 1 && facts->codecs <= TW_FACTS_CODECS;
+
+    for (int o = 0; valid && o < TW_OPERATIONS; o++) {
+        valid = tw_ladder_valid(&facts->plain[o]);
+    }
+    for (int c = 0; valid && c < facts->codecs; c++) {
+        valid = tw_codec_valid(&facts->codec[c]);
+    }
+    for (int a = 0; valid && a < TW_FACTS_FACTORS; a++) {
+        for (int i = 0; i < 2; i++) {
+            valid = valid && tw_within(facts->factor[a][i], 0.0, 1e6) &&
+                    tw_within(facts->factor_bytes[a][i], 0.0, 1e18);
+        }
+    }
+    return valid;
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * policy/model.c - predicted times, and the choice of the cheapest; see model.h.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "runtime/policy/model.h"
+
+const char *const tw_model_operations[TW_OPERATIONS] = {"allreduce", "reduce",    "reduce_scatter",
+                                                        "bcast",     "allgather", "alltoall"};
+
+/* Pieces that are tried, the usual one first: another must be better. */
+static const size_t tw_model_pieces[] = {(size_t)64 << 10, (size_t)32 << 10, (size_t)128 << 10,
+                                         (size_t)256 << 10};
+
+#define TW_MODEL_OTHER_PIECE 0.97
+
+/* ---- MPI's own collectives ------------------------------------------------------------------ */
+
+/* The line through two points in the logarithms of both. */
+static double tw_between(double b0, double t0, double b1, double t1, double bytes)
+{
+    const double part = (log(bytes) - log(b0)) / (log(b1) - log(b0));
+
+    return exp(log(t0) + part * (log(t1) - log(t0)));
+}
+
+double tw_model_plain(const tw_facts_t *facts, tw_operation_t operation, double bytes)
+{
+    const tw_ladder_t *ladder = &facts->plain[operation];
+    const int          last   = ladder->steps - 1;
+    double             slope;
+
+    if (last < 0) {
+        return INFINITY;
+    }
+    if (bytes <= ladder->bytes[0]) {
+        return ladder->seconds[0];
+    }
+    for (int i = 1; i <= last; i++) {
+        if (bytes <= ladder->bytes[i]) {
+            return tw_between(ladder->bytes[i - 1], ladder->seconds[i - 1], ladder->bytes[i],
+                              ladder->seconds[i], bytes);
+        }
+    }
+    slope = ladder->seconds[last] / ladder->bytes[last];
+    if (last > 0) {
+        const double step = (ladder->seconds[last] - ladder->seconds[last - 1]) /
+                            (ladder->bytes[last] - ladder->bytes[last - 1]);
+
+        slope = step > 0.0 && step < slope ? step : slope;
+    }
+    return ladder->seconds[last] + slope * (bytes - ladder->bytes[last]);
+}
+
+/* ---- algorithms of the library -------------------------------------------------------------- */
+
+/* What the formula misses at so many encoded bytes. */
+static double tw_factor(const tw_facts_t *facts, int algorithm, double bytes)
+{
+    const double *factor = facts->factor[algorithm], *at = facts->factor_bytes[algorithm];
+
+    if (factor[0] <= 0.0 || factor[1] <= 0.0) {
+        return 1.0;
+    }
+    if (at[0] <= 0.0 || at[1] <= at[0] || bytes >= at[1]) {
+        return factor[1];
+    }
+    return bytes <= at[0] ? factor[0] : tw_between(at[0], factor[0], at[1], factor[1], bytes);
+}
+
+/* Values per piece, as the engine cuts. */
+static double tw_piece_values(const tw_model_query_t *q, double longest)
+{
+    const double block   = (double)q->codec->block;
+    const double element = q->codec->wide ? 8.0 : 4.0;
+    double       values  = (double)q->piece / q->codec->bytes;
+
+    values = (double)q->chunk / element < values ? (double)q->chunk / element : values;
+    values = floor(values / block) * block;
+    values = values > block ? values : block;
+    return longest < values ? longest : values;
+}
+
+double tw_model_predict(int algorithm, const tw_model_query_t *q)
+{
+    const tw_facts_t *facts  = q->facts;
+    const double      factor = tw_factor(facts, algorithm, q->count * q->codec->bytes);
+    const double      overlap = facts->nodes > 1 ? 1.0 : 0.0;
+    tw_model_cost_t   cost    = {0};
+    double            rounds, link, codec, longer, shorter;
+
+    tw_model_algorithm(algorithm)->cost(q, &cost);
+    if (q->count <= 0.0 || cost.longest <= 0.0) {
+        return facts->engine;
+    }
+    rounds = ceil(cost.longest / tw_piece_values(q, cost.longest));
+    link   = factor * cost.transfer / rounds;
+    if (facts->ranks > 1 && cost.messages > 0.0) {
+        link += factor * cost.messages * tw_model_link(facts)->message;
+    }
+    codec   = cost.codec / rounds + cost.calls * q->codec->call;
+    longer  = link > codec ? link : codec;
+    shorter = link > codec ? codec : link;
+    return facts->engine + (facts->ranks > 1 ? factor * cost.latencies * tw_model_link(facts)->latency : 0.0) +
+           rounds * (longer + (1.0 - overlap) * shorter) + overlap * shorter + cost.drain * link;
+}
+
+/* ---- decisions ------------------------------------------------------------------------------ */
+
+static bool tw_allowed(const tw_codec_facts_t *codec, const tw_model_wish_t *wish)
+{
+    return (codec->wide != 0) == wish->wide && codec->max_error <= wish->max_error &&
+           (!codec->feedback || wish->feedback);
+}
+
+/* The best piece of a codec and an algorithm. */
+static tw_model_candidate_t tw_best_piece(const tw_facts_t *facts, const tw_model_wish_t *wish, int codec,
+                                          int algorithm)
+{
+    tw_model_query_t     query = {.facts = facts,
+                                  .codec = &facts->codec[codec],
+                                  .count = wish->count,
+                                  .chunk = wish->chunk};
+    tw_model_candidate_t best  = {codec, algorithm, 0, INFINITY};
+
+    for (size_t p = 0; p < sizeof(tw_model_pieces) / sizeof(tw_model_pieces[0]); p++) {
+        double seconds;
+
+        query.piece = tw_model_pieces[p];
+        seconds     = tw_model_predict(algorithm, &query);
+        if (best.piece == 0 || seconds < TW_MODEL_OTHER_PIECE * best.seconds) {
+            best.seconds = seconds;
+            best.piece   = query.piece;
+        }
+    }
+    return best;
+}
+
+/* Is `a` to be taken before `b`, which is at least as exact as far as it was found before? */
+static bool tw_better(const tw_facts_t *facts, const tw_model_candidate_t *a, const tw_model_candidate_t *b)
+{
+    const double ea = facts->codec[a->codec].max_error;
+    const double eb = b->codec >= 0 ? facts->codec[b->codec].max_error : 0.0;
+
+    if (b->codec < 0) {
+        return a->seconds < b->seconds;
+    }
+    if (ea > eb) {
+        return a->seconds < TW_MODEL_LESS_EXACT * b->seconds;
+    }
+    return ea < eb ? TW_MODEL_LESS_EXACT * a->seconds <= b->seconds : a->seconds < b->seconds;
+}
+
+tw_model_candidate_t tw_model_decide(const tw_facts_t *facts, const tw_model_wish_t *wish,
+                                     tw_model_candidate_t *list, int *count_p)
+{
+    const double         margin = facts->long_form ? TW_MODEL_MARGIN : TW_MODEL_MARGIN_QUICK;
+    tw_model_candidate_t plain  = {-1, -1, 0, INFINITY};
+    tw_model_candidate_t best   = plain;
+    int                  count  = 0;
+
+    if (wish->plain) {
+        plain.seconds = tw_model_plain(facts, wish->operation, wish->count * (wish->wide ? 8.0 : 4.0));
+        if (list != NULL) {
+            list[count] = plain;
+        }
+        count++;
+    }
+    for (int a = 0; tw_model_algorithm(a) != NULL; a++) {
+        if (tw_model_algorithm(a)->operation != wish->operation ||
+            (wish->algorithm != NULL && strcmp(tw_model_algorithm(a)->name, wish->algorithm) != 0)) {
+            continue;
+        }
+        for (int c = 0; c < facts->codecs && count < TW_MODEL_CANDIDATES; c++) {
+            tw_model_candidate_t one;
+
+            if (!tw_allowed(&facts->codec[c], wish)) {
+                continue;
+            }
+            one = tw_best_piece(facts, wish, c, a);
+            if (list != NULL) {
+                list[count] = one;
+            }
+            count++;
+            best = tw_better(facts, &one, &best) ? one : best;
+        }
+    }
+    if (count_p != NULL) {
+        *count_p = count;
+    }
+    return wish->plain && (best.codec < 0 || best.seconds >= margin * plain.seconds) ? plain : best;
+}
+
+/* ---- classes of counts ---------------------------------------------------------------------- */
+
+int tw_model_class(size_t count)
+{
+    int power = 0;
+
+    if (count < 8) {
+        return (int)count;
+    }
+    while (count >> power >= 8) { /* leaves 4 .. 7 */
+        power++;
+    }
+    return 4 + 4 * power + (int)(count >> power) - 4;
+}
+
+size_t tw_model_class_count(int class_index)
+{
+    return class_index < 8 ? (size_t)class_index : (size_t)(4 + class_index % 4) << (class_index / 4 - 1);
+}

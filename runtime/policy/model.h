@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * policy/model.h - what a collective will cost, and what is cheapest: pure functions of the facts of a
+ * communicator, which all ranks know to be equal.
+ *
+ * Every algorithm is a row of one table (model_cost.c): the operation that it carries out, its name, and
+ * a function that says what the busiest rank does for a whole vector: steps that wait for a link,
+ * messages, time of the links, time in the codec. The rest is common: the vector is cut into pieces,
+ * between nodes the links carry one piece while the codec works on another, inside a node the core that
+ * copies is the one that encodes.
+ *
+ *     time = engine + factor (latencies L + rounds messages M) + rounds max(x, c) + min(x, c)
+ *     x    = factor (link time / rounds), c = codec time / rounds        (inside a node: x + c each)
+ *
+ * `factor` is what was measured of that algorithm with fp32, divided by what the formula says.
+ */
+#ifndef TW_POLICY_MODEL_H
+#define TW_POLICY_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <thinwire/facts.h>
+
+/* How much faster than MPI's own collective something must be said to be, to be taken instead: what the
+ * model errs by. Without factors it errs by more. */
+#define TW_MODEL_MARGIN       0.80
+#define TW_MODEL_MARGIN_QUICK 0.60
+/* How much faster than a more exact codec a less exact one must be. */
+#define TW_MODEL_LESS_EXACT 0.95
+
+/* What carries the operation out: equal to tw_algorithm_t where that has it. */
+typedef struct tw_model_query {
+    const tw_facts_t       *facts;
+    const tw_codec_facts_t *codec;
+    double                  count; /* as tw_operation_t says         */
+    size_t                  chunk; /* most bytes of elements in a piece (THINWIRE_CHUNK) */
+    size_t                  piece; /* wanted bytes of codes in a piece                  */
+} tw_model_query_t;
+
+typedef struct tw_model_cost {
+    double longest;   /* values of the interval that is cut into pieces            */
+    double latencies; /* steps, each of which waits for a link                     */
+    double messages;  /* of the busiest rank, beyond one, for one piece            */
+    double calls;     /* of the codec, for one piece                               */
+    double transfer;  /* seconds of the busiest link                               */
+    double codec;     /* seconds of the busiest core in the codec                  */
+    double drain;     /* pieces that still travel when the first rank is done      */
+} tw_model_cost_t;
+
+typedef struct tw_model_algorithm {
+    tw_operation_t operation;
+    const char    *name;
+    void (*cost)(const tw_model_query_t *query, tw_model_cost_t *cost);
+} tw_model_algorithm_t;
+
+/* The index-th algorithm, or NULL after the last. The order is that of tw_facts_t.factor. */
+const tw_model_algorithm_t *tw_model_algorithm(int index);
+
+/* Its index, or -1. */
+int tw_model_find(tw_operation_t operation, const char *name);
+
+extern const char *const tw_model_operations[TW_OPERATIONS]; /* "allreduce", ... */
+
+/* Predicted seconds of an algorithm of the table. */
+double tw_model_predict(int algorithm, const tw_model_query_t *query);
+
+/* Predicted seconds of MPI's own collective: between the measured sizes on a line in the logarithms of
+ * both, beyond the last with the growth of the last two; infinite where nothing was measured. */
+double tw_model_plain(const tw_facts_t *facts, tw_operation_t operation, double bytes);
+
+/* Time in which every rank sends `bytes` to every other, by the bandwidths alone. */
+double tw_model_exchange(const tw_facts_t *facts, double bytes);
+
+/* The link that a message between two neighbours in rank order takes at worst. */
+const tw_link_facts_t *tw_model_link(const tw_facts_t *facts);
+
+/* ---- decisions ------------------------------------------------------------------------------ */
+
+typedef struct tw_model_wish {
+    tw_operation_t operation;
+    double         count;
+    bool           wide;      /* doubles                                               */
+    double         max_error; /* of one encoding                                       */
+    bool           feedback;  /* an error-feedback object is used                      */
+    bool           plain;     /* MPI's own collective may be taken                     */
+    const char    *algorithm; /* the only one of the library's own, or NULL: any       */
+    size_t         chunk;     /* THINWIRE_CHUNK                                        */
+} tw_model_wish_t;
+
+typedef struct tw_model_candidate {
+    int    codec;     /* index in the facts; -1: MPI's own collective */
+    int    algorithm; /* index in the table; -1 with it               */
+    size_t piece;     /* bytes of codes; 0 with it                    */
+    double seconds;
+} tw_model_candidate_t;
+
+#define TW_MODEL_CANDIDATES (1 + TW_FACTS_CODECS * 8)
+
+/* Chooses. list (TW_MODEL_CANDIDATES entries, or NULL) gets the best piece of each pair of codec and
+ * algorithm, MPI's own first if it was measured; *count_p its length. Where no codec of the type is
+ * known and MPI's own is not allowed, algorithm and codec are -1 and seconds is infinite. */
+tw_model_candidate_t tw_model_decide(const tw_facts_t *facts, const tw_model_wish_t *wish,
+                                     tw_model_candidate_t *list, int *count_p);
+
+/* Counts are decided by classes, four to a power of two (every count below 8 is its own); the class of a
+ * count, and the least count of a class. */
+#define TW_MODEL_CLASSES 256
+int    tw_model_class(size_t count);
+size_t tw_model_class_count(int class_index);
+
+/* ---- facts as text -------------------------------------------------------------------------- */
+
+#define TW_FACTS_KEY 4096 /* bytes of a key with its NUL */
+
+/* Where facts were measured; what differs makes them stale. Single lines without line breaks. */
+typedef struct tw_facts_key {
+    char version[32];         /* of the library                                      */
+    char hosts[TW_FACTS_KEY]; /* "node0*4 node1*4": of the ranks, in their order     */
+    char fabric[512];         /* the MPI library and what it was told of transports  */
+    char codecs[64];          /* instruction set and threads                         */
+} tw_facts_key_t;
+
+/* The file as text, checksum included. @return its length, or 0 if size is too small (64 KiB are
+ * enough). */
+size_t tw_facts_write(const tw_facts_t *facts, const tw_facts_key_t *key, char *text, size_t size);
+
+/* Read it. Any bytes may come: *facts and *key are set only if all is well.
+ * @param [out] why  else what is wrong, in a few words without a full stop.
+ * @return whether all is well. */
+bool tw_facts_read(const char *text, size_t length, tw_facts_t *facts, tw_facts_key_t *key, char *why,
+                   size_t why_size);
+
+/* Are facts with key `found` good for `here`? Else a few words in why. */
+bool tw_facts_fit(const tw_facts_key_t *found, const tw_facts_key_t *here, char *why, size_t why_size);
+
+/* Numbers that the model can work with: finite, in range. */
+bool tw_facts_valid(const tw_facts_t *facts);
+
+#endif /* TW_POLICY_MODEL_H */
