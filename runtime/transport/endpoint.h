@@ -40,8 +40,8 @@ typedef struct tw_endpoint_ops {
     /* Are all messages of the batch complete? Does not block. */
     tw_status_t (*test)(tw_comm_t *comm, tw_messages_t *messages, bool *complete_p);
 
-    /* The rank that the first incomplete message waits for; -1: all are complete. */
-    int (*waits_for)(tw_comm_t *comm, tw_messages_t *messages);
+    /* Is this message of the batch not complete? Asked when nothing moves any more. */
+    bool (*pending)(tw_comm_t *comm, tw_messages_t *messages, int message);
 
     /* Let messages move; called before tests, and by whoever waits for something else. */
     tw_status_t (*progress)(tw_comm_t *comm);

@@ -57,19 +57,13 @@ static tw_status_t tw_mpi_test(tw_comm_t *comm, tw_messages_t *messages, bool *c
     return status;
 }
 
-static int tw_mpi_waits_for(tw_comm_t *comm, tw_messages_t *messages)
+static bool tw_mpi_pending(tw_comm_t *comm, tw_messages_t *messages, int message)
 {
     MPI_Request *requests = messages->requests;
+    int          complete = 0;
 
-    for (int m = 0; m < messages->count; m++) {
-        int complete = 0;
-
-        comm->mpi->Testall(1, &requests[m], &complete, MPI_STATUSES_IGNORE);
-        if (!complete) {
-            return messages->peers[m];
-        }
-    }
-    return -1;
+    comm->mpi->Testall(1, &requests[message], &complete, MPI_STATUSES_IGNORE);
+    return !complete;
 }
 
 static tw_status_t tw_mpi_progress(tw_comm_t *comm)
@@ -101,7 +95,7 @@ const tw_endpoint_ops_t tw_endpoint_mpi = {
     .send          = tw_mpi_send,
     .recv          = tw_mpi_recv,
     .test          = tw_mpi_test,
-    .waits_for     = tw_mpi_waits_for,
+    .pending       = tw_mpi_pending,
     .progress      = tw_mpi_progress,
     .flushed       = tw_mpi_flushed,
     .close         = tw_mpi_close,

@@ -16,13 +16,6 @@
 /* Tests without success before the core is given away: short, as ranks may share cores. */
 #define TW_SPINS 16
 
-void tw_comm_moved(tw_comm_t *comm)
-{
-    if (comm->config.timeout > 0.0) {
-        comm->progress_ns = comm->checked_ns = tw_clock_ns();
-    }
-}
-
 /* ---- messages ------------------------------------------------------------------------------ */
 
 static int tw_lane_tag(const tw_request_t *op, const tw_lane_t *lane, int stage)
@@ -267,42 +260,6 @@ void tw_comm_progress(tw_comm_t *comm, bool *moved_p)
     if (moved_p != NULL) {
         *moved_p = moved;
     }
-}
-
-/* A peer that a running operation waits for, or -1. */
-static int tw_op_waits_for(tw_request_t *op)
-{
-    for (int l = 0; l < op->lanes; l++) {
-        tw_lane_t *lane = &op->lane[l];
-        const int  peer =
-            lane->busy ? op->comm->endpoint->waits_for(op->comm, &lane->messages[lane->stage]) : -1;
-
-        if (peer >= 0) {
-            return peer;
-        }
-    }
-    return -1;
-}
-
-void tw_comm_check_timeout(tw_comm_t *comm)
-{
-    const uint64_t limit_ns = (uint64_t)(comm->config.timeout * 1e9);
-    uint64_t       now;
-
-    if (limit_ns == 0 || comm->running == NULL || comm->status != TW_OK) {
-        return;
-    }
-    now = tw_clock_ns();
-    if (now - comm->checked_ns > limit_ns / 2) { /* nobody looked: the time does not count */
-        comm->progress_ns = now;
-    }
-    comm->checked_ns = now;
-    if (now - comm->progress_ns < limit_ns) {
-        return;
-    }
-    TW_ERROR(&comm->log, "%s: nothing moved for %g s, waiting for rank %d; the communicator is dead",
-             comm->running->operation, comm->config.timeout, tw_op_waits_for(comm->running));
-    comm->status = TW_ERR_TIMEOUT;
 }
 
 void tw_comm_wait_some(tw_comm_t *comm)

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/timeout.c - THINWIRE_TIMEOUT: nothing moves, and whose fault that may be.
+ *
+ * A rank that is cut off owes us more than those that only wait for it themselves: so all ranks with
+ * messages under way are named, those with most of them first.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/transport/progress.h"
+
+#define TW_NAMED 4 /* ranks in the line */
+
+void tw_comm_moved(tw_comm_t *comm)
+{
+    if (comm->config.timeout > 0.0) {
+        comm->progress_ns = comm->checked_ns = tw_clock_ns();
+    }
+}
+
+/* tally[r]: messages to and from rank r that an operation waits for. */
+static void tw_op_tally(tw_request_t *op, int *tally)
+{
+    for (int l = 0; l < op->lanes; l++) {
+        tw_messages_t *messages = &op->lane[l].messages[op->lane[l].stage];
+
+        for (int m = 0; op->lane[l].busy && m < messages->count; m++) {
+            tally[messages->peers[m]] += op->comm->endpoint->pending(op->comm, messages, m);
+        }
+    }
+}
+
+/* "rank 2 (8 messages), 0 (1), 3 (1) and 4 more": whom the operation waits for. */
+static void tw_op_waits_for(tw_request_t *op, char *text, size_t size)
+{
+    const int ranks = op->comm->size;
+    int      *tally = calloc((size_t)ranks, sizeof(*tally));
+    int       waits = 0, named = 0;
+    size_t    at    = (size_t)snprintf(text, size, "no message");
+
+    if (tally == NULL) {
+        return;
+    }
+    tw_op_tally(op, tally);
+    for (int r = 0; r < ranks; r++) {
+        waits += tally[r] > 0;
+    }
+    for (; named < waits && named < TW_NAMED; named++) {
+        int most = 0;
+
+        for (int r = 0; r < ranks; r++) {
+            most = tally[r] > tally[most] ? r : most;
+        }
+        at = named == 0 ? 0 : at;
+        at += (size_t)snprintf(text + at, size - at, "%s%d (%d%s)", named == 0 ? "rank " : ", ", most,
+                               tally[most],
+                               named > 0           ? ""
+                               : tally[most] == 1 ? " message"
+                                                   : " messages");
+        tally[most] = 0;
+    }
+    if (waits > named) {
+        snprintf(text + at, size - at, " and %d more", waits - named);
+    }
+    free(tally);
+}
+
+void tw_comm_check_timeout(tw_comm_t *comm)
+{
+    const uint64_t limit_ns = (uint64_t)(comm->config.timeout * 1e9);
+    char           text[160];
+    uint64_t       now;
+
+    if (limit_ns == 0 || comm->running == NULL || comm->status != TW_OK) {
+        return;
+    }
+    now = tw_clock_ns();
+    if (now - comm->checked_ns > limit_ns / 2) { /* nobody looked: the time does not count */
+        comm->progress_ns = now;
+    }
+    comm->checked_ns = now;
+    if (now - comm->progress_ns < limit_ns) {
+        return;
+    }
+    tw_op_waits_for(comm->running, text, sizeof(text));
+    TW_ERROR(&comm->log, "%s: nothing moved for %g s, waiting for %s; the communicator is dead",
+             comm->running->operation, comm->config.timeout, text);
+    comm->status = TW_ERR_TIMEOUT;
+}
