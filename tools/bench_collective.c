@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/bench_collective.c - thinwire bench allreduce, bcast, alltoall: MPI and thinwire in turn,
- * on the same data; the time of a repetition is that of the slowest rank.
+ * tools/bench_collective.c - thinwire bench allreduce, bcast, alltoall: MPI and thinwire with each
+ * codec in turn, on the same data; the time of a repetition is that of the slowest rank.
  */
 #include "config.h"
 
@@ -17,71 +17,105 @@
 #include "tools/report.h"
 #include "tools/specs.h"
 #include "tools/table.h"
+#include "tools/watch.h"
 
 #define DEFAULT_CODECS "fp32,bitpack:2,tree8,onebit"
 #define DEFAULT_MIN    ((size_t)4 << 10)
 #define DEFAULT_MAX    ((size_t)16 << 20)
 #define LARGEST        ((size_t)8 << 30) /* bytes: an int counts the float32 values of an MPI call */
-#define ROW_BUDGET     0.4               /* seconds */
+#define ROW_BUDGET     0.4               /* seconds for a codec, with MPI's share */
 
 typedef struct arguments {
     const char *codecs, *data, *json;
     size_t      min, max;
 } arguments_t;
 
+/* Seconds of each repetition, the contenders being MPI and then every codec. */
+typedef struct turns {
+    double seconds[1 + SPECS_MAX][MEASURE_REPEATS];
+} turns_t;
+
 typedef struct times {
     double plain, thinwire; /* seconds: medians over repetitions of the slowest rank */
 } times_t;
 
-/* One repetition of both. */
-static times_t turn(const operation_t *operation, const exchange_t *x, const tw_how_t *how)
+static double turn_plain(const operation_t *operation, const exchange_t *x)
 {
-    times_t     seconds;
-    tw_status_t status;
-    double      start;
-    int         rc;
+    double start;
+    int    rc;
 
+    watch_begin(operation->mpi_name);
     MPI_Barrier(MPI_COMM_WORLD);
-    start         = measure_now();
-    rc            = operation->plain(x);
-    seconds.plain = measure_now() - start;
-    MPI_Barrier(MPI_COMM_WORLD);
-    start            = measure_now();
-    status           = operation->thinwire(x, how);
-    seconds.thinwire = measure_now() - start;
+    start = measure_now();
+    rc    = operation->plain(x);
+    start = measure_now() - start;
+    watch_end();
     if (rc != MPI_SUCCESS) {
         job_abort(x->job, "%s failed", operation->mpi_name);
     }
+    return start;
+}
+
+static double turn_thinwire(const operation_t *operation, const exchange_t *x, const tw_how_t *how)
+{
+    tw_status_t status;
+    double      start;
+
+    watch_begin("MPI_Barrier");
+    MPI_Barrier(MPI_COMM_WORLD);
+    watch_end();
+    start  = measure_now();
+    status = operation->thinwire(x, how);
+    start  = measure_now() - start;
     if (status != TW_OK) {
         job_abort(x->job, "%s of %zu values: %s", operation->name, x->count,
                   tw_status_text(status));
     }
-    return seconds;
+    return start;
 }
 
-static times_t measure(const operation_t *operation, const exchange_t *x, const tw_how_t *how)
+/* One repetition: MPI, then thinwire with each codec. */
+static void turn(const operation_t *operation, const exchange_t *x, const specs_t *specs, int r,
+                 turns_t *turns)
 {
-    static double plain[MEASURE_REPEATS], thinwire[MEASURE_REPEATS];
-    times_t       once, result;
-    double        all, slowest;
-    int           repeats;
+    turns->seconds[0][r] = turn_plain(operation, x);
+    for (size_t i = 0; i < specs->count; i++) {
+        const tw_how_t how = {.codec = specs->codec[i]};
 
-    turn(operation, x, how); /* pages, connections, memory of the communicator */
-    all = measure_now();
-    turn(operation, x, how);
-    all = measure_now() - all; /* with the barriers, which take long where ranks share a core */
-    MPI_Allreduce(&all, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    repeats = measure_repeats(slowest, ROW_BUDGET);
-    for (int r = 0; r < repeats; r++) {
-        once        = turn(operation, x, how);
-        plain[r]    = once.plain;
-        thinwire[r] = once.thinwire;
+        turns->seconds[1 + i][r] = turn_thinwire(operation, x, &how);
     }
-    MPI_Allreduce(MPI_IN_PLACE, plain, repeats, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    MPI_Allreduce(MPI_IN_PLACE, thinwire, repeats, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    result.plain    = measure_median(plain, (size_t)repeats);
-    result.thinwire = measure_median(thinwire, (size_t)repeats);
-    return result;
+}
+
+/* All contenders in turn; times[i] is for specs->codec[i]. */
+static void measure(const operation_t *operation, const exchange_t *x, const specs_t *specs,
+                    times_t *times)
+{
+    static turns_t turns;
+    double         all, slowest, plain = 0.0;
+    int            repeats;
+
+    turn(operation, x, specs, 0, &turns); /* pages, connections, memory of the communicator */
+    all = measure_now();
+    turn(operation, x, specs, 0, &turns);
+    all = measure_now() - all; /* with the barriers, which take long where ranks share a core */
+    watch_begin("MPI_Allreduce");
+    MPI_Allreduce(&all, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    repeats = measure_repeats(slowest, ROW_BUDGET * (double)specs->count);
+    for (int r = 0; r < repeats; r++) {
+        turn(operation, x, specs, r, &turns);
+    }
+    for (size_t i = 0; i <= specs->count; i++) {
+        double median;
+
+        watch_begin("MPI_Allreduce");
+        MPI_Allreduce(MPI_IN_PLACE, turns.seconds[i], repeats, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        median = measure_median(turns.seconds[i], (size_t)repeats);
+        plain  = i == 0 ? median : plain;
+        if (i > 0) {
+            times[i - 1] = (times_t){plain, median};
+        }
+    }
+    watch_end();
 }
 
 static const table_column_t columns[] = {{"codec", -12},   {"size", 6},         {"MPI", 8},
@@ -141,27 +175,26 @@ static json_t *row_json(const operation_t *operation, const tw_codec_traits_t *t
     return row;
 }
 
-/* All sizes of all codecs. @return whether all ranks agreed wherever they had to. */
+/* All codecs at all sizes. @return whether all ranks agreed wherever they had to. */
 static int bench_all(const operation_t *operation, exchange_t *x, const specs_t *specs,
                      const arguments_t *a, report_t *report)
 {
-    int identical = 1;
+    static times_t times[SPECS_MAX];
+    int            identical = 1;
 
-    for (size_t i = 0; i < specs->count; i++) {
-        const tw_how_t how = {.codec = specs->codec[i]};
+    for (size_t bytes = a->min; bytes > 0; bytes = measure_next_size(bytes, a->max)) {
+        x->count = bytes / sizeof(float);
+        measure(operation, x, specs, times);
+        for (size_t i = 0; i < specs->count; i++) {
+            const tw_how_t how = {.codec = specs->codec[i]};
+            verdict_t      verdict;
 
-        for (size_t bytes = a->min; bytes > 0; bytes = measure_next_size(bytes, a->max)) {
-            times_t   times;
-            verdict_t verdict;
-
-            x->count = bytes / sizeof(float);
-            times    = measure(operation, x, &how);
             exchange_check(operation, x, &how, &verdict);
             identical &= verdict.identical;
             if (x->job->rank == 0) {
-                print_row(operation, specs->text[i], bytes, &times, &verdict);
+                print_row(operation, specs->text[i], bytes, &times[i], &verdict);
                 report_row(report, row_json(operation, &specs->traits[i], specs->text[i],
-                                            x->job->size, bytes, &times, &verdict));
+                                            x->job->size, bytes, &times[i], &verdict));
             }
         }
     }

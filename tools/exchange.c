@@ -12,6 +12,7 @@
 #include <mpi.h>
 
 #include "tools/exchange.h"
+#include "tools/watch.h"
 
 #define PIECE ((size_t)65536) /* values compared at once */
 
@@ -211,6 +212,7 @@ void exchange_check(const operation_t *operation, const exchange_t *x, const tw_
     for (size_t first = 0; first < values && rc == MPI_SUCCESS; first += PIECE) {
         const size_t n = values - first < PIECE ? values - first : PIECE;
 
+        watch_begin("the check by plain MPI");
         rc = operation->exact(x, first, n, exact);
         if (rc == MPI_SUCCESS) {
             rc = compare_piece(x, first, n, exact, operation->same, &sums);
@@ -219,6 +221,7 @@ void exchange_check(const operation_t *operation, const exchange_t *x, const tw_
     if (rc == MPI_SUCCESS) {
         rc = combine(&stats, values, &sums, verdict);
     }
+    watch_end();
     if (rc != MPI_SUCCESS) {
         job_abort(x->job, "%s of %zu values: an MPI call failed", operation->name, x->count);
     }

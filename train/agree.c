@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tools/watch.h"
 #include "train/agree.h"
 
 static void complain(const tw_problem_t *problem, int rank)
@@ -30,7 +31,9 @@ int tw_agree(MPI_Comm comm, tw_problem_t *problem)
     }
     mine[0] = problem->set ? rank : size; /* lowest: the rank that speaks             */
     mine[1] = problem->set ? 1 : 0;       /* lowest: whether all have the same problem */
+    watch_begin("MPI_Allreduce");
     MPI_Allreduce(mine, all, 2, MPI_INT, MPI_MIN, comm);
+    watch_end();
     if (all[0] == size) {
         return 0;
     }
@@ -66,7 +69,9 @@ int tw_agree_words(MPI_Comm comm, const uint64_t *words, size_t n, int *rank_p, 
         MPI_Abort(comm, 1);
         abort();
     }
+    watch_begin("MPI_Allgather");
     MPI_Allgather(words, (int)n, MPI_UINT64_T, all, (int)n, MPI_UINT64_T, comm);
+    watch_end();
     status = tw_compare_words(all, size, n, rank_p, index_p);
     free(all);
     return status;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/watch.h"
 #include "train/exchange.h"
 
 struct tw_exchange {
@@ -158,7 +159,9 @@ int tw_exchange_finish(tw_exchange_t *ex, size_t l, tw_problem_t *problem)
     tw_status_t status;
 
     if (ex->plain) {
+        watch_begin("MPI_Allreduce");
         MPI_Allreduce(MPI_IN_PLACE, gradient, (int)n, MPI_FLOAT, MPI_SUM, ex->parent);
+        watch_end();
         return 0;
     }
     status = tw_wait(&ex->plan[l]);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tools/watch.h"
 #include "train/agree.h"
 #include "train/checkpoint.h"
 #include "train/compute/dense.h"
@@ -280,7 +281,9 @@ static double test_error(tw_training_t *t)
         mine += wrong;
         done += pass.rows;
     }
+    watch_begin("MPI_Allreduce");
     MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, t->comm);
+    watch_end();
     return (double)all / (double)set->n;
 }
 
@@ -328,7 +331,9 @@ static void count_bytes(tw_training_t *t, tw_exchange_bytes_t before, tw_record_
     long long                 mine[2] = {now.sent - before.sent, now.plain - before.plain}, most[2];
 
     record->bytes_sent = record->bytes_plain = -1.0;
+    watch_begin("MPI_Allreduce");
     MPI_Allreduce(mine, most, 2, MPI_LONG_LONG, MPI_MAX, t->comm);
+    watch_end();
     if (now.sent >= 0) {
         record->bytes_sent  = (double)most[0] / (double)t->steps;
         record->bytes_plain = (double)most[1] / (double)t->steps;

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/watch.c - see watch.h. A timer and a signal: they also work where no thread may be.
+ */
+#include "config.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <thinwire/context.h>
+
+#include "tools/watch.h"
+
+#define TIMES 10.0 /* THINWIRE_TIMEOUT */
+
+static char   line[256]; /* ready for the handler, which may do little more than write() */
+static size_t length;
+
+static void too_late(int number)
+{
+    ssize_t written = write(STDERR_FILENO, line, length);
+
+    (void)number;
+    (void)written;
+    _exit(1);
+}
+
+/* Seconds; 0: no limit. */
+static double limit(void)
+{
+    static double seconds = -1.0;
+    tw_setting_t  setting;
+
+    for (size_t i = 0; seconds < 0.0 && i < tw_settings_count(); i++) {
+        if (tw_settings_get(i, &setting) == TW_OK && strcmp(setting.name, "THINWIRE_TIMEOUT") == 0) {
+            seconds = TIMES * strtod(setting.value_text, NULL);
+            signal(SIGALRM, too_late);
+        }
+    }
+    return seconds;
+}
+
+static void set_timer(double seconds)
+{
+    const struct itimerval timer = {
+        .it_value = {(time_t)seconds, (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)}};
+
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+void watch_begin(const char *what)
+{
+    const double seconds = limit();
+    int          n;
+
+    if (seconds <= 0.0) {
+        return;
+    }
+    set_timer(0.0); /* the line is not to be seen half-written */
+    n = snprintf(line, sizeof(line),
+                 "thinwire: %s did not end within %g s (%g times THINWIRE_TIMEOUT); this rank gives up\n",
+                 what, seconds, TIMES);
+    length = n < (int)sizeof(line) ? (size_t)n : sizeof(line) - 1;
+    set_timer(seconds);
+}
+
+void watch_end(void)
+{
+    if (limit() > 0.0) {
+        set_timer(0.0);
+    }
+}
