@@ -3,9 +3,18 @@
  */
 #include "config.h"
 
+#include <stdbool.h>
+
+#include "runtime/policy/grid.h"
 #include "runtime/policy/policy.h"
 
-static const char *const tw_policy_algorithms[] = {"auto", "direct", "two_pass", NULL};
+/* A step of an algorithm costs as much as so many messages: the latency of a network is a few times what a
+ * message keeps a rank busy. */
+#define TW_STEP_MESSAGES 4
+
+static const char *const tw_policy_algorithms[] = {"auto", "direct", "two_pass", "grid", NULL};
+
+static const char *const tw_policy_exchanges[]  = {"auto", "pairwise", "grid", NULL};
 
 static const char *const tw_policy_bcasts[]     = {"auto", "tree", "chain", NULL};
 
@@ -20,16 +29,44 @@ static const tw_setting_field_t tw_policy_fields[] = {
     {"CHAIN_MIN", "64k",
      "Least encoded bytes of a vector, for each link of the chain, that is broadcast along a chain.",
      offsetof(tw_policy_config_t, chain_min), TW_SETTING_MEMUNITS, 0, 0, NULL},
+    {"ALLGATHER", "auto", "Algorithm of allgather and allgatherv.",
+     offsetof(tw_policy_config_t, allgather), TW_SETTING_CHOICE, 0, 0, tw_policy_exchanges},
+    {"ALLTOALL", "auto", "Algorithm of alltoall; alltoallv is always pairwise.",
+     offsetof(tw_policy_config_t, alltoall), TW_SETTING_CHOICE, 0, 0, tw_policy_exchanges},
+    {"MESSAGE_COST", "4k",
+     "Bytes that a link carries in the time of one more message: what auto takes for it.",
+     offsetof(tw_policy_config_t, message_cost), TW_SETTING_MEMUNITS, 0, 0, NULL},
 };
 
 const tw_setting_table_t tw_policy_settings = {
     "policy", tw_policy_fields, sizeof(tw_policy_fields) / sizeof(tw_policy_fields[0])};
+
+/* What an algorithm costs, in bytes of a link. */
+static double tw_policy_cost(const tw_policy_config_t *config, int steps, int messages, double bytes)
+{
+    return ((double)steps * TW_STEP_MESSAGES + messages) * (double)config->message_cost + bytes;
+}
+
+/* Does the grid cost less than direct, and less than two_pass? */
+static bool tw_policy_grid_pays(const tw_policy_config_t *config, size_t encoded, int ranks)
+{
+    const tw_grid_t grid = tw_grid(ranks);
+    const double    v = (double)encoded, p = ranks;
+    const double    share = 3.0 - 1.0 / grid.columns - 1.0 / grid.rows - 1.0 / p;
+    const double    cost  = tw_policy_cost(config, 4, 2 * tw_grid_messages(ranks), share * v);
+
+    return cost < tw_policy_cost(config, 1, ranks - 1, (p - 1) * v) &&
+           cost < tw_policy_cost(config, 2, 2 * (ranks - 1), 2 * (p - 1) / p * v);
+}
 
 tw_policy_algorithm_t tw_policy_allreduce(const tw_policy_config_t *config, size_t encoded,
                                           int ranks)
 {
     if (config->allreduce != 0) {
         return (tw_policy_algorithm_t)config->allreduce;
+    }
+    if (tw_policy_grid_pays(config, encoded, ranks)) {
+        return TW_POLICY_GRID;
     }
     return ranks <= 2 || encoded <= config->direct_max ? TW_POLICY_DIRECT : TW_POLICY_TWO_PASS;
 }
@@ -41,4 +78,28 @@ tw_policy_bcast_t tw_policy_bcast(const tw_policy_config_t *config, size_t encod
     }
     return ranks > 1 && encoded / (size_t)(ranks - 1) >= config->chain_min ? TW_POLICY_CHAIN
                                                                            : TW_POLICY_TREE;
+}
+
+tw_policy_exchange_t tw_policy_allgather(const tw_policy_config_t *config, int ranks)
+{
+    if (config->allgather != 0) {
+        return (tw_policy_exchange_t)config->allgather;
+    }
+    return tw_policy_cost(config, 2, tw_grid_messages(ranks), 0.0) <
+                   tw_policy_cost(config, 1, ranks - 1, 0.0)
+               ? TW_POLICY_BUNDLES
+               : TW_POLICY_PAIRWISE;
+}
+
+tw_policy_exchange_t tw_policy_alltoall(const tw_policy_config_t *config, size_t encoded, int ranks)
+{
+    const int saved = ranks - 1 - tw_grid_messages(ranks);
+
+    if (config->alltoall != 0) {
+        return (tw_policy_exchange_t)config->alltoall;
+    }
+    return tw_policy_cost(config, 2, tw_grid_messages(ranks), (double)saved * (double)encoded) <
+                   tw_policy_cost(config, 1, ranks - 1, 0.0)
+               ? TW_POLICY_BUNDLES
+               : TW_POLICY_PAIRWISE;
 }

@@ -43,7 +43,7 @@ static tw_status_t tw_how_check(const tw_comm_t *comm, const tw_how_t *how, tw_r
         return TW_ERR_UNSUPPORTED;
     }
     if (op->exec.stream != NULL || op->exec.threads < 0 || (how->flags & ~TW_BCAST_SAME) != 0 ||
-        how->algorithm < TW_ALGORITHM_AUTO || how->algorithm > TW_ALGORITHM_TWO_PASS) {
+        how->algorithm < TW_ALGORITHM_AUTO || how->algorithm > TW_ALGORITHM_GRID) {
         return TW_ERR_INVALID_ARG;
     }
     return TW_OK;

@@ -27,7 +27,7 @@
 #include "runtime/transport/comm.h"
 #include "runtime/transport/endpoint.h"
 
-#define TW_STAGES_MAX 2 /* stages with messages */
+#define TW_STAGES_MAX 4 /* stages with messages */
 #define TW_WINDOW_MAX 8
 
 /* Bytes of elements and codes that the lanes of an operation may take together per direction; with

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/allgather/allgather.h - allgather and allgatherv: one algorithm.
+ * transport/allgather/allgather.h - allgather and allgatherv.
  */
 #ifndef TW_TRANSPORT_ALLGATHER_ALLGATHER_H
 #define TW_TRANSPORT_ALLGATHER_ALLGATHER_H
@@ -8,6 +8,7 @@
 
 enum { TW_GATHER_COUNT = 0, TW_GATHER_FIRST = 1 }; /* op->array */
 
+extern const tw_algorithm_ops_t tw_allgather_grid;
 extern const tw_algorithm_ops_t tw_allgather_pairwise;
 
 /* counts NULL: `each` values per rank; displacements NULL: one after another. */

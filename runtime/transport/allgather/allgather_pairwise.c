@@ -9,6 +9,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/transport/allgather/allgather.h"
+#include "runtime/transport/grid/route.h"
 
 /* Where rank r's piece ends up. */
 static uint8_t *tw_gather_at(const tw_request_t *op, const tw_lane_t *lane, int r)
@@ -100,6 +101,16 @@ static void tw_gather_fill(tw_request_t *op, const tw_gather_args_t *args)
                     : op->recv + op->array[TW_GATHER_FIRST][rank] * op->element;
 }
 
+static void tw_gather_shape(const tw_comm_t *comm, tw_shape_t *shape)
+{
+    shape->slots = comm->size;
+    if (tw_policy_allgather(&comm->policy, comm->size) == TW_POLICY_BUNDLES) {
+        shape->algorithm = &tw_allgather_grid;
+        shape->slots     = TW_SPREAD_SLOTS(comm->size);
+        shape->piece     = tw_route_piece(comm->size);
+    }
+}
+
 tw_status_t tw_gather(const tw_gather_args_t *args, tw_form_t form, tw_request_t **request_p)
 {
     tw_shape_t    shape  = {.algorithm = &tw_allgather_pairwise,
@@ -119,8 +130,8 @@ tw_status_t tw_gather(const tw_gather_args_t *args, tw_form_t form, tw_request_t
         (args->send == NULL && tw_gather_count(args, args->comm->rank) > 0)) {
         return TW_ERR_INVALID_ARG;
     }
-    shape.slots = args->comm->size;
-    status      = tw_movement_check(args->comm, args->how);
+    tw_gather_shape(args->comm, &shape);
+    status = tw_movement_check(args->comm, args->how);
     if (status == TW_OK) {
         status = tw_request_create(args->comm, args->how, &shape, form == TW_PLAN, &op);
     }

@@ -12,18 +12,6 @@
 
 #include "runtime/transport/allreduce/reduction.h"
 
-static size_t tw_share_piece(const tw_request_t *op, const tw_lane_t *lane, int rank)
-{
-    return tw_lane_piece(op, lane, op->array[TW_SHARE_LENGTH][rank]);
-}
-
-/* Where this lane's piece of share `rank` lies in a buffer of the whole vector. */
-static uint8_t *tw_share_at(const tw_request_t *op, const tw_lane_t *lane, const void *buffer,
-                            int rank)
-{
-    return tw_lane_at(op, lane, buffer, op->array[TW_SHARE_FIRST][rank]);
-}
-
 static tw_status_t tw_pass1_receives(tw_request_t *op, tw_lane_t *lane)
 {
     const tw_comm_t *comm   = op->comm;
@@ -75,16 +63,6 @@ static tw_status_t tw_pass1_sends(tw_request_t *op, tw_lane_t *lane)
     return status;
 }
 
-static void tw_pass2_encode(tw_request_t *op, const tw_lane_t *lane, size_t n, uint8_t *codes)
-{
-    if (op->feedback != NULL) {
-        tw_op_encode_feedback(op, lane->sum, n,
-                              tw_share_at(op, lane, op->feedback->second, op->comm->rank), codes);
-    } else {
-        tw_op_encode(op, lane->sum, n, codes);
-    }
-}
-
 /* Add up our share, encode the sum, send it. */
 static tw_status_t tw_pass2_sends(tw_request_t *op, tw_lane_t *lane)
 {
@@ -97,7 +75,7 @@ static tw_status_t tw_pass2_sends(tw_request_t *op, tw_lane_t *lane)
         return TW_OK;
     }
     tw_reduction_sum(op, lane, comm->size, n, lane->sum);
-    tw_pass2_encode(op, lane, n, codes);
+    tw_reduction_encode_sum(op, lane, n, codes);
     for (int i = 1; i < comm->size && status == TW_OK; i++) {
         const int peer = (comm->rank + i) % comm->size;
 
@@ -111,13 +89,7 @@ static tw_status_t tw_pass2_sends(tw_request_t *op, tw_lane_t *lane)
 static void tw_pass2_decode(tw_request_t *op, const tw_lane_t *lane)
 {
     for (int r = 0; r < op->comm->size; r++) {
-        const size_t n   = tw_share_piece(op, lane, r);
-        uint8_t     *out = tw_share_at(op, lane, op->recv, r);
-
-        if (n > 0) {
-            tw_op_decode(op, tw_lane_slot(op, lane, 2 * op->comm->size + r), n, out);
-            tw_op_average(op, n, out);
-        }
+        tw_reduction_decode_sum(op, lane, r, tw_lane_slot(op, lane, 2 * op->comm->size + r));
     }
 }
 

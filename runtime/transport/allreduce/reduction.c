@@ -5,6 +5,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/transport/allreduce/reduction.h"
+#include "runtime/transport/grid/route.h"
 
 void tw_reduction_encode(tw_request_t *op, const tw_lane_t *lane, size_t first, size_t n,
                          uint8_t *codes)
@@ -25,6 +26,28 @@ void tw_reduction_sum(tw_request_t *op, const tw_lane_t *lane, int first_slot, s
     tw_op_decode(op, tw_lane_slot(op, lane, first_slot), n, values);
     for (int r = 1; r < op->comm->size; r++) {
         tw_op_decode_add(op, tw_lane_slot(op, lane, first_slot + r), n, values);
+    }
+}
+
+void tw_reduction_encode_sum(tw_request_t *op, const tw_lane_t *lane, size_t n, uint8_t *codes)
+{
+    if (op->feedback != NULL) {
+        tw_op_encode_feedback(op, lane->sum, n,
+                              tw_share_at(op, lane, op->feedback->second, op->comm->rank), codes);
+    } else {
+        tw_op_encode(op, lane->sum, n, codes);
+    }
+}
+
+void tw_reduction_decode_sum(tw_request_t *op, const tw_lane_t *lane, int rank,
+                             const uint8_t *codes)
+{
+    const size_t n   = tw_share_piece(op, lane, rank);
+    uint8_t     *out = tw_share_at(op, lane, op->recv, rank);
+
+    if (n > 0) {
+        tw_op_decode(op, codes, n, out);
+        tw_op_average(op, n, out);
     }
 }
 
@@ -118,8 +141,28 @@ static tw_status_t tw_reduction_choose(const tw_reduction_args_t *args, const tw
     if (wish == TW_ALGORITHM_AUTO) {
         choice = tw_policy_allreduce(&comm->policy, encoded, comm->size);
     }
-    *algorithm_p = choice == TW_POLICY_DIRECT ? &tw_reduce_direct : &tw_reduce_two_pass;
+    *algorithm_p = choice == TW_POLICY_DIRECT ? &tw_reduce_direct
+                   : choice == TW_POLICY_GRID ? &tw_reduce_grid
+                                              : &tw_reduce_two_pass;
     return TW_OK;
+}
+
+/* Room and messages, by the algorithm. */
+static void tw_reduction_shape(const tw_reduction_args_t *args, size_t block, tw_shape_t *shape)
+{
+    const int ranks = args->comm->size;
+
+    if (shape->algorithm == &tw_reduce_direct) {
+        shape->slots   = ranks;
+        shape->longest = args->count;
+        return;
+    }
+    shape->slots   = 3 * ranks;
+    shape->longest = tw_share_longest(args, block);
+    if (shape->algorithm == &tw_reduce_grid) {
+        shape->slots = TW_DELIVER_SLOTS(ranks) + TW_SPREAD_SLOTS(ranks);
+        shape->piece = tw_route_piece(ranks);
+    }
 }
 
 /* The fields of an operation that depend on the call; shares into the operation's own arrays. */
@@ -145,7 +188,7 @@ static void tw_reduction_fill(tw_request_t *op, const tw_reduction_args_t *args,
 
         op->rounds = rounds > op->rounds ? rounds : op->rounds;
     }
-    if (op->algorithm == &tw_reduce_two_pass) {
+    if (!args->scatter) {
         op->own_first = op->array[TW_SHARE_FIRST][rank];
         op->own_count = op->array[TW_SHARE_LENGTH][rank];
     }
@@ -180,9 +223,8 @@ tw_status_t tw_reduction(const tw_reduction_args_t *args, tw_form_t form, tw_req
     if (status != TW_OK) {
         return status;
     }
-    shape.slots   = (shape.algorithm == &tw_reduce_direct ? 1 : 3) * args->comm->size;
-    shape.longest = shape.algorithm == &tw_reduce_direct ? args->count : tw_share_longest(args, block);
-    status        = tw_request_create(args->comm, args->how, &shape, form == TW_PLAN, &op);
+    tw_reduction_shape(args, block, &shape);
+    status = tw_request_create(args->comm, args->how, &shape, form == TW_PLAN, &op);
     if (status != TW_OK) {
         return status;
     }

@@ -2,7 +2,7 @@
  * transport/allreduce/reduction.h - what allreduce, reduce and the reduce-scatters have in common.
  *
  * A vector of count values is cut into one share per rank: share r is the values
- * [first[r], first[r] + length[r]). `direct` uses the whole vector, `two_pass` the shares.
+ * [first[r], first[r] + length[r]). `direct` uses the whole vector, `two_pass` and `grid` the shares.
  */
 #ifndef TW_TRANSPORT_ALLREDUCE_REDUCTION_H
 #define TW_TRANSPORT_ALLREDUCE_REDUCTION_H
@@ -14,6 +14,7 @@ enum { TW_SHARE_FIRST = 0, TW_SHARE_LENGTH = 1 }; /* op->array */
 
 extern const tw_algorithm_ops_t tw_reduce_direct;          /* result on all, or on op->root         */
 extern const tw_algorithm_ops_t tw_reduce_two_pass;        /* result on all, or on op->root         */
+extern const tw_algorithm_ops_t tw_reduce_grid;            /* result on all, or on op->root         */
 extern const tw_algorithm_ops_t tw_reduce_scatter_one_pass; /* every rank keeps the sum of its share */
 
 typedef struct tw_reduction_args {
@@ -40,5 +41,25 @@ void tw_reduction_encode(tw_request_t *op, const tw_lane_t *lane, size_t first, 
 /* values[n] = the sum, in rank order, of the decoded slots first_slot + r of all ranks r. */
 void tw_reduction_sum(tw_request_t *op, const tw_lane_t *lane, int first_slot, size_t n,
                       void *values);
+
+/* Values of this lane's piece of the share of a rank. */
+static inline size_t tw_share_piece(const tw_request_t *op, const tw_lane_t *lane, int rank)
+{
+    return tw_lane_piece(op, lane, op->array[TW_SHARE_LENGTH][rank]);
+}
+
+/* Where this lane's piece of the share of a rank lies in a buffer of the whole vector. */
+static inline uint8_t *tw_share_at(const tw_request_t *op, const tw_lane_t *lane,
+                                   const void *buffer, int rank)
+{
+    return tw_lane_at(op, lane, buffer, op->array[TW_SHARE_FIRST][rank]);
+}
+
+/* Encode lane->sum[n], the piece of our own share, with the second residual if there is one. */
+void tw_reduction_encode_sum(tw_request_t *op, const tw_lane_t *lane, size_t n, uint8_t *codes);
+
+/* Decode this lane's piece of the share of a rank, if it has one, into the result. */
+void tw_reduction_decode_sum(tw_request_t *op, const tw_lane_t *lane, int rank,
+                             const uint8_t *codes);
 
 #endif /* TW_TRANSPORT_ALLREDUCE_REDUCTION_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/alltoall/alltoall.h - alltoall and alltoallv: one algorithm.
+ * transport/alltoall/alltoall.h - alltoall and alltoallv.
  */
 #ifndef TW_TRANSPORT_ALLTOALL_ALLTOALL_H
 #define TW_TRANSPORT_ALLTOALL_ALLTOALL_H
@@ -8,6 +8,7 @@
 
 enum { TW_SEND_COUNT = 0, TW_SEND_FIRST = 1, TW_RECV_COUNT = 2, TW_RECV_FIRST = 3 }; /* op->array */
 
+extern const tw_algorithm_ops_t tw_alltoall_grid; /* equal counts only */
 extern const tw_algorithm_ops_t tw_alltoall_pairwise;
 
 /* What goes to, or comes from, each rank: counts NULL: `each`; displacements NULL: one after another. */

@@ -12,6 +12,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/transport/alltoall/alltoall.h"
+#include "runtime/transport/grid/route.h"
 
 /* Where this lane's piece of the block for, or from, a rank lies. */
 static uint8_t *tw_block_out(const tw_request_t *op, const tw_lane_t *lane, int peer)
@@ -116,6 +117,22 @@ static void tw_blocks_fill(const tw_blocks_t *blocks, int ranks, size_t *count, 
     }
 }
 
+/* Where it pays, and all ranks know all counts: through the grid. */
+static void tw_alltoall_shape(const tw_alltoall_args_t *args, tw_shape_t *shape)
+{
+    const tw_comm_t  *comm  = args->comm;
+    const tw_codec_t *codec = args->how != NULL ? args->how->codec : NULL;
+    size_t            bytes;
+
+    if (args->in.counts == NULL &&
+        tw_codec_size(codec != NULL ? codec : comm->fp32, args->in.each, &bytes) == TW_OK &&
+        tw_policy_alltoall(&comm->policy, bytes, comm->size) == TW_POLICY_BUNDLES) {
+        shape->algorithm = &tw_alltoall_grid;
+        shape->slots     = TW_DELIVER_SLOTS(comm->size);
+        shape->piece     = tw_route_piece(comm->size);
+    }
+}
+
 tw_status_t tw_alltoall_any(const tw_alltoall_args_t *args, tw_form_t form,
                             tw_request_t **request_p)
 {
@@ -145,6 +162,7 @@ tw_status_t tw_alltoall_any(const tw_alltoall_args_t *args, tw_form_t form,
     }
     shape.slots   = 2 * args->comm->size;
     shape.longest = args->in.counts != NULL ? SIZE_MAX / 16 : longest;
+    tw_alltoall_shape(args, &shape);
     status        = tw_movement_check(args->comm, args->how);
     if (status == TW_OK) {
         status = tw_request_create(args->comm, args->how, &shape, form == TW_PLAN, &op);
