@@ -146,7 +146,7 @@ void t_shape_random(t_shape_t *shape, uint64_t *random, int size, size_t max)
         shape->reduction = (tw_reduction_t)t_below(random, 2);
     }
     if (shape->kind == T_ALLREDUCE || shape->kind == T_REDUCE) {
-        shape->algorithm = (tw_algorithm_t)t_below(random, 3);
+        shape->algorithm = (tw_algorithm_t)t_below(random, 4);
         shape->count     = random_count(random, block, max);
     } else if (shape->kind == T_BCAST) {
         shape->count = random_count(random, block, max);

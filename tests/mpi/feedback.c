@@ -97,7 +97,7 @@ static void conserve(const char *spec, tw_algorithm_t algorithm, size_t count, i
 
 static void nothing_is_lost(void)
 {
-    for (int a = 1; a < 3; a++) {
+    for (int a = TW_ALGORITHM_DIRECT; a <= TW_ALGORITHM_GRID; a++) {
         conserve("onebit", (tw_algorithm_t)a, 5000, 60);
         conserve("onebit:block=64", (tw_algorithm_t)a, 701, 60);
         conserve("tree8", (tw_algorithm_t)a, 9001, 20);
@@ -105,11 +105,11 @@ static void nothing_is_lost(void)
     }
 }
 
-/* The direct algorithm, the two passes and reduce, step by step against the model. */
+/* The direct algorithm, the two passes, the grid and reduce, step by step against the model. */
 static void every_step_is_what_the_model_says(void)
 {
     for (size_t s = 0; s < SPECS; s++) {
-        for (int a = 1; a < 3; a++) {
+        for (int a = TW_ALGORITHM_DIRECT; a <= TW_ALGORITHM_GRID; a++) {
             t_shape_t          shape = {.kind = T_ALLREDUCE, .spec = specs[s], .dtype = TW_F32};
             tw_feedback_t     *fb    = NULL;
             t_model_feedback_t model;
@@ -168,7 +168,7 @@ static void reduce_scatters_feed_back_too(void)
     }
 }
 
-/* One object through direct, two_pass, other blocks (other owners) and a reduce-scatter: second
+/* One object through direct, two_pass, grid, other blocks (other owners) and a reduce-scatter: second
  * residuals fold into the first where the owners change, and the model knows when. */
 static void it_folds_when_the_owners_change(void)
 {
@@ -177,6 +177,7 @@ static void it_folds_when_the_owners_change(void)
         const char    *spec;
         tw_algorithm_t algorithm;
     } steps[]                = {{T_ALLREDUCE, "onebit:block=64", TW_ALGORITHM_TWO_PASS},
+                                {T_ALLREDUCE, "onebit:block=64", TW_ALGORITHM_GRID},
                                 {T_ALLREDUCE, "onebit:block=64", TW_ALGORITHM_DIRECT},
                                 {T_ALLREDUCE, "tree8:block=64", TW_ALGORITHM_TWO_PASS},
                                 {T_REDUCE, "tree8:block=64", TW_ALGORITHM_TWO_PASS},
@@ -263,7 +264,7 @@ static void several_at_once_in_small_chunks(void)
 
         shape.spec      = specs[1 + 2 * (i % 2)];
         shape.seed      = t_seed + (unsigned)i;
-        shape.algorithm = (tw_algorithm_t)(1 + i % 2);
+        shape.algorithm = (tw_algorithm_t)(1 + i % 3);
         T_OK(tw_feedback_create(comm, "several", TW_F32, shape.count, &fb[i]));
         t_model_feedback_open(&model[i], TW_F32, t_size, shape.count);
         t_job_open(&job[i], comm, &shape, fb[i], &model[i]);

@@ -20,7 +20,7 @@
 
 #include <thinwire/thinwire.h>
 
-#define T_RANKS_MAX 8
+#define T_RANKS_MAX 16
 
 typedef struct t_case {
     const char *name;

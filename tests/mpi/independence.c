@@ -25,7 +25,7 @@ static void all_kinds(const char *const *settings, size_t count)
     t_shape_t     shape;
 
     for (int k = 0; k < T_KINDS; k++) {
-        for (int a = 0; a < (k == T_ALLREDUCE ? 2 : 1); a++) {
+        for (int a = 0; a < (k == T_ALLREDUCE ? 3 : 1); a++) {
             const size_t i = (size_t)(k + a) + (size_t)t_seed;
 
             memset(&shape, 0, sizeof(shape));
@@ -168,7 +168,7 @@ static void whatever_the_run(void)
     float *first = t_malloc(N * sizeof(float));
 
     t_fill(TW_F32, t_seed + (unsigned)t_rank, 0, N, x);
-    for (int a = 1; a < 3; a++) {
+    for (int a = TW_ALGORITHM_DIRECT; a <= TW_ALGORITHM_GRID; a++) {
         const tw_how_t how = {.codec     = t_codec("tree8:block=64", TW_F32),
                               .algorithm = (tw_algorithm_t)a};
 

@@ -95,15 +95,16 @@ static void ask_algorithm(t_job_t *job)
     tw_request_t *plan = NULL;
     const char   *name;
 
-    job->two_pass = job->shape.algorithm == TW_ALGORITHM_TWO_PASS;
+    job->two_pass = job->shape.algorithm == TW_ALGORITHM_TWO_PASS ||
+                    job->shape.algorithm == TW_ALGORITHM_GRID;
     if (job->shape.algorithm != TW_ALGORITHM_AUTO ||
         (job->shape.kind != T_ALLREDUCE && job->shape.kind != T_REDUCE)) {
         return;
     }
     T_OK(t_job_plan(job, &plan));
     name = plan != NULL ? tw_request_algorithm(plan) : "none";
-    T_CHECK(strcmp(name, "direct") == 0 || strcmp(name, "two_pass") == 0, "algorithm \"%s\"", name);
-    job->two_pass = strcmp(name, "two_pass") == 0;
+    job->two_pass = strcmp(name, "two_pass") == 0 || strcmp(name, "grid") == 0;
+    T_CHECK(job->two_pass || strcmp(name, "direct") == 0, "algorithm \"%s\"", name);
     T_OK(tw_request_free(&plan));
 }
 

@@ -58,7 +58,7 @@ typedef struct t_job {
     unsigned char      *send_before, *want;   /* aligned copies; want is what recv must be */
     size_t              checked;              /* elements of recv that are defined      */
     int                 in_place;             /* on this rank                           */
-    int                 two_pass;             /* of the reductions                      */
+    int                 two_pass;             /* of the reductions; of the grid too      */
     t_model_feedback_t *model_fb;             /* or NULL                                */
 } t_job_t;
 

@@ -31,7 +31,7 @@ static void edges(tw_comm_t *comm, t_shape_t *shape)
 
 static void every_codec(t_kind_t kind)
 {
-    for (int a = TW_ALGORITHM_DIRECT; a <= TW_ALGORITHM_TWO_PASS; a++) {
+    for (int a = TW_ALGORITHM_DIRECT; a <= TW_ALGORITHM_GRID; a++) {
         t_shape_t shape = {.kind = kind, .algorithm = (tw_algorithm_t)a, .dtype = TW_F32};
 
         if (kind >= T_REDUCE_SCATTER) {
@@ -109,10 +109,10 @@ static void auto_is_one_of_them(void)
 /* THINWIRE_ALLREDUCE decides where the call does not, and is overruled where it does. */
 static void the_setting_decides_where_the_call_does_not(void)
 {
-    static const char *const names[] = {"direct", "two_pass"};
+    static const char *const names[] = {"direct", "two_pass", "grid"};
     char                     text[40];
 
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         const char *const settings[] = {text, NULL};
         tw_context_t     *ctx;
         tw_comm_t        *comm;
@@ -121,7 +121,7 @@ static void the_setting_decides_where_the_call_does_not(void)
         strcpy(text, "ALLREDUCE=");
         strcat(text, names[i]);
         comm = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
-        for (int a = 0; a < 3; a++) {
+        for (int a = 0; a < 4; a++) {
             const tw_how_t how  = {.algorithm = (tw_algorithm_t)a};
             tw_request_t  *plan = NULL;
 

@@ -28,13 +28,75 @@ START_TEST(more_ranks_go_direct_while_small)
     tw_policy_config_t config;
 
     ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
-    for (int ranks = 3; ranks < 5000; ranks *= 2) {
+    for (int ranks = 3; ranks <= 10; ranks++) {
         ck_assert_int_eq(tw_policy_allreduce(&config, 0, ranks), TW_POLICY_DIRECT);
         ck_assert_int_eq(tw_policy_allreduce(&config, config.direct_max, ranks), TW_POLICY_DIRECT);
         ck_assert_int_eq(tw_policy_allreduce(&config, config.direct_max + 1, ranks),
                          TW_POLICY_TWO_PASS);
+    }
+    for (int ranks = 3; ranks < 5000; ranks *= 2) {
         ck_assert_int_eq(tw_policy_allreduce(&config, SIZE_MAX, ranks), TW_POLICY_TWO_PASS);
     }
+}
+END_TEST
+
+/* The grid for square numbers of ranks, by the bytes and messages counted by hand: in a square of n x n
+ * ranks each sends 4 (n-1) messages, two steps more than two_pass, and in the first pass a vector less
+ * 1/n of it twice. */
+START_TEST(many_ranks_go_through_the_grid)
+{
+    tw_policy_config_t config;
+
+    ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
+    for (int n = 4; n <= 64; n++) {
+        const int    p       = n * n;
+        const double saved   = (2.0 * (p - 1) - 4.0 * (n - 1) - 2 * 4) * (double)config.message_cost;
+        const double further = 2.0 * (n - 1) / n - (double)(p - 1) / p; /* vectors */
+        const size_t most    = (size_t)(saved / further);
+
+        ck_assert_uint_gt(most, config.direct_max);
+        ck_assert_int_eq(tw_policy_allreduce(&config, config.direct_max, p), TW_POLICY_GRID);
+        ck_assert_int_eq(tw_policy_allreduce(&config, most - most / 1000, p), TW_POLICY_GRID);
+        ck_assert_int_eq(tw_policy_allreduce(&config, most + most / 1000, p), TW_POLICY_TWO_PASS);
+    }
+    config.message_cost = 0; /* only bytes count: direct and two_pass never lose */
+    for (int p = 3; p < 5000; p *= 2) {
+        ck_assert_int_eq(tw_policy_allreduce(&config, config.direct_max + 1, p), TW_POLICY_TWO_PASS);
+    }
+}
+END_TEST
+
+START_TEST(bundles_of_blocks_where_messages_cost_more)
+{
+    tw_policy_config_t config;
+
+    ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
+    for (int p = 1; p <= 10; p++) { /* a step costs four messages, and no more than four are saved */
+        ck_assert_int_eq(tw_policy_allgather(&config, p), TW_POLICY_PAIRWISE);
+        ck_assert_int_eq(tw_policy_alltoall(&config, 1, p), TW_POLICY_PAIRWISE);
+    }
+    for (int n = 4; n <= 64; n++) {
+        const int    p     = n * n;
+        const double saved = p - 1 - 2.0 * (n - 1); /* messages; and blocks that are sent besides */
+        const size_t most  = (size_t)((saved - 4) * (double)config.message_cost / saved);
+
+        ck_assert_int_eq(tw_policy_allgather(&config, p), TW_POLICY_BUNDLES);
+        ck_assert_int_eq(tw_policy_alltoall(&config, 0, p), TW_POLICY_BUNDLES);
+        ck_assert_int_eq(tw_policy_alltoall(&config, most - 1, p), TW_POLICY_BUNDLES);
+        ck_assert_int_eq(tw_policy_alltoall(&config, most + 1, p), TW_POLICY_PAIRWISE);
+        ck_assert_uint_lt(most, config.message_cost);
+        ck_assert_int_eq(tw_policy_alltoall(&config, SIZE_MAX, p), TW_POLICY_PAIRWISE);
+    }
+    setenv("THINWIRE_ALLGATHER", "grid", 1);
+    setenv("THINWIRE_ALLTOALL", "grid", 1);
+    ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
+    ck_assert_int_eq(tw_policy_allgather(&config, 2), TW_POLICY_BUNDLES);
+    ck_assert_int_eq(tw_policy_alltoall(&config, SIZE_MAX, 2), TW_POLICY_BUNDLES);
+    setenv("THINWIRE_ALLGATHER", "pairwise", 1);
+    setenv("THINWIRE_ALLTOALL", "pairwise", 1);
+    ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
+    ck_assert_int_eq(tw_policy_allgather(&config, 1000), TW_POLICY_PAIRWISE);
+    ck_assert_int_eq(tw_policy_alltoall(&config, 1, 1000), TW_POLICY_PAIRWISE);
 }
 END_TEST
 
@@ -48,6 +110,9 @@ START_TEST(a_setting_decides)
     setenv("THINWIRE_ALLREDUCE", "direct", 1);
     ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
     ck_assert_int_eq(tw_policy_allreduce(&config, SIZE_MAX, 64), TW_POLICY_DIRECT);
+    setenv("THINWIRE_ALLREDUCE", "grid", 1);
+    ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
+    ck_assert_int_eq(tw_policy_allreduce(&config, SIZE_MAX, 1), TW_POLICY_GRID);
 }
 END_TEST
 
@@ -81,6 +146,8 @@ int main(void)
 
     tcase_add_test(tcase, two_ranks_go_direct);
     tcase_add_test(tcase, more_ranks_go_direct_while_small);
+    tcase_add_test(tcase, many_ranks_go_through_the_grid);
+    tcase_add_test(tcase, bundles_of_blocks_where_messages_cost_more);
     tcase_add_test(tcase, a_setting_decides);
     tcase_add_test(tcase, long_vectors_are_broadcast_along_a_chain);
     suite_add_tcase(suite, tcase);
