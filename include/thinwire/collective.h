@@ -51,9 +51,11 @@ typedef enum tw_algorithm {
                                   quantisation, (P-1) x size bytes per rank                      */
     TW_ALGORITHM_TWO_PASS = 2, /* shares are encoded, exchanged, added by their owner, encoded again
                                   and exchanged (S1 4.5): 2 (P-1)/P x size bytes per rank        */
-    TW_ALGORITHM_GRID     = 3  /* two_pass, its codes passed on in bundles through a grid of ranks:
+    TW_ALGORITHM_GRID     = 3, /* two_pass, its codes passed on in bundles through a grid of ranks:
                                   the same bits, about 4 sqrt(P) messages instead of 2 (P-1),
                                   up to 3 x size bytes per rank                                  */
+    TW_ALGORITHM_NODE = 6      /* the ranks share one node and the codec is lossless: sums in the
+                                  node's memory, no messages                                     */
 } tw_algorithm_t;
 
 /* tw_bcast: the root's buffer also becomes decode(encode(x)), so that all ranks hold the same. */
@@ -194,8 +196,8 @@ tw_status_t tw_test(tw_request_t **request_p, int *done_p);
  * @return TW_OK, TW_ERR_BUSY, TW_ERR_INVALID_ARG (a nonblocking request: complete it instead). */
 tw_status_t tw_request_free(tw_request_t **plan_p);
 
-/** The algorithm that was chosen for a request or plan: "direct", "two_pass", "grid", "tree",
- * "pairwise". */
+/** The algorithm that was chosen for a request or plan: "direct", "two_pass", "grid", "node", "tree",
+ * "pairwise", ... */
 const char *tw_request_algorithm(const tw_request_t *request);
 
 TW_END_DECLS

@@ -12,11 +12,14 @@
  * message keeps a rank busy. */
 #define TW_STEP_MESSAGES 4
 
-static const char *const tw_policy_algorithms[] = {"auto", "direct", "two_pass", "grid", NULL};
+static const char *const tw_policy_algorithms[] = {"auto", "direct", "two_pass", "grid", "node", NULL};
 
-static const char *const tw_policy_exchanges[]  = {"auto", "pairwise", "grid", NULL};
+static const char *const tw_policy_exchanges[]  = {"auto", "pairwise", "grid", "node", NULL};
 
-static const char *const tw_policy_bcasts[]     = {"auto", "tree", "chain", NULL};
+static const tw_policy_algorithm_t tw_policy_named[] = {
+    TW_POLICY_AUTO, TW_POLICY_DIRECT, TW_POLICY_TWO_PASS, TW_POLICY_GRID, TW_POLICY_NODE};
+
+static const char *const tw_policy_bcasts[] = {"auto", "tree", "chain", "node", NULL};
 
 static const tw_setting_field_t tw_policy_fields[] = {
     {"ALLREDUCE", "auto", "Algorithm of allreduce and reduce where the call names none.",
@@ -59,11 +62,18 @@ static bool tw_policy_grid_pays(const tw_policy_config_t *config, size_t encoded
            cost < tw_policy_cost(config, 2, 2 * (ranks - 1), 2 * (p - 1) / p * v);
 }
 
+tw_policy_algorithm_t tw_policy_allreduce_wish(const tw_policy_config_t *config)
+{
+    return tw_policy_named[config->allreduce];
+}
+
 tw_policy_algorithm_t tw_policy_allreduce(const tw_policy_config_t *config, size_t encoded,
                                           int ranks)
 {
-    if (config->allreduce != 0) {
-        return (tw_policy_algorithm_t)config->allreduce;
+    const tw_policy_algorithm_t wish = tw_policy_allreduce_wish(config);
+
+    if (wish == TW_POLICY_DIRECT || wish == TW_POLICY_TWO_PASS || wish == TW_POLICY_GRID) {
+        return wish;
     }
     if (tw_policy_grid_pays(config, encoded, ranks)) {
         return TW_POLICY_GRID;
@@ -73,7 +83,7 @@ tw_policy_algorithm_t tw_policy_allreduce(const tw_policy_config_t *config, size
 
 tw_policy_bcast_t tw_policy_bcast(const tw_policy_config_t *config, size_t encoded, int ranks)
 {
-    if (config->bcast != 0) {
+    if (config->bcast == TW_POLICY_TREE || config->bcast == TW_POLICY_CHAIN) {
         return (tw_policy_bcast_t)config->bcast;
     }
     return ranks > 1 && encoded / (size_t)(ranks - 1) >= config->chain_min ? TW_POLICY_CHAIN
@@ -82,7 +92,7 @@ tw_policy_bcast_t tw_policy_bcast(const tw_policy_config_t *config, size_t encod
 
 tw_policy_exchange_t tw_policy_allgather(const tw_policy_config_t *config, int ranks)
 {
-    if (config->allgather != 0) {
+    if (config->allgather == TW_POLICY_PAIRWISE || config->allgather == TW_POLICY_BUNDLES) {
         return (tw_policy_exchange_t)config->allgather;
     }
     return tw_policy_cost(config, 2, tw_grid_messages(ranks), 0.0) <
@@ -95,7 +105,7 @@ tw_policy_exchange_t tw_policy_alltoall(const tw_policy_config_t *config, size_t
 {
     const int saved = ranks - 1 - tw_grid_messages(ranks);
 
-    if (config->alltoall != 0) {
+    if (config->alltoall == TW_POLICY_PAIRWISE || config->alltoall == TW_POLICY_BUNDLES) {
         return (tw_policy_exchange_t)config->alltoall;
     }
     return tw_policy_cost(config, 2, tw_grid_messages(ranks), (double)saved * (double)encoded) <

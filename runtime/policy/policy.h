@@ -5,12 +5,13 @@
 #ifndef TW_POLICY_POLICY_H
 #define TW_POLICY_POLICY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "runtime/base/settings.h"
 
 typedef struct tw_policy_config {
-    int    allreduce;  /* 0 auto, 1 direct, 2 two_pass, 3 grid: as tw_algorithm_t    */
+    int    allreduce;  /* 0 auto, else the number of a name: tw_policy_allreduce_wish() */
     size_t direct_max; /* auto: largest encoded vector that goes direct, in bytes    */
     int    bcast;      /* 0 auto, else tw_policy_bcast_t                             */
     size_t chain_min;  /* auto: least encoded bytes per link of a chain              */
@@ -20,11 +21,17 @@ typedef struct tw_policy_config {
 
 extern const tw_setting_table_t tw_policy_settings;
 
+/* As tw_algorithm_t. */
 typedef enum tw_policy_algorithm {
+    TW_POLICY_AUTO     = 0,
     TW_POLICY_DIRECT   = 1,
     TW_POLICY_TWO_PASS = 2,
-    TW_POLICY_GRID     = 3
+    TW_POLICY_GRID     = 3,
+    TW_POLICY_NODE     = 6
 } tw_policy_algorithm_t;
+
+/* What THINWIRE_ALLREDUCE names; TW_POLICY_AUTO if nothing. */
+tw_policy_algorithm_t tw_policy_allreduce_wish(const tw_policy_config_t *config);
 
 /* Allreduce (or reduce) of a vector that takes `encoded` bytes, over `ranks` ranks.
  * direct moves (P-1) x encoded per rank in one step, two_pass 2 (P-1)/P x encoded in two: with two
@@ -39,13 +46,30 @@ typedef enum tw_policy_algorithm {
 tw_policy_algorithm_t tw_policy_allreduce(const tw_policy_config_t *config, size_t encoded,
                                           int ranks);
 
-typedef enum tw_policy_bcast { TW_POLICY_TREE = 1, TW_POLICY_CHAIN = 2 } tw_policy_bcast_t;
+typedef enum tw_policy_bcast {
+    TW_POLICY_BCAST_AUTO         = 0,
+    TW_POLICY_TREE               = 1,
+    TW_POLICY_CHAIN              = 2,
+    TW_POLICY_BCAST_NODE         = 3
+} tw_policy_bcast_t;
 
 /* Broadcast of a vector that takes `encoded` bytes. A tree of P ranks takes the time of
  * ceil(log2 P) vectors, a chain that of one vector, P - 2 pieces and P - 1 latencies. */
 tw_policy_bcast_t tw_policy_bcast(const tw_policy_config_t *config, size_t encoded, int ranks);
 
-typedef enum tw_policy_exchange { TW_POLICY_PAIRWISE = 1, TW_POLICY_BUNDLES = 2 } tw_policy_exchange_t;
+typedef enum tw_policy_exchange {
+    TW_POLICY_EXCHANGE_AUTO = 0,
+    TW_POLICY_PAIRWISE      = 1,
+    TW_POLICY_BUNDLES       = 2,
+    TW_POLICY_EXCHANGE_NODE = 3
+} tw_policy_exchange_t;
+
+/* May an allgather or alltoall with this setting go through the memory of one node? */
+static inline bool tw_policy_may_node(int exchange)
+{
+    return exchange == TW_POLICY_EXCHANGE_AUTO || exchange == TW_POLICY_EXCHANGE_NODE;
+}
+
 
 /* Allgather(v): the grid sends the same bytes in one more step and R+C-2 instead of P-1 messages. */
 tw_policy_exchange_t tw_policy_allgather(const tw_policy_config_t *config, int ranks);

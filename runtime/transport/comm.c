@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,7 +88,26 @@ tw_status_t tw_comm_reserve(tw_comm_t *comm, size_t bytes)
     return status;
 }
 
-/* Rank, size, tags and neighbours on the node. */
+/* How many ranks this machine has, and which is the lowest. */
+static int tw_comm_neighbours(tw_comm_t *comm, MPI_Comm machine)
+{
+    const tw_mpi_ops_t *mpi = comm->mpi;
+    MPI_Request         request;
+    int                 done   = 0;
+    int                 result = mpi->Comm_size(machine, &comm->local_ranks);
+
+    comm->leader = comm->rank;
+    if (result == MPI_SUCCESS) {
+        result = mpi->Ibcast(&comm->leader, 1, MPI_INT, 0, machine, &request);
+    }
+    while (result == MPI_SUCCESS && !done) {
+        result = mpi->Testall(1, &request, &done, MPI_STATUSES_IGNORE);
+        sched_yield();
+    }
+    return result;
+}
+
+/* Rank, size, tags and neighbours on the machine. */
 static tw_status_t tw_comm_facts(tw_comm_t *comm)
 {
     const tw_mpi_ops_t *mpi = comm->mpi;
@@ -109,7 +129,7 @@ static tw_status_t tw_comm_facts(tw_comm_t *comm)
         result = mpi->Comm_split_type(comm->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     }
     if (result == MPI_SUCCESS) {
-        result = mpi->Comm_size(node, &comm->local_ranks);
+        result = tw_comm_neighbours(comm, node);
         mpi->Comm_free(&node);
     }
     return tw_comm_mpi(comm, result, "setting up the communicator");
@@ -131,6 +151,24 @@ static tw_status_t tw_comm_configure(tw_comm_t *comm)
     if (comm->config.message_limit > most) {
         comm->config.message_limit = most;
     }
+    return status;
+}
+
+/* Which ranks share a node: the same on all ranks. */
+static tw_status_t tw_comm_nodes(tw_comm_t *comm)
+{
+    void       *leaders;
+    tw_status_t status = tw_comm_agreed_get(comm, (size_t)comm->size * sizeof(int), &leaders);
+
+    if (status != TW_OK) {
+        return status;
+    }
+    status = tw_sync_allgather(comm, &comm->leader, leaders, sizeof(int), "the layout of nodes");
+    if (status == TW_OK) {
+        status = tw_comm_agree(comm, tw_nodes_make(leaders, comm->size, comm->rank,
+                                                   comm->config.node_ranks, &comm->nodes));
+    }
+    tw_pool_put(&comm->pool, leaders);
     return status;
 }
 
@@ -197,6 +235,9 @@ tw_status_t tw_comm_create_with(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_
     if (status == TW_OK) {
         status = tw_comm_compare_wire(comm);
     }
+    if (status == TW_OK) {
+        status = tw_comm_nodes(comm);
+    }
     if (status != TW_OK) {
         goto err_free_dup;
     }
@@ -209,6 +250,7 @@ err_free_dup:
         return status;
     }
     tw_codec_destroy(comm->fp32);
+    tw_nodes_free(&comm->nodes);
     mpi->Comm_free(&comm->comm);
 err_free:
     tw_pool_fini(&comm->pool);
@@ -234,6 +276,8 @@ tw_status_t tw_comm_destroy(tw_comm_t *comm)
     }
     status = tw_comm_mpi(comm, comm->mpi->Comm_free(&comm->comm), "MPI_Comm_free");
     tw_codec_destroy(comm->fp32);
+    tw_node_release(comm);
+    tw_nodes_free(&comm->nodes);
     tw_pool_fini(&comm->pool);
     free(comm);
     return status;

@@ -15,10 +15,12 @@
 #include "runtime/base/pool.h"
 #include "runtime/policy/policy.h"
 #include "runtime/transport/mpi_ops.h"
+#include "runtime/transport/node/layout.h"
+#include "runtime/transport/node/segment.h"
 #include "runtime/transport/settings.h"
 
 #define TW_TAG_ROUNDS 16 /* rounds of an operation that have tags of their own; > the largest window */
-#define TW_TAG_STAGES 4
+#define TW_TAG_STAGES 8
 #define TW_TAG_SYNC   0  /* of the library's own set-up messages; operations use larger ones         */
 
 #define TW_SYNC_SMALL 1024 /* bytes of a set-up message that passes through the communicator */
@@ -31,7 +33,10 @@ struct tw_comm {
     const struct tw_endpoint_ops *endpoint; /* how the messages of operations travel       */
     void                 *endpoint_state;  /* its own                                      */
     int                   rank, size;
-    int                   local_ranks; /* on this node */
+    int                   local_ranks; /* on this machine                            */
+    int                   leader;      /* the lowest of them                         */
+    tw_nodes_t            nodes;       /* which ranks share a node                   */
+    tw_node_t             node;        /* memory they share, made when first needed  */
     tw_transport_config_t config;
     tw_policy_config_t    policy;
     tw_exec_t             exec; /* default of tw_how_t.exec */

@@ -183,12 +183,16 @@ static bool tw_lane_advance(tw_request_t *op, tw_lane_t *lane, tw_status_t *stat
     tw_comm_t     *comm     = op->comm;
     tw_messages_t *messages = &lane->messages[lane->stage];
     bool           complete = true;
+    int            peer;
 
     if (messages->count > 0) {
         *status_p = comm->endpoint->test(comm, messages, &complete);
         if (*status_p != TW_OK || !complete) {
             return false;
         }
+    }
+    if (op->algorithm->ready != NULL && !op->algorithm->ready(op, lane, &peer)) {
+        return false;
     }
     lane->stage++;
     *status_p = op->algorithm->step(op, lane);

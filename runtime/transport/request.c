@@ -24,6 +24,19 @@ typedef struct tw_layout {
     int    lanes;
 } tw_layout_t;
 
+static bool tw_algorithm_known(tw_algorithm_t algorithm)
+{
+    switch (algorithm) {
+    case TW_ALGORITHM_AUTO:
+    case TW_ALGORITHM_DIRECT:
+    case TW_ALGORITHM_TWO_PASS:
+    case TW_ALGORITHM_GRID:
+    case TW_ALGORITHM_NODE:
+        return true;
+    }
+    return false;
+}
+
 static tw_status_t tw_how_check(const tw_comm_t *comm, const tw_how_t *how, tw_request_t *op)
 {
     static const tw_how_t nothing = {0};
@@ -43,7 +56,7 @@ static tw_status_t tw_how_check(const tw_comm_t *comm, const tw_how_t *how, tw_r
         return TW_ERR_UNSUPPORTED;
     }
     if (op->exec.stream != NULL || op->exec.threads < 0 || (how->flags & ~TW_BCAST_SAME) != 0 ||
-        how->algorithm < TW_ALGORITHM_AUTO || how->algorithm > TW_ALGORITHM_GRID) {
+        !tw_algorithm_known(how->algorithm)) {
         return TW_ERR_INVALID_ARG;
     }
     return TW_OK;
@@ -56,12 +69,15 @@ static size_t tw_chunk(const tw_comm_t *comm, const tw_shape_t *shape, const tw_
 {
     const size_t lanes = (size_t)comm->config.window, block = traits->block;
     const double want  = (double)(shape->piece > 0 ? shape->piece : TW_PIECE) / traits->bytes;
-    const size_t share = TW_LANE_BUDGET / ((size_t)shape->slots * lanes);
+    const size_t share = TW_LANE_BUDGET / ((size_t)(shape->slots > 0 ? shape->slots : 1) * lanes);
     const size_t bytes = comm->config.chunk < share ? comm->config.chunk : share;
     const size_t most  = bytes / element;
     size_t       chunk = ((double)most < want ? most : (size_t)want) / block * block;
     size_t       whole = shape->longest / block * block + (shape->longest % block ? block : 0);
 
+    if (shape->most > 0 && chunk > shape->most) {
+        chunk = shape->most / block * block;
+    }
     chunk = chunk > block ? chunk : block;
     whole = whole > block ? whole : block;
     return chunk < whole ? chunk : whole;
@@ -242,6 +258,10 @@ static tw_status_t tw_request_begin(tw_request_t *op)
         return status;
     }
     op->sequence    = comm->sequence++;
+    if (op->algorithm->ready != NULL) {
+        op->ticket = comm->node.ticket;
+        comm->node.ticket += op->rounds;
+    }
     op->next_round  = 0;
     op->done_rounds = 0;
     op->flush_mark  = 0;

@@ -10,6 +10,9 @@
  *     ...
  *     step(stage `stages`): last local work; the round is complete
  *
+ * Algorithms that use the memory of a node (node/segment.h) also wait for flags: a stage is complete when
+ * its messages are, and `ready` says so. Each of their rounds has a ticket.
+ *
  * Nothing blocks: the engine tests a lane's messages and calls the next step. Rounds start in order
  * and then run independently: operation, round and stage make up a message's tag. Tags repeat after
  * TW_TAG_ROUNDS rounds and tag_cycle operations; nothing starts before what had its tags is complete.
@@ -27,7 +30,7 @@
 #include "runtime/transport/comm.h"
 #include "runtime/transport/endpoint.h"
 
-#define TW_STAGES_MAX 4 /* stages with messages */
+#define TW_STAGES_MAX 5 /* stages with messages or flags */
 #define TW_WINDOW_MAX 8
 
 /* Bytes of elements and codes that the lanes of an operation may take together per direction; with
@@ -52,6 +55,9 @@ typedef struct tw_algorithm_ops {
     int         stages;
     /* Local work between stages; posts the messages of lane->stage, if that is below stages. */
     tw_status_t (*step)(tw_request_t *op, tw_lane_t *lane);
+    /* Optional: is what lane->stage waits for, apart from messages, there? Else *peer_p is a rank that it
+     * waits for. An algorithm that has it uses the memory of its node: as many rounds on all ranks. */
+    bool (*ready)(tw_request_t *op, tw_lane_t *lane, int *peer_p);
 } tw_algorithm_ops_t;
 
 /* What an operation looks like: equal on all ranks, since memory and THINWIRE_CHECK go by it. */
@@ -63,6 +69,7 @@ typedef struct tw_shape {
     tw_reduction_t            reduction;
     size_t                    longest; /* values of the longest interval that travels */
     size_t                    piece;   /* wanted bytes of codes in a message; 0: TW_PIECE */
+    size_t                    most;    /* values that a piece may have; 0: no limit   */
     int                       slots;   /* code buffers per lane                       */
     bool                      sum;     /* lanes need room to add                      */
     int                       arrays;  /* size_t arrays of comm->size entries         */
@@ -99,6 +106,7 @@ struct tw_request {
     size_t          next_round; /* not yet started                                 */
     size_t          done_rounds;
     uint64_t        sequence;
+    uint64_t        ticket; /* of the first round, if the algorithm has `ready`  */
     uint64_t        flush_mark; /* of the endpoint                                   */
     int             lanes;
     tw_lane_t       lane[TW_WINDOW_MAX];
@@ -148,6 +156,12 @@ static inline size_t tw_lane_piece(const tw_request_t *op, const tw_lane_t *lane
     const size_t start = lane->round * op->chunk;
 
     return start >= length ? 0 : length - start < op->chunk ? length - start : op->chunk;
+}
+
+/* The ticket of this lane's round. */
+static inline uint64_t tw_lane_ticket(const tw_request_t *op, const tw_lane_t *lane)
+{
+    return op->ticket + lane->round;
 }
 
 /* Where this lane's piece of the interval that begins at value `first` of a buffer lies. */

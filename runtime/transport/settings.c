@@ -18,6 +18,9 @@ static const tw_setting_field_t tw_transport_fields[] = {
     {"TIMEOUT", "0",
      "Seconds without any progress after which a communicator is declared dead; 0 is never.",
      offsetof(tw_transport_config_t, timeout), TW_SETTING_SECONDS, 0, 0, NULL},
+    {"NODE_RANKS", "0",
+     "Take each so many consecutive ranks of a machine for a node; 0: all of them. Equal on all ranks.",
+     offsetof(tw_transport_config_t, node_ranks), TW_SETTING_INT, 0, 1 << 20, NULL},
 };
 
 const tw_setting_table_t tw_transport_settings = {

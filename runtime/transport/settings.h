@@ -12,6 +12,7 @@ typedef struct tw_transport_config {
     int    window;        /* pieces of an operation in flight; equal on all ranks      */
     int    check;         /* compare every call over the ranks; equal on all ranks     */
     double timeout;       /* seconds without progress until the communicator dies; 0 = never */
+    int    node_ranks;    /* ranks of a machine that count as a node; 0: all; equal on all ranks */
 } tw_transport_config_t;
 
 extern const tw_setting_table_t tw_transport_settings;

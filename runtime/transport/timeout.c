@@ -21,14 +21,20 @@ void tw_comm_moved(tw_comm_t *comm)
     }
 }
 
-/* tally[r]: messages to and from rank r that an operation waits for. */
+/* tally[r]: messages to and from rank r, and data in its memory, that an operation waits for. */
 static void tw_op_tally(tw_request_t *op, int *tally)
 {
+    int peer;
+
     for (int l = 0; l < op->lanes; l++) {
         tw_messages_t *messages = &op->lane[l].messages[op->lane[l].stage];
 
         for (int m = 0; op->lane[l].busy && m < messages->count; m++) {
             tally[messages->peers[m]] += op->comm->endpoint->pending(op->comm, messages, m);
+        }
+        if (op->lane[l].busy && op->algorithm->ready != NULL &&
+            !op->algorithm->ready(op, &op->lane[l], &peer)) {
+            tally[peer]++;
         }
     }
 }

@@ -104,7 +104,7 @@ static void whatever_the_limit_on_messages(void)
 /* The other way round: the cut messages must not have been sent whole. */
 static void a_limit_on_messages_is_kept(void)
 {
-    static const char *const settings[] = {"MESSAGE_LIMIT=100", "CHUNK=64k", NULL};
+    static const char *const settings[] = {"MESSAGE_LIMIT=100", "CHUNK=64k", "NODE_RANKS=1", NULL};
     tw_context_t            *ctx;
     tw_comm_t               *comm = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
     float                   *x    = t_malloc(5000 * sizeof(float));

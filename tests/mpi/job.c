@@ -104,7 +104,8 @@ static void ask_algorithm(t_job_t *job)
     T_OK(t_job_plan(job, &plan));
     name = plan != NULL ? tw_request_algorithm(plan) : "none";
     job->two_pass = strcmp(name, "two_pass") == 0 || strcmp(name, "grid") == 0;
-    T_CHECK(job->two_pass || strcmp(name, "direct") == 0, "algorithm \"%s\"", name);
+    T_CHECK(job->two_pass || strcmp(name, "direct") == 0 || strcmp(name, "node") == 0,
+            "algorithm \"%s\"", name);
     T_OK(tw_request_free(&plan));
 }
 

@@ -3,7 +3,7 @@
 # thinwire bench: codec, table1 and the collectives, on small sizes; what they print must be true.
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
-plan 16
+plan 17
 file=$scratch/rows.json
 
 value() { "$json_query" "$file" "$1"; } # PATH
@@ -158,7 +158,7 @@ fi
 # What two ranks send is known: everyone's encoded vector goes to the other.
 two_ranks() {
     local i
-    ranks 2 "$thinwire" bench allreduce --codec fp32,tree8,onebit --min 64k --max 64k --json "$file" || return 1
+    THINWIRE_NODE_RANKS=1 ranks 2 "$thinwire" bench allreduce --codec fp32,tree8,onebit --min 64k --max 64k --json "$file" || return 1
     grep -q 'MPI/thinwire' "$scratch/out" || return 1
     i=$(row codec=fp32 ranks=2 bytes=65536) && [ "$(value "rows.$i.wire_bytes")" = 65536 ] &&
         within "$(value "rows.$i.max_error")" 0 1e-6 || return 1
@@ -184,7 +184,7 @@ check "allreduce on 3 ranks" three_ranks
 
 bcast() {
     local i
-    ranks 3 "$thinwire" bench bcast --codec fp32,bitpack:1 --min 4 --max 4k --json "$file" || return 1
+    THINWIRE_NODE_RANKS=1 ranks 3 "$thinwire" bench bcast --codec fp32,bitpack:1 --min 4 --max 4k --json "$file" || return 1
     i=$(row codec=fp32 bytes=4096) && [ "$(value "rows.$i.max_error")" = 0 ] &&
         [ "$(value "rows.$i.wire_bytes_all_ranks")" = 8192 ] || return 1
     i=$(row codec=bitpack:1 bytes=4096) && [ "$(value "rows.$i.wire_bytes_all_ranks")" = 2048 ] &&
@@ -194,7 +194,7 @@ check "bcast on 3 ranks" bcast
 
 alltoall() {
     local i
-    ranks 3 "$thinwire" bench alltoall --codec fp32,bf16 --min 4 --max 1M --json "$file" || return 1
+    THINWIRE_NODE_RANKS=1 ranks 3 "$thinwire" bench alltoall --codec fp32,bf16 --min 4 --max 1M --json "$file" || return 1
     i=$(row codec=fp32 bytes=1048576) && [ "$(value "rows.$i.max_error")" = 0 ] &&
         [ "$(value "rows.$i.wire_bytes")" = 2097152 ] || return 1
     i=$(row codec=bf16 bytes=1048576) && [ "$(value "rows.$i.wire_bytes")" = 1048576 ] &&
@@ -233,3 +233,13 @@ settings_matter() {
         [ "$(value rows.0.wire_bytes)" = 2097152 ]
 }
 check "the algorithm can be set" settings_matter
+
+one_node() {
+    local op
+    for op in allreduce bcast alltoall; do
+        ranks 2 "$thinwire" bench $op --codec fp32 --min 64 --max 1M --json "$file" &&
+            [ "$(value rows.0.wire_bytes)" = 0 ] && [ "$(value rows.7.wire_bytes)" = 0 ] &&
+            within "$(value rows.7.max_error)" 0 1e-6 || return 1
+    done
+}
+check "values as they are stay in the memory of a node" one_node

@@ -9,6 +9,7 @@
 enum { TW_GATHER_COUNT = 0, TW_GATHER_FIRST = 1 }; /* op->array */
 
 extern const tw_algorithm_ops_t tw_allgather_grid;
+extern const tw_algorithm_ops_t tw_allgather_node; /* in the memory of one node */
 extern const tw_algorithm_ops_t tw_allgather_pairwise;
 
 /* counts NULL: `each` values per rank; displacements NULL: one after another. */

@@ -52,4 +52,4 @@ static tw_status_t tw_gather_grid_step(tw_request_t *op, tw_lane_t *lane)
     }
 }
 
-const tw_algorithm_ops_t tw_allgather_grid = {"grid", 2, tw_gather_grid_step};
+const tw_algorithm_ops_t tw_allgather_grid = {.name = "grid", .stages = 2, .step = tw_gather_grid_step};

@@ -10,6 +10,7 @@
 #include "runtime/base/bytes.h"
 #include "runtime/transport/allgather/allgather.h"
 #include "runtime/transport/grid/route.h"
+#include "runtime/transport/node/quick.h"
 
 /* Where rank r's piece ends up. */
 static uint8_t *tw_gather_at(const tw_request_t *op, const tw_lane_t *lane, int r)
@@ -62,7 +63,7 @@ static tw_status_t tw_gather_step(tw_request_t *op, tw_lane_t *lane)
     return TW_OK;
 }
 
-const tw_algorithm_ops_t tw_allgather_pairwise = {"pairwise", 1, tw_gather_step};
+const tw_algorithm_ops_t tw_allgather_pairwise = {.name = "pairwise", .stages = 1, .step = tw_gather_step};
 
 static size_t tw_gather_count(const tw_gather_args_t *args, int rank)
 {
@@ -101,14 +102,27 @@ static void tw_gather_fill(tw_request_t *op, const tw_gather_args_t *args)
                     : op->recv + op->array[TW_GATHER_FIRST][rank] * op->element;
 }
 
-static void tw_gather_shape(const tw_comm_t *comm, tw_shape_t *shape)
+/* The memory of the node, bundles through the grid, or pairs. */
+static tw_status_t tw_gather_shape(const tw_gather_args_t *args, tw_shape_t *shape)
 {
+    const tw_comm_t *comm    = args->comm;
+    size_t           element = 0;
+    tw_status_t      status  = TW_OK;
+
     shape->slots = comm->size;
-    if (tw_policy_allgather(&comm->policy, comm->size) == TW_POLICY_BUNDLES) {
+    if (tw_policy_may_node(comm->policy.allgather)) {
+        status = tw_node_choose(args->comm, args->how, &element);
+    }
+    if (element > 0) {
+        shape->algorithm = &tw_allgather_node;
+        shape->slots     = 0;
+        shape->most      = TW_NODE_PIECE / element;
+    } else if (tw_policy_allgather(&comm->policy, comm->size) == TW_POLICY_BUNDLES) {
         shape->algorithm = &tw_allgather_grid;
         shape->slots     = TW_SPREAD_SLOTS(comm->size);
         shape->piece     = tw_route_piece(comm->size);
     }
+    return status;
 }
 
 tw_status_t tw_gather(const tw_gather_args_t *args, tw_form_t form, tw_request_t **request_p)
@@ -130,8 +144,21 @@ tw_status_t tw_gather(const tw_gather_args_t *args, tw_form_t form, tw_request_t
         (args->send == NULL && tw_gather_count(args, args->comm->rank) > 0)) {
         return TW_ERR_INVALID_ARG;
     }
-    tw_gather_shape(args->comm, &shape);
     status = tw_movement_check(args->comm, args->how);
+    if (status == TW_OK && form == TW_BLOCKING && args->counts == NULL &&
+        tw_policy_may_node(args->comm->policy.allgather) &&
+        tw_node_fits(args->comm, args->how, args->each, 1)) {
+        const size_t bytes = args->each * tw_node_plain(args->comm, args->how);
+
+        return tw_quick_allgather(args->comm,
+                                  args->send != TW_IN_PLACE
+                                      ? args->send
+                                      : (const uint8_t *)args->recv + (size_t)args->comm->rank * bytes,
+                                  args->recv, bytes);
+    }
+    if (status == TW_OK) {
+        status = tw_gather_shape(args, &shape);
+    }
     if (status == TW_OK) {
         status = tw_request_create(args->comm, args->how, &shape, form == TW_PLAN, &op);
     }

@@ -52,4 +52,4 @@ static tw_status_t tw_direct_step(tw_request_t *op, tw_lane_t *lane)
     return TW_OK;
 }
 
-const tw_algorithm_ops_t tw_reduce_direct = {"direct", 1, tw_direct_step};
+const tw_algorithm_ops_t tw_reduce_direct = {.name = "direct", .stages = 1, .step = tw_direct_step};

@@ -78,4 +78,4 @@ static tw_status_t tw_grid_step(tw_request_t *op, tw_lane_t *lane)
     }
 }
 
-const tw_algorithm_ops_t tw_reduce_grid = {"grid", 4, tw_grid_step};
+const tw_algorithm_ops_t tw_reduce_grid = {.name = "grid", .stages = 4, .step = tw_grid_step};

@@ -132,5 +132,5 @@ static tw_status_t tw_one_pass_step(tw_request_t *op, tw_lane_t *lane)
     return TW_OK;
 }
 
-const tw_algorithm_ops_t tw_reduce_two_pass         = {"two_pass", 2, tw_two_pass_step};
-const tw_algorithm_ops_t tw_reduce_scatter_one_pass = {"one_pass", 1, tw_one_pass_step};
+const tw_algorithm_ops_t tw_reduce_two_pass         = {.name = "two_pass", .stages = 2, .step = tw_two_pass_step};
+const tw_algorithm_ops_t tw_reduce_scatter_one_pass = {.name = "one_pass", .stages = 1, .step = tw_one_pass_step};

@@ -6,6 +6,7 @@
 #include "runtime/base/bytes.h"
 #include "runtime/transport/allreduce/reduction.h"
 #include "runtime/transport/grid/route.h"
+#include "runtime/transport/node/quick.h"
 
 void tw_reduction_encode(tw_request_t *op, const tw_lane_t *lane, size_t first, size_t n,
                          uint8_t *codes)
@@ -122,23 +123,64 @@ static tw_status_t tw_reduction_check(const tw_reduction_args_t *args)
                              args->how != NULL ? args->how->codec : NULL, args->count);
 }
 
+/* What the call names, else what the setting names. */
+static tw_policy_algorithm_t tw_reduction_wish(const tw_reduction_args_t *args)
+{
+    if (args->how != NULL && args->how->algorithm != TW_ALGORITHM_AUTO) {
+        return (tw_policy_algorithm_t)args->how->algorithm;
+    }
+    return tw_policy_allreduce_wish(&args->comm->policy);
+}
+
+/* May the call go through the memory of one node? A reduce-scatter names no algorithm. */
+static bool tw_reduction_may_node(const tw_reduction_args_t *args)
+{
+    const tw_policy_algorithm_t wish = tw_reduction_wish(args);
+
+    return wish == TW_POLICY_AUTO || wish == TW_POLICY_NODE || args->scatter;
+}
+
+/* The algorithm in the memory of one node, or NULL where it cannot serve. */
+static tw_status_t tw_reduction_node(const tw_reduction_args_t *args,
+                                     const tw_algorithm_ops_t **algorithm_p)
+{
+    size_t      element = 0;
+    tw_status_t status  = TW_OK;
+
+    if (tw_reduction_may_node(args)) {
+        status = tw_node_choose(args->comm, args->how, &element);
+    }
+    if (element > 0) {
+        *algorithm_p = args->scatter ? &tw_reduce_scatter_node
+                       : tw_node_direct(args->comm, args->count * element) ? &tw_reduce_node_direct
+                                                                           : &tw_reduce_node;
+    }
+    return status;
+}
+
 static tw_status_t tw_reduction_choose(const tw_reduction_args_t *args, const tw_codec_t *codec,
                                        const tw_algorithm_ops_t **algorithm_p)
 {
     const tw_comm_t      *comm   = args->comm;
-    const tw_algorithm_t  wish   = args->how != NULL ? args->how->algorithm : TW_ALGORITHM_AUTO;
-    tw_policy_algorithm_t choice = (tw_policy_algorithm_t)wish;
+    tw_policy_algorithm_t choice = tw_reduction_wish(args);
     size_t                encoded;
     tw_status_t           status = tw_codec_size(codec, args->count, &encoded);
 
-    if (status != TW_OK) {
+    *algorithm_p = NULL;
+    if (status == TW_OK) {
+        status = tw_reduction_node(args, algorithm_p);
+    }
+    if (status != TW_OK || *algorithm_p != NULL) {
         return status;
     }
     if (args->scatter) {
         *algorithm_p = &tw_reduce_scatter_one_pass;
         return TW_OK;
     }
-    if (wish == TW_ALGORITHM_AUTO) {
+    if (choice == TW_POLICY_NODE && args->how != NULL && args->how->algorithm == TW_ALGORITHM_NODE) {
+        return tw_node_refuse(args->comm, "node");
+    }
+    if (choice == TW_POLICY_AUTO || choice == TW_POLICY_NODE) {
         choice = tw_policy_allreduce(&comm->policy, encoded, comm->size);
     }
     *algorithm_p = choice == TW_POLICY_DIRECT ? &tw_reduce_direct
@@ -147,13 +189,19 @@ static tw_status_t tw_reduction_choose(const tw_reduction_args_t *args, const tw
     return TW_OK;
 }
 
+/* Values that a piece of every share may have, so that all fit a slot of the node. */
+static size_t tw_reduction_most(const tw_reduction_args_t *args)
+{
+    return TW_NODE_PIECE / tw_node_plain(args->comm, args->how) / (size_t)args->comm->size;
+}
+
 /* Room and messages, by the algorithm. */
 static void tw_reduction_shape(const tw_reduction_args_t *args, size_t block, tw_shape_t *shape)
 {
     const int ranks = args->comm->size;
 
-    if (shape->algorithm == &tw_reduce_direct) {
-        shape->slots   = ranks;
+    if (shape->algorithm == &tw_reduce_direct || shape->algorithm == &tw_reduce_node_direct) {
+        shape->slots   = shape->algorithm == &tw_reduce_direct ? ranks : 0;
         shape->longest = args->count;
         return;
     }
@@ -162,6 +210,9 @@ static void tw_reduction_shape(const tw_reduction_args_t *args, size_t block, tw
     if (shape->algorithm == &tw_reduce_grid) {
         shape->slots = TW_DELIVER_SLOTS(ranks) + TW_SPREAD_SLOTS(ranks);
         shape->piece = tw_route_piece(ranks);
+    } else if (shape->algorithm->ready != NULL) {
+        shape->slots = 0;
+        shape->most  = tw_reduction_most(args);
     }
 }
 
@@ -172,7 +223,7 @@ static void tw_reduction_fill(tw_request_t *op, const tw_reduction_args_t *args,
 
     op->recv = args->recv;
     op->send = args->send == TW_IN_PLACE ? args->recv : args->send;
-    if (op->algorithm == &tw_reduce_direct) {
+    if (op->algorithm == &tw_reduce_direct || op->algorithm == &tw_reduce_node_direct) {
         op->rounds = args->count / op->chunk + (args->count % op->chunk != 0);
         return;
     }
@@ -217,11 +268,22 @@ tw_status_t tw_reduction(const tw_reduction_args_t *args, tw_form_t form, tw_req
     if (status != TW_OK) {
         return status;
     }
+    if (form == TW_BLOCKING && !args->scatter && tw_reduction_may_node(args) &&
+        tw_node_fits(args->comm, args->how, args->count, 1)) {
+        return tw_quick_reduce(args->comm, args->operation,
+                               args->send == TW_IN_PLACE ? args->recv : args->send, args->recv,
+                               args->count, tw_node_plain(args->comm, args->how), args->reduction,
+                               args->root);
+    }
     codec  = args->how != NULL && args->how->codec != NULL ? args->how->codec : args->comm->fp32;
     block  = tw_codec_block(codec);
     status = tw_reduction_choose(args, codec, &shape.algorithm);
     if (status != TW_OK) {
         return status;
+    }
+    if (shape.algorithm->ready != NULL) { /* values as they are, in cache lines */
+        block     = TW_NODE_BLOCK;
+        shape.sum = false;
     }
     tw_reduction_shape(args, block, &shape);
     status = tw_request_create(args->comm, args->how, &shape, form == TW_PLAN, &op);

@@ -15,6 +15,9 @@ enum { TW_SHARE_FIRST = 0, TW_SHARE_LENGTH = 1 }; /* op->array */
 extern const tw_algorithm_ops_t tw_reduce_direct;          /* result on all, or on op->root         */
 extern const tw_algorithm_ops_t tw_reduce_two_pass;        /* result on all, or on op->root         */
 extern const tw_algorithm_ops_t tw_reduce_grid;            /* result on all, or on op->root         */
+extern const tw_algorithm_ops_t tw_reduce_node_direct;     /* in the memory of one node             */
+extern const tw_algorithm_ops_t tw_reduce_node;
+extern const tw_algorithm_ops_t tw_reduce_scatter_node;
 extern const tw_algorithm_ops_t tw_reduce_scatter_one_pass; /* every rank keeps the sum of its share */
 
 typedef struct tw_reduction_args {

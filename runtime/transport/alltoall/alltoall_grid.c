@@ -48,4 +48,4 @@ static tw_status_t tw_alltoall_grid_step(tw_request_t *op, tw_lane_t *lane)
     }
 }
 
-const tw_algorithm_ops_t tw_alltoall_grid = {"grid", 2, tw_alltoall_grid_step};
+const tw_algorithm_ops_t tw_alltoall_grid = {.name = "grid", .stages = 2, .step = tw_alltoall_grid_step};

@@ -13,6 +13,7 @@
 #include "runtime/base/bytes.h"
 #include "runtime/transport/alltoall/alltoall.h"
 #include "runtime/transport/grid/route.h"
+#include "runtime/transport/node/quick.h"
 
 /* Where this lane's piece of the block for, or from, a rank lies. */
 static uint8_t *tw_block_out(const tw_request_t *op, const tw_lane_t *lane, int peer)
@@ -83,7 +84,7 @@ static tw_status_t tw_alltoall_step(tw_request_t *op, tw_lane_t *lane)
     return TW_OK;
 }
 
-const tw_algorithm_ops_t tw_alltoall_pairwise = {"pairwise", 1, tw_alltoall_step};
+const tw_algorithm_ops_t tw_alltoall_pairwise = {.name = "pairwise", .stages = 1, .step = tw_alltoall_step};
 
 static size_t tw_blocks_count(const tw_blocks_t *blocks, int rank)
 {
@@ -117,20 +118,31 @@ static void tw_blocks_fill(const tw_blocks_t *blocks, int ranks, size_t *count, 
     }
 }
 
-/* Where it pays, and all ranks know all counts: through the grid. */
-static void tw_alltoall_shape(const tw_alltoall_args_t *args, tw_shape_t *shape)
+/* The memory of the node, bundles through the grid, or pairs; where all ranks know all counts. */
+static tw_status_t tw_alltoall_shape(const tw_alltoall_args_t *args, tw_shape_t *shape)
 {
-    const tw_comm_t  *comm  = args->comm;
-    const tw_codec_t *codec = args->how != NULL ? args->how->codec : NULL;
-    size_t            bytes;
+    const tw_comm_t  *comm    = args->comm;
+    const tw_codec_t *codec   = args->how != NULL ? args->how->codec : NULL;
+    size_t            bytes, element = 0;
+    tw_status_t       status  = TW_OK;
 
-    if (args->in.counts == NULL &&
-        tw_codec_size(codec != NULL ? codec : comm->fp32, args->in.each, &bytes) == TW_OK &&
-        tw_policy_alltoall(&comm->policy, bytes, comm->size) == TW_POLICY_BUNDLES) {
+    if (args->in.counts != NULL) {
+        return TW_OK;
+    }
+    if (tw_policy_may_node(comm->policy.alltoall)) {
+        status = tw_node_choose(args->comm, args->how, &element);
+    }
+    if (element > 0) {
+        shape->algorithm = &tw_alltoall_node;
+        shape->slots     = 0;
+        shape->most      = TW_NODE_PIECE / element / (size_t)comm->size;
+    } else if (tw_codec_size(codec != NULL ? codec : comm->fp32, args->in.each, &bytes) == TW_OK &&
+               tw_policy_alltoall(&comm->policy, bytes, comm->size) == TW_POLICY_BUNDLES) {
         shape->algorithm = &tw_alltoall_grid;
         shape->slots     = TW_DELIVER_SLOTS(comm->size);
         shape->piece     = tw_route_piece(comm->size);
     }
+    return status;
 }
 
 tw_status_t tw_alltoall_any(const tw_alltoall_args_t *args, tw_form_t form,
@@ -162,8 +174,16 @@ tw_status_t tw_alltoall_any(const tw_alltoall_args_t *args, tw_form_t form,
     }
     shape.slots   = 2 * args->comm->size;
     shape.longest = args->in.counts != NULL ? SIZE_MAX / 16 : longest;
-    tw_alltoall_shape(args, &shape);
     status        = tw_movement_check(args->comm, args->how);
+    if (status == TW_OK && form == TW_BLOCKING && args->in.counts == NULL &&
+        tw_policy_may_node(args->comm->policy.alltoall) &&
+        tw_node_fits(args->comm, args->how, shape.count, args->comm->size)) {
+        return tw_quick_alltoall(args->comm, in_place ? args->recv : args->send, args->recv,
+                                 shape.count * tw_node_plain(args->comm, args->how));
+    }
+    if (status == TW_OK) {
+        status = tw_alltoall_shape(args, &shape);
+    }
     if (status == TW_OK) {
         status = tw_request_create(args->comm, args->how, &shape, form == TW_PLAN, &op);
     }

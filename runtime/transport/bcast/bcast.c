@@ -4,19 +4,35 @@
 #include "config.h"
 
 #include "runtime/transport/bcast/bcast.h"
+#include "runtime/transport/node/quick.h"
 
 /* Bytes of codes in a message of a chain: one peer sends, so they may be longer than elsewhere. */
 #define TW_CHAIN_PIECE ((size_t)128 << 10)
 
-/* Tree or chain. */
-static tw_status_t tw_bcast_choose(const tw_comm_t *comm, const tw_how_t *how, tw_shape_t *shape)
+/* May the call go through the memory of one node, if that serves? */
+static bool tw_bcast_may_node(const tw_comm_t *comm)
+{
+    return comm->policy.bcast == TW_POLICY_BCAST_AUTO || comm->policy.bcast == TW_POLICY_BCAST_NODE;
+}
+
+/* The node's memory, tree or chain. */
+static tw_status_t tw_bcast_choose(tw_comm_t *comm, const tw_how_t *how, tw_shape_t *shape)
 {
     const tw_codec_t *codec = how != NULL && how->codec != NULL ? how->codec : comm->fp32;
-    size_t            encoded;
-    const tw_status_t status = tw_codec_size(codec, shape->count, &encoded);
+    size_t            encoded, element = 0;
+    tw_status_t       status = tw_codec_size(codec, shape->count, &encoded);
 
+    if (status == TW_OK && tw_bcast_may_node(comm)) {
+        status = tw_node_choose(comm, how, &element);
+    }
     if (status != TW_OK) {
         return status;
+    }
+    if (element > 0) {
+        shape->algorithm = &tw_bcast_node;
+        shape->most      = TW_NODE_PIECE / element;
+        shape->slots     = 0;
+        return TW_OK;
     }
     shape->algorithm = tw_policy_bcast(&comm->policy, encoded, comm->size) == TW_POLICY_CHAIN
                            ? &tw_bcast_chain
@@ -40,6 +56,10 @@ static tw_status_t tw_bcast_form(tw_comm_t *comm, void *buffer, size_t count, in
         return TW_ERR_INVALID_ARG;
     }
     status = tw_movement_check(comm, how);
+    if (status == TW_OK && form == TW_BLOCKING && tw_bcast_may_node(comm) &&
+        tw_node_fits(comm, how, count, 1)) {
+        return tw_quick_bcast(comm, buffer, count * tw_node_plain(comm, how), root);
+    }
     if (status == TW_OK) {
         status = tw_bcast_choose(comm, how, &shape);
     }

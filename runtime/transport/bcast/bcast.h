@@ -6,6 +6,6 @@
 
 #include "runtime/transport/request.h"
 
-extern const tw_algorithm_ops_t tw_bcast_tree, tw_bcast_chain;
+extern const tw_algorithm_ops_t tw_bcast_tree, tw_bcast_chain, tw_bcast_node;
 
 #endif /* TW_TRANSPORT_BCAST_BCAST_H */

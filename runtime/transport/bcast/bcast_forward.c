@@ -95,5 +95,5 @@ static tw_status_t tw_forward_step(tw_request_t *op, tw_lane_t *lane)
     return status;
 }
 
-const tw_algorithm_ops_t tw_bcast_tree  = {"tree", 2, tw_forward_step};
-const tw_algorithm_ops_t tw_bcast_chain = {"chain", 2, tw_forward_step};
+const tw_algorithm_ops_t tw_bcast_tree  = {.name = "tree", .stages = 2, .step = tw_forward_step};
+const tw_algorithm_ops_t tw_bcast_chain = {.name = "chain", .stages = 2, .step = tw_forward_step};

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/alltoall/alltoall_node.c - values as they are, through the memory of one node: every rank puts
+ * a piece for each other rank into its slot, and takes what the others have for it. For lossless codecs
+ * and equal blocks: the counts of an alltoallv are not known everywhere, so it takes messages.
+ *
+ * In place too: a round takes its pieces out before it puts others there, and rounds do not overlap.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "runtime/transport/alltoall/alltoall.h"
+#include "runtime/transport/node/quick.h"
+
+/* Where the piece of a rank for another lies. */
+static uint8_t *tw_alltoall_room(const tw_request_t *op, const tw_lane_t *lane, int from, int to)
+{
+    return tw_node_room(op, lane, from, (size_t)op->comm->size) +
+           (size_t)to * op->chunk * op->element;
+}
+
+static void tw_alltoall_put(tw_request_t *op, tw_lane_t *lane, size_t bytes)
+{
+    const int mine = op->comm->rank;
+
+    for (int r = 0; r < op->comm->size; r++) {
+        if (r != mine) {
+            memcpy(tw_alltoall_room(op, lane, mine, r),
+                   tw_lane_at(op, lane, op->send, op->array[TW_SEND_FIRST][r]), bytes);
+        }
+    }
+}
+
+static void tw_alltoall_take(tw_request_t *op, tw_lane_t *lane, size_t bytes)
+{
+    const int mine = op->comm->rank;
+
+    for (int r = 0; r < op->comm->size; r++) {
+        uint8_t       *into = tw_lane_at(op, lane, op->recv, op->array[TW_RECV_FIRST][r]);
+        const uint8_t *from = r == mine
+                                  ? tw_lane_at(op, lane, op->send, op->array[TW_SEND_FIRST][r])
+                                  : tw_alltoall_room(op, lane, r, mine);
+
+        if (from != into) {
+            memcpy(into, from, bytes);
+        }
+    }
+}
+
+static tw_status_t tw_alltoall_node_step(tw_request_t *op, tw_lane_t *lane)
+{
+    tw_node_t     *node   = &op->comm->node;
+    const uint64_t ticket = tw_lane_ticket(op, lane);
+    const size_t   bytes  = tw_lane_piece(op, lane, op->count) * op->element;
+
+    if (lane->stage == 1) {
+        tw_alltoall_put(op, lane, bytes);
+        tw_node_raise(node, ticket, 1);
+    } else if (lane->stage == 2) {
+        tw_alltoall_take(op, lane, bytes);
+        tw_node_complete(node, ticket);
+    }
+    return TW_OK;
+}
+
+const tw_algorithm_ops_t tw_alltoall_node = {
+    .name = "node", .stages = 2, .step = tw_alltoall_node_step, .ready = tw_node_exchange_ready};

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/bcast/bcast_node.c - values as they are, through the memory of one node: the root puts piece
+ * after piece into its slots, which stay in the cache, the others take them. For lossless codecs. No
+ * messages; the root may be ahead of the slowest reader by TW_NODE_SLOTS pieces.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "runtime/transport/bcast/bcast.h"
+#include "runtime/transport/node/quick.h"
+
+static int tw_bcast_root_local(const tw_request_t *op)
+{
+    return tw_nodes_local(&op->comm->nodes, op->root);
+}
+
+static tw_status_t tw_bcast_node_step(tw_request_t *op, tw_lane_t *lane)
+{
+    tw_node_t     *node   = &op->comm->node;
+    const uint64_t ticket = tw_lane_ticket(op, lane);
+    const size_t   bytes  = tw_lane_piece(op, lane, op->count) * op->element;
+    uint8_t       *values = tw_lane_at(op, lane, op->recv, 0);
+    uint8_t       *room   = tw_node_room(op, lane, tw_bcast_root_local(op), 1);
+
+    if (lane->stage == 1 && op->comm->rank == op->root) {
+        memcpy(room, values, bytes);
+        tw_node_raise(node, ticket, 1);
+    } else if (lane->stage == 2) {
+        if (op->comm->rank != op->root) {
+            memcpy(values, room, bytes);
+        }
+        tw_node_complete(node, ticket);
+    }
+    return TW_OK;
+}
+
+/* Stage 0: the root's slot is free. Stage 1: it is full. */
+static bool tw_bcast_node_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
+{
+    tw_node_t     *node   = &op->comm->node;
+    const uint64_t ticket = tw_lane_ticket(op, lane);
+    const bool     root   = op->comm->rank == op->root;
+    int            local  = tw_bcast_root_local(op);
+    bool           ready;
+
+    if (lane->stage == 0) {
+        ready = root ? tw_node_open(node, ticket, &local) : tw_node_near(node, ticket);
+    } else {
+        ready = root || tw_node_raised(node, local, ticket, 1);
+    }
+    if (!ready) {
+        *peer_p = tw_nodes_rank(&op->comm->nodes, op->comm->nodes.mine, local);
+    }
+    return ready;
+}
+
+const tw_algorithm_ops_t tw_bcast_node = {
+    .name = "node", .stages = 2, .step = tw_bcast_node_step, .ready = tw_bcast_node_ready};

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/node/quick.c - short blocking collectives within one node. What a rank contributes fits its
+ * slot, up to TW_NODE_SHORT bytes beside the flag, so that one cache line carries both.
+ */
+#include "config.h"
+
+#include <sched.h>
+#include <string.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/base/fpmode.h"
+#include "runtime/transport/node/quick.h"
+#include "runtime/transport/node/sum.h"
+#include "runtime/transport/progress.h"
+
+#define TW_SPINS_EAGER 500 /* looks before the processor is told that it waits */
+
+size_t tw_node_plain(const tw_comm_t *comm, const tw_how_t *how)
+{
+    tw_codec_traits_t traits;
+
+    if (comm->nodes.count != 1 || comm->size == 1 ||
+        (how != NULL && (how->feedback != NULL ||
+                         (how->exec != NULL && how->exec->memory != TW_MEMORY_HOST)))) {
+        return 0;
+    }
+    if (how == NULL || how->codec == NULL) {
+        return sizeof(float);
+    }
+    tw_codec_traits(how->codec, &traits);
+    return traits.lossless && traits.block == 1 ? tw_dtype_size(traits.dtype) : 0;
+}
+
+tw_status_t tw_node_choose(tw_comm_t *comm, const tw_how_t *how, size_t *element_p)
+{
+    const size_t element = tw_node_plain(comm, how);
+    tw_status_t  status  = element > 0 ? tw_node_ready(comm) : TW_ERR_UNSUPPORTED;
+
+    *element_p = status == TW_OK ? element : 0;
+    return status == TW_ERR_UNSUPPORTED || status == TW_ERR_BUSY ? TW_OK : status;
+}
+
+size_t tw_node_quick(const tw_comm_t *comm, const tw_how_t *how)
+{
+    if (comm->node.state != TW_NODE_THERE || comm->config.check ||
+        (how != NULL && (how->exec != NULL || (how->flags & ~TW_BCAST_SAME) != 0))) {
+        return 0;
+    }
+    return tw_node_plain(comm, how);
+}
+
+bool tw_node_fits(const tw_comm_t *comm, const tw_how_t *how, size_t n, int pieces)
+{
+    const size_t element = tw_node_quick(comm, how);
+
+    return element > 0 && n <= TW_NODE_DIRECT && tw_node_direct(comm, n * (size_t)pieces * element);
+}
+
+bool tw_node_exchange_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
+{
+    tw_comm_t     *comm   = op->comm;
+    const uint64_t ticket = tw_lane_ticket(op, lane);
+    int            local  = comm->node.local;
+    const bool     ready  = lane->stage == 0
+                                ? tw_node_open(&comm->node, ticket, &local)
+                                : tw_node_all_raised(&comm->node, ticket, 1, &local);
+
+    if (!ready) {
+        *peer_p = tw_nodes_rank(&comm->nodes, comm->nodes.mine, local);
+    }
+    return ready;
+}
+
+tw_status_t tw_node_refuse(const tw_comm_t *comm, const char *algorithm)
+{
+    TW_ERROR(&comm->log,
+             "algorithm %s was named where it cannot serve: %s", algorithm,
+             comm->node.state == TW_NODE_ABSENT
+                 ? "some node has no shared memory"
+                 : "it is for lossless codecs without feedback, on two or more ranks of one node");
+    return TW_ERR_UNSUPPORTED;
+}
+
+/* ---- waiting -------------------------------------------------------------------------------- */
+
+typedef struct tw_patience {
+    tw_comm_t  *comm;
+    const char *operation;
+    int         looks;
+    uint64_t    since; /* nothing moved; 0: not measured yet */
+} tw_patience_t;
+
+static void tw_relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* After many looks: help what else runs, give the core away, and mind THINWIRE_TIMEOUT. */
+static tw_status_t tw_patience_long(tw_patience_t *p, int local)
+{
+    tw_comm_t     *comm     = p->comm;
+    const uint64_t limit_ns = (uint64_t)(comm->config.timeout * 1e9);
+    const uint64_t now      = tw_clock_ns();
+    bool           moved    = false;
+
+    p->looks = TW_SPINS_EAGER;
+    if (comm->running != NULL) {
+        tw_comm_progress(comm, &moved);
+    }
+    sched_yield();
+    if (p->since == 0 || moved) {
+        p->since = now;
+    }
+    if (comm->status == TW_OK && limit_ns > 0 && now - p->since > limit_ns) {
+        TW_ERROR(&comm->log,
+                 "%s: nothing moved for %g s, waiting for rank %d; the communicator is dead",
+                 p->operation, comm->config.timeout, tw_nodes_rank(&comm->nodes, 0, local));
+        comm->status = TW_ERR_TIMEOUT;
+    }
+    return comm->status;
+}
+
+/* One more look was in vain: `local` is whom we wait for. */
+static tw_status_t tw_patience_look(tw_patience_t *p, int local)
+{
+    if (p->looks++ < TW_SPINS_EAGER && p->comm->node.spins > TW_SPINS_EAGER) {
+        return TW_OK;
+    }
+    if (p->looks < p->comm->node.spins) {
+        tw_relax();
+        return TW_OK;
+    }
+    return tw_patience_long(p, local);
+}
+
+static tw_status_t tw_await_open(tw_patience_t *p, uint64_t ticket)
+{
+    tw_status_t status = TW_OK;
+    int         local;
+
+    while (status == TW_OK && !tw_node_open(&p->comm->node, ticket, &local)) {
+        status = tw_patience_look(p, local);
+    }
+    return status;
+}
+
+static tw_status_t tw_await_near(tw_patience_t *p, uint64_t ticket)
+{
+    tw_status_t status = TW_OK;
+
+    while (status == TW_OK && !tw_node_near(&p->comm->node, ticket)) {
+        status = tw_patience_look(p, p->comm->node.local);
+    }
+    return status;
+}
+
+static tw_status_t tw_await_raised(tw_patience_t *p, int local, uint64_t ticket)
+{
+    tw_status_t status = TW_OK;
+
+    while (status == TW_OK && !tw_node_raised(&p->comm->node, local, ticket, 1)) {
+        status = tw_patience_look(p, local);
+    }
+    return status;
+}
+
+/* ---- the calls ------------------------------------------------------------------------------ */
+
+/* What every operation does when it starts. */
+static uint64_t tw_quick_begin(tw_comm_t *comm)
+{
+    comm->sequence++;
+    comm->stats.calls++;
+    if (comm->running != NULL) {
+        tw_comm_progress(comm, NULL);
+    }
+    return comm->node.ticket;
+}
+
+/* Where a rank's contribution lies. */
+static uint8_t *tw_quick_data(const tw_node_t *node, int local, uint64_t ticket, size_t bytes)
+{
+    return bytes <= TW_NODE_SHORT ? tw_node_slot(node, local, ticket)->data
+                                  : tw_node_data(node, local, ticket);
+}
+
+static tw_status_t tw_quick_publish(tw_patience_t *p, uint64_t ticket, const void *bytes, size_t size)
+{
+    const tw_node_t  *node   = &p->comm->node;
+    const tw_status_t status = tw_await_open(p, ticket);
+
+    if (status == TW_OK) {
+        memcpy(tw_quick_data(node, node->local, ticket, size), bytes, size);
+        tw_node_raise(node, ticket, 1);
+    }
+    return status;
+}
+
+/* recv = the sum in rank order; the own contribution is taken from its slot, as recv may be where it
+ * came from. */
+static tw_status_t tw_quick_sum(tw_patience_t *p, uint64_t ticket, void *recv, size_t n, size_t element)
+{
+    const tw_node_t *node   = &p->comm->node;
+    const size_t     bytes  = n * element;
+    const void      *first  = tw_quick_data(node, 0, ticket, bytes);
+    tw_status_t      status = TW_OK;
+
+    for (int r = 0; r < node->ranks && status == TW_OK; r++) {
+        if (r != node->local) {
+            status = tw_await_raised(p, r, ticket);
+        }
+        if (status == TW_OK && r > 0) {
+            tw_sum_pair(element, r == 1 ? first : recv, tw_quick_data(node, r, ticket, bytes), n,
+                        recv);
+        }
+    }
+    return status;
+}
+
+tw_status_t tw_quick_reduce(tw_comm_t *comm, const char *operation, const void *send, void *recv,
+                            size_t n, size_t element, tw_reduction_t reduction, int root)
+{
+    const uint64_t ticket = tw_quick_begin(comm);
+    tw_patience_t  p      = {.comm = comm, .operation = operation};
+    tw_status_t    status;
+
+    if (n == 0) {
+        return TW_OK;
+    }
+    comm->node.ticket++;
+    status = tw_quick_publish(&p, ticket, send, n * element);
+    if (status == TW_OK && (root < 0 || root == comm->rank)) {
+        const tw_fpmode_t mode = tw_fpmode_enter();
+
+        status = tw_quick_sum(&p, ticket, recv, n, element);
+        if (status == TW_OK && reduction == TW_AVERAGE) {
+            tw_sum_divide(element, recv, n, comm->size);
+        }
+        tw_fpmode_leave(mode);
+    }
+    if (status == TW_OK) {
+        tw_node_complete(&comm->node, ticket);
+    }
+    return status;
+}
+
+tw_status_t tw_quick_bcast(tw_comm_t *comm, void *buffer, size_t bytes, int root)
+{
+    const uint64_t ticket = tw_quick_begin(comm);
+    const int      local  = tw_nodes_local(&comm->nodes, root);
+    tw_patience_t  p      = {.comm = comm, .operation = "bcast"};
+    tw_status_t    status;
+
+    if (bytes == 0) {
+        return TW_OK;
+    }
+    comm->node.ticket++;
+    if (comm->rank == root) {
+        status = tw_quick_publish(&p, ticket, buffer, bytes);
+    } else {
+        status = tw_await_near(&p, ticket);
+        if (status == TW_OK) {
+            status = tw_await_raised(&p, local, ticket);
+        }
+        if (status == TW_OK) {
+            memcpy(buffer, tw_quick_data(&comm->node, local, ticket, bytes), bytes);
+        }
+    }
+    if (status == TW_OK) {
+        tw_node_complete(&comm->node, ticket);
+    }
+    return status;
+}
+
+/* Publish `size` bytes; then block `at` (in bytes) of every rank's contribution goes to recv, rank by
+ * rank. */
+static tw_status_t tw_quick_move(tw_patience_t *p, const void *send, size_t size, size_t at,
+                                 uint8_t *recv, size_t bytes)
+{
+    const tw_node_t *node   = &p->comm->node;
+    const uint64_t   ticket = p->comm->node.ticket++;
+    tw_status_t      status = tw_quick_publish(p, ticket, send, size);
+
+    for (int r = 0; r < node->ranks && status == TW_OK; r++) {
+        if (r != node->local) {
+            status = tw_await_raised(p, r, ticket);
+        }
+        if (status == TW_OK) {
+            memcpy(recv + (size_t)r * bytes, tw_quick_data(node, r, ticket, size) + at, bytes);
+        }
+    }
+    if (status == TW_OK) {
+        tw_node_complete(&p->comm->node, ticket);
+    }
+    return status;
+}
+
+tw_status_t tw_quick_alltoall(tw_comm_t *comm, const void *send, void *recv, size_t bytes)
+{
+    tw_patience_t p = {.comm = comm, .operation = "alltoall"};
+
+    tw_quick_begin(comm);
+    return bytes == 0 ? TW_OK
+                      : tw_quick_move(&p, send, bytes * (size_t)comm->size,
+                                      bytes * (size_t)comm->rank, recv, bytes);
+}
+
+tw_status_t tw_quick_allgather(tw_comm_t *comm, const void *send, void *recv, size_t bytes)
+{
+    tw_patience_t p = {.comm = comm, .operation = "allgather"};
+
+    tw_quick_begin(comm);
+    return bytes == 0 ? TW_OK : tw_quick_move(&p, send, bytes, 0, recv, bytes);
+}
