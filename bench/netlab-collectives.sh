@@ -9,8 +9,11 @@
 #     4:1gbit:16M,64M:allreduce,bcast,alltoall  2:10gbit:16M:allreduce,bcast,alltoall
 #     8:250mbit:16M:allreduce
 # SIZE is what thinwire bench takes: bytes of float32 of the vector, of alltoall the block for one rank.
-# Environment: CODECS, default fp32,bitpack:2,tree8,onebit; SEARCH=no leaves out the search for the best
-# setting of Open MPI, which takes most of the time. One thread per rank.
+# Open MPI as it comes and all codecs take turns in one job. The best setting of Open MPI is searched with 3
+# repetitions of each algorithm and segment, then with more links per peer (btl_tcp_links), and the winner is
+# measured again with 7.
+# Environment: CODECS, default fp32,bitpack:2,tree8,onebit; SEARCH=no leaves out the search, which ends
+# SEARCH_SECONDS (780) after the start. One thread per rank. The last line says how long it all was.
 set -u
 if [ $# -lt 2 ] || [ ! -x "$1/bin/thinwire" ]; then
     echo "usage: bench/netlab-collectives.sh BUILD_DIR OUT_DIR [HOSTS:RATE:SIZES:OPERATIONS...]" >&2
@@ -21,9 +24,12 @@ shift 2
 if [ $# -gt 0 ]; then
     labs=("$@")
 else
+    # shellcheck disable=SC2054  # commas inside
     labs=(4:1gbit:16M,64M:allreduce,bcast,alltoall 2:10gbit:16M:allreduce,bcast,alltoall 8:250mbit:16M:allreduce)
 fi
 codecs=${CODECS:-fp32,bitpack:2,tree8,onebit}
+begin=$SECONDS
+last=${SEARCH_SECONDS:-780}
 export NETLAB_NAME=${NETLAB_NAME:-twbench} THINWIRE_THREADS=1 OMP_NUM_THREADS=1
 lab=$(cd "$(dirname "$0")" && pwd)/netlab.sh
 trap '"$lab" down >/dev/null 2>&1' EXIT
@@ -31,11 +37,22 @@ trap 'exit 1' INT TERM
 
 # What is searched: the values of coll_tuned_X_algorithm, and segments where the algorithm cuts.
 searched() {
-    [ "${SEARCH:-yes}" != no ] || return 0
     case $1 in
-        allreduce) echo 3:0 4:0 5:131072 6:0 ;;         # doubling, ring, segmented ring, Rabenseifner
-        bcast) echo 3:131072 3:1048576 8:0 9:0 6:131072 ;; # pipeline, scatter-allgather, binomial
-        alltoall) echo 1:0 2:0 4:0 ;;                   # linear, pairwise, linear with sync
+        allreduce) echo 0:0 3:0 4:0 5:131072 5:1048576 6:0 ;; # as it comes, doubling, ring, segmented ring,
+                                                              # Rabenseifner
+        bcast) echo 0:0 3:131072 3:1048576 4:131072 6:131072 8:0 9:0 ;; # pipeline, split binary, binomial,
+                                                                         # scatter-allgather
+        alltoall) echo 0:0 1:0 2:0 4:0 ;; # linear, pairwise, linear with sync
+    esac
+}
+
+bytes() { # SIZE
+    local n=${1%[kMG]}
+    case $1 in
+        *k) echo $((n << 10)) ;;
+        *M) echo $((n << 20)) ;;
+        *G) echo $((n << 30)) ;;
+        *) echo "$n" ;;
     esac
 }
 
@@ -48,33 +65,68 @@ rows() {
     /"mpi_seconds":/ { print codec "\t" seconds "\t" text($0) }' "$1"
 }
 
-bench() { # HOSTS OPERATION SIZE CODECS [MPIRUN-OPTION...]
-    local hosts=$1 operation=$2 size=$3 list=$4
-    shift 4
-    timeout 300 "$lab" mpirun "$hosts" -- "$@" -x THINWIRE_THREADS -x OMP_NUM_THREADS "$build/bin/thinwire" \
-        bench "$operation" --codec "$list" --min "$size" --max "$size" --json "$out/run.json" \
-        </dev/null >"$out/run.log" 2>&1 || { tail -n 3 "$out/run.log" >&2; return 1; }
-    rows "$out/run.json"
+job() { # HOSTS COMMAND...
+    local hosts=$1
+    shift
+    timeout 300 "$lab" mpirun "$hosts" -- -x THINWIRE_THREADS -x OMP_NUM_THREADS "$@" </dev/null \
+        >"$out/run.log" 2>"$out/run.err" || { tail -n 3 "$out/run.log" "$out/run.err" >&2; return 1; }
+}
+
+# forced OPERATION ALGORITHM:SEGMENT LINKS: the options of mpirun
+forced() {
+    echo --mca coll_tuned_use_dynamic_rules 1 --mca "coll_tuned_$1_algorithm" "${2%:*}" \
+        --mca "coll_tuned_$1_algorithm_segmentsize" "${2#*:}" --mca btl_tcp_links "$3"
+}
+
+# plain HOSTS OPERATION SETTING LINKS REPETITIONS SIZE...: adds "bytes seconds setting links" to found
+plain() {
+    local hosts=$1 operation=$2 setting=$3 links=$4 repetitions=$5 options sizes=() each
+    shift 5
+    for each; do sizes+=("$(bytes "$each")"); done
+    read -ra options <<<"$(forced "$operation" "$setting" "$links")"
+    job "$hosts" "${options[@]}" "$build/bin/mpi-collectives" "$operation" "$repetitions" "${sizes[@]}" || return 1
+    sed "s/$/ $setting $links/" "$out/run.log" >>"$out/found"
+}
+
+best() { # SIZE: seconds, setting, links of what is fastest in found
+    awk -v size="$(bytes "$1")" '$1 == size && NF == 4 { print $2, $3, $4 }' "$out/found" | LC_ALL=C sort -g | head -n 1
+}
+
+# search HOSTS OPERATION SIZE...
+search() {
+    local hosts=$1 operation=$2 setting size seconds winner links
+    shift 2
+    : >"$out/found"
+    [ "${SEARCH:-yes}" != no ] || return 0
+    for setting in $(searched "$operation"); do
+        [ $((SECONDS - begin)) -lt "$last" ] || return 0
+        plain "$hosts" "$operation" "$setting" 1 3 "$@"
+    done
+    for size; do
+        [ $((SECONDS - begin)) -lt "$last" ] || return 0
+        read -r seconds winner links <<<"$(best "$size")"
+        for links in 2 4; do plain "$hosts" "$operation" "$winner" $links 3 "$size"; done
+        read -r seconds winner links <<<"$(best "$size")"
+        awk -v size="$(bytes "$size")" '$1 != size' "$out/found" >"$out/others"
+        mv "$out/others" "$out/found"
+        plain "$hosts" "$operation" "$winner" "$links" 7 "$size"
+    done
 }
 
 one() { # HOSTS RATE OPERATION SIZE
-    local best=- setting=- try algorithm segment seconds table codec mpi
-    table=$(bench "$1" "$3" "$4" "$codecs") || return 1
-    for try in $(searched "$3"); do
-        algorithm=${try%:*} segment=${try#*:}
-        seconds=$(bench "$1" "$3" "$4" fp32 --mca coll_tuned_use_dynamic_rules 1 \
-            --mca "coll_tuned_$3_algorithm" "$algorithm" \
-            --mca "coll_tuned_$3_algorithm_segmentsize" "$segment" | cut -f 3)
-        [ -n "$seconds" ] || continue
-        if [ "$best" = - ] || awk "BEGIN { exit !($seconds < $best) }"; then
-            best=$seconds setting="algorithm $algorithm, segment $segment"
-        fi
-    done
-    [ "$setting" != - ] || setting="not searched"
-    while IFS=$'\t' read -r codec seconds mpi; do
-        printf '%s\t' "$1" "$2" "$3" "$4" "$codec" "$mpi" "$best" "$setting"
+    local seconds codec mpi least=- setting=- links
+    job "$1" "$build/bin/thinwire" bench "$3" --codec "$codecs" --min "$4" --max "$4" --json "$out/run.json" || return 1
+    read -r least setting links <<<"$(best "$4")"
+    if [ -n "$least" ]; then
+        setting="algorithm ${setting%:*}, segment ${setting#*:}, links $links"
+        setting=${setting/algorithm 0, segment 0/default algorithm}
+    else
+        least=- setting="not searched"
+    fi
+    rows "$out/run.json" | while IFS=$'\t' read -r codec seconds mpi; do
+        printf '%s\t' "$1" "$2" "$3" "$4" "$codec" "$mpi" "$least" "$setting"
         echo "$seconds"
-    done <<<"$table" | tee -a "$out/netlab.tsv"
+    done | tee -a "$out/netlab.tsv"
 }
 
 : >"$out/netlab.tsv"
@@ -82,12 +134,16 @@ for each in "${labs[@]}"; do
     IFS=: read -r hosts rate sizes operations <<<"$each"
     "$lab" up "$hosts" "$rate" || exit $?
     for operation in ${operations//,/ }; do
+        # shellcheck disable=SC2086  # a list
+        search "$hosts" "$operation" ${sizes//,/ }
         for size in ${sizes//,/ }; do
             one "$hosts" "$rate" "$operation" "$size" || echo "$each: $operation $size failed" >&2
         done
     done
     "$lab" down
+    echo "$each: $((SECONDS - begin)) s so far" >&2
 done
+rm -f "$out"/run.{json,log,err} "$out/found"
 
 # The bound: bytes that one link must carry, less what the token bucket lets through at once.
 awk -F '\t' '
@@ -108,6 +164,7 @@ cat "$out/netlab.md"
 
 if ! command -v gnuplot >/dev/null; then
     echo "no gnuplot (Debian, Ubuntu: gnuplot-nox); the table is in $out/netlab.md" >&2
+    echo "$((SECONDS - begin)) seconds in all"
     exit 0
 fi
 # A group of bars for each row of the lab: Open MPI, the best found, and the codecs.
@@ -137,3 +194,4 @@ set bmargin 4
 plot 1 notitle lc rgb '#888888', for [i=2:$columns] '$out/netlab.dat' using i:xtic(1) title columnheader(i)
 GNUPLOT
 echo "figure: $out/netlab.svg"
+echo "$((SECONDS - begin)) seconds in all"
