@@ -105,6 +105,7 @@ search() {
     for size; do
         [ $((SECONDS - begin)) -lt "$last" ] || return 0
         read -r seconds winner links <<<"$(best "$size")"
+        [ -n "$winner" ] || continue
         for links in 2 4; do plain "$hosts" "$operation" "$winner" $links 3 "$size"; done
         read -r seconds winner links <<<"$(best "$size")"
         awk -v size="$(bytes "$size")" '$1 != size' "$out/found" >"$out/others"
