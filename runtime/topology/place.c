@@ -231,12 +231,12 @@ static void tw_place_say(const tw_node_t *node, const tw_place_t *places, int ra
         visible += node->parts[tw_node_at(node, TW_PART_GPU, i)].device >= 0;
     }
     if (node->log.rank <= 0 && gpus > 0) { /* one says it for all */
-        TW_INFO(&node->log, "%d local ranks on %d GPUs: %d of them share one in turn", ranks,
-                visible, gpus);
+        TW_WARN(&node->log, "%d local ranks on %d GPU%s: %d of them share one in turn", ranks,
+                visible, visible == 1 ? "" : "s", gpus);
     }
     if (node->log.rank <= 0 && cores > 0) {
-        TW_WARN(&node->log, "%d local ranks on %d cores: %d of them share cores in turn", ranks,
-                node->count[TW_PART_CORE], cores);
+        TW_WARN(&node->log, "%d local ranks on %d core%s: %d of them share cores in turn", ranks,
+                node->count[TW_PART_CORE], node->count[TW_PART_CORE] == 1 ? "" : "s", cores);
     }
 }
 

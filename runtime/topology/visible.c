@@ -4,19 +4,24 @@
  * As CUDA reads it: a list of numbers and of UUIDs (or the beginning of one that fits a single
  * GPU); the GPUs are counted in the order of the list; an entry that is none ends the list (-1 is
  * the usual way to say so); a GPU named twice leaves none. CUDA says nothing about a bad entry, so
- * a line is logged here.
+ * a line is logged here. GPUs that this process may not open (a container has others, a device
+ * cgroup forbids them) CUDA does not count at all, though PCI shows them.
  */
 #include "config.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "runtime/topology/node.h"
 
 #define TW_VISIBLE_ENTRY 96
+#define TW_VISIBLE_PATH  4096
 
 /* The UUID that NVIDIA's driver shows for a GPU of this machine, where hwloc found none. */
 static void tw_uuid_from_driver(tw_gpu_facts_t *gpu, const char *bus)
@@ -37,13 +42,86 @@ static void tw_uuid_from_driver(tw_gpu_facts_t *gpu, const char *bus)
     }
 }
 
+/* The number of a GPU's file /dev/nvidiaN, as the driver tells; -1: it does not show this GPU. */
+static int tw_minor_from_driver(const char *root, const char *bus)
+{
+    char  path[TW_VISIBLE_PATH], line[256];
+    int   minor = -1;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/proc/driver/nvidia/gpus/%.20s/information", root, bus);
+    file = fopen(path, "r");
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, "Device Minor:", 13) == 0) {
+            minor = atoi(line + 13);
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return minor;
+}
+
+void tw_visible_bar(tw_node_t *node, const char *root)
+{
+    char path[TW_VISIBLE_PATH];
+    int  barred = 0;
+
+    snprintf(path, sizeof(path), "%s/proc/driver/nvidia/gpus", root);
+    if (access(path, F_OK) != 0) { /* no driver, or one that does not tell */
+        return;
+    }
+    for (int i = 0; i < node->count[TW_PART_GPU]; i++) {
+        const int minor = tw_minor_from_driver(root, node->parts[node->gpus[i].part].bus);
+        int       file  = -1;
+
+        snprintf(path, sizeof(path), "%s/dev/nvidia%d", root, minor);
+        errno = ENOENT;
+        if (minor >= 0) { /* a cgroup shows only when the file is opened, as CUDA does it */
+            file = open(path, O_RDWR | O_CLOEXEC);
+        }
+        node->gpus[i].barred =
+            file < 0 && (errno == ENOENT || errno == EPERM || errno == EACCES);
+        barred += node->gpus[i].barred;
+        if (file >= 0) {
+            close(file);
+        }
+    }
+    if (barred > 0) {
+        TW_INFO(&node->log, "%d of %d GPUs are not for this process, and CUDA does not count them",
+                barred, node->count[TW_PART_GPU]);
+    }
+}
+
+/* How many GPUs CUDA counts before it reads its variable; the v-th of them, -1 if there are fewer. */
+static int tw_gpus_open(const tw_node_t *node)
+{
+    int n = 0;
+
+    for (int i = 0; i < node->count[TW_PART_GPU]; i++) {
+        n += !node->gpus[i].barred;
+    }
+    return n;
+}
+
+static int tw_gpu_by_number(const tw_node_t *node, long v)
+{
+    for (int i = 0; i < node->count[TW_PART_GPU]; i++) {
+        if (!node->gpus[i].barred && v-- == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
 /* The GPU that a UUID, or the beginning of one, names. -1: none; -2: several. */
 static int tw_gpu_by_uuid(const tw_node_t *node, const char *entry)
 {
     int found = -1;
 
     for (int i = 0; i < node->count[TW_PART_GPU]; i++) {
-        if (strncasecmp(node->gpus[i].uuid, entry, strlen(entry)) == 0) {
+        if (!node->gpus[i].barred &&
+            strncasecmp(node->gpus[i].uuid, entry, strlen(entry)) == 0) {
             found = found == -1 ? i : -2;
         }
     }
@@ -64,7 +142,7 @@ static int tw_uuids_known(const tw_node_t *node)
 static int tw_visible_entry(const tw_node_t *node, const char *entry)
 {
     static const char what[] = "CUDA_VISIBLE_DEVICES";
-    const int         n      = node->count[TW_PART_GPU];
+    const int         n      = tw_gpus_open(node);
     int               gpu    = -1;
 
     if (isdigit((unsigned char)entry[0])) {
@@ -72,7 +150,7 @@ static int tw_visible_entry(const tw_node_t *node, const char *entry)
         const long v = strtol(entry, &end, 10);
 
         if (*end == '\0' && v >= 0 && v < n) {
-            return (int)v;
+            return tw_gpu_by_number(node, v);
         }
         TW_WARN(&node->log,
                 "%s: no GPU '%s', and what follows is hidden too; accepted: 0 to %d or UUIDs", what,
@@ -138,12 +216,14 @@ int tw_visible_list(const tw_node_t *node, const char *visible, int *list)
     int         n = 0;
 
     if (visible == NULL) {
-        for (; n < node->count[TW_PART_GPU]; n++) {
-            list[n] = n;
+        for (int i = 0; i < node->count[TW_PART_GPU]; i++) {
+            if (!node->gpus[i].barred) {
+                list[n++] = i;
+            }
         }
         return n;
     }
-    while (visible[0] != '\0' && node->count[TW_PART_GPU] > 0 && tw_next_entry(&rest, entry) &&
+    while (visible[0] != '\0' && tw_gpus_open(node) > 0 && tw_next_entry(&rest, entry) &&
            strcmp(entry, "-1") != 0 && strcmp(entry, "NoDevFiles") != 0) {
         const int gpu = tw_visible_entry(node, entry);
 
@@ -176,6 +256,9 @@ tw_status_t tw_visible_apply(tw_node_t *node, const char *visible)
         if (node->gpus[i].uuid[0] == '\0') {
             tw_uuid_from_driver(&node->gpus[i], node->parts[node->gpus[i].part].bus);
         }
+    }
+    if (node->live) {
+        tw_visible_bar(node, "");
     }
     shown = tw_visible_list(node, visible, list);
     for (int i = 0; i < shown; i++) {

@@ -3,7 +3,7 @@
 # thinwire info --topology: the tree, the places, JSON, the picture; what is refused. THINWIRE_BIND.
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
-plan 13
+plan 15
 s4=$top_srcdir/tests/topology/s4.xml
 unset CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER THINWIRE_BIND
 
@@ -23,7 +23,9 @@ check "a machine as a tree, its places and the exchange order" tree
 fewer_and_more() {
     alone "$thinwire" info --topology --xml "$s4" --ranks 1 && has '^   0    0     0  0-11 ' || return 1
     alone "$thinwire" info --topology --xml "$s4" --ranks 25 && has '25 local ranks on 24 cores: ' &&
-        has '^  24   0\*     0  0\* ' && has '^\* shared with another rank$'
+        has '^  24   0\*     0  0\* ' && has '^\* shared with another rank$' || return 1
+    alone "$thinwire" info --topology --xml "$s4" --ranks 9 && has 'warning: 9 local ranks on 8 GPUs: 2 of them ' &&
+        has '^   8   0\*     0 ' && has '^   1    1     1 '
 }
 check "--ranks" fewer_and_more
 
@@ -126,6 +128,50 @@ stays_inside() { # what taskset, or mpirun, has bound stays bound: both ranks sh
     [ "$(bound_threads 0)" = "$thread" ] && [ "$(bound_threads 1)" = "$thread" ]
 }
 check "a binding that is there already is kept" stays_inside
+
+# mpirun binds the ranks to a core each: they keep it.
+mpirun_has_bound() {
+    # shellcheck disable=SC2016  # expanded by the inner shell
+    OMPI_MCA_hwloc_base_binding_policy=core THINWIRE_BIND=yes THINWIRE_LOG_LEVEL=info ranks 2 bash -c \
+        'echo "mpirun: $OMPI_COMM_WORLD_RANK: $(sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status)"
+         exec "$0" bench allreduce --codec fp32 --min 4k --max 4k' "$thinwire" || return 1
+    for rank in 0 1; do
+        has "^mpirun: $rank: $(bound_threads $rank)\$" || return 1
+    done
+}
+if "$MPIRUN" --version 2>/dev/null | grep -q 'Open MPI\|OpenRTE' && [ "$(env -u OMP_NUM_THREADS nproc)" -ge 2 ]; then
+    check "a binding by mpirun is kept" mpirun_has_bound
+else
+    skip "a binding by mpirun is kept" "this needs Open MPI's mpirun and two cores"
+fi
+
+# A cpuset, in the one cgroup hierarchy or in the other: what it forbids is no part of the machine.
+cgroup=
+for each in /sys/fs/cgroup/cpuset /sys/fs/cgroup; do
+    { [ -e "$each/cgroup.procs" ] && mkdir "$each/thinwire-$$" 2>/dev/null; } || continue
+    cgroup=$each/thinwire-$$
+    { last_thread >"$cgroup/cpuset.cpus" && echo 0 >"$cgroup/cpuset.mems"; } 2>/dev/null && break
+    rmdir "$cgroup"
+    cgroup=
+done
+in_a_cgroup() {
+    local thread status
+    thread=$(last_thread)
+    ( # shellcheck disable=SC2016  # expanded by the inner shell
+        alone bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$cgroup" env THINWIRE_BIND=yes THINWIRE_LOG_LEVEL=info \
+            "$thinwire" info --topology --ranks 2 --json "$scratch/cgroup.json"
+    )
+    status=$?
+    for ((i = 0; i < 50; i++)); do ! rmdir "$cgroup" 2>/dev/null || break; sleep 0.1; done
+    [ $status -eq 0 ] && has '2 local ranks on 1 core: 2 of them share' &&
+        [ "$(grep -c '"kind": "core"' "$scratch/cgroup.json")" -eq 1 ] &&
+        [ "$("$json_query" "$scratch/cgroup.json" topology.places.1.threads)" = "$thread" ]
+}
+if [ -n "$cgroup" ]; then
+    check "what a cgroup forbids is no part of the machine" in_a_cgroup
+else
+    skip "what a cgroup forbids is no part of the machine" "no cpuset can be made here"
+fi
 
 one_is_all() { # yes on one rank is yes on all, and no rank waits for the others
     timeout -k 5 "$limit" "$MPIRUN" -n 1 env THINWIRE_BIND=yes THINWIRE_LOG_LEVEL=info "$thinwire" bench allreduce \

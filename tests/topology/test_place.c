@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/topology/node.h"
 #include "tests/topology/common.h"
 
 /* 12 cores and one switch of 4 GPUs per package. With 8 ranks 3 cores each; with 3 ranks all are at
@@ -65,6 +66,64 @@ START_TEST(visible_devices)
     ck_assert_int_eq(test_log_lines, visibles[_i].said != NULL);
     ck_assert_msg(visibles[_i].said == NULL || strstr(test_log, visibles[_i].said) != NULL, "%s",
                   test_log);
+    tw_node_destroy(node);
+}
+END_TEST
+
+/* A made-up system with the driver's and the device files of some GPUs, by their numbers 0 to 7. */
+static void driver_shows(const char *root, const char *bus, int number, int with_file)
+{
+    char  path[512];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "mkdir -p %s/dev %s/proc/driver/nvidia/gpus/%s", root, root, bus);
+    ck_assert_int_eq(system(path), 0);
+    snprintf(path, sizeof(path), "%s/proc/driver/nvidia/gpus/%s/information", root, bus);
+    file = fopen(path, "w");
+    ck_assert_ptr_nonnull(file);
+    fprintf(file, "Model: \t\t Tesla K20\nDevice Minor: \t %d\nGPU Excluded:\t No\n", number);
+    fclose(file);
+    if (with_file) {
+        snprintf(path, sizeof(path), "%s/dev/nvidia%d", root, number);
+        file = fopen(path, "w");
+        ck_assert_ptr_nonnull(file);
+        fclose(file);
+    }
+}
+
+/* A container with GPUs 2, 5 and 6 of eight, the driver showing 3 too: CUDA counts 0, 1, 2. */
+START_TEST(gpus_of_a_container)
+{
+    char        root[] = "/tmp/thinwire-test.XXXXXX", command[64];
+    tw_node_t  *node   = test_node(test_source("s4.xml"), NULL);
+    int         list[8];
+    tw_place_t *places;
+
+    ck_assert_ptr_nonnull(mkdtemp(root));
+    tw_visible_bar(node, root); /* no driver, no judgement */
+    ck_assert_int_eq(tw_visible_list(node, NULL, list), 8);
+    driver_shows(root, tw_node_find(node, TW_PART_GPU, 2)->bus, 4, 1);
+    driver_shows(root, tw_node_find(node, TW_PART_GPU, 3)->bus, 3, 0);
+    driver_shows(root, tw_node_find(node, TW_PART_GPU, 5)->bus, 0, 1);
+    driver_shows(root, tw_node_find(node, TW_PART_GPU, 6)->bus, 7, 1);
+    tw_visible_bar(node, root);
+    snprintf(command, sizeof(command), "rm -rf %s", root);
+    ck_assert_int_eq(system(command), 0);
+    ck_assert_int_eq(tw_visible_list(node, NULL, list), 3);
+    ck_assert(list[0] == 2 && list[1] == 5 && list[2] == 6);
+    ck_assert_int_eq(tw_visible_list(node, "2,0,3", list), 2);
+    ck_assert(list[0] == 6 && list[1] == 2);
+    ck_assert_ptr_nonnull(strstr(test_log, "no GPU '3'"));
+    for (int i = 0; i < 8; i++) { /* devices are counted anew */
+        node->parts[node->gpus[i].part].device = -1;
+    }
+    ck_assert_int_eq(tw_visible_apply(node, NULL), TW_OK);
+    ck_assert_int_eq(tw_node_find(node, TW_PART_GPU, 1)->device, -1);
+    ck_assert_int_eq(tw_node_find(node, TW_PART_GPU, 6)->device, 2);
+    ck_assert_int_eq(tw_place(node, 4, NULL, &places), TW_OK);
+    ck_assert(places[0].gpu == 2 && places[1].gpu == 5 && places[2].gpu == 6 && places[3].gpu == 2);
+    ck_assert_int_eq(places[1].device, 1);
+    free(places);
     tw_node_destroy(node);
 }
 END_TEST
@@ -348,6 +407,7 @@ int main(void)
     test_seed();
     tcase_add_test(tcase, s4_places);
     tcase_add_loop_test(tcase, visible_devices, 0, (int)(sizeof(visibles) / sizeof(visibles[0])));
+    tcase_add_test(tcase, gpus_of_a_container);
     tcase_add_test(tcase, each_rank_sees_its_own);
     tcase_add_test(tcase, wrong_arguments);
     tcase_add_loop_test(tcase, random_machines, 0, 300);
