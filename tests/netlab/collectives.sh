@@ -5,11 +5,17 @@
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/netlab/common.bash"
 lab 4 1gbit
-plan 5
+plan 6
 
 for program in reduction movement feedback_use; do
     check "$program on 4 hosts" hosts 4 "$top_builddir/tests/mpi/$program.mpi" 4
 done
+
+two_on_each() {
+    TW_CASE='allreduce is what the model says' hosts 8 "$top_builddir/tests/mpi/reduction.mpi" 8 &&
+        TW_CASE='bcast' hosts 8 "$top_builddir/tests/mpi/movement.mpi" 8
+}
+check "two ranks on each of 4 hosts" two_on_each
 
 bench() {
     local operation rows
