@@ -25,7 +25,8 @@
  *    synchronises (the ranks agree that all have the memory), nonblocking ones too; make a plan
  *    beforehand where that matters.
  *  - Results are bit-identical on all ranks that hold the same data, and in every run: they depend on
- *    the input, the order of ranks, the codec and the algorithm, never on timing or chunk size.
+ *    the input, the order of ranks, the codec and the algorithm (hierarchical: which ranks share a node
+ *    too), never on timing or chunk size.
  *  - A value is quantised at most twice in a reduction and once in a movement, whatever the ranks.
  *  - NULL for `how` means {fp32, defaults}.
  */
@@ -54,6 +55,10 @@ typedef enum tw_algorithm {
     TW_ALGORITHM_GRID     = 3, /* two_pass, its codes passed on in bundles through a grid of ranks:
                                   the same bits, about 4 sqrt(P) messages instead of 2 (P-1),
                                   up to 3 x size bytes per rank                                  */
+    TW_ALGORITHM_HIERARCHICAL = 4, /* sums as they are inside each node, in its memory; two_pass of
+                                  these between nodes, a share by each rank of a node: for N nodes
+                                  2 (N-1)/N x size bytes per node; sums in rank order inside a node,
+                                  then in the order of nodes. bcast: pieces from node to node    */
     TW_ALGORITHM_NODE = 6      /* the ranks share one node and the codec is lossless: sums in the
                                   node's memory, no messages                                     */
 } tw_algorithm_t;
@@ -68,7 +73,7 @@ typedef struct tw_how {
     const tw_codec_t *codec;     /* NULL: fp32                                                   */
     const tw_exec_t  *exec;      /* NULL: host, THINWIRE_THREADS                                 */
     tw_feedback_t    *feedback;  /* allreduce, reduce and reduce-scatters of its count; or NULL  */
-    tw_algorithm_t    algorithm; /* allreduce and reduce only                                    */
+    tw_algorithm_t    algorithm; /* allreduce and reduce; bcast: HIERARCHICAL and NODE           */
     unsigned          flags;     /* TW_BCAST_SAME                                                */
 } tw_how_t;
 
@@ -196,8 +201,8 @@ tw_status_t tw_test(tw_request_t **request_p, int *done_p);
  * @return TW_OK, TW_ERR_BUSY, TW_ERR_INVALID_ARG (a nonblocking request: complete it instead). */
 tw_status_t tw_request_free(tw_request_t **plan_p);
 
-/** The algorithm that was chosen for a request or plan: "direct", "two_pass", "grid", "node", "tree",
- * "pairwise", ... */
+/** The algorithm that was chosen for a request or plan: "direct", "two_pass", "grid", "hierarchical",
+ * "node", "tree", "pairwise", ... */
 const char *tw_request_algorithm(const tw_request_t *request);
 
 TW_END_DECLS

@@ -12,14 +12,16 @@
  * message keeps a rank busy. */
 #define TW_STEP_MESSAGES 4
 
-static const char *const tw_policy_algorithms[] = {"auto", "direct", "two_pass", "grid", "node", NULL};
+static const char *const tw_policy_algorithms[] = {"auto", "direct", "two_pass", "grid", "hierarchical",
+                                                   "node", NULL};
 
 static const char *const tw_policy_exchanges[]  = {"auto", "pairwise", "grid", "node", NULL};
 
 static const tw_policy_algorithm_t tw_policy_named[] = {
-    TW_POLICY_AUTO, TW_POLICY_DIRECT, TW_POLICY_TWO_PASS, TW_POLICY_GRID, TW_POLICY_NODE};
+    TW_POLICY_AUTO, TW_POLICY_DIRECT, TW_POLICY_TWO_PASS, TW_POLICY_GRID, TW_POLICY_HIERARCHICAL,
+    TW_POLICY_NODE};
 
-static const char *const tw_policy_bcasts[] = {"auto", "tree", "chain", "node", NULL};
+static const char *const tw_policy_bcasts[] = {"auto", "tree", "chain", "node", "hierarchical", NULL};
 
 static const tw_setting_field_t tw_policy_fields[] = {
     {"ALLREDUCE", "auto", "Algorithm of allreduce and reduce where the call names none.",
@@ -88,6 +90,11 @@ tw_policy_bcast_t tw_policy_bcast(const tw_policy_config_t *config, size_t encod
     }
     return ranks > 1 && encoded / (size_t)(ranks - 1) >= config->chain_min ? TW_POLICY_CHAIN
                                                                            : TW_POLICY_TREE;
+}
+
+bool tw_policy_hierarchical(const tw_policy_config_t *config, size_t encoded, int nodes, int least)
+{
+    return nodes > 1 && least > 1 && encoded > config->direct_max;
 }
 
 tw_policy_exchange_t tw_policy_allgather(const tw_policy_config_t *config, int ranks)

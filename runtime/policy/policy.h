@@ -27,6 +27,7 @@ typedef enum tw_policy_algorithm {
     TW_POLICY_DIRECT   = 1,
     TW_POLICY_TWO_PASS = 2,
     TW_POLICY_GRID     = 3,
+    TW_POLICY_HIERARCHICAL = 4,
     TW_POLICY_NODE     = 6
 } tw_policy_algorithm_t;
 
@@ -50,12 +51,17 @@ typedef enum tw_policy_bcast {
     TW_POLICY_BCAST_AUTO         = 0,
     TW_POLICY_TREE               = 1,
     TW_POLICY_CHAIN              = 2,
-    TW_POLICY_BCAST_NODE         = 3
+    TW_POLICY_BCAST_NODE         = 3,
+    TW_POLICY_BCAST_HIERARCHICAL = 4
 } tw_policy_bcast_t;
 
 /* Broadcast of a vector that takes `encoded` bytes. A tree of P ranks takes the time of
  * ceil(log2 P) vectors, a chain that of one vector, P - 2 pieces and P - 1 latencies. */
 tw_policy_bcast_t tw_policy_bcast(const tw_policy_config_t *config, size_t encoded, int ranks);
+
+/* Does auto take hierarchical for a vector of `encoded` bytes? Several nodes, each of several ranks, of
+ * which the smallest has `least`; and a vector for which bandwidth, not latency, rules. */
+bool tw_policy_hierarchical(const tw_policy_config_t *config, size_t encoded, int nodes, int least);
 
 typedef enum tw_policy_exchange {
     TW_POLICY_EXCHANGE_AUTO = 0,

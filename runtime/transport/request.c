@@ -31,6 +31,7 @@ static bool tw_algorithm_known(tw_algorithm_t algorithm)
     case TW_ALGORITHM_DIRECT:
     case TW_ALGORITHM_TWO_PASS:
     case TW_ALGORITHM_GRID:
+    case TW_ALGORITHM_HIERARCHICAL:
     case TW_ALGORITHM_NODE:
         return true;
     }

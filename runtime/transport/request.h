@@ -106,6 +106,7 @@ struct tw_request {
     size_t          next_round; /* not yet started                                 */
     size_t          done_rounds;
     uint64_t        sequence;
+    int             carriers; /* ranks of a node that exchange with other nodes, if it is hierarchical */
     uint64_t        ticket; /* of the first round, if the algorithm has `ready`  */
     uint64_t        flush_mark; /* of the endpoint                                   */
     int             lanes;

@@ -95,7 +95,8 @@ static void ask_algorithm(t_job_t *job)
     tw_request_t *plan = NULL;
     const char   *name;
 
-    job->two_pass = job->shape.algorithm == TW_ALGORITHM_TWO_PASS ||
+    job->hierarchical = job->shape.algorithm == TW_ALGORITHM_HIERARCHICAL;
+    job->two_pass     = job->shape.algorithm == TW_ALGORITHM_TWO_PASS ||
                     job->shape.algorithm == TW_ALGORITHM_GRID;
     if (job->shape.algorithm != TW_ALGORITHM_AUTO ||
         (job->shape.kind != T_ALLREDUCE && job->shape.kind != T_REDUCE)) {
@@ -104,7 +105,9 @@ static void ask_algorithm(t_job_t *job)
     T_OK(t_job_plan(job, &plan));
     name = plan != NULL ? tw_request_algorithm(plan) : "none";
     job->two_pass = strcmp(name, "two_pass") == 0 || strcmp(name, "grid") == 0;
-    T_CHECK(job->two_pass || strcmp(name, "direct") == 0 || strcmp(name, "node") == 0,
+    job->hierarchical = strcmp(name, "hierarchical") == 0;
+    T_CHECK(job->two_pass || job->hierarchical || strcmp(name, "direct") == 0 ||
+                strcmp(name, "node") == 0,
             "algorithm \"%s\"", name);
     T_OK(tw_request_free(&plan));
 }
@@ -233,7 +236,9 @@ static void want_reduced(t_job_t *job, uint64_t round)
     for (int r = 0; r < job->size; r++) {
         in[r] = input(job, round, r, 0, total);
     }
-    if (!scatter) {
+    if (!scatter && job->hierarchical) {
+        t_model_hierarchical(&sum, (const void *const *)in, total, s->node_ranks, out);
+    } else if (!scatter) {
         t_model_allreduce(&sum, (const void *const *)in, total, job->two_pass, out);
     }
     for (int r = 0; scatter && r < job->size; r++) {

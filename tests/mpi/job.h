@@ -42,6 +42,7 @@ typedef struct t_shape {
     unsigned       flags;
     uint64_t       seed;
     int            threads; /* tw_exec_t.threads, if not 0 */
+    int            node_ranks; /* THINWIRE_NODE_RANKS of the communicator */
 } t_shape_t;
 
 typedef struct t_job {
@@ -58,6 +59,7 @@ typedef struct t_job {
     unsigned char      *send_before, *want;   /* aligned copies; want is what recv must be */
     size_t              checked;              /* elements of recv that are defined      */
     int                 in_place;             /* on this rank                           */
+    int                 hierarchical;
     int                 two_pass;             /* of the reductions; of the grid too      */
     t_model_feedback_t *model_fb;             /* or NULL                                */
 } t_job_t;

@@ -131,22 +131,20 @@ void t_model_feedback_read(const t_model_feedback_t *fb, int rank, void *out)
         fb->owned[rank]);
 }
 
-/* New owners; where they differ from the old ones, what those hold folds into the first residuals.
- */
+/* New owners; where a rank's interval differs from its old one, what it holds folds into its first
+ * residual. */
 static void set_owners(t_model_feedback_t *fb, const size_t *begin, const size_t *owned)
 {
-    const size_t bytes = (size_t)fb->ranks * sizeof(*begin);
-
-    if (memcmp(begin, fb->begin, bytes) == 0 && memcmp(owned, fb->owned, bytes) == 0) {
-        return;
-    }
     for (int r = 0; r < fb->ranks; r++) {
-        add(fb->dtype, at(fb->dtype, fb->first[r], fb->begin[r]),
-            at(fb->dtype, fb->second, fb->begin[r]), fb->owned[r]);
+        void *second = at(fb->dtype, fb->second, fb->begin[r]);
+
+        if (begin[r] != fb->begin[r] || owned[r] != fb->owned[r]) {
+            add(fb->dtype, at(fb->dtype, fb->first[r], fb->begin[r]), second, fb->owned[r]);
+            memset(second, 0, fb->owned[r] * tw_dtype_size(fb->dtype));
+        }
     }
-    memset(fb->second, 0, fb->count * tw_dtype_size(fb->dtype));
-    memcpy(fb->begin, begin, bytes);
-    memcpy(fb->owned, owned, bytes);
+    memcpy(fb->begin, begin, (size_t)fb->ranks * sizeof(*begin));
+    memcpy(fb->owned, owned, (size_t)fb->ranks * sizeof(*owned));
 }
 
 /* ---- sums ----------------------------------------------------------------------------------- */
@@ -190,6 +188,67 @@ void t_model_allreduce(const t_model_sum_t *sum, const void *const *in, size_t c
                  at(sum->dtype, out, begin[r]));
         free(total);
     }
+    if (sum->reduction == TW_AVERAGE) {
+        divide(sum->dtype, out, count, sum->ranks);
+    }
+}
+
+/* node's sum of elements, as it leaves the node: interval by interval, each with its carrier's residual. */
+static void node_sum(const t_model_sum_t *sum, const void *const *in, size_t count, int first_rank,
+                     int ranks, int carriers, int nodes, void *out)
+{
+    void *total = t_malloc(count * tw_dtype_size(sum->dtype));
+
+    for (int r = first_rank; r < first_rank + ranks; r++) {
+        if (r == first_rank) {
+            memcpy(total, in[r], count * tw_dtype_size(sum->dtype));
+        } else {
+            add(sum->dtype, total, in[r], count);
+        }
+    }
+    for (int s = 0; s < carriers * nodes; s++) {
+        size_t begin, n;
+
+        t_model_share(sum->codec, count, carriers * nodes, s, &begin, &n);
+        transmit(sum->codec, sum->dtype, at(sum->dtype, total, begin), n,
+                 sum->fb != NULL ? at(sum->dtype, sum->fb->first[first_rank + s / nodes], begin) : NULL,
+                 at(sum->dtype, out, begin));
+    }
+    free(total);
+}
+
+void t_model_hierarchical(const t_model_sum_t *sum, const void *const *in, size_t count, int node_ranks,
+                          void *out)
+{
+    const int m        = node_ranks > 0 && node_ranks < sum->ranks ? node_ranks : sum->ranks;
+    const int nodes    = (sum->ranks + m - 1) / m;
+    const int carriers = sum->ranks - (nodes - 1) * m; /* of the last node, the smallest */
+    size_t    begin[T_RANKS_MAX] = {0}, owned[T_RANKS_MAX] = {0};
+    void     *decoded = t_malloc(count * tw_dtype_size(sum->dtype));
+
+    for (int j = 0; j < nodes; j++) {
+        for (int k = 0; k < carriers; k++) {
+            t_model_share(sum->codec, count, carriers * nodes, k * nodes + j, &begin[j * m + k],
+                          &owned[j * m + k]);
+        }
+    }
+    if (sum->fb != NULL) {
+        set_owners(sum->fb, begin, owned);
+    }
+    for (int j = 0; j < nodes; j++) {
+        node_sum(sum, in, count, j * m, j + 1 < nodes ? m : carriers, carriers, nodes,
+                 j == 0 ? out : decoded);
+        if (j > 0) {
+            add(sum->dtype, out, decoded, count);
+        }
+    }
+    memcpy(decoded, out, count * tw_dtype_size(sum->dtype));
+    for (int r = 0; r < sum->ranks; r++) {
+        transmit(sum->codec, sum->dtype, at(sum->dtype, decoded, begin[r]), owned[r],
+                 sum->fb != NULL ? at(sum->dtype, sum->fb->second, begin[r]) : NULL,
+                 at(sum->dtype, out, begin[r]));
+    }
+    free(decoded);
     if (sum->reduction == TW_AVERAGE) {
         divide(sum->dtype, out, count, sum->ranks);
     }

@@ -53,10 +53,8 @@ void tw_reduction_decode_sum(tw_request_t *op, const tw_lane_t *lane, int rank,
 }
 
 /* Equal shares in whole blocks, the first ranks taking the remainder; the last block may be short. */
-static void tw_shares_equal(const tw_comm_t *comm, size_t count, size_t block, size_t *first,
-                            size_t *length)
+static void tw_shares_equal(size_t ranks, size_t count, size_t block, size_t *first, size_t *length)
 {
-    const size_t ranks  = (size_t)comm->size;
     const size_t blocks = count / block + (count % block != 0);
     size_t       at     = 0;
 
@@ -82,9 +80,8 @@ static void tw_shares_given(const tw_reduction_args_t *args, size_t *first, size
 }
 
 /* The longest share, without memory for the shares themselves. */
-static size_t tw_share_longest(const tw_reduction_args_t *args, size_t block)
+static size_t tw_share_longest(const tw_reduction_args_t *args, size_t block, size_t ranks)
 {
-    const size_t ranks   = (size_t)args->comm->size;
     const size_t blocks  = args->count / block + (args->count % block != 0);
     size_t       longest = (blocks / ranks + (blocks % ranks != 0)) * block;
 
@@ -158,17 +155,50 @@ static tw_status_t tw_reduction_node(const tw_reduction_args_t *args,
     return status;
 }
 
+/* Hierarchical, where the call or the setting names it or auto takes it: *taken_p. */
+static tw_status_t tw_reduction_nodes(const tw_reduction_args_t *args, const tw_codec_t *codec,
+                                      size_t encoded, bool *taken_p)
+{
+    const tw_policy_algorithm_t wish  = tw_reduction_wish(args);
+    const tw_nodes_t           *nodes = &args->comm->nodes;
+    tw_status_t                 status;
+
+    *taken_p = false;
+    if (args->scatter ||
+        (wish != TW_POLICY_HIERARCHICAL &&
+         (wish != TW_POLICY_AUTO || !tw_policy_hierarchical(&args->comm->policy, encoded, nodes->count,
+                                                            nodes->least)))) {
+        return TW_OK;
+    }
+    status   = tw_hierarchical_carriers(args->comm, codec) > 0 ? tw_node_ready(args->comm)
+                                                               : TW_ERR_UNSUPPORTED;
+    *taken_p = status == TW_OK;
+    if (status != TW_ERR_UNSUPPORTED && status != TW_ERR_BUSY) {
+        return status;
+    }
+    return args->how != NULL && args->how->algorithm == TW_ALGORITHM_HIERARCHICAL
+               ? tw_node_refuse(args->comm, "hierarchical")
+               : TW_OK;
+}
+
 static tw_status_t tw_reduction_choose(const tw_reduction_args_t *args, const tw_codec_t *codec,
                                        const tw_algorithm_ops_t **algorithm_p)
 {
     const tw_comm_t      *comm   = args->comm;
     tw_policy_algorithm_t choice = tw_reduction_wish(args);
     size_t                encoded;
+    bool                  nodes  = false;
     tw_status_t           status = tw_codec_size(codec, args->count, &encoded);
 
     *algorithm_p = NULL;
     if (status == TW_OK) {
         status = tw_reduction_node(args, algorithm_p);
+    }
+    if (status == TW_OK && *algorithm_p == NULL) {
+        status = tw_reduction_nodes(args, codec, encoded, &nodes);
+    }
+    if (nodes) {
+        *algorithm_p = &tw_reduce_hierarchical;
     }
     if (status != TW_OK || *algorithm_p != NULL) {
         return status;
@@ -180,7 +210,7 @@ static tw_status_t tw_reduction_choose(const tw_reduction_args_t *args, const tw
     if (choice == TW_POLICY_NODE && args->how != NULL && args->how->algorithm == TW_ALGORITHM_NODE) {
         return tw_node_refuse(args->comm, "node");
     }
-    if (choice == TW_POLICY_AUTO || choice == TW_POLICY_NODE) {
+    if (choice == TW_POLICY_AUTO || choice == TW_POLICY_NODE || choice == TW_POLICY_HIERARCHICAL) {
         choice = tw_policy_allreduce(&comm->policy, encoded, comm->size);
     }
     *algorithm_p = choice == TW_POLICY_DIRECT ? &tw_reduce_direct
@@ -195,24 +225,61 @@ static size_t tw_reduction_most(const tw_reduction_args_t *args)
     return TW_NODE_PIECE / tw_node_plain(args->comm, args->how) / (size_t)args->comm->size;
 }
 
+static void tw_hierarchical_shape(const tw_reduction_args_t *args, const tw_codec_t *codec, size_t block,
+                                  tw_shape_t *shape)
+{
+    const tw_nodes_t *nodes    = &args->comm->nodes;
+    const size_t      carriers = (size_t)tw_hierarchical_carriers(args->comm, codec);
+    tw_codec_traits_t traits;
+
+    tw_codec_traits(codec, &traits);
+    shape->slots   = nodes->count + 1;
+    shape->longest = tw_share_longest(args, block, carriers * (size_t)nodes->count);
+    shape->most    = args->comm->node.slot_bytes / carriers / tw_dtype_size(traits.dtype);
+}
+
 /* Room and messages, by the algorithm. */
-static void tw_reduction_shape(const tw_reduction_args_t *args, size_t block, tw_shape_t *shape)
+static void tw_reduction_shape(const tw_reduction_args_t *args, const tw_codec_t *codec, size_t block,
+                               tw_shape_t *shape)
 {
     const int ranks = args->comm->size;
 
+    if (shape->algorithm == &tw_reduce_hierarchical) {
+        tw_hierarchical_shape(args, codec, block, shape);
+        return;
+    }
     if (shape->algorithm == &tw_reduce_direct || shape->algorithm == &tw_reduce_node_direct) {
         shape->slots   = shape->algorithm == &tw_reduce_direct ? ranks : 0;
         shape->longest = args->count;
         return;
     }
     shape->slots   = 3 * ranks;
-    shape->longest = tw_share_longest(args, block);
+    shape->longest = tw_share_longest(args, block, (size_t)ranks);
     if (shape->algorithm == &tw_reduce_grid) {
         shape->slots = TW_DELIVER_SLOTS(ranks) + TW_SPREAD_SLOTS(ranks);
         shape->piece = tw_route_piece(ranks);
     } else if (shape->algorithm->ready != NULL) {
         shape->slots = 0;
         shape->most  = tw_reduction_most(args);
+    }
+}
+
+/* Shares by carrier and owning node; rounds go round the owners. */
+static void tw_hierarchical_fill(tw_request_t *op, const tw_reduction_args_t *args, size_t block)
+{
+    const tw_nodes_t *nodes  = &op->comm->nodes;
+    const size_t      owners = (size_t)nodes->count;
+    size_t           *length = op->array[TW_SHARE_LENGTH];
+
+    op->carriers = tw_hierarchical_carriers(op->comm, op->codec);
+    tw_shares_equal((size_t)op->carriers * owners, args->count, block, op->array[TW_SHARE_FIRST],
+                    length);
+    op->rounds = owners * (length[0] / op->chunk + (length[0] % op->chunk != 0)); /* the longest */
+    if (nodes->local < op->carriers) {
+        const size_t mine = (size_t)nodes->local * owners + (size_t)nodes->mine;
+
+        op->own_first = op->array[TW_SHARE_FIRST][mine];
+        op->own_count = length[mine];
     }
 }
 
@@ -227,10 +294,14 @@ static void tw_reduction_fill(tw_request_t *op, const tw_reduction_args_t *args,
         op->rounds = args->count / op->chunk + (args->count % op->chunk != 0);
         return;
     }
+    if (op->algorithm == &tw_reduce_hierarchical) {
+        tw_hierarchical_fill(op, args, block);
+        return;
+    }
     if (args->scatter) {
         tw_shares_given(args, op->array[TW_SHARE_FIRST], op->array[TW_SHARE_LENGTH]);
     } else {
-        tw_shares_equal(op->comm, args->count, block, op->array[TW_SHARE_FIRST],
+        tw_shares_equal((size_t)op->comm->size, args->count, block, op->array[TW_SHARE_FIRST],
                         op->array[TW_SHARE_LENGTH]);
     }
     for (int r = 0; r < op->comm->size; r++) {
@@ -281,11 +352,12 @@ tw_status_t tw_reduction(const tw_reduction_args_t *args, tw_form_t form, tw_req
     if (status != TW_OK) {
         return status;
     }
-    if (shape.algorithm->ready != NULL) { /* values as they are, in cache lines */
+    if (shape.algorithm->ready != NULL && shape.algorithm != &tw_reduce_hierarchical) {
+        /* values as they are, in cache lines */
         block     = TW_NODE_BLOCK;
         shape.sum = false;
     }
-    tw_reduction_shape(args, block, &shape);
+    tw_reduction_shape(args, codec, block, &shape);
     status = tw_request_create(args->comm, args->how, &shape, form == TW_PLAN, &op);
     if (status != TW_OK) {
         return status;

@@ -9,20 +9,76 @@
 /* Bytes of codes in a message of a chain: one peer sends, so they may be longer than elsewhere. */
 #define TW_CHAIN_PIECE ((size_t)128 << 10)
 
-/* May the call go through the memory of one node, if that serves? */
-static bool tw_bcast_may_node(const tw_comm_t *comm)
+/* What the call names, else what the setting names; calls name only algorithms that use nodes. */
+static tw_policy_bcast_t tw_bcast_wish(const tw_comm_t *comm, const tw_how_t *how)
 {
-    return comm->policy.bcast == TW_POLICY_BCAST_AUTO || comm->policy.bcast == TW_POLICY_BCAST_NODE;
+    switch (how != NULL ? how->algorithm : TW_ALGORITHM_AUTO) {
+    case TW_ALGORITHM_HIERARCHICAL:
+        return TW_POLICY_BCAST_HIERARCHICAL;
+    case TW_ALGORITHM_NODE:
+        return TW_POLICY_BCAST_NODE;
+    default:
+        return (tw_policy_bcast_t)comm->policy.bcast;
+    }
 }
 
-/* The node's memory, tree or chain. */
+static bool tw_bcast_may_node(const tw_comm_t *comm, const tw_how_t *how)
+{
+    const tw_policy_bcast_t wish = tw_bcast_wish(comm, how);
+
+    return wish == TW_POLICY_BCAST_AUTO || wish == TW_POLICY_BCAST_NODE;
+}
+
+/* Values whose codes fit a slot of the node; 0: not one block's do. */
+static size_t tw_bcast_most(const tw_comm_t *comm, const tw_codec_t *codec)
+{
+    const size_t room = tw_node_slot_bytes(comm->nodes.most), block = tw_codec_block(codec);
+    size_t       most = room / block * block, bytes;
+
+    while (most > 0 && (tw_codec_size(codec, most, &bytes) != TW_OK || bytes > room)) {
+        most = most / 2 / block * block;
+    }
+    return most;
+}
+
+/* From node to node, if it is wanted and serves: shape->algorithm. */
+static tw_status_t tw_bcast_nodes(tw_comm_t *comm, const tw_how_t *how, const tw_codec_t *codec,
+                                  size_t encoded, tw_shape_t *shape)
+{
+    const tw_policy_bcast_t wish = tw_bcast_wish(comm, how);
+    tw_status_t             status;
+
+    if (wish != TW_POLICY_BCAST_HIERARCHICAL &&
+        (wish != TW_POLICY_BCAST_AUTO ||
+         !tw_policy_hierarchical(&comm->policy, encoded, comm->nodes.count, comm->nodes.least))) {
+        return TW_OK;
+    }
+    shape->most = tw_bcast_most(comm, codec);
+    status      = shape->most > 0 ? tw_node_ready(comm) : TW_ERR_UNSUPPORTED;
+    if (status == TW_OK) {
+        shape->algorithm = tw_policy_bcast(&comm->policy, encoded, comm->nodes.count) == TW_POLICY_CHAIN
+                               ? &tw_bcast_hierarchical_chain
+                               : &tw_bcast_hierarchical_tree;
+        shape->slots     = 0;
+        return TW_OK;
+    }
+    if (status != TW_ERR_UNSUPPORTED && status != TW_ERR_BUSY) {
+        return status;
+    }
+    shape->most = 0;
+    return how != NULL && how->algorithm == TW_ALGORITHM_HIERARCHICAL
+               ? tw_node_refuse(comm, "hierarchical")
+               : TW_OK;
+}
+
+/* The node's memory, from node to node, tree or chain. */
 static tw_status_t tw_bcast_choose(tw_comm_t *comm, const tw_how_t *how, tw_shape_t *shape)
 {
     const tw_codec_t *codec = how != NULL && how->codec != NULL ? how->codec : comm->fp32;
     size_t            encoded, element = 0;
     tw_status_t       status = tw_codec_size(codec, shape->count, &encoded);
 
-    if (status == TW_OK && tw_bcast_may_node(comm)) {
+    if (status == TW_OK && tw_bcast_may_node(comm, how)) {
         status = tw_node_choose(comm, how, &element);
     }
     if (status != TW_OK) {
@@ -34,11 +90,20 @@ static tw_status_t tw_bcast_choose(tw_comm_t *comm, const tw_how_t *how, tw_shap
         shape->slots     = 0;
         return TW_OK;
     }
-    shape->algorithm = tw_policy_bcast(&comm->policy, encoded, comm->size) == TW_POLICY_CHAIN
-                           ? &tw_bcast_chain
-                           : &tw_bcast_tree;
-    shape->piece = shape->algorithm == &tw_bcast_chain ? TW_CHAIN_PIECE : 0;
-    return TW_OK;
+    if (how != NULL && how->algorithm == TW_ALGORITHM_NODE) {
+        return tw_node_refuse(comm, "node");
+    }
+    status = tw_bcast_nodes(comm, how, codec, encoded, shape);
+    if (shape->algorithm == NULL) {
+        shape->algorithm = tw_policy_bcast(&comm->policy, encoded, comm->size) == TW_POLICY_CHAIN
+                               ? &tw_bcast_chain
+                               : &tw_bcast_tree;
+    }
+    shape->piece = shape->algorithm == &tw_bcast_chain ||
+                           shape->algorithm == &tw_bcast_hierarchical_chain
+                       ? TW_CHAIN_PIECE
+                       : 0;
+    return status;
 }
 
 static tw_status_t tw_bcast_form(tw_comm_t *comm, void *buffer, size_t count, int root,
@@ -56,7 +121,7 @@ static tw_status_t tw_bcast_form(tw_comm_t *comm, void *buffer, size_t count, in
         return TW_ERR_INVALID_ARG;
     }
     status = tw_movement_check(comm, how);
-    if (status == TW_OK && form == TW_BLOCKING && tw_bcast_may_node(comm) &&
+    if (status == TW_OK && form == TW_BLOCKING && tw_bcast_may_node(comm, how) &&
         tw_node_fits(comm, how, count, 1)) {
         return tw_quick_bcast(comm, buffer, count * tw_node_plain(comm, how), root);
     }

@@ -77,7 +77,9 @@ tw_status_t tw_node_refuse(const tw_comm_t *comm, const char *algorithm)
              "algorithm %s was named where it cannot serve: %s", algorithm,
              comm->node.state == TW_NODE_ABSENT
                  ? "some node has no shared memory"
-                 : "it is for lossless codecs without feedback, on two or more ranks of one node");
+             : strcmp(algorithm, "node") == 0
+                 ? "it is for lossless codecs without feedback, on two or more ranks of one node"
+                 : "the codec's blocks are too large for it");
     return TW_ERR_UNSUPPORTED;
 }
 

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/mpi/hierarchical.c - allreduce, reduce and broadcast over nodes of 1, 2 and 3 ranks (and one node),
+ * against the model: THINWIRE_NODE_RANKS makes several nodes of one machine, the last one smaller where
+ * the ranks do not divide.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/mpi/job.h"
+
+static const int layouts[] = {0, 1, 2, 3};
+
+#define LAYOUTS (sizeof(layouts) / sizeof(layouts[0]))
+
+/* A communicator whose nodes have so many ranks, with up to two further settings. */
+static tw_comm_t *cut(int node_ranks, const char *more, const char *still_more, tw_context_t **ctx_p)
+{
+    char        text[40];
+    const char *settings[] = {text, more, more != NULL ? still_more : NULL, NULL};
+
+    snprintf(text, sizeof(text), "NODE_RANKS=%d", node_ranks);
+    return t_comm_under(settings, MPI_COMM_WORLD, ctx_p);
+}
+
+static void edges(tw_comm_t *comm, t_shape_t *shape)
+{
+    const size_t block =
+        shape->spec[0] != '\0' ? tw_codec_block(t_codec(shape->spec, shape->dtype)) : 1;
+    const size_t p        = (size_t)tw_comm_size(comm);
+    const size_t counts[] = {0, 1, 101, block + 1, p * block, p * block + 3, (p + 1) * block + 5};
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        shape->count     = counts[i];
+        shape->seed      = t_seed + i;
+        shape->misalign  = (i * 3) % 8;
+        shape->in_place  = (int)(i % 2);
+        shape->reduction = (tw_reduction_t)((i / 2) % 2);
+        shape->root      = (int)(i % p);
+        shape->flags     = shape->kind == T_BCAST && i % 3 == 0 ? TW_BCAST_SAME : 0;
+        t_job_once(comm, shape);
+    }
+}
+
+static void every_codec(t_kind_t kind)
+{
+    for (size_t l = 0; l < LAYOUTS; l++) {
+        t_shape_t     shape = {.kind       = kind,
+                               .algorithm  = TW_ALGORITHM_HIERARCHICAL,
+                               .dtype      = TW_F32,
+                               .node_ranks = layouts[l]};
+        tw_context_t *ctx;
+        tw_comm_t    *comm = cut(layouts[l], kind == T_BCAST && l % 2 == 1 ? "CHAIN_MIN=1" : NULL,
+                                 NULL, &ctx);
+
+        for (size_t i = 0; t_specs_f32[i] != NULL; i++) {
+            shape.spec = t_specs_f32[i];
+            edges(comm, &shape);
+        }
+        shape.dtype = TW_F64;
+        for (size_t i = 0; t_specs_f64[i] != NULL; i++) {
+            shape.spec = t_specs_f64[i];
+            edges(comm, &shape);
+        }
+        t_comm_done(comm, ctx);
+    }
+}
+
+static void allreduce_is_what_the_model_says(void) { every_codec(T_ALLREDUCE); }
+static void reduce_is_what_the_model_says(void) { every_codec(T_REDUCE); }
+static void bcast_is_what_the_model_says(void) { every_codec(T_BCAST); }
+
+/* Long vectors: many rounds round the owners and round the slots, in chunks of every size. */
+static void long_vectors(void)
+{
+    static const char *const chunks[] = {"CHUNK=1k", "CHUNK=20000", "CHUNK=256k"};
+    static const char *const windows[] = {"WINDOW=1", "WINDOW=3", "WINDOW=8"};
+    static const char *const specs[]  = {"tree8:block=64", "onebit", "", "bitpack:2"};
+
+    for (size_t l = 0; l < LAYOUTS; l++) {
+        for (size_t c = 0; c < 3; c++) {
+            tw_context_t *ctx;
+            tw_comm_t    *comm = cut(layouts[l], chunks[c], windows[(l + c) % 3], &ctx);
+            t_shape_t     shape = {.algorithm  = TW_ALGORITHM_HIERARCHICAL,
+                                   .node_ranks = layouts[l],
+                                   .count      = 150000 + 1000 * l,
+                                   .spec       = specs[(l + c) % 4],
+                                   .root       = t_size - 1,
+                                   .seed       = t_seed};
+
+            shape.kind = T_ALLREDUCE;
+            t_job_once(comm, &shape);
+            shape.kind = T_BCAST;
+            t_job_once(comm, &shape);
+            shape.kind = T_REDUCE;
+            t_job_once(comm, &shape);
+            t_comm_done(comm, ctx);
+        }
+    }
+}
+
+/* Both residuals, through changes of algorithm and so of owners. */
+static void residuals_belong_to_carriers_and_owners(void)
+{
+    static const tw_algorithm_t turns[] = {TW_ALGORITHM_HIERARCHICAL, TW_ALGORITHM_HIERARCHICAL,
+                                           TW_ALGORITHM_TWO_PASS,     TW_ALGORITHM_HIERARCHICAL,
+                                           TW_ALGORITHM_DIRECT,       TW_ALGORITHM_HIERARCHICAL};
+    static const char *const    specs[] = {"onebit:block=64", "tree8", "bitpack:2", ""};
+    const size_t                count   = 5000;
+    float                      *got = t_malloc(count * sizeof(float)), *want = t_malloc(count * sizeof(float));
+
+    for (size_t i = 0; i < LAYOUTS * 4; i++) {
+        tw_context_t      *ctx;
+        const int          node_ranks = layouts[i / 4];
+        tw_comm_t         *comm       = cut(node_ranks, NULL, NULL, &ctx);
+        tw_feedback_t     *fb         = NULL;
+        t_model_feedback_t model;
+        t_shape_t          shape = {.spec = specs[i % 4], .count = count, .node_ranks = node_ranks};
+
+        t_model_feedback_open(&model, TW_F32, t_size, count);
+        T_OK(tw_feedback_create(comm, "carried", TW_F32, count, &fb));
+        for (size_t turn = 0; turn < sizeof(turns) / sizeof(turns[0]); turn++) {
+            t_job_t job;
+
+            shape.kind      = turn % 2 == 0 ? T_ALLREDUCE : T_REDUCE;
+            shape.algorithm = turns[turn];
+            shape.reduction = turn % 3 == 0 ? TW_AVERAGE : TW_SUM;
+            shape.seed      = t_seed + turn;
+            t_shape_note(&shape);
+            t_job_open(&job, comm, &shape, fb, &model);
+            t_job_fill(&job, turn);
+            T_OK(t_job_run(&job));
+            t_job_check(&job);
+            t_job_close(&job);
+            T_OK(tw_feedback_read(fb, got));
+            t_model_feedback_read(&model, t_rank, want);
+            T_SAME(TW_F32, got, want, count);
+        }
+        tw_feedback_destroy(fb);
+        t_model_feedback_close(&model);
+        t_comm_done(comm, ctx);
+    }
+    free(got);
+    free(want);
+}
+
+/* Many at once: other algorithms between, plans that are started again, waits in other orders. */
+static void many_at_once(void)
+{
+    enum { MANY = 12 };
+    static t_job_t jobs[MANY];
+
+    for (size_t l = 0; l < LAYOUTS; l++) {
+        tw_context_t *ctx;
+        tw_comm_t    *comm   = cut(layouts[l], "CHUNK=2k", "WINDOW=3", &ctx);
+        uint64_t      random = t_seed + l;
+        tw_request_t *requests[MANY] = {NULL};
+
+        for (int i = 0; i < MANY; i++) {
+            t_shape_t shape;
+
+            t_shape_random(&shape, &random, t_size, 9000);
+            shape.node_ranks = layouts[l];
+            if (i % 2 == 0 && (shape.kind == T_ALLREDUCE || shape.kind == T_REDUCE || shape.kind == T_BCAST)) {
+                shape.algorithm = TW_ALGORITHM_HIERARCHICAL;
+            }
+            t_shape_note(&shape);
+            t_job_open(&jobs[i], comm, &shape, NULL, NULL);
+            t_job_fill(&jobs[i], 0);
+            if (i % 3 == 0) {
+                T_OK(t_job_plan(&jobs[i], &requests[i]));
+                T_OK(tw_start(requests[i]));
+            } else {
+                T_OK(t_job_start(&jobs[i], &requests[i]));
+            }
+        }
+        for (int i = 0; i < MANY; i++) {
+            const int k = (i * 7 + t_rank) % MANY;
+
+            t_shape_note(&jobs[k].shape);
+            T_OK(tw_wait(&requests[k]));
+        }
+        for (int i = 0; i < MANY; i++) {
+            t_shape_note(&jobs[i].shape);
+            t_job_check(&jobs[i]);
+            if (i % 3 == 0) { /* the plan again */
+                t_job_fill(&jobs[i], 1);
+                T_OK(tw_start(requests[i]));
+                T_OK(tw_wait(&requests[i]));
+                t_job_check(&jobs[i]);
+                T_OK(tw_request_free(&requests[i]));
+            }
+            t_job_close(&jobs[i]);
+        }
+        t_comm_done(comm, ctx);
+    }
+}
+
+static const char *chosen(tw_comm_t *comm, const char *spec, size_t count)
+{
+    const tw_how_t how  = {.codec = t_codec(spec, TW_F32)};
+    tw_request_t  *plan = NULL;
+    static char    name[40];
+    static float   x[100000];
+
+    T_OK(tw_allreduce_init(comm, TW_IN_PLACE, x, count, TW_SUM, &how, &plan));
+    snprintf(name, sizeof(name), "%s", tw_request_algorithm(plan));
+    T_OK(tw_request_free(&plan));
+    return name;
+}
+
+/* auto takes it for long vectors on several nodes of several ranks each, and nowhere else; the settings name
+ * it too. */
+static void auto_takes_it_where_it_should(void)
+{
+    tw_context_t *ctx;
+    tw_comm_t    *comm  = cut(2, NULL, NULL, &ctx);
+    const int     pairs = t_size > 2 && t_size % 2 == 0;
+
+    T_CHECK((strcmp(chosen(comm, "tree8", 100000), "hierarchical") == 0) == pairs, "long: %s",
+            chosen(comm, "tree8", 100000));
+    T_CHECK(strcmp(chosen(comm, "tree8", 1000), "hierarchical") != 0, "short");
+    t_comm_done(comm, ctx);
+    comm = cut(1, NULL, NULL, &ctx);
+    T_CHECK(strcmp(chosen(comm, "tree8", 100000), "hierarchical") != 0, "nodes of one rank");
+    t_comm_done(comm, ctx);
+    comm = cut(0, "ALLREDUCE=hierarchical", NULL, &ctx);
+    T_CHECK(strcmp(chosen(comm, "tree8", 10), "hierarchical") == 0, "the setting");
+    t_comm_done(comm, ctx);
+}
+
+/* Blocks that no slot holds: one clear line. */
+static void blocks_that_are_too_large(void)
+{
+    const tw_how_t how = {.codec     = t_codec("int8:block=1048576", TW_F32),
+                          .algorithm = TW_ALGORITHM_HIERARCHICAL};
+    t_log_t        log = {0};
+    tw_context_t  *ctx = t_context();
+    tw_comm_t     *comm;
+    float          x[4] = {0};
+
+    T_OK(tw_context_set_log(ctx, t_log_take, &log));
+    comm = t_comm(ctx, MPI_COMM_WORLD);
+    T_STATUS(tw_allreduce(comm, TW_IN_PLACE, x, 4, TW_SUM, &how), TW_ERR_UNSUPPORTED);
+    T_CHECK(log.lines == 1 && strstr(log.text, "blocks are too large") != NULL, "%d lines: %s",
+            log.lines, log.text);
+    t_comm_done(comm, ctx);
+}
+
+/* The last rank never comes: each of the others says so, and one of them names it. */
+static void a_rank_that_does_not_come(void)
+{
+    for (int way = 0; way < 4; way++) {
+        const char *const settings[] = {"TIMEOUT=0.5", way < 2 ? "NODE_RANKS=2" : "NODE_RANKS=0", NULL};
+        const size_t      count      = 40000;
+        const tw_how_t    how        = {.codec = t_codec("tree8", TW_F32), .algorithm = TW_ALGORITHM_HIERARCHICAL};
+        float            *x          = calloc(count, sizeof(float));
+        t_log_t           log        = {0};
+        char              name[40];
+        tw_context_t     *ctx;
+        tw_comm_t        *comm;
+
+        t_note("way %d", way);
+        t_settings_put(settings);
+        ctx = t_context();
+        T_OK(tw_context_set_log(ctx, t_log_take, &log));
+        comm = t_comm(ctx, MPI_COMM_WORLD);
+        t_settings_take_out(settings);
+        T_OK(tw_allreduce(comm, TW_IN_PLACE, x, count, TW_SUM, &how));
+        T_OK(tw_bcast(comm, x, count, t_size - 1, &how));
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (t_rank != t_size - 1) {
+            T_STATUS(way % 2 == 0 ? tw_allreduce(comm, TW_IN_PLACE, x, count, TW_SUM, &how)
+                                  : tw_bcast(comm, x, count, t_size - 1, &how),
+                     TW_ERR_TIMEOUT);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        snprintf(name, sizeof(name), "waiting for rank %d", t_size - 1);
+        T_CHECK(t_log_holds(MPI_COMM_WORLD, &log, name), "nobody names rank %d: %s", t_size - 1,
+                log.text);
+        t_comm_done(comm, ctx);
+        free(x);
+    }
+}
+
+static const t_case_t cases[] = {
+    {"allreduce is what the model says", allreduce_is_what_the_model_says, 1},
+    {"reduce is what the model says", reduce_is_what_the_model_says, 1},
+    {"bcast is what the model says", bcast_is_what_the_model_says, 1},
+    {"long vectors", long_vectors, 1},
+    {"residuals belong to carriers and owners", residuals_belong_to_carriers_and_owners, 1},
+    {"many at once", many_at_once, 1},
+    {"auto takes it where it should", auto_takes_it_where_it_should, 1},
+    {"blocks that are too large", blocks_that_are_too_large, 1},
+    {"a rank that does not come", a_rank_that_does_not_come, 2},
+};
+
+int main(int argc, char **argv)
+{
+    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/mpi/node.c - collectives in the memory of one node: every kind, every form, short and long, against
+ * the model; and the same lossless calls by messages, with every rank a node of its own.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/mpi/job.h"
+
+static const char *const specs_f32[] = {"", "fp32", "bitpack:4"};
+
+#define SPECS (sizeof(specs_f32) / sizeof(specs_f32[0]))
+
+/* Around what lies beside a flag (56 bytes), what goes at once (8 KiB for all pieces), and pieces. */
+static const size_t counts[] = {0, 1, 2, 7, 13, 14, 15, 511, 512, 2047, 2048, 2049, 16384, 40009};
+
+#define COUNTS (sizeof(counts) / sizeof(counts[0]))
+
+static void every_kind(tw_comm_t *comm)
+{
+    for (int k = 0; k < T_KINDS; k++) {
+        for (size_t i = 0; i < COUNTS * SPECS; i++) {
+            t_shape_t shape = {.kind      = (t_kind_t)k,
+                               .spec      = specs_f32[i % SPECS],
+                               .count     = counts[i / SPECS],
+                               .misalign  = (i * 5) % 16,
+                               .in_place  = (int)(i % 2),
+                               .root      = (int)(i % (size_t)t_size),
+                               .reduction = (tw_reduction_t)((i / 2) % 2),
+                               .seed      = t_seed + i};
+
+            if (i % 5 == 4) { /* doubles as they are */
+                shape.dtype = TW_F64;
+                shape.spec  = "bitpack:8";
+            }
+            for (int s = 0; s < t_size; s++) {
+                for (int r = 0; r < t_size; r++) {
+                    shape.counts[s][r] = r == 1 || s == 1 ? 0 : shape.count / (size_t)(1 + (s + r) % 3);
+                }
+            }
+            t_job_once(comm, &shape);
+        }
+    }
+}
+
+static void every_kind_is_what_the_model_says(void) { every_kind(t_world); }
+
+static void whatever_the_pieces(void)
+{
+    static const char *const chunks[] = {"CHUNK=16", "CHUNK=100", "CHUNK=4k"};
+
+    for (int c = 0; c < 3; c++) {
+        const char *const settings[] = {chunks[c], c == 1 ? "WINDOW=2" : NULL, NULL};
+        tw_context_t     *ctx;
+        tw_comm_t        *comm = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
+
+        for (int k = 0; k < T_KINDS; k++) {
+            for (size_t i = 0; i < 6; i++) {
+                t_shape_t shape = {.kind     = (t_kind_t)k,
+                                   .spec     = "",
+                                   .count    = 3 + 271 * i,
+                                   .in_place = (int)(i % 2),
+                                   .root     = t_size / 2,
+                                   .seed     = t_seed + i};
+
+                for (int r = 0; r < t_size * t_size; r++) {
+                    const unsigned sum = (unsigned)(r / t_size + r % t_size);
+
+                    shape.counts[r / t_size][r % t_size] = 40u * sum * (unsigned)(i % 3);
+                }
+                t_job_once(comm, &shape);
+            }
+        }
+        t_comm_done(comm, ctx);
+    }
+}
+
+static void the_same_by_messages(void)
+{
+    static const char *const settings[] = {"NODE_RANKS=1", NULL};
+    tw_context_t            *ctx;
+    tw_comm_t               *comm = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
+
+    every_kind(comm);
+    t_comm_done(comm, ctx);
+}
+
+/* Blocking on some ranks, nonblocking on others: it is the same operation. Up to three
+ * are under way at a time, so the short ways meet others' requests. */
+static void forms_may_be_mixed(void)
+{
+    enum { TURNS = 150 };
+    uint64_t random = t_seed, own = t_seed * 8u + (unsigned)t_rank;
+
+    for (int turn = 0; turn < TURNS; turn++) {
+        t_job_t       jobs[3];
+        tw_request_t *requests[3] = {NULL};
+
+        for (int i = 0; i < 3; i++) {
+            t_shape_t shape;
+
+            t_shape_random(&shape, &random, t_size, i == 0 ? 20 : i == 1 ? 2500 : 30000);
+            shape.spec      = shape.dtype == TW_F64 ? "bitpack:8" : specs_f32[turn % (int)SPECS];
+            shape.algorithm = TW_ALGORITHM_AUTO;
+            t_shape_note(&shape);
+            t_job_open(&jobs[i], t_world, &shape, NULL, NULL);
+            t_job_fill(&jobs[i], 0);
+            switch (t_below(&own, 2)) {
+            case 0:
+                T_OK(t_job_run(&jobs[i]));
+                break;
+            default:
+                T_OK(t_job_start(&jobs[i], &requests[i]));
+                break;
+            }
+        }
+        for (int i = 2; i >= 0; i--) {
+            t_shape_note(&jobs[i].shape);
+            if (requests[i] != NULL) {
+                T_OK(tw_wait(&requests[i]));
+            }
+            t_job_check(&jobs[i]);
+            t_job_close(&jobs[i]);
+        }
+    }
+}
+
+/* A root may be ahead of its readers by the slots, and no further: it must not overwrite what is not read. */
+static void a_root_that_is_ahead(void)
+{
+    enum { TURNS = 300, N = 700 };
+    float x[N];
+
+    for (int turn = 0; turn < TURNS; turn++) {
+        const size_t n = turn % 3 == 0 ? 3 : N;
+
+        for (size_t i = 0; i < n; i++) {
+            x[i] = t_rank == turn % t_size ? (float)turn : -1.0f;
+        }
+        T_OK(tw_bcast(t_world, x, n, turn % t_size, NULL));
+        for (size_t i = 0; i < n; i++) {
+            T_CHECK(x[i] == (float)turn, "turn %d: element %zu is %g", turn, i, (double)x[i]);
+        }
+    }
+    for (int turn = 0; turn < TURNS; turn++) { /* always the same root: it never reads anything */
+        x[0] = t_rank == 0 ? (float)turn : -1.0f;
+        T_OK(tw_bcast(t_world, x, 1, 0, NULL));
+        T_CHECK(x[0] == (float)turn, "turn %d: %g", turn, (double)x[0]);
+    }
+}
+
+static const char *algorithm_of(tw_comm_t *comm, const tw_how_t *how)
+{
+    static char   name[40];
+    tw_request_t *plan = NULL;
+    float         x[8] = {0};
+
+    T_OK(tw_allreduce_init(comm, TW_IN_PLACE, x, 8, TW_SUM, how, &plan));
+    snprintf(name, sizeof(name), "%s", tw_request_algorithm(plan));
+    T_OK(tw_request_free(&plan));
+    return name;
+}
+
+static void auto_takes_it_where_it_serves(void)
+{
+    static const char *const apart[] = {"NODE_RANKS=1", NULL};
+    const tw_how_t           lossy   = {.codec = t_codec("tree8", TW_F32)};
+    tw_context_t            *ctx;
+    tw_comm_t               *comm;
+
+    T_CHECK((strcmp(algorithm_of(t_world, NULL), "node") == 0) == (t_size > 1), "lossless: %s",
+            algorithm_of(t_world, NULL));
+    T_CHECK(strcmp(algorithm_of(t_world, &lossy), "node") != 0, "lossy");
+    comm = t_comm_under(apart, MPI_COMM_WORLD, &ctx);
+    T_CHECK(strcmp(algorithm_of(comm, NULL), "node") != 0, "one rank a node");
+    t_comm_done(comm, ctx);
+}
+
+/* Named where it cannot serve: one line on each rank, and no message. */
+static void a_wish_that_cannot_be_met(void)
+{
+    const tw_how_t lossy = {.codec = t_codec("tree8", TW_F32), .algorithm = TW_ALGORITHM_NODE};
+    t_log_t        log   = {0};
+    tw_context_t  *ctx   = t_context();
+    tw_comm_t     *comm;
+    float          x[4] = {0};
+
+    T_OK(tw_context_set_log(ctx, t_log_take, &log));
+    comm = t_comm(ctx, MPI_COMM_WORLD);
+    T_STATUS(tw_allreduce(comm, TW_IN_PLACE, x, 4, TW_SUM, &lossy), TW_ERR_UNSUPPORTED);
+    T_CHECK(log.lines == 1 && strstr(log.text, "algorithm node") != NULL, "%d lines: %s", log.lines,
+            log.text);
+    T_STATUS(tw_bcast(comm, x, 4, 0, &lossy), TW_ERR_UNSUPPORTED);
+    T_OK(tw_allreduce(comm, TW_IN_PLACE, x, 4, TW_SUM, NULL));
+    t_comm_done(comm, ctx);
+}
+
+/* What goes through shared memory is no message. */
+static void nothing_is_sent(void)
+{
+    float      x[3000] = {0}, y[3000];
+    tw_stats_t stats;
+
+    T_OK(tw_allreduce(t_world, x, y, 3000, TW_SUM, NULL));
+    T_OK(tw_comm_stats_reset(t_world));
+    for (size_t n = 1; n <= 3000; n += 2999) {
+        T_OK(tw_allreduce(t_world, x, y, n, TW_SUM, NULL));
+        T_OK(tw_bcast(t_world, x, n, 0, NULL));
+    }
+    T_OK(tw_comm_stats(t_world, &stats));
+    T_CHECK(stats.calls == 4, "%llu calls", (unsigned long long)stats.calls);
+    T_CHECK(stats.messages_sent == 0 && stats.bytes_sent == 0, "%llu messages",
+            (unsigned long long)stats.messages_sent);
+}
+
+/* The last rank never comes: the short way and the long way say whom they wait for. */
+static void a_rank_that_does_not_come(void)
+{
+    for (int way = 0; way < 4; way++) {
+        static const char *const settings[] = {"TIMEOUT=0.5", NULL};
+        const size_t             count      = way % 2 == 0 ? 5 : 40000;
+        float                   *x          = calloc(count, sizeof(float));
+        t_log_t                  log        = {0};
+        char                     name[40];
+        tw_context_t            *ctx;
+        tw_comm_t               *comm;
+
+        t_note("way %d", way);
+        t_settings_put(settings);
+        ctx = t_context();
+        T_OK(tw_context_set_log(ctx, t_log_take, &log));
+        comm = t_comm(ctx, MPI_COMM_WORLD);
+        t_settings_take_out(settings);
+        T_OK(tw_allreduce(comm, TW_IN_PLACE, x, count, TW_SUM, NULL));
+        T_OK(tw_bcast(comm, x, count, t_size - 1, NULL));
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (t_rank != t_size - 1) {
+            T_STATUS(way < 2 ? tw_allreduce(comm, TW_IN_PLACE, x, count, TW_SUM, NULL)
+                             : tw_bcast(comm, x, count, t_size - 1, NULL),
+                     TW_ERR_TIMEOUT);
+            T_STATUS(tw_bcast(comm, x, 1, 0, NULL), TW_ERR_DEAD);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        snprintf(name, sizeof(name), "waiting for rank %d", t_size - 1);
+        T_CHECK(t_log_holds(MPI_COMM_WORLD, &log, name), "nobody names rank %d: %s", t_size - 1,
+                log.text);
+        t_comm_done(comm, ctx);
+        free(x);
+    }
+}
+
+static const t_case_t cases[] = {
+    {"every kind is what the model says", every_kind_is_what_the_model_says, 1},
+    {"whatever the pieces", whatever_the_pieces, 1},
+    {"the same by messages", the_same_by_messages, 1},
+    {"forms may be mixed", forms_may_be_mixed, 1},
+    {"a root that is ahead", a_root_that_is_ahead, 1},
+    {"auto takes it where it serves", auto_takes_it_where_it_serves, 1},
+    {"a wish that cannot be met", a_wish_that_cannot_be_met, 1},
+    {"nothing is sent", nothing_is_sent, 2},
+    {"a rank that does not come", a_rank_that_does_not_come, 2},
+};
+
+int main(int argc, char **argv)
+{
+    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}
