@@ -143,6 +143,7 @@ static void info_collect(const job_t *job, tw_context_t *ctx, const specs_t *spe
     printf("MPI         %s\n", mpi.library);
     printf("fabric      %s\n", mpi.fabric);
     printf("CUDA-aware  %s (MPI can send device memory)\n", mpi.cuda_aware);
+    printf("endpoints   %s (THINWIRE_TRANSPORT)\n", tw_endpoints());
     print_device(&device);
     print_codecs(specs);
     print_forms();
@@ -154,6 +155,7 @@ static void info_collect(const job_t *job, tw_context_t *ctx, const specs_t *spe
     json_object_set_new(report->root, "mpi",
                         json_pack("{s:s, s:s, s:s}", "library", mpi.library, "fabric", mpi.fabric,
                                   "cuda_aware", mpi.cuda_aware));
+    json_object_set_new(report->root, "endpoints", json_string(tw_endpoints()));
     json_object_set_new(report->root, "cuda",
                         json_pack("{s:b, s:i, s:i, s:i, s:s}", "linked", device.linked, "runtime",
                                   device.runtime, "driver", device.driver, "devices", device.count,

@@ -16,6 +16,10 @@ TW_BEGIN_DECLS
 
 typedef struct tw_comm tw_comm_t;
 
+/** The ways in which messages can travel (THINWIRE_TRANSPORT) that are built in: "mpi" or "mpi, ucx".
+ * The string is static. Safe from any thread. */
+const char *tw_endpoints(void);
+
 /** Create a communicator over the ranks of an MPI intracommunicator. Collective over parent.
  * Duplicates parent (errors of MPI calls on the duplicate are returned, not fatal). All ranks
  * compare version, byte order and the settings that matter on the wire; if one differs, or one
@@ -24,7 +28,8 @@ typedef struct tw_comm tw_comm_t;
  * @param [in]  parent  MPI must be initialised; inter-communicators are unsupported.
  * @param [out] comm_p  set only on TW_OK; release it with tw_comm_destroy().
  * @return the same on every rank: TW_OK, TW_ERR_MISMATCH, TW_ERR_SETTING (a setting is out of range on
- *         some rank), TW_ERR_NO_MEMORY, TW_ERR_MPI, TW_ERR_TIMEOUT (THINWIRE_TIMEOUT); and
+ *         some rank), TW_ERR_NO_MEMORY, TW_ERR_MPI, TW_ERR_TIMEOUT (THINWIRE_TIMEOUT),
+ *         TW_ERR_NETWORK; and
  *         locally, before anything is sent: TW_ERR_INVALID_ARG, TW_ERR_UNSUPPORTED.
  * Threads: one thread at a time per communicator; different communicators may be used by different
  * threads if MPI was initialised with MPI_THREAD_MULTIPLE. */

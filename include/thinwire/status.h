@@ -24,7 +24,8 @@ TW_BEGIN_DECLS
     X(ERR_DEAD, -10, "the communicator is dead after an earlier error")         \
     X(ERR_BUSY, -11, "still in use")                                            \
     X(ERR_IO, -12, "input or output failed")                                    \
-    X(ERR_FORMAT, -13, "not a valid file of this kind")
+    X(ERR_FORMAT, -13, "not a valid file of this kind")                         \
+    X(ERR_NETWORK, -14, "a peer cannot be reached")
 
 typedef enum tw_status {
 #define TW_STATUS_ENUM(name, value, text) TW_##name = (value),

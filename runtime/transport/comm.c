@@ -16,14 +16,12 @@
 #include "runtime/base/threads.h"
 #include "runtime/transport/comm.h"
 #include "runtime/transport/endpoint.h"
+#include "runtime/transport/helper.h"
 #include "runtime/transport/sync.h"
 
 tw_status_t tw_comm_check(const tw_comm_t *comm)
 {
-    if (comm == NULL) {
-        return TW_ERR_INVALID_ARG;
-    }
-    return comm->status == TW_OK ? TW_OK : TW_ERR_DEAD;
+    return comm == NULL || tw_comm_status(comm) == TW_OK ? tw_comm_status(comm) : TW_ERR_DEAD;
 }
 
 tw_status_t tw_comm_mpi(tw_comm_t *comm, int mpi_result, const char *call)
@@ -186,6 +184,10 @@ static void tw_comm_abandon(tw_comm_t *comm)
 #ifdef __SANITIZE_ADDRESS__
     __lsan_ignore_object(comm);
 #endif
+    tw_helper_stop(comm);
+    if (comm->endpoint_state != NULL) {
+        comm->endpoint->abandon(comm);
+    }
     tw_codec_destroy(comm->fp32);
     comm->fp32 = NULL;
 }
@@ -238,6 +240,9 @@ tw_status_t tw_comm_create_with(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_
     if (status == TW_OK) {
         status = tw_comm_nodes(comm);
     }
+    if (status == TW_OK) {
+        status = tw_endpoint_open(comm); /* last: it closes itself where it fails */
+    }
     if (status != TW_OK) {
         goto err_free_dup;
     }
@@ -260,12 +265,12 @@ err_free:
 
 tw_status_t tw_comm_destroy(tw_comm_t *comm)
 {
-    tw_status_t status;
+    tw_status_t status = tw_comm_status(comm);
 
     if (comm == NULL) {
         return TW_ERR_INVALID_ARG;
     }
-    if (comm->status != TW_OK) {
+    if (status != TW_OK) {
         tw_comm_abandon(comm);
         return TW_OK;
     }
@@ -273,6 +278,12 @@ tw_status_t tw_comm_destroy(tw_comm_t *comm)
         TW_ERROR(&comm->log, "%d requests or plans and %d feedback objects still exist",
                  comm->requests, comm->feedbacks);
         return TW_ERR_BUSY;
+    }
+    tw_helper_stop(comm);
+    status = comm->endpoint->close(comm);
+    if (status != TW_OK) {
+        tw_comm_abandon(comm);
+        return status;
     }
     status = tw_comm_mpi(comm, comm->mpi->Comm_free(&comm->comm), "MPI_Comm_free");
     tw_codec_destroy(comm->fp32);
@@ -289,7 +300,15 @@ int tw_comm_size(const tw_comm_t *comm) { return comm != NULL ? comm->size : 0; 
 
 tw_status_t tw_comm_status(const tw_comm_t *comm)
 {
-    return comm != NULL ? comm->status : TW_ERR_INVALID_ARG;
+    tw_status_t status;
+
+    if (comm == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    tw_comm_enter(comm);
+    status = comm->status;
+    tw_comm_leave(comm);
+    return status;
 }
 
 tw_status_t tw_comm_stats(const tw_comm_t *comm, tw_stats_t *stats)
@@ -297,9 +316,11 @@ tw_status_t tw_comm_stats(const tw_comm_t *comm, tw_stats_t *stats)
     if (comm == NULL || stats == NULL) {
         return TW_ERR_INVALID_ARG;
     }
+    tw_comm_enter(comm);
     *stats                  = comm->stats;
     stats->pool_allocations = comm->pool.allocations - comm->stats.pool_allocations;
     stats->pool_bytes       = comm->pool.bytes;
+    tw_comm_leave(comm);
     return TW_OK;
 }
 
@@ -308,7 +329,9 @@ tw_status_t tw_comm_stats_reset(tw_comm_t *comm)
     if (comm == NULL) {
         return TW_ERR_INVALID_ARG;
     }
+    tw_comm_enter(comm);
     comm->stats                  = (tw_stats_t){0};
     comm->stats.pool_allocations = comm->pool.allocations; /* the zero point */
+    tw_comm_leave(comm);
     return TW_OK;
 }

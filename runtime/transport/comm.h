@@ -32,6 +32,8 @@ struct tw_comm {
     MPI_Comm              comm; /* our duplicate */
     const struct tw_endpoint_ops *endpoint; /* how the messages of operations travel       */
     void                 *endpoint_state;  /* its own                                      */
+    struct tw_helper     *helper;    /* the thread that moves messages, or NULL      */
+    bool                  by_helper; /* it does that right now                       */
     int                   rank, size;
     int                   local_ranks; /* on this machine                            */
     int                   leader;      /* the lowest of them                         */

@@ -16,6 +16,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/transport/comm.h"
+#include "runtime/transport/endpoint.h"
 #include "runtime/transport/sync.h"
 
 #define TW_RECORD_BYTES 512 /* "name=value;" ... NUL-padded */
@@ -114,11 +115,12 @@ tw_status_t tw_comm_compare_wire(tw_comm_t *comm)
 
     memcpy(&first, &order, 1);
     snprintf(record, sizeof(record),
-             "version=" PACKAGE_VERSION ";byte order=%s;THINWIRE_CHUNK=%zu;"
+             "version=" PACKAGE_VERSION ";byte order=%s;THINWIRE_TRANSPORT=%s;THINWIRE_CHUNK=%zu;"
              "THINWIRE_MESSAGE_LIMIT=%zu;THINWIRE_WINDOW=%d;THINWIRE_CHECK=%d;THINWIRE_ALLREDUCE=%d;"
              "THINWIRE_DIRECT_MAX=%zu;THINWIRE_BCAST=%d;THINWIRE_CHAIN_MIN=%zu;THINWIRE_ALLGATHER=%d;"
              "THINWIRE_ALLTOALL=%d;THINWIRE_MESSAGE_COST=%zu;THINWIRE_NODE_RANKS=%d;tags=%" PRIu64 ";",
-             first == 4 ? "little-endian" : "big-endian", comm->config.chunk,
+             first == 4 ? "little-endian" : "big-endian",
+             tw_endpoint_name(comm->config.transport), comm->config.chunk,
              comm->config.message_limit, comm->config.window, comm->config.check, comm->policy.allreduce,
              comm->policy.direct_max, comm->policy.bcast, comm->policy.chain_min,
              comm->policy.allgather, comm->policy.alltoall, comm->policy.message_cost,

@@ -28,7 +28,8 @@ typedef struct tw_endpoint_ops {
     const char *name;
     size_t      request_bytes; /* of one message in tw_messages_t.requests */
 
-    /* Collective, when a communicator is created; the same status on every rank. */
+    /* Collective, when a communicator is created; the same status on every rank. Becomes
+     * comm->endpoint, which is tw_endpoint_mpi before. */
     tw_status_t (*open)(tw_comm_t *comm);
 
     /* Post one message of 1 .. THINWIRE_MESSAGE_LIMIT bytes and append it to the batch. */
@@ -46,10 +47,9 @@ typedef struct tw_endpoint_ops {
     /* Let messages move; called before tests, and by whoever waits for something else. */
     tw_status_t (*progress)(tw_comm_t *comm);
 
-    /* Has everything that an operation sent left this process, so that it arrives even if nobody calls
-     * progress? It is complete only then. *mark is 0 before the first call of an operation whose last
-     * message is posted, and the endpoint's own from then on. */
-    tw_status_t (*flushed)(tw_comm_t *comm, uint64_t *mark, bool *flushed_p);
+    /* Will everything that was sent arrive even if nobody calls progress? An endpoint that may have to say
+     * no starts the communicator's helper (helper.h), which then goes on. */
+    bool (*idle)(tw_comm_t *comm);
 
     /* Collective, no message is under way; it does not hang if all ranks call it. */
     tw_status_t (*close)(tw_comm_t *comm);
@@ -58,6 +58,14 @@ typedef struct tw_endpoint_ops {
     void (*abandon)(tw_comm_t *comm);
 } tw_endpoint_ops_t;
 
-extern const tw_endpoint_ops_t tw_endpoint_mpi;
+extern const tw_endpoint_ops_t tw_endpoint_mpi, tw_endpoint_ucx;
+
+/* The endpoint that THINWIRE_TRANSPORT names, which is equal on all ranks. Collective. */
+tw_status_t tw_endpoint_open(tw_comm_t *comm);
+
+const char *tw_endpoint_name(int transport);
+
+/* For open: the same status on every rank; the first rank on which something failed says why. */
+tw_status_t tw_endpoint_agree(tw_comm_t *comm, tw_status_t mine, const char *why);
 
 #endif /* TW_TRANSPORT_ENDPOINT_H */

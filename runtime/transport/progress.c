@@ -76,6 +76,17 @@ size_t tw_op_size(const tw_request_t *op, size_t n)
     return bytes;
 }
 
+/* A second team of threads beside the program's only where the program has said how many. */
+static const tw_exec_t *tw_op_exec(tw_request_t *op, tw_exec_t *other)
+{
+    if (!op->comm->by_helper) {
+        return &op->exec;
+    }
+    *other         = op->exec;
+    other->threads = op->helper_threads;
+    return other;
+}
+
 /* The time since *start goes to *sum. */
 static void tw_op_timed(uint64_t *sum, uint64_t start, tw_status_t status)
 {
@@ -95,42 +106,46 @@ static void tw_op_count(tw_request_t *op, size_t n)
 void tw_op_encode(tw_request_t *op, const void *values, size_t n, void *codes)
 {
     const uint64_t start = tw_clock_ns();
+    tw_exec_t      other;
 
     if (values == codes) { /* tw_lane_codes() */
         return;
     }
     tw_op_count(op, n);
     tw_op_timed(&op->comm->stats.encode_ns, start,
-                tw_codec_encode(op->codec, &op->exec, values, n, codes));
+                tw_codec_encode(op->codec, tw_op_exec(op, &other), values, n, codes));
 }
 
 void tw_op_encode_feedback(tw_request_t *op, const void *values, size_t n, void *residual,
                            void *codes)
 {
     const uint64_t start = tw_clock_ns();
+    tw_exec_t      other;
 
     tw_op_count(op, n);
     tw_op_timed(&op->comm->stats.encode_ns, start,
-                tw_codec_encode_feedback(op->codec, &op->exec, values, n, residual, codes));
+                tw_codec_encode_feedback(op->codec, tw_op_exec(op, &other), values, n, residual, codes));
 }
 
 void tw_op_decode(tw_request_t *op, const void *codes, size_t n, void *values)
 {
     const uint64_t start = tw_clock_ns();
+    tw_exec_t      other;
 
     if (values == codes) {
         return;
     }
     tw_op_timed(&op->comm->stats.decode_ns, start,
-                tw_codec_decode(op->codec, &op->exec, codes, n, values));
+                tw_codec_decode(op->codec, tw_op_exec(op, &other), codes, n, values));
 }
 
 void tw_op_decode_add(tw_request_t *op, const void *codes, size_t n, void *values)
 {
     const uint64_t start = tw_clock_ns();
+    tw_exec_t      other;
 
     tw_op_timed(&op->comm->stats.decode_ns, start,
-                tw_codec_decode_add(op->codec, &op->exec, codes, n, values));
+                tw_codec_decode_add(op->codec, tw_op_exec(op, &other), codes, n, values));
 }
 
 void tw_op_average(tw_request_t *op, size_t n, void *values)
@@ -243,14 +258,10 @@ void tw_comm_progress(tw_comm_t *comm, bool *moved_p)
         comm->endpoint->progress(comm);
     }
     while (*at != NULL && comm->status == TW_OK) {
-        tw_request_t *op      = *at;
-        tw_status_t   status  = tw_op_advance(op, &moved);
-        bool          flushed = false;
+        tw_request_t     *op     = *at;
+        const tw_status_t status = tw_op_advance(op, &moved);
 
         if (status == TW_OK && op->done_rounds == op->rounds) {
-            status = comm->endpoint->flushed(comm, &op->flush_mark, &flushed);
-        }
-        if (status == TW_OK && flushed) {
             op->running = false;
             *at         = op->next;
             moved       = true;

@@ -8,7 +8,9 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/context.h"
 #include "runtime/transport/feedback.h"
+#include "runtime/transport/helper.h"
 #include "runtime/transport/progress.h"
 #include "runtime/transport/request.h"
 
@@ -53,6 +55,10 @@ static tw_status_t tw_how_check(const tw_comm_t *comm, const tw_how_t *how, tw_r
     if (op->exec.threads == 0) {
         op->exec.threads = comm->exec.threads;
     }
+    op->helper_threads =
+        comm->ctx->config.threads > 0 || (how->exec != NULL && how->exec->threads > 0)
+            ? op->exec.threads
+            : 1;
     if (op->exec.memory != TW_MEMORY_HOST) {
         return TW_ERR_UNSUPPORTED;
     }
@@ -174,8 +180,8 @@ static tw_status_t tw_request_compare(const tw_request_t *op, const char *what)
     return tw_comm_compare_call(op->comm, &facts);
 }
 
-tw_status_t tw_request_create(tw_comm_t *comm, const tw_how_t *how, const tw_shape_t *shape,
-                              bool plan, tw_request_t **op_p)
+static tw_status_t tw_request_make(tw_comm_t *comm, const tw_how_t *how, const tw_shape_t *shape,
+                                   bool plan, tw_request_t **op_p)
 {
     tw_request_t draft = {.comm      = comm,
                           .plan      = plan,
@@ -223,14 +229,27 @@ tw_status_t tw_request_create(tw_comm_t *comm, const tw_how_t *how, const tw_sha
     return TW_OK;
 }
 
+tw_status_t tw_request_create(tw_comm_t *comm, const tw_how_t *how, const tw_shape_t *shape,
+                              bool plan, tw_request_t **op_p)
+{
+    tw_status_t status;
+
+    tw_comm_enter(comm);
+    status = tw_request_make(comm, how, shape, plan, op_p);
+    tw_comm_leave(comm);
+    return status;
+}
+
 void tw_request_release(tw_request_t *op)
 {
     tw_comm_t *comm = op->comm;
 
+    tw_comm_enter(comm);
     comm->requests--;
     if (comm->status == TW_OK || !op->running) {
         tw_pool_put(&comm->pool, op);
     }
+    tw_comm_leave(comm);
 }
 
 /* Tags repeat after tag_cycle operations: one that far behind must be complete before the next
@@ -265,7 +284,6 @@ static tw_status_t tw_request_begin(tw_request_t *op)
     }
     op->next_round  = 0;
     op->done_rounds = 0;
-    op->flush_mark  = 0;
     op->status      = TW_OK;
     op->running     = true;
     op->started     = true;
@@ -302,19 +320,21 @@ static tw_status_t tw_request_complete(tw_request_t **request_p)
 
 tw_status_t tw_request_finish(tw_request_t *op, tw_form_t form, tw_request_t **request_p)
 {
+    tw_comm_t  *comm   = op->comm;
     tw_status_t status = TW_OK;
 
+    tw_comm_enter(comm);
     if (form != TW_PLAN) {
         status = tw_request_begin(op);
-        if (status != TW_OK) {
-            tw_request_release(op);
-            return status;
-        }
     }
-    if (form == TW_BLOCKING) {
-        return tw_wait(&op);
+    if (status != TW_OK) {
+        tw_request_release(op);
+    } else if (form == TW_BLOCKING) {
+        status = tw_wait(&op);
+    } else {
+        *request_p = op;
     }
-    *request_p = op;
+    tw_comm_leave(comm);
     return status;
 }
 
@@ -332,14 +352,20 @@ tw_status_t tw_start(tw_request_t *plan)
     if (plan->started) {
         return TW_ERR_BUSY;
     }
+    tw_comm_enter(plan->comm);
     status = tw_request_compare(plan, "start");
-    return status == TW_OK ? tw_request_begin(plan) : status;
+    if (status == TW_OK) {
+        status = tw_request_begin(plan);
+    }
+    tw_comm_leave(plan->comm);
+    return status;
 }
 
 tw_status_t tw_wait(tw_request_t **request_p)
 {
     tw_request_t *op;
     tw_comm_t    *comm;
+    tw_status_t   status;
     uint64_t      start, worked;
 
     if (request_p == NULL) {
@@ -351,6 +377,7 @@ tw_status_t tw_wait(tw_request_t **request_p)
     }
     comm   = op->comm;
     start  = tw_clock_ns();
+    tw_comm_enter(comm);
     worked = comm->stats.encode_ns + comm->stats.decode_ns;
     while (op->running && comm->status == TW_OK) {
         tw_comm_wait_some(comm);
@@ -361,12 +388,16 @@ tw_status_t tw_wait(tw_request_t **request_p)
     if (op->running) { /* the communicator died under it */
         op->status = comm->status;
     }
-    return tw_request_complete(request_p);
+    status = tw_request_complete(request_p);
+    tw_comm_leave(comm);
+    return status;
 }
 
 tw_status_t tw_test(tw_request_t **request_p, int *done_p)
 {
     tw_request_t *op;
+    tw_comm_t    *comm;
+    tw_status_t   status = TW_OK;
 
     if (request_p == NULL || done_p == NULL) {
         return TW_ERR_INVALID_ARG;
@@ -376,18 +407,20 @@ tw_status_t tw_test(tw_request_t **request_p, int *done_p)
     if (op == NULL) {
         return TW_OK;
     }
-    if (op->running && op->comm->status == TW_OK) {
-        tw_comm_progress(op->comm, NULL);
-        tw_comm_check_timeout(op->comm);
+    comm = op->comm;
+    tw_comm_enter(comm);
+    if (op->running && comm->status == TW_OK) {
+        tw_comm_progress(comm, NULL);
+        tw_comm_check_timeout(comm);
     }
-    if (op->running && op->comm->status == TW_OK) {
+    if (op->running && comm->status == TW_OK) {
         *done_p = 0;
-        return TW_OK;
+    } else {
+        op->status = op->running ? comm->status : op->status;
+        status     = tw_request_complete(request_p);
     }
-    if (op->running) {
-        op->status = op->comm->status;
-    }
-    return tw_request_complete(request_p);
+    tw_comm_leave(comm);
+    return status;
 }
 
 tw_status_t tw_request_free(tw_request_t **plan_p)
@@ -404,7 +437,7 @@ tw_status_t tw_request_free(tw_request_t **plan_p)
     if (!op->plan) {
         return TW_ERR_INVALID_ARG;
     }
-    if (op->started && op->comm->status == TW_OK) {
+    if (op->started && tw_comm_status(op->comm) == TW_OK) {
         return TW_ERR_BUSY;
     }
     if (op->feedback != NULL && op->feedback->user == op) { /* the communicator died under it */

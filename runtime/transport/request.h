@@ -83,6 +83,7 @@ struct tw_request {
     const char               *operation;
     const tw_codec_t         *codec;
     tw_exec_t                 exec;
+    int                       helper_threads; /* exec.threads for the communicator's helper */
     tw_feedback_t            *feedback;
     unsigned                  flags;
     bool                      plan;
@@ -108,7 +109,6 @@ struct tw_request {
     uint64_t        sequence;
     int             carriers; /* ranks of a node that exchange with other nodes, if it is hierarchical */
     uint64_t        ticket; /* of the first round, if the algorithm has `ready`  */
-    uint64_t        flush_mark; /* of the endpoint                                   */
     int             lanes;
     tw_lane_t       lane[TW_WINDOW_MAX];
     tw_request_t   *next; /* in comm->running */

@@ -7,6 +7,7 @@
 #include "runtime/base/settings.h"
 
 typedef struct tw_transport_config {
+    int    transport;     /* index into the list of endpoint.c; equal on all ranks     */
     size_t chunk;         /* bytes of elements in a piece; equal on all ranks          */
     size_t message_limit; /* bytes of the largest MPI message; equal on all ranks      */
     int    window;        /* pieces of an operation in flight; equal on all ranks      */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/transport/helper.h"
 #include "runtime/transport/request.h"
 #include "runtime/transport/sync.h"
 
@@ -52,6 +53,7 @@ tw_status_t tw_sync_allreduce(tw_comm_t *comm, const void *in, void *out, int co
     MPI_Request  request;
     tw_status_t  status;
 
+    tw_comm_enter(comm);
     if (from != in) {
         memcpy(from, in, size);
     }
@@ -63,6 +65,7 @@ tw_status_t tw_sync_allreduce(tw_comm_t *comm, const void *in, void *out, int co
     if (status == TW_OK && to != out) {
         memcpy(out, to, size);
     }
+    tw_comm_leave(comm);
     return status;
 }
 
@@ -73,6 +76,7 @@ tw_status_t tw_sync_allgather(tw_comm_t *comm, const void *mine, void *all, int 
     MPI_Request request;
     tw_status_t status;
 
+    tw_comm_enter(comm);
     if (from != mine) {
         memcpy(from, mine, (size_t)bytes);
     }
@@ -80,7 +84,11 @@ tw_status_t tw_sync_allgather(tw_comm_t *comm, const void *mine, void *all, int 
         comm,
         comm->mpi->Iallgather(from, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm->comm, &request),
         "MPI_Iallgather");
-    return status == TW_OK ? tw_sync_wait(comm, &request, what) : status;
+    if (status == TW_OK) {
+        status = tw_sync_wait(comm, &request, what);
+    }
+    tw_comm_leave(comm);
+    return status;
 }
 
 tw_status_t tw_sync_bcast(tw_comm_t *comm, void *bytes, int size, const char *what)
@@ -89,6 +97,7 @@ tw_status_t tw_sync_bcast(tw_comm_t *comm, void *bytes, int size, const char *wh
     MPI_Request request;
     tw_status_t status;
 
+    tw_comm_enter(comm);
     if (at != bytes) {
         memcpy(at, bytes, (size_t)size);
     }
@@ -100,6 +109,7 @@ tw_status_t tw_sync_bcast(tw_comm_t *comm, void *bytes, int size, const char *wh
     if (status == TW_OK && at != bytes) {
         memcpy(bytes, at, (size_t)size);
     }
+    tw_comm_leave(comm);
     return status;
 }
 
@@ -110,6 +120,7 @@ tw_status_t tw_sync_message(tw_comm_t *comm, bool sending, void *bytes, int size
     MPI_Request request;
     tw_status_t status;
 
+    tw_comm_enter(comm);
     if (sending && at != bytes) {
         memcpy(at, bytes, (size_t)size);
     }
@@ -124,5 +135,6 @@ tw_status_t tw_sync_message(tw_comm_t *comm, bool sending, void *bytes, int size
     if (status == TW_OK && !sending && at != bytes) {
         memcpy(bytes, at, (size_t)size);
     }
+    tw_comm_leave(comm);
     return status;
 }

@@ -8,7 +8,7 @@ plan 9
 says_what_is_here() {
     alone "$thinwire" info || return 1
     local word
-    for word in '^thinwire  *[0-9]' '^build ' '^machine ' '^CPU level ' '^MPI ' '^fabric ' '^CUDA-aware ' \
+    for word in '^thinwire  *[0-9]' '^build ' '^machine ' '^CPU level ' '^MPI ' '^fabric ' '^CUDA-aware ' '^endpoints *mpi' \
         '^CUDA ' '^tree8 .*4096' '^onebit ' '^bitpack:1 '; do
         grep -q "$word" "$scratch/out" || { echo "no line with $word"; return 1; }
     done

@@ -42,7 +42,7 @@ tw_status_t tw_node_choose(tw_comm_t *comm, const tw_how_t *how, size_t *element
 
 size_t tw_node_quick(const tw_comm_t *comm, const tw_how_t *how)
 {
-    if (comm->node.state != TW_NODE_THERE || comm->config.check ||
+    if (comm->node.state != TW_NODE_THERE || comm->config.check || comm->helper != NULL ||
         (how != NULL && (how->exec != NULL || (how->flags & ~TW_BCAST_SAME) != 0))) {
         return 0;
     }

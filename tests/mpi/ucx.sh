@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# ucx.sh - the collectives over the UCX endpoint: the same programs, on as many ranks (TW_RANKS overrides).
+# UCX chooses its transports itself; only what TCP alone does is asked of TCP. Prints TAP.
+: "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}"
+programs="movement reduction request independence fuzz counters timeout leaving"
+number=0
+
+# refused WHAT LINE: one line matches LINE, and the job ends.
+refused() {
+    local out status
+    out=$(timeout 60 "$MPIRUN" -n 2 "$top_builddir/bin/thinwire" bench allreduce --codec fp32 --min 4k --max 4k \
+        2>&1 </dev/null)
+    status=$?
+    number=$((number + 1))
+    [ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(grep -c "$2" <<<"$out")" = 1 ] || {
+        sed 's/^/# /' <<<"$out"
+        printf 'not '
+    }
+    echo "ok $number - $1"
+}
+
+export THINWIRE_TRANSPORT=ucx THINWIRE_NODE_RANKS=1 # no values by shared memory of our own
+"$top_builddir/bin/thinwire" info | grep -q '^endpoints .*ucx' || {
+    refused "without UCX it is refused" "THINWIRE_TRANSPORT=ucx: UCX is not built in here; accepted: mpi"
+    echo "ok 2 # SKIP the programs over UCX: built without it"
+    echo "1..2"
+    exit 0
+}
+
+# launched PROGRAM WHAT: launch.sh's lines, numbered on.
+launched() {
+    local line
+    while read -r line; do
+        case $line in
+            1..*) ;;
+            ok* | "not ok"*)
+                number=$((number + 1))
+                echo "${line%% [0-9]*} $number - $2: ${line#* - }"
+                ;;
+            *) echo "$line" ;;
+        esac
+    done < <("$top_srcdir/tests/mpi/launch.sh" "$top_builddir/tests/mpi/$1.mpi")
+}
+
+for program in $programs; do
+    launched "$program" "UCX"
+done
+UCX_TLS=self,tcp launched leaving "UCX over TCP"
+UCX_TLS=self,tcp launched fuzz "UCX over TCP"
+
+UCX_TLS=self refused "transports that reach nobody are an error" \
+    "THINWIRE_TRANSPORT=ucx: rank [01] cannot be reached by UCX"
+echo "1..$number"
