@@ -51,6 +51,7 @@ static void tw_op_waits_for(tw_request_t *op, char *text, size_t size)
         return;
     }
     tw_op_tally(op, tally);
+    tally[op->comm->rank] = 0; /* our own part in the node's memory waits for the others */
     for (int r = 0; r < ranks; r++) {
         waits += tally[r] > 0;
     }
