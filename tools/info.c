@@ -70,6 +70,8 @@ static void print_forms(void)
         tw_codec_describe(i, NULL, &form, &help);
         printf("  %-*s  %s\n", width, form, help);
     }
+    printf("  %-*s  %s\n", width, "auto[:max_error]",
+           "in collectives: the fastest of them with at most this error, or MPI as it is");
 }
 
 static void print_settings(void)

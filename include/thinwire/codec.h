@@ -12,6 +12,9 @@
  *     static8[:offset=X]         8-bit static tree                                             1
  *     mantissa8[:offset=X]       8-bit decimal mantissa                                        1
  *     onebit[:block=N]           sign, two means per block                             1/8 + 8/N
+ *     auto[:max_error]           in collectives: the fastest one whose error is at most max_error, 0..1
+ *                                (default 0.02), or MPI's own collective where none pays; by itself it
+ *                                encodes nothing: TW_ERR_UNSUPPORTED
  *
  * The encoded size depends on the count alone, and encoding is local to blocks: the bytes of a
  * vector are the bytes of its pieces put one after another, if every piece but the last is a
@@ -93,6 +96,10 @@ typedef struct tw_codec_traits {
     double      bytes;     /* asymptotic bytes per value                                        */
     int         lossless;  /* decode(encode(x)) is x, bit for bit, for every x                  */
     int         feedback;  /* training wants error feedback with it (onebit)                    */
+    double      max_error; /* of one encoding: |x - x'| is at most this part of the largest magnitude in
+                              the value's block, or of the value itself where there are no blocks (finite,
+                              not subnormal values; plus float32 rounding). Infinite: no bound. Of auto:
+                              what was wished for                                           */
     int         plain;     /* codes are the elements' own bytes: nothing needs to be encoded    */
 } tw_codec_traits_t;
 

@@ -55,6 +55,7 @@ tw_status_t tw_codec_traits(const tw_codec_t *codec, tw_codec_traits_t *traits)
                                   .bytes    = codec->bytes_per_value,
                                   .lossless = codec->lossless,
                                   .plain    = codec->plain,
+                                  .max_error = codec->kernels != NULL ? tw_codec_bound(codec) : codec->wish,
                                   .feedback = codec->feedback};
     return TW_OK;
 }
@@ -65,6 +66,9 @@ tw_status_t tw_codec_size(const tw_codec_t *codec, size_t n, size_t *bytes_p)
 
     if (codec == NULL || bytes_p == NULL) {
         return TW_ERR_INVALID_ARG;
+    }
+    if (codec->kernels == NULL) { /* auto */
+        return TW_ERR_UNSUPPORTED;
     }
     /* No codec takes more than 8 bytes a value and a header a block. */
     if (!tw_size_mul(n, 16, &most)) {
@@ -208,6 +212,9 @@ static tw_status_t tw_job_check_and_run(const tw_job_t *job, const tw_exec_t *ex
         (job->n > 0 && (job->src == NULL || job->dst == NULL ||
                         (job->verb == TW_ENCODE_FEEDBACK && job->residual == NULL)))) {
         return TW_ERR_INVALID_ARG;
+    }
+    if (job->codec->kernels == NULL) { /* auto */
+        return TW_ERR_UNSUPPORTED;
     }
     if (!tw_size_mul(job->n, 16, &most)) {
         return TW_ERR_RANGE;

@@ -52,7 +52,8 @@ enum {
     TW_ID_STATIC8,
     TW_ID_MANTISSA8,
     TW_ID_ONEBIT,
-    TW_ID_END
+    TW_ID_END,
+    TW_ID_AUTO = 255 /* no codec, and in no list */
 };
 
 /* What there is for one instruction set. */

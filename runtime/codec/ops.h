@@ -64,10 +64,16 @@ struct tw_codec {
     size_t                omp_threshold;   /* bytes                                       */
     size_t                stream;          /* bytes, read and written, from which to stream */
     int                   threads;         /* default of tw_exec_t.threads                */
+    double                wish;            /* auto: most error                            */
+    bool                  wish_set;
     char                  spec[TW_CODEC_SPEC_MAX];
 };
 
 extern const tw_codec_ops_t *const tw_codecs[]; /* NULL at the end */
+extern const tw_codec_ops_t        tw_codec_auto_ops; /* in no list: it has no kernels */
+
+/* tw_codec_traits_t.max_error. */
+double tw_codec_bound(const tw_codec_t *codec);
 
 /* For codecs without options: names the option and the accepted form. */
 tw_status_t tw_codec_no_option(tw_codec_t *codec, const char *key, const char *value,

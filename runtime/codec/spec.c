@@ -75,7 +75,9 @@ static const tw_codec_ops_t *tw_codec_find(const char *name, size_t length)
             return tw_codecs[i];
         }
     }
-    return NULL;
+    return length == strlen(tw_codec_auto_ops.name) && strncmp(name, tw_codec_auto_ops.name, length) == 0
+               ? &tw_codec_auto_ops
+               : NULL;
 }
 
 /* "fp32, bitpack:K[,round], ...": the accepted forms of all codecs. */
@@ -89,6 +91,9 @@ static void tw_codec_forms(char *text, size_t size)
             snprintf(text + used, size - used, "%s%s", i > 0 ? ", " : "", tw_codecs[i]->form);
 
         used += n > 0 ? (size_t)n : 0;
+    }
+    if (used < size) {
+        snprintf(text + used, size - used, ", %s", tw_codec_auto_ops.form);
     }
 }
 
@@ -174,7 +179,7 @@ static tw_status_t tw_codec_parse(tw_codec_t *codec, const char *spec, const tw_
         const tw_fpmode_t mode = tw_fpmode_enter(); /* level tables are computed there */
 
         status = codec->ops->finish(codec, why);
-        if (status == TW_OK) {
+        if (status == TW_OK && codec->ops != &tw_codec_auto_ops) {
             status = tw_kernels_choose(codec);
             tw_why_set(why, "%s", status != TW_OK ? "out of memory" : "");
         }

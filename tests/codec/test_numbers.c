@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "tests/codec/common.h"
@@ -285,6 +286,63 @@ START_TEST(lossless_means_every_bit)
 }
 END_TEST
 
+/* Values that lie evenly between 0 and 1, with a 1 in every block: all that an 8-bit codec can meet. */
+static double even(size_t i)
+{
+    return i % 64 == 0 ? 1.0 : fmod((double)(i + 1) * 0.6180339887498949, 1.0);
+}
+
+static double element(const uint8_t *values, tw_dtype_t dtype, size_t i)
+{
+    double d;
+    float  f;
+
+    if (dtype == TW_F64) {
+        memcpy(&d, values + 8 * i, 8);
+        return d;
+    }
+    memcpy(&f, values + 4 * i, 4);
+    return (double)f;
+}
+
+/* No error is above the bound that the traits give, and (but for codecs of one bit) some come near it. */
+START_TEST(errors_keep_their_bound)
+{
+    const tw_dtype_t  dtype = test_specs[_i].dtype;
+    const size_t      n     = 1u << 18;
+    tw_codec_t       *codec = test_codec_at(_i);
+    uint8_t          *src = malloc(8 * n), *back = malloc(8 * n), *codes;
+    tw_codec_traits_t t;
+    double            most = 0.0;
+
+    ck_assert_int_eq(tw_codec_traits(codec, &t), TW_OK);
+    for (size_t i = 0; i < n; i++) {
+        const double d = even(i);
+        const float  f = (float)d;
+
+        memcpy(src + tw_dtype_size(dtype) * i, dtype == TW_F64 ? (const void *)&d : (const void *)&f,
+               tw_dtype_size(dtype));
+    }
+    codes = test_encode(codec, src, n);
+    test_decode(codec, codes, n, back);
+    for (size_t i = 0; i < n; i++) {
+        const double x     = element(src, dtype, i);
+        const double error = fabs(x - element(back, dtype, i)) / (t.block > 1 ? 1.0 : x);
+
+        most = error > most ? error : most;
+    }
+    ck_assert_msg(most <= t.max_error + 0x1p-22, "%g above %g", most, t.max_error);
+    if (isfinite(t.max_error) && !t.feedback && strncmp(tw_codec_spec(codec), "bitpack:1", 9) != 0) {
+        ck_assert_msg(most >= 0.7 * t.max_error, "%g far below %g", most, t.max_error);
+    }
+    ck_assert_int_eq(t.lossless, t.max_error == 0.0);
+    free(codes);
+    free(src);
+    free(back);
+    tw_codec_destroy(codec);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("numbers");
@@ -297,6 +355,7 @@ int main(void)
     tcase_add_loop_test(tcase, not_finite_never_becomes_finite, 0, test_spec_count);
     tcase_add_loop_test(tcase, zeros_stay_zero, 0, test_spec_count);
     tcase_add_loop_test(tcase, equal_values_come_back_equal, 0, test_spec_count);
+    tcase_add_loop_test(tcase, errors_keep_their_bound, 0, test_spec_count);
     tcase_add_loop_test(tcase, lossless_means_every_bit, 0, test_spec_count);
     suite_add_tcase(suite, tcase);
     return test_main(suite);

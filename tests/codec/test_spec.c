@@ -30,6 +30,9 @@ static const struct {
     {"static8:offset=1", TW_F32, "static8:offset=1"},
     {"mantissa8:offset=10000", TW_F32, "mantissa8:offset=10000"},
     {"onebit", TW_F32, "onebit:block=2048"},
+    {"auto", TW_F32, "auto:0.02"},
+    {"auto:0", TW_F64, "auto:0"},
+    {"auto:1e-3", TW_F32, "auto:0.001"},
 };
 
 START_TEST(good_specs_are_completed)
@@ -77,6 +80,12 @@ static const struct {
     {"fp32:round", TW_F32, TW_ERR_SPEC, "'round'", "accepted: fp32"},
     {"bf16:x", TW_F32, TW_ERR_SPEC, "'x'", "accepted: bf16"},
     {"fp16:x=1", TW_F32, TW_ERR_SPEC, "'x'", "accepted: fp16"},
+    {"auto:", TW_F32, TW_ERR_SPEC, "empty option", "auto[:max_error]"},
+    {"auto:x", TW_F32, TW_ERR_SPEC, "'x'", "0..1"},
+    {"auto:-1", TW_F32, TW_ERR_SPEC, "'-1'", "0..1"},
+    {"auto:1.5", TW_F32, TW_ERR_SPEC, "'1.5'", "0..1"},
+    {"auto:nan", TW_F32, TW_ERR_SPEC, "'nan'", "0..1"},
+    {"auto:0.1,0.2", TW_F32, TW_ERR_SPEC, "'0.2'", "0..1"},
     {"bitpack", TW_F32, TW_ERR_SPEC, "missing", "bitpack:K[,round]"},
     {"bitpack:round", TW_F32, TW_ERR_SPEC, "missing", "bitpack:K[,round]"},
     {"bitpack:0", TW_F32, TW_ERR_SPEC, "K=0", "1..4 for float32"},
@@ -177,6 +186,29 @@ START_TEST(every_codec_is_listed_once)
     }
     ck_assert_int_eq(tw_codec_describe(9, NULL, NULL, NULL), TW_ERR_RANGE);
     ck_assert_int_eq(tw_codec_describe(0, NULL, NULL, NULL), TW_OK);
+}
+END_TEST
+
+START_TEST(auto_encodes_nothing)
+{
+    tw_codec_t       *codec = test_codec("auto:0.25", TW_F32);
+    tw_codec_traits_t t;
+    float             x[4] = {1, 2, 3, 4}, y[4] = {0}, most = 0;
+    size_t            bytes = 77;
+
+    ck_assert_int_eq(tw_codec_traits(codec, &t), TW_OK);
+    ck_assert_str_eq(t.name, "auto");
+    ck_assert(t.max_error == 0.25 && !t.lossless && t.block == 1);
+    ck_assert_int_eq(tw_codec_size(codec, 4, &bytes), TW_ERR_UNSUPPORTED);
+    ck_assert_uint_eq(bytes, 77);
+    ck_assert_int_eq(tw_codec_encode(codec, NULL, x, 4, y), TW_ERR_UNSUPPORTED);
+    ck_assert_int_eq(tw_codec_decode(codec, NULL, x, 4, y), TW_ERR_UNSUPPORTED);
+    ck_assert_int_eq(tw_codec_decode_add(codec, NULL, x, 4, y), TW_ERR_UNSUPPORTED);
+    ck_assert_int_eq(tw_codec_encode_feedback(codec, NULL, x, 1, &x[1], y), TW_ERR_UNSUPPORTED);
+    ck_assert(y[0] == 0.0f && x[1] == 2.0f);
+    ck_assert_int_eq(tw_codec_absmax(codec, NULL, x, 4, &most), TW_OK);
+    ck_assert(most == 4.0f);
+    tw_codec_destroy(codec);
 }
 END_TEST
 
@@ -291,6 +323,7 @@ int main(void)
     tcase_add_loop_test(tcase, bad_specs_are_explained, 0, (int)(sizeof(bad) / sizeof(bad[0])));
     tcase_add_test(tcase, creation_checks_its_arguments);
     tcase_add_test(tcase, every_codec_is_listed_once);
+    tcase_add_test(tcase, auto_encodes_nothing);
     tcase_add_test(tcase, lists_split_where_a_codec_name_follows);
     tcase_add_loop_test(tcase, empty_places_in_lists_are_refused, 0, 3);
     tcase_add_loop_test(tcase, the_cpu_setting_caps_the_kernels, 0, TW_CPU_LEVELS);

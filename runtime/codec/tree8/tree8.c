@@ -5,8 +5,8 @@
  *         the sign; of the other 7 bits n leading zeros give 10^-n, then comes a 1, then 6 - n bits
  *         that bisect (0.1, 1); the value is the middle of the last interval. As an integer these
  *         7 bits are the rank among the magnitudes. 0 is zero, the highest magnitude exactly 1.
- * Error:  nearest of 128 magnitudes to y = fl(x * fl(1 / maximum)); |x - x'| <= 0.0086 * maximum
- *         (split 0.45) or 0.0106 (0.55), at the top; relative about 1.7 % on normal data. The
+ * Error:  nearest of 128 magnitudes to y = fl(x * fl(1 / maximum)); |x - x'| <= 0.0129 * maximum
+ *         (split 0.45) or 0.0106 (0.55), below the top; relative about 1.7 % on normal data. The
  *         maximum itself is exact. Inf or NaN: the block decodes to NaN.
  * Source: S1 (Dettmers, "8-Bit Approximations for Parallelism in Deep Learning", 2016), section 3;
  *         differs in: nearest by true search, block-wise maximum, an exact 1 and two exact zeros.

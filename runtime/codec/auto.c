@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/auto.c - `auto[:max_error]`: no codec, but the wish for the fastest one. A collective replaces
+ * it by what it decides (transport/auto); by itself it can encode nothing.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "runtime/codec/auto.h"
+#include "runtime/codec/ops.h"
+
+static tw_status_t auto_option(tw_codec_t *codec, const char *key, const char *value, const tw_why_t *why)
+{
+    char *end = NULL;
+
+    if (value == NULL && !codec->wish_set && key[0] >= '0' && key[0] <= '9') {
+        codec->wish = strtod(key, &end);
+    }
+    if (end == NULL || *end != '\0' || !(codec->wish <= TW_AUTO_ERROR_MAX)) {
+        tw_why_set(why, "codec auto: max_error '%s' is not accepted; auto:X takes a number, 0..%d", key,
+                   TW_AUTO_ERROR_MAX);
+        return TW_ERR_SPEC;
+    }
+    codec->wish_set = true;
+    return TW_OK;
+}
+
+static tw_status_t auto_finish(tw_codec_t *codec, const tw_why_t *why)
+{
+    (void)why;
+    if (!codec->wish_set) {
+        codec->wish = TW_AUTO_ERROR;
+    }
+    codec->block           = 1;
+    codec->bytes_per_value = (double)codec->element;
+    codec->lossless        = codec->wish == 0.0;
+    snprintf(codec->spec, sizeof(codec->spec), "auto:%.9g", codec->wish);
+    return TW_OK;
+}
+
+static size_t auto_size(const tw_codec_t *codec, size_t n) { return n * codec->element; }
+
+const tw_codec_ops_t tw_codec_auto_ops = {
+    .name   = "auto",
+    .form   = "auto[:max_error]",
+    .help   = "in collectives: the fastest codec with at most this error, or none",
+    .id     = TW_ID_AUTO,
+    .option = auto_option,
+    .finish = auto_finish,
+    .size   = auto_size,
+};
+
+bool tw_codec_auto(const tw_codec_t *codec, double *max_error_p)
+{
+    if (codec->ops != &tw_codec_auto_ops) {
+        return false;
+    }
+    *max_error_p = codec->wish;
+    return true;
+}
