@@ -348,6 +348,18 @@ static void tw_state_ops(void)
                                   .Ibcast              = tw_next.Ibcast,
                                   .Iallreduce          = tw_next.Iallreduce,
                                   .Iallgather          = tw_next.Iallgather,
+                                  .Allreduce           = tw_next.Allreduce,
+                                  .Reduce              = tw_next.Reduce,
+                                  .Reduce_scatter_block = tw_next.Reduce_scatter_block,
+                                  .Bcast               = tw_next.Bcast,
+                                  .Allgather           = tw_next.Allgather,
+                                  .Alltoall            = tw_next.Alltoall,
+                                  .Ireduce             = tw_next.Ireduce,
+                                  .Ireduce_scatter     = tw_next.Ireduce_scatter,
+                                  .Ireduce_scatter_block = tw_next.Ireduce_scatter_block,
+                                  .Iallgatherv         = tw_next.Iallgatherv,
+                                  .Ialltoall           = tw_next.Ialltoall,
+                                  .Get_library_version = tw_next.Get_library_version,
                                   .Error_string        = tw_next.Error_string};
 }
 

@@ -75,7 +75,13 @@ tw_status_t tw_context_create(tw_context_t **ctx_p)
     return TW_OK;
 }
 
-void tw_context_destroy(tw_context_t *ctx) { free(ctx); }
+void tw_context_destroy(tw_context_t *ctx)
+{
+    if (ctx != NULL) {
+        free(ctx->created);
+        free(ctx);
+    }
+}
 
 size_t tw_settings_count(void)
 {

@@ -59,6 +59,9 @@ typedef enum tw_algorithm {
                                   these between nodes, a share by each rank of a node: for N nodes
                                   2 (N-1)/N x size bytes per node; sums in rank order inside a node,
                                   then in the order of nodes. bcast: pieces from node to node    */
+    TW_ALGORITHM_MPI      = 5, /* MPI's own collective on the values, of any operation but alltoallv:
+                                  added as MPI adds, in an order of its own; for codecs that lose
+                                  nothing, no feedback, counts that MPI's int can hold           */
     TW_ALGORITHM_NODE = 6      /* the ranks share one node and the codec is lossless: sums in the
                                   node's memory, no messages                                     */
 } tw_algorithm_t;
@@ -73,7 +76,7 @@ typedef struct tw_how {
     const tw_codec_t *codec;     /* NULL: fp32                                                   */
     const tw_exec_t  *exec;      /* NULL: host, THINWIRE_THREADS                                 */
     tw_feedback_t    *feedback;  /* allreduce, reduce and reduce-scatters of its count; or NULL  */
-    tw_algorithm_t    algorithm; /* allreduce and reduce; bcast: HIERARCHICAL and NODE           */
+    tw_algorithm_t    algorithm; /* allreduce and reduce; bcast: HIERARCHICAL and NODE; all: MPI     */
     unsigned          flags;     /* TW_BCAST_SAME                                                */
 } tw_how_t;
 
@@ -202,8 +205,11 @@ tw_status_t tw_test(tw_request_t **request_p, int *done_p);
 tw_status_t tw_request_free(tw_request_t **plan_p);
 
 /** The algorithm that was chosen for a request or plan: "direct", "two_pass", "grid", "hierarchical",
- * "node", "tree", "pairwise", ... */
+ * "node", "tree", "pairwise", ...; "mpi" is MPI's own collective. */
 const char *tw_request_algorithm(const tw_request_t *request);
+
+/** The full spec of the codec of a request or plan: what was chosen for `auto`. Lives as long as the codec. */
+const char *tw_request_codec(const tw_request_t *request);
 
 TW_END_DECLS
 

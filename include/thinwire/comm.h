@@ -54,13 +54,15 @@ tw_status_t tw_comm_status(const tw_comm_t *comm);
 typedef struct tw_stats {
     uint64_t calls;             /* collectives started                                       */
     uint64_t messages_sent;     /* MPI messages                                              */
-    uint64_t bytes_sent;        /* bytes handed to MPI for other ranks: what is on the wire  */
+    uint64_t bytes_sent;        /* bytes handed to MPI for other ranks: what is on the wire; of MPI's own
+                                   collectives (auto) what they must send at least           */
     uint64_t bytes_received;
     uint64_t bytes_plain;       /* what bytes_sent would be if every value travelled as it is */
     uint64_t quantisations;     /* lossy encode passes over a value, times values            */
     uint64_t encode_ns;         /* time in encode, decode and adding, in nanoseconds         */
     uint64_t decode_ns;
-    uint64_t wait_ns;           /* time in blocking calls and waits outside encode and decode */
+    uint64_t wait_ns;           /* time in blocking calls and waits outside encode and decode, but for
+                                   MPI's own blocking collectives                            */
     uint64_t pool_allocations;  /* times the buffer pool asked the system for memory         */
     uint64_t pool_bytes;        /* bytes the buffer pool holds now (never reset)             */
 } tw_stats_t;

@@ -10,6 +10,7 @@
 #include <thinwire/context.h>
 #include <thinwire/facts.h>
 #include <thinwire/feedback.h>
+#include <thinwire/model.h>
 #include <thinwire/status.h>
 #include <thinwire/topology.h>
 #include <thinwire/version.h>

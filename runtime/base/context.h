@@ -15,9 +15,24 @@ typedef struct tw_base_config {
     int threads;   /* most threads of a codec call; 0 = share of binding */
 } tw_base_config_t;
 
+/* A communicator that was created with this process as its rank 0. */
+typedef struct tw_created {
+    int ranks, local_ranks;
+} tw_created_t;
+
+/* THINWIRE_DECISIONS: whether this process's communicators replay the file or record to it. */
+typedef enum tw_decisions_mode {
+    TW_DECISIONS_UNSETTLED,
+    TW_DECISIONS_REPLAYED,
+    TW_DECISIONS_RECORDED
+} tw_decisions_mode_t;
+
 struct tw_context {
-    tw_log_t         log; /* rank as the launcher says, or -1 */
-    tw_base_config_t config;
+    tw_log_t            log; /* rank as the launcher says, or -1 */
+    tw_base_config_t    config;
+    tw_decisions_mode_t decisions;
+    tw_created_t       *created; /* owned */
+    size_t              created_count;
 };
 
 extern const tw_setting_table_t tw_base_settings;

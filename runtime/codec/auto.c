@@ -34,7 +34,6 @@ static tw_status_t auto_finish(tw_codec_t *codec, const tw_why_t *why)
     }
     codec->block           = 1;
     codec->bytes_per_value = (double)codec->element;
-    codec->lossless        = codec->wish == 0.0;
     snprintf(codec->spec, sizeof(codec->spec), "auto:%.9g", codec->wish);
     return TW_OK;
 }

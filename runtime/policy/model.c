@@ -31,7 +31,7 @@ double tw_model_plain(const tw_facts_t *facts, tw_operation_t operation, double 
 {
     const tw_ladder_t *ladder = &facts->plain[operation];
     const int          last   = ladder->steps - 1;
-    double             slope;
+    double             slope = 0.0; /* in doubt too short a time: MPI is taken then */
 
     if (last < 0) {
         return INFINITY;
@@ -45,12 +45,12 @@ double tw_model_plain(const tw_facts_t *facts, tw_operation_t operation, double 
                               ladder->seconds[i], bytes);
         }
     }
-    slope = ladder->seconds[last] / ladder->bytes[last];
     if (last > 0) {
         const double step = (ladder->seconds[last] - ladder->seconds[last - 1]) /
                             (ladder->bytes[last] - ladder->bytes[last - 1]);
 
-        slope = step > 0.0 && step < slope ? step : slope;
+        slope = ladder->seconds[last] / ladder->bytes[last];
+        slope = step > 0.0 ? (step < slope ? step : slope) : 0.0;
     }
     return ladder->seconds[last] + slope * (bytes - ladder->bytes[last]);
 }
@@ -93,6 +93,9 @@ double tw_model_predict(int algorithm, const tw_model_query_t *q)
     double            rounds, link, codec, longer, shorter;
 
     tw_model_algorithm(algorithm)->cost(q, &cost);
+    if (isinf(cost.latencies)) { /* not for these ranks, or not with this codec */
+        return INFINITY;
+    }
     if (q->count <= 0.0 || cost.longest <= 0.0) {
         return facts->engine;
     }
@@ -181,6 +184,9 @@ tw_model_candidate_t tw_model_decide(const tw_facts_t *facts, const tw_model_wis
                 continue;
             }
             one = tw_best_piece(facts, wish, c, a);
+            if (isinf(one.seconds)) {
+                continue;
+            }
             if (list != NULL) {
                 list[count] = one;
             }

@@ -39,7 +39,7 @@ typedef struct tw_model_query {
 
 typedef struct tw_model_cost {
     double longest;   /* values of the interval that is cut into pieces            */
-    double latencies; /* steps, each of which waits for a link                     */
+    double latencies; /* steps, each of which waits for a link; infinite: it cannot serve */
     double messages;  /* of the busiest rank, beyond one, for one piece            */
     double calls;     /* of the codec, for one piece                               */
     double transfer;  /* seconds of the busiest link                               */
@@ -61,7 +61,7 @@ int tw_model_find(tw_operation_t operation, const char *name);
 
 extern const char *const tw_model_operations[TW_OPERATIONS]; /* "allreduce", ... */
 
-/* Predicted seconds of an algorithm of the table. */
+/* Predicted seconds of an algorithm of the table; infinite where it cannot serve. */
 double tw_model_predict(int algorithm, const tw_model_query_t *query);
 
 /* Predicted seconds of MPI's own collective: between the measured sizes on a line in the logarithms of

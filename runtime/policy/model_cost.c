@@ -7,8 +7,10 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "runtime/policy/grid.h"
 #include "runtime/policy/model.h"
 
 static double tw_ranks(const tw_model_query_t *q) { return (double)q->facts->ranks; }
@@ -150,7 +152,99 @@ static void tw_cost_alltoall(const tw_model_query_t *q, tw_model_cost_t *cost)
     cost->codec = q->count * ranks * (q->codec->encode + q->codec->decode);
 }
 
-/* Rows are only ever added at the end of an operation's: their names stand in calibration files. */
+/* Through the memory of one node, values as they are: every byte is written once and read where it is
+ * wanted, by cores that all do the same. `copies`: of the vector, by each rank. */
+static void tw_cost_node(const tw_model_query_t *q, double copies, tw_model_cost_t *cost)
+{
+    const bool may = q->facts->nodes == 1 && q->facts->ranks > 1 && q->codec->max_error == 0.0 &&
+                     q->codec->block == 1 && q->codec->bytes == (q->codec->wide ? 8.0 : 4.0);
+
+    cost->longest   = q->count;
+    cost->latencies = may ? 1.0 : INFINITY;
+    cost->transfer  = q->facts->inside.shared > 0.0 ? copies * tw_encoded(q) / q->facts->inside.shared : 0.0;
+}
+
+static void tw_cost_node_allreduce(const tw_model_query_t *q, tw_model_cost_t *cost) { tw_cost_node(q, 3.0, cost); }
+
+static void tw_cost_node_reduce(const tw_model_query_t *q, tw_model_cost_t *cost) { tw_cost_node(q, 3.0, cost); }
+
+static void tw_cost_node_scatter(const tw_model_query_t *q, tw_model_cost_t *cost) { tw_cost_node(q, 2.0, cost); }
+
+static void tw_cost_node_bcast(const tw_model_query_t *q, tw_model_cost_t *cost) { tw_cost_node(q, 2.0, cost); }
+
+static void tw_cost_node_blocks(const tw_model_query_t *q, tw_model_cost_t *cost)
+{
+    tw_cost_node(q, 1.0 + tw_ranks(q), cost);
+}
+
+/* Sums as they are inside each node, in its memory; two_pass of the codes between nodes, of which each rank
+ * of a node carries a share. */
+static void tw_cost_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
+{
+    const double nodes = q->facts->nodes, local = q->facts->local_ranks, share = 1.0 / nodes;
+    const double values = q->count * (q->codec->wide ? 8.0 : 4.0);
+
+    cost->longest   = q->count * share / local;
+    cost->latencies = q->facts->nodes > 1 && q->facts->local_ranks > 1 ? 2.0 : INFINITY;
+    cost->messages  = 2.0 * (nodes - 2.0);
+    cost->calls     = 3.0 * nodes + 1.0;
+    cost->transfer  = q->facts->between.shared > 0.0
+                          ? 2.0 * (nodes - 1.0) * share * tw_encoded(q) / q->facts->between.shared
+                          : 0.0;
+    cost->codec     = q->count / local * ((1.0 + share) * (q->codec->encode + q->codec->decode) +
+                                      (nodes - 1.0) * share * q->codec->decode_add);
+    cost->codec += q->facts->inside.shared > 0.0 ? 3.0 * values / q->facts->inside.shared : 0.0;
+}
+
+/* Along the nodes, a share by each rank of a node, and through the memory of each. */
+static void tw_cost_bcast_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
+{
+    const double local = q->facts->local_ranks, nodes = q->facts->nodes;
+    const double values = q->count * (q->codec->wide ? 8.0 : 4.0);
+
+    cost->longest   = q->count / local;
+    cost->latencies = q->facts->nodes > 1 && q->facts->local_ranks > 1 ? nodes : INFINITY;
+    cost->calls     = 1.0;
+    cost->transfer  = q->facts->between.shared > 0.0 ? tw_encoded(q) / q->facts->between.shared : 0.0;
+    cost->codec     = q->count / local * (q->codec->encode > q->codec->decode ? q->codec->encode : q->codec->decode);
+    cost->codec += q->facts->inside.shared > 0.0 ? 2.0 * values / q->facts->inside.shared : 0.0;
+    cost->drain = nodes > 2.0 ? nodes - 2.0 : 0.0;
+}
+
+/* As many messages as a row and a column of the grid have ranks, twice; bundles travel two hops. */
+static void tw_cost_grid(const tw_model_query_t *q, double steps, double passes, double volume,
+                         tw_model_cost_t *cost)
+{
+    cost->latencies = q->facts->ranks > 3 ? steps : INFINITY;
+    cost->messages  = passes * ((double)tw_grid_messages(q->facts->ranks) - 1.0);
+    cost->transfer  = volume * tw_model_exchange(q->facts, tw_encoded(q)) / (tw_ranks(q) - 1.0);
+    cost->transfer  = q->facts->ranks > 1 ? cost->transfer : 0.0;
+}
+
+static void tw_cost_grid_allreduce(const tw_model_query_t *q, tw_model_cost_t *cost)
+{
+    const tw_grid_t grid   = tw_grid(q->facts->ranks);
+    const double    volume = 3.0 - 1.0 / grid.columns - 1.0 / grid.rows - 1.0 / tw_ranks(q);
+
+    tw_cost_two_pass(q, cost);
+    tw_cost_grid(q, 4.0, 2.0, volume, cost);
+}
+
+static void tw_cost_grid_allgather(const tw_model_query_t *q, tw_model_cost_t *cost)
+{
+    tw_cost_allgather(q, cost);
+    tw_cost_grid(q, 2.0, 1.0, tw_ranks(q) - 1.0, cost);
+}
+
+static void tw_cost_grid_alltoall(const tw_model_query_t *q, tw_model_cost_t *cost)
+{
+    const tw_grid_t grid = tw_grid(q->facts->ranks);
+
+    tw_cost_alltoall(q, cost);
+    tw_cost_grid(q, 2.0, 1.0, 2.0 * tw_ranks(q) - grid.rows - grid.columns, cost);
+}
+
+/* Names of rows stand in calibration files. */
 static const tw_model_algorithm_t tw_model_algorithms[] = {
     {TW_OPERATION_ALLREDUCE, "direct", tw_cost_direct},
     {TW_OPERATION_ALLREDUCE, "two_pass", tw_cost_two_pass},
@@ -161,6 +255,19 @@ static const tw_model_algorithm_t tw_model_algorithms[] = {
     {TW_OPERATION_BCAST, "chain", tw_cost_chain},
     {TW_OPERATION_ALLGATHER, "pairwise", tw_cost_allgather},
     {TW_OPERATION_ALLTOALL, "pairwise", tw_cost_alltoall},
+    {TW_OPERATION_ALLREDUCE, "node", tw_cost_node_allreduce},
+    {TW_OPERATION_REDUCE, "node", tw_cost_node_reduce},
+    {TW_OPERATION_REDUCE_SCATTER, "node", tw_cost_node_scatter},
+    {TW_OPERATION_BCAST, "node", tw_cost_node_bcast},
+    {TW_OPERATION_ALLGATHER, "node", tw_cost_node_blocks},
+    {TW_OPERATION_ALLTOALL, "node", tw_cost_node_blocks},
+    {TW_OPERATION_ALLREDUCE, "grid", tw_cost_grid_allreduce},
+    {TW_OPERATION_REDUCE, "grid", tw_cost_grid_allreduce},
+    {TW_OPERATION_ALLGATHER, "grid", tw_cost_grid_allgather},
+    {TW_OPERATION_ALLTOALL, "grid", tw_cost_grid_alltoall},
+    {TW_OPERATION_ALLREDUCE, "hierarchical", tw_cost_hierarchical},
+    {TW_OPERATION_REDUCE, "hierarchical", tw_cost_hierarchical},
+    {TW_OPERATION_BCAST, "hierarchical", tw_cost_bcast_hierarchical},
 };
 
 #define TW_ALGORITHMS ((int)(sizeof(tw_model_algorithms) / sizeof(tw_model_algorithms[0])))

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "runtime/policy/grid.h"
 #include "runtime/policy/policy.h"
@@ -62,6 +63,16 @@ static bool tw_policy_grid_pays(const tw_policy_config_t *config, size_t encoded
 
     return cost < tw_policy_cost(config, 1, ranks - 1, (p - 1) * v) &&
            cost < tw_policy_cost(config, 2, 2 * (ranks - 1), 2 * (p - 1) / p * v);
+}
+
+int tw_policy_allreduce_setting(const char *name)
+{
+    for (int i = 0; tw_policy_algorithms[i] != NULL; i++) {
+        if (strcmp(tw_policy_algorithms[i], name) == 0) {
+            return i;
+        }
+    }
+    return 0;
 }
 
 tw_policy_algorithm_t tw_policy_allreduce_wish(const tw_policy_config_t *config)

@@ -31,6 +31,9 @@ typedef enum tw_policy_algorithm {
     TW_POLICY_NODE     = 6
 } tw_policy_algorithm_t;
 
+/* The value of tw_policy_config_t.allreduce that names an algorithm; 0 for a name that it does not have. */
+int tw_policy_allreduce_setting(const char *name);
+
 /* What THINWIRE_ALLREDUCE names; TW_POLICY_AUTO if nothing. */
 tw_policy_algorithm_t tw_policy_allreduce_wish(const tw_policy_config_t *config);
 

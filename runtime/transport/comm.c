@@ -14,6 +14,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/context.h"
 #include "runtime/base/threads.h"
+#include "runtime/transport/auto/auto.h"
 #include "runtime/transport/comm.h"
 #include "runtime/transport/endpoint.h"
 #include "runtime/transport/helper.h"
@@ -188,6 +189,7 @@ static void tw_comm_abandon(tw_comm_t *comm)
     if (comm->endpoint_state != NULL) {
         comm->endpoint->abandon(comm);
     }
+    tw_auto_close(comm, false);
     tw_codec_destroy(comm->fp32);
     comm->fp32 = NULL;
 }
@@ -241,6 +243,9 @@ tw_status_t tw_comm_create_with(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_
         status = tw_comm_nodes(comm);
     }
     if (status == TW_OK) {
+        status = tw_auto_open(comm);
+    }
+    if (status == TW_OK) {
         status = tw_endpoint_open(comm); /* last: it closes itself where it fails */
     }
     if (status != TW_OK) {
@@ -254,6 +259,7 @@ err_free_dup:
         tw_comm_abandon(comm);
         return status;
     }
+    tw_auto_close(comm, false);
     tw_codec_destroy(comm->fp32);
     tw_nodes_free(&comm->nodes);
     mpi->Comm_free(&comm->comm);
@@ -279,6 +285,7 @@ tw_status_t tw_comm_destroy(tw_comm_t *comm)
                  comm->requests, comm->feedbacks);
         return TW_ERR_BUSY;
     }
+    tw_auto_close(comm, true);
     tw_helper_stop(comm);
     status = comm->endpoint->close(comm);
     if (status != TW_OK) {

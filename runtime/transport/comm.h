@@ -51,6 +51,9 @@ struct tw_comm {
     bool                  asynchronous; /* set around a call that must not synchronise: what would
                                           have to is TW_ERR_BUSY, on all ranks alike           */
     size_t                reserved;   /* largest operation the ranks agreed to have memory for */
+    struct tw_auto       *autos;      /* what is known for, and decided by, `auto` (auto/)   */
+    bool                  blocking_only; /* no nonblocking call or plan was ever made         */
+    bool                  patient;    /* no rank has THINWIRE_TIMEOUT; false until all know   */
     struct tw_request    *running;    /* started and not complete, oldest first      */
     int                   requests;   /* plans and requests that exist               */
     int                   feedbacks;  /* feedback objects that exist                 */

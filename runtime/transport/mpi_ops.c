@@ -24,6 +24,18 @@ const tw_mpi_ops_t tw_mpi_default = {
     .Ibcast              = MPI_Ibcast,
     .Iallreduce          = MPI_Iallreduce,
     .Iallgather          = MPI_Iallgather,
+    .Allreduce           = MPI_Allreduce,
+    .Reduce              = MPI_Reduce,
+    .Reduce_scatter_block = MPI_Reduce_scatter_block,
+    .Bcast               = MPI_Bcast,
+    .Allgather           = MPI_Allgather,
+    .Alltoall            = MPI_Alltoall,
+    .Ireduce             = MPI_Ireduce,
+    .Ireduce_scatter     = MPI_Ireduce_scatter,
+    .Ireduce_scatter_block = MPI_Ireduce_scatter_block,
+    .Iallgatherv         = MPI_Iallgatherv,
+    .Ialltoall           = MPI_Ialltoall,
+    .Get_library_version = MPI_Get_library_version,
     .Error_string        = MPI_Error_string,
 };
 

@@ -24,6 +24,22 @@ typedef struct tw_mpi_ops {
     int (*Iallreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *);
     int (*Iallgather)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm,
                       MPI_Request *);
+    /* MPI's own collectives on values (plain/); those above carry set-up messages, too. */
+    int (*Allreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
+    int (*Reduce)(const void *, void *, int, MPI_Datatype, MPI_Op, int, MPI_Comm);
+    int (*Reduce_scatter_block)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
+    int (*Bcast)(void *, int, MPI_Datatype, int, MPI_Comm);
+    int (*Allgather)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm);
+    int (*Alltoall)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm);
+    int (*Ireduce)(const void *, void *, int, MPI_Datatype, MPI_Op, int, MPI_Comm, MPI_Request *);
+    int (*Ireduce_scatter)(const void *, void *, const int[], MPI_Datatype, MPI_Op, MPI_Comm,
+                           MPI_Request *);
+    int (*Ireduce_scatter_block)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm,
+                                 MPI_Request *);
+    int (*Iallgatherv)(const void *, int, MPI_Datatype, void *, const int[], const int[], MPI_Datatype,
+                       MPI_Comm, MPI_Request *);
+    int (*Ialltoall)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm, MPI_Request *);
+    int (*Get_library_version)(char *, int *);
     int (*Error_string)(int, char *, int *);
 } tw_mpi_ops_t;
 

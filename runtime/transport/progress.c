@@ -148,34 +148,35 @@ void tw_op_decode_add(tw_request_t *op, const void *codes, size_t n, void *value
                 tw_codec_decode_add(op->codec, tw_op_exec(op, &other), codes, n, values));
 }
 
-void tw_op_average(tw_request_t *op, size_t n, void *values)
+void tw_average(size_t element, int ranks, size_t n, void *values)
 {
-    const uint64_t    start = tw_clock_ns();
-    const tw_fpmode_t mode  = tw_fpmode_enter();
-    uint8_t          *at    = values;
+    const tw_fpmode_t mode = tw_fpmode_enter();
+    uint8_t          *at   = values;
 
-    if (op->reduction == TW_AVERAGE && op->element == 8) {
-        const double ranks = op->comm->size;
+    for (size_t i = 0; element == 8 && i < n; i++) {
+        double x;
 
-        for (size_t i = 0; i < n; i++) {
-            double x;
+        memcpy(&x, at + 8 * i, 8);
+        x /= (double)ranks;
+        memcpy(at + 8 * i, &x, 8);
+    }
+    for (size_t i = 0; element == 4 && i < n; i++) {
+        float x;
 
-            memcpy(&x, at + 8 * i, 8);
-            x /= ranks;
-            memcpy(at + 8 * i, &x, 8);
-        }
-    } else if (op->reduction == TW_AVERAGE) {
-        const float ranks = (float)op->comm->size;
-
-        for (size_t i = 0; i < n; i++) {
-            float x;
-
-            memcpy(&x, at + 4 * i, 4);
-            x /= ranks;
-            memcpy(at + 4 * i, &x, 4);
-        }
+        memcpy(&x, at + 4 * i, 4);
+        x /= (float)ranks;
+        memcpy(at + 4 * i, &x, 4);
     }
     tw_fpmode_leave(mode);
+}
+
+void tw_op_average(tw_request_t *op, size_t n, void *values)
+{
+    const uint64_t start = tw_clock_ns();
+
+    if (op->reduction == TW_AVERAGE) {
+        tw_average(op->element, op->comm->size, n, values);
+    }
     tw_op_timed(&op->comm->stats.decode_ns, start, TW_OK);
 }
 
@@ -205,6 +206,9 @@ static bool tw_lane_advance(tw_request_t *op, tw_lane_t *lane, tw_status_t *stat
         if (*status_p != TW_OK || !complete) {
             return false;
         }
+    }
+    if (op->poll != NULL && !op->poll(op, lane, status_p)) {
+        return false;
     }
     if (op->algorithm->ready != NULL && !op->algorithm->ready(op, lane, &peer)) {
         return false;

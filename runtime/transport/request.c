@@ -34,6 +34,7 @@ static bool tw_algorithm_known(tw_algorithm_t algorithm)
     case TW_ALGORITHM_TWO_PASS:
     case TW_ALGORITHM_GRID:
     case TW_ALGORITHM_HIERARCHICAL:
+    case TW_ALGORITHM_MPI:
     case TW_ALGORITHM_NODE:
         return true;
     }
@@ -99,7 +100,8 @@ static tw_status_t tw_layout(const tw_comm_t *comm, const tw_shape_t *shape, tw_
     tw_codec_traits(op->codec, &traits);
     op->element = tw_dtype_size(traits.dtype);
     op->chunk   = tw_chunk(comm, shape, &traits, op->element);
-    op->slot_bytes = TW_ALIGN_UP(tw_op_size(op, op->chunk));
+    op->slot_bytes = tw_op_size(op, op->chunk);
+    op->slot_bytes = TW_ALIGN_UP(op->slot_bytes > shape->slot_bytes ? op->slot_bytes : shape->slot_bytes);
     rounds = shape->longest / op->chunk + (shape->longest % op->chunk != 0);
     layout->lanes =
         rounds < (size_t)comm->config.window ? (int)(rounds > 0 ? rounds : 1) : comm->config.window;
@@ -323,6 +325,9 @@ tw_status_t tw_request_finish(tw_request_t *op, tw_form_t form, tw_request_t **r
     tw_comm_t  *comm   = op->comm;
     tw_status_t status = TW_OK;
 
+    if (form != TW_BLOCKING) {
+        comm->blocking_only = false;
+    }
     tw_comm_enter(comm);
     if (form != TW_PLAN) {
         status = tw_request_begin(op);
@@ -451,4 +456,9 @@ tw_status_t tw_request_free(tw_request_t **plan_p)
 const char *tw_request_algorithm(const tw_request_t *request)
 {
     return request != NULL ? request->algorithm->name : "none";
+}
+
+const char *tw_request_codec(const tw_request_t *request)
+{
+    return request != NULL ? tw_codec_spec(request->codec) : "none";
 }

@@ -71,6 +71,7 @@ typedef struct tw_shape {
     size_t                    piece;   /* wanted bytes of codes in a message; 0: TW_PIECE */
     size_t                    most;    /* values that a piece may have; 0: no limit   */
     int                       slots;   /* code buffers per lane                       */
+    size_t                    slot_bytes; /* of a code buffer, at least               */
     bool                      sum;     /* lanes need room to add                      */
     int                       arrays;  /* size_t arrays of comm->size entries         */
 } tw_shape_t;
@@ -109,6 +110,8 @@ struct tw_request {
     uint64_t        sequence;
     int             carriers; /* ranks of a node that exchange with other nodes, if it is hierarchical */
     uint64_t        ticket; /* of the first round, if the algorithm has `ready`  */
+    /* NULL, or: is what the lane waits for, besides its messages, complete? MPI's own collectives. */
+    bool (*poll)(tw_request_t *op, tw_lane_t *lane, tw_status_t *status_p);
     int             lanes;
     tw_lane_t       lane[TW_WINDOW_MAX];
     tw_request_t   *next; /* in comm->running */
@@ -188,6 +191,8 @@ void   tw_op_encode_feedback(tw_request_t *op, const void *values, size_t n, voi
                              void *codes);
 void   tw_op_decode(tw_request_t *op, const void *codes, size_t n, void *values);
 void   tw_op_decode_add(tw_request_t *op, const void *codes, size_t n, void *values);
+/* values[i] = fl(values[i] / ranks), whatever the caller's floating-point mode; elements of 4 or 8 bytes. */
+void tw_average(size_t element, int ranks, size_t n, void *values);
 /* TW_AVERAGE: values[i] = fl(values[i] / ranks), whatever the caller's floating-point mode. */
 void   tw_op_average(tw_request_t *op, size_t n, void *values);
 

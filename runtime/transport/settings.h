@@ -12,6 +12,9 @@ typedef struct tw_transport_config {
     size_t message_limit; /* bytes of the largest MPI message; equal on all ranks      */
     int    window;        /* pieces of an operation in flight; equal on all ranks      */
     int    check;         /* compare every call over the ranks; equal on all ranks     */
+    const char *calibration; /* file of facts; "": the one in the cache folder        */
+    int    explain;       /* say each decision of auto                                 */
+    const char *decisions;  /* file of decisions; "": none                             */
     double timeout;       /* seconds without progress until the communicator dies; 0 = never */
     int    node_ranks;    /* ranks of a machine that count as a node; 0: all; equal on all ranks */
 } tw_transport_config_t;

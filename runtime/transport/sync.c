@@ -11,8 +11,7 @@
 #include "runtime/transport/request.h"
 #include "runtime/transport/sync.h"
 
-/* Until the one request is complete. */
-static tw_status_t tw_sync_wait(tw_comm_t *comm, MPI_Request *request, const char *what)
+tw_status_t tw_sync_wait(tw_comm_t *comm, int count, MPI_Request *requests, const char *what)
 {
     const uint64_t limit_ns = (uint64_t)(comm->config.timeout * 1e9);
     uint64_t       start    = tw_clock_ns(); /* of the time without progress */
@@ -21,7 +20,7 @@ static tw_status_t tw_sync_wait(tw_comm_t *comm, MPI_Request *request, const cha
 
     while (status == TW_OK && !done) {
         status = tw_comm_mpi(
-            comm, comm->mpi->Testall(1, request, &done, MPI_STATUSES_IGNORE), "MPI_Testall");
+            comm, comm->mpi->Testall(count, requests, &done, MPI_STATUSES_IGNORE), "MPI_Testall");
         if (status == TW_OK && !done) {
             bool moved = false;
 
@@ -60,7 +59,7 @@ tw_status_t tw_sync_allreduce(tw_comm_t *comm, const void *in, void *out, int co
     status = tw_comm_mpi(comm, comm->mpi->Iallreduce(from, to, count, type, op, comm->comm, &request),
                          "MPI_Iallreduce");
     if (status == TW_OK) {
-        status = tw_sync_wait(comm, &request, what);
+        status = tw_sync_wait(comm, 1, &request, what);
     }
     if (status == TW_OK && to != out) {
         memcpy(out, to, size);
@@ -85,7 +84,7 @@ tw_status_t tw_sync_allgather(tw_comm_t *comm, const void *mine, void *all, int 
         comm->mpi->Iallgather(from, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm->comm, &request),
         "MPI_Iallgather");
     if (status == TW_OK) {
-        status = tw_sync_wait(comm, &request, what);
+        status = tw_sync_wait(comm, 1, &request, what);
     }
     tw_comm_leave(comm);
     return status;
@@ -104,7 +103,7 @@ tw_status_t tw_sync_bcast(tw_comm_t *comm, void *bytes, int size, const char *wh
     status = tw_comm_mpi(comm, comm->mpi->Ibcast(at, size, MPI_BYTE, 0, comm->comm, &request),
                          "MPI_Ibcast");
     if (status == TW_OK) {
-        status = tw_sync_wait(comm, &request, what);
+        status = tw_sync_wait(comm, 1, &request, what);
     }
     if (status == TW_OK && at != bytes) {
         memcpy(bytes, at, (size_t)size);
@@ -130,7 +129,7 @@ tw_status_t tw_sync_message(tw_comm_t *comm, bool sending, void *bytes, int size
                 : comm->mpi->Irecv(at, size, MPI_BYTE, peer, TW_TAG_SYNC, comm->comm, &request),
         sending ? "MPI_Isend" : "MPI_Irecv");
     if (status == TW_OK) {
-        status = tw_sync_wait(comm, &request, what);
+        status = tw_sync_wait(comm, 1, &request, what);
     }
     if (status == TW_OK && !sending && at != bytes) {
         memcpy(bytes, at, (size_t)size);

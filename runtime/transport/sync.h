@@ -12,6 +12,9 @@
 
 #include "runtime/transport/comm.h"
 
+/* Until all requests are complete. They must not lie where they may be freed before that. */
+tw_status_t tw_sync_wait(tw_comm_t *comm, int count, MPI_Request *requests, const char *what);
+
 /* out[count] = in[count] reduced over the ranks; elements of `element` bytes. */
 tw_status_t tw_sync_allreduce(tw_comm_t *comm, const void *in, void *out, int count, size_t element,
                               MPI_Datatype type, MPI_Op op, const char *what);

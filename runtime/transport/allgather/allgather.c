@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "runtime/transport/allgather/allgather.h"
+#include "runtime/transport/auto/auto.h"
 
 static tw_status_t tw_allgather_form(tw_comm_t *comm, const void *send, void *recv, size_t count,
                                      const tw_how_t *how, tw_form_t form, tw_request_t **request_p)
@@ -21,6 +22,17 @@ static tw_status_t tw_allgather_form(tw_comm_t *comm, const void *send, void *re
 tw_status_t tw_allgather(tw_comm_t *comm, const void *send, void *recv, size_t count,
                          const tw_how_t *how)
 {
+    tw_plain_args_t plain = {.operation = TW_OPERATION_ALLGATHER,
+                             .name      = "allgather",
+                             .send      = send,
+                             .recv      = recv,
+                             .count     = count,
+                             .root      = -1};
+
+    if (tw_auto_is_plain(comm, TW_OPERATION_ALLGATHER, count, how, &plain.wide) && send != NULL &&
+        recv != NULL && how->feedback == NULL) {
+        return tw_plain_run(comm, &plain);
+    }
     return tw_allgather_form(comm, send, recv, count, how, TW_BLOCKING, NULL);
 }
 

@@ -9,6 +9,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/transport/allgather/allgather.h"
+#include "runtime/transport/auto/auto.h"
 #include "runtime/transport/grid/route.h"
 #include "runtime/transport/node/quick.h"
 
@@ -125,7 +126,17 @@ static tw_status_t tw_gather_shape(const tw_gather_args_t *args, tw_shape_t *sha
     return status;
 }
 
-tw_status_t tw_gather(const tw_gather_args_t *args, tw_form_t form, tw_request_t **request_p)
+static tw_status_t tw_gather_check(const tw_gather_args_t *args, size_t total, tw_form_t form,
+                                   tw_request_t **request_p)
+{
+    if ((form != TW_BLOCKING && request_p == NULL) || (total > 0 && args->recv == NULL) ||
+        (args->send == NULL && tw_gather_count(args, args->comm->rank) > 0)) {
+        return TW_ERR_INVALID_ARG;
+    }
+    return tw_movement_check(args->comm, args->how);
+}
+
+static tw_status_t tw_gather_own(const tw_gather_args_t *args, tw_form_t form, tw_request_t **request_p)
 {
     tw_shape_t    shape  = {.algorithm = &tw_allgather_pairwise,
                             .operation = args->operation,
@@ -140,11 +151,7 @@ tw_status_t tw_gather(const tw_gather_args_t *args, tw_form_t form, tw_request_t
     if (status != TW_OK) {
         return status;
     }
-    if ((form != TW_BLOCKING && request_p == NULL) || (shape.count > 0 && args->recv == NULL) ||
-        (args->send == NULL && tw_gather_count(args, args->comm->rank) > 0)) {
-        return TW_ERR_INVALID_ARG;
-    }
-    status = tw_movement_check(args->comm, args->how);
+    status = tw_gather_check(args, shape.count, form, request_p);
     if (status == TW_OK && form == TW_BLOCKING && args->counts == NULL &&
         tw_policy_may_node(args->comm->policy.allgather) &&
         tw_node_fits(args->comm, args->how, args->each, 1)) {
@@ -160,7 +167,8 @@ tw_status_t tw_gather(const tw_gather_args_t *args, tw_form_t form, tw_request_t
         status = tw_gather_shape(args, &shape);
     }
     if (status == TW_OK) {
-        status = tw_request_create(args->comm, args->how, &shape, form == TW_PLAN, &op);
+        shape.piece = args->piece > 0 ? args->piece : shape.piece;
+        status      = tw_request_create(args->comm, args->how, &shape, form == TW_PLAN, &op);
     }
     if (status != TW_OK) {
         return status;
@@ -168,4 +176,51 @@ tw_status_t tw_gather(const tw_gather_args_t *args, tw_form_t form, tw_request_t
     tw_gather_fill(op, args);
     op->rounds = shape.longest / op->chunk + (shape.longest % op->chunk != 0);
     return tw_request_finish(op, form, request_p);
+}
+
+/* `auto`, or MPI's own collective: decide, then as if that had been asked for. */
+static tw_status_t tw_gather_auto(const tw_gather_args_t *call, size_t total, tw_form_t form,
+                                  tw_request_t **request_p)
+{
+    const tw_plain_args_t plain = {.operation     = TW_OPERATION_ALLGATHER,
+                                   .name          = call->operation,
+                                   .send          = call->send,
+                                   .recv          = call->recv,
+                                   .count         = call->each,
+                                   .counts        = call->counts,
+                                   .displacements = call->displacements,
+                                   .root          = -1};
+    tw_gather_args_t      args  = *call;
+    tw_auto_choice_t      choice;
+    tw_policy_config_t    policy;
+    tw_status_t           status = tw_auto_resolve(call->comm, TW_OPERATION_ALLGATHER,
+                                                   total / (size_t)call->comm->size, call->how, &choice);
+
+    if (status != TW_OK || tw_auto_plain(call->comm, &plain, &choice, form, request_p, &status)) {
+        return status;
+    }
+    args.how           = &choice.how;
+    args.piece         = choice.piece;
+    policy             = tw_auto_force(call->comm, TW_OPERATION_ALLGATHER, choice.algorithm);
+    status             = tw_gather_own(&args, form, request_p);
+    call->comm->policy = policy;
+    return status;
+}
+
+tw_status_t tw_gather(const tw_gather_args_t *args, tw_form_t form, tw_request_t **request_p)
+{
+    size_t      longest, total;
+    tw_status_t status;
+
+    if (!tw_auto_asked(args->how)) {
+        return tw_gather_own(args, form, request_p);
+    }
+    status = tw_comm_check(args->comm);
+    if (status == TW_OK) {
+        status = tw_gather_totals(args, &longest, &total);
+    }
+    if (status == TW_OK) {
+        status = tw_gather_check(args, total, form, request_p);
+    }
+    return status == TW_OK ? tw_gather_auto(args, total, form, request_p) : status;
 }

@@ -5,6 +5,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/transport/allreduce/reduction.h"
+#include "runtime/transport/auto/auto.h"
 #include "runtime/transport/grid/route.h"
 #include "runtime/transport/node/quick.h"
 
@@ -316,13 +317,14 @@ static void tw_reduction_fill(tw_request_t *op, const tw_reduction_args_t *args,
     }
 }
 
-tw_status_t tw_reduction(const tw_reduction_args_t *args, tw_form_t form, tw_request_t **request_p)
+static tw_status_t tw_reduction_own(const tw_reduction_args_t *args, tw_form_t form, tw_request_t **request_p)
 {
     const tw_codec_t *codec;
     tw_shape_t        shape = {.operation = args->operation,
                                .count     = args->count,
                                .root      = args->root,
                                .reduction = args->reduction,
+                               .piece     = args->piece,
                                .sum       = true,
                                .arrays    = 2};
     tw_request_t     *op;
@@ -364,4 +366,49 @@ tw_status_t tw_reduction(const tw_reduction_args_t *args, tw_form_t form, tw_req
     }
     tw_reduction_fill(op, args, block);
     return tw_request_finish(op, form, request_p);
+}
+
+/* `auto`, or MPI's own collective: decide, then as if that had been asked for. */
+static tw_status_t tw_reduction_auto(const tw_reduction_args_t *call, tw_form_t form, tw_request_t **request_p)
+{
+    tw_comm_t            *comm      = call->comm;
+    const tw_operation_t  operation = call->scatter     ? TW_OPERATION_REDUCE_SCATTER
+                                      : call->root >= 0 ? TW_OPERATION_REDUCE
+                                                        : TW_OPERATION_ALLREDUCE;
+    const tw_plain_args_t plain     = {.operation = operation,
+                                       .name      = call->operation,
+                                       .send      = call->send,
+                                       .recv      = call->recv,
+                                       .count = call->scatter ? call->count / (size_t)comm->size : call->count,
+                                       .counts    = call->counts,
+                                       .reduction = call->reduction,
+                                       .root      = call->root};
+    tw_reduction_args_t   args      = *call;
+    tw_auto_choice_t      choice;
+    tw_policy_config_t    policy;
+    tw_status_t           status = tw_auto_resolve(comm, operation, call->count, call->how, &choice);
+
+    if (status != TW_OK || tw_auto_plain(comm, &plain, &choice, form, request_p, &status)) {
+        return status;
+    }
+    args.how     = &choice.how;
+    args.piece   = choice.piece;
+    policy       = tw_auto_force(comm, operation, choice.algorithm);
+    status       = tw_reduction_own(&args, form, request_p);
+    comm->policy = policy;
+    return status;
+}
+
+tw_status_t tw_reduction(const tw_reduction_args_t *args, tw_form_t form, tw_request_t **request_p)
+{
+    tw_status_t status;
+
+    if (!tw_auto_asked(args->how)) {
+        return tw_reduction_own(args, form, request_p);
+    }
+    status = tw_comm_check(args->comm);
+    if (status == TW_OK) {
+        status = form == TW_BLOCKING || request_p != NULL ? tw_reduction_check(args) : TW_ERR_INVALID_ARG;
+    }
+    return status == TW_OK ? tw_reduction_auto(args, form, request_p) : status;
 }

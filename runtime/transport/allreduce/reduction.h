@@ -33,6 +33,7 @@ typedef struct tw_reduction_args {
     tw_reduction_t  reduction;
     int             root; /* -1: all */
     const tw_how_t *how;
+    size_t          piece; /* as tw_shape_t has it */
 } tw_reduction_args_t;
 
 /* Ranks of each node that exchange with other nodes in tw_reduce_hierarchical; 0: the codec's blocks are too

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include "runtime/transport/alltoall/alltoall.h"
+#include "runtime/transport/auto/auto.h"
 
 static tw_status_t tw_alltoall_form(tw_comm_t *comm, const void *send, void *recv, size_t count,
                                     const tw_how_t *how, tw_form_t form, tw_request_t **request_p)
@@ -22,6 +23,17 @@ static tw_status_t tw_alltoall_form(tw_comm_t *comm, const void *send, void *rec
 tw_status_t tw_alltoall(tw_comm_t *comm, const void *send, void *recv, size_t count,
                         const tw_how_t *how)
 {
+    tw_plain_args_t plain = {.operation = TW_OPERATION_ALLTOALL,
+                             .name      = "alltoall",
+                             .send      = send,
+                             .recv      = recv,
+                             .count     = count,
+                             .root      = -1};
+
+    if (tw_auto_is_plain(comm, TW_OPERATION_ALLTOALL, count, how, &plain.wide) && send != NULL &&
+        recv != NULL && how->feedback == NULL) {
+        return tw_plain_run(comm, &plain);
+    }
     return tw_alltoall_form(comm, send, recv, count, how, TW_BLOCKING, NULL);
 }
 

@@ -25,6 +25,7 @@ typedef struct tw_alltoall_args {
     void           *recv;
     tw_blocks_t     out, in;
     const tw_how_t *how;
+    size_t          piece; /* as tw_shape_t has it */
 } tw_alltoall_args_t;
 
 tw_status_t tw_alltoall_any(const tw_alltoall_args_t *args, tw_form_t form,

@@ -12,6 +12,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/transport/alltoall/alltoall.h"
+#include "runtime/transport/auto/auto.h"
 #include "runtime/transport/grid/route.h"
 #include "runtime/transport/node/quick.h"
 
@@ -145,8 +146,8 @@ static tw_status_t tw_alltoall_shape(const tw_alltoall_args_t *args, tw_shape_t 
     return status;
 }
 
-tw_status_t tw_alltoall_any(const tw_alltoall_args_t *args, tw_form_t form,
-                            tw_request_t **request_p)
+static tw_status_t tw_alltoall_own(const tw_alltoall_args_t *args, tw_form_t form,
+                                   tw_request_t **request_p)
 {
     const bool         in_place = args->send == TW_IN_PLACE;
     const tw_blocks_t *out      = in_place ? &args->in : &args->out;
@@ -185,7 +186,8 @@ tw_status_t tw_alltoall_any(const tw_alltoall_args_t *args, tw_form_t form,
         status = tw_alltoall_shape(args, &shape);
     }
     if (status == TW_OK) {
-        status = tw_request_create(args->comm, args->how, &shape, form == TW_PLAN, &op);
+        shape.piece = args->piece > 0 ? args->piece : shape.piece;
+        status      = tw_request_create(args->comm, args->how, &shape, form == TW_PLAN, &op);
     }
     if (status != TW_OK) {
         return status;
@@ -196,4 +198,53 @@ tw_status_t tw_alltoall_any(const tw_alltoall_args_t *args, tw_form_t form,
     op->send   = in_place ? args->recv : args->send;
     op->rounds = longest / op->chunk + (longest % op->chunk != 0);
     return tw_request_finish(op, form, request_p);
+}
+
+/* `auto`, or MPI's own collective: decide, then as if that had been asked for. */
+static tw_status_t tw_alltoall_auto(const tw_alltoall_args_t *call, tw_form_t form, tw_request_t **request_p)
+{
+    tw_comm_t            *comm  = call->comm;
+    const tw_plain_args_t plain = {.operation = TW_OPERATION_ALLTOALL,
+                                   .name      = call->operation,
+                                   .send      = call->send,
+                                   .recv      = call->recv,
+                                   .count     = call->in.each,
+                                   .root      = -1};
+    tw_alltoall_args_t    args  = *call;
+    tw_auto_choice_t      choice;
+    tw_policy_config_t    policy;
+    tw_status_t           status;
+
+    status = call->in.counts != NULL ? tw_auto_resolve_unequal(comm, call->how, &choice)
+                                     : tw_auto_resolve(comm, TW_OPERATION_ALLTOALL, call->in.each, call->how,
+                                                       &choice);
+    if (status != TW_OK || tw_auto_plain(comm, &plain, &choice, form, request_p, &status)) {
+        return status;
+    }
+    args.how     = &choice.how;
+    args.piece   = choice.piece;
+    policy       = tw_auto_force(comm, TW_OPERATION_ALLTOALL, choice.algorithm);
+    status       = tw_alltoall_own(&args, form, request_p);
+    comm->policy = policy;
+    return status;
+}
+
+tw_status_t tw_alltoall_any(const tw_alltoall_args_t *args, tw_form_t form,
+                            tw_request_t **request_p)
+{
+    tw_status_t status;
+
+    if (!tw_auto_asked(args->how)) {
+        return tw_alltoall_own(args, form, request_p);
+    }
+    status = tw_comm_check(args->comm);
+    if (status == TW_OK && ((form != TW_BLOCKING && request_p == NULL) ||
+                            (args->in.counts == NULL && args->in.each > 0 &&
+                             (args->send == NULL || args->recv == NULL)))) {
+        status = TW_ERR_INVALID_ARG;
+    }
+    if (status == TW_OK) {
+        status = tw_movement_check(args->comm, args->how);
+    }
+    return status == TW_OK ? tw_alltoall_auto(args, form, request_p) : status;
 }

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include "runtime/transport/auto/auto.h"
 #include "runtime/transport/bcast/bcast.h"
 #include "runtime/transport/node/quick.h"
 
@@ -106,8 +107,18 @@ static tw_status_t tw_bcast_choose(tw_comm_t *comm, const tw_how_t *how, tw_shap
     return status;
 }
 
-static tw_status_t tw_bcast_form(tw_comm_t *comm, void *buffer, size_t count, int root,
-                                 const tw_how_t *how, tw_form_t form, tw_request_t **request_p)
+static tw_status_t tw_bcast_check(const tw_comm_t *comm, const void *buffer, size_t count, int root,
+                                  const tw_how_t *how, tw_form_t form, tw_request_t **request_p)
+{
+    if (root < 0 || root >= comm->size || (buffer == NULL && count > 0) ||
+        (form != TW_BLOCKING && request_p == NULL)) {
+        return TW_ERR_INVALID_ARG;
+    }
+    return tw_movement_check(comm, how);
+}
+
+static tw_status_t tw_bcast_own(tw_comm_t *comm, void *buffer, size_t count, int root, size_t piece,
+                                const tw_how_t *how, tw_form_t form, tw_request_t **request_p)
 {
     tw_shape_t    shape  = {.operation = "bcast", .count = count, .root = root, .longest = count, .slots = 1};
     tw_status_t   status = tw_comm_check(comm);
@@ -116,11 +127,7 @@ static tw_status_t tw_bcast_form(tw_comm_t *comm, void *buffer, size_t count, in
     if (status != TW_OK) {
         return status;
     }
-    if (root < 0 || root >= comm->size || (buffer == NULL && count > 0) ||
-        (form != TW_BLOCKING && request_p == NULL)) {
-        return TW_ERR_INVALID_ARG;
-    }
-    status = tw_movement_check(comm, how);
+    status = tw_bcast_check(comm, buffer, count, root, how, form, request_p);
     if (status == TW_OK && form == TW_BLOCKING && tw_bcast_may_node(comm, how) &&
         tw_node_fits(comm, how, count, 1)) {
         return tw_quick_bcast(comm, buffer, count * tw_node_plain(comm, how), root);
@@ -129,7 +136,8 @@ static tw_status_t tw_bcast_form(tw_comm_t *comm, void *buffer, size_t count, in
         status = tw_bcast_choose(comm, how, &shape);
     }
     if (status == TW_OK) {
-        status = tw_request_create(comm, how, &shape, form == TW_PLAN, &op);
+        shape.piece = piece > 0 ? piece : shape.piece;
+        status      = tw_request_create(comm, how, &shape, form == TW_PLAN, &op);
     }
     if (status != TW_OK) {
         return status;
@@ -139,8 +147,52 @@ static tw_status_t tw_bcast_form(tw_comm_t *comm, void *buffer, size_t count, in
     return tw_request_finish(op, form, request_p);
 }
 
+/* `auto`, or MPI's own collective: decide, then as if that had been asked for. */
+static tw_status_t tw_bcast_form(tw_comm_t *comm, void *buffer, size_t count, int root,
+                                 const tw_how_t *how, tw_form_t form, tw_request_t **request_p)
+{
+    const tw_plain_args_t plain = {.operation = TW_OPERATION_BCAST,
+                                   .name      = "bcast",
+                                   .send      = buffer,
+                                   .recv      = buffer,
+                                   .count     = count,
+                                   .root      = root};
+    tw_auto_choice_t      choice;
+    tw_policy_config_t    policy;
+    tw_status_t           status;
+
+    if (!tw_auto_asked(how)) {
+        return tw_bcast_own(comm, buffer, count, root, 0, how, form, request_p);
+    }
+    status = tw_comm_check(comm);
+    if (status == TW_OK) {
+        status = tw_bcast_check(comm, buffer, count, root, how, form, request_p);
+    }
+    if (status == TW_OK) {
+        status = tw_auto_resolve(comm, TW_OPERATION_BCAST, count, how, &choice);
+    }
+    if (status != TW_OK || tw_auto_plain(comm, &plain, &choice, form, request_p, &status)) {
+        return status;
+    }
+    policy = tw_auto_force(comm, TW_OPERATION_BCAST, choice.algorithm);
+    status = tw_bcast_own(comm, buffer, count, root, choice.piece, &choice.how, form, request_p);
+    comm->policy = policy;
+    return status;
+}
+
 tw_status_t tw_bcast(tw_comm_t *comm, void *buffer, size_t count, int root, const tw_how_t *how)
 {
+    tw_plain_args_t plain = {.operation = TW_OPERATION_BCAST,
+                             .name      = "bcast",
+                             .send      = buffer,
+                             .recv      = buffer,
+                             .count     = count,
+                             .root      = root};
+
+    if (tw_auto_is_plain(comm, TW_OPERATION_BCAST, count, how, &plain.wide) && buffer != NULL && root >= 0 &&
+        root < comm->size && how->feedback == NULL) {
+        return tw_plain_run(comm, &plain);
+    }
     return tw_bcast_form(comm, buffer, count, root, how, TW_BLOCKING, NULL);
 }
 

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/auto/auto.c - decisions and the tables that keep them; see auto.h.
+ */
+#include "config.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/codec/auto.h"
+#include "runtime/transport/auto/auto.h"
+#include "runtime/transport/calibrate/calibrate.h"
+#include "runtime/transport/plain/plain.h"
+
+/* Algorithms by name, and what names them in calls or settings. */
+typedef enum tw_named_by { TW_BY_REDUCTIONS, TW_BY_BCAST, TW_BY_EXCHANGES } tw_named_by_t;
+
+static const struct {
+    const char   *name;
+    tw_named_by_t by;
+    int           number;
+} tw_numbers[] = {{"direct", TW_BY_REDUCTIONS, TW_ALGORITHM_DIRECT},
+                  {"two_pass", TW_BY_REDUCTIONS, TW_ALGORITHM_TWO_PASS},
+                  {"grid", TW_BY_REDUCTIONS, TW_ALGORITHM_GRID},
+                  {"hierarchical", TW_BY_REDUCTIONS, TW_ALGORITHM_HIERARCHICAL},
+                  {"node", TW_BY_REDUCTIONS, TW_ALGORITHM_NODE},
+                  {"tree", TW_BY_BCAST, TW_POLICY_TREE},
+                  {"chain", TW_BY_BCAST, TW_POLICY_CHAIN},
+                  {"node", TW_BY_BCAST, TW_POLICY_BCAST_NODE},
+                  {"hierarchical", TW_BY_BCAST, TW_POLICY_BCAST_HIERARCHICAL},
+                  {"pairwise", TW_BY_EXCHANGES, TW_POLICY_PAIRWISE},
+                  {"grid", TW_BY_EXCHANGES, TW_POLICY_BUNDLES},
+                  {"node", TW_BY_EXCHANGES, TW_POLICY_EXCHANGE_NODE}};
+
+static tw_named_by_t tw_named_by(tw_operation_t operation)
+{
+    return operation == TW_OPERATION_BCAST ? TW_BY_BCAST
+           : operation == TW_OPERATION_ALLGATHER || operation == TW_OPERATION_ALLTOALL ? TW_BY_EXCHANGES
+                                                                                       : TW_BY_REDUCTIONS;
+}
+
+static const char *tw_forced_name(tw_operation_t operation, int forced)
+{
+    for (size_t i = 0; i < sizeof(tw_numbers) / sizeof(tw_numbers[0]); i++) {
+        if (tw_numbers[i].number == forced && tw_numbers[i].by == tw_named_by(operation)) {
+            return tw_numbers[i].name;
+        }
+    }
+    return NULL;
+}
+
+/* The algorithm that the call names, or else the settings; 0: none. */
+static int tw_forced(const tw_comm_t *comm, tw_operation_t operation, const tw_how_t *how)
+{
+    if (how->algorithm != TW_ALGORITHM_AUTO && operation == TW_OPERATION_BCAST) {
+        return how->algorithm == TW_ALGORITHM_NODE ? TW_POLICY_BCAST_NODE : TW_POLICY_BCAST_HIERARCHICAL;
+    }
+    switch (operation) {
+    case TW_OPERATION_ALLREDUCE:
+    case TW_OPERATION_REDUCE:
+        return how->algorithm != 0 ? (int)how->algorithm : (int)tw_policy_allreduce_wish(&comm->policy);
+    case TW_OPERATION_BCAST:
+        return comm->policy.bcast;
+    case TW_OPERATION_ALLGATHER:
+        return comm->policy.allgather;
+    case TW_OPERATION_ALLTOALL:
+        return comm->policy.alltoall;
+    default:
+        return 0;
+    }
+}
+
+tw_policy_config_t tw_auto_force(tw_comm_t *comm, tw_operation_t operation, const char *algorithm)
+{
+    const tw_policy_config_t before = comm->policy;
+    int                      number = 0;
+
+    for (size_t i = 0; algorithm != NULL && i < sizeof(tw_numbers) / sizeof(tw_numbers[0]); i++) {
+        if (tw_numbers[i].by == tw_named_by(operation) && strcmp(tw_numbers[i].name, algorithm) == 0) {
+            number = tw_numbers[i].number;
+        }
+    }
+    if (number == 0) {
+        return before;
+    }
+    switch (operation) {
+    case TW_OPERATION_ALLREDUCE:
+    case TW_OPERATION_REDUCE:
+        comm->policy.allreduce = tw_policy_allreduce_setting(algorithm);
+        break;
+    case TW_OPERATION_BCAST:
+        comm->policy.bcast = number;
+        break;
+    case TW_OPERATION_ALLGATHER:
+        comm->policy.allgather = number;
+        break;
+    case TW_OPERATION_ALLTOALL:
+        comm->policy.alltoall = number;
+        break;
+    default:
+        break;
+    }
+    return before;
+}
+
+bool tw_auto_asked(const tw_how_t *how)
+{
+    double max_error;
+
+    return how != NULL && (how->algorithm == TW_ALGORITHM_MPI ||
+                           (how->codec != NULL && tw_codec_auto(how->codec, &max_error)));
+}
+
+/* ---- codecs and facts ------------------------------------------------------------------------ */
+
+const tw_codec_t *tw_auto_codec(tw_comm_t *comm, const char *spec, bool wide)
+{
+    const tw_dtype_t dtype = wide ? TW_F64 : TW_F32;
+    tw_auto_codec_t *made;
+
+    for (made = comm->autos->codecs; made != NULL; made = made->next) {
+        if (made->dtype == dtype && strcmp(made->spec, spec) == 0) {
+            return made->codec;
+        }
+    }
+    made = calloc(1, sizeof(*made));
+    if (made == NULL || tw_codec_create(comm->ctx, spec, dtype, &made->codec, NULL, 0) != TW_OK) {
+        free(made);
+        return NULL;
+    }
+    snprintf(made->spec, sizeof(made->spec), "%s", spec);
+    made->dtype         = dtype;
+    made->next          = comm->autos->codecs;
+    comm->autos->codecs = made;
+    return made->codec;
+}
+
+static const tw_codec_t *tw_auto_lossless(tw_comm_t *comm, bool wide)
+{
+    return wide ? tw_auto_codec(comm, "bitpack:8", true) : comm->fp32;
+}
+
+tw_status_t tw_auto_know(tw_comm_t *comm)
+{
+    tw_facts_t facts;
+    tw_status_t status;
+
+    if (comm->autos->known) {
+        return TW_OK;
+    }
+    if (comm->asynchronous) {
+        return TW_ERR_BUSY;
+    }
+    status = tw_calibration_load(comm, &facts);
+    if (status == TW_ERR_RANGE) { /* there is none that fits */
+        status = tw_calibrate(comm, TW_CALIBRATE_QUICK, &facts);
+    }
+    return status == TW_OK ? tw_auto_learn(comm, &facts) : status;
+}
+
+tw_status_t tw_auto_learn(tw_comm_t *comm, const tw_facts_t *facts)
+{
+    struct tw_auto *autos = comm->autos;
+
+    autos->facts = *facts;
+    autos->known = true;
+    if (!autos->replay) {
+        autos->answer_count  = 0;
+        autos->decided.count = 0;
+        for (tw_auto_table_t *t = autos->tables; t != NULL; t = t->next) {
+            memset(t->answer, 0, sizeof(t->answer));
+        }
+    }
+    return TW_OK;
+}
+
+/* ---- decisions -------------------------------------------------------------------------------- */
+
+static tw_status_t tw_auto_decide(tw_comm_t *comm, const tw_question_t *question, tw_decision_t *decision)
+{
+    static const char *const fallback[2] = {"fp32", "bitpack:8"};
+    struct tw_auto          *autos       = comm->autos;
+    tw_model_candidate_t     list[TW_MODEL_CANDIDATES], chosen;
+    tw_model_wish_t          wish = {.operation = question->operation,
+                                     .count     = (double)tw_model_class_count(question->class_index),
+                                     .wide      = question->wide,
+                                     .max_error = question->max_error,
+                                     .feedback  = question->feedback,
+                                     .plain     = !question->feedback,
+                                     .algorithm = tw_forced_name(question->operation, question->forced),
+                                     .chunk     = comm->config.chunk};
+    tw_status_t              status = tw_auto_know(comm);
+    int                      count;
+
+    if (status != TW_OK) {
+        return status;
+    }
+    wish.plain = wish.plain && wish.algorithm == NULL && wish.count <= INT_MAX;
+    chosen     = tw_model_decide(&autos->facts, &wish, list, &count);
+    *decision  = (tw_decision_t){.question = *question};
+    if (chosen.codec < 0 && wish.plain) {
+        strcpy(decision->spec, "mpi");
+        strcpy(decision->algorithm, "mpi");
+    } else if (chosen.codec < 0) { /* facts that were set by hand know no codec of this type */
+        return tw_auto_codec(comm, fallback[question->wide], question->wide) != NULL ? TW_ERR_UNSUPPORTED
+                                                                                    : TW_ERR_NO_MEMORY;
+    } else {
+        snprintf(decision->spec, sizeof(decision->spec), "%s", autos->facts.codec[chosen.codec].spec);
+        snprintf(decision->algorithm, sizeof(decision->algorithm), "%s",
+                 tw_model_algorithm(chosen.algorithm)->name);
+        decision->piece = chosen.piece;
+    }
+    tw_auto_explain(comm, question, list, count, decision);
+    return tw_decisions_add(&autos->decided, decision) ? TW_OK : TW_ERR_NO_MEMORY;
+}
+
+static tw_status_t tw_auto_replay(tw_comm_t *comm, const tw_question_t *question, tw_decision_t *decision)
+{
+    const tw_decision_t *found = tw_decisions_find(&comm->autos->decided, question);
+
+    if (found == NULL) {
+        if (comm->rank == 0) {
+            TW_ERROR(&comm->log,
+                     "%s holds no decision for %s of %zu %s with auto:%g: this is another run than the "
+                     "recorded one; remove the file to record anew",
+                     comm->autos->path, tw_model_operations[question->operation],
+                     tw_model_class_count(question->class_index), question->wide ? "doubles" : "floats",
+                     question->max_error);
+        }
+        return TW_ERR_MISMATCH;
+    }
+    *decision = *found;
+    tw_auto_explain(comm, question, NULL, 0, decision);
+    return TW_OK;
+}
+
+/* The answer to a question that was not asked before. */
+static tw_status_t tw_auto_answer(tw_comm_t *comm, const tw_question_t *question, int *index_p)
+{
+    struct tw_auto   *autos = comm->autos;
+    tw_auto_answer_t *answers, *answer;
+    tw_decision_t     decision;
+    tw_status_t       status = autos->replay ? tw_auto_replay(comm, question, &decision)
+                                             : tw_auto_decide(comm, question, &decision);
+
+    if (status != TW_OK) {
+        return status;
+    }
+    answers = realloc(autos->answers, (size_t)(autos->answer_count + 1) * sizeof(*answers));
+    if (answers == NULL) {
+        return TW_ERR_NO_MEMORY;
+    }
+    autos->answers = answers;
+    answer         = &answers[autos->answer_count];
+    *answer        = (tw_auto_answer_t){.plain = strcmp(decision.spec, "mpi") == 0, .piece = decision.piece};
+    strcpy(answer->algorithm, decision.algorithm);
+    answer->codec = answer->plain ? tw_auto_lossless(comm, question->wide)
+                                  : tw_auto_codec(comm, decision.spec, question->wide);
+    if (answer->codec == NULL) {
+        return TW_ERR_NO_MEMORY;
+    }
+    *index_p = autos->answer_count++;
+    return TW_OK;
+}
+
+/* ---- the way of a call ------------------------------------------------------------------------ */
+
+static bool tw_table_is(const tw_auto_table_t *table, double max_error, bool wide, const tw_how_t *how)
+{
+    return table->max_error == max_error && table->wide == wide && table->feedback == (how->feedback != NULL) &&
+           table->forced == (int)how->algorithm;
+}
+
+static tw_auto_table_t *tw_table_get(tw_comm_t *comm, double max_error, bool wide, const tw_how_t *how)
+{
+    tw_auto_table_t *table;
+
+    for (table = comm->autos->tables; table != NULL; table = table->next) {
+        if (tw_table_is(table, max_error, wide, how)) {
+            return table;
+        }
+    }
+    table = calloc(1, sizeof(*table));
+    if (table != NULL) {
+        table->max_error    = max_error;
+        table->wide         = wide;
+        table->feedback     = how->feedback != NULL;
+        table->forced       = (int)how->algorithm;
+        table->next         = comm->autos->tables;
+        comm->autos->tables = table;
+    }
+    return table;
+}
+
+static bool tw_codec_wide(const tw_codec_t *codec)
+{
+    tw_codec_traits_t traits;
+
+    tw_codec_traits(codec, &traits);
+    return traits.dtype == TW_F64;
+}
+
+/* TW_ALGORITHM_MPI, named by the caller. */
+static tw_status_t tw_auto_named_plain(tw_comm_t *comm, tw_auto_choice_t *choice)
+{
+    double            max_error;
+    tw_codec_traits_t traits;
+
+    choice->how.algorithm = TW_ALGORITHM_AUTO;
+    choice->plain = choice->named = true;
+    if (choice->how.codec == NULL) {
+        choice->how.codec = comm->fp32;
+    }
+    if (tw_codec_auto(choice->how.codec, &max_error)) {
+        choice->how.codec = tw_auto_lossless(comm, tw_codec_wide(choice->how.codec));
+        return choice->how.codec != NULL ? TW_OK : TW_ERR_NO_MEMORY;
+    }
+    tw_codec_traits(choice->how.codec, &traits);
+    if (!traits.lossless || choice->how.feedback != NULL) {
+        TW_ERROR(&comm->log, "MPI's own collective was asked for with codec %s%s; accepted: codecs that lose nothing",
+                 tw_codec_spec(choice->how.codec), choice->how.feedback != NULL ? " and feedback" : "");
+        return TW_ERR_INVALID_ARG;
+    }
+    return TW_OK;
+}
+
+tw_status_t tw_auto_resolve(tw_comm_t *comm, tw_operation_t operation, size_t count, const tw_how_t *how,
+                            tw_auto_choice_t *choice)
+{
+    tw_question_t     question = {.operation = operation, .class_index = tw_model_class(count)};
+    tw_auto_table_t  *table;
+    tw_auto_answer_t *answer;
+    int              *slot, index;
+    tw_status_t       status;
+
+    *choice = (tw_auto_choice_t){.plain = false};
+    if (how != NULL) {
+        choice->how = *how;
+    }
+    if (choice->how.algorithm < TW_ALGORITHM_AUTO || choice->how.algorithm > TW_ALGORITHM_MPI) {
+        return TW_ERR_INVALID_ARG;
+    }
+    if (choice->how.algorithm == TW_ALGORITHM_MPI) {
+        return tw_auto_named_plain(comm, choice);
+    }
+    if (choice->how.codec == NULL || !tw_codec_auto(choice->how.codec, &question.max_error)) {
+        return TW_OK;
+    }
+    question.wide     = tw_codec_wide(choice->how.codec);
+    question.feedback = choice->how.feedback != NULL;
+    table             = tw_table_get(comm, question.max_error, question.wide, &choice->how);
+    if (table == NULL) {
+        return TW_ERR_NO_MEMORY;
+    }
+    question.forced   = tw_forced(comm, operation, &choice->how);
+    slot              = &table->answer[operation][question.class_index];
+    if (*slot == 0) {
+        status = tw_auto_answer(comm, &question, &index);
+        if (status != TW_OK) {
+            return status;
+        }
+        *slot = index + 1;
+    }
+    answer                = &comm->autos->answers[*slot - 1];
+    choice->plain         = answer->plain;
+    choice->how.codec     = answer->codec;
+    choice->piece         = answer->piece;
+    choice->algorithm     = answer->plain ? NULL : answer->algorithm;
+    return TW_OK;
+}
+
+bool tw_auto_plain(tw_comm_t *comm, const tw_plain_args_t *args, const tw_auto_choice_t *choice,
+                   tw_form_t form, tw_request_t **request_p, tw_status_t *status_p)
+{
+    tw_plain_args_t mine = *args;
+
+    if (!choice->plain || (!choice->named && !tw_plain_fits(comm, args))) {
+        return false;
+    }
+    mine.wide = tw_codec_wide(choice->how.codec);
+    *status_p = tw_plain_fits(comm, args) ? tw_plain(comm, &mine, &choice->how, form, request_p) : TW_ERR_RANGE;
+    return true;
+}
+
+tw_status_t tw_auto_resolve_unequal(tw_comm_t *comm, const tw_how_t *how, tw_auto_choice_t *choice)
+{
+    double max_error;
+
+    *choice = (tw_auto_choice_t){.plain = false};
+    if (how != NULL) {
+        choice->how = *how;
+    }
+    if (choice->how.algorithm == TW_ALGORITHM_MPI) {
+        TW_ERROR(&comm->log, "MPI's own collective was asked for; accepted where all ranks know all counts");
+        return TW_ERR_UNSUPPORTED;
+    }
+    if (choice->how.codec != NULL && tw_codec_auto(choice->how.codec, &max_error)) {
+        choice->how.codec = tw_auto_lossless(comm, tw_codec_wide(choice->how.codec));
+        return choice->how.codec != NULL ? TW_OK : TW_ERR_NO_MEMORY;
+    }
+    return TW_OK;
+}
+
+bool tw_auto_is_plain(const tw_comm_t *comm, tw_operation_t operation, size_t count, const tw_how_t *how,
+                      bool *wide_p)
+{
+    double max_error;
+
+    if (comm == NULL || comm->status != TW_OK || how == NULL || how->codec == NULL || count > INT_MAX ||
+        (how->flags & ~TW_BCAST_SAME) != 0 || (how->exec != NULL && how->exec->memory != TW_MEMORY_HOST) ||
+        !tw_plain_blocks(comm) || !tw_codec_auto(how->codec, &max_error)) {
+        return false;
+    }
+    *wide_p = tw_codec_wide(how->codec);
+    for (const tw_auto_table_t *table = comm->autos->tables; table != NULL; table = table->next) {
+        if (tw_table_is(table, max_error, *wide_p, how)) {
+            const int index = table->answer[operation][tw_model_class(count)];
+
+            return index > 0 && comm->autos->answers[index - 1].plain;
+        }
+    }
+    return false;
+}

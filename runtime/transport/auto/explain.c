@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/auto/explain.c - THINWIRE_EXPLAIN: what was decided, and from what. A line of the log, at
+ * whatever level that stands: it was asked for.
+ */
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "runtime/transport/auto/auto.h"
+
+typedef struct tw_line {
+    char   text[TW_LOG_LINE_MAX];
+    size_t used;
+} tw_line_t;
+
+static void tw_say(tw_line_t *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void tw_say(tw_line_t *line, const char *format, ...)
+{
+    va_list args;
+    int     n;
+
+    va_start(args, format);
+    n = vsnprintf(line->text + line->used, sizeof(line->text) - line->used, format, args);
+    va_end(args);
+    line->used += n > 0 ? (size_t)n : 0;
+    line->used = line->used < sizeof(line->text) ? line->used : sizeof(line->text) - 1;
+}
+
+static void tw_say_seconds(tw_line_t *line, double seconds)
+{
+    if (seconds < 1e-3) {
+        tw_say(line, "%.1f us", seconds * 1e6);
+    } else if (seconds < 1.0) {
+        tw_say(line, "%.2f ms", seconds * 1e3);
+    } else {
+        tw_say(line, "%.2f s", seconds);
+    }
+}
+
+void tw_auto_explain(const tw_comm_t *comm, const tw_question_t *question, const tw_model_candidate_t *list,
+                     int count, const tw_decision_t *decision)
+{
+    const tw_facts_t *facts = &comm->autos->facts;
+    tw_log_t          log   = comm->log;
+    tw_line_t         line  = {.used = 0};
+
+    if (!comm->autos->explain || comm->rank != 0) {
+        return;
+    }
+    tw_say(&line, "auto:%g, %s of %zu %s%s: %s", question->max_error,
+           tw_model_operations[question->operation], tw_model_class_count(question->class_index),
+           question->wide ? "doubles" : "floats", question->feedback ? " with feedback" : "", decision->spec);
+    if (decision->piece > 0) {
+        tw_say(&line, " by %s in pieces of %zu bytes", decision->algorithm, decision->piece);
+    }
+    tw_say(&line, "%s", list == NULL ? ", as recorded" : "; predicted:");
+    for (int i = 0; i < count; i++) {
+        if (list[i].codec < 0) {
+            tw_say(&line, " mpi ");
+        } else {
+            tw_say(&line, "%s %s by %s ", i > 0 ? "," : "", facts->codec[list[i].codec].spec,
+                   tw_model_algorithm(list[i].algorithm)->name);
+        }
+        tw_say_seconds(&line, list[i].seconds);
+    }
+    log.level = TW_LOG_INFO;
+    TW_INFO(&log, "%s", line.text);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/calibrate/collectives.c - MPI's own collectives at a ladder of sizes, and the library's
+ * algorithms with fp32 at a short and at a long one: what the model's formula misses of each.
+ */
+#include "config.h"
+
+#include <math.h>
+
+#include "runtime/transport/auto/auto.h"
+#include "runtime/transport/calibrate/calibrate.h"
+#include "runtime/transport/plain/plain.h"
+#include "runtime/transport/sync.h"
+
+/* So many bytes are measured however long that takes: without them nothing can be said of longer ones. */
+#define TW_LADDER_LEAST ((size_t)16 << 10)
+
+/* Vectors of every rank that the longer buffer holds. */
+static size_t tw_blocks(const tw_facts_t *facts, tw_operation_t operation)
+{
+    return operation == TW_OPERATION_ALLGATHER || operation == TW_OPERATION_ALLTOALL ? (size_t)facts->ranks : 1;
+}
+
+/* ---- MPI's own --------------------------------------------------------------------------------- */
+
+static tw_status_t tw_run_plain(tw_gauge_t *g, const void *what)
+{
+    const tw_plain_args_t *args = what;
+    MPI_Request            request;
+    tw_status_t            status;
+
+    if (tw_plain_blocks(g->comm)) {
+        return tw_plain_run(g->comm, args);
+    }
+    status = tw_plain_start(g->comm, args, NULL, &request);
+    return status == TW_OK ? tw_sync_wait(g->comm, 1, &request, "measuring a collective") : status;
+}
+
+static tw_status_t tw_gauge_ladder(tw_gauge_t *g, tw_facts_t *facts, tw_operation_t operation, double budget)
+{
+    const double    start  = g->elapsed;
+    double          before = 0.0, growth;
+    const size_t    factor = g->long_form ? 4 : 16, ranks = (size_t)facts->ranks;
+    const size_t    most   = g->room / tw_blocks(facts, operation);
+    tw_ladder_t    *ladder = &facts->plain[operation];
+    tw_plain_args_t args   = {.operation = operation,
+                              .name      = "MPI's collective",
+                              .send      = g->send,
+                              .recv      = g->recv,
+                              .root      = operation == TW_OPERATION_REDUCE || operation == TW_OPERATION_BCAST ? 0 : -1};
+    tw_status_t     status = TW_OK;
+
+    for (size_t bytes = sizeof(float); status == TW_OK && bytes <= most && ladder->steps < TW_LADDER_STEPS;
+         bytes *= factor) {
+        double seconds = 0.0;
+
+        args.count = bytes / sizeof(float);
+        if (operation == TW_OPERATION_REDUCE_SCATTER) { /* MPI counts a block, the ladder the vector */
+            args.count = args.count / ranks;
+            if (args.count == 0) {
+                continue;
+            }
+        }
+        status = tw_gauge_time(g, budget / 12.0, tw_run_plain, &args, &seconds);
+        if (status == TW_OK) {
+            const size_t values = operation == TW_OPERATION_REDUCE_SCATTER ? args.count * ranks : args.count;
+
+            ladder->bytes[ladder->steps]     = (double)(values * sizeof(float));
+            ladder->seconds[ladder->steps++] = seconds;
+        }
+        growth = before > 0.0 ? 1.5 * seconds / before : 2.0;
+        growth = growth < 1.5 ? 1.5 : growth > (double)factor ? (double)factor : growth;
+        before = seconds;
+        if (bytes >= TW_LADDER_LEAST && g->elapsed - start + 2.5 * growth * seconds > budget) {
+            break;
+        }
+    }
+    return status;
+}
+
+tw_status_t tw_gauge_plain(tw_gauge_t *g, tw_facts_t *facts)
+{
+    tw_status_t status = TW_OK;
+
+    for (int o = 0; o < TW_OPERATIONS && status == TW_OK; o++) {
+        status = tw_gauge_ladder(g, facts, (tw_operation_t)o, g->budget / TW_OPERATIONS);
+    }
+    return status;
+}
+
+/* ---- the library's own ------------------------------------------------------------------------- */
+
+typedef struct tw_own {
+    int    algorithm; /* of the model's table */
+    size_t count;
+} tw_own_t;
+
+static tw_status_t tw_run_own(tw_gauge_t *g, const void *what)
+{
+    const tw_own_t             *own   = what;
+    const tw_model_algorithm_t *row   = tw_model_algorithm(own->algorithm);
+    tw_comm_t                  *comm  = g->comm;
+    const size_t                ranks = (size_t)comm->size;
+    const tw_policy_config_t    policy = tw_auto_force(comm, row->operation, row->name);
+    tw_status_t                 status = TW_ERR_INVALID_ARG;
+
+    switch (row->operation) {
+    case TW_OPERATION_ALLREDUCE:
+        status = tw_allreduce(comm, g->send, g->recv, own->count, TW_SUM, NULL);
+        break;
+    case TW_OPERATION_REDUCE:
+        status = tw_reduce(comm, g->send, g->recv, own->count, TW_SUM, 0, NULL);
+        break;
+    case TW_OPERATION_REDUCE_SCATTER:
+        status = tw_reduce_scatter_block(comm, g->send, g->recv, own->count / ranks, TW_SUM, NULL);
+        break;
+    case TW_OPERATION_BCAST:
+        status = tw_bcast(comm, g->recv, own->count, 0, NULL);
+        break;
+    case TW_OPERATION_ALLGATHER:
+        status = tw_allgather(comm, g->send, g->recv, own->count, NULL);
+        break;
+    case TW_OPERATION_ALLTOALL:
+        status = tw_alltoall(comm, g->send, g->recv, own->count, NULL);
+        break;
+    }
+    comm->policy = policy;
+    return status;
+}
+
+/* The factor with which the model says what was measured. */
+static double tw_solve_factor(tw_facts_t *facts, const tw_own_t *own, const tw_model_query_t *query,
+                              double seconds)
+{
+    double low = 0.1, high = 50.0;
+
+    for (int i = 0; i < 60; i++) {
+        const double middle = sqrt(low * high);
+
+        facts->factor[own->algorithm][0] = facts->factor[own->algorithm][1] = middle;
+        if (tw_model_predict(own->algorithm, query) < seconds) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    facts->factor[own->algorithm][0] = facts->factor[own->algorithm][1] = 1.0;
+    return sqrt(low * high);
+}
+
+static tw_status_t tw_gauge_factor(tw_gauge_t *g, tw_facts_t *facts, int algorithm, double budget)
+{
+    const tw_operation_t   operation = tw_model_algorithm(algorithm)->operation;
+    const size_t           most      = g->room / tw_blocks(facts, operation) / sizeof(float);
+    tw_own_t               own       = {algorithm, 256};
+    const tw_model_query_t usual     = {.facts = facts,
+                                        .codec = &facts->codec[0],
+                                        .chunk = g->comm->config.chunk,
+                                        .piece = TW_PIECE};
+    tw_model_query_t       query     = usual;
+    double                 seconds[2] = {0.0, 0.0}, factor[2] = {1.0, 1.0}, bytes[2] = {0.0, 0.0};
+    double                 rate;
+    tw_status_t            status;
+
+    query.count = 256.0;
+    if (!isfinite(tw_model_predict(algorithm, &query))) {
+        return TW_OK; /* not for these ranks */
+    }
+    status = tw_gauge_time(g, budget / 4.0, tw_run_own, &own, &seconds[0]);
+    if (status != TW_OK) {
+        return status;
+    }
+    factor[0] = factor[1] = tw_solve_factor(facts, &own, &query, seconds[0]);
+    bytes[0]  = query.count * query.codec->bytes;
+    /* As long a vector as is through, said the model, in a third of the time that is left. */
+    for (query.count = 4096.0; 4.0 * query.count <= (double)most && query.count < (double)(4 << 20);) {
+        query.count *= 4.0;
+        rate = tw_model_predict(algorithm, &query);
+        if (rate > budget / 6.0) {
+            query.count /= 4.0;
+            break;
+        }
+    }
+    own.count = (size_t)query.count;
+    if (own.count <= most && tw_gauge_fits(g, tw_model_predict(algorithm, &query))) {
+        status = tw_gauge_time(g, budget / 2.0, tw_run_own, &own, &seconds[1]);
+        if (status != TW_OK) {
+            return status;
+        }
+        factor[1] = tw_solve_factor(facts, &own, &query, seconds[1]);
+        bytes[1]  = query.count * query.codec->bytes;
+    }
+    for (int i = 0; i < 2; i++) {
+        facts->factor[algorithm][i]       = factor[i];
+        facts->factor_bytes[algorithm][i] = bytes[i];
+    }
+    return TW_OK;
+}
+
+static tw_status_t tw_run_nothing(tw_gauge_t *g, const void *what)
+{
+    (void)what;
+    return tw_allreduce(g->comm, g->send, g->recv, 0, TW_SUM, NULL);
+}
+
+tw_status_t tw_gauge_factors(tw_gauge_t *g, tw_facts_t *facts)
+{
+    tw_status_t status = tw_gauge_time(g, g->budget / 20.0, tw_run_nothing, NULL, &facts->engine);
+    int         count  = 0;
+
+    while (tw_model_algorithm(count) != NULL) {
+        facts->factor[count][0] = facts->factor[count][1] = 1.0;
+        count++;
+    }
+    for (int a = 0; a < count && status == TW_OK; a++) {
+        status = tw_gauge_factor(g, facts, a, g->budget / count);
+    }
+    return status;
+}
