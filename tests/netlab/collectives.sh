@@ -5,11 +5,17 @@
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/netlab/common.bash"
 lab 4 1gbit
-plan 7
+plan 8
 
 for program in reduction movement feedback_use; do
     check "$program on 4 hosts" hosts 4 "$top_builddir/tests/mpi/$program.mpi" 4
 done
+
+if [ $endpoint = ucx ]; then
+    check "movement on 4 hosts, by UCX" hosts 4 env THINWIRE_TRANSPORT=ucx "$top_builddir/tests/mpi/movement.mpi" 4
+else
+    skip "movement on 4 hosts, by UCX" "UCX is not built in"
+fi
 
 # exact ROWS: what thinwire bench wrote has so many rows, and those of fp32 are right.
 exact() {

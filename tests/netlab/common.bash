@@ -27,6 +27,11 @@ lab() {
     esac
 }
 
+# How UCX, where it is built in, reaches the other hosts: eth0 alone.
+export UCX_TLS=tcp,self UCX_NET_DEVICES=eth0
+endpoint=mpi
+! "$thinwire" info 2>/dev/null | grep -q '^endpoints .*ucx' || endpoint=ucx
+
 # hosts N COMMAND...: one rank on each host; the output goes to $scratch/out and to the log.
 hosts() {
     local n=$1

@@ -59,14 +59,14 @@ named() { # OPERATION LEAST
     ! grep "rank $cut: error: .* waiting for rank.* ${cut}[ ,;]" "$scratch/out"
 }
 
-# cut_off OPERATION CODEC LEAST
+# cut_off OPERATION CODEC LEAST ENDPOINT
 cut_off() {
-    begin -x THINWIRE_TIMEOUT=$seconds "$top_builddir/tests/netlab/loop" "$1" "$2" 4000000 end && "$netlab" cut $cut &&
+    begin -x THINWIRE_TIMEOUT=$seconds -x THINWIRE_TRANSPORT="$4" "$top_builddir/tests/netlab/loop" "$1" "$2" 4000000 end && "$netlab" cut $cut &&
         ended 1 30 && [ "$status" -ne 0 ] && [ "$status" -ne 124 ] && named "$1" "$3"
 }
-check "a host that is cut off in an allreduce" cut_off allreduce fp32 2
-check "a host that is cut off in a broadcast" cut_off bcast fp32 1
-check "a host that is cut off in an alltoall" cut_off alltoall tree8 2
+check "a host that is cut off in an allreduce" cut_off allreduce fp32 2 mpi
+check "a host that is cut off in a broadcast" cut_off bcast fp32 1 mpi
+check "a host that is cut off in an alltoall, messages by $endpoint" cut_off alltoall tree8 2 $endpoint
 
 # All give up, the link comes back, and so do the bytes under way: into memory that nobody uses.
 mended() {
@@ -83,8 +83,8 @@ check "a link that comes back after all gave up" mended
 gives_up() {
     running=$1
     shift
-    begin -x THINWIRE_TIMEOUT=0.5 "$@" && "$netlab" cut $cut && ended 0 40 && [ "$status" -ne 0 ] &&
-        [ "$status" -ne 124 ] && grep '^thinwire: .*\(: nothing moved for 0.5 s, waiting for rank\|did not end within 5 s\)' "$scratch/out"
+    begin -x THINWIRE_TIMEOUT=0.3 "$@" && "$netlab" cut $cut && ended 0 40 && [ "$status" -ne 0 ] &&
+        [ "$status" -ne 124 ] && grep '^thinwire: .*\(: nothing moved for 0.3 s, waiting for rank\|did not end within 3 s\)' "$scratch/out"
 }
 check "thinwire bench with a host that is cut off" gives_up '^fp32 *4k' "$thinwire" bench alltoall --codec fp32 --min 4k --max 64M
 check "thinwire-train with a host that is cut off" gives_up 'ranks, batch' "$top_builddir/bin/thinwire-train" --data digits \
