@@ -17,6 +17,9 @@
 #include <unistd.h>
 
 #include <mpi.h>
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#endif
 
 #include <thinwire/thinwire.h>
 
@@ -116,6 +119,9 @@ int main(int argc, char **argv)
     if (l.rank == 0) {
         puts("over");
     }
+#if defined(__SANITIZE_ADDRESS__)
+    __lsan_do_leak_check(); /* before the MPI library unloads what its stacks point into */
+#endif
     MPI_Finalize();
     return 0;
 }
