@@ -10,8 +10,8 @@
  *
  * Rules common to all:
  *  - Counts are in elements of the codec's dtype, up to what fits memory (not 2^31).
- *  - Element buffers are host memory of any alignment. They must not be touched between start and
- *    completion, and send and receive buffers must not overlap, except by TW_IN_PLACE.
+ *  - Element buffers are host memory of any alignment, or device memory (below). They must not be touched
+ *    between start and completion, and send and receive buffers must not overlap, except by TW_IN_PLACE.
  *  - Like in MPI, all ranks of a communicator call the same collectives in the same order with
  *    matching arguments. With THINWIRE_CHECK=1 each start first compares (sequence, operation,
  *    count, codec) over the ranks and names a rank that differs: TW_ERR_MISMATCH on all.
@@ -29,6 +29,25 @@
  *    too), never on timing or chunk size.
  *  - A value is quantised at most twice in a reduction and once in a movement, whatever the ranks.
  *  - NULL for `how` means {fp32, defaults}.
+ *
+ * Device memory (CUDA): a device pointer may be passed wherever a host pointer may, in all forms.
+ *  - how->exec says so with TW_MEMORY_CUDA, as in <thinwire/codec.h>, on all ranks alike. Where it does not,
+ *    memory that the host cannot read is recognised, and ranks may differ: results are the same. Managed
+ *    memory counts as host memory unless exec says TW_MEMORY_CUDA. All buffers of a call on one rank are of the
+ *    same kind (TW_ERR_INVALID_ARG).
+ *  - Input must be complete, or be written by work on exec->stream; at completion the result is there for
+ *    all streams. A plan takes the stream it was made with. Between start and completion the device works
+ *    only as far as tw_ calls have put work on the stream.
+ *  - Codes are made and decoded on the device. MPI gets them as device memory if it takes that, else they are
+ *    staged through pinned memory of the host: THINWIRE_DEVICE_PATH, thinwire(7). Algorithms that work in host
+ *    memory (`node`, which auto takes only where exec does not say TW_MEMORY_CUDA) get the elements in pinned
+ *    memory.
+ *  - A communicator's calls are all on the device that was current at the first (TW_ERR_INVALID_ARG).
+ *    TW_ERR_UNSUPPORTED: no CUDA in the library, or no device. A device that fails in the middle is TW_ERR_IO,
+ *    and the communicator is dead. Where a rank has no device memory all ranks are told (TW_ERR_NO_MEMORY),
+ *    unless a call of that shape with host memory has been agreed on before: then the communicator of that
+ *    rank is dead.
+ *  - tw_stats_t.encode_ns and decode_ns hold the time to start the device's work, not the work.
  */
 #ifndef THINWIRE_COLLECTIVE_H
 #define THINWIRE_COLLECTIVE_H
@@ -74,7 +93,7 @@ typedef enum tw_algorithm {
  * operation is complete (for a plan: until tw_request_free()). */
 typedef struct tw_how {
     const tw_codec_t *codec;     /* NULL: fp32                                                   */
-    const tw_exec_t  *exec;      /* NULL: host, THINWIRE_THREADS                                 */
+    const tw_exec_t  *exec;      /* NULL: THINWIRE_THREADS; memory is what the pointers are      */
     tw_feedback_t    *feedback;  /* allreduce, reduce and reduce-scatters of its count; or NULL  */
     tw_algorithm_t    algorithm; /* allreduce and reduce; bcast: HIERARCHICAL and NODE; all: MPI     */
     unsigned          flags;     /* TW_BCAST_SAME                                                */

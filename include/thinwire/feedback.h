@@ -6,6 +6,10 @@
  * decoding): the first, of the rank's own contribution, over the whole vector; the second, of the
  * sum that the rank re-encodes, over the interval it owns in the algorithm last used. When
  * algorithm, owners or ranks change, the second folds into the first at the same positions.
+ *
+ * Residuals are where the operations' buffers are: an operation on device memory takes them there (both,
+ * 2 x count elements of device memory, kept until tw_feedback_destroy()), and one on host memory, and every
+ * function below that looks at them, takes them back; either way waits.
  */
 #ifndef THINWIRE_FEEDBACK_H
 #define THINWIRE_FEEDBACK_H

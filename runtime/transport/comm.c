@@ -53,10 +53,18 @@ tw_status_t tw_comm_agree(tw_comm_t *comm, tw_status_t mine)
 
 tw_status_t tw_comm_agreed_get(tw_comm_t *comm, size_t bytes, void **buffer_p)
 {
-    void             *buffer = NULL;
-    const tw_status_t mine   = tw_pool_get(&comm->pool, bytes, &buffer);
-    const tw_status_t status = tw_comm_agree(comm, mine);
+    return tw_comm_agreed_get_if(comm, TW_OK, bytes, buffer_p);
+}
 
+tw_status_t tw_comm_agreed_get_if(tw_comm_t *comm, tw_status_t mine, size_t bytes, void **buffer_p)
+{
+    void       *buffer = NULL;
+    tw_status_t status;
+
+    if (mine == TW_OK) {
+        mine = tw_pool_get(&comm->pool, bytes, &buffer);
+    }
+    status = tw_comm_agree(comm, mine);
     if (status == TW_OK) {
         *buffer_p = buffer;
         return TW_OK;
@@ -68,17 +76,21 @@ tw_status_t tw_comm_agreed_get(tw_comm_t *comm, size_t bytes, void **buffer_p)
     return status;
 }
 
-tw_status_t tw_comm_reserve(tw_comm_t *comm, size_t bytes)
+tw_status_t tw_comm_reserve(tw_comm_t *comm, tw_status_t mine, size_t bytes)
 {
     tw_status_t status;
 
     if (bytes <= comm->reserved) {
-        return TW_OK;
+        if (mine != TW_OK) {
+            TW_ERROR(&comm->log, "the other ranks go on without this one; the communicator is dead");
+            comm->status = mine;
+        }
+        return mine;
     }
     if (comm->asynchronous) {
         return TW_ERR_BUSY;
     }
-    status = tw_comm_agree(comm, tw_pool_reserve(&comm->pool, bytes));
+    status = tw_comm_agree(comm, mine == TW_OK ? tw_pool_reserve(&comm->pool, bytes) : mine);
     if (status == TW_OK) {
         comm->reserved = bytes;
     } else if (status == TW_ERR_NO_MEMORY) {
@@ -219,6 +231,7 @@ tw_status_t tw_comm_create_with(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_
     comm->log = ctx->log;
     comm->mpi = mpi;
     comm->endpoint = &tw_endpoint_mpi;
+    tw_comm_device_init(comm);
     tw_pool_init(&comm->pool);
     if (mpi->Comm_dup(parent, &comm->comm) != MPI_SUCCESS) {
         TW_ERROR(&comm->log, "MPI_Comm_dup failed");
@@ -296,6 +309,7 @@ tw_status_t tw_comm_destroy(tw_comm_t *comm)
     tw_codec_destroy(comm->fp32);
     tw_node_release(comm);
     tw_nodes_free(&comm->nodes);
+    tw_comm_device_close(comm);
     tw_pool_fini(&comm->pool);
     free(comm);
     return status;
@@ -326,7 +340,8 @@ tw_status_t tw_comm_stats(const tw_comm_t *comm, tw_stats_t *stats)
     tw_comm_enter(comm);
     *stats                  = comm->stats;
     stats->pool_allocations = comm->pool.allocations - comm->stats.pool_allocations;
-    stats->pool_bytes       = comm->pool.bytes;
+    stats->pool_bytes       = comm->pool.bytes + comm->device.pool[TW_DEVICE_MEMORY].bytes +
+                        comm->device.pool[TW_DEVICE_PINNED].bytes;
     tw_comm_leave(comm);
     return TW_OK;
 }

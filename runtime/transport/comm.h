@@ -14,6 +14,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/pool.h"
 #include "runtime/policy/policy.h"
+#include "runtime/transport/device.h"
 #include "runtime/transport/mpi_ops.h"
 #include "runtime/transport/node/layout.h"
 #include "runtime/transport/node/segment.h"
@@ -44,6 +45,7 @@ struct tw_comm {
     tw_exec_t             exec; /* default of tw_how_t.exec */
     tw_codec_t           *fp32; /* default of tw_how_t.codec */
     tw_pool_t             pool;
+    tw_comm_device_t      device; /* for calls with device memory */
     tw_stats_t            stats;
     tw_status_t           status;     /* TW_OK, or what killed the communicator      */
     uint64_t              sequence;   /* operations started                          */
@@ -75,12 +77,15 @@ tw_status_t tw_comm_mpi(tw_comm_t *comm, int mpi_result, const char *call);
 /* Collective: every rank gets the worst (smallest) of all ranks' statuses. */
 tw_status_t tw_comm_agree(tw_comm_t *comm, tw_status_t mine);
 
-/* Collective: all ranks have memory for operations of `bytes`, or none is told TW_OK. Returns at
- * once, without communication, when that was agreed before. bytes is equal on all ranks. */
-tw_status_t tw_comm_reserve(tw_comm_t *comm, size_t bytes);
+/* Collective: all ranks have memory for operations of `bytes`, or none is told TW_OK. bytes is equal on
+ * all ranks. `mine`: what this rank has already found out about memory of other kinds. When that shape was
+ * agreed before, there is no communication, and a failure of `mine` kills the communicator: others go on. */
+tw_status_t tw_comm_reserve(tw_comm_t *comm, tw_status_t mine, size_t bytes);
 
-/* Collective: a buffer of the pool on every rank, or on none; give it back with tw_pool_put(). */
+/* Collective: a buffer of the pool on every rank, or on none; give it back with tw_pool_put(). None, too, where
+ * `mine` of a rank is a failure. */
 tw_status_t tw_comm_agreed_get(tw_comm_t *comm, size_t bytes, void **buffer_p);
+tw_status_t tw_comm_agreed_get_if(tw_comm_t *comm, tw_status_t mine, size_t bytes, void **buffer_p);
 
 /* What THINWIRE_CHECK compares. */
 typedef struct tw_call_facts {
@@ -92,6 +97,7 @@ typedef struct tw_call_facts {
     uint64_t    count;     /* 0 where it may differ                       */
     int         root;      /* -1: none                                    */
     int         reduction; /* tw_reduction_t                              */
+    int         memory;    /* tw_memory_t of how.exec                     */
     unsigned    flags;
 } tw_call_facts_t;
 

@@ -51,6 +51,9 @@ typedef struct tw_endpoint_ops {
      * no starts the communicator's helper (helper.h), which then goes on. */
     bool (*idle)(tw_comm_t *comm);
 
+    /* Does it take device memory? 1, 0; -1: it does not say. Local. */
+    int (*aware)(tw_comm_t *comm);
+
     /* Collective, no message is under way; it does not hang if all ranks call it. */
     tw_status_t (*close)(tw_comm_t *comm);
 

@@ -7,6 +7,8 @@
 #include "config.h"
 
 #include <assert.h>
+#include <dlfcn.h>
+#include <string.h>
 
 #include "runtime/transport/endpoint.h"
 
@@ -86,6 +88,20 @@ static tw_status_t tw_mpi_close(tw_comm_t *comm)
 
 static void tw_mpi_abandon(tw_comm_t *comm) { (void)comm; }
 
+/* An extension that Open MPI and MPICH have; where it is missing, nobody can say. */
+static int tw_mpi_aware(tw_comm_t *comm)
+{
+    int (*query)(void) = NULL;
+    void *symbol       = dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support");
+
+    (void)comm;
+    if (symbol == NULL) {
+        return -1;
+    }
+    memcpy(&query, &symbol, sizeof(query));
+    return query() != 0;
+}
+
 const tw_endpoint_ops_t tw_endpoint_mpi = {
     .name          = "mpi",
     .request_bytes = sizeof(MPI_Request),
@@ -96,6 +112,7 @@ const tw_endpoint_ops_t tw_endpoint_mpi = {
     .pending       = tw_mpi_pending,
     .progress      = tw_mpi_progress,
     .idle          = tw_mpi_idle,
+    .aware         = tw_mpi_aware,
     .close         = tw_mpi_close,
     .abandon       = tw_mpi_abandon,
 };

@@ -51,8 +51,9 @@ static bool tw_feedback_name_ok(const char *name)
 static void tw_feedback_free(tw_feedback_t *fb)
 {
     if (fb != NULL) {
-        free(fb->first);
-        free(fb->second);
+        tw_feedback_release_device(fb);
+        free(fb->host[0]);
+        free(fb->host[1]);
         free(fb);
     }
 }
@@ -70,8 +71,8 @@ static tw_feedback_t *tw_feedback_make(tw_comm_t *comm, const char *name, tw_dty
     fb->element = tw_dtype_size(dtype);
     fb->count   = count;
     strcpy(fb->name, name);
-    fb->first  = calloc(count > 0 ? count : 1, fb->element);
-    fb->second = calloc(count > 0 ? count : 1, fb->element);
+    fb->first = fb->host[0] = calloc(count > 0 ? count : 1, fb->element);
+    fb->second = fb->host[1] = calloc(count > 0 ? count : 1, fb->element);
     if (fb->first == NULL || fb->second == NULL) {
         tw_feedback_free(fb);
         return NULL;
@@ -126,11 +127,17 @@ void tw_feedback_destroy(tw_feedback_t *fb)
 
 tw_status_t tw_feedback_clear(tw_feedback_t *fb)
 {
+    tw_status_t status;
+
     if (fb == NULL) {
         return TW_ERR_INVALID_ARG;
     }
     if (fb->user != NULL) {
         return TW_ERR_BUSY;
+    }
+    status = tw_feedback_to_host(fb);
+    if (status != TW_OK) {
+        return status;
     }
     memset(fb->first, 0, fb->count * fb->element);
     memset(fb->second + fb->second_first * fb->element, 0, fb->second_count * fb->element);
@@ -159,24 +166,43 @@ void tw_feedback_fold(tw_feedback_t *fb)
     fb->second_first = fb->second_count = 0;
 }
 
-void tw_feedback_own(tw_feedback_t *fb, size_t first, size_t count)
+tw_status_t tw_feedback_own(tw_feedback_t *fb, const tw_request_t *op)
 {
-    if (fb->second_first != first || fb->second_count != count) {
-        tw_feedback_fold(fb);
-        fb->second_first = first;
-        fb->second_count = count;
+    tw_status_t status = op->device != NULL ? tw_feedback_to_device(fb) : tw_feedback_to_host(fb);
+
+    if (status == TW_OK &&
+        (fb->second_first != op->own_first || fb->second_count != op->own_count)) {
+        if (op->device != NULL) {
+            status = tw_feedback_fold_device(fb, &op->exec);
+        } else {
+            tw_feedback_fold(fb);
+        }
+        fb->second_first = op->own_first;
+        fb->second_count = op->own_count;
     }
+    return status;
+}
+
+/* Where residuals are stored is no part of what the object is: it is never a constant itself. */
+static tw_status_t tw_feedback_fetch(const tw_feedback_t *fb)
+{
+    return tw_feedback_to_host((tw_feedback_t *)(uintptr_t)fb);
 }
 
 tw_status_t tw_feedback_read(const tw_feedback_t *fb, void *out)
 {
     tw_fpmode_t mode;
+    tw_status_t status;
 
     if (fb == NULL || (out == NULL && fb->count > 0)) {
         return TW_ERR_INVALID_ARG;
     }
     if (fb->user != NULL) {
         return TW_ERR_BUSY;
+    }
+    status = tw_feedback_fetch(fb);
+    if (status != TW_OK) {
+        return status;
     }
     mode = tw_fpmode_enter();
     for (size_t i = 0; i < fb->count; i++) {
@@ -218,6 +244,9 @@ tw_status_t tw_feedback_begin(tw_feedback_t *fb, const char *operation, tw_statu
                                     .root      = -1};
     tw_status_t           status = tw_comm_compare_call(fb->comm, &facts);
 
+    if (status == TW_OK && mine == TW_OK && fb->user == NULL) {
+        status = tw_feedback_to_host(fb);
+    }
     if (status == TW_OK) {
         status = tw_comm_agree(fb->comm, fb->user != NULL ? TW_ERR_BUSY : mine);
     }

@@ -3,7 +3,7 @@
  *
  * Both residuals are arrays over the whole vector, by position. The second is zero outside the
  * interval [second_first, second_first + second_count) that this rank owned when it was last used;
- * pages outside it were never touched and take no memory.
+ * pages outside it were never touched and take no memory. Both are in host memory, or both in a device's.
  */
 #ifndef TW_TRANSPORT_FEEDBACK_H
 #define TW_TRANSPORT_FEEDBACK_H
@@ -23,7 +23,11 @@ struct tw_feedback {
     tw_dtype_t    dtype;
     size_t        element; /* bytes */
     size_t        count;
-    uint8_t      *first, *second;
+    uint8_t      *first, *second; /* where they are now: host[], or device[]                   */
+    uint8_t      *host[2];
+    void         *device[2]; /* once an operation on device memory has used them             */
+    bool          on_device;
+    tw_codec_t   *adder; /* adds the second to the first on the device                  */
     size_t        second_first, second_count;
     tw_request_t *user; /* started with it, and its caller not yet told of completion */
 };
@@ -60,11 +64,19 @@ tw_status_t tw_feedback_check(const tw_feedback_t *fb, const tw_comm_t *comm,
 tw_status_t tw_feedback_begin(tw_feedback_t *fb, const char *operation, tw_status_t mine,
                               size_t bytes, void **buffer_p);
 
-/* The operation owns [first, first + count) of the sum (count 0: it encodes no sum): if that is new,
- * the second residual folds into the first. */
-void tw_feedback_own(tw_feedback_t *fb, size_t first, size_t count);
+/* The operation starts: the residuals go where its buffers are; it owns [own_first, own_first + own_count)
+ * of the sum (count 0: it encodes no sum): if that is new, the second residual folds into the first. */
+tw_status_t tw_feedback_own(tw_feedback_t *fb, const tw_request_t *op);
 
-/* Add the second residual to the first and zero it. */
+/* Add the second residual, in host memory, to the first and zero it. */
 void tw_feedback_fold(tw_feedback_t *fb);
+
+/* feedback_device.c. On failure the communicator is dead, but for tw_feedback_reserve_device(), which is
+ * local: TW_ERR_NO_MEMORY (logged). */
+tw_status_t tw_feedback_reserve_device(tw_feedback_t *fb);
+void        tw_feedback_release_device(tw_feedback_t *fb);
+tw_status_t tw_feedback_to_device(tw_feedback_t *fb); /* memory is reserved */
+tw_status_t tw_feedback_to_host(tw_feedback_t *fb);
+tw_status_t tw_feedback_fold_device(tw_feedback_t *fb, const tw_exec_t *exec);
 
 #endif /* TW_TRANSPORT_FEEDBACK_H */

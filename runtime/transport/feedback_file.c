@@ -353,8 +353,8 @@ static void tw_restore_take(tw_feedback_t *fb, tw_restored_t *out, uint32_t save
     if (use == TW_FEEDBACK_AVERAGE && saved_ranks != (uint32_t)fb->comm->size) {
         tw_restore_scale(fb, out->first, (double)fb->comm->size / (double)saved_ranks);
     }
-    fb->first        = out->first;
-    fb->second       = out->second;
+    fb->first = fb->host[0] = out->first;
+    fb->second = fb->host[1] = out->second;
     fb->second_first = out->second_first;
     fb->second_count = out->second_count;
     out->first       = first;

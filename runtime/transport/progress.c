@@ -26,24 +26,39 @@ static int tw_lane_tag(const tw_request_t *op, const tw_lane_t *lane, int stage)
                  lane->round % TW_TAG_ROUNDS * TW_TAG_STAGES + (uint64_t)stage);
 }
 
+tw_status_t tw_lane_post(tw_request_t *op, tw_lane_t *lane, const tw_held_t *message)
+{
+    tw_comm_t     *comm   = op->comm;
+    const int      tag    = tw_lane_tag(op, lane, message->tag_stage);
+    const size_t   limit  = comm->config.message_limit;
+    const uint8_t *bytes  = message->bytes;
+    tw_status_t    status = TW_OK;
+
+    for (size_t at = 0; at < message->size && status == TW_OK; at += limit) {
+        const size_t part = message->size - at < limit ? message->size - at : limit;
+
+        comm->stats.messages_sent++;
+        status = comm->endpoint->send(comm, bytes + at, part, message->peer, tag,
+                                      &lane->messages[message->stage]);
+    }
+    return status;
+}
+
 tw_status_t tw_lane_send(tw_request_t *op, tw_lane_t *lane, int stage, int tag_stage,
                          const void *bytes, size_t size, int peer, size_t values)
 {
-    tw_comm_t   *comm   = op->comm;
-    const int    tag    = tw_lane_tag(op, lane, tag_stage);
-    const size_t limit  = comm->config.message_limit;
-    tw_status_t  status = TW_OK;
+    tw_held_t   message = {stage, tag_stage, peer, bytes, size};
+    tw_status_t status;
 
-    comm->stats.bytes_sent += size;
-    comm->stats.bytes_plain += values * op->element;
-    for (size_t at = 0; at < size && status == TW_OK; at += limit) {
-        const size_t part = size - at < limit ? size - at : limit;
-
-        comm->stats.messages_sent++;
-        status = comm->endpoint->send(comm, (const uint8_t *)bytes + at, part, peer, tag,
-                                      &lane->messages[stage]);
+    op->comm->stats.bytes_sent += size;
+    op->comm->stats.bytes_plain += values * op->element;
+    if (lane->device != NULL && size > 0) {
+        message.bytes = tw_staging_send(op, lane, &message, &status);
+        if (message.bytes == NULL) {
+            return status;
+        }
     }
-    return status;
+    return tw_lane_post(op, lane, &message);
 }
 
 tw_status_t tw_lane_recv(tw_request_t *op, tw_lane_t *lane, int stage, void *bytes, size_t size,
@@ -55,6 +70,9 @@ tw_status_t tw_lane_recv(tw_request_t *op, tw_lane_t *lane, int stage, void *byt
     tw_status_t  status = TW_OK;
 
     comm->stats.bytes_received += size;
+    if (lane->device != NULL) {
+        bytes = tw_staging_recv(lane, stage, bytes, size);
+    }
     for (size_t at = 0; at < size && status == TW_OK; at += limit) {
         const size_t part = size - at < limit ? size - at : limit;
 
@@ -65,6 +83,9 @@ tw_status_t tw_lane_recv(tw_request_t *op, tw_lane_t *lane, int stage, void *byt
 }
 
 /* ---- codec calls --------------------------------------------------------------------------- */
+
+/* The codecs on elements of either memory: what a device answers is the caller's to look at. */
+typedef tw_status_t (*tw_coding_t)(const tw_codec_t *, const tw_exec_t *, const void *, size_t, void *);
 
 size_t tw_op_size(const tw_request_t *op, size_t n)
 {
@@ -87,12 +108,15 @@ static const tw_exec_t *tw_op_exec(tw_request_t *op, tw_exec_t *other)
     return other;
 }
 
-/* The time since *start goes to *sum. */
-static void tw_op_timed(uint64_t *sum, uint64_t start, tw_status_t status)
+/* The time since `start` goes to *sum. Calls on host memory cannot fail. */
+static void tw_op_timed(tw_request_t *op, uint64_t *sum, uint64_t start, tw_status_t status)
 {
-    assert(status == TW_OK);
-    (void)status;
+    assert(status == TW_OK || op->device != NULL);
     *sum += tw_clock_ns() - start;
+    if (op->device != NULL) {
+        op->device->worked = true;
+        tw_staging_failed(op->comm, status, "a codec");
+    }
 }
 
 static void tw_op_count(tw_request_t *op, size_t n)
@@ -105,15 +129,18 @@ static void tw_op_count(tw_request_t *op, size_t n)
 
 void tw_op_encode(tw_request_t *op, const void *values, size_t n, void *codes)
 {
-    const uint64_t start = tw_clock_ns();
-    tw_exec_t      other;
+    const uint64_t    start  = tw_clock_ns();
+    const tw_coding_t encode = op->device != NULL ? op->comm->device.ops->encode : tw_codec_encode;
+    tw_exec_t         other;
 
     if (values == codes) { /* tw_lane_codes() */
         return;
     }
     tw_op_count(op, n);
-    tw_op_timed(&op->comm->stats.encode_ns, start,
-                tw_codec_encode(op->codec, tw_op_exec(op, &other), values, n, codes));
+    if (op->device != NULL) {
+        tw_staging_written(op, codes, tw_op_size(op, n));
+    }
+    tw_op_timed(op, &op->comm->stats.encode_ns, start, encode(op->codec, tw_op_exec(op, &other), values, n, codes));
 }
 
 void tw_op_encode_feedback(tw_request_t *op, const void *values, size_t n, void *residual,
@@ -121,31 +148,50 @@ void tw_op_encode_feedback(tw_request_t *op, const void *values, size_t n, void 
 {
     const uint64_t start = tw_clock_ns();
     tw_exec_t      other;
+    tw_status_t    status;
 
     tw_op_count(op, n);
-    tw_op_timed(&op->comm->stats.encode_ns, start,
-                tw_codec_encode_feedback(op->codec, tw_op_exec(op, &other), values, n, residual, codes));
+    if (op->device != NULL) {
+        tw_staging_written(op, codes, tw_op_size(op, n));
+        status = op->comm->device.ops->encode_feedback(op->codec, tw_op_exec(op, &other), values, n, residual, codes);
+    } else {
+        status = tw_codec_encode_feedback(op->codec, tw_op_exec(op, &other), values, n, residual, codes);
+    }
+    tw_op_timed(op, &op->comm->stats.encode_ns, start, status);
 }
 
 void tw_op_decode(tw_request_t *op, const void *codes, size_t n, void *values)
 {
-    const uint64_t start = tw_clock_ns();
-    tw_exec_t      other;
+    const uint64_t    start  = tw_clock_ns();
+    const tw_coding_t decode = op->device != NULL ? op->comm->device.ops->decode : tw_codec_decode;
+    tw_exec_t         other;
 
     if (values == codes) {
         return;
     }
-    tw_op_timed(&op->comm->stats.decode_ns, start,
-                tw_codec_decode(op->codec, tw_op_exec(op, &other), codes, n, values));
+    tw_op_timed(op, &op->comm->stats.decode_ns, start, decode(op->codec, tw_op_exec(op, &other), codes, n, values));
 }
 
 void tw_op_decode_add(tw_request_t *op, const void *codes, size_t n, void *values)
 {
-    const uint64_t start = tw_clock_ns();
-    tw_exec_t      other;
+    const uint64_t    start = tw_clock_ns();
+    const tw_coding_t add =
+        op->device != NULL ? op->comm->device.ops->decode_add : tw_codec_decode_add;
+    tw_exec_t other;
 
-    tw_op_timed(&op->comm->stats.decode_ns, start,
-                tw_codec_decode_add(op->codec, tw_op_exec(op, &other), codes, n, values));
+    tw_op_timed(op, &op->comm->stats.decode_ns, start, add(op->codec, tw_op_exec(op, &other), codes, n, values));
+}
+
+void tw_op_copy(tw_request_t *op, void *codes, const void *from, size_t bytes)
+{
+    if (op->device == NULL) {
+        memcpy(codes, from, bytes);
+    } else if (bytes > 0) {
+        tw_staging_written(op, codes, bytes);
+        tw_staging_failed(op->comm, op->comm->device.ops->copy(codes, from, bytes, op->exec.stream),
+                          "a copy");
+        op->device->worked = true;
+    }
 }
 
 void tw_average(size_t element, int ranks, size_t n, void *values)
@@ -172,15 +218,30 @@ void tw_average(size_t element, int ranks, size_t n, void *values)
 
 void tw_op_average(tw_request_t *op, size_t n, void *values)
 {
-    const uint64_t start = tw_clock_ns();
+    const uint64_t start  = tw_clock_ns();
+    const int      ranks  = op->comm->size;
+    tw_status_t    status = TW_OK;
 
-    if (op->reduction == TW_AVERAGE) {
-        tw_average(op->element, op->comm->size, n, values);
+    if (op->reduction != TW_AVERAGE) {
+        return;
     }
-    tw_op_timed(&op->comm->stats.decode_ns, start, TW_OK);
+    if (op->device != NULL) {
+        status = op->comm->device.ops->divide(values, n, op->element, ranks, op->exec.stream);
+    } else {
+        tw_average(op->element, ranks, n, values);
+    }
+    tw_op_timed(op, &op->comm->stats.decode_ns, start, status);
 }
 
 /* ---- progress ------------------------------------------------------------------------------ */
+
+/* A step, and the device's work behind it. */
+static tw_status_t tw_lane_step(tw_request_t *op, tw_lane_t *lane)
+{
+    const tw_status_t status = op->algorithm->step(op, lane);
+
+    return status == TW_OK && lane->device != NULL ? tw_staging_end(op, lane) : status;
+}
 
 static tw_status_t tw_lane_start(tw_request_t *op, tw_lane_t *lane)
 {
@@ -190,35 +251,62 @@ static tw_status_t tw_lane_start(tw_request_t *op, tw_lane_t *lane)
     for (int s = 0; s < TW_STAGES_MAX; s++) {
         lane->messages[s].count = 0;
     }
-    return op->algorithm->step(op, lane);
+    if (lane->device != NULL) {
+        tw_staging_round(lane);
+        tw_staging_begin(op, lane);
+    }
+    return tw_lane_step(op, lane);
 }
 
-/* One lane: the next step, if the messages of its stage are complete. */
-static bool tw_lane_advance(tw_request_t *op, tw_lane_t *lane, tw_status_t *status_p)
+static void tw_lane_end(tw_request_t *op, tw_lane_t *lane)
 {
-    tw_comm_t     *comm     = op->comm;
+    lane->busy = false;
+    op->done_rounds++;
+}
+
+/* Are the messages of its stage complete, and what they brought under way to where it belongs? */
+static bool tw_lane_complete(tw_request_t *op, tw_lane_t *lane, tw_status_t *status_p)
+{
     tw_messages_t *messages = &lane->messages[lane->stage];
     bool           complete = true;
     int            peer;
 
     if (messages->count > 0) {
-        *status_p = comm->endpoint->test(comm, messages, &complete);
-        if (*status_p != TW_OK || !complete) {
+        *status_p = op->comm->endpoint->test(op->comm, messages, &complete);
+    }
+    if (*status_p == TW_OK && complete && op->poll != NULL) {
+        complete = op->poll(op, lane, status_p);
+    }
+    if (*status_p == TW_OK && complete && op->algorithm->ready != NULL) {
+        complete = op->algorithm->ready(op, lane, &peer);
+    }
+    if (*status_p == TW_OK && complete && lane->device != NULL) {
+        tw_staging_begin(op, lane);
+        *status_p = tw_staging_arrived(op, lane);
+    }
+    return *status_p == TW_OK && complete;
+}
+
+/* One lane: the next step, if its device's work and the messages of its stage are complete. */
+static bool tw_lane_advance(tw_request_t *op, tw_lane_t *lane, tw_status_t *status_p)
+{
+    const int stages = op->algorithm->stages;
+
+    if (lane->device != NULL && !tw_staging_ready(op, lane, status_p)) {
+        return false;
+    }
+    if (lane->stage < stages) {
+        if (!tw_lane_complete(op, lane, status_p)) {
             return false;
         }
+        lane->stage++;
+        *status_p = tw_lane_step(op, lane);
+        if (lane->stage < stages || *status_p != TW_OK ||
+            (lane->device != NULL && lane->device->pending)) {
+            return true;
+        }
     }
-    if (op->poll != NULL && !op->poll(op, lane, status_p)) {
-        return false;
-    }
-    if (op->algorithm->ready != NULL && !op->algorithm->ready(op, lane, &peer)) {
-        return false;
-    }
-    lane->stage++;
-    *status_p = op->algorithm->step(op, lane);
-    if (lane->stage == op->algorithm->stages) {
-        lane->busy = false;
-        op->done_rounds++;
-    }
+    tw_lane_end(op, lane);
     return true;
 }
 
@@ -239,6 +327,13 @@ static tw_status_t tw_op_advance(tw_request_t *op, bool *moved_p)
 {
     tw_status_t status = TW_OK;
 
+    if ((op->device != NULL || op->bounce != NULL) && op->comm->by_helper) {
+        status = tw_staging_failed(op->comm, op->comm->device.ops->use(op->comm->device.number),
+                                   "becoming the helper's");
+    }
+    if (status == TW_OK && op->bounce != NULL && !tw_bounce_in(op, &status)) {
+        return status;
+    }
     for (int l = 0; l < op->lanes && status == TW_OK; l++) {
         tw_lane_t *lane = &op->lane[l];
 
@@ -262,10 +357,11 @@ void tw_comm_progress(tw_comm_t *comm, bool *moved_p)
         comm->endpoint->progress(comm);
     }
     while (*at != NULL && comm->status == TW_OK) {
-        tw_request_t     *op     = *at;
-        const tw_status_t status = tw_op_advance(op, &moved);
+        tw_request_t *op     = *at;
+        tw_status_t   status = tw_op_advance(op, &moved);
 
-        if (status == TW_OK && op->done_rounds == op->rounds) {
+        if (status == TW_OK && op->done_rounds == op->rounds &&
+            (op->bounce == NULL || tw_bounce_out(op, &status))) {
             op->running = false;
             *at         = op->next;
             moved       = true;

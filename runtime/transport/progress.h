@@ -4,7 +4,9 @@
 #ifndef TW_TRANSPORT_PROGRESS_H
 #define TW_TRANSPORT_PROGRESS_H
 
+#include "runtime/transport/bounce.h"
 #include "runtime/transport/request.h"
+#include "runtime/transport/staging.h"
 
 /* Something moved just now. */
 void tw_comm_moved(tw_comm_t *comm);
@@ -14,5 +16,8 @@ void tw_comm_wait_some(tw_comm_t *comm);
 
 /* Kill the communicator, naming whom it waits for, if nothing moved for THINWIRE_TIMEOUT. */
 void tw_comm_check_timeout(tw_comm_t *comm);
+
+/* Post a message that tw_lane_send() has counted. */
+tw_status_t tw_lane_post(tw_request_t *op, tw_lane_t *lane, const tw_held_t *message);
 
 #endif /* TW_TRANSPORT_PROGRESS_H */

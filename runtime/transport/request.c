@@ -9,10 +9,12 @@
 #include "runtime/base/bytes.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/context.h"
+#include "runtime/transport/bounce.h"
 #include "runtime/transport/feedback.h"
 #include "runtime/transport/helper.h"
 #include "runtime/transport/progress.h"
 #include "runtime/transport/request.h"
+#include "runtime/transport/staging.h"
 
 const char tw_in_place_mark = 0;
 
@@ -41,7 +43,26 @@ static bool tw_algorithm_known(tw_algorithm_t algorithm)
     return false;
 }
 
-static tw_status_t tw_how_check(const tw_comm_t *comm, const tw_how_t *how, tw_request_t *op)
+/* Are the caller's buffers what the device works on? A host pointer that was said to be device memory, and
+ * buffers of both kinds in one call, are errors of the caller's. */
+static tw_status_t tw_device_check(tw_comm_t *comm, const tw_shape_t *shape)
+{
+    tw_status_t status = tw_comm_device_open(comm);
+
+    for (int i = 0; i < 2 && status == TW_OK; i++) {
+        status = shape->values[i] != NULL ? comm->device.ops->check(shape->values[i]) : TW_OK;
+        if (status == TW_ERR_INVALID_ARG) {
+            TW_ERROR(&comm->log,
+                     "%s: a buffer is not memory of device %d; accepted: all buffers of a call in host "
+                     "memory, or all in memory of the current device",
+                     shape->operation, comm->device.number);
+        }
+    }
+    return status;
+}
+
+static tw_status_t tw_how_check(tw_comm_t *comm, const tw_how_t *how, const tw_shape_t *shape,
+                                tw_request_t *op)
 {
     static const tw_how_t nothing = {0};
     tw_codec_traits_t     traits;
@@ -51,6 +72,10 @@ static tw_status_t tw_how_check(const tw_comm_t *comm, const tw_how_t *how, tw_r
     op->exec      = how->exec != NULL ? *how->exec : comm->exec;
     op->feedback  = how->feedback;
     op->flags     = how->flags;
+    op->said      = op->exec.memory;
+    if (op->exec.memory == TW_MEMORY_HOST && tw_comm_device_owns(comm, shape->values)) {
+        op->exec.memory = TW_MEMORY_CUDA;
+    }
     tw_codec_traits(op->codec, &traits);
     op->plain = traits.plain && op->exec.memory == TW_MEMORY_HOST;
     if (op->exec.threads == 0) {
@@ -60,14 +85,14 @@ static tw_status_t tw_how_check(const tw_comm_t *comm, const tw_how_t *how, tw_r
         comm->ctx->config.threads > 0 || (how->exec != NULL && how->exec->threads > 0)
             ? op->exec.threads
             : 1;
-    if (op->exec.memory != TW_MEMORY_HOST) {
+    if (op->exec.memory != TW_MEMORY_HOST && op->exec.memory != TW_MEMORY_CUDA) {
         return TW_ERR_UNSUPPORTED;
     }
-    if (op->exec.stream != NULL || op->exec.threads < 0 || (how->flags & ~TW_BCAST_SAME) != 0 ||
-        !tw_algorithm_known(how->algorithm)) {
+    if ((op->exec.stream != NULL && op->exec.memory == TW_MEMORY_HOST) || op->exec.threads < 0 ||
+        (how->flags & ~TW_BCAST_SAME) != 0 || !tw_algorithm_known(how->algorithm)) {
         return TW_ERR_INVALID_ARG;
     }
-    return TW_OK;
+    return op->exec.memory == TW_MEMORY_CUDA ? tw_device_check(comm, shape) : TW_OK;
 }
 
 /* Values per piece: as many as give the wanted bytes of codes, no more than THINWIRE_CHUNK, less where many
@@ -147,6 +172,70 @@ static void tw_request_carve(tw_request_t *op, const tw_shape_t *shape, const tw
             lane->messages[s].capacity = layout->capacity;
         }
     }
+    if (op->device != NULL) {
+        tw_staging_carve(op, layout->slots, layout->sum);
+    }
+}
+
+/* An algorithm for host memory gets the elements there. */
+static tw_status_t tw_request_bounce(tw_request_t *op, const tw_shape_t *shape)
+{
+    void *stream = op->exec.stream;
+    tw_codec_traits_t traits;
+
+    tw_codec_traits(op->codec, &traits);
+    op->plain       = traits.plain;
+    op->exec.memory = TW_MEMORY_HOST;
+    op->exec.stream = NULL;
+    return tw_bounce_create(op, shape, stream);
+}
+
+/* What an operation on device memory needs beside its buffer in the host. */
+static tw_status_t tw_request_device(tw_request_t *op, const tw_shape_t *shape,
+                                     const tw_layout_t *layout)
+{
+    tw_status_t status = TW_OK;
+
+    if (op->exec.memory == TW_MEMORY_HOST) {
+        return TW_OK;
+    }
+    if (op->algorithm->host_only || op->algorithm->ready != NULL) {
+        return tw_request_bounce(op, shape);
+    }
+    if (op->feedback != NULL) {
+        status = tw_feedback_reserve_device(op->feedback);
+    }
+    return status == TW_OK ? tw_staging_create(op, layout->lanes, layout->slots, layout->sum,
+                                               op->algorithm->stages * layout->capacity)
+                           : status;
+}
+
+/* The buffer of an operation: plans keep theirs, and each agrees on its own. */
+static tw_status_t tw_request_buffer(tw_request_t *op, const tw_shape_t *shape,
+                                     const tw_layout_t *layout, void **buffer_p)
+{
+    tw_comm_t        *comm = op->comm;
+    const tw_status_t mine = tw_request_device(op, shape, layout);
+    tw_status_t       status;
+
+    if (op->plan) {
+        status = tw_comm_agreed_get_if(comm, mine, layout->total, buffer_p);
+    } else {
+        status = tw_comm_reserve(comm, mine, layout->total);
+    }
+    if (status == TW_OK && !op->plan) {
+        status = tw_pool_get(&comm->pool, layout->total, buffer_p);
+        if (status != TW_OK) { /* another operation runs in the reserved buffer, and others go on */
+            TW_ERROR(&comm->log, "no %zu bytes for a further %s; the communicator is dead",
+                     layout->total, op->operation);
+            comm->status = status;
+        }
+    }
+    if (status != TW_OK) {
+        tw_staging_release(op);
+        tw_bounce_release(op);
+    }
+    return status;
 }
 
 tw_status_t tw_interval_check(size_t first, size_t count)
@@ -177,6 +266,7 @@ static tw_status_t tw_request_compare(const tw_request_t *op, const char *what)
                                    .count     = op->count,
                                    .root      = op->root,
                                    .reduction = (int)op->reduction,
+                                   .memory    = (int)op->said,
                                    .flags     = op->flags};
 
     return tw_comm_compare_call(op->comm, &facts);
@@ -196,7 +286,7 @@ static tw_status_t tw_request_make(tw_comm_t *comm, const tw_how_t *how, const t
     tw_status_t  status;
     void        *buffer;
 
-    status = tw_how_check(comm, how, &draft);
+    status = tw_how_check(comm, how, shape, &draft);
     if (status != TW_OK) {
         return status;
     }
@@ -207,21 +297,10 @@ static tw_status_t tw_request_make(tw_comm_t *comm, const tw_how_t *how, const t
     if (status == TW_OK && !comm->asynchronous) { /* the comparison waits for all ranks */
         status = tw_request_compare(&draft, plan ? "plan" : "call");
     }
-    if (status == TW_OK && plan) { /* plans keep their buffers: each agrees on its own */
-        status = tw_comm_agreed_get(comm, layout.total, &buffer);
-    } else if (status == TW_OK) {
-        status = tw_comm_reserve(comm, layout.total);
+    if (status == TW_OK) {
+        status = tw_request_buffer(&draft, shape, &layout, &buffer);
     }
     if (status != TW_OK) {
-        return status;
-    }
-    if (!plan) {
-        status = tw_pool_get(&comm->pool, layout.total, &buffer);
-    }
-    if (status != TW_OK) { /* another operation runs in the reserved buffer, and others go on */
-        TW_ERROR(&comm->log, "no %zu bytes for a further %s; the communicator is dead", layout.total,
-                 shape->operation);
-        comm->status = status;
         return status;
     }
     *op_p  = buffer;
@@ -249,6 +328,8 @@ void tw_request_release(tw_request_t *op)
     tw_comm_enter(comm);
     comm->requests--;
     if (comm->status == TW_OK || !op->running) {
+        tw_staging_release(op);
+        tw_bounce_release(op);
         tw_pool_put(&comm->pool, op);
     }
     tw_comm_leave(comm);
@@ -279,6 +360,18 @@ static tw_status_t tw_request_begin(tw_request_t *op)
     if (status != TW_OK) {
         return status;
     }
+    if (op->feedback != NULL) {
+        status = tw_feedback_own(op->feedback, op);
+        if (status != TW_OK) {
+            return status;
+        }
+    }
+    if (op->bounce != NULL) {
+        status = tw_bounce_begin(op);
+        if (status != TW_OK) {
+            return status;
+        }
+    }
     op->sequence    = comm->sequence++;
     if (op->algorithm->ready != NULL) {
         op->ticket = comm->node.ticket;
@@ -291,7 +384,6 @@ static tw_status_t tw_request_begin(tw_request_t *op)
     op->started     = true;
     op->next        = NULL;
     if (op->feedback != NULL) {
-        tw_feedback_own(op->feedback, op->own_first, op->own_count);
         op->feedback->user = op;
     }
     comm->stats.calls++;
@@ -329,6 +421,9 @@ tw_status_t tw_request_finish(tw_request_t *op, tw_form_t form, tw_request_t **r
         comm->blocking_only = false;
     }
     tw_comm_enter(comm);
+    if (op->bounce != NULL) {
+        tw_bounce_point(op);
+    }
     if (form != TW_PLAN) {
         status = tw_request_begin(op);
     }

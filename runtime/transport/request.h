@@ -47,6 +47,7 @@ typedef struct tw_lane {
     bool          busy;
     uint8_t      *codes; /* slots of op->slot_bytes each  */
     uint8_t      *sum;   /* chunk elements, if the algorithm adds */
+    struct tw_lane_device *device; /* codes and sum are device memory (staging.h); or NULL */
     tw_messages_t messages[TW_STAGES_MAX];
 } tw_lane_t;
 
@@ -58,6 +59,7 @@ typedef struct tw_algorithm_ops {
     /* Optional: is what lane->stage waits for, apart from messages, there? Else *peer_p is a rank that it
      * waits for. An algorithm that has it uses the memory of its node: as many rounds on all ranks. */
     bool (*ready)(tw_request_t *op, tw_lane_t *lane, int *peer_p);
+    bool host_only; /* its steps touch elements or codes themselves, not only by tw_op_ and tw_lane_ */
 } tw_algorithm_ops_t;
 
 /* What an operation looks like: equal on all ranks, since memory and THINWIRE_CHECK go by it. */
@@ -74,6 +76,9 @@ typedef struct tw_shape {
     size_t                    slot_bytes; /* of a code buffer, at least               */
     bool                      sum;     /* lanes need room to add                      */
     int                       arrays;  /* size_t arrays of comm->size entries         */
+    const void               *values[2]; /* of this rank: where what it sends begins, and where it
+                                            receives; NULL: nothing, or in place       */
+    size_t                    extent[2]; /* elements from there                        */
 } tw_shape_t;
 
 #define TW_ARRAYS_MAX 4
@@ -85,6 +90,9 @@ struct tw_request {
     const tw_codec_t         *codec;
     tw_exec_t                 exec;
     int                       helper_threads; /* exec.threads for the communicator's helper */
+    tw_memory_t               said;   /* by how.exec: exec.memory is what the buffers are  */
+    struct tw_op_device      *device; /* buffers are device memory (staging.h); or NULL */
+    struct tw_bounce         *bounce; /* the caller's are, ours are not (bounce.h); or NULL */
     tw_feedback_t            *feedback;
     unsigned                  flags;
     bool                      plan;
@@ -193,6 +201,8 @@ void   tw_op_decode(tw_request_t *op, const void *codes, size_t n, void *values)
 void   tw_op_decode_add(tw_request_t *op, const void *codes, size_t n, void *values);
 /* values[i] = fl(values[i] / ranks), whatever the caller's floating-point mode; elements of 4 or 8 bytes. */
 void tw_average(size_t element, int ranks, size_t n, void *values);
+/* Codes from one place of a lane to another. */
+void   tw_op_copy(tw_request_t *op, void *codes, const void *from, size_t bytes);
 /* TW_AVERAGE: values[i] = fl(values[i] / ranks), whatever the caller's floating-point mode. */
 void   tw_op_average(tw_request_t *op, size_t n, void *values);
 

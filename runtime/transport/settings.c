@@ -6,6 +6,7 @@
 #include "runtime/transport/settings.h"
 
 static const char *const tw_transports[] = {"mpi", "ucx", NULL};
+static const char *const tw_device_paths[] = {"auto", "direct", "staged", NULL};
 
 static const tw_setting_field_t tw_transport_fields[] = {
     {"TRANSPORT", "mpi", "What carries the messages of collectives; equal on all ranks.",
@@ -25,6 +26,10 @@ static const tw_setting_field_t tw_transport_fields[] = {
      offsetof(tw_transport_config_t, explain), TW_SETTING_BOOL, 0, 0, NULL},
     {"DECISIONS", "", "File of what the codec auto decided: replayed if it exists, else written.",
      offsetof(tw_transport_config_t, decisions), TW_SETTING_TEXT, 0, 0, NULL},
+    {"DEVICE_PATH", "auto",
+     "How codes in device memory reach MPI: directly, or staged through pinned memory of the host; "
+     "may differ between ranks.",
+     offsetof(tw_transport_config_t, device_path), TW_SETTING_CHOICE, 0, 0, tw_device_paths},
     {"TIMEOUT", "0",
      "Seconds without any progress after which a communicator is declared dead; 0 is never.",
      offsetof(tw_transport_config_t, timeout), TW_SETTING_SECONDS, 0, 0, NULL},

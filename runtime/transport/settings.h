@@ -15,6 +15,7 @@ typedef struct tw_transport_config {
     const char *calibration; /* file of facts; "": the one in the cache folder        */
     int    explain;       /* say each decision of auto                                 */
     const char *decisions;  /* file of decisions; "": none                             */
+    int    device_path;   /* TW_DEVICE_PATH_...; may differ                            */
     double timeout;       /* seconds without progress until the communicator dies; 0 = never */
     int    node_ranks;    /* ranks of a machine that count as a node; 0: all; equal on all ranks */
 } tw_transport_config_t;

@@ -27,12 +27,13 @@ static void tw_op_tally(tw_request_t *op, int *tally)
     int peer;
 
     for (int l = 0; l < op->lanes; l++) {
-        tw_messages_t *messages = &op->lane[l].messages[op->lane[l].stage];
+        const bool     waits    = op->lane[l].busy && op->lane[l].stage < op->algorithm->stages;
+        tw_messages_t *messages = waits ? &op->lane[l].messages[op->lane[l].stage] : NULL;
 
-        for (int m = 0; op->lane[l].busy && m < messages->count; m++) {
+        for (int m = 0; waits && m < messages->count; m++) {
             tally[messages->peers[m]] += op->comm->endpoint->pending(op->comm, messages, m);
         }
-        if (op->lane[l].busy && op->algorithm->ready != NULL &&
+        if (waits && op->algorithm->ready != NULL &&
             !op->algorithm->ready(op, &op->lane[l], &peer)) {
             tally[peer]++;
         }
@@ -45,7 +46,9 @@ static void tw_op_waits_for(tw_request_t *op, char *text, size_t size)
     const int ranks = op->comm->size;
     int      *tally = calloc((size_t)ranks, sizeof(*tally));
     int       waits = 0, named = 0;
-    size_t    at    = (size_t)snprintf(text, size, "no message");
+    size_t    at    = (size_t)snprintf(text, size, "%s",
+                                        op->device == NULL && op->bounce == NULL ? "no message"
+                                                                                 : "its device");
 
     if (tally == NULL) {
         return;

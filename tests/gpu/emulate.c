@@ -9,6 +9,7 @@
 
 #include "tests/gpu/emulate.h"
 
+#include "runtime/codec/cuda/divide.cu"
 #include "runtime/codec/cuda/doubles.cu"
 #include "runtime/codec/cuda/onebit.cu"
 #include "runtime/codec/cuda/reduce.cu"

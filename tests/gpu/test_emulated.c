@@ -269,6 +269,39 @@ START_TEST(norms_add_in_their_order)
 }
 END_TEST
 
+START_TEST(sums_become_averages)
+{
+    const size_t  n      = 4099;
+    test_random_t random = test_random(3);
+    uint8_t      *values = malloc(8 * n + 16), *want = malloc(8 * n);
+
+    for (int kind = 0; kind < TEST_KINDS; kind++) {
+        for (int divisor = 1; divisor < 9; divisor += 2) {
+            for (size_t element = 4; element <= 8; element += 4) {
+                uint8_t       *at = values + divisor; /* misaligned */
+                tw_cuda_work_t of = {.dst = at, .n = n, .divisor = divisor};
+
+                test_fill(want, element == 8 ? TW_F64 : TW_F32, n, (test_kind_t)kind, &random);
+                memcpy(at, want, n * element);
+                for (size_t i = 0; i < n; i++) {
+                    if (element == 8) {
+                        ((double *)(void *)want)[i] /= divisor;
+                    } else {
+                        ((float *)(void *)want)[i] /= (float)divisor;
+                    }
+                }
+                at[n * element] = 0x77;
+                emulate_run(tw_cuda_divide_launch(&of, element), &of);
+                ck_assert(at[n * element] == 0x77);
+                test_same(at, want, element == 8 ? TW_F64 : TW_F32, n, 1, "averages");
+            }
+        }
+    }
+    free(values);
+    free(want);
+}
+END_TEST
+
 int main(void)
 {
     const int specs = test_spec_count + MORE_SPECS;
@@ -281,6 +314,7 @@ int main(void)
     tcase_add_loop_test(tcase, arbitrary_bytes_decode_alike, 0, specs);
     tcase_add_test(tcase, largest_magnitudes_of_blocks);
     tcase_add_test(tcase, norms_add_in_their_order);
+    tcase_add_test(tcase, sums_become_averages);
     suite_add_tcase(suite, tcase);
     return test_main(suite);
 }

@@ -9,12 +9,11 @@
 
 #include <string.h>
 
-#include <cuda_runtime_api.h>
-
 #include "runtime/codec/cuda/cuda.h"
+#include "runtime/codec/cuda/runtime.h"
 #include "runtime/codec/cuda/work.h"
 
-static tw_status_t tw_cuda_status(cudaError_t error)
+tw_status_t tw_cuda_status(cudaError_t error)
 {
     if (error == cudaSuccess) {
         return TW_OK;
@@ -46,8 +45,7 @@ static tw_status_t tw_cuda_status(cudaError_t error)
     }
 }
 
-/* The current device and how many processors it has, if the stream is one of its own. */
-static tw_status_t tw_cuda_device(cudaStream_t stream, int *device, int *processors)
+tw_status_t tw_cuda_device(cudaStream_t stream, int *device, int *processors)
 {
     cudaError_t error     = cudaGetDevice(device);
     tw_status_t status    = tw_cuda_status(error);
@@ -74,7 +72,7 @@ static tw_status_t tw_cuda_device(cudaStream_t stream, int *device, int *process
     return status == TW_OK && of_stream != *device ? TW_ERR_INVALID_ARG : status;
 }
 
-static tw_status_t tw_cuda_memory(const void *p, int device)
+tw_status_t tw_cuda_memory(const void *p, int device)
 {
     struct cudaPointerAttributes of;
     const tw_status_t            status = tw_cuda_status(cudaPointerGetAttributes(&of, p));
@@ -88,7 +86,7 @@ static tw_status_t tw_cuda_memory(const void *p, int device)
                : TW_ERR_INVALID_ARG;
 }
 
-static tw_status_t tw_cuda_start(tw_cuda_launch_t launch, tw_cuda_work_t *work, cudaStream_t stream)
+tw_status_t tw_cuda_start(tw_cuda_launch_t launch, tw_cuda_work_t *work, cudaStream_t stream)
 {
     const struct dim3 blocks = {(unsigned)launch.blocks, 1, 1}, threads = {launch.threads, 1, 1};
     void             *parameters[] = {work};
@@ -196,4 +194,16 @@ tw_status_t tw_cuda_norm(void *stream, const uint8_t *src, size_t n, double *wor
         status = tw_cuda_start(tw_cuda_norm_launch(&of, step), &of, stream);
     }
     return status;
+}
+
+tw_status_t tw_cuda_divide(void *stream, uint8_t *values, size_t n, size_t element, int divisor)
+{
+    tw_cuda_work_t work = {.dst = values, .n = n, .divisor = divisor};
+    int            device, processors;
+    tw_status_t    status = tw_cuda_device(stream, &device, &processors);
+
+    if (status == TW_OK) {
+        status = tw_cuda_memory(values, device);
+    }
+    return status == TW_OK ? tw_cuda_start(tw_cuda_divide_launch(&work, element), &work, stream) : status;
 }

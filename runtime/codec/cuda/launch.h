@@ -42,6 +42,7 @@ typedef struct tw_cuda_work {
     size_t units_per_block;
     int    vector;           /* codecs with blocks: vector loads are allowed   */
     int    k, round;         /* bitpack of double                              */
+    int    divisor;          /* of a division                                  */
     tw_cuda_levels_t levels; /* tree8, static8, mantissa8                      */
 } tw_cuda_work_t;
 
@@ -71,6 +72,8 @@ tw_cuda_launch_t tw_cuda_absmax_launch(tw_cuda_work_t *work, int processors);
 /* The two steps of a norm; see cuda.h. src: float32; dst: the double that becomes the norm;
  * residual: TW_CUDA_NORM_WORK doubles. */
 tw_cuda_launch_t tw_cuda_norm_launch(tw_cuda_work_t *work, int step);
+/* dst: n elements of 4 or 8 bytes, divided in place by work->divisor. */
+tw_cuda_launch_t tw_cuda_divide_launch(tw_cuda_work_t *work, size_t element);
 
 #ifdef __cplusplus
 }

@@ -126,6 +126,24 @@ static tw_status_t tw_gather_shape(const tw_gather_args_t *args, tw_shape_t *sha
     return status;
 }
 
+/* The buffers that this rank uses. */
+static void tw_gather_values(const tw_gather_args_t *args, tw_shape_t *shape)
+{
+    const size_t mine = tw_gather_count(args, args->comm->rank);
+    size_t       at   = 0;
+
+    for (int r = 0; r < args->comm->size; r++) {
+        const size_t n     = tw_gather_count(args, r);
+        const size_t first = args->displacements != NULL ? args->displacements[r] : at;
+
+        at += n;
+        shape->extent[1] = n > 0 && first + n > shape->extent[1] ? first + n : shape->extent[1];
+    }
+    shape->extent[0] = mine;
+    shape->values[0] = args->send != TW_IN_PLACE && mine > 0 ? args->send : NULL;
+    shape->values[1] = shape->count > 0 ? args->recv : NULL;
+}
+
 static tw_status_t tw_gather_check(const tw_gather_args_t *args, size_t total, tw_form_t form,
                                    tw_request_t **request_p)
 {
@@ -151,10 +169,12 @@ static tw_status_t tw_gather_own(const tw_gather_args_t *args, tw_form_t form, t
     if (status != TW_OK) {
         return status;
     }
+    tw_gather_values(args, &shape);
     status = tw_gather_check(args, shape.count, form, request_p);
     if (status == TW_OK && form == TW_BLOCKING && args->counts == NULL &&
         tw_policy_may_node(args->comm->policy.allgather) &&
-        tw_node_fits(args->comm, args->how, args->each, 1)) {
+        tw_node_fits(args->comm, args->how, args->each, 1) &&
+        !tw_comm_device_owns(args->comm, shape.values)) {
         const size_t bytes = args->each * tw_node_plain(args->comm, args->how);
 
         return tw_quick_allgather(args->comm,

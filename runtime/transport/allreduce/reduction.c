@@ -98,12 +98,21 @@ static size_t tw_share_longest(const tw_reduction_args_t *args, size_t block, si
     return longest < args->count ? longest : args->count;
 }
 
+/* Values that a rank that receives anything receives. */
+static size_t tw_reduction_out(const tw_reduction_args_t *args)
+{
+    if (args->counts != NULL) {
+        return args->counts[args->comm->rank];
+    }
+    return args->scatter ? args->count / (size_t)args->comm->size : args->count;
+}
+
 static tw_status_t tw_reduction_check(const tw_reduction_args_t *args)
 {
     const tw_comm_t *comm    = args->comm;
     const bool       in_place = args->send == TW_IN_PLACE;
     const bool       receives = args->scatter || args->root < 0 || args->root == comm->rank;
-    const size_t     out = args->counts != NULL ? args->counts[comm->rank] : args->count;
+    const size_t     out      = tw_reduction_out(args);
 
     if (args->reduction != TW_SUM && args->reduction != TW_AVERAGE) {
         return TW_ERR_INVALID_ARG;
@@ -119,6 +128,20 @@ static tw_status_t tw_reduction_check(const tw_reduction_args_t *args)
     }
     return tw_feedback_check(args->how != NULL ? args->how->feedback : NULL, comm,
                              args->how != NULL ? args->how->codec : NULL, args->count);
+}
+
+/* The buffers of which this rank reads or writes anything. */
+static void tw_reduction_values(const tw_reduction_args_t *args, tw_shape_t *shape)
+{
+    const int  rank     = args->comm->rank;
+    const bool receives = args->scatter || args->root < 0 || args->root == rank;
+    const bool in_place = args->send == TW_IN_PLACE;
+
+    shape->extent[0] = args->count;
+    shape->extent[1] = in_place ? args->count : tw_reduction_out(args);
+    shape->values[0] = !in_place && args->count > 0 ? args->send : NULL;
+    shape->values[1] =
+        args->count > 0 && (in_place || (receives && tw_reduction_out(args) > 0)) ? args->recv : NULL;
 }
 
 /* What the call names, else what the setting names. */
@@ -341,8 +364,10 @@ static tw_status_t tw_reduction_own(const tw_reduction_args_t *args, tw_form_t f
     if (status != TW_OK) {
         return status;
     }
+    tw_reduction_values(args, &shape);
     if (form == TW_BLOCKING && !args->scatter && tw_reduction_may_node(args) &&
-        tw_node_fits(args->comm, args->how, args->count, 1)) {
+        tw_node_fits(args->comm, args->how, args->count, 1) &&
+        !tw_comm_device_owns(args->comm, shape.values)) {
         return tw_quick_reduce(args->comm, args->operation,
                                args->send == TW_IN_PLACE ? args->recv : args->send, args->recv,
                                args->count, tw_node_plain(args->comm, args->how), args->reduction,

@@ -108,6 +108,21 @@ static tw_status_t tw_blocks_totals(const tw_blocks_t *blocks, int ranks, size_t
     return TW_OK;
 }
 
+/* Elements from the buffer's first to the last block's last. */
+static size_t tw_blocks_extent(const tw_blocks_t *blocks, int ranks)
+{
+    size_t at = 0, extent = 0;
+
+    for (int r = 0; r < ranks; r++) {
+        const size_t n     = tw_blocks_count(blocks, r);
+        const size_t first = blocks->displacements != NULL ? blocks->displacements[r] : at;
+
+        at += n;
+        extent = n > 0 && first + n > extent ? first + n : extent;
+    }
+    return extent;
+}
+
 static void tw_blocks_fill(const tw_blocks_t *blocks, int ranks, size_t *count, size_t *first)
 {
     size_t at = 0;
@@ -173,12 +188,17 @@ static tw_status_t tw_alltoall_own(const tw_alltoall_args_t *args, tw_form_t for
         (received > 0 && args->recv == NULL)) {
         return TW_ERR_INVALID_ARG;
     }
+    shape.values[0] = !in_place && sent > 0 ? args->send : NULL;
+    shape.values[1] = received > 0 ? args->recv : NULL;
+    shape.extent[0] = tw_blocks_extent(out, args->comm->size);
+    shape.extent[1] = tw_blocks_extent(&args->in, args->comm->size);
     shape.slots   = 2 * args->comm->size;
     shape.longest = args->in.counts != NULL ? SIZE_MAX / 16 : longest;
     status        = tw_movement_check(args->comm, args->how);
     if (status == TW_OK && form == TW_BLOCKING && args->in.counts == NULL &&
         tw_policy_may_node(args->comm->policy.alltoall) &&
-        tw_node_fits(args->comm, args->how, shape.count, args->comm->size)) {
+        tw_node_fits(args->comm, args->how, shape.count, args->comm->size) &&
+        !tw_comm_device_owns(args->comm, shape.values)) {
         return tw_quick_alltoall(args->comm, in_place ? args->recv : args->send, args->recv,
                                  shape.count * tw_node_plain(args->comm, args->how));
     }

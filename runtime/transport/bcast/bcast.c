@@ -127,9 +127,11 @@ static tw_status_t tw_bcast_own(tw_comm_t *comm, void *buffer, size_t count, int
     if (status != TW_OK) {
         return status;
     }
+    shape.values[1] = count > 0 ? buffer : NULL;
+    shape.extent[1] = count;
     status = tw_bcast_check(comm, buffer, count, root, how, form, request_p);
     if (status == TW_OK && form == TW_BLOCKING && tw_bcast_may_node(comm, how) &&
-        tw_node_fits(comm, how, count, 1)) {
+        tw_node_fits(comm, how, count, 1) && !tw_comm_device_owns(comm, shape.values)) {
         return tw_quick_bcast(comm, buffer, count * tw_node_plain(comm, how), root);
     }
     if (status == TW_OK) {

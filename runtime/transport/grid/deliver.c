@@ -9,8 +9,6 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "runtime/transport/grid/bundle.h"
 
 /* Where a part of the slots begins, `slots` further on. */
@@ -125,7 +123,7 @@ tw_status_t tw_deliver_forward(const tw_route_t *route)
         uint8_t     *to    = tw_deliver_regrouped(route, row);
 
         for (int member = 0; member < route->members; member++) {
-            memcpy(to + (size_t)member * bytes, tw_deliver_in(route, member) + at, bytes);
+            tw_op_copy(route->op, to + (size_t)member * bytes, tw_deliver_in(route, member) + at, bytes);
         }
         status = tw_lane_send(route->op, route->lane, route->stage + 1, route->stage + 1, to,
                               (size_t)route->members * bytes, owner, (size_t)route->members * n);

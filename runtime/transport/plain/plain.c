@@ -94,8 +94,13 @@ tw_status_t tw_plain_run(tw_comm_t *comm, const tw_plain_args_t *args)
     const void         *send  = args->send == TW_IN_PLACE ? MPI_IN_PLACE : args->send;
     const int           n     = (int)args->count;
     int                 result = MPI_SUCCESS;
+    tw_shape_t          shape  = {.count = 0};
     tw_status_t         status;
 
+    tw_plain_values(comm, args, &shape);
+    if (tw_comm_device_owns(comm, shape.values)) {
+        return tw_plain_run_device(comm, args, &shape);
+    }
     switch (args->operation) {
     case TW_OPERATION_ALLREDUCE:
         result = mpi->Allreduce(send, args->recv, n, type, MPI_SUM, comm->comm);
@@ -198,6 +203,8 @@ static tw_status_t tw_plain_step(tw_request_t *op, tw_lane_t *lane)
     tw_plain_state_t *state = tw_plain_state(op, lane);
 
     if (lane->stage == 0) {
+        state->args.send = state->args.send == TW_IN_PLACE ? TW_IN_PLACE : op->send;
+        state->args.recv = op->recv;
         return tw_plain_start(op->comm, &state->args, (int *)(void *)op->array[TW_PLAIN_INTS],
                               &state->request);
     }
@@ -218,12 +225,12 @@ static bool tw_plain_ready(tw_request_t *op, tw_lane_t *lane, tw_status_t *statu
     return *status_p == TW_OK && done;
 }
 
-const tw_algorithm_ops_t tw_plain_mpi = {.name = "mpi", .stages = 1, .step = tw_plain_step};
+const tw_algorithm_ops_t tw_plain_mpi = {.name = "mpi", .stages = 1, .step = tw_plain_step, .host_only = true};
 
 tw_status_t tw_plain(tw_comm_t *comm, const tw_plain_args_t *args, const tw_how_t *how, tw_form_t form,
                      tw_request_t **request_p)
 {
-    const tw_shape_t  shape = {.algorithm  = &tw_plain_mpi,
+    tw_shape_t        shape = {.algorithm  = &tw_plain_mpi,
                                .operation  = args->name,
                                .count      = args->count,
                                .root       = args->root,
@@ -239,12 +246,15 @@ tw_status_t tw_plain(tw_comm_t *comm, const tw_plain_args_t *args, const tw_how_
     if (form == TW_BLOCKING && args->counts == NULL && tw_plain_blocks(comm)) {
         return tw_plain_run(comm, args);
     }
+    tw_plain_values(comm, args, &shape);
     status = tw_request_create(comm, how, &shape, form == TW_PLAN, &op);
     if (status != TW_OK) {
         return status;
     }
     state       = tw_plain_state(op, &op->lane[0]);
     state->args = *args;
+    op->send    = args->send == TW_IN_PLACE ? NULL : args->send;
+    op->recv    = args->recv;
     for (int r = 0; args->counts != NULL && r < comm->size; r++) {
         op->array[TW_PLAIN_COUNTS][r] = args->counts[r];
         op->array[TW_PLAIN_FIRSTS][r] = args->displacements != NULL ? args->displacements[r] : 0;

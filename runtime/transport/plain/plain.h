@@ -41,6 +41,12 @@ static inline bool tw_plain_blocks(const tw_comm_t *comm)
 /* MPI's blocking collective, at once; tw_plain_blocks() holds and counts is NULL. */
 tw_status_t tw_plain_run(tw_comm_t *comm, const tw_plain_args_t *args);
 
+/* The buffers that this rank uses, into shape. */
+void tw_plain_values(const tw_comm_t *comm, const tw_plain_args_t *args, tw_shape_t *shape);
+
+/* tw_plain_run() where they are device memory. */
+tw_status_t tw_plain_run_device(tw_comm_t *comm, const tw_plain_args_t *args, const tw_shape_t *shape);
+
 /* MPI's nonblocking collective; ints (2 per rank) is room for the counts of the v-forms. */
 tw_status_t tw_plain_start(tw_comm_t *comm, const tw_plain_args_t *args, int *ints, MPI_Request *request);
 

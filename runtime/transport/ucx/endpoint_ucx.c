@@ -48,30 +48,36 @@ static tw_status_t tw_ucx_append(tw_comm_t *comm, tw_messages_t *messages, int p
     return TW_OK;
 }
 
+/* UCX need not find out what memory it is given, unless it may be a device's. */
+static const ucp_request_param_t *tw_ucx_param(const tw_comm_t *comm)
+{
+    static const ucp_request_param_t host = {.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE,
+                                             .memory_type  = UCS_MEMORY_TYPE_HOST};
+    static const ucp_request_param_t any  = {.op_attr_mask = 0};
+
+    return comm->device.open && comm->device.direct ? &any : &host;
+}
+
 static tw_status_t tw_ucx_send(tw_comm_t *comm, const void *bytes, size_t size, int peer, int tag,
                                tw_messages_t *messages)
 {
-    static const ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE,
-                                              .memory_type  = UCS_MEMORY_TYPE_HOST};
-    tw_ucx_t                        *ucx   = comm->endpoint_state;
+    tw_ucx_t *ucx = comm->endpoint_state;
 
     ucx->posted++;
     tw_helper_wake(comm);
     return tw_ucx_append(comm, messages, peer,
                          ucx->call.ucp_tag_send_nbx(ucx->peers[peer].ep, bytes, size,
-                                                    tw_ucx_tag(comm->rank, tag), &param));
+                                                    tw_ucx_tag(comm->rank, tag), tw_ucx_param(comm)));
 }
 
 static tw_status_t tw_ucx_recv(tw_comm_t *comm, void *bytes, size_t size, int peer, int tag,
                                tw_messages_t *messages)
 {
-    static const ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_MEMORY_TYPE,
-                                              .memory_type  = UCS_MEMORY_TYPE_HOST};
-    const tw_ucx_t                  *ucx   = comm->endpoint_state;
+    const tw_ucx_t *ucx = comm->endpoint_state;
 
     return tw_ucx_append(comm, messages, peer,
                          ucx->call.ucp_tag_recv_nbx(ucx->worker, bytes, size, tw_ucx_tag(peer, tag),
-                                                    ~(ucp_tag_t)0, &param));
+                                                    ~(ucp_tag_t)0, tw_ucx_param(comm)));
 }
 
 /* The first incomplete message decides; complete ones before it are given back. */
@@ -124,7 +130,7 @@ tw_status_t tw_ucx_progress(tw_comm_t *comm)
 bool tw_ucx_idle(tw_comm_t *comm)
 {
     static const ucp_request_param_t param = {0};
-    tw_ucx_t                        *ucx   = comm->endpoint_state;
+    tw_ucx_t *ucx = comm->endpoint_state;
 
     if (ucx->flush != NULL && ucx->call.ucp_request_check_status(ucx->flush) != UCS_INPROGRESS) {
         ucx->call.ucp_request_free(ucx->flush);
@@ -142,6 +148,17 @@ bool tw_ucx_idle(tw_comm_t *comm)
     return ucx->delivered == ucx->posted;
 }
 
+static int tw_ucx_aware(tw_comm_t *comm)
+{
+    const tw_ucx_t    *ucx        = comm->endpoint_state;
+    ucp_context_attr_t attributes = {.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES};
+
+    if (ucx->call.ucp_context_query(ucx->context, &attributes) != UCS_OK) {
+        return -1;
+    }
+    return (attributes.memory_types & UCS_BIT(UCS_MEMORY_TYPE_CUDA)) != 0;
+}
+
 const tw_endpoint_ops_t tw_endpoint_ucx = {
     .name          = "ucx",
     .request_bytes = sizeof(ucs_status_ptr_t),
@@ -152,6 +169,7 @@ const tw_endpoint_ops_t tw_endpoint_ucx = {
     .pending       = tw_ucx_pending,
     .progress      = tw_ucx_progress,
     .idle          = tw_ucx_idle,
+    .aware         = tw_ucx_aware,
     .close         = tw_ucx_close,
     .abandon       = tw_ucx_abandon,
 };
