@@ -11,7 +11,7 @@
 
 /* A step of an algorithm costs as much as so many messages: the latency of a network is a few times what a
  * message keeps a rank busy. */
-#define TW_STEP_MESSAGES 4
+#define TW_STEP_MESSAGES 8
 
 static const char *const tw_policy_algorithms[] = {"auto", "direct", "two_pass", "grid", "hierarchical",
                                                    "node", NULL};
@@ -39,7 +39,7 @@ static const tw_setting_field_t tw_policy_fields[] = {
      offsetof(tw_policy_config_t, allgather), TW_SETTING_CHOICE, 0, 0, tw_policy_exchanges},
     {"ALLTOALL", "auto", "Algorithm of alltoall; alltoallv is always pairwise.",
      offsetof(tw_policy_config_t, alltoall), TW_SETTING_CHOICE, 0, 0, tw_policy_exchanges},
-    {"MESSAGE_COST", "4k",
+    {"MESSAGE_COST", "2k",
      "Bytes that a link carries in the time of one more message: what auto takes for it.",
      offsetof(tw_policy_config_t, message_cost), TW_SETTING_MEMUNITS, 0, 0, NULL},
 };

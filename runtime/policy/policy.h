@@ -41,12 +41,12 @@ tw_policy_algorithm_t tw_policy_allreduce_wish(const tw_policy_config_t *config)
  * direct moves (P-1) x encoded per rank in one step, two_pass 2 (P-1)/P x encoded in two: with two
  * ranks direct never moves more, with more ranks it pays while latency, not bandwidth, rules.
  * Of direct and two_pass the setting DIRECT_MAX decides; grid is taken where it costs less than both,
- * counted in bytes of the link, m = message_cost for each message and 4 m for each step, with R rows and C
+ * counted in bytes of the link, m = message_cost for each message and 8 m for each step, with R rows and C
  * columns:
- *     direct    (1 x 4 + P-1)       m + (P-1)                       encoded
- *     two_pass  (2 x 4 + 2 (P-1))   m + 2 (P-1)/P                   encoded
- *     grid      (4 x 4 + 2 (R+C-2)) m + (3 - 1/C - 1/R - 1/P)       encoded
- * so up to 10 ranks never, from then on the longer the vector may be the more ranks there are. */
+ *     direct    (1 x 8 + P-1)       m + (P-1)                       encoded
+ *     two_pass  (2 x 8 + 2 (P-1))   m + 2 (P-1)/P                   encoded
+ *     grid      (4 x 8 + 2 (R+C-2)) m + (3 - 1/C - 1/R - 1/P)       encoded
+ * so below 16 ranks never, from then on the longer the vector may be the more ranks there are. */
 tw_policy_algorithm_t tw_policy_allreduce(const tw_policy_config_t *config, size_t encoded,
                                           int ranks);
 
