@@ -8,6 +8,7 @@
 
 int info_main(job_t *job, int argc, char **argv);
 int bench_main(job_t *job, int argc, char **argv);
+int calibrate_main(job_t *job, int argc, char **argv);
 int run_main(job_t *job, int argc, char **argv); /* job: only written, MPI is not initialised */
 int bench_codec_main(job_t *job, int argc, char **argv);
 int bench_allreduce_main(job_t *job, int argc, char **argv);

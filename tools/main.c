@@ -19,6 +19,7 @@ static const subcommand_t subcommands[] = {
      info_main},
     {"bench", "Measure codecs and compressed collectives against memcpy and plain MPI.", 0,
      bench_main},
+    {"calibrate", "Measure what the codec auto decides by (under mpirun).", 0, calibrate_main},
     {"run", "Run an MPI program with its collectives watched or compressed.", 0, run_main},
     {NULL, NULL, 0, NULL},
 };

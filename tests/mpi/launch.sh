@@ -9,7 +9,7 @@ ranks=${TW_RANKS:-1 2 3 4 7}
 limit=${TW_TIME_LIMIT:-240}
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/thinwire-test.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
-export OMPI_MCA_btl_vader_backing_directory=$scratch MPIEXEC_TIMEOUT=$limit TW_SCRATCH=$scratch
+export OMPI_MCA_btl_vader_backing_directory=$scratch MPIEXEC_TIMEOUT=$limit TW_SCRATCH=$scratch XDG_CACHE_HOME=$scratch
 export LSAN_OPTIONS=suppressions=$top_srcdir/tests/lsan.supp:print_suppressions=0
 export OMP_NUM_THREADS=1 CK_FORK=no
 # shellcheck disable=SC2086  # the list of rank counts is meant to split

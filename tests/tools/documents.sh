@@ -4,7 +4,7 @@
 # runs.
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
-plan 8
+plan 9
 docs=$top_srcdir/docs
 
 settings_documented() {
@@ -58,6 +58,19 @@ training_documented() {
     done
 }
 check "every option of thinwire-train stands in thinwire-train(1)" training_documented
+
+calibrate_documented() {
+    local option
+    alone "$thinwire" calibrate --help >/dev/null || return 1
+    for option in $(grep -o '^  --[a-z0-9-]*' "$scratch/out"); do
+        grep -q "^\*\*$option\*\*" "$docs/thinwire-calibrate.1.md" ||
+            { echo "$option is not in thinwire-calibrate(1)"; return 1; }
+    done
+    for option in $(grep -o '^\*\*--[a-z0-9-]*' "$docs/thinwire-calibrate.1.md" | tr -d '*'); do
+        grep -q -e "^  $option" "$scratch/out" || { echo "$option does not exist"; return 1; }
+    done
+}
+check "every option of calibrate stands in thinwire-calibrate(1)" calibrate_documented
 
 functions_documented() {
     local name
