@@ -41,7 +41,8 @@ static tw_choice_t *tw_choice_make(const char *spec, tw_kind_t kind)
         }
     }
     if (made->codec != NULL && tw_codec_traits(made->codec, &traits) == TW_OK) {
-        made->exact = traits.lossless && !made->narrow;
+        made->exact     = traits.lossless && !made->narrow;
+        made->automatic = strcmp(traits.name, "auto") == 0;
     }
     return made;
 }
@@ -172,6 +173,10 @@ static const tw_choice_t *tw_call_choose(const tw_call_t *call, tw_kind_t kind, 
     if (choice->codec == NULL) {
         *why = kind == TW_KIND_DOUBLE ? TW_WHY_DOUBLE : TW_WHY_CODEC;
         return NULL;
+    }
+    if (choice->automatic && call->op == TW_RULE_ALLREDUCE && !call->nonblocking) {
+        *why = TW_WHY_NOT; /* the transport's, which decides */
+        return choice;
     }
     if (choice->exact || tw_form_bytes(choice, values) >= tw_kind_bytes(kind, values)) {
         *why = TW_WHY_NOT_PAYING;

@@ -27,6 +27,7 @@ typedef struct tw_choice {
     tw_codec_t       *codec;  /* NULL: it has no form for this kind                              */
     tw_dtype_t        dtype;  /* of the values that are encoded                                  */
     bool              narrow; /* doubles that travel as floats (--double)                        */
+    bool              automatic; /* auto: the transport decides                                     */
     bool              exact;  /* lossless: fp32                                                  */
 } tw_choice_t;
 

@@ -25,9 +25,9 @@ void tw_form_put(void *buffer) { tw_pool_put(&tw_state.pool, buffer); }
 
 size_t tw_form_bytes(const tw_choice_t *choice, size_t n)
 {
-    size_t bytes = 0;
+    size_t bytes = n * (choice->kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float));
 
-    tw_codec_size(choice->codec, n, &bytes);
+    tw_codec_size(choice->codec, n, &bytes); /* auto has none: as it is */
     return (bytes + TW_UNIT - 1) / TW_UNIT * TW_UNIT;
 }
 

@@ -10,6 +10,7 @@
 
 #include <mpi.h>
 
+#include "tools/bench_model.h"
 #include "tools/commands.h"
 #include "tools/exchange.h"
 #include "tools/measure.h"
@@ -28,6 +29,7 @@
 typedef struct arguments {
     const char *codecs, *data, *json;
     size_t      min, max;
+    int         model;
 } arguments_t;
 
 /* Seconds of each repetition, the contenders being MPI and then every codec. */
@@ -177,7 +179,7 @@ static json_t *row_json(const operation_t *operation, const tw_codec_traits_t *t
 
 /* All codecs at all sizes. @return whether all ranks agreed wherever they had to. */
 static int bench_all(const operation_t *operation, exchange_t *x, const specs_t *specs,
-                     const arguments_t *a, report_t *report)
+                     const arguments_t *a, report_t *report, model_rows_t *rows)
 {
     static times_t times[SPECS_MAX];
     int            identical = 1;
@@ -185,17 +187,21 @@ static int bench_all(const operation_t *operation, exchange_t *x, const specs_t 
     for (size_t bytes = a->min; bytes > 0; bytes = measure_next_size(bytes, a->max)) {
         x->count = bytes / sizeof(float);
         measure(operation, x, specs, times);
+        model_add(rows, (model_row_t){"MPI", NULL, x->count, times[0].plain, NULL});
         for (size_t i = 0; i < specs->count; i++) {
             const tw_how_t how = {.codec = specs->codec[i]};
             verdict_t      verdict;
+            json_t        *row = NULL;
 
             exchange_check(operation, x, &how, &verdict);
             identical &= verdict.identical;
             if (x->job->rank == 0) {
                 print_row(operation, specs->text[i], bytes, &times[i], &verdict);
-                report_row(report, row_json(operation, &specs->traits[i], specs->text[i],
-                                            x->job->size, bytes, &times[i], &verdict));
+                row = row_json(operation, &specs->traits[i], specs->text[i], x->job->size, bytes, &times[i],
+                               &verdict);
+                report_row(report, row);
             }
+            model_add(rows, (model_row_t){specs->text[i], specs->codec[i], x->count, times[i].thinwire, row});
         }
     }
     return identical;
@@ -217,9 +223,10 @@ static int fill(const exchange_t *x, const arguments_t *a, size_t values, char *
     return 1;
 }
 
-static int run(const operation_t *operation, const job_t *job, tw_comm_t *comm,
+static int run(const operation_t *operation, const job_t *job, tw_context_t *ctx, tw_comm_t *comm,
                const specs_t *specs, const arguments_t *a, report_t *report)
 {
+    static model_rows_t rows;
     const size_t values = exchange_values(operation, a->max / sizeof(float), job->size);
     exchange_t   x      = {.job = job, .comm = comm};
     char         why[512];
@@ -234,10 +241,11 @@ static int run(const operation_t *operation, const job_t *job, tw_comm_t *comm,
     }
     if (job_agree(job, well, why)) {
         print_header(operation, job, a);
-        well = bench_all(operation, &x, specs, a, report);
+        well = bench_all(operation, &x, specs, a, report, &rows);
         if (!well) {
             job_complain(job, "the ranks do not hold the same result; see the column identical");
         }
+        well = (!a->model || model_compare(operation, &x, ctx, &rows, report)) && well;
     } else {
         well = 0;
     }
@@ -271,7 +279,7 @@ static int run_job(const operation_t *operation, const job_t *job, const argumen
         report_end(&report, job, 0);
         goto destroy_specs;
     }
-    code = report_end(&report, job, run(operation, job, comm, &specs, a, &report));
+    code = report_end(&report, job, run(operation, job, ctx, comm, &specs, a, &report));
     tw_comm_destroy(comm);
 destroy_specs:
     specs_destroy(&specs);
@@ -327,6 +335,10 @@ static int bench_with_options(const operation_t *operation, const char *usage, c
          "What is sent: raw little-endian float32 from a file, each rank another\n"
          "part of it, or normal random values, different on each rank (default).",
          OPTION_TEXT, &a.data, 0, 0},
+        {"--model", NULL,
+         "Also print the times that the model of the codec auto predicts, and its median error;\n"
+         "run thinwire calibrate before.",
+         OPTION_FLAG, &a.model, 0, 0},
         {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &a.json, 0, 0},
         {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
     const command_t command = {usage, about, examples, options};

@@ -34,6 +34,9 @@ static tw_status_t tw_gauge_together(tw_gauge_t *g)
     return tw_gauge_agree(g, &nothing, 1, false);
 }
 
+/* Repetitions for which there should be time: anything may come between one. */
+#define TW_GAUGE_LEAST 5
+
 /* One repetition; the time of this rank. */
 static tw_status_t tw_gauge_once(tw_gauge_t *g, tw_gauge_run_t run, const void *what, double *seconds_p)
 {
@@ -65,6 +68,7 @@ tw_status_t tw_gauge_time(tw_gauge_t *g, double seconds, tw_gauge_run_t run, con
     if (status == TW_OK) { /* the first one opens connections; it says how many there is time for */
         status  = tw_gauge_agree(g, times, 1, false);
         repeats = times[0] * TW_GAUGE_REPEATS < seconds ? TW_GAUGE_REPEATS : (int)(seconds / times[0]);
+        repeats = repeats < TW_GAUGE_LEAST && tw_gauge_fits(g, TW_GAUGE_LEAST * times[0]) ? TW_GAUGE_LEAST : repeats;
         repeats = repeats < 1 ? 1 : repeats;
     }
     for (int r = 0; r < repeats && status == TW_OK; r++) {

@@ -77,12 +77,23 @@ static tw_status_t tw_gauge_ladder(tw_gauge_t *g, tw_facts_t *facts, tw_operatio
     return status;
 }
 
+/* What is longer takes no less time: a time above that of the next size is one that something came between. */
+static void tw_ladder_smooth(tw_ladder_t *ladder)
+{
+    for (int i = ladder->steps - 2; i >= 0; i--) {
+        if (ladder->seconds[i] > ladder->seconds[i + 1]) {
+            ladder->seconds[i] = ladder->seconds[i + 1];
+        }
+    }
+}
+
 tw_status_t tw_gauge_plain(tw_gauge_t *g, tw_facts_t *facts)
 {
     tw_status_t status = TW_OK;
 
     for (int o = 0; o < TW_OPERATIONS && status == TW_OK; o++) {
         status = tw_gauge_ladder(g, facts, (tw_operation_t)o, g->budget / TW_OPERATIONS);
+        tw_ladder_smooth(&facts->plain[o]);
     }
     return status;
 }
