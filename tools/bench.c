@@ -13,6 +13,8 @@ static const subcommand_t benches[] = {
     {"bcast", "Compressed broadcast against MPI_Bcast (under mpirun).", 0, bench_bcast_main},
     {"alltoall", "Compressed exchange against MPI_Alltoall (under mpirun).", 0,
      bench_alltoall_main},
+    {"overlap", "A nonblocking allreduce beside a computation (under mpirun).", 0,
+     bench_overlap_main},
     {NULL, NULL, 0, NULL},
 };
 

@@ -14,6 +14,7 @@ int bench_codec_main(job_t *job, int argc, char **argv);
 int bench_allreduce_main(job_t *job, int argc, char **argv);
 int bench_bcast_main(job_t *job, int argc, char **argv);
 int bench_alltoall_main(job_t *job, int argc, char **argv);
+int bench_overlap_main(job_t *job, int argc, char **argv);
 
 /* One of the things a command can do. */
 typedef struct subcommand {

@@ -6,7 +6,8 @@
  *     tw_iX(..., how, &request)  nonblocking: complete it with tw_wait() or tw_test();
  *     tw_X_init(..., how, &plan) a plan: tw_start() it, complete it with tw_wait() or tw_test(),
  *                                as often as wanted; the buffers' contents may change in between.
- * Every tw_ call on a communicator advances all operations outstanding on it; there is no thread.
+ * Every tw_ call on a communicator advances all operations outstanding on it; there is
+ * no thread, unless THINWIRE_PROGRESS=thread.
  *
  * Rules common to all:
  *  - Counts are in elements of the codec's dtype, up to what fits memory (not 2^31).

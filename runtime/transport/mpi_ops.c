@@ -6,6 +6,7 @@
 
 #include "runtime/transport/bind.h"
 #include "runtime/transport/comm.h"
+#include "runtime/transport/helper.h"
 #include "runtime/transport/mpi_ops.h"
 
 const tw_mpi_ops_t tw_mpi_default = {
@@ -39,6 +40,24 @@ const tw_mpi_ops_t tw_mpi_default = {
     .Error_string        = MPI_Error_string,
 };
 
+/* THINWIRE_PROGRESS=thread. Without one everything works, later: ranks may differ in it. */
+static void tw_comm_thread(tw_comm_t *comm)
+{
+    int level = MPI_THREAD_SINGLE;
+
+    if (comm->config.progress != TW_PROGRESS_THREAD) {
+        return;
+    }
+    MPI_Query_thread(&level);
+    if (level == MPI_THREAD_MULTIPLE && tw_helper_start(comm, true)) {
+        return;
+    }
+    tw_log_write(&comm->log, comm->rank == 0 ? TW_LOG_WARN : TW_LOG_INFO,
+                 "THINWIRE_PROGRESS=thread: %s; going on without",
+                 level == MPI_THREAD_MULTIPLE ? "no thread can be started"
+                                              : "MPI was not initialised with MPI_THREAD_MULTIPLE");
+}
+
 tw_status_t tw_comm_create(tw_context_t *ctx, MPI_Comm parent, tw_comm_t **comm_p)
 {
     tw_comm_t  *comm;
@@ -57,6 +76,7 @@ tw_status_t tw_comm_create(tw_context_t *ctx, MPI_Comm parent, tw_comm_t **comm_
         }
     }
     if (status == TW_OK) {
+        tw_comm_thread(comm);
         *comm_p = comm;
     }
     return status;

@@ -8,6 +8,8 @@
 static const char *const tw_transports[] = {"mpi", "ucx", NULL};
 static const char *const tw_device_paths[] = {"auto", "direct", "staged", NULL};
 
+static const char *const tw_progresses[] = {"none", "thread", NULL};
+
 static const tw_setting_field_t tw_transport_fields[] = {
     {"TRANSPORT", "mpi", "What carries the messages of collectives; equal on all ranks.",
      offsetof(tw_transport_config_t, transport), TW_SETTING_CHOICE, 0, 0, tw_transports},
@@ -30,6 +32,9 @@ static const tw_setting_field_t tw_transport_fields[] = {
      "How codes in device memory reach MPI: directly, or staged through pinned memory of the host; "
      "may differ between ranks.",
      offsetof(tw_transport_config_t, device_path), TW_SETTING_CHOICE, 0, 0, tw_device_paths},
+    {"PROGRESS", "none",
+     "Who advances outstanding operations while the program computes; a thread needs MPI_THREAD_MULTIPLE.",
+     offsetof(tw_transport_config_t, progress), TW_SETTING_CHOICE, 0, 0, tw_progresses},
     {"TIMEOUT", "0",
      "Seconds without any progress after which a communicator is declared dead; 0 is never.",
      offsetof(tw_transport_config_t, timeout), TW_SETTING_SECONDS, 0, 0, NULL},

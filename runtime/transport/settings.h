@@ -6,6 +6,8 @@
 
 #include "runtime/base/settings.h"
 
+enum { TW_PROGRESS_NONE, TW_PROGRESS_THREAD };
+
 typedef struct tw_transport_config {
     int    transport;     /* index into the list of endpoint.c; equal on all ranks     */
     size_t chunk;         /* bytes of elements in a piece; equal on all ranks          */
@@ -16,6 +18,7 @@ typedef struct tw_transport_config {
     int    explain;       /* say each decision of auto                                 */
     const char *decisions;  /* file of decisions; "": none                             */
     int    device_path;   /* TW_DEVICE_PATH_...; may differ                            */
+    int    progress;      /* TW_PROGRESS_...; may differ between ranks                 */
     double timeout;       /* seconds without progress until the communicator dies; 0 = never */
     int    node_ranks;    /* ranks of a machine that count as a node; 0: all; equal on all ranks */
 } tw_transport_config_t;

@@ -208,9 +208,13 @@ static int run_all(const t_case_t *cases, size_t count)
 
 int t_main(int argc, char **argv, const t_case_t *cases, size_t count)
 {
-    const int wanted = argc > 1 ? atoi(argv[argc - 1]) : 0;
-    int       failures, level;
+    const int   wanted   = argc > 1 ? atoi(argv[argc - 1]) : 0;
+    const char *progress = getenv("THINWIRE_PROGRESS");
+    int         failures, level;
 
+    if (progress != NULL && strcmp(progress, "thread") == 0) {
+        t_thread_level = MPI_THREAD_MULTIPLE;
+    }
     MPI_Init_thread(&argc, &argv, t_thread_level, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &t_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &t_size);

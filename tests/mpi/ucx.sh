@@ -5,6 +5,8 @@
 : "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}"
 programs="movement reduction request independence fuzz counters timeout leaving"
 number=0
+# shellcheck source=tests/mpi/launched.sh
+. "$top_srcdir/tests/mpi/launched.sh"
 
 # refused WHAT LINE: one line matches LINE, and the job ends.
 refused() {
@@ -26,21 +28,6 @@ export THINWIRE_TRANSPORT=ucx THINWIRE_NODE_RANKS=1 # no values by shared memory
     echo "ok 2 # SKIP the programs over UCX: built without it"
     echo "1..2"
     exit 0
-}
-
-# launched PROGRAM WHAT: launch.sh's lines, numbered on.
-launched() {
-    local line
-    while read -r line; do
-        case $line in
-            1..*) ;;
-            ok* | "not ok"*)
-                number=$((number + 1))
-                echo "${line%% [0-9]*} $number - $2: ${line#* - }"
-                ;;
-            *) echo "$line" ;;
-        esac
-    done < <("$top_srcdir/tests/mpi/launch.sh" "$top_builddir/tests/mpi/$1.mpi")
 }
 
 for program in $programs; do

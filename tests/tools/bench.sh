@@ -3,7 +3,7 @@
 # thinwire bench: codec, table1 and the collectives, on small sizes; what they print must be true.
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
-plan 17
+plan 18
 file=$scratch/rows.json
 
 value() { "$json_query" "$file" "$1"; } # PATH
@@ -202,6 +202,13 @@ alltoall() {
     ! value "rows.$i.identical" 2>/dev/null
 }
 check "alltoall on 3 ranks" alltoall
+
+overlap() {
+    ranks 2 "$thinwire" bench overlap --codec fp32 --size 64k --json "$file" &&
+        within "$(value rows.0.ratio)" 0.01 1000 && within "$(value rows.0.ratio_thread)" 0.01 1000 &&
+        within "$(value rows.0.computing)" 0 100
+}
+check "overlap on 2 ranks" overlap
 
 one_rank() {
     ranks 1 "$thinwire" bench allreduce --codec tree8 --max 64k --json "$file" || return 1
