@@ -140,6 +140,7 @@ int tw_on_allreduce(const void *site, const void *sendbuf, void *recvbuf, int co
             tw_call_refuse(&call, TW_WHY_ARGUMENTS);
         }
     }
+    tw_call_buffers(&call, sendbuf, recvbuf);
     if (tw_call_decide(&call)) {
         if (request == NULL) {
             duplicate = tw_comms_duplicate(call.comm);

@@ -147,6 +147,7 @@ int tw_on_alltoall(const void *site, const void *sendbuf, int sendcount, MPI_Dat
             tw_call_refuse(&call, TW_WHY_ARGUMENTS);
         }
     }
+    tw_call_buffers(&call, sendbuf, recvbuf);
     if (tw_call_decide(&call)) {
         a.bytes = tw_form_bytes(call.choice, call.values);
         a.units = tw_form_units(call.choice, call.values);

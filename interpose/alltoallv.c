@@ -411,6 +411,7 @@ int tw_on_alltoallv(const void *site, const void *sendbuf, const int sendcounts[
     int               result, encoded;
 
     tw_call_begin(&call, site, TW_RULE_ALLTOALLV, request != NULL, comm);
+    tw_call_buffers(&call, sendbuf, recvbuf);
     if (call.why == TW_WHY_NOT) {
         x = tw_exchange_v_make(&call, &a);
     }

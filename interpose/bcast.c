@@ -150,6 +150,7 @@ int tw_on_bcast(const void *site, void *buffer, int count, MPI_Datatype datatype
         (root < 0 || root >= call.comm->size || (buffer == NULL && call.type.dense))) {
         tw_call_refuse(&call, TW_WHY_ARGUMENTS);
     }
+    tw_call_buffers(&call, buffer, NULL);
     if (tw_call_decide(&call)) {
         if (request != NULL) {
             return tw_ibcast_codes(&call, buffer, count, root, comm, request);

@@ -12,6 +12,7 @@
 #include "interpose/state.h"
 #include "interpose/verify.h"
 #include "runtime/base/clock.h"
+#include "runtime/codec/device.h"
 
 #define TW_SMALL_BYTES 4096 /* what the report calls a small message */
 
@@ -201,6 +202,13 @@ bool tw_call_decide(tw_call_t *call)
 bool tw_call_may_encode(const tw_call_t *call)
 {
     return tw_state.codecs || call->comm->info[0] != '\0';
+}
+
+void tw_call_buffers(tw_call_t *call, const void *sendbuf, const void *recvbuf)
+{
+    if (tw_device_cuda.owns(sendbuf) || tw_device_cuda.owns(recvbuf)) {
+        tw_call_refuse(call, TW_WHY_DEVICE);
+    }
 }
 
 void tw_call_undo(tw_call_t *call, tw_why_t why)

@@ -71,6 +71,9 @@ bool tw_call_vector(tw_call_t *call, MPI_Aint count, MPI_Datatype datatype);
 /** Only MPI_SUM on predefined types is ours. */
 void tw_call_operation(tw_call_t *call, MPI_Op op);
 
+/** Buffers in device memory are MPI's: all ranks of a call must have theirs there, or none. */
+void tw_call_buffers(tw_call_t *call, const void *sendbuf, const void *recvbuf);
+
 /** Refuse, with this reason, unless refused already. */
 void tw_call_refuse(tw_call_t *call, tw_why_t why);
 

@@ -36,6 +36,7 @@
     X(NO_DUPLICATE, "nonblocking, and no blocking call as large came before on this communicator")                  \
     X(CONTRACT, "the error contract allows no codec, or cannot be verified here")                 \
     X(FORM, "persistent or large-count form")                                                     \
+    X(DEVICE, "buffers in device memory")                                                         \
     X(ARGUMENTS, "arguments that MPI would refuse")
 
 typedef enum tw_why {

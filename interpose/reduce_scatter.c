@@ -240,6 +240,7 @@ static int tw_scatter_call(tw_call_t *call, const tw_scatter_t *a, MPI_Request *
             tw_call_refuse(call, TW_WHY_ARGUMENTS);
         }
     }
+    tw_call_buffers(call, a->sendbuf, a->recvbuf);
     if (tw_call_decide(call) && !tw_shares_pay(call, &shares)) {
         tw_call_undo(call, TW_WHY_NOT_PAYING);
     }

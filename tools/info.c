@@ -33,6 +33,23 @@ static void print_device(const device_facts_t *device)
     }
 }
 
+/* How codes in device memory would reach the other ranks: THINWIRE_DEVICE_PATH. */
+static const char *device_path(const device_facts_t *device, const mpi_facts_t *mpi)
+{
+    tw_setting_t setting;
+
+    if (device->count == 0) {
+        return "none (no device)";
+    }
+    for (size_t i = 0; i < tw_settings_count(); i++) {
+        if (tw_settings_get(i, &setting) == TW_OK && strcmp(setting.name, "THINWIRE_DEVICE_PATH") == 0 &&
+            strcmp(setting.value_text, "auto") != 0) {
+            return strcmp(setting.value_text, "direct") == 0 ? "direct" : "staged";
+        }
+    }
+    return strcmp(mpi->cuda_aware, "yes") == 0 ? "direct" : "staged";
+}
+
 static void print_codecs(const specs_t *specs)
 {
     static const table_column_t columns[] = {{"codec", -12},   {"bytes per float32", 0},
@@ -147,6 +164,7 @@ static void info_collect(const job_t *job, tw_context_t *ctx, const specs_t *spe
     printf("CUDA-aware  %s (MPI can send device memory)\n", mpi.cuda_aware);
     printf("endpoints   %s (THINWIRE_TRANSPORT)\n", tw_endpoints());
     print_device(&device);
+    printf("device path %s\n", device_path(&device, &mpi));
     print_codecs(specs);
     print_forms();
     if (settings) {
@@ -162,6 +180,7 @@ static void info_collect(const job_t *job, tw_context_t *ctx, const specs_t *spe
                         json_pack("{s:b, s:i, s:i, s:i, s:s}", "linked", device.linked, "runtime",
                                   device.runtime, "driver", device.driver, "devices", device.count,
                                   "first", device.first));
+    json_object_set_new(report->root, "device_path", json_string(device_path(&device, &mpi)));
     json_object_set_new(report->root, "codecs", codecs_json(specs));
     json_object_set_new(report->root, "settings", settings_json());
 }
