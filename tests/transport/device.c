@@ -171,6 +171,36 @@ static void mixed_and_found_out(void)
     done(comm, ctx);
 }
 
+/* Algorithms that work in host memory: the node's, from node to node, and MPI's own. */
+static void through_the_host(void)
+{
+    static const char *const nodes[] = {"NODE_RANKS=2", "CHUNK=1k", NULL};
+    static const t_kind_t    moved[] = {T_BCAST, T_ALLGATHER, T_ALLTOALL};
+    tw_context_t            *ctx;
+    tw_comm_t               *comm = device_comm(STAGED, nodes, &ctx);
+    t_shape_t                shape;
+
+    for (size_t i = 0; i < 12; i++) {
+        shape_at(&shape, moved[i % 3], i);
+        shape.algorithm = TW_ALGORITHM_MPI;
+        device_job_once(comm, &shape, i % 2 != 0 || t_rank > 0, NULL, 0);
+        shape_at(&shape, T_BCAST, i);
+        shape.spec      = "tree8";
+        shape.count     = 20000;
+        shape.algorithm = t_size > 2 ? TW_ALGORITHM_HIERARCHICAL : TW_ALGORITHM_AUTO;
+        device_job_once(comm, &shape, i % 2 != 0 || t_rank > 0, NULL, 0);
+    }
+    done(comm, ctx);
+    comm = device_comm(STAGED, NULL, &ctx); /* one node */
+    for (size_t i = 0; i < 12; i++) {
+        shape_at(&shape, (t_kind_t)(i % T_KINDS), i);
+        shape.algorithm = TW_ALGORITHM_AUTO;
+        shape.count     = i % 2 == 0 ? 100 : 30000;
+        device_job_once(comm, &shape, i % 4 > 1 || t_rank > 0, NULL, 0);
+    }
+    done(comm, ctx);
+}
+
 /* Large enough for full pieces and many rounds, cut by the largest message. */
 static void long_vectors(void)
 {
@@ -410,6 +440,7 @@ static const t_case_t cases[] = {
     {"overlapping, staged", overlapping_staged, 1},
     {"overlapping, direct", overlapping_direct, 1},
     {"mixed and found out", mixed_and_found_out, 1},
+    {"through the host", through_the_host, 1},
     {"long vectors", long_vectors, 1},
     {"memory is reused", memory_is_reused, 1},
     {"residuals follow", residuals_follow, 1},
