@@ -113,6 +113,23 @@ static double slowest_median(double *seconds, int repeats)
     return measure_median(seconds, (size_t)repeats);
 }
 
+/* Steps that take so many seconds here and now, where others may use the cores too. */
+static uint64_t steps_for(double seconds, double speed)
+{
+    double steps = seconds * speed;
+
+    for (int try = 0; try < 3; try++) {
+        double taken[5], median;
+
+        for (int r = 0; r < 5; r++) {
+            taken[r] = turn_compute((uint64_t)steps);
+        }
+        median = slowest_median(taken, 5);
+        steps  = median > 0.0 ? steps * seconds / median : steps;
+    }
+    return (uint64_t)steps;
+}
+
 static int repeats_of(const exchange_t *x, const tw_how_t *how)
 {
     double once, slowest;
@@ -143,7 +160,7 @@ static void measure(exchange_t *x, const sides_t *sides, const tw_how_t *how, do
     for (int s = 0; s < 2; s++) {
         o->exchange[s] = slowest_median(alone[s], repeats);
     }
-    steps = (uint64_t)(o->exchange[0] * speed);
+    steps = steps_for(o->exchange[0], speed);
     for (int r = 0; r < repeats; r++) {
         computing[r] = turn_compute(steps);
         for (int s = 0; s < 2; s++) {
