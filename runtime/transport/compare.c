@@ -19,7 +19,7 @@
 #include "runtime/transport/endpoint.h"
 #include "runtime/transport/sync.h"
 
-#define TW_RECORD_BYTES 512 /* "name=value;" ... NUL-padded */
+#define TW_RECORD_BYTES 768 /* "name=value;" ... NUL-padded */
 
 /* A rank whose record differs from the one most ranks have (ties: the lower rank's), or -1. */
 static int tw_record_odd_one(const char *records, int size, int *usual_p)
@@ -118,13 +118,14 @@ tw_status_t tw_comm_compare_wire(tw_comm_t *comm)
              "version=" PACKAGE_VERSION ";byte order=%s;THINWIRE_TRANSPORT=%s;THINWIRE_CHUNK=%zu;"
              "THINWIRE_MESSAGE_LIMIT=%zu;THINWIRE_WINDOW=%d;THINWIRE_CHECK=%d;THINWIRE_ALLREDUCE=%d;"
              "THINWIRE_DIRECT_MAX=%zu;THINWIRE_BCAST=%d;THINWIRE_CHAIN_MIN=%zu;THINWIRE_ALLGATHER=%d;"
-             "THINWIRE_ALLTOALL=%d;THINWIRE_MESSAGE_COST=%zu;THINWIRE_NODE_RANKS=%d;tags=%" PRIu64 ";",
+             "THINWIRE_ALLTOALL=%d;THINWIRE_MESSAGE_COST=%zu;THINWIRE_NODE_RANKS=%d;"
+             "THINWIRE_NODE_READ=%d;tags=%" PRIu64 ";",
              first == 4 ? "little-endian" : "big-endian",
              tw_endpoint_name(comm->config.transport), comm->config.chunk,
              comm->config.message_limit, comm->config.window, comm->config.check, comm->policy.allreduce,
              comm->policy.direct_max, comm->policy.bcast, comm->policy.chain_min,
              comm->policy.allgather, comm->policy.alltoall, comm->policy.message_cost,
-             comm->config.node_ranks, comm->tag_cycle);
+             comm->config.node_ranks, comm->config.node_read, comm->tag_cycle);
     return tw_record_compare(comm, record, "settings");
 }
 

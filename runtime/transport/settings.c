@@ -41,6 +41,10 @@ static const tw_setting_field_t tw_transport_fields[] = {
     {"NODE_RANKS", "0",
      "Take each so many consecutive ranks of a machine for a node; 0: all of them. Equal on all ranks.",
      offsetof(tw_transport_config_t, node_ranks), TW_SETTING_INT, 0, 1 << 20, NULL},
+    {"NODE_READ", "1",
+     "Read long blocks in the memory of other ranks of the node, where the system allows it. Equal on all "
+     "ranks.",
+     offsetof(tw_transport_config_t, node_read), TW_SETTING_BOOL, 0, 0, NULL},
 };
 
 const tw_setting_table_t tw_transport_settings = {

@@ -20,6 +20,7 @@ typedef struct tw_transport_config {
     int    device_path;   /* TW_DEVICE_PATH_...; may differ                            */
     int    progress;      /* TW_PROGRESS_...; may differ between ranks                 */
     double timeout;       /* seconds without progress until the communicator dies; 0 = never */
+    int    node_read;     /* process_vm_readv inside a node; equal on all ranks                  */
     int    node_ranks;    /* ranks of a machine that count as a node; 0: all; equal on all ranks */
 } tw_transport_config_t;
 

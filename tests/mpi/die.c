@@ -66,6 +66,7 @@ int main(int argc, char **argv)
     must(tw_codec_create(ctx, "tree8", TW_F32, &codec, NULL, 0), "tw_codec_create");
     how.codec     = codec;
     how.algorithm = TW_ALGORITHM_TWO_PASS;
+    must(tw_bcast(comm, x, COUNT, 0, NULL), "tw_bcast"); /* through the memory of the node */
     must(tw_allreduce(comm, x, x + COUNT, COUNT, TW_SUM, &how), "tw_allreduce");
     if (!all && tw_comm_rank(comm) == tw_comm_size(comm) - 1) {
         die(comm, x, &how, way);

@@ -78,15 +78,18 @@ static void whatever_the_pieces(void)
     }
 }
 
-static void the_same_by_messages(void)
+static void the_same_under(const char *setting)
 {
-    static const char *const settings[] = {"NODE_RANKS=1", NULL};
-    tw_context_t            *ctx;
-    tw_comm_t               *comm = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
+    const char *const settings[] = {setting, NULL};
+    tw_context_t     *ctx;
+    tw_comm_t        *comm = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
 
     every_kind(comm);
     t_comm_done(comm, ctx);
 }
+
+static void the_same_by_messages(void) { the_same_under("NODE_RANKS=1"); }
+static void the_same_through_slots_alone(void) { the_same_under("NODE_READ=0"); }
 
 /* Blocking on some ranks, nonblocking on others: it is the same operation. Up to three
  * are under way at a time, so the short ways meet others' requests. */
@@ -256,6 +259,7 @@ static const t_case_t cases[] = {
     {"every kind is what the model says", every_kind_is_what_the_model_says, 1},
     {"whatever the pieces", whatever_the_pieces, 1},
     {"the same by messages", the_same_by_messages, 1},
+    {"the same through slots alone", the_same_through_slots_alone, 1},
     {"forms may be mixed", forms_may_be_mixed, 1},
     {"a root that is ahead", a_root_that_is_ahead, 1},
     {"auto takes it where it serves", auto_takes_it_where_it_serves, 1},

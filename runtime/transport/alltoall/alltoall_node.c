@@ -4,6 +4,7 @@
  * and equal blocks: the counts of an alltoallv are not known everywhere, so it takes messages.
  *
  * In place too: a round takes its pieces out before it puts others there, and rounds do not overlap.
+ * Long blocks that are not in place are read where they are, if the system allows it.
  */
 #include "config.h"
 
@@ -65,3 +66,52 @@ static tw_status_t tw_alltoall_node_step(tw_request_t *op, tw_lane_t *lane)
 
 const tw_algorithm_ops_t tw_alltoall_node = {
     .name = "node", .stages = 2, .step = tw_alltoall_node_step, .ready = tw_node_exchange_ready};
+
+/* ---- read where they are: one round ---------------------------------------------------------- */
+
+static tw_status_t tw_alltoall_read(tw_request_t *op, uint64_t ticket)
+{
+    tw_node_t   *node   = &op->comm->node;
+    const int    mine   = node->local;
+    const size_t bytes  = op->count * op->element;
+    tw_status_t  status = TW_OK;
+
+    for (int i = 0; i < node->ranks && status == TW_OK; i++) {
+        const int r    = (mine + i) % node->ranks;
+        uint8_t  *into = op->recv + op->array[TW_RECV_FIRST][r] * op->element;
+
+        if (r == mine) {
+            memcpy(into, op->send + op->array[TW_SEND_FIRST][r] * op->element, bytes);
+        } else {
+            status = tw_fetch(op->comm, r, tw_fetch_table(node, r, ticket)[mine], bytes, into);
+        }
+    }
+    tw_node_raise(node, ticket, 2);
+    return status;
+}
+
+static tw_status_t tw_alltoall_read_step(tw_request_t *op, tw_lane_t *lane)
+{
+    tw_node_t     *node   = &op->comm->node;
+    const uint64_t ticket = tw_lane_ticket(op, lane);
+
+    switch (lane->stage) {
+    case 0:
+        return TW_OK;
+    case 1:
+        for (int r = 0; r < node->ranks; r++) {
+            tw_fetch_table(node, node->local, ticket)[r] =
+                tw_fetch_address(op->send + op->array[TW_SEND_FIRST][r] * op->element);
+        }
+        tw_node_raise(node, ticket, 1);
+        return TW_OK;
+    case 2:
+        return tw_alltoall_read(op, ticket);
+    default:
+        tw_node_complete(node, ticket);
+        return TW_OK;
+    }
+}
+
+const tw_algorithm_ops_t tw_alltoall_read_node = {
+    .name = "node", .stages = 3, .step = tw_alltoall_read_step, .ready = tw_node_exchange_ready};

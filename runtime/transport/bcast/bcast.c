@@ -86,7 +86,7 @@ static tw_status_t tw_bcast_choose(tw_comm_t *comm, const tw_how_t *how, tw_shap
         return status;
     }
     if (element > 0) {
-        shape->algorithm = &tw_bcast_node;
+        shape->algorithm = tw_node_reads(comm, shape->count * element) ? &tw_bcast_read : &tw_bcast_node;
         shape->most      = TW_NODE_PIECE / element;
         shape->slots     = 0;
         return TW_OK;
@@ -134,6 +134,10 @@ static tw_status_t tw_bcast_own(tw_comm_t *comm, void *buffer, size_t count, int
         tw_node_fits(comm, how, count, 1) && !tw_comm_device_owns(comm, shape.values)) {
         return tw_quick_bcast(comm, buffer, count * tw_node_plain(comm, how), root);
     }
+    if (status == TW_OK && form == TW_BLOCKING && tw_bcast_may_node(comm, how) &&
+        tw_interval_check(0, count) == TW_OK && tw_node_reads(comm, count * tw_node_quick(comm, how))) {
+        return tw_quick_bcast_read(comm, buffer, count * tw_node_plain(comm, how), root);
+    }
     if (status == TW_OK) {
         status = tw_bcast_choose(comm, how, &shape);
     }
@@ -145,7 +149,7 @@ static tw_status_t tw_bcast_own(tw_comm_t *comm, void *buffer, size_t count, int
         return status;
     }
     op->recv   = buffer;
-    op->rounds = count / op->chunk + (count % op->chunk != 0);
+    op->rounds = op->algorithm == &tw_bcast_read ? 1 : count / op->chunk + (count % op->chunk != 0);
     return tw_request_finish(op, form, request_p);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/bcast/bcast_node.c - values as they are, through the memory of one node: the root puts piece
  * after piece into its slots, which stay in the cache, the others take them. For lossless codecs. No
- * messages; the root may be ahead of the slowest reader by TW_NODE_SLOTS pieces.
+ * messages; the root may be ahead of the slowest reader by TW_NODE_SLOTS pieces. Long vectors are read where
+ * they are, whole, if the system allows it: the root is then done when all have them.
  */
 #include "config.h"
 
@@ -57,3 +58,45 @@ static bool tw_bcast_node_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
 
 const tw_algorithm_ops_t tw_bcast_node = {
     .name = "node", .stages = 2, .step = tw_bcast_node_step, .ready = tw_bcast_node_ready};
+
+/* ---- read where it is: one round ------------------------------------------------------------- */
+
+static tw_status_t tw_bcast_read_step(tw_request_t *op, tw_lane_t *lane)
+{
+    tw_node_t     *node   = &op->comm->node;
+    const uint64_t ticket = tw_lane_ticket(op, lane);
+    const int      local  = tw_bcast_root_local(op);
+    const bool     root   = op->comm->rank == op->root;
+    tw_status_t    status = TW_OK;
+
+    if (lane->stage == 1 && root) {
+        tw_fetch_table(node, local, ticket)[0] = tw_fetch_address(op->recv);
+        tw_node_raise(node, ticket, 1);
+    } else if (lane->stage == 2 && !root) {
+        status = tw_fetch(op->comm, local, tw_fetch_table(node, local, ticket)[0],
+                          op->count * op->element, op->recv);
+    }
+    if (status == TW_OK && lane->stage == (root ? 3 : 2)) {
+        tw_node_complete(node, ticket);
+    }
+    return status;
+}
+
+/* As above; and stage 2: the root waits until all have completed the ticket. */
+static bool tw_bcast_read_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
+{
+    int local;
+
+    if (lane->stage < 2) {
+        return tw_bcast_node_ready(op, lane, peer_p);
+    }
+    if (op->comm->rank != op->root ||
+        tw_node_passed(&op->comm->node, tw_lane_ticket(op, lane), &local)) {
+        return true;
+    }
+    *peer_p = tw_nodes_rank(&op->comm->nodes, op->comm->nodes.mine, local);
+    return false;
+}
+
+const tw_algorithm_ops_t tw_bcast_read = {
+    .name = "node", .stages = 3, .step = tw_bcast_read_step, .ready = tw_bcast_read_ready};

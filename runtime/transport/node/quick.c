@@ -63,7 +63,7 @@ bool tw_node_exchange_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
     int            local  = comm->node.local;
     const bool     ready  = lane->stage == 0
                                 ? tw_node_open(&comm->node, ticket, &local)
-                                : tw_node_all_raised(&comm->node, ticket, 1, &local);
+                                : tw_node_all_raised(&comm->node, ticket, (unsigned)lane->stage, &local);
 
     if (!ready) {
         *peer_p = tw_nodes_rank(&comm->nodes, comm->nodes.mine, local);
@@ -160,11 +160,11 @@ static tw_status_t tw_await_near(tw_patience_t *p, uint64_t ticket)
     return status;
 }
 
-static tw_status_t tw_await_raised(tw_patience_t *p, int local, uint64_t ticket)
+static tw_status_t tw_await_raised(tw_patience_t *p, int local, uint64_t ticket, unsigned phase)
 {
     tw_status_t status = TW_OK;
 
-    while (status == TW_OK && !tw_node_raised(&p->comm->node, local, ticket, 1)) {
+    while (status == TW_OK && !tw_node_raised(&p->comm->node, local, ticket, phase)) {
         status = tw_patience_look(p, local);
     }
     return status;
@@ -213,7 +213,7 @@ static tw_status_t tw_quick_sum(tw_patience_t *p, uint64_t ticket, void *recv, s
 
     for (int r = 0; r < node->ranks && status == TW_OK; r++) {
         if (r != node->local) {
-            status = tw_await_raised(p, r, ticket);
+            status = tw_await_raised(p, r, ticket, 1);
         }
         if (status == TW_OK && r > 0) {
             tw_sum_pair(element, r == 1 ? first : recv, tw_quick_data(node, r, ticket, bytes), n,
@@ -266,7 +266,7 @@ tw_status_t tw_quick_bcast(tw_comm_t *comm, void *buffer, size_t bytes, int root
     } else {
         status = tw_await_near(&p, ticket);
         if (status == TW_OK) {
-            status = tw_await_raised(&p, local, ticket);
+            status = tw_await_raised(&p, local, ticket, 1);
         }
         if (status == TW_OK) {
             memcpy(buffer, tw_quick_data(&comm->node, local, ticket, bytes), bytes);
@@ -289,7 +289,7 @@ static tw_status_t tw_quick_move(tw_patience_t *p, const void *send, size_t size
 
     for (int r = 0; r < node->ranks && status == TW_OK; r++) {
         if (r != node->local) {
-            status = tw_await_raised(p, r, ticket);
+            status = tw_await_raised(p, r, ticket, 1);
         }
         if (status == TW_OK) {
             memcpy(recv + (size_t)r * bytes, tw_quick_data(node, r, ticket, size) + at, bytes);
@@ -317,4 +317,87 @@ tw_status_t tw_quick_allgather(tw_comm_t *comm, const void *send, void *recv, si
 
     tw_quick_begin(comm);
     return bytes == 0 ? TW_OK : tw_quick_move(&p, send, bytes, 0, recv, bytes);
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+/* Until all others have completed the ticket. */
+static tw_status_t tw_await_passed(tw_patience_t *p, uint64_t ticket)
+{
+    tw_status_t status = TW_OK;
+    int         local;
+
+    while (status == TW_OK && !tw_node_passed(&p->comm->node, ticket, &local)) {
+        status = tw_patience_look(p, local);
+    }
+    return status;
+}
+
+tw_status_t tw_quick_bcast_read(tw_comm_t *comm, void *buffer, size_t bytes, int root)
+{
+    const uint64_t ticket = tw_quick_begin(comm);
+    const int      local  = tw_nodes_local(&comm->nodes, root);
+    tw_node_t     *node   = &comm->node;
+    tw_patience_t  p      = {.comm = comm, .operation = "bcast"};
+    tw_status_t    status;
+
+    node->ticket++;
+    if (comm->rank == root) {
+        status = tw_await_open(&p, ticket);
+        if (status == TW_OK) {
+            tw_fetch_table(node, local, ticket)[0] = tw_fetch_address(buffer);
+            tw_node_raise(node, ticket, 1);
+            status = tw_await_passed(&p, ticket);
+        }
+    } else {
+        status = tw_await_near(&p, ticket);
+        if (status == TW_OK) {
+            status = tw_await_raised(&p, local, ticket, 1);
+        }
+        if (status == TW_OK) {
+            status = tw_fetch(comm, local, tw_fetch_table(node, local, ticket)[0], bytes, buffer);
+        }
+    }
+    if (status == TW_OK) {
+        tw_node_complete(node, ticket);
+    }
+    return status;
+}
+
+tw_status_t tw_quick_alltoall_read(tw_comm_t *comm, const void *send, void *recv, size_t bytes)
+{
+    const uint64_t ticket = tw_quick_begin(comm);
+    tw_node_t     *node   = &comm->node;
+    tw_patience_t  p      = {.comm = comm, .operation = "alltoall"};
+    tw_status_t    status;
+
+    node->ticket++;
+    status = tw_await_open(&p, ticket);
+    if (status != TW_OK) {
+        return status;
+    }
+    for (int r = 0; r < node->ranks; r++) {
+        tw_fetch_table(node, node->local, ticket)[r] =
+            tw_fetch_address((const uint8_t *)send + (size_t)r * bytes);
+    }
+    tw_node_raise(node, ticket, 1);
+    memcpy((uint8_t *)recv + (size_t)node->local * bytes,
+           (const uint8_t *)send + (size_t)node->local * bytes, bytes);
+    for (int i = 1; i < node->ranks && status == TW_OK; i++) {
+        const int r = (node->local + i) % node->ranks;
+
+        status = tw_await_raised(&p, r, ticket, 1);
+        if (status == TW_OK) {
+            status = tw_fetch(comm, r, tw_fetch_table(node, r, ticket)[node->local], bytes,
+                              (uint8_t *)recv + (size_t)r * bytes);
+        }
+    }
+    tw_node_raise(node, ticket, 2);
+    for (int i = 1; i < node->ranks && status == TW_OK; i++) {
+        status = tw_await_raised(&p, (node->local + i) % node->ranks, ticket, 2);
+    }
+    if (status == TW_OK) {
+        tw_node_complete(node, ticket);
+    }
+    return status;
 }

@@ -6,6 +6,7 @@
 #ifndef TW_TRANSPORT_NODE_QUICK_H
 #define TW_TRANSPORT_NODE_QUICK_H
 
+#include "runtime/transport/node/fetch.h"
 #include "runtime/transport/request.h"
 
 /* Bytes that a rank puts into its slot at once. */
@@ -45,12 +46,18 @@ tw_status_t tw_node_choose(tw_comm_t *comm, const tw_how_t *how, size_t *element
 /* The same, if also the segment is there, nothing must be compared first, and no thread stands by. */
 size_t tw_node_quick(const tw_comm_t *comm, const tw_how_t *how);
 
-/* tw_algorithm_ops_t.ready of a round in which everyone writes and reads: stage 0, our slot is free; stage 1,
- * all have raised phase 1. */
+/* tw_algorithm_ops_t.ready of a round in which everyone writes and reads: stage 0, our slot is free; stage s,
+ * all have raised phase s. */
 bool tw_node_exchange_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p);
 
 /* An algorithm was named that cannot serve this call: says so, TW_ERR_UNSUPPORTED. */
 tw_status_t tw_node_refuse(const tw_comm_t *comm, const char *algorithm);
+
+/* May long blocks be read where they are? tw_node_plain() does not say no, the segment is there. */
+static inline bool tw_node_reads(const tw_comm_t *comm, size_t bytes)
+{
+    return comm->node.reads && bytes > TW_FETCH_MIN;
+}
 
 /* May a blocking call with `pieces` pieces of n values take one of the quick ways? */
 bool tw_node_fits(const tw_comm_t *comm, const tw_how_t *how, size_t n, int pieces);
@@ -61,6 +68,10 @@ tw_status_t tw_quick_reduce(tw_comm_t *comm, const char *operation, const void *
 
 /* The root's bytes to all. */
 tw_status_t tw_quick_bcast(tw_comm_t *comm, void *buffer, size_t bytes, int root);
+
+/* The same for long blocks where ranks may read each other's memory (node.reads). */
+tw_status_t tw_quick_bcast_read(tw_comm_t *comm, void *buffer, size_t bytes, int root);
+tw_status_t tw_quick_alltoall_read(tw_comm_t *comm, const void *send, void *recv, size_t bytes);
 
 /* Blocks of `bytes` bytes. */
 tw_status_t tw_quick_alltoall(tw_comm_t *comm, const void *send, void *recv, size_t bytes);

@@ -19,6 +19,7 @@
 #include "runtime/base/bytes.h"
 #include "runtime/base/clock.h"
 #include "runtime/transport/comm.h"
+#include "runtime/transport/node/fetch.h"
 #include "runtime/transport/sync.h"
 
 #define TW_NODE_BYTES    ((size_t)32 << 20)  /* wanted for a node                              */
@@ -132,6 +133,7 @@ static tw_status_t tw_node_map(tw_node_t *node, int file)
         return TW_ERR_UNSUPPORTED;
     }
     node->base = base;
+    tw_fetch_publish(node);
     return TW_OK;
 }
 
@@ -170,6 +172,17 @@ static tw_status_t tw_node_make(tw_comm_t *comm, tw_node_t *node)
     return status;
 }
 
+/* May the ranks of every node read each other's memory? All have published where (tw_node_make). */
+static tw_status_t tw_node_probe(tw_comm_t *comm)
+{
+    tw_node_t        *node   = &comm->node;
+    const tw_status_t mine   = comm->config.node_read ? tw_fetch_probe(node) : TW_ERR_UNSUPPORTED;
+    const tw_status_t status = tw_comm_agree(comm, mine);
+
+    node->reads = status == TW_OK;
+    return status == TW_ERR_UNSUPPORTED ? TW_OK : status;
+}
+
 tw_status_t tw_node_ready(tw_comm_t *comm)
 {
     tw_node_t  *node = &comm->node;
@@ -183,6 +196,9 @@ tw_status_t tw_node_ready(tw_comm_t *comm)
     }
     tw_node_shape(comm, node);
     status = tw_node_make(comm, node);
+    if (status == TW_OK) {
+        status = tw_node_probe(comm);
+    }
     if (status == TW_OK) {
         node->state = TW_NODE_THERE;
         return TW_OK;
@@ -240,6 +256,18 @@ bool tw_node_open(tw_node_t *node, uint64_t ticket, int *local_p)
     }
     node->open = least + TW_NODE_SLOTS;
     return ticket < node->open;
+}
+
+bool tw_node_passed(const tw_node_t *node, uint64_t ticket, int *local_p)
+{
+    for (int r = 0; r < node->ranks; r++) {
+        if (r != node->local &&
+            atomic_load_explicit(tw_node_low(node, r), memory_order_acquire) <= ticket) {
+            *local_p = r;
+            return false;
+        }
+    }
+    return true;
 }
 
 void tw_node_complete(tw_node_t *node, uint64_t ticket)

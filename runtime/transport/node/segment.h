@@ -14,6 +14,9 @@
  * ticket below which a rank has completed all; slot t may be written when every rank's low has passed
  * t - TW_NODE_SLOTS. The oldest ticket can therefore always move.
  *
+ * Where the system allows it (process_vm_readv), long blocks are not copied through slots: their owner puts
+ * its address there, and the others read its memory.
+ *
  * Flags and low are C11 atomics: stored with release after the data, loaded with acquire before it.
  */
 #ifndef TW_TRANSPORT_NODE_SEGMENT_H
@@ -44,6 +47,7 @@ typedef struct tw_node {
     uint64_t        low;          /* all tickets below it are complete here           */
     uint64_t        complete;     /* bit i: ticket low + i is complete too            */
     uint64_t        open;         /* tickets below it may be written, as last seen    */
+    bool            reads;        /* ranks may read each other's memory; the same on all nodes */
     int             spins;        /* looks at a flag before the core is given away    */
 } tw_node_t;
 
@@ -69,9 +73,21 @@ static inline uint8_t *tw_node_area(const tw_node_t *node, int local)
     return node->base + (size_t)local * node->area_bytes;
 }
 
+/* The control line of a rank's area. */
+typedef struct tw_node_control {
+    _Atomic uint64_t low;
+    int64_t          process;
+    uint64_t         probe; /* where its memory has TW_NODE_PROBE */
+} tw_node_control_t;
+
+static inline tw_node_control_t *tw_node_control(const tw_node_t *node, int local)
+{
+    return (tw_node_control_t *)(void *)tw_node_area(node, local);
+}
+
 static inline _Atomic uint64_t *tw_node_low(const tw_node_t *node, int local)
 {
-    return (_Atomic uint64_t *)(void *)tw_node_area(node, local);
+    return &tw_node_control(node, local)->low;
 }
 
 static inline tw_slot_t *tw_node_slot(const tw_node_t *node, int local, uint64_t ticket)
@@ -110,6 +126,9 @@ static inline bool tw_node_near(const tw_node_t *node, uint64_t ticket)
 {
     return ticket < node->low + TW_NODE_SLOTS;
 }
+
+/* Have all other ranks completed this ticket? Else *local_p is one that has not. */
+bool tw_node_passed(const tw_node_t *node, uint64_t ticket, int *local_p);
 
 /* The caller has nothing left to do for this ticket. */
 void tw_node_complete(tw_node_t *node, uint64_t ticket);
