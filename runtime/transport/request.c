@@ -101,7 +101,8 @@ static size_t tw_chunk(const tw_comm_t *comm, const tw_shape_t *shape, const tw_
                        size_t element)
 {
     const size_t lanes = (size_t)comm->config.window, block = traits->block;
-    const double want  = (double)(shape->piece > 0 ? shape->piece : TW_PIECE) / traits->bytes;
+    const size_t piece = shape->piece > 0 && !shape->algorithm->values ? shape->piece : TW_PIECE;
+    const double want  = (double)piece / traits->bytes;
     const size_t share = TW_LANE_BUDGET / ((size_t)(shape->slots > 0 ? shape->slots : 1) * lanes);
     const size_t bytes = comm->config.chunk < share ? comm->config.chunk : share;
     const size_t most  = bytes / element;

@@ -54,6 +54,7 @@ typedef struct tw_lane {
 typedef struct tw_algorithm_ops {
     const char *name;
     int         stages;
+    bool        values; /* values travel as they are, in memory: no wish for the size of messages holds */
     /* Local work between stages; posts the messages of lane->stage, if that is below stages. */
     tw_status_t (*step)(tw_request_t *op, tw_lane_t *lane);
     /* Optional: is what lane->stage waits for, apart from messages, there? Else *peer_p is a rank that it

@@ -45,4 +45,5 @@ static tw_status_t tw_gather_node_step(tw_request_t *op, tw_lane_t *lane)
 }
 
 const tw_algorithm_ops_t tw_allgather_node = {
-    .name = "node", .stages = 2, .step = tw_gather_node_step, .ready = tw_node_exchange_ready};
+    .name = "node", .stages = 2, .values = true,
+    .step = tw_gather_node_step, .ready = tw_node_exchange_ready};

@@ -226,8 +226,11 @@ static bool tw_node_reduce_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
 }
 
 const tw_algorithm_ops_t tw_reduce_node_direct  = {
-    .name = "node", .stages = 2, .step = tw_node_direct_step, .ready = tw_node_reduce_ready};
+    .name = "node", .stages = 2, .values = true,
+    .step = tw_node_direct_step, .ready = tw_node_reduce_ready};
 const tw_algorithm_ops_t tw_reduce_node         = {
-    .name = "node", .stages = 3, .step = tw_node_step, .ready = tw_node_reduce_ready};
+    .name = "node", .stages = 3, .values = true,
+    .step = tw_node_step, .ready = tw_node_reduce_ready};
 const tw_algorithm_ops_t tw_reduce_scatter_node = {
-    .name = "node", .stages = 2, .step = tw_node_scatter_step, .ready = tw_node_reduce_ready};
+    .name = "node", .stages = 2, .values = true,
+    .step = tw_node_scatter_step, .ready = tw_node_reduce_ready};

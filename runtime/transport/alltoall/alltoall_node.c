@@ -65,7 +65,8 @@ static tw_status_t tw_alltoall_node_step(tw_request_t *op, tw_lane_t *lane)
 }
 
 const tw_algorithm_ops_t tw_alltoall_node = {
-    .name = "node", .stages = 2, .step = tw_alltoall_node_step, .ready = tw_node_exchange_ready};
+    .name = "node", .stages = 2, .values = true,
+    .step = tw_alltoall_node_step, .ready = tw_node_exchange_ready};
 
 /* ---- read where they are: one round ---------------------------------------------------------- */
 
@@ -114,4 +115,5 @@ static tw_status_t tw_alltoall_read_step(tw_request_t *op, tw_lane_t *lane)
 }
 
 const tw_algorithm_ops_t tw_alltoall_read_node = {
-    .name = "node", .stages = 3, .step = tw_alltoall_read_step, .ready = tw_node_exchange_ready};
+    .name = "node", .stages = 3, .values = true,
+    .step = tw_alltoall_read_step, .ready = tw_node_exchange_ready};

@@ -57,7 +57,8 @@ static bool tw_bcast_node_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
 }
 
 const tw_algorithm_ops_t tw_bcast_node = {
-    .name = "node", .stages = 2, .step = tw_bcast_node_step, .ready = tw_bcast_node_ready};
+    .name = "node", .stages = 2, .values = true,
+    .step = tw_bcast_node_step, .ready = tw_bcast_node_ready};
 
 /* ---- read where it is: one round ------------------------------------------------------------- */
 
@@ -99,4 +100,5 @@ static bool tw_bcast_read_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
 }
 
 const tw_algorithm_ops_t tw_bcast_read = {
-    .name = "node", .stages = 3, .step = tw_bcast_read_step, .ready = tw_bcast_read_ready};
+    .name = "node", .stages = 3, .values = true,
+    .step = tw_bcast_read_step, .ready = tw_bcast_read_ready};
