@@ -206,7 +206,8 @@ static tw_status_t tw_alltoall_own(const tw_alltoall_args_t *args, tw_form_t for
     }
     if (status == TW_OK && form == TW_BLOCKING && args->in.counts == NULL && !in_place &&
         tw_policy_may_node(args->comm->policy.alltoall) &&
-        tw_node_reads(args->comm, shape.count * tw_node_quick(args->comm, args->how))) {
+        tw_node_reads(args->comm, shape.count * tw_node_quick(args->comm, args->how)) &&
+        !tw_comm_device_owns(args->comm, shape.values)) {
         return tw_quick_alltoall_read(args->comm, args->send, args->recv,
                                       shape.count * tw_node_plain(args->comm, args->how));
     }

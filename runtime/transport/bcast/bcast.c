@@ -135,7 +135,8 @@ static tw_status_t tw_bcast_own(tw_comm_t *comm, void *buffer, size_t count, int
         return tw_quick_bcast(comm, buffer, count * tw_node_plain(comm, how), root);
     }
     if (status == TW_OK && form == TW_BLOCKING && tw_bcast_may_node(comm, how) &&
-        tw_interval_check(0, count) == TW_OK && tw_node_reads(comm, count * tw_node_quick(comm, how))) {
+        tw_interval_check(0, count) == TW_OK && tw_node_reads(comm, count * tw_node_quick(comm, how)) &&
+        !tw_comm_device_owns(comm, shape.values)) {
         return tw_quick_bcast_read(comm, buffer, count * tw_node_plain(comm, how), root);
     }
     if (status == TW_OK) {

@@ -9,79 +9,12 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/fpmode.h"
+#include "runtime/transport/helper.h"
 #include "runtime/transport/node/quick.h"
 #include "runtime/transport/node/sum.h"
 #include "runtime/transport/progress.h"
 
 #define TW_SPINS_EAGER 500 /* looks before the processor is told that it waits */
-
-size_t tw_node_plain(const tw_comm_t *comm, const tw_how_t *how)
-{
-    tw_codec_traits_t traits;
-
-    if (comm->nodes.count != 1 || comm->size == 1 ||
-        (how != NULL && (how->feedback != NULL ||
-                         (how->exec != NULL && how->exec->memory != TW_MEMORY_HOST)))) {
-        return 0;
-    }
-    if (how == NULL || how->codec == NULL) {
-        return sizeof(float);
-    }
-    tw_codec_traits(how->codec, &traits);
-    return traits.lossless && traits.block == 1 ? tw_dtype_size(traits.dtype) : 0;
-}
-
-tw_status_t tw_node_choose(tw_comm_t *comm, const tw_how_t *how, size_t *element_p)
-{
-    const size_t element = tw_node_plain(comm, how);
-    tw_status_t  status  = element > 0 ? tw_node_ready(comm) : TW_ERR_UNSUPPORTED;
-
-    *element_p = status == TW_OK ? element : 0;
-    return status == TW_ERR_UNSUPPORTED || status == TW_ERR_BUSY ? TW_OK : status;
-}
-
-size_t tw_node_quick(const tw_comm_t *comm, const tw_how_t *how)
-{
-    if (comm->node.state != TW_NODE_THERE || comm->config.check || comm->helper != NULL ||
-        (how != NULL && (how->exec != NULL || (how->flags & ~TW_BCAST_SAME) != 0))) {
-        return 0;
-    }
-    return tw_node_plain(comm, how);
-}
-
-bool tw_node_fits(const tw_comm_t *comm, const tw_how_t *how, size_t n, int pieces)
-{
-    const size_t element = tw_node_quick(comm, how);
-
-    return element > 0 && n <= TW_NODE_DIRECT && tw_node_direct(comm, n * (size_t)pieces * element);
-}
-
-bool tw_node_exchange_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
-{
-    tw_comm_t     *comm   = op->comm;
-    const uint64_t ticket = tw_lane_ticket(op, lane);
-    int            local  = comm->node.local;
-    const bool     ready  = lane->stage == 0
-                                ? tw_node_open(&comm->node, ticket, &local)
-                                : tw_node_all_raised(&comm->node, ticket, (unsigned)lane->stage, &local);
-
-    if (!ready) {
-        *peer_p = tw_nodes_rank(&comm->nodes, comm->nodes.mine, local);
-    }
-    return ready;
-}
-
-tw_status_t tw_node_refuse(const tw_comm_t *comm, const char *algorithm)
-{
-    TW_ERROR(&comm->log,
-             "algorithm %s was named where it cannot serve: %s", algorithm,
-             comm->node.state == TW_NODE_ABSENT
-                 ? "some node has no shared memory"
-             : strcmp(algorithm, "node") == 0
-                 ? "it is for lossless codecs without feedback, on two or more ranks of one node"
-                 : "the codec's blocks are too large for it");
-    return TW_ERR_UNSUPPORTED;
-}
 
 /* ---- waiting -------------------------------------------------------------------------------- */
 
@@ -110,9 +43,7 @@ static tw_status_t tw_patience_long(tw_patience_t *p, int local)
     bool           moved    = false;
 
     p->looks = TW_SPINS_EAGER;
-    if (comm->running != NULL) {
-        tw_comm_progress(comm, &moved);
-    }
+    tw_comm_progress(comm, &moved);
     sched_yield();
     if (p->since == 0 || moved) {
         p->since = now;
@@ -223,8 +154,8 @@ static tw_status_t tw_quick_sum(tw_patience_t *p, uint64_t ticket, void *recv, s
     return status;
 }
 
-tw_status_t tw_quick_reduce(tw_comm_t *comm, const char *operation, const void *send, void *recv,
-                            size_t n, size_t element, tw_reduction_t reduction, int root)
+static tw_status_t tw_short_reduce(tw_comm_t *comm, const char *operation, const void *send, void *recv,
+                                   size_t n, size_t element, tw_reduction_t reduction, int root)
 {
     const uint64_t ticket = tw_quick_begin(comm);
     tw_patience_t  p      = {.comm = comm, .operation = operation};
@@ -250,7 +181,7 @@ tw_status_t tw_quick_reduce(tw_comm_t *comm, const char *operation, const void *
     return status;
 }
 
-tw_status_t tw_quick_bcast(tw_comm_t *comm, void *buffer, size_t bytes, int root)
+static tw_status_t tw_short_bcast(tw_comm_t *comm, void *buffer, size_t bytes, int root)
 {
     const uint64_t ticket = tw_quick_begin(comm);
     const int      local  = tw_nodes_local(&comm->nodes, root);
@@ -301,7 +232,7 @@ static tw_status_t tw_quick_move(tw_patience_t *p, const void *send, size_t size
     return status;
 }
 
-tw_status_t tw_quick_alltoall(tw_comm_t *comm, const void *send, void *recv, size_t bytes)
+static tw_status_t tw_short_alltoall(tw_comm_t *comm, const void *send, void *recv, size_t bytes)
 {
     tw_patience_t p = {.comm = comm, .operation = "alltoall"};
 
@@ -311,7 +242,7 @@ tw_status_t tw_quick_alltoall(tw_comm_t *comm, const void *send, void *recv, siz
                                       bytes * (size_t)comm->rank, recv, bytes);
 }
 
-tw_status_t tw_quick_allgather(tw_comm_t *comm, const void *send, void *recv, size_t bytes)
+static tw_status_t tw_short_allgather(tw_comm_t *comm, const void *send, void *recv, size_t bytes)
 {
     tw_patience_t p = {.comm = comm, .operation = "allgather"};
 
@@ -333,7 +264,7 @@ static tw_status_t tw_await_passed(tw_patience_t *p, uint64_t ticket)
     return status;
 }
 
-tw_status_t tw_quick_bcast_read(tw_comm_t *comm, void *buffer, size_t bytes, int root)
+static tw_status_t tw_long_bcast(tw_comm_t *comm, void *buffer, size_t bytes, int root)
 {
     const uint64_t ticket = tw_quick_begin(comm);
     const int      local  = tw_nodes_local(&comm->nodes, root);
@@ -364,7 +295,7 @@ tw_status_t tw_quick_bcast_read(tw_comm_t *comm, void *buffer, size_t bytes, int
     return status;
 }
 
-tw_status_t tw_quick_alltoall_read(tw_comm_t *comm, const void *send, void *recv, size_t bytes)
+static tw_status_t tw_long_alltoall(tw_comm_t *comm, const void *send, void *recv, size_t bytes)
 {
     const uint64_t ticket = tw_quick_begin(comm);
     tw_node_t     *node   = &comm->node;
@@ -400,4 +331,49 @@ tw_status_t tw_quick_alltoall_read(tw_comm_t *comm, const void *send, void *recv
         tw_node_complete(node, ticket);
     }
     return status;
+}
+
+/* ---- the calls, with the thread of the communicator kept away -------------------------------- */
+
+static tw_status_t tw_quick_end(tw_comm_t *comm, tw_status_t status)
+{
+    tw_comm_leave(comm);
+    return status;
+}
+
+tw_status_t tw_quick_reduce(tw_comm_t *comm, const char *operation, const void *send, void *recv,
+                            size_t n, size_t element, tw_reduction_t reduction, int root)
+{
+    tw_comm_enter(comm);
+    return tw_quick_end(comm, tw_short_reduce(comm, operation, send, recv, n, element, reduction, root));
+}
+
+tw_status_t tw_quick_bcast(tw_comm_t *comm, void *buffer, size_t bytes, int root)
+{
+    tw_comm_enter(comm);
+    return tw_quick_end(comm, tw_short_bcast(comm, buffer, bytes, root));
+}
+
+tw_status_t tw_quick_alltoall(tw_comm_t *comm, const void *send, void *recv, size_t bytes)
+{
+    tw_comm_enter(comm);
+    return tw_quick_end(comm, tw_short_alltoall(comm, send, recv, bytes));
+}
+
+tw_status_t tw_quick_allgather(tw_comm_t *comm, const void *send, void *recv, size_t bytes)
+{
+    tw_comm_enter(comm);
+    return tw_quick_end(comm, tw_short_allgather(comm, send, recv, bytes));
+}
+
+tw_status_t tw_quick_bcast_read(tw_comm_t *comm, void *buffer, size_t bytes, int root)
+{
+    tw_comm_enter(comm);
+    return tw_quick_end(comm, tw_long_bcast(comm, buffer, bytes, root));
+}
+
+tw_status_t tw_quick_alltoall_read(tw_comm_t *comm, const void *send, void *recv, size_t bytes)
+{
+    tw_comm_enter(comm);
+    return tw_quick_end(comm, tw_long_alltoall(comm, send, recv, bytes));
 }
