@@ -17,7 +17,7 @@
 #include "runtime/transport/helper.h"
 #include "runtime/transport/request.h"
 
-#define TW_PASSES    4          /* without success before a nap                         */
+#define TW_PASSES    1          /* without success before a nap: MPI may give the core away in each */
 #define TW_NAP_FIRST 10000L     /* nanoseconds; doubled until                           */
 #define TW_NAP_MOST  100000L    /* while operations are outstanding                     */
 #define TW_NAP_IDLE  10000000L  /* while only the endpoint is looked after              */
