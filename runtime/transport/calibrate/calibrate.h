@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/calibrate/calibrate.h - measuring the facts of a communicator, and the file that keeps them.
  *
- * All ranks measure together and agree on every time (that of the slowest rank, the median of a few
- * repetitions); what each would have measured alone does not count. At the end rank 0's facts go to all,
+ * All ranks measure together and agree on every time (that of the slowest rank, the lower quartile of
+ * some repetitions); what each would have measured alone does not count. At the end rank 0's facts go to all,
  * so that everything that is decided by them is decided alike.
  */
 #ifndef TW_TRANSPORT_CALIBRATE_CALIBRATE_H
@@ -49,9 +49,14 @@ typedef tw_status_t (*tw_gauge_run_t)(tw_gauge_t *g, const void *what);
 /* A phase of so many seconds begins. */
 void tw_gauge_phase(tw_gauge_t *g, double budget);
 
-/* Time of the slowest rank: the median of repetitions that take about `seconds` together. */
+/* Time of the slowest rank: the lower quartile of repetitions that take about `seconds` together, as only
+ * few of them are disturbed by nothing. */
 tw_status_t tw_gauge_time(tw_gauge_t *g, double seconds, tw_gauge_run_t run, const void *what,
                           double *seconds_p);
+
+/* Until the messages of a measurement are complete, as MPI's own calls wait: whoever gives its core away may
+ * not get it back when it should. */
+tw_status_t tw_gauge_wait(tw_gauge_t *g, int count, MPI_Request *requests);
 
 /* Biggest of the ranks' values, or their sum. */
 tw_status_t tw_gauge_agree(tw_gauge_t *g, double *values, int count, bool sum);

@@ -100,6 +100,10 @@ tw_status_t tw_gauge_plain(tw_gauge_t *g, tw_facts_t *facts)
 
 /* ---- the library's own ------------------------------------------------------------------------- */
 
+/* Where no long vector was measured: at so many bytes this factor, at most. */
+#define TW_FACTOR_LONG    1e6
+#define TW_FACTOR_UNKNOWN 2.0
+
 typedef struct tw_own {
     int    algorithm; /* of the model's table */
     size_t count;
@@ -180,8 +184,11 @@ static tw_status_t tw_gauge_factor(tw_gauge_t *g, tw_facts_t *facts, int algorit
     if (status != TW_OK) {
         return status;
     }
-    factor[0] = factor[1] = tw_solve_factor(facts, &own, &query, seconds[0]);
+    factor[0] = tw_solve_factor(facts, &own, &query, seconds[0]);
     bytes[0]  = query.count * query.codec->bytes;
+    /* Of a short vector it says what steps and messages cost, not bytes: what it would be of a long one. */
+    factor[1] = factor[0] < 1.0 ? 1.0 : factor[0] > TW_FACTOR_UNKNOWN ? TW_FACTOR_UNKNOWN : factor[0];
+    bytes[1]  = TW_FACTOR_LONG;
     /* As long a vector as is through, said the model, in a third of the time that is left. */
     for (query.count = 4096.0; 4.0 * query.count <= (double)most && query.count < (double)(4 << 20);) {
         query.count *= 4.0;

@@ -6,7 +6,7 @@
 #include "config.h"
 
 #include "runtime/transport/calibrate/calibrate.h"
-#include "runtime/transport/sync.h"
+#include "runtime/transport/comm.h"
 
 #define TW_LINK_SHORT 64 /* bytes */
 
@@ -20,25 +20,33 @@ typedef struct tw_all {
     size_t bytes; /* for every rank */
 } tw_all_t;
 
+static tw_status_t tw_one_message(tw_gauge_t *g, bool sending, int bytes, int peer)
+{
+    const tw_mpi_ops_t *mpi = g->comm->mpi;
+    const tw_status_t   status =
+        sending ? tw_comm_mpi(g->comm,
+                              mpi->Isend(g->send, bytes, MPI_BYTE, peer, TW_TAG_SYNC, g->comm->comm, g->requests),
+                              "MPI_Isend")
+                : tw_comm_mpi(g->comm,
+                              mpi->Irecv(g->recv, bytes, MPI_BYTE, peer, TW_TAG_SYNC, g->comm->comm, g->requests),
+                              "MPI_Irecv");
+
+    return status == TW_OK ? tw_gauge_wait(g, 1, g->requests) : status;
+}
+
 /* There and back again. */
 static tw_status_t tw_run_pair(tw_gauge_t *g, const void *what)
 {
-    const tw_pair_t *pair   = what;
-    const int        rank   = g->comm->rank;
-    tw_status_t      status = TW_OK;
+    const tw_pair_t *pair  = what;
+    const int        rank  = g->comm->rank;
+    const bool       first = rank == pair->a;
+    tw_status_t      status;
 
-    if (rank == pair->a) {
-        status = tw_sync_message(g->comm, true, g->send, (int)pair->bytes, pair->b, "measuring a link");
-        if (status == TW_OK) {
-            status = tw_sync_message(g->comm, false, g->recv, (int)pair->bytes, pair->b, "measuring a link");
-        }
-    } else if (rank == pair->b) {
-        status = tw_sync_message(g->comm, false, g->recv, (int)pair->bytes, pair->a, "measuring a link");
-        if (status == TW_OK) {
-            status = tw_sync_message(g->comm, true, g->send, (int)pair->bytes, pair->a, "measuring a link");
-        }
+    if (rank != pair->a && rank != pair->b) {
+        return TW_OK;
     }
-    return status;
+    status = tw_one_message(g, first, (int)pair->bytes, first ? pair->b : pair->a);
+    return status == TW_OK ? tw_one_message(g, !first, (int)pair->bytes, first ? pair->b : pair->a) : status;
 }
 
 /* Each with each, by class of link. */
@@ -72,7 +80,7 @@ static tw_status_t tw_run_all(tw_gauge_t *g, const void *what)
                                  "MPI_Isend");
         }
     }
-    return status == TW_OK ? tw_sync_wait(comm, posted, g->requests, "measuring links") : status;
+    return status == TW_OK ? tw_gauge_wait(g, posted, g->requests) : status;
 }
 
 /* Seconds of two sizes, the larger four times the smaller and as large as there is time for. */
