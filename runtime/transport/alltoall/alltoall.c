@@ -5,6 +5,7 @@
 
 #include "runtime/transport/alltoall/alltoall.h"
 #include "runtime/transport/auto/auto.h"
+#include "runtime/transport/node/quick.h"
 
 static tw_status_t tw_alltoall_form(tw_comm_t *comm, const void *send, void *recv, size_t count,
                                     const tw_how_t *how, tw_form_t form, tw_request_t **request_p)
@@ -20,6 +21,17 @@ static tw_status_t tw_alltoall_form(tw_comm_t *comm, const void *send, void *rec
     return tw_alltoall_any(&args, form, request_p);
 }
 
+/* Short blocks within a node, for which looking at every block would take longest. What is wrong with a call
+ * is found where all calls are checked. */
+static bool tw_alltoall_short(const tw_comm_t *comm, const void *send, const void *recv, size_t count,
+                              const tw_how_t *how)
+{
+    return tw_comm_check(comm) == TW_OK && send != NULL && send != TW_IN_PLACE && recv != NULL &&
+           tw_policy_may_node(comm->policy.alltoall) && !tw_auto_asked(how) &&
+           tw_node_fits(comm, how, count, comm->size) &&
+           !tw_comm_device_owns(comm, (const void *const[2]){send, recv});
+}
+
 tw_status_t tw_alltoall(tw_comm_t *comm, const void *send, void *recv, size_t count,
                         const tw_how_t *how)
 {
@@ -30,6 +42,9 @@ tw_status_t tw_alltoall(tw_comm_t *comm, const void *send, void *recv, size_t co
                              .count     = count,
                              .root      = -1};
 
+    if (tw_alltoall_short(comm, send, recv, count, how)) {
+        return tw_quick_alltoall(comm, send, recv, count * tw_node_plain(comm, how));
+    }
     if (tw_auto_is_plain(comm, TW_OPERATION_ALLTOALL, count, how, &plain.wide) && send != NULL &&
         recv != NULL && how->feedback == NULL) {
         return tw_plain_run(comm, &plain);
