@@ -25,7 +25,7 @@ static const struct {
 _Static_assert(sizeof(tw_candidates) / sizeof(tw_candidates[0]) <= TW_FACTS_CODECS, "facts hold all candidates");
 
 #define TW_PIECE_VALUES ((size_t)16384)
-#define TW_VERB_PARTS   5
+#define TW_VERB_PARTS   3
 
 typedef enum tw_verb { TW_ENCODE, TW_DECODE, TW_DECODE_ADD, TW_VERBS } tw_verb_t;
 
@@ -130,7 +130,6 @@ static void tw_gauge_codec(const tw_gauge_t *g, const tw_codec_t *codec, double 
         facts->call = call < facts->call ? call : facts->call;
     }
     for (int i = 0; i < TW_VERBS; i++) {
-        tw_verb_time(g, codec, order[i], piece, 0.05 * budget);
         seconds[order[i]] = tw_verb_time(g, codec, order[i], piece, 0.25 * budget);
     }
     facts->encode     = seconds[TW_ENCODE];
@@ -140,19 +139,24 @@ static void tw_gauge_codec(const tw_gauge_t *g, const tw_codec_t *codec, double 
 
 tw_status_t tw_gauge_codecs(tw_gauge_t *g, tw_facts_t *facts)
 {
-    double      seconds[4 * TW_FACTS_CODECS];
-    tw_status_t status;
+    const tw_codec_t *codecs[TW_CANDIDATES];
+    double            seconds[4 * TW_FACTS_CODECS];
+    tw_status_t       status = TW_OK;
 
+    for (int c = 0; c < TW_CANDIDATES; c++) {
+        codecs[c] = tw_auto_codec(g->comm, tw_candidates[c].spec, tw_candidates[c].wide != 0);
+        status    = codecs[c] != NULL ? status : TW_ERR_NO_MEMORY;
+    }
+    status = tw_comm_agree(g->comm, status);
+    if (status != TW_OK) {
+        return status;
+    }
     facts->codecs = TW_CANDIDATES;
     for (int c = 0; c < TW_CANDIDATES; c++) {
         tw_codec_facts_t *mine  = &facts->codec[c];
-        const tw_codec_t *codec = tw_auto_codec(g->comm, tw_candidates[c].spec, tw_candidates[c].wide != 0);
+        const tw_codec_t *codec = codecs[c];
         tw_codec_traits_t traits;
 
-        status = tw_comm_agree(g->comm, codec != NULL ? TW_OK : TW_ERR_NO_MEMORY);
-        if (status != TW_OK) {
-            return status;
-        }
         tw_codec_traits(codec, &traits);
         *mine = (tw_codec_facts_t){.wide      = tw_candidates[c].wide,
                                    .bytes     = traits.bytes,

@@ -226,10 +226,10 @@ tw_status_t tw_gauge_factors(tw_gauge_t *g, tw_facts_t *facts)
     int         count  = 0;
 
     while (tw_model_algorithm(count) != NULL) {
-        facts->factor[count][0] = facts->factor[count][1] = 1.0;
+        facts->factor[count][0] = facts->factor[count][1] = g->long_form ? 1.0 : TW_FACTOR_UNKNOWN;
         count++;
     }
-    for (int a = 0; a < count && status == TW_OK; a++) {
+    for (int a = 0; a < count && status == TW_OK && (g->long_form || tw_gauge_fits(g, 0.0)); a++) {
         status = tw_gauge_factor(g, facts, a, g->budget / count);
     }
     return status;
