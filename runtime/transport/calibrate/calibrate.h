@@ -11,7 +11,7 @@
 #include "runtime/policy/model.h"
 #include "runtime/transport/comm.h"
 
-#define TW_CALIBRATE_QUICK 0.07 /* seconds, where nothing is known and a call waits */
+#define TW_CALIBRATE_QUICK 0.05 /* seconds, where nothing is known and a call waits */
 #define TW_CALIBRATE_LONG  1.0  /* from so many on it is the long form              */
 
 /* Collective: measure for about `seconds`; TW_OK on all ranks alike. */
