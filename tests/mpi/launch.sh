@@ -3,6 +3,7 @@
 # launch.sh PROGRAM [ARG...] - run an MPI test program on 1, 2, 3, 4 and 7 ranks (TW_RANKS overrides)
 # under a time limit, so that a hang is a failure; prints TAP, one line per rank count. The program
 # gets the number of ranks as last argument and must fail if MPI_COMM_WORLD has another size.
+# TW_LSAN: more options for the leak checker.
 program=$1
 shift
 ranks=${TW_RANKS:-1 2 3 4 7}
@@ -10,7 +11,7 @@ limit=${TW_TIME_LIMIT:-240}
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/thinwire-test.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 export OMPI_MCA_btl_vader_backing_directory=$scratch MPIEXEC_TIMEOUT=$limit TW_SCRATCH=$scratch XDG_CACHE_HOME=$scratch
-export LSAN_OPTIONS=suppressions=$top_srcdir/tests/lsan.supp:print_suppressions=0
+export LSAN_OPTIONS=suppressions=$top_srcdir/tests/lsan.supp:print_suppressions=0${TW_LSAN:+:$TW_LSAN}
 export OMP_NUM_THREADS=1 CK_FORK=no
 # shellcheck disable=SC2086  # the list of rank counts is meant to split
 set -- "$@"
