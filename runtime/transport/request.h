@@ -132,6 +132,9 @@ struct tw_request {
 tw_status_t tw_request_create(tw_comm_t *comm, const tw_how_t *how, const tw_shape_t *shape,
                               bool plan, tw_request_t **op_p);
 
+/* THINWIRE_CHECK: is every rank about to do this ("call", "plan", "start")? TW_OK, TW_ERR_MISMATCH. */
+tw_status_t tw_request_compare(const tw_request_t *op, const char *what);
+
 /* Give it back; it is not running. */
 void tw_request_release(tw_request_t *op);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/transport/device.c - collectives on device memory, with a stub for a device: staged through pinned
- * memory, and directly by an MPI that takes device memory. Results must be the model's, bit for bit, which
- * are also those of host memory (tests/mpi).
+ * tests/transport/device.c - collectives on device memory, with a stub for a device: staged through
+ * pinned memory, and directly by an MPI that takes device memory. Results must be the model's, bit
+ * for bit, which are also those of host memory (tests/mpi).
  */
 #include "config.h"
 
@@ -11,21 +11,9 @@
 #include "runtime/transport/device.h"
 #include "tests/transport/device_job.h"
 
-static const char *const small_pieces[]  = {"CHUNK=1k", "WINDOW=3", NULL};
+static const char *const small_pieces[]   = {"CHUNK=1k", "WINDOW=3", NULL};
 static const char *const other_settings[] = {"CHUNK=1k",       "WINDOW=3",      "BCAST=chain",
                                              "ALLGATHER=grid", "ALLTOALL=grid", NULL};
-
-/* Of the stub's, nothing may be left but what the test itself has. */
-static void done_but(tw_comm_t *comm, tw_context_t *ctx, int left)
-{
-    t_comm_done(comm, ctx);
-    T_CHECK(stub_objects == left, "%d objects of the device are left, not %d", stub_objects, left);
-}
-
-static void done(tw_comm_t *comm, tw_context_t *ctx)
-{
-    done_but(comm, ctx, 0);
-}
 
 static void shape_at(t_shape_t *shape, t_kind_t kind, size_t i)
 {
@@ -44,7 +32,8 @@ static void shape_at(t_shape_t *shape, t_kind_t kind, size_t i)
     for (int r = 0; r < t_size * t_size; r++) {
         const size_t from = (size_t)(r / t_size), to = (size_t)(r % t_size);
 
-        shape->counts[from][to] = (from * to * 7 + from + to + i) % 5 * 300; /* symmetric: in place */
+        shape->counts[from][to] =
+            (from * to * 7 + from + to + i) % 5 * 300; /* symmetric: in place */
     }
 }
 
@@ -76,7 +65,7 @@ static void every_codec(path_t path, const char *const *settings)
         device_job_once(comm, &shape, 1, NULL, 1);
     }
     stub_device.stream_destroy(stream);
-    done(comm, ctx);
+    device_comm_done(comm, ctx);
 }
 
 static void every_codec_staged(void)
@@ -95,7 +84,7 @@ static void every_codec_direct(void)
 static void overlapping(path_t path)
 {
     enum { MANY = 8 };
-    static const int diligences[] = {1024, 300, 20};
+    static const int    diligences[] = {1024, 300, 20};
     static device_job_t jobs[MANY];
     tw_request_t       *requests[MANY] = {NULL};
     tw_context_t       *ctx;
@@ -140,7 +129,7 @@ static void overlapping(path_t path)
         }
     }
     stub_diligence = 512;
-    done(comm, ctx);
+    device_comm_done(comm, ctx);
 }
 
 static void overlapping_staged(void)
@@ -153,8 +142,8 @@ static void overlapping_direct(void)
     overlapping(DIRECT);
 }
 
-/* Device memory is found out where nobody names it; and a rank may have its buffers in host memory while
- * others have theirs on a device: what travels is the same. */
+/* Device memory is found out where nobody names it; and a rank may have its buffers in host memory
+ * while others have theirs on a device: what travels is the same. */
 static void mixed_and_found_out(void)
 {
     tw_context_t *ctx;
@@ -168,7 +157,7 @@ static void mixed_and_found_out(void)
         shape.threads = 0;
         device_job_once(comm, &shape, (i + t_rank) % 3 != 0, NULL, 0);
     }
-    done(comm, ctx);
+    device_comm_done(comm, ctx);
 }
 
 /* Algorithms that work in host memory: the node's, from node to node, and MPI's own. */
@@ -190,7 +179,7 @@ static void through_the_host(void)
         shape.algorithm = t_size > 2 ? TW_ALGORITHM_HIERARCHICAL : TW_ALGORITHM_AUTO;
         device_job_once(comm, &shape, i % 2 != 0 || t_rank > 0, NULL, 0);
     }
-    done(comm, ctx);
+    device_comm_done(comm, ctx);
     comm = device_comm(STAGED, NULL, &ctx); /* one node */
     for (size_t i = 0; i < 12; i++) {
         shape_at(&shape, (t_kind_t)(i % T_KINDS), i);
@@ -198,7 +187,7 @@ static void through_the_host(void)
         shape.count     = i % 2 == 0 ? 100 : 30000;
         device_job_once(comm, &shape, i % 4 > 1 || t_rank > 0, NULL, 0);
     }
-    done(comm, ctx);
+    device_comm_done(comm, ctx);
 }
 
 /* Large enough for full pieces and many rounds, cut by the largest message. */
@@ -217,11 +206,12 @@ static void long_vectors(void)
             shape.spec  = "tree8";
             shape.count = 60000;
             for (int r = 0; r < t_size * t_size; r++) {
-                shape.counts[r / t_size][r % t_size] = 20000 + 500u * (unsigned)(r / t_size + r % t_size);
+                shape.counts[r / t_size][r % t_size] =
+                    20000 + 500u * (unsigned)(r / t_size + r % t_size);
             }
             device_job_once(comm, &shape, 1, NULL, 1);
         }
-        done(comm, ctx);
+        device_comm_done(comm, ctx);
     }
 }
 
@@ -240,7 +230,7 @@ static void memory_is_reused(void)
     }
     T_OK(tw_comm_stats(comm, &stats));
     T_CHECK(stats.pool_allocations == 0, "%d allocations", (int)stats.pool_allocations);
-    done(comm, ctx);
+    device_comm_done(comm, ctx);
 }
 
 /* ---- error feedback ------------------------------------------------------------------------- */
@@ -248,23 +238,26 @@ static void memory_is_reused(void)
 /* Steps that go from the host to the device and back, and from one algorithm to another. */
 static void feedback(tw_dtype_t dtype, const char *spec, path_t path)
 {
-    static const size_t count = 3001;
-    tw_context_t       *ctx;
-    tw_comm_t          *comm = device_comm(path, small_pieces, &ctx);
-    tw_feedback_t      *fb   = NULL;
-    t_model_feedback_t  model;
-    unsigned char      *got = t_malloc(count * 8), *want = t_malloc(count * 8);
+    static const size_t         count      = 3001;
+    static const char *const    settings[] = {"CHUNK=1k", "WINDOW=3", "NODE_RANKS=2", NULL};
+    static const tw_algorithm_t turns[]    = {TW_ALGORITHM_TWO_PASS, TW_ALGORITHM_DIRECT,
+                                              TW_ALGORITHM_HIERARCHICAL};
+    tw_context_t               *ctx;
+    tw_comm_t                  *comm = device_comm(path, settings, &ctx);
+    tw_feedback_t              *fb   = NULL;
+    t_model_feedback_t          model;
+    unsigned char              *got = t_malloc(count * 8), *want = t_malloc(count * 8);
 
     t_model_feedback_open(&model, dtype, t_size, count);
     T_OK(tw_feedback_create(comm, "weights", dtype, count, &fb));
     for (unsigned step = 0; step < 12; step++) {
-        t_shape_t    shape = {.kind      = T_ALLREDUCE,
-                              .spec      = spec,
-                              .dtype     = dtype,
-                              .count     = count,
-                              .algorithm = step / 3 % 2 == 0 ? TW_ALGORITHM_TWO_PASS
-                                                             : TW_ALGORITHM_DIRECT,
-                              .seed      = t_seed + step};
+        t_shape_t    shape = {.kind       = T_ALLREDUCE,
+                              .spec       = spec,
+                              .dtype      = dtype,
+                              .count      = count,
+                              .algorithm  = turns[step / 2 % 3],
+                              .node_ranks = 2,
+                              .seed       = t_seed + step};
         device_job_t job;
 
         t_shape_note(&shape);
@@ -290,7 +283,7 @@ static void feedback(tw_dtype_t dtype, const char *spec, path_t path)
     t_model_feedback_close(&model);
     free(got);
     free(want);
-    done(comm, ctx);
+    device_comm_done(comm, ctx);
 }
 
 static void residuals_follow(void)
@@ -300,155 +293,11 @@ static void residuals_follow(void)
     feedback(TW_F64, "bitpack:2", STAGED);
 }
 
-/* ---- errors --------------------------------------------------------------------------------- */
-
-static const tw_exec_t on_device = {.memory = TW_MEMORY_CUDA};
-
-static tw_comm_t *logging_comm(const char *const *settings, t_log_t *log, tw_context_t **ctx_p)
-{
-    tw_comm_t *comm = device_comm(STAGED, settings, ctx_p);
-
-    comm->log.fn  = t_log_take;
-    comm->log.arg = log;
-    return comm;
-}
-
-#define SAYS(log, line) T_CHECK(strstr((log).text, (line)) != NULL, "the log says: %s", (log).text)
-
-static void wrong_buffers(void)
-{
-    static t_log_t log;
-    const tw_how_t how = {.exec = &on_device};
-    tw_context_t  *ctx;
-    tw_comm_t     *comm    = logging_comm(NULL, &log, &ctx);
-    float          host[4] = {0};
-    void          *there   = NULL;
-
-    T_OK(stub_device.allocate(TW_DEVICE_MEMORY, sizeof(host), &there));
-    memset(stub_real(there), 0, sizeof(host));
-    T_STATUS(tw_allreduce(comm, host, there, 4, TW_SUM, &how), TW_ERR_INVALID_ARG);
-    T_STATUS(tw_allreduce(comm, there, host, 4, TW_SUM, NULL), TW_ERR_INVALID_ARG);
-    SAYS(log, "a buffer is not memory of device 1");
-    stub_current = 0;
-    T_STATUS(tw_allreduce(comm, there, there, 4, TW_SUM, &how), TW_ERR_UNSUPPORTED);
-    SAYS(log, "there is no device that works");
-    stub_current = 2;
-    T_STATUS(tw_allreduce(comm, TW_IN_PLACE, there, 4, TW_SUM, &how), TW_ERR_INVALID_ARG);
-    SAYS(log, "device 2 is current");
-    stub_current = 1;
-    T_OK(tw_allreduce(comm, TW_IN_PLACE, there, 4, TW_SUM, &how));
-    stub_device.release(TW_DEVICE_MEMORY, there);
-    done(comm, ctx);
-}
-
-/* No CUDA in the library, or no device here: one line says so. */
-static void no_device(void)
-{
-    static t_log_t log;
-    const tw_how_t how = {.exec = &on_device};
-    tw_context_t  *ctx;
-    tw_comm_t     *comm    = logging_comm(NULL, &log, &ctx);
-    float          host[4] = {0};
-    int            number;
-
-    comm->device.ops = &tw_device_cuda;
-    if (tw_device_cuda.current(&number) == TW_OK) {
-        T_STATUS(tw_allreduce(comm, TW_IN_PLACE, host, 4, TW_SUM, &how), TW_ERR_INVALID_ARG);
-    } else {
-        T_STATUS(tw_allreduce(comm, TW_IN_PLACE, host, 4, TW_SUM, &how), TW_ERR_UNSUPPORTED);
-        SAYS(log, "a call with device memory: ");
-    }
-    T_CHECK(!tw_device_cuda.owns(host) && !tw_device_cuda.owns(NULL), "host memory is no device's");
-    T_OK(tw_allreduce(comm, TW_IN_PLACE, host, 4, TW_SUM, NULL));
-    done(comm, ctx);
-}
-
-static void an_mpi_that_cannot(void)
-{
-    static const char *const direct[] = {"DEVICE_PATH=direct", NULL};
-    static t_log_t           log;
-    const tw_how_t           how = {.exec = &on_device};
-    tw_context_t            *ctx;
-    tw_comm_t               *comm  = logging_comm(direct, &log, &ctx);
-    void                    *there = NULL;
-
-    T_OK(stub_device.allocate(TW_DEVICE_MEMORY, 16, &there));
-    T_STATUS(tw_allreduce(comm, TW_IN_PLACE, there, 4, TW_SUM, &how), TW_ERR_UNSUPPORTED);
-    SAYS(log, "THINWIRE_DEVICE_PATH is direct");
-    stub_device.release(TW_DEVICE_MEMORY, there);
-    done(comm, ctx);
-}
-
-/* The last rank has no device memory, or nothing to stage through: all ranks are told, and it works again
- * afterwards. */
-static void memory_that_one_rank_lacks(void)
-{
-    t_shape_t      shape = {.kind = T_ALLREDUCE, .spec = "tree8", .count = 40000};
-    static t_log_t log;
-
-    for (int kind = TW_DEVICE_MEMORY; kind <= TW_DEVICE_PINNED; kind++) {
-        tw_context_t *ctx;
-        tw_comm_t    *comm = logging_comm(NULL, &log, &ctx);
-        tw_request_t *plan = NULL;
-        device_job_t  job;
-
-        device_job_open(&job, comm, &shape, 1, NULL, 1, NULL, NULL);
-        device_job_fill(&job, 0);
-        if (t_rank == t_size - 1) {
-            comm->device.pool[kind].limit = 1000;
-        }
-        T_STATUS(t_job_run(&job.on), TW_ERR_NO_MEMORY);
-        T_STATUS(t_job_plan(&job.on, &plan), TW_ERR_NO_MEMORY);
-        comm->device.pool[kind].limit = UINT64_MAX;
-        T_OK(t_job_run(&job.on));
-        device_job_check(&job);
-        device_job_close(&job);
-        done(comm, ctx);
-    }
-    T_CHECK(t_log_holds(MPI_COMM_WORLD, &log, "device 1 has no"), "the log says: %s", log.text);
-}
-
-/* The device of rank 0 fails in the middle: that rank says so, the others find out by the time limit. What
- * was under way is abandoned, so this is the last case. */
-static void a_device_that_fails(void)
-{
-    static const char *const settings[] = {"TIMEOUT=1", "CHUNK=1k", NULL};
-    static t_log_t           log;
-    t_shape_t                shape = {.kind = T_ALLREDUCE, .spec = "tree8", .count = 9000};
-    tw_context_t            *ctx;
-    tw_comm_t               *comm = logging_comm(settings, &log, &ctx);
-    device_job_t             job;
-
-    device_job_open(&job, comm, &shape, 1, NULL, 1, NULL, NULL);
-    device_job_fill(&job, 0);
-    T_OK(t_job_run(&job.on));
-    device_job_check(&job);
-    stub_calls_left = t_rank == 0 ? 20 : 0;
-    T_STATUS(t_job_run(&job.on), t_rank == 0 ? TW_ERR_IO : TW_ERR_TIMEOUT);
-    T_CHECK(strstr(log.text, t_rank == 0 ? "device 1 failed" : "waiting for rank") != NULL,
-            "the log says: %s", log.text);
-    T_STATUS(t_job_run(&job.on), TW_ERR_DEAD);
-    T_OK(tw_comm_destroy(comm));
-    tw_context_destroy(ctx);
-    MPI_Barrier(MPI_COMM_WORLD);
-    t_job_close(&job.host);
-}
-
 static const t_case_t cases[] = {
-    {"every codec, staged", every_codec_staged, 1},
-    {"every codec, direct", every_codec_direct, 1},
-    {"overlapping, staged", overlapping_staged, 1},
-    {"overlapping, direct", overlapping_direct, 1},
-    {"mixed and found out", mixed_and_found_out, 1},
-    {"through the host", through_the_host, 1},
-    {"long vectors", long_vectors, 1},
-    {"memory is reused", memory_is_reused, 1},
-    {"residuals follow", residuals_follow, 1},
-    {"wrong buffers", wrong_buffers, 1},
-    {"no device", no_device, 1},
-    {"an MPI that cannot", an_mpi_that_cannot, 1},
-    {"memory that one rank lacks", memory_that_one_rank_lacks, 1},
-    {"a device that fails", a_device_that_fails, 1},
+    {"every codec, staged", every_codec_staged, 1},  {"every codec, direct", every_codec_direct, 1},
+    {"overlapping, staged", overlapping_staged, 1},  {"overlapping, direct", overlapping_direct, 1},
+    {"mixed and found out", mixed_and_found_out, 1}, {"through the host", through_the_host, 1},
+    {"memory is reused", memory_is_reused, 1},       {"residuals follow", residuals_follow, 1},
 };
 
 int main(int argc, char **argv)

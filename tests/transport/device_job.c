@@ -43,6 +43,12 @@ tw_comm_t *device_comm(path_t path, const char *const *settings, tw_context_t **
     return comm;
 }
 
+void device_comm_done(tw_comm_t *comm, tw_context_t *ctx)
+{
+    t_comm_done(comm, ctx);
+    T_CHECK(stub_objects == 0, "%d objects of the device are left", stub_objects);
+}
+
 /* ---- buffers -------------------------------------------------------------------------------- */
 
 static void *buffer(size_t bytes, size_t misalign, unsigned char **data_p)
@@ -78,12 +84,10 @@ void device_job_open(device_job_t *job, tw_comm_t *comm, const t_shape_t *shape,
         return;
     }
     if (job->host.send != NULL) {
-        job->send =
-            buffer(job->host.send_span * job->host.element, shape->misalign, &job->on.send);
+        job->send = buffer(job->host.send_span * job->host.element, shape->misalign, &job->on.send);
     }
     if (job->host.recv != NULL) {
-        job->recv =
-            buffer(job->host.recv_span * job->host.element, shape->misalign, &job->on.recv);
+        job->recv = buffer(job->host.recv_span * job->host.element, shape->misalign, &job->on.recv);
     }
     if (say) {
         job->on.exec     = (tw_exec_t){.memory = TW_MEMORY_CUDA, .stream = stream};

@@ -15,6 +15,9 @@ typedef enum path { STAGED, DIRECT } path_t;
  * says that it does not. */
 tw_comm_t *device_comm(path_t path, const char *const *settings, tw_context_t **ctx_p);
 
+/* The end of it; all that the stub gave has been given back. */
+void device_comm_done(tw_comm_t *comm, tw_context_t *ctx);
+
 typedef struct device_job {
     t_job_t host;       /* input, and what must come out                        */
     t_job_t on;         /* what is called: host, with buffers on the device     */

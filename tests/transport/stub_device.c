@@ -1,29 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/transport/stub_device.c - memory mapped twice, and queues of things to do.
+ * tests/transport/stub_device.c - queues of things to do.
  */
 #include "config.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "tests/transport/stub_device.h"
+#include "tests/transport/stub_memory.h"
 
 #define STREAMS 64
 
 uint64_t stub_seed;
-int      stub_current   = 1;
 int      stub_diligence = 512;
 int      stub_calls_left;
-int      stub_objects;
-
-static void die(const char *what)
-{
-    fprintf(stderr, "stub device: %s\n", what);
-    abort();
-}
 
 static unsigned lot(unsigned below)
 {
@@ -34,106 +23,6 @@ static unsigned lot(unsigned below)
 static tw_status_t call(void)
 {
     return stub_calls_left > 0 && --stub_calls_left == 0 ? TW_ERR_IO : TW_OK;
-}
-
-/* ---- memory --------------------------------------------------------------------------------- */
-
-typedef struct memory {
-    struct memory *next;
-    uint8_t       *shown, *real; /* what is handed out, and where the bytes are */
-    size_t         bytes, mapped;
-    int            device; /* whose; 0: pinned */
-} memory_t;
-
-static memory_t *memories;
-
-static memory_t *memory_of(const void *p)
-{
-    for (memory_t *m = memories; m != NULL; m = m->next) {
-        if ((const uint8_t *)p >= m->shown && (const uint8_t *)p < m->shown + m->mapped) {
-            return m;
-        }
-    }
-    return NULL;
-}
-
-void *stub_real(const void *p)
-{
-    const memory_t *m = memory_of(p);
-
-    return m != NULL ? m->real + ((const uint8_t *)p - m->shown) : (void *)(uintptr_t)p;
-}
-
-/* The same of `bytes` bytes, which must all be there; device memory, if so. */
-static uint8_t *region(const void *p, size_t bytes, bool device)
-{
-    const memory_t *m = memory_of(p);
-
-    if ((device && (m == NULL || m->device == 0)) ||
-        (m != NULL && (const uint8_t *)p + bytes > m->shown + m->bytes)) {
-        die("a region is not in the device's memory");
-    }
-    return stub_real(p);
-}
-
-static bool stub_owns(const void *p)
-{
-    const memory_t *m = p != NULL ? memory_of(p) : NULL;
-
-    return m != NULL && m->device != 0;
-}
-
-static tw_status_t stub_check(const void *p)
-{
-    const memory_t *m = memory_of(p);
-
-    return m != NULL && m->device != 0 && m->device == stub_current ? TW_OK : TW_ERR_INVALID_ARG;
-}
-
-static tw_status_t stub_allocate(tw_device_memory_t kind, size_t bytes, void **p)
-{
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    memory_t    *m    = calloc(1, sizeof(*m));
-    const int    file = memfd_create("stub", 0);
-
-    m->bytes  = bytes;
-    m->mapped = (bytes / page + 1) * page;
-    m->device = kind == TW_DEVICE_MEMORY ? stub_current : 0;
-    if (file < 0 || ftruncate(file, (off_t)m->mapped) != 0) {
-        die("no memory");
-    }
-    m->real  = mmap(NULL, m->mapped, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    m->shown = m->device == 0 ? m->real : mmap(NULL, m->mapped, PROT_NONE, MAP_SHARED, file, 0);
-    close(file);
-    if (m->real == MAP_FAILED || m->shown == MAP_FAILED) {
-        die("no memory");
-    }
-    memset(m->real, 0xd7, m->mapped);
-    m->next  = memories;
-    memories = m;
-    stub_objects++;
-    *p = m->shown;
-    return TW_OK;
-}
-
-static void stub_release(tw_device_memory_t kind, void *p)
-{
-    memory_t **at = &memories, *m;
-
-    while (*at != NULL && (*at)->shown != p) {
-        at = &(*at)->next;
-    }
-    m = *at;
-    if (m == NULL || (m->device == 0) != (kind == TW_DEVICE_PINNED)) {
-        die("memory is released that is none");
-    }
-    *at = m->next;
-    munmap(m->real, m->mapped);
-    if (m->shown != m->real) {
-        munmap(m->shown, m->mapped);
-    }
-    free(m);
-    stub_objects--;
 }
 
 /* ---- streams and events --------------------------------------------------------------------- */
@@ -196,7 +85,7 @@ static void stub_stream_destroy(void *p)
     stream_t *stream = p;
 
     if (stream->first != NULL) {
-        die("a stream is destroyed with work left on it");
+        stub_die("a stream is destroyed with work left on it");
     }
     for (int i = 1; i < STREAMS; i++) {
         streams[i] = streams[i] == stream ? NULL : streams[i];
@@ -217,7 +106,7 @@ static void stub_event_destroy(void *p)
     const event_t *event = p;
 
     if (event->done != event->recorded) {
-        die("an event is destroyed before it is done");
+        stub_die("an event is destroyed before it is done");
     }
     free(p);
     stub_objects--;
@@ -233,10 +122,10 @@ static tw_status_t put(void *stream, const task_t *what)
         free(task);
         return status;
     }
-    *task       = *what;
-    task->next  = NULL;
-    *to->last   = task;
-    to->last    = &task->next;
+    *task      = *what;
+    task->next = NULL;
+    *to->last  = task;
+    to->last   = &task->next;
     return TW_OK;
 }
 
@@ -276,11 +165,11 @@ static size_t values_of(const task_t *task)
 
 static void code(const task_t *task)
 {
-    const tw_exec_t serial = {.threads = 1};
+    const tw_exec_t serial  = {.threads = 1};
     const bool      encodes = task->verb == ENCODE || task->verb == FEED;
     const size_t    codes = codes_of(task), values = values_of(task);
-    const uint8_t  *src = region(task->src, encodes ? values : codes, true);
-    uint8_t        *dst = region(task->dst, encodes ? codes : values, true);
+    const uint8_t  *src = stub_region(task->src, encodes ? values : codes, true);
+    uint8_t        *dst = stub_region(task->dst, encodes ? codes : values, true);
     tw_status_t     status;
 
     switch (task->verb) {
@@ -295,11 +184,11 @@ static void code(const task_t *task)
         break;
     default:
         status = tw_codec_encode_feedback(task->codec, &serial, src, task->n,
-                                          region(task->residual, values, true), dst);
+                                          stub_region(task->residual, values, true), dst);
         break;
     }
     if (status != TW_OK) {
-        die("a codec fails");
+        stub_die("a codec fails");
     }
 }
 
@@ -313,10 +202,11 @@ static bool work(stream_t *stream)
     }
     switch (task->verb) {
     case COPY:
-        memcpy(region(task->dst, task->n, false), region(task->src, task->n, false), task->n);
+        memcpy(stub_region(task->dst, task->n, false), stub_region(task->src, task->n, false),
+               task->n);
         break;
     case ZERO:
-        memset(region(task->dst, task->n, true), 0, task->n);
+        memset(stub_region(task->dst, task->n, true), 0, task->n);
         break;
     case RECORD:
         task->event->done = task->number > task->event->done ? task->number : task->event->done;
@@ -324,7 +214,7 @@ static bool work(stream_t *stream)
     case FOLLOW:
         break;
     case DIVIDE:
-        divide(region(task->dst, task->n * task->element, true), task);
+        divide(stub_region(task->dst, task->n * task->element, true), task);
         break;
     default:
         code(task);
@@ -383,7 +273,7 @@ static tw_status_t stub_finish(void *stream)
 {
     while (stream_of(stream)->first != NULL) {
         if (!turn()) {
-            die("streams wait for one another");
+            stub_die("streams wait for one another");
         }
     }
     return call();
@@ -403,17 +293,15 @@ static tw_status_t coding(verb_t verb, const tw_codec_t *codec, const tw_exec_t 
                           const void *src, size_t n, void *dst, void *residual)
 {
     if (exec->memory != TW_MEMORY_CUDA) {
-        die("a codec is told that device memory is host memory");
+        stub_die("a codec is told that device memory is host memory");
     }
     if (n == 0) {
         return TW_OK;
     }
-    return put(exec->stream, &(task_t){.verb     = verb,
-                                       .codec    = codec,
-                                       .src      = src,
-                                       .dst      = dst,
-                                       .residual = residual,
-                                       .n        = n});
+    return put(
+        exec->stream,
+        &(task_t){
+            .verb = verb, .codec = codec, .src = src, .dst = dst, .residual = residual, .n = n});
 }
 
 static tw_status_t stub_encode(const tw_codec_t *codec, const tw_exec_t *exec, const void *src,
@@ -442,11 +330,9 @@ static tw_status_t stub_encode_feedback(const tw_codec_t *codec, const tw_exec_t
 
 static tw_status_t stub_divide(void *values, size_t n, size_t element, int divisor, void *stream)
 {
-    return put(stream, &(task_t){.verb    = DIVIDE,
-                                 .dst     = values,
-                                 .n       = n,
-                                 .element = element,
-                                 .divisor = divisor});
+    return put(
+        stream,
+        &(task_t){.verb = DIVIDE, .dst = values, .n = n, .element = element, .divisor = divisor});
 }
 
 static tw_status_t stub_current_device(int *device_p)
