@@ -145,6 +145,10 @@ tw_status_t tw_request_finish(tw_request_t *op, tw_form_t form, tw_request_t **r
 /* TW_OK if values [first, first + count) can exist; else TW_ERR_RANGE. */
 tw_status_t tw_interval_check(size_t first, size_t count);
 
+/* Does the call say, on all ranks alike, that its buffers are device memory? Memory that is found to be the
+ * device's does not count: ranks may differ in that. */
+bool tw_how_on_device(const tw_how_t *how);
+
 /* Movement takes no feedback: TW_ERR_INVALID_ARG (logged). */
 tw_status_t tw_movement_check(const tw_comm_t *comm, const tw_how_t *how);
 

@@ -245,6 +245,11 @@ tw_status_t tw_interval_check(size_t first, size_t count)
     return tw_size_add(first, count, &end) && tw_size_mul(end, 16, &bytes) ? TW_OK : TW_ERR_RANGE;
 }
 
+bool tw_how_on_device(const tw_how_t *how)
+{
+    return how != NULL && how->exec != NULL && how->exec->memory == TW_MEMORY_CUDA;
+}
+
 tw_status_t tw_movement_check(const tw_comm_t *comm, const tw_how_t *how)
 {
     if (how != NULL && how->feedback != NULL) {

@@ -190,6 +190,59 @@ static void through_the_host(void)
     device_comm_done(comm, ctx);
 }
 
+/* The algorithm of a plan for this shape. */
+static void chosen(tw_comm_t *comm, const t_shape_t *shape, int on_device, int say,
+                   const char *want)
+{
+    tw_request_t *plan = NULL;
+    device_job_t  job;
+
+    t_shape_note(shape);
+    device_job_open(&job, comm, shape, on_device, NULL, say, NULL, NULL);
+    T_OK(t_job_plan(&job.on, &plan));
+    T_CHECK(strcmp(tw_request_algorithm(plan), want) == 0, "%s memory%s: %s, not %s",
+            on_device ? "device" : "host", say ? ", as said" : "", tw_request_algorithm(plan),
+            want);
+    T_OK(tw_request_free(&plan));
+    device_job_close(&job);
+}
+
+/* Sizes for which nodes would be used in host memory: where calls say device memory, codes are made
+ * there. Who names `hierarchical` gets it. */
+static void from_node_to_node(void)
+{
+    static const char *const settings[][5] = {
+        {"NODE_RANKS=2", "DIRECT_MAX=1", "CHUNK=1k", NULL},
+        {"NODE_RANKS=2", "ALLREDUCE=hierarchical", "BCAST=hierarchical", "CHUNK=1k", NULL}};
+    static const t_kind_t kinds[] = {T_ALLREDUCE, T_REDUCE, T_BCAST};
+    tw_context_t         *ctx;
+
+    for (int named = 0; named < 2; named++) {
+        tw_comm_t *comm = device_comm(STAGED, settings[named], &ctx);
+
+        for (size_t i = 0; i < 12; i++) {
+            const t_kind_t    kind = kinds[i % 3];
+            const char *const flat = kind == T_BCAST ? "tree" : t_size > 2 ? "two_pass" : "direct";
+            t_shape_t         shape;
+
+            shape_at(&shape, kind, i);
+            shape.spec       = t_specs_f32[i];
+            shape.node_ranks = 2;
+            shape.count      = 3001;
+            shape.algorithm  = TW_ALGORITHM_AUTO;
+            chosen(comm, &shape, 1, 1, named ? "hierarchical" : flat);
+            if (named || t_size == 4) { /* else a node has one rank */
+                chosen(comm, &shape, i % 2 != 0 || t_rank > 0, 0, "hierarchical");
+            }
+            device_job_once(comm, &shape, 1, NULL, 1);
+            shape.algorithm = TW_ALGORITHM_HIERARCHICAL;
+            device_job_once(comm, &shape, 1, NULL, 1);
+            device_job_once(comm, &shape, i % 2 != 0 || t_rank > 0, NULL, 0);
+        }
+        device_comm_done(comm, ctx);
+    }
+}
+
 /* Large enough for full pieces and many rounds, cut by the largest message. */
 static void long_vectors(void)
 {
@@ -297,6 +350,7 @@ static const t_case_t cases[] = {
     {"every codec, staged", every_codec_staged, 1},  {"every codec, direct", every_codec_direct, 1},
     {"overlapping, staged", overlapping_staged, 1},  {"overlapping, direct", overlapping_direct, 1},
     {"mixed and found out", mixed_and_found_out, 1}, {"through the host", through_the_host, 1},
+    {"from node to node", from_node_to_node, 1},     {"long vectors", long_vectors, 1},
     {"memory is reused", memory_is_reused, 1},       {"residuals follow", residuals_follow, 1},
 };
 

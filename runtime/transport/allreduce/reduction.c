@@ -179,19 +179,27 @@ static tw_status_t tw_reduction_node(const tw_reduction_args_t *args,
     return status;
 }
 
+/* Where nobody names it: do the sizes speak for it? Not on device memory: it adds in host memory, and would
+ * have all elements copied there and back, where two_pass makes codes on the device. */
+static bool tw_reduction_takes_nodes(const tw_reduction_args_t *args, size_t encoded)
+{
+    const tw_nodes_t *nodes = &args->comm->nodes;
+
+    return !tw_how_on_device(args->how) &&
+           tw_policy_hierarchical(&args->comm->policy, encoded, nodes->count, nodes->least);
+}
+
 /* Hierarchical, where the call or the setting names it or auto takes it: *taken_p. */
 static tw_status_t tw_reduction_nodes(const tw_reduction_args_t *args, const tw_codec_t *codec,
                                       size_t encoded, bool *taken_p)
 {
-    const tw_policy_algorithm_t wish  = tw_reduction_wish(args);
-    const tw_nodes_t           *nodes = &args->comm->nodes;
+    const tw_policy_algorithm_t wish = tw_reduction_wish(args);
     tw_status_t                 status;
 
     *taken_p = false;
     if (args->scatter ||
         (wish != TW_POLICY_HIERARCHICAL &&
-         (wish != TW_POLICY_AUTO || !tw_policy_hierarchical(&args->comm->policy, encoded, nodes->count,
-                                                            nodes->least)))) {
+         (wish != TW_POLICY_AUTO || !tw_reduction_takes_nodes(args, encoded)))) {
         return TW_OK;
     }
     status   = tw_hierarchical_carriers(args->comm, codec) > 0 ? tw_node_ready(args->comm)

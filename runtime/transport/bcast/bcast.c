@@ -42,7 +42,8 @@ static size_t tw_bcast_most(const tw_comm_t *comm, const tw_codec_t *codec)
     return most;
 }
 
-/* From node to node, if it is wanted and serves: shape->algorithm. */
+/* From node to node, if it is wanted and serves: shape->algorithm. On device memory only by wish, since all
+ * elements would be copied to host memory and back. */
 static tw_status_t tw_bcast_nodes(tw_comm_t *comm, const tw_how_t *how, const tw_codec_t *codec,
                                   size_t encoded, tw_shape_t *shape)
 {
@@ -50,7 +51,7 @@ static tw_status_t tw_bcast_nodes(tw_comm_t *comm, const tw_how_t *how, const tw
     tw_status_t             status;
 
     if (wish != TW_POLICY_BCAST_HIERARCHICAL &&
-        (wish != TW_POLICY_BCAST_AUTO ||
+        (wish != TW_POLICY_BCAST_AUTO || tw_how_on_device(how) ||
          !tw_policy_hierarchical(&comm->policy, encoded, comm->nodes.count, comm->nodes.least))) {
         return TW_OK;
     }
