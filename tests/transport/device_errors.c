@@ -90,7 +90,11 @@ static void an_mpi_that_cannot(void)
  * again afterwards. */
 static void memory_that_one_rank_lacks(void)
 {
-    t_shape_t      shape = {.kind = T_ALLREDUCE, .spec = "tree8", .count = 40000};
+    t_shape_t      shape = {.kind  = T_ALLREDUCE,
+                            .spec  = "tree8",
+                            .count = 40000,
+                            .algorithm =
+                                TW_ALGORITHM_TWO_PASS}; /* named: nothing is asked of it before */
     static t_log_t log;
 
     for (int kind = TW_DEVICE_MEMORY; kind <= TW_DEVICE_PINNED; kind++) {
