@@ -10,6 +10,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/codec/cuda/cuda.h"
+#include "runtime/codec/device.h"
 #include "runtime/codec/levels.h"
 #include "tests/gpu/device_test.h"
 
@@ -367,6 +368,61 @@ static int check_norm(size_t n, size_t offset)
     return same;
 }
 
+/* What tw_average() of the transport does. */
+static void divide(uint8_t *values, tw_dtype_t dtype, size_t n, int divisor)
+{
+    for (size_t i = 0; i < n; i++) {
+        double d;
+        float  f;
+
+        if (dtype == TW_F64) {
+            memcpy(&d, values + 8 * i, 8);
+            d /= (double)divisor;
+            memcpy(values + 8 * i, &d, 8);
+        } else {
+            memcpy(&f, values + 4 * i, 4);
+            f /= (float)divisor;
+            memcpy(values + 4 * i, &f, 4);
+        }
+    }
+}
+
+static int divides(tw_dtype_t dtype, size_t n, int kind, int divisor, size_t offset)
+{
+    const size_t bytes = n * tw_dtype_size(dtype);
+    uint8_t     *want  = malloc(bytes + 1);
+    buffer_t     x;
+    int          same;
+
+    fill(want, dtype, n, kind);
+    x = buffer(bytes, offset, want);
+    divide(want, dtype, n, divisor);
+    same = tw_device_cuda.divide(x.data, n, tw_dtype_size(dtype), divisor, stream) == TW_OK &&
+           buffer_is(&x, NULL);
+    quiet(want, dtype, n);
+    quiet(x.host + (x.data - x.base), dtype, n);
+    same = same && memcmp(x.host + (x.data - x.base), want, bytes) == 0;
+    buffer_free(&x);
+    free(want);
+    return same;
+}
+
+/* Sums become averages. */
+static int check_divide(tw_dtype_t dtype, effort_t effort)
+{
+    static const int    divisors[] = {1, 2, 3, 7, 64, 1000, 16777217};
+    static const size_t counts[]   = {0, 1, 5, 255, 1025, 100003, 4000037};
+    const size_t        most       = effort == FULL ? 7 : effort == QUICK ? 6 : 5;
+    int                 same       = 1;
+
+    for (size_t i = 0; i < most * 7 && same; i++) {
+        same = divides(dtype, counts[i / 7], (int)i % KINDS, divisors[i % 7], 0) &&
+               divides(dtype, counts[i / 7], NORMAL, divisors[i % 7], i % 13) &&
+               divides(dtype, counts[i / 7], DENORMAL, divisors[i % 7], 4);
+    }
+    return same;
+}
+
 static void check_errors(void)
 {
     static const char *const specs[] = {"tree8", "fp32"};
@@ -452,6 +508,8 @@ int check(effort_t effort)
        "largest magnitudes of blocks");
     ok(check_norm(1, 0) && check_norm(1000, 4) && check_norm(1048579, 0) && check_norm(3000001, 1),
        "norms");
+    ok(check_divide(TW_F32, effort), "averages");
+    ok(check_divide(TW_F64, effort), "averages (double)");
     check_errors();
     printf("1..%d\n", tests);
     return failures > 0;

@@ -1,23 +1,108 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# tests/gpu/test_run.sh - tests/gpu/run refuses what it does not know, and says that it is skipped where
-# there is no device. Where there is one, the run itself is left to whoever asks for it.
+# tests/gpu/test_run.sh - tests/gpu/run refuses what it does not know, says that it is skipped where there is
+# no device, and does the right things in the right order with compilers and mpirun that only pretend. Where
+# there is a device, the run itself is left to whoever asks for it. What it runs on two ranks is run here
+# with a stub for a device.
+: "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}"
 run=$top_srcdir/tests/gpu/run
-accepted='--quick, --no-measure, --build DIR'
-echo 1..2
+accepted='--quick, --no-measure, --no-ranks, --build DIR'
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/thinwire-test.XXXXXX") || exit 1
+trap 'rm -rf "$scratch"' EXIT
+number=0
+tell() { # STATUS NAME, and what there is to say if that is not 0
+    number=$((number + 1))
+    if test "$1" != 0; then
+        printf '%s\n' "$3" | sed 's/^/# /'
+        printf 'not '
+    fi
+    echo "ok $number - $2"
+}
+
 message=$(bash "$run" --wrong 2>&1)
 status=$?
-if test $status = 2 &&
-    test "$message" = "tests/gpu/run: unknown option '--wrong'; accepted: $accepted"; then
-    echo "ok 1 - an unknown option"
-else
-    echo "not ok 1 - an unknown option: $status $message"
-fi
+test $status = 2 && test "$message" = "tests/gpu/run: unknown option '--wrong'; accepted: $accepted"
+tell $? "an unknown option" "$status $message"
+
 message=$(CUDA_VISIBLE_DEVICES='' bash "$run" --quick --no-measure 2>&1)
 status=$?
-last=$(echo "$message" | tail -n 1)
-if test $status = 77 && { test "$last" = "skipped: no CUDA device" || test "$last" = "skipped: no nvcc"; }; then
-    echo "ok 2 - no device: $last"
-else
-    echo "not ok 2 - no device: $status $message"
+last=$(tail -n 1 <<<"$message")
+test $status = 77 && { test "$last" = "skipped: no CUDA device" || test "$last" = "skipped: no nvcc"; }
+tell $? "no device: $last" "$status $message"
+
+# ---- pretended compilers -----------------------------------------------------------------------
+# One program in three parts. Objects and programs are files that say who made them.
+cat >"$scratch/nvcc" <<'END'
+#!/usr/bin/env bash
+name=$(basename "$0") out= before=
+if test "$name" = mpirun; then
+    test "$1 $2" = '-n 2' || exit 9
+    shift 2
+    exec "$@"
 fi
+for word in "$@"; do
+    test "$before" != -o || out=$word
+    before=$word
+done
+case " $* " in
+*' -E '*) exit "${NO_MPI_H:-0}" ;;
+*' -c '*) printf '%s\n' "$name" >"$out" && exit ;;
+esac
+printf '%s\n' "$*" >"$out.line"
+case $out in
+*/gpu/device) printf '#!/bin/sh\necho 90 pretended\n' >"$out" ;;
+*) printf '#!/bin/sh\necho "run: %s $*"\nexit "${%s:-0}"\n' "${out##*/}" "${out##*/}" >"$out" ;;
+esac
+chmod +x "$out"
+END
+chmod +x "$scratch/nvcc"
+cp "$scratch/nvcc" "$scratch/mpicc"
+cp "$scratch/nvcc" "$scratch/mpirun"
+export NVCC=$scratch/nvcc
+pretend() { # NAME=VALUE...: $message, $status and $ran, what was run
+    message=$(env "$@" bash "$run" --quick --no-measure --build "$scratch/build" 2>&1)
+    status=$?
+    ran=$(grep -h '^run: \|^skipped: ' <<<"$message" | tr '\n' ';')
+}
+kernels='run: device_test check quick;'
+
+pretend MPIRUN="$scratch/none" MPICC="$scratch/mpicc"
+test "$status $ran" = "0 ${kernels}skipped: no mpirun;"
+tell $? "no mpirun" "$status $message"
+
+pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/none"
+test "$status $ran" = "0 ${kernels}skipped: no mpicc;"
+tell $? "no mpicc" "$status $message"
+
+pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc" NO_MPI_H=1
+test "$status $ran" = "0 ${kernels}skipped: mpicc finds no mpi.h;"
+tell $? "no mpi.h" "$status $message"
+
+pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc"
+test "$status $ran" = "0 ${kernels}run: device_ranks check quick;" &&
+    test -e "$scratch/build/ranks/runtime_transport_ucx_no_ucx.c.o" &&
+    test ! -e "$scratch/build/ranks/runtime_transport_ucx_endpoint_ucx.c.o" &&
+    test ! -e "$scratch/build/ranks/runtime_transport_bind.c.o" &&
+    test "$(cat "$scratch/build/ranks/tests_gpu_ranks.c.o")" = mpicc &&
+    grep -q 'gpu/runtime_codec_cuda_divide.cu.o' "$scratch/build/device_ranks.line" &&
+    ! grep -q 'tests_gpu_device_check' "$scratch/build/device_ranks.line"
+tell $? "all there: the kernels, then two ranks" "$status $message"
+
+pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc" device_ranks=1
+test $status = 1
+tell $? "ranks that fail" "$status $message"
+
+pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc" device_ranks=77
+test $status = 0
+tell $? "ranks that find no device" "$status $message"
+
+pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc" device_test=1
+test "$status $ran" = "1 ${kernels}run: device_ranks check quick;"
+tell $? "kernels that fail" "$status $message"
+
+# ---- two ranks, with a stub for a device ---------------------------------------------------------
+message=$(timeout 120 "$MPIRUN" -n 2 "$top_builddir/tests/gpu/ranks_on_stub" check quick 2>&1 </dev/null)
+status=$?
+test $status = 0 && test "$(grep -c '^ok ' <<<"$message")" -ge 10 && ! grep -q '^not ok' <<<"$message"
+tell $? "what two ranks do, with a stub for a device" "$status $message"
+echo "1..$number"

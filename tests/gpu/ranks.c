@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/gpu/ranks.c - collectives on device memory, between ranks that share a device: the same
+ * bits as the same calls on host memory, staged through pinned memory and, where MPI takes device
+ * memory, directly; and how long they take.
+ *
+ *     mpirun -n 2 ranks check [quick]     TAP
+ *     mpirun -n 2 ranks measure           a table
+ *
+ * Every rank is taken for a node of its own, so that messages are sent. Exit status: 0 all is well,
+ * 1 something differs, 77 there is no device. Compiled with TW_ON_STUB it runs on the stub of
+ * tests/transport instead, where nobody has a device: that shows that the program finds what it
+ * looks for.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/transport/comm.h"
+#include "runtime/transport/endpoint.h"
+#include "tests/gpu/ranks.h"
+
+const char *const verbs[VERBS] = {"allreduce two_pass",
+                                  "allreduce direct",
+                                  "allreduce two_pass, average",
+                                  "reduce_scatter_block",
+                                  "bcast",
+                                  "allgather",
+                                  "alltoall"};
+
+int        rank, size;
+tw_comm_t *comm;
+void      *stream;
+
+static tw_context_t *ctx;
+
+static void die(const char *what, const char *why)
+{
+    printf("Bail out! rank %d: %s: %s\n", rank, what, why);
+    fflush(stdout);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+    exit(1);
+}
+
+void must(tw_status_t status, const char *what)
+{
+    if (status != TW_OK) {
+        die(what, tw_status_text(status));
+    }
+}
+
+void open_comm(const char *path)
+{
+    setenv("THINWIRE_DEVICE_PATH", path, 1);
+    must(tw_context_create(&ctx), "context");
+    must(tw_comm_create_with(ctx, &tw_mpi_default, MPI_COMM_WORLD, &comm), "communicator");
+    comm->device.ops = &DEVICE;
+}
+
+void close_comm(void)
+{
+    must(tw_comm_destroy(comm), "communicator");
+    tw_context_destroy(ctx);
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+void *host(size_t bytes)
+{
+    void *p = malloc(bytes + 1);
+
+    if (p == NULL) {
+        die("memory", "none left");
+    }
+    memset(p, 0x5a, bytes + 1);
+    return p;
+}
+
+void *device(size_t bytes)
+{
+    void *p = NULL;
+
+    must(DEVICE.allocate(TW_DEVICE_MEMORY, bytes + 1, &p), "device memory");
+    return p;
+}
+
+void copy(void *to, const void *from, size_t bytes, void *on)
+{
+    must(bytes > 0 ? DEVICE.copy(to, from, bytes, on) : TW_OK, "a copy");
+}
+
+void finish(void *on)
+{
+    must(DEVICE.finish(on), "a stream");
+}
+
+/* Numbers of both signs and many magnitudes. */
+void fill(void *dst, size_t element, size_t n, uint64_t seed)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t z = (seed + i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+        double   d;
+        float    f;
+
+        z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+        z ^= z >> 27;
+        d = ((double)(z >> 40) / (1 << 24) - 0.5) / (double)(1 << (z % 13));
+        f = (float)d;
+        memcpy((char *)dst + i * element, element == 8 ? (void *)&d : (void *)&f, element);
+    }
+}
+
+tw_codec_t *codec_of(const char *spec, tw_dtype_t dtype)
+{
+    tw_codec_t *codec = NULL;
+    char        why[256];
+
+    if (tw_codec_create(ctx, spec, dtype, &codec, why, sizeof(why)) != TW_OK) {
+        die(spec, why);
+    }
+    return codec;
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+size_t sends(const job_t *job)
+{
+    return job->verb == BCAST                              ? 0
+           : job->verb == SCATTER || job->verb == ALLTOALL ? job->count * (size_t)size
+                                                           : job->count;
+}
+
+size_t receives(const job_t *job)
+{
+    return job->verb == ALLGATHER || job->verb == ALLTOALL ? job->count * (size_t)size : job->count;
+}
+
+/* The plan of a call, which is enough to have it in all forms but the blocking one. */
+static tw_status_t plan(const job_t *job, const tw_how_t *how, const void *send, void *recv,
+                        tw_request_t **plan_p)
+{
+    switch (job->verb) {
+    case SCATTER:
+        return tw_reduce_scatter_block_init(comm, send, recv, job->count, TW_SUM, how, plan_p);
+    case BCAST:
+        return tw_bcast_init(comm, recv, job->count, size - 1, how, plan_p);
+    case ALLGATHER:
+        return tw_allgather_init(comm, send, recv, job->count, how, plan_p);
+    case ALLTOALL:
+        return tw_alltoall_init(comm, send, recv, job->count, how, plan_p);
+    default:
+        return tw_allreduce_init(comm, send, recv, job->count,
+                                 job->verb == AVERAGE ? TW_AVERAGE : TW_SUM, how, plan_p);
+    }
+}
+
+static tw_status_t blocking(const job_t *job, const tw_how_t *how, const void *send, void *recv)
+{
+    switch (job->verb) {
+    case SCATTER:
+        return tw_reduce_scatter_block(comm, send, recv, job->count, TW_SUM, how);
+    case BCAST:
+        return tw_bcast(comm, recv, job->count, size - 1, how);
+    case ALLGATHER:
+        return tw_allgather(comm, send, recv, job->count, how);
+    case ALLTOALL:
+        return tw_alltoall(comm, send, recv, job->count, how);
+    default:
+        return tw_allreduce(comm, send, recv, job->count,
+                            job->verb == AVERAGE ? TW_AVERAGE : TW_SUM, how);
+    }
+}
+
+void call(const job_t *job, const tw_exec_t *exec, tw_feedback_t *feedback, const void *send,
+          void *recv)
+{
+    const tw_how_t how     = {.codec     = job->codec,
+                              .exec      = exec,
+                              .feedback  = feedback,
+                              .flags     = job->verb == BCAST ? TW_BCAST_SAME : 0,
+                              .algorithm = job->verb == DIRECT ? TW_ALGORITHM_DIRECT
+                                           : job->verb == TWO_PASS || job->verb == AVERAGE
+                                               ? TW_ALGORITHM_TWO_PASS
+                                               : TW_ALGORITHM_AUTO};
+    tw_request_t  *request = NULL;
+    int            done    = 0;
+
+    if (job->form == BLOCKING) {
+        must(blocking(job, &how, send, recv), verbs[job->verb]);
+        return;
+    }
+    must(plan(job, &how, send, recv, &request), verbs[job->verb]);
+    must(tw_start(request), "tw_start");
+    if (job->form == NONBLOCKING) {
+        while (!done) {
+            must(tw_test(&request, &done), "tw_test");
+        }
+    } else {
+        must(tw_wait(&request), "tw_wait");
+    }
+    must(tw_request_free(&request), "tw_request_free");
+}
+
+/* ---- start ---------------------------------------------------------------------------------- */
+
+/* Says why direct is left out. */
+static int ask_aware(void)
+{
+    int aware;
+
+    open_comm("staged");
+    aware = comm->endpoint->aware(comm);
+    close_comm();
+    if (aware != 1 && rank == 0) {
+        printf("skipped: MPI %s\n",
+               aware == 0 ? "is not CUDA-aware" : "does not say whether it is CUDA-aware");
+    }
+    return aware;
+}
+
+int main(int argc, char **argv)
+{
+    const int measures = argc > 1 && strcmp(argv[1], "measure") == 0;
+    const int quick    = argc > 2 && strcmp(argv[2], "quick") == 0;
+    int       number, aware, failures = 0;
+
+    if (argc < 2 || argc > 3 || (!measures && strcmp(argv[1], "check") != 0) ||
+        (argc > 2 && !quick)) {
+        fprintf(stderr, "usage: ranks check [quick] | measure\n");
+        return 2;
+    }
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (DEVICE.current(&number) != TW_OK) {
+        if (rank == 0) {
+            printf("skipped: no CUDA device\n");
+        }
+        MPI_Finalize();
+        return 77;
+    }
+    setenv("THINWIRE_NODE_RANKS", "1", 1);
+    must(DEVICE.stream_create(&stream), "a stream");
+    aware = ask_aware();
+    if (measures) {
+        measure(aware == 1);
+    } else {
+        failures = check(aware == 1, quick);
+    }
+    DEVICE.stream_destroy(stream);
+    MPI_Finalize();
+    return failures > 0;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/gpu/ranks_check.c - calls on device memory beside the same calls on host memory.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/gpu/ranks.h"
+
+static int tests, failures;
+
+/* A line of TAP for all ranks together. */
+static void ok(int passed, const char *path, const char *what)
+{
+    int all = 0;
+
+    MPI_Allreduce(&passed, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    tests++;
+    failures += !all;
+    if (rank == 0) {
+        printf("%sok %d - %d ranks, %s: %s\n", all ? "" : "not ", tests, size, path, what);
+        fflush(stdout);
+    }
+}
+
+/* Where a rank's buffers are: said by exec, to be found out, or, on even ranks, not on the device
+ * at all. */
+typedef enum where { SAID, FOUND, MIXED } where_t;
+
+/* Is the call on device memory the call on host memory, with residuals of either if they are not
+ * NULL? */
+static int same(const job_t *job, where_t where, void *on, tw_feedback_t *here,
+                tw_feedback_t *there)
+{
+    const tw_exec_t exec = {.memory = TW_MEMORY_CUDA, .stream = on};
+    const size_t    sent = sends(job) * job->element, got = receives(job) * job->element;
+    const int       off  = where == MIXED && rank % 2 == 0;
+    void           *send = host(sent), *recv = host(got), *back = host(got), *left = host(sent);
+    void           *dsend = off ? host(sent) : device(sent), *drecv = off ? host(got) : device(got);
+    int             equal;
+
+    fill(send, job->element, sends(job), job->seed + (uint64_t)rank * 1000003);
+    if (job->verb == BCAST && rank == size - 1) {
+        fill(recv, job->element, receives(job), job->seed);
+    }
+    copy(dsend, send, sent, on);
+    copy(drecv, recv, got, on);
+    if (where != SAID) { /* else the call's work comes behind the copies */
+        finish(on);
+    }
+    call(job, where == SAID ? &exec : NULL, there, dsend, drecv);
+    copy(back, drecv, got, on);
+    copy(left, dsend, sent, on);
+    finish(on);
+    call(job, NULL, here, send, recv);
+    equal = memcmp(back, recv, got) == 0 && memcmp(left, send, sent) == 0;
+    if (off) {
+        free(dsend);
+        free(drecv);
+    } else {
+        DEVICE.release(TW_DEVICE_MEMORY, dsend);
+        DEVICE.release(TW_DEVICE_MEMORY, drecv);
+    }
+    free(send);
+    free(recv);
+    free(back);
+    free(left);
+    return equal;
+}
+
+static const struct {
+    const char *spec;
+    tw_dtype_t  dtype;
+} codecs[] = {{"fp32", TW_F32},     {"bf16", TW_F32},   {"tree8", TW_F32},
+              {"int8", TW_F32},     {"onebit", TW_F32}, {"bitpack:2,round", TW_F32},
+              {"bitpack:3", TW_F64}};
+
+#define CODECS (sizeof(codecs) / sizeof(codecs[0]))
+
+static int check_verb(verb_t verb, where_t where, bool quick)
+{
+    static const size_t counts[] = {1, 1000, 70001, 1 << 20, 5000003};
+    const size_t        most     = quick ? 3 : sizeof(counts) / sizeof(counts[0]);
+    int                 equal    = 1;
+
+    for (size_t c = 0; c < CODECS; c++) {
+        tw_codec_t *codec = codec_of(codecs[c].spec, codecs[c].dtype);
+
+        for (size_t i = 0; i < most; i++) {
+            const job_t job = {.verb    = verb,
+                               .form    = (form_t)((c + i) % FORMS),
+                               .count   = counts[i],
+                               .codec   = codec,
+                               .element = tw_dtype_size(codecs[c].dtype),
+                               .seed    = 100 * c + i};
+
+            if (!same(&job, where, (c + i) % 2 == 0 ? stream : NULL, NULL, NULL)) {
+                printf("# rank %d: %s, %s, %zu values: differs from host memory\n", rank,
+                       verbs[verb], codecs[c].spec, counts[i]);
+                equal = 0;
+            }
+        }
+        tw_codec_destroy(codec);
+    }
+    return equal;
+}
+
+/* Results and residuals, step after step, through both algorithms. */
+static int check_feedback(const char *spec)
+{
+    enum { N = 100003, STEPS = 6 };
+    tw_codec_t    *codec = codec_of(spec, TW_F32);
+    float         *mine = host(N * sizeof(float)), *theirs = host(N * sizeof(float));
+    tw_feedback_t *here, *there;
+    int            equal = 1;
+
+    must(tw_feedback_create(comm, "host", TW_F32, N, &here), "feedback");
+    must(tw_feedback_create(comm, "device", TW_F32, N, &there), "feedback");
+    for (unsigned step = 0; step < STEPS; step++) {
+        const job_t job = {.verb    = step % 3 == 2 ? DIRECT : AVERAGE,
+                           .form    = (form_t)(step % FORMS),
+                           .count   = N,
+                           .codec   = codec,
+                           .element = sizeof(float),
+                           .seed    = step};
+
+        equal = same(&job, SAID, stream, here, there) && equal;
+    }
+    must(tw_feedback_read(here, mine), "residuals");
+    must(tw_feedback_read(there, theirs), "residuals");
+    equal = memcmp(mine, theirs, N * sizeof(float)) == 0 && equal;
+    tw_feedback_destroy(here);
+    tw_feedback_destroy(there);
+    tw_codec_destroy(codec);
+    free(mine);
+    free(theirs);
+    return equal;
+}
+
+static void check_path(const char *path, bool quick)
+{
+    open_comm(path);
+    for (int verb = 0; verb < VERBS; verb++) {
+        ok(check_verb((verb_t)verb, SAID, quick), path, verbs[verb]);
+    }
+    ok(check_verb(TWO_PASS, FOUND, true), path, "memory that is found to be the device's");
+    ok(check_verb(ALLTOALL, MIXED, true), path, "even ranks in host memory");
+    ok(check_feedback("onebit") && check_feedback("tree8"), path, "error feedback");
+    close_comm();
+}
+
+int check(bool aware, bool quick)
+{
+    check_path("staged", quick);
+    if (aware) {
+        check_path("direct", quick);
+    }
+    if (rank == 0) {
+        printf("1..%d\n", tests);
+    }
+    return failures;
+}
