@@ -54,8 +54,9 @@ void open_comm(const char *path)
 {
     setenv("THINWIRE_DEVICE_PATH", path, 1);
     must(tw_context_create(&ctx), "context");
-    must(tw_comm_create_with(ctx, &tw_mpi_default, MPI_COMM_WORLD, &comm), "communicator");
-    comm->device.ops = &DEVICE;
+    must(tw_comm_create_with(ctx, MPI, MPI_COMM_WORLD, &comm), "communicator");
+    comm->device.ops   = &DEVICE;
+    comm->device.aware = AWARE;
 }
 
 void close_comm(void)
@@ -210,7 +211,7 @@ static int ask_aware(void)
     int aware;
 
     open_comm("staged");
-    aware = comm->endpoint->aware(comm);
+    aware = AWARE == TW_DEVICE_NOT_ASKED ? comm->endpoint->aware(comm) : AWARE;
     close_comm();
     if (aware != 1 && rank == 0) {
         printf("skipped: MPI %s\n",

@@ -9,9 +9,14 @@
 #include "runtime/codec/device.h"
 #ifdef TW_ON_STUB
 #include "tests/transport/stub_device.h"
+#include "tests/transport/stub_mpi.h"
 #define DEVICE stub_device
+#define MPI    stub_mpi() /* takes the stub's memory */
+#define AWARE  1
 #else
 #define DEVICE tw_device_cuda
+#define MPI    (&tw_mpi_default)
+#define AWARE  TW_DEVICE_NOT_ASKED
 #endif
 
 typedef enum verb { TWO_PASS, DIRECT, AVERAGE, SCATTER, BCAST, ALLGATHER, ALLTOALL, VERBS } verb_t;

@@ -103,6 +103,7 @@ tell $? "kernels that fail" "$status $message"
 # ---- two ranks, with a stub for a device ---------------------------------------------------------
 message=$(timeout 120 "$MPIRUN" -n 2 "$top_builddir/tests/gpu/ranks_on_stub" check quick 2>&1 </dev/null)
 status=$?
-test $status = 0 && test "$(grep -c '^ok ' <<<"$message")" -ge 10 && ! grep -q '^not ok' <<<"$message"
+test $status = 0 && test "$(grep -c '^ok .*, staged: ' <<<"$message")" -ge 10 &&
+    test "$(grep -c '^ok .*, direct: ' <<<"$message")" -ge 10 && ! grep -q '^not ok' <<<"$message"
 tell $? "what two ranks do, with a stub for a device" "$status $message"
 echo "1..$number"

@@ -9,34 +9,15 @@
 
 #define MARGIN 96 /* bytes before and behind a buffer that must not change */
 
-/* ---- an MPI library that takes the stub's memory --------------------------------------------- */
-
-static int aware_isend(const void *p, int n, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
-                       MPI_Request *request)
-{
-    return MPI_Isend(stub_real(p), n, type, peer, tag, comm, request);
-}
-
-static int aware_irecv(void *p, int n, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
-                       MPI_Request *request)
-{
-    return MPI_Irecv(stub_real(p), n, type, peer, tag, comm, request);
-}
-
 tw_comm_t *device_comm(path_t path, const char *const *settings, tw_context_t **ctx_p)
 {
-    static tw_mpi_ops_t mpi[2];
+    const tw_mpi_ops_t *mpi  = path == DIRECT ? stub_mpi() : &tw_mpi_default;
     tw_comm_t          *comm = NULL;
 
     stub_seed = t_seed + (uint64_t)t_rank;
-    mpi[path] = tw_mpi_default;
-    if (path == DIRECT) {
-        mpi[path].Isend = aware_isend;
-        mpi[path].Irecv = aware_irecv;
-    }
     t_settings_put(settings);
     *ctx_p = t_context();
-    T_OK(tw_comm_create_with(*ctx_p, &mpi[path], MPI_COMM_WORLD, &comm));
+    T_OK(tw_comm_create_with(*ctx_p, mpi, MPI_COMM_WORLD, &comm));
     t_settings_take_out(settings);
     comm->device.ops   = &stub_device;
     comm->device.aware = path == DIRECT;

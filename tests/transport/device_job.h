@@ -8,6 +8,7 @@
 #include "runtime/transport/comm.h"
 #include "tests/mpi/job.h"
 #include "tests/transport/stub_device.h"
+#include "tests/transport/stub_mpi.h"
 
 typedef enum path { STAGED, DIRECT } path_t;
 
