@@ -188,6 +188,18 @@ static tw_status_t tw_bcast_form(tw_comm_t *comm, void *buffer, size_t count, in
     return status;
 }
 
+/* A short one within a node, for which the way through the choice of an algorithm would take longest. What is
+ * wrong with a call is found where all calls are checked. */
+static bool tw_bcast_short(const tw_comm_t *comm, const void *buffer, size_t count, int root,
+                           const tw_how_t *how)
+{
+    return tw_comm_check(comm) == TW_OK && buffer != NULL && root >= 0 && root < comm->size &&
+           (how == NULL || (how->feedback == NULL && how->algorithm == TW_ALGORITHM_AUTO)) &&
+           comm->policy.bcast == TW_POLICY_BCAST_AUTO && !tw_auto_asked(how) &&
+           tw_node_fits(comm, how, count, 1) &&
+           !tw_comm_device_owns(comm, (const void *const[2]){buffer, NULL});
+}
+
 tw_status_t tw_bcast(tw_comm_t *comm, void *buffer, size_t count, int root, const tw_how_t *how)
 {
     tw_plain_args_t plain = {.operation = TW_OPERATION_BCAST,
@@ -197,6 +209,9 @@ tw_status_t tw_bcast(tw_comm_t *comm, void *buffer, size_t count, int root, cons
                              .count     = count,
                              .root      = root};
 
+    if (tw_bcast_short(comm, buffer, count, root, how)) {
+        return tw_quick_bcast(comm, buffer, count * tw_node_plain(comm, how), root);
+    }
     if (tw_auto_is_plain(comm, TW_OPERATION_BCAST, count, how, &plain.wide) && buffer != NULL && root >= 0 &&
         root < comm->size && how->feedback == NULL) {
         return tw_plain_run(comm, &plain);
