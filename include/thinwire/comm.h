@@ -54,8 +54,9 @@ tw_status_t tw_comm_status(const tw_comm_t *comm);
 typedef struct tw_stats {
     uint64_t calls;             /* collectives started                                       */
     uint64_t messages_sent;     /* MPI messages                                              */
-    uint64_t bytes_sent;        /* bytes handed to MPI for other ranks: what is on the wire; of MPI's own
-                                   collectives (auto) what they must send at least           */
+    uint64_t bytes_sent;        /* bytes of messages to other ranks: what is on the wire, nothing of what
+                                   passes through a node's memory; of MPI's own collectives (auto)
+                                   what they must send at least                              */
     uint64_t bytes_received;
     uint64_t bytes_plain;       /* what bytes_sent would be if every value travelled as it is */
     uint64_t quantisations;     /* lossy encode passes over a value, times values            */

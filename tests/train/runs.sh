@@ -48,6 +48,7 @@ one_line_per_epoch() {
 # What each codec sends is counted, and a fraction of what float32 takes.
 bytes_are_saved() {
     local codec
+    local -x THINWIRE_NODE_RANKS=1 # as between nodes: fp32 sends nothing within one
     for codec in fp32 tree8 onebit mpi; do
         # shellcheck disable=SC2086
         train 4 $small --codec $codec --epochs 1 --json "$scratch/$codec.json" || return 1
