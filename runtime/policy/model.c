@@ -142,19 +142,28 @@ static tw_model_candidate_t tw_best_piece(const tw_facts_t *facts, const tw_mode
     return best;
 }
 
+/* The predicted time as it counts in a comparison. */
+static double tw_weighed(const tw_facts_t *facts, const tw_model_candidate_t *a)
+{
+    const bool doubt = a->codec >= 0 && facts->nodes == 1 && facts->codec[a->codec].max_error > 0.0;
+
+    return doubt ? TW_MODEL_DOUBT * a->seconds : a->seconds;
+}
+
 /* Is `a` to be taken before `b`, which is at least as exact as far as it was found before? */
 static bool tw_better(const tw_facts_t *facts, const tw_model_candidate_t *a, const tw_model_candidate_t *b)
 {
     const double ea = facts->codec[a->codec].max_error;
     const double eb = b->codec >= 0 ? facts->codec[b->codec].max_error : 0.0;
+    const double ta = tw_weighed(facts, a), tb = tw_weighed(facts, b);
 
     if (b->codec < 0) {
-        return a->seconds < b->seconds;
+        return ta < tb;
     }
     if (ea > eb) {
-        return a->seconds < TW_MODEL_LESS_EXACT * b->seconds;
+        return ta < TW_MODEL_LESS_EXACT * tb;
     }
-    return ea < eb ? TW_MODEL_LESS_EXACT * a->seconds <= b->seconds : a->seconds < b->seconds;
+    return ea < eb ? TW_MODEL_LESS_EXACT * ta <= tb : ta < tb;
 }
 
 tw_model_candidate_t tw_model_decide(const tw_facts_t *facts, const tw_model_wish_t *wish,
@@ -197,7 +206,8 @@ tw_model_candidate_t tw_model_decide(const tw_facts_t *facts, const tw_model_wis
     if (count_p != NULL) {
         *count_p = count;
     }
-    return wish->plain && (best.codec < 0 || best.seconds >= margin * plain.seconds) ? plain : best;
+    return wish->plain && (best.codec < 0 || tw_weighed(facts, &best) >= margin * plain.seconds) ? plain
+                                                                                           : best;
 }
 
 /* ---- classes of counts ---------------------------------------------------------------------- */

@@ -25,6 +25,9 @@
  * model errs by. Without factors it errs by more. */
 #define TW_MODEL_MARGIN       0.80
 #define TW_MODEL_MARGIN_QUICK 0.60
+/* What a prediction of a lossy codec is multiplied with inside one node before it is compared: the factors
+ * are measured with fp32, and there, where the codec is most of the time, the rest is wrong by as much. */
+#define TW_MODEL_DOUBT 1.6
 /* How much faster than a more exact codec a less exact one must be. */
 #define TW_MODEL_LESS_EXACT 0.95
 

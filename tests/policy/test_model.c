@@ -243,6 +243,25 @@ START_TEST(a_small_gain_is_none)
 }
 END_TEST
 
+/* Inside one node a lossy codec must be said to gain more. */
+START_TEST(inside_a_node_lossy_codecs_are_doubted)
+{
+    tw_facts_t facts = made_up(4);
+    const int  o     = TW_OPERATION_ALLGATHER;
+    double     own;
+
+    facts.nodes       = 1;
+    facts.local_ranks = 4;
+    facts.inside      = facts.between;
+    facts.inside.shared = facts.inside.bandwidth = 1e9;
+    own            = decide(&facts, TW_OPERATION_ALLGATHER, 1e7, 0.01, false, false).seconds;
+    facts.plain[o] = (tw_ladder_t){1, {4e7}, {own / 0.55}};
+    ck_assert_int_eq(decide(&facts, TW_OPERATION_ALLGATHER, 1e7, 0.01, false, true).codec, -1);
+    facts.plain[o].seconds[0] = own / 0.45;
+    ck_assert_int_eq(decide(&facts, TW_OPERATION_ALLGATHER, 1e7, 0.01, false, true).codec, 1);
+}
+END_TEST
+
 START_TEST(candidates_are_listed)
 {
     const tw_facts_t      facts = made_up(4);
@@ -392,6 +411,7 @@ int main(void)
     tcase_add_test(choices, compression_where_it_pays);
     tcase_add_test(choices, the_algorithm_goes_with_the_count);
     tcase_add_test(choices, a_small_gain_is_none);
+    tcase_add_test(choices, inside_a_node_lossy_codecs_are_doubted);
     tcase_add_test(choices, candidates_are_listed);
     tcase_add_test(choices, classes_of_counts);
     tcase_add_test(text, text_gives_the_same_facts);
