@@ -84,7 +84,8 @@ static double tw_piece_values(const tw_model_query_t *q, double longest)
     return longest < values ? longest : values;
 }
 
-double tw_model_predict(int algorithm, const tw_model_query_t *q)
+/* The formula of an algorithm, with its factor. */
+static double tw_formula(int algorithm, const tw_model_query_t *q)
 {
     const tw_facts_t *facts  = q->facts;
     const double      factor = tw_factor(facts, algorithm, q->count * q->codec->bytes);
@@ -109,6 +110,20 @@ double tw_model_predict(int algorithm, const tw_model_query_t *q)
     shorter = link > codec ? codec : link;
     return facts->engine + (facts->ranks > 1 ? factor * cost.latencies * tw_model_link(facts)->latency : 0.0) +
            rounds * (longer + (1.0 - overlap) * shorter) + overlap * shorter + cost.drain * link;
+}
+
+/* Whatever is shorter than the shortest vector that was measured takes as long as that one: there latencies
+ * and messages rule, and a factor for them and the link together says too little of them. */
+double tw_model_predict(int algorithm, const tw_model_query_t *q)
+{
+    const double     *factor   = q->facts->factor[algorithm];
+    const double      shortest = q->facts->factor_bytes[algorithm][0] / q->codec->bytes;
+    tw_model_query_t  longer   = *q;
+
+    if (factor[0] > 0.0 && factor[1] > 0.0 && q->count > 0.0 && q->count < shortest) {
+        longer.count = shortest;
+    }
+    return tw_formula(algorithm, &longer);
 }
 
 /* ---- decisions ------------------------------------------------------------------------------ */
