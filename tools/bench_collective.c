@@ -76,15 +76,18 @@ static double turn_thinwire(const operation_t *operation, const exchange_t *x, c
     return start;
 }
 
-/* One repetition: MPI, then thinwire with each codec. */
+/* One repetition: MPI, then thinwire with each codec; every other one in the opposite order, since what ran
+ * just before leaves ranks that share cores in another order. */
 static void turn(const operation_t *operation, const exchange_t *x, const specs_t *specs, int r,
                  turns_t *turns)
 {
-    turns->seconds[0][r] = turn_plain(operation, x);
-    for (size_t i = 0; i < specs->count; i++) {
-        const tw_how_t how = {.codec = specs->codec[i]};
+    const size_t last = specs->count;
 
-        turns->seconds[1 + i][r] = turn_thinwire(operation, x, &how);
+    for (size_t k = 0; k <= last; k++) {
+        const size_t   i   = r % 2 == 0 ? k : last - k;
+        const tw_how_t how = {.codec = i > 0 ? specs->codec[i - 1] : NULL};
+
+        turns->seconds[i][r] = i > 0 ? turn_thinwire(operation, x, &how) : turn_plain(operation, x);
     }
 }
 
