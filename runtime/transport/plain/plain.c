@@ -142,6 +142,19 @@ static void tw_plain_ints(const tw_comm_t *comm, const tw_plain_args_t *args, in
     }
 }
 
+/* Where the blocks of an allgatherv begin. MPICH 4.0 ignores the displacement of a single rank, so that one's
+ * is added here. */
+static void *tw_plain_blocks_at(const tw_comm_t *comm, const tw_plain_args_t *args, int *ints)
+{
+    uint8_t *recv = args->recv;
+
+    if (comm->size == 1 && ints[1] > 0) {
+        recv += (size_t)ints[1] * tw_plain_element(args);
+        ints[1] = 0;
+    }
+    return recv;
+}
+
 tw_status_t tw_plain_start(tw_comm_t *comm, const tw_plain_args_t *args, int *ints, MPI_Request *request)
 {
     const tw_mpi_ops_t *mpi    = comm->mpi;
@@ -170,8 +183,8 @@ tw_status_t tw_plain_start(tw_comm_t *comm, const tw_plain_args_t *args, int *in
         break;
     case TW_OPERATION_ALLGATHER:
         result = args->counts != NULL
-                     ? mpi->Iallgatherv(send, ints[comm->rank], type, args->recv, ints, ints + comm->size,
-                                        type, comm->comm, request)
+                     ? mpi->Iallgatherv(send, ints[comm->rank], type, tw_plain_blocks_at(comm, args, ints), ints,
+                                        ints + comm->size, type, comm->comm, request)
                      : mpi->Iallgather(send, n, type, args->recv, n, type, comm->comm, request);
         break;
     case TW_OPERATION_ALLTOALL:
