@@ -42,12 +42,12 @@ left() {
     return 0
 }
 
-# aborts MODE RANKS: MPI_Abort while others are in MPI_Finalize. mpirun of Open MPI 4.1 is at times left
+# aborts MODE RANKS WAY: a rank goes while others are in MPI_Finalize. mpirun of Open MPI 4.1 is at times left
 # hanging or crashes when some ranks have come as far as its own barrier and are then killed, with and
 # without the drop-in; so it is the ranks that must be gone, and soon, and mpirun is helped along.
 aborts() {
     local started=$SECONDS job status
-    start "$1" "$2" die abort-end &
+    start "$1" "$2" die "$3" &
     job=$!
     sleep 1
     until left || [ $((SECONDS - started)) -gt $soon ]; do
@@ -68,13 +68,15 @@ plan 22
 ends well plain 2 well
 result $? "nothing happens, plain"
 all well well
-for way in before middle killed finalize abort; do
+for way in before middle killed abort; do
     all badly $way
 done
-aborts watching 2
-result $? "abort-end, watching"
-aborts tree8 3
-result $? "abort-end, tree8"
+for way in finalize abort-end; do
+    aborts watching 2 $way
+    result $? "$way, watching"
+    aborts tree8 3 $way
+    result $? "$way, tree8"
+done
 ends well tree8 3 late
 result $? "late, tree8"
 all well pending
