@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * model/network.h - a network as read from a model file: layers with checked shapes, and the
+ * hyper-parameters it is trained with. No weights: see params.h. thinwire-model(5) has the form
+ * of the files.
+ *
+ * The layers stand in an order in which each comes after its inputs, and the last one gives the
+ * classes. The network falls into two parts: the trunk, layers 0 .. first_dense - 1, and the head,
+ * a chain of dense and dropout layers to the end. Dropouts directly before the first dense layer
+ * belong to the head, so a network of dense layers has no trunk.
+ */
+#ifndef TW_MODEL_NETWORK_H
+#define TW_MODEL_NETWORK_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "train/problem.h"
+
+/* A file is refused above these. */
+#define TW_NETWORK_LAYERS_MAX   1024u
+#define TW_NETWORK_DROPOUTS_MAX 64u
+#define TW_NETWORK_TEXT_MAX     ((size_t)1 << 20) /* bytes */
+
+typedef enum tw_kind {
+    TW_CONV,
+    TW_POOL,
+    TW_ACTIVATION,
+    TW_LRN,  /* local response normalisation across channels */
+    TW_NORM, /* batch normalisation                          */
+    TW_ADD,  /* of two layers: the end of a residual block   */
+    TW_DROPOUT,
+    TW_DENSE
+} tw_kind_t;
+
+typedef enum tw_activation { TW_LINEAR, TW_RELU, TW_LOGISTIC } tw_activation_t;
+typedef enum tw_pooling { TW_POOL_MAX, TW_POOL_AVERAGE } tw_pooling_t;
+typedef enum tw_loss { TW_LOSS_SOFTMAX, TW_LOSS_LOGISTIC } tw_loss_t;
+typedef enum tw_optimizer { TW_SGD, TW_RMSPROP } tw_optimizer_t;
+
+/* Of one example: channels, height, width. */
+typedef struct tw_shape {
+    size_t c, h, w;
+} tw_shape_t;
+
+/* fan_in: numbers that go into a unit (conv: in.c * kernel), fan_out: units that a number goes
+ * into (conv: out.c * kernel; dense: units). */
+typedef enum tw_init_how {
+    TW_INIT_ZERO,
+    TW_INIT_CONSTANT,       /* value                                                        */
+    TW_INIT_GAUSSIAN,       /* standard deviation value                                     */
+    TW_INIT_TRUNCATED,      /* the same, drawn again beyond two standard deviations         */
+    TW_INIT_UNIFORM_GLOROT, /* uniform in +-value * sqrt(6 / (fan_in + fan_out))            */
+    TW_INIT_GAUSSIAN_HE     /* standard deviation value * sqrt(2 / fan_in)                  */
+} tw_init_how_t;
+
+typedef struct tw_init {
+    tw_init_how_t how;
+    float         value;
+} tw_init_t;
+
+typedef struct tw_network_layer {
+    tw_kind_t       kind;
+    char            name[32];
+    int             line;      /* of the file                                                     */
+    int             input[2];  /* layers, -1: the image; input[1] only for TW_ADD, else -2        */
+    tw_shape_t      in, out;   /* in: of input[0]; out of dense: {units, 1, 1}                    */
+    size_t          kernel[2]; /* conv, pool: height, width; pool with global: the whole image    */
+    size_t          stride[2]; /* conv, pool; add: input[1] is taken at every stride-th position  */
+    size_t          pad[2];    /* conv, pool: zeros (max: nothing) on each side                   */
+    int             global;    /* pool: kernel follows the image                                  */
+    int             ceil;      /* pool: round the output size up                                  */
+    int             count_pad; /* average pool: zeros of the border count                         */
+    int             bias;      /* conv, dense: has one                                            */
+    tw_activation_t activation; /* conv, norm, add, dense: fused; the last layer: linear     */
+    tw_pooling_t    pooling;
+    /* lrn: y = x / (k + scale * sum over size channels of x^2)^power; scale is not divided. */
+    size_t    lrn_size;
+    float     lrn_scale, lrn_power, lrn_k;
+    float     epsilon;          /* norm: added to the variance                               */
+    float     momentum;         /* norm: running = momentum * running + (1 - momentum) * batch */
+    float     rate;             /* dropout: share that is set to 0                           */
+    size_t    drop;             /* dropout: its number among the dropouts, from 0            */
+    tw_init_t w_init, b_init;   /* norm: gamma and beta                                      */
+    float     w_rate, b_rate;   /* multipliers of the learning rate                          */
+    float     w_decay, b_decay; /* multipliers of the weight decay                           */
+    char      codec[64];        /* conv, dense: of the gradient of the weights; "": the run's */
+} tw_network_layer_t;
+
+typedef struct tw_network {
+    char                name[64];
+    char                help[128];   /* one line about it, or ""                             */
+    char                source[256]; /* file, or "built in"                                  */
+    tw_shape_t          input;
+    size_t              classes; /* at least 2: units of the last layer                      */
+    tw_loss_t           loss;
+    size_t              layers, first_dense;
+    tw_network_layer_t *layer;
+    /* Hyper-parameters; the command line may name others. */
+    tw_optimizer_t optimizer;
+    double         rate, momentum, decay;
+    double         rms_decay;
+    double         max_norm; /* most length of the weights into a dense unit, 0: any         */
+    uint64_t       batch, epochs;
+    char           schedule[128]; /* of the rate, as in thinwire/rates.h; "": constant        */
+    size_t         crop_pad;      /* images are cropped from ones with this border; 0: not    */
+    int            mirror;        /* every second image is mirrored                           */
+    float          mean, scale;   /* x = (pixel - mean) * scale, pixels 0 .. 255              */
+} tw_network_t;
+
+/** Read a network.
+ * @param name_or_file  name of a built-in model, or a path: has a '/' or ends in ".cfg".
+ * @return 0, or -1 with the problem set, "FILE:LINE: ..." where the file is wrong. */
+int tw_network_load(tw_network_t *net, const char *name_or_file, tw_problem_t *problem);
+
+/** The text that tw_network_load() would read, so that one rank can read it for all.
+ * @param [out] text_p    NUL-terminated, to be freed
+ * @param [out] source    as tw_network_t.source
+ * @return 0, or -1 with the problem set. */
+int tw_network_text(const char *name_or_file, char **text_p, char source[256],
+                    tw_problem_t *problem);
+
+/** Read a network from a text; source stands in messages. Returns as tw_network_load(). */
+int tw_network_parse(tw_network_t *net, const char *text, const char *source,
+                     tw_problem_t *problem);
+
+/** Release what the three above made; a zeroed network is allowed. */
+void tw_network_destroy(tw_network_t *net);
+
+/** Name of the index-th built-in model, NULL beyond the last. */
+const char *tw_network_builtin(size_t index);
+
+/** Take image shape and classes from the data, and check all shapes again. On failure the network
+ * is as it was.
+ * @param input    NULL: as it is
+ * @param classes  0: as they are
+ * @return 0, or -1 with the problem set. */
+int tw_network_override(tw_network_t *net, const tw_shape_t *input, size_t classes,
+                        tw_problem_t *problem);
+
+/** Numbers of one layer: weights (norm: gamma) and biases (norm: beta). */
+size_t tw_network_weights(const tw_network_t *net, size_t layer);
+size_t tw_network_biases(const tw_network_t *net, size_t layer);
+
+/** All of them. */
+size_t tw_network_parameters(const tw_network_t *net);
+
+/** Multiply-adds of a layer forward, for one example: conv and dense, 0 for others. */
+uint64_t tw_network_operations(const tw_network_t *net, size_t layer);
+
+/** A table of layers: kind, output shape, parameters, multiply-adds forward, bytes of the output
+ * as float32 for one example and for batch examples; and totals. */
+void tw_network_describe(const tw_network_t *net, size_t batch, FILE *out);
+
+/** The same as an object of jansson, owned by the caller; NULL without memory. */
+struct json_t *tw_network_json(const tw_network_t *net, size_t batch);
+
+/** "conv", "pool", ... as in model files. */
+const char *tw_kind_name(tw_kind_t kind);
+
+/** c * h * w. */
+static inline size_t tw_shape_size(tw_shape_t shape)
+{
+    return shape.c * shape.h * shape.w;
+}
+
+#endif /* TW_MODEL_NETWORK_H */
