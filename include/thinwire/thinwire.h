@@ -11,6 +11,8 @@
 #include <thinwire/facts.h>
 #include <thinwire/feedback.h>
 #include <thinwire/model.h>
+#include <thinwire/rates.h>
+#include <thinwire/statistics.h>
 #include <thinwire/status.h>
 #include <thinwire/topology.h>
 #include <thinwire/version.h>
