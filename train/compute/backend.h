@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * compute/backend.h - the layers before the first dense one as operations on tensors, whatever
+ * device computes them. train/compute/host/ does so on the processor, by oneDNN and own loops.
+ *
+ * A graph is made once for exactly n examples, layer by layer in the order of the network; it owns
+ * its tensors and operations. Tensors are opaque: their layout in memory is the backend's choice,
+ * and only tw_graph_input() and tw_graph_output() hand out plain [n][c][h][w]. Parameters and their
+ * gradients stay with the caller in the plain layouts of model/params.h (conv [out][in][kh][kw]),
+ * and are read and written anew by every pass; graphs may share them.
+ *
+ * One step: fill the input; tw_op_forward() of every operation in order; the caller writes the
+ * gradient by the output; tw_graph_backward_begin(); then for every operation in reverse order
+ * tw_op_backward_params() and after it tw_op_backward_data(), which ends the operation: the
+ * gradient by its result is gone then. The first operation needs no backward_data but may have it.
+ * Gradients of a tensor with several consumers are summed. Operations may be queued on a device;
+ * plain values may be read after tw_graph_finish(), parameter gradients too.
+ *
+ * Sums over examples are in float32 as the device does them fast: the same for one device and
+ * number of threads, not the same bits for others.
+ */
+#ifndef TW_COMPUTE_BACKEND_H
+#define TW_COMPUTE_BACKEND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "train/compute/kernels.h"
+#include "train/model/network.h"
+#include "train/problem.h"
+
+typedef struct tw_backend tw_backend_t;
+typedef struct tw_graph   tw_graph_t;
+typedef struct tw_tensor  tw_tensor_t;
+typedef struct tw_op      tw_op_t;
+
+/* Of an operation with parameters: weights and biases, or gamma and beta. b is NULL where the layer
+ * has none; gw and gb are NULL in a graph that is never run backward. Live as long as the graph. */
+typedef struct tw_op_params {
+    const float *w, *b;
+    float       *gw, *gb;
+} tw_op_params_t;
+
+/* One pass over a graph. seed, step and examples [n], the global number of the example in each row,
+ * give the dropout masks (training only; no dropouts: examples may be NULL). */
+typedef struct tw_op_pass {
+    int             training;
+    uint64_t        seed, step;
+    const uint64_t *examples;
+} tw_op_pass_t;
+
+/** The processor this runs on.
+ * @param kernels  as tw_kernels_for(): names the instruction set of the loops beside oneDNN
+ * @param threads  of every operation, at least 1
+ * @return 0, or -1 with the problem set. */
+int  tw_backend_host(tw_backend_t **backend_p, const tw_kernels_t *kernels, int threads,
+                     tw_problem_t *problem);
+void tw_backend_destroy(tw_backend_t *backend); /* after its graphs; NULL is allowed */
+
+/** Name of the library and instruction set, for reports; lives as long as the backend. */
+const char *tw_backend_name(const tw_backend_t *backend);
+
+/** An empty graph for n >= 1 examples. @return 0, or -1 with the problem set. */
+int  tw_graph_create(tw_backend_t *backend, size_t n, tw_graph_t **graph_p, tw_problem_t *problem);
+void tw_graph_destroy(tw_graph_t *graph); /* NULL is allowed */
+
+/** Bytes of the graph's tensors, gradients included as soon as tw_graph_backward_begin() made them;
+ * scratch memory, which all graphs of a backend share, is not counted. */
+size_t tw_graph_bytes(const tw_graph_t *graph);
+
+/* Each adds one operation; all return 0, or -1 with the problem set. The layer is read during the
+ * call only. x must be of the shape layer->in; *y_p is of layer->out. */
+
+/** The images. No gradient is computed by them.
+ * @param [out] plain_p  [n][c][h][w], to be filled before each forward pass */
+int tw_graph_input(tw_graph_t *graph, tw_shape_t shape, tw_tensor_t **y_p, float **plain_p,
+                   tw_problem_t *problem);
+
+/** Convolution (no kernel flip), bias and activation. */
+int tw_graph_conv(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
+                  tw_tensor_t *x, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
+
+/** Largest value or mean of windows; the gradient of a maximum goes to one of the largest. A mean
+ * divides by the cells of the window that lie in the image, or with count_pad by all of the
+ * kernel's, those beyond the border included. */
+int tw_graph_pool(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
+                  tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
+
+int tw_graph_activation(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
+                        tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
+
+/** Local response normalisation across lrn_size (odd) channels. */
+int tw_graph_lrn(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
+                 tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
+
+/** Batch normalisation and activation, in phases: see tw_op_norm_moments(). params.w is gamma [c],
+ * params.b beta [c]. */
+int tw_graph_norm(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
+                  tw_tensor_t *x, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
+
+/** y = activation(x1 + shortcut(x2)). x1 has the shape of y. Where x2 is larger by a stride in h
+ * and w, every stride-th row and column is taken; where it has fewer channels, the last ones are 0
+ * (option A of residual networks). */
+int tw_graph_add(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x1,
+                 tw_tensor_t *x2, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
+
+/** In training a unit is 0 with probability rate, else divided by 1 - rate. The mask of a row is
+ * that of tw_drop_make(tw_random_key(seed, TW_RANDOM_DROPOUT, step, example * 64 + layer->drop),
+ * rate) by the unit's place in c, h, w order: no matter what rank, layout or device. */
+int tw_graph_dropout(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
+                     tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
+
+/** The end of the graph, or one end of several: x in the plain layout, and its gradient.
+ * @param [out] value_p     [n][c][h][w], valid after the forward pass
+ * @param [out] gradient_p  the same shape, to be filled before the backward pass */
+int tw_graph_output(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, float **gradient_p,
+                    tw_op_t **op_p, tw_problem_t *problem);
+
+/** Start a backward pass; the first one allocates the gradients.
+ * @return 0, or -1 with the problem set (memory). */
+int tw_graph_backward_begin(tw_graph_t *graph, tw_problem_t *problem);
+
+/** Wait until everything queued is done, and report what failed since the last call.
+ * @return 0, or -1 with the problem set. */
+int tw_graph_finish(tw_graph_t *graph, tw_problem_t *problem);
+
+void tw_op_forward(tw_op_t *op, const tw_op_pass_t *pass);
+
+/** gw and gb are overwritten; nothing for an operation without parameters. */
+void tw_op_backward_params(tw_op_t *op);
+
+/** Into the gradients of the inputs. */
+void tw_op_backward_data(tw_op_t *op);
+
+/* Batch normalisation. Before tw_op_forward(): in training tw_op_norm_moments() of this graph's
+ * examples, merged by the caller with those of others (tw_moments_merge()), then
+ * tw_op_norm_set() with the result; in evaluation tw_op_norm_fixed().
+ * Backward, before tw_op_backward_params(): tw_op_norm_sums(), and tw_op_norm_set_sums() with what
+ * all whose moments were merged give together. tw_op_backward_params() gives gamma's and beta's
+ * gradient of this graph's examples only, to be summed like any other. */
+
+/** @param [out] moments  [1 + 2 c]: count = n h w; the means; the sums of squares of what differs
+ *                        from the mean */
+void tw_op_norm_moments(tw_op_t *op, double *moments);
+void tw_op_norm_set(tw_op_t *op, const double *moments);
+
+/** @param mean, var  [c] each: the running statistics */
+void tw_op_norm_fixed(tw_op_t *op, const float *mean, const float *var);
+
+/** @param [out] sums  [2 c]: of dy; of dy * (x - mean) / sqrt(var + epsilon). dy is the gradient
+ *                     before the activation. */
+void tw_op_norm_sums(tw_op_t *op, double *sums);
+
+/** @param count  of all examples' positions in sums: the merged moments' count */
+void tw_op_norm_set_sums(tw_op_t *op, const double *sums, double count);
+
+#endif /* TW_COMPUTE_BACKEND_H */
