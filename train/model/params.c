@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * model/params.c - layout, memory, hashes and pieces of the parameters; params_init.c draws them.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/hash.h"
+#include "train/model/params.h"
+
+/* Aligned for the widest vectors, zeroed; NULL without memory. */
+static float *floats(size_t n)
+{
+    const size_t bytes = (n * sizeof(float) + 63) / 64 * 64;
+    float       *p     = aligned_alloc(64, bytes == 0 ? 64 : bytes);
+
+    if (p != NULL) {
+        memset(p, 0, bytes);
+    }
+    return p;
+}
+
+size_t tw_params_share(size_t units, int rank, int ranks, size_t *first_p)
+{
+    const size_t k = (size_t)ranks, r = (size_t)rank, left = units % k;
+
+    *first_p = r * (units / k) + (r < left ? r : left);
+    return units / k + (r < left);
+}
+
+/* Append a tensor if the layer has it: units_all units of per_unit elements. */
+static void append(tw_params_t *params, const tw_network_t *net, size_t layer, tw_param_role_t role,
+                   int split)
+{
+    static const char *const  names[] = {"weight", "bias", "gamma", "beta"};
+    const tw_network_layer_t *from    = &net->layer[layer];
+    const int                 second  = role == TW_BIAS || role == TW_BETA;
+    const size_t all   = second ? tw_network_biases(net, layer) : tw_network_weights(net, layer);
+    tw_param_t  *param = &params->param[params->count];
+
+    if (all == 0) {
+        return;
+    }
+    *param = (tw_param_t){.layer     = layer,
+                          .role      = role,
+                          .first     = params->total,
+                          .units_all = from->out.c,
+                          .per_unit  = all / from->out.c,
+                          .split     = split && from->kind == TW_DENSE && params->ranks > 1,
+                          .rate      = second ? from->b_rate : from->w_rate,
+                          .decay     = second ? from->b_decay : from->w_decay};
+    snprintf(param->name, sizeof(param->name), "%s.%s", from->name, names[role]);
+    param->units = param->units_all;
+    if (param->split) {
+        param->units =
+            tw_params_share(param->units_all, params->rank, params->ranks, &param->units_first);
+    } else {
+        params->replicated += all;
+    }
+    param->count = param->units * param->per_unit;
+    params->total += param->count;
+    params->count++;
+}
+
+/* Count first (with room for two tensors of each layer), so that memory is asked for once. */
+static int lay_out(tw_params_t *params, const tw_network_t *net, int split)
+{
+    params->param = calloc(2 * net->layers + 1, sizeof(params->param[0]));
+    params->norm  = calloc(net->layers + 1, sizeof(params->norm[0]));
+    if (params->param == NULL || params->norm == NULL) {
+        return -1;
+    }
+    for (size_t l = 0; l < net->layers; l++) {
+        const int norm = net->layer[l].kind == TW_NORM;
+
+        append(params, net, l, norm ? TW_GAMMA : TW_WEIGHT, split);
+        append(params, net, l, norm ? TW_BETA : TW_BIAS, split);
+        if (norm) {
+            params->norm[params->norms++] =
+                (tw_param_norm_t){l, params->states, net->layer[l].out.c};
+            params->states += 2 * net->layer[l].out.c;
+        }
+    }
+    return 0;
+}
+
+void tw_params_reset_state(tw_params_t *params)
+{
+    for (size_t i = 0; i < params->norms; i++) {
+        float *mean = params->state + params->norm[i].first;
+
+        for (size_t c = 0; c < params->norm[i].channels; c++) {
+            mean[c]                            = 0.0f;
+            mean[params->norm[i].channels + c] = 1.0f;
+        }
+    }
+}
+
+int tw_params_create(tw_params_t *params, const tw_network_t *net, int rank, int ranks, int split,
+                     tw_problem_t *problem)
+{
+    int status;
+
+    *params = (tw_params_t){.rank = rank, .ranks = ranks};
+    status  = lay_out(params, net, split);
+    if (status == 0) {
+        params->value    = floats(params->total);
+        params->gradient = floats(params->total);
+        params->momentum = floats(params->total);
+        params->state    = floats(params->states);
+    }
+    if (status != 0 || params->value == NULL || params->gradient == NULL ||
+        params->momentum == NULL || params->state == NULL) {
+        tw_problem_set(problem, "no memory for the %zu parameters of %s, three floats each",
+                       params->total, net->name);
+        tw_params_destroy(params);
+        return -1;
+    }
+    tw_params_reset_state(params);
+    return 0;
+}
+
+void tw_params_destroy(tw_params_t *params)
+{
+    free(params->param);
+    free(params->norm);
+    free(params->value);
+    free(params->gradient);
+    free(params->momentum);
+    free(params->state);
+    memset(params, 0, sizeof(*params));
+}
+
+const tw_param_t *tw_params_find(const tw_params_t *params, size_t layer, tw_param_role_t role)
+{
+    for (size_t i = 0; i < params->count; i++) {
+        if (params->param[i].layer == layer && params->param[i].role == role) {
+            return &params->param[i];
+        }
+    }
+    return NULL;
+}
+
+float *tw_params_state(const tw_params_t *params, size_t layer)
+{
+    for (size_t i = 0; i < params->norms; i++) {
+        if (params->norm[i].layer == layer) {
+            return params->state + params->norm[i].first;
+        }
+    }
+    return NULL;
+}
+
+static int all_finite(const float *x, size_t n)
+{
+    uint32_t found = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+
+        memcpy(&bits, &x[i], sizeof(bits));
+        found |= (bits & UINT32_C(0x7f800000)) == UINT32_C(0x7f800000);
+    }
+    return found == 0;
+}
+
+uint64_t tw_params_hash(const tw_params_t *params, size_t layer, int *finite_p)
+{
+    uint64_t hash = layer;
+
+    *finite_p = 1;
+    for (size_t i = 0; i < params->count; i++) {
+        const tw_param_t *param = &params->param[i];
+        const float      *value = params->value + param->first;
+
+        if (param->layer == layer) {
+            *finite_p &= all_finite(value, param->count);
+            if (!param->split) {
+                hash = tw_hash(hash, value, param->count * sizeof(float));
+            }
+        }
+    }
+    return hash;
+}
+
+uint64_t tw_params_hash_state(const tw_params_t *params)
+{
+    return tw_hash(0, params->state, params->states * sizeof(float));
+}
+
+/* What a .. b - 1 and the tensor's own units have in common: its number of units, where it begins
+ * in the vector and in the piece, in elements. */
+static size_t common(const tw_param_t *param, size_t a, size_t b, size_t *at_p, size_t *piece_p)
+{
+    const size_t end   = param->units_first + param->units;
+    const size_t first = a > param->units_first ? a : param->units_first;
+    const size_t last  = b < end ? b : end;
+
+    *at_p = *piece_p = 0;
+    if (first >= last) {
+        return 0;
+    }
+    *at_p    = param->first + (first - param->units_first) * param->per_unit;
+    *piece_p = (first - a) * param->per_unit;
+    return last - first;
+}
+
+size_t tw_params_copy_out(const tw_param_t *param, const float *vector, size_t a, size_t b,
+                          float *units)
+{
+    size_t       at, piece;
+    const size_t n = common(param, a, b, &at, &piece);
+
+    if (n > 0) {
+        memcpy(units + piece, vector + at, n * param->per_unit * sizeof(float));
+    }
+    return n;
+}
+
+size_t tw_params_copy_in(const tw_param_t *param, float *vector, size_t a, size_t b,
+                         const float *units)
+{
+    size_t       at, piece;
+    const size_t n = common(param, a, b, &at, &piece);
+
+    if (n > 0) {
+        memcpy(vector + at, units + piece, n * param->per_unit * sizeof(float));
+    }
+    return n;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * model/params.h - all parameters of a network as flat vectors: values, gradients, momentum.
+ *
+ * Order: layer by layer as in the network, a layer's weights (or gamma) then its biases (or beta).
+ * What is equal on all ranks comes first, what is split by output unit after it; since all dense
+ * layers come last in a network, this is the order of the layers too. There is no padding between
+ * tensors, so that neighbours can travel as one.
+ *
+ * First values are functions of (seed, layer, global index of the element): any number of ranks
+ * draws the same network, and each rank draws only what it holds.
+ */
+#ifndef TW_MODEL_PARAMS_H
+#define TW_MODEL_PARAMS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "train/model/network.h"
+#include "train/problem.h"
+
+typedef enum tw_param_role {
+    TW_WEIGHT, /* conv [out][in][kh][kw]; dense [unit][input], inputs in c, h, w order */
+    TW_BIAS,   /* conv [out]; dense [unit]                                             */
+    TW_GAMMA,  /* batch normalisation [c]                                              */
+    TW_BETA
+} tw_param_role_t;
+
+/* One tensor: count = units * per_unit elements from `first` on in the flat vectors. A split
+ * tensor holds units units_first .. units_first + units - 1 of units_all, maybe none. */
+typedef struct tw_param {
+    char            name[48]; /* "conv1.weight" */
+    size_t          layer;    /* index in the network */
+    tw_param_role_t role;
+    size_t          first, count;
+    size_t          units_all, units_first, units, per_unit;
+    int             split;       /* other ranks hold other units           */
+    float           rate, decay; /* multipliers of the run's rate and decay */
+} tw_param_t;
+
+/* Running statistics of one batch normalisation: state[first ..]: mean [c], then variance [c]. */
+typedef struct tw_param_norm {
+    size_t layer, first, channels;
+} tw_param_norm_t;
+
+typedef struct tw_params {
+    int              rank, ranks;
+    size_t           count; /* tensors */
+    tw_param_t      *param;
+    size_t           total;      /* elements of each vector on this rank                */
+    size_t           replicated; /* elements 0 .. replicated - 1 are equal on all ranks */
+    float           *value, *gradient, *momentum; /* [total], 64-byte aligned */
+    size_t           norms;
+    tw_param_norm_t *norm;
+    size_t           states; /* elements of state */
+    float           *state;
+} tw_params_t;
+
+/** Lay out and allocate the parameters of a network: all zero but the running variances, 1.
+ * @param split  the dense layers are split by output unit: with u = q ranks + r units the first r
+ *               ranks hold q + 1 of them, the others q. One rank holds all: nothing is split.
+ * @return 0, or -1 with the problem written and nothing to destroy. */
+int tw_params_create(tw_params_t *params, const tw_network_t *net, int rank, int ranks, int split,
+                     tw_problem_t *problem);
+
+/** Release what tw_params_create() made; a zeroed one is allowed. */
+void tw_params_destroy(tw_params_t *params);
+
+/** Draw the first values as the network says; gradients and momentum 0, running mean 0 and
+ * variance 1. Equal bits on every machine: only operations that IEEE rounds correctly. */
+void tw_params_init(tw_params_t *params, const tw_network_t *net, uint64_t seed);
+
+/** Running mean 0, variance 1. */
+void tw_params_reset_state(tw_params_t *params);
+
+/** Units that rank r of `ranks` holds of `units` split by output unit.
+ * @param [out] first_p  the first of them. */
+size_t tw_params_share(size_t units, int rank, int ranks, size_t *first_p);
+
+/** A layer's tensor of that role, or NULL. */
+const tw_param_t *tw_params_find(const tw_params_t *params, size_t layer, tw_param_role_t role);
+
+/** A layer's running mean [c] and variance [c] behind it; NULL where it is no normalisation. */
+float *tw_params_state(const tw_params_t *params, size_t layer);
+
+/** 64-bit hash of the bits of a layer's values that all ranks hold equally (0 parameters: a hash of
+ * nothing; split tensors and running statistics do not count).
+ * @param [out] finite_p  0 if a value of the layer on this rank, split ones too, is not finite. */
+uint64_t tw_params_hash(const tw_params_t *params, size_t layer, int *finite_p);
+
+/** Hash of all running statistics, which only agree when ranks normalise together. */
+uint64_t tw_params_hash_state(const tw_params_t *params);
+
+/** Copy what this rank holds of units a .. b - 1 of a tensor out of, or into, a flat vector
+ * (params->value, ->gradient, ->momentum). `units` is [b - a][per_unit]; what this rank does not
+ * hold is left alone.
+ * @return how many units were copied; they begin at unit max(a, param->units_first). */
+size_t tw_params_copy_out(const tw_param_t *param, const float *vector, size_t a, size_t b,
+                          float *units);
+size_t tw_params_copy_in(const tw_param_t *param, float *vector, size_t a, size_t b,
+                         const float *units);
+
+#endif /* TW_MODEL_PARAMS_H */

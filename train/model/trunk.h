@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * model/trunk.h - the layers before the first dense one, on this rank's examples.
+ *
+ * Every rank holds the whole trunk and its own examples, maybe none. The trunk knows nothing of
+ * ranks: hooks say when a layer's gradients are final and when batch statistics are to be merged,
+ * in an order that follows from the network alone, so all ranks call them alike.
+ *
+ * Batch normalisations that do not depend on each other are merged in one call: layers run in
+ * network order, but a layer waits until something needs it, and the normalisations that wait
+ * together (the two of a projection block, say) form one step, forward and backward.
+ */
+#ifndef TW_MODEL_TRUNK_H
+#define TW_MODEL_TRUNK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "train/compute/backend.h"
+#include "train/model/network.h"
+#include "train/model/params.h"
+#include "train/problem.h"
+
+typedef struct tw_trunk tw_trunk_t;
+
+/* What the trunk calls; each may be NULL. Calls are in the same order on all ranks, with or without
+ * examples. */
+typedef struct tw_trunk_hooks {
+    void *user;
+
+    /* After the work of a layer, forward and backward: for advancing what travels. */
+    void (*between)(void *user, size_t layer);
+
+    /* Backward: the layer's gradients (params->gradient) are final. Once per layer that has
+     * parameters, in falling order of layers. */
+    void (*ready)(void *user, size_t layer);
+
+    /* Merge moments[i] = {count, mean [c], sum of squared deviations [c]}, c = channels[i], of
+     * `layers` normalisations over the ranks, in place; count is examples * h * w, 0 on a rank
+     * without examples. Non-zero stops the pass. NULL: statistics stay local. */
+    int (*moments)(void *user, double *const *moments, const size_t *channels, size_t layers);
+
+    /* Backward: add sums[i] = {sum dy [c], sum dy * xhat [c]} over the ranks, in place, for the
+     * same normalisations as in the forward pass. Non-zero stops the pass. NULL if `moments` is. */
+    int (*sums)(void *user, double *const *sums, const size_t *channels, size_t layers);
+} tw_trunk_hooks_t;
+
+typedef struct tw_trunk_pass {
+    size_t          n;          /* examples of this rank, maybe 0                           */
+    int             training;   /* dropout, statistics of the batch, running ones updated   */
+    uint64_t        seed, step; /* dropout                                                  */
+    const uint64_t *examples;   /* [n] index of each in the global batch: dropout; not NULL
+                                   where training and the trunk has dropout                 */
+} tw_trunk_pass_t;
+
+/** Prepare the trunk of a network. All pointers must outlive it; hooks are copied, NULL: none.
+ * Work space is made for a number of examples when it is first asked for; of two numbers it is
+ * kept, of a third it replaces the one not used for longest.
+ * @return 0, or -1 with the problem written. */
+int tw_trunk_create(tw_trunk_t **trunk_p, const tw_network_t *net, tw_backend_t *backend,
+                    tw_params_t *params, const tw_trunk_hooks_t *hooks, tw_problem_t *problem);
+
+/** Release it; NULL is allowed. */
+void tw_trunk_destroy(tw_trunk_t *trunk);
+
+/** Other hooks from the next pass on (other statistics after a switch); NULL: none. */
+void tw_trunk_set_hooks(tw_trunk_t *trunk, const tw_trunk_hooks_t *hooks);
+
+/** Features of an example: c * h * w of what the first dense layer reads. */
+size_t tw_trunk_features(const tw_trunk_t *trunk);
+
+/** Where to put n examples, [n][c][h][w], before a pass of n; valid until an input for another n is
+ * asked for. @return NULL without memory, with the problem written. */
+float *tw_trunk_input(tw_trunk_t *trunk, size_t n, tw_problem_t *problem);
+
+/** Run the layers on the examples in tw_trunk_input(trunk, pass->n). In training the running
+ * statistics become momentum * old + (1 - momentum) * those of the merged batch, with the unbiased
+ * variance M2 / (count - 1); a merged batch without examples leaves them. Evaluation uses them.
+ * @return [n][features] in c, h, w order, valid until the next pass (the input itself where the
+ *         trunk has no layers); NULL if a hook stopped it. */
+const float *tw_trunk_forward(tw_trunk_t *trunk, const tw_trunk_pass_t *pass);
+
+/** After a forward pass in training: from the gradient by the features [n][features] to the
+ * gradients of the trunk's parameters, which are overwritten; 0 without examples.
+ * @return 0, or -1 if a hook stopped it. */
+int tw_trunk_backward(tw_trunk_t *trunk, const tw_trunk_pass_t *pass, const float *gfeatures);
+
+/** After a forward pass: the name of the first layer with an output that is not finite, "input" for
+ * the examples themselves, NULL if all are finite. Reads every output: for the report of a fault.
+ */
+const char *tw_trunk_first_nonfinite(tw_trunk_t *trunk);
+
+/** Calls of `moments` in one forward pass (and of `sums` in one backward pass). */
+size_t tw_trunk_exchanges(const tw_trunk_t *trunk);
+
+#endif /* TW_MODEL_TRUNK_H */
