@@ -76,13 +76,16 @@ float *tw_trunk_input(tw_trunk_t *trunk, size_t n, tw_problem_t *problem);
  * statistics become momentum * old + (1 - momentum) * those of the merged batch, with the unbiased
  * variance M2 / (count - 1); a merged batch without examples leaves them. Evaluation uses them.
  * @return [n][features] in c, h, w order, valid until the next pass (the input itself where the
- *         trunk has no layers); NULL if a hook stopped it. */
-const float *tw_trunk_forward(tw_trunk_t *trunk, const tw_trunk_pass_t *pass);
+ *         trunk has no layers); NULL if a hook stopped it, which writes the problem itself, or with
+ *         the problem of the device written. */
+const float *tw_trunk_forward(tw_trunk_t *trunk, const tw_trunk_pass_t *pass,
+                              tw_problem_t *problem);
 
 /** After a forward pass in training: from the gradient by the features [n][features] to the
  * gradients of the trunk's parameters, which are overwritten; 0 without examples.
- * @return 0, or -1 if a hook stopped it. */
-int tw_trunk_backward(tw_trunk_t *trunk, const tw_trunk_pass_t *pass, const float *gfeatures);
+ * @return 0, or -1 as in tw_trunk_forward(). */
+int tw_trunk_backward(tw_trunk_t *trunk, const tw_trunk_pass_t *pass, const float *gfeatures,
+                      tw_problem_t *problem);
 
 /** After a forward pass: the name of the first layer with an output that is not finite, "input" for
  * the examples themselves, NULL if all are finite. Reads every output: for the report of a fault.
