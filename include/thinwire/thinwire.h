@@ -4,17 +4,20 @@
 #ifndef THINWIRE_THINWIRE_H
 #define THINWIRE_THINWIRE_H
 
+#include <thinwire/buckets.h>
 #include <thinwire/codec.h>
 #include <thinwire/collective.h>
 #include <thinwire/comm.h>
 #include <thinwire/context.h>
 #include <thinwire/facts.h>
 #include <thinwire/feedback.h>
+#include <thinwire/hybrid.h>
 #include <thinwire/model.h>
 #include <thinwire/rates.h>
 #include <thinwire/statistics.h>
 #include <thinwire/status.h>
 #include <thinwire/topology.h>
+#include <thinwire/trace.h>
 #include <thinwire/version.h>
 
 #endif /* THINWIRE_THINWIRE_H */
