@@ -15,7 +15,9 @@ typedef enum tw_random_purpose {
     TW_RANDOM_WEIGHTS = 1,
     TW_RANDOM_ORDER   = 2,
     TW_RANDOM_DROPOUT = 3,
-    TW_RANDOM_DIGITS  = 4
+    TW_RANDOM_DIGITS  = 4,
+    TW_RANDOM_IMAGES  = 5,
+    TW_RANDOM_AUGMENT = 6
 } tw_random_purpose_t;
 
 /* A bijection of 64-bit words in which every input bit moves about half of the output bits. */

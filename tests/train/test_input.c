@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "train/input/data.h"
+#include "train/input/readers.h"
 #include "train/random.h"
 
 enum { IMAGES = 5, PIXELS = 784, CLASSES = 10 };
@@ -80,12 +80,14 @@ static void make_labels(uint8_t *bytes)
 static const char *read_back(tw_set_t *set)
 {
     static tw_problem_t problem;
+    tw_shape_t          shape = {0};
     int                 status;
 
     problem = (tw_problem_t){0};
-    status  = tw_idx_read(set, images_path, labels_path, PIXELS, CLASSES, &problem);
+    status  = tw_idx_read(set, images_path, labels_path, PIXELS, CLASSES, &shape, &problem);
     ck_assert_int_eq(status, problem.set ? -1 : 0);
     ck_assert(status == 0 || (set->pixels == NULL && set->labels == NULL));
+    ck_assert(status != 0 || (shape.c == 1 && shape.h == 28 && shape.w == 28));
     return problem.text;
 }
 
@@ -124,7 +126,9 @@ START_TEST(good_files_are_read)
     ck_assert_str_eq(read_back(&set), "");
     ck_assert_uint_eq(set.n, IMAGES);
     ck_assert_mem_eq(set.pixels, images + 16, IMAGES * PIXELS);
-    ck_assert_mem_eq(set.labels, labels + 8, IMAGES);
+    for (size_t i = 0; i < IMAGES; i++) {
+        ck_assert_uint_eq(set.labels[i], labels[8 + i]);
+    }
     tw_set_destroy(&set);
 }
 END_TEST
@@ -259,7 +263,7 @@ START_TEST(digits_are_the_same_everywhere)
     ck_assert_uint_eq(data.train.n, 600);
     ck_assert_uint_eq(data.test.n, 100);
     /* Not only twice the same here: these very images, on every machine. */
-    ck_assert_uint_eq(tw_data_hash(&data), UINT64_C(0x10987984ec740d29));
+    ck_assert_uint_eq(tw_data_hash(&data), UINT64_C(0x26859f7be2997d9b));
     ck_assert_int_eq(tw_data_load(&again, "digits:seed=1,train=600", PIXELS, CLASSES, &problem), 0);
     ck_assert_uint_eq(tw_data_hash(&again), tw_data_hash(&data));
     ck_assert_int_eq(tw_data_load(&other, "digits:train=300,seed=1", PIXELS, CLASSES, &problem), 0);

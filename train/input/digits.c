@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "train/input/data.h"
+#include "train/input/readers.h"
 #include "train/input/strokes.h"
 #include "train/random.h"
 

@@ -13,9 +13,10 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-#include "train/input/data.h"
+#include "train/input/readers.h"
 
 #define TW_IDX_COUNT_MAX ((uint32_t)1 << 24)
+#define TW_IDX_SIDE_MAX  4096u
 
 typedef struct tw_idx {
     const char *path; /* as the user named it; the file may be path.gz */
@@ -127,6 +128,22 @@ err:
     return -1;
 }
 
+static int check_size(const tw_idx_t *idx, size_t pixels, tw_problem_t *problem)
+{
+    const uint32_t h = idx->size[1], w = idx->size[2];
+
+    if (pixels != 0 && (uint64_t)h * w != pixels) {
+        return tw_problem_set(problem, "'%s' holds images of %ux%u; the model takes %zu pixels",
+                              idx->path, (unsigned)h, (unsigned)w, pixels);
+    }
+    if (h < 1 || h > TW_IDX_SIDE_MAX || w < 1 || w > TW_IDX_SIDE_MAX) {
+        return tw_problem_set(problem, "'%s' holds images of %ux%u; accepted are 1x1 to %ux%u",
+                              idx->path, (unsigned)h, (unsigned)w, TW_IDX_SIDE_MAX,
+                              TW_IDX_SIDE_MAX);
+    }
+    return 0;
+}
+
 static int read_file(const char *path, unsigned dimensions, uint32_t size[3], size_t pixels,
                      uint8_t **bytes_p, tw_problem_t *problem)
 {
@@ -136,12 +153,11 @@ static int read_file(const char *path, unsigned dimensions, uint32_t size[3], si
     if (status == 0) {
         status = read_header(&idx, dimensions, problem);
     }
-    if (status == 0 && (uint64_t)idx.size[1] * idx.size[2] != pixels) {
-        status = tw_problem_set(problem, "'%s' holds images of %ux%u; the model takes %zu pixels",
-                                path, (unsigned)idx.size[1], (unsigned)idx.size[2], pixels);
+    if (status == 0) {
+        status = check_size(&idx, pixels, problem);
     }
     if (status == 0) {
-        status = read_body(&idx, (size_t)idx.size[0] * pixels, bytes_p, problem);
+        status = read_body(&idx, (size_t)idx.size[0] * idx.size[1] * idx.size[2], bytes_p, problem);
     }
     if (idx.file != NULL && gzclose(idx.file) != Z_OK && status == 0) {
         free(*bytes_p);
@@ -152,14 +168,33 @@ static int read_file(const char *path, unsigned dimensions, uint32_t size[3], si
     return status;
 }
 
+/* Labels from bytes; an error if one is not below classes. */
+static int take_labels(tw_set_t *set, const uint8_t *bytes, size_t classes, const char *path,
+                       tw_problem_t *problem)
+{
+    set->labels = malloc(set->n * sizeof(*set->labels));
+    if (set->labels == NULL) {
+        return tw_problem_set(problem, "out of memory for '%s'", path);
+    }
+    for (size_t i = 0; i < set->n; i++) {
+        if (bytes[i] >= classes) {
+            return tw_problem_set(problem, "'%s': label %u of image %zu is out of range (0 to %zu)",
+                                  path, (unsigned)bytes[i], i, classes - 1);
+        }
+        set->labels[i] = bytes[i];
+    }
+    return 0;
+}
+
 int tw_idx_read(tw_set_t *set, const char *images, const char *labels, size_t pixels,
-                size_t classes, tw_problem_t *problem)
+                size_t classes, tw_shape_t *shape_p, tw_problem_t *problem)
 {
     uint32_t size[3], label_size[3];
+    uint8_t *bytes = NULL;
 
     *set = (tw_set_t){.n = 0};
     if (read_file(images, 3, size, pixels, &set->pixels, problem) != 0 ||
-        read_file(labels, 1, label_size, 1, &set->labels, problem) != 0) {
+        read_file(labels, 1, label_size, 1, &bytes, problem) != 0) {
         goto err;
     }
     set->n = size[0];
@@ -168,15 +203,14 @@ int tw_idx_read(tw_set_t *set, const char *images, const char *labels, size_t pi
                        (unsigned)size[0], labels, (unsigned)label_size[0]);
         goto err;
     }
-    for (size_t i = 0; i < set->n; i++) {
-        if (set->labels[i] >= classes) {
-            tw_problem_set(problem, "'%s': label %u of image %zu is out of range (0 to %zu)",
-                           labels, (unsigned)set->labels[i], i, classes - 1);
-            goto err;
-        }
+    if (take_labels(set, bytes, classes, labels, problem) != 0) {
+        goto err;
     }
+    free(bytes);
+    *shape_p = (tw_shape_t){1, size[1], size[2]};
     return 0;
 err:
+    free(bytes);
     tw_set_destroy(set);
     return -1;
 }

@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "train/problem.h"
+#include "train/shape.h"
 
 /* A file is refused above these. */
 #define TW_NETWORK_LAYERS_MAX   1024u
@@ -37,11 +38,6 @@ typedef enum tw_activation { TW_LINEAR, TW_RELU, TW_LOGISTIC } tw_activation_t;
 typedef enum tw_pooling { TW_POOL_MAX, TW_POOL_AVERAGE } tw_pooling_t;
 typedef enum tw_loss { TW_LOSS_SOFTMAX, TW_LOSS_LOGISTIC } tw_loss_t;
 typedef enum tw_optimizer { TW_SGD, TW_RMSPROP } tw_optimizer_t;
-
-/* Of one example: channels, height, width. */
-typedef struct tw_shape {
-    size_t c, h, w;
-} tw_shape_t;
 
 /* fan_in: numbers that go into a unit (conv: in.c * kernel), fan_out: units that a number goes
  * into (conv: out.c * kernel; dense: units). */
@@ -157,11 +153,5 @@ struct json_t *tw_network_json(const tw_network_t *net, size_t batch);
 
 /** "conv", "pool", ... as in model files. */
 const char *tw_kind_name(tw_kind_t kind);
-
-/** c * h * w. */
-static inline size_t tw_shape_size(tw_shape_t shape)
-{
-    return shape.c * shape.h * shape.w;
-}
 
 #endif /* TW_MODEL_NETWORK_H */
