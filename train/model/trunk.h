@@ -87,10 +87,11 @@ const float *tw_trunk_forward(tw_trunk_t *trunk, const tw_trunk_pass_t *pass,
 int tw_trunk_backward(tw_trunk_t *trunk, const tw_trunk_pass_t *pass, const float *gfeatures,
                       tw_problem_t *problem);
 
-/** After a forward pass: the name of the first layer with an output that is not finite, "input" for
- * the examples themselves, NULL if all are finite. Reads every output: for the report of a fault.
- */
-const char *tw_trunk_first_nonfinite(tw_trunk_t *trunk);
+/** After a forward pass, with the same pass and before parameters change: the name of the first
+ * layer with an output that is not finite, "input" for the examples themselves, NULL if all are
+ * finite or memory is short. Runs the pass again, without hooks, and keeps every output: for the
+ * report of a fault. */
+const char *tw_trunk_first_nonfinite(tw_trunk_t *trunk, const tw_trunk_pass_t *pass);
 
 /** Calls of `moments` in one forward pass (and of `sums` in one backward pass). */
 size_t tw_trunk_exchanges(const tw_trunk_t *trunk);

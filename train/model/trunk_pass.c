@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * model/trunk_pass.c - passes over the trunk: the plan's steps one after another, forward and
+ * backward. A rank without examples goes through the same steps, with empty statistics.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "train/model/trunk_inside.h"
+
+static void between(const tw_trunk_t *t, size_t l)
+{
+    if (t->hooks.between != NULL) {
+        t->hooks.between(t->hooks.user, l);
+    }
+}
+
+/* Running statistics of layer l from those of the merged batch. */
+static void update_running(tw_trunk_t *t, size_t l)
+{
+    const size_t  c     = t->net->layer[l].out.c;
+    const double *batch = t->norm[l].moments, old = t->net->layer[l].momentum;
+    const double  freedom = batch[0] > 1.0 ? batch[0] - 1.0 : 1.0;
+    float        *mean = tw_params_state(t->params, l), *variance = mean + c;
+
+    for (size_t i = 0; batch[0] > 0.0 && i < c; i++) {
+        mean[i]     = (float)(old * mean[i] + (1.0 - old) * batch[1 + i]);
+        variance[i] = (float)(old * variance[i] + (1.0 - old) * batch[1 + c + i] / freedom);
+    }
+}
+
+/* Statistics of a step's normalisations, before they run; g is NULL without examples. */
+static int merge_moments(tw_trunk_t *t, const tw_trunk_step_t *step, tw_trunk_graph_t *g)
+{
+    for (size_t i = 0; i < step->count; i++) {
+        const size_t l = t->plan.order[step->first + i];
+
+        t->together[i] = t->norm[l].moments;
+        t->channels[i] = t->net->layer[l].out.c;
+        if (g != NULL) {
+            tw_op_norm_moments(g->op[l], t->norm[l].moments);
+        } else {
+            memset(t->norm[l].moments, 0, (1 + 2 * t->channels[i]) * sizeof(double));
+        }
+    }
+    if (t->hooks.moments != NULL &&
+        t->hooks.moments(t->hooks.user, t->together, t->channels, step->count) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < step->count; i++) {
+        const size_t l = t->plan.order[step->first + i];
+
+        update_running(t, l);
+        if (g != NULL) {
+            tw_op_norm_set(g->op[l], t->norm[l].moments);
+        }
+    }
+    return 0;
+}
+
+static int forward_step(tw_trunk_t *t, const tw_trunk_step_t *step, const tw_op_pass_t *pass,
+                        tw_trunk_graph_t *g)
+{
+    if (step->norms && pass->training && merge_moments(t, step, g) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < step->count; i++) {
+        const size_t l = t->plan.order[step->first + i];
+
+        if (g != NULL && step->norms && !pass->training) {
+            tw_trunk_use_running(t, g->op[l], l);
+        }
+        if (g != NULL) {
+            tw_op_forward(g->op[l], pass);
+        }
+        between(t, l);
+    }
+    return 0;
+}
+
+const float *tw_trunk_forward(tw_trunk_t *t, const tw_trunk_pass_t *pass, tw_problem_t *problem)
+{
+    const tw_op_pass_t how = tw_trunk_op_pass(pass);
+    tw_trunk_graph_t  *g   = pass->n > 0 ? tw_trunk_find_graph(t, pass->n) : NULL;
+
+    if (t->plan.layers == 0) {
+        return pass->n > 0 ? t->plain : tw_trunk_nothing;
+    }
+    if (g == NULL && pass->n > 0) {
+        tw_problem_set(problem, "no input was asked for %zu examples", pass->n);
+        return NULL;
+    }
+    for (size_t i = 0; i < t->plan.steps; i++) {
+        if (forward_step(t, &t->plan.step[i], &how, g) != 0) {
+            return NULL;
+        }
+    }
+    if (g == NULL) {
+        return tw_trunk_nothing;
+    }
+    tw_op_forward(g->out_op, &how);
+    return tw_graph_finish(g->graph, problem) == 0 ? g->features : NULL;
+}
+
+/* -------------------------------------------------------------------------- backward */
+
+/* The sums that the gradient of a step's normalisations needs. */
+static int merge_sums(tw_trunk_t *t, const tw_trunk_step_t *step, tw_trunk_graph_t *g)
+{
+    for (size_t i = 0; i < step->count; i++) {
+        const size_t l = t->plan.order[step->first + i];
+
+        t->together[i] = t->norm[l].sums;
+        t->channels[i] = t->net->layer[l].out.c;
+        if (g != NULL) {
+            tw_op_norm_sums(g->op[l], t->norm[l].sums);
+        } else {
+            memset(t->norm[l].sums, 0, 2 * t->channels[i] * sizeof(double));
+        }
+    }
+    if (t->hooks.sums != NULL &&
+        t->hooks.sums(t->hooks.user, t->together, t->channels, step->count) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; g != NULL && i < step->count; i++) {
+        const size_t l = t->plan.order[step->first + i];
+
+        tw_op_norm_set_sums(g->op[l], t->norm[l].sums, t->norm[l].moments[0]);
+    }
+    return 0;
+}
+
+/* Whether the gradient by an input of layer l is wanted. */
+static int input_backward(const tw_trunk_t *t, size_t l)
+{
+    for (int i = 0; i < 2; i++) {
+        const int from = t->net->layer[l].input[i];
+
+        if (from >= 0 && t->plan.backward[from]) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Report the layers whose gradients are final, in falling order: *left_p layers are not reported.
+ * A layer waits for those behind it that come later in the plan. */
+static int report_ready(tw_trunk_t *t, const unsigned char *final, size_t *left_p,
+                        tw_trunk_graph_t *g, tw_problem_t *problem)
+{
+    for (; *left_p > 0; (*left_p)--) {
+        const size_t l = *left_p - 1;
+
+        if (tw_trunk_has_params(t->net, l)) {
+            if (!final[l]) {
+                break;
+            }
+            if (t->hooks.ready != NULL) {
+                if (g != NULL && tw_graph_finish(g->graph, problem) != 0) {
+                    return -1;
+                }
+                t->hooks.ready(t->hooks.user, l);
+            }
+        }
+    }
+    return 0;
+}
+
+static int backward_layer(tw_trunk_t *t, size_t l, unsigned char *final, size_t *left_p,
+                          tw_trunk_graph_t *g, tw_problem_t *problem)
+{
+    if (g != NULL && t->plan.backward[l]) {
+        tw_op_backward_params(g->op[l]);
+    }
+    final[l] = 1;
+    if (report_ready(t, final, left_p, g, problem) != 0) {
+        return -1;
+    }
+    if (g != NULL && input_backward(t, l)) {
+        tw_op_backward_data(g->op[l]);
+    }
+    between(t, l);
+    return 0;
+}
+
+/* Hand the gradient by the features to the graph. */
+static int begin_backward(tw_trunk_t *t, tw_trunk_graph_t *g, const float *gfeatures,
+                          tw_problem_t *problem)
+{
+    if (tw_graph_backward_begin(g->graph, problem) != 0) {
+        return -1;
+    }
+    memcpy(g->gradient, gfeatures, g->n * t->features * sizeof(float));
+    tw_op_backward_data(g->out_op);
+    return 0;
+}
+
+int tw_trunk_backward(tw_trunk_t *t, const tw_trunk_pass_t *pass, const float *gfeatures,
+                      tw_problem_t *problem)
+{
+    tw_trunk_graph_t *g = pass->n > 0 ? tw_trunk_find_graph(t, pass->n) : NULL;
+    unsigned char     final[TW_NETWORK_LAYERS_MAX] = {0};
+    size_t            left                         = t->plan.layers;
+
+    if (t->elements == 0) {
+        return 0;
+    }
+    if (g == NULL) {
+        memset(t->params->gradient, 0, t->elements * sizeof(float));
+    } else if (begin_backward(t, g, gfeatures, problem) != 0) {
+        return -1;
+    }
+    for (size_t i = t->plan.steps; i-- > 0;) {
+        const tw_trunk_step_t *step = &t->plan.step[i];
+
+        if (step->norms && merge_sums(t, step, g) != 0) {
+            return -1;
+        }
+        for (size_t k = step->count; k-- > 0;) {
+            if (backward_layer(t, t->plan.order[step->first + k], final, &left, g, problem) != 0) {
+                return -1;
+            }
+        }
+    }
+    return g == NULL ? 0 : tw_graph_finish(g->graph, problem);
+}
