@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * model/describe.c - a network as a table for people and as JSON.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "train/model/network_file.h"
+
+static const char *const losses[]     = {"softmax", "logistic"};
+static const char *const optimizers[] = {"sgd", "rmsprop"};
+
+typedef struct tw_sums {
+    size_t   parameters, bytes;
+    uint64_t operations;
+} tw_sums_t;
+
+static size_t layer_bytes(const tw_network_t *net, size_t l)
+{
+    return tw_shape_size(net->layer[l].out) * sizeof(float);
+}
+
+static tw_sums_t sum_up(const tw_network_t *net)
+{
+    tw_sums_t sums = {tw_network_parameters(net), 0, 0};
+
+    for (size_t l = 0; l < net->layers; l++) {
+        sums.bytes += layer_bytes(net, l);
+        sums.operations += tw_network_operations(net, l);
+    }
+    return sums;
+}
+
+/* ---- table --------------------------------------------------------------------------------- */
+
+static void shape_text(tw_shape_t shape, char *text, size_t size)
+{
+    if (shape.h == 1 && shape.w == 1) {
+        snprintf(text, size, "%zu", shape.c);
+    } else {
+        snprintf(text, size, "%zux%zux%zu", shape.c, shape.h, shape.w);
+    }
+}
+
+static int name_width(const tw_network_t *net)
+{
+    size_t width = 5;
+
+    for (size_t l = 0; l < net->layers; l++) {
+        width = strlen(net->layer[l].name) > width ? strlen(net->layer[l].name) : width;
+    }
+    return (int)width;
+}
+
+static void print_row(FILE *out, int width, const char *name, const char *kind, const char *shape,
+                      size_t parameters, uint64_t operations, size_t bytes, size_t batch)
+{
+    fprintf(out, "%-*s  %-10s  %13s  %11zu  %14" PRIu64 "  %12zu  %14zu\n", width, name, kind,
+            shape, parameters, operations, bytes, bytes * batch);
+}
+
+/* How it is trained, in the words of the file. */
+static void print_training(const tw_network_t *net, FILE *out)
+{
+    fprintf(out, "training: %s, rate %g, ", optimizers[net->optimizer], net->rate);
+    if (net->optimizer == TW_SGD) {
+        fprintf(out, "momentum %g, ", net->momentum);
+    } else {
+        fprintf(out, "rms_decay %g, ", net->rms_decay);
+    }
+    fprintf(out, "decay %g, schedule %s, batch %" PRIu64 ", epochs %" PRIu64, net->decay,
+            net->schedule[0] != '\0' ? net->schedule : "constant", net->batch, net->epochs);
+    if (net->max_norm > 0.0) {
+        fprintf(out, ", max_norm %g", net->max_norm);
+    }
+    fprintf(out, "\nimages: mean %g, scale %g, crop_pad %zu, mirror %s\n", (double)net->mean,
+            (double)net->scale, net->crop_pad, net->mirror ? "true" : "false");
+}
+
+void tw_network_describe(const tw_network_t *net, size_t batch, FILE *out)
+{
+    const int       width = name_width(net);
+    const tw_sums_t sums  = sum_up(net);
+    char            shape[64], title[32];
+
+    fprintf(out, "%s (%s)%s%s\n", net->name, net->source, net->help[0] != '\0' ? ": " : "",
+            net->help);
+    fprintf(out, "loss: %s over %zu classes\n", losses[net->loss], net->classes);
+    print_training(net, out);
+    snprintf(title, sizeof(title), "bytes of %zu", batch);
+    fprintf(out, "\n%-*s  %-10s  %13s  %11s  %14s  %12s  %14s\n", width, "layer", "kind", "output",
+            "parameters", "multiply-adds", "bytes of 1", title);
+    shape_text(net->input, shape, sizeof(shape));
+    print_row(out, width, "image", "", shape, 0, 0, tw_shape_size(net->input) * sizeof(float),
+              batch);
+    for (size_t l = 0; l < net->layers; l++) {
+        const tw_network_layer_t *layer = &net->layer[l];
+
+        shape_text(layer->out, shape, sizeof(shape));
+        print_row(out, width, layer->name, tw_kind_name(layer->kind), shape,
+                  tw_network_weights(net, l) + tw_network_biases(net, l),
+                  tw_network_operations(net, l), layer_bytes(net, l), batch);
+    }
+    print_row(out, width, "total", "", "", sums.parameters, sums.operations, sums.bytes, batch);
+    fprintf(out,
+            "\nMultiply-adds are those forward, of one example; backward takes twice as many. "
+            "Bytes are of the\n"
+            "layers' outputs as float32, of 1 and of %zu examples.\n",
+            batch);
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------- */
+
+static json_t *shape_json(tw_shape_t shape)
+{
+    return json_pack("[I,I,I]", (json_int_t)shape.c, (json_int_t)shape.h, (json_int_t)shape.w);
+}
+
+static json_t *layer_json(const tw_network_t *net, size_t l, size_t batch)
+{
+    const tw_network_layer_t *layer = &net->layer[l];
+
+    return json_pack("{s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:b}", "name", layer->name, "kind",
+                     tw_kind_name(layer->kind), "output", shape_json(layer->out), "weights",
+                     (json_int_t)tw_network_weights(net, l), "biases",
+                     (json_int_t)tw_network_biases(net, l), "multiply_adds",
+                     (json_int_t)tw_network_operations(net, l), "activation_bytes",
+                     (json_int_t)layer_bytes(net, l), "activation_bytes_batch",
+                     (json_int_t)(layer_bytes(net, l) * batch), "head", l >= net->first_dense);
+}
+
+json_t *tw_network_json(const tw_network_t *net, size_t batch)
+{
+    const tw_sums_t sums   = sum_up(net);
+    json_t         *layers = json_array();
+
+    for (size_t l = 0; l < net->layers; l++) {
+        if (json_array_append_new(layers, layer_json(net, l, batch)) != 0) {
+            json_decref(layers);
+            return NULL;
+        }
+    }
+    return json_pack("{s:s, s:s, s:o, s:I, s:s, s:I, s:o, s:I, s:I, s:I, s:I}", "name", net->name,
+                     "source", net->source, "input", shape_json(net->input), "classes",
+                     (json_int_t)net->classes, "loss", losses[net->loss], "batch",
+                     (json_int_t)batch, "layers", layers, "parameters", (json_int_t)sums.parameters,
+                     "multiply_adds", (json_int_t)sums.operations, "activation_bytes",
+                     (json_int_t)sums.bytes, "activation_bytes_batch",
+                     (json_int_t)(sums.bytes * batch));
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * model/network_file.h - what the files that read a model share.
+ */
+#ifndef TW_MODEL_NETWORK_FILE_H
+#define TW_MODEL_NETWORK_FILE_H
+
+#include "train/model/network.h"
+
+/* The models that are built in, as lines; made from zoo/ by zoo.awk. Ends with a NULL name. */
+typedef struct tw_zoo_entry {
+    const char        *name;
+    const char *const *lines;
+} tw_zoo_entry_t;
+
+extern const tw_zoo_entry_t tw_zoo[];
+
+/* Names of kinds, NULL-terminated. */
+extern const char *const tw_kind_names[];
+
+/** Look through a text before libconfig does. @return 0, or -1 with "SOURCE:LINE: ..." set. */
+int tw_network_check_text(const char *text, const char *source, tw_problem_t *problem);
+
+/** Compute the shapes of all layers, first_dense and drop, and check them.
+ * @return 0, or -1 with "SOURCE:LINE: layer 'NAME': ..." set. */
+int tw_network_check(tw_network_t *net, tw_problem_t *problem);
+
+/** The name nearest to word, NULL if none is near. */
+const char *tw_nearest(const char *word, const char *const *names, size_t n);
+
+/** "a, b and c", cut at size - 1 bytes. @return text */
+const char *tw_join(char *text, size_t size, const char *const *names, size_t n);
+
+/** A word of a user for a message: cut at size - 1 bytes, what is no printable ASCII as '?'.
+ * @return text */
+const char *tw_shown(char *text, size_t size, const char *word);
+
+#endif /* TW_MODEL_NETWORK_FILE_H */
