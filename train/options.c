@@ -220,8 +220,10 @@ void tw_train_options_help(FILE *out)
     }
     fputs("\ndata sets:\n"
           "  mnist:DIR              the four IDX files of MNIST, plain or .gz\n"
+          "  cifar10:DIR            CIFAR-10, data_batch*.bin and test_batch*.bin, plain or .gz\n"
           "  digits                 embedded generator, 12000 training and 2000 test images\n"
           "  digits:train=N,seed=S  the same with N training and N/6 test images, other strokes\n"
+          "  random:HxWxC,CLASSES   noise for speed; also ,n=N training and ,test=N test images\n"
           "\ncodecs:\n"
           "  mpi                    a plain MPI_Allreduce, for comparison\n",
           out);

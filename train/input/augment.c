@@ -21,6 +21,7 @@ tw_placement_t tw_augment_place(const tw_augment_t *augment, uint32_t index)
 static void convert(float *restrict out, const uint8_t *restrict pixels, size_t n, float mean,
                     float scale)
 {
+#pragma omp simd
     for (size_t i = 0; i < n; i++) {
         out[i] = ((float)pixels[i] - mean) * scale;
     }
@@ -31,6 +32,7 @@ static void convert_mirrored(float *restrict out, const uint8_t *restrict pixels
 {
     const uint8_t *last = pixels + n - 1;
 
+#pragma omp simd
     for (size_t i = 0; i < n; i++) {
         out[i] = ((float)last[-(ptrdiff_t)i] - mean) * scale;
     }

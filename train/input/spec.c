@@ -36,7 +36,8 @@ int tw_data_options(const char *spec, const char *at, const char *accepted,
         errno = 0;
         value = strtoull(number, &end, 10);
         if (errno != 0 || (*end != '\0' && (*end != ',' || end[1] == '\0'))) {
-            return tw_problem_set(problem, "--data %s: '%s' is not a number", spec, number);
+            return tw_problem_set(problem, "--data %s: '%s' is not a number; accepted is %s", spec,
+                                  number, accepted);
         }
         if (value < o->low || value > o->high) {
             return tw_problem_set(problem,
