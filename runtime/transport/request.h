@@ -54,7 +54,7 @@ typedef struct tw_lane {
 typedef struct tw_algorithm_ops {
     const char *name;
     int         stages;
-    bool        values; /* values travel as they are, in memory: no wish for the size of messages holds */
+    bool        values; /* values travel as they are, in memory: there are no messages to size */
     /* Local work between stages; posts the messages of lane->stage, if that is below stages. */
     tw_status_t (*step)(tw_request_t *op, tw_lane_t *lane);
     /* Optional: is what lane->stage waits for, apart from messages, there? Else *peer_p is a rank that it
@@ -131,6 +131,9 @@ struct tw_request {
  * rest. */
 tw_status_t tw_request_create(tw_comm_t *comm, const tw_how_t *how, const tw_shape_t *shape,
                               bool plan, tw_request_t **op_p);
+
+/* Bytes that hold the buffer of any operation whose algorithm sends no messages (`values`). */
+size_t tw_request_values_bytes(const tw_comm_t *comm);
 
 /* THINWIRE_CHECK: is every rank about to do this ("call", "plan", "start")? TW_OK, TW_ERR_MISMATCH. */
 tw_status_t tw_request_compare(const tw_request_t *op, const char *what);

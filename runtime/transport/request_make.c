@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "runtime/base/bytes.h"
@@ -134,7 +135,7 @@ static tw_status_t tw_layout(const tw_comm_t *comm, const tw_shape_t *shape, tw_
     if (cuts > INT32_MAX / 2 / (size_t)comm->size) {
         return TW_ERR_RANGE;
     }
-    layout->capacity = (int)cuts * 2 * comm->size;
+    layout->capacity = shape->algorithm->values ? 0 : (int)cuts * 2 * comm->size;
     layout->arrays   = TW_ALIGN_UP((size_t)shape->arrays * (size_t)comm->size * sizeof(size_t));
     layout->slots    = (size_t)shape->slots * op->slot_bytes;
     layout->sum      = shape->sum ? TW_ALIGN_UP(op->chunk * op->element) : 0;
@@ -145,6 +146,12 @@ static tw_status_t tw_layout(const tw_comm_t *comm, const tw_shape_t *shape, tw_
     layout->total =
         TW_ALIGN_UP(sizeof(tw_request_t)) + layout->arrays + (size_t)layout->lanes * layout->lane;
     return TW_OK;
+}
+
+size_t tw_request_values_bytes(const tw_comm_t *comm)
+{
+    return TW_ALIGN_UP(sizeof(tw_request_t)) +
+           TW_ALIGN_UP(TW_ARRAYS_MAX * (size_t)comm->size * sizeof(size_t));
 }
 
 static void tw_request_carve(tw_request_t *op, const tw_shape_t *shape, const tw_layout_t *layout)
@@ -218,6 +225,7 @@ static tw_status_t tw_request_buffer(tw_request_t *op, const tw_shape_t *shape,
     const tw_status_t mine = tw_request_device(op, shape, layout);
     tw_status_t       status;
 
+    assert(!shape->algorithm->values || layout->total <= tw_request_values_bytes(comm));
     if (op->plan) {
         status = tw_comm_agreed_get_if(comm, mine, layout->total, buffer_p);
     } else {

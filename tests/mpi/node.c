@@ -131,6 +131,33 @@ static void forms_may_be_mixed(void)
     }
 }
 
+/* The first blocking call of a communicator, where every other rank says how many threads it may
+ * take: that rank makes a request, the others take the short way, and so do not agree with it on
+ * memory for one. */
+static void the_first_call_may_be_mixed(void)
+{
+    static const t_kind_t kinds[] = {T_ALLREDUCE, T_REDUCE, T_BCAST, T_ALLGATHER, T_ALLTOALL};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        for (size_t count = 3; count < 100000; count *= 300) { /* long ones are read */
+            tw_context_t *ctx   = t_context();
+            tw_comm_t    *comm  = t_comm(ctx, MPI_COMM_WORLD);
+            tw_request_t *plan  = NULL;
+            t_shape_t     shape = {.kind = kinds[i], .count = count, .seed = t_seed + i};
+            t_job_t       job;
+
+            t_shape_note(&shape);
+            t_job_open(&job, comm, &shape, NULL, NULL);
+            T_OK(t_job_plan(&job, &plan)); /* shared memory is made, and memory for one plan */
+            T_OK(tw_request_free(&plan));
+            t_job_close(&job);
+            shape.threads = t_rank % 2;
+            t_job_once(comm, &shape);
+            t_comm_done(comm, ctx);
+        }
+    }
+}
+
 /* A root may be ahead of its readers by the slots, and no further: it must not overwrite what is not read. */
 static void a_root_that_is_ahead(void)
 {
@@ -261,6 +288,7 @@ static const t_case_t cases[] = {
     {"the same by messages", the_same_by_messages, 1},
     {"the same through slots alone", the_same_through_slots_alone, 1},
     {"forms may be mixed", forms_may_be_mixed, 1},
+    {"the first call may be mixed", the_first_call_may_be_mixed, 1},
     {"a root that is ahead", a_root_that_is_ahead, 1},
     {"auto takes it where it serves", auto_takes_it_where_it_serves, 1},
     {"a wish that cannot be met", a_wish_that_cannot_be_met, 1},

@@ -128,14 +128,17 @@ static void a_duplicate_that_fails(void)
 
 /* ---- memory that is missing on one rank ------------------------------------------------------ */
 
-/* The last rank may not grow: all ranks are told, none hangs, and the communicator still works. */
+/* The last rank may not grow: all ranks are told, none hangs, and the communicator still works. By
+ * messages: operations in the node's memory need no more than was agreed on with it. */
 static void memory_that_one_rank_lacks(void)
 {
-    tw_context_t *ctx = new_context();
+    tw_context_t *ctx;
     tw_comm_t    *comm;
     tw_request_t *plan = NULL;
     float         small[4] = {1, 2, 3, 4}, sum[4];
 
+    setenv("THINWIRE_NODE_RANKS", "1", 1);
+    ctx = new_context();
     CHECK(tw_comm_create(ctx, MPI_COMM_WORLD, &comm) == TW_OK);
     CHECK(tw_allreduce(comm, small, sum, 4, TW_SUM, NULL) == TW_OK);
     if (rank == size - 1) {
@@ -149,6 +152,27 @@ static void memory_that_one_rank_lacks(void)
     CHECK(sum[3] == 4.0f * (float)size);
     comm->pool.limit = UINT64_MAX;
     CHECK(tw_allreduce(comm, in, out, COUNT, TW_SUM, NULL) == TW_OK);
+    CHECK(tw_comm_destroy(comm) == TW_OK);
+    tw_context_destroy(ctx);
+    unsetenv("THINWIRE_NODE_RANKS");
+}
+
+/* The last rank may not grow when the node's memory is to be made: no rank uses it, then or later. */
+static void memory_that_one_rank_lacks_beside_the_nodes(void)
+{
+    tw_context_t *ctx = new_context();
+    tw_comm_t    *comm;
+    float         small[4] = {1, 2, 3, 4}, sum[4];
+
+    CHECK(tw_comm_create(ctx, MPI_COMM_WORLD, &comm) == TW_OK);
+    if (rank == size - 1) {
+        comm->pool.limit = comm->pool.bytes;
+    }
+    CHECK(tw_allreduce(comm, small, sum, 4, TW_SUM, NULL) == TW_ERR_NO_MEMORY);
+    comm->pool.limit = UINT64_MAX;
+    CHECK(tw_allreduce(comm, small, sum, 4, TW_SUM, NULL) == TW_OK);
+    CHECK(sum[3] == 4.0f * (float)size);
+    CHECK(comm->node.state != TW_NODE_THERE);
     CHECK(tw_comm_destroy(comm) == TW_OK);
     tw_context_destroy(ctx);
 }
@@ -166,6 +190,7 @@ int main(int argc, char **argv)
     }
     a_duplicate_that_fails();
     memory_that_one_rank_lacks();
+    memory_that_one_rank_lacks_beside_the_nodes();
     a_send_that_fails();
     MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 #if defined(__SANITIZE_ADDRESS__)

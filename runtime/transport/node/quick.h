@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/node/quick.h - short blocking collectives of values as they are, within one node: one look
  * at each flag, no request. They take the ticket that the engine's form of the same call would take
- * (allreduce_node.c, ...), so ranks may mix both.
+ * (allreduce_node.c, ...), so ranks may mix both: whether a call is quick depends on what only the
+ * caller knows, as where its buffers are. So the engine's form must need no agreement: all ranks have
+ * its memory since the segment was made.
  */
 #ifndef TW_TRANSPORT_NODE_QUICK_H
 #define TW_TRANSPORT_NODE_QUICK_H

@@ -20,6 +20,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/transport/comm.h"
 #include "runtime/transport/node/fetch.h"
+#include "runtime/transport/request.h"
 #include "runtime/transport/sync.h"
 
 #define TW_NODE_BYTES    ((size_t)32 << 20)  /* wanted for a node                              */
@@ -137,6 +138,20 @@ static tw_status_t tw_node_map(tw_node_t *node, int file)
     return TW_OK;
 }
 
+/* All have mapped it, and have memory for the operations that need nothing else: a rank that makes one
+ * where others take a quick way (quick.h) cannot ask them any more. */
+static tw_status_t tw_node_agree(tw_comm_t *comm, const tw_node_t *node)
+{
+    const size_t bytes  = tw_request_values_bytes(comm);
+    const bool   well   = node->base != NULL && tw_pool_reserve(&comm->pool, bytes) == TW_OK;
+    tw_status_t  status = tw_comm_agree(comm, well ? TW_OK : TW_ERR_UNSUPPORTED);
+
+    if (status == TW_OK && comm->reserved < bytes) {
+        comm->reserved = bytes;
+    }
+    return status;
+}
+
 static tw_status_t tw_node_make(tw_comm_t *comm, tw_node_t *node)
 {
     tw_node_where_t where = {0};
@@ -164,7 +179,7 @@ static tw_status_t tw_node_make(tw_comm_t *comm, tw_node_t *node)
             TW_INFO(&comm->log, "no shared memory of %zu bytes for this node: %s", node->bytes,
                     strerror(error));
         }
-        status = tw_comm_agree(comm, node->base != NULL ? TW_OK : TW_ERR_UNSUPPORTED);
+        status = tw_node_agree(comm, node);
     }
     if (file >= 0) {
         close(file); /* all have mapped it, or nobody will */
