@@ -141,8 +141,8 @@ static void on_alarm(int number)
     int  n;
 
     (void)number;
-    n = snprintf(line, sizeof(line), "rank %d: hangs in %s: %s\n", t_rank, current_case,
-                 current_note);
+    n = snprintf(line, sizeof(line), "rank %d: hangs in %s (THINWIRE_SEED=%" PRIu64 "): %s\n",
+                 t_rank, current_case, t_seed, current_note);
     if (write(STDOUT_FILENO, line, (size_t)n) < 0) {
         _exit(99);
     }
