@@ -52,6 +52,7 @@ static double normal(uint64_t key, uint64_t index, double most)
         const double   s = x * x + y * y;
 
         if (s < 1.0) {
+            /* Not a number where a logarithm near 0 is rounded above it: drawn again. */
             const double z = x * sqrt(-2.0 * logarithm(s) / s);
 
             if (z <= most && z >= -most) {

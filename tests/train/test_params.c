@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/train/test_params.c - layout, first values, hashes and pieces of the parameters.
+ */
+#include "config.h"
+
+#include <math.h>
+
+#include "tests/train/small_net.h"
+#include "train/model/params.h"
+
+static void load(tw_network_t *net, const char *name)
+{
+    tw_problem_t problem = {.set = 0};
+
+    ck_assert_msg(tw_network_load(net, name, &problem) == 0, "%s", problem.text);
+}
+
+static void create(tw_params_t *params, const tw_network_t *net, int rank, int ranks, int split)
+{
+    tw_problem_t problem = {.set = 0};
+
+    ck_assert_msg(tw_params_create(params, net, rank, ranks, split, &problem) == 0, "%s",
+                  problem.text);
+}
+
+START_TEST(shares_follow_each_other)
+{
+    for (int ranks = 1; ranks < 9; ranks++) {
+        for (size_t units = 0; units < 20; units++) {
+            size_t next = 0, first, most = units, n;
+
+            for (int r = 0; r < ranks; r++, next += n) {
+                n = tw_params_share(units, r, ranks, &first);
+                ck_assert_uint_eq(first, next);
+                ck_assert_uint_le(n, most); /* the first ranks take the remainder */
+                ck_assert_uint_ge(n, units / (size_t)ranks);
+                ck_assert_uint_le(n, units / (size_t)ranks + 1);
+                most = n;
+            }
+            ck_assert_uint_eq(next, units);
+        }
+    }
+}
+END_TEST
+
+/* Tensors lie one after another, layer by layer, and those all ranks hold come first. */
+static void check_layout(const tw_params_t *params, const tw_network_t *net)
+{
+    size_t at = 0, layer = 0;
+
+    for (size_t i = 0; i < params->count; i++) {
+        const tw_param_t *p = &params->param[i];
+
+        ck_assert_uint_eq(p->first, at);
+        ck_assert_uint_ge(p->layer, layer);
+        ck_assert_uint_eq(p->count, p->units * p->per_unit);
+        ck_assert_int_eq(p->split, p->first >= params->replicated);
+        ck_assert_uint_le(p->units_first + p->units, p->units_all);
+        ck_assert_ptr_eq(tw_params_find(params, p->layer, p->role), p);
+        ck_assert(p->units_all * p->per_unit == tw_network_weights(net, p->layer) ||
+                  p->units_all * p->per_unit == tw_network_biases(net, p->layer));
+        layer = p->layer;
+        at += p->count;
+    }
+    ck_assert_uint_eq(at, params->total);
+    ck_assert_uint_eq((uintptr_t)params->value % 64, 0);
+    ck_assert_uint_eq((uintptr_t)params->gradient % 64, 0);
+    ck_assert_uint_eq((uintptr_t)params->momentum % 64, 0);
+}
+
+START_TEST(layout_is_dense)
+{
+    tw_network_t net;
+    tw_params_t  params;
+
+    small_net_read(&net, small_net_text);
+    for (int rank = 0; rank < 8; rank++) { /* more ranks than units in a layer */
+        size_t first;
+
+        create(&params, &net, rank, 8, 1);
+        check_layout(&params, &net);
+        ck_assert_uint_eq(tw_params_find(&params, net.layers - 1, TW_BIAS)->units,
+                          tw_params_share(5, rank, 8, &first));
+        tw_params_destroy(&params);
+        create(&params, &net, rank, 8, 0);
+        check_layout(&params, &net);
+        ck_assert_uint_eq(params.total, tw_network_parameters(&net));
+        ck_assert_uint_eq(params.replicated, params.total);
+        tw_params_destroy(&params);
+    }
+    create(&params, &net, 0, 1, 1);
+    ck_assert_uint_eq(params.replicated, params.total);
+    ck_assert_uint_eq(params.norms, 8);
+    ck_assert_uint_eq(params.states, 2 * (3 * 8 + 2 * 12 + 3 * 10));
+    ck_assert_ptr_null(tw_params_find(&params, 1, TW_WEIGHT));
+    ck_assert_ptr_null(tw_params_state(&params, 0));
+    ck_assert_ptr_eq(tw_params_state(&params, 4), params.state);
+    ck_assert_float_eq(params.state[0], 0.0f);
+    ck_assert_float_eq(params.state[8], 1.0f);
+    tw_params_destroy(&params);
+    tw_network_destroy(&net);
+}
+END_TEST
+
+START_TEST(shards_are_pieces_of_the_whole)
+{
+    const int    ranks = _i;
+    tw_network_t net;
+    tw_params_t  whole, shard;
+
+    small_net_read(&net, small_net_text);
+    create(&whole, &net, 0, 1, 1);
+    tw_params_init(&whole, &net, 99);
+    for (int rank = 0; rank < ranks; rank++) {
+        create(&shard, &net, rank, ranks, 1);
+        tw_params_init(&shard, &net, 99);
+        for (size_t i = 0; i < shard.count; i++) {
+            const tw_param_t *p = &shard.param[i], *all = &whole.param[i];
+
+            ck_assert_str_eq(p->name, all->name);
+            ck_assert_int_eq(memcmp(shard.value + p->first,
+                                    whole.value + all->first + p->units_first * p->per_unit,
+                                    p->count * sizeof(float)),
+                             0);
+        }
+        tw_params_destroy(&shard);
+    }
+    tw_params_destroy(&whole);
+    tw_network_destroy(&net);
+}
+END_TEST
+
+/* Gather a split tensor from K ranks, two units at a time, and spread it over others. */
+START_TEST(pieces_go_out_and_in)
+{
+    tw_network_t net;
+    tw_params_t  whole, shard;
+    float        piece[2 * 1000];
+    size_t       l, found = 0;
+
+    small_net_read(&net, small_net_text);
+    l = net.first_dense; /* 7 units */
+    create(&whole, &net, 0, 1, 1);
+    for (int rank = 0; rank < 3; rank++) {
+        create(&shard, &net, rank, 3, 1);
+        tw_params_init(&shard, &net, 5);
+        for (size_t a = 0; a < 7; a += 2) {
+            const tw_param_t *p = tw_params_find(&shard, l, TW_WEIGHT);
+            const tw_param_t *w = tw_params_find(&whole, l, TW_WEIGHT);
+            const size_t      b = a + 2 < 7 ? a + 2 : 7;
+
+            ck_assert_uint_le(2 * p->per_unit, 2 * 1000);
+            tw_params_copy_out(w, whole.value, a, b, piece);
+            found += tw_params_copy_out(p, shard.value, a, b, piece);
+            ck_assert_uint_eq(tw_params_copy_in(w, whole.value, a, b, piece), b - a);
+        }
+        tw_params_destroy(&shard);
+    }
+    ck_assert_uint_eq(found, 7);
+    create(&shard, &net, 0, 1, 1);
+    tw_params_init(&shard, &net, 5);
+    ck_assert_mem_eq(whole.value + tw_params_find(&whole, l, TW_WEIGHT)->first,
+                     shard.value + tw_params_find(&shard, l, TW_WEIGHT)->first,
+                     tw_params_find(&shard, l, TW_WEIGHT)->count * sizeof(float));
+    tw_params_destroy(&shard);
+    tw_params_destroy(&whole);
+    tw_network_destroy(&net);
+}
+END_TEST
+
+/* -------------------------------------------------------------------------- first values */
+
+enum { WIDE = 400, HIGH = 500 };
+
+static const char wide_text[] =
+    "name = \"wide\"; classes = 400; input = { channels = 500; height = 1; width = 1; };\n"
+    "layers = ( { type = \"dense\"; name = \"fc\"; init = \"%s\"; bias_init = \"constant:0.25\"; } "
+    ");";
+
+typedef struct shape {
+    double mean, deviation, most, beyond; /* beyond: share farther than one deviation */
+} shape_t;
+
+static shape_t draw(const char *init)
+{
+    char         text[400];
+    tw_network_t net;
+    tw_params_t  params;
+    shape_t      s = {0};
+
+    snprintf(text, sizeof(text), wide_text, init);
+    small_net_read(&net, text);
+    create(&params, &net, 0, 1, 0);
+    tw_params_init(&params, &net, 3);
+    for (size_t i = 0; i < WIDE * HIGH; i++) {
+        s.mean += params.value[i] / (WIDE * HIGH);
+        s.deviation += params.value[i] * params.value[i] / (WIDE * HIGH);
+        s.most = fmax(s.most, fabsf(params.value[i]));
+    }
+    s.deviation = sqrt(s.deviation);
+    for (size_t i = 0; i < WIDE * HIGH; i++) {
+        s.beyond += (fabsf(params.value[i]) > s.deviation) / (double)(WIDE * HIGH);
+    }
+    ck_assert_float_eq(params.value[WIDE * HIGH], 0.25f);
+    ck_assert_float_eq(params.value[WIDE * HIGH + WIDE - 1], 0.25f);
+    tw_params_destroy(&params);
+    tw_network_destroy(&net);
+    return s;
+}
+
+/* Bounds are about six standard errors of 200,000 draws. */
+START_TEST(first_values_have_their_distribution)
+{
+    shape_t s = draw("gaussian:0.01");
+
+    ck_assert_double_le(fabs(s.mean), 1.4e-4);
+    ck_assert_double_eq_tol(s.deviation, 0.01, 1e-4);
+    ck_assert_double_eq_tol(s.beyond, 0.31731, 0.0065);
+    ck_assert_double_ge(s.most, 0.04);
+    s = draw("truncated:0.01");
+    ck_assert_double_le(s.most, 0.02);
+    ck_assert_double_ge(s.most, 0.0199);
+    ck_assert_double_eq_tol(s.deviation, 0.0087963, 1e-4);
+    s = draw("he");
+    ck_assert_double_eq_tol(s.deviation, sqrt(2.0 / HIGH), 6e-4);
+    s = draw("glorot");
+    ck_assert_double_le(s.most, sqrt(6.0 / (HIGH + WIDE)));
+    ck_assert_double_eq_tol(s.deviation, sqrt(2.0 / (HIGH + WIDE)), 3e-4);
+    s = draw("zero");
+    ck_assert_double_eq(s.most, 0.0);
+}
+END_TEST
+
+/* The values of a seed stay what they are, on every machine: runs can be repeated. */
+START_TEST(first_values_are_known)
+{
+    tw_network_t net;
+    tw_params_t  params;
+    int          finite;
+
+    small_net_read(&net, small_net_text);
+    create(&params, &net, 0, 1, 0);
+    tw_params_init(&params, &net, 1);
+    ck_assert_uint_eq(tw_params_hash(&params, 0, &finite), UINT64_C(4886913109927219096));
+    ck_assert_uint_eq(tw_params_hash(&params, net.layers - 1, &finite), UINT64_C(4859524435784050480));
+    tw_params_destroy(&params);
+    tw_network_destroy(&net);
+}
+END_TEST
+
+START_TEST(hashes_see_every_bit)
+{
+    tw_network_t net;
+    tw_params_t  params;
+    uint64_t     before[2], state;
+    int          finite;
+    size_t       last;
+
+    small_net_read(&net, small_net_text);
+    create(&params, &net, 1, 2, 1);
+    tw_params_init(&params, &net, 1);
+    last              = net.layers - 1;
+    before[0]         = tw_params_hash(&params, 0, &finite);
+    before[1]         = tw_params_hash(&params, last, &finite);
+    state             = tw_params_hash_state(&params);
+    params.value[161] = nextafterf(params.value[161], 1.0f);
+    params.value[params.total - 1] += 1.0f; /* of the split layer: this rank's own */
+    params.state[0] += 1.0f;
+    ck_assert(tw_params_hash(&params, 0, &finite) != before[0]);
+    ck_assert_int_eq(finite, 1);
+    ck_assert_uint_eq(tw_params_hash(&params, last, &finite), before[1]);
+    ck_assert_int_eq(finite, 1);
+    ck_assert(tw_params_hash_state(&params) != state);
+    params.value[params.total - 1] = NAN;
+    tw_params_hash(&params, last, &finite);
+    ck_assert_int_eq(finite, 0);
+    params.value[167] = INFINITY; /* a bias */
+    tw_params_hash(&params, 0, &finite);
+    ck_assert_int_eq(finite, 0);
+    tw_params_destroy(&params);
+    tw_network_destroy(&net);
+}
+END_TEST
+
+/* The models of the zoo have the parameters that the network counts. */
+START_TEST(builtin_models_have_a_layout)
+{
+    const char  *name = tw_network_builtin((size_t)_i);
+    tw_network_t net;
+    tw_params_t  params;
+    size_t       replicated, total = 0;
+
+    load(&net, name);
+    for (int rank = 0; rank < 3 && tw_network_parameters(&net) < 3000000; rank++) {
+        create(&params, &net, rank, 3, 1);
+        check_layout(&params, &net);
+        replicated = params.replicated;
+        total += params.total - replicated + (rank == 0 ? replicated : 0);
+        tw_params_destroy(&params);
+    }
+    ck_assert(total == 0 || total == tw_network_parameters(&net));
+    tw_network_destroy(&net);
+}
+END_TEST
+
+int main(void)
+{
+    Suite   *suite  = suite_create("train/params");
+    TCase   *tcase  = tcase_create("all");
+    SRunner *runner = srunner_create(suite);
+    int      failed, models = 0;
+
+    while (tw_network_builtin((size_t)models) != NULL) {
+        models++;
+    }
+    tcase_add_test(tcase, shares_follow_each_other);
+    tcase_add_test(tcase, layout_is_dense);
+    tcase_add_loop_test(tcase, shards_are_pieces_of_the_whole, 1, 10);
+    tcase_add_test(tcase, pieces_go_out_and_in);
+    tcase_add_test(tcase, first_values_have_their_distribution);
+    tcase_add_test(tcase, first_values_are_known);
+    tcase_add_test(tcase, hashes_see_every_bit);
+    tcase_add_loop_test(tcase, builtin_models_have_a_layout, 0, models);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
