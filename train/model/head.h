@@ -24,11 +24,10 @@
 
 #include "train/compute/kernels.h"
 #include "train/model/network.h"
+#include "train/model/params.h"
 #include "train/problem.h"
 
-typedef struct tw_head   tw_head_t;
-typedef struct tw_params tw_params_t;
-typedef struct tw_trace  tw_trace_t;
+typedef struct tw_head tw_head_t;
 
 typedef struct tw_head_how {
     tw_comm_t          *comm;       /* NULL: not split                                          */

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * model/head.c - see head.h: what a head consists of and its work space. head_pass.c runs it.
+ */
+#include "config.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/model/head_inside.h"
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+/* a * b elements of that size, aligned for vectors; NULL if the product overflows too. At least
+ * one element, so that NULL is always a failure. */
+static void *take(tw_head_t *head, size_t a, size_t b, size_t size)
+{
+    size_t n, bytes;
+    void  *data;
+
+    if (__builtin_mul_overflow(a, b, &n) || __builtin_mul_overflow(n + (n == 0), size, &bytes) ||
+        bytes > SIZE_MAX - 64) {
+        return NULL;
+    }
+    bytes = (bytes + 63) / 64 * 64;
+    data  = aligned_alloc(64, bytes);
+    head->bytes += data == NULL ? 0 : bytes;
+    return data;
+}
+
+static int take_layer(tw_head_t *head, size_t l, size_t rows)
+{
+    tw_head_layer_t *layer = &head->layer[l];
+    const int        inner = l + 1 < head->layers;
+
+    layer->y    = take(head, layer->units, head->rows_max, sizeof(float));
+    layer->all  = layer->y;
+    layer->rows = NULL;
+    if (inner && head->comm != NULL) {
+        layer->all = take(head, layer->units_all, head->rows_max, sizeof(float));
+    }
+    if (inner) {
+        layer->rows = take(head, layer->units_all, rows, sizeof(float));
+    }
+    return layer->y == NULL || layer->all == NULL || (inner && layer->rows == NULL) ? -1 : 0;
+}
+
+static int take_work(tw_head_t *head)
+{
+    const size_t most = head->product.thin->most, n = head->rows_max;
+    const size_t rows  = most < n ? most : n;
+    size_t       units = 0, all = 0;
+
+    for (size_t l = 0; l < head->layers; l++) {
+        const tw_head_layer_t *layer = &head->layer[l];
+
+        if (take_layer(head, l, rows) != 0) {
+            return -1;
+        }
+        if (l + 1 < head->layers) {
+            units = layer->units > units ? layer->units : units;
+            all   = layer->units_all > all ? layer->units_all : all;
+        }
+    }
+    head->x           = head->drops > 0 ? take(head, n, head->features, sizeof(float)) : NULL;
+    head->gradient[0] = take(head, units, n, sizeof(float));
+    head->gradient[1] = take(head, units, n, sizeof(float));
+    head->sum         = head->comm != NULL ? take(head, all, n, sizeof(float)) : NULL;
+    head->sum_rows    = take(head, all, rows, sizeof(float));
+    head->label       = take(head, n, 1, sizeof(float));
+    head->mine        = take(head, n, 2, sizeof(float));
+    head->all         = take(head, n, 2 * (size_t)head->ranks, sizeof(float));
+    head->keys        = take(head, n, 2, sizeof(uint32_t));
+    head->loss        = take(head, n, 1, sizeof(double));
+    head->counts      = take(head, (size_t)head->ranks, 1, sizeof(size_t));
+    return (head->drops > 0 && head->x == NULL) || head->gradient[0] == NULL ||
+                   head->gradient[1] == NULL || (head->comm != NULL && head->sum == NULL) ||
+                   head->sum_rows == NULL || head->label == NULL || head->mine == NULL ||
+                   head->all == NULL || head->keys == NULL || head->loss == NULL ||
+                   head->counts == NULL
+               ? -1
+               : 0;
+}
+
+void tw_head_destroy(tw_head_t *head)
+{
+    if (head == NULL) {
+        return;
+    }
+    for (size_t l = 0; head->layer != NULL && l < head->layers; l++) {
+        if (head->layer[l].all != head->layer[l].y) {
+            free(head->layer[l].all);
+        }
+        free(head->layer[l].y);
+        free(head->layer[l].rows);
+    }
+    free(head->layer);
+    free(head->shares);
+    free(head->counts);
+    free(head->x);
+    free(head->gradient[0]);
+    free(head->gradient[1]);
+    free(head->sum);
+    free(head->sum_rows);
+    free(head->label);
+    free(head->mine);
+    free(head->all);
+    free(head->keys);
+    free(head->loss);
+    free(head);
+}
+
+size_t tw_head_memory(const tw_head_t *head)
+{
+    return head->bytes;
+}
+
+/* ---- layers --------------------------------------------------------------------------------- */
+
+/* A layer's tensors and where its units are. */
+static int find_tensors(tw_head_t *head, const tw_params_t *params, size_t index,
+                        tw_head_layer_t *layer, size_t *shares, tw_problem_t *problem)
+{
+    const tw_param_t *w = tw_params_find(params, index, TW_WEIGHT);
+    const tw_param_t *b = tw_params_find(params, index, TW_BIAS);
+    size_t            first, units;
+
+    units = tw_params_share(layer->units_all, params->rank, head->ranks, &first);
+    if (w == NULL || w->units_all != layer->units_all || w->per_unit != layer->in ||
+        w->units != units || w->units_first != first || (b == NULL) != !layer->dense->bias) {
+        return tw_problem_set(problem,
+                              "layer %s: its tensors are not those of a layer of %zu units on rank "
+                              "%d of %d",
+                              layer->dense->name, layer->units_all, params->rank, head->ranks);
+    }
+    layer->first  = first;
+    layer->units  = units;
+    layer->shares = shares;
+    layer->w      = params->value + w->first;
+    layer->gw     = params->gradient + w->first;
+    layer->b      = b == NULL ? NULL : params->value + b->first;
+    layer->gb     = b == NULL ? NULL : params->gradient + b->first;
+    for (int r = 0; r < head->ranks; r++) {
+        shares[r] = tw_params_share(layer->units_all, r, head->ranks, &first);
+    }
+    return 0;
+}
+
+static int add_dense(tw_head_t *head, const tw_params_t *params, size_t index,
+                     tw_problem_t *problem)
+{
+    const tw_network_layer_t *dense = &head->network->layer[index];
+    tw_head_layer_t          *layer = &head->layer[head->layers];
+
+    layer->dense     = dense;
+    layer->drop      = dense + 1;
+    layer->in        = tw_shape_size(dense->in);
+    layer->units_all = dense->out.c;
+    if (layer->in > INT_MAX || layer->units_all > INT_MAX) {
+        return tw_problem_set(problem, "layer %s: %zu inputs and %zu units; at most %d are possible",
+                              dense->name, layer->in, layer->units_all, INT_MAX);
+    }
+    if (find_tensors(head, params, index, layer,
+                     head->shares + head->layers * (size_t)head->ranks, problem) != 0) {
+        return -1;
+    }
+    head->layers++;
+    return 0;
+}
+
+/* Dense layers, each with the dropouts behind it. */
+static int find_layers(tw_head_t *head, const tw_params_t *params, tw_problem_t *problem)
+{
+    const tw_network_t       *network = head->network;
+    const tw_network_layer_t *last    = NULL;
+
+    head->drop = &network->layer[network->first_dense];
+    for (size_t i = network->first_dense; i < network->layers; i++) {
+        const tw_network_layer_t *layer = &network->layer[i];
+
+        if (layer->kind == TW_DENSE) {
+            if (add_dense(head, params, i, problem) != 0) {
+                return -1;
+            }
+        } else if (layer->kind != TW_DROPOUT) {
+            return tw_problem_set(problem,
+                                  "layer %s: only dense layers and dropout can follow a dense one",
+                                  layer->name);
+        } else if (head->layers > 0) {
+            head->layer[head->layers - 1].drops++;
+        } else {
+            head->drops++;
+        }
+        last = layer;
+    }
+    if (last == NULL || last->kind != TW_DENSE || last->activation != TW_LINEAR ||
+        last->out.c != network->classes) {
+        return tw_problem_set(problem, "network %s: the last layer must be dense and linear, with a "
+                                       "unit for each class",
+                              network->name);
+    }
+    head->features = head->layer[0].in;
+    return 0;
+}
+
+int tw_head_create(tw_head_t **head_p, const tw_network_t *network, tw_params_t *params,
+                   const tw_head_how_t *how, size_t rows_max, tw_problem_t *problem)
+{
+    tw_head_t   *head   = calloc(1, sizeof(*head));
+    const int    ranks  = how->comm == NULL ? 1 : tw_comm_size(how->comm);
+    const size_t layers = network->layers - network->first_dense;
+
+    if (head == NULL) {
+        return tw_problem_set(problem, "out of memory");
+    }
+    *head = (tw_head_t){.how      = *how,
+                        .comm     = ranks > 1 ? how->comm : NULL,
+                        .ranks    = ranks,
+                        .exec     = {.memory = TW_MEMORY_HOST, .threads = how->threads},
+                        .network  = network,
+                        .loops    = tw_unit_loops_for(how->kernels),
+                        .product  = tw_product_make(how->kernels, how->threads),
+                        .rows_max = rows_max};
+    head->layer  = calloc(layers + 1, sizeof(*head->layer));
+    head->shares = calloc((layers + 1) * (size_t)ranks, sizeof(*head->shares));
+    if (head->layer == NULL || head->shares == NULL) {
+        tw_head_destroy(head);
+        return tw_problem_set(problem, "out of memory");
+    }
+    if (rows_max > INT_MAX) {
+        tw_head_destroy(head);
+        return tw_problem_set(problem, "passes of %zu examples; at most %d are possible", rows_max,
+                              INT_MAX);
+    }
+    if (find_layers(head, params, problem) != 0) {
+        tw_head_destroy(head);
+        return -1;
+    }
+    if (take_work(head) != 0) {
+        tw_head_destroy(head);
+        return tw_problem_set(problem, "out of memory for the outputs of the dense layers, passes "
+                                       "of %zu examples",
+                              rows_max);
+    }
+    *head_p = head;
+    return 0;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * model/head_exchange.c - what the ranks of a split head give each other, see head_inside.h.
+ *
+ * Calls instead of plans: passes differ in their number of examples, and the library keeps the
+ * memory of the largest from one call to the next.
+ */
+#include "config.h"
+
+#include "train/model/head_inside.h"
+
+/* What the library tells all ranks alike they can agree on; anything else one rank may see alone,
+ * while others wait for it. */
+static int check(const tw_head_t *head, const char *what, tw_status_t status,
+                 tw_problem_t *problem)
+{
+    if (status == TW_OK) {
+        return 0;
+    }
+    problem->fatal = (status != TW_ERR_MISMATCH && status != TW_ERR_NO_MEMORY) ||
+                     tw_comm_status(head->comm) != TW_OK;
+    return tw_problem_set(problem, "%s of the dense layers: %s", what, tw_status_text(status));
+}
+
+static tw_how_t how_of(const tw_head_t *head, const tw_codec_t *codec)
+{
+    return (tw_how_t){.codec = codec, .exec = &head->exec};
+}
+
+static void set_counts(tw_head_t *head, const tw_head_layer_t *layer, size_t n)
+{
+    for (int r = 0; r < head->ranks; r++) {
+        head->counts[r] = layer->shares[r] * n;
+    }
+}
+
+/* What travels, from its start to its completion. */
+static void begin(tw_head_t *head, int64_t *span, const char *name, const tw_head_layer_t *layer)
+{
+    *span = tw_trace_begin(head->how.trace, TW_TRACE_NETWORK, name,
+                           (int64_t)(layer->dense - head->network->layer));
+}
+
+static int wait(tw_head_t *head, tw_request_t **request, int64_t span, const char *what,
+                tw_problem_t *problem)
+{
+    tw_status_t status;
+
+    if (head->how.between != NULL) {
+        head->how.between(head->how.user);
+    }
+    status = tw_wait(request);
+    tw_trace_end(head->how.trace, span);
+    return check(head, what, status, problem);
+}
+
+int tw_head_gather(tw_head_t *head, const tw_head_layer_t *layer, size_t n, tw_problem_t *problem)
+{
+    const tw_how_t how  = how_of(head, head->how.act);
+    const char    *what = "gathering the activations";
+
+    set_counts(head, layer, n);
+    begin(head, &head->moving_span, "gather activations", layer);
+    if (check(head, what,
+              tw_iallgatherv(head->comm, layer->y, layer->all, head->counts, NULL, &how,
+                             &head->moving),
+              problem) != 0) {
+        return -1;
+    }
+    return wait(head, &head->moving, head->moving_span, what, problem);
+}
+
+int tw_head_scatter(tw_head_t *head, const tw_head_layer_t *layer, size_t n, const float *sum,
+                    float *own, tw_problem_t *problem)
+{
+    const tw_how_t how = how_of(head, head->how.back);
+
+    set_counts(head, layer, n);
+    begin(head, &head->moving_span, "add gradients", layer);
+    return check(head, "adding the gradients",
+                 tw_ireduce_scatter(head->comm, sum, own, head->counts, TW_SUM, &how,
+                                    &head->moving),
+                 problem);
+}
+
+int tw_head_scatter_wait(tw_head_t *head, tw_problem_t *problem)
+{
+    return wait(head, &head->moving, head->moving_span, "adding the gradients", problem);
+}
+
+int tw_head_share(tw_head_t *head, size_t count, tw_problem_t *problem)
+{
+    const tw_how_t how = how_of(head, NULL);
+
+    begin(head, &head->shared_span, "share outputs", &head->layer[head->layers - 1]);
+    return check(head, "sharing the largest outputs",
+                 tw_iallgather(head->comm, head->mine, head->all, count, &how, &head->shared),
+                 problem);
+}
+
+int tw_head_share_wait(tw_head_t *head, tw_problem_t *problem)
+{
+    return wait(head, &head->shared, head->shared_span, "sharing the largest outputs", problem);
+}
+
+void tw_head_abandon(tw_head_t *head)
+{
+    tw_wait(&head->moving);
+    tw_wait(&head->shared);
+}

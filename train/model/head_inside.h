@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * model/head_inside.h - what the sources of the head share; no one else includes it.
+ */
+#ifndef TW_MODEL_HEAD_INSIDE_H
+#define TW_MODEL_HEAD_INSIDE_H
+
+#include "train/compute/product.h"
+#include "train/model/head.h"
+#include "train/model/params.h"
+
+/* A dense layer and the dropouts behind it. Activations are [unit][example]. */
+typedef struct tw_head_layer {
+    const tw_network_layer_t *dense, *drop; /* drop[0 .. drops - 1] */
+    size_t                    drops;
+    size_t                    in, units_all;
+    size_t                    first, units; /* of this rank */
+    float                    *w, *b, *gw, *gb; /* b, gb NULL: no bias */
+    const size_t             *shares; /* [ranks] units of each rank */
+    float                    *y;      /* own outputs; of the last layer then gradients by them */
+    float                    *all;    /* everyone's: y itself where nothing is split */
+    float                    *rows;   /* the same as rows of examples, for few of them */
+} tw_head_layer_t;
+
+struct tw_head {
+    tw_head_how_t             how;
+    tw_comm_t                *comm; /* NULL: not split */
+    int                       ranks;
+    tw_exec_t                 exec;
+    const tw_network_t       *network;
+    const tw_unit_loops_t    *loops;
+    tw_product_t              product;
+    size_t                    rows_max, features;
+    size_t                    layers;
+    tw_head_layer_t          *layer;
+    const tw_network_layer_t *drop; /* dropouts before the first dense layer */
+    size_t                    drops;
+    size_t                   *shares;         /* [layers][ranks] */
+    size_t                   *counts;         /* [ranks] elements of the exchange under way */
+    float                    *x;              /* [rows_max][features] after dropout; NULL: none there */
+    float                    *gradient[2];    /* by own outputs of a layer, and of the one below */
+    float                    *sum, *sum_rows; /* this rank's summand of the gradient by a layer's inputs */
+    float                    *label;          /* [rows_max] output of the label, where it is this rank's */
+    float                    *mine, *all;     /* [2][rows_max] largest outputs, sums; those of all ranks */
+    uint32_t                 *keys;           /* [2][rows_max] */
+    double                   *loss;           /* [rows_max] */
+    tw_request_t             *moving;         /* activations or gradients */
+    tw_request_t             *shared;         /* what the loss exchanges */
+    int64_t                   moving_span, shared_span; /* of the trace */
+    size_t                    bytes;
+};
+
+/* ---- head_exchange.c: all return 0, or -1 with the problem written -------------------------- */
+
+/** Gather everyone's outputs of a layer. */
+int tw_head_gather(tw_head_t *head, const tw_head_layer_t *layer, size_t n, tw_problem_t *problem);
+
+/** Add up the ranks' summands of the gradient by a layer's outputs; `own` has those of this rank's
+ * units after tw_head_scatter_wait(). */
+int tw_head_scatter(tw_head_t *head, const tw_head_layer_t *layer, size_t n, const float *sum,
+                    float *own, tw_problem_t *problem);
+int tw_head_scatter_wait(tw_head_t *head, tw_problem_t *problem);
+
+/** Give `count` floats of head->mine to everyone: head->all [ranks][count] after
+ * tw_head_share_wait(). */
+int tw_head_share(tw_head_t *head, size_t count, tw_problem_t *problem);
+int tw_head_share_wait(tw_head_t *head, tw_problem_t *problem);
+
+/** After a failure: complete what is under way, whatever comes of it. */
+void tw_head_abandon(tw_head_t *head);
+
+/* ---- head_loss.c ---------------------------------------------------------------------------- */
+
+/** From the last layer's outputs to the loss, and with backward to the gradients by them, in place. With
+ * count the exchange that counting takes is started where the loss has not needed it. */
+int tw_head_loss(tw_head_t *head, const tw_head_pass_t *pass, int backward, int count,
+                 double *loss_p, tw_problem_t *problem);
+
+/** How many examples whose label this rank owns are wrong; after tw_head_loss() with count. */
+int tw_head_wrong(tw_head_t *head, const tw_head_pass_t *pass, size_t *wrong_p,
+                  tw_problem_t *problem);
+
+#endif /* TW_MODEL_HEAD_INSIDE_H */
