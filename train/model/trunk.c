@@ -99,6 +99,21 @@ size_t tw_trunk_exchanges(const tw_trunk_t *t)
     return t->plan.exchanges;
 }
 
+void tw_trunk_exchange_most(const tw_trunk_t *t, size_t *layers_p, size_t *channels_p)
+{
+    *layers_p   = t->plan.norms_most;
+    *channels_p = 0;
+    for (size_t i = 0; i < t->plan.steps; i++) {
+        const tw_trunk_step_t *step     = &t->plan.step[i];
+        size_t                 channels = 0;
+
+        for (size_t k = 0; step->norms && k < step->count; k++) {
+            channels += t->net->layer[t->plan.order[step->first + k]].out.c;
+        }
+        *channels_p = channels > *channels_p ? channels : *channels_p;
+    }
+}
+
 /* -------------------------------------------------------------------------- work space */
 
 /* The input of a trunk without layers, which is its output too. */

@@ -96,4 +96,7 @@ const char *tw_trunk_first_nonfinite(tw_trunk_t *trunk, const tw_trunk_pass_t *p
 /** Calls of `moments` in one forward pass (and of `sums` in one backward pass). */
 size_t tw_trunk_exchanges(const tw_trunk_t *trunk);
 
+/** The most normalisations, and the most channels of them together, in one of those calls. */
+void tw_trunk_exchange_most(const tw_trunk_t *trunk, size_t *layers_p, size_t *channels_p);
+
 #endif /* TW_MODEL_TRUNK_H */
