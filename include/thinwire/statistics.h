@@ -22,6 +22,7 @@
 #include <thinwire/comm.h>
 #include <thinwire/declare.h>
 #include <thinwire/status.h>
+#include <thinwire/trace.h>
 
 TW_BEGIN_DECLS
 
@@ -34,7 +35,6 @@ void tw_moments_merge(double *a, const double *b, size_t channels);
 /* ---- exchange ------------------------------------------------------------------------------- */
 
 typedef struct tw_statistics tw_statistics_t;
-struct tw_trace;
 
 /* Zero-initialise it. Equal on all ranks, but for trace. */
 typedef struct tw_statistics_config {
@@ -43,7 +43,7 @@ typedef struct tw_statistics_config {
     size_t layers;   /* of one exchange at most; 0: 1                                           */
     size_t channels; /* of one exchange at most, those of all its layers together               */
     size_t states;   /* numbers of tw_statistics_running() at most                              */
-    struct tw_trace *trace; /* waits are written there; NULL: nowhere. Must outlive the object  */
+    tw_trace_t *trace; /* exchanges are spans on its network track; or NULL. Must outlive the object */
 } tw_statistics_config_t;
 
 /** Make what one set of groups needs: their communicators, and memory for the largest exchange, so that

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * scheduler/running.c - running statistics that ranks have gathered by themselves become those of all.
+ *
+ * Every rank takes all ranks' numbers, in rank order, so all get the same bits. Sharing them in every step
+ * would cost what local training saves; they are used in evaluations alone.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "runtime/base/fpmode.h"
+#include "runtime/scheduler/statistics.h"
+
+/* One channel: `all` is its mean on rank 0, and `variance` further on its variance. The sum of equal
+ * floats is exact in double, and so is the quotient: ranks that agree stay as they are. */
+static void tw_running_merge(float *state, const float *all, size_t variance, size_t stride, int ranks)
+{
+    double mean = 0.0, inside = 0.0, between = 0.0;
+
+    for (int r = 0; r < ranks; r++) {
+        mean += (double)all[(size_t)r * stride];
+        inside += (double)all[(size_t)r * stride + variance];
+    }
+    mean /= ranks;
+    for (int r = 0; r < ranks; r++) {
+        const double d = (double)all[(size_t)r * stride] - mean;
+
+        between += d * d;
+    }
+    state[0]        = (float)mean;
+    state[variance] = (float)(inside / ranks + between / ranks);
+}
+
+static tw_status_t tw_running_count(const tw_statistics_t *s, const float *state, const size_t *channels,
+                                    size_t layers, size_t *count_p)
+{
+    size_t count = 0;
+
+    if (s == NULL || (layers > 0 && channels == NULL)) {
+        return TW_ERR_INVALID_ARG;
+    }
+    if (s->request != NULL) {
+        return TW_ERR_BUSY;
+    }
+    for (size_t l = 0; l < layers; l++) {
+        if (channels[l] > (s->config.states - count) / 2) {
+            return TW_ERR_RANGE;
+        }
+        count += 2 * channels[l];
+    }
+    *count_p = count;
+    return count > 0 && state == NULL ? TW_ERR_INVALID_ARG : tw_comm_check(s->world);
+}
+
+tw_status_t tw_statistics_running(tw_statistics_t *statistics, float *state, const size_t *channels,
+                                  size_t layers)
+{
+    tw_statistics_t *s       = statistics;
+    tw_request_t    *request = NULL;
+    size_t           count;
+    int64_t          span;
+    const float     *all;
+    tw_fpmode_t      mode;
+    tw_status_t      status = tw_running_count(s, state, channels, layers, &count);
+
+    if (status != TW_OK || count == 0 || s->world->size == 1) {
+        return status;
+    }
+    all = s->states + s->config.states;
+    memcpy(s->states, state, count * sizeof(float));
+    span = tw_trace_begin(s->config.trace, TW_TRACE_NETWORK, "running statistics", (int64_t)layers);
+    status = tw_iallgather(s->world, s->states, s->states + s->config.states, count, NULL, &request);
+    if (status == TW_OK) {
+        status = tw_wait(&request);
+    }
+    tw_trace_end(s->config.trace, span);
+    if (status != TW_OK) {
+        return status;
+    }
+    mode = tw_fpmode_enter();
+    for (size_t l = 0; l < layers; l++) {
+        for (size_t c = 0; c < channels[l]; c++) {
+            tw_running_merge(state + c, all + c, channels[l], count, s->world->size);
+        }
+        state += 2 * channels[l];
+        all += 2 * channels[l];
+    }
+    tw_fpmode_leave(mode);
+    return TW_OK;
+}

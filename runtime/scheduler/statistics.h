@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * scheduler/statistics.h - what stands behind tw_statistics_t.
+ */
+#ifndef TW_SCHEDULER_STATISTICS_H
+#define TW_SCHEDULER_STATISTICS_H
+
+#include <stdbool.h>
+
+#include <thinwire/collective.h>
+#include <thinwire/statistics.h>
+
+#include "runtime/transport/comm.h"
+
+#define TW_WORDS (sizeof(double) / sizeof(float)) /* of fp32 that a double travels as */
+
+typedef struct tw_statistics_layer {
+    double *numbers; /* the caller's */
+    size_t  channels;
+} tw_statistics_layer_t;
+
+struct tw_statistics {
+    tw_comm_t             *world; /* the caller's                                                 */
+    tw_comm_t             *own;   /* of the group; NULL where that is the world, or one rank     */
+    tw_comm_t             *comm;  /* that moments and sums travel on; NULL for a group of one    */
+    int                    ranks; /* of the group                                                */
+    tw_statistics_config_t config;
+    double                *buffer; /* of comm's pool: mine, then those of all ranks               */
+    float                 *states; /* of world's pool: the same for running statistics            */
+    tw_statistics_layer_t *layer;  /* of the exchange under way                                   */
+    size_t                 layers, numbers;
+    bool                   sums;
+    int64_t                span;    /* in the trace                 */
+    tw_request_t          *request; /* NULL: nothing is under way   */
+};
+
+/* Numbers of one exchange at most. */
+static inline size_t tw_statistics_most(const tw_statistics_config_t *config)
+{
+    return config->layers + 2 * config->channels;
+}
+
+#endif /* TW_SCHEDULER_STATISTICS_H */
