@@ -111,7 +111,8 @@ int tw_graph_dropout(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tens
 
 /** The end of the graph, or one end of several: x in the plain layout, and its gradient.
  * @param [out] value_p     [n][c][h][w], valid after the forward pass
- * @param [out] gradient_p  the same shape, to be filled before the backward pass */
+ * @param [out] gradient_p  the same shape, to be filled before each backward pass, which may change
+ *                          what is in it */
 int tw_graph_output(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, float **gradient_p,
                     tw_op_t **op_p, tw_problem_t *problem);
 
@@ -135,8 +136,10 @@ void tw_op_backward_data(tw_op_t *op);
  * examples, merged by the caller with those of others (tw_moments_merge()), then
  * tw_op_norm_set() with the result; in evaluation tw_op_norm_fixed().
  * Backward, before tw_op_backward_params(): tw_op_norm_sums(), and tw_op_norm_set_sums() with what
- * all whose moments were merged give together. tw_op_backward_params() gives gamma's and beta's
- * gradient of this graph's examples only, to be summed like any other. */
+ * all whose moments were merged give together. The sums of several normalisations may be taken
+ * before any of them goes on, as soon as all that use their results are done.
+ * tw_op_backward_params() gives gamma's and beta's gradient of this graph's examples only, to be
+ * summed like any other. */
 
 /** @param [out] moments  [1 + 2 c]: count = n h w; the means; the sums of squares of what differs
  *                        from the mean */

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * host/pool.c - pooling and local response normalisation by oneDNN: operations that keep their
+ * input's layout and, in training, may keep a workspace from forward to backward.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "train/compute/host/host.h"
+
+typedef struct tw_simple {
+    tw_op_t        op;
+    tw_primitive_t forward, backward;
+    float         *workspace, *dx;
+} tw_simple_t;
+
+static void forward(tw_op_t *op, const tw_op_pass_t *pass)
+{
+    (void)pass;
+    tw_primitive_run(op->graph, &((tw_simple_t *)op)->forward);
+}
+
+static void backward_data(tw_op_t *op)
+{
+    tw_simple_t *simple = (tw_simple_t *)op;
+
+    (void)tw_gradient_settled(op);
+    simple->dx = tw_gradient_take(op->x[0]);
+    tw_primitive_run(op->graph, &simple->backward);
+    tw_gradient_put(op->x[0], simple->dx);
+}
+
+static void destroy(tw_op_t *op)
+{
+    tw_simple_t *simple = (tw_simple_t *)op;
+
+    tw_primitive_destroy(&simple->backward);
+    tw_primitive_destroy(&simple->forward);
+    free(simple->workspace);
+}
+
+static const tw_op_class_t pool_class = {.name    = "pool",
+                                         .bytes   = sizeof(tw_simple_t),
+                                         .forward = forward,
+                                         .data    = backward_data,
+                                         .destroy = destroy};
+
+static const tw_op_class_t lrn_class = {.name    = "lrn",
+                                        .bytes   = sizeof(tw_simple_t),
+                                        .forward = forward,
+                                        .data    = backward_data,
+                                        .destroy = destroy};
+
+/* Memory for the workspace, if the forward primitive has one, bound to a primitive. */
+static int bind_workspace(tw_simple_t *simple, tw_primitive_t *p, tw_problem_t *problem)
+{
+    const tw_md_t md    = tw_primitive_md(&simple->forward, dnnl_query_workspace_md);
+    const size_t  bytes = md == NULL ? 0 : dnnl_memory_desc_get_size(md);
+
+    if (bytes == 0) {
+        return 0;
+    }
+    if (simple->workspace == NULL) {
+        simple->workspace = tw_host_memory(bytes, problem);
+        simple->op.graph->bytes += bytes;
+    }
+    return simple->workspace == NULL
+               ? -1
+               : tw_primitive_bind(simple->op.graph->backend, p, DNNL_ARG_WORKSPACE, md,
+                                   &simple->workspace, problem);
+}
+
+static int make_forward(tw_simple_t *simple, dnnl_primitive_desc_t desc, tw_problem_t *problem)
+{
+    tw_backend_t   *backend = simple->op.graph->backend;
+    tw_primitive_t *p       = &simple->forward;
+    tw_tensor_t    *x = simple->op.x[0], *y = simple->op.y;
+
+    return tw_primitive_create(backend, p, desc, problem) == 0 &&
+                   tw_primitive_bind(backend, p, DNNL_ARG_SRC, x->md, &x->value, problem) == 0 &&
+                   tw_primitive_bind(backend, p, DNNL_ARG_DST, y->md, &y->value, problem) == 0
+               ? bind_workspace(simple, p, problem)
+               : -1;
+}
+
+/* value: the primitive reads x again. */
+static int make_backward(tw_simple_t *simple, dnnl_primitive_desc_t desc, int value,
+                         tw_problem_t *problem)
+{
+    tw_backend_t   *backend = simple->op.graph->backend;
+    tw_primitive_t *p       = &simple->backward;
+    tw_tensor_t    *x = simple->op.x[0], *y = simple->op.y;
+
+    if (tw_primitive_create(backend, p, desc, problem) != 0 ||
+        tw_primitive_bind(backend, p, DNNL_ARG_DIFF_SRC, x->md, &simple->dx, problem) != 0 ||
+        tw_primitive_bind(backend, p, DNNL_ARG_DIFF_DST, y->md, &y->settled, problem) != 0) {
+        return -1;
+    }
+    if (value && tw_primitive_bind(backend, p, DNNL_ARG_SRC, x->md, &x->value, problem) != 0) {
+        return -1;
+    }
+    return bind_workspace(simple, p, problem);
+}
+
+/* The operation with its result, which has x's layout. */
+static tw_simple_t *begin(tw_graph_t               *graph, const tw_op_class_t *class,
+                          const tw_network_layer_t *layer, tw_tensor_t *x, tw_problem_t *problem)
+{
+    tw_op_t *op;
+
+    if (tw_host_check(layer, layer->in, x, problem) != 0) {
+        return NULL;
+    }
+    op = tw_op_create(graph, class, x, NULL, problem);
+    return op != NULL && tw_op_result(op, layer->out, x->layout, 0, problem) == 0
+               ? (tw_simple_t *)op
+               : NULL;
+}
+
+/* How far the last window reaches beyond the image and its border is what rounding up adds. */
+static int pool_form(const tw_network_layer_t *layer, tw_pool_form_t *form, tw_problem_t *problem)
+{
+    const size_t in[2] = {layer->in.h, layer->in.w}, out[2] = {layer->out.h, layer->out.w};
+
+    form->how = layer->pooling == TW_POOL_MAX ? dnnl_pooling_max
+                : layer->count_pad            ? dnnl_pooling_avg_include_padding
+                                              : dnnl_pooling_avg_exclude_padding;
+    for (int i = 0; i < 2; i++) {
+        const size_t last = (out[i] - 1) * layer->stride[i], reach = last + layer->kernel[i];
+
+        if (last >= in[i] + layer->pad[i] || layer->pad[i] >= layer->kernel[i]) {
+            return tw_problem_set(problem, "layer %s has a window outside of the image",
+                                  layer->name);
+        }
+        form->kernel[i]  = (dnnl_dim_t)layer->kernel[i];
+        form->stride[i]  = (dnnl_dim_t)layer->stride[i];
+        form->pad[i]     = (dnnl_dim_t)layer->pad[i];
+        form->pad_end[i] = reach > in[i] + 2 * layer->pad[i]
+                               ? (dnnl_dim_t)(reach - in[i] - layer->pad[i])
+                               : form->pad[i];
+    }
+    return 0;
+}
+
+int tw_graph_pool(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
+                  tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
+{
+    tw_simple_t          *simple = begin(graph, &pool_class, layer, x, problem);
+    tw_describe_t         how    = {.role = TW_FORWARD, .attr = graph->backend->attr};
+    dnnl_primitive_desc_t desc;
+    tw_pool_form_t        form;
+    dnnl_status_t         s;
+
+    if (simple == NULL || pool_form(layer, &form, problem) != 0) {
+        return -1;
+    }
+    how.training = x->wanted;
+    form.x       = x->md;
+    form.y       = simple->op.y->md;
+    s            = tw_pool_describe(&desc, graph->backend->engine, &how, &form);
+    if (s != dnnl_success) {
+        return tw_host_problem(problem, layer->name, s);
+    }
+    if (make_forward(simple, desc, problem) != 0) {
+        return -1;
+    }
+    if (x->wanted) {
+        how.role = TW_BACKWARD_DATA;
+        how.hint = simple->forward.desc;
+        s        = tw_pool_describe(&desc, graph->backend->engine, &how, &form);
+        if (s != dnnl_success) {
+            return tw_host_problem(problem, layer->name, s);
+        }
+        if (make_backward(simple, desc, 0, problem) != 0) {
+            return -1;
+        }
+    }
+    *y_p  = simple->op.y;
+    *op_p = &simple->op;
+    return 0;
+}
+
+int tw_graph_lrn(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
+                 tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
+{
+    tw_simple_t          *simple = begin(graph, &lrn_class, layer, x, problem);
+    tw_describe_t         how    = {.role = TW_FORWARD, .attr = graph->backend->attr};
+    dnnl_primitive_desc_t desc;
+    dnnl_status_t         s;
+    tw_lrn_form_t         form = {.x     = x->md,
+                                  .size  = (dnnl_dim_t)layer->lrn_size,
+                                  .alpha = layer->lrn_scale * (float)layer->lrn_size,
+                                  .beta  = layer->lrn_power,
+                                  .k     = layer->lrn_k};
+
+    if (simple == NULL) {
+        return -1;
+    }
+    if (layer->lrn_size % 2 == 0) {
+        return tw_problem_set(problem, "layer %s: a window of %zu channels; it must be odd",
+                              layer->name, layer->lrn_size);
+    }
+    how.training = x->wanted;
+    s            = tw_lrn_describe(&desc, graph->backend->engine, &how, &form);
+    if (s != dnnl_success) {
+        return tw_host_problem(problem, layer->name, s);
+    }
+    if (make_forward(simple, desc, problem) != 0) {
+        return -1;
+    }
+    if (x->wanted) {
+        how.role = TW_BACKWARD_DATA;
+        how.hint = simple->forward.desc;
+        s        = tw_lrn_describe(&desc, graph->backend->engine, &how, &form);
+        if (s != dnnl_success) {
+            return tw_host_problem(problem, layer->name, s);
+        }
+        if (make_backward(simple, desc, 1, problem) != 0) {
+            return -1;
+        }
+    }
+    *y_p  = simple->op.y;
+    *op_p = &simple->op;
+    return 0;
+}
