@@ -50,6 +50,11 @@ int tw_comm_size(const tw_comm_t *comm);
  * every call on it returns TW_ERR_DEAD at once. */
 tw_status_t tw_comm_status(const tw_comm_t *comm);
 
+/** Advance everything that is outstanding on the communicator; does not block. To be called now and then by
+ * who computes while something travels (unless THINWIRE_PROGRESS=thread does it), from one thread.
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_DEAD; TW_ERR_MPI, TW_ERR_TIMEOUT, ... where it dies by this. */
+tw_status_t tw_comm_advance(tw_comm_t *comm);
+
 /** Counters since creation or the last tw_comm_stats_reset(), of this rank. */
 typedef struct tw_stats {
     uint64_t calls;             /* collectives started                                       */

@@ -215,6 +215,21 @@ tw_status_t tw_test(tw_request_t **request_p, int *done_p)
     return status;
 }
 
+tw_status_t tw_comm_advance(tw_comm_t *comm)
+{
+    tw_status_t status = tw_comm_check(comm);
+
+    if (status != TW_OK) {
+        return status;
+    }
+    tw_comm_enter(comm);
+    tw_comm_progress(comm, NULL);
+    tw_comm_check_timeout(comm);
+    status = comm->status;
+    tw_comm_leave(comm);
+    return status;
+}
+
 tw_status_t tw_request_free(tw_request_t **plan_p)
 {
     tw_request_t *op;
