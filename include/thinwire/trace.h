@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * thinwire/trace.h - what each rank computed and what travelled meanwhile, on one time axis.
  *
- * A trace is a list of spans in memory, made before the work and written after it as Chrome trace JSON,
- * which Perfetto and chrome://tracing show: a process per rank, and in it a thread per track. Spans on
- * TW_TRACE_COMPUTE nest as calls do; spans on TW_TRACE_NETWORK may overlap in any way and are laid out on as
- * many threads as that takes.
+ * A trace is a list of spans in memory, made before the work and written after it as Chrome trace
+ * JSON, which Perfetto and chrome://tracing show: a process per rank, and in it a thread per track.
+ * Spans on TW_TRACE_COMPUTE nest as calls do; spans on TW_TRACE_NETWORK may overlap in any way and
+ * are laid out on as many threads as that takes.
  *
- * Memory is bounded: what does not fit is counted and said in the file. A span costs one look at the
- * clock at either end and makes no call to MPI. NULL may be passed wherever a trace may: nothing is kept.
+ * Memory is bounded: what does not fit is counted and said in the file. A span costs one look at
+ * the clock at either end and makes no call to MPI. NULL may be passed wherever a trace may:
+ * nothing is kept.
  *
- * Clocks: every rank notes its own monotonic clock. tw_trace_write() compares each with that of rank 0 by a
- * few messages there and back and takes the fastest: ranks are aligned to half of that time at the moment
- * of writing (some microseconds over Ethernet). How fast clocks run is not corrected: two hosts may drift
- * apart by some 10 us per second. Order within one rank is exact.
+ * Clocks: every rank notes its own monotonic clock. tw_trace_write() compares each with that of
+ * rank 0 by a few messages there and back and takes the fastest: ranks are aligned to half of that
+ * time at the moment of writing (some microseconds over Ethernet). How fast clocks run is not
+ * corrected: two hosts may drift apart by some 10 us per second. Order within one rank is exact.
  */
 #ifndef THINWIRE_TRACE_H
 #define THINWIRE_TRACE_H
@@ -55,12 +56,13 @@ void tw_trace_end(tw_trace_t *trace, int64_t span);
 /** A moment rather than a span. */
 void tw_trace_mark(tw_trace_t *trace, tw_trace_track_t track, const char *name, int64_t number);
 
-/** Write the spans of all ranks. Collective, with nothing else outstanding that the caller wants to go on
- * undisturbed; ranks whose trace is NULL have none. Spans that have not ended end now in the file. Time 0 is
- * the first span of all. Rank 0 needs memory for a few pieces only, whatever the ranks.
+/** Write the spans of all ranks. Collective, with nothing else outstanding that the caller wants to
+ * go on undisturbed; ranks whose trace is NULL have none. Spans that have not ended end now in the
+ * file. Time 0 is the first span of all. Rank 0 needs memory for a few pieces only, whatever the
+ * ranks.
  * @param [in] stream  open for writing, on rank 0; ignored elsewhere.
- * @return the same on every rank: TW_OK, TW_ERR_INVALID_ARG (no stream), TW_ERR_IO, TW_ERR_NO_MEMORY,
- *         TW_ERR_MPI, TW_ERR_TIMEOUT, TW_ERR_DEAD. */
+ * @return the same on every rank: TW_OK, TW_ERR_INVALID_ARG (no stream), TW_ERR_IO,
+ *         TW_ERR_NO_MEMORY, TW_ERR_MPI, TW_ERR_TIMEOUT, TW_ERR_DEAD. */
 tw_status_t tw_trace_write(tw_comm_t *comm, const tw_trace_t *trace, FILE *stream);
 
 TW_END_DECLS

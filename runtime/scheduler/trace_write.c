@@ -2,8 +2,8 @@
  * scheduler/trace_write.c - the spans of all ranks on rank 0, as Chrome trace JSON.
  *
  * Rank 0 writes what it gets piece by piece, so its memory does not grow with the ranks. Two things
- * have to be found out first: how far each rank's clock is from that of rank 0, and which span is the first
- * of all, which is time 0.
+ * have to be found out first: how far each rank's clock is from that of rank 0, and which span is
+ * the first of all, which is time 0.
  */
 #include "config.h"
 
@@ -72,7 +72,8 @@ static void tw_trace_event(tw_trace_writer_t *w)
 static void tw_trace_thread_name(tw_trace_writer_t *w, int thread)
 {
     tw_trace_event(w);
-    fprintf(w->out, "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":",
+    fprintf(w->out,
+            "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":",
             w->rank, thread);
     if (thread <= 1) {
         fprintf(w->out, "\"%s\"}}", thread == 0 ? "compute" : "network");
@@ -92,17 +93,18 @@ static void tw_trace_process(tw_trace_writer_t *w, int rank)
     w->threads = 0;
     tw_trace_event(w);
     fprintf(w->out,
-            "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"rank %d\"}}", rank,
-            rank);
-    tw_trace_event(w);
-    fprintf(w->out,
-            "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%d,\"args\":{\"sort_index\":%d}}",
+            "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"rank %d\"}}",
             rank, rank);
+    tw_trace_event(w);
+    fprintf(
+        w->out,
+        "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%d,\"args\":{\"sort_index\":%d}}",
+        rank, rank);
     tw_trace_thread_name(w, 0);
 }
 
-/* The thread of the file on which a span of the network lies: the first that is free when it begins. The
- * viewer wants spans of a thread to nest. */
+/* The thread of the file on which a span of the network lies: the first that is free when it
+ * begins. The viewer wants spans of a thread to nest. */
 static int tw_trace_thread(tw_trace_writer_t *w, const tw_span_t *span, uint64_t end)
 {
     int t = 0;
@@ -150,7 +152,8 @@ static void tw_trace_span(tw_trace_writer_t *w, const tw_span_t *span, uint64_t 
 static void tw_trace_foot(tw_trace_writer_t *w, const tw_trace_head_t *heads,
                           const tw_trace_clock_t *clocks, int size)
 {
-    fprintf(w->out, "\n],\"displayTimeUnit\":\"ms\",\"otherData\":{\"ranks\":%d,\"dropped\":[", size);
+    fprintf(w->out, "\n],\"displayTimeUnit\":\"ms\",\"otherData\":{\"ranks\":%d,\"dropped\":[",
+            size);
     for (int r = 0; r < size; r++) {
         fprintf(w->out, "%s%" PRIu64, r > 0 ? "," : "", heads[r].dropped);
     }
@@ -208,9 +211,9 @@ static tw_status_t tw_trace_clocks(tw_comm_t *comm, tw_trace_clock_t *clocks)
 }
 
 /* One rank's spans, to rank 0 and into the file. */
-static tw_status_t tw_trace_pass_on(tw_comm_t *comm, const tw_trace_t *trace, int rank, uint64_t count,
-                                    tw_span_t *room, tw_trace_writer_t *w, uint64_t now,
-                                    int64_t ahead)
+static tw_status_t tw_trace_pass_on(tw_comm_t *comm, const tw_trace_t *trace, int rank,
+                                    uint64_t count, tw_span_t *room, tw_trace_writer_t *w,
+                                    uint64_t now, int64_t ahead)
 {
     tw_status_t status = TW_OK;
 
@@ -222,8 +225,8 @@ static tw_status_t tw_trace_pass_on(tw_comm_t *comm, const tw_trace_t *trace, in
             memcpy(room, &trace->span[at], (size_t)bytes);
         }
         if (rank != 0) {
-            status = tw_sync_message(comm, comm->rank == rank, room, bytes, comm->rank == 0 ? rank : 0,
-                                     "gathering a trace");
+            status = tw_sync_message(comm, comm->rank == rank, room, bytes,
+                                     comm->rank == 0 ? rank : 0, "gathering a trace");
         }
         for (size_t i = 0; i < n && comm->rank == 0 && status == TW_OK; i++) {
             tw_trace_span(w, &room[i], now, ahead);
@@ -245,7 +248,8 @@ static int64_t tw_trace_zero(const tw_trace_head_t *heads, const tw_trace_clock_
 }
 
 static tw_status_t tw_trace_gather(tw_comm_t *comm, const tw_trace_t *trace, FILE *stream,
-                                   tw_trace_head_t *heads, tw_trace_clock_t *clocks, tw_span_t *room)
+                                   tw_trace_head_t *heads, tw_trace_clock_t *clocks,
+                                   tw_span_t *room)
 {
     tw_trace_head_t   mine = {.now = tw_clock_ns()};
     tw_trace_writer_t w    = {.out = stream};

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * scheduler/buckets.h - tensors, the buckets they are in, and what has become of these.
+ */
+#ifndef TW_SCHEDULER_BUCKETS_H
+#define TW_SCHEDULER_BUCKETS_H
+
+#include <thinwire/buckets.h>
+
+#include "runtime/transport/comm.h"
+#include "runtime/transport/request.h"
+
+#define TW_BUCKET_BYTES ((size_t)4 << 20)
+#define TW_BUCKET_SMALL 1024
+#define TW_BUCKET_NAME  64 /* bytes, with the NUL: as names of feedback objects */
+
+typedef struct tw_bucket_part {
+    char              name[TW_BUCKET_NAME];
+    float            *data;
+    size_t            count;
+    const tw_codec_t *codec; /* NULL: fp32                             */
+    bool              alone; /* the codec is lossy                     */
+    size_t            bucket;
+    size_t            at;   /* elements from the beginning of the bucket */
+    size_t            next; /* member of the bucket, or SIZE_MAX         */
+    bool              ready;
+} tw_bucket_part_t;
+
+typedef struct tw_bucket {
+    size_t            first, last; /* members, by tw_bucket_part_t.next                   */
+    size_t            members, missing;
+    size_t            count; /* elements                                            */
+    const tw_codec_t *codec;
+    float            *base;   /* of the vector: tensors, or a buffer                  */
+    bool              staged; /* it is a buffer                                       */
+    bool              alone;
+    tw_feedback_t    *feedback; /* or NULL                                            */
+    tw_request_t     *plan;     /* NULL: there is nothing to be done                  */
+    bool              started, complete;
+    int64_t           span;
+} tw_bucket_t;
+
+struct tw_buckets {
+    tw_comm_t        *comm;
+    tw_exec_t         exec;
+    tw_how_t          how; /* but for codec and feedback */
+    tw_trace_t       *trace;
+    size_t            parts, buckets;
+    tw_bucket_part_t *part;   /* [parts]                                      */
+    tw_bucket_t      *bucket; /* [buckets], in the order in which they start  */
+    tw_codec_t      **codec;  /* [codecs] that tensors asked for; owned       */
+    size_t            codecs;
+    float            *room; /* of all buckets that are staged, in the pool; or NULL */
+    uint64_t          memory;
+    size_t            next;   /* bucket to start                                 */
+    size_t            oldest; /* bucket that the trace has not seen complete     */
+};
+
+/* Put the parts into buckets, of `bytes` of float32 at most where they share one, and lay these
+ * out. bucket has room for as many as there are parts. Pure but for the parts and buckets. */
+void tw_buckets_group(tw_buckets_t *b, size_t bytes);
+
+/* Elements of all buckets that need a buffer, and where in it each lies. */
+size_t tw_buckets_staged(tw_buckets_t *b, float *room);
+
+#endif /* TW_SCHEDULER_BUCKETS_H */

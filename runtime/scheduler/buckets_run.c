@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * scheduler/buckets_run.c - buckets of a step: ready, under way, complete; and what is kept of
+ * their errors.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "runtime/scheduler/buckets.h"
+#include "runtime/transport/helper.h"
+
+/* ---- under way ----------------------------------------------------------------------------- */
+
+static tw_status_t tw_bucket_start(tw_buckets_t *b, size_t number)
+{
+    tw_bucket_t *bucket = &b->bucket[number];
+    tw_status_t  status = TW_OK;
+
+    if (bucket->plan != NULL) {
+        bucket->span = tw_trace_begin(b->trace, TW_TRACE_NETWORK, "bucket", (int64_t)number);
+        status       = tw_start(bucket->plan);
+    }
+    bucket->started = status == TW_OK;
+    return status;
+}
+
+tw_status_t tw_buckets_ready(tw_buckets_t *b, size_t i)
+{
+    tw_status_t       status = TW_OK;
+    tw_bucket_part_t *part;
+    tw_bucket_t      *bucket;
+
+    if (b == NULL || i >= b->parts) {
+        return b == NULL ? TW_ERR_INVALID_ARG : TW_ERR_RANGE;
+    }
+    part   = &b->part[i];
+    bucket = &b->bucket[part->bucket];
+    if (part->ready) {
+        return TW_ERR_BUSY;
+    }
+    part->ready = true;
+    if (bucket->staged && bucket->plan != NULL && part->count > 0) {
+        memcpy(bucket->base + part->at, part->data, part->count * sizeof(float));
+    }
+    bucket->missing--;
+    while (b->next < b->buckets && b->bucket[b->next].missing == 0 && status == TW_OK) {
+        status = tw_bucket_start(b, b->next++);
+    }
+    return status;
+}
+
+tw_status_t tw_buckets_advance(tw_buckets_t *b)
+{
+    tw_status_t status = b != NULL ? tw_comm_advance(b->comm) : TW_ERR_INVALID_ARG;
+
+    if (status != TW_OK) {
+        return status;
+    }
+    tw_comm_enter(b->comm);
+    for (size_t k = b->oldest; k < b->next; k++) {
+        tw_bucket_t *bucket = &b->bucket[k];
+
+        if (bucket->plan == NULL || !bucket->plan->running) {
+            tw_trace_end(b->trace, bucket->span);
+            bucket->span = -1;
+            b->oldest += k == b->oldest;
+        }
+    }
+    tw_comm_leave(b->comm);
+    return TW_OK;
+}
+
+/* Sums go back to tensors that do not lie together. */
+static void tw_bucket_hand_out(tw_buckets_t *b, const tw_bucket_t *bucket)
+{
+    for (size_t i = bucket->first; i != SIZE_MAX && bucket->staged; i = b->part[i].next) {
+        if (b->part[i].count > 0) {
+            memcpy(b->part[i].data, bucket->base + b->part[i].at, b->part[i].count * sizeof(float));
+        }
+    }
+}
+
+static tw_status_t tw_bucket_complete(tw_buckets_t *b, size_t number)
+{
+    tw_bucket_t *bucket = &b->bucket[number];
+    tw_status_t  status = TW_OK;
+    int64_t      span;
+
+    if (bucket->complete || !bucket->started) {
+        return bucket->complete ? TW_OK : TW_ERR_BUSY;
+    }
+    if (bucket->plan != NULL) {
+        span   = tw_trace_begin(b->trace, TW_TRACE_COMPUTE, "wait bucket", (int64_t)number);
+        status = tw_wait(&bucket->plan);
+        tw_trace_end(b->trace, bucket->span);
+        tw_trace_end(b->trace, span);
+        bucket->span = -1;
+        if (status == TW_OK) {
+            tw_bucket_hand_out(b, bucket);
+        }
+    }
+    bucket->complete = status == TW_OK;
+    return status;
+}
+
+tw_status_t tw_buckets_wait(tw_buckets_t *b, size_t i)
+{
+    if (b == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    return i < b->parts ? tw_bucket_complete(b, b->part[i].bucket) : TW_ERR_RANGE;
+}
+
+tw_status_t tw_buckets_finish(tw_buckets_t *b)
+{
+    tw_status_t status = TW_OK;
+
+    if (b == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    for (size_t i = 0; i < b->parts; i++) {
+        if (!b->part[i].ready) {
+            TW_ERROR(&b->comm->log, "tw_buckets_finish: tensor '%s' is not ready", b->part[i].name);
+            return TW_ERR_BUSY;
+        }
+    }
+    for (size_t k = 0; k < b->buckets; k++) {
+        const tw_status_t s = tw_bucket_complete(b, k);
+
+        status = status == TW_OK ? s : status;
+    }
+    for (size_t k = 0; k < b->buckets; k++) {
+        b->bucket[k].missing = b->bucket[k].members;
+        b->bucket[k].started = b->bucket[k].complete = false;
+    }
+    for (size_t i = 0; i < b->parts; i++) {
+        b->part[i].ready = false;
+    }
+    b->next = b->oldest = 0;
+    return status;
+}
+
+/* ---- error feedback ------------------------------------------------------------------------ */
+
+tw_status_t tw_buckets_save(tw_buckets_t *b, FILE *stream)
+{
+    tw_status_t status = b != NULL ? TW_OK : TW_ERR_INVALID_ARG;
+
+    for (size_t k = 0; status == TW_OK && k < b->buckets; k++) {
+        if (b->bucket[k].feedback != NULL) {
+            status = tw_feedback_save(b->bucket[k].feedback, stream);
+        }
+    }
+    return status;
+}
+
+tw_status_t tw_buckets_clear(tw_buckets_t *b)
+{
+    tw_status_t status = b != NULL ? TW_OK : TW_ERR_INVALID_ARG;
+
+    for (size_t k = 0; status == TW_OK && k < b->buckets; k++) {
+        if (b->bucket[k].feedback != NULL) {
+            status = tw_feedback_clear(b->bucket[k].feedback);
+        }
+    }
+    return status;
+}
+
+tw_status_t tw_buckets_restore(tw_buckets_t *b, FILE *stream, tw_feedback_use_t use)
+{
+    tw_status_t status = b != NULL ? TW_OK : TW_ERR_INVALID_ARG;
+
+    for (size_t k = 0; status == TW_OK && k < b->buckets; k++) {
+        if (b->bucket[k].feedback != NULL) {
+            status = tw_feedback_restore(b->bucket[k].feedback, stream, use);
+        }
+    }
+    if (status != TW_OK && b != NULL) {
+        tw_buckets_clear(b); /* not half of a file */
+    }
+    return status;
+}

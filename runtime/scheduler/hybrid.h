@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * scheduler/hybrid.h - the schedule of a hybrid run, and what is under way in it.
+ */
+#ifndef TW_SCHEDULER_HYBRID_H
+#define TW_SCHEDULER_HYBRID_H
+
+#include <thinwire/hybrid.h>
+
+#include "runtime/transport/comm.h"
+#include "runtime/transport/request.h"
+
+/* A message of the run that may be under way. */
+typedef struct tw_flight {
+    tw_request_t *request;
+    tw_status_t   status; /* of one that was seen to be complete */
+    const char   *name;   /* as the trace calls it               */
+    const char   *wait;   /* and waiting for it                  */
+    size_t        pass;
+    int64_t       span;
+} tw_flight_t;
+
+/* Everything lies in one buffer of the communicator's pool: this, the passes, their arrays, the
+ * buffers. */
+struct tw_hybrid {
+    tw_comm_t        *comm;
+    size_t            features;
+    size_t            passes;
+    size_t            own;     /* examples of this rank    */
+    size_t            longest; /* rows of the longest pass */
+    size_t            memory;
+    tw_exec_t         exec; /* of the caller's how, if it named one */
+    tw_how_t          act, back;
+    bool              exact; /* act loses nothing: the owner computes with what it has */
+    tw_trace_t       *trace;
+    tw_hybrid_pass_t *pass;     /* [passes]                                         */
+    size_t           *elements; /* [size] of the message that is being posted       */
+    float            *x[2]; /* [longest][features]; equal where there is one pass; NULL: one rank */
+    float            *gx[2];
+    bool              running;
+    tw_flight_t       exchange;    /* of the next pass             */
+    tw_flight_t       gradient[2]; /* of the last two passes, by parity */
+};
+
+/* ---- the schedule: pure ---------------------------------------------------------------------- */
+
+/* Number of passes that have examples, and rows of the longest. */
+size_t tw_hybrid_count(tw_scheme_t scheme, int group, const size_t *examples, int size,
+                       size_t *longest_p);
+
+/* Fill the passes; pass[p].first and .count point to arrays of `size`. */
+void tw_hybrid_schedule(tw_scheme_t scheme, int group, const size_t *examples, int size,
+                        tw_hybrid_pass_t *pass, size_t *arrays);
+
+/* The only rank that gives examples to this pass, or -1 if there are several. */
+int tw_hybrid_owner(const tw_hybrid_pass_t *pass, int size);
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+/* Start the operation that brings a pass's examples to all ranks, into `to`, or its gradients from
+ * `from` to their owners; or only make a plan of it. `mine` holds, or gets, those of this rank. */
+tw_status_t tw_hybrid_exchange(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *mine,
+                               float *to, bool plan, tw_request_t **request_p);
+tw_status_t tw_hybrid_return(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *from,
+                             float *mine, bool plan, tw_request_t **request_p);
+
+#endif /* TW_SCHEDULER_HYBRID_H */

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * scheduler/hybrid_run.c - the passes: exchange ahead, compute, send gradients behind.
+ *
+ * A pass to which one rank alone gives examples is a broadcast and a reduction to that rank; any
+ * other is a gathering of blocks and a reduction whose result is scattered. Both follow from counts
+ * that all ranks know to be equal.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "runtime/scheduler/hybrid.h"
+#include "runtime/transport/helper.h"
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+static const size_t *tw_hybrid_elements(const tw_hybrid_t *h, const tw_hybrid_pass_t *pass)
+{
+    for (int r = 0; r < h->comm->size; r++) {
+        h->elements[r] = pass->count[r] * h->features;
+    }
+    return h->elements;
+}
+
+/* Where this rank's part in a pass lies among all its own examples, or their gradients; NULL: it
+ * has none. */
+static float *tw_hybrid_part(const tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *own)
+{
+    const int rank = h->comm->rank;
+
+    return pass->count[rank] > 0 ? (float *)(uintptr_t)own + pass->first[rank] * h->features : NULL;
+}
+
+tw_status_t tw_hybrid_exchange(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *mine,
+                               float *to, bool plan, tw_request_t **request_p)
+{
+    const int     rank  = h->comm->rank;
+    const int     owner = tw_hybrid_owner(pass, h->comm->size);
+    const size_t  n     = pass->examples * h->features;
+    const size_t *elements;
+
+    if (owner < 0) {
+        elements = tw_hybrid_elements(h, pass);
+        return plan ? tw_allgatherv_init(h->comm, mine, to, elements, NULL, &h->act, request_p)
+                    : tw_iallgatherv(h->comm, mine, to, elements, NULL, &h->act, request_p);
+    }
+    if (owner == rank && h->exact) {
+        to = (float *)(uintptr_t)mine; /* only read */
+    } else if (owner == rank && !plan) {
+        memcpy(to, mine, n * sizeof(float));
+    }
+    return plan ? tw_bcast_init(h->comm, to, n, owner, &h->act, request_p)
+                : tw_ibcast(h->comm, to, n, owner, &h->act, request_p);
+}
+
+tw_status_t tw_hybrid_return(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *from,
+                             float *mine, bool plan, tw_request_t **request_p)
+{
+    const int     owner = tw_hybrid_owner(pass, h->comm->size);
+    const size_t  n     = pass->examples * h->features;
+    const size_t *elements;
+
+    if (owner >= 0) {
+        return plan ? tw_reduce_init(h->comm, from, mine, n, TW_SUM, owner, &h->back, request_p)
+                    : tw_ireduce(h->comm, from, mine, n, TW_SUM, owner, &h->back, request_p);
+    }
+    elements = tw_hybrid_elements(h, pass);
+    return plan ? tw_reduce_scatter_init(h->comm, from, mine, elements, TW_SUM, &h->back, request_p)
+                : tw_ireduce_scatter(h->comm, from, mine, elements, TW_SUM, &h->back, request_p);
+}
+
+/* ---- what is under way --------------------------------------------------------------------- */
+
+static void tw_flight_begin(tw_hybrid_t *h, tw_flight_t *f, size_t pass)
+{
+    f->pass   = pass;
+    f->status = TW_OK;
+    f->span   = tw_trace_begin(h->trace, TW_TRACE_NETWORK, f->name, (int64_t)pass);
+}
+
+static void tw_flight_end(tw_hybrid_t *h, tw_flight_t *f)
+{
+    tw_trace_end(h->trace, f->span);
+    f->span = -1;
+}
+
+/* Is it complete by now? Does not advance anything. */
+static void tw_flight_look(tw_hybrid_t *h, tw_flight_t *f)
+{
+    int done;
+
+    if (f->request != NULL && !f->request->running) {
+        f->status = tw_test(&f->request, &done);
+        tw_flight_end(h, f);
+    }
+}
+
+/* Wait for it. A second wait finds nothing and says TW_OK. */
+static tw_status_t tw_flight_wait(tw_hybrid_t *h, tw_flight_t *f)
+{
+    tw_status_t status = f->status;
+    int64_t     span;
+
+    if (f->request == NULL && f->pass == SIZE_MAX) {
+        return TW_OK;
+    }
+    span = tw_trace_begin(h->trace, TW_TRACE_COMPUTE, f->wait, (int64_t)f->pass);
+    if (f->request != NULL) {
+        status = tw_wait(&f->request);
+        tw_flight_end(h, f);
+    }
+    tw_trace_end(h->trace, span);
+    f->pass   = SIZE_MAX;
+    f->status = TW_OK;
+    return status;
+}
+
+void tw_hybrid_advance(tw_hybrid_t *h)
+{
+    if (h == NULL || tw_comm_advance(h->comm) != TW_OK) {
+        return; /* the next wait says why */
+    }
+    tw_comm_enter(h->comm);
+    tw_flight_look(h, &h->exchange);
+    for (int i = 0; i < 2; i++) {
+        tw_flight_look(h, &h->gradient[i]);
+    }
+    tw_comm_leave(h->comm);
+}
+
+/* ---- a run --------------------------------------------------------------------------------- */
+
+/* What the caller gave to a run. */
+typedef struct tw_hybrid_args {
+    const float         *x;
+    float               *gx;
+    tw_hybrid_compute_fn compute;
+    void                *user;
+} tw_hybrid_args_t;
+
+/* Nothing is posted beyond the last pass. */
+static tw_status_t tw_hybrid_post(tw_hybrid_t *h, const tw_hybrid_args_t *args, size_t p)
+{
+    tw_status_t status;
+
+    if (p >= h->passes || h->comm->size == 1) {
+        return TW_OK;
+    }
+    tw_flight_begin(h, &h->exchange, p);
+    status = tw_hybrid_exchange(h, &h->pass[p], tw_hybrid_part(h, &h->pass[p], args->x),
+                                h->x[p % 2], false, &h->exchange.request);
+    if (status != TW_OK) {
+        h->exchange.pass = SIZE_MAX;
+    }
+    return status;
+}
+
+static tw_status_t tw_hybrid_post_gradient(tw_hybrid_t *h, const tw_hybrid_args_t *args, size_t p)
+{
+    tw_flight_t *f = &h->gradient[p % 2];
+    tw_status_t  status;
+
+    if (args->gx == NULL || h->comm->size == 1) {
+        return TW_OK;
+    }
+    tw_flight_begin(h, f, p);
+    status = tw_hybrid_return(h, &h->pass[p], h->gx[p % 2],
+                              tw_hybrid_part(h, &h->pass[p], args->gx), false, &f->request);
+    if (status != TW_OK) {
+        f->pass = SIZE_MAX;
+    }
+    return status;
+}
+
+static int tw_hybrid_compute(tw_hybrid_t *h, const tw_hybrid_args_t *args, size_t p)
+{
+    const int        rank = h->comm->rank;
+    tw_hybrid_pass_t pass = h->pass[p];
+    int64_t          span;
+    int              result;
+
+    pass.x  = h->x[p % 2];
+    pass.gx = args->gx != NULL ? h->gx[p % 2] : NULL;
+    if (h->comm->size == 1) {
+        pass.gx = args->gx;
+    }
+    if (h->comm->size == 1 || (h->exact && tw_hybrid_owner(&pass, h->comm->size) == rank)) {
+        pass.x = tw_hybrid_part(h, &pass, args->x);
+    }
+    span   = tw_trace_begin(h->trace, TW_TRACE_COMPUTE, "compute", (int64_t)p);
+    result = args->compute(args->user, &pass);
+    tw_trace_end(h->trace, span);
+    return result;
+}
+
+static tw_status_t tw_hybrid_step(tw_hybrid_t *h, const tw_hybrid_args_t *args, size_t p)
+{
+    tw_status_t status = tw_hybrid_post(h, args, p + 1);
+    int         result;
+
+    if (status == TW_OK) {
+        status = tw_flight_wait(h, &h->gradient[p % 2]); /* of pass p - 2 */
+    }
+    if (status != TW_OK) {
+        return status;
+    }
+    result = tw_hybrid_compute(h, args, p);
+    if (result != 0) {
+        return (tw_status_t)result;
+    }
+    status = tw_hybrid_post_gradient(h, args, p);
+    return status == TW_OK ? tw_flight_wait(h, &h->exchange) : status;
+}
+
+/* Whatever was posted, on all ranks alike, is completed, after a failure too: buffers are then
+ * free. */
+static tw_status_t tw_hybrid_drain(tw_hybrid_t *h, tw_status_t status)
+{
+    const int    older = h->gradient[0].pass < h->gradient[1].pass ? 0 : 1;
+    tw_flight_t *all[] = {&h->gradient[older], &h->gradient[1 - older], &h->exchange};
+
+    for (int i = 0; i < 3; i++) {
+        const tw_status_t s = tw_flight_wait(h, all[i]);
+
+        status = status == TW_OK ? s : status;
+    }
+    return status;
+}
+
+tw_status_t tw_hybrid_run(tw_hybrid_t *h, const float *x, float *gx, tw_hybrid_compute_fn compute,
+                          void *user)
+{
+    const tw_hybrid_args_t args = {x, gx, compute, user};
+    tw_status_t            status;
+
+    if (h == NULL || compute == NULL || (x == NULL && h->own > 0)) {
+        return TW_ERR_INVALID_ARG;
+    }
+    if (h->running) {
+        return TW_ERR_BUSY;
+    }
+    status = tw_comm_check(h->comm);
+    if (status != TW_OK) {
+        return status;
+    }
+    h->running       = true;
+    h->exchange.pass = h->gradient[0].pass = h->gradient[1].pass = SIZE_MAX;
+    status                                                       = tw_hybrid_post(h, &args, 0);
+    if (status == TW_OK) {
+        status = tw_flight_wait(h, &h->exchange);
+    }
+    for (size_t p = 0; p < h->passes && status == TW_OK; p++) {
+        status = tw_hybrid_step(h, &args, p);
+    }
+    status     = tw_hybrid_drain(h, status);
+    h->running = false;
+    return status;
+}
