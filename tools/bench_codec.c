@@ -348,15 +348,9 @@ int bench_codec_main(job_t *job, int argc, char **argv)
         "  thinwire bench codec --table1",
         options};
 
-    switch (options_parse(&command, argc, argv, why, sizeof(why))) {
-    case OPTIONS_HELP:
-        options_help(&command);
-        return EXIT_OK;
-    case OPTIONS_BAD:
-        job_complain(job, "bench codec: %s", why);
-        return EXIT_USAGE;
-    case OPTIONS_OK:
-        break;
+    code = job_options(job, &command, "bench codec", argc, argv);
+    if (code != JOB_GO_ON) {
+        return code;
     }
     if (!check(&a, why, sizeof(why))) {
         job_complain(job, "bench codec: %s", why);

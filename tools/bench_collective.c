@@ -296,18 +296,12 @@ static int bench_collective(const operation_t *operation, job_t *job, int argc, 
 {
     arguments_t a;
     char        why[512];
+    int         code;
 
-    switch (options_parse(command, argc, argv, why, sizeof(why))) {
-    case OPTIONS_HELP:
-        if (job->rank == 0) {
-            options_help(command);
-        }
-        return EXIT_OK;
-    case OPTIONS_BAD:
-        job_complain(job, "bench %s: %s", operation->name, why);
-        return EXIT_USAGE;
-    case OPTIONS_OK:
-        break;
+    snprintf(why, sizeof(why), "bench %s", operation->name);
+    code = job_options(job, command, why, argc, argv);
+    if (code != JOB_GO_ON) {
+        return code;
     }
     a = *parsed;
     if (a.max >= LARGEST) {

@@ -278,7 +278,7 @@ static int run_job(const job_t *job, const arguments_t *a)
 int bench_overlap_main(job_t *job, int argc, char **argv)
 {
     arguments_t    a         = {.size = DEFAULT_SIZE};
-    char           why[512];
+    int            code;
     int            level;
     const option_t options[] = {
         {"--codec", "LIST",
@@ -293,17 +293,9 @@ int bench_overlap_main(job_t *job, int argc, char **argv)
         "THINWIRE_PROGRESS=thread, and prints what both take together.",
         "Examples:\n  mpirun -n 2 thinwire bench overlap --codec fp32,tree8 --size 64M", options};
 
-    switch (options_parse(&command, argc, argv, why, sizeof(why))) {
-    case OPTIONS_HELP:
-        if (job->rank == 0) {
-            options_help(&command);
-        }
-        return EXIT_OK;
-    case OPTIONS_BAD:
-        job_complain(job, "bench overlap: %s", why);
-        return EXIT_USAGE;
-    case OPTIONS_OK:
-        break;
+    code = job_options(job, &command, "bench overlap", argc, argv);
+    if (code != JOB_GO_ON) {
+        return code;
     }
     if (a.size < sizeof(float) || a.size % sizeof(float) != 0 || a.size > ((size_t)1 << 32)) {
         job_complain(job, "bench overlap: --size: accepted: multiples of 4 from 4 to 4G");

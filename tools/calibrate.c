@@ -249,7 +249,7 @@ destroy_context:
 int calibrate_main(job_t *job, int argc, char **argv)
 {
     arguments_t    a         = {.seconds = DEFAULT_SECONDS};
-    char           why[512];
+    int            code;
     const option_t options[] = {
         {"--output", "FILE",
          "Write the measurements to FILE, for THINWIRE_CALIBRATION=FILE. Default: that\n"
@@ -267,17 +267,9 @@ int calibrate_main(job_t *job, int argc, char **argv)
         "  mpirun -n 4 --host a,b thinwire calibrate --output ab.calibration --json ab.json",
         options};
 
-    switch (options_parse(&command, argc, argv, why, sizeof(why))) {
-    case OPTIONS_HELP:
-        if (job->rank == 0) {
-            options_help(&command);
-        }
-        return EXIT_OK;
-    case OPTIONS_BAD:
-        job_complain(job, "calibrate: %s", why);
-        return EXIT_USAGE;
-    case OPTIONS_OK:
-        break;
+    code = job_options(job, &command, "calibrate", argc, argv);
+    if (code != JOB_GO_ON) {
+        return code;
     }
     job_need_mpi(job);
     return run_job(job, &a);

@@ -191,10 +191,9 @@ int info_main(job_t *job, int argc, char **argv)
     int                settings = 0;
     const char        *json     = NULL;
     topology_options_t topology = {0, NULL, NULL, 0};
-    char               why[512];
     report_t           report;
     tw_context_t      *ctx;
-    int                code      = EXIT_FAILED;
+    int                code;
     const option_t     options[] = {
         {"--settings", NULL, "Also list every THINWIRE_* setting with its value and help.",
          OPTION_FLAG, &settings, 0, 0},
@@ -220,15 +219,9 @@ int info_main(job_t *job, int argc, char **argv)
         "  mpirun -n 1 thinwire info --json info.json",
         options};
 
-    switch (options_parse(&command, argc, argv, why, sizeof(why))) {
-    case OPTIONS_HELP:
-        options_help(&command);
-        return EXIT_OK;
-    case OPTIONS_BAD:
-        job_complain(job, "info: %s", why);
-        return EXIT_USAGE;
-    case OPTIONS_OK:
-        break;
+    code = job_options(job, &command, "info", argc, argv);
+    if (code != JOB_GO_ON) {
+        return code;
     }
     if (!topology.wanted && (topology.xml != NULL || topology.svg != NULL || topology.ranks > 0)) {
         job_complain(job, "info: --xml, --ranks and --svg go with --topology");
@@ -238,6 +231,7 @@ int info_main(job_t *job, int argc, char **argv)
     if (ctx == NULL) {
         return EXIT_FAILED;
     }
+    code = EXIT_FAILED;
     if (topology.wanted) {
         if (report_begin(&report, job, json)) {
             code = report_end(&report, job, topology_show(job, ctx, &topology, &report));

@@ -108,6 +108,25 @@ void job_complain(const job_t *job, const char *format, ...)
     va_end(args);
 }
 
+int job_options(const job_t *job, const command_t *command, const char *name, int argc, char **argv)
+{
+    char why[512];
+
+    switch (options_parse(command, argc, argv, why, sizeof(why))) {
+    case OPTIONS_HELP:
+        if (job->rank == 0) {
+            options_help(command);
+        }
+        return EXIT_OK;
+    case OPTIONS_BAD:
+        job_complain(job, "%s: %s", name, why);
+        return EXIT_USAGE;
+    case OPTIONS_OK:
+        break;
+    }
+    return JOB_GO_ON;
+}
+
 int job_agree(const job_t *job, int well, const char *why)
 {
     const int unwell = well ? INT_MAX : job->rank;
