@@ -584,11 +584,7 @@ static void calibrations_are_read(void)
     t_comm_done(comm, ctx);
 
     put_file(path, "thinwire calibration 1\nversion");
-    t_settings_put(settings);
-    ctx = t_context();
-    T_OK(tw_context_set_log(ctx, t_log_take, &log));
-    comm = t_comm(ctx, MPI_COMM_WORLD);
-    t_settings_take_out(settings);
+    comm = t_comm_logged(settings, &log, &ctx);
     T_OK(tw_comm_get_facts(comm, &found));
     T_CHECK(found.long_form == 0 && found.ranks == t_size, "nothing was measured");
     T_CHECK(t_log_holds(MPI_COMM_WORLD, &log, "auto-calibration is ignored"), "no line: %s", log.text);

@@ -260,3 +260,23 @@ int t_log_holds(MPI_Comm comm, const t_log_t *log, const char *text)
     MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, comm);
     return any;
 }
+
+tw_comm_t *t_comm_logged(const char *const *settings, t_log_t *log, tw_context_t **ctx_p)
+{
+    tw_comm_t *comm;
+
+    t_settings_put(settings);
+    *ctx_p = t_context();
+    T_OK(tw_context_set_log(*ctx_p, t_log_take, log));
+    comm = t_comm(*ctx_p, MPI_COMM_WORLD);
+    t_settings_take_out(settings);
+    return comm;
+}
+
+void t_last_is_named(const t_log_t *log)
+{
+    char name[40];
+
+    snprintf(name, sizeof(name), "waiting for rank %d", t_size - 1);
+    T_CHECK(t_log_holds(MPI_COMM_WORLD, log, name), "nobody names rank %d: %s", t_size - 1, log->text);
+}

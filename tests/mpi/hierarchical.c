@@ -259,16 +259,11 @@ static void a_rank_that_does_not_come(void)
         const tw_how_t    how        = {.codec = t_codec("tree8", TW_F32), .algorithm = TW_ALGORITHM_HIERARCHICAL};
         float            *x          = calloc(count, sizeof(float));
         t_log_t           log        = {0};
-        char              name[40];
         tw_context_t     *ctx;
         tw_comm_t        *comm;
 
         t_note("way %d", way);
-        t_settings_put(settings);
-        ctx = t_context();
-        T_OK(tw_context_set_log(ctx, t_log_take, &log));
-        comm = t_comm(ctx, MPI_COMM_WORLD);
-        t_settings_take_out(settings);
+        comm = t_comm_logged(settings, &log, &ctx);
         T_OK(tw_allreduce(comm, TW_IN_PLACE, x, count, TW_SUM, &how));
         T_OK(tw_bcast(comm, x, count, t_size - 1, &how));
         MPI_Barrier(MPI_COMM_WORLD);
@@ -278,9 +273,7 @@ static void a_rank_that_does_not_come(void)
                      TW_ERR_TIMEOUT);
         }
         MPI_Barrier(MPI_COMM_WORLD);
-        snprintf(name, sizeof(name), "waiting for rank %d", t_size - 1);
-        T_CHECK(t_log_holds(MPI_COMM_WORLD, &log, name), "nobody names rank %d: %s", t_size - 1,
-                log.text);
+        t_last_is_named(&log);
         t_comm_done(comm, ctx);
         free(x);
     }
