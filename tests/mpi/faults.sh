@@ -4,25 +4,10 @@
 # harness of the MPI tests fails when it must. Prints TAP.
 : "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}"
 die=$top_builddir/tests/mpi/die
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/thinwire-test.XXXXXX") || exit 1
-trap 'rm -rf "$scratch"' EXIT
-export OMPI_MCA_btl_vader_backing_directory=$scratch
-export LSAN_OPTIONS=suppressions=$top_srcdir/tests/lsan.supp:print_suppressions=0
-export OMP_NUM_THREADS=1
+# shellcheck source=tests/mpi/common.bash
+. "$top_srcdir/tests/mpi/common.bash"
 mpi=other
 "$MPIRUN" --version 2>/dev/null | grep -q 'Open MPI\|OpenRTE' && mpi=openmpi
-number=0
-
-# result STATUS NAME
-result() {
-    number=$((number + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $number - $2"
-    else
-        sed 's/^/# /' "$scratch/out" | tail -n 20
-        echo "not ok $number - $2"
-    fi
-}
 
 # launch RANKS PROGRAM [ARG...]: sets status and seconds.
 launch() {

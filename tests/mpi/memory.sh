@@ -5,23 +5,9 @@
 # /dev/shm, however a job ends. Prints TAP.
 : "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}"
 die=$top_builddir/tests/mpi/die
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/thinwire-test.XXXXXX") || exit 1
-trap 'rm -rf "$scratch"' EXIT
-export OMPI_MCA_btl_vader_backing_directory=$scratch OMPI_MCA_btl=self,tcp
-export LSAN_OPTIONS=suppressions=$top_srcdir/tests/lsan.supp:print_suppressions=0
-export OMP_NUM_THREADS=1
-number=0
-
-# result STATUS NAME
-result() {
-    number=$((number + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $number - $2"
-    else
-        sed 's/^/# /' "$scratch/out" | tail -n 20
-        echo "not ok $number - $2"
-    fi
-}
+# shellcheck source=tests/mpi/common.bash
+. "$top_srcdir/tests/mpi/common.bash"
+export OMPI_MCA_btl=self,tcp
 
 skip() { # NAME WHY
     number=$((number + 1))
