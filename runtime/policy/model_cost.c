@@ -34,6 +34,12 @@ const tw_link_facts_t *tw_model_link(const tw_facts_t *facts)
     return facts->nodes > 1 ? &facts->between : &facts->inside;
 }
 
+/* Of encoding and decoding, where different ranks do both at once. */
+static double tw_slower(const tw_codec_facts_t *codec)
+{
+    return codec->encode > codec->decode ? codec->encode : codec->decode;
+}
+
 /* Everyone encodes the vector for everyone, and adds P vectors. */
 static void tw_cost_direct(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
@@ -114,7 +120,7 @@ static void tw_cost_tree(const tw_model_query_t *q, tw_model_cost_t *cost)
     cost->messages  = 0.0;
     cost->calls     = 1.0;
     cost->transfer  = depth * tw_one_link(q->facts, tw_encoded(q));
-    cost->codec     = q->count * (q->codec->encode > q->codec->decode ? q->codec->encode : q->codec->decode);
+    cost->codec     = q->count * tw_slower(q->codec);
 }
 
 /* Every rank hands the vector to the next, piece by piece. */
@@ -125,7 +131,7 @@ static void tw_cost_chain(const tw_model_query_t *q, tw_model_cost_t *cost)
     cost->messages  = 0.0;
     cost->calls     = 1.0;
     cost->transfer  = tw_one_link(q->facts, tw_encoded(q));
-    cost->codec     = q->count * (q->codec->encode > q->codec->decode ? q->codec->encode : q->codec->decode);
+    cost->codec     = q->count * tw_slower(q->codec);
     cost->drain     = tw_ranks(q) > 2.0 ? tw_ranks(q) - 2.0 : 0.0;
 }
 
@@ -206,7 +212,7 @@ static void tw_cost_bcast_hierarchical(const tw_model_query_t *q, tw_model_cost_
     cost->latencies = q->facts->nodes > 1 && q->facts->local_ranks > 1 ? nodes : INFINITY;
     cost->calls     = 1.0;
     cost->transfer  = q->facts->between.shared > 0.0 ? tw_encoded(q) / q->facts->between.shared : 0.0;
-    cost->codec     = q->count / local * (q->codec->encode > q->codec->decode ? q->codec->encode : q->codec->decode);
+    cost->codec     = q->count / local * tw_slower(q->codec);
     cost->codec += q->facts->inside.shared > 0.0 ? 2.0 * values / q->facts->inside.shared : 0.0;
     cost->drain = nodes > 2.0 ? nodes - 2.0 : 0.0;
 }
