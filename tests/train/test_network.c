@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/train/test_network.c - the built-in models have the published shapes and numbers of
+ * parameters; windows are counted one by one; data may bring another shape. Sources of the numbers:
+ * S0 (arXiv 2004.02297) table I and its code, S1 (1511.04561), S3's ResNet-20, S4 (1404.5997).
+ */
+#include "config.h"
+
+#include <check.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/model/network.h"
+
+static void load(tw_network_t *net, const char *name)
+{
+    tw_problem_t problem = {0};
+
+    ck_assert_msg(tw_network_load(net, name, &problem) == 0, "%s: %s", name, problem.text);
+}
+
+static size_t find(const tw_network_t *net, const char *name)
+{
+    for (size_t l = 0; l < net->layers; l++) {
+        if (strcmp(net->layer[l].name, name) == 0) {
+            return l;
+        }
+    }
+    ck_abort_msg("%s has no layer %s", net->name, name);
+}
+
+/* ---- what was published -------------------------------------------------------------------- */
+
+static const struct {
+    const char *model;
+    size_t      parameters, classes, first_dense;
+    tw_shape_t  features; /* what goes into the head */
+} published[] = {
+    {"mlp", 1863690, 10, 0, {1, 28, 28}},
+    {"linear", 7850, 10, 0, {1, 28, 28}},
+    {"lenet", 832 + 51264 + 524800 + 5130, 10, 4, {64, 4, 4}},
+    {"alexnet-s0", 75341960, 200, 8, {256, 6, 6}},
+    {"alexnet-s0-valid", 63807624, 200, 8, {256, 5, 5}},
+    {"alexnet-s4", 75341960 - 16781312 - 819400 + 4097000, 1000, 10, {256, 6, 6}},
+    {"vgg-a", 129585736, 200, 13, {512, 7, 7}},
+    {"resnet-34", 21387272, 200, 90, {512, 1, 1}},
+    {"resnet-20", 269722, 10, 48, {64, 1, 1}},
+};
+
+enum { PUBLISHED = sizeof(published) / sizeof(published[0]) };
+
+START_TEST(models_have_the_published_size)
+{
+    tw_network_t net;
+    tw_shape_t   in;
+
+    load(&net, published[_i].model);
+    ck_assert_str_eq(net.name, published[_i].model);
+    ck_assert_uint_eq(tw_network_parameters(&net), published[_i].parameters);
+    ck_assert_uint_eq(net.classes, published[_i].classes);
+    ck_assert_uint_eq(net.layer[net.layers - 1].out.c, published[_i].classes);
+    ck_assert_uint_lt(net.first_dense, net.layers);
+    ck_assert_uint_eq(net.first_dense, published[_i].first_dense);
+    in = net.layer[net.first_dense].in;
+    ck_assert_uint_eq(in.c, published[_i].features.c);
+    ck_assert_uint_eq(in.h, published[_i].features.h);
+    ck_assert_uint_eq(in.w, published[_i].features.w);
+    tw_network_destroy(&net);
+}
+END_TEST
+
+/* Every name in the list is published, and the other way round. */
+START_TEST(all_models_are_listed)
+{
+    size_t n = 0;
+
+    while (tw_network_builtin(n) != NULL) {
+        int known = 0;
+
+        for (size_t i = 0; i < PUBLISHED; i++) {
+            known |= strcmp(published[i].model, tw_network_builtin(n)) == 0;
+        }
+        ck_assert_msg(known, "%s is not tested", tw_network_builtin(n));
+        n++;
+    }
+    ck_assert_uint_eq(n, PUBLISHED);
+    ck_assert_ptr_null(tw_network_builtin(n + 100));
+}
+END_TEST
+
+static const struct {
+    const char *model, *layer;
+    size_t      weights, biases;
+} tensors[] = {
+    {"mlp", "fc1", 802816, 1024},
+    {"mlp", "fc2", 1048576, 1024},
+    {"mlp", "fc3", 10240, 10},
+    {"alexnet-s0", "conv1", 23232, 64},
+    {"alexnet-s0", "conv2", 307200, 192},
+    {"alexnet-s0", "conv3", 663552, 384},
+    {"alexnet-s0", "conv4", 1327104, 384},
+    {"alexnet-s0", "conv5", 884736, 256},
+    {"alexnet-s0", "fc6", 37748736, 4096},
+    {"alexnet-s0", "fc7", 16777216, 4096},
+    {"alexnet-s0", "fc7.1", 16777216, 4096},
+    {"alexnet-s0", "fc8", 819200, 200},
+    {"alexnet-s0-valid", "fc6", 26214400, 4096},
+    {"alexnet-s4", "conv4", 1327104, 384},
+    {"alexnet-s4", "fc8", 4096000, 1000},
+    {"alexnet-s4", "lrn1", 0, 0},
+    {"vgg-a", "conv1_1", 1728, 64},
+    {"vgg-a", "conv2_1", 73728, 128},
+    {"vgg-a", "conv3_1", 294912, 256},
+    {"vgg-a", "conv3_2", 589824, 256},
+    {"vgg-a", "conv4_1", 1179648, 512},
+    {"vgg-a", "conv4_2", 2359296, 512},
+    {"vgg-a", "conv5_1", 2359296, 512},
+    {"vgg-a", "conv5_2", 2359296, 512},
+    {"vgg-a", "fc6", 102760448, 4096},
+    {"vgg-a", "fc7", 16777216, 4096},
+    {"vgg-a", "fc8", 819200, 200},
+    {"resnet-34", "conv1", 9408, 0},
+    {"resnet-34", "norm1", 64, 64},
+    {"resnet-34", "block3.1.conv0", 8192, 0},
+    {"resnet-34", "block4.1.conv0", 32768, 0},
+    {"resnet-34", "block5.1.conv0", 131072, 0},
+    {"resnet-34", "block5.3", 0, 0},
+    {"resnet-34", "fc", 102400, 200},
+    {"resnet-20", "conv1", 432, 0},
+    {"resnet-20", "fc", 640, 10},
+};
+
+START_TEST(tensors_have_the_published_size)
+{
+    tw_network_t net;
+    size_t       l;
+
+    load(&net, tensors[_i].model);
+    l = find(&net, tensors[_i].layer);
+    ck_assert_uint_eq(tw_network_weights(&net, l), tensors[_i].weights);
+    ck_assert_uint_eq(tw_network_biases(&net, l), tensors[_i].biases);
+    tw_network_destroy(&net);
+}
+END_TEST
+
+static const struct {
+    const char *model, *layer;
+    tw_shape_t  out;
+} shapes[] = {
+    {"lenet", "conv1", {32, 24, 24}},
+    {"alexnet-s0", "conv1", {64, 55, 55}},
+    {"alexnet-s0", "pool1", {64, 27, 27}},
+    {"alexnet-s0", "pool2", {192, 13, 13}},
+    {"alexnet-s0-valid", "conv1", {64, 54, 54}},
+    {"alexnet-s0-valid", "pool1", {64, 26, 26}},
+    {"alexnet-s0-valid", "pool2", {192, 12, 12}},
+    {"alexnet-s4", "lrn1", {64, 55, 55}},
+    {"alexnet-s4", "pool5", {256, 6, 6}},
+    {"vgg-a", "pool1", {64, 112, 112}},
+    {"resnet-34", "conv1", {64, 112, 112}},
+    {"resnet-34", "pool1", {64, 56, 56}},
+    {"resnet-34", "block3.1.conv0", {128, 28, 28}},
+    {"resnet-34", "block5.3", {512, 7, 7}},
+    {"resnet-34", "pool6", {512, 1, 1}},
+    {"resnet-20", "block2.3", {16, 32, 32}},
+    {"resnet-20", "block3.1", {32, 16, 16}},
+    {"resnet-20", "block4.3", {64, 8, 8}},
+};
+
+START_TEST(layers_have_the_published_shape)
+{
+    tw_network_t net;
+    tw_shape_t   out;
+
+    load(&net, shapes[_i].model);
+    out = net.layer[find(&net, shapes[_i].layer)].out;
+    ck_assert_uint_eq(out.c, shapes[_i].out.c);
+    ck_assert_uint_eq(out.h, shapes[_i].out.h);
+    ck_assert_uint_eq(out.w, shapes[_i].out.w);
+    tw_network_destroy(&net);
+}
+END_TEST
+
+/* T7: three pools; 36 convolutions, of which 3 project; option A has no parameters. */
+START_TEST(models_have_the_published_layers)
+{
+    static const struct {
+        const char *model;
+        size_t      convs, pools, norms, adds, dropouts, lrns;
+    } counts[] = {{"alexnet-s0", 5, 3, 0, 0, 3, 0},   {"alexnet-s0-valid", 5, 3, 0, 0, 3, 0},
+                  {"alexnet-s4", 5, 3, 0, 0, 2, 2},   {"vgg-a", 8, 5, 0, 0, 2, 0},
+                  {"resnet-34", 36, 2, 36, 16, 0, 0}, {"resnet-20", 19, 1, 19, 9, 0, 0}};
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        size_t       n[TW_DENSE + 1] = {0};
+        tw_network_t net;
+
+        load(&net, counts[i].model);
+        for (size_t l = 0; l < net.layers; l++) {
+            n[net.layer[l].kind]++;
+        }
+        ck_assert_uint_eq(n[TW_CONV], counts[i].convs);
+        ck_assert_uint_eq(n[TW_POOL], counts[i].pools);
+        ck_assert_uint_eq(n[TW_NORM], counts[i].norms);
+        ck_assert_uint_eq(n[TW_ADD], counts[i].adds);
+        ck_assert_uint_eq(n[TW_DROPOUT], counts[i].dropouts);
+        ck_assert_uint_eq(n[TW_LRN], counts[i].lrns);
+        tw_network_destroy(&net);
+    }
+}
+END_TEST
+
+START_TEST(models_have_the_published_settings)
+{
+    tw_network_t        net;
+    tw_network_layer_t *layer;
+
+    load(&net, "mlp");
+    ck_assert_int_eq(net.optimizer, TW_RMSPROP);
+    ck_assert_double_eq(net.rate, 0.006);
+    ck_assert_double_eq(net.rms_decay, 0.9);
+    ck_assert_double_eq(net.max_norm, 15.0);
+    ck_assert_str_eq(net.schedule, "exp:0.99");
+    ck_assert_float_eq(net.layer[0].rate, 0.2f);
+    ck_assert_uint_eq(net.layer[4].drop, 2);
+    tw_network_destroy(&net);
+
+    load(&net, "alexnet-s4");
+    ck_assert_int_eq(net.loss, TW_LOSS_LOGISTIC);
+    ck_assert_double_eq(net.rate, 0.01);
+    ck_assert_double_eq(net.decay, 0.0005);
+    ck_assert_uint_eq(net.batch, 128);
+    layer = &net.layer[find(&net, "conv4")];
+    ck_assert_int_eq(layer->w_init.how, TW_INIT_GAUSSIAN);
+    ck_assert_float_eq(layer->w_init.value, 0.03f);
+    ck_assert_int_eq(layer->b_init.how, TW_INIT_CONSTANT);
+    ck_assert_float_eq(layer->b_init.value, 1.0f);
+    ck_assert_float_eq(layer->b_rate, 2.0f);
+    ck_assert_float_eq(layer->b_decay, 0.0f);
+    ck_assert_int_eq(net.layer[find(&net, "conv3")].b_init.how, TW_INIT_ZERO);
+    layer = &net.layer[find(&net, "lrn2")];
+    ck_assert_uint_eq(layer->lrn_size, 5);
+    ck_assert_float_eq(layer->lrn_scale * 5.0f, 1e-4f); /* divided by the size there */
+    ck_assert_float_eq(layer->lrn_power, 0.75f);
+    ck_assert_float_eq(layer->lrn_k, 2.0f);
+    tw_network_destroy(&net);
+
+    load(&net, "alexnet-s0");
+    ck_assert_double_eq(net.decay, 5e-4);
+    ck_assert_str_eq(net.schedule, "stairs:30:0.16");
+    layer = &net.layer[find(&net, "fc7.1")];
+    ck_assert_int_eq(layer->w_init.how, TW_INIT_TRUNCATED);
+    ck_assert_float_eq(layer->w_init.value, 0.005f);
+    ck_assert_float_eq(layer->b_init.value, 0.1f);
+    tw_network_destroy(&net);
+
+    load(&net, "resnet-20");
+    ck_assert_double_eq(net.rate, 0.1);
+    ck_assert_str_eq(net.schedule, "steps:25,37:0.1");
+    ck_assert_uint_eq(net.crop_pad, 4);
+    ck_assert_int_eq(net.mirror, 1);
+    layer = &net.layer[find(&net, "block3.1")];
+    ck_assert_uint_eq(layer->stride[0], 2);
+    ck_assert_int_eq(layer->input[1], (int)find(&net, "block2.3"));
+    ck_assert_int_eq(layer->activation, TW_RELU);
+    tw_network_destroy(&net);
+}
+END_TEST
+
+/* ---- windows, one by one ------------------------------------------------------------------- */
+
+/* Windows that fit, or, rounding up, that begin before the end of the border and of the image. */
+static size_t count_windows(int size, int kernel, int stride, int pad, int up)
+{
+    size_t n = 0;
+
+    for (int at = -pad; at + kernel <= size + pad; at += stride) {
+        n++;
+    }
+    if (n > 0 && up) {
+        const int next = -pad + (int)n * stride;
+
+        n += next - stride + kernel < size + pad && next < size;
+    }
+    return n;
+}
+
+START_TEST(windows_are_counted_one_by_one)
+{
+    size_t fit = 0, up_differs = 0;
+
+    for (int size = 1; size <= 12; size++) {
+        for (int code = 0; code < 5 * 4 * 5 * 2; code++) {
+            const int kernel = 1 + code % 5, stride = 1 + code / 5 % 4, pad = code / 20 % 5,
+                      up   = code / 100;
+            const size_t n = count_windows(size, kernel, stride, pad, up);
+            char         text[400];
+            tw_network_t net;
+            tw_problem_t problem = {0};
+
+            snprintf(text, sizeof(text),
+                     "input = { channels = 2; height = %d; width = 12; }; classes = 2; layers = ("
+                     "{ type = \"pool\"; pooling = \"max\"; kernel = [%d, 1]; stride = [%d, 5];"
+                     "  pad = [%d, 0]; ceil = %s; }, { type = \"dense\"; });",
+                     size, kernel, stride, pad, up ? "true" : "false");
+            if (n == 0 || pad >= kernel) {
+                ck_assert_int_eq(tw_network_parse(&net, text, "t", &problem), -1);
+                continue;
+            }
+            ck_assert_msg(tw_network_parse(&net, text, "t", &problem) == 0, "%s", problem.text);
+            ck_assert_uint_eq(net.layer[0].out.h, n);
+            ck_assert_uint_eq(net.layer[0].out.w, 3);
+            fit++;
+            up_differs += n != count_windows(size, kernel, stride, pad, 0);
+            tw_network_destroy(&net);
+        }
+    }
+    ck_assert_uint_gt(fit, 500);
+    ck_assert_uint_gt(up_differs, 50);
+}
+END_TEST
+
+/* ---- data of another shape ----------------------------------------------------------------- */
+
+START_TEST(data_bring_shape_and_classes)
+{
+    const tw_shape_t large = {3, 40, 36}, small = {3, 8, 8}, none = {0, 8, 8};
+    tw_network_t     net;
+    tw_problem_t     problem = {0};
+
+    load(&net, "resnet-20");
+    ck_assert_int_eq(tw_network_override(&net, &large, 100, &problem), 0);
+    ck_assert_uint_eq(tw_network_parameters(&net), 269722 + 65 * 90);
+    ck_assert_uint_eq(net.layer[net.layers - 2].kernel[0], 10); /* global pooling follows */
+    ck_assert_uint_eq(net.layer[net.layers - 2].kernel[1], 9);
+    ck_assert_uint_eq(net.classes, 100);
+    ck_assert_int_eq(tw_network_override(&net, NULL, 10, &problem), 0);
+    ck_assert_uint_eq(tw_network_parameters(&net), 269722);
+    ck_assert_uint_eq(net.input.h, 40);
+    tw_network_destroy(&net);
+
+    load(&net, "lenet");
+    ck_assert_int_eq(tw_network_override(&net, &small, 0, &problem), -1);
+    ck_assert_ptr_nonnull(strstr(problem.text, "layer 'conv2'"));
+    ck_assert_uint_eq(net.input.h, 28); /* as it was */
+    ck_assert_uint_eq(net.layer[0].out.h, 24);
+    problem = (tw_problem_t){0};
+    ck_assert_int_eq(tw_network_override(&net, &none, 0, &problem), -1);
+    problem = (tw_problem_t){0};
+    ck_assert_int_eq(tw_network_override(&net, NULL, 1, &problem), -1);
+    ck_assert_uint_eq(tw_network_parameters(&net), 582026);
+    tw_network_destroy(&net);
+}
+END_TEST
+
+/* ---- descriptions -------------------------------------------------------------------------- */
+
+START_TEST(descriptions_agree_with_the_network)
+{
+    char        *text = NULL;
+    size_t       size = 0;
+    FILE        *out  = open_memstream(&text, &size);
+    tw_network_t net;
+    json_t      *json, *layer;
+
+    load(&net, "alexnet-s0");
+    tw_network_describe(&net, 16, out);
+    fclose(out);
+    ck_assert_ptr_nonnull(strstr(text, "75341960"));
+    ck_assert_ptr_nonnull(strstr(text, "64x55x55"));
+    free(text);
+    json = tw_network_json(&net, 16);
+    ck_assert_ptr_nonnull(json);
+    ck_assert_int_eq(json_integer_value(json_object_get(json, "parameters")), 75341960);
+    ck_assert_uint_eq(json_array_size(json_object_get(json, "layers")), net.layers);
+    layer = json_array_get(json_object_get(json, "layers"), 0);
+    ck_assert_str_eq(json_string_value(json_object_get(layer, "name")), "conv1");
+    ck_assert_int_eq(json_integer_value(json_object_get(layer, "weights")), 23232);
+    ck_assert_int_eq(json_integer_value(json_object_get(layer, "multiply_adds")), 23232 * 55 * 55);
+    ck_assert_int_eq(json_integer_value(json_object_get(layer, "activation_bytes_batch")),
+                     16 * 4 * 64 * 55 * 55);
+    json_decref(json);
+    tw_network_destroy(&net);
+}
+END_TEST
+
+int main(void)
+{
+    Suite   *suite  = suite_create("train/network");
+    TCase   *tc     = tcase_create("network");
+    SRunner *runner = srunner_create(suite);
+    int      failed;
+
+    tcase_add_loop_test(tc, models_have_the_published_size, 0, PUBLISHED);
+    tcase_add_test(tc, all_models_are_listed);
+    tcase_add_loop_test(tc, tensors_have_the_published_size, 0,
+                        sizeof(tensors) / sizeof(tensors[0]));
+    tcase_add_loop_test(tc, layers_have_the_published_shape, 0, sizeof(shapes) / sizeof(shapes[0]));
+    tcase_add_test(tc, models_have_the_published_layers);
+    tcase_add_test(tc, models_have_the_published_settings);
+    tcase_add_test(tc, windows_are_counted_one_by_one);
+    tcase_add_test(tc, data_bring_shape_and_classes);
+    tcase_add_test(tc, descriptions_agree_with_the_network);
+    suite_add_tcase(suite, tc);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
