@@ -64,6 +64,8 @@ static const struct {
     {HEAD "layers = (" FC ");\ntraining = { momentun = 1; };", 4, "nearest is momentum", ""},
     {HEAD "layers = (" FC ");\ntraining = { epochs = 0; };", 4, "epochs: accepted are", ""},
     {HEAD "layers = (" FC ");\ntraining = { schedule = 3; };", 4, "schedule: accepted", ""},
+    {HEAD "layers = (" FC ");\ntraining = { schedule = \"steps:9\"; };", 4, "schedule 'steps:9'",
+     "accepted"},
     {HEAD "layers = (" FC ");\ntraining = { optimizer = \"adam\"; };", 4, "sgd and rmsprop", ""},
     {HEAD "layers = (" FC ");\ndefaults = { cnv = { }; };", 4, "nearest is conv", ""},
     {HEAD "layers = (" FC ");\ndefaults = { conv = 3; };", 4, "defaults.conv: accepted is a group",
@@ -109,7 +111,7 @@ static const struct {
     {HEAD "layers = (\n{ type = \"dense\";\n init = \"zero:1\"; });", 5, "init 'zero:1'", ""},
     {HEAD "layers = (\n{ type = \"dense\";\n init = \"gaussian:-1\"; });", 5, "init", ""},
     {HEAD "layers = (\n{ type = \"dense\";\n init = \"gaussian:nan\"; });", 5, "init", ""},
-    {HEAD "layers = (\n{ type = \"dense\";\n codec = \"tree9\"; });", 5, "codec: ", "tree9"},
+    {HEAD "layers = (\n{ type = \"dense\";\n codec = \"tree9\"; });", 5, "codec", "tree9"},
     {HEAD "layers = (\n{ type = \"dense\"; name = \"a\"; units = 4; },\n"
           "{ type = \"dense\"; name = \"a\"; });",
      5, "'a' is taken by the layer of line 4", ""},

@@ -9,6 +9,7 @@
 
 #include <thinwire/codec.h>
 #include <thinwire/context.h>
+#include <thinwire/rates.h>
 
 #include "train/model/network_keys.h"
 
@@ -212,11 +213,18 @@ static int read_init(const tw_reader_t *reader, const tw_key_t *key,
 static int read_schedule(const tw_reader_t *reader, const tw_key_t *key,
                          const config_setting_t *setting, char *text)
 {
-    const char *value = text_of(setting);
+    const char   *value = text_of(setting);
+    tw_schedule_t schedule;
+    char          why[300];
 
     if (config_setting_type(setting) != CONFIG_TYPE_STRING || strlen(value) >= key->room) {
         return tw_reader_wrong(reader, setting, "%s: accepted are up to %zu characters in quotes",
                                key->name, key->room - 1);
+    }
+    if (tw_schedule_parse(value, &schedule, why, sizeof(why)) != TW_OK) {
+        char shown[300];
+
+        return tw_reader_wrong(reader, setting, "%s", tw_shown(shown, sizeof(shown), why));
     }
     memcpy(text, value, strlen(value) + 1);
     return 0;
@@ -239,9 +247,9 @@ static int read_codec(const tw_reader_t *reader, const tw_key_t *key,
     status = tw_codec_create(ctx, text, TW_F32, &codec, why, sizeof(why));
     tw_codec_destroy(codec);
     tw_context_destroy(ctx);
-    return status == TW_OK ? 0
-                           : tw_reader_wrong(reader, setting, "%s: %s", key->name,
-                                             tw_shown(shown, sizeof(shown), why));
+    return status == TW_OK
+               ? 0
+               : tw_reader_wrong(reader, setting, "%s", tw_shown(shown, sizeof(shown), why));
 }
 
 /* ---- all ----------------------------------------------------------------------------------- */
