@@ -18,37 +18,17 @@ import time
 
 import torch
 
+import pytorch_networks as networks
+
 BATCH = 128
 IMAGES = 12000
 
 
-def make_step():
-    """A function that trains on the next batch of random images."""
-    torch.manual_seed(1)
-    net = torch.nn.Sequential(
-        torch.nn.Dropout(0.2), torch.nn.Linear(784, 1024), torch.nn.Sigmoid(),
-        torch.nn.Dropout(0.5), torch.nn.Linear(1024, 1024), torch.nn.Sigmoid(),
-        torch.nn.Dropout(0.5), torch.nn.Linear(1024, 10))
-    loss_of = torch.nn.CrossEntropyLoss()
-    optimizer = torch.optim.RMSprop(net.parameters(), lr=0.006, alpha=0.9, eps=1e-8)
-    pixels = torch.randint(0, 256, (IMAGES, 784), dtype=torch.uint8)
-    labels = torch.randint(0, 10, (IMAGES,))
-
-    def step(at):
-        chosen = torch.arange(at, at + BATCH) % IMAGES
-        optimizer.zero_grad(set_to_none=True)
-        loss = loss_of(net(pixels[chosen].float() / 255.0), labels[chosen])
-        loss.backward()
-        optimizer.step()
-
-    return step
-
-
-def pytorch_speed(step):
+def pytorch_speed(training):
     """Images per second over one epoch."""
     start = time.perf_counter()
-    for at in range(0, IMAGES, BATCH):
-        step(at)
+    for _ in range(0, IMAGES, BATCH):
+        training.step()
     return IMAGES / (time.perf_counter() - start)
 
 
@@ -68,14 +48,14 @@ def main():
     if len(sys.argv) not in (2, 3):
         sys.exit("usage: pytorch_mlp.py PROGRAM [ROUNDS]")
     program, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) == 3 else 5
-    torch.set_num_threads(1)
-    step = make_step()
-    pytorch_speed(step)  # warm
+    networks.use_threads(1)
+    training = networks.Training("mlp", BATCH, IMAGES)
+    pytorch_speed(training)  # warm
     ours, theirs = [], []
     print("round  thinwire-train  PyTorch %s  (images/s)" % torch.__version__)
     for number in range(rounds):
         ours.append(thinwire_speed(program))
-        theirs.append(pytorch_speed(step))
+        theirs.append(pytorch_speed(training))
         print("%5d  %14.0f  %14.0f" % (number + 1, ours[-1], theirs[-1]))
     print("median %14.0f  %14.0f  ratio %.2f" % (
         statistics.median(ours), statistics.median(theirs),
