@@ -4,11 +4,11 @@
  * One all-gather per call carries the numbers of all its layers, and every rank merges all ranks' numbers
  * itself, in rank order: equal input, equal order, equal bits. An all-reduce could not merge (count, mean,
  * M2), and would be no faster: a layer has 33 (16 channels) to 1025 numbers (512), where latency counts and
- * an all-gather takes each message one hop. Measured on two cores under load, one exchange, median: inside
- * a node 6 us on 4 ranks for 16 to 64 channels, 10 us for 512 (MPI_Allgather 11 and 22, all-reduce of
- * doubles 6 and 17); between 4 emulated hosts at 1 Gbit/s 130 and 137 us (MPI_Allgather 111 and 139,
- * all-reduce 138 and 247). Float32 would save half the bytes, 0.2 ms per 512 channels at 100 Mbit/s on 4
- * hosts, and cost the equality with one rank; so the wire has doubles. With hundreds of ranks the time to
+ * an all-gather takes each message one hop. Roughly measured, on two cores under load, medians of 400: inside
+ * a node, 4 ranks, 7 us for 16 and 64 channels and 10 us for 512 (MPI_Allgather 11 and 22, all-reduce of
+ * doubles 6 and 17); between 4 emulated hosts at 1 Gbit/s 129 us for 64 and 137 us for 512 (MPI_Allgather 111
+ * and 139, all-reduce 138 and 247). Float32 would save half the bytes, for 512 channels on 4 hosts 0.1 ms at
+ * 1 Gbit/s, and cost the equality with one rank; so the wire has doubles. With hundreds of ranks the time to
  * receive the numbers of all counts; groups of fewer ranks are then the remedy.
  *
  * A double travels as two words of fp32, which moves bytes and looks at none: straight from buffer to

@@ -16,7 +16,7 @@ batch_t *batch_make(uint64_t seed, double mean, double deviation)
 
     batch = (batch_t){.seed = seed, .mean = mean, .deviation = deviation};
     for (int r = 0; r < t_size; r++) {
-        batch.count[r] = r % 3 == 1 ? 0 : 1 + t_mix(seed + (uint64_t)r) % VALUES;
+        batch.count[r] = (uint64_t)r % 3 == seed % 3 ? 0 : 1 + t_mix(seed + (uint64_t)r) % VALUES;
     }
     return &batch;
 }

@@ -22,7 +22,7 @@ typedef struct batch {
     size_t   count[T_RANKS_MAX];
 } batch_t;
 
-/* Uneven counts; every third rank has none. The same memory each time. */
+/* Uneven counts; every third rank, by the seed, has none. The same memory each time. */
 batch_t *batch_make(uint64_t seed, double mean, double deviation);
 
 double uniform(uint64_t x); /* 0 .. 1 */
