@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <check.h>
 #include <math.h>
 
 #include "tests/train/small_net.h"

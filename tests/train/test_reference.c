@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <check.h>
 #include <math.h>
 
 #include "tests/train/reference_net.h"

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/train/test_trunk.c - the trunk on the host against the oracle, the order of hooks, and the
+ * search for what is not finite.
+ */
+#include "config.h"
+
+#include <check.h>
+
+#include "tests/train/trunk_rig.h"
+
+static const char dense_text[] =
+    "name = \"dense\"; classes = 5; input = { channels = 2; height = 3; width = 4; };\n"
+    "layers = ( { type = \"dropout\"; rate = 0.2; }, { type = \"dense\"; units = 6; },\n"
+    "           { type = \"dense\"; } );\n";
+
+START_TEST(trunk_agrees_with_the_oracle)
+{
+    const ref_how_t evaluation = {.training = 0, .scale = 1.0};
+    tw_network_t    net;
+    examples_t      e;
+    oracle_t        o;
+    rig_t           rig;
+    const char     *name;
+    double          off;
+
+    small_net_read(&net, small_net_text);
+    e = examples_make(&net, 7, 2);
+    oracle_make(&o, &net, &e);
+    rig_make(&rig, &net, NULL);
+    ck_assert_uint_eq(tw_trunk_features(rig.trunk), o.features);
+    ck_assert_double_le(apart(forward(&rig, &e, 0, 7, 1), o.want, 7 * o.features), 2e-6);
+    for (int i = 0; i < 2; i++) { /* gradients are overwritten */
+        backward(&rig, &e, 0, 7, o.gfeatures);
+        off = gradients_apart(&net, rig.params.gradient, &o, &name);
+        ck_assert_msg(off < 2e-5, "%s: off by %g", name, off);
+        forward(&rig, &e, 0, 7, 1);
+    }
+    rig_free(&rig);
+    rig_make(&rig, &net, NULL);
+    forward(&rig, &e, 0, 7, 1);
+    ck_assert_double_le(apart(rig.params.state, o.ref.state, rig.params.states), 2e-6);
+    ref_net_forward(&o.ref, &o.part, 1, &evaluation);
+    ck_assert_double_le(apart(forward(&rig, &e, 0, 7, 0), o.want, 7 * o.features), 2e-6);
+    rig_free(&rig);
+    oracle_free(&o);
+    examples_free(&e);
+    tw_network_destroy(&net);
+}
+END_TEST
+
+/* Evaluation of the same examples in graphs of other sizes, some of them made anew. */
+START_TEST(numbers_of_examples_may_change)
+{
+    static const size_t sizes[] = {4, 2, 3, 4, 1, 0, 2, 4};
+    tw_network_t        net;
+    examples_t          e;
+    rig_t               rig;
+    double             *want;
+    size_t              f;
+
+    small_net_read(&net, small_net_text);
+    e = examples_make(&net, 4, 6);
+    rig_make(&rig, &net, NULL);
+    f    = tw_trunk_features(rig.trunk);
+    want = calloc(4 * f, sizeof(double));
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        const float *got = forward(&rig, &e, 0, sizes[i], 0);
+
+        for (size_t k = 0; i == 0 && k < 4 * f; k++) {
+            want[k] = got[k];
+        }
+        ck_assert_double_le(apart(got, want, sizes[i] * f), 1e-6);
+    }
+    free(want);
+    rig_free(&rig);
+    examples_free(&e);
+    tw_network_destroy(&net);
+}
+END_TEST
+
+START_TEST(dense_networks_have_no_trunk)
+{
+    tw_network_t net;
+    examples_t   e;
+    rig_t        rig;
+    tw_problem_t problem = {.set = 0};
+
+    small_net_read(&net, dense_text);
+    e = examples_make(&net, 3, 1);
+    rig_make(&rig, &net, NULL);
+    ck_assert_uint_eq(tw_trunk_features(rig.trunk), 24);
+    ck_assert_ptr_eq(forward(&rig, &e, 0, 3, 1), tw_trunk_input(rig.trunk, 3, &problem));
+    ck_assert_mem_eq(forward(&rig, &e, 1, 2, 1), e.images + 24, 48 * sizeof(float));
+    backward(&rig, &e, 1, 2, e.images);
+    ck_assert_ptr_nonnull(forward(&rig, &e, 0, 0, 1));
+    rig_free(&rig);
+    examples_free(&e);
+    tw_network_destroy(&net);
+}
+END_TEST
+
+/* -------------------------------------------------------------------------- order of hooks */
+
+typedef struct log {
+    const tw_network_t *net;
+    const float        *gradient;
+    const tw_params_t  *params;
+    size_t              last, calls;
+    int                 stop; /* the call of moments that fails, from 1 */
+} log_t;
+
+/* Falling order, and what is final is written: the test fills gradients with NaN first. */
+static void log_ready(void *user, size_t layer)
+{
+    log_t *log = user;
+
+    ck_assert_uint_lt(layer, log->last);
+    log->last = layer;
+    log->calls++;
+    for (size_t i = 0; i < log->params->count; i++) {
+        const tw_param_t *p = &log->params->param[i];
+
+        for (size_t k = 0; p->layer == layer && k < p->count; k++) {
+            ck_assert_msg(isfinite(log->params->gradient[p->first + k]), "%s", p->name);
+        }
+    }
+}
+
+static int log_moments(void *user, double *const *moments, const size_t *channels, size_t layers)
+{
+    log_t *log = user;
+
+    (void)moments, (void)channels, (void)layers;
+    return log->stop > 0 && --log->stop == 0 ? -1 : 0;
+}
+
+START_TEST(layers_are_ready_in_falling_order)
+{
+    const size_t     n      = _i == 0 ? 3 : 0;
+    log_t            log    = {.last = SIZE_MAX};
+    tw_trunk_hooks_t hooks  = {&log, NULL, log_ready, NULL, NULL};
+    size_t           layers = 0;
+    tw_network_t     net;
+    examples_t       e;
+    oracle_t         o;
+    rig_t            rig;
+
+    small_net_read(&net, small_net_text);
+    e = examples_make(&net, 3, 2);
+    oracle_make(&o, &net, &e);
+    rig_make(&rig, &net, &hooks);
+    log.params = &rig.params;
+    memset(rig.params.gradient, 0xff, rig.params.total * sizeof(float));
+    forward(&rig, &e, 0, n, 1);
+    backward(&rig, &e, 0, n, o.gfeatures);
+    for (size_t l = 0; l < net.first_dense; l++) {
+        layers += tw_network_weights(&net, l) > 0;
+    }
+    ck_assert_uint_eq(log.calls, layers);
+    ck_assert_uint_eq(log.last, 0);
+    rig_free(&rig);
+    oracle_free(&o);
+    examples_free(&e);
+    tw_network_destroy(&net);
+}
+END_TEST
+
+START_TEST(a_hook_stops_the_pass)
+{
+    log_t            log     = {.stop = 3};
+    tw_trunk_hooks_t hooks   = {&log, NULL, NULL, log_moments, NULL};
+    tw_problem_t     problem = {.set = 0};
+    tw_network_t     net;
+    examples_t       e;
+    rig_t            rig;
+
+    small_net_read(&net, small_net_text);
+    e = examples_make(&net, 2, 2);
+    rig_make(&rig, &net, &hooks);
+    memcpy(tw_trunk_input(rig.trunk, 2, &problem), e.images, 2 * e.size * sizeof(float));
+    ck_assert_ptr_null(
+        tw_trunk_forward(rig.trunk, &(tw_trunk_pass_t){2, 1, SEED, STEP, e.index}, &problem));
+    ck_assert_int_eq(log.stop, 0);
+    ck_assert_ptr_nonnull(forward(&rig, &e, 0, 2, 1)); /* and the next pass runs */
+    ck_assert_ptr_null(
+        tw_trunk_forward(rig.trunk, &(tw_trunk_pass_t){5, 1, SEED, STEP, e.index}, &problem));
+    ck_assert_str_eq(problem.text, "no input was asked for 5 examples");
+    rig_free(&rig);
+    examples_free(&e);
+    tw_network_destroy(&net);
+}
+END_TEST
+
+/* Three of ResNet-34's blocks have a projection; all other normalisations depend on one another. */
+START_TEST(exchanges_of_known_networks)
+{
+    static const struct {
+        const char *name;
+        size_t      exchanges, layers, channels; /* calls; the most in one */
+    } known[] = {
+        {"resnet-34", 33, 2, 1024}, {"resnet-20", 19, 1, 64}, {"vgg-a", 0, 0, 0}, {"mlp", 0, 0, 0}};
+    tw_problem_t problem = {.set = 0};
+    tw_network_t net;
+    tw_trunk_t  *trunk;
+    tw_params_t  none = {0};
+    size_t       layers, channels;
+
+    ck_assert_int_eq(tw_network_load(&net, known[_i].name, &problem), 0);
+    ck_assert_int_eq(tw_trunk_create(&trunk, &net, NULL, &none, NULL, &problem), 0);
+    ck_assert_uint_eq(tw_trunk_exchanges(trunk), known[_i].exchanges);
+    tw_trunk_exchange_most(trunk, &layers, &channels);
+    ck_assert_uint_eq(layers, known[_i].layers);
+    ck_assert_uint_eq(channels, known[_i].channels);
+    tw_trunk_destroy(trunk);
+    tw_network_destroy(&net);
+}
+END_TEST
+
+/* -------------------------------------------------------------------------- faults */
+
+static void spoil(rig_t *rig, const tw_network_t *net, const char *name, float value)
+{
+    for (size_t i = 0; i < rig->params.count; i++) {
+        const tw_param_t *p = &rig->params.param[i];
+
+        if (strcmp(net->layer[p->layer].name, name) == 0) {
+            rig->params.value[p->first] = value;
+        }
+    }
+}
+
+START_TEST(first_nonfinite_is_named)
+{
+    static const char *const names[] = {NULL,         "input",      "conv1",
+                                        "same.conv2", "half.norm2", "proj.conv0"};
+    const tw_trunk_pass_t    pass    = {3, _i / 6, SEED, STEP, (const uint64_t[]){0, 1, 2}};
+    const char              *want    = names[_i % 6], *got;
+    tw_network_t             net;
+    examples_t               e;
+    rig_t                    rig;
+
+    small_net_read(&net, small_net_text);
+    e = examples_make(&net, 3, 2);
+    rig_make(&rig, &net, NULL);
+    if (want != NULL && strcmp(want, "input") == 0) {
+        e.images[e.size + 5] = NAN;
+    } else if (want != NULL) {
+        spoil(&rig, &net, want, INFINITY);
+    }
+    forward(&rig, &e, 0, 3, pass.training);
+    got = tw_trunk_first_nonfinite(rig.trunk, &pass);
+    if (want == NULL) {
+        ck_assert_ptr_null(got);
+    } else {
+        ck_assert_ptr_nonnull(got);
+        ck_assert_str_eq(got, want);
+    }
+    rig_free(&rig);
+    examples_free(&e);
+    tw_network_destroy(&net);
+}
+END_TEST
+
+int main(void)
+{
+    Suite   *suite  = suite_create("train/trunk");
+    TCase   *tcase  = tcase_create("all");
+    SRunner *runner = srunner_create(suite);
+    int      failed;
+
+    tcase_set_timeout(tcase, 120);
+    tcase_add_test(tcase, trunk_agrees_with_the_oracle);
+    tcase_add_test(tcase, numbers_of_examples_may_change);
+    tcase_add_test(tcase, dense_networks_have_no_trunk);
+    tcase_add_loop_test(tcase, layers_are_ready_in_falling_order, 0, 2);
+    tcase_add_test(tcase, a_hook_stops_the_pass);
+    tcase_add_loop_test(tcase, exchanges_of_known_networks, 0, 4);
+    tcase_add_loop_test(tcase, first_nonfinite_is_named, 0, 12);
+    suite_add_tcase(suite, tcase);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
