@@ -36,7 +36,7 @@ static tw_network_layer_t layer_defaults(tw_kind_t kind, int line, int before)
     };
 }
 
-/* "a conv layer", with the name where it has one */
+/* "a conv layer" */
 static const char *who_is(char *text, size_t size, tw_kind_t kind)
 {
     const char *name = tw_kind_name(kind);
