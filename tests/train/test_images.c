@@ -303,6 +303,7 @@ START_TEST(shapes_must_fit_the_model)
 {
     tw_data_t data;
 
+    problem = (tw_problem_t){0};
     ck_assert_int_eq(tw_data_load(&data, "random:28x28x1,10,n=3", 784, 10, &problem), 0);
     tw_data_destroy(&data);
     ck_assert_int_eq(tw_data_load(&data, "random:28x28x3,10,n=3", 784, 10, &problem), -1);

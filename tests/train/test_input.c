@@ -178,6 +178,35 @@ START_TEST(bad_files_are_refused)
 }
 END_TEST
 
+/* Images of any size, if nobody asks for one. */
+START_TEST(sizes_are_told)
+{
+    static uint8_t images[IMAGE_BYTES], labels[LABEL_BYTES];
+    tw_problem_t   problem = {0};
+    tw_shape_t     shape;
+    tw_set_t       set;
+
+    make_images(images);
+    make_labels(labels);
+    big_endian(images + 8, 16);
+    big_endian(images + 12, 49);
+    write_bytes(images_path, images, IMAGE_BYTES);
+    write_bytes(labels_path, labels, LABEL_BYTES);
+    ck_assert_int_eq(tw_idx_read(&set, images_path, labels_path, 0, CLASSES, &shape, &problem), 0);
+    ck_assert(shape.c == 1 && shape.h == 16 && shape.w == 49);
+    ck_assert_mem_eq(set.pixels, images + 16, IMAGES * PIXELS);
+    tw_set_destroy(&set);
+    for (int k = 0; k < 2; k++) {
+        big_endian(images + 8, k == 0 ? 0 : 4097);
+        write_bytes(images_path, images, IMAGE_BYTES);
+        problem = (tw_problem_t){0};
+        ck_assert_int_eq(tw_idx_read(&set, images_path, labels_path, 0, CLASSES, &shape, &problem),
+                         -1);
+        ck_assert_ptr_nonnull(strstr(problem.text, "accepted are 1x1 to 4096x4096"));
+    }
+}
+END_TEST
+
 /* A gzip file cut or changed anywhere is refused or, where the change does not matter, read whole.
  */
 START_TEST(damaged_gzip_is_refused)
@@ -345,6 +374,7 @@ int main(void)
     tcase_add_checked_fixture(files, make_folder, remove_folder);
     tcase_add_loop_test(files, good_files_are_read, 0, 2);
     tcase_add_test(files, bad_files_are_refused);
+    tcase_add_test(files, sizes_are_told);
     tcase_add_test(files, damaged_gzip_is_refused);
     tcase_add_test(files, mutilated_files_do_no_harm);
     suite_add_tcase(suite, files);

@@ -66,7 +66,7 @@ void tw_image_place(tw_shape_t shape, const uint8_t *pixels, size_t pad, tw_plac
         convert(out, pixels, tw_shape_size(shape), mean, scale);
         return;
     }
-    for (size_t c = 0; c < shape.c && x.count > 0; c++) {
+    for (size_t c = 0; c < shape.c && x.count > 0 && y.count > 0; c++) {
         const uint8_t *from = pixels + (c * shape.h + y.from) * shape.w + x.from;
         float         *to   = out + (c * shape.h + y.place) * shape.w + left;
 
