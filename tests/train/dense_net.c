@@ -14,6 +14,34 @@
 
 enum { LAYERS_MAX = 16 };
 
+const tw_kernels_t *dense_net_kernels(int k)
+{
+    static const char *const levels[] = {"scalar", "avx2", "avx512"};
+    static const char *const order    = "scalar avx2 avx512";
+    const tw_kernels_t      *kernels  = tw_kernels_for(levels[k]);
+    tw_context_t            *ctx;
+    const char              *best;
+
+    if (tw_context_create(&ctx) != TW_OK) {
+        return NULL;
+    }
+    best = tw_cpu_level(ctx);
+    tw_context_destroy(ctx);
+    return strstr(order, levels[k]) > strstr(order, best) || strcmp(kernels->isa, levels[k]) != 0
+               ? NULL
+               : kernels;
+}
+
+const tw_kernels_t *dense_net_best_kernels(void)
+{
+    const tw_kernels_t *best = NULL;
+
+    for (int k = 0; k < 3; k++) {
+        best = dense_net_kernels(k) == NULL ? best : dense_net_kernels(k);
+    }
+    return best;
+}
+
 static void set_layer(tw_network_t *net, char letter, double number)
 {
     tw_network_layer_t *layer = &net->layer[net->layers];

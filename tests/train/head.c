@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/train/head.c - dense layers split over the ranks: the same as whole on one, with dropout, both
+ * losses, fewer units than ranks; what is sent, and that it is as little as can be.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/mpi/harness.h"
+#include "tests/train/split.h"
+
+/* ---- the same as on one rank ----------------------------------------------------------------- */
+
+/* More and fewer units than ranks, sizes that no number of ranks divides. */
+static const char *const texts[] = {
+    "l10",
+    "r70 l5",
+    "d0.2 r37 d0.5 S23 d0.5 l19 d0.3 d0.1 l5",
+    "s3 R11 d0.5 L2",
+};
+
+static void equals_one_rank(void)
+{
+    static const size_t counts[] = {1, 8, 50, 0};
+    const tw_head_how_t how      = split_how();
+
+    for (size_t k = 0; k < 32; k++) {
+        const char *text = texts[k % 4];
+        split_t   f;
+
+        t_note("'%s', %s, %zu examples", text, k & 4 ? "logistic" : "softmax", counts[k / 8]);
+        split_make(&f, text, k & 4 ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX, counts[k / 8], &how);
+        split_run(&f, &f.whole, 1);
+        split_run(&f, &f.split, 1);
+        split_compare_gradients(&f);
+        split_compare_sums(&f, 1);
+        f.pass.training = 0;
+        split_run(&f, &f.whole, 0);
+        split_run(&f, &f.split, 0);
+        split_compare_sums(&f, 0);
+        split_free(&f);
+    }
+}
+
+/* Two passes over 5 and 8 examples, with rests of earlier gradients before the first. */
+static void passes_add_up(void)
+{
+    const tw_head_how_t how = split_how();
+
+    for (int k = 0; k < 2; k++) {
+        split_t f;
+
+        split_make(&f, texts[2], k ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX, 13, &how);
+        split_run(&f, &f.whole, 1);
+        dense_net_fill(f.split.params.gradient, f.split.params.total, 1, 1.0f);
+        f.pass.n = 5;
+        split_run(&f, &f.split, 0);
+        f.pass.n          = 8;
+        f.pass.x          = f.x + (size_t)5 * INPUTS;
+        f.pass.labels     = f.labels + 5;
+        f.pass.examples   = f.examples + 5;
+        f.pass.accumulate = 1;
+        split_run(&f, &f.split, 0);
+        split_compare_gradients(&f);
+        split_free(&f);
+    }
+}
+
+/* ---- what is sent ----------------------------------------------------------------------------- */
+
+static uint64_t calls_of(split_t *f, int with_wrong)
+{
+    tw_problem_t problem = {0};
+    tw_stats_t   stats;
+    double       loss;
+    size_t       wrong;
+
+    T_OK(tw_comm_stats_reset(t_world));
+    T_CHECK(tw_head_run(f->split.head, &f->pass, &loss, with_wrong ? &wrong : NULL, &problem) == 0,
+            "%s", problem.text);
+    T_OK(tw_comm_stats(t_world, &stats));
+    return stats.calls;
+}
+
+/* Four dense layers: three gathers forward, three sums backward; and for the loss no more than said. */
+static void calls_are_few(void)
+{
+    const tw_head_how_t how    = split_how();
+    const uint64_t      layers = t_size == 1 ? 0 : 3, one = t_size > 1;
+
+    for (int k = 0; k < 2; k++) {
+        split_t f;
+        uint64_t  calls;
+
+        t_note("%s", k ? "logistic" : "softmax");
+        split_make(&f, texts[2], k ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX, 6, &how);
+        calls = calls_of(&f, 0);
+        T_CHECK(calls == 2 * layers + (k ? 0 : one), "%d exchanges in training", (int)calls);
+        calls = calls_of(&f, 1);
+        T_CHECK(calls == 2 * layers + one, "%d exchanges with wrong examples", (int)calls);
+        f.pass.training = 0;
+        calls           = calls_of(&f, 0);
+        T_CHECK(calls == layers + (k ? 0 : one), "%d exchanges in evaluation", (int)calls);
+        split_free(&f);
+    }
+}
+
+/* All classes have the same weights: nothing is greater than the label's output only if all ranks
+ * computed it from the same activations, bit by bit. */
+static void all_ranks_hold_the_same(void)
+{
+    static const char *const specs[] = {"fp32", "tree8", "int8", "bf16", "onebit:block=64"};
+
+    for (size_t k = 0; k < sizeof(specs) / sizeof(specs[0]); k++) {
+        tw_head_how_t     how = split_how();
+        const tw_param_t *w;
+        split_t         f;
+        uint64_t          mine, wrong = 1;
+        double            loss = 0.0;
+
+        t_note("codec %s", specs[k]);
+        how.act = t_codec(specs[k], TW_F32);
+        split_make(&f, "r64 r45 L9", TW_LOSS_SOFTMAX, 8, &how);
+        w = tw_params_find(&f.split.params, 2, TW_WEIGHT);
+        for (size_t u = 0; u < w->units; u++) {
+            dense_net_fill(f.split.params.value + w->first + u * w->per_unit, w->per_unit, 4, 1.0f);
+        }
+        f.pass.training = 0;
+        split_run(&f, &f.split, 0);
+        mine = f.split.wrong;
+        MPI_Allreduce(&mine, &wrong, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Allreduce(&f.split.loss, &loss, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        T_CHECK(wrong == 0, "ranks have other activations in %d examples", (int)wrong);
+        T_CHECK(fabs(loss - 8.0 * log(9.0)) < 1e-4, "loss %.9g", loss);
+        split_free(&f);
+    }
+}
+
+/* How far the own gradients are from the whole ones, relative to these; over all ranks. */
+static double distance(const split_t *f)
+{
+    double sums[2] = {0.0, 0.0}, all[2];
+
+    for (size_t i = 0; i < f->whole.params.count; i++) {
+        const tw_param_t *whole = &f->whole.params.param[i], *own = &f->split.params.param[i];
+        const float      *want  = f->whole.params.gradient + whole->first +
+                            own->units_first * own->per_unit;
+        const float *got = f->split.params.gradient + own->first;
+
+        for (size_t j = 0; j < own->count; j++) {
+            sums[0] += pow((double)got[j] - (double)want[j], 2.0);
+            sums[1] += pow((double)want[j], 2.0);
+        }
+    }
+    MPI_Allreduce(sums, all, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return sqrt(all[0] / all[1]);
+}
+
+/* Each codec is used where it should be: what it costs in accuracy and saves in bytes. */
+static void codecs_are_used(void)
+{
+    static const char *const specs[] = {"", "tree8"};
+    uint64_t                 bytes[4];
+
+    for (int k = 0; k < 4; k++) {
+        const char *const settings[] = {"ALLREDUCE=two_pass", NULL};
+        tw_head_how_t     how        = split_how();
+        tw_context_t     *ctx;
+        tw_stats_t        stats;
+        split_t         f;
+        double            apart;
+
+        t_note("act '%s', back '%s'", specs[k & 1], specs[k >> 1]);
+        how.comm = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
+        how.act  = t_codec(specs[k & 1], TW_F32);
+        how.back = t_codec(specs[k >> 1], TW_F32);
+        split_make(&f, "s64 s64 l64", TW_LOSS_SOFTMAX, 24, &how);
+        split_run(&f, &f.whole, 0);
+        split_run(&f, &f.split, 0);
+        apart = distance(&f);
+        T_CHECK(k == 0 || t_size == 1 ? apart < 1e-5 : apart > 1e-4 && apart < 0.2,
+                "gradients are %g apart", apart);
+        T_OK(tw_comm_stats(how.comm, &stats));
+        bytes[k] = stats.bytes_plain == 0 ? 0 : 1000 * stats.bytes_sent / stats.bytes_plain;
+        split_free(&f);
+        t_comm_done(how.comm, ctx);
+    }
+    if (bytes[0] != 0) {
+        T_CHECK(bytes[0] == 1000 && bytes[1] < 850 && bytes[2] < 850 && bytes[3] < 500,
+                "thousandths of the bytes sent: %d %d %d %d", (int)bytes[0], (int)bytes[1],
+                (int)bytes[2], (int)bytes[3]);
+    }
+}
+
+/* ---- beside others ---------------------------------------------------------------------------- */
+
+typedef struct beside {
+    tw_request_t *request;
+    int           done, calls;
+} beside_t;
+
+static void advance(void *user)
+{
+    beside_t *beside = user;
+
+    beside->calls++;
+    if (!beside->done) {
+        T_OK(tw_test(&beside->request, &beside->done));
+    }
+}
+
+/* Something else travels on the same communicator meanwhile, and both end right. */
+static void others_may_travel(void)
+{
+    enum { N = 100000 };
+    beside_t      beside = {0};
+    tw_head_how_t how    = split_how();
+    float        *sum    = t_malloc(N * sizeof(float));
+    tw_trace_t   *trace  = NULL;
+    split_t     f;
+
+    T_OK(tw_trace_create(0, &trace));
+    how.between = advance;
+    how.user    = &beside;
+    how.trace   = trace;
+    split_make(&f, texts[2], TW_LOSS_LOGISTIC, 20, &how);
+    for (int i = 0; i < N; i++) {
+        sum[i] = (float)(t_rank + i % 7);
+    }
+    T_OK(tw_iallreduce(t_world, TW_IN_PLACE, sum, N, TW_SUM, NULL, &beside.request));
+    split_run(&f, &f.whole, 1);
+    split_run(&f, &f.split, 1);
+    split_compare_gradients(&f);
+    split_compare_sums(&f, 1);
+    T_OK(tw_wait(&beside.request));
+    for (int i = 0; i < N; i++) {
+        T_CHECK(sum[i] == (float)(t_size * (t_size - 1) / 2 + t_size * (i % 7)), "element %d", i);
+    }
+    T_CHECK(beside.calls >= 4, "the hook was called %d times", beside.calls);
+    split_free(&f);
+    tw_trace_destroy(trace);
+    free(sum);
+}
+
+static size_t occurrences(const char *text, const char *what)
+{
+    size_t count = 0;
+
+    for (const char *at = strstr(text, what); at != NULL; at = strstr(at + 1, what)) {
+        count++;
+    }
+    return count;
+}
+
+/* Two gathers and two sums of three dense layers, from every rank. */
+static void traces_show_what_travels(void)
+{
+    enum { MOST = 1 << 18 };
+    static char   text[MOST];
+    tw_head_how_t how  = split_how();
+    FILE         *file = t_rank == 0 ? tmpfile() : NULL;
+    size_t        n, want = t_size == 1 ? 0 : 2 * (size_t)t_size;
+    split_t     f;
+
+    T_OK(tw_trace_create(0, &how.trace));
+    split_make(&f, "r20 r20 l5", TW_LOSS_LOGISTIC, 4, &how);
+    f.pass.gx = NULL;
+    split_run(&f, &f.split, 1);
+    T_OK(tw_trace_write(t_world, how.trace, file));
+    if (t_rank == 0) {
+        rewind(file);
+        n       = fread(text, 1, MOST - 1, file);
+        text[n] = '\0';
+        T_CHECK(occurrences(text, "gather activations") == want, "%zu gathers",
+                occurrences(text, "gather activations"));
+        T_CHECK(occurrences(text, "add gradients") == want, "%zu sums",
+                occurrences(text, "add gradients"));
+        T_CHECK(occurrences(text, "\"forward") == 3 * (size_t)t_size, "%zu layers forward",
+                occurrences(text, "\"forward"));
+        fclose(file);
+    }
+    split_free(&f);
+    tw_trace_destroy(how.trace);
+}
+
+/* A wrong label is seen by all ranks before anything is sent. */
+static void bad_labels_stop_all(void)
+{
+    const tw_head_how_t how     = split_how();
+    tw_problem_t        problem = {0};
+    split_t           f;
+    double              loss;
+
+    split_make(&f, texts[1], TW_LOSS_SOFTMAX, 4, &how);
+    f.labels[3] = 5;
+    T_CHECK(tw_head_run(f.split.head, &f.pass, &loss, NULL, &problem) == -1, "it was taken");
+    T_CHECK(strstr(problem.text, "a label is 5") != NULL && !problem.fatal, "got '%s'",
+            problem.text);
+    f.labels[3] = 4;
+    split_run(&f, &f.whole, 1);
+    split_run(&f, &f.split, 1);
+    split_compare_sums(&f, 1);
+    split_free(&f);
+}
+
+/* One rank's bad weight is in the loss of some rank, and in nobody's count as an error. */
+static void bad_numbers_reach_the_loss(void)
+{
+    static const char *const specs[] = {"", "tree8", "onebit"};
+
+    for (size_t k = 0; k < 3; k++) {
+        tw_head_how_t how = split_how();
+        split_t     f;
+        double        loss = 0.0;
+
+        t_note("codec '%s'", specs[k]);
+        how.act = how.back = t_codec(specs[k], TW_F32);
+        split_make(&f, "s40 l5", TW_LOSS_SOFTMAX, 6, &how);
+        if (t_rank == t_size - 1) {
+            f.split.params.value[0] = NAN;
+        }
+        split_run(&f, &f.split, 1);
+        MPI_Allreduce(&f.split.loss, &loss, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        T_CHECK(isnan(loss), "the loss is %g", loss);
+        split_free(&f);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const t_case_t cases[] = {
+        {"equals_one_rank", equals_one_rank, 1},
+        {"passes_add_up", passes_add_up, 1},
+        {"calls_are_few", calls_are_few, 1},
+        {"all_ranks_hold_the_same", all_ranks_hold_the_same, 1},
+        {"codecs_are_used", codecs_are_used, 1},
+        {"others_may_travel", others_may_travel, 1},
+        {"traces_show_what_travels", traces_show_what_travels, 1},
+        {"bad_labels_stop_all", bad_labels_stop_all, 1},
+        {"bad_numbers_reach_the_loss", bad_numbers_reach_the_loss, 1},
+    };
+
+    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/train/split.c - see split.h.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "tests/train/split.h"
+
+static void part_make(split_t *f, part_t *part, const tw_head_how_t *how, int rank, int ranks,
+                      size_t rows)
+{
+    tw_problem_t problem = {0};
+
+    part->gx = t_malloc((rows * INPUTS + 1) * sizeof(float));
+    T_CHECK(tw_params_create(&part->params, &f->net, rank, ranks, 1, &problem) == 0, "%s",
+            problem.text);
+    T_CHECK(tw_head_create(&part->head, &f->net, &part->params, how, rows, &problem) == 0, "%s",
+            problem.text);
+}
+
+static void part_free(part_t *part)
+{
+    tw_head_destroy(part->head);
+    tw_params_destroy(&part->params);
+    free(part->gx);
+}
+
+/* Every rank has the whole as well; the split values are copies of its. */
+void split_make(split_t *f, const char *text, tw_loss_t loss, size_t rows,
+                         const tw_head_how_t *split)
+{
+    tw_head_how_t whole;
+
+    *f         = (split_t){.kernels = tw_kernels_for(tw_cpu_level(t_ctx))};
+    whole      = (tw_head_how_t){.threads = 1, .kernels = f->kernels};
+    dense_net_make(&f->net, (tw_shape_t){INPUTS, 1, 1}, loss, text);
+    part_make(f, &f->whole, &whole, 0, 1, rows);
+    part_make(f, &f->split, split, t_rank, t_size, rows);
+    dense_net_fill(f->whole.params.value, f->whole.params.total, t_seed, 0.5f);
+    for (size_t i = 0; i < f->whole.params.count; i++) {
+        const tw_param_t *from = &f->whole.params.param[i], *to = &f->split.params.param[i];
+        float            *all = t_malloc((from->count + 1) * sizeof(float));
+
+        tw_params_copy_out(from, f->whole.params.value, 0, from->units_all, all);
+        tw_params_copy_in(to, f->split.params.value, 0, to->units_all, all);
+        free(all);
+    }
+    f->x        = t_malloc((rows * INPUTS + 1) * sizeof(float));
+    f->labels   = t_malloc((rows + 1) * sizeof(*f->labels));
+    f->examples = t_malloc((rows + 1) * sizeof(*f->examples));
+    dense_net_fill(f->x, rows * INPUTS, t_seed + 1, 1.0f);
+    dense_net_examples(rows, f->net.classes, t_seed + 2, f->labels, f->examples);
+    f->pass = (tw_head_pass_t){.n        = rows,
+                               .x        = f->x,
+                               .examples = f->examples,
+                               .labels   = f->labels,
+                               .training = 1,
+                               .seed     = t_seed,
+                               .step     = 5,
+                               .scale    = 1.0f / 64.0f};
+}
+
+void split_free(split_t *f)
+{
+    part_free(&f->whole);
+    part_free(&f->split);
+    dense_net_destroy(&f->net);
+    free(f->x);
+    free(f->labels);
+    free(f->examples);
+}
+
+tw_head_how_t split_how(void)
+{
+    return (tw_head_how_t){
+        .comm = t_world, .threads = 1, .kernels = tw_kernels_for(tw_cpu_level(t_ctx))};
+}
+
+void split_run(split_t *f, part_t *part, int with_gx)
+{
+    tw_problem_t   problem = {0};
+    tw_head_pass_t pass    = f->pass;
+
+    pass.gx = with_gx ? part->gx : NULL;
+    T_CHECK(tw_head_run(part->head, &pass, &part->loss, &part->wrong, &problem) == 0, "%s",
+            problem.text);
+}
+
+/* ---- comparing ------------------------------------------------------------------------------ */
+
+static double largest(const float *x, size_t n)
+{
+    double most = 1e-30;
+
+    for (size_t i = 0; i < n; i++) {
+        most = fabs((double)x[i]) > most ? fabs((double)x[i]) : most;
+    }
+    return most;
+}
+
+static void near(const char *what, const float *got, const float *want, size_t n, double most)
+{
+    for (size_t i = 0; i < n; i++) {
+        T_CHECK(fabs((double)got[i] - (double)want[i]) <= 1e-5 * most,
+                "%s: element %zu is %.9g, wanted %.9g (largest %g)", what, i, (double)got[i],
+                (double)want[i], most);
+    }
+}
+
+/* The gradients of the units that this rank holds. */
+void split_compare_gradients(const split_t *f)
+{
+    for (size_t i = 0; i < f->whole.params.count; i++) {
+        const tw_param_t *all = &f->whole.params.param[i], *own = &f->split.params.param[i];
+        const float      *want = f->whole.params.gradient + all->first;
+
+        near(own->name, f->split.params.gradient + own->first,
+             want + own->units_first * own->per_unit, own->count, largest(want, all->count));
+    }
+}
+
+void split_compare_sums(split_t *f, int with_gx)
+{
+    const size_t n     = f->pass.n * INPUTS;
+    double       loss  = 0.0;
+    uint64_t     mine  = f->split.wrong, wrong = 0;
+    float       *total = t_malloc((n + 1) * sizeof(float));
+
+    MPI_Allreduce(&f->split.loss, &loss, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(&mine, &wrong, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    T_CHECK(fabs(loss - f->whole.loss) <= 1e-5 * fabs(f->whole.loss), "loss %.9g, on one rank %.9g",
+            loss, f->whole.loss);
+    T_CHECK(wrong == f->whole.wrong, "%d wrong, on one rank %d", (int)wrong, (int)f->whole.wrong);
+    if (with_gx) {
+        MPI_Allreduce(f->split.gx, total, (int)n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        near("gx", total, f->whole.gx, n, largest(f->whole.gx, n));
+    }
+    free(total);
+}
