@@ -85,12 +85,28 @@ static void plan_input(tw_op_t *op, int i)
     }
 }
 
+/* Behind a rectification that only a maximum uses, the maximum's own gradient is cut off where it
+ * is 0: the same units, but fewer of them to go over. */
+static void move_mask(tw_op_t *op)
+{
+    const tw_tensor_t *x = op->x[0];
+
+    if (x->consumers == 1 && x->producer->masked && x->producer->activation == TW_RELU) {
+        x->producer->masked = 0;
+        op->activation      = TW_RELU;
+        op->masked          = 1;
+    }
+}
+
 static int plan_op(tw_op_t *op, tw_problem_t *problem)
 {
     tw_tensor_t *y = op->y;
 
     if (y->grad_slot == NULL && y->addend_slot == NULL) {
         return tw_problem_set(problem, "nothing uses the result of a layer (%s)", op->class->name);
+    }
+    if (op->maximum && op->x[0]->wanted) {
+        move_mask(op);
     }
     plan_settled(op);
     for (int i = 0; i < 2 && op->x[i] != NULL; i++) {

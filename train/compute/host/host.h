@@ -87,6 +87,7 @@ struct tw_op {
     tw_activation_t activation;
     int             masked;     /* the activation's derivative is applied by settling */
     int             settled;    /* y's gradient is, in this pass                      */
+    int             maximum;    /* y is 0 where the units that it comes from are       */
     int             passes[2];  /* the gradient by x[i] is that by y, unchanged       */
     tw_handing_t    handing[2]; /* how it is then handed on */
 };

@@ -154,10 +154,11 @@ int tw_graph_pool(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_
     if (simple == NULL || pool_form(layer, &form, problem) != 0) {
         return -1;
     }
-    how.training = x->wanted;
-    form.x       = x->md;
-    form.y       = simple->op.y->md;
-    s            = tw_pool_describe(&desc, graph->backend->engine, &how, &form);
+    simple->op.maximum = layer->pooling == TW_POOL_MAX;
+    how.training       = x->wanted;
+    form.x             = x->md;
+    form.y             = simple->op.y->md;
+    s                  = tw_pool_describe(&desc, graph->backend->engine, &how, &form);
     if (s != dnnl_success) {
         return tw_host_problem(problem, layer->name, s);
     }
