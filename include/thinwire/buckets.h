@@ -9,8 +9,11 @@
  * whatever the order of the calls.
  *
  * Source: S4 section 4.1: each of K ranks gathers 1/K of the gradient, adds it up, and broadcasts
- * the sum (TW_ALGORITHM_TWO_PASS: 2 (K-1)/K x 4P bytes per rank for P values in fp32). Buckets as in
- * Li et al. 2020 (PyTorch Distributed).
+ * the sum (TW_ALGORITHM_TWO_PASS: 2 (K-1)/K x 4P bytes per rank for P values in fp32). Buckets as
+ * in Li et al. 2020 (PyTorch Distributed).
+ *
+ * A plan keeps the memory of its messages, in the communicator's pool (tw_stats_t.pool_bytes): with
+ * few large buckets about as much as the tensors, less with codecs that make them small.
  *
  * Which tensors share a bucket:
  *  - codecs that lose nothing: tensors of the same codec, in the order of the list, until
