@@ -378,9 +378,7 @@ static void bad_arguments(void)
     tw_context_t       *ctx;
     tw_comm_t          *comm;
 
-    T_OK(tw_context_create(&ctx));
-    T_OK(tw_context_set_log(ctx, t_log_take, &log));
-    comm = t_comm(ctx, MPI_COMM_WORLD);
+    comm = t_comm_logged(NULL, &log, &ctx);
     T_STATUS(tw_buckets_create(comm, &config, net->tensor, TENSORS, &b), TW_ERR_UNSUPPORTED);
     net->tensor[4].codec = "tree9";
     T_STATUS(tw_buckets_create(comm, NULL, net->tensor, TENSORS, &b), TW_ERR_SPEC);

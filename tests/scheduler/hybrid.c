@@ -458,9 +458,7 @@ static void bad_arguments(void)
     tw_comm_t         *comm;
     const float        x[4] = {0};
 
-    T_OK(tw_context_create(&ctx));
-    T_OK(tw_context_set_log(ctx, t_log_take, &log));
-    comm = t_comm(ctx, MPI_COMM_WORLD);
+    comm = t_comm_logged(NULL, &log, &ctx);
     bad = good, bad.features = 0;
     T_STATUS(tw_hybrid_create(comm, &bad, &h), TW_ERR_INVALID_ARG);
     bad = good, bad.examples = NULL;
