@@ -90,7 +90,7 @@ for name; do
     done
 done >"$out/training-speed.tsv"
 
-version=$("$python" -c 'import torch; print(torch.__version__)')
+version=$(sed -n 's/^  "torch": "\(.*\)",*$/\1/p' "$out"/*-pytorch.json "$out"/*-tuned.json | sort -u | paste -sd ' ')
 awk -F '\t' -v version="$version" -v rounds="$rounds" -v steps="$steps" '
 function median(values, n,    i, k, t) {
     for (i = 2; i <= n; i++) {
