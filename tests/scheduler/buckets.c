@@ -221,6 +221,25 @@ static void codecs(void)
     gone(net);
 }
 
+/* `auto` decides for each tensor, the same on all ranks. */
+static void decided_codecs(void)
+{
+    net_t              *net    = made(0);
+    tw_buckets_config_t config = {.codec = t_codec("auto", TW_F32)};
+    tw_buckets_t       *b      = NULL;
+
+    T_OK(tw_buckets_create(t_world, &config, net->tensor, TENSORS, &b));
+    T_CHECK(facts_of(b).bytes_plain == 4 * net->count, "other bytes");
+    all_ready(net, b, 1);
+    T_OK(tw_buckets_finish(b));
+    T_SAME_EVERYWHERE(MPI_COMM_WORLD, net->vector, net->count * sizeof(float));
+    for (size_t i = 0; i < TENSORS; i += 2) {
+        check_sum(net, i, 1); /* small: fp32 */
+    }
+    tw_buckets_destroy(b);
+    gone(net);
+}
+
 /* ---- error feedback ------------------------------------------------------------------------- */
 
 /* The same by hand: an allreduce and an object for each tensor. */
@@ -409,6 +428,7 @@ static const t_case_t cases[] = {
     {"plain_sums", plain_sums, 1},
     {"bytes_sent", bytes_sent, 1},
     {"codecs", codecs, 1},
+    {"decided_codecs", decided_codecs, 1},
     {"feedback", feedback, 1},
     {"in_reverse_order", in_reverse_order, 1},
     {"left_early", left_early, 1},

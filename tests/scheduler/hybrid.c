@@ -302,6 +302,35 @@ static void codecs(void)
     }
 }
 
+/* `auto` takes what it likes, but the same on all ranks. */
+static int halves(void *user, const tw_hybrid_pass_t *pass)
+{
+    (void)user;
+    T_SAME_EVERYWHERE(MPI_COMM_WORLD, pass->x, pass->examples * FEATURES * sizeof(float));
+    for (size_t i = 0; i < pass->examples * FEATURES; i++) {
+        pass->gx[i] = t_rank == 0 ? pass->x[i] / 2 : 0;
+    }
+    return 0;
+}
+
+static void decided_codecs(void)
+{
+    for (int s = 0; s < 3; s++) {
+        setup_t setup = {.scheme = (tw_scheme_t)s, .act = "auto", .back = "auto:0.1"};
+        job_t   job;
+
+        t_note("scheme %d", s);
+        distribute(&setup, EVEN);
+        job = opened(t_world, &setup);
+        T_OK(tw_hybrid_run(job.hybrid, job.x, job.gx, halves, &job));
+        for (size_t i = 0; i < job.own * FEATURES; i++) {
+            T_CHECK(fabs((double)(job.gx[i] - job.x[i] / 2)) < 0.5, "[%zu] is %g, not %g", i,
+                    (double)job.gx[i], (double)job.x[i] / 2);
+        }
+        closed(&job);
+    }
+}
+
 /* Fractions, whose sums depend on their order: group=1 is (b) and group=K is (c), bit for bit. */
 static int fractions(void *user, const tw_hybrid_pass_t *pass)
 {
@@ -489,6 +518,7 @@ static void bad_arguments(void)
 static const t_case_t cases[] = {
     {"schemes_equal_one_process", schemes_equal_one_process, 1},
     {"codecs", codecs, 1},
+    {"decided_codecs", decided_codecs, 1},
     {"groups_are_schemes", groups_are_schemes, 1},
     {"gradients_reach_their_owners", gradients_reach_their_owners, 1},
     {"callbacks_that_stop", callbacks_that_stop, 1},
