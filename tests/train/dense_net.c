@@ -64,8 +64,8 @@ static void set_layer(tw_network_t *net, char letter, double number)
     layer->kind = TW_DENSE;
     layer->out  = (tw_shape_t){(size_t)number, 1, 1};
     layer->bias = islower(letter) != 0;
-    layer->activation = tolower(letter) == 'r' ? TW_RELU
-                                               : (tolower(letter) == 's' ? TW_LOGISTIC : TW_LINEAR);
+    layer->activation =
+        tolower(letter) == 'r' ? TW_RELU : (tolower(letter) == 's' ? TW_LOGISTIC : TW_LINEAR);
     net->classes = layer->out.c;
 }
 
@@ -147,7 +147,7 @@ static void run_backward(const tw_network_t *net, const tw_params_t *params,
 
     for (size_t i = net->layers; i-- > 0;) {
         const tw_network_layer_t *layer = &net->layer[i];
-        double *below;
+        double                   *below;
 
         if (layer->kind == TW_DROPOUT) {
             ref_dropout(layer, pass->n, &how, d);

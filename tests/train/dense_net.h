@@ -7,15 +7,16 @@
 
 #include "train/model/head.h"
 
-/* The kernels of the k-th instruction set of scalar, avx2, avx512; NULL where this processor or build
- * does not have it. */
+/* The kernels of the k-th instruction set of scalar, avx2, avx512; NULL where this processor or
+ * build does not have it. */
 const tw_kernels_t *dense_net_kernels(int k);
 
 /* Those of the last that there are. */
 const tw_kernels_t *dense_net_best_kernels(void);
 
-/* The layers of a network as text, one letter and a number each: "d0.5" dropout of half; dense layers of
- * as many units: "l10" linear, "r10" ReLU, "s10" logistic (sigmoid); "R10" and so on: without biases. */
+/* The layers of a network as text, one letter and a number each: "d0.5" dropout of half; dense
+ * layers of as many units: "l10" linear, "r10" ReLU, "s10" logistic (sigmoid); "R10" and so on:
+ * without biases. */
 void dense_net_make(tw_network_t *net, tw_shape_t input, tw_loss_t loss, const char *layers);
 void dense_net_destroy(tw_network_t *net);
 
@@ -26,8 +27,8 @@ void dense_net_fill(float *x, size_t n, uint64_t key, float range);
 void dense_net_examples(size_t n, size_t classes, uint64_t key, uint32_t *labels,
                         uint64_t *examples);
 
-/* The loss, and how many examples some other class wins; gradients, laid out as params->gradient, of
- * scale * loss. value [total] are the parameters, x [n][features]; gradient and gx may be NULL. */
+/* The loss, and how many examples some other class wins; gradients, laid out as params->gradient,
+ * of scale * loss. value [total] are the parameters, x [n][features]; gradient, gx may be NULL. */
 double dense_net_reference(const tw_network_t *net, const tw_params_t *params,
                            const tw_head_pass_t *pass, const double *value, const double *x,
                            double *gradient, double *gx, size_t *wrong_p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/head.c - dense layers split over the ranks: the same as whole on one, with dropout, both
- * losses, fewer units than ranks; what is sent, and that it is as little as can be.
+ * tests/train/head.c - dense layers split over the ranks: the same as whole on one, with dropout,
+ * both losses, fewer units than ranks; what is sent, and that it is as little as can be.
  */
 #include "config.h"
 
@@ -29,7 +29,7 @@ static void equals_one_rank(void)
 
     for (size_t k = 0; k < 32; k++) {
         const char *text = texts[k % 4];
-        split_t   f;
+        split_t     f;
 
         t_note("'%s', %s, %zu examples", text, k & 4 ? "logistic" : "softmax", counts[k / 8]);
         split_make(&f, text, k & 4 ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX, counts[k / 8], &how);
@@ -69,7 +69,8 @@ static void passes_add_up(void)
     }
 }
 
-/* ---- what is sent ----------------------------------------------------------------------------- */
+/* ---- what is sent -----------------------------------------------------------------------------
+ */
 
 static uint64_t calls_of(split_t *f, int with_wrong)
 {
@@ -85,15 +86,16 @@ static uint64_t calls_of(split_t *f, int with_wrong)
     return stats.calls;
 }
 
-/* Four dense layers: three gathers forward, three sums backward; and for the loss no more than said. */
+/* Four dense layers: three gathers forward, three sums backward; and for the loss no more than
+ * said. */
 static void calls_are_few(void)
 {
     const tw_head_how_t how    = split_how();
     const uint64_t      layers = t_size == 1 ? 0 : 3, one = t_size > 1;
 
     for (int k = 0; k < 2; k++) {
-        split_t f;
-        uint64_t  calls;
+        split_t  f;
+        uint64_t calls;
 
         t_note("%s", k ? "logistic" : "softmax");
         split_make(&f, texts[2], k ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX, 6, &how);
@@ -117,7 +119,7 @@ static void all_ranks_hold_the_same(void)
     for (size_t k = 0; k < sizeof(specs) / sizeof(specs[0]); k++) {
         tw_head_how_t     how = split_how();
         const tw_param_t *w;
-        split_t         f;
+        split_t           f;
         uint64_t          mine, wrong = 1;
         double            loss = 0.0;
 
@@ -146,8 +148,8 @@ static double distance(const split_t *f)
 
     for (size_t i = 0; i < f->whole.params.count; i++) {
         const tw_param_t *whole = &f->whole.params.param[i], *own = &f->split.params.param[i];
-        const float      *want  = f->whole.params.gradient + whole->first +
-                            own->units_first * own->per_unit;
+        const float      *want =
+            f->whole.params.gradient + whole->first + own->units_first * own->per_unit;
         const float *got = f->split.params.gradient + own->first;
 
         for (size_t j = 0; j < own->count; j++) {
@@ -170,7 +172,7 @@ static void codecs_are_used(void)
         tw_head_how_t     how        = split_how();
         tw_context_t     *ctx;
         tw_stats_t        stats;
-        split_t         f;
+        split_t           f;
         double            apart;
 
         t_note("act '%s', back '%s'", specs[k & 1], specs[k >> 1]);
@@ -195,7 +197,8 @@ static void codecs_are_used(void)
     }
 }
 
-/* ---- beside others ---------------------------------------------------------------------------- */
+/* ---- beside others ----------------------------------------------------------------------------
+ */
 
 typedef struct beside {
     tw_request_t *request;
@@ -220,7 +223,7 @@ static void others_may_travel(void)
     tw_head_how_t how    = split_how();
     float        *sum    = t_malloc(N * sizeof(float));
     tw_trace_t   *trace  = NULL;
-    split_t     f;
+    split_t       f;
 
     T_OK(tw_trace_create(0, &trace));
     how.between = advance;
@@ -263,7 +266,7 @@ static void traces_show_what_travels(void)
     tw_head_how_t how  = split_how();
     FILE         *file = t_rank == 0 ? tmpfile() : NULL;
     size_t        n, want = t_size == 1 ? 0 : 2 * (size_t)t_size;
-    split_t     f;
+    split_t       f;
 
     T_OK(tw_trace_create(0, &how.trace));
     split_make(&f, "r20 r20 l5", TW_LOSS_LOGISTIC, 4, &how);
@@ -291,7 +294,7 @@ static void bad_labels_stop_all(void)
 {
     const tw_head_how_t how     = split_how();
     tw_problem_t        problem = {0};
-    split_t           f;
+    split_t             f;
     double              loss;
 
     split_make(&f, texts[1], TW_LOSS_SOFTMAX, 4, &how);
@@ -313,7 +316,7 @@ static void bad_numbers_reach_the_loss(void)
 
     for (size_t k = 0; k < 3; k++) {
         tw_head_how_t how = split_how();
-        split_t     f;
+        split_t       f;
         double        loss = 0.0;
 
         t_note("codec '%s'", specs[k]);

@@ -29,12 +29,12 @@ static void part_free(part_t *part)
 
 /* Every rank has the whole as well; the split values are copies of its. */
 void split_make(split_t *f, const char *text, tw_loss_t loss, size_t rows,
-                         const tw_head_how_t *split)
+                const tw_head_how_t *split)
 {
     tw_head_how_t whole;
 
-    *f         = (split_t){.kernels = tw_kernels_for(tw_cpu_level(t_ctx))};
-    whole      = (tw_head_how_t){.threads = 1, .kernels = f->kernels};
+    *f    = (split_t){.kernels = tw_kernels_for(tw_cpu_level(t_ctx))};
+    whole = (tw_head_how_t){.threads = 1, .kernels = f->kernels};
     dense_net_make(&f->net, (tw_shape_t){INPUTS, 1, 1}, loss, text);
     part_make(f, &f->whole, &whole, 0, 1, rows);
     part_make(f, &f->split, split, t_rank, t_size, rows);
@@ -123,9 +123,9 @@ void split_compare_gradients(const split_t *f)
 
 void split_compare_sums(split_t *f, int with_gx)
 {
-    const size_t n     = f->pass.n * INPUTS;
-    double       loss  = 0.0;
-    uint64_t     mine  = f->split.wrong, wrong = 0;
+    const size_t n    = f->pass.n * INPUTS;
+    double       loss = 0.0;
+    uint64_t     mine = f->split.wrong, wrong = 0;
     float       *total = t_malloc((n + 1) * sizeof(float));
 
     MPI_Allreduce(&f->split.loss, &loss, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

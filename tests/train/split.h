@@ -42,7 +42,7 @@ void split_run(split_t *f, part_t *part, int with_gx);
 /* The gradients of the units that this rank holds are those of the whole. */
 void split_compare_gradients(const split_t *f);
 
-/* Loss, wrong examples and gradient by the input, added up over the ranks, are those of the whole. */
+/* Loss, wrong examples and gradient by the input, summed over the ranks, are those of the whole. */
 void split_compare_sums(split_t *f, int with_gx);
 
 #endif /* TW_TESTS_SPLIT_H */

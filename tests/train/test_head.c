@@ -138,7 +138,8 @@ static void compare(fixture_t *f)
     near(f->gx, f->gx2, f->pass.n * 30, 1.0, "gx");
 }
 
-/* All instruction sets, losses, activations; with dropout and without; added up over two passes; evaluated. */
+/* All instruction sets, losses, activations; with dropout and without; added up over two passes;
+ * evaluated. */
 START_TEST(heads_match_the_reference)
 {
     const tw_kernels_t *kernels = dense_net_kernels(_i % 3);
@@ -180,8 +181,8 @@ START_TEST(gradients_are_differences)
         const double step = 1e-5;
         double       got, most = 0.0;
 
-        fixture_make(&f, texts[_i], loss ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX, 7, dense_net_best_kernels(),
-                     1);
+        fixture_make(&f, texts[_i], loss ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX, 7,
+                     dense_net_best_kernels(), 1);
         run(&f, &got, NULL);
         for (size_t i = 0; i < f.params.total; i++) {
             most = fmax(most, fabs((double)f.params.gradient[i]));
@@ -191,9 +192,11 @@ START_TEST(gradients_are_differences)
             double       above, below;
 
             f.value[i] = at + step;
-            above = dense_net_reference(&f.net, &f.params, &f.pass, f.value, f.x2, NULL, NULL, NULL);
+            above =
+                dense_net_reference(&f.net, &f.params, &f.pass, f.value, f.x2, NULL, NULL, NULL);
             f.value[i] = at - step;
-            below = dense_net_reference(&f.net, &f.params, &f.pass, f.value, f.x2, NULL, NULL, NULL);
+            below =
+                dense_net_reference(&f.net, &f.params, &f.pass, f.value, f.x2, NULL, NULL, NULL);
             f.value[i] = at;
             got        = (above - below) / (2.0 * step) * (double)f.pass.scale;
             ck_assert_msg(fabs(got - (double)f.params.gradient[i]) <= 2e-5 * most,
@@ -216,13 +219,13 @@ START_TEST(the_hook_is_called)
     const size_t shapes[][2] = {{60, 3}, {1500, 120}};
 
     for (int k = 0; k < 2; k++) {
-        const size_t        n = shapes[k][1];
+        const size_t        n     = shapes[k][1];
         size_t              calls = 0;
         char                text[32];
-        const tw_head_how_t how = {.threads = 1,
-                                   .kernels = dense_net_best_kernels(),
-                                   .between = count_calls,
-                                   .user    = &calls};
+        const tw_head_how_t how     = {.threads = 1,
+                                       .kernels = dense_net_best_kernels(),
+                                       .between = count_calls,
+                                       .user    = &calls};
         tw_problem_t        problem = {0};
         tw_head_t          *sliced;
         fixture_t           f;
@@ -248,7 +251,8 @@ START_TEST(the_hook_is_called)
 }
 END_TEST
 
-/* ---- what is refused -------------------------------------------------------------------------- */
+/* ---- what is refused --------------------------------------------------------------------------
+ */
 
 static void expect_refusal(const char *text, size_t rows, const char *fragment)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/test_loss.c - the losses of dense layers: outputs that are large, equal, or no numbers, and many
- * classes.
+ * tests/train/test_loss.c - the losses of dense layers: outputs that are large, equal, or no
+ * numbers, and many classes.
  */
 #include "config.h"
 
@@ -18,18 +18,14 @@ static double loss_of(tw_loss_t loss, const float *outputs, size_t classes, uint
     const tw_head_how_t  how     = {.threads = 1, .kernels = dense_net_best_kernels()};
     const float          one     = 1.0f;
     const uint64_t       example = 0;
-    const tw_head_pass_t pass    = {.n        = 1,
-                                    .x        = &one,
-                                    .examples = &example,
-                                    .labels   = &label,
-                                    .training = 1,
-                                    .scale    = 1.0f};
-    char                 text[16];
-    tw_problem_t         problem = {0};
-    tw_network_t         net;
-    tw_params_t          params;
-    tw_head_t           *head;
-    double               result;
+    const tw_head_pass_t pass    = {
+           .n = 1, .x = &one, .examples = &example, .labels = &label, .training = 1, .scale = 1.0f};
+    char         text[16];
+    tw_problem_t problem = {0};
+    tw_network_t net;
+    tw_params_t  params;
+    tw_head_t   *head;
+    double       result;
 
     snprintf(text, sizeof(text), "L%zu", classes);
     dense_net_make(&net, (tw_shape_t){1, 1, 1}, loss, text);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/test_units.c - products of dense layers and the loops over their outputs: against plain
- * ones and across instruction sets.
+ * tests/train/test_units.c - products of dense layers and the loops over their outputs: against
+ * plain ones and across instruction sets.
  */
 #include "config.h"
 
@@ -92,7 +92,7 @@ static void check_products(const operands_t *o, const float *g_before)
 static void multiply(const tw_product_t *product, operands_t *o, int rows, int add)
 {
     const tw_product_size_t size = {o->units, o->in, o->n, rows};
-    float *x = drawn(o->n * o->in, 7), *e = drawn(o->n * o->in, 8);
+    float                  *x = drawn(o->n * o->in, 7), *e = drawn(o->n * o->in, 8);
 
     if (rows) {
         memcpy(x, o->x, o->n * o->in * sizeof(float));
@@ -234,7 +234,7 @@ START_TEST(masks_are_those_of_rows)
     const tw_unit_loops_t *loops = tw_unit_loops_for(dense_net_best_kernels());
     uint32_t               low[MOST], high[MOST];
     float                  y[UNITS * MOST], row[UNITS + 1000];
-    tw_drop_t              drop = tw_drop_make(0, 0.4f);
+    tw_drop_t              drop  = tw_drop_make(0, 0.4f);
     const tw_masks_t       masks = {drop.threshold, drop.scale, low, high};
 
     for (size_t j = 0; j < MOST; j++) {

@@ -8,18 +8,23 @@
 
 #include "train/compute/kernels.h"
 
-/* Whether unit i is kept: a 32-bit hash with two multiplications, compared as 31 bits because
- * signed comparison is what vector units have. */
-static inline int tw_keep(const tw_drop_t *drop, uint32_t i)
+/* Whether unit i is kept, of the halves of a key: a 32-bit hash with two multiplications, compared as
+ * 31 bits because signed comparison is what vector units have. */
+static inline int tw_keep_halves(uint32_t low, uint32_t high, int32_t threshold, uint32_t i)
 {
-    uint32_t h = i * UINT32_C(0x9e3779b1) + (uint32_t)drop->key;
+    uint32_t h = i * UINT32_C(0x9e3779b1) + low;
 
     h ^= h >> 16;
     h *= UINT32_C(0x85ebca6b);
-    h ^= (h >> 13) ^ (uint32_t)(drop->key >> 32);
+    h ^= (h >> 13) ^ high;
     h *= UINT32_C(0xc2b2ae35);
     h ^= h >> 16;
-    return (int32_t)(h >> 1) >= drop->threshold;
+    return (int32_t)(h >> 1) >= threshold;
+}
+
+static inline int tw_keep(const tw_drop_t *drop, uint32_t i)
+{
+    return tw_keep_halves((uint32_t)drop->key, (uint32_t)(drop->key >> 32), drop->threshold, i);
 }
 
 /* e^x: x = n ln 2 + r with |r| <= ln(2)/2, the Taylor polynomial of degree 6 for e^r, and n put

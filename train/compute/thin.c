@@ -30,9 +30,9 @@ enum { TW_LANES = 4, TW_ROWS = 3, TW_MOST = 8 };
 #endif
 enum {
     TW_COLUMNS = 4,
-    TW_SPAN    = 512,                     /* inputs that are worked on at a time: 2 KiB of a row */
     TW_WIDE    = TW_COLUMNS * TW_LANES,
-    TW_UNITS   = 32                       /* units per walk over the inputs, backward            */
+    TW_SPAN    = 512, /* inputs that are worked on at a time: 2 KiB of a row */
+    TW_UNITS   = 32   /* units per walk over the inputs, backward */
 };
 
 /* Gradients from this size on would push everything else out of the caches. */
@@ -65,7 +65,7 @@ TW_INLINE void stream(float *p, tw_vector_t v)
 #endif
 }
 
-/* ---- forward: sums over the inputs, a vector of partial sums per unit and example ------------- */
+/* ---- forward: sums over the inputs, a vector of partial sums per unit and example ----------- */
 
 /* One span of inputs; sums[rows][columns] go on from one span to the next. `ahead` is what will be
  * read after this span: its lines are fetched a few with each step. */
@@ -134,7 +134,7 @@ enum { TW_EXAMPLES = 64 }; /* of one run over the weights */
 TW_INLINE void forward_rows(float *y, size_t stride, const float *w, const float *x, size_t in,
                             size_t n, int rows)
 {
-    const size_t whole = in - in % TW_LANES;
+    const size_t whole                                                = in - in % TW_LANES;
     tw_vector_t  sums[TW_EXAMPLES / TW_COLUMNS][TW_ROWS * TW_COLUMNS] = {0};
 
     for (size_t at = 0; at < whole; at += TW_SPAN) {
@@ -142,8 +142,8 @@ TW_INLINE void forward_rows(float *y, size_t stride, const float *w, const float
         const float *ahead = at + TW_SPAN < whole ? w + at + TW_SPAN : w + (size_t)rows * in;
 
         for (size_t j = 0; j < n; j += TW_COLUMNS) {
-            forward_columns(sums[j / TW_COLUMNS], w + at, x + j * in + at, j == 0 ? ahead : NULL, in,
-                            span, rows, n - j);
+            forward_columns(sums[j / TW_COLUMNS], w + at, x + j * in + at, j == 0 ? ahead : NULL,
+                            in, span, rows, n - j);
         }
     }
     for (int r = 0; r < rows; r++) {
@@ -189,7 +189,7 @@ static void forward(float *y, const float *w, const float *x, size_t units, size
     }
 }
 
-/* ---- backward: sums over the units, in vectors of inputs --------------------------------------- */
+/* ---- backward: sums over the units, in vectors of inputs ------------------------------------ */
 
 /* e[rows][width * lanes] += the products of `units` units; the first walk starts from 0. */
 TW_INLINE void backward_tile(float *e, const float *w, const float *d, size_t units, size_t in,
@@ -201,7 +201,8 @@ TW_INLINE void backward_tile(float *e, const float *w, const float *d, size_t un
     for (int r = 0; r < rows; r++) {
 #pragma GCC unroll 8
         for (int c = 0; c < width; c++) {
-            sum[r][c] = start ? (tw_vector_t){0} : load(e + (size_t)r * in + (size_t)(c * TW_LANES));
+            sum[r][c] =
+                start ? (tw_vector_t){0} : load(e + (size_t)r * in + (size_t)(c * TW_LANES));
         }
     }
     for (size_t u = 0; u < units; u++) {
@@ -300,7 +301,7 @@ static void backward(float *e, const float *w, const float *d, size_t units, siz
     } while (u < units);
 }
 
-/* ---- gradient: sums over the examples ---------------------------------------------------------- */
+/* ---- gradient: sums over the examples ------------------------------------------------------- */
 
 typedef enum tw_put { TW_PUT, TW_PUT_ADD, TW_PUT_STREAM } tw_put_t;
 
@@ -402,7 +403,7 @@ static void gradient(float *g, const float *d, const float *x, size_t units, siz
 {
     const int past = !add && units * in * sizeof(float) >= TW_STREAM_BYTES && in % TW_LANES == 0 &&
                      (uintptr_t)g % sizeof(tw_vector_t) == 0;
-    size_t    u    = 0;
+    size_t u = 0;
 
     for (; u + TW_ROWS <= units; u += TW_ROWS) {
         if (past) {

@@ -41,20 +41,20 @@ static void activate(float *restrict y, float b, size_t n, tw_activation_t activ
 /* Unit i of every example. */
 static void mask_unit(float *restrict y, size_t n, const tw_masks_t *masks, uint32_t i)
 {
-    const int32_t   threshold    = masks->threshold;
-    const float     scale        = masks->scale;
+    const int32_t threshold      = masks->threshold;
+    const float   scale          = masks->scale;
     const uint32_t *restrict low = masks->low, *restrict high = masks->high;
 
 #pragma omp simd
     for (size_t j = 0; j < n; j++) {
-        const tw_drop_t drop = {.key = (uint64_t)high[j] << 32 | low[j], .threshold = threshold};
+        const float v = scale * y[j];
 
-        y[j] = tw_keep(&drop, i) ? scale * y[j] : 0.0f;
+        y[j] = tw_keep_halves(low[j], high[j], threshold, i) ? v : 0.0f;
     }
 }
 
-static void forward(float *y, const float *bias, size_t units, size_t n,
-                    tw_activation_t activation, const tw_masks_t *masks, size_t first)
+static void forward(float *y, const float *bias, size_t units, size_t n, tw_activation_t activation,
+                    const tw_masks_t *masks, size_t first)
 {
     for (size_t u = 0; u < units; u++) {
         activate(y + u * n, bias == NULL ? 0.0f : bias[u], n, activation);
@@ -121,7 +121,9 @@ static void drop(float *y, const float *x, size_t units, const tw_drop_t *how)
 
 #pragma omp simd
     for (size_t i = 0; i < units; i++) {
-        y[i] = tw_keep(&d, (uint32_t)i) ? d.scale * x[i] : 0.0f;
+        const float v = d.scale * x[i];
+
+        y[i] = tw_keep(&d, (uint32_t)i) ? v : 0.0f;
     }
 }
 
@@ -167,8 +169,8 @@ static void scale_examples(float *restrict z, const float *restrict factor, size
     }
 }
 
-/* m <= 16 examples: log(1 + e^z) = max(z, 0) + log(1 + e^-|z|), with the logarithm of the product of
- * many factors at once. */
+/* m <= 16 examples: log(1 + e^z) = max(z, 0) + log(1 + e^-|z|), with the logarithm of the product
+ * of many factors at once. */
 static void logistic_lanes(float *restrict z, double *restrict loss, size_t units, size_t n,
                            size_t m, float scale)
 {

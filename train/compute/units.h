@@ -3,8 +3,8 @@
  * of weights with the few examples of a small batch.
  *
  * One source each, compiled once per instruction set. The loops over single values (units.c) give
- * the same bits by any instruction set, as those of kernels.h; the products (thin.c) do not, no more
- * than a BLAS does.
+ * the same bits by any instruction set, as those of kernels.h; the products (thin.c) do not, no
+ * more than a BLAS does.
  */
 #ifndef TW_COMPUTE_UNITS_H
 #define TW_COMPUTE_UNITS_H
@@ -25,8 +25,8 @@ typedef struct tw_masks {
 /* In all of them n is the number of examples; units and n may be 0. */
 typedef struct tw_unit_loops {
     /* y[units][n] = activation(y + bias[unit]) (bias NULL: none), dropped out as units first .. */
-    void (*forward)(float *y, const float *bias, size_t units, size_t n,
-                    tw_activation_t activation, const tw_masks_t *masks, size_t first);
+    void (*forward)(float *y, const float *bias, size_t units, size_t n, tw_activation_t activation,
+                    const tw_masks_t *masks, size_t first);
     /* y dropped out. */
     void (*mask)(float *y, size_t units, size_t n, const tw_masks_t *masks, size_t first);
     /* From the gradient by y = scale * activation(z), or 0 where dropped, to that by z. Linear:

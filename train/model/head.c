@@ -157,11 +157,12 @@ static int add_dense(tw_head_t *head, const tw_params_t *params, size_t index,
     layer->in        = tw_shape_size(dense->in);
     layer->units_all = dense->out.c;
     if (layer->in > INT_MAX || layer->units_all > INT_MAX) {
-        return tw_problem_set(problem, "layer %s: %zu inputs and %zu units; at most %d are possible",
+        return tw_problem_set(problem,
+                              "layer %s: %zu inputs and %zu units; at most %d are possible",
                               dense->name, layer->in, layer->units_all, INT_MAX);
     }
-    if (find_tensors(head, params, index, layer,
-                     head->shares + head->layers * (size_t)head->ranks, problem) != 0) {
+    if (find_tensors(head, params, index, layer, head->shares + head->layers * (size_t)head->ranks,
+                     problem) != 0) {
         return -1;
     }
     head->layers++;
@@ -195,8 +196,9 @@ static int find_layers(tw_head_t *head, const tw_params_t *params, tw_problem_t 
     }
     if (last == NULL || last->kind != TW_DENSE || last->activation != TW_LINEAR ||
         last->out.c != network->classes) {
-        return tw_problem_set(problem, "network %s: the last layer must be dense and linear, with a "
-                                       "unit for each class",
+        return tw_problem_set(problem,
+                              "network %s: the last layer must be dense and linear, with a "
+                              "unit for each class",
                               network->name);
     }
     head->features = head->layer[0].in;
@@ -213,14 +215,14 @@ int tw_head_create(tw_head_t **head_p, const tw_network_t *network, tw_params_t 
     if (head == NULL) {
         return tw_problem_set(problem, "out of memory");
     }
-    *head = (tw_head_t){.how      = *how,
-                        .comm     = ranks > 1 ? how->comm : NULL,
-                        .ranks    = ranks,
-                        .exec     = {.memory = TW_MEMORY_HOST, .threads = how->threads},
-                        .network  = network,
-                        .loops    = tw_unit_loops_for(how->kernels),
-                        .product  = tw_product_make(how->kernels, how->threads),
-                        .rows_max = rows_max};
+    *head        = (tw_head_t){.how      = *how,
+                               .comm     = ranks > 1 ? how->comm : NULL,
+                               .ranks    = ranks,
+                               .exec     = {.memory = TW_MEMORY_HOST, .threads = how->threads},
+                               .network  = network,
+                               .loops    = tw_unit_loops_for(how->kernels),
+                               .product  = tw_product_make(how->kernels, how->threads),
+                               .rows_max = rows_max};
     head->layer  = calloc(layers + 1, sizeof(*head->layer));
     head->shares = calloc((layers + 1) * (size_t)ranks, sizeof(*head->shares));
     if (head->layer == NULL || head->shares == NULL) {
@@ -238,8 +240,9 @@ int tw_head_create(tw_head_t **head_p, const tw_network_t *network, tw_params_t 
     }
     if (take_work(head) != 0) {
         tw_head_destroy(head);
-        return tw_problem_set(problem, "out of memory for the outputs of the dense layers, passes "
-                                       "of %zu examples",
+        return tw_problem_set(problem,
+                              "out of memory for the outputs of the dense layers, passes "
+                              "of %zu examples",
                               rows_max);
     }
     *head_p = head;

@@ -30,20 +30,21 @@
 typedef struct tw_head tw_head_t;
 
 typedef struct tw_head_how {
-    tw_comm_t          *comm;       /* NULL: not split                                          */
-    const tw_codec_t   *act, *back; /* NULL: fp32                                               */
-    int                 threads;    /* of the products and loops                                */
+    tw_comm_t          *comm;       /* NULL: not split         */
+    const tw_codec_t   *act, *back; /* NULL: fp32              */
+    int                 threads;    /* of products and loops   */
     const tw_kernels_t *kernels;
-    tw_trace_t         *trace;      /* NULL: none                                               */
-    void (*between)(void *user);    /* called between computations, to advance what travels; NULL: none */
+    tw_trace_t         *trace;      /* NULL: none              */
+    /* Called between computations, about every millisecond, to advance what travels; NULL: none. */
+    void (*between)(void *user);
     void *user;
 } tw_head_how_t;
 
 /** The head of a network: its layers from the first dense one on, of which it reads and writes the
  * tensors in params. Codecs, communicator, network and params must outlive it.
  * @param [in] rows_max  most examples of a pass; the same on all ranks.
- * @return 0, or -1: no memory, sizes beyond what the products take, layers that are no head, or tensors
- *         that are not split as the communicator is. Sends nothing. */
+ * @return 0, or -1: no memory, sizes beyond what the products take, layers that are no head, or
+ * tensors that are not split as the communicator is. Sends nothing. */
 int tw_head_create(tw_head_t **head_p, const tw_network_t *network, tw_params_t *params,
                    const tw_head_how_t *how, size_t rows_max, tw_problem_t *problem);
 
@@ -53,26 +54,27 @@ void tw_head_destroy(tw_head_t *head);
 /* One pass. n, training, seed, step, scale, accumulate and whether gx is NULL must be equal on all
  * ranks, and so must be the contents of x, examples and labels. */
 typedef struct tw_head_pass {
-    size_t          n;          /* examples; may be 0                                           */
-    const float    *x;          /* [n][features], in the order c, h, w                          */
-    const uint64_t *examples;   /* [n] global indices, on which dropout depends; not read unless training */
-    const uint32_t *labels;     /* [n], below the number of classes                             */
-    int             training;   /* dropout, and gradients                                       */
-    uint64_t        seed, step; /* of dropout                                                   */
-    float           scale;      /* of the loss in the gradients: 1 / batch                      */
-    int             accumulate; /* add to the gradients in params instead of overwriting them   */
-    float          *gx;         /* [n][features]: this rank's summand of the gradient by x; NULL: not wanted */
+    size_t          n;          /* examples; may be 0                                            */
+    const float    *x;          /* [n][features], in the order c, h, w                           */
+    const uint64_t *examples;   /* [n] global numbers, for dropout; read in training only        */
+    const uint32_t *labels;     /* [n], below the number of classes                              */
+    int             training;   /* dropout, and gradients                                        */
+    uint64_t        seed, step; /* of dropout                                                    */
+    float           scale;      /* of the loss in the gradients: 1 / batch                       */
+    int             accumulate; /* add to the gradients in params, else overwrite them           */
+    float          *gx;         /* [n][features]: own summand of the gradient by x; or NULL      */
 } tw_head_pass_t;
 
-/** Forward, loss, and unless training is 0 and gx is NULL backward: gradients of this rank's weights and
- * biases into params->gradient. Collective over the communicator.
- * @param [out] loss_p   this rank's share of the loss: of the classes that it owns, not scaled. The sum over
- *                       the ranks is the sum over the examples. As it is: infinite or NaN where it is.
- * @param [out] wrong_p  of the examples whose label's class it owns, those where another class is greater.
- *                       NULL (on all ranks): not wanted. With the logistic loss on several ranks counting takes
- *                       an exchange of one float per example that nothing else waits for; the loss takes none.
- * @return 0, or -1: a label out of range, or the exchange failed (then problem->fatal as the library's status
- *         says). */
+/** Forward, loss, and unless training is 0 and gx is NULL backward: gradients of this rank's
+ * weights and biases into params->gradient. Collective over the communicator.
+ * @param [out] loss_p   this rank's share of the loss: of the classes that it owns, not scaled. The
+ *                       sum over the ranks is the sum over the examples. Infinite or NaN as it is.
+ * @param [out] wrong_p  of the examples whose label's class it owns, those where another class is
+ *                       greater. NULL (on all ranks): not wanted. With the logistic loss on several
+ *                       ranks, counting takes an exchange of one float per example that nothing
+ *                       else waits for; the loss itself takes none.
+ * @return 0, or -1: a label out of range, or an exchange failed (problem->fatal is set where other
+ *         ranks may not know). */
 int tw_head_run(tw_head_t *head, const tw_head_pass_t *pass, double *loss_p, size_t *wrong_p,
                 tw_problem_t *problem);
 

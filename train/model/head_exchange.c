@@ -10,8 +10,7 @@
 
 /* What the library tells all ranks alike they can agree on; anything else one rank may see alone,
  * while others wait for it. */
-static int check(const tw_head_t *head, const char *what, tw_status_t status,
-                 tw_problem_t *problem)
+static int check(const tw_head_t *head, const char *what, tw_status_t status, tw_problem_t *problem)
 {
     if (status == TW_OK) {
         return 0;
@@ -76,10 +75,10 @@ int tw_head_scatter(tw_head_t *head, const tw_head_layer_t *layer, size_t n, con
 
     set_counts(head, layer, n);
     begin(head, &head->moving_span, "add gradients", layer);
-    return check(head, "adding the gradients",
-                 tw_ireduce_scatter(head->comm, sum, own, head->counts, TW_SUM, &how,
-                                    &head->moving),
-                 problem);
+    return check(
+        head, "adding the gradients",
+        tw_ireduce_scatter(head->comm, sum, own, head->counts, TW_SUM, &how, &head->moving),
+        problem);
 }
 
 int tw_head_scatter_wait(tw_head_t *head, tw_problem_t *problem)

@@ -13,12 +13,12 @@ typedef struct tw_head_layer {
     const tw_network_layer_t *dense, *drop; /* drop[0 .. drops - 1] */
     size_t                    drops;
     size_t                    in, units_all;
-    size_t                    first, units; /* of this rank */
+    size_t                    first, units;    /* of this rank */
     float                    *w, *b, *gw, *gb; /* b, gb NULL: no bias */
-    const size_t             *shares; /* [ranks] units of each rank */
-    float                    *y;      /* own outputs; of the last layer then gradients by them */
-    float                    *all;    /* everyone's: y itself where nothing is split */
-    float                    *rows;   /* the same as rows of examples, for few of them */
+    const size_t             *shares;          /* [ranks] units of each rank */
+    float                    *y;    /* own outputs; of the last layer then gradients by them */
+    float                    *all;  /* everyone's: y itself where nothing is split */
+    float                    *rows; /* the same as rows of examples, for few of them */
 } tw_head_layer_t;
 
 struct tw_head {
@@ -34,19 +34,19 @@ struct tw_head {
     tw_head_layer_t          *layer;
     const tw_network_layer_t *drop; /* dropouts before the first dense layer */
     size_t                    drops;
-    size_t                   *shares;         /* [layers][ranks] */
-    size_t                   *counts;         /* [ranks] elements of the exchange under way */
-    float                    *x;              /* [rows_max][features] after dropout; NULL: none there */
-    float                    *gradient[2];    /* by own outputs of a layer, and of the one below */
-    float                    *sum, *sum_rows; /* this rank's summand of the gradient by a layer's inputs */
-    float                    *label;          /* [rows_max] output of the label, where it is this rank's */
-    float                    *mine, *all;     /* [2][rows_max] largest outputs, sums; those of all ranks */
-    uint32_t                 *keys;           /* [2][rows_max] */
-    double                   *loss;           /* [rows_max] */
-    tw_request_t             *moving;         /* activations or gradients */
-    tw_request_t             *shared;         /* what the loss exchanges */
-    int64_t                   moving_span, shared_span; /* of the trace */
-    size_t                    bytes;
+    size_t                   *shares; /* [layers][ranks] */
+    size_t                   *counts; /* [ranks] elements of the exchange under way */
+    float                    *x;      /* [rows_max][features] after dropout; NULL: none there */
+    float                    *gradient[2]; /* by own outputs of a layer, and of the one below */
+    float        *sum, *sum_rows; /* this rank's summand of the gradient by a layer's inputs */
+    float        *label;          /* [rows_max] output of the label, where it is this rank's */
+    float        *mine, *all;     /* [2][rows_max] largest outputs, sums; those of all ranks */
+    uint32_t     *keys;           /* [2][rows_max] */
+    double       *loss;           /* [rows_max] */
+    tw_request_t *moving;         /* activations or gradients */
+    tw_request_t *shared;         /* what the loss exchanges */
+    int64_t       moving_span, shared_span; /* of the trace */
+    size_t        bytes;
 };
 
 /* ---- head_exchange.c: all return 0, or -1 with the problem written -------------------------- */
@@ -70,8 +70,8 @@ void tw_head_abandon(tw_head_t *head);
 
 /* ---- head_loss.c ---------------------------------------------------------------------------- */
 
-/** From the last layer's outputs to the loss, and with backward to the gradients by them, in place. With
- * count the exchange that counting takes is started where the loss has not needed it. */
+/** From the last layer's outputs to the loss, and with backward to the gradients by them, in place.
+ * With count the exchange that counting takes is started where the loss has not needed it. */
 int tw_head_loss(tw_head_t *head, const tw_head_pass_t *pass, int backward, int count,
                  double *loss_p, tw_problem_t *problem);
 

@@ -3,9 +3,9 @@
  * head_inside.h.
  *
  * Softmax: every rank takes exponentials relative to the largest of its own outputs; (largest, sum)
- * of all ranks give the common largest and the common sum, taken in rank order, the same bits on all
- * ranks. Logistic: every output stands for itself. Where the label of an example belongs to another
- * rank, this rank adds no loss of it (softmax), or that of "not this class" (logistic).
+ * of all ranks give the common largest and the common sum, taken in rank order, the same bits on
+ * all ranks. Logistic: every output stands for itself. Where the label of an example belongs to
+ * another rank, this rank adds no loss of it (softmax), or that of "not this class" (logistic).
  */
 #include "config.h"
 
@@ -76,7 +76,8 @@ static float common_sum(const tw_head_t *head, const tw_head_layer_t *last, size
 
     for (int r = 0; r < head->ranks; r++) {
         if (last->shares[r] > 0) {
-            total += all[(size_t)r * 2 * n + n + j] * tw_kernels_exp(top_of(head, 2 * n, r, j) - top);
+            total +=
+                all[(size_t)r * 2 * n + n + j] * tw_kernels_exp(top_of(head, 2 * n, r, j) - top);
         }
     }
     return total;
@@ -90,8 +91,8 @@ static int softmax(tw_head_t *head, const tw_head_pass_t *pass, int backward, do
 
     head->loops->top(head->mine, last->y, last->units, n);
     head->loops->exponentials(last->y, head->mine, head->mine + n, last->units, n);
-    if (head->comm != NULL && (tw_head_share(head, 2 * n, problem) != 0 ||
-                               tw_head_share_wait(head, problem) != 0)) {
+    if (head->comm != NULL &&
+        (tw_head_share(head, 2 * n, problem) != 0 || tw_head_share_wait(head, problem) != 0)) {
         return -1;
     }
     for (size_t j = 0; j < n; j++) {
