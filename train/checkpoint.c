@@ -12,50 +12,51 @@
 #include "train/checkpoint.h"
 #include "train/file.h"
 #include "train/hash.h"
+#include "train/random.h"
 
 #define TW_CHECKPOINT_ORDER  UINT64_C(0x0102030405060708)
-#define TW_CHECKPOINT_FORMAT 1
+#define TW_CHECKPOINT_FORMAT 2
 #define TW_EPOCHS_MOST       1000000u
 
-static const char magic[8] = {'t', 'w', 't', 'r', 'a', 'i', 'n', '1'};
+static const char magic[8] = {'t', 'w', 't', 'r', 'a', 'i', 'n', '2'};
 
 typedef struct tw_header {
     char     magic[8];
     uint64_t order, format;
     uint64_t epochs, ranks;
-    uint64_t seed, batch, data_hash;
-    double   rate;
-    char     model[32], shape[96], codec[192];
+    uint64_t seed, batch, data_hash, network_hash;
+    uint64_t update_period;
+    double   rate, momentum, decay;
+    double   adaptive[TW_ADAPTIVE_NUMBERS];
+    char     model[64], codec[800], scheme[24], statistics[64], schedule[192];
 } tw_header_t;
 
 static void fill_header(const tw_training_t *t, tw_header_t *header)
 {
+    const tw_train_options_t *o = t->options;
+
     memset(header, 0, sizeof(*header));
     memcpy(header->magic, magic, sizeof(magic));
-    header->order     = TW_CHECKPOINT_ORDER;
-    header->format    = TW_CHECKPOINT_FORMAT;
-    header->epochs    = t->epochs;
-    header->ranks     = (uint64_t)t->size;
-    header->seed      = t->options->seed;
-    header->batch     = t->options->batch;
-    header->data_hash = t->data_hash;
-    header->rate      = t->options->rate;
-    snprintf(header->model, sizeof(header->model), "%s", t->model->name);
-    tw_model_shape(t->model, header->shape, sizeof(header->shape));
-    snprintf(header->codec, sizeof(header->codec), "%s", tw_exchange_spec(t->exchange));
-}
-
-/* Arrays that all ranks have alike, one after another; NULL at the end. */
-static float *array_at(const tw_net_t *net, size_t k, size_t *n_p)
-{
-    const size_t l = k / 2;
-
-    if (l < net->layers) {
-        *n_p = net->layer[l].in * net->layer[l].units;
-        return k % 2 == 0 ? net->layer[l].w : net->layer[l].m;
-    }
-    *n_p = net->biases;
-    return l > net->layers ? NULL : k % 2 == 0 ? net->b : net->bm;
+    header->order         = TW_CHECKPOINT_ORDER;
+    header->format        = TW_CHECKPOINT_FORMAT;
+    header->epochs        = t->epochs;
+    header->ranks         = (uint64_t)t->size;
+    header->seed          = o->seed;
+    header->batch         = t->batch;
+    header->data_hash     = t->data_hash;
+    header->network_hash  = t->network_hash;
+    header->update_period = o->update_period;
+    header->rate          = t->rates.base;
+    header->momentum      = t->rates.momentum;
+    header->decay         = t->rates.decay;
+    tw_adaptive_save(&t->norm.rule, header->adaptive);
+    snprintf(header->model, sizeof(header->model), "%s", t->network.name);
+    snprintf(header->codec, sizeof(header->codec), "%s", t->codec_text);
+    snprintf(header->scheme, sizeof(header->scheme), "%s", o->scheme);
+    snprintf(header->statistics, sizeof(header->statistics), "%s,%" PRIu64 ",%" PRIu64 ",%g,%" PRIu64,
+             o->bn, o->bn_group, o->bn_max_batch, o->bn_tolerance, o->bn_patience);
+    snprintf(header->schedule, sizeof(header->schedule), "%s",
+             o->schedule != NULL ? o->schedule : t->network.schedule);
 }
 
 /* Check sum of the first `bytes` bytes. */
@@ -84,18 +85,138 @@ static int sum_stream(FILE *stream, uint64_t bytes, uint64_t *sum_p)
 }
 
 /* Write errors stay in the stream's error flag and are reported once, at the end. */
-static void write_common(tw_training_t *t, FILE *stream)
+static void write_head(tw_training_t *t, FILE *stream)
 {
-    tw_header_t  header;
-    const float *array;
-    size_t       n;
+    tw_header_t header;
 
     fill_header(t, &header);
     fwrite(&header, sizeof(header), 1, stream);
     fwrite(t->records, sizeof(*t->records), t->epochs, stream);
-    for (size_t k = 0; (array = array_at(&t->net, k, &n)) != NULL; k++) {
+}
+
+/* ---- tensors that are split over the ranks ------------------------------------------------- */
+
+/* Units that fit a piece of this many elements, at least one. */
+#define TW_PIECE ((size_t)1 << 22)
+
+static size_t units_of_piece(const tw_param_t *p)
+{
+    return p->per_unit < TW_PIECE ? TW_PIECE / p->per_unit : 1;
+}
+
+/* The elements that each rank has of units a .. b - 1, and where: for MPI_Gatherv and MPI_Scatterv. */
+static void share_piece(const tw_training_t *t, const tw_param_t *p, size_t a, size_t b, int *counts,
+                        int *places)
+{
+    for (int r = 0; r < t->size; r++) {
+        size_t       first;
+        const size_t units = tw_params_share(p->units_all, r, t->size, &first);
+        const size_t from  = first > a ? first : a;
+        const size_t to    = first + units < b ? first + units : b;
+
+        counts[r] = to > from ? (int)((to - from) * p->per_unit) : 0;
+        places[r] = to > from ? (int)((from - a) * p->per_unit) : 0;
+    }
+}
+
+/* Where this rank's part of units a .. b - 1 begins in a vector. */
+static float *own_part(const tw_param_t *p, float *vector, size_t a)
+{
+    const size_t from = a > p->units_first ? a - p->units_first : 0;
+
+    return vector + p->first + (from < p->units ? from * p->per_unit : 0);
+}
+
+typedef struct tw_pieces {
+    float *piece; /* on rank 0: units of one piece */
+    int   *counts, *places;
+} tw_pieces_t;
+
+/* Collective: all ranks learn whether all have the memory. */
+static int make_pieces(const tw_training_t *t, tw_pieces_t *pieces, tw_problem_t *problem)
+{
+    size_t most = TW_PIECE;
+    int    mine, all;
+
+    for (size_t i = 0; i < t->params.count; i++) {
+        most = t->params.param[i].per_unit > most ? t->params.param[i].per_unit : most;
+    }
+    pieces->piece  = t->rank == 0 ? malloc(most * sizeof(float)) : NULL;
+    pieces->counts = malloc((size_t)t->size * sizeof(int));
+    pieces->places = malloc((size_t)t->size * sizeof(int));
+    mine = (t->rank != 0 || pieces->piece != NULL) && pieces->counts != NULL && pieces->places != NULL;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, t->comm);
+    return all ? 0 : tw_problem_set(problem, "out of memory");
+}
+
+static void free_pieces(tw_pieces_t *pieces)
+{
+    free(pieces->piece);
+    free(pieces->counts);
+    free(pieces->places);
+}
+
+static void write_split(const tw_training_t *t, const tw_param_t *p, float *vector,
+                        tw_pieces_t *pieces, FILE *stream)
+{
+    const size_t step = units_of_piece(p);
+
+    for (size_t a = 0; a < p->units_all; a += step) {
+        const size_t b = p->units_all - a < step ? p->units_all : a + step;
+
+        share_piece(t, p, a, b, pieces->counts, pieces->places);
+        MPI_Gatherv(own_part(p, vector, a), pieces->counts[t->rank], MPI_FLOAT, pieces->piece,
+                    pieces->counts, pieces->places, MPI_FLOAT, 0, t->comm);
+        if (t->rank == 0) {
+            fwrite(pieces->piece, sizeof(float), (b - a) * p->per_unit, stream);
+        }
+    }
+}
+
+/* *bad_p: the file has ended; what is spread then is garbage, and nobody keeps it. */
+static void read_split(const tw_training_t *t, const tw_param_t *p, float *vector,
+                       tw_pieces_t *pieces, FILE *stream, int *bad_p)
+{
+    const size_t step = units_of_piece(p);
+
+    for (size_t a = 0; a < p->units_all; a += step) {
+        const size_t b = p->units_all - a < step ? p->units_all : a + step;
+        const size_t n = (b - a) * p->per_unit;
+
+        share_piece(t, p, a, b, pieces->counts, pieces->places);
+        if (t->rank == 0 && fread(pieces->piece, sizeof(float), n, stream) != n) {
+            *bad_p = 1;
+        }
+        MPI_Scatterv(pieces->piece, pieces->counts, pieces->places, MPI_FLOAT,
+                     own_part(p, vector, a), pieces->counts[t->rank], MPI_FLOAT, 0, t->comm);
+    }
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+static void write_whole(const tw_training_t *t, const float *array, size_t n, FILE *stream)
+{
+    if (t->rank == 0) {
         fwrite(array, sizeof(*array), n, stream);
     }
+}
+
+static void write_tensors(tw_training_t *t, tw_pieces_t *pieces, FILE *stream)
+{
+    float *const vectors[] = {t->params.value, t->params.momentum};
+
+    for (size_t i = 0; i < t->params.count; i++) {
+        const tw_param_t *p = &t->params.param[i];
+
+        for (int v = 0; v < 2; v++) {
+            if (p->split) {
+                write_split(t, p, vectors[v], pieces, stream);
+            } else {
+                write_whole(t, vectors[v] + p->first, p->count, stream);
+            }
+        }
+    }
+    write_whole(t, t->params.state, t->params.states, stream);
 }
 
 static int seal(tw_file_t *file, tw_problem_t *problem)
@@ -118,22 +239,28 @@ static int seal(tw_file_t *file, tw_problem_t *problem)
 
 int tw_checkpoint_save(tw_training_t *t, const char *path, tw_problem_t *problem)
 {
-    tw_file_t file = {.stream = NULL};
-    int       mine = 0, all;
+    tw_file_t   file   = {.stream = NULL};
+    tw_pieces_t pieces = {NULL, NULL, NULL};
+    int         mine = 0, all;
 
     if (t->rank == 0) {
         mine = tw_file_begin(&file, "--checkpoint", path, problem);
         if (mine == 0 && file.special) {
             mine = tw_problem_set(problem, "--checkpoint %s: is not a regular file", path);
         }
-        if (mine == 0) {
-            write_common(t, file.stream);
-        }
     }
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, t->comm);
     if (all == 0) {
+        all = make_pieces(t, &pieces, problem);
+    }
+    if (all == 0) {
+        if (t->rank == 0) {
+            write_head(t, file.stream);
+        }
+        write_tensors(t, &pieces, file.stream);
         all = tw_exchange_save(t->exchange, file.stream, problem);
     }
+    free_pieces(&pieces);
     if (file.stream == NULL) {
         return all;
     }
@@ -191,38 +318,60 @@ static int differs(const char *path, const char *what, const char *file, const c
                           run);
 }
 
-/* A run goes on only where it stopped: same model, data, codec, seed, batch and rate. */
-static int compare_headers(const char *path, tw_header_t *file, const tw_header_t *run,
-                           tw_problem_t *problem)
+static int same_text(const char *path, const char *what, char *file, const char *run, size_t size,
+                     tw_problem_t *problem)
+{
+    file[size - 1] = '\0';
+    return strcmp(file, run) == 0 ? 0 : differs(path, what, file, run, problem);
+}
+
+static int same_count(const char *path, const char *what, uint64_t file, uint64_t run,
+                      tw_problem_t *problem)
 {
     char a[32], b[32];
 
-    file->model[sizeof(file->model) - 1] = '\0';
-    file->shape[sizeof(file->shape) - 1] = '\0';
-    file->codec[sizeof(file->codec) - 1] = '\0';
-    if (strcmp(file->model, run->model) != 0 || strcmp(file->shape, run->shape) != 0) {
-        return differs(path, "model", file->shape, run->shape, problem);
+    snprintf(a, sizeof(a), "%" PRIu64, file);
+    snprintf(b, sizeof(b), "%" PRIu64, run);
+    return file == run ? 0 : differs(path, what, a, b, problem);
+}
+
+static int same_number(const char *path, const char *what, double file, double run,
+                       tw_problem_t *problem)
+{
+    char a[32], b[32];
+
+    snprintf(a, sizeof(a), "%g", file);
+    snprintf(b, sizeof(b), "%g", run);
+    return memcmp(&file, &run, sizeof(run)) == 0 ? 0 : differs(path, what, a, b, problem);
+}
+
+/* A run goes on only where it stopped: all that decides what comes next is the same, but for the
+ * number of ranks. */
+static int compare_headers(const char *path, tw_header_t *file, const tw_header_t *run,
+                           tw_problem_t *problem)
+{
+    if (same_text(path, "model", file->model, run->model, sizeof(run->model), problem) != 0 ||
+        same_text(path, "codec", file->codec, run->codec, sizeof(run->codec), problem) != 0 ||
+        same_text(path, "scheme", file->scheme, run->scheme, sizeof(run->scheme), problem) != 0 ||
+        same_text(path, "batch statistics (mode, group, most batch, tolerance, patience)",
+                  file->statistics, run->statistics, sizeof(run->statistics), problem) != 0 ||
+        same_text(path, "schedule", file->schedule, run->schedule, sizeof(run->schedule),
+                  problem) != 0) {
+        return -1;
     }
-    if (strcmp(file->codec, run->codec) != 0) {
-        return differs(path, "codec", file->codec, run->codec, problem);
+    if (file->network_hash != run->network_hash) {
+        return damaged(path, "is of another text of the model", problem);
     }
     if (file->data_hash != run->data_hash) {
         return damaged(path, "is of other data", problem);
     }
-    snprintf(a, sizeof(a), "%" PRIu64, file->seed);
-    snprintf(b, sizeof(b), "%" PRIu64, run->seed);
-    if (file->seed != run->seed) {
-        return differs(path, "seed", a, b, problem);
-    }
-    snprintf(a, sizeof(a), "%" PRIu64, file->batch);
-    snprintf(b, sizeof(b), "%" PRIu64, run->batch);
-    if (file->batch != run->batch) {
-        return differs(path, "batch", a, b, problem);
-    }
-    snprintf(a, sizeof(a), "%g", file->rate);
-    snprintf(b, sizeof(b), "%g", run->rate);
-    if (memcmp(&file->rate, &run->rate, sizeof(run->rate)) != 0) {
-        return differs(path, "learning rate", a, b, problem);
+    if (same_count(path, "seed", file->seed, run->seed, problem) != 0 ||
+        same_count(path, "batch", file->batch, run->batch, problem) != 0 ||
+        same_count(path, "update period", file->update_period, run->update_period, problem) != 0 ||
+        same_number(path, "learning rate", file->rate, run->rate, problem) != 0 ||
+        same_number(path, "momentum", file->momentum, run->momentum, problem) != 0 ||
+        same_number(path, "decay", file->decay, run->decay, problem) != 0) {
+        return -1;
     }
     if (file->epochs == 0 || file->epochs > TW_EPOCHS_MOST) {
         return damaged(path, "holds no epoch", problem);
@@ -230,25 +379,12 @@ static int compare_headers(const char *path, tw_header_t *file, const tw_header_
     return 0;
 }
 
-static int read_common(tw_training_t *t, const char *path, FILE *stream, uint64_t epochs,
-                       tw_problem_t *problem)
-{
-    float *array;
-    size_t n;
-    int    bad = fread(t->records, sizeof(*t->records), epochs, stream) != epochs;
-
-    for (size_t k = 0; !bad && (array = array_at(&t->net, k, &n)) != NULL; k++) {
-        bad = fread(array, sizeof(*array), n, stream) != n;
-    }
-    return bad ? damaged(path, "is too short", problem) : 0;
-}
-
 /* Room for the records of the file and of the run to come. */
 static int make_room(tw_training_t *t, uint64_t epochs, tw_problem_t *problem)
 {
     tw_record_t *records;
 
-    if (epochs <= t->options->epochs) {
+    if (epochs <= t->epochs_wanted) {
         return 0;
     }
     records = realloc(t->records, epochs * sizeof(*records));
@@ -259,61 +395,121 @@ static int make_room(tw_training_t *t, uint64_t epochs, tw_problem_t *problem)
     return 0;
 }
 
-/* What rank 0 has read, to all. */
-static void spread(tw_training_t *t)
+/* Read on rank 0 and give to all. */
+static void read_whole(const tw_training_t *t, void *array, size_t bytes, FILE *stream, int *bad_p)
 {
-    float *array;
-    size_t n;
+    char *at = array;
 
-    MPI_Bcast(t->records, (int)(t->epochs * sizeof(*t->records)), MPI_BYTE, 0, t->comm);
-    for (size_t k = 0; (array = array_at(&t->net, k, &n)) != NULL; k++) {
-        MPI_Bcast(array, (int)n, MPI_FLOAT, 0, t->comm);
+    if (t->rank == 0 && fread(array, 1, bytes, stream) != bytes) {
+        *bad_p = 1;
+    }
+    for (size_t done = 0; done < bytes;) {
+        const size_t left = bytes - done, n = left < ((size_t)1 << 30) ? left : (size_t)1 << 30;
+
+        MPI_Bcast(at + done, (int)n, MPI_BYTE, 0, t->comm);
+        done += n;
     }
 }
 
-static int load_on_root(tw_training_t *t, const char *path, FILE **stream_p, uint64_t *body_p,
-                        uint64_t *epochs_p, tw_problem_t *problem)
+/* Records, tensors and running statistics. */
+static int read_body(tw_training_t *t, const char *path, FILE *stream, uint64_t epochs,
+                     tw_problem_t *problem)
 {
-    tw_header_t header, run;
+    float *const vectors[] = {t->params.value, t->params.momentum};
+    tw_pieces_t  pieces    = {NULL, NULL, NULL};
+    int          bad       = 0, status;
+
+    status = make_pieces(t, &pieces, problem);
+    if (status == 0) {
+        read_whole(t, t->records, epochs * sizeof(*t->records), stream, &bad);
+        for (size_t k = 0; k < 2 * t->params.count; k++) {
+            const tw_param_t *p = &t->params.param[k / 2];
+
+            if (p->split) {
+                read_split(t, p, vectors[k % 2], &pieces, stream, &bad);
+            } else {
+                read_whole(t, vectors[k % 2] + p->first, p->count * sizeof(float), stream, &bad);
+            }
+        }
+        read_whole(t, t->params.state, t->params.states * sizeof(float), stream, &bad);
+        MPI_Bcast(&bad, 1, MPI_INT, 0, t->comm);
+        status = bad ? damaged(path, "is too short", problem) : 0;
+    }
+    free_pieces(&pieces);
+    return status;
+}
+
+static int load_on_root(tw_training_t *t, const char *path, FILE **stream_p, uint64_t *body_p,
+                        tw_header_t *header, tw_problem_t *problem)
+{
+    tw_header_t run;
 
     fill_header(t, &run);
-    if (open_checked(path, stream_p, &header, body_p, problem) != 0 ||
-        compare_headers(path, &header, &run, problem) != 0) {
+    return open_checked(path, stream_p, header, body_p, problem) == 0
+               ? compare_headers(path, header, &run, problem)
+               : -1;
+}
+
+/* After the header; collective. */
+static int load_rest(tw_training_t *t, const char *path, FILE *stream, const tw_header_t *header,
+                     tw_problem_t *problem)
+{
+    int mine = make_room(t, header->epochs, problem), all;
+
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, t->comm);
+    if (all != 0) {
         return -1;
     }
-    *epochs_p = header.epochs;
-    return 0;
+    if (tw_adaptive_restore(&t->norm.rule, header->adaptive) != TW_OK) {
+        return damaged(path, "holds a state of batch statistics that cannot be", problem);
+    }
+    if (read_body(t, path, stream, header->epochs, problem) != 0) {
+        return -1;
+    }
+    t->epochs = header->epochs;
+    return tw_exchange_restore(t->exchange, stream, problem);
 }
 
 int tw_checkpoint_load(tw_training_t *t, const char *path, tw_problem_t *problem)
 {
-    FILE    *stream  = NULL;
-    uint64_t word[2] = {0, 0}, body = 0; /* 1 if all is well; epochs */
-    int      mine = 0, all;
+    tw_header_t header = {.epochs = 0};
+    FILE       *stream = NULL;
+    uint64_t    body   = 0;
+    int         good   = 0, status = -1;
 
     if (t->rank == 0) {
-        word[0] = load_on_root(t, path, &stream, &body, &word[1], problem) == 0;
+        good = load_on_root(t, path, &stream, &body, &header, problem) == 0;
     }
-    MPI_Bcast(word, 2, MPI_UINT64_T, 0, t->comm);
-    if (word[0] == 1) {
-        mine = make_room(t, word[1], problem);
-        if (mine == 0 && t->rank == 0) {
-            mine = read_common(t, path, stream, word[1], problem);
-        }
-    } else {
-        mine = -1;
-    }
-    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, t->comm);
-    if (all == 0) {
-        t->epochs = word[1];
-        spread(t);
-        all = tw_exchange_restore(t->exchange, stream, problem);
+    MPI_Bcast(&good, 1, MPI_INT, 0, t->comm);
+    MPI_Bcast(&header, sizeof(header), MPI_BYTE, 0, t->comm);
+    if (good) {
+        status = load_rest(t, path, stream, &header, problem);
     }
     if (stream != NULL) {
-        if (all == 0 && (uint64_t)ftell(stream) != body) {
-            all = damaged(path, "is longer than it should be", problem);
+        if (status == 0 && (uint64_t)ftell(stream) != body) {
+            status = damaged(path, "is longer than it should be", problem);
         }
         fclose(stream);
     }
-    return all;
+    return status;
+}
+
+/* ---- hash ---------------------------------------------------------------------------------- */
+
+/* Sums of hashes of units, which do not depend on who holds which. What all ranks have, rank 0 tells. */
+void tw_training_hash(tw_training_t *t)
+{
+    uint64_t mine = 0, all = 0;
+
+    for (size_t i = 0; i < t->params.count; i++) {
+        const tw_param_t *p   = &t->params.param[i];
+        const uint64_t    key = tw_random_mix(4 * p->layer + (uint64_t)p->role + 1);
+
+        for (size_t u = 0; u < p->units && (p->split || t->rank == 0); u++) {
+            mine += tw_hash(tw_random_mix(key + p->units_first + u),
+                            t->params.value + p->first + u * p->per_unit, p->per_unit * sizeof(float));
+        }
+    }
+    MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_SUM, t->comm);
+    t->hash = tw_random_mix(all);
 }

@@ -2,12 +2,15 @@
  * train/checkpoint.h - the state of a run in a file, whole or not at all.
  *
  * Layout, little-endian words of 64 bits unless said otherwise:
- *     magic "twtrain1", order mark 0x0102030405060708 (as the machine writes it),
+ *     magic "twtrain2", order mark 0x0102030405060708 (as the machine writes it),
  *     header: see checkpoint.c; names are NUL-padded
  *     records of the epochs done
- *     per layer: weights, mean squares (float32, as the machine writes them); biases, mean squares
- *     residuals: tw_feedback_save() per layer, for codecs with error feedback
+ *     per tensor of tw_params_t, whole: values, then momentum (float32, as the machine writes them)
+ *     running statistics of batch normalisation (float32)
+ *     residuals: tw_buckets_save(), for codecs with error feedback
  *     check sum of all that stands before
+ * Nothing in it depends on how the ranks share the work, but for the residuals, which any number of
+ * ranks can take up.
  */
 #ifndef TW_TRAIN_CHECKPOINT_H
 #define TW_TRAIN_CHECKPOINT_H
@@ -15,11 +18,14 @@
 #include "train/problem.h"
 #include "train/training.h"
 
+/** A hash of all weights, equal for equal weights however they are split, in t->hash. Collective. */
+void tw_training_hash(tw_training_t *t);
+
 /** Write the state after t->epochs epochs to a temporary file, then rename it. Collective.
  * @return 0, or -1 with the problem set, maybe not on every rank. */
 int tw_checkpoint_save(tw_training_t *t, const char *path, tw_problem_t *problem);
 
-/** Read it back: fills net, residuals, records, epochs. Collective. Same returns. */
+/** Read it back: fills params, residuals, records, epochs. Collective. Same returns. */
 int tw_checkpoint_load(tw_training_t *t, const char *path, tw_problem_t *problem);
 
 #endif /* TW_TRAIN_CHECKPOINT_H */

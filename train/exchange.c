@@ -1,121 +1,105 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/exchange.c - see exchange.h. One plan per layer, made once and started in every step, so
- * that a step allocates nothing.
+ * train/exchange.c - see exchange.h. The plans are made once and started in every step, so that a
+ * step allocates nothing.
  */
 #include "config.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "tools/watch.h"
 #include "train/exchange.h"
 
+/* Tensors in the order in which they become ready: the two extra numbers, then all others from the
+ * last to the first, so that neighbours in the list are neighbours in memory. */
 struct tw_exchange {
-    tw_net_t      *net;
-    MPI_Comm       parent;
-    int            plain; /* "mpi" */
-    tw_comm_t     *comm;
-    tw_codec_t    *codec;
-    tw_exec_t      exec;
-    tw_feedback_t *feedback[TW_MODEL_LAYERS_MAX];
-    tw_request_t  *plan[TW_MODEL_LAYERS_MAX + 1]; /* the last one: biases */
+    tw_exchange_config_t config;
+    float                extra[2];
+    size_t               tensors;
+    size_t              *layer_of; /* [tensors]; of the extra numbers SIZE_MAX */
+    size_t               told;     /* how many have been said to be ready      */
+    tw_buckets_t        *buckets;  /* NULL: a plain MPI_Allreduce               */
 };
-
-static float *gradient_of(const tw_net_t *net, size_t l, size_t *n_p)
-{
-    if (l == net->layers) {
-        *n_p = net->biases + 2;
-        return net->bg;
-    }
-    *n_p = net->layer[l].in * net->layer[l].units;
-    return net->layer[l].g;
-}
 
 /* What the library tells all ranks alike they can agree on; anything else one rank may see alone,
  * while others wait for it. */
-static int failed(const tw_exchange_t *ex, tw_problem_t *problem, const char *what, size_t l,
-                  tw_status_t status)
+int tw_exchange_failed(const tw_comm_t *comm, const char *what, tw_status_t status,
+                       tw_problem_t *problem)
 {
     problem->fatal = (status != TW_ERR_MISMATCH && status != TW_ERR_NO_MEMORY &&
-                      status != TW_ERR_IO && status != TW_ERR_FORMAT) ||
-                     tw_comm_status(ex->comm) != TW_OK;
-    return tw_problem_set(problem, "%s of layer %zu: %s", what, l + 1, tw_status_text(status));
+                      status != TW_ERR_IO && status != TW_ERR_FORMAT && status != TW_ERR_SPEC) ||
+                     tw_comm_status(comm) != TW_OK;
+    return tw_problem_set(problem, "%s: %s", what, tw_status_text(status));
 }
 
-static int create_plan(tw_exchange_t *ex, size_t l, int feedback, tw_problem_t *problem)
+static int failed(const tw_exchange_t *ex, const char *what, tw_status_t status,
+                  tw_problem_t *problem)
 {
-    char        name[32];
-    size_t      n;
-    float      *gradient = gradient_of(ex->net, l, &n);
-    tw_how_t    how      = {.codec = l < ex->net->layers ? ex->codec : NULL, .exec = &ex->exec};
-    tw_status_t status   = TW_OK;
-
-    if (feedback && l < ex->net->layers) {
-        snprintf(name, sizeof(name), "weights%zu", l);
-        status = tw_feedback_create(ex->comm, name, TW_F32, n, &ex->feedback[l]);
-        if (status != TW_OK) {
-            return failed(ex, problem, "error feedback", l, status);
-        }
-        how.feedback = ex->feedback[l];
-    }
-    status = tw_allreduce_init(ex->comm, TW_IN_PLACE, gradient, n, TW_SUM, &how, &ex->plan[l]);
-    return status == TW_OK ? 0 : failed(ex, problem, "preparing the exchange", l, status);
+    return tw_exchange_failed(ex->config.comm, what, status, problem);
 }
 
-static int create_codec(tw_exchange_t *ex, tw_context_t *ctx, const char *spec,
-                        tw_problem_t *problem)
+/* The codec that a layer asks for is that of its weights. */
+static const char *own_codec(const tw_exchange_t *ex, const tw_param_t *param)
 {
-    char        why[400];
-    tw_status_t status = tw_codec_create(ctx, spec, TW_F32, &ex->codec, why, sizeof(why));
+    const char *codec = ex->config.network->layer[param->layer].codec;
 
-    if (status == TW_OK) {
-        return 0;
-    }
-    return tw_problem_set(problem, "--codec '%s': %s; also accepted: mpi", spec,
-                          why[0] != '\0' ? why : tw_status_text(status));
+    return param->role == TW_WEIGHT && codec[0] != '\0' ? codec : NULL;
 }
 
-/* What is made from the codec is made together, so the caller has seen to it that all have one. */
-static int create_plans(tw_exchange_t *ex, tw_context_t *ctx, tw_problem_t *problem)
+static size_t list_tensors(tw_exchange_t *ex, tw_bucket_tensor_t *list)
 {
-    tw_codec_traits_t traits;
-    tw_status_t       status = tw_comm_create(ctx, ex->parent, &ex->comm);
+    const tw_params_t *params = ex->config.params;
+    size_t             n      = 0;
 
-    if (status != TW_OK) {
-        /* A mismatch has been explained by the library, in one line for all ranks. */
-        return tw_problem_set(problem, "%s",
-                              status == TW_ERR_MISMATCH ? "" : tw_status_text(status));
-    }
-    tw_codec_traits(ex->codec, &traits);
-    for (size_t l = 0; l <= ex->net->layers; l++) {
-        if (create_plan(ex, l, traits.feedback, problem) != 0) {
-            return -1;
+    ex->layer_of[n] = SIZE_MAX;
+    list[n++]       = (tw_bucket_tensor_t){.name = "loss", .data = ex->extra, .count = 2};
+    for (size_t i = params->count; i-- > 0;) {
+        const tw_param_t *p = &params->param[i];
+
+        if (!p->split) {
+            ex->layer_of[n] = p->layer;
+            list[n++]       = (tw_bucket_tensor_t){.name  = p->name,
+                                                   .data  = params->gradient + p->first,
+                                                   .count = p->count,
+                                                   .codec = own_codec(ex, p)};
         }
     }
-    return 0;
+    return n;
 }
 
-int tw_exchange_create(tw_exchange_t **exchange_p, tw_context_t *ctx, MPI_Comm parent,
-                       const char *spec, tw_net_t *net, int threads, tw_problem_t *problem)
+static int create_buckets(tw_exchange_t *ex, const tw_bucket_tensor_t *list, tw_problem_t *problem)
 {
-    tw_exchange_t *ex   = calloc(1, sizeof(*ex));
-    int            mine = 0, all = 0;
+    const tw_buckets_config_t config = {.codec = ex->config.codecs->codec[TW_CLASS_GRAD],
+                                        .bytes = ex->config.bucket,
+                                        .exec  = &ex->config.exec,
+                                        .trace = ex->config.trace};
+    const tw_status_t         status =
+        tw_buckets_create(ex->config.comm, &config, list, ex->tensors, &ex->buckets);
 
-    if (ex == NULL) {
-        mine = tw_problem_set(problem, "out of memory");
+    return status == TW_OK ? 0 : failed(ex, "preparing the exchange of gradients", status, problem);
+}
+
+int tw_exchange_create(tw_exchange_t **exchange_p, const tw_exchange_config_t *config,
+                       tw_problem_t *problem)
+{
+    const size_t        most   = config->params->count + 1;
+    tw_exchange_t      *ex     = calloc(1, sizeof(*ex));
+    tw_bucket_tensor_t *list   = calloc(most, sizeof(*list));
+    size_t             *layers = calloc(most, sizeof(*layers));
+    int                 mine   = ex != NULL && list != NULL && layers != NULL, all = 0;
+
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, config->parent);
+    if (all) {
+        ex->config   = *config;
+        ex->layer_of = layers;
+        ex->tensors  = list_tensors(ex, list);
+        all          = config->codecs->plain || create_buckets(ex, list, problem) == 0;
     } else {
-        ex->net    = net;
-        ex->parent = parent;
-        ex->plain  = strcmp(spec, "mpi") == 0;
-        ex->exec   = (tw_exec_t){.memory = TW_MEMORY_HOST, .stream = NULL, .threads = threads};
-        mine       = ex->plain ? 0 : create_codec(ex, ctx, spec, problem);
+        tw_problem_set(problem, "out of memory");
     }
-    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, parent);
-    if (all == 0 && !ex->plain) {
-        all = create_plans(ex, ctx, problem);
-    }
-    if (all != 0) {
-        tw_exchange_destroy(ex);
+    free(list);
+    if (!all) {
+        free(layers);
+        free(ex);
         return -1;
     }
     *exchange_p = ex;
@@ -124,87 +108,91 @@ int tw_exchange_create(tw_exchange_t **exchange_p, tw_context_t *ctx, MPI_Comm p
 
 void tw_exchange_destroy(tw_exchange_t *ex)
 {
-    if (ex == NULL) {
-        return;
+    if (ex != NULL) {
+        tw_buckets_destroy(ex->buckets);
+        free(ex->layer_of);
+        free(ex);
     }
-    for (size_t l = 0; l <= ex->net->layers; l++) {
-        tw_request_free(&ex->plan[l]);
-        if (l < ex->net->layers) {
-            tw_feedback_destroy(ex->feedback[l]);
+}
+
+float *tw_exchange_extra(tw_exchange_t *ex)
+{
+    return ex->extra;
+}
+
+/* Tell the buckets of what stands before the layers below this one. */
+int tw_exchange_ready(tw_exchange_t *ex, size_t layer, tw_problem_t *problem)
+{
+    while (ex->told < ex->tensors &&
+           (ex->layer_of[ex->told] == SIZE_MAX || ex->layer_of[ex->told] >= layer)) {
+        const tw_status_t status =
+            ex->buckets != NULL ? tw_buckets_ready(ex->buckets, ex->told) : TW_OK;
+
+        if (status != TW_OK) {
+            return failed(ex, "starting the exchange of gradients", status, problem);
+        }
+        ex->told++;
+    }
+    return 0;
+}
+
+void tw_exchange_advance(tw_exchange_t *ex)
+{
+    if (ex->buckets != NULL) {
+        tw_buckets_advance(ex->buckets); /* an error shows in tw_exchange_finish() */
+    }
+}
+
+/* For comparison: what a program without thinwire does, one call per tensor. */
+static void sum_plainly(tw_exchange_t *ex)
+{
+    const tw_params_t *params = ex->config.params;
+
+    watch_begin("MPI_Allreduce");
+    MPI_Allreduce(MPI_IN_PLACE, ex->extra, 2, MPI_FLOAT, MPI_SUM,
+                  ex->config.parent);
+    for (size_t i = params->count; i-- > 0;) {
+        const tw_param_t *p = &params->param[i];
+
+        for (size_t done = 0; !p->split && done < p->count;) {
+            const size_t left = p->count - done;
+            const int    n    = left < ((size_t)1 << 30) ? (int)left : 1 << 30;
+
+            MPI_Allreduce(MPI_IN_PLACE, params->gradient + p->first + done, n, MPI_FLOAT, MPI_SUM,
+                          ex->config.parent);
+            done += (size_t)n;
         }
     }
-    if (ex->comm != NULL) {
-        tw_comm_destroy(ex->comm);
+    watch_end();
+}
+
+int tw_exchange_finish(tw_exchange_t *ex, tw_problem_t *problem)
+{
+    tw_status_t status = TW_OK;
+
+    if (tw_exchange_ready(ex, 0, problem) != 0) {
+        return -1;
     }
-    tw_codec_destroy(ex->codec);
-    free(ex);
-}
-
-const char *tw_exchange_spec(const tw_exchange_t *ex)
-{
-    return ex->plain ? "mpi" : tw_codec_spec(ex->codec);
-}
-
-int tw_exchange_start(tw_exchange_t *ex, size_t l, tw_problem_t *problem)
-{
-    tw_status_t status = ex->plain ? TW_OK : tw_start(ex->plan[l]);
-
-    return status == TW_OK ? 0 : failed(ex, problem, "starting the exchange", l, status);
-}
-
-int tw_exchange_finish(tw_exchange_t *ex, size_t l, tw_problem_t *problem)
-{
-    size_t      n;
-    float      *gradient = gradient_of(ex->net, l, &n);
-    tw_status_t status;
-
-    if (ex->plain) {
-        watch_begin("MPI_Allreduce");
-        MPI_Allreduce(MPI_IN_PLACE, gradient, (int)n, MPI_FLOAT, MPI_SUM, ex->parent);
-        watch_end();
-        return 0;
+    ex->told = 0;
+    if (ex->buckets == NULL) {
+        sum_plainly(ex);
+    } else {
+        status = tw_buckets_finish(ex->buckets);
     }
-    status = tw_wait(&ex->plan[l]);
-    return status == TW_OK ? 0 : failed(ex, problem, "the exchange", l, status);
-}
-
-tw_exchange_bytes_t tw_exchange_counted(const tw_exchange_t *ex)
-{
-    tw_exchange_bytes_t bytes = {-1, -1};
-    tw_stats_t          stats;
-
-    if (!ex->plain && tw_comm_stats(ex->comm, &stats) == TW_OK) {
-        bytes.sent  = (int64_t)stats.bytes_sent;
-        bytes.plain = (int64_t)stats.bytes_plain;
-    }
-    return bytes;
+    return status == TW_OK ? 0 : failed(ex, "the exchange of gradients", status, problem);
 }
 
 int tw_exchange_save(tw_exchange_t *ex, FILE *stream, tw_problem_t *problem)
 {
-    for (size_t l = 0; l < ex->net->layers; l++) {
-        if (ex->feedback[l] != NULL) {
-            const tw_status_t status = tw_feedback_save(ex->feedback[l], stream);
+    const tw_status_t status = ex->buckets != NULL ? tw_buckets_save(ex->buckets, stream) : TW_OK;
 
-            if (status != TW_OK) {
-                return failed(ex, problem, "saving the residual", l, status);
-            }
-        }
-    }
-    return 0;
+    return status == TW_OK ? 0 : failed(ex, "saving residuals", status, problem);
 }
 
 int tw_exchange_restore(tw_exchange_t *ex, FILE *stream, tw_problem_t *problem)
 {
-    for (size_t l = 0; l < ex->net->layers; l++) {
-        if (ex->feedback[l] != NULL) {
-            const tw_status_t status =
-                tw_feedback_restore(ex->feedback[l], stream, TW_FEEDBACK_SUM);
+    const tw_status_t status =
+        ex->buckets != NULL ? tw_buckets_restore(ex->buckets, stream, TW_FEEDBACK_SUM) : TW_OK;
 
-            if (status != TW_OK) {
-                return failed(ex, problem, "restoring the residual", l, status);
-            }
-        }
-    }
-    return 0;
+    return status == TW_OK ? 0 : failed(ex, "restoring residuals", status, problem);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/exchange.h - how gradients travel: by thinwire with a codec, or by a plain MPI_Allreduce.
+ * train/exchange.h - how gradients of what every rank has are added up: in buckets with a codec, or
+ * by a plain MPI_Allreduce per layer.
  *
- * Per step and layer: tw_exchange_start() when the layer's gradient is ready, and later
- * tw_exchange_finish(), after which it holds the sum over the ranks, the same bits on each.
- * Weights go through the codec, with an error-feedback object per layer if the codec wants one;
- * biases, loss and errors go together as float32.
+ * Per step: tw_exchange_ready() for each layer whose gradients are there, from the last to the
+ * first, and at the end tw_exchange_finish(), after which all of them, and the two numbers of
+ * tw_exchange_extra(), hold the sum over the ranks, the same bits on each.
  */
 #ifndef TW_TRAIN_EXCHANGE_H
 #define TW_TRAIN_EXCHANGE_H
@@ -16,38 +16,52 @@
 
 #include <thinwire/thinwire.h>
 
-#include "train/model/net.h"
+#include "train/codecs.h"
+#include "train/model/network.h"
+#include "train/model/params.h"
 #include "train/problem.h"
 
 typedef struct tw_exchange tw_exchange_t;
 
-/** Collective. @param [in] spec  a codec spec, or "mpi".
+typedef struct tw_exchange_config {
+    MPI_Comm            parent;
+    tw_comm_t          *comm;
+    const tw_codecs_t  *codecs;
+    const tw_network_t *network; /* names the layers, and the codecs of their own that some have */
+    tw_params_t        *params;
+    size_t              bucket; /* bytes */
+    tw_exec_t           exec;
+    tw_trace_t         *trace;
+} tw_exchange_config_t;
+
+/** Collective. config is copied, what it points to must live as long.
  * @return 0, or -1 with the problem set or logged by the library, maybe not on every rank. */
-int tw_exchange_create(tw_exchange_t **exchange_p, tw_context_t *ctx, MPI_Comm parent,
-                       const char *spec, tw_net_t *net, int threads, tw_problem_t *problem);
+int tw_exchange_create(tw_exchange_t **exchange_p, const tw_exchange_config_t *config,
+                       tw_problem_t *problem);
 
 /** Collective; NULL is allowed. */
 void tw_exchange_destroy(tw_exchange_t *exchange);
 
-/** The codec's full spec, or "mpi". */
-const char *tw_exchange_spec(const tw_exchange_t *exchange);
+/** Two numbers that are added up with the gradients: set them before the first layer is ready. */
+float *tw_exchange_extra(tw_exchange_t *exchange);
 
-/** Layer l's gradient is ready; l == net->layers: the bias gradients. Same order on all ranks. */
-int tw_exchange_start(tw_exchange_t *exchange, size_t l, tw_problem_t *problem);
+/** The gradients of a layer are there. Layers that are split, or have no parameters, are passed
+ * over. Same order on all ranks. */
+int tw_exchange_ready(tw_exchange_t *exchange, size_t layer, tw_problem_t *problem);
 
-/** Wait for what was started; in the order of the starts. */
-int tw_exchange_finish(tw_exchange_t *exchange, size_t l, tw_problem_t *problem);
+/** Advance what travels, without waiting. */
+void tw_exchange_advance(tw_exchange_t *exchange);
 
-/** Bytes that this rank has sent to others, and what they would have been as float32 by the same
- * algorithms; -1 for "mpi", where nobody counts. */
-typedef struct tw_exchange_bytes {
-    int64_t sent, plain;
-} tw_exchange_bytes_t;
-
-tw_exchange_bytes_t tw_exchange_counted(const tw_exchange_t *exchange);
+/** Wait until all sums are there. */
+int tw_exchange_finish(tw_exchange_t *exchange, tw_problem_t *problem);
 
 /** Save and restore residuals; collective, the stream is rank 0's. Nothing for codecs without. */
 int tw_exchange_save(tw_exchange_t *exchange, FILE *stream, tw_problem_t *problem);
 int tw_exchange_restore(tw_exchange_t *exchange, FILE *stream, tw_problem_t *problem);
+
+/** What a status of the library means for the run: sets the problem, fatal where the ranks may not
+ * see it alike. @return -1. */
+int tw_exchange_failed(const tw_comm_t *comm, const char *what, tw_status_t status,
+                       tw_problem_t *problem);
 
 #endif /* TW_TRAIN_EXCHANGE_H */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/main.c - thinwire-train: a network learns data-parallel over thinwire.
+ * train/main.c - thinwire-train: a network learns on many ranks, data parallel or hybrid, over
+ * thinwire.
  * Exit status: 0 success, 1 error, 2 wrong command line, 3 the error of --until was not reached.
  */
 #include "config.h"
@@ -17,6 +18,7 @@
 
 #include "train/agree.h"
 #include "train/hash.h"
+#include "train/model/network.h"
 #include "train/report.h"
 #include "train/training.h"
 
@@ -75,6 +77,25 @@ static int make_context(int rank, tw_context_t **ctx_p, tw_problem_t *problem)
     return tw_agree(MPI_COMM_WORLD, problem);
 }
 
+/* --describe and --show-model, on rank 0. */
+static int describe(const tw_train_options_t *options, int rank, tw_problem_t *problem)
+{
+    const char  *name = options->describe != NULL ? options->describe : options->show;
+    tw_network_t net  = {.layers = 0};
+    char        *text = NULL, source[256];
+
+    if (rank == 0 && options->describe != NULL) {
+        if (tw_network_load(&net, name, problem) == 0) {
+            tw_network_describe(&net, options->batch != 0 ? options->batch : net.batch, stdout);
+        }
+        tw_network_destroy(&net);
+    } else if (rank == 0 && tw_network_text(name, &text, source, problem) == 0) {
+        fputs(text, stdout);
+        free(text);
+    }
+    return tw_agree(MPI_COMM_WORLD, problem) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 static int run(int argc, char **argv)
 {
     tw_train_options_t options;
@@ -97,6 +118,9 @@ static int run(int argc, char **argv)
             printf("thinwire-train %s\n", tw_version());
         }
         return EXIT_SUCCESS;
+    }
+    if (options.describe != NULL || options.show != NULL) {
+        return describe(&options, rank, &problem);
     }
     code = make_context(rank, &ctx, &problem) == 0 ? train(&options, ctx, argc, argv) : EXIT_FAILURE;
     tw_context_destroy(ctx);

@@ -9,13 +9,36 @@
 
 #include "train/problem.h"
 
+/* How the network is divided among the ranks: its dense layers too belong to every rank (data), or
+ * are split by output unit, and its examples reach them by scheme a, b, c of S4, or by groups. */
+typedef enum tw_division {
+    TW_DIVIDE_DATA,
+    TW_DIVIDE_A,
+    TW_DIVIDE_B,
+    TW_DIVIDE_C,
+    TW_DIVIDE_GROUP
+} tw_division_t;
+
 typedef struct tw_train_options {
     const char *model, *data, *codec;
-    const char *checkpoint, *json; /* NULL: none */
-    uint64_t    epochs, batch, seed, threads;
-    double      rate;  /* --lr                                                      */
-    double      until; /* stop at this test error, as a fraction; negative: do not  */
-    int         resume, help, version;
+    const char *checkpoint, *json, *trace; /* NULL: none                             */
+    const char *describe, *show;           /* a model to describe or print; or NULL  */
+    const char *schedule;                  /* of the learning rate; NULL: the model's */
+    const char *scheme, *lr_scale, *bn;
+    uint64_t    epochs, batch;             /* 0: the model's                          */
+    uint64_t    steps;                     /* stop after so many; 0: by epochs        */
+    uint64_t    seed, threads;
+    uint64_t    update_period;             /* of the dense layers, in passes; 0: once per step */
+    uint64_t    bn_group, bn_max_batch;    /* 0: all ranks; 0: no limit               */
+    uint64_t    bn_patience;
+    uint64_t    bucket;                    /* bytes                                   */
+    double      rate, momentum, decay;     /* negative: the model's                   */
+    double      bn_tolerance;
+    double      until; /* stop at this test error, as a fraction; negative: do not    */
+    int         resume, force, help, version;
+
+    tw_division_t division; /* from scheme                       */
+    int           group;    /* of TW_DIVIDE_GROUP; else 0        */
 } tw_train_options_t;
 
 /** Fill options from the command line, defaults included; strings point into argv.

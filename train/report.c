@@ -54,20 +54,45 @@ static void print_bytes(FILE *out, double bytes)
     }
 }
 
+/* "784x1024x1024x10" for dense layers, else "28x28x1, 7 layers". */
+static void shape_text(const tw_network_t *net, char *text, size_t size)
+{
+    size_t used;
+
+    if (net->first_dense > 0) {
+        snprintf(text, size, "%zux%zux%zu, %zu layers", net->input.h, net->input.w, net->input.c,
+                 net->layers);
+        return;
+    }
+    used = (size_t)snprintf(text, size, "%zu", tw_shape_size(net->input));
+    for (size_t l = 0; l < net->layers && used < size; l++) {
+        if (net->layer[l].kind == TW_DENSE) {
+            used += (size_t)snprintf(text + used, size - used, "x%zu", net->layer[l].out.c);
+        }
+    }
+}
+
 void tw_report_begin(tw_training_t *t)
 {
-    char shape[96];
+    const tw_train_options_t *o = t->options;
+    char                      shape[96];
 
     if (t->rank != 0) {
         return;
     }
     t->terminal = watched();
-    tw_model_shape(t->model, shape, sizeof(shape));
-    printf("%s %s (%zu parameters), %s (%zu training, %zu test images)\n", t->model->name, shape,
-           tw_model_parameters(t->model), t->options->data, t->data.train.n, t->data.test.n);
-    printf("%d rank%s, batch %" PRIu64 ", codec %s, lr %g, seed %" PRIu64 ", %s kernels\n", t->size,
-           t->size == 1 ? "" : "s", t->options->batch, tw_exchange_spec(t->exchange),
-           t->options->rate, t->options->seed, t->net.kernels->isa);
+    shape_text(&t->network, shape, sizeof(shape));
+    printf("%s %s (%zu parameters), %s (%zu training, %zu test images)\n", t->network.name, shape,
+           tw_network_parameters(&t->network), o->data, t->data.train.n, t->data.test.n);
+    printf("%d rank%s, batch %" PRIu64 ", ", t->size, t->size == 1 ? "" : "s", t->batch);
+    if (t->split) {
+        printf("scheme %s, ", o->scheme);
+    }
+    if (t->norm.layers > 0) {
+        printf("batch statistics %s, ", o->bn);
+    }
+    printf("codec %s, lr %g, seed %" PRIu64 ", %s kernels, %s\n", t->codec_text, t->rates.base,
+           o->seed, t->kernels->isa, tw_backend_name(t->backend));
     if (t->resumed > 0) {
         printf("resumed after epoch %" PRIu64 "\n", t->resumed);
     }
@@ -76,18 +101,15 @@ void tw_report_begin(tw_training_t *t)
 
 void tw_report_progress(tw_training_t *t, uint64_t step)
 {
-    const uint64_t left = t->data.train.n - step * t->options->batch;
-    const uint64_t rows = left < t->options->batch ? left : t->options->batch;
-    double         now;
+    double now;
 
     if (!t->terminal) {
         return;
     }
     now = MPI_Wtime();
     if (now - t->shown >= 0.2) {
-        fprintf(stderr, "\repoch %" PRIu64 "/%" PRIu64 "  step %" PRIu64 "/%zu  loss %.4f\033[K",
-                t->epochs + 1, t->options->epochs, step + 1, t->steps,
-                (double)(t->net.bg[t->net.biases] / (float)rows));
+        fprintf(stderr, "\repoch %" PRIu64 "  step %" PRIu64 "/%zu  loss %.4f\033[K", t->epochs + 1,
+                step + 1, t->steps, t->loss);
         t->shown = now;
     }
 }
@@ -100,17 +122,29 @@ void tw_report_epoch(tw_training_t *t)
         return;
     }
     tw_report_wipe(t);
-    printf("epoch %3" PRIu64 "  loss %.4f  test error %5.2f %%  %6.2f s  %7.0f images/s  ",
-           t->epochs, r->train_loss, 100.0 * r->test_error, r->seconds,
-           (double)t->data.train.n / r->seconds);
+    printf("epoch %3" PRIu64 "  loss %.4f  ", t->epochs, r->train_loss);
+    if (r->test_error >= 0.0) {
+        printf("test error %5.2f %%  ", 100.0 * r->test_error);
+    }
+    printf("%6.2f s  %7.0f images/s  ", r->seconds, r->images / r->seconds);
     print_bytes(stdout, r->bytes_sent);
-    printf(" sent per step\n");
+    printf(" sent per step  %4.1f %% exposed\n", 100.0 * r->exposed);
     fflush(stdout);
+}
+
+void tw_report_switch(tw_training_t *t)
+{
+    if (t->rank == 0) {
+        printf("batch statistics of all ranks from step %" PRIu64 " on: the training accuracy has "
+               "converged\n",
+               t->step + 1);
+        fflush(stdout);
+    }
 }
 
 /* Means over the epochs that this run has done; the last epoch's figures where it did none. */
 typedef struct tw_means {
-    double seconds, bytes_sent, bytes_plain;
+    double seconds, images_per_second, step_seconds, exposed, bytes_sent, bytes_plain;
 } tw_means_t;
 
 static tw_means_t means(const tw_training_t *t)
@@ -118,12 +152,18 @@ static tw_means_t means(const tw_training_t *t)
     const uint64_t from = t->resumed < t->epochs ? t->resumed : t->epochs - 1;
     const double   n    = (double)(t->epochs - from);
     tw_means_t     m    = {0};
+    double         images = 0.0;
 
     for (uint64_t e = from; e < t->epochs; e++) {
         m.seconds += t->records[e].seconds / n;
+        m.step_seconds += t->records[e].step_seconds / n;
+        m.exposed += t->records[e].exposed / n;
         m.bytes_sent += t->records[e].bytes_sent / n;
         m.bytes_plain += t->records[e].bytes_plain / n;
+        images += t->records[e].images / n;
     }
+    /* --steps measures a step, without the first ones; otherwise the whole counts. */
+    m.images_per_second = t->options->steps != 0 ? (double)t->batch / m.step_seconds : images / m.seconds;
     return m;
 }
 
@@ -135,8 +175,12 @@ void tw_report_end(const tw_training_t *t)
     if (t->rank != 0) {
         return;
     }
-    printf("test error %.2f %%, %.0f images/s, ", 100.0 * r->test_error,
-           (double)t->data.train.n / m.seconds);
+    if (r->test_error >= 0.0) {
+        printf("test error %.2f %%, ", 100.0 * r->test_error);
+    }
+    printf("%.*f images/s, step %.4g s, %.1f %% of it exposed communication, ",
+           m.images_per_second < 100.0 ? 2 : 0, m.images_per_second, m.step_seconds,
+           100.0 * m.exposed);
     if (m.bytes_sent >= 0.0) {
         printf("%.0f bytes sent per rank and step", m.bytes_sent);
         if (m.bytes_plain > 0.0) {
@@ -159,15 +203,21 @@ static json_t *bytes_or_null(double bytes)
     return bytes < 0.0 ? json_null() : json_real(bytes);
 }
 
+static json_t *share_or_null(double share)
+{
+    return share < 0.0 ? json_null() : json_real(share);
+}
+
 static json_t *epoch_object(const tw_training_t *t, uint64_t e)
 {
     const tw_record_t *r = &t->records[e];
 
-    return json_pack("{s:I, s:f, s:f, s:f, s:f, s:f, s:o}", "epoch", (json_int_t)(e + 1),
-                     "train_loss", r->train_loss, "train_error", r->train_error, "test_error",
-                     r->test_error, "seconds", r->seconds, "images_per_second",
-                     (double)t->data.train.n / r->seconds, "bytes_sent_per_step",
-                     bytes_or_null(r->bytes_sent));
+    return json_pack("{s:I, s:f, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:b}", "epoch",
+                     (json_int_t)(e + 1), "train_loss", r->train_loss, "train_error",
+                     share_or_null(r->train_error), "test_error", share_or_null(r->test_error),
+                     "seconds", r->seconds, "step_seconds", r->step_seconds, "images_per_second",
+                     r->images / r->seconds, "exposed_share", r->exposed, "bytes_sent_per_step",
+                     bytes_or_null(r->bytes_sent), "global_statistics", r->global > 0.0);
 }
 
 static json_t *results(const tw_training_t *t)
@@ -183,12 +233,15 @@ static json_t *results(const tw_training_t *t)
         lowest = t->records[e].test_error < lowest ? t->records[e].test_error : lowest;
     }
     snprintf(hash, sizeof(hash), "%016" PRIx64, t->hash);
-    root = json_pack("{s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:I, s:s, s:o}", "test_error",
-                     r->test_error, "test_error_min", lowest, "train_loss", r->train_loss,
-                     "images_per_second", (double)t->data.train.n / m.seconds, "seconds_per_epoch",
-                     m.seconds, "bytes_sent_per_step", bytes_or_null(m.bytes_sent),
-                     "bytes_plain_per_step", bytes_or_null(m.bytes_plain), "steps_per_epoch",
-                     (json_int_t)t->steps, "weights_hash", hash, "epochs", epochs);
+    root = json_pack("{s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:I, s:I, s:I, s:s, s:o}",
+                     "test_error", share_or_null(r->test_error), "test_error_min",
+                     share_or_null(lowest), "train_loss", r->train_loss, "images_per_second",
+                     m.images_per_second, "seconds_per_epoch", m.seconds, "step_seconds",
+                     m.step_seconds, "exposed_share", m.exposed, "bytes_sent_per_step",
+                     bytes_or_null(m.bytes_sent), "bytes_plain_per_step", bytes_or_null(m.bytes_plain),
+                     "steps_per_epoch", (json_int_t)t->steps, "dense_input_bytes",
+                     (json_int_t)tw_division_memory(&t->division), "dense_bytes",
+                     (json_int_t)tw_head_memory(t->head), "weights_hash", hash, "epochs", epochs);
     return root;
 }
 
@@ -198,13 +251,15 @@ static json_t *settings(const tw_training_t *t)
     const tw_train_options_t *o = t->options;
     char                      shape[96];
 
-    tw_model_shape(t->model, shape, sizeof(shape));
-    return json_pack("{s:s, s:s, s:I, s:s*, s:s, s:i, s:I, s:f, s:I, s:I, s:s}", "model",
-                     t->model->name, "layers", shape, "parameters",
-                     (json_int_t)tw_model_parameters(t->model), "data", o->data, "codec",
-                     tw_exchange_spec(t->exchange), "ranks", t->size, "batch", (json_int_t)o->batch,
-                     "lr", o->rate, "seed", (json_int_t)o->seed, "threads", (json_int_t)o->threads,
-                     "isa", t->net.kernels->isa);
+    shape_text(&t->network, shape, sizeof(shape));
+    return json_pack("{s:s, s:s, s:I, s:s*, s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:I, s:I, s:I, s:s}",
+                     "model", t->network.name, "layers", shape, "parameters",
+                     (json_int_t)tw_network_parameters(&t->network), "data", o->data, "codec",
+                     t->codec_text, "scheme", o->scheme, "batch_statistics", o->bn, "ranks", t->size,
+                     "batch", (json_int_t)t->batch, "lr", t->rates.base, "momentum",
+                     t->rates.momentum, "decay", t->rates.decay, "update_period",
+                     (json_int_t)o->update_period, "seed", (json_int_t)o->seed, "threads",
+                     (json_int_t)o->threads, "isa", t->kernels->isa);
 }
 
 int tw_report_json(const tw_training_t *t, int argc, char **argv, tw_problem_t *problem)

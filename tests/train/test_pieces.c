@@ -16,6 +16,7 @@
 #include "train/hash.h"
 #include "train/options.h"
 #include "train/random.h"
+#include "train/step.h"
 #include "train/training.h"
 
 /* ---- options ------------------------------------------------------------------------------- */
@@ -42,7 +43,7 @@ START_TEST(options_are_understood)
     ck_assert_int_eq(parse(&o, &problem, ""), 0);
     ck_assert_str_eq(o.codec, "fp32");
     ck_assert_str_eq(o.data, "digits");
-    ck_assert_uint_eq(o.batch, 128);
+    ck_assert_uint_eq(o.batch, 0); /* the model's */
     ck_assert_int_eq(parse(&o, &problem,
                            "--model linear --data mnist:/x --epochs 7 --batch=100 --lr 0.01 "
                            "--codec tree8:block=512 --seed 9223372036854775807 --threads 2 "
@@ -87,6 +88,15 @@ static const char *const bad_options[][2] = {
     {"--resume", "--resume needs --checkpoint"},
     {"--resume=yes --checkpoint c", "--resume takes no value"},
     {"--json=", "--json needs a FILE that is not empty"},
+    {"--scheme d", "--scheme 'd': accepted are data, a, b, c and group=G"},
+    {"--scheme group=0", "--scheme 'group=0'"},
+    {"--scheme group=2x", "--scheme 'group=2x'"},
+    {"--update-period 1", "--update-period needs split layers"},
+    {"--bn none", "--bn 'none': accepted are local, global and adaptive"},
+    {"--lr-scale square", "--lr-scale 'square': accepted are none, linear"},
+    {"--momentum 1", "--momentum '1': accepted are numbers from 0, below 1"},
+    {"--steps 3 --checkpoint c", "--steps measures"},
+    {"--bucket 5", "--bucket '5'"},
 };
 
 enum { BAD_OPTIONS = sizeof(bad_options) / sizeof(bad_options[0]) };
@@ -101,6 +111,70 @@ START_TEST(bad_options_are_named)
         ck_abort_msg("'%s' gave '%s'", bad_options[_i][0], problem.text);
     }
     ck_assert_ptr_null(strchr(problem.text, '\n'));
+}
+END_TEST
+
+START_TEST(schemes_are_understood)
+{
+    tw_train_options_t o;
+    tw_problem_t       problem;
+
+    ck_assert_int_eq(parse(&o, &problem, ""), 0);
+    ck_assert_int_eq(o.division, TW_DIVIDE_DATA);
+    ck_assert_int_eq(parse(&o, &problem, "--scheme c --update-period 2"), 0);
+    ck_assert_int_eq(o.division, TW_DIVIDE_C);
+    ck_assert_int_eq(parse(&o, &problem, "--scheme group=3"), 0);
+    ck_assert_int_eq(o.division, TW_DIVIDE_GROUP);
+    ck_assert_int_eq(o.group, 3);
+}
+END_TEST
+
+/* ---- codecs -------------------------------------------------------------------------------- */
+
+/* line, split, force; the specs, or what the refusal says */
+static const struct {
+    const char *line;
+    int         split, force;
+    const char *want;
+} codec_lines[] = {
+    {"fp32", 0, 0, "fp32"},
+    {"mpi", 0, 0, "mpi"},
+    {"tree8:block=64,split=0.55", 0, 0, "tree8:block=64,split=0.55"},
+    {"tree8", 1, 0,
+     "grad=tree8:block=4096,split=0.45,act=tree8:block=4096,split=0.45,back=tree8:block=4096,split=0.45"},
+    {"grad=onebit,act=tree8:block=64,split=0.55", 1, 0,
+     "grad=onebit:block=2048,act=tree8:block=64,split=0.55,back=tree8:block=64,split=0.55"},
+    {"bf16,back=fp16", 1, 0, "grad=bf16,act=bf16,back=fp16"},
+    {"mpi,act=bf16", 1, 0, "grad=mpi,act=bf16,back=bf16"},
+    {"act=onebit", 1, 1, "grad=fp32,act=onebit:block=2048,back=onebit:block=2048"},
+    {"act=onebit", 1, 0, "one bit is too coarse for activations"},
+    {"onebit", 1, 0, "one bit is too coarse"},
+    {"grad=onebit,grad=fp32", 0, 0, "two specs for grad"},
+    {"grad=", 0, 0, "is empty or too long"},
+    {"act=tree9", 0, 0, "codec 'tree9'"},
+    {"gard=tree8", 0, 0, "gard=tree8"},
+};
+
+START_TEST(codecs_of_classes)
+{
+    tw_context_t *ctx;
+    tw_codecs_t   codecs;
+    tw_problem_t  problem = {0};
+    char          text[800];
+
+    ck_assert_int_eq(tw_context_create(&ctx), TW_OK);
+    if (tw_codecs_create(&codecs, ctx, codec_lines[_i].line, codec_lines[_i].split,
+                         codec_lines[_i].force, &problem) == 0) {
+        tw_codecs_text(&codecs, codec_lines[_i].split, text, sizeof(text));
+    } else {
+        snprintf(text, sizeof(text), "%s", problem.text);
+    }
+    if (problem.set ? strstr(text, codec_lines[_i].want) == NULL
+                    : strcmp(text, codec_lines[_i].want) != 0) {
+        ck_abort_msg("'%s' gave '%s'", codec_lines[_i].line, text);
+    }
+    tw_codecs_destroy(&codecs);
+    tw_context_destroy(ctx);
 }
 END_TEST
 
@@ -125,35 +199,6 @@ START_TEST(shares_cover_the_batch)
             ck_assert_uint_le(most - least, 1);
         }
     }
-}
-END_TEST
-
-/* Two epochs of 25 images in batches of 10 on 3 ranks: every image once per epoch, and no step's
- * dropout like another's. */
-START_TEST(steps_cover_the_epoch)
-{
-    const tw_train_options_t options = {.batch = 10, .seed = 5};
-    tw_training_t            t       = {.options = &options, .size = 3, .steps = 3};
-    size_t                   covered = 0, begin, n;
-    uint64_t                 last    = 0;
-
-    t.data.train.n = 25;
-    for (t.epochs = 0; t.epochs < 2; t.epochs++) {
-        for (size_t step = 0; step < t.steps; step++) {
-            for (t.rank = 0; t.rank < t.size; t.rank++) {
-                const tw_pass_t pass = tw_training_pass(&t, step, &begin, &n);
-
-                ck_assert_uint_eq(t.epochs * 25 + begin + pass.first, covered);
-                ck_assert_int_eq(pass.training, 1);
-                ck_assert_uint_eq(pass.seed, 5);
-                ck_assert(t.rank > 0 ? pass.step == last : covered == 0 || pass.step > last);
-                covered += pass.rows;
-                last = pass.step;
-            }
-            ck_assert_uint_eq(n, step < 2 ? 10 : 5);
-        }
-    }
-    ck_assert_uint_eq(covered, 50);
 }
 END_TEST
 
@@ -280,8 +325,10 @@ int main(void)
 
     tcase_add_test(pieces, options_are_understood);
     tcase_add_loop_test(pieces, bad_options_are_named, 0, BAD_OPTIONS);
+    tcase_add_test(pieces, schemes_are_understood);
+    tcase_add_loop_test(pieces, codecs_of_classes, 0,
+                        sizeof(codec_lines) / sizeof(codec_lines[0]));
     tcase_add_test(pieces, shares_cover_the_batch);
-    tcase_add_test(pieces, steps_cover_the_epoch);
     tcase_add_test(pieces, orders_are_permutations);
     tcase_add_test(pieces, every_bit_changes_the_hash);
     tcase_add_test(pieces, comparison_names_rank_and_layer);

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * train/codecs.c - see codecs.h. A spec holds commas of its own ("tree8:block=64,split=0.55"), so a
+ * new part begins only at a comma that a class's name and '=' follow.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "train/codecs.h"
+
+static const char *const class_names[TW_CLASSES] = {"grad", "act", "back"};
+
+/* The class whose name and '=' stand there, or TW_CLASSES. */
+static int class_at(const char *text)
+{
+    int c;
+
+    for (c = 0; c < TW_CLASSES; c++) {
+        const size_t length = strlen(class_names[c]);
+
+        if (strncmp(text, class_names[c], length) == 0 && text[length] == '=') {
+            break;
+        }
+    }
+    return c;
+}
+
+/* Where the part that begins here ends. */
+static const char *end_of_part(const char *part)
+{
+    const char *comma = part;
+
+    while ((comma = strchr(comma, ',')) != NULL && class_at(comma + 1) == TW_CLASSES) {
+        comma++;
+    }
+    return comma != NULL ? comma : part + strlen(part);
+}
+
+/* The specs of the classes; spec[TW_CLASSES] is that of all the others. */
+static int split_text(const char *text, char spec[TW_CLASSES + 1][256], tw_problem_t *problem)
+{
+    while (*text != '\0') {
+        const char  *end    = end_of_part(text);
+        const int    c      = class_at(text);
+        const char  *begin  = c < TW_CLASSES ? text + strlen(class_names[c]) + 1 : text;
+        const size_t length = (size_t)(end - begin);
+
+        if (length == 0 || length >= sizeof(spec[c])) {
+            return tw_problem_set(problem, "--codec: a spec is empty or too long at '%s'", text);
+        }
+        if (spec[c][0] != '\0') {
+            return tw_problem_set(problem, "--codec: two specs for %s",
+                                  c < TW_CLASSES ? class_names[c] : "all");
+        }
+        memcpy(spec[c], begin, length);
+        spec[c][length] = '\0';
+        text            = *end == ',' ? end + 1 : end;
+    }
+    return 0;
+}
+
+static int refuse_one_bit(int c, const tw_codecs_t *codecs, int force, tw_problem_t *problem)
+{
+    tw_codec_traits_t traits;
+
+    tw_codec_traits(codecs->codec[c], &traits);
+    if (!traits.feedback || force) {
+        return 0;
+    }
+    return tw_problem_set(problem,
+                          "--codec %s=%s: one bit is too coarse for activations, which no residual "
+                          "corrects; use tree8 or wider, or --force",
+                          class_names[c], tw_codec_spec(codecs->codec[c]));
+}
+
+static int create_one(tw_codecs_t *codecs, int c, tw_context_t *ctx, const char *spec,
+                      tw_problem_t *problem)
+{
+    char        why[400] = "";
+    tw_status_t status;
+
+    if (strcmp(spec, "mpi") == 0) {
+        if (c == TW_CLASS_GRAD) {
+            codecs->plain = 1;
+            return 0;
+        }
+        spec = "fp32"; /* mpi is a way for gradients; activations travel as they are */
+    }
+    status = tw_codec_create(ctx, spec, TW_F32, &codecs->codec[c], why, sizeof(why));
+    return status == TW_OK
+               ? 0
+               : tw_problem_set(problem, "--codec '%s': %s; also accepted: mpi", spec,
+                                why[0] != '\0' ? why : tw_status_text(status));
+}
+
+int tw_codecs_create(tw_codecs_t *codecs, tw_context_t *ctx, const char *text, int split, int force,
+                     tw_problem_t *problem)
+{
+    char        spec[TW_CLASSES + 1][256] = {{0}};
+    const char *rest;
+
+    *codecs = (tw_codecs_t){0};
+    if (split_text(text, spec, problem) != 0) {
+        return -1;
+    }
+    rest = spec[TW_CLASSES][0] != '\0' ? spec[TW_CLASSES] : "fp32";
+    for (int c = 0; c < TW_CLASSES; c++) {
+        const char *own = spec[c];
+
+        if (own[0] == '\0' && c == TW_CLASS_BACK) {
+            own = spec[TW_CLASS_ACT];
+        }
+        if (create_one(codecs, c, ctx, own[0] != '\0' ? own : rest, problem) != 0) {
+            return -1;
+        }
+        if (split && c != TW_CLASS_GRAD && refuse_one_bit(c, codecs, force, problem) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void tw_codecs_destroy(tw_codecs_t *codecs)
+{
+    for (int c = 0; c < TW_CLASSES; c++) {
+        tw_codec_destroy(codecs->codec[c]);
+    }
+}
+
+static const char *spec_of(const tw_codecs_t *codecs, int c)
+{
+    return c == TW_CLASS_GRAD && codecs->plain ? "mpi" : tw_codec_spec(codecs->codec[c]);
+}
+
+void tw_codecs_text(const tw_codecs_t *codecs, int split, char *text, size_t size)
+{
+    if (!split) {
+        snprintf(text, size, "%s", spec_of(codecs, TW_CLASS_GRAD));
+        return;
+    }
+    snprintf(text, size, "grad=%s,act=%s,back=%s", spec_of(codecs, TW_CLASS_GRAD),
+             spec_of(codecs, TW_CLASS_ACT), spec_of(codecs, TW_CLASS_BACK));
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * train/rates.h - learning rate, momentum and decay of a run: from the model and the command line.
+ */
+#ifndef TW_TRAIN_RATES_H
+#define TW_TRAIN_RATES_H
+
+#include <thinwire/rates.h>
+
+#include "train/model/network.h"
+#include "train/options.h"
+#include "train/problem.h"
+
+/* The trunk learns from whole batches, split dense layers from the passes of an update period (S4,
+ * section 4.1), so a rule for the batch size gives them rates of their own. */
+typedef struct tw_rates {
+    tw_schedule_t schedule;
+    double        base, decay;           /* of layers that every rank has */
+    double        split_base, split_decay;
+    double        momentum, rms_decay, max_norm;
+    int           rmsprop;
+} tw_rates_t;
+
+/** @param batch, split_batch  examples behind an update of the two kinds of layers.
+ * @return 0, or -1 with the problem set. */
+int tw_rates_create(tw_rates_t *rates, const tw_network_t *network,
+                    const tw_train_options_t *options, double batch, double split_batch,
+                    tw_problem_t *problem);
+
+#endif /* TW_TRAIN_RATES_H */

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * train/step.c - see step.h.
+ *
+ * Each rank takes its share of the global batch through the trunk. Data parallel, it takes them
+ * through the dense layers as well; split, the examples of all ranks pass through every rank's
+ * units in the passes of a tw_hybrid_t. Gradients are divided by the size of the whole batch where
+ * they begin, in the loss, so that sums over ranks and passes are means: uneven and empty shares
+ * weigh what they should, and the update is the same on every rank, bit for bit.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "train/step.h"
+
+void tw_share(size_t n, int size, int r, size_t *first_p, size_t *count_p)
+{
+    const size_t ranks = (size_t)size, rank = (size_t)r;
+    const size_t each = n / ranks, more = n % ranks;
+
+    *first_p = rank * each + (rank < more ? rank : more);
+    *count_p = each + (rank < more);
+}
+
+int tw_step_prepare(tw_training_t *t, size_t rows, tw_problem_t *problem)
+{
+    size_t first, most;
+
+    tw_share(t->batch, t->size, 0, &first, &most);
+    t->own       = malloc(most * sizeof(*t->own));
+    t->index     = malloc(most * sizeof(*t->index));
+    t->gfeatures = malloc(most * tw_trunk_features(t->trunk) * sizeof(*t->gfeatures));
+    t->examples  = malloc(rows * sizeof(*t->examples));
+    t->labels    = malloc(rows * sizeof(*t->labels));
+    if (t->own == NULL || t->index == NULL || t->gfeatures == NULL || t->examples == NULL ||
+        t->labels == NULL) {
+        return tw_problem_set(problem, "out of memory");
+    }
+    return 0;
+}
+
+/* ---- time ---------------------------------------------------------------------------------- */
+
+static void communication_begins(tw_training_t *t)
+{
+    t->meter.began = MPI_Wtime();
+}
+
+static void communication_ends(tw_training_t *t)
+{
+    t->meter.communication += MPI_Wtime() - t->meter.began;
+}
+
+/* ---- what is called from inside ------------------------------------------------------------ */
+
+/* A step on its way: what the callbacks of trunk, head and scheduler need to know. */
+typedef struct tw_walk {
+    tw_training_t  *t;
+    const tw_set_t *set;
+    const uint32_t *order; /* NULL: as they stand */
+    size_t          begin, n; /* of the global batch */
+    int             training;
+    size_t          behind; /* examples whose gradients the split layers hold, not yet used */
+    size_t          passes; /* that they are from                                           */
+    double          loss;
+    size_t          wrong;
+    int             stopped;
+    tw_problem_t   *problem;
+} tw_walk_t;
+
+void tw_step_advance(void *user)
+{
+    tw_training_t *t = user;
+
+    communication_begins(t);
+    tw_exchange_advance(t->exchange);
+    tw_hybrid_advance(t->running);
+    communication_ends(t);
+}
+
+/* After the work on a layer of the trunk. */
+static void on_between(void *user, size_t layer)
+{
+    tw_walk_t     *walk = user;
+    tw_training_t *t    = walk->t;
+
+    tw_trace_mark(t->trace, TW_TRACE_COMPUTE, t->network.layer[layer].name, (int64_t)t->step);
+    tw_step_advance(t);
+}
+
+static void on_ready(void *user, size_t layer)
+{
+    tw_walk_t *walk = user;
+
+    communication_begins(walk->t);
+    if (!walk->stopped) {
+        walk->stopped = tw_exchange_ready(walk->t->exchange, layer, walk->problem) != 0;
+    }
+    communication_ends(walk->t);
+}
+
+static int on_moments(void *user, double *const *moments, const size_t *channels, size_t layers)
+{
+    tw_walk_t *walk = user;
+    int        status;
+
+    communication_begins(walk->t);
+    status = tw_normalisation_moments(&walk->t->norm, moments, channels, layers, walk->problem);
+    communication_ends(walk->t);
+    return status;
+}
+
+static int on_sums(void *user, double *const *sums, const size_t *channels, size_t layers)
+{
+    tw_walk_t *walk = user;
+    int        status;
+
+    communication_begins(walk->t);
+    status = tw_normalisation_sums(&walk->t->norm, sums, channels, layers, walk->problem);
+    communication_ends(walk->t);
+    return status;
+}
+
+/* ---- the update ---------------------------------------------------------------------------- */
+
+/* Tensors of one kind, all ranks' or split ones; gradients are times gscale first. */
+static void update(tw_training_t *t, int split, double gscale)
+{
+    const tw_rates_t *rates = &t->rates;
+    const double      epoch = (double)t->step / (double)t->steps;
+    const double rate = tw_schedule_rate(&rates->schedule, split ? rates->split_base : rates->base,
+                                         epoch, (double)t->epochs_wanted);
+    const double decay = split ? rates->split_decay : rates->decay;
+
+    for (size_t i = 0; i < t->params.count; i++) {
+        const tw_param_t *p = &t->params.param[i];
+        float            *w = t->params.value + p->first, *v = t->params.momentum + p->first;
+        const float      *g = t->params.gradient + p->first;
+
+        if (p->split != split || p->count == 0) {
+            continue;
+        }
+        if (rates->rmsprop) {
+            const tw_rms_rule_t rule = {.rate      = (float)(rate * (double)p->rate),
+                                        .rms_decay = (float)rates->rms_decay,
+                                        .epsilon   = 1e-8f,
+                                        .decay     = (float)(decay * (double)p->decay),
+                                        .scale     = (float)gscale};
+
+            t->optimizer->rmsprop(w, v, g, p->count, &rule);
+        } else {
+            const tw_sgd_rule_t rule = {.rate     = (float)(rate * (double)p->rate),
+                                        .momentum = (float)rates->momentum,
+                                        .decay    = (float)(decay * (double)p->decay),
+                                        .scale    = (float)gscale};
+
+            t->optimizer->sgd(w, v, g, p->count, &rule);
+        }
+        if (rates->max_norm > 0.0 && p->role == TW_WEIGHT && p->layer >= t->network.first_dense) {
+            t->optimizer->max_norm(w, p->units, p->per_unit, (float)rates->max_norm);
+        }
+    }
+}
+
+/* The split layers learn from what has come together: gradients are by the whole batch. */
+static void update_split(tw_walk_t *walk)
+{
+    if (walk->behind > 0) {
+        update(walk->t, 1, (double)walk->n / (double)walk->behind);
+    }
+    walk->behind = walk->passes = 0;
+}
+
+/* ---- the dense layers ---------------------------------------------------------------------- */
+
+/* The image at a place of the global batch. Dropout asks for its number in the data, so masks belong
+ * to images, and do not depend on who has them. */
+static size_t image_at(const tw_walk_t *walk, size_t place)
+{
+    const size_t i = walk->begin + place;
+
+    return walk->order != NULL ? walk->order[i] : i;
+}
+
+static void name_row(tw_walk_t *walk, size_t row, size_t place)
+{
+    const size_t image = image_at(walk, place);
+
+    walk->t->examples[row] = image;
+    walk->t->labels[row]   = walk->set->labels[image];
+}
+
+/* Forward and backward through this rank's units, or with one owner through all. */
+static int run_head(tw_walk_t *walk, const float *x, float *gx, size_t rows)
+{
+    tw_training_t  *t    = walk->t;
+    tw_head_pass_t  pass = {.n          = rows,
+                            .x          = x,
+                            .gx         = gx,
+                            .examples   = t->examples,
+                            .labels     = t->labels,
+                            .training   = walk->training,
+                            .seed       = t->options->seed,
+                            .step       = t->step,
+                            .scale      = 1.0f / (float)walk->n,
+                            .accumulate = walk->passes > 0};
+    /* Counting errors of a split logistic layer would cost a message. */
+    const int count = !walk->training || !t->split || t->network.loss == TW_LOSS_SOFTMAX;
+    double    loss  = 0.0;
+    size_t    wrong = 0;
+
+    if (tw_head_run(t->head, &pass, &loss, count ? &wrong : NULL, walk->problem) != 0) {
+        return -1;
+    }
+    walk->loss += loss;
+    walk->wrong += wrong;
+    return 0;
+}
+
+/* A pass of the scheduler: rows come from all ranks, in their order. */
+static int on_pass(void *user, const tw_hybrid_pass_t *pass)
+{
+    tw_walk_t     *walk = user;
+    tw_training_t *t    = walk->t;
+    size_t         row  = 0;
+    int            status;
+
+    communication_ends(t);
+    for (int r = 0; r < t->size; r++) {
+        size_t first, count;
+
+        tw_share(walk->n, t->size, r, &first, &count);
+        for (size_t i = 0; i < pass->count[r]; i++) {
+            name_row(walk, row++, first + pass->first[r] + i);
+        }
+    }
+    status = run_head(walk, pass->x, pass->gx, row);
+    if (walk->training) {
+        walk->behind += row;
+        walk->passes++;
+        if (walk->passes == t->options->update_period) {
+            update_split(walk);
+        }
+    }
+    communication_begins(t);
+    return status;
+}
+
+static int run_split(tw_walk_t *walk, const float *features)
+{
+    tw_training_t *t = walk->t;
+    tw_status_t    status;
+
+    t->running = tw_division_of(&t->division, walk->n, walk->problem);
+    if (t->running == NULL) {
+        return -1;
+    }
+    communication_begins(t);
+    status = tw_hybrid_run(t->running, features,
+                           walk->training && t->network.first_dense > 0 ? t->gfeatures : NULL, on_pass,
+                           walk);
+    communication_ends(t);
+    t->running = NULL;
+    if (walk->problem->set) {
+        return -1;
+    }
+    if (status != TW_OK) {
+        return tw_exchange_failed(t->wire, "the exchange of activations", status, walk->problem);
+    }
+    if (walk->training) {
+        update_split(walk);
+    }
+    return 0;
+}
+
+static int run_whole(tw_walk_t *walk, const float *features, size_t first, size_t rows)
+{
+    tw_training_t *t = walk->t;
+
+    for (size_t row = 0; row < rows; row++) {
+        name_row(walk, row, first + row);
+    }
+    return run_head(walk, features,
+                    walk->training && t->network.first_dense > 0 ? t->gfeatures : NULL, rows);
+}
+
+/* ---- steps --------------------------------------------------------------------------------- */
+
+static int load_rows(tw_walk_t *walk, size_t first, size_t rows)
+{
+    tw_training_t *t     = walk->t;
+    float         *input = tw_trunk_input(t->trunk, rows, walk->problem);
+    tw_augment_t   how   = {.pad    = walk->training ? t->network.crop_pad : 0,
+                            .mirror = walk->training && t->network.mirror,
+                            .seed   = t->options->seed,
+                            .epoch  = t->epochs};
+
+    if (input == NULL) {
+        return -1;
+    }
+    for (size_t row = 0; row < rows; row++) {
+        t->index[row] = (uint32_t)image_at(walk, first + row);
+        t->own[row]   = t->index[row];
+    }
+    tw_data_rows(&t->data, walk->set, t->index, rows, &how, t->network.mean, t->network.scale,
+                 t->exec.threads, input);
+    return 0;
+}
+
+/* From the images to the loss, and in training to the gradients of split layers. */
+static int forward(tw_walk_t *walk, const tw_trunk_pass_t *pass, size_t first)
+{
+    tw_training_t *t = walk->t;
+    const float   *features;
+    int64_t        span;
+
+    if (load_rows(walk, first, pass->n) != 0) {
+        return -1;
+    }
+    span     = tw_trace_begin(t->trace, TW_TRACE_COMPUTE, "trunk forward", (int64_t)t->step);
+    features = tw_trunk_forward(t->trunk, pass, walk->problem);
+    tw_trace_end(t->trace, span);
+    if (features == NULL) {
+        return -1;
+    }
+    return t->split ? run_split(walk, features) : run_whole(walk, features, first, pass->n);
+}
+
+static void listen(tw_walk_t *walk)
+{
+    const tw_trunk_hooks_t hooks = {.user    = walk,
+                                    .between = on_between,
+                                    .ready   = on_ready,
+                                    .moments = on_moments,
+                                    .sums    = on_sums};
+
+    tw_trunk_set_hooks(walk->t->trunk, &hooks);
+}
+
+static int sum_gradients(tw_walk_t *walk, const tw_trunk_pass_t *pass)
+{
+    tw_training_t *t     = walk->t;
+    float         *extra = tw_exchange_extra(t->exchange);
+    int64_t        span;
+    int            status;
+
+    extra[0] = (float)walk->loss;
+    extra[1] = (float)walk->wrong;
+    for (size_t l = t->network.layers; l-- > t->network.first_dense;) {
+        on_ready(walk, l);
+    }
+    if (walk->stopped) {
+        return -1;
+    }
+    if (t->network.first_dense > 0) {
+        span   = tw_trace_begin(t->trace, TW_TRACE_COMPUTE, "trunk backward", (int64_t)t->step);
+        status = tw_trunk_backward(t->trunk, pass, t->gfeatures, walk->problem);
+        tw_trace_end(t->trace, span);
+        if (status != 0) {
+            return -1;
+        }
+    }
+    if (walk->stopped) {
+        return -1;
+    }
+    communication_begins(t);
+    status = tw_exchange_finish(t->exchange, walk->problem);
+    communication_ends(t);
+    return status;
+}
+
+static int check_loss(tw_walk_t *walk, const tw_trunk_pass_t *pass, double loss)
+{
+    tw_training_t *t = walk->t;
+    const char    *layer;
+
+    if (isfinite(loss)) {
+        return 0;
+    }
+    layer = tw_trunk_first_nonfinite(t->trunk, pass);
+    return tw_problem_set(walk->problem,
+                          "the loss is not finite in epoch %" PRIu64 ", step %" PRIu64
+                          ", and the first output that is not is that of %s%s; a smaller --lr may "
+                          "help",
+                          t->epochs + 1, t->step % t->steps + 1,
+                          layer != NULL ? "layer " : "the dense layers", layer != NULL ? layer : "");
+}
+
+int tw_step_train(tw_training_t *t, size_t begin, size_t n, tw_record_t *record,
+                  tw_problem_t *problem)
+{
+    tw_walk_t       walk = {.t        = t,
+                            .set      = &t->data.train,
+                            .order    = t->order,
+                            .begin    = begin,
+                            .n        = n,
+                            .training = 1,
+                            .problem  = problem};
+    tw_trunk_pass_t pass = {.training = 1,
+                            .seed     = t->options->seed,
+                            .step     = t->step,
+                            .examples = t->own};
+    const float    *extra = tw_exchange_extra(t->exchange);
+    size_t          first;
+
+    tw_share(n, t->size, t->rank, &first, &pass.n);
+    listen(&walk);
+    if (forward(&walk, &pass, first) != 0 || sum_gradients(&walk, &pass) != 0) {
+        return -1;
+    }
+    if (check_loss(&walk, &pass, (double)extra[0]) != 0) {
+        return -1;
+    }
+    update(t, 0, 1.0);
+    t->step++;
+    t->loss = (double)extra[0] / (double)n;
+    record->train_loss += (double)extra[0];
+    record->train_error += (double)extra[1];
+    record->images += (double)n;
+    return 0;
+}
+
+int tw_step_test(tw_training_t *t, size_t begin, size_t n, double *wrong_p, tw_problem_t *problem)
+{
+    tw_walk_t       walk = {.t = t, .set = &t->data.test, .begin = begin, .n = n, .problem = problem};
+    tw_trunk_pass_t pass = {.examples = t->own};
+    size_t          first;
+
+    tw_share(n, t->size, t->rank, &first, &pass.n);
+    listen(&walk);
+    if (forward(&walk, &pass, first) != 0) {
+        return -1;
+    }
+    *wrong_p += (double)walk.wrong;
+    return 0;
+}

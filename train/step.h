@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * train/step.h - one step: forward, loss, backward, sums over the ranks, update; and a test.
+ */
+#ifndef TW_TRAIN_STEP_H
+#define TW_TRAIN_STEP_H
+
+#include "train/training.h"
+
+/** The share of rank r of n rows: contiguous, sizes differ by at most one, the first ranks get the
+ * remainder. */
+void tw_share(size_t n, int size, int r, size_t *first_p, size_t *count_p);
+
+/** Train on images [begin, begin + n) of t->order. Adds loss and errors of the whole batch to the
+ * record. Collective. @return 0, or -1 with the problem set. */
+int tw_step_train(tw_training_t *t, size_t begin, size_t n, tw_record_t *record,
+                  tw_problem_t *problem);
+
+/** Wrong ones among the n test images from begin on, of all ranks. Collective. Same returns. */
+int tw_step_test(tw_training_t *t, size_t begin, size_t n, double *wrong_p, tw_problem_t *problem);
+
+/** Make the memory for steps of at most t->batch images, of which at most `rows` go through the dense
+ * layers at a time. @return 0, or -1 with the problem set. */
+int tw_step_prepare(tw_training_t *t, size_t rows, tw_problem_t *problem);
+
+/** Advance what travels, without waiting; user is the tw_training_t. For the head, between its
+ * computations. */
+void tw_step_advance(void *user);
+
+#endif /* TW_TRAIN_STEP_H */
