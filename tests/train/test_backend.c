@@ -363,8 +363,12 @@ static void ref_backward(net_t *net, const ref_pass_t *pass)
 
         free(layer->dy);
         layer->dy = calloc(net->n * tw_shape_size(layer->l.out), sizeof(double));
-        memset(layer->w.g, 0, layer->w.count * sizeof(double));
-        memset(layer->b.g, 0, layer->b.count * sizeof(double));
+        for (size_t k = 0; k < layer->w.count; k++) {
+            layer->w.g[k] = 0.0;
+        }
+        for (size_t k = 0; k < layer->b.count; k++) {
+            layer->b.g[k] = 0.0;
+        }
     }
     memcpy(net->layer[net->layers - 1].dy, net->out.d, net->out.count * sizeof(double));
     for (size_t i = net->layers; i > 0; i--) {
@@ -662,21 +666,36 @@ static void consumers(net_t *net, size_t n)
     (void)add(net, c, d, TW_RELU);
 }
 
-/* A shortcut between layouts: an image is plain, a convolution's result need not be. */
+/* Shortcuts between layouts: a normalised image is plain, a convolution's result need not be. */
 static void plain_shortcut(net_t *net, size_t n)
 {
-    int l;
+    int l, s;
 
     net_begin(net, "plain shortcut", n, (tw_shape_t){16, 8, 8});
-    l = add(net, conv(net, -1, 16, 3, 3, 1, 1, 1, TW_LINEAR), -1, TW_RELU);
+    s = norm(net, -1, TW_LINEAR);
+    l = add(net, conv(net, s, 16, 3, 3, 1, 1, 1, TW_LINEAR), s, TW_RELU);
     l = conv(net, l, 32, 3, 3, 2, 1, 1, TW_LINEAR);
-    (void)add(net, l, -1, TW_RELU);
+    (void)add(net, l, s, TW_RELU);
+}
+
+/* A shortcut of another shape, before and after other consumers of the same tensor. */
+static void late_shortcut(net_t *net, size_t n)
+{
+    int a, b, c;
+
+    net_begin(net, "late shortcut", n, (tw_shape_t){3, 7, 8});
+    a = conv(net, -1, 16, 3, 3, 1, 1, 1, TW_RELU);
+    b = conv(net, a, 24, 3, 3, 2, 1, 1, TW_LINEAR);
+    b = add(net, b, a, TW_RELU);
+    c = conv(net, a, 24, 3, 3, 2, 1, 1, TW_RELU);
+    (void)add(net, b, c, TW_LINEAR);
 }
 
 typedef void (*network_fn)(net_t *net, size_t n);
 
-static const network_fn networks[] = {convolutions, one_channel, poolings,  responses,
-                                      units,        residuals,   consumers, plain_shortcut};
+static const network_fn networks[] = {convolutions, one_channel,    poolings,
+                                      responses,    units,          residuals,
+                                      consumers,    plain_shortcut, late_shortcut};
 
 enum { NETWORKS = sizeof(networks) / sizeof(networks[0]) };
 

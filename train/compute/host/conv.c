@@ -101,14 +101,20 @@ static const tw_op_class_t class = {.name    = "conv",
                                     .data    = backward_data,
                                     .destroy = destroy};
 
-/* Implementations that oneDNN falls back to where it has none for a layout. */
-static int is_slow(dnnl_primitive_desc_t desc)
+/* How slow a description's implementation is: 0 made for its layout, 1 by copies and matrix
+ * products, 2 plain loops; 3: there is none. */
+static int slowness(dnnl_primitive_desc_t desc)
 {
     const char *name = "";
 
+    if (desc == NULL) {
+        return 3;
+    }
     (void)dnnl_primitive_desc_query(desc, dnnl_query_impl_info_str, 0, &name);
-    return strncmp(name, "ref", 3) == 0 || strncmp(name, "gemm", 4) == 0 ||
-           strncmp(name, "simple", 6) == 0;
+    if (strncmp(name, "ref", 3) == 0 || strncmp(name, "simple", 6) == 0) {
+        return 2;
+    }
+    return strncmp(name, "gemm:", 5) == 0 || strstr(name, ":gemm:") != NULL;
 }
 
 /* A description with the layouts given, NULL if there is none. */
@@ -133,21 +139,21 @@ static dnnl_primitive_desc_t try_layouts(tw_conv_t *conv, tw_role_t role, int x,
     return desc;
 }
 
-/* A description with these layouts if it is fast, else with any if that is. */
+/* A description with these layouts, or with any if that is faster. */
 static dnnl_primitive_desc_t choose(tw_conv_t *conv, tw_role_t role, int x, int y)
 {
     dnnl_primitive_desc_t desc = try_layouts(conv, role, x, y), other;
 
-    if (desc != NULL && !is_slow(desc)) {
+    if (slowness(desc) == 0) {
         return desc;
     }
     other = try_layouts(conv, role, TW_ANY_LAYOUT, TW_ANY_LAYOUT);
-    if (desc != NULL && (other == NULL || is_slow(other))) {
-        (void)dnnl_primitive_desc_destroy(other);
-        return desc;
+    if (slowness(other) < slowness(desc)) {
+        (void)dnnl_primitive_desc_destroy(desc);
+        return other;
     }
-    (void)dnnl_primitive_desc_destroy(desc);
-    return other;
+    (void)dnnl_primitive_desc_destroy(other);
+    return desc;
 }
 
 /* Which of our layouts a descriptor of y has, TW_ANY_LAYOUT if none. */
