@@ -45,6 +45,13 @@ static const char *own_codec(const tw_exchange_t *ex, const tw_param_t *param)
     return param->role == TW_WEIGHT && codec[0] != '\0' ? codec : NULL;
 }
 
+/* The shares of dense layers stay where they are. */
+static int travels(const tw_exchange_t *ex, const tw_param_t *param)
+{
+    return !param->split &&
+           (!ex->config.split || param->layer < ex->config.network->first_dense);
+}
+
 static size_t list_tensors(tw_exchange_t *ex, tw_bucket_tensor_t *list)
 {
     const tw_params_t *params = ex->config.params;
@@ -55,7 +62,7 @@ static size_t list_tensors(tw_exchange_t *ex, tw_bucket_tensor_t *list)
     for (size_t i = params->count; i-- > 0;) {
         const tw_param_t *p = &params->param[i];
 
-        if (!p->split) {
+        if (travels(ex, p)) {
             ex->layer_of[n] = p->layer;
             list[n++]       = (tw_bucket_tensor_t){.name  = p->name,
                                                    .data  = params->gradient + p->first,
@@ -154,7 +161,7 @@ static void sum_plainly(tw_exchange_t *ex)
     for (size_t i = params->count; i-- > 0;) {
         const tw_param_t *p = &params->param[i];
 
-        for (size_t done = 0; !p->split && done < p->count;) {
+        for (size_t done = 0; travels(ex, p) && done < p->count;) {
             const size_t left = p->count - done;
             const int    n    = left < ((size_t)1 << 30) ? (int)left : 1 << 30;
 

@@ -200,6 +200,7 @@ static int make_shared(tw_training_t *t, tw_problem_t *problem)
                                          .codecs  = &t->codecs,
                                          .network = &t->network,
                                          .params  = &t->params,
+                                         .split   = t->split,
                                          .bucket  = o->bucket,
                                          .exec    = t->exec,
                                          .trace   = t->trace};

@@ -12,53 +12,12 @@
 #include <string.h>
 
 #include "tests/mpi/harness.h"
+#include "tests/train/hybrid_net.h"
 #include "train/checkpoint.h"
 #include "train/random.h"
 #include "train/step.h"
 
 enum { STEPS = 20, PERMUTATIONS = 4 };
-
-static const char net_text[] =
-    "name = \"small\";\n"
-    "input = { channels = 1; height = 12; width = 10; scale = 0.00784; mean = 127.5; };\n"
-    "classes = 5;\n"
-    "%s"
-    "training = { optimizer = \"sgd\"; rate = 0.05; momentum = 0.9; decay = 0.01; batch = 28; };\n"
-    "layers = (\n"
-    "  { type = \"conv\"; name = \"conv1\"; channels = 6; kernel = 3; pad = 1; activation = \"relu\"; },\n"
-    "  { type = \"pool\"; name = \"pool1\"; pooling = \"max\"; kernel = 2; stride = 2; },\n"
-    "  { type = \"conv\"; name = \"conv2\"; channels = 7; kernel = 3; pad = 1; bias = false; },\n"
-    "  { type = \"norm\"; name = \"norm2\"; activation = \"relu\"; },\n"
-    "  { type = \"dense\"; name = \"fc3\"; units = 33; activation = \"relu\"; },\n"
-    "  { type = \"dropout\"; name = \"drop3\"; rate = 0.5; },\n"
-    "  { type = \"dense\"; name = \"fc4\"; units = 21; activation = \"logistic\"; },\n"
-    "  { type = \"dropout\"; name = \"drop4\"; rate = 0.3; },\n"
-    "  { type = \"dense\"; name = \"fc5\"; }\n"
-    ");\n";
-
-static char scratch[600];
-
-static const char *in_scratch(const char *name)
-{
-    const char *folder = getenv("TW_SCRATCH");
-
-    snprintf(scratch, sizeof(scratch), "%s/%s", folder == NULL ? "/tmp" : folder, name);
-    return scratch;
-}
-
-/* A model file, by rank 0. */
-static void write_net(char *path, size_t size, const char *name, const char *more)
-{
-    snprintf(path, size, "%s", in_scratch(name));
-    if (t_rank == 0) {
-        FILE *file = fopen(path, "w");
-
-        T_CHECK(file != NULL, "cannot write %s", path);
-        fprintf(file, net_text, more);
-        fclose(file);
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-}
 
 static tw_train_options_t options_of(const char *model, const char *scheme, uint64_t batch)
 {
@@ -170,7 +129,7 @@ static void equal_by_every_scheme(const char *more, uint64_t batch)
     tw_train_options_t       options;
     double                   spread;
 
-    write_net(path, sizeof(path), "small.cfg", more);
+    hybrid_net_write(path, sizeof(path), HYBRID_SMALL, more);
     options = options_of(path, "data", batch);
     spread  = spread_of(&options, &whole);
     for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
@@ -213,7 +172,7 @@ static void others_differ(void)
     tw_train_options_t options;
     double             spread, d;
 
-    write_net(path, sizeof(path), "small.cfg", "");
+    hybrid_net_write(path, sizeof(path), HYBRID_SMALL, "");
     options = options_of(path, "data", 28);
     spread  = spread_of(&options, &whole);
     options    = options_of(path, "c", 28);
@@ -234,7 +193,7 @@ static void lossy_is_the_same_everywhere(void)
     tw_training_t      t;
     tw_train_options_t options;
 
-    write_net(path, sizeof(path), "small.cfg", "");
+    hybrid_net_write(path, sizeof(path), HYBRID_CODED, "");
     options       = options_of(path, "c", 28);
     options.codec = "act=tree8,grad=onebit";
     train(&t, &options, MPI_COMM_WORLD, 0);

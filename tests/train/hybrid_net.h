@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/train/hybrid_net.h - what the tests of whole hybrid runs share: a small network with
+ * convolutions, batch normalisation, dropout and dense layers, as a file.
+ */
+#ifndef TW_TESTS_HYBRID_NET_H
+#define TW_TESTS_HYBRID_NET_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/mpi/harness.h"
+
+/* Units divide by no number of ranks. With HYBRID_CODED channels the weights of conv2, and nothing
+ * else that every rank has, are enough to travel with the codec of gradients; with HYBRID_SMALL they
+ * are not, and all is float32. */
+enum { HYBRID_SMALL = 7, HYBRID_CODED = 21 };
+
+static const char hybrid_net_text[] =
+    "name = \"small\";\n"
+    "input = { channels = 1; height = 12; width = 10; scale = 0.00784; mean = 127.5; };\n"
+    "classes = 5;\n"
+    "%s"
+    "training = { optimizer = \"sgd\"; rate = 0.05; momentum = 0.9; decay = 0.01; batch = 28; };\n"
+    "layers = (\n"
+    "  { type = \"conv\"; name = \"conv1\"; channels = 6; kernel = 3; pad = 1; activation = \"relu\"; },\n"
+    "  { type = \"pool\"; name = \"pool1\"; pooling = \"max\"; kernel = 2; stride = 2; },\n"
+    "  { type = \"conv\"; name = \"conv2\"; channels = %d; kernel = 3; pad = 1; bias = false; },\n"
+    "  { type = \"norm\"; name = \"norm2\"; activation = \"relu\"; },\n"
+    "  { type = \"dense\"; name = \"fc3\"; units = 33; activation = \"relu\"; },\n"
+    "  { type = \"dropout\"; name = \"drop3\"; rate = 0.5; },\n"
+    "  { type = \"dense\"; name = \"fc4\"; units = 21; activation = \"logistic\"; },\n"
+    "  { type = \"dropout\"; name = \"drop4\"; rate = 0.3; },\n"
+    "  { type = \"dense\"; name = \"fc5\"; }\n"
+    ");\n";
+
+/* A path in the scratch folder. */
+static inline void hybrid_path(char *path, size_t size, const char *name)
+{
+    const char *folder = getenv("TW_SCRATCH");
+
+    snprintf(path, size, "%s/%s", folder == NULL ? "/tmp" : folder, name);
+}
+
+/* The model's file, with so many channels in conv2 and more settings at its top, by rank 0. */
+static inline void hybrid_net_write(char *path, size_t size, int channels, const char *more)
+{
+    hybrid_path(path, size, "small.cfg");
+    if (t_rank == 0) {
+        FILE *file = fopen(path, "w");
+
+        T_CHECK(file != NULL, "cannot write %s", path);
+        fprintf(file, hybrid_net_text, more, channels);
+        fclose(file);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+#endif /* TW_TESTS_HYBRID_NET_H */

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/train/hybrid_state.c - hybrid runs that stop and go on: on the same ranks with the same bits
+ * as one that never stopped; on other ranks, where the shares of dense layers are cut anew, with the
+ * same weights, the same forward pass and the same residuals; and checkpoints that are refused.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/mpi/harness.h"
+#include "tests/train/hybrid_net.h"
+#include "train/checkpoint.h"
+#include "train/hash.h"
+#include "train/training.h"
+
+#define BATCH 31u /* of 120 images: uneven shares, and a last batch of 27 */
+
+static char model[600], checkpoint[600];
+
+static tw_train_options_t options_of(const char *scheme, const char *codec, uint64_t epochs)
+{
+    tw_train_options_t options;
+    tw_problem_t       problem = {0};
+    const char        *words[] = {"x",        "--model", model,     "--data",
+                                  "digits:train=120", "--scheme", scheme, "--codec", codec};
+
+    hybrid_net_write(model, sizeof(model), HYBRID_CODED, "");
+    hybrid_path(checkpoint, sizeof(checkpoint), "checkpoint");
+    tw_train_options_parse(&options, sizeof(words) / sizeof(words[0]), (char **)(uintptr_t)words,
+                           &problem);
+    T_CHECK(!problem.set, "%s", problem.text);
+    options.epochs = epochs;
+    options.batch  = BATCH;
+    options.bn     = "global";
+    return options;
+}
+
+/* Create and run, to be destroyed; a failure ends the job, as nothing can be said after it. */
+static void run(tw_training_t *t, const tw_train_options_t *options, MPI_Comm comm)
+{
+    tw_problem_t problem = {0};
+
+    if (tw_training_create(t, options, t_ctx, comm, &problem) != 0 ||
+        tw_training_run(t, &problem) != 0) {
+        fprintf(stderr, "rank %d: a run failed: %s\n", t_rank, problem.text);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+}
+
+/* ---- the same ranks ------------------------------------------------------------------------- */
+
+static void same_end(const tw_training_t *a, const tw_training_t *b)
+{
+    T_CHECK(a->hash == b->hash, "other weights than without a stop");
+    T_CHECK(a->params.states > 0 && a->params.states == b->params.states, "no running statistics");
+    T_SAME(TW_F32, a->params.state, b->params.state, a->params.states);
+    T_SAME(TW_F32, a->params.momentum, b->params.momentum, a->params.total);
+    t_same_everywhere(__FILE__, __LINE__, MPI_COMM_WORLD, a->params.state,
+                      a->params.states * sizeof(float));
+    for (uint64_t e = 0; e < a->epochs; e++) {
+        T_CHECK(a->records[e].test_error == b->records[e].test_error &&
+                    a->records[e].train_loss == b->records[e].train_loss &&
+                    a->records[e].global == b->records[e].global,
+                "epoch %d went otherwise", (int)e + 1);
+    }
+}
+
+/* Stop after `stop` epochs, go on to the end of the straight run. */
+static void stop_and_go(tw_train_options_t options, uint64_t stop, const tw_training_t *straight)
+{
+    const uint64_t epochs = options.epochs;
+    tw_training_t  first, second;
+
+    options.checkpoint = checkpoint;
+    options.epochs     = stop;
+    run(&first, &options, MPI_COMM_WORLD);
+    options.epochs = epochs;
+    options.resume = 1;
+    run(&second, &options, MPI_COMM_WORLD);
+    T_CHECK(second.resumed == stop && second.epochs == epochs, "resumed after %d of %d epochs",
+            (int)second.resumed, (int)second.epochs);
+    T_CHECK(first.hash != straight->hash, "the last epoch changed nothing");
+    same_end(&second, straight);
+    tw_training_destroy(&second);
+    tw_training_destroy(&first);
+}
+
+static void resumed_runs_end_the_same(void)
+{
+    static const char *const schemes[] = {"a", "b", "c", "group=2"};
+
+    for (size_t k = 0; k < sizeof(schemes) / sizeof(schemes[0]); k++) {
+        tw_train_options_t options = options_of(schemes[k], "grad=onebit,act=tree8", 2);
+        tw_training_t      straight;
+
+        t_note("scheme %s", schemes[k]);
+        options.update_period = k == 2 ? 2 : 0;
+        run(&straight, &options, MPI_COMM_WORLD);
+        stop_and_go(options, 1, &straight);
+        tw_training_destroy(&straight);
+    }
+}
+
+/* No epoch is half as good again as the best before, so statistics are shared after the third: the
+ * count of epochs without gain, and the switch itself, live through a stop. */
+static void adaptive_statistics_switch_the_same(void)
+{
+    tw_train_options_t options = options_of("c", "grad=onebit,act=tree8", 4);
+    tw_training_t      straight;
+
+    options.bn           = "adaptive";
+    options.bn_tolerance = 0.99;
+    options.bn_patience  = 2;
+    options.rate         = 1e-6;
+    run(&straight, &options, MPI_COMM_WORLD);
+    T_CHECK(straight.records[2].global == 0.0 && straight.records[3].global == 1.0,
+            "the switch is elsewhere");
+    stop_and_go(options, 2, &straight);
+    stop_and_go(options, 3, &straight);
+    tw_training_destroy(&straight);
+}
+
+/* ---- other ranks ---------------------------------------------------------------------------- */
+
+/* Loss and errors on the test set by what a training has now, from its pieces. Collective. */
+static void test_forward(tw_training_t *t, double *loss_p, double *wrong_p)
+{
+    enum { ROWS = 4 };
+    double       mine[2] = {0.0, 0.0}, all[2];
+    tw_problem_t problem = {0};
+
+    for (size_t begin = 0; begin < t->data.test.n; begin += ROWS) {
+        const size_t    left = t->data.test.n - begin, n = left < ROWS ? left : ROWS;
+        float          *input = tw_trunk_input(t->trunk, n, &problem);
+        uint32_t        index[ROWS], labels[ROWS];
+        tw_trunk_pass_t trunk = {.n = n};
+        tw_head_pass_t  head  = {.n = n, .labels = labels, .scale = 1.0f};
+        double          loss;
+        size_t          wrong;
+
+        for (size_t i = 0; i < n; i++) {
+            index[i]  = (uint32_t)(begin + i);
+            labels[i] = t->data.test.labels[begin + i];
+        }
+        tw_data_rows(&t->data, &t->data.test, index, n, NULL, t->network.mean, t->network.scale, 1,
+                     input);
+        tw_trunk_set_hooks(t->trunk, NULL);
+        head.x = tw_trunk_forward(t->trunk, &trunk, &problem);
+        T_CHECK(tw_head_run(t->head, &head, &loss, &wrong, &problem) == 0, "%s", problem.text);
+        mine[0] += loss;
+        mine[1] += (double)wrong;
+    }
+    MPI_Allreduce(mine, all, 2, MPI_DOUBLE, MPI_SUM, t->comm);
+    *loss_p  = t->size == 1 ? mine[0] : all[0];
+    *wrong_p = t->size == 1 ? mine[1] : all[1];
+}
+
+/* The sum over the ranks of the residuals of conv2, on rank 0: what one rank reads from what all
+ * have written. [count] elements, to be freed; NULL elsewhere. */
+static float *residual_sum(tw_training_t *t, size_t *count_p)
+{
+    tw_problem_t   problem = {0};
+    FILE          *stream  = t->rank == 0 ? tmpfile() : NULL;
+    float         *sum     = NULL;
+    tw_feedback_t *fb      = NULL;
+    tw_comm_t     *alone;
+
+    T_CHECK(tw_exchange_save(t->exchange, stream, &problem) == 0, "%s", problem.text);
+    *count_p = 0;
+    if (stream == NULL) {
+        return NULL;
+    }
+    alone = t_comm(t_ctx, MPI_COMM_SELF);
+    for (size_t i = 0; i < t->params.count; i++) {
+        if (strcmp(t->params.param[i].name, "conv2.weight") == 0) {
+            *count_p = t->params.param[i].count;
+        }
+    }
+    sum = t_malloc((*count_p + 1) * sizeof(float));
+    rewind(stream);
+    T_OK(tw_feedback_create(alone, "conv2.weight", TW_F32, *count_p, &fb));
+    T_OK(tw_feedback_restore(fb, stream, TW_FEEDBACK_SUM));
+    T_OK(tw_feedback_read(fb, sum));
+    T_CHECK(fgetc(stream) == EOF, "more residuals than those of conv2");
+    tw_feedback_destroy(fb);
+    T_OK(tw_comm_destroy(alone));
+    fclose(stream);
+    return sum;
+}
+
+static double norm_of(const float *x, const float *less, size_t n)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < n; i++) {
+        sum += pow((double)x[i] - (less != NULL ? (double)less[i] : 0.0), 2.0);
+    }
+    return sqrt(sum);
+}
+
+/* What must not depend on who shares the work; sum on world rank 0, who is rank 0 of everybody. */
+typedef struct state {
+    uint64_t hash, momentum;
+    double   loss, wrong;
+    float   *sum;
+    size_t   count;
+} state_t;
+
+static uint64_t hash_of(tw_training_t *t, float *vector)
+{
+    float *const kept = t->params.value;
+
+    t->params.value = vector;
+    tw_training_hash(t);
+    t->params.value = kept;
+    return t->hash;
+}
+
+static state_t state_of(tw_training_t *t)
+{
+    state_t s;
+
+    s.momentum = hash_of(t, t->params.momentum);
+    s.hash     = hash_of(t, t->params.value);
+    s.sum  = residual_sum(t, &s.count);
+    test_forward(t, &s.loss, &s.wrong);
+    return s;
+}
+
+static void same_state(const state_t *a, const state_t *b)
+{
+    T_CHECK(a->hash == b->hash, "other weights");
+    T_CHECK(a->momentum == b->momentum && a->momentum != a->hash, "other momentum");
+    T_CHECK(fabs(a->loss - b->loss) <= 1e-5 * a->loss, "loss %.9g, then %.9g", a->loss, b->loss);
+    T_CHECK(a->wrong == b->wrong, "%g wrong, then %g", a->wrong, b->wrong);
+    if (t_rank == 0) {
+        const double norm = norm_of(a->sum, NULL, a->count);
+
+        T_CHECK(a->count >= 1024 && norm > 0.0, "no residuals");
+        T_CHECK(norm_of(b->sum, a->sum, a->count) <= 1e-5 * norm,
+                "residuals of norm %g are %g from those of norm %g",
+                norm_of(b->sum, NULL, b->count), norm_of(b->sum, a->sum, a->count), norm);
+    }
+    free(a->sum);
+    free(b->sum);
+}
+
+/* The first n ranks; MPI_COMM_NULL on the others. */
+static MPI_Comm first_ranks(int n)
+{
+    MPI_Comm comm;
+
+    MPI_Comm_split(MPI_COMM_WORLD, t_rank < n ? 0 : MPI_UNDEFINED, t_rank, &comm);
+    return comm;
+}
+
+/* The first part of a run, on `ranks` ranks. */
+static state_t begin_on(const tw_train_options_t *options, int ranks)
+{
+    MPI_Comm      comm  = first_ranks(ranks);
+    state_t       state = {.sum = NULL};
+    tw_training_t t;
+
+    if (comm != MPI_COMM_NULL) {
+        run(&t, options, comm);
+        state = state_of(&t);
+        tw_training_destroy(&t);
+        MPI_Comm_free(&comm);
+    }
+    return state;
+}
+
+/* The second part: what is loaded, and that it goes on learning. */
+static state_t go_on_on(const tw_train_options_t *options, int ranks)
+{
+    MPI_Comm      comm    = first_ranks(ranks);
+    state_t       state   = {.sum = NULL};
+    tw_problem_t  problem = {0};
+    tw_training_t t;
+
+    if (comm == MPI_COMM_NULL) {
+        return state;
+    }
+    if (tw_training_create(&t, options, t_ctx, comm, &problem) != 0) {
+        fprintf(stderr, "rank %d: cannot go on: %s\n", t_rank, problem.text);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    state = state_of(&t);
+    T_CHECK(tw_training_run(&t, &problem) == 0, "%s", problem.text);
+    T_CHECK(t.epochs == options->epochs && t.hash != state.hash, "no epoch was done");
+    T_CHECK(t.records[t.epochs - 1].train_loss < t.records[0].train_loss,
+            "it learns no more: loss %g, at first %g", t.records[t.epochs - 1].train_loss,
+            t.records[0].train_loss);
+    tw_training_destroy(&t);
+    MPI_Comm_free(&comm);
+    return state;
+}
+
+static void moved(const char *scheme, int from, int to)
+{
+    tw_train_options_t options = options_of(scheme, "grad=onebit,act=fp32", 2);
+    state_t            before, after;
+
+    t_note("scheme %s, from %d to %d ranks", scheme, from, to);
+    options.checkpoint = checkpoint;
+    before             = begin_on(&options, from);
+    MPI_Barrier(MPI_COMM_WORLD);
+    options.resume = 1;
+    options.epochs = 4;
+    after          = go_on_on(&options, to);
+    if (t_rank == 0) { /* it was among both */
+        same_state(&before, &after);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void other_ranks_go_on(void)
+{
+    moved("c", t_size, 1);
+    moved("c", 1, t_size);
+    if (t_size > 2) {
+        moved("b", t_size - 1, t_size);
+        moved("a", t_size, t_size / 2 + 1);
+    }
+}
+
+/* ---- checkpoints that are refused ----------------------------------------------------------- */
+
+static void expect_refusal(const tw_train_options_t *options, const char *fragment)
+{
+    tw_problem_t  problem = {0};
+    tw_training_t t;
+
+    t_note("wanted '%s'", fragment);
+    T_CHECK(tw_training_create(&t, options, t_ctx, MPI_COMM_WORLD, &problem) == -1, "it was taken");
+    T_CHECK(t_rank != 0 || strstr(problem.text, fragment) != NULL, "got '%s'", problem.text);
+    tw_training_destroy(&t);
+}
+
+static void foreign_checkpoints_are_refused(void)
+{
+    tw_train_options_t options = options_of("c", "grad=onebit,act=tree8", 1), other;
+    tw_training_t      t;
+
+    options.checkpoint = checkpoint;
+    run(&t, &options, MPI_COMM_WORLD);
+    tw_training_destroy(&t);
+    options.resume = 1;
+    other          = options;
+    other.scheme   = "b";
+    other.division = TW_DIVIDE_B;
+    expect_refusal(&other, "is of scheme c, this run of b");
+    other          = options;
+    other.scheme   = "data";
+    other.division = TW_DIVIDE_DATA;
+    expect_refusal(&other, "is of codec grad=onebit:block=2048,act=tree8");
+    other       = options;
+    other.codec = "grad=onebit,act=bf16";
+    expect_refusal(&other, "this run of grad=onebit:block=2048,act=bf16");
+    other    = options;
+    other.bn = "local";
+    expect_refusal(&other, "is of batch statistics");
+    other          = options;
+    other.bn_group = 2;
+    expect_refusal(&other, "global,0,0,0.01,2, this run of global,2,0,0.01,2");
+    other               = options;
+    other.update_period = 3;
+    expect_refusal(&other, "is of update period 0, this run of 3");
+}
+
+/* ---- damaged ones --------------------------------------------------------------------------- */
+
+typedef struct bytes {
+    char  *data; /* on rank 0 */
+    size_t n;
+    size_t split; /* where the weights of a split layer begin */
+} bytes_t;
+
+static bytes_t read_bytes(const tw_training_t *t)
+{
+    const tw_param_t *p = NULL;
+    bytes_t           b = {.data = NULL};
+    FILE             *file;
+    long              length;
+
+    if (t_rank != 0) {
+        return b;
+    }
+    for (size_t i = 0; i < t->params.count; i++) {
+        if (strcmp(t->params.param[i].name, "fc4.weight") == 0) {
+            p = &t->params.param[i];
+        }
+    }
+    file = fopen(checkpoint, "rb");
+    fseek(file, 0, SEEK_END);
+    length = ftell(file);
+    rewind(file);
+    b.data = t_malloc((size_t)length);
+    b.n    = fread(b.data, 1, (size_t)length, file);
+    fclose(file);
+    for (size_t at = 0; at + 64 < b.n && b.split == 0; at += 4) { /* rank 0's units come first */
+        if (memcmp(b.data + at, t->params.value + p->first, 64) == 0) {
+            b.split = at;
+        }
+    }
+    T_CHECK(b.split > 0, "the split weights are not in the file");
+    return b;
+}
+
+/* The first n bytes, and with sum their check sum, as the whole file. */
+static void write_bytes(const bytes_t *b, size_t n, int sum)
+{
+    if (t_rank == 0) {
+        const size_t most = (size_t)1 << 20; /* as the file is summed */
+        uint64_t     word = UINT64_C(0x0102030405060708);
+        FILE        *file = fopen(checkpoint, "wb");
+
+        fwrite(b->data, 1, n, file);
+        for (size_t at = 0; at < n; at += most) {
+            word = tw_hash(word, b->data + at, n - at < most ? n - at : most);
+        }
+        if (sum) {
+            fwrite(&word, sizeof(word), 1, file);
+        }
+        fclose(file);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void damaged_checkpoints_are_refused(void)
+{
+    tw_train_options_t options = options_of("c", "grad=onebit,act=tree8", 1);
+    tw_training_t      t;
+    bytes_t            b;
+
+    options.checkpoint = checkpoint;
+    run(&t, &options, MPI_COMM_WORLD);
+    b = read_bytes(&t);
+    tw_training_destroy(&t);
+    options.resume = 1;
+    if (t_rank == 0) {
+        b.data[b.split + 30] ^= 0x10;
+    }
+    write_bytes(&b, b.n, 0);
+    expect_refusal(&options, "is damaged or incomplete (its check sum is wrong)");
+    if (t_rank == 0) {
+        b.data[b.split + 30] ^= 0x10;
+    }
+    write_bytes(&b, b.split + 31, 0);
+    expect_refusal(&options, "is damaged or incomplete");
+    /* Cut with a check sum that fits: every rank has to learn that its share never came. */
+    write_bytes(&b, b.split + 31, 1);
+    expect_refusal(&options, "is too short");
+    write_bytes(&b, b.n, 1);
+    expect_refusal(&options, "is longer than it should be");
+    write_bytes(&b, b.n > 8 ? b.n - 8 : 0, 1);
+    run(&t, &options, MPI_COMM_WORLD);
+    tw_training_destroy(&t);
+    free(b.data);
+}
+
+static const t_case_t cases[] = {
+    {"resumed_runs_end_the_same", resumed_runs_end_the_same, 1},
+    {"adaptive_statistics_switch_the_same", adaptive_statistics_switch_the_same, 1},
+    {"other_ranks_go_on", other_ranks_go_on, 1},
+    {"foreign_checkpoints_are_refused", foreign_checkpoints_are_refused, 1},
+    {"damaged_checkpoints_are_refused", damaged_checkpoints_are_refused, 1},
+};
+
+int main(int argc, char **argv)
+{
+    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}
