@@ -66,37 +66,24 @@ row() { # LABEL NAME REFERENCE: seconds, exposed share, bytes, times faster than
 # ---- beside PyTorch -----------------------------------------------------------------------------
 
 part_pytorch() {
-    "$here/training-speed.sh" "$build" "$out/pytorch" || return
+    ROUNDS=${ROUNDS:-3} "$here/training-speed.sh" "$build" "$out/pytorch" mlp resnet-20 alexnet-s0 vgg-a resnet-34 >&2 || return
     echo "## One process beside PyTorch"
     echo
-    cat "$out/pytorch/speed.md"
+    cat "$out/pytorch/training-speed.md"
 }
 
 part_ddp() {
-    local turn
-    for turn in 1 2 3; do
-        on_ranks "ddp-hybrid-$turn" 2 --model alexnet-s0 --data random:224x224x3,200,n=64,test=1 --batch 16 \
-            --scheme c --steps 8
-        run "ddp-torch-$turn" "${PYTHON:-python3}" "$here/pytorch_ddp.py" --model alexnet-s0 --batch 16 --steps 8
-        on_ranks "ddp-data-$turn" 2 --model alexnet-s0 --data random:224x224x3,200,n=64,test=1 --batch 16 \
-            --scheme data --steps 8
-    done
+    local scheme common=(--model alexnet-s0 --data random:224x224x3,200,n=64,test=1 --batch 16 --steps 3)
+    ROUNDS=${ROUNDS:-3} TRAIN_OPTIONS="--scheme c" "$here/training-speed.sh" "$build" "$out/ddp" alexnet-s0@2 >&2 || return
     # Bytes as between two machines: inside one, float32 passes through memory.
-    THINWIRE_NODE_RANKS=1 on_ranks ddp-bytes-hybrid 2 --model alexnet-s0 \
-        --data random:224x224x3,200,n=64,test=1 --batch 16 --scheme c --steps 3
-    THINWIRE_NODE_RANKS=1 on_ranks ddp-bytes-data 2 --model alexnet-s0 \
-        --data random:224x224x3,200,n=64,test=1 --batch 16 --scheme data --steps 3
-    echo "## Two processes, alexnet-s0, global batch 16"
-    echo
-    echo "| turn | PyTorch DDP, images/s | data parallel | hybrid c | hybrid / DDP |"
-    echo "|---|---|---|---|---|"
-    for turn in 1 2 3; do
-        awk -v t="$turn" -v d="$(value images_per_second ddp-torch-$turn)" -v h="$(value images_per_second ddp-hybrid-$turn)" \
-            -v p="$(value images_per_second ddp-data-$turn)" \
-            'BEGIN { printf "| %d | %.2f | %.2f | %.2f | %.2f |\n", t, d, p, h, d > 0 ? h / d : 0 }'
+    for scheme in c data; do
+        THINWIRE_NODE_RANKS=1 on_ranks "ddp-bytes-$scheme" 2 "${common[@]}" --scheme $scheme
     done
+    echo "## Two processes beside PyTorch DDP, alexnet-s0, global batch 16, hybrid"
     echo
-    awk -v h="$(value bytes_sent_per_step ddp-bytes-hybrid)" -v d="$(value bytes_sent_per_step ddp-bytes-data)" \
+    cat "$out/ddp/training-speed.md"
+    echo
+    awk -v h="$(value bytes_sent_per_step ddp-bytes-c)" -v d="$(value bytes_sent_per_step ddp-bytes-data)" \
         'BEGIN { printf "Bytes per step and rank: data parallel %.2f MB, hybrid %.2f MB, %.1f times fewer.\n", d / 1e6, h / 1e6, h > 0 ? d / h : 0 }'
 }
 
