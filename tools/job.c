@@ -16,6 +16,7 @@
 #endif
 
 #include "tools/job.h"
+#include "tools/level.h"
 
 /* Set by the launchers of Open MPI, MPICH and PMIx. */
 static int launched(void)
@@ -24,18 +25,13 @@ static int launched(void)
            getenv("PMIX_RANK") != NULL;
 }
 
-/* Threads beside us that call MPI: those of THINWIRE_PROGRESS=thread, which bench overlap measures. */
-static int wants_threads(const job_t *job)
+/* bench overlap measures THINWIRE_PROGRESS=thread. */
+static int wanted_level(const job_t *job)
 {
-    tw_setting_t setting;
+    const int overlap = job->argc > 2 && strcmp(job->argv[1], "bench") == 0 &&
+                        strcmp(job->argv[2], "overlap") == 0;
 
-    for (size_t i = 0; i < tw_settings_count(); i++) {
-        tw_settings_get(i, &setting);
-        if (strcmp(setting.name, "THINWIRE_PROGRESS") == 0 && strcmp(setting.value_text, "thread") == 0) {
-            return 1;
-        }
-    }
-    return job->argc > 2 && strcmp(job->argv[1], "bench") == 0 && strcmp(job->argv[2], "overlap") == 0;
+    return overlap ? MPI_THREAD_MULTIPLE : level_wanted(MPI_THREAD_SINGLE);
 }
 
 void job_need_mpi(job_t *job)
@@ -46,8 +42,7 @@ void job_need_mpi(job_t *job)
     if (job->mpi) {
         return;
     }
-    MPI_Init_thread(&job->argc, &job->argv,
-                    wants_threads(job) ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+    MPI_Init_thread(&job->argc, &job->argv, wanted_level(job), &level);
     job->mpi = 1;
     MPI_Comm_rank(MPI_COMM_WORLD, &job->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job->size);

@@ -16,6 +16,7 @@
 
 #include <thinwire/thinwire.h>
 
+#include "tools/level.h"
 #include "train/agree.h"
 #include "train/hash.h"
 #include "train/model/network.h"
@@ -131,7 +132,7 @@ int main(int argc, char **argv)
 {
     int provided, code;
 
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    MPI_Init_thread(&argc, &argv, level_wanted(MPI_THREAD_FUNNELED), &provided);
     code = run(argc, argv);
 #ifdef __SANITIZE_ADDRESS__
     __lsan_do_leak_check(); /* before the MPI library unloads what its stacks point into */

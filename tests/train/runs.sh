@@ -69,6 +69,16 @@ same_run_same_weights() {
         same "$(value weights_hash "$scratch/one.json")" "$(value weights_hash "$scratch/two.json")"
 }
 
+# Who advances what travels changes no bit.
+a_thread_changes_nothing() {
+    local split="--data digits:train=240 --batch 60 --model lenet --scheme c --codec act=tree8,grad=onebit --epochs 1"
+    # shellcheck disable=SC2086
+    train 3 $split --json "$scratch/alone.json" &&
+        THINWIRE_PROGRESS=thread train 3 $split --json "$scratch/thread.json" &&
+        ! grep -q '^thinwire' "$scratch/out" &&
+        same "$(value weights_hash "$scratch/alone.json")" "$(value weights_hash "$scratch/thread.json")"
+}
+
 until_stops() {
     # shellcheck disable=SC2086
     train 2 $small --epochs 4 --until 'error<=100%' --json "$scratch/until.json" || return 1
@@ -108,7 +118,7 @@ network_passes() {
 }
 
 json_query=$top_builddir/tests/tools/json_query
-plan 13
+plan 14
 check "--help names all options" help_is_complete
 check "thinwire-train(1) knows the same options" page_is_complete
 check "--version" version_is_known
@@ -116,6 +126,7 @@ check "the JSON report" json_has_its_keys
 check "one line per epoch where nobody watches" one_line_per_epoch
 check "bytes are counted, and saved" bytes_are_saved
 check "the same run gives the same weights" same_run_same_weights
+check "a progress thread changes no weight" a_thread_changes_nothing
 check "--until stops when it is reached" until_stops
 check "--until tells when it is not" until_tells
 check "a resumed run ends where a straight one does" resumed_equals_straight
