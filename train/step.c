@@ -55,6 +55,15 @@ static void communication_ends(tw_training_t *t)
 
 /* ---- what is called from inside ------------------------------------------------------------ */
 
+void tw_step_exchange(void *user, int begins)
+{
+    if (begins) {
+        communication_begins(user);
+    } else {
+        communication_ends(user);
+    }
+}
+
 /* A step on its way: what the callbacks of trunk, head and scheduler need to know. */
 typedef struct tw_walk {
     tw_training_t  *t;

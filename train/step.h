@@ -27,3 +27,7 @@ int tw_step_prepare(tw_training_t *t, size_t rows, tw_problem_t *problem);
 void tw_step_advance(void *user);
 
 #endif /* TW_TRAIN_STEP_H */
+/** Count the time until the next call as communication (begins = 1), or no longer. For the head,
+ * around its exchanges. */
+void tw_step_exchange(void *user, int begins);
+

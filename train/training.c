@@ -231,6 +231,7 @@ static int make_head(tw_training_t *t, tw_problem_t *problem)
                                   .kernels = t->kernels,
                                   .trace   = t->trace,
                                   .between = tw_step_advance,
+                                  .exchange = tw_step_exchange,
                                   .user    = t};
     size_t               first, rows;
 

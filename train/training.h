@@ -38,7 +38,8 @@ typedef struct tw_record {
     double global;                  /* 1: batch statistics were those of all ranks */
 } tw_record_t;
 
-/* Time of this rank since the epoch began: in communication, codecs included, and in all. */
+/* Time of this rank since the epoch began that was communication and nothing else: starting
+ * exchanges, advancing them between layers, waiting for them, codecs included. */
 typedef struct tw_meter {
     double communication;
     double began; /* when the communication at hand began */

@@ -203,16 +203,27 @@ static void codecs_are_used(void)
 typedef struct beside {
     tw_request_t *request;
     int           done, calls;
+    int           exchanging, exchanges;
 } beside_t;
 
 static void advance(void *user)
 {
     beside_t *beside = user;
 
+    T_CHECK(!beside->exchanging, "called within an exchange");
     beside->calls++;
     if (!beside->done) {
         T_OK(tw_test(&beside->request, &beside->done));
     }
+}
+
+static void exchange(void *user, int begins)
+{
+    beside_t *beside = user;
+
+    T_CHECK(beside->exchanging != begins, "twice %d", begins);
+    beside->exchanging = begins;
+    beside->exchanges += begins;
 }
 
 /* Something else travels on the same communicator meanwhile, and both end right. */
@@ -226,9 +237,10 @@ static void others_may_travel(void)
     split_t       f;
 
     T_OK(tw_trace_create(0, &trace));
-    how.between = advance;
-    how.user    = &beside;
-    how.trace   = trace;
+    how.between  = advance;
+    how.exchange = exchange;
+    how.user     = &beside;
+    how.trace     = trace;
     split_make(&f, texts[2], TW_LOSS_LOGISTIC, 20, &how);
     for (int i = 0; i < N; i++) {
         sum[i] = (float)(t_rank + i % 7);
@@ -243,6 +255,9 @@ static void others_may_travel(void)
         T_CHECK(sum[i] == (float)(t_size * (t_size - 1) / 2 + t_size * (i % 7)), "element %d", i);
     }
     T_CHECK(beside.calls >= 4, "the hook was called %d times", beside.calls);
+    /* Three gathers and three sums of four layers, and the counting, started and waited for. */
+    T_CHECK(!beside.exchanging && beside.exchanges == (t_size > 1 ? 14 : 0), "%d exchanges",
+            beside.exchanges);
     split_free(&f);
     tw_trace_destroy(trace);
     free(sum);

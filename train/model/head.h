@@ -37,6 +37,9 @@ typedef struct tw_head_how {
     tw_trace_t         *trace;      /* NULL: none              */
     /* Called between computations, about every millisecond, to advance what travels; NULL: none. */
     void (*between)(void *user);
+    /* Called with 1 before an exchange is started or waited for, and with 0 after, in pairs that
+     * `between` does not fall into: to tell communication from computation; NULL: none. */
+    void (*exchange)(void *user, int begins);
     void *user;
 } tw_head_how_t;
 

@@ -32,11 +32,25 @@ static void set_counts(tw_head_t *head, const tw_head_layer_t *layer, size_t n)
     }
 }
 
+static void measure(const tw_head_t *head, int begins)
+{
+    if (head->how.exchange != NULL) {
+        head->how.exchange(head->how.user, begins);
+    }
+}
+
 /* What travels, from its start to its completion. */
 static void begin(tw_head_t *head, int64_t *span, const char *name, const tw_head_layer_t *layer)
 {
     *span = tw_trace_begin(head->how.trace, TW_TRACE_NETWORK, name,
                            (int64_t)(layer->dense - head->network->layer));
+    measure(head, 1);
+}
+
+static int started(tw_head_t *head, const char *what, tw_status_t status, tw_problem_t *problem)
+{
+    measure(head, 0);
+    return check(head, what, status, problem);
 }
 
 static int wait(tw_head_t *head, tw_request_t **request, int64_t span, const char *what,
@@ -47,7 +61,9 @@ static int wait(tw_head_t *head, tw_request_t **request, int64_t span, const cha
     if (head->how.between != NULL) {
         head->how.between(head->how.user);
     }
+    measure(head, 1);
     status = tw_wait(request);
+    measure(head, 0);
     tw_trace_end(head->how.trace, span);
     return check(head, what, status, problem);
 }
@@ -59,10 +75,10 @@ int tw_head_gather(tw_head_t *head, const tw_head_layer_t *layer, size_t n, tw_p
 
     set_counts(head, layer, n);
     begin(head, &head->moving_span, "gather activations", layer);
-    if (check(head, what,
-              tw_iallgatherv(head->comm, layer->y, layer->all, head->counts, NULL, &how,
-                             &head->moving),
-              problem) != 0) {
+    if (started(head, what,
+                tw_iallgatherv(head->comm, layer->y, layer->all, head->counts, NULL, &how,
+                               &head->moving),
+                problem) != 0) {
         return -1;
     }
     return wait(head, &head->moving, head->moving_span, what, problem);
@@ -75,7 +91,7 @@ int tw_head_scatter(tw_head_t *head, const tw_head_layer_t *layer, size_t n, con
 
     set_counts(head, layer, n);
     begin(head, &head->moving_span, "add gradients", layer);
-    return check(
+    return started(
         head, "adding the gradients",
         tw_ireduce_scatter(head->comm, sum, own, head->counts, TW_SUM, &how, &head->moving),
         problem);
@@ -91,9 +107,9 @@ int tw_head_share(tw_head_t *head, size_t count, tw_problem_t *problem)
     const tw_how_t how = how_of(head, NULL);
 
     begin(head, &head->shared_span, "share outputs", &head->layer[head->layers - 1]);
-    return check(head, "sharing the largest outputs",
-                 tw_iallgather(head->comm, head->mine, head->all, count, &how, &head->shared),
-                 problem);
+    return started(head, "sharing the largest outputs",
+                   tw_iallgather(head->comm, head->mine, head->all, count, &how, &head->shared),
+                   problem);
 }
 
 int tw_head_share_wait(tw_head_t *head, tw_problem_t *problem)
