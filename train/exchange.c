@@ -37,12 +37,25 @@ static int failed(const tw_exchange_t *ex, const char *what, tw_status_t status,
     return tw_exchange_failed(ex->config.comm, what, status, problem);
 }
 
+/* What is few and matters much, loss, biases and parameters of normalisation, travels in float32
+ * where codes lose something. */
+static const char *exact_codec(const tw_exchange_t *ex)
+{
+    tw_codec_traits_t traits = {.lossless = 1};
+
+    tw_codec_traits(ex->config.codecs->codec[TW_CLASS_GRAD], &traits);
+    return traits.lossless ? NULL : "fp32";
+}
+
 /* The codec that a layer asks for is that of its weights. */
 static const char *own_codec(const tw_exchange_t *ex, const tw_param_t *param)
 {
     const char *codec = ex->config.network->layer[param->layer].codec;
 
-    return param->role == TW_WEIGHT && codec[0] != '\0' ? codec : NULL;
+    if (param->role != TW_WEIGHT) {
+        return exact_codec(ex);
+    }
+    return codec[0] != '\0' ? codec : NULL;
 }
 
 /* The shares of dense layers stay where they are. */
@@ -58,7 +71,8 @@ static size_t list_tensors(tw_exchange_t *ex, tw_bucket_tensor_t *list)
     size_t             n      = 0;
 
     ex->layer_of[n] = SIZE_MAX;
-    list[n++]       = (tw_bucket_tensor_t){.name = "loss", .data = ex->extra, .count = 2};
+    list[n++]       = (tw_bucket_tensor_t){
+        .name = "loss", .data = ex->extra, .count = 2, .codec = exact_codec(ex)};
     for (size_t i = params->count; i-- > 0;) {
         const tw_param_t *p = &params->param[i];
 
@@ -156,8 +170,7 @@ static void sum_plainly(tw_exchange_t *ex)
     const tw_params_t *params = ex->config.params;
 
     watch_begin("MPI_Allreduce");
-    MPI_Allreduce(MPI_IN_PLACE, ex->extra, 2, MPI_FLOAT, MPI_SUM,
-                  ex->config.parent);
+    MPI_Allreduce(MPI_IN_PLACE, ex->extra, 2, MPI_FLOAT, MPI_SUM, ex->config.parent);
     for (size_t i = params->count; i-- > 0;) {
         const tw_param_t *p = &params->param[i];
 
