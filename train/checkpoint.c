@@ -28,7 +28,7 @@ typedef struct tw_header {
     uint64_t update_period;
     double   rate, momentum, decay;
     double   adaptive[TW_ADAPTIVE_NUMBERS];
-    char     model[64], codec[800], scheme[24], statistics[64], schedule[192];
+    char     model[64], codec[800], scheme[24], scale[24], statistics[64], schedule[192];
 } tw_header_t;
 
 static void fill_header(const tw_training_t *t, tw_header_t *header)
@@ -53,6 +53,7 @@ static void fill_header(const tw_training_t *t, tw_header_t *header)
     snprintf(header->model, sizeof(header->model), "%s", t->network.name);
     snprintf(header->codec, sizeof(header->codec), "%s", t->codec_text);
     snprintf(header->scheme, sizeof(header->scheme), "%s", o->scheme);
+    snprintf(header->scale, sizeof(header->scale), "%s", o->lr_scale);
     snprintf(header->statistics, sizeof(header->statistics), "%s,%" PRIu64 ",%" PRIu64 ",%g,%" PRIu64,
              o->bn, o->bn_group, o->bn_max_batch, o->bn_tolerance, o->bn_patience);
     snprintf(header->schedule, sizeof(header->schedule), "%s",
@@ -353,6 +354,8 @@ static int compare_headers(const char *path, tw_header_t *file, const tw_header_
     if (same_text(path, "model", file->model, run->model, sizeof(run->model), problem) != 0 ||
         same_text(path, "codec", file->codec, run->codec, sizeof(run->codec), problem) != 0 ||
         same_text(path, "scheme", file->scheme, run->scheme, sizeof(run->scheme), problem) != 0 ||
+        same_text(path, "scaling of rates", file->scale, run->scale, sizeof(run->scale),
+                  problem) != 0 ||
         same_text(path, "batch statistics (mode, group, most batch, tolerance, patience)",
                   file->statistics, run->statistics, sizeof(run->statistics), problem) != 0 ||
         same_text(path, "schedule", file->schedule, run->schedule, sizeof(run->schedule),

@@ -366,6 +366,9 @@ static void foreign_checkpoints_are_refused(void)
     other          = options;
     other.bn_group = 2;
     expect_refusal(&other, "global,0,0,0.01,2, this run of global,2,0,0.01,2");
+    other          = options;
+    other.lr_scale = "linear";
+    expect_refusal(&other, "is of scaling of rates none, this run of linear");
     other               = options;
     other.update_period = 3;
     expect_refusal(&other, "is of update period 0, this run of 3");
