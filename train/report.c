@@ -135,7 +135,7 @@ void tw_report_epoch(tw_training_t *t)
 void tw_report_switch(tw_training_t *t)
 {
     if (t->rank == 0) {
-        printf("batch statistics of all ranks from step %" PRIu64 " on: the training accuracy has "
+        printf("batch statistics are global from step %" PRIu64 " on: the training accuracy has "
                "converged\n",
                t->step + 1);
         fflush(stdout);
@@ -147,9 +147,21 @@ typedef struct tw_means {
     double seconds, images_per_second, step_seconds, exposed, bytes_sent, bytes_plain;
 } tw_means_t;
 
+/* With --steps and few steps in an epoch, epochs are left out until two steps have been done: the
+ * first ones prepare much. */
+static uint64_t first_counted(const tw_training_t *t)
+{
+    uint64_t from = t->resumed;
+
+    if (t->options->steps != 0 && t->steps <= 2) {
+        from = 2 / t->steps;
+    }
+    return from < t->epochs ? from : t->epochs - 1;
+}
+
 static tw_means_t means(const tw_training_t *t)
 {
-    const uint64_t from = t->resumed < t->epochs ? t->resumed : t->epochs - 1;
+    const uint64_t from = first_counted(t);
     const double   n    = (double)(t->epochs - from);
     tw_means_t     m    = {0};
     double         images = 0.0;

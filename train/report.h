@@ -21,7 +21,7 @@ void tw_report_wipe(tw_training_t *t);
 /** One line about the epoch that was just recorded. */
 void tw_report_epoch(tw_training_t *t);
 
-/** Say that batch statistics are those of all ranks from now on. */
+/** Say that batch statistics are global from now on. */
 void tw_report_switch(tw_training_t *t);
 
 /** The last line. */
