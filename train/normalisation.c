@@ -59,6 +59,7 @@ int tw_normalisation_create(tw_normalisation_t *norm, tw_comm_t *comm, const tw_
                                               .batch     = batch,
                                               .batch_max = options->bn_max_batch}};
     if (norm->channels == NULL) {
+        problem->fatal = tw_comm_size(comm) > 1; /* the others go on to prepare exchanges */
         return tw_problem_set(problem, "out of memory");
     }
     norm->layers = list_channels(network, norm->channels, &sum);
@@ -80,6 +81,18 @@ void tw_normalisation_destroy(tw_normalisation_t *norm)
 int tw_normalisation_global(const tw_normalisation_t *norm)
 {
     return norm->layers > 0 && tw_adaptive_global(&norm->rule);
+}
+
+int tw_normalisation_observes(const tw_normalisation_t *norm)
+{
+    return norm->layers > 0 && norm->rule.mode == TW_STATISTICS_ADAPTIVE;
+}
+
+const tw_comm_t *tw_normalisation_group(const tw_normalisation_t *norm)
+{
+    const tw_comm_t *comm = tw_statistics_comm(norm->shared);
+
+    return comm != norm->comm ? comm : NULL;
 }
 
 int tw_normalisation_moments(tw_normalisation_t *norm, double *const *moments,

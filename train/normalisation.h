@@ -30,6 +30,13 @@ void tw_normalisation_destroy(tw_normalisation_t *norm);
 /** Whether statistics are shared at present. */
 int tw_normalisation_global(const tw_normalisation_t *norm);
 
+/** Whether the accuracy of training decides what happens. */
+int tw_normalisation_observes(const tw_normalisation_t *norm);
+
+/** The communicator of a group of ranks that share statistics, for its counters; NULL where they
+ * travel on that of all ranks, or do not travel. */
+const tw_comm_t *tw_normalisation_group(const tw_normalisation_t *norm);
+
 /** Merge moments and sums of some layers, as tw_statistics_moments() and tw_statistics_sums(); nothing
  * where each rank has its own. @return 0, or -1 with the problem set. */
 int tw_normalisation_moments(tw_normalisation_t *norm, double *const *moments,

@@ -10,8 +10,10 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "train/step.h"
 
@@ -53,8 +55,6 @@ static void communication_ends(tw_training_t *t)
     t->meter.communication += MPI_Wtime() - t->meter.began;
 }
 
-/* ---- what is called from inside ------------------------------------------------------------ */
-
 void tw_step_exchange(void *user, int begins)
 {
     if (begins) {
@@ -63,6 +63,8 @@ void tw_step_exchange(void *user, int begins)
         communication_ends(user);
     }
 }
+
+/* ---- what is called from inside ------------------------------------------------------------ */
 
 /* A step on its way: what the callbacks of trunk, head and scheduler need to know. */
 typedef struct tw_walk {
@@ -75,9 +77,19 @@ typedef struct tw_walk {
     size_t          passes; /* that they are from                                           */
     double          loss;
     size_t          wrong;
-    int             stopped;
+    int             stopped; /* an exchange has failed, and says what that means for the others */
     tw_problem_t   *problem;
 } tw_walk_t;
+
+/* The trunk has failed: on this rank alone, unless it was an exchange; the others go on to wait for
+ * this rank, so only the end of the job lets them go. */
+static int trunk_failed(const tw_walk_t *walk)
+{
+    if (!walk->stopped) {
+        walk->problem->fatal = walk->t->size > 1;
+    }
+    return -1;
+}
 
 void tw_step_advance(void *user)
 {
@@ -118,6 +130,7 @@ static int on_moments(void *user, double *const *moments, const size_t *channels
     communication_begins(walk->t);
     status = tw_normalisation_moments(&walk->t->norm, moments, channels, layers, walk->problem);
     communication_ends(walk->t);
+    walk->stopped = status != 0;
     return status;
 }
 
@@ -129,6 +142,7 @@ static int on_sums(void *user, double *const *sums, const size_t *channels, size
     communication_begins(walk->t);
     status = tw_normalisation_sums(&walk->t->norm, sums, channels, layers, walk->problem);
     communication_ends(walk->t);
+    walk->stopped |= status != 0;
     return status;
 }
 
@@ -182,6 +196,11 @@ static void update_split(tw_walk_t *walk)
     walk->behind = walk->passes = 0;
 }
 
+int tw_step_counts_errors(const tw_training_t *t)
+{
+    return !t->split || t->network.loss == TW_LOSS_SOFTMAX || tw_normalisation_observes(&t->norm);
+}
+
 /* ---- the dense layers ---------------------------------------------------------------------- */
 
 /* The image at a place of the global batch. Dropout asks for its number in the data, so masks belong
@@ -215,8 +234,7 @@ static int run_head(tw_walk_t *walk, const float *x, float *gx, size_t rows)
                             .step       = t->step,
                             .scale      = 1.0f / (float)walk->n,
                             .accumulate = walk->passes > 0};
-    /* Counting errors of a split logistic layer would cost a message. */
-    const int count = !walk->training || !t->split || t->network.loss == TW_LOSS_SOFTMAX;
+    const int count = !walk->training || tw_step_counts_errors(t);
     double    loss  = 0.0;
     size_t    wrong = 0;
 
@@ -307,7 +325,7 @@ static int load_rows(tw_walk_t *walk, size_t first, size_t rows)
                             .epoch  = t->epochs};
 
     if (input == NULL) {
-        return -1;
+        return trunk_failed(walk);
     }
     for (size_t row = 0; row < rows; row++) {
         t->index[row] = (uint32_t)image_at(walk, first + row);
@@ -332,7 +350,7 @@ static int forward(tw_walk_t *walk, const tw_trunk_pass_t *pass, size_t first)
     features = tw_trunk_forward(t->trunk, pass, walk->problem);
     tw_trace_end(t->trace, span);
     if (features == NULL) {
-        return -1;
+        return trunk_failed(walk);
     }
     return t->split ? run_split(walk, features) : run_whole(walk, features, first, pass->n);
 }
@@ -368,7 +386,7 @@ static int sum_gradients(tw_walk_t *walk, const tw_trunk_pass_t *pass)
         status = tw_trunk_backward(t->trunk, pass, t->gfeatures, walk->problem);
         tw_trace_end(t->trace, span);
         if (status != 0) {
-            return -1;
+            return trunk_failed(walk);
         }
     }
     if (walk->stopped) {
@@ -380,6 +398,24 @@ static int sum_gradients(tw_walk_t *walk, const tw_trunk_pass_t *pass)
     return status;
 }
 
+/* The first layer, of all ranks' examples, with an output that is not finite; NULL: none of the
+ * trunk's. Collective. */
+static const char *first_nonfinite(tw_training_t *t, const tw_trunk_pass_t *pass)
+{
+    const char *name  = tw_trunk_first_nonfinite(t->trunk, pass);
+    int         layer = INT_MAX, first;
+
+    if (name != NULL) {
+        layer = -1; /* "input" */
+        for (size_t l = 0; l < t->network.layers; l++) {
+            layer = strcmp(t->network.layer[l].name, name) == 0 ? (int)l : layer;
+        }
+    }
+    MPI_Allreduce(&layer, &first, 1, MPI_INT, MPI_MIN, t->comm);
+    return first == INT_MAX ? NULL : first < 0 ? "input" : t->network.layer[first].name;
+}
+
+/* The loss is the sum over all ranks, so all see the same. */
 static int check_loss(tw_walk_t *walk, const tw_trunk_pass_t *pass, double loss)
 {
     tw_training_t *t = walk->t;
@@ -388,7 +424,7 @@ static int check_loss(tw_walk_t *walk, const tw_trunk_pass_t *pass, double loss)
     if (isfinite(loss)) {
         return 0;
     }
-    layer = tw_trunk_first_nonfinite(t->trunk, pass);
+    layer = first_nonfinite(t, pass);
     return tw_problem_set(walk->problem,
                           "the loss is not finite in epoch %" PRIu64 ", step %" PRIu64
                           ", and the first output that is not is that of %s%s; a smaller --lr may "

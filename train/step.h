@@ -15,6 +15,10 @@ void tw_share(size_t n, int size, int r, size_t *first_p, size_t *count_p);
 int tw_step_train(tw_training_t *t, size_t begin, size_t n, tw_record_t *record,
                   tw_problem_t *problem);
 
+/** Whether training counts errors. With split layers and the logistic loss that takes a message, so
+ * it is done only where something depends on it. */
+int tw_step_counts_errors(const tw_training_t *t);
+
 /** Wrong ones among the n test images from begin on, of all ranks. Collective. Same returns. */
 int tw_step_test(tw_training_t *t, size_t begin, size_t n, double *wrong_p, tw_problem_t *problem);
 
@@ -26,8 +30,8 @@ int tw_step_prepare(tw_training_t *t, size_t rows, tw_problem_t *problem);
  * computations. */
 void tw_step_advance(void *user);
 
-#endif /* TW_TRAIN_STEP_H */
 /** Count the time until the next call as communication (begins = 1), or no longer. For the head,
  * around its exchanges. */
 void tw_step_exchange(void *user, int begins);
 
+#endif /* TW_TRAIN_STEP_H */

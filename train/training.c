@@ -325,9 +325,6 @@ static int test(tw_training_t *t, double *error_p, tw_problem_t *problem)
     const size_t all   = t->data.test.n;
     double       wrong = 0.0, sum = 0.0;
 
-    if (tw_normalisation_settle(&t->norm, &t->params, problem) != 0) {
-        return -1;
-    }
     for (size_t begin = 0; begin < all; begin += t->batch) {
         const size_t n = all - begin < t->batch ? all - begin : t->batch;
 
@@ -342,41 +339,46 @@ static int test(tw_training_t *t, double *error_p, tw_problem_t *problem)
     return 0;
 }
 
-/* Hash all weights that every rank has, and see that they are finite and the same on all ranks. */
-static int check_weights(tw_training_t *t, tw_problem_t *problem)
+/* Hash all weights that every rank has, and see that they are finite and the same on all ranks.
+ * Collective, and so is what it says. */
+static int check_weights(tw_training_t *t, uint64_t epoch, tw_problem_t *problem)
 {
     const size_t layers = t->network.layers;
-    uint64_t    *words  = calloc(layers, sizeof(*words));
-    int          rank, finite, all_finite = 1, status = 0;
+    uint64_t     words[TW_NETWORK_LAYERS_MAX] = {0};
+    int          rank, finite, mine = 1, all, status = 0;
     size_t       layer;
 
-    if (words == NULL) {
-        return tw_problem_set(problem, "out of memory");
-    }
     for (size_t l = 0; l < layers; l++) {
         words[l] = tw_params_hash(&t->params, l, &finite);
-        all_finite &= finite;
+        mine &= finite;
     }
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, t->comm); /* split ones only their rank sees */
     if (tw_agree_words(t->comm, words, layers, &rank, &layer) != 0) {
         status = tw_problem_set(problem,
                                 "after epoch %" PRIu64 " rank %d has other weights than rank 0 in "
                                 "layer %s",
-                                t->epochs + 1, rank, t->network.layer[layer].name);
-    } else if (!all_finite) {
+                                epoch, rank, t->network.layer[layer].name);
+    } else if (!all) {
         status = tw_problem_set(problem,
                                 "after epoch %" PRIu64 " weights are not finite; a smaller --lr "
                                 "may help",
-                                t->epochs + 1);
+                                epoch);
     }
-    free(words);
     return status;
 }
 
+/* What this rank has sent, on all communicators. */
 static tw_stats_t counted(const tw_training_t *t)
 {
-    tw_stats_t stats = {0};
+    const tw_comm_t *group = tw_normalisation_group(&t->norm);
+    tw_stats_t       stats = {0}, more = {0};
 
     tw_comm_stats(t->wire, &stats);
+    if (group != NULL) {
+        tw_comm_stats(group, &more);
+    }
+    stats.bytes_sent += more.bytes_sent;
+    stats.bytes_plain += more.bytes_plain;
     return stats;
 }
 
@@ -405,7 +407,7 @@ static void gather_record(tw_training_t *t, const tw_stats_t *before, size_t ste
     record->exposed     = most[2];
     record->train_loss /= record->images;
     record->train_error /= record->images;
-    if (t->split && t->network.loss == TW_LOSS_LOGISTIC) {
+    if (!tw_step_counts_errors(t)) {
         record->train_error = -1.0;
     }
     if (steps > 2) {
@@ -451,7 +453,8 @@ static int run_epoch(tw_training_t *t, tw_problem_t *problem)
     }
     record.seconds = MPI_Wtime() - start;
     gather_record(t, &before, steps, &record);
-    if (check_weights(t, problem) != 0 ||
+    if (check_weights(t, t->epochs + 1, problem) != 0 ||
+        tw_normalisation_settle(&t->norm, &t->params, problem) != 0 ||
         (t->options->steps == 0 && test(t, &record.test_error, problem) != 0)) {
         return -1;
     }
@@ -490,14 +493,12 @@ static void end_epoch(tw_training_t *t, tw_problem_t *problem)
     }
 }
 
+/* Collective. The ranks have agreed when this is over. */
 static int write_trace(tw_training_t *t, tw_problem_t *problem)
 {
     tw_file_t   file = {.stream = NULL};
     tw_status_t status;
 
-    if (t->trace == NULL) {
-        return 0;
-    }
     if (t->rank == 0) {
         tw_file_begin(&file, "--trace", t->options->trace, problem);
     }
@@ -508,20 +509,18 @@ static int write_trace(tw_training_t *t, tw_problem_t *problem)
     if (status != TW_OK) {
         tw_exchange_failed(t->wire, "the trace", status, problem);
     }
-    if (t->rank != 0) {
-        return status == TW_OK ? 0 : -1;
-    }
-    if (status != TW_OK) {
+    if (t->rank == 0 && status == TW_OK) {
+        tw_file_end(&file, "--trace", problem);
+    } else if (t->rank == 0) {
         tw_file_drop(&file);
-        return -1;
     }
-    return tw_file_end(&file, "--trace", problem);
+    return tw_agree(t->comm, problem);
 }
 
 int tw_training_run(tw_training_t *t, tw_problem_t *problem)
 {
     if (t->epochs > 0) {
-        check_weights(t, problem);
+        check_weights(t, t->epochs, problem);
     }
     tw_training_hash(t);
     if (tw_agree(t->comm, problem) != 0) {
@@ -539,6 +538,5 @@ int tw_training_run(tw_training_t *t, tw_problem_t *problem)
         }
     }
     tw_training_hash(t);
-    write_trace(t, problem);
-    return tw_agree(t->comm, problem);
+    return t->trace != NULL ? write_trace(t, problem) : 0;
 }

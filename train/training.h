@@ -35,7 +35,7 @@ typedef struct tw_record {
                                        communication that nothing hides; the largest of all ranks */
     double bytes_sent, bytes_plain; /* per step                                    */
     double images;                  /* trained on                                  */
-    double global;                  /* 1: batch statistics were those of all ranks */
+    double global;                  /* 1: batch statistics were global             */
 } tw_record_t;
 
 /* Time of this rank since the epoch began that was communication and nothing else: starting
