@@ -20,7 +20,7 @@ typedef enum tw_option_kind {
     TW_OPTION_TEXT,
     TW_OPTION_COUNT, /* uint64_t, least .. most */
     TW_OPTION_RATE,  /* double, above 0, at most 1 */
-    TW_OPTION_SHARE, /* double, 0 or above, at most 1 */
+    TW_OPTION_SHARE, /* double, 0 or above, below 1 */
     TW_OPTION_UNTIL,
     TW_OPTION_FLAG
 } tw_option_kind_t;

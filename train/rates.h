@@ -11,7 +11,7 @@
 #include "train/problem.h"
 
 /* The trunk learns from whole batches, split dense layers from the passes of an update period (S4,
- * section 4.1), so a rule for the batch size gives them rates of their own. */
+ * section 4.2), so a rule for the batch size gives them rates of their own. */
 typedef struct tw_rates {
     tw_schedule_t schedule;
     double        base, decay;           /* of layers that every rank has */

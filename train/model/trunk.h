@@ -48,7 +48,7 @@ typedef struct tw_trunk_pass {
     size_t          n;          /* examples of this rank, maybe 0                           */
     int             training;   /* dropout, statistics of the batch, running ones updated   */
     uint64_t        seed, step; /* dropout                                                  */
-    const uint64_t *examples;   /* [n] index of each in the global batch: dropout; not NULL
+    const uint64_t *examples;   /* [n] global number of each, for dropout; not NULL
                                    where training and the trunk has dropout                 */
 } tw_trunk_pass_t;
 
