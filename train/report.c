@@ -99,17 +99,23 @@ void tw_report_begin(tw_training_t *t)
     fflush(stdout);
 }
 
-void tw_report_progress(tw_training_t *t, uint64_t step)
+void tw_report_step(tw_training_t *t, size_t step, double exposed)
 {
     double now;
 
-    if (!t->terminal) {
+    if (t->rank != 0) {
+        return;
+    }
+    if (t->options->steps != 0) {
+        printf("step %4" PRIu64 "  loss %.4f  %.4g s  %4.1f %% exposed\n", t->step, t->loss,
+               t->step_times[step], 100.0 * exposed);
+        fflush(stdout);
         return;
     }
     now = MPI_Wtime();
-    if (now - t->shown >= 0.2) {
-        fprintf(stderr, "\repoch %" PRIu64 "  step %" PRIu64 "/%zu  loss %.4f\033[K", t->epochs + 1,
-                step + 1, t->steps, t->loss);
+    if (t->terminal && now - t->shown >= 0.2) {
+        fprintf(stderr, "\repoch %" PRIu64 "  step %zu/%zu  loss %.4f  %.0f %% exposed\033[K",
+                t->epochs + 1, step + 1, t->steps, t->loss, 100.0 * exposed);
         t->shown = now;
     }
 }
@@ -122,11 +128,11 @@ void tw_report_epoch(tw_training_t *t)
         return;
     }
     tw_report_wipe(t);
-    printf("epoch %3" PRIu64 "  loss %.4f  ", t->epochs, r->train_loss);
-    if (r->test_error >= 0.0) {
-        printf("test error %5.2f %%  ", 100.0 * r->test_error);
+    if (t->options->steps != 0) {
+        return; /* its steps have had lines of their own */
     }
-    printf("%6.2f s  %7.0f images/s  ", r->seconds, r->images / r->seconds);
+    printf("epoch %3" PRIu64 "  loss %.4f  test error %5.2f %%  %6.2f s  %7.0f images/s  ",
+           t->epochs, r->train_loss, 100.0 * r->test_error, r->seconds, r->images / r->seconds);
     print_bytes(stdout, r->bytes_sent);
     printf(" sent per step  %4.1f %% exposed\n", 100.0 * r->exposed);
     fflush(stdout);

@@ -12,8 +12,9 @@
 /** One line about the run that begins. */
 void tw_report_begin(tw_training_t *t);
 
-/** The progress line of a terminal; does nothing where there is none. Call it after every step. */
-void tw_report_progress(tw_training_t *t, uint64_t step);
+/** After every step of this epoch: a line of its own with --steps, else the progress line of a
+ * terminal, where there is one. @param exposed  share of the step that this rank communicated in. */
+void tw_report_step(tw_training_t *t, size_t step, double exposed);
 
 /** Take the progress line away, before something else is printed. */
 void tw_report_wipe(tw_training_t *t);

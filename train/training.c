@@ -429,13 +429,13 @@ static int run_steps(tw_training_t *t, size_t steps, tw_record_t *record, tw_pro
     tw_order_draw(t->order, t->data.train.n, t->options->seed, t->epochs);
     for (size_t step = 0; step < steps; step++) {
         const size_t begin = step * t->batch, left = t->data.train.n - begin;
-        const double start = MPI_Wtime();
+        const double start = MPI_Wtime(), before = t->meter.communication;
 
         if (tw_step_train(t, begin, left < t->batch ? left : t->batch, record, problem) != 0) {
             return -1;
         }
         t->step_times[step] = MPI_Wtime() - start;
-        tw_report_progress(t, step);
+        tw_report_step(t, step, (t->meter.communication - before) / t->step_times[step]);
     }
     return 0;
 }
