@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * compute/select.c - which kernels to use, and the scalar faces of their inline functions.
+ * compute/select.c - which instruction set to use, and the scalar faces of inline functions.
  */
 #include "config.h"
 
@@ -11,18 +11,23 @@
 
 const tw_kernels_t *tw_kernels_for(const char *level)
 {
+    static const tw_kernels_t scalar = {"scalar"};
 #ifdef HAVE_AVX512
+    static const tw_kernels_t avx512 = {"avx512"};
+
     if (strcmp(level, "avx512") == 0) {
-        return &tw_kernels_avx512;
+        return &avx512;
     }
 #endif
 #ifdef HAVE_AVX2
+    static const tw_kernels_t avx2 = {"avx2"};
+
     if (strcmp(level, "avx512") == 0 || strcmp(level, "avx2") == 0) {
-        return &tw_kernels_avx2;
+        return &avx2;
     }
 #endif
     (void)level;
-    return &tw_kernels_scalar;
+    return &scalar;
 }
 
 const tw_update_t *tw_update_for(const char *level)
