@@ -9,13 +9,12 @@
 #include "tools/watch.h"
 #include "train/exchange.h"
 
-/* Tensors in the order in which they become ready: the two extra numbers, then all others from the
- * last to the first, so that neighbours in the list are neighbours in memory. */
+/* Tensors in the order in which they become ready: from the last to the first, then the two extra
+ * numbers, so that neighbours in the list are neighbours in memory. */
 struct tw_exchange {
     tw_exchange_config_t config;
-    float                extra[2];
     size_t               tensors;
-    size_t              *layer_of; /* [tensors]; of the extra numbers SIZE_MAX */
+    size_t              *layer_of; /* [tensors - 1]: not of the extra numbers  */
     size_t               told;     /* how many have been said to be ready      */
     tw_buckets_t        *buckets;  /* NULL: a plain MPI_Allreduce               */
 };
@@ -70,9 +69,6 @@ static size_t list_tensors(tw_exchange_t *ex, tw_bucket_tensor_t *list)
     const tw_params_t *params = ex->config.params;
     size_t             n      = 0;
 
-    ex->layer_of[n] = SIZE_MAX;
-    list[n++]       = (tw_bucket_tensor_t){
-        .name = "loss", .data = ex->extra, .count = 2, .codec = exact_codec(ex)};
     for (size_t i = params->count; i-- > 0;) {
         const tw_param_t *p = &params->param[i];
 
@@ -84,6 +80,8 @@ static size_t list_tensors(tw_exchange_t *ex, tw_bucket_tensor_t *list)
                                                    .codec = own_codec(ex, p)};
         }
     }
+    list[n++] = (tw_bucket_tensor_t){
+        .name = "loss", .data = params->extra, .count = 2, .codec = exact_codec(ex)};
     return n;
 }
 
@@ -138,21 +136,26 @@ void tw_exchange_destroy(tw_exchange_t *ex)
 
 float *tw_exchange_extra(tw_exchange_t *ex)
 {
-    return ex->extra;
+    return ex->config.params->extra;
 }
 
-/* Tell the buckets of what stands before the layers below this one. */
+/* One more tensor. */
+static int tell(tw_exchange_t *ex, tw_problem_t *problem)
+{
+    const tw_status_t status =
+        ex->buckets != NULL ? tw_buckets_ready(ex->buckets, ex->told) : TW_OK;
+
+    ex->told++;
+    return status == TW_OK ? 0
+                           : failed(ex, "starting the exchange of gradients", status, problem);
+}
+
 int tw_exchange_ready(tw_exchange_t *ex, size_t layer, tw_problem_t *problem)
 {
-    while (ex->told < ex->tensors &&
-           (ex->layer_of[ex->told] == SIZE_MAX || ex->layer_of[ex->told] >= layer)) {
-        const tw_status_t status =
-            ex->buckets != NULL ? tw_buckets_ready(ex->buckets, ex->told) : TW_OK;
-
-        if (status != TW_OK) {
-            return failed(ex, "starting the exchange of gradients", status, problem);
+    while (ex->told + 1 < ex->tensors && ex->layer_of[ex->told] >= layer) {
+        if (tell(ex, problem) != 0) {
+            return -1;
         }
-        ex->told++;
     }
     return 0;
 }
@@ -165,12 +168,12 @@ void tw_exchange_advance(tw_exchange_t *ex)
 }
 
 /* For comparison: what a program without thinwire does, one call per tensor. */
-static void sum_plainly(tw_exchange_t *ex)
+static void sum_plainly(const tw_exchange_t *ex)
 {
     const tw_params_t *params = ex->config.params;
 
     watch_begin("MPI_Allreduce");
-    MPI_Allreduce(MPI_IN_PLACE, ex->extra, 2, MPI_FLOAT, MPI_SUM, ex->config.parent);
+    MPI_Allreduce(MPI_IN_PLACE, params->extra, 2, MPI_FLOAT, MPI_SUM, ex->config.parent);
     for (size_t i = params->count; i-- > 0;) {
         const tw_param_t *p = &params->param[i];
 
@@ -190,8 +193,10 @@ int tw_exchange_finish(tw_exchange_t *ex, tw_problem_t *problem)
 {
     tw_status_t status = TW_OK;
 
-    if (tw_exchange_ready(ex, 0, problem) != 0) {
-        return -1;
+    while (ex->told < ex->tensors) {
+        if (tell(ex, problem) != 0) {
+            return -1;
+        }
     }
     ex->told = 0;
     if (ex->buckets == NULL) {

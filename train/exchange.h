@@ -44,7 +44,7 @@ int tw_exchange_create(tw_exchange_t **exchange_p, const tw_exchange_config_t *c
 /** Collective; NULL is allowed. */
 void tw_exchange_destroy(tw_exchange_t *exchange);
 
-/** Two numbers that are added up with the gradients: set them before the first layer is ready. */
+/** Two numbers that are added up with the gradients: set them before tw_exchange_finish(). */
 float *tw_exchange_extra(tw_exchange_t *exchange);
 
 /** The gradients of a layer are there. Layers that are split, or have no parameters, are passed

@@ -111,15 +111,22 @@ static void on_between(void *user, size_t layer)
     tw_step_advance(t);
 }
 
+void tw_step_ready(void *user, size_t layer)
+{
+    tw_training_t *t = user;
+
+    communication_begins(t);
+    if (!t->problem->set) {
+        tw_exchange_ready(t->exchange, layer, t->problem);
+    }
+    communication_ends(t);
+}
+
 static void on_ready(void *user, size_t layer)
 {
     tw_walk_t *walk = user;
 
-    communication_begins(walk->t);
-    if (!walk->stopped) {
-        walk->stopped = tw_exchange_ready(walk->t->exchange, layer, walk->problem) != 0;
-    }
-    communication_ends(walk->t);
+    tw_step_ready(walk->t, layer);
 }
 
 static int on_moments(void *user, double *const *moments, const size_t *channels, size_t layers)
@@ -364,6 +371,7 @@ static void listen(tw_walk_t *walk)
                                     .sums    = on_sums};
 
     tw_trunk_set_hooks(walk->t->trunk, &hooks);
+    walk->t->problem = walk->problem;
 }
 
 static int sum_gradients(tw_walk_t *walk, const tw_trunk_pass_t *pass)
@@ -375,12 +383,6 @@ static int sum_gradients(tw_walk_t *walk, const tw_trunk_pass_t *pass)
 
     extra[0] = (float)walk->loss;
     extra[1] = (float)walk->wrong;
-    for (size_t l = t->network.layers; l-- > t->network.first_dense;) {
-        on_ready(walk, l);
-    }
-    if (walk->stopped) {
-        return -1;
-    }
     if (t->network.first_dense > 0) {
         span   = tw_trace_begin(t->trace, TW_TRACE_COMPUTE, "trunk backward", (int64_t)t->step);
         status = tw_trunk_backward(t->trunk, pass, t->gfeatures, walk->problem);
@@ -389,7 +391,7 @@ static int sum_gradients(tw_walk_t *walk, const tw_trunk_pass_t *pass)
             return trunk_failed(walk);
         }
     }
-    if (walk->stopped) {
+    if (walk->problem->set) {
         return -1;
     }
     communication_begins(t);

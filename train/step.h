@@ -26,6 +26,9 @@ int tw_step_test(tw_training_t *t, size_t begin, size_t n, double *wrong_p, tw_p
  * layers at a time. @return 0, or -1 with the problem set. */
 int tw_step_prepare(tw_training_t *t, size_t rows, tw_problem_t *problem);
 
+/** The gradients of a layer that every rank has are there; user is the tw_training_t. */
+void tw_step_ready(void *user, size_t layer);
+
 /** Advance what travels, without waiting; user is the tw_training_t. For the head, between its
  * computations. */
 void tw_step_advance(void *user);

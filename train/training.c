@@ -232,6 +232,7 @@ static int make_head(tw_training_t *t, tw_problem_t *problem)
                                   .trace   = t->trace,
                                   .between = tw_step_advance,
                                   .exchange = tw_step_exchange,
+                                  .ready    = t->split ? NULL : tw_step_ready,
                                   .user    = t};
     size_t               first, rows;
 

@@ -77,6 +77,7 @@ typedef struct tw_training {
     uint64_t    *examples;  /* of the rows that go through the head    */
     uint32_t    *labels;    /* and their labels                        */
     tw_hybrid_t *running;   /* the division of the step at hand        */
+    tw_problem_t *problem;  /* of the step at hand                     */
     float       *gfeatures; /* gradient of the features of the own examples */
     double      *step_times; /* of this epoch                            */
     size_t       steps;     /* per epoch                               */

@@ -40,6 +40,9 @@ typedef struct tw_head_how {
     /* Called with 1 before an exchange is started or waited for, and with 0 after, in pairs that
      * `between` does not fall into: to tell communication from computation; NULL: none. */
     void (*exchange)(void *user, int begins);
+    /* Called in training when the gradients of the network's layer are final for this pass, from the
+     * last layer to the first; NULL: none. */
+    void (*ready)(void *user, size_t layer);
     void *user;
 } tw_head_how_t;
 

@@ -43,6 +43,13 @@ static void between(const tw_head_t *head)
     }
 }
 
+static void ready(const tw_head_t *head, const tw_head_layer_t *layer)
+{
+    if (head->how.ready != NULL) {
+        head->how.ready(head->how.user, (size_t)(layer->dense - head->network->layer));
+    }
+}
+
 static int64_t begin(const tw_head_t *head, const char *name, const tw_head_layer_t *layer)
 {
     return tw_trace_begin(head->how.trace, TW_TRACE_COMPUTE, name,
@@ -244,6 +251,7 @@ static void backward_weights(const tw_head_t *head, const tw_head_pass_t *pass, 
         between(head);
     }
     end(head, span);
+    ready(head, layer);
 }
 
 static int backward(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *problem)
@@ -288,13 +296,14 @@ static int check(const tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t
 /* No examples: nothing to exchange, but gradients all the same. */
 static void clear(const tw_head_t *head)
 {
-    for (size_t l = 0; l < head->layers; l++) {
+    for (size_t l = head->layers; l-- > 0;) {
         const tw_head_layer_t *layer = &head->layer[l];
 
         memset(layer->gw, 0, layer->units * layer->in * sizeof(float));
         if (layer->gb != NULL) {
             memset(layer->gb, 0, layer->units * sizeof(float));
         }
+        ready(head, layer);
     }
 }
 

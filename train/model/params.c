@@ -22,6 +22,16 @@ static float *floats(size_t n)
     return p;
 }
 
+/* Room before the gradients for the numbers that travel with them; keeps the alignment. */
+#define TW_FRONT 16
+
+static float *gradients(size_t n)
+{
+    float *p = floats(TW_FRONT + n);
+
+    return p != NULL ? p + TW_FRONT : NULL;
+}
+
 size_t tw_params_share(size_t units, int rank, int ranks, size_t *first_p)
 {
     const size_t k = (size_t)ranks, r = (size_t)rank, left = units % k;
@@ -107,7 +117,7 @@ int tw_params_create(tw_params_t *params, const tw_network_t *net, int rank, int
     status  = lay_out(params, net, split);
     if (status == 0) {
         params->value    = floats(params->total);
-        params->gradient = floats(params->total);
+        params->gradient = gradients(params->total);
         params->momentum = floats(params->total);
         params->state    = floats(params->states);
     }
@@ -118,6 +128,7 @@ int tw_params_create(tw_params_t *params, const tw_network_t *net, int rank, int
         tw_params_destroy(params);
         return -1;
     }
+    params->extra = params->gradient - 2;
     tw_params_reset_state(params);
     return 0;
 }
@@ -127,7 +138,7 @@ void tw_params_destroy(tw_params_t *params)
     free(params->param);
     free(params->norm);
     free(params->value);
-    free(params->gradient);
+    free(params->gradient != NULL ? params->gradient - TW_FRONT : NULL);
     free(params->momentum);
     free(params->state);
     memset(params, 0, sizeof(*params));

@@ -49,6 +49,7 @@ typedef struct tw_params {
     size_t           total;      /* elements of each vector on this rank                */
     size_t           replicated; /* elements 0 .. replicated - 1 are equal on all ranks */
     float           *value, *gradient, *momentum; /* [total], 64-byte aligned */
+    float           *extra; /* [2], right before gradient: numbers that may travel with it */
     size_t           norms;
     tw_param_norm_t *norm;
     size_t           states; /* elements of state */
