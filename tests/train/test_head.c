@@ -251,6 +251,56 @@ START_TEST(the_hook_is_called)
 }
 END_TEST
 
+/* A layer whose gradients are said to be final is not written any more: what the hook sees then is
+ * what is there in the end, and each dense layer is named once, the last one first. */
+typedef struct tw_seen {
+    const tw_params_t *params;
+    size_t             layers, layer[8];
+    float             *kept; /* [total]: gradients as they were when their layer was named */
+} tw_seen_t;
+
+static void keep_layer(void *user, size_t layer)
+{
+    tw_seen_t *seen = user;
+
+    seen->layer[seen->layers++] = layer;
+    for (size_t i = 0; i < seen->params->count; i++) {
+        const tw_param_t *p = &seen->params->param[i];
+
+        if (p->layer == layer) {
+            memcpy(seen->kept + p->first, seen->params->gradient + p->first,
+                   p->count * sizeof(float));
+        }
+    }
+}
+
+START_TEST(ready_layers_are_final)
+{
+    fixture_t     f;
+    tw_seen_t     seen    = {.layers = 0};
+    tw_head_how_t how     = {.threads = 1,
+                             .kernels = dense_net_best_kernels(),
+                             .ready   = keep_layer,
+                             .user    = &seen};
+    tw_problem_t  problem = {0};
+    tw_head_t    *head;
+    double        loss;
+
+    fixture_make(&f, "r60 r40 l3", TW_LOSS_SOFTMAX, _i == 0 ? 5 : 0, how.kernels, 1);
+    seen.params = &f.params;
+    seen.kept   = drawn(f.params.total, 1);
+    ck_assert_int_eq(tw_head_create(&head, &f.net, &f.params, &how, 5, &problem), 0);
+    ck_assert_int_eq(tw_head_run(head, &f.pass, &loss, NULL, &problem), 0);
+    ck_assert_uint_eq(seen.layers, 3);
+    ck_assert_uint_gt(seen.layer[0], seen.layer[1]);
+    ck_assert_uint_gt(seen.layer[1], seen.layer[2]);
+    ck_assert_mem_eq(seen.kept, f.params.gradient, f.params.total * sizeof(float));
+    free(seen.kept);
+    tw_head_destroy(head);
+    fixture_free(&f);
+}
+END_TEST
+
 /* ---- what is refused --------------------------------------------------------------------------
  */
 
@@ -341,6 +391,7 @@ int main(void)
     tcase_add_loop_test(tcase, heads_match_the_reference, 0, 60);
     tcase_add_loop_test(tcase, gradients_are_differences, 0, 4);
     tcase_add_test(tcase, the_hook_is_called);
+    tcase_add_loop_test(tcase, ready_layers_are_final, 0, 2);
     tcase = add_case(suite, "refusals");
     tcase_add_test(tcase, bad_heads_are_refused);
     tcase_add_test(tcase, bad_passes_are_refused);
