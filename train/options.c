@@ -259,7 +259,29 @@ static int parse_scheme(tw_train_options_t *options, tw_problem_t *problem)
             return 0;
         }
     }
-    return tw_problem_set(problem, "--scheme '%s': accepted are data, a, b, c and group=G", scheme);
+    return tw_problem_set(problem,
+                          "--scheme '%s': accepted are data, a, b, c and group=G, G from 1 to "
+                          "1000000",
+                          scheme);
+}
+
+/* What is written later would replace what was written before. */
+static int check_files(const tw_train_options_t *o, tw_problem_t *problem)
+{
+    const struct {
+        const char *option, *path;
+    } file[] = {{"--checkpoint", o->checkpoint}, {"--json", o->json}, {"--trace", o->trace}};
+
+    for (int i = 0; i < 3; i++) {
+        for (int j = i + 1; j < 3; j++) {
+            if (file[i].path != NULL && file[j].path != NULL &&
+                strcmp(file[i].path, file[j].path) == 0) {
+                return tw_problem_set(problem, "%s and %s are the same file, %s", file[i].option,
+                                      file[j].option, file[i].path);
+            }
+        }
+    }
+    return 0;
 }
 
 static int check_together(tw_train_options_t *o, tw_problem_t *problem)
@@ -281,7 +303,7 @@ static int check_together(tw_train_options_t *o, tw_problem_t *problem)
     if (o->update_period != 0 && o->division == TW_DIVIDE_DATA) {
         return tw_problem_set(problem, "--update-period needs split layers: --scheme a, b, c or group=G");
     }
-    return 0;
+    return check_files(o, problem);
 }
 
 int tw_train_options_parse(tw_train_options_t *options, int argc, char **argv,

@@ -9,12 +9,11 @@
  */
 #include "config.h"
 
-#include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "train/fault.h"
 #include "train/step.h"
 
 void tw_share(size_t n, int size, int r, size_t *first_p, size_t *count_p)
@@ -75,6 +74,7 @@ typedef struct tw_walk {
     int             training;
     size_t          behind; /* examples whose gradients the split layers hold, not yet used */
     size_t          passes; /* that they are from                                           */
+    size_t          rows;   /* of the last pass through the dense layers                    */
     double          loss;
     size_t          wrong;
     int             stopped; /* an exchange has failed, and says what that means for the others */
@@ -245,6 +245,7 @@ static int run_head(tw_walk_t *walk, const float *x, float *gx, size_t rows)
     double    loss  = 0.0;
     size_t    wrong = 0;
 
+    walk->rows = rows;
     if (tw_head_run(t->head, &pass, &loss, count ? &wrong : NULL, walk->problem) != 0) {
         return -1;
     }
@@ -400,41 +401,6 @@ static int sum_gradients(tw_walk_t *walk, const tw_trunk_pass_t *pass)
     return status;
 }
 
-/* The first layer, of all ranks' examples, with an output that is not finite; NULL: none of the
- * trunk's. Collective. */
-static const char *first_nonfinite(tw_training_t *t, const tw_trunk_pass_t *pass)
-{
-    const char *name  = tw_trunk_first_nonfinite(t->trunk, pass);
-    int         layer = INT_MAX, first;
-
-    if (name != NULL) {
-        layer = -1; /* "input" */
-        for (size_t l = 0; l < t->network.layers; l++) {
-            layer = strcmp(t->network.layer[l].name, name) == 0 ? (int)l : layer;
-        }
-    }
-    MPI_Allreduce(&layer, &first, 1, MPI_INT, MPI_MIN, t->comm);
-    return first == INT_MAX ? NULL : first < 0 ? "input" : t->network.layer[first].name;
-}
-
-/* The loss is the sum over all ranks, so all see the same. */
-static int check_loss(tw_walk_t *walk, const tw_trunk_pass_t *pass, double loss)
-{
-    tw_training_t *t = walk->t;
-    const char    *layer;
-
-    if (isfinite(loss)) {
-        return 0;
-    }
-    layer = first_nonfinite(t, pass);
-    return tw_problem_set(walk->problem,
-                          "the loss is not finite in epoch %" PRIu64 ", step %" PRIu64
-                          ", and the first output that is not is that of %s%s; a smaller --lr may "
-                          "help",
-                          t->epochs + 1, t->step % t->steps + 1,
-                          layer != NULL ? "layer " : "the dense layers", layer != NULL ? layer : "");
-}
-
 int tw_step_train(tw_training_t *t, size_t begin, size_t n, tw_record_t *record,
                   tw_problem_t *problem)
 {
@@ -457,8 +423,8 @@ int tw_step_train(tw_training_t *t, size_t begin, size_t n, tw_record_t *record,
     if (forward(&walk, &pass, first) != 0 || sum_gradients(&walk, &pass) != 0) {
         return -1;
     }
-    if (check_loss(&walk, &pass, (double)extra[0]) != 0) {
-        return -1;
+    if (!isfinite(extra[0])) { /* on all ranks alike */
+        return tw_fault_report(t, &pass, walk.rows, problem);
     }
     update(t, 0, 1.0);
     t->step++;

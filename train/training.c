@@ -88,11 +88,16 @@ static int settle_options(tw_training_t *t, tw_problem_t *problem)
 
 static int load_data(tw_training_t *t, tw_problem_t *problem)
 {
-    const tw_train_options_t *o = t->options;
+    const tw_train_options_t *o     = t->options;
+    tw_problem_t              inner = {0};
 
-    if (tw_data_load(&t->data, o->data, 0, 0, problem) != 0 ||
-        tw_network_override(&t->network, &t->data.shape, t->data.classes, problem) != 0) {
+    if (tw_data_load(&t->data, o->data, 0, 0, problem) != 0) {
         return -1;
+    }
+    if (tw_network_override(&t->network, &t->data.shape, t->data.classes, &inner) != 0) {
+        return tw_problem_set(problem, "--data %s, %zux%zux%zu, does not fit --model %s: %s",
+                              o->data, t->data.shape.h, t->data.shape.w, t->data.shape.c, o->model,
+                              inner.text);
     }
     if (t->batch > t->data.train.n) {
         return tw_problem_set(problem, "--batch %" PRIu64 " is larger than the %zu training images",
@@ -346,24 +351,25 @@ static int check_weights(tw_training_t *t, uint64_t epoch, tw_problem_t *problem
 {
     const size_t layers = t->network.layers;
     uint64_t     words[TW_NETWORK_LAYERS_MAX] = {0};
-    int          rank, finite, mine = 1, all, status = 0;
+    uint64_t     bad = layers, first = layers; /* the first not finite: here, on any rank */
+    int          rank, finite, status = 0;
     size_t       layer;
 
     for (size_t l = 0; l < layers; l++) {
         words[l] = tw_params_hash(&t->params, l, &finite);
-        mine &= finite;
+        bad      = finite || bad < l ? bad : l;
     }
-    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, t->comm); /* split ones only their rank sees */
+    MPI_Allreduce(&bad, &first, 1, MPI_UINT64_T, MPI_MIN, t->comm); /* split ones only their rank sees */
     if (tw_agree_words(t->comm, words, layers, &rank, &layer) != 0) {
         status = tw_problem_set(problem,
                                 "after epoch %" PRIu64 " rank %d has other weights than rank 0 in "
                                 "layer %s",
                                 epoch, rank, t->network.layer[layer].name);
-    } else if (!all) {
+    } else if (first < layers) {
         status = tw_problem_set(problem,
-                                "after epoch %" PRIu64 " weights are not finite; a smaller --lr "
-                                "may help",
-                                epoch);
+                                "after epoch %" PRIu64 " weights of layer %s are not finite; a "
+                                "smaller --lr may help",
+                                epoch, t->network.layer[first].name);
     }
     return status;
 }

@@ -95,7 +95,7 @@ static tw_status_t tw_schedule_factor(const tw_reader_t *reader, const char *tex
 {
     return tw_schedule_number(text, &schedule->factor)
                ? TW_OK
-               : tw_schedule_bad(reader, "factor '%.40s' is not a number above 0", text);
+               : tw_schedule_bad(reader, "factor '%.40s' is not a number above 0, at most 1e9", text);
 }
 
 static tw_status_t tw_schedule_epoch(const tw_reader_t *reader, const char *text, tw_schedule_t *schedule)
@@ -106,7 +106,7 @@ static tw_status_t tw_schedule_epoch(const tw_reader_t *reader, const char *text
         return tw_schedule_bad(reader, "more than %d epochs", TW_SCHEDULE_STEPS);
     }
     if (!tw_schedule_number(text, &schedule->epoch[n])) {
-        return tw_schedule_bad(reader, "epoch '%.40s' is not a number above 0", text);
+        return tw_schedule_bad(reader, "epoch '%.40s' is not a number above 0, at most 1e9", text);
     }
     if (n > 0 && schedule->epoch[n] <= schedule->epoch[n - 1]) {
         return tw_schedule_bad(reader, "epoch %.40s does not come after %g", text, schedule->epoch[n - 1]);

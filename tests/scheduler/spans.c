@@ -25,7 +25,7 @@ json_t *t_trace_read(tw_comm_t *comm, const tw_trace_t *trace)
     return document;
 }
 
-t_span_t t_span(const json_t *document, int rank, const char *name, int number)
+static t_span_t find(const json_t *document, int rank, const char *name, int number, int last)
 {
     t_span_t result = {0};
     size_t   index;
@@ -42,11 +42,22 @@ t_span_t t_span(const json_t *document, int rank, const char *name, int number)
             (given != NULL ? json_integer_value(given) : -1) != number) {
             continue;
         }
-        if (result.found++ == 0) {
+        if (result.found++ == 0 ||
+            (last && json_number_value(json_object_get(event, "ts")) > result.begin)) {
             result.begin  = json_number_value(json_object_get(event, "ts"));
             result.end    = result.begin + json_number_value(json_object_get(event, "dur"));
             result.thread = (int)json_integer_value(json_object_get(event, "tid"));
         }
     }
     return result;
+}
+
+t_span_t t_span(const json_t *document, int rank, const char *name, int number)
+{
+    return find(document, rank, name, number, 0);
+}
+
+t_span_t t_span_last(const json_t *document, int rank, const char *name, int number)
+{
+    return find(document, rank, name, number, 1);
 }

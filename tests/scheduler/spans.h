@@ -21,4 +21,7 @@ typedef struct t_span {
 /* number -1: spans without a number. */
 t_span_t t_span(const json_t *document, int rank, const char *name, int number);
 
+/* The same, with begin and end of the last of them in time. */
+t_span_t t_span_last(const json_t *document, int rank, const char *name, int number);
+
 #endif /* TW_TESTS_SCHEDULER_SPANS_H */

@@ -1,27 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Bad input to thinwire-train: one clear line from one rank, a non-zero exit of every rank, within 10 s.
+# Bad options, data and files: one clear line from one rank, a non-zero exit of every rank, within 10 s.
 . "$top_srcdir/tests/train/common.bash"
-limit=10
-"$program" --version >/dev/null 2>&1 # so that no first start pays for a cold disk
-nm "$program" 2>/dev/null | grep -q __asan_init && limit=60
-
-# refused STATUS PATTERN ARG...: on 3 ranks, each of which must leave with that status.
-refused() {
-    local want=$1 pattern=$2
-    shift 2
-    # shellcheck disable=SC2016  # for the inner shell
-    timeout -k 5 $limit "$MPIRUN" -n 3 sh -c '"$@"; echo "status $?"' sh "$program" "$@" \
-        </dev/null >"$scratch/out" 2>&1 || { cat "$scratch/out"; echo "no end"; return 1; }
-    judge "$want" "$pattern"
-}
-
-judge() {
-    cat "$scratch/out"
-    [ "$(grep -c "^status $1\$" "$scratch/out")" -eq 3 ] || { echo "not all left with $1"; return 1; }
-    [ "$(grep -c '^thinwire' "$scratch/out")" -eq 1 ] || { echo "not one line"; return 1; }
-    grep '^thinwire' "$scratch/out" | grep -q -e "$2" || { echo "no '$2'"; return 1; }
-}
+. "$top_srcdir/tests/train/refused.bash"
 
 # Four good IDX files of 6 images.
 bytes() { # OCTAL...: those bytes

@@ -1,8 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A rank that dies in the middle of training: the job ends soon, and its checkpoint can be gone on with.
+# A rank that dies in the middle of training, data parallel or hybrid: the job ends soon, and its checkpoint
+# can be gone on with.
 . "$top_srcdir/tests/train/common.bash"
-arguments="--data digits:train=600 --batch 60 --codec onebit --checkpoint $scratch/checkpoint"
+
+use() { # ARG...: of the runs to come
+    arguments="--data digits:train=600 --batch 60 --checkpoint $scratch/checkpoint $*"
+    rm -f "$scratch"/pid.* "$scratch/checkpoint" "$scratch/out"
+}
 
 start() { # starts 3 ranks in the background; sets job, and leaves each rank's process in $scratch/pid.N
     # shellcheck disable=SC2016,SC2086
@@ -51,7 +56,12 @@ checkpoint_is_whole() {
     grep "resumed after epoch $done" "$scratch/out" && [ "$done" -ge 1 ]
 }
 
-plan 3
+plan 6
+use --codec onebit
 check "a killed rank ends the job within 10 s" killed_rank_ends_the_job
 check "no rank is left behind" nobody_is_left
 check "its checkpoint can be gone on with" checkpoint_is_whole
+use --model lenet --scheme c --codec grad=onebit,act=tree8
+check "hybrid: a killed rank ends the job within 10 s" killed_rank_ends_the_job
+check "hybrid: no rank is left behind" nobody_is_left
+check "hybrid: its checkpoint can be gone on with" checkpoint_is_whole

@@ -317,10 +317,57 @@ static void bad_numbers_stop_all(void)
 
         t_note("codec %s", codecs[k]);
         T_CHECK(tw_training_create(&t, &options, t_ctx, MPI_COMM_WORLD, &problem) == 0, "create");
-        t.params.value[tw_params_find(&t.params, layer_named(&t, "fc3"), TW_WEIGHT)->first + 3] = NAN;
+        if (t_rank == t_size - 1) {
+            t.params.value[tw_params_find(&t.params, layer_named(&t, "fc3"), TW_WEIGHT)->first + 3] = NAN;
+        }
         T_CHECK(tw_training_run(&t, &problem) == -1, "it went on");
-        T_CHECK(strstr(problem.text, "the loss is not finite in epoch 1, step 1") != NULL,
+        T_CHECK(strstr(problem.text, "the loss is not finite in epoch 1, step 1, and the first "
+                                     "output that is not is that of layer fc3;") != NULL,
                 "got '%s'", problem.text);
+        tw_training_destroy(&t);
+    }
+}
+
+/* NAN as a weight of a dense layer; infinity as the bias of a convolution, since the ReLU that follows
+ * makes zeros of NANs: for the same reason no weight between the infinity and the loss is negative. */
+static void spoil(tw_training_t *t, const char *name)
+{
+    const tw_param_t *conv2 = tw_params_find(&t->params, layer_named(t, "conv2"), TW_WEIGHT);
+
+    if (strncmp(name, "fc", 2) == 0) {
+        t->params.value[tw_params_find(&t->params, layer_named(t, name), TW_WEIGHT)->first] = NAN;
+        return;
+    }
+    t->params.value[tw_params_find(&t->params, layer_named(t, name), TW_BIAS)->first] = INFINITY;
+    for (size_t i = 0; i < conv2->count; i++) {
+        t->params.value[conv2->first + i] = fabsf(t->params.value[conv2->first + i]);
+    }
+}
+
+/* The first layer that gave one is named on all ranks, wherever it is: what one rank sees of its own
+ * images, or of its own share of split layers. */
+static void bad_layers_are_named(void)
+{
+    static const char *const layers[] = {"conv1", "conv2", "fc1", "fc2"};
+
+    for (size_t k = 0; k < 8; k++) {
+        const char        *name    = layers[k % 4];
+        tw_train_options_t options = options_of("lenet", "grad=onebit,act=tree8", 1);
+        tw_problem_t       problem = {0};
+        tw_training_t      t;
+        char               want[128];
+
+        options.scheme   = k < 4 ? "c" : "a";
+        options.division = k < 4 ? TW_DIVIDE_C : TW_DIVIDE_A;
+        t_note("layer %s, scheme %s", name, options.scheme);
+        T_CHECK(tw_training_create(&t, &options, t_ctx, MPI_COMM_WORLD, &problem) == 0, "create");
+        if (t_rank == t_size - 1) {
+            spoil(&t, name);
+        }
+        T_CHECK(tw_training_run(&t, &problem) == -1, "it went on");
+        snprintf(want, sizeof(want), "epoch 1, step 1, and the first output that is not is that of "
+                                     "layer %s;", name);
+        T_CHECK(strstr(problem.text, want) != NULL, "got '%s'", problem.text);
         tw_training_destroy(&t);
     }
 }
@@ -336,6 +383,7 @@ int main(int argc, char **argv)
         {"damaged_checkpoints_are_refused", damaged_checkpoints_are_refused, 1},
         {"changed_weights_are_found", changed_weights_are_found, 2},
         {"bad_numbers_stop_all", bad_numbers_stop_all, 1},
+        {"bad_layers_are_named", bad_layers_are_named, 1},
     };
 
     return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));

@@ -84,6 +84,10 @@ typedef struct tw_head_pass {
 int tw_head_run(tw_head_t *head, const tw_head_pass_t *pass, double *loss_p, size_t *wrong_p,
                 tw_problem_t *problem);
 
+/** After a pass of n examples: the name of the first layer of whose own outputs (of the last layer,
+ * the gradients by them) one is not finite; NULL if all are. For the report of a fault. */
+const char *tw_head_first_nonfinite(const tw_head_t *head, size_t n);
+
 /** Bytes of its work space. */
 size_t tw_head_memory(const tw_head_t *head);
 
