@@ -359,7 +359,8 @@ static int check_weights(tw_training_t *t, uint64_t epoch, tw_problem_t *problem
         words[l] = tw_params_hash(&t->params, l, &finite);
         bad      = finite || bad < l ? bad : l;
     }
-    MPI_Allreduce(&bad, &first, 1, MPI_UINT64_T, MPI_MIN, t->comm); /* split ones only their rank sees */
+    /* Shares of split layers only their rank sees. */
+    MPI_Allreduce(&bad, &first, 1, MPI_UINT64_T, MPI_MIN, t->comm);
     if (tw_agree_words(t->comm, words, layers, &rank, &layer) != 0) {
         status = tw_problem_set(problem,
                                 "after epoch %" PRIu64 " rank %d has other weights than rank 0 in "

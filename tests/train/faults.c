@@ -109,7 +109,7 @@ static void one_rank_is_not_finite(void)
     spoil(&t, "fc3.weight", 1);
     T_CHECK(tw_training_run(&t, &problem) != 0 && !problem.fatal, "%s", problem.text);
     T_CHECK(finite_here(&t) == (t_rank < t_size - 1), "not what was meant");
-    T_CHECK(strstr(problem.text, "after epoch 1 weights are not finite") != NULL, "%s", problem.text);
+    T_CHECK(strstr(problem.text, "after epoch 1 weights of layer fc3 are not finite") != NULL, "%s", problem.text);
     T_CHECK(t.epochs == 0, "the epoch counts");
     tw_training_destroy(&t);
 }

@@ -372,6 +372,44 @@ static void bad_layers_are_named(void)
     }
 }
 
+/* A step whose loss is good leaves weights that are not, which all ranks have or one alone: the layer is
+ * named, and no checkpoint written. */
+static void bad_weights_are_named(void)
+{
+    static const char *const layers[] = {"conv2", "fc1"};
+
+    in_scratch("never");
+    for (size_t k = 0; k < 2; k++) {
+        tw_train_options_t options = options_of("lenet", "fp32", 2);
+        tw_problem_t       problem = {0};
+        tw_training_t      t;
+        char               want[128];
+
+        options.scheme     = "c";
+        options.division   = TW_DIVIDE_C;
+        options.batch      = 203; /* a step is an epoch */
+        options.checkpoint = scratch;
+        t_note("layer %s", layers[k]);
+        T_CHECK(tw_training_create(&t, &options, t_ctx, MPI_COMM_WORLD, &problem) == 0, "create");
+        if (k == 0 || t_rank == t_size - 1) {
+            t.params.momentum[tw_params_find(&t.params, layer_named(&t, layers[k]), TW_WEIGHT)->first] =
+                INFINITY;
+        }
+        T_CHECK(tw_training_run(&t, &problem) == -1, "it went on");
+        snprintf(want, sizeof(want), "after epoch 1 weights of layer %s are not finite", layers[k]);
+        T_CHECK(strstr(problem.text, want) != NULL, "got '%s'", problem.text);
+        tw_training_destroy(&t);
+    }
+    if (t_rank == 0) {
+        FILE *file = fopen(scratch, "rb");
+
+        T_CHECK(file == NULL, "a checkpoint was written");
+        if (file != NULL) {
+            fclose(file);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const t_case_t cases[] = {
@@ -384,6 +422,7 @@ int main(int argc, char **argv)
         {"changed_weights_are_found", changed_weights_are_found, 2},
         {"bad_numbers_stop_all", bad_numbers_stop_all, 1},
         {"bad_layers_are_named", bad_layers_are_named, 1},
+        {"bad_weights_are_named", bad_weights_are_named, 1},
     };
 
     return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
