@@ -7,7 +7,7 @@
 #                 seeds (10 minutes)
 #     statistics  S3, Figure 5: resnet-20 on CIFAR-10, global batch 8 on 4 ranks, local, global and adaptive
 #                 statistics, 3 seeds, EPOCHS epochs (90 minutes at 20)
-#     table1      S4, Table 1 in form: lenet on MNIST with K = 1, 2, 4 ranks, 128 images each, with and
+#     table1      S4, Table 1 in form: lenet on MNIST with K = 1, 2, 4 ranks, 128 images each, rate 0.005 K, with and
 #                 without variable batch size in the dense layers (15 minutes)
 #     figure4     S1, Figure 4: bench/figure4.sh (3 hours)
 #     figure5     S1, Figure 5: bench/figure5.sh (2 minutes; root)
@@ -87,7 +87,7 @@ target_table1() {
         for period in whole variable; do
             [ "$k$period" != 1variable ] || continue
             name=table1-$k-$period
-            run "$name" "$k" --model lenet --data "$mnist" --epochs 4 --batch $((128 * k)) --scheme b \
+            run "$name" "$k" --model lenet --data "$mnist" --epochs 4 --batch $((128 * k)) --lr 0.005 --scheme b \
                 --lr-scale linear $([ $period = whole ] || echo --update-period 1)
         done
     done

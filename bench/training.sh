@@ -59,8 +59,8 @@ row() { # LABEL NAME REFERENCE: seconds, exposed share, bytes, times faster than
     awk -v label="$1" -v s="$(value step_seconds "$2")" -v e="$(value exposed_share "$2")" \
         -v b="$(value bytes_sent_per_step "$2")" -v r="$(value step_seconds "$3")" 'BEGIN {
         if (s == "") { printf "| %s | not run | | | |\n", label; exit }
-        printf "| %s | %.3g | %.0f %% | %s | %s |\n", label, s, 100 * e, b == "null" || b == "" ? "-" : sprintf("%.2f", b / 1e6),
-            r == "" ? "-" : sprintf("%.2f", r / s) }'
+        printf "| %s | %.3g | %.0f %% | %s | %s |\n", label, s, 100 * e, (b == "null" || b == "" ? "-" : sprintf("%.2f", b / 1e6)),
+            (r == "" ? "-" : sprintf("%.2f", r / s)) }'
 }
 
 # ---- beside PyTorch -----------------------------------------------------------------------------
@@ -84,7 +84,7 @@ part_ddp() {
     cat "$out/ddp/training-speed.md"
     echo
     awk -v h="$(value bytes_sent_per_step ddp-bytes-c)" -v d="$(value bytes_sent_per_step ddp-bytes-data)" \
-        'BEGIN { printf "Bytes per step and rank: data parallel %.2f MB, hybrid %.2f MB, %.1f times fewer.\n", d / 1e6, h / 1e6, h > 0 ? d / h : 0 }'
+        'BEGIN { printf "Bytes per step and rank: data parallel %.2f MB, hybrid %.2f MB, %.1f times fewer.\n", d / 1e6, h / 1e6, (h > 0 ? d / h : 0) }'
 }
 
 # ---- emulated hosts -----------------------------------------------------------------------------
@@ -169,12 +169,12 @@ part_statistics() {
     echo "|---|---|---|---|"
     for turn in 1 2 3; do
         awk -v t=$turn -v l="$(value images_per_second statistics-local-$turn)" -v g="$(value images_per_second statistics-global-$turn)" \
-            'BEGIN { printf "| %d | %.0f | %.0f | %.2f |\n", t, l, g, l > 0 ? g / l : 0 }'
+            'BEGIN { printf "| %d | %.0f | %.0f | %.2f |\n", t, l, g, (l > 0 ? g / l : 0) }'
     done
 }
 
 {
-    echo "# Training, $(date -u +%F), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores"
+    echo "# Training, $(date -u +%F), $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(getconf _NPROCESSORS_ONLN) cores"
     for part in $parts; do
         case $part in
             pytorch | ddp | netlab | schemes | statistics) echo; "part_$part" ;;
