@@ -12,21 +12,6 @@
 #include "tests/train/hybrid_net.h"
 #include "train/step.h"
 
-static tw_train_options_t options_of(const char *model, const char *scheme, uint64_t batch)
-{
-    tw_train_options_t options;
-    tw_problem_t       problem = {0};
-    char               count[32];
-    const char        *words[] = {"x",      "--model", model,    "--scheme", scheme, "--batch", count,
-                                  "--data", "random:12x10x1,5,n=97,test=41", "--bn", "global"};
-
-    snprintf(count, sizeof(count), "%d", (int)batch);
-    tw_train_options_parse(&options, sizeof(words) / sizeof(words[0]), (char **)(uintptr_t)words,
-                           &problem);
-    T_CHECK(!problem.set, "%s", problem.text);
-    return options;
-}
-
 /* Biases are summed exactly whatever their number, weights within what the codec loses. */
 static void biases_travel_exactly(void)
 {
@@ -103,7 +88,7 @@ static void one_rank_is_not_finite(void)
     tw_train_options_t options;
 
     hybrid_net_write(path, sizeof(path), HYBRID_SMALL, "");
-    options        = options_of(path, "c", 97);
+    options        = hybrid_options(path, "c", 97);
     options.epochs = 1;
     make_one_step(&t, &options, &problem);
     spoil(&t, "fc3.weight", 1);
@@ -124,7 +109,7 @@ static void the_layer_is_named(void)
     tw_train_options_t options;
 
     hybrid_net_write(path, sizeof(path), HYBRID_SMALL, "");
-    options    = options_of(path, "c", 97);
+    options    = hybrid_options(path, "c", 97);
     options.bn = "local";
     make_one_step(&t, &options, &problem);
     spoil(&t, "conv2.weight", 0);
@@ -144,7 +129,7 @@ static void adaptive_counts_errors(void)
     tw_train_options_t options;
 
     hybrid_net_write(path, sizeof(path), HYBRID_SMALL, "loss = \"logistic\";\n");
-    options              = options_of(path, "c", 97);
+    options              = hybrid_options(path, "c", 97);
     options.bn           = "adaptive";
     options.bn_tolerance = 0.9;
     options.bn_patience  = 1;

@@ -19,21 +19,6 @@
 
 enum { STEPS = 20, PERMUTATIONS = 4 };
 
-static tw_train_options_t options_of(const char *model, const char *scheme, uint64_t batch)
-{
-    tw_train_options_t options;
-    tw_problem_t       problem = {0};
-    char               count[32];
-    const char        *words[] = {"x",      "--model", model,    "--scheme", scheme, "--batch", count,
-                                  "--data", "random:12x10x1,5,n=97,test=41", "--bn", "global"};
-
-    snprintf(count, sizeof(count), "%d", (int)batch);
-    tw_train_options_parse(&options, sizeof(words) / sizeof(words[0]), (char **)(uintptr_t)words,
-                           &problem);
-    T_CHECK(!problem.set, "%s", problem.text);
-    return options;
-}
-
 /* Train on the first STEPS batches, going round; permutation 0 is the order of the epoch. */
 static void train(tw_training_t *t, const tw_train_options_t *options, MPI_Comm comm,
                   uint64_t permutation)
@@ -130,13 +115,13 @@ static void equal_by_every_scheme(const char *more, uint64_t batch)
     double                   spread;
 
     hybrid_net_write(path, sizeof(path), HYBRID_SMALL, more);
-    options = options_of(path, "data", batch);
+    options = hybrid_options(path, "data", batch);
     spread  = spread_of(&options, &whole);
     for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
         for (uint64_t period = 0; period <= (i < 2 ? 0u : (uint64_t)t_size); period += (uint64_t)t_size) {
             double d;
 
-            options               = options_of(path, schemes[i], batch);
+            options               = hybrid_options(path, schemes[i], batch);
             options.update_period = period;
             d                     = compared(&options, &whole, spread);
             t_note("scheme %s, period %d", schemes[i], (int)period);
@@ -173,13 +158,13 @@ static void others_differ(void)
     double             spread, d;
 
     hybrid_net_write(path, sizeof(path), HYBRID_SMALL, "");
-    options = options_of(path, "data", 28);
+    options = hybrid_options(path, "data", 28);
     spread  = spread_of(&options, &whole);
-    options    = options_of(path, "c", 28);
+    options    = hybrid_options(path, "c", 28);
     options.bn = "local";
     d          = compared(&options, &whole, spread);
     T_CHECK(d > 10.0, "local statistics: only %g times the bound", d);
-    options               = options_of(path, "c", 28);
+    options               = hybrid_options(path, "c", 28);
     options.update_period = 1;
     d                     = compared(&options, &whole, spread);
     T_CHECK(d > 10.0, "updates after each pass: only %g times the bound", d);
@@ -194,7 +179,7 @@ static void lossy_is_the_same_everywhere(void)
     tw_train_options_t options;
 
     hybrid_net_write(path, sizeof(path), HYBRID_CODED, "");
-    options       = options_of(path, "c", 28);
+    options       = hybrid_options(path, "c", 28);
     options.codec = "act=tree8,grad=onebit";
     train(&t, &options, MPI_COMM_WORLD, 0);
     for (size_t l = 0; l < t.network.layers; l++) {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "tests/mpi/harness.h"
+#include "train/options.h"
 
 /* Units divide by no number of ranks. With HYBRID_CODED channels the weights of conv2, and nothing
  * else that every rank has, are enough to travel with the codec of gradients; with HYBRID_SMALL they
@@ -53,6 +54,23 @@ static inline void hybrid_net_write(char *path, size_t size, int channels, const
         fclose(file);
     }
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* A run of a model on images of that shape, with batch statistics of all ranks. */
+static inline tw_train_options_t hybrid_options(const char *model, const char *scheme,
+                                                uint64_t batch)
+{
+    tw_train_options_t options;
+    tw_problem_t       problem = {0};
+    char               count[32];
+    const char        *words[] = {"x",      "--model", model,    "--scheme", scheme, "--batch", count,
+                                  "--data", "random:12x10x1,5,n=97,test=41", "--bn", "global"};
+
+    snprintf(count, sizeof(count), "%d", (int)batch);
+    tw_train_options_parse(&options, sizeof(words) / sizeof(words[0]), (char **)(uintptr_t)words,
+                           &problem);
+    T_CHECK(!problem.set, "%s", problem.text);
+    return options;
 }
 
 #endif /* TW_TESTS_HYBRID_NET_H */

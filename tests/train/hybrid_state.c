@@ -12,6 +12,7 @@
 
 #include "tests/mpi/harness.h"
 #include "tests/train/hybrid_net.h"
+#include "tests/train/refusal.h"
 #include "train/checkpoint.h"
 #include "train/hash.h"
 #include "train/training.h"
@@ -328,17 +329,6 @@ static void other_ranks_go_on(void)
 }
 
 /* ---- checkpoints that are refused ----------------------------------------------------------- */
-
-static void expect_refusal(const tw_train_options_t *options, const char *fragment)
-{
-    tw_problem_t  problem = {0};
-    tw_training_t t;
-
-    t_note("wanted '%s'", fragment);
-    T_CHECK(tw_training_create(&t, options, t_ctx, MPI_COMM_WORLD, &problem) == -1, "it was taken");
-    T_CHECK(t_rank != 0 || strstr(problem.text, fragment) != NULL, "got '%s'", problem.text);
-    tw_training_destroy(&t);
-}
 
 static void foreign_checkpoints_are_refused(void)
 {
