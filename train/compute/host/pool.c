@@ -102,6 +102,50 @@ static int make_backward(tw_simple_t *simple, dnnl_primitive_desc_t desc, int va
     return bind_workspace(simple, p, problem);
 }
 
+/* What differs between the two kinds: the description of a primitive from a form of theirs. */
+typedef dnnl_status_t tw_describe_fn(dnnl_primitive_desc_t *desc_p, dnnl_engine_t engine,
+                                     const tw_describe_t *how, const void *form);
+
+static dnnl_status_t describe_pool(dnnl_primitive_desc_t *desc_p, dnnl_engine_t engine,
+                                   const tw_describe_t *how, const void *form)
+{
+    return tw_pool_describe(desc_p, engine, how, form);
+}
+
+static dnnl_status_t describe_lrn(dnnl_primitive_desc_t *desc_p, dnnl_engine_t engine,
+                                  const tw_describe_t *how, const void *form)
+{
+    return tw_lrn_describe(desc_p, engine, how, form);
+}
+
+/* Forward, and backward where somebody wants the gradient by x. */
+static int make_both(tw_simple_t *simple, tw_describe_fn *describe, const void *form, int value,
+                     const char *layer, tw_problem_t *problem)
+{
+    const tw_backend_t   *backend = simple->op.graph->backend;
+    const int             wanted  = simple->op.x[0]->wanted;
+    tw_describe_t         how  = {.role = TW_FORWARD, .attr = backend->attr, .training = wanted};
+    dnnl_primitive_desc_t desc = NULL;
+    dnnl_status_t         s    = describe(&desc, backend->engine, &how, form);
+
+    if (s != dnnl_success) {
+        return tw_host_problem(problem, layer, s);
+    }
+    if (make_forward(simple, desc, problem) != 0) {
+        return -1;
+    }
+    if (!wanted) {
+        return 0;
+    }
+    how.role = TW_BACKWARD_DATA;
+    how.hint = simple->forward.desc;
+    s        = describe(&desc, backend->engine, &how, form);
+    if (s != dnnl_success) {
+        return tw_host_problem(problem, layer, s);
+    }
+    return make_backward(simple, desc, value, problem);
+}
+
 /* The operation with its result, which has x's layout. */
 static tw_simple_t *begin(tw_graph_t               *graph, const tw_op_class_t *class,
                           const tw_network_layer_t *layer, tw_tensor_t *x, tw_problem_t *problem)
@@ -145,36 +189,17 @@ static int pool_form(const tw_network_layer_t *layer, tw_pool_form_t *form, tw_p
 int tw_graph_pool(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
                   tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
 {
-    tw_simple_t          *simple = begin(graph, &pool_class, layer, x, problem);
-    tw_describe_t         how    = {.role = TW_FORWARD, .attr = graph->backend->attr};
-    dnnl_primitive_desc_t desc;
-    tw_pool_form_t        form;
-    dnnl_status_t         s;
+    tw_simple_t   *simple = begin(graph, &pool_class, layer, x, problem);
+    tw_pool_form_t form;
 
     if (simple == NULL || pool_form(layer, &form, problem) != 0) {
         return -1;
     }
     simple->op.maximum = layer->pooling == TW_POOL_MAX;
-    how.training       = x->wanted;
     form.x             = x->md;
     form.y             = simple->op.y->md;
-    s                  = tw_pool_describe(&desc, graph->backend->engine, &how, &form);
-    if (s != dnnl_success) {
-        return tw_host_problem(problem, layer->name, s);
-    }
-    if (make_forward(simple, desc, problem) != 0) {
+    if (make_both(simple, describe_pool, &form, 0, layer->name, problem) != 0) {
         return -1;
-    }
-    if (x->wanted) {
-        how.role = TW_BACKWARD_DATA;
-        how.hint = simple->forward.desc;
-        s        = tw_pool_describe(&desc, graph->backend->engine, &how, &form);
-        if (s != dnnl_success) {
-            return tw_host_problem(problem, layer->name, s);
-        }
-        if (make_backward(simple, desc, 0, problem) != 0) {
-            return -1;
-        }
     }
     *y_p  = simple->op.y;
     *op_p = &simple->op;
@@ -184,15 +209,12 @@ int tw_graph_pool(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_
 int tw_graph_lrn(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
                  tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
 {
-    tw_simple_t          *simple = begin(graph, &lrn_class, layer, x, problem);
-    tw_describe_t         how    = {.role = TW_FORWARD, .attr = graph->backend->attr};
-    dnnl_primitive_desc_t desc;
-    dnnl_status_t         s;
-    tw_lrn_form_t         form = {.x     = x->md,
-                                  .size  = (dnnl_dim_t)layer->lrn_size,
-                                  .alpha = layer->lrn_scale * (float)layer->lrn_size,
-                                  .beta  = layer->lrn_power,
-                                  .k     = layer->lrn_k};
+    tw_simple_t  *simple = begin(graph, &lrn_class, layer, x, problem);
+    tw_lrn_form_t form   = {.x     = x->md,
+                            .size  = (dnnl_dim_t)layer->lrn_size,
+                            .alpha = layer->lrn_scale * (float)layer->lrn_size,
+                            .beta  = layer->lrn_power,
+                            .k     = layer->lrn_k};
 
     if (simple == NULL) {
         return -1;
@@ -201,24 +223,8 @@ int tw_graph_lrn(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t
         return tw_problem_set(problem, "layer %s: a window of %zu channels; it must be odd",
                               layer->name, layer->lrn_size);
     }
-    how.training = x->wanted;
-    s            = tw_lrn_describe(&desc, graph->backend->engine, &how, &form);
-    if (s != dnnl_success) {
-        return tw_host_problem(problem, layer->name, s);
-    }
-    if (make_forward(simple, desc, problem) != 0) {
+    if (make_both(simple, describe_lrn, &form, 1, layer->name, problem) != 0) {
         return -1;
-    }
-    if (x->wanted) {
-        how.role = TW_BACKWARD_DATA;
-        how.hint = simple->forward.desc;
-        s        = tw_lrn_describe(&desc, graph->backend->engine, &how, &form);
-        if (s != dnnl_success) {
-            return tw_host_problem(problem, layer->name, s);
-        }
-        if (make_backward(simple, desc, 1, problem) != 0) {
-            return -1;
-        }
     }
     *y_p  = simple->op.y;
     *op_p = &simple->op;
