@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * bench/drop_in_collectives.c - from which size on does the drop-in pay?
  *
- * Run it under `thinwire run --codec SPEC --threshold 1`: MPI_ functions then go through the drop-in,
- * PMPI_ ones do not. Both alternate in one run, on normal random numbers; medians over the repetitions
- * of the slowest rank's time. Arguments: [LARGEST_BYTES [REPETITIONS]].
+ * Run it under `thinwire run --codec SPEC --threshold 1`: MPI_ functions then go through the
+ * drop-in, PMPI_ ones do not. Both alternate in one run, on normal random numbers; medians over the
+ * repetitions of the slowest rank's time. Arguments: [LARGEST_BYTES [REPETITIONS]].
  */
 #include "config.h"
 
@@ -30,8 +30,14 @@ static int allreduce_pmpi(const bench_t *b)
 {
     return PMPI_Allreduce(b->in, b->out, b->count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 }
-static int bcast_mpi(const bench_t *b) { return MPI_Bcast(b->in, b->count, MPI_FLOAT, 0, MPI_COMM_WORLD); }
-static int bcast_pmpi(const bench_t *b) { return PMPI_Bcast(b->in, b->count, MPI_FLOAT, 0, MPI_COMM_WORLD); }
+static int bcast_mpi(const bench_t *b)
+{
+    return MPI_Bcast(b->in, b->count, MPI_FLOAT, 0, MPI_COMM_WORLD);
+}
+static int bcast_pmpi(const bench_t *b)
+{
+    return PMPI_Bcast(b->in, b->count, MPI_FLOAT, 0, MPI_COMM_WORLD);
+}
 static int alltoall_mpi(const bench_t *b)
 {
     const int n = b->count / b->ranks;
@@ -113,11 +119,14 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
-    repetitions = repetitions < 1 ? 1 : repetitions > MOST_REPETITIONS ? MOST_REPETITIONS : repetitions;
+    repetitions = repetitions < 1                  ? 1
+                  : repetitions > MOST_REPETITIONS ? MOST_REPETITIONS
+                                                   : repetitions;
     b.in        = malloc(largest);
     b.out       = malloc(largest);
     if (b.in == NULL || b.out == NULL || largest < 4096) {
-        fprintf(stderr, "usage: drop-in-collectives [LARGEST_BYTES (4096 or more) [REPETITIONS]]\n");
+        fprintf(stderr,
+                "usage: drop-in-collectives [LARGEST_BYTES (4096 or more) [REPETITIONS]]\n");
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     fill(b.in, largest / sizeof(float), rank);

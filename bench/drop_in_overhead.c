@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * bench/drop_in_overhead.c - what the drop-in costs a small MPI_Allreduce that it only watches.
  *
- * Run it on 1 rank under `thinwire run`: MPI_Allreduce then goes through the drop-in, PMPI_Allreduce does
- * not. Batches of both alternate; medians of the time per call. The drop-in promises at most 0.3 us more.
+ * Run it on 1 rank under `thinwire run`: MPI_Allreduce then goes through the drop-in,
+ * PMPI_Allreduce does not. Batches of both alternate; medians of the time per call. The drop-in
+ * promises at most 0.3 us more.
  */
 #include "config.h"
 
@@ -50,7 +51,8 @@ int main(int argc, char **argv)
     qsort(extra, BATCHES, sizeof(extra[0]), compare);
     printf("MPI_Allreduce of 1 float, %d rank%s, medians of %d batches of %d calls\n", ranks,
            ranks == 1 ? "" : "s", BATCHES, CALLS);
-    printf("PMPI_Allreduce  %7.3f us\nMPI_Allreduce   %7.3f us\ndifference      %7.3f us (quartiles %.3f to %.3f)\n",
+    printf("PMPI_Allreduce  %7.3f us\nMPI_Allreduce   %7.3f us\ndifference      %7.3f us "
+           "(quartiles %.3f to %.3f)\n",
            plain[BATCHES / 2], wrapped[BATCHES / 2], extra[BATCHES / 2], extra[BATCHES / 4],
            extra[3 * BATCHES / 4]);
     MPI_Finalize();

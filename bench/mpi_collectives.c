@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * bench/mpi_collectives.c - how long MPI's own collectives take, nothing else: netlab-collectives.sh searches
- * the settings of Open MPI with it.
+ * bench/mpi_collectives.c - how long MPI's own collectives take, nothing else:
+ * netlab-collectives.sh searches the settings of Open MPI with it.
  *
  *     mpirun ... bin/mpi-collectives allreduce|bcast|alltoall REPETITIONS BYTES...
  *
- * BYTES of float32 of the vector, of alltoall of the block for one rank. Prints "BYTES SECONDS" for each: the
- * median over the repetitions (after one that does not count) of the slowest rank.
+ * BYTES of float32 of the vector, of alltoall of the block for one rank. Prints "BYTES SECONDS" for
+ * each: the median over the repetitions (after one that does not count) of the slowest rank.
  */
 #include "config.h"
 
@@ -35,7 +35,8 @@ static void run(const char *operation, const float *send, float *recv, int count
     }
 }
 
-static double median(const char *operation, int repetitions, const float *send, float *recv, int count)
+static double median(const char *operation, int repetitions, const float *send, float *recv,
+                     int count)
 {
     double seconds[REPETITIONS_MAX];
 
@@ -61,12 +62,16 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int a = 3; a < argc; a++) {
         const int    repetitions = atoi(argv[2]);
-        const size_t count = strtoul(argv[a], NULL, 10) / sizeof(float), values = count * (size_t)size;
-        float       *send = malloc(values * sizeof(float)), *recv = malloc(values * sizeof(float));
-        double       seconds;
+        const size_t count       = strtoul(argv[a], NULL, 10) / sizeof(float),
+                     values      = count * (size_t)size;
+        float *send = malloc(values * sizeof(float)), *recv = malloc(values * sizeof(float));
+        double seconds;
 
-        if (repetitions < 1 || repetitions > REPETITIONS_MAX || count == 0 || send == NULL || recv == NULL) {
-            fprintf(stderr, "mpi-collectives: %s %s: accepted: 1 to %d repetitions, sizes that memory can hold\n",
+        if (repetitions < 1 || repetitions > REPETITIONS_MAX || count == 0 || send == NULL ||
+            recv == NULL) {
+            fprintf(stderr,
+                    "mpi-collectives: %s %s: accepted: 1 to %d repetitions, sizes that memory can "
+                    "hold\n",
                     argv[2], argv[a], REPETITIONS_MAX);
             MPI_Abort(MPI_COMM_WORLD, 2);
             return 2;

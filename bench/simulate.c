@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * bench/simulate.c - the library's allreduce in two passes and through the grid on simulated hosts: run by
- * simulate.sh under SimGrid's smpirun, which lets the ranks really call each other and gives every
- * message the time that the simulated network takes. Computation takes no time.
+ * bench/simulate.c - the library's allreduce in two passes and through the grid on simulated hosts:
+ * run by simulate.sh under SimGrid's smpirun, which lets the ranks really call each other and gives
+ * every message the time that the simulated network takes. Computation takes no time.
  *
  * usage: simulate BYTES... (of float32, encoded as fp32; at most 64 KiB for each row of the grid,
  * so that a vector travels in one round)
  *
- * A test of messages would cost simulated time of its own each time that it is called. So it waits instead,
- * which with one round is the same schedule.
+ * A test of messages would cost simulated time of its own each time that it is called. So it waits
+ * instead, which with one round is the same schedule.
  */
 #include "config.h"
 
@@ -28,8 +28,8 @@ static int wait_all(int count, MPI_Request *requests, int *flag, MPI_Status *sta
 static double measure(tw_comm_t *comm, size_t count, tw_algorithm_t algorithm, unsigned *messages)
 {
     enum { CALLS = 2 };
-    const tw_how_t how   = {.algorithm = algorithm};
-    float         *x     = calloc(count, sizeof(float)), *y = calloc(count, sizeof(float));
+    const tw_how_t how = {.algorithm = algorithm};
+    float         *x = calloc(count, sizeof(float)), *y = calloc(count, sizeof(float));
     double         start = 0.0, mine, slowest = 0.0;
     tw_stats_t     stats;
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * bench/transfer.c - how long a vector takes from one rank to another and, encoded anew, back: half of that. For
- * figure5.sh; on two ranks.
+ * bench/transfer.c - how long a vector takes from one rank to another and, encoded anew, back: half
+ * of that. For figure5.sh; on two ranks.
  *
  *     mpirun -n 2 ... bin/transfer bcast|allreduce CODECS VALUES...
  *
- * bcast: rank 0 sends to rank 1 and rank 1 to rank 0, each by a broadcast, so that one clock times it; allreduce:
- * the sum of both, as it is. The contenders, MPI's own call and thinwire with each codec of a list with spaces,
- * take turns. Prints "VALUES CODEC SECONDS", the codec of MPI being "MPI": the median over at most 100
- * repetitions, at least 7, for about half a second each.
+ * bcast: rank 0 sends to rank 1 and rank 1 to rank 0, each by a broadcast, so that one clock times
+ * it; allreduce: the sum of both, as it is. The contenders, MPI's own call and thinwire with each
+ * codec of a list with spaces, take turns. Prints "VALUES CODEC SECONDS", the codec of MPI being
+ * "MPI": the median over at most 100 repetitions, at least 7, for about half a second each.
  */
 #include "config.h"
 

@@ -160,14 +160,14 @@ static void tw_answer_place(tw_answer_t *answer, const char *line)
              (int)(strcspn(colon, " ") + (size_t)(colon - name)), name);
 }
 
-typedef struct tw_reader {
+typedef struct tw_lines_reader {
     tw_answer_t *answers;
     size_t       count, lines; /* lines read; two make an answer */
     size_t       used;
     char         line[1024]; /* the rest of a longer one is dropped */
-} tw_reader_t;
+} tw_lines_reader_t;
 
-static void tw_reader_take(tw_reader_t *reader, const char *bytes, size_t n)
+static void tw_reader_take(tw_lines_reader_t *reader, const char *bytes, size_t n)
 {
     for (size_t i = 0; i < n && reader->lines < 2 * reader->count; i++) {
         if (bytes[i] != '\n') {
@@ -188,7 +188,7 @@ static void tw_reader_take(tw_reader_t *reader, const char *bytes, size_t n)
 }
 
 /* Until the end of the output or the deadline. */
-static void tw_reader_read(tw_reader_t *reader, int in, uint64_t deadline)
+static void tw_reader_read(tw_lines_reader_t *reader, int in, uint64_t deadline)
 {
     char bytes[4096];
 
@@ -218,9 +218,9 @@ static int tw_addr2line_batch(const char *path, const uint64_t *addresses, size_
     char  texts[TW_BATCH][20];
     char *arguments[TW_FIXED + TW_BATCH] = {(char[]){"addr2line"}, (char[]){"-f"}, (char[]){"-C"},
                                             (char[]){"-e"}};
-    tw_reader_t reader                   = {.answers = answers, .count = count};
-    int         ends[2];
-    pid_t       pid;
+    tw_lines_reader_t reader             = {.answers = answers, .count = count};
+    int               ends[2];
+    pid_t             pid;
 
     arguments[4] = (char *)(uintptr_t)path;
     for (size_t i = 0; i < count; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/allgather.c - MPI_Allgather(v) and their nonblocking forms: every rank encodes its block, an
- * Allgatherv of codes, every rank decodes all blocks, its own too, so that all hold the same.
+ * interpose/allgather.c - MPI_Allgather(v) and their nonblocking forms: every rank encodes its
+ * block, an Allgatherv of codes, every rank decodes all blocks, its own too, so that all hold the
+ * same.
  *
  * All ranks know all counts, so all know which blocks are encoded; with unequal counts the codec is
  * chosen by the largest block, and a block of any size is encoded.
@@ -18,19 +19,19 @@
 #include "runtime/base/clock.h"
 
 /* The blocks of the receive side, in items of its type. */
-typedef struct tw_blocks {
+typedef struct tw_gather_blocks {
     int        ranks;
     const int *counts; /* NULL: all `count` */
     int        count;
     const int *displs; /* NULL: one after another */
-} tw_blocks_t;
+} tw_gather_blocks_t;
 
-static size_t tw_block_items(const tw_blocks_t *blocks, int r)
+static size_t tw_block_items(const tw_gather_blocks_t *blocks, int r)
 {
     return (size_t)(blocks->counts != NULL ? blocks->counts[r] : blocks->count);
 }
 
-static MPI_Aint tw_block_first(const tw_blocks_t *blocks, int r)
+static MPI_Aint tw_block_first(const tw_gather_blocks_t *blocks, int r)
 {
     return blocks->displs != NULL ? blocks->displs[r] : (MPI_Aint)r * blocks->count;
 }
@@ -55,10 +56,10 @@ static void tw_gathering_arrays(tw_gathering_t *g, void *room, int ranks)
 }
 
 static void tw_gathering_make(tw_gathering_t *g, const tw_call_t *call, const tw_choice_t *choice,
-                              const tw_blocks_t *blocks, void *room)
+                              const tw_gather_blocks_t *blocks, void *room)
 {
     tw_gathering_arrays(g, room, blocks->ranks);
-    g->total   = 0;
+    g->total = 0;
     for (int r = 0; r < blocks->ranks; r++) {
         const size_t items = tw_block_items(blocks, r);
 
@@ -80,14 +81,14 @@ static void tw_allgather_decode(tw_call_t *call, const tw_choice_t *choice, cons
 }
 
 /* The exact blocks, one after another, for a verified call; NULL if counts are beyond ints. */
-static void *tw_allgather_exact(tw_call_t *call, const tw_type_t *type, const void *mine, size_t items,
-                                const tw_gathering_t *g, MPI_Comm comm, int *result)
+static void *tw_allgather_exact(tw_call_t *call, const tw_type_t *type, const void *mine,
+                                size_t items, const tw_gathering_t *g, MPI_Comm comm, int *result)
 {
-    const int      ranks = call->comm->size;
-    const size_t   width = call->type.kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
-    int           *counts, *displs;
-    size_t         total = 0;
-    void          *packed, *exact;
+    const int          ranks = call->comm->size;
+    const size_t       width = call->type.kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
+    int               *counts, *displs;
+    size_t             total = 0;
+    void              *packed, *exact;
     const MPI_Datatype basic = tw_form_basic(call->type.kind);
 
     for (int r = 0; r < ranks; r++) {
@@ -111,8 +112,8 @@ static void *tw_allgather_exact(tw_call_t *call, const tw_type_t *type, const vo
     packed = tw_form_get(call, items * type->size);
     exact  = tw_form_get(call, total * width);
     tw_type_pack(type, mine, items, packed);
-    *result = tw_next.Allgatherv(packed, counts[call->comm->rank], basic, exact, counts, displs, basic,
-                                 comm);
+    *result = tw_next.Allgatherv(packed, counts[call->comm->rank], basic, exact, counts, displs,
+                                 basic, comm);
     tw_form_put(packed);
     free(counts);
     return exact;
@@ -134,9 +135,11 @@ static void tw_allgather_verify(tw_call_t *call, const tw_gathering_t *g, const 
     tw_verify_spent(call, start, false);
 }
 
-/* `mine`: this rank's block, `items` items of `type` (the send type, or in place the receive type). */
-static int tw_allgather_codes(tw_call_t *call, const tw_type_t *type, const void *mine, size_t items,
-                              void *recv, const tw_blocks_t *blocks, MPI_Comm comm)
+/* `mine`: this rank's block, `items` items of `type` (the send type, or in place the receive type).
+ * */
+static int tw_allgather_codes(tw_call_t *call, const tw_type_t *type, const void *mine,
+                              size_t items, void *recv, const tw_gather_blocks_t *blocks,
+                              MPI_Comm comm)
 {
     void          *room = malloc((size_t)blocks->ranks * TW_GATHERING_ROOM);
     tw_gathering_t g;
@@ -185,9 +188,9 @@ static void tw_iallgather_finish(tw_pending_t *pending)
     tw_form_op_done(op, start);
 }
 
-static int tw_iallgather_codes(tw_call_t *call, const tw_type_t *type, const void *mine, size_t items,
-                               void *recv, const tw_blocks_t *blocks, MPI_Comm comm,
-                               MPI_Request *request)
+static int tw_iallgather_codes(tw_call_t *call, const tw_type_t *type, const void *mine,
+                               size_t items, void *recv, const tw_gather_blocks_t *blocks,
+                               MPI_Comm comm, MPI_Request *request)
 {
     void          *room = malloc((size_t)blocks->ranks * TW_GATHERING_ROOM);
     tw_form_op_t  *op   = tw_form_op_make(call, call->choice, &call->type, recv, 0);
@@ -205,14 +208,14 @@ static int tw_iallgather_codes(tw_call_t *call, const tw_type_t *type, const voi
     tw_form_encode(&op->call, op->choice, type, mine, items, op->codes_out);
     return tw_form_op_started(op,
                               tw_next.Iallgatherv(op->codes_out, g.units[me], tw_state.unit,
-                                                  op->codes_in, g.units, g.offsets, tw_state.unit, comm,
-                                                  request),
+                                                  op->codes_in, g.units, g.offsets, tw_state.unit,
+                                                  comm, request),
                               request, tw_iallgather_finish);
 }
 
 /* Both calls: decide, and carry it out compressed. Returns 0 if the plain call is to be made. */
 static int tw_allgather_try(tw_call_t *call, const void *sendbuf, int sendcount,
-                            MPI_Datatype sendtype, void *recvbuf, const tw_blocks_t *blocks,
+                            MPI_Datatype sendtype, void *recvbuf, const tw_gather_blocks_t *blocks,
                             MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request, int *result)
 {
     const bool  in_place = sendbuf == MPI_IN_PLACE;
@@ -265,16 +268,16 @@ int tw_on_allgather(const void *site, const void *sendbuf, int sendcount, MPI_Da
                     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                     MPI_Request *request)
 {
-    tw_blocks_t blocks = {.count = recvcount};
-    tw_call_t   call;
-    int         result = MPI_SUCCESS;
+    tw_gather_blocks_t blocks = {.count = recvcount};
+    tw_call_t          call;
+    int                result = MPI_SUCCESS;
 
     tw_call_begin(&call, site, TW_RULE_ALLGATHER, request != NULL, comm);
     blocks.ranks = call.comm != NULL ? call.comm->size : 0;
     if (call.comm == NULL || recvcount < 0) {
         tw_call_refuse(&call, TW_WHY_ARGUMENTS);
-    } else if (tw_allgather_try(&call, sendbuf, sendcount, sendtype, recvbuf, &blocks, recvtype, comm,
-                                request, &result)) {
+    } else if (tw_allgather_try(&call, sendbuf, sendcount, sendtype, recvbuf, &blocks, recvtype,
+                                comm, request, &result)) {
         return result;
     }
     result = request != NULL ? tw_next.Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount,
@@ -289,23 +292,22 @@ int tw_on_allgatherv(const void *site, const void *sendbuf, int sendcount, MPI_D
                      void *recvbuf, const int recvcounts[], const int displs[],
                      MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    tw_blocks_t blocks = {.counts = recvcounts, .displs = displs};
-    tw_call_t   call;
-    int         result = MPI_SUCCESS;
+    tw_gather_blocks_t blocks = {.counts = recvcounts, .displs = displs};
+    tw_call_t          call;
+    int                result = MPI_SUCCESS;
 
     tw_call_begin(&call, site, TW_RULE_ALLGATHERV, request != NULL, comm);
     blocks.ranks = call.comm != NULL ? call.comm->size : 0;
     if (call.comm == NULL || !call.comm->usable || recvcounts == NULL || displs == NULL) {
         tw_call_refuse(&call, TW_WHY_ARGUMENTS);
-    } else if (tw_allgather_try(&call, sendbuf, sendcount, sendtype, recvbuf, &blocks, recvtype, comm,
-                                request, &result)) {
+    } else if (tw_allgather_try(&call, sendbuf, sendcount, sendtype, recvbuf, &blocks, recvtype,
+                                comm, request, &result)) {
         return result;
     }
-    result = request != NULL
-                 ? tw_next.Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
-                                       recvtype, comm, request)
-                 : tw_next.Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs,
-                                      recvtype, comm);
+    result = request != NULL ? tw_next.Iallgatherv(sendbuf, sendcount, sendtype, recvbuf,
+                                                   recvcounts, displs, recvtype, comm, request)
+                             : tw_next.Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+                                                  displs, recvtype, comm);
     tw_call_end(&call);
     return result;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/allreduce.c - MPI_Allreduce, by the transport on the private duplicate, and MPI_Iallreduce:
- * of one stage (everyone gets everyone's codes and adds them in rank order) where that moves fewer
- * bytes than the plain collective and takes no more than two message sizes, else of two stages by the
- * transport where the MPI library calls us while it waits (staged.h).
+ * interpose/allreduce.c - MPI_Allreduce, by the transport on the private duplicate, and
+ * MPI_Iallreduce: of one stage (everyone gets everyone's codes and adds them in rank order) where
+ * that moves fewer bytes than the plain collective and takes no more than two message sizes, else
+ * of two stages by the transport where the MPI library calls us while it waits (staged.h).
  */
 #include "config.h"
 
@@ -17,10 +17,12 @@
 #include "interpose/verify.h"
 #include "runtime/base/clock.h"
 
-/* ---- blocking ----------------------------------------------------------------------------------- */
+/* ---- blocking -----------------------------------------------------------------------------------
+ * */
 
 /* The transport's sum of plain vectors; counters go to the call. */
-static tw_status_t tw_allreduce_transport(tw_call_t *call, tw_comm_t *comm, const void *from, void *to)
+static tw_status_t tw_allreduce_transport(tw_call_t *call, tw_comm_t *comm, const void *from,
+                                          void *to)
 {
     tw_how_t    how = {.codec = call->choice->codec, .exec = &tw_state.exec};
     tw_stats_t  before, after;
@@ -28,7 +30,8 @@ static tw_status_t tw_allreduce_transport(tw_call_t *call, tw_comm_t *comm, cons
 
     pthread_mutex_lock(&call->comm->lock);
     if (tw_state.config.error_feedback) {
-        how.feedback = tw_comms_feedback(call->comm, call->type.name, call->choice->dtype, call->values);
+        how.feedback =
+            tw_comms_feedback(call->comm, call->type.name, call->choice->dtype, call->values);
     }
     tw_comm_stats(comm, &before);
     status = tw_allreduce(comm, from, to, call->values, TW_SUM, &how);
@@ -69,10 +72,11 @@ static int tw_allreduce_codes(tw_call_t *call, tw_comm_t *duplicate, const void 
         tw_verify_spent(call, start, true);
     }
     if (result == MPI_SUCCESS) {
-        status = call->choice->narrow
-                     ? tw_allreduce_narrow(call, duplicate, from, recvbuf)
-                     : tw_allreduce_transport(call, duplicate,
-                                              sendbuf == MPI_IN_PLACE ? TW_IN_PLACE : sendbuf, recvbuf);
+        status =
+            call->choice->narrow
+                ? tw_allreduce_narrow(call, duplicate, from, recvbuf)
+                : tw_allreduce_transport(call, duplicate,
+                                         sendbuf == MPI_IN_PLACE ? TW_IN_PLACE : sendbuf, recvbuf);
         if (status != TW_OK) {
             tw_give_up(comm, "the compressed MPI_Allreduce of %d values failed: %s", count,
                        tw_status_text(status));
@@ -84,7 +88,9 @@ static int tw_allreduce_codes(tw_call_t *call, tw_comm_t *duplicate, const void 
 
         tw_verify_compare(call, &errors, &call->type, recvbuf, (size_t)count, exact);
         tw_verify_conclude(call, &errors);
-        if (call->stepped && tw_state.config.error_feedback) { /* what the coarser codec lost is not the finer one's */
+        if (call->stepped &&
+            tw_state.config
+                .error_feedback) { /* what the coarser codec lost is not the finer one's */
             pthread_mutex_lock(&call->comm->lock);
             tw_feedback_clear(
                 tw_comms_feedback(call->comm, call->type.name, call->choice->dtype, call->values));
@@ -96,7 +102,8 @@ static int tw_allreduce_codes(tw_call_t *call, tw_comm_t *duplicate, const void 
     return result;
 }
 
-/* ---- nonblocking -------------------------------------------------------------------------------- */
+/* ---- nonblocking --------------------------------------------------------------------------------
+ * */
 
 static void tw_iallreduce_finish(tw_pending_t *pending)
 {
@@ -121,8 +128,8 @@ static int tw_iallreduce_codes(tw_call_t *call, const void *sendbuf, void *recvb
     tw_form_encode(&op->call, op->choice, &call->type, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf,
                    (size_t)count, op->codes_out);
     return tw_form_op_started(op,
-                              tw_next.Iallgather(op->codes_out, units, tw_state.unit, op->codes_in, units,
-                                                 tw_state.unit, comm, request),
+                              tw_next.Iallgather(op->codes_out, units, tw_state.unit, op->codes_in,
+                                                 units, tw_state.unit, comm, request),
                               request, tw_iallreduce_finish);
 }
 
@@ -145,7 +152,8 @@ int tw_on_allreduce(const void *site, const void *sendbuf, void *recvbuf, int co
         if (request == NULL) {
             duplicate = tw_comms_duplicate(call.comm);
             if (duplicate != NULL) {
-                result = tw_allreduce_codes(&call, duplicate, sendbuf, recvbuf, count, datatype, comm);
+                result =
+                    tw_allreduce_codes(&call, duplicate, sendbuf, recvbuf, count, datatype, comm);
                 tw_call_end(&call);
                 return result;
             }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/alltoall.c - MPI_Alltoall, MPI_Ialltoall: every block is encoded, the one to the own rank
- * too, an Alltoall of codes, every block is decoded.
+ * interpose/alltoall.c - MPI_Alltoall, MPI_Ialltoall: every block is encoded, the one to the own
+ * rank too, an Alltoall of codes, every block is decoded.
  */
 #include "config.h"
 
@@ -27,8 +27,9 @@ static void tw_alltoall_encode(tw_call_t *call, const tw_choice_t *choice, const
                                void *codes)
 {
     for (int r = 0; r < call->comm->size; r++) {
-        tw_form_encode(call, choice, &a->type, tw_type_at(&a->type, a->buffer, (MPI_Aint)(r * a->items)),
-                       a->items, (char *)codes + (size_t)r * a->bytes);
+        tw_form_encode(call, choice, &a->type,
+                       tw_type_at(&a->type, a->buffer, (MPI_Aint)(r * a->items)), a->items,
+                       (char *)codes + (size_t)r * a->bytes);
     }
 }
 
@@ -44,8 +45,8 @@ static void tw_alltoall_decode(tw_call_t *call, const tw_choice_t *choice, const
 /* The exact blocks for a verified call; NULL if counts are beyond ints. */
 static void *tw_alltoall_exact(tw_call_t *call, const tw_alltoall_t *a, MPI_Comm comm, int *result)
 {
-    const size_t       whole  = a->items * (size_t)call->comm->size;
-    const MPI_Datatype basic  = tw_form_basic(call->type.kind);
+    const size_t       whole = a->items * (size_t)call->comm->size;
+    const MPI_Datatype basic = tw_form_basic(call->type.kind);
     void              *packed, *exact;
 
     if (call->values * (size_t)call->comm->size > INT_MAX) {
@@ -54,7 +55,8 @@ static void *tw_alltoall_exact(tw_call_t *call, const tw_alltoall_t *a, MPI_Comm
     packed = tw_form_get(call, whole * a->type.size);
     exact  = tw_form_get(call, whole * a->type.size);
     tw_type_pack(&a->type, a->buffer, whole, packed);
-    *result = tw_next.Alltoall(packed, (int)call->values, basic, exact, (int)call->values, basic, comm);
+    *result =
+        tw_next.Alltoall(packed, (int)call->values, basic, exact, (int)call->values, basic, comm);
     tw_form_put(packed);
     return exact;
 }
@@ -84,7 +86,8 @@ static int tw_alltoall_codes(tw_call_t *call, const tw_alltoall_t *a, MPI_Comm c
             const uint64_t start  = tw_clock_ns();
             tw_errors_t    errors = {0};
 
-            tw_verify_compare(call, &errors, &call->type, a->recv, a->recv_items * (size_t)ranks, exact);
+            tw_verify_compare(call, &errors, &call->type, a->recv, a->recv_items * (size_t)ranks,
+                              exact);
             tw_verify_conclude(call, &errors);
             tw_verify_spent(call, start, false);
         }
@@ -117,8 +120,9 @@ static int tw_ialltoall_codes(tw_call_t *call, const tw_alltoall_t *a, MPI_Comm 
     op->call.sent = tw_call_moved(call->op, call->comm->size, a->bytes);
     tw_alltoall_encode(&op->call, op->choice, a, op->codes_out);
     return tw_form_op_started(op,
-                              tw_next.Ialltoall(op->codes_out, a->units, tw_state.unit, op->codes_in,
-                                                a->units, tw_state.unit, comm, request),
+                              tw_next.Ialltoall(op->codes_out, a->units, tw_state.unit,
+                                                op->codes_in, a->units, tw_state.unit, comm,
+                                                request),
                               request, tw_ialltoall_finish);
 }
 
@@ -136,9 +140,9 @@ int tw_on_alltoall(const void *site, const void *sendbuf, int sendcount, MPI_Dat
         a.type       = call.type;
         a.items      = (size_t)recvcount;
         a.recv_items = (size_t)recvcount;
-        if (!in_place && (sendcount < 0 || !tw_type_look(sendtype, &a.type) ||
-                          a.type.kind != call.type.kind ||
-                          (size_t)sendcount * a.type.values != call.values)) {
+        if (!in_place &&
+            (sendcount < 0 || !tw_type_look(sendtype, &a.type) || a.type.kind != call.type.kind ||
+             (size_t)sendcount * a.type.values != call.values)) {
             tw_call_refuse(&call, TW_WHY_ARGUMENTS);
         }
         a.items = in_place ? a.items : (size_t)(sendcount > 0 ? sendcount : 0);
@@ -156,10 +160,10 @@ int tw_on_alltoall(const void *site, const void *sendbuf, int sendcount, MPI_Dat
         }
         result = tw_alltoall_codes(&call, &a, comm);
     } else {
-        result = request != NULL ? tw_next.Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                                                     recvtype, comm, request)
-                                 : tw_next.Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                                                    recvtype, comm);
+        result = request != NULL ? tw_next.Ialltoall(sendbuf, sendcount, sendtype, recvbuf,
+                                                     recvcount, recvtype, comm, request)
+                                 : tw_next.Alltoall(sendbuf, sendcount, sendtype, recvbuf,
+                                                    recvcount, recvtype, comm);
     }
     tw_call_end(&call);
     return result;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/alltoallv.c - MPI_Alltoallv, MPI_Ialltoallv: counts and types may differ from pair to pair, so
- * each pair is decided by what its two ends know, the signature of what goes between them. Codes and
- * plain data travel as bytes of one Alltoallv; where no pair of this rank is encoded the program's call
- * is made as it is, which moves the same bytes.
+ * interpose/alltoallv.c - MPI_Alltoallv, MPI_Ialltoallv: counts and types may differ from pair to
+ * pair, so each pair is decided by what its two ends know, the signature of what goes between them.
+ * Codes and plain data travel as bytes of one Alltoallv; where no pair of this rank is encoded the
+ * program's call is made as it is, which moves the same bytes.
  */
 #include "config.h"
 
@@ -20,12 +20,12 @@
 typedef struct tw_side {
     tw_type_t           type;
     void               *buffer;
-    int                *counts, *displs;  /* of the program, copied: items                    */
-    int                *lengths, *at;     /* in units of `unit` bytes, as MPI wants them       */
-    size_t             *bytes, *first;    /* of each piece                                     */
-    const tw_choice_t **choice;           /* NULL: this piece travels as it is                 */
+    int                *counts, *displs; /* of the program, copied: items                    */
+    int                *lengths, *at;    /* in units of `unit` bytes, as MPI wants them       */
+    size_t             *bytes, *first;   /* of each piece                                     */
+    const tw_choice_t **choice;          /* NULL: this piece travels as it is                 */
     size_t              total;
-    int                 encoded;          /* pieces that are                                   */
+    int                 encoded; /* pieces that are                                   */
 } tw_side_t;
 
 typedef struct tw_exchange_v {
@@ -37,8 +37,8 @@ typedef struct tw_exchange_v {
 
 static bool tw_side_room(tw_side_t *side, int ranks)
 {
-    const size_t n     = (size_t)ranks;
-    char        *room  = calloc(n, 4 * sizeof(int) + 2 * sizeof(size_t) + sizeof(void *));
+    const size_t n    = (size_t)ranks;
+    char        *room = calloc(n, 4 * sizeof(int) + 2 * sizeof(size_t) + sizeof(void *));
 
     if (room == NULL) {
         return false;
@@ -103,7 +103,8 @@ static bool tw_exchange_v_units(tw_exchange_v_t *x)
                 x->unit /= 2;
             }
         }
-        if (x->unit == 1 || x->send.total / x->unit > INT_MAX || x->recv.total / x->unit > INT_MAX) {
+        if (x->unit == 1 || x->send.total / x->unit > INT_MAX ||
+            x->recv.total / x->unit > INT_MAX) {
             x->unit = 1;
             return false;
         }
@@ -208,10 +209,10 @@ static tw_exchange_v_t *tw_exchange_v_make(tw_call_t *call, const tw_args_v_t *a
     x->send.buffer = in_place ? a->recvbuf : (void *)(uintptr_t)a->sendbuf;
     if (a->recvcounts == NULL || a->rdispls == NULL || a->recvbuf == MPI_IN_PLACE ||
         !tw_counts_fine(a->recvcounts, ranks) || !tw_type_look(a->recvtype, &x->recv.type) ||
-        (!in_place && (a->sendcounts == NULL || a->sdispls == NULL ||
-                       (a->sendbuf == a->recvbuf && a->sendbuf != NULL) ||
-                       !tw_counts_fine(a->sendcounts, ranks) ||
-                       !tw_type_look(a->sendtype, &x->send.type)))) {
+        (!in_place &&
+         (a->sendcounts == NULL || a->sdispls == NULL ||
+          (a->sendbuf == a->recvbuf && a->sendbuf != NULL) ||
+          !tw_counts_fine(a->sendcounts, ranks) || !tw_type_look(a->sendtype, &x->send.type)))) {
         tw_call_refuse(call, TW_WHY_ARGUMENTS);
         tw_exchange_v_free(x);
         return NULL;
@@ -224,7 +225,8 @@ static tw_exchange_v_t *tw_exchange_v_make(tw_call_t *call, const tw_args_v_t *a
     tw_side_decide(call, &x->send, ranks, in_place ? a->recvcounts : a->sendcounts,
                    in_place ? a->rdispls : a->sdispls);
     {
-        const tw_why_t why = call->why; /* of what is sent; the other side is counted by its senders */
+        const tw_why_t why =
+            call->why; /* of what is sent; the other side is counted by its senders */
 
         call->why = TW_WHY_NOT;
         tw_side_decide(call, &x->recv, ranks, a->recvcounts, a->rdispls);
@@ -260,7 +262,8 @@ static void tw_exchange_v_could(tw_call_t *call, const tw_exchange_v_t *x)
             const size_t codes  = tw_form_bytes(choice, values);
 
             if (r != x->me) {
-                call->could[c] += plain >= tw_state.config.threshold && codes < plain ? codes : plain;
+                call->could[c] +=
+                    plain >= tw_state.config.threshold && codes < plain ? codes : plain;
             }
         }
     }
@@ -271,13 +274,14 @@ static uint64_t tw_exchange_v_sent(const tw_exchange_v_t *x)
     return x->send.total - x->send.bytes[x->me];
 }
 
-/* The exact data, packed as the receive side's pieces; NULL if counts are beyond ints. The plain pieces
- * are in it too, which are exact anyway. */
-static char *tw_exchange_v_exact(tw_call_t *call, const tw_exchange_v_t *x, MPI_Comm comm, int *result)
+/* The exact data, packed as the receive side's pieces; NULL if counts are beyond ints. The plain
+ * pieces are in it too, which are exact anyway. */
+static char *tw_exchange_v_exact(tw_call_t *call, const tw_exchange_v_t *x, MPI_Comm comm,
+                                 int *result)
 {
-    const size_t n     = (size_t)x->ranks;
-    int         *room  = malloc(4 * n * sizeof(*room));
-    size_t       out   = 0, in = 0;
+    const size_t n    = (size_t)x->ranks;
+    int         *room = malloc(4 * n * sizeof(*room));
+    size_t       out = 0, in = 0;
     char        *packed, *exact;
 
     if (room == NULL) {
@@ -340,8 +344,8 @@ static int tw_exchange_v_codes(tw_call_t *call, const tw_exchange_v_t *x, MPI_Co
     }
     tw_side_pack(call, &x->send, x->ranks, out);
     if (result == MPI_SUCCESS) {
-        result = tw_next.Alltoallv(out, x->send.lengths, x->send.at, x->unit_type, in, x->recv.lengths,
-                                   x->recv.at, x->unit_type, comm);
+        result = tw_next.Alltoallv(out, x->send.lengths, x->send.at, x->unit_type, in,
+                                   x->recv.lengths, x->recv.at, x->unit_type, comm);
     }
     if (result == MPI_SUCCESS) {
         tw_side_unpack(call, &x->recv, x->ranks, in);
@@ -371,7 +375,8 @@ static void tw_ialltoallv_finish(tw_pending_t *pending)
     tw_form_op_done(op, start);
 }
 
-static int tw_ialltoallv_codes(tw_call_t *call, tw_exchange_v_t *x, MPI_Comm comm, MPI_Request *request)
+static int tw_ialltoallv_codes(tw_call_t *call, tw_exchange_v_t *x, MPI_Comm comm,
+                               MPI_Request *request)
 {
     tw_form_op_t *op = tw_form_op_make(call, call->choice, &x->recv.type, NULL, 0);
     int           result;
@@ -380,8 +385,9 @@ static int tw_ialltoallv_codes(tw_call_t *call, tw_exchange_v_t *x, MPI_Comm com
     op->codes_in  = tw_form_get(call, x->recv.total);
     op->call.sent = tw_exchange_v_sent(x);
     tw_side_pack(&op->call, &x->send, x->ranks, op->codes_out);
-    result = tw_next.Ialltoallv(op->codes_out, x->send.lengths, x->send.at, x->unit_type, op->codes_in,
-                                x->recv.lengths, x->recv.at, x->unit_type, comm, request);
+    result =
+        tw_next.Ialltoallv(op->codes_out, x->send.lengths, x->send.at, x->unit_type, op->codes_in,
+                           x->recv.lengths, x->recv.at, x->unit_type, comm, request);
     if (result == MPI_SUCCESS) {
         op->extra = x;
     } else {
@@ -404,8 +410,8 @@ int tw_on_alltoallv(const void *site, const void *sendbuf, const int sendcounts[
                     const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
                     MPI_Comm comm, MPI_Request *request)
 {
-    const tw_args_v_t a = {sendbuf, sendcounts, sdispls,  sendtype, recvbuf,
-                           recvcounts, rdispls, recvtype, comm};
+    const tw_args_v_t a = {sendbuf,    sendcounts, sdispls,  sendtype, recvbuf,
+                           recvcounts, rdispls,    recvtype, comm};
     tw_exchange_v_t  *x = NULL;
     tw_call_t         call;
     int               result, encoded;
@@ -430,10 +436,11 @@ int tw_on_alltoallv(const void *site, const void *sendbuf, const int sendcounts[
             tw_exchange_v_could(&call, x);
         }
     } else {
-        call.why = TW_WHY_NOT; /* pairs that stay as they are do not count against those that do not */
+        call.why =
+            TW_WHY_NOT; /* pairs that stay as they are do not count against those that do not */
     }
-    /* In place MPI uses another algorithm: then all ranks must take the same way, which is known by the
-     * settings alone. A verified call is exchanged twice by all. */
+    /* In place MPI uses another algorithm: then all ranks must take the same way, which is known by
+     * the settings alone. A verified call is exchanged twice by all. */
     if (encoded == 0 && !(sendbuf == MPI_IN_PLACE && tw_call_may_encode(&call)) && !call.verify) {
         tw_exchange_v_free(x);
         result = tw_alltoallv_plain(&a, request);

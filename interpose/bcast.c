@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/bcast.c - MPI_Bcast, MPI_Ibcast: the root encodes, codes are broadcast, the others decode.
- * The root's buffer is not touched.
+ * interpose/bcast.c - MPI_Bcast, MPI_Ibcast: the root encodes, codes are broadcast, the others
+ * decode. The root's buffer is not touched.
  *
  * Under an error contract the root measures the error of what it is about to send in the calls that
- * are verified, and steps up until the contract is kept; a small broadcast before the codes tells which
- * codec that is. Nothing waits for other ranks that would not wait in MPI_Bcast itself.
+ * are verified, and steps up until the contract is kept; a small broadcast before the codes tells
+ * which codec that is. Nothing waits for other ranks that would not wait in MPI_Bcast itself.
  */
 #include "config.h"
 
@@ -35,8 +35,8 @@ static void tw_bcast_measure(tw_call_t *call, const tw_choice_t *choice, const v
     tw_form_put(got);
 }
 
-/* The root under a contract: encode with the codec of the level, or a better one. codes has room for any
- * of them. Returns the choice, NULL for none. */
+/* The root under a contract: encode with the codec of the level, or a better one. codes has room
+ * for any of them. Returns the choice, NULL for none. */
 static const tw_choice_t *tw_bcast_contract(tw_call_t *call, const void *buffer, size_t items,
                                             void *codes)
 {
@@ -44,7 +44,8 @@ static const tw_choice_t *tw_bcast_contract(tw_call_t *call, const void *buffer,
         const tw_choice_t *choice = tw_choice_get(call->level->spec, call->type.kind);
         tw_errors_t        errors;
 
-        if (choice->codec == NULL || tw_form_bytes(choice, call->values) >= items * call->type.size) {
+        if (choice->codec == NULL ||
+            tw_form_bytes(choice, call->values) >= items * call->type.size) {
             call->level->spec[0] = '\0';
             break;
         }
@@ -57,8 +58,9 @@ static const tw_choice_t *tw_bcast_contract(tw_call_t *call, const void *buffer,
         if (tw_errors_kept(&errors)) {
             return choice;
         }
-        snprintf(call->level->spec, sizeof(call->level->spec), "%s",
-                 tw_ladder_next(call->level->spec, call->type.kind == TW_KIND_DOUBLE, choice->narrow));
+        snprintf(
+            call->level->spec, sizeof(call->level->spec), "%s",
+            tw_ladder_next(call->level->spec, call->type.kind == TW_KIND_DOUBLE, choice->narrow));
         call->stepped = true;
     }
     return NULL;
@@ -95,12 +97,12 @@ static int tw_bcast_codes(tw_call_t *call, void *buffer, int count, MPI_Datatype
     if (result == MPI_SUCCESS && call->choice == NULL) {
         call->why = TW_WHY_CONTRACT;
         tw_verify_forget(call);
-        result    = tw_next.Bcast(buffer, count, datatype, root, comm);
+        result = tw_next.Bcast(buffer, count, datatype, root, comm);
     } else if (result == MPI_SUCCESS) {
-        call->sent = tw_call_moved(call->op, call->comm->size,
-                                   tw_form_bytes(call->choice, call->values));
-        result     = tw_next.Bcast(codes, tw_form_units(call->choice, call->values), tw_state.unit,
-                                   root, comm);
+        call->sent =
+            tw_call_moved(call->op, call->comm->size, tw_form_bytes(call->choice, call->values));
+        result = tw_next.Bcast(codes, tw_form_units(call->choice, call->values), tw_state.unit,
+                               root, comm);
         if (result == MPI_SUCCESS && !sender) {
             tw_form_decode(call, call->choice, &call->type, codes, buffer, items);
         }
@@ -126,9 +128,11 @@ static int tw_ibcast_codes(tw_call_t *call, void *buffer, int count, int root, M
     const bool    sender = call->comm->rank == root;
     tw_form_op_t *op;
 
-    call->sent = tw_call_moved(call->op, call->comm->size, tw_form_bytes(call->choice, call->values));
-    op         = tw_form_op_make(call, call->choice, &call->type, buffer, (size_t)count);
-    op->ranks  = sender ? 0 : op->ranks; /* 0: nothing to decode; buffer may be NULL, as MPI_BOTTOM */
+    call->sent =
+        tw_call_moved(call->op, call->comm->size, tw_form_bytes(call->choice, call->values));
+    op = tw_form_op_make(call, call->choice, &call->type, buffer, (size_t)count);
+    op->ranks =
+        sender ? 0 : op->ranks; /* 0: nothing to decode; buffer may be NULL, as MPI_BOTTOM */
     op->codes_in = tw_form_get(call, tw_form_bytes(call->choice, call->values));
     if (sender) {
         tw_form_encode(&op->call, op->choice, &call->type, buffer, (size_t)count, op->codes_in);

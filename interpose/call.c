@@ -18,7 +18,8 @@
 
 int tw_pcontrol_off;
 
-/* ---- codecs ------------------------------------------------------------------------------------ */
+/* ---- codecs ------------------------------------------------------------------------------------
+ * */
 
 static tw_choice_t *tw_choices;
 
@@ -52,7 +53,8 @@ const tw_choice_t *tw_choice_get(const char *spec, tw_kind_t kind)
 {
     tw_choice_t *choice;
 
-    for (choice = __atomic_load_n(&tw_choices, __ATOMIC_ACQUIRE); choice != NULL; choice = choice->next) {
+    for (choice = __atomic_load_n(&tw_choices, __ATOMIC_ACQUIRE); choice != NULL;
+         choice = choice->next) {
         if (choice->kind == kind && strcmp(choice->spec, spec) == 0) {
             return choice;
         }
@@ -65,7 +67,8 @@ const tw_choice_t *tw_choice_get(const char *spec, tw_kind_t kind)
     return choice;
 }
 
-/* ---- a call ------------------------------------------------------------------------------------ */
+/* ---- a call ------------------------------------------------------------------------------------
+ * */
 
 void tw_call_begin(tw_call_t *call, const void *site, tw_rule_op_t op, bool nonblocking,
                    MPI_Comm comm)
@@ -257,7 +260,8 @@ uint64_t tw_call_moved(tw_rule_op_t op, int ranks, uint64_t bytes)
     }
 }
 
-/* ---- counting ---------------------------------------------------------------------------------- */
+/* ---- counting ----------------------------------------------------------------------------------
+ * */
 
 static void tw_call_key(const tw_call_t *call, tw_record_key_t *key)
 {
@@ -277,7 +281,8 @@ static void tw_call_key(const tw_call_t *call, tw_record_key_t *key)
     }
 }
 
-/* Bytes that this rank would send in this call with a codec; what it asked for where it would pass. */
+/* Bytes that this rank would send in this call with a codec; what it asked for where it would pass.
+ * */
 static uint64_t tw_call_would_send(const tw_call_t *call, const tw_choice_t *choice)
 {
     const int ranks = call->comm->size;

@@ -3,8 +3,7 @@
  *
  * The way of a call: tw_call_begin() -> the handler says what it would encode, tw_call_vector() ->
  * tw_call_decide() sets the codec or the reason against it -> the compressed form, or the next
- * library's function with the program's arguments as they are -> tw_call_end() counts.
- */
+ * library's function with the program's arguments as they are -> tw_call_end() counts. */
 #ifndef TW_INTERPOSE_CALL_H
 #define TW_INTERPOSE_CALL_H
 
@@ -27,36 +26,36 @@ typedef struct tw_choice {
     tw_codec_t       *codec;  /* NULL: it has no form for this kind                              */
     tw_dtype_t        dtype;  /* of the values that are encoded                                  */
     bool              narrow; /* doubles that travel as floats (--double)                        */
-    bool              automatic; /* auto: the transport decides                                     */
-    bool              exact;  /* lossless: fp32                                                  */
+    bool automatic;           /* auto: the transport decides                                     */
+    bool exact;               /* lossless: fp32                                                  */
 } tw_choice_t;
 
 typedef struct tw_call {
     const void        *site;
     tw_rule_op_t       op;
     bool               nonblocking;
-    int                form;     /* 0 usual, 1 persistent, 2 large count                           */
+    int                form; /* 0 usual, 1 persistent, 2 large count                           */
     tw_entry_t        *comm;
-    tw_type_t          type;     /* of the data                                                    */
-    size_t             values;   /* in the vector that would be encoded (per block, per pair)      */
-    uint64_t           bytes;    /* of that vector, of whatever type; the largest piece of alltoallv */
-    tw_why_t           why;      /* TW_WHY_NOT: compressed                                         */
-    const tw_choice_t *choice;   /* NULL: not compressed                                           */
-    tw_entry_level_t  *level;    /* error contract or verification; NULL without                   */
-    bool               verify;   /* this call is verified                                          */
+    tw_type_t          type;   /* of the data                                                    */
+    size_t             values; /* in the vector that would be encoded (per block, per pair)      */
+    uint64_t           bytes; /* of that vector, of whatever type; the largest piece of alltoallv */
+    tw_why_t           why;   /* TW_WHY_NOT: compressed                                         */
+    const tw_choice_t *choice; /* NULL: not compressed                                           */
+    tw_entry_level_t  *level;  /* error contract or verification; NULL without                   */
+    bool               verify; /* this call is verified                                          */
     uint64_t           start_ns;
-    uint64_t           asked, sent;          /* see records.h                                      */
+    uint64_t           asked, sent; /* see records.h                                      */
     uint64_t           encode_ns, decode_ns;
-    uint64_t           exact_ns, extra_ns;   /* the exact collective of a verified call; all that the
-                                                program did not ask for, that included             */
+    uint64_t           exact_ns, extra_ns; /* the exact collective of a verified call; all that the
+                                                program did not ask for, that included */
     bool               verified;
-    double             worst, worst_rms;     /* of a verified call                                 */
+    double             worst, worst_rms; /* of a verified call                                 */
     bool               stepped;
-    size_t             own;      /* allgatherv: values of this rank's block                        */
+    size_t             own; /* allgatherv: values of this rank's block                        */
     bool               could_known;
     uint64_t           could[TW_CANDIDATES]; /* filled by handlers whose sizes differ between ranks,
-                                                while watching; see records.h                      */
-    int                rung;     /* alltoallv: the next step of the contract, see verify.c         */
+                                                while watching; see records.h */
+    int                rung; /* alltoallv: the next step of the contract, see verify.c         */
 } tw_call_t;
 
 /** Start of a handler. comm may be MPI_COMM_NULL (then nothing is decided: MPI refuses it). */
@@ -77,18 +76,19 @@ void tw_call_buffers(tw_call_t *call, const void *sendbuf, const void *recvbuf);
 /** Refuse, with this reason, unless refused already. */
 void tw_call_refuse(tw_call_t *call, tw_why_t why);
 
-/** The codec for this call or the reason against it, by rules, threshold, MPI_Pcontrol, MPI_Info. The
- * same on all ranks. @return true if it is to be compressed. */
+/** The codec for this call or the reason against it, by rules, threshold, MPI_Pcontrol, MPI_Info.
+ * The same on all ranks. @return true if it is to be compressed. */
 bool tw_call_decide(tw_call_t *call);
 
-/** Could any call on this communicator be compressed, by settings and info? The same on all ranks. */
+/** Could any call on this communicator be compressed, by settings and info? The same on all ranks.
+ * */
 bool tw_call_may_encode(const tw_call_t *call);
 
 /** After all it is not compressed, for this reason. */
 void tw_call_undo(tw_call_t *call, tw_why_t why);
 
-/** For alltoallv: the same question for one pair, of `values` values of kind `kind`. The communicator
- * and operation must not have been refused. NULL: this pair travels as it is. */
+/** For alltoallv: the same question for one pair, of `values` values of kind `kind`. The
+ * communicator and operation must not have been refused. NULL: this pair travels as it is. */
 const tw_choice_t *tw_call_decide_pair(tw_call_t *call, tw_kind_t kind, size_t values);
 
 /** Why `values` values of this kind are not compressed in this call; TW_WHY_NOT if they are. */
@@ -101,9 +101,9 @@ void tw_call_end(tw_call_t *call);
  * is not counted again. */
 void tw_call_more(tw_call_t *call, uint64_t ns);
 
-/** Bytes that a rank sends in an operation over `ranks` ranks whose vector (block) has `bytes` bytes,
- * by the algorithms that move least: allreduce 2 (P-1)/P, bcast, reduce and reduce-scatter (P-1)/P,
- * allgather and alltoall (P-1). */
+/** Bytes that a rank sends in an operation over `ranks` ranks whose vector (block) has `bytes`
+ * bytes, by the algorithms that move least: allreduce 2 (P-1)/P, bcast, reduce and reduce-scatter
+ * (P-1)/P, allgather and alltoall (P-1). */
 uint64_t tw_call_moved(tw_rule_op_t op, int ranks, uint64_t bytes);
 
 /** The choice for a spec and kind, made at first use. */

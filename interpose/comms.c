@@ -15,8 +15,8 @@
 #include "interpose/state.h"
 #include "runtime/transport/comm.h"
 
-/* Newest first; programs have few communicators, and use the newest most. A handle that is looked up
- * again and again is found by the small table before it. */
+/* Newest first; programs have few communicators, and use the newest most. A handle that is looked
+ * up again and again is found by the small table before it. */
 static tw_entry_t *tw_comms_list;
 
 #define TW_COMMS_QUICK 16
@@ -126,7 +126,8 @@ tw_entry_t *tw_comms_get(MPI_Comm comm)
         }
     }
     pthread_mutex_unlock(&tw_state.lock);
-    if (entry == NULL) { /* MPI is called without the lock; only this thread uses this communicator */
+    if (entry ==
+        NULL) { /* MPI is called without the lock; only this thread uses this communicator */
         entry = tw_comms_make(comm);
         if (entry == NULL) {
             return NULL;
@@ -145,8 +146,8 @@ static uint64_t tw_comms_made; /* duplicates so far */
 tw_comm_t *tw_comms_duplicate(tw_entry_t *entry)
 {
     if (entry->duplicate == NULL && !entry->no_duplicate) {
-        const tw_status_t status = tw_comm_create_with(&tw_state.context, &tw_state.ops,
-                                                       entry->handle, &entry->duplicate);
+        const tw_status_t status =
+            tw_comm_create_with(&tw_state.context, &tw_state.ops, entry->handle, &entry->duplicate);
 
         if (status != TW_OK) {
             entry->duplicate    = NULL;
@@ -177,7 +178,8 @@ tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, const char *type, tw_dtype_t
     snprintf(name, sizeof(name), "%s-%" PRIu64, dtype == TW_F64 ? "double" : "float", count);
     snprintf(made->type, sizeof(made->type), "%s", type);
     made->count = count;
-    if (tw_feedback_create(entry->duplicate, name, dtype, (size_t)count, &made->feedback) != TW_OK) {
+    if (tw_feedback_create(entry->duplicate, name, dtype, (size_t)count, &made->feedback) !=
+        TW_OK) {
         made->feedback = NULL; /* on all ranks alike */
     }
     made->next       = entry->feedbacks;
@@ -317,8 +319,8 @@ void tw_comms_set_info(MPI_Comm comm, MPI_Info info)
     int         found = 0, differs = 0, any = 0, inter = 0;
     tw_entry_t *entry;
 
-    if (comm == MPI_COMM_NULL || !tw_active || tw_next.Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
-        inter) {
+    if (comm == MPI_COMM_NULL || !tw_active ||
+        tw_next.Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter) {
         return;
     }
     if (info != MPI_INFO_NULL) {
@@ -336,7 +338,8 @@ void tw_comms_set_info(MPI_Comm comm, MPI_Info info)
     tw_next.Allreduce(&differs, &any, 1, MPI_INT, MPI_MAX, comm);
     if (any) {
         if (entry->rank == 0) {
-            tw_complain("thinwire_codec differs between the ranks of a communicator; it is ignored");
+            tw_complain(
+                "thinwire_codec differs between the ranks of a communicator; it is ignored");
         }
         return;
     }
@@ -344,8 +347,8 @@ void tw_comms_set_info(MPI_Comm comm, MPI_Info info)
         char        why[400] = "";
         tw_codec_t *codec    = NULL;
 
-        if (strcmp(spec, "off") != 0 && tw_codec_create(&tw_state.context, spec, TW_F32, &codec, why,
-                                                        sizeof(why)) != TW_OK &&
+        if (strcmp(spec, "off") != 0 &&
+            tw_codec_create(&tw_state.context, spec, TW_F32, &codec, why, sizeof(why)) != TW_OK &&
             tw_codec_create(&tw_state.context, spec, TW_F64, &codec, NULL, 0) != TW_OK) {
             if (entry->rank == 0) {
                 tw_complain("thinwire_codec: %s; it is ignored", why);
@@ -387,7 +390,8 @@ void tw_comms_stop(void)
         tw_entry_t *entry = oldest_first;
 
         oldest_first = entry->next;
-        if (entry->users > 0) { /* the program never completed an operation: MPI may still use its memory */
+        if (entry->users >
+            0) { /* the program never completed an operation: MPI may still use its memory */
             entry->next   = tw_comms_left;
             tw_comms_left = entry;
             continue;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/comms.h - what is known about the program's communicators.
  *
- * An entry is made at the first call on a communicator, locally, and goes when the program frees the
- * communicator (or at MPI_Finalize), together with the private duplicate that the transport uses, if
- * there is one. A duplicate is made only inside a blocking Allreduce, so that whether it exists follows
- * from the communicator's history of collectives and is equal on all ranks.
- */
+ * An entry is made at the first call on a communicator, locally, and goes when the program frees
+ * the communicator (or at MPI_Finalize), together with the private duplicate that the transport
+ * uses, if there is one. A duplicate is made only inside a blocking Allreduce, so that whether it
+ * exists follows from the communicator's history of collectives and is equal on all ranks. */
 #ifndef TW_INTERPOSE_COMMS_H
 #define TW_INTERPOSE_COMMS_H
 
@@ -22,9 +21,9 @@
 /* Error feedback of repeated Allreduce calls: by type and count, never by buffer address. */
 typedef struct tw_entry_feedback {
     struct tw_entry_feedback *next;
-    char                      type[24]; /* of the program: complex numbers are no floats here      */
-    uint64_t                  count;
-    tw_feedback_t            *feedback;
+    char           type[24]; /* of the program: complex numbers are no floats here      */
+    uint64_t       count;
+    tw_feedback_t *feedback;
 } tw_entry_feedback_t;
 
 /* The error contract's state for one kind of call: how many calls there were, and the codec that a
@@ -39,35 +38,35 @@ typedef struct tw_entry_level {
 } tw_entry_level_t;
 
 typedef struct tw_entry {
-    struct tw_entry     *next;
-    MPI_Comm             handle;
-    int                  rank, size;
-    bool                 usable; /* an intracommunicator of ranks of MPI_COMM_WORLD, more than one  */
-    int                  why;    /* tw_why_t where not usable                                       */
-    char                 label[40]; /* for the report: "world", "self", its name, "N ranks"         */
-    const char          *name;      /* for rules: "world", "self" or ""; other names are known to one
-                                       rank alone                                                   */
-    char                 info[TW_RULE_SPEC_MAX]; /* thinwire_codec of its MPI_Info; "" none          */
-    tw_comm_t           *duplicate; /* NULL before the first blocking call that makes it            */
-    uint64_t             made;         /* how many duplicates there were when it was made           */
-    bool                 no_duplicate; /* making it failed, on all ranks                            */
-    bool                 gone;   /* freed by the program; the duplicate is still in use             */
-    int                  staged; /* two-stage operations outstanding on the duplicate               */
-    int                  users;  /* nonblocking calls outstanding, those included                   */
+    struct tw_entry *next;
+    MPI_Comm         handle;
+    int              rank, size;
+    bool             usable; /* an intracommunicator of ranks of MPI_COMM_WORLD, more than one  */
+    int              why;    /* tw_why_t where not usable                                       */
+    char             label[40]; /* for the report: "world", "self", its name, "N ranks"         */
+    const char      *name;      /* for rules: "world", "self" or ""; other names are known to one
+                                       rank alone */
+    char             info[TW_RULE_SPEC_MAX]; /* thinwire_codec of its MPI_Info; "" none          */
+    tw_comm_t       *duplicate; /* NULL before the first blocking call that makes it            */
+    uint64_t         made;      /* how many duplicates there were when it was made           */
+    bool             no_duplicate; /* making it failed, on all ranks                            */
+    bool             gone;   /* freed by the program; the duplicate is still in use             */
+    int              staged; /* two-stage operations outstanding on the duplicate               */
+    int              users;  /* nonblocking calls outstanding, those included                   */
     tw_entry_feedback_t *feedbacks;
     tw_entry_level_t    *levels;
-    pthread_mutex_t      lock;   /* of the duplicate: the transport wants one thread at a time     */
+    pthread_mutex_t      lock; /* of the duplicate: the transport wants one thread at a time     */
 } tw_entry_t;
 
 /* The entry of a communicator; NULL for MPI_COMM_NULL, or without memory. */
 tw_entry_t *tw_comms_get(MPI_Comm comm);
 
-/* Inside a blocking Allreduce: the duplicate, made now if there is none. NULL if it cannot be made, on all
- * ranks alike. */
+/* Inside a blocking Allreduce: the duplicate, made now if there is none. NULL if it cannot be made,
+ * on all ranks alike. */
 tw_comm_t *tw_comms_duplicate(tw_entry_t *entry);
 
-/* The feedback object for vectors of count values that are encoded as dtype, of a type of the program with
- * this name; made at first use (collective). NULL on failure. */
+/* The feedback object for vectors of count values that are encoded as dtype, of a type of the
+ * program with this name; made at first use (collective). NULL on failure. */
 tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, const char *type, tw_dtype_t dtype,
                                  uint64_t count);
 
@@ -75,17 +74,18 @@ tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, const char *type, tw_dtype_t
 tw_entry_level_t *tw_comms_level(tw_entry_t *entry, tw_rule_op_t op, bool wide, uint64_t count,
                                  const char *spec);
 
-/* The program frees the communicator: call before it does. Collective where the program's call is. */
+/* The program frees the communicator: call before it does. Collective where the program's call is.
+ * */
 void tw_comms_forget(MPI_Comm comm);
 
-/* A nonblocking call begins and ends: while one is outstanding the entry stays, and the duplicate too
- * where two-stage operations run on it, although the program has freed the communicator. Such a duplicate is
- * freed at MPI_Finalize: to free it inside another call might wait for other ranks. */
+/* A nonblocking call begins and ends: while one is outstanding the entry stays, and the duplicate
+ * too where two-stage operations run on it, although the program has freed the communicator. Such a
+ * duplicate is freed at MPI_Finalize: to free it inside another call might wait for other ranks. */
 void tw_comms_hold(tw_entry_t *entry);
 void tw_comms_let_go(tw_entry_t *entry);
 
-/* Read thinwire_codec from info for this communicator. Collective, as MPI_Comm_set_info is: the ranks
- * must say the same, else none of them follows it, and rank 0 says so. */
+/* Read thinwire_codec from info for this communicator. Collective, as MPI_Comm_set_info is: the
+ * ranks must say the same, else none of them follows it, and rank 0 says so. */
 void tw_comms_set_info(MPI_Comm comm, MPI_Info info);
 
 /* At MPI_Finalize: free all duplicates, in the order in which they were made. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/finish.c - see finish.h. Records travel as messages on a communicator of ours. A rank that is
- * late in coming to MPI_Finalize does not keep the report: it is written after 5 s with what has been
- * heard. What comes later is received and dropped, because MPI_Finalize with a message under way may hang;
- * that waits for nobody for whom MPI_Finalize would not wait as well.
+ * interpose/finish.c - see finish.h. Records travel as messages on a communicator of ours. A rank
+ * that is late in coming to MPI_Finalize does not keep the report: it is written after 5 s with
+ * what has been heard. What comes later is received and dropped, because MPI_Finalize with a
+ * message under way may hang; that waits for nobody for whom MPI_Finalize would not wait as well.
  */
 #include "config.h"
 
@@ -108,7 +108,8 @@ static void tw_pile_add(tw_pile_t *pile, const char *parcel, size_t bytes)
         return;
     }
     pile->records = larger;
-    memcpy(pile->records + pile->count, parcel + sizeof(head), head.records * sizeof(*pile->records));
+    memcpy(pile->records + pile->count, parcel + sizeof(head),
+           head.records * sizeof(*pile->records));
     pile->count = tw_records_merge(pile->records, pile->count + head.records);
     pile->seen += head.seen;
     pile->heard++;
@@ -132,7 +133,8 @@ static bool tw_finish_hear(tw_pile_t *pile, int *arrived)
     }
     tw_next.Get_count(&status, MPI_BYTE, &length);
     parcel = malloc((size_t)length + 1);
-    if (parcel == NULL || tw_next.Mrecv(parcel, length, MPI_BYTE, &message, &status) != MPI_SUCCESS) {
+    if (parcel == NULL ||
+        tw_next.Mrecv(parcel, length, MPI_BYTE, &message, &status) != MPI_SUCCESS) {
         free(parcel);
         return false;
     }
@@ -156,15 +158,17 @@ static int tw_finish_collect(tw_pile_t *pile)
         tw_pile_add(pile, parcel, bytes);
     }
     free(parcel);
-    while (arrived < tw_state.size - 1 && !tw_finish_late(start) && tw_finish_hear(pile, &arrived)) {
+    while (arrived < tw_state.size - 1 && !tw_finish_late(start) &&
+           tw_finish_hear(pile, &arrived)) {
     }
     return arrived;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------- */
+/* ---- writing
+ * ------------------------------------------------------------------------------------- */
 
-/* How fast each candidate encodes and decodes here, for the estimate of a watching report: a megabyte
- * of numbers, a few milliseconds. */
+/* How fast each candidate encodes and decodes here, for the estimate of a watching report: a
+ * megabyte of numbers, a few milliseconds. */
 static void tw_finish_speeds(tw_report_facts_t *facts)
 {
     const size_t n      = (size_t)1 << 18;
@@ -220,7 +224,8 @@ static void tw_finish_facts(tw_report_facts_t *facts, const tw_pile_t *pile, cha
 
 static void tw_finish_file(const char *name, const char *what, const tw_report_facts_t *facts,
                            const tw_pile_t *pile,
-                           void (*write)(FILE *, const tw_report_facts_t *, const tw_record_t *, size_t))
+                           void (*write)(FILE *, const tw_report_facts_t *, const tw_record_t *,
+                                         size_t))
 {
     FILE *file = fopen(name, "w");
     bool  failed;
@@ -271,7 +276,8 @@ void tw_finish_report(void)
     }
 }
 
-/* Launchers may drop what a rank has just printed when it aborts: give them up to 0.2 s to read it. */
+/* Launchers may drop what a rank has just printed when it aborts: give them up to 0.2 s to read it.
+ * */
 static void tw_finish_let_read(void)
 {
     const struct timespec pause  = {.tv_nsec = 2000000};

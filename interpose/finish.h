@@ -4,7 +4,8 @@
 #ifndef TW_INTERPOSE_FINISH_H
 #define TW_INTERPOSE_FINISH_H
 
-/* In MPI_Finalize: rank 0 collects the records of all ranks, for at most 5 s, and writes the report. */
+/* In MPI_Finalize: rank 0 collects the records of all ranks, for at most 5 s, and writes the
+ * report. */
 void tw_finish_report(void);
 
 /* In MPI_Abort: this rank's own counters, no communication. */

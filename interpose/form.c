@@ -21,7 +21,10 @@ void *tw_form_get(const tw_call_t *call, size_t bytes)
     return buffer;
 }
 
-void tw_form_put(void *buffer) { tw_pool_put(&tw_state.pool, buffer); }
+void tw_form_put(void *buffer)
+{
+    tw_pool_put(&tw_state.pool, buffer);
+}
 
 size_t tw_form_bytes(const tw_choice_t *choice, size_t n)
 {
@@ -38,9 +41,13 @@ bool tw_form_all_fit(const tw_choice_t *choice, size_t n, int ranks)
     return tw_form_bytes(choice, n) * ((size_t)ranks + 1) <= 2 * n * element;
 }
 
-MPI_Datatype tw_form_basic(tw_kind_t kind) { return kind == TW_KIND_DOUBLE ? MPI_DOUBLE : MPI_FLOAT; }
+MPI_Datatype tw_form_basic(tw_kind_t kind)
+{
+    return kind == TW_KIND_DOUBLE ? MPI_DOUBLE : MPI_FLOAT;
+}
 
-/* ---- double to float and back, whatever the caller's rounding ---------------------------------- */
+/* ---- double to float and back, whatever the caller's rounding ----------------------------------
+ * */
 
 void tw_form_narrow(const void *doubles, size_t n, float *floats)
 {
@@ -67,7 +74,8 @@ void tw_form_widen(const float *floats, size_t n, void *doubles)
     tw_fpmode_leave(mode);
 }
 
-/* ---- vectors ------------------------------------------------------------------------------------ */
+/* ---- vectors ------------------------------------------------------------------------------------
+ * */
 
 void tw_form_encode(tw_call_t *call, const tw_choice_t *choice, const tw_type_t *type,
                     const void *buffer, size_t items, void *codes)
@@ -75,7 +83,7 @@ void tw_form_encode(tw_call_t *call, const tw_choice_t *choice, const tw_type_t 
     const uint64_t start  = tw_clock_ns();
     const size_t   n      = items * type->values;
     void          *packed = NULL, *narrow = NULL;
-    size_t         bytes  = 0;
+    size_t         bytes = 0;
 
     if (!type->dense && n > 0) {
         packed = tw_form_get(call, items * type->size);
@@ -149,14 +157,15 @@ void tw_form_decode_sum(tw_call_t *call, const tw_choice_t *choice, const tw_typ
 
     tw_codec_decode(choice->codec, &tw_state.exec, codes, n, landing.values);
     for (int r = 1; r < ranks; r++) {
-        tw_codec_decode_add(choice->codec, &tw_state.exec, (const char *)codes + (size_t)r * stride, n,
-                            landing.values);
+        tw_codec_decode_add(choice->codec, &tw_state.exec, (const char *)codes + (size_t)r * stride,
+                            n, landing.values);
     }
     tw_landing_leave(call, &landing, type, buffer, items);
     call->decode_ns += tw_clock_ns() - start;
 }
 
-/* ---- nonblocking -------------------------------------------------------------------------------- */
+/* ---- nonblocking --------------------------------------------------------------------------------
+ * */
 
 tw_form_op_t *tw_form_op_make(const tw_call_t *call, const tw_choice_t *choice,
                               const tw_type_t *type, void *recv, size_t items)
@@ -202,7 +211,7 @@ int tw_form_op_started(tw_form_op_t *op, int result, MPI_Request *request,
     /* The record of the call is made now; what finish() adds is counted by tw_call_more(). */
     tw_call_end(&op->call);
     op->call.encode_ns = op->call.decode_ns = 0;
-    op->pending.finish = finish;
+    op->pending.finish                      = finish;
     tw_pending_add(&op->pending, *request);
     return result;
 }

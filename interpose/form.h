@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/form.h - the parts of which compressed forms are made: vectors of plain values, codes in
- * units, byte collectives that run behind a request of the program.
+ * interpose/form.h - the parts of which compressed forms are made: vectors of plain values, codes
+ * in units, byte collectives that run behind a request of the program.
  *
- * A form is a collective of MPI's on the program's own communicator whose elements are TW_UNIT bytes of
- * codes. One stage, no set-up: it synchronises exactly as much as the program's call did.
+ * A form is a collective of MPI's on the program's own communicator whose elements are TW_UNIT
+ * bytes of codes. One stage, no set-up: it synchronises exactly as much as the program's call did.
  */
 #ifndef TW_INTERPOSE_FORM_H
 #define TW_INTERPOSE_FORM_H
@@ -16,8 +16,8 @@
 #include "interpose/pending.h"
 #include "interpose/state.h"
 
-/* A buffer of the pool; without memory the job ends (a rank that fell back alone would leave the others
- * waiting). Give it back with tw_form_put(); NULL is allowed there. */
+/* A buffer of the pool; without memory the job ends (a rank that fell back alone would leave the
+ * others waiting). Give it back with tw_form_put(); NULL is allowed there. */
 void *tw_form_get(const tw_call_t *call, size_t bytes);
 void  tw_form_put(void *buffer);
 
@@ -29,12 +29,12 @@ static inline int tw_form_units(const tw_choice_t *choice, size_t n)
     return (int)(tw_form_bytes(choice, n) / TW_UNIT);
 }
 
-/* Do the codes of all ranks, and once more this rank's, take no more than two messages, and so no more
- * bytes than a plain sum moves? */
+/* Do the codes of all ranks, and once more this rank's, take no more than two messages, and so no
+ * more bytes than a plain sum moves? */
 bool tw_form_all_fit(const tw_choice_t *choice, size_t n, int ranks);
 
-/* `items` items of the program's to codes: packed where the layout has holes, narrowed where doubles
- * travel as floats. codes has tw_form_bytes() bytes. */
+/* `items` items of the program's to codes: packed where the layout has holes, narrowed where
+ * doubles travel as floats. codes has tw_form_bytes() bytes. */
 void tw_form_encode(tw_call_t *call, const tw_choice_t *choice, const tw_type_t *type,
                     const void *buffer, size_t items, void *codes);
 
@@ -53,21 +53,22 @@ void tw_form_widen(const float *floats, size_t n, void *doubles);
 /* Values of a kind as MPI's basic type. */
 MPI_Datatype tw_form_basic(tw_kind_t kind);
 
-/* ---- nonblocking ------------------------------------------------------------------------------ */
+/* ---- nonblocking ------------------------------------------------------------------------------
+ * */
 
-/* A started byte collective: what finish() needs. `arrays` are copied int arrays that MPI reads until
- * completion. */
+/* A started byte collective: what finish() needs. `arrays` are copied int arrays that MPI reads
+ * until completion. */
 typedef struct tw_form_op {
     tw_pending_t       pending; /* first: what finish() gets                                */
     tw_call_t          call;
     const tw_choice_t *choice;
-    tw_type_t          type;    /* of the receive side                                      */
-    void              *recv;    /* the program's receive buffer                             */
-    size_t             items;   /* per block                                                */
+    tw_type_t          type;  /* of the receive side                                      */
+    void              *recv;  /* the program's receive buffer                             */
+    size_t             items; /* per block                                                */
     int                ranks;
-    MPI_Datatype       held;    /* a duplicate of a derived type, which the program may free    */
+    MPI_Datatype       held; /* a duplicate of a derived type, which the program may free    */
     void              *codes_in, *codes_out; /* pool                                        */
-    void              *extra;   /* of the form, malloc                                      */
+    void              *extra; /* of the form, malloc                                      */
 } tw_form_op_t;
 
 tw_form_op_t *tw_form_op_make(const tw_call_t *call, const tw_choice_t *choice,

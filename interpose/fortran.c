@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/fortran.c - what is not generated: special addresses of Fortran; MPI_Pcontrol in both languages,
- * which has a variable list of arguments; and MPICH's mpi_f08 calls that do not come through C.
+ * interpose/fortran.c - what is not generated: special addresses of Fortran; MPI_Pcontrol in both
+ * languages, which has a variable list of arguments; and MPICH's mpi_f08 calls that do not come
+ * through C.
  */
 #include "config.h"
 
@@ -23,8 +24,8 @@ TW_EXPORT int MPI_Pcontrol(const int level, ...);
 TW_EXPORT int MPI_Pcontrol(const int level, ...)
 {
     static int (*next)(const int, ...);
-    va_list    rest;
-    void      *words[4]; /* more than that no tool takes */
+    va_list rest;
+    void   *words[4]; /* more than that no tool takes */
 
     tw_ready();
     tw_pcontrol_set(level);
@@ -41,8 +42,8 @@ TW_EXPORT int MPI_Pcontrol(const int level, ...)
 
 #ifdef OPEN_MPI
 
-/* Addresses of the marks as one object sees them: a Fortran library that was loaded privately has its own.
- * Compilers spell a common block's name in four ways; objects have some of them. */
+/* Addresses of the marks as one object sees them: a Fortran library that was loaded privately has
+ * its own. Compilers spell a common block's name in four ways; objects have some of them. */
 typedef struct tw_marks {
     void *base; /* of the object */
     void *in_place[4], *bottom[4];
@@ -65,7 +66,8 @@ static void tw_marks_fill(tw_marks_t *marks, const Dl_info *info)
                                             "mpi_fortran_in_place__", "MPI_FORTRAN_IN_PLACE"};
     static const char *const bottom[4]   = {"mpi_fortran_bottom_", "mpi_fortran_bottom",
                                             "mpi_fortran_bottom__", "MPI_FORTRAN_BOTTOM"};
-    void *object = info->dli_fname != NULL ? dlopen(info->dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    void                    *object =
+        info->dli_fname != NULL ? dlopen(info->dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 
     for (size_t i = 0; i < 4; i++) {
         /* What all objects share comes before the object's own, as for the loader. */
@@ -104,7 +106,8 @@ static const tw_marks_t *tw_marks_find(const void *site)
 
 void *tw_fortran_buffer(const void *site, void *address)
 {
-    const size_t      slot  = (size_t)(((uintptr_t)site * UINT64_C(0x9e3779b97f4a7c15)) >> 56) % TW_MARKS_SITES;
+    const size_t slot =
+        (size_t)(((uintptr_t)site * UINT64_C(0x9e3779b97f4a7c15)) >> 56) % TW_MARKS_SITES;
     const tw_marks_t *marks = NULL;
 
     pthread_mutex_lock(&tw_marks_lock);
@@ -129,7 +132,10 @@ void *tw_fortran_buffer(const void *site, void *address)
 }
 
 TW_EXPORT void mpi_pcontrol_(MPI_Fint *level);
-TW_EXPORT void mpi_pcontrol_(MPI_Fint *level) { MPI_Pcontrol((int)*level); }
+TW_EXPORT void mpi_pcontrol_(MPI_Fint *level)
+{
+    MPI_Pcontrol((int)*level);
+}
 TW_ALIAS(mpi_pcontrol, mpi_pcontrol_, (MPI_Fint * level));
 TW_ALIAS(mpi_pcontrol__, mpi_pcontrol_, (MPI_Fint * level));
 TW_ALIAS(MPI_PCONTROL, mpi_pcontrol_, (MPI_Fint * level));
@@ -142,9 +148,9 @@ typedef void (*tw_fortran2_t)(MPI_Fint *, MPI_Fint *);
 typedef void (*tw_fortran3_t)(MPI_Fint *, MPI_Fint *, MPI_Fint *);
 typedef void (*tw_fortran4_t)(MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *);
 
-#define TW_NEXT(type, name)                                                                       \
-    type next = NULL;                                                                             \
-    tw_ready();                                                                                   \
+#define TW_NEXT(type, name)                                                                        \
+    type next = NULL;                                                                              \
+    tw_ready();                                                                                    \
     *(void **)&next = tw_late_symbol(name)
 
 TW_EXPORT void mpi_init_f08_(MPI_Fint *ierr);
@@ -226,8 +232,10 @@ TW_EXPORT void mpi_comm_set_info_f08_(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *
     tw_leave_any(entered);
 }
 
-TW_EXPORT void mpi_comm_dup_with_info_f08_(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *newcomm, MPI_Fint *ierr);
-TW_EXPORT void mpi_comm_dup_with_info_f08_(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *newcomm, MPI_Fint *ierr)
+TW_EXPORT void mpi_comm_dup_with_info_f08_(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *newcomm,
+                                           MPI_Fint *ierr);
+TW_EXPORT void mpi_comm_dup_with_info_f08_(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *newcomm,
+                                           MPI_Fint *ierr)
 {
     uintptr_t entered;
 
@@ -239,6 +247,9 @@ TW_EXPORT void mpi_comm_dup_with_info_f08_(MPI_Fint *comm, MPI_Fint *info, MPI_F
 }
 
 TW_EXPORT void mpi_pcontrol_f08_(MPI_Fint *level);
-TW_EXPORT void mpi_pcontrol_f08_(MPI_Fint *level) { MPI_Pcontrol((int)*level); }
+TW_EXPORT void mpi_pcontrol_f08_(MPI_Fint *level)
+{
+    MPI_Pcontrol((int)*level);
+}
 
 #endif /* OPEN_MPI */

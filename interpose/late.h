@@ -14,6 +14,7 @@
 
 #ifdef OPEN_MPI
 
+/* clang-format off */
 /* The handles in use; a use of another one does not compile. */
 #define TW_LATE_LIST(X)                                                                           \
     X(ompi_mpi_comm_null) X(ompi_mpi_comm_world) X(ompi_mpi_comm_self)                            \
@@ -26,6 +27,7 @@
     X(ompi_mpi_cxx_cplex) X(ompi_mpi_cxx_dblcplex)                                                \
     X(ompi_mpi_real) X(ompi_mpi_real4) X(ompi_mpi_real8) X(ompi_mpi_dblprec)                      \
     X(ompi_mpi_cplex) X(ompi_mpi_complex8) X(ompi_mpi_complex16) X(ompi_mpi_dblcplex)
+/* clang-format on */
 
 typedef struct tw_late {
 #define X(name) void *name;

@@ -43,7 +43,8 @@ int tw_on_finalize(const void *site)
 
     (void)site;
     tw_state_stop();
-    result = tw_next.Finalize(); /* attributes' delete callbacks may still complete requests of ours */
+    result =
+        tw_next.Finalize(); /* attributes' delete callbacks may still complete requests of ours */
     tw_pending_drop();
     return result;
 }
@@ -110,9 +111,9 @@ int tw_on_comm_dup_with_info(const void *site, MPI_Comm comm, MPI_Info info, MPI
     return result;
 }
 
-/* The process that `thinwire run` became ends, and no MPI function has come by: say so, or the user would
- * believe that it was watched. Its children, and programs that were started without `thinwire run`,
- * say nothing. */
+/* The process that `thinwire run` became ends, and no MPI function has come by: say so, or the user
+ * would believe that it was watched. Its children, and programs that were started without `thinwire
+ * run`, say nothing. */
 __attribute__((destructor)) static void tw_nothing_seen(void)
 {
     const char  *pid = getenv(TW_RUN_PID);
@@ -122,6 +123,8 @@ __attribute__((destructor)) static void tw_nothing_seen(void)
         (tw_context_init(&context) == TW_OK && context.log.rank > 0)) {
         return;
     }
-    fprintf(stderr, "thinwire: NOTHING WAS INTERCEPTED: this program called no MPI function of a shared "
-                    "library (is MPI linked statically? is it a script, whose programs speak for themselves?)\n");
+    fprintf(stderr,
+            "thinwire: NOTHING WAS INTERCEPTED: this program called no MPI function of a shared "
+            "library (is MPI linked statically? is it a script, whose programs speak for "
+            "themselves?)\n");
 }

@@ -50,8 +50,8 @@ static bool tw_seen_has(const tw_seen_t *seen, const tw_pending_t *pending)
     return false;
 }
 
-/* The newest operation with this handle, which is the live one, that has not been seen yet: MPI may give
- * one handle to several operations that were complete at once. */
+/* The newest operation with this handle, which is the live one, that has not been seen yet: MPI may
+ * give one handle to several operations that were complete at once. */
 static tw_pending_t *tw_pending_find(const tw_seen_t *seen, MPI_Request request)
 {
     for (tw_pending_t *p = tw_pending_table[tw_pending_hash(request)]; p != NULL; p = p->next) {
@@ -135,7 +135,8 @@ void tw_pending_look(tw_seen_t *seen, int count, const MPI_Request requests[])
     pthread_mutex_unlock(&tw_pending_lock);
 }
 
-/* Finish one operation, which must leave the table first: its handle may be in use again at once. */
+/* Finish one operation, which must leave the table first: its handle may be in use again at once.
+ * */
 static void tw_seen_finish(tw_seen_t *seen, int k, uint64_t each_ns)
 {
     tw_pending_t *pending = seen->pending[k];

@@ -17,8 +17,8 @@
 typedef struct tw_pending tw_pending_t;
 
 struct tw_pending {
-    MPI_Request   request; /* the handle the program holds                                       */
-    void        (*finish)(tw_pending_t *pending); /* decode, count, release what hangs on it      */
+    MPI_Request request; /* the handle the program holds                                       */
+    void (*finish)(tw_pending_t *pending); /* decode, count, release what hangs on it      */
     uint64_t      waited_ns; /* spent in the completion function that finished it, for finish()   */
     tw_pending_t *next;
 };
@@ -30,8 +30,8 @@ static inline bool tw_pending_any(void)
     return __atomic_load_n(&tw_pending_count, __ATOMIC_ACQUIRE) > 0;
 }
 
-/* Take over a started operation. The struct is the head of an allocation of the caller, which finish()
- * releases. */
+/* Take over a started operation. The struct is the head of an allocation of the caller, which
+ * finish() releases. */
 void tw_pending_add(tw_pending_t *pending, MPI_Request request);
 
 /* Requests of ours among those of a completion call. */

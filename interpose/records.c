@@ -35,18 +35,18 @@ typedef struct tw_chunk {
     tw_record_t      records[TW_CHUNK];
 } tw_chunk_t;
 
-typedef struct tw_entry {
+typedef struct tw_records_entry {
     uint64_t     hash;
     tw_record_t *record; /* NULL: free */
-} tw_entry_t;
+} tw_records_entry_t;
 
 typedef struct tw_table {
-    pthread_mutex_t lock;
-    tw_entry_t     *index;
-    size_t          size; /* of the index: 0, or a power of two, at least twice the count */
-    size_t          count;
-    tw_chunk_t     *chunks;
-    tw_record_t     rest[TW_RULE_OPS]; /* what has no record of its own */
+    pthread_mutex_t     lock;
+    tw_records_entry_t *index;
+    size_t              size; /* of the index: 0, or a power of two, at least twice the count */
+    size_t              count;
+    tw_chunk_t         *chunks;
+    tw_record_t         rest[TW_RULE_OPS]; /* what has no record of its own */
 } tw_table_t;
 
 static tw_table_t tw_table = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -73,7 +73,7 @@ static uint64_t tw_key_hash(const tw_record_key_t *key)
 }
 
 /* The entry of a key, or the free one where it would stand. */
-static tw_entry_t *tw_table_look(const tw_record_key_t *key, uint64_t hash)
+static tw_records_entry_t *tw_table_look(const tw_record_key_t *key, uint64_t hash)
 {
     const size_t mask = tw_table.size - 1;
     size_t       at   = (size_t)hash & mask;
@@ -88,9 +88,9 @@ static tw_entry_t *tw_table_look(const tw_record_key_t *key, uint64_t hash)
 
 static bool tw_table_grow(void)
 {
-    const size_t size  = tw_table.size == 0 ? 256 : 2 * tw_table.size;
-    tw_entry_t  *old   = tw_table.index;
-    tw_entry_t  *index = calloc(size, sizeof(*index));
+    const size_t        size  = tw_table.size == 0 ? 256 : 2 * tw_table.size;
+    tw_records_entry_t *old   = tw_table.index;
+    tw_records_entry_t *index = calloc(size, sizeof(*index));
 
     if (index == NULL) {
         return false;
@@ -130,7 +130,7 @@ static tw_record_t *tw_table_add(const tw_record_key_t *key, uint64_t hash)
     }
     record                    = &chunk->records[chunk->used++];
     record->key               = *key;
-    *tw_table_look(key, hash) = (tw_entry_t){hash, record};
+    *tw_table_look(key, hash) = (tw_records_entry_t){hash, record};
     tw_table.count++;
     return record;
 }

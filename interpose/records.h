@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/records.h - what was seen, per call site, communicator, operation and type.
  *
- * A record is plain data without pointers, so that it can be sent to rank 0 as bytes; texts are kept
- * in it. While the program runs, the site is an address; before the records leave the process it is
- * turned into (file of the object, offset), which is the same on all ranks.
- */
+ * A record is plain data without pointers, so that it can be sent to rank 0 as bytes; texts are
+ * kept in it. While the program runs, the site is an address; before the records leave the process
+ * it is turned into (file of the object, offset), which is the same on all ranks. */
 #ifndef TW_INTERPOSE_RECORDS_H
 #define TW_INTERPOSE_RECORDS_H
 
@@ -17,33 +16,33 @@
 #include "runtime/policy/rules.h"
 
 /* Why a call was not compressed. TW_WHY_NOT marks a call that was. */
-#define TW_WHY_LIST(X)                                                                            \
-    X(NOT, "compressed")                                                                          \
-    X(WATCHING, "watching only (no codec named)")                                                 \
-    X(SMALL, "below the threshold")                                                               \
-    X(TYPE, "type is not all float32 or double")                                                  \
-    X(DOUBLE, "double (see --double)")                                                            \
-    X(CODEC, "the codec has no form for this type")                                               \
-    X(OPERATION, "operation is not MPI_SUM on a predefined type")                                 \
-    X(RULE, "a rule says off")                                                                    \
-    X(INFO, "the communicator's thinwire_codec says off")                                         \
-    X(PCONTROL, "MPI_Pcontrol switched it off")                                                   \
-    X(COMM, "inter-communicator, or ranks outside MPI_COMM_WORLD")                                \
-    X(SINGLE, "one rank only")                                                                    \
-    X(NOT_PAYING, "would not pay")                                                                \
-    X(MEMORY, "more than two message sizes of memory would be needed")                            \
-    X(NO_HOOK, "no progress hook for a nonblocking call of two stages")                           \
-    X(NO_DUPLICATE, "nonblocking, and no blocking call as large came before on this communicator")                  \
-    X(CONTRACT, "the error contract allows no codec, or cannot be verified here")                 \
-    X(FORM, "persistent or large-count form")                                                     \
-    X(DEVICE, "buffers in device memory")                                                         \
+#define TW_WHY_LIST(X)                                                                             \
+    X(NOT, "compressed")                                                                           \
+    X(WATCHING, "watching only (no codec named)")                                                  \
+    X(SMALL, "below the threshold")                                                                \
+    X(TYPE, "type is not all float32 or double")                                                   \
+    X(DOUBLE, "double (see --double)")                                                             \
+    X(CODEC, "the codec has no form for this type")                                                \
+    X(OPERATION, "operation is not MPI_SUM on a predefined type")                                  \
+    X(RULE, "a rule says off")                                                                     \
+    X(INFO, "the communicator's thinwire_codec says off")                                          \
+    X(PCONTROL, "MPI_Pcontrol switched it off")                                                    \
+    X(COMM, "inter-communicator, or ranks outside MPI_COMM_WORLD")                                 \
+    X(SINGLE, "one rank only")                                                                     \
+    X(NOT_PAYING, "would not pay")                                                                 \
+    X(MEMORY, "more than two message sizes of memory would be needed")                             \
+    X(NO_HOOK, "no progress hook for a nonblocking call of two stages")                            \
+    X(NO_DUPLICATE, "nonblocking, and no blocking call as large came before on this communicator") \
+    X(CONTRACT, "the error contract allows no codec, or cannot be verified here")                  \
+    X(FORM, "persistent or large-count form")                                                      \
+    X(DEVICE, "buffers in device memory")                                                          \
     X(ARGUMENTS, "arguments that MPI would refuse")
 
 typedef enum tw_why {
 #define X(name, text) TW_WHY_##name,
     TW_WHY_LIST(X)
 #undef X
-    TW_WHY_COUNT
+        TW_WHY_COUNT
 } tw_why_t;
 
 extern const char *const tw_why_texts[TW_WHY_COUNT];
@@ -54,40 +53,40 @@ extern const char *const tw_candidate_specs[TW_CANDIDATES]; /* "bitpack:3" ... "
 
 /* What tells records apart. Compared as bytes: zero it before filling. */
 typedef struct tw_record_key {
-    uint64_t site;         /* return address; 0 once object and offset are filled              */
-    uint8_t  op;           /* tw_rule_op_t                                                      */
+    uint64_t site; /* return address; 0 once object and offset are filled              */
+    uint8_t  op;   /* tw_rule_op_t                                                      */
     uint8_t  nonblocking;
-    uint8_t  form;         /* 0 usual, 1 persistent, 2 large count                              */
+    uint8_t  form; /* 0 usual, 1 persistent, 2 large count                              */
     uint8_t  pad[5];
-    char     type[24];     /* "float", "double", "float complex", "int", "derived(float)", ...  */
-    char     comm[40];     /* "world", "self", name, or "N ranks"                               */
+    char     type[24]; /* "float", "double", "float complex", "int", "derived(float)", ...  */
+    char     comm[40]; /* "world", "self", name, or "N ranks"                               */
     char     codec[TW_RULE_SPEC_MAX]; /* spec, "" where not compressed                          */
-    char     object[64];   /* file name of the program or library of the call                   */
-    uint64_t offset;       /* of the return address in it                                       */
+    char     object[64]; /* file name of the program or library of the call                   */
+    uint64_t offset;     /* of the return address in it                                       */
 } tw_record_key_t;
 
 typedef struct tw_record {
     tw_record_key_t key;
-    uint64_t calls;
-    uint64_t asked;        /* bytes that this rank would send at full width, see tw_call_asked()  */
-    uint64_t sent;         /* bytes that it did send: counted where compressed, else asked        */
+    uint64_t        calls;
+    uint64_t        asked; /* bytes that this rank would send at full width, see tw_call_asked()  */
+    uint64_t        sent;  /* bytes that it did send: counted where compressed, else asked        */
     uint64_t time_ns;      /* in the collective (nonblocking: in the call and in the completion)  */
     uint64_t encode_ns, decode_ns;
-    uint64_t small_calls;  /* with vectors under 4 KiB                                            */
+    uint64_t small_calls; /* with vectors under 4 KiB                                            */
     uint64_t small_ns;
-    uint64_t why[TW_WHY_COUNT];         /* calls, by reason; why[NOT] were compressed             */
-    uint64_t why_asked[TW_WHY_COUNT];   /* bytes asked, by reason                                 */
-    uint64_t could[TW_CANDIDATES];      /* bytes that would be sent with each candidate in the
+    uint64_t why[TW_WHY_COUNT];       /* calls, by reason; why[NOT] were compressed             */
+    uint64_t why_asked[TW_WHY_COUNT]; /* bytes asked, by reason                                 */
+    uint64_t could[TW_CANDIDATES];    /* bytes that would be sent with each candidate in the
                                            calls that were eligible (why WATCHING), else 0        */
-    uint64_t could_asked;               /* bytes asked in those calls                             */
-    uint64_t could_ns;                  /* time in those calls                                    */
-    uint64_t verified;     /* calls whose error was measured                                      */
-    uint64_t verified_ns;  /* time of the compressed collective in verified calls ...             */
-    uint64_t exact_ns;     /* ... and of the exact one beside it, which time_ns does not hold: the
+    uint64_t could_asked;             /* bytes asked in those calls                             */
+    uint64_t could_ns;                /* time in those calls                                    */
+    uint64_t verified;    /* calls whose error was measured                                      */
+    uint64_t verified_ns; /* time of the compressed collective in verified calls ...             */
+    uint64_t exact_ns;    /* ... and of the exact one beside it, which time_ns does not hold: the
                               only basis for a statement on time saved; both 0 where not taken    */
-    double   worst;        /* largest |error| seen                                                */
-    double   worst_rms;    /* largest rms(error) / rms(exact) of a call                           */
-    uint64_t steps;        /* calls after which the error contract moved to another codec         */
+    double   worst;       /* largest |error| seen                                                */
+    double   worst_rms;   /* largest rms(error) / rms(exact) of a call                           */
+    uint64_t steps;       /* calls after which the error contract moved to another codec         */
 } tw_record_t;
 
 /* Add b's counters to a's; of the errors the larger ones. Keys are left alone. */
@@ -108,28 +107,28 @@ void         tw_records_unlock(void);
 tw_record_t *tw_records_find(const tw_record_key_t *key);
 
 /* A copy of all records with sites resolved to object and offset; *count_p records; the caller
- * frees it. NULL, with a count of 0, if there are none or no memory for it. It waits at most a second
- * for the lock: MPI_Abort may be called while a thread that was interrupted holds it. */
+ * frees it. NULL, with a count of 0, if there are none or no memory for it. It waits at most a
+ * second for the lock: MPI_Abort may be called while a thread that was interrupted holds it. */
 tw_record_t *tw_records_copy(size_t *count_p);
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
 /* Facts of the whole job, of rank 0. */
 typedef struct tw_report_facts {
-    int         ranks;          /* of MPI_COMM_WORLD                                               */
-    int         heard;          /* ranks whose records arrived within the limit                    */
-    double      seconds;        /* between MPI_Init and MPI_Finalize, of rank 0                    */
-    const char *codec;          /* as asked for; "by rules" where no other is named; "" while
+    int         ranks;       /* of MPI_COMM_WORLD                                               */
+    int         heard;       /* ranks whose records arrived within the limit                    */
+    double      seconds;     /* between MPI_Init and MPI_Finalize, of rank 0                    */
+    const char *codec;       /* as asked for; "by rules" where no other is named; "" while
                                    watching                                                       */
-    const char *library;        /* first line of MPI_Get_library_version                           */
-    uint64_t    intercepted;    /* calls seen, of all kinds, over all heard ranks                  */
-    double      contract;       /* --max-error, 0 without                                          */
+    const char *library;     /* first line of MPI_Get_library_version                           */
+    uint64_t    intercepted; /* calls seen, of all kinds, over all heard ranks                  */
+    double      contract;    /* --max-error, 0 without                                          */
     bool        feedback;
-    bool        aborted;        /* MPI_Abort: counters of one rank                                 */
-    int         rank;           /* whose counters, when aborted                                    */
-    char        remarks[8][160]; /* further lines that must be said; "" ends                       */
-    double      codec_gbps[TW_CANDIDATES]; /* float32 encoded plus decoded per second, 0 unknown:
-                                              the basis of estimated times                         */
+    bool        aborted;    /* MPI_Abort: counters of one rank                                 */
+    int         rank;       /* whose counters, when aborted                                    */
+    char   remarks[8][160]; /* further lines that must be said; "" ends                       */
+    double codec_gbps[TW_CANDIDATES]; /* float32 encoded plus decoded per second, 0 unknown:
+                                              the basis of estimated times */
 } tw_report_facts_t;
 
 /* Merge records that have equal keys, over sites and ranks; sorts by time, longest first.
@@ -145,8 +144,8 @@ void tw_report_text(struct _IO_FILE *stream, const tw_report_facts_t *facts,
                     const tw_record_t *records, size_t count);
 
 /* Write all of it as one JSON object (keys as in the design: version, command, machine, rows),
- * calls, bytes and times as in the text. Without a JSON library: the preload must not bring one into
- * a stranger's process. */
+ * calls, bytes and times as in the text. Without a JSON library: the preload must not bring one
+ * into a stranger's process. */
 void tw_report_json(struct _IO_FILE *stream, const tw_report_facts_t *facts,
                     const tw_record_t *records, size_t count);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/reduce.c - MPI_Reduce, MPI_Ireduce: the codes of all ranks are gathered at the root, which
- * adds them in rank order. One stage, so nobody but the root waits for others; where the root would need
- * more than two message sizes of memory, or receive more than a plain sum moves, the plain call is made.
+ * interpose/reduce.c - MPI_Reduce, MPI_Ireduce: the codes of all ranks are gathered at the root,
+ * which adds them in rank order. One stage, so nobody but the root waits for others; where the root
+ * would need more than two message sizes of memory, or receive more than a plain sum moves, the
+ * plain call is made.
  */
 #include "config.h"
 
@@ -65,13 +66,14 @@ static void tw_ireduce_finish(tw_pending_t *pending)
 
     if (op->recv != NULL) {
         tw_form_decode_sum(&op->call, op->choice, &op->type, op->codes_in,
-                           tw_form_bytes(op->choice, op->call.values), op->ranks, op->recv, op->items);
+                           tw_form_bytes(op->choice, op->call.values), op->ranks, op->recv,
+                           op->items);
     }
     tw_form_op_done(op, start);
 }
 
-static int tw_ireduce_codes(tw_call_t *call, const void *sendbuf, void *recvbuf, int count, int root,
-                            MPI_Comm comm, MPI_Request *request)
+static int tw_ireduce_codes(tw_call_t *call, const void *sendbuf, void *recvbuf, int count,
+                            int root, MPI_Comm comm, MPI_Request *request)
 {
     const bool    at_root = call->comm->rank == root;
     const size_t  bytes   = tw_form_bytes(call->choice, call->values);
@@ -82,11 +84,11 @@ static int tw_ireduce_codes(tw_call_t *call, const void *sendbuf, void *recvbuf,
     op->codes_out = tw_form_get(call, bytes);
     op->codes_in  = at_root ? tw_form_get(call, bytes * (size_t)call->comm->size) : NULL;
     op->call.sent = tw_call_moved(call->op, call->comm->size, bytes);
-    tw_form_encode(&op->call, op->choice, &call->type, tw_reduce_input(sendbuf, recvbuf), (size_t)count,
-                   op->codes_out);
+    tw_form_encode(&op->call, op->choice, &call->type, tw_reduce_input(sendbuf, recvbuf),
+                   (size_t)count, op->codes_out);
     return tw_form_op_started(op,
-                              tw_next.Igather(op->codes_out, units, tw_state.unit, op->codes_in, units,
-                                              tw_state.unit, root, comm, request),
+                              tw_next.Igather(op->codes_out, units, tw_state.unit, op->codes_in,
+                                              units, tw_state.unit, root, comm, request),
                               request, tw_ireduce_finish);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/reduce_scatter.c - MPI_Reduce_scatter, MPI_Reduce_scatter_block and their nonblocking forms:
- * every rank encodes the share of each other, an Alltoallv of codes, every rank adds its own shares in
- * rank order.
+ * interpose/reduce_scatter.c - MPI_Reduce_scatter, MPI_Reduce_scatter_block and their nonblocking
+ * forms: every rank encodes the share of each other, an Alltoallv of codes, every rank adds its own
+ * shares in rank order.
  */
 #include "config.h"
 
@@ -34,10 +34,11 @@ static void tw_shares_make(tw_shares_t *s, const tw_call_t *call, const tw_share
                            int *room)
 {
     const int ranks = call->comm->size;
-    const int mine  = tw_form_units(call->choice,
-                                    tw_share_items(shares, call->comm->rank) * call->type.values);
+    const int mine =
+        tw_form_units(call->choice, tw_share_items(shares, call->comm->rank) * call->type.values);
 
-    *s = (tw_shares_t){.out = room, .out_at = room + ranks, .in = room + 2 * ranks, .in_at = room + 3 * ranks};
+    *s = (tw_shares_t){
+        .out = room, .out_at = room + ranks, .in = room + 2 * ranks, .in_at = room + 3 * ranks};
     for (int r = 0; r < ranks; r++) {
         s->out[r]    = tw_form_units(call->choice, tw_share_items(shares, r) * call->type.values);
         s->out_at[r] = (int)s->total;
@@ -64,8 +65,8 @@ static uint64_t tw_shares_sent(const tw_call_t *call, const tw_shares_t *s)
     return (uint64_t)(s->total - (size_t)s->out[call->comm->rank]) * TW_UNIT;
 }
 
-/* Shares are padded one by one, and the largest is received from every rank: fewer bytes than plain ones, and
- * no more than two messages of memory? */
+/* Shares are padded one by one, and the largest is received from every rank: fewer bytes than plain
+ * ones, and no more than two messages of memory? */
 static bool tw_shares_pay(const tw_call_t *call, const tw_share_counts_t *shares)
 {
     const size_t element = call->type.kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
@@ -104,7 +105,7 @@ static void tw_shares_could(tw_call_t *call, const tw_share_counts_t *shares)
 typedef struct tw_scatter {
     const void  *sendbuf;
     void        *recvbuf;
-    bool         block;  /* the form with one count */
+    bool         block; /* the form with one count */
     const int   *counts;
     int          count;
     MPI_Datatype datatype;
@@ -116,15 +117,15 @@ static int tw_scatter_plain(const tw_scatter_t *a, const void *sendbuf, void *re
                             MPI_Request *request)
 {
     if (!a->block) {
-        return request != NULL ? tw_next.Ireduce_scatter(sendbuf, recvbuf, a->counts, a->datatype, a->op,
-                                                         a->comm, request)
-                               : tw_next.Reduce_scatter(sendbuf, recvbuf, a->counts, a->datatype, a->op,
-                                                        a->comm);
+        return request != NULL ? tw_next.Ireduce_scatter(sendbuf, recvbuf, a->counts, a->datatype,
+                                                         a->op, a->comm, request)
+                               : tw_next.Reduce_scatter(sendbuf, recvbuf, a->counts, a->datatype,
+                                                        a->op, a->comm);
     }
     return request != NULL ? tw_next.Ireduce_scatter_block(sendbuf, recvbuf, a->count, a->datatype,
                                                            a->op, a->comm, request)
-                           : tw_next.Reduce_scatter_block(sendbuf, recvbuf, a->count, a->datatype, a->op,
-                                                          a->comm);
+                           : tw_next.Reduce_scatter_block(sendbuf, recvbuf, a->count, a->datatype,
+                                                          a->op, a->comm);
 }
 
 static int tw_scatter_codes(tw_call_t *call, const tw_scatter_t *a, const void *input)
@@ -151,8 +152,8 @@ static int tw_scatter_codes(tw_call_t *call, const tw_scatter_t *a, const void *
     }
     tw_shares_encode(call, &s, &shares, input, out);
     if (result == MPI_SUCCESS) {
-        result = tw_next.Alltoallv(out, s.out, s.out_at, tw_state.unit, in, s.in, s.in_at, tw_state.unit,
-                                   a->comm);
+        result = tw_next.Alltoallv(out, s.out, s.out_at, tw_state.unit, in, s.in, s.in_at,
+                                   tw_state.unit, a->comm);
     }
     if (result == MPI_SUCCESS) {
         tw_form_decode_sum(call, call->choice, &call->type, in, (size_t)s.in[0] * TW_UNIT,
@@ -205,8 +206,8 @@ static int tw_iscatter_codes(tw_call_t *call, const tw_scatter_t *a, const void 
     tw_shares_encode(&op->call, &s, &shares, input, op->codes_out);
     return tw_form_op_started(op,
                               tw_next.Ialltoallv(op->codes_out, s.out, s.out_at, tw_state.unit,
-                                                 op->codes_in, s.in, s.in_at, tw_state.unit, a->comm,
-                                                 request),
+                                                 op->codes_in, s.in, s.in_at, tw_state.unit,
+                                                 a->comm, request),
                               request, tw_iscatter_finish);
 }
 
@@ -229,8 +230,8 @@ static MPI_Aint tw_scatter_items(const tw_call_t *call, const tw_scatter_t *a)
 static int tw_scatter_call(tw_call_t *call, const tw_scatter_t *a, MPI_Request *request)
 {
     const tw_share_counts_t shares = {.counts = a->counts, .count = a->count};
-    const void *input = a->sendbuf == MPI_IN_PLACE ? a->recvbuf : a->sendbuf;
-    int         result;
+    const void             *input  = a->sendbuf == MPI_IN_PLACE ? a->recvbuf : a->sendbuf;
+    int                     result;
 
     if (tw_call_vector(call, tw_scatter_items(call, a), a->datatype)) {
         tw_call_operation(call, a->op);

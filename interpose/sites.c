@@ -154,17 +154,17 @@ static void tw_objects_note(void)
     dl_iterate_phdr(tw_object_note_any, NULL);
 }
 
-typedef struct tw_where {
+typedef struct tw_site_where {
     uint64_t address;
     char    *object;
     size_t   size;
     uint64_t offset;
-} tw_where_t;
+} tw_site_where_t;
 
 /* Is the address in a segment of this object? Then the search is over. */
 static int tw_object_holds(struct dl_phdr_info *info, size_t size, void *arg)
 {
-    tw_where_t *where = arg;
+    tw_site_where_t *where = arg;
 
     (void)size;
     for (int i = 0; i < info->dlpi_phnum; i++) {
@@ -184,7 +184,7 @@ static int tw_object_holds(struct dl_phdr_info *info, size_t size, void *arg)
 
 void tw_site_locate(uint64_t address, char *object, size_t object_size, uint64_t *offset_p)
 {
-    tw_where_t where = {.address = address - 1, .object = object, .size = object_size};
+    tw_site_where_t where = {.address = address - 1, .object = object, .size = object_size};
 
     if (tw_known.object_count == 0) {
         tw_objects_note();

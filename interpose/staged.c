@@ -18,7 +18,7 @@ typedef struct tw_staged {
     tw_call_t         call;
     tw_request_t     *request; /* of the transport                                        */
     MPI_Request       generalized;
-    float            *narrow;  /* doubles that travel as floats, else NULL                */
+    float            *narrow; /* doubles that travel as floats, else NULL                */
     void             *recv;
 } tw_staged_t;
 
@@ -27,10 +27,11 @@ static int             tw_staged_count;
 static bool            tw_staged_hooked;
 static pthread_mutex_t tw_staged_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- the MPI library's progress engine ---------------------------------------------------------- */
+/* ---- the MPI library's progress engine ----------------------------------------------------------
+ * */
 
-/* Advance one operation; true if it is complete. Its communicator may be busy in a blocking call, which
- * then advances it itself. */
+/* Advance one operation; true if it is complete. Its communicator may be busy in a blocking call,
+ * which then advances it itself. */
 static bool tw_staged_test(tw_staged_t *op)
 {
     int         done   = 0;
@@ -61,7 +62,8 @@ static void tw_staged_complete(tw_staged_t *op)
     op->call.comm->staged--;
     pthread_mutex_unlock(&tw_state.lock);
     tw_comms_let_go(op->call.comm);
-    tw_next.Grequest_complete(op->generalized); /* last: the program may free the communicator at once */
+    tw_next.Grequest_complete(
+        op->generalized); /* last: the program may free the communicator at once */
     free(op);
 }
 
@@ -121,7 +123,8 @@ void tw_staged_stop(void)
     tw_staged_hooked = false;
 }
 
-/* ---- the operation ------------------------------------------------------------------------------ */
+/* ---- the operation ------------------------------------------------------------------------------
+ * */
 
 static int tw_staged_query(void *extra, MPI_Status *status)
 {
@@ -154,7 +157,8 @@ tw_why_t tw_staged_refusal(const tw_call_t *call)
     return call->comm->duplicate == NULL ? TW_WHY_NO_DUPLICATE : TW_WHY_NOT;
 }
 
-/* Start it in the transport; TW_ERR_BUSY, on all ranks alike, where that would have to synchronise. */
+/* Start it in the transport; TW_ERR_BUSY, on all ranks alike, where that would have to synchronise.
+ * */
 static tw_status_t tw_staged_begin(tw_staged_t *op, const void *sendbuf, void *recvbuf)
 {
     tw_comm_t     *comm = op->call.comm->duplicate;
@@ -171,7 +175,7 @@ static tw_status_t tw_staged_begin(tw_staged_t *op, const void *sendbuf, void *r
     }
     pthread_mutex_lock(&op->call.comm->lock);
     comm->asynchronous = true;
-    status = tw_iallreduce(comm, from, to, op->call.values, TW_SUM, &how, &op->request);
+    status             = tw_iallreduce(comm, from, to, op->call.values, TW_SUM, &how, &op->request);
     comm->asynchronous = false;
     pthread_mutex_unlock(&op->call.comm->lock);
     return status;
@@ -194,13 +198,14 @@ tw_why_t tw_staged_iallreduce(tw_call_t *call, const void *sendbuf, void *recvbu
         free(op);
         return TW_WHY_NO_DUPLICATE;
     }
-    if (status != TW_OK || tw_next.Grequest_start(tw_staged_query, tw_staged_free, tw_staged_cancel, op,
-                                                  &op->generalized) != MPI_SUCCESS) {
-        tw_give_up(call->comm->handle, "a compressed MPI_Iallreduce failed: %s", tw_status_text(status));
+    if (status != TW_OK || tw_next.Grequest_start(tw_staged_query, tw_staged_free, tw_staged_cancel,
+                                                  op, &op->generalized) != MPI_SUCCESS) {
+        tw_give_up(call->comm->handle, "a compressed MPI_Iallreduce failed: %s",
+                   tw_status_text(status));
     }
-    *request      = op->generalized;
-    op->call.sent = tw_call_moved(call->op, call->comm->size,
-                                  tw_form_bytes(call->choice, call->values));
+    *request = op->generalized;
+    op->call.sent =
+        tw_call_moved(call->op, call->comm->size, tw_form_bytes(call->choice, call->values));
     tw_call_end(&op->call);
     op->call.encode_ns = op->call.decode_ns = 0;
     tw_comms_hold(call->comm);

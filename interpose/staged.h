@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/staged.h - nonblocking Allreduce of two stages, on the private duplicate.
  *
- * Between its stages somebody must decode, add and send, although the program may be waiting in any MPI
- * call, such as MPI_Recv. So it exists only where the MPI library calls back while it waits: Open
- * MPI's progress engine (opal_progress_register). The program gets a generalized request, which
- * the callback completes. Only where an earlier blocking call has made the duplicate, of a vector as large:
- * to set it up may synchronise, and a nonblocking call must not.
+ * Between its stages somebody must decode, add and send, although the program may be waiting in any
+ * MPI call, such as MPI_Recv. So it exists only where the MPI library calls back while it waits:
+ * Open MPI's progress engine (opal_progress_register). The program gets a generalized request,
+ * which the callback completes. Only where an earlier blocking call has made the duplicate, of a
+ * vector as large: to set it up may synchronise, and a nonblocking call must not.
  */
 #ifndef TW_INTERPOSE_STAGED_H
 #define TW_INTERPOSE_STAGED_H
@@ -13,16 +13,16 @@
 #include "interpose/call.h"
 #include "interpose/late.h"
 
-/* Register the callback, where there is something to register with, unless that has been done; take it
- * back. */
+/* Register the callback, where there is something to register with, unless that has been done; take
+ * it back. */
 void tw_staged_start(void);
 void tw_staged_stop(void);
 
 /* TW_WHY_NOT if a two-stage form can carry this call, else why not. */
 tw_why_t tw_staged_refusal(const tw_call_t *call);
 
-/* Start it: the program's request is in *request, and the call is counted. Or the reason why not, on all
- * ranks alike: memory for a vector of this size was never agreed on by a blocking call. */
+/* Start it: the program's request is in *request, and the call is counted. Or the reason why not,
+ * on all ranks alike: memory for a vector of this size was never agreed on by a blocking call. */
 tw_why_t tw_staged_iallreduce(tw_call_t *call, const void *sendbuf, void *recvbuf,
                               MPI_Request *request);
 

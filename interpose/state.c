@@ -32,7 +32,8 @@ _Thread_local uintptr_t tw_inside __attribute__((tls_model("initial-exec")));
 
 #define TW_START_LIMIT_S 60 /* how long the ranks wait for each other in MPI_Init */
 
-/* ---- words -------------------------------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------------------------------
+ * */
 
 static void tw_line(const char *format, va_list args)
 {
@@ -73,8 +74,8 @@ void tw_give_up(MPI_Comm comm, const char *format, ...)
     abort();
 }
 
-/* What the MPI library says it is. It may be asked before MPI_Init. The other family's limit may be larger
- * than ours: MPICH's is 8192 bytes. */
+/* What the MPI library says it is. It may be asked before MPI_Init. The other family's limit may be
+ * larger than ours: MPICH's is 8192 bytes. */
 static const char *tw_state_version(void)
 {
     static char version[16384];
@@ -97,7 +98,8 @@ void tw_bind(void)
     tw_bound = true;
 }
 
-/* ---- settings ------------------------------------------------------------------------------------ */
+/* ---- settings
+ * ------------------------------------------------------------------------------------ */
 
 /* All ranks have the same environment as a rule: only rank 0 speaks of it. */
 static void tw_state_mute(void *arg, tw_log_level_t level, int rank, const char *line)
@@ -221,14 +223,16 @@ static tw_status_t tw_state_settings(void)
         status = TW_ERR_SETTING;
     }
     tw_state.exec = (tw_exec_t){.memory = TW_MEMORY_HOST};
-    tw_state.exec.threads = tw_state.context.config.threads > 0 ? tw_state.context.config.threads : 1;
+    tw_state.exec.threads =
+        tw_state.context.config.threads > 0 ? tw_state.context.config.threads : 1;
     if (status == TW_OK && tw_state.context.config.log_level > 0) {
         log->level = (tw_log_level_t)tw_state.context.config.log_level;
     }
     return status;
 }
 
-/* ---- comparison ---------------------------------------------------------------------------------- */
+/* ---- comparison
+ * ---------------------------------------------------------------------------------- */
 
 static uint64_t tw_state_hash(const void *bytes, size_t size)
 {
@@ -246,11 +250,17 @@ static uint64_t tw_state_hash_text(const char *text)
 }
 
 #define TW_COMPARED 11
-static const char *const tw_compared[TW_COMPARED] = {
-    "version",         "THINWIRE_CODEC",     "THINWIRE_THRESHOLD",
-    "THINWIRE_RULES",  "rules file",         "THINWIRE_DOUBLE",
-    "THINWIRE_VERIFY", "THINWIRE_MAX_ERROR", "THINWIRE_ERROR_FEEDBACK",
-    "THINWIRE_ALLREDUCE or THINWIRE_DIRECT_MAX", "state of its settings"};
+static const char *const tw_compared[TW_COMPARED] = {"version",
+                                                     "THINWIRE_CODEC",
+                                                     "THINWIRE_THRESHOLD",
+                                                     "THINWIRE_RULES",
+                                                     "rules file",
+                                                     "THINWIRE_DOUBLE",
+                                                     "THINWIRE_VERIFY",
+                                                     "THINWIRE_MAX_ERROR",
+                                                     "THINWIRE_ERROR_FEEDBACK",
+                                                     "THINWIRE_ALLREDUCE or THINWIRE_DIRECT_MAX",
+                                                     "state of its settings"};
 
 /* Wait for a nonblocking collective, at most `limit_s`; false if it took longer. */
 static bool tw_state_wait(MPI_Request *request, double limit_s)
@@ -311,18 +321,19 @@ static tw_status_t tw_state_compare(tw_status_t mine)
     }
     if (worst[0] > -TW_COMPARED) {
         if (mine == TW_OK) { /* else rank 0 has said what is wrong with its own */
-            tw_say("rank %d has another %s than rank 0; it must be the same on all ranks", -worst[1],
-                   tw_compared[-worst[0]]);
+            tw_say("rank %d has another %s than rank 0; it must be the same on all ranks",
+                   -worst[1], tw_compared[-worst[0]]);
         }
         return TW_ERR_MISMATCH;
     }
     return mine;
 }
 
-/* ---- start and stop ------------------------------------------------------------------------------ */
+/* ---- start and stop
+ * ------------------------------------------------------------------------------ */
 
-/* A communicator of the same ranks, without the attributes of the program, whose copy and delete functions
- * are none of our business. */
+/* A communicator of the same ranks, without the attributes of the program, whose copy and delete
+ * functions are none of our business. */
 static int tw_state_duplicate(MPI_Comm comm, MPI_Comm *newcomm)
 {
     int rank = 0;
@@ -333,34 +344,34 @@ static int tw_state_duplicate(MPI_Comm comm, MPI_Comm *newcomm)
 
 static void tw_state_ops(void)
 {
-    tw_state.ops = (tw_mpi_ops_t){.Comm_dup            = tw_state_duplicate,
-                                  .Comm_free           = tw_next.Comm_free,
-                                  .Comm_rank           = tw_next.Comm_rank,
-                                  .Comm_size           = tw_next.Comm_size,
-                                  .Comm_test_inter     = tw_next.Comm_test_inter,
-                                  .Comm_split_type     = tw_next.Comm_split_type,
-                                  .Comm_set_errhandler = tw_next.Comm_set_errhandler,
-                                  .Comm_get_attr       = tw_next.Comm_get_attr,
-                                  .Initialized         = tw_next.Initialized,
-                                  .Isend               = tw_next.Isend,
-                                  .Irecv               = tw_next.Irecv,
-                                  .Testall             = tw_next.Testall,
-                                  .Ibcast              = tw_next.Ibcast,
-                                  .Iallreduce          = tw_next.Iallreduce,
-                                  .Iallgather          = tw_next.Iallgather,
-                                  .Allreduce           = tw_next.Allreduce,
-                                  .Reduce              = tw_next.Reduce,
-                                  .Reduce_scatter_block = tw_next.Reduce_scatter_block,
-                                  .Bcast               = tw_next.Bcast,
-                                  .Allgather           = tw_next.Allgather,
-                                  .Alltoall            = tw_next.Alltoall,
-                                  .Ireduce             = tw_next.Ireduce,
-                                  .Ireduce_scatter     = tw_next.Ireduce_scatter,
+    tw_state.ops = (tw_mpi_ops_t){.Comm_dup              = tw_state_duplicate,
+                                  .Comm_free             = tw_next.Comm_free,
+                                  .Comm_rank             = tw_next.Comm_rank,
+                                  .Comm_size             = tw_next.Comm_size,
+                                  .Comm_test_inter       = tw_next.Comm_test_inter,
+                                  .Comm_split_type       = tw_next.Comm_split_type,
+                                  .Comm_set_errhandler   = tw_next.Comm_set_errhandler,
+                                  .Comm_get_attr         = tw_next.Comm_get_attr,
+                                  .Initialized           = tw_next.Initialized,
+                                  .Isend                 = tw_next.Isend,
+                                  .Irecv                 = tw_next.Irecv,
+                                  .Testall               = tw_next.Testall,
+                                  .Ibcast                = tw_next.Ibcast,
+                                  .Iallreduce            = tw_next.Iallreduce,
+                                  .Iallgather            = tw_next.Iallgather,
+                                  .Allreduce             = tw_next.Allreduce,
+                                  .Reduce                = tw_next.Reduce,
+                                  .Reduce_scatter_block  = tw_next.Reduce_scatter_block,
+                                  .Bcast                 = tw_next.Bcast,
+                                  .Allgather             = tw_next.Allgather,
+                                  .Alltoall              = tw_next.Alltoall,
+                                  .Ireduce               = tw_next.Ireduce,
+                                  .Ireduce_scatter       = tw_next.Ireduce_scatter,
                                   .Ireduce_scatter_block = tw_next.Ireduce_scatter_block,
-                                  .Iallgatherv         = tw_next.Iallgatherv,
-                                  .Ialltoall           = tw_next.Ialltoall,
-                                  .Get_library_version = tw_next.Get_library_version,
-                                  .Error_string        = tw_next.Error_string};
+                                  .Iallgatherv           = tw_next.Iallgatherv,
+                                  .Ialltoall             = tw_next.Ialltoall,
+                                  .Get_library_version   = tw_next.Get_library_version,
+                                  .Error_string          = tw_next.Error_string};
 }
 
 static void tw_state_step_aside(void)
@@ -378,12 +389,14 @@ static void tw_state_step_aside(void)
     }
     if (tw_context_init(&tw_state.context) != TW_OK || tw_state.context.log.rank <= 0) {
         fprintf(stderr,
-                "thinwire: this preload library is for %s, the program runs over %s; nothing is compressed\n",
+                "thinwire: this preload library is for %s, the program runs over %s; nothing is "
+                "compressed\n",
                 tw_late_family, version);
     }
 }
 
-/* The settings are wrong on some rank: said already. All ranks end, with no help from the program. */
+/* The settings are wrong on some rank: said already. All ranks end, with no help from the program.
+ * */
 static void tw_state_refuse(void)
 {
     fflush(NULL);
@@ -398,9 +411,10 @@ static void tw_state_world(void)
 
     if (tw_next.Comm_idup(MPI_COMM_WORLD, &tw_state.world, &request) != MPI_SUCCESS ||
         !tw_state_wait(&request, TW_START_LIMIT_S)) {
-        tw_give_up(MPI_COMM_WORLD,
-                   "rank %d waited %d s in MPI_Init for the others: does every rank run under thinwire?",
-                   tw_state.rank, TW_START_LIMIT_S);
+        tw_give_up(
+            MPI_COMM_WORLD,
+            "rank %d waited %d s in MPI_Init for the others: does every rank run under thinwire?",
+            tw_state.rank, TW_START_LIMIT_S);
     }
 }
 

@@ -22,25 +22,26 @@ typedef struct tw_state {
     tw_context_t        context; /* log and base settings; for codecs and communicators           */
     tw_drop_in_config_t config;
     tw_policy_config_t  policy;
-    tw_rules_t          rules;   /* those of THINWIRE_RULES, then of the file, then the codec's own */
-    char               *rules_text; /* for the comparison between ranks; owned                     */
-    tw_exec_t           exec;    /* host, one thread unless THINWIRE_THREADS says more            */
-    tw_mpi_ops_t        ops;     /* MPI's functions as the transport wants them                   */
-    MPI_Comm            world;   /* a duplicate of MPI_COMM_WORLD, for the report and the comparison */
-    MPI_Comm            quiet;   /* a duplicate of MPI_COMM_SELF that returns errors: to pack with */
-    MPI_Datatype        unit;    /* TW_UNIT bytes: what encoded vectors are counted in            */
-    int                 rank, size;
-    bool                codecs;  /* a codec or a rule is given: not only watching                 */
-    bool                info;    /* some communicator's MPI_Info named one                        */
-    uint64_t            start_ns;
-    uint64_t            seen;    /* wrapped calls, of all kinds                                   */
-    tw_pool_t           pool;    /* of the buffers of calls that are outside the transport        */
-    pthread_mutex_t     lock;    /* of the lists of communicators and outstanding requests        */
+    tw_rules_t          rules; /* those of THINWIRE_RULES, then of the file, then the codec's own */
+    char           *rules_text; /* for the comparison between ranks; owned                     */
+    tw_exec_t       exec;       /* host, one thread unless THINWIRE_THREADS says more            */
+    tw_mpi_ops_t    ops;        /* MPI's functions as the transport wants them                   */
+    MPI_Comm        world; /* a duplicate of MPI_COMM_WORLD, for the report and the comparison */
+    MPI_Comm        quiet; /* a duplicate of MPI_COMM_SELF that returns errors: to pack with */
+    MPI_Datatype    unit;  /* TW_UNIT bytes: what encoded vectors are counted in            */
+    int             rank, size;
+    bool            codecs; /* a codec or a rule is given: not only watching                 */
+    bool            info;   /* some communicator's MPI_Info named one                        */
+    uint64_t        start_ns;
+    uint64_t        seen; /* wrapped calls, of all kinds                                   */
+    tw_pool_t       pool; /* of the buffers of calls that are outside the transport        */
+    pthread_mutex_t lock; /* of the lists of communicators and outstanding requests        */
 } tw_state_t;
 
 extern tw_state_t tw_state;
 
-/* The environment variable in which `thinwire run` leaves the number of the process that it becomes. */
+/* The environment variable in which `thinwire run` leaves the number of the process that it
+ * becomes. */
 #define TW_RUN_PID "_THINWIRE_RUN_PID"
 
 /* Encoded vectors are padded to a multiple of this many bytes, and sent as that many units: counts
@@ -50,8 +51,8 @@ extern tw_state_t tw_state;
 /* Between MPI_Init and MPI_Finalize, and working. */
 extern bool tw_active;
 
-/* The frame of the wrapper that this thread is in, 0 for none. A wrapper whose frame is not below it is no
- * inner one: a longjmp out of an error handler has left the other. */
+/* The frame of the wrapper that this thread is in, 0 for none. A wrapper whose frame is not below
+ * it is no inner one: a longjmp out of an error handler has left the other. */
 extern _Thread_local uintptr_t tw_inside __attribute__((tls_model("initial-exec")));
 
 extern bool tw_bound; /* tw_next is filled */
@@ -80,7 +81,10 @@ static inline __attribute__((always_inline)) bool tw_enter(void)
     return true;
 }
 
-static inline void tw_leave(void) { tw_inside = 0; }
+static inline void tw_leave(void)
+{
+    tw_inside = 0;
+}
 
 /* For handlers that are called always: what MPI does inside them stays untouched. */
 static inline __attribute__((always_inline)) uintptr_t tw_enter_any(void)
@@ -92,7 +96,10 @@ static inline __attribute__((always_inline)) uintptr_t tw_enter_any(void)
     return before;
 }
 
-static inline void tw_leave_any(uintptr_t before) { tw_inside = before; }
+static inline void tw_leave_any(uintptr_t before)
+{
+    tw_inside = before;
+}
 
 /* After MPI_Init: check the library, read and compare the settings; active if all is well. Ends the
  * job with one line from rank 0 if the settings are wrong or differ. */
@@ -106,6 +113,7 @@ void tw_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void tw_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* One line, and MPI_Abort: where going on would leave other ranks waiting. */
-void tw_give_up(MPI_Comm comm, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
+void tw_give_up(MPI_Comm comm, const char *format, ...)
+    __attribute__((format(printf, 2, 3), noreturn));
 
 #endif /* TW_INTERPOSE_STATE_H */

@@ -14,17 +14,16 @@
 
 /* ---- predefined types ------------------------------------------------------------------------ */
 
-/* The predefined types of floating-point numbers. Those of Fortran have the size that the MPI library
- * was built for, and a library may lack some: MPI_DATATYPE_NULL. */
+/* The predefined types of floating-point numbers. Those of Fortran have the size that the MPI
+ * library was built for, and a library may lack some: MPI_DATATYPE_NULL. */
 static tw_kind_t tw_kind_of_named(MPI_Datatype datatype, size_t size, size_t *values_p)
 {
-    const MPI_Datatype reals[]     = {MPI_FLOAT, MPI_DOUBLE, MPI_REAL, MPI_REAL4, MPI_REAL8,
-                                      MPI_DOUBLE_PRECISION};
-    const MPI_Datatype complexes[] = {MPI_C_FLOAT_COMPLEX,   MPI_C_DOUBLE_COMPLEX,
-                                      MPI_COMPLEX,           MPI_COMPLEX8,
-                                      MPI_COMPLEX16,         MPI_DOUBLE_COMPLEX,
-                                      MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX};
-    size_t             parts       = 0;
+    const MPI_Datatype reals[]     = {MPI_FLOAT, MPI_DOUBLE, MPI_REAL,
+                                      MPI_REAL4, MPI_REAL8,  MPI_DOUBLE_PRECISION};
+    const MPI_Datatype complexes[] = {
+        MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_COMPLEX,           MPI_COMPLEX8,
+        MPI_COMPLEX16,       MPI_DOUBLE_COMPLEX,   MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX};
+    size_t parts = 0;
 
     for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]) && parts == 0; i++) {
         parts = datatype == reals[i] ? 1 : 0;
@@ -77,8 +76,8 @@ static void tw_type_fill_named(MPI_Datatype datatype, tw_type_t *type)
     tw_type_name(datatype, type);
 }
 
-/* Predefined types are never freed, so what was found out about them is kept. Written once under the
- * lock, read without. */
+/* Predefined types are never freed, so what was found out about them is kept. Written once under
+ * the lock, read without. */
 #define TW_NAMED_SLOTS 128
 static struct {
     MPI_Datatype handle;
@@ -128,12 +127,13 @@ static void tw_named_keep(const tw_type_t *type)
     pthread_mutex_unlock(&tw_state.lock);
 }
 
-/* ---- derived types ---------------------------------------------------------------------------- */
+/* ---- derived types ----------------------------------------------------------------------------
+ * */
 
 /* What the parts of a derived type have in common. */
 typedef struct tw_parts {
     tw_kind_t kind;
-    bool      any;   /* some part with data has been seen */
+    bool      any; /* some part with data has been seen */
     bool      mixed;
 } tw_parts_t;
 
@@ -144,8 +144,8 @@ static void tw_parts_add(tw_parts_t *parts, tw_kind_t kind)
     parts->any   = true;
 }
 
-/* Types that stand behind this one, with their counts where a struct gives them: a member of which there
- * are none is no part of the signature. */
+/* Types that stand behind this one, with their counts where a struct gives them: a member of which
+ * there are none is no part of the signature. */
 static bool tw_parts_of(MPI_Datatype datatype, tw_parts_t *parts, bool *contiguous_p);
 
 static bool tw_parts_contents(MPI_Datatype datatype, const int number[3], int combiner,
@@ -165,8 +165,8 @@ static bool tw_parts_contents(MPI_Datatype datatype, const int number[3], int co
         if (!none) {
             fine = tw_parts_of(types[i], parts, &contiguous);
         }
-        *contiguous_p = contiguous && (combiner == MPI_COMBINER_CONTIGUOUS ||
-                                       combiner == MPI_COMBINER_DUP);
+        *contiguous_p =
+            contiguous && (combiner == MPI_COMBINER_CONTIGUOUS || combiner == MPI_COMBINER_DUP);
     }
     for (int i = 0; fine && i < number[2]; i++) {
         int inner[3], inner_combiner = MPI_COMBINER_NAMED;
@@ -213,7 +213,9 @@ static bool tw_parts_of(MPI_Datatype datatype, tw_parts_t *parts, bool *contiguo
         *contiguous_p = true;
         return true;
     case MPI_COMBINER_F90_COMPLEX:
-        tw_parts_add(parts, size == 8 ? TW_KIND_FLOAT : size == 16 ? TW_KIND_DOUBLE : TW_KIND_OTHER);
+        tw_parts_add(parts, size == 8    ? TW_KIND_FLOAT
+                            : size == 16 ? TW_KIND_DOUBLE
+                                         : TW_KIND_OTHER);
         *contiguous_p = true;
         return true;
     case MPI_COMBINER_F90_INTEGER:
@@ -235,7 +237,7 @@ static bool tw_type_usable(MPI_Datatype datatype)
 
 static bool tw_type_look_derived(MPI_Datatype datatype, tw_type_t *type)
 {
-    tw_parts_t parts = {.kind = TW_KIND_OTHER};
+    tw_parts_t parts      = {.kind = TW_KIND_OTHER};
     MPI_Count  size       = 0; /* int would not do for 2 GiB and more */
     MPI_Aint   lb         = 0;
     bool       contiguous = false;
@@ -285,27 +287,32 @@ bool tw_type_look(MPI_Datatype datatype, tw_type_t *type)
     return true;
 }
 
-/* ---- packing ---------------------------------------------------------------------------------- */
+/* ---- packing ----------------------------------------------------------------------------------
+ * */
 
-/* MPI_Pack counts bytes in ints, and MPICH's refuses MPI_BOTTOM. A message to oneself, the program's type
- * on one side and plain values on the other, can do both. One thread at a time, or they would meet. */
-static bool tw_type_by_message(const tw_type_t *type, void *buffer, size_t count, void *vector, bool pack)
+/* MPI_Pack counts bytes in ints, and MPICH's refuses MPI_BOTTOM. A message to oneself, the
+ * program's type on one side and plain values on the other, can do both. One thread at a time, or
+ * they would meet. */
+static bool tw_type_by_message(const tw_type_t *type, void *buffer, size_t count, void *vector,
+                               bool pack)
 {
-    static pthread_mutex_t lock   = PTHREAD_MUTEX_INITIALIZER;
-    const bool             known  = type->kind != TW_KIND_OTHER;
-    const size_t           width  = !known ? 1 : type->kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
-    const MPI_Datatype     plain  = !known ? MPI_BYTE : type->kind == TW_KIND_DOUBLE ? MPI_DOUBLE : MPI_FLOAT;
-    const size_t           values = count * type->size / width;
-    int                    result;
+    static pthread_mutex_t lock  = PTHREAD_MUTEX_INITIALIZER;
+    const bool             known = type->kind != TW_KIND_OTHER;
+    const size_t width = !known ? 1 : type->kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
+    const MPI_Datatype plain  = !known                         ? MPI_BYTE
+                                : type->kind == TW_KIND_DOUBLE ? MPI_DOUBLE
+                                                               : MPI_FLOAT;
+    const size_t       values = count * type->size / width;
+    int                result;
 
     if (count > INT_MAX || values > INT_MAX) {
         return false;
     }
     pthread_mutex_lock(&lock);
-    result = pack ? tw_next.Sendrecv(buffer, (int)count, type->handle, 0, 0, vector, (int)values, plain, 0, 0,
-                                     tw_state.quiet, MPI_STATUS_IGNORE)
-                  : tw_next.Sendrecv(vector, (int)values, plain, 0, 0, buffer, (int)count, type->handle, 0, 0,
-                                     tw_state.quiet, MPI_STATUS_IGNORE);
+    result = pack ? tw_next.Sendrecv(buffer, (int)count, type->handle, 0, 0, vector, (int)values,
+                                     plain, 0, 0, tw_state.quiet, MPI_STATUS_IGNORE)
+                  : tw_next.Sendrecv(vector, (int)values, plain, 0, 0, buffer, (int)count,
+                                     type->handle, 0, 0, tw_state.quiet, MPI_STATUS_IGNORE);
     pthread_mutex_unlock(&lock);
     return result == MPI_SUCCESS;
 }

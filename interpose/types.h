@@ -21,19 +21,19 @@ typedef enum tw_kind {
 typedef struct tw_type {
     MPI_Datatype handle;
     tw_kind_t    kind;
-    bool         named;     /* a predefined type                                     */
-    bool         dense;     /* items follow each other without holes, in order        */
-    size_t       size;      /* bytes of data in one item                              */
-    size_t       values;    /* floats or doubles in one item; 0 for TW_KIND_OTHER     */
-    MPI_Aint     extent;    /* bytes from one item to the next                        */
-    char         name[24];  /* for the report: "float", "derived(float)"              */
+    bool         named;    /* a predefined type                                     */
+    bool         dense;    /* items follow each other without holes, in order        */
+    size_t       size;     /* bytes of data in one item                              */
+    size_t       values;   /* floats or doubles in one item; 0 for TW_KIND_OTHER     */
+    MPI_Aint     extent;   /* bytes from one item to the next                        */
+    char         name[24]; /* for the report: "float", "derived(float)"              */
 } tw_type_t;
 
 /* Look at a datatype. false where MPI would refuse it (MPI_DATATYPE_NULL, not committed). */
 bool tw_type_look(MPI_Datatype datatype, tw_type_t *type);
 
-/* `count` items at `buffer` to consecutive values and back, through a type of any layout. The vector
- * has count * type->values values. false after an MPI error. */
+/* `count` items at `buffer` to consecutive values and back, through a type of any layout. The
+ * vector has count * type->values values. false after an MPI error. */
 bool tw_type_pack(const tw_type_t *type, const void *buffer, size_t count, void *vector);
 bool tw_type_unpack(const tw_type_t *type, const void *vector, size_t count, void *buffer);
 

@@ -62,7 +62,8 @@ void tw_verify_decide(tw_call_t *call)
         }
         return;
     }
-    if (contract && call->op == TW_RULE_REDUCE) { /* only the root could measure, and none may wait */
+    if (contract &&
+        call->op == TW_RULE_REDUCE) { /* only the root could measure, and none may wait */
         call->choice = NULL;
         call->why    = TW_WHY_CONTRACT;
         return;
@@ -169,10 +170,11 @@ void tw_verify_spent(tw_call_t *call, uint64_t start, bool exact)
     call->exact_ns += exact ? ns : 0;
 }
 
-/* The steps that alltoallv may take, whose pairs may be of different types and codecs: those of floats,
- * those of doubles, off. A rung's number grows with its accuracy, so the largest over the ranks serves all. */
-static const char *const tw_verify_rungs[] = {"",          "tree8",     "bf16",      "bitpack:3", "bitpack:4",
-                                              "bitpack:5", "bitpack:6", "bitpack:7", NULL};
+/* The steps that alltoallv may take, whose pairs may be of different types and codecs: those of
+ * floats, those of doubles, off. A rung's number grows with its accuracy, so the largest over the
+ * ranks serves all. */
+static const char *const tw_verify_rungs[] = {
+    "", "tree8", "bf16", "bitpack:3", "bitpack:4", "bitpack:5", "bitpack:6", "bitpack:7", NULL};
 enum { TW_RUNG_OFF = 8 };
 
 int tw_verify_rung(const tw_choice_t *choice)

@@ -2,8 +2,8 @@
  * interpose/wrap.h - what the generated wrappers need.
  *
  * A wrapper does nothing but pass its arguments on unless we are active (between MPI_Init and
- * MPI_Finalize, with settings that all ranks share) and this thread is not already inside one of our
- * wrappers: what MPI calls from inside itself stays untouched.
+ * MPI_Finalize, with settings that all ranks share) and this thread is not already inside one of
+ * our wrappers: what MPI calls from inside itself stays untouched.
  */
 #ifndef TW_INTERPOSE_WRAP_H
 #define TW_INTERPOSE_WRAP_H
@@ -19,7 +19,7 @@
 #include "interpose/watch.h"
 
 /* mpi.h of MPICH does not mark its functions visible: the wrappers must be. */
-#define TW_EXPORT __attribute__((visibility("default")))
+#define TW_EXPORT                  __attribute__((visibility("default")))
 #define TW_ALIAS(name, of, params) TW_EXPORT void name params __attribute__((alias(#of)))
 
 /* A handle given by value, as the program's family has it. */

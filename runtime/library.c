@@ -19,8 +19,8 @@
 
 /* Read by the tests and benchmarks, and therefore known names. */
 static const tw_setting_field_t tw_tests_fields[] = {
-    {"DATA", "../shared/data", "Folder of data sets for tests and benchmarks.", 0,
-     TW_SETTING_TEXT, 0, 0, NULL},
+    {"DATA", "../shared/data", "Folder of data sets for tests and benchmarks.", 0, TW_SETTING_TEXT,
+     0, 0, NULL},
     {"SEED", "0", "Seed of the property tests; 0 draws one and prints it.", 0, TW_SETTING_INT, 0,
      2147483647, NULL},
 };
@@ -30,10 +30,12 @@ static const tw_setting_table_t tw_tests_settings = {
 
 static const tw_setting_table_t *const tw_setting_tables[] = {
     &tw_base_settings,      &tw_codec_settings,   &tw_topology_settings, &tw_policy_settings,
-    &tw_transport_settings, &tw_drop_in_settings, &tw_tests_settings,
-    NULL};
+    &tw_transport_settings, &tw_drop_in_settings, &tw_tests_settings,    NULL};
 
-const char *tw_version(void) { return TW_VERSION; }
+const char *tw_version(void)
+{
+    return TW_VERSION;
+}
 
 const char *tw_build(void)
 {

@@ -58,7 +58,8 @@ static tw_status_t turn(const contender_t *contenders, const int *runs, const do
     return status;
 }
 
-tw_status_t alternate(const contender_t *contenders, size_t count, double budget, alternation_t *result)
+tw_status_t alternate(const contender_t *contenders, size_t count, double budget,
+                      alternation_t *result)
 {
     double      once[ALTERNATE_MOST], all = 0;
     int         runs[ALTERNATE_MOST], turns;
@@ -104,6 +105,7 @@ ratio_t alternate_ratio(const alternation_t *a, size_t which, size_t reference)
         ratios[i] = a->seconds[reference][i] / a->seconds[which][i];
     }
     result.median = measure_median(ratios, (size_t)a->turns);
-    result.spread = (percentile(ratios, a->turns, 0.9) - percentile(ratios, a->turns, 0.1)) / result.median;
+    result.spread =
+        (percentile(ratios, a->turns, 0.9) - percentile(ratios, a->turns, 0.1)) / result.median;
     return result;
 }

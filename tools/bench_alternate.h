@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/bench_alternate.h - contenders that take turns, so that a slow moment of the machine hits all of
- * them, and what their times say.
+ * tools/bench_alternate.h - contenders that take turns, so that a slow moment of the machine hits
+ * all of them, and what their times say.
  */
 #ifndef TOOLS_BENCH_ALTERNATE_H
 #define TOOLS_BENCH_ALTERNATE_H
@@ -20,15 +20,17 @@ typedef struct contender {
 } contender_t;
 
 typedef struct alternation {
-    size_t count;                                    /* contenders               */
+    size_t count; /* contenders               */
     int    turns;
     double seconds[ALTERNATE_MOST][MEASURE_REPEATS]; /* of one run, by turn      */
 } alternation_t;
 
-/* Let all run in order, turn after turn, for about `budget` seconds, but at least 7 turns and at most 101.
- * In a turn a short contender runs once untimed, so that the caches hold what they hold in a loop of it,
- * and then as often as the clock needs. Stops at the first status that is not TW_OK. */
-tw_status_t alternate(const contender_t *contenders, size_t count, double budget, alternation_t *result);
+/* Let all run in order, turn after turn, for about `budget` seconds, but at least 7 turns and at
+ * most 101. In a turn a short contender runs once untimed, so that the caches hold what they hold
+ * in a loop of it, and then as often as the clock needs. Stops at the first status that is not
+ * TW_OK. */
+tw_status_t alternate(const contender_t *contenders, size_t count, double budget,
+                      alternation_t *result);
 
 /* Median of the seconds. */
 double alternate_seconds(const alternation_t *a, size_t which);

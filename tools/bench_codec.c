@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/bench_codec.c - thinwire bench codec: the kernels of each codec against memcpy and against what
- * memory allows, by instruction set, threads and size, all in one process.
+ * tools/bench_codec.c - thinwire bench codec: the kernels of each codec against memcpy and against
+ * what memory allows, by instruction set, threads and size, all in one process.
  */
 #include "config.h"
 
@@ -76,8 +76,8 @@ static int bench_codec(const specs_t *specs, size_t i, const arguments_t *a, int
     for (size_t bytes = a->min; bytes > 0; bytes = measure_next_size(bytes, a->max)) {
         const row_key_t key    = {specs->text[i], specs->traits[i].isa, 0, threads, bytes};
         codec_result_t  result = {0};
-        tw_status_t     status = bench_kernels(arena, specs->codec[i], key.isa, bytes / sizeof(float),
-                                               threads, &result);
+        tw_status_t     status =
+            bench_kernels(arena, specs->codec[i], key.isa, bytes / sizeof(float), threads, &result);
 
         if (!well_done(job, key.codec, bytes, status)) {
             return 0;
@@ -90,13 +90,14 @@ static int bench_codec(const specs_t *specs, size_t i, const arguments_t *a, int
 }
 
 /* By any codec: its kernels may use what all of them may. */
-static int bench_maximum(const tw_codec_t *codec, const char *isa, const arguments_t *a, int threads,
-                         const arena_t *arena, const job_t *job, rows_t *rows)
+static int bench_maximum(const tw_codec_t *codec, const char *isa, const arguments_t *a,
+                         int threads, const arena_t *arena, const job_t *job, rows_t *rows)
 {
     for (size_t bytes = a->min; bytes > 0; bytes = measure_next_size(bytes, a->max)) {
         const row_key_t key    = {"absmax", isa, 0, threads, bytes};
         codec_result_t  result = {0};
-        tw_status_t     status = bench_absmax(arena, codec, isa, bytes / sizeof(float), threads, &result);
+        tw_status_t     status =
+            bench_absmax(arena, codec, isa, bytes / sizeof(float), threads, &result);
 
         if (!well_done(job, key.codec, bytes, status)) {
             return 0;
@@ -106,8 +107,8 @@ static int bench_maximum(const tw_codec_t *codec, const char *isa, const argumen
     return 1;
 }
 
-static int bench_specs(const specs_t *specs, const char *isa, const arguments_t *a, const arena_t *arena,
-                       const job_t *job, rows_t *rows)
+static int bench_specs(const specs_t *specs, const char *isa, const arguments_t *a,
+                       const arena_t *arena, const job_t *job, rows_t *rows)
 {
     int well = 1;
 
@@ -120,8 +121,8 @@ static int bench_specs(const specs_t *specs, const char *isa, const arguments_t 
     return well;
 }
 
-static int bench_peers(const arguments_t *a, tw_context_t *ctx, const arena_t *arena, const job_t *job,
-                       rows_t *rows)
+static int bench_peers(const arguments_t *a, tw_context_t *ctx, const arena_t *arena,
+                       const job_t *job, rows_t *rows)
 {
     int well = well_done(job, "the search", 0, peers_begin(ctx));
 
@@ -141,7 +142,8 @@ static int bench_peers(const arguments_t *a, tw_context_t *ctx, const arena_t *a
                 printf("%s: cannot encode %zu bytes at once\n", peer_name(peer), bytes);
                 continue;
             }
-            well = well_done(job, key.codec, bytes, bench_peer(arena, peer, bytes / sizeof(float), &result));
+            well = well_done(job, key.codec, bytes,
+                             bench_peer(arena, peer, bytes / sizeof(float), &result));
             for (int o = BENCH_ENCODE; o <= BENCH_DECODE && well; o++) {
                 rows_add(rows, &key, (operation_t)o, &result);
             }
@@ -176,7 +178,8 @@ static size_t most_codes(const specs_t *specs, const arguments_t *a)
     return most;
 }
 
-/* Exit code. The sizes do not depend on the instruction set, so the first set's codecs tell them. */
+/* Exit code. The sizes do not depend on the instruction set, so the first set's codecs tell them.
+ * */
 static int bench_all(const arguments_t *a, const job_t *job, tw_context_t *ctx, rows_t *rows)
 {
     static specs_t specs;
@@ -219,8 +222,9 @@ static int run(const arguments_t *a, job_t *job, tw_context_t *ctx)
         return EXIT_FAILED;
     }
     if (a->table1) {
-        return report_end(&report, job,
-                          bench_table1(job, ctx, a->threads_text != NULL ? a->threads[0] : 0, &report));
+        return report_end(
+            &report, job,
+            bench_table1(job, ctx, a->threads_text != NULL ? a->threads[0] : 0, &report));
     }
     code = bench_all(a, job, ctx, &rows);
     if (!plot_end(&plot, job, code == EXIT_OK) && code == EXIT_OK) {
@@ -242,9 +246,10 @@ static int parse_threads(arguments_t *a, char *why, size_t why_size)
 
         if (*at < '0' || *at > '9' || n < 1 || n > MOST_THREADS || (*end != '\0' && *end != ',') ||
             a->threads_count == MOST_LISTED) {
-            snprintf(why, why_size,
-                     "--threads %s: accepted are numbers from 1 to %d, such as 2 or 1,2,4 (at most %d)",
-                     a->threads_text, MOST_THREADS, MOST_LISTED);
+            snprintf(
+                why, why_size,
+                "--threads %s: accepted are numbers from 1 to %d, such as 2 or 1,2,4 (at most %d)",
+                a->threads_text, MOST_THREADS, MOST_LISTED);
             return 0;
         }
         a->threads[a->threads_count++] = (int)n;
@@ -269,13 +274,14 @@ static int check(arguments_t *a, char *why, size_t why_size)
     return measure_range(&a->min, &a->max, DEFAULT_MIN, DEFAULT_MAX, why, why_size);
 }
 
-/* The instruction sets that are asked for and present; the first word that is neither is the error. */
+/* The instruction sets that are asked for and present; the first word that is neither is the error.
+ * */
 static int choose_isa(arguments_t *a, tw_context_t *ctx, char *why, size_t why_size)
 {
-    const char *text = a->isa_text != NULL ? a->isa_text : "";
-    const int   all  = strcmp(text, "all") == 0;
+    const char *text      = a->isa_text != NULL ? a->isa_text : "";
+    const int   all       = strcmp(text, "all") == 0;
     char        here[128] = "";
-    size_t      used = 0;
+    size_t      used      = 0;
 
     for (int i = 0; isa_names[i] != NULL; i++) {
         if (isa_present(ctx, isa_names[i])) {
@@ -294,8 +300,10 @@ static int choose_isa(arguments_t *a, tw_context_t *ctx, char *why, size_t why_s
                (strlen(isa_names[i]) != length || strncmp(text, isa_names[i], length) != 0)) {
             i++;
         }
-        if (isa_names[i] == NULL || !isa_present(ctx, isa_names[i]) || a->isa_count == MOST_LISTED) {
-            snprintf(why, why_size, "--isa %.100s: accepted here: all, or of %s", a->isa_text, here);
+        if (isa_names[i] == NULL || !isa_present(ctx, isa_names[i]) ||
+            a->isa_count == MOST_LISTED) {
+            snprintf(why, why_size, "--isa %.100s: accepted here: all, or of %s", a->isa_text,
+                     here);
             return 0;
         }
         a->isa[a->isa_count++] = isa_names[i];
@@ -340,11 +348,14 @@ int bench_codec_main(job_t *job, int argc, char **argv)
         {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
     const command_t command = {
         "thinwire bench codec [OPTION...]",
-        "Measures how fast each codec encodes, decodes, adds and encodes with error feedback, compared\n"
-        "with memcpy and with loops that only read and write the same bytes, in the same run, and what\n"
+        "Measures how fast each codec encodes, decodes, adds and encodes with error feedback, "
+        "compared\n"
+        "with memcpy and with loops that only read and write the same bytes, in the same run, and "
+        "what\n"
         "the encoding does to the values.",
         "Examples:\n  thinwire bench codec\n  thinwire bench codec --codec tree8,onebit --min 1M "
-        "--max 64M --threads 1,2\n  thinwire bench codec --isa all --json codec.json --plot codec.svg\n"
+        "--max 64M --threads 1,2\n  thinwire bench codec --isa all --json codec.json --plot "
+        "codec.svg\n"
         "  thinwire bench codec --table1",
         options};
 

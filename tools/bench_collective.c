@@ -76,8 +76,8 @@ static double turn_thinwire(const operation_t *operation, const exchange_t *x, c
     return start;
 }
 
-/* One repetition: MPI, then thinwire with each codec; every other one in the opposite order, since what ran
- * just before leaves ranks that share cores in another order. */
+/* One repetition: MPI, then thinwire with each codec; every other one in the opposite order, since
+ * what ran just before leaves ranks that share cores in another order. */
 static void turn(const operation_t *operation, const exchange_t *x, const specs_t *specs, int r,
                  turns_t *turns)
 {
@@ -200,11 +200,12 @@ static int bench_all(const operation_t *operation, exchange_t *x, const specs_t 
             identical &= verdict.identical;
             if (x->job->rank == 0) {
                 print_row(operation, specs->text[i], bytes, &times[i], &verdict);
-                row = row_json(operation, &specs->traits[i], specs->text[i], x->job->size, bytes, &times[i],
-                               &verdict);
+                row = row_json(operation, &specs->traits[i], specs->text[i], x->job->size, bytes,
+                               &times[i], &verdict);
                 report_row(report, row);
             }
-            model_add(rows, (model_row_t){specs->text[i], specs->codec[i], x->count, times[i].thinwire, row});
+            model_add(rows, (model_row_t){specs->text[i], specs->codec[i], x->count,
+                                          times[i].thinwire, row});
         }
     }
     return identical;
@@ -230,9 +231,9 @@ static int run(const operation_t *operation, const job_t *job, tw_context_t *ctx
                const specs_t *specs, const arguments_t *a, report_t *report)
 {
     static model_rows_t rows;
-    const size_t values = exchange_values(operation, a->max / sizeof(float), job->size);
-    exchange_t   x      = {.job = job, .comm = comm};
-    char         why[512];
+    const size_t        values = exchange_values(operation, a->max / sizeof(float), job->size);
+    exchange_t          x      = {.job = job, .comm = comm};
+    char                why[512];
     /* Two buffers on all ranks of this node, and as much again for what thinwire and MPI hold. */
     int well =
         measure_fits(4.0 * sizeof(float) * (double)values * job->local_ranks, why, sizeof(why));

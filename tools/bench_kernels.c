@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/bench_kernels.c - see bench_kernels.h. A turn is: memcpy, then for each operation its loops and
- * the kernel, on the same buffers. The loops leave zeros where they write, and so they come first.
+ * tools/bench_kernels.c - see bench_kernels.h. A turn is: memcpy, then for each operation its loops
+ * and the kernel, on the same buffers. The loops leave zeros where they write, and so they come
+ * first.
  */
 #include "config.h"
 
@@ -11,9 +12,10 @@
 #include "tools/bench_kernels.h"
 #include "tools/bench_limits.h"
 
-#define BUDGET       0.4                  /* seconds for the operations of one codec at one size      */
-#define STREAM_LEAST ((size_t)4 << 20)    /* bytes moved from which a loop past the caches is tried    */
-#define COLOUR       ((size_t)1088)       /* keeps the arrays off each other's places in the L1 cache */
+#define BUDGET 0.4 /* seconds for the operations of one codec at one size      */
+#define STREAM_LEAST                                                                               \
+    ((size_t)4 << 20)         /* bytes moved from which a loop past the caches is tried    */
+#define COLOUR ((size_t)1088) /* keeps the arrays off each other's places in the L1 cache */
 
 const char *bench_operation_name(operation_t operation)
 {
@@ -51,7 +53,10 @@ int arena_create(arena_t *arena, const job_t *job, size_t values, size_t codes)
     return 1;
 }
 
-void arena_destroy(arena_t *arena) { free(arena->memory); }
+void arena_destroy(arena_t *arena)
+{
+    free(arena->memory);
+}
 
 typedef struct kernel {
     const arena_t    *arena;
@@ -165,17 +170,18 @@ static void evaluate(const alternation_t *a, const places_t *at, kernel_result_t
     result->to_limit      = alternate_ratio(a, at->kernel, limit);
 }
 
-static tw_status_t measure(const kernel_t *any, const char *isa, double bytes_per_value, operation_t first,
-                           operation_t last, codec_result_t *result)
+static tw_status_t measure(const kernel_t *any, const char *isa, double bytes_per_value,
+                           operation_t first, operation_t last, codec_result_t *result)
 {
     static alternation_t a;
     kernel_t             kernels[BENCH_OPERATIONS];
     loop_t               loops[BENCH_OPERATIONS], streams[BENCH_OPERATIONS];
     places_t             at[BENCH_OPERATIONS] = {{0, 0, 0}};
     contender_t          list[ALTERNATE_MOST];
-    const int            codes = (int)fmax(1, floor(bytes_per_value * 8)); /* never more than there is room for */
-    size_t               count = 0;
-    tw_status_t          status;
+    const int            codes =
+        (int)fmax(1, floor(bytes_per_value * 8)); /* never more than there is room for */
+    size_t      count = 0;
+    tw_status_t status;
 
     list[count++] = (contender_t){run_copy, any};
     for (int o = (int)first; o <= (int)last; o++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/bench_kernels.h - one codec at one size: its kernels against memcpy and against what memory allows.
+ * tools/bench_kernels.h - one codec at one size: its kernels against memcpy and against what memory
+ * allows.
  */
 #ifndef TOOLS_BENCH_KERNELS_H
 #define TOOLS_BENCH_KERNELS_H
@@ -22,8 +23,8 @@ const char *bench_operation_name(operation_t operation);
 
 /* Arrays of the largest size. */
 typedef struct arena {
-    float   *x;        /* normal random values             */
-    float   *y;        /* copied, decoded or added to      */
+    float   *x; /* normal random values             */
+    float   *y; /* copied, decoded or added to      */
     float   *residual;
     uint8_t *codes;
     void    *memory;

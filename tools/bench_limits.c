@@ -11,8 +11,8 @@
 
 #include "tools/bench_limits.h"
 
-#define LIMITS(name)  plain_##name
-#define LIMITS_BYTES  16
+#define LIMITS(name) plain_##name
+#define LIMITS_BYTES 16
 #define LIMITS_TARGET
 #if defined(__x86_64__)
 #define LIMITS_STREAM(p, v) _mm_stream_si128((__m128i *)(p), (__m128i)(v))
@@ -91,12 +91,13 @@ static uint64_t rest(const limits_shape_t *shape, const limits_buffers_t *at, si
     return seen;
 }
 
-static limits_buffers_t buffers_at(const limits_buffers_t *b, const limits_shape_t *shape, size_t step)
+static limits_buffers_t buffers_at(const limits_buffers_t *b, const limits_shape_t *shape,
+                                   size_t step)
 {
-    return (limits_buffers_t){b->src + step * (size_t)shape->src * LIMITS_LINE,
-                              shape->dst > 0 ? b->dst + step * (size_t)shape->dst * LIMITS_LINE : NULL,
-                              shape->both > 0 ? b->both + step * (size_t)shape->both * LIMITS_LINE
-                                              : NULL};
+    return (limits_buffers_t){
+        b->src + step * (size_t)shape->src * LIMITS_LINE,
+        shape->dst > 0 ? b->dst + step * (size_t)shape->dst * LIMITS_LINE : NULL,
+        shape->both > 0 ? b->both + step * (size_t)shape->both * LIMITS_LINE : NULL};
 }
 
 static uint64_t steps_by(int threads, const char *isa, const limits_shape_t *shape, int stream,
@@ -114,14 +115,15 @@ static uint64_t steps_by(int threads, const char *isa, const limits_shape_t *sha
         if (first < steps) {
             const limits_buffers_t at = buffers_at(buffers, shape, first);
 
-            seen |= whole_steps(isa, shape, stream, &at, steps - first < part ? steps - first : part);
+            seen |=
+                whole_steps(isa, shape, stream, &at, steps - first < part ? steps - first : part);
         }
     }
     return seen;
 }
 
-void limits_run(const char *isa, const limits_shape_t *shape, int stream, const limits_buffers_t *buffers,
-                size_t n, int threads)
+void limits_run(const char *isa, const limits_shape_t *shape, int stream,
+                const limits_buffers_t *buffers, size_t n, int threads)
 {
     const size_t steps = n / LIMITS_STEP;
     uint64_t     seen  = threads == 1 ? whole_steps(isa, shape, stream, buffers, steps)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/bench_limits_loop.h - the loops for one vector size; included by bench_limits.c once for each,
- * with these defined:
+ * tools/bench_limits_loop.h - the loops for one vector size; included by bench_limits.c once for
+ * each, with these defined:
  *   LIMITS(name)        the function's name for this size
  *   LIMITS_BYTES        of a vector
  *   LIMITS_TARGET       attribute that lets the compiler use such vectors
@@ -50,8 +50,8 @@ INLINE void LIMITS(update)(uint8_t *p, int lines, VECTOR value)
 INLINE uint64_t LIMITS(steps)(const limits_buffers_t *at, size_t count, int src, int dst, int both,
                               int stream, uint64_t zero)
 {
-    const uint8_t *s    = at->src;
-    uint8_t       *d    = at->dst, *b = at->both;
+    const uint8_t *s = at->src;
+    uint8_t       *d = at->dst, *b = at->both;
     VECTOR         seen = {0};
 
     for (size_t i = 0; i < count; i++) {
@@ -65,7 +65,8 @@ INLINE uint64_t LIMITS(steps)(const limits_buffers_t *at, size_t count, int src,
     return seen[0];
 }
 
-/* s, d and b lines of a shape, divided by a common divisor k: as many steps more, each that much shorter. */
+/* s, d and b lines of a shape, divided by a common divisor k: as many steps more, each that much
+ * shorter. */
 #define CASE(s, d, b, k)                                                                           \
     if (shape->src == (s) && shape->dst == (d) && shape->both == (b)) {                            \
         return LIMITS(steps)(at, count * (k), (s) / (k), (d) / (k), (b) / (k), 0, zero);           \

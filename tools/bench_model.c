@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/bench_model.c - what the model says of the rows that were measured. A plan of the same call tells
- * which algorithm, and for auto which codec, the library takes.
+ * tools/bench_model.c - what the model says of the rows that were measured. A plan of the same call
+ * tells which algorithm, and for auto which codec, the library takes.
  */
 #include "config.h"
 
@@ -62,7 +62,8 @@ static tw_status_t predict(const operation_t *operation, const exchange_t *x, tw
         tw_request_free(&plan);
     }
     if (tw_codec_create(ctx, p->spec, TW_F32, &codec, NULL, 0) == TW_OK) {
-        tw_comm_predict(x->comm, model_operation(operation), x->count, codec, p->algorithm, &p->seconds);
+        tw_comm_predict(x->comm, model_operation(operation), x->count, codec, p->algorithm,
+                        &p->seconds);
     }
     tw_codec_destroy(codec);
     return TW_OK;
@@ -77,7 +78,8 @@ static void print_row(const table_column_t *columns, const model_row_t *row, con
     if (row->codec == NULL) {
         table_text(cells[2], "mpi");
     } else {
-        snprintf(cells[2], TABLE_CELL, "%.20s, %.*s", p->algorithm, (int)strcspn(p->spec, ":"), p->spec);
+        snprintf(cells[2], TABLE_CELL, "%.20s, %.*s", p->algorithm, (int)strcspn(p->spec, ":"),
+                 p->spec);
     }
     table_time(cells[3], row->seconds);
     table_text(cells[4], "-");
@@ -89,10 +91,10 @@ static void print_row(const table_column_t *columns, const model_row_t *row, con
     table_row(columns, 6, cells);
 }
 
-int model_compare(const operation_t *operation, const exchange_t *x, tw_context_t *ctx, model_rows_t *rows,
-                  report_t *report)
+int model_compare(const operation_t *operation, const exchange_t *x, tw_context_t *ctx,
+                  model_rows_t *rows, report_t *report)
 {
-    static const table_column_t columns[] = {{"codec", -12},   {"size", 6},      {"by", -20},
+    static const table_column_t columns[] = {{"codec", -12},  {"size", 6},      {"by", -20},
                                              {"measured", 8}, {"predicted", 9}, {"error", 7}};
     static double               errors[MODEL_ROWS];
     tw_facts_t                  facts;
@@ -101,7 +103,8 @@ int model_compare(const operation_t *operation, const exchange_t *x, tw_context_
     tw_status_t                 status = tw_comm_get_facts(x->comm, &facts);
 
     if (x->job->rank == 0 && status == TW_OK) {
-        printf("\nPredicted times, by a %s:\n\n", facts.long_form ? "calibration" : "short measurement");
+        printf("\nPredicted times, by a %s:\n\n",
+               facts.long_form ? "calibration" : "short measurement");
         table_header(columns, 6);
     }
     for (size_t i = 0; i < rows->count && status == TW_OK; i++) {

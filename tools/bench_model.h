@@ -28,9 +28,10 @@ typedef struct model_rows {
 /* Rows beyond MODEL_ROWS are left out. */
 void model_add(model_rows_t *rows, model_row_t row);
 
-/* Print the table and the median error, and put both into the report. Collective; makes plans, after which
- * blocking calls by auto are no longer MPI's own: to be called last. @return 1, or 0 with a complaint. */
-int model_compare(const operation_t *operation, const exchange_t *x, tw_context_t *ctx, model_rows_t *rows,
-                  report_t *report);
+/* Print the table and the median error, and put both into the report. Collective; makes plans,
+ * after which blocking calls by auto are no longer MPI's own: to be called last. @return 1, or 0
+ * with a complaint. */
+int model_compare(const operation_t *operation, const exchange_t *x, tw_context_t *ctx,
+                  model_rows_t *rows, report_t *report);
 
 #endif /* TOOLS_BENCH_MODEL_H */

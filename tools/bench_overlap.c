@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/bench_overlap.c - thinwire bench overlap: does an allreduce go on while its program computes?
+ * tools/bench_overlap.c - thinwire bench overlap: does an allreduce go on while its program
+ * computes?
  *
- * For each codec: tw_iallreduce and tw_wait with nothing in between; a computation that takes as long; and
- * both, the computation in between, which calls nothing. With T, the longer of the two alone, complete
- * overlap takes T, none takes 2 T. By turns on two communicators, without and with THINWIRE_PROGRESS=thread.
+ * For each codec: tw_iallreduce and tw_wait with nothing in between; a computation that takes as
+ * long; and both, the computation in between, which calls nothing. With T, the longer of the two
+ * alone, complete overlap takes T, none takes 2 T. By turns on two communicators, without and with
+ * THINWIRE_PROGRESS=thread.
  */
 #include "config.h"
 
@@ -23,7 +25,7 @@
 
 #define DEFAULT_CODECS "fp32,bitpack:2,tree8"
 #define DEFAULT_SIZE   ((size_t)16 << 20)
-#define BUDGET         4.0 /* seconds for a codec and a communicator */
+#define BUDGET         4.0  /* seconds for a codec and a communicator */
 #define STEPS          1000 /* of the computation between looks at the clock, in the calibration */
 
 typedef struct arguments {
@@ -140,7 +142,8 @@ static int repeats_of(const exchange_t *x, const tw_how_t *how)
     return measure_repeats(4.0 * slowest, BUDGET);
 }
 
-static void measure(exchange_t *x, const sides_t *sides, const tw_how_t *how, double speed, overlap_t *o)
+static void measure(exchange_t *x, const sides_t *sides, const tw_how_t *how, double speed,
+                    overlap_t *o)
 {
     static double alone[2][MEASURE_REPEATS], computing[MEASURE_REPEATS], both[2][MEASURE_REPEATS];
     uint64_t      steps;
@@ -174,8 +177,8 @@ static void measure(exchange_t *x, const sides_t *sides, const tw_how_t *how, do
     }
 }
 
-static const table_column_t columns[] = {{"codec", -12},      {"size", 6},        {"exchange", 8},
-                                         {"computing", 9},    {"both", 8},        {"both / T", 8},
+static const table_column_t columns[] = {{"codec", -12},      {"size", 6},    {"exchange", 8},
+                                         {"computing", 9},    {"both", 8},    {"both / T", 8},
                                          {"with thread", 11}, {"both / T", 8}};
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
@@ -200,16 +203,18 @@ static json_t *row_json(const tw_codec_traits_t *traits, const char *spec, int r
     return json_pack("{s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "codec", spec,
                      "operation", "overlap", "isa", traits->isa, "ranks", ranks, "bytes",
                      (json_int_t)bytes, "seconds", o->exchange[0], "seconds_thread", o->exchange[1],
-                     "computing", o->compute, "both", o->both[0], "both_thread", o->both[1], "ratio",
-                     o->both[0] / overlap_alone(o), "ratio_thread", o->both[1] / overlap_alone(o));
+                     "computing", o->compute, "both", o->both[0], "both_thread", o->both[1],
+                     "ratio", o->both[0] / overlap_alone(o), "ratio_thread",
+                     o->both[1] / overlap_alone(o));
 }
 
 static int run(const job_t *job, const sides_t *sides, const specs_t *specs, const arguments_t *a,
                report_t *report)
 {
-    const size_t n    = a->size / sizeof(float);
-    exchange_t   x    = {.job = job, .count = n, .send = malloc(a->size), .recv = malloc(a->size)};
-    const int    well = job_agree(job, x.send != NULL && x.recv != NULL, "not enough memory for --size");
+    const size_t n = a->size / sizeof(float);
+    exchange_t   x = {.job = job, .count = n, .send = malloc(a->size), .recv = malloc(a->size)};
+    const int    well =
+        job_agree(job, x.send != NULL && x.recv != NULL, "not enough memory for --size");
 
     if (well) {
         const double speed = compute_speed();
@@ -217,7 +222,8 @@ static int run(const job_t *job, const sides_t *sides, const specs_t *specs, con
         data_normal(x.send, n, (uint64_t)job->rank + 1, 1.0);
         memset(x.recv, 0, a->size);
         if (job->rank == 0) {
-            printf("A nonblocking allreduce on %d rank%s, data: normal, beside a computation that takes "
+            printf("A nonblocking allreduce on %d rank%s, data: normal, beside a computation that "
+                   "takes "
                    "about as long and calls\nnothing. T: the longer of the two alone. Medians of "
                    "alternated repetitions, each that of its slowest rank.\n\n",
                    job->size, job->size == 1 ? "" : "s");
@@ -230,7 +236,8 @@ static int run(const job_t *job, const sides_t *sides, const specs_t *specs, con
             measure(&x, sides, &how, speed, &o);
             if (job->rank == 0) {
                 print_row(specs->text[i], a->size, &o);
-                report_row(report, row_json(&specs->traits[i], specs->text[i], job->size, a->size, &o));
+                report_row(report,
+                           row_json(&specs->traits[i], specs->text[i], job->size, a->size, &o));
             }
         }
     }
@@ -263,7 +270,8 @@ static int run_job(const job_t *job, const arguments_t *a)
     }
     if (report_begin(&report, job, a->json)) {
         int well = side(ctx, "none", &sides.comm[0]) == TW_OK &&
-                   side(ctx, "thread", &sides.comm[1]) == TW_OK && run(job, &sides, &specs, a, &report);
+                   side(ctx, "thread", &sides.comm[1]) == TW_OK &&
+                   run(job, &sides, &specs, a, &report);
 
         code = report_end(&report, job, well);
         for (int s = 1; s >= 0; s--) {
@@ -277,14 +285,15 @@ static int run_job(const job_t *job, const arguments_t *a)
 
 int bench_overlap_main(job_t *job, int argc, char **argv)
 {
-    arguments_t    a         = {.size = DEFAULT_SIZE};
+    arguments_t    a = {.size = DEFAULT_SIZE};
     int            code;
     int            level;
     const option_t options[] = {
         {"--codec", "LIST",
          "Codecs, such as tree8,onebit; thinwire info lists them\n(default " DEFAULT_CODECS ").",
          OPTION_TEXT, &a.codecs, 0, 0},
-        {"--size", "SIZE", "Bytes of float32 in the vector (default 16M).", OPTION_SIZE, &a.size, 0, 0},
+        {"--size", "SIZE", "Bytes of float32 in the vector (default 16M).", OPTION_SIZE, &a.size, 0,
+         0},
         {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &a.json, 0, 0},
         {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
     const command_t command = {

@@ -53,7 +53,10 @@ tw_status_t peers_begin(tw_context_t *ctx)
 
 #ifdef HAVE_ZFP
 
-static const char *zfp_missing(void) { return NULL; }
+static const char *zfp_missing(void)
+{
+    return NULL;
+}
 
 /* One-dimensional, `rate` bits a value. Bytes used, 0 on failure. */
 static size_t zfp_work(int rate, const float *x, size_t n, uint8_t *codes, size_t size, int decode)
@@ -86,7 +89,8 @@ static int zfp_decode(int rate, const uint8_t *from, size_t bytes, size_t n, flo
 
 static const char *zfp_missing(void)
 {
-    return "not built in: zfp was not found when thinwire was configured (Debian, Ubuntu: libzfp-dev)";
+    return "not built in: zfp was not found when thinwire was configured (Debian, Ubuntu: "
+           "libzfp-dev)";
 }
 
 #define zfp_encode NULL
@@ -96,13 +100,16 @@ static const char *zfp_missing(void)
 
 #ifdef HAVE_BLOSC
 
-static const char *blosc_missing(void) { return NULL; }
+static const char *blosc_missing(void)
+{
+    return NULL;
+}
 
 /* Lossless, so the size depends on the values. */
 static size_t blosc_encode(int level, const float *x, size_t n, uint8_t *to, size_t size)
 {
-    const int bytes = blosc_compress_ctx(level, BLOSC_BITSHUFFLE, sizeof(float), n * sizeof(float), x, to,
-                                         size, BLOSC_LZ4_COMPNAME, 0, 1);
+    const int bytes = blosc_compress_ctx(level, BLOSC_BITSHUFFLE, sizeof(float), n * sizeof(float),
+                                         x, to, size, BLOSC_LZ4_COMPNAME, 0, 1);
 
     return bytes > 0 ? (size_t)bytes : 0;
 }
@@ -118,7 +125,8 @@ static int blosc_decode(int level, const uint8_t *from, size_t bytes, size_t n, 
 
 static const char *blosc_missing(void)
 {
-    return "not built in: blosc was not found when thinwire was configured (Debian, Ubuntu: libblosc-dev)";
+    return "not built in: blosc was not found when thinwire was configured (Debian, Ubuntu: "
+           "libblosc-dev)";
 }
 
 #define blosc_encode NULL
@@ -126,7 +134,10 @@ static const char *blosc_missing(void)
 
 #endif
 
-static const char *bf16_missing(void) { return plain_runs(0) ? NULL : "built for a newer processor"; }
+static const char *bf16_missing(void)
+{
+    return plain_runs(0) ? NULL : "built for a newer processor";
+}
 
 static size_t bf16_encode(int unused, const float *x, size_t n, uint8_t *to, size_t size)
 {
@@ -192,14 +203,27 @@ static const peer_t peers[] = {
     {"search, tree8's levels", 0, search_encode, search_decode, bf16_missing},
 };
 
-size_t        peers_count(void) { return sizeof(peers) / sizeof(peers[0]); }
-const peer_t *peers_at(size_t index) { return &peers[index]; }
-const char   *peer_name(const peer_t *peer) { return peer->name; }
-const char   *peer_missing(const peer_t *peer) { return peer->missing(); }
+size_t peers_count(void)
+{
+    return sizeof(peers) / sizeof(peers[0]);
+}
+const peer_t *peers_at(size_t index)
+{
+    return &peers[index];
+}
+const char *peer_name(const peer_t *peer)
+{
+    return peer->name;
+}
+const char *peer_missing(const peer_t *peer)
+{
+    return peer->missing();
+}
 
 int peer_fits(const peer_t *peer, size_t n)
 {
-    return strncmp(peer->name, "blosc", 5) != 0 || n < (size_t)0x1ff00000; /* it counts bytes by int */
+    return strncmp(peer->name, "blosc", 5) != 0 ||
+           n < (size_t)0x1ff00000; /* it counts bytes by int */
 }
 
 typedef struct work {
@@ -221,7 +245,8 @@ static tw_status_t run_encode(const void *what)
 {
     const work_t *w = what;
 
-    *w->bytes = w->peer->encode(w->peer->parameter, w->arena->x, w->n, w->arena->codes, PEERS_CODES(w->n));
+    *w->bytes =
+        w->peer->encode(w->peer->parameter, w->arena->x, w->n, w->arena->codes, PEERS_CODES(w->n));
     return *w->bytes > 0 ? TW_OK : TW_ERR_INVALID_ARG;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/bench_peers.h - what a user would otherwise take, measured in the same process: fixed-rate zfp,
- * blosc (bitshuffle and lz4), plain conversion loops, a binary search. One thread each.
+ * tools/bench_peers.h - what a user would otherwise take, measured in the same process: fixed-rate
+ * zfp, blosc (bitshuffle and lz4), plain conversion loops, a binary search. One thread each.
  */
 #ifndef TOOLS_BENCH_PEERS_H
 #define TOOLS_BENCH_PEERS_H
@@ -23,7 +23,7 @@ int peer_fits(const peer_t *peer, size_t n);
 tw_status_t peers_begin(tw_context_t *ctx);
 
 /* Encode and decode n values between the arrays; codes holds at least PEERS_CODES(n) bytes. */
-#define PEERS_CODES(n) ((n) * 5 + 65536)
+#define PEERS_CODES(n) ((n)*5 + 65536)
 tw_status_t bench_peer(const arena_t *arena, const peer_t *peer, size_t n, codec_result_t *result);
 
 #endif /* TOOLS_BENCH_PEERS_H */

@@ -72,7 +72,8 @@ void plain_fp16_decode(const uint16_t *restrict from, size_t n, float *restrict 
     size_t i = 0;
 
     for (; i + 8 <= n; i += 8) {
-        _mm256_storeu_ps(y + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(from + i))));
+        _mm256_storeu_ps(
+            y + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(from + i))));
     }
     for (; i < n; i++) {
         y[i] = _cvtsh_ss(from[i]);

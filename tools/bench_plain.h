@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/bench_plain.h - what a program would write itself: plain loops, in C as a compiler makes the most
- * of it (bench_plain.c is compiled with -O3 and, on x86-64, for AVX2 and F16C).
+ * tools/bench_plain.h - what a program would write itself: plain loops, in C as a compiler makes
+ * the most of it (bench_plain.c is compiled with -O3 and, on x86-64, for AVX2 and F16C).
  */
 #ifndef TOOLS_BENCH_PLAIN_H
 #define TOOLS_BENCH_PLAIN_H
@@ -10,7 +10,8 @@
 
 #define PLAIN_BLOCK 4096 /* values of the search, of which each block has a scale */
 
-/* Whether this processor can run them; with_half: the fp16 loops, which not every compiler can make. */
+/* Whether this processor can run them; with_half: the fp16 loops, which not every compiler can
+ * make. */
 int plain_runs(int with_half);
 
 /* To bf16 to nearest even (no NaN among the values), and back. */
@@ -21,8 +22,9 @@ void plain_bf16_decode(const uint16_t *restrict from, size_t n, float *restrict 
 void plain_fp16_encode(const float *restrict x, size_t n, uint16_t *restrict to);
 void plain_fp16_decode(const uint16_t *restrict from, size_t n, float *restrict y);
 
-/* 8 bits: blocks of a float32 maximum and signs and indices of the nearest of 128 sorted levels from 0
- * to 1, by a binary search of the 127 middles between them; and back. to: 4 bytes a block, then n. */
+/* 8 bits: blocks of a float32 maximum and signs and indices of the nearest of 128 sorted levels
+ * from 0 to 1, by a binary search of the 127 middles between them; and back. to: 4 bytes a block,
+ * then n. */
 void plain_search_encode(const float *restrict x, size_t n, const double *restrict middles,
                          uint8_t *restrict to);
 void plain_search_decode(const uint8_t *restrict from, size_t n, const float *restrict levels,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/bench_plot.c - see bench_plot.h. Panels: a row for each operation, a column for the size nearest
- * to 1 MiB and one for the largest. The absolute maximum stands among the encoders.
+ * tools/bench_plot.c - see bench_plot.h. Panels: a row for each operation, a column for the size
+ * nearest to 1 MiB and one for the largest. The absolute maximum stands among the encoders.
  */
 #include "config.h"
 
@@ -140,8 +140,8 @@ static void print_series(FILE *script, const plot_t *plot, int row, size_t bytes
         const plot_point_t *p = &plot->points[i];
 
         if (in_panel(p, row, bytes) && place_of(series, p->series) == which) {
-            fprintf(script, "%zu %g %g\n",
-                    place_of(codecs, p->codec) * (series->count + 1) + which, p->gbps, p->limit);
+            fprintf(script, "%zu %g %g\n", place_of(codecs, p->codec) * (series->count + 1) + which,
+                    p->gbps, p->limit);
         }
     }
     fprintf(script, "E\n");
@@ -156,8 +156,8 @@ static void print_panel(FILE *script, const plot_t *plot, int row, size_t bytes,
     for (size_t s = 0; s < series->count; s++) {
         print_series(script, plot, row, bytes, codecs, series, s);
     }
-    fprintf(script, "set title '%s, %s'\nset xtics rotate by -40 (", bench_operation_name((operation_t)row),
-            size);
+    fprintf(script, "set title '%s, %s'\nset xtics rotate by -40 (",
+            bench_operation_name((operation_t)row), size);
     for (size_t c = 0; c < codecs->count; c++) {
         fprintf(script, "%s\"%s\" %g", c > 0 ? "," : "", codecs->name[c],
                 (double)(c * (series->count + 1)) + ((double)series->count - 1) / 2);
@@ -168,16 +168,18 @@ static void print_panel(FILE *script, const plot_t *plot, int row, size_t bytes,
         fprintf(script, "$s%zu using 1:2 with boxes title '%s', ", s, series->name[s]);
     }
     for (size_t s = 0; s < series->count; s++) {
-        fprintf(script,
-                "$s%zu using ($1-0.5):($3>0?$3:NaN):(1):(0) with vectors nohead lc 'black' lw 2 %s, ", s,
-                s == 0 ? "title 'read and write loop'" : "notitle");
+        fprintf(
+            script,
+            "$s%zu using ($1-0.5):($3>0?$3:NaN):(1):(0) with vectors nohead lc 'black' lw 2 %s, ",
+            s, s == 0 ? "title 'read and write loop'" : "notitle");
     }
-    fprintf(script, "%g with lines dt 2 lc 'gray40' title 'memcpy'\n", panel_copy(plot, row, bytes));
+    fprintf(script, "%g with lines dt 2 lc 'gray40' title 'memcpy'\n",
+            panel_copy(plot, row, bytes));
 }
 
 static int print_script(FILE *script, const plot_t *plot)
 {
-    names_t series = {0};
+    names_t series                 = {0};
     int     rows[BENCH_OPERATIONS] = {0}, row_count = 0, panels = 0;
     size_t  sizes[2], size_count;
 
@@ -221,7 +223,8 @@ static int run_gnuplot(FILE *script, FILE *drawing)
     posix_spawn_file_actions_adddup2(&actions, fileno(drawing), STDOUT_FILENO);
     error = posix_spawnp(&child, "gnuplot", &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
-    return error == 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return error == 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+           WEXITSTATUS(status) == 0;
 }
 
 /* 0, or errno. */

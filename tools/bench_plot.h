@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/bench_plot.h - bars of GB/s per codec, each against the line of what memory allows, by gnuplot.
+ * tools/bench_plot.h - bars of GB/s per codec, each against the line of what memory allows, by
+ * gnuplot.
  */
 #ifndef TOOLS_BENCH_PLOT_H
 #define TOOLS_BENCH_PLOT_H
@@ -10,7 +11,7 @@ typedef struct plot_point {
     char        codec[48], series[32]; /* "tree8", "avx512, 2 threads" */
     operation_t operation;
     size_t      bytes;
-    double      gbps, limit, copy;     /* of float32; limit 0: none    */
+    double      gbps, limit, copy; /* of float32; limit 0: none    */
 } plot_point_t;
 
 typedef struct plot {

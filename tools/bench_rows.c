@@ -9,23 +9,28 @@
 #include "tools/bench_rows.h"
 #include "tools/table.h"
 
-static const table_column_t columns[] = {
-    {"codec", -22},    {"kernels", -7}, {"threads", 0},     {"size", 5},       {"operation", -15},
-    {"GB/s", 5},       {"x memcpy", 0}, {"x limit", 0},     {"spread", 0},     {"bytes/value", 0},
-    {"RMS error", -9}, {"max error", -9}};
+static const table_column_t columns[] = {{"codec", -22},     {"kernels", -7},    {"threads", 0},
+                                         {"size", 5},        {"operation", -15}, {"GB/s", 5},
+                                         {"x memcpy", 0},    {"x limit", 0},     {"spread", 0},
+                                         {"bytes/value", 0}, {"RMS error", -9},  {"max error", -9}};
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 void rows_begin(void)
 {
-    printf(
-        "GB/s of float32. Kernels, memcpy and loops that read and write as many bytes as the kernel does\n"
-        "take turns; medians. x memcpy, x limit: how many times faster than memcpy, and than the loop, which\n"
-        "is the limit; spread: of these ratios, 10th to 90th percentile. Normal random data; errors relative\n"
-        "to its RMS.\n\n");
+    printf("GB/s of float32. Kernels, memcpy and loops that read and write as many bytes as the "
+           "kernel does\n"
+           "take turns; medians. x memcpy, x limit: how many times faster than memcpy, and than "
+           "the loop, which\n"
+           "is the limit; spread: of these ratios, 10th to 90th percentile. Normal random data; "
+           "errors relative\n"
+           "to its RMS.\n\n");
     table_header(columns, COLUMNS);
 }
 
-static int trusted(const ratio_t *ratio) { return ratio->spread <= ALTERNATE_TRUST; }
+static int trusted(const ratio_t *ratio)
+{
+    return ratio->spread <= ALTERNATE_TRUST;
+}
 
 static void ratio_cell(char *cell, const ratio_t *ratio)
 {
@@ -69,14 +74,15 @@ static void print_row(const row_key_t *key, operation_t operation, const codec_r
 
 static json_t *row_json(const row_key_t *key, operation_t operation, const codec_result_t *result)
 {
-    const kernel_result_t *k   = &result->kernel[operation];
-    json_t                *row = json_pack(
-        "{s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:f, s:f, s:i, s:b, s:b}", "codec", key->codec,
-        "operation", bench_operation_name(operation), "isa", key->isa, "threads", key->threads, "bytes",
-        (json_int_t)key->bytes, "seconds", k->seconds, "gbps", (double)key->bytes / k->seconds * 1e-9,
-        "memcpy_gbps", (double)key->bytes / k->copy_seconds * 1e-9, "ratio_memcpy", k->to_copy.median,
-        "ratio_memcpy_spread", k->to_copy.spread, "turns", result->turns, "peer", key->peer, "trusted",
-        trusted(&k->to_copy) && trusted(&k->to_limit));
+    const kernel_result_t *k = &result->kernel[operation];
+    json_t                *row =
+        json_pack("{s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:f, s:f, s:i, s:b, s:b}", "codec",
+                  key->codec, "operation", bench_operation_name(operation), "isa", key->isa,
+                  "threads", key->threads, "bytes", (json_int_t)key->bytes, "seconds", k->seconds,
+                  "gbps", (double)key->bytes / k->seconds * 1e-9, "memcpy_gbps",
+                  (double)key->bytes / k->copy_seconds * 1e-9, "ratio_memcpy", k->to_copy.median,
+                  "ratio_memcpy_spread", k->to_copy.spread, "turns", result->turns, "peer",
+                  key->peer, "trusted", trusted(&k->to_copy) && trusted(&k->to_limit));
 
     if (k->limit_seconds > 0) {
         json_object_set_new(row, "limit_gbps",
@@ -110,7 +116,8 @@ static void plot_row(plot_t *plot, const row_key_t *key, operation_t operation,
     plot_add(plot, &point);
 }
 
-void rows_add(rows_t *rows, const row_key_t *key, operation_t operation, const codec_result_t *result)
+void rows_add(rows_t *rows, const row_key_t *key, operation_t operation,
+              const codec_result_t *result)
 {
     const kernel_result_t *k = &result->kernel[operation];
 
@@ -123,7 +130,8 @@ void rows_add(rows_t *rows, const row_key_t *key, operation_t operation, const c
 void rows_end(const rows_t *rows)
 {
     if (rows->doubtful > 0) {
-        printf("\n? a ratio that spreads by more than %.0f%% is not to be trusted; %d row%s such a ratio. Is "
+        printf("\n? a ratio that spreads by more than %.0f%% is not to be trusted; %d row%s such a "
+               "ratio. Is "
                "the machine quiet?\n",
                100 * ALTERNATE_TRUST, rows->doubtful, rows->doubtful == 1 ? " has" : "s have");
     }

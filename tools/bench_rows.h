@@ -26,7 +26,8 @@ typedef struct row_key {
 void rows_begin(void);
 
 /* The row of one operation. */
-void rows_add(rows_t *rows, const row_key_t *key, operation_t operation, const codec_result_t *result);
+void rows_add(rows_t *rows, const row_key_t *key, operation_t operation,
+              const codec_result_t *result);
 
 /* What the question marks mean, if there are any. */
 void rows_end(const rows_t *rows);

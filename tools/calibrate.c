@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/calibrate.c - thinwire calibrate: measures what the codec auto decides by, prints it, and writes
- * the file that communicators over the same hosts in the same layout take it from.
+ * tools/calibrate.c - thinwire calibrate: measures what the codec auto decides by, prints it, and
+ * writes the file that communicators over the same hosts in the same layout take it from.
  */
 #include "config.h"
 
@@ -68,9 +68,9 @@ static void print_links(const tw_facts_t *facts)
 
 static void print_codecs(const tw_facts_t *facts)
 {
-    static const table_column_t columns[] = {{"codec", -28},        {"bytes per value", 0}, {"max error", 9},
-                                             {"encode", 10},        {"decode", 10},         {"decode-add", 10},
-                                             {"each call", 9}};
+    static const table_column_t columns[] = {
+        {"codec", -28}, {"bytes per value", 0}, {"max error", 9}, {"encode", 10},
+        {"decode", 10}, {"decode-add", 10},     {"each call", 9}};
     char cells[7][TABLE_CELL];
 
     table_header(columns, 7);
@@ -110,7 +110,8 @@ static void print_ladders(const tw_facts_t *facts)
 
             table_text(cells[o + 1], "-");
             for (int k = 0; k < ladder->steps; k++) {
-                if (ladder->bytes[k] <= longest->bytes[i] && 2.0 * ladder->bytes[k] > longest->bytes[i]) {
+                if (ladder->bytes[k] <= longest->bytes[i] &&
+                    2.0 * ladder->bytes[k] > longest->bytes[i]) {
                     time_text(cells[o + 1], ladder->seconds[k]);
                 }
             }
@@ -122,10 +123,11 @@ static void print_ladders(const tw_facts_t *facts)
 
 static void print_factors(const tw_facts_t *facts)
 {
-    static const table_column_t columns[] = {{"operation", -14}, {"algorithm", -12}, {"short", 6}, {"long", 6}};
-    tw_operation_t              operation;
-    const char                 *name;
-    char                        cells[4][TABLE_CELL];
+    static const table_column_t columns[] = {
+        {"operation", -14}, {"algorithm", -12}, {"short", 6}, {"long", 6}};
+    tw_operation_t operation;
+    const char    *name;
+    char           cells[4][TABLE_CELL];
 
     printf("Measured time of each algorithm with fp32 / what the links alone would take:\n");
     table_header(columns, 4);
@@ -143,8 +145,8 @@ static void print_factors(const tw_facts_t *facts)
 
 static json_t *link_json(const tw_link_facts_t *link)
 {
-    return json_pack("{s:f, s:f, s:f, s:f}", "latency", link->latency, "bandwidth", link->bandwidth, "shared",
-                     link->shared, "message", link->message);
+    return json_pack("{s:f, s:f, s:f, s:f}", "latency", link->latency, "bandwidth", link->bandwidth,
+                     "shared", link->shared, "message", link->message);
 }
 
 static void add_rows(report_t *report, const tw_facts_t *facts)
@@ -155,24 +157,27 @@ static void add_rows(report_t *report, const tw_facts_t *facts)
 
     for (int o = 0; o < TW_OPERATIONS; o++) {
         for (int i = 0; i < facts->plain[o].steps; i++) {
-            report_row(report, json_pack("{s:s, s:s, s:i, s:I, s:f}", "codec", "mpi", "operation",
-                                         tw_operation_name((tw_operation_t)o), "ranks", facts->ranks, "bytes",
-                                         (json_int_t)facts->plain[o].bytes[i], "seconds",
-                                         facts->plain[o].seconds[i]));
+            report_row(report,
+                       json_pack("{s:s, s:s, s:i, s:I, s:f}", "codec", "mpi", "operation",
+                                 tw_operation_name((tw_operation_t)o), "ranks", facts->ranks,
+                                 "bytes", (json_int_t)facts->plain[o].bytes[i], "seconds",
+                                 facts->plain[o].seconds[i]));
         }
     }
     for (int c = 0; c < facts->codecs; c++) {
         const tw_codec_facts_t *codec = &facts->codec[c];
 
-        json_array_append_new(codecs, json_pack("{s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f}", "codec", codec->spec,
-                                                "double", codec->wide, "bytes", codec->bytes, "max_error",
-                                                codec->max_error, "encode", codec->encode, "decode", codec->decode,
-                                                "decode_add", codec->decode_add, "call", codec->call));
+        json_array_append_new(
+            codecs, json_pack("{s:s, s:b, s:f, s:f, s:f, s:f, s:f, s:f}", "codec", codec->spec,
+                              "double", codec->wide, "bytes", codec->bytes, "max_error",
+                              codec->max_error, "encode", codec->encode, "decode", codec->decode,
+                              "decode_add", codec->decode_add, "call", codec->call));
     }
     for (size_t a = 0; tw_model_describe(a, &operation, &name) == TW_OK; a++) {
-        json_array_append_new(factors, json_pack("{s:s, s:s, s:f, s:f}", "operation", tw_operation_name(operation),
-                                                 "algorithm", name, "short", facts->factor[a][0], "long",
-                                                 facts->factor[a][1]));
+        json_array_append_new(factors,
+                              json_pack("{s:s, s:s, s:f, s:f}", "operation",
+                                        tw_operation_name(operation), "algorithm", name, "short",
+                                        facts->factor[a][0], "long", facts->factor[a][1]));
     }
     json_object_set_new(report->root, "inside", link_json(&facts->inside));
     json_object_set_new(report->root, "between", link_json(&facts->between));
@@ -183,7 +188,8 @@ static void add_rows(report_t *report, const tw_facts_t *facts)
 
 static void print_all(const tw_facts_t *facts, const char *written)
 {
-    printf("%d rank%s on %d node%s, at most %d on a node; an operation of the library takes at least %.2f us\n\n",
+    printf("%d rank%s on %d node%s, at most %d on a node; an operation of the library takes at "
+           "least %.2f us\n\n",
            facts->ranks, facts->ranks == 1 ? "" : "s", facts->nodes, facts->nodes == 1 ? "" : "s",
            facts->local_ranks, facts->engine * 1e6);
     print_links(facts);
@@ -204,7 +210,8 @@ static int run(const job_t *job, tw_comm_t *comm, const arguments_t *a, report_t
         status = tw_comm_get_facts(comm, &facts);
     }
     if (status == TW_OK) {
-        status = tw_comm_calibration_save(comm, a->output, written, sizeof(written)); /* logs its own cause */
+        status = tw_comm_calibration_save(comm, a->output, written,
+                                          sizeof(written)); /* logs its own cause */
         if (status == TW_ERR_IO) {
             return 0;
         }
@@ -248,20 +255,22 @@ destroy_context:
 
 int calibrate_main(job_t *job, int argc, char **argv)
 {
-    arguments_t    a         = {.seconds = DEFAULT_SECONDS};
+    arguments_t    a = {.seconds = DEFAULT_SECONDS};
     int            code;
     const option_t options[] = {
         {"--output", "FILE",
          "Write the measurements to FILE, for THINWIRE_CALIBRATION=FILE. Default: that\n"
          "setting, or a name of their own in $XDG_CACHE_HOME/thinwire or ~/.cache/thinwire.",
          OPTION_TEXT, &a.output, 0, 0},
-        {"--seconds", "N", "Measure for about N seconds, 1 to 600 (default 12).", OPTION_COUNT, &a.seconds, 1, 600},
+        {"--seconds", "N", "Measure for about N seconds, 1 to 600 (default 12).", OPTION_COUNT,
+         &a.seconds, 1, 600},
         {"--json", "FILE", "Also write them as JSON.", OPTION_TEXT, &a.json, 0, 0},
         {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
     const command_t command = {
         "mpirun ... thinwire calibrate [OPTION...]",
         "Measures latency and bandwidth inside nodes and between them, the codecs, and MPI's own\n"
-        "collectives, on the ranks that mpirun starts; prints the tables, and writes the file by which\n"
+        "collectives, on the ranks that mpirun starts; prints the tables, and writes the file by "
+        "which\n"
         "the codec auto decides in every run on the same hosts in the same layout.",
         "Examples:\n  mpirun -n 4 thinwire calibrate\n"
         "  mpirun -n 4 --host a,b thinwire calibrate --output ab.calibration --json ab.json",

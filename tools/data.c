@@ -95,8 +95,7 @@ static int read_values(FILE *file, size_t values, size_t first, float *x, size_t
     return 1;
 }
 
-int data_read(const char *path, int part, int parts, float *x, size_t n, char *why,
-              size_t why_size)
+int data_read(const char *path, int part, int parts, float *x, size_t n, char *why, size_t why_size)
 {
     FILE  *file = fopen(path, "rb");
     size_t values, first;

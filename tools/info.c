@@ -42,7 +42,8 @@ static const char *device_path(const device_facts_t *device, const mpi_facts_t *
         return "none (no device)";
     }
     for (size_t i = 0; i < tw_settings_count(); i++) {
-        if (tw_settings_get(i, &setting) == TW_OK && strcmp(setting.name, "THINWIRE_DEVICE_PATH") == 0 &&
+        if (tw_settings_get(i, &setting) == TW_OK &&
+            strcmp(setting.name, "THINWIRE_DEVICE_PATH") == 0 &&
             strcmp(setting.value_text, "auto") != 0) {
             return strcmp(setting.value_text, "direct") == 0 ? "direct" : "staged";
         }
@@ -195,20 +196,20 @@ int info_main(job_t *job, int argc, char **argv)
     tw_context_t      *ctx;
     int                code;
     const option_t     options[] = {
-        {"--settings", NULL, "Also list every THINWIRE_* setting with its value and help.",
-         OPTION_FLAG, &settings, 0, 0},
-        {"--topology", NULL,
-         "Instead, draw the machine, and which GPU, cores, memory and network each local\n"
-         "rank gets.",
-         OPTION_FLAG, &topology.wanted, 0, 0},
-        {"--xml", "FILE", "Of the machine in this XML file of hwloc, not of this one.",
-         OPTION_TEXT, &topology.xml, 0, 0},
-        {"--ranks", "N", "For so many local ranks. Default: those of mpirun, else one per GPU.",
-         OPTION_COUNT, &topology.ranks, 1, 4096},
-        {"--svg", "FILE", "Also as a picture.", OPTION_TEXT, &topology.svg, 0, 0},
-        {"--json", "FILE", "Also write all of it, settings included, as one JSON object.",
-         OPTION_TEXT, &json, 0, 0},
-        {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
+            {"--settings", NULL, "Also list every THINWIRE_* setting with its value and help.",
+             OPTION_FLAG, &settings, 0, 0},
+            {"--topology", NULL,
+             "Instead, draw the machine, and which GPU, cores, memory and network each local\n"
+                 "rank gets.",
+             OPTION_FLAG, &topology.wanted, 0, 0},
+            {"--xml", "FILE", "Of the machine in this XML file of hwloc, not of this one.", OPTION_TEXT,
+             &topology.xml, 0, 0},
+            {"--ranks", "N", "For so many local ranks. Default: those of mpirun, else one per GPU.",
+             OPTION_COUNT, &topology.ranks, 1, 4096},
+            {"--svg", "FILE", "Also as a picture.", OPTION_TEXT, &topology.svg, 0, 0},
+            {"--json", "FILE", "Also write all of it, settings included, as one JSON object.",
+             OPTION_TEXT, &json, 0, 0},
+            {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
     const command_t command = {
         "thinwire info [OPTION...]",
         "Prints the library's version and build, the machine, the MPI library and how its "

@@ -28,8 +28,8 @@ static int launched(void)
 /* bench overlap measures THINWIRE_PROGRESS=thread. */
 static int wanted_level(const job_t *job)
 {
-    const int overlap = job->argc > 2 && strcmp(job->argv[1], "bench") == 0 &&
-                        strcmp(job->argv[2], "overlap") == 0;
+    const int overlap =
+        job->argc > 2 && strcmp(job->argv[1], "bench") == 0 && strcmp(job->argv[2], "overlap") == 0;
 
     return overlap ? MPI_THREAD_MULTIPLE : level_wanted(MPI_THREAD_SINGLE);
 }

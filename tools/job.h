@@ -35,7 +35,8 @@ void job_complain(const job_t *job, const char *format, ...) __attribute__((form
 /* Read the options of the command called `name` ("bench codec"). @return EXIT_OK after --help and
  * EXIT_USAGE after a complaint: the command is over; or JOB_GO_ON. */
 #define JOB_GO_ON (-1)
-int job_options(const job_t *job, const command_t *command, const char *name, int argc, char **argv);
+int job_options(const job_t *job, const command_t *command, const char *name, int argc,
+                char **argv);
 
 /* Whether all ranks are well. `why` is this rank's line if it is not (or NULL); the lowest rank
  * that is not well prints it. Collective. */

@@ -17,7 +17,8 @@ int level_wanted(int least)
 
     for (size_t i = 0; i < tw_settings_count(); i++) {
         tw_settings_get(i, &setting);
-        if (strcmp(setting.name, "THINWIRE_PROGRESS") == 0 && strcmp(setting.value_text, "thread") == 0) {
+        if (strcmp(setting.name, "THINWIRE_PROGRESS") == 0 &&
+            strcmp(setting.value_text, "thread") == 0) {
             return MPI_THREAD_MULTIPLE;
         }
     }

@@ -31,8 +31,8 @@ static int is_special(const char *path)
 static int temporary_name(const char *path, char *name)
 {
     char     *target = realpath(path, NULL);
-    const int n      = snprintf(name, PATH_LENGTH, "%s.%ld.tmp", target != NULL ? target : path,
-                                (long)getpid());
+    const int n =
+        snprintf(name, PATH_LENGTH, "%s.%ld.tmp", target != NULL ? target : path, (long)getpid());
 
     free(target);
     return n > 0 && n < PATH_LENGTH;

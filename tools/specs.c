@@ -42,10 +42,11 @@ int specs_create(specs_t *specs, const job_t *job, tw_context_t *ctx, const char
         return 1;
     }
     if (status == TW_ERR_SPEC && why[0] == '\0') {
-        job_complain(job,
-                     "--codec '%.80s': an empty codec name, or too long a one; accepted: a list such as "
-                     "tree8,onebit",
-                     list);
+        job_complain(
+            job,
+            "--codec '%.80s': an empty codec name, or too long a one; accepted: a list such as "
+            "tree8,onebit",
+            list);
     }
     specs_destroy(specs);
     return 0;

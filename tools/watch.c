@@ -35,7 +35,8 @@ static double limit(void)
     tw_setting_t  setting;
 
     for (size_t i = 0; seconds < 0.0 && i < tw_settings_count(); i++) {
-        if (tw_settings_get(i, &setting) == TW_OK && strcmp(setting.name, "THINWIRE_TIMEOUT") == 0) {
+        if (tw_settings_get(i, &setting) == TW_OK &&
+            strcmp(setting.name, "THINWIRE_TIMEOUT") == 0) {
             seconds = TIMES * strtod(setting.value_text, NULL);
             signal(SIGALRM, too_late);
         }
@@ -60,9 +61,10 @@ void watch_begin(const char *what)
         return;
     }
     set_timer(0.0); /* the line is not to be seen half-written */
-    n = snprintf(line, sizeof(line),
-                 "thinwire: %s did not end within %g s (%g times THINWIRE_TIMEOUT); this rank gives up\n",
-                 what, seconds, TIMES);
+    n = snprintf(
+        line, sizeof(line),
+        "thinwire: %s did not end within %g s (%g times THINWIRE_TIMEOUT); this rank gives up\n",
+        what, seconds, TIMES);
     length = n < (int)sizeof(line) ? (size_t)n : sizeof(line) - 1;
     set_timer(seconds);
 }

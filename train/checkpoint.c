@@ -54,8 +54,9 @@ static void fill_header(const tw_training_t *t, tw_header_t *header)
     snprintf(header->codec, sizeof(header->codec), "%s", t->codec_text);
     snprintf(header->scheme, sizeof(header->scheme), "%s", o->scheme);
     snprintf(header->scale, sizeof(header->scale), "%s", o->lr_scale);
-    snprintf(header->statistics, sizeof(header->statistics), "%s,%" PRIu64 ",%" PRIu64 ",%g,%" PRIu64,
-             o->bn, o->bn_group, o->bn_max_batch, o->bn_tolerance, o->bn_patience);
+    snprintf(header->statistics, sizeof(header->statistics),
+             "%s,%" PRIu64 ",%" PRIu64 ",%g,%" PRIu64, o->bn, o->bn_group, o->bn_max_batch,
+             o->bn_tolerance, o->bn_patience);
     snprintf(header->schedule, sizeof(header->schedule), "%s",
              o->schedule != NULL ? o->schedule : t->network.schedule);
 }
@@ -105,9 +106,10 @@ static size_t units_of_piece(const tw_param_t *p)
     return p->per_unit < TW_PIECE ? TW_PIECE / p->per_unit : 1;
 }
 
-/* The elements that each rank has of units a .. b - 1, and where: for MPI_Gatherv and MPI_Scatterv. */
-static void share_piece(const tw_training_t *t, const tw_param_t *p, size_t a, size_t b, int *counts,
-                        int *places)
+/* The elements that each rank has of units a .. b - 1, and where: for MPI_Gatherv and MPI_Scatterv.
+ * */
+static void share_piece(const tw_training_t *t, const tw_param_t *p, size_t a, size_t b,
+                        int *counts, int *places)
 {
     for (int r = 0; r < t->size; r++) {
         size_t       first;
@@ -145,7 +147,8 @@ static int make_pieces(const tw_training_t *t, tw_pieces_t *pieces, tw_problem_t
     pieces->piece  = t->rank == 0 ? malloc(most * sizeof(float)) : NULL;
     pieces->counts = malloc((size_t)t->size * sizeof(int));
     pieces->places = malloc((size_t)t->size * sizeof(int));
-    mine = (t->rank != 0 || pieces->piece != NULL) && pieces->counts != NULL && pieces->places != NULL;
+    mine =
+        (t->rank != 0 || pieces->piece != NULL) && pieces->counts != NULL && pieces->places != NULL;
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, t->comm);
     return all ? 0 : tw_problem_set(problem, "out of memory");
 }
@@ -242,7 +245,7 @@ int tw_checkpoint_save(tw_training_t *t, const char *path, tw_problem_t *problem
 {
     tw_file_t   file   = {.stream = NULL};
     tw_pieces_t pieces = {NULL, NULL, NULL};
-    int         mine = 0, all;
+    int         mine   = 0, all;
 
     if (t->rank == 0) {
         mine = tw_file_begin(&file, "--checkpoint", path, problem);
@@ -354,8 +357,8 @@ static int compare_headers(const char *path, tw_header_t *file, const tw_header_
     if (same_text(path, "model", file->model, run->model, sizeof(run->model), problem) != 0 ||
         same_text(path, "codec", file->codec, run->codec, sizeof(run->codec), problem) != 0 ||
         same_text(path, "scheme", file->scheme, run->scheme, sizeof(run->scheme), problem) != 0 ||
-        same_text(path, "scaling of rates", file->scale, run->scale, sizeof(run->scale),
-                  problem) != 0 ||
+        same_text(path, "scaling of rates", file->scale, run->scale, sizeof(run->scale), problem) !=
+            0 ||
         same_text(path, "batch statistics (mode, group, most batch, tolerance, patience)",
                   file->statistics, run->statistics, sizeof(run->statistics), problem) != 0 ||
         same_text(path, "schedule", file->schedule, run->schedule, sizeof(run->schedule),
@@ -385,7 +388,7 @@ static int compare_headers(const char *path, tw_header_t *file, const tw_header_
 /* Room for the records of the file and of the run to come. */
 static int make_room(tw_training_t *t, uint64_t epochs, tw_problem_t *problem)
 {
-    tw_record_t *records;
+    tw_training_record_t *records;
 
     if (epochs <= t->epochs_wanted) {
         return 0;
@@ -478,7 +481,7 @@ int tw_checkpoint_load(tw_training_t *t, const char *path, tw_problem_t *problem
     tw_header_t header = {.epochs = 0};
     FILE       *stream = NULL;
     uint64_t    body   = 0;
-    int         good   = 0, status = -1;
+    int         good = 0, status = -1;
 
     if (t->rank == 0) {
         good = load_on_root(t, path, &stream, &body, &header, problem) == 0;
@@ -499,7 +502,8 @@ int tw_checkpoint_load(tw_training_t *t, const char *path, tw_problem_t *problem
 
 /* ---- hash ---------------------------------------------------------------------------------- */
 
-/* Sums of hashes of units, which do not depend on who holds which. What all ranks have, rank 0 tells. */
+/* Sums of hashes of units, which do not depend on who holds which. What all ranks have, rank 0
+ * tells. */
 void tw_training_hash(tw_training_t *t)
 {
     uint64_t mine = 0, all = 0;
@@ -509,8 +513,9 @@ void tw_training_hash(tw_training_t *t)
         const uint64_t    key = tw_random_mix(4 * p->layer + (uint64_t)p->role + 1);
 
         for (size_t u = 0; u < p->units && (p->split || t->rank == 0); u++) {
-            mine += tw_hash(tw_random_mix(key + p->units_first + u),
-                            t->params.value + p->first + u * p->per_unit, p->per_unit * sizeof(float));
+            mine +=
+                tw_hash(tw_random_mix(key + p->units_first + u),
+                        t->params.value + p->first + u * p->per_unit, p->per_unit * sizeof(float));
         }
     }
     MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_SUM, t->comm);

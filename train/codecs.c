@@ -88,10 +88,9 @@ static int create_one(tw_codecs_t *codecs, int c, tw_context_t *ctx, const char 
         spec = "fp32"; /* mpi is a way for gradients; activations travel as they are */
     }
     status = tw_codec_create(ctx, spec, TW_F32, &codecs->codec[c], why, sizeof(why));
-    return status == TW_OK
-               ? 0
-               : tw_problem_set(problem, "--codec '%s': %s; also accepted: mpi", spec,
-                                why[0] != '\0' ? why : tw_status_text(status));
+    return status == TW_OK ? 0
+                           : tw_problem_set(problem, "--codec '%s': %s; also accepted: mpi", spec,
+                                            why[0] != '\0' ? why : tw_status_text(status));
 }
 
 int tw_codecs_create(tw_codecs_t *codecs, tw_context_t *ctx, const char *text, int split, int force,

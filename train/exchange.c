@@ -60,8 +60,7 @@ static const char *own_codec(const tw_exchange_t *ex, const tw_param_t *param)
 /* The shares of dense layers stay where they are. */
 static int travels(const tw_exchange_t *ex, const tw_param_t *param)
 {
-    return !param->split &&
-           (!ex->config.split || param->layer < ex->config.network->first_dense);
+    return !param->split && (!ex->config.split || param->layer < ex->config.network->first_dense);
 }
 
 static size_t list_tensors(tw_exchange_t *ex, tw_bucket_tensor_t *list)
@@ -104,7 +103,7 @@ int tw_exchange_create(tw_exchange_t **exchange_p, const tw_exchange_config_t *c
     tw_exchange_t      *ex     = calloc(1, sizeof(*ex));
     tw_bucket_tensor_t *list   = calloc(most, sizeof(*list));
     size_t             *layers = calloc(most, sizeof(*layers));
-    int                 mine   = ex != NULL && list != NULL && layers != NULL, all = 0;
+    int                 mine = ex != NULL && list != NULL && layers != NULL, all = 0;
 
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, config->parent);
     if (all) {
@@ -146,8 +145,7 @@ static int tell(tw_exchange_t *ex, tw_problem_t *problem)
         ex->buckets != NULL ? tw_buckets_ready(ex->buckets, ex->told) : TW_OK;
 
     ex->told++;
-    return status == TW_OK ? 0
-                           : failed(ex, "starting the exchange of gradients", status, problem);
+    return status == TW_OK ? 0 : failed(ex, "starting the exchange of gradients", status, problem);
 }
 
 int tw_exchange_ready(tw_exchange_t *ex, size_t layer, tw_problem_t *problem)

@@ -29,11 +29,11 @@ typedef struct tw_exchange_config {
     const tw_codecs_t  *codecs;
     const tw_network_t *network; /* names the layers, and the codecs of their own that some have */
     tw_params_t        *params;
-    int                 split;  /* dense layers are: nothing of them travels, and a rank that is alone
+    int         split;  /* dense layers are: nothing of them travels, and a rank that is alone
                                    and holds all of them treats them no other way */
-    size_t              bucket; /* bytes */
-    tw_exec_t           exec;
-    tw_trace_t         *trace;
+    size_t      bucket; /* bytes */
+    tw_exec_t   exec;
+    tw_trace_t *trace;
 } tw_exchange_config_t;
 
 /** Collective. config is copied, what it points to must live as long.

@@ -50,8 +50,9 @@ int tw_fault_report(tw_training_t *t, const tw_trunk_pass_t *pass, size_t rows,
     } else {
         snprintf(where, sizeof(where), "layer %s", t->network.layer[place - 1].name);
     }
-    return tw_problem_set(problem,
-                          "the loss is not finite in epoch %" PRIu64 ", step %" PRIu64
-                          ", and the first output that is not is that of %s; a smaller --lr may help",
-                          t->epochs + 1, t->step % t->steps + 1, where);
+    return tw_problem_set(
+        problem,
+        "the loss is not finite in epoch %" PRIu64 ", step %" PRIu64
+        ", and the first output that is not is that of %s; a smaller --lr may help",
+        t->epochs + 1, t->step % t->steps + 1, where);
 }

@@ -6,8 +6,8 @@
 
 #include "train/training.h"
 
-/** Name the step, and the first layer whose output is not finite on any rank. Collective, and before
- * the parameters of the trunk change.
+/** Name the step, and the first layer whose output is not finite on any rank. Collective, and
+ * before the parameters of the trunk change.
  * @param [in] pass  the trunk's pass of the step.
  * @param [in] rows  of the last pass through the dense layers.
  * @return -1, with the problem set, the same on all ranks. */

@@ -28,9 +28,9 @@ int tw_file_begin(tw_file_t *file, const char *what, const char *path, tw_proble
     struct stat info;
     int         length, fd;
 
-    *file  = (tw_file_t){.path = path, .target = realpath(path, NULL)};
-    length = snprintf(file->beside, sizeof(file->beside), "%s.%ld.tmp", target_of(file),
-                      (long)getpid());
+    *file = (tw_file_t){.path = path, .target = realpath(path, NULL)};
+    length =
+        snprintf(file->beside, sizeof(file->beside), "%s.%ld.tmp", target_of(file), (long)getpid());
     if (length < 0 || (size_t)length >= sizeof(file->beside)) {
         free(file->target);
         return cannot(what, path, ENAMETOOLONG, problem);

@@ -123,7 +123,8 @@ static int run(int argc, char **argv)
     if (options.describe != NULL || options.show != NULL) {
         return describe(&options, rank, &problem);
     }
-    code = make_context(rank, &ctx, &problem) == 0 ? train(&options, ctx, argc, argv) : EXIT_FAILURE;
+    code =
+        make_context(rank, &ctx, &problem) == 0 ? train(&options, ctx, argc, argv) : EXIT_FAILURE;
     tw_context_destroy(ctx);
     return code;
 }

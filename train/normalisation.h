@@ -22,9 +22,9 @@ typedef struct tw_normalisation {
 } tw_normalisation_t;
 
 /** Collective. @return 0, or -1 with the problem set; destroy it in both cases. */
-int tw_normalisation_create(tw_normalisation_t *norm, tw_comm_t *comm, const tw_network_t *network,
-                            const tw_trunk_t *trunk, const tw_train_options_t *options,
-                            uint64_t batch, tw_trace_t *trace, tw_problem_t *problem);
+int  tw_normalisation_create(tw_normalisation_t *norm, tw_comm_t *comm, const tw_network_t *network,
+                             const tw_trunk_t *trunk, const tw_train_options_t *options,
+                             uint64_t batch, tw_trace_t *trace, tw_problem_t *problem);
 void tw_normalisation_destroy(tw_normalisation_t *norm);
 
 /** Whether statistics are shared at present. */
@@ -37,8 +37,8 @@ int tw_normalisation_observes(const tw_normalisation_t *norm);
  * travel on that of all ranks, or do not travel. */
 const tw_comm_t *tw_normalisation_group(const tw_normalisation_t *norm);
 
-/** Merge moments and sums of some layers, as tw_statistics_moments() and tw_statistics_sums(); nothing
- * where each rank has its own. @return 0, or -1 with the problem set. */
+/** Merge moments and sums of some layers, as tw_statistics_moments() and tw_statistics_sums();
+ * nothing where each rank has its own. @return 0, or -1 with the problem set. */
 int tw_normalisation_moments(tw_normalisation_t *norm, double *const *moments,
                              const size_t *channels, size_t layers, tw_problem_t *problem);
 int tw_normalisation_sums(tw_normalisation_t *norm, double *const *sums, const size_t *channels,

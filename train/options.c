@@ -58,8 +58,8 @@ static const tw_option_t tw_options[] = {
      TW_AT(lr_scale), TW_OPTION_TEXT, 0, 0},
     {"--momentum", "X", "of SGD [the model's]", TW_AT(momentum), TW_OPTION_SHARE, 0, 0},
     {"--decay", "X", "weight decay [the model's]", TW_AT(decay), TW_OPTION_SHARE, 0, 0},
-    {"--bn", "MODE", "batch statistics: local, global, adaptive [local]", TW_AT(bn),
-     TW_OPTION_TEXT, 0, 0},
+    {"--bn", "MODE", "batch statistics: local, global, adaptive [local]", TW_AT(bn), TW_OPTION_TEXT,
+     0, 0},
     {"--bn-group", "G", "ranks that share global statistics [all]", TW_AT(bn_group),
      TW_OPTION_COUNT, 1, 1000000},
     {"--bn-max-batch", "N", "statistics stay local from this batch on [no limit]",
@@ -290,7 +290,8 @@ static int check_together(tw_train_options_t *o, tw_problem_t *problem)
     static const char *const modes[]  = {"local", "global", "adaptive", NULL};
 
     if (parse_scheme(o, problem) != 0 ||
-        check_word("--lr-scale", o->lr_scale, scales, "none, linear, sqrt and sqrt-approximate", problem) != 0 ||
+        check_word("--lr-scale", o->lr_scale, scales, "none, linear, sqrt and sqrt-approximate",
+                   problem) != 0 ||
         check_word("--bn", o->bn, modes, "local, global and adaptive", problem) != 0) {
         return -1;
     }
@@ -298,10 +299,12 @@ static int check_together(tw_train_options_t *o, tw_problem_t *problem)
         return tw_problem_set(problem, "--resume needs --checkpoint FILE to resume from");
     }
     if (o->steps != 0 && (o->checkpoint != NULL || o->until >= 0.0)) {
-        return tw_problem_set(problem, "--steps measures, and does not go with --checkpoint or --until");
+        return tw_problem_set(problem,
+                              "--steps measures, and does not go with --checkpoint or --until");
     }
     if (o->update_period != 0 && o->division == TW_DIVIDE_DATA) {
-        return tw_problem_set(problem, "--update-period needs split layers: --scheme a, b, c or group=G");
+        return tw_problem_set(problem,
+                              "--update-period needs split layers: --scheme a, b, c or group=G");
     }
     return check_files(o, problem);
 }
@@ -356,15 +359,18 @@ void tw_train_options_help(FILE *out)
           "  digits                 embedded generator, 12000 training and 2000 test images\n"
           "  digits:train=N,seed=S  the same with N training and N/6 test images, other strokes\n"
           "  random:HxWxC,CLASSES   noise, for speed; also ,n=N,test=N,seed=S\n"
-          "\ncodecs: SPEC for all, or CLASS=SPEC,... with classes grad (gradients of what every rank has),\n"
+          "\ncodecs: SPEC for all, or CLASS=SPEC,... with classes grad (gradients of what every "
+          "rank has),\n"
           "act (activations between ranks) and back (their gradients; default: act)\n"
           "  mpi                    a plain MPI_Allreduce of gradients, for comparison\n",
           out);
     for (size_t k = 0; tw_codec_describe(k, NULL, &form, &help) == TW_OK; k++) {
         fprintf(out, "  %-22s %s\n", form, help);
     }
-    fputs("\nexit status: 0 success, 1 error, 2 wrong command line, 3 the error of --until was not reached\n"
-          "example: mpirun -n 4 thinwire-train --data digits --model lenet --scheme c --codec act=tree8 --epochs 3\n",
+    fputs("\nexit status: 0 success, 1 error, 2 wrong command line, 3 the error of --until was not "
+          "reached\n"
+          "example: mpirun -n 4 thinwire-train --data digits --model lenet --scheme c --codec "
+          "act=tree8 --epochs 3\n",
           out);
 }
 

@@ -25,14 +25,14 @@ typedef struct tw_train_options {
     const char *describe, *show;           /* a model to describe or print; or NULL  */
     const char *schedule;                  /* of the learning rate; NULL: the model's */
     const char *scheme, *lr_scale, *bn;
-    uint64_t    epochs, batch;             /* 0: the model's                          */
-    uint64_t    steps;                     /* stop after so many; 0: by epochs        */
+    uint64_t    epochs, batch; /* 0: the model's                          */
+    uint64_t    steps;         /* stop after so many; 0: by epochs        */
     uint64_t    seed, threads;
-    uint64_t    update_period;             /* of the dense layers, in passes; 0: once per step */
-    uint64_t    bn_group, bn_max_batch;    /* 0: all ranks; 0: no limit               */
+    uint64_t    update_period;          /* of the dense layers, in passes; 0: once per step */
+    uint64_t    bn_group, bn_max_batch; /* 0: all ranks; 0: no limit               */
     uint64_t    bn_patience;
-    uint64_t    bucket;                    /* bytes                                   */
-    double      rate, momentum, decay;     /* negative: the model's                   */
+    uint64_t    bucket;                /* bytes                                   */
+    double      rate, momentum, decay; /* negative: the model's                   */
     double      bn_tolerance;
     double      until; /* stop at this test error, as a fraction; negative: do not    */
     int         resume, force, help, version;

@@ -17,10 +17,11 @@ static int scale(const tw_train_options_t *options, double k, double *rate_p, do
         return 0;
     }
     if (tw_rate_scale(linear ? TW_RATE_LINEAR : TW_RATE_SQRT, k, exact, rate_p, decay_p) != TW_OK) {
-        return tw_problem_set(problem,
-                              "--lr-scale %s: a rate of %g and a decay of %g cannot be scaled for a "
-                              "batch %g times as large",
-                              options->lr_scale, *rate_p, *decay_p, k);
+        return tw_problem_set(
+            problem,
+            "--lr-scale %s: a rate of %g and a decay of %g cannot be scaled for a "
+            "batch %g times as large",
+            options->lr_scale, *rate_p, *decay_p, k);
     }
     return 0;
 }

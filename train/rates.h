@@ -14,7 +14,7 @@
  * section 4.2), so a rule for the batch size gives them rates of their own. */
 typedef struct tw_rates {
     tw_schedule_t schedule;
-    double        base, decay;           /* of layers that every rank has */
+    double        base, decay; /* of layers that every rank has */
     double        split_base, split_decay;
     double        momentum, rms_decay, max_norm;
     int           rmsprop;

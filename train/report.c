@@ -122,7 +122,7 @@ void tw_report_step(tw_training_t *t, size_t step, double exposed)
 
 void tw_report_epoch(tw_training_t *t)
 {
-    const tw_record_t *r = &t->records[t->epochs - 1];
+    const tw_training_record_t *r = &t->records[t->epochs - 1];
 
     if (t->rank != 0) {
         return;
@@ -167,9 +167,9 @@ static uint64_t first_counted(const tw_training_t *t)
 
 static tw_means_t means(const tw_training_t *t)
 {
-    const uint64_t from = first_counted(t);
-    const double   n    = (double)(t->epochs - from);
-    tw_means_t     m    = {0};
+    const uint64_t from   = first_counted(t);
+    const double   n      = (double)(t->epochs - from);
+    tw_means_t     m      = {0};
     double         images = 0.0;
 
     for (uint64_t e = from; e < t->epochs; e++) {
@@ -181,14 +181,15 @@ static tw_means_t means(const tw_training_t *t)
         images += t->records[e].images / n;
     }
     /* --steps measures a step, without the first ones; otherwise the whole counts. */
-    m.images_per_second = t->options->steps != 0 ? (double)t->batch / m.step_seconds : images / m.seconds;
+    m.images_per_second =
+        t->options->steps != 0 ? (double)t->batch / m.step_seconds : images / m.seconds;
     return m;
 }
 
 void tw_report_end(const tw_training_t *t)
 {
-    const tw_record_t *r = &t->records[t->epochs - 1];
-    const tw_means_t   m = means(t);
+    const tw_training_record_t *r = &t->records[t->epochs - 1];
+    const tw_means_t            m = means(t);
 
     if (t->rank != 0) {
         return;
@@ -228,7 +229,7 @@ static json_t *share_or_null(double share)
 
 static json_t *epoch_object(const tw_training_t *t, uint64_t e)
 {
-    const tw_record_t *r = &t->records[e];
+    const tw_training_record_t *r = &t->records[e];
 
     return json_pack("{s:I, s:f, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:b}", "epoch",
                      (json_int_t)(e + 1), "train_loss", r->train_loss, "train_error",
@@ -240,26 +241,26 @@ static json_t *epoch_object(const tw_training_t *t, uint64_t e)
 
 static json_t *results(const tw_training_t *t)
 {
-    const tw_record_t *r      = &t->records[t->epochs - 1];
-    const tw_means_t   m      = means(t);
-    double             lowest = 1.0;
-    json_t            *root, *epochs = json_array();
-    char               hash[32];
+    const tw_training_record_t *r      = &t->records[t->epochs - 1];
+    const tw_means_t            m      = means(t);
+    double                      lowest = 1.0;
+    json_t                     *root, *epochs = json_array();
+    char                        hash[32];
 
     for (uint64_t e = 0; e < t->epochs; e++) {
         json_array_append_new(epochs, epoch_object(t, e));
         lowest = t->records[e].test_error < lowest ? t->records[e].test_error : lowest;
     }
     snprintf(hash, sizeof(hash), "%016" PRIx64, t->hash);
-    root = json_pack("{s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:I, s:I, s:I, s:s, s:o}",
-                     "test_error", share_or_null(r->test_error), "test_error_min",
-                     share_or_null(lowest), "train_loss", r->train_loss, "images_per_second",
-                     m.images_per_second, "seconds_per_epoch", m.seconds, "step_seconds",
-                     m.step_seconds, "exposed_share", m.exposed, "bytes_sent_per_step",
-                     bytes_or_null(m.bytes_sent), "bytes_plain_per_step", bytes_or_null(m.bytes_plain),
-                     "steps_per_epoch", (json_int_t)t->steps, "dense_input_bytes",
-                     (json_int_t)tw_division_memory(&t->division), "dense_bytes",
-                     (json_int_t)tw_head_memory(t->head), "weights_hash", hash, "epochs", epochs);
+    root = json_pack(
+        "{s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:I, s:I, s:I, s:s, s:o}", "test_error",
+        share_or_null(r->test_error), "test_error_min", share_or_null(lowest), "train_loss",
+        r->train_loss, "images_per_second", m.images_per_second, "seconds_per_epoch", m.seconds,
+        "step_seconds", m.step_seconds, "exposed_share", m.exposed, "bytes_sent_per_step",
+        bytes_or_null(m.bytes_sent), "bytes_plain_per_step", bytes_or_null(m.bytes_plain),
+        "steps_per_epoch", (json_int_t)t->steps, "dense_input_bytes",
+        (json_int_t)tw_division_memory(&t->division), "dense_bytes",
+        (json_int_t)tw_head_memory(t->head), "weights_hash", hash, "epochs", epochs);
     return root;
 }
 
@@ -270,14 +271,14 @@ static json_t *settings(const tw_training_t *t)
     char                      shape[96];
 
     shape_text(&t->network, shape, sizeof(shape));
-    return json_pack("{s:s, s:s, s:I, s:s*, s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:I, s:I, s:I, s:s}",
-                     "model", t->network.name, "layers", shape, "parameters",
-                     (json_int_t)tw_network_parameters(&t->network), "data", o->data, "codec",
-                     t->codec_text, "scheme", o->scheme, "batch_statistics", o->bn, "ranks", t->size,
-                     "batch", (json_int_t)t->batch, "lr", t->rates.base, "momentum",
-                     t->rates.momentum, "decay", t->rates.decay, "update_period",
-                     (json_int_t)o->update_period, "seed", (json_int_t)o->seed, "threads",
-                     (json_int_t)o->threads, "isa", t->kernels->isa);
+    return json_pack(
+        "{s:s, s:s, s:I, s:s*, s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:I, s:I, s:I, s:s}",
+        "model", t->network.name, "layers", shape, "parameters",
+        (json_int_t)tw_network_parameters(&t->network), "data", o->data, "codec", t->codec_text,
+        "scheme", o->scheme, "batch_statistics", o->bn, "ranks", t->size, "batch",
+        (json_int_t)t->batch, "lr", t->rates.base, "momentum", t->rates.momentum, "decay",
+        t->rates.decay, "update_period", (json_int_t)o->update_period, "seed", (json_int_t)o->seed,
+        "threads", (json_int_t)o->threads, "isa", t->kernels->isa);
 }
 
 int tw_report_json(const tw_training_t *t, int argc, char **argv, tw_problem_t *problem)

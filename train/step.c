@@ -69,7 +69,7 @@ void tw_step_exchange(void *user, int begins)
 typedef struct tw_walk {
     tw_training_t  *t;
     const tw_set_t *set;
-    const uint32_t *order; /* NULL: as they stand */
+    const uint32_t *order;    /* NULL: as they stand */
     size_t          begin, n; /* of the global batch */
     int             training;
     size_t          behind; /* examples whose gradients the split layers hold, not yet used */
@@ -160,8 +160,8 @@ static void update(tw_training_t *t, int split, double gscale)
 {
     const tw_rates_t *rates = &t->rates;
     const double      epoch = (double)t->step / (double)t->steps;
-    const double rate = tw_schedule_rate(&rates->schedule, split ? rates->split_base : rates->base,
-                                         epoch, (double)t->epochs_wanted);
+    const double rate  = tw_schedule_rate(&rates->schedule, split ? rates->split_base : rates->base,
+                                          epoch, (double)t->epochs_wanted);
     const double decay = split ? rates->split_decay : rates->decay;
 
     for (size_t i = 0; i < t->params.count; i++) {
@@ -210,8 +210,8 @@ int tw_step_counts_errors(const tw_training_t *t)
 
 /* ---- the dense layers ---------------------------------------------------------------------- */
 
-/* The image at a place of the global batch. Dropout asks for its number in the data, so masks belong
- * to images, and do not depend on who has them. */
+/* The image at a place of the global batch. Dropout asks for its number in the data, so masks
+ * belong to images, and do not depend on who has them. */
 static size_t image_at(const tw_walk_t *walk, size_t place)
 {
     const size_t i = walk->begin + place;
@@ -230,8 +230,8 @@ static void name_row(tw_walk_t *walk, size_t row, size_t place)
 /* Forward and backward through this rank's units, or with one owner through all. */
 static int run_head(tw_walk_t *walk, const float *x, float *gx, size_t rows)
 {
-    tw_training_t  *t    = walk->t;
-    tw_head_pass_t  pass = {.n          = rows,
+    tw_training_t *t     = walk->t;
+    tw_head_pass_t pass  = {.n          = rows,
                             .x          = x,
                             .gx         = gx,
                             .examples   = t->examples,
@@ -241,9 +241,9 @@ static int run_head(tw_walk_t *walk, const float *x, float *gx, size_t rows)
                             .step       = t->step,
                             .scale      = 1.0f / (float)walk->n,
                             .accumulate = walk->passes > 0};
-    const int count = !walk->training || tw_step_counts_errors(t);
-    double    loss  = 0.0;
-    size_t    wrong = 0;
+    const int      count = !walk->training || tw_step_counts_errors(t);
+    double         loss  = 0.0;
+    size_t         wrong = 0;
 
     walk->rows = rows;
     if (tw_head_run(t->head, &pass, &loss, count ? &wrong : NULL, walk->problem) != 0) {
@@ -294,8 +294,8 @@ static int run_split(tw_walk_t *walk, const float *features)
     }
     communication_begins(t);
     status = tw_hybrid_run(t->running, features,
-                           walk->training && t->network.first_dense > 0 ? t->gfeatures : NULL, on_pass,
-                           walk);
+                           walk->training && t->network.first_dense > 0 ? t->gfeatures : NULL,
+                           on_pass, walk);
     communication_ends(t);
     t->running = NULL;
     if (walk->problem->set) {
@@ -401,7 +401,7 @@ static int sum_gradients(tw_walk_t *walk, const tw_trunk_pass_t *pass)
     return status;
 }
 
-int tw_step_train(tw_training_t *t, size_t begin, size_t n, tw_record_t *record,
+int tw_step_train(tw_training_t *t, size_t begin, size_t n, tw_training_record_t *record,
                   tw_problem_t *problem)
 {
     tw_walk_t       walk = {.t        = t,
@@ -411,12 +411,10 @@ int tw_step_train(tw_training_t *t, size_t begin, size_t n, tw_record_t *record,
                             .n        = n,
                             .training = 1,
                             .problem  = problem};
-    tw_trunk_pass_t pass = {.training = 1,
-                            .seed     = t->options->seed,
-                            .step     = t->step,
-                            .examples = t->own};
-    const float    *extra = tw_exchange_extra(t->exchange);
-    size_t          first;
+    tw_trunk_pass_t pass = {
+        .training = 1, .seed = t->options->seed, .step = t->step, .examples = t->own};
+    const float *extra = tw_exchange_extra(t->exchange);
+    size_t       first;
 
     tw_share(n, t->size, t->rank, &first, &pass.n);
     listen(&walk);
@@ -437,7 +435,7 @@ int tw_step_train(tw_training_t *t, size_t begin, size_t n, tw_record_t *record,
 
 int tw_step_test(tw_training_t *t, size_t begin, size_t n, double *wrong_p, tw_problem_t *problem)
 {
-    tw_walk_t       walk = {.t = t, .set = &t->data.test, .begin = begin, .n = n, .problem = problem};
+    tw_walk_t walk = {.t = t, .set = &t->data.test, .begin = begin, .n = n, .problem = problem};
     tw_trunk_pass_t pass = {.examples = t->own};
     size_t          first;
 

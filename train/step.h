@@ -12,7 +12,7 @@ void tw_share(size_t n, int size, int r, size_t *first_p, size_t *count_p);
 
 /** Train on images [begin, begin + n) of t->order. Adds loss and errors of the whole batch to the
  * record. Collective. @return 0, or -1 with the problem set. */
-int tw_step_train(tw_training_t *t, size_t begin, size_t n, tw_record_t *record,
+int tw_step_train(tw_training_t *t, size_t begin, size_t n, tw_training_record_t *record,
                   tw_problem_t *problem);
 
 /** Whether training counts errors. With split layers and the logistic loss that takes a message, so
@@ -22,8 +22,8 @@ int tw_step_counts_errors(const tw_training_t *t);
 /** Wrong ones among the n test images from begin on, of all ranks. Collective. Same returns. */
 int tw_step_test(tw_training_t *t, size_t begin, size_t n, double *wrong_p, tw_problem_t *problem);
 
-/** Make the memory for steps of at most t->batch images, of which at most `rows` go through the dense
- * layers at a time. @return 0, or -1 with the problem set. */
+/** Make the memory for steps of at most t->batch images, of which at most `rows` go through the
+ * dense layers at a time. @return 0, or -1 with the problem set. */
 int tw_step_prepare(tw_training_t *t, size_t rows, tw_problem_t *problem);
 
 /** The gradients of a layer that every rank has are there; user is the tw_training_t. */

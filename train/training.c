@@ -149,11 +149,11 @@ static int compare_data(const tw_training_t *t, tw_problem_t *problem)
 /* What needs no other rank: memory, kernels, codecs. */
 static int make_local(tw_training_t *t, tw_context_t *ctx, tw_problem_t *problem)
 {
-    const tw_train_options_t *o = t->options;
-    const uint64_t room = o->steps != 0 ? 2 + o->steps / t->steps : t->epochs_wanted;
+    const tw_train_options_t *o    = t->options;
+    const uint64_t            room = o->steps != 0 ? 2 + o->steps / t->steps : t->epochs_wanted;
 
-    t->exec       = (tw_exec_t){.memory = TW_MEMORY_HOST, .stream = NULL, .threads = (int)o->threads};
-    t->kernels    = tw_kernels_for(tw_cpu_level(ctx));
+    t->exec    = (tw_exec_t){.memory = TW_MEMORY_HOST, .stream = NULL, .threads = (int)o->threads};
+    t->kernels = tw_kernels_for(tw_cpu_level(ctx));
     t->optimizer  = tw_update_for(tw_cpu_level(ctx));
     t->order      = malloc(t->data.train.n * sizeof(*t->order));
     t->step_times = malloc(t->steps * sizeof(*t->step_times));
@@ -228,18 +228,18 @@ static int make_shared(tw_training_t *t, tw_problem_t *problem)
 
 static int make_head(tw_training_t *t, tw_problem_t *problem)
 {
-    const int            split = t->split && t->size > 1;
-    const tw_head_how_t  how   = {.comm    = split ? t->wire : NULL,
-                                  .act     = t->codecs.codec[TW_CLASS_ACT],
-                                  .back    = t->codecs.codec[TW_CLASS_BACK],
-                                  .threads = (int)t->options->threads,
-                                  .kernels = t->kernels,
-                                  .trace   = t->trace,
-                                  .between = tw_step_advance,
-                                  .exchange = tw_step_exchange,
-                                  .ready    = t->split ? NULL : tw_step_ready,
-                                  .user    = t};
-    size_t               first, rows;
+    const int           split = t->split && t->size > 1;
+    const tw_head_how_t how   = {.comm     = split ? t->wire : NULL,
+                                 .act      = t->codecs.codec[TW_CLASS_ACT],
+                                 .back     = t->codecs.codec[TW_CLASS_BACK],
+                                 .threads  = (int)t->options->threads,
+                                 .kernels  = t->kernels,
+                                 .trace    = t->trace,
+                                 .between  = tw_step_advance,
+                                 .exchange = tw_step_exchange,
+                                 .ready    = t->split ? NULL : tw_step_ready,
+                                 .user     = t};
+    size_t              first, rows;
 
     tw_share(t->batch, t->size, 0, &first, &rows);
     if (t->split) {
@@ -349,7 +349,7 @@ static int test(tw_training_t *t, double *error_p, tw_problem_t *problem)
  * Collective, and so is what it says. */
 static int check_weights(tw_training_t *t, uint64_t epoch, tw_problem_t *problem)
 {
-    const size_t layers = t->network.layers;
+    const size_t layers                       = t->network.layers;
     uint64_t     words[TW_NETWORK_LAYERS_MAX] = {0};
     uint64_t     bad = layers, first = layers; /* the first not finite: here, on any rank */
     int          rank, finite, status = 0;
@@ -399,9 +399,9 @@ static int by_size(const void *a, const void *b)
 
 /* Bytes per step and the exposed share of the rank that has most of them. */
 static void gather_record(tw_training_t *t, const tw_stats_t *before, size_t steps,
-                          tw_record_t *record)
+                          tw_training_record_t *record)
 {
-    const tw_stats_t now  = counted(t);
+    const tw_stats_t now = counted(t);
     double           mine[3], most[3];
 
     mine[0] = (double)(now.bytes_sent - before->bytes_sent);
@@ -432,7 +432,8 @@ static size_t steps_to_do(const tw_training_t *t)
     return wanted != 0 && wanted - t->step < t->steps ? (size_t)(wanted - t->step) : t->steps;
 }
 
-static int run_steps(tw_training_t *t, size_t steps, tw_record_t *record, tw_problem_t *problem)
+static int run_steps(tw_training_t *t, size_t steps, tw_training_record_t *record,
+                     tw_problem_t *problem)
 {
     tw_order_draw(t->order, t->data.train.n, t->options->seed, t->epochs);
     for (size_t step = 0; step < steps; step++) {
@@ -450,10 +451,10 @@ static int run_steps(tw_training_t *t, size_t steps, tw_record_t *record, tw_pro
 
 static int run_epoch(tw_training_t *t, tw_problem_t *problem)
 {
-    const tw_stats_t before = counted(t);
-    const size_t     steps  = steps_to_do(t);
-    tw_record_t      record = {.test_error = -1.0, .global = tw_normalisation_global(&t->norm)};
-    double           start  = MPI_Wtime();
+    const tw_stats_t     before = counted(t);
+    const size_t         steps  = steps_to_do(t);
+    tw_training_record_t record = {.test_error = -1.0, .global = tw_normalisation_global(&t->norm)};
+    double               start  = MPI_Wtime();
 
     t->meter.communication = 0.0;
     if (run_steps(t, steps, &record, problem) != 0) {
@@ -490,7 +491,7 @@ static int finished(const tw_training_t *t)
 /* After an epoch all ranks have agreed that it went well. */
 static void end_epoch(tw_training_t *t, tw_problem_t *problem)
 {
-    const tw_record_t *record = &t->records[t->epochs - 1];
+    const tw_training_record_t *record = &t->records[t->epochs - 1];
 
     tw_report_epoch(t);
     if (tw_normalisation_observe(&t->norm, 1.0 - record->train_error)) {

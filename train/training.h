@@ -25,7 +25,7 @@
 #include "train/rates.h"
 
 /* One epoch. Bytes are of the rank that sent most, and -1 where nobody counts. */
-typedef struct tw_record {
+typedef struct tw_training_record {
     double train_loss;              /* mean over the training images, with dropout */
     double train_error;             /* fraction, with dropout                      */
     double test_error;              /* fraction; negative: not tested              */
@@ -36,7 +36,7 @@ typedef struct tw_record {
     double bytes_sent, bytes_plain; /* per step                                    */
     double images;                  /* trained on                                  */
     double global;                  /* 1: batch statistics were global             */
-} tw_record_t;
+} tw_training_record_t;
 
 /* Time of this rank since the epoch began that was communication and nothing else: starting
  * exchanges, advancing them between layers, waiting for them, codecs included. */
@@ -55,41 +55,41 @@ typedef struct tw_training {
     tw_data_t                 data;
     uint64_t                  data_hash;
 
-    tw_comm_t       *wire;
-    tw_codecs_t      codecs;
-    char             codec_text[800];
-    tw_exec_t        exec;
-    tw_trace_t      *trace;
-    const tw_kernels_t *kernels;
-    const tw_update_t  *optimizer;
-    tw_backend_t    *backend;
-    tw_params_t      params;
-    tw_trunk_t      *trunk;
-    tw_head_t       *head;
-    tw_exchange_t   *exchange;
-    tw_division_set_t division; /* who gets which examples for the head */
-    tw_normalisation_t norm;
-    tw_rates_t       rates;
+    tw_comm_t                  *wire;
+    tw_codecs_t                 codecs;
+    char                        codec_text[800];
+    tw_exec_t                   exec;
+    tw_trace_t                 *trace;
+    const tw_compute_kernels_t *kernels;
+    const tw_update_t          *optimizer;
+    tw_backend_t               *backend;
+    tw_params_t                 params;
+    tw_trunk_t                 *trunk;
+    tw_head_t                  *head;
+    tw_exchange_t              *exchange;
+    tw_division_set_t           division; /* who gets which examples for the head */
+    tw_normalisation_t          norm;
+    tw_rates_t                  rates;
 
-    uint32_t    *order;     /* of the training images in this epoch    */
-    uint32_t    *index;     /* of the own images at hand, in the data  */
-    uint64_t    *own;       /* the same, as the trunk wants them       */
-    uint64_t    *examples;  /* of the rows that go through the head    */
-    uint32_t    *labels;    /* and their labels                        */
-    tw_hybrid_t *running;   /* the division of the step at hand        */
-    tw_problem_t *problem;  /* of the step at hand                     */
-    float       *gfeatures; /* gradient of the features of the own examples */
-    double      *step_times; /* of this epoch                            */
-    size_t       steps;     /* per epoch                               */
-    uint64_t     step;      /* done in all                             */
-    uint64_t     epochs;    /* done so far                             */
-    uint64_t     resumed;   /* of which before this run                */
-    tw_record_t *records;   /* [epochs_wanted]                         */
-    uint64_t     hash;      /* of all weights                          */
-    tw_meter_t   meter;
-    int          terminal;  /* a progress line makes sense             */
-    double       shown;     /* when it was last shown; 0: not          */
-    double       loss;      /* mean of the last step                   */
+    uint32_t             *order;      /* of the training images in this epoch    */
+    uint32_t             *index;      /* of the own images at hand, in the data  */
+    uint64_t             *own;        /* the same, as the trunk wants them       */
+    uint64_t             *examples;   /* of the rows that go through the head    */
+    uint32_t             *labels;     /* and their labels                        */
+    tw_hybrid_t          *running;    /* the division of the step at hand        */
+    tw_problem_t         *problem;    /* of the step at hand                     */
+    float                *gfeatures;  /* gradient of the features of the own examples */
+    double               *step_times; /* of this epoch                            */
+    size_t                steps;      /* per epoch                               */
+    uint64_t              step;       /* done in all                             */
+    uint64_t              epochs;     /* done so far                             */
+    uint64_t              resumed;    /* of which before this run                */
+    tw_training_record_t *records;    /* [epochs_wanted]                         */
+    uint64_t              hash;       /* of all weights                          */
+    tw_meter_t            meter;
+    int                   terminal; /* a progress line makes sense             */
+    double                shown;    /* when it was last shown; 0: not          */
+    double                loss;     /* mean of the last step                   */
 } tw_training_t;
 
 /** Make everything ready. Collective.

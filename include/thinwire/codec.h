@@ -12,9 +12,9 @@
  *     static8[:offset=X]         8-bit static tree                                             1
  *     mantissa8[:offset=X]       8-bit decimal mantissa                                        1
  *     onebit[:block=N]           sign, two means per block                             1/8 + 8/N
- *     auto[:max_error]           in collectives: the fastest one whose error is at most max_error, 0..1
- *                                (default 0.02), or MPI's own collective where none pays; by itself it
- *                                encodes nothing: TW_ERR_UNSUPPORTED
+ *     auto[:max_error]           in collectives: the fastest one whose error is at most max_error,
+ *                                0..1 (default 0.02), or MPI's own collective where none pays; by
+ *                                itself it encodes nothing: TW_ERR_UNSUPPORTED
  *
  * The encoded size depends on the count alone, and encoding is local to blocks: the bytes of a
  * vector are the bytes of its pieces put one after another, if every piece but the last is a
@@ -23,8 +23,7 @@
  * Every codec has a scalar version, which is its definition; all others give the same bytes and
  * the same decoded bits (but for which NaN an addition of two NaNs gives). Entry points round to
  * nearest without flushing denormals whatever the caller's floating-point mode, and restore that
- * mode.
- */
+ * mode. */
 #ifndef THINWIRE_CODEC_H
 #define THINWIRE_CODEC_H
 
@@ -50,20 +49,21 @@ typedef enum tw_memory { TW_MEMORY_HOST = 0, TW_MEMORY_CUDA = 1 } tw_memory_t;
 /* Where and how a codec call runs. NULL means {TW_MEMORY_HOST, NULL, 0}.
  *
  * TW_MEMORY_CUDA: all buffers, elements and codes, are memory of the current device (cudaMalloc,
- * cudaMallocAsync) or managed memory. The work is put on `stream`, a stream of the current device (NULL: its
- * default stream), and not waited for: TW_OK says that it was started. Nothing is allocated, and the codec
- * may be destroyed before the work is done. Bytes, decoded bits and residuals are those of host memory,
- * at any alignment; buffers at multiples of 16 bytes are fast. Statuses besides those of host memory:
- *   TW_ERR_UNSUPPORTED  thinwire was built without CUDA, or there is no driver, no device, or none that it
- *                       has kernels for
- *   TW_ERR_INVALID_ARG  a buffer is host memory, pinned or not, or another device's; the stream is another
- *                       device's
+ * cudaMallocAsync) or managed memory. The work is put on `stream`, a stream of the current device
+ * (NULL: its default stream), and not waited for: TW_OK says that it was started. Nothing is
+ * allocated, and the codec may be destroyed before the work is done. Bytes, decoded bits and
+ * residuals are those of host memory, at any alignment; buffers at multiples of 16 bytes are fast.
+ * Statuses besides those of host memory:
+ *   TW_ERR_UNSUPPORTED  thinwire was built without CUDA, or there is no driver, no device, or none
+ *                       that it has kernels for
+ *   TW_ERR_INVALID_ARG  a buffer is host memory, pinned or not, or another device's; the stream is
+ *                       another device's
  *   TW_ERR_NO_MEMORY    the device had no memory for the kernels' code, at the first call
  *   TW_ERR_IO           the device failed, in this call or in work started earlier */
 typedef struct tw_exec {
-    tw_memory_t memory;  /* of the element buffers and the codes                                */
-    void       *stream;  /* cudaStream_t for device memory; must be NULL for host memory        */
-    int         threads; /* at most this many; 0 = THINWIRE_THREADS (see thinwire(7)), 1 = none. A rank
+    tw_memory_t memory; /* of the element buffers and the codes                                */
+    void       *stream; /* cudaStream_t for device memory; must be NULL for host memory        */
+    int threads; /* at most this many; 0 = THINWIRE_THREADS (see thinwire(7)), 1 = none. A rank
                          * that shares its cores with others should take 1, as tw_comm_t does   */
 } tw_exec_t;
 
@@ -88,19 +88,19 @@ const char *tw_codec_spec(const tw_codec_t *codec);
 
 /** Facts about a codec. */
 typedef struct tw_codec_traits {
-    const char *name;      /* what the spec begins with: "tree8"                                */
-    const char *isa;       /* of the kernels in use: "scalar", "avx2", "avx512", "neon", "vsx"  */
-    uint8_t     id;        /* never reused                                                      */
+    const char *name; /* what the spec begins with: "tree8"                                */
+    const char *isa;  /* of the kernels in use: "scalar", "avx2", "avx512", "neon", "vsx"  */
+    uint8_t     id;   /* never reused                                                      */
     tw_dtype_t  dtype;
-    size_t      block;     /* values per block; 1 where there are no blocks                     */
-    double      bytes;     /* asymptotic bytes per value                                        */
-    int         lossless;  /* decode(encode(x)) is x, bit for bit, for every x                  */
-    int         feedback;  /* training wants error feedback with it (onebit)                    */
-    double      max_error; /* of one encoding: |x - x'| is at most this part of the largest magnitude in
-                              the value's block, or of the value itself where there are no blocks (finite,
-                              not subnormal values; plus float32 rounding). Infinite: no bound. Of auto:
-                              what was wished for                                           */
-    int         plain;     /* codes are the elements' own bytes: nothing needs to be encoded    */
+    size_t      block;    /* values per block; 1 where there are no blocks                     */
+    double      bytes;    /* asymptotic bytes per value                                        */
+    int         lossless; /* decode(encode(x)) is x, bit for bit, for every x                  */
+    int         feedback; /* training wants error feedback with it (onebit)                    */
+    double max_error; /* of one encoding: |x - x'| is at most this part of the largest magnitude in
+                              the value's block, or of the value itself where there are no blocks
+                              (finite, not subnormal values; plus float32 rounding). Infinite: no
+                              bound. Of auto: what was wished for */
+    int    plain;     /* codes are the elements' own bytes: nothing needs to be encoded    */
 } tw_codec_traits_t;
 
 /** @return TW_OK, TW_ERR_INVALID_ARG. */
@@ -116,9 +116,10 @@ tw_status_t tw_codec_size(const tw_codec_t *codec, size_t n, size_t *bytes_p);
 
 /** Encode n values.
  * @param [in]  exec  NULL for host memory and default threads.
- * @param [in]  src   n contiguous elements of the codec's dtype, any alignment; may be NULL if n is 0.
- * @param [out] dst   exactly tw_codec_size(codec, n) bytes, any alignment. Must not share bytes with
- *                    src; of a lossless codec it may be src itself, which then stays as it is.
+ * @param [in]  src   n contiguous elements of the codec's dtype, any alignment; may be NULL if n is
+ *                    0.
+ * @param [out] dst   exactly tw_codec_size(codec, n) bytes, any alignment. Must not share bytes
+ *                    with src; of a lossless codec it may be src itself, which then stays as it is.
  * @return TW_OK, TW_ERR_INVALID_ARG (buffers that overlap, too), TW_ERR_RANGE (n too large for its
  *         size to fit size_t), TW_ERR_UNSUPPORTED (memory).
  * Allocates nothing; safe from any thread; OpenMP above a measured size, serial inside a parallel
@@ -132,29 +133,31 @@ tw_status_t tw_codec_encode(const tw_codec_t *codec, const tw_exec_t *exec, cons
 tw_status_t tw_codec_decode(const tw_codec_t *codec, const tw_exec_t *exec, const void *src,
                             size_t n, void *dst);
 
-/** acc[i] = fl(acc[i] + decoded[i]), in the codec's dtype. acc must not share bytes with src. Errors as
- * tw_codec_encode(). */
+/** acc[i] = fl(acc[i] + decoded[i]), in the codec's dtype. acc must not share bytes with src.
+ * Errors as tw_codec_encode(). */
 tw_status_t tw_codec_decode_add(const tw_codec_t *codec, const tw_exec_t *exec, const void *src,
                                 size_t n, void *acc);
 
 /** Error-feedback encode (Seide et al. 2014; S1 section 4.5): v = src + residual; dst = encode(v);
  * residual = v - decode(dst). Where v or its reconstruction is not finite the residual stays as it
- * was: for codecs with blocks in the whole block (which is sent as poison), for others in that value.
+ * was: for codecs with blocks in the whole block (which is sent as poison), for others in that
+ * value.
  * @param [in]     src       n elements.
  * @param [in,out] residual  n elements; zeros at first. No overlap with src or dst.
  * Errors as tw_codec_encode(). */
 tw_status_t tw_codec_encode_feedback(const tw_codec_t *codec, const tw_exec_t *exec,
                                      const void *src, size_t n, void *residual, void *dst);
 
-/** The largest |x| of n values, by the codec's kernels and at the speed of memory: what an 8-bit codec
- * scales a block by. Useful before sending: to choose the offset of static8, to notice an overflow.
+/** The largest |x| of n values, by the codec's kernels and at the speed of memory: what an 8-bit
+ * codec scales a block by. Useful before sending: to choose the offset of static8, to notice an
+ * overflow.
  * @param [in]  src      n float32, any alignment; may be NULL if n is 0.
- * @param [out] largest  0 if n is 0; Inf or NaN if one is among the values (NaN before Inf). Set only on
- *                       TW_OK.
+ * @param [out] largest  0 if n is 0; Inf or NaN if one is among the values (NaN before Inf). Set
+ *                       only on TW_OK.
  * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_UNSUPPORTED (memory; a codec of TW_F64).
  * Threads as in tw_codec_encode(). */
-tw_status_t tw_codec_absmax(const tw_codec_t *codec, const tw_exec_t *exec, const void *src, size_t n,
-                            float *largest);
+tw_status_t tw_codec_absmax(const tw_codec_t *codec, const tw_exec_t *exec, const void *src,
+                            size_t n, float *largest);
 
 /** Number of codecs. */
 size_t tw_codec_count(void);
@@ -174,8 +177,8 @@ tw_status_t tw_codec_describe(size_t index, const char **name, const char **form
  *         longer than spec_size - 1. */
 tw_status_t tw_codec_list_next(const char *list, size_t *cursor, char *spec, size_t spec_size);
 
-/** The highest instruction set that codecs created now may use, after THINWIRE_CPU: "scalar", "avx2",
- * "avx512", "neon" or "vsx". A codec without kernels for it uses the next lower one: see
+/** The highest instruction set that codecs created now may use, after THINWIRE_CPU: "scalar",
+ * "avx2", "avx512", "neon" or "vsx". A codec without kernels for it uses the next lower one: see
  * tw_codec_traits_t.isa. Static. */
 const char *tw_cpu_level(const tw_context_t *ctx);
 

@@ -11,43 +11,45 @@
  *
  * Rules common to all:
  *  - Counts are in elements of the codec's dtype, up to what fits memory (not 2^31).
- *  - Element buffers are host memory of any alignment, or device memory (below). They must not be touched
- *    between start and completion, and send and receive buffers must not overlap, except by TW_IN_PLACE.
+ *  - Element buffers are host memory of any alignment, or device memory (below). They must not be
+ *    touched between start and completion, and send and receive buffers must not overlap, except by
+ *    TW_IN_PLACE.
  *  - Like in MPI, all ranks of a communicator call the same collectives in the same order with
  *    matching arguments. With THINWIRE_CHECK=1 each start first compares (sequence, operation,
  *    count, codec) over the ranks and names a rank that differs: TW_ERR_MISMATCH on all.
  *  - Argument errors are local and returned before anything is sent: TW_ERR_INVALID_ARG,
  *    TW_ERR_RANGE, TW_ERR_UNSUPPORTED. Others: TW_ERR_NO_MEMORY, TW_ERR_MPI and TW_ERR_TIMEOUT
  *    (the communicator is dead after these two), TW_ERR_DEAD; TW_ERR_BUSY (local) where a feedback
- *    object is still in use by an operation that its caller has not completed. On error the receive buffer holds
- *    garbage.
- *  - Memory comes from the communicator's pool. Where a further nonblocking operation finds none while
- *    others run, the communicator of that rank is dead (TW_ERR_NO_MEMORY); plans agree on theirs. The first call of a larger shape than any before
- *    synchronises (the ranks agree that all have the memory), nonblocking ones too; make a plan
- *    beforehand where that matters.
- *  - Results are bit-identical on all ranks that hold the same data, and in every run: they depend on
- *    the input, the order of ranks, the codec and the algorithm (hierarchical: which ranks share a node
- *    too), never on timing or chunk size.
+ *    object is still in use by an operation that its caller has not completed. On error the receive
+ *    buffer holds garbage.
+ *  - Memory comes from the communicator's pool. Where a further nonblocking operation finds none
+ *    while others run, the communicator of that rank is dead (TW_ERR_NO_MEMORY); plans agree on
+ *    theirs. The first call of a larger shape than any before synchronises (the ranks agree that
+ *    all have the memory), nonblocking ones too; make a plan beforehand where that matters.
+ *  - Results are bit-identical on all ranks that hold the same data, and in every run: they depend
+ *    on the input, the order of ranks, the codec and the algorithm (hierarchical: which ranks share
+ *    a node too), never on timing or chunk size.
  *  - A value is quantised at most twice in a reduction and once in a movement, whatever the ranks.
  *  - NULL for `how` means {fp32, defaults}.
  *
  * Device memory (CUDA): a device pointer may be passed wherever a host pointer may, in all forms.
- *  - how->exec says so with TW_MEMORY_CUDA, as in <thinwire/codec.h>, on all ranks alike. Where it does not,
- *    memory that the host cannot read is recognised, and ranks may differ: results are the same. Managed
- *    memory counts as host memory unless exec says TW_MEMORY_CUDA. All buffers of a call on one rank are of the
- *    same kind (TW_ERR_INVALID_ARG).
- *  - Input must be complete, or be written by work on exec->stream; at completion the result is there for
- *    all streams. A plan takes the stream it was made with. Between start and completion the device works
- *    only as far as tw_ calls have put work on the stream.
- *  - Codes are made and decoded on the device. MPI gets them as device memory if it takes that, else they are
- *    staged through pinned memory of the host: THINWIRE_DEVICE_PATH, thinwire(7). Algorithms that work in host
- *    memory (`node`, `hierarchical`, MPI's own) get the elements in pinned memory; where neither the call nor a
- *    setting names an algorithm, the first two are taken only if exec does not say TW_MEMORY_CUDA.
- *  - A communicator's calls are all on the device that was current at the first (TW_ERR_INVALID_ARG).
- *    TW_ERR_UNSUPPORTED: no CUDA in the library, or no device. A device that fails in the middle is TW_ERR_IO,
- *    and the communicator is dead. Where a rank has no device memory all ranks are told (TW_ERR_NO_MEMORY),
- *    unless a call of that shape with host memory has been agreed on before: then the communicator of that
- *    rank is dead.
+ *  - how->exec says so with TW_MEMORY_CUDA, as in <thinwire/codec.h>, on all ranks alike. Where it
+ *    does not, memory that the host cannot read is recognised, and ranks may differ: results are
+ *    the same. Managed memory counts as host memory unless exec says TW_MEMORY_CUDA. All buffers of
+ *    a call on one rank are of the same kind (TW_ERR_INVALID_ARG).
+ *  - Input must be complete, or be written by work on exec->stream; at completion the result is
+ *    there for all streams. A plan takes the stream it was made with. Between start and completion
+ *    the device works only as far as tw_ calls have put work on the stream.
+ *  - Codes are made and decoded on the device. MPI gets them as device memory if it takes that,
+ *    else they are staged through pinned memory of the host: THINWIRE_DEVICE_PATH, thinwire(7).
+ *    Algorithms that work in host memory (`node`, `hierarchical`, MPI's own) get the elements in
+ *    pinned memory; where neither the call nor a setting names an algorithm, the first two are
+ *    taken only if exec does not say TW_MEMORY_CUDA.
+ *  - A communicator's calls are all on the device that was current at the first
+ *    (TW_ERR_INVALID_ARG). TW_ERR_UNSUPPORTED: no CUDA in the library, or no device. A device that
+ *    fails in the middle is TW_ERR_IO, and the communicator is dead. Where a rank has no device
+ *    memory all ranks are told (TW_ERR_NO_MEMORY), unless a call of that shape with host memory has
+ *    been agreed on before: then the communicator of that rank is dead.
  *  - tw_stats_t.encode_ns and decode_ns hold the time to start the device's work, not the work.
  */
 #ifndef THINWIRE_COLLECTIVE_H
@@ -79,10 +81,10 @@ typedef enum tw_algorithm {
                                   these between nodes, a share by each rank of a node: for N nodes
                                   2 (N-1)/N x size bytes per node; sums in rank order inside a node,
                                   then in the order of nodes. bcast: pieces from node to node    */
-    TW_ALGORITHM_MPI      = 5, /* MPI's own collective on the values, of any operation but alltoallv:
+    TW_ALGORITHM_MPI  = 5, /* MPI's own collective on the values, of any operation but alltoallv:
                                   added as MPI adds, in an order of its own; for codecs that lose
                                   nothing, no feedback, counts that MPI's int can hold           */
-    TW_ALGORITHM_NODE = 6      /* the ranks share one node and the codec is lossless: sums in the
+    TW_ALGORITHM_NODE = 6  /* the ranks share one node and the codec is lossless: sums in the
                                   node's memory, no messages                                     */
 } tw_algorithm_t;
 
@@ -93,11 +95,11 @@ typedef enum tw_algorithm {
  * must be equal. The struct is read during the call only; codec and feedback must live until the
  * operation is complete (for a plan: until tw_request_free()). */
 typedef struct tw_how {
-    const tw_codec_t *codec;     /* NULL: fp32                                                   */
-    const tw_exec_t  *exec;      /* NULL: THINWIRE_THREADS; memory is what the pointers are      */
-    tw_feedback_t    *feedback;  /* allreduce, reduce and reduce-scatters of its count; or NULL  */
-    tw_algorithm_t    algorithm; /* allreduce and reduce; bcast: HIERARCHICAL and NODE; all: MPI     */
-    unsigned          flags;     /* TW_BCAST_SAME                                                */
+    const tw_codec_t *codec;    /* NULL: fp32                                                   */
+    const tw_exec_t  *exec;     /* NULL: THINWIRE_THREADS; memory is what the pointers are      */
+    tw_feedback_t    *feedback; /* allreduce, reduce and reduce-scatters of its count; or NULL  */
+    tw_algorithm_t algorithm; /* allreduce and reduce; bcast: HIERARCHICAL and NODE; all: MPI     */
+    unsigned       flags;     /* TW_BCAST_SAME                                                */
 } tw_how_t;
 
 /* As send buffer: the input is in the receive buffer, where MPI_IN_PLACE would expect it. */
@@ -165,11 +167,9 @@ tw_status_t tw_alltoallv_init(tw_comm_t *comm, const void *send, const size_t *s
 tw_status_t tw_allreduce(tw_comm_t *comm, const void *send, void *recv, size_t count,
                          tw_reduction_t reduction, const tw_how_t *how);
 tw_status_t tw_iallreduce(tw_comm_t *comm, const void *send, void *recv, size_t count,
-                          tw_reduction_t reduction, const tw_how_t *how,
-                          tw_request_t **request_p);
+                          tw_reduction_t reduction, const tw_how_t *how, tw_request_t **request_p);
 tw_status_t tw_allreduce_init(tw_comm_t *comm, const void *send, void *recv, size_t count,
-                              tw_reduction_t reduction, const tw_how_t *how,
-                              tw_request_t **plan_p);
+                              tw_reduction_t reduction, const tw_how_t *how, tw_request_t **plan_p);
 
 /** As tw_allreduce with the result on the root only; recv is ignored elsewhere (except as input
  * with TW_IN_PLACE on the root, where alone it is allowed). */
@@ -207,8 +207,8 @@ tw_status_t tw_reduce_scatter_block_init(tw_comm_t *comm, const void *send, void
 
 /* ---- completion ---------------------------------------------------------------------------- */
 
-/** Start a plan that is not running: a plan runs from tw_start() until tw_wait() or tw_test() has said
- * that it is complete.
+/** Start a plan that is not running: a plan runs from tw_start() until tw_wait() or tw_test() has
+ * said that it is complete.
  * @return TW_OK, TW_ERR_BUSY (running), TW_ERR_INVALID_ARG (no plan), TW_ERR_MISMATCH, ... */
 tw_status_t tw_start(tw_request_t *plan);
 
@@ -224,11 +224,12 @@ tw_status_t tw_test(tw_request_t **request_p, int *done_p);
  * @return TW_OK, TW_ERR_BUSY, TW_ERR_INVALID_ARG (a nonblocking request: complete it instead). */
 tw_status_t tw_request_free(tw_request_t **plan_p);
 
-/** The algorithm that was chosen for a request or plan: "direct", "two_pass", "grid", "hierarchical",
- * "node", "tree", "pairwise", ...; "mpi" is MPI's own collective. */
+/** The algorithm that was chosen for a request or plan: "direct", "two_pass", "grid",
+ * "hierarchical", "node", "tree", "pairwise", ...; "mpi" is MPI's own collective. */
 const char *tw_request_algorithm(const tw_request_t *request);
 
-/** The full spec of the codec of a request or plan: what was chosen for `auto`. Lives as long as the codec. */
+/** The full spec of the codec of a request or plan: what was chosen for `auto`. Lives as long as
+ * the codec. */
 const char *tw_request_codec(const tw_request_t *request);
 
 TW_END_DECLS

@@ -16,8 +16,8 @@ TW_BEGIN_DECLS
 
 typedef struct tw_comm tw_comm_t;
 
-/** The ways in which messages can travel (THINWIRE_TRANSPORT) that are built in: "mpi" or "mpi, ucx".
- * The string is static. Safe from any thread. */
+/** The ways in which messages can travel (THINWIRE_TRANSPORT) that are built in: "mpi" or "mpi,
+ * ucx". The string is static. Safe from any thread. */
 const char *tw_endpoints(void);
 
 /** Create a communicator over the ranks of an MPI intracommunicator. Collective over parent.
@@ -27,8 +27,8 @@ const char *tw_endpoints(void);
  * @param [in]  ctx     must outlive the communicator; may serve several.
  * @param [in]  parent  MPI must be initialised; inter-communicators are unsupported.
  * @param [out] comm_p  set only on TW_OK; release it with tw_comm_destroy().
- * @return the same on every rank: TW_OK, TW_ERR_MISMATCH, TW_ERR_SETTING (a setting is out of range on
- *         some rank), TW_ERR_NO_MEMORY, TW_ERR_MPI, TW_ERR_TIMEOUT (THINWIRE_TIMEOUT),
+ * @return the same on every rank: TW_OK, TW_ERR_MISMATCH, TW_ERR_SETTING (a setting is out of range
+ *         on some rank), TW_ERR_NO_MEMORY, TW_ERR_MPI, TW_ERR_TIMEOUT (THINWIRE_TIMEOUT),
  *         TW_ERR_NETWORK; and
  *         locally, before anything is sent: TW_ERR_INVALID_ARG, TW_ERR_UNSUPPORTED.
  * Threads: one thread at a time per communicator; different communicators may be used by different
@@ -50,27 +50,29 @@ int tw_comm_size(const tw_comm_t *comm);
  * every call on it returns TW_ERR_DEAD at once. */
 tw_status_t tw_comm_status(const tw_comm_t *comm);
 
-/** Advance everything that is outstanding on the communicator; does not block. To be called now and then by
- * who computes while something travels (unless THINWIRE_PROGRESS=thread does it), from one thread.
- * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_DEAD; TW_ERR_MPI, TW_ERR_TIMEOUT, ... where it dies by this. */
+/** Advance everything that is outstanding on the communicator; does not block. To be called now and
+ * then by who computes while something travels (unless THINWIRE_PROGRESS=thread does it), from one
+ * thread.
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_DEAD; TW_ERR_MPI, TW_ERR_TIMEOUT, ... where it dies by
+ *         this. */
 tw_status_t tw_comm_advance(tw_comm_t *comm);
 
 /** Counters since creation or the last tw_comm_stats_reset(), of this rank. */
 typedef struct tw_stats {
-    uint64_t calls;             /* collectives started                                       */
-    uint64_t messages_sent;     /* MPI messages                                              */
-    uint64_t bytes_sent;        /* bytes of messages to other ranks: what is on the wire, nothing of what
+    uint64_t calls;         /* collectives started                                       */
+    uint64_t messages_sent; /* MPI messages                                              */
+    uint64_t bytes_sent; /* bytes of messages to other ranks: what is on the wire, nothing of what
                                    passes through a node's memory; of MPI's own collectives (auto)
                                    what they must send at least                              */
     uint64_t bytes_received;
-    uint64_t bytes_plain;       /* what bytes_sent would be if every value travelled as it is */
-    uint64_t quantisations;     /* lossy encode passes over a value, times values            */
-    uint64_t encode_ns;         /* time in encode, decode and adding, in nanoseconds         */
+    uint64_t bytes_plain;   /* what bytes_sent would be if every value travelled as it is */
+    uint64_t quantisations; /* lossy encode passes over a value, times values            */
+    uint64_t encode_ns;     /* time in encode, decode and adding, in nanoseconds         */
     uint64_t decode_ns;
-    uint64_t wait_ns;           /* time in blocking calls and waits outside encode and decode, but for
+    uint64_t wait_ns; /* time in blocking calls and waits outside encode and decode, but for
                                    MPI's own blocking collectives                            */
-    uint64_t pool_allocations;  /* times the buffer pool asked the system for memory         */
-    uint64_t pool_bytes;        /* bytes the buffer pool holds now (never reset)             */
+    uint64_t pool_allocations; /* times the buffer pool asked the system for memory         */
+    uint64_t pool_bytes;       /* bytes the buffer pool holds now (never reset)             */
 } tw_stats_t;
 
 /** @return TW_OK, TW_ERR_INVALID_ARG. Local. */

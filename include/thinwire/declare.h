@@ -6,8 +6,12 @@
 #define THINWIRE_DECLARE_H
 
 #ifdef __cplusplus
-#define TW_BEGIN_DECLS extern "C" { _Pragma("GCC visibility push(default)")
-#define TW_END_DECLS   _Pragma("GCC visibility pop") }
+#define TW_BEGIN_DECLS                                                                             \
+    extern "C" {                                                                                   \
+    _Pragma("GCC visibility push(default)")
+#define TW_END_DECLS                                                                               \
+    _Pragma("GCC visibility pop")                                                                  \
+    }
 #else
 #define TW_BEGIN_DECLS _Pragma("GCC visibility push(default)")
 #define TW_END_DECLS   _Pragma("GCC visibility pop")

@@ -15,8 +15,8 @@
 
 TW_BEGIN_DECLS
 
-/* Operations as the model knows them. reduce_scatter_block goes with reduce_scatter, the v-forms with
- * theirs. */
+/* Operations as the model knows them. reduce_scatter_block goes with reduce_scatter, the v-forms
+ * with theirs. */
 typedef enum tw_operation {
     TW_OPERATION_ALLREDUCE      = 0, /* count: of the vector                        */
     TW_OPERATION_REDUCE         = 1, /* of the vector                               */
@@ -42,13 +42,13 @@ typedef struct tw_link_facts {
 /* A codec that `auto` may choose, as fast as it is while all ranks use it at once. */
 typedef struct tw_codec_facts {
     char   spec[TW_FACTS_SPEC];
-    int    wide;       /* 0: of float32; 1: of double                             */
-    double bytes;      /* per value                                               */
-    size_t block;      /* values                                                  */
-    double max_error;  /* as tw_codec_traits_t.max_error                          */
-    int    feedback;   /* only with error feedback                                */
+    int    wide;                       /* 0: of float32; 1: of double                             */
+    double bytes;                      /* per value                                               */
+    size_t block;                      /* values                                                  */
+    double max_error;                  /* as tw_codec_traits_t.max_error                          */
+    int    feedback;                   /* only with error feedback                                */
     double encode, decode, decode_add; /* seconds per value                       */
-    double call;       /* seconds per call                                        */
+    double call;                       /* seconds per call                                        */
 } tw_codec_facts_t;
 
 #define TW_LADDER_STEPS 16
@@ -71,9 +71,9 @@ typedef struct tw_facts {
     int              codecs;
     tw_codec_facts_t codec[TW_FACTS_CODECS];
     /* Measured by predicted time of each algorithm of the library, in the order of
-     * tw_model_algorithm(), with fp32: of a short vector ([0]) and of a long one ([1]); 1 where it was
-     * not measured. factor_bytes are the encoded bytes at which. */
-    double           factor[TW_FACTS_FACTORS][2], factor_bytes[TW_FACTS_FACTORS][2];
+     * tw_model_algorithm(), with fp32: of a short vector ([0]) and of a long one ([1]); 1 where it
+     * was not measured. factor_bytes are the encoded bytes at which. */
+    double factor[TW_FACTS_FACTORS][2], factor_bytes[TW_FACTS_FACTORS][2];
 } tw_facts_t;
 
 TW_END_DECLS

@@ -7,9 +7,9 @@
  * sum that the rank re-encodes, over the interval it owns in the algorithm last used. When
  * algorithm, owners or ranks change, the second folds into the first at the same positions.
  *
- * Residuals are where the operations' buffers are: an operation on device memory takes them there (both,
- * 2 x count elements of device memory, kept until tw_feedback_destroy()), and one on host memory, and every
- * function below that looks at them, takes them back; either way waits.
+ * Residuals are where the operations' buffers are: an operation on device memory takes them there
+ * (both, 2 x count elements of device memory, kept until tw_feedback_destroy()), and one on host
+ * memory, and every function below that looks at them, takes them back; either way waits.
  */
 #ifndef THINWIRE_FEEDBACK_H
 #define THINWIRE_FEEDBACK_H
@@ -27,7 +27,8 @@ typedef struct tw_feedback tw_feedback_t;
 
 /** Create a feedback object for vectors of count elements, residuals zero. Collective (the ranks
  * agree that all have the memory: 2 x count elements at most).
- * @param [in]  name    1 to 63 printable characters without blanks, copied; stands in files and logs.
+ * @param [in]  name    1 to 63 printable characters without blanks, copied; stands in files and
+ *                      logs.
  * @param [in]  dtype   TW_F32 or TW_F64, of the codec it will be used with.
  * @param [out] fb_p    set only on TW_OK; release with tw_feedback_destroy().
  * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_NO_MEMORY, TW_ERR_MISMATCH, TW_ERR_MPI, TW_ERR_DEAD. */
@@ -52,14 +53,15 @@ tw_status_t tw_feedback_read(const tw_feedback_t *fb, void *out);
 
 /** Write the residuals of all ranks. Collective; only rank 0 uses the stream.
  * @param [in] stream  open for writing in binary, on rank 0; ignored elsewhere.
- * @return the same on every rank: TW_OK, TW_ERR_INVALID_ARG (no stream), TW_ERR_BUSY (in use), TW_ERR_IO,
- *         TW_ERR_NO_MEMORY, TW_ERR_MPI, TW_ERR_TIMEOUT, TW_ERR_DEAD. */
+ * @return the same on every rank: TW_OK, TW_ERR_INVALID_ARG (no stream), TW_ERR_BUSY (in use),
+ *         TW_ERR_IO, TW_ERR_NO_MEMORY, TW_ERR_MPI, TW_ERR_TIMEOUT, TW_ERR_DEAD. */
 tw_status_t tw_feedback_save(tw_feedback_t *fb, FILE *stream);
 
 /** What tw_feedback_restore() does when the file was written by another number of ranks. */
 typedef enum tw_feedback_use {
-    TW_FEEDBACK_SUM     = 0, /* keep the sum of the residuals over the ranks                       */
-    TW_FEEDBACK_AVERAGE = 1  /* scale by ranks now / ranks then: the pending average stays as it is */
+    TW_FEEDBACK_SUM = 0, /* keep the sum of the residuals over the ranks                       */
+    TW_FEEDBACK_AVERAGE =
+        1 /* scale by ranks now / ranks then: the pending average stays as it is */
 } tw_feedback_use_t;
 
 /** Read back what tw_feedback_save() wrote, from the stream's position, on any number of ranks.

@@ -10,21 +10,21 @@
 TW_BEGIN_DECLS
 
 /* X(name, value, text): values are never reused. */
-#define TW_STATUS_MAP(X)                                                        \
-    X(OK, 0, "success")                                                         \
-    X(ERR_INVALID_ARG, -1, "invalid argument")                                  \
-    X(ERR_UNSUPPORTED, -2, "not supported")                                     \
-    X(ERR_NO_MEMORY, -3, "out of memory")                                       \
-    X(ERR_RANGE, -4, "size or count out of range")                              \
-    X(ERR_SPEC, -5, "malformed codec spec")                                     \
-    X(ERR_SETTING, -6, "malformed setting")                                     \
-    X(ERR_MISMATCH, -7, "ranks disagree")                                       \
-    X(ERR_MPI, -8, "an MPI call failed")                                        \
-    X(ERR_TIMEOUT, -9, "no progress within the time limit")                     \
-    X(ERR_DEAD, -10, "the communicator is dead after an earlier error")         \
-    X(ERR_BUSY, -11, "still in use")                                            \
-    X(ERR_IO, -12, "input or output failed")                                    \
-    X(ERR_FORMAT, -13, "not a valid file of this kind")                         \
+#define TW_STATUS_MAP(X)                                                                           \
+    X(OK, 0, "success")                                                                            \
+    X(ERR_INVALID_ARG, -1, "invalid argument")                                                     \
+    X(ERR_UNSUPPORTED, -2, "not supported")                                                        \
+    X(ERR_NO_MEMORY, -3, "out of memory")                                                          \
+    X(ERR_RANGE, -4, "size or count out of range")                                                 \
+    X(ERR_SPEC, -5, "malformed codec spec")                                                        \
+    X(ERR_SETTING, -6, "malformed setting")                                                        \
+    X(ERR_MISMATCH, -7, "ranks disagree")                                                          \
+    X(ERR_MPI, -8, "an MPI call failed")                                                           \
+    X(ERR_TIMEOUT, -9, "no progress within the time limit")                                        \
+    X(ERR_DEAD, -10, "the communicator is dead after an earlier error")                            \
+    X(ERR_BUSY, -11, "still in use")                                                               \
+    X(ERR_IO, -12, "input or output failed")                                                       \
+    X(ERR_FORMAT, -13, "not a valid file of this kind")                                            \
     X(ERR_NETWORK, -14, "a peer cannot be reached")
 
 typedef enum tw_status {

@@ -24,7 +24,7 @@ typedef struct tw_node tw_node_t;
 typedef enum tw_part_kind {
     TW_PART_MACHINE,
     TW_PART_PACKAGE,
-    TW_PART_NUMA,   /* a NUMA node                                                        */
+    TW_PART_NUMA, /* a NUMA node                                                        */
     TW_PART_CORE,
     TW_PART_ROOT,   /* a PCIe root (host bridge) with GPUs or network interfaces below it */
     TW_PART_SWITCH, /* a PCIe switch: several of them share its one link upwards          */

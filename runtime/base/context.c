@@ -10,10 +10,11 @@
 static const char *const tw_log_levels[] = {"error", "warn", "info", "debug", "trace", NULL};
 
 static const tw_setting_field_t tw_base_fields[] = {
-    {"LOG_LEVEL", "warn", "How much is logged to stderr.",
-     offsetof(tw_base_config_t, log_level), TW_SETTING_CHOICE, 0, 0, tw_log_levels},
+    {"LOG_LEVEL", "warn", "How much is logged to stderr.", offsetof(tw_base_config_t, log_level),
+     TW_SETTING_CHOICE, 0, 0, tw_log_levels},
     {"THREADS", "0",
-     "Most threads a codec call uses; 0 is the cores of the binding divided by the ranks of the node.",
+     "Most threads a codec call uses; 0 is the cores of the binding divided by the ranks of the "
+     "node.",
      offsetof(tw_base_config_t, threads), TW_SETTING_INT, 0, 1024, NULL},
 };
 
@@ -23,7 +24,8 @@ const tw_setting_table_t tw_base_settings = {"base", tw_base_fields,
 /* The rank that a launcher says this process has, or -1: all that can be known before MPI_Init. */
 static int tw_launcher_rank(void)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"};
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
+                                        "SLURM_PROCID"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const char *text = getenv(names[i]);

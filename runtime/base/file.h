@@ -7,12 +7,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All of a regular file of at most `most` bytes, to be freed, with a NUL behind it; false with errno
- * (EFBIG: it is longer; EINVAL: it is no regular file). */
+/* All of a regular file of at most `most` bytes, to be freed, with a NUL behind it; false with
+ * errno (EFBIG: it is longer; EINVAL: it is no regular file). */
 bool tw_file_read(const char *path, size_t most, char **text_p, size_t *length_p);
 
-/* Write another file beside it and rename that: a reader sees the old one or the new one. Folders are
- * not made. false with errno; then the old one is as it was. */
+/* Write another file beside it and rename that: a reader sees the old one or the new one. Folders
+ * are not made. false with errno; then the old one is as it was. */
 bool tw_file_replace(const char *path, const char *text, size_t length);
 
 /* Make the folders in which path lies; false with errno. */

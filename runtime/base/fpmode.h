@@ -24,7 +24,10 @@ static inline tw_fpmode_t tw_fpmode_enter(void)
     return saved;
 }
 
-static inline void tw_fpmode_leave(tw_fpmode_t saved) { _mm_setcsr(saved); }
+static inline void tw_fpmode_leave(tw_fpmode_t saved)
+{
+    _mm_setcsr(saved);
+}
 
 #elif defined(__aarch64__)
 
@@ -77,7 +80,10 @@ static inline tw_fpmode_t tw_fpmode_enter(void)
     return saved;
 }
 
-static inline void tw_fpmode_leave(tw_fpmode_t saved) { fesetenv(&saved); }
+static inline void tw_fpmode_leave(tw_fpmode_t saved)
+{
+    fesetenv(&saved);
+}
 
 #endif
 

@@ -2,9 +2,9 @@
  * base/pool.h - aligned buffers that are kept and reused.
  *
  * Buffers come in size classes of powers of two and four steps between them (1, 1.25, 1.5, 1.75),
- * so that at most a fifth is wasted. A returned buffer waits in the list of its class and serves this
- * size and smaller ones; a steady state therefore asks the system for nothing, which `allocations`
- * shows.
+ * so that at most a fifth is wasted. A returned buffer waits in the list of its class and serves
+ * this size and smaller ones; a steady state therefore asks the system for nothing, which
+ * `allocations` shows.
  */
 #ifndef TW_BASE_POOL_H
 #define TW_BASE_POOL_H

@@ -169,8 +169,8 @@ void tw_settings_accepted(const tw_setting_field_t *field, char *text, size_t si
     case TW_SETTING_CHOICE:
         text[0] = '\0';
         for (int i = 0; field->choices[i] != NULL && used < size; i++) {
-            const int n = snprintf(text + used, size - used, "%s%s", i > 0 ? "|" : "",
-                                   field->choices[i]);
+            const int n =
+                snprintf(text + used, size - used, "%s%s", i > 0 ? "|" : "", field->choices[i]);
             used += n > 0 ? (size_t)n : 0;
         }
         return;
@@ -202,8 +202,8 @@ tw_status_t tw_settings_load(const tw_log_t *log, const tw_setting_table_t *tabl
     tw_status_t status = TW_OK;
 
     for (size_t i = 0; i < table->count && status == TW_OK; i++) {
-        status = tw_settings_load_field(log, &table->fields[i],
-                                        (char *)out + table->fields[i].offset);
+        status =
+            tw_settings_load_field(log, &table->fields[i], (char *)out + table->fields[i].offset);
     }
     return status;
 }
@@ -282,8 +282,9 @@ tw_status_t tw_settings_check_environment(const tw_log_t                  *log,
             status = tw_settings_load_field(log, nearest, &value);
         } else if (nearest != NULL && log->rank <= 0) { /* all ranks have it: one says it */
             TW_WARN(log,
-                    "unknown setting " TW_SETTINGS_PREFIX "%s is ignored; did you mean "
-                    TW_SETTINGS_PREFIX "%s?", name, nearest->name);
+                    "unknown setting " TW_SETTINGS_PREFIX
+                    "%s is ignored; did you mean " TW_SETTINGS_PREFIX "%s?",
+                    name, nearest->name);
         }
     }
     return status;

@@ -27,13 +27,13 @@ typedef enum tw_setting_type {
 } tw_setting_type_t;
 
 typedef struct tw_setting_field {
-    const char        *name;         /* without the prefix: "LOG_LEVEL"                */
+    const char        *name; /* without the prefix: "LOG_LEVEL"                */
     const char        *default_text;
-    const char        *help;         /* one sentence, for info and the man page        */
-    size_t             offset;       /* of the field in the module's struct            */
+    const char        *help;   /* one sentence, for info and the man page        */
+    size_t             offset; /* of the field in the module's struct            */
     tw_setting_type_t  type;
-    int                min, max;     /* TW_SETTING_INT                                 */
-    const char *const *choices;      /* TW_SETTING_CHOICE: names, NULL at the end      */
+    int                min, max; /* TW_SETTING_INT                                 */
+    const char *const *choices;  /* TW_SETTING_CHOICE: names, NULL at the end      */
 } tw_setting_field_t;
 
 typedef struct tw_setting_table {

@@ -8,8 +8,8 @@
 const char *tw_status_name(tw_status_t status)
 {
     switch (status) {
-#define TW_STATUS_NAME(name, value, text) \
-    case TW_##name:                       \
+#define TW_STATUS_NAME(name, value, text)                                                          \
+    case TW_##name:                                                                                \
         return "TW_" #name;
         TW_STATUS_MAP(TW_STATUS_NAME)
 #undef TW_STATUS_NAME
@@ -20,8 +20,8 @@ const char *tw_status_name(tw_status_t status)
 const char *tw_status_text(tw_status_t status)
 {
     switch (status) {
-#define TW_STATUS_TEXT(name, value, text) \
-    case TW_##name:                       \
+#define TW_STATUS_TEXT(name, value, text)                                                          \
+    case TW_##name:                                                                                \
         return text;
         TW_STATUS_MAP(TW_STATUS_TEXT)
 #undef TW_STATUS_TEXT

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/auto.c - `auto[:max_error]`: no codec, but the wish for the fastest one. A collective replaces
- * it by what it decides (transport/auto); by itself it can encode nothing.
+ * codec/auto.c - `auto[:max_error]`: no codec, but the wish for the fastest one. A collective
+ * replaces it by what it decides (transport/auto); by itself it can encode nothing.
  */
 #include "config.h"
 
@@ -10,7 +10,8 @@
 #include "runtime/codec/auto.h"
 #include "runtime/codec/ops.h"
 
-static tw_status_t auto_option(tw_codec_t *codec, const char *key, const char *value, const tw_why_t *why)
+static tw_status_t auto_option(tw_codec_t *codec, const char *key, const char *value,
+                               const tw_spec_why_t *why)
 {
     char *end = NULL;
 
@@ -18,15 +19,15 @@ static tw_status_t auto_option(tw_codec_t *codec, const char *key, const char *v
         codec->wish = strtod(key, &end);
     }
     if (end == NULL || *end != '\0' || !(codec->wish <= TW_AUTO_ERROR_MAX)) {
-        tw_why_set(why, "codec auto: max_error '%s' is not accepted; auto:X takes a number, 0..%d", key,
-                   TW_AUTO_ERROR_MAX);
+        tw_why_set(why, "codec auto: max_error '%s' is not accepted; auto:X takes a number, 0..%d",
+                   key, TW_AUTO_ERROR_MAX);
         return TW_ERR_SPEC;
     }
     codec->wish_set = true;
     return TW_OK;
 }
 
-static tw_status_t auto_finish(tw_codec_t *codec, const tw_why_t *why)
+static tw_status_t auto_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
     (void)why;
     if (!codec->wish_set) {
@@ -38,7 +39,10 @@ static tw_status_t auto_finish(tw_codec_t *codec, const tw_why_t *why)
     return TW_OK;
 }
 
-static size_t auto_size(const tw_codec_t *codec, size_t n) { return n * codec->element; }
+static size_t auto_size(const tw_codec_t *codec, size_t n)
+{
+    return n * codec->element;
+}
 
 const tw_codec_ops_t tw_codec_auto_ops = {
     .name   = "auto",

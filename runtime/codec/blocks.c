@@ -34,7 +34,7 @@ void tw_blocks_decode(const tw_codec_t *codec, tw_block_decode_fn_t decode, cons
 }
 
 tw_status_t tw_blocks_option(tw_codec_t *codec, const char *key, const char *value,
-                             const tw_why_t *why)
+                             const tw_spec_why_t *why)
 {
     return strcmp(key, "block") == 0 ? tw_codec_option_block(codec, value, why)
                                      : tw_codec_no_option(codec, key, value, why);

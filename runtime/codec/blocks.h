@@ -54,6 +54,6 @@ void tw_blocks_decode(const tw_codec_t *codec, tw_block_decode_fn_t decode, cons
 
 /* option() of a codec whose only option is block=N. */
 tw_status_t tw_blocks_option(tw_codec_t *codec, const char *key, const char *value,
-                             const tw_why_t *why);
+                             const tw_spec_why_t *why);
 
 #endif /* TW_CODEC_BLOCKS_H */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/bound.c - the error that one encoding makes at most, in parts of the largest magnitude of the
- * value's block, which for codecs without blocks is the value itself. For finite values that are not
- * subnormal; rounding in float32 may add 2^-22 of the maximum to what codecs with blocks have. The file of each codec says where
- * its number comes from; tests/codec/test_numbers.c measures them.
+ * codec/bound.c - the error that one encoding makes at most, in parts of the largest magnitude of
+ * the value's block, which for codecs without blocks is the value itself. For finite values that
+ * are not subnormal; rounding in float32 may add 2^-22 of the maximum to what codecs with blocks
+ * have. The file of each codec says where its number comes from; tests/codec/test_numbers.c
+ * measures them.
  */
 #include "config.h"
 
@@ -37,8 +38,8 @@ double tw_codec_bound(const tw_codec_t *codec)
         return 0.00394;
     case TW_ID_ONEBIT:
         return 1.0;
-    case TW_ID_FP16:     /* overflows */
-    case TW_ID_STATIC8:  /* saturate */
+    case TW_ID_FP16:    /* overflows */
+    case TW_ID_STATIC8: /* saturate */
     case TW_ID_MANTISSA8:
         return INFINITY;
     default:

@@ -12,11 +12,16 @@
 
 #define TW_PIECE_VALUES ((size_t)16384) /* least values a thread takes, before rounding to blocks */
 
-typedef enum tw_verb { TW_ENCODE, TW_DECODE, TW_DECODE_ADD, TW_ENCODE_FEEDBACK } tw_verb_t;
+typedef enum tw_codec_verb {
+    TW_ENCODE,
+    TW_DECODE,
+    TW_DECODE_ADD,
+    TW_ENCODE_FEEDBACK
+} tw_codec_verb_t;
 
 typedef struct tw_job {
     const tw_codec_t *codec;
-    tw_verb_t         verb;
+    tw_codec_verb_t   verb;
     const uint8_t    *src;      /* elements, or codes when decoding */
     uint8_t          *dst;      /* codes, or elements when decoding */
     uint8_t          *residual; /* elements; TW_ENCODE_FEEDBACK     */
@@ -38,9 +43,15 @@ size_t tw_dtype_size(tw_dtype_t dtype)
     return 0;
 }
 
-const char *tw_codec_spec(const tw_codec_t *codec) { return codec->spec; }
+const char *tw_codec_spec(const tw_codec_t *codec)
+{
+    return codec->spec;
+}
 
-size_t tw_codec_block(const tw_codec_t *codec) { return codec->block; }
+size_t tw_codec_block(const tw_codec_t *codec)
+{
+    return codec->block;
+}
 
 tw_status_t tw_codec_traits(const tw_codec_t *codec, tw_codec_traits_t *traits)
 {
@@ -55,7 +66,8 @@ tw_status_t tw_codec_traits(const tw_codec_t *codec, tw_codec_traits_t *traits)
                                   .bytes    = codec->bytes_per_value,
                                   .lossless = codec->lossless,
                                   .plain    = codec->plain,
-                                  .max_error = codec->kernels != NULL ? tw_codec_bound(codec) : codec->wish,
+                                  .max_error =
+                                      codec->kernels != NULL ? tw_codec_bound(codec) : codec->wish,
                                   .feedback = codec->feedback};
     return TW_OK;
 }
@@ -140,7 +152,8 @@ static bool tw_overlap(const uint8_t *a, size_t a_bytes, const uint8_t *b, size_
     return (uintptr_t)a < (uintptr_t)b + b_bytes && (uintptr_t)b < (uintptr_t)a + a_bytes;
 }
 
-/* Buffers that share bytes; only where codes are the elements themselves may they be the same ones. */
+/* Buffers that share bytes; only where codes are the elements themselves may they be the same ones.
+ * */
 static bool tw_job_overlaps(const tw_job_t *job)
 {
     const size_t in = tw_job_bytes(job, true), out = tw_job_bytes(job, false);
@@ -149,8 +162,8 @@ static bool tw_job_overlaps(const tw_job_t *job)
         !(job->src == job->dst && job->codec->lossless && job->verb <= TW_DECODE)) {
         return true;
     }
-    return job->verb == TW_ENCODE_FEEDBACK &&
-           (tw_overlap(job->residual, in, job->src, in) || tw_overlap(job->residual, in, job->dst, out));
+    return job->verb == TW_ENCODE_FEEDBACK && (tw_overlap(job->residual, in, job->src, in) ||
+                                               tw_overlap(job->residual, in, job->dst, out));
 }
 
 static void tw_job_run(const tw_job_t *job, const tw_exec_t *exec)
@@ -192,7 +205,8 @@ static tw_status_t tw_job_run_cuda(const tw_job_t *job, void *stream)
     case TW_DECODE_ADD:
         return tw_cuda_decode_add(job->codec, stream, job->src, job->n, job->dst);
     case TW_ENCODE_FEEDBACK:
-        return tw_cuda_encode_feedback(job->codec, stream, job->src, job->n, job->residual, job->dst);
+        return tw_cuda_encode_feedback(job->codec, stream, job->src, job->n, job->residual,
+                                       job->dst);
     }
     return TW_ERR_INVALID_ARG;
 }
@@ -275,7 +289,8 @@ tw_status_t tw_codec_encode_feedback(const tw_codec_t *codec, const tw_exec_t *e
 }
 
 /* The largest of the pieces' maxima, whoever found it. */
-static uint32_t tw_absmax_threads(const tw_codec_t *codec, int threads, const uint8_t *src, size_t n)
+static uint32_t tw_absmax_threads(const tw_codec_t *codec, int threads, const uint8_t *src,
+                                  size_t n)
 {
     const size_t piece = tw_piece_values(codec, threads, n);
     uint32_t     most  = 0;
@@ -296,8 +311,8 @@ static uint32_t tw_absmax_threads(const tw_codec_t *codec, int threads, const ui
     return most;
 }
 
-tw_status_t tw_codec_absmax(const tw_codec_t *codec, const tw_exec_t *exec, const void *src, size_t n,
-                            float *largest)
+tw_status_t tw_codec_absmax(const tw_codec_t *codec, const tw_exec_t *exec, const void *src,
+                            size_t n, float *largest)
 {
     size_t bytes;
     int    threads;

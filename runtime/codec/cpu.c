@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/cpu.c - detection. gcc's and clang's __builtin_cpu_supports checks the operating system's
- * state (XGETBV) together with the CPUID bits; arm64 always has Advanced SIMD; on POWER the kernel says
- * what it supports.
+ * state (XGETBV) together with the CPUID bits; arm64 always has Advanced SIMD; on POWER the kernel
+ * says what it supports.
  */
 #include "config.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/cpu.h - which instruction sets kernels may use: what the processor and the operating system
- * both support, capped by THINWIRE_CPU. A level includes those below it of its architecture, and scalar.
+ * both support, capped by THINWIRE_CPU. A level includes those below it of its architecture, and
+ * scalar.
  */
 #ifndef TW_CODEC_CPU_H
 #define TW_CODEC_CPU_H
@@ -20,8 +21,8 @@ tw_cpu_level_id_t tw_cpu_detect(void);
 /* The next level down. */
 tw_cpu_level_id_t tw_cpu_below(tw_cpu_level_id_t level);
 
-/* What is left of `found` under a cap: the cap itself where found includes it, else found if it lies below
- * the cap, else scalar (a cap of another architecture). */
+/* What is left of `found` under a cap: the cap itself where found includes it, else found if it
+ * lies below the cap, else scalar (a cap of another architecture). */
 tw_cpu_level_id_t tw_cpu_cap(tw_cpu_level_id_t found, tw_cpu_level_id_t cap);
 
 /* "scalar", "avx2", "avx512", "neon", "vsx". */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/device.h - a device as its callers see it: memory, copies, streams, events, and the codecs on
- * buffers in its memory. A table of functions; codec/cuda fills it, and says "unsupported" in all of them
- * where thinwire is built without CUDA. Tests put a table of their own in its place.
+ * codec/device.h - a device as its callers see it: memory, copies, streams, events, and the codecs
+ * on buffers in its memory. A table of functions; codec/cuda fills it, and says "unsupported" in
+ * all of them where thinwire is built without CUDA. Tests put a table of their own in its place.
  *
- * Work is put on a stream and not waited for; what is on one stream happens in order. An event remembers
- * what was on a stream when it was recorded last, and says whether that is done. Streams and events are
- * the device's own (cudaStream_t, cudaEvent_t); a NULL stream is its default stream. Statuses are those of
- * <thinwire/codec.h> for device memory.
+ * Work is put on a stream and not waited for; what is on one stream happens in order. An event
+ * remembers what was on a stream when it was recorded last, and says whether that is done. Streams
+ * and events are the device's own (cudaStream_t, cudaEvent_t); a NULL stream is its default stream.
+ * Statuses are those of <thinwire/codec.h> for device memory.
  */
 #ifndef TW_CODEC_DEVICE_H
 #define TW_CODEC_DEVICE_H
@@ -28,10 +28,11 @@ typedef struct tw_device_ops {
     tw_status_t (*current)(int *device_p);
     /* Make a device the current one of this thread. */
     tw_status_t (*use)(int device);
-    /* Is p memory of some device that the host cannot read? Starts no device, and costs next to nothing in
-     * a process that uses none. NULL: no. */
+    /* Is p memory of some device that the host cannot read? Starts no device, and costs next to
+     * nothing in a process that uses none. NULL: no. */
     bool (*owns)(const void *p);
-    /* May the current device work on p? Its own memory, or managed memory; else TW_ERR_INVALID_ARG. */
+    /* May the current device work on p? Its own memory, or managed memory; else TW_ERR_INVALID_ARG.
+     * */
     tw_status_t (*check)(const void *p);
 
     tw_status_t (*allocate)(tw_device_memory_t kind, size_t bytes, void **p);
@@ -42,17 +43,20 @@ typedef struct tw_device_ops {
     tw_status_t (*event_create)(void **event_p);
     void (*event_destroy)(void *event);
     tw_status_t (*record)(void *event, void *stream);
-    tw_status_t (*follow)(void *stream, void *event); /* later work on stream is done after the event */
-    tw_status_t (*query)(void *event, bool *done_p);  /* a new event is done */
-    tw_status_t (*finish)(void *stream);              /* wait until nothing is left on it */
+    tw_status_t (*follow)(void *stream,
+                          void *event); /* later work on stream is done after the event */
+    tw_status_t (*query)(void *event, bool *done_p); /* a new event is done */
+    tw_status_t (*finish)(void *stream);             /* wait until nothing is left on it */
 
     /* Between any two kinds of memory. */
     tw_status_t (*copy)(void *dst, const void *src, size_t bytes, void *stream);
     tw_status_t (*zero)(void *dst, size_t bytes, void *stream);
 
     /* Those of <thinwire/codec.h>, with exec->memory TW_MEMORY_CUDA. */
-    tw_status_t (*encode)(const tw_codec_t *, const tw_exec_t *, const void *src, size_t n, void *dst);
-    tw_status_t (*decode)(const tw_codec_t *, const tw_exec_t *, const void *src, size_t n, void *dst);
+    tw_status_t (*encode)(const tw_codec_t *, const tw_exec_t *, const void *src, size_t n,
+                          void *dst);
+    tw_status_t (*decode)(const tw_codec_t *, const tw_exec_t *, const void *src, size_t n,
+                          void *dst);
     tw_status_t (*decode_add)(const tw_codec_t *, const tw_exec_t *, const void *src, size_t n,
                               void *acc);
     tw_status_t (*encode_feedback)(const tw_codec_t *, const tw_exec_t *, const void *src, size_t n,

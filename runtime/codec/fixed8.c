@@ -17,7 +17,7 @@
 static const char *const offsets[] = {"1", "10", "100", "1000", "10000"};
 
 tw_status_t tw_fixed8_option(tw_codec_t *codec, const char *key, const char *value,
-                             const tw_why_t *why)
+                             const tw_spec_why_t *why)
 {
     if (strcmp(key, "offset") != 0) {
         return tw_codec_no_option(codec, key, value, why);
@@ -70,7 +70,7 @@ static int fixed8_sort(const float *of_field, float *magnitude, uint8_t *code)
     return count;
 }
 
-tw_status_t tw_fixed8_finish(tw_codec_t *codec, tw_fixed8_fn_t v, const tw_why_t *why)
+tw_status_t tw_fixed8_finish(tw_codec_t *codec, tw_fixed8_fn_t v, const tw_spec_why_t *why)
 {
     float        of_field[FIELDS], magnitude[FIELDS + 1];
     uint8_t      code[FIELDS + 1];
@@ -106,7 +106,8 @@ tw_status_t tw_fixed8_finish(tw_codec_t *codec, tw_fixed8_fn_t v, const tw_why_t
     return TW_OK;
 }
 
-void tw_fixed8_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, bool stream)
+void tw_fixed8_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                      bool stream)
 {
     const tw_levels_t *levels = codec->table;
 
@@ -122,7 +123,8 @@ void tw_fixed8_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uin
     }
 }
 
-void tw_fixed8_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, bool stream)
+void tw_fixed8_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                      bool stream)
 {
     const tw_levels_t *levels = codec->table;
 

@@ -18,12 +18,14 @@ typedef tw_fixed8_v_t (*tw_fixed8_fn_t)(uint32_t m);
 
 /* "offset=X", X = 1, 10, 100, 1000 or 10000. */
 tw_status_t tw_fixed8_option(tw_codec_t *codec, const char *key, const char *value,
-                             const tw_why_t *why);
+                             const tw_spec_why_t *why);
 
 /* The codec's finish(): builds the table from v; the lowest field is zero whatever v says. */
-tw_status_t tw_fixed8_finish(tw_codec_t *codec, tw_fixed8_fn_t v, const tw_why_t *why);
+tw_status_t tw_fixed8_finish(tw_codec_t *codec, tw_fixed8_fn_t v, const tw_spec_why_t *why);
 
-void tw_fixed8_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, bool stream);
-void tw_fixed8_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, bool stream);
+void tw_fixed8_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                      bool stream);
+void tw_fixed8_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
+                      bool stream);
 
 #endif /* TW_CODEC_FIXED8_H */

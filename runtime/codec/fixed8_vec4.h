@@ -13,7 +13,8 @@ TW_V4_INLINE void fixed8_to_codes(const tw_v4_how_t *how, const tw_u4 *x, tw_b16
     tw_u4        rank[4], odd[4];
     tw_b16       code;
 
-    TW_V4_EACH (i, 4) {
+    TW_V4_EACH(i, 4)
+    {
         rank[i] = tw_u4_magnitude(x[i]);
         odd[i]  = tw_u4_not_finite(x[i]);
     }

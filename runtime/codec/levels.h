@@ -18,7 +18,7 @@
 #define TW_LEVELS_BINS (32 * 64) /* 32 octaves of 64                                   */
 
 typedef struct tw_levels {
-    float    value[256];               /* what each code decodes to                          */
+    float    value[256]; /* what each code decodes to                          */
     uint32_t bins[TW_LEVELS_BINS];
     uint32_t low, high;                /* bits of |y| are clamped to these                   */
     uint32_t threshold[TW_LEVELS_MAX]; /* float bits; rank >= j from threshold[j] on, j >= 1 */

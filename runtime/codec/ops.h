@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/ops.h - a codec inside: one constant table of functions per codec, one list of them.
  *
- * Adding a codec: its folder, one line in registry.c, an id in kernels.h, its kernels in the lists of
- * kernels_<isa>.c, one line in sources.am. codec.c cuts long vectors at block boundaries and hands the
- * pieces to threads, so a kernel sees only part of a vector.
+ * Adding a codec: its folder, one line in registry.c, an id in kernels.h, its kernels in the lists
+ * of kernels_<isa>.c, one line in sources.am. codec.c cuts long vectors at block boundaries and
+ * hands the pieces to threads, so a kernel sees only part of a vector.
  */
 #ifndef TW_CODEC_OPS_H
 #define TW_CODEC_OPS_H
@@ -19,12 +19,13 @@
 #define TW_CODEC_SPEC_MAX 96 /* bytes of a full spec */
 
 /* Where a parser says what was wrong; never overflows. */
-typedef struct tw_why {
+typedef struct tw_spec_why {
     char  *text;
     size_t size;
-} tw_why_t;
+} tw_spec_why_t;
 
-void tw_why_set(const tw_why_t *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void tw_why_set(const tw_spec_why_t *why, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 typedef struct tw_codec_ops {
     const char *name; /* what a spec begins with                                       */
@@ -35,10 +36,11 @@ typedef struct tw_codec_ops {
     /* One option of the spec: key "block", value "4096"; a bare word has value NULL.
      * TW_ERR_SPEC, with *why set, for what is not understood. */
     tw_status_t (*option)(tw_codec_t *codec, const char *key, const char *value,
-                          const tw_why_t *why);
+                          const tw_spec_why_t *why);
     /* All options are read: check them, set block, bytes_per_value, table and spec. The dtype is
-     * set; TW_ERR_UNSUPPORTED if the codec has no such element type. Kernels are chosen afterwards. */
-    tw_status_t (*finish)(tw_codec_t *codec, const tw_why_t *why);
+     * set; TW_ERR_UNSUPPORTED if the codec has no such element type. Kernels are chosen afterwards.
+     * */
+    tw_status_t (*finish)(tw_codec_t *codec, const tw_spec_why_t *why);
 
     size_t (*size)(const tw_codec_t *codec, size_t n); /* exact; n * 9 is known not to overflow */
 } tw_codec_ops_t;
@@ -55,21 +57,21 @@ struct tw_codec {
     tw_cpu_level_id_t     cpu;             /* kernels may go up to here                   */
     tw_cpu_level_id_t     isa;             /* of the kernels                              */
     const tw_kernels_t   *kernels;
-    void                 *table;           /* levels of 8-bit types; freed with the codec */
-    void                 *vectors;         /* of the kernels' prepare(); freed, too       */
-    int                   k;               /* bitpack: bytes kept                         */
-    bool                  round;           /* bitpack: to nearest                         */
-    int                   split;           /* tree8: 45 or 55, in hundredths              */
-    const char           *offset;          /* static8, mantissa8: "1" .. "10000"; static  */
-    size_t                omp_threshold;   /* bytes                                       */
-    size_t                stream;          /* bytes, read and written, from which to stream */
-    int                   threads;         /* default of tw_exec_t.threads                */
-    double                wish;            /* auto: most error                            */
+    void                 *table;         /* levels of 8-bit types; freed with the codec */
+    void                 *vectors;       /* of the kernels' prepare(); freed, too       */
+    int                   k;             /* bitpack: bytes kept                         */
+    bool                  round;         /* bitpack: to nearest                         */
+    int                   split;         /* tree8: 45 or 55, in hundredths              */
+    const char           *offset;        /* static8, mantissa8: "1" .. "10000"; static  */
+    size_t                omp_threshold; /* bytes                                       */
+    size_t                stream;        /* bytes, read and written, from which to stream */
+    int                   threads;       /* default of tw_exec_t.threads                */
+    double                wish;          /* auto: most error                            */
     bool                  wish_set;
     char                  spec[TW_CODEC_SPEC_MAX];
 };
 
-extern const tw_codec_ops_t *const tw_codecs[]; /* NULL at the end */
+extern const tw_codec_ops_t *const tw_codecs[];       /* NULL at the end */
 extern const tw_codec_ops_t        tw_codec_auto_ops; /* in no list: it has no kernels */
 
 /* tw_codec_traits_t.max_error. */
@@ -77,12 +79,12 @@ double tw_codec_bound(const tw_codec_t *codec);
 
 /* For codecs without options: names the option and the accepted form. */
 tw_status_t tw_codec_no_option(tw_codec_t *codec, const char *key, const char *value,
-                               const tw_why_t *why);
+                               const tw_spec_why_t *why);
 
 /* finish() of a codec that was asked for another element type: says so, TW_ERR_UNSUPPORTED. */
-tw_status_t tw_codec_only_f32(const tw_codec_t *codec, const tw_why_t *why);
+tw_status_t tw_codec_only_f32(const tw_codec_t *codec, const tw_spec_why_t *why);
 
 /* "block=N": a multiple of 64, 64 .. 1048576. */
-tw_status_t tw_codec_option_block(tw_codec_t *codec, const char *value, const tw_why_t *why);
+tw_status_t tw_codec_option_block(tw_codec_t *codec, const char *value, const tw_spec_why_t *why);
 
 #endif /* TW_CODEC_OPS_H */

@@ -9,16 +9,8 @@ extern const tw_codec_ops_t tw_codec_fp32, tw_codec_bitpack, tw_codec_bf16, tw_c
     tw_codec_tree8, tw_codec_int8, tw_codec_static8, tw_codec_mantissa8, tw_codec_onebit;
 
 const tw_codec_ops_t *const tw_codecs[] = {
-    &tw_codec_fp32,
-    &tw_codec_bitpack,
-    &tw_codec_bf16,
-    &tw_codec_fp16,
-    &tw_codec_tree8,
-    &tw_codec_int8,
-    &tw_codec_static8,
-    &tw_codec_mantissa8,
-    &tw_codec_onebit,
-    NULL,
+    &tw_codec_fp32, &tw_codec_bitpack, &tw_codec_bf16,      &tw_codec_fp16,   &tw_codec_tree8,
+    &tw_codec_int8, &tw_codec_static8, &tw_codec_mantissa8, &tw_codec_onebit, NULL,
 };
 
 size_t tw_codec_count(void)
@@ -31,8 +23,7 @@ size_t tw_codec_count(void)
     return count;
 }
 
-tw_status_t tw_codec_describe(size_t index, const char **name, const char **form,
-                              const char **help)
+tw_status_t tw_codec_describe(size_t index, const char **name, const char **form, const char **help)
 {
     if (index >= tw_codec_count()) {
         return TW_ERR_RANGE;

@@ -27,8 +27,8 @@ typedef struct tw_scaled8 {
                    float *values);
 } tw_scaled8_t;
 
-/* Bits of the largest |v|, v = src or src + residual where there is one: as integers they order like
- * the magnitudes, Inf and NaN on top. */
+/* Bits of the largest |v|, v = src or src + residual where there is one: as integers they order
+ * like the magnitudes, Inf and NaN on top. */
 uint32_t tw_scaled8_absmax(const uint8_t *src, const uint8_t *residual, size_t n);
 
 /* The header at dst of a block of n values with this absolute maximum (its bits), and factor and

@@ -11,7 +11,6 @@
 #include "runtime/codec/levels_avx512.h"
 #include "runtime/codec/scaled8.h"
 
-
 /* What a type's loops need within one block; filled by start() and then kept in registers. */
 typedef struct tw_state512 {
     __m512         factor; /* encoding: q / maximum */
@@ -86,7 +85,7 @@ TW_INLINE512 void tw_scaled8_block512(const tw_scaled512_t *type, tw_state512_t 
                                       const tw_codec_t *codec, const uint8_t *src, size_t n,
                                       uint8_t *residual, uint8_t *dst, bool feedback)
 {
-    const uint32_t most   = tw_absmax512(src, residual, n, feedback, false);
+    const uint32_t most = tw_absmax512(src, residual, n, feedback, false);
     float          factor, scale;
     size_t         i = 0;
 

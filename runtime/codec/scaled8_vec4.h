@@ -36,7 +36,8 @@ TW_V4_INLINE void tw_v4_poison(const tw_v4_how_t *how, const tw_b16 *c, tw_u4 *x
 {
     (void)how;
     (void)c;
-    TW_V4_EACH (i, 4) {
+    TW_V4_EACH(i, 4)
+    {
         x[i] = tw_u4_splat(0x7fc00000u);
     }
 }

@@ -19,7 +19,7 @@
 #define TW_BLOCK_STEP 64
 #define TW_BLOCK_MAX  1048576
 
-void tw_why_set(const tw_why_t *why, const char *format, ...)
+void tw_why_set(const tw_spec_why_t *why, const char *format, ...)
 {
     va_list args;
 
@@ -32,7 +32,7 @@ void tw_why_set(const tw_why_t *why, const char *format, ...)
 }
 
 tw_status_t tw_codec_no_option(tw_codec_t *codec, const char *key, const char *value,
-                               const tw_why_t *why)
+                               const tw_spec_why_t *why)
 {
     (void)value;
     tw_why_set(why, "codec %s has no option '%s'; accepted: %s", codec->ops->name, key,
@@ -40,14 +40,14 @@ tw_status_t tw_codec_no_option(tw_codec_t *codec, const char *key, const char *v
     return TW_ERR_SPEC;
 }
 
-tw_status_t tw_codec_only_f32(const tw_codec_t *codec, const tw_why_t *why)
+tw_status_t tw_codec_only_f32(const tw_codec_t *codec, const tw_spec_why_t *why)
 {
     tw_why_set(why, "codec %s takes float32; accepted for double: bitpack:K[,round], K = 1..8",
                codec->ops->name);
     return TW_ERR_UNSUPPORTED;
 }
 
-tw_status_t tw_codec_option_block(tw_codec_t *codec, const char *value, const tw_why_t *why)
+tw_status_t tw_codec_option_block(tw_codec_t *codec, const char *value, const tw_spec_why_t *why)
 {
     char         *end   = NULL;
     unsigned long block = 0;
@@ -75,7 +75,8 @@ static const tw_codec_ops_t *tw_codec_find(const char *name, size_t length)
             return tw_codecs[i];
         }
     }
-    return length == strlen(tw_codec_auto_ops.name) && strncmp(name, tw_codec_auto_ops.name, length) == 0
+    return length == strlen(tw_codec_auto_ops.name) &&
+                   strncmp(name, tw_codec_auto_ops.name, length) == 0
                ? &tw_codec_auto_ops
                : NULL;
 }
@@ -111,7 +112,7 @@ static bool tw_codec_seen(const char *const *keys, int count, const char *key)
 }
 
 /* Read the options after the colon; text is a writable copy of them. */
-static tw_status_t tw_codec_read_options(tw_codec_t *codec, char *text, const tw_why_t *why)
+static tw_status_t tw_codec_read_options(tw_codec_t *codec, char *text, const tw_spec_why_t *why)
 {
     const char *keys[TW_OPTIONS_MAX];
     char       *option = text;
@@ -149,7 +150,7 @@ static tw_status_t tw_codec_read_options(tw_codec_t *codec, char *text, const tw
     return TW_OK;
 }
 
-static tw_status_t tw_codec_parse(tw_codec_t *codec, const char *spec, const tw_why_t *why)
+static tw_status_t tw_codec_parse(tw_codec_t *codec, const char *spec, const tw_spec_why_t *why)
 {
     const char  *colon  = strchr(spec, ':');
     const size_t length = colon != NULL ? (size_t)(colon - spec) : strlen(spec);
@@ -188,8 +189,8 @@ static tw_status_t tw_codec_parse(tw_codec_t *codec, const char *spec, const tw_
     return status;
 }
 
-/* Three quarters of the last cache: what is larger together does not stay in it. No more than 32 MiB, as
- * others use that cache too, and virtual machines tell of all of it. */
+/* Three quarters of the last cache: what is larger together does not stay in it. No more than 32
+ * MiB, as others use that cache too, and virtual machines tell of all of it. */
 static size_t tw_codec_stream_default(void)
 {
     const size_t most  = (size_t)32 << 20;
@@ -221,10 +222,10 @@ const char *tw_cpu_level(const tw_context_t *ctx)
 tw_status_t tw_codec_create(tw_context_t *ctx, const char *spec, tw_dtype_t dtype,
                             tw_codec_t **codec_p, char *why, size_t why_size)
 {
-    const tw_why_t    reason = {why, why_size};
-    tw_codec_config_t config;
-    tw_codec_t       *codec;
-    tw_status_t       status;
+    const tw_spec_why_t reason = {why, why_size};
+    tw_codec_config_t   config;
+    tw_codec_t         *codec;
+    tw_status_t         status;
 
     tw_why_set(&reason, "%s", "");
     if (ctx == NULL || spec == NULL || codec_p == NULL) {

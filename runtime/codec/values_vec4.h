@@ -19,14 +19,16 @@ typedef void (*tw_v4_decode_fn_t)(const tw_v4_how_t *how, const tw_b16 *c, tw_u4
 
 TW_V4_INLINE void tw_v4_load_codes(const uint8_t *src, size_t width, tw_b16 *c)
 {
-    TW_V4_EACH (i, width) {
+    TW_V4_EACH(i, width)
+    {
         c[i] = tw_b16_load(src + 16 * i);
     }
 }
 
 TW_V4_INLINE void tw_v4_store_codes(uint8_t *dst, size_t width, const tw_b16 *c)
 {
-    TW_V4_EACH (i, width) {
+    TW_V4_EACH(i, width)
+    {
         tw_b16_store(dst + 16 * i, c[i]);
     }
 }
@@ -68,7 +70,8 @@ TW_V4_INLINE void tw_v4_decode_group(const tw_v4_how_t *how, tw_v4_decode_fn_t d
     decode(how, c, x);
     if (add) {
         tw_v4_load(dst, a);
-        TW_V4_EACH (i, 4) {
+        TW_V4_EACH(i, 4)
+        {
             x[i] = (tw_u4)((tw_f4)a[i] + (tw_f4)x[i]);
         }
     }
@@ -104,7 +107,8 @@ TW_V4_INLINE void tw_v4_feedback_group(const tw_v4_how_t *how, tw_v4_encode_fn_t
     encode(how, v, c);
     tw_v4_store_codes(dst, width, c);
     decode(how, c, back);
-    TW_V4_EACH (i, 4) {
+    TW_V4_EACH(i, 4)
+    {
         const tw_u4 rest = (tw_u4)((tw_f4)v[i] - (tw_f4)back[i]);
 
         r[i] = keep ? tw_u4_select(tw_u4_not_finite(v[i]) | tw_u4_not_finite(back[i]), r[i], rest)

@@ -59,14 +59,16 @@ TW_V4_INLINE void tw_b16_store(uint8_t *p, tw_b16 v)
 
 TW_V4_INLINE void tw_v4_load(const uint8_t *src, tw_u4 *x)
 {
-    TW_V4_EACH (i, 4) {
+    TW_V4_EACH(i, 4)
+    {
         x[i] = (tw_u4)tw_b16_load(src + 16 * i);
     }
 }
 
 TW_V4_INLINE void tw_v4_store(uint8_t *dst, const tw_u4 *x)
 {
-    TW_V4_EACH (i, 4) {
+    TW_V4_EACH(i, 4)
+    {
         tw_b16_store(dst + 16 * i, (tw_b16)x[i]);
     }
 }
@@ -79,7 +81,8 @@ TW_V4_INLINE void tw_v4_load_sum(const uint8_t *src, const uint8_t *residual, tw
     tw_v4_load(src, x);
     if (residual != NULL) {
         tw_v4_load(residual, r);
-        TW_V4_EACH (i, 4) {
+        TW_V4_EACH(i, 4)
+        {
             x[i] = (tw_u4)((tw_f4)x[i] + (tw_f4)r[i]);
         }
     }
@@ -145,11 +148,13 @@ TW_V4_INLINE void tw_v4_ranks(const tw_levels_t *levels, tw_u4 *x)
     const tw_u4 low = tw_u4_splat(levels->low), high = tw_u4_splat(levels->high);
     uint32_t    at[TW_V4_GROUP];
 
-    TW_V4_EACH (i, 4) {
+    TW_V4_EACH(i, 4)
+    {
         x[i] = tw_u4_min(tw_u4_max(x[i], low), high);
         tw_b16_store((uint8_t *)(at + 4 * i), (tw_b16)((x[i] - low) >> TW_LEVELS_BIN));
     }
-    TW_V4_EACH (i, 4) {
+    TW_V4_EACH(i, 4)
+    {
         const tw_u4 bins = {levels->bins[at[4 * i]], levels->bins[at[4 * i + 1]],
                             levels->bins[at[4 * i + 2]], levels->bins[at[4 * i + 3]]};
 
@@ -163,7 +168,8 @@ TW_V4_INLINE void tw_v4_values(const tw_levels_t *levels, tw_b16 c, tw_u4 *x)
     uint8_t code[TW_V4_GROUP];
 
     tw_b16_store(code, c);
-    TW_V4_EACH (i, 4) {
+    TW_V4_EACH(i, 4)
+    {
         const tw_f4 v = {levels->value[code[4 * i]], levels->value[code[4 * i + 1]],
                          levels->value[code[4 * i + 2]], levels->value[code[4 * i + 3]]};
 
@@ -180,7 +186,8 @@ TW_V4_INLINE uint32_t tw_v4_absmax(const uint8_t *src, const uint8_t *residual, 
     for (; n >= TW_V4_GROUP; n -= TW_V4_GROUP, src += TW_V4_BYTES) {
         tw_v4_load_sum(src, residual, x);
         residual = residual != NULL ? residual + TW_V4_BYTES : NULL;
-        TW_V4_EACH (i, 4) {
+        TW_V4_EACH(i, 4)
+        {
             most[i] = tw_u4_max(most[i], tw_u4_magnitude(x[i]));
         }
     }
@@ -192,7 +199,8 @@ TW_V4_INLINE uint32_t tw_v4_absmax(const uint8_t *src, const uint8_t *residual, 
             memcpy(r, residual, 4 * n);
         }
         tw_v4_load_sum(a, residual != NULL ? r : NULL, x);
-        TW_V4_EACH (i, 4) {
+        TW_V4_EACH(i, 4)
+        {
             most[i] = tw_u4_max(most[i], tw_u4_magnitude(x[i]));
         }
     }

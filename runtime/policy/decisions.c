@@ -39,7 +39,8 @@ bool tw_decisions_add(tw_decisions_t *decisions, const tw_decision_t *decision)
     return true;
 }
 
-const tw_decision_t *tw_decisions_find(const tw_decisions_t *decisions, const tw_question_t *question)
+const tw_decision_t *tw_decisions_find(const tw_decisions_t *decisions,
+                                       const tw_question_t  *question)
 {
     for (size_t i = 0; i < decisions->count; i++) {
         if (tw_question_same(&decisions->list[i].question, question)) {
@@ -108,8 +109,8 @@ static bool tw_part_line(const char *line, tw_decisions_of_t *of)
 {
     char rest;
 
-    return sscanf(line, "communicator %9d %9d %9d %9d %9d%c", &of->ranks, &of->nodes, &of->local_ranks,
-                  &of->leader, &of->number, &rest) == 5;
+    return sscanf(line, "communicator %9d %9d %9d %9d %9d%c", &of->ranks, &of->nodes,
+                  &of->local_ranks, &of->leader, &of->number, &rest) == 5;
 }
 
 /* One decision. */
@@ -120,8 +121,9 @@ static bool tw_decision_line(const char *line, tw_decision_t *d)
     int      o;
 
     if (strlen(line) >= TW_DECISIONS_LINE ||
-        sscanf(line, "%23s %7s %16" SCNx64 " %11s %3d %20" SCNu64 " %95s %23s %9" SCNu64 "%c", operation,
-               type, &bits, form, &d->question.forced, &count, d->spec, d->algorithm, &piece, &rest) != 9) {
+        sscanf(line, "%23s %7s %16" SCNx64 " %11s %3d %20" SCNu64 " %95s %23s %9" SCNu64 "%c",
+               operation, type, &bits, form, &d->question.forced, &count, d->spec, d->algorithm,
+               &piece, &rest) != 9) {
         return false;
     }
     o = tw_operation_named(operation);
@@ -194,8 +196,8 @@ static bool tw_decisions_lines(const char *text, size_t from, size_t end, tw_dec
     return true;
 }
 
-bool tw_decisions_read(const char *text, size_t length, const char *version, tw_decisions_file_t *file,
-                       char *why, size_t why_size)
+bool tw_decisions_read(const char *text, size_t length, const char *version,
+                       tw_decisions_file_t *file, char *why, size_t why_size)
 {
     static const char header[] = TW_DECISIONS_HEADER "\nversion ";
     char              here[64];
@@ -240,8 +242,9 @@ char *tw_decisions_write(const tw_decisions_file_t *file, const char *version, s
     for (size_t p = 0; p < file->count; p++) {
         const tw_decisions_t *part = &file->parts[p];
 
-        used += (size_t)snprintf(text + used, room - used, "communicator %d %d %d %d %d\n", part->of.ranks,
-                                 part->of.nodes, part->of.local_ranks, part->of.leader, part->of.number);
+        used += (size_t)snprintf(text + used, room - used, "communicator %d %d %d %d %d\n",
+                                 part->of.ranks, part->of.nodes, part->of.local_ranks,
+                                 part->of.leader, part->of.number);
         for (size_t i = 0; i < part->count; i++) {
             const tw_decision_t *d = &part->list[i];
 
@@ -249,8 +252,8 @@ char *tw_decisions_write(const tw_decisions_file_t *file, const char *version, s
                 text + used, room - used, "%s %s %016" PRIx64 " %s %d %zu %s %s %zu\n",
                 tw_model_operations[d->question.operation], d->question.wide ? "double" : "float",
                 tw_double_bits(d->question.max_error), d->question.feedback ? "feedback" : "plain",
-                d->question.forced, tw_model_class_count(d->question.class_index), d->spec, d->algorithm,
-                d->piece);
+                d->question.forced, tw_model_class_count(d->question.class_index), d->spec,
+                d->algorithm, d->piece);
         }
     }
     used += (size_t)snprintf(text + used, room - used, "checksum %016" PRIx64 "\n",

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * policy/decisions.h - decisions of `auto` as text, so that a run can be repeated bit for bit. Pure: no
- * MPI, no files.
+ * policy/decisions.h - decisions of `auto` as text, so that a run can be repeated bit for bit.
+ * Pure: no MPI, no files.
  *
  *     thinwire decisions 1
  *     version 0.1.0
- *     communicator 4 1 4 0 1       ranks, nodes, most ranks on a node, rank 0's rank in the job, number
- *     allreduce float 3f947ae147ae147b plain 0 1048576 tree8:block=4096,split=0.45 two_pass 65536
- *     bcast float 3f947ae147ae147b plain 0 4 mpi mpi 0
+ *     communicator 4 1 4 0 1       ranks, nodes, most ranks on a node, rank 0's rank in the job,
+ *     number allreduce float 3f947ae147ae147b plain 0 1048576 tree8:block=4096,split=0.45 two_pass
+ *     65536 bcast float 3f947ae147ae147b plain 0 4 mpi mpi 0
  *     checksum 0123456789abcdef
  *
  * A decision: operation, type of the values, greatest error (the bits of the double), plain or with
@@ -37,8 +37,8 @@ typedef struct tw_decision {
     size_t        piece;
 } tw_decision_t;
 
-/* Which communicator. number counts those that agree in all else, in the order of their creation on the
- * process that is rank 0 of them, from 1. */
+/* Which communicator. number counts those that agree in all else, in the order of their creation on
+ * the process that is rank 0 of them, from 1. */
 typedef struct tw_decisions_of {
     int ranks, nodes, local_ranks, leader, number;
 } tw_decisions_of_t;
@@ -61,14 +61,15 @@ bool tw_decisions_same(const tw_decisions_of_t *a, const tw_decisions_of_t *b);
 bool tw_decisions_add(tw_decisions_t *decisions, const tw_decision_t *decision);
 
 /* The decision on a question, or NULL. */
-const tw_decision_t *tw_decisions_find(const tw_decisions_t *decisions, const tw_question_t *question);
+const tw_decision_t *tw_decisions_find(const tw_decisions_t *decisions,
+                                       const tw_question_t  *question);
 
 /* Put a copy of the part in, in place of one of the same communicator; false without memory. */
 bool tw_decisions_put(tw_decisions_file_t *file, const tw_decisions_t *part);
 
 /* Any bytes may come. On failure the file is empty and why says what is wrong, in a few words. */
-bool tw_decisions_read(const char *text, size_t length, const char *version, tw_decisions_file_t *file,
-                       char *why, size_t why_size);
+bool tw_decisions_read(const char *text, size_t length, const char *version,
+                       tw_decisions_file_t *file, char *why, size_t why_size);
 
 /* The text, to be freed, or NULL without memory. */
 char *tw_decisions_write(const tw_decisions_file_t *file, const char *version, size_t *length_p);

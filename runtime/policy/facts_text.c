@@ -153,7 +153,8 @@ static bool tw_number(const char *word, double *value_p)
     char                copy[48];
     char               *end;
 
-    if (word == NULL || strlen(word) >= sizeof(copy) || strspn(word, "0123456789.eE+-") != strlen(word)) {
+    if (word == NULL || strlen(word) >= sizeof(copy) ||
+        strspn(word, "0123456789.eE+-") != strlen(word)) {
         return false;
     }
     strcpy(copy, word);
@@ -166,7 +167,8 @@ static bool tw_number(const char *word, double *value_p)
 
 static bool tw_whole(const char *word, double most, double *value_p)
 {
-    return tw_number(word, value_p) && *value_p >= 0.0 && *value_p <= most && floor(*value_p) == *value_p;
+    return tw_number(word, value_p) && *value_p >= 0.0 && *value_p <= most &&
+           floor(*value_p) == *value_p;
 }
 
 static bool tw_int(const char *word, int most, int *value_p)
@@ -256,7 +258,8 @@ static bool tw_read_factor(char **words, tw_facts_t *facts)
     const int a = o >= 0 && words[2] != NULL ? tw_model_find((tw_operation_t)o, words[2]) : -1;
 
     return a >= 0 && tw_number(words[3], &facts->factor_bytes[a][0]) &&
-           tw_number(words[4], &facts->factor[a][0]) && tw_number(words[5], &facts->factor_bytes[a][1]) &&
+           tw_number(words[4], &facts->factor[a][0]) &&
+           tw_number(words[5], &facts->factor_bytes[a][1]) &&
            tw_number(words[6], &facts->factor[a][1]);
 }
 
@@ -284,7 +287,7 @@ static bool tw_read_line(char *line, tw_facts_t *facts, tw_facts_key_t *key)
     static const struct {
         const char *word;
         int         count;
-    } known[] = {{"ranks", 4}, {"form", 2}, {"engine", 2}, {"inside", 5},
+    } known[] = {{"ranks", 4},   {"form", 2},  {"engine", 2}, {"inside", 5},
                  {"between", 5}, {"plain", 4}, {"codec", 11}, {"factor", 7}};
     char *words[TW_FACTS_WORDS];
     int   count, which = -1;
@@ -307,7 +310,8 @@ static bool tw_read_line(char *line, tw_facts_t *facts, tw_facts_key_t *key)
     }
     switch (which) {
     case 0:
-        return tw_int(words[1], 1 << 24, &facts->ranks) && tw_int(words[2], 1 << 24, &facts->nodes) &&
+        return tw_int(words[1], 1 << 24, &facts->ranks) &&
+               tw_int(words[2], 1 << 24, &facts->nodes) &&
                tw_int(words[3], 1 << 24, &facts->local_ranks);
     case 1:
         return tw_int(words[1], 1, &facts->long_form);
@@ -350,8 +354,8 @@ static bool tw_why(char *why, size_t why_size, const char *text)
     return false;
 }
 
-bool tw_facts_read(const char *text, size_t length, tw_facts_t *facts_p, tw_facts_key_t *key_p, char *why,
-                   size_t why_size)
+bool tw_facts_read(const char *text, size_t length, tw_facts_t *facts_p, tw_facts_key_t *key_p,
+                   char *why, size_t why_size)
 {
     static const char header[] = TW_FACTS_HEADER "\n";
     tw_facts_t        facts    = {0};
@@ -391,7 +395,8 @@ bool tw_facts_read(const char *text, size_t length, tw_facts_t *facts_p, tw_fact
     return true;
 }
 
-bool tw_facts_fit(const tw_facts_key_t *found, const tw_facts_key_t *here, char *why, size_t why_size)
+bool tw_facts_fit(const tw_facts_key_t *found, const tw_facts_key_t *here, char *why,
+                  size_t why_size)
 {
     if (strcmp(found->version, here->version) != 0) {
         snprintf(why, why_size, "it was written by version %s", found->version);
@@ -425,7 +430,8 @@ static bool tw_ladder_valid(const tw_ladder_t *ladder)
     bool valid = ladder->steps >= 0 && ladder->steps <= TW_LADDER_STEPS;
 
     for (int i = 0; valid && i < ladder->steps; i++) {
-        valid = tw_within(ladder->bytes[i], 1.0, 1e18) && tw_within(ladder->seconds[i], 1e-12, 1e9) &&
+        valid = tw_within(ladder->bytes[i], 1.0, 1e18) &&
+                tw_within(ladder->seconds[i], 1e-12, 1e9) &&
                 (i == 0 || ladder->bytes[i] > ladder->bytes[i - 1]);
     }
     return valid;
@@ -445,7 +451,8 @@ bool tw_facts_valid(const tw_facts_t *facts)
     bool valid = facts->ranks >= 1 && facts->nodes >= 1 && facts->local_ranks >= 1 &&
                  facts->nodes <= facts->ranks && facts->local_ranks <= facts->ranks &&
                  tw_within(facts->engine, 0.0, 1e6) && tw_link_valid(&facts->inside) &&
-                 tw_link_valid(&facts->between) && facts->codecs >= 1 && facts->codecs <= TW_FACTS_CODECS;
+                 tw_link_valid(&facts->between) && facts->codecs >= 1 &&
+                 facts->codecs <= TW_FACTS_CODECS;
 
     for (int o = 0; valid && o < TW_OPERATIONS; o++) {
         valid = tw_ladder_valid(&facts->plain[o]);

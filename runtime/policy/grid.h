@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * policy/grid.h - the ranks in rows and columns, for the algorithms that pass bundles on.
  *
- * P ranks stand in ceil(sqrt(P)) columns, row by row; the last row may be short. What goes from rank s
- * to rank d takes two hops: along the row of s to the forwarder in the column of d, then along that
- * column. Where the last row has no rank in that column, the forwarder stands in one of the rows above,
- * which take such ranks in turn. The members of a forwarder are the ranks it forwards for: its own row,
- * and, in a column that the last row does not reach, some of the last row.
+ * P ranks stand in ceil(sqrt(P)) columns, row by row; the last row may be short. What goes from
+ * rank s to rank d takes two hops: along the row of s to the forwarder in the column of d, then
+ * along that column. Where the last row has no rank in that column, the forwarder stands in one of
+ * the rows above, which take such ranks in turn. The members of a forwarder are the ranks it
+ * forwards for: its own row, and, in a column that the last row does not reach, some of the last
+ * row.
  *
  *     P = 8:   0 1 2    0 -> 7: by 1, in the row of 0 and the column of 7
  *              3 4 5    6 -> 5: by 2, as the last row has no third column; 7 -> 2: by 5, which
@@ -83,7 +84,8 @@ static inline int tw_grid_index(const tw_grid_t *grid, int rank, int column)
                : grid->columns + at / (grid->rows - 1);
 }
 
-/* Messages that a rank in a full row sends in two hops (a forwarder for the last row: up to two more). */
+/* Messages that a rank in a full row sends in two hops (a forwarder for the last row: up to two
+ * more). */
 static inline int tw_grid_messages(int ranks)
 {
     const tw_grid_t grid = tw_grid(ranks);

@@ -31,7 +31,7 @@ double tw_model_plain(const tw_facts_t *facts, tw_operation_t operation, double 
 {
     const tw_ladder_t *ladder = &facts->plain[operation];
     const int          last   = ladder->steps - 1;
-    double             slope = 0.0; /* in doubt too short a time: MPI is taken then */
+    double             slope  = 0.0; /* in doubt too short a time: MPI is taken then */
 
     if (last < 0) {
         return INFINITY;
@@ -87,8 +87,8 @@ static double tw_piece_values(const tw_model_query_t *q, double longest)
 /* The formula of an algorithm, with its factor. */
 static double tw_formula(int algorithm, const tw_model_query_t *q)
 {
-    const tw_facts_t *facts  = q->facts;
-    const double      factor = tw_factor(facts, algorithm, q->count * q->codec->bytes);
+    const tw_facts_t *facts   = q->facts;
+    const double      factor  = tw_factor(facts, algorithm, q->count * q->codec->bytes);
     const double      overlap = facts->nodes > 1 ? 1.0 : 0.0;
     tw_model_cost_t   cost    = {0};
     double            rounds, link, codec, longer, shorter;
@@ -108,17 +108,19 @@ static double tw_formula(int algorithm, const tw_model_query_t *q)
     codec   = cost.codec / rounds + cost.calls * q->codec->call;
     longer  = link > codec ? link : codec;
     shorter = link > codec ? codec : link;
-    return facts->engine + (facts->ranks > 1 ? factor * cost.latencies * tw_model_link(facts)->latency : 0.0) +
+    return facts->engine +
+           (facts->ranks > 1 ? factor * cost.latencies * tw_model_link(facts)->latency : 0.0) +
            rounds * (longer + (1.0 - overlap) * shorter) + overlap * shorter + cost.drain * link;
 }
 
-/* Whatever is shorter than the shortest vector that was measured takes as long as that one: there latencies
- * and messages rule, and a factor for them and the link together says too little of them. */
+/* Whatever is shorter than the shortest vector that was measured takes as long as that one: there
+ * latencies and messages rule, and a factor for them and the link together says too little of them.
+ * */
 double tw_model_predict(int algorithm, const tw_model_query_t *q)
 {
-    const double     *factor   = q->facts->factor[algorithm];
-    const double      shortest = q->facts->factor_bytes[algorithm][0] / q->codec->bytes;
-    tw_model_query_t  longer   = *q;
+    const double    *factor   = q->facts->factor[algorithm];
+    const double     shortest = q->facts->factor_bytes[algorithm][0] / q->codec->bytes;
+    tw_model_query_t longer   = *q;
 
     if (factor[0] > 0.0 && factor[1] > 0.0 && q->count > 0.0 && q->count < shortest) {
         longer.count = shortest;
@@ -135,14 +137,12 @@ static bool tw_allowed(const tw_codec_facts_t *codec, const tw_model_wish_t *wis
 }
 
 /* The best piece of a codec and an algorithm. */
-static tw_model_candidate_t tw_best_piece(const tw_facts_t *facts, const tw_model_wish_t *wish, int codec,
-                                          int algorithm)
+static tw_model_candidate_t tw_best_piece(const tw_facts_t *facts, const tw_model_wish_t *wish,
+                                          int codec, int algorithm)
 {
-    tw_model_query_t     query = {.facts = facts,
-                                  .codec = &facts->codec[codec],
-                                  .count = wish->count,
-                                  .chunk = wish->chunk};
-    tw_model_candidate_t best  = {codec, algorithm, 0, INFINITY};
+    tw_model_query_t query = {
+        .facts = facts, .codec = &facts->codec[codec], .count = wish->count, .chunk = wish->chunk};
+    tw_model_candidate_t best = {codec, algorithm, 0, INFINITY};
 
     for (size_t p = 0; p < sizeof(tw_model_pieces) / sizeof(tw_model_pieces[0]); p++) {
         double seconds;
@@ -166,7 +166,8 @@ static double tw_weighed(const tw_facts_t *facts, const tw_model_candidate_t *a)
 }
 
 /* Is `a` to be taken before `b`, which is at least as exact as far as it was found before? */
-static bool tw_better(const tw_facts_t *facts, const tw_model_candidate_t *a, const tw_model_candidate_t *b)
+static bool tw_better(const tw_facts_t *facts, const tw_model_candidate_t *a,
+                      const tw_model_candidate_t *b)
 {
     const double ea = facts->codec[a->codec].max_error;
     const double eb = b->codec >= 0 ? facts->codec[b->codec].max_error : 0.0;
@@ -190,7 +191,8 @@ tw_model_candidate_t tw_model_decide(const tw_facts_t *facts, const tw_model_wis
     int                  count  = 0;
 
     if (wish->plain) {
-        plain.seconds = tw_model_plain(facts, wish->operation, wish->count * (wish->wide ? 8.0 : 4.0));
+        plain.seconds =
+            tw_model_plain(facts, wish->operation, wish->count * (wish->wide ? 8.0 : 4.0));
         if (list != NULL) {
             list[count] = plain;
         }
@@ -198,7 +200,8 @@ tw_model_candidate_t tw_model_decide(const tw_facts_t *facts, const tw_model_wis
     }
     for (int a = 0; tw_model_algorithm(a) != NULL; a++) {
         if (tw_model_algorithm(a)->operation != wish->operation ||
-            (wish->algorithm != NULL && strcmp(tw_model_algorithm(a)->name, wish->algorithm) != 0)) {
+            (wish->algorithm != NULL &&
+             strcmp(tw_model_algorithm(a)->name, wish->algorithm) != 0)) {
             continue;
         }
         for (int c = 0; c < facts->codecs && count < TW_MODEL_CANDIDATES; c++) {
@@ -221,8 +224,9 @@ tw_model_candidate_t tw_model_decide(const tw_facts_t *facts, const tw_model_wis
     if (count_p != NULL) {
         *count_p = count;
     }
-    return wish->plain && (best.codec < 0 || tw_weighed(facts, &best) >= margin * plain.seconds) ? plain
-                                                                                           : best;
+    return wish->plain && (best.codec < 0 || tw_weighed(facts, &best) >= margin * plain.seconds)
+               ? plain
+               : best;
 }
 
 /* ---- classes of counts ---------------------------------------------------------------------- */
@@ -242,5 +246,6 @@ int tw_model_class(size_t count)
 
 size_t tw_model_class_count(int class_index)
 {
-    return class_index < 8 ? (size_t)class_index : (size_t)(4 + class_index % 4) << (class_index / 4 - 1);
+    return class_index < 8 ? (size_t)class_index
+                           : (size_t)(4 + class_index % 4) << (class_index / 4 - 1);
 }

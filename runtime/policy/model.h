@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * policy/model.h - what a collective will cost, and what is cheapest: pure functions of the facts of a
- * communicator, which all ranks know to be equal.
+ * policy/model.h - what a collective will cost, and what is cheapest: pure functions of the facts
+ * of a communicator, which all ranks know to be equal.
  *
- * Every algorithm is a row of one table (model_cost.c): the operation that it carries out, its name, and
- * a function that says what the busiest rank does for a whole vector: steps that wait for a link,
- * messages, time of the links, time in the codec. The rest is common: the vector is cut into pieces,
- * between nodes the links carry one piece while the codec works on another, inside a node the core that
- * copies is the one that encodes.
+ * Every algorithm is a row of one table (model_cost.c): the operation that it carries out, its
+ * name, and a function that says what the busiest rank does for a whole vector: steps that wait for
+ * a link, messages, time of the links, time in the codec. The rest is common: the vector is cut
+ * into pieces, between nodes the links carry one piece while the codec works on another, inside a
+ * node the core that copies is the one that encodes.
  *
  *     time = engine + factor (latencies L + rounds messages M) + rounds max(x, c) + min(x, c)
- *     x    = factor (link time / rounds), c = codec time / rounds        (inside a node: x + c each)
+ *     x    = factor (link time / rounds), c = codec time / rounds        (inside a node: x + c
+ *          each)
  *
  * `factor` is what was measured of that algorithm with fp32, divided by what the formula says.
  */
@@ -21,12 +22,13 @@
 
 #include <thinwire/facts.h>
 
-/* How much faster than MPI's own collective something must be said to be, to be taken instead: what the
- * model errs by. Without factors it errs by more. */
+/* How much faster than MPI's own collective something must be said to be, to be taken instead: what
+ * the model errs by. Without factors it errs by more. */
 #define TW_MODEL_MARGIN       0.80
 #define TW_MODEL_MARGIN_QUICK 0.60
-/* What a prediction of a lossy codec is multiplied with inside one node before it is compared: the factors
- * are measured with fp32, and there, where the codec is most of the time, the rest is wrong by as much. */
+/* What a prediction of a lossy codec is multiplied with inside one node before it is compared: the
+ * factors are measured with fp32, and there, where the codec is most of the time, the rest is wrong
+ * by as much. */
 #define TW_MODEL_DOUBT 1.6
 /* How much faster than a more exact codec a less exact one must be. */
 #define TW_MODEL_LESS_EXACT 0.95
@@ -67,8 +69,8 @@ extern const char *const tw_model_operations[TW_OPERATIONS]; /* "allreduce", ...
 /* Predicted seconds of an algorithm of the table; infinite where it cannot serve. */
 double tw_model_predict(int algorithm, const tw_model_query_t *query);
 
-/* Predicted seconds of MPI's own collective: between the measured sizes on a line in the logarithms of
- * both, beyond the last with the growth of the last two; infinite where nothing was measured. */
+/* Predicted seconds of MPI's own collective: between the measured sizes on a line in the logarithms
+ * of both, beyond the last with the growth of the last two; infinite where nothing was measured. */
 double tw_model_plain(const tw_facts_t *facts, tw_operation_t operation, double bytes);
 
 /* Time in which every rank sends `bytes` to every other, by the bandwidths alone. */
@@ -99,14 +101,15 @@ typedef struct tw_model_candidate {
 
 #define TW_MODEL_CANDIDATES (1 + TW_FACTS_CODECS * 8)
 
-/* Chooses. list (TW_MODEL_CANDIDATES entries, or NULL) gets the best piece of each pair of codec and
- * algorithm, MPI's own first if it was measured; *count_p its length. Where no codec of the type is
- * known and MPI's own is not allowed, algorithm and codec are -1 and seconds is infinite. */
+/* Chooses. list (TW_MODEL_CANDIDATES entries, or NULL) gets the best piece of each pair of codec
+ * and algorithm, MPI's own first if it was measured; *count_p its length. Where no codec of the
+ * type is known and MPI's own is not allowed, algorithm and codec are -1 and seconds is infinite.
+ * */
 tw_model_candidate_t tw_model_decide(const tw_facts_t *facts, const tw_model_wish_t *wish,
                                      tw_model_candidate_t *list, int *count_p);
 
-/* Counts are decided by classes, four to a power of two (every count below 8 is its own); the class of a
- * count, and the least count of a class. */
+/* Counts are decided by classes, four to a power of two (every count below 8 is its own); the class
+ * of a count, and the least count of a class. */
 #define TW_MODEL_CLASSES 256
 int    tw_model_class(size_t count);
 size_t tw_model_class_count(int class_index);
@@ -130,11 +133,12 @@ size_t tw_facts_write(const tw_facts_t *facts, const tw_facts_key_t *key, char *
 /* Read it. Any bytes may come: *facts and *key are set only if all is well.
  * @param [out] why  else what is wrong, in a few words without a full stop.
  * @return whether all is well. */
-bool tw_facts_read(const char *text, size_t length, tw_facts_t *facts, tw_facts_key_t *key, char *why,
-                   size_t why_size);
+bool tw_facts_read(const char *text, size_t length, tw_facts_t *facts, tw_facts_key_t *key,
+                   char *why, size_t why_size);
 
 /* Are facts with key `found` good for `here`? Else a few words in why. */
-bool tw_facts_fit(const tw_facts_key_t *found, const tw_facts_key_t *here, char *why, size_t why_size);
+bool tw_facts_fit(const tw_facts_key_t *found, const tw_facts_key_t *here, char *why,
+                  size_t why_size);
 
 /* Numbers that the model can work with: finite, in range. */
 bool tw_facts_valid(const tw_facts_t *facts);

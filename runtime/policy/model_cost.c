@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * policy/model_cost.c - what each algorithm costs: one function and one row each.
  *
- * m values of V encoded bytes on P ranks, R of them on a node; enc, dec, add: seconds per value of the
- * codec. Flat algorithms exchange with all ranks alike: of v bytes for every pair, a node sends and
- * receives R (P - R) v, and a rank (R - 1) v inside its node. docs/architecture.md has the formulas.
+ * m values of V encoded bytes on P ranks, R of them on a node; enc, dec, add: seconds per value of
+ * the codec. Flat algorithms exchange with all ranks alike: of v bytes for every pair, a node sends
+ * and receives R (P - R) v, and a rank (R - 1) v inside its node. docs/architecture.md has the
+ * formulas.
  */
 #include "config.h"
 
@@ -13,15 +14,22 @@
 #include "runtime/policy/grid.h"
 #include "runtime/policy/model.h"
 
-static double tw_ranks(const tw_model_query_t *q) { return (double)q->facts->ranks; }
+static double tw_ranks(const tw_model_query_t *q)
+{
+    return (double)q->facts->ranks;
+}
 
-static double tw_encoded(const tw_model_query_t *q) { return q->count * q->codec->bytes; }
+static double tw_encoded(const tw_model_query_t *q)
+{
+    return q->count * q->codec->bytes;
+}
 
 double tw_model_exchange(const tw_facts_t *facts, double bytes)
 {
     const double ranks = facts->ranks, local = facts->local_ranks;
-    const double inside =
-        local > 1.0 && facts->inside.shared > 0.0 ? (local - 1.0) * bytes / facts->inside.shared : 0.0;
+    const double inside  = local > 1.0 && facts->inside.shared > 0.0
+                               ? (local - 1.0) * bytes / facts->inside.shared
+                               : 0.0;
     const double between = facts->nodes > 1 && facts->between.shared > 0.0
                                ? local * (ranks - local) * bytes / facts->between.shared
                                : 0.0;
@@ -50,7 +58,8 @@ static void tw_cost_direct(const tw_model_query_t *q, tw_model_cost_t *cost)
     cost->messages  = ranks - 2.0;
     cost->calls     = 1.0 + ranks;
     cost->transfer  = tw_model_exchange(q->facts, tw_encoded(q));
-    cost->codec     = q->count * (q->codec->encode + q->codec->decode + (ranks - 1.0) * q->codec->decode_add);
+    cost->codec =
+        q->count * (q->codec->encode + q->codec->decode + (ranks - 1.0) * q->codec->decode_add);
 }
 
 /* A share for everyone, P shares to add; then the sum to everyone. */
@@ -158,8 +167,8 @@ static void tw_cost_alltoall(const tw_model_query_t *q, tw_model_cost_t *cost)
     cost->codec = q->count * ranks * (q->codec->encode + q->codec->decode);
 }
 
-/* Through the memory of one node, values as they are: every byte is written once and read where it is
- * wanted, by cores that all do the same. `copies`: of the vector, by each rank. */
+/* Through the memory of one node, values as they are: every byte is written once and read where it
+ * is wanted, by cores that all do the same. `copies`: of the vector, by each rank. */
 static void tw_cost_node(const tw_model_query_t *q, double copies, tw_model_cost_t *cost)
 {
     const bool may = q->facts->nodes == 1 && q->facts->ranks > 1 && q->codec->max_error == 0.0 &&
@@ -167,24 +176,37 @@ static void tw_cost_node(const tw_model_query_t *q, double copies, tw_model_cost
 
     cost->longest   = q->count;
     cost->latencies = may ? 1.0 : INFINITY;
-    cost->transfer  = q->facts->inside.shared > 0.0 ? copies * tw_encoded(q) / q->facts->inside.shared : 0.0;
+    cost->transfer =
+        q->facts->inside.shared > 0.0 ? copies * tw_encoded(q) / q->facts->inside.shared : 0.0;
 }
 
-static void tw_cost_node_allreduce(const tw_model_query_t *q, tw_model_cost_t *cost) { tw_cost_node(q, 3.0, cost); }
+static void tw_cost_node_allreduce(const tw_model_query_t *q, tw_model_cost_t *cost)
+{
+    tw_cost_node(q, 3.0, cost);
+}
 
-static void tw_cost_node_reduce(const tw_model_query_t *q, tw_model_cost_t *cost) { tw_cost_node(q, 3.0, cost); }
+static void tw_cost_node_reduce(const tw_model_query_t *q, tw_model_cost_t *cost)
+{
+    tw_cost_node(q, 3.0, cost);
+}
 
-static void tw_cost_node_scatter(const tw_model_query_t *q, tw_model_cost_t *cost) { tw_cost_node(q, 2.0, cost); }
+static void tw_cost_node_scatter(const tw_model_query_t *q, tw_model_cost_t *cost)
+{
+    tw_cost_node(q, 2.0, cost);
+}
 
-static void tw_cost_node_bcast(const tw_model_query_t *q, tw_model_cost_t *cost) { tw_cost_node(q, 2.0, cost); }
+static void tw_cost_node_bcast(const tw_model_query_t *q, tw_model_cost_t *cost)
+{
+    tw_cost_node(q, 2.0, cost);
+}
 
 static void tw_cost_node_blocks(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     tw_cost_node(q, 1.0 + tw_ranks(q), cost);
 }
 
-/* Sums as they are inside each node, in its memory; two_pass of the codes between nodes, of which each rank
- * of a node carries a share. */
+/* Sums as they are inside each node, in its memory; two_pass of the codes between nodes, of which
+ * each rank of a node carries a share. */
 static void tw_cost_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     const double nodes = q->facts->nodes, local = q->facts->local_ranks, share = 1.0 / nodes;
@@ -197,8 +219,9 @@ static void tw_cost_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cos
     cost->transfer  = q->facts->between.shared > 0.0
                           ? 2.0 * (nodes - 1.0) * share * tw_encoded(q) / q->facts->between.shared
                           : 0.0;
-    cost->codec     = q->count / local * ((1.0 + share) * (q->codec->encode + q->codec->decode) +
-                                      (nodes - 1.0) * share * q->codec->decode_add);
+    cost->codec     = q->count / local *
+                  ((1.0 + share) * (q->codec->encode + q->codec->decode) +
+                   (nodes - 1.0) * share * q->codec->decode_add);
     cost->codec += q->facts->inside.shared > 0.0 ? 3.0 * values / q->facts->inside.shared : 0.0;
 }
 
@@ -211,8 +234,9 @@ static void tw_cost_bcast_hierarchical(const tw_model_query_t *q, tw_model_cost_
     cost->longest   = q->count / local;
     cost->latencies = q->facts->nodes > 1 && q->facts->local_ranks > 1 ? nodes : INFINITY;
     cost->calls     = 1.0;
-    cost->transfer  = q->facts->between.shared > 0.0 ? tw_encoded(q) / q->facts->between.shared : 0.0;
-    cost->codec     = q->count / local * tw_slower(q->codec);
+    cost->transfer =
+        q->facts->between.shared > 0.0 ? tw_encoded(q) / q->facts->between.shared : 0.0;
+    cost->codec = q->count / local * tw_slower(q->codec);
     cost->codec += q->facts->inside.shared > 0.0 ? 2.0 * values / q->facts->inside.shared : 0.0;
     cost->drain = nodes > 2.0 ? nodes - 2.0 : 0.0;
 }

@@ -9,20 +9,21 @@
 #include "runtime/policy/grid.h"
 #include "runtime/policy/policy.h"
 
-/* A step of an algorithm costs as much as so many messages: the latency of a network is a few times what a
- * message keeps a rank busy. */
+/* A step of an algorithm costs as much as so many messages: the latency of a network is a few times
+ * what a message keeps a rank busy. */
 #define TW_STEP_MESSAGES 8
 
-static const char *const tw_policy_algorithms[] = {"auto", "direct", "two_pass", "grid", "hierarchical",
-                                                   "node", NULL};
+static const char *const tw_policy_algorithms[] = {"auto",         "direct", "two_pass", "grid",
+                                                   "hierarchical", "node",   NULL};
 
-static const char *const tw_policy_exchanges[]  = {"auto", "pairwise", "grid", "node", NULL};
+static const char *const tw_policy_exchanges[] = {"auto", "pairwise", "grid", "node", NULL};
 
-static const tw_policy_algorithm_t tw_policy_named[] = {
-    TW_POLICY_AUTO, TW_POLICY_DIRECT, TW_POLICY_TWO_PASS, TW_POLICY_GRID, TW_POLICY_HIERARCHICAL,
-    TW_POLICY_NODE};
+static const tw_policy_algorithm_t tw_policy_named[] = {TW_POLICY_AUTO,         TW_POLICY_DIRECT,
+                                                        TW_POLICY_TWO_PASS,     TW_POLICY_GRID,
+                                                        TW_POLICY_HIERARCHICAL, TW_POLICY_NODE};
 
-static const char *const tw_policy_bcasts[] = {"auto", "tree", "chain", "node", "hierarchical", NULL};
+static const char *const tw_policy_bcasts[] = {"auto", "tree",         "chain",
+                                               "node", "hierarchical", NULL};
 
 static const tw_setting_field_t tw_policy_fields[] = {
     {"ALLREDUCE", "auto", "Algorithm of allreduce and reduce where the call names none.",
@@ -30,10 +31,11 @@ static const tw_setting_field_t tw_policy_fields[] = {
     {"DIRECT_MAX", "8k",
      "With three ranks or more: largest encoded vector that is reduced by the direct algorithm.",
      offsetof(tw_policy_config_t, direct_max), TW_SETTING_MEMUNITS, 0, 0, NULL},
-    {"BCAST", "auto", "Algorithm of bcast.", offsetof(tw_policy_config_t, bcast), TW_SETTING_CHOICE, 0,
-     0, tw_policy_bcasts},
+    {"BCAST", "auto", "Algorithm of bcast.", offsetof(tw_policy_config_t, bcast), TW_SETTING_CHOICE,
+     0, 0, tw_policy_bcasts},
     {"CHAIN_MIN", "64k",
-     "Least encoded bytes of a vector, for each link of the chain, that is broadcast along a chain.",
+     "Least encoded bytes of a vector, for each link of the chain, that is broadcast along a "
+     "chain.",
      offsetof(tw_policy_config_t, chain_min), TW_SETTING_MEMUNITS, 0, 0, NULL},
     {"ALLGATHER", "auto", "Algorithm of allgather and allgatherv.",
      offsetof(tw_policy_config_t, allgather), TW_SETTING_CHOICE, 0, 0, tw_policy_exchanges},
@@ -48,7 +50,8 @@ const tw_setting_table_t tw_policy_settings = {
     "policy", tw_policy_fields, sizeof(tw_policy_fields) / sizeof(tw_policy_fields[0])};
 
 /* What an algorithm costs, in bytes of a link. */
-static double tw_policy_cost(const tw_policy_config_t *config, int steps, int messages, double bytes)
+static double tw_policy_cost(const tw_policy_config_t *config, int steps, int messages,
+                             double bytes)
 {
     return ((double)steps * TW_STEP_MESSAGES + messages) * (double)config->message_cost + bytes;
 }

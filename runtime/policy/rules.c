@@ -26,17 +26,17 @@ const char *const tw_rule_op_names[TW_RULE_OPS] = {
     "allgather", "allgatherv", "alltoall", "alltoallv"};
 
 /* A piece of the text; blanks around it are cut off. */
-typedef struct tw_part {
+typedef struct tw_rule_part {
     const char *text;
     size_t      length;
-} tw_part_t;
+} tw_rule_part_t;
 
 typedef struct tw_rule_reader {
-    tw_part_t rule;
-    int       line;
-    char     *why;
-    size_t    why_size;
-    unsigned  seen; /* bits of tw_rule_kind_t: conditions before this one */
+    tw_rule_part_t rule;
+    int            line;
+    char          *why;
+    size_t         why_size;
+    unsigned       seen; /* bits of tw_rule_kind_t: conditions before this one */
 } tw_rule_reader_t;
 
 typedef enum tw_rule_kind {
@@ -56,7 +56,7 @@ static bool tw_rule_blank(char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static tw_part_t tw_part(const char *text, const char *end)
+static tw_rule_part_t tw_rule_part(const char *text, const char *end)
 {
     while (text < end && tw_rule_blank(*text)) {
         text++;
@@ -64,15 +64,15 @@ static tw_part_t tw_part(const char *text, const char *end)
     while (text < end && tw_rule_blank(end[-1])) {
         end--;
     }
-    return (tw_part_t){text, (size_t)(end - text)};
+    return (tw_rule_part_t){text, (size_t)(end - text)};
 }
 
-static bool tw_part_is(tw_part_t part, const char *word)
+static bool tw_part_is(tw_rule_part_t part, const char *word)
 {
     return strlen(word) == part.length && memcmp(part.text, word, part.length) == 0;
 }
 
-static bool tw_part_begins(tw_part_t part, const char *word)
+static bool tw_part_begins(tw_rule_part_t part, const char *word)
 {
     return part.length >= strlen(word) && memcmp(part.text, word, strlen(word)) == 0;
 }
@@ -82,7 +82,7 @@ typedef struct tw_quote {
     char text[84];
 } tw_quote_t;
 
-static tw_quote_t tw_rule_quote(tw_part_t part, size_t most)
+static tw_quote_t tw_rule_quote(tw_rule_part_t part, size_t most)
 {
     tw_quote_t quote;
     size_t     length = part.length < most ? part.length : most;
@@ -117,7 +117,7 @@ static tw_status_t tw_rule_refuse(const tw_rule_reader_t *reader, const char *fo
 }
 
 /* The word that a user may have meant, or NULL. Capitals do not count as far away. */
-static const char *tw_rule_nearest(tw_part_t part)
+static const char *tw_rule_nearest(tw_rule_part_t part)
 {
     static const char *const others[] = {"float", "double", "off", "comm="};
 
@@ -146,7 +146,7 @@ static const char *tw_rule_nearest(tw_part_t part)
     return nearest;
 }
 
-static tw_status_t tw_rule_refuse_word(const tw_rule_reader_t *reader, tw_part_t part)
+static tw_status_t tw_rule_refuse_word(const tw_rule_reader_t *reader, tw_rule_part_t part)
 {
     const char *nearest = tw_rule_nearest(part);
 
@@ -159,7 +159,7 @@ static tw_status_t tw_rule_refuse_word(const tw_rule_reader_t *reader, tw_part_t
 }
 
 /* Whether a kind stands here for the first time. */
-static tw_status_t tw_rule_once(tw_rule_reader_t *reader, tw_rule_kind_t kind, tw_part_t part)
+static tw_status_t tw_rule_once(tw_rule_reader_t *reader, tw_rule_kind_t kind, tw_rule_part_t part)
 {
     if (reader->seen & 1u << kind) {
         return tw_rule_refuse(reader, "'%s' is a second condition on one thing; accepted: one %s",
@@ -170,15 +170,15 @@ static tw_status_t tw_rule_once(tw_rule_reader_t *reader, tw_rule_kind_t kind, t
 }
 
 /* ">=64k", "<1M" */
-static tw_status_t tw_rule_size(tw_rule_reader_t *reader, tw_part_t part, tw_rule_t *rule)
+static tw_status_t tw_rule_size(tw_rule_reader_t *reader, tw_rule_part_t part, tw_rule_t *rule)
 {
     static const tw_setting_field_t bytes = {.type = TW_SETTING_MEMUNITS};
 
-    const bool      upper = part.text[0] == '<';
-    const bool      equal = part.length > 1 && part.text[1] == '=';
-    const tw_part_t size  = tw_part(part.text + 1 + equal, part.text + part.length);
-    char            text[32];
-    size_t          value = 0;
+    const bool           upper = part.text[0] == '<';
+    const bool           equal = part.length > 1 && part.text[1] == '=';
+    const tw_rule_part_t size  = tw_rule_part(part.text + 1 + equal, part.text + part.length);
+    char                 text[32];
+    size_t               value = 0;
 
     if (size.length < sizeof(text)) {
         memcpy(text, size.text, size.length);
@@ -200,7 +200,7 @@ static tw_status_t tw_rule_size(tw_rule_reader_t *reader, tw_part_t part, tw_rul
     return tw_rule_once(reader, upper ? TW_RULE_KIND_MOST : TW_RULE_KIND_LEAST, part);
 }
 
-static bool tw_part_is_number(tw_part_t part)
+static bool tw_part_is_number(tw_rule_part_t part)
 {
     size_t digits = 0;
 
@@ -212,9 +212,9 @@ static bool tw_part_is_number(tw_part_t part)
 
 /* "comm=world", "comm=4". Nothing else: MPI_Comm_set_name is local, and ranks that know one
  * communicator by different names would decide differently and hang. */
-static tw_status_t tw_rule_comm(tw_rule_reader_t *reader, tw_part_t part, tw_rule_t *rule)
+static tw_status_t tw_rule_comm(tw_rule_reader_t *reader, tw_rule_part_t part, tw_rule_t *rule)
 {
-    const tw_part_t name = tw_part(part.text + strlen("comm="), part.text + part.length);
+    const tw_rule_part_t name = tw_rule_part(part.text + strlen("comm="), part.text + part.length);
 
     if (tw_part_is(name, "world") || tw_part_is(name, "MPI_COMM_WORLD")) {
         strcpy(rule->comm, "world");
@@ -238,7 +238,7 @@ static tw_status_t tw_rule_comm(tw_rule_reader_t *reader, tw_part_t part, tw_rul
     return tw_rule_once(reader, TW_RULE_KIND_COMM, part);
 }
 
-static tw_status_t tw_rule_condition(tw_rule_reader_t *reader, tw_part_t part, tw_rule_t *rule)
+static tw_status_t tw_rule_condition(tw_rule_reader_t *reader, tw_rule_part_t part, tw_rule_t *rule)
 {
     if (part.length > 0 && (part.text[0] == '<' || part.text[0] == '>')) {
         return tw_rule_size(reader, part, rule);
@@ -265,7 +265,7 @@ static tw_status_t tw_rule_condition(tw_rule_reader_t *reader, tw_part_t part, t
 /* Where the condition that begins at `at` ends. */
 static const char *tw_rule_condition_end(const char *at, const char *end)
 {
-    const tw_part_t rest = tw_part(at, end);
+    const tw_rule_part_t rest = tw_rule_part(at, end);
 
     at = rest.text;
     if (tw_part_begins(rest, "comm=")) {
@@ -279,7 +279,8 @@ static const char *tw_rule_condition_end(const char *at, const char *end)
     return at;
 }
 
-static tw_status_t tw_rule_spec(const tw_rule_reader_t *reader, tw_part_t spec, tw_rule_t *rule)
+static tw_status_t tw_rule_spec(const tw_rule_reader_t *reader, tw_rule_part_t spec,
+                                tw_rule_t *rule)
 {
     if (spec.length == 0) {
         return tw_rule_refuse(reader, "there is no codec after the last '='; %s", TW_RULE_ENDS);
@@ -311,9 +312,9 @@ static tw_status_t tw_rule_read(tw_rule_reader_t *reader, tw_rule_t *rule)
 
     *rule = (tw_rule_t){.op = -1, .wide = -1, .most = UINT64_MAX, .line = reader->line};
     for (;;) {
-        const char     *stop = tw_rule_condition_end(at, end);
-        const tw_part_t part = tw_part(at, stop);
-        tw_status_t     status;
+        const char          *stop = tw_rule_condition_end(at, end);
+        const tw_rule_part_t part = tw_rule_part(at, stop);
+        tw_status_t          status;
 
         if (tw_part_is(part, "off")) {
             return tw_rule_off(reader, stop == end);
@@ -330,7 +331,7 @@ static tw_status_t tw_rule_read(tw_rule_reader_t *reader, tw_rule_t *rule)
             return tw_rule_refuse(reader, "there is no codec; %s", TW_RULE_ENDS);
         }
         if (*stop == '=') {
-            return tw_rule_spec(reader, tw_part(stop + 1, end), rule);
+            return tw_rule_spec(reader, tw_rule_part(stop + 1, end), rule);
         }
         at = stop + 1;
     }
@@ -381,9 +382,9 @@ tw_status_t tw_rules_parse(tw_rules_t *rules, const char *text, char *why, size_
     }
     snprintf(why, why_size, "%s", "");
     while (*text != '\0') {
-        const char       *end = text + strcspn(text, ";#\n");
-        const tw_status_t status =
-            tw_rules_add(rules, (tw_rule_reader_t){tw_part(text, end), line, why, why_size, 0});
+        const char       *end    = text + strcspn(text, ";#\n");
+        const tw_status_t status = tw_rules_add(
+            rules, (tw_rule_reader_t){tw_rule_part(text, end), line, why, why_size, 0});
 
         if (status != TW_OK) {
             rules->count = before;

@@ -44,13 +44,13 @@ extern const char *const tw_rule_op_names[TW_RULE_OPS]; /* "bcast", ... */
 #define TW_RULE_SPEC_MAX 64 /* bytes of a codec spec with its NUL */
 
 typedef struct tw_rule {
-    int      op;           /* tw_rule_op_t, or -1 for any                                       */
-    int      wide;         /* 0 float, 1 double, -1 any                                         */
-    uint64_t least, most;  /* bytes, both included                                              */
-    char     comm[8];      /* "" any; else "world" or "self"                                    */
-    int      ranks;        /* 0 any; else the number of ranks, and comm is ""                   */
+    int      op;          /* tw_rule_op_t, or -1 for any                                       */
+    int      wide;        /* 0 float, 1 double, -1 any                                         */
+    uint64_t least, most; /* bytes, both included                                              */
+    char     comm[8];     /* "" any; else "world" or "self"                                    */
+    int      ranks;       /* 0 any; else the number of ranks, and comm is ""                   */
     char     spec[TW_RULE_SPEC_MAX]; /* "" is off                                               */
-    int      line;         /* where it stood in its text, from 1                                */
+    int      line; /* where it stood in its text, from 1                                */
 } tw_rule_t;
 
 typedef struct tw_rules {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * scheduler/adaptive.c - when batch statistics become global.
  *
- * S3 says three times, each time otherwise, what its "adaptive" does (local until the accuracy converges;
- * no reduction if the model has no convergence; none if the batch is large enough) and never what
- * convergence is. All agree in: local first, global after convergence, never global from BZ_max on.
- * Convergence here: `patience` epochs in a row whose training accuracy is not above (1 + tolerance) x that
- * of the last epoch that had improved. Accuracy that falls, or creeps up by less than the tolerance
- * altogether, has converged; a slow but steady rise has not, since it is compared with the last
- * improvement and not with the last epoch.
+ * S3 says three times, each time otherwise, what its "adaptive" does (local until the accuracy
+ * converges; no reduction if the model has no convergence; none if the batch is large enough) and
+ * never what convergence is. All agree in: local first, global after convergence, never global from
+ * BZ_max on. Convergence here: `patience` epochs in a row whose training accuracy is not above (1 +
+ * tolerance) x that of the last epoch that had improved. Accuracy that falls, or creeps up by less
+ * than the tolerance altogether, has converged; a slow but steady rise has not, since it is
+ * compared with the last improvement and not with the last epoch.
  */
 #include "config.h"
 
@@ -89,8 +89,9 @@ tw_status_t tw_adaptive_restore(tw_adaptive_t *adaptive, const double numbers[TW
         !tw_adaptive_whole(numbers[TW_OBSERVED], TW_EPOCHS_MAX) ||
         !tw_adaptive_whole(numbers[TW_QUIET], (double)INT_MAX) ||
         !tw_adaptive_whole(numbers[TW_CONVERGED], 1.0) ||
-        (numbers[TW_OBSERVED] > 0.0 ? numbers[TW_QUIET] >= numbers[TW_OBSERVED]
-                                    : numbers[TW_BEST] + numbers[TW_QUIET] + numbers[TW_CONVERGED] > 0.0)) {
+        (numbers[TW_OBSERVED] > 0.0
+             ? numbers[TW_QUIET] >= numbers[TW_OBSERVED]
+             : numbers[TW_BEST] + numbers[TW_QUIET] + numbers[TW_CONVERGED] > 0.0)) {
         return TW_ERR_FORMAT;
     }
     adaptive->best      = numbers[TW_BEST];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * scheduler/moments.c - merging (count, mean, M2) of two sets of values.
  *
- * Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample variances", 1979:
+ * Chan, Golub, LeVeque, "Updating formulae and a pairwise algorithm for computing sample
+ * variances", 1979:
  *     d = mean_b - mean_a,  n = n_a + n_b
  *     mean = mean_a + d n_b / n,  M2 = M2_a + M2_b + d^2 n_a n_b / n
  * Nothing is subtracted but the two means, so nothing cancels.
@@ -14,7 +15,7 @@
 
 void tw_moments_merge(double *a, const double *b, size_t channels)
 {
-    const double n = a[0] + b[0];
+    const double n    = a[0] + b[0];
     double      *mean = a + 1, *m2 = mean + channels;
 
     if (!(a[0] > 0.0) || !(b[0] > 0.0)) {

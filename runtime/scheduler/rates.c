@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * scheduler/rates.c - learning rates by batch size (S4, section 5) and over the epochs.
  *
- * A schedule's text is a name and fields between colons: "steps:25,37:0.1". Each kind has a reader of its
- * fields in one table, which is also what messages say is accepted.
+ * A schedule's text is a name and fields between colons: "steps:25,37:0.1". Each kind has a reader
+ * of its fields in one table, which is also what messages say is accepted.
  */
 #include "config.h"
 
@@ -21,8 +21,9 @@
 
 /* ---- batch size ----------------------------------------------------------------------------- */
 
-/* Weight decay that takes as much in one step of rate `after` as k steps of rate `before` did, one after
- * another: 1 - after x = (1 - before decay)^k. Without cancellation for the small numbers that are usual. */
+/* Weight decay that takes as much in one step of rate `after` as k steps of rate `before` did, one
+ * after another: 1 - after x = (1 - before decay)^k. Without cancellation for the small numbers
+ * that are usual. */
 static double tw_decay_exact(double k, double before, double decay, double after)
 {
     return -expm1(k * log1p(-before * decay)) / after;
@@ -33,8 +34,8 @@ tw_status_t tw_rate_scale(tw_rate_rule_t rule, double k, int exact, double *rate
     const double decay = decay_p != NULL ? *decay_p : 0.0;
     double       rate, scaled;
 
-    if (rate_p == NULL || (rule != TW_RATE_LINEAR && rule != TW_RATE_SQRT) || !isfinite(k) || k <= 0.0 ||
-        !isfinite(*rate_p) || *rate_p <= 0.0 || !isfinite(decay) || decay < 0.0 ||
+    if (rate_p == NULL || (rule != TW_RATE_LINEAR && rule != TW_RATE_SQRT) || !isfinite(k) ||
+        k <= 0.0 || !isfinite(*rate_p) || *rate_p <= 0.0 || !isfinite(decay) || decay < 0.0 ||
         *rate_p * decay >= 1.0) {
         return TW_ERR_INVALID_ARG;
     }
@@ -57,17 +58,17 @@ tw_status_t tw_rate_scale(tw_rate_rule_t rule, double k, int exact, double *rate
 
 /* ---- reading a schedule --------------------------------------------------------------------- */
 
-typedef struct tw_reader {
+typedef struct tw_rates_reader {
     const char *text; /* the whole schedule, for messages */
     const char *form; /* what its kind accepts            */
     char       *why;
     size_t      size;
-} tw_reader_t;
+} tw_rates_reader_t;
 
-static tw_status_t tw_schedule_bad(const tw_reader_t *reader, const char *format, ...)
+static tw_status_t tw_schedule_bad(const tw_rates_reader_t *reader, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static tw_status_t tw_schedule_bad(const tw_reader_t *reader, const char *format, ...)
+static tw_status_t tw_schedule_bad(const tw_rates_reader_t *reader, const char *format, ...)
 {
     char    what[160];
     va_list args;
@@ -76,8 +77,8 @@ static tw_status_t tw_schedule_bad(const tw_reader_t *reader, const char *format
         va_start(args, format);
         vsnprintf(what, sizeof(what), format, args);
         va_end(args);
-        snprintf(reader->why, reader->size, "schedule '%.80s': %s; accepted: %s", reader->text, what,
-                 reader->form);
+        snprintf(reader->why, reader->size, "schedule '%.80s': %s; accepted: %s", reader->text,
+                 what, reader->form);
     }
     return TW_ERR_SPEC;
 }
@@ -91,14 +92,17 @@ static bool tw_schedule_number(const char *text, double *value)
            tw_settings_parse(&number, text, value) == TW_OK && *value > 0.0;
 }
 
-static tw_status_t tw_schedule_factor(const tw_reader_t *reader, const char *text, tw_schedule_t *schedule)
+static tw_status_t tw_schedule_factor(const tw_rates_reader_t *reader, const char *text,
+                                      tw_schedule_t *schedule)
 {
     return tw_schedule_number(text, &schedule->factor)
                ? TW_OK
-               : tw_schedule_bad(reader, "factor '%.40s' is not a number above 0, at most 1e9", text);
+               : tw_schedule_bad(reader, "factor '%.40s' is not a number above 0, at most 1e9",
+                                 text);
 }
 
-static tw_status_t tw_schedule_epoch(const tw_reader_t *reader, const char *text, tw_schedule_t *schedule)
+static tw_status_t tw_schedule_epoch(const tw_rates_reader_t *reader, const char *text,
+                                     tw_schedule_t *schedule)
 {
     const size_t n = schedule->steps;
 
@@ -109,13 +113,15 @@ static tw_status_t tw_schedule_epoch(const tw_reader_t *reader, const char *text
         return tw_schedule_bad(reader, "epoch '%.40s' is not a number above 0, at most 1e9", text);
     }
     if (n > 0 && schedule->epoch[n] <= schedule->epoch[n - 1]) {
-        return tw_schedule_bad(reader, "epoch %.40s does not come after %g", text, schedule->epoch[n - 1]);
+        return tw_schedule_bad(reader, "epoch %.40s does not come after %g", text,
+                               schedule->epoch[n - 1]);
     }
     schedule->steps++;
     return TW_OK;
 }
 
-static tw_status_t tw_read_constant(const tw_reader_t *reader, char **field, tw_schedule_t *schedule)
+static tw_status_t tw_read_constant(const tw_rates_reader_t *reader, char **field,
+                                    tw_schedule_t *schedule)
 {
     (void)reader;
     (void)field;
@@ -123,12 +129,14 @@ static tw_status_t tw_read_constant(const tw_reader_t *reader, char **field, tw_
     return TW_OK;
 }
 
-static tw_status_t tw_read_exp(const tw_reader_t *reader, char **field, tw_schedule_t *schedule)
+static tw_status_t tw_read_exp(const tw_rates_reader_t *reader, char **field,
+                               tw_schedule_t *schedule)
 {
     return tw_schedule_factor(reader, field[0], schedule);
 }
 
-static tw_status_t tw_read_steps(const tw_reader_t *reader, char **field, tw_schedule_t *schedule)
+static tw_status_t tw_read_steps(const tw_rates_reader_t *reader, char **field,
+                                 tw_schedule_t *schedule)
 {
     tw_status_t status = TW_OK;
 
@@ -142,7 +150,8 @@ static tw_status_t tw_read_steps(const tw_reader_t *reader, char **field, tw_sch
     return status == TW_OK ? tw_schedule_factor(reader, field[1], schedule) : status;
 }
 
-static tw_status_t tw_read_dexp(const tw_reader_t *reader, char **field, tw_schedule_t *schedule)
+static tw_status_t tw_read_dexp(const tw_rates_reader_t *reader, char **field,
+                                tw_schedule_t *schedule)
 {
     double pieces;
 
@@ -155,7 +164,8 @@ static tw_status_t tw_read_dexp(const tw_reader_t *reader, char **field, tw_sche
     return tw_schedule_factor(reader, field[0], schedule);
 }
 
-static tw_status_t tw_read_stairs(const tw_reader_t *reader, char **field, tw_schedule_t *schedule)
+static tw_status_t tw_read_stairs(const tw_rates_reader_t *reader, char **field,
+                                  tw_schedule_t *schedule)
 {
     const tw_status_t status = tw_schedule_epoch(reader, field[0], schedule);
 
@@ -167,14 +177,15 @@ static const struct tw_schedule_form {
     const char        *form;
     tw_schedule_kind_t kind;
     int                fields;
-    tw_status_t (*read)(const tw_reader_t *reader, char **field, tw_schedule_t *schedule);
+    tw_status_t (*read)(const tw_rates_reader_t *reader, char **field, tw_schedule_t *schedule);
 } tw_schedule_forms[] = {
     {"constant", "constant", TW_SCHEDULE_CONSTANT, 0, tw_read_constant},
     {"exp", "exp:FACTOR, such as exp:0.99", TW_SCHEDULE_EXP, 1, tw_read_exp},
     {"steps", "steps:EPOCH,EPOCH,...:FACTOR, such as steps:25,37:0.1", TW_SCHEDULE_STEPS_AT, 2,
      tw_read_steps},
     {"dexp", "dexp:FACTOR:PIECES, such as dexp:250:4", TW_SCHEDULE_DEXP, 2, tw_read_dexp},
-    {"stairs", "stairs:EPOCHS:FACTOR, such as stairs:30:0.16", TW_SCHEDULE_STAIRS, 2, tw_read_stairs},
+    {"stairs", "stairs:EPOCHS:FACTOR, such as stairs:30:0.16", TW_SCHEDULE_STAIRS, 2,
+     tw_read_stairs},
 };
 
 #define TW_SCHEDULE_FIELDS 2
@@ -207,7 +218,7 @@ static int tw_schedule_cut(char *text, char **field)
 
 tw_status_t tw_schedule_parse(const char *text, tw_schedule_t *schedule, char *why, size_t why_size)
 {
-    tw_reader_t                    reader = {text, TW_SCHEDULE_NAMES, why, why_size};
+    tw_rates_reader_t              reader = {text, TW_SCHEDULE_NAMES, why, why_size};
     const struct tw_schedule_form *form;
     tw_schedule_t                  read = {.factor = 1.0};
     char                           copy[TW_SCHEDULE_TEXT], *field[TW_SCHEDULE_FIELDS] = {NULL};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/running.c - running statistics that ranks have gathered by themselves become those of all.
+ * scheduler/running.c - running statistics that ranks have gathered by themselves become those of
+ * all.
  *
- * Every rank takes all ranks' numbers, in rank order, so all get the same bits. Sharing them in every step
- * would cost what local training saves; they are used in evaluations alone.
+ * Every rank takes all ranks' numbers, in rank order, so all get the same bits. Sharing them in
+ * every step would cost what local training saves; they are used in evaluations alone.
  */
 #include "config.h"
 
@@ -11,9 +12,10 @@
 #include "runtime/base/fpmode.h"
 #include "runtime/scheduler/statistics.h"
 
-/* One channel: `all` is its mean on rank 0, and `variance` further on its variance. The sum of equal
- * floats is exact in double, and so is the quotient: ranks that agree stay as they are. */
-static void tw_running_merge(float *state, const float *all, size_t variance, size_t stride, int ranks)
+/* One channel: `all` is its mean on rank 0, and `variance` further on its variance. The sum of
+ * equal floats is exact in double, and so is the quotient: ranks that agree stay as they are. */
+static void tw_running_merge(float *state, const float *all, size_t variance, size_t stride,
+                             int ranks)
 {
     double mean = 0.0, inside = 0.0, between = 0.0;
 
@@ -31,8 +33,8 @@ static void tw_running_merge(float *state, const float *all, size_t variance, si
     state[variance] = (float)(inside / ranks + between / ranks);
 }
 
-static tw_status_t tw_running_count(const tw_statistics_t *s, const float *state, const size_t *channels,
-                                    size_t layers, size_t *count_p)
+static tw_status_t tw_running_count(const tw_statistics_t *s, const float *state,
+                                    const size_t *channels, size_t layers, size_t *count_p)
 {
     size_t count = 0;
 
@@ -69,7 +71,8 @@ tw_status_t tw_statistics_running(tw_statistics_t *statistics, float *state, con
     all = s->states + s->config.states;
     memcpy(s->states, state, count * sizeof(float));
     span = tw_trace_begin(s->config.trace, TW_TRACE_NETWORK, "running statistics", (int64_t)layers);
-    status = tw_iallgather(s->world, s->states, s->states + s->config.states, count, NULL, &request);
+    status =
+        tw_iallgather(s->world, s->states, s->states + s->config.states, count, NULL, &request);
     if (status == TW_OK) {
         status = tw_wait(&request);
     }

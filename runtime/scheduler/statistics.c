@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/statistics.c - moments and sums of normalisation layers, exchanged inside groups of ranks.
+ * scheduler/statistics.c - moments and sums of normalisation layers, exchanged inside groups of
+ * ranks.
  *
- * One all-gather per call carries the numbers of all its layers, and every rank merges all ranks' numbers
- * itself, in rank order: equal input, equal order, equal bits. An all-reduce could not merge (count, mean,
- * M2), and would be no faster: a layer has 33 (16 channels) to 1025 numbers (512), where latency counts and
- * an all-gather takes each message one hop. Roughly measured, on two cores under load, medians of 400: inside
- * a node, 4 ranks, 7 us for 16 and 64 channels and 10 us for 512 (MPI_Allgather 11 and 22, all-reduce of
- * doubles 6 and 17); between 4 emulated hosts at 1 Gbit/s 129 us for 64 and 137 us for 512 (MPI_Allgather 111
- * and 139, all-reduce 138 and 247). Float32 would save half the bytes, for 512 channels on 4 hosts 0.1 ms at
- * 1 Gbit/s, and cost the equality with one rank; so the wire has doubles. With hundreds of ranks the time to
- * receive the numbers of all counts; groups of fewer ranks are then the remedy.
+ * One all-gather per call carries the numbers of all its layers, and every rank merges all ranks'
+ * numbers itself, in rank order: equal input, equal order, equal bits. An all-reduce could not
+ * merge (count, mean, M2), and would be no faster: a layer has 33 (16 channels) to 1025 numbers
+ * (512), where latency counts and an all-gather takes each message one hop. Roughly measured, on
+ * two cores under load, medians of 400: inside a node, 4 ranks, 7 us for 16 and 64 channels and 10
+ * us for 512 (MPI_Allgather 11 and 22, all-reduce of doubles 6 and 17); between 4 emulated hosts at
+ * 1 Gbit/s 129 us for 64 and 137 us for 512 (MPI_Allgather 111 and 139, all-reduce 138 and 247).
+ * Float32 would save half the bytes, for 512 channels on 4 hosts 0.1 ms at 1 Gbit/s, and cost the
+ * equality with one rank; so the wire has doubles. With hundreds of ranks the time to receive the
+ * numbers of all counts; groups of fewer ranks are then the remedy.
  *
- * A double travels as two words of fp32, which moves bytes and looks at none: straight from buffer to
- * buffer. Both buffers are of the communicator's pool, since after an error messages may still arrive.
+ * A double travels as two words of fp32, which moves bytes and looks at none: straight from buffer
+ * to buffer. Both buffers are of the communicator's pool, since after an error messages may still
+ * arrive.
  */
 #include "config.h"
 
@@ -27,8 +30,8 @@ static size_t tw_layer_numbers(const tw_statistics_t *s, const tw_statistics_lay
 }
 
 /* Take down what the caller gives. */
-static tw_status_t tw_statistics_take(tw_statistics_t *s, double *const *numbers, const size_t *channels,
-                                      size_t layers, bool sums)
+static tw_status_t tw_statistics_take(tw_statistics_t *s, double *const *numbers,
+                                      const size_t *channels, size_t layers, bool sums)
 {
     size_t total = 0;
 
@@ -67,8 +70,8 @@ static void tw_statistics_alone(tw_statistics_t *s)
     }
 }
 
-static tw_status_t tw_statistics_start(tw_statistics_t *s, double *const *numbers, const size_t *channels,
-                                       size_t layers, bool sums)
+static tw_status_t tw_statistics_start(tw_statistics_t *s, double *const *numbers,
+                                       const size_t *channels, size_t layers, bool sums)
 {
     tw_status_t status = tw_statistics_take(s, numbers, channels, layers, sums);
     size_t      at     = 0;
@@ -89,13 +92,14 @@ static tw_status_t tw_statistics_start(tw_statistics_t *s, double *const *number
         memcpy(s->buffer + at, s->layer[l].numbers, n * sizeof(double));
         at += n;
     }
-    s->span = tw_trace_begin(s->config.trace, TW_TRACE_NETWORK, sums ? "statistics back" : "statistics",
-                             (int64_t)layers);
+    s->span = tw_trace_begin(s->config.trace, TW_TRACE_NETWORK,
+                             sums ? "statistics back" : "statistics", (int64_t)layers);
     return tw_iallgather(s->comm, s->buffer, s->buffer + tw_statistics_most(&s->config),
                          TW_WORDS * s->numbers, NULL, &s->request);
 }
 
-static void tw_layer_merge(tw_statistics_layer_t *layer, const double *all, size_t stride, int ranks)
+static void tw_layer_merge(tw_statistics_layer_t *layer, const double *all, size_t stride,
+                           int ranks)
 {
     layer->numbers[0] = 0.0;
     for (int r = 0; r < ranks; r++) {

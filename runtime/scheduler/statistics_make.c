@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/statistics_make.c - groups of ranks that share batch statistics: their communicators, and memory
- * for the largest exchange, on which all ranks agree.
+ * scheduler/statistics_make.c - groups of ranks that share batch statistics: their communicators,
+ * and memory for the largest exchange, on which all ranks agree.
  */
 #include "config.h"
 
@@ -28,25 +28,27 @@ static tw_status_t tw_statistics_check(const tw_comm_t *comm, const tw_statistic
         return TW_ERR_INVALID_ARG;
     }
     if (!tw_size_mul(config->channels, 2, &most) || !tw_size_add(most, config->layers, &most) ||
-        !tw_size_mul(most, TW_WORDS, &bytes) || !tw_statistics_bytes(most, size, sizeof(double), &bytes) ||
+        !tw_size_mul(most, TW_WORDS, &bytes) ||
+        !tw_statistics_bytes(most, size, sizeof(double), &bytes) ||
         !tw_statistics_bytes(config->states, size, sizeof(float), &bytes)) {
         return TW_ERR_RANGE;
     }
     return TW_OK;
 }
 
-/* A communicator of this rank's group. The library's own: not bound to places again, without a thread. */
+/* A communicator of this rank's group. The library's own: not bound to places again, without a
+ * thread. */
 static tw_status_t tw_statistics_split(tw_statistics_t *s)
 {
     tw_comm_t  *world = s->world;
     MPI_Comm    group = MPI_COMM_NULL;
     tw_status_t status;
 
-    status = tw_comm_mpi(world,
-                         MPI_Comm_split(world->comm,
-                                        s->ranks > 1 ? world->rank / s->config.group : MPI_UNDEFINED,
-                                        world->rank, &group),
-                         "MPI_Comm_split");
+    status = tw_comm_mpi(
+        world,
+        MPI_Comm_split(world->comm, s->ranks > 1 ? world->rank / s->config.group : MPI_UNDEFINED,
+                       world->rank, &group),
+        "MPI_Comm_split");
     if (status == TW_OK && group != MPI_COMM_NULL) {
         status = tw_comm_create_with(world->ctx, world->mpi, group, &s->own);
         MPI_Comm_free(&group);
@@ -54,8 +56,8 @@ static tw_status_t tw_statistics_split(tw_statistics_t *s)
     return status;
 }
 
-/* Exchange as much as there will ever be, of nothing: later exchanges need no more memory, on which all
- * ranks would have to agree first. */
+/* Exchange as much as there will ever be, of nothing: later exchanges need no more memory, on which
+ * all ranks would have to agree first. */
 static tw_status_t tw_statistics_rehearse(tw_comm_t *comm, void *mine, void *all, size_t words)
 {
     tw_request_t *request = NULL;
@@ -81,8 +83,9 @@ static tw_status_t tw_statistics_room(tw_statistics_t *s)
     status = tw_comm_agreed_get(s->comm, bytes, &buffer);
     tw_comm_leave(s->comm);
     s->buffer = buffer;
-    return status == TW_OK ? tw_statistics_rehearse(s->comm, s->buffer, s->buffer + most, TW_WORDS * most)
-                           : status;
+    return status == TW_OK
+               ? tw_statistics_rehearse(s->comm, s->buffer, s->buffer + most, TW_WORDS * most)
+               : status;
 }
 
 /* The same for running statistics, over all ranks. */
@@ -101,7 +104,8 @@ static tw_status_t tw_statistics_room_for_states(tw_statistics_t *s)
     status = tw_comm_agreed_get(s->world, bytes, &buffer);
     tw_comm_leave(s->world);
     s->states = buffer;
-    return status == TW_OK ? tw_statistics_rehearse(s->world, s->states, s->states + most, most) : status;
+    return status == TW_OK ? tw_statistics_rehearse(s->world, s->states, s->states + most, most)
+                           : status;
 }
 
 /* Our buffers may have come from what was kept for operations: keep as much again. */

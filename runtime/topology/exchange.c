@@ -24,13 +24,13 @@ typedef struct tw_meeting {
     int round, a, b;
 } tw_meeting_t;
 
-typedef struct tw_exchange {
+typedef struct tw_exchange_search {
     const tw_node_t *node;
     tw_meeting_t    *list;
     int              count;
     int             *web; /* by GPU: the least GPU of those that NVLink joins with it; -1: none */
     int nvlink;           /* only what NVLink joins is meeting now                              */
-} tw_exchange_t;
+} tw_exchange_search_t;
 
 /* GPUs that stand together below one part: a run of the sorted array. */
 typedef struct tw_branch {
@@ -53,7 +53,8 @@ static int tw_branch_of(const tw_node_t *node, int gpu, int above)
 
 /* Two branches meet: pair after pair, from round `first`, but for those that have met by NVLink.
  * Returns the round after the last. */
-static int tw_exchange_meet(tw_exchange_t *x, const tw_branch_t *p, const tw_branch_t *q, int first)
+static int tw_exchange_meet(tw_exchange_search_t *x, const tw_branch_t *p, const tw_branch_t *q,
+                            int first)
 {
     for (int i = 0; i < p->count; i++) {
         for (int j = 0; j < q->count; j++) {
@@ -85,7 +86,8 @@ static void tw_exchange_match(int even, int step, int i, int *p, int *q)
 }
 
 /* Every branch meets every other one. Returns the round after the last. */
-static int tw_exchange_tournament(tw_exchange_t *x, const tw_branch_t *branches, int n, int first)
+static int tw_exchange_tournament(tw_exchange_search_t *x, const tw_branch_t *branches, int n,
+                                  int first)
 {
     const int even = n + n % 2;
 
@@ -110,7 +112,8 @@ static int tw_exchange_tournament(tw_exchange_t *x, const tw_branch_t *branches,
 
 /* All pairs among the GPUs below `above`, from round `first`. Returns the round after the last, or
  * -1 without memory. */
-static int tw_exchange_below(tw_exchange_t *x, const int *gpus, int count, int above, int first)
+static int tw_exchange_below(tw_exchange_search_t *x, const int *gpus, int count, int above,
+                             int first)
 {
     tw_branch_t *branches = calloc((size_t)count, sizeof(*branches));
     int          n = 0, inner = first;
@@ -144,7 +147,7 @@ static int tw_exchange_below(tw_exchange_t *x, const int *gpus, int count, int a
 
 /* Fill web: GPUs of the set that NVLink joins each with each. A web that is no such clique is left
  * to PCIe. */
-static void tw_exchange_webs(tw_exchange_t *x, const int *gpus, int count)
+static void tw_exchange_webs(tw_exchange_search_t *x, const int *gpus, int count)
 {
     for (int i = 0; i < x->node->count[TW_PART_GPU]; i++) {
         x->web[i] = -1;
@@ -172,7 +175,7 @@ static void tw_exchange_webs(tw_exchange_t *x, const int *gpus, int count)
 }
 
 /* The tournaments of all webs, at the same time. Returns the round after the last, or -1. */
-static int tw_exchange_nvlink(tw_exchange_t *x, const int *gpus, int count)
+static int tw_exchange_nvlink(tw_exchange_search_t *x, const int *gpus, int count)
 {
     tw_branch_t *branches = calloc((size_t)count, sizeof(*branches));
     int          last     = branches != NULL ? 0 : -1;
@@ -208,7 +211,7 @@ static int tw_by_round(const void *a, const void *b)
 }
 
 /* Meetings, sorted by round, as rounds with their pairs behind them. */
-static tw_round_t *tw_exchange_pack(const tw_exchange_t *x, int rounds, int nvlink)
+static tw_round_t *tw_exchange_pack(const tw_exchange_search_t *x, int rounds, int nvlink)
 {
     tw_round_t *list =
         malloc(((size_t)rounds + 1) * sizeof(*list) + (size_t)x->count * sizeof(tw_pair_t));
@@ -255,10 +258,10 @@ static int tw_exchange_valid(const tw_node_t *node, const int *gpus, int count)
 tw_status_t tw_exchange_order(const tw_node_t *node, const int *gpus, int count,
                               tw_round_t **rounds_p, int *rounds_count_p)
 {
-    tw_exchange_t x      = {.node = node};
-    tw_round_t   *list   = NULL;
-    int           rounds = -1, nvlink = 0;
-    int          *sorted;
+    tw_exchange_search_t x      = {.node = node};
+    tw_round_t          *list   = NULL;
+    int                  rounds = -1, nvlink = 0;
+    int                 *sorted;
 
     if (node == NULL || gpus == NULL || rounds_p == NULL || rounds_count_p == NULL) {
         return TW_ERR_INVALID_ARG;

@@ -61,8 +61,8 @@ tw_status_t tw_pci_discover(tw_node_t *node, hwloc_topology_t topology);
 /* Latencies of NUMA nodes and NVLink; needs GPUs in their order. */
 tw_status_t tw_links_discover(tw_node_t *node, hwloc_topology_t topology);
 
-/* Which GPUs the driver, a container or a device cgroup keeps from this process, by what stands below
- * root ("" is this system, a folder a made-up one). Sets barred. */
+/* Which GPUs the driver, a container or a device cgroup keeps from this process, by what stands
+ * below root ("" is this system, a folder a made-up one). Sets barred. */
 void tw_visible_bar(tw_node_t *node, const char *root);
 
 /* The GPUs that a text of CUDA_VISIBLE_DEVICES shows (NULL: all), in its order; returns how many.

@@ -80,8 +80,7 @@ void tw_visible_bar(tw_node_t *node, const char *root)
         if (minor >= 0) { /* a cgroup shows only when the file is opened, as CUDA does it */
             file = open(path, O_RDWR | O_CLOEXEC);
         }
-        node->gpus[i].barred =
-            file < 0 && (errno == ENOENT || errno == EPERM || errno == EACCES);
+        node->gpus[i].barred = file < 0 && (errno == ENOENT || errno == EPERM || errno == EACCES);
         barred += node->gpus[i].barred;
         if (file >= 0) {
             close(file);
@@ -93,7 +92,8 @@ void tw_visible_bar(tw_node_t *node, const char *root)
     }
 }
 
-/* How many GPUs CUDA counts before it reads its variable; the v-th of them, -1 if there are fewer. */
+/* How many GPUs CUDA counts before it reads its variable; the v-th of them, -1 if there are fewer.
+ * */
 static int tw_gpus_open(const tw_node_t *node)
 {
     int n = 0;
@@ -120,8 +120,7 @@ static int tw_gpu_by_uuid(const tw_node_t *node, const char *entry)
     int found = -1;
 
     for (int i = 0; i < node->count[TW_PART_GPU]; i++) {
-        if (!node->gpus[i].barred &&
-            strncasecmp(node->gpus[i].uuid, entry, strlen(entry)) == 0) {
+        if (!node->gpus[i].barred && strncasecmp(node->gpus[i].uuid, entry, strlen(entry)) == 0) {
             found = found == -1 ? i : -2;
         }
     }

@@ -6,7 +6,7 @@
 #include "runtime/transport/bounce.h"
 #include "runtime/transport/staging.h"
 
-tw_status_t tw_bounce_create(tw_request_t *op, const tw_shape_t *shape, void *stream)
+tw_status_t tw_bounce_create(tw_request_t *op, const tw_request_shape_t *shape, void *stream)
 {
     tw_comm_t   *comm = op->comm;
     tw_bounce_t *bounce;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/bounce.h - device memory for algorithms that work in host memory (tw_algorithm_ops_t.host_only):
- * the elements themselves are copied to pinned memory before the first round, and what was received back to
- * the device after the last. Nothing waits: the engine polls an event at either end.
+ * transport/bounce.h - device memory for algorithms that work in host memory
+ * (tw_algorithm_ops_t.host_only): the elements themselves are copied to pinned memory before the
+ * first round, and what was received back to the device after the last. Nothing waits: the engine
+ * polls an event at either end.
  *
  * So the algorithm of a call never depends on where a rank's buffers are.
  */
@@ -21,7 +22,7 @@ typedef struct tw_bounce {
 } tw_bounce_t;
 
 /* Room for what shape names. Sets op->bounce. Local: TW_OK, TW_ERR_NO_MEMORY (logged). */
-tw_status_t tw_bounce_create(tw_request_t *op, const tw_shape_t *shape, void *stream);
+tw_status_t tw_bounce_create(tw_request_t *op, const tw_request_shape_t *shape, void *stream);
 void        tw_bounce_release(tw_request_t *op); /* NULL in op->bounce is allowed */
 
 /* op->send and op->recv, which point into the caller's buffers, into ours instead. */

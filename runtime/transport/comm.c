@@ -43,10 +43,10 @@ tw_status_t tw_comm_mpi(tw_comm_t *comm, int mpi_result, const char *call)
 
 tw_status_t tw_comm_agree(tw_comm_t *comm, tw_status_t mine)
 {
-    const int   in     = (int)mine;
-    int         out    = (int)mine;
-    tw_status_t status = tw_sync_allreduce(comm, &in, &out, 1, sizeof(in), MPI_INT, MPI_MIN,
-                                           "an agreement");
+    const int   in  = (int)mine;
+    int         out = (int)mine;
+    tw_status_t status =
+        tw_sync_allreduce(comm, &in, &out, 1, sizeof(in), MPI_INT, MPI_MIN, "an agreement");
 
     return status == TW_OK ? (tw_status_t)out : status;
 }
@@ -82,7 +82,8 @@ tw_status_t tw_comm_reserve(tw_comm_t *comm, tw_status_t mine, size_t bytes)
 
     if (bytes <= comm->reserved) {
         if (mine != TW_OK) {
-            TW_ERROR(&comm->log, "the other ranks go on without this one; the communicator is dead");
+            TW_ERROR(&comm->log,
+                     "the other ranks go on without this one; the communicator is dead");
             comm->status = mine;
         }
         return mine;
@@ -187,11 +188,12 @@ static void tw_comm_threads(tw_comm_t *comm)
 {
     const int wish = comm->ctx->config.threads;
 
-    comm->exec = (tw_exec_t){.memory = TW_MEMORY_HOST, .stream = NULL};
+    comm->exec         = (tw_exec_t){.memory = TW_MEMORY_HOST, .stream = NULL};
     comm->exec.threads = wish > 0 ? wish : tw_threads_share(comm->local_ranks);
 }
 
-/* After an error MPI may still write into buffers of unfinished operations: they are never freed. */
+/* After an error MPI may still write into buffers of unfinished operations: they are never freed.
+ * */
 static void tw_comm_abandon(tw_comm_t *comm)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -227,9 +229,9 @@ tw_status_t tw_comm_create_with(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_
     if (comm == NULL) {
         return TW_ERR_NO_MEMORY;
     }
-    comm->ctx = ctx;
-    comm->log = ctx->log;
-    comm->mpi = mpi;
+    comm->ctx      = ctx;
+    comm->log      = ctx->log;
+    comm->mpi      = mpi;
     comm->endpoint = &tw_endpoint_mpi;
     tw_comm_device_init(comm);
     tw_pool_init(&comm->pool);
@@ -315,9 +317,15 @@ tw_status_t tw_comm_destroy(tw_comm_t *comm)
     return status;
 }
 
-int tw_comm_rank(const tw_comm_t *comm) { return comm != NULL ? comm->rank : -1; }
+int tw_comm_rank(const tw_comm_t *comm)
+{
+    return comm != NULL ? comm->rank : -1;
+}
 
-int tw_comm_size(const tw_comm_t *comm) { return comm != NULL ? comm->size : 0; }
+int tw_comm_size(const tw_comm_t *comm)
+{
+    return comm != NULL ? comm->size : 0;
+}
 
 tw_status_t tw_comm_status(const tw_comm_t *comm)
 {

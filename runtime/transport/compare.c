@@ -3,8 +3,8 @@
  * communicator is created, and, with THINWIRE_CHECK=1, every call.
  *
  * Both make a fixed-size record of text fields and compare checksums of it, which takes one small
- * allreduce; only if they differ are the records gathered, to say in words who has what. Text means the
- * same whatever a rank's byte order.
+ * allreduce; only if they differ are the records gathered, to say in words who has what. Text means
+ * the same whatever a rank's byte order.
  */
 #include "config.h"
 
@@ -76,8 +76,8 @@ static tw_status_t tw_record_explain(tw_comm_t *comm, const char *record, const 
     tw_status_t status;
     int         odd, usual;
 
-    status = tw_comm_agree(
-        comm, tw_pool_get(&comm->pool, (size_t)comm->size * TW_RECORD_BYTES, &all));
+    status =
+        tw_comm_agree(comm, tw_pool_get(&comm->pool, (size_t)comm->size * TW_RECORD_BYTES, &all));
     if (status == TW_OK) {
         status = tw_sync_allgather(comm, record, all, TW_RECORD_BYTES, what);
     }
@@ -86,8 +86,8 @@ static tw_status_t tw_record_explain(tw_comm_t *comm, const char *record, const 
         tw_record_difference((const char *)all + (size_t)odd * TW_RECORD_BYTES,
                              (const char *)all + (size_t)usual * TW_RECORD_BYTES, first, second,
                              sizeof(first));
-        TW_ERROR(&comm->log, "ranks disagree on %s: rank %d has %s, rank %d has %s", what, odd, first,
-                 usual, second);
+        TW_ERROR(&comm->log, "ranks disagree on %s: rank %d has %s, rank %d has %s", what, odd,
+                 first, usual, second);
     }
     tw_pool_put(&comm->pool, all);
     return comm->status != TW_OK ? status : TW_ERR_MISMATCH;
@@ -109,23 +109,23 @@ static tw_status_t tw_record_compare(tw_comm_t *comm, const char *record, const 
 
 tw_status_t tw_comm_compare_wire(tw_comm_t *comm)
 {
-    const uint32_t order = 0x01020304u;
+    const uint32_t order                   = 0x01020304u;
     char           record[TW_RECORD_BYTES] = {0};
     uint8_t        first;
 
     memcpy(&first, &order, 1);
-    snprintf(record, sizeof(record),
-             "version=" PACKAGE_VERSION ";byte order=%s;THINWIRE_TRANSPORT=%s;THINWIRE_CHUNK=%zu;"
-             "THINWIRE_MESSAGE_LIMIT=%zu;THINWIRE_WINDOW=%d;THINWIRE_CHECK=%d;THINWIRE_ALLREDUCE=%d;"
-             "THINWIRE_DIRECT_MAX=%zu;THINWIRE_BCAST=%d;THINWIRE_CHAIN_MIN=%zu;THINWIRE_ALLGATHER=%d;"
-             "THINWIRE_ALLTOALL=%d;THINWIRE_MESSAGE_COST=%zu;THINWIRE_NODE_RANKS=%d;"
-             "THINWIRE_NODE_READ=%d;tags=%" PRIu64 ";",
-             first == 4 ? "little-endian" : "big-endian",
-             tw_endpoint_name(comm->config.transport), comm->config.chunk,
-             comm->config.message_limit, comm->config.window, comm->config.check, comm->policy.allreduce,
-             comm->policy.direct_max, comm->policy.bcast, comm->policy.chain_min,
-             comm->policy.allgather, comm->policy.alltoall, comm->policy.message_cost,
-             comm->config.node_ranks, comm->config.node_read, comm->tag_cycle);
+    snprintf(
+        record, sizeof(record),
+        "version=" PACKAGE_VERSION ";byte order=%s;THINWIRE_TRANSPORT=%s;THINWIRE_CHUNK=%zu;"
+        "THINWIRE_MESSAGE_LIMIT=%zu;THINWIRE_WINDOW=%d;THINWIRE_CHECK=%d;THINWIRE_ALLREDUCE=%d;"
+        "THINWIRE_DIRECT_MAX=%zu;THINWIRE_BCAST=%d;THINWIRE_CHAIN_MIN=%zu;THINWIRE_ALLGATHER=%d;"
+        "THINWIRE_ALLTOALL=%d;THINWIRE_MESSAGE_COST=%zu;THINWIRE_NODE_RANKS=%d;"
+        "THINWIRE_NODE_READ=%d;tags=%" PRIu64 ";",
+        first == 4 ? "little-endian" : "big-endian", tw_endpoint_name(comm->config.transport),
+        comm->config.chunk, comm->config.message_limit, comm->config.window, comm->config.check,
+        comm->policy.allreduce, comm->policy.direct_max, comm->policy.bcast, comm->policy.chain_min,
+        comm->policy.allgather, comm->policy.alltoall, comm->policy.message_cost,
+        comm->config.node_ranks, comm->config.node_read, comm->tag_cycle);
     return tw_record_compare(comm, record, "settings");
 }
 

@@ -34,11 +34,13 @@ static tw_status_t tw_device_path(tw_comm_t *comm)
     if (comm->device.aware == TW_DEVICE_NOT_ASKED) {
         comm->device.aware = comm->endpoint->aware(comm);
     }
-    comm->device.direct = comm->config.device_path == TW_DEVICE_PATH_DIRECT ||
-                          (comm->config.device_path == TW_DEVICE_PATH_AUTO && comm->device.aware == 1);
+    comm->device.direct =
+        comm->config.device_path == TW_DEVICE_PATH_DIRECT ||
+        (comm->config.device_path == TW_DEVICE_PATH_AUTO && comm->device.aware == 1);
     if (comm->device.direct && comm->device.aware == 0) {
-        TW_ERROR(&comm->log, "THINWIRE_DEVICE_PATH is direct, but THINWIRE_TRANSPORT=%s takes no device "
-                             "memory here; accepted: staged, auto",
+        TW_ERROR(&comm->log,
+                 "THINWIRE_DEVICE_PATH is direct, but THINWIRE_TRANSPORT=%s takes no device "
+                 "memory here; accepted: staged, auto",
                  comm->endpoint->name);
         return TW_ERR_UNSUPPORTED;
     }
@@ -58,8 +60,8 @@ tw_status_t tw_comm_device_open(tw_comm_t *comm)
         return status;
     }
     if (device->open && number != device->number) {
-        TW_ERROR(&comm->log, "device %d is current; this communicator's calls are on device %d", number,
-                 device->number);
+        TW_ERROR(&comm->log, "device %d is current; this communicator's calls are on device %d",
+                 number, device->number);
         return TW_ERR_INVALID_ARG;
     }
     if (device->open) {
@@ -119,7 +121,8 @@ static struct tw_device_buf *tw_device_idle(const tw_device_pool_t *pool, size_t
     struct tw_device_buf *best = NULL;
 
     for (struct tw_device_buf *buf = pool->bufs; buf != NULL; buf = buf->next) {
-        if (!buf->used && buf->capacity >= bytes && (best == NULL || buf->capacity < best->capacity)) {
+        if (!buf->used && buf->capacity >= bytes &&
+            (best == NULL || buf->capacity < best->capacity)) {
             best = buf;
         }
     }

@@ -23,7 +23,10 @@ tw_status_t tw_endpoint_open(tw_comm_t *comm)
     return tw_endpoint_list[comm->config.transport]->open(comm);
 }
 
-const char *tw_endpoint_name(int transport) { return tw_endpoint_list[transport]->name; }
+const char *tw_endpoint_name(int transport)
+{
+    return tw_endpoint_list[transport]->name;
+}
 
 tw_status_t tw_endpoint_agree(tw_comm_t *comm, tw_status_t mine, const char *why)
 {
@@ -36,7 +39,8 @@ tw_status_t tw_endpoint_agree(tw_comm_t *comm, tw_status_t mine, const char *why
         return status;
     }
     if (first == comm->rank) {
-        TW_ERROR(&comm->log, "THINWIRE_TRANSPORT=%s: %s", tw_endpoint_name(comm->config.transport), why);
+        TW_ERROR(&comm->log, "THINWIRE_TRANSPORT=%s: %s", tw_endpoint_name(comm->config.transport),
+                 why);
     }
     return tw_comm_agree(comm, mine);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/endpoint.h - how the messages of operations travel: one small table of functions per way.
+ * transport/endpoint.h - how the messages of operations travel: one small table of functions per
+ * way.
  *
- * The engine posts messages in batches (all that a stage of a lane waits for) and asks whether a batch is
- * complete. A batch lies in the operation's own memory, so a message costs no allocation; what stands in
- * `requests` is the endpoint's own. Messages between two ranks match by tag, those of one tag in the
- * order in which they were sent. Nothing is cancelled: buffers of messages that are not complete when a
- * communicator dies are never freed.
+ * The engine posts messages in batches (all that a stage of a lane waits for) and asks whether a
+ * batch is complete. A batch lies in the operation's own memory, so a message costs no allocation;
+ * what stands in `requests` is the endpoint's own. Messages between two ranks match by tag, those
+ * of one tag in the order in which they were sent. Nothing is cancelled: buffers of messages that
+ * are not complete when a communicator dies are never freed.
  * Set-up messages (sync.h) always take MPI.
  */
 #ifndef TW_TRANSPORT_ENDPOINT_H
@@ -47,8 +48,8 @@ typedef struct tw_endpoint_ops {
     /* Let messages move; called before tests, and by whoever waits for something else. */
     tw_status_t (*progress)(tw_comm_t *comm);
 
-    /* Will everything that was sent arrive even if nobody calls progress? An endpoint that may have to say
-     * no starts the communicator's helper (helper.h), which then goes on. */
+    /* Will everything that was sent arrive even if nobody calls progress? An endpoint that may have
+     * to say no starts the communicator's helper (helper.h), which then goes on. */
     bool (*idle)(tw_comm_t *comm);
 
     /* Does it take device memory? 1, 0; -1: it does not say. Local. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/endpoint_mpi.c - messages by MPI_Isend and MPI_Irecv on the communicator's duplicate.
  *
- * Each test makes MPI move all messages, and MPI keeps what it has taken moving from every other call
- * into it: nothing is left to do for progress, and it is always idle.
+ * Each test makes MPI move all messages, and MPI keeps what it has taken moving from every other
+ * call into it: nothing is left to do for progress, and it is always idle.
  */
 #include "config.h"
 
@@ -49,11 +49,10 @@ static tw_status_t tw_mpi_recv(tw_comm_t *comm, void *bytes, size_t size, int pe
 static tw_status_t tw_mpi_test(tw_comm_t *comm, tw_messages_t *messages, bool *complete_p)
 {
     int               complete = 0;
-    const tw_status_t status =
-        tw_comm_mpi(comm,
-                    comm->mpi->Testall(messages->count, messages->requests, &complete,
-                                       MPI_STATUSES_IGNORE),
-                    "MPI_Testall");
+    const tw_status_t status   = tw_comm_mpi(
+          comm,
+          comm->mpi->Testall(messages->count, messages->requests, &complete, MPI_STATUSES_IGNORE),
+          "MPI_Testall");
 
     *complete_p = complete != 0;
     return status;
@@ -86,7 +85,10 @@ static tw_status_t tw_mpi_close(tw_comm_t *comm)
     return TW_OK;
 }
 
-static void tw_mpi_abandon(tw_comm_t *comm) { (void)comm; }
+static void tw_mpi_abandon(tw_comm_t *comm)
+{
+    (void)comm;
+}
 
 /* An extension that Open MPI and MPICH have; where it is missing, nobody can say. */
 static int tw_mpi_aware(tw_comm_t *comm)

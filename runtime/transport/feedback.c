@@ -27,10 +27,11 @@ tw_status_t tw_feedback_check(const tw_feedback_t *fb, const tw_comm_t *comm,
     }
     tw_codec_traits(codec, &traits);
     if (fb->comm != comm || fb->dtype != traits.dtype || fb->count != count) {
-        TW_ERROR(&comm->log,
-                 "feedback '%s' is for %zu values of another shape, type or communicator; this call "
-                 "has %zu values of codec %s",
-                 fb->name, fb->count, count, tw_codec_spec(codec));
+        TW_ERROR(
+            &comm->log,
+            "feedback '%s' is for %zu values of another shape, type or communicator; this call "
+            "has %zu values of codec %s",
+            fb->name, fb->count, count, tw_codec_spec(codec));
         return TW_ERR_INVALID_ARG;
     }
     return TW_OK;
@@ -107,7 +108,8 @@ tw_status_t tw_feedback_create(tw_comm_t *comm, const char *name, tw_dtype_t dty
     status = tw_comm_agree(comm, fb != NULL ? TW_OK : TW_ERR_NO_MEMORY);
     if (status != TW_OK) {
         if (status == TW_ERR_NO_MEMORY) {
-            TW_ERROR(&comm->log, "a rank has no memory for feedback '%s' of %zu values", name, count);
+            TW_ERROR(&comm->log, "a rank has no memory for feedback '%s' of %zu values", name,
+                     count);
         }
         tw_feedback_free(fb);
         return status;
@@ -148,8 +150,8 @@ tw_status_t tw_feedback_clear(tw_feedback_t *fb)
 /* The value at position i of the sum of both residuals, rounded to the element type. */
 static double tw_feedback_at(const tw_feedback_t *fb, size_t i)
 {
-    const double sum = tw_element_get(fb->first, fb->element, i) +
-                       tw_element_get(fb->second, fb->element, i);
+    const double sum =
+        tw_element_get(fb->first, fb->element, i) + tw_element_get(fb->second, fb->element, i);
 
     return fb->element == sizeof(float) ? (double)(float)sum : sum;
 }
@@ -225,7 +227,8 @@ static tw_status_t tw_feedback_squares(tw_feedback_t *fb, size_t first, size_t n
         mine[i] = tw_feedback_at(fb, first + i);
     }
     tw_fpmode_leave(mode);
-    status = tw_sync_allreduce(comm, mine, all, (int)n, sizeof(double), MPI_DOUBLE, MPI_SUM, fb->name);
+    status =
+        tw_sync_allreduce(comm, mine, all, (int)n, sizeof(double), MPI_DOUBLE, MPI_SUM, fb->name);
     for (size_t i = 0; status == TW_OK && i < n; i++) {
         *sum += all[i] * all[i];
     }
@@ -268,7 +271,8 @@ tw_status_t tw_feedback_norm(tw_feedback_t *fb, double *norm_p)
     if (status != TW_OK) {
         return status;
     }
-    status = tw_feedback_begin(fb, "feedback_norm", TW_OK, 2 * TW_NORM_PIECE * sizeof(double), &buffer);
+    status =
+        tw_feedback_begin(fb, "feedback_norm", TW_OK, 2 * TW_NORM_PIECE * sizeof(double), &buffer);
     if (status != TW_OK) {
         return status;
     }

@@ -3,7 +3,8 @@
  *
  * Both residuals are arrays over the whole vector, by position. The second is zero outside the
  * interval [second_first, second_first + second_count) that this rank owned when it was last used;
- * pages outside it were never touched and take no memory. Both are in host memory, or both in a device's.
+ * pages outside it were never touched and take no memory. Both are in host memory, or both in a
+ * device's.
  */
 #ifndef TW_TRANSPORT_FEEDBACK_H
 #define TW_TRANSPORT_FEEDBACK_H
@@ -59,20 +60,21 @@ static inline void tw_element_put(void *values, size_t element, size_t i, double
 tw_status_t tw_feedback_check(const tw_feedback_t *fb, const tw_comm_t *comm,
                               const tw_codec_t *codec, size_t count);
 
-/* Collective start of save, restore and norm: compare the call (THINWIRE_CHECK), agree on TW_ERR_BUSY
- * (in use), on `mine`, and on a buffer of the pool. */
+/* Collective start of save, restore and norm: compare the call (THINWIRE_CHECK), agree on
+ * TW_ERR_BUSY (in use), on `mine`, and on a buffer of the pool. */
 tw_status_t tw_feedback_begin(tw_feedback_t *fb, const char *operation, tw_status_t mine,
                               size_t bytes, void **buffer_p);
 
-/* The operation starts: the residuals go where its buffers are; it owns [own_first, own_first + own_count)
- * of the sum (count 0: it encodes no sum): if that is new, the second residual folds into the first. */
+/* The operation starts: the residuals go where its buffers are; it owns [own_first, own_first +
+ * own_count) of the sum (count 0: it encodes no sum): if that is new, the second residual folds
+ * into the first. */
 tw_status_t tw_feedback_own(tw_feedback_t *fb, const tw_request_t *op);
 
 /* Add the second residual, in host memory, to the first and zero it. */
 void tw_feedback_fold(tw_feedback_t *fb);
 
-/* feedback_device.c. On failure the communicator is dead, but for tw_feedback_reserve_device(), which is
- * local: TW_ERR_NO_MEMORY (logged). */
+/* feedback_device.c. On failure the communicator is dead, but for tw_feedback_reserve_device(),
+ * which is local: TW_ERR_NO_MEMORY (logged). */
 tw_status_t tw_feedback_reserve_device(tw_feedback_t *fb);
 void        tw_feedback_release_device(tw_feedback_t *fb);
 tw_status_t tw_feedback_to_device(tw_feedback_t *fb); /* memory is reserved */

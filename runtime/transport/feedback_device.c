@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/feedback_device.c - residuals follow the buffers: into device memory when an operation on
- * device memory starts, back when one on host memory starts or when somebody looks at them. Both ways
- * wait; a training loop that stays on one side moves nothing.
+ * transport/feedback_device.c - residuals follow the buffers: into device memory when an operation
+ * on device memory starts, back when one on host memory starts or when somebody looks at them. Both
+ * ways wait; a training loop that stays on one side moves nothing.
  *
- * On the device as in the host, both are arrays over the whole vector, the second zero outside its interval.
+ * On the device as in the host, both are arrays over the whole vector, the second zero outside its
+ * interval.
  */
 #include "config.h"
 
@@ -61,7 +62,8 @@ tw_status_t tw_feedback_to_device(tw_feedback_t *fb)
         status = on->ops->zero(fb->device[1], bytes, on->in);
     }
     if (status == TW_OK && second > 0) {
-        status = on->ops->copy((uint8_t *)fb->device[1] + first, fb->host[1] + first, second, on->in);
+        status =
+            on->ops->copy((uint8_t *)fb->device[1] + first, fb->host[1] + first, second, on->in);
     }
     if (status == TW_OK) {
         status = on->ops->finish(on->in);
@@ -88,7 +90,8 @@ tw_status_t tw_feedback_to_host(tw_feedback_t *fb)
     tw_comm_enter(fb->comm);
     status = on->ops->copy(fb->host[0], fb->device[0], fb->count * fb->element, on->out);
     if (status == TW_OK && second > 0) {
-        status = on->ops->copy(fb->host[1] + first, (uint8_t *)fb->device[1] + first, second, on->out);
+        status =
+            on->ops->copy(fb->host[1] + first, (uint8_t *)fb->device[1] + first, second, on->out);
     }
     if (status == TW_OK) {
         status = on->ops->finish(on->out);

@@ -16,19 +16,19 @@
 #include "runtime/transport/feedback.h"
 #include "runtime/transport/sync.h"
 
-#define TW_FILE_MAGIC   "TWFEEDB1"
-#define TW_FILE_HEADER  (8 + 4 + 4 + 8 + TW_FEEDBACK_NAME_MAX) /* magic, dtype, ranks, count, name */
-#define TW_FILE_RANK    16                                     /* second_first, second_count       */
-#define TW_FILE_PIECE   ((size_t)1 << 18)                      /* bytes, a multiple of 8           */
+#define TW_FILE_MAGIC      "TWFEEDB1"
+#define TW_FILE_HEADER     (8 + 4 + 4 + 8 + TW_FEEDBACK_NAME_MAX) /* magic, dtype, ranks, count, name */
+#define TW_FILE_RANK       16                /* second_first, second_count       */
+#define TW_FILE_PIECE      ((size_t)1 << 18) /* bytes, a multiple of 8           */
 #define TW_FILE_MOST_RANKS 16777216u
 
-typedef struct tw_file {
+typedef struct tw_feedback_file {
     FILE       *stream; /* rank 0 */
     uint64_t    hash;
     tw_status_t status; /* the first failure of the stream; later calls do nothing */
-} tw_file_t;
+} tw_feedback_file_t;
 
-static void tw_file_write(tw_file_t *file, const void *bytes, size_t size)
+static void tw_file_write(tw_feedback_file_t *file, const void *bytes, size_t size)
 {
     if (file->status == TW_OK && fwrite(bytes, 1, size, file->stream) != size) {
         file->status = TW_ERR_IO;
@@ -37,7 +37,7 @@ static void tw_file_write(tw_file_t *file, const void *bytes, size_t size)
 }
 
 /* Fills bytes with zeros where the stream fails. */
-static void tw_file_read(tw_file_t *file, void *bytes, size_t size)
+static void tw_file_read(tw_feedback_file_t *file, void *bytes, size_t size)
 {
     if (file->status == TW_OK && fread(bytes, 1, size, file->stream) != size) {
         file->status = ferror(file->stream) ? TW_ERR_IO : TW_ERR_FORMAT;
@@ -54,8 +54,8 @@ static void tw_file_order(uint8_t *bytes, size_t size, size_t element)
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     for (size_t i = 0; i < size; i += element) {
         for (size_t b = 0; b < element / 2; b++) {
-            const uint8_t t                = bytes[i + b];
-            bytes[i + b]                   = bytes[i + element - 1 - b];
+            const uint8_t t            = bytes[i + b];
+            bytes[i + b]               = bytes[i + element - 1 - b];
             bytes[i + element - 1 - b] = t;
         }
     }
@@ -66,7 +66,8 @@ static void tw_file_order(uint8_t *bytes, size_t size, size_t element)
 #endif
 }
 
-static tw_status_t tw_file_message(tw_comm_t *comm, bool sending, void *bytes, size_t size, int peer)
+static tw_status_t tw_file_message(tw_comm_t *comm, bool sending, void *bytes, size_t size,
+                                   int peer)
 {
     return tw_sync_message(comm, sending, bytes, (int)size, peer, "feedback of another rank");
 }
@@ -80,8 +81,8 @@ static tw_status_t tw_file_announce(tw_comm_t *comm, uint64_t *words, int count)
 /* ---- saving -------------------------------------------------------------------------------- */
 
 /* One rank's `size` bytes to the stream, through rank 0 in pieces. data is that rank's. */
-static tw_status_t tw_save_array(tw_feedback_t *fb, tw_file_t *file, int owner, const uint8_t *data,
-                                 size_t size, uint8_t *piece)
+static tw_status_t tw_save_array(tw_feedback_t *fb, tw_feedback_file_t *file, int owner,
+                                 const uint8_t *data, size_t size, uint8_t *piece)
 {
     tw_comm_t  *comm   = fb->comm;
     tw_status_t status = TW_OK;
@@ -104,7 +105,8 @@ static tw_status_t tw_save_array(tw_feedback_t *fb, tw_file_t *file, int owner, 
     return status;
 }
 
-static tw_status_t tw_save_rank(tw_feedback_t *fb, tw_file_t *file, int owner, uint8_t *piece)
+static tw_status_t tw_save_rank(tw_feedback_t *fb, tw_feedback_file_t *file, int owner,
+                                uint8_t *piece)
 {
     tw_comm_t  *comm = fb->comm;
     uint8_t     range[TW_FILE_RANK];
@@ -131,7 +133,7 @@ static tw_status_t tw_save_rank(tw_feedback_t *fb, tw_file_t *file, int owner, u
     return status;
 }
 
-static void tw_save_header(const tw_feedback_t *fb, tw_file_t *file)
+static void tw_save_header(const tw_feedback_t *fb, tw_feedback_file_t *file)
 {
     uint8_t header[TW_FILE_HEADER] = {0};
 
@@ -161,9 +163,9 @@ static tw_status_t tw_file_begin(tw_feedback_t *fb, const char *operation, FILE 
 
 tw_status_t tw_feedback_save(tw_feedback_t *fb, FILE *stream)
 {
-    tw_file_t   file = {.stream = stream, .hash = TW_FNV_START, .status = TW_OK};
-    void       *piece;
-    tw_status_t status = tw_file_begin(fb, "feedback_save", stream, &piece);
+    tw_feedback_file_t file = {.stream = stream, .hash = TW_FNV_START, .status = TW_OK};
+    void              *piece;
+    tw_status_t        status = tw_file_begin(fb, "feedback_save", stream, &piece);
 
     if (status != TW_OK) {
         return status;
@@ -211,8 +213,9 @@ static void tw_restore_add(const tw_feedback_t *fb, uint8_t *into, size_t positi
 }
 
 /* One array of the stream to rank `target`, into `into` from `position`: copied, or added. */
-static tw_status_t tw_restore_array(tw_feedback_t *fb, tw_file_t *file, int target, uint8_t *into,
-                                    size_t position, size_t count, bool add, uint8_t *piece)
+static tw_status_t tw_restore_array(tw_feedback_t *fb, tw_feedback_file_t *file, int target,
+                                    uint8_t *into, size_t position, size_t count, bool add,
+                                    uint8_t *piece)
 {
     tw_comm_t   *comm   = fb->comm;
     const size_t step   = TW_FILE_PIECE / fb->element;
@@ -241,7 +244,7 @@ static tw_status_t tw_restore_array(tw_feedback_t *fb, tw_file_t *file, int targ
 }
 
 /* The vectors of one saved rank. Rank 0 announces their interval, or that the stream has failed. */
-static tw_status_t tw_restore_rank(tw_feedback_t *fb, tw_file_t *file, int target,
+static tw_status_t tw_restore_rank(tw_feedback_t *fb, tw_feedback_file_t *file, int target,
                                    tw_restored_t *out, uint8_t *piece)
 {
     uint64_t    words[3] = {1, 0, 0}; /* go on, second_first, second_count */
@@ -275,7 +278,7 @@ static tw_status_t tw_restore_rank(tw_feedback_t *fb, tw_file_t *file, int targe
 }
 
 /* Rank 0 reads the header; all get (status, saved ranks). */
-static tw_status_t tw_restore_header(tw_feedback_t *fb, tw_file_t *file, uint32_t *ranks_p)
+static tw_status_t tw_restore_header(tw_feedback_t *fb, tw_feedback_file_t *file, uint32_t *ranks_p)
 {
     uint64_t    words[2] = {0, 0}; /* status, ranks */
     tw_status_t status;
@@ -287,8 +290,8 @@ static tw_status_t tw_restore_header(tw_feedback_t *fb, tw_file_t *file, uint32_
         tw_file_read(file, header, sizeof(header));
         ranks = tw_load_le32(header + 12);
         if (file->status != TW_OK) {
-            TW_ERROR(&fb->comm->log, "feedback '%s': the stream ends or fails before its header does",
-                     fb->name);
+            TW_ERROR(&fb->comm->log,
+                     "feedback '%s': the stream ends or fails before its header does", fb->name);
         } else if (memcmp(header, TW_FILE_MAGIC, 8) != 0 || ranks == 0 ||
                    ranks > TW_FILE_MOST_RANKS) {
             TW_ERROR(&fb->comm->log, "feedback '%s': the stream holds no feedback here", fb->name);
@@ -296,12 +299,13 @@ static tw_status_t tw_restore_header(tw_feedback_t *fb, tw_file_t *file, uint32_
         } else if (tw_load_le32(header + 8) != (uint32_t)fb->dtype ||
                    tw_load_le64(header + 16) != fb->count ||
                    memcmp(header + 24, fb->name, sizeof(fb->name)) != 0) {
-            TW_ERROR(&fb->comm->log,
-                     "feedback '%s' of %zu values expected, but the stream holds '%.63s' of %" PRIu64,
-                     fb->name, fb->count, (const char *)header + 24, tw_load_le64(header + 16));
+            TW_ERROR(
+                &fb->comm->log,
+                "feedback '%s' of %zu values expected, but the stream holds '%.63s' of %" PRIu64,
+                fb->name, fb->count, (const char *)header + 24, tw_load_le64(header + 16));
             file->status = TW_ERR_FORMAT;
         }
-        words[0] = (uint64_t)-(int)file->status;
+        words[0] = (uint64_t) - (int)file->status;
         words[1] = ranks;
     }
     status = tw_file_announce(fb->comm, words, 2);
@@ -309,11 +313,12 @@ static tw_status_t tw_restore_header(tw_feedback_t *fb, tw_file_t *file, uint32_
         return status;
     }
     *ranks_p = (uint32_t)words[1];
-    return (tw_status_t)-(int)words[0];
+    return (tw_status_t) - (int)words[0];
 }
 
 /* Rank 0 compares the checksum; all get the verdict. */
-static tw_status_t tw_restore_verdict(tw_feedback_t *fb, tw_file_t *file, tw_status_t so_far)
+static tw_status_t tw_restore_verdict(tw_feedback_t *fb, tw_feedback_file_t *file,
+                                      tw_status_t so_far)
 {
     uint64_t    word = 0;
     tw_status_t status;
@@ -326,7 +331,7 @@ static tw_status_t tw_restore_verdict(tw_feedback_t *fb, tw_file_t *file, tw_sta
         if (file->status == TW_OK && tw_load_le64(hash) != expected) {
             file->status = TW_ERR_FORMAT;
         }
-        word = (uint64_t)-(int)(file->status != TW_OK ? file->status : so_far);
+        word = (uint64_t) - (int)(file->status != TW_OK ? file->status : so_far);
     }
     status = tw_file_announce(fb->comm, &word, 1);
     if (status != TW_OK) {
@@ -335,7 +340,7 @@ static tw_status_t tw_restore_verdict(tw_feedback_t *fb, tw_file_t *file, tw_sta
     if (word != 0 && fb->comm->rank == 0) {
         TW_ERROR(&fb->comm->log, "feedback '%s': the stream is damaged or cut short", fb->name);
     }
-    return (tw_status_t)-(int)word;
+    return (tw_status_t) - (int)word;
 }
 
 static void tw_restore_scale(tw_feedback_t *fb, uint8_t *values, double factor)
@@ -355,13 +360,13 @@ static void tw_restore_take(tw_feedback_t *fb, tw_restored_t *out, uint32_t save
     }
     fb->first = fb->host[0] = out->first;
     fb->second = fb->host[1] = out->second;
-    fb->second_first = out->second_first;
-    fb->second_count = out->second_count;
-    out->first       = first;
-    out->second      = second;
+    fb->second_first         = out->second_first;
+    fb->second_count         = out->second_count;
+    out->first               = first;
+    out->second              = second;
 }
 
-static tw_status_t tw_restore_all(tw_feedback_t *fb, tw_file_t *file, tw_restored_t *out,
+static tw_status_t tw_restore_all(tw_feedback_t *fb, tw_feedback_file_t *file, tw_restored_t *out,
                                   uint32_t ranks, uint8_t *piece)
 {
     tw_status_t status = TW_OK;
@@ -374,12 +379,12 @@ static tw_status_t tw_restore_all(tw_feedback_t *fb, tw_file_t *file, tw_restore
 
 tw_status_t tw_feedback_restore(tw_feedback_t *fb, FILE *stream, tw_feedback_use_t use)
 {
-    tw_file_t     file = {.stream = stream, .hash = TW_FNV_START, .status = TW_OK};
-    tw_restored_t out  = {0};
-    uint32_t      ranks = 0;
-    tw_fpmode_t   mode;
-    void         *piece;
-    tw_status_t   status;
+    tw_feedback_file_t file  = {.stream = stream, .hash = TW_FNV_START, .status = TW_OK};
+    tw_restored_t      out   = {0};
+    uint32_t           ranks = 0;
+    tw_fpmode_t        mode;
+    void              *piece;
+    tw_status_t        status;
 
     if (use != TW_FEEDBACK_SUM && use != TW_FEEDBACK_AVERAGE) {
         return TW_ERR_INVALID_ARG;
@@ -394,8 +399,8 @@ tw_status_t tw_feedback_restore(tw_feedback_t *fb, FILE *stream, tw_feedback_use
         out.same_ranks = ranks == (uint32_t)fb->comm->size;
         out.first      = calloc(fb->count > 0 ? fb->count : 1, fb->element);
         out.second     = calloc(fb->count > 0 ? fb->count : 1, fb->element);
-        status         = tw_comm_agree(
-            fb->comm, out.first != NULL && out.second != NULL ? TW_OK : TW_ERR_NO_MEMORY);
+        status         = tw_comm_agree(fb->comm,
+                               out.first != NULL && out.second != NULL ? TW_OK : TW_ERR_NO_MEMORY);
     }
     if (status == TW_OK) {
         status = tw_restore_all(fb, &file, &out, ranks, piece);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/helper.c - see helper.h.
  *
- * The thread sleeps on a condition while nothing is outstanding or a call is inside. Else it makes passes,
- * as long as something moves; where nothing does, it naps for longer and longer: ranks and
- * their computing share cores, and a sleeper gets its core back at once when it wakes, a spinner does not.
+ * The thread sleeps on a condition while nothing is outstanding or a call is inside. Else it makes
+ * passes, as long as something moves; where nothing does, it naps for longer and longer: ranks and
+ * their computing share cores, and a sleeper gets its core back at once when it wakes, a spinner
+ * does not.
  */
 #include "config.h"
 
@@ -20,11 +21,11 @@
 #include "runtime/transport/helper.h"
 #include "runtime/transport/request.h"
 
-#define TW_PASSES    1          /* without success before a nap: MPI may give the core away in each */
-#define TW_NAP_FIRST 10000L     /* nanoseconds; doubled until                           */
-#define TW_NAP_MOST  100000L    /* while operations are outstanding                     */
-#define TW_NAP_IDLE  10000000L  /* while only the endpoint is looked after              */
-#define TW_NAP_QUIET 1000000L   /* without a call, before the endpoint is looked after  */
+#define TW_PASSES    1       /* without success before a nap: MPI may give the core away in each */
+#define TW_NAP_FIRST 10000L  /* nanoseconds; doubled until                           */
+#define TW_NAP_MOST  100000L /* while operations are outstanding                     */
+#define TW_NAP_IDLE  10000000L /* while only the endpoint is looked after              */
+#define TW_NAP_QUIET 1000000L  /* without a call, before the endpoint is looked after  */
 
 #define TW_TURN 100000 /* nanoseconds of the core at a time that the thread asks for */
 
@@ -96,8 +97,8 @@ static void tw_helper_advance(tw_helper_t *helper)
     tw_helper_nap(helper, TW_HELPER_AWAKE, TW_NAP_MOST);
 }
 
-/* Nothing is outstanding, but the endpoint may have something left to do; as long as there are calls, they
- * do it. */
+/* Nothing is outstanding, but the endpoint may have something left to do; as long as there are
+ * calls, they do it. */
 static void tw_helper_look_after(tw_helper_t *helper)
 {
     tw_comm_t *comm = helper->comm;
@@ -114,9 +115,9 @@ static void tw_helper_look_after(tw_helper_t *helper)
     tw_helper_nap(helper, TW_HELPER_NAPPING, TW_NAP_IDLE);
 }
 
-/* Ask for short turns: of two threads that share a core, Linux (6.12 and later) lets the one with shorter
- * turns have it as soon as it wakes, not when the other's turn of milliseconds is over, by which time the
- * link would stand still. Elsewhere nothing changes. */
+/* Ask for short turns: of two threads that share a core, Linux (6.12 and later) lets the one with
+ * shorter turns have it as soon as it wakes, not when the other's turn of milliseconds is over, by
+ * which time the link would stand still. Elsewhere nothing changes. */
 static void tw_helper_turns(void)
 {
 #if defined(SYS_sched_getattr) && defined(SYS_sched_setattr)

@@ -36,9 +36,10 @@ typedef struct tw_mpi_ops {
                            MPI_Request *);
     int (*Ireduce_scatter_block)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm,
                                  MPI_Request *);
-    int (*Iallgatherv)(const void *, int, MPI_Datatype, void *, const int[], const int[], MPI_Datatype,
-                       MPI_Comm, MPI_Request *);
-    int (*Ialltoall)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm, MPI_Request *);
+    int (*Iallgatherv)(const void *, int, MPI_Datatype, void *, const int[], const int[],
+                       MPI_Datatype, MPI_Comm, MPI_Request *);
+    int (*Ialltoall)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm,
+                     MPI_Request *);
     int (*Get_library_version)(char *, int *);
     int (*Error_string)(int, char *, int *);
 } tw_mpi_ops_t;

@@ -18,12 +18,12 @@
 #define TW_ALIGN_UP(n) (((n) + TW_POOL_ALIGN - 1) / TW_POOL_ALIGN * TW_POOL_ALIGN)
 
 /* Sizes of the parts of an operation's buffer. */
-typedef struct tw_layout {
+typedef struct tw_lane_layout {
     size_t arrays, slots, sum, requests, peers; /* bytes; the last four per lane */
     size_t lane, total;
     int    capacity; /* messages per stage of a lane */
     int    lanes;
-} tw_layout_t;
+} tw_lane_layout_t;
 
 static bool tw_algorithm_known(tw_algorithm_t algorithm)
 {
@@ -42,7 +42,7 @@ static bool tw_algorithm_known(tw_algorithm_t algorithm)
 
 /* Are the caller's buffers what the device works on? A host pointer that was said to be device
  * memory, and buffers of both kinds in one call, are errors of the caller's. */
-static tw_status_t tw_device_check(tw_comm_t *comm, const tw_shape_t *shape)
+static tw_status_t tw_device_check(tw_comm_t *comm, const tw_request_shape_t *shape)
 {
     tw_status_t status = tw_comm_device_open(comm);
 
@@ -59,8 +59,8 @@ static tw_status_t tw_device_check(tw_comm_t *comm, const tw_shape_t *shape)
     return status;
 }
 
-static tw_status_t tw_how_check(tw_comm_t *comm, const tw_how_t *how, const tw_shape_t *shape,
-                                tw_request_t *op)
+static tw_status_t tw_how_check(tw_comm_t *comm, const tw_how_t *how,
+                                const tw_request_shape_t *shape, tw_request_t *op)
 {
     static const tw_how_t nothing = {0};
     tw_codec_traits_t     traits;
@@ -96,7 +96,7 @@ static tw_status_t tw_how_check(tw_comm_t *comm, const tw_how_t *how, const tw_s
 /* Values per piece: as many as give the wanted bytes of codes, no more than THINWIRE_CHUNK, less
  * where many ranks would make the lanes large, at least one block, and no more than the longest
  * interval. */
-static size_t tw_chunk(const tw_comm_t *comm, const tw_shape_t *shape,
+static size_t tw_chunk(const tw_comm_t *comm, const tw_request_shape_t *shape,
                        const tw_codec_traits_t *traits, size_t element)
 {
     const size_t lanes = (size_t)comm->config.window, block = traits->block;
@@ -116,8 +116,8 @@ static size_t tw_chunk(const tw_comm_t *comm, const tw_shape_t *shape,
     return chunk < whole ? chunk : whole;
 }
 
-static tw_status_t tw_layout(const tw_comm_t *comm, const tw_shape_t *shape, tw_request_t *op,
-                             tw_layout_t *layout)
+static tw_status_t tw_lane_layout(const tw_comm_t *comm, const tw_request_shape_t *shape,
+                                  tw_request_t *op, tw_lane_layout_t *layout)
 {
     tw_codec_traits_t traits;
     size_t            rounds, cuts;
@@ -154,7 +154,8 @@ size_t tw_request_values_bytes(const tw_comm_t *comm)
            TW_ALIGN_UP(TW_ARRAYS_MAX * (size_t)comm->size * sizeof(size_t));
 }
 
-static void tw_request_carve(tw_request_t *op, const tw_shape_t *shape, const tw_layout_t *layout)
+static void tw_request_carve(tw_request_t *op, const tw_request_shape_t *shape,
+                             const tw_lane_layout_t *layout)
 {
     uint8_t *at = (uint8_t *)op + TW_ALIGN_UP(sizeof(*op));
 
@@ -185,7 +186,7 @@ static void tw_request_carve(tw_request_t *op, const tw_shape_t *shape, const tw
 }
 
 /* An algorithm for host memory gets the elements there. */
-static tw_status_t tw_request_bounce(tw_request_t *op, const tw_shape_t *shape)
+static tw_status_t tw_request_bounce(tw_request_t *op, const tw_request_shape_t *shape)
 {
     void             *stream = op->exec.stream;
     tw_codec_traits_t traits;
@@ -198,8 +199,8 @@ static tw_status_t tw_request_bounce(tw_request_t *op, const tw_shape_t *shape)
 }
 
 /* What an operation on device memory needs beside its buffer in the host. */
-static tw_status_t tw_request_device(tw_request_t *op, const tw_shape_t *shape,
-                                     const tw_layout_t *layout)
+static tw_status_t tw_request_device(tw_request_t *op, const tw_request_shape_t *shape,
+                                     const tw_lane_layout_t *layout)
 {
     tw_status_t status = TW_OK;
 
@@ -218,8 +219,8 @@ static tw_status_t tw_request_device(tw_request_t *op, const tw_shape_t *shape,
 }
 
 /* The buffer of an operation: plans keep theirs, and each agrees on its own. */
-static tw_status_t tw_request_buffer(tw_request_t *op, const tw_shape_t *shape,
-                                     const tw_layout_t *layout, void **buffer_p)
+static tw_status_t tw_request_buffer(tw_request_t *op, const tw_request_shape_t *shape,
+                                     const tw_lane_layout_t *layout, void **buffer_p)
 {
     tw_comm_t        *comm = op->comm;
     const tw_status_t mine = tw_request_device(op, shape, layout);
@@ -284,19 +285,19 @@ tw_status_t tw_request_compare(const tw_request_t *op, const char *what)
     return tw_comm_compare_call(op->comm, &facts);
 }
 
-static tw_status_t tw_request_make(tw_comm_t *comm, const tw_how_t *how, const tw_shape_t *shape,
-                                   bool plan, tw_request_t **op_p)
+static tw_status_t tw_request_make(tw_comm_t *comm, const tw_how_t *how,
+                                   const tw_request_shape_t *shape, bool plan, tw_request_t **op_p)
 {
-    tw_request_t draft = {.comm      = comm,
-                          .plan      = plan,
-                          .algorithm = shape->algorithm,
-                          .operation = shape->operation,
-                          .count     = shape->count,
-                          .root      = shape->root,
-                          .reduction = shape->reduction};
-    tw_layout_t  layout;
-    tw_status_t  status;
-    void        *buffer;
+    tw_request_t     draft = {.comm      = comm,
+                              .plan      = plan,
+                              .algorithm = shape->algorithm,
+                              .operation = shape->operation,
+                              .count     = shape->count,
+                              .root      = shape->root,
+                              .reduction = shape->reduction};
+    tw_lane_layout_t layout;
+    tw_status_t      status;
+    void            *buffer;
 
     status = tw_how_check(comm, how, shape, &draft);
     if (status != TW_OK) {
@@ -304,7 +305,7 @@ static tw_status_t tw_request_make(tw_comm_t *comm, const tw_how_t *how, const t
     }
     status = tw_interval_check(0, shape->longest > shape->count ? shape->longest : shape->count);
     if (status == TW_OK) {
-        status = tw_layout(comm, shape, &draft, &layout);
+        status = tw_lane_layout(comm, shape, &draft, &layout);
     }
     if (status == TW_OK && !comm->asynchronous) { /* the comparison waits for all ranks */
         status = tw_request_compare(&draft, plan ? "plan" : "call");
@@ -322,7 +323,7 @@ static tw_status_t tw_request_make(tw_comm_t *comm, const tw_how_t *how, const t
     return TW_OK;
 }
 
-tw_status_t tw_request_create(tw_comm_t *comm, const tw_how_t *how, const tw_shape_t *shape,
+tw_status_t tw_request_create(tw_comm_t *comm, const tw_how_t *how, const tw_request_shape_t *shape,
                               bool plan, tw_request_t **op_p)
 {
     tw_status_t status;

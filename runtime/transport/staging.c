@@ -46,7 +46,8 @@ static tw_status_t tw_staging_events(tw_comm_t *comm, tw_op_device_t *device)
 }
 
 /* The struct, and behind it the lists of the lanes. */
-static tw_status_t tw_staging_lists(tw_comm_t *comm, int lanes, int messages, tw_op_device_t **device_p)
+static tw_status_t tw_staging_lists(tw_comm_t *comm, int lanes, int messages,
+                                    tw_op_device_t **device_p)
 {
     const size_t    each = (size_t)messages * (sizeof(tw_range_t) + sizeof(tw_held_t));
     tw_op_device_t *device;
@@ -88,7 +89,8 @@ tw_status_t tw_staging_create(tw_request_t *op, int lanes, size_t codes, size_t 
         status = tw_comm_device_get(comm, TW_DEVICE_PINNED, (size_t)lanes * codes, &device->pinned);
     }
     if (status != TW_OK) {
-        TW_ERROR(&comm->log, "device %d has no %zu bytes, or the host no pinned memory of that size",
+        TW_ERROR(&comm->log,
+                 "device %d has no %zu bytes, or the host no pinned memory of that size",
                  comm->device.number, (size_t)lanes * (codes + sum));
         tw_staging_put(comm, device);
         return TW_ERR_NO_MEMORY;
@@ -243,7 +245,10 @@ tw_status_t tw_staging_arrived(tw_request_t *op, tw_lane_t *lane)
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
-void tw_staging_round(tw_lane_t *lane) { lane->device->range_count = 0; }
+void tw_staging_round(tw_lane_t *lane)
+{
+    lane->device->range_count = 0;
+}
 
 void tw_staging_begin(tw_request_t *op, tw_lane_t *lane)
 {
@@ -282,9 +287,8 @@ bool tw_staging_ready(tw_request_t *op, tw_lane_t *lane, tw_status_t *status_p)
 
     *status_p = TW_OK;
     if (device->pending) {
-        *status_p = tw_staging_failed(op->comm,
-                                      op->comm->device.ops->query(device->done->event, &done),
-                                      "its work");
+        *status_p = tw_staging_failed(
+            op->comm, op->comm->device.ops->query(device->done->event, &done), "its work");
         if (*status_p != TW_OK || !done) {
             return false;
         }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/staging.h - operations whose elements are device memory.
  *
- * Codes are made, and decoded, in device memory, by work on the caller's stream. Between there and MPI
- * they go
+ * Codes are made, and decoded, in device memory, by work on the caller's stream. Between there and
+ * MPI they go
  *
- *     staged:  through pinned memory, which mirrors the lane's slots. What is to be sent is copied out on
- *              a stream of the communicator's as soon as it is encoded, while the next piece is encoded;
- *              what has arrived is copied in on another, and decoding follows it.
+ *     staged:  through pinned memory, which mirrors the lane's slots. What is to be sent is copied
+ *              out on a stream of the communicator's as soon as it is encoded, while the next piece
+ *              is encoded; what has arrived is copied in on another, and decoding follows it.
  *     direct:  not at all: MPI takes the device's addresses.
  *
- * Nothing waits. A step of an algorithm puts work on streams and asks for messages; those that carry what
- * the device has yet to do are held. An event behind the step's work is polled with everything else: when
- * it is done the held messages are posted, and only then are the lane's messages looked at. What arrived
- * and is handed on as it is needs no device, and leaves at once.
+ * Nothing waits. A step of an algorithm puts work on streams and asks for messages; those that
+ * carry what the device has yet to do are held. An event behind the step's work is polled with
+ * everything else: when it is done the held messages are posted, and only then are the lane's
+ * messages looked at. What arrived and is handed on as it is needs no device, and leaves at once.
  * Order on the caller's stream is that of the host path, so results are the same bits.
  */
 #ifndef TW_TRANSPORT_STAGING_H
@@ -35,14 +35,14 @@ typedef struct tw_held {
 } tw_held_t;
 
 typedef struct tw_lane_device {
-    uint8_t         *mirror; /* of lane->codes, in pinned memory; NULL: direct   */
-    tw_device_event_t *order; /* between streams                                 */
-    tw_device_event_t *done;  /* behind the work of the last step                */
-    bool             pending; /* `done` has not been seen to be done             */
-    bool             copied;  /* this step copies out                            */
-    tw_range_t      *ranges;
-    tw_held_t       *held;
-    int              range_count, held_count, capacity;
+    uint8_t           *mirror;  /* of lane->codes, in pinned memory; NULL: direct   */
+    tw_device_event_t *order;   /* between streams                                 */
+    tw_device_event_t *done;    /* behind the work of the last step                */
+    bool               pending; /* `done` has not been seen to be done             */
+    bool               copied;  /* this step copies out                            */
+    tw_range_t        *ranges;
+    tw_held_t         *held;
+    int                range_count, held_count, capacity;
 } tw_lane_device_t;
 
 typedef struct tw_op_device {
@@ -52,8 +52,9 @@ typedef struct tw_op_device {
     tw_lane_device_t lane[TW_WINDOW_MAX];
 } tw_op_device_t;
 
-/* Buffers and events for `lanes` lanes: codes bytes of slots and sum bytes each, on the device; messages:
- * the most that a lane asks for. Sets op->device. Local: TW_OK, TW_ERR_NO_MEMORY (logged). */
+/* Buffers and events for `lanes` lanes: codes bytes of slots and sum bytes each, on the device;
+ * messages: the most that a lane asks for. Sets op->device. Local: TW_OK, TW_ERR_NO_MEMORY
+ * (logged). */
 tw_status_t tw_staging_create(tw_request_t *op, int lanes, size_t codes, size_t sum, int messages);
 
 /* Let the lanes of op use them. */
@@ -62,7 +63,8 @@ void tw_staging_carve(tw_request_t *op, size_t codes, size_t sum);
 /* Give them back; NULL in op->device is allowed. */
 void tw_staging_release(tw_request_t *op);
 
-/* A message to be sent: where it lies if it may be posted now; NULL if it is held, or on failure. */
+/* A message to be sent: where it lies if it may be posted now; NULL if it is held, or on failure.
+ * */
 const void *tw_staging_send(tw_request_t *op, tw_lane_t *lane, const tw_held_t *message,
                             tw_status_t *status_p);
 

@@ -19,8 +19,8 @@ tw_status_t tw_sync_wait(tw_comm_t *comm, int count, MPI_Request *requests, cons
     int            done     = 0;
 
     while (status == TW_OK && !done) {
-        status = tw_comm_mpi(
-            comm, comm->mpi->Testall(count, requests, &done, MPI_STATUSES_IGNORE), "MPI_Testall");
+        status = tw_comm_mpi(comm, comm->mpi->Testall(count, requests, &done, MPI_STATUSES_IGNORE),
+                             "MPI_Testall");
         if (status == TW_OK && !done) {
             bool moved = false;
 
@@ -30,8 +30,8 @@ tw_status_t tw_sync_wait(tw_comm_t *comm, int count, MPI_Request *requests, cons
             status = comm->status;
         }
         if (status == TW_OK && !done && limit_ns > 0 && tw_clock_ns() - start > limit_ns) {
-            TW_ERROR(&comm->log, "%s: not every rank came within %g s; the communicator is dead", what,
-                     comm->config.timeout);
+            TW_ERROR(&comm->log, "%s: not every rank came within %g s; the communicator is dead",
+                     what, comm->config.timeout);
             status = comm->status = TW_ERR_TIMEOUT;
         }
     }
@@ -56,8 +56,9 @@ tw_status_t tw_sync_allreduce(tw_comm_t *comm, const void *in, void *out, int co
     if (from != in) {
         memcpy(from, in, size);
     }
-    status = tw_comm_mpi(comm, comm->mpi->Iallreduce(from, to, count, type, op, comm->comm, &request),
-                         "MPI_Iallreduce");
+    status =
+        tw_comm_mpi(comm, comm->mpi->Iallreduce(from, to, count, type, op, comm->comm, &request),
+                    "MPI_Iallreduce");
     if (status == TW_OK) {
         status = tw_sync_wait(comm, 1, &request, what);
     }

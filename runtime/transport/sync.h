@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/sync.h - the transport's own set-up messages: agreement, comparison, residuals.
  *
- * MPI's nonblocking calls lie under them, so that a rank that waits gives its core away, advances what
- * else runs, and obeys THINWIRE_TIMEOUT. After a failure MPI may still write into the buffers: data of
- * up to TW_SYNC_SMALL bytes passes through buffers of the communicator, larger data must lie in its
- * pool, and neither is ever freed once a communicator is dead.
+ * MPI's nonblocking calls lie under them, so that a rank that waits gives its core away, advances
+ * what else runs, and obeys THINWIRE_TIMEOUT. After a failure MPI may still write into the buffers:
+ * data of up to TW_SYNC_SMALL bytes passes through buffers of the communicator, larger data must
+ * lie in its pool, and neither is ever freed once a communicator is dead.
  * `what` names the occasion in the log.
  */
 #ifndef TW_TRANSPORT_SYNC_H

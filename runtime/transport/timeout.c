@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/timeout.c - THINWIRE_TIMEOUT: nothing moves, and whose fault that may be.
  *
- * A rank that is cut off owes us more than those that only wait for it themselves: so all ranks with
- * messages under way are named, those with most of them first.
+ * A rank that is cut off owes us more than those that only wait for it themselves: so all ranks
+ * with messages under way are named, those with most of them first.
  */
 #include "config.h"
 
@@ -46,9 +46,8 @@ static void tw_op_waits_for(tw_request_t *op, char *text, size_t size)
     const int ranks = op->comm->size;
     int      *tally = calloc((size_t)ranks, sizeof(*tally));
     int       waits = 0, named = 0;
-    size_t    at    = (size_t)snprintf(text, size, "%s",
-                                        op->device == NULL && op->bounce == NULL ? "no message"
-                                                                                 : "its device");
+    size_t    at = (size_t)snprintf(
+           text, size, "%s", op->device == NULL && op->bounce == NULL ? "no message" : "its device");
 
     if (tally == NULL) {
         return;
@@ -65,11 +64,11 @@ static void tw_op_waits_for(tw_request_t *op, char *text, size_t size)
             most = tally[r] > tally[most] ? r : most;
         }
         at = named == 0 ? 0 : at;
-        at += (size_t)snprintf(text + at, size - at, "%s%d (%d%s)", named == 0 ? "rank " : ", ", most,
-                               tally[most],
-                               named > 0           ? ""
+        at += (size_t)snprintf(text + at, size - at, "%s%d (%d%s)", named == 0 ? "rank " : ", ",
+                               most, tally[most],
+                               named > 0          ? ""
                                : tally[most] == 1 ? " message"
-                                                   : " messages");
+                                                  : " messages");
         tally[most] = 0;
     }
     if (waits > named) {

@@ -35,8 +35,8 @@ static tw_log_t capture_log(tw_log_level_t level)
 
 START_TEST(statuses_have_names_and_texts)
 {
-#define TW_CHECK(name, value, text)                              \
-    ck_assert_str_eq(tw_status_name(TW_##name), "TW_" #name);    \
+#define TW_CHECK(name, value, text)                                                                \
+    ck_assert_str_eq(tw_status_name(TW_##name), "TW_" #name);                                      \
     ck_assert_str_eq(tw_status_text((tw_status_t)(value)), text);
     TW_STATUS_MAP(TW_CHECK)
 #undef TW_CHECK

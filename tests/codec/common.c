@@ -336,7 +336,8 @@ void test_twin(const tw_codec_t *want, const tw_codec_t *twin, tw_dtype_t dtype,
     const size_t  bytes = test_size(want, n), e = tw_dtype_size(dtype);
     test_buffer_t x = test_buffer(n * e, offset), r = test_buffer(n * e, offset / 2),
                   c = test_buffer(bytes, 3 * offset % 64), y = test_buffer(n * e, 5 * offset % 64);
-    uint8_t *codes = test_encode(want, src, n), *left = malloc(n * e + 1), *back = malloc(n * e + 1);
+    uint8_t *codes = test_encode(want, src, n), *left = malloc(n * e + 1),
+            *back = malloc(n * e + 1);
 
     memcpy(x.data, src, n * e);
     ck_assert_int_eq(tw_codec_encode(twin, NULL, x.data, n, c.data), TW_OK);

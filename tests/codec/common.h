@@ -34,8 +34,8 @@ tw_codec_t *test_codec_cpu(const char *cpu, const char *spec, tw_dtype_t dtype);
 /* Names of the instruction sets of this processor, scalar last; NULL behind it. */
 const char *const *test_cpus(void);
 
-/* All four verbs of a codec on any n elements and residuals, in memory of its own; what it gives must be,
- * bit by bit, what `want` gives. offset: that of the buffers. */
+/* All four verbs of a codec on any n elements and residuals, in memory of its own; what it gives
+ * must be, bit by bit, what `want` gives. offset: that of the buffers. */
 void test_twin(const tw_codec_t *want, const tw_codec_t *twin, tw_dtype_t dtype, const void *src,
                const void *residual, size_t n, size_t offset);
 tw_codec_t *test_codec_at(int index);

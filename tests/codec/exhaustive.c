@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/codec/exhaustive.c - every float32 bit pattern through the kernels of tree8 and bitpack of each
- * instruction set: the bytes and the decoded bits of the scalar kernels. `make check-exhaustive` runs it; it
- * is no part of `make check`. Arguments name specs or instruction sets to restrict it to.
+ * tests/codec/exhaustive.c - every float32 bit pattern through the kernels of tree8 and bitpack of
+ * each instruction set: the bytes and the decoded bits of the scalar kernels. `make
+ * check-exhaustive` runs it; it is no part of `make check`. Arguments name specs or instruction
+ * sets to restrict it to.
  *
- * Patterns come in order, a block of 4096 at a time. tree8 scales a block by its maximum, so it is tried
- * with blocks as they come, and with a given maximum in front: then every number up to it is scaled by the
- * same factor, and what is larger, Inf and NaN among it, is left to the blocks as they come.
+ * Patterns come in order, a block of 4096 at a time. tree8 scales a block by its maximum, so it is
+ * tried with blocks as they come, and with a given maximum in front: then every number up to it is
+ * scaled by the same factor, and what is larger, Inf and NaN among it, is left to the blocks as
+ * they come.
  */
 #include "config.h"
 
@@ -74,8 +76,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The patterns from `first` on, `count` of them. With a maximum each block begins with it instead of with a
- * pattern, and what is larger becomes 0. Returns how many patterns were put in. */
+/* The patterns from `first` on, `count` of them. With a maximum each block begins with it instead
+ * of with a pattern, and what is larger becomes 0. Returns how many patterns were put in. */
 static size_t fill(float *x, uint32_t first, size_t count, float maximum)
 {
     size_t used = 0;
@@ -117,8 +119,8 @@ static int complain(const pair_t *pair, const room_t *room, const char *what, si
 
     memcpy(&bits, &room->x[value < PART ? value : PART - 1], 4);
 #pragma omp critical
-    printf("\rFAIL: %s by %s: %s differ, near the pattern 0x%08x\n", tw_codec_spec(pair->twin), pair->cpu,
-           what, (unsigned)bits);
+    printf("\rFAIL: %s by %s: %s differ, near the pattern 0x%08x\n", tw_codec_spec(pair->twin),
+           pair->cpu, what, (unsigned)bits);
     return 0;
 }
 
@@ -145,7 +147,8 @@ static int compare(const pair_t *pair, const room_t *room)
         return 0;
     }
     at = differs(room->back_got, room->back_want, PART * sizeof(float));
-    return at == PART * sizeof(float) ? 1 : complain(pair, room, "decoded values", at / sizeof(float));
+    return at == PART * sizeof(float) ? 1
+                                      : complain(pair, room, "decoded values", at / sizeof(float));
 }
 
 static int room_create(room_t *room)
@@ -168,8 +171,10 @@ static void room_destroy(room_t *room)
     free(room->back_got);
 }
 
-/* The part-th 2^20 patterns, which take a little more than PART values where maxima stand in front. */
-static int try_part(const trial_t *trial, const pair_t *pairs, int count, const room_t *room, size_t part)
+/* The part-th 2^20 patterns, which take a little more than PART values where maxima stand in front.
+ * */
+static int try_part(const trial_t *trial, const pair_t *pairs, int count, const room_t *room,
+                    size_t part)
 {
     size_t done = 0;
     int    well = 1;
@@ -222,7 +227,8 @@ static int try_all(const trial_t *trial, const pair_t *pairs, int count)
     return well;
 }
 
-/* Whether the name is among the words, or none of them is of its kind: a spec or an instruction set. */
+/* Whether the name is among the words, or none of them is of its kind: a spec or an instruction
+ * set. */
 static int is_trial(const char *word)
 {
     for (size_t t = 0; t < TRIALS; t++) {
@@ -273,8 +279,9 @@ static int twins_of(tw_context_t *ctx, const trial_t *trial, char **words, int c
 {
     int used = 0;
 
-    for (tw_cpu_level_id_t level = tw_cpu_detect(); level != TW_CPU_SCALAR; level = tw_cpu_below(level)) {
-        pair_t            pair = {NULL, codec_of(ctx, tw_cpu_name(level), trial->spec), tw_cpu_name(level)};
+    for (tw_cpu_level_id_t level = tw_cpu_detect(); level != TW_CPU_SCALAR;
+         level                   = tw_cpu_below(level)) {
+        pair_t pair = {NULL, codec_of(ctx, tw_cpu_name(level), trial->spec), tw_cpu_name(level)};
         tw_codec_traits_t traits;
 
         tw_codec_traits(pair.twin, &traits);
@@ -329,7 +336,10 @@ int main(int argc, char **argv)
     }
     tw_context_destroy(ctx);
     well = well && compared > 0;
-    printf("%s, %.0f s in all\n", well ? "all the same" : compared > 0 ? "FAILED" : "nothing compared",
+    printf("%s, %.0f s in all\n",
+           well           ? "all the same"
+           : compared > 0 ? "FAILED"
+                          : "nothing compared",
            now() - begin);
     return well ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/codec/test_buffers.c - buffers that share bytes are refused, but for exact in-place work of a
- * lossless codec; counts whose size no size_t holds are refused before anything is touched.
+ * tests/codec/test_buffers.c - buffers that share bytes are refused, but for exact in-place work of
+ * a lossless codec; counts whose size no size_t holds are refused before anything is touched.
  */
 #include "config.h"
 
@@ -46,8 +46,8 @@ static void end(fixture_t *f)
 
 START_TEST(shared_bytes_are_refused)
 {
-    fixture_t f = begin(_i);
-    uint8_t  *m = f.memory;
+    fixture_t f    = begin(_i);
+    uint8_t  *m    = f.memory;
     uint8_t  *away = m + f.room - f.values; /* overlaps nothing near the start */
 
     for (size_t by = 1; by < f.values; by += by < 8 ? 1 : 53) {
@@ -67,9 +67,12 @@ START_TEST(shared_bytes_are_refused)
         ck_assert_int_eq(tw_codec_decode_add(f.codec, NULL, m, VALUES, m + by), TW_ERR_INVALID_ARG);
     }
     ck_assert_int_eq(tw_codec_decode_add(f.codec, NULL, m, VALUES, m), TW_ERR_INVALID_ARG);
-    ck_assert_int_eq(tw_codec_encode_feedback(f.codec, NULL, m, VALUES, m, away), TW_ERR_INVALID_ARG);
-    ck_assert_int_eq(tw_codec_encode_feedback(f.codec, NULL, m, VALUES, away, m), TW_ERR_INVALID_ARG);
-    ck_assert_int_eq(tw_codec_encode_feedback(f.codec, NULL, away, VALUES, m, m), TW_ERR_INVALID_ARG);
+    ck_assert_int_eq(tw_codec_encode_feedback(f.codec, NULL, m, VALUES, m, away),
+                     TW_ERR_INVALID_ARG);
+    ck_assert_int_eq(tw_codec_encode_feedback(f.codec, NULL, m, VALUES, away, m),
+                     TW_ERR_INVALID_ARG);
+    ck_assert_int_eq(tw_codec_encode_feedback(f.codec, NULL, away, VALUES, m, m),
+                     TW_ERR_INVALID_ARG);
     end(&f);
 }
 END_TEST
@@ -103,10 +106,10 @@ END_TEST
 
 START_TEST(counts_that_overflow_are_refused)
 {
-    static const size_t counts[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX / 2, SIZE_MAX / 4 + 1, SIZE_MAX / 8 + 1,
-                                    SIZE_MAX / 16 + 1};
-    fixture_t f = begin(_i);
-    uint8_t  *m = f.memory, *away = m + f.room / 2, *third = m + f.room * 3 / 4;
+    static const size_t counts[] = {SIZE_MAX,         SIZE_MAX - 1,     SIZE_MAX / 2,
+                                    SIZE_MAX / 4 + 1, SIZE_MAX / 8 + 1, SIZE_MAX / 16 + 1};
+    fixture_t           f        = begin(_i);
+    uint8_t            *m = f.memory, *away = m + f.room / 2, *third = m + f.room * 3 / 4;
 
     for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
         const size_t n     = counts[c];
@@ -130,9 +133,10 @@ END_TEST
 START_TEST(bad_arguments_of_absmax)
 {
     tw_codec_t     *f32 = test_codec("tree8", TW_F32), *f64 = test_codec("bitpack:2", TW_F64);
-    const tw_exec_t cuda = {.memory = TW_MEMORY_CUDA}, stream = {.stream = f32}, negative = {.threads = -1};
-    const float     x[4] = {1.0f, -3.0f, 2.0f, 0.0f};
-    float           largest = 5.0f;
+    const tw_exec_t cuda = {.memory = TW_MEMORY_CUDA}, stream = {.stream = f32},
+                    negative = {.threads = -1};
+    const float x[4]         = {1.0f, -3.0f, 2.0f, 0.0f};
+    float       largest      = 5.0f;
 
     ck_assert_int_eq(tw_codec_absmax(NULL, NULL, x, 4, &largest), TW_ERR_INVALID_ARG);
     ck_assert_int_eq(tw_codec_absmax(f32, NULL, NULL, 4, &largest), TW_ERR_INVALID_ARG);

@@ -21,14 +21,15 @@ static void add_vectors(void *acc, const void *v, tw_dtype_t dtype, size_t n)
     }
 }
 
-/* Around the largest number every magnitude a block can have stays finite, and so does its residual. */
+/* Around the largest number every magnitude a block can have stays finite, and so does its
+ * residual. */
 START_TEST(the_largest_numbers_stay_finite)
 {
     static const char *const specs[] = {"int8", "tree8", "tree8:split=0.55"};
     tw_codec_t              *codec   = test_codec(specs[_i], TW_F32);
 
     for (uint32_t bits = 0x7f7fffffu; bits > 0x7f7fffffu - 4000; bits--) {
-        float    v[3] = {tw_bits_float(bits), -tw_bits_float(bits), 0.0f}, residual[3] = {0}, back[3];
+        float v[3] = {tw_bits_float(bits), -tw_bits_float(bits), 0.0f}, residual[3] = {0}, back[3];
         uint8_t *codes = test_encode(codec, v, 3);
 
         test_decode(codec, codes, 3, back);
@@ -286,7 +287,8 @@ START_TEST(lossless_means_every_bit)
 }
 END_TEST
 
-/* Values that lie evenly between 0 and 1, with a 1 in every block: all that an 8-bit codec can meet. */
+/* Values that lie evenly between 0 and 1, with a 1 in every block: all that an 8-bit codec can
+ * meet. */
 static double even(size_t i)
 {
     return i % 64 == 0 ? 1.0 : fmod((double)(i + 1) * 0.6180339887498949, 1.0);
@@ -305,7 +307,8 @@ static double element(const uint8_t *values, tw_dtype_t dtype, size_t i)
     return (double)f;
 }
 
-/* No error is above the bound that the traits give, and (but for codecs of one bit) some come near it. */
+/* No error is above the bound that the traits give, and (but for codecs of one bit) some come near
+ * it. */
 START_TEST(errors_keep_their_bound)
 {
     const tw_dtype_t  dtype = test_specs[_i].dtype;
@@ -320,8 +323,8 @@ START_TEST(errors_keep_their_bound)
         const double d = even(i);
         const float  f = (float)d;
 
-        memcpy(src + tw_dtype_size(dtype) * i, dtype == TW_F64 ? (const void *)&d : (const void *)&f,
-               tw_dtype_size(dtype));
+        memcpy(src + tw_dtype_size(dtype) * i,
+               dtype == TW_F64 ? (const void *)&d : (const void *)&f, tw_dtype_size(dtype));
     }
     codes = test_encode(codec, src, n);
     test_decode(codec, codes, n, back);
@@ -332,7 +335,8 @@ START_TEST(errors_keep_their_bound)
         most = error > most ? error : most;
     }
     ck_assert_msg(most <= t.max_error + 0x1p-22, "%g above %g", most, t.max_error);
-    if (isfinite(t.max_error) && !t.feedback && strncmp(tw_codec_spec(codec), "bitpack:1", 9) != 0) {
+    if (isfinite(t.max_error) && !t.feedback &&
+        strncmp(tw_codec_spec(codec), "bitpack:1", 9) != 0) {
         ck_assert_msg(most >= 0.7 * t.max_error, "%g far below %g", most, t.max_error);
     }
     ck_assert_int_eq(t.lossless, t.max_error == 0.0);

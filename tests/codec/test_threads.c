@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/codec/test_threads.c - with the kernels of every instruction set: results do not depend on the
- * number of threads nor on the floating-point mode of the caller, which is restored; a call from inside a
- * parallel region makes no threads.
+ * tests/codec/test_threads.c - with the kernels of every instruction set: results do not depend on
+ * the number of threads nor on the floating-point mode of the caller, which is restored; a call
+ * from inside a parallel region makes no threads.
  */
 #include "config.h"
 
@@ -32,7 +32,7 @@ static results_t work(const tw_codec_t *codec, tw_dtype_t dtype, int threads, co
 {
     const tw_exec_t exec  = {.threads = threads};
     const size_t    bytes = test_size(codec, n), values = n * tw_dtype_size(dtype);
-    results_t       r     = {bytes, values, malloc(bytes), malloc(values), malloc(values), malloc(bytes), 0};
+    results_t r = {bytes, values, malloc(bytes), malloc(values), malloc(values), malloc(bytes), 0};
 
     memcpy(r.left, residual, values);
     ck_assert_int_eq(tw_codec_encode(codec, &exec, src, n, r.codes), TW_OK);
@@ -58,7 +58,8 @@ static void same(results_t *got, const results_t *want, tw_dtype_t dtype, const 
     const size_t n = want->value_bytes / tw_dtype_size(dtype);
 
     ck_assert_msg(memcmp(got->codes, want->codes, want->codes_bytes) == 0, "%s: codes", what);
-    ck_assert_msg(memcmp(got->fed, want->fed, want->codes_bytes) == 0, "%s: codes with feedback", what);
+    ck_assert_msg(memcmp(got->fed, want->fed, want->codes_bytes) == 0, "%s: codes with feedback",
+                  what);
     test_same(got->back, want->back, dtype, n, 1, what);
     test_same(got->left, want->left, dtype, n, 0, what);
     ck_assert_msg(memcmp(&got->largest, &want->largest, 4) == 0, "%s: maximum", what);
@@ -78,7 +79,8 @@ static input_t input_of(int index, test_kind_t kind)
     in.src      = malloc(VALUES * tw_dtype_size(in.dtype));
     in.residual = malloc(VALUES * tw_dtype_size(in.dtype));
     test_fill(in.src, in.dtype, VALUES, kind, &random);
-    test_fill(in.residual, in.dtype, VALUES, kind == TEST_DENORMAL ? TEST_DENORMAL : TEST_NORMAL, &random);
+    test_fill(in.residual, in.dtype, VALUES, kind == TEST_DENORMAL ? TEST_DENORMAL : TEST_NORMAL,
+              &random);
     return in;
 }
 
@@ -114,8 +116,8 @@ END_TEST
 /* Flush to zero and denormals are zero, with each rounding. */
 START_TEST(the_callers_mode_changes_nothing_and_stays)
 {
-    static const test_kind_t kinds[]  = {TEST_DENORMAL, TEST_NORMAL, TEST_EDGE, TEST_HUGE};
-    const uint32_t           before   = _mm_getcsr();
+    static const test_kind_t kinds[] = {TEST_DENORMAL, TEST_NORMAL, TEST_EDGE, TEST_HUGE};
+    const uint32_t           before  = _mm_getcsr();
 
     setenv("THINWIRE_OMP_THRESHOLD", "1", 1);
     for (int k = 0; k < 4; k++) {
@@ -131,7 +133,7 @@ START_TEST(the_callers_mode_changes_nothing_and_stays)
                 results_t      r;
 
                 _mm_setcsr(mode);
-                r     = work(codec, in.dtype, rounding % 2 == 0 ? 1 : 2, in.src, in.residual, 20000);
+                r = work(codec, in.dtype, rounding % 2 == 0 ? 1 : 2, in.src, in.residual, 20000);
                 after = _mm_getcsr();
                 _mm_setcsr(before);
                 ck_assert_uint_eq(after, mode);
@@ -245,7 +247,10 @@ END_TEST
 #endif
 
 /* Stores past the cache, which otherwise only vectors of many megabytes get. */
-static void stream_always(void) { setenv("THINWIRE_STREAM_THRESHOLD", "1", 1); }
+static void stream_always(void)
+{
+    setenv("THINWIRE_STREAM_THRESHOLD", "1", 1);
+}
 
 int main(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/codec/test_thresholds.c - where a kernel's shortcut would go wrong first: within 600 ulp of every
- * threshold and level of the 8-bit types, at several block maxima; and one number that is not finite, at
- * every place where a vector or a block begins or ends. Each instruction set against scalar; the scalar
- * kernels stand against an oracle in test_levels.c.
+ * tests/codec/test_thresholds.c - where a kernel's shortcut would go wrong first: within 600 ulp of
+ * every threshold and level of the 8-bit types, at several block maxima; and one number that is not
+ * finite, at every place where a vector or a block begins or ends. Each instruction set against
+ * scalar; the scalar kernels stand against an oracle in test_levels.c.
  */
 #include "config.h"
 
@@ -13,7 +13,7 @@
 #include "runtime/codec/ops.h"
 #include "tests/codec/common.h"
 
-#define ULPS  600
+#define ULPS   600
 #define AROUND (2 * ULPS + 1)
 
 /* The bits of every threshold and level above 0; returns how many. */
@@ -29,8 +29,8 @@ static size_t points(const tw_codec_t *codec, uint32_t *bits)
     return count;
 }
 
-/* Values near all points times `most`, both signs; blocks of `block` begin with `most` (0: no blocks).
- * Returns how many; x has room for all. */
+/* Values near all points times `most`, both signs; blocks of `block` begin with `most` (0: no
+ * blocks). Returns how many; x has room for all. */
 static size_t values_near(const uint32_t *bits, size_t count, float most, size_t block, float *x)
 {
     size_t n = 0;
@@ -82,7 +82,8 @@ static void check_all(const char *spec, const float *x, size_t n)
 }
 
 static const char *const tables[] = {
-    "tree8", "tree8:split=0.55", "tree8:block=64", "static8", "static8:offset=1", "static8:offset=10000",
+    "tree8",     "tree8:split=0.55",   "tree8:block=64",
+    "static8",   "static8:offset=1",   "static8:offset=10000",
     "mantissa8", "mantissa8:offset=1", "mantissa8:offset=10000",
 };
 #define TABLES (int)(sizeof(tables) / sizeof(tables[0]))
@@ -95,7 +96,7 @@ START_TEST(near_every_threshold_and_level)
     const size_t       block    = codec->block > 1 ? codec->block : 0;
     uint32_t           bits[2 * TW_LEVELS_MAX];
     const size_t       count = points(codec, bits), room = count * AROUND * 2;
-    float             *x     = malloc(4 * (room + room / 60 + 16));
+    float             *x = malloc(4 * (room + room / 60 + 16));
 
     for (size_t m = 0; m < (block > 0 ? sizeof(maxima) / sizeof(maxima[0]) : 1); m++) {
         check_all(tables[_i], x, values_near(bits, count, maxima[m], block, x));
@@ -125,8 +126,8 @@ START_TEST(near_every_threshold_of_int8)
 }
 END_TEST
 
-/* The halves' thresholds are every odd multiple of half a unit: around a sample of them in every octave,
- * the limits of what is normal and finite among them. */
+/* The halves' thresholds are every odd multiple of half a unit: around a sample of them in every
+ * octave, the limits of what is normal and finite among them. */
 START_TEST(near_thresholds_of_rounding)
 {
     static const char *const specs[] = {"bf16", "fp16", "bitpack:1,round", "bitpack:2,round",
@@ -141,7 +142,8 @@ START_TEST(near_thresholds_of_rounding)
         const uint32_t unit = units[_i];
 
         bits[count++] = octave << 23;
-        bits[count++] = ((octave << 23 | (test_bits(&random) & 0x7fffffu)) / unit * unit + unit / 2);
+        bits[count++] =
+            ((octave << 23 | (test_bits(&random) & 0x7fffffu)) / unit * unit + unit / 2);
     }
     bits[count++] = 0x7f7fffffu - ULPS;
     for (size_t i = 0; i < count; i++) {
@@ -158,16 +160,17 @@ static uint64_t widened(uint32_t bits)
 {
     const uint64_t sign = (uint64_t)(bits & 0x80000000u) << 32, exponent = bits >> 23 & 0xff;
 
-    return sign | (exponent == 0xff ? UINT64_C(0x7ff) : exponent) << 52 | (uint64_t)(bits & 0x7fffffu) << 29;
+    return sign | (exponent == 0xff ? UINT64_C(0x7ff) : exponent) << 52 |
+           (uint64_t)(bits & 0x7fffffu) << 29;
 }
 
 /* One Inf, NaN or denormal among ordinary values. */
 START_TEST(one_odd_number_anywhere)
 {
-    static const uint32_t odd[] = {0x7f800000u, 0xff800000u, 0x7fc00000u, 0xff800001u, 0x7f7fffffu,
-                                   0x00000001u};
-    const size_t          n = 4096 + 777;
-    const test_spec_t    *s = &test_specs[_i];
+    static const uint32_t odd[]  = {0x7f800000u, 0xff800000u, 0x7fc00000u,
+                                    0xff800001u, 0x7f7fffffu, 0x00000001u};
+    const size_t          n      = 4096 + 777;
+    const test_spec_t    *s      = &test_specs[_i];
     tw_codec_t           *scalar = test_codec_cpu("scalar", s->spec, s->dtype);
     test_random_t         random = test_random((uint64_t)_i);
     const size_t          e      = tw_dtype_size(s->dtype);
@@ -221,7 +224,8 @@ START_TEST(the_absolute_maximum)
             for (int round = 0; round < 3; round++) {
                 float largest = -1.0f;
 
-                test_fill(x.data, TW_F32, n, (test_kind_t)(test_bits(&random) % TEST_KINDS), &random);
+                test_fill(x.data, TW_F32, n, (test_kind_t)(test_bits(&random) % TEST_KINDS),
+                          &random);
                 if (n > 0 && round > 0) { /* at one place, the rest smaller */
                     const float most = round == 1 ? -0x1.fffffep+127f : tw_bits_float(0xffc12345u);
 

@@ -105,10 +105,10 @@ START_TEST(the_largest_blocks)
 {
     static const char *const specs[] = {"tree8:block=1048576", "int8:block=1048576",
                                         "onebit:block=1048576"};
-    const size_t  n      = 1048576 + 4177;
-    test_random_t random = test_random((uint64_t)_i);
-    float        *src = malloc(4 * n), *res = malloc(4 * n);
-    pair_t        pair   = {NULL, NULL, TW_F32, 4};
+    const size_t             n       = 1048576 + 4177;
+    test_random_t            random  = test_random((uint64_t)_i);
+    float                   *src = malloc(4 * n), *res = malloc(4 * n);
+    pair_t                   pair = {NULL, NULL, TW_F32, 4};
 
     setenv("THINWIRE_CPU", "scalar", 1);
     pair.scalar = test_codec(specs[_i], TW_F32);
@@ -131,8 +131,8 @@ START_TEST(every_codec_has_kernels)
         tw_codec_traits_t t;
 
         ck_assert_int_eq(tw_codec_traits(codec, &t), TW_OK);
-        ck_assert_msg(t.dtype == TW_F64 || strcmp(t.isa, TW_TWIN) == 0, "%s has kernels for %s only",
-                      tw_codec_spec(codec), t.isa);
+        ck_assert_msg(t.dtype == TW_F64 || strcmp(t.isa, TW_TWIN) == 0,
+                      "%s has kernels for %s only", tw_codec_spec(codec), t.isa);
         tw_codec_destroy(codec);
     }
 }
@@ -149,7 +149,10 @@ static int cpu_present(void)
 }
 
 /* Stores past the cache, which otherwise only vectors of many megabytes get. */
-static void stream_always(void) { setenv("THINWIRE_STREAM_THRESHOLD", "1", 1); }
+static void stream_always(void)
+{
+    setenv("THINWIRE_STREAM_THRESHOLD", "1", 1);
+}
 
 int main(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/interpose/device.c - calls with buffers in "device memory": a driver that is none (device_driver.c)
- * says of one buffer that it is. Those must reach MPI as they are, so their results are exact; calls with
- * other buffers are compressed, so theirs are not.
+ * tests/interpose/device.c - calls with buffers in "device memory": a driver that is none
+ * (device_driver.c) says of one buffer that it is. Those must reach MPI as they are, so their
+ * results are exact; calls with other buffers are compressed, so theirs are not.
  *
  *     device FILE     the driver
  */

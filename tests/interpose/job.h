@@ -109,8 +109,7 @@ bool t_allowed(const t_call_t *call, const t_place_t *place);
 
 /* A call that MPI allows, of messages of at most `most` basic elements (about); the same on all
  * ranks of the place, except for the layouts. draw.c. */
-void t_call_draw(t_call_t *call, const t_place_t *place, uint64_t seed, size_t most,
-                 bool blocking);
+void t_call_draw(t_call_t *call, const t_place_t *place, uint64_t seed, size_t most, bool blocking);
 
 MPI_Op t_operation(t_reduction_t reduction);
 

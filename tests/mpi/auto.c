@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/mpi/auto.c - the codec `auto`: with made-up facts it must take MPI's own collective, or a certain
- * codec, and the results must be those of that codec bit for bit; measured facts may decide as they like,
- * but keep the error wished for. Decisions are recorded and replayed, calibrations written and read.
+ * tests/mpi/auto.c - the codec `auto`: with made-up facts it must take MPI's own collective, or a
+ * certain codec, and the results must be those of that codec bit for bit; measured facts may decide
+ * as they like, but keep the error wished for. Decisions are recorded and replayed, calibrations
+ * written and read.
  */
 #include "config.h"
 
@@ -31,7 +32,8 @@ static tw_facts_t made_up(int slow)
         {"onebit:block=2048", 0, 0.125, 2048, 1.0, 1, 1e-9, 1e-9, 1e-9, 0.0},
         {"bitpack:8", 1, 8.0, 1, 0.0, 0, 1e-9, 1e-9, 1e-9, 0.0},
         {"bitpack:3", 1, 3.0, 1, 0.0003, 0, 1e-9, 1e-9, 1e-9, 0.0}};
-    tw_facts_t facts = {.ranks = t_size, .nodes = t_size, .local_ranks = 1, .long_form = 1, .engine = 1e-6};
+    tw_facts_t facts = {
+        .ranks = t_size, .nodes = t_size, .local_ranks = 1, .long_form = 1, .engine = 1e-6};
 
     facts.between = (tw_link_facts_t){1e-5, slow ? 1e5 : 1e12, slow ? 1e5 : 1e12, 1e-6};
     facts.codecs  = (int)(sizeof(codecs) / sizeof(codecs[0]));
@@ -54,10 +56,10 @@ static void run_as(tw_comm_t *comm, const t_shape_t *shape, const char *wish, co
     how     = job.how; /* of the oracle */
     job.how = (tw_how_t){.codec = t_codec(wish, shape->dtype)};
     T_OK(t_job_plan(&job, &plan));
-    T_CHECK(strcmp(tw_request_algorithm(plan), algorithm) == 0, "%s by %s, not %s", t_kind_names[shape->kind],
-            tw_request_algorithm(plan), algorithm);
-    T_CHECK(strcmp(tw_request_codec(plan), spec) == 0, "%s with %s, not %s", t_kind_names[shape->kind],
-            tw_request_codec(plan), spec);
+    T_CHECK(strcmp(tw_request_algorithm(plan), algorithm) == 0, "%s by %s, not %s",
+            t_kind_names[shape->kind], tw_request_algorithm(plan), algorithm);
+    T_CHECK(strcmp(tw_request_codec(plan), spec) == 0, "%s with %s, not %s",
+            t_kind_names[shape->kind], tw_request_codec(plan), spec);
     for (uint64_t round = 0; round < 3; round++) {
         job.how = how;
         t_job_fill(&job, round);
@@ -111,7 +113,8 @@ static void slow_links_are_compressed(void)
 
     T_OK(tw_comm_set_facts(comm, &facts));
     for (int kind = 0; kind < T_KINDS && t_size > 1; kind++) {
-        t_shape_t shape = {.kind = (t_kind_t)kind, .spec = "tree8", .root = t_size - 1, .seed = t_seed};
+        t_shape_t shape = {
+            .kind = (t_kind_t)kind, .spec = "tree8", .root = t_size - 1, .seed = t_seed};
 
         t_note("%s", t_kind_names[kind]);
         set_counts(&shape, kind == T_BCAST ? 8 * LONG : LONG / (size_t)t_size);
@@ -171,7 +174,7 @@ static void plain_reduction(tw_comm_t *comm, t_kind_t kind, const tw_how_t *how,
     const int     root = t_size - 1;
     float        *in = t_malloc(n * sizeof(*in)), *out = t_malloc(n * sizeof(*out));
     size_t        counts[T_RANKS_MAX];
-    const void   *send = form == 3 && kind != T_REDUCE ? TW_IN_PLACE : in;
+    const void   *send    = form == 3 && kind != T_REDUCE ? TW_IN_PLACE : in;
     tw_request_t *request = NULL;
     tw_status_t   status  = TW_OK;
 
@@ -193,18 +196,22 @@ static void plain_reduction(tw_comm_t *comm, t_kind_t kind, const tw_how_t *how,
         break;
     case T_REDUCE_SCATTER:
         status = form == 0 || form == 3 ? tw_reduce_scatter(comm, send, out, counts, reduction, how)
-                 : form == 1 ? tw_ireduce_scatter(comm, send, out, counts, reduction, how, &request)
-                             : tw_reduce_scatter_init(comm, send, out, counts, reduction, how, &request);
+                 : form == 1
+                     ? tw_ireduce_scatter(comm, send, out, counts, reduction, how, &request)
+                     : tw_reduce_scatter_init(comm, send, out, counts, reduction, how, &request);
         break;
     default:
-        status = form == 0 || form == 3 ? tw_reduce_scatter_block(comm, send, out, mine, reduction, how)
-                 : form == 1 ? tw_ireduce_scatter_block(comm, send, out, mine, reduction, how, &request)
-                             : tw_reduce_scatter_block_init(comm, send, out, mine, reduction, how, &request);
+        status =
+            form == 0 || form == 3 ? tw_reduce_scatter_block(comm, send, out, mine, reduction, how)
+            : form == 1
+                ? tw_ireduce_scatter_block(comm, send, out, mine, reduction, how, &request)
+                : tw_reduce_scatter_block_init(comm, send, out, mine, reduction, how, &request);
         break;
     }
     T_OK(status);
     if (form == 1 || form == 2) {
-        T_CHECK(strcmp(tw_request_algorithm(request), "mpi") == 0, "by %s", tw_request_algorithm(request));
+        T_CHECK(strcmp(tw_request_algorithm(request), "mpi") == 0, "by %s",
+                tw_request_algorithm(request));
         T_CHECK(form == 1 || tw_start(request) == TW_OK, "the plan does not start");
         T_OK(tw_wait(&request));
         T_CHECK(form == 1 || tw_request_free(&request) == TW_OK, "the plan is not freed");
@@ -220,7 +227,7 @@ static void plain_reduction(tw_comm_t *comm, t_kind_t kind, const tw_how_t *how,
 
 static void all_by_mpi(tw_comm_t *comm, const char *wish, tw_algorithm_t algorithm)
 {
-    const tw_how_t how = {.codec = t_codec(wish, TW_F32), .algorithm = algorithm};
+    const tw_how_t how      = {.codec = t_codec(wish, TW_F32), .algorithm = algorithm};
     const size_t   counts[] = {0, 840, LONG / 840 * 840};
 
     for (int form = 0; form < 4; form++) {
@@ -244,8 +251,12 @@ static void fast_links_are_left_to_mpi(void)
     all_by_mpi(comm, "auto:1", TW_ALGORITHM_AUTO);
     for (int kind = 0; kind < T_ALLREDUCE; kind++) {
         for (int in_place = 0; in_place < 2; in_place++) {
-            t_shape_t shape = {.kind = (t_kind_t)kind, .spec = "fp32", .root = t_size - 1, .seed = t_seed,
-                               .in_place = in_place, .gap = 3};
+            t_shape_t shape = {.kind     = (t_kind_t)kind,
+                               .spec     = "fp32",
+                               .root     = t_size - 1,
+                               .seed     = t_seed,
+                               .in_place = in_place,
+                               .gap      = 3};
 
             t_note("%s", t_kind_names[kind]);
             set_counts(&shape, SHORT);
@@ -262,12 +273,12 @@ static void fast_links_are_left_to_mpi(void)
 
 static void mpi_can_be_asked_for(void)
 {
-    tw_context_t    *ctx;
-    tw_comm_t       *comm = t_comm_under(apart, MPI_COMM_WORLD, &ctx);
-    t_log_t          log  = {0};
-    float            x    = 1.0f;
-    const tw_how_t   lossy = {.codec = t_codec("tree8", TW_F32), .algorithm = TW_ALGORITHM_MPI};
-    const tw_how_t   wrong = {.algorithm = (tw_algorithm_t)99};
+    tw_context_t  *ctx;
+    tw_comm_t     *comm  = t_comm_under(apart, MPI_COMM_WORLD, &ctx);
+    t_log_t        log   = {0};
+    float          x     = 1.0f;
+    const tw_how_t lossy = {.codec = t_codec("tree8", TW_F32), .algorithm = TW_ALGORITHM_MPI};
+    const tw_how_t wrong = {.algorithm = (tw_algorithm_t)99};
 
     T_OK(tw_context_set_log(ctx, t_log_take, &log));
     all_by_mpi(comm, "", TW_ALGORITHM_MPI);
@@ -293,8 +304,10 @@ static void the_quick_way_counts(void)
         T_OK(tw_comm_stats_reset(comm));
         T_OK(tw_allreduce(comm, TW_IN_PLACE, x, 1000, TW_SUM, &how));
         T_OK(tw_comm_stats(comm, &stats));
-        T_CHECK(stats.calls == 1 && stats.bytes_sent == 2 * (p - 1) * 4000 / p && stats.quantisations == 0,
-                "%llu calls, %llu bytes", (unsigned long long)stats.calls, (unsigned long long)stats.bytes_sent);
+        T_CHECK(stats.calls == 1 && stats.bytes_sent == 2 * (p - 1) * 4000 / p &&
+                    stats.quantisations == 0,
+                "%llu calls, %llu bytes", (unsigned long long)stats.calls,
+                (unsigned long long)stats.bytes_sent);
         T_OK(tw_alltoall(comm, z, y, 1000, &how));
         T_OK(tw_allgather(comm, x, y, 1000, &how));
         T_OK(tw_bcast(comm, x, 1000, 0, &how));
@@ -338,13 +351,13 @@ static void blocking_calls_advance_others(void)
 /* Whatever is decided by measured facts, every result is within what was wished for. */
 static void measured_under(const char *const *settings)
 {
-    static const double wishes[] = {0.0, 0.001, 0.02};
-    static const char *const specs[] = {"auto:0", "auto:0.001", "auto:0.02"};
-    tw_context_t *ctx;
-    tw_comm_t    *comm  = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
-    float        *in    = t_malloc(LONG * sizeof(*in)), *out = t_malloc(LONG * sizeof(*out));
-    float        *other = t_malloc(LONG * sizeof(*other));
-    double       *want  = t_malloc(LONG * sizeof(*want)), *most = t_malloc(LONG * sizeof(*most));
+    static const double      wishes[] = {0.0, 0.001, 0.02};
+    static const char *const specs[]  = {"auto:0", "auto:0.001", "auto:0.02"};
+    tw_context_t            *ctx;
+    tw_comm_t               *comm = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
+    float  *in = t_malloc(LONG * sizeof(*in)), *out = t_malloc(LONG * sizeof(*out));
+    float  *other = t_malloc(LONG * sizeof(*other));
+    double *want = t_malloc(LONG * sizeof(*want)), *most = t_malloc(LONG * sizeof(*most));
 
     for (size_t w = 0; w < 3; w++) {
         const tw_how_t how = {.codec = t_codec(specs[w], TW_F32)};
@@ -396,7 +409,7 @@ static void measured_facts_keep_the_error(void)
 static void feedback_is_encoded(void)
 {
     tw_context_t  *ctx;
-    tw_comm_t     *comm = t_comm_under(apart, MPI_COMM_WORLD, &ctx);
+    tw_comm_t     *comm  = t_comm_under(apart, MPI_COMM_WORLD, &ctx);
     tw_facts_t     facts = made_up(0);
     tw_feedback_t *fb    = NULL;
     tw_request_t  *plan  = NULL;
@@ -413,7 +426,8 @@ static void feedback_is_encoded(void)
     T_OK(tw_comm_set_facts(comm, &facts));
     how.codec = t_codec("auto:1", TW_F32);
     T_OK(tw_allreduce_init(comm, TW_IN_PLACE, x, 4096, TW_SUM, &how, &plan));
-    T_CHECK(t_size == 1 || strcmp(tw_request_codec(plan), "onebit:block=2048") == 0, "%s", tw_request_codec(plan));
+    T_CHECK(t_size == 1 || strcmp(tw_request_codec(plan), "onebit:block=2048") == 0, "%s",
+            tw_request_codec(plan));
     T_OK(tw_request_free(&plan));
     how.feedback = NULL;
     T_OK(tw_allreduce_init(comm, TW_IN_PLACE, x, 4096, TW_SUM, &how, &plan));
@@ -432,8 +446,8 @@ static const char *scratch(const char *setting, const char *name)
     const char *folder = getenv("TW_SCRATCH");
 
     next = (next + 1) % 4;
-    snprintf(text[next], sizeof(text[next]), "%s%s%s/auto-%s", setting, setting[0] != '\0' ? "=" : "",
-             folder != NULL ? folder : "/tmp", name);
+    snprintf(text[next], sizeof(text[next]), "%s%s%s/auto-%s", setting,
+             setting[0] != '\0' ? "=" : "", folder != NULL ? folder : "/tmp", name);
     return text[next];
 }
 
@@ -442,7 +456,8 @@ static void put_file(const char *path, const char *text)
     if (t_rank == 0) {
         FILE *file = fopen(path, "w");
 
-        T_CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0, "cannot write %s", path);
+        T_CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0, "cannot write %s",
+                path);
     }
     MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -509,7 +524,8 @@ static void decisions_are_replayed(void)
     t_comm_done(comm, ctx);
 
     comm = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
-    T_STATUS(tw_allreduce(comm, TW_IN_PLACE, y, LONG, TW_SUM, &how), TW_ERR_MISMATCH); /* another error */
+    T_STATUS(tw_allreduce(comm, TW_IN_PLACE, y, LONG, TW_SUM, &how),
+             TW_ERR_MISMATCH); /* another error */
     T_OK(tw_comm_status(comm));
     t_comm_done(comm, ctx);
     remove_file(path);
@@ -545,8 +561,11 @@ static void bad_decisions_are_refused(void)
 {
     refused_decisions("", "does not begin");
     refused_decisions("thinwire decisions 1\nversion x\n", "checksum");
-    refused_decisions("thinwire decisions 1\nversion 0.0.0\nchecksum b8e9e9ee3d4ecf40\n", "checksum");
-    refused_decisions("\x7f" "ELF", "does not begin");
+    refused_decisions("thinwire decisions 1\nversion 0.0.0\nchecksum b8e9e9ee3d4ecf40\n",
+                      "checksum");
+    refused_decisions("\x7f"
+                      "ELF",
+                      "does not begin");
 }
 
 static void calibrations_are_read(void)
@@ -557,7 +576,7 @@ static void calibrations_are_read(void)
     t_log_t           log        = {0};
     tw_context_t     *ctx;
     tw_comm_t        *comm;
-    tw_facts_t        facts = made_up(1), found;
+    tw_facts_t        facts   = made_up(1), found;
     double            seconds = 0.0;
 
     snprintf(setting, sizeof(setting), "CALIBRATION=%s", path);
@@ -567,10 +586,11 @@ static void calibrations_are_read(void)
     T_CHECK(t_rank != 0 || strcmp(written, path) == 0, "%s", written);
     T_OK(tw_comm_predict(comm, TW_OPERATION_ALLREDUCE, 1000, NULL, "mpi", &seconds));
     T_CHECK(seconds > 0.0, "%g", seconds);
-    T_STATUS(tw_comm_predict(comm, TW_OPERATION_ALLREDUCE, 1000, NULL, "magic", &seconds), TW_ERR_UNSUPPORTED);
+    T_STATUS(tw_comm_predict(comm, TW_OPERATION_ALLREDUCE, 1000, NULL, "magic", &seconds),
+             TW_ERR_UNSUPPORTED);
     facts.ranks++;
     T_STATUS(tw_comm_set_facts(comm, &facts), TW_ERR_INVALID_ARG);
-    facts = made_up(1);
+    facts                 = made_up(1);
     facts.between.latency = NAN;
     T_STATUS(tw_comm_set_facts(comm, &facts), TW_ERR_INVALID_ARG);
     facts = made_up(1);
@@ -587,7 +607,8 @@ static void calibrations_are_read(void)
     comm = t_comm_logged(settings, &log, &ctx);
     T_OK(tw_comm_get_facts(comm, &found));
     T_CHECK(found.long_form == 0 && found.ranks == t_size, "nothing was measured");
-    T_CHECK(t_log_holds(MPI_COMM_WORLD, &log, "auto-calibration is ignored"), "no line: %s", log.text);
+    T_CHECK(t_log_holds(MPI_COMM_WORLD, &log, "auto-calibration is ignored"), "no line: %s",
+            log.text);
     t_comm_done(comm, ctx);
     remove_file(path);
 }

@@ -278,5 +278,6 @@ void t_last_is_named(const t_log_t *log)
     char name[40];
 
     snprintf(name, sizeof(name), "waiting for rank %d", t_size - 1);
-    T_CHECK(t_log_holds(MPI_COMM_WORLD, log, name), "nobody names rank %d: %s", t_size - 1, log->text);
+    T_CHECK(t_log_holds(MPI_COMM_WORLD, log, name), "nobody names rank %d: %s", t_size - 1,
+            log->text);
 }

@@ -168,8 +168,8 @@ static void reduce_scatters_feed_back_too(void)
     }
 }
 
-/* One object through direct, two_pass, grid, other blocks (other owners) and a reduce-scatter: second
- * residuals fold into the first where the owners change, and the model knows when. */
+/* One object through direct, two_pass, grid, other blocks (other owners) and a reduce-scatter:
+ * second residuals fold into the first where the owners change, and the model knows when. */
 static void it_folds_when_the_owners_change(void)
 {
     static const struct {

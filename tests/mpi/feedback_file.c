@@ -103,8 +103,8 @@ static void check_moved(tw_feedback_t *fb, const float *all, int before, int aft
     float        got[COUNT];
     double       norm = 0, square = 0, worst = 0, largest = 0;
 
-    /* A rank's two residuals are added one after the other, and may nearly cancel: what is rounded is
-     * of their size, not of their sum's. */
+    /* A rank's two residuals are added one after the other, and may nearly cancel: what is rounded
+     * is of their size, not of their sum's. */
     for (size_t i = 0; i < (size_t)before * COUNT; i++) {
         largest = fmax(largest, fabs((double)all[i]));
     }

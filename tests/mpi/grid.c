@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/mpi/grid.c - codes that are passed on through the grid of ranks: the bits, and the residuals, of
- * two_pass and of pairwise messages; and the number of messages and bytes by the documented formula.
- * tests/mpi/many.sh runs it on more ranks.
+ * tests/mpi/grid.c - codes that are passed on through the grid of ranks: the bits, and the
+ * residuals, of two_pass and of pairwise messages; and the number of messages and bytes by the
+ * documented formula. tests/mpi/many.sh runs it on more ranks.
  */
 #include "config.h"
 
@@ -10,7 +10,8 @@
 
 #include "tests/mpi/job.h"
 
-/* One allreduce or reduce through the grid and in two passes, each with a feedback object of its own. */
+/* One allreduce or reduce through the grid and in two passes, each with a feedback object of its
+ * own. */
 typedef struct pair {
     size_t         count, bytes;
     tw_dtype_t     dtype;
@@ -31,7 +32,8 @@ static void pair_open(pair_t *p, const char *spec, tw_dtype_t dtype, size_t coun
                                .algorithm = i == 0 ? TW_ALGORITHM_GRID : TW_ALGORITHM_TWO_PASS};
         p->out[i] = t_alloc(p->bytes, count % 7);
         if (feedback) {
-            T_OK(tw_feedback_create(t_world, i == 0 ? "grid" : "two_pass", dtype, count, &p->fb[i]));
+            T_OK(
+                tw_feedback_create(t_world, i == 0 ? "grid" : "two_pass", dtype, count, &p->fb[i]));
         }
         p->how[i].feedback = p->fb[i];
     }
@@ -84,8 +86,8 @@ static void pair_run(pair_t *p, tw_reduction_t reduction, int in_place)
 
 static void every_count(const char *spec, tw_dtype_t dtype)
 {
-    const size_t block = spec[0] != '\0' ? tw_codec_block(t_codec(spec, dtype)) : 1;
-    const size_t p     = (size_t)t_size;
+    const size_t block    = spec[0] != '\0' ? tw_codec_block(t_codec(spec, dtype)) : 1;
+    const size_t p        = (size_t)t_size;
     const size_t counts[] = {0,         1,         p - 1,         p + 1,
                              block + 1, p * block, p * block + 3, (2 * p + 1) * block - 1};
 
@@ -113,11 +115,11 @@ static void allreduce_has_the_bits_of_two_pass(void)
 /* Pieces are shorter than in two_pass, and bundles are cut where messages are. */
 static void through_many_rounds(void)
 {
-    static const char *const specs[]      = {"", "tree8:block=64", "bitpack:3", "onebit"};
-    static const char *const cuts[][4]    = {{"CHUNK=2k", "WINDOW=3", NULL},
-                                             {"CHUNK=512", "MESSAGE_LIMIT=100", NULL},
-                                             {"WINDOW=1", NULL}};
-    const size_t             count        = 30011 + (t_size <= 7 ? 200000 : 0);
+    static const char *const specs[]   = {"", "tree8:block=64", "bitpack:3", "onebit"};
+    static const char *const cuts[][4] = {{"CHUNK=2k", "WINDOW=3", NULL},
+                                          {"CHUNK=512", "MESSAGE_LIMIT=100", NULL},
+                                          {"WINDOW=1", NULL}};
+    const size_t             count     = 30011 + (t_size <= 7 ? 200000 : 0);
 
     for (size_t c = 0; c < sizeof(cuts) / sizeof(cuts[0]); c++) {
         for (size_t s = 0; s < sizeof(specs) / sizeof(specs[0]); s++) {
@@ -218,8 +220,8 @@ static void reduce_to_every_root(void)
 static void movement_is_what_the_model_says(void)
 {
     static const char *const grid[]   = {"ALLGATHER=grid", "ALLTOALL=grid", NULL};
-    static const char *const small[]  = {"ALLGATHER=grid", "ALLTOALL=grid", "CHUNK=512", "WINDOW=3",
-                                         "MESSAGE_LIMIT=333", NULL};
+    static const char *const small[]  = {"ALLGATHER=grid", "ALLTOALL=grid",     "CHUNK=512",
+                                         "WINDOW=3",       "MESSAGE_LIMIT=333", NULL};
     static const t_kind_t    kinds[]  = {T_ALLGATHER, T_ALLGATHERV, T_ALLTOALL, T_ALLTOALLV};
     static const size_t      counts[] = {0, 1, 63, 1000, 5003};
 
@@ -268,14 +270,15 @@ typedef struct traffic {
     uint64_t messages, pieces;
 } traffic_t;
 
-/* Ranks fill ceil(sqrt(P)) columns row by row. Delivering and spreading, every rank sends one message for
- * each other column and, down its own, one to each other rank.
- * Delivered: in hop 1 what each rank has for the ranks of other columns, in hop 2 what all have for each
- * rank, but for its own forwarder's part. Spread: every piece reaches every rank once. Spread to a root: one
- * message from everyone else, and the pieces of other columns twice but for those of its forwarders. */
+/* Ranks fill ceil(sqrt(P)) columns row by row. Delivering and spreading, every rank sends one
+ * message for each other column and, down its own, one to each other rank.
+ * Delivered: in hop 1 what each rank has for the ranks of other columns, in hop 2 what all have for
+ * each rank, but for its own forwarder's part. Spread: every piece reaches every rank once. Spread
+ * to a root: one message from everyone else, and the pieces of other columns twice but for those of
+ * its forwarders. */
 static traffic_t documented(t_kind_t kind, int root, int *full_p)
 {
-    const uint64_t p = (uint64_t)t_size;
+    const uint64_t p       = (uint64_t)t_size;
     uint64_t       columns = 1, squares = 0, root_height, hops;
     traffic_t      t = {0, 0};
 
@@ -335,17 +338,19 @@ static void messages_and_bytes_by_the_formula(void)
             expect("bytes of one", stats.bytes_sent, t.pieces * bytes / (uint64_t)t_size);
         }
         expect("quantisations", stats.quantisations,
-               k < 2 ? shape.count + piece : kinds[k] == T_ALLGATHER ? piece : piece * (uint64_t)t_size);
+               k < 2                     ? shape.count + piece
+               : kinds[k] == T_ALLGATHER ? piece
+                                         : piece * (uint64_t)t_size);
     }
     t_comm_done(comm, ctx);
 }
 
-/* auto takes the grid from 16 ranks on, for vectors that are not long; of a codec that is not lossless, as
- * others go through the memory of the node. */
+/* auto takes the grid from 16 ranks on, for vectors that are not long; of a codec that is not
+ * lossless, as others go through the memory of the node. */
 static void many_ranks_take_it_by_themselves(void)
 {
     static float   x[100000], y[100000];
-    const tw_how_t how     = {.codec = t_codec("bf16", TW_F32)};
+    const tw_how_t how      = {.codec = t_codec("bf16", TW_F32)};
     const size_t   counts[] = {1, 2500, 100000};
     tw_request_t  *plan     = NULL;
 
@@ -354,8 +359,8 @@ static void many_ranks_take_it_by_themselves(void)
 
         T_OK(tw_allreduce_init(t_world, x, y, counts[i], TW_SUM, &how, &plan));
         name = tw_request_algorithm(plan);
-        T_CHECK((strcmp(name, "grid") == 0) == (t_size >= 16 && i == 1), "%zu values: %s", counts[i],
-                name);
+        T_CHECK((strcmp(name, "grid") == 0) == (t_size >= 16 && i == 1), "%zu values: %s",
+                counts[i], name);
         T_OK(tw_request_free(&plan));
     }
     T_OK(tw_allgather_init(t_world, x, y, 100, &how, &plan));

@@ -126,7 +126,8 @@ void t_log_take(void *arg, tw_log_level_t level, int rank, const char *line);
 /* Does the log of any rank of comm hold the text? Collective; the same answer everywhere. */
 int t_log_holds(MPI_Comm comm, const t_log_t *log, const char *text);
 
-/* A communicator over all ranks under these settings, in a context of its own whose lines *log takes. */
+/* A communicator over all ranks under these settings, in a context of its own whose lines *log
+ * takes. */
 tw_comm_t *t_comm_logged(const char *const *settings, t_log_t *log, tw_context_t **ctx_p);
 
 /* Collective: some rank said that it waits for the last one. */

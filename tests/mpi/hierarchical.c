@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/mpi/hierarchical.c - allreduce, reduce and broadcast over nodes of 1, 2 and 3 ranks (and one node),
- * against the model: THINWIRE_NODE_RANKS makes several nodes of one machine, the last one smaller where
- * the ranks do not divide.
+ * tests/mpi/hierarchical.c - allreduce, reduce and broadcast over nodes of 1, 2 and 3 ranks (and
+ * one node), against the model: THINWIRE_NODE_RANKS makes several nodes of one machine, the last
+ * one smaller where the ranks do not divide.
  */
 #include "config.h"
 
@@ -17,7 +17,8 @@ static const int layouts[] = {0, 1, 2, 3};
 #define LAYOUTS (sizeof(layouts) / sizeof(layouts[0]))
 
 /* A communicator whose nodes have so many ranks, with up to two further settings. */
-static tw_comm_t *cut(int node_ranks, const char *more, const char *still_more, tw_context_t **ctx_p)
+static tw_comm_t *cut(int node_ranks, const char *more, const char *still_more,
+                      tw_context_t **ctx_p)
 {
     char        text[40];
     const char *settings[] = {text, more, more != NULL ? still_more : NULL, NULL};
@@ -53,8 +54,8 @@ static void every_codec(t_kind_t kind)
                                .dtype      = TW_F32,
                                .node_ranks = layouts[l]};
         tw_context_t *ctx;
-        tw_comm_t    *comm = cut(layouts[l], kind == T_BCAST && l % 2 == 1 ? "CHAIN_MIN=1" : NULL,
-                                 NULL, &ctx);
+        tw_comm_t    *comm =
+            cut(layouts[l], kind == T_BCAST && l % 2 == 1 ? "CHAIN_MIN=1" : NULL, NULL, &ctx);
 
         for (size_t i = 0; t_specs_f32[i] != NULL; i++) {
             shape.spec = t_specs_f32[i];
@@ -69,21 +70,30 @@ static void every_codec(t_kind_t kind)
     }
 }
 
-static void allreduce_is_what_the_model_says(void) { every_codec(T_ALLREDUCE); }
-static void reduce_is_what_the_model_says(void) { every_codec(T_REDUCE); }
-static void bcast_is_what_the_model_says(void) { every_codec(T_BCAST); }
+static void allreduce_is_what_the_model_says(void)
+{
+    every_codec(T_ALLREDUCE);
+}
+static void reduce_is_what_the_model_says(void)
+{
+    every_codec(T_REDUCE);
+}
+static void bcast_is_what_the_model_says(void)
+{
+    every_codec(T_BCAST);
+}
 
 /* Long vectors: many rounds round the owners and round the slots, in chunks of every size. */
 static void long_vectors(void)
 {
-    static const char *const chunks[] = {"CHUNK=1k", "CHUNK=20000", "CHUNK=256k"};
+    static const char *const chunks[]  = {"CHUNK=1k", "CHUNK=20000", "CHUNK=256k"};
     static const char *const windows[] = {"WINDOW=1", "WINDOW=3", "WINDOW=8"};
-    static const char *const specs[]  = {"tree8:block=64", "onebit", "", "bitpack:2"};
+    static const char *const specs[]   = {"tree8:block=64", "onebit", "", "bitpack:2"};
 
     for (size_t l = 0; l < LAYOUTS; l++) {
         for (size_t c = 0; c < 3; c++) {
             tw_context_t *ctx;
-            tw_comm_t    *comm = cut(layouts[l], chunks[c], windows[(l + c) % 3], &ctx);
+            tw_comm_t    *comm  = cut(layouts[l], chunks[c], windows[(l + c) % 3], &ctx);
             t_shape_t     shape = {.algorithm  = TW_ALGORITHM_HIERARCHICAL,
                                    .node_ranks = layouts[l],
                                    .count      = 150000 + 1000 * l,
@@ -110,7 +120,7 @@ static void residuals_belong_to_carriers_and_owners(void)
                                            TW_ALGORITHM_DIRECT,       TW_ALGORITHM_HIERARCHICAL};
     static const char *const    specs[] = {"onebit:block=64", "tree8", "bitpack:2", ""};
     const size_t                count   = 5000;
-    float                      *got = t_malloc(count * sizeof(float)), *want = t_malloc(count * sizeof(float));
+    float *got = t_malloc(count * sizeof(float)), *want = t_malloc(count * sizeof(float));
 
     for (size_t i = 0; i < LAYOUTS * 4; i++) {
         tw_context_t      *ctx;
@@ -155,8 +165,8 @@ static void many_at_once(void)
 
     for (size_t l = 0; l < LAYOUTS; l++) {
         tw_context_t *ctx;
-        tw_comm_t    *comm   = cut(layouts[l], "CHUNK=2k", "WINDOW=3", &ctx);
-        uint64_t      random = t_seed + l;
+        tw_comm_t    *comm           = cut(layouts[l], "CHUNK=2k", "WINDOW=3", &ctx);
+        uint64_t      random         = t_seed + l;
         tw_request_t *requests[MANY] = {NULL};
 
         for (int i = 0; i < MANY; i++) {
@@ -164,7 +174,8 @@ static void many_at_once(void)
 
             t_shape_random(&shape, &random, t_size, 9000);
             shape.node_ranks = layouts[l];
-            if (i % 2 == 0 && (shape.kind == T_ALLREDUCE || shape.kind == T_REDUCE || shape.kind == T_BCAST)) {
+            if (i % 2 == 0 &&
+                (shape.kind == T_ALLREDUCE || shape.kind == T_REDUCE || shape.kind == T_BCAST)) {
                 shape.algorithm = TW_ALGORITHM_HIERARCHICAL;
             }
             t_shape_note(&shape);
@@ -212,8 +223,8 @@ static const char *chosen(tw_comm_t *comm, const char *spec, size_t count)
     return name;
 }
 
-/* auto takes it for long vectors on several nodes of several ranks each, and nowhere else; the settings name
- * it too. */
+/* auto takes it for long vectors on several nodes of several ranks each, and nowhere else; the
+ * settings name it too. */
 static void auto_takes_it_where_it_should(void)
 {
     tw_context_t *ctx;
@@ -254,9 +265,11 @@ static void blocks_that_are_too_large(void)
 static void a_rank_that_does_not_come(void)
 {
     for (int way = 0; way < 4; way++) {
-        const char *const settings[] = {"TIMEOUT=0.5", way < 2 ? "NODE_RANKS=2" : "NODE_RANKS=0", NULL};
+        const char *const settings[] = {"TIMEOUT=0.5", way < 2 ? "NODE_RANKS=2" : "NODE_RANKS=0",
+                                        NULL};
         const size_t      count      = 40000;
-        const tw_how_t    how        = {.codec = t_codec("tree8", TW_F32), .algorithm = TW_ALGORITHM_HIERARCHICAL};
+        const tw_how_t    how        = {.codec     = t_codec("tree8", TW_F32),
+                                        .algorithm = TW_ALGORITHM_HIERARCHICAL};
         float            *x          = calloc(count, sizeof(float));
         t_log_t           log        = {0};
         tw_context_t     *ctx;

@@ -96,15 +96,15 @@ static void ask_algorithm(t_job_t *job)
     const char   *name;
 
     job->hierarchical = job->shape.algorithm == TW_ALGORITHM_HIERARCHICAL;
-    job->two_pass     = job->shape.algorithm == TW_ALGORITHM_TWO_PASS ||
-                    job->shape.algorithm == TW_ALGORITHM_GRID;
+    job->two_pass =
+        job->shape.algorithm == TW_ALGORITHM_TWO_PASS || job->shape.algorithm == TW_ALGORITHM_GRID;
     if (job->shape.algorithm != TW_ALGORITHM_AUTO ||
         (job->shape.kind != T_ALLREDUCE && job->shape.kind != T_REDUCE)) {
         return;
     }
     T_OK(t_job_plan(job, &plan));
-    name = plan != NULL ? tw_request_algorithm(plan) : "none";
-    job->two_pass = strcmp(name, "two_pass") == 0 || strcmp(name, "grid") == 0;
+    name              = plan != NULL ? tw_request_algorithm(plan) : "none";
+    job->two_pass     = strcmp(name, "two_pass") == 0 || strcmp(name, "grid") == 0;
     job->hierarchical = strcmp(name, "hierarchical") == 0;
     T_CHECK(job->two_pass || job->hierarchical || strcmp(name, "direct") == 0 ||
                 strcmp(name, "node") == 0,

@@ -41,7 +41,7 @@ typedef struct t_shape {
     tw_algorithm_t algorithm;
     unsigned       flags;
     uint64_t       seed;
-    int            threads; /* tw_exec_t.threads, if not 0 */
+    int            threads;    /* tw_exec_t.threads, if not 0 */
     int            node_ranks; /* THINWIRE_NODE_RANKS of the communicator */
 } t_shape_t;
 
@@ -60,8 +60,8 @@ typedef struct t_job {
     size_t              checked;              /* elements of recv that are defined      */
     int                 in_place;             /* on this rank                           */
     int                 hierarchical;
-    int                 two_pass;             /* of the reductions; of the grid too      */
-    t_model_feedback_t *model_fb;             /* or NULL                                */
+    int                 two_pass; /* of the reductions; of the grid too      */
+    t_model_feedback_t *model_fb; /* or NULL                                */
 } t_job_t;
 
 /* Buffers and expected layout. With TW_ALGORITHM_AUTO, the library is asked (by a plan) what it

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/mpi/leaving.c - a rank whose operation is complete turns to other things: it waits in plain MPI
- * for a rank that is still in the operation. What it has sent must arrive all the same, even if the fabric
- * took all that it could and the rest lies somewhere in this process.
+ * tests/mpi/leaving.c - a rank whose operation is complete turns to other things: it waits in plain
+ * MPI for a rank that is still in the operation. What it has sent must arrive all the same, even if
+ * the fabric took all that it could and the rest lies somewhere in this process.
  */
 #include "config.h"
 
@@ -14,8 +14,8 @@
 
 static float x[COUNT];
 
-/* Rank 0 sends until no more is taken, or all is. Returns the operations that are complete; one more may
- * be under way. */
+/* Rank 0 sends until no more is taken, or all is. Returns the operations that are complete; one
+ * more may be under way. */
 static int send_all(tw_comm_t *comm, tw_request_t **request_p)
 {
     int sent = 0, done = 1;
@@ -40,16 +40,17 @@ static void take_one(tw_comm_t *comm, int number)
     T_CHECK(x[0] == (float)number, "message %d holds %g", number, (double)x[0]);
 }
 
-/* The last rank is told by MPI how many operations are complete, and meets rank 0 in MPI after them. */
+/* The last rank is told by MPI how many operations are complete, and meets rank 0 in MPI after
+ * them. */
 static void all_that_is_complete_arrives(void)
 {
     const char *const settings[] = {"NODE_RANKS=1", NULL}; /* by messages */
-    const int     in = t_rank == 0 || t_rank == t_size - 1;
-    tw_context_t *ctx;
-    tw_request_t *request = NULL;
-    tw_comm_t    *comm;
-    MPI_Comm      pair;
-    int           sent = 0;
+    const int         in         = t_rank == 0 || t_rank == t_size - 1;
+    tw_context_t     *ctx;
+    tw_request_t     *request = NULL;
+    tw_comm_t        *comm;
+    MPI_Comm          pair;
+    int               sent = 0;
 
     MPI_Comm_split(MPI_COMM_WORLD, in ? 0 : MPI_UNDEFINED, t_rank, &pair);
     if (!in) {

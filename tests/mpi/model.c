@@ -193,7 +193,8 @@ void t_model_allreduce(const t_model_sum_t *sum, const void *const *in, size_t c
     }
 }
 
-/* node's sum of elements, as it leaves the node: interval by interval, each with its carrier's residual. */
+/* node's sum of elements, as it leaves the node: interval by interval, each with its carrier's
+ * residual. */
 static void node_sum(const t_model_sum_t *sum, const void *const *in, size_t count, int first_rank,
                      int ranks, int carriers, int nodes, void *out)
 {
@@ -211,14 +212,15 @@ static void node_sum(const t_model_sum_t *sum, const void *const *in, size_t cou
 
         t_model_share(sum->codec, count, carriers * nodes, s, &begin, &n);
         transmit(sum->codec, sum->dtype, at(sum->dtype, total, begin), n,
-                 sum->fb != NULL ? at(sum->dtype, sum->fb->first[first_rank + s / nodes], begin) : NULL,
+                 sum->fb != NULL ? at(sum->dtype, sum->fb->first[first_rank + s / nodes], begin)
+                                 : NULL,
                  at(sum->dtype, out, begin));
     }
     free(total);
 }
 
-void t_model_hierarchical(const t_model_sum_t *sum, const void *const *in, size_t count, int node_ranks,
-                          void *out)
+void t_model_hierarchical(const t_model_sum_t *sum, const void *const *in, size_t count,
+                          int node_ranks, void *out)
 {
     const int m        = node_ranks > 0 && node_ranks < sum->ranks ? node_ranks : sum->ranks;
     const int nodes    = (sum->ranks + m - 1) / m;

@@ -47,11 +47,12 @@ typedef struct t_model_sum {
 void t_model_allreduce(const t_model_sum_t *sum, const void *const *in, size_t count, int two_pass,
                        void *out);
 
-/* The same by `hierarchical`, each node_ranks ranks being a node (0: all are one): nodes add in rank order,
- * their sums are encoded and added in the order of nodes, and encoded again. Share k N + j of the K N
- * shares of N nodes is encoded by number k of every node and owned by number k of node j. */
-void t_model_hierarchical(const t_model_sum_t *sum, const void *const *in, size_t count, int node_ranks,
-                          void *out);
+/* The same by `hierarchical`, each node_ranks ranks being a node (0: all are one): nodes add in
+ * rank order, their sums are encoded and added in the order of nodes, and encoded again. Share k N
+ * + j of the K N shares of N nodes is encoded by number k of every node and owned by number k of
+ * node j. */
+void t_model_hierarchical(const t_model_sum_t *sum, const void *const *in, size_t count,
+                          int node_ranks, void *out);
 
 /* What the rank that owns elements begin .. begin + n - 1 gets from a reduce-scatter. Call it for
  * every rank's interval once, if there is feedback. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/mpi/node.c - collectives in the memory of one node: every kind, every form, short and long, against
- * the model; and the same lossless calls by messages, with every rank a node of its own.
+ * tests/mpi/node.c - collectives in the memory of one node: every kind, every form, short and long,
+ * against the model; and the same lossless calls by messages, with every rank a node of its own.
  */
 #include "config.h"
 
@@ -14,7 +14,8 @@ static const char *const specs_f32[] = {"", "fp32", "bitpack:4"};
 
 #define SPECS (sizeof(specs_f32) / sizeof(specs_f32[0]))
 
-/* Around what lies beside a flag (56 bytes), what goes at once (8 KiB for all pieces), and pieces. */
+/* Around what lies beside a flag (56 bytes), what goes at once (8 KiB for all pieces), and pieces.
+ * */
 static const size_t counts[] = {0, 1, 2, 7, 13, 14, 15, 511, 512, 2047, 2048, 2049, 16384, 40009};
 
 #define COUNTS (sizeof(counts) / sizeof(counts[0]))
@@ -38,7 +39,8 @@ static void every_kind(tw_comm_t *comm)
             }
             for (int s = 0; s < t_size; s++) {
                 for (int r = 0; r < t_size; r++) {
-                    shape.counts[s][r] = r == 1 || s == 1 ? 0 : shape.count / (size_t)(1 + (s + r) % 3);
+                    shape.counts[s][r] =
+                        r == 1 || s == 1 ? 0 : shape.count / (size_t)(1 + (s + r) % 3);
                 }
             }
             t_job_once(comm, &shape);
@@ -46,7 +48,10 @@ static void every_kind(tw_comm_t *comm)
     }
 }
 
-static void every_kind_is_what_the_model_says(void) { every_kind(t_world); }
+static void every_kind_is_what_the_model_says(void)
+{
+    every_kind(t_world);
+}
 
 static void whatever_the_pieces(void)
 {
@@ -88,8 +93,14 @@ static void the_same_under(const char *setting)
     t_comm_done(comm, ctx);
 }
 
-static void the_same_by_messages(void) { the_same_under("NODE_RANKS=1"); }
-static void the_same_through_slots_alone(void) { the_same_under("NODE_READ=0"); }
+static void the_same_by_messages(void)
+{
+    the_same_under("NODE_RANKS=1");
+}
+static void the_same_through_slots_alone(void)
+{
+    the_same_under("NODE_READ=0");
+}
 
 /* Blocking on some ranks, nonblocking on others: it is the same operation. Up to three
  * are under way at a time, so the short ways meet others' requests. */
@@ -158,7 +169,8 @@ static void the_first_call_may_be_mixed(void)
     }
 }
 
-/* A root may be ahead of its readers by the slots, and no further: it must not overwrite what is not read. */
+/* A root may be ahead of its readers by the slots, and no further: it must not overwrite what is
+ * not read. */
 static void a_root_that_is_ahead(void)
 {
     enum { TURNS = 300, N = 700 };

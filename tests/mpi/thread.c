@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/mpi/thread.c - THINWIRE_PROGRESS=thread: operations go on while their program does something
- * else, and nothing but that changes.
+ * tests/mpi/thread.c - THINWIRE_PROGRESS=thread: operations go on while their program does
+ * something else, and nothing but that changes.
  */
 #include "config.h"
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/netlab/loop.c - one collective again and again, until it fails: the job whose link cut.sh cuts.
+ * tests/netlab/loop.c - one collective again and again, until it fails: the job whose link cut.sh
+ * cuts.
  *
  *     loop OPERATION CODEC COUNT end      the rank that is told of an error ends the job
- *     loop OPERATION CODEC COUNT stay     it gives up the communicator, and all meet again by MPI's own
+ *     loop OPERATION CODEC COUNT stay     it gives up the communicator, and all meet again by MPI's
+ *     own
  *                                         barrier, once somebody has mended the link
  *
- * COUNT: float32 values of the vector, or of the block for each rank. Sums, broadcasts and blocks are
- * checked as long as they arrive. Rank 0 prints "running" when the third call is complete, and "over"
- * after the barrier.
+ * COUNT: float32 values of the vector, or of the block for each rank. Sums, broadcasts and blocks
+ * are checked as long as they arrive. Rank 0 prints "running" when the third call is complete, and
+ * "over" after the barrier.
  */
 #include "config.h"
 
@@ -66,9 +68,9 @@ static void check(const loop_t *l)
     const float  sum      = (float)(l->size * (l->size + 1) / 2);
 
     for (size_t i = 0; i < n; i += 997) {
-        const float want = alltoall                              ? (float)(i / l->count + 1)
+        const float want = alltoall                             ? (float)(i / l->count + 1)
                            : strcmp(l->operation, "bcast") == 0 ? 1.0F
-                                                                 : sum;
+                                                                : sum;
 
         if (l->recv[i] != want && !(l->rank == 0 && strcmp(l->operation, "bcast") == 0)) {
             end(l, "a wrong result");
@@ -111,7 +113,8 @@ int main(int argc, char **argv)
     if (!stay) {
         end(&l, tw_status_text(status));
     }
-    /* Messages under way may yet arrive: in memory that the communicator has abandoned, or in ours. */
+    /* Messages under way may yet arrive: in memory that the communicator has abandoned, or in ours.
+     * */
     tw_codec_destroy(codec);
     tw_comm_destroy(l.comm);
     tw_context_destroy(ctx);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/policy/test_decisions.c - decisions as text and back, parts of several communicators, and hostile
- * bytes.
+ * tests/policy/test_decisions.c - decisions as text and back, parts of several communicators, and
+ * hostile bytes.
  */
 #include "config.h"
 
@@ -18,7 +18,8 @@ static const tw_decisions_of_t here = {4, 2, 2, 0, 1}, there = {4, 2, 2, 0, 2};
 
 static tw_decision_t decision(size_t count, const char *spec, const char *algorithm, size_t piece)
 {
-    tw_decision_t d = {.question = {.operation = TW_OPERATION_ALLREDUCE, .max_error = 0.1}, .piece = piece};
+    tw_decision_t d = {.question = {.operation = TW_OPERATION_ALLREDUCE, .max_error = 0.1},
+                       .piece    = piece};
 
     d.question.class_index = tw_model_class(count);
     strcpy(d.spec, spec);
@@ -28,14 +29,15 @@ static tw_decision_t decision(size_t count, const char *spec, const char *algori
 
 static tw_decisions_file_t two_parts(void)
 {
-    const tw_decision_t first  = decision(4, "mpi", "mpi", 0);
-    const tw_decision_t second = decision(1000000, "tree8:block=4096,split=0.45", "two_pass", 65536);
-    tw_decisions_file_t file   = {NULL, 0};
-    tw_decisions_t      part   = {.of = here};
+    const tw_decision_t first = decision(4, "mpi", "mpi", 0);
+    const tw_decision_t second =
+        decision(1000000, "tree8:block=4096,split=0.45", "two_pass", 65536);
+    tw_decisions_file_t file = {NULL, 0};
+    tw_decisions_t      part = {.of = here};
 
     ck_assert(tw_decisions_add(&part, &first) && tw_decisions_add(&part, &second));
     ck_assert(tw_decisions_put(&file, &part));
-    part.of = there;
+    part.of    = there;
     part.count = 1;
     ck_assert(tw_decisions_put(&file, &part));
     free(part.list);
@@ -87,8 +89,9 @@ END_TEST
 
 static bool read_lines(const char *lines, char *why, size_t why_size)
 {
-    char                text[2000];
-    size_t              n = (size_t)snprintf(text, sizeof(text), "thinwire decisions 1\nversion " WRITER "\n%s", lines);
+    char   text[2000];
+    size_t n =
+        (size_t)snprintf(text, sizeof(text), "thinwire decisions 1\nversion " WRITER "\n%s", lines);
     tw_decisions_file_t file;
     bool                well;
 
@@ -101,7 +104,8 @@ static bool read_lines(const char *lines, char *why, size_t why_size)
 
 START_TEST(lines_are_checked)
 {
-    static const char *const good = "communicator 4 2 2 0 1\nallreduce float 3fb999999999999a plain 0 4 mpi mpi 0\n";
+    static const char *const good =
+        "communicator 4 2 2 0 1\nallreduce float 3fb999999999999a plain 0 4 mpi mpi 0\n";
     static const char *const bad[] = {
         "allreduce float 3fb999999999999a plain 0 4 mpi mpi 0\n",
         "communicator 4 2 2 0\n",
@@ -117,7 +121,8 @@ START_TEST(lines_are_checked)
 
     ck_assert_msg(read_lines(good, why, sizeof(why)), "%s", why);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        ck_assert_msg(!read_lines(bad[i], why, sizeof(why)) && strstr(why, "line ") != NULL, "%s", bad[i]);
+        ck_assert_msg(!read_lines(bad[i], why, sizeof(why)) && strstr(why, "line ") != NULL, "%s",
+                      bad[i]);
     }
 }
 END_TEST
@@ -142,10 +147,11 @@ START_TEST(damage_is_noticed)
     for (int i = 0; i < 20000; i++) {
         memcpy(bad, text, length);
         for (int k = 0; k < 3; k++) {
-            seed = seed * 1103515245u + 12345u;
+            seed                                      = seed * 1103515245u + 12345u;
             bad[36 + seed / 65536u * 7u % (end - 37)] = (char)(seed >> 24);
         }
-        snprintf(sum, sizeof(sum), "checksum %016llx\n", (unsigned long long)tw_fnv1a(TW_FNV_START, bad, end));
+        snprintf(sum, sizeof(sum), "checksum %016llx\n",
+                 (unsigned long long)tw_fnv1a(TW_FNV_START, bad, end));
         memcpy(bad + end, sum, strlen(sum));
         if (!tw_decisions_read(bad, length, WRITER, &read, why, sizeof(why))) {
             ck_assert(why[0] != '\0' && read.count == 0);

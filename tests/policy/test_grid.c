@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/policy/test_grid.c - the grid of ranks: every message of every pair finds a forwarder, bundles
- * fit their slots, and messages grow with the square root, for every number of ranks up to 400.
+ * tests/policy/test_grid.c - the grid of ranks: every message of every pair finds a forwarder,
+ * bundles fit their slots, and messages grow with the square root, for every number of ranks up to
+ * 400.
  */
 #include "config.h"
 

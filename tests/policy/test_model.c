@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/policy/test_model.c - predicted times against formulas worked out by hand, what must grow with
- * what, decisions on made-up machines, and the text of facts with damage done to it.
+ * tests/policy/test_model.c - predicted times against formulas worked out by hand, what must grow
+ * with what, decisions on made-up machines, and the text of facts with damage done to it.
  */
 #include "config.h"
 
@@ -15,10 +15,12 @@
 
 #define TEXT 65536
 
-/* P ranks, one on a node: links of 1e8 bytes a second and 20 us; a codec of one byte for 1e-9 s each. */
+/* P ranks, one on a node: links of 1e8 bytes a second and 20 us; a codec of one byte for 1e-9 s
+ * each. */
 static tw_facts_t made_up(int ranks)
 {
-    tw_facts_t facts = {.ranks = ranks, .nodes = ranks, .local_ranks = 1, .long_form = 1, .engine = 1e-6};
+    tw_facts_t facts = {
+        .ranks = ranks, .nodes = ranks, .local_ranks = 1, .long_form = 1, .engine = 1e-6};
 
     facts.between  = (tw_link_facts_t){20e-6, 1e8, 1e8, 2e-6};
     facts.codecs   = 3;
@@ -31,17 +33,19 @@ static tw_facts_t made_up(int ranks)
     return facts;
 }
 
-static double predict(const tw_facts_t *facts, tw_operation_t operation, const char *algorithm, int codec,
-                      double count)
+static double predict(const tw_facts_t *facts, tw_operation_t operation, const char *algorithm,
+                      int codec, double count)
 {
-    const tw_model_query_t query = {facts, &facts->codec[codec], count, (size_t)256 << 10, (size_t)64 << 10};
+    const tw_model_query_t query = {facts, &facts->codec[codec], count, (size_t)256 << 10,
+                                    (size_t)64 << 10};
     const int              index = tw_model_find(operation, algorithm);
 
     ck_assert_int_ge(index, 0);
     return tw_model_predict(index, &query);
 }
 
-#define NEAR(got, want) ck_assert_msg(fabs((got) - (want)) <= 0.02 * (want), "%g, not %g", (got), (want))
+#define NEAR(got, want)                                                                            \
+    ck_assert_msg(fabs((got) - (want)) <= 0.02 * (want), "%g, not %g", (got), (want))
 
 START_TEST(long_vectors_take_what_the_links_take)
 {
@@ -65,7 +69,7 @@ START_TEST(a_slow_codec_sets_the_pace)
 
     facts.codec[1].encode = 1e-6; /* 1.25 encodings of the vector in an allreduce */
     NEAR(predict(&facts, TW_OPERATION_ALLREDUCE, "two_pass", 1, 1e6), 1.25 * 1e-6 * 1e6);
-    facts.nodes = 1; /* and inside a node it is added to the link */
+    facts.nodes       = 1; /* and inside a node it is added to the link */
     facts.local_ranks = 4;
     facts.inside      = facts.between;
     NEAR(predict(&facts, TW_OPERATION_ALLREDUCE, "two_pass", 1, 1e6), 1.25 + 1.5 * 1e6 / 1e8);
@@ -117,8 +121,10 @@ START_TEST(more_takes_longer)
                     break;
                 }
 
-                ck_assert_msg(now >= before && isfinite(now), "%s of %g values: %g after %g", name, m, now, before);
-                ck_assert_double_ge(predict(&slow, tw_model_algorithm(a)->operation, name, 1, m), now);
+                ck_assert_msg(now >= before && isfinite(now), "%s of %g values: %g after %g", name,
+                              m, now, before);
+                ck_assert_double_ge(predict(&slow, tw_model_algorithm(a)->operation, name, 1, m),
+                                    now);
                 before = now;
             }
         }
@@ -135,7 +141,8 @@ START_TEST(one_node_shares_its_memory)
     facts.local_ranks = 4;
     facts.inside      = (tw_link_facts_t){1e-6, 1e9, 1e9, 1e-7};
     NEAR(predict(&facts, TW_OPERATION_ALLREDUCE, "node", 0, 1e6), 3.0 * 4e6 / 1e9);
-    ck_assert(isinf(predict(&facts, TW_OPERATION_ALLREDUCE, "node", 1, 1e6))); /* values as they are only */
+    ck_assert(isinf(
+        predict(&facts, TW_OPERATION_ALLREDUCE, "node", 1, 1e6))); /* values as they are only */
 }
 END_TEST
 
@@ -154,17 +161,18 @@ START_TEST(factors_correct_what_the_links_take)
 {
     tw_facts_t   facts = made_up(4);
     const int    a     = tw_model_find(TW_OPERATION_ALLREDUCE, "two_pass");
-    const double m     = 16e6, before = predict(&facts, TW_OPERATION_ALLREDUCE, "two_pass", 0, m);
+    const double m = 16e6, before = predict(&facts, TW_OPERATION_ALLREDUCE, "two_pass", 0, m);
 
-    facts.factor[a][0] = 1.0;
-    facts.factor[a][1] = 1.5;
+    facts.factor[a][0]       = 1.0;
+    facts.factor[a][1]       = 1.5;
     facts.factor_bytes[a][0] = 1e3;
     facts.factor_bytes[a][1] = 1e6;
     NEAR(predict(&facts, TW_OPERATION_ALLREDUCE, "two_pass", 0, m), 1.5 * before);
     facts.factor[a][0] = 2.0;
     NEAR(predict(&facts, TW_OPERATION_ALLREDUCE, "two_pass", 0, 250),
          1e-6 + 2.0 * (2 * 20e-6 + 4 * 2e-6 + 1.5 * 1e3 / 1e8));
-    NEAR(predict(&facts, TW_OPERATION_ALLREDUCE, "two_pass", 0, 1), /* shorter than what was measured */
+    NEAR(predict(&facts, TW_OPERATION_ALLREDUCE, "two_pass", 0,
+                 1), /* shorter than what was measured */
          predict(&facts, TW_OPERATION_ALLREDUCE, "two_pass", 0, 250));
 }
 END_TEST
@@ -214,7 +222,7 @@ END_TEST
 
 START_TEST(the_algorithm_goes_with_the_count)
 {
-    const tw_facts_t facts = made_up(8);
+    const tw_facts_t     facts = made_up(8);
     tw_model_candidate_t small, large;
 
     small = decide(&facts, TW_OPERATION_ALLREDUCE, 10, 1.0, false, false);
@@ -235,9 +243,13 @@ START_TEST(a_small_gain_is_none)
     const int  o     = TW_OPERATION_ALLREDUCE;
     double     own;
 
-    facts.codecs = 1;
-    own          = predict(&facts, TW_OPERATION_ALLREDUCE, "two_pass", 0, 1e7);
-    facts.plain[o] = (tw_ladder_t){1, {4e7}, {own / 0.81}, };
+    facts.codecs   = 1;
+    own            = predict(&facts, TW_OPERATION_ALLREDUCE, "two_pass", 0, 1e7);
+    facts.plain[o] = (tw_ladder_t){
+        1,
+        {4e7},
+        {own / 0.81},
+    };
     ck_assert_int_eq(decide(&facts, TW_OPERATION_ALLREDUCE, 1e7, 0.0, false, true).codec, -1);
     facts.plain[o].seconds[0] = own / 0.75;
     ck_assert_int_eq(decide(&facts, TW_OPERATION_ALLREDUCE, 1e7, 0.0, false, true).codec, 0);
@@ -253,9 +265,9 @@ START_TEST(inside_a_node_lossy_codecs_are_doubted)
     const int  o     = TW_OPERATION_ALLGATHER;
     double     own;
 
-    facts.nodes       = 1;
-    facts.local_ranks = 4;
-    facts.inside      = facts.between;
+    facts.nodes         = 1;
+    facts.local_ranks   = 4;
+    facts.inside        = facts.between;
     facts.inside.shared = facts.inside.bandwidth = 1e9;
     own            = decide(&facts, TW_OPERATION_ALLGATHER, 1e7, 0.01, false, false).seconds;
     facts.plain[o] = (tw_ladder_t){1, {4e7}, {own / 0.55}};
@@ -348,15 +360,16 @@ START_TEST(other_keys_do_not_fit)
     ck_assert(!tw_facts_fit(&key, &here, why, sizeof(why)) && strstr(why, "other hosts") != NULL);
     key = here;
     strcpy(key.fabric, "Other");
-    ck_assert(!tw_facts_fit(&key, &here, why, sizeof(why)) && strstr(why, "another fabric") != NULL);
+    ck_assert(!tw_facts_fit(&key, &here, why, sizeof(why)) &&
+              strstr(why, "another fabric") != NULL);
     key = here;
     strcpy(key.codecs, "scalar");
     ck_assert(!tw_facts_fit(&key, &here, why, sizeof(why)) && strstr(why, "kernels") != NULL);
 }
 END_TEST
 
-/* Every cut, and every changed byte, is noticed; with the checksum made right, nothing crashes and what
- * is accepted can be worked with. */
+/* Every cut, and every changed byte, is noticed; with the checksum made right, nothing crashes and
+ * what is accepted can be worked with. */
 START_TEST(damage_is_noticed)
 {
     static char    text[TEXT], bad[TEXT];
@@ -380,10 +393,11 @@ START_TEST(damage_is_noticed)
 
         memcpy(bad, text, n);
         for (int k = 0; k < 3; k++) {
-            seed = seed * 1103515245u + 12345u;
+            seed                                      = seed * 1103515245u + 12345u;
             bad[23 + seed / 65536u * 7u % (end - 24)] = (char)(seed >> 24);
         }
-        snprintf(sum, sizeof(sum), "checksum %016llx\n", (unsigned long long)tw_fnv1a(TW_FNV_START, bad, end));
+        snprintf(sum, sizeof(sum), "checksum %016llx\n",
+                 (unsigned long long)tw_fnv1a(TW_FNV_START, bad, end));
         memcpy(bad + end, sum, strlen(sum));
         if (tw_facts_read(bad, n, &facts, &key, why, sizeof(why))) {
             ck_assert(tw_facts_valid(&facts));
@@ -397,8 +411,9 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite = suite_create("model");
-    TCase   *times = tcase_create("times"), *choices = tcase_create("decisions"), *text = tcase_create("text");
+    Suite *suite = suite_create("model");
+    TCase *times = tcase_create("times"), *choices = tcase_create("decisions"),
+          *text = tcase_create("text");
     SRunner *runner;
     int      failed;
 

@@ -40,17 +40,17 @@ START_TEST(more_ranks_go_direct_while_small)
 }
 END_TEST
 
-/* The grid for square numbers of ranks, by the bytes and messages counted by hand: in a square of n x n
- * ranks each sends 4 (n-1) messages, two steps more than two_pass, and in the first pass a vector less
- * 1/n of it twice. */
+/* The grid for square numbers of ranks, by the bytes and messages counted by hand: in a square of n
+ * x n ranks each sends 4 (n-1) messages, two steps more than two_pass, and in the first pass a
+ * vector less 1/n of it twice. */
 START_TEST(many_ranks_go_through_the_grid)
 {
     tw_policy_config_t config;
 
     ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
     for (int n = 4; n <= 64; n++) {
-        const int    p       = n * n;
-        const double saved   = (2.0 * (p - 1) - 4.0 * (n - 1) - 2 * 8) * (double)config.message_cost;
+        const int    p     = n * n;
+        const double saved = (2.0 * (p - 1) - 4.0 * (n - 1) - 2 * 8) * (double)config.message_cost;
         const double further = 2.0 * (n - 1) / n - (double)(p - 1) / p; /* vectors */
         const size_t most    = (size_t)(saved / further);
 
@@ -61,7 +61,8 @@ START_TEST(many_ranks_go_through_the_grid)
     }
     config.message_cost = 0; /* only bytes count: direct and two_pass never lose */
     for (int p = 3; p < 5000; p *= 2) {
-        ck_assert_int_eq(tw_policy_allreduce(&config, config.direct_max + 1, p), TW_POLICY_TWO_PASS);
+        ck_assert_int_eq(tw_policy_allreduce(&config, config.direct_max + 1, p),
+                         TW_POLICY_TWO_PASS);
     }
 }
 END_TEST
@@ -71,7 +72,8 @@ START_TEST(bundles_of_blocks_where_messages_cost_more)
     tw_policy_config_t config;
 
     ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
-    for (int p = 1; p < 16; p++) { /* a step costs eight messages, and no more than eight are saved */
+    for (int p = 1; p < 16;
+         p++) { /* a step costs eight messages, and no more than eight are saved */
         ck_assert_int_eq(tw_policy_allgather(&config, p), TW_POLICY_PAIRWISE);
         ck_assert_int_eq(tw_policy_alltoall(&config, 1, p), TW_POLICY_PAIRWISE);
     }

@@ -425,14 +425,10 @@ static void bad_arguments(void)
 }
 
 static const t_case_t cases[] = {
-    {"plain_sums", plain_sums, 1},
-    {"bytes_sent", bytes_sent, 1},
-    {"codecs", codecs, 1},
-    {"decided_codecs", decided_codecs, 1},
-    {"feedback", feedback, 1},
-    {"in_reverse_order", in_reverse_order, 1},
-    {"left_early", left_early, 1},
-    {"bad_arguments", bad_arguments, 1},
+    {"plain_sums", plain_sums, 1}, {"bytes_sent", bytes_sent, 1},
+    {"codecs", codecs, 1},         {"decided_codecs", decided_codecs, 1},
+    {"feedback", feedback, 1},     {"in_reverse_order", in_reverse_order, 1},
+    {"left_early", left_early, 1}, {"bad_arguments", bad_arguments, 1},
 };
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/scheduler/statistics.c - batch statistics over ranks, against one rank that has the whole batch and
- * computes in long double: uneven counts, ranks without examples, values far from zero, groups, several
- * layers at once, the gradient of a normalisation; and what is sent for it.
+ * tests/scheduler/statistics.c - batch statistics over ranks, against one rank that has the whole
+ * batch and computes in long double: uneven counts, ranks without examples, values far from zero,
+ * groups, several layers at once, the gradient of a normalisation; and what is sent for it.
  */
 #include "config.h"
 
@@ -14,11 +14,9 @@
 
 static tw_statistics_t *statistics(tw_comm_t *comm, int group)
 {
-    const tw_statistics_config_t config = {.group    = group,
-                                           .layers   = LAYERS,
-                                           .channels = CHANNELS_ALL,
-                                           .states   = 2 * CHANNELS_ALL};
-    tw_statistics_t             *s      = NULL;
+    const tw_statistics_config_t config = {
+        .group = group, .layers = LAYERS, .channels = CHANNELS_ALL, .states = 2 * CHANNELS_ALL};
+    tw_statistics_t *s = NULL;
 
     T_OK(tw_statistics_create(comm, &config, &s));
     if (s == NULL) {
@@ -35,7 +33,8 @@ static void moments_are_those_of_the_whole_batch(void)
     tw_statistics_t *s = statistics(t_world, 0);
 
     for (uint64_t i = 0; i < 20; i++) {
-        const batch_t *batch = batch_make(t_seed + i, i % 2 == 0 ? 0.0 : -3.0, i % 3 == 0 ? 100.0 : 1.0);
+        const batch_t *batch =
+            batch_make(t_seed + i, i % 2 == 0 ? 0.0 : -3.0, i % 3 == 0 ? 100.0 : 1.0);
 
         t_note("batch %d", (int)i);
         local_moments(batch, t_rank, &m);
@@ -46,8 +45,8 @@ static void moments_are_those_of_the_whole_batch(void)
     T_OK(tw_statistics_destroy(s));
 }
 
-/* Mean 1e4 and deviation 1, which double carries, but mean of squares minus square of the mean does not:
- * that way misses the bound here, so the bound is one that can be missed. */
+/* Mean 1e4 and deviation 1, which double carries, but mean of squares minus square of the mean does
+ * not: that way misses the bound here, so the bound is one that can be missed. */
 static void values_far_from_zero_do_not_cancel(void)
 {
     static moments_t m;
@@ -88,7 +87,8 @@ static void without_examples_all_is_zero(void)
         memset(batch->count, 0, sizeof(batch->count));
         local_moments(batch, t_rank, &m);
         T_OK(tw_statistics_moments(s, m.list, channels_of, LAYERS));
-        T_CHECK(memcmp(m.numbers, zero.numbers, sizeof(m.numbers)) == 0, "group %d: not zeros", group);
+        T_CHECK(memcmp(m.numbers, zero.numbers, sizeof(m.numbers)) == 0, "group %d: not zeros",
+                group);
         T_OK(tw_statistics_destroy(s));
     }
 }
@@ -106,15 +106,17 @@ static void groups_share_among_themselves(void)
 
         t_note("groups of %d", g);
         T_CHECK(tw_statistics_ranks(s) == last - first, "%d ranks", tw_statistics_ranks(s));
-        T_CHECK((tw_statistics_comm(s) == NULL) == (last - first == 1), "communicator of a group of %d",
-                last - first);
-        T_CHECK(g < t_size || t_size == 1 || tw_statistics_comm(s) == t_world, "another communicator");
+        T_CHECK((tw_statistics_comm(s) == NULL) == (last - first == 1),
+                "communicator of a group of %d", last - first);
+        T_CHECK(g < t_size || t_size == 1 || tw_statistics_comm(s) == t_world,
+                "another communicator");
         local_moments(batch, t_rank, &local);
         local_moments(batch, t_rank, &m);
         T_OK(tw_statistics_moments(s, m.list, channels_of, LAYERS));
         expect_whole(batch, first, last, &m);
         if (g == 1 && batch->count[t_rank] > 0) {
-            T_CHECK(memcmp(m.numbers, local.numbers, sizeof(m.numbers)) == 0, "local moments changed");
+            T_CHECK(memcmp(m.numbers, local.numbers, sizeof(m.numbers)) == 0,
+                    "local moments changed");
         }
         MPI_Comm_split(MPI_COMM_WORLD, first, t_rank, &group);
         T_SAME_EVERYWHERE(group, m.numbers, sizeof(m.numbers));
@@ -140,17 +142,19 @@ static void expect_gradient(const batch_t *batch, const moments_t *m, const mome
 
             whole_sums(batch, l, c, &w, want);
             T_CHECK(near(s[c], want[0], w.count) && near(s[n + c], want[1], w.count),
-                    "layer %zu, channel %zu: sums %.17g %.17g, not %.20Lg %.20Lg", l, c, s[c], s[n + c],
-                    want[0], want[1]);
+                    "layer %zu, channel %zu: sums %.17g %.17g, not %.20Lg %.20Lg", l, c, s[c],
+                    s[n + c], want[0], want[1]);
             for (size_t i = 0; i < batch->count[t_rank]; i++) {
                 const double      dy  = value(batch, t_rank, l, c, i, 1);
                 const double      hat = (value(batch, t_rank, l, c, i, 0) - x[1 + c]) / scale;
                 const double      dx  = (dy - s[c] / x[0] - hat * (s[n + c] / x[0])) / scale;
-                const long double xhat = ((long double)value(batch, t_rank, l, c, i, 0) - w.mean) / exact;
+                const long double xhat =
+                    ((long double)value(batch, t_rank, l, c, i, 0) - w.mean) / exact;
                 const long double all =
                     ((long double)dy - want[0] / w.count - xhat * want[1] / w.count) / exact;
 
-                T_CHECK(near(dx, all, 1), "layer %zu, channel %zu: dx %.17g, not %.20Lg", l, c, dx, all);
+                T_CHECK(near(dx, all, 1), "layer %zu, channel %zu: dx %.17g, not %.20Lg", l, c, dx,
+                        all);
             }
         }
     }
@@ -204,8 +208,8 @@ static void one_exchange_for_all_layers(void)
     static const char *const settings[] = {"ALLGATHER=pairwise", NULL};
     static moments_t         m;
     tw_context_t            *ctx;
-    tw_comm_t               *comm    = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
-    tw_statistics_t         *s       = statistics(comm, 0), *local = statistics(comm, 1);
+    tw_comm_t               *comm = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
+    tw_statistics_t         *s = statistics(comm, 0), *local = statistics(comm, 1);
     const uint64_t           others  = (uint64_t)t_size - 1;
     const size_t             numbers = 2 * CHANNELS_ALL;
     tw_stats_t               stats;
@@ -218,7 +222,8 @@ static void one_exchange_for_all_layers(void)
         T_OK(tw_statistics_moments(local, m.list, channels_of, LAYERS));
         T_OK(tw_statistics_sums(local, m.list, channels_of, LAYERS));
         T_OK(tw_comm_stats(comm, &stats));
-        T_CHECK(stats.calls == (t_size > 1 ? 2 * i : 0), "%llu calls", (unsigned long long)stats.calls);
+        T_CHECK(stats.calls == (t_size > 1 ? 2 * i : 0), "%llu calls",
+                (unsigned long long)stats.calls);
         T_CHECK(stats.messages_sent == 2 * i * others, "%llu messages",
                 (unsigned long long)stats.messages_sent);
         T_CHECK(stats.bytes_sent == i * others * 8 * (2 * numbers + LAYERS), "%llu bytes",
@@ -260,7 +265,8 @@ static void the_caller_works_meanwhile(void)
             T_STATUS(tw_statistics_destroy(s), TW_ERR_BUSY);
         }
         T_OK(tw_allreduce(t_world, TW_IN_PLACE, sum, 100, TW_SUM, NULL));
-        T_CHECK(sum[7] == (float)(t_size * (t_size - 1) / 2 + 7 * t_size), "the sum is %g", (double)sum[7]);
+        T_CHECK(sum[7] == (float)(t_size * (t_size - 1) / 2 + 7 * t_size), "the sum is %g",
+                (double)sum[7]);
         T_OK(tw_statistics_wait(s));
         T_OK(tw_statistics_wait(s));
         expect_whole(batch, first, first + g < t_size ? first + g : t_size, &m);
@@ -272,9 +278,9 @@ static void wrong_arguments_are_refused(void)
 {
     static moments_t       m;
     static const size_t    too_many[2] = {CHANNELS_ALL, 1}, huge = SIZE_MAX;
-    tw_statistics_config_t config      = {.group = -1};
-    tw_statistics_t       *s           = NULL;
-    float                  state[4]    = {0};
+    tw_statistics_config_t config   = {.group = -1};
+    tw_statistics_t       *s        = NULL;
+    float                  state[4] = {0};
 
     T_STATUS(tw_statistics_create(NULL, &config, &s), TW_ERR_INVALID_ARG);
     T_STATUS(tw_statistics_create(t_world, NULL, &s), TW_ERR_INVALID_ARG);
@@ -341,8 +347,8 @@ static void expect_running(const float *state, size_t mean_at, size_t variance_a
     variance += square - mean * mean;
     T_CHECK(fabsl((long double)state[mean_at] - mean) <= 1e-7L * mean, "mean %g, not %Lg",
             (double)state[mean_at], mean);
-    T_CHECK(fabsl((long double)state[variance_at] - variance) <= 1e-7L * variance, "variance %g, not %Lg",
-            (double)state[variance_at], variance);
+    T_CHECK(fabsl((long double)state[variance_at] - variance) <= 1e-7L * variance,
+            "variance %g, not %Lg", (double)state[variance_at], variance);
 }
 
 static void running_statistics_become_those_of_all(void)
@@ -373,12 +379,14 @@ static void running_statistics_become_those_of_all(void)
 
 /* ---- the switch ----------------------------------------------------------------------------- */
 
-/* Ranks see different parts of an epoch; what they observe is the share of right answers of all. The
- * observation at which they switch is the same everywhere, and moments are global from there on. */
+/* Ranks see different parts of an epoch; what they observe is the share of right answers of all.
+ * The observation at which they switch is the same everywhere, and moments are global from there
+ * on. */
 static void all_ranks_switch_at_once(void)
 {
     static moments_t m;
-    tw_adaptive_t    a = {.mode = TW_STATISTICS_ADAPTIVE, .tolerance = 0.02, .patience = 2, .batch = 8};
+    tw_adaptive_t    a = {
+           .mode = TW_STATISTICS_ADAPTIVE, .tolerance = 0.02, .patience = 2, .batch = 8};
     tw_statistics_t *s[2];
     int              switched_at = -1;
 
@@ -395,7 +403,8 @@ static void all_ranks_switch_at_once(void)
         T_OK(tw_statistics_moments(s[before], m.list, channels_of, LAYERS));
         expect_whole(batch, before ? 0 : t_rank, before ? t_size : t_rank + 1, &m);
         seen[1] = (float)(1000 + 10 * t_rank);
-        seen[0] = floorf(seen[1] * (1.0F - expf(-(float)epoch / 4.0F)) * (t_rank % 2 == 1 ? 0.9F : 1.0F));
+        seen[0] =
+            floorf(seen[1] * (1.0F - expf(-(float)epoch / 4.0F)) * (t_rank % 2 == 1 ? 0.9F : 1.0F));
         T_OK(tw_allreduce(t_world, TW_IN_PLACE, seen, 2, TW_SUM, NULL));
         T_OK(tw_adaptive_observe(&a, (double)seen[0] / (double)seen[1], &switched));
         T_CHECK(switched == (tw_adaptive_global(&a) != before), "switched: %d", switched);

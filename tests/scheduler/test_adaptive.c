@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/scheduler/test_adaptive.c - when batch statistics become global, and merging moments by hand.
+ * tests/scheduler/test_adaptive.c - when batch statistics become global, and merging moments by
+ * hand.
  */
 #include "config.h"
 
@@ -147,9 +148,10 @@ END_TEST
 START_TEST(numbers_that_no_epochs_give_are_refused)
 {
     static const double bad[][TW_ADAPTIVE_NUMBERS] = {
-        {-0.1, 3, 1, 0}, {1.1, 3, 1, 0},  {NAN, 3, 1, 0},  {0.5, -1, 0, 0},  {0.5, 2.5, 1, 0},
-        {0.5, 1e300, 1, 0}, {0.5, 3, 3, 0}, {0.5, 3, -1, 0}, {0.5, 3, NAN, 0}, {0.5, 3, 1, 2},
-        {0.5, 3, 1, 0.5}, {0.5, 0, 0, 0}, {0, 0, 0, 1},    {0, INFINITY, 0, 0}, {0.5, 1e10, 3e9, 0}};
+        {-0.1, 3, 1, 0},  {1.1, 3, 1, 0},      {NAN, 3, 1, 0},     {0.5, -1, 0, 0},
+        {0.5, 2.5, 1, 0}, {0.5, 1e300, 1, 0},  {0.5, 3, 3, 0},     {0.5, 3, -1, 0},
+        {0.5, 3, NAN, 0}, {0.5, 3, 1, 2},      {0.5, 3, 1, 0.5},   {0.5, 0, 0, 0},
+        {0, 0, 0, 1},     {0, INFINITY, 0, 0}, {0.5, 1e10, 3e9, 0}};
     tw_adaptive_t before = adaptive(TW_STATISTICS_ADAPTIVE, 0.05, 3);
 
     ck_assert_int_eq(SWITCH(&before, 0.5, 0.5), 0);
@@ -157,7 +159,8 @@ START_TEST(numbers_that_no_epochs_give_are_refused)
         tw_adaptive_t a = before;
 
         ck_assert_msg(tw_adaptive_restore(&a, bad[i]) == TW_ERR_FORMAT, "%zu", i);
-        ck_assert(a.best == before.best && a.observed == before.observed && a.quiet == before.quiet);
+        ck_assert(a.best == before.best && a.observed == before.observed &&
+                  a.quiet == before.quiet);
     }
     ck_assert_int_eq(tw_adaptive_restore(NULL, bad[0]), TW_ERR_INVALID_ARG);
     ck_assert_int_eq(tw_adaptive_restore(&before, NULL), TW_ERR_INVALID_ARG);

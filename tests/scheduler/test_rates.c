@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/scheduler/test_rates.c - learning rates: the papers' numbers, schedules from text, and text that is
- * no schedule.
+ * tests/scheduler/test_rates.c - learning rates: the papers' numbers, schedules from text, and text
+ * that is no schedule.
  */
 #include "config.h"
 
@@ -79,8 +79,9 @@ START_TEST(numbers_that_cannot_be_are_refused)
 {
     static const struct {
         double k, rate, decay;
-    } bad[] = {{0, .1, .1},  {-1, .1, .1},  {NAN, .1, .1},  {INFINITY, .1, .1}, {2, 0, .1}, {2, -.1, .1},
-               {2, NAN, .1}, {2, .1, -.1},  {2, .1, NAN},   {2, INFINITY, 0},   {2, 10, .1}, {2, .1, INFINITY}};
+    } bad[] = {{0, .1, .1},  {-1, .1, .1},     {NAN, .1, .1}, {INFINITY, .1, .1},
+               {2, 0, .1},   {2, -.1, .1},     {2, NAN, .1},  {2, .1, -.1},
+               {2, .1, NAN}, {2, INFINITY, 0}, {2, 10, .1},   {2, .1, INFINITY}};
     double rate, decay;
 
     for (size_t i = 0; i < 2 * sizeof(bad) / sizeof(bad[0]); i++) {
@@ -108,7 +109,8 @@ static double at(const char *text, double epoch, double epochs)
     tw_schedule_t schedule;
     char          why[200] = "?";
 
-    ck_assert_msg(tw_schedule_parse(text, &schedule, why, sizeof(why)) == TW_OK, "%s: %s", text, why);
+    ck_assert_msg(tw_schedule_parse(text, &schedule, why, sizeof(why)) == TW_OK, "%s: %s", text,
+                  why);
     ck_assert_str_eq(why, "");
     return tw_schedule_rate(&schedule, 0.5, epoch, epochs);
 }
@@ -183,7 +185,8 @@ END_TEST
 static const struct {
     const char *text, *named;
 } bad_texts[] = {
-    {"linear", "there is no 'linear'; accepted: constant, exp:F, steps:E,E:F, dexp:F:N, stairs:E:F"},
+    {"linear",
+     "there is no 'linear'; accepted: constant, exp:F, steps:E,E:F, dexp:F:N, stairs:E:F"},
     {"Exp:0.9", "'Exp'"},
     {":", "there is no ''"},
     {"constant:1", "1 fields after the name, not 0"},
@@ -205,7 +208,8 @@ static const struct {
     {"steps:25,25:0.1", "epoch 25 does not come after 25"},
     {"steps:37,25:0.1", "epoch 25 does not come after 37"},
     {"steps:0:0.1", "epoch '0'"},
-    {"steps:1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33:0.1",
+    {"steps:1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,"
+     "33:0.1",
      "more than 32 epochs"},
     {"dexp:250", "1 fields"},
     {"dexp:250:1", "'1' is not a number of pieces, 2..1e+06"},
@@ -220,13 +224,15 @@ START_TEST(bad_text_is_refused_with_a_reason)
     tw_schedule_t schedule = {.factor = 77.0};
     char          why[300], cut[16];
 
-    ck_assert_int_eq(tw_schedule_parse(bad_texts[_i].text, &schedule, why, sizeof(why)), TW_ERR_SPEC);
+    ck_assert_int_eq(tw_schedule_parse(bad_texts[_i].text, &schedule, why, sizeof(why)),
+                     TW_ERR_SPEC);
     ck_assert_msg(strstr(why, bad_texts[_i].named) != NULL && strstr(why, "; accepted: ") != NULL &&
                       strchr(why, '\n') == NULL,
                   "%s", why);
     ck_assert_double_eq(schedule.factor, 77.0);
     ck_assert_int_eq(tw_schedule_parse(bad_texts[_i].text, &schedule, NULL, 0), TW_ERR_SPEC);
-    ck_assert_int_eq(tw_schedule_parse(bad_texts[_i].text, &schedule, cut, sizeof(cut)), TW_ERR_SPEC);
+    ck_assert_int_eq(tw_schedule_parse(bad_texts[_i].text, &schedule, cut, sizeof(cut)),
+                     TW_ERR_SPEC);
     ck_assert_uint_eq(strlen(cut), sizeof(cut) - 1);
 }
 END_TEST

@@ -21,13 +21,17 @@ batch_t *batch_make(uint64_t seed, double mean, double deviation)
     return &batch;
 }
 
-double uniform(uint64_t x) { return (double)(t_mix(x) >> 11) / 9007199254740992.0; }
+double uniform(uint64_t x)
+{
+    return (double)(t_mix(x) >> 11) / 9007199254740992.0;
+}
 
 /* The sum of four uniform ones is roughly normal. */
 double value(const batch_t *batch, int r, size_t layer, size_t c, size_t i, int dy)
 {
-    const uint64_t at  = ((((uint64_t)r * LAYERS + layer) * CHANNELS + c) * VALUES + i) * 2 + (uint64_t)dy;
-    double         sum = -2.0;
+    const uint64_t at =
+        ((((uint64_t)r * LAYERS + layer) * CHANNELS + c) * VALUES + i) * 2 + (uint64_t)dy;
+    double sum = -2.0;
 
     for (uint64_t k = 0; k < 4; k++) {
         sum += uniform(t_mix(batch->seed) + at * 4 + k);
@@ -55,7 +59,7 @@ void local_moments(const batch_t *batch, int r, moments_t *m)
 
                 m2 += d * d;
             }
-            m->numbers[l][1 + c]                  = n > 0 ? sum / (double)n : NAN; /* nobody looks */
+            m->numbers[l][1 + c] = n > 0 ? sum / (double)n : NAN; /* nobody looks */
             m->numbers[l][1 + channels_of[l] + c] = n > 0 ? m2 : NAN;
         }
     }
@@ -76,7 +80,8 @@ void local_sums(const batch_t *batch, const moments_t *m, moments_t *sums)
                 const double dy = value(batch, t_rank, l, c, i, 1);
 
                 sums->numbers[l][c] += dy;
-                sums->numbers[l][n + c] += dy * ((value(batch, t_rank, l, c, i, 0) - x[1 + c]) / scale);
+                sums->numbers[l][n + c] +=
+                    dy * ((value(batch, t_rank, l, c, i, 0) - x[1 + c]) / scale);
             }
         }
     }
@@ -134,7 +139,8 @@ void expect_whole(const batch_t *batch, int first, int last, const moments_t *m)
             const whole_t want = whole_moments(batch, first, last, l, c);
             const double  m2   = got[1 + channels_of[l] + c];
 
-            T_CHECK(got[0] == (double)want.count, "layer %zu: count %g, not %Lg", l, got[0], want.count);
+            T_CHECK(got[0] == (double)want.count, "layer %zu: count %g, not %Lg", l, got[0],
+                    want.count);
             T_CHECK(near(got[1 + c], want.mean, fabsl(want.mean) + (long double)batch->deviation),
                     "layer %zu, channel %zu: mean %.17g, not %.20Lg", l, c, got[1 + c], want.mean);
             T_CHECK(near(m2, want.m2, want.m2 + want.count * square),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/scheduler/whole.h - a batch that lies over the ranks, what each rank computes of its part, and one
- * rank that has the whole batch and computes in long double. Every rank can compute every other's values.
+ * tests/scheduler/whole.h - a batch that lies over the ranks, what each rank computes of its part,
+ * and one rank that has the whole batch and computes in long double. Every rank can compute every
+ * other's values.
  */
 #ifndef TW_TESTS_SCHEDULER_WHOLE_H
 #define TW_TESTS_SCHEDULER_WHOLE_H
@@ -27,7 +28,8 @@ batch_t *batch_make(uint64_t seed, double mean, double deviation);
 
 double uniform(uint64_t x); /* 0 .. 1 */
 
-/* The i-th value that rank r has in a channel: of the layer's input, or of the gradient of its output. */
+/* The i-th value that rank r has in a channel: of the layer's input, or of the gradient of its
+ * output. */
 double value(const batch_t *batch, int r, size_t layer, size_t c, size_t i, int dy);
 
 /* Per layer what tw_statistics_moments() or tw_statistics_sums() takes. */
@@ -47,7 +49,7 @@ typedef struct whole {
 
 /* One rank that has what ranks first .. last - 1 have. */
 whole_t whole_moments(const batch_t *batch, int first, int last, size_t layer, size_t c);
-void    whole_sums(const batch_t *batch, size_t layer, size_t c, const whole_t *w, long double *sums);
+void whole_sums(const batch_t *batch, size_t layer, size_t c, const whole_t *w, long double *sums);
 
 /* Within BOUND x scale. */
 int near(double got, long double want, long double scale);

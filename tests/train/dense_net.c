@@ -14,13 +14,13 @@
 
 enum { LAYERS_MAX = 16 };
 
-const tw_kernels_t *dense_net_kernels(int k)
+const tw_compute_kernels_t *dense_net_kernels(int k)
 {
-    static const char *const levels[] = {"scalar", "avx2", "avx512"};
-    static const char *const order    = "scalar avx2 avx512";
-    const tw_kernels_t      *kernels  = tw_kernels_for(levels[k]);
-    tw_context_t            *ctx;
-    const char              *best;
+    static const char *const    levels[] = {"scalar", "avx2", "avx512"};
+    static const char *const    order    = "scalar avx2 avx512";
+    const tw_compute_kernels_t *kernels  = tw_kernels_for(levels[k]);
+    tw_context_t               *ctx;
+    const char                 *best;
 
     if (tw_context_create(&ctx) != TW_OK) {
         return NULL;
@@ -32,9 +32,9 @@ const tw_kernels_t *dense_net_kernels(int k)
                : kernels;
 }
 
-const tw_kernels_t *dense_net_best_kernels(void)
+const tw_compute_kernels_t *dense_net_best_kernels(void)
 {
-    const tw_kernels_t *best = NULL;
+    const tw_compute_kernels_t *best = NULL;
 
     for (int k = 0; k < 3; k++) {
         best = dense_net_kernels(k) == NULL ? best : dense_net_kernels(k);

@@ -9,10 +9,10 @@
 
 /* The kernels of the k-th instruction set of scalar, avx2, avx512; NULL where this processor or
  * build does not have it. */
-const tw_kernels_t *dense_net_kernels(int k);
+const tw_compute_kernels_t *dense_net_kernels(int k);
 
 /* Those of the last that there are. */
-const tw_kernels_t *dense_net_best_kernels(void);
+const tw_compute_kernels_t *dense_net_best_kernels(void);
 
 /* The layers of a network as text, one letter and a number each: "d0.5" dropout of half; dense
  * layers of as many units: "l10" linear, "r10" ReLU, "s10" logistic (sigmoid); "R10" and so on:

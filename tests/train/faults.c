@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/faults.c - training over ranks where one of them differs: weights that are not finite,
- * which only their rank sees, the layer where that began, and what the ranks decide together.
+ * tests/train/faults.c - training over ranks where one of them differs: weights that are not
+ * finite, which only their rank sees, the layer where that began, and what the ranks decide
+ * together.
  */
 #include "config.h"
 
@@ -15,16 +16,17 @@
 /* Biases are summed exactly whatever their number, weights within what the codec loses. */
 static void biases_travel_exactly(void)
 {
-    static const char *const words[] = {"x", "--model", "mlp", "--codec", "tree8", "--data",
-                                        "digits:train=60", "--batch", "60"};
-    tw_train_options_t options;
-    tw_training_t      t;
-    tw_problem_t       problem = {0};
-    int                lossy   = 0;
+    static const char *const words[] = {"x",      "--model",         "mlp",     "--codec", "tree8",
+                                        "--data", "digits:train=60", "--batch", "60"};
+    tw_train_options_t       options;
+    tw_training_t            t;
+    tw_problem_t             problem = {0};
+    int                      lossy   = 0;
 
     tw_train_options_parse(&options, sizeof(words) / sizeof(words[0]), (char **)(uintptr_t)words,
                            &problem);
-    T_CHECK(tw_training_create(&t, &options, t_ctx, MPI_COMM_WORLD, &problem) == 0, "%s", problem.text);
+    T_CHECK(tw_training_create(&t, &options, t_ctx, MPI_COMM_WORLD, &problem) == 0, "%s",
+            problem.text);
     for (size_t i = 0; i < t.params.total; i++) {
         t.params.gradient[i] = (float)(i % 1009) / 1024.0f;
     }
@@ -48,10 +50,12 @@ static void biases_travel_exactly(void)
 /* ---- what one rank alone sees -------------------------------------------------------------- */
 
 /* Make a training of 97 images, all of them a batch. */
-static void make_one_step(tw_training_t *t, const tw_train_options_t *options, tw_problem_t *problem)
+static void make_one_step(tw_training_t *t, const tw_train_options_t *options,
+                          tw_problem_t *problem)
 {
     *problem = (tw_problem_t){0};
-    T_CHECK(tw_training_create(t, options, t_ctx, MPI_COMM_WORLD, problem) == 0, "%s", problem->text);
+    T_CHECK(tw_training_create(t, options, t_ctx, MPI_COMM_WORLD, problem) == 0, "%s",
+            problem->text);
 }
 
 /* Fault on the last rank, in a tensor of that layer. */
@@ -94,7 +98,8 @@ static void one_rank_is_not_finite(void)
     spoil(&t, "fc3.weight", 1);
     T_CHECK(tw_training_run(&t, &problem) != 0 && !problem.fatal, "%s", problem.text);
     T_CHECK(finite_here(&t) == (t_rank < t_size - 1), "not what was meant");
-    T_CHECK(strstr(problem.text, "after epoch 1 weights of layer fc3 are not finite") != NULL, "%s", problem.text);
+    T_CHECK(strstr(problem.text, "after epoch 1 weights of layer fc3 are not finite") != NULL, "%s",
+            problem.text);
     T_CHECK(t.epochs == 0, "the epoch counts");
     tw_training_destroy(&t);
 }
@@ -102,11 +107,11 @@ static void one_rank_is_not_finite(void)
 /* The layer where it began, on whatever rank that was. */
 static void the_layer_is_named(void)
 {
-    char               path[600];
-    tw_training_t      t;
-    tw_problem_t       problem;
-    tw_record_t        record = {0};
-    tw_train_options_t options;
+    char                 path[600];
+    tw_training_t        t;
+    tw_problem_t         problem;
+    tw_training_record_t record = {0};
+    tw_train_options_t   options;
 
     hybrid_net_write(path, sizeof(path), HYBRID_SMALL, "");
     options    = hybrid_options(path, "c", 97);

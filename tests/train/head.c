@@ -240,7 +240,7 @@ static void others_may_travel(void)
     how.between  = advance;
     how.exchange = exchange;
     how.user     = &beside;
-    how.trace     = trace;
+    how.trace    = trace;
     split_make(&f, texts[2], TW_LOSS_LOGISTIC, 20, &how);
     for (int i = 0; i < N; i++) {
         sum[i] = (float)(t_rank + i % 7);

@@ -23,13 +23,13 @@ enum { STEPS = 20, PERMUTATIONS = 4 };
 static void train(tw_training_t *t, const tw_train_options_t *options, MPI_Comm comm,
                   uint64_t permutation)
 {
-    tw_problem_t problem = {0};
-    tw_record_t  record  = {0};
+    tw_problem_t         problem = {0};
+    tw_training_record_t record  = {0};
 
     T_CHECK(tw_training_create(t, options, t_ctx, comm, &problem) == 0, "%s", problem.text);
     for (int step = 0; step < STEPS && !problem.set; step++) {
-        const size_t begin = (size_t)step % t->steps * t->batch, left = t->data.train.n - begin;
-        const size_t n   = left < t->batch ? left : t->batch;
+        const size_t   begin = (size_t)step % t->steps * t->batch, left = t->data.train.n - begin;
+        const size_t   n   = left < t->batch ? left : t->batch;
         const uint64_t key = tw_random_key(permutation, TW_RANDOM_ORDER, (uint64_t)step, 77);
 
         if (begin == 0) {
@@ -118,7 +118,8 @@ static void equal_by_every_scheme(const char *more, uint64_t batch)
     options = hybrid_options(path, "data", batch);
     spread  = spread_of(&options, &whole);
     for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
-        for (uint64_t period = 0; period <= (i < 2 ? 0u : (uint64_t)t_size); period += (uint64_t)t_size) {
+        for (uint64_t period = 0; period <= (i < 2 ? 0u : (uint64_t)t_size);
+             period += (uint64_t)t_size) {
             double d;
 
             options               = hybrid_options(path, schemes[i], batch);
@@ -139,7 +140,8 @@ static void equal_to_one_rank(void)
     equal_by_every_scheme("", 28);
 }
 
-static void equal_uneven(void) /* 97 = 3 x 31 + 4: uneven shares, the last batch of 4 leaves ranks idle */
+static void
+equal_uneven(void) /* 97 = 3 x 31 + 4: uneven shares, the last batch of 4 leaves ranks idle */
 {
     equal_by_every_scheme("", 31);
 }
@@ -158,8 +160,8 @@ static void others_differ(void)
     double             spread, d;
 
     hybrid_net_write(path, sizeof(path), HYBRID_SMALL, "");
-    options = hybrid_options(path, "data", 28);
-    spread  = spread_of(&options, &whole);
+    options    = hybrid_options(path, "data", 28);
+    spread     = spread_of(&options, &whole);
     options    = hybrid_options(path, "c", 28);
     options.bn = "local";
     d          = compared(&options, &whole, spread);

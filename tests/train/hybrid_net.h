@@ -12,8 +12,8 @@
 #include "train/options.h"
 
 /* Units divide by no number of ranks. With HYBRID_CODED channels the weights of conv2, and nothing
- * else that every rank has, are enough to travel with the codec of gradients; with HYBRID_SMALL they
- * are not, and all is float32. */
+ * else that every rank has, are enough to travel with the codec of gradients; with HYBRID_SMALL
+ * they are not, and all is float32. */
 enum { HYBRID_SMALL = 7, HYBRID_CODED = 21 };
 
 static const char hybrid_net_text[] =
@@ -23,7 +23,8 @@ static const char hybrid_net_text[] =
     "%s"
     "training = { optimizer = \"sgd\"; rate = 0.05; momentum = 0.9; decay = 0.01; batch = 28; };\n"
     "layers = (\n"
-    "  { type = \"conv\"; name = \"conv1\"; channels = 6; kernel = 3; pad = 1; activation = \"relu\"; },\n"
+    "  { type = \"conv\"; name = \"conv1\"; channels = 6; kernel = 3; pad = 1; activation = "
+    "\"relu\"; },\n"
     "  { type = \"pool\"; name = \"pool1\"; pooling = \"max\"; kernel = 2; stride = 2; },\n"
     "  { type = \"conv\"; name = \"conv2\"; channels = %d; kernel = 3; pad = 1; bias = false; },\n"
     "  { type = \"norm\"; name = \"norm2\"; activation = \"relu\"; },\n"
@@ -63,8 +64,10 @@ static inline tw_train_options_t hybrid_options(const char *model, const char *s
     tw_train_options_t options;
     tw_problem_t       problem = {0};
     char               count[32];
-    const char        *words[] = {"x",      "--model", model,    "--scheme", scheme, "--batch", count,
-                                  "--data", "random:12x10x1,5,n=97,test=41", "--bn", "global"};
+    const char        *words[] = {"x",        "--model", model,
+                                  "--scheme", scheme,    "--batch",
+                                  count,      "--data",  "random:12x10x1,5,n=97,test=41",
+                                  "--bn",     "global"};
 
     snprintf(count, sizeof(count), "%d", (int)batch);
     tw_train_options_parse(&options, sizeof(words) / sizeof(words[0]), (char **)(uintptr_t)words,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/hybrid_state.c - hybrid runs that stop and go on: on the same ranks with the same bits
- * as one that never stopped; on other ranks, where the shares of dense layers are cut anew, with the
- * same weights, the same forward pass and the same residuals; and checkpoints that are refused.
+ * tests/train/hybrid_state.c - hybrid runs that stop and go on: on the same ranks with the same
+ * bits as one that never stopped; on other ranks, where the shares of dense layers are cut anew,
+ * with the same weights, the same forward pass and the same residuals; and checkpoints that are
+ * refused.
  */
 #include "config.h"
 
@@ -25,8 +26,8 @@ static tw_train_options_t options_of(const char *scheme, const char *codec, uint
 {
     tw_train_options_t options;
     tw_problem_t       problem = {0};
-    const char        *words[] = {"x",        "--model", model,     "--data",
-                                  "digits:train=120", "--scheme", scheme, "--codec", codec};
+    const char        *words[] = {"x",        "--model", model,     "--data", "digits:train=120",
+                                  "--scheme", scheme,    "--codec", codec};
 
     hybrid_net_write(model, sizeof(model), HYBRID_CODED, "");
     hybrid_path(checkpoint, sizeof(checkpoint), "checkpoint");
@@ -226,7 +227,7 @@ static state_t state_of(tw_training_t *t)
 
     s.momentum = hash_of(t, t->params.momentum);
     s.hash     = hash_of(t, t->params.value);
-    s.sum  = residual_sum(t, &s.count);
+    s.sum      = residual_sum(t, &s.count);
     test_forward(t, &s.loss, &s.wrong);
     return s;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/hybrid_trace.c - the trace of whole steps of training: activations of the next pass are
- * under way before this one is computed, and gradients of convolutions before the layers below them
- * have theirs. Order, not time.
+ * tests/train/hybrid_trace.c - the trace of whole steps of training: activations of the next pass
+ * are under way before this one is computed, and gradients of convolutions before the layers below
+ * them have theirs. Order, not time.
  */
 #include "config.h"
 
@@ -12,15 +12,15 @@
 #include "tests/train/hybrid_net.h"
 #include "train/training.h"
 
-/* One step of the small network under a scheme, with buckets that hold a tensor each, and its trace;
- * NULL but on rank 0. */
+/* One step of the small network under a scheme, with buckets that hold a tensor each, and its
+ * trace; NULL but on rank 0. */
 static json_t *traced(const char *scheme, size_t *passes_p)
 {
-    char               model[600], path[600];
-    const char        *words[] = {"x",        "--model",  model,         "--scheme",  scheme,
-                                  "--data",   "random:12x10x1,5,n=97",   "--bn",      "global",
-                                  "--bucket", "1024",     "--steps",     "1",         "--trace",
-                                  path};
+    char        model[600], path[600];
+    const char *words[] = {
+        "x",    "--model", model,      "--scheme", scheme,    "--data", "random:12x10x1,5,n=97",
+        "--bn", "global",  "--bucket", "1024",     "--steps", "1",      "--trace",
+        path};
     tw_train_options_t options;
     tw_problem_t       problem = {0};
     tw_training_t      t;
@@ -31,7 +31,8 @@ static json_t *traced(const char *scheme, size_t *passes_p)
     hybrid_path(path, sizeof(path), "trace.json");
     tw_train_options_parse(&options, sizeof(words) / sizeof(words[0]), (char **)(uintptr_t)words,
                            &problem);
-    T_CHECK(!problem.set && tw_training_create(&t, &options, t_ctx, MPI_COMM_WORLD, &problem) == 0 &&
+    T_CHECK(!problem.set &&
+                tw_training_create(&t, &options, t_ctx, MPI_COMM_WORLD, &problem) == 0 &&
                 tw_training_run(&t, &problem) == 0,
             "%s", problem.text);
     *passes_p = options.division == TW_DIVIDE_DATA
@@ -78,8 +79,8 @@ static void check_passes(const json_t *document, int rank, size_t passes)
 
             T_CHECK(before(sent.begin, now.begin), "rank %d: activations %zu start after pass %zu",
                     rank, p + 1, p);
-            T_CHECK(before(now.end, wait.begin), "rank %d: activations %zu are waited for in pass %zu",
-                    rank, p + 1, p);
+            T_CHECK(before(now.end, wait.begin),
+                    "rank %d: activations %zu are waited for in pass %zu", rank, p + 1, p);
             T_CHECK(before(wait.end, once(document, rank, "compute", p + 1).begin),
                     "rank %d: pass %zu begins without its activations", rank, p + 1);
         }
@@ -106,9 +107,10 @@ static void check_buckets(const json_t *document, int rank)
         T_CHECK(before(back.end, t_span(document, rank, "wait bucket", n).begin),
                 "rank %d: bucket %d is waited for while layers are left", rank, n);
     }
-    T_CHECK(inside >= 2 && overlapping >= 1,
-            "rank %d: of %d buckets %d start within the trunk's way back, %d before conv1 is through",
-            rank, n, inside, overlapping);
+    T_CHECK(
+        inside >= 2 && overlapping >= 1,
+        "rank %d: of %d buckets %d start within the trunk's way back, %d before conv1 is through",
+        rank, n, inside, overlapping);
 }
 
 /* Of 28 examples, by the schemes below; (c) has none to give in a pass where ranks own fewer. */

@@ -20,7 +20,7 @@ static tw_train_options_t options_of(const char *model, const char *codec, uint6
 {
     tw_train_options_t options;
     tw_problem_t       problem = {0};
-    char               name[]  = "thinwire-train", *argv[] = {name};
+    char               name[] = "thinwire-train", *argv[] = {name};
 
     tw_train_options_parse(&options, 1, argv, &problem);
     options.model  = model;
@@ -287,7 +287,9 @@ static void changed_weights_are_found(void)
     T_CHECK(tw_training_create(&t, &options, t_ctx, MPI_COMM_WORLD, &problem) == 0,
             "create failed");
     if (t_rank == t_size - 1) {
-        t.params.value[tw_params_find(&t.params, layer_named(&t, "fc2"), TW_WEIGHT)->first + 12345] += 0.01f;
+        t.params
+            .value[tw_params_find(&t.params, layer_named(&t, "fc2"), TW_WEIGHT)->first + 12345] +=
+            0.01f;
     }
     T_CHECK(tw_training_run(&t, &problem) == -1, "ranks with other weights were not found");
     snprintf(want, sizeof(want), "rank %d has other weights than rank 0 in layer fc2", t_size - 1);
@@ -308,7 +310,9 @@ static void bad_numbers_stop_all(void)
         t_note("codec %s", codecs[k]);
         T_CHECK(tw_training_create(&t, &options, t_ctx, MPI_COMM_WORLD, &problem) == 0, "create");
         if (t_rank == t_size - 1) {
-            t.params.value[tw_params_find(&t.params, layer_named(&t, "fc3"), TW_WEIGHT)->first + 3] = NAN;
+            t.params
+                .value[tw_params_find(&t.params, layer_named(&t, "fc3"), TW_WEIGHT)->first + 3] =
+                NAN;
         }
         T_CHECK(tw_training_run(&t, &problem) == -1, "it went on");
         T_CHECK(strstr(problem.text, "the loss is not finite in epoch 1, step 1, and the first "
@@ -318,8 +322,9 @@ static void bad_numbers_stop_all(void)
     }
 }
 
-/* NAN as a weight of a dense layer; infinity as the bias of a convolution, since the ReLU that follows
- * makes zeros of NANs: for the same reason no weight between the infinity and the loss is negative. */
+/* NAN as a weight of a dense layer; infinity as the bias of a convolution, since the ReLU that
+ * follows makes zeros of NANs: for the same reason no weight between the infinity and the loss is
+ * negative. */
 static void spoil(tw_training_t *t, const char *name)
 {
     const tw_param_t *conv2 = tw_params_find(&t->params, layer_named(t, "conv2"), TW_WEIGHT);
@@ -334,8 +339,8 @@ static void spoil(tw_training_t *t, const char *name)
     }
 }
 
-/* The first layer that gave one is named on all ranks, wherever it is: what one rank sees of its own
- * images, or of its own share of split layers. */
+/* The first layer that gave one is named on all ranks, wherever it is: what one rank sees of its
+ * own images, or of its own share of split layers. */
 static void bad_layers_are_named(void)
 {
     static const char *const layers[] = {"conv1", "conv2", "fc1", "fc2"};
@@ -355,15 +360,17 @@ static void bad_layers_are_named(void)
             spoil(&t, name);
         }
         T_CHECK(tw_training_run(&t, &problem) == -1, "it went on");
-        snprintf(want, sizeof(want), "epoch 1, step 1, and the first output that is not is that of "
-                                     "layer %s;", name);
+        snprintf(want, sizeof(want),
+                 "epoch 1, step 1, and the first output that is not is that of "
+                 "layer %s;",
+                 name);
         T_CHECK(strstr(problem.text, want) != NULL, "got '%s'", problem.text);
         tw_training_destroy(&t);
     }
 }
 
-/* A step whose loss is good leaves weights that are not, which all ranks have or one alone: the layer is
- * named, and no checkpoint written. */
+/* A step whose loss is good leaves weights that are not, which all ranks have or one alone: the
+ * layer is named, and no checkpoint written. */
 static void bad_weights_are_named(void)
 {
     static const char *const layers[] = {"conv2", "fc1"};
@@ -382,7 +389,8 @@ static void bad_weights_are_named(void)
         t_note("layer %s", layers[k]);
         T_CHECK(tw_training_create(&t, &options, t_ctx, MPI_COMM_WORLD, &problem) == 0, "create");
         if (k == 0 || t_rank == t_size - 1) {
-            t.params.momentum[tw_params_find(&t.params, layer_named(&t, layers[k]), TW_WEIGHT)->first] =
+            t.params
+                .momentum[tw_params_find(&t.params, layer_named(&t, layers[k]), TW_WEIGHT)->first] =
                 INFINITY;
         }
         T_CHECK(tw_training_run(&t, &problem) == -1, "it went on");

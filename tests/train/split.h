@@ -19,13 +19,13 @@ typedef struct part {
 } part_t;
 
 typedef struct split {
-    tw_network_t        net;
-    tw_head_pass_t      pass;
-    float              *x;
-    uint32_t           *labels;
-    uint64_t           *examples;
-    part_t              whole, split;
-    const tw_kernels_t *kernels;
+    tw_network_t                net;
+    tw_head_pass_t              pass;
+    float                      *x;
+    uint32_t                   *labels;
+    uint64_t                   *examples;
+    part_t                      whole, split;
+    const tw_compute_kernels_t *kernels;
 } split_t;
 
 /* Layers as dense_net_make() takes them, for up to rows examples; pass is set to all of them. */

@@ -29,12 +29,12 @@ static uint64_t seed_of(void)
 }
 
 /* The level, or NULL where this processor or build does not have it. */
-static const tw_kernels_t *kernels_at(int k)
+static const tw_compute_kernels_t *kernels_at(int k)
 {
-    static const char *const order   = "scalar avx2 avx512";
-    const tw_kernels_t      *kernels = tw_kernels_for(levels[k]);
-    tw_context_t            *ctx;
-    const char              *best;
+    static const char *const    order   = "scalar avx2 avx512";
+    const tw_compute_kernels_t *kernels = tw_kernels_for(levels[k]);
+    tw_context_t               *ctx;
+    const char                 *best;
 
     ck_assert_int_eq(tw_context_create(&ctx), TW_OK);
     best = tw_cpu_level(ctx);
@@ -106,7 +106,7 @@ static void net_begin(net_t *net, const char *name, size_t n, tw_shape_t input)
 }
 
 /* A new layer whose output has its input's shape; the rest is set by the caller. */
-static tw_network_layer_t *next(net_t *net, tw_kind_t kind, int from)
+static tw_network_layer_t *next(net_t *net, tw_layer_kind_t kind, int from)
 {
     tw_network_layer_t *l = &net->layer[net->layers].l;
 
@@ -434,7 +434,8 @@ static int build_layer(net_t *net, built_t *b, tw_tensor_t *image, layer_t *laye
     }
 }
 
-static void build(net_t *net, built_t *b, const tw_kernels_t *kernels, int threads, int gradients)
+static void build(net_t *net, built_t *b, const tw_compute_kernels_t *kernels, int threads,
+                  int gradients)
 {
     tw_tensor_t *image;
 
@@ -560,7 +561,7 @@ static void draw_step(net_t *net, uint64_t step, const ref_pass_t *pass)
 
 /* Two training steps with different inputs, so that nothing of the first may stay; then an
  * evaluation by a graph of its own. */
-static void check_net(net_t *net, const tw_kernels_t *kernels, int threads)
+static void check_net(net_t *net, const tw_compute_kernels_t *kernels, int threads)
 {
     const size_t last = net->layers - 1;
     built_t      b;
@@ -730,8 +731,8 @@ enum { NETWORKS = sizeof(networks) / sizeof(networks[0]) };
 
 START_TEST(networks_agree)
 {
-    static const size_t examples[] = {1, 2, 5};
-    const tw_kernels_t *kernels    = kernels_at(_i % LEVELS);
+    static const size_t         examples[] = {1, 2, 5};
+    const tw_compute_kernels_t *kernels    = kernels_at(_i % LEVELS);
 
     if (kernels == NULL) {
         return;
@@ -749,7 +750,7 @@ END_TEST
 /* ---- batch statistics ---- */
 
 /* x through a convolution that only changes the layout, or not at all. */
-static void moments_of(const tw_kernels_t *kernels, int threads, size_t n, tw_shape_t shape,
+static void moments_of(const tw_compute_kernels_t *kernels, int threads, size_t n, tw_shape_t shape,
                        int through, const float *x, double *moments)
 {
     net_t   net;
@@ -778,14 +779,14 @@ static void moments_of(const tw_kernels_t *kernels, int threads, size_t n, tw_sh
  * number of threads gives the same bits. */
 START_TEST(moments_are_accurate)
 {
-    static const tw_shape_t  shapes[] = {{5, 3, 3}, {16, 16, 20}, {24, 1, 1}, {3, 40, 40}};
-    const tw_kernels_t      *kernels  = kernels_at(_i % LEVELS);
-    const tw_shape_t         shape    = shapes[_i / LEVELS / 2];
-    const int                through  = _i / LEVELS % 2;
-    const tw_network_layer_t layer    = {.in = shape, .out = shape};
-    const size_t             n = 7, c = shape.c;
-    numbers_t                x = draw(3, n * tw_shape_size(shape), 0.01f, 10000.0f);
-    double                   got[64], twice[64], want[64];
+    static const tw_shape_t     shapes[] = {{5, 3, 3}, {16, 16, 20}, {24, 1, 1}, {3, 40, 40}};
+    const tw_compute_kernels_t *kernels  = kernels_at(_i % LEVELS);
+    const tw_shape_t            shape    = shapes[_i / LEVELS / 2];
+    const int                   through  = _i / LEVELS % 2;
+    const tw_network_layer_t    layer    = {.in = shape, .out = shape};
+    const size_t                n = 7, c = shape.c;
+    numbers_t                   x = draw(3, n * tw_shape_size(shape), 0.01f, 10000.0f);
+    double                      got[64], twice[64], want[64];
 
     if (kernels != NULL) {
         moments_of(kernels, 1, n, shape, through, x.f, got);

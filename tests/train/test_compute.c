@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/test_compute.c - what the loops call for each value: e^x and dropout. The loops are in
- * test_units.c, the update is in test_update.c, gradients are in test_head.c and test_backend.c.
+ * tests/train/test_compute.c - what the loops call for each value: e^x and dropout. The loops are
+ * in test_units.c, the update is in test_update.c, gradients are in test_head.c and test_backend.c.
  */
 #include "config.h"
 

@@ -51,7 +51,7 @@ static double *doubles(const float *x, size_t n)
 }
 
 static void fixture_make(fixture_t *f, const char *text, tw_loss_t loss, size_t n,
-                         const tw_kernels_t *kernels, int threads)
+                         const tw_compute_kernels_t *kernels, int threads)
 {
     const tw_head_how_t how     = {.threads = threads, .kernels = kernels};
     tw_problem_t        problem = {0};
@@ -142,9 +142,9 @@ static void compare(fixture_t *f)
  * evaluated. */
 START_TEST(heads_match_the_reference)
 {
-    const tw_kernels_t *kernels = dense_net_kernels(_i % 3);
-    const size_t        n       = counts[_i / 3 % 5];
-    const char         *text    = texts[_i / 15];
+    const tw_compute_kernels_t *kernels = dense_net_kernels(_i % 3);
+    const size_t                n       = counts[_i / 3 % 5];
+    const char                 *text    = texts[_i / 15];
 
     for (int k = 0; kernels != NULL && k < 4; k++) {
         fixture_t f;
@@ -253,15 +253,15 @@ END_TEST
 
 /* A layer whose gradients are said to be final is not written any more: what the hook sees then is
  * what is there in the end, and each dense layer is named once, the last one first. */
-typedef struct tw_seen {
+typedef struct tw_head_seen {
     const tw_params_t *params;
     size_t             layers, layer[8];
     float             *kept; /* [total]: gradients as they were when their layer was named */
-} tw_seen_t;
+} tw_head_seen_t;
 
 static void keep_layer(void *user, size_t layer)
 {
-    tw_seen_t *seen = user;
+    tw_head_seen_t *seen = user;
 
     seen->layer[seen->layers++] = layer;
     for (size_t i = 0; i < seen->params->count; i++) {
@@ -276,15 +276,13 @@ static void keep_layer(void *user, size_t layer)
 
 START_TEST(ready_layers_are_final)
 {
-    fixture_t     f;
-    tw_seen_t     seen    = {.layers = 0};
-    tw_head_how_t how     = {.threads = 1,
-                             .kernels = dense_net_best_kernels(),
-                             .ready   = keep_layer,
-                             .user    = &seen};
-    tw_problem_t  problem = {0};
-    tw_head_t    *head;
-    double        loss;
+    fixture_t      f;
+    tw_head_seen_t seen = {.layers = 0};
+    tw_head_how_t  how  = {
+          .threads = 1, .kernels = dense_net_best_kernels(), .ready = keep_layer, .user = &seen};
+    tw_problem_t problem = {0};
+    tw_head_t   *head;
+    double       loss;
 
     fixture_make(&f, "r60 r40 l3", TW_LOSS_SOFTMAX, _i == 0 ? 5 : 0, how.kernels, 1);
     seen.params = &f.params;

@@ -51,8 +51,8 @@ enum { SHAPES = 5, MOST = 3 * 32 * 32 };
 
 START_TEST(every_placement_is_exact)
 {
-    const tw_shape_t shape = shapes[_i];
-    const size_t     n     = tw_shape_size(shape);
+    const tw_shape_t shape        = shapes[_i];
+    const size_t     n            = tw_shape_size(shape);
     uint8_t          pixels[MOST] = {0};
     float            out[MOST], plain[MOST];
 
@@ -76,9 +76,9 @@ END_TEST
 
 START_TEST(mirror_of_mirror_is_the_image)
 {
-    const tw_shape_t     shape  = shapes[_i];
-    const size_t         n      = tw_shape_size(shape);
-    const tw_placement_t mirror = {0, 0, 1};
+    const tw_shape_t     shape        = shapes[_i];
+    const size_t         n            = tw_shape_size(shape);
+    const tw_placement_t mirror       = {0, 0, 1};
     uint8_t              pixels[MOST] = {0}, back[MOST] = {0};
     float                out[MOST];
     size_t               changed = 0;

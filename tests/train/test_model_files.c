@@ -265,7 +265,7 @@ START_TEST(page_knows_every_key_and_model)
     for (int kind = TW_CONV; kind <= TW_DENSE; kind++) {
         char title[64];
 
-        snprintf(title, sizeof(title), "\n## %s", tw_kind_name((tw_kind_t)kind));
+        snprintf(title, sizeof(title), "\n## %s", tw_kind_name((tw_layer_kind_t)kind));
         ck_assert_msg(strstr(page, title) != NULL, "%s is not in thinwire-model(5)", title);
     }
     for (size_t i = 0; tw_network_builtin(i) != NULL; i++) {

@@ -243,7 +243,8 @@ START_TEST(first_values_are_known)
     create(&params, &net, 0, 1, 0);
     tw_params_init(&params, &net, 1);
     ck_assert_uint_eq(tw_params_hash(&params, 0, &finite), UINT64_C(4886913109927219096));
-    ck_assert_uint_eq(tw_params_hash(&params, net.layers - 1, &finite), UINT64_C(4859524435784050480));
+    ck_assert_uint_eq(tw_params_hash(&params, net.layers - 1, &finite),
+                      UINT64_C(4859524435784050480));
     tw_params_destroy(&params);
     tw_network_destroy(&net);
 }

@@ -141,7 +141,8 @@ static const struct {
     {"mpi", 0, 0, "mpi"},
     {"tree8:block=64,split=0.55", 0, 0, "tree8:block=64,split=0.55"},
     {"tree8", 1, 0,
-     "grad=tree8:block=4096,split=0.45,act=tree8:block=4096,split=0.45,back=tree8:block=4096,split=0.45"},
+     "grad=tree8:block=4096,split=0.45,act=tree8:block=4096,split=0.45,back=tree8:block=4096,split="
+     "0.45"},
     {"grad=onebit,act=tree8:block=64,split=0.55", 1, 0,
      "grad=onebit:block=2048,act=tree8:block=64,split=0.55,back=tree8:block=64,split=0.55"},
     {"bf16,back=fp16", 1, 0, "grad=bf16,act=bf16,back=fp16"},
@@ -326,8 +327,7 @@ int main(void)
     tcase_add_test(pieces, options_are_understood);
     tcase_add_loop_test(pieces, bad_options_are_named, 0, BAD_OPTIONS);
     tcase_add_test(pieces, schemes_are_understood);
-    tcase_add_loop_test(pieces, codecs_of_classes, 0,
-                        sizeof(codec_lines) / sizeof(codec_lines[0]));
+    tcase_add_loop_test(pieces, codecs_of_classes, 0, sizeof(codec_lines) / sizeof(codec_lines[0]));
     tcase_add_test(pieces, shares_cover_the_batch);
     tcase_add_test(pieces, orders_are_permutations);
     tcase_add_test(pieces, every_bit_changes_the_hash);

@@ -118,8 +118,8 @@ static const size_t sizes[][3] = {{1, 1, 1},    {6, 64, 4},    {7, 65, 5},   {13
 
 START_TEST(products_are_right)
 {
-    const tw_kernels_t *kernels = dense_net_kernels(_i % 3);
-    const size_t       *size    = sizes[_i / 3];
+    const tw_compute_kernels_t *kernels = dense_net_kernels(_i % 3);
+    const size_t               *size    = sizes[_i / 3];
 
     for (int k = 0; kernels != NULL && k < 8; k++) {
         const tw_product_t product = tw_product_make(kernels, k & 4 ? 3 : 1);
@@ -139,7 +139,7 @@ END_TEST
 /* Gradients that are stored past the caches: 8 MiB and more. */
 START_TEST(large_gradients_are_right)
 {
-    const tw_kernels_t *kernels = dense_net_kernels(_i);
+    const tw_compute_kernels_t *kernels = dense_net_kernels(_i);
 
     if (kernels != NULL) {
         const tw_product_t product = tw_product_make(kernels, 1);
@@ -211,11 +211,11 @@ static void run_loops(const tw_unit_loops_t *loops, size_t n, float out[OUTS][CE
 /* What lies behind the last value is untouched, too. */
 START_TEST(loops_agree)
 {
-    static const size_t counts[] = {0, 1, 2, 7, 15, 16, 17, 33, 70};
-    static float        want[OUTS][CELLS], got[OUTS][CELLS];
-    static double       want_loss[MOST], got_loss[MOST];
-    const tw_kernels_t *kernels = dense_net_kernels(_i % 3);
-    const size_t        n       = counts[_i / 3];
+    static const size_t         counts[] = {0, 1, 2, 7, 15, 16, 17, 33, 70};
+    static float                want[OUTS][CELLS], got[OUTS][CELLS];
+    static double               want_loss[MOST], got_loss[MOST];
+    const tw_compute_kernels_t *kernels = dense_net_kernels(_i % 3);
+    const size_t                n       = counts[_i / 3];
 
     if (kernels != NULL) {
         run_loops(&tw_unit_loops_scalar, n, want, want_loss);

@@ -373,11 +373,16 @@ static void residuals_follow(void)
 }
 
 static const t_case_t cases[] = {
-    {"every codec, staged", every_codec_staged, 1},  {"every codec, direct", every_codec_direct, 1},
-    {"overlapping, staged", overlapping_staged, 1},  {"overlapping, direct", overlapping_direct, 1},
-    {"mixed and found out", mixed_and_found_out, 1}, {"first mixed call", first_mixed_call, 1},
-    {"through the host", through_the_host, 1},       {"from node to node", from_node_to_node, 1},
-    {"long vectors", long_vectors, 1},               {"memory is reused", memory_is_reused, 1},
+    {"every codec, staged", every_codec_staged, 1},
+    {"every codec, direct", every_codec_direct, 1},
+    {"overlapping, staged", overlapping_staged, 1},
+    {"overlapping, direct", overlapping_direct, 1},
+    {"mixed and found out", mixed_and_found_out, 1},
+    {"first mixed call", first_mixed_call, 1},
+    {"through the host", through_the_host, 1},
+    {"from node to node", from_node_to_node, 1},
+    {"long vectors", long_vectors, 1},
+    {"memory is reused", memory_is_reused, 1},
     {"residuals follow", residuals_follow, 1},
 };
 

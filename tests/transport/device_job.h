@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/transport/device_job.h - a job of tests/mpi whose buffers are memory of the stub device, and
- * communicators that use that device.
+ * tests/transport/device_job.h - a job of tests/mpi whose buffers are memory of the stub device,
+ * and communicators that use that device.
  */
 #ifndef TW_TESTS_TRANSPORT_DEVICE_JOB_H
 #define TW_TESTS_TRANSPORT_DEVICE_JOB_H
@@ -12,17 +12,17 @@
 
 typedef enum path { STAGED, DIRECT } path_t;
 
-/* A communicator over MPI_COMM_WORLD under these settings, whose MPI takes the stub's memory (DIRECT) or
- * says that it does not. */
+/* A communicator over MPI_COMM_WORLD under these settings, whose MPI takes the stub's memory
+ * (DIRECT) or says that it does not. */
 tw_comm_t *device_comm(path_t path, const char *const *settings, tw_context_t **ctx_p);
 
 /* The end of it; all that the stub gave has been given back. */
 void device_comm_done(tw_comm_t *comm, tw_context_t *ctx);
 
 typedef struct device_job {
-    t_job_t host;       /* input, and what must come out                        */
-    t_job_t on;         /* what is called: host, with buffers on the device     */
-    int     on_device;  /* 0: this rank's buffers are in host memory            */
+    t_job_t host;        /* input, and what must come out                        */
+    t_job_t on;          /* what is called: host, with buffers on the device     */
+    int     on_device;   /* 0: this rank's buffers are in host memory            */
     void   *send, *recv; /* with margins                                         */
 } device_job_t;
 

@@ -22,12 +22,12 @@ static int   rank, size, failures;
 static char  log_text[4096];
 static float in[COUNT], out[COUNT];
 
-#define CHECK(condition)                                                                     \
-    do {                                                                                     \
-        if (!(condition)) {                                                                  \
-            printf("rank %d: %s:%d: not so: %s\n", rank, __FILE__, __LINE__, #condition);    \
-            failures++;                                                                      \
-        }                                                                                    \
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            printf("rank %d: %s:%d: not so: %s\n", rank, __FILE__, __LINE__, #condition);          \
+            failures++;                                                                            \
+        }                                                                                          \
     } while (0)
 
 static void take_log(void *arg, tw_log_level_t level, int log_rank, const char *line)
@@ -134,7 +134,7 @@ static void memory_that_one_rank_lacks(void)
 {
     tw_context_t *ctx;
     tw_comm_t    *comm;
-    tw_request_t *plan = NULL;
+    tw_request_t *plan     = NULL;
     float         small[4] = {1, 2, 3, 4}, sum[4];
 
     setenv("THINWIRE_NODE_RANKS", "1", 1);
@@ -157,7 +157,8 @@ static void memory_that_one_rank_lacks(void)
     unsetenv("THINWIRE_NODE_RANKS");
 }
 
-/* The last rank may not grow when the node's memory is to be made: no rank uses it, then or later. */
+/* The last rank may not grow when the node's memory is to be made: no rank uses it, then or later.
+ * */
 static void memory_that_one_rank_lacks_beside_the_nodes(void)
 {
     tw_context_t *ctx = new_context();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/transport/stub_memory.h - the stub device's memory; the functions are those of codec/device.h.
+ * tests/transport/stub_memory.h - the stub device's memory; the functions are those of
+ * codec/device.h.
  */
 #ifndef TW_TESTS_TRANSPORT_STUB_MEMORY_H
 #define TW_TESTS_TRANSPORT_STUB_MEMORY_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/transport/test_layout.c - which ranks share a node, from the lowest rank of each rank's machine; the
- * expected layouts are written down by hand, ranks dealt out in turn (round robin) among them.
+ * tests/transport/test_layout.c - which ranks share a node, from the lowest rank of each rank's
+ * machine; the expected layouts are written down by hand, ranks dealt out in turn (round robin)
+ * among them.
  */
 #include "config.h"
 
@@ -24,7 +25,8 @@ static void expect(const int *leader, int ranks, int node_ranks, int nodes, cons
         for (int r = 0; r < ranks; r++) {
             ck_assert_int_eq(layout.node_of[r], node_of[r]);
             ck_assert_int_eq(layout.member[r], member[r]);
-            ck_assert_int_eq(tw_nodes_rank(&layout, layout.node_of[r], tw_nodes_local(&layout, r)), r);
+            ck_assert_int_eq(tw_nodes_rank(&layout, layout.node_of[r], tw_nodes_local(&layout, r)),
+                             r);
         }
         tw_nodes_free(&layout);
     }
@@ -58,11 +60,11 @@ END_TEST
 
 START_TEST(machines_in_turn)
 {
-    const int leader[]   = {0, 1, 2, 0, 1, 2, 0}; /* three machines: 0 3 6, 1 4, 2 5 */
-    const int whole[]    = {0, 1, 2, 0, 1, 2, 0};
-    const int by_node[]  = {0, 3, 6, 1, 4, 2, 5};
-    const int cut[]      = {0, 1, 2, 0, 1, 2, 3}; /* pairs: 0 3, 1 4, 2 5, 6 */
-    const int by_pair[]  = {0, 3, 1, 4, 2, 5, 6};
+    const int leader[]  = {0, 1, 2, 0, 1, 2, 0}; /* three machines: 0 3 6, 1 4, 2 5 */
+    const int whole[]   = {0, 1, 2, 0, 1, 2, 0};
+    const int by_node[] = {0, 3, 6, 1, 4, 2, 5};
+    const int cut[]     = {0, 1, 2, 0, 1, 2, 3}; /* pairs: 0 3, 1 4, 2 5, 6 */
+    const int by_pair[] = {0, 3, 1, 4, 2, 5, 6};
 
     expect(leader, 7, 0, 3, whole, by_node);
     expect(leader, 7, 2, 4, cut, by_pair);

@@ -52,7 +52,7 @@ typedef struct tw_op_pass {
  * @param kernels  as tw_kernels_for(): names the instruction set of the loops beside oneDNN
  * @param threads  of every operation, at least 1
  * @return 0, or -1 with the problem set. */
-int  tw_backend_host(tw_backend_t **backend_p, const tw_kernels_t *kernels, int threads,
+int  tw_backend_host(tw_backend_t **backend_p, const tw_compute_kernels_t *kernels, int threads,
                      tw_problem_t *problem);
 void tw_backend_destroy(tw_backend_t *backend); /* after its graphs; NULL is allowed */
 

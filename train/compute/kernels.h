@@ -20,12 +20,12 @@ typedef struct tw_drop {
 } tw_drop_t;
 
 /* An instruction set that loops were compiled for: "scalar", "avx2", "avx512". */
-typedef struct tw_kernels {
+typedef struct tw_compute_kernels {
     const char *isa;
-} tw_kernels_t;
+} tw_compute_kernels_t;
 
 /* That for a level which tw_cpu_level() names; what was not built falls to the next below. */
-const tw_kernels_t *tw_kernels_for(const char *level);
+const tw_compute_kernels_t *tw_kernels_for(const char *level);
 
 /* e^x as the loops compute it: relative error below 3e-7 for |x| <= 87, clamped beyond. */
 float tw_kernels_exp(float x);

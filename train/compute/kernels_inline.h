@@ -8,8 +8,8 @@
 
 #include "train/compute/kernels.h"
 
-/* Whether unit i is kept, of the halves of a key: a 32-bit hash with two multiplications, compared as
- * 31 bits because signed comparison is what vector units have. */
+/* Whether unit i is kept, of the halves of a key: a 32-bit hash with two multiplications, compared
+ * as 31 bits because signed comparison is what vector units have. */
 static inline int tw_keep_halves(uint32_t low, uint32_t high, int32_t threshold, uint32_t i)
 {
     uint32_t h = i * UINT32_C(0x9e3779b1) + low;

@@ -11,7 +11,7 @@
 /* Shares of threads are multiples of this: whole blocks of thin.c, whole cache lines. */
 #define TW_GRAIN 96u
 
-const tw_unit_loops_t *tw_unit_loops_for(const tw_kernels_t *kernels)
+const tw_unit_loops_t *tw_unit_loops_for(const tw_compute_kernels_t *kernels)
 {
 #ifdef HAVE_AVX512
     if (strcmp(kernels->isa, "avx512") == 0) {
@@ -27,7 +27,7 @@ const tw_unit_loops_t *tw_unit_loops_for(const tw_kernels_t *kernels)
     return &tw_unit_loops_scalar;
 }
 
-const tw_thin_t *tw_thin_for(const tw_kernels_t *kernels)
+const tw_thin_t *tw_thin_for(const tw_compute_kernels_t *kernels)
 {
 #ifdef HAVE_AVX512
     if (strcmp(kernels->isa, "avx512") == 0) {
@@ -43,7 +43,7 @@ const tw_thin_t *tw_thin_for(const tw_kernels_t *kernels)
     return &tw_thin_scalar;
 }
 
-tw_product_t tw_product_make(const tw_kernels_t *kernels, int threads)
+tw_product_t tw_product_make(const tw_compute_kernels_t *kernels, int threads)
 {
     tw_product_t product = {.thin = tw_thin_for(kernels), .threads = threads};
 

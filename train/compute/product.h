@@ -23,7 +23,7 @@ typedef struct tw_product_size {
 
 /** Products with the instruction set of kernels on that many threads, at least 1. The number of
  * threads of BLAS is one for the process: the last one set. */
-tw_product_t tw_product_make(const tw_kernels_t *kernels, int threads);
+tw_product_t tw_product_make(const tw_compute_kernels_t *kernels, int threads);
 
 /** Whether n examples must be rows: then all sizes must have rows set. */
 int tw_product_rows(const tw_product_t *product, size_t n);

@@ -9,18 +9,18 @@
 #include "train/compute/kernels_inline.h"
 #include "train/compute/update.h"
 
-const tw_kernels_t *tw_kernels_for(const char *level)
+const tw_compute_kernels_t *tw_kernels_for(const char *level)
 {
-    static const tw_kernels_t scalar = {"scalar"};
+    static const tw_compute_kernels_t scalar = {"scalar"};
 #ifdef HAVE_AVX512
-    static const tw_kernels_t avx512 = {"avx512"};
+    static const tw_compute_kernels_t avx512 = {"avx512"};
 
     if (strcmp(level, "avx512") == 0) {
         return &avx512;
     }
 #endif
 #ifdef HAVE_AVX2
-    static const tw_kernels_t avx2 = {"avx2"};
+    static const tw_compute_kernels_t avx2 = {"avx2"};
 
     if (strcmp(level, "avx512") == 0 || strcmp(level, "avx2") == 0) {
         return &avx2;

@@ -46,7 +46,7 @@ uint64_t tw_data_hash(const tw_data_t *data);
 /** How training images are varied (input/augment.c). What image i looks like is a function of
  * (seed, epoch, i) alone: the same for any number of ranks and any share of the batch. */
 typedef struct tw_augment {
-    size_t pad;      /* a crop of the image's own size out of the image with pad zeros around it,
+    size_t   pad;    /* a crop of the image's own size out of the image with pad zeros around it,
                         its corner anywhere in 0 .. 2 pad down and across; 0: no crop; at most
                         TW_PAD_MAX                                                              */
     int      mirror; /* left and right exchanged in half of the images                          */

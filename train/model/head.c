@@ -125,7 +125,8 @@ static int find_tensors(tw_head_t *head, const tw_params_t *params, size_t index
     const tw_param_t *b = tw_params_find(params, index, TW_BIAS);
     size_t            first, units;
 
-    units = tw_params_share(layer->units_all, head->ranks > 1 ? params->rank : 0, head->ranks, &first);
+    units =
+        tw_params_share(layer->units_all, head->ranks > 1 ? params->rank : 0, head->ranks, &first);
     if (w == NULL || w->units_all != layer->units_all || w->per_unit != layer->in ||
         w->units != units || w->units_first != first || (b == NULL) != !layer->dense->bias) {
         return tw_problem_set(problem,

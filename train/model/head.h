@@ -30,18 +30,18 @@
 typedef struct tw_head tw_head_t;
 
 typedef struct tw_head_how {
-    tw_comm_t          *comm;       /* NULL: not split         */
-    const tw_codec_t   *act, *back; /* NULL: fp32              */
-    int                 threads;    /* of products and loops   */
-    const tw_kernels_t *kernels;
-    tw_trace_t         *trace;      /* NULL: none              */
+    tw_comm_t                  *comm;       /* NULL: not split         */
+    const tw_codec_t           *act, *back; /* NULL: fp32              */
+    int                         threads;    /* of products and loops   */
+    const tw_compute_kernels_t *kernels;
+    tw_trace_t                 *trace; /* NULL: none              */
     /* Called between computations, about every millisecond, to advance what travels; NULL: none. */
     void (*between)(void *user);
     /* Called with 1 before an exchange is started or waited for, and with 0 after, in pairs that
      * `between` does not fall into: to tell communication from computation; NULL: none. */
     void (*exchange)(void *user, int begins);
-    /* Called in training when the gradients of the network's layer are final for this pass, from the
-     * last layer to the first; NULL: none. */
+    /* Called in training when the gradients of the network's layer are final for this pass, from
+     * the last layer to the first; NULL: none. */
     void (*ready)(void *user, size_t layer);
     void *user;
 } tw_head_how_t;

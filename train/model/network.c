@@ -17,7 +17,7 @@
 const char *const tw_kind_names[] = {"conv", "pool",    "activation", "lrn", "norm",
                                      "add",  "dropout", "dense",      NULL};
 
-const char *tw_kind_name(tw_kind_t kind)
+const char *tw_kind_name(tw_layer_kind_t kind)
 {
     return tw_kind_names[kind];
 }

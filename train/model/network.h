@@ -23,7 +23,7 @@
 #define TW_NETWORK_DROPOUTS_MAX 64u
 #define TW_NETWORK_TEXT_MAX     ((size_t)1 << 20) /* bytes */
 
-typedef enum tw_kind {
+typedef enum tw_layer_kind {
     TW_CONV,
     TW_POOL,
     TW_ACTIVATION,
@@ -32,7 +32,7 @@ typedef enum tw_kind {
     TW_ADD,  /* of two layers: the end of a residual block   */
     TW_DROPOUT,
     TW_DENSE
-} tw_kind_t;
+} tw_layer_kind_t;
 
 typedef enum tw_activation { TW_LINEAR, TW_RELU, TW_LOGISTIC } tw_activation_t;
 typedef enum tw_pooling { TW_POOL_MAX, TW_POOL_AVERAGE } tw_pooling_t;
@@ -56,7 +56,7 @@ typedef struct tw_init {
 } tw_init_t;
 
 typedef struct tw_network_layer {
-    tw_kind_t       kind;
+    tw_layer_kind_t kind;
     char            name[32];
     int             line;      /* of the file                                                     */
     int             input[2];  /* layers, -1: the image; input[1] only for TW_ADD, else -2        */
@@ -152,6 +152,6 @@ void tw_network_describe(const tw_network_t *net, size_t batch, FILE *out);
 struct json_t *tw_network_json(const tw_network_t *net, size_t batch);
 
 /** "conv", "pool", ... as in model files. */
-const char *tw_kind_name(tw_kind_t kind);
+const char *tw_kind_name(tw_layer_kind_t kind);
 
 #endif /* TW_MODEL_NETWORK_H */

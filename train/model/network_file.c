@@ -13,7 +13,7 @@ enum { TW_KEYS_OF_ONE = 4 }; /* type, name, input, with: the first of a layer's 
 
 /* ---- layers -------------------------------------------------------------------------------- */
 
-static tw_network_layer_t layer_defaults(tw_kind_t kind, int line, int before)
+static tw_network_layer_t layer_defaults(tw_layer_kind_t kind, int line, int before)
 {
     return (tw_network_layer_t){
         .kind       = kind,
@@ -37,7 +37,7 @@ static tw_network_layer_t layer_defaults(tw_kind_t kind, int line, int before)
 }
 
 /* "a conv layer" */
-static const char *who_is(char *text, size_t size, tw_kind_t kind)
+static const char *who_is(char *text, size_t size, tw_layer_kind_t kind)
 {
     const char *name = tw_kind_name(kind);
 
@@ -175,7 +175,7 @@ static int check_defaults(const tw_reader_t *reader, const config_setting_t *def
         return -1;
     }
     for (int kind = TW_CONV; kind <= TW_DENSE; kind++) {
-        tw_network_layer_t layer = layer_defaults((tw_kind_t)kind, 0, -1);
+        tw_network_layer_t layer = layer_defaults((tw_layer_kind_t)kind, 0, -1);
 
         if (read_defaults(reader, defaults, &layer, &seen) != 0) {
             return -1;

@@ -115,7 +115,7 @@ const tw_keys_t tw_keys_training = {"training", training_keys, COUNT(training_ke
 const tw_keys_t tw_keys_defaults = {"defaults", defaults_keys, COUNT(defaults_keys)};
 const tw_keys_t tw_keys_layer    = {"layer", layer_keys, COUNT(layer_keys)};
 
-_Static_assert(sizeof(tw_kind_t) == sizeof(int) && sizeof(tw_loss_t) == sizeof(int),
+_Static_assert(sizeof(tw_layer_kind_t) == sizeof(int) && sizeof(tw_loss_t) == sizeof(int),
                "choices are stored as int");
 _Static_assert(COUNT(layer_keys) <= 64, "keys seen are bits of 64");
 

@@ -237,7 +237,7 @@ void tw_bitpack_decode(const tw_codec_t *codec, const tw_bitpack_loops_t *loops,
 TW_BITPACK_KERNELS(tw_bitpack_scalar, &tw_bitpack_scalar_loops, NULL);
 
 static tw_status_t bitpack_option(tw_codec_t *codec, const char *key, const char *value,
-                                  const tw_why_t *why)
+                                  const tw_spec_why_t *why)
 {
     const int most = (int)codec->element;
 
@@ -262,7 +262,7 @@ static tw_status_t bitpack_option(tw_codec_t *codec, const char *key, const char
     return TW_OK;
 }
 
-static tw_status_t bitpack_finish(tw_codec_t *codec, const tw_why_t *why)
+static tw_status_t bitpack_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
     if (codec->k == 0) {
         tw_why_set(why, "codec bitpack: K, the bytes to keep, is missing; accepted: %s",
@@ -285,11 +285,11 @@ static tw_status_t bitpack_finish(tw_codec_t *codec, const tw_why_t *why)
 }
 
 const tw_codec_ops_t tw_codec_bitpack = {
-    .name            = "bitpack",
-    .form            = "bitpack:K[,round]",
-    .help            = "the K most significant bytes, K = 1..4 (1..8 for double)",
-    .id              = TW_ID_BITPACK,
-    .option          = bitpack_option,
-    .finish          = bitpack_finish,
-    .size            = tw_values_size,
+    .name   = "bitpack",
+    .form   = "bitpack:K[,round]",
+    .help   = "the K most significant bytes, K = 1..4 (1..8 for double)",
+    .id     = TW_ID_BITPACK,
+    .option = bitpack_option,
+    .finish = bitpack_finish,
+    .size   = tw_values_size,
 };

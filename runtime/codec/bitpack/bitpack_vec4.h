@@ -96,7 +96,8 @@ TW_V4_INLINE void unpack_3(const tw_v4_how_t *how, const tw_b16 *c, tw_u4 *x)
 TW_V4_INLINE void pack_4(const tw_v4_how_t *how, const tw_u4 *x, tw_b16 *c)
 {
     (void)how;
-    TW_V4_EACH (i, 4) {
+    TW_V4_EACH(i, 4)
+    {
         c[i] = (tw_b16)x[i];
     }
 }
@@ -104,7 +105,8 @@ TW_V4_INLINE void pack_4(const tw_v4_how_t *how, const tw_u4 *x, tw_b16 *c)
 TW_V4_INLINE void unpack_4(const tw_v4_how_t *how, const tw_b16 *c, tw_u4 *x)
 {
     (void)how;
-    TW_V4_EACH (i, 4) {
+    TW_V4_EACH(i, 4)
+    {
         x[i] = (tw_u4)c[i];
     }
 }
@@ -120,7 +122,8 @@ TW_V4_INLINE void pack_1_rounded(const tw_v4_how_t *how, const tw_u4 *x, tw_b16 
 TW_V4_INLINE void unpack_1_rounded(const tw_v4_how_t *how, const tw_b16 *c, tw_u4 *x)
 {
     unpack_1(how, c, x);
-    TW_V4_EACH (i, 4) {
+    TW_V4_EACH(i, 4)
+    {
         const tw_u4 size = tw_u4_magnitude(x[i]), sign = x[i] ^ size;
         const tw_u4 nan = tw_u4_eq(size, tw_u4_splat(0x7f000000u));
         const tw_u4 inf = tw_u4_eq(size, tw_u4_splat(0x7e000000u));

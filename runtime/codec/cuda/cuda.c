@@ -205,5 +205,6 @@ tw_status_t tw_cuda_divide(void *stream, uint8_t *values, size_t n, size_t eleme
     if (status == TW_OK) {
         status = tw_cuda_memory(values, device);
     }
-    return status == TW_OK ? tw_cuda_start(tw_cuda_divide_launch(&work, element), &work, stream) : status;
+    return status == TW_OK ? tw_cuda_start(tw_cuda_divide_launch(&work, element), &work, stream)
+                           : status;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/cuda/device.c - the table of codec/device.h for CUDA.
  *
- * Whether a pointer is device memory is asked of the driver, not of the runtime: the runtime would start
- * the device in a process that has never used it. The driver (libcuda.so.1) is only looked for among what
- * the process has loaded, and only when something new was loaded since the last look.
+ * Whether a pointer is device memory is asked of the driver, not of the runtime: the runtime would
+ * start the device in a process that has never used it. The driver (libcuda.so.1) is only looked
+ * for among what the process has loaded, and only when something new was loaded since the last
+ * look.
  */
 #include "config.h"
 
@@ -26,7 +27,7 @@ typedef int (*tw_cu_attribute_t)(void *data, int attribute, unsigned long long p
 
 static tw_status_t tw_cuda_current(int *device_p)
 {
-    int       device = 0, count = 0;
+    int         device = 0, count = 0;
     tw_status_t status = tw_cuda_status(cudaGetDeviceCount(&count));
 
     if (status == TW_OK && count == 0) {
@@ -41,7 +42,10 @@ static tw_status_t tw_cuda_current(int *device_p)
     return status;
 }
 
-static tw_status_t tw_cuda_use(int device) { return tw_cuda_status(cudaSetDevice(device)); }
+static tw_status_t tw_cuda_use(int device)
+{
+    return tw_cuda_status(cudaSetDevice(device));
+}
 
 /* How often the process has loaded a library: of the first object, since all tell the same. */
 static int tw_loads(struct dl_phdr_info *info, size_t size, void *arg)
@@ -98,7 +102,8 @@ static tw_status_t tw_cuda_check(const void *p)
 static tw_status_t tw_cuda_allocate(tw_device_memory_t kind, size_t bytes, void **p)
 {
     bytes = bytes > 0 ? bytes : 1;
-    return tw_cuda_status(kind == TW_DEVICE_MEMORY ? cudaMalloc(p, bytes) : cudaMallocHost(p, bytes));
+    return tw_cuda_status(kind == TW_DEVICE_MEMORY ? cudaMalloc(p, bytes)
+                                                   : cudaMallocHost(p, bytes));
 }
 
 static void tw_cuda_release(tw_device_memory_t kind, void *p)
@@ -112,14 +117,20 @@ static tw_status_t tw_cuda_stream_create(void **stream_p)
         cudaStreamCreateWithFlags((cudaStream_t *)stream_p, cudaStreamNonBlocking));
 }
 
-static void tw_cuda_stream_destroy(void *stream) { (void)tw_cuda_status(cudaStreamDestroy(stream)); }
+static void tw_cuda_stream_destroy(void *stream)
+{
+    (void)tw_cuda_status(cudaStreamDestroy(stream));
+}
 
 static tw_status_t tw_cuda_event_create(void **event_p)
 {
     return tw_cuda_status(cudaEventCreateWithFlags((cudaEvent_t *)event_p, cudaEventDisableTiming));
 }
 
-static void tw_cuda_event_destroy(void *event) { (void)tw_cuda_status(cudaEventDestroy(event)); }
+static void tw_cuda_event_destroy(void *event)
+{
+    (void)tw_cuda_status(cudaEventDestroy(event));
+}
 
 static tw_status_t tw_cuda_record(void *event, void *stream)
 {

@@ -201,8 +201,7 @@ TW_DEVICE void onebit_encode(const tw_cuda_work_t *work, int feedback)
  */
 
 #define ONEBIT_GROUPS 16 /* of 4 values that a thread decodes in a unit */
-#define ONEBIT_UNIT                                                                                \
-    (ONEBIT_GROUPS * TW_CUDA_GROUP * TW_CUDA_WARP) /* values */
+#define ONEBIT_UNIT   (ONEBIT_GROUPS * TW_CUDA_GROUP * TW_CUDA_WARP) /* values */
 
 TW_DEVICE void onebit_decode(const tw_cuda_work_t *work, int add)
 {

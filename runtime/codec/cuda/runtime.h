@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/cuda/runtime.h - what cuda.c and device.c share: errors as statuses, and whose memory a pointer is.
+ * codec/cuda/runtime.h - what cuda.c and device.c share: errors as statuses, and whose memory a
+ * pointer is.
  */
 #ifndef TW_CODEC_CUDA_RUNTIME_H
 #define TW_CODEC_CUDA_RUNTIME_H

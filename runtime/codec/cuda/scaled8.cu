@@ -314,19 +314,19 @@ static const tw_cuda_kernel_t scaled8_kernels[TW_CUDA_SCALED][TW_CUDA_VERBS][SCA
 tw_cuda_launch_t tw_cuda_scaled8_launch(tw_cuda_work_t *work, tw_cuda_scaled_t type,
                                         tw_cuda_verb_t verb, int processors)
 {
-    const int            decode   = verb == TW_CUDA_DECODE || verb == TW_CUDA_DECODE_ADD;
-    const void          *elements = decode ? (const void *)work->dst : (const void *)work->src;
-    const void          *codes    = decode ? (const void *)work->src : (const void *)work->dst;
+    const int    decode   = verb == TW_CUDA_DECODE || verb == TW_CUDA_DECODE_ADD;
+    const void  *elements = decode ? (const void *)work->dst : (const void *)work->src;
+    const void  *codes    = decode ? (const void *)work->src : (const void *)work->dst;
     const size_t by_warp = TW_CUDA_TILE * TW_CUDA_WARP, by_block = TW_CUDA_TILE * TW_CUDA_THREADS;
     const scaled8_size_t size = work->block <= by_warp    ? SCALED8_BY_WARP
                                 : work->block <= by_block ? SCALED8_BY_BLOCK
                                                           : SCALED8_BY_MANY;
-    const size_t         team     = size == SCALED8_BY_WARP ? TW_CUDA_WARP : TW_CUDA_THREADS,
-                 tile             = TW_CUDA_TILE * team;
-    const size_t rest             = work->n % work->block;
-    const size_t resident         = decode                   ? SCALED8_DECODE
-                                    : verb == TW_CUDA_ENCODE ? SCALED8_ENCODE
-                                                             : SCALED8_FEEDBACK;
+    const size_t         team = size == SCALED8_BY_WARP ? TW_CUDA_WARP : TW_CUDA_THREADS,
+                 tile         = TW_CUDA_TILE * team;
+    const size_t rest         = work->n % work->block;
+    const size_t resident     = decode                   ? SCALED8_DECODE
+                                : verb == TW_CUDA_ENCODE ? SCALED8_ENCODE
+                                                         : SCALED8_FEEDBACK;
 
     work->vector = tw_cuda_aligned(elements, 16) && tw_cuda_aligned(codes, 4) &&
                    (verb != TW_CUDA_ENCODE_FEEDBACK || tw_cuda_aligned(work->residual, 16));

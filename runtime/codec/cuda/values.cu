@@ -433,7 +433,7 @@ tw_cuda_launch_t tw_cuda_values_launch(tw_cuda_work_t *work, tw_cuda_kind_t kind
                          (verb != TW_CUDA_ENCODE_FEEDBACK || tw_cuda_aligned(work->residual, 16))
                      ? work->n / TW_CUDA_ROW
                      : 0;
-    blocks = work->rows > 0 ? tw_cuda_blocks(work->rows, depth * TW_CUDA_WARPS, most)
-                            : tw_cuda_blocks(work->n, VALUES_DEPTH * TW_CUDA_THREADS, most);
+    blocks     = work->rows > 0 ? tw_cuda_blocks(work->rows, depth * TW_CUDA_WARPS, most)
+                                : tw_cuda_blocks(work->n, VALUES_DEPTH * TW_CUDA_THREADS, most);
     return tw_cuda_launch(values_kernel(kind, verb), blocks, TW_CUDA_THREADS);
 }

@@ -11,7 +11,7 @@
 #include "runtime/base/bytes.h"
 #include "runtime/codec/ops.h"
 
-static tw_status_t fp32_finish(tw_codec_t *codec, const tw_why_t *why)
+static tw_status_t fp32_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
     if (codec->dtype != TW_F32) {
         return tw_codec_only_f32(codec, why);
@@ -97,11 +97,11 @@ const tw_kernels_t tw_fp32_scalar = {
 };
 
 const tw_codec_ops_t tw_codec_fp32 = {
-    .name            = "fp32",
-    .form            = "fp32",
-    .help            = "float32 as it is",
-    .id              = TW_ID_FP32,
-    .option          = tw_codec_no_option,
-    .finish          = fp32_finish,
-    .size            = fp32_size,
+    .name   = "fp32",
+    .form   = "fp32",
+    .help   = "float32 as it is",
+    .id     = TW_ID_FP32,
+    .option = tw_codec_no_option,
+    .finish = fp32_finish,
+    .size   = fp32_size,
 };

@@ -14,7 +14,7 @@
 #include "runtime/codec/rounding.h"
 #include "runtime/codec/values.h"
 
-tw_status_t tw_half_finish(tw_codec_t *codec, const tw_why_t *why)
+tw_status_t tw_half_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
     if (codec->dtype != TW_F32) {
         return tw_codec_only_f32(codec, why);
@@ -60,11 +60,11 @@ const tw_kernels_t tw_bf16_scalar = {
 };
 
 const tw_codec_ops_t tw_codec_bf16 = {
-    .name            = "bf16",
-    .form            = "bf16",
-    .help            = "bfloat16, rounded to nearest even",
-    .id              = TW_ID_BF16,
-    .option          = tw_codec_no_option,
-    .finish          = tw_half_finish,
-    .size            = tw_values_size,
+    .name   = "bf16",
+    .form   = "bf16",
+    .help   = "bfloat16, rounded to nearest even",
+    .id     = TW_ID_BF16,
+    .option = tw_codec_no_option,
+    .finish = tw_half_finish,
+    .size   = tw_values_size,
 };

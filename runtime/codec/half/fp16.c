@@ -92,11 +92,11 @@ const tw_kernels_t tw_fp16_scalar = {
 };
 
 const tw_codec_ops_t tw_codec_fp16 = {
-    .name            = "fp16",
-    .form            = "fp16",
-    .help            = "IEEE 754 binary16, rounded to nearest even; overflow becomes Inf",
-    .id              = TW_ID_FP16,
-    .option          = tw_codec_no_option,
-    .finish          = tw_half_finish,
-    .size            = tw_values_size,
+    .name   = "fp16",
+    .form   = "fp16",
+    .help   = "IEEE 754 binary16, rounded to nearest even; overflow becomes Inf",
+    .id     = TW_ID_FP16,
+    .option = tw_codec_no_option,
+    .finish = tw_half_finish,
+    .size   = tw_values_size,
 };

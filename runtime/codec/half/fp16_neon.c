@@ -11,7 +11,8 @@
 TW_V4_INLINE void fp16_to_codes(const tw_v4_how_t *how, const tw_u4 *x, tw_b16 *c)
 {
     (void)how;
-    TW_V4_EACH (i, 2) {
+    TW_V4_EACH(i, 2)
+    {
         c[i] = (tw_b16)vcvt_high_f16_f32(vcvt_f16_f32((tw_f4)x[2 * i]), (tw_f4)x[2 * i + 1]);
     }
 }
@@ -19,7 +20,8 @@ TW_V4_INLINE void fp16_to_codes(const tw_v4_how_t *how, const tw_u4 *x, tw_b16 *
 TW_V4_INLINE void fp16_to_values(const tw_v4_how_t *how, const tw_b16 *c, tw_u4 *x)
 {
     (void)how;
-    TW_V4_EACH (i, 2) {
+    TW_V4_EACH(i, 2)
+    {
         x[2 * i]     = (tw_u4)vcvt_f32_f16(vget_low_f16((float16x8_t)c[i]));
         x[2 * i + 1] = (tw_u4)vcvt_high_f32_f16((float16x8_t)c[i]);
     }

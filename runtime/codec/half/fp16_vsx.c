@@ -46,7 +46,8 @@ TW_V4_INLINE tw_u4 half_back(tw_u4 h)
 TW_V4_INLINE void fp16_to_codes(const tw_v4_how_t *how, const tw_u4 *x, tw_b16 *c)
 {
     (void)how;
-    TW_V4_EACH (i, 2) {
+    TW_V4_EACH(i, 2)
+    {
         c[i] = tw_even_halves((tw_b16)half_of(x[2 * i]), (tw_b16)half_of(x[2 * i + 1]));
     }
 }
@@ -56,7 +57,8 @@ TW_V4_INLINE void fp16_to_values(const tw_v4_how_t *how, const tw_b16 *c, tw_u4 
     const tw_b16 zero = (tw_b16)tw_u4_splat(0);
 
     (void)how;
-    TW_V4_EACH (i, 2) {
+    TW_V4_EACH(i, 2)
+    {
         x[2 * i]     = half_back((tw_u4)tw_zip_first_halves(c[i], zero));
         x[2 * i + 1] = half_back((tw_u4)tw_zip_last_halves(c[i], zero));
     }

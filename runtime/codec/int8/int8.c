@@ -63,7 +63,7 @@ static void int8_decode_block(const tw_codec_t *codec, const uint8_t *src, size_
 
 TW_BLOCK_KERNELS(tw_int8_scalar, int8_encode_block, int8_decode_block);
 
-static tw_status_t int8_finish(tw_codec_t *codec, const tw_why_t *why)
+static tw_status_t int8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
     if (codec->dtype != TW_F32) {
         return tw_codec_only_f32(codec, why);
@@ -75,11 +75,11 @@ static tw_status_t int8_finish(tw_codec_t *codec, const tw_why_t *why)
 }
 
 const tw_codec_ops_t tw_codec_int8 = {
-    .name            = "int8",
-    .form            = "int8[:block=N]",
-    .help            = "linear 8-bit, scaled by the maximum of each block / 127",
-    .id              = TW_ID_INT8,
-    .option          = tw_blocks_option,
-    .finish          = int8_finish,
-    .size            = tw_scaled8_size,
+    .name   = "int8",
+    .form   = "int8[:block=N]",
+    .help   = "linear 8-bit, scaled by the maximum of each block / 127",
+    .id     = TW_ID_INT8,
+    .option = tw_blocks_option,
+    .finish = int8_finish,
+    .size   = tw_scaled8_size,
 };

@@ -14,7 +14,8 @@ TW_V4_INLINE void int8_to_codes(const tw_v4_how_t *how, const tw_u4 *x, tw_b16 *
 {
     tw_u4 y[4];
 
-    TW_V4_EACH (i, 4) {
+    TW_V4_EACH(i, 4)
+    {
         y[i] = (tw_u4)((tw_f4)x[i] * how->factor + tw_f4_splat(0x1.8p23f));
     }
     c[0] = tw_v4_low_bytes(y);
@@ -23,7 +24,8 @@ TW_V4_INLINE void int8_to_codes(const tw_v4_how_t *how, const tw_u4 *x, tw_b16 *
 TW_V4_INLINE void int8_to_values(const tw_v4_how_t *how, const tw_b16 *c, tw_u4 *x)
 {
     tw_v4_from_low_bytes(c[0] ^ (tw_b16)tw_u4_splat(0x80808080u), x);
-    TW_V4_EACH (i, 4) {
+    TW_V4_EACH(i, 4)
+    {
         const tw_f4 code = (tw_f4)(x[i] | tw_u4_splat(0x4b000000u)) - tw_f4_splat(0x1p23f + 128.0f);
 
         x[i] = (tw_u4)(code * how->scale);

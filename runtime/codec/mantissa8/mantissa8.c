@@ -18,7 +18,7 @@ static tw_fixed8_v_t mantissa8_v(uint32_t m)
     return (tw_fixed8_v_t){m, 0};
 }
 
-static tw_status_t mantissa8_finish(tw_codec_t *codec, const tw_why_t *why)
+static tw_status_t mantissa8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
     return tw_fixed8_finish(codec, mantissa8_v, why);
 }
@@ -33,11 +33,11 @@ const tw_kernels_t tw_mantissa8_scalar = {
 };
 
 const tw_codec_ops_t tw_codec_mantissa8 = {
-    .name            = "mantissa8",
-    .form            = "mantissa8[:offset=1|10|100|1000|10000]",
-    .help            = "8-bit decimal mantissa with a fixed range; for comparison",
-    .id              = TW_ID_MANTISSA8,
-    .option          = tw_fixed8_option,
-    .finish          = mantissa8_finish,
-    .size            = tw_values_size,
+    .name   = "mantissa8",
+    .form   = "mantissa8[:offset=1|10|100|1000|10000]",
+    .help   = "8-bit decimal mantissa with a fixed range; for comparison",
+    .id     = TW_ID_MANTISSA8,
+    .option = tw_fixed8_option,
+    .finish = mantissa8_finish,
+    .size   = tw_values_size,
 };

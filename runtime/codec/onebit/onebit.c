@@ -166,7 +166,7 @@ static void onebit_decode(const tw_codec_t *codec, const uint8_t *src, size_t n,
 
 TW_BLOCK_KERNELS(tw_onebit_scalar, onebit_encode, onebit_decode);
 
-static tw_status_t onebit_finish(tw_codec_t *codec, const tw_why_t *why)
+static tw_status_t onebit_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
     if (codec->dtype != TW_F32) {
         return tw_codec_only_f32(codec, why);
@@ -179,11 +179,11 @@ static tw_status_t onebit_finish(tw_codec_t *codec, const tw_why_t *why)
 }
 
 const tw_codec_ops_t tw_codec_onebit = {
-    .name            = "onebit",
-    .form            = "onebit[:block=N]",
-    .help            = "sign, and the means of both sides of each block; for error feedback",
-    .id              = TW_ID_ONEBIT,
-    .option          = tw_blocks_option,
-    .finish          = onebit_finish,
-    .size            = onebit_size,
+    .name   = "onebit",
+    .form   = "onebit[:block=N]",
+    .help   = "sign, and the means of both sides of each block; for error feedback",
+    .id     = TW_ID_ONEBIT,
+    .option = tw_blocks_option,
+    .finish = onebit_finish,
+    .size   = onebit_size,
 };

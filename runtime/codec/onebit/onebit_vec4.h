@@ -40,7 +40,8 @@ TW_V4_INLINE void onebit_add(const uint8_t *src, const uint8_t *residual, tw_f4 
     tw_u4 x[VECTORS];
 
     onebit_load(src, residual, x);
-    TW_V4_EACH (i, VECTORS) {
+    TW_V4_EACH(i, VECTORS)
+    {
         const tw_u4 side = tw_u4_negative(x[i]);
 
         positive[i] += (tw_f4)(x[i] & ~side);
@@ -58,7 +59,8 @@ TW_V4_INLINE void onebit_sum_half(const uint8_t *src, const uint8_t *residual, s
     tw_f4        positive[VECTORS], negative[VECTORS];
     tw_u4        negatives = tw_u4_splat(0);
 
-    TW_V4_EACH (i, VECTORS) {
+    TW_V4_EACH(i, VECTORS)
+    {
         positive[i] = negative[i] = tw_f4_splat(0.0f);
     }
     for (; n >= LANES; n -= LANES, src += 4 * LANES, codes += LANES / 8) {
@@ -102,7 +104,8 @@ TW_V4_INLINE void onebit_expand(uint32_t word, float positive, float negative, t
 {
     const tw_u4 words = tw_u4_splat(word), place = {1, 2, 4, 8};
 
-    TW_V4_EACH (i, VECTORS) {
+    TW_V4_EACH(i, VECTORS)
+    {
         const tw_u4 bit = place << 4 * i;
 
         back[i] = tw_u4_select(tw_u4_eq(words & bit, bit), (tw_u4)tw_f4_splat(negative),
@@ -117,7 +120,8 @@ TW_V4_INLINE void onebit_rest(const uint8_t *src, uint8_t *residual, uint32_t wo
 
     onebit_load(src, residual, v);
     onebit_expand(word, positive, negative, back);
-    TW_V4_EACH (i, VECTORS) {
+    TW_V4_EACH(i, VECTORS)
+    {
         tw_b16_store(residual + 16 * i, (tw_b16)((tw_f4)v[i] - (tw_f4)back[i]));
     }
 }
@@ -173,7 +177,8 @@ TW_V4_INLINE void onebit_put(uint32_t word, float positive, float negative, uint
     tw_u4 x[VECTORS];
 
     onebit_expand(word, positive, negative, x);
-    TW_V4_EACH (i, VECTORS) {
+    TW_V4_EACH(i, VECTORS)
+    {
         if (add) {
             x[i] = (tw_u4)((tw_f4)tw_b16_load(dst + 16 * i) + (tw_f4)x[i]);
         }

@@ -19,7 +19,7 @@ static tw_fixed8_v_t static8_v(uint32_t m)
     return (tw_fixed8_v_t){m < 8 ? 10000 + 4375 * m : 45000 + 6875 * (m - 8), 5};
 }
 
-static tw_status_t static8_finish(tw_codec_t *codec, const tw_why_t *why)
+static tw_status_t static8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
     return tw_fixed8_finish(codec, static8_v, why);
 }
@@ -34,11 +34,11 @@ const tw_kernels_t tw_static8_scalar = {
 };
 
 const tw_codec_ops_t tw_codec_static8 = {
-    .name            = "static8",
-    .form            = "static8[:offset=1|10|100|1000|10000]",
-    .help            = "8-bit static tree with a fixed range; for comparison",
-    .id              = TW_ID_STATIC8,
-    .option          = tw_fixed8_option,
-    .finish          = static8_finish,
-    .size            = tw_values_size,
+    .name   = "static8",
+    .form   = "static8[:offset=1|10|100|1000|10000]",
+    .help   = "8-bit static tree with a fixed range; for comparison",
+    .id     = TW_ID_STATIC8,
+    .option = tw_fixed8_option,
+    .finish = static8_finish,
+    .size   = tw_values_size,
 };

@@ -108,7 +108,7 @@ static void tree8_decode_block(const tw_codec_t *codec, const uint8_t *src, size
 TW_BLOCK_KERNELS(tw_tree8_scalar, tree8_encode_block, tree8_decode_block);
 
 static tw_status_t tree8_option(tw_codec_t *codec, const char *key, const char *value,
-                                const tw_why_t *why)
+                                const tw_spec_why_t *why)
 {
     if (strcmp(key, "block") == 0) {
         return tw_codec_option_block(codec, value, why);
@@ -128,7 +128,7 @@ static tw_status_t tree8_option(tw_codec_t *codec, const char *key, const char *
     return TW_OK;
 }
 
-static tw_status_t tree8_finish(tw_codec_t *codec, const tw_why_t *why)
+static tw_status_t tree8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
     tw_levels_t *levels;
     float        magnitude[TW_LEVELS_MAX];
@@ -156,11 +156,11 @@ static tw_status_t tree8_finish(tw_codec_t *codec, const tw_why_t *why)
 }
 
 const tw_codec_ops_t tw_codec_tree8 = {
-    .name            = "tree8",
-    .form            = "tree8[:block=N][,split=0.45|0.55]",
-    .help            = "8-bit dynamic tree, scaled by the maximum of each block",
-    .id              = TW_ID_TREE8,
-    .option          = tree8_option,
-    .finish          = tree8_finish,
-    .size            = tw_scaled8_size,
+    .name   = "tree8",
+    .form   = "tree8[:block=N][,split=0.45|0.55]",
+    .help   = "8-bit dynamic tree, scaled by the maximum of each block",
+    .id     = TW_ID_TREE8,
+    .option = tree8_option,
+    .finish = tree8_finish,
+    .size   = tw_scaled8_size,
 };

@@ -18,7 +18,8 @@ TW_V4_INLINE void tree8_to_codes(const tw_v4_how_t *how, const tw_u4 *x, tw_b16 
     const tw_b16 sign = (tw_b16)tw_u4_splat(0x80808080u);
     tw_u4        y[4], rank[4];
 
-    TW_V4_EACH (i, 4) {
+    TW_V4_EACH(i, 4)
+    {
         y[i]    = (tw_u4)((tw_f4)x[i] * how->factor);
         rank[i] = tw_u4_magnitude(y[i]);
     }
@@ -29,7 +30,8 @@ TW_V4_INLINE void tree8_to_codes(const tw_v4_how_t *how, const tw_u4 *x, tw_b16 
 TW_V4_INLINE void tree8_to_values(const tw_v4_how_t *how, const tw_b16 *c, tw_u4 *x)
 {
     tw_v4_values(how->levels, c[0], x);
-    TW_V4_EACH (i, 4) {
+    TW_V4_EACH(i, 4)
+    {
         x[i] = (tw_u4)((tw_f4)x[i] * how->scale);
     }
 }

@@ -50,8 +50,7 @@ tw_status_t tw_allgather_init(tw_comm_t *comm, const void *send, void *recv, siz
 
 static tw_status_t tw_allgatherv_form(tw_comm_t *comm, const void *send, void *recv,
                                       const size_t *counts, const size_t *displacements,
-                                      const tw_how_t *how, tw_form_t form,
-                                      tw_request_t **request_p)
+                                      const tw_how_t *how, tw_form_t form, tw_request_t **request_p)
 {
     const tw_gather_args_t args = {.comm          = comm,
                                    .operation     = "allgatherv",

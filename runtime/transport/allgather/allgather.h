@@ -21,7 +21,7 @@ typedef struct tw_gather_args {
     size_t          each;
     const size_t   *counts, *displacements;
     const tw_how_t *how;
-    size_t          piece; /* as tw_shape_t has it */
+    size_t          piece; /* as tw_request_shape_t has it */
 } tw_gather_args_t;
 
 tw_status_t tw_gather(const tw_gather_args_t *args, tw_form_t form, tw_request_t **request_p);

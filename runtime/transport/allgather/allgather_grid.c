@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/allgather/allgather_grid.c - for many ranks: encoded blocks are spread through a grid of
- * ranks, in bundles of a column, so that a rank sends about 2 sqrt(P) messages for each piece instead of
- * P-1. The bits are those of pairwise, and so are the bytes.
+ * transport/allgather/allgather_grid.c - for many ranks: encoded blocks are spread through a grid
+ * of ranks, in bundles of a column, so that a rank sends about 2 sqrt(P) messages for each piece
+ * instead of P-1. The bits are those of pairwise, and so are the bytes.
  *
  * One quantisation. Sent per rank: (R-1) x encoded block + (C-1) x encoded blocks of a column.
  */
@@ -52,4 +52,5 @@ static tw_status_t tw_gather_grid_step(tw_request_t *op, tw_lane_t *lane)
     }
 }
 
-const tw_algorithm_ops_t tw_allgather_grid = {.name = "grid", .stages = 2, .step = tw_gather_grid_step};
+const tw_algorithm_ops_t tw_allgather_grid = {
+    .name = "grid", .stages = 2, .step = tw_gather_grid_step};

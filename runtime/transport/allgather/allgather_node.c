@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/allgather/allgather_node.c - values as they are, through the memory of one node: every rank
- * puts its block into its slots, piece after piece, and takes the others' pieces. For lossless codecs.
+ * transport/allgather/allgather_node.c - values as they are, through the memory of one node: every
+ * rank puts its block into its slots, piece after piece, and takes the others' pieces. For lossless
+ * codecs.
  */
 #include "config.h"
 
@@ -16,8 +17,8 @@ static void tw_gather_take(tw_request_t *op, tw_lane_t *lane)
     for (int r = 0; r < op->comm->size; r++) {
         const size_t   n    = tw_lane_piece(op, lane, op->array[TW_GATHER_COUNT][r]);
         uint8_t       *into = tw_lane_at(op, lane, op->recv, op->array[TW_GATHER_FIRST][r]);
-        const uint8_t *from = r == mine ? tw_lane_at(op, lane, op->send, 0)
-                                        : tw_node_room(op, lane, r, 1);
+        const uint8_t *from =
+            r == mine ? tw_lane_at(op, lane, op->send, 0) : tw_node_room(op, lane, r, 1);
 
         if (n > 0 && from != into) {
             memcpy(into, from, n * op->element);
@@ -27,7 +28,7 @@ static void tw_gather_take(tw_request_t *op, tw_lane_t *lane)
 
 static tw_status_t tw_gather_node_step(tw_request_t *op, tw_lane_t *lane)
 {
-    tw_node_t     *node   = &op->comm->node;
+    tw_segment_t  *node   = &op->comm->node;
     const uint64_t ticket = tw_lane_ticket(op, lane);
     const size_t   n      = tw_lane_piece(op, lane, op->array[TW_GATHER_COUNT][node->local]);
 
@@ -44,6 +45,8 @@ static tw_status_t tw_gather_node_step(tw_request_t *op, tw_lane_t *lane)
     return TW_OK;
 }
 
-const tw_algorithm_ops_t tw_allgather_node = {
-    .name = "node", .stages = 2, .values = true,
-    .step = tw_gather_node_step, .ready = tw_node_exchange_ready};
+const tw_algorithm_ops_t tw_allgather_node = {.name   = "node",
+                                              .stages = 2,
+                                              .values = true,
+                                              .step   = tw_gather_node_step,
+                                              .ready  = tw_node_exchange_ready};

@@ -2,8 +2,8 @@
  * transport/allgather/allgather_pairwise.c - each rank encodes its block once and sends it to every
  * other; everyone decodes all blocks, the own one too, so that all hold the same.
  *
- * One quantisation. Sent per rank: (P-1) x encoded block. Slots of a lane: r holds rank r's codes, unless
- * these are the elements themselves: then they go from buffer to buffer.
+ * One quantisation. Sent per rank: (P-1) x encoded block. Slots of a lane: r holds rank r's codes,
+ * unless these are the elements themselves: then they go from buffer to buffer.
  */
 #include "config.h"
 
@@ -38,13 +38,15 @@ static tw_status_t tw_gather_exchange(tw_request_t *op, tw_lane_t *lane)
         const int    peer  = (comm->rank + comm->size - i) % comm->size;
         const size_t count = tw_lane_piece(op, lane, op->array[TW_GATHER_COUNT][peer]);
 
-        status = tw_lane_recv(op, lane, 0, tw_gather_codes(op, lane, peer), tw_op_size(op, count), peer);
+        status =
+            tw_lane_recv(op, lane, 0, tw_gather_codes(op, lane, peer), tw_op_size(op, count), peer);
     }
     if (n > 0) {
         tw_op_encode(op, tw_lane_at(op, lane, op->send, 0), n, mine);
     }
     for (int i = 1; i < comm->size && status == TW_OK; i++) {
-        status = tw_lane_send(op, lane, 0, 0, mine, tw_op_size(op, n), (comm->rank + i) % comm->size, n);
+        status =
+            tw_lane_send(op, lane, 0, 0, mine, tw_op_size(op, n), (comm->rank + i) % comm->size, n);
     }
     return status;
 }
@@ -64,7 +66,8 @@ static tw_status_t tw_gather_step(tw_request_t *op, tw_lane_t *lane)
     return TW_OK;
 }
 
-const tw_algorithm_ops_t tw_allgather_pairwise = {.name = "pairwise", .stages = 1, .step = tw_gather_step};
+const tw_algorithm_ops_t tw_allgather_pairwise = {
+    .name = "pairwise", .stages = 1, .step = tw_gather_step};
 
 static size_t tw_gather_count(const tw_gather_args_t *args, int rank)
 {
@@ -99,12 +102,12 @@ static void tw_gather_fill(tw_request_t *op, const tw_gather_args_t *args)
     }
     op->recv = args->recv;
     op->send = args->send != TW_IN_PLACE
-                    ? args->send
-                    : op->recv + op->array[TW_GATHER_FIRST][rank] * op->element;
+                   ? args->send
+                   : op->recv + op->array[TW_GATHER_FIRST][rank] * op->element;
 }
 
 /* The memory of the node, bundles through the grid, or pairs. */
-static tw_status_t tw_gather_shape(const tw_gather_args_t *args, tw_shape_t *shape)
+static tw_status_t tw_gather_shape(const tw_gather_args_t *args, tw_request_shape_t *shape)
 {
     const tw_comm_t *comm    = args->comm;
     size_t           element = 0;
@@ -127,7 +130,7 @@ static tw_status_t tw_gather_shape(const tw_gather_args_t *args, tw_shape_t *sha
 }
 
 /* The buffers that this rank uses. */
-static void tw_gather_values(const tw_gather_args_t *args, tw_shape_t *shape)
+static void tw_gather_values(const tw_gather_args_t *args, tw_request_shape_t *shape)
 {
     const size_t mine = tw_gather_count(args, args->comm->rank);
     size_t       at   = 0;
@@ -154,12 +157,11 @@ static tw_status_t tw_gather_check(const tw_gather_args_t *args, size_t total, t
     return tw_movement_check(args->comm, args->how);
 }
 
-static tw_status_t tw_gather_own(const tw_gather_args_t *args, tw_form_t form, tw_request_t **request_p)
+static tw_status_t tw_gather_own(const tw_gather_args_t *args, tw_form_t form,
+                                 tw_request_t **request_p)
 {
-    tw_shape_t    shape  = {.algorithm = &tw_allgather_pairwise,
-                            .operation = args->operation,
-                            .root      = -1,
-                            .arrays    = 2};
+    tw_request_shape_t shape = {
+        .algorithm = &tw_allgather_pairwise, .operation = args->operation, .root = -1, .arrays = 2};
     tw_status_t   status = tw_comm_check(args->comm);
     tw_request_t *op;
 
@@ -178,9 +180,9 @@ static tw_status_t tw_gather_own(const tw_gather_args_t *args, tw_form_t form, t
         const size_t bytes = args->each * tw_node_plain(args->comm, args->how);
 
         return tw_quick_allgather(args->comm,
-                                  args->send != TW_IN_PLACE
-                                      ? args->send
-                                      : (const uint8_t *)args->recv + (size_t)args->comm->rank * bytes,
+                                  args->send != TW_IN_PLACE ? args->send
+                                                            : (const uint8_t *)args->recv +
+                                                                  (size_t)args->comm->rank * bytes,
                                   args->recv, bytes);
     }
     if (status == TW_OK) {

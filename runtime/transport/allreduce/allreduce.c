@@ -23,10 +23,10 @@ static tw_status_t tw_allreduce_form(tw_comm_t *comm, const void *send, void *re
     return tw_reduction(&args, form, request_p);
 }
 
-/* A short sum within a node, for which the way through the choice of an algorithm would take longest. What is
- * wrong with a call is found where all calls are checked. */
-static bool tw_allreduce_short(const tw_comm_t *comm, const void *send, const void *recv, size_t count,
-                               tw_reduction_t reduction, const tw_how_t *how)
+/* A short sum within a node, for which the way through the choice of an algorithm would take
+ * longest. What is wrong with a call is found where all calls are checked. */
+static bool tw_allreduce_short(const tw_comm_t *comm, const void *send, const void *recv,
+                               size_t count, tw_reduction_t reduction, const tw_how_t *how)
 {
     return tw_comm_check(comm) == TW_OK && send != NULL && recv != NULL &&
            (reduction == TW_SUM || reduction == TW_AVERAGE) &&
@@ -51,8 +51,8 @@ tw_status_t tw_allreduce(tw_comm_t *comm, const void *send, void *recv, size_t c
         return tw_quick_reduce(comm, "allreduce", send == TW_IN_PLACE ? recv : send, recv, count,
                                tw_node_plain(comm, how), reduction, -1);
     }
-    if (tw_auto_is_plain(comm, TW_OPERATION_ALLREDUCE, count, how, &plain.wide) && send != NULL && recv != NULL &&
-        (reduction == TW_SUM || reduction == TW_AVERAGE)) {
+    if (tw_auto_is_plain(comm, TW_OPERATION_ALLREDUCE, count, how, &plain.wide) && send != NULL &&
+        recv != NULL && (reduction == TW_SUM || reduction == TW_AVERAGE)) {
         return tw_plain_run(comm, &plain);
     }
     return tw_allreduce_form(comm, send, recv, count, reduction, how, TW_BLOCKING, NULL);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/allreduce/allreduce_hierarchical.c - sums as they are inside each node, in its memory; two_pass
- * of the nodes' sums between nodes, encoded, every rank of a node carrying a share of the vector.
+ * transport/allreduce/allreduce_hierarchical.c - sums as they are inside each node, in its memory;
+ * two_pass of the nodes' sums between nodes, encoded, every rank of a node carrying a share of the
+ * vector.
  *
- * With N nodes, K ranks of each are carriers: those with the numbers 0 .. K-1 of their node, K being the
- * size of the smallest node, less where blocks are too large for a slot. The vector is cut in K x N equal
- * shares of whole blocks. Share k N + j is carried by number k of every node and owned by number k of node
- * j. Rounds go round the owners: round c has piece c / N of the shares that node c % N owns.
+ * With N nodes, K ranks of each are carriers: those with the numbers 0 .. K-1 of their node, K
+ * being the size of the smallest node, less where blocks are too large for a slot. The vector is
+ * cut in K x N equal shares of whole blocks. Share k N + j is carried by number k of every node and
+ * owned by number k of node j. Rounds go round the owners: round c has piece c / N of the shares
+ * that node c % N owns.
  *
  *     stage 1   every rank puts its values of the K pieces into its slot                   phase 1
  *     stage 2   carrier k: adds its node's values of piece k in rank order, encodes the sum (1st
@@ -14,10 +16,10 @@
  *     stage 4   carrier k: decodes piece k into its slot                                 phase 2
  *     stage 5   every rank takes the K pieces
  *
- * Sent per node: 2 (N-1)/N x encoded vector. The bits depend on the layout of nodes, not on K: where a
- * block is summed and encoded does not change it. Residuals: the first of the node's sum is the carrier's,
- * in its shares; the second the owner's, in the one share it owns. Averages divide by all ranks.
- * Slots of a lane: [0, N) node j's codes, if we own the piece | N the encoded sum.
+ * Sent per node: 2 (N-1)/N x encoded vector. The bits depend on the layout of nodes, not on K:
+ * where a block is summed and encoded does not change it. Residuals: the first of the node's sum is
+ * the carrier's, in its shares; the second the owner's, in the one share it owns. Averages divide
+ * by all ranks. Slots of a lane: [0, N) node j's codes, if we own the piece | N the encoded sum.
  */
 #include "config.h"
 
@@ -76,7 +78,10 @@ static uint8_t *tw_hier_room(const tw_request_t *op, const tw_lane_t *lane, int 
            (size_t)carrier * op->chunk * op->element;
 }
 
-static bool tw_hier_carries(const tw_request_t *op) { return op->comm->nodes.local < op->carriers; }
+static bool tw_hier_carries(const tw_request_t *op)
+{
+    return op->comm->nodes.local < op->carriers;
+}
 
 /* Does our node need the sums, and do we? */
 static bool tw_hier_wanted(const tw_request_t *op, int node)
@@ -124,8 +129,8 @@ static void tw_hier_sum(tw_request_t *op, tw_lane_t *lane, size_t first, size_t 
     const tw_fpmode_t mode  = tw_fpmode_enter();
 
     for (int r = 0; r < ranks; r++) {
-        const uint8_t *in = r == mine ? tw_hier_at(op, op->send, first)
-                                      : tw_hier_room(op, lane, r, mine);
+        const uint8_t *in =
+            r == mine ? tw_hier_at(op, op->send, first) : tw_hier_room(op, lane, r, mine);
 
         if (r == 0) {
             memcpy(lane->sum, in, n * op->element);
@@ -137,8 +142,8 @@ static void tw_hier_sum(tw_request_t *op, tw_lane_t *lane, size_t first, size_t 
     op->comm->stats.decode_ns += tw_clock_ns() - start;
 }
 
-static void tw_hier_encode(tw_request_t *op, tw_lane_t *lane, size_t first, size_t n, uint8_t *residual,
-                           uint8_t *codes)
+static void tw_hier_encode(tw_request_t *op, tw_lane_t *lane, size_t first, size_t n,
+                           uint8_t *residual, uint8_t *codes)
 {
     if (op->feedback != NULL) {
         tw_op_encode_feedback(op, lane->sum, n, tw_hier_at(op, residual, first), codes);
@@ -163,8 +168,8 @@ static tw_status_t tw_hier_receives(tw_request_t *op, tw_lane_t *lane, size_t by
     for (int i = 1; i < nodes->count && status == TW_OK; i++) {
         const int from = (nodes->mine + nodes->count - i) % nodes->count;
 
-        status = tw_lane_recv(op, lane, 2, tw_lane_slot(op, lane, from), bytes,
-                              tw_hier_peer(op, from));
+        status =
+            tw_lane_recv(op, lane, 2, tw_lane_slot(op, lane, from), bytes, tw_hier_peer(op, from));
     }
     return status;
 }
@@ -186,7 +191,8 @@ static tw_status_t tw_hier_gather(tw_request_t *op, tw_lane_t *lane, size_t firs
                : tw_lane_send(op, lane, 2, 2, codes, bytes, tw_hier_peer(op, owner), n);
 }
 
-/* The owner adds the nodes' sums; the messages go out while it works on, and are waited for in stage 4. */
+/* The owner adds the nodes' sums; the messages go out while it works on, and are waited for in
+ * stage 4. */
 static tw_status_t tw_hier_spread(tw_request_t *op, tw_lane_t *lane, size_t first, size_t n)
 {
     const tw_nodes_t *nodes  = &op->comm->nodes;
@@ -205,7 +211,8 @@ static tw_status_t tw_hier_spread(tw_request_t *op, tw_lane_t *lane, size_t firs
         const int to = (nodes->mine + i) % nodes->count;
 
         if (tw_hier_wanted(op, to)) {
-            status = tw_lane_send(op, lane, 4, 3, total, tw_op_size(op, n), tw_hier_peer(op, to), n);
+            status =
+                tw_lane_send(op, lane, 4, 3, total, tw_op_size(op, n), tw_hier_peer(op, to), n);
         }
     }
     return status;

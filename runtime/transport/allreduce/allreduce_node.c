@@ -2,12 +2,12 @@
  * transport/allreduce/allreduce_node.c - sums of values as they are, in the memory of one node: for
  * lossless codecs, whose results they equal by definition. No messages.
  *
- *   direct  every rank puts its whole vector into its slot; every rank (or the root) adds all of them in
- *           rank order. One exchange of flags: for what fits a slot at once (node/quick.h).
- *   shares  every rank puts its piece of every other rank's share into its slot, piece after piece; the
- *           owner of a share adds its pieces in rank order and puts the sum where its own piece would
- *           have been; all copy the sums (or the root does). Two exchanges of flags, each value is
- *           added once. A reduce-scatter ends with the owner's sum.
+ *   direct  every rank puts its whole vector into its slot; every rank (or the root) adds all of
+ *           them in rank order. One exchange of flags: for what fits a slot at once (node/quick.h).
+ *   shares  every rank puts its piece of every other rank's share into its slot, piece after piece;
+ *           the owner of a share adds its pieces in rank order and puts the sum where its own piece
+ *           would have been; all copy the sums (or the root does). Two exchanges of flags, each
+ *           value is added once. A reduce-scatter ends with the owner's sum.
  *
  * Sums are taken in rank order by one owner, so all ranks hold the bits of the serial sum.
  */
@@ -30,9 +30,10 @@ static bool tw_node_receives(const tw_request_t *op)
 
 /* Where a rank's contribution to a share is: our own is still where the caller put it, except in a
  * reduce-scatter, whose result may come to lie there. */
-static const uint8_t *tw_node_input(const tw_request_t *op, const tw_lane_t *lane, int from, int share)
+static const uint8_t *tw_node_input(const tw_request_t *op, const tw_lane_t *lane, int from,
+                                    int share)
 {
-    const tw_node_t *node = &op->comm->node;
+    const tw_segment_t *node = &op->comm->node;
 
     if (from == node->local && op->algorithm == &tw_reduce_node) {
         return tw_lane_at(op, lane, op->send, op->array[TW_SHARE_FIRST][share]);
@@ -82,7 +83,7 @@ static void tw_direct_sum(tw_request_t *op, const tw_lane_t *lane)
 
 static tw_status_t tw_node_direct_step(tw_request_t *op, tw_lane_t *lane)
 {
-    tw_node_t     *node   = &op->comm->node;
+    tw_segment_t  *node   = &op->comm->node;
     const uint64_t ticket = tw_lane_ticket(op, lane);
 
     if (lane->stage == 1) {
@@ -101,9 +102,9 @@ static tw_status_t tw_node_direct_step(tw_request_t *op, tw_lane_t *lane)
 
 static void tw_node_publish(tw_request_t *op, const tw_lane_t *lane)
 {
-    const tw_node_t *node   = &op->comm->node;
-    const uint64_t   ticket = tw_lane_ticket(op, lane);
-    const uint64_t   start  = tw_clock_ns();
+    const tw_segment_t *node   = &op->comm->node;
+    const uint64_t      ticket = tw_lane_ticket(op, lane);
+    const uint64_t      start  = tw_clock_ns();
 
     for (int s = 0; s < op->comm->size; s++) {
         const size_t n = tw_lane_piece(op, lane, op->array[TW_SHARE_LENGTH][s]);
@@ -120,12 +121,11 @@ static void tw_node_publish(tw_request_t *op, const tw_lane_t *lane)
 /* The sum of our share, for the others to take. */
 static void tw_node_add_up(tw_request_t *op, const tw_lane_t *lane)
 {
-    const tw_node_t *node   = &op->comm->node;
-    const uint64_t   ticket = tw_lane_ticket(op, lane);
-    const int        mine   = node->local;
-    const size_t     n      = tw_lane_piece(op, lane, op->array[TW_SHARE_LENGTH][mine]);
-    uint8_t         *sum =
-        tw_node_data(node, mine, ticket) + (size_t)mine * op->chunk * op->element;
+    const tw_segment_t *node   = &op->comm->node;
+    const uint64_t      ticket = tw_lane_ticket(op, lane);
+    const int           mine   = node->local;
+    const size_t        n      = tw_lane_piece(op, lane, op->array[TW_SHARE_LENGTH][mine]);
+    uint8_t *sum = tw_node_data(node, mine, ticket) + (size_t)mine * op->chunk * op->element;
 
     tw_node_sum(op, lane, mine, n, sum);
     tw_node_raise(node, ticket, TW_SUMS);
@@ -137,8 +137,8 @@ static void tw_node_add_up(tw_request_t *op, const tw_lane_t *lane)
 
 static void tw_node_collect(tw_request_t *op, const tw_lane_t *lane)
 {
-    const tw_node_t *node  = &op->comm->node;
-    const uint64_t   start = tw_clock_ns();
+    const tw_segment_t *node  = &op->comm->node;
+    const uint64_t      start = tw_clock_ns();
 
     for (int s = 0; s < op->comm->size; s++) {
         const size_t n = tw_lane_piece(op, lane, op->array[TW_SHARE_LENGTH][s]);
@@ -188,11 +188,11 @@ static tw_status_t tw_node_scatter_step(tw_request_t *op, tw_lane_t *lane)
     return TW_OK;
 }
 
-/* Our slot is free; and, in place, a reduce-scatter's rounds take their input in order, since the result
- * of a round lies where earlier ones and itself had theirs. */
+/* Our slot is free; and, in place, a reduce-scatter's rounds take their input in order, since the
+ * result of a round lies where earlier ones and itself had theirs. */
 static bool tw_node_may_publish(tw_request_t *op, const tw_lane_t *lane, int *local_p)
 {
-    tw_node_t     *node   = &op->comm->node;
+    tw_segment_t  *node   = &op->comm->node;
     const uint64_t ticket = tw_lane_ticket(op, lane);
 
     *local_p = node->local;
@@ -225,12 +225,18 @@ static bool tw_node_reduce_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
     return ready;
 }
 
-const tw_algorithm_ops_t tw_reduce_node_direct  = {
-    .name = "node", .stages = 2, .values = true,
-    .step = tw_node_direct_step, .ready = tw_node_reduce_ready};
-const tw_algorithm_ops_t tw_reduce_node         = {
-    .name = "node", .stages = 3, .values = true,
-    .step = tw_node_step, .ready = tw_node_reduce_ready};
-const tw_algorithm_ops_t tw_reduce_scatter_node = {
-    .name = "node", .stages = 2, .values = true,
-    .step = tw_node_scatter_step, .ready = tw_node_reduce_ready};
+const tw_algorithm_ops_t tw_reduce_node_direct  = {.name   = "node",
+                                                   .stages = 2,
+                                                   .values = true,
+                                                   .step   = tw_node_direct_step,
+                                                   .ready  = tw_node_reduce_ready};
+const tw_algorithm_ops_t tw_reduce_node         = {.name   = "node",
+                                                   .stages = 3,
+                                                   .values = true,
+                                                   .step   = tw_node_step,
+                                                   .ready  = tw_node_reduce_ready};
+const tw_algorithm_ops_t tw_reduce_scatter_node = {.name   = "node",
+                                                   .stages = 2,
+                                                   .values = true,
+                                                   .step   = tw_node_scatter_step,
+                                                   .ready  = tw_node_reduce_ready};

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/allreduce/allreduce_two_pass.c - pass 1: each rank sends its encoded piece of every share
- * to the share's owner, who decodes and adds in rank order; pass 2: the owner encodes the sum and
- * sends it to everyone (or to the root of a reduce). S1 section 4.5 (B13), with both residuals.
+ * transport/allreduce/allreduce_two_pass.c - pass 1: each rank sends its encoded piece of every
+ * share to the share's owner, who decodes and adds in rank order; pass 2: the owner encodes the sum
+ * and sends it to everyone (or to the root of a reduce). S1 section 4.5 (B13), with both residuals.
  *
  * Two quantisations (one for a reduce-scatter, which ends after pass 1 and keeps the float32 sum).
  * Sent per rank: 2 (P-1)/P x encoded vector.
- * Slots of a lane, P each: [0, P) codes for owner r | [P, 2P) rank r's codes of our share | [2P, 3P)
- * the encoded sum of share r.
+ * Slots of a lane, P each: [0, P) codes for owner r | [P, 2P) rank r's codes of our share | [2P,
+ * 3P) the encoded sum of share r.
  */
 #include "config.h"
 
@@ -50,8 +50,7 @@ static tw_status_t tw_pass1_sends(tw_request_t *op, tw_lane_t *lane)
     for (int i = 1; i <= comm->size && status == TW_OK; i++) {
         const int    owner = (comm->rank + i) % comm->size;
         const size_t n     = tw_share_piece(op, lane, owner);
-        uint8_t     *codes =
-            tw_lane_slot(op, lane, owner == comm->rank ? comm->size + owner : owner);
+        uint8_t *codes = tw_lane_slot(op, lane, owner == comm->rank ? comm->size + owner : owner);
 
         if (n > 0) {
             tw_reduction_encode(op, lane, op->array[TW_SHARE_FIRST][owner], n, codes);
@@ -132,5 +131,7 @@ static tw_status_t tw_one_pass_step(tw_request_t *op, tw_lane_t *lane)
     return TW_OK;
 }
 
-const tw_algorithm_ops_t tw_reduce_two_pass         = {.name = "two_pass", .stages = 2, .step = tw_two_pass_step};
-const tw_algorithm_ops_t tw_reduce_scatter_one_pass = {.name = "one_pass", .stages = 1, .step = tw_one_pass_step};
+const tw_algorithm_ops_t tw_reduce_two_pass = {
+    .name = "two_pass", .stages = 2, .step = tw_two_pass_step};
+const tw_algorithm_ops_t tw_reduce_scatter_one_pass = {
+    .name = "one_pass", .stages = 1, .step = tw_one_pass_step};

@@ -53,7 +53,8 @@ void tw_reduction_decode_sum(tw_request_t *op, const tw_lane_t *lane, int rank,
     }
 }
 
-/* Equal shares in whole blocks, the first ranks taking the remainder; the last block may be short. */
+/* Equal shares in whole blocks, the first ranks taking the remainder; the last block may be short.
+ * */
 static void tw_shares_equal(size_t ranks, size_t count, size_t block, size_t *first, size_t *length)
 {
     const size_t blocks = count / block + (count % block != 0);
@@ -109,7 +110,7 @@ static size_t tw_reduction_out(const tw_reduction_args_t *args)
 
 static tw_status_t tw_reduction_check(const tw_reduction_args_t *args)
 {
-    const tw_comm_t *comm    = args->comm;
+    const tw_comm_t *comm     = args->comm;
     const bool       in_place = args->send == TW_IN_PLACE;
     const bool       receives = args->scatter || args->root < 0 || args->root == comm->rank;
     const size_t     out      = tw_reduction_out(args);
@@ -131,7 +132,7 @@ static tw_status_t tw_reduction_check(const tw_reduction_args_t *args)
 }
 
 /* The buffers of which this rank reads or writes anything. */
-static void tw_reduction_values(const tw_reduction_args_t *args, tw_shape_t *shape)
+static void tw_reduction_values(const tw_reduction_args_t *args, tw_request_shape_t *shape)
 {
     const int  rank     = args->comm->rank;
     const bool receives = args->scatter || args->root < 0 || args->root == rank;
@@ -140,8 +141,9 @@ static void tw_reduction_values(const tw_reduction_args_t *args, tw_shape_t *sha
     shape->extent[0] = args->count;
     shape->extent[1] = in_place ? args->count : tw_reduction_out(args);
     shape->values[0] = !in_place && args->count > 0 ? args->send : NULL;
-    shape->values[1] =
-        args->count > 0 && (in_place || (receives && tw_reduction_out(args) > 0)) ? args->recv : NULL;
+    shape->values[1] = args->count > 0 && (in_place || (receives && tw_reduction_out(args) > 0))
+                           ? args->recv
+                           : NULL;
 }
 
 /* What the call names, else what the setting names. */
@@ -172,15 +174,15 @@ static tw_status_t tw_reduction_node(const tw_reduction_args_t *args,
         status = tw_node_choose(args->comm, args->how, &element);
     }
     if (element > 0) {
-        *algorithm_p = args->scatter ? &tw_reduce_scatter_node
+        *algorithm_p = args->scatter                                       ? &tw_reduce_scatter_node
                        : tw_node_direct(args->comm, args->count * element) ? &tw_reduce_node_direct
                                                                            : &tw_reduce_node;
     }
     return status;
 }
 
-/* Where nobody names it: do the sizes speak for it? Not on device memory: it adds in host memory, and would
- * have all elements copied there and back, where two_pass makes codes on the device. */
+/* Where nobody names it: do the sizes speak for it? Not on device memory: it adds in host memory,
+ * and would have all elements copied there and back, where two_pass makes codes on the device. */
 static bool tw_reduction_takes_nodes(const tw_reduction_args_t *args, size_t encoded)
 {
     const tw_nodes_t *nodes = &args->comm->nodes;
@@ -197,9 +199,8 @@ static tw_status_t tw_reduction_nodes(const tw_reduction_args_t *args, const tw_
     tw_status_t                 status;
 
     *taken_p = false;
-    if (args->scatter ||
-        (wish != TW_POLICY_HIERARCHICAL &&
-         (wish != TW_POLICY_AUTO || !tw_reduction_takes_nodes(args, encoded)))) {
+    if (args->scatter || (wish != TW_POLICY_HIERARCHICAL &&
+                          (wish != TW_POLICY_AUTO || !tw_reduction_takes_nodes(args, encoded)))) {
         return TW_OK;
     }
     status   = tw_hierarchical_carriers(args->comm, codec) > 0 ? tw_node_ready(args->comm)
@@ -239,7 +240,8 @@ static tw_status_t tw_reduction_choose(const tw_reduction_args_t *args, const tw
         *algorithm_p = &tw_reduce_scatter_one_pass;
         return TW_OK;
     }
-    if (choice == TW_POLICY_NODE && args->how != NULL && args->how->algorithm == TW_ALGORITHM_NODE) {
+    if (choice == TW_POLICY_NODE && args->how != NULL &&
+        args->how->algorithm == TW_ALGORITHM_NODE) {
         return tw_node_refuse(args->comm, "node");
     }
     if (choice == TW_POLICY_AUTO || choice == TW_POLICY_NODE || choice == TW_POLICY_HIERARCHICAL) {
@@ -257,8 +259,8 @@ static size_t tw_reduction_most(const tw_reduction_args_t *args)
     return TW_NODE_PIECE / tw_node_plain(args->comm, args->how) / (size_t)args->comm->size;
 }
 
-static void tw_hierarchical_shape(const tw_reduction_args_t *args, const tw_codec_t *codec, size_t block,
-                                  tw_shape_t *shape)
+static void tw_hierarchical_shape(const tw_reduction_args_t *args, const tw_codec_t *codec,
+                                  size_t block, tw_request_shape_t *shape)
 {
     const tw_nodes_t *nodes    = &args->comm->nodes;
     const size_t      carriers = (size_t)tw_hierarchical_carriers(args->comm, codec);
@@ -271,8 +273,8 @@ static void tw_hierarchical_shape(const tw_reduction_args_t *args, const tw_code
 }
 
 /* Room and messages, by the algorithm. */
-static void tw_reduction_shape(const tw_reduction_args_t *args, const tw_codec_t *codec, size_t block,
-                               tw_shape_t *shape)
+static void tw_reduction_shape(const tw_reduction_args_t *args, const tw_codec_t *codec,
+                               size_t block, tw_request_shape_t *shape)
 {
     const int ranks = args->comm->size;
 
@@ -348,19 +350,20 @@ static void tw_reduction_fill(tw_request_t *op, const tw_reduction_args_t *args,
     }
 }
 
-static tw_status_t tw_reduction_own(const tw_reduction_args_t *args, tw_form_t form, tw_request_t **request_p)
+static tw_status_t tw_reduction_own(const tw_reduction_args_t *args, tw_form_t form,
+                                    tw_request_t **request_p)
 {
-    const tw_codec_t *codec;
-    tw_shape_t        shape = {.operation = args->operation,
-                               .count     = args->count,
-                               .root      = args->root,
-                               .reduction = args->reduction,
-                               .piece     = args->piece,
-                               .sum       = true,
-                               .arrays    = 2};
-    tw_request_t     *op;
-    size_t            block;
-    tw_status_t       status = tw_comm_check(args->comm);
+    const tw_codec_t  *codec;
+    tw_request_shape_t shape = {.operation = args->operation,
+                                .count     = args->count,
+                                .root      = args->root,
+                                .reduction = args->reduction,
+                                .piece     = args->piece,
+                                .sum       = true,
+                                .arrays    = 2};
+    tw_request_t      *op;
+    size_t             block;
+    tw_status_t        status = tw_comm_check(args->comm);
 
     if (status != TW_OK) {
         return status;
@@ -402,7 +405,8 @@ static tw_status_t tw_reduction_own(const tw_reduction_args_t *args, tw_form_t f
 }
 
 /* `auto`, or MPI's own collective: decide, then as if that had been asked for. */
-static tw_status_t tw_reduction_auto(const tw_reduction_args_t *call, tw_form_t form, tw_request_t **request_p)
+static tw_status_t tw_reduction_auto(const tw_reduction_args_t *call, tw_form_t form,
+                                     tw_request_t **request_p)
 {
     tw_comm_t            *comm      = call->comm;
     const tw_operation_t  operation = call->scatter     ? TW_OPERATION_REDUCE_SCATTER
@@ -412,14 +416,15 @@ static tw_status_t tw_reduction_auto(const tw_reduction_args_t *call, tw_form_t 
                                        .name      = call->operation,
                                        .send      = call->send,
                                        .recv      = call->recv,
-                                       .count = call->scatter ? call->count / (size_t)comm->size : call->count,
+                                       .count     = call->scatter ? call->count / (size_t)comm->size
+                                                                  : call->count,
                                        .counts    = call->counts,
                                        .reduction = call->reduction,
                                        .root      = call->root};
     tw_reduction_args_t   args      = *call;
     tw_auto_choice_t      choice;
     tw_policy_config_t    policy;
-    tw_status_t           status = tw_auto_resolve(comm, operation, call->count, call->how, &choice);
+    tw_status_t status = tw_auto_resolve(comm, operation, call->count, call->how, &choice);
 
     if (status != TW_OK || tw_auto_plain(comm, &plain, &choice, form, request_p, &status)) {
         return status;
@@ -441,7 +446,8 @@ tw_status_t tw_reduction(const tw_reduction_args_t *args, tw_form_t form, tw_req
     }
     status = tw_comm_check(args->comm);
     if (status == TW_OK) {
-        status = form == TW_BLOCKING || request_p != NULL ? tw_reduction_check(args) : TW_ERR_INVALID_ARG;
+        status = form == TW_BLOCKING || request_p != NULL ? tw_reduction_check(args)
+                                                          : TW_ERR_INVALID_ARG;
     }
     return status == TW_OK ? tw_reduction_auto(args, form, request_p) : status;
 }

@@ -2,8 +2,8 @@
  * transport/allreduce/reduction.h - what allreduce, reduce and the reduce-scatters have in common.
  *
  * A vector of count values is cut into one share per rank: share r is the values
- * [first[r], first[r] + length[r]). `direct` uses the whole vector, `two_pass` and `grid` the shares;
- * `hierarchical` cuts other shares, at most as many as ranks.
+ * [first[r], first[r] + length[r]). `direct` uses the whole vector, `two_pass` and `grid` the
+ * shares; `hierarchical` cuts other shares, at most as many as ranks.
  */
 #ifndef TW_TRANSPORT_ALLREDUCE_REDUCTION_H
 #define TW_TRANSPORT_ALLREDUCE_REDUCTION_H
@@ -13,14 +13,15 @@
 
 enum { TW_SHARE_FIRST = 0, TW_SHARE_LENGTH = 1 }; /* op->array */
 
-extern const tw_algorithm_ops_t tw_reduce_direct;          /* result on all, or on op->root         */
-extern const tw_algorithm_ops_t tw_reduce_two_pass;        /* result on all, or on op->root         */
-extern const tw_algorithm_ops_t tw_reduce_grid;            /* result on all, or on op->root         */
-extern const tw_algorithm_ops_t tw_reduce_hierarchical;    /* result on all, or on op->root         */
-extern const tw_algorithm_ops_t tw_reduce_node_direct;     /* in the memory of one node             */
+extern const tw_algorithm_ops_t tw_reduce_direct;       /* result on all, or on op->root         */
+extern const tw_algorithm_ops_t tw_reduce_two_pass;     /* result on all, or on op->root         */
+extern const tw_algorithm_ops_t tw_reduce_grid;         /* result on all, or on op->root         */
+extern const tw_algorithm_ops_t tw_reduce_hierarchical; /* result on all, or on op->root         */
+extern const tw_algorithm_ops_t tw_reduce_node_direct;  /* in the memory of one node             */
 extern const tw_algorithm_ops_t tw_reduce_node;
 extern const tw_algorithm_ops_t tw_reduce_scatter_node;
-extern const tw_algorithm_ops_t tw_reduce_scatter_one_pass; /* every rank keeps the sum of its share */
+extern const tw_algorithm_ops_t
+    tw_reduce_scatter_one_pass; /* every rank keeps the sum of its share */
 
 typedef struct tw_reduction_args {
     tw_comm_t      *comm;
@@ -33,11 +34,11 @@ typedef struct tw_reduction_args {
     tw_reduction_t  reduction;
     int             root; /* -1: all */
     const tw_how_t *how;
-    size_t          piece; /* as tw_shape_t has it */
+    size_t          piece; /* as tw_request_shape_t has it */
 } tw_reduction_args_t;
 
-/* Ranks of each node that exchange with other nodes in tw_reduce_hierarchical; 0: the codec's blocks are too
- * large for it. */
+/* Ranks of each node that exchange with other nodes in tw_reduce_hierarchical; 0: the codec's
+ * blocks are too large for it. */
 int tw_hierarchical_carriers(const tw_comm_t *comm, const tw_codec_t *codec);
 
 /* Check, choose, create, fill, finish. */

@@ -21,10 +21,10 @@ static tw_status_t tw_alltoall_form(tw_comm_t *comm, const void *send, void *rec
     return tw_alltoall_any(&args, form, request_p);
 }
 
-/* Short blocks within a node, for which looking at every block would take longest. What is wrong with a call
- * is found where all calls are checked. */
-static bool tw_alltoall_short(const tw_comm_t *comm, const void *send, const void *recv, size_t count,
-                              const tw_how_t *how)
+/* Short blocks within a node, for which looking at every block would take longest. What is wrong
+ * with a call is found where all calls are checked. */
+static bool tw_alltoall_short(const tw_comm_t *comm, const void *send, const void *recv,
+                              size_t count, const tw_how_t *how)
 {
     return tw_comm_check(comm) == TW_OK && send != NULL && send != TW_IN_PLACE && recv != NULL &&
            tw_policy_may_node(comm->policy.alltoall) && !tw_auto_asked(how) &&

@@ -8,12 +8,13 @@
 
 enum { TW_SEND_COUNT = 0, TW_SEND_FIRST = 1, TW_RECV_COUNT = 2, TW_RECV_FIRST = 3 }; /* op->array */
 
-extern const tw_algorithm_ops_t tw_alltoall_grid; /* equal counts only */
-extern const tw_algorithm_ops_t tw_alltoall_node; /* the same, in the memory of one node */
+extern const tw_algorithm_ops_t tw_alltoall_grid;      /* equal counts only */
+extern const tw_algorithm_ops_t tw_alltoall_node;      /* the same, in the memory of one node */
 extern const tw_algorithm_ops_t tw_alltoall_read_node; /* one round, not in place         */
 extern const tw_algorithm_ops_t tw_alltoall_pairwise;
 
-/* What goes to, or comes from, each rank: counts NULL: `each`; displacements NULL: one after another. */
+/* What goes to, or comes from, each rank: counts NULL: `each`; displacements NULL: one after
+ * another. */
 typedef struct tw_blocks {
     size_t        each;
     const size_t *counts, *displacements;
@@ -26,7 +27,7 @@ typedef struct tw_alltoall_args {
     void           *recv;
     tw_blocks_t     out, in;
     const tw_how_t *how;
-    size_t          piece; /* as tw_shape_t has it */
+    size_t          piece; /* as tw_request_shape_t has it */
 } tw_alltoall_args_t;
 
 tw_status_t tw_alltoall_any(const tw_alltoall_args_t *args, tw_form_t form,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/alltoall/alltoall_grid.c - for many ranks and short blocks of equal counts: encoded blocks
- * are delivered through a grid of ranks, in bundles, so that a rank sends about 2 sqrt(P) messages
- * for each piece instead of P-1, and nearly twice the bytes. The bits are those of pairwise.
+ * transport/alltoall/alltoall_grid.c - for many ranks and short blocks of equal counts: encoded
+ * blocks are delivered through a grid of ranks, in bundles, so that a rank sends about 2 sqrt(P)
+ * messages for each piece instead of P-1, and nearly twice the bytes. The bits are those of
+ * pairwise.
  *
  * One quantisation. Sent per rank: (2 P - R - C) x encoded block.
  */
@@ -14,7 +15,8 @@ static void tw_alltoall_grid_encode(const tw_route_t *route, int rank, size_t n,
 {
     tw_request_t *op = route->op;
 
-    tw_op_encode(op, tw_lane_at(op, route->lane, op->send, op->array[TW_SEND_FIRST][rank]), n, codes);
+    tw_op_encode(op, tw_lane_at(op, route->lane, op->send, op->array[TW_SEND_FIRST][rank]), n,
+                 codes);
 }
 
 static void tw_alltoall_grid_decode(const tw_route_t *deliver)
@@ -48,4 +50,5 @@ static tw_status_t tw_alltoall_grid_step(tw_request_t *op, tw_lane_t *lane)
     }
 }
 
-const tw_algorithm_ops_t tw_alltoall_grid = {.name = "grid", .stages = 2, .step = tw_alltoall_grid_step};
+const tw_algorithm_ops_t tw_alltoall_grid = {
+    .name = "grid", .stages = 2, .step = tw_alltoall_grid_step};

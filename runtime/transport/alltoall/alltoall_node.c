@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/alltoall/alltoall_node.c - values as they are, through the memory of one node: every rank puts
- * a piece for each other rank into its slot, and takes what the others have for it. For lossless codecs
- * and equal blocks: the counts of an alltoallv are not known everywhere, so it takes messages.
+ * transport/alltoall/alltoall_node.c - values as they are, through the memory of one node: every
+ * rank puts a piece for each other rank into its slot, and takes what the others have for it. For
+ * lossless codecs and equal blocks: the counts of an alltoallv are not known everywhere, so it
+ * takes messages.
  *
- * In place too: a round takes its pieces out before it puts others there, and rounds do not overlap.
- * Long blocks that are not in place are read where they are, if the system allows it.
+ * In place too: a round takes its pieces out before it puts others there, and rounds do not
+ * overlap. Long blocks that are not in place are read where they are, if the system allows it.
  */
 #include "config.h"
 
@@ -50,7 +51,7 @@ static void tw_alltoall_take(tw_request_t *op, tw_lane_t *lane, size_t bytes)
 
 static tw_status_t tw_alltoall_node_step(tw_request_t *op, tw_lane_t *lane)
 {
-    tw_node_t     *node   = &op->comm->node;
+    tw_segment_t  *node   = &op->comm->node;
     const uint64_t ticket = tw_lane_ticket(op, lane);
     const size_t   bytes  = tw_lane_piece(op, lane, op->count) * op->element;
 
@@ -64,18 +65,20 @@ static tw_status_t tw_alltoall_node_step(tw_request_t *op, tw_lane_t *lane)
     return TW_OK;
 }
 
-const tw_algorithm_ops_t tw_alltoall_node = {
-    .name = "node", .stages = 2, .values = true,
-    .step = tw_alltoall_node_step, .ready = tw_node_exchange_ready};
+const tw_algorithm_ops_t tw_alltoall_node = {.name   = "node",
+                                             .stages = 2,
+                                             .values = true,
+                                             .step   = tw_alltoall_node_step,
+                                             .ready  = tw_node_exchange_ready};
 
 /* ---- read where they are: one round ---------------------------------------------------------- */
 
 static tw_status_t tw_alltoall_read(tw_request_t *op, uint64_t ticket)
 {
-    tw_node_t   *node   = &op->comm->node;
-    const int    mine   = node->local;
-    const size_t bytes  = op->count * op->element;
-    tw_status_t  status = TW_OK;
+    tw_segment_t *node   = &op->comm->node;
+    const int     mine   = node->local;
+    const size_t  bytes  = op->count * op->element;
+    tw_status_t   status = TW_OK;
 
     for (int i = 0; i < node->ranks && status == TW_OK; i++) {
         const int r    = (mine + i) % node->ranks;
@@ -93,7 +96,7 @@ static tw_status_t tw_alltoall_read(tw_request_t *op, uint64_t ticket)
 
 static tw_status_t tw_alltoall_read_step(tw_request_t *op, tw_lane_t *lane)
 {
-    tw_node_t     *node   = &op->comm->node;
+    tw_segment_t  *node   = &op->comm->node;
     const uint64_t ticket = tw_lane_ticket(op, lane);
 
     switch (lane->stage) {
@@ -114,6 +117,8 @@ static tw_status_t tw_alltoall_read_step(tw_request_t *op, tw_lane_t *lane)
     }
 }
 
-const tw_algorithm_ops_t tw_alltoall_read_node = {
-    .name = "node", .stages = 3, .values = true,
-    .step = tw_alltoall_read_step, .ready = tw_node_exchange_ready};
+const tw_algorithm_ops_t tw_alltoall_read_node = {.name   = "node",
+                                                  .stages = 3,
+                                                  .values = true,
+                                                  .step   = tw_alltoall_read_step,
+                                                  .ready  = tw_node_exchange_ready};

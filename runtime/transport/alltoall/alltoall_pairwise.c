@@ -4,9 +4,10 @@
  *
  * One quantisation. Sent per rank: the encoded blocks for the others.
  * A pair agrees on the number of pieces of each direction, as it knows the count; ranks may have
- * different numbers of rounds. Room for pieces does not depend on the counts of alltoallv, which are
- * not known everywhere. Slots of a lane, P each: [0, P) codes for rank r | [P, 2P) codes from rank r.
- * Where codes are the elements themselves they go from buffer to buffer, unless these are one.
+ * different numbers of rounds. Room for pieces does not depend on the counts of alltoallv, which
+ * are not known everywhere. Slots of a lane, P each: [0, P) codes for rank r | [P, 2P) codes from
+ * rank r. Where codes are the elements themselves they go from buffer to buffer, unless these are
+ * one.
  */
 #include "config.h"
 
@@ -51,12 +52,11 @@ static tw_status_t tw_alltoall_exchange(tw_request_t *op, tw_lane_t *lane)
         const int    peer = (comm->rank + comm->size - i) % comm->size;
         const size_t n    = tw_lane_piece(op, lane, op->array[TW_RECV_COUNT][peer]);
 
-        status =
-            tw_lane_recv(op, lane, 0, tw_codes_in(op, lane, peer), tw_op_size(op, n), peer);
+        status = tw_lane_recv(op, lane, 0, tw_codes_in(op, lane, peer), tw_op_size(op, n), peer);
     }
     for (int i = 1; i <= comm->size && status == TW_OK; i++) {
-        const int    peer  = (comm->rank + i) % comm->size;
-        const size_t n     = tw_lane_piece(op, lane, op->array[TW_SEND_COUNT][peer]);
+        const int    peer = (comm->rank + i) % comm->size;
+        const size_t n    = tw_lane_piece(op, lane, op->array[TW_SEND_COUNT][peer]);
         uint8_t     *codes =
             peer == comm->rank ? tw_codes_in(op, lane, peer) : tw_codes_out(op, lane, peer);
 
@@ -85,7 +85,8 @@ static tw_status_t tw_alltoall_step(tw_request_t *op, tw_lane_t *lane)
     return TW_OK;
 }
 
-const tw_algorithm_ops_t tw_alltoall_pairwise = {.name = "pairwise", .stages = 1, .step = tw_alltoall_step};
+const tw_algorithm_ops_t tw_alltoall_pairwise = {
+    .name = "pairwise", .stages = 1, .step = tw_alltoall_step};
 
 static size_t tw_blocks_count(const tw_blocks_t *blocks, int rank)
 {
@@ -135,12 +136,12 @@ static void tw_blocks_fill(const tw_blocks_t *blocks, int ranks, size_t *count, 
 }
 
 /* The memory of the node, bundles through the grid, or pairs; where all ranks know all counts. */
-static tw_status_t tw_alltoall_shape(const tw_alltoall_args_t *args, tw_shape_t *shape)
+static tw_status_t tw_alltoall_shape(const tw_alltoall_args_t *args, tw_request_shape_t *shape)
 {
-    const tw_comm_t  *comm    = args->comm;
-    const tw_codec_t *codec   = args->how != NULL ? args->how->codec : NULL;
+    const tw_comm_t  *comm  = args->comm;
+    const tw_codec_t *codec = args->how != NULL ? args->how->codec : NULL;
     size_t            bytes, element = 0;
-    tw_status_t       status  = TW_OK;
+    tw_status_t       status = TW_OK;
 
     if (args->in.counts != NULL) {
         return TW_OK;
@@ -168,7 +169,7 @@ static tw_status_t tw_alltoall_own(const tw_alltoall_args_t *args, tw_form_t for
 {
     const bool         in_place = args->send == TW_IN_PLACE;
     const tw_blocks_t *out      = in_place ? &args->in : &args->out;
-    tw_shape_t         shape    = {.algorithm = &tw_alltoall_pairwise,
+    tw_request_shape_t shape    = {.algorithm = &tw_alltoall_pairwise,
                                    .operation = args->operation,
                                    .count     = args->in.each,
                                    .root      = -1,
@@ -194,9 +195,9 @@ static tw_status_t tw_alltoall_own(const tw_alltoall_args_t *args, tw_form_t for
     shape.values[1] = received > 0 ? args->recv : NULL;
     shape.extent[0] = tw_blocks_extent(out, args->comm->size);
     shape.extent[1] = tw_blocks_extent(&args->in, args->comm->size);
-    shape.slots   = 2 * args->comm->size;
-    shape.longest = args->in.counts != NULL ? SIZE_MAX / 16 : longest;
-    status        = tw_movement_check(args->comm, args->how);
+    shape.slots     = 2 * args->comm->size;
+    shape.longest   = args->in.counts != NULL ? SIZE_MAX / 16 : longest;
+    status          = tw_movement_check(args->comm, args->how);
     if (status == TW_OK && form == TW_BLOCKING && args->in.counts == NULL &&
         tw_policy_may_node(args->comm->policy.alltoall) &&
         tw_node_fits(args->comm, args->how, shape.count, args->comm->size) &&
@@ -232,7 +233,8 @@ static tw_status_t tw_alltoall_own(const tw_alltoall_args_t *args, tw_form_t for
 }
 
 /* `auto`, or MPI's own collective: decide, then as if that had been asked for. */
-static tw_status_t tw_alltoall_auto(const tw_alltoall_args_t *call, tw_form_t form, tw_request_t **request_p)
+static tw_status_t tw_alltoall_auto(const tw_alltoall_args_t *call, tw_form_t form,
+                                    tw_request_t **request_p)
 {
     tw_comm_t            *comm  = call->comm;
     const tw_plain_args_t plain = {.operation = TW_OPERATION_ALLTOALL,
@@ -246,9 +248,9 @@ static tw_status_t tw_alltoall_auto(const tw_alltoall_args_t *call, tw_form_t fo
     tw_policy_config_t    policy;
     tw_status_t           status;
 
-    status = call->in.counts != NULL ? tw_auto_resolve_unequal(comm, call->how, &choice)
-                                     : tw_auto_resolve(comm, TW_OPERATION_ALLTOALL, call->in.each, call->how,
-                                                       &choice);
+    status = call->in.counts != NULL
+                 ? tw_auto_resolve_unequal(comm, call->how, &choice)
+                 : tw_auto_resolve(comm, TW_OPERATION_ALLTOALL, call->in.each, call->how, &choice);
     if (status != TW_OK || tw_auto_plain(comm, &plain, &choice, form, request_p, &status)) {
         return status;
     }

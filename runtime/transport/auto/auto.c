@@ -37,8 +37,9 @@ static const struct {
 static tw_named_by_t tw_named_by(tw_operation_t operation)
 {
     return operation == TW_OPERATION_BCAST ? TW_BY_BCAST
-           : operation == TW_OPERATION_ALLGATHER || operation == TW_OPERATION_ALLTOALL ? TW_BY_EXCHANGES
-                                                                                       : TW_BY_REDUCTIONS;
+           : operation == TW_OPERATION_ALLGATHER || operation == TW_OPERATION_ALLTOALL
+               ? TW_BY_EXCHANGES
+               : TW_BY_REDUCTIONS;
 }
 
 static const char *tw_forced_name(tw_operation_t operation, int forced)
@@ -55,12 +56,14 @@ static const char *tw_forced_name(tw_operation_t operation, int forced)
 static int tw_forced(const tw_comm_t *comm, tw_operation_t operation, const tw_how_t *how)
 {
     if (how->algorithm != TW_ALGORITHM_AUTO && operation == TW_OPERATION_BCAST) {
-        return how->algorithm == TW_ALGORITHM_NODE ? TW_POLICY_BCAST_NODE : TW_POLICY_BCAST_HIERARCHICAL;
+        return how->algorithm == TW_ALGORITHM_NODE ? TW_POLICY_BCAST_NODE
+                                                   : TW_POLICY_BCAST_HIERARCHICAL;
     }
     switch (operation) {
     case TW_OPERATION_ALLREDUCE:
     case TW_OPERATION_REDUCE:
-        return how->algorithm != 0 ? (int)how->algorithm : (int)tw_policy_allreduce_wish(&comm->policy);
+        return how->algorithm != 0 ? (int)how->algorithm
+                                   : (int)tw_policy_allreduce_wish(&comm->policy);
     case TW_OPERATION_BCAST:
         return comm->policy.bcast;
     case TW_OPERATION_ALLGATHER:
@@ -78,7 +81,8 @@ tw_policy_config_t tw_auto_force(tw_comm_t *comm, tw_operation_t operation, cons
     int                      number = 0;
 
     for (size_t i = 0; algorithm != NULL && i < sizeof(tw_numbers) / sizeof(tw_numbers[0]); i++) {
-        if (tw_numbers[i].by == tw_named_by(operation) && strcmp(tw_numbers[i].name, algorithm) == 0) {
+        if (tw_numbers[i].by == tw_named_by(operation) &&
+            strcmp(tw_numbers[i].name, algorithm) == 0) {
             number = tw_numbers[i].number;
         }
     }
@@ -144,7 +148,7 @@ static const tw_codec_t *tw_auto_lossless(tw_comm_t *comm, bool wide)
 
 tw_status_t tw_auto_know(tw_comm_t *comm)
 {
-    tw_facts_t facts;
+    tw_facts_t  facts;
     tw_status_t status;
 
     if (comm->autos->known) {
@@ -176,21 +180,23 @@ tw_status_t tw_auto_learn(tw_comm_t *comm, const tw_facts_t *facts)
     return TW_OK;
 }
 
-/* ---- decisions -------------------------------------------------------------------------------- */
+/* ---- decisions --------------------------------------------------------------------------------
+ * */
 
-static tw_status_t tw_auto_decide(tw_comm_t *comm, const tw_question_t *question, tw_decision_t *decision)
+static tw_status_t tw_auto_decide(tw_comm_t *comm, const tw_question_t *question,
+                                  tw_decision_t *decision)
 {
     static const char *const fallback[2] = {"fp32", "bitpack:8"};
     struct tw_auto          *autos       = comm->autos;
     tw_model_candidate_t     list[TW_MODEL_CANDIDATES], chosen;
-    tw_model_wish_t          wish = {.operation = question->operation,
-                                     .count     = (double)tw_model_class_count(question->class_index),
-                                     .wide      = question->wide,
-                                     .max_error = question->max_error,
-                                     .feedback  = question->feedback,
-                                     .plain     = !question->feedback,
-                                     .algorithm = tw_forced_name(question->operation, question->forced),
-                                     .chunk     = comm->config.chunk};
+    tw_model_wish_t          wish   = {.operation = question->operation,
+                                       .count = (double)tw_model_class_count(question->class_index),
+                                       .wide  = question->wide,
+                                       .max_error = question->max_error,
+                                       .feedback  = question->feedback,
+                                       .plain     = !question->feedback,
+                                       .algorithm = tw_forced_name(question->operation, question->forced),
+                                       .chunk     = comm->config.chunk};
     tw_status_t              status = tw_auto_know(comm);
     int                      count;
 
@@ -204,10 +210,12 @@ static tw_status_t tw_auto_decide(tw_comm_t *comm, const tw_question_t *question
         strcpy(decision->spec, "mpi");
         strcpy(decision->algorithm, "mpi");
     } else if (chosen.codec < 0) { /* facts that were set by hand know no codec of this type */
-        return tw_auto_codec(comm, fallback[question->wide], question->wide) != NULL ? TW_ERR_UNSUPPORTED
-                                                                                    : TW_ERR_NO_MEMORY;
+        return tw_auto_codec(comm, fallback[question->wide], question->wide) != NULL
+                   ? TW_ERR_UNSUPPORTED
+                   : TW_ERR_NO_MEMORY;
     } else {
-        snprintf(decision->spec, sizeof(decision->spec), "%s", autos->facts.codec[chosen.codec].spec);
+        snprintf(decision->spec, sizeof(decision->spec), "%s",
+                 autos->facts.codec[chosen.codec].spec);
         snprintf(decision->algorithm, sizeof(decision->algorithm), "%s",
                  tw_model_algorithm(chosen.algorithm)->name);
         decision->piece = chosen.piece;
@@ -216,18 +224,20 @@ static tw_status_t tw_auto_decide(tw_comm_t *comm, const tw_question_t *question
     return tw_decisions_add(&autos->decided, decision) ? TW_OK : TW_ERR_NO_MEMORY;
 }
 
-static tw_status_t tw_auto_replay(tw_comm_t *comm, const tw_question_t *question, tw_decision_t *decision)
+static tw_status_t tw_auto_replay(tw_comm_t *comm, const tw_question_t *question,
+                                  tw_decision_t *decision)
 {
     const tw_decision_t *found = tw_decisions_find(&comm->autos->decided, question);
 
     if (found == NULL) {
         if (comm->rank == 0) {
-            TW_ERROR(&comm->log,
-                     "%s holds no decision for %s of %zu %s with auto:%g: this is another run than the "
-                     "recorded one; remove the file to record anew",
-                     comm->autos->path, tw_model_operations[question->operation],
-                     tw_model_class_count(question->class_index), question->wide ? "doubles" : "floats",
-                     question->max_error);
+            TW_ERROR(
+                &comm->log,
+                "%s holds no decision for %s of %zu %s with auto:%g: this is another run than the "
+                "recorded one; remove the file to record anew",
+                comm->autos->path, tw_model_operations[question->operation],
+                tw_model_class_count(question->class_index), question->wide ? "doubles" : "floats",
+                question->max_error);
         }
         return TW_ERR_MISMATCH;
     }
@@ -254,7 +264,8 @@ static tw_status_t tw_auto_answer(tw_comm_t *comm, const tw_question_t *question
     }
     autos->answers = answers;
     answer         = &answers[autos->answer_count];
-    *answer        = (tw_auto_answer_t){.plain = strcmp(decision.spec, "mpi") == 0, .piece = decision.piece};
+    *answer =
+        (tw_auto_answer_t){.plain = strcmp(decision.spec, "mpi") == 0, .piece = decision.piece};
     strcpy(answer->algorithm, decision.algorithm);
     answer->codec = answer->plain ? tw_auto_lossless(comm, question->wide)
                                   : tw_auto_codec(comm, decision.spec, question->wide);
@@ -265,15 +276,18 @@ static tw_status_t tw_auto_answer(tw_comm_t *comm, const tw_question_t *question
     return TW_OK;
 }
 
-/* ---- the way of a call ------------------------------------------------------------------------ */
+/* ---- the way of a call ------------------------------------------------------------------------
+ * */
 
-static bool tw_table_is(const tw_auto_table_t *table, double max_error, bool wide, const tw_how_t *how)
+static bool tw_table_is(const tw_auto_table_t *table, double max_error, bool wide,
+                        const tw_how_t *how)
 {
-    return table->max_error == max_error && table->wide == wide && table->feedback == (how->feedback != NULL) &&
-           table->forced == (int)how->algorithm;
+    return table->max_error == max_error && table->wide == wide &&
+           table->feedback == (how->feedback != NULL) && table->forced == (int)how->algorithm;
 }
 
-static tw_auto_table_t *tw_table_get(tw_comm_t *comm, double max_error, bool wide, const tw_how_t *how)
+static tw_auto_table_t *tw_table_get(tw_comm_t *comm, double max_error, bool wide,
+                                     const tw_how_t *how)
 {
     tw_auto_table_t *table;
 
@@ -319,15 +333,18 @@ static tw_status_t tw_auto_named_plain(tw_comm_t *comm, tw_auto_choice_t *choice
     }
     tw_codec_traits(choice->how.codec, &traits);
     if (!traits.lossless || choice->how.feedback != NULL) {
-        TW_ERROR(&comm->log, "MPI's own collective was asked for with codec %s%s; accepted: codecs that lose nothing",
-                 tw_codec_spec(choice->how.codec), choice->how.feedback != NULL ? " and feedback" : "");
+        TW_ERROR(&comm->log,
+                 "MPI's own collective was asked for with codec %s%s; accepted: codecs that lose "
+                 "nothing",
+                 tw_codec_spec(choice->how.codec),
+                 choice->how.feedback != NULL ? " and feedback" : "");
         return TW_ERR_INVALID_ARG;
     }
     return TW_OK;
 }
 
-tw_status_t tw_auto_resolve(tw_comm_t *comm, tw_operation_t operation, size_t count, const tw_how_t *how,
-                            tw_auto_choice_t *choice)
+tw_status_t tw_auto_resolve(tw_comm_t *comm, tw_operation_t operation, size_t count,
+                            const tw_how_t *how, tw_auto_choice_t *choice)
 {
     tw_question_t     question = {.operation = operation, .class_index = tw_model_class(count)};
     tw_auto_table_t  *table;
@@ -354,8 +371,8 @@ tw_status_t tw_auto_resolve(tw_comm_t *comm, tw_operation_t operation, size_t co
     if (table == NULL) {
         return TW_ERR_NO_MEMORY;
     }
-    question.forced   = tw_forced(comm, operation, &choice->how);
-    slot              = &table->answer[operation][question.class_index];
+    question.forced = tw_forced(comm, operation, &choice->how);
+    slot            = &table->answer[operation][question.class_index];
     if (*slot == 0) {
         status = tw_auto_answer(comm, &question, &index);
         if (status != TW_OK) {
@@ -363,11 +380,11 @@ tw_status_t tw_auto_resolve(tw_comm_t *comm, tw_operation_t operation, size_t co
         }
         *slot = index + 1;
     }
-    answer                = &comm->autos->answers[*slot - 1];
-    choice->plain         = answer->plain;
-    choice->how.codec     = answer->codec;
-    choice->piece         = answer->piece;
-    choice->algorithm     = answer->plain ? NULL : answer->algorithm;
+    answer            = &comm->autos->answers[*slot - 1];
+    choice->plain     = answer->plain;
+    choice->how.codec = answer->codec;
+    choice->piece     = answer->piece;
+    choice->algorithm = answer->plain ? NULL : answer->algorithm;
     return TW_OK;
 }
 
@@ -380,7 +397,8 @@ bool tw_auto_plain(tw_comm_t *comm, const tw_plain_args_t *args, const tw_auto_c
         return false;
     }
     mine.wide = tw_codec_wide(choice->how.codec);
-    *status_p = tw_plain_fits(comm, args) ? tw_plain(comm, &mine, &choice->how, form, request_p) : TW_ERR_RANGE;
+    *status_p = tw_plain_fits(comm, args) ? tw_plain(comm, &mine, &choice->how, form, request_p)
+                                          : TW_ERR_RANGE;
     return true;
 }
 
@@ -393,7 +411,8 @@ tw_status_t tw_auto_resolve_unequal(tw_comm_t *comm, const tw_how_t *how, tw_aut
         choice->how = *how;
     }
     if (choice->how.algorithm == TW_ALGORITHM_MPI) {
-        TW_ERROR(&comm->log, "MPI's own collective was asked for; accepted where all ranks know all counts");
+        TW_ERROR(&comm->log,
+                 "MPI's own collective was asked for; accepted where all ranks know all counts");
         return TW_ERR_UNSUPPORTED;
     }
     if (choice->how.codec != NULL && tw_codec_auto(choice->how.codec, &max_error)) {
@@ -403,14 +422,15 @@ tw_status_t tw_auto_resolve_unequal(tw_comm_t *comm, const tw_how_t *how, tw_aut
     return TW_OK;
 }
 
-bool tw_auto_is_plain(const tw_comm_t *comm, tw_operation_t operation, size_t count, const tw_how_t *how,
-                      bool *wide_p)
+bool tw_auto_is_plain(const tw_comm_t *comm, tw_operation_t operation, size_t count,
+                      const tw_how_t *how, bool *wide_p)
 {
     double max_error;
 
-    if (comm == NULL || comm->status != TW_OK || how == NULL || how->codec == NULL || count > INT_MAX ||
-        (how->flags & ~TW_BCAST_SAME) != 0 || (how->exec != NULL && how->exec->memory != TW_MEMORY_HOST) ||
-        !tw_plain_blocks(comm) || !tw_codec_auto(how->codec, &max_error)) {
+    if (comm == NULL || comm->status != TW_OK || how == NULL || how->codec == NULL ||
+        count > INT_MAX || (how->flags & ~TW_BCAST_SAME) != 0 ||
+        (how->exec != NULL && how->exec->memory != TW_MEMORY_HOST) || !tw_plain_blocks(comm) ||
+        !tw_codec_auto(how->codec, &max_error)) {
         return false;
     }
     *wide_p = tw_codec_wide(how->codec);

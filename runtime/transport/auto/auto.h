@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/auto/auto.h - the codec `auto`: what a collective that is asked for it does.
  *
- * A decision (codec, algorithm, piece; or MPI's own collective) is a function of the operation, the class
- * of the count, the error wished for, the type, whether there is error feedback, what algorithm is
- * forced, and the facts of the communicator, which are rank 0's on every rank: so all ranks decide alike.
- * It is made once and looked up from then on. THINWIRE_DECISIONS replays decisions instead.
+ * A decision (codec, algorithm, piece; or MPI's own collective) is a function of the operation, the
+ * class of the count, the error wished for, the type, whether there is error feedback, what
+ * algorithm is forced, and the facts of the communicator, which are rank 0's on every rank: so all
+ * ranks decide alike. It is made once and looked up from then on. THINWIRE_DECISIONS replays
+ * decisions instead.
  */
 #ifndef TW_TRANSPORT_AUTO_AUTO_H
 #define TW_TRANSPORT_AUTO_AUTO_H
@@ -23,7 +24,8 @@ typedef struct tw_auto_answer {
     char              algorithm[TW_DECISION_NAME];
 } tw_auto_answer_t;
 
-/* Answers by operation and class of counts, for one kind of question; 0: not asked yet, else 1 + index. */
+/* Answers by operation and class of counts, for one kind of question; 0: not asked yet, else 1 +
+ * index. */
 typedef struct tw_auto_table {
     double                max_error;
     bool                  wide, feedback;
@@ -44,7 +46,7 @@ struct tw_auto {
     bool              replay; /* decided was read from THINWIRE_DECISIONS             */
     bool              explain;
     char             *calibration; /* THINWIRE_CALIBRATION                            */
-    char             *path;   /* rank 0: THINWIRE_DECISIONS, to be written at the end */
+    char             *path;        /* rank 0: THINWIRE_DECISIONS, to be written at the end */
     tw_facts_t        facts;
     tw_decisions_t    decided;
     tw_auto_answer_t *answers; /* in the order in which they were asked for */
@@ -53,7 +55,8 @@ struct tw_auto {
     tw_auto_codec_t  *codecs;
 };
 
-/* Collective, when a communicator is created: what is recorded or replayed; are all ranks patient? */
+/* Collective, when a communicator is created: what is recorded or replayed; are all ranks patient?
+ * */
 tw_status_t tw_auto_open(tw_comm_t *comm);
 
 /* When it is destroyed; save: rank 0 writes what was decided, if that is wanted. */
@@ -71,38 +74,39 @@ typedef struct tw_auto_choice {
     bool        plain;     /* by MPI's own collective, if tw_plain_fits()            */
     bool        named;     /* that was the caller's wish                             */
     const char *algorithm; /* NULL: as without auto                                  */
-    size_t      piece;     /* for tw_shape_t                                         */
+    size_t      piece;     /* for tw_request_shape_t                                         */
 } tw_auto_choice_t;
 
-/* Collective like the call that asks. Counts as tw_operation_t has them. Where the codec is not `auto`,
- * choice->how is *how, and plain says if TW_ALGORITHM_MPI is in it. */
-tw_status_t tw_auto_resolve(tw_comm_t *comm, tw_operation_t operation, size_t count, const tw_how_t *how,
-                            tw_auto_choice_t *choice);
+/* Collective like the call that asks. Counts as tw_operation_t has them. Where the codec is not
+ * `auto`, choice->how is *how, and plain says if TW_ALGORITHM_MPI is in it. */
+tw_status_t tw_auto_resolve(tw_comm_t *comm, tw_operation_t operation, size_t count,
+                            const tw_how_t *how, tw_auto_choice_t *choice);
 
 /* Must a call be resolved: is its codec `auto`, or its algorithm MPI's own? */
 bool tw_auto_asked(const tw_how_t *how);
 
-/* Let the settings name an algorithm of the model's table (NULL: leave them), for calls that name none;
- * returns what they were, to be put back. */
+/* Let the settings name an algorithm of the model's table (NULL: leave them), for calls that name
+ * none; returns what they were, to be put back. */
 tw_policy_config_t tw_auto_force(tw_comm_t *comm, tw_operation_t operation, const char *algorithm);
 
-/* Is MPI's own collective what was chosen, and can it count this? Then it is started, or run, and *status_p
- * is the status of the call. */
+/* Is MPI's own collective what was chosen, and can it count this? Then it is started, or run, and
+ * *status_p is the status of the call. */
 bool tw_auto_plain(tw_comm_t *comm, const tw_plain_args_t *args, const tw_auto_choice_t *choice,
                    tw_form_t form, tw_request_t **request_p, tw_status_t *status_p);
 
-/* The same as tw_auto_resolve() where ranks know different counts (alltoallv): nothing is lost, nothing is decided. */
+/* The same as tw_auto_resolve() where ranks know different counts (alltoallv): nothing is lost,
+ * nothing is decided. */
 tw_status_t tw_auto_resolve_unequal(tw_comm_t *comm, const tw_how_t *how, tw_auto_choice_t *choice);
 
 /* The quick way of blocking calls: is it decided that this is MPI's own collective, at once? */
-bool tw_auto_is_plain(const tw_comm_t *comm, tw_operation_t operation, size_t count, const tw_how_t *how,
-                      bool *wide_p);
+bool tw_auto_is_plain(const tw_comm_t *comm, tw_operation_t operation, size_t count,
+                      const tw_how_t *how, bool *wide_p);
 
 /* A codec by its spec, kept as long as the communicator; NULL without memory. */
 const tw_codec_t *tw_auto_codec(tw_comm_t *comm, const char *spec, bool wide);
 
 /* THINWIRE_EXPLAIN: one line on rank 0 about a decision and what it was taken from. */
-void tw_auto_explain(const tw_comm_t *comm, const tw_question_t *question, const tw_model_candidate_t *list,
-                     int count, const tw_decision_t *decision);
+void tw_auto_explain(const tw_comm_t *comm, const tw_question_t *question,
+                     const tw_model_candidate_t *list, int count, const tw_decision_t *decision);
 
 #endif /* TW_TRANSPORT_AUTO_AUTO_H */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/auto/decided.c - THINWIRE_DECISIONS: a file that is read when a communicator is created, if it
- * exists, or else written when one is destroyed.
+ * transport/auto/decided.c - THINWIRE_DECISIONS: a file that is read when a communicator is
+ * created, if it exists, or else written when one is destroyed.
  *
- * Rank 0 reads, and tells all. Whether a run records or replays is settled by the first communicator of
- * a context: what its run wrote in between is not read back. Each communicator's part is put into the
- * file as it stands then, under a lock on its folder, and the file is replaced as a whole.
+ * Rank 0 reads, and tells all. Whether a run records or replays is settled by the first
+ * communicator of a context: what its run wrote in between is not read back. Each communicator's
+ * part is put into the file as it stands then, under a lock on its folder, and the file is replaced
+ * as a whole.
  */
 #include "config.h"
 
@@ -66,7 +67,8 @@ static tw_status_t tw_decisions_load(tw_comm_t *comm, const char *path, const tw
     }
     if (!found) {
         TW_ERROR(&comm->log,
-                 "THINWIRE_DECISIONS=%s holds no decisions for communicator %d of %d ranks, %d on a node: it is "
+                 "THINWIRE_DECISIONS=%s holds no decisions for communicator %d of %d ranks, %d on "
+                 "a node: it is "
                  "of another run; remove it to record anew",
                  path, of->number, of->ranks, of->local_ranks);
     }
@@ -94,7 +96,8 @@ static tw_status_t tw_decisions_begin(tw_comm_t *comm, const char *path, tw_deci
         return TW_ERR_NO_MEMORY;
     }
     if (comm->ctx->decisions == TW_DECISIONS_UNSETTLED) {
-        comm->ctx->decisions = access(path, F_OK) == 0 ? TW_DECISIONS_REPLAYED : TW_DECISIONS_RECORDED;
+        comm->ctx->decisions =
+            access(path, F_OK) == 0 ? TW_DECISIONS_REPLAYED : TW_DECISIONS_RECORDED;
     }
     news->replay = comm->ctx->decisions == TW_DECISIONS_REPLAYED;
     return news->replay ? tw_decisions_load(comm, path, &of) : TW_OK;
@@ -132,7 +135,7 @@ static bool tw_context_created(tw_context_t *ctx, const tw_comm_t *comm)
     if (list == NULL) {
         return false;
     }
-    ctx->created                = list;
+    ctx->created               = list;
     list[ctx->created_count++] = (tw_created_t){comm->size, comm->nodes.most};
     return true;
 }
@@ -148,8 +151,9 @@ tw_status_t tw_auto_open(tw_comm_t *comm)
     if (comm->autos != NULL) {
         comm->autos->calibration = strdup(comm->config.calibration);
     }
-    in[0] = comm->autos != NULL && comm->autos->calibration != NULL ? TW_OK : TW_ERR_NO_MEMORY;
-    status = tw_sync_allreduce(comm, in, out, 2, sizeof(in[0]), MPI_INT, MPI_MIN, "setting up a communicator");
+    in[0]  = comm->autos != NULL && comm->autos->calibration != NULL ? TW_OK : TW_ERR_NO_MEMORY;
+    status = tw_sync_allreduce(comm, in, out, 2, sizeof(in[0]), MPI_INT, MPI_MIN,
+                               "setting up a communicator");
     if (status != TW_OK || out[0] != TW_OK) {
         return status != TW_OK ? status : (tw_status_t)out[0];
     }
@@ -173,12 +177,14 @@ tw_status_t tw_auto_open(tw_comm_t *comm)
     return news.count > 0 ? tw_decisions_share(comm, (size_t)news.count) : TW_OK;
 }
 
-/* ---- the end ----------------------------------------------------------------------------------- */
+/* ---- the end -----------------------------------------------------------------------------------
+ * */
 
-/* Hold a lock on the folder of the file, so that other communicators' parts are not lost; -1: none. */
+/* Hold a lock on the folder of the file, so that other communicators' parts are not lost; -1: none.
+ * */
 static int tw_folder_lock(const char *path)
 {
-    const char *slash = strrchr(path, '/');
+    const char *slash  = strrchr(path, '/');
     char       *folder = slash != NULL ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
     int         fd     = folder != NULL ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
@@ -200,8 +206,9 @@ static void tw_decisions_save(tw_comm_t *comm, const char *path)
         tw_decisions_read(text, length, PACKAGE_VERSION, &file, why, sizeof(why));
         free(text);
     }
-    text = tw_decisions_put(&file, &comm->autos->decided) ? tw_decisions_write(&file, PACKAGE_VERSION, &length)
-                                                          : NULL;
+    text = tw_decisions_put(&file, &comm->autos->decided)
+               ? tw_decisions_write(&file, PACKAGE_VERSION, &length)
+               : NULL;
     if (text == NULL || !tw_file_replace(path, text, length)) {
         TW_ERROR(&comm->log, "THINWIRE_DECISIONS=%s cannot be written: %s", path,
                  text == NULL ? "no memory" : strerror(errno));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/auto/explain.c - THINWIRE_EXPLAIN: what was decided, and from what. A line of the log, at
- * whatever level that stands: it was asked for.
+ * transport/auto/explain.c - THINWIRE_EXPLAIN: what was decided, and from what. A line of the log,
+ * at whatever level that stands: it was asked for.
  */
 #include "config.h"
 
@@ -39,8 +39,8 @@ static void tw_say_seconds(tw_line_t *line, double seconds)
     }
 }
 
-void tw_auto_explain(const tw_comm_t *comm, const tw_question_t *question, const tw_model_candidate_t *list,
-                     int count, const tw_decision_t *decision)
+void tw_auto_explain(const tw_comm_t *comm, const tw_question_t *question,
+                     const tw_model_candidate_t *list, int count, const tw_decision_t *decision)
 {
     const tw_facts_t *facts = &comm->autos->facts;
     tw_log_t          log   = comm->log;
@@ -51,7 +51,8 @@ void tw_auto_explain(const tw_comm_t *comm, const tw_question_t *question, const
     }
     tw_say(&line, "auto:%g, %s of %zu %s%s: %s", question->max_error,
            tw_model_operations[question->operation], tw_model_class_count(question->class_index),
-           question->wide ? "doubles" : "floats", question->feedback ? " with feedback" : "", decision->spec);
+           question->wide ? "doubles" : "floats", question->feedback ? " with feedback" : "",
+           decision->spec);
     if (decision->piece > 0) {
         tw_say(&line, " by %s in pieces of %zu bytes", decision->algorithm, decision->piece);
     }

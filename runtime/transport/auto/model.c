@@ -64,14 +64,17 @@ tw_status_t tw_comm_set_facts(tw_comm_t *comm, const tw_facts_t *facts)
     return status == TW_OK ? tw_auto_learn(comm, &shared) : status;
 }
 
-tw_status_t tw_comm_calibration_save(tw_comm_t *comm, const char *path, char *written, size_t written_size)
+tw_status_t tw_comm_calibration_save(tw_comm_t *comm, const char *path, char *written,
+                                     size_t written_size)
 {
     tw_status_t status = tw_comm_check(comm);
 
     if (status == TW_OK) {
         status = tw_auto_know(comm);
     }
-    return status == TW_OK ? tw_calibration_save(comm, &comm->autos->facts, path, written, written_size) : status;
+    return status == TW_OK
+               ? tw_calibration_save(comm, &comm->autos->facts, path, written, written_size)
+               : status;
 }
 
 tw_status_t tw_comm_predict(const tw_comm_t *comm, tw_operation_t operation, size_t count,
@@ -82,7 +85,8 @@ tw_status_t tw_comm_predict(const tw_comm_t *comm, tw_operation_t operation, siz
     double            wish;
     int               index;
 
-    if (comm == NULL || algorithm == NULL || seconds_p == NULL || operation < 0 || operation >= TW_OPERATIONS) {
+    if (comm == NULL || algorithm == NULL || seconds_p == NULL || operation < 0 ||
+        operation >= TW_OPERATIONS) {
         return TW_ERR_INVALID_ARG;
     }
     codec = codec != NULL ? codec : comm->fp32;
@@ -96,10 +100,11 @@ tw_status_t tw_comm_predict(const tw_comm_t *comm, tw_operation_t operation, siz
         return isfinite(*seconds_p) ? TW_OK : TW_ERR_UNSUPPORTED;
     }
     index = tw_model_find(operation, algorithm);
-    query = (tw_model_query_t){.facts = &comm->autos->facts,
-                               .count = (double)count,
-                               .chunk = comm->config.chunk,
-                               .piece = strcmp(algorithm, "chain") == 0 ? TW_CHAIN_PIECE : TW_PIECE};
+    query =
+        (tw_model_query_t){.facts = &comm->autos->facts,
+                           .count = (double)count,
+                           .chunk = comm->config.chunk,
+                           .piece = strcmp(algorithm, "chain") == 0 ? TW_CHAIN_PIECE : TW_PIECE};
     for (int c = 0; c < query.facts->codecs; c++) {
         const tw_codec_facts_t *one = &query.facts->codec[c];
 
@@ -121,7 +126,8 @@ const char *tw_operation_name(tw_operation_t operation)
 
 tw_status_t tw_model_describe(size_t index, tw_operation_t *operation_p, const char **name_p)
 {
-    const tw_model_algorithm_t *row = index < TW_FACTS_FACTORS ? tw_model_algorithm((int)index) : NULL;
+    const tw_model_algorithm_t *row =
+        index < TW_FACTS_FACTORS ? tw_model_algorithm((int)index) : NULL;
 
     if (row == NULL) {
         return TW_ERR_RANGE;

@@ -42,10 +42,10 @@ static size_t tw_bcast_most(const tw_comm_t *comm, const tw_codec_t *codec)
     return most;
 }
 
-/* From node to node, if it is wanted and serves: shape->algorithm. On device memory only by wish, since all
- * elements would be copied to host memory and back. */
+/* From node to node, if it is wanted and serves: shape->algorithm. On device memory only by wish,
+ * since all elements would be copied to host memory and back. */
 static tw_status_t tw_bcast_nodes(tw_comm_t *comm, const tw_how_t *how, const tw_codec_t *codec,
-                                  size_t encoded, tw_shape_t *shape)
+                                  size_t encoded, tw_request_shape_t *shape)
 {
     const tw_policy_bcast_t wish = tw_bcast_wish(comm, how);
     tw_status_t             status;
@@ -58,10 +58,11 @@ static tw_status_t tw_bcast_nodes(tw_comm_t *comm, const tw_how_t *how, const tw
     shape->most = tw_bcast_most(comm, codec);
     status      = shape->most > 0 ? tw_node_ready(comm) : TW_ERR_UNSUPPORTED;
     if (status == TW_OK) {
-        shape->algorithm = tw_policy_bcast(&comm->policy, encoded, comm->nodes.count) == TW_POLICY_CHAIN
-                               ? &tw_bcast_hierarchical_chain
-                               : &tw_bcast_hierarchical_tree;
-        shape->slots     = 0;
+        shape->algorithm =
+            tw_policy_bcast(&comm->policy, encoded, comm->nodes.count) == TW_POLICY_CHAIN
+                ? &tw_bcast_hierarchical_chain
+                : &tw_bcast_hierarchical_tree;
+        shape->slots = 0;
         return TW_OK;
     }
     if (status != TW_ERR_UNSUPPORTED && status != TW_ERR_BUSY) {
@@ -74,7 +75,7 @@ static tw_status_t tw_bcast_nodes(tw_comm_t *comm, const tw_how_t *how, const tw
 }
 
 /* The node's memory, from node to node, tree or chain. */
-static tw_status_t tw_bcast_choose(tw_comm_t *comm, const tw_how_t *how, tw_shape_t *shape)
+static tw_status_t tw_bcast_choose(tw_comm_t *comm, const tw_how_t *how, tw_request_shape_t *shape)
 {
     const tw_codec_t *codec = how != NULL && how->codec != NULL ? how->codec : comm->fp32;
     size_t            encoded, element = 0;
@@ -87,9 +88,10 @@ static tw_status_t tw_bcast_choose(tw_comm_t *comm, const tw_how_t *how, tw_shap
         return status;
     }
     if (element > 0) {
-        shape->algorithm = tw_node_reads(comm, shape->count * element) ? &tw_bcast_read : &tw_bcast_node;
-        shape->most      = TW_NODE_PIECE / element;
-        shape->slots     = 0;
+        shape->algorithm =
+            tw_node_reads(comm, shape->count * element) ? &tw_bcast_read : &tw_bcast_node;
+        shape->most  = TW_NODE_PIECE / element;
+        shape->slots = 0;
         return TW_OK;
     }
     if (how != NULL && how->algorithm == TW_ALGORITHM_NODE) {
@@ -101,10 +103,10 @@ static tw_status_t tw_bcast_choose(tw_comm_t *comm, const tw_how_t *how, tw_shap
                                ? &tw_bcast_chain
                                : &tw_bcast_tree;
     }
-    shape->piece = shape->algorithm == &tw_bcast_chain ||
-                           shape->algorithm == &tw_bcast_hierarchical_chain
-                       ? TW_CHAIN_PIECE
-                       : 0;
+    shape->piece =
+        shape->algorithm == &tw_bcast_chain || shape->algorithm == &tw_bcast_hierarchical_chain
+            ? TW_CHAIN_PIECE
+            : 0;
     return status;
 }
 
@@ -121,7 +123,8 @@ static tw_status_t tw_bcast_check(const tw_comm_t *comm, const void *buffer, siz
 static tw_status_t tw_bcast_own(tw_comm_t *comm, void *buffer, size_t count, int root, size_t piece,
                                 const tw_how_t *how, tw_form_t form, tw_request_t **request_p)
 {
-    tw_shape_t    shape  = {.operation = "bcast", .count = count, .root = root, .longest = count, .slots = 1};
+    tw_request_shape_t shape = {
+        .operation = "bcast", .count = count, .root = root, .longest = count, .slots = 1};
     tw_status_t   status = tw_comm_check(comm);
     tw_request_t *op;
 
@@ -130,13 +133,14 @@ static tw_status_t tw_bcast_own(tw_comm_t *comm, void *buffer, size_t count, int
     }
     shape.values[1] = count > 0 ? buffer : NULL;
     shape.extent[1] = count;
-    status = tw_bcast_check(comm, buffer, count, root, how, form, request_p);
+    status          = tw_bcast_check(comm, buffer, count, root, how, form, request_p);
     if (status == TW_OK && form == TW_BLOCKING && tw_bcast_may_node(comm, how) &&
         tw_node_fits(comm, how, count, 1) && !tw_comm_device_owns(comm, shape.values)) {
         return tw_quick_bcast(comm, buffer, count * tw_node_plain(comm, how), root);
     }
     if (status == TW_OK && form == TW_BLOCKING && tw_bcast_may_node(comm, how) &&
-        tw_interval_check(0, count) == TW_OK && tw_node_reads(comm, count * tw_node_quick(comm, how)) &&
+        tw_interval_check(0, count) == TW_OK &&
+        tw_node_reads(comm, count * tw_node_quick(comm, how)) &&
         !tw_comm_device_owns(comm, shape.values)) {
         return tw_quick_bcast_read(comm, buffer, count * tw_node_plain(comm, how), root);
     }
@@ -188,8 +192,8 @@ static tw_status_t tw_bcast_form(tw_comm_t *comm, void *buffer, size_t count, in
     return status;
 }
 
-/* A short one within a node, for which the way through the choice of an algorithm would take longest. What is
- * wrong with a call is found where all calls are checked. */
+/* A short one within a node, for which the way through the choice of an algorithm would take
+ * longest. What is wrong with a call is found where all calls are checked. */
 static bool tw_bcast_short(const tw_comm_t *comm, const void *buffer, size_t count, int root,
                            const tw_how_t *how)
 {
@@ -212,8 +216,8 @@ tw_status_t tw_bcast(tw_comm_t *comm, void *buffer, size_t count, int root, cons
     if (tw_bcast_short(comm, buffer, count, root, how)) {
         return tw_quick_bcast(comm, buffer, count * tw_node_plain(comm, how), root);
     }
-    if (tw_auto_is_plain(comm, TW_OPERATION_BCAST, count, how, &plain.wide) && buffer != NULL && root >= 0 &&
-        root < comm->size && how->feedback == NULL) {
+    if (tw_auto_is_plain(comm, TW_OPERATION_BCAST, count, how, &plain.wide) && buffer != NULL &&
+        root >= 0 && root < comm->size && how->feedback == NULL) {
         return tw_plain_run(comm, &plain);
     }
     return tw_bcast_form(comm, buffer, count, root, how, TW_BLOCKING, NULL);

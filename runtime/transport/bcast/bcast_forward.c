@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/bcast/bcast_forward.c - encoded pieces that ranks hand on as they are: encoded once at the
- * root, decoded by each rank while they travel on. In a tree, or in a chain.
+ * transport/bcast/bcast_forward.c - encoded pieces that ranks hand on as they are: encoded once at
+ * the root, decoded by each rank while they travel on. In a tree, or in a chain.
  *
  * One quantisation. Ranks are counted from the root: v = (rank - root) mod P.
  *
- *   tree   binomial: the parent of v is v without its lowest set bit; its children are v + 2^k for all
- *          2^k below that bit (any 2^k for the root). ceil(log2 P) steps, but the root sends that many
- *          times the encoded vector: for short ones.
- *   chain  v hands on to v + 1. Every rank sends and receives the vector once, at the same time, so it
- *          takes the time of one vector and of P - 2 pieces: for long ones, in small pieces.
+ *   tree   binomial: the parent of v is v without its lowest set bit; its children are v + 2^k for
+ *          all 2^k below that bit (any 2^k for the root). ceil(log2 P) steps, but the root sends
+ *          that many times the encoded vector: for short ones.
+ *   chain  v hands on to v + 1. Every rank sends and receives the vector once, at the same time, so
+ *          it takes the time of one vector and of P - 2 pieces: for long ones, in small pieces.
  */
 #include "config.h"
 
@@ -52,8 +52,9 @@ static tw_status_t tw_tree_send(tw_request_t *op, tw_lane_t *lane, size_t n)
 
 static tw_status_t tw_forward_send(tw_request_t *op, tw_lane_t *lane, size_t n)
 {
-    return op->algorithm == &tw_bcast_tree ? tw_tree_send(op, lane, n)
-                                           : tw_forward_to(op, lane, n, (unsigned)tw_from_root(op) + 1);
+    return op->algorithm == &tw_bcast_tree
+               ? tw_tree_send(op, lane, n)
+               : tw_forward_to(op, lane, n, (unsigned)tw_from_root(op) + 1);
 }
 
 static tw_status_t tw_forward_recv(tw_request_t *op, tw_lane_t *lane, size_t n)

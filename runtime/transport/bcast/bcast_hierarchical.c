@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/bcast/bcast_hierarchical.c - encoded pieces from node to node, along a chain or a tree of
- * nodes; inside a node they lie in its memory, where every rank decodes them. Encoded once, at the root.
+ * transport/bcast/bcast_hierarchical.c - encoded pieces from node to node, along a chain or a tree
+ * of nodes; inside a node they lie in its memory, where every rank decodes them. Encoded once, at
+ * the root.
  *
- * Round c arrives at rank c % L of a node of L ranks, in its slot, and is sent on from there; on the
- * root's node, rank c % L sends it out of the root's slot. Nodes are counted from the root's: v = (node -
- * root's) mod N; chain and tree as in bcast_forward.c. Sent per node: the encoded vector (chain).
+ * Round c arrives at rank c % L of a node of L ranks, in its slot, and is sent on from there; on
+ * the root's node, rank c % L sends it out of the root's slot. Nodes are counted from the root's: v
+ * = (node - root's) mod N; chain and tree as in bcast_forward.c. Sent per node: the encoded vector
+ * (chain).
  */
 #include "config.h"
 
@@ -39,7 +41,8 @@ static int tw_hier_holder(const tw_request_t *op, const tw_lane_t *lane)
                                       : tw_hier_carrier(op, lane, op->comm->nodes.mine);
 }
 
-static tw_status_t tw_hier_forward(tw_request_t *op, tw_lane_t *lane, size_t n, const uint8_t *codes)
+static tw_status_t tw_hier_forward(tw_request_t *op, tw_lane_t *lane, size_t n,
+                                   const uint8_t *codes)
 {
     const unsigned nodes  = (unsigned)op->comm->nodes.count;
     const unsigned v      = (unsigned)tw_hier_from_root(op);
@@ -80,9 +83,9 @@ static tw_status_t tw_hier_put(tw_request_t *op, tw_lane_t *lane, size_t n, uint
 
 static tw_status_t tw_hier_pass(tw_request_t *op, tw_lane_t *lane, size_t n, uint8_t *codes)
 {
-    const tw_node_t *node   = &op->comm->node;
-    const bool       root   = op->comm->rank == op->root;
-    tw_status_t      status = TW_OK;
+    const tw_segment_t *node   = &op->comm->node;
+    const bool          root   = op->comm->rank == op->root;
+    tw_status_t         status = TW_OK;
 
     if (!root && tw_hier_holder(op, lane) == node->local) {
         tw_node_raise(node, tw_lane_ticket(op, lane), 1);
@@ -98,10 +101,10 @@ static tw_status_t tw_hier_pass(tw_request_t *op, tw_lane_t *lane, size_t n, uin
 
 static tw_status_t tw_hier_bcast_step(tw_request_t *op, tw_lane_t *lane)
 {
-    const tw_node_t *node   = &op->comm->node;
-    const size_t     n      = tw_lane_piece(op, lane, op->count);
-    const int        holder = tw_hier_holder(op, lane);
-    uint8_t         *codes  = tw_node_data(node, holder, tw_lane_ticket(op, lane));
+    const tw_segment_t *node   = &op->comm->node;
+    const size_t        n      = tw_lane_piece(op, lane, op->count);
+    const int           holder = tw_hier_holder(op, lane);
+    uint8_t            *codes  = tw_node_data(node, holder, tw_lane_ticket(op, lane));
 
     switch (lane->stage) {
     case 0:
@@ -120,7 +123,7 @@ static tw_status_t tw_hier_bcast_step(tw_request_t *op, tw_lane_t *lane)
 static bool tw_hier_bcast_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
 {
     tw_comm_t     *comm   = op->comm;
-    tw_node_t     *node   = &comm->node;
+    tw_segment_t  *node   = &comm->node;
     const uint64_t ticket = tw_lane_ticket(op, lane);
     int            local  = tw_hier_holder(op, lane);
     const bool     holds  = local == node->local;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/bcast/bcast_node.c - values as they are, through the memory of one node: the root puts piece
- * after piece into its slots, which stay in the cache, the others take them. For lossless codecs. No
- * messages; the root may be ahead of the slowest reader by TW_NODE_SLOTS pieces. Long vectors are read where
- * they are, whole, if the system allows it: the root is then done when all have them.
+ * transport/bcast/bcast_node.c - values as they are, through the memory of one node: the root puts
+ * piece after piece into its slots, which stay in the cache, the others take them. For lossless
+ * codecs. No messages; the root may be ahead of the slowest reader by TW_NODE_SLOTS pieces. Long
+ * vectors are read where they are, whole, if the system allows it: the root is then done when all
+ * have them.
  */
 #include "config.h"
 
@@ -18,7 +19,7 @@ static int tw_bcast_root_local(const tw_request_t *op)
 
 static tw_status_t tw_bcast_node_step(tw_request_t *op, tw_lane_t *lane)
 {
-    tw_node_t     *node   = &op->comm->node;
+    tw_segment_t  *node   = &op->comm->node;
     const uint64_t ticket = tw_lane_ticket(op, lane);
     const size_t   bytes  = tw_lane_piece(op, lane, op->count) * op->element;
     uint8_t       *values = tw_lane_at(op, lane, op->recv, 0);
@@ -39,7 +40,7 @@ static tw_status_t tw_bcast_node_step(tw_request_t *op, tw_lane_t *lane)
 /* Stage 0: the root's slot is free. Stage 1: it is full. */
 static bool tw_bcast_node_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
 {
-    tw_node_t     *node   = &op->comm->node;
+    tw_segment_t  *node   = &op->comm->node;
     const uint64_t ticket = tw_lane_ticket(op, lane);
     const bool     root   = op->comm->rank == op->root;
     int            local  = tw_bcast_root_local(op);
@@ -56,15 +57,17 @@ static bool tw_bcast_node_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
     return ready;
 }
 
-const tw_algorithm_ops_t tw_bcast_node = {
-    .name = "node", .stages = 2, .values = true,
-    .step = tw_bcast_node_step, .ready = tw_bcast_node_ready};
+const tw_algorithm_ops_t tw_bcast_node = {.name   = "node",
+                                          .stages = 2,
+                                          .values = true,
+                                          .step   = tw_bcast_node_step,
+                                          .ready  = tw_bcast_node_ready};
 
 /* ---- read where it is: one round ------------------------------------------------------------- */
 
 static tw_status_t tw_bcast_read_step(tw_request_t *op, tw_lane_t *lane)
 {
-    tw_node_t     *node   = &op->comm->node;
+    tw_segment_t  *node   = &op->comm->node;
     const uint64_t ticket = tw_lane_ticket(op, lane);
     const int      local  = tw_bcast_root_local(op);
     const bool     root   = op->comm->rank == op->root;
@@ -99,6 +102,8 @@ static bool tw_bcast_read_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
     return false;
 }
 
-const tw_algorithm_ops_t tw_bcast_read = {
-    .name = "node", .stages = 3, .values = true,
-    .step = tw_bcast_read_step, .ready = tw_bcast_read_ready};
+const tw_algorithm_ops_t tw_bcast_read = {.name   = "node",
+                                          .stages = 3,
+                                          .values = true,
+                                          .step   = tw_bcast_read_step,
+                                          .ready  = tw_bcast_read_ready};

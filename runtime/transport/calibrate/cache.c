@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/calibrate/cache.c - the file that keeps facts, and the key that says of what they are.
  *
- * Rank 0 alone touches the file. In the cache folder its name holds a checksum of the key, so that the
- * measurements of several machines and layouts lie side by side.
+ * Rank 0 alone touches the file. In the cache folder its name holds a checksum of the key, so that
+ * the measurements of several machines and layouts lie side by side.
  */
 #include "config.h"
 
@@ -22,7 +22,8 @@
 #define TW_HOST_NAME 64
 #define TW_FACTS_MAX ((size_t)64 << 10)
 
-/* ---- the key ---------------------------------------------------------------------------------- */
+/* ---- the key ----------------------------------------------------------------------------------
+ * */
 
 /* "node0*4 node1*4", or a checksum of it where it is too long. */
 static void tw_key_hosts(const char *names, int ranks, char *text, size_t size)
@@ -36,7 +37,8 @@ static void tw_key_hosts(const char *names, int ranks, char *text, size_t size)
         char        part[TW_HOST_NAME + 16];
         int         n, same = 1;
 
-        while (r + same < ranks && memcmp(name, name + (size_t)same * TW_HOST_NAME, TW_HOST_NAME) == 0) {
+        while (r + same < ranks &&
+               memcmp(name, name + (size_t)same * TW_HOST_NAME, TW_HOST_NAME) == 0) {
             same++;
         }
         r += same;
@@ -68,11 +70,12 @@ static void tw_key_clean(char *text)
     }
 }
 
-/* The MPI library, and what it was told to send by; mpirun hands its --mca on in the environment. */
+/* The MPI library, and what it was told to send by; mpirun hands its --mca on in the environment.
+ * */
 static void tw_key_fabric(const tw_comm_t *comm, char *text, size_t size)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int  length                                 = 0;
+    int  length                                  = 0;
 
     comm->mpi->Get_library_version(version, &length);
     snprintf(text, size, "%.*s; pml %s, btl %s, tcp %s, UCX_TLS %s, UCX_NET_DEVICES %s; %s",
@@ -96,7 +99,7 @@ static tw_status_t tw_calibration_key(tw_comm_t *comm, tw_facts_key_t *key)
     mine[strcspn(mine, " \n*")] = '\0';
     status = tw_sync_allgather(comm, mine, names, TW_HOST_NAME, "gathering the names of hosts");
     if (status == TW_OK) {
-        *key     = (tw_facts_key_t){.version = PACKAGE_VERSION};
+        *key = (tw_facts_key_t){.version = PACKAGE_VERSION};
         tw_key_hosts(names, comm->size, key->hosts, sizeof(key->hosts));
         tw_key_fabric(comm, key->fabric, sizeof(key->fabric));
         snprintf(key->codecs, sizeof(key->codecs), "%s, threads %d", tw_cpu_level(comm->ctx),
@@ -108,13 +111,14 @@ static tw_status_t tw_calibration_key(tw_comm_t *comm, tw_facts_key_t *key)
     return status;
 }
 
-/* ---- the file --------------------------------------------------------------------------------- */
+/* ---- the file ---------------------------------------------------------------------------------
+ * */
 
 /* false where neither the setting nor the environment names a folder. */
 static bool tw_cache_path(const tw_comm_t *comm, const tw_facts_key_t *key, char *path, size_t size)
 {
     const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    uint64_t    hash  = tw_fnv1a(TW_FNV_START, key->hosts, strlen(key->hosts));
+    uint64_t    hash = tw_fnv1a(TW_FNV_START, key->hosts, strlen(key->hosts));
     int         n;
 
     if (comm->autos->calibration[0] != '\0') {
@@ -148,12 +152,14 @@ static tw_status_t tw_cache_read(tw_comm_t *comm, const tw_facts_key_t *here, tw
     }
     if (!tw_file_read(path, TW_FACTS_MAX, &text, &length)) {
         if (named || errno != ENOENT) {
-            TW_WARN(&comm->log, "calibration %s cannot be read: %s; measuring anew", path, strerror(errno));
+            TW_WARN(&comm->log, "calibration %s cannot be read: %s; measuring anew", path,
+                    strerror(errno));
         }
         free(key);
         return TW_ERR_RANGE;
     }
-    well = tw_facts_read(text, length, facts, key, why, sizeof(why)) && tw_facts_fit(key, here, why, sizeof(why));
+    well = tw_facts_read(text, length, facts, key, why, sizeof(why)) &&
+           tw_facts_fit(key, here, why, sizeof(why));
     if (well && (facts->ranks != comm->size || facts->nodes != comm->nodes.count)) {
         well = false;
         snprintf(why, sizeof(why), "it is of %d ranks on %d nodes", facts->ranks, facts->nodes);
@@ -219,15 +225,17 @@ tw_status_t tw_calibration_load(tw_comm_t *comm, tw_facts_t *facts)
 
     if (status == TW_OK) {
         memset(facts, 0, sizeof(*facts));
-        status = tw_cache_share(comm, comm->rank == 0 ? tw_cache_read(comm, key, facts) : TW_OK, facts);
+        status =
+            tw_cache_share(comm, comm->rank == 0 ? tw_cache_read(comm, key, facts) : TW_OK, facts);
     }
     free(key);
     return status;
 }
 
 /* Rank 0. */
-static tw_status_t tw_cache_write(tw_comm_t *comm, const tw_facts_key_t *key, const tw_facts_t *facts,
-                                  const char *wanted, char *path, size_t size)
+static tw_status_t tw_cache_write(tw_comm_t *comm, const tw_facts_key_t *key,
+                                  const tw_facts_t *facts, const char *wanted, char *path,
+                                  size_t size)
 {
     char  *text   = malloc(TW_FACTS_MAX);
     size_t length = text != NULL ? tw_facts_write(facts, key, text, TW_FACTS_MAX) : 0;
@@ -243,8 +251,9 @@ static tw_status_t tw_cache_write(tw_comm_t *comm, const tw_facts_key_t *key, co
         well = tw_cache_path(comm, key, path, size);
     }
     if (!well) {
-        TW_ERROR(&comm->log, "there is no place for the calibration: neither XDG_CACHE_HOME nor HOME is an "
-                             "absolute path, or it is too long; name a file");
+        TW_ERROR(&comm->log,
+                 "there is no place for the calibration: neither XDG_CACHE_HOME nor HOME is an "
+                 "absolute path, or it is too long; name a file");
         free(text);
         return TW_ERR_IO;
     }
@@ -259,10 +268,10 @@ static tw_status_t tw_cache_write(tw_comm_t *comm, const tw_facts_key_t *key, co
     return well ? TW_OK : TW_ERR_IO;
 }
 
-tw_status_t tw_calibration_save(tw_comm_t *comm, const tw_facts_t *facts, const char *path, char *path_p,
-                                size_t path_size)
+tw_status_t tw_calibration_save(tw_comm_t *comm, const tw_facts_t *facts, const char *path,
+                                char *path_p, size_t path_size)
 {
-    tw_facts_key_t *key    = NULL;
+    tw_facts_key_t *key = NULL;
     char            name[4096];
     tw_status_t     status = tw_cache_key(comm, &key);
     int             word   = TW_OK;

@@ -43,8 +43,9 @@ tw_status_t tw_gauge_wait(tw_gauge_t *g, int count, MPI_Request *requests)
         return tw_sync_wait(g->comm, count, requests, "measuring");
     }
     while (status == TW_OK && !done) {
-        status = tw_comm_mpi(g->comm, g->comm->mpi->Testall(count, requests, &done, MPI_STATUSES_IGNORE),
-                             "MPI_Testall");
+        status =
+            tw_comm_mpi(g->comm, g->comm->mpi->Testall(count, requests, &done, MPI_STATUSES_IGNORE),
+                        "MPI_Testall");
     }
     return status;
 }
@@ -58,7 +59,8 @@ static tw_status_t tw_gauge_together(tw_gauge_t *g)
     if (!tw_plain_blocks(g->comm)) {
         return tw_gauge_agree(g, &nothing, 1, false);
     }
-    return tw_comm_mpi(g->comm, g->comm->mpi->Allreduce(&zero, &any, 1, MPI_INT, MPI_MAX, g->comm->comm),
+    return tw_comm_mpi(g->comm,
+                       g->comm->mpi->Allreduce(&zero, &any, 1, MPI_INT, MPI_MAX, g->comm->comm),
                        "MPI_Allreduce");
 }
 
@@ -66,7 +68,8 @@ static tw_status_t tw_gauge_together(tw_gauge_t *g)
 #define TW_GAUGE_LEAST 5
 
 /* One repetition; the time of this rank. */
-static tw_status_t tw_gauge_once(tw_gauge_t *g, tw_gauge_run_t run, const void *what, double *seconds_p)
+static tw_status_t tw_gauge_once(tw_gauge_t *g, tw_gauge_run_t run, const void *what,
+                                 double *seconds_p)
 {
     tw_status_t status = tw_gauge_together(g);
     uint64_t    start;
@@ -94,9 +97,12 @@ tw_status_t tw_gauge_time(tw_gauge_t *g, double seconds, tw_gauge_run_t run, con
     tw_status_t status                      = tw_gauge_once(g, run, what, times);
 
     if (status == TW_OK) { /* the first one opens connections; it says how many there is time for */
-        status  = tw_gauge_agree(g, times, 1, false);
-        repeats = times[0] * TW_GAUGE_REPEATS < seconds ? TW_GAUGE_REPEATS : (int)(seconds / times[0]);
-        repeats = repeats < TW_GAUGE_LEAST && tw_gauge_fits(g, TW_GAUGE_LEAST * times[0]) ? TW_GAUGE_LEAST : repeats;
+        status = tw_gauge_agree(g, times, 1, false);
+        repeats =
+            times[0] * TW_GAUGE_REPEATS < seconds ? TW_GAUGE_REPEATS : (int)(seconds / times[0]);
+        repeats = repeats < TW_GAUGE_LEAST && tw_gauge_fits(g, TW_GAUGE_LEAST * times[0])
+                      ? TW_GAUGE_LEAST
+                      : repeats;
         repeats = repeats < 1 ? 1 : repeats;
     }
     for (int r = 0; r < repeats && status == TW_OK; r++) {
@@ -135,7 +141,9 @@ static tw_status_t tw_calibrate_phases(tw_gauge_t *g, double seconds, tw_facts_t
     static const struct {
         double part;
         tw_status_t (*measure)(tw_gauge_t *, tw_facts_t *);
-    } phases[]         = {{0.15, tw_gauge_links}, {0.20, tw_gauge_codecs}, {0.40, tw_gauge_plain},
+    } phases[]         = {{0.15, tw_gauge_links},
+                          {0.20, tw_gauge_codecs},
+                          {0.40, tw_gauge_plain},
                           {0.25, tw_gauge_factors}};
     tw_status_t status = TW_OK;
 
@@ -158,13 +166,14 @@ static size_t tw_calibrate_room(const tw_comm_t *comm, bool long_form)
 tw_status_t tw_calibrate(tw_comm_t *comm, double seconds, tw_facts_t *facts)
 {
     const tw_stats_t stats = comm->stats;
-    tw_gauge_t       g     = {.comm = comm, .node = comm->nodes.node_of, .long_form = seconds >= TW_CALIBRATE_LONG};
-    tw_facts_t       found = {.ranks       = comm->size,
-                              .nodes       = comm->nodes.count,
-                              .local_ranks = comm->nodes.most,
-                              .long_form   = g.long_form};
-    void            *send = NULL, *recv = NULL, *requests = NULL;
-    tw_status_t      status;
+    tw_gauge_t       g     = {
+                  .comm = comm, .node = comm->nodes.node_of, .long_form = seconds >= TW_CALIBRATE_LONG};
+    tw_facts_t  found = {.ranks       = comm->size,
+                         .nodes       = comm->nodes.count,
+                         .local_ranks = comm->nodes.most,
+                         .long_form   = g.long_form};
+    void       *send = NULL, *recv = NULL, *requests = NULL;
+    tw_status_t status;
 
     tw_comm_enter(comm);
     g.room = tw_calibrate_room(comm, g.long_form);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/calibrate/calibrate.h - measuring the facts of a communicator, and the file that keeps them.
+ * transport/calibrate/calibrate.h - measuring the facts of a communicator, and the file that keeps
+ * them.
  *
- * All ranks measure together and agree on every time (that of the slowest rank, the lower quartile of
- * some repetitions); what each would have measured alone does not count. At the end rank 0's facts go to all,
- * so that everything that is decided by them is decided alike.
+ * All ranks measure together and agree on every time (that of the slowest rank, the lower quartile
+ * of some repetitions); what each would have measured alone does not count. At the end rank 0's
+ * facts go to all, so that everything that is decided by them is decided alike.
  */
 #ifndef TW_TRANSPORT_CALIBRATE_CALIBRATE_H
 #define TW_TRANSPORT_CALIBRATE_CALIBRATE_H
@@ -17,13 +18,13 @@
 /* Collective: measure for about `seconds`; TW_OK on all ranks alike. */
 tw_status_t tw_calibrate(tw_comm_t *comm, double seconds, tw_facts_t *facts);
 
-/* Collective: facts from THINWIRE_CALIBRATION or the cache folder, rank 0's on all ranks; TW_ERR_RANGE
- * where there are none that fit (a file that does not is named in a warning). */
+/* Collective: facts from THINWIRE_CALIBRATION or the cache folder, rank 0's on all ranks;
+ * TW_ERR_RANGE where there are none that fit (a file that does not is named in a warning). */
 tw_status_t tw_calibration_load(tw_comm_t *comm, tw_facts_t *facts);
 
 /* Collective: write them to path (NULL: as above). path_p gets the name on rank 0. */
-tw_status_t tw_calibration_save(tw_comm_t *comm, const tw_facts_t *facts, const char *path, char *path_p,
-                                size_t path_size);
+tw_status_t tw_calibration_save(tw_comm_t *comm, const tw_facts_t *facts, const char *path,
+                                char *path_p, size_t path_size);
 
 /* Collective: rank 0's facts to all. */
 tw_status_t tw_calibration_share(tw_comm_t *comm, tw_facts_t *facts);
@@ -33,15 +34,15 @@ tw_status_t tw_calibration_share(tw_comm_t *comm, tw_facts_t *facts);
 #define TW_GAUGE_REPEATS 31
 
 typedef struct tw_gauge {
-    tw_comm_t *comm;
-    uint8_t   *send, *recv; /* of the pool, room bytes each                            */
-    size_t     room;
+    tw_comm_t   *comm;
+    uint8_t     *send, *recv; /* of the pool, room bytes each                            */
+    size_t       room;
     MPI_Request *requests; /* of the pool, two per rank                                  */
-    bool       long_form;
-    const int *node;    /* of every rank                                               */
-    uint64_t   start_ns; /* of the phase                                               */
-    double     budget;   /* seconds of the phase                                       */
-    double     elapsed;  /* of the phase, as agreed last                               */
+    bool         long_form;
+    const int   *node;     /* of every rank                                               */
+    uint64_t     start_ns; /* of the phase                                               */
+    double       budget;   /* seconds of the phase                                       */
+    double       elapsed;  /* of the phase, as agreed last                               */
 } tw_gauge_t;
 
 typedef tw_status_t (*tw_gauge_run_t)(tw_gauge_t *g, const void *what);
@@ -49,13 +50,13 @@ typedef tw_status_t (*tw_gauge_run_t)(tw_gauge_t *g, const void *what);
 /* A phase of so many seconds begins. */
 void tw_gauge_phase(tw_gauge_t *g, double budget);
 
-/* Time of the slowest rank: the lower quartile of repetitions that take about `seconds` together, as only
- * few of them are disturbed by nothing. */
+/* Time of the slowest rank: the lower quartile of repetitions that take about `seconds` together,
+ * as only few of them are disturbed by nothing. */
 tw_status_t tw_gauge_time(tw_gauge_t *g, double seconds, tw_gauge_run_t run, const void *what,
                           double *seconds_p);
 
-/* Until the messages of a measurement are complete, as MPI's own calls wait: whoever gives its core away may
- * not get it back when it should. */
+/* Until the messages of a measurement are complete, as MPI's own calls wait: whoever gives its core
+ * away may not get it back when it should. */
 tw_status_t tw_gauge_wait(tw_gauge_t *g, int count, MPI_Request *requests);
 
 /* Biggest of the ranks' values, or their sum. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/calibrate/codecs.c - how fast the codecs are that `auto` may choose, while all ranks use them
- * at once: ranks that share a core are as slow as they will be.
+ * transport/calibrate/codecs.c - how fast the codecs are that `auto` may choose, while all ranks
+ * use them at once: ranks that share a core are as slow as they will be.
  */
 #include "config.h"
 
@@ -12,26 +12,35 @@
 #include "runtime/transport/auto/auto.h"
 #include "runtime/transport/calibrate/calibrate.h"
 
-/* Codecs with a bound on their error; those whose bytes others have with a smaller error are left out. */
+/* Codecs with a bound on their error; those whose bytes others have with a smaller error are left
+ * out. */
 static const struct {
     const char *spec;
     int         wide;
-} tw_candidates[] = {{"fp32", 0},  {"bitpack:3", 0}, {"bf16", 0},      {"bitpack:2", 0}, {"int8", 0},
-                     {"tree8", 0}, {"onebit", 0},    {"bitpack:8", 1}, {"bitpack:4", 1}, {"bitpack:3", 1},
-                     {"bitpack:2", 1}};
+} tw_candidates[] = {{"fp32", 0},      {"bitpack:3", 0}, {"bf16", 0},     {"bitpack:2", 0},
+                     {"int8", 0},      {"tree8", 0},     {"onebit", 0},   {"bitpack:8", 1},
+                     {"bitpack:4", 1}, {"bitpack:3", 1}, {"bitpack:2", 1}};
 
 #define TW_CANDIDATES ((int)(sizeof(tw_candidates) / sizeof(tw_candidates[0])))
 
-_Static_assert(sizeof(tw_candidates) / sizeof(tw_candidates[0]) <= TW_FACTS_CODECS, "facts hold all candidates");
+_Static_assert(sizeof(tw_candidates) / sizeof(tw_candidates[0]) <= TW_FACTS_CODECS,
+               "facts hold all candidates");
 
 #define TW_PIECE_VALUES ((size_t)16384)
 #define TW_VERB_PARTS   3
 
-typedef enum tw_verb { TW_ENCODE, TW_DECODE, TW_DECODE_ADD, TW_VERBS } tw_verb_t;
+typedef enum tw_calibrate_verb {
+    TW_ENCODE,
+    TW_DECODE,
+    TW_DECODE_ADD,
+    TW_VERBS
+} tw_calibrate_verb_t;
 
-static void tw_verb_run(const tw_gauge_t *g, const tw_codec_t *codec, tw_verb_t verb, size_t at, size_t n)
+static void tw_verb_run(const tw_gauge_t *g, const tw_codec_t *codec, tw_calibrate_verb_t verb,
+                        size_t at, size_t n)
 {
-    uint8_t *values = g->send + at * (size_t)8, *codes = g->recv + at * (size_t)8; /* room for doubles */
+    uint8_t *values = g->send + at * (size_t)8,
+            *codes  = g->recv + at * (size_t)8; /* room for doubles */
 
     switch (verb) {
     case TW_ENCODE:
@@ -61,10 +70,11 @@ static int tw_compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Seconds per value, in pieces that walk through the buffers, for so long: the mean, as ranks that share
- * a core wait for each other; in a short measurement the median of a few, as anything may come between. */
-static double tw_verb_time(const tw_gauge_t *g, const tw_codec_t *codec, tw_verb_t verb, size_t piece,
-                           double seconds)
+/* Seconds per value, in pieces that walk through the buffers, for so long: the mean, as ranks that
+ * share a core wait for each other; in a short measurement the median of a few, as anything may
+ * come between. */
+static double tw_verb_time(const tw_gauge_t *g, const tw_codec_t *codec, tw_calibrate_verb_t verb,
+                           size_t piece, double seconds)
 {
     const size_t   room  = tw_verb_room(g);
     const int      parts = g->long_form ? 1 : TW_VERB_PARTS;
@@ -102,18 +112,21 @@ static void tw_gauge_fill_even(const tw_gauge_t *g, bool wide)
         state = state * 1664525u + 1013904223u;
         d     = (double)(int32_t)state * 0x1p-31;
         f     = (float)d;
-        memcpy(g->send + 8 * (i / TW_PIECE_VALUES * TW_PIECE_VALUES) + (wide ? 8 : 4) * (i % TW_PIECE_VALUES), wide ? (const void *)&d : (const void *)&f, wide ? 8 : 4);
+        memcpy(g->send + 8 * (i / TW_PIECE_VALUES * TW_PIECE_VALUES) +
+                   (wide ? 8 : 4) * (i % TW_PIECE_VALUES),
+               wide ? (const void *)&d : (const void *)&f, wide ? 8 : 4);
     }
 }
 
 static void tw_gauge_codec(const tw_gauge_t *g, const tw_codec_t *codec, double budget,
                            tw_codec_facts_t *facts)
 {
-    static const tw_verb_t order[TW_VERBS] = {TW_ENCODE, TW_DECODE_ADD, TW_DECODE}; /* decoding brings the values back */
-    const size_t           room            = tw_verb_room(g);
-    const size_t           piece           = room < TW_PIECE_VALUES ? room : TW_PIECE_VALUES;
-    double                 seconds[TW_VERBS];
-    uint64_t               start;
+    static const tw_calibrate_verb_t order[TW_VERBS] = {
+        TW_ENCODE, TW_DECODE_ADD, TW_DECODE}; /* decoding brings the values back */
+    const size_t room  = tw_verb_room(g);
+    const size_t piece = room < TW_PIECE_VALUES ? room : TW_PIECE_VALUES;
+    double       seconds[TW_VERBS];
+    uint64_t     start;
 
     for (size_t at = 0; at + piece <= room; at += piece) { /* pages, and codes for all values */
         tw_verb_run(g, codec, TW_ENCODE, at, piece);

@@ -11,16 +11,20 @@
 #include "runtime/transport/plain/plain.h"
 #include "runtime/transport/sync.h"
 
-/* So many bytes are measured however long that takes: without them nothing can be said of longer ones. */
+/* So many bytes are measured however long that takes: without them nothing can be said of longer
+ * ones. */
 #define TW_LADDER_LEAST ((size_t)16 << 10)
 
 /* Vectors of every rank that the longer buffer holds. */
 static size_t tw_blocks(const tw_facts_t *facts, tw_operation_t operation)
 {
-    return operation == TW_OPERATION_ALLGATHER || operation == TW_OPERATION_ALLTOALL ? (size_t)facts->ranks : 1;
+    return operation == TW_OPERATION_ALLGATHER || operation == TW_OPERATION_ALLTOALL
+               ? (size_t)facts->ranks
+               : 1;
 }
 
-/* ---- MPI's own --------------------------------------------------------------------------------- */
+/* ---- MPI's own ---------------------------------------------------------------------------------
+ * */
 
 static tw_status_t tw_run_plain(tw_gauge_t *g, const void *what)
 {
@@ -35,26 +39,29 @@ static tw_status_t tw_run_plain(tw_gauge_t *g, const void *what)
     return status == TW_OK ? tw_sync_wait(g->comm, 1, &request, "measuring a collective") : status;
 }
 
-static tw_status_t tw_gauge_ladder(tw_gauge_t *g, tw_facts_t *facts, tw_operation_t operation, double budget)
+static tw_status_t tw_gauge_ladder(tw_gauge_t *g, tw_facts_t *facts, tw_operation_t operation,
+                                   double budget)
 {
     const double    start  = g->elapsed;
     double          before = 0.0, growth;
     const size_t    factor = g->long_form ? 4 : 16, ranks = (size_t)facts->ranks;
     const size_t    most   = g->room / tw_blocks(facts, operation);
     tw_ladder_t    *ladder = &facts->plain[operation];
-    tw_plain_args_t args   = {.operation = operation,
-                              .name      = "MPI's collective",
-                              .send      = g->send,
-                              .recv      = g->recv,
-                              .root      = operation == TW_OPERATION_REDUCE || operation == TW_OPERATION_BCAST ? 0 : -1};
-    tw_status_t     status = TW_OK;
+    tw_plain_args_t args   = {
+          .operation = operation,
+          .name      = "MPI's collective",
+          .send      = g->send,
+          .recv      = g->recv,
+          .root      = operation == TW_OPERATION_REDUCE || operation == TW_OPERATION_BCAST ? 0 : -1};
+    tw_status_t status = TW_OK;
 
-    for (size_t bytes = sizeof(float); status == TW_OK && bytes <= most && ladder->steps < TW_LADDER_STEPS;
-         bytes *= factor) {
+    for (size_t bytes = sizeof(float);
+         status == TW_OK && bytes <= most && ladder->steps < TW_LADDER_STEPS; bytes *= factor) {
         double seconds = 0.0;
 
         args.count = bytes / sizeof(float);
-        if (operation == TW_OPERATION_REDUCE_SCATTER) { /* MPI counts a block, the ladder the vector */
+        if (operation ==
+            TW_OPERATION_REDUCE_SCATTER) { /* MPI counts a block, the ladder the vector */
             args.count = args.count / ranks;
             if (args.count == 0) {
                 continue;
@@ -62,7 +69,8 @@ static tw_status_t tw_gauge_ladder(tw_gauge_t *g, tw_facts_t *facts, tw_operatio
         }
         status = tw_gauge_time(g, budget / 12.0, tw_run_plain, &args, &seconds);
         if (status == TW_OK) {
-            const size_t values = operation == TW_OPERATION_REDUCE_SCATTER ? args.count * ranks : args.count;
+            const size_t values =
+                operation == TW_OPERATION_REDUCE_SCATTER ? args.count * ranks : args.count;
 
             ladder->bytes[ladder->steps]     = (double)(values * sizeof(float));
             ladder->seconds[ladder->steps++] = seconds;
@@ -77,7 +85,8 @@ static tw_status_t tw_gauge_ladder(tw_gauge_t *g, tw_facts_t *facts, tw_operatio
     return status;
 }
 
-/* What is longer takes no less time: a time above that of the next size is one that something came between. */
+/* What is longer takes no less time: a time above that of the next size is one that something came
+ * between. */
 static void tw_ladder_smooth(tw_ladder_t *ladder)
 {
     for (int i = ladder->steps - 2; i >= 0; i--) {
@@ -98,7 +107,8 @@ tw_status_t tw_gauge_plain(tw_gauge_t *g, tw_facts_t *facts)
     return status;
 }
 
-/* ---- the library's own ------------------------------------------------------------------------- */
+/* ---- the library's own -------------------------------------------------------------------------
+ * */
 
 /* Where no long vector was measured: at so many bytes this factor, at most. */
 #define TW_FACTOR_LONG    1e6
@@ -111,10 +121,10 @@ typedef struct tw_own {
 
 static tw_status_t tw_run_own(tw_gauge_t *g, const void *what)
 {
-    const tw_own_t             *own   = what;
-    const tw_model_algorithm_t *row   = tw_model_algorithm(own->algorithm);
-    tw_comm_t                  *comm  = g->comm;
-    const size_t                ranks = (size_t)comm->size;
+    const tw_own_t             *own    = what;
+    const tw_model_algorithm_t *row    = tw_model_algorithm(own->algorithm);
+    tw_comm_t                  *comm   = g->comm;
+    const size_t                ranks  = (size_t)comm->size;
     const tw_policy_config_t    policy = tw_auto_force(comm, row->operation, row->name);
     tw_status_t                 status = TW_ERR_INVALID_ARG;
 
@@ -164,14 +174,14 @@ static double tw_solve_factor(tw_facts_t *facts, const tw_own_t *own, const tw_m
 
 static tw_status_t tw_gauge_factor(tw_gauge_t *g, tw_facts_t *facts, int algorithm, double budget)
 {
-    const tw_operation_t   operation = tw_model_algorithm(algorithm)->operation;
-    const size_t           most      = g->room / tw_blocks(facts, operation) / sizeof(float);
-    tw_own_t               own       = {algorithm, 256};
-    const tw_model_query_t usual     = {.facts = facts,
-                                        .codec = &facts->codec[0],
-                                        .chunk = g->comm->config.chunk,
-                                        .piece = TW_PIECE};
-    tw_model_query_t       query     = usual;
+    const tw_operation_t   operation  = tw_model_algorithm(algorithm)->operation;
+    const size_t           most       = g->room / tw_blocks(facts, operation) / sizeof(float);
+    tw_own_t               own        = {algorithm, 256};
+    const tw_model_query_t usual      = {.facts = facts,
+                                         .codec = &facts->codec[0],
+                                         .chunk = g->comm->config.chunk,
+                                         .piece = TW_PIECE};
+    tw_model_query_t       query      = usual;
     double                 seconds[2] = {0.0, 0.0}, factor[2] = {1.0, 1.0}, bytes[2] = {0.0, 0.0};
     double                 rate;
     tw_status_t            status;
@@ -186,11 +196,15 @@ static tw_status_t tw_gauge_factor(tw_gauge_t *g, tw_facts_t *facts, int algorit
     }
     factor[0] = tw_solve_factor(facts, &own, &query, seconds[0]);
     bytes[0]  = query.count * query.codec->bytes;
-    /* Of a short vector it says what steps and messages cost, not bytes: what it would be of a long one. */
-    factor[1] = factor[0] < 1.0 ? 1.0 : factor[0] > TW_FACTOR_UNKNOWN ? TW_FACTOR_UNKNOWN : factor[0];
+    /* Of a short vector it says what steps and messages cost, not bytes: what it would be of a long
+     * one. */
+    factor[1] = factor[0] < 1.0                 ? 1.0
+                : factor[0] > TW_FACTOR_UNKNOWN ? TW_FACTOR_UNKNOWN
+                                                : factor[0];
     bytes[1]  = TW_FACTOR_LONG;
     /* As long a vector as is through, said the model, in a third of the time that is left. */
-    for (query.count = 4096.0; 4.0 * query.count <= (double)most && query.count < (double)(4 << 20);) {
+    for (query.count = 4096.0;
+         4.0 * query.count <= (double)most && query.count < (double)(4 << 20);) {
         query.count *= 4.0;
         rate = tw_model_predict(algorithm, &query);
         if (rate > budget / 6.0) {

@@ -4,8 +4,8 @@
  * Slots, P each, none more than full for any P (tests/policy/test_grid.c):
  *   [0, P)   our pieces for everyone, column by column; the bundle of a column begins at a slot
  *   [P, 2P)  hop 1: the bundle for our column of each member but ourselves
- *   [2P, 3P) the same pieces for each rank of our column but ourselves, those of all members together
- *   [3P, 4P) hop 2: the bundle for us of each rank of our column but ourselves
+ *   [2P, 3P) the same pieces for each rank of our column but ourselves, those of all members
+ *   together [3P, 4P) hop 2: the bundle for us of each rank of our column but ourselves
  */
 #include "config.h"
 
@@ -72,9 +72,9 @@ tw_status_t tw_deliver_receives(const tw_route_t *route)
         const int members = tw_grid_members(&route->grid, row, route->column);
 
         if (row != route->row) {
-            status = tw_lane_recv(route->op, route->lane, route->stage + 1,
-                                  tw_deliver_got(route, row), (size_t)members * bytes,
-                                  tw_route_rank(route, row, route->column));
+            status =
+                tw_lane_recv(route->op, route->lane, route->stage + 1, tw_deliver_got(route, row),
+                             (size_t)members * bytes, tw_route_rank(route, row, route->column));
         }
     }
     return status;
@@ -123,7 +123,8 @@ tw_status_t tw_deliver_forward(const tw_route_t *route)
         uint8_t     *to    = tw_deliver_regrouped(route, row);
 
         for (int member = 0; member < route->members; member++) {
-            tw_op_copy(route->op, to + (size_t)member * bytes, tw_deliver_in(route, member) + at, bytes);
+            tw_op_copy(route->op, to + (size_t)member * bytes, tw_deliver_in(route, member) + at,
+                       bytes);
         }
         status = tw_lane_send(route->op, route->lane, route->stage + 1, route->stage + 1, to,
                               (size_t)route->members * bytes, owner, (size_t)route->members * n);
@@ -135,8 +136,7 @@ const uint8_t *tw_deliver_from(const tw_route_t *route, int rank)
 {
     const int    via   = tw_grid_via(&route->grid, rank, route->column);
     const int    index = tw_grid_index(&route->grid, rank, route->column);
-    const size_t bytes =
-        tw_op_size(route->op, tw_route_values(route, route->op->comm->rank));
+    const size_t bytes = tw_op_size(route->op, tw_route_values(route, route->op->comm->rank));
 
     if (via == route->row) {
         return tw_deliver_in(route, index) +

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/grid/spread.c - a piece of every rank to all ranks, or to one, in two hops.
  *
- * Slots: [0, P) everyone's pieces, column by column; the bundle of a column begins at a slot, and goes
- * from where hop 1 put it together.
+ * Slots: [0, P) everyone's pieces, column by column; the bundle of a column begins at a slot, and
+ * goes from where hop 1 put it together.
  */
 #include "config.h"
 
@@ -10,8 +10,7 @@
 
 static uint8_t *tw_spread_column(const tw_route_t *route, int column)
 {
-    return tw_lane_slot(route->op, route->lane,
-                        route->slot + tw_grid_before(&route->grid, column));
+    return tw_lane_slot(route->op, route->lane, route->slot + tw_grid_before(&route->grid, column));
 }
 
 uint8_t *tw_spread_at(const tw_route_t *route, int rank)
@@ -48,10 +47,10 @@ tw_status_t tw_spread_receives(const tw_route_t *route)
         const int height = tw_grid_height(&route->grid, column);
 
         if (column != route->column && (op->root < 0 || op->root == rank)) {
-            status = tw_lane_recv(route->op, route->lane, route->stage + 1,
-                                  tw_spread_column(route, column),
-                                  tw_bundle_column(route, column, height).bytes,
-                                  tw_route_rank(route, tw_grid_via(&route->grid, rank, column), column));
+            status = tw_lane_recv(
+                route->op, route->lane, route->stage + 1, tw_spread_column(route, column),
+                tw_bundle_column(route, column, height).bytes,
+                tw_route_rank(route, tw_grid_via(&route->grid, rank, column), column));
         }
     }
     return status;
@@ -68,9 +67,9 @@ tw_status_t tw_spread_send(const tw_route_t *route)
         const int row = (route->row + i) % route->height;
 
         if (tw_spread_through(route, row)) {
-            status = tw_lane_send(route->op, route->lane, route->stage, route->stage, codes,
-                                  tw_op_size(route->op, n),
-                                  tw_route_rank(route, row, route->column), n);
+            status =
+                tw_lane_send(route->op, route->lane, route->stage, route->stage, codes,
+                             tw_op_size(route->op, n), tw_route_rank(route, row, route->column), n);
         }
     }
     return status;
@@ -83,7 +82,8 @@ tw_status_t tw_spread_forward(const tw_route_t *route)
     tw_status_t       status = TW_OK;
 
     for (int i = 1; i < route->members && status == TW_OK; i++) {
-        const int to = tw_grid_member(&route->grid, route->row, (route->column + i) % route->members);
+        const int to =
+            tw_grid_member(&route->grid, route->row, (route->column + i) % route->members);
 
         if (root < 0 || root == to) {
             status = tw_lane_send(route->op, route->lane, route->stage + 1, route->stage + 1,

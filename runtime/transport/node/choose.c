@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/node/choose.c - which calls may go through the memory of one node; what their algorithms share.
+ * transport/node/choose.c - which calls may go through the memory of one node; what their
+ * algorithms share.
  */
 #include "config.h"
 
@@ -12,8 +13,8 @@ size_t tw_node_plain(const tw_comm_t *comm, const tw_how_t *how)
     tw_codec_traits_t traits;
 
     if (comm->nodes.count != 1 || comm->size == 1 ||
-        (how != NULL && (how->feedback != NULL ||
-                         (how->exec != NULL && how->exec->memory != TW_MEMORY_HOST)))) {
+        (how != NULL &&
+         (how->feedback != NULL || (how->exec != NULL && how->exec->memory != TW_MEMORY_HOST)))) {
         return 0;
     }
     if (how == NULL || how->codec == NULL) {
@@ -65,10 +66,8 @@ bool tw_node_exchange_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
 
 tw_status_t tw_node_refuse(const tw_comm_t *comm, const char *algorithm)
 {
-    TW_ERROR(&comm->log,
-             "algorithm %s was named where it cannot serve: %s", algorithm,
-             comm->node.state == TW_NODE_ABSENT
-                 ? "some node has no shared memory"
+    TW_ERROR(&comm->log, "algorithm %s was named where it cannot serve: %s", algorithm,
+             comm->node.state == TW_NODE_ABSENT ? "some node has no shared memory"
              : strcmp(algorithm, "node") == 0
                  ? "it is for lossless codecs without feedback, on two or more ranks of one node"
                  : "the codec's blocks are too large for it");

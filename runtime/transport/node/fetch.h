@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/node/fetch.h - reading the memory of another rank of the node: one copy instead of two.
  *
- * Linux only, and only where the system lets processes of a user do it (ptrace_scope, containers): found
- * out once, when the segment is made. Else long blocks go through slots.
+ * Linux only, and only where the system lets processes of a user do it (ptrace_scope, containers):
+ * found out once, when the segment is made. Else long blocks go through slots.
  */
 #ifndef TW_TRANSPORT_NODE_FETCH_H
 #define TW_TRANSPORT_NODE_FETCH_H
@@ -13,18 +13,22 @@
 #define TW_FETCH_MIN ((size_t)8 << 10)
 
 /* Put the caller's process, and a place to try, into its control line. */
-void tw_fetch_publish(const tw_node_t *node);
+void tw_fetch_publish(const tw_segment_t *node);
 
 /* All have published: can the caller read everyone's place? TW_OK or TW_ERR_UNSUPPORTED. */
-tw_status_t tw_fetch_probe(const tw_node_t *node);
+tw_status_t tw_fetch_probe(const tw_segment_t *node);
 
-/* `bytes` bytes at an address of a rank of this node. A failure is logged, and the communicator dead. */
+/* `bytes` bytes at an address of a rank of this node. A failure is logged, and the communicator
+ * dead. */
 tw_status_t tw_fetch(tw_comm_t *comm, int local, uint64_t address, size_t bytes, void *into);
 
-static inline uint64_t tw_fetch_address(const void *at) { return (uint64_t)(uintptr_t)at; }
+static inline uint64_t tw_fetch_address(const void *at)
+{
+    return (uint64_t)(uintptr_t)at;
+}
 
 /* The addresses, by number of the reader, that a rank publishes for a ticket. */
-static inline uint64_t *tw_fetch_table(const tw_node_t *node, int local, uint64_t ticket)
+static inline uint64_t *tw_fetch_table(const tw_segment_t *node, int local, uint64_t ticket)
 {
     return (uint64_t *)(void *)((size_t)node->ranks * sizeof(uint64_t) <= TW_NODE_SHORT
                                     ? tw_node_slot(node, local, ticket)->data

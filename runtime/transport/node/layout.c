@@ -7,8 +7,9 @@
 
 #include "runtime/transport/node/layout.h"
 
-/* node_of[], in rank order: a node begins with the first rank of a machine, and after each node_ranks
- * more. seen[m], current[m]: ranks met so far, and node under way, of the machine whose lowest rank is m. */
+/* node_of[], in rank order: a node begins with the first rank of a machine, and after each
+ * node_ranks more. seen[m], current[m]: ranks met so far, and node under way, of the machine whose
+ * lowest rank is m. */
 static void tw_nodes_number(const int *leader, int ranks, int node_ranks, int *seen, int *current,
                             tw_nodes_t *nodes)
 {

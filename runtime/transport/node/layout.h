@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/node/layout.h - which ranks of a communicator share a node.
  *
- * Nodes are numbered by their lowest rank; the ranks of a node are numbered in rank order. All ranks
- * hold the same layout, so that algorithms may follow from it.
+ * Nodes are numbered by their lowest rank; the ranks of a node are numbered in rank order. All
+ * ranks hold the same layout, so that algorithms may follow from it.
  */
 #ifndef TW_TRANSPORT_NODE_LAYOUT_H
 #define TW_TRANSPORT_NODE_LAYOUT_H
@@ -19,10 +19,11 @@ typedef struct tw_nodes {
     int *first;       /* [nodes + 1] where a node's ranks begin in member  */
 } tw_nodes_t;
 
-/* Lay out `ranks` ranks, of which the caller is `rank`. leader[r] is the lowest rank on the machine of
- * rank r. Where node_ranks > 0, each node_ranks consecutive ranks of a machine count as a node.
+/* Lay out `ranks` ranks, of which the caller is `rank`. leader[r] is the lowest rank on the machine
+ * of rank r. Where node_ranks > 0, each node_ranks consecutive ranks of a machine count as a node.
  * TW_OK or TW_ERR_NO_MEMORY; release with tw_nodes_free(). Local. */
-tw_status_t tw_nodes_make(const int *leader, int ranks, int rank, int node_ranks, tw_nodes_t *nodes);
+tw_status_t tw_nodes_make(const int *leader, int ranks, int rank, int node_ranks,
+                          tw_nodes_t *nodes);
 void        tw_nodes_free(tw_nodes_t *nodes);
 
 /* Ranks of a node. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/node/quick.c - short blocking collectives within one node. What a rank contributes fits its
- * slot, up to TW_NODE_SHORT bytes beside the flag, so that one cache line carries both.
+ * transport/node/quick.c - short blocking collectives within one node. What a rank contributes fits
+ * its slot, up to TW_NODE_SHORT bytes beside the flag, so that one cache line carries both.
  */
 #include "config.h"
 
@@ -115,16 +115,17 @@ static uint64_t tw_quick_begin(tw_comm_t *comm)
 }
 
 /* Where a rank's contribution lies. */
-static uint8_t *tw_quick_data(const tw_node_t *node, int local, uint64_t ticket, size_t bytes)
+static uint8_t *tw_quick_data(const tw_segment_t *node, int local, uint64_t ticket, size_t bytes)
 {
     return bytes <= TW_NODE_SHORT ? tw_node_slot(node, local, ticket)->data
                                   : tw_node_data(node, local, ticket);
 }
 
-static tw_status_t tw_quick_publish(tw_patience_t *p, uint64_t ticket, const void *bytes, size_t size)
+static tw_status_t tw_quick_publish(tw_patience_t *p, uint64_t ticket, const void *bytes,
+                                    size_t size)
 {
-    const tw_node_t  *node   = &p->comm->node;
-    const tw_status_t status = tw_await_open(p, ticket);
+    const tw_segment_t *node   = &p->comm->node;
+    const tw_status_t   status = tw_await_open(p, ticket);
 
     if (status == TW_OK) {
         memcpy(tw_quick_data(node, node->local, ticket, size), bytes, size);
@@ -133,14 +134,15 @@ static tw_status_t tw_quick_publish(tw_patience_t *p, uint64_t ticket, const voi
     return status;
 }
 
-/* recv = the sum in rank order; the own contribution is taken from its slot, as recv may be where it
- * came from. */
-static tw_status_t tw_quick_sum(tw_patience_t *p, uint64_t ticket, void *recv, size_t n, size_t element)
+/* recv = the sum in rank order; the own contribution is taken from its slot, as recv may be where
+ * it came from. */
+static tw_status_t tw_quick_sum(tw_patience_t *p, uint64_t ticket, void *recv, size_t n,
+                                size_t element)
 {
-    const tw_node_t *node   = &p->comm->node;
-    const size_t     bytes  = n * element;
-    const void      *first  = tw_quick_data(node, 0, ticket, bytes);
-    tw_status_t      status = TW_OK;
+    const tw_segment_t *node   = &p->comm->node;
+    const size_t        bytes  = n * element;
+    const void         *first  = tw_quick_data(node, 0, ticket, bytes);
+    tw_status_t         status = TW_OK;
 
     for (int r = 0; r < node->ranks && status == TW_OK; r++) {
         if (r != node->local) {
@@ -154,8 +156,9 @@ static tw_status_t tw_quick_sum(tw_patience_t *p, uint64_t ticket, void *recv, s
     return status;
 }
 
-static tw_status_t tw_short_reduce(tw_comm_t *comm, const char *operation, const void *send, void *recv,
-                                   size_t n, size_t element, tw_reduction_t reduction, int root)
+static tw_status_t tw_short_reduce(tw_comm_t *comm, const char *operation, const void *send,
+                                   void *recv, size_t n, size_t element, tw_reduction_t reduction,
+                                   int root)
 {
     const uint64_t ticket = tw_quick_begin(comm);
     tw_patience_t  p      = {.comm = comm, .operation = operation};
@@ -209,14 +212,14 @@ static tw_status_t tw_short_bcast(tw_comm_t *comm, void *buffer, size_t bytes, i
     return status;
 }
 
-/* Publish `size` bytes; then block `at` (in bytes) of every rank's contribution goes to recv, rank by
- * rank. */
+/* Publish `size` bytes; then block `at` (in bytes) of every rank's contribution goes to recv, rank
+ * by rank. */
 static tw_status_t tw_quick_move(tw_patience_t *p, const void *send, size_t size, size_t at,
                                  uint8_t *recv, size_t bytes)
 {
-    const tw_node_t *node   = &p->comm->node;
-    const uint64_t   ticket = p->comm->node.ticket++;
-    tw_status_t      status = tw_quick_publish(p, ticket, send, size);
+    const tw_segment_t *node   = &p->comm->node;
+    const uint64_t      ticket = p->comm->node.ticket++;
+    tw_status_t         status = tw_quick_publish(p, ticket, send, size);
 
     for (int r = 0; r < node->ranks && status == TW_OK; r++) {
         if (r != node->local) {
@@ -268,7 +271,7 @@ static tw_status_t tw_long_bcast(tw_comm_t *comm, void *buffer, size_t bytes, in
 {
     const uint64_t ticket = tw_quick_begin(comm);
     const int      local  = tw_nodes_local(&comm->nodes, root);
-    tw_node_t     *node   = &comm->node;
+    tw_segment_t  *node   = &comm->node;
     tw_patience_t  p      = {.comm = comm, .operation = "bcast"};
     tw_status_t    status;
 
@@ -298,7 +301,7 @@ static tw_status_t tw_long_bcast(tw_comm_t *comm, void *buffer, size_t bytes, in
 static tw_status_t tw_long_alltoall(tw_comm_t *comm, const void *send, void *recv, size_t bytes)
 {
     const uint64_t ticket = tw_quick_begin(comm);
-    tw_node_t     *node   = &comm->node;
+    tw_segment_t  *node   = &comm->node;
     tw_patience_t  p      = {.comm = comm, .operation = "alltoall"};
     tw_status_t    status;
 
@@ -345,7 +348,8 @@ tw_status_t tw_quick_reduce(tw_comm_t *comm, const char *operation, const void *
                             size_t n, size_t element, tw_reduction_t reduction, int root)
 {
     tw_comm_enter(comm);
-    return tw_quick_end(comm, tw_short_reduce(comm, operation, send, recv, n, element, reduction, root));
+    return tw_quick_end(comm,
+                        tw_short_reduce(comm, operation, send, recv, n, element, reduction, root));
 }
 
 tw_status_t tw_quick_bcast(tw_comm_t *comm, void *buffer, size_t bytes, int root)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/node/quick.h - short blocking collectives of values as they are, within one node: one look
- * at each flag, no request. They take the ticket that the engine's form of the same call would take
- * (allreduce_node.c, ...), so ranks may mix both: whether a call is quick depends on what only the
- * caller knows, as where its buffers are. So the engine's form must need no agreement: all ranks have
- * its memory since the segment was made.
+ * transport/node/quick.h - short blocking collectives of values as they are, within one node: one
+ * look at each flag, no request. They take the ticket that the engine's form of the same call would
+ * take (allreduce_node.c, ...), so ranks may mix both: whether a call is quick depends on what only
+ * the caller knows, as where its buffers are. So the engine's form must need no agreement: all
+ * ranks have its memory since the segment was made.
  */
 #ifndef TW_TRANSPORT_NODE_QUICK_H
 #define TW_TRANSPORT_NODE_QUICK_H
@@ -26,30 +26,33 @@ static inline bool tw_node_direct(const tw_comm_t *comm, size_t bytes)
     return bytes <= TW_NODE_DIRECT && bytes <= comm->config.chunk;
 }
 
-/* Where the engine's form has a rank's contribution to this lane's round, `pieces` pieces of the operation's
- * chunk: as here, beside the flag if they are short. */
+/* Where the engine's form has a rank's contribution to this lane's round, `pieces` pieces of the
+ * operation's chunk: as here, beside the flag if they are short. */
 static inline uint8_t *tw_node_room(const tw_request_t *op, const tw_lane_t *lane, int local,
                                     size_t pieces)
 {
-    const tw_node_t *node   = &op->comm->node;
-    const uint64_t   ticket = tw_lane_ticket(op, lane);
+    const tw_segment_t *node   = &op->comm->node;
+    const uint64_t      ticket = tw_lane_ticket(op, lane);
 
-    return pieces * op->chunk * op->element <= TW_NODE_SHORT ? tw_node_slot(node, local, ticket)->data
-                                                             : tw_node_data(node, local, ticket);
+    return pieces * op->chunk * op->element <= TW_NODE_SHORT
+               ? tw_node_slot(node, local, ticket)->data
+               : tw_node_data(node, local, ticket);
 }
 
-/* The codec's element size, if a call with `how` may go through shared memory as it is, to all ranks: one
- * node, a lossless codec, no residuals, host memory. Else 0. `how` is not checked. */
+/* The codec's element size, if a call with `how` may go through shared memory as it is, to all
+ * ranks: one node, a lossless codec, no residuals, host memory. Else 0. `how` is not checked. */
 size_t tw_node_plain(const tw_comm_t *comm, const tw_how_t *how);
 
-/* Collective the first time: tw_node_plain(), and the segment is there. *element_p is 0 where not. */
+/* Collective the first time: tw_node_plain(), and the segment is there. *element_p is 0 where not.
+ * */
 tw_status_t tw_node_choose(tw_comm_t *comm, const tw_how_t *how, size_t *element_p);
 
-/* The same, if also the segment is there, nothing must be compared first, and no thread stands by. */
+/* The same, if also the segment is there, nothing must be compared first, and no thread stands by.
+ * */
 size_t tw_node_quick(const tw_comm_t *comm, const tw_how_t *how);
 
-/* tw_algorithm_ops_t.ready of a round in which everyone writes and reads: stage 0, our slot is free; stage s,
- * all have raised phase s. */
+/* tw_algorithm_ops_t.ready of a round in which everyone writes and reads: stage 0, our slot is
+ * free; stage s, all have raised phase s. */
 bool tw_node_exchange_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p);
 
 /* An algorithm was named that cannot serve this call: says so, TW_ERR_UNSUPPORTED. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/node/segment.c - making the shared memory of each node, and its flags.
  *
- * The lowest rank of a node makes a POSIX shared memory object, takes its name away at once, so that
- * nothing is left behind however the job ends, and the others open it through /proc/PID/fd. Its pages
- * are reserved (posix_fallocate): a file system that is full is an error here and not a SIGBUS later.
+ * The lowest rank of a node makes a POSIX shared memory object, takes its name away at once, so
+ * that nothing is left behind however the job ends, and the others open it through /proc/PID/fd.
+ * Its pages are reserved (posix_fallocate): a file system that is full is an error here and not a
+ * SIGBUS later.
  */
 #include "config.h"
 
@@ -23,7 +24,7 @@
 #include "runtime/transport/request.h"
 #include "runtime/transport/sync.h"
 
-#define TW_NODE_BYTES    ((size_t)32 << 20)  /* wanted for a node                              */
+#define TW_NODE_BYTES    ((size_t)32 << 20) /* wanted for a node                              */
 #define TW_SLOT_LEAST    ((size_t)64 << 10)
 #define TW_SLOT_MOST     ((size_t)512 << 10)
 #define TW_SPINS_ALONE   4000 /* ranks that have a core each: some microseconds          */
@@ -31,7 +32,8 @@
 
 size_t tw_node_slot_bytes(int ranks)
 {
-    const size_t share = TW_NODE_BYTES / TW_NODE_SLOTS / (size_t)ranks / TW_NODE_LINE * TW_NODE_LINE;
+    const size_t share =
+        TW_NODE_BYTES / TW_NODE_SLOTS / (size_t)ranks / TW_NODE_LINE * TW_NODE_LINE;
 
     return share < TW_SLOT_LEAST ? TW_SLOT_LEAST : share < TW_SLOT_MOST ? share : TW_SLOT_MOST;
 }
@@ -113,7 +115,7 @@ static tw_status_t tw_node_exchange(tw_comm_t *comm, tw_node_where_t *mine, cons
     return status;
 }
 
-static void tw_node_shape(tw_comm_t *comm, tw_node_t *node)
+static void tw_node_shape(tw_comm_t *comm, tw_segment_t *node)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
@@ -126,7 +128,7 @@ static void tw_node_shape(tw_comm_t *comm, tw_node_t *node)
     node->spins      = comm->local_ranks <= cores ? TW_SPINS_ALONE : TW_SPINS_CROWDED;
 }
 
-static tw_status_t tw_node_map(tw_node_t *node, int file)
+static tw_status_t tw_node_map(tw_segment_t *node, int file)
 {
     void *base = mmap(NULL, node->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 
@@ -138,9 +140,9 @@ static tw_status_t tw_node_map(tw_node_t *node, int file)
     return TW_OK;
 }
 
-/* All have mapped it, and have memory for the operations that need nothing else: a rank that makes one
- * where others take a quick way (quick.h) cannot ask them any more. */
-static tw_status_t tw_node_agree(tw_comm_t *comm, const tw_node_t *node)
+/* All have mapped it, and have memory for the operations that need nothing else: a rank that makes
+ * one where others take a quick way (quick.h) cannot ask them any more. */
+static tw_status_t tw_node_agree(tw_comm_t *comm, const tw_segment_t *node)
 {
     const size_t bytes  = tw_request_values_bytes(comm);
     const bool   well   = node->base != NULL && tw_pool_reserve(&comm->pool, bytes) == TW_OK;
@@ -152,7 +154,7 @@ static tw_status_t tw_node_agree(tw_comm_t *comm, const tw_node_t *node)
     return status;
 }
 
-static tw_status_t tw_node_make(tw_comm_t *comm, tw_node_t *node)
+static tw_status_t tw_node_make(tw_comm_t *comm, tw_segment_t *node)
 {
     tw_node_where_t where = {0};
     tw_status_t     status;
@@ -190,7 +192,7 @@ static tw_status_t tw_node_make(tw_comm_t *comm, tw_node_t *node)
 /* May the ranks of every node read each other's memory? All have published where (tw_node_make). */
 static tw_status_t tw_node_probe(tw_comm_t *comm)
 {
-    tw_node_t        *node   = &comm->node;
+    tw_segment_t     *node   = &comm->node;
     const tw_status_t mine   = comm->config.node_read ? tw_fetch_probe(node) : TW_ERR_UNSUPPORTED;
     const tw_status_t status = tw_comm_agree(comm, mine);
 
@@ -200,8 +202,8 @@ static tw_status_t tw_node_probe(tw_comm_t *comm)
 
 tw_status_t tw_node_ready(tw_comm_t *comm)
 {
-    tw_node_t  *node = &comm->node;
-    tw_status_t status;
+    tw_segment_t *node = &comm->node;
+    tw_status_t   status;
 
     if (node->state != TW_NODE_UNKNOWN) {
         return node->state == TW_NODE_THERE ? TW_OK : TW_ERR_UNSUPPORTED;
@@ -239,7 +241,7 @@ void tw_node_release(tw_comm_t *comm)
 
 /* ---- flags ---------------------------------------------------------------------------------- */
 
-bool tw_node_all_raised(const tw_node_t *node, uint64_t ticket, unsigned phase, int *local_p)
+bool tw_node_all_raised(const tw_segment_t *node, uint64_t ticket, unsigned phase, int *local_p)
 {
     for (int r = 0; r < node->ranks; r++) {
         if (r != node->local && !tw_node_raised(node, r, ticket, phase)) {
@@ -250,7 +252,7 @@ bool tw_node_all_raised(const tw_node_t *node, uint64_t ticket, unsigned phase, 
     return true;
 }
 
-bool tw_node_open(tw_node_t *node, uint64_t ticket, int *local_p)
+bool tw_node_open(tw_segment_t *node, uint64_t ticket, int *local_p)
 {
     uint64_t least = node->low;
 
@@ -259,10 +261,9 @@ bool tw_node_open(tw_node_t *node, uint64_t ticket, int *local_p)
         return true;
     }
     for (int r = 0; r < node->ranks; r++) {
-        const uint64_t low =
-            r == node->local
-                ? node->low
-                : atomic_load_explicit(tw_node_low(node, r), memory_order_acquire);
+        const uint64_t low = r == node->local
+                                 ? node->low
+                                 : atomic_load_explicit(tw_node_low(node, r), memory_order_acquire);
 
         if (low < least) {
             least    = low;
@@ -273,7 +274,7 @@ bool tw_node_open(tw_node_t *node, uint64_t ticket, int *local_p)
     return ticket < node->open;
 }
 
-bool tw_node_passed(const tw_node_t *node, uint64_t ticket, int *local_p)
+bool tw_node_passed(const tw_segment_t *node, uint64_t ticket, int *local_p)
 {
     for (int r = 0; r < node->ranks; r++) {
         if (r != node->local &&
@@ -285,7 +286,7 @@ bool tw_node_passed(const tw_node_t *node, uint64_t ticket, int *local_p)
     return true;
 }
 
-void tw_node_complete(tw_node_t *node, uint64_t ticket)
+void tw_node_complete(tw_segment_t *node, uint64_t ticket)
 {
     node->complete |= UINT64_C(1) << (ticket - node->low);
     while (node->complete & 1) {

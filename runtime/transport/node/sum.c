@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/node/sum.c - sums in vectors of 32 bytes, in the compiler's own notation: whatever width the
- * machine has, each element is one IEEE addition.
+ * transport/node/sum.c - sums in vectors of 32 bytes, in the compiler's own notation: whatever
+ * width the machine has, each element is one IEEE addition.
  */
 #include "config.h"
 

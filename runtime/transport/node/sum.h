@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 
-/* out[i] = fl(a[i] + b[i]) for n floats (element 4) or doubles (element 8) of any alignment; out may be
- * a or b. The caller has set the floating-point mode. */
+/* out[i] = fl(a[i] + b[i]) for n floats (element 4) or doubles (element 8) of any alignment; out
+ * may be a or b. The caller has set the floating-point mode. */
 void tw_sum_pair(size_t element, const void *a, const void *b, size_t n, void *out);
 
 /* values[i] = fl(values[i] / ranks). */

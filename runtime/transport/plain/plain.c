@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/plain/plain.c - see plain.h.
  *
- * Values are added as MPI adds them, not in the order of ranks; nothing is quantised. What travels is
- * not seen: bytes_sent counts what an algorithm must send that wastes nothing (see tw_plain_bytes()).
+ * Values are added as MPI adds them, not in the order of ranks; nothing is quantised. What travels
+ * is not seen: bytes_sent counts what an algorithm must send that wastes nothing (see
+ * tw_plain_bytes()).
  */
 #include "config.h"
 
@@ -11,7 +12,10 @@
 
 #include "runtime/transport/plain/plain.h"
 
-static size_t tw_plain_element(const tw_plain_args_t *args) { return args->wide ? sizeof(double) : sizeof(float); }
+static size_t tw_plain_element(const tw_plain_args_t *args)
+{
+    return args->wide ? sizeof(double) : sizeof(float);
+}
 
 /* Values of the result on this rank that were added up. */
 static size_t tw_plain_summed(const tw_comm_t *comm, const tw_plain_args_t *args)
@@ -47,13 +51,13 @@ bool tw_plain_fits(const tw_comm_t *comm, const tw_plain_args_t *args)
 }
 
 /* What this rank sends where no byte is sent in vain: of P ranks and V bytes, 2 (P-1)/P V in an
- * allreduce, (P-1)/P V in a reduction to one or to shares, (P-1) V of blocks; of a broadcast, V from all
- * ranks but the last. */
+ * allreduce, (P-1)/P V in a reduction to one or to shares, (P-1) V of blocks; of a broadcast, V
+ * from all ranks but the last. */
 static void tw_plain_bytes(tw_comm_t *comm, const tw_plain_args_t *args)
 {
     const uint64_t others = (uint64_t)comm->size - 1, ranks = (uint64_t)comm->size;
-    uint64_t       bytes  = (uint64_t)args->count * tw_plain_element(args);
-    uint64_t       total  = 0;
+    uint64_t       bytes = (uint64_t)args->count * tw_plain_element(args);
+    uint64_t       total = 0;
 
     for (int r = 0; args->counts != NULL && r < comm->size; r++) {
         total += (uint64_t)args->counts[r] * tw_plain_element(args);
@@ -89,12 +93,12 @@ static void tw_plain_average(tw_comm_t *comm, const tw_plain_args_t *args)
 
 tw_status_t tw_plain_run(tw_comm_t *comm, const tw_plain_args_t *args)
 {
-    const tw_mpi_ops_t *mpi   = comm->mpi;
-    const MPI_Datatype  type  = args->wide ? MPI_DOUBLE : MPI_FLOAT;
-    const void         *send  = args->send == TW_IN_PLACE ? MPI_IN_PLACE : args->send;
-    const int           n     = (int)args->count;
+    const tw_mpi_ops_t *mpi    = comm->mpi;
+    const MPI_Datatype  type   = args->wide ? MPI_DOUBLE : MPI_FLOAT;
+    const void         *send   = args->send == TW_IN_PLACE ? MPI_IN_PLACE : args->send;
+    const int           n      = (int)args->count;
     int                 result = MPI_SUCCESS;
-    tw_shape_t          shape  = {.count = 0};
+    tw_request_shape_t  shape  = {.count = 0};
     tw_status_t         status;
 
     tw_plain_values(comm, args, &shape);
@@ -142,8 +146,8 @@ static void tw_plain_ints(const tw_comm_t *comm, const tw_plain_args_t *args, in
     }
 }
 
-/* Where the blocks of an allgatherv begin. MPICH 4.0 ignores the displacement of a single rank, so that one's
- * is added here. */
+/* Where the blocks of an allgatherv begin. MPICH 4.0 ignores the displacement of a single rank, so
+ * that one's is added here. */
 static void *tw_plain_blocks_at(const tw_comm_t *comm, const tw_plain_args_t *args, int *ints)
 {
     uint8_t *recv = args->recv;
@@ -155,7 +159,8 @@ static void *tw_plain_blocks_at(const tw_comm_t *comm, const tw_plain_args_t *ar
     return recv;
 }
 
-tw_status_t tw_plain_start(tw_comm_t *comm, const tw_plain_args_t *args, int *ints, MPI_Request *request)
+tw_status_t tw_plain_start(tw_comm_t *comm, const tw_plain_args_t *args, int *ints,
+                           MPI_Request *request)
 {
     const tw_mpi_ops_t *mpi    = comm->mpi;
     const MPI_Datatype  type   = args->wide ? MPI_DOUBLE : MPI_FLOAT;
@@ -174,16 +179,18 @@ tw_status_t tw_plain_start(tw_comm_t *comm, const tw_plain_args_t *args, int *in
         result = mpi->Ireduce(send, args->recv, n, type, MPI_SUM, args->root, comm->comm, request);
         break;
     case TW_OPERATION_REDUCE_SCATTER:
-        result = args->counts != NULL
-                     ? mpi->Ireduce_scatter(send, args->recv, ints, type, MPI_SUM, comm->comm, request)
-                     : mpi->Ireduce_scatter_block(send, args->recv, n, type, MPI_SUM, comm->comm, request);
+        result = args->counts != NULL ? mpi->Ireduce_scatter(send, args->recv, ints, type, MPI_SUM,
+                                                             comm->comm, request)
+                                      : mpi->Ireduce_scatter_block(send, args->recv, n, type,
+                                                                   MPI_SUM, comm->comm, request);
         break;
     case TW_OPERATION_BCAST:
         result = mpi->Ibcast(args->recv, n, type, args->root, comm->comm, request);
         break;
     case TW_OPERATION_ALLGATHER:
         result = args->counts != NULL
-                     ? mpi->Iallgatherv(send, ints[comm->rank], type, tw_plain_blocks_at(comm, args, ints), ints,
+                     ? mpi->Iallgatherv(send, ints[comm->rank], type,
+                                        tw_plain_blocks_at(comm, args, ints), ints,
                                         ints + comm->size, type, comm->comm, request)
                      : mpi->Iallgather(send, n, type, args->recv, n, type, comm->comm, request);
         break;
@@ -231,30 +238,30 @@ static bool tw_plain_ready(tw_request_t *op, tw_lane_t *lane, tw_status_t *statu
     tw_comm_t *comm = op->comm;
     int        done = 0;
 
-    *status_p = tw_comm_mpi(comm,
-                            comm->mpi->Testall(1, &tw_plain_state(op, lane)->request, &done,
-                                               MPI_STATUSES_IGNORE),
-                            "MPI_Testall");
+    *status_p = tw_comm_mpi(
+        comm, comm->mpi->Testall(1, &tw_plain_state(op, lane)->request, &done, MPI_STATUSES_IGNORE),
+        "MPI_Testall");
     return *status_p == TW_OK && done;
 }
 
-const tw_algorithm_ops_t tw_plain_mpi = {.name = "mpi", .stages = 1, .step = tw_plain_step, .host_only = true};
+const tw_algorithm_ops_t tw_plain_mpi = {
+    .name = "mpi", .stages = 1, .step = tw_plain_step, .host_only = true};
 
-tw_status_t tw_plain(tw_comm_t *comm, const tw_plain_args_t *args, const tw_how_t *how, tw_form_t form,
-                     tw_request_t **request_p)
+tw_status_t tw_plain(tw_comm_t *comm, const tw_plain_args_t *args, const tw_how_t *how,
+                     tw_form_t form, tw_request_t **request_p)
 {
-    tw_shape_t        shape = {.algorithm  = &tw_plain_mpi,
-                               .operation  = args->name,
-                               .count      = args->count,
-                               .root       = args->root,
-                               .reduction  = args->reduction,
-                               .longest    = 1,
-                               .slots      = 1,
-                               .slot_bytes = sizeof(tw_plain_state_t),
-                               .arrays     = 3};
-    tw_plain_state_t *state;
-    tw_request_t     *op;
-    tw_status_t       status;
+    tw_request_shape_t shape = {.algorithm  = &tw_plain_mpi,
+                                .operation  = args->name,
+                                .count      = args->count,
+                                .root       = args->root,
+                                .reduction  = args->reduction,
+                                .longest    = 1,
+                                .slots      = 1,
+                                .slot_bytes = sizeof(tw_plain_state_t),
+                                .arrays     = 3};
+    tw_plain_state_t  *state;
+    tw_request_t      *op;
+    tw_status_t        status;
 
     if (form == TW_BLOCKING && args->counts == NULL && tw_plain_blocks(comm)) {
         return tw_plain_run(comm, args);

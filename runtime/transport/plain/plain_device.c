@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/plain/plain_device.c - MPI's blocking collectives on device memory: the values are copied to pinned
- * memory, and the result back. The nonblocking ones get theirs from the engine (bounce.h).
+ * transport/plain/plain_device.c - MPI's blocking collectives on device memory: the values are
+ * copied to pinned memory, and the result back. The nonblocking ones get theirs from the engine
+ * (bounce.h).
  */
 #include "config.h"
 
@@ -21,7 +22,7 @@ static size_t tw_plain_total(const tw_comm_t *comm, const tw_plain_args_t *args)
     return extent;
 }
 
-void tw_plain_values(const tw_comm_t *comm, const tw_plain_args_t *args, tw_shape_t *shape)
+void tw_plain_values(const tw_comm_t *comm, const tw_plain_args_t *args, tw_request_shape_t *shape)
 {
     const bool   in_place = args->send == TW_IN_PLACE;
     const size_t own      = args->counts != NULL ? args->counts[comm->rank] : args->count;
@@ -67,7 +68,8 @@ static tw_status_t tw_plain_move(tw_comm_t *comm, void *to, const void *from, si
     return tw_staging_failed(comm, status, "a copy of values");
 }
 
-tw_status_t tw_plain_run_device(tw_comm_t *comm, const tw_plain_args_t *args, const tw_shape_t *shape)
+tw_status_t tw_plain_run_device(tw_comm_t *comm, const tw_plain_args_t *args,
+                                const tw_request_shape_t *shape)
 {
     const size_t    element = args->wide ? sizeof(double) : sizeof(float);
     const size_t    sent    = shape->values[0] != NULL ? shape->extent[0] * element : 0;
@@ -80,7 +82,8 @@ tw_status_t tw_plain_run_device(tw_comm_t *comm, const tw_plain_args_t *args, co
         status = tw_comm_device_get(comm, TW_DEVICE_PINNED, sent + taken, &pinned);
     }
     if (status != TW_OK) {
-        TW_ERROR(&comm->log, "%s: no way to device memory, and other ranks go on; the communicator is dead",
+        TW_ERROR(&comm->log,
+                 "%s: no way to device memory, and other ranks go on; the communicator is dead",
                  args->name);
         comm->status = status;
         return status;

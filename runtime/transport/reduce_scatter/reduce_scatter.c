@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/reduce_scatter/reduce_scatter.c - the calls; the algorithm is the first pass of two_pass.
+ * transport/reduce_scatter/reduce_scatter.c - the calls; the algorithm is the first pass of
+ * two_pass.
  */
 #include "config.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/ucx/connect.c - opening the UCX endpoint of a communicator: every rank makes a worker, the
- * workers' addresses go round by MPI, and every rank connects to every other.
+ * transport/ucx/connect.c - opening the UCX endpoint of a communicator: every rank makes a worker,
+ * the workers' addresses go round by MPI, and every rank connects to every other.
  *
- * UCX can say that a peer is gone (UCP_ERR_HANDLING_MODE_PEER), but not through shared memory, which it
- * then does without. A node lives or dies as one: only connections between nodes are made that way.
+ * UCX can say that a peer is gone (UCP_ERR_HANDLING_MODE_PEER), but not through shared memory,
+ * which it then does without. A node lives or dies as one: only connections between nodes are made
+ * that way.
  */
 #include "config.h"
 
@@ -55,15 +56,15 @@ static tw_ucx_t *tw_ucx_new(const tw_comm_t *comm)
 /* Context and worker; local. */
 static tw_status_t tw_ucx_start(const tw_comm_t *comm, tw_ucx_t *ucx, char *why)
 {
-    const ucp_params_t params = {
-        .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_TAG_SENDER_MASK |
-                      UCP_PARAM_FIELD_ESTIMATED_NUM_EPS | UCP_PARAM_FIELD_ESTIMATED_NUM_PPN |
-                      UCP_PARAM_FIELD_NAME,
-        .features          = UCP_FEATURE_TAG,
-        .tag_sender_mask   = (uint64_t)UINT32_MAX << 32,
-        .estimated_num_eps = (size_t)comm->size,
-        .estimated_num_ppn = (size_t)comm->local_ranks,
-        .name              = "thinwire"};
+    const ucp_params_t        params = {.field_mask =
+                                            UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_TAG_SENDER_MASK |
+                                            UCP_PARAM_FIELD_ESTIMATED_NUM_EPS |
+                                            UCP_PARAM_FIELD_ESTIMATED_NUM_PPN | UCP_PARAM_FIELD_NAME,
+                                        .features          = UCP_FEATURE_TAG,
+                                        .tag_sender_mask   = (uint64_t)UINT32_MAX << 32,
+                                        .estimated_num_eps = (size_t)comm->size,
+                                        .estimated_num_ppn = (size_t)comm->local_ranks,
+                                        .name              = "thinwire"};
     const ucp_worker_params_t worker = {.field_mask  = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
                                         .thread_mode = UCS_THREAD_MODE_SERIALIZED};
     ucp_config_t             *config;
@@ -106,17 +107,16 @@ static tw_status_t tw_ucx_connect(tw_comm_t *comm, tw_ucx_t *ucx, int r, const u
     const uint64_t        own    = tw_ucx_host();
     const bool            local  = memcmp(place, &own, TW_UCX_HOST) == 0;
     tw_ucx_peer_t        *peer   = &ucx->peers[r];
-    const ucp_ep_params_t params = {.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS |
-                                                  UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                                                  UCP_EP_PARAM_FIELD_ERR_HANDLER,
-                                    .address     = (const void *)(place + TW_UCX_HOST),
-                                    .err_mode    = local ? UCP_ERR_HANDLING_MODE_NONE
-                                                         : UCP_ERR_HANDLING_MODE_PEER,
-                                    .err_handler = {.cb = tw_ucx_lost, .arg = peer}};
-    ucs_status_t          status = UCS_OK;
+    const ucp_ep_params_t params = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER,
+        .address     = (const void *)(place + TW_UCX_HOST),
+        .err_mode    = local ? UCP_ERR_HANDLING_MODE_NONE : UCP_ERR_HANDLING_MODE_PEER,
+        .err_handler = {.cb = tw_ucx_lost, .arg = peer}};
+    ucs_status_t status = UCS_OK;
 
-    peer->ucx  = ucx;
-    peer->rank = r;
+    peer->ucx   = ucx;
+    peer->rank  = r;
     peer->local = local;
     if (r != comm->rank) {
         status = ucx->call.ucp_ep_create(ucx->worker, &params, &peer->ep);
@@ -130,17 +130,17 @@ static tw_status_t tw_ucx_connect(tw_comm_t *comm, tw_ucx_t *ucx, int r, const u
     return TW_OK;
 }
 
-/* All ranks' nodes and addresses, `room` bytes each, into a buffer of the pool that has one place more for
- * ours. */
+/* All ranks' nodes and addresses, `room` bytes each, into a buffer of the pool that has one place
+ * more for ours. */
 static tw_status_t tw_ucx_exchange(tw_comm_t *comm, tw_ucx_t *ucx, uint8_t **addresses_p,
                                    size_t *room_p)
 {
     ucp_worker_attr_t attributes = {.field_mask = UCP_WORKER_ATTR_FIELD_ADDRESS};
-    const bool        well   = ucx->call.ucp_worker_query(ucx->worker, &attributes) == UCS_OK;
-    const uint64_t    host   = tw_ucx_host();
-    const int         length = well ? (int)(TW_UCX_HOST + attributes.address_length) : 0;
-    int               most   = 0;
-    void             *buffer = NULL;
+    const bool        well       = ucx->call.ucp_worker_query(ucx->worker, &attributes) == UCS_OK;
+    const uint64_t    host       = tw_ucx_host();
+    const int         length     = well ? (int)(TW_UCX_HOST + attributes.address_length) : 0;
+    int               most       = 0;
+    void             *buffer     = NULL;
     uint8_t          *own;
     tw_status_t       status;
 

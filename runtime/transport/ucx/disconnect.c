@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/ucx/disconnect.c - closing the UCX endpoint of a communicator.
  *
- * A rank cuts its connections when it has a farewell from every other rank, which is the last thing that
- * they send, and when its own have arrived there; it gives its worker back when all have cut. A rank that
- * does not come (for which the communicator may be dead) is waited for for a while, and then everything is
- * left as it is.
+ * A rank cuts its connections when it has a farewell from every other rank, which is the last thing
+ * that they send, and when its own have arrived there; it gives its worker back when all have cut.
+ * A rank that does not come (for which the communicator may be dead) is waited for for a while, and
+ * then everything is left as it is.
  */
 #include "config.h"
 
@@ -72,7 +72,8 @@ static tw_status_t tw_ucx_say_farewell(tw_comm_t *comm)
     }
     for (int r = 0; r < comm->size && status == TW_OK; r++) {
         if (r != comm->rank) {
-            status = tw_endpoint_ucx.send(comm, &ucx->peers[r].rank, 1, r, TW_TAG_SYNC, &ucx->farewells);
+            status =
+                tw_endpoint_ucx.send(comm, &ucx->peers[r].rank, 1, r, TW_TAG_SYNC, &ucx->farewells);
         }
     }
     return status;
@@ -119,7 +120,8 @@ tw_status_t tw_ucx_close(tw_comm_t *comm)
     }
     ucx->closing = true;
     if (tw_ucx_say_farewell(comm) != TW_OK || !tw_ucx_part(comm)) {
-        TW_WARN(&comm->log, "rank %d did not come to destroy the communicator; its UCX connections stay",
+        TW_WARN(&comm->log,
+                "rank %d did not come to destroy the communicator; its UCX connections stay",
                 tw_ucx_missing(comm));
         tw_ucx_abandon(comm);
         return TW_OK;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/ucx/endpoint_ucx.c - messages as tagged messages of UCP, straight to the fabric.
  *
- * Tag: the sender's rank in the upper 32 bits, the engine's tag in the lower ones; a worker belongs to one
- * communicator, so communicators do not mix. A request is UCP's; NULL stands for a complete one.
+ * Tag: the sender's rank in the upper 32 bits, the engine's tag in the lower ones; a worker belongs
+ * to one communicator, so communicators do not mix. A request is UCP's; NULL stands for a complete
+ * one.
  *
- * UCP calls a message sent while its last bytes still lie in its own buffers (TCP with a full socket), from
- * where they go on only when someone calls ucp_worker_progress. So that a rank may turn to other things
- * once its operation is complete, the communicator's helper (helper.h) goes on doing that, until a flush
- * has shown that all has arrived. It makes no MPI call.
+ * UCP calls a message sent while its last bytes still lie in its own buffers (TCP with a full
+ * socket), from where they go on only when someone calls ucp_worker_progress. So that a rank may
+ * turn to other things once its operation is complete, the communicator's helper (helper.h) goes on
+ * doing that, until a flush has shown that all has arrived. It makes no MPI call.
  */
 #include "config.h"
 
@@ -67,7 +68,8 @@ static tw_status_t tw_ucx_send(tw_comm_t *comm, const void *bytes, size_t size, 
     tw_helper_wake(comm);
     return tw_ucx_append(comm, messages, peer,
                          ucx->call.ucp_tag_send_nbx(ucx->peers[peer].ep, bytes, size,
-                                                    tw_ucx_tag(comm->rank, tag), tw_ucx_param(comm)));
+                                                    tw_ucx_tag(comm->rank, tag),
+                                                    tw_ucx_param(comm)));
 }
 
 static tw_status_t tw_ucx_recv(tw_comm_t *comm, void *bytes, size_t size, int peer, int tag,
@@ -130,7 +132,7 @@ tw_status_t tw_ucx_progress(tw_comm_t *comm)
 bool tw_ucx_idle(tw_comm_t *comm)
 {
     static const ucp_request_param_t param = {0};
-    tw_ucx_t *ucx = comm->endpoint_state;
+    tw_ucx_t                        *ucx   = comm->endpoint_state;
 
     if (ucx->flush != NULL && ucx->call.ucp_request_check_status(ucx->flush) != UCS_INPROGRESS) {
         ucx->call.ucp_request_free(ucx->flush);

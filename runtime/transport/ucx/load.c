@@ -12,7 +12,8 @@
 
 tw_status_t tw_ucx_load(tw_ucx_calls_t *calls, char *why, size_t size)
 {
-    void *library = dlopen(TW_UCX_LIBRARY, RTLD_NOW | RTLD_GLOBAL); /* never closed: it has threads */
+    void *library =
+        dlopen(TW_UCX_LIBRARY, RTLD_NOW | RTLD_GLOBAL); /* never closed: it has threads */
 
     if (library == NULL) {
         snprintf(why, size, "UCX cannot be loaded: %s", dlerror());

@@ -14,6 +14,7 @@
 
 #include "runtime/transport/endpoint.h"
 
+/* clang-format off */
 /* The functions in use; a use of another one does not link. */
 #define TW_UCX_LIST(X)                                                                             \
     X(ucp_get_version_string) X(ucp_config_read) X(ucp_config_release) X(ucp_init_version)         \
@@ -21,6 +22,7 @@
     X(ucp_worker_destroy) X(ucp_worker_progress) X(ucp_worker_flush_nbx) X(ucp_ep_create)          \
     X(ucp_ep_close_nbx) X(ucp_tag_send_nbx) X(ucp_tag_recv_nbx) X(ucp_request_check_status)        \
     X(ucp_request_free) X(ucs_status_string)
+/* clang-format on */
 
 typedef struct tw_ucx_calls {
 #define X(name) __typeof__(&name) name;
@@ -43,15 +45,15 @@ typedef struct tw_ucx {
     tw_ucx_calls_t call;
     ucp_context_h  context;
     ucp_worker_h   worker;
-    tw_ucx_peer_t *peers;       /* comm->size                                             */
-    tw_messages_t  farewells;   /* on closing                                             */
-    uint64_t       posted;      /* messages sent                                          */
-    uint64_t       delivered;   /* of them, those that a flush has shown to have arrived  */
-    uint64_t       flushing;    /* those that the flush under way covers                  */
-    void          *flush;       /* the flush under way, or NULL                           */
-    int            lost;        /* a rank that UCX says is gone; -1: none                 */
+    tw_ucx_peer_t *peers;     /* comm->size                                             */
+    tw_messages_t  farewells; /* on closing                                             */
+    uint64_t       posted;    /* messages sent                                          */
+    uint64_t       delivered; /* of them, those that a flush has shown to have arrived  */
+    uint64_t       flushing;  /* those that the flush under way covers                  */
+    void          *flush;     /* the flush under way, or NULL                           */
+    int            lost;      /* a rank that UCX says is gone; -1: none                 */
     ucs_status_t   lost_status;
-    bool           closing;     /* peers may go now                                       */
+    bool           closing; /* peers may go now                                       */
 } tw_ucx_t;
 
 /* Load UCX; a line of text that says why not where that fails. */

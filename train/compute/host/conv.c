@@ -124,9 +124,7 @@ static dnnl_primitive_desc_t try_layouts(tw_conv_t *conv, tw_role_t role, int x,
     dnnl_primitive_desc_t desc  = NULL;
     tw_conv_form_t        form  = conv->form;
     tw_describe_t         how   = {
-                  .role     = role,
-                  .training = conv->gw != NULL,
-                  .hint     = conv->way[TW_FORWARD].main.desc};
+                  .role = role, .training = conv->gw != NULL, .hint = conv->way[TW_FORWARD].main.desc};
 
     how.attr = role == TW_FORWARD && conv->op.activation == TW_RELU ? graph->backend->relu_attr
                                                                     : graph->backend->attr;

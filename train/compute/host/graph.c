@@ -95,7 +95,7 @@ static void limit_isa(const char *level)
 #endif
 }
 
-int tw_backend_host(tw_backend_t **backend_p, const tw_kernels_t *kernels, int threads,
+int tw_backend_host(tw_backend_t **backend_p, const tw_compute_kernels_t *kernels, int threads,
                     tw_problem_t *problem)
 {
     tw_backend_t         *backend = calloc(1, sizeof(*backend));

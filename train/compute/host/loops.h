@@ -53,7 +53,7 @@ typedef struct tw_host_loops {
 
 extern const tw_host_loops_t tw_host_loops_scalar, tw_host_loops_avx2, tw_host_loops_avx512;
 
-/* For the level that a tw_kernels_t names. */
+/* For the level that a tw_compute_kernels_t names. */
 const tw_host_loops_t *tw_host_loops_for(const char *level);
 
 #endif /* TW_HOST_LOOPS_H */

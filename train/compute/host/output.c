@@ -10,7 +10,7 @@
 typedef struct tw_output {
     tw_op_t        op;
     tw_primitive_t out, in; /* between x's layout and the plain one, if they differ */
-    tw_slot_t      slot;    /* of the caller's gradient                             */
+    tw_host_slot_t slot;    /* of the caller's gradient                             */
     float         *dx;
 } tw_output_t;
 

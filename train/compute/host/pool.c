@@ -124,9 +124,9 @@ static int make_both(tw_simple_t *simple, tw_describe_fn *describe, const void *
 {
     const tw_backend_t   *backend = simple->op.graph->backend;
     const int             wanted  = simple->op.x[0]->wanted;
-    tw_describe_t         how  = {.role = TW_FORWARD, .attr = backend->attr, .training = wanted};
-    dnnl_primitive_desc_t desc = NULL;
-    dnnl_status_t         s    = describe(&desc, backend->engine, &how, form);
+    tw_describe_t         how     = {.role = TW_FORWARD, .attr = backend->attr, .training = wanted};
+    dnnl_primitive_desc_t desc    = NULL;
+    dnnl_status_t         s       = describe(&desc, backend->engine, &how, form);
 
     if (s != dnnl_success) {
         return tw_host_problem(problem, layer, s);
