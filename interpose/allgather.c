@@ -136,7 +136,7 @@ static void tw_allgather_verify(tw_call_t *call, const tw_gathering_t *g, const 
 }
 
 /* `mine`: this rank's block, `items` items of `type` (the send type, or in place the receive type).
- * */
+ */
 static int tw_allgather_codes(tw_call_t *call, const tw_type_t *type, const void *mine,
                               size_t items, void *recv, const tw_gather_blocks_t *blocks,
                               MPI_Comm comm)

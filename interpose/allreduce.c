@@ -17,8 +17,7 @@
 #include "interpose/verify.h"
 #include "runtime/base/clock.h"
 
-/* ---- blocking -----------------------------------------------------------------------------------
- * */
+/* ---- blocking -------------------------------------------------------------------------------- */
 
 /* The transport's sum of plain vectors; counters go to the call. */
 static tw_status_t tw_allreduce_transport(tw_call_t *call, tw_comm_t *comm, const void *from,
@@ -102,8 +101,7 @@ static int tw_allreduce_codes(tw_call_t *call, tw_comm_t *duplicate, const void 
     return result;
 }
 
-/* ---- nonblocking --------------------------------------------------------------------------------
- * */
+/* ---- nonblocking ----------------------------------------------------------------------------- */
 
 static void tw_iallreduce_finish(tw_pending_t *pending)
 {

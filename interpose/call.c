@@ -18,8 +18,7 @@
 
 int tw_pcontrol_off;
 
-/* ---- codecs ------------------------------------------------------------------------------------
- * */
+/* ---- codecs ---------------------------------------------------------------------------------- */
 
 static tw_choice_t *tw_choices;
 
@@ -67,8 +66,7 @@ const tw_choice_t *tw_choice_get(const char *spec, tw_kind_t kind)
     return choice;
 }
 
-/* ---- a call ------------------------------------------------------------------------------------
- * */
+/* ---- a call ---------------------------------------------------------------------------------- */
 
 void tw_call_begin(tw_call_t *call, const void *site, tw_rule_op_t op, bool nonblocking,
                    MPI_Comm comm)
@@ -260,8 +258,7 @@ uint64_t tw_call_moved(tw_rule_op_t op, int ranks, uint64_t bytes)
     }
 }
 
-/* ---- counting ----------------------------------------------------------------------------------
- * */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static void tw_call_key(const tw_call_t *call, tw_record_key_t *key)
 {
@@ -282,7 +279,7 @@ static void tw_call_key(const tw_call_t *call, tw_record_key_t *key)
 }
 
 /* Bytes that this rank would send in this call with a codec; what it asked for where it would pass.
- * */
+ */
 static uint64_t tw_call_would_send(const tw_call_t *call, const tw_choice_t *choice)
 {
     const int ranks = call->comm->size;

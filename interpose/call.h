@@ -81,7 +81,7 @@ void tw_call_refuse(tw_call_t *call, tw_why_t why);
 bool tw_call_decide(tw_call_t *call);
 
 /** Could any call on this communicator be compressed, by settings and info? The same on all ranks.
- * */
+ */
 bool tw_call_may_encode(const tw_call_t *call);
 
 /** After all it is not compressed, for this reason. */

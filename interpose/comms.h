@@ -75,7 +75,7 @@ tw_entry_level_t *tw_comms_level(tw_entry_t *entry, tw_rule_op_t op, bool wide, 
                                  const char *spec);
 
 /* The program frees the communicator: call before it does. Collective where the program's call is.
- * */
+ */
 void tw_comms_forget(MPI_Comm comm);
 
 /* A nonblocking call begins and ends: while one is outstanding the entry stays, and the duplicate

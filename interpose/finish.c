@@ -164,8 +164,7 @@ static int tw_finish_collect(tw_pile_t *pile)
     return arrived;
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* How fast each candidate encodes and decodes here, for the estimate of a watching report: a
  * megabyte of numbers, a few milliseconds. */
@@ -277,7 +276,7 @@ void tw_finish_report(void)
 }
 
 /* Launchers may drop what a rank has just printed when it aborts: give them up to 0.2 s to read it.
- * */
+ */
 static void tw_finish_let_read(void)
 {
     const struct timespec pause  = {.tv_nsec = 2000000};

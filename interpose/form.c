@@ -46,8 +46,7 @@ MPI_Datatype tw_form_basic(tw_kind_t kind)
     return kind == TW_KIND_DOUBLE ? MPI_DOUBLE : MPI_FLOAT;
 }
 
-/* ---- double to float and back, whatever the caller's rounding ----------------------------------
- * */
+/* ---- double to float and back, whatever the caller's rounding -------------------------------- */
 
 void tw_form_narrow(const void *doubles, size_t n, float *floats)
 {
@@ -74,8 +73,7 @@ void tw_form_widen(const float *floats, size_t n, void *doubles)
     tw_fpmode_leave(mode);
 }
 
-/* ---- vectors ------------------------------------------------------------------------------------
- * */
+/* ---- vectors --------------------------------------------------------------------------------- */
 
 void tw_form_encode(tw_call_t *call, const tw_choice_t *choice, const tw_type_t *type,
                     const void *buffer, size_t items, void *codes)
@@ -164,8 +162,7 @@ void tw_form_decode_sum(tw_call_t *call, const tw_choice_t *choice, const tw_typ
     call->decode_ns += tw_clock_ns() - start;
 }
 
-/* ---- nonblocking --------------------------------------------------------------------------------
- * */
+/* ---- nonblocking ----------------------------------------------------------------------------- */
 
 tw_form_op_t *tw_form_op_make(const tw_call_t *call, const tw_choice_t *choice,
                               const tw_type_t *type, void *recv, size_t items)

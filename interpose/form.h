@@ -53,8 +53,7 @@ void tw_form_widen(const float *floats, size_t n, void *doubles);
 /* Values of a kind as MPI's basic type. */
 MPI_Datatype tw_form_basic(tw_kind_t kind);
 
-/* ---- nonblocking ------------------------------------------------------------------------------
- * */
+/* ---- nonblocking ----------------------------------------------------------------------------- */
 
 /* A started byte collective: what finish() needs. `arrays` are copied int arrays that MPI reads
  * until completion. */

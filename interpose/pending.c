@@ -136,7 +136,7 @@ void tw_pending_look(tw_seen_t *seen, int count, const MPI_Request requests[])
 }
 
 /* Finish one operation, which must leave the table first: its handle may be in use again at once.
- * */
+ */
 static void tw_seen_finish(tw_seen_t *seen, int k, uint64_t each_ns)
 {
     tw_pending_t *pending = seen->pending[k];

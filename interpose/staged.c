@@ -27,8 +27,7 @@ static int             tw_staged_count;
 static bool            tw_staged_hooked;
 static pthread_mutex_t tw_staged_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- the MPI library's progress engine ----------------------------------------------------------
- * */
+/* ---- the MPI library's progress engine ------------------------------------------------------- */
 
 /* Advance one operation; true if it is complete. Its communicator may be busy in a blocking call,
  * which then advances it itself. */
@@ -123,8 +122,7 @@ void tw_staged_stop(void)
     tw_staged_hooked = false;
 }
 
-/* ---- the operation ------------------------------------------------------------------------------
- * */
+/* ---- the operation --------------------------------------------------------------------------- */
 
 static int tw_staged_query(void *extra, MPI_Status *status)
 {
@@ -158,7 +156,7 @@ tw_why_t tw_staged_refusal(const tw_call_t *call)
 }
 
 /* Start it in the transport; TW_ERR_BUSY, on all ranks alike, where that would have to synchronise.
- * */
+ */
 static tw_status_t tw_staged_begin(tw_staged_t *op, const void *sendbuf, void *recvbuf)
 {
     tw_comm_t     *comm = op->call.comm->duplicate;

@@ -32,8 +32,7 @@ _Thread_local uintptr_t tw_inside __attribute__((tls_model("initial-exec")));
 
 #define TW_START_LIMIT_S 60 /* how long the ranks wait for each other in MPI_Init */
 
-/* ---- words --------------------------------------------------------------------------------------
- * */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static void tw_line(const char *format, va_list args)
 {
@@ -98,8 +97,7 @@ void tw_bind(void)
     tw_bound = true;
 }
 
-/* ---- settings
- * ------------------------------------------------------------------------------------ */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 /* All ranks have the same environment as a rule: only rank 0 speaks of it. */
 static void tw_state_mute(void *arg, tw_log_level_t level, int rank, const char *line)
@@ -231,8 +229,7 @@ static tw_status_t tw_state_settings(void)
     return status;
 }
 
-/* ---- comparison
- * ---------------------------------------------------------------------------------- */
+/* ---- comparison ------------------------------------------------------------------------------ */
 
 static uint64_t tw_state_hash(const void *bytes, size_t size)
 {
@@ -329,8 +326,7 @@ static tw_status_t tw_state_compare(tw_status_t mine)
     return mine;
 }
 
-/* ---- start and stop
- * ------------------------------------------------------------------------------ */
+/* ---- start and stop -------------------------------------------------------------------------- */
 
 /* A communicator of the same ranks, without the attributes of the program, whose copy and delete
  * functions are none of our business. */
@@ -396,7 +392,7 @@ static void tw_state_step_aside(void)
 }
 
 /* The settings are wrong on some rank: said already. All ranks end, with no help from the program.
- * */
+ */
 static void tw_state_refuse(void)
 {
     fflush(NULL);

@@ -127,8 +127,7 @@ static void tw_named_keep(const tw_type_t *type)
     pthread_mutex_unlock(&tw_state.lock);
 }
 
-/* ---- derived types ----------------------------------------------------------------------------
- * */
+/* ---- derived types --------------------------------------------------------------------------- */
 
 /* What the parts of a derived type have in common. */
 typedef struct tw_parts {
@@ -287,8 +286,7 @@ bool tw_type_look(MPI_Datatype datatype, tw_type_t *type)
     return true;
 }
 
-/* ---- packing ----------------------------------------------------------------------------------
- * */
+/* ---- packing --------------------------------------------------------------------------------- */
 
 /* MPI_Pack counts bytes in ints, and MPICH's refuses MPI_BOTTOM. A message to oneself, the
  * program's type on one side and plain values on the other, can do both. One thread at a time, or

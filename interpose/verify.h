@@ -43,7 +43,7 @@ void tw_errors_add(tw_errors_t *errors, bool wide, const void *result, const voi
 
 /* Reduce the errors over the ranks of the communicator, note them in the call, and under a contract
  * step up where it is broken. Collective. Every rank of a verified call calls it, whatever it sent.
- * */
+ */
 void tw_verify_conclude(tw_call_t *call, const tw_errors_t *errors);
 
 /* The same on one rank, without communication or step: what the root of a broadcast measured. */

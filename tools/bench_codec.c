@@ -179,7 +179,7 @@ static size_t most_codes(const specs_t *specs, const arguments_t *a)
 }
 
 /* Exit code. The sizes do not depend on the instruction set, so the first set's codecs tell them.
- * */
+ */
 static int bench_all(const arguments_t *a, const job_t *job, tw_context_t *ctx, rows_t *rows)
 {
     static specs_t specs;
@@ -275,7 +275,7 @@ static int check(arguments_t *a, char *why, size_t why_size)
 }
 
 /* The instruction sets that are asked for and present; the first word that is neither is the error.
- * */
+ */
 static int choose_isa(arguments_t *a, tw_context_t *ctx, char *why, size_t why_size)
 {
     const char *text      = a->isa_text != NULL ? a->isa_text : "";

@@ -107,7 +107,7 @@ static size_t units_of_piece(const tw_param_t *p)
 }
 
 /* The elements that each rank has of units a .. b - 1, and where: for MPI_Gatherv and MPI_Scatterv.
- * */
+ */
 static void share_piece(const tw_training_t *t, const tw_param_t *p, size_t a, size_t b,
                         int *counts, int *places)
 {

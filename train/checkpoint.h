@@ -19,7 +19,7 @@
 #include "train/training.h"
 
 /** A hash of all weights, equal for equal weights however they are split, in t->hash. Collective.
- * */
+ */
 void tw_training_hash(tw_training_t *t);
 
 /** Write the state after t->epochs epochs to a temporary file, then rename it. Collective.

@@ -14,7 +14,7 @@ void tw_report_begin(tw_training_t *t);
 
 /** After every step of this epoch: a line of its own with --steps, else the progress line of a
  * terminal, where there is one. @param exposed  share of the step that this rank communicated in.
- * */
+ */
 void tw_report_step(tw_training_t *t, size_t step, double exposed);
 
 /** Take the progress line away, before something else is printed. */

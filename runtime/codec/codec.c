@@ -153,7 +153,7 @@ static bool tw_overlap(const uint8_t *a, size_t a_bytes, const uint8_t *b, size_
 }
 
 /* Buffers that share bytes; only where codes are the elements themselves may they be the same ones.
- * */
+ */
 static bool tw_job_overlaps(const tw_job_t *job)
 {
     const size_t in = tw_job_bytes(job, true), out = tw_job_bytes(job, false);

@@ -32,7 +32,7 @@ typedef struct tw_device_ops {
      * nothing in a process that uses none. NULL: no. */
     bool (*owns)(const void *p);
     /* May the current device work on p? Its own memory, or managed memory; else TW_ERR_INVALID_ARG.
-     * */
+     */
     tw_status_t (*check)(const void *p);
 
     tw_status_t (*allocate)(tw_device_memory_t kind, size_t bytes, void **p);

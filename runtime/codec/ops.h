@@ -39,7 +39,7 @@ typedef struct tw_codec_ops {
                           const tw_spec_why_t *why);
     /* All options are read: check them, set block, bytes_per_value, table and spec. The dtype is
      * set; TW_ERR_UNSUPPORTED if the codec has no such element type. Kernels are chosen afterwards.
-     * */
+     */
     tw_status_t (*finish)(tw_codec_t *codec, const tw_spec_why_t *why);
 
     size_t (*size)(const tw_codec_t *codec, size_t n); /* exact; n * 9 is known not to overflow */

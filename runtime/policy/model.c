@@ -115,7 +115,7 @@ static double tw_formula(int algorithm, const tw_model_query_t *q)
 
 /* Whatever is shorter than the shortest vector that was measured takes as long as that one: there
  * latencies and messages rule, and a factor for them and the link together says too little of them.
- * */
+ */
 double tw_model_predict(int algorithm, const tw_model_query_t *q)
 {
     const double    *factor   = q->facts->factor[algorithm];

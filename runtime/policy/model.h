@@ -104,7 +104,7 @@ typedef struct tw_model_candidate {
 /* Chooses. list (TW_MODEL_CANDIDATES entries, or NULL) gets the best piece of each pair of codec
  * and algorithm, MPI's own first if it was measured; *count_p its length. Where no codec of the
  * type is known and MPI's own is not allowed, algorithm and codec are -1 and seconds is infinite.
- * */
+ */
 tw_model_candidate_t tw_model_decide(const tw_facts_t *facts, const tw_model_wish_t *wish,
                                      tw_model_candidate_t *list, int *count_p);
 

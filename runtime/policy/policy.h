@@ -65,7 +65,7 @@ tw_policy_bcast_t tw_policy_bcast(const tw_policy_config_t *config, size_t encod
 
 /* Does auto take hierarchical for a vector of `encoded` bytes? Several nodes, each of several
  * ranks, of which the smallest has `least`; and a vector for which bandwidth, not latency, rules.
- * */
+ */
 bool tw_policy_hierarchical(const tw_policy_config_t *config, size_t encoded, int nodes, int least);
 
 typedef enum tw_policy_exchange {
@@ -82,7 +82,7 @@ static inline bool tw_policy_may_node(int exchange)
 }
 
 /* Allgather(v): the grid sends the same bytes in one more step and R+C-2 instead of P-1 messages.
- * */
+ */
 tw_policy_exchange_t tw_policy_allgather(const tw_policy_config_t *config, int ranks);
 
 /* Alltoall of `encoded` bytes for each pair: the grid saves P+1-R-C messages at the price of a step

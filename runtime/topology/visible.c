@@ -93,7 +93,7 @@ void tw_visible_bar(tw_node_t *node, const char *root)
 }
 
 /* How many GPUs CUDA counts before it reads its variable; the v-th of them, -1 if there are fewer.
- * */
+ */
 static int tw_gpus_open(const tw_node_t *node)
 {
     int n = 0;

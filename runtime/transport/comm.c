@@ -193,7 +193,7 @@ static void tw_comm_threads(tw_comm_t *comm)
 }
 
 /* After an error MPI may still write into buffers of unfinished operations: they are never freed.
- * */
+ */
 static void tw_comm_abandon(tw_comm_t *comm)
 {
 #ifdef __SANITIZE_ADDRESS__

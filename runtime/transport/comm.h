@@ -104,7 +104,7 @@ typedef struct tw_call_facts {
 } tw_call_facts_t;
 
 /* Collective if THINWIRE_CHECK is on: do all ranks do the same? TW_OK or TW_ERR_MISMATCH (logged).
- * */
+ */
 tw_status_t tw_comm_compare_call(tw_comm_t *comm, const tw_call_facts_t *facts);
 
 /* Collective: compare version, byte order and wire settings; TW_OK or TW_ERR_MISMATCH (logged). */

@@ -123,7 +123,7 @@ struct tw_request {
     int      carriers; /* ranks of a node that exchange with other nodes, if it is hierarchical */
     uint64_t ticket;   /* of the first round, if the algorithm has `ready`  */
     /* NULL, or: is what the lane waits for, besides its messages, complete? MPI's own collectives.
-     * */
+     */
     bool (*poll)(tw_request_t *op, tw_lane_t *lane, tw_status_t *status_p);
     int           lanes;
     tw_lane_t     lane[TW_WINDOW_MAX];
@@ -140,7 +140,7 @@ tw_status_t tw_request_create(tw_comm_t *comm, const tw_how_t *how, const tw_req
 size_t tw_request_values_bytes(const tw_comm_t *comm);
 
 /* THINWIRE_CHECK: is every rank about to do this ("call", "plan", "start")? TW_OK, TW_ERR_MISMATCH.
- * */
+ */
 tw_status_t tw_request_compare(const tw_request_t *op, const char *what);
 
 /* Give it back; it is not running. */
@@ -162,7 +162,7 @@ bool tw_how_on_device(const tw_how_t *how);
 tw_status_t tw_movement_check(const tw_comm_t *comm, const tw_how_t *how);
 
 /* Advance everything that runs on the communicator; *moved_p (if not NULL) says if something did.
- * */
+ */
 void tw_comm_progress(tw_comm_t *comm, bool *moved_p);
 
 /* ---- for algorithms ------------------------------------------------------------------------ */

@@ -64,7 +64,7 @@ void tw_staging_carve(tw_request_t *op, size_t codes, size_t sum);
 void tw_staging_release(tw_request_t *op);
 
 /* A message to be sent: where it lies if it may be posted now; NULL if it is held, or on failure.
- * */
+ */
 const void *tw_staging_send(tw_request_t *op, tw_lane_t *lane, const tw_held_t *message,
                             tw_status_t *status_p);
 

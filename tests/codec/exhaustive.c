@@ -172,7 +172,7 @@ static void room_destroy(room_t *room)
 }
 
 /* The part-th 2^20 patterns, which take a little more than PART values where maxima stand in front.
- * */
+ */
 static int try_part(const trial_t *trial, const pair_t *pairs, int count, const room_t *room,
                     size_t part)
 {

@@ -15,7 +15,7 @@ static const char *const specs_f32[] = {"", "fp32", "bitpack:4"};
 #define SPECS (sizeof(specs_f32) / sizeof(specs_f32[0]))
 
 /* Around what lies beside a flag (56 bytes), what goes at once (8 KiB for all pieces), and pieces.
- * */
+ */
 static const size_t counts[] = {0, 1, 2, 7, 13, 14, 15, 511, 512, 2047, 2048, 2049, 16384, 40009};
 
 #define COUNTS (sizeof(counts) / sizeof(counts[0]))

@@ -114,7 +114,7 @@ int main(int argc, char **argv)
         end(&l, tw_status_text(status));
     }
     /* Messages under way may yet arrive: in memory that the communicator has abandoned, or in ours.
-     * */
+     */
     tw_codec_destroy(codec);
     tw_comm_destroy(l.comm);
     tw_context_destroy(ctx);

@@ -158,7 +158,7 @@ static void memory_that_one_rank_lacks(void)
 }
 
 /* The last rank may not grow when the node's memory is to be made: no rank uses it, then or later.
- * */
+ */
 static void memory_that_one_rank_lacks_beside_the_nodes(void)
 {
     tw_context_t *ctx = new_context();

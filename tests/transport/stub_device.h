@@ -25,7 +25,7 @@ extern uint64_t stub_seed;
 extern int stub_current;
 
 /* Of 1024 questions whether an event is done, how many let the device do something. At first 512.
- * */
+ */
 extern int stub_diligence;
 
 /* > 0: the call that is so many calls away from now fails with TW_ERR_IO. */

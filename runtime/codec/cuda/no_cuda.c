@@ -58,9 +58,9 @@ tw_status_t tw_cuda_divide(void *stream, uint8_t *values, size_t n, size_t eleme
     return tw_cuda_encode(NULL, stream, NULL, n, NULL);
 }
 
-/* ---- the device that is not there
- * ---------------------------------------------------------------- Whoever looks finds no current
- * device, and no memory of one; nothing else is ever called. */
+/* ---- the device that is not there ------------------------------------------------------------ */
+
+/* Whoever looks finds no current device, and no memory of one; nothing else is ever called. */
 
 static tw_status_t tw_no_current(int *device_p)
 {

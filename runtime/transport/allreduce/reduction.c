@@ -54,7 +54,7 @@ void tw_reduction_decode_sum(tw_request_t *op, const tw_lane_t *lane, int rank,
 }
 
 /* Equal shares in whole blocks, the first ranks taking the remainder; the last block may be short.
- * */
+ */
 static void tw_shares_equal(size_t ranks, size_t count, size_t block, size_t *first, size_t *length)
 {
     const size_t blocks = count / block + (count % block != 0);

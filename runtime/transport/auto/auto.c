@@ -180,8 +180,7 @@ tw_status_t tw_auto_learn(tw_comm_t *comm, const tw_facts_t *facts)
     return TW_OK;
 }
 
-/* ---- decisions --------------------------------------------------------------------------------
- * */
+/* ---- decisions ------------------------------------------------------------------------------- */
 
 static tw_status_t tw_auto_decide(tw_comm_t *comm, const tw_question_t *question,
                                   tw_decision_t *decision)
@@ -276,8 +275,7 @@ static tw_status_t tw_auto_answer(tw_comm_t *comm, const tw_question_t *question
     return TW_OK;
 }
 
-/* ---- the way of a call ------------------------------------------------------------------------
- * */
+/* ---- the way of a call ----------------------------------------------------------------------- */
 
 static bool tw_table_is(const tw_auto_table_t *table, double max_error, bool wide,
                         const tw_how_t *how)

@@ -56,7 +56,7 @@ struct tw_auto {
 };
 
 /* Collective, when a communicator is created: what is recorded or replayed; are all ranks patient?
- * */
+ */
 tw_status_t tw_auto_open(tw_comm_t *comm);
 
 /* When it is destroyed; save: rank 0 writes what was decided, if that is wanted. */

@@ -177,11 +177,10 @@ tw_status_t tw_auto_open(tw_comm_t *comm)
     return news.count > 0 ? tw_decisions_share(comm, (size_t)news.count) : TW_OK;
 }
 
-/* ---- the end -----------------------------------------------------------------------------------
- * */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 /* Hold a lock on the folder of the file, so that other communicators' parts are not lost; -1: none.
- * */
+ */
 static int tw_folder_lock(const char *path)
 {
     const char *slash  = strrchr(path, '/');

@@ -22,8 +22,7 @@
 #define TW_HOST_NAME 64
 #define TW_FACTS_MAX ((size_t)64 << 10)
 
-/* ---- the key ----------------------------------------------------------------------------------
- * */
+/* ---- the key --------------------------------------------------------------------------------- */
 
 /* "node0*4 node1*4", or a checksum of it where it is too long. */
 static void tw_key_hosts(const char *names, int ranks, char *text, size_t size)
@@ -71,7 +70,7 @@ static void tw_key_clean(char *text)
 }
 
 /* The MPI library, and what it was told to send by; mpirun hands its --mca on in the environment.
- * */
+ */
 static void tw_key_fabric(const tw_comm_t *comm, char *text, size_t size)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -111,8 +110,7 @@ static tw_status_t tw_calibration_key(tw_comm_t *comm, tw_facts_key_t *key)
     return status;
 }
 
-/* ---- the file ---------------------------------------------------------------------------------
- * */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 /* false where neither the setting nor the environment names a folder. */
 static bool tw_cache_path(const tw_comm_t *comm, const tw_facts_key_t *key, char *path, size_t size)

@@ -23,8 +23,7 @@ static size_t tw_blocks(const tw_facts_t *facts, tw_operation_t operation)
                : 1;
 }
 
-/* ---- MPI's own ---------------------------------------------------------------------------------
- * */
+/* ---- MPI's own ------------------------------------------------------------------------------- */
 
 static tw_status_t tw_run_plain(tw_gauge_t *g, const void *what)
 {
@@ -107,8 +106,7 @@ tw_status_t tw_gauge_plain(tw_gauge_t *g, tw_facts_t *facts)
     return status;
 }
 
-/* ---- the library's own -------------------------------------------------------------------------
- * */
+/* ---- the library's own ----------------------------------------------------------------------- */
 
 /* Where no long vector was measured: at so many bytes this factor, at most. */
 #define TW_FACTOR_LONG    1e6

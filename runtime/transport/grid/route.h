@@ -55,7 +55,7 @@ static inline size_t tw_route_values(const tw_route_t *route, int rank)
 /* Post the receives of both hops. */
 tw_status_t tw_deliver_receives(const tw_route_t *route);
 /* Hop 1: send our pieces for the ranks of a column that is not ours; `encode` makes each of them.
- * */
+ */
 typedef void (*tw_route_encode_t)(const tw_route_t *route, int rank, size_t n, uint8_t *codes);
 tw_status_t tw_deliver_send(const tw_route_t *route, tw_route_encode_t encode);
 /* Hop 2: regroup and pass on. */

@@ -44,11 +44,11 @@ static inline uint8_t *tw_node_room(const tw_request_t *op, const tw_lane_t *lan
 size_t tw_node_plain(const tw_comm_t *comm, const tw_how_t *how);
 
 /* Collective the first time: tw_node_plain(), and the segment is there. *element_p is 0 where not.
- * */
+ */
 tw_status_t tw_node_choose(tw_comm_t *comm, const tw_how_t *how, size_t *element_p);
 
 /* The same, if also the segment is there, nothing must be compared first, and no thread stands by.
- * */
+ */
 size_t tw_node_quick(const tw_comm_t *comm, const tw_how_t *how);
 
 /* tw_algorithm_ops_t.ready of a round in which everyone writes and reads: stage 0, our slot is
