@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -165,8 +166,9 @@ static tw_status_t tw_state_check_spec(const char *spec, const char *where)
 
 static tw_status_t tw_state_rules(void)
 {
-    char        why[400] = "", where[80];
-    tw_status_t status   = tw_rules_parse(&tw_state.rules, tw_state.config.rules, why, sizeof(why));
+    char         why[512] = "", where[PATH_MAX + 64];
+    tw_status_t  status = tw_rules_parse(&tw_state.rules, tw_state.config.rules, why, sizeof(why));
+    const size_t own    = tw_state.rules.count; /* the others stand in the file */
 
     if (status != TW_OK) {
         tw_say("THINWIRE_RULES: %s", why);
@@ -180,9 +182,12 @@ static tw_status_t tw_state_rules(void)
         }
     }
     for (size_t i = 0; status == TW_OK && i < tw_state.rules.count; i++) {
-        if (tw_state.rules.rules[i].spec[0] != '\0') {
-            snprintf(where, sizeof(where), "the codec of rule %zu", i + 1);
-            status          = tw_state_check_spec(tw_state.rules.rules[i].spec, where);
+        const tw_rule_t *rule = &tw_state.rules.rules[i];
+
+        if (rule->spec[0] != '\0') {
+            snprintf(where, sizeof(where), "%.*s, the codec of the rule in line %d", PATH_MAX,
+                     i < own ? "THINWIRE_RULES" : tw_state.config.rules_file, rule->line);
+            status          = tw_state_check_spec(rule->spec, where);
             tw_state.codecs = true;
         }
     }

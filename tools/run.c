@@ -80,8 +80,9 @@ static int add_rule(run_t *run, const char *rule)
 static int take_option(run_t *run, const option_t *option, const char *value, int *seen)
 {
     if (value != NULL && strcmp(value, "--") == 0) {
-        snprintf(run->why, sizeof(run->why), "%s needs a value: %s %s", option->name, option->name,
-                 option->arg);
+        snprintf(run->why, sizeof(run->why), "%s needs a value: %s %s%s", option->name,
+                 option->name, option->arg,
+                 option->value == &run->rule ? "; in a shell, > and < in it need quotes" : "");
         return 0;
     }
     if (option->value == &run->rule) {
@@ -178,6 +179,23 @@ static int not_executed(const job_t *job, const char *name, int wrong)
     return wrong == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
+/* Programs that start MPI programs: the drop-in belongs into what they start. */
+static int is_launcher(const char *program)
+{
+    static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun",
+                                        "srun",   "aprun",   "jsrun"};
+    const char *name = strrchr(program, '/') != NULL ? strrchr(program, '/') + 1 : program;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const size_t length = strlen(names[i]);
+
+        if (strncmp(name, names[i], length) == 0 && (name[length] == '\0' || name[length] == '.')) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* argv[0] is the program; NULL where there is none. Returns only if it could not be started. */
 static int start(run_t *run, const job_t *job, char **argv)
 {
@@ -269,6 +287,11 @@ int run_main(job_t *job, int argc, char **argv)
         job_complain(job, "%s", run.why);
     } else if (argv[0] == NULL && !run.print) {
         job_complain(job, "a program is missing; accepted: " USAGE);
+    } else if (argv[0] != NULL && is_launcher(argv[0])) {
+        job_complain(job,
+                     "%s is a launcher; accepted: it starts thinwire run, which starts the "
+                     "program: mpirun -n 4 thinwire run [OPTION...] -- PROGRAM [ARG...]",
+                     argv[0]);
     } else if (!run_set_variables(&run)) {
         job_complain(job, "%s", run.why);
     } else if (run_check_settings(&run, job)) {

@@ -9,6 +9,8 @@
 
 #include "train/codecs.h"
 
+#define TW_FORMS "SPEC for all, or CLASS=SPEC,... with the classes grad, act and back"
+
 static const char *const class_names[TW_CLASSES] = {"grad", "act", "back"};
 
 /* The class whose name and '=' stand there, or TW_CLASSES. */
@@ -37,6 +39,23 @@ static const char *end_of_part(const char *part)
     return comma != NULL ? comma : part + strlen(part);
 }
 
+/* A word before '=' where no codec's options can stand, which begin at a colon; NULL if there is none. */
+static const char *unknown_class(const char *begin, const char *end, size_t *length_p)
+{
+    const char *colon = memchr(begin, ':', (size_t)(end - begin));
+    const char *equal = memchr(begin, '=', (size_t)((colon != NULL ? colon : end) - begin));
+    const char *word  = equal;
+
+    if (equal == NULL) {
+        return NULL;
+    }
+    while (word > begin && word[-1] != ',') {
+        word--;
+    }
+    *length_p = (size_t)(equal - word);
+    return word;
+}
+
 /* The specs of the classes; spec[TW_CLASSES] is that of all the others. */
 static int split_text(const char *text, char spec[TW_CLASSES + 1][256], tw_problem_t *problem)
 {
@@ -45,6 +64,8 @@ static int split_text(const char *text, char spec[TW_CLASSES + 1][256], tw_probl
         const int    c      = class_at(text);
         const char  *begin  = c < TW_CLASSES ? text + strlen(class_names[c]) + 1 : text;
         const size_t length = (size_t)(end - begin);
+        const char  *word;
+        size_t       word_length = 0;
 
         if (length == 0 || length >= sizeof(spec[c])) {
             return tw_problem_set(problem, "--codec: a spec is empty or too long at '%s'", text);
@@ -52,6 +73,10 @@ static int split_text(const char *text, char spec[TW_CLASSES + 1][256], tw_probl
         if (spec[c][0] != '\0') {
             return tw_problem_set(problem, "--codec: two specs for %s",
                                   c < TW_CLASSES ? class_names[c] : "all");
+        }
+        if ((word = unknown_class(begin, end, &word_length)) != NULL) {
+            return tw_problem_set(problem, "--codec: unknown class '%.*s'; accepted are " TW_FORMS,
+                                  (int)word_length, word);
         }
         memcpy(spec[c], begin, length);
         spec[c][length] = '\0';
@@ -88,9 +113,10 @@ static int create_one(tw_codecs_t *codecs, int c, tw_context_t *ctx, const char 
         spec = "fp32"; /* mpi is a way for gradients; activations travel as they are */
     }
     status = tw_codec_create(ctx, spec, TW_F32, &codecs->codec[c], why, sizeof(why));
-    return status == TW_OK ? 0
-                           : tw_problem_set(problem, "--codec '%s': %s; also accepted: mpi", spec,
-                                            why[0] != '\0' ? why : tw_status_text(status));
+    return status == TW_OK
+               ? 0
+               : tw_problem_set(problem, "--codec '%s': %s; also accepted: mpi, and " TW_FORMS,
+                                spec, why[0] != '\0' ? why : tw_status_text(status));
 }
 
 int tw_codecs_create(tw_codecs_t *codecs, tw_context_t *ctx, const char *text, int split, int force,

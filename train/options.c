@@ -115,9 +115,9 @@ static int parse_rate(const tw_option_t *option, const char *value, double *rate
     char  *end;
     double rate = strtod(value, &end);
 
-    if (end == value || *end != '\0' || !(rate > 0.0 && rate <= 1.0)) {
-        return tw_problem_set(problem, "%s '%s': accepted are numbers above 0, at most 1",
-                              option->name, value);
+    if (end == value || *end != '\0' || !(rate >= TW_RATE_LEAST && rate <= TW_RATE_MOST)) {
+        return tw_problem_set(problem, "%s '%s': accepted are numbers from %g to %g", option->name,
+                              value, TW_RATE_LEAST, TW_RATE_MOST);
     }
     *rate_p = rate;
     return 0;

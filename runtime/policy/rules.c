@@ -77,6 +77,17 @@ static bool tw_part_begins(tw_rule_part_t part, const char *word)
     return part.length >= strlen(word) && memcmp(part.text, word, strlen(word)) == 0;
 }
 
+/* An operation or a type. */
+static bool tw_rule_word(tw_rule_part_t part)
+{
+    for (int op = 0; op < TW_RULE_OPS; op++) {
+        if (tw_part_is(part, tw_rule_op_names[op])) {
+            return true;
+        }
+    }
+    return tw_part_is(part, "float") || tw_part_is(part, "double");
+}
+
 /* For messages: the beginning of a part, without what would break the line. */
 typedef struct tw_quote {
     char text[84];
@@ -146,12 +157,57 @@ static const char *tw_rule_nearest(tw_rule_part_t part)
     return nearest;
 }
 
+/* Collectives of MPI that there is no compressed form of: nobody meant another one. */
+static bool tw_rule_is_passed_on(tw_rule_part_t part)
+{
+    static const char *const passed[] = {"gather",  "gatherv",  "scatter",  "scatterv",
+                                         "scan",    "exscan",   "barrier",  "alltoallw",
+                                         "igather", "igatherv", "iscatter", "iscatterv"};
+
+    for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
+        if (tw_part_is(part, passed[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Where a condition that is understood ends and another one follows at once, or behind a blank;
+ * 0 if that is not so. */
+static size_t tw_rule_joint(tw_rule_part_t part)
+{
+    for (size_t at = part.length; at-- > 1;) {
+        const tw_rule_part_t first = tw_rule_part(part.text, part.text + at);
+        const tw_rule_part_t next  = tw_rule_part(part.text + at, part.text + part.length);
+        const bool sized = next.length > 0 && (next.text[0] == '<' || next.text[0] == '>');
+
+        if (tw_rule_word(first) && (sized || tw_rule_word(next) || tw_part_is(next, "*") ||
+                                    tw_part_is(next, "off") || tw_part_begins(next, "comm"))) {
+            return at;
+        }
+    }
+    return 0;
+}
+
 static tw_status_t tw_rule_refuse_word(const tw_rule_reader_t *reader, tw_rule_part_t part)
 {
-    const char *nearest = tw_rule_nearest(part);
+    const char  *nearest = tw_rule_nearest(part);
+    const size_t joint   = tw_rule_joint(part);
 
     if (part.length == 0) {
-        return tw_rule_refuse(reader, "a condition is empty; %s", TW_RULE_ACCEPTED);
+        return tw_rule_refuse(reader,
+                              "a condition is empty (in a shell > and < need quotes, as in "
+                              "'allreduce:>=1M=tree8'); %s",
+                              TW_RULE_ACCEPTED);
+    }
+    if (joint > 0) {
+        return tw_rule_refuse(
+            reader, "a ':' is missing in '%s' behind '%s'; %s", tw_rule_quote(part, 40).text,
+            tw_rule_quote(tw_rule_part(part.text, part.text + joint), 40).text, TW_RULE_ACCEPTED);
+    }
+    if (tw_rule_is_passed_on(part)) {
+        return tw_rule_refuse(reader, "'%s' is never compressed; %s", tw_rule_quote(part, 40).text,
+                              TW_RULE_ACCEPTED);
     }
     return tw_rule_refuse(reader, "'%s' is no condition%s%s%s; %s", tw_rule_quote(part, 40).text,
                           nearest != NULL ? ", did you mean '" : "", nearest != NULL ? nearest : "",

@@ -36,7 +36,7 @@ check() {
     result $? "$name"
 }
 
-plan 22
+plan 24
 
 unset_all() {
     job 2 "${loaded[@]}" && left 2 0 && ours | grep -q -i watch && grep -q '^the end' "$scratch/out"
@@ -67,10 +67,15 @@ check "error limit that is no number" refused 'THINWIRE_MAX_ERROR=low' THINWIRE_
 check "a switch that is neither on nor off" refused 'THINWIRE_DOUBLE=maybe' THINWIRE_DOUBLE=maybe
 check "a rule with an unknown operation" refused allredcue 'THINWIRE_RULES=allredcue=tree8'
 check "a rule with a wrong codec" refused tree9 'THINWIRE_RULES=bcast:off;allreduce=tree9'
+check "a wrong codec of a rule: where it stands" refused 'THINWIRE_RULES, .* line 1: unknown codec .tree9' \
+    'THINWIRE_RULES=bcast:off;allreduce=tree9'
 check "a rule without an end" refused . 'THINWIRE_RULES=allreduce:float'
 check "a file of rules that is not there" refused 'RULES_FILE=.*missing' \
     THINWIRE_RULES_FILE="$scratch/missing"
 printf '# two rules\nbcast=tree8\nbcast:nowhere=tree8\n' >"$scratch/rules"
+printf '# two rules\nbcast=tree8\nreduce=tree9\n' >"$scratch/codecs"
+check "a wrong codec in a file: its name and line" refused '/codecs, .* line 3: unknown codec .tree9' \
+    THINWIRE_RULES_FILE="$scratch/codecs"
 check "a wrong rule in a file: its name and line" refused 'rules.*3.*nowhere' \
     THINWIRE_RULES_FILE="$scratch/rules"
 check "an error limit and no codec" refused 'THINWIRE_MAX_ERROR' THINWIRE_MAX_ERROR=0.1

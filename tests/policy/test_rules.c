@@ -116,6 +116,15 @@ static const struct {
     {"bcast:flot=tree8", "'flot' is no condition", "did you mean 'float'?"},
     {"comm:off", "'comm' is no condition", "did you mean 'comm='?"},
     {"bcast:of", "'of' is no condition", "did you mean 'off'?"},
+    {"scatter=tree8", "'scatter' is never compressed; accepted: bcast", "reduce_scatter"},
+    {"igatherv:off", "'igatherv' is never compressed", "accepted: bcast"},
+    {"allreduce:float:", "a condition is empty", "> and < need quotes"},
+    {"allreduce>=1M=tree8", "a ':' is missing in 'allreduce>' behind 'allreduce'", "accepted:"},
+    {"allreduce float=tree8", "a ':' is missing in 'allreduce float' behind 'allreduce'", "float"},
+    {"floatallgatherv:off", "a ':' is missing in 'floatallgatherv' behind 'float'", "accepted:"},
+    {"bcast:float<1M=tree8", "a ':' is missing in 'float<1M' behind 'float'", "accepted:"},
+    {"reduce *=tree8", "a ':' is missing in 'reduce *' behind 'reduce'", "accepted:"},
+    {"alltoall comm=4=tree8", "a ':' is missing in 'alltoall comm' behind 'alltoall'", "comm=N"},
     {"quicksort=tree8", "'quicksort' is no condition; accepted:",
      "bcast, allreduce, reduce, reduce_scatter, reduce_scatter_block, allgather, allgatherv, "
      "alltoall, alltoallv, float, double, >=SIZE, >SIZE, <=SIZE, <SIZE, comm=world, comm=self, "

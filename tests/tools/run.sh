@@ -34,7 +34,7 @@ run() { alone "$tree/bin/thinwire" run "$@"; }
 says() { grep -q -x -F -e "$1" "$scratch/out" || { echo "no line: $1"; return 1; }; }
 chosen() { says "export LD_PRELOAD='$preload-$1.so'"; }
 
-plan 71
+plan 73
 
 only_the_library() {
     env | grep -v '^_' | sort >"$scratch/before"
@@ -170,6 +170,9 @@ check "option without its value" refused 2 '--codec needs a value: --codec SPEC'
 check "option without its value at the end" refused 2 '--rules needs a value' --rules
 check "flag with a value" refused 2 '--double takes no value' --double=1 "${touch[@]}"
 check "empty value" refused 2 '--codec needs a SPEC that is not empty' --codec '' "${touch[@]}"
+check "a launcher for a program" refused 2 '.*mpiexec is a launcher; accepted: .*mpirun -n 4 thinwire run' \
+    -- /usr/bin/mpiexec -n 2 true
+check "a rule that the shell has cut" refused 2 '--rule needs a value.*need quotes' --rule --
 check "empty rule" refused 2 '--rule needs a RULE that is not empty' --rule= "${touch[@]}"
 check "option given twice" refused 2 '--codec is given twice' --codec tree8 --codec=onebit "${touch[@]}"
 check "flag given twice" refused 2 '--quiet is given twice' --quiet --quiet "${touch[@]}"

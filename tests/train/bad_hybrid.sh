@@ -61,7 +61,7 @@ nothing_is_left() {
     [ -z "$left" ] || { echo "left: $left"; return 1; }
 }
 
-plan 27
+plan 29
 check "model: unknown word" refused 1 "word.cfg:5: a conv layer has no 'chanels', nearest is channels" --model "$scratch/word.cfg"
 check "model: syntax" refused 1 'syntax.cfg:5: ' --model "$scratch/syntax.cfg"
 check "model: value out of range" refused 1 'value.cfg:6: .*kernel' --model "$scratch/value.cfg"
@@ -81,6 +81,10 @@ check "one bit for activations" refused 1 'act=onebit.*too coarse.*--force' --mo
 check "one bit for their gradients" refused 1 'back=onebit.*too coarse.*--force' --model lenet --scheme c --codec back=onebit
 check "one bit for activations, forced" forced_one_bit_runs
 check "one bit without split layers" one_bit_without_split_layers_runs
+check "an unknown class of tensors" refused 1 "unknown class 'activations'; accepted are .*grad, act and back" \
+    --codec grad=tree8,activations=tree8
+check "an unknown class behind a codec's options" refused 1 "'activations'.*grad, act and back" \
+    --codec grad=tree8:block=64,activations=tree8
 check "two codecs for a class" refused 1 'two specs for grad' --codec grad=onebit,grad=fp32
 check "--update-period without split layers" refused 2 '--update-period needs split layers' --update-period 2
 check "unknown --bn" refused 2 "--bn 'all': accepted are local, global and adaptive" --bn all

@@ -78,9 +78,9 @@ static const char *const bad_options[][2] = {
     {"--epochs 1000001", "--epochs '1000001'"},
     {"--seed 18446744073709551616", "--seed '18446744073709551616'"},
     {"--threads 0", "--threads '0'"},
-    {"--lr 0", "--lr '0': accepted are numbers above 0"},
+    {"--lr 0", "--lr '0': accepted are numbers from 1e-12 to 1000"},
     {"--lr nan", "--lr 'nan'"},
-    {"--lr 1.5", "--lr '1.5'"},
+    {"--lr 1000.5", "--lr '1000.5'"},
     {"--until error<3", "--until 'error<3': accepted is error<=X"},
     {"--until error<=", "--until 'error<='"},
     {"--until error<=101%", "--until 'error<=101%'"},
@@ -153,7 +153,7 @@ static const struct {
     {"grad=onebit,grad=fp32", 0, 0, "two specs for grad"},
     {"grad=", 0, 0, "is empty or too long"},
     {"act=tree9", 0, 0, "codec 'tree9'"},
-    {"gard=tree8", 0, 0, "gard=tree8"},
+    {"gard=tree8", 0, 0, "unknown class 'gard'"},
 };
 
 START_TEST(codecs_of_classes)

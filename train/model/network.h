@@ -21,7 +21,10 @@
 /* A file is refused above these. */
 #define TW_NETWORK_LAYERS_MAX   1024u
 #define TW_NETWORK_DROPOUTS_MAX 64u
-#define TW_NETWORK_TEXT_MAX     ((size_t)1 << 20) /* bytes */
+/* Learning rates that are accepted, in model files and as an option. */
+#define TW_RATE_LEAST       1e-12
+#define TW_RATE_MOST        1000.0
+#define TW_NETWORK_TEXT_MAX ((size_t)1 << 20) /* bytes */
 
 typedef enum tw_layer_kind {
     TW_CONV,

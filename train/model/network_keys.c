@@ -45,7 +45,7 @@ static const tw_key_t input_keys[] = {
 
 static const tw_key_t training_keys[] = {
     {"optimizer", TW_KEY_CHOICE, NET(optimizer), 0, 0, optimizers, 1, 0},
-    {"rate", TW_KEY_DOUBLE, NET(rate), 1e-12, 1000, NULL, 1, 0},
+    {"rate", TW_KEY_DOUBLE, NET(rate), TW_RATE_LEAST, TW_RATE_MOST, NULL, 1, 0},
     {"momentum", TW_KEY_DOUBLE, NET(momentum), 0, 0.999999, NULL, 1, 0},
     {"decay", TW_KEY_DOUBLE, NET(decay), 0, 1, NULL, 1, 0},
     {"rms_decay", TW_KEY_DOUBLE, NET(rms_decay), 0, 0.999999, NULL, 1, 0},
