@@ -41,7 +41,7 @@ static bool tw_comms_at_home(MPI_Comm comm, int size)
         return false;
     }
     tw_next.Comm_group(comm, &group);
-    tw_next.Comm_group(tw_state.world, &world);
+    tw_next.Comm_group(MPI_COMM_WORLD, &world);
     for (int i = 0; i < size; i++) {
         mine[i] = i;
     }

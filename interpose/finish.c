@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/finish.c - see finish.h. Records travel as messages on a communicator of ours. A rank
- * that is late in coming to MPI_Finalize does not keep the report: it is written after 5 s with
- * what has been heard. What comes later is received and dropped, because MPI_Finalize with a
- * message under way may hang; that waits for nobody for whom MPI_Finalize would not wait as well.
+ * interpose/finish.c - see finish.h. Records travel by collectives on MPI_COMM_WORLD, whose own
+ * messages the program's cannot meet, once all ranks are here: no communicator is made for them. A
+ * rank that is late in coming to MPI_Finalize does not keep the report: it is written after 5 s with
+ * what rank 0 itself counted. That waits for nobody for whom MPI_Finalize would not wait as well.
  */
 #include "config.h"
 
-#include <limits.h>
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +21,8 @@
 #include "runtime/base/clock.h"
 
 #define TW_FINISH_LIMIT_S 5
-#define TW_FINISH_TAG     1
+#define TW_FINISH_FOREVER 1e9
+#define TW_FINISH_WINDOW  ((size_t)16 << 20) /* bytes that rank 0 takes at once */
 
 /* Of one rank. */
 typedef struct tw_parcel_head {
@@ -31,12 +30,7 @@ typedef struct tw_parcel_head {
     uint64_t records;
 } tw_parcel_head_t;
 
-static bool tw_finish_late(uint64_t start)
-{
-    return tw_clock_ns() - start > (uint64_t)TW_FINISH_LIMIT_S * 1000000000u;
-}
-
-/* Head and records of this rank, as one block. */
+/* Head and records of this rank, as one block of no more than a window. */
 static char *tw_finish_pack(size_t *bytes_p)
 {
     size_t           count   = 0;
@@ -44,8 +38,8 @@ static char *tw_finish_pack(size_t *bytes_p)
     tw_parcel_head_t head    = {.seen = tw_state.seen, .records = count};
     char            *parcel;
 
-    if (count > INT_MAX / sizeof(*records) / 2) {
-        count = head.records = INT_MAX / sizeof(*records) / 2;
+    if (count > (TW_FINISH_WINDOW - sizeof(head)) / sizeof(*records)) {
+        count = head.records = (TW_FINISH_WINDOW - sizeof(head)) / sizeof(*records);
     }
     *bytes_p = sizeof(head) + count * sizeof(*records);
     parcel   = malloc(*bytes_p);
@@ -57,30 +51,6 @@ static char *tw_finish_pack(size_t *bytes_p)
     }
     free(records);
     return parcel;
-}
-
-/* Not rank 0. An empty message where there is no memory: rank 0 counts them. */
-static void tw_finish_send(void)
-{
-    size_t      bytes  = 0;
-    char       *parcel = tw_finish_pack(&bytes);
-    MPI_Request request;
-    int         done = 0;
-
-    if (tw_next.Isend(parcel, parcel != NULL ? (int)bytes : 0, MPI_BYTE, 0, TW_FINISH_TAG,
-                      tw_state.world, &request) != MPI_SUCCESS) {
-        free(parcel);
-        return;
-    }
-    while (!done) {
-        if (tw_next.Testall(1, &request, &done, MPI_STATUSES_IGNORE) != MPI_SUCCESS) {
-            return; /* MPI may still read the parcel */
-        }
-        if (!done) {
-            sched_yield();
-        }
-    }
-    free(parcel);
 }
 
 /* All that has been heard so far. */
@@ -115,53 +85,61 @@ static void tw_pile_add(tw_pile_t *pile, const char *parcel, size_t bytes)
     pile->heard++;
 }
 
-/* Receives one message if there is one; false if MPI reports an error. */
-static bool tw_finish_hear(tw_pile_t *pile, int *arrived)
-{
-    int         found = 0, length = 0;
-    MPI_Message message;
-    MPI_Status  status;
-    char       *parcel;
+/* What a rank says of its parcel before it gives it. */
+typedef struct tw_offer {
+    int64_t bytes;  /* of its parcel; 0 where it has no memory                         */
+    int64_t wanted; /* by rank 0: it takes the others' parcels, it has not written yet */
+} tw_offer_t;
 
-    if (tw_next.Improbe(MPI_ANY_SOURCE, TW_FINISH_TAG, tw_state.world, &found, &message, &status) !=
-        MPI_SUCCESS) {
-        return false;
+/* The ranks from `first` on whose parcels go to rank 0 together; returns the first one after them.
+ */
+static int tw_finish_window(const tw_offer_t *offers, int first, int *counts, int *displs)
+{
+    size_t bytes = 0;
+    int    r     = first;
+
+    memset(counts, 0, (size_t)tw_state.size * sizeof(*counts));
+    memset(displs, 0, (size_t)tw_state.size * sizeof(*displs));
+    for (; r < tw_state.size && bytes + (size_t)offers[r].bytes <= TW_FINISH_WINDOW; r++) {
+        counts[r] = (int)offers[r].bytes;
+        displs[r] = (int)bytes;
+        bytes += (size_t)offers[r].bytes;
     }
-    if (!found) {
-        sched_yield();
-        return true;
-    }
-    tw_next.Get_count(&status, MPI_BYTE, &length);
-    parcel = malloc((size_t)length + 1);
-    if (parcel == NULL ||
-        tw_next.Mrecv(parcel, length, MPI_BYTE, &message, &status) != MPI_SUCCESS) {
-        free(parcel);
-        return false;
-    }
-    (*arrived)++;
-    if (pile != NULL) {
-        tw_pile_add(pile, parcel, (size_t)length);
-    }
-    free(parcel);
-    return true;
+    return r;
 }
 
-/* What comes within the limit goes to the pile; returns how many messages have come. */
-static int tw_finish_collect(tw_pile_t *pile)
+/* All ranks are here: their parcels, but rank 0's own, go to its pile. */
+static void tw_finish_gather(tw_pile_t *pile, char *window)
 {
-    const uint64_t start   = tw_clock_ns();
-    size_t         bytes   = 0;
-    char          *parcel  = tw_finish_pack(&bytes);
-    int            arrived = 0;
+    const size_t size   = (size_t)tw_state.size;
+    tw_offer_t  *offers = calloc(size, sizeof(*offers) + 2 * sizeof(int));
+    tw_offer_t   mine   = {.wanted = window != NULL};
+    size_t       bytes  = 0;
+    char        *parcel = tw_state.rank != 0 ? tw_finish_pack(&bytes) : NULL;
+    int         *counts, *displs;
 
-    if (parcel != NULL) {
-        tw_pile_add(pile, parcel, bytes);
+    if (offers == NULL) {
+        tw_give_up(MPI_COMM_WORLD, "no memory for the report");
+    }
+    counts     = (int *)(void *)(offers + size);
+    displs     = counts + size;
+    mine.bytes = parcel != NULL ? (int64_t)bytes : 0;
+    if (tw_next.Allgather(&mine, (int)sizeof(mine), MPI_BYTE, offers, (int)sizeof(mine), MPI_BYTE,
+                          MPI_COMM_WORLD) == MPI_SUCCESS &&
+        offers[0].wanted) {
+        for (int from = 1, to; from < tw_state.size; from = to) {
+            to = tw_finish_window(offers, from, counts, displs);
+            if (tw_next.Gatherv(parcel, counts[tw_state.rank], MPI_BYTE, window, counts, displs,
+                                MPI_BYTE, 0, MPI_COMM_WORLD) != MPI_SUCCESS) {
+                break;
+            }
+            for (int r = from; r < to && window != NULL; r++) {
+                tw_pile_add(pile, window + displs[r], (size_t)counts[r]);
+            }
+        }
     }
     free(parcel);
-    while (arrived < tw_state.size - 1 && !tw_finish_late(start) &&
-           tw_finish_hear(pile, &arrived)) {
-    }
-    return arrived;
+    free(offers);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -256,23 +234,59 @@ static void tw_finish_write(tw_report_facts_t *facts, const tw_pile_t *pile)
     }
 }
 
-void tw_finish_report(void)
+/* What rank 0 counted, and what the others did if they come in time. False if they did not: they
+ * are still to be met. `meeting`: of all ranks; NULL where MPI has failed. */
+static bool tw_finish_collect(tw_pile_t *pile, MPI_Request *meeting)
+{
+    size_t bytes  = 0;
+    char  *parcel = tw_finish_pack(&bytes);
+    char  *window = NULL;
+    int    met    = -1;
+
+    if (parcel != NULL) {
+        tw_pile_add(pile, parcel, bytes);
+    }
+    free(parcel);
+    if (meeting != NULL) {
+        met = tw_guest_wait(meeting, TW_FINISH_LIMIT_S);
+    }
+    if (met > 0) {
+        window = malloc(TW_FINISH_WINDOW);
+        tw_finish_gather(pile, window);
+        free(window);
+    }
+    return met != 0;
+}
+
+static void tw_finish_first(MPI_Request *meeting)
 {
     tw_pile_t         pile = {0};
+    const bool        met  = tw_finish_collect(&pile, meeting);
     tw_report_facts_t facts;
     char              library[128];
-    int               arrived;
 
-    if (tw_state.rank != 0) {
-        tw_finish_send();
-        return;
-    }
-    arrived = tw_finish_collect(&pile);
     tw_finish_facts(&facts, &pile, library, sizeof(library));
     tw_finish_write(&facts, &pile);
     free(pile.records);
-    while (arrived < tw_state.size - 1 && tw_finish_hear(NULL, &arrived)) {
+    if (!met && tw_guest_wait(meeting, TW_FINISH_FOREVER) > 0) {
+        tw_finish_gather(NULL, NULL);
     }
+}
+
+void tw_finish_report(void)
+{
+    tw_guest_t  guest;
+    MPI_Request meeting;
+    bool        failed;
+
+    tw_guest_enter(&guest);
+    failed = tw_next.Ibarrier(MPI_COMM_WORLD, &meeting) != MPI_SUCCESS;
+    if (tw_state.rank == 0) {
+        tw_finish_first(failed ? NULL : &meeting);
+    } else if (!failed && tw_guest_wait(&meeting, TW_FINISH_FOREVER) > 0) {
+        tw_finish_gather(NULL, NULL);
+    }
+    tw_guest_leave(&guest);
 }
 
 /* Launchers may drop what a rank has just printed when it aborts: give them up to 0.2 s to read it.

@@ -264,23 +264,45 @@ static const char *const tw_compared[TW_COMPARED] = {"version",
                                                      "THINWIRE_ALLREDUCE or THINWIRE_DIRECT_MAX",
                                                      "state of its settings"};
 
-/* Wait for a nonblocking collective, at most `limit_s`; false if it took longer. */
-static bool tw_state_wait(MPI_Request *request, double limit_s)
+void tw_guest_enter(tw_guest_t *guest)
+{
+    tw_next.Comm_get_errhandler(MPI_COMM_WORLD, &guest->handler);
+    tw_next.Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+}
+
+void tw_guest_leave(tw_guest_t *guest)
+{
+    tw_next.Comm_set_errhandler(MPI_COMM_WORLD, guest->handler);
+    tw_next.Errhandler_free(&guest->handler);
+}
+
+int tw_guest_wait(MPI_Request *request, double limit_s)
 {
     const uint64_t start = tw_clock_ns();
     int            done  = 0;
 
     for (;;) {
         if (tw_next.Testall(1, request, &done, MPI_STATUSES_IGNORE) != MPI_SUCCESS) {
-            return false;
+            return -1;
         }
         if (done) {
-            return true;
+            return 1;
         }
         if ((double)(tw_clock_ns() - start) > limit_s * 1e9) {
-            return false;
+            return 0;
         }
         sched_yield();
+    }
+}
+
+/* A rank that is not under thinwire never comes here. */
+static void tw_state_meet(int result, MPI_Request *request)
+{
+    if (result != MPI_SUCCESS || tw_guest_wait(request, TW_START_LIMIT_S) <= 0) {
+        tw_give_up(MPI_COMM_WORLD,
+                   "rank %d waited %d s in MPI_Init for the settings of the others: does every "
+                   "rank run under thinwire?",
+                   tw_state.rank, TW_START_LIMIT_S);
     }
 }
 
@@ -303,24 +325,16 @@ static tw_status_t tw_state_compare(tw_status_t mine)
     values[9]  = tw_state_hash(&tw_state.policy, sizeof(tw_state.policy));
     values[10] = (uint64_t)(mine == TW_OK);
     memcpy(first, values, sizeof(first));
-    if (tw_next.Ibcast(first, (int)sizeof(first), MPI_BYTE, 0, tw_state.world, &request) !=
-            MPI_SUCCESS ||
-        !tw_state_wait(&request, TW_START_LIMIT_S)) {
-        tw_give_up(MPI_COMM_WORLD, "rank %d waited %d s in MPI_Init for the settings of rank 0",
-                   tw_state.rank, TW_START_LIMIT_S);
-    }
+    tw_state_meet(tw_next.Ibcast(first, (int)sizeof(first), MPI_BYTE, 0, MPI_COMM_WORLD, &request),
+                  &request);
     differs[0] = TW_COMPARED;
     for (int i = TW_COMPARED - 1; i >= 0; i--) {
         differs[0] = values[i] != first[i] ? i : differs[0];
     }
     differs[0] = -differs[0];
     differs[1] = differs[0] > -TW_COMPARED ? -tw_state.rank : -tw_state.size;
-    if (tw_next.Iallreduce(differs, worst, 2, MPI_INT, MPI_MAX, tw_state.world, &request) !=
-            MPI_SUCCESS ||
-        !tw_state_wait(&request, TW_START_LIMIT_S)) {
-        tw_give_up(MPI_COMM_WORLD, "rank %d waited %d s in MPI_Init for the settings of the others",
-                   tw_state.rank, TW_START_LIMIT_S);
-    }
+    tw_state_meet(tw_next.Iallreduce(differs, worst, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request),
+                  &request);
     if (worst[0] > -TW_COMPARED) {
         if (mine == TW_OK) { /* else rank 0 has said what is wrong with its own */
             tw_say("rank %d has another %s than rank 0; it must be the same on all ranks",
@@ -405,22 +419,29 @@ static void tw_state_refuse(void)
     _exit(2);
 }
 
-/* A rank that is not under thinwire never comes here. */
-static void tw_state_world(void)
-{
-    MPI_Request request;
+static MPI_Comm        tw_quiet;
+static bool            tw_quiet_made;
+static pthread_mutex_t tw_quiet_lock = PTHREAD_MUTEX_INITIALIZER;
 
-    if (tw_next.Comm_idup(MPI_COMM_WORLD, &tw_state.world, &request) != MPI_SUCCESS ||
-        !tw_state_wait(&request, TW_START_LIMIT_S)) {
-        tw_give_up(
-            MPI_COMM_WORLD,
-            "rank %d waited %d s in MPI_Init for the others: does every rank run under thinwire?",
-            tw_state.rank, TW_START_LIMIT_S);
+MPI_Comm tw_state_quiet(void)
+{
+    if (!__atomic_load_n(&tw_quiet_made, __ATOMIC_ACQUIRE)) {
+        pthread_mutex_lock(&tw_quiet_lock);
+        if (!tw_quiet_made) {
+            if (tw_state_duplicate(MPI_COMM_SELF, &tw_quiet) != MPI_SUCCESS) {
+                tw_give_up(MPI_COMM_WORLD, "MPI makes no more communicators");
+            }
+            tw_next.Comm_set_errhandler(tw_quiet, MPI_ERRORS_RETURN);
+            __atomic_store_n(&tw_quiet_made, true, __ATOMIC_RELEASE);
+        }
+        pthread_mutex_unlock(&tw_quiet_lock);
     }
+    return tw_quiet;
 }
 
 void tw_state_start(void)
 {
+    tw_guest_t  guest;
     tw_status_t status;
 
     tw_state.start_ns = tw_clock_ns();
@@ -432,13 +453,11 @@ void tw_state_start(void)
     tw_next.Comm_size(MPI_COMM_WORLD, &tw_state.size);
     tw_pool_init(&tw_state.pool);
     tw_state_ops();
-    tw_state_world();
-    tw_next.Comm_dup(MPI_COMM_SELF, &tw_state.quiet);
-    tw_next.Comm_set_errhandler(tw_state.world, MPI_ERRORS_RETURN);
-    tw_next.Comm_set_errhandler(tw_state.quiet, MPI_ERRORS_RETURN);
     tw_next.Type_contiguous(TW_UNIT, MPI_BYTE, &tw_state.unit);
     tw_next.Type_commit(&tw_state.unit);
+    tw_guest_enter(&guest);
     status = tw_state_compare(tw_state_settings());
+    tw_guest_leave(&guest);
     if (status != TW_OK) {
         tw_state_refuse();
     }
@@ -459,8 +478,8 @@ void tw_state_stop(void)
     tw_staged_stop();
     tw_comms_stop();
     tw_next.Type_free(&tw_state.unit);
-    tw_next.Comm_free(&tw_state.world);
-    if (!tw_pending_any()) { /* else it is needed when their requests end, in MPI_Finalize */
-        tw_next.Comm_free(&tw_state.quiet);
+    if (tw_quiet_made && !tw_pending_any()) { /* else it is needed when their requests end */
+        tw_quiet_made = false;
+        tw_next.Comm_free(&tw_quiet);
     }
 }

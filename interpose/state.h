@@ -26,9 +26,7 @@ typedef struct tw_state {
     char           *rules_text; /* for the comparison between ranks; owned                     */
     tw_exec_t       exec;       /* host, one thread unless THINWIRE_THREADS says more            */
     tw_mpi_ops_t    ops;        /* MPI's functions as the transport wants them                   */
-    MPI_Comm        world; /* a duplicate of MPI_COMM_WORLD, for the report and the comparison */
-    MPI_Comm        quiet; /* a duplicate of MPI_COMM_SELF that returns errors: to pack with */
-    MPI_Datatype    unit;  /* TW_UNIT bytes: what encoded vectors are counted in            */
+    MPI_Datatype    unit;       /* TW_UNIT bytes: what encoded vectors are counted in            */
     int             rank, size;
     bool            codecs; /* a codec or a rule is given: not only watching                 */
     bool            info;   /* some communicator's MPI_Info named one                        */
@@ -100,6 +98,23 @@ static inline void tw_leave_any(uintptr_t before)
 {
     tw_inside = before;
 }
+
+/* A communicator of this rank alone that returns errors, to pack with; made at first use, which
+ * nothing does while only watching. */
+MPI_Comm tw_state_quiet(void);
+
+/* Ours on MPI_COMM_WORLD, in MPI_Init and MPI_Finalize, where the program has nothing under way: it
+ * returns errors there meanwhile. */
+typedef struct tw_guest {
+    MPI_Errhandler handler; /* of the program */
+} tw_guest_t;
+
+void tw_guest_enter(tw_guest_t *guest);
+void tw_guest_leave(tw_guest_t *guest);
+
+/* Wait for a nonblocking collective, at most `limit_s` seconds: 1 if it is complete, 0 if the time
+ * is over, -1 after an error. */
+int tw_guest_wait(MPI_Request *request, double limit_s);
 
 /* After MPI_Init: check the library, read and compare the settings; active if all is well. Ends the
  * job with one line from rank 0 if the settings are wrong or differ. */

@@ -225,13 +225,17 @@ static bool tw_parts_of(MPI_Datatype datatype, tw_parts_t *parts, bool *contiguo
     }
 }
 
-/* MPI refuses types that were not committed, and so must we: a pack of nothing tells. */
+/* MPI refuses types that were not committed, and so must we where we would use them: a pack of
+ * nothing tells. */
 static bool tw_type_usable(MPI_Datatype datatype)
 {
     char byte     = 0;
     int  position = 0;
 
-    return tw_next.Pack(&byte, 0, datatype, &byte, 1, &position, tw_state.quiet) == MPI_SUCCESS;
+    if (!tw_state.codecs && !tw_state.info) { /* only watching */
+        return true;
+    }
+    return tw_next.Pack(&byte, 0, datatype, &byte, 1, &position, tw_state_quiet()) == MPI_SUCCESS;
 }
 
 static bool tw_type_look_derived(MPI_Datatype datatype, tw_type_t *type)
@@ -308,9 +312,9 @@ static bool tw_type_by_message(const tw_type_t *type, void *buffer, size_t count
     }
     pthread_mutex_lock(&lock);
     result = pack ? tw_next.Sendrecv(buffer, (int)count, type->handle, 0, 0, vector, (int)values,
-                                     plain, 0, 0, tw_state.quiet, MPI_STATUS_IGNORE)
+                                     plain, 0, 0, tw_state_quiet(), MPI_STATUS_IGNORE)
                   : tw_next.Sendrecv(vector, (int)values, plain, 0, 0, buffer, (int)count,
-                                     type->handle, 0, 0, tw_state.quiet, MPI_STATUS_IGNORE);
+                                     type->handle, 0, 0, tw_state_quiet(), MPI_STATUS_IGNORE);
     pthread_mutex_unlock(&lock);
     return result == MPI_SUCCESS;
 }
@@ -345,7 +349,7 @@ bool tw_type_pack(const tw_type_t *type, const void *buffer, size_t count, void 
 
         step = tw_pack_step(type) < count - at ? tw_pack_step(type) : count - at;
         if (tw_next.Pack(tw_type_at(type, buffer, (MPI_Aint)at), (int)step, type->handle, to,
-                         (int)(step * type->size), &position, tw_state.quiet) != MPI_SUCCESS) {
+                         (int)(step * type->size), &position, tw_state_quiet()) != MPI_SUCCESS) {
             return false;
         }
         to += step * type->size;
@@ -371,7 +375,7 @@ bool tw_type_unpack(const tw_type_t *type, const void *vector, size_t count, voi
         step = tw_pack_step(type) < count - at ? tw_pack_step(type) : count - at;
         if (tw_next.Unpack(from, (int)(step * type->size), &position,
                            tw_type_at(type, buffer, (MPI_Aint)at), (int)step, type->handle,
-                           tw_state.quiet) != MPI_SUCCESS) {
+                           tw_state_quiet()) != MPI_SUCCESS) {
             return false;
         }
         from += step * type->size;

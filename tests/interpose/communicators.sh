@@ -4,7 +4,7 @@
 # shellcheck source=tests/interpose/launch.sh disable=SC1091,SC2154
 . "$top_srcdir/tests/interpose/launch.sh"
 
-plan 22
+plan 26
 for program in communicators threads; do
     run plain 2 $program
     for ranks in 1 2 3; do
@@ -16,3 +16,22 @@ for program in communicators threads; do
     run verified 3 $program
     run rules 4 $program
 done
+
+# The drop-in's own communicators, as counted by what stands between it and MPI: none in MPI_Init or
+# MPI_Finalize, none while it only watches, some where it compresses.
+made() { # MIN MAX MODE RANKS PROGRAM ARG...
+    local name="communicators of the drop-in, $3, $5 ${*:6}" least=$1 most=$2 status count
+    shift 2
+    between=$programs/.libs/between.so start "$@"
+    status=$?
+    grep '^= the drop-in made' "$scratch/out" | awk '{ print $5 }' >"$scratch/made"
+    [ $status -eq 0 ] && [ "$(wc -l <"$scratch/made")" -eq "$2" ] || status=1
+    while read -r count; do
+        [ "$count" -ge "$least" ] && [ "$count" -le "$most" ] || status=1
+    done <"$scratch/made"
+    result $status "$name"
+}
+made 0 0 watching 3 wrappers exact 3
+made 0 0 watching 2 communicators exact 2
+made 0 0 tree8 3 die none
+made 1 9 tree8 3 die well

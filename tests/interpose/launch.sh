@@ -96,6 +96,8 @@ start() {
         echo "there is no $preload" >"$scratch/out"
         return 1
     fi
+    [ -z "${loud-}" ] || settings+=(THINWIRE_QUIET=0)
+    [ -z "${between-}" ] || settings[0]+=:$between # a tool between the drop-in and MPI
     timeout -k 5 $((limit + 20)) "$MPIRUN" -n "$ranks" \
         env TW_THIN="${TW_THIN:-$(thinned "$ranks")}" "${settings[@]}" "$programs/$program" "$@" \
         </dev/null >"$scratch/out" 2>&1

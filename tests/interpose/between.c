@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/interpose/between.c - a tool that stands between the drop-in and the MPI library: preloaded
+ * after the drop-in, it is what the drop-in calls. It counts the communicators that the drop-in
+ * makes, and says at the end of the process how many:
+ *
+ *     = the drop-in made 2 communicators
+ */
+#include "config.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <mpi.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static int made;
+
+/* A call from the drop-in, not from the program or from MPI itself? */
+static void count(const void *site)
+{
+    Dl_info info;
+
+    if (dladdr(site, &info) != 0 && info.dli_fname != NULL &&
+        strstr(info.dli_fname, "libthinwire-preload") != NULL) {
+        __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
+    }
+}
+
+__attribute__((destructor)) static void say(void)
+{
+    int initialized = 0;
+
+    PMPI_Initialized(&initialized);
+    if (initialized) {
+        fprintf(stderr, "= the drop-in made %d communicators\n", made);
+    }
+}
+
+/* MPI's functions that make communicators; but for MPI_Comm_dup_with_info, which the drop-in calls
+ * only where the program does. */
+#define MAKES(name, params, args)                                                                  \
+    EXPORT int MPI_##name params;                                                                  \
+    EXPORT int MPI_##name params                                                                   \
+    {                                                                                              \
+        count(__builtin_return_address(0));                                                        \
+        return PMPI_##name args;                                                                   \
+    }
+
+MAKES(Comm_dup, (MPI_Comm comm, MPI_Comm *made_p), (comm, made_p))
+MAKES(Comm_idup, (MPI_Comm comm, MPI_Comm *made_p, MPI_Request *request), (comm, made_p, request))
+MAKES(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm *made_p), (comm, group, made_p))
+MAKES(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *made_p),
+      (comm, group, tag, made_p))
+MAKES(Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm *made_p), (comm, color, key, made_p))
+MAKES(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made_p),
+      (comm, type, key, info, made_p))
+MAKES(Intercomm_create,
+      (MPI_Comm comm, int leader, MPI_Comm peer, int remote, int tag, MPI_Comm *made_p),
+      (comm, leader, peer, remote, tag, made_p))
+MAKES(Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm *made_p), (comm, high, made_p))
