@@ -26,6 +26,7 @@ rounds=${ROUNDS:-5}
 max=${MAX:-64M}
 export NETLAB_NAME=${NETLAB_NAME:-twworse} THINWIRE_THREADS=1 OMP_NUM_THREADS=1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 netlab=$(cd "$(dirname "$0")" && pwd)/netlab.sh
 trap '"$netlab" down >/dev/null 2>&1' EXIT
 trap 'exit 1' INT TERM

@@ -92,7 +92,8 @@ differs() { # TEXT LINE OPTIONS...: rank 2 has the option or the file that is di
     first=("${command[@]}")
     under "$3" "$4"
     second=("${command[@]}")
-    ranks 2 "${first[@]}" allreduce : -n 1 "${second[@]}" allreduce
+    ranks 3 bash "$top_srcdir/tests/by_rank.sh" "${first[@]}" allreduce :: "${first[@]}" allreduce :: \
+        "${second[@]}" allreduce
     equal $(($? != 0)) 1 "a status that is not 0" && says 1 "$text"
 }
 differing() {

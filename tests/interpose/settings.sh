@@ -83,8 +83,8 @@ check "an error limit and no codec" refused 'THINWIRE_MAX_ERROR' THINWIRE_MAX_ER
 # differ PATTERN SETTING SETTING: rank 1 has another one than rank 0.
 differ() {
     local status
-    timeout -k 5 60 "$MPIRUN" -n 1 env "${loaded[@]}" "$2" "$programs/die" well : \
-        -n 1 env "${loaded[@]}" "$3" "$programs/die" well </dev/null >"$scratch/out" 2>&1
+    timeout -k 5 60 "$MPIRUN" -n 2 bash "$top_srcdir/tests/by_rank.sh" env "${loaded[@]}" "$2" "$programs/die" well :: \
+        env "${loaded[@]}" "$3" "$programs/die" well </dev/null >"$scratch/out" 2>&1
     status=$?
     [ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(ours | wc -l)" -eq 1 ] &&
         ours | grep -q -e "$1" && ! grep -q '^the end' "$scratch/out"

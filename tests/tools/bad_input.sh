@@ -80,11 +80,9 @@ check "3 ranks: JSON cannot be written" job_refused 1 'cannot be written' bench 
 check "3 ranks: rank 0 fails alone" job_refused 1 'cannot be written' info --json "$scratch/missing/x.json"
 
 different_settings() {
-    timeout -k 5 "$limit" "$MPIRUN" -n 2 "$thinwire" bench allreduce --codec fp32 --max 4k : \
-        -n 1 env THINWIRE_CHUNK=64k "$thinwire" bench allreduce --codec fp32 --max 4k \
-        </dev/null >"$scratch/out" 2>&1
-    local status=$?
-    cat "$scratch/out"
+    local command=("$thinwire" bench allreduce --codec fp32 --max 4k) status
+    ranks 3 bash "$top_srcdir/tests/by_rank.sh" "${command[@]}" :: "${command[@]}" :: env THINWIRE_CHUNK=64k "${command[@]}"
+    status=$?
     [ $status -ne 0 ] && [ $status -ne 124 ] && [ "$(ours | wc -l)" -eq 1 ] &&
         ours | grep -q 'rank 2 has THINWIRE_CHUNK=65536'
 }
@@ -126,10 +124,8 @@ rank_dies() {
 check "a rank dies in the middle" rank_dies
 
 other_arguments() {
-    timeout -k 5 "$limit" "$MPIRUN" -n 1 "$thinwire" bench allreduce --max 4k : \
-        -n 1 "$thinwire" bench allreduce --max 16k </dev/null >"$scratch/out" 2>&1
+    ranks 2 bash "$top_srcdir/tests/by_rank.sh" "$thinwire" bench allreduce --max 4k :: "$thinwire" bench allreduce --max 16k
     local status=$?
-    cat "$scratch/out"
     [ $status -eq 2 ] || { echo "status $status"; return 1; }
     [ "$(grep -c '^thinwire' "$scratch/out")" -eq 1 ] && grep -q 'rank 1 was started with other arguments' "$scratch/out"
 }

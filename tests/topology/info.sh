@@ -174,10 +174,9 @@ else
 fi
 
 one_is_all() { # yes on one rank is yes on all, and no rank waits for the others
-    timeout -k 5 "$limit" "$MPIRUN" -n 1 env THINWIRE_BIND=yes THINWIRE_LOG_LEVEL=info "$thinwire" bench allreduce \
-        --codec fp32 --min 4k --max 4k : -n 2 env THINWIRE_LOG_LEVEL=info "$thinwire" bench allreduce --codec fp32 \
-        --min 4k --max 4k </dev/null >"$scratch/out" 2>&1 || return 1
-    [ "$(grep -c 'info: bound to hardware threads' "$scratch/out")" -eq 3 ] || { cat "$scratch/out"; return 1; }
+    local command=(env THINWIRE_LOG_LEVEL=info "$thinwire" bench allreduce --codec fp32 --min 4k --max 4k)
+    ranks 3 bash "$top_srcdir/tests/by_rank.sh" env THINWIRE_BIND=yes "${command[@]}" :: "${command[@]}" || return 1
+    [ "$(grep -c 'info: bound to hardware threads' "$scratch/out")" -eq 3 ]
 }
 check "one rank's wish to bind is that of all" one_is_all
 
