@@ -254,7 +254,7 @@ static void tw_exchange_v_could(tw_call_t *call, const tw_exchange_v_t *x)
 {
     call->could_known = true;
     for (int c = 0; c < TW_CANDIDATES; c++) {
-        const tw_choice_t *choice = tw_choice_get(tw_candidate_specs[c], TW_KIND_FLOAT);
+        const tw_choice_t *choice = tw_choice_candidate(c, x->send.type.kind);
 
         for (int r = 0; r < x->ranks; r++) {
             const size_t values = (size_t)x->send.counts[r] * x->send.type.values;
@@ -432,7 +432,7 @@ int tw_on_alltoallv(const void *site, const void *sendbuf, const int sendcounts[
     }
     if (call.choice == NULL) {
         tw_exchange_v_reason(&call, x);
-        if (call.why == TW_WHY_WATCHING && call.type.kind == TW_KIND_FLOAT) {
+        if (call.why == TW_WHY_WATCHING && x->send.type.kind != TW_KIND_OTHER) {
             tw_exchange_v_could(&call, x);
         }
     } else {

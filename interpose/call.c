@@ -66,6 +66,25 @@ const tw_choice_t *tw_choice_get(const char *spec, tw_kind_t kind)
     return choice;
 }
 
+const tw_choice_t *tw_choice_candidate(int c, tw_kind_t kind)
+{
+    static tw_choice_t narrow[TW_CANDIDATES]; /* not in the list: nothing is encoded with them */
+    const tw_choice_t *choice = tw_choice_get(tw_candidate_specs[c], kind);
+
+    if (choice->codec != NULL) {
+        return choice;
+    }
+    choice = tw_choice_get(tw_candidate_specs[c], TW_KIND_FLOAT);
+    pthread_mutex_lock(&tw_state.lock);
+    if (narrow[c].codec == NULL) {
+        narrow[c]        = *choice;
+        narrow[c].kind   = kind;
+        narrow[c].narrow = true;
+    }
+    pthread_mutex_unlock(&tw_state.lock);
+    return &narrow[c];
+}
+
 /* ---- a call ---------------------------------------------------------------------------------- */
 
 void tw_call_begin(tw_call_t *call, const void *site, tw_rule_op_t op, bool nonblocking,
@@ -311,17 +330,17 @@ static uint64_t tw_call_would_send(const tw_call_t *call, const tw_choice_t *cho
 /* While watching: what each candidate would have sent. */
 static void tw_call_could(const tw_call_t *call, tw_record_t *delta, uint64_t ns)
 {
-    if (call->why != TW_WHY_WATCHING || call->type.kind != TW_KIND_FLOAT ||
+    if (call->why != TW_WHY_WATCHING || call->type.kind == TW_KIND_OTHER ||
         call->bytes < tw_state.config.threshold) {
         return;
     }
     delta->could_asked = call->asked;
+    delta->could_wide  = call->type.kind == TW_KIND_DOUBLE ? call->asked : 0;
     delta->could_ns    = ns;
     for (int c = 0; c < TW_CANDIDATES; c++) {
-        delta->could[c] =
-            call->could_known
-                ? call->could[c]
-                : tw_call_would_send(call, tw_choice_get(tw_candidate_specs[c], TW_KIND_FLOAT));
+        delta->could[c] = call->could_known
+                              ? call->could[c]
+                              : tw_call_would_send(call, tw_choice_candidate(c, call->type.kind));
     }
 }
 

@@ -109,6 +109,10 @@ uint64_t tw_call_moved(tw_rule_op_t op, int ranks, uint64_t bytes);
 /** The choice for a spec and kind, made at first use. */
 const tw_choice_t *tw_choice_get(const char *spec, tw_kind_t kind);
 
+/** That of a candidate of the report. Where it has no form for doubles, what --double would make of
+ * them; only sizes are asked of it. */
+const tw_choice_t *tw_choice_candidate(int c, tw_kind_t kind);
+
 /* MPI_Pcontrol: 0 off, other levels on. */
 extern int tw_pcontrol_off;
 

@@ -144,35 +144,6 @@ static void tw_finish_gather(tw_pile_t *pile, char *window)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* How fast each candidate encodes and decodes here, for the estimate of a watching report: a
- * megabyte of numbers, a few milliseconds. */
-static void tw_finish_speeds(tw_report_facts_t *facts)
-{
-    const size_t n      = (size_t)1 << 18;
-    float       *values = malloc(n * sizeof(*values));
-    char        *codes  = malloc(n * sizeof(*values) + 4096);
-
-    if (values != NULL && codes != NULL) {
-        for (size_t i = 0; i < n; i++) {
-            values[i] = (float)((double)((i * 2654435761u) % 65536u) / 32768.0 - 1.0);
-        }
-        for (int c = 0; c < TW_CANDIDATES; c++) {
-            const tw_choice_t *choice = tw_choice_get(tw_candidate_specs[c], TW_KIND_FLOAT);
-            uint64_t           start, ns = UINT64_MAX;
-
-            for (int round = 0; round < 3; round++) {
-                start = tw_clock_ns();
-                tw_codec_encode(choice->codec, &tw_state.exec, values, n, codes);
-                tw_codec_decode(choice->codec, &tw_state.exec, codes, n, values);
-                ns = tw_clock_ns() - start < ns ? tw_clock_ns() - start : ns;
-            }
-            facts->codec_gbps[c] = (double)(n * sizeof(*values)) / (double)(ns > 0 ? ns : 1);
-        }
-    }
-    free(values);
-    free(codes);
-}
-
 static void tw_finish_facts(tw_report_facts_t *facts, const tw_pile_t *pile, char *library,
                             size_t library_size)
 {
@@ -220,9 +191,6 @@ static void tw_finish_file(const char *name, const char *what, const tw_report_f
 
 static void tw_finish_write(tw_report_facts_t *facts, const tw_pile_t *pile)
 {
-    if (!tw_state.codecs && !tw_state.info && !facts->aborted) {
-        tw_finish_speeds(facts);
-    }
     if (tw_state.config.report[0] != '\0') {
         tw_finish_file(tw_state.config.report, "report", facts, pile, tw_report_text);
     } else if (!tw_state.config.quiet) {

@@ -26,6 +26,7 @@ void tw_record_merge(tw_record_t *a, const tw_record_t *b)
         a->could[i] += b->could[i];
     }
     a->could_asked += b->could_asked;
+    a->could_wide += b->could_wide;
     a->could_ns += b->could_ns;
     a->verified += b->verified;
     a->verified_ns += b->verified_ns;

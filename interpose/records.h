@@ -51,6 +51,9 @@ extern const char *const tw_why_texts[TW_WHY_COUNT];
 #define TW_CANDIDATES 7
 extern const char *const tw_candidate_specs[TW_CANDIDATES]; /* "bitpack:3" ... "onebit" */
 
+/* Has it no form for doubles, so that they travel as floats (--double)? */
+bool tw_candidate_narrows(int c);
+
 /* What tells records apart. Compared as bytes: zero it before filling. */
 typedef struct tw_record_key {
     uint64_t site; /* return address; 0 once object and offset are filled              */
@@ -79,6 +82,7 @@ typedef struct tw_record {
     uint64_t could[TW_CANDIDATES];    /* bytes that would be sent with each candidate in the
                                            calls that were eligible (why WATCHING), else 0        */
     uint64_t could_asked;             /* bytes asked in those calls                             */
+    uint64_t could_wide;              /* those of doubles among them                            */
     uint64_t could_ns;                /* time in those calls                                    */
     uint64_t verified;    /* calls whose error was measured                                      */
     uint64_t verified_ns; /* time of the compressed collective in verified calls ...             */
@@ -124,11 +128,9 @@ typedef struct tw_report_facts {
     uint64_t    intercepted; /* calls seen, of all kinds, over all heard ranks                  */
     double      contract;    /* --max-error, 0 without                                          */
     bool        feedback;
-    bool        aborted;    /* MPI_Abort: counters of one rank                                 */
-    int         rank;       /* whose counters, when aborted                                    */
-    char   remarks[8][160]; /* further lines that must be said; "" ends                       */
-    double codec_gbps[TW_CANDIDATES]; /* float32 encoded plus decoded per second, 0 unknown:
-                                              the basis of estimated times */
+    bool        aborted; /* MPI_Abort: counters of one rank                                 */
+    int         rank;    /* whose counters, when aborted                                    */
+    char        remarks[8][160]; /* further lines that must be said; "" ends                  */
 } tw_report_facts_t;
 
 /* Merge records that have equal keys, over sites and ranks; sorts by time, longest first.

@@ -86,15 +86,17 @@ static bool tw_shares_pay(const tw_call_t *call, const tw_share_counts_t *shares
 /* While watching: what each candidate would have sent. */
 static void tw_shares_could(tw_call_t *call, const tw_share_counts_t *shares)
 {
+    const size_t element = call->type.kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
+
     call->could_known = true;
     for (int c = 0; c < TW_CANDIDATES; c++) {
-        call->choice = tw_choice_get(tw_candidate_specs[c], TW_KIND_FLOAT);
+        call->choice = tw_choice_candidate(c, call->type.kind);
         for (int r = 0; r < call->comm->size; r++) {
             const size_t values = tw_share_items(shares, r) * call->type.values;
 
             if (r != call->comm->rank) {
                 call->could[c] += tw_shares_pay(call, shares) ? tw_form_bytes(call->choice, values)
-                                                              : values * sizeof(float);
+                                                              : values * element;
             }
         }
     }
@@ -245,7 +247,7 @@ static int tw_scatter_call(tw_call_t *call, const tw_scatter_t *a, MPI_Request *
     if (tw_call_decide(call) && !tw_shares_pay(call, &shares)) {
         tw_call_undo(call, TW_WHY_NOT_PAYING);
     }
-    if (call->why == TW_WHY_WATCHING && call->type.kind == TW_KIND_FLOAT) {
+    if (call->why == TW_WHY_WATCHING && call->type.kind != TW_KIND_OTHER) {
         tw_shares_could(call, &shares);
     }
     if (call->choice != NULL) {

@@ -225,8 +225,6 @@ static void tw_json_candidates(tw_json_t *json, const tw_report_facts_t *facts,
 {
     tw_json_open(json, "candidates", '[');
     for (int c = 0; c < TW_CANDIDATES; c++) {
-        const double then = tw_report_estimate(facts, sum, c);
-
         tw_json_open(json, NULL, '{');
         tw_json_text(json, "codec", tw_candidate_specs[c]);
         tw_json_count(json, "bytes", sum->could_asked);
@@ -235,7 +233,7 @@ static void tw_json_candidates(tw_json_t *json, const tw_report_facts_t *facts,
                        ((double)sum->could_asked - (double)sum->could[c]) /
                            (double)(sum->asked > 0 ? sum->asked : 1));
         tw_json_number(json, "seconds", tw_report_seconds(facts, sum->could_ns));
-        tw_json_number(json, "estimated_seconds", then >= 0.0 ? then : (double)NAN);
+        tw_json_flag(json, "needs_double", sum->could_wide > 0 && tw_candidate_narrows(c));
         tw_json_close(json, '}');
     }
     tw_json_close(json, ']');

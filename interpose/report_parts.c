@@ -158,16 +158,3 @@ double tw_report_seconds(const tw_report_facts_t *facts, uint64_t ns)
 {
     return (double)ns * 1e-9 / (facts->heard > 0 ? facts->heard : 1);
 }
-
-double tw_report_estimate(const tw_report_facts_t *facts, const tw_record_t *sum, int c)
-{
-    const double gbps = facts->codec_gbps[c];
-    double       wire, coding;
-
-    if (!(gbps > 0.0) || sum->could_ns == 0 || sum->could_asked == 0) {
-        return -1.0;
-    }
-    wire   = (double)sum->could_ns * ((double)sum->could[c] / (double)sum->could_asked);
-    coding = (double)sum->could_asked / gbps; /* bytes per GB/s are ns */
-    return (wire + coding) * 1e-9 / (facts->heard > 0 ? facts->heard : 1);
-}

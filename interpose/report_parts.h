@@ -52,11 +52,6 @@ bool tw_report_watching(const tw_report_facts_t *facts);
 /* Nanoseconds of all ranks as seconds of one. */
 double tw_report_seconds(const tw_report_facts_t *facts, uint64_t ns);
 
-/* An estimate of the seconds of one rank in the calls that could be compressed, with candidate c:
- * time goes down as the bytes do, and coding comes on top. The best case: a collective that waits
- * for late ranks, or copies inside one machine, gains less. Negative where there is no basis. */
-double tw_report_estimate(const tw_report_facts_t *facts, const tw_record_t *sum, int c);
-
 /* The line that says what it was good for, without a line break; 240 bytes are enough. */
 void tw_report_verdict(const tw_report_facts_t *facts, const tw_record_t *sum, char *text,
                        size_t size);

@@ -144,12 +144,8 @@ static void tw_text_reasons(tw_text_report_t *report)
     }
 }
 
-static void tw_candidate_row(const tw_text_report_t *report, int c, char (*row)[TW_CELL])
+static void tw_candidate_row(const tw_record_t *sum, int c, char (*row)[TW_CELL])
 {
-    const tw_record_t *sum  = &report->sum;
-    const double       then = tw_report_estimate(report->facts, sum, c);
-    const double       now  = tw_report_seconds(report->facts, sum->could_ns);
-
     snprintf(row[0], TW_CELL, "%s", tw_candidate_specs[c]);
     tw_cell_count(row[1], sum->could[c]);
     if (sum->could[c] <= sum->could_asked) {
@@ -158,49 +154,34 @@ static void tw_candidate_row(const tw_text_report_t *report, int c, char (*row)[
     } else {
         snprintf(row[2], TW_CELL, "none");
     }
-    if (then >= 0.0) {
-        tw_format_fixed(row[3], TW_CELL, 1e3 * then, 3);
-        if (then < now) {
-            tw_format_percent(row[4], TW_CELL, now - then,
-                              tw_report_seconds(report->facts, sum->time_ns));
-        } else {
-            snprintf(row[4], TW_CELL, "none");
-        }
+    if (sum->could_wide > 0) {
+        snprintf(row[3], TW_CELL, "%s", tw_candidate_narrows(c) ? "--double" : "nothing");
     }
-}
-
-static bool tw_text_estimates(const tw_text_report_t *report)
-{
-    for (int c = 0; c < TW_CANDIDATES; c++) {
-        if (tw_report_estimate(report->facts, &report->sum, c) >= 0.0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static void tw_text_candidates(tw_text_report_t *report)
 {
     static const char *const headings[] = {"with codec", "bytes sent", "saved of all bytes",
-                                           "estimated ms", "estimated saving of time"};
-    tw_text_table_t         *table      = tw_text_new_table(report, 5, 1, 0);
-    char                     ms[32];
+                                           "doubles need"};
+    const tw_record_t       *sum        = &report->sum;
+    tw_text_table_t         *table      = tw_text_new_table(report, 4, 1, 1);
+    char                     ms[32], doubles[64] = "";
 
-    if (report->sum.could_asked == 0) {
+    if (sum->could_asked == 0) {
         return;
     }
-    tw_format_fixed(ms, sizeof(ms), 1e3 * tw_report_seconds(report->facts, report->sum.could_ns),
-                    3);
-    tw_page_line(&report->tail, "calls that could be compressed: %llu bytes asked for, %s ms%s",
-                 (unsigned long long)report->sum.could_asked, ms,
-                 tw_text_estimates(report)
-                     ? "; estimates are the best case: time goes with the bytes, plus coding"
-                     : "");
+    tw_format_fixed(ms, sizeof(ms), 1e3 * tw_report_seconds(report->facts, sum->could_ns), 3);
+    if (sum->could_wide > 0) {
+        snprintf(doubles, sizeof(doubles), " (%llu of doubles)",
+                 (unsigned long long)sum->could_wide);
+    }
+    tw_page_line(&report->tail, "calls that could be compressed: %llu bytes asked for%s, %s ms",
+                 (unsigned long long)sum->could_asked, doubles, ms);
     for (int c = -1; c < TW_CANDIDATES; c++) {
         char(*row)[TW_CELL] = tw_text_table_row(table);
 
         if (c >= 0) {
-            tw_candidate_row(report, c, row);
+            tw_candidate_row(sum, c, row);
             continue;
         }
         for (int i = 0; i < table->columns; i++) {

@@ -2,7 +2,7 @@
  * interpose/report_verdict.c - one line on whether compression pays here.
  *
  * It speaks of time only where time was measured with and without a codec (verified calls run
- * both), or as an estimate that is called one.
+ * both), and says so where it was not.
  */
 #include "config.h"
 
@@ -70,39 +70,22 @@ static int tw_candidate_to_name(const tw_record_t *sum)
     return best;
 }
 
-/* No candidate with a known rate would be quicker, and the one that is named has a known rate. */
-static bool tw_all_slower(const tw_report_facts_t *facts, const tw_record_t *sum, int named)
-{
-    const double now = tw_report_seconds(facts, sum->could_ns);
-
-    for (int c = 0; c < TW_CANDIDATES; c++) {
-        const double then = tw_report_estimate(facts, sum, c);
-
-        if (then >= 0.0 && then < now) {
-            return false;
-        }
-    }
-    return tw_report_estimate(facts, sum, named) >= 0.0;
-}
-
-/* An estimate is the best case, so it may say that no time would be saved, but not how much would.
- */
 static void tw_verdict_watching(const tw_report_facts_t *facts, const tw_record_t *sum, char *text,
                                 size_t size)
 {
-    const int    c    = tw_candidate_to_name(sum);
-    const double then = tw_report_estimate(facts, sum, c);
-    char         bytes[TW_PERCENT];
+    const int         c      = tw_candidate_to_name(sum);
+    const char *const narrow = sum->could_wide > 0 && tw_candidate_narrows(c) ? " --double" : "";
+    char              bytes[TW_PERCENT];
 
     if (tw_could_save(sum, c) == 0) {
         tw_verdict_nothing(facts, sum, text, size);
         return;
     }
     tw_format_percent(bytes, sizeof(bytes), (double)tw_could_save(sum, c), (double)sum->asked);
-    snprintf(text, size, "%s%s would save %s of the bytes%s",
-             tw_all_slower(facts, sum, c) ? "compression does not pay here: " : "",
-             tw_candidate_specs[c], bytes,
-             then >= tw_report_seconds(facts, sum->could_ns) ? ", but no time (estimate)" : "");
+    snprintf(text, size,
+             "%s%s would save %s of the bytes; time is not estimated (--codec %s%s --verify 64 "
+             "measures it)",
+             tw_candidate_specs[c], narrow, bytes, tw_candidate_specs[c], narrow);
 }
 
 /* ---- with a codec -------------------------------------------------------------------------- */
@@ -113,23 +96,26 @@ static bool tw_measured_slower(const tw_record_t *sum)
     return sum->exact_ns > 0 && (double)sum->verified_ns > 1.05 * (double)sum->exact_ns;
 }
 
-/* What verified calls say of time; "" without them. */
+/* What verified calls say of time, and that of no other calls; or that it is not known. */
 static void tw_format_time(const tw_record_t *sum, char *text, size_t size)
 {
     const double exact = (double)sum->exact_ns, ours = (double)sum->verified_ns;
     char         percent[TW_PERCENT];
 
-    text[0] = '\0';
     if (sum->exact_ns == 0 || sum->verified_ns == 0) {
+        snprintf(text, size, "; time was not compared with plain MPI%s",
+                 sum->verified > 0 ? "" : " (see --verify)");
         return;
     }
     tw_format_percent(percent, sizeof(percent), ours < exact ? exact - ours : ours - exact, exact);
-    snprintf(text, size, "%s%s of collective time (measured in %llu verified calls)",
-             ours <= exact ? ", " : ", but cost ", percent, (unsigned long long)sum->verified);
+    snprintf(text, size, "%s%llu verified call%s took %s %s time than plain MPI",
+             ours <= exact ? "; " : ", but ", (unsigned long long)sum->verified,
+             sum->verified == 1 ? "" : "s", percent, ours <= exact ? "less" : "more");
 }
 
 /* Small messages are no verdict here: their share is large too where compression has made the rest
- * quick. */
+ * quick. But where they are most of the time, it is said that the rest of the line is about little.
+ */
 static void tw_verdict_compressed(const tw_record_t *sum, char *text, size_t size)
 {
     char bytes[TW_PERCENT], time[112], small[96];
@@ -145,7 +131,7 @@ static void tw_verdict_compressed(const tw_record_t *sum, char *text, size_t siz
                  tw_measured_slower(sum) ? "compression does not pay here: " : "", bytes, time);
     if (tw_mostly_small(sum) && n > 0 && (size_t)n < size) {
         tw_format_small(small, sizeof(small), sum);
-        snprintf(text + n, size - (size_t)n, "; %s", small);
+        snprintf(text + n, size - (size_t)n, "; but %s", small);
     }
 }
 

@@ -75,9 +75,6 @@ tw_report_facts_t facts_of_everything(void)
     for (int i = 0; i < 8; i++) {
         snprintf(facts.remarks[i], sizeof(facts.remarks[i]), "remark %d", i);
     }
-    for (int i = 0; i < TW_CANDIDATES; i++) {
-        facts.codec_gbps[i] = 2.0;
-    }
     return facts;
 }
 
