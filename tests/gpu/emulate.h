@@ -34,6 +34,7 @@ extern emulate_index_t emulate_block, emulate_blocks, emulate_thread, emulate_th
 #define blockDim  emulate_threads
 
 #define TW_DEVICE                       static inline
+#define TW_DEVICE_RARE                  static inline
 #define TW_KERNEL(name, threads, least) static void name(tw_cuda_work_t work)
 #define TW_UNROLL
 #define __shared__ static

@@ -12,7 +12,8 @@
 #include "runtime/codec/cuda/launch.h"
 
 #ifdef __CUDACC__
-#define TW_DEVICE static __device__ __forceinline__
+#define TW_DEVICE      static __device__ __forceinline__
+#define TW_DEVICE_RARE static __device__ __noinline__
 /* least: thread blocks that a processor must hold at once, which bounds the registers. */
 #define TW_KERNEL(name, threads, least)                                                            \
     static __global__ void __launch_bounds__(threads, least)                                       \

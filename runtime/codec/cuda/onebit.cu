@@ -99,6 +99,33 @@ TW_DEVICE float lanes_sum(const float *lane)
     return a + b;
 }
 
+/* The mean of one side again, from a sum of values that were scaled down: see
+ * codec/onebit/onebit.c. Hardly ever called, so it stays out of the registers. */
+TW_DEVICE_RARE float mean_again(const uint8_t *src, const uint8_t *residual, size_t m,
+                                uint32_t side, uint32_t count)
+{
+    float lane[2] = {0.0f, 0.0f}, mean;
+
+    for (size_t row = 0; row < m; row += ONEBIT_LANES) {
+        for (int c = 0; c < 2; c++) {
+            const size_t i = row + 2 * tw_lane() + (size_t)c;
+            float        x = 0.0f;
+
+            if (i < m) {
+                x = tw_cuda_float(tw_load32(src + 4 * i));
+                x = residual != NULL ? x + tw_cuda_float(tw_load32(residual + 4 * i)) : x;
+            }
+            lane[c] += tw_cuda_bits(x) >> 31 == side ? x * 0x1p-32f : 0.0f;
+        }
+    }
+    mean = tw_cuda_mean(lanes_sum(lane), count);
+    if (!tw_cuda_finite(tw_cuda_bits(mean))) {
+        return mean;
+    }
+    mean *= 0x1p32f;
+    return tw_cuda_finite(tw_cuda_bits(mean)) ? mean : tw_cuda_float(0x7f7fffffu | side << 31);
+}
+
 /* The signs of one row of a block of m values. */
 TW_DEVICE void row_signs(uint8_t *codes, size_t row, size_t m, uint32_t low, uint32_t high)
 {
@@ -179,6 +206,12 @@ TW_DEVICE void onebit_encode(const tw_cuda_work_t *work, int feedback)
         negatives = __reduce_add_sync(TW_CUDA_ALL, sums.negatives);
         positive  = tw_cuda_mean(lanes_sum(sums.positive), (uint32_t)m - negatives);
         negative  = tw_cuda_mean(lanes_sum(sums.negative), negatives);
+        if (!tw_cuda_finite(tw_cuda_bits(positive))) { /* alike in all threads of the warp */
+            positive = mean_again(src, residual, m, 0, (uint32_t)m - negatives);
+        }
+        if (!tw_cuda_finite(tw_cuda_bits(negative))) {
+            negative = mean_again(src, residual, m, 1, negatives);
+        }
         poison = !tw_cuda_finite(tw_cuda_bits(positive)) || !tw_cuda_finite(tw_cuda_bits(negative));
         if (tw_lane() == 0) {
             tw_store32(dst, poison ? TW_CUDA_NAN : tw_cuda_bits(positive));

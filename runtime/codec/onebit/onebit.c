@@ -5,8 +5,9 @@
  * Layout: docs/wire-format.md, "onebit": per block two float32 means and one bit per value.
  * Means:  two independent sums, each over 64 lanes (index in the block mod 64), then a fixed tree.
  *         The sign bit decides the side: +0 counts as positive, -0 as negative.
- * Error:  a value becomes its side's mean. Inf or NaN, or a sum that overflows: the block decodes
- *         to NaN and leaves the residual as it was.
+ * Error:  a value becomes its side's mean. Inf or NaN: the block decodes to NaN and leaves the
+ *         residual as it was. Finite values never do: what a huge one leaves in the residual may
+ *         make the sums of every later step overflow, which would be NaN for ever.
  * Source: Seide, Fu, Droppo, Li, Yu, "1-Bit Stochastic Gradient Descent", Interspeech 2014; S1,
  *         section 4.5; differs in: blocks of a vector, not columns of a matrix.
  */
@@ -17,6 +18,7 @@
 #include "runtime/base/bytes.h"
 #include "runtime/codec/blocks.h"
 #include "runtime/codec/chunk.h"
+#include "runtime/codec/onebit/onebit.h"
 
 #define ONEBIT_BLOCK 2048
 #define HEADER       8
@@ -101,8 +103,47 @@ static const uint8_t *onebit_at(const uint8_t *vector, size_t i)
     return vector != NULL ? vector + sizeof(float) * i : NULL;
 }
 
-/* The signs go out in the first pass. A value that is not finite stays so in its lane, and so does
- * a sum that overflows: the means tell, and then nothing but the header and zeros is sent. */
+#define DOWN 0x1p-32f /* no block has 2^32 values, so no sum of scaled ones overflows */
+#define UP   0x1p32f
+
+/* The mean of one side, 0 or 1, of n values at src (+ residual), from scaled sums. */
+static float onebit_scaled_mean(const uint8_t *src, const uint8_t *residual, size_t n,
+                                uint32_t side, size_t count)
+{
+    float lanes[LANES] = {0}, v[TW_CHUNK], mean;
+
+    for (size_t i = 0; i < n; i += TW_CHUNK) {
+        const size_t m = tw_chunk_count(n, i);
+
+        tw_chunk_load(v, onebit_at(src, i), onebit_at(residual, i), m);
+        for (size_t j = 0; j < m; j++) {
+            if (tw_float_bits(v[j]) >> 31 == side) {
+                lanes[j % LANES] += v[j] * DOWN;
+            }
+        }
+    }
+    mean = onebit_mean(lanes, count);
+    if (!onebit_finite(mean)) {
+        return mean;
+    }
+    mean *= UP; /* a mean of the largest numbers may have been rounded beyond them */
+    return onebit_finite(mean) ? mean : tw_bits_float(0x7f7fffffu | side << 31);
+}
+
+bool tw_onebit_means_again(const uint8_t *src, const uint8_t *residual, size_t n, size_t negatives,
+                           float *positive, float *negative)
+{
+    if (!onebit_finite(*positive)) {
+        *positive = onebit_scaled_mean(src, residual, n, 0, n - negatives);
+    }
+    if (!onebit_finite(*negative)) {
+        *negative = onebit_scaled_mean(src, residual, n, 1, negatives);
+    }
+    return onebit_finite(*positive) && onebit_finite(*negative);
+}
+
+/* The signs go out in the first pass. A value that is not finite stays so in its lane: the means
+ * tell, and then nothing but the header and zeros is sent. */
 static void onebit_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *residual,
                           uint8_t *dst)
 {
@@ -125,7 +166,8 @@ static void onebit_encode(const tw_codec_t *codec, const uint8_t *src, size_t n,
     }
     positive = onebit_mean(sums.positive, n - negatives);
     negative = onebit_mean(sums.negative, negatives);
-    if (!onebit_finite(positive) || !onebit_finite(negative)) {
+    if ((!onebit_finite(positive) || !onebit_finite(negative)) &&
+        !tw_onebit_means_again(src, residual, n, negatives, &positive, &negative)) {
         tw_store_le32(dst, 0x7fc00000u);
         tw_store_le32(dst + 4, 0x7fc00000u);
         memset(dst + HEADER, 0, (n + 7) / 8);

@@ -12,6 +12,7 @@
 #include "config.h"
 
 #include "runtime/codec/avx2.h"
+#include "runtime/codec/onebit/onebit.h"
 
 #define HEADER 8
 #define GROUP  64 /* lanes of the sums; divides every block */
@@ -177,7 +178,8 @@ TW_INLINE void onebit_encode_block(const uint8_t *src, size_t n, uint8_t *residu
     onebit_first(&sums, src, n, residual, dst + HEADER, fetch && residual == NULL);
     positive = onebit_mean(sums.positive, n - sums.negatives);
     negative = onebit_mean(sums.negative, sums.negatives);
-    if (!onebit_finite(positive) || !onebit_finite(negative)) {
+    if ((!onebit_finite(positive) || !onebit_finite(negative)) &&
+        !tw_onebit_means_again(src, residual, n, sums.negatives, &positive, &negative)) {
         tw_store_le32(dst, 0x7fc00000u);
         tw_store_le32(dst + 4, 0x7fc00000u);
         memset(dst + HEADER, 0, (n + 7) / 8);

@@ -14,6 +14,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/codec/avx512.h"
+#include "runtime/codec/onebit/onebit.h"
 #include "runtime/codec/ops.h"
 
 #define HEADER 8
@@ -141,7 +142,9 @@ TW_INLINE512 void onebit_block(const uint8_t *src, size_t n, uint8_t *residual, 
     }
     positive = onebit_mean(sums.positive, n - sums.negatives);
     negative = onebit_mean(sums.negative, sums.negatives);
-    if (!onebit_finite(positive) || !onebit_finite(negative)) {
+    if ((!onebit_finite(positive) || !onebit_finite(negative)) &&
+        !tw_onebit_means_again(src, feedback ? residual : NULL, n, sums.negatives, &positive,
+                               &negative)) {
         tw_store_le32(dst, 0x7fc00000u);
         tw_store_le32(dst + 4, 0x7fc00000u);
         memset(dst + HEADER, 0, (n + 7) / 8);

@@ -13,6 +13,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/codec/blocks.h"
+#include "runtime/codec/onebit/onebit.h"
 #include "runtime/codec/vec4.h"
 
 #define HEADER   8
@@ -159,7 +160,8 @@ static void onebit_encode(const tw_codec_t *codec, const uint8_t *src, size_t n,
     }
     positive = onebit_mean(sums.positive, n - sums.negatives);
     negative = onebit_mean(sums.negative, sums.negatives);
-    if (!onebit_finite(positive) || !onebit_finite(negative)) {
+    if ((!onebit_finite(positive) || !onebit_finite(negative)) &&
+        !tw_onebit_means_again(src, residual, n, sums.negatives, &positive, &negative)) {
         tw_store_le32(dst, QUIETNAN);
         tw_store_le32(dst + 4, QUIETNAN);
         memset(dst + HEADER, 0, (n + 7) / 8);
