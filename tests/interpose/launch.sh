@@ -53,6 +53,9 @@ mode() {
         tree8-double)
             settings+=(THINWIRE_CODEC=tree8 THINWIRE_THRESHOLD=1k THINWIRE_DOUBLE=1)
             expectation=lossy:0.03:0.03 ;;
+        fp32) # as they are, by our transport: within a node through its memory
+            settings+=(THINWIRE_CODEC=fp32 THINWIRE_THRESHOLD=0)
+            expectation=representable ;;
         onebit) settings+=(THINWIRE_CODEC=onebit THINWIRE_THRESHOLD=1k); expectation=lossy:1.5 ;;
         bitpack:3)
             settings+=(THINWIRE_CODEC=bitpack:3 THINWIRE_THRESHOLD=1k)

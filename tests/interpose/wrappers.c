@@ -6,8 +6,10 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "tests/interpose/job.h"
+#include "tests/unreadable.h"
 
 /* How many ranks can be the root; in an inter-communicator it is in the low group. */
 static int roots(t_op_t op, const t_place_t *place)
@@ -193,6 +195,62 @@ static void compressed(void)
     }
 }
 
+/* Numbers that every codec of these launches keeps: 0, 1, ..., 63. */
+static void unreadable_once(int root, size_t count, bool hidden)
+{
+    const size_t all = count * (size_t)t_size, bytes = all * sizeof(float);
+    float       *send     = hidden ? unreadable(WAY_HOLE, bytes) : malloc(bytes);
+    float       *recv     = malloc(bytes);
+    int          wrong[2] = {0, 0};
+    MPI_Request  request;
+
+    if (send == NULL || recv == NULL) { /* the other ranks have none either */
+        free(recv);
+        return;
+    }
+    for (size_t i = 0; i < all; i++) {
+        send[i] = (float)((i + (size_t)t_rank) % 64);
+    }
+    T_OK(MPI_Alltoall(send, (int)count, MPI_FLOAT, recv, (int)count, MPI_FLOAT, MPI_COMM_WORLD));
+    for (int turn = 0; turn < 2; turn++) {
+        for (size_t i = 0; i < all; i++) {
+            const size_t from = i / count, at = (size_t)t_rank * count + i % count;
+
+            wrong[0] += turn == 0 && recv[i] != (float)((at + from) % 64);
+            send[i] = t_rank == root ? (float)((i * 3 + (size_t)turn) % 64) : -1.0f;
+        }
+        if (turn == 0) {
+            T_OK(MPI_Bcast(send, (int)all, MPI_FLOAT, root, MPI_COMM_WORLD));
+        } else {
+            T_OK(MPI_Ibcast(send, (int)all, MPI_FLOAT, root, MPI_COMM_WORLD, &request));
+            T_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        }
+        for (size_t i = 0; i < all; i++) {
+            wrong[1] += send[i] != (float)((i * 3 + (size_t)turn) % 64);
+        }
+    }
+    T_CHECK(wrong[0] == 0 && wrong[1] == 0, "%d and %d wrong", wrong[0], wrong[1]);
+    if (hidden) {
+        unreadable_free(send, bytes);
+    } else {
+        free(send);
+    }
+    free(recv);
+}
+
+/* A rank's buffers that the others of its node cannot read. */
+static void unreadable_memory(void)
+{
+    for (int root = 0; root < t_size && t_expectation.kind != T_LOSSY; root++) {
+        for (size_t count = 100; count < 100000; count *= 30) {
+            t_note("root %d, %zu elements", root, count);
+            unreadable_once(root, count, t_rank == root);
+            unreadable_once(root, count, t_rank != root);
+            unreadable_once(root, count, false);
+        }
+    }
+}
+
 static void all_places(void (*run)(void))
 {
     t_layouts_make();
@@ -225,6 +283,7 @@ static const t_case_t cases[] = {
     {"part of the world", part_case, 1},
     {"self", self_case, 1},
     {"inter-communicator", inter_case, 2},
+    {"memory that others cannot read", unreadable_memory, 1},
     {"compressed at all", compressed, 2},
 };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "tests/mpi/job.h"
+#include "tests/mpi/node_read.h"
 
 static const char *const specs_f32[] = {"", "fp32", "bitpack:4"};
 
@@ -298,6 +299,10 @@ static const t_case_t cases[] = {
     {"auto takes it where it serves", auto_takes_it_where_it_serves, 1},
     {"a wish that cannot be met", a_wish_that_cannot_be_met, 1},
     {"nothing is sent", nothing_is_sent, 2},
+    {"memory that others cannot read", memory_that_others_cannot_read, 2},
+    {"unreadable memory in several operations", unreadable_memory_in_several_operations, 2},
+    {"a reader that is refused is told about", a_reader_that_is_refused_is_told_about, 2},
+    {"a root that is stopped is read", a_root_that_is_stopped_is_read, 2},
     {"a rank that does not come", a_rank_that_does_not_come, 2},
 };
 

@@ -13,6 +13,7 @@
 
 #include "runtime/transport/alltoall/alltoall.h"
 #include "runtime/transport/node/quick.h"
+#include "runtime/transport/node/relay.h"
 
 /* Where the piece of a rank for another lies. */
 static uint8_t *tw_alltoall_room(const tw_request_t *op, const tw_lane_t *lane, int from, int to)
@@ -73,52 +74,56 @@ const tw_algorithm_ops_t tw_alltoall_node = {.name   = "node",
 
 /* ---- read where they are: one round ---------------------------------------------------------- */
 
-static tw_status_t tw_alltoall_read(tw_request_t *op, uint64_t ticket)
+static tw_relay_t tw_alltoall_relay(const tw_request_t *op, const tw_lane_t *lane)
 {
-    tw_segment_t *node   = &op->comm->node;
-    const int     mine   = node->local;
-    const size_t  bytes  = op->count * op->element;
-    tw_status_t   status = TW_OK;
-
-    for (int i = 0; i < node->ranks && status == TW_OK; i++) {
-        const int r    = (mine + i) % node->ranks;
-        uint8_t  *into = op->recv + op->array[TW_RECV_FIRST][r] * op->element;
-
-        if (r == mine) {
-            memcpy(into, op->send + op->array[TW_SEND_FIRST][r] * op->element, bytes);
-        } else {
-            status = tw_fetch(op->comm, r, tw_fetch_table(node, r, ticket)[mine], bytes, into);
-        }
-    }
-    tw_node_raise(node, ticket, 2);
-    return status;
+    return (tw_relay_t){.ticket = tw_lane_ticket(op, lane),
+                        .send   = op->send,
+                        .recv   = op->recv,
+                        .bytes  = op->count * op->element};
 }
 
 static tw_status_t tw_alltoall_read_step(tw_request_t *op, tw_lane_t *lane)
 {
-    tw_segment_t  *node   = &op->comm->node;
-    const uint64_t ticket = tw_lane_ticket(op, lane);
+    tw_segment_t    *node  = &op->comm->node;
+    const tw_relay_t relay = tw_alltoall_relay(op, lane);
+    bool             all   = true;
 
     switch (lane->stage) {
     case 0:
         return TW_OK;
     case 1:
-        for (int r = 0; r < node->ranks; r++) {
-            tw_fetch_table(node, node->local, ticket)[r] =
-                tw_fetch_address(op->send + op->array[TW_SEND_FIRST][r] * op->element);
-        }
-        tw_node_raise(node, ticket, 1);
+        tw_relay_offer_all(node, &relay);
         return TW_OK;
     case 2:
-        return tw_alltoall_read(op, ticket);
+        for (int i = 0; i < node->ranks && all; i++) {
+            all = tw_relay_read_from(op->comm, &relay, (node->local + i) % node->ranks);
+        }
+        tw_relay_answer(node, &relay, all);
+        return TW_OK;
     default:
-        tw_node_complete(node, ticket);
+        tw_node_complete(node, relay.ticket);
         return TW_OK;
     }
+}
+
+/* Stage 0: our slot is free; 1: all have told their addresses; 2: all have all blocks. */
+static bool tw_alltoall_read_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
+{
+    const tw_relay_t relay = tw_alltoall_relay(op, lane);
+    int              local;
+
+    if (lane->stage < 2) {
+        return tw_node_exchange_ready(op, lane, peer_p);
+    }
+    if (tw_relay_alltoall(op->comm, &relay, &local)) {
+        return true;
+    }
+    *peer_p = tw_nodes_rank(&op->comm->nodes, op->comm->nodes.mine, local);
+    return false;
 }
 
 const tw_algorithm_ops_t tw_alltoall_read_node = {.name   = "node",
                                                   .stages = 3,
                                                   .values = true,
                                                   .step   = tw_alltoall_read_step,
-                                                  .ready  = tw_node_exchange_ready};
+                                                  .ready  = tw_alltoall_read_ready};

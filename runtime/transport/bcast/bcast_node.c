@@ -11,6 +11,7 @@
 
 #include "runtime/transport/bcast/bcast.h"
 #include "runtime/transport/node/quick.h"
+#include "runtime/transport/node/relay.h"
 
 static int tw_bcast_root_local(const tw_request_t *op)
 {
@@ -69,24 +70,19 @@ static tw_status_t tw_bcast_read_step(tw_request_t *op, tw_lane_t *lane)
 {
     tw_segment_t  *node   = &op->comm->node;
     const uint64_t ticket = tw_lane_ticket(op, lane);
-    const int      local  = tw_bcast_root_local(op);
     const bool     root   = op->comm->rank == op->root;
-    tw_status_t    status = TW_OK;
 
     if (lane->stage == 1 && root) {
-        tw_fetch_table(node, local, ticket)[0] = tw_fetch_address(op->recv);
-        tw_node_raise(node, ticket, 1);
+        tw_relay_offer(node, ticket, op->recv);
     } else if (lane->stage == 2 && !root) {
-        status = tw_fetch(op->comm, local, tw_fetch_table(node, local, ticket)[0],
-                          op->count * op->element, op->recv);
-    }
-    if (status == TW_OK && lane->stage == (root ? 3 : 2)) {
+        tw_relay_read(op->comm, ticket, tw_bcast_root_local(op), op->count * op->element, op->recv);
+    } else if (lane->stage == 3) {
         tw_node_complete(node, ticket);
     }
-    return status;
+    return TW_OK;
 }
 
-/* As above; and stage 2: the root waits until all have completed the ticket. */
+/* As above; and stage 2: all have it, by reading or, where they cannot, by copies of the root's. */
 static bool tw_bcast_read_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
 {
     int local;
@@ -94,8 +90,8 @@ static bool tw_bcast_read_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
     if (lane->stage < 2) {
         return tw_bcast_node_ready(op, lane, peer_p);
     }
-    if (op->comm->rank != op->root ||
-        tw_node_passed(&op->comm->node, tw_lane_ticket(op, lane), &local)) {
+    if (tw_relay_bcast(op->comm, tw_lane_ticket(op, lane), tw_bcast_root_local(op),
+                       op->count * op->element, op->recv, &local)) {
         return true;
     }
     *peer_p = tw_nodes_rank(&op->comm->nodes, op->comm->nodes.mine, local);

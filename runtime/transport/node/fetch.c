@@ -31,7 +31,7 @@ void tw_fetch_publish(const tw_segment_t *node)
     tw_node_control_t *control = tw_node_control(node, node->local);
 
     control->process = getpid();
-    control->probe   = tw_fetch_address(&tw_fetch_probed);
+    control->probe   = (uint64_t)(uintptr_t)&tw_fetch_probed;
 }
 
 tw_status_t tw_fetch_probe(const tw_segment_t *node)
@@ -49,22 +49,31 @@ tw_status_t tw_fetch_probe(const tw_segment_t *node)
     return TW_OK;
 }
 
-tw_status_t tw_fetch(tw_comm_t *comm, int local, uint64_t address, size_t bytes, void *into)
+/* Once for each communicator: what follows is slower, and somebody may wonder why. */
+static void tw_fetch_refused(tw_comm_t *comm, int local, int error)
 {
-    for (size_t at = 0; at < bytes;) {
+    if (!comm->node.refused) {
+        TW_INFO(&comm->log,
+                "memory of rank %d cannot be read: %s; its long blocks are copied through shared "
+                "memory",
+                tw_nodes_rank(&comm->nodes, comm->nodes.mine, local), strerror(error));
+        comm->node.refused = true;
+    }
+}
+
+bool tw_fetch(tw_comm_t *comm, int local, uint64_t address, size_t bytes, void *into)
+{
+    for (size_t at = 0; at < bytes && address != 0;) {
         const size_t left = bytes - at;
         size_t       got;
 
         if (!tw_fetch_once(&comm->node, local, address + at,
                            left < TW_FETCH_MOST ? left : TW_FETCH_MOST, (uint8_t *)into + at,
                            &got)) {
-            TW_ERROR(&comm->log,
-                     "reading %zu bytes of rank %d failed: %s; the communicator is dead", left,
-                     tw_nodes_rank(&comm->nodes, comm->nodes.mine, local), strerror(errno));
-            comm->status = TW_ERR_MPI;
-            return TW_ERR_MPI;
+            tw_fetch_refused(comm, local, errno);
+            return false;
         }
         at += got;
     }
-    return TW_OK;
+    return address != 0;
 }

@@ -11,6 +11,7 @@
 #include "runtime/base/fpmode.h"
 #include "runtime/transport/helper.h"
 #include "runtime/transport/node/quick.h"
+#include "runtime/transport/node/relay.h"
 #include "runtime/transport/node/sum.h"
 #include "runtime/transport/progress.h"
 
@@ -255,13 +256,25 @@ static tw_status_t tw_short_allgather(tw_comm_t *comm, const void *send, void *r
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* Until all others have completed the ticket. */
-static tw_status_t tw_await_passed(tw_patience_t *p, uint64_t ticket)
+/* Until the block has been read, or copied for those that cannot. */
+static tw_status_t tw_await_bcast(tw_patience_t *p, uint64_t ticket, int root, size_t bytes,
+                                  void *buffer)
 {
     tw_status_t status = TW_OK;
     int         local;
 
-    while (status == TW_OK && !tw_node_passed(&p->comm->node, ticket, &local)) {
+    while (status == TW_OK && !tw_relay_bcast(p->comm, ticket, root, bytes, buffer, &local)) {
+        status = tw_patience_look(p, local);
+    }
+    return status;
+}
+
+static tw_status_t tw_await_alltoall(tw_patience_t *p, const tw_relay_t *relay)
+{
+    tw_status_t status = TW_OK;
+    int         local;
+
+    while (status == TW_OK && !tw_relay_alltoall(p->comm, relay, &local)) {
         status = tw_patience_look(p, local);
     }
     return status;
@@ -279,9 +292,7 @@ static tw_status_t tw_long_bcast(tw_comm_t *comm, void *buffer, size_t bytes, in
     if (comm->rank == root) {
         status = tw_await_open(&p, ticket);
         if (status == TW_OK) {
-            tw_fetch_table(node, local, ticket)[0] = tw_fetch_address(buffer);
-            tw_node_raise(node, ticket, 1);
-            status = tw_await_passed(&p, ticket);
+            tw_relay_offer(node, ticket, buffer);
         }
     } else {
         status = tw_await_near(&p, ticket);
@@ -289,8 +300,11 @@ static tw_status_t tw_long_bcast(tw_comm_t *comm, void *buffer, size_t bytes, in
             status = tw_await_raised(&p, local, ticket, 1);
         }
         if (status == TW_OK) {
-            status = tw_fetch(comm, local, tw_fetch_table(node, local, ticket)[0], bytes, buffer);
+            tw_relay_read(comm, ticket, local, bytes, buffer);
         }
+    }
+    if (status == TW_OK) {
+        status = tw_await_bcast(&p, ticket, local, bytes, buffer);
     }
     if (status == TW_OK) {
         tw_node_complete(node, ticket);
@@ -300,35 +314,28 @@ static tw_status_t tw_long_bcast(tw_comm_t *comm, void *buffer, size_t bytes, in
 
 static tw_status_t tw_long_alltoall(tw_comm_t *comm, const void *send, void *recv, size_t bytes)
 {
-    const uint64_t ticket = tw_quick_begin(comm);
-    tw_segment_t  *node   = &comm->node;
-    tw_patience_t  p      = {.comm = comm, .operation = "alltoall"};
-    tw_status_t    status;
+    const uint64_t   ticket = tw_quick_begin(comm);
+    tw_segment_t    *node   = &comm->node;
+    tw_patience_t    p      = {.comm = comm, .operation = "alltoall"};
+    const tw_relay_t relay  = {ticket, send, recv, bytes};
+    bool             all    = true;
+    tw_status_t      status;
 
     node->ticket++;
     status = tw_await_open(&p, ticket);
     if (status != TW_OK) {
         return status;
     }
-    for (int r = 0; r < node->ranks; r++) {
-        tw_fetch_table(node, node->local, ticket)[r] =
-            tw_fetch_address((const uint8_t *)send + (size_t)r * bytes);
-    }
-    tw_node_raise(node, ticket, 1);
-    memcpy((uint8_t *)recv + (size_t)node->local * bytes,
-           (const uint8_t *)send + (size_t)node->local * bytes, bytes);
-    for (int i = 1; i < node->ranks && status == TW_OK; i++) {
+    tw_relay_offer_all(node, &relay);
+    for (int i = 0; i < node->ranks && status == TW_OK && all; i++) {
         const int r = (node->local + i) % node->ranks;
 
-        status = tw_await_raised(&p, r, ticket, 1);
-        if (status == TW_OK) {
-            status = tw_fetch(comm, r, tw_fetch_table(node, r, ticket)[node->local], bytes,
-                              (uint8_t *)recv + (size_t)r * bytes);
-        }
+        status = i > 0 ? tw_await_raised(&p, r, ticket, 1) : TW_OK;
+        all    = status == TW_OK && tw_relay_read_from(comm, &relay, r);
     }
-    tw_node_raise(node, ticket, 2);
-    for (int i = 1; i < node->ranks && status == TW_OK; i++) {
-        status = tw_await_raised(&p, (node->local + i) % node->ranks, ticket, 2);
+    if (status == TW_OK) {
+        tw_relay_answer(node, &relay, all);
+        status = tw_await_alltoall(&p, &relay);
     }
     if (status == TW_OK) {
         tw_node_complete(node, ticket);

@@ -15,9 +15,9 @@
  * low has passed t - TW_NODE_SLOTS. The oldest ticket can therefore always move.
  *
  * Where the system allows it (process_vm_readv), long blocks are not copied through slots: their
- * owner puts its address there, and the others read its memory.
+ * owner puts its address there, and the others read its memory, or say that they cannot (relay.h).
  *
- * Flags and low are C11 atomics: stored with release after the data, loaded with acquire before it.
+ * Flags, low and pieces are C11 atomics: stored with release after the data, loaded with acquire before it.
  */
 #ifndef TW_TRANSPORT_NODE_SEGMENT_H
 #define TW_TRANSPORT_NODE_SEGMENT_H
@@ -48,12 +48,15 @@ typedef struct tw_segment {
     uint64_t        complete;     /* bit i: ticket low + i is complete too            */
     uint64_t        open;         /* tickets below it may be written, as last seen    */
     bool            reads;        /* ranks may read each other's memory; the same on all nodes */
+    bool            refused;      /* a read failed, which was said                    */
+    bool            hidden;       /* not all of the caller's: found out, and told with its blocks */
     int             spins;        /* looks at a flag before the core is given away    */
 } tw_segment_t;
 
 typedef struct tw_slot {
     _Atomic uint64_t flag;
     uint8_t          data[TW_NODE_SHORT];
+    _Atomic uint64_t pieces; /* put there, or taken from others (relay.h) */
 } tw_slot_t;
 
 /* Bytes of data in a slot, where the largest node has `ranks` ranks. */
