@@ -182,6 +182,15 @@ static bool tw_better(const tw_facts_t *facts, const tw_model_candidate_t *a,
     return ea < eb ? TW_MODEL_LESS_EXACT * ta <= tb : ta < tb;
 }
 
+static bool tw_model_may(int algorithm, const tw_facts_t *facts, const tw_model_wish_t *wish)
+{
+    const tw_model_algorithm_t *row = tw_model_algorithm(algorithm);
+
+    return row->operation == wish->operation &&
+           (wish->algorithm != NULL ? strcmp(row->name, wish->algorithm) == 0
+                                    : tw_model_usual(algorithm, facts));
+}
+
 tw_model_candidate_t tw_model_decide(const tw_facts_t *facts, const tw_model_wish_t *wish,
                                      tw_model_candidate_t *list, int *count_p)
 {
@@ -199,9 +208,7 @@ tw_model_candidate_t tw_model_decide(const tw_facts_t *facts, const tw_model_wis
         count++;
     }
     for (int a = 0; tw_model_algorithm(a) != NULL; a++) {
-        if (tw_model_algorithm(a)->operation != wish->operation ||
-            (wish->algorithm != NULL &&
-             strcmp(tw_model_algorithm(a)->name, wish->algorithm) != 0)) {
+        if (!tw_model_may(a, facts, wish)) {
             continue;
         }
         for (int c = 0; c < facts->codecs && count < TW_MODEL_CANDIDATES; c++) {

@@ -56,10 +56,15 @@ typedef struct tw_model_algorithm {
     tw_operation_t operation;
     const char    *name;
     void (*cost)(const tw_model_query_t *query, tw_model_cost_t *cost);
+    /* NULL, or: is it what such ranks take without its being named? */
+    bool (*usual)(const tw_facts_t *facts);
 } tw_model_algorithm_t;
 
 /* The index-th algorithm, or NULL after the last. The order is that of tw_facts_t.factor. */
 const tw_model_algorithm_t *tw_model_algorithm(int index);
+
+/* Is it considered where nothing names an algorithm? */
+bool tw_model_usual(int algorithm, const tw_facts_t *facts);
 
 /* Its index, or -1. */
 int tw_model_find(tw_operation_t operation, const char *name);

@@ -213,7 +213,7 @@ static void tw_cost_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cos
     const double values = q->count * (q->codec->wide ? 8.0 : 4.0);
 
     cost->longest   = q->count * share / local;
-    cost->latencies = q->facts->nodes > 1 && q->facts->local_ranks > 1 ? 2.0 : INFINITY;
+    cost->latencies = 2.0;
     cost->messages  = 2.0 * (nodes - 2.0);
     cost->calls     = 3.0 * nodes + 1.0;
     cost->transfer  = q->facts->between.shared > 0.0
@@ -232,7 +232,7 @@ static void tw_cost_bcast_hierarchical(const tw_model_query_t *q, tw_model_cost_
     const double values = q->count * (q->codec->wide ? 8.0 : 4.0);
 
     cost->longest   = q->count / local;
-    cost->latencies = q->facts->nodes > 1 && q->facts->local_ranks > 1 ? nodes : INFINITY;
+    cost->latencies = nodes;
     cost->calls     = 1.0;
     cost->transfer =
         q->facts->between.shared > 0.0 ? tw_encoded(q) / q->facts->between.shared : 0.0;
@@ -245,9 +245,11 @@ static void tw_cost_bcast_hierarchical(const tw_model_query_t *q, tw_model_cost_
 static void tw_cost_grid(const tw_model_query_t *q, double steps, double passes, double volume,
                          tw_model_cost_t *cost)
 {
-    cost->latencies = q->facts->ranks > 3 ? steps : INFINITY;
+    cost->latencies = steps;
     cost->messages  = passes * ((double)tw_grid_messages(q->facts->ranks) - 1.0);
-    cost->transfer  = volume * tw_model_exchange(q->facts, tw_encoded(q)) / (tw_ranks(q) - 1.0);
+    cost->transfer  = q->facts->ranks > 1
+                          ? volume * tw_model_exchange(q->facts, tw_encoded(q)) / (tw_ranks(q) - 1.0)
+                          : 0.0;
     cost->transfer  = q->facts->ranks > 1 ? cost->transfer : 0.0;
 }
 
@@ -274,30 +276,42 @@ static void tw_cost_grid_alltoall(const tw_model_query_t *q, tw_model_cost_t *co
     tw_cost_grid(q, 2.0, 1.0, 2.0 * tw_ranks(q) - grid.rows - grid.columns, cost);
 }
 
+/* In a grid of three no message is saved. */
+static bool tw_many_ranks(const tw_facts_t *facts)
+{
+    return facts->ranks > 3;
+}
+
+/* Several nodes, of which one at least has several ranks. */
+static bool tw_many_of_many(const tw_facts_t *facts)
+{
+    return facts->nodes > 1 && facts->local_ranks > 1;
+}
+
 /* Names of rows stand in calibration files. */
 static const tw_model_algorithm_t tw_model_algorithms[] = {
-    {TW_OPERATION_ALLREDUCE, "direct", tw_cost_direct},
-    {TW_OPERATION_ALLREDUCE, "two_pass", tw_cost_two_pass},
-    {TW_OPERATION_REDUCE, "direct", tw_cost_reduce_direct},
-    {TW_OPERATION_REDUCE, "two_pass", tw_cost_reduce_two_pass},
-    {TW_OPERATION_REDUCE_SCATTER, "one_pass", tw_cost_one_pass},
-    {TW_OPERATION_BCAST, "tree", tw_cost_tree},
-    {TW_OPERATION_BCAST, "chain", tw_cost_chain},
-    {TW_OPERATION_ALLGATHER, "pairwise", tw_cost_allgather},
-    {TW_OPERATION_ALLTOALL, "pairwise", tw_cost_alltoall},
-    {TW_OPERATION_ALLREDUCE, "node", tw_cost_node_allreduce},
-    {TW_OPERATION_REDUCE, "node", tw_cost_node_reduce},
-    {TW_OPERATION_REDUCE_SCATTER, "node", tw_cost_node_scatter},
-    {TW_OPERATION_BCAST, "node", tw_cost_node_bcast},
-    {TW_OPERATION_ALLGATHER, "node", tw_cost_node_blocks},
-    {TW_OPERATION_ALLTOALL, "node", tw_cost_node_blocks},
-    {TW_OPERATION_ALLREDUCE, "grid", tw_cost_grid_allreduce},
-    {TW_OPERATION_REDUCE, "grid", tw_cost_grid_allreduce},
-    {TW_OPERATION_ALLGATHER, "grid", tw_cost_grid_allgather},
-    {TW_OPERATION_ALLTOALL, "grid", tw_cost_grid_alltoall},
-    {TW_OPERATION_ALLREDUCE, "hierarchical", tw_cost_hierarchical},
-    {TW_OPERATION_REDUCE, "hierarchical", tw_cost_hierarchical},
-    {TW_OPERATION_BCAST, "hierarchical", tw_cost_bcast_hierarchical},
+    {TW_OPERATION_ALLREDUCE, "direct", tw_cost_direct, NULL},
+    {TW_OPERATION_ALLREDUCE, "two_pass", tw_cost_two_pass, NULL},
+    {TW_OPERATION_REDUCE, "direct", tw_cost_reduce_direct, NULL},
+    {TW_OPERATION_REDUCE, "two_pass", tw_cost_reduce_two_pass, NULL},
+    {TW_OPERATION_REDUCE_SCATTER, "one_pass", tw_cost_one_pass, NULL},
+    {TW_OPERATION_BCAST, "tree", tw_cost_tree, NULL},
+    {TW_OPERATION_BCAST, "chain", tw_cost_chain, NULL},
+    {TW_OPERATION_ALLGATHER, "pairwise", tw_cost_allgather, NULL},
+    {TW_OPERATION_ALLTOALL, "pairwise", tw_cost_alltoall, NULL},
+    {TW_OPERATION_ALLREDUCE, "node", tw_cost_node_allreduce, NULL},
+    {TW_OPERATION_REDUCE, "node", tw_cost_node_reduce, NULL},
+    {TW_OPERATION_REDUCE_SCATTER, "node", tw_cost_node_scatter, NULL},
+    {TW_OPERATION_BCAST, "node", tw_cost_node_bcast, NULL},
+    {TW_OPERATION_ALLGATHER, "node", tw_cost_node_blocks, NULL},
+    {TW_OPERATION_ALLTOALL, "node", tw_cost_node_blocks, NULL},
+    {TW_OPERATION_ALLREDUCE, "grid", tw_cost_grid_allreduce, tw_many_ranks},
+    {TW_OPERATION_REDUCE, "grid", tw_cost_grid_allreduce, tw_many_ranks},
+    {TW_OPERATION_ALLGATHER, "grid", tw_cost_grid_allgather, tw_many_ranks},
+    {TW_OPERATION_ALLTOALL, "grid", tw_cost_grid_alltoall, tw_many_ranks},
+    {TW_OPERATION_ALLREDUCE, "hierarchical", tw_cost_hierarchical, tw_many_of_many},
+    {TW_OPERATION_REDUCE, "hierarchical", tw_cost_hierarchical, tw_many_of_many},
+    {TW_OPERATION_BCAST, "hierarchical", tw_cost_bcast_hierarchical, tw_many_of_many},
 };
 
 #define TW_ALGORITHMS ((int)(sizeof(tw_model_algorithms) / sizeof(tw_model_algorithms[0])))
@@ -308,6 +322,13 @@ _Static_assert(sizeof(tw_model_algorithms) / sizeof(tw_model_algorithms[0]) <= T
 const tw_model_algorithm_t *tw_model_algorithm(int index)
 {
     return index >= 0 && index < TW_ALGORITHMS ? &tw_model_algorithms[index] : NULL;
+}
+
+bool tw_model_usual(int algorithm, const tw_facts_t *facts)
+{
+    const tw_model_algorithm_t *row = tw_model_algorithm(algorithm);
+
+    return row->usual == NULL || row->usual(facts);
 }
 
 int tw_model_find(tw_operation_t operation, const char *name)

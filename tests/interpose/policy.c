@@ -268,6 +268,9 @@ static int program(int argc, char **argv)
     if (strcmp(name, "in-place") == 0) {
         return in_place(argc - 2, argv + 2);
     }
+    if (strcmp(name, "algorithms") == 0) {
+        return algorithms();
+    }
     return words(argc, argv);
 }
 

@@ -83,5 +83,6 @@ int sites(void);
 int leave(int argc, char **argv);
 int no_collectives(void);
 int in_place(int argc, char **argv);
+int algorithms(void);
 
 #endif /* TW_TESTS_INTERPOSE_POLICY_H */

@@ -4,7 +4,7 @@
 # by its errors, the report by its rows.
 # shellcheck source=tests/interpose/policy.bash disable=SC2016,SC2154
 . "$top_srcdir/tests/interpose/policy.bash"
-plan 23
+plan 24
 
 # ---- threshold ----------------------------------------------------------------------------------
 
@@ -169,6 +169,12 @@ lossless() {
         is totals.reasons.not_paying.calls 2
 }
 check "bitpack:4 is no gain for floats" lossless
+
+# Settings name an algorithm for the whole job; a small communicator may have no use for it.
+algorithms() {
+    quietly 7 --codec auto --threshold 0 -- algorithms && says 1 'algorithms: 50 tried, 0 wrong'
+}
+check "auto beside every THINWIRE_ALLREDUCE, on 1 to 7 ranks" algorithms
 
 # ---- error feedback -----------------------------------------------------------------------------
 

@@ -343,3 +343,58 @@ int in_place(int argc, char **argv)
     }
     return all != 0;
 }
+
+/* Sums of ones on a communicator; how many came out otherwise. */
+static int sum_ones(MPI_Comm comm, int size)
+{
+    static const int counts[] = {1, 3000, 100000};
+    float           *x        = allocate(100000 * sizeof(*x));
+    int              wrong    = 0;
+
+    for (int c = 0; c < 3; c++) {
+        for (int i = 0; i < counts[c]; i++) {
+            x[i] = 1.0f;
+        }
+        MPI_Allreduce(MPI_IN_PLACE, x, counts[c], MPI_FLOAT, MPI_SUM, comm);
+        for (int i = 0; i < counts[c]; i++) {
+            wrong += !(x[i] > 0.9f * (float)size && x[i] < 1.1f * (float)size);
+        }
+    }
+    free(x);
+    return wrong;
+}
+
+/* Every algorithm by name, on so many ranks of MPI_COMM_WORLD, and with nodes of several sizes:
+ * settings are read where a communicator's first call is. */
+int algorithms(void)
+{
+    static const char *const names[] = {"direct", "two_pass", "grid", "hierarchical", "node"};
+    static const char *const nodes[] = {"0", "1"};
+    static const int         sizes[] = {1, 2, 3, 4, 7};
+    const int                rank    = world_rank();
+    int                      size, wrong = 0, all, tried = 0;
+
+    PMPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int i = 0; i < 5 * 2 * 5; i++) {
+        const int ranks = sizes[i % 5];
+        MPI_Comm  comm;
+
+        if (ranks > size) {
+            continue;
+        }
+        setenv("THINWIRE_ALLREDUCE", names[i / 10], 1);
+        setenv("THINWIRE_NODE_RANKS", nodes[i / 5 % 2], 1);
+        MPI_Comm_split(MPI_COMM_WORLD, rank < ranks ? 0 : MPI_UNDEFINED, rank, &comm);
+        if (comm != MPI_COMM_NULL) {
+            wrong += sum_ones(comm, ranks);
+            MPI_Comm_free(&comm);
+        }
+        PMPI_Barrier(MPI_COMM_WORLD);
+        tried++;
+    }
+    PMPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0) {
+        printf("algorithms: %d tried, %d wrong\n", tried, all);
+    }
+    return all != 0;
+}

@@ -14,101 +14,6 @@
 #include "runtime/transport/calibrate/calibrate.h"
 #include "runtime/transport/plain/plain.h"
 
-/* Algorithms by name, and what names them in calls or settings. */
-typedef enum tw_named_by { TW_BY_REDUCTIONS, TW_BY_BCAST, TW_BY_EXCHANGES } tw_named_by_t;
-
-static const struct {
-    const char   *name;
-    tw_named_by_t by;
-    int           number;
-} tw_numbers[] = {{"direct", TW_BY_REDUCTIONS, TW_ALGORITHM_DIRECT},
-                  {"two_pass", TW_BY_REDUCTIONS, TW_ALGORITHM_TWO_PASS},
-                  {"grid", TW_BY_REDUCTIONS, TW_ALGORITHM_GRID},
-                  {"hierarchical", TW_BY_REDUCTIONS, TW_ALGORITHM_HIERARCHICAL},
-                  {"node", TW_BY_REDUCTIONS, TW_ALGORITHM_NODE},
-                  {"tree", TW_BY_BCAST, TW_POLICY_TREE},
-                  {"chain", TW_BY_BCAST, TW_POLICY_CHAIN},
-                  {"node", TW_BY_BCAST, TW_POLICY_BCAST_NODE},
-                  {"hierarchical", TW_BY_BCAST, TW_POLICY_BCAST_HIERARCHICAL},
-                  {"pairwise", TW_BY_EXCHANGES, TW_POLICY_PAIRWISE},
-                  {"grid", TW_BY_EXCHANGES, TW_POLICY_BUNDLES},
-                  {"node", TW_BY_EXCHANGES, TW_POLICY_EXCHANGE_NODE}};
-
-static tw_named_by_t tw_named_by(tw_operation_t operation)
-{
-    return operation == TW_OPERATION_BCAST ? TW_BY_BCAST
-           : operation == TW_OPERATION_ALLGATHER || operation == TW_OPERATION_ALLTOALL
-               ? TW_BY_EXCHANGES
-               : TW_BY_REDUCTIONS;
-}
-
-static const char *tw_forced_name(tw_operation_t operation, int forced)
-{
-    for (size_t i = 0; i < sizeof(tw_numbers) / sizeof(tw_numbers[0]); i++) {
-        if (tw_numbers[i].number == forced && tw_numbers[i].by == tw_named_by(operation)) {
-            return tw_numbers[i].name;
-        }
-    }
-    return NULL;
-}
-
-/* The algorithm that the call names, or else the settings; 0: none. */
-static int tw_forced(const tw_comm_t *comm, tw_operation_t operation, const tw_how_t *how)
-{
-    if (how->algorithm != TW_ALGORITHM_AUTO && operation == TW_OPERATION_BCAST) {
-        return how->algorithm == TW_ALGORITHM_NODE ? TW_POLICY_BCAST_NODE
-                                                   : TW_POLICY_BCAST_HIERARCHICAL;
-    }
-    switch (operation) {
-    case TW_OPERATION_ALLREDUCE:
-    case TW_OPERATION_REDUCE:
-        return how->algorithm != 0 ? (int)how->algorithm
-                                   : (int)tw_policy_allreduce_wish(&comm->policy);
-    case TW_OPERATION_BCAST:
-        return comm->policy.bcast;
-    case TW_OPERATION_ALLGATHER:
-        return comm->policy.allgather;
-    case TW_OPERATION_ALLTOALL:
-        return comm->policy.alltoall;
-    default:
-        return 0;
-    }
-}
-
-tw_policy_config_t tw_auto_force(tw_comm_t *comm, tw_operation_t operation, const char *algorithm)
-{
-    const tw_policy_config_t before = comm->policy;
-    int                      number = 0;
-
-    for (size_t i = 0; algorithm != NULL && i < sizeof(tw_numbers) / sizeof(tw_numbers[0]); i++) {
-        if (tw_numbers[i].by == tw_named_by(operation) &&
-            strcmp(tw_numbers[i].name, algorithm) == 0) {
-            number = tw_numbers[i].number;
-        }
-    }
-    if (number == 0) {
-        return before;
-    }
-    switch (operation) {
-    case TW_OPERATION_ALLREDUCE:
-    case TW_OPERATION_REDUCE:
-        comm->policy.allreduce = tw_policy_allreduce_setting(algorithm);
-        break;
-    case TW_OPERATION_BCAST:
-        comm->policy.bcast = number;
-        break;
-    case TW_OPERATION_ALLGATHER:
-        comm->policy.allgather = number;
-        break;
-    case TW_OPERATION_ALLTOALL:
-        comm->policy.alltoall = number;
-        break;
-    default:
-        break;
-    }
-    return before;
-}
-
 bool tw_auto_asked(const tw_how_t *how)
 {
     double max_error;
@@ -185,33 +90,34 @@ tw_status_t tw_auto_learn(tw_comm_t *comm, const tw_facts_t *facts)
 static tw_status_t tw_auto_decide(tw_comm_t *comm, const tw_question_t *question,
                                   tw_decision_t *decision)
 {
-    static const char *const fallback[2] = {"fp32", "bitpack:8"};
-    struct tw_auto          *autos       = comm->autos;
-    tw_model_candidate_t     list[TW_MODEL_CANDIDATES], chosen;
-    tw_model_wish_t          wish   = {.operation = question->operation,
-                                       .count = (double)tw_model_class_count(question->class_index),
-                                       .wide  = question->wide,
-                                       .max_error = question->max_error,
-                                       .feedback  = question->feedback,
-                                       .plain     = !question->feedback,
-                                       .algorithm = tw_forced_name(question->operation, question->forced),
-                                       .chunk     = comm->config.chunk};
-    tw_status_t              status = tw_auto_know(comm);
-    int                      count;
+    struct tw_auto      *autos = comm->autos;
+    tw_model_candidate_t list[TW_MODEL_CANDIDATES], chosen;
+    tw_model_wish_t      wish   = {.operation = question->operation,
+                                   .count     = (double)tw_model_class_count(question->class_index),
+                                   .wide      = question->wide,
+                                   .max_error = question->max_error,
+                                   .feedback  = question->feedback,
+                                   .plain     = !question->feedback,
+                                   .algorithm = tw_auto_forced_name(question->operation, question->forced),
+                                   .chunk = comm->config.chunk};
+    tw_status_t          status = tw_auto_know(comm);
+    int                  count;
 
     if (status != TW_OK) {
         return status;
     }
     wish.plain = wish.plain && wish.algorithm == NULL && wish.count <= INT_MAX;
     chosen     = tw_model_decide(&autos->facts, &wish, list, &count);
-    *decision  = (tw_decision_t){.question = *question};
+    if (wish.algorithm != NULL && chosen.codec < 0) {
+        tw_auto_cannot(comm, question);
+        wish.algorithm = NULL;
+        wish.plain     = !question->feedback && wish.count <= INT_MAX;
+        chosen         = tw_model_decide(&autos->facts, &wish, list, &count);
+    }
+    *decision = (tw_decision_t){.question = *question};
     if (chosen.codec < 0 && wish.plain) {
         strcpy(decision->spec, "mpi");
         strcpy(decision->algorithm, "mpi");
-    } else if (chosen.codec < 0) { /* facts that were set by hand know no codec of this type */
-        return tw_auto_codec(comm, fallback[question->wide], question->wide) != NULL
-                   ? TW_ERR_UNSUPPORTED
-                   : TW_ERR_NO_MEMORY;
     } else {
         snprintf(decision->spec, sizeof(decision->spec), "%s",
                  autos->facts.codec[chosen.codec].spec);
@@ -354,7 +260,7 @@ tw_status_t tw_auto_resolve(tw_comm_t *comm, tw_operation_t operation, size_t co
     if (how != NULL) {
         choice->how = *how;
     }
-    if (choice->how.algorithm < TW_ALGORITHM_AUTO || choice->how.algorithm > TW_ALGORITHM_MPI) {
+    if (choice->how.algorithm < TW_ALGORITHM_AUTO || choice->how.algorithm > TW_ALGORITHM_NODE) {
         return TW_ERR_INVALID_ARG;
     }
     if (choice->how.algorithm == TW_ALGORITHM_MPI) {
@@ -369,7 +275,7 @@ tw_status_t tw_auto_resolve(tw_comm_t *comm, tw_operation_t operation, size_t co
     if (table == NULL) {
         return TW_ERR_NO_MEMORY;
     }
-    question.forced = tw_forced(comm, operation, &choice->how);
+    question.forced = tw_auto_forced(comm, operation, &choice->how);
     slot            = &table->answer[operation][question.class_index];
     if (*slot == 0) {
         status = tw_auto_answer(comm, &question, &index);
@@ -383,6 +289,10 @@ tw_status_t tw_auto_resolve(tw_comm_t *comm, tw_operation_t operation, size_t co
     choice->how.codec = answer->codec;
     choice->piece     = answer->piece;
     choice->algorithm = answer->plain ? NULL : answer->algorithm;
+    if (tw_auto_named(operation, &choice->how) != 0) { /* what can be done by that, and only that */
+        choice->plain     = false;
+        choice->algorithm = NULL;
+    }
     return TW_OK;
 }
 

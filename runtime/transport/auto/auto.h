@@ -85,6 +85,24 @@ tw_status_t tw_auto_resolve(tw_comm_t *comm, tw_operation_t operation, size_t co
 /* Must a call be resolved: is its codec `auto`, or its algorithm MPI's own? */
 bool tw_auto_asked(const tw_how_t *how);
 
+/* Rank 0, before it tells them to all: no codec is said to be more exact than it is, and there is
+ * one of each type that loses nothing. */
+void tw_auto_trust_facts(const tw_comm_t *comm, tw_facts_t *facts);
+
+/* Does the codec of a recorded decision keep the error that was asked for? Else why not. */
+bool tw_auto_trust_decision(const tw_comm_t *comm, const tw_decision_t *decision, char *why,
+                            size_t why_size);
+
+/* The algorithm of a call by `auto`, as a number of tw_algorithm_t, tw_policy_bcast_t or
+ * tw_policy_exchange_t: what the call itself names, and that or else what the settings name; 0:
+ * none. And its name, NULL for 0. */
+int         tw_auto_named(tw_operation_t operation, const tw_how_t *how);
+int         tw_auto_forced(const tw_comm_t *comm, tw_operation_t operation, const tw_how_t *how);
+const char *tw_auto_forced_name(tw_operation_t operation, int forced);
+
+/* It cannot be followed on this communicator: rank 0 says so at level info. */
+void tw_auto_cannot(const tw_comm_t *comm, const tw_question_t *question);
+
 /* Let the settings name an algorithm of the model's table (NULL: leave them), for calls that name
  * none; returns what they were, to be put back. */
 tw_policy_config_t tw_auto_force(tw_comm_t *comm, tw_operation_t operation, const char *algorithm);

@@ -48,6 +48,7 @@ static tw_status_t tw_decisions_load(tw_comm_t *comm, const char *path, const tw
     char                why[160], *text = NULL;
     size_t              length = 0;
     bool                found  = false;
+    tw_status_t         status = TW_OK;
 
     if (!tw_file_read(path, TW_DECISIONS_MAX, &text, &length)) {
         TW_ERROR(&comm->log, "THINWIRE_DECISIONS=%s cannot be read: %s", path, strerror(errno));
@@ -65,6 +66,13 @@ static tw_status_t tw_decisions_load(tw_comm_t *comm, const char *path, const tw
             found                = true;
         }
     }
+    for (size_t i = 0; found && i < comm->autos->decided.count; i++) {
+        if (!tw_auto_trust_decision(comm, &comm->autos->decided.list[i], why, sizeof(why))) {
+            TW_ERROR(&comm->log, "THINWIRE_DECISIONS=%s cannot be replayed: %s", path, why);
+            status = TW_ERR_SETTING;
+            break;
+        }
+    }
     if (!found) {
         TW_ERROR(&comm->log,
                  "THINWIRE_DECISIONS=%s holds no decisions for communicator %d of %d ranks, %d on "
@@ -74,7 +82,7 @@ static tw_status_t tw_decisions_load(tw_comm_t *comm, const char *path, const tw
     }
     tw_decisions_free(&file);
     free(text);
-    return found ? TW_OK : TW_ERR_MISMATCH;
+    return found ? status : TW_ERR_MISMATCH;
 }
 
 /* What rank 0 tells the others. */

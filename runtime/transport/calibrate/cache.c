@@ -170,7 +170,8 @@ static tw_status_t tw_cache_read(tw_comm_t *comm, const tw_facts_key_t *here, tw
     return well ? TW_OK : TW_ERR_RANGE;
 }
 
-/* A status of rank 0's alone, and facts, to all; these lie in the pool meanwhile. */
+/* A status of rank 0's alone, and its facts, as far as they are true, to all; these lie in the pool
+ * meanwhile. */
 static tw_status_t tw_cache_share(tw_comm_t *comm, tw_status_t found, tw_facts_t *facts)
 {
     int         word   = (int)found;
@@ -181,8 +182,13 @@ static tw_status_t tw_cache_share(tw_comm_t *comm, tw_status_t found, tw_facts_t
         return status != TW_OK ? status : (tw_status_t)word;
     }
     status = tw_comm_agreed_get(comm, sizeof(*facts), &buffer);
-    if (status == TW_OK) {
+    if (status == TW_OK && comm->rank == 0) {
         memcpy(buffer, facts, sizeof(*facts));
+        if (tw_facts_valid(buffer)) {
+            tw_auto_trust_facts(comm, buffer);
+        }
+    }
+    if (status == TW_OK) {
         status = tw_sync_bcast(comm, buffer, (int)sizeof(*facts), "a calibration");
     }
     if (status == TW_OK) {

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/auto/trust.c - what a file or a caller says of codecs counts for no more than what the
+ * codecs themselves promise. Rank 0 looks, before all get its facts or decisions.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/codec/auto.h"
+#include "runtime/transport/auto/auto.h"
+
+/* What a spec promises; false where it names no codec of the type that can encode. */
+static bool tw_trust_traits(const tw_comm_t *comm, const char *spec, bool wide,
+                            tw_codec_traits_t *traits)
+{
+    tw_codec_t *codec;
+    double      wish;
+    bool        well;
+
+    if (tw_codec_create(comm->ctx, spec, wide ? TW_F64 : TW_F32, &codec, NULL, 0) != TW_OK) {
+        return false;
+    }
+    well = !tw_codec_auto(codec, &wish) && tw_codec_traits(codec, traits) == TW_OK;
+    tw_codec_destroy(codec);
+    return well;
+}
+
+/* One codec as it is; false: there is none such. */
+static bool tw_trust_codec(const tw_comm_t *comm, tw_codec_facts_t *codec)
+{
+    tw_codec_traits_t traits;
+
+    if (!tw_trust_traits(comm, codec->spec, codec->wide != 0, &traits)) {
+        TW_WARN(&comm->log, "a calibration knows codec %s of %s, which does not exist: left out",
+                codec->spec, codec->wide != 0 ? "doubles" : "floats");
+        return false;
+    }
+    if (codec->max_error < traits.max_error) {
+        TW_WARN(&comm->log, "a calibration says that codec %s has an error of %g; it has %g",
+                codec->spec, codec->max_error, traits.max_error);
+        codec->max_error = traits.max_error;
+    }
+    codec->feedback = codec->feedback || traits.feedback;
+    return true;
+}
+
+static bool tw_trust_has_lossless(const tw_facts_t *facts, bool wide)
+{
+    for (int c = 0; c < facts->codecs; c++) {
+        if ((facts->codec[c].wide != 0) == wide && facts->codec[c].max_error <= 0.0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Something for the wish for no error at all; the last of a full list make room for it. */
+static void tw_trust_lossless(tw_facts_t *facts)
+{
+    static const tw_codec_facts_t exact[2] = {
+        {.spec = "fp32", .bytes = 4.0, .block = 1},
+        {.spec = "bitpack:8", .wide = 1, .bytes = 8.0, .block = 1}};
+    const bool has[2] = {tw_trust_has_lossless(facts, false), tw_trust_has_lossless(facts, true)};
+    const int  most   = TW_FACTS_CODECS - !has[0] - !has[1];
+
+    facts->codecs = facts->codecs < most ? facts->codecs : most;
+    for (int i = 0; i < 2; i++) {
+        if (!has[i]) {
+            facts->codec[facts->codecs++] = exact[i];
+        }
+    }
+}
+
+void tw_auto_trust_facts(const tw_comm_t *comm, tw_facts_t *facts)
+{
+    int kept = 0;
+
+    for (int c = 0; c < facts->codecs; c++) {
+        if (tw_trust_codec(comm, &facts->codec[c])) {
+            facts->codec[kept++] = facts->codec[c];
+        }
+    }
+    facts->codecs = kept;
+    tw_trust_lossless(facts);
+}
+
+bool tw_auto_trust_decision(const tw_comm_t *comm, const tw_decision_t *decision, char *why,
+                            size_t why_size)
+{
+    const tw_question_t *question = &decision->question;
+    tw_codec_traits_t    traits;
+
+    if (strcmp(decision->spec, "mpi") == 0) {
+        return true;
+    }
+    if (!tw_trust_traits(comm, decision->spec, question->wide, &traits)) {
+        snprintf(why, why_size, "it names codec %s, which does not exist for %s", decision->spec,
+                 question->wide ? "doubles" : "floats");
+        return false;
+    }
+    if (!(traits.max_error <= question->max_error) || (traits.feedback && !question->feedback)) {
+        snprintf(why, why_size, "it answers auto:%g%s by codec %s, which has an error of %g",
+                 question->max_error, question->feedback ? "" : " without feedback", decision->spec,
+                 traits.max_error);
+        return false;
+    }
+    return true;
+}
