@@ -249,7 +249,7 @@ static int tw_allgather_try(tw_call_t *call, const void *sendbuf, int sendcount,
     }
     call->asked = (uint64_t)(call->comm->size - 1) * items * send.size;
     call->own   = items * send.values;
-    tw_call_buffers(call, sendbuf, recvbuf);
+    tw_call_buffers(call, items > 0 ? sendbuf : NULL, recvbuf);
     if ((recvbuf == NULL && call->type.dense) || recvbuf == MPI_IN_PLACE ||
         (mine == NULL && send.dense && items > 0) || !tw_call_decide(call)) {
         tw_call_refuse(call, TW_WHY_ARGUMENTS);

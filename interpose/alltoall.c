@@ -147,7 +147,8 @@ int tw_on_alltoall(const void *site, const void *sendbuf, int sendcount, MPI_Dat
         }
         a.items = in_place ? a.items : (size_t)(sendcount > 0 ? sendcount : 0);
         if (recvbuf == MPI_IN_PLACE || (recvbuf == NULL && call.type.dense) ||
-            (a.buffer == NULL && a.type.dense) || (sendbuf == recvbuf && sendbuf != MPI_BOTTOM)) {
+            (a.buffer == NULL && a.type.dense) ||
+            (tw_same_refused(sendbuf, recvbuf) && sendtype == recvtype && sendcount == recvcount)) {
             tw_call_refuse(&call, TW_WHY_ARGUMENTS);
         }
     }

@@ -171,6 +171,16 @@ static bool tw_counts_fine(const int counts[], int ranks)
     return true;
 }
 
+static bool tw_counts_any(const int counts[], int ranks)
+{
+    for (int r = 0; r < ranks; r++) {
+        if (counts[r] > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static uint64_t tw_side_plain_bytes(const tw_side_t *side, int ranks, int me)
 {
     uint64_t bytes = 0;
@@ -211,7 +221,8 @@ static tw_exchange_v_t *tw_exchange_v_make(tw_call_t *call, const tw_args_v_t *a
         !tw_counts_fine(a->recvcounts, ranks) || !tw_type_look(a->recvtype, &x->recv.type) ||
         (!in_place &&
          (a->sendcounts == NULL || a->sdispls == NULL ||
-          (a->sendbuf == a->recvbuf && a->sendbuf != NULL) ||
+          (tw_same_refused(a->sendbuf, a->recvbuf) && a->sendtype == a->recvtype &&
+           a->sendcounts == a->recvcounts) ||
           !tw_counts_fine(a->sendcounts, ranks) || !tw_type_look(a->sendtype, &x->send.type)))) {
         tw_call_refuse(call, TW_WHY_ARGUMENTS);
         tw_exchange_v_free(x);
@@ -221,6 +232,12 @@ static tw_exchange_v_t *tw_exchange_v_make(tw_call_t *call, const tw_args_v_t *a
         x->send.type = x->recv.type;
     }
     call->type = x->send.type;
+    tw_call_buffers(call, !in_place && tw_counts_any(a->sendcounts, ranks) ? a->sendbuf : NULL,
+                    tw_counts_any(a->recvcounts, ranks) ? a->recvbuf : NULL);
+    if (call->why != TW_WHY_NOT) {
+        tw_exchange_v_free(x);
+        return NULL;
+    }
     tw_verify_pairs(call);
     tw_side_decide(call, &x->send, ranks, in_place ? a->recvcounts : a->sendcounts,
                    in_place ? a->rdispls : a->sdispls);
@@ -417,7 +434,6 @@ int tw_on_alltoallv(const void *site, const void *sendbuf, const int sendcounts[
     int               result, encoded;
 
     tw_call_begin(&call, site, TW_RULE_ALLTOALLV, request != NULL, comm);
-    tw_call_buffers(&call, sendbuf, recvbuf);
     if (call.why == TW_WHY_NOT) {
         x = tw_exchange_v_make(&call, &a);
     }

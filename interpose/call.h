@@ -70,8 +70,25 @@ bool tw_call_vector(tw_call_t *call, MPI_Aint count, MPI_Datatype datatype);
 /** Only MPI_SUM on predefined types is ours. */
 void tw_call_operation(tw_call_t *call, MPI_Op op);
 
-/** Buffers in device memory are MPI's: all ranks of a call must have theirs there, or none. */
+/** Buffers in device memory are MPI's: all ranks of a call must have theirs there, or none. NULL for
+ * one that MPI does not look at on this rank, where any address may stand. */
 void tw_call_buffers(tw_call_t *call, const void *sendbuf, const void *recvbuf);
+
+/** Does MPI refuse equal pointers to send from and to receive into, in the collectives in which Open
+ * MPI does not? MPICH does where it takes what lies there for the same data; the caller compares
+ * that. A rank may not refuse more than MPI does: nothing may be sent or received there, or the
+ * types may interleave, and the other ranks do not know. Forms read all that is sent before they
+ * write anything. */
+static inline bool tw_same_refused(const void *sendbuf, const void *recvbuf)
+{
+#ifdef OPEN_MPI
+    (void)sendbuf;
+    (void)recvbuf;
+    return false;
+#else
+    return sendbuf == recvbuf && sendbuf != MPI_BOTTOM;
+#endif
+}
 
 /** Refuse, with this reason, unless refused already. */
 void tw_call_refuse(tw_call_t *call, tw_why_t why);

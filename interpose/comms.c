@@ -35,10 +35,10 @@ static bool tw_comms_at_home(MPI_Comm comm, int size)
     MPI_Group group, world;
     int      *mine   = malloc(2 * (size_t)size * sizeof(*mine));
     int      *theirs = mine != NULL ? mine + size : NULL;
-    bool      home   = mine != NULL;
+    bool      home;
 
-    if (mine == NULL) {
-        return false;
+    if (mine == NULL) { /* alone, this rank may not decide that nothing is compressed */
+        tw_give_up(comm, "no memory for a communicator");
     }
     tw_next.Comm_group(comm, &group);
     tw_next.Comm_group(MPI_COMM_WORLD, &world);

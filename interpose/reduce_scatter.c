@@ -238,12 +238,15 @@ static int tw_scatter_call(tw_call_t *call, const tw_scatter_t *a, MPI_Request *
     if (tw_call_vector(call, tw_scatter_items(call, a), a->datatype)) {
         tw_call_operation(call, a->op);
         /* A rank whose share is empty may give no receive buffer. */
-        if (a->sendbuf == a->recvbuf || a->sendbuf == NULL || a->recvbuf == MPI_IN_PLACE ||
+        if (tw_same_refused(a->sendbuf, a->recvbuf) || a->sendbuf == NULL ||
+            a->recvbuf == MPI_IN_PLACE ||
             (a->recvbuf == NULL && tw_share_items(&shares, call->comm->rank) > 0)) {
             tw_call_refuse(call, TW_WHY_ARGUMENTS);
         }
     }
-    tw_call_buffers(call, a->sendbuf, a->recvbuf);
+    tw_call_buffers(call, a->sendbuf,
+                    call->comm == NULL || tw_share_items(&shares, call->comm->rank) > 0 ? a->recvbuf
+                                                                                        : NULL);
     if (tw_call_decide(call) && !tw_shares_pay(call, &shares)) {
         tw_call_undo(call, TW_WHY_NOT_PAYING);
     }

@@ -51,6 +51,34 @@ static void fill(float *values, int n)
     }
 }
 
+/* Rank 0 sends nothing and has no share: its device memory does not count. */
+static void idle(void)
+{
+    int counts[2][8], at[8] = {0};
+
+    for (int r = 0; r < size; r++) {
+        counts[0][r] = rank == 1 && r == 0 ? COUNT : 0;
+        counts[1][r] = rank == 0 && r == 1 ? COUNT : 0;
+    }
+    MPI_Alltoallv(rank == 0 ? device[0] : plain[0], counts[0], at, MPI_FLOAT, plain[1], counts[1],
+                  at, MPI_FLOAT, MPI_COMM_WORLD);
+    check("Alltoallv of host memory, device memory where nothing is sent",
+          rank == 0 && exact(plain[1], 1), 0);
+    for (int r = 0; r < size; r++) {
+        counts[0][r] = r == 1 ? COUNT : 0;
+    }
+    MPI_Reduce_scatter(plain[0], rank == 0 ? device[1] : plain[1], counts[0], MPI_FLOAT, MPI_SUM,
+                       MPI_COMM_WORLD);
+    check("Reduce_scatter of host memory, device memory without a share",
+          rank == 1 && exact(plain[1], size), 0);
+    for (int r = 0; r < size; r++) {
+        at[r] = 0;
+    }
+    MPI_Allgatherv(rank == 0 ? device[0] : plain[0], counts[0][rank], MPI_FLOAT, plain[1],
+                   counts[0], at, MPI_FLOAT, MPI_COMM_WORLD);
+    check("Allgatherv of host memory, device memory where nothing is sent", exact(plain[1], 1), 0);
+}
+
 static void calls(void)
 {
     const int one = 1, sum = size;
@@ -63,6 +91,11 @@ static void calls(void)
     check("Allreduce of device memory", exact(device[1], sum), 1);
     MPI_Reduce(device[0], device[1], COUNT, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD);
     check("Reduce of device memory", rank != 0 || exact(device[1], sum), 1);
+    MPI_Reduce(plain[0], rank == 0 ? plain[1] : device[1], COUNT, MPI_FLOAT, MPI_SUM, 0,
+               MPI_COMM_WORLD);
+    check("Reduce of host memory, device memory where nothing is received",
+          rank == 0 && exact(plain[1], sum), 0);
+    idle();
     MPI_Reduce_scatter_block(device[0], device[1], COUNT, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     check("Reduce_scatter_block of device memory", exact(device[1], sum), 1);
     memset(device[1], 0, sizeof(device[1]));

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/interpose/agree.c - legal calls in which one rank's arguments look other than those of its
+ * peers: whether they are compressed must be decided by all ranks alike, or all go wrong.
+ *
+ * Equal send and receive pointers without overlap: nothing is sent or received, or the types
+ * interleave.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "tests/interpose/job.h"
+
+#define N 400 /* values of a block */
+
+static float       room[2][2 * N * T_RANKS_MAX];
+static int         counts[2][T_RANKS_MAX], at[2][T_RANKS_MAX];
+static bool        nonblocking;
+static MPI_Request request;
+
+/* Of a rank for a rank; bitpack:2 keeps them, and their sums. */
+static float value(int from, int to, int i)
+{
+    return (float)((3 * from + 5 * to + i) % 7 - 3);
+}
+
+/* Open MPI 4.1 itself takes equal pointers of a nonblocking call for MPI_IN_PLACE: only what is
+ * compressed is tried there, which is nothing under an error contract. */
+static int forms(void)
+{
+#ifdef MPICH_NUMVERSION
+    return 2;
+#else
+    return t_expectation.kind == T_REPRESENTABLE && getenv("THINWIRE_MAX_ERROR") == NULL ? 2 : 1;
+#endif
+}
+
+static void finish(void)
+{
+    if (nonblocking) {
+        T_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    }
+}
+
+static void check(const float *got, int step, int from, float want(int from, int i))
+{
+    for (int i = 0; i < N; i++) {
+        if (got[i * step] != want(from, i)) {
+            T_CHECK(got[i * step] == want(from, i), "value %d from rank %d is %g, not %g", i, from,
+                    (double)got[i * step], (double)want(from, i));
+            return;
+        }
+    }
+}
+
+static float exchanged(int from, int i)
+{
+    return value(from, t_rank, i);
+}
+
+static float summed(int to, int i)
+{
+    float sum = 0;
+
+    for (int r = 0; r < t_size; r++) {
+        sum += value(r, to, i);
+    }
+    return sum;
+}
+
+/* ---- nothing is sent, or nothing received, by one rank ----------------------------------------- */
+
+/* Rank `idle` sends nothing (receives nothing), and gives one pointer for both. */
+static void idle_alltoallv(int idle, bool receives)
+{
+    const bool same = t_rank == idle;
+    float     *send = room[0], *recv = same ? room[0] : room[1];
+
+    for (int r = 0; r < t_size; r++) {
+        counts[0][r] = (same && receives) || (r == idle && !receives) ? 0 : N;
+        counts[1][r] = (same && !receives) || (r == idle && receives) ? 0 : N;
+        at[0][r] = at[1][r] = r * N;
+        for (int i = 0; i < N; i++) {
+            send[r * N + i] = value(t_rank, r, i);
+        }
+    }
+    t_note("rank %d only %s", idle, receives ? "receives" : "sends");
+    T_OK(nonblocking ? MPI_Ialltoallv(send, counts[0], at[0], MPI_FLOAT, recv, counts[1], at[1],
+                                      MPI_FLOAT, MPI_COMM_WORLD, &request)
+                     : MPI_Alltoallv(send, counts[0], at[0], MPI_FLOAT, recv, counts[1], at[1],
+                                     MPI_FLOAT, MPI_COMM_WORLD));
+    finish();
+    for (int r = 0; r < t_size; r++) {
+        if (counts[1][r] > 0) {
+            check(recv + r * N, 1, r, exchanged);
+        }
+    }
+}
+
+static void no_data(void)
+{
+    for (int form = 0; form < forms(); form++) {
+        nonblocking = form == 1;
+        for (int receives = 0; receives < 2; receives++) {
+            idle_alltoallv(0, receives == 1);
+            idle_alltoallv(t_size - 1, receives == 1);
+        }
+    }
+}
+
+/* MPICH refuses equal pointers here, whatever is received; Open MPI 4.1's nonblocking form hangs on
+ * an empty share. */
+static void no_share(void)
+{
+#ifndef MPICH_NUMVERSION
+    for (int idle = 0; idle < t_size; idle++) {
+        float *send = room[0], *recv = t_rank == idle ? room[0] : room[1];
+        int    n = 0;
+
+        for (int r = 0; r < t_size; r++) {
+            counts[0][r] = r == idle ? 0 : N;
+            for (int i = 0; i < counts[0][r]; i++) {
+                send[n++] = value(t_rank, r, i);
+            }
+        }
+        t_note("rank %d has no share", idle);
+        T_OK(MPI_Reduce_scatter(send, recv, counts[0], MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD));
+        if (t_rank != idle) {
+            check(recv, 1, t_rank, summed);
+        }
+    }
+#endif
+}
+
+/* ---- types that interleave --------------------------------------------------------------------- */
+
+static MPI_Datatype even, odd;
+
+static void make_types(void)
+{
+    const int      one  = 1;
+    const MPI_Aint four = 4;
+    MPI_Datatype   type;
+
+    MPI_Type_create_resized(MPI_FLOAT, 0, 8, &even);
+    MPI_Type_create_hindexed(1, &one, &four, MPI_FLOAT, &type);
+    MPI_Type_create_resized(type, 0, 8, &odd);
+    MPI_Type_free(&type);
+    MPI_Type_commit(&even);
+    MPI_Type_commit(&odd);
+}
+
+static void check_odd(const float *got)
+{
+    for (int r = 0; r < t_size; r++) {
+        check(got + 2 * r * N + 1, 2, r, exchanged);
+    }
+}
+
+static void one_interleaved(bool same, bool v)
+{
+    float *send = room[0], *recv = same ? room[0] : room[1];
+
+    for (int r = 0; r < t_size; r++) {
+        counts[0][r] = counts[1][r] = N;
+        at[0][r] = at[1][r] = r * N;
+        for (int i = 0; i < N; i++) {
+            send[2 * (r * N + i)] = value(t_rank, r, i);
+        }
+    }
+    t_note("%s, %s", v ? "alltoallv" : "alltoall", same ? "one buffer" : "two");
+    if (v) {
+        T_OK(nonblocking ? MPI_Ialltoallv(send, counts[0], at[0], even, recv, counts[1], at[1], odd,
+                                          MPI_COMM_WORLD, &request)
+                         : MPI_Alltoallv(send, counts[0], at[0], even, recv, counts[1], at[1], odd,
+                                         MPI_COMM_WORLD));
+    } else {
+        T_OK(nonblocking ? MPI_Ialltoall(send, N, even, recv, N, odd, MPI_COMM_WORLD, &request)
+                         : MPI_Alltoall(send, N, even, recv, N, odd, MPI_COMM_WORLD));
+    }
+    finish();
+    check_odd(recv);
+}
+
+static void interleaved(void)
+{
+    make_types();
+    for (int form = 0; form < forms(); form++) {
+        nonblocking = form == 1;
+        for (int who = -1; who < t_size; who++) { /* one rank; all */
+            one_interleaved(who < 0 || t_rank == who, false);
+            one_interleaved(who < 0 || t_rank == who, true);
+        }
+    }
+    MPI_Type_free(&even);
+    MPI_Type_free(&odd);
+}
+
+static const t_case_t cases[] = {
+    {"equal pointers: nothing sent or received", no_data, 2},
+    {"equal pointers: an empty share", no_share, 2},
+    {"equal pointers: types that interleave", interleaved, 2},
+};
+
+int main(int argc, char **argv)
+{
+    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}
