@@ -29,10 +29,10 @@ plan() { echo "1..$1"; }
 result() {
     number=$((number + 1))
     if [ "$1" -eq 0 ]; then
-        tail -n 12 "$scratch/out" | sed 's/^/# /'
+        tail -n 12 "$scratch/out" | sed 's/^/# /;$a\'
         echo "ok $number - $2"
     else
-        sed 's/^/# /' "$scratch/out" | head -n 200
+        sed 's/^/# /;$a\' "$scratch/out" | head -n 200
         echo "not ok $number - $2 (status $1)"
     fi
 }

@@ -14,7 +14,7 @@ result() {
     if [ "$1" -eq 0 ]; then
         echo "ok $number - $2"
     else
-        sed 's/^/# /' "$scratch/out" | tail -n 20
+        sed 's/^/# /;$a\' "$scratch/out" | tail -n 20
         echo "not ok $number - $2"
     fi
 }

@@ -22,7 +22,7 @@ for n in $ranks; do
     number=$((number + 1))
     timeout -k 5 $((limit + 20)) "$MPIRUN" -n "$n" "$program" "$@" "$n" </dev/null >"$scratch/out" 2>&1
     status=$?
-    sed 's/^/# /' "$scratch/out"
+    sed 's/^/# /;$a\' "$scratch/out"
     case $status in
         0) echo "ok $number - $(basename "$program") on $n ranks" ;;
         77) echo "ok $number - $(basename "$program") on $n ranks # SKIP $(tail -n 1 "$scratch/out")" ;;

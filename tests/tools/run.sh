@@ -248,8 +248,8 @@ check "3 ranks: one line, and all leave with 2" job_refused
 
 linked() { # NAME SONAME: a program that asks for a library of that name
     local program=$scratch/$1
-    library "$scratch/lib$1.so" "$2" && echo 'void tw_stand_in_call(void); int main(void) { tw_stand_in_call(); return 0; }' >"$program.c" &&
-        $compiler -o "$program" "$program.c" "$scratch/lib$1.so" && run --print -- "$program"
+    mkdir -p "$scratch/named" && library "$scratch/lib$1.so" "$2" && ln -sf "../lib$1.so" "$scratch/named/$2" && echo 'void tw_stand_in_call(void); int main(void) { tw_stand_in_call(); return 0; }' >"$program.c" &&
+        $compiler -o "$program" "$program.c" "$scratch/lib$1.so" -Wl,-rpath,"$scratch/named" && run --print -- "$program"
 }
 linked_openmpi() {
     local name

@@ -19,7 +19,7 @@ check() {
     if "$@" >"$scratch/check.log" 2>&1; then
         echo "ok $number - $name"
     else
-        sed 's/^/# /' "$scratch/check.log"
+        sed 's/^/# /;$a\' "$scratch/check.log"
         echo "not ok $number - $name"
     fi
 }
