@@ -60,8 +60,8 @@ struct tw_comm {
     struct tw_request *running;       /* started and not complete, oldest first      */
     int                requests;      /* plans and requests that exist               */
     int                feedbacks;     /* feedback objects that exist                 */
-    uint64_t           progress_ns;   /* when something last moved                  */
-    uint64_t           checked_ns;    /* when THINWIRE_TIMEOUT was last looked at   */
+    uint64_t           waited_ns;     /* looked in vain since something moved (timeout.c) */
+    uint64_t           looked_ns;     /* when that was last done                     */
     uint8_t            small_in[TW_SYNC_SMALL], small_out[TW_SYNC_SMALL]; /* sync.h    */
 };
 

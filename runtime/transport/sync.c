@@ -6,18 +6,16 @@
 #include <sched.h>
 #include <string.h>
 
-#include "runtime/base/clock.h"
 #include "runtime/transport/helper.h"
-#include "runtime/transport/request.h"
+#include "runtime/transport/progress.h"
 #include "runtime/transport/sync.h"
 
 tw_status_t tw_sync_wait(tw_comm_t *comm, int count, MPI_Request *requests, const char *what)
 {
-    const uint64_t limit_ns = (uint64_t)(comm->config.timeout * 1e9);
-    uint64_t       start    = tw_clock_ns(); /* of the time without progress */
-    tw_status_t    status   = TW_OK;
-    int            done     = 0;
+    tw_status_t status = TW_OK;
+    int         done   = 0;
 
+    tw_comm_moved(comm);
     while (status == TW_OK && !done) {
         status = tw_comm_mpi(comm, comm->mpi->Testall(count, requests, &done, MPI_STATUSES_IGNORE),
                              "MPI_Testall");
@@ -26,10 +24,10 @@ tw_status_t tw_sync_wait(tw_comm_t *comm, int count, MPI_Request *requests, cons
 
             tw_comm_progress(comm, &moved);
             sched_yield();
-            start  = moved ? tw_clock_ns() : start;
             status = comm->status;
-        }
-        if (status == TW_OK && !done && limit_ns > 0 && tw_clock_ns() - start > limit_ns) {
+            if (status != TW_OK || moved || !tw_comm_in_vain(comm)) {
+                continue;
+            }
             TW_ERROR(&comm->log, "%s: not every rank came within %g s; the communicator is dead",
                      what, comm->config.timeout);
             status = comm->status = TW_ERR_TIMEOUT;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/timeout.c - THINWIRE_TIMEOUT: nothing moves, and whose fault that may be.
  *
+ * Only time counts in which this process ran and looked: between two looks that find nothing new an
+ * eighth of the limit at most. So a process that was stopped, or a machine that slept, or a program
+ * that computed, does not take the ranks that it now waits for to be gone.
+ *
  * A rank that is cut off owes us more than those that only wait for it themselves: so all ranks
  * with messages under way are named, those with most of them first.
  */
@@ -17,8 +21,24 @@
 void tw_comm_moved(tw_comm_t *comm)
 {
     if (comm->config.timeout > 0.0) {
-        comm->progress_ns = comm->checked_ns = tw_clock_ns();
+        comm->waited_ns = 0;
+        comm->looked_ns = tw_clock_ns();
     }
+}
+
+bool tw_comm_in_vain(tw_comm_t *comm)
+{
+    const uint64_t limit_ns = (uint64_t)(comm->config.timeout * 1e9), most_ns = limit_ns / 8;
+    uint64_t       now, gap_ns;
+
+    if (limit_ns == 0) {
+        return false;
+    }
+    now             = tw_clock_ns();
+    gap_ns          = now - comm->looked_ns;
+    comm->looked_ns = now;
+    comm->waited_ns += gap_ns < most_ns ? gap_ns : most_ns;
+    return comm->waited_ns >= limit_ns;
 }
 
 /* tally[r]: messages to and from rank r, and data in its memory, that an operation waits for. */
@@ -79,19 +99,9 @@ static void tw_op_waits_for(tw_request_t *op, char *text, size_t size)
 
 void tw_comm_check_timeout(tw_comm_t *comm)
 {
-    const uint64_t limit_ns = (uint64_t)(comm->config.timeout * 1e9);
-    char           text[160];
-    uint64_t       now;
+    char text[160];
 
-    if (limit_ns == 0 || comm->running == NULL || comm->status != TW_OK) {
-        return;
-    }
-    now = tw_clock_ns();
-    if (now - comm->checked_ns > limit_ns / 2) { /* nobody looked: the time does not count */
-        comm->progress_ns = now;
-    }
-    comm->checked_ns = now;
-    if (now - comm->progress_ns < limit_ns) {
+    if (comm->running == NULL || comm->status != TW_OK || !tw_comm_in_vain(comm)) {
         return;
     }
     tw_op_waits_for(comm->running, text, sizeof(text));

@@ -5,9 +5,11 @@
  */
 #include "config.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/mpi/job.h"
@@ -274,10 +276,169 @@ static void away_while_the_others_are_late(void)
     t_comm_done(comm, ctx);
 }
 
+/* Stop this process for so many seconds, some time after now; what is written to `at` when it goes
+ * on says so to the others. The child is to be waited for. */
+static pid_t stop_me(double after, double seconds, volatile int *gone_on)
+{
+    const pid_t child = fork();
+
+    if (child == 0) {
+        away(after);
+        kill(getppid(), SIGSTOP);
+        away(seconds);
+        kill(getppid(), SIGCONT);
+        away(0.1 * LIMIT);
+        *gone_on = 1;
+        _exit(0);
+    }
+    return child;
+}
+
+/* Memory that the ranks of this machine share. */
+static volatile int *shared_word(MPI_Comm machine, MPI_Win *window)
+{
+    MPI_Aint bytes;
+    int      unit, rank;
+    void    *at;
+
+    MPI_Comm_rank(machine, &rank);
+    MPI_Win_allocate_shared(rank == 0 ? sizeof(int) : 0, sizeof(int), MPI_INFO_NULL, machine, &at,
+                            window);
+    MPI_Win_shared_query(*window, 0, &bytes, &unit, &at);
+    if (rank == 0) {
+        *(volatile int *)at = 0;
+    }
+    MPI_Barrier(machine);
+    return at;
+}
+
+/* What rank 0 waits in while it is stopped. */
+typedef enum where { IN_SHORT, IN_LONG_BCAST, IN_MESSAGES, IN_AGREEMENT, IN_TEST, WHERES } where_t;
+
+static void wait_in(tw_comm_t *comm, where_t where, float *x, size_t n)
+{
+    tw_how_t      lossy   = {.codec = t_codec("tree8", TW_F32)};
+    tw_request_t *request = NULL;
+    int           done    = 0;
+
+    switch (where) {
+    case IN_SHORT:
+        T_OK(tw_allreduce(comm, TW_IN_PLACE, x, 5, TW_SUM, NULL));
+        break;
+    case IN_LONG_BCAST:
+        T_OK(tw_bcast(comm, x, n, t_size - 1, NULL));
+        break;
+    case IN_MESSAGES:
+        T_OK(tw_allreduce(comm, TW_IN_PLACE, x, n, TW_SUM, &lossy));
+        break;
+    case IN_AGREEMENT: /* on memory for more than ever before */
+        T_OK(tw_allreduce(comm, TW_IN_PLACE, x, 2 * n, TW_SUM, &lossy));
+        break;
+    default:
+        T_OK(tw_iallreduce(comm, TW_IN_PLACE, x, n, TW_SUM, NULL, &request));
+        while (!done && tw_comm_status(comm) == TW_OK) {
+            T_OK(tw_test(&request, &done));
+        }
+        T_CHECK(done, "not done");
+    }
+}
+
+/* Rank 0 waits, and is stopped for longer than the limit, as by Ctrl-Z or a machine that sleeps. The
+ * others, busy elsewhere, come when it goes on. Nobody waited in vain for that long. */
+static void a_rank_that_is_stopped_while_it_waits(void)
+{
+    enum { N = 9000 };
+    tw_context_t *ctx;
+    tw_comm_t    *comm = impatient(0, &ctx);
+    float        *x    = calloc(2 * N, sizeof(float));
+    MPI_Comm      machine;
+
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+    for (int where = 0; where < WHERES && x != NULL; where++) {
+        MPI_Win       window;
+        volatile int *gone_on = shared_word(machine, &window);
+        pid_t         child   = -1;
+
+        t_note("way %d", where);
+        T_OK(tw_bcast(comm, x, N, 0, NULL));
+        if (where == IN_MESSAGES || where == IN_TEST) { /* so that nothing is to be agreed on */
+            wait_in(comm, (where_t)where, x, N);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (t_rank == 0) {
+            child = stop_me(0.05 * LIMIT, 1.5 * LIMIT, gone_on);
+        }
+        while (t_rank != 0 && *gone_on == 0) {
+            away(0.005);
+        }
+        wait_in(comm, (where_t)where, x, N);
+        if (t_rank == 0) {
+            waitpid(child, NULL, 0);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Win_free(&window);
+    }
+    MPI_Comm_free(&machine);
+    free(x);
+    t_comm_done(comm, ctx);
+}
+
+/* A rank that is stopped for longer than the limit while the others wait for it is one that does not
+ * come: they give up. It finds that out itself, or had all that it needed. */
+static void a_rank_that_is_stopped_while_others_wait(void)
+{
+    tw_context_t *ctx;
+    tw_comm_t    *comm = impatient(0, &ctx);
+    MPI_Comm      machine;
+    MPI_Win       window;
+    volatile int *gone_on;
+    float         x[5] = {0};
+
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
+    gone_on = shared_word(machine, &window);
+    T_OK(tw_allreduce(comm, TW_IN_PLACE, x, 5, TW_SUM, NULL));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (t_rank == t_size - 1) {
+        const pid_t child = stop_me(0.0, 2.5 * LIMIT, gone_on);
+        tw_status_t status;
+
+        while (*gone_on == 0) {
+            away(0.005); /* stopped in here */
+        }
+        status = tw_allreduce(comm, TW_IN_PLACE, x, 5, TW_SUM, NULL);
+        T_CHECK(status == TW_OK || status == TW_ERR_TIMEOUT, "%s", tw_status_name(status));
+        waitpid(child, NULL, 0);
+    } else {
+        T_STATUS(tw_allreduce(comm, TW_IN_PLACE, x, 5, TW_SUM, NULL), TW_ERR_TIMEOUT);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    t_last_is_named(&log_of_case);
+    MPI_Win_free(&window);
+    MPI_Comm_free(&machine);
+    t_comm_done(comm, ctx);
+}
+
+/* Each of many ranks comes late, by less than the limit: together by more. */
+static void ranks_that_come_one_after_the_other(void)
+{
+    tw_context_t *ctx;
+    tw_comm_t    *comm = impatient(0, &ctx);
+    float         x[5] = {1, 2, 3, 4, 5};
+
+    T_OK(tw_allreduce(comm, TW_IN_PLACE, x, 5, TW_SUM, NULL));
+    MPI_Barrier(MPI_COMM_WORLD);
+    away(0.65 * LIMIT * (t_rank < 2 ? t_rank : 2));
+    T_OK(tw_allreduce(comm, TW_IN_PLACE, x, 5, TW_SUM, NULL));
+    t_comm_done(comm, ctx);
+}
+
 static const t_case_t cases[] = {
     {"a rank that is late", a_rank_that_is_late, 1},
     {"all were away", all_were_away, 1},
     {"away while the others are late", away_while_the_others_are_late, 1},
+    {"a rank that is stopped while it waits", a_rank_that_is_stopped_while_it_waits, 2},
+    {"a rank that is stopped while others wait", a_rank_that_is_stopped_while_others_wait, 2},
+    {"ranks that come one after the other", ranks_that_come_one_after_the_other, 3},
     {"a rank that does not come", a_rank_that_does_not_come, 2},
     {"a large vector that is not fetched", a_large_vector_that_is_not_fetched, 2},
     {"requests that are never answered", requests_that_are_never_answered, 2},

@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <string.h>
 
-#include "runtime/base/clock.h"
 #include "runtime/base/fpmode.h"
 #include "runtime/transport/helper.h"
 #include "runtime/transport/node/quick.h"
@@ -23,7 +22,7 @@ typedef struct tw_patience {
     tw_comm_t  *comm;
     const char *operation;
     int         looks;
-    uint64_t    since; /* nothing moved; 0: not measured yet */
+    bool        waits; /* long enough for the time to be measured */
 } tw_patience_t;
 
 static void tw_relax(void)
@@ -38,18 +37,16 @@ static void tw_relax(void)
 /* After many looks: help what else runs, give the core away, and mind THINWIRE_TIMEOUT. */
 static tw_status_t tw_patience_long(tw_patience_t *p, int local)
 {
-    tw_comm_t     *comm     = p->comm;
-    const uint64_t limit_ns = (uint64_t)(comm->config.timeout * 1e9);
-    const uint64_t now      = tw_clock_ns();
-    bool           moved    = false;
+    tw_comm_t *comm  = p->comm;
+    bool       moved = false;
 
     p->looks = TW_SPINS_EAGER;
     tw_comm_progress(comm, &moved);
     sched_yield();
-    if (p->since == 0 || moved) {
-        p->since = now;
-    }
-    if (comm->status == TW_OK && limit_ns > 0 && now - p->since > limit_ns) {
+    if (!p->waits) {
+        p->waits = true;
+        tw_comm_moved(comm);
+    } else if (comm->status == TW_OK && !moved && tw_comm_in_vain(comm)) {
         TW_ERROR(&comm->log,
                  "%s: nothing moved for %g s, waiting for rank %d; the communicator is dead",
                  p->operation, comm->config.timeout, tw_nodes_rank(&comm->nodes, 0, local));
@@ -79,6 +76,7 @@ static tw_status_t tw_await_open(tw_patience_t *p, uint64_t ticket)
     while (status == TW_OK && !tw_node_open(&p->comm->node, ticket, &local)) {
         status = tw_patience_look(p, local);
     }
+    p->waits = false;
     return status;
 }
 
@@ -89,6 +87,7 @@ static tw_status_t tw_await_near(tw_patience_t *p, uint64_t ticket)
     while (status == TW_OK && !tw_node_near(&p->comm->node, ticket)) {
         status = tw_patience_look(p, p->comm->node.local);
     }
+    p->waits = false;
     return status;
 }
 
@@ -99,6 +98,7 @@ static tw_status_t tw_await_raised(tw_patience_t *p, int local, uint64_t ticket,
     while (status == TW_OK && !tw_node_raised(&p->comm->node, local, ticket, phase)) {
         status = tw_patience_look(p, local);
     }
+    p->waits = false;
     return status;
 }
 
@@ -266,6 +266,7 @@ static tw_status_t tw_await_bcast(tw_patience_t *p, uint64_t ticket, int root, s
     while (status == TW_OK && !tw_relay_bcast(p->comm, ticket, root, bytes, buffer, &local)) {
         status = tw_patience_look(p, local);
     }
+    p->waits = false;
     return status;
 }
 
@@ -277,6 +278,7 @@ static tw_status_t tw_await_alltoall(tw_patience_t *p, const tw_relay_t *relay)
     while (status == TW_OK && !tw_relay_alltoall(p->comm, relay, &local)) {
         status = tw_patience_look(p, local);
     }
+    p->waits = false;
     return status;
 }
 

@@ -15,7 +15,7 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 
-#include "runtime/base/clock.h"
+#include "runtime/transport/progress.h"
 #include "runtime/transport/ucx/ucx.h"
 
 #define TW_UCX_CLOSE_SECONDS 30.0 /* without THINWIRE_TIMEOUT */
@@ -82,14 +82,14 @@ static tw_status_t tw_ucx_say_farewell(tw_comm_t *comm)
 /* Until all farewells have come and ours have arrived; false if that does not happen. */
 static bool tw_ucx_part(tw_comm_t *comm)
 {
-    tw_ucx_t      *ucx      = comm->endpoint_state;
-    const uint64_t limit_ns = (uint64_t)(comm->config.timeout * 1e9), start = tw_clock_ns();
-    bool           complete = false;
+    tw_ucx_t *ucx      = comm->endpoint_state;
+    bool      complete = false;
 
+    tw_comm_moved(comm);
     while (!complete || !tw_ucx_idle(comm)) {
         if (tw_ucx_progress(comm) != TW_OK ||
             tw_endpoint_ucx.test(comm, &ucx->farewells, &complete) != TW_OK ||
-            (!complete && ucx->lost >= 0) || tw_clock_ns() - start > limit_ns) {
+            (!complete && ucx->lost >= 0) || tw_comm_in_vain(comm)) {
             return false;
         }
         sched_yield();
