@@ -288,13 +288,15 @@ TW_INLINE512 void tw_decode512(const void *codec, tw_values512_fn_t values, size
     }
 }
 
+/* For _mm512_fpclass_ps_mask(): NaN of both kinds, Inf of both signs. */
+#define TW_NOT_FINITE512 0x99
+
 /* What remains of v after encoding, or the old residual where v or its reconstruction is not
  * finite. */
 TW_INLINE512 __m512 tw_rest512(__m512 v, __m512 back, __m512 old)
 {
-    const int       not_finite = 0x99; /* NaN of both kinds, Inf of both signs */
-    const __mmask16 keep =
-        _mm512_fpclass_ps_mask(v, not_finite) | _mm512_fpclass_ps_mask(back, not_finite);
+    const __mmask16 keep = _mm512_fpclass_ps_mask(v, TW_NOT_FINITE512) |
+                           _mm512_fpclass_ps_mask(back, TW_NOT_FINITE512);
 
     return _mm512_mask_mov_ps(_mm512_sub_ps(v, back), keep, old);
 }

@@ -7,16 +7,27 @@
 
 #if defined(__powerpc64__)
 #include <sys/auxv.h>
+#elif defined(__x86_64__)
+#include <cpuid.h>
 #endif
 
 #include "runtime/codec/cpu.h"
+
+#if defined(__x86_64__)
+/* clang 14 does not know this one by name; its registers are those of AVX. */
+static int tw_cpu_f16c(void)
+{
+    unsigned a, b, c, d;
+
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) != 0;
+}
+#endif
 
 tw_cpu_level_id_t tw_cpu_detect(void)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
-        !__builtin_cpu_supports("f16c")) {
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !tw_cpu_f16c()) {
         return TW_CPU_SCALAR;
     }
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&

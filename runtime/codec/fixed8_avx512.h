@@ -52,11 +52,10 @@ TW_INLINE512 __m512i tw_fixed8_rank512(const tw_fixed512_t *fixed, __m512 v)
 /* Lanes of a group that are not finite. */
 TW_INLINE512 __mmask64 tw_fixed8_strange512(const tw_group512_t *g)
 {
-    const int       not_finite = 0x99;
-    const __mmask32 low        = _mm512_kunpackw(_mm512_fpclass_ps_mask(g->v[1], not_finite),
-                                                 _mm512_fpclass_ps_mask(g->v[0], not_finite));
-    const __mmask32 high       = _mm512_kunpackw(_mm512_fpclass_ps_mask(g->v[3], not_finite),
-                                                 _mm512_fpclass_ps_mask(g->v[2], not_finite));
+    const __mmask32 low  = _mm512_kunpackw(_mm512_fpclass_ps_mask(g->v[1], TW_NOT_FINITE512),
+                                           _mm512_fpclass_ps_mask(g->v[0], TW_NOT_FINITE512));
+    const __mmask32 high = _mm512_kunpackw(_mm512_fpclass_ps_mask(g->v[3], TW_NOT_FINITE512),
+                                           _mm512_fpclass_ps_mask(g->v[2], TW_NOT_FINITE512));
 
     return _mm512_kunpackd(high, low);
 }

@@ -292,13 +292,12 @@ TW_INLINE512 void decode_doubles(const places_t *places, size_t k, bool round, c
 TW_INLINE512 void feedback_doubles(const places_t *places, size_t k, bool round, const uint8_t *src,
                                    size_t m, uint8_t *residual, uint8_t *dst)
 {
-    const int      not_finite = 0x99;
-    const __m512d  old        = load_doubles(residual, m);
-    const __m512d  v          = _mm512_add_pd(load_doubles(src, m), old);
-    const __m512i  codes      = codes_of_doubles(places, k, round, v);
-    const __m512d  back       = doubles_of_codes(places, k, round, codes);
-    const __mmask8 keep =
-        _mm512_fpclass_pd_mask(v, not_finite) | _mm512_fpclass_pd_mask(back, not_finite);
+    const __m512d  old   = load_doubles(residual, m);
+    const __m512d  v     = _mm512_add_pd(load_doubles(src, m), old);
+    const __m512i  codes = codes_of_doubles(places, k, round, v);
+    const __m512d  back  = doubles_of_codes(places, k, round, codes);
+    const __mmask8 keep  = _mm512_fpclass_pd_mask(v, TW_NOT_FINITE512) |
+                          _mm512_fpclass_pd_mask(back, TW_NOT_FINITE512);
 
     _mm512_mask_storeu_epi8(dst, tw_first512(k * m), codes);
     store_doubles(residual, _mm512_mask_mov_pd(_mm512_sub_pd(v, back), keep, old), m);
