@@ -29,6 +29,9 @@ void tw_why_set(const tw_spec_why_t *why, const char *format, ...)
     va_start(args, format);
     vsnprintf(why->text, why->size, format, args);
     va_end(args);
+    for (char *c = why->text; *c != '\0'; c++) { /* one line, whatever a spec holds */
+        *c = (unsigned char)*c < ' ' || *c == 127 ? '?' : *c;
+    }
 }
 
 tw_status_t tw_codec_no_option(tw_codec_t *codec, const char *key, const char *value,

@@ -59,6 +59,7 @@ static const struct {
     {"TREE8", TW_F32, TW_ERR_SPEC, "'TREE8'", "tree8[:block=N]"},
     {" tree8", TW_F32, TW_ERR_SPEC, "' tree8'", "tree8[:block=N]"},
     {"tree", TW_F32, TW_ERR_SPEC, "'tree'", "tree8[:block=N]"},
+    {"tree9\n", TW_F32, TW_ERR_SPEC, "'tree9?'", "tree8[:block=N]"},
     {"tree8:", TW_F32, TW_ERR_SPEC, "empty option", "tree8[:block=N][,split=0.45|0.55]"},
     {"tree8:block=64,", TW_F32, TW_ERR_SPEC, "empty option", "tree8[:block=N]"},
     {"tree8:blok=64", TW_F32, TW_ERR_SPEC, "'blok'", "tree8[:block=N]"},
