@@ -176,7 +176,7 @@ static int tw_add_cores(tw_node_t *node, hwloc_topology_t topology)
         snprintf(node->parts[at].name, sizeof(node->parts[at].name), "core %d", i);
         hwloc_bitmap_list_snprintf(node->parts[at].pus, sizeof(node->parts[at].pus), obj->cpuset);
     }
-    return n > 0;
+    return 1;
 }
 
 int tw_hwloc_configure(hwloc_topology_t topology)
@@ -198,6 +198,12 @@ static tw_status_t tw_node_fill(tw_node_t *node, hwloc_topology_t topology, cons
 {
     tw_status_t status;
 
+    if (hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU) <= 0 ||
+        hwloc_get_root_obj(topology)->cpuset ==
+            NULL) { /* hwloc skips what stands behind an error */
+        TW_ERROR(&node->log, "%s: a topology without hardware threads", node->source);
+        return TW_ERR_FORMAT;
+    }
     if (!tw_add_machine(node, topology) || !tw_add_packages(node, topology) ||
         !tw_add_numa(node, topology) || !tw_add_cores(node, topology)) {
         return TW_ERR_NO_MEMORY;

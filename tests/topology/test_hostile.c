@@ -170,6 +170,22 @@ static char *victim(int i, size_t *size_p)
     return text;
 }
 
+/* hwloc takes what is before an error, here the machine without its hardware threads. */
+START_TEST(without_threads)
+{
+    static const char text[] =
+        "<topology version=\"2.0\"><object type=\"Machine\" os_index=\"0\" cpuset=\"0x1\" "
+        "complete_cpuset=\"0x1\" nodeset=\"0x1\" complete_nodeset=\"0x1\" gp_index=\"1\"><object "
+        "type=\"NUMANode\" os_index=\"0\" cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" "
+        "complete_nodeset=\"0x1\" gp_index=\"2\"/>0000\"/><object type=\"PU\" os_index=\"0\" "
+        "cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" complete_nodeset=\"0x1\" "
+        "gp_index=\"3\"/></object></topology>";
+
+    refused(test_write(text, sizeof(text) - 1), TW_ERR_FORMAT, "topology");
+    test_forget();
+}
+END_TEST
+
 /* Cut anywhere. */
 START_TEST(truncated)
 {
@@ -254,6 +270,7 @@ int main(void)
     tcase_add_test(tcase, files_that_are_none);
     tcase_add_test(tcase, deep_nesting);
     tcase_add_test(tcase, many_devices);
+    tcase_add_test(tcase, without_threads);
     if (data) {
         tcase_add_test(tcase, format_three);
     }
