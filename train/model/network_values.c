@@ -257,7 +257,7 @@ static int read_codec(const tw_reader_t *reader, const tw_key_t *key,
 int tw_key_read(const tw_reader_t *reader, const tw_key_t *key, const config_setting_t *setting,
                 void *record)
 {
-    void  *field = (char *)record + key->offset;
+    void  *field = record != NULL ? (char *)record + key->offset : NULL; /* NULL: sections only */
     size_t count;
     double real;
 
