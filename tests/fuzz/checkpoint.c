@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/fuzz/checkpoint.c - checkpoints of a small network, with residuals.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <mpi.h>
+
+#include "tests/fuzz/target.h"
+#include "train/checkpoint.h"
+#include "train/hash.h"
+
+#define ORDER UINT64_C(0x0102030405060708) /* where the sum begins */
+
+static const char model[] = "input = { channels = 1; height = 4; width = 4; };\nclasses = 3;\n"
+                            "layers = ( { type = \"conv\"; channels = 2; kernel = 3; },\n"
+                            "{ type = \"norm\"; }, { type = \"dense\"; } );\n";
+
+static tw_training_t      training;
+static tw_train_options_t options;
+
+static void begin(void)
+{
+    static char  name[]  = "/tmp/thinwire-fuzz.XXXXXX.cfg";
+    static char *argv[]  = {"fuzz",    "--model", name,      "--data", "random:4x4x1,3,n=8,test=2",
+                            "--codec", "onebit",  "--batch", "8",      "--epochs",
+                            "2",       NULL};
+    tw_problem_t problem = {0};
+    const int    fd      = mkstemps(name, 4);
+    int          made;
+
+    fuzz_check(fd >= 0 && write(fd, model, sizeof(model) - 1) == sizeof(model) - 1, "a model");
+    close(fd);
+    made = tw_train_options_parse(&options, 11, argv, &problem) == 0 &&
+           tw_training_create(&training, &options, fuzz_context(), MPI_COMM_WORLD, &problem) == 0;
+    unlink(name);
+    if (!made) {
+        fprintf(stderr, "%s\n", problem.text);
+    }
+    fuzz_check(made, "there is a training run");
+    training.epochs = 1;
+}
+
+static void run(const uint8_t *data, size_t size)
+{
+    tw_problem_t problem = {0};
+    uint8_t     *copy    = (uint8_t *)fuzz_text(data, size);
+
+    if (size > 9 && data[size - 9] % 2 == 0) { /* a right sum */
+        const uint64_t sum = tw_hash(ORDER, copy, size - 8);
+
+        memcpy(copy + size - 8, &sum, sizeof(sum));
+    }
+    if (tw_checkpoint_load(&training, fuzz_file(copy, size), &problem) != 0) {
+        fuzz_check(problem.set, "a refusal says why");
+    } else {
+        fuzz_check(training.epochs >= 1, "a checkpoint has epochs");
+    }
+    training.epochs = 1;
+    free(copy);
+}
+
+static size_t seed(int index, uint8_t *data)
+{
+    char         name[]  = "/tmp/thinwire-fuzz.XXXXXX";
+    tw_problem_t problem = {0};
+    const int    fd      = mkstemp(name);
+    FILE        *file;
+    size_t       size;
+
+    close(fd);
+    if (index > 0 || tw_checkpoint_save(&training, name, &problem) != 0) {
+        unlink(name);
+        fuzz_check(index > 0, "a checkpoint can be written");
+        return 0;
+    }
+    file = fopen(name, "rb");
+    size = fread(data, 1, FUZZ_MOST, file);
+    fclose(file);
+    unlink(name);
+    fuzz_check(size < FUZZ_MOST, "a seed fits");
+    return size;
+}
+
+const fuzz_target_t fuzz_checkpoint = {"checkpoint", true, begin, run, seed};
