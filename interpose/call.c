@@ -87,8 +87,7 @@ const tw_choice_t *tw_choice_candidate(int c, tw_kind_t kind)
 
 /* ---- a call ---------------------------------------------------------------------------------- */
 
-void tw_call_begin(tw_call_t *call, const void *site, tw_rule_op_t op, bool nonblocking,
-                   MPI_Comm comm)
+void tw_call_begin(tw_call_t *call, const void *site, int op, bool nonblocking, MPI_Comm comm)
 {
     memset(call, 0, sizeof(*call));
     call->site        = site;

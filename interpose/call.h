@@ -32,7 +32,7 @@ typedef struct tw_choice {
 
 typedef struct tw_call {
     const void        *site;
-    tw_rule_op_t       op;
+    int                op; /* tw_rule_op_t or tw_watched_t                                   */
     bool               nonblocking;
     int                form; /* 0 usual, 1 persistent, 2 large count                           */
     tw_entry_t        *comm;
@@ -59,8 +59,7 @@ typedef struct tw_call {
 } tw_call_t;
 
 /** Start of a handler. comm may be MPI_COMM_NULL (then nothing is decided: MPI refuses it). */
-void tw_call_begin(tw_call_t *call, const void *site, tw_rule_op_t op, bool nonblocking,
-                   MPI_Comm comm);
+void tw_call_begin(tw_call_t *call, const void *site, int op, bool nonblocking, MPI_Comm comm);
 
 /** What would be encoded: `count` items of `datatype`. Refuses what MPI would (call->why becomes
  * ARGUMENTS): a negative count, MPI_DATATYPE_NULL, a type that was not committed.

@@ -86,9 +86,9 @@ function large(text) {
     gsub(/int count/, "MPI_Count count", text)
     gsub(/int sendcount/, "MPI_Count sendcount", text)
     gsub(/int recvcount/, "MPI_Count recvcount", text)
-    gsub(/int displs/, "MPI_Aint displs", text)
-    gsub(/int sdispls/, "MPI_Aint sdispls", text)
-    gsub(/int rdispls/, "MPI_Aint rdispls", text)
+    gsub(/const int displs/, "const MPI_Aint displs", text)
+    gsub(/const int sdispls/, "const MPI_Aint sdispls", text)
+    gsub(/const int rdispls/, "const MPI_Aint rdispls", text)
     return text
 }
 
@@ -108,31 +108,68 @@ function wrapper(name, params, args, handler_call) {
     print "    tw_leave();\n    return result;\n}\n"
 }
 
-# Persistent and large-count forms are watched: counted, and passed on.
-function watched(name, params, args, blocking, form) {
-    head(prefix name, params)
-    print "    if (tw_enter()) {"
-    print "        tw_watch_form(TW_SITE, TW_RULE_" upper ", " !blocking ", " form ", (MPI_Comm)comm, " watch ");"
-    print "        tw_leave();\n    }"
-    print "    return " pass_on(name, params, args) ";\n}\n"
-}
-
-function watch_size(large_count,    parts) {
-    split(size, parts, /, */)
-    if (parts[1] ~ /s$/) {
-        return (large_count ? "0, NULL, " parts[1] : "0, " parts[1] ", NULL") ", (MPI_Datatype)" parts[2]
+# The bytes of a watched call: the function of the table's last column, with its arguments as C or
+# Fortran gives them.
+function watch_size(large_count, fortran,    i, k, m, parts, text, v, t) {
+    match(size, /\(.*\)/)
+    text = "tw_watch_" substr(size, 1, RSTART - 1) "(&call"
+    m = split(substr(size, RSTART + 1, RLENGTH - 2), parts, /, */)
+    for (i = 1; i <= m; i++) {
+        v = trim(parts[i])
+        for (k = 1; names[k] != v; k++) { }
+        t = types[k]
+        if (t == "MPI_Datatype") { text = text ", " (fortran ? "tw_next.Type_f2c(*" v ")" : "(MPI_Datatype)" v) }
+        else if (t == "const MPI_Datatype []") { text = text ", " (fortran ? "NULL, " v : "(const MPI_Datatype *)" v ", NULL") }
+        else if (t == "const int []") { text = text ", " (large_count ? "TW_LARGES(" : "TW_INTS(") v ")" }
+        else if (v ~ /count$/) { text = text ", TW_ONE(" (fortran ? "*" : "") v ")" }
+        else { text = text ", " (fortran ? "*" : "") v }
     }
-    return parts[1] ", NULL, NULL, (MPI_Datatype)" parts[2]
+    return text ")"
 }
 
-function collective(    n, iname, p, a, h, persist) {
+function watch_begin(comm, nonblocking, form) {
+    print "    tw_watch_begin(&call, TW_SITE, " operation ", " nonblocking ", " form ", " comm ");"
+}
+
+# A call that is counted and passed on; of a persistent one its starts are.
+function watched(symbol, name, params, args, nonblocking, form, large_count) {
+    head(symbol, params)
+    print "    tw_call_t call;\n    int       result;\n"
+    print "    if (!tw_enter()) {\n        return " pass_on(name, params, args) ";\n    }"
+    watch_begin("(MPI_Comm)comm", nonblocking, form)
+    print "    " watch_size(large_count, 0) ";"
+    print "    result = " pass_on(name, params, args) ";"
+    print "    " (form == 1 ? "tw_watch_keep(&call, result, request)" : "tw_watch_end(&call)") ";"
+    print "    tw_leave();\n    return result;\n}\n"
+}
+
+# The same for Fortran, whose arguments are passed on as they are.
+function watched_f(low, n, nonblocking, form,    i, p, a) {
+    for (i = 1; i <= n; i++) {
+        p = p (types[i] ~ /void \*/ ? "char *" : types[i] ~ /MPI_Aint/ ? "MPI_Aint *" : "MPI_Fint *") names[i] ", "
+        a = a names[i] ", "
+    }
+    print "TW_EXPORT void " low "_(" p "MPI_Fint *ierr);"
+    print "TW_EXPORT void " low "_(" p "MPI_Fint *ierr)\n{"
+    print "    static void (*next)(" p "MPI_Fint *);\n    tw_call_t call;\n"
+    print "    tw_ready();\n    if (next == NULL) {\n        *(void **)&next = tw_late_symbol(\"" low "_\");\n    }"
+    print "    if (!tw_enter()) {\n        next(" a "ierr);\n        return;\n    }"
+    watch_begin("tw_next.Comm_f2c(*comm)", nonblocking, form)
+    print "    " watch_size(0, 1) ";"
+    print "    next(" a "ierr);"
+    print "    " (form == 1 ? "tw_watch_keep_f(&call, request)" : "tw_watch_end(&call)") ";"
+    print "    tw_leave();\n}"
+    aliases(low, p "MPI_Fint *ierr")
+    print "TW_ALIAS(" low "_f08_, " low "_, (" p "MPI_Fint *ierr));\n"
+}
+
+function collective(    n, iname, p, a, h) {
     n = parse($3)
-    upper = toupper($2)
     iname = "I" tolower($2)
     size = trim($4)
+    operation = "TW_RULE_" toupper($2)
     p = join_params(n)
     a = join_names(n)
-    persist = ", MPI_Info info, MPI_Request *request"
     prefix = "MPI_"
     if (out == "handlers.h") {
         print "int tw_on_" tolower($2) "(const void *site, " p ", MPI_Request *request);"
@@ -146,36 +183,114 @@ function collective(    n, iname, p, a, h, persist) {
     }
     if (out == "wrap_f.c") {
         fortran_convert($2, n, "tw_on_" tolower($2), ", NULL")
-        n++
-        params[n] = "MPI_Request *request"; names[n] = "request"; types[n] = "MPI_Request *"
-        fortran_convert(iname, n, "tw_on_" tolower($2), "")
-        return
+        fortran_convert(iname, n + request(n), "tw_on_" tolower($2), "")
     }
-    # Open MPI 4 has persistent collectives as MPIX_ ones, MPI 4 as MPI_ ones beside the large counts.
+    other_forms(n, p, a)
+}
+
+# One more parameter.
+function request(n) {
+    params[n + 1] = "MPI_Request *request"; names[n + 1] = "request"; types[n + 1] = "MPI_Request *"
+    return 1
+}
+
+function watched_only(    n, p, a) {
+    n = parse($3)
+    p = join_params(n)
+    a = join_names(n)
+    size = trim($4)
+    operation = "TW_WATCHED_" toupper($2)
+    member($2, p)
+    member("I" tolower($2), p ", MPI_Request *request")
+    if (out == "wrap_c.c") {
+        watched("MPI_" $2, $2, p, a, 0, 0, 0)
+        watched("MPI_I" tolower($2), "I" tolower($2), p ", MPI_Request *request", a ", request", 1, 0, 0)
+    }
+    if (out == "wrap_f.c") {
+        print "#ifdef OPEN_MPI"
+        watched_f("mpi_" tolower($2), n, 0, 0)
+        watched_f("mpi_i" tolower($2), n + request(n), 1, 0)
+        print "#endif"
+    }
+    other_forms(n, p, a)
+}
+
+# Persistent and large-count forms, which are watched: MPI 4 has them; Open MPI 4 has persistent ones as
+# MPIX_, Open MPI 5, which says that it is MPI 3.1, as MPI_.
+function other_forms(n, p, a,    persist, low) {
+    persist = ", MPI_Info info, MPI_Request *request"
     if (out == "next.h" || out == "next.c" || out == "wrap_c.c") {
-        print "#if MPI_VERSION >= 4"
-        persistent(p, a, persist, 0, "")
-        persistent(large(p), a, persist, 1, "_c")
-        member($2 "_c", large(p))
-        member(iname "_c", large(p) ", MPI_Request *request")
-        if (out == "wrap_c.c") {
-            watch = watch_size(1)
-            watched($2 "_c", large(p), a, 1, 2)
-            watched(iname "_c", large(p) ", MPI_Request *request", a ", request", 0, 2)
+        print "#if MPI_VERSION >= 4 || defined(OPEN_MPI)"
+        one_form("MPI_" $2 "_init", $2 "_init", p persist, a ", info, request", 1, 1, 0)
+        print "#endif\n#if MPI_VERSION >= 4"
+        if (large(p) != p) {
+            one_form("MPI_" $2 "_init_c", $2 "_init_c", large(p) persist, a ", info, request", 1, 1, 1)
+            one_form("MPI_" $2 "_c", $2 "_c", large(p), a, 0, 2, 1)
+            one_form("MPI_I" tolower($2) "_c", "I" tolower($2) "_c", large(p) ", MPI_Request *request", a ", request", 1, 2, 1)
         }
         print "#elif defined(OPEN_MPI)"
-        prefix = "MPIX_"
-        persistent(p, a, persist, 0, "")
+        one_form("MPIX_" $2 "_init", $2 "_init_x", p persist, a ", info, request", 1, 1, 0)
         print "#endif"
+    }
+    if (out == "wrap_f.c") {
+        names[++n] = "info"; types[n] = "MPI_Info"
+        n += request(n)
+        print "#ifdef OPEN_MPI"
+        watched_f("mpi_" tolower($2) "_init", n, 1, 1)
+        watched_f("mpix_" tolower($2) "_init", n, 1, 1)
+        print "#endif\n"
     }
 }
 
-function persistent(p, a, persist, large_count, suffix) {
-    member($2 "_init" suffix, p persist)
+function one_form(symbol, name, params, args, nonblocking, form, large_count) {
+    if (out == "next.h") { print "    int (*" name ")(" params ");" }
+    if (out == "next.c") { print "    *(void **)&tw_next." name " = tw_late_symbol(\"" symbol "\");" }
+    if (out == "wrap_c.c") { watched(symbol, name, params, args, nonblocking, form, large_count) }
+}
+
+# What is known of persistent collectives is looked up by their requests.
+function start(    n, p, a, count, requests, freed) {
+    n = parse($3)
+    p = join_params(n)
+    a = join_names(n)
+    freed = $2 == "Request_free"
+    member($2, p)
+    count = names[1] == "count" ? "count" : "1"
+    requests = names[n]
     if (out == "wrap_c.c") {
-        watch = watch_size(large_count)
-        watched($2 "_init" suffix, p persist, a ", info, request", 0, 1)
+        head("MPI_" $2, p)
+        print "    uint64_t start;\n    int      result;\n"
+        print "    tw_ready();\n    if (!tw_kept_any()) {\n        return " pass_on($2, p, a) ";\n    }"
+        print "    start = " (freed ? "tw_kept_free(" requests ")" : "tw_kept_before()") ";"
+        print "    result = " pass_on($2, p, a) ";"
+        print "    tw_kept_after(start, result == MPI_SUCCESS ? " count " : 0, " requests ");"
+        print "    return result;\n}\n"
     }
+    if (out == "wrap_f.c") {
+        count = names[1] == "count" ? "*count" : "1"
+        print "#ifdef OPEN_MPI"
+        fortran_start($2, n, count, requests, freed, "_")
+        print "#endif"
+        fortran_start($2, n, count, requests, freed, "_f08_")
+    }
+}
+
+function fortran_start(name, n, count, requests, freed, suffix,    i, p, a, f) {
+    for (i = 1; i <= n; i++) {
+        p = p "MPI_Fint *" names[i] ", "
+        a = a names[i] ", "
+    }
+    f = fortran_name(name, suffix)
+    print "TW_EXPORT void " f "(" p "MPI_Fint *ierr);"
+    print "TW_EXPORT void " f "(" p "MPI_Fint *ierr)\n{"
+    print "    static void (*next)(" gensubless(n + 1) ");"
+    print "    uint64_t start = 0;\n"
+    print "    if (next == NULL) {\n        *(void **)&next = tw_late_symbol(\"" f "\");\n    }"
+    print "    if (tw_kept_any()) {\n        start = " (freed ? "tw_kept_free_f(" requests ")" : "tw_kept_before()") ";\n    }"
+    print "    next(" a "ierr);"
+    print "    if (start != 0) {\n        tw_kept_after_f(start, " count ", " requests ");\n    }\n}"
+    if (suffix == "_") { aliases("mpi_" tolower(name), p "MPI_Fint *ierr") }
+    print ""
 }
 
 function completion(    n, p, a, i, count, requests) {
@@ -209,8 +324,7 @@ function completion(    n, p, a, i, count, requests) {
 
 function fortran_name(name, suffix) { return "mpi_" tolower(name) suffix }
 
-function aliases(name, params,    low) {
-    low = "mpi_" tolower(name)
+function aliases(low, params) {
     print "TW_ALIAS(" low ", " low "_, (" params "));"
     print "TW_ALIAS(" low "__, " low "_, (" params "));"
     print "TW_ALIAS(" toupper(low) ", " low "_, (" params "));"
@@ -234,7 +348,7 @@ function fortran_completion(name, n, count, requests, suffix,    i, p, a, f) {
     print "    if (active) {"
     print "        tw_pending_finish_f(&seen, " (name == "Request_get_status" ? "NULL, *flag" : requests ", 0") ");"
     print "    }\n}"
-    if (suffix == "_") { aliases(name, p "MPI_Fint *ierr") }
+    if (suffix == "_") { aliases("mpi_" tolower(name), p "MPI_Fint *ierr") }
     print ""
 }
 
@@ -287,7 +401,7 @@ function fortran_convert(name, n, handler, tail,    i, p, call, before, after, r
     }
     printf "%s", after
     print "    }\n    if (ierr != NULL) {\n        *ierr = result;\n    }\n}"
-    aliases(name, p "MPI_Fint *ierr")
+    aliases("mpi_" tolower(name), p "MPI_Fint *ierr")
     print "TW_ALIAS(" fortran_name(name, "_f08_") ", " fortran_name(name, "_") ", (" p "MPI_Fint *ierr));\n#endif\n"
 }
 
@@ -316,6 +430,8 @@ function handled(    n, p, a) {
 /^#/ || NF < 3 { next }
 { $1 = trim($1); $2 = trim($2); prefix = "MPI_" }
 $1 == "collective" { collective(); next }
+$1 == "watched" { watched_only(); next }
+$1 == "start" { start(); next }
 $1 == "completion" { completion(); next }
 $1 == "handled" { handled(); next }
 $1 == "use" { n = parse($3); member($2, join_params(n)); next }

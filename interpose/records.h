@@ -33,6 +33,7 @@
     X(MEMORY, "more than two message sizes of memory would be needed")                             \
     X(NO_HOOK, "no progress hook for a nonblocking call of two stages")                            \
     X(NO_DUPLICATE, "nonblocking, and no blocking call as large came before on this communicator") \
+    X(COLLECTIVE, "a collective that is only counted")                                             \
     X(CONTRACT, "the error contract allows no codec, or cannot be verified here")                  \
     X(FORM, "persistent or large-count form")                                                      \
     X(DEVICE, "buffers in device memory")                                                          \
@@ -47,6 +48,31 @@ typedef enum tw_why {
 
 extern const char *const tw_why_texts[TW_WHY_COUNT];
 
+/* The collectives that are only counted, with their names in the report; they follow those that rules
+ * know, tw_rule_op_t. */
+#define TW_WATCHED_LIST(X)                                                                         \
+    X(BARRIER, "barrier")                                                                          \
+    X(GATHER, "gather")                                                                            \
+    X(GATHERV, "gatherv")                                                                          \
+    X(SCATTER, "scatter")                                                                          \
+    X(SCATTERV, "scatterv")                                                                        \
+    X(SCAN, "scan")                                                                                \
+    X(EXSCAN, "exscan")                                                                            \
+    X(ALLTOALLW, "alltoallw")                                                                      \
+    X(NEIGHBOR_ALLGATHER, "neighbor_allgather")                                                    \
+    X(NEIGHBOR_ALLGATHERV, "neighbor_allgatherv")                                                  \
+    X(NEIGHBOR_ALLTOALL, "neighbor_alltoall")                                                      \
+    X(NEIGHBOR_ALLTOALLV, "neighbor_alltoallv")                                                    \
+    X(NEIGHBOR_ALLTOALLW, "neighbor_alltoallw")
+
+typedef enum tw_watched {
+    TW_WATCHED_BEFORE = TW_RULE_OPS - 1,
+#define X(name, text) TW_WATCHED_##name,
+    TW_WATCHED_LIST(X)
+#undef X
+        TW_OPERATIONS
+} tw_watched_t;
+
 /* What could have been used: the columns of a watching report, in this order. */
 #define TW_CANDIDATES 7
 extern const char *const tw_candidate_specs[TW_CANDIDATES]; /* "bitpack:3" ... "onebit" */
@@ -57,7 +83,7 @@ bool tw_candidate_narrows(int c);
 /* What tells records apart. Compared as bytes: zero it before filling. */
 typedef struct tw_record_key {
     uint64_t site; /* return address; 0 once object and offset are filled              */
-    uint8_t  op;   /* tw_rule_op_t                                                      */
+    uint8_t  op;   /* tw_rule_op_t or tw_watched_t                                      */
     uint8_t  nonblocking;
     uint8_t  form; /* 0 usual, 1 persistent, 2 large count                              */
     uint8_t  pad[5];

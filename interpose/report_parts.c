@@ -78,10 +78,20 @@ void tw_format_percent(char *text, size_t size, double part, double whole)
 
 void tw_format_operation(char *text, size_t size, const tw_record_key_t *key)
 {
-    static const char *const forms[] = {"", "_init", "_c"};
+    static const char *const forms[]   = {"", "_init", "_c"};
+    static const char *const watched[] = {
+#define X(name, text) text,
+        TW_WATCHED_LIST(X)
+#undef X
+    };
+    const char *name = "?";
 
-    snprintf(text, size, "%s%s%s", key->nonblocking ? "i" : "",
-             key->op < TW_RULE_OPS ? tw_rule_op_names[key->op] : "?",
+    if (key->op < TW_RULE_OPS) {
+        name = tw_rule_op_names[key->op];
+    } else if (key->op < TW_OPERATIONS) {
+        name = watched[key->op - TW_RULE_OPS];
+    }
+    snprintf(text, size, "%s%s%s", key->nonblocking && key->form != 1 ? "i" : "", name,
              key->form < 3 ? forms[key->form] : "");
 }
 

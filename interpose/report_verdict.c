@@ -26,7 +26,7 @@ static void tw_format_small(char *text, size_t size, const tw_record_t *sum)
     char percent[TW_PERCENT];
 
     tw_format_percent(percent, sizeof(percent), (double)sum->small_ns, (double)sum->time_ns);
-    snprintf(text, size, "%s of the collective time is in messages under 4 KiB", percent);
+    snprintf(text, size, "%s of the collective time is in calls of under 4 KiB", percent);
 }
 
 static void tw_verdict_nothing(const tw_report_facts_t *facts, const tw_record_t *sum, char *text,

@@ -3,22 +3,289 @@
  */
 #include "config.h"
 
-#include "interpose/call.h"
+#include <stdlib.h>
+
+#include "interpose/next.h"
+#include "interpose/state.h"
 #include "interpose/watch.h"
+#include "runtime/base/clock.h"
 
-void tw_watch_form(const void *site, tw_rule_op_t op, int nonblocking, int form, MPI_Comm comm,
-                   MPI_Count count, const int *ints, const MPI_Count *larges, MPI_Datatype datatype)
+void tw_watch_begin(tw_call_t *call, const void *site, int op, int nonblocking, int form,
+                    MPI_Comm comm)
 {
-    tw_call_t call;
+    tw_call_begin(call, site, op, nonblocking, comm);
+    call->form = form;
+    call->why  = form != 0 && op < TW_RULE_OPS ? TW_WHY_FORM : TW_WHY_COLLECTIVE;
+}
 
-    tw_call_begin(&call, site, op, nonblocking, comm);
-    call.form = form;
-    for (int r = 0; call.comm != NULL && call.comm->usable && (ints != NULL || larges != NULL) &&
-                    r < call.comm->size;
-         r++) {
-        count += ints != NULL ? ints[r] : larges[r];
+void tw_watch_end(tw_call_t *call)
+{
+    tw_call_end(call);
+}
+
+/* ---- bytes --------------------------------------------------------------------------------- */
+
+/* What the type is; false where MPI would refuse it, or where nothing is sent. */
+static bool tw_watch_type(tw_call_t *call, MPI_Datatype datatype)
+{
+    return call->comm != NULL && call->comm->usable && tw_type_look(datatype, &call->type);
+}
+
+static uint64_t tw_watch_count(const tw_watch_counts_t *counts, int r)
+{
+    const MPI_Count n = counts->ints != NULL     ? counts->ints[r]
+                        : counts->larges != NULL ? counts->larges[r]
+                                                 : counts->one;
+
+    return n > 0 ? (uint64_t)n : 0;
+}
+
+/* Of n counts all but that of rank `but` (none if it is negative), and the largest. A single count
+ * holds for each. */
+static void tw_watch_add(tw_call_t *call, const tw_watch_counts_t *counts, int n, int but)
+{
+    for (int r = 0; r < n; r++) {
+        const uint64_t bytes = tw_watch_count(counts, r) * call->type.size;
+
+        call->asked += r != but ? bytes : 0;
+        call->bytes = bytes > call->bytes ? bytes : call->bytes;
     }
-    tw_call_vector(&call, (MPI_Aint)count, datatype);
-    call.why = TW_WHY_FORM;
-    tw_call_end(&call);
+}
+
+void tw_watch_vector(tw_call_t *call, tw_watch_counts_t counts, MPI_Datatype datatype)
+{
+    const bool one = counts.ints == NULL && counts.larges == NULL;
+    const int  op  = call->op < TW_RULE_OPS ? call->op : TW_RULE_REDUCE; /* scans */
+
+    if (tw_watch_type(call, datatype)) {
+        for (int r = 0; r < (one ? 1 : call->comm->size); r++) {
+            call->bytes += tw_watch_count(&counts, r) * call->type.size;
+        }
+        call->asked = tw_call_moved((tw_rule_op_t)op, call->comm->size, call->bytes);
+    }
+}
+
+void tw_watch_pieces(tw_call_t *call, tw_watch_counts_t counts, MPI_Datatype datatype)
+{
+    if (tw_watch_type(call, datatype)) {
+        tw_watch_add(call, &counts, call->comm->size, call->comm->rank);
+    }
+}
+
+void tw_watch_gather(tw_call_t *call, int root, tw_watch_counts_t there, MPI_Datatype there_type,
+                     tw_watch_counts_t here, MPI_Datatype here_type)
+{
+    const bool at_root = call->comm != NULL && call->comm->rank == root;
+
+    if (tw_watch_type(call, at_root ? there_type : here_type)) {
+        tw_watch_add(call, at_root ? &there : &here, 1, -1);
+        call->asked = at_root ? 0 : call->asked;
+    }
+}
+
+void tw_watch_scatter(tw_call_t *call, int root, tw_watch_counts_t there, MPI_Datatype there_type,
+                      tw_watch_counts_t here, MPI_Datatype here_type)
+{
+    const bool at_root = call->comm != NULL && call->comm->rank == root;
+
+    if (tw_watch_type(call, at_root ? there_type : here_type)) {
+        tw_watch_add(call, at_root ? &there : &here, at_root ? call->comm->size : 1, root);
+        call->asked = at_root ? call->asked : 0;
+    }
+}
+
+/* Pieces of n types. */
+static void tw_watch_types(tw_call_t *call, const tw_watch_counts_t *counts, int n, int but,
+                           const MPI_Datatype types[], const MPI_Fint types_f[])
+{
+    for (int r = 0; r < n; r++) {
+        const tw_watch_counts_t one = {.one = (MPI_Count)tw_watch_count(counts, r)};
+
+#ifdef OPEN_MPI
+        const MPI_Datatype type = types != NULL ? types[r] : tw_next.Type_f2c(types_f[r]);
+#else
+        const MPI_Datatype type = types != NULL ? types[r] : (MPI_Datatype)types_f[r];
+#endif
+        if (one.one > 0 && r != but && tw_watch_type(call, type)) {
+            tw_watch_add(call, &one, 1, -1);
+        }
+    }
+}
+
+void tw_watch_pairs(tw_call_t *call, tw_watch_counts_t counts, const MPI_Datatype types[],
+                    const MPI_Fint types_f[])
+{
+    if (call->comm != NULL && call->comm->usable) {
+        tw_watch_types(call, &counts, call->comm->size, call->comm->rank, types, types_f);
+    }
+}
+
+/* Neighbours that a rank of a topology sends to, 0 where there is none. */
+static int tw_watch_degree(const tw_call_t *call)
+{
+    const MPI_Comm comm = call->comm != NULL ? call->comm->handle : MPI_COMM_NULL;
+    int            kind = MPI_UNDEFINED, n = 0, in = 0, weighted = 0;
+
+    if (call->comm == NULL || !call->comm->usable ||
+        tw_next.Topo_test(comm, &kind) != MPI_SUCCESS) {
+        return 0;
+    }
+    if (kind == MPI_CART) {
+        return tw_next.Cartdim_get(comm, &n) == MPI_SUCCESS ? 2 * n : 0;
+    }
+    if (kind == MPI_GRAPH) {
+        tw_next.Graph_neighbors_count(comm, call->comm->rank, &n);
+    } else if (kind == MPI_DIST_GRAPH) {
+        tw_next.Dist_graph_neighbors_count(comm, &in, &n, &weighted);
+    }
+    return n;
+}
+
+void tw_watch_neighbours(tw_call_t *call, tw_watch_counts_t counts, MPI_Datatype datatype)
+{
+    if (tw_watch_type(call, datatype)) {
+        tw_watch_add(call, &counts, tw_watch_degree(call), -1);
+    }
+}
+
+void tw_watch_neighbour_pairs(tw_call_t *call, tw_watch_counts_t counts, const MPI_Datatype types[],
+                              const MPI_Fint types_f[])
+{
+    tw_watch_types(call, &counts, tw_watch_degree(call), -1, types, types_f);
+}
+
+/* ---- persistent ---------------------------------------------------------------------------- */
+
+typedef struct tw_kept {
+    struct tw_kept *next;
+    MPI_Request     request;
+    tw_call_t       call; /* as it is counted at each start */
+} tw_kept_t;
+
+#define TW_KEPT_BUCKETS 64
+
+int tw_kept_count;
+
+static tw_kept_t      *tw_kept_table[TW_KEPT_BUCKETS];
+static pthread_mutex_t tw_kept_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Where the request stands, or would. */
+static tw_kept_t **tw_kept_at(MPI_Request request)
+{
+    const uint64_t bits = (uint64_t)(uintptr_t)request * UINT64_C(0x9e3779b97f4a7c15);
+    tw_kept_t    **at   = &tw_kept_table[(bits >> 56) % TW_KEPT_BUCKETS];
+
+    while (*at != NULL && (*at)->request != request) {
+        at = &(*at)->next;
+    }
+    return at;
+}
+
+void tw_watch_keep(const tw_call_t *call, int result, const MPI_Request *request)
+{
+    tw_kept_t *kept;
+
+    if (result != MPI_SUCCESS || call->comm == NULL) {
+        return;
+    }
+    kept = calloc(1, sizeof(*kept));
+    if (kept == NULL) {
+        tw_give_up(MPI_COMM_WORLD, "no memory for a persistent request");
+    }
+    kept->call    = *call;
+    kept->request = *request;
+    tw_kept_free(
+        request); /* freed behind our back, in MPI_Comm_disconnect or by another language */
+    tw_comms_hold(call->comm);
+    pthread_mutex_lock(&tw_kept_lock);
+    *tw_kept_at(*request) = kept;
+    __atomic_fetch_add(&tw_kept_count, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&tw_kept_lock);
+}
+
+uint64_t tw_kept_free(const MPI_Request *request)
+{
+    tw_kept_t **at, *kept;
+
+    pthread_mutex_lock(&tw_kept_lock);
+    at   = tw_kept_at(*request);
+    kept = *at;
+    if (kept != NULL) {
+        *at = kept->next;
+        __atomic_fetch_sub(&tw_kept_count, 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&tw_kept_lock);
+    if (kept != NULL) {
+        if (tw_active) { /* else all entries are gone */
+            tw_comms_let_go(kept->call.comm);
+        }
+        free(kept);
+    }
+    return 0;
+}
+
+uint64_t tw_kept_before(void)
+{
+    return tw_active ? tw_clock_ns() : 0;
+}
+
+/* One start of a request that we know. */
+static void tw_kept_started(uint64_t start_ns, MPI_Request request)
+{
+    tw_kept_t *kept;
+    tw_call_t  call;
+
+    pthread_mutex_lock(&tw_kept_lock);
+    kept = *tw_kept_at(request);
+    if (kept != NULL) {
+        call = kept->call;
+    }
+    pthread_mutex_unlock(&tw_kept_lock);
+    if (kept != NULL) {
+        call.start_ns = start_ns;
+        tw_call_end(&call);
+    }
+}
+
+/* The time is shared by the requests that were started together. */
+static uint64_t tw_kept_share(uint64_t start_ns, int count)
+{
+    const uint64_t now = tw_clock_ns();
+
+    return now - (now - start_ns) / (uint64_t)count;
+}
+
+void tw_kept_after(uint64_t start_ns, int count, const MPI_Request requests[])
+{
+    for (int i = 0; i < count && start_ns != 0; i++) {
+        tw_kept_started(tw_kept_share(start_ns, count), requests[i]);
+    }
+}
+
+/* MPICH's handles are the same ints in both languages. */
+#ifdef OPEN_MPI
+#define TW_F2C(fint) tw_next.Request_f2c(fint)
+#else
+#define TW_F2C(fint) ((MPI_Request)(fint))
+#endif
+
+void tw_kept_after_f(uint64_t start_ns, int count, const MPI_Fint requests[])
+{
+    for (int i = 0; i < count && start_ns != 0; i++) {
+        tw_kept_started(tw_kept_share(start_ns, count), TW_F2C(requests[i]));
+    }
+}
+
+uint64_t tw_kept_free_f(const MPI_Fint *request)
+{
+    const MPI_Request handle = TW_F2C(*request);
+
+    return tw_kept_free(&handle);
+}
+
+void tw_watch_keep_f(const tw_call_t *call, const MPI_Fint *request)
+{
+    const MPI_Request handle = TW_F2C(*request);
+
+    tw_watch_keep(call, MPI_SUCCESS, &handle);
 }

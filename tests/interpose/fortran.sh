@@ -14,7 +14,18 @@ start plain 2 fortran_counts
 counts_are_kept=$?
 grep -q 'free()' "$scratch/out" || counts_are_kept=0 # another end is for the programs below to show
 
-plan 42
+plan 45
+export THINWIRE_JSON=$scratch/report.json
+
+# counted: the last run has told what it was that Fortran called.
+counted() {
+    local name
+    [ -e "$THINWIRE_JSON" ] || return 0 # no run was asked for
+    for name in barrier gather igather alltoallw scatter scan; do
+        grep -q "\"operation\": \"$name\"" "$THINWIRE_JSON" || { echo "$name is not counted" >"$scratch/out"; return 1; }
+    done
+    rm "$THINWIRE_JSON"
+}
 for api in mpif mpi f08; do
     if [ $counts_are_kept -eq 0 ]; then
         run plain 2 fortran_$api
@@ -25,6 +36,8 @@ for api in mpif mpi f08; do
         run watching $ranks fortran_$api
         run bitpack:2 $ranks fortran_$api
     done
+    counted
+    result $? "fortran_$api: what is only counted is"
     run tree8 2 fortran_$api
     run tree8-double 3 fortran_$api
     run bitpack:3 4 fortran_$api

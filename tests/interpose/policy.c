@@ -271,6 +271,9 @@ static int program(int argc, char **argv)
     if (strcmp(name, "algorithms") == 0) {
         return algorithms();
     }
+    if (strcmp(name, "every") == 0) {
+        return every();
+    }
     return words(argc, argv);
 }
 

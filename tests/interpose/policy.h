@@ -84,5 +84,6 @@ int leave(int argc, char **argv);
 int no_collectives(void);
 int in_place(int argc, char **argv);
 int algorithms(void);
+int every(void); /* policy_every.c */
 
 #endif /* TW_TESTS_INTERPOSE_POLICY_H */

@@ -4,7 +4,7 @@
 # where a program does not end as it should.
 # shellcheck source=tests/interpose/policy.bash disable=SC2015,SC2017,SC2154
 . "$top_srcdir/tests/interpose/policy.bash"
-plan 18
+plan 19
 
 # ---- what is printed ----------------------------------------------------------------------------
 
@@ -65,7 +65,7 @@ verdicts() {
     on 2 --codec tree8 -- allreduce && says 1 'thinwire: saved 75 % of bytes; time was not compared with plain MPI (see --verify)' &&
         is totals.bytes 131072 &&
         is totals.wire_bytes 32800 && on 2 --codec tree8 -- allreduce,200,x20 &&
-        says 1 'thinwire: compression does not pay here: 100 % of the collective time is in messages under 4 KiB' &&
+        says 1 'thinwire: compression does not pay here: 100 % of the collective time is in calls of under 4 KiB' &&
         on 2 --codec tree8 -- allreduce,int,x3 && says 1 'nothing was compressed: 100 % of the bytes: type is not' &&
         on 1 --codec tree8 -- allreduce && are exact && says 1 'thinwire: nothing to compress: one rank sends nothing' &&
         is totals.reasons.single.calls 1
@@ -170,6 +170,31 @@ check "watching: what a codec would send is what it sends" even
 check "watching: the same of doubles" doubles
 check "watching: the same with counts that differ" uneven
 check "watching: the same of reduce and nonblocking calls" others
+
+# 3 ranks; every block has 4000 bytes. The mean rank sends 2/3 of a vector in a scan, one block to or from a
+# root on all ranks but it, two blocks to others, two to its neighbours.
+each() { # WANTED_BYTES OPERATION...
+    local bytes=$1 name
+    shift
+    for name; do
+        sums 3 calls operation="$name" && sums "$bytes" bytes operation="$name" && sums 3 calls operation="i$name" &&
+            sums "$bytes" bytes operation="i$name" || return 1
+    done
+}
+every() {
+    on 3 -- every && says 1 ' 0 wrong' && says 0 'no collective' &&
+        each 0 barrier && each 8000 gather gatherv scatter scatterv && each 8001 scan exscan && each 24000 alltoallw \
+        neighbor_allgather neighbor_allgatherv neighbor_alltoall neighbor_alltoallv neighbor_alltoallw || return 1
+    if grep -q '^every: persistent' "$scratch/out"; then # the starts
+        sums 9 calls operation=gather_init && sums 24000 bytes operation=gather_init &&
+            sums 6 calls operation=bcast_init || return 1
+    fi
+    if grep -q '^every: .*large' "$scratch/out"; then
+        sums 3 calls operation=gather_c && sums 8000 bytes operation=gatherv_c &&
+            sums 24000 bytes operation=allgatherv_c || return 1
+    fi
+}
+check "watching: every collective is counted, persistent ones when they start" every
 
 no_guess() { # of time: what a collective inside one machine would take is not known from here
     on 2 -- allreduce,500000,x4 alltoall,20000 && says 1 'thinwire: watching, no codec named, 2 ranks' &&

@@ -236,7 +236,7 @@ START_TEST(verdicts_of_watching)
          "measures it)");
     record.small_ns = 930000000;
     ends(&facts, &record, 1,
-         "compression does not pay here: 93 % of the collective time is in messages under 4 KiB");
+         "compression does not pay here: 93 % of the collective time is in calls of under 4 KiB");
     /* No form of tree8. */
     double_of.could[3] = double_of.could[4] = double_of.could_asked;
     double_of.could_wide                    = 1000;
@@ -262,7 +262,7 @@ START_TEST(verdicts_with_a_codec)
     record.small_ns = 930000000; /* of all calls: the two do not contradict each other */
     ends(&facts, &record, 1,
          "saved 74 % of bytes; 3 verified calls took 61 % less time than plain MPI; but 93 % of "
-         "the collective time is in messages under 4 KiB");
+         "the collective time is in calls of under 4 KiB");
     record.verified_ns = 140;
     record.verified    = 1;
     record.small_ns    = 0;
