@@ -20,14 +20,14 @@
 #define MOST_LISTED  16
 #define MOST_THREADS 1024
 
-typedef struct arguments {
+typedef struct codec_arguments {
     const char *codecs, *threads_text, *isa_text, *json, *plot;
     size_t      min, max;
     int         table1, peers;
     int         threads[MOST_LISTED], threads_count;
     const char *isa[MOST_LISTED]; /* none: what THINWIRE_CPU allows */
     int         isa_count;
-} arguments_t;
+} codec_arguments_t;
 
 static const char *const isa_names[] = {"scalar", "avx2", "avx512", "neon", "vsx", NULL};
 
@@ -70,7 +70,7 @@ static int well_done(const job_t *job, const char *what, size_t bytes, tw_status
     return status == TW_OK;
 }
 
-static int bench_codec(const specs_t *specs, size_t i, const arguments_t *a, int threads,
+static int bench_codec(const specs_t *specs, size_t i, const codec_arguments_t *a, int threads,
                        const arena_t *arena, const job_t *job, rows_t *rows)
 {
     for (size_t bytes = a->min; bytes > 0; bytes = measure_next_size(bytes, a->max)) {
@@ -83,14 +83,14 @@ static int bench_codec(const specs_t *specs, size_t i, const arguments_t *a, int
             return 0;
         }
         for (int o = BENCH_ENCODE; o <= BENCH_ENCODE_FEEDBACK; o++) {
-            rows_add(rows, &key, (operation_t)o, &result);
+            rows_add(rows, &key, (kernel_operation_t)o, &result);
         }
     }
     return 1;
 }
 
 /* By any codec: its kernels may use what all of them may. */
-static int bench_maximum(const tw_codec_t *codec, const char *isa, const arguments_t *a,
+static int bench_maximum(const tw_codec_t *codec, const char *isa, const codec_arguments_t *a,
                          int threads, const arena_t *arena, const job_t *job, rows_t *rows)
 {
     for (size_t bytes = a->min; bytes > 0; bytes = measure_next_size(bytes, a->max)) {
@@ -107,7 +107,7 @@ static int bench_maximum(const tw_codec_t *codec, const char *isa, const argumen
     return 1;
 }
 
-static int bench_specs(const specs_t *specs, const char *isa, const arguments_t *a,
+static int bench_specs(const specs_t *specs, const char *isa, const codec_arguments_t *a,
                        const arena_t *arena, const job_t *job, rows_t *rows)
 {
     int well = 1;
@@ -121,7 +121,7 @@ static int bench_specs(const specs_t *specs, const char *isa, const arguments_t 
     return well;
 }
 
-static int bench_peers(const arguments_t *a, tw_context_t *ctx, const arena_t *arena,
+static int bench_peers(const codec_arguments_t *a, tw_context_t *ctx, const arena_t *arena,
                        const job_t *job, rows_t *rows)
 {
     int well = well_done(job, "the search", 0, peers_begin(ctx));
@@ -145,14 +145,14 @@ static int bench_peers(const arguments_t *a, tw_context_t *ctx, const arena_t *a
             well = well_done(job, key.codec, bytes,
                              bench_peer(arena, peer, bytes / sizeof(float), &result));
             for (int o = BENCH_ENCODE; o <= BENCH_DECODE && well; o++) {
-                rows_add(rows, &key, (operation_t)o, &result);
+                rows_add(rows, &key, (kernel_operation_t)o, &result);
             }
         }
     }
     return well;
 }
 
-static int specs_of(specs_t *specs, const arguments_t *a, const char *isa, const job_t *job,
+static int specs_of(specs_t *specs, const codec_arguments_t *a, const char *isa, const job_t *job,
                     tw_context_t *ctx)
 {
     int well;
@@ -164,7 +164,7 @@ static int specs_of(specs_t *specs, const arguments_t *a, const char *isa, const
     return well;
 }
 
-static size_t most_codes(const specs_t *specs, const arguments_t *a)
+static size_t most_codes(const specs_t *specs, const codec_arguments_t *a)
 {
     const size_t n    = a->max / sizeof(float);
     size_t       most = a->peers ? PEERS_CODES(n) : 0;
@@ -180,7 +180,7 @@ static size_t most_codes(const specs_t *specs, const arguments_t *a)
 
 /* Exit code. The sizes do not depend on the instruction set, so the first set's codecs tell them.
  */
-static int bench_all(const arguments_t *a, const job_t *job, tw_context_t *ctx, rows_t *rows)
+static int bench_all(const codec_arguments_t *a, const job_t *job, tw_context_t *ctx, rows_t *rows)
 {
     static specs_t specs;
     arena_t        arena;
@@ -211,7 +211,7 @@ static int bench_all(const arguments_t *a, const job_t *job, tw_context_t *ctx, 
     return well ? EXIT_OK : EXIT_FAILED;
 }
 
-static int run(const arguments_t *a, job_t *job, tw_context_t *ctx)
+static int run(const codec_arguments_t *a, job_t *job, tw_context_t *ctx)
 {
     report_t report;
     plot_t   plot;
@@ -236,7 +236,7 @@ static int run(const arguments_t *a, job_t *job, tw_context_t *ctx)
     return code;
 }
 
-static int parse_threads(arguments_t *a, char *why, size_t why_size)
+static int parse_threads(codec_arguments_t *a, char *why, size_t why_size)
 {
     const char *at = a->threads_text != NULL ? a->threads_text : "1";
 
@@ -259,7 +259,7 @@ static int parse_threads(arguments_t *a, char *why, size_t why_size)
 }
 
 /* 1 if the arguments go together. */
-static int check(arguments_t *a, char *why, size_t why_size)
+static int check(codec_arguments_t *a, char *why, size_t why_size)
 {
     if (!parse_threads(a, why, why_size)) {
         return 0;
@@ -276,7 +276,7 @@ static int check(arguments_t *a, char *why, size_t why_size)
 
 /* The instruction sets that are asked for and present; the first word that is neither is the error.
  */
-static int choose_isa(arguments_t *a, tw_context_t *ctx, char *why, size_t why_size)
+static int choose_isa(codec_arguments_t *a, tw_context_t *ctx, char *why, size_t why_size)
 {
     const char *text      = a->isa_text != NULL ? a->isa_text : "";
     const int   all       = strcmp(text, "all") == 0;
@@ -314,38 +314,38 @@ static int choose_isa(arguments_t *a, tw_context_t *ctx, char *why, size_t why_s
 
 int bench_codec_main(job_t *job, int argc, char **argv)
 {
-    arguments_t    a = {0};
-    char           why[512];
-    tw_context_t  *ctx;
-    int            code;
-    const option_t options[] = {
-        {"--codec", "LIST",
-         "Codecs, such as tree8,onebit or bitpack:2 (default: all; thinwire info lists them).",
-         OPTION_TEXT, &a.codecs, 0, 0},
-        {"--min", "SIZE", "Smallest array, in bytes of float32, such as 4, 64k, 16M (default 64k).",
-         OPTION_SIZE, &a.min, 0, 0},
-        {"--max", "SIZE", "Largest array; sizes grow by factors of 4 (default 256M).", OPTION_SIZE,
-         &a.max, 0, 0},
-        {"--threads", "LIST",
-         "Threads of codec, memcpy and loops, such as 2 or 1,2,4 (default 1; all cores\n"
-         "with --table1).",
-         OPTION_TEXT, &a.threads_text, 0, 0},
-        {"--isa", "LIST",
-         "Instruction sets, such as avx2,avx512, or all (default: the one that\n"
-         "THINWIRE_CPU allows).",
-         OPTION_TEXT, &a.isa_text, 0, 0},
-        {"--peers", NULL,
-         "Also what else one could take: zfp at 8 and 16 bits, blosc (bitshuffle and lz4),\n"
-         "plain loops to bf16 and fp16, a binary search. One thread.",
-         OPTION_FLAG, &a.peers, 0, 0},
-        {"--table1", NULL,
-         "Instead: mean errors of the 8-bit types on four distributions, 25 million\n"
-         "values each, beside those that Dettmers (2015, Table 1) prints.",
-         OPTION_FLAG, &a.table1, 0, 0},
-        {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &a.json, 0, 0},
-        {"--plot", "FILE.svg", "Also draw the speeds against the limits, by gnuplot.", OPTION_TEXT,
-         &a.plot, 0, 0},
-        {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
+    codec_arguments_t a = {0};
+    char              why[512];
+    tw_context_t     *ctx;
+    int               code;
+    const option_t    options[] = {
+           {"--codec", "LIST",
+            "Codecs, such as tree8,onebit or bitpack:2 (default: all; thinwire info lists them).",
+            OPTION_TEXT, &a.codecs, 0, 0},
+           {"--min", "SIZE", "Smallest array, in bytes of float32, such as 4, 64k, 16M (default 64k).",
+            OPTION_SIZE, &a.min, 0, 0},
+           {"--max", "SIZE", "Largest array; sizes grow by factors of 4 (default 256M).", OPTION_SIZE,
+            &a.max, 0, 0},
+           {"--threads", "LIST",
+            "Threads of codec, memcpy and loops, such as 2 or 1,2,4 (default 1; all cores\n"
+               "with --table1).",
+            OPTION_TEXT, &a.threads_text, 0, 0},
+           {"--isa", "LIST",
+            "Instruction sets, such as avx2,avx512, or all (default: the one that\n"
+               "THINWIRE_CPU allows).",
+            OPTION_TEXT, &a.isa_text, 0, 0},
+           {"--peers", NULL,
+            "Also what else one could take: zfp at 8 and 16 bits, blosc (bitshuffle and lz4),\n"
+               "plain loops to bf16 and fp16, a binary search. One thread.",
+            OPTION_FLAG, &a.peers, 0, 0},
+           {"--table1", NULL,
+            "Instead: mean errors of the 8-bit types on four distributions, 25 million\n"
+               "values each, beside those that Dettmers (2015, Table 1) prints.",
+            OPTION_FLAG, &a.table1, 0, 0},
+           {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &a.json, 0, 0},
+           {"--plot", "FILE.svg", "Also draw the speeds against the limits, by gnuplot.", OPTION_TEXT,
+            &a.plot, 0, 0},
+           {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
     const command_t command = {
         "thinwire bench codec [OPTION...]",
         "Measures how fast each codec encodes, decodes, adds and encodes with error feedback, "

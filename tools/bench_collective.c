@@ -26,11 +26,11 @@
 #define LARGEST        ((size_t)8 << 30) /* bytes: an int counts the float32 values of an MPI call */
 #define ROW_BUDGET     0.4               /* seconds for a codec, with MPI's share */
 
-typedef struct arguments {
+typedef struct collective_arguments {
     const char *codecs, *data, *json;
     size_t      min, max;
     int         model;
-} arguments_t;
+} collective_arguments_t;
 
 /* Seconds of each repetition, the contenders being MPI and then every codec. */
 typedef struct turns {
@@ -128,7 +128,8 @@ static const table_column_t columns[] = {{"codec", -12},   {"size", 6},         
                                          {"max error", 9}, {"RMS error", 9},    {"identical", -9}};
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-static void print_header(const operation_t *operation, const job_t *job, const arguments_t *a)
+static void print_header(const operation_t *operation, const job_t *job,
+                         const collective_arguments_t *a)
 {
     if (job->rank != 0) {
         return;
@@ -182,7 +183,7 @@ static json_t *row_json(const operation_t *operation, const tw_codec_traits_t *t
 
 /* All codecs at all sizes. @return whether all ranks agreed wherever they had to. */
 static int bench_all(const operation_t *operation, exchange_t *x, const specs_t *specs,
-                     const arguments_t *a, report_t *report, model_rows_t *rows)
+                     const collective_arguments_t *a, report_t *report, model_rows_t *rows)
 {
     static times_t times[SPECS_MAX];
     int            identical = 1;
@@ -212,7 +213,7 @@ static int bench_all(const operation_t *operation, exchange_t *x, const specs_t 
 }
 
 /* This rank's data; 0 with a line in why. */
-static int fill(const exchange_t *x, const arguments_t *a, size_t values, char *why,
+static int fill(const exchange_t *x, const collective_arguments_t *a, size_t values, char *why,
                 size_t why_size)
 {
     if (x->send == NULL || x->recv == NULL) {
@@ -228,7 +229,7 @@ static int fill(const exchange_t *x, const arguments_t *a, size_t values, char *
 }
 
 static int run(const operation_t *operation, const job_t *job, tw_context_t *ctx, tw_comm_t *comm,
-               const specs_t *specs, const arguments_t *a, report_t *report)
+               const specs_t *specs, const collective_arguments_t *a, report_t *report)
 {
     static model_rows_t rows;
     const size_t        values = exchange_values(operation, a->max / sizeof(float), job->size);
@@ -259,7 +260,7 @@ static int run(const operation_t *operation, const job_t *job, tw_context_t *ctx
 }
 
 /* Everything from a context to its end. */
-static int run_job(const operation_t *operation, const job_t *job, const arguments_t *a)
+static int run_job(const operation_t *operation, const job_t *job, const collective_arguments_t *a)
 {
     static specs_t specs;
     report_t       report;
@@ -293,11 +294,11 @@ destroy_context:
 }
 
 static int bench_collective(const operation_t *operation, job_t *job, int argc, char **argv,
-                            const command_t *command, const arguments_t *parsed)
+                            const command_t *command, const collective_arguments_t *parsed)
 {
-    arguments_t a;
-    char        why[512];
-    int         code;
+    collective_arguments_t a;
+    char                   why[512];
+    int                    code;
 
     snprintf(why, sizeof(why), "bench %s", operation->name);
     code = job_options(job, command, why, argc, argv);
@@ -319,26 +320,26 @@ static int bench_collective(const operation_t *operation, job_t *job, int argc, 
 static int bench_with_options(const operation_t *operation, const char *usage, const char *about,
                               const char *examples, job_t *job, int argc, char **argv)
 {
-    arguments_t    a         = {0};
-    const option_t options[] = {
-        {"--codec", "LIST",
-         "Codecs, such as tree8,onebit; thinwire info lists them\n(default " DEFAULT_CODECS ").",
-         OPTION_TEXT, &a.codecs, 0, 0},
-        {"--min", "SIZE",
-         "Smallest message, in bytes of float32, such as 4, 64k, 16M (default 4k).", OPTION_SIZE,
-         &a.min, 0, 0},
-        {"--max", "SIZE", "Largest message; sizes grow by factors of 4 (default 16M).", OPTION_SIZE,
-         &a.max, 0, 0},
-        {"--data", "FILE|normal",
-         "What is sent: raw little-endian float32 from a file, each rank another\n"
-         "part of it, or normal random values, different on each rank (default).",
-         OPTION_TEXT, &a.data, 0, 0},
-        {"--model", NULL,
-         "Also print the times that the model of the codec auto predicts, and its median error;\n"
-         "run thinwire calibrate before.",
-         OPTION_FLAG, &a.model, 0, 0},
-        {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &a.json, 0, 0},
-        {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
+    collective_arguments_t a         = {0};
+    const option_t         options[] = {
+                {"--codec", "LIST",
+                 "Codecs, such as tree8,onebit; thinwire info lists them\n(default " DEFAULT_CODECS ").",
+                 OPTION_TEXT, &a.codecs, 0, 0},
+                {"--min", "SIZE",
+                 "Smallest message, in bytes of float32, such as 4, 64k, 16M (default 4k).", OPTION_SIZE,
+                 &a.min, 0, 0},
+                {"--max", "SIZE", "Largest message; sizes grow by factors of 4 (default 16M).", OPTION_SIZE,
+                 &a.max, 0, 0},
+                {"--data", "FILE|normal",
+                 "What is sent: raw little-endian float32 from a file, each rank another\n"
+                         "part of it, or normal random values, different on each rank (default).",
+                 OPTION_TEXT, &a.data, 0, 0},
+                {"--model", NULL,
+                 "Also print the times that the model of the codec auto predicts, and its median error;\n"
+                         "run thinwire calibrate before.",
+                 OPTION_FLAG, &a.model, 0, 0},
+                {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &a.json, 0, 0},
+                {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
     const command_t command = {usage, about, examples, options};
 
     return bench_collective(operation, job, argc, argv, &command, &a);

@@ -17,7 +17,7 @@
     ((size_t)4 << 20)         /* bytes moved from which a loop past the caches is tried    */
 #define COLOUR ((size_t)1088) /* keeps the arrays off each other's places in the L1 cache */
 
-const char *bench_operation_name(operation_t operation)
+const char *bench_operation_name(kernel_operation_t operation)
 {
     static const char *const names[BENCH_OPERATIONS] = {"encode", "decode", "decode_add",
                                                         "encode_feedback", "absmax"};
@@ -59,11 +59,11 @@ void arena_destroy(arena_t *arena)
 }
 
 typedef struct kernel {
-    const arena_t    *arena;
-    const tw_codec_t *codec;
-    size_t            n;
-    int               threads;
-    operation_t       operation;
+    const arena_t     *arena;
+    const tw_codec_t  *codec;
+    size_t             n;
+    int                threads;
+    kernel_operation_t operation;
 } kernel_t;
 
 typedef struct loop {
@@ -152,11 +152,11 @@ static int may_stream(const loop_t *loop)
 }
 
 /* Where the contenders of an operation stand in the list. */
-typedef struct places {
+typedef struct kernel_places {
     size_t kernel, loop, stream; /* stream 0: none */
-} places_t;
+} kernel_places_t;
 
-static void evaluate(const alternation_t *a, const places_t *at, kernel_result_t *result)
+static void evaluate(const alternation_t *a, const kernel_places_t *at, kernel_result_t *result)
 {
     size_t limit = at->loop;
 
@@ -171,12 +171,13 @@ static void evaluate(const alternation_t *a, const places_t *at, kernel_result_t
 }
 
 static tw_status_t measure(const kernel_t *any, const char *isa, double bytes_per_value,
-                           operation_t first, operation_t last, codec_result_t *result)
+                           kernel_operation_t first, kernel_operation_t last,
+                           codec_result_t *result)
 {
     static alternation_t a;
     kernel_t             kernels[BENCH_OPERATIONS];
     loop_t               loops[BENCH_OPERATIONS], streams[BENCH_OPERATIONS];
-    places_t             at[BENCH_OPERATIONS] = {{0, 0, 0}};
+    kernel_places_t      at[BENCH_OPERATIONS] = {{0, 0, 0}};
     contender_t          list[ALTERNATE_MOST];
     const int            codes =
         (int)fmax(1, floor(bytes_per_value * 8)); /* never more than there is room for */
@@ -186,7 +187,7 @@ static tw_status_t measure(const kernel_t *any, const char *isa, double bytes_pe
     list[count++] = (contender_t){run_copy, any};
     for (int o = (int)first; o <= (int)last; o++) {
         kernels[o]           = *any;
-        kernels[o].operation = (operation_t)o;
+        kernels[o].operation = (kernel_operation_t)o;
         loops[o]             = loop_of(&kernels[o], isa, codes, 0);
         streams[o]           = loop_of(&kernels[o], isa, codes, 1);
         if (may_stream(&loops[o])) {

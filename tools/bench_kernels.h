@@ -10,16 +10,16 @@
 #include "tools/bench_alternate.h"
 #include "tools/job.h"
 
-typedef enum operation {
+typedef enum kernel_operation {
     BENCH_ENCODE,
     BENCH_DECODE,
     BENCH_DECODE_ADD,
     BENCH_ENCODE_FEEDBACK,
     BENCH_ABSMAX, /* of the values, without a codec */
     BENCH_OPERATIONS
-} operation_t;
+} kernel_operation_t;
 
-const char *bench_operation_name(operation_t operation);
+const char *bench_operation_name(kernel_operation_t operation);
 
 /* Arrays of the largest size. */
 typedef struct arena {

@@ -28,10 +28,10 @@
 #define BUDGET         4.0  /* seconds for a codec and a communicator */
 #define STEPS          1000 /* of the computation between looks at the clock, in the calibration */
 
-typedef struct arguments {
+typedef struct overlap_arguments {
     const char *codecs, *json;
     size_t      size;
-} arguments_t;
+} overlap_arguments_t;
 
 /* Without and with a thread. */
 typedef struct sides {
@@ -208,8 +208,8 @@ static json_t *row_json(const tw_codec_traits_t *traits, const char *spec, int r
                      o->both[1] / overlap_alone(o));
 }
 
-static int run(const job_t *job, const sides_t *sides, const specs_t *specs, const arguments_t *a,
-               report_t *report)
+static int run(const job_t *job, const sides_t *sides, const specs_t *specs,
+               const overlap_arguments_t *a, report_t *report)
 {
     const size_t n = a->size / sizeof(float);
     exchange_t   x = {.job = job, .count = n, .send = malloc(a->size), .recv = malloc(a->size)};
@@ -253,7 +253,7 @@ static tw_status_t side(tw_context_t *ctx, const char *progress, tw_comm_t **com
     return tw_comm_create(ctx, MPI_COMM_WORLD, comm_p);
 }
 
-static int run_job(const job_t *job, const arguments_t *a)
+static int run_job(const job_t *job, const overlap_arguments_t *a)
 {
     static specs_t specs;
     report_t       report;
@@ -285,17 +285,17 @@ static int run_job(const job_t *job, const arguments_t *a)
 
 int bench_overlap_main(job_t *job, int argc, char **argv)
 {
-    arguments_t    a = {.size = DEFAULT_SIZE};
-    int            code;
-    int            level;
-    const option_t options[] = {
-        {"--codec", "LIST",
-         "Codecs, such as tree8,onebit; thinwire info lists them\n(default " DEFAULT_CODECS ").",
-         OPTION_TEXT, &a.codecs, 0, 0},
-        {"--size", "SIZE", "Bytes of float32 in the vector (default 16M).", OPTION_SIZE, &a.size, 0,
-         0},
-        {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &a.json, 0, 0},
-        {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
+    overlap_arguments_t a = {.size = DEFAULT_SIZE};
+    int                 code;
+    int                 level;
+    const option_t      options[] = {
+             {"--codec", "LIST",
+              "Codecs, such as tree8,onebit; thinwire info lists them\n(default " DEFAULT_CODECS ").",
+              OPTION_TEXT, &a.codecs, 0, 0},
+             {"--size", "SIZE", "Bytes of float32 in the vector (default 16M).", OPTION_SIZE, &a.size, 0,
+              0},
+             {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &a.json, 0, 0},
+             {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
     const command_t command = {
         "mpirun -n P thinwire bench overlap [OPTION...]",
         "Runs a nonblocking allreduce beside a computation that takes as long, without and with\n"

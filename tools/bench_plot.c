@@ -105,7 +105,7 @@ static size_t choose_sizes(const plot_t *plot, size_t *sizes)
     return sizes[0] == sizes[1] ? 1 : 2;
 }
 
-static int row_of(operation_t operation)
+static int row_of(kernel_operation_t operation)
 {
     return operation == BENCH_ABSMAX ? (int)BENCH_ENCODE : (int)operation;
 }
@@ -157,7 +157,7 @@ static void print_panel(FILE *script, const plot_t *plot, int row, size_t bytes,
         print_series(script, plot, row, bytes, codecs, series, s);
     }
     fprintf(script, "set title '%s, %s'\nset xtics rotate by -40 (",
-            bench_operation_name((operation_t)row), size);
+            bench_operation_name((kernel_operation_t)row), size);
     for (size_t c = 0; c < codecs->count; c++) {
         fprintf(script, "%s\"%s\" %g", c > 0 ? "," : "", codecs->name[c],
                 (double)(c * (series->count + 1)) + ((double)series->count - 1) / 2);

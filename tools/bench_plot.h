@@ -8,10 +8,10 @@
 #include "tools/bench_kernels.h"
 
 typedef struct plot_point {
-    char        codec[48], series[32]; /* "tree8", "avx512, 2 threads" */
-    operation_t operation;
-    size_t      bytes;
-    double      gbps, limit, copy; /* of float32; limit 0: none    */
+    char               codec[48], series[32]; /* "tree8", "avx512, 2 threads" */
+    kernel_operation_t operation;
+    size_t             bytes;
+    double             gbps, limit, copy; /* of float32; limit 0: none    */
 } plot_point_t;
 
 typedef struct plot {

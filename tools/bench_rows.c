@@ -45,7 +45,8 @@ static double wider_spread(const kernel_result_t *k)
     return k->to_limit.spread > k->to_copy.spread ? k->to_limit.spread : k->to_copy.spread;
 }
 
-static void print_row(const row_key_t *key, operation_t operation, const codec_result_t *result)
+static void print_row(const row_key_t *key, kernel_operation_t operation,
+                      const codec_result_t *result)
 {
     const kernel_result_t *k = &result->kernel[operation];
     char                   cells[COLUMNS][TABLE_CELL];
@@ -72,7 +73,8 @@ static void print_row(const row_key_t *key, operation_t operation, const codec_r
     table_row(columns, COLUMNS, cells);
 }
 
-static json_t *row_json(const row_key_t *key, operation_t operation, const codec_result_t *result)
+static json_t *row_json(const row_key_t *key, kernel_operation_t operation,
+                        const codec_result_t *result)
 {
     const kernel_result_t *k = &result->kernel[operation];
     json_t                *row =
@@ -98,7 +100,7 @@ static json_t *row_json(const row_key_t *key, operation_t operation, const codec
     return row;
 }
 
-static void plot_row(plot_t *plot, const row_key_t *key, operation_t operation,
+static void plot_row(plot_t *plot, const row_key_t *key, kernel_operation_t operation,
                      const codec_result_t *result)
 {
     const kernel_result_t *k     = &result->kernel[operation];
@@ -116,7 +118,7 @@ static void plot_row(plot_t *plot, const row_key_t *key, operation_t operation,
     plot_add(plot, &point);
 }
 
-void rows_add(rows_t *rows, const row_key_t *key, operation_t operation,
+void rows_add(rows_t *rows, const row_key_t *key, kernel_operation_t operation,
               const codec_result_t *result)
 {
     const kernel_result_t *k = &result->kernel[operation];

@@ -26,7 +26,7 @@ typedef struct row_key {
 void rows_begin(void);
 
 /* The row of one operation. */
-void rows_add(rows_t *rows, const row_key_t *key, operation_t operation,
+void rows_add(rows_t *rows, const row_key_t *key, kernel_operation_t operation,
               const codec_result_t *result);
 
 /* What the question marks mean, if there are any. */

@@ -16,10 +16,10 @@
 
 #define DEFAULT_SECONDS 12
 
-typedef struct arguments {
+typedef struct calibrate_arguments {
     const char *output, *json;
     int         seconds;
-} arguments_t;
+} calibrate_arguments_t;
 
 static void rate_text(char *cell, double rate)
 {
@@ -200,7 +200,7 @@ static void print_all(const tw_facts_t *facts, const char *written)
 }
 
 /* Measure, write, print; whether all went well. */
-static int run(const job_t *job, tw_comm_t *comm, const arguments_t *a, report_t *report)
+static int run(const job_t *job, tw_comm_t *comm, const calibrate_arguments_t *a, report_t *report)
 {
     static tw_facts_t facts;
     static char       written[4096];
@@ -229,7 +229,7 @@ static int run(const job_t *job, tw_comm_t *comm, const arguments_t *a, report_t
     return 1;
 }
 
-static int run_job(const job_t *job, const arguments_t *a)
+static int run_job(const job_t *job, const calibrate_arguments_t *a)
 {
     report_t      report;
     tw_comm_t    *comm;
@@ -255,17 +255,17 @@ destroy_context:
 
 int calibrate_main(job_t *job, int argc, char **argv)
 {
-    arguments_t    a = {.seconds = DEFAULT_SECONDS};
-    int            code;
-    const option_t options[] = {
-        {"--output", "FILE",
-         "Write the measurements to FILE, for THINWIRE_CALIBRATION=FILE. Default: that\n"
-         "setting, or a name of their own in $XDG_CACHE_HOME/thinwire or ~/.cache/thinwire.",
-         OPTION_TEXT, &a.output, 0, 0},
-        {"--seconds", "N", "Measure for about N seconds, 1 to 600 (default 12).", OPTION_COUNT,
-         &a.seconds, 1, 600},
-        {"--json", "FILE", "Also write them as JSON.", OPTION_TEXT, &a.json, 0, 0},
-        {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
+    calibrate_arguments_t a = {.seconds = DEFAULT_SECONDS};
+    int                   code;
+    const option_t        options[] = {
+               {"--output", "FILE",
+                "Write the measurements to FILE, for THINWIRE_CALIBRATION=FILE. Default: that\n"
+                       "setting, or a name of their own in $XDG_CACHE_HOME/thinwire or ~/.cache/thinwire.",
+                OPTION_TEXT, &a.output, 0, 0},
+               {"--seconds", "N", "Measure for about N seconds, 1 to 600 (default 12).", OPTION_COUNT,
+                &a.seconds, 1, 600},
+               {"--json", "FILE", "Also write them as JSON.", OPTION_TEXT, &a.json, 0, 0},
+               {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
     const command_t command = {
         "mpirun ... thinwire calibrate [OPTION...]",
         "Measures latency and bandwidth inside nodes and between them, the codecs, and MPI's own\n"

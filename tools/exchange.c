@@ -132,13 +132,13 @@ size_t exchange_values(const operation_t *operation, size_t count, int ranks)
     return operation->per_rank ? count * (size_t)ranks : count;
 }
 
-typedef struct sums {
+typedef struct check_sums {
     double squares, lost, most;
     int    identical;
-} sums_t;
+} check_sums_t;
 
 static int compare_piece(const exchange_t *x, size_t first, size_t n, const double *exact, int same,
-                         sums_t *sums)
+                         check_sums_t *sums)
 {
     static float other[PIECE];
     int          rc = MPI_SUCCESS;
@@ -158,7 +158,8 @@ static int compare_piece(const exchange_t *x, size_t first, size_t n, const doub
     return rc;
 }
 
-static int combine(const tw_stats_t *stats, size_t values, const sums_t *mine, verdict_t *verdict)
+static int combine(const tw_stats_t *stats, size_t values, const check_sums_t *mine,
+                   verdict_t *verdict)
 {
     double   sum[2] = {mine->squares, mine->lost}, most = mine->most, all[2], highest;
     double   total_values;
@@ -195,7 +196,7 @@ void exchange_check(const operation_t *operation, const exchange_t *x, const tw_
     static double exact[PIECE];
     const size_t  values  = exchange_values(operation, x->count, x->job->size);
     tw_how_t      checked = *how;
-    sums_t        sums    = {.identical = 1};
+    check_sums_t  sums    = {.identical = 1};
     tw_stats_t    stats;
     tw_status_t   status;
     int           rc = MPI_SUCCESS;

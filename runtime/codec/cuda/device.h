@@ -23,7 +23,7 @@
 
 #define TW_CUDA_ALL 0xffffffffu /* lanes of a warp */
 
-typedef uint32_t __attribute__((may_alias)) tw_word_t; /* a word of a buffer of bytes */
+typedef uint32_t __attribute__((may_alias)) tw_cu_word_t; /* a word of a buffer of bytes */
 
 /* Thread and warp numbers in the whole launch. */
 TW_DEVICE size_t tw_thread(void)
@@ -49,7 +49,7 @@ TW_DEVICE unsigned tw_warp(void)
 TW_DEVICE uint32_t tw_load32(const uint8_t *p)
 {
     if (((uintptr_t)p & 3) == 0) {
-        return *(const tw_word_t *)p;
+        return *(const tw_cu_word_t *)p;
     }
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
@@ -57,7 +57,7 @@ TW_DEVICE uint32_t tw_load32(const uint8_t *p)
 TW_DEVICE void tw_store32(uint8_t *p, uint32_t v)
 {
     if (((uintptr_t)p & 3) == 0) {
-        *(tw_word_t *)p = v;
+        *(tw_cu_word_t *)p = v;
         return;
     }
     p[0] = (uint8_t)v;

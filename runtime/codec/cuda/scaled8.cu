@@ -134,7 +134,7 @@ TW_DEVICE void tile_encode(const tw_cuda_work_t *work, int type, const scaled8_s
             }
         }
         if (work->vector && i + TW_CUDA_GROUP <= m) {
-            *(tw_word_t *)(codes + i) = code[0] | code[1] << 8 | code[2] << 16 | code[3] << 24;
+            *(tw_cu_word_t *)(codes + i) = code[0] | code[1] << 8 | code[2] << 16 | code[3] << 24;
         } else {
             TW_UNROLL
             for (size_t j = 0; j < TW_CUDA_GROUP; j++) {
@@ -198,7 +198,7 @@ TW_DEVICE uint32_t codes_load(const uint8_t *codes, size_t i, size_t m, int vect
     uint32_t packed = 0;
 
     if (vector && i + TW_CUDA_GROUP <= m) {
-        return *(const tw_word_t *)(codes + i);
+        return *(const tw_cu_word_t *)(codes + i);
     }
     for (size_t j = 0; j < TW_CUDA_GROUP; j++) {
         packed |= i + j < m ? (uint32_t)codes[i + j] << 8 * j : 0;

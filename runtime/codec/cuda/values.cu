@@ -90,7 +90,7 @@ TW_DEVICE void row_store(uint8_t *dst, const uint32_t *code, int width, uint32_t
 
     switch (width) {
     case 1:
-        *(tw_word_t *)(dst + 4 * lane) = code[0] | code[1] << 8 | code[2] << 16 | code[3] << 24;
+        *(tw_cu_word_t *)(dst + 4 * lane) = code[0] | code[1] << 8 | code[2] << 16 | code[3] << 24;
         break;
     case 2:
         two.x                      = code[0] | code[1] << 16;
@@ -104,7 +104,7 @@ TW_DEVICE void row_store(uint8_t *dst, const uint32_t *code, int width, uint32_t
         __syncwarp(TW_CUDA_ALL);
         TW_UNROLL
         for (unsigned i = 0; i < 3; i++) {
-            *(tw_word_t *)(dst + 4 * (i * TW_CUDA_WARP + lane)) = words[i * TW_CUDA_WARP + lane];
+            *(tw_cu_word_t *)(dst + 4 * (i * TW_CUDA_WARP + lane)) = words[i * TW_CUDA_WARP + lane];
         }
         __syncwarp(TW_CUDA_ALL);
         break;
@@ -122,7 +122,7 @@ TW_DEVICE void row_load(uint32_t *raw, const uint8_t *src, int width)
 
     switch (width) {
     case 1:
-        raw[0] = *(const tw_word_t *)(src + 4 * lane);
+        raw[0] = *(const tw_cu_word_t *)(src + 4 * lane);
         break;
     case 2:
         two    = *(const uint2 *)(src + 8 * lane);
@@ -132,7 +132,7 @@ TW_DEVICE void row_load(uint32_t *raw, const uint8_t *src, int width)
     case 3:
         TW_UNROLL
         for (unsigned i = 0; i < 3; i++) {
-            raw[i] = *(const tw_word_t *)(src + 4 * (i * TW_CUDA_WARP + lane));
+            raw[i] = *(const tw_cu_word_t *)(src + 4 * (i * TW_CUDA_WARP + lane));
         }
         break;
     default:
