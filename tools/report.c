@@ -15,6 +15,7 @@
 
 #include <thinwire/version.h>
 
+#include "tools/beside.h"
 #include "tools/report.h"
 
 #define PATH_LENGTH 4096
@@ -27,15 +28,16 @@ static int is_special(const char *path)
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-/* The name of a file beside the one that path leads to: a link is followed, not replaced. */
-static int temporary_name(const char *path, char *name)
+/* A file beside the one that path leads to: a link is followed, not replaced. -1 with errno. */
+static int open_beside(const char *path, char *name)
 {
     char     *target = realpath(path, NULL);
-    const int n =
-        snprintf(name, PATH_LENGTH, "%s.%ld.tmp", target != NULL ? target : path, (long)getpid());
+    const int fd     = beside_open(target != NULL ? target : path, name, PATH_LENGTH);
+    const int error  = errno;
 
     free(target);
-    return n > 0 && n < PATH_LENGTH;
+    errno = error;
+    return fd;
 }
 
 static int rename_to(const char *name, const char *path)
@@ -53,6 +55,7 @@ static int try_path(const char *path)
     char        name[PATH_LENGTH];
     struct stat st;
     FILE       *file;
+    int         fd;
 
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
         return EISDIR;
@@ -66,14 +69,11 @@ static int try_path(const char *path)
         fputc('\n', file);
         return fclose(file) != 0 ? errno : 0;
     }
-    if (!temporary_name(path, name)) {
-        return ENAMETOOLONG;
-    }
-    file = fopen(name, "wx");
-    if (file == NULL) {
+    fd = open_beside(path, name);
+    if (fd < 0) {
         return errno;
     }
-    fclose(file);
+    close(fd);
     return unlink(name) != 0 ? errno : 0;
 }
 
@@ -167,10 +167,9 @@ json_t *report_number(double value)
 }
 
 /* 0, or errno. */
-static int write_file(const report_t *report, const char *name, const char *mode)
+static int write_file(const report_t *report, FILE *file)
 {
-    FILE *file = fopen(name, mode);
-    int   error;
+    int error;
 
     if (file == NULL) {
         return errno;
@@ -188,15 +187,16 @@ static int write_file(const report_t *report, const char *name, const char *mode
 static int write_report(const report_t *report)
 {
     char name[PATH_LENGTH];
-    int  error;
+    int  fd, error;
 
     if (is_special(report->path)) {
-        return write_file(report, report->path, "w");
+        return write_file(report, fopen(report->path, "w"));
     }
-    if (!temporary_name(report->path, name)) {
-        return ENAMETOOLONG;
+    fd = open_beside(report->path, name);
+    if (fd < 0) {
+        return errno;
     }
-    error = write_file(report, name, "wx");
+    error = write_file(report, fdopen(fd, "w"));
     error = error == 0 ? rename_to(name, report->path) : error;
     if (error != 0) {
         unlink(name);

@@ -4,12 +4,12 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/beside.h"
 #include "train/file.h"
 
 static int cannot(const char *what, const char *path, int error, tw_problem_t *problem)
@@ -26,15 +26,9 @@ static const char *target_of(const tw_file_t *file)
 int tw_file_begin(tw_file_t *file, const char *what, const char *path, tw_problem_t *problem)
 {
     struct stat info;
-    int         length, fd;
+    int         fd;
 
     *file = (tw_file_t){.path = path, .target = realpath(path, NULL)};
-    length =
-        snprintf(file->beside, sizeof(file->beside), "%s.%ld.tmp", target_of(file), (long)getpid());
-    if (length < 0 || (size_t)length >= sizeof(file->beside)) {
-        free(file->target);
-        return cannot(what, path, ENAMETOOLONG, problem);
-    }
     if (stat(path, &info) == 0) {
         if (S_ISDIR(info.st_mode)) {
             free(file->target);
@@ -45,7 +39,7 @@ int tw_file_begin(tw_file_t *file, const char *what, const char *path, tw_proble
     if (file->special) {
         file->stream = fopen(path, "w");
     } else {
-        fd           = open(file->beside, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        fd           = beside_open(target_of(file), file->beside, sizeof(file->beside));
         file->stream = fd < 0 ? NULL : fdopen(fd, "w+b");
         if (file->stream == NULL && fd >= 0) {
             close(fd);

@@ -8,10 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "runtime/base/clock.h"
 #include "runtime/base/file.h"
+
+#define TW_FILE_NAMES 100 /* that are tried for a new file */
 
 static bool tw_file_read_all(int fd, size_t most, char **text_p, size_t *length_p)
 {
@@ -80,21 +86,44 @@ static bool tw_file_write_all(int fd, const char *text, size_t length)
     return fsync(fd) == 0 || errno == EINVAL || errno == EROFS;
 }
 
+/* A new file beside path: a file or a link that stands under its name is left as it is, and not
+ * followed. Its name, to be freed, or NULL with errno. */
+static char *tw_file_beside(const char *path, int *fd_p)
+{
+    const size_t room = strlen(path) + 48;
+    char        *name = malloc(room);
+
+    *fd_p = -1;
+    for (int i = 0; name != NULL && i < TW_FILE_NAMES && *fd_p < 0; i++) {
+        snprintf(name, room, "%s.%ld%s%.*d.tmp", path, (long)getpid(), i > 0 ? "-" : "",
+                 i > 0 ? 1 : 0, i);
+        *fd_p = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+        if (*fd_p < 0 && errno != EEXIST) {
+            break;
+        }
+    }
+    if (name != NULL && *fd_p < 0) {
+        const int error = errno;
+
+        free(name);
+        errno = error;
+        return NULL;
+    }
+    return name;
+}
+
 bool tw_file_replace(const char *path, const char *text, size_t length)
 {
-    const size_t room = strlen(path) + 32;
-    char        *name = malloc(room);
-    bool         well;
-    int          fd, error;
+    int   fd, error;
+    char *name = tw_file_beside(path, &fd);
+    bool  well;
 
     if (name == NULL) {
         return false;
     }
-    snprintf(name, room, "%s.%ld.tmp", path, (long)getpid());
-    fd    = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    well  = fd >= 0 && tw_file_write_all(fd, text, length);
+    well  = tw_file_write_all(fd, text, length);
     error = errno;
-    if (fd >= 0 && close(fd) != 0 && well) {
+    if (close(fd) != 0 && well) {
         well  = false;
         error = errno;
     }
@@ -102,12 +131,100 @@ bool tw_file_replace(const char *path, const char *text, size_t length)
         well  = false;
         error = errno;
     }
-    if (!well && fd >= 0) {
+    if (!well) {
         unlink(name);
     }
     free(name);
     errno = error;
     return well;
+}
+
+/* A file where there is none, or where a link leads to none, and away again. */
+static int tw_file_writable_new(const char *path, bool link)
+{
+    const int fd    = open(path, O_WRONLY | O_CREAT | (link ? 0 : O_EXCL) | O_CLOEXEC, 0666);
+    char     *made  = link && fd >= 0 ? realpath(path, NULL) : NULL;
+    int       error = 0;
+
+    if (fd < 0) {
+        return errno == EEXIST ? 0 : errno; /* made by another just now */
+    }
+    close(fd);
+    if (unlink(made != NULL ? made : path) != 0) {
+        error = errno;
+    }
+    free(made);
+    return error;
+}
+
+int tw_file_writable(const char *path)
+{
+    struct stat about;
+    int         fd;
+
+    if (stat(path, &about) != 0) {
+        return errno == ENOENT ? tw_file_writable_new(path, lstat(path, &about) == 0) : errno;
+    }
+    if (S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode)) {
+        return access(path, W_OK) != 0 ? errno : 0; /* opening it would wait for a reader */
+    }
+    fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) {
+        return errno;
+    }
+    close(fd);
+    return 0;
+}
+
+/* Who holds the lock, by what the system says of all locks; 0: unknown. */
+static long tw_file_holder(int fd)
+{
+    FILE         *locks = fopen("/proc/locks", "r");
+    struct stat   about;
+    char          line[256];
+    long          holder = 0;
+    unsigned      major_of, minor_of;
+    unsigned long inode;
+
+    while (locks != NULL && fstat(fd, &about) == 0 && holder <= 0 &&
+           fgets(line, sizeof(line), locks) != NULL) {
+        if (sscanf(line, "%*d: FLOCK %*s %*s %ld %x:%x:%lu", &holder, &major_of, &minor_of,
+                   &inode) != 4 ||
+            makedev(major_of, minor_of) != about.st_dev || inode != (unsigned long)about.st_ino) {
+            holder = 0;
+        }
+    }
+    if (locks != NULL) {
+        fclose(locks);
+    }
+    return holder;
+}
+
+int tw_file_lock_folder(const char *path, double limit_s, long *holder_p)
+{
+    const struct timespec pause = {.tv_nsec = 10000000};
+    const uint64_t        start = tw_clock_ns();
+    const char           *slash = strrchr(path, '/');
+    char *folder = slash != NULL ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    int   fd     = folder != NULL ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+
+    free(folder);
+    *holder_p = 0;
+    while (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EINTR) {
+            continue;
+        }
+        if (errno != EWOULDBLOCK || (double)(tw_clock_ns() - start) > limit_s * 1e9) {
+            const int error = errno;
+
+            *holder_p = tw_file_holder(fd);
+            close(fd);
+            errno = error;
+            return -1;
+        }
+        nanosleep(&pause, NULL);
+    }
+    return fd;
 }
 
 bool tw_file_folders(const char *path)

@@ -1,16 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/base/test_base.c - statuses, settings, log, pool.
+ * tests/base/test_base.c - statuses, settings, log, pool, files.
  */
 #include "config.h"
 
 #include <check.h>
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "runtime/base/bytes.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/context.h"
+#include "runtime/base/file.h"
 #include "runtime/base/pool.h"
 
 static char   captured[4096];
@@ -255,6 +263,131 @@ START_TEST(bytes_are_little_endian)
 }
 END_TEST
 
+/* ---- files ---------------------------------------------------------------------------------- */
+
+static char folder[64];
+
+static const char *in_folder(const char *format, long pid)
+{
+    static char path[2][160];
+    static int  turn;
+    char        name[64];
+
+    turn = !turn;
+    snprintf(name, sizeof(name), format, pid);
+    snprintf(path[turn], sizeof(path[turn]), "%s/%s", folder, name);
+    return path[turn];
+}
+
+static void folder_make(void)
+{
+    snprintf(folder, sizeof(folder), "/tmp/thinwire-test-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+}
+
+static void folder_remove(void)
+{
+    DIR           *all = opendir(folder);
+    struct dirent *entry;
+    char           path[400];
+
+    while ((entry = readdir(all)) != NULL) {
+        snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        unlink(path);
+    }
+    closedir(all);
+    ck_assert_int_eq(rmdir(folder), 0);
+}
+
+static void file_is(const char *path, const char *want)
+{
+    char  *text;
+    size_t length;
+
+    ck_assert_msg(tw_file_read(path, 1000, &text, &length), "%s: %s", path, strerror(errno));
+    ck_assert_str_eq(text, want);
+    free(text);
+}
+
+/* Under the name of the file that is to be renamed there is a link to another, or something that a
+ * killed process has left. */
+START_TEST(a_planted_link_is_not_followed)
+{
+    struct stat about;
+
+    folder_make();
+    ck_assert(tw_file_replace(in_folder("victim", 0), "old", 3));
+    ck_assert_int_eq(symlink("victim", in_folder("out.%ld.tmp", (long)getpid())), 0);
+    ck_assert(tw_file_replace(in_folder("out", 0), "new", 3));
+    file_is(in_folder("victim", 0), "old");
+    file_is(in_folder("out", 0), "new");
+    ck_assert(lstat(in_folder("out", 0), &about) == 0 && S_ISREG(about.st_mode));
+    ck_assert(lstat(in_folder("out.%ld.tmp", (long)getpid()), &about) == 0); /* not ours */
+    ck_assert(lstat(in_folder("out.%ld-1.tmp", (long)getpid()), &about) != 0);
+    ck_assert(tw_file_replace(in_folder("out", 0), "newer", 5));
+    file_is(in_folder("out", 0), "newer");
+    ck_assert(!tw_file_replace(in_folder("no/out", 0), "new", 3) && errno == ENOENT);
+    folder_remove();
+}
+END_TEST
+
+START_TEST(trying_a_file_changes_nothing)
+{
+    struct stat about;
+
+    folder_make();
+    ck_assert_int_eq(tw_file_writable(in_folder("new", 0)), 0);
+    ck_assert_int_ne(stat(in_folder("new", 0), &about), 0);
+    ck_assert(tw_file_replace(in_folder("old", 0), "old", 3));
+    ck_assert_int_eq(tw_file_writable(in_folder("old", 0)), 0);
+    file_is(in_folder("old", 0), "old");
+    ck_assert_int_eq(tw_file_writable(in_folder("no/out", 0)), ENOENT);
+    ck_assert_int_eq(tw_file_writable(in_folder("old/out", 0)), ENOTDIR);
+    ck_assert_int_eq(tw_file_writable(folder), EISDIR);
+    ck_assert_int_eq(tw_file_writable("/dev/null"), 0);
+    ck_assert_int_eq(mkfifo(in_folder("pipe", 0), 0600), 0);
+    ck_assert_int_eq(tw_file_writable(in_folder("pipe", 0)), 0);
+    ck_assert_int_eq(symlink("nowhere/x", in_folder("dangling", 0)), 0);
+    ck_assert_int_eq(tw_file_writable(in_folder("dangling", 0)), ENOENT);
+    ck_assert_int_eq(symlink("target", in_folder("link", 0)), 0);
+    ck_assert_int_eq(tw_file_writable(in_folder("link", 0)), 0);
+    ck_assert_int_ne(stat(in_folder("target", 0), &about), 0);
+    ck_assert_int_eq(lstat(in_folder("link", 0), &about), 0);
+    folder_remove();
+}
+END_TEST
+
+START_TEST(a_lock_is_not_waited_for_for_ever)
+{
+    long  holder = -1;
+    int   held, fd, told[2];
+    pid_t child;
+    char  byte = 0;
+
+    folder_make();
+    held = tw_file_lock_folder(in_folder("out", 0), 0.0, &holder);
+    ck_assert_int_ge(held, 0);
+    ck_assert_int_eq(pipe(told), 0);
+    close(held);
+    child = fork();
+    if (child == 0) {
+        held = tw_file_lock_folder(in_folder("out", 0), 0.0, &holder);
+        byte = held >= 0 ? 'y' : 'n';
+        _exit(write(told[1], &byte, 1) == 1 ? (pause(), 0) : 1);
+    }
+    ck_assert(read(told[0], &byte, 1) == 1 && byte == 'y');
+    fd = tw_file_lock_folder(in_folder("out", 0), 0.05, &holder);
+    ck_assert(fd == -1 && errno == EWOULDBLOCK);
+    ck_assert_msg(holder == (long)child || access("/proc/locks", R_OK) != 0, "held by %ld", holder);
+    kill(child, SIGKILL);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    fd = tw_file_lock_folder(in_folder("out", 0), 5.0, &holder);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    folder_remove();
+}
+END_TEST
+
 int main(void)
 {
     Suite   *suite = suite_create("base");
@@ -274,6 +407,9 @@ int main(void)
     tcase_add_test(tcase, pool_reuses_buffers);
     tcase_add_test(tcase, pool_refuses_what_cannot_be);
     tcase_add_test(tcase, bytes_are_little_endian);
+    tcase_add_test(tcase, a_planted_link_is_not_followed);
+    tcase_add_test(tcase, trying_a_file_changes_nothing);
+    tcase_add_test(tcase, a_lock_is_not_waited_for_for_ever);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -35,7 +35,7 @@ printf abc >"$scratch/odd"
 printf '\0\0\0\0\0\0\300\177' >"$scratch/nan"
 mkdir "$scratch/folder"
 
-plan 45
+plan 46
 check "no command" refused 2 'command is missing'
 check "unknown command" refused 2 "unknown command 'wash'; accepted: info, bench" wash
 check "misspelt command" refused 2 'did you mean bench' bnech
@@ -138,3 +138,12 @@ json_by_link() {
         grep -q '"version"' "$scratch/target.json"
 }
 check "a link given to --json is followed" json_by_link
+
+# Under the name that the file beside it would have, there is a link to something else.
+json_beside_a_planted_link() {
+    echo old >"$scratch/victim"
+    # shellcheck disable=SC2016  # for the inner shell, whose number the command keeps
+    alone bash -c 'ln -s victim "$1.$$.tmp" && exec "$2" info --json "$1"' bash "$scratch/out.json" "$thinwire" &&
+        [ "$(cat "$scratch/victim")" = old ] && grep -q '"version"' "$scratch/out.json"
+}
+check "a planted link is not in the way" json_beside_a_planted_link

@@ -10,11 +10,9 @@
 #include "config.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "runtime/base/context.h"
@@ -22,7 +20,8 @@
 #include "runtime/transport/auto/auto.h"
 #include "runtime/transport/sync.h"
 
-#define TW_DECISIONS_MAX ((size_t)16 << 20) /* bytes of a file that is taken */
+#define TW_DECISIONS_MAX    ((size_t)16 << 20) /* bytes of a file that is taken        */
+#define TW_DECISIONS_WAIT_S 10.0               /* for others that write into its folder */
 
 /* Which communicator of rank 0's process this is. */
 static tw_decisions_of_t tw_decisions_of(tw_comm_t *comm)
@@ -188,16 +187,17 @@ tw_status_t tw_auto_open(tw_comm_t *comm)
 /* ---- the end --------------------------------------------------------------------------------- */
 
 /* Hold a lock on the folder of the file, so that other communicators' parts are not lost; -1: none.
- */
-static int tw_folder_lock(const char *path)
+ * Who holds it for long, and may be anyone, does not keep the job from its end. */
+static int tw_decisions_lock(const tw_comm_t *comm, const char *path)
 {
-    const char *slash  = strrchr(path, '/');
-    char       *folder = slash != NULL ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    int         fd     = folder != NULL ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    long      holder;
+    const int fd = tw_file_lock_folder(path, TW_DECISIONS_WAIT_S, &holder);
 
-    free(folder);
-    if (fd >= 0) {
-        flock(fd, LOCK_EX);
+    if (fd < 0 && errno == EWOULDBLOCK) {
+        TW_WARN(&comm->log,
+                "THINWIRE_DECISIONS=%s: process %ld holds a lock on the folder for %g s; written "
+                "without it",
+                path, holder, TW_DECISIONS_WAIT_S);
     }
     return fd;
 }
@@ -207,7 +207,7 @@ static void tw_decisions_save(tw_comm_t *comm, const char *path)
     tw_decisions_file_t file = {NULL, 0};
     char                why[160], *text = NULL;
     size_t              length = 0;
-    const int           lock   = tw_folder_lock(path);
+    const int           lock   = tw_decisions_lock(comm, path);
 
     if (tw_file_read(path, TW_DECISIONS_MAX, &text, &length)) {
         tw_decisions_read(text, length, PACKAGE_VERSION, &file, why, sizeof(why));
