@@ -74,6 +74,44 @@ static void tw_late_handles(void)
 #endif
 }
 
+/* The objects that the functions behind us are in. Written once, before tw_late_bound. */
+#define TW_LATE_OBJECTS 8
+static const void *tw_late_objects[TW_LATE_OBJECTS];
+
+static void tw_late_find_objects(void)
+{
+    void *functions[sizeof(tw_next) / sizeof(void *)];
+    int   count = 0;
+
+    memcpy(functions, &tw_next, sizeof(functions));
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+        Dl_info info  = {0};
+        bool    known = functions[i] == NULL || dladdr(functions[i], &info) == 0;
+
+        for (int k = 0; k < count && !known; k++) {
+            known = tw_late_objects[k] == info.dli_fbase;
+        }
+        if (!known && count < TW_LATE_OBJECTS) {
+            tw_late_objects[count++] = info.dli_fbase;
+        }
+    }
+}
+
+bool tw_late_behind(const void *site)
+{
+    Dl_info info = {0};
+
+    if (dladdr(site, &info) == 0) {
+        return false;
+    }
+    for (int k = 0; k < TW_LATE_OBJECTS && tw_late_objects[k] != NULL; k++) {
+        if (tw_late_objects[k] == info.dli_fbase) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int tw_late_bind(void)
 {
     if (__atomic_load_n(&tw_late_bound, __ATOMIC_ACQUIRE)) {
@@ -86,6 +124,7 @@ int tw_late_bind(void)
         }
         if (tw_late_symbol("MPI_Init") != NULL) {
             tw_next_bind();
+            tw_late_find_objects();
             tw_late_handles();
             __atomic_store_n(&tw_late_bound, true, __ATOMIC_RELEASE);
         }

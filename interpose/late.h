@@ -10,6 +10,8 @@
 #ifndef TW_INTERPOSE_LATE_H
 #define TW_INTERPOSE_LATE_H
 
+#include <stdbool.h>
+
 #include <mpi.h>
 
 #ifdef OPEN_MPI
@@ -53,6 +55,10 @@ void *tw_late_variable(const char *name);
 /* Fill the tables of functions (next.h) and handles. Returns 0 if there is no MPI in the process.
  * Safe from any thread; quick once done. */
 int tw_late_bind(void);
+
+/* Is this place in the MPI library, or in a tool between us and it? What the program calls is its own,
+ * wherever it calls from; Fortran's bindings, which call C ones for it, are no part. */
+bool tw_late_behind(const void *site);
 
 /* Name of the family this was compiled for: "Open MPI" or "MPICH". */
 extern const char *const tw_late_family;

@@ -49,8 +49,11 @@ extern tw_state_t tw_state;
 /* Between MPI_Init and MPI_Finalize, and working. */
 extern bool tw_active;
 
-/* The frame of the wrapper that this thread is in, 0 for none. A wrapper whose frame is not below
- * it is no inner one: a longjmp out of an error handler has left the other. */
+/* The frame of the wrapper that this thread is in, 0 for none. It may be left over: a longjmp or a C++
+ * exception out of a callback of the program's, such as an error handler, leaves MPI and our wrapper
+ * without a word. So it says no more than that a call from a deeper frame may be an inner one;
+ * whether it is, the place of the call tells. Buffers of a call that was left so stay where they
+ * are: MPI may still use them. */
 extern _Thread_local uintptr_t tw_inside __attribute__((tls_model("initial-exec")));
 
 extern bool tw_bound; /* tw_next is filled */
@@ -72,7 +75,8 @@ static inline __attribute__((always_inline)) bool tw_enter(void)
     const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
 
     tw_ready();
-    if (!tw_active || (tw_inside != 0 && frame < tw_inside)) {
+    if (!tw_active ||
+        (tw_inside != 0 && frame < tw_inside && tw_late_behind(__builtin_return_address(0)))) {
         return false;
     }
     tw_inside = frame;

@@ -4,9 +4,13 @@
  *
  * Equal send and receive pointers without overlap: nothing is sent or received, or the types
  * interleave.
+ *
+ * Control that leaves MPI by a longjmp out of an error handler, or out of an attribute's callback:
+ * what that rank calls later is called as before.
  */
 #include "config.h"
 
+#include <setjmp.h>
 #include <stdlib.h>
 
 #include "tests/interpose/job.h"
@@ -56,6 +60,11 @@ static void check(const float *got, int step, int from, float want(int from, int
 static float exchanged(int from, int i)
 {
     return value(from, t_rank, i);
+}
+
+static float value_for_first(int from, int i)
+{
+    return value(from, 0, i);
 }
 
 static float summed(int to, int i)
@@ -196,10 +205,98 @@ static void interleaved(void)
     MPI_Type_free(&odd);
 }
 
+/* ---- control leaves MPI ------------------------------------------------------------------------ */
+
+static jmp_buf before;
+
+static void jump(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+    longjmp(before, 1);
+}
+
+static int jump_on_delete(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm;
+    (void)key;
+    (void)value;
+    (void)extra;
+    longjmp(before, 1);
+}
+
+/* A wrong call on a communicator of this rank's own, whose handler jumps. */
+static void wrong_call(void)
+{
+    MPI_Errhandler handler;
+    MPI_Comm       comm;
+
+    MPI_Comm_create_errhandler(jump, &handler);
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm_set_errhandler(comm, handler);
+    if (setjmp(before) == 0) {
+        MPI_Allreduce(room[0], room[1], -1, MPI_FLOAT, MPI_SUM, comm);
+        T_CHECK(false, "a negative count is no error");
+    }
+}
+
+/* MPI_Comm_free does not come back: the communicator is lost, no more. */
+static void never_freed(void)
+{
+    MPI_Comm comm;
+    int      key;
+
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, jump_on_delete, &key, NULL);
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm_set_attr(comm, key, NULL);
+    if (setjmp(before) == 0) {
+        MPI_Comm_free(&comm);
+        T_CHECK(false, "an attribute was not deleted");
+    }
+}
+
+/* Sums from frames below that of the call that was left, and from above. */
+static void sums_at(int depth)
+{
+    volatile char frame[512];
+
+    frame[0] = 1;
+    if (depth > 0) {
+        sums_at(depth - (int)frame[0]);
+    }
+    if (depth % 4 == 0) {
+        t_note("depth %d", depth);
+        for (int i = 0; i < N; i++) {
+            room[0][i] = value(t_rank, 0, i);
+        }
+        T_OK(MPI_Allreduce(room[0], room[1], N, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD));
+        check(room[1], 1, 0, summed);
+        T_OK(MPI_Allgather(room[0], N, MPI_FLOAT, room[1], N, MPI_FLOAT, MPI_COMM_WORLD));
+        check(room[1] + (t_size - 1) * N, 1, t_size - 1, value_for_first);
+    }
+}
+
+static void left(void)
+{
+    for (int who = 0; who < t_size; who++) {
+        if (t_rank == who) {
+            wrong_call();
+        }
+        sums_at(8);
+#ifndef MPICH_NUMVERSION /* which holds a lock of its own meanwhile */
+        if (t_rank == who) {
+            never_freed();
+        }
+        sums_at(8);
+#endif
+    }
+}
+
 static const t_case_t cases[] = {
     {"equal pointers: nothing sent or received", no_data, 2},
     {"equal pointers: an empty share", no_share, 2},
     {"equal pointers: types that interleave", interleaved, 2},
+    {"control leaves MPI", left, 2},
 };
 
 int main(int argc, char **argv)
