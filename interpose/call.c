@@ -194,9 +194,11 @@ static const tw_choice_t *tw_call_choose(const tw_call_t *call, tw_kind_t kind, 
         *why = kind == TW_KIND_DOUBLE ? TW_WHY_DOUBLE : TW_WHY_CODEC;
         return NULL;
     }
-    if (choice->automatic && call->op == TW_RULE_ALLREDUCE && !call->nonblocking) {
-        *why = TW_WHY_NOT; /* the transport's, which decides */
-        return choice;
+    if (choice->automatic) { /* the transport decides, which has blocking Allreduce alone */
+        const bool has = call->op == TW_RULE_ALLREDUCE && !call->nonblocking;
+
+        *why = has ? TW_WHY_NOT : TW_WHY_AUTO_BLOCKING;
+        return has ? choice : NULL;
     }
     if (choice->exact || tw_form_bytes(choice, values) >= tw_kind_bytes(kind, values)) {
         *why = TW_WHY_NOT_PAYING;

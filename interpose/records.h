@@ -29,6 +29,7 @@
     X(PCONTROL, "MPI_Pcontrol switched it off")                                                    \
     X(COMM, "inter-communicator, or ranks outside MPI_COMM_WORLD")                                 \
     X(SINGLE, "one rank only")                                                                     \
+    X(AUTO_BLOCKING, "auto decides blocking MPI_Allreduce only")                                   \
     X(NOT_PAYING, "would not pay")                                                                 \
     X(MEMORY, "more than two message sizes of memory would be needed")                             \
     X(NO_HOOK, "no progress hook for a nonblocking call of two stages")                            \

@@ -281,5 +281,10 @@ int calibrate_main(job_t *job, int argc, char **argv)
         return code;
     }
     job_need_mpi(job);
+    if (job->size == 1) { /* no links; and auto on one rank has nothing to decide by them */
+        job_complain(job, "calibrate: one rank alone has nobody to exchange with; start it on the "
+                          "ranks of your program, as in: mpirun -n 4 thinwire calibrate");
+        return EXIT_USAGE;
+    }
     return run_job(job, &a);
 }

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <fenv.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,15 +181,29 @@ static tw_status_t tw_codec_parse(tw_codec_t *codec, const char *spec, const tw_
         status = tw_codec_read_options(codec, options, why);
     }
     if (status == TW_OK) {
-        const tw_fpmode_t mode = tw_fpmode_enter(); /* level tables are computed there */
-
-        status = codec->ops->finish(codec, why);
-        if (status == TW_OK && codec->ops != &tw_codec_auto_ops) {
-            status = tw_kernels_choose(codec);
-            tw_why_set(why, "%s", status != TW_OK ? "out of memory" : "");
-        }
-        tw_fpmode_leave(mode);
+        status = codec->ops->finish(codec, why); /* level tables are computed there */
     }
+    if (status == TW_OK && codec->ops != &tw_codec_auto_ops) {
+        status = tw_kernels_choose(codec);
+        tw_why_set(why, "%s", status != TW_OK ? "out of memory" : "");
+    }
+    return status;
+}
+
+/* Numbers of a spec, and what is computed from them, are the same in every floating-point mode; that
+ * of strtod() is the one of <fenv.h>. */
+static tw_status_t tw_codec_parse_in_mode(tw_codec_t *codec, const char *spec,
+                                          const tw_spec_why_t *why)
+{
+    const int   rounding = fegetround();
+    tw_fpmode_t mode;
+    tw_status_t status;
+
+    fesetround(FE_TONEAREST);
+    mode   = tw_fpmode_enter();
+    status = tw_codec_parse(codec, spec, why);
+    tw_fpmode_leave(mode);
+    fesetround(rounding);
     return status;
 }
 
@@ -256,7 +271,7 @@ tw_status_t tw_codec_create(tw_context_t *ctx, const char *spec, tw_dtype_t dtyp
     codec->omp_threshold = config.omp_threshold;
     codec->stream        = config.stream > 0 ? config.stream : tw_codec_stream_default();
     codec->threads       = ctx->config.threads > 0 ? ctx->config.threads : tw_threads_bound();
-    status               = tw_codec_parse(codec, spec, &reason);
+    status               = tw_codec_parse_in_mode(codec, spec, &reason);
     if (status != TW_OK) {
         tw_codec_destroy(codec);
         return status;

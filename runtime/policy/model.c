@@ -6,7 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "runtime/base/fpmode.h"
 #include "runtime/policy/model.h"
+#include "runtime/policy/power.h"
 
 const char *const tw_model_operations[TW_OPERATIONS] = {"allreduce", "reduce",    "reduce_scatter",
                                                         "bcast",     "allgather", "alltoall"};
@@ -22,9 +24,10 @@ static const size_t tw_model_pieces[] = {(size_t)64 << 10, (size_t)32 << 10, (si
 /* The line through two points in the logarithms of both. */
 static double tw_between(double b0, double t0, double b1, double t1, double bytes)
 {
-    const double part = (log(bytes) - log(b0)) / (log(b1) - log(b0));
+    const double x0 = tw_power_log2(b0), x1 = tw_power_log2(b1);
+    const double y0 = tw_power_log2(t0), y1 = tw_power_log2(t1);
 
-    return exp(log(t0) + part * (log(t1) - log(t0)));
+    return tw_power_exp2(y0 + (tw_power_log2(bytes) - x0) / (x1 - x0) * (y1 - y0));
 }
 
 double tw_model_plain(const tw_facts_t *facts, tw_operation_t operation, double bytes)
@@ -157,12 +160,20 @@ static tw_model_candidate_t tw_best_piece(const tw_facts_t *facts, const tw_mode
     return best;
 }
 
+double tw_model_margin(const tw_facts_t *facts)
+{
+    return facts->long_form ? TW_MODEL_MARGIN : TW_MODEL_MARGIN_QUICK;
+}
+
+double tw_model_doubt(const tw_facts_t *facts, const tw_codec_facts_t *codec)
+{
+    return facts->nodes == 1 && codec->max_error > 0.0 ? TW_MODEL_DOUBT : 1.0;
+}
+
 /* The predicted time as it counts in a comparison. */
 static double tw_weighed(const tw_facts_t *facts, const tw_model_candidate_t *a)
 {
-    const bool doubt = a->codec >= 0 && facts->nodes == 1 && facts->codec[a->codec].max_error > 0.0;
-
-    return doubt ? TW_MODEL_DOUBT * a->seconds : a->seconds;
+    return a->codec < 0 ? a->seconds : tw_model_doubt(facts, &facts->codec[a->codec]) * a->seconds;
 }
 
 /* Is `a` to be taken before `b`, which is at least as exact as far as it was found before? */
@@ -191,10 +202,13 @@ static bool tw_model_may(int algorithm, const tw_facts_t *facts, const tw_model_
                                     : tw_model_usual(algorithm, facts));
 }
 
-tw_model_candidate_t tw_model_decide(const tw_facts_t *facts, const tw_model_wish_t *wish,
-                                     tw_model_candidate_t *list, int *count_p)
+/* Not inlined: no arithmetic may move out of the floating-point mode that the caller sets. */
+static __attribute__((noinline)) void tw_model_decide_here(const tw_facts_t      *facts,
+                                                           const tw_model_wish_t *wish,
+                                                           tw_model_candidate_t *list, int *count_p,
+                                                           tw_model_candidate_t *chosen)
 {
-    const double         margin = facts->long_form ? TW_MODEL_MARGIN : TW_MODEL_MARGIN_QUICK;
+    const double         margin = tw_model_margin(facts);
     tw_model_candidate_t plain  = {-1, -1, 0, INFINITY};
     tw_model_candidate_t best   = plain;
     int                  count  = 0;
@@ -231,9 +245,20 @@ tw_model_candidate_t tw_model_decide(const tw_facts_t *facts, const tw_model_wis
     if (count_p != NULL) {
         *count_p = count;
     }
-    return wish->plain && (best.codec < 0 || tw_weighed(facts, &best) >= margin * plain.seconds)
-               ? plain
-               : best;
+    *chosen = wish->plain && (best.codec < 0 || tw_weighed(facts, &best) >= margin * plain.seconds)
+                  ? plain
+                  : best;
+}
+
+tw_model_candidate_t tw_model_decide(const tw_facts_t *facts, const tw_model_wish_t *wish,
+                                     tw_model_candidate_t *list, int *count_p)
+{
+    const tw_fpmode_t    mode = tw_fpmode_enter();
+    tw_model_candidate_t chosen;
+
+    tw_model_decide_here(facts, wish, list, count_p, &chosen);
+    tw_fpmode_leave(mode);
+    return chosen;
 }
 
 /* ---- classes of counts ---------------------------------------------------------------------- */

@@ -13,6 +13,10 @@
  *          each)
  *
  * `factor` is what was measured of that algorithm with fp32, divided by what the formula says.
+ *
+ * Every rank decides by itself, so the arithmetic must give the same bits on all of them: sums,
+ * products, quotients and floor(), in the floating-point mode of base/fpmode.h whatever the
+ * caller's; no other function of libm (policy/power.h instead).
  */
 #ifndef TW_POLICY_MODEL_H
 #define TW_POLICY_MODEL_H
@@ -71,7 +75,8 @@ int tw_model_find(tw_operation_t operation, const char *name);
 
 extern const char *const tw_model_operations[TW_OPERATIONS]; /* "allreduce", ... */
 
-/* Predicted seconds of an algorithm of the table; infinite where it cannot serve. */
+/* Predicted seconds of an algorithm of the table; infinite where it cannot serve. In the caller's
+ * floating-point mode, as the functions below, but for tw_model_decide(). */
 double tw_model_predict(int algorithm, const tw_model_query_t *query);
 
 /* Predicted seconds of MPI's own collective: between the measured sizes on a line in the logarithms
@@ -112,6 +117,11 @@ typedef struct tw_model_candidate {
  */
 tw_model_candidate_t tw_model_decide(const tw_facts_t *facts, const tw_model_wish_t *wish,
                                      tw_model_candidate_t *list, int *count_p);
+
+/* The rules of a choice beside the predicted times: how much of MPI's time something may take to be
+ * taken, and what the time of a codec is multiplied with before it is compared. */
+double tw_model_margin(const tw_facts_t *facts);
+double tw_model_doubt(const tw_facts_t *facts, const tw_codec_facts_t *codec);
 
 /* Counts are decided by classes, four to a power of two (every count below 8 is its own); the class
  * of a count, and the least count of a class. */

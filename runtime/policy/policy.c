@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "runtime/base/fpmode.h"
 #include "runtime/policy/grid.h"
 #include "runtime/policy/policy.h"
 
@@ -49,6 +50,10 @@ static const tw_setting_field_t tw_policy_fields[] = {
 const tw_setting_table_t tw_policy_settings = {
     "policy", tw_policy_fields, sizeof(tw_policy_fields) / sizeof(tw_policy_fields[0])};
 
+/* All ranks must find the same: what compares costs is called in the floating-point mode of
+ * base/fpmode.h, and not inlined, so that no arithmetic moves out of it. */
+#define TW_IN_MODE __attribute__((noinline))
+
 /* What an algorithm costs, in bytes of a link. */
 static double tw_policy_cost(const tw_policy_config_t *config, int steps, int messages,
                              double bytes)
@@ -57,7 +62,8 @@ static double tw_policy_cost(const tw_policy_config_t *config, int steps, int me
 }
 
 /* Does the grid cost less than direct, and less than two_pass? */
-static bool tw_policy_grid_pays(const tw_policy_config_t *config, size_t encoded, int ranks)
+TW_IN_MODE static bool tw_policy_grid_pays(const tw_policy_config_t *config, size_t encoded,
+                                           int ranks)
 {
     const tw_grid_t grid = tw_grid(ranks);
     const double    v = (double)encoded, p = ranks;
@@ -87,11 +93,16 @@ tw_policy_algorithm_t tw_policy_allreduce(const tw_policy_config_t *config, size
                                           int ranks)
 {
     const tw_policy_algorithm_t wish = tw_policy_allreduce_wish(config);
+    tw_fpmode_t                 mode;
+    bool                        grid;
 
     if (wish == TW_POLICY_DIRECT || wish == TW_POLICY_TWO_PASS || wish == TW_POLICY_GRID) {
         return wish;
     }
-    if (tw_policy_grid_pays(config, encoded, ranks)) {
+    mode = tw_fpmode_enter();
+    grid = tw_policy_grid_pays(config, encoded, ranks);
+    tw_fpmode_leave(mode);
+    if (grid) {
         return TW_POLICY_GRID;
     }
     return ranks <= 2 || encoded <= config->direct_max ? TW_POLICY_DIRECT : TW_POLICY_TWO_PASS;
@@ -111,26 +122,36 @@ bool tw_policy_hierarchical(const tw_policy_config_t *config, size_t encoded, in
     return nodes > 1 && least > 1 && encoded > config->direct_max;
 }
 
+/* Two steps of the grid, and so many times `bytes` more, against all messages in one step. */
+TW_IN_MODE static bool tw_policy_bundles_pay(const tw_policy_config_t *config, int times,
+                                             size_t bytes, int ranks)
+{
+    return tw_policy_cost(config, 2, tw_grid_messages(ranks), (double)times * (double)bytes) <
+           tw_policy_cost(config, 1, ranks - 1, 0.0);
+}
+
+static tw_policy_exchange_t tw_policy_exchange(const tw_policy_config_t *config, int times,
+                                               size_t bytes, int ranks)
+{
+    const tw_fpmode_t mode = tw_fpmode_enter();
+    const bool        pays = tw_policy_bundles_pay(config, times, bytes, ranks);
+
+    tw_fpmode_leave(mode);
+    return pays ? TW_POLICY_BUNDLES : TW_POLICY_PAIRWISE;
+}
+
 tw_policy_exchange_t tw_policy_allgather(const tw_policy_config_t *config, int ranks)
 {
     if (config->allgather == TW_POLICY_PAIRWISE || config->allgather == TW_POLICY_BUNDLES) {
         return (tw_policy_exchange_t)config->allgather;
     }
-    return tw_policy_cost(config, 2, tw_grid_messages(ranks), 0.0) <
-                   tw_policy_cost(config, 1, ranks - 1, 0.0)
-               ? TW_POLICY_BUNDLES
-               : TW_POLICY_PAIRWISE;
+    return tw_policy_exchange(config, 0, 0, ranks);
 }
 
 tw_policy_exchange_t tw_policy_alltoall(const tw_policy_config_t *config, size_t encoded, int ranks)
 {
-    const int saved = ranks - 1 - tw_grid_messages(ranks);
-
     if (config->alltoall == TW_POLICY_PAIRWISE || config->alltoall == TW_POLICY_BUNDLES) {
         return (tw_policy_exchange_t)config->alltoall;
     }
-    return tw_policy_cost(config, 2, tw_grid_messages(ranks), (double)saved * (double)encoded) <
-                   tw_policy_cost(config, 1, ranks - 1, 0.0)
-               ? TW_POLICY_BUNDLES
-               : TW_POLICY_PAIRWISE;
+    return tw_policy_exchange(config, ranks - 1 - tw_grid_messages(ranks), encoded, ranks);
 }

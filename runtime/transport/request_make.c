@@ -9,6 +9,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/base/context.h"
+#include "runtime/base/fpmode.h"
 #include "runtime/transport/bounce.h"
 #include "runtime/transport/feedback.h"
 #include "runtime/transport/helper.h"
@@ -93,6 +94,27 @@ static tw_status_t tw_how_check(tw_comm_t *comm, const tw_how_t *how,
     return op->exec.memory == TW_MEMORY_CUDA ? tw_device_check(comm, shape) : TW_OK;
 }
 
+/* Not inlined: no arithmetic may move out of the floating-point mode that the caller sets. */
+__attribute__((noinline)) static void tw_values_here(size_t bytes, double each, size_t most,
+                                                     size_t *values_p)
+{
+    const double want = (double)bytes / each;
+
+    *values_p = (double)most < want ? most : (size_t)want;
+}
+
+/* Values whose codes take so many bytes, or `most` if that is less: equal on all ranks, whatever
+ * the mode of the program's threads. */
+static size_t tw_values_of(size_t bytes, double each, size_t most)
+{
+    const tw_fpmode_t mode   = tw_fpmode_enter();
+    size_t            values = 0;
+
+    tw_values_here(bytes, each, most, &values);
+    tw_fpmode_leave(mode);
+    return values;
+}
+
 /* Values per piece: as many as give the wanted bytes of codes, no more than THINWIRE_CHUNK, less
  * where many ranks would make the lanes large, at least one block, and no more than the longest
  * interval. */
@@ -101,11 +123,10 @@ static size_t tw_chunk(const tw_comm_t *comm, const tw_request_shape_t *shape,
 {
     const size_t lanes = (size_t)comm->config.window, block = traits->block;
     const size_t piece = shape->piece > 0 && !shape->algorithm->values ? shape->piece : TW_PIECE;
-    const double want  = (double)piece / traits->bytes;
     const size_t share = TW_LANE_BUDGET / ((size_t)(shape->slots > 0 ? shape->slots : 1) * lanes);
     const size_t bytes = comm->config.chunk < share ? comm->config.chunk : share;
     const size_t most  = bytes / element;
-    size_t       chunk = ((double)most < want ? most : (size_t)want) / block * block;
+    size_t       chunk = tw_values_of(piece, traits->bytes, most) / block * block;
     size_t       whole = shape->longest / block * block + (shape->longest % block ? block : 0);
 
     if (shape->most > 0 && chunk > shape->most) {

@@ -4,7 +4,7 @@
 # by its errors, the report by its rows.
 # shellcheck source=tests/interpose/policy.bash disable=SC2016,SC2154
 . "$top_srcdir/tests/interpose/policy.bash"
-plan 24
+plan 25
 
 # ---- threshold ----------------------------------------------------------------------------------
 
@@ -175,6 +175,12 @@ algorithms() {
     quietly 7 --codec auto --threshold 0 -- algorithms && says 1 'algorithms: 50 tried, 0 wrong'
 }
 check "auto beside every THINWIRE_ALLREDUCE, on 1 to 7 ranks" algorithms
+
+auto_of_others() { # not "would not pay"
+    quietly 2 --codec auto -- allreduce iallreduce bcast alltoallv && is totals.reasons.not_paying '' &&
+        is totals.reasons.auto_blocking.calls 6
+}
+check "auto decides blocking Allreduce, and the report says so" auto_of_others
 
 # ---- error feedback -----------------------------------------------------------------------------
 

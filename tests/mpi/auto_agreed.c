@@ -5,6 +5,8 @@
  */
 #include "config.h"
 
+#include <fenv.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -342,11 +344,150 @@ static void no_decision_breaks_the_bound(void)
     }
 }
 
+/* ---- other arithmetic ------------------------------------------------------------------------ */
+
+static volatile long double skew; /* of the logarithm on this rank */
+
+/* In place of libm's, in the library too. */
+__attribute__((visibility("default"))) double log(double x);
+__attribute__((visibility("default"))) double exp(double x);
+__attribute__((visibility("default"))) double pow(double x, double y);
+
+double log(double x)
+{
+    const long double y = logl((long double)x);
+
+    return (double)(y + y * skew);
+}
+
+double exp(double x)
+{
+    const long double y = expl((long double)x);
+
+    return (double)(y + y * skew);
+}
+
+double pow(double x, double y)
+{
+    const long double z = powl((long double)x, (long double)y);
+
+    return (double)(z + z * skew);
+}
+
+/* Each rank rounds in its own way, and has a libm of its own. */
+static void be_different(int different)
+{
+    static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+
+    T_CHECK(fesetround(different ? modes[t_rank % 4] : FE_TONEAREST) == 0, "no such mode");
+    skew = different ? 0.02L * (long double)t_rank : 0.0L;
+}
+
+/* Facts by which it depends on the last digits what is taken. */
+static tw_facts_t narrow(void)
+{
+    tw_facts_t facts = made_up(t_size, 1);
+
+    facts.between = (tw_link_facts_t){1e-5, 1e9, 1e9, 1e-6};
+    for (int o = 0; o < TW_OPERATIONS; o++) {
+        facts.plain[o] = (tw_ladder_t){2, {4.0, 4e8}, {1.3e-5, 1.7}};
+    }
+    return facts;
+}
+
+static void ranks_decide_alike(void)
+{
+    static const char *const apart[] = {"NODE_RANKS=1", NULL};
+    const tw_facts_t         facts   = narrow();
+    tw_context_t            *ctx;
+    tw_comm_t               *comm = t_comm_under(apart, MPI_COMM_WORLD, &ctx);
+    tw_codec_t              *wish = NULL;
+    tw_codec_traits_t        traits;
+    int                      taken = 0, plain = 0;
+
+    T_OK(tw_comm_set_facts(comm, &facts));
+    be_different(1);
+    T_OK(tw_codec_create(ctx, "auto:0.1", TW_F32, &wish, NULL, 0));
+    T_OK(tw_codec_traits(wish, &traits));
+    T_SAME_EVERYWHERE(MPI_COMM_WORLD, &traits.max_error, sizeof(traits.max_error));
+    for (size_t n = 1; n < 4000000; n += n / 5 + 1) {
+        const tw_how_t how     = {.codec = wish};
+        tw_request_t  *plan    = NULL;
+        char           it[100] = "";
+        static float   x[4000000];
+
+        t_note("%zu values", n);
+        T_OK(tw_allreduce_init(comm, TW_IN_PLACE, x, n, TW_SUM, &how, &plan));
+        snprintf(it, sizeof(it), "%s %s", tw_request_algorithm(plan), tw_request_codec(plan));
+        T_SAME_EVERYWHERE(MPI_COMM_WORLD, it, sizeof(it));
+        taken++;
+        plain += strncmp(it, "mpi", 3) == 0;
+        T_OK(tw_request_free(&plan));
+    }
+    be_different(0);
+    T_CHECK(t_size == 1 || (plain > 0 && plain < taken), "%d of %d by MPI", plain, taken);
+    tw_codec_destroy(wish);
+    t_comm_done(comm, ctx);
+}
+
+/* What is measured next follows from what was measured: all must go the same way. */
+static void ranks_measure_alike(void)
+{
+    static const char *const pairs[] = {"NODE_RANKS=2", NULL};
+    tw_context_t            *ctx;
+    tw_comm_t               *comm = t_comm_under(pairs, MPI_COMM_WORLD, &ctx);
+    tw_facts_t               facts;
+    static float             x[5000];
+    const tw_how_t           how = {.codec = t_codec("auto", TW_F32)};
+
+    be_different(1);
+    T_OK(tw_comm_calibrate(comm, 0.1));
+    T_OK(tw_allreduce(comm, TW_IN_PLACE, x, 5000, TW_SUM, &how));
+    T_CHECK(t_size == 1 || fegetround() == (t_rank % 4 == 0   ? FE_TONEAREST
+                                            : t_rank % 4 == 1 ? FE_UPWARD
+                                            : t_rank % 4 == 2 ? FE_DOWNWARD
+                                                              : FE_TOWARDZERO),
+            "the mode was changed");
+    be_different(0);
+    memset(&facts, 0, sizeof(facts));
+    T_OK(tw_comm_get_facts(comm, &facts));
+    T_SAME_EVERYWHERE(MPI_COMM_WORLD, &facts, sizeof(facts));
+    t_comm_done(comm, ctx);
+}
+
+/* ---- explanations ---------------------------------------------------------------------------- */
+
+/* Where the fastest prediction is not taken, the rule is named. */
+static void rules_are_named(void)
+{
+    static const char *const list[] = {"EXPLAIN=1", NULL};
+    t_log_t                  log    = {0};
+    tw_context_t            *ctx;
+    tw_comm_t               *comm  = t_comm_logged(list, &log, &ctx);
+    tw_facts_t               facts = made_up(1, t_size);
+    char                     codec[100];
+    double                   own = 0.0;
+
+    T_OK(tw_comm_set_facts(comm, &facts));
+    T_OK(tw_comm_predict(comm, TW_OPERATION_ALLREDUCE, 98304, t_codec("tree8", TW_F32),
+                         t_size > 2 ? "two_pass" : "direct", &own));
+    facts.plain[TW_OPERATION_ALLREDUCE] = (tw_ladder_t){1, {98304.0 * 4.0}, {own / 0.53}};
+    T_OK(tw_comm_set_facts(comm, &facts));
+    chosen(comm, codec, sizeof(codec));
+    T_CHECK(strcmp(codec, "fp32") == 0, "%s in spite of the doubt", codec);
+    T_CHECK(t_log_holds(MPI_COMM_WORLD, &log, "it must be below 0.50, margin 0.80 over doubt 1.6"),
+            "no rule: %s", log.text);
+    t_comm_done(comm, ctx);
+}
+
 static const t_case_t cases[] = {
     {"settings fall back", settings_fall_back, 1},
     {"calls that name are refused", calls_that_name_are_refused, 1},
     {"no claim is believed", no_claim_is_believed, 1},
     {"no decision breaks the bound", no_decision_breaks_the_bound, 1},
+    {"ranks decide alike", ranks_decide_alike, 1},
+    {"ranks measure alike", ranks_measure_alike, 1},
+    {"rules are named", rules_are_named, 2},
 };
 
 int main(int argc, char **argv)

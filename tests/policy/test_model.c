@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <check.h>
+#include <fenv.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/policy/model.h"
+#include "runtime/policy/power.h"
 
 #define TEXT 65536
 
@@ -299,6 +301,68 @@ START_TEST(candidates_are_listed)
 }
 END_TEST
 
+static double drawn(unsigned *seed, double low, double high)
+{
+    *seed = *seed * 1103515245u + 12345u;
+    return low * pow(high / low, (double)(*seed >> 8) / (double)(1 << 24));
+}
+
+/* Ranks decide by themselves: none may see other bits than another. */
+START_TEST(every_rounding_mode_decides_alike)
+{
+    static const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    unsigned         seed    = 4711;
+
+    for (int i = 0; i < 300; i++) {
+        tw_facts_t           facts = made_up(2 + i % 7);
+        tw_model_wish_t      wish  = {.operation = (tw_operation_t)(i % TW_OPERATIONS),
+                                      .max_error = 0.01,
+                                      .plain     = true,
+                                      .chunk     = (size_t)256 << 10};
+        tw_model_candidate_t list[TW_MODEL_CANDIDATES], chosen;
+        int                  count, other;
+
+        wish.count     = (double)tw_model_class_count(tw_model_class((size_t)drawn(&seed, 1, 1e8)));
+        facts.between  = (tw_link_facts_t){drawn(&seed, 1e-6, 1e-3), drawn(&seed, 1e7, 1e10),
+                                           drawn(&seed, 1e7, 1e10), drawn(&seed, 1e-7, 1e-5)};
+        facts.codec[1] = (tw_codec_facts_t){
+            "tree8", 0, 1.1, 4096, 0.009, 0, drawn(&seed, 1e-10, 1e-8), 5e-10, 5e-10, 1e-7};
+        for (int a = 0; tw_model_algorithm(a) != NULL; a++) {
+            facts.factor[a][0]       = drawn(&seed, 0.5, 3.0);
+            facts.factor[a][1]       = drawn(&seed, 0.5, 3.0);
+            facts.factor_bytes[a][0] = 1e3;
+            facts.factor_bytes[a][1] = 1e7;
+        }
+        chosen = tw_model_decide(&facts, &wish, list, &count);
+        for (int m = 0; m < 3; m++) {
+            tw_model_candidate_t again[TW_MODEL_CANDIDATES], now;
+
+            fesetround(modes[m]);
+            now = tw_model_decide(&facts, &wish, again, &other);
+            fesetround(FE_TONEAREST);
+            ck_assert_int_eq(other, count);
+            ck_assert_msg(memcmp(&now, &chosen, sizeof(now)) == 0,
+                          "draw %d, mode %d: %a s, not %a s", i, m, now.seconds, chosen.seconds);
+            ck_assert_mem_eq(again, list, (size_t)count * sizeof(list[0]));
+        }
+    }
+}
+END_TEST
+
+START_TEST(powers_are_those_of_libm)
+{
+    for (double x = 1e-12; x < 1e18; x *= 1.37) {
+        ck_assert_double_eq_tol(tw_power_log2(x), log2(x), 3e-15 * fmax(1.0, fabs(log2(x))));
+        ck_assert_double_eq_tol(tw_power_exp2(tw_power_log2(x)) / x, 1.0, 2e-13);
+    }
+    for (double y = -40.0; y < 60.0; y += 0.0173) {
+        ck_assert_double_eq_tol(tw_power_exp2(y) / exp2(y), 1.0, 2e-15);
+    }
+    ck_assert(tw_power_log2(1.0) == 0.0 && tw_power_exp2(0.0) == 1.0);
+    ck_assert(tw_power_log2(0x1p-1074) == -1022.0 && isfinite(tw_power_exp2(1e9)));
+}
+END_TEST
+
 START_TEST(classes_of_counts)
 {
     size_t before = 0;
@@ -431,6 +495,8 @@ int main(void)
     tcase_add_test(choices, a_small_gain_is_none);
     tcase_add_test(choices, inside_a_node_lossy_codecs_are_doubted);
     tcase_add_test(choices, candidates_are_listed);
+    tcase_add_test(choices, every_rounding_mode_decides_alike);
+    tcase_add_test(choices, powers_are_those_of_libm);
     tcase_add_test(choices, classes_of_counts);
     tcase_add_test(text, text_gives_the_same_facts);
     tcase_add_test(text, other_keys_do_not_fit);

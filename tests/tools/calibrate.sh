@@ -7,7 +7,7 @@
 limit=120
 export XDG_CACHE_HOME=$scratch/cache
 
-plan 9
+plan 10
 
 measures() {
     ranks 2 "$thinwire" calibrate --seconds 1 --json "$scratch/c.json" || return 1
@@ -65,6 +65,17 @@ bad_options() {
     grep -q 'did you mean --output' "$scratch/out"
 }
 check "bad options" bad_options
+
+one_rank() {
+    local status
+    alone "$thinwire" calibrate --seconds 1 --output "$scratch/one"
+    status=$?
+    [ $status -eq 2 ] && [ ! -e "$scratch/one" ] &&
+        [ "$(grep -c 'thinwire: calibrate: one rank alone' "$scratch/out")" -eq 1 ] || return 1
+    ranks 1 "$thinwire" calibrate --seconds 1 && return 1
+    grep -q 'thinwire: calibrate: one rank alone' "$scratch/out"
+}
+check "one rank has nothing to measure: a line, and status 2" one_rank
 
 unwritable() {
     ranks 2 "$thinwire" calibrate --seconds 1 --output "$scratch/missing/x" && return 1

@@ -85,6 +85,14 @@ tw_status_t tw_auto_learn(tw_comm_t *comm, const tw_facts_t *facts)
     return TW_OK;
 }
 
+/* The other ranks have decided, and go on. */
+static tw_status_t tw_auto_lost(tw_comm_t *comm)
+{
+    TW_ERROR(&comm->log, "no memory for what auto decides; the communicator is dead");
+    comm->status = TW_ERR_NO_MEMORY;
+    return TW_ERR_NO_MEMORY;
+}
+
 /* ---- decisions ------------------------------------------------------------------------------- */
 
 static tw_status_t tw_auto_decide(tw_comm_t *comm, const tw_question_t *question,
@@ -126,7 +134,7 @@ static tw_status_t tw_auto_decide(tw_comm_t *comm, const tw_question_t *question
         decision->piece = chosen.piece;
     }
     tw_auto_explain(comm, question, list, count, decision);
-    return tw_decisions_add(&autos->decided, decision) ? TW_OK : TW_ERR_NO_MEMORY;
+    return tw_decisions_add(&autos->decided, decision) ? TW_OK : tw_auto_lost(comm);
 }
 
 static tw_status_t tw_auto_replay(tw_comm_t *comm, const tw_question_t *question,
@@ -165,7 +173,7 @@ static tw_status_t tw_auto_answer(tw_comm_t *comm, const tw_question_t *question
     }
     answers = realloc(autos->answers, (size_t)(autos->answer_count + 1) * sizeof(*answers));
     if (answers == NULL) {
-        return TW_ERR_NO_MEMORY;
+        return tw_auto_lost(comm);
     }
     autos->answers = answers;
     answer         = &answers[autos->answer_count];
@@ -175,7 +183,7 @@ static tw_status_t tw_auto_answer(tw_comm_t *comm, const tw_question_t *question
     answer->codec = answer->plain ? tw_auto_lossless(comm, question->wide)
                                   : tw_auto_codec(comm, decision.spec, question->wide);
     if (answer->codec == NULL) {
-        return TW_ERR_NO_MEMORY;
+        return tw_auto_lost(comm);
     }
     *index_p = autos->answer_count++;
     return TW_OK;
@@ -233,7 +241,7 @@ static tw_status_t tw_auto_named_plain(tw_comm_t *comm, tw_auto_choice_t *choice
     }
     if (tw_codec_auto(choice->how.codec, &max_error)) {
         choice->how.codec = tw_auto_lossless(comm, tw_codec_wide(choice->how.codec));
-        return choice->how.codec != NULL ? TW_OK : TW_ERR_NO_MEMORY;
+        return choice->how.codec != NULL ? TW_OK : tw_auto_lost(comm);
     }
     tw_codec_traits(choice->how.codec, &traits);
     if (!traits.lossless || choice->how.feedback != NULL) {
@@ -273,7 +281,7 @@ tw_status_t tw_auto_resolve(tw_comm_t *comm, tw_operation_t operation, size_t co
     question.feedback = choice->how.feedback != NULL;
     table             = tw_table_get(comm, question.max_error, question.wide, &choice->how);
     if (table == NULL) {
-        return TW_ERR_NO_MEMORY;
+        return tw_auto_lost(comm);
     }
     question.forced = tw_auto_forced(comm, operation, &choice->how);
     slot            = &table->answer[operation][question.class_index];
@@ -325,7 +333,7 @@ tw_status_t tw_auto_resolve_unequal(tw_comm_t *comm, const tw_how_t *how, tw_aut
     }
     if (choice->how.codec != NULL && tw_codec_auto(choice->how.codec, &max_error)) {
         choice->how.codec = tw_auto_lossless(comm, tw_codec_wide(choice->how.codec));
-        return choice->how.codec != NULL ? TW_OK : TW_ERR_NO_MEMORY;
+        return choice->how.codec != NULL ? TW_OK : tw_auto_lost(comm);
     }
     return TW_OK;
 }

@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "runtime/transport/auto/auto.h"
 
@@ -39,6 +40,54 @@ static void tw_say_seconds(tw_line_t *line, double seconds)
     }
 }
 
+/* The one that is predicted to be the fastest; NULL without any. */
+static const tw_model_candidate_t *tw_fastest(const tw_model_candidate_t *list, int count)
+{
+    const tw_model_candidate_t *fastest = NULL;
+
+    for (int i = 0; i < count; i++) {
+        fastest = fastest == NULL || list[i].seconds < fastest->seconds ? &list[i] : fastest;
+    }
+    return fastest;
+}
+
+static bool tw_is_decision(const tw_facts_t *facts, const tw_model_candidate_t *one,
+                           const tw_decision_t *decision)
+{
+    return one->codec < 0
+               ? strcmp(decision->spec, "mpi") == 0
+               : strcmp(facts->codec[one->codec].spec, decision->spec) == 0 &&
+                     strcmp(tw_model_algorithm(one->algorithm)->name, decision->algorithm) == 0;
+}
+
+/* Where the fastest prediction was not taken: by which rule. */
+static void tw_say_rule(tw_line_t *line, const tw_facts_t *facts, const tw_model_candidate_t *list,
+                        int count, const tw_decision_t *decision)
+{
+    const tw_model_candidate_t *fastest = tw_fastest(list, count);
+    const bool                  mpi     = strcmp(decision->spec, "mpi") == 0;
+    double                      doubt;
+
+    if (fastest == NULL || fastest->codec < 0 || tw_is_decision(facts, fastest, decision)) {
+        return;
+    }
+    doubt = tw_model_doubt(facts, &facts->codec[fastest->codec]);
+    tw_say(line, ", though %s by %s is predicted to be faster", facts->codec[fastest->codec].spec,
+           tw_model_algorithm(fastest->algorithm)->name);
+    if (mpi) {
+        tw_say(line, " at %.2f of its time: it must be below %.2f, margin %.2f%s",
+               fastest->seconds / list[0].seconds, tw_model_margin(facts) / doubt,
+               tw_model_margin(facts), facts->long_form ? "" : " after a short measurement");
+    } else {
+        tw_say(line, ": a less exact codec must win by more than %.0f %%",
+               100.0 * (1.0 - TW_MODEL_LESS_EXACT));
+    }
+    if (doubt > 1.0) {
+        tw_say(line, "%s doubt %.1f of a lossy codec inside a node", mpi ? " over" : ", and by",
+               doubt);
+    }
+}
+
 void tw_auto_explain(const tw_comm_t *comm, const tw_question_t *question,
                      const tw_model_candidate_t *list, int count, const tw_decision_t *decision)
 {
@@ -56,6 +105,7 @@ void tw_auto_explain(const tw_comm_t *comm, const tw_question_t *question,
     if (decision->piece > 0) {
         tw_say(&line, " by %s in pieces of %zu bytes", decision->algorithm, decision->piece);
     }
+    tw_say_rule(&line, facts, list, count, decision);
     tw_say(&line, "%s", list == NULL ? ", as recorded" : "; predicted:");
     for (int i = 0; i < count; i++) {
         if (list[i].codec < 0) {

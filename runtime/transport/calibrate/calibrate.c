@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/fpmode.h"
 #include "runtime/transport/calibrate/calibrate.h"
 #include "runtime/transport/helper.h"
 #include "runtime/transport/plain/plain.h"
@@ -22,7 +23,7 @@ void tw_gauge_phase(tw_gauge_t *g, double budget)
     g->elapsed  = 0.0;
 }
 
-tw_status_t tw_gauge_agree(tw_gauge_t *g, double *values, int count, bool sum)
+static tw_status_t tw_gauge_reduce(tw_gauge_t *g, double *values, int count, bool sum)
 {
     if (tw_plain_blocks(g->comm)) { /* at once: this is called between all measurements */
         return tw_comm_mpi(g->comm,
@@ -32,6 +33,16 @@ tw_status_t tw_gauge_agree(tw_gauge_t *g, double *values, int count, bool sum)
     }
     return tw_sync_allreduce(g->comm, values, values, count, sizeof(*values), MPI_DOUBLE,
                              sum ? MPI_SUM : MPI_MAX, "measuring");
+}
+
+tw_status_t tw_gauge_agree(tw_gauge_t *g, double *values, int count, bool sum)
+{
+    tw_status_t status = tw_gauge_reduce(g, values, count, sum);
+
+    if (status == TW_OK && sum) { /* MPI need not add in the same order on all ranks */
+        status = tw_sync_bcast(g->comm, values, count * (int)sizeof(*values), "measuring");
+    }
+    return status;
 }
 
 tw_status_t tw_gauge_wait(tw_gauge_t *g, int count, MPI_Request *requests)
@@ -163,7 +174,9 @@ static size_t tw_calibrate_room(const tw_comm_t *comm, bool long_form)
     return least > usual ? least : usual;
 }
 
-tw_status_t tw_calibrate(tw_comm_t *comm, double seconds, tw_facts_t *facts)
+/* Not inlined: no arithmetic may move out of the floating-point mode that the caller sets. */
+static __attribute__((noinline)) tw_status_t tw_calibrate_here(tw_comm_t *comm, double seconds,
+                                                               tw_facts_t *facts)
 {
     const tw_stats_t stats = comm->stats;
     tw_gauge_t       g     = {
@@ -207,5 +220,14 @@ tw_status_t tw_calibrate(tw_comm_t *comm, double seconds, tw_facts_t *facts)
         *facts = found;
     }
     tw_comm_leave(comm);
+    return status;
+}
+
+tw_status_t tw_calibrate(tw_comm_t *comm, double seconds, tw_facts_t *facts)
+{
+    const tw_fpmode_t mode   = tw_fpmode_enter();
+    const tw_status_t status = tw_calibrate_here(comm, seconds, facts);
+
+    tw_fpmode_leave(mode);
     return status;
 }

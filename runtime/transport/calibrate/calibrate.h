@@ -3,8 +3,10 @@
  * them.
  *
  * All ranks measure together and agree on every time (that of the slowest rank, the lower quartile
- * of some repetitions); what each would have measured alone does not count. At the end rank 0's
- * facts go to all, so that everything that is decided by them is decided alike.
+ * of some repetitions); what each would have measured alone does not count. What is measured next
+ * follows from agreed times, in one floating-point mode and without libm (policy/power.h), so that
+ * all find the same. At the end rank 0's facts go to all, so that everything that is decided by
+ * them is decided alike.
  */
 #ifndef TW_TRANSPORT_CALIBRATE_CALIBRATE_H
 #define TW_TRANSPORT_CALIBRATE_CALIBRATE_H
@@ -59,7 +61,7 @@ tw_status_t tw_gauge_time(tw_gauge_t *g, double seconds, tw_gauge_run_t run, con
  * away may not get it back when it should. */
 tw_status_t tw_gauge_wait(tw_gauge_t *g, int count, MPI_Request *requests);
 
-/* Biggest of the ranks' values, or their sum. */
+/* Biggest of the ranks' values, or their sum: the same bits on all ranks. */
 tw_status_t tw_gauge_agree(tw_gauge_t *g, double *values, int count, bool sum);
 
 /* Is there time for something that takes so long? Equal on all ranks. */
