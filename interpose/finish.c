@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,13 +180,19 @@ static void tw_finish_file(const char *name, const char *what, const tw_report_f
     bool  failed;
 
     if (file == NULL) {
-        tw_complain("the %s %s cannot be written", what, name);
+        tw_complain("the %s %s cannot be written: %s", what, name, strerror(errno));
         return;
     }
+    errno = 0;
     write(file, facts, pile->records, pile->count);
-    failed = ferror(file) != 0; /* what was flushed in vain is gone by fclose() */
-    if (fclose(file) != 0 || failed) {
-        tw_complain("the %s %s cannot be written", what, name);
+    failed =
+        fflush(file) != 0 || ferror(file) != 0; /* what was flushed in vain is gone by fclose() */
+    if (failed || fclose(file) != 0) {
+        tw_complain("the %s %s cannot be written: %s", what, name,
+                    strerror(errno != 0 ? errno : EIO));
+    }
+    if (failed) {
+        fclose(file);
     }
 }
 

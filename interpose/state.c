@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <sched.h>
@@ -21,6 +22,7 @@
 #include <thinwire/version.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/file.h"
 #include "runtime/library.h"
 #include "runtime/transport/settings.h"
 
@@ -109,37 +111,54 @@ static void tw_state_mute(void *arg, tw_log_level_t level, int rank, const char 
     (void)line;
 }
 
+#define TW_RULES_MAX ((size_t)1 << 20) /* bytes of a file of rules */
+
+/* All of the stream, which may be a pipe, with a NUL behind it. */
+static tw_status_t tw_state_read_all(FILE *file, char **text_p, size_t *length_p)
+{
+    char  *text = malloc(TW_RULES_MAX + 2);
+    size_t got;
+
+    if (text == NULL) {
+        return TW_ERR_NO_MEMORY;
+    }
+    *length_p = 0;
+    do {
+        got = fread(text + *length_p, 1, TW_RULES_MAX + 1 - *length_p, file);
+        *length_p += got;
+    } while (got > 0 && *length_p <= TW_RULES_MAX);
+    text[*length_p] = '\0';
+    *text_p         = text;
+    return ferror(file) ? TW_ERR_IO : TW_OK;
+}
+
 static tw_status_t tw_state_read_rules_file(char **text_p)
 {
-    const char *name = tw_state.config.rules_file;
-    FILE       *file = *name != '\0' ? fopen(name, "r") : NULL;
-    char       *text = NULL;
-    size_t      used = 0, got = 0;
+    const char *name   = tw_state.config.rules_file;
+    FILE       *file   = *name != '\0' ? fopen(name, "r") : NULL;
+    size_t      length = 0;
+    tw_status_t status;
 
     *text_p = NULL;
     if (*name == '\0') {
         return TW_OK;
     }
-    if (file == NULL) {
-        tw_say("THINWIRE_RULES_FILE=%s cannot be read", name);
-        return TW_ERR_IO;
+    status = file != NULL ? tw_state_read_all(file, text_p, &length) : TW_ERR_IO;
+    if (status == TW_ERR_IO) {
+        tw_say("THINWIRE_RULES_FILE=%s cannot be read: %s", name, strerror(errno));
+    } else if (status == TW_OK && length > TW_RULES_MAX) {
+        tw_say("THINWIRE_RULES_FILE=%s: longer than 1 MiB, which is the most that is accepted",
+               name);
+        status = TW_ERR_RANGE;
+    } else if (status == TW_OK && strlen(*text_p) < length) {
+        tw_say("THINWIRE_RULES_FILE=%s: byte %zu is a NUL; accepted: a text file", name,
+               strlen(*text_p) + 1);
+        status = TW_ERR_SETTING;
     }
-    do {
-        char *larger = realloc(text, used + 4096 + 1);
-
-        if (larger == NULL) {
-            free(text);
-            fclose(file);
-            return TW_ERR_NO_MEMORY;
-        }
-        text = larger;
-        got  = fread(text + used, 1, 4096, file);
-        used += got;
-    } while (got > 0 && used < ((size_t)1 << 20));
-    text[used] = '\0';
-    fclose(file);
-    *text_p = text;
-    return TW_OK;
+    if (file != NULL) {
+        fclose(file);
+    }
+    return status;
 }
 
 static tw_status_t tw_state_check_spec(const char *spec, const char *where)
@@ -194,6 +213,18 @@ static tw_status_t tw_state_rules(void)
     return status;
 }
 
+/* What is written at the end: can it be? Rank 0 writes, and only it can tell. */
+static tw_status_t tw_state_output(const char *setting, const char *path)
+{
+    const int error = tw_state.rank == 0 && *path != '\0' ? tw_file_writable(path) : 0;
+
+    if (error == 0) {
+        return TW_OK;
+    }
+    tw_say("%s=%s cannot be written: %s", setting, path, strerror(error));
+    return TW_ERR_IO;
+}
+
 /* From the environment; what is wrong is said in one line by rank 0. */
 static tw_status_t tw_state_settings(void)
 {
@@ -224,6 +255,12 @@ static tw_status_t tw_state_settings(void)
     if (status == TW_OK && tw_state.config.max_error > 0.0 && !tw_state.codecs) {
         tw_say("THINWIRE_MAX_ERROR without a codec: name one by THINWIRE_CODEC or a rule");
         status = TW_ERR_SETTING;
+    }
+    if (status == TW_OK) {
+        status = tw_state_output("THINWIRE_REPORT", tw_state.config.report);
+    }
+    if (status == TW_OK) {
+        status = tw_state_output("THINWIRE_JSON", tw_state.config.json);
     }
     tw_state.exec = (tw_exec_t){.memory = TW_MEMORY_HOST};
     tw_state.exec.threads =

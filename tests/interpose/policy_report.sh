@@ -89,16 +89,19 @@ files() { # relative to where it was started, and only there
 }
 check "--report FILE" files
 
+early() { # OPTION FILE: refused before the program does anything
+    under --quiet "$1" "$2"
+    ! ranks 2 "${command[@]}" allreduce && one_line "=$2 cannot be written: No such file" &&
+        says 0 exact
+}
 unwritable() {
-    on 2 --report "$scratch/none/report" -- allreduce && are exact &&
-        one_line "the report $scratch/none/report cannot be written" || return 1
-    under --quiet --json "$scratch/none/json"
-    ranks 2 "${command[@]}" allreduce && one_line "the JSON $scratch/none/json cannot be written" || return 1
-    if [ -w /dev/full ]; then
-        on 2 --report /dev/full -- allreduce && one_line 'the report /dev/full cannot be written'
+    early --report "$scratch/none/report" && early --json "$scratch/none/json" || return 1
+    if [ -w /dev/full ]; then # which does not say so before
+        on 2 --report /dev/full -- allreduce && are exact &&
+            one_line 'the report /dev/full cannot be written: No space'
     fi
 }
-check "files that cannot be written: one line, and the program is none the worse" unwritable
+check "files that cannot be written: one line, at the start where that is known" unwritable
 
 # ---- watching -----------------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ check() {
     result $? "$name"
 }
 
-plan 24
+plan 30
 
 unset_all() {
     job 2 "${loaded[@]}" && left 2 0 && ours | grep -q -i watch && grep -q '^the end' "$scratch/out"
@@ -78,6 +78,22 @@ check "a wrong codec in a file: its name and line" refused '/codecs, .* line 3: 
     THINWIRE_RULES_FILE="$scratch/codecs"
 check "a wrong rule in a file: its name and line" refused 'rules.*3.*nowhere' \
     THINWIRE_RULES_FILE="$scratch/rules"
+{ printf 'bcast=tree8\n'; yes '# far beyond what anyone writes' | head -c 1100000; printf '\nreduce=tree9\n'; } >"$scratch/long"
+check "a file of rules that is too long" refused '/long: longer than 1 MiB' THINWIRE_RULES_FILE="$scratch/long"
+printf 'bcast=tree8\n\0reduce=tree9\n' >"$scratch/nul"
+check "a file of rules with a NUL in it" refused '/nul: byte 13 is a NUL' THINWIRE_RULES_FILE="$scratch/nul"
+check "a folder for a file of rules" refused 'RULES_FILE=.*cannot be read: Is a directory' \
+    THINWIRE_RULES_FILE="$scratch"
+check "a report that cannot be written at the end" refused 'THINWIRE_REPORT=.*missing/x cannot be written: No such' \
+    THINWIRE_REPORT="$scratch/missing/x"
+check "nor as JSON" refused 'THINWIRE_JSON=.* cannot be written: Is a directory' THINWIRE_JSON="$scratch"
+kept() { # no file is left by the try, and one that is there is kept until there is another
+    echo old >"$scratch/kept"
+    refused tree9 THINWIRE_JSON="$scratch/kept" THINWIRE_REPORT="$scratch/none" THINWIRE_CODEC=tree9 &&
+        [ "$(cat "$scratch/kept")" = old ] && [ ! -e "$scratch/none" ] &&
+        job 2 "${quiet[@]}" THINWIRE_JSON="$scratch/kept" && left 2 0 && grep -q operation "$scratch/kept"
+}
+check "a file that is there is kept until the end" kept
 check "an error limit and no codec" refused 'THINWIRE_MAX_ERROR' THINWIRE_MAX_ERROR=0.1
 
 # differ PATTERN SETTING SETTING: rank 1 has another one than rank 0.
