@@ -264,11 +264,35 @@ static void tw_comms_release(tw_entry_t *entry)
     free(entry);
 }
 
+/* Freed by the program while operations were under way that have ended since: what is left of it
+ * goes. They may have ended inside MPI's progress engine, where nothing can be freed, and each rank
+ * comes here at its own time, which neither Open MPI's MPI_Comm_free nor the transport minds. */
+static void tw_comms_reap(void)
+{
+    tw_entry_t *entry;
+
+    do {
+        pthread_mutex_lock(&tw_state.lock);
+        for (entry = tw_comms_list; entry != NULL && (!entry->gone || entry->users > 0);) {
+            entry = entry->next;
+        }
+        if (entry != NULL) {
+            tw_comms_unlink(entry);
+        }
+        pthread_mutex_unlock(&tw_state.lock);
+        if (entry != NULL) {
+            tw_comms_drop_duplicate(entry);
+            tw_comms_release(entry);
+        }
+    } while (entry != NULL);
+}
+
 void tw_comms_forget(MPI_Comm comm)
 {
     tw_entry_t *entry;
     bool        busy = false, staged = false;
 
+    tw_comms_reap();
     pthread_mutex_lock(&tw_state.lock);
     entry = tw_comms_find(comm);
     if (entry != NULL) {

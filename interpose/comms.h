@@ -80,7 +80,7 @@ void tw_comms_forget(MPI_Comm comm);
 
 /* A nonblocking call begins and ends: while one is outstanding the entry stays, and the duplicate
  * too where two-stage operations run on it, although the program has freed the communicator. Such a
- * duplicate is freed at MPI_Finalize: to free it inside another call might wait for other ranks. */
+ * duplicate goes when the program frees the next communicator, or at MPI_Finalize. */
 void tw_comms_hold(tw_entry_t *entry);
 void tw_comms_let_go(tw_entry_t *entry);
 
