@@ -136,6 +136,16 @@ static uint64_t tw_kind_bytes(tw_kind_t kind, size_t values)
     return (uint64_t)values * (kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float));
 }
 
+/* For the report; the line is written to once. */
+static void tw_call_rule_used(int rule)
+{
+    const uint64_t bit = rule < 64 ? UINT64_C(1) << rule : 0;
+
+    if ((__atomic_load_n(&tw_state.rules_used, __ATOMIC_RELAXED) & bit) != bit) {
+        __atomic_fetch_or(&tw_state.rules_used, bit, __ATOMIC_RELAXED);
+    }
+}
+
 /* The spec that the communicator's info, a rule or the option names; NULL and a reason for none. */
 static const char *tw_call_spec(const tw_call_t *call, tw_kind_t kind, size_t values, tw_why_t *why)
 {
@@ -159,13 +169,14 @@ static const char *tw_call_spec(const tw_call_t *call, tw_kind_t kind, size_t va
     rule = tw_rules_match(&tw_state.rules, &query);
     if (rule >= 0) {
         *why = TW_WHY_RULE;
+        tw_call_rule_used(rule);
         spec = tw_state.rules.rules[rule].spec;
         return *spec == '\0' ? NULL : spec;
     }
     *why = TW_WHY_WATCHING;
     if (tw_state.config.codec[0] == '\0') {
         if (tw_state.codecs) {
-            *why = TW_WHY_RULE; /* rules are given, and none names a codec for this call */
+            *why = TW_WHY_NO_RULE;
         }
         return NULL;
     }

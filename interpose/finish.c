@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +24,14 @@
 
 #define TW_FINISH_LIMIT_S 5
 #define TW_FINISH_FOREVER 1e9
+#define TW_UNUSED_RULES   4                  /* that are named in the report */
 #define TW_FINISH_WINDOW  ((size_t)16 << 20) /* bytes that rank 0 takes at once */
 
 /* Of one rank. */
 typedef struct tw_parcel_head {
     uint64_t seen;
     uint64_t records;
+    uint64_t rules; /* tw_state.rules_used */
 } tw_parcel_head_t;
 
 /* Head and records of this rank, as one block of no more than a window. */
@@ -36,7 +39,7 @@ static char *tw_finish_pack(size_t *bytes_p)
 {
     size_t           count   = 0;
     tw_record_t     *records = tw_records_copy(&count);
-    tw_parcel_head_t head    = {.seen = tw_state.seen, .records = count};
+    tw_parcel_head_t head = {.seen = tw_state.seen, .records = count, .rules = tw_state.rules_used};
     char            *parcel;
 
     if (count > (TW_FINISH_WINDOW - sizeof(head)) / sizeof(*records)) {
@@ -59,6 +62,7 @@ typedef struct tw_pile {
     tw_record_t *records;
     size_t       count;
     uint64_t     seen;
+    uint64_t     rules;
     int          heard;
 } tw_pile_t;
 
@@ -83,6 +87,7 @@ static void tw_pile_add(tw_pile_t *pile, const char *parcel, size_t bytes)
            head.records * sizeof(*pile->records));
     pile->count = tw_records_merge(pile->records, pile->count + head.records);
     pile->seen += head.seen;
+    pile->rules |= head.rules;
     pile->heard++;
 }
 
@@ -171,6 +176,43 @@ static void tw_finish_facts(tw_report_facts_t *facts, const tw_pile_t *pile, cha
     }
 }
 
+/* The next free line; what does not fit is dropped. */
+static void tw_finish_remark(tw_report_facts_t *facts, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void tw_finish_remark(tw_report_facts_t *facts, const char *format, ...)
+{
+    const size_t most = sizeof(facts->remarks) / sizeof(facts->remarks[0]);
+    size_t       i    = 0;
+    va_list      args;
+
+    while (i < most && facts->remarks[i][0] != '\0') {
+        i++;
+    }
+    if (i < most) {
+        va_start(args, format);
+        vsnprintf(facts->remarks[i], sizeof(facts->remarks[i]), format, args);
+        va_end(args);
+    }
+}
+
+/* Rules that no call of any rank has met: mistyped, or behind one that takes all of theirs. */
+static void tw_finish_rules(tw_report_facts_t *facts, const tw_pile_t *pile)
+{
+    size_t unused = 0;
+    char   text[TW_RULE_SPEC_MAX + 128];
+
+    for (size_t i = 0; i < tw_state.rules.count && i < 64 && facts->heard == facts->ranks; i++) {
+        if ((pile->rules >> i & 1) == 0 && ++unused <= TW_UNUSED_RULES) {
+            tw_rule_text(&tw_state.rules.rules[i], text, sizeof(text));
+            tw_finish_remark(facts, "no call was decided by the rule '%.100s'", text);
+        }
+    }
+    if (unused > TW_UNUSED_RULES) {
+        tw_finish_remark(facts, "nor by %zu more rules", unused - TW_UNUSED_RULES);
+    }
+}
+
 static void tw_finish_file(const char *name, const char *what, const tw_report_facts_t *facts,
                            const tw_pile_t *pile,
                            void (*write)(FILE *, const tw_report_facts_t *, const tw_record_t *,
@@ -241,6 +283,7 @@ static void tw_finish_first(MPI_Request *meeting)
     char              library[128];
 
     tw_finish_facts(&facts, &pile, library, sizeof(library));
+    tw_finish_rules(&facts, &pile);
     tw_finish_write(&facts, &pile);
     free(pile.records);
     if (!met && tw_guest_wait(meeting, TW_FINISH_FOREVER) > 0) {

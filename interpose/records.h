@@ -25,6 +25,7 @@
     X(CODEC, "the codec has no form for this type")                                                \
     X(OPERATION, "operation is not MPI_SUM on a predefined type")                                  \
     X(RULE, "a rule says off")                                                                     \
+    X(NO_RULE, "no rule matches")                                                                  \
     X(INFO, "the communicator's thinwire_codec says off")                                          \
     X(PCONTROL, "MPI_Pcontrol switched it off")                                                    \
     X(COMM, "inter-communicator, or ranks outside MPI_COMM_WORLD")                                 \

@@ -23,6 +23,7 @@ typedef struct tw_state {
     tw_drop_in_config_t config;
     tw_policy_config_t  policy;
     tw_rules_t          rules; /* those of THINWIRE_RULES, then of the file, then the codec's own */
+    uint64_t        rules_used; /* bit i: rule i has decided a call (the first 64)             */
     char           *rules_text; /* for the comparison between ranks; owned                     */
     tw_exec_t       exec;       /* host, one thread unless THINWIRE_THREADS says more            */
     tw_mpi_ops_t    ops;        /* MPI's functions as the transport wants them                   */

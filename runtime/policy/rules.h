@@ -64,6 +64,10 @@ typedef struct tw_rules {
  * @return TW_OK, TW_ERR_SPEC, TW_ERR_NO_MEMORY; on failure the rules are as before. */
 tw_status_t tw_rules_parse(tw_rules_t *rules, const char *text, char *why, size_t why_size);
 
+/** A rule as it would be written, with sizes as limits that are included: "allreduce:float:>=1M=tree8".
+ * 128 bytes and the spec hold all of it. */
+void tw_rule_text(const tw_rule_t *rule, char *text, size_t size);
+
 void tw_rules_free(tw_rules_t *rules);
 
 /* What a call is, in terms that all its ranks know to be equal. */

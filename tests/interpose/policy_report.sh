@@ -4,7 +4,7 @@
 # where a program does not end as it should.
 # shellcheck source=tests/interpose/policy.bash disable=SC2015,SC2017,SC2154
 . "$top_srcdir/tests/interpose/policy.bash"
-plan 19
+plan 20
 
 # ---- what is printed ----------------------------------------------------------------------------
 
@@ -198,6 +198,18 @@ every() {
     fi
 }
 check "watching: every collective is counted, persistent ones when they start" every
+
+rules_said() {
+    on 3 --rule 'allreduce:float:>=1k=tree8' --rule 'bcast:>=1G=bf16' --rule 'allreduce=bf16' --rule '*:comm=17:off' \
+        -- allreduce allgather && are tree8 exact && says 1 '(no_rule)' && says 1 'no rule matches' &&
+        says 0 'a rule says off' && is totals.reasons.no_rule.calls 3 &&
+        says 1 "note: no call was decided by the rule 'bcast:>=1G=bf16'" &&
+        says 1 "note: no call was decided by the rule 'allreduce=bf16'" &&
+        says 1 "note: no call was decided by the rule 'comm=17:off'" && says 3 'no call was decided' &&
+        on 2 --rule 'allreduce=tree8' --rule '*:off' -- allreduce allgather && says 0 'no call was decided' &&
+        says 1 'a rule says off'
+}
+check "rules: those that matched nothing are named, and calls that none matched" rules_said
 
 no_guess() { # of time: what a collective inside one machine would take is not known from here
     on 2 -- allreduce,500000,x4 alltoall,20000 && says 1 'thinwire: watching, no codec named, 2 ranks' &&

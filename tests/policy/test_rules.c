@@ -319,6 +319,25 @@ START_TEST(the_first_rule_that_holds_decides)
 }
 END_TEST
 
+/* What is written says the same when it is read. */
+START_TEST(a_rule_as_text)
+{
+    static const char *const texts[] = {
+        "allreduce:float:>=1M=tree8", "*=bf16", "bcast:double:>=64k:<=1048575:comm=world:off",
+        "alltoallv:comm=3=bitpack:6,round=1", "reduce_scatter_block:<=7:comm=self:off"};
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        tw_rules_t rules = {0};
+        char       text[128 + TW_RULE_SPEC_MAX];
+
+        ck_assert_int_eq(tw_rules_parse(&rules, texts[i], NULL, 0), TW_OK);
+        tw_rule_text(&rules.rules[0], text, sizeof(text));
+        ck_assert_str_eq(text, texts[i]);
+        tw_rules_free(&rules);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("rules");
@@ -326,6 +345,7 @@ int main(void)
 
     tcase_add_loop_test(tcase, good_rules_are_read, 0, (int)(sizeof(good) / sizeof(good[0])));
     tcase_add_test(tcase, every_operation_is_read);
+    tcase_add_test(tcase, a_rule_as_text);
     tcase_add_loop_test(tcase, bad_rules_are_explained, 0, (int)(sizeof(bad) / sizeof(bad[0])));
     tcase_add_test(tcase, the_message_names_rule_and_line);
     tcase_add_test(tcase, long_text_is_quoted_in_part);
