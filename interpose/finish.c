@@ -320,7 +320,33 @@ static void tw_finish_let_read(void)
     }
 }
 
-void tw_finish_aborted(void)
+/* What MPI has said of the error, and what it may come from. */
+static void tw_finish_error(tw_report_facts_t *facts, const tw_pile_t *pile, int error)
+{
+    char text[MPI_MAX_ERROR_STRING + 1] = "an error";
+    int class = MPI_SUCCESS, length = 0;
+    bool lossy = false;
+
+    if (error > 1 && tw_next.Error_class(error, &class) == MPI_SUCCESS) {
+        tw_next.Error_string(class, text, &length);
+    }
+    snprintf(facts->error, sizeof(facts->error), "%.*s", (int)sizeof(facts->error) - 1, text);
+    if (class == MPI_ERR_TRUNCATE) {
+        tw_finish_remark(facts,
+                         "a message was longer than its receiver expected: ranks called with "
+                         "different counts, or in different order");
+    }
+    for (size_t i = 0; i < pile->count; i++) {
+        lossy = lossy || pile->records[i].why[TW_WHY_NOT] > 0;
+    }
+    if (lossy) {
+        tw_finish_remark(facts,
+                         "where ranks decide by values that differ since a compressed call, "
+                         "they may have parted: try --rule 'bcast:off', and without a codec");
+    }
+}
+
+void tw_finish_aborted(bool by_program, int error)
 {
     tw_pile_t         pile = {0};
     tw_report_facts_t facts;
@@ -332,6 +358,9 @@ void tw_finish_aborted(void)
     pile.heard   = 1;
     tw_finish_facts(&facts, &pile, library, sizeof(library));
     facts.aborted = true;
+    if (!by_program) {
+        tw_finish_error(&facts, &pile, error);
+    }
     tw_finish_write(&facts, &pile);
     free(pile.records);
     if (!tw_state.config.quiet) {

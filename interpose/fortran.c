@@ -193,7 +193,7 @@ TW_EXPORT void mpi_abort_f08_(MPI_Fint *comm, MPI_Fint *code, MPI_Fint *ierr);
 TW_EXPORT void mpi_abort_f08_(MPI_Fint *comm, MPI_Fint *code, MPI_Fint *ierr)
 {
     TW_NEXT(tw_fortran3_t, "mpi_abort_f08_");
-    tw_about_to_abort();
+    tw_about_to_abort(true, 0);
     next(comm, code, ierr);
 }
 

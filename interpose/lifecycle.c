@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "interpose/comms.h"
@@ -14,6 +15,7 @@
 #include "interpose/next.h"
 #include "interpose/pending.h"
 #include "interpose/state.h"
+#include "interpose/wrap.h"
 
 int tw_on_init(const void *site, int *argc, char ***argv)
 {
@@ -49,17 +51,75 @@ int tw_on_finalize(const void *site)
     return result;
 }
 
-void tw_about_to_abort(void)
+void tw_about_to_abort(bool by_program, int error)
 {
-    if (tw_active) {
-        tw_finish_aborted();
+    if (tw_active && !__atomic_exchange_n(&tw_state.aborting, true, __ATOMIC_RELAXED)) {
+        tw_finish_aborted(by_program, error);
     }
 }
+
+/* Where MPI's own error handler, MPI_ERRORS_ARE_FATAL, ends the job, no MPI_ function is called that
+ * could be wrapped. An error handler of ours instead would be seen by the program. Both families
+ * come through a function of their library that is called by its name, so that it can be wrapped:
+ * Open MPI when it gives up, for whatever reason; MPICH for every error that a function on a
+ * communicator is about to return, so that it takes a look at which handler is in force. */
+#ifdef OPEN_MPI
+TW_EXPORT int ompi_mpi_abort(void *comm, int error);
+TW_EXPORT int ompi_mpi_abort(void *comm, int error)
+{
+    int (*next)(void *, int) = NULL;
+
+    *(void **)&next = tw_late_symbol("ompi_mpi_abort");
+    tw_about_to_abort(false, error);
+    return next(comm, error);
+}
+#else
+#define TW_MPICH_KIND      0x3c000000u /* of a handle: what it is a handle of */
+#define TW_MPICH_KIND_COMM 0x04000000u
+
+/* The object of a communicator begins with its handle; no object stands for MPI_COMM_WORLD. */
+static bool tw_error_is_fatal(const void *object)
+{
+    MPI_Comm       comm    = MPI_COMM_WORLD;
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    bool           fatal;
+
+    if (object != NULL) {
+        memcpy(&comm, object, sizeof(comm));
+        if (((unsigned)comm & TW_MPICH_KIND) != TW_MPICH_KIND_COMM) {
+            return false;
+        }
+    }
+    if (tw_next.Comm_get_errhandler(comm, &handler) != MPI_SUCCESS) {
+        return false;
+    }
+    fatal = handler == MPI_ERRORS_ARE_FATAL;
+    tw_next.Errhandler_free(&handler);
+    return fatal;
+}
+
+TW_EXPORT int MPIR_Err_return_comm(void *comm, const char function[], int error);
+TW_EXPORT int MPIR_Err_return_comm(void *comm, const char function[], int error)
+{
+    static _Thread_local bool looking; /* what is called here may fail, and come here */
+    int (*next)(void *, const char *, int) = NULL;
+
+    *(void **)&next = tw_late_symbol("MPIR_Err_return_comm");
+    if (error != MPI_SUCCESS && tw_active && !looking) {
+        looking = true;
+        if (tw_error_is_fatal(comm)) {
+            tw_about_to_abort(false, error);
+        }
+        looking = false;
+    }
+    return next(comm, function, error);
+}
+#endif
 
 int tw_on_abort(const void *site, MPI_Comm comm, int errorcode)
 {
     (void)site;
-    tw_about_to_abort();
+    tw_about_to_abort(true, errorcode);
     return tw_next.Abort(comm, errorcode);
 }
 

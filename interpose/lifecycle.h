@@ -4,10 +4,13 @@
 #ifndef TW_INTERPOSE_LIFECYCLE_H
 #define TW_INTERPOSE_LIFECYCLE_H
 
+#include <stdbool.h>
+
 #include "interpose/late.h"
 
-/* MPI_Abort is about to be called: this rank's counters. */
-void tw_about_to_abort(void);
+/* The job is about to end, by MPI_Abort or by MPI itself for an error (0: not known): this rank's
+ * counters, once. */
+void tw_about_to_abort(bool by_program, int error);
 
 /* The program is about to free a communicator. */
 void tw_about_to_free(MPI_Comm comm);

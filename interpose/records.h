@@ -156,8 +156,9 @@ typedef struct tw_report_facts {
     uint64_t    intercepted; /* calls seen, of all kinds, over all heard ranks                  */
     double      contract;    /* --max-error, 0 without                                          */
     bool        feedback;
-    bool        aborted; /* MPI_Abort: counters of one rank                                 */
-    int         rank;    /* whose counters, when aborted                                    */
+    bool        aborted;   /* counters of one rank: by MPI_Abort, or by MPI ...               */
+    char        error[80]; /* ... for this error; "" by MPI_Abort                            */
+    int         rank;      /* whose counters, when aborted                                    */
     char        remarks[8][160]; /* further lines that must be said; "" ends                  */
 } tw_report_facts_t;
 

@@ -87,7 +87,11 @@ static void tw_text_head(tw_text_report_t *report)
                      "thinwire: error contract: rms(error) / rms(exact) of a call at most %s",
                      contract);
     }
-    if (facts->aborted) {
+    if (facts->error[0] != '\0') {
+        tw_page_line(&report->head,
+                     "thinwire: MPI has ended the job (%.*s): these are the counters of rank %d",
+                     (int)sizeof(facts->error), facts->error, facts->rank);
+    } else if (facts->aborted) {
         tw_page_line(&report->head,
                      "thinwire: MPI_Abort was called: these are the counters of rank %d",
                      facts->rank);

@@ -72,6 +72,7 @@ void tw_give_up(MPI_Comm comm, const char *format, ...)
     va_start(args, format);
     tw_line(format, args);
     va_end(args);
+    tw_state.aborting = true;
     tw_next.Abort(comm, 1);
     abort();
 }

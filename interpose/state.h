@@ -29,8 +29,9 @@ typedef struct tw_state {
     tw_mpi_ops_t    ops;        /* MPI's functions as the transport wants them                   */
     MPI_Datatype    unit;       /* TW_UNIT bytes: what encoded vectors are counted in            */
     int             rank, size;
-    bool            codecs; /* a codec or a rule is given: not only watching                 */
-    bool            info;   /* some communicator's MPI_Info named one                        */
+    bool            codecs;   /* a codec or a rule is given: not only watching                 */
+    bool            aborting; /* the job ends, and what is to be said of it has been said */
+    bool            info;     /* some communicator's MPI_Info named one                        */
     uint64_t        start_ns;
     uint64_t        seen; /* wrapped calls, of all kinds                                   */
     tw_pool_t       pool; /* of the buffers of calls that are outside the transport        */

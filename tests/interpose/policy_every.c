@@ -135,6 +135,7 @@ static void persistent(void)
 {
 #ifdef INIT
     MPI_Request both[2], other;
+    MPI_Status  statuses[2];
     int         none = 0;
 
     INIT(Gather)(send, N, MPI_INT, recv, N, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &both[0]);
@@ -143,7 +144,7 @@ static void persistent(void)
     MPI_Wait(&both[0], MPI_STATUS_IGNORE);
     for (int i = 0; i < 2; i++) {
         MPI_Startall(2, both);
-        MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+        MPI_Waitall(2, both, statuses);
     }
     MPI_Request_free(&both[0]);
     MPI_Request_free(&both[1]);

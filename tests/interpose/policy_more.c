@@ -6,7 +6,8 @@
  *     memory CALL           how far a call with these buffers makes the process grow
  *     threads               Allreduce by four threads at the same time
  *     sites                 calls from more places than a report has lines
- *     leave abort|exit N    three Allreduce calls, then rank 1 leaves with code N
+ *     leave abort|exit|error N    three Allreduce calls, then rank 1 leaves with code N, or by
+ *                           MPI's error handler, as a message is longer than it expects
  *     no-collectives        point-to-point messages only
  *     in-place SPEC         an in-place Alltoallv on a communicator with thinwire_codec=SPEC, of
  *                           which rank 2 has small pieces only
@@ -283,8 +284,13 @@ int leave(int argc, char **argv)
         send[i] = (float)i;
     }
     for (int i = 0; i < 4 && argc == 2; i++) {
+        if (i == 3 && world_rank() == 0 && strcmp(argv[0], "error") == 0) {
+            MPI_Send(send, 100, MPI_FLOAT, 1, 1, MPI_COMM_WORLD);
+        }
         if (i == 3 && world_rank() == 1) {
-            if (strcmp(argv[0], "abort") == 0) {
+            if (strcmp(argv[0], "error") == 0) {
+                MPI_Recv(recv, 10, MPI_FLOAT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            } else if (strcmp(argv[0], "abort") == 0) {
                 MPI_Abort(MPI_COMM_WORLD, code);
             }
             exit(code);

@@ -4,7 +4,7 @@
 # where a program does not end as it should.
 # shellcheck source=tests/interpose/policy.bash disable=SC2015,SC2017,SC2154
 . "$top_srcdir/tests/interpose/policy.bash"
-plan 20
+plan 21
 
 # ---- what is printed ----------------------------------------------------------------------------
 
@@ -226,6 +226,17 @@ aborted() {
         grep -q '^ *leave at policy_more.c:[0-9]*  *world  *allreduce  *float  *tree8  *3 ' "$scratch/out"
 }
 check "MPI_Abort: the aborting rank prints its counters" aborted
+
+failed() { # the handler that ends jobs is MPI's own, and stays so; one that returns ends nothing
+    on 2 --codec tree8 --threshold 1k -- leave error 7
+    equal $(($? != 0)) 1 "a status that is not 0" && says 1 'thinwire: MPI has ended the job (' &&
+        says 1 ': these are the counters of rank 1' && says 1 'note: a message was longer than its receiver expected' &&
+        says 1 'they may have parted: try' &&
+        grep -q '^ *leave at policy_more.c:[0-9]*  *world  *allreduce  *float  *tree8  *3 ' "$scratch/out" || return 1
+    on 2 -- leave error 7
+    equal $(($? != 0)) 1 "a status that is not 0" && says 1 ': these are the counters of rank 1' && says 0 'may have parted'
+}
+check "an error that ends the job: the counters, and what may have led there" failed
 
 left() { # the launcher ends the rest; nobody waits for the rank that is gone
     local start=$SECONDS

@@ -168,6 +168,13 @@ START_TEST(one_rank_speaks_when_aborted)
     has(text, " 1000.000 ");
     has_not(text, "of 4 ranks");
     free(text);
+    snprintf(facts.error, sizeof(facts.error), "MPI_ERR_TRUNCATE: message truncated");
+    text = text_of(&facts, &record, 1);
+    has(text,
+        "thinwire: MPI has ended the job (MPI_ERR_TRUNCATE: message truncated): these are the "
+        "counters of rank 2\n");
+    has_not(text, "MPI_Abort");
+    free(text);
 }
 END_TEST
 
