@@ -32,6 +32,7 @@ static uint64_t           current_seed;
 static atomic_int         current_failures;
 static _Thread_local char current_note[400];
 static char *_Atomic      hanging_note; /* the latest, of any thread */
+static char               current_place[100];
 
 void t_note(const char *format, ...)
 {
@@ -41,6 +42,23 @@ void t_note(const char *format, ...)
     vsnprintf(current_note, sizeof(current_note), format, args);
     va_end(args);
     hanging_note = current_note;
+}
+
+static unsigned limit_of_case(void)
+{
+    const char *limit = getenv("TW_CASE_LIMIT");
+
+    return limit != NULL ? (unsigned)atoi(limit) : 60;
+}
+
+void t_within(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(current_place, sizeof(current_place), format, args);
+    va_end(args);
+    alarm(limit_of_case());
 }
 
 void t_fail(const char *file, int line, const char *format, ...)
@@ -54,8 +72,9 @@ void t_fail(const char *file, int line, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    printf("rank %d of %d: %s:%d: %s (THINWIRE_SEED=%" PRIu64 "): %s%s%s\n", t_rank, t_size, file,
-           line, current_case, t_seed, current_note, current_note[0] != '\0' ? ": " : "", text);
+    printf("rank %d of %d: %s:%d: %s (THINWIRE_SEED=%" PRIu64 ")%s%s: %s%s%s\n", t_rank, t_size,
+           file, line, current_case, t_seed, current_place[0] != '\0' ? ", " : "", current_place,
+           current_note, current_note[0] != '\0' ? ": " : "", text);
     fflush(stdout);
 }
 
@@ -119,8 +138,9 @@ static void on_alarm(int number)
     int  n;
 
     (void)number;
-    n = snprintf(line, sizeof(line), "rank %d: hangs in %s (THINWIRE_SEED=%" PRIu64 "): %s\n",
-                 t_rank, current_case, t_seed, hanging_note != NULL ? hanging_note : "");
+    n = snprintf(line, sizeof(line), "rank %d: hangs in %s (THINWIRE_SEED=%" PRIu64 ") %s: %s\n",
+                 t_rank, current_case, t_seed, current_place,
+                 hanging_note != NULL ? hanging_note : "");
     if (write(STDOUT_FILENO, line, (size_t)n) < 0) {
         _exit(99);
     }
@@ -175,7 +195,6 @@ static bool preloaded(void)
 
 static int run_case(const t_case_t *test)
 {
-    const char  *limit = getenv("TW_CASE_LIMIT");
     const double start = PMPI_Wtime();
     int          failures, own;
 
@@ -189,7 +208,7 @@ static int run_case(const t_case_t *test)
         }
         return 0;
     }
-    alarm(limit != NULL ? (unsigned)atoi(limit) : 60);
+    t_within("%s", "");
     test->run();
     PMPI_Barrier(t_harness);
     alarm(0);

@@ -54,6 +54,9 @@ int t_main(int argc, char **argv, const t_case_t *cases, size_t count);
 /* What is being tested right now; printed with a failure. Per thread. */
 void t_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Where in a long case that is; printed before the note. A case that hangs is timed from here. */
+void t_within(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 void t_fail(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

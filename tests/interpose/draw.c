@@ -26,12 +26,14 @@ static void draw_layouts(t_call_t *call, const t_place_t *place, uint64_t *rando
 void t_call_draw(t_call_t *call, const t_place_t *place, uint64_t seed, size_t most, bool blocking)
 {
     uint64_t state = seed, *const random = &state;
+    const int roots =
+        place->remote < place->size ? place->remote : place->size; /* in either group */
 
     do {
         call->op        = (t_op_t)t_below(random, T_OPS);
         call->in_place  = t_below(random, 3) == 0;
         call->strange   = t_below(random, 2) == 0;
-        call->root      = (int)t_below(random, (size_t)place->size);
+        call->root      = (int)t_below(random, (size_t)roots);
         call->reduction = call->op < T_ALLREDUCE || t_below(random, 2) == 0
                               ? T_SUM
                               : (t_reduction_t)t_below(random, T_USER_LEFT + 1);

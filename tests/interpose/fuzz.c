@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/interpose/fuzz.c - random sequences of collectives over random communicators, types,
  * layouts, operations and forms. Results are recomputed from the seed, without communication.
- * THINWIRE_SEED repeats a run; TW_FUZZ is the number of sequences.
+ * THINWIRE_SEED repeats a run; TW_FUZZ is the number of sequences. And odd programs, see odd.h, which
+ * have threads and so are run by themselves (TW_CASE="odd programs").
  */
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "tests/interpose/job.h"
+#include "tests/interpose/odd.h"
 
 #define STEPS      8 /* of a sequence, at most */
 #define PLACES     4
 #define PER_PLACES 10 /* sequences before other communicators are made */
-
-typedef struct step {
-    t_job_t     job;
-    MPI_Request request;
-    bool        open;
-} step_t;
 
 /* The world, a duplicate of it, and two partitions, with the ranks in some order. Some are
  * duplicates of parts, or parts of duplicates. */
@@ -50,89 +46,25 @@ static void free_places(t_place_t places[PLACES], uint64_t *shared)
     }
 }
 
-static void finish(step_t *step)
-{
-    t_job_check(&step->job, NULL);
-    if (step->request != MPI_REQUEST_NULL) {
-        T_OK(MPI_Request_free(&step->request));
-    }
-    t_job_close(&step->job);
-    step->open = false;
-}
-
-/* One more request is completed, or several, as this rank likes. */
-static void complete_some(step_t *steps, int n, uint64_t *own)
-{
-    MPI_Request requests[STEPS];
-    MPI_Status  statuses[STEPS];
-    int         which[STEPS], k = 0, flag = 1, index = 0;
-
-    for (int i = 0; i < n; i++) {
-        if (steps[i].open) {
-            which[k]      = i;
-            requests[k++] = steps[i].request;
-        }
-    }
-    index = (int)t_below(own, (size_t)k);
-    t_note("%d requests open", k);
-    switch (t_below(own, 4)) {
-    case 0:
-        T_OK(MPI_Wait(&requests[index], MPI_STATUS_IGNORE));
-        break;
-    case 1:
-        T_OK(MPI_Test(&requests[index], &flag, MPI_STATUS_IGNORE));
-        break;
-    case 2:
-        T_OK(MPI_Waitall(k, requests, statuses));
-        index = -1;
-        break;
-    default:
-        T_OK(MPI_Waitany(k, requests, &index, MPI_STATUS_IGNORE));
-        break;
-    }
-    for (int i = 0; flag && i < k; i++) {
-        steps[which[i]].request = requests[i];
-        if (index == -1 || index == i) {
-            finish(&steps[which[i]]);
-        }
-    }
-}
-
 static void sequence(const t_place_t places[PLACES], uint64_t shared, uint64_t own)
 {
-    static step_t steps[STEPS];
-    const int     n     = 1 + (int)t_below(&shared, STEPS);
-    const size_t  most  = (size_t)8 << t_below(&shared, 9);
-    int           begun = 0, open = 0;
+    const int    n    = 1 + (int)t_below(&shared, STEPS);
+    const size_t most = (size_t)8 << t_below(&shared, 9);
+    t_pool_t     pool = {.count = 0};
 
     for (int i = 0; i < n; i++) {
         const t_place_t *place    = &places[t_below(&shared, PLACES)];
         const bool       blocking = t_below(&shared, 2) == 0;
         t_call_t         call;
-        step_t          *step = &steps[begun];
 
         t_call_draw(&call, place, t_random(&shared), most, blocking);
         if (blocking) {
             t_job_once(place, &call);
-            continue;
+        } else {
+            t_pool_begin(&pool, place, &call);
         }
-        t_job_open(&step->job, place, &call);
-        T_OK(t_job_issue(&step->job, &step->request));
-        if (call.form == T_PERSISTENT) {
-            T_OK(MPI_Start(&step->request));
-        }
-        step->open = true;
-        begun++;
     }
-    do {
-        open = 0;
-        for (int i = 0; i < begun; i++) {
-            open += steps[i].open;
-        }
-        if (open > 0) {
-            complete_some(steps, begun, &own);
-        }
-    } while (open > 0);
+    t_pool_drain(&pool, &own);
 }
 
 static void random_sequences(void)
@@ -159,9 +91,15 @@ static void random_sequences(void)
     t_layouts_free();
 }
 
-static const t_case_t cases[] = {{"random sequences", random_sequences, 1}};
+static const t_case_t cases[] = {{"random sequences", random_sequences, 1},
+                                 {"odd programs", t_odd_programs, 1}};
 
 int main(int argc, char **argv)
 {
+    const char *only = getenv("TW_CASE");
+
+    if (only != NULL && strstr("odd programs", only) != NULL) {
+        t_thread_level = MPI_THREAD_MULTIPLE;
+    }
     return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
 }

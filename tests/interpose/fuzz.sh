@@ -1,18 +1,28 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Random sequences of collectives under the drop-in, more than 2,000 over all launches (TW_FUZZ: in
-# one launch).
+# one launch), and 360 odd programs (TW_ODD: in one launch; odd.h has more settings, shrink.sh
+# makes the shortest that fails).
 # shellcheck source=tests/interpose/launch.sh disable=SC1091,SC2154
 . "$top_srcdir/tests/interpose/launch.sh"
 
-plan 16
-run plain 3 fuzz
+sequences() { TW_CASE='random sequences' run "$@" fuzz; }
+odd() { TW_CASE='odd programs' run "$@" fuzz; }
+
+plan 22
+sequences plain 3
 for ranks in 1 2 3 4 5; do
-    run watching $ranks fuzz
-    run bitpack:2 $ranks fuzz
+    sequences watching $ranks
+    sequences bitpack:2 $ranks
 done
-run tree8 3 fuzz
-run verified 3 fuzz
-run feedback 4 fuzz
-run rules 2 fuzz
-run rules 5 fuzz
+sequences tree8 3
+sequences verified 3
+sequences feedback 4
+sequences rules 2
+sequences rules 5
+odd plain 3
+odd watching 2
+odd bitpack:2 4
+odd fp32 3
+odd feedback 2
+odd tree8 3
