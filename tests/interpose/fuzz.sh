@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Random sequences of collectives under the drop-in, more than 2,000 over all launches (TW_FUZZ: in
-# one launch), and 360 odd programs (TW_ODD: in one launch; odd.h has more settings, shrink.sh
+# one launch), and 330 odd programs (TW_ODD: in one launch; odd.h has more settings, shrink.sh
 # makes the shortest that fails).
 # shellcheck source=tests/interpose/launch.sh disable=SC1091,SC2154
 . "$top_srcdir/tests/interpose/launch.sh"
 
 sequences() { TW_CASE='random sequences' run "$@" fuzz; }
-odd() { TW_CASE='odd programs' run "$@" fuzz; }
+odd() { TW_CASE='odd programs' TW_ODD=${TW_ODD:-$((60 / $(thinned "$2")))} run "$@" fuzz; }
 
 plan 22
 sequences plain 3

@@ -32,7 +32,7 @@ static void finish(t_pooled_t *one)
 }
 
 /* Some of the open ones in any order, as MPI wants them; which[] says where they stand. Where a
- * persistent collective is among several, MPICH 4.0's MPI_Testall fails: such a one comes alone. */
+ * persistent collective is in a list, MPICH 4.0's MPI_Testall fails: such a one comes alone. */
 static int gather(const t_pool_t *pool, uint64_t *own, MPI_Request *requests, int *which)
 {
     const int want = 1 + (int)t_below(own, (size_t)pool->count);
@@ -105,14 +105,15 @@ void t_pool_some(t_pool_t *pool, uint64_t *own)
 {
     MPI_Request requests[T_POOL];
     int         which[T_POOL], n, left = 0;
-    bool        done[T_POOL];
+    bool        done[T_POOL], alone;
 
     if (pool->count == 0) {
         return;
     }
-    n = gather(pool, own, requests, which);
+    n     = gather(pool, own, requests, which);
+    alone = pool->open[which[0]]->job.call.form == T_PERSISTENT;
     t_note("%d of %d open requests are completed", n, pool->count);
-    complete((int)t_below(own, 9), n, requests, done);
+    complete((int)t_below(own, alone ? 3 : 9), n, requests, done);
     for (int i = 0; i < n; i++) {
         t_pooled_t *one = pool->open[which[i]];
 
