@@ -4,6 +4,10 @@
 # shellcheck source=tests/interpose/launch.sh disable=SC1091,SC2154
 . "$top_srcdir/tests/interpose/launch.sh"
 
+# A name that no test beside this one has in the list of processes.
+ln -s "$programs/die" "$scratch/die"
+programs=$scratch
+
 soon=10
 [ -z "$asan" ] || soon=40
 

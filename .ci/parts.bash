@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sourced by .ci/run and .ci/long: parts, each of which says what it ran, and at the end one line for all:
+# "N passed, N failed, N skipped". Builds and logs: build*/.
+# shellcheck shell=bash
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 2
+top=$PWD
+jobs=$(nproc)
+logs=$top/build-ci/logs
+mkdir -p "$logs" || exit 2
+sum_passed=0 sum_failed=0 sum_skipped=0 parts=0
+line_of_counts='^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$'
+
+# part NAME COMMAND...: the command's own last line of counts is added to the sum. One that prints none has
+# failed, and so has one that says that nothing failed but has a status that is not 0.
+part() {
+    local name=$1 started=$SECONDS status passed failed skipped log
+    shift
+    parts=$((parts + 1))
+    log=$logs/$parts.log
+    echo "=== $parts. $name"
+    "$@" </dev/null 2>&1 | tee "$log" | grep -v -E "$line_of_counts"
+    status=${PIPESTATUS[0]}
+    read -r passed _ failed _ skipped _ < <(grep -E "$line_of_counts" "$log" | tail -n 1)
+    if [ -z "${passed:-}" ]; then
+        passed=0 failed=1 skipped=0
+    elif [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then
+        failed=1
+    fi
+    sum_passed=$((sum_passed + passed))
+    sum_failed=$((sum_failed + failed))
+    sum_skipped=$((sum_skipped + skipped))
+    echo "=== $parts. $name: $passed passed, $failed failed, $skipped skipped, $((SECONDS - started)) s"
+}
+
+# The sum, as the last line, and the status of the whole.
+finish() {
+    echo "$sum_passed passed, $sum_failed failed, $sum_skipped skipped"
+    [ "$sum_passed" -gt 0 ] && [ "$sum_failed" -eq 0 ]
+    exit
+}
+
+# missing TOOL...: says so and counts as one that was skipped; false if all are here.
+missing() {
+    local tool
+    for tool; do
+        command -v "$tool" >/dev/null && continue
+        echo "skipped: no $tool here"
+        echo "0 passed, 0 failed, 1 skipped"
+        return 0
+    done
+    return 1
+}
+
+logged() { # LOG COMMAND...: quiet, but the end of the log on failure
+    local log=$1
+    shift
+    "$@" >>"$log" 2>&1 || { tail -n 40 "$log"; echo "failed: $*"; return 1; }
+}
+
+# compiled DIR OPTION...: configured, and all of it built in DIR, tests too; warnings are errors.
+compiled() {
+    local dir=$1 log=$1/ci.log
+    shift
+    mkdir -p "$dir" && : >"$log" || return 1
+    if [ "$(cat "$dir/ci.options" 2>/dev/null)" != "$*" ] || [ configure -nt "$dir/config.status" ]; then
+        (cd "$dir" && logged ci.log "$top/configure" --enable-werror --with-cuda=no "$@") || return 1
+        echo "$*" >"$dir/ci.options"
+    fi
+    logged "$log" make -C "$dir" -j"$jobs" && logged "$log" make -C "$dir" -j"$jobs" check TESTS= || return 1
+    echo "compiled in $dir, tests too: configure $*"
+}
+
+# tested DIR [TEST...]: these tests (default: all) in a build folder, and their counts.
+tested() {
+    local dir=$1 tests=()
+    shift
+    [ $# -eq 0 ] || tests=("TESTS=$*")
+    find "$dir" -name '*.trs' -delete
+    echo "running: ${*:-all tests}${TW_RANKS:+, on $TW_RANKS ranks}${TW_MODES:+, $TW_MODES}"
+    make --no-print-directory -C "$dir" -j"${TW_JOBS:-1}" check "${tests[@]}" >>"$dir/ci.log" 2>&1
+    sh tests/summary.sh "$dir"
+}
+
+# sources: every file that clang-format is asked about.
+sources() { find bench examples include interpose runtime tests tools train -name '*.[ch]' -o -name '*.cu' | sort; }
+
+# formatted: by clang-format 14, whose successors format otherwise.
+formatted() {
+    local tool version
+    tool=$(command -v clang-format-14 || command -v clang-format)
+    missing "${tool:-clang-format}" && return
+    version=$("$tool" --version | sed 's/.*version \([0-9]*\).*/\1/')
+    if [ "$version" != 14 ]; then
+        echo "skipped: clang-format is version $version, and .clang-format is for 14"
+        echo "0 passed, 0 failed, 1 skipped"
+        return
+    fi
+    echo "clang-format on $(sources | wc -l) files"
+    if sources | xargs "$tool" --dry-run -Werror; then
+        echo "1 passed, 0 failed, 0 skipped"
+    else
+        echo "0 passed, 1 failed, 0 skipped"
+        return 1
+    fi
+}
