@@ -267,7 +267,7 @@ cmd_exec() {
 cmd_mpirun() {
     [ $# -ge 2 ] || usage
     need_up
-    local ranks=$1 net; shift
+    local ranks=$1 net launch; shift
     [ "$1" = -- ] && shift
     [ $# -ge 1 ] || usage
     { number "$ranks" && [ "$ranks" -ge 1 ]; } || fail "R must be a number"
@@ -281,12 +281,17 @@ cmd_mpirun() {
                   -x "UCX_TLS=tcp,self" -x UCX_NET_DEVICES=eth0) ;;
         *) fail "NETLAB_PML must be ob1 or ucx" ;;
     esac
+    # The launcher of Open MPI 5 is another program (PRRTE), with options of its own.
+    case $("$MPIRUN" --version 2>/dev/null) in
+        *"Open MPI) "[1-4].*) launch=(--mca plm rsh --mca plm_rsh_agent "$STATE/rsh" --mca plm_rsh_no_tree_spawn 1
+                      --mca orte_tmpdir_base "$STATE/tmp" --mca oob_tcp_if_include ctl0) ;;
+        *) launch=(--prtemca plm ssh --prtemca plm_ssh_agent "$STATE/rsh" --prtemca plm_ssh_no_tree_spawn 1
+                   --prtemca prte_tmpdir_base "$STATE/tmp" --prtemca prte_if_include ctl0) ;;
+    esac
     # Idle ranks yield: there are usually more ranks than cores here.
     run_on 0 "$MPIRUN" --allow-run-as-root --np "$ranks" \
         --hostfile "$STATE/hostfile" --map-by node --bind-to none \
-        --mca plm rsh --mca plm_rsh_agent "$STATE/rsh" --mca plm_rsh_no_tree_spawn 1 \
-        --mca orte_tmpdir_base "$STATE/tmp" --mca oob_tcp_if_include ctl0 --mca mpi_yield_when_idle 1 \
-        "${net[@]}" "$@"
+        "${launch[@]}" --mca mpi_yield_when_idle 1 "${net[@]}" "$@"
 }
 
 cmd_status() {
