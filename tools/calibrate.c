@@ -239,7 +239,7 @@ static int run_job(const job_t *job, const calibrate_arguments_t *a)
     if (ctx == NULL) {
         return EXIT_FAILED;
     }
-    if (!report_begin(&report, job, a->json)) {
+    if (!report_try(job, "--output", a->output) || !report_begin(&report, job, a->json)) {
         goto destroy_context;
     }
     if (tw_comm_create(ctx, MPI_COMM_WORLD, &comm) != TW_OK) { /* logs its own cause */

@@ -131,17 +131,22 @@ static json_t *command_line(const job_t *job)
     return line != NULL ? line : json_string("thinwire");
 }
 
-int report_begin(report_t *report, const job_t *job, const char *path)
+int report_try(const job_t *job, const char *option, const char *path)
 {
     char why[PATH_LENGTH + 128];
     int  error = 0;
 
-    *report = (report_t){.path = path};
     if (job->rank == 0 && path != NULL) {
         error = try_path(path);
-        snprintf(why, sizeof(why), "--json %s: cannot be written: %s", path, strerror(error));
+        snprintf(why, sizeof(why), "%s %s: cannot be written: %s", option, path, strerror(error));
     }
-    if (!job_agree(job, error == 0, error != 0 ? why : NULL)) {
+    return job_agree(job, error == 0, error != 0 ? why : NULL);
+}
+
+int report_begin(report_t *report, const job_t *job, const char *path)
+{
+    *report = (report_t){.path = path};
+    if (!report_try(job, "--json", path)) {
         return 0;
     }
     report->root = json_pack("{s:s, s:o, s:o}", "version", tw_version(), "command",

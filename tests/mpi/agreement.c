@@ -210,7 +210,27 @@ static void other_settings_may_differ(void)
     t_comm_done(comm, ctx);
 }
 
+/* Rank 0 writes them, at the end: it tries that at the start, and all are told. */
+static void decisions_that_cannot_be_written(void)
+{
+    static const char *const settings[] = {"DECISIONS=/nowhere/at/all", NULL};
+    tw_context_t            *ctx;
+    tw_comm_t               *comm = NULL;
+
+    forget_log();
+    t_settings_put(settings);
+    ctx = t_context();
+    T_OK(tw_context_set_log(ctx, t_log_take, &log_of_case));
+    T_STATUS(tw_comm_create(ctx, MPI_COMM_WORLD, &comm), TW_ERR_IO);
+    t_settings_take_out(settings);
+    T_CHECK(comm == NULL && log_of_case.lines == (t_rank == 0), "%d lines", log_of_case.lines);
+    T_CHECK(t_log_holds(MPI_COMM_WORLD, &log_of_case, "/nowhere/at/all cannot be written: No such"),
+            "%s", log_of_case.text);
+    tw_context_destroy(ctx);
+}
+
 static const t_case_t cases[] = {
+    {"decisions that cannot be written", decisions_that_cannot_be_written, 1},
     {"a rank that calls something else is named", a_rank_that_calls_something_else_is_named, 2},
     {"a plan started out of order is named", a_plan_started_out_of_order_is_named, 2},
     {"checking lets right calls through", checking_lets_right_calls_through, 1},

@@ -78,7 +78,8 @@ one_rank() {
 check "one rank has nothing to measure: a line, and status 2" one_rank
 
 unwritable() {
-    ranks 2 "$thinwire" calibrate --seconds 1 --output "$scratch/missing/x" && return 1
-    grep -q 'error: calibration .*missing/x cannot be written: No such file' "$scratch/out"
+    ranks 2 "$thinwire" calibrate --seconds 600 --output "$scratch/missing/x" # longer than the limit
+    [ $? -eq 1 ] && [ "$(grep -c '^thinwire' "$scratch/out")" -eq 1 ] &&
+        grep -q 'thinwire: --output .*missing/x: cannot be written: No such file' "$scratch/out"
 }
-check "a folder that is missing" unwritable
+check "a folder that is missing is found before anything is measured" unwritable

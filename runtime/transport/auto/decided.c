@@ -93,6 +93,7 @@ typedef struct tw_decisions_news {
 static tw_status_t tw_decisions_begin(tw_comm_t *comm, const char *path, tw_decisions_news_t *news)
 {
     const tw_decisions_of_t of = tw_decisions_of(comm);
+    int                     error;
 
     comm->autos->decided.of = of;
     if (path[0] == '\0') {
@@ -107,6 +108,11 @@ static tw_status_t tw_decisions_begin(tw_comm_t *comm, const char *path, tw_deci
             access(path, F_OK) == 0 ? TW_DECISIONS_REPLAYED : TW_DECISIONS_RECORDED;
     }
     news->replay = comm->ctx->decisions == TW_DECISIONS_REPLAYED;
+    error        = news->replay ? 0 : tw_file_writable(path);
+    if (error != 0) { /* at the end it would be too late */
+        TW_ERROR(&comm->log, "THINWIRE_DECISIONS=%s cannot be written: %s", path, strerror(error));
+        return TW_ERR_IO;
+    }
     return news->replay ? tw_decisions_load(comm, path, &of) : TW_OK;
 }
 
