@@ -19,6 +19,7 @@
 #include "interpose/pending.h"
 #include "interpose/staged.h"
 #include "interpose/state.h"
+#include "interpose/types.h"
 #include <thinwire/version.h>
 
 #include "runtime/base/clock.h"
@@ -493,6 +494,7 @@ void tw_state_start(void)
     tw_state_ops();
     tw_next.Type_contiguous(TW_UNIT, MPI_BYTE, &tw_state.unit);
     tw_next.Type_commit(&tw_state.unit);
+    tw_types_start();
     tw_guest_enter(&guest);
     status = tw_state_compare(tw_state_settings());
     tw_guest_leave(&guest);
@@ -515,6 +517,7 @@ void tw_state_stop(void)
     tw_active = false;
     tw_staged_stop();
     tw_comms_stop();
+    tw_types_stop();
     tw_next.Type_free(&tw_state.unit);
     if (tw_quiet_made && !tw_pending_any()) { /* else it is needed when their requests end */
         tw_quiet_made = false;

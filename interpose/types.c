@@ -3,7 +3,6 @@
  */
 #include "config.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,11 +128,12 @@ static void tw_named_keep(const tw_type_t *type)
 
 /* ---- derived types --------------------------------------------------------------------------- */
 
-/* What the parts of a derived type have in common. */
+/* What the basic elements of a type have in common, and whether they follow each other. */
 typedef struct tw_parts {
     tw_kind_t kind;
     bool      any; /* some part with data has been seen */
     bool      mixed;
+    bool      contiguous;
 } tw_parts_t;
 
 static void tw_parts_add(tw_parts_t *parts, tw_kind_t kind)
@@ -143,34 +143,143 @@ static void tw_parts_add(tw_parts_t *parts, tw_kind_t kind)
     parts->any   = true;
 }
 
+/* A type in use is looked at in every call, and may be made of others that are made of others, the
+ * same ones again and again: what is known of a derived type stays with it as an attribute, whose
+ * value is no address but these bits, so that there is nothing to release. */
+enum { TW_KNOWN = 1, TW_KNOWN_ANY = 2, TW_KNOWN_MIXED = 4, TW_KNOWN_CONTIGUOUS = 8 };
+#define TW_KNOWN_KIND 4 /* the kind from this bit on */
+
+static int  tw_types_key;
+static bool tw_types_keyed;
+
+static int tw_types_copy(MPI_Datatype type, int key, void *extra, void *value, void *new_value,
+                         int *flag)
+{
+    (void)type;
+    (void)key;
+    (void)extra;
+    *(void **)new_value = value;
+    *flag               = 1;
+    return MPI_SUCCESS;
+}
+
+static int tw_types_delete(MPI_Datatype type, int key, void *value, void *extra)
+{
+    (void)type;
+    (void)key;
+    (void)value;
+    (void)extra;
+    return MPI_SUCCESS;
+}
+
+/* MPI_Type_get_contents() of Open MPI gives duplicates of inner types, without attributes: of types
+ * inside types each would be opened wherever it stands, 2^18 times for 18 levels of two. This is what
+ * it calls itself, and gives the types; as it is in the versions 4. */
+typedef int32_t tw_type_args_fn(MPI_Datatype type, int32_t which, int32_t *integer_count,
+                                int32_t *integers, int32_t *address_count, ptrdiff_t *addresses,
+                                int32_t *type_count, MPI_Datatype *types, int32_t *combiner);
+
+static tw_type_args_fn *tw_types_args;
+
+static void tw_types_find_args(void)
+{
+#ifdef OPEN_MPI
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int  length                                  = 0;
+
+    tw_next.Get_library_version(version, &length);
+    if (strncmp(version, "Open MPI v4.", 12) == 0) {
+        *(void **)&tw_types_args = tw_late_symbol("ompi_datatype_get_args");
+    }
+#endif
+}
+
+void tw_types_start(void)
+{
+    tw_types_find_args();
+    tw_types_keyed = tw_next.Type_create_keyval(tw_types_copy, tw_types_delete, &tw_types_key,
+                                                NULL) == MPI_SUCCESS;
+}
+
+void tw_types_stop(void)
+{
+    if (tw_types_keyed) {
+        tw_types_keyed = false;
+        tw_next.Type_free_keyval(&tw_types_key);
+    }
+}
+
+static void tw_parts_keep(MPI_Datatype datatype, const tw_parts_t *parts)
+{
+    const uintptr_t bits =
+        TW_KNOWN | (parts->any ? TW_KNOWN_ANY : 0u) | (parts->mixed ? TW_KNOWN_MIXED : 0u) |
+        (parts->contiguous ? TW_KNOWN_CONTIGUOUS : 0u) | (uintptr_t)parts->kind << TW_KNOWN_KIND;
+
+    if (tw_types_keyed) {
+        tw_next.Type_set_attr(datatype, tw_types_key, (void *)bits);
+    }
+}
+
+static bool tw_parts_known(MPI_Datatype datatype, tw_parts_t *parts)
+{
+    void     *value = NULL;
+    int       found = 0;
+    uintptr_t bits;
+
+    if (!tw_types_keyed ||
+        tw_next.Type_get_attr(datatype, tw_types_key, (void *)&value, &found) != MPI_SUCCESS) {
+        return false;
+    }
+    bits   = found ? (uintptr_t)value : 0;
+    *parts = (tw_parts_t){.any = (bits & TW_KNOWN_ANY) != 0, .mixed = (bits & TW_KNOWN_MIXED) != 0};
+    parts->contiguous = (bits & TW_KNOWN_CONTIGUOUS) != 0;
+    parts->kind       = (tw_kind_t)(bits >> TW_KNOWN_KIND);
+    return bits != 0;
+}
+
+static bool tw_parts_of(MPI_Datatype datatype, tw_parts_t *parts);
+
 /* Types that stand behind this one, with their counts where a struct gives them: a member of which
  * there are none is no part of the signature. */
-static bool tw_parts_of(MPI_Datatype datatype, tw_parts_t *parts, bool *contiguous_p);
-
 static bool tw_parts_contents(MPI_Datatype datatype, const int number[3], int combiner,
-                              tw_parts_t *parts, bool *contiguous_p)
+                              tw_parts_t *parts)
 {
     int          *integers  = malloc(((size_t)number[0] + 1) * sizeof(*integers));
     MPI_Aint     *addresses = malloc(((size_t)number[1] + 1) * sizeof(*addresses));
     MPI_Datatype *types     = malloc(((size_t)number[2] + 1) * sizeof(*types));
     bool          fine      = integers != NULL && addresses != NULL && types != NULL;
+    bool          in_order  = false;
 
-    fine = fine && tw_next.Type_get_contents(datatype, number[0], number[1], number[2], integers,
-                                             addresses, types) == MPI_SUCCESS;
-    for (int i = 0; fine && i < number[2]; i++) {
-        bool      contiguous = false;
-        const int none       = combiner == MPI_COMBINER_STRUCT && integers[1 + i] == 0;
+    if (!fine) { /* alone, this rank may not take the type for another */
+        tw_give_up(MPI_COMM_WORLD, "no memory to look at a datatype");
+    }
+    if (tw_types_args != NULL) {
+        int counts[3] = {number[0], number[1], number[2]}, made_by;
 
-        if (!none) {
-            fine = tw_parts_of(types[i], parts, &contiguous);
-        }
-        *contiguous_p =
-            contiguous && (combiner == MPI_COMBINER_CONTIGUOUS || combiner == MPI_COMBINER_DUP);
+        fine = tw_types_args(datatype, 1, &counts[0], integers, &counts[1], addresses, &counts[2],
+                             types, &made_by) == 0;
+    } else {
+        fine = tw_next.Type_get_contents(datatype, number[0], number[1], number[2], integers,
+                                         addresses, types) == MPI_SUCCESS;
     }
     for (int i = 0; fine && i < number[2]; i++) {
+        tw_parts_t inner = {.kind = TW_KIND_OTHER};
+        const int  none  = combiner == MPI_COMBINER_STRUCT && integers[1 + i] == 0;
+
+        if (!none) {
+            fine = tw_parts_of(types[i], &inner);
+        }
+        if (inner.any) {
+            tw_parts_add(parts, inner.mixed ? TW_KIND_OTHER : inner.kind);
+        }
+        in_order = inner.contiguous;
+    }
+    parts->contiguous =
+        in_order && (combiner == MPI_COMBINER_CONTIGUOUS || combiner == MPI_COMBINER_DUP);
+    for (int i = 0; tw_types_args == NULL && fine && i < number[2]; i++) {
         int inner[3], inner_combiner = MPI_COMBINER_NAMED;
 
-        /* The handles of derived types are ours to free. */
+        /* MPI_Type_get_contents() gives handles of derived types that are ours to free. */
         if (tw_next.Type_get_envelope(types[i], &inner[0], &inner[1], &inner[2], &inner_combiner) ==
                 MPI_SUCCESS &&
             inner_combiner != MPI_COMBINER_NAMED && inner_combiner != MPI_COMBINER_F90_REAL &&
@@ -182,15 +291,18 @@ static bool tw_parts_contents(MPI_Datatype datatype, const int number[3], int co
     free(integers);
     free(addresses);
     free(types);
+    if (fine) {
+        tw_parts_keep(datatype, parts);
+    }
     return fine;
 }
 
-static bool tw_parts_of(MPI_Datatype datatype, tw_parts_t *parts, bool *contiguous_p)
+/* Into empty parts. */
+static bool tw_parts_of(MPI_Datatype datatype, tw_parts_t *parts)
 {
     int       number[3] = {0, 0, 0}, combiner = 0;
     MPI_Count size = 0;
 
-    *contiguous_p = false;
     if (tw_next.Type_get_envelope(datatype, &number[0], &number[1], &number[2], &combiner) !=
             MPI_SUCCESS ||
         tw_next.Type_size_x(datatype, &size) != MPI_SUCCESS) {
@@ -200,28 +312,32 @@ static bool tw_parts_of(MPI_Datatype datatype, tw_parts_t *parts, bool *contiguo
     case MPI_COMBINER_NAMED: {
         tw_type_t named;
 
-        tw_type_fill_named(datatype, &named);
+        if (!tw_named_find(datatype, &named)) {
+            tw_type_fill_named(datatype, &named);
+            tw_named_keep(&named);
+        }
         if (size != 0) {
             tw_parts_add(parts, named.kind);
         }
-        *contiguous_p = named.dense;
+        parts->contiguous = named.dense;
         return true;
     }
     case MPI_COMBINER_F90_REAL:
         tw_parts_add(parts, size == 4 ? TW_KIND_FLOAT : size == 8 ? TW_KIND_DOUBLE : TW_KIND_OTHER);
-        *contiguous_p = true;
+        parts->contiguous = true;
         return true;
     case MPI_COMBINER_F90_COMPLEX:
         tw_parts_add(parts, size == 8    ? TW_KIND_FLOAT
                             : size == 16 ? TW_KIND_DOUBLE
                                          : TW_KIND_OTHER);
-        *contiguous_p = true;
+        parts->contiguous = true;
         return true;
     case MPI_COMBINER_F90_INTEGER:
         tw_parts_add(parts, TW_KIND_OTHER);
         return true;
     default:
-        return size == 0 || tw_parts_contents(datatype, number, combiner, parts, contiguous_p);
+        return size == 0 || tw_parts_known(datatype, parts) ||
+               tw_parts_contents(datatype, number, combiner, parts);
     }
 }
 
@@ -240,22 +356,21 @@ static bool tw_type_usable(MPI_Datatype datatype)
 
 static bool tw_type_look_derived(MPI_Datatype datatype, tw_type_t *type)
 {
-    tw_parts_t parts      = {.kind = TW_KIND_OTHER};
-    MPI_Count  size       = 0; /* int would not do for 2 GiB and more */
-    MPI_Aint   lb         = 0;
-    bool       contiguous = false;
+    tw_parts_t parts = {.kind = TW_KIND_OTHER};
+    MPI_Count  size  = 0; /* int would not do for 2 GiB and more */
+    MPI_Aint   lb    = 0;
 
     memset(type, 0, sizeof(*type));
     type->handle = datatype;
     if (tw_next.Type_size_x(datatype, &size) != MPI_SUCCESS || size < 0 ||
         tw_next.Type_get_extent(datatype, &lb, &type->extent) != MPI_SUCCESS ||
-        !tw_parts_of(datatype, &parts, &contiguous)) {
+        !tw_parts_of(datatype, &parts)) {
         return false;
     }
-    type->size = (size_t)size;
-    type->kind = parts.any && !parts.mixed ? parts.kind : TW_KIND_OTHER;
-    type->dense =
-        contiguous && type->kind != TW_KIND_OTHER && type->extent == (MPI_Aint)size && lb == 0;
+    type->size  = (size_t)size;
+    type->kind  = parts.any && !parts.mixed ? parts.kind : TW_KIND_OTHER;
+    type->dense = parts.contiguous && type->kind != TW_KIND_OTHER &&
+                  type->extent == (MPI_Aint)size && lb == 0;
     if (type->kind != TW_KIND_OTHER) {
         type->values = type->size / (type->kind == TW_KIND_FLOAT ? sizeof(float) : sizeof(double));
         snprintf(type->name, sizeof(type->name), "derived(%s)",
@@ -287,98 +402,5 @@ bool tw_type_look(MPI_Datatype datatype, tw_type_t *type)
     }
     tw_type_fill_named(datatype, type);
     tw_named_keep(type);
-    return true;
-}
-
-/* ---- packing --------------------------------------------------------------------------------- */
-
-/* MPI_Pack counts bytes in ints, and MPICH's refuses MPI_BOTTOM. A message to oneself, the
- * program's type on one side and plain values on the other, can do both. One thread at a time, or
- * they would meet. */
-static bool tw_type_by_message(const tw_type_t *type, void *buffer, size_t count, void *vector,
-                               bool pack)
-{
-    static pthread_mutex_t lock  = PTHREAD_MUTEX_INITIALIZER;
-    const bool             known = type->kind != TW_KIND_OTHER;
-    const size_t width = !known ? 1 : type->kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
-    const MPI_Datatype plain  = !known                         ? MPI_BYTE
-                                : type->kind == TW_KIND_DOUBLE ? MPI_DOUBLE
-                                                               : MPI_FLOAT;
-    const size_t       values = count * type->size / width;
-    int                result;
-
-    if (count > INT_MAX || values > INT_MAX) {
-        return false;
-    }
-    pthread_mutex_lock(&lock);
-    result = pack ? tw_next.Sendrecv(buffer, (int)count, type->handle, 0, 0, vector, (int)values,
-                                     plain, 0, 0, tw_state_quiet(), MPI_STATUS_IGNORE)
-                  : tw_next.Sendrecv(vector, (int)values, plain, 0, 0, buffer, (int)count,
-                                     type->handle, 0, 0, tw_state_quiet(), MPI_STATUS_IGNORE);
-    pthread_mutex_unlock(&lock);
-    return result == MPI_SUCCESS;
-}
-
-static bool tw_type_wants_message(const tw_type_t *type, const void *buffer)
-{
-    return buffer == MPI_BOTTOM || type->size > INT_MAX;
-}
-
-/* Items that MPI_Pack can take at once, whose counts of bytes are ints. */
-static size_t tw_pack_step(const tw_type_t *type)
-{
-    const size_t most = (size_t)1 << 30;
-
-    return type->size >= most ? 1 : most / type->size;
-}
-
-bool tw_type_pack(const tw_type_t *type, const void *buffer, size_t count, void *vector)
-{
-    char  *to   = vector;
-    size_t step = 0;
-
-    if (type->dense || type->size == 0) {
-        memcpy(vector, buffer, count * type->size);
-        return true;
-    }
-    if (tw_type_wants_message(type, buffer)) {
-        return tw_type_by_message(type, (void *)(uintptr_t)buffer, count, vector, true);
-    }
-    for (size_t at = 0; at < count; at += step) {
-        int position = 0;
-
-        step = tw_pack_step(type) < count - at ? tw_pack_step(type) : count - at;
-        if (tw_next.Pack(tw_type_at(type, buffer, (MPI_Aint)at), (int)step, type->handle, to,
-                         (int)(step * type->size), &position, tw_state_quiet()) != MPI_SUCCESS) {
-            return false;
-        }
-        to += step * type->size;
-    }
-    return true;
-}
-
-bool tw_type_unpack(const tw_type_t *type, const void *vector, size_t count, void *buffer)
-{
-    const char *from = vector;
-    size_t      step = 0;
-
-    if (type->dense || type->size == 0) {
-        memcpy(buffer, vector, count * type->size);
-        return true;
-    }
-    if (tw_type_wants_message(type, buffer)) {
-        return tw_type_by_message(type, buffer, count, (void *)(uintptr_t)vector, false);
-    }
-    for (size_t at = 0; at < count; at += step) {
-        int position = 0;
-
-        step = tw_pack_step(type) < count - at ? tw_pack_step(type) : count - at;
-        if (tw_next.Unpack(from, (int)(step * type->size), &position,
-                           tw_type_at(type, buffer, (MPI_Aint)at), (int)step, type->handle,
-                           tw_state_quiet()) != MPI_SUCCESS) {
-            return false;
-        }
-        from += step * type->size;
-    }
     return true;
 }

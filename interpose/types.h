@@ -29,6 +29,10 @@ typedef struct tw_type {
     char         name[24]; /* for the report: "float", "derived(float)"              */
 } tw_type_t;
 
+/* In MPI_Init and MPI_Finalize. */
+void tw_types_start(void);
+void tw_types_stop(void);
+
 /* Look at a datatype. false where MPI would refuse it (MPI_DATATYPE_NULL, not committed). */
 bool tw_type_look(MPI_Datatype datatype, tw_type_t *type);
 

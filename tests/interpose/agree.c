@@ -7,6 +7,8 @@
  *
  * Control that leaves MPI by a longjmp out of an error handler, or out of an attribute's callback:
  * what that rank calls later is called as before.
+ *
+ * Types made of types.
  */
 #include "config.h"
 
@@ -294,11 +296,44 @@ static void left(void)
     }
 }
 
+/* ---- types in types ---------------------------------------------------------------------------- */
+
+#define LEVELS 18
+
+/* Twice the type before, and again: 2^18 floats, if every type is looked at wherever it stands. */
+static void nested(void)
+{
+    const int    two[2] = {1, 1}, count = 1 << LEVELS;
+    float       *values = t_malloc((size_t)count * sizeof(*values));
+    MPI_Datatype type;
+
+    MPI_Type_dup(MPI_FLOAT, &type);
+    for (int level = 0; level < LEVELS; level++) {
+        MPI_Datatype       before_it = type;
+        const MPI_Datatype types[2]  = {type, type};
+        const MPI_Aint     places[2] = {0, (MPI_Aint)sizeof(float) << level};
+
+        MPI_Type_create_struct(2, two, places, types, &type);
+        MPI_Type_free(&before_it);
+    }
+    MPI_Type_commit(&type);
+    for (int root = 0; root < t_size; root++) {
+        for (int i = 0; i < count; i++) {
+            values[i] = t_rank == root ? value(root, 0, i) : 100.0f;
+        }
+        T_OK(MPI_Bcast(values, 1, type, root, MPI_COMM_WORLD));
+        check(values, 1, root, value_for_first);
+    }
+    MPI_Type_free(&type);
+    free(values);
+}
+
 static const t_case_t cases[] = {
     {"equal pointers: nothing sent or received", no_data, 2},
     {"equal pointers: an empty share", no_share, 2},
     {"equal pointers: types that interleave", interleaved, 2},
     {"control leaves MPI", left, 2},
+    {"types in types", nested, 1},
 };
 
 int main(int argc, char **argv)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/interpose/between.c - a tool that stands between the drop-in and the MPI library: preloaded
  * after the drop-in, it is what the drop-in calls. It counts the communicators that the drop-in
- * makes, and says at the end of the process how many:
+ * makes, and how often it asks what a datatype is made of, and says so at the end of the process:
  *
  *     = the drop-in made 2 communicators
+ *     = the drop-in opened 20 types
  *
  * In MPI_Alltoall it calls MPI_Allreduce, as MPI libraries and tools do: such inner calls stay as they
  * are, or it ends the job.
@@ -18,16 +19,16 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static int made;
+static int made, opened;
 
 /* A call from the drop-in, not from the program or from MPI itself? */
-static void count(const void *site)
+static void count(const void *site, int *counter)
 {
     Dl_info info;
 
     if (dladdr(site, &info) != 0 && info.dli_fname != NULL &&
         strstr(info.dli_fname, "libthinwire-preload") != NULL) {
-        __atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(counter, 1, __ATOMIC_RELAXED);
     }
 }
 
@@ -37,8 +38,18 @@ __attribute__((destructor)) static void say(void)
 
     PMPI_Initialized(&initialized);
     if (initialized) {
-        fprintf(stderr, "= the drop-in made %d communicators\n", made);
+        fprintf(stderr, "= the drop-in made %d communicators\n= the drop-in opened %d types\n",
+                made, opened);
     }
+}
+
+EXPORT int MPI_Type_get_contents(MPI_Datatype type, int max_integers, int max_addresses,
+                                 int max_types, int integers[], MPI_Aint addresses[],
+                                 MPI_Datatype types[])
+{
+    count(__builtin_return_address(0), &opened);
+    return PMPI_Type_get_contents(type, max_integers, max_addresses, max_types, integers, addresses,
+                                  types);
 }
 
 #define INNER 600
@@ -76,7 +87,7 @@ EXPORT int MPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtyp
     EXPORT int MPI_##name params;                                                                  \
     EXPORT int MPI_##name params                                                                   \
     {                                                                                              \
-        count(__builtin_return_address(0));                                                        \
+        count(__builtin_return_address(0), &made);                                                 \
         return PMPI_##name args;                                                                   \
     }
 

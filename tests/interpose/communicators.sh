@@ -4,7 +4,7 @@
 # shellcheck source=tests/interpose/launch.sh disable=SC1091,SC2154
 . "$top_srcdir/tests/interpose/launch.sh"
 
-plan 27
+plan 28
 for program in communicators threads; do
     run plain 2 $program
     for ranks in 1 2 3; do
@@ -29,10 +29,13 @@ made() { # MIN MAX MODE RANKS PROGRAM ARG...
     while read -r count; do
         [ "$count" -ge "$least" ] && [ "$count" -le "$most" ] || status=1
     done <"$scratch/made"
+    # A type is opened once, not in every call.
+    awk '/^= the drop-in opened/ && $5 > 500 { bad = 1 } END { exit bad }' "$scratch/out" || status=1
     result $status "$name"
 }
 made 0 0 watching 3 wrappers exact 3
 made 0 0 watching 2 communicators exact 2
+made 0 0 watching 2 agree exact 2
 made 0 0 tree8 3 die none
 made 1 9 tree8 3 die well
 made 1 9 bitpack:2 2 agree representable 2 # and calls from inside MPI stay as they are

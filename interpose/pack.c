@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/pack.c - items of any layout to consecutive values and back; see types.h.
+ */
+#include "config.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "interpose/next.h"
+#include "interpose/state.h"
+#include "interpose/types.h"
+
+/* MPI_Pack counts bytes in ints, and MPICH's refuses MPI_BOTTOM. A message to oneself, the
+ * program's type on one side and plain values on the other, can do both. One thread at a time, or
+ * they would meet. */
+static bool tw_type_by_message(const tw_type_t *type, void *buffer, size_t count, void *vector,
+                               bool pack)
+{
+    static pthread_mutex_t lock  = PTHREAD_MUTEX_INITIALIZER;
+    const bool             known = type->kind != TW_KIND_OTHER;
+    const size_t width = !known ? 1 : type->kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
+    const MPI_Datatype plain  = !known                         ? MPI_BYTE
+                                : type->kind == TW_KIND_DOUBLE ? MPI_DOUBLE
+                                                               : MPI_FLOAT;
+    const size_t       values = count * type->size / width;
+    int                result;
+
+    if (count > INT_MAX || values > INT_MAX) {
+        return false;
+    }
+    pthread_mutex_lock(&lock);
+    result = pack ? tw_next.Sendrecv(buffer, (int)count, type->handle, 0, 0, vector, (int)values,
+                                     plain, 0, 0, tw_state_quiet(), MPI_STATUS_IGNORE)
+                  : tw_next.Sendrecv(vector, (int)values, plain, 0, 0, buffer, (int)count,
+                                     type->handle, 0, 0, tw_state_quiet(), MPI_STATUS_IGNORE);
+    pthread_mutex_unlock(&lock);
+    return result == MPI_SUCCESS;
+}
+
+static bool tw_type_wants_message(const tw_type_t *type, const void *buffer)
+{
+    return buffer == MPI_BOTTOM || type->size > INT_MAX;
+}
+
+/* Items that MPI_Pack can take at once, whose counts of bytes are ints. */
+static size_t tw_pack_step(const tw_type_t *type)
+{
+    const size_t most = (size_t)1 << 30;
+
+    return type->size >= most ? 1 : most / type->size;
+}
+
+bool tw_type_pack(const tw_type_t *type, const void *buffer, size_t count, void *vector)
+{
+    char  *to   = vector;
+    size_t step = 0;
+
+    if (type->dense || type->size == 0) {
+        memcpy(vector, buffer, count * type->size);
+        return true;
+    }
+    if (tw_type_wants_message(type, buffer)) {
+        return tw_type_by_message(type, (void *)(uintptr_t)buffer, count, vector, true);
+    }
+    for (size_t at = 0; at < count; at += step) {
+        int position = 0;
+
+        step = tw_pack_step(type) < count - at ? tw_pack_step(type) : count - at;
+        if (tw_next.Pack(tw_type_at(type, buffer, (MPI_Aint)at), (int)step, type->handle, to,
+                         (int)(step * type->size), &position, tw_state_quiet()) != MPI_SUCCESS) {
+            return false;
+        }
+        to += step * type->size;
+    }
+    return true;
+}
+
+bool tw_type_unpack(const tw_type_t *type, const void *vector, size_t count, void *buffer)
+{
+    const char *from = vector;
+    size_t      step = 0;
+
+    if (type->dense || type->size == 0) {
+        memcpy(buffer, vector, count * type->size);
+        return true;
+    }
+    if (tw_type_wants_message(type, buffer)) {
+        return tw_type_by_message(type, buffer, count, (void *)(uintptr_t)vector, false);
+    }
+    for (size_t at = 0; at < count; at += step) {
+        int position = 0;
+
+        step = tw_pack_step(type) < count - at ? tw_pack_step(type) : count - at;
+        if (tw_next.Unpack(from, (int)(step * type->size), &position,
+                           tw_type_at(type, buffer, (MPI_Aint)at), (int)step, type->handle,
+                           tw_state_quiet()) != MPI_SUCCESS) {
+            return false;
+        }
+        from += step * type->size;
+    }
+    return true;
+}
