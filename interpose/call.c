@@ -90,7 +90,8 @@ const tw_choice_t *tw_choice_candidate(int c, tw_kind_t kind)
 void tw_call_begin(tw_call_t *call, const void *site, int op, bool nonblocking, MPI_Comm comm)
 {
     memset(call, 0, sizeof(*call));
-    call->site        = site;
+    call->python      = tw_python_place(site);
+    call->site        = call->python != NULL ? (const void *)call->python : site;
     call->op          = op;
     call->nonblocking = nonblocking;
     call->comm        = tw_comms_get(comm);
@@ -295,6 +296,7 @@ static void tw_call_key(const tw_call_t *call, tw_record_key_t *key)
 {
     memset(key, 0, sizeof(*key));
     key->site        = (uint64_t)(uintptr_t)call->site;
+    key->python      = call->python != NULL;
     key->op          = (uint8_t)call->op;
     key->nonblocking = call->nonblocking;
     key->form        = (uint8_t)call->form;

@@ -15,6 +15,7 @@
 
 #include "interpose/comms.h"
 #include "interpose/late.h"
+#include "interpose/python.h"
 #include "interpose/records.h"
 #include "interpose/types.h"
 
@@ -31,7 +32,8 @@ typedef struct tw_choice {
 } tw_choice_t;
 
 typedef struct tw_call {
-    const void        *site;
+    const void              *site;
+    const tw_python_place_t *python; /* the site, where it is a line of Python; else NULL */
     int                op; /* tw_rule_op_t or tw_watched_t                                   */
     bool               nonblocking;
     int                form; /* 0 usual, 1 persistent, 2 large count                           */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "interpose/python.h"
 #include "interpose/records.h"
 
 #define TW_CHUNK        64   /* records allocated together                                    */
@@ -204,8 +205,15 @@ static void tw_record_resolve(tw_record_t *record)
     if (record->key.site == 0) {
         return;
     }
-    tw_site_locate(record->key.site, record->key.object, sizeof(record->key.object),
-                   &record->key.offset);
+    if (record->key.python) {
+        const tw_python_place_t *place = (const tw_python_place_t *)(uintptr_t)record->key.site;
+
+        memcpy(record->key.object, place->text, sizeof(record->key.object));
+        record->key.offset = place->line;
+    } else {
+        tw_site_locate(record->key.site, record->key.object, sizeof(record->key.object),
+                       &record->key.offset);
+    }
     record->key.site = 0;
 }
 

@@ -87,8 +87,9 @@ typedef struct tw_record_key {
     uint64_t site; /* return address; 0 once object and offset are filled              */
     uint8_t  op;   /* tw_rule_op_t or tw_watched_t                                      */
     uint8_t  nonblocking;
-    uint8_t  form; /* 0 usual, 1 persistent, 2 large count                              */
-    uint8_t  pad[5];
+    uint8_t  form;   /* 0 usual, 1 persistent, 2 large count                              */
+    uint8_t  python; /* site is a tw_python_place_t                                    */
+    uint8_t  pad[4];
     char     type[24]; /* "float", "double", "float complex", "int", "derived(float)", ...  */
     char     comm[40]; /* "world", "self", name, or "N ranks"                               */
     char     codec[TW_RULE_SPEC_MAX]; /* spec, "" where not compressed                          */

@@ -53,15 +53,19 @@ static void tw_cell_ms(char *cell, const tw_report_facts_t *facts, uint64_t ns)
     tw_format_fixed(cell, TW_CELL, 1e3 * tw_report_seconds(facts, ns), 3);
 }
 
-/* At most `width` bytes of a text; of a site the end stays, which says where. */
+/* At most `width` bytes of a text; of a site the end stays, which says where, and of a name of C++
+ * before it the end, too. */
 static void tw_cell_text(char *cell, const char *text, size_t width)
 {
-    const size_t n    = strlen(text);
-    const char  *tail = strstr(text, " at ") != NULL ? strstr(text, " at ") : strstr(text, " in ");
-    const size_t keep = tail != NULL && strlen(tail) + 8 < width ? strlen(tail) : 0;
+    const size_t n     = strlen(text);
+    const char  *tail  = strstr(text, " at ") != NULL ? strstr(text, " at ") : strstr(text, " in ");
+    const size_t keep  = tail != NULL && strlen(tail) + 8 < width ? strlen(tail) : 0;
+    const char  *scope = strstr(text, "::");
 
     if (n <= width) {
         memcpy(cell, text, n + 1);
+    } else if (keep > 0 && scope != NULL && scope < tail) {
+        snprintf(cell, TW_CELL, "..%s", text + n - (width - 2));
     } else {
         snprintf(cell, TW_CELL, "%.*s..%s", (int)(width - keep - 2), text, text + n - keep);
     }

@@ -42,7 +42,10 @@ static void tw_verdict_nothing(const tw_report_facts_t *facts, const tw_record_t
     tw_format_percent(percent, sizeof(percent), (double)sum->why_asked[why], (double)sum->asked);
     snprintf(text, size, "%s: %s of the bytes: %s",
              tw_report_watching(facts) ? "nothing here to compress" : "nothing was compressed",
-             percent, tw_why_texts[why]);
+             percent,
+             why != TW_WHY_WATCHING ? tw_why_texts[why]
+             : sum->could_asked > 0 ? "no codec makes them fewer"
+                                    : tw_why_texts[TW_WHY_SMALL]);
 }
 
 /* ---- watching ------------------------------------------------------------------------------ */

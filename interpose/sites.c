@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "interpose/addr2line.h"
+#include "interpose/names.h"
 #include "interpose/records.h"
 #include "runtime/base/clock.h"
 
@@ -201,10 +202,16 @@ static void tw_site_symbol(const tw_object_t *object, tw_site_t *site)
 {
     const uint64_t address = object != NULL ? object->base + site->offset : 0;
     Dl_info        info;
+    char           name[96];
 
-    if (object != NULL && object->loaded && dladdr((void *)(uintptr_t)(address - 1), &info) != 0 &&
-        info.dli_sname != NULL && info.dli_saddr != NULL) {
-        snprintf(site->text, sizeof(site->text), "%.100s+0x%llx in %s", info.dli_sname,
+    if (strstr(site->object, " at ") != NULL) { /* of Python */
+        snprintf(site->text, sizeof(site->text), "%s:%llu", site->object,
+                 (unsigned long long)site->offset);
+    } else if (object != NULL && object->loaded &&
+               dladdr((void *)(uintptr_t)(address - 1), &info) != 0 && info.dli_sname != NULL &&
+               info.dli_saddr != NULL) {
+        tw_function_name(info.dli_sname, name, sizeof(name));
+        snprintf(site->text, sizeof(site->text), "%s+0x%llx in %s", name,
                  (unsigned long long)(address - (uint64_t)(uintptr_t)info.dli_saddr), object->name);
     } else if (site->object[0] == '\0') {
         snprintf(site->text, sizeof(site->text), "(generated code)");
@@ -246,13 +253,16 @@ static bool tw_object_has_symbols(const char *path)
 static void tw_site_answer(const tw_object_t *object, const tw_answer_t *answer, bool symbols,
                            tw_site_t *site)
 {
+    char name[96];
+
+    tw_function_name(answer->function, name, sizeof(name));
     if (answer->function[0] != '\0' && answer->place[0] != '\0') {
-        snprintf(site->text, sizeof(site->text), "%.95s at %.90s", answer->function, answer->place);
+        snprintf(site->text, sizeof(site->text), "%s at %.90s", name, answer->place);
         return;
     }
     tw_site_symbol(object, site);
     if (symbols && answer->function[0] != '\0' && strstr(site->text, " in ") == NULL) {
-        snprintf(site->text, sizeof(site->text), "%.110s in %s", answer->function, site->object);
+        snprintf(site->text, sizeof(site->text), "%s in %s", name, site->object);
     }
 }
 

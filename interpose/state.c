@@ -17,6 +17,7 @@
 #include "interpose/finish.h"
 #include "interpose/next.h"
 #include "interpose/pending.h"
+#include "interpose/python.h"
 #include "interpose/staged.h"
 #include "interpose/state.h"
 #include "interpose/types.h"
@@ -504,6 +505,7 @@ void tw_state_start(void)
     if (tw_state.codecs) {
         tw_staged_start();
     }
+    tw_python_start();
     tw_state.seen++; /* MPI_Init itself: something was intercepted */
     tw_active = true;
 }

@@ -213,7 +213,11 @@ START_TEST(verdicts_of_nothing)
          "it another MPI library than this preload is for?)");
     ends(&facts, &record, 1,
          "nothing here to compress: 100 % of the bytes: type is not all float32 or double");
-    facts.codec = "tree8";
+    record.why_asked[TW_WHY_WATCHING] = record.why_asked[TW_WHY_TYPE];
+    record.why[TW_WHY_WATCHING]       = 2 * record.why[TW_WHY_TYPE];
+    ends(&facts, &record, 1, "nothing here to compress: 100 % of the bytes: below the threshold");
+    record.why[TW_WHY_WATCHING] = record.why_asked[TW_WHY_WATCHING] = 0;
+    facts.codec                                                     = "tree8";
     ends(&facts, &record, 1,
          "nothing was compressed: 100 % of the bytes: type is not all float32 or double");
     record.asked = record.sent = record.why_asked[TW_WHY_TYPE] = 0;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "interpose/addr2line.h"
+#include "interpose/names.h"
 #include "interpose/records.h"
 #include "runtime/base/clock.h"
 
@@ -328,6 +329,51 @@ START_TEST(odd_programs)
 }
 END_TEST
 
+/* ---- names of functions -------------------------------------------------------------------- */
+
+static void named(const char *symbol, size_t size, const char *wanted)
+{
+    char text[128];
+
+    tw_function_name(symbol, text, size);
+    ck_assert_str_eq(text, wanted);
+    ck_assert_uint_lt(strlen(text), size);
+}
+
+START_TEST(names_as_people_write_them)
+{
+    named("job_issue", 96, "job_issue");
+    named("", 96, "");
+    named("solver::Grid<double>::smooth(double const*, int) const", 96,
+          "solver::Grid<double>::smooth");
+    named("void sum<float>(float*, unsigned long)", 96, "sum<float>");
+    named("(anonymous namespace)::reduce(std::vector<int, std::allocator<int> >&)", 96,
+          "(anonymous namespace)::reduce");
+    named("std::ostream& ns::operator<< <char>(std::ostream&, char)", 96, "ns::operator<< <char>");
+    named("ns::Call::operator()(int)", 96, "ns::Call::operator()");
+    named("ns::Map<std::string, std::vector<double, Allocator<double>>>::exchange(int)", 96,
+          "ns::Map<>::exchange");
+    named("one::very_long_namespace::and_another_one::Class::method(int)", 24,
+          "..er_one::Class::method");
+    named("a_name_of_c_that_is_rather_long_too", 16, "..ther_long_too");
+    named("main::{lambda(int)#1}::operator()(int) const", 96, "main::{lambda(int)#1}::operator()");
+}
+END_TEST
+
+START_TEST(mangled_names)
+{
+    void *library;
+
+    named("_ZN6solver4GridIdE6smoothEPKdi", 96, "_ZN6solver4GridIdE6smoothEPKdi");
+    library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL); /* as that of a program's library */
+    if (library != NULL) {
+        named("_ZN6solver4GridIdE6smoothEPKdi", 96, "solver::Grid<double>::smooth");
+        named("_Znonsense", 96, "_Znonsense");
+        dlclose(library);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite   *suite = suite_create("sites");
@@ -344,6 +390,8 @@ int main(void)
     tcase_set_timeout(tcase, 120);
     tcase_add_checked_fixture(tcase, NULL, no_fake);
     tcase_add_test(tcase, a_call_of_this_program);
+    tcase_add_test(tcase, names_as_people_write_them);
+    tcase_add_test(tcase, mangled_names);
     tcase_add_test(tcase, without_addr2line);
     tcase_add_test(tcase, objects_of_others_and_no_objects);
     tcase_add_test(tcase, one_run_for_many_sites);
