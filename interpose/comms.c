@@ -97,6 +97,7 @@ static tw_entry_t *tw_comms_make(MPI_Comm comm)
         entry->why    = TW_WHY_SINGLE;
     }
     tw_comms_names(entry);
+    tw_comms_get_info(comm, entry->info, sizeof(entry->info));
     return entry;
 }
 
@@ -247,7 +248,7 @@ static void tw_comms_drop_duplicate(tw_entry_t *entry)
     }
 }
 
-static void tw_comms_drop_levels(tw_entry_t *entry)
+void tw_comms_drop_levels(tw_entry_t *entry)
 {
     while (entry->levels != NULL) {
         tw_entry_level_t *next = entry->levels->next;
@@ -334,56 +335,6 @@ void tw_comms_let_go(tw_entry_t *entry)
     pthread_mutex_unlock(&tw_state.lock);
     if (last) {
         tw_comms_release(entry);
-    }
-}
-
-void tw_comms_set_info(MPI_Comm comm, MPI_Info info)
-{
-    char        text[MPI_MAX_INFO_VAL + 1] = "", spec[TW_RULE_SPEC_MAX], first[TW_RULE_SPEC_MAX];
-    int         found = 0, differs = 0, any = 0, inter = 0;
-    tw_entry_t *entry;
-
-    if (comm == MPI_COMM_NULL || !tw_active ||
-        tw_next.Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter) {
-        return;
-    }
-    if (info != MPI_INFO_NULL) {
-        tw_next.Info_get(info, "thinwire_codec", MPI_MAX_INFO_VAL, text, &found);
-    }
-    entry = tw_comms_get(comm);
-    if (entry == NULL || !entry->usable) {
-        return;
-    }
-    snprintf(spec, sizeof(spec), "%.*s", (int)sizeof(spec) - 1, found ? text : "");
-    memset(first, 0, sizeof(first));
-    memcpy(first, spec, strlen(spec));
-    tw_next.Bcast(first, (int)sizeof(first), MPI_BYTE, 0, comm);
-    differs = strcmp(first, spec) != 0;
-    tw_next.Allreduce(&differs, &any, 1, MPI_INT, MPI_MAX, comm);
-    if (any) {
-        if (entry->rank == 0) {
-            tw_complain(
-                "thinwire_codec differs between the ranks of a communicator; it is ignored");
-        }
-        return;
-    }
-    if (spec[0] != '\0') {
-        char        why[400] = "";
-        tw_codec_t *codec    = NULL;
-
-        if (strcmp(spec, "off") != 0 &&
-            tw_codec_create(&tw_state.context, spec, TW_F32, &codec, why, sizeof(why)) != TW_OK &&
-            tw_codec_create(&tw_state.context, spec, TW_F64, &codec, NULL, 0) != TW_OK) {
-            if (entry->rank == 0) {
-                tw_complain("thinwire_codec: %s; it is ignored", why);
-            }
-            return;
-        }
-        tw_codec_destroy(codec);
-        snprintf(entry->info, sizeof(entry->info), "%s", spec);
-        tw_comms_drop_levels(entry); /* the error contract begins anew from this codec */
-        tw_state.info = true;
-        tw_staged_start();
     }
 }
 

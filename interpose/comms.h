@@ -46,7 +46,7 @@ typedef struct tw_entry {
     char             label[40]; /* for the report: "world", "self", its name, "N ranks"         */
     const char      *name;      /* for rules: "world", "self" or ""; other names are known to one
                                        rank alone */
-    char             info[TW_RULE_SPEC_MAX]; /* thinwire_codec of its MPI_Info; "" none          */
+    char             info[TW_RULE_SPEC_MAX]; /* thinwire_codec, see hint.c; "" none              */
     tw_comm_t       *duplicate; /* NULL before the first blocking call that makes it            */
     uint64_t         made;      /* how many duplicates there were when it was made           */
     bool             no_duplicate; /* making it failed, on all ranks                            */
@@ -87,6 +87,18 @@ void tw_comms_let_go(tw_entry_t *entry);
 /* Read thinwire_codec from info for this communicator. Collective, as MPI_Comm_set_info is: the
  * ranks must say the same, else none of them follows it, and rank 0 says so. */
 void tw_comms_set_info(MPI_Comm comm, MPI_Info info);
+
+/* What a communicator has of it, from there or from the one that it is a duplicate of: into spec,
+ * which stays as it is without; and away with it, on a duplicate that gets another MPI_Info. */
+void tw_comms_get_info(MPI_Comm comm, char *spec, size_t size);
+void tw_comms_drop_info(MPI_Comm comm);
+
+/* In MPI_Init and MPI_Finalize. */
+void tw_comms_info_start(void);
+void tw_comms_info_stop(void);
+
+/* The error contract begins anew. */
+void tw_comms_drop_levels(tw_entry_t *entry);
 
 /* At MPI_Finalize: free all duplicates, in the order in which they were made. */
 void tw_comms_stop(void);

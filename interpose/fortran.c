@@ -242,6 +242,7 @@ TW_EXPORT void mpi_comm_dup_with_info_f08_(MPI_Fint *comm, MPI_Fint *info, MPI_F
     TW_NEXT(tw_fortran4_t, "mpi_comm_dup_with_info_f08_");
     entered = tw_enter_any();
     next(comm, info, newcomm, ierr);
+    tw_comms_drop_info((MPI_Comm)*newcomm);
     tw_comms_set_info((MPI_Comm)*newcomm, (MPI_Info)*info);
     tw_leave_any(entered);
 }

@@ -166,6 +166,7 @@ int tw_on_comm_dup_with_info(const void *site, MPI_Comm comm, MPI_Info info, MPI
 
     (void)site;
     if (result == MPI_SUCCESS && newcomm != NULL) {
+        tw_comms_drop_info(*newcomm);
         tw_comms_set_info(*newcomm, info);
     }
     return result;

@@ -496,6 +496,7 @@ void tw_state_start(void)
     tw_next.Type_contiguous(TW_UNIT, MPI_BYTE, &tw_state.unit);
     tw_next.Type_commit(&tw_state.unit);
     tw_types_start();
+    tw_comms_info_start();
     tw_guest_enter(&guest);
     status = tw_state_compare(tw_state_settings());
     tw_guest_leave(&guest);
@@ -520,6 +521,7 @@ void tw_state_stop(void)
     tw_staged_stop();
     tw_comms_stop();
     tw_types_stop();
+    tw_comms_info_stop();
     tw_next.Type_free(&tw_state.unit);
     if (tw_quiet_made && !tw_pending_any()) { /* else it is needed when their requests end */
         tw_quiet_made = false;

@@ -7,7 +7,7 @@
  *                        the number of items (16384); x3: three times; root=1; uneven: counts of
  *                        the v-forms; data=huge, data=tiny, data=inf;
  *                        world (default), dup, other and halo (duplicates of it; the last has that
- *                        name for MPI too), pair (ranks 0 and 1)
+ *                        name for MPI too), again (of other), pair (ranks 0 and 1)
  *     pcontrol=0         MPI_Pcontrol
  *     info=SPEC[@COMM]   MPI_Comm_set_info with the key thinwire_codec; SPEC/SPEC: of rank 0 and
  *                        of the others; -: without the key
@@ -46,8 +46,15 @@ static MPI_Comm comm_make(const char *name)
     int      rank;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (strcmp(name, "dup") == 0 || strcmp(name, "other") == 0 || strcmp(name, "halo") == 0) {
+    if (strcmp(name, "dup") == 0 || strcmp(name, "halo") == 0) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    } else if (strcmp(name, "other") == 0) {
+        MPI_Request request;
+
+        MPI_Comm_idup(MPI_COMM_WORLD, &comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else if (strcmp(name, "again") == 0) {
+        MPI_Comm_dup(comm_named("other"), &comm);
     } else if (strcmp(name, "pair") == 0) {
         MPI_Comm_split(MPI_COMM_WORLD, rank < 2, rank, &comm);
     }

@@ -4,7 +4,7 @@
 # by its errors, the report by its rows.
 # shellcheck source=tests/interpose/policy.bash disable=SC2016,SC2154
 . "$top_srcdir/tests/interpose/policy.bash"
-plan 25
+plan 26
 
 # ---- threshold ----------------------------------------------------------------------------------
 
@@ -116,7 +116,7 @@ check "MPI_Pcontrol" pcontrol
 info() {
     quietly 2 --codec tree8 -- allreduce,100 info=bitpack:2 allreduce,100 bcast allreduce,dup info=off \
         allreduce bcast,dup info=bf16@dup allreduce,dup,100 allreduce &&
-        are exact bitpack:2 bitpack:2 tree8 exact tree8 bf16 exact && is totals.reasons.info.calls 4
+        are exact bitpack:2 bitpack:2 bitpack:2 exact bitpack:2 bf16 exact && is totals.reasons.info.calls 4
 }
 check "thinwire_codec of a communicator: a codec, off" info
 
@@ -127,10 +127,18 @@ info_first() { # before rules; that of a duplicate is its own
 }
 check "thinwire_codec by MPI_Comm_dup_with_info, before rules and without" info_first
 
+info_kept() { # by duplicates, and theirs; not by a part, nor by one with another MPI_Info
+    quietly 2 --codec tree8 -- info=off allreduce,dup allreduce,other allreduce,again allreduce,pair \
+        info=bf16@other allreduce,other allreduce,again allreduce &&
+        are exact exact exact tree8 bf16 exact exact &&
+        quietly 2 --codec tree8 -- info=off dupinfo=- allreduce,dup && are tree8
+}
+check "thinwire_codec is kept by MPI_Comm_dup and MPI_Comm_idup" info_kept
+
 info_wrong() {
     quietly 2 --codec tree8 -- info=nonsense allreduce && are tree8 && one_line "unknown codec 'nonsense'" &&
         quietly 3 --codec tree8 -- info=off info=onebit/bf16 allreduce info=-/bf16 allreduce bcast,dup &&
-        are exact exact tree8 && says 2 'thinwire: thinwire_codec differs between the ranks'
+        are exact exact exact && says 2 'thinwire: thinwire_codec differs between the ranks'
 }
 check "thinwire_codec that is nonsense, or differs between ranks: one line" info_wrong
 
