@@ -29,7 +29,7 @@ const char *tw_endpoints(void);
  * @param [out] comm_p  set only on TW_OK; release it with tw_comm_destroy().
  * @return the same on every rank: TW_OK, TW_ERR_MISMATCH, TW_ERR_SETTING (a setting is out of range
  *         on some rank), TW_ERR_NO_MEMORY, TW_ERR_MPI, TW_ERR_TIMEOUT (THINWIRE_TIMEOUT),
- *         TW_ERR_NETWORK; and
+ *         TW_ERR_NETWORK, TW_ERR_IO (THINWIRE_DECISIONS cannot be read or written); and
  *         locally, before anything is sent: TW_ERR_INVALID_ARG, TW_ERR_UNSUPPORTED.
  * Threads: one thread at a time per communicator; different communicators may be used by different
  * threads if MPI was initialised with MPI_THREAD_MULTIPLE. */

@@ -301,6 +301,7 @@ static const t_case_t cases[] = {
     {"nothing is sent", nothing_is_sent, 2},
     {"memory that others cannot read", memory_that_others_cannot_read, 2},
     {"unreadable memory in several operations", unreadable_memory_in_several_operations, 2},
+    {"a rank that forbids to look", a_rank_that_forbids_to_look, 2},
     {"a reader that is refused is told about", a_reader_that_is_refused_is_told_about, 2},
     {"a root that is stopped is read", a_root_that_is_stopped_is_read, 2},
     {"a rank that does not come", a_rank_that_does_not_come, 2},

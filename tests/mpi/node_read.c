@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -256,6 +257,28 @@ void unreadable_memory_in_several_operations(void)
             call_close(call);
         }
     }
+    t_comm_done(comm, ctx);
+}
+
+/* A rank forbids others to look at it when its memory has been read before, as a program does that
+ * holds keys. For root that forbids nothing: then all is as ever. */
+void a_rank_that_forbids_to_look(void)
+{
+    tw_context_t *ctx  = t_context();
+    tw_comm_t    *comm = t_comm(ctx, MPI_COMM_WORLD);
+
+    for (int turn = 0; turn < 4; turn++) {
+        call_t bcast    = {.count = 20000, .root = 0, .turn = (unsigned)turn};
+        call_t alltoall = {.alltoall = 1, .count = 5000, .turn = (unsigned)turn};
+
+        if (turn > 0 && t_rank == 0) {
+            prctl(PR_SET_DUMPABLE, 0);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        call_once(comm, turn < 2 ? &bcast : &alltoall, FORM_MIXED);
+        call_once(comm, turn < 2 ? &alltoall : &bcast, FORM_PLAN);
+    }
+    prctl(PR_SET_DUMPABLE, 1);
     t_comm_done(comm, ctx);
 }
 

@@ -6,6 +6,7 @@
 
 void memory_that_others_cannot_read(void);
 void unreadable_memory_in_several_operations(void);
+void a_rank_that_forbids_to_look(void);
 void a_reader_that_is_refused_is_told_about(void);
 void a_root_that_is_stopped_is_read(void);
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/lsan_interface.h>
@@ -178,6 +179,29 @@ static void memory_that_one_rank_lacks_beside_the_nodes(void)
     tw_context_destroy(ctx);
 }
 
+/* A shell's `ulimit -f` on the lowest rank: files may not be as large as the node's memory, and the
+ * signal that comes with trying would end the process. All exchange messages. */
+static void files_that_may_not_be_large(void)
+{
+    tw_context_t *ctx = new_context();
+    tw_comm_t    *comm;
+    struct rlimit limit, before;
+    float         small[4] = {1, 2, 3, 4}, sum[4];
+
+    getrlimit(RLIMIT_FSIZE, &before);
+    limit          = before;
+    limit.rlim_cur = 1 << 20;
+    CHECK(tw_comm_create(ctx, MPI_COMM_WORLD, &comm) == TW_OK);
+    CHECK(rank != 0 || setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    CHECK(tw_allreduce(comm, small, sum, 4, TW_SUM, NULL) == TW_OK);
+    CHECK(sum[3] == 4.0f * (float)size);
+    CHECK(tw_allreduce(comm, in, out, COUNT, TW_SUM, NULL) == TW_OK);
+    CHECK(comm->node.state != TW_NODE_THERE);
+    CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
+    CHECK(tw_comm_destroy(comm) == TW_OK);
+    tw_context_destroy(ctx);
+}
+
 int main(int argc, char **argv)
 {
     int all = 0;
@@ -192,6 +216,7 @@ int main(int argc, char **argv)
     a_duplicate_that_fails();
     memory_that_one_rank_lacks();
     memory_that_one_rank_lacks_beside_the_nodes();
+    files_that_may_not_be_large();
     a_send_that_fails();
     MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 #if defined(__SANITIZE_ADDRESS__)

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,12 +46,25 @@ typedef struct tw_node_where {
     uint64_t device, inode; /* of the file: a process of that number elsewhere has others */
 } tw_node_where_t;
 
+/* May this process make files of that size? Trying it where it may not sends SIGXFSZ, which ends it. */
+static bool tw_node_may_be(size_t bytes)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           limit.rlim_cur >= bytes;
+}
+
 /* An object of that many bytes without a name; -1 with errno. */
 static int tw_node_object(size_t bytes)
 {
     char name[64];
     int  file, error;
 
+    if (!tw_node_may_be(bytes)) {
+        errno = EFBIG;
+        return -1;
+    }
     snprintf(name, sizeof(name), "/thinwire-%ld-%" PRIx64, (long)getpid(), tw_clock_ns());
     file = shm_open(name, O_CREAT | O_EXCL | O_RDWR, 0600);
     if (file < 0) {
