@@ -38,7 +38,9 @@ static double limit(void)
         if (tw_settings_get(i, &setting) == TW_OK &&
             strcmp(setting.name, "THINWIRE_TIMEOUT") == 0) {
             seconds = TIMES * strtod(setting.value_text, NULL);
-            signal(SIGALRM, too_late);
+            if (seconds > 0.0) { /* else the signal is the program's own */
+                signal(SIGALRM, too_late);
+            }
         }
     }
     return seconds;
