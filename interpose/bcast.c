@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/bcast.c - MPI_Bcast, MPI_Ibcast: the root encodes, codes are broadcast, the others
- * decode. The root's buffer is not touched.
+ * interpose/bcast.c - MPI_Bcast, MPI_Ibcast: the root encodes, codes are broadcast, all decode.
+ *
+ * The root, too, so that all ranks go on with the same numbers: programs decide by them how often
+ * to go round a loop, and what to send next. To MPI its buffer is input only, so it is asked first
+ * whether it may be written; where not, the root keeps its values and the report says so. Nothing
+ * that other ranks do depends on the answer.
  *
  * Under an error contract the root measures the error of what it is about to send in the calls that
  * are verified, and steps up until the contract is kept; a small broadcast before the codes tells
@@ -15,6 +19,7 @@
 #include "interpose/handlers.h"
 #include "interpose/next.h"
 #include "interpose/verify.h"
+#include "interpose/writable.h"
 #include "runtime/base/clock.h"
 
 /* What the root's values become, against what they are. */
@@ -66,6 +71,20 @@ static const tw_choice_t *tw_bcast_contract(tw_call_t *call, const void *buffer,
     return NULL;
 }
 
+/* The root, when its codes are sent: what the others have now, it takes, too. */
+static void tw_bcast_take(tw_call_t *call, const tw_choice_t *choice, const tw_type_t *type,
+                          const void *codes, void *buffer, size_t items)
+{
+    if (choice->exact) {
+        return; /* they have its own values */
+    }
+    if (tw_state.config.bcast_root == TW_BCAST_ROOT_EXACT || !tw_writable(type, buffer, items)) {
+        call->kept = true;
+        return;
+    }
+    tw_form_decode(call, choice, type, codes, buffer, items);
+}
+
 static int tw_bcast_codes(tw_call_t *call, void *buffer, int count, MPI_Datatype datatype, int root,
                           MPI_Comm comm)
 {
@@ -103,7 +122,9 @@ static int tw_bcast_codes(tw_call_t *call, void *buffer, int count, MPI_Datatype
             tw_call_moved(call->op, call->comm->size, tw_form_bytes(call->choice, call->values));
         result = tw_next.Bcast(codes, tw_form_units(call->choice, call->values), tw_state.unit,
                                root, comm);
-        if (result == MPI_SUCCESS && !sender) {
+        if (result == MPI_SUCCESS && sender) {
+            tw_bcast_take(call, call->choice, &call->type, codes, buffer, items);
+        } else if (result == MPI_SUCCESS) {
             tw_form_decode(call, call->choice, &call->type, codes, buffer, items);
         }
     }
@@ -116,7 +137,9 @@ static void tw_ibcast_finish(tw_pending_t *pending)
     tw_form_op_t  *op    = (tw_form_op_t *)pending;
     const uint64_t start = tw_clock_ns();
 
-    if (op->ranks > 0) {
+    if (op->root) {
+        tw_bcast_take(&op->call, op->choice, &op->type, op->codes_in, op->recv, op->items);
+    } else {
         tw_form_decode(&op->call, op->choice, &op->type, op->codes_in, op->recv, op->items);
     }
     tw_form_op_done(op, start);
@@ -130,9 +153,8 @@ static int tw_ibcast_codes(tw_call_t *call, void *buffer, int count, int root, M
 
     call->sent =
         tw_call_moved(call->op, call->comm->size, tw_form_bytes(call->choice, call->values));
-    op = tw_form_op_make(call, call->choice, &call->type, buffer, (size_t)count);
-    op->ranks =
-        sender ? 0 : op->ranks; /* 0: nothing to decode; buffer may be NULL, as MPI_BOTTOM */
+    op           = tw_form_op_make(call, call->choice, &call->type, buffer, (size_t)count);
+    op->root     = sender;
     op->codes_in = tw_form_get(call, tw_form_bytes(call->choice, call->values));
     if (sender) {
         tw_form_encode(&op->call, op->choice, &call->type, buffer, (size_t)count, op->codes_in);

@@ -381,6 +381,7 @@ void tw_call_end(tw_call_t *call)
     delta.worst                = call->worst;
     delta.worst_rms            = call->worst_rms;
     delta.steps                = call->stepped;
+    delta.kept                 = call->kept;
     if (call->verified && call->exact_ns > 0) {
         delta.exact_ns    = call->exact_ns;
         delta.verified_ns = ns;
@@ -399,5 +400,6 @@ void tw_call_more(tw_call_t *call, uint64_t ns)
     delta.time_ns   = ns;
     delta.encode_ns = call->encode_ns;
     delta.decode_ns = call->decode_ns;
+    delta.kept      = call->kept;
     tw_records_add(&delta.key, &delta);
 }

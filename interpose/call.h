@@ -53,7 +53,8 @@ typedef struct tw_call {
     bool               verified;
     double             worst, worst_rms; /* of a verified call                                 */
     bool               stepped;
-    size_t             own; /* allgatherv: values of this rank's block                        */
+    bool               kept; /* bcast: this is the root, and it kept its exact values      */
+    size_t             own;  /* allgatherv: values of this rank's block                        */
     bool               could_known;
     uint64_t           could[TW_CANDIDATES]; /* filled by handlers whose sizes differ between ranks,
                                                 while watching; see records.h */

@@ -65,6 +65,7 @@ typedef struct tw_form_op {
     void              *recv;  /* the program's receive buffer                             */
     size_t             items; /* per block                                                */
     int                ranks;
+    bool               root; /* bcast: this rank is the root                                */
     MPI_Datatype       held; /* a duplicate of a derived type, which the program may free    */
     void              *codes_in, *codes_out; /* pool                                        */
     void              *extra; /* of the form, malloc                                      */

@@ -193,6 +193,7 @@ static void tw_json_numbers(tw_json_t *json, const tw_report_facts_t *facts,
         tw_json_number(json, "exact_seconds", tw_report_seconds(facts, record->exact_ns));
     }
     tw_json_count(json, "steps", record->steps);
+    tw_json_count(json, "root_exact", record->kept);
     tw_json_reasons(json, record);
 }
 

@@ -223,16 +223,6 @@ static void tw_text_contract(tw_text_report_t *report)
     }
 }
 
-static bool tw_text_broadcasts(const tw_text_report_t *report)
-{
-    for (size_t i = 0; i < report->count; i++) {
-        if (report->records[i].key.op == TW_RULE_BCAST && report->records[i].why[TW_WHY_NOT] > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void tw_text_tail(tw_text_report_t *report)
 {
     const size_t remarks = sizeof(report->facts->remarks) / sizeof(report->facts->remarks[0]);
@@ -241,10 +231,11 @@ static void tw_text_tail(tw_text_report_t *report)
     tw_text_reasons(report);
     tw_text_candidates(report);
     tw_text_contract(report);
-    if (tw_text_broadcasts(report)) {
+    if (report->sum.kept > 0) {
         tw_page_line(&report->tail,
-                     "note: after a compressed MPI_Bcast the root keeps its exact values, "
-                     "the other ranks have decoded ones");
+                     "note: ranks may differ: the root kept its exact values in %llu broadcasts "
+                     "(its buffer may not be written, or THINWIRE_BCAST_ROOT=exact)",
+                     (unsigned long long)report->sum.kept);
     }
     for (size_t i = 0; i < remarks && report->facts->remarks[i][0] != '\0'; i++) {
         tw_page_line(&report->tail, "note: %.*s", (int)sizeof(report->facts->remarks[i]),

@@ -251,6 +251,10 @@ int run_main(job_t *job, int argc, char **argv)
          1000000000},
         {"--error-feedback", NULL, "Add to each Allreduce what the one before of its shape lost.",
          OPTION_FLAG, &run.feedback, 0, 0},
+        {"--bcast-root", "WHAT",
+         "What the root of a compressed broadcast goes on with: same, the values\n"
+         "that the others have (default); exact, its own.",
+         OPTION_TEXT, &run.bcast_root, 0, 0},
         {"--report", "FILE", "The report goes into FILE.", OPTION_TEXT, &run.report, 0, 0},
         {"--json", "FILE", "All that was counted, as one JSON object.", OPTION_TEXT, &run.json, 0,
          0},

@@ -51,6 +51,12 @@ int run_check_values(run_t *run)
                  run->max_error);
         return 0;
     }
+    if (run->bcast_root != NULL && strcmp(run->bcast_root, "same") != 0 &&
+        strcmp(run->bcast_root, "exact") != 0) {
+        snprintf(run->why, sizeof(run->why), "--bcast-root %.40s: accepted: same, exact",
+                 run->bcast_root);
+        return 0;
+    }
     if (run->mpi != NULL && strcmp(run->mpi, preload_names[FAMILY_OPENMPI]) != 0 &&
         strcmp(run->mpi, preload_names[FAMILY_MPICH]) != 0) {
         snprintf(run->why, sizeof(run->why), "--mpi %.40s: accepted: openmpi, mpich", run->mpi);
@@ -104,6 +110,7 @@ int run_set_variables(run_t *run)
     set(run, "THINWIRE_MAX_ERROR", run->max_error);
     set_number(run, "THINWIRE_VERIFY", run->verify);
     set(run, "THINWIRE_ERROR_FEEDBACK", run->feedback ? "1" : NULL);
+    set(run, "THINWIRE_BCAST_ROOT", run->bcast_root);
     set_file(run, "THINWIRE_REPORT", run->report);
     set_file(run, "THINWIRE_JSON", run->json);
     set(run, "THINWIRE_QUIET", run->quiet ? "1" : NULL);

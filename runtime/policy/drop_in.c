@@ -7,6 +7,8 @@
 
 #define TW_DROP_IN_THRESHOLD "64k"
 
+static const char *const tw_bcast_roots[] = {"same", "exact", NULL};
+
 static const tw_setting_field_t tw_drop_in_fields[] = {
     {"CODEC", "", "Codec of the drop-in where no rule decides; none only watches.",
      offsetof(tw_drop_in_config_t, codec), TW_SETTING_TEXT, 0, 0, NULL},
@@ -29,6 +31,10 @@ static const tw_setting_field_t tw_drop_in_fields[] = {
     {"ERROR_FEEDBACK", "0",
      "Add to each allreduce what the one before it, of the same shape, lost in its codec.",
      offsetof(tw_drop_in_config_t, error_feedback), TW_SETTING_BOOL, 0, 0, NULL},
+    {"BCAST_ROOT", "same",
+     "After a compressed broadcast the root has the values that the others have (same), or its own "
+     "(exact).",
+     offsetof(tw_drop_in_config_t, bcast_root), TW_SETTING_CHOICE, 0, 0, tw_bcast_roots},
     {"REPORT", "", "File of the drop-in's report; none is the standard error.",
      offsetof(tw_drop_in_config_t, report), TW_SETTING_TEXT, 0, 0, NULL},
     {"JSON", "", "File of the drop-in's report as JSON.", offsetof(tw_drop_in_config_t, json),

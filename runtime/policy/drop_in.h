@@ -8,6 +8,9 @@
 
 #include "runtime/base/settings.h"
 
+/* What the root of a compressed broadcast has in its buffer afterwards. */
+typedef enum tw_bcast_root { TW_BCAST_ROOT_SAME, TW_BCAST_ROOT_EXACT } tw_bcast_root_t;
+
 typedef struct tw_drop_in_config {
     const char *codec;          /* THINWIRE_CODEC; "": watch only                              */
     size_t      threshold;      /* THINWIRE_THRESHOLD: vectors of fewer bytes stay as they are */
@@ -21,6 +24,7 @@ typedef struct tw_drop_in_config {
     const char *report;         /* THINWIRE_REPORT: file of the text report; "": stderr        */
     const char *json;           /* THINWIRE_JSON: file; "": none                               */
     int         quiet;          /* THINWIRE_QUIET: no report on stderr                         */
+    int         bcast_root;     /* THINWIRE_BCAST_ROOT: tw_bcast_root_t                        */
 } tw_drop_in_config_t;
 
 extern const tw_setting_table_t tw_drop_in_settings; /* module "drop-in" */

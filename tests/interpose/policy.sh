@@ -4,7 +4,7 @@
 # by its errors, the report by its rows.
 # shellcheck source=tests/interpose/policy.bash disable=SC2016,SC2154
 . "$top_srcdir/tests/interpose/policy.bash"
-plan 26
+plan 28
 
 # ---- threshold ----------------------------------------------------------------------------------
 
@@ -147,6 +147,41 @@ info_in_place() {
         quietly 3 --codec tree8 --threshold inf -- in-place bitpack:2 && says 1 'in place: 0 wrong'
 }
 check "thinwire_codec and ranks that have nothing to encode" info_in_place
+
+# ---- the root of a broadcast --------------------------------------------------------------------
+
+# Memory that may be written is; what may not stays, the others get theirs, and the report counts it.
+kinds_of_memory() {
+    quietly 2 --codec bitpack:2 --threshold 1k -- roots || return 1
+    cat >"$scratch/wanted" <<'KINDS'
+writable: took
+writable, nonblocking: took
+many pages: took
+read-only: kept
+read-only, nonblocking: kept
+many pages, read-only: kept
+the last page read-only: kept
+up to a read-only page: took
+holes: took
+holes, nonblocking: took
+holes that are not mapped: took
+holes that are read-only: kept
+KINDS
+    grep -v -e twice -e absolute "$scratch/out" | diff "$scratch/wanted" - &&
+        says 1 'an element named twice: ' && ! grep 'far off' "$scratch/out" &&
+        grep -E '^two places, absolute: (took|kept)$' "$scratch/out" &&
+        within "$(value totals.root_exact)" 5 6 # the address of the last may be anywhere
+}
+check "the root takes what the others have, if its memory may be written" kinds_of_memory
+
+exact_root() {
+    quietly 3 --codec tree8 -- bcast bcast,root=1 ibcast bcast,double && are tree8 tree8 tree8 exact &&
+        is totals.root_exact 0 &&
+        on 3 --codec tree8 --bcast-root exact -- bcast bcast,root=1 ibcast bcast,double &&
+        are tree8! tree8! tree8! exact && is totals.root_exact 3 &&
+        says 1 'note: ranks may differ: the root kept its exact values in 3 broadcasts'
+}
+check "all ranks have the same after a broadcast; not with --bcast-root exact" exact_root
 
 # ---- doubles ------------------------------------------------------------------------------------
 
