@@ -147,8 +147,10 @@ static void tw_call_rule_used(int rule)
     }
 }
 
-/* The spec that the communicator's info, a rule or the option names; NULL and a reason for none. */
-static const char *tw_call_spec(const tw_call_t *call, tw_kind_t kind, size_t values, tw_why_t *why)
+/* The spec that the communicator's info, a rule or the option names; NULL and a reason for none.
+ * *wide_p: it is named for doubles, by a rule that says so or by --double. */
+static const char *tw_call_spec(const tw_call_t *call, tw_kind_t kind, size_t values, bool *wide_p,
+                                tw_why_t *why)
 {
     const uint64_t        bytes = tw_kind_bytes(kind, values);
     const tw_rule_query_t query = {.op        = call->op,
@@ -159,6 +161,7 @@ static const char *tw_call_spec(const tw_call_t *call, tw_kind_t kind, size_t va
     const char           *spec;
     int                   rule;
 
+    *wide_p = tw_state.config.wide != 0;
     if (__atomic_load_n(&tw_pcontrol_off, __ATOMIC_RELAXED)) {
         *why = TW_WHY_PCONTROL;
         return NULL;
@@ -172,6 +175,7 @@ static const char *tw_call_spec(const tw_call_t *call, tw_kind_t kind, size_t va
         *why = TW_WHY_RULE;
         tw_call_rule_used(rule);
         spec = tw_state.rules.rules[rule].spec;
+        *wide_p |= tw_state.rules.rules[rule].wide == 1;
         return *spec == '\0' ? NULL : spec;
     }
     *why = TW_WHY_WATCHING;
@@ -188,10 +192,18 @@ static const char *tw_call_spec(const tw_call_t *call, tw_kind_t kind, size_t va
     return tw_state.config.codec;
 }
 
+/* What is said of floats does not mean doubles: bitpack:4 keeps all of the one and half of the
+ * other. Only a codec that floats have not, bitpack:5, can mean nothing else. */
+static bool tw_call_means(const char *spec, tw_kind_t kind, bool wide)
+{
+    return kind != TW_KIND_DOUBLE || wide || tw_choice_get(spec, TW_KIND_FLOAT)->codec == NULL;
+}
+
 static const tw_choice_t *tw_call_choose(const tw_call_t *call, tw_kind_t kind, size_t values,
                                          tw_why_t *why)
 {
-    const char        *spec = tw_call_spec(call, kind, values, why);
+    bool               wide = false;
+    const char        *spec = tw_call_spec(call, kind, values, &wide, why);
     const tw_choice_t *choice;
 
     if (spec == NULL) {
@@ -202,7 +214,7 @@ static const tw_choice_t *tw_call_choose(const tw_call_t *call, tw_kind_t kind, 
         return NULL;
     }
     choice = tw_choice_get(spec, kind);
-    if (choice->codec == NULL) {
+    if (choice->codec == NULL || !tw_call_means(spec, kind, wide)) {
         *why = kind == TW_KIND_DOUBLE ? TW_WHY_DOUBLE : TW_WHY_CODEC;
         return NULL;
     }

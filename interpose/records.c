@@ -30,11 +30,6 @@ const char *const tw_why_texts[TW_WHY_COUNT] = {
 const char *const tw_candidate_specs[TW_CANDIDATES] = {
     "bitpack:3", "bf16", "bitpack:2", "tree8", "int8", "bitpack:1", "onebit"};
 
-bool tw_candidate_narrows(int c)
-{
-    return strncmp(tw_candidate_specs[c], "bitpack:", strlen("bitpack:")) != 0;
-}
-
 typedef struct tw_chunk {
     struct tw_chunk *next;
     size_t           used;

@@ -79,9 +79,6 @@ typedef enum tw_watched {
 #define TW_CANDIDATES 7
 extern const char *const tw_candidate_specs[TW_CANDIDATES]; /* "bitpack:3" ... "onebit" */
 
-/* Has it no form for doubles, so that they travel as floats (--double)? */
-bool tw_candidate_narrows(int c);
-
 /* What tells records apart. Compared as bytes: zero it before filling. */
 typedef struct tw_record_key {
     uint64_t site; /* return address; 0 once object and offset are filled              */

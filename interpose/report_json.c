@@ -234,7 +234,7 @@ static void tw_json_candidates(tw_json_t *json, const tw_report_facts_t *facts,
                        ((double)sum->could_asked - (double)sum->could[c]) /
                            (double)(sum->asked > 0 ? sum->asked : 1));
         tw_json_number(json, "seconds", tw_report_seconds(facts, sum->could_ns));
-        tw_json_flag(json, "needs_double", sum->could_wide > 0 && tw_candidate_narrows(c));
+        tw_json_flag(json, "needs_double", sum->could_wide > 0);
         tw_json_close(json, '}');
     }
     tw_json_close(json, ']');

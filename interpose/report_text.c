@@ -162,17 +162,13 @@ static void tw_candidate_row(const tw_record_t *sum, int c, char (*row)[TW_CELL]
     } else {
         snprintf(row[2], TW_CELL, "none");
     }
-    if (sum->could_wide > 0) {
-        snprintf(row[3], TW_CELL, "%s", tw_candidate_narrows(c) ? "--double" : "nothing");
-    }
 }
 
 static void tw_text_candidates(tw_text_report_t *report)
 {
-    static const char *const headings[] = {"with codec", "bytes sent", "saved of all bytes",
-                                           "doubles need"};
+    static const char *const headings[] = {"with codec", "bytes sent", "saved of all bytes"};
     const tw_record_t       *sum        = &report->sum;
-    tw_text_table_t         *table      = tw_text_new_table(report, 4, 1, 1);
+    tw_text_table_t         *table      = tw_text_new_table(report, 3, 1, 0);
     char                     ms[32], doubles[64] = "";
 
     if (sum->could_asked == 0) {
@@ -180,7 +176,7 @@ static void tw_text_candidates(tw_text_report_t *report)
     }
     tw_format_fixed(ms, sizeof(ms), 1e3 * tw_report_seconds(report->facts, sum->could_ns), 3);
     if (sum->could_wide > 0) {
-        snprintf(doubles, sizeof(doubles), " (%llu of doubles)",
+        snprintf(doubles, sizeof(doubles), " (%llu of doubles, with --double)",
                  (unsigned long long)sum->could_wide);
     }
     tw_page_line(&report->tail, "calls that could be compressed: %llu bytes asked for%s, %s ms",

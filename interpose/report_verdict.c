@@ -77,7 +77,7 @@ static void tw_verdict_watching(const tw_report_facts_t *facts, const tw_record_
                                 size_t size)
 {
     const int         c      = tw_candidate_to_name(sum);
-    const char *const narrow = sum->could_wide > 0 && tw_candidate_narrows(c) ? " --double" : "";
+    const char *const narrow = sum->could_wide > 0 ? " --double" : "";
     char              bytes[TW_PERCENT];
 
     if (tw_could_save(sum, c) == 0) {

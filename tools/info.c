@@ -51,13 +51,29 @@ static const char *device_path(const device_facts_t *device, const mpi_facts_t *
     return strcmp(mpi->cuda_aware, "yes") == 0 ? "direct" : "staged";
 }
 
-static void print_codecs(const specs_t *specs)
+/* Does the codec take doubles as they are, and how? Those that do not round them to float32. */
+static int has_wide(tw_context_t *ctx, const char *spec, tw_codec_traits_t *traits)
 {
-    static const table_column_t columns[] = {{"codec", -12},   {"bytes per float32", 0},
-                                             {"block", 0},     {"kernels", -7},
-                                             {"lossless", -8}, {"wants error feedback", -5}};
+    tw_codec_t *codec = NULL;
+    const int   well  = tw_codec_create(ctx, spec, TW_F64, &codec, NULL, 0) == TW_OK &&
+                     tw_codec_traits(codec, traits) == TW_OK;
+
+    tw_codec_destroy(codec);
+    return well;
+}
+
+static void print_codecs(tw_context_t *ctx, const specs_t *specs)
+{
+    static const table_column_t columns[] = {{"codec", -12},
+                                             {"bytes per float32", 0},
+                                             {"block", 0},
+                                             {"kernels", -7},
+                                             {"lossless of float32", -8},
+                                             {"of double", -6},
+                                             {"wants error feedback", -5}};
     const size_t                n         = sizeof(columns) / sizeof(columns[0]);
     char                        cells[sizeof(columns) / sizeof(columns[0])][TABLE_CELL];
+    tw_codec_traits_t           wide;
 
     printf("\n");
     table_header(columns, n);
@@ -69,7 +85,9 @@ static void print_codecs(const specs_t *specs)
         snprintf(cells[2], TABLE_CELL, "%zu", traits->block);
         table_text(cells[3], traits->isa);
         table_text(cells[4], traits->lossless ? "yes" : "no");
-        table_text(cells[5], traits->feedback ? "yes" : "no");
+        table_text(cells[5],
+                   has_wide(ctx, specs->text[i], &wide) ? wide.lossless ? "yes" : "no" : "-");
+        table_text(cells[6], traits->feedback ? "yes" : "no");
         table_row(columns, n, cells);
     }
 }
@@ -105,19 +123,24 @@ static void print_settings(void)
     }
 }
 
-static json_t *codecs_json(const specs_t *specs)
+static json_t *codecs_json(tw_context_t *ctx, const specs_t *specs)
 {
-    json_t *list = json_array();
+    json_t           *list = json_array();
+    tw_codec_traits_t wide;
 
     for (size_t i = 0; i < specs->count; i++) {
         const tw_codec_traits_t *traits = &specs->traits[i];
 
+        json_t *lossless =
+            has_wide(ctx, specs->text[i], &wide) ? json_boolean(wide.lossless) : json_null();
+
         json_array_append_new(
-            list, json_pack("{s:s, s:s, s:s, s:i, s:f, s:I, s:s, s:b, s:b}", "codec",
-                            specs->text[i], "spec", tw_codec_spec(specs->codec[i]), "name",
-                            traits->name, "id", traits->id, "bytes_per_value", traits->bytes,
-                            "block", (json_int_t)traits->block, "isa", traits->isa, "lossless",
-                            traits->lossless, "feedback", traits->feedback));
+            list,
+            json_pack("{s:s, s:s, s:s, s:i, s:f, s:I, s:s, s:{s:b, s:o}, s:b}", "codec",
+                      specs->text[i], "spec", tw_codec_spec(specs->codec[i]), "name", traits->name,
+                      "id", traits->id, "bytes_per_value", traits->bytes, "block",
+                      (json_int_t)traits->block, "isa", traits->isa, "lossless", "float32",
+                      traits->lossless, "double", lossless, "feedback", traits->feedback));
     }
     return list;
 }
@@ -166,7 +189,7 @@ static void info_collect(const job_t *job, tw_context_t *ctx, const specs_t *spe
     printf("endpoints   %s (THINWIRE_TRANSPORT)\n", tw_endpoints());
     print_device(&device);
     printf("device path %s\n", device_path(&device, &mpi));
-    print_codecs(specs);
+    print_codecs(ctx, specs);
     print_forms();
     if (settings) {
         print_settings();
@@ -182,7 +205,7 @@ static void info_collect(const job_t *job, tw_context_t *ctx, const specs_t *spe
                                   device.runtime, "driver", device.driver, "devices", device.count,
                                   "first", device.first));
     json_object_set_new(report->root, "device_path", json_string(device_path(&device, &mpi)));
-    json_object_set_new(report->root, "codecs", codecs_json(specs));
+    json_object_set_new(report->root, "codecs", codecs_json(ctx, specs));
     json_object_set_new(report->root, "settings", settings_json());
 }
 

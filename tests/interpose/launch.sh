@@ -58,21 +58,22 @@ mode() {
             expectation=representable ;;
         onebit) settings+=(THINWIRE_CODEC=onebit THINWIRE_THRESHOLD=1k); expectation=lossy:1.5 ;;
         bitpack:3)
-            settings+=(THINWIRE_CODEC=bitpack:3 THINWIRE_THRESHOLD=1k)
+            settings+=(THINWIRE_CODEC=bitpack:3 THINWIRE_THRESHOLD=1k THINWIRE_DOUBLE=1)
             expectation=lossy:1e-4:1e-3 ;;
         bitpack:2) # from the first byte on, for values that it keeps
-            settings+=(THINWIRE_CODEC=bitpack:2 THINWIRE_THRESHOLD=0)
+            settings+=(THINWIRE_CODEC=bitpack:2 THINWIRE_THRESHOLD=0 THINWIRE_DOUBLE=1)
             expectation=representable ;;
         verified) # every other call is compared with the exact one, against a contract
             settings+=(THINWIRE_CODEC=bitpack:2 THINWIRE_THRESHOLD=0 THINWIRE_VERIFY=2)
-            settings+=(THINWIRE_MAX_ERROR=0.1)
+            settings+=(THINWIRE_MAX_ERROR=0.1 THINWIRE_DOUBLE=1)
             expectation=representable ;;
         feedback)
             settings+=(THINWIRE_CODEC=bitpack:2 THINWIRE_THRESHOLD=0 THINWIRE_ERROR_FEEDBACK=1)
+            settings+=(THINWIRE_DOUBLE=1)
             expectation=representable ;;
         rules) # a codec here and none there, in small pieces
             settings+=(THINWIRE_RULES='allreduce:>=256=bitpack:2; comm=world:off; bcast=bitpack:3
-                       float:<1k=fp32; *=bitpack:2' THINWIRE_THRESHOLD=0 THINWIRE_CHUNK=4k)
+                       float:<1k=fp32; double=bitpack:2; *=bitpack:2' THINWIRE_THRESHOLD=0 THINWIRE_CHUNK=4k)
             expectation=representable ;;
         *) echo "Bail out! no mode $1"; exit 1 ;;
     esac

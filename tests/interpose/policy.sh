@@ -4,7 +4,7 @@
 # by its errors, the report by its rows.
 # shellcheck source=tests/interpose/policy.bash disable=SC2016,SC2154
 . "$top_srcdir/tests/interpose/policy.bash"
-plan 28
+plan 29
 
 # ---- threshold ----------------------------------------------------------------------------------
 
@@ -207,11 +207,21 @@ six() {
 }
 check "bitpack:6 on double and double complex, not on floats" six
 
-lossless() {
-    quietly 2 --codec bitpack:4 -- allreduce allreduce,double && are exact bitpack:4 &&
-        is totals.reasons.not_paying.calls 2
+lossless() { # of floats; of doubles it keeps half
+    quietly 2 --codec bitpack:4 -- allreduce allreduce,double alltoallv,double ibcast,double &&
+        are exact exact exact exact && is totals.reasons.not_paying.calls 2 &&
+        is totals.reasons.double.calls 6
 }
-check "bitpack:4 is no gain for floats" lossless
+check "bitpack:4 is no gain for floats, and not meant for doubles" lossless
+
+for_doubles() { # by a rule that names them, or --double
+    quietly 2 --codec bitpack:4 --rule double=bitpack:4 -- allreduce allreduce,double &&
+        are exact bitpack:4 && quietly 2 --codec bitpack:4 --double -- allreduce,double && are bitpack:4 &&
+        quietly 2 --rule '*=bitpack:3' -- allreduce allreduce,double info=bitpack:3 allreduce,double &&
+        are bitpack:3 exact exact && quietly 2 --rule '*=bitpack:6' -- allreduce allreduce,double &&
+        are exact bitpack:6
+}
+check "a rule that names doubles, --double, or a codec that floats have not" for_doubles
 
 # Settings name an algorithm for the whole job; a small communicator may have no use for it.
 algorithms() {

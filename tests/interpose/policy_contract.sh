@@ -111,7 +111,7 @@ check "thinwire_codec that is set later decides" info_later
 doubles() { # far from 1 too, where squares leave the range of a double
     local data
     for data in normal huge tiny; do
-        quietly 2 --codec bitpack:4 --verify 1 --max-error 1e-10 -- allreduce,double,data=$data,x4 bcast,double,data=$data &&
+        quietly 2 --codec bitpack:4 --double --verify 1 --max-error 1e-10 -- allreduce,double,data=$data,x4 bcast,double,data=$data &&
             equal "$(results | cut -d ' ' -f 1,3-)" 'bitpack:4 bitpack:6 bitpack:6 bitpack:6' "results with $data" &&
             near "$(worst rms_error codec=bitpack:4)" "$(rms 1)" "rms" || return 1
     done

@@ -3,7 +3,7 @@
 # thinwire info, --settings, --help and --version; unknown settings.
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
-plan 9
+plan 10
 
 says_what_is_here() {
     alone "$thinwire" info || return 1
@@ -42,6 +42,18 @@ json_is_whole() {
     [ -z "$(find "$scratch" -name 'info.json?*')" ] || { echo "a temporary file is left"; return 1; }
 }
 check "--json is one object with all of it" json_is_whole
+
+by_type() { # bitpack:4 is all of a float32, and half of a double
+    local file=$scratch/info.json i
+    alone "$thinwire" info --json "$file" && grep -q '^bitpack:4 .* yes  *no  *no$' "$scratch/out" &&
+        grep -q '^bitpack:3 .* no  *no  *no$' "$scratch/out" && grep -q '^fp32 .* yes  *-  *no$' "$scratch/out" || return 1
+    for i in $(seq 0 10); do
+        "$json_query" "$file" codecs.$i.codec codecs.$i.lossless.float32 codecs.$i.lossless.double | paste -s -d ' '
+    done >"$scratch/lossless"
+    grep -q '^bitpack:4 true false$' "$scratch/lossless" && grep -q '^fp32 true null$' "$scratch/lossless" &&
+        grep -q '^tree8 false null$' "$scratch/lossless"
+}
+check "lossless, for each type" by_type
 
 warned_once() {
     THINWIRE_CHUNKS=64k ranks 2 "$thinwire" info || return 1
