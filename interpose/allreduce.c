@@ -156,7 +156,8 @@ int tw_on_allreduce(const void *site, const void *sendbuf, void *recvbuf, int co
                 return result;
             }
             tw_call_undo(&call, TW_WHY_MEMORY);
-        } else if (tw_form_all_fit(call.choice, call.values, call.comm->size)) {
+        } else if (tw_form_all_fit(call.choice, call.values, call.comm->size) ||
+                   (tw_encode_always() && tw_staged_refusal(&call) != TW_WHY_NOT)) {
             return tw_iallreduce_codes(&call, sendbuf, recvbuf, count, comm, request);
         } else {
             tw_why_t why = tw_staged_refusal(&call);

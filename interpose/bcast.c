@@ -91,7 +91,9 @@ static int tw_bcast_codes(tw_call_t *call, void *buffer, int count, MPI_Datatype
     const bool   contract = call->level != NULL && tw_state.config.max_error > 0.0;
     const bool   sender   = call->comm->rank == root;
     const size_t items    = (size_t)count;
-    void        *codes    = tw_form_get(call, items * call->type.size + TW_UNIT);
+    const size_t plain    = items * call->type.size + TW_UNIT;
+    const size_t encoded  = tw_form_bytes(call->choice, call->values);
+    void        *codes    = tw_form_get(call, encoded > plain ? encoded : plain);
     int          result   = MPI_SUCCESS;
 
     if (contract) {

@@ -127,7 +127,9 @@ bool tw_call_vector(tw_call_t *call, MPI_Aint count, MPI_Datatype datatype)
 
 void tw_call_operation(tw_call_t *call, MPI_Op op)
 {
-    if (op != MPI_SUM || !call->type.named) {
+    if (call->type.kind == TW_KIND_WORDS) {
+        tw_call_refuse(call, TW_WHY_TYPE);
+    } else if (op != MPI_SUM || !call->type.named) {
         tw_call_refuse(call, op == MPI_OP_NULL ? TW_WHY_ARGUMENTS : TW_WHY_OPERATION);
     }
 }
@@ -185,7 +187,7 @@ static const char *tw_call_spec(const tw_call_t *call, tw_kind_t kind, size_t va
         }
         return NULL;
     }
-    if (bytes < tw_state.config.threshold) {
+    if (bytes < tw_state.config.threshold && !tw_encode_always()) {
         *why = TW_WHY_SMALL;
         return NULL;
     }
@@ -218,13 +220,18 @@ static const tw_choice_t *tw_call_choose(const tw_call_t *call, tw_kind_t kind, 
         *why = kind == TW_KIND_DOUBLE ? TW_WHY_DOUBLE : TW_WHY_CODEC;
         return NULL;
     }
+    if (kind == TW_KIND_WORDS && !choice->exact) {
+        *why = TW_WHY_TYPE;
+        return NULL;
+    }
     if (choice->automatic) { /* the transport decides, which has blocking Allreduce alone */
         const bool has = call->op == TW_RULE_ALLREDUCE && !call->nonblocking;
 
         *why = has ? TW_WHY_NOT : TW_WHY_AUTO_BLOCKING;
         return has ? choice : NULL;
     }
-    if (choice->exact || tw_form_bytes(choice, values) >= tw_kind_bytes(kind, values)) {
+    if (!tw_encode_always() &&
+        (choice->exact || tw_form_bytes(choice, values) >= tw_kind_bytes(kind, values))) {
         *why = TW_WHY_NOT_PAYING;
         return NULL;
     }

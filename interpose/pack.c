@@ -17,7 +17,7 @@ static bool tw_type_by_message(const tw_type_t *type, void *buffer, size_t count
                                bool pack)
 {
     static pthread_mutex_t lock  = PTHREAD_MUTEX_INITIALIZER;
-    const bool             known = type->kind != TW_KIND_OTHER;
+    const bool             known = type->kind == TW_KIND_FLOAT || type->kind == TW_KIND_DOUBLE;
     const size_t width = !known ? 1 : type->kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
     const MPI_Datatype plain  = !known                         ? MPI_BYTE
                                 : type->kind == TW_KIND_DOUBLE ? MPI_DOUBLE

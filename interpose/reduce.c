@@ -110,7 +110,8 @@ int tw_on_reduce(const void *site, const void *sendbuf, void *recvbuf, int count
         }
     }
     tw_call_buffers(&call, sendbuf, call.comm != NULL && call.comm->rank == root ? recvbuf : NULL);
-    if (tw_call_decide(&call) && !tw_form_all_fit(call.choice, call.values, call.comm->size)) {
+    if (tw_call_decide(&call) && !tw_encode_always() &&
+        !tw_form_all_fit(call.choice, call.values, call.comm->size)) {
         tw_call_undo(&call, TW_WHY_MEMORY);
     }
     if (call.choice != NULL && request != NULL) {

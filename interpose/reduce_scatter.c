@@ -247,7 +247,7 @@ static int tw_scatter_call(tw_call_t *call, const tw_scatter_t *a, MPI_Request *
     tw_call_buffers(call, a->sendbuf,
                     call->comm == NULL || tw_share_items(&shares, call->comm->rank) > 0 ? a->recvbuf
                                                                                         : NULL);
-    if (tw_call_decide(call) && !tw_shares_pay(call, &shares)) {
+    if (tw_call_decide(call) && !tw_encode_always() && !tw_shares_pay(call, &shares)) {
         tw_call_undo(call, TW_WHY_NOT_PAYING);
     }
     if (call->why == TW_WHY_WATCHING && call->type.kind != TW_KIND_OTHER) {

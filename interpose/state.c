@@ -259,6 +259,10 @@ static tw_status_t tw_state_settings(void)
         tw_say("THINWIRE_MAX_ERROR without a codec: name one by THINWIRE_CODEC or a rule");
         status = TW_ERR_SETTING;
     }
+    if (status == TW_OK && tw_encode_always() && !tw_state.codecs) {
+        tw_say("THINWIRE_ENCODE=always without a codec: name one by THINWIRE_CODEC or a rule");
+        status = TW_ERR_SETTING;
+    }
     if (status == TW_OK) {
         status = tw_state_output("THINWIRE_REPORT", tw_state.config.report);
     }
@@ -291,7 +295,7 @@ static uint64_t tw_state_hash_text(const char *text)
     return text != NULL ? tw_state_hash(text, strlen(text)) : 0;
 }
 
-#define TW_COMPARED 11
+#define TW_COMPARED 12
 static const char *const tw_compared[TW_COMPARED] = {"version",
                                                      "THINWIRE_CODEC",
                                                      "THINWIRE_THRESHOLD",
@@ -302,6 +306,7 @@ static const char *const tw_compared[TW_COMPARED] = {"version",
                                                      "THINWIRE_MAX_ERROR",
                                                      "THINWIRE_ERROR_FEEDBACK",
                                                      "THINWIRE_ALLREDUCE or THINWIRE_DIRECT_MAX",
+                                                     "THINWIRE_ENCODE",
                                                      "state of its settings"};
 
 void tw_guest_enter(tw_guest_t *guest)
@@ -363,7 +368,8 @@ static tw_status_t tw_state_compare(tw_status_t mine)
     values[7]  = tw_state_hash(&tw_state.config.max_error, sizeof(tw_state.config.max_error));
     values[8]  = (uint64_t)tw_state.config.error_feedback;
     values[9]  = tw_state_hash(&tw_state.policy, sizeof(tw_state.policy));
-    values[10] = (uint64_t)(mine == TW_OK);
+    values[10] = (uint64_t)tw_state.config.encode;
+    values[11] = (uint64_t)(mine == TW_OK);
     memcpy(first, values, sizeof(first));
     tw_state_meet(tw_next.Ibcast(first, (int)sizeof(first), MPI_BYTE, 0, MPI_COMM_WORLD, &request),
                   &request);

@@ -48,6 +48,12 @@ extern tw_state_t tw_state;
  * and displacements of bytes beyond 2^31 stay ints. */
 #define TW_UNIT 64
 
+/* Tests ask for it: encode whatever can be, whether it pays or not. */
+static inline bool tw_encode_always(void)
+{
+    return tw_state.config.encode == TW_ENCODE_ALWAYS;
+}
+
 /* Between MPI_Init and MPI_Finalize, and working. */
 extern bool tw_active;
 

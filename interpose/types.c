@@ -13,6 +13,14 @@
 
 /* ---- predefined types ------------------------------------------------------------------------ */
 
+/* THINWIRE_ENCODE=always: elements of 4 and 8 bytes that are no floating-point numbers, as words. Of
+ * the pairs, those whose members are words, too: a struct of the same members must be the same. */
+static bool tw_words_of_named(MPI_Datatype datatype, size_t size)
+{
+    return tw_encode_always() && (size == 4 || size == 8 || datatype == MPI_LONG_INT) &&
+           datatype != MPI_FLOAT_INT && datatype != MPI_2REAL;
+}
+
 /* The predefined types of floating-point numbers. Those of Fortran have the size that the MPI
  * library was built for, and a library may lack some: MPI_DATATYPE_NULL. */
 static tw_kind_t tw_kind_of_named(MPI_Datatype datatype, size_t size, size_t *values_p)
@@ -37,6 +45,10 @@ static tw_kind_t tw_kind_of_named(MPI_Datatype datatype, size_t size, size_t *va
     if (parts > 0 && size == parts * sizeof(double)) {
         return TW_KIND_DOUBLE;
     }
+    if (parts == 0 && tw_words_of_named(datatype, size)) {
+        *values_p = size / sizeof(float);
+        return TW_KIND_WORDS;
+    }
     *values_p = 0;
     return TW_KIND_OTHER;
 }
@@ -46,7 +58,7 @@ static void tw_type_name(MPI_Datatype datatype, tw_type_t *type)
     char name[MPI_MAX_OBJECT_NAME] = "";
     int  length                    = 0;
 
-    if (type->kind != TW_KIND_OTHER) {
+    if (type->kind == TW_KIND_FLOAT || type->kind == TW_KIND_DOUBLE) {
         const size_t parts = type->values;
 
         snprintf(type->name, sizeof(type->name), "%s%s",
@@ -372,9 +384,11 @@ static bool tw_type_look_derived(MPI_Datatype datatype, tw_type_t *type)
     type->dense = parts.contiguous && type->kind != TW_KIND_OTHER &&
                   type->extent == (MPI_Aint)size && lb == 0;
     if (type->kind != TW_KIND_OTHER) {
-        type->values = type->size / (type->kind == TW_KIND_FLOAT ? sizeof(float) : sizeof(double));
+        type->values = type->size / (type->kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float));
         snprintf(type->name, sizeof(type->name), "derived(%s)",
-                 type->kind == TW_KIND_FLOAT ? "float" : "double");
+                 type->kind == TW_KIND_FLOAT    ? "float"
+                 : type->kind == TW_KIND_DOUBLE ? "double"
+                                                : "words");
     } else {
         snprintf(type->name, sizeof(type->name), "derived");
     }

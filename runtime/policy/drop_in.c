@@ -9,6 +9,8 @@
 
 static const char *const tw_bcast_roots[] = {"same", "exact", NULL};
 
+static const char *const tw_encodes[] = {"auto", "always", NULL};
+
 static const tw_setting_field_t tw_drop_in_fields[] = {
     {"CODEC", "", "Codec of the drop-in where no rule decides; none only watches.",
      offsetof(tw_drop_in_config_t, codec), TW_SETTING_TEXT, 0, 0, NULL},
@@ -35,6 +37,11 @@ static const tw_setting_field_t tw_drop_in_fields[] = {
      "After a compressed broadcast the root has the values that the others have (same), or its own "
      "(exact).",
      offsetof(tw_drop_in_config_t, bcast_root), TW_SETTING_CHOICE, 0, 0, tw_bcast_roots},
+    {"ENCODE", "auto",
+     "For tests. always: encode whatever the size and gain, integers too by a lossless codec; "
+     "equal "
+     "on all ranks.",
+     offsetof(tw_drop_in_config_t, encode), TW_SETTING_CHOICE, 0, 0, tw_encodes},
     {"REPORT", "", "File of the drop-in's report; none is the standard error.",
      offsetof(tw_drop_in_config_t, report), TW_SETTING_TEXT, 0, 0, NULL},
     {"JSON", "", "File of the drop-in's report as JSON.", offsetof(tw_drop_in_config_t, json),

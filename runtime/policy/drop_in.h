@@ -11,6 +11,9 @@
 /* What the root of a compressed broadcast has in its buffer afterwards. */
 typedef enum tw_bcast_root { TW_BCAST_ROOT_SAME, TW_BCAST_ROOT_EXACT } tw_bcast_root_t;
 
+/* Are calls encoded where that pays, or, for tests, wherever it can be done? */
+typedef enum tw_encode { TW_ENCODE_AUTO, TW_ENCODE_ALWAYS } tw_encode_t;
+
 typedef struct tw_drop_in_config {
     const char *codec;          /* THINWIRE_CODEC; "": watch only                              */
     size_t      threshold;      /* THINWIRE_THRESHOLD: vectors of fewer bytes stay as they are */
@@ -24,6 +27,7 @@ typedef struct tw_drop_in_config {
     const char *report;         /* THINWIRE_REPORT: file of the text report; "": stderr        */
     const char *json;           /* THINWIRE_JSON: file; "": none                               */
     int         quiet;          /* THINWIRE_QUIET: no report on stderr                         */
+    int         encode;         /* THINWIRE_ENCODE: tw_encode_t                                */
     int         bcast_root;     /* THINWIRE_BCAST_ROOT: tw_bcast_root_t                        */
 } tw_drop_in_config_t;
 

@@ -9,7 +9,7 @@
 sequences() { TW_CASE='random sequences' run "$@" fuzz; }
 odd() { TW_CASE='odd programs' TW_ODD=${TW_ODD:-$((60 / $(thinned "$2")))} run "$@" fuzz; }
 
-plan 22
+plan 24
 sequences plain 3
 for ranks in 1 2 3 4 5; do
     sequences watching $ranks
@@ -26,3 +26,5 @@ odd bitpack:2 4
 odd fp32 3
 odd feedback 2
 odd tree8 3
+sequences encode 3
+odd encode 3

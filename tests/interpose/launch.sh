@@ -75,6 +75,9 @@ mode() {
             settings+=(THINWIRE_RULES='allreduce:>=256=bitpack:2; comm=world:off; bcast=bitpack:3
                        float:<1k=fp32; double=bitpack:2; *=bitpack:2' THINWIRE_THRESHOLD=0 THINWIRE_CHUNK=4k)
             expectation=representable ;;
+        encode) # all that can be goes through encoder and decoder, and loses nothing
+            settings+=(THINWIRE_CODEC=bitpack:4 THINWIRE_RULES=double=bitpack:8 THINWIRE_ENCODE=always)
+            settings+=(THINWIRE_ALLREDUCE=two_pass) ;;
         *) echo "Bail out! no mode $1"; exit 1 ;;
     esac
 }

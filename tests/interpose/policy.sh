@@ -4,7 +4,7 @@
 # by its errors, the report by its rows.
 # shellcheck source=tests/interpose/policy.bash disable=SC2016,SC2154
 . "$top_srcdir/tests/interpose/policy.bash"
-plan 29
+plan 30
 
 # ---- threshold ----------------------------------------------------------------------------------
 
@@ -234,6 +234,19 @@ auto_of_others() { # not "would not pay"
         is totals.reasons.auto_blocking.calls 6
 }
 check "auto decides blocking Allreduce, and the report says so" auto_of_others
+
+# THINWIRE_ENCODE=always: whatever size and gain; integers by a lossless codec, but no sums of them.
+always() {
+    local calls=(allreduce,1 bcast,int,1 ibcast,int,100 allgather,int,3 alltoallv,int iallgatherv,complex,5
+        reduce,double,2 reduce_scatter,7 alltoall,int,2 allreduce,int,7 ireduce,int,7)
+    THINWIRE_ENCODE=always quietly 2 --codec bitpack:4 --rule double=bitpack:8 -- "${calls[@]}" &&
+        are exact exact exact exact exact exact exact exact exact exact exact &&
+        is totals.compressed_calls 18 && is totals.reasons.type.calls 4 &&
+        sums 2 calls codec=bitpack:8 operation=reduce &&
+        THINWIRE_ENCODE=always quietly 2 --codec tree8 -- allreduce,100 bcast,int,100 && are tree8 exact &&
+        is totals.compressed_calls 2
+}
+check "encoding always: small messages, lossless codecs, integers that move" always
 
 # ---- error feedback -----------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ check() {
     result $? "$name"
 }
 
-plan 30
+plan 32
 
 unset_all() {
     job 2 "${loaded[@]}" && left 2 0 && ours | grep -q -i watch && grep -q '^the end' "$scratch/out"
@@ -96,6 +96,9 @@ kept() { # no file is left by the try, and one that is there is kept until there
 check "a file that is there is kept until the end" kept
 check "an error limit and no codec" refused 'THINWIRE_MAX_ERROR' THINWIRE_MAX_ERROR=0.1
 
+check "encoding always, and no codec" refused 'THINWIRE_ENCODE=always without a codec' \
+    THINWIRE_ENCODE=always
+
 # differ PATTERN SETTING SETTING: rank 1 has another one than rank 0.
 differ() {
     local status
@@ -111,5 +114,7 @@ check "thresholds differ" differ 'rank 1 has another THINWIRE_THRESHOLD' \
     THINWIRE_THRESHOLD=1k THINWIRE_THRESHOLD=2k
 check "rules differ" differ 'rank 1 has another THINWIRE_RULES' \
     'THINWIRE_RULES=bcast=tree8' 'THINWIRE_RULES=bcast=int8'
+check "encoding always on one rank" differ 'rank 1 has another THINWIRE_ENCODE' \
+    THINWIRE_ENCODE=auto THINWIRE_ENCODE=always
 check "one rank has a wrong codec" differ 'rank 1 has another THINWIRE_CODEC' \
     THINWIRE_CODEC=tree8 THINWIRE_CODEC=tree9

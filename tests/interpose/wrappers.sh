@@ -4,7 +4,7 @@
 # shellcheck source=tests/interpose/launch.sh disable=SC1091,SC2154
 . "$top_srcdir/tests/interpose/launch.sh"
 
-plan 23
+plan 25
 run plain 3 wrappers
 for ranks in 1 2 3 4 5; do
     run watching $ranks wrappers
@@ -22,4 +22,6 @@ run onebit 4 wrappers
 run verified 3 wrappers
 run feedback 2 wrappers
 run rules 3 wrappers
+run encode 2 wrappers
+run encode 3 wrappers
 run fp32 3 wrappers
