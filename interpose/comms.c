@@ -70,7 +70,8 @@ static void tw_comms_names(tw_entry_t *entry)
         snprintf(entry->label, sizeof(entry->label), "%.39s", name);
     }
     if (entry->label[0] == '\0') {
-        snprintf(entry->label, sizeof(entry->label), "%d ranks", entry->size);
+        snprintf(entry->label, sizeof(entry->label), "%d rank%s", entry->size,
+                 entry->size == 1 ? "" : "s");
     }
 }
 

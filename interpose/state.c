@@ -432,6 +432,7 @@ static void tw_state_ops(void)
                                   .Iallgatherv           = tw_next.Iallgatherv,
                                   .Ialltoall             = tw_next.Ialltoall,
                                   .Get_library_version   = tw_next.Get_library_version,
+                                  .Error_class           = tw_next.Error_class,
                                   .Error_string          = tw_next.Error_string};
 }
 

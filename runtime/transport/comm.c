@@ -25,6 +25,17 @@ tw_status_t tw_comm_check(const tw_comm_t *comm)
     return comm == NULL || tw_comm_status(comm) == TW_OK ? tw_comm_status(comm) : TW_ERR_DEAD;
 }
 
+/* What MPI says of a message that did not fit: ranks called with different counts, most likely. */
+static const char *tw_comm_hint(const tw_comm_t *comm, int mpi_result)
+{
+    int class = MPI_SUCCESS;
+
+    comm->mpi->Error_class(mpi_result, &class);
+    return !comm->config.check && (class == MPI_ERR_TRUNCATE || class == MPI_ERR_IN_STATUS)
+               ? "; THINWIRE_CHECK=1 names ranks that call with other counts"
+               : "";
+}
+
 tw_status_t tw_comm_mpi(tw_comm_t *comm, int mpi_result, const char *call)
 {
     char text[MPI_MAX_ERROR_STRING] = "unknown error";
@@ -35,7 +46,8 @@ tw_status_t tw_comm_mpi(tw_comm_t *comm, int mpi_result, const char *call)
     }
     if (comm->status == TW_OK) {
         comm->mpi->Error_string(mpi_result, text, &length);
-        TW_ERROR(&comm->log, "%s failed: %s; the communicator is dead", call, text);
+        TW_ERROR(&comm->log, "%s failed: %s; the communicator is dead%s", call, text,
+                 tw_comm_hint(comm, mpi_result));
         comm->status = TW_ERR_MPI;
     }
     return TW_ERR_MPI;

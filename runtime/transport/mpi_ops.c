@@ -34,5 +34,6 @@ const tw_mpi_ops_t tw_mpi_default = {
     .Iallgatherv           = MPI_Iallgatherv,
     .Ialltoall             = MPI_Ialltoall,
     .Get_library_version   = MPI_Get_library_version,
+    .Error_class           = MPI_Error_class,
     .Error_string          = MPI_Error_string,
 };

@@ -41,6 +41,7 @@ typedef struct tw_mpi_ops {
     int (*Ialltoall)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm,
                      MPI_Request *);
     int (*Get_library_version)(char *, int *);
+    int (*Error_class)(int, int *);
     int (*Error_string)(int, char *, int *);
 } tw_mpi_ops_t;
 

@@ -68,7 +68,7 @@ verdicts() {
         says 1 'thinwire: compression does not pay here: 100 % of the collective time is in calls of under 4 KiB' &&
         on 2 --codec tree8 -- allreduce,int,x3 && says 1 'nothing was compressed: 100 % of the bytes: type is not' &&
         on 1 --codec tree8 -- allreduce && are exact && says 1 'thinwire: nothing to compress: one rank sends nothing' &&
-        is totals.reasons.single.calls 1
+        is totals.reasons.single.calls 1 && on 1 -- allreduce,dup && sums 1 calls 'comm=1 rank'
 }
 check "verdicts" verdicts
 

@@ -154,6 +154,20 @@ static void checking_lets_right_calls_through(void)
     t_comm_done(comm, ctx);
 }
 
+/* Without it MPI says of counts that differ no more than that a message did not fit. */
+static void an_error_from_other_counts_says_where_to_look(void)
+{
+    static const char *const settings[] = {"BCAST=tree", NULL};
+    tw_context_t            *ctx;
+    tw_comm_t               *comm = listening(settings, &ctx);
+    const int                last = t_rank == t_size - 1;
+
+    T_STATUS(tw_bcast(comm, x, last ? 50 : 100, 0, NULL), last ? TW_ERR_MPI : TW_OK);
+    T_CHECK(!last || strstr(log_of_case.text, "THINWIRE_CHECK=1") != NULL,
+            "no line says where to look: %s", log_of_case.text);
+    t_comm_done(comm, ctx);
+}
+
 /* ---- settings that differ ------------------------------------------------------------------- */
 
 static void ranks_with_other_wire_settings_are_named(void)
@@ -234,6 +248,8 @@ static const t_case_t cases[] = {
     {"a rank that calls something else is named", a_rank_that_calls_something_else_is_named, 2},
     {"a plan started out of order is named", a_plan_started_out_of_order_is_named, 2},
     {"checking lets right calls through", checking_lets_right_calls_through, 1},
+    {"an error from other counts says where to look", an_error_from_other_counts_says_where_to_look,
+     2},
     {"ranks with other wire settings are named", ranks_with_other_wire_settings_are_named, 2},
     {"other settings may differ", other_settings_may_differ, 1},
 };
