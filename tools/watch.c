@@ -15,17 +15,22 @@
 #include "tools/watch.h"
 
 #define TIMES 10.0 /* THINWIRE_TIMEOUT */
+#define TICKS 80   /* until then; those in which the process was stopped are lost */
 
 static char   line[256]; /* ready for the handler, which may do little more than write() */
 static size_t length;
 
-static void too_late(int number)
-{
-    ssize_t written = write(STDERR_FILENO, line, length);
+static volatile sig_atomic_t ticks; /* left */
 
+static void tick(int number)
+{
     (void)number;
-    (void)written;
-    _exit(1);
+    if (--ticks <= 0) {
+        ssize_t written = write(STDERR_FILENO, line, length);
+
+        (void)written;
+        _exit(1);
+    }
 }
 
 /* Seconds; 0: no limit. */
@@ -39,18 +44,22 @@ static double limit(void)
             strcmp(setting.name, "THINWIRE_TIMEOUT") == 0) {
             seconds = TIMES * strtod(setting.value_text, NULL);
             if (seconds > 0.0) { /* else the signal is the program's own */
-                signal(SIGALRM, too_late);
+                signal(SIGALRM, tick);
             }
         }
     }
     return seconds;
 }
 
+/* 0: no timer. */
 static void set_timer(double seconds)
 {
-    const struct itimerval timer = {
-        .it_value = {(time_t)seconds, (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)}};
+    const double           each   = seconds / TICKS;
+    const struct timeval   tick_s = {(time_t)each,
+                                     (suseconds_t)((each - (double)(time_t)each) * 1e6)};
+    const struct itimerval timer  = {.it_interval = tick_s, .it_value = tick_s};
 
+    ticks = TICKS;
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 

@@ -4,7 +4,8 @@
  * THINWIRE_TIMEOUT ends thinwire's collectives, which see whether anything moves. The commands
  * (thinwire and thinwire-train) also call MPI itself (what they compare with, barriers, sums of
  * times), which does not say, and waits for ever for a host that is cut off. So these calls get ten
- * times THINWIRE_TIMEOUT, whether anything moves or not.
+ * times THINWIRE_TIMEOUT, whether anything moves or not; time in which the process was stopped does
+ * not count.
  */
 #ifndef TOOLS_WATCH_H
 #define TOOLS_WATCH_H

@@ -35,7 +35,7 @@ printf abc >"$scratch/odd"
 printf '\0\0\0\0\0\0\300\177' >"$scratch/nan"
 mkdir "$scratch/folder"
 
-plan 46
+plan 47
 check "no command" refused 2 'command is missing'
 check "unknown command" refused 2 "unknown command 'wash'; accepted: info, bench" wash
 check "misspelt command" refused 2 'did you mean bench' bnech
@@ -147,3 +147,11 @@ json_beside_a_planted_link() {
         [ "$(cat "$scratch/victim")" = old ] && grep -q '"version"' "$scratch/out.json"
 }
 check "a planted link is not in the way" json_beside_a_planted_link
+
+# The end that MPI's own calls get: time in which the process was stopped does not count.
+watched() {
+    alone "$top_builddir/tests/tools/watched" stopped && [ ! -s "$scratch/out" ] || return 1
+    alone "$top_builddir/tests/tools/watched" stuck
+    [ $? -eq 1 ] && grep -q '^thinwire: a test did not end within 1 s' "$scratch/out"
+}
+check "a call that is watched, in a process that is stopped" watched
