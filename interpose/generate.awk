@@ -293,6 +293,18 @@ function fortran_start(name, n, count, requests, freed, suffix,    i, p, a, f) {
     print ""
 }
 
+# Does it tell what is complete without completing it, in a function of MPI 4.1?
+function by_status(name) { return name ~ /^Request_get_status_/ }
+
+# What is finished after the call: what is MPI_REQUEST_NULL now, or what the call says is complete. Indices
+# begin with `first`.
+function finishing(name, requests, fine, suffix, first) {
+    if (name ~ /^Request_get_status(_all)?$/) { return "    tw_pending_finish" suffix "(&seen, NULL, " fine "*flag);" }
+    if (name == "Request_get_status_any") { return "    tw_pending_finish_at(&seen, " fine "*flag ? 1 : 0, index, " first ");" }
+    if (name == "Request_get_status_some") { return "    tw_pending_finish_at(&seen, " fine "*outcount > 0 ? *outcount : 0, indices, " first ");" }
+    return "    tw_pending_finish" suffix "(&seen, " requests ", 0);"
+}
+
 function completion(    n, p, a, i, count, requests) {
     n = parse($3)
     p = join_params(n)
@@ -305,11 +317,13 @@ function completion(    n, p, a, i, count, requests) {
         head("MPI_" $2, p)
         print "    tw_seen_t seen;\n    int       result;"
         if (requests == "&handle") { print "    const MPI_Request handle = (MPI_Request)" names[1] ";" }
-        print "\n    tw_ready();\n    if (!tw_pending_any()) {"
+        print "\n    tw_ready();"
+        if (by_status($2)) { print "    if (tw_next." $2 " == NULL) {\n        tw_late_missing(\"MPI_" $2 "\");\n    }" }
+        print "    if (!tw_pending_any()) {"
         print "        return " pass_on($2, p, a) ";\n    }"
         print "    tw_pending_look(&seen, " count ", " requests ");"
         print "    result = " pass_on($2, p, a) ";"
-        print "    tw_pending_finish(&seen, " ($2 == "Request_get_status" ? "NULL, result == MPI_SUCCESS && *flag" : requests ", 0") ");"
+        print finishing($2, requests, "result == MPI_SUCCESS && ", "", 0)
         print "    return result;\n}\n"
     }
     if (out == "wrap_f.c") {
@@ -342,11 +356,12 @@ function fortran_completion(name, n, count, requests, suffix,    i, p, a, f) {
     print "    static void (*next)(" gensubless(n + 1) ");"
     print "    tw_seen_t seen;\n    int       active;\n"
     print "    if (next == NULL) {\n        *(void **)&next = tw_late_symbol(\"" f "\");\n    }"
+    if (by_status(name)) { print "    if (next == NULL) {\n        tw_late_missing(\"" f "\");\n    }" }
     print "    active = tw_pending_any();"
     print "    if (active) {\n        tw_pending_look_f(&seen, " count ", " requests ");\n    }"
     print "    next(" a "ierr);"
     print "    if (active) {"
-    print "        tw_pending_finish_f(&seen, " (name == "Request_get_status" ? "NULL, *flag" : requests ", 0") ");"
+    print "    " finishing(name, requests, "", "_f", 1)
     print "    }\n}"
     if (suffix == "_") { aliases("mpi_" tolower(name), p "MPI_Fint *ierr") }
     print ""

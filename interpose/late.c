@@ -7,7 +7,9 @@
 #include <link.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "interpose/late.h"
 #include "interpose/next.h"
@@ -131,6 +133,12 @@ int tw_late_bind(void)
     }
     pthread_mutex_unlock(&tw_late_lock);
     return tw_late_bound;
+}
+
+void tw_late_missing(const char *name)
+{
+    fprintf(stderr, "thinwire: the program calls %s, which this MPI library does not have\n", name);
+    _exit(127);
 }
 
 int tw_late_fits(const char *version)

@@ -56,6 +56,9 @@ void *tw_late_variable(const char *name);
  * Safe from any thread; quick once done. */
 int tw_late_bind(void);
 
+/* The program calls a function that the MPI library lacks, and found it here: one line, the end. */
+void tw_late_missing(const char *name) __attribute__((noreturn));
+
 /* Is this place in the MPI library, or in a tool between us and it? What the program calls is its own,
  * wherever it calls from; Fortran's bindings, which call C ones for it, are no part. */
 bool tw_late_behind(const void *site);

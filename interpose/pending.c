@@ -168,6 +168,23 @@ void tw_pending_finish(tw_seen_t *seen, const MPI_Request requests[], int comple
     tw_seen_end(seen);
 }
 
+void tw_pending_finish_at(tw_seen_t *seen, int n, const int indices[], int first)
+{
+    const uint64_t each_ns = tw_seen_share(seen);
+
+    for (int k = 0; k < seen->count; k++) {
+        bool complete = false;
+
+        for (int i = 0; i < n && !complete; i++) {
+            complete = indices[i] - first == seen->index[k];
+        }
+        if (complete) {
+            tw_seen_finish(seen, k, each_ns);
+        }
+    }
+    tw_seen_end(seen);
+}
+
 /* MPICH's handles are the same ints in both languages. */
 #ifdef OPEN_MPI
 #define TW_C2F(request) tw_next.Request_c2f(request)

@@ -53,6 +53,10 @@ void tw_pending_look_f(tw_seen_t *seen, int count, const MPI_Fint requests[]);
 void tw_pending_finish(tw_seen_t *seen, const MPI_Request requests[], int complete);
 void tw_pending_finish_f(tw_seen_t *seen, const MPI_Fint requests[], int complete);
 
+/* After a call that says which are complete: finish those at these `n` indices, of which the first is
+ * 0 in C, 1 in Fortran. */
+void tw_pending_finish_at(tw_seen_t *seen, int n, const int indices[], int first);
+
 /* At MPI_Finalize: forget what was never completed. */
 void tw_pending_drop(void);
 

@@ -9,11 +9,16 @@
  * what that rank calls later is called as before.
  *
  * Types made of types.
+ *
+ * MPI 4.1's functions that say which of several requests are complete, where the library has them or
+ * between.c stands in.
  */
 #include "config.h"
 
+#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/interpose/job.h"
 
@@ -328,12 +333,114 @@ static void nested(void)
     free(values);
 }
 
+/* ---- the status of requests -------------------------------------------------------------------- */
+
+#define REQUESTS 5
+
+typedef int all_fn(int, const MPI_Request[], int *, MPI_Status[]);
+typedef int any_fn(int, const MPI_Request[], int *, int *, MPI_Status *);
+typedef int some_fn(int, const MPI_Request[], int *, int[], MPI_Status[]);
+
+static float       gathered[REQUESTS][N * T_RANKS_MAX];
+static MPI_Request requests[REQUESTS];
+
+static void check_gathered(int k)
+{
+    for (int r = 0; r < t_size; r++) {
+        check(gathered[k] + r * N, 1, r, value_for_first);
+    }
+}
+
+static void begin_gathers(const char *name)
+{
+    t_note("%s", name);
+    memset(gathered, 0, sizeof(gathered));
+    for (int i = 0; i < N; i++) {
+        room[0][i] = value(t_rank, 0, i);
+    }
+    for (int k = 0; k < REQUESTS; k++) {
+        T_OK(MPI_Iallgather(room[0], N, MPI_FLOAT, gathered[k], N, MPI_FLOAT, MPI_COMM_WORLD,
+                            &requests[k]));
+    }
+}
+
+/* All is there before MPI_Wait, and still is after it. */
+static void end_gathers(void)
+{
+    T_OK(MPI_Waitall(REQUESTS, requests, MPI_STATUSES_IGNORE));
+    for (int k = 0; k < REQUESTS; k++) {
+        check_gathered(k);
+    }
+}
+
+static void ask_all(all_fn *call)
+{
+    int flag = 0;
+
+    begin_gathers("MPI_Request_get_status_all");
+    while (!flag) {
+        T_OK(call(REQUESTS, requests, &flag, MPI_STATUSES_IGNORE));
+    }
+    for (int k = 0; k < REQUESTS; k++) {
+        check_gathered(k);
+    }
+    end_gathers();
+}
+
+static void ask_any(any_fn *call)
+{
+    begin_gathers("MPI_Request_get_status_any");
+    for (int open = 0; open < REQUESTS; open++) {
+        int flag = 0, index = MPI_UNDEFINED;
+
+        while (!flag) {
+            T_OK(call(REQUESTS, requests, &index, &flag, MPI_STATUS_IGNORE));
+        }
+        check_gathered(index);
+        T_OK(MPI_Wait(&requests[index], MPI_STATUS_IGNORE));
+    }
+    end_gathers();
+}
+
+static void ask_some(some_fn *call)
+{
+    int count = 0, indices[REQUESTS];
+
+    begin_gathers("MPI_Request_get_status_some");
+    while (count < REQUESTS) {
+        T_OK(call(REQUESTS, requests, &count, indices, MPI_STATUSES_IGNORE));
+        for (int i = 0; i < count; i++) {
+            check_gathered(indices[i]);
+        }
+    }
+    end_gathers();
+}
+
+static void asked(void)
+{
+    const char *preload = getenv("LD_PRELOAD");
+    all_fn     *all     = NULL;
+    any_fn     *any     = NULL;
+    some_fn    *some    = NULL;
+
+    if (preload == NULL || strstr(preload, "between.so") == NULL) {
+        return;
+    }
+    *(void **)&all  = dlsym(RTLD_DEFAULT, "MPI_Request_get_status_all");
+    *(void **)&any  = dlsym(RTLD_DEFAULT, "MPI_Request_get_status_any");
+    *(void **)&some = dlsym(RTLD_DEFAULT, "MPI_Request_get_status_some");
+    ask_all(all);
+    ask_any(any);
+    ask_some(some);
+}
+
 static const t_case_t cases[] = {
     {"equal pointers: nothing sent or received", no_data, 2},
     {"equal pointers: an empty share", no_share, 2},
     {"equal pointers: types that interleave", interleaved, 2},
     {"control leaves MPI", left, 2},
     {"types in types", nested, 1},
+    {"the status of requests", asked, 2},
 };
 
 int main(int argc, char **argv)

@@ -6,7 +6,8 @@
  *     = the drop-in made 2 communicators
  *     = the drop-in opened 20 types
  *
- * In MPI_Alltoall it calls MPI_Allreduce, as MPI libraries and tools do: such inner calls stay as they
+ * It has the functions of MPI 4.1 that ask for the status of several requests, for MPI libraries that
+ * lack them. In MPI_Alltoall it calls MPI_Allreduce, as MPI libraries and tools do: such inner calls stay as they
  * are, or it ends the job.
  */
 #include "config.h"
@@ -80,6 +81,64 @@ EXPORT int MPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtyp
     }
     return PMPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
+
+/* ---- MPI 4.1 ----------------------------------------------------------------------------------- */
+
+EXPORT int MPI_Request_get_status_all(int count, const MPI_Request requests[], int *flag,
+                                      MPI_Status statuses[]);
+EXPORT int MPI_Request_get_status_any(int count, const MPI_Request requests[], int *index,
+                                      int *flag, MPI_Status *status);
+EXPORT int MPI_Request_get_status_some(int count, const MPI_Request requests[], int *outcount,
+                                       int indices[], MPI_Status statuses[]);
+
+static int complete(MPI_Request request)
+{
+    int flag = 0;
+
+    if (request != MPI_REQUEST_NULL) {
+        PMPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+    }
+    return flag;
+}
+
+EXPORT int MPI_Request_get_status_some(int count, const MPI_Request requests[], int *outcount,
+                                       int indices[], MPI_Status statuses[])
+{
+    (void)statuses;
+    *outcount = 0;
+    for (int i = 0; i < count; i++) {
+        if (complete(requests[i])) {
+            indices[(*outcount)++] = i;
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+EXPORT int MPI_Request_get_status_any(int count, const MPI_Request requests[], int *index,
+                                      int *flag, MPI_Status *status)
+{
+    (void)status;
+    *flag  = 0;
+    *index = MPI_UNDEFINED;
+    for (int i = count - 1; i >= 0 && !*flag; i--) {
+        *flag  = complete(requests[i]);
+        *index = *flag ? i : MPI_UNDEFINED;
+    }
+    return MPI_SUCCESS;
+}
+
+EXPORT int MPI_Request_get_status_all(int count, const MPI_Request requests[], int *flag,
+                                      MPI_Status statuses[])
+{
+    (void)statuses;
+    *flag = 1;
+    for (int i = 0; i < count; i++) {
+        *flag = complete(requests[i]) && *flag;
+    }
+    return MPI_SUCCESS;
+}
+
+/* ---- communicators, types ---------------------------------------------------------------------- */
 
 /* MPI's functions that make communicators; but for MPI_Comm_dup_with_info, which the drop-in calls
  * only where the program does. */
