@@ -102,7 +102,8 @@ typedef struct tw_how {
     unsigned       flags;     /* TW_BCAST_SAME                                                */
 } tw_how_t;
 
-/* As send buffer: the input is in the receive buffer, where MPI_IN_PLACE would expect it. */
+/* As send buffer: the input is in the receive buffer, where MPI_IN_PLACE would expect it. Each rank
+ * for itself: others may have two buffers. */
 extern const char tw_in_place_mark;
 #define TW_IN_PLACE ((const void *)&tw_in_place_mark)
 

@@ -88,6 +88,21 @@ tw_status_t tw_comm_agreed_get_if(tw_comm_t *comm, tw_status_t mine, size_t byte
     return status;
 }
 
+tw_status_t tw_comm_displace(tw_comm_t *comm, const void *from, size_t bytes, void **copy_p)
+{
+    const tw_status_t status = tw_pool_get(&comm->pool, bytes, copy_p);
+
+    if (status != TW_OK) {
+        TW_ERROR(&comm->log,
+                 "no %zu bytes for a copy of what is sent in place; the communicator is dead",
+                 bytes);
+        comm->status = status;
+        return status;
+    }
+    memcpy(*copy_p, from, bytes);
+    return TW_OK;
+}
+
 tw_status_t tw_comm_reserve(tw_comm_t *comm, tw_status_t mine, size_t bytes)
 {
     tw_status_t status;

@@ -89,6 +89,11 @@ tw_status_t tw_comm_reserve(tw_comm_t *comm, tw_status_t mine, size_t bytes);
 tw_status_t tw_comm_agreed_get(tw_comm_t *comm, size_t bytes, void **buffer_p);
 tw_status_t tw_comm_agreed_get_if(tw_comm_t *comm, tw_status_t mine, size_t bytes, void **buffer_p);
 
+/* A copy, from the pool, of what a rank in place sends, for an algorithm that must find it elsewhere:
+ * only this rank knows that it is in place. Without memory the communicator is dead, as the others
+ * go on. */
+tw_status_t tw_comm_displace(tw_comm_t *comm, const void *from, size_t bytes, void **copy_p);
+
 /* What THINWIRE_CHECK compares. */
 typedef struct tw_call_facts {
     const char *what;      /* "call", "plan", "start"                     */

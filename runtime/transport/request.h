@@ -122,6 +122,7 @@ struct tw_request {
     uint64_t sequence;
     int      carriers; /* ranks of a node that exchange with other nodes, if it is hierarchical */
     uint64_t ticket;   /* of the first round, if the algorithm has `ready`  */
+    void    *copy;     /* of what is sent in place, while that is under way; or NULL */
     /* NULL, or: is what the lane waits for, besides its messages, complete? MPI's own collectives.
      */
     bool (*poll)(tw_request_t *op, tw_lane_t *lane, tw_status_t *status_p);

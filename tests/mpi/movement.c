@@ -223,6 +223,113 @@ static void large_enough_to_be_cut(void)
     }
 }
 
+/* Every second rank is in place, in all forms of a call. */
+static void mixed(tw_comm_t *comm, t_shape_t *shape)
+{
+    t_job_t job;
+
+    shape->in_place = t_rank % 2;
+    shape->seed     = t_seed;
+    t_job_open(&job, comm, shape, NULL, NULL);
+    for (uint64_t round = 0; round < 4; round++) {
+        tw_request_t *request = NULL;
+
+        t_note("%s of %zu, %s, form %d", t_kind_names[shape->kind], shape->count,
+               shape->spec != NULL ? shape->spec : "", (int)round);
+        t_job_fill(&job, round);
+        if (round % 3 == 0) { /* again when plans and requests were made */
+            T_OK(t_job_run(&job));
+        } else if (round == 1) {
+            T_OK(t_job_start(&job, &request));
+            T_OK(tw_wait(&request));
+        } else {
+            T_OK(t_job_plan(&job, &request));
+            T_OK(tw_start(request));
+            T_OK(tw_wait(&request));
+            T_OK(tw_request_free(&request));
+        }
+        t_job_check(&job);
+    }
+    t_job_close(&job);
+}
+
+/* Who is in place is known to that rank alone. */
+static void some_ranks_in_place(void)
+{
+    static const struct {
+        const char    *settings[4];
+        const char    *spec;
+        tw_algorithm_t algorithm;
+    } ways[]                      = {{{NULL}, "", TW_ALGORITHM_AUTO},
+                                     {{NULL}, "tree8", TW_ALGORITHM_AUTO},
+                                     {{"NODE_READ=0", NULL}, "", TW_ALGORITHM_AUTO},
+                                     {{"ALLGATHER=pairwise", "ALLTOALL=pairwise", "ALLREDUCE=two_pass", NULL}, "", 0},
+                                     {{"ALLGATHER=grid", "ALLTOALL=grid", "ALLREDUCE=grid", NULL}, "tree8", 0},
+                                     {{NULL}, "", TW_ALGORITHM_MPI}};
+    static const t_kind_t kinds[] = {
+        T_ALLTOALL,       T_ALLTOALLV, T_ALLGATHER,           T_ALLGATHERV,
+        T_REDUCE_SCATTER, T_ALLREDUCE, T_REDUCE_SCATTER_BLOCK};
+    static const size_t counts[] = {3, 30011};
+
+    for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]); w++) {
+        tw_context_t *ctx;
+        tw_comm_t    *comm = t_comm_under(ways[w].settings, MPI_COMM_WORLD, &ctx);
+
+        for (size_t k = 0; k < 2 * sizeof(kinds) / sizeof(kinds[0]); k++) {
+            t_shape_t shape = {.kind      = kinds[k / 2],
+                               .spec      = ways[w].spec,
+                               .count     = counts[k % 2],
+                               .algorithm = ways[w].algorithm};
+
+            for (int r = 0; r < t_size * t_size; r++) {
+                shape.counts[r / t_size][r % t_size] = counts[k % 2];
+            }
+            if (shape.algorithm != TW_ALGORITHM_MPI ||
+                (shape.kind < T_ALLREDUCE && shape.kind != T_ALLTOALLV)) {
+                mixed(comm, &shape);
+            }
+        }
+        t_comm_done(comm, ctx);
+    }
+}
+
+/* MPI adds in its own order: whole numbers. */
+static void some_ranks_in_place_by_mpi(void)
+{
+    enum { N = 840 * 40 };
+    const tw_how_t how  = {.algorithm = TW_ALGORITHM_MPI};
+    const size_t   mine = N / (size_t)t_size;
+    float         *in = t_malloc(N * sizeof(*in)), *out = t_malloc(N * sizeof(*out));
+
+    for (int form = 0; form < 4; form++) {
+        const void   *send    = t_rank % 2 != 0 ? TW_IN_PLACE : in;
+        tw_request_t *request = NULL;
+
+        for (size_t i = 0; i < N; i++) {
+            in[i] = out[i] = (float)(i % 100) + (float)t_rank;
+        }
+        T_OK(form == 0   ? tw_allreduce(t_world, send, out, N, TW_SUM, &how)
+             : form == 1 ? tw_iallreduce(t_world, send, out, N, TW_SUM, &how, &request)
+             : form == 2
+                 ? tw_reduce_scatter_block(t_world, send, out, mine, TW_SUM, &how)
+                 : tw_ireduce_scatter_block(t_world, send, out, mine, TW_SUM, &how, &request));
+        T_OK(tw_wait(&request));
+        for (size_t i = 0; i < (form < 2 ? N : mine); i++) {
+            const size_t at = form < 2 ? i : (size_t)t_rank * mine + i;
+            const float  want =
+                (float)t_size * (float)(at % 100) + (float)(t_size * (t_size - 1) / 2);
+
+            if (out[i] < want || out[i] > want) {
+                T_CHECK(0, "form %d: value %zu is %g, not %g", form, i, (double)out[i],
+                        (double)want);
+                break;
+            }
+        }
+    }
+    free(in);
+    free(out);
+}
+
 static const t_case_t cases[] = {
     {"bcast moves what the codec makes of it", bcast_moves_what_the_codec_makes_of_it, 1},
     {"bcast from every root", bcast_from_every_root, 1},
@@ -234,6 +341,8 @@ static const t_case_t cases[] = {
     {"one rank has it all", one_rank_has_it_all, 1},
     {"special values arrive", special_values_arrive, 1},
     {"large enough to be cut", large_enough_to_be_cut, 1},
+    {"some ranks in place", some_ranks_in_place, 2},
+    {"some ranks in place, by MPI", some_ranks_in_place_by_mpi, 2},
 };
 
 int main(int argc, char **argv)

@@ -10,7 +10,7 @@ enum { TW_SEND_COUNT = 0, TW_SEND_FIRST = 1, TW_RECV_COUNT = 2, TW_RECV_FIRST = 
 
 extern const tw_algorithm_ops_t tw_alltoall_grid;      /* equal counts only */
 extern const tw_algorithm_ops_t tw_alltoall_node;      /* the same, in the memory of one node */
-extern const tw_algorithm_ops_t tw_alltoall_read_node; /* one round, not in place         */
+extern const tw_algorithm_ops_t tw_alltoall_read_node; /* one round                       */
 extern const tw_algorithm_ops_t tw_alltoall_pairwise;
 
 /* What goes to, or comes from, each rank: counts NULL: `each`; displacements NULL: one after

@@ -5,7 +5,8 @@
  * takes messages.
  *
  * In place too: a round takes its pieces out before it puts others there, and rounds do not
- * overlap. Long blocks that are not in place are read where they are, if the system allows it.
+ * overlap. Long blocks are read where they are, if the system allows it; a rank in place, which its
+ * peers do not know, makes a copy for them.
  */
 #include "config.h"
 
@@ -77,17 +78,26 @@ const tw_algorithm_ops_t tw_alltoall_node = {.name   = "node",
 static tw_relay_t tw_alltoall_relay(const tw_request_t *op, const tw_lane_t *lane)
 {
     return (tw_relay_t){.ticket = tw_lane_ticket(op, lane),
-                        .send   = op->send,
+                        .send   = op->copy != NULL ? op->copy : op->send,
                         .recv   = op->recv,
                         .bytes  = op->count * op->element};
 }
 
 static tw_status_t tw_alltoall_read_step(tw_request_t *op, tw_lane_t *lane)
 {
-    tw_segment_t    *node  = &op->comm->node;
-    const tw_relay_t relay = tw_alltoall_relay(op, lane);
-    bool             all   = true;
+    tw_segment_t *node = &op->comm->node;
+    tw_relay_t    relay;
+    bool          all    = true;
+    tw_status_t   status = TW_OK;
 
+    if (lane->stage == 1 && op->send == op->recv) {
+        status = tw_comm_displace(op->comm, op->send, op->count * op->element * (size_t)node->ranks,
+                                  &op->copy);
+    }
+    if (status != TW_OK) {
+        return status;
+    }
+    relay = tw_alltoall_relay(op, lane);
     switch (lane->stage) {
     case 0:
         return TW_OK;
@@ -102,6 +112,8 @@ static tw_status_t tw_alltoall_read_step(tw_request_t *op, tw_lane_t *lane)
         return TW_OK;
     default:
         tw_node_complete(node, relay.ticket);
+        tw_pool_put(&op->comm->pool, op->copy);
+        op->copy = NULL;
         return TW_OK;
     }
 }

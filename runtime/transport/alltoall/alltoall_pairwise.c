@@ -150,9 +150,8 @@ static tw_status_t tw_alltoall_shape(const tw_alltoall_args_t *args, tw_request_
         status = tw_node_choose(args->comm, args->how, &element);
     }
     if (element > 0) {
-        shape->algorithm = args->send != TW_IN_PLACE && tw_node_reads(comm, args->in.each * element)
-                               ? &tw_alltoall_read_node
-                               : &tw_alltoall_node;
+        shape->algorithm = tw_node_reads(comm, args->in.each * element) ? &tw_alltoall_read_node
+                                                                        : &tw_alltoall_node;
         shape->slots     = 0;
         shape->most      = TW_NODE_PIECE / element / (size_t)comm->size;
     } else if (tw_codec_size(codec != NULL ? codec : comm->fp32, args->in.each, &bytes) == TW_OK &&
@@ -205,11 +204,11 @@ static tw_status_t tw_alltoall_own(const tw_alltoall_args_t *args, tw_form_t for
         return tw_quick_alltoall(args->comm, in_place ? args->recv : args->send, args->recv,
                                  shape.count * tw_node_plain(args->comm, args->how));
     }
-    if (status == TW_OK && form == TW_BLOCKING && args->in.counts == NULL && !in_place &&
+    if (status == TW_OK && form == TW_BLOCKING && args->in.counts == NULL &&
         tw_policy_may_node(args->comm->policy.alltoall) &&
         tw_node_reads(args->comm, shape.count * tw_node_quick(args->comm, args->how)) &&
         !tw_comm_device_owns(args->comm, shape.values)) {
-        return tw_quick_alltoall_read(args->comm, args->send, args->recv,
+        return tw_quick_alltoall_read(args->comm, in_place ? args->recv : args->send, args->recv,
                                       shape.count * tw_node_plain(args->comm, args->how));
     }
     if (status == TW_OK) {

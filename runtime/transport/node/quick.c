@@ -316,15 +316,22 @@ static tw_status_t tw_long_bcast(tw_comm_t *comm, void *buffer, size_t bytes, in
 
 static tw_status_t tw_long_alltoall(tw_comm_t *comm, const void *send, void *recv, size_t bytes)
 {
-    const uint64_t   ticket = tw_quick_begin(comm);
-    tw_segment_t    *node   = &comm->node;
-    tw_patience_t    p      = {.comm = comm, .operation = "alltoall"};
-    const tw_relay_t relay  = {ticket, send, recv, bytes};
-    bool             all    = true;
-    tw_status_t      status;
+    const uint64_t ticket = tw_quick_begin(comm);
+    tw_segment_t  *node   = &comm->node;
+    tw_patience_t  p      = {.comm = comm, .operation = "alltoall"};
+    tw_relay_t     relay  = {ticket, send, recv, bytes};
+    void          *copy   = NULL;
+    bool           all    = true;
+    tw_status_t    status = TW_OK;
 
     node->ticket++;
-    status = tw_await_open(&p, ticket);
+    if (send == recv) { /* others read it while this rank's result arrives */
+        status     = tw_comm_displace(comm, send, bytes * (size_t)node->ranks, &copy);
+        relay.send = copy;
+    }
+    if (status == TW_OK) {
+        status = tw_await_open(&p, ticket);
+    }
     if (status != TW_OK) {
         return status;
     }
@@ -341,6 +348,7 @@ static tw_status_t tw_long_alltoall(tw_comm_t *comm, const void *send, void *rec
     }
     if (status == TW_OK) {
         tw_node_complete(node, ticket);
+        tw_pool_put(&comm->pool, copy);
     }
     return status;
 }

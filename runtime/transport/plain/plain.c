@@ -91,20 +91,37 @@ static void tw_plain_average(tw_comm_t *comm, const tw_plain_args_t *args)
     }
 }
 
-tw_status_t tw_plain_run(tw_comm_t *comm, const tw_plain_args_t *args)
+/* MPI wants all ranks in place or none, and its alltoall and nonblocking reductions go different
+ * ways by it; ours need not be. Bytes to be copied of what this rank sends; 0: none. */
+static size_t tw_plain_displaced(const tw_comm_t *comm, const tw_plain_args_t *args, bool blocking)
+{
+    size_t values = 0;
+
+    if (args->send != TW_IN_PLACE) {
+        return 0;
+    }
+    if (args->operation == TW_OPERATION_ALLTOALL) {
+        values = args->count * (size_t)comm->size;
+    } else if (args->operation == TW_OPERATION_ALLREDUCE && !blocking) {
+        values = args->count;
+    } else if (args->operation == TW_OPERATION_REDUCE_SCATTER && !blocking) {
+        for (int r = 0; r < comm->size; r++) {
+            values += args->counts != NULL ? args->counts[r] : args->count;
+        }
+    }
+    return values * tw_plain_element(args);
+}
+
+/* MPI's blocking collective on memory of the host. */
+static tw_status_t tw_plain_call(tw_comm_t *comm, const tw_plain_args_t *args)
 {
     const tw_mpi_ops_t *mpi    = comm->mpi;
     const MPI_Datatype  type   = args->wide ? MPI_DOUBLE : MPI_FLOAT;
     const void         *send   = args->send == TW_IN_PLACE ? MPI_IN_PLACE : args->send;
     const int           n      = (int)args->count;
     int                 result = MPI_SUCCESS;
-    tw_request_shape_t  shape  = {.count = 0};
     tw_status_t         status;
 
-    tw_plain_values(comm, args, &shape);
-    if (tw_comm_device_owns(comm, shape.values)) {
-        return tw_plain_run_device(comm, args, &shape);
-    }
     switch (args->operation) {
     case TW_OPERATION_ALLREDUCE:
         result = mpi->Allreduce(send, args->recv, n, type, MPI_SUM, comm->comm);
@@ -130,6 +147,30 @@ tw_status_t tw_plain_run(tw_comm_t *comm, const tw_plain_args_t *args)
         tw_plain_average(comm, args);
         tw_plain_bytes(comm, args);
         comm->stats.calls++;
+    }
+    return status;
+}
+
+tw_status_t tw_plain_run(tw_comm_t *comm, const tw_plain_args_t *args)
+{
+    const size_t       bytes = tw_plain_displaced(comm, args, true);
+    tw_plain_args_t    mine  = *args;
+    tw_request_shape_t shape = {.count = 0};
+    void              *copy  = NULL;
+    tw_status_t        status;
+
+    tw_plain_values(comm, args, &shape);
+    if (tw_comm_device_owns(comm, shape.values)) {
+        return tw_plain_run_device(comm, args, &shape);
+    }
+    if (bytes == 0) {
+        return tw_plain_call(comm, args);
+    }
+    status = tw_comm_displace(comm, args->recv, bytes, &copy);
+    if (status == TW_OK) {
+        mine.send = copy;
+        status    = tw_plain_call(comm, &mine);
+        tw_pool_put(&comm->pool, copy);
     }
     return status;
 }
@@ -223,11 +264,24 @@ static tw_status_t tw_plain_step(tw_request_t *op, tw_lane_t *lane)
     tw_plain_state_t *state = tw_plain_state(op, lane);
 
     if (lane->stage == 0) {
+        const size_t    bytes = tw_plain_displaced(op->comm, &state->args, false);
+        tw_plain_args_t mine;
+        tw_status_t     status = TW_OK;
+
         state->args.send = state->args.send == TW_IN_PLACE ? TW_IN_PLACE : op->send;
         state->args.recv = op->recv;
-        return tw_plain_start(op->comm, &state->args, (int *)(void *)op->array[TW_PLAIN_INTS],
-                              &state->request);
+        mine             = state->args;
+        if (bytes > 0) {
+            status    = tw_comm_displace(op->comm, op->recv, bytes, &op->copy);
+            mine.send = op->copy;
+        }
+        return status == TW_OK
+                   ? tw_plain_start(op->comm, &mine, (int *)(void *)op->array[TW_PLAIN_INTS],
+                                    &state->request)
+                   : status;
     }
+    tw_pool_put(&op->comm->pool, op->copy);
+    op->copy = NULL;
     tw_plain_average(op->comm, &state->args);
     tw_plain_bytes(op->comm, &state->args);
     return TW_OK;
