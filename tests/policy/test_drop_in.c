@@ -29,6 +29,8 @@ START_TEST(settings_have_defaults)
     ck_assert_str_eq(config.report, "");
     ck_assert_str_eq(config.json, "");
     ck_assert_int_eq(config.quiet, 0);
+    ck_assert_int_eq(config.bcast_root, TW_BCAST_ROOT_SAME);
+    ck_assert_int_eq(config.encode, TW_ENCODE_AUTO);
 }
 END_TEST
 
@@ -47,6 +49,8 @@ START_TEST(settings_come_from_the_environment)
     setenv("THINWIRE_REPORT", "report.txt", 1);
     setenv("THINWIRE_JSON", "report.json", 1);
     setenv("THINWIRE_QUIET", "1", 1);
+    setenv("THINWIRE_BCAST_ROOT", "exact", 1);
+    setenv("THINWIRE_ENCODE", "always", 1);
     ck_assert_int_eq(tw_settings_load(&quiet, &tw_drop_in_settings, &config), TW_OK);
     ck_assert_str_eq(config.codec, "tree8:block=512");
     ck_assert_uint_eq(config.threshold, SIZE_MAX);
@@ -59,7 +63,9 @@ START_TEST(settings_come_from_the_environment)
     ck_assert_str_eq(config.report, "report.txt");
     ck_assert_str_eq(config.json, "report.json");
     ck_assert_int_eq(config.quiet, 1);
-    ck_assert_uint_eq(tw_drop_in_settings.count, 11);
+    ck_assert_int_eq(config.bcast_root, TW_BCAST_ROOT_EXACT);
+    ck_assert_int_eq(config.encode, TW_ENCODE_ALWAYS);
+    ck_assert_uint_eq(tw_drop_in_settings.count, 13);
 }
 END_TEST
 
@@ -68,7 +74,7 @@ static const struct {
 } malformed[] = {
     {"THINWIRE_THRESHOLD", "64kB"}, {"THINWIRE_DOUBLE", "2"},     {"THINWIRE_VERIFY", "1000000001"},
     {"THINWIRE_VERIFY", "-1"},      {"THINWIRE_MAX_ERROR", "-1"}, {"THINWIRE_MAX_ERROR", "1 %"},
-    {"THINWIRE_QUIET", "quiet"},
+    {"THINWIRE_QUIET", "quiet"},    {"THINWIRE_BCAST_ROOT", "1"}, {"THINWIRE_ENCODE", "all"},
 };
 
 START_TEST(malformed_settings_are_refused)
