@@ -48,22 +48,40 @@ static tw_choice_t *tw_choice_make(const char *spec, tw_kind_t kind)
     return made;
 }
 
+static const tw_choice_t *tw_choice_find(const char *spec, tw_kind_t kind)
+{
+    const tw_choice_t *choice = __atomic_load_n(&tw_choices, __ATOMIC_ACQUIRE);
+
+    while (choice != NULL && (choice->kind != kind || strcmp(choice->spec, spec) != 0)) {
+        choice = choice->next;
+    }
+    return choice;
+}
+
+/* Choices are added at the head and stay: the list is read without the lock. */
 const tw_choice_t *tw_choice_get(const char *spec, tw_kind_t kind)
 {
-    tw_choice_t *choice;
+    const tw_choice_t *found = tw_choice_find(spec, kind);
+    tw_choice_t       *made;
 
-    for (choice = __atomic_load_n(&tw_choices, __ATOMIC_ACQUIRE); choice != NULL;
-         choice = choice->next) {
-        if (choice->kind == kind && strcmp(choice->spec, spec) == 0) {
-            return choice;
-        }
+    if (found != NULL) {
+        return found;
     }
-    choice = tw_choice_make(spec, kind);
+    made = tw_choice_make(spec, kind);
     pthread_mutex_lock(&tw_state.lock);
-    choice->next = tw_choices;
-    __atomic_store_n(&tw_choices, choice, __ATOMIC_RELEASE);
+    found = tw_choice_find(spec, kind); /* another thread may have been quicker */
+    if (found == NULL) {
+        made->next = tw_choices;
+        __atomic_store_n(&tw_choices, made, __ATOMIC_RELEASE);
+        found = made;
+        made  = NULL;
+    }
     pthread_mutex_unlock(&tw_state.lock);
-    return choice;
+    if (made != NULL) {
+        tw_codec_destroy(made->codec);
+        free(made);
+    }
+    return found;
 }
 
 const tw_choice_t *tw_choice_candidate(int c, tw_kind_t kind)

@@ -112,6 +112,30 @@ static tw_entry_t *tw_comms_find(MPI_Comm comm)
     return NULL;
 }
 
+/* MPI is called without the lock; should two threads be here with one communicator, one entry
+ * stays. */
+static tw_entry_t *tw_comms_add(MPI_Comm comm)
+{
+    tw_entry_t *made = tw_comms_make(comm), *entry;
+
+    if (made == NULL) {
+        return NULL;
+    }
+    pthread_mutex_lock(&tw_state.lock);
+    entry = tw_comms_find(comm);
+    if (entry == NULL) {
+        made->next    = tw_comms_list;
+        tw_comms_list = entry = made;
+    }
+    tw_comms_quick[tw_comms_slot(comm)] = entry;
+    pthread_mutex_unlock(&tw_state.lock);
+    if (entry != made) {
+        pthread_mutex_destroy(&made->lock);
+        free(made);
+    }
+    return entry;
+}
+
 tw_entry_t *tw_comms_get(MPI_Comm comm)
 {
     tw_entry_t *entry;
@@ -128,38 +152,30 @@ tw_entry_t *tw_comms_get(MPI_Comm comm)
         }
     }
     pthread_mutex_unlock(&tw_state.lock);
-    if (entry ==
-        NULL) { /* MPI is called without the lock; only this thread uses this communicator */
-        entry = tw_comms_make(comm);
-        if (entry == NULL) {
-            return NULL;
-        }
-        pthread_mutex_lock(&tw_state.lock);
-        entry->next                         = tw_comms_list;
-        tw_comms_list                       = entry;
-        tw_comms_quick[tw_comms_slot(comm)] = entry;
-        pthread_mutex_unlock(&tw_state.lock);
-    }
-    return entry;
+    return entry != NULL ? entry : tw_comms_add(comm);
 }
 
 static uint64_t tw_comms_made; /* duplicates so far */
 
+/* Collective, so one thread at a time is here with an entry; others that complete its calls look at
+ * the duplicate under the lock. */
 tw_comm_t *tw_comms_duplicate(tw_entry_t *entry)
 {
-    if (entry->duplicate == NULL && !entry->no_duplicate) {
-        const tw_status_t status =
-            tw_comm_create_with(&tw_state.context, &tw_state.ops, entry->handle, &entry->duplicate);
+    tw_comm_t *made = NULL;
 
-        if (status != TW_OK) {
-            entry->duplicate    = NULL;
-            entry->no_duplicate = true;
-        } else {
-            entry->duplicate->exec = tw_state.exec;
-            entry->made            = __atomic_fetch_add(&tw_comms_made, 1, __ATOMIC_RELAXED);
-        }
+    if (entry->duplicate != NULL || entry->no_duplicate) {
+        return entry->duplicate;
     }
-    return entry->duplicate;
+    if (tw_comm_create_with(&tw_state.context, &tw_state.ops, entry->handle, &made) != TW_OK) {
+        entry->no_duplicate = true;
+        return NULL;
+    }
+    made->exec = tw_state.exec;
+    pthread_mutex_lock(&tw_state.lock);
+    entry->duplicate = made;
+    entry->made      = tw_comms_made++;
+    pthread_mutex_unlock(&tw_state.lock);
+    return made;
 }
 
 tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, const char *type, tw_dtype_t dtype,

@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <stdarg.h>
+#include <stdlib.h>
 
 #include "interpose/call.h"
 #include "interpose/comms.h"
@@ -23,15 +24,14 @@ static void tw_pcontrol_set(int level)
 TW_EXPORT int MPI_Pcontrol(const int level, ...);
 TW_EXPORT int MPI_Pcontrol(const int level, ...)
 {
-    static int (*next)(const int, ...);
+    static void *found;
+    int (*next)(const int, ...);
     va_list rest;
     void   *words[4]; /* more than that no tool takes */
 
     tw_ready();
     tw_pcontrol_set(level);
-    if (next == NULL) {
-        *(void **)&next = tw_late_symbol("MPI_Pcontrol");
-    }
+    *(void **)&next = tw_late_once(&found, "MPI_Pcontrol");
     va_start(rest, level);
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         words[i] = va_arg(rest, void *);
@@ -45,15 +45,14 @@ TW_EXPORT int MPI_Pcontrol(const int level, ...)
 /* Addresses of the marks as one object sees them: a Fortran library that was loaded privately has
  * its own. Compilers spell a common block's name in four ways; objects have some of them. */
 typedef struct tw_marks {
-    void *base; /* of the object */
-    void *in_place[4], *bottom[4];
+    struct tw_marks *next;
+    void            *base; /* of the object */
+    void            *in_place[4], *bottom[4];
 } tw_marks_t;
 
 #define TW_MARKS_SITES 256 /* places of calls whose object is remembered */
-#define TW_MARKS_MOST  32  /* objects */
 
-static tw_marks_t      tw_marks[TW_MARKS_MOST];
-static int             tw_marks_count;
+static tw_marks_t     *tw_marks_list; /* they stay: read without the lock once found */
 static pthread_mutex_t tw_marks_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     const void       *site;
@@ -85,20 +84,23 @@ static void tw_marks_fill(tw_marks_t *marks, const Dl_info *info)
 
 static const tw_marks_t *tw_marks_find(const void *site)
 {
-    const tw_marks_t *found = NULL;
-    Dl_info           info  = {0};
+    tw_marks_t *found;
+    Dl_info     info = {0};
 
     dladdr((void *)(uintptr_t)site, &info);
     pthread_mutex_lock(&tw_marks_lock);
-    for (int i = 0; i < tw_marks_count && found == NULL; i++) {
-        found = tw_marks[i].base == info.dli_fbase ? &tw_marks[i] : NULL;
+    found = tw_marks_list;
+    while (found != NULL && found->base != info.dli_fbase) {
+        found = found->next;
     }
     if (found == NULL) {
-        tw_marks_t *made = &tw_marks[tw_marks_count];
-
-        tw_marks_fill(made, &info);
-        tw_marks_count += tw_marks_count < TW_MARKS_MOST - 1;
-        found = made;
+        found = calloc(1, sizeof(*found));
+        if (found == NULL) {
+            tw_give_up(MPI_COMM_WORLD, "no memory for the marks of a Fortran library");
+        }
+        tw_marks_fill(found, &info);
+        found->next   = tw_marks_list;
+        tw_marks_list = found;
     }
     pthread_mutex_unlock(&tw_marks_lock);
     return found;

@@ -353,9 +353,10 @@ function fortran_completion(name, n, count, requests, suffix,    i, p, a, f) {
     f = fortran_name(name, suffix)
     print "TW_EXPORT void " f "(" p "MPI_Fint *ierr);"
     print "TW_EXPORT void " f "(" p "MPI_Fint *ierr)\n{"
-    print "    static void (*next)(" gensubless(n + 1) ");"
+    print "    static void *found;"
+    print "    void (*next)(" gensubless(n + 1) ");"
     print "    tw_seen_t seen;\n    int       active;\n"
-    print "    if (next == NULL) {\n        *(void **)&next = tw_late_symbol(\"" f "\");\n    }"
+    print "    *(void **)&next = tw_late_once(&found, \"" f "\");"
     if (by_status(name)) { print "    if (next == NULL) {\n        tw_late_missing(\"" f "\");\n    }" }
     print "    active = tw_pending_any();"
     print "    if (active) {\n        tw_pending_look_f(&seen, " count ", " requests ");\n    }"
@@ -433,7 +434,7 @@ function handled(    n, p, a) {
         head("MPI_" $2, p)
         print "    uintptr_t entered;\n    int       result;\n"
         if ($2 !~ /^Init/) { # wrong family, or before MPI_Init
-            print "    tw_ready();\n    if (!tw_active) {\n        return " pass_on($2, p, a) ";\n    }"
+            print "    tw_ready();\n    if (!tw_is_active()) {\n        return " pass_on($2, p, a) ";\n    }"
         }
         print "    entered = tw_enter_any();"
         print "    result  = tw_on_" tolower($2) "(TW_SITE" (n > 0 ? ", " join_handles(n) : "") ");"

@@ -138,7 +138,7 @@ void tw_comms_set_info(MPI_Comm comm, MPI_Info info)
         snprintf(entry->info, sizeof(entry->info), "%s", spec);
         tw_comms_keep_info(comm, spec);
         tw_comms_drop_levels(entry); /* the error contract begins anew from this codec */
-        tw_state.info = true;
+        __atomic_store_n(&tw_state.info, true, __ATOMIC_RELAXED);
         tw_staged_start();
     }
 }

@@ -23,7 +23,7 @@ const char *const tw_late_family = "MPICH";
 
 static void           *tw_late_library; /* where MPI was loaded privately */
 static pthread_mutex_t tw_late_lock = PTHREAD_MUTEX_INITIALIZER;
-static volatile bool   tw_late_bound;
+static bool            tw_late_bound;
 
 /* A library that has MPI_Init and is not this one. */
 static int tw_late_look(struct dl_phdr_info *info, size_t size, void *found)
@@ -53,6 +53,17 @@ void *tw_late_symbol(const char *name)
 
     if (address == NULL && tw_late_library != NULL) {
         address = dlsym(tw_late_library, name);
+    }
+    return address;
+}
+
+void *tw_late_once(void **slot, const char *name)
+{
+    void *address = __atomic_load_n(slot, __ATOMIC_RELAXED);
+
+    if (address == NULL) {
+        address = tw_late_symbol(name);
+        __atomic_store_n(slot, address, __ATOMIC_RELAXED);
     }
     return address;
 }
@@ -116,6 +127,8 @@ bool tw_late_behind(const void *site)
 
 int tw_late_bind(void)
 {
+    bool bound;
+
     if (__atomic_load_n(&tw_late_bound, __ATOMIC_ACQUIRE)) {
         return 1;
     }
@@ -131,8 +144,9 @@ int tw_late_bind(void)
             __atomic_store_n(&tw_late_bound, true, __ATOMIC_RELEASE);
         }
     }
+    bound = tw_late_bound;
     pthread_mutex_unlock(&tw_late_lock);
-    return tw_late_bound;
+    return bound;
 }
 
 void tw_late_missing(const char *name)

@@ -49,6 +49,9 @@ extern tw_late_t tw_late;
  * MPI privately (Python), in that library. NULL if there is none. */
 void *tw_late_symbol(const char *name);
 
+/* The same, asked once: *slot keeps the answer. Safe from any thread. */
+void *tw_late_once(void **slot, const char *name);
+
 /* The same for a variable, which a program may hold a copy of that all libraries use instead. */
 void *tw_late_variable(const char *name);
 

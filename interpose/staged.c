@@ -111,7 +111,12 @@ static bool tw_staged_engine(const char *function)
 
 void tw_staged_start(void)
 {
-    tw_staged_hooked = tw_staged_hooked || tw_staged_engine("opal_progress_register");
+    pthread_mutex_lock(&tw_staged_lock); /* the hook only tries it */
+    if (!tw_staged_hooked) {
+        __atomic_store_n(&tw_staged_hooked, tw_staged_engine("opal_progress_register"),
+                         __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&tw_staged_lock);
 }
 
 void tw_staged_stop(void)
@@ -149,7 +154,7 @@ static int tw_staged_cancel(void *extra, int complete)
 
 tw_why_t tw_staged_refusal(const tw_call_t *call)
 {
-    if (!tw_staged_hooked) {
+    if (!__atomic_load_n(&tw_staged_hooked, __ATOMIC_ACQUIRE)) {
         return TW_WHY_NO_HOOK;
     }
     return call->comm->duplicate == NULL ? TW_WHY_NO_DUPLICATE : TW_WHY_NOT;

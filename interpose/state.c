@@ -28,7 +28,8 @@
 #include "runtime/library.h"
 #include "runtime/transport/settings.h"
 
-tw_state_t tw_state = {.lock = PTHREAD_MUTEX_INITIALIZER};
+tw_state_t tw_state = {.lock    = PTHREAD_MUTEX_INITIALIZER,
+                       .context = {.lock = PTHREAD_MUTEX_INITIALIZER}};
 bool       tw_active;
 bool       tw_bound;
 bool       tw_fits;
@@ -99,8 +100,12 @@ void tw_bind(void)
         fprintf(stderr, "thinwire: an MPI function was called, and there is no MPI library\n");
         _exit(127);
     }
-    tw_fits  = tw_late_fits(tw_state_version());
-    tw_bound = true;
+    pthread_mutex_lock(&tw_state.lock);
+    if (!tw_bound) {
+        tw_fits = tw_late_fits(tw_state_version());
+        __atomic_store_n(&tw_bound, true, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&tw_state.lock);
 }
 
 /* ---- settings -------------------------------------------------------------------------------- */
@@ -515,7 +520,7 @@ void tw_state_start(void)
     }
     tw_python_start();
     tw_state.seen++; /* MPI_Init itself: something was intercepted */
-    tw_active = true;
+    __atomic_store_n(&tw_active, true, __ATOMIC_RELEASE);
 }
 
 void tw_state_stop(void)
@@ -524,7 +529,7 @@ void tw_state_stop(void)
         return;
     }
     tw_finish_report();
-    tw_active = false;
+    __atomic_store_n(&tw_active, false, __ATOMIC_RELEASE);
     tw_staged_stop();
     tw_comms_stop();
     tw_types_stop();

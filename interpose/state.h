@@ -57,6 +57,12 @@ static inline bool tw_encode_always(void)
 /* Between MPI_Init and MPI_Finalize, and working. */
 extern bool tw_active;
 
+/* The same for a thread that calls MPI beside the one that is in MPI_Init or MPI_Finalize. */
+static inline bool tw_is_active(void)
+{
+    return __atomic_load_n(&tw_active, __ATOMIC_ACQUIRE);
+}
+
 /* The frame of the wrapper that this thread is in, 0 for none. It may be left over: a longjmp or a C++
  * exception out of a callback of the program's, such as an error handler, leaves MPI and our wrapper
  * without a word. So it says no more than that a call from a deeper frame may be an inner one;
@@ -72,7 +78,7 @@ void tw_bind(void);
 
 static inline void tw_ready(void)
 {
-    if (__builtin_expect(!tw_bound, 0)) {
+    if (__builtin_expect(!__atomic_load_n(&tw_bound, __ATOMIC_ACQUIRE), 0)) {
         tw_bind();
     }
 }
@@ -83,7 +89,7 @@ static inline __attribute__((always_inline)) bool tw_enter(void)
     const uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
 
     tw_ready();
-    if (!tw_active ||
+    if (!tw_is_active() ||
         (tw_inside != 0 && frame < tw_inside && tw_late_behind(__builtin_return_address(0)))) {
         return false;
     }

@@ -128,7 +128,10 @@ static void tw_named_keep(const tw_type_t *type)
     for (size_t i = 0; i < TW_NAMED_SLOTS; i++) {
         const size_t slot = (first + i) % TW_NAMED_SLOTS;
 
-        if (!tw_named[slot].filled || tw_named[slot].handle == type->handle) {
+        if (tw_named[slot].filled && tw_named[slot].handle == type->handle) {
+            break; /* another thread was quicker, and readers have no lock */
+        }
+        if (!tw_named[slot].filled) {
             tw_named[slot].handle = type->handle;
             tw_named[slot].type   = *type;
             __atomic_store_n(&tw_named[slot].filled, 1, __ATOMIC_RELEASE);
@@ -360,7 +363,8 @@ static bool tw_type_usable(MPI_Datatype datatype)
     char byte     = 0;
     int  position = 0;
 
-    if (!tw_state.codecs && !tw_state.info) { /* only watching */
+    if (!tw_state.codecs &&
+        !__atomic_load_n(&tw_state.info, __ATOMIC_RELAXED)) { /* only watching */
         return true;
     }
     return tw_next.Pack(&byte, 0, datatype, &byte, 1, &position, tw_state_quiet()) == MPI_SUCCESS;

@@ -65,12 +65,13 @@ tw_status_t tw_context_create(tw_context_t **ctx_p)
     if (ctx == NULL) {
         return TW_ERR_NO_MEMORY;
     }
+    pthread_mutex_init(&ctx->lock, NULL);
     status = tw_context_init(ctx);
     if (status == TW_OK) {
         status = tw_library_check_environment(&ctx->log);
     }
     if (status != TW_OK) {
-        free(ctx);
+        tw_context_destroy(ctx);
         return status;
     }
     *ctx_p = ctx;
@@ -80,6 +81,7 @@ tw_status_t tw_context_create(tw_context_t **ctx_p)
 void tw_context_destroy(tw_context_t *ctx)
 {
     if (ctx != NULL) {
+        pthread_mutex_destroy(&ctx->lock);
         free(ctx->created);
         free(ctx);
     }

@@ -5,6 +5,8 @@
 #ifndef TW_BASE_CONTEXT_H
 #define TW_BASE_CONTEXT_H
 
+#include <pthread.h>
+
 #include <thinwire/context.h>
 
 #include "runtime/base/log.h"
@@ -30,6 +32,7 @@ typedef enum tw_decisions_mode {
 struct tw_context {
     tw_log_t            log; /* rank as the launcher says, or -1 */
     tw_base_config_t    config;
+    pthread_mutex_t     lock; /* of what follows: communicators come and go in several threads */
     tw_decisions_mode_t decisions;
     tw_created_t       *created; /* owned */
     size_t              created_count;

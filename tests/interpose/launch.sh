@@ -17,11 +17,11 @@ number=0
 mpi=mpich
 "$MPIRUN" --version 2>/dev/null | grep -q 'Open MPI\|OpenRTE' && mpi=openmpi
 preload=$top_builddir/lib/libthinwire-preload-$mpi.so
-if "$top_builddir/bin/thinwire" info 2>/dev/null | grep -q 'sanitizers: yes'; then
-    asan=$($CC -print-file-name=libasan.so):
-else
-    asan=
-fi
+case $("$top_builddir/bin/thinwire" info 2>/dev/null | grep -o 'sanitizers: [a-z]*') in
+    *yes) asan=$($CC -print-file-name=libasan.so): ;;
+    *thread) asan=$($CC -print-file-name=libtsan.so): ;;
+    *) asan= ;;
+esac
 
 plan() { echo "1..$1"; }
 

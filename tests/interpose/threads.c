@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/interpose/threads.c - MPI_THREAD_MULTIPLE: threads that are in collectives at the same
- * time, each on its own communicators.
+ * time, each on its own communicators; their first calls, too.
  */
 #include "config.h"
 
@@ -63,7 +63,62 @@ static void threads(void)
     t_layouts_free();
 }
 
-static const t_case_t cases[] = {{"four threads", threads, 1}};
+/* ---- first calls ----------------------------------------------------------------------------- */
+
+#define ROUNDS 10
+#define FLOATS 3000
+
+typedef struct first {
+    pthread_t          id;
+    pthread_barrier_t *together;
+    MPI_Comm           comm;
+    int                number;
+} first_t;
+
+static void *first_call(void *argument)
+{
+    const first_t *first = argument;
+    const float    value = (float)(first->number + 1), want = value * (float)t_size;
+    float          in[FLOATS], out[FLOATS];
+
+    for (int i = 0; i < FLOATS; i++) {
+        in[i] = value;
+    }
+    pthread_barrier_wait(first->together);
+    T_OK(MPI_Allreduce(in, out, FLOATS, MPI_FLOAT, MPI_SUM, first->comm));
+    for (int i = 0; i < FLOATS; i++) { /* equal values lose nothing in any codec here */
+        T_CHECK(out[i] == want, "thread %d: value %d is %g, not %g", first->number, i,
+                (double)out[i], (double)want);
+    }
+    return NULL;
+}
+
+/* Each thread's first call on a new communicator, all at once: what the communicators of a process
+ * share is made then. */
+static void first_calls(void)
+{
+    first_t           all[THREADS];
+    pthread_barrier_t together;
+
+    pthread_barrier_init(&together, NULL, THREADS);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < THREADS; i++) {
+            all[i] = (first_t){.together = &together, .number = i};
+            MPI_Comm_dup(MPI_COMM_WORLD, &all[i].comm);
+        }
+        for (int i = 0; i < THREADS; i++) {
+            T_CHECK(pthread_create(&all[i].id, NULL, first_call, &all[i]) == 0, "no thread");
+        }
+        for (int i = 0; i < THREADS; i++) {
+            pthread_join(all[i].id, NULL);
+            MPI_Comm_free(&all[i].comm);
+        }
+    }
+    pthread_barrier_destroy(&together);
+}
+
+static const t_case_t cases[] = {{"first calls at once", first_calls, 1},
+                                 {"four threads", threads, 1}};
 
 int main(int argc, char **argv)
 {

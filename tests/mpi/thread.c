@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/mpi/thread.c - THINWIRE_PROGRESS=thread: operations go on while their program does
- * something else, and nothing but that changes.
+ * something else, and nothing but that changes. And threads of the program on communicators of one
+ * context, each on its own.
  */
 #include "config.h"
 
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -84,9 +87,133 @@ static void wakes_up_again(void)
     t_comm_done(comm, ctx);
 }
 
+/* ---- threads of the program ------------------------------------------------------------------ */
+
+#define THREADS 3
+#define ROUNDS  12
+#define VALUES  5000
+
+typedef struct worker {
+    pthread_t          id;
+    pthread_barrier_t *together;
+    tw_context_t      *ctx;
+    MPI_Comm           parent; /* its own */
+    int                number, wrong;
+    tw_status_t        worst;
+} worker_t;
+
+static void note_status(worker_t *worker, tw_status_t status)
+{
+    worker->worst = status < worker->worst ? status : worker->worst;
+}
+
+/* One communicator: made, used with codecs of its own, gone. */
+static void one_communicator(worker_t *worker, int round)
+{
+    static const char *const specs[] = {"auto:0.01", "bitpack:4", "tree8", "onebit"};
+    float                   *x = calloc(2 * VALUES, sizeof(*x)), *y = x + VALUES;
+    tw_codec_t              *codec = NULL;
+    tw_comm_t               *comm  = NULL;
+    tw_feedback_t           *fb    = NULL;
+    tw_how_t                 how   = {.codec = NULL};
+
+    pthread_barrier_wait(worker->together); /* all of them at once */
+    note_status(worker, tw_comm_create(worker->ctx, worker->parent, &comm));
+    note_status(worker, tw_codec_create(worker->ctx, specs[(worker->number + round) % 4], TW_F32,
+                                        &codec, NULL, 0));
+    if (worker->worst == TW_OK) {
+        for (int i = 0; i < VALUES; i++) {
+            x[i] = (float)worker->number;
+        }
+        how.codec = codec;
+        note_status(worker, tw_allreduce(comm, x, y, VALUES, TW_SUM, &how));
+        worker->wrong += y[VALUES - 1] != (float)(t_size * worker->number);
+        note_status(worker, tw_feedback_create(comm, "x", TW_F32, VALUES, &fb));
+        how.feedback = fb;
+        note_status(worker, tw_allreduce(comm, x, y, VALUES, TW_SUM, &how));
+        worker->wrong += y[0] != (float)(t_size * worker->number);
+        tw_feedback_destroy(fb);
+    }
+    tw_codec_destroy(codec);
+    note_status(worker, tw_comm_destroy(comm));
+    free(x);
+}
+
+static void *work(void *argument)
+{
+    worker_t *worker = argument;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        one_communicator(worker, round);
+    }
+    return NULL;
+}
+
+/* What communicators of a context share must bear it. Everything is used for the first time by all
+ * threads at once: calibration and recorded decisions, too. */
+static void threads_with_communicators_of_their_own(void)
+{
+    static worker_t   workers[THREADS];
+    pthread_barrier_t together;
+    tw_context_t     *ctx;
+    char              path[400];
+    const char       *scratch = getenv("TW_SCRATCH");
+
+    snprintf(path, sizeof(path), "%s/decisions.%d", scratch != NULL ? scratch : "/tmp", t_size);
+    remove(path);
+    MPI_Barrier(MPI_COMM_WORLD);
+    setenv("THINWIRE_DECISIONS", path, 1);
+    ctx = t_context();
+    pthread_barrier_init(&together, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (worker_t){.together = &together, .ctx = ctx, .number = i + 1};
+        MPI_Comm_dup(MPI_COMM_WORLD, &workers[i].parent);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        T_CHECK(pthread_create(&workers[i].id, NULL, work, &workers[i]) == 0, "no thread");
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(workers[i].id, NULL);
+        T_CHECK(workers[i].worst == TW_OK, "thread %d: %s", i, tw_status_text(workers[i].worst));
+        T_CHECK(workers[i].wrong == 0, "thread %d: %d sums are wrong", i, workers[i].wrong);
+        MPI_Comm_free(&workers[i].parent);
+    }
+    pthread_barrier_destroy(&together);
+    unsetenv("THINWIRE_DECISIONS");
+    tw_context_destroy(ctx);
+    remove(path);
+}
+
+/* Not a test: what ThreadSanitizer must report (tests/threads.sh). */
+static int race_counter;
+
+static void *race_on_purpose(void *argument)
+{
+    for (int i = 0; i < 1000; i++) {
+        race_counter++;
+    }
+    return argument;
+}
+
+static void a_race(void)
+{
+    pthread_t both[2];
+
+    if (getenv("TW_RACE") != NULL) {
+        for (int i = 0; i < 2; i++) {
+            pthread_create(&both[i], NULL, race_on_purpose, NULL);
+        }
+        for (int i = 0; i < 2; i++) {
+            pthread_join(both[i], NULL);
+        }
+    }
+}
+
 static const t_case_t cases[] = {
     {"moves while nobody calls", moves_while_nobody_calls, 2},
     {"wakes up again", wakes_up_again, 1},
+    {"threads with communicators of their own", threads_with_communicators_of_their_own, 1},
+    {"a race, if asked for", a_race, 1},
 };
 
 int main(int argc, char **argv)

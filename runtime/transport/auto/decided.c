@@ -90,6 +90,7 @@ typedef struct tw_decisions_news {
     uint64_t count;
 } tw_decisions_news_t;
 
+/* The context's lock is held. */
 static tw_status_t tw_decisions_begin(tw_comm_t *comm, const char *path, tw_decisions_news_t *news)
 {
     const tw_decisions_of_t of = tw_decisions_of(comm);
@@ -153,6 +154,26 @@ static bool tw_context_created(tw_context_t *ctx, const tw_comm_t *comm)
     return true;
 }
 
+/* Rank 0: what is recorded, and one communicator more. Its number is taken and counted under one
+ * lock, so that two that are created at once have different ones. */
+static void tw_decisions_open(tw_comm_t *comm, tw_decisions_news_t *news)
+{
+    pthread_mutex_lock(&comm->ctx->lock);
+    news->status = tw_decisions_begin(comm, comm->config.decisions, news);
+    if (news->status == TW_OK && !tw_context_created(comm->ctx, comm)) {
+        news->status = TW_ERR_NO_MEMORY;
+    }
+    pthread_mutex_unlock(&comm->ctx->lock);
+    news->count = comm->autos->decided.count;
+}
+
+static void tw_decisions_settle(tw_context_t *ctx, tw_decisions_mode_t mode)
+{
+    pthread_mutex_lock(&ctx->lock);
+    ctx->decisions = mode;
+    pthread_mutex_unlock(&ctx->lock);
+}
+
 tw_status_t tw_auto_open(tw_comm_t *comm)
 {
     tw_decisions_news_t news  = {.status = TW_OK};
@@ -173,11 +194,7 @@ tw_status_t tw_auto_open(tw_comm_t *comm)
     comm->patient        = out[1] == 1;
     comm->autos->explain = comm->config.explain != 0;
     if (comm->rank == 0) {
-        news.status = tw_decisions_begin(comm, comm->config.decisions, &news);
-        if (news.status == TW_OK && !tw_context_created(comm->ctx, comm)) {
-            news.status = TW_ERR_NO_MEMORY;
-        }
-        news.count = comm->autos->decided.count;
+        tw_decisions_open(comm, &news);
     }
     status = tw_sync_bcast(comm, &news, (int)sizeof(news), "what is recorded of decisions");
     if (status != TW_OK || news.status != TW_OK) {
@@ -185,7 +202,7 @@ tw_status_t tw_auto_open(tw_comm_t *comm)
     }
     comm->autos->replay = news.replay != 0;
     if (comm->rank != 0 && news.replay) {
-        comm->ctx->decisions = TW_DECISIONS_REPLAYED;
+        tw_decisions_settle(comm->ctx, TW_DECISIONS_REPLAYED);
     }
     return news.count > 0 ? tw_decisions_share(comm, (size_t)news.count) : TW_OK;
 }
@@ -241,7 +258,7 @@ void tw_auto_close(tw_comm_t *comm, bool save)
         return;
     }
     if (save && autos->path != NULL && !autos->replay) {
-        comm->ctx->decisions = TW_DECISIONS_RECORDED;
+        tw_decisions_settle(comm->ctx, TW_DECISIONS_RECORDED);
         tw_decisions_save(comm, autos->path);
     }
     while (autos->tables != NULL) {
