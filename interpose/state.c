@@ -36,7 +36,8 @@ bool       tw_fits;
 
 _Thread_local uintptr_t tw_inside __attribute__((tls_model("initial-exec")));
 
-#define TW_START_LIMIT_S 60 /* how long the ranks wait for each other in MPI_Init */
+#define TW_START_LIMIT_S 60  /* how long the ranks wait for each other in MPI_Init */
+#define TW_POOL_GETS     256 /* buffers asked for, until memory that they could not use goes back */
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
@@ -504,6 +505,7 @@ void tw_state_start(void)
     tw_next.Comm_rank(MPI_COMM_WORLD, &tw_state.rank);
     tw_next.Comm_size(MPI_COMM_WORLD, &tw_state.size);
     tw_pool_init(&tw_state.pool);
+    tw_state.pool.window = TW_POOL_GETS;
     tw_state_ops();
     tw_next.Type_contiguous(TW_UNIT, MPI_BYTE, &tw_state.unit);
     tw_next.Type_commit(&tw_state.unit);

@@ -16,6 +16,8 @@ struct tw_pool_buf {
     unsigned            size_class;
 };
 
+#define TW_POOL_DOUBLE 4 /* classes from a capacity to its double */
+
 _Static_assert(sizeof(struct tw_pool_buf) <= TW_POOL_ALIGN, "header fits its room");
 
 /* Class of the smallest capacity that holds `bytes`, and that capacity; 0 capacity: too large. */
@@ -79,6 +81,48 @@ static struct tw_pool_buf *tw_pool_allocate(tw_pool_t *pool, unsigned size_class
     return buf;
 }
 
+static void tw_pool_free_idle(tw_pool_t *pool, unsigned size_class)
+{
+    struct tw_pool_buf *buf = pool->idle[size_class];
+
+    pool->idle[size_class] = buf->next;
+    pool->bytes -= TW_POOL_ALIGN + buf->capacity;
+    free(buf);
+}
+
+/* Every idle buffer of a class beyond `size_class`. */
+static void tw_pool_free_beyond(tw_pool_t *pool, unsigned size_class)
+{
+    for (unsigned c = size_class + 1; c < TW_POOL_CLASSES; c++) {
+        while (pool->idle[c] != NULL) {
+            tw_pool_free_idle(pool, c);
+        }
+    }
+}
+
+/* No idle buffer will do: the largest makes way for the one that is to be made. */
+static void tw_pool_make_way(tw_pool_t *pool, unsigned size_class)
+{
+    for (unsigned c = size_class; c-- > 0;) {
+        if (pool->idle[c] != NULL) {
+            tw_pool_free_idle(pool, c);
+            return;
+        }
+    }
+}
+
+/* Before a buffer is taken, while those of the last call are idle. */
+static void tw_pool_shrink(tw_pool_t *pool, unsigned size_class)
+{
+    if (pool->gets == pool->window) {
+        tw_pool_free_beyond(pool, pool->largest + TW_POOL_DOUBLE);
+        pool->gets    = 0;
+        pool->largest = 0;
+    }
+    pool->gets++;
+    pool->largest = size_class > pool->largest ? size_class : pool->largest;
+}
+
 /* The smallest idle buffer that is large enough, or NULL. */
 static struct tw_pool_buf *tw_pool_take_idle(tw_pool_t *pool, unsigned size_class)
 {
@@ -100,8 +144,12 @@ tw_status_t tw_pool_get(tw_pool_t *pool, size_t bytes, void **buffer_p)
     struct tw_pool_buf *buf;
 
     pthread_mutex_lock(&pool->lock);
+    if (pool->window > 0 && capacity > 0) {
+        tw_pool_shrink(pool, size_class);
+    }
     buf = capacity > 0 ? tw_pool_take_idle(pool, size_class) : NULL;
     if (buf == NULL) {
+        tw_pool_make_way(pool, size_class);
         buf = tw_pool_allocate(pool, size_class, capacity);
     }
     pool->in_use += buf != NULL;
@@ -125,6 +173,16 @@ void tw_pool_put(tw_pool_t *pool, void *buffer)
     buf->next                   = pool->idle[buf->size_class];
     pool->idle[buf->size_class] = buf;
     pool->in_use--;
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void tw_pool_trim(tw_pool_t *pool, size_t bytes)
+{
+    size_t         capacity;
+    const unsigned size_class = tw_pool_class(bytes, &capacity);
+
+    pthread_mutex_lock(&pool->lock);
+    tw_pool_free_beyond(pool, size_class);
     pthread_mutex_unlock(&pool->lock);
 }
 

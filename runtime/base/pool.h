@@ -5,6 +5,9 @@
  * so that at most a fifth is wasted. A returned buffer waits in the list of its class and serves
  * this size and smaller ones; a steady state therefore asks the system for nothing, which
  * `allocations` shows.
+ *
+ * Where no waiting buffer is large enough, the largest of them goes back before a new one is made.
+ * So there are never more buffers than were in use at the same time, whatever sizes came by.
  */
 #ifndef TW_BASE_POOL_H
 #define TW_BASE_POOL_H
@@ -25,8 +28,14 @@ typedef struct tw_pool {
     uint64_t            bytes;       /* held now, idle or in use                */
     uint64_t            limit;       /* bytes it may hold; none at first        */
     uint64_t            in_use;      /* buffers that have not come back         */
+    uint64_t            window;      /* see tw_pool_init()                      */
+    uint64_t            gets;        /* in this window                          */
+    unsigned            largest;     /* class asked for in it                   */
 } tw_pool_t;
 
+/* It keeps its buffers. With window > 0, to be set afterwards, those go back that were more than
+ * twice too large for so many tw_pool_get() together: not where memory is agreed on between ranks.
+ */
 void tw_pool_init(tw_pool_t *pool);
 
 /* Release every buffer; all must have come back. */
@@ -38,6 +47,9 @@ tw_status_t tw_pool_get(tw_pool_t *pool, size_t bytes, void **buffer_p);
 
 /* Give a buffer back; NULL is allowed. */
 void tw_pool_put(tw_pool_t *pool, void *buffer);
+
+/* Give idle buffers that are larger than `bytes` needs back to the system. */
+void tw_pool_trim(tw_pool_t *pool, size_t bytes);
 
 /* Make sure that the next tw_pool_get(bytes) asks the system for nothing. */
 tw_status_t tw_pool_reserve(tw_pool_t *pool, size_t bytes);

@@ -234,6 +234,74 @@ START_TEST(pool_reuses_buffers)
 }
 END_TEST
 
+static void get_and_put(tw_pool_t *pool, size_t first, size_t second)
+{
+    void *buffer[2] = {NULL, NULL};
+
+    ck_assert_int_eq(tw_pool_get(pool, first, &buffer[0]), TW_OK);
+    if (second > 0) {
+        ck_assert_int_eq(tw_pool_get(pool, second, &buffer[1]), TW_OK);
+    }
+    tw_pool_put(pool, buffer[0]);
+    tw_pool_put(pool, buffer[1]);
+}
+
+/* Calls of many sizes, with one buffer or two at a time: no more is kept than the largest of them
+ * needs, and soon nothing is asked for any more. */
+START_TEST(pool_keeps_no_more_than_the_largest_call)
+{
+    const size_t least = 100000, most = 3000000;
+    const int    pairs = _i;
+    tw_pool_t    pool;
+    uint64_t     before = 0;
+
+    tw_pool_init(&pool);
+    for (int round = 0; round < 6; round++) {
+        before = pool.allocations;
+        for (size_t bytes = least; bytes <= most; bytes += 37501) {
+            get_and_put(&pool, bytes, pairs ? bytes / 3 : 0);
+            get_and_put(&pool, bytes / 2, pairs ? bytes / 2 : 0);
+            ck_assert_uint_le(pool.bytes, (bytes + (pairs ? bytes / 2 : 0)) / 4 * 5 + 2000 +
+                                              (round > 0 ? 5 * most / 2 : 0));
+        }
+        ck_assert_uint_le(pool.bytes, (most + (pairs ? most / 2 : 0)) / 4 * 5 + 2000);
+    }
+    ck_assert_uint_eq(pool.allocations, before);
+    tw_pool_fini(&pool);
+}
+END_TEST
+
+/* A program whose calls become small gets its memory back, where that is asked for. */
+START_TEST(pool_shrinks_with_what_is_asked_for)
+{
+    tw_pool_t pool;
+    uint64_t  before;
+
+    tw_pool_init(&pool);
+    pool.window = 100;
+    get_and_put(&pool, 5000000, 3000000);
+    for (int i = 0; i < 150; i++) { /* now and then a large one: it stays */
+        get_and_put(&pool, i % 30 == 0 ? 5000000 : 1000, i % 30 == 0 ? 3000000 : 2000);
+    }
+    ck_assert_uint_eq(pool.allocations, 2);
+    for (int i = 0; i < 300; i++) {
+        get_and_put(&pool, 1000, 2000);
+    }
+    ck_assert_uint_le(pool.bytes, 10000);
+    before = pool.allocations;
+    for (int i = 0; i < 1000; i++) {
+        get_and_put(&pool, 1000, 2000);
+    }
+    ck_assert_uint_eq(pool.allocations, before);
+    get_and_put(&pool, 5000000, 3000000);
+    tw_pool_trim(&pool, 3000000);
+    ck_assert_uint_le(pool.bytes, 4000000);
+    tw_pool_trim(&pool, 0);
+    ck_assert_uint_le(pool.bytes, 2000);
+    tw_pool_fini(&pool);
+}
+END_TEST
+
 START_TEST(pool_refuses_what_cannot_be)
 {
     tw_pool_t pool;
@@ -405,6 +473,8 @@ int main(void)
     tcase_add_test(tcase, every_setting_is_listed_with_help);
     tcase_add_test(tcase, context_refuses_a_malformed_setting);
     tcase_add_test(tcase, pool_reuses_buffers);
+    tcase_add_loop_test(tcase, pool_keeps_no_more_than_the_largest_call, 0, 2);
+    tcase_add_test(tcase, pool_shrinks_with_what_is_asked_for);
     tcase_add_test(tcase, pool_refuses_what_cannot_be);
     tcase_add_test(tcase, bytes_are_little_endian);
     tcase_add_test(tcase, a_planted_link_is_not_followed);

@@ -214,6 +214,7 @@ static __attribute__((noinline)) tw_status_t tw_calibrate_here(tw_comm_t *comm, 
         tw_pool_put(&comm->pool, send);
         tw_pool_put(&comm->pool, recv);
         tw_pool_put(&comm->pool, requests);
+        tw_pool_trim(&comm->pool, comm->reserved);
     }
     comm->stats = stats; /* what was counted here is no traffic of the program */
     if (status == TW_OK) {
