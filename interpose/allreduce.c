@@ -29,8 +29,8 @@ static tw_status_t tw_allreduce_transport(tw_call_t *call, tw_comm_t *comm, cons
 
     pthread_mutex_lock(&call->comm->lock);
     if (tw_state.config.error_feedback) {
-        how.feedback =
-            tw_comms_feedback(call->comm, call->type.name, call->choice->dtype, call->values);
+        how.feedback = tw_comms_feedback(call->comm, call->type.name, call->choice->dtype,
+                                         call->values, &call->dropped);
     }
     tw_comm_stats(comm, &before);
     status = tw_allreduce(comm, from, to, call->values, TW_SUM, &how);
@@ -91,8 +91,8 @@ static int tw_allreduce_codes(tw_call_t *call, tw_comm_t *duplicate, const void 
             tw_state.config
                 .error_feedback) { /* what the coarser codec lost is not the finer one's */
             pthread_mutex_lock(&call->comm->lock);
-            tw_feedback_clear(
-                tw_comms_feedback(call->comm, call->type.name, call->choice->dtype, call->values));
+            tw_feedback_clear(tw_comms_feedback(call->comm, call->type.name, call->choice->dtype,
+                                                call->values, &call->dropped));
             pthread_mutex_unlock(&call->comm->lock);
         }
         tw_verify_spent(call, start, false);

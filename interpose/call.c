@@ -419,6 +419,7 @@ void tw_call_end(tw_call_t *call)
     delta.worst_rms            = call->worst_rms;
     delta.steps                = call->stepped;
     delta.kept                 = call->kept;
+    delta.dropped              = call->dropped;
     if (call->verified && call->exact_ns > 0) {
         delta.exact_ns    = call->exact_ns;
         delta.verified_ns = ns;

@@ -53,8 +53,9 @@ typedef struct tw_call {
     bool               verified;
     double             worst, worst_rms; /* of a verified call                                 */
     bool               stepped;
-    bool               kept; /* bcast: this is the root, and it kept its exact values      */
-    size_t             own;  /* allgatherv: values of this rank's block                        */
+    bool               kept;    /* bcast: this is the root, and it kept its exact values      */
+    uint64_t           dropped; /* vectors whose residuals went */
+    size_t             own;     /* allgatherv: values of this rank's block                        */
     bool               could_known;
     uint64_t           could[TW_CANDIDATES]; /* filled by handlers whose sizes differ between ranks,
                                                 while watching; see records.h */

@@ -178,16 +178,57 @@ tw_comm_t *tw_comms_duplicate(tw_entry_t *entry)
     return made;
 }
 
+static uint64_t tw_feedback_bytes(const tw_entry_feedback_t *f)
+{
+    return f->count * (f->dtype == TW_F64 ? sizeof(double) : sizeof(float));
+}
+
+/* Room for `bytes` more: those that were not used for longest go. One that is larger than all that
+ * may be kept is kept alone, or it would have no feedback at all. */
+static uint64_t tw_feedbacks_make_way(tw_entry_t *entry, uint64_t bytes)
+{
+    const uint64_t most    = tw_state.config.feedback_max;
+    uint64_t       dropped = 0;
+
+    while (entry->feedbacks != NULL && (bytes > most || entry->feedback_bytes > most - bytes)) {
+        tw_entry_feedback_t **last = &entry->feedbacks;
+
+        while ((*last)->next != NULL) {
+            last = &(*last)->next;
+        }
+        entry->feedback_bytes -= tw_feedback_bytes(*last);
+        tw_feedback_destroy((*last)->feedback);
+        free(*last);
+        *last = NULL;
+        dropped++;
+    }
+    return dropped;
+}
+
+/* The one in use comes first. */
+static tw_entry_feedback_t *tw_feedbacks_find(tw_entry_t *entry, const char *type, uint64_t count)
+{
+    for (tw_entry_feedback_t **at = &entry->feedbacks; *at != NULL; at = &(*at)->next) {
+        tw_entry_feedback_t *found = *at;
+
+        if (found->count == count && strcmp(found->type, type) == 0) {
+            *at              = found->next;
+            found->next      = entry->feedbacks;
+            entry->feedbacks = found;
+            return found;
+        }
+    }
+    return NULL;
+}
+
 tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, const char *type, tw_dtype_t dtype,
-                                 uint64_t count)
+                                 uint64_t count, uint64_t *dropped)
 {
     char                 name[48];
-    tw_entry_feedback_t *made;
+    tw_entry_feedback_t *made = tw_feedbacks_find(entry, type, count);
 
-    for (tw_entry_feedback_t *f = entry->feedbacks; f != NULL; f = f->next) {
-        if (f->count == count && strcmp(f->type, type) == 0) {
-            return f->feedback;
-        }
+    if (made != NULL) {
+        return made->feedback;
     }
     made = calloc(1, sizeof(*made));
     if (made == NULL) {
@@ -196,10 +237,13 @@ tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, const char *type, tw_dtype_t
     snprintf(name, sizeof(name), "%s-%" PRIu64, dtype == TW_F64 ? "double" : "float", count);
     snprintf(made->type, sizeof(made->type), "%s", type);
     made->count = count;
+    made->dtype = dtype;
+    *dropped += tw_feedbacks_make_way(entry, tw_feedback_bytes(made));
     if (tw_feedback_create(entry->duplicate, name, dtype, (size_t)count, &made->feedback) !=
         TW_OK) {
         made->feedback = NULL; /* on all ranks alike */
     }
+    entry->feedback_bytes += tw_feedback_bytes(made);
     made->next       = entry->feedbacks;
     entry->feedbacks = made;
     return made->feedback;

@@ -18,11 +18,13 @@
 #include "interpose/late.h"
 #include "runtime/policy/rules.h"
 
-/* Error feedback of repeated Allreduce calls: by type and count, never by buffer address. */
+/* Error feedback of repeated Allreduce calls: by type and count, never by buffer address. The list
+ * has the one used last first. */
 typedef struct tw_entry_feedback {
     struct tw_entry_feedback *next;
     char           type[24]; /* of the program: complex numbers are no floats here      */
     uint64_t       count;
+    tw_dtype_t     dtype; /* of what is encoded */
     tw_feedback_t *feedback;
 } tw_entry_feedback_t;
 
@@ -54,6 +56,7 @@ typedef struct tw_entry {
     int              staged; /* two-stage operations outstanding on the duplicate               */
     int              users;  /* nonblocking calls outstanding, those included                   */
     tw_entry_feedback_t *feedbacks;
+    uint64_t             feedback_bytes; /* of the vectors that these are for                    */
     tw_entry_level_t    *levels;
     pthread_mutex_t      lock; /* of the duplicate: the transport wants one thread at a time     */
 } tw_entry_t;
@@ -66,9 +69,11 @@ tw_entry_t *tw_comms_get(MPI_Comm comm);
 tw_comm_t *tw_comms_duplicate(tw_entry_t *entry);
 
 /* The feedback object for vectors of count values that are encoded as dtype, of a type of the
- * program with this name; made at first use (collective). NULL on failure. */
+ * program with this name; made at first use (collective). Others that were not used for longest go
+ * where THINWIRE_FEEDBACK_MAX asks for it, and are added to *dropped: what goes follows from the
+ * calls on this communicator, so all ranks drop the same. NULL on failure. */
 tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, const char *type, tw_dtype_t dtype,
-                                 uint64_t count);
+                                 uint64_t count, uint64_t *dropped);
 
 /* The level of a kind of call, made with `spec` at first use; NULL without memory. */
 tw_entry_level_t *tw_comms_level(tw_entry_t *entry, tw_rule_op_t op, bool wide, uint64_t count,

@@ -37,6 +37,7 @@ void tw_record_merge(tw_record_t *a, const tw_record_t *b)
         a->worst_rms >= b->worst_rms || a->worst_rms != a->worst_rms ? a->worst_rms : b->worst_rms;
     a->steps += b->steps;
     a->kept += b->kept;
+    a->dropped += b->dropped;
 }
 
 static int tw_compare_keys(const void *a, const void *b)

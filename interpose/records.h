@@ -116,8 +116,9 @@ typedef struct tw_record {
                               only basis for a statement on time saved; both 0 where not taken    */
     double   worst;       /* largest |error| seen                                                */
     double   worst_rms;   /* largest rms(error) / rms(exact) of a call                           */
-    uint64_t kept;  /* broadcasts whose root, this rank, kept its exact values: ranks may differ */
-    uint64_t steps; /* calls after which the error contract moved to another codec         */
+    uint64_t kept; /* broadcasts whose root, this rank, kept its exact values: ranks may differ */
+    uint64_t dropped; /* vectors whose residuals error feedback gave up for others           */
+    uint64_t steps;   /* calls after which the error contract moved to another codec         */
 } tw_record_t;
 
 /* Add b's counters to a's; of the errors the larger ones. Keys are left alone. */

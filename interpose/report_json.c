@@ -194,6 +194,7 @@ static void tw_json_numbers(tw_json_t *json, const tw_report_facts_t *facts,
     }
     tw_json_count(json, "steps", record->steps);
     tw_json_count(json, "root_exact", record->kept);
+    tw_json_count(json, "feedback_dropped", record->dropped);
     tw_json_reasons(json, record);
 }
 

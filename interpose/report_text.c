@@ -219,6 +219,17 @@ static void tw_text_contract(tw_text_report_t *report)
     }
 }
 
+/* Residuals that were given up. A record holds the counts of all ranks. */
+static void tw_text_feedback(tw_text_report_t *report)
+{
+    if (report->sum.dropped > 0) {
+        tw_page_line(&report->tail,
+                     "note: error feedback: the residuals of %llu vectors were dropped to keep "
+                     "within THINWIRE_FEEDBACK_MAX",
+                     (unsigned long long)report->sum.dropped);
+    }
+}
+
 static void tw_text_tail(tw_text_report_t *report)
 {
     const size_t remarks = sizeof(report->facts->remarks) / sizeof(report->facts->remarks[0]);
@@ -227,6 +238,7 @@ static void tw_text_tail(tw_text_report_t *report)
     tw_text_reasons(report);
     tw_text_candidates(report);
     tw_text_contract(report);
+    tw_text_feedback(report);
     if (report->sum.kept > 0) {
         tw_page_line(&report->tail,
                      "note: ranks may differ: the root kept its exact values in %llu broadcasts "

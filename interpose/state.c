@@ -301,7 +301,7 @@ static uint64_t tw_state_hash_text(const char *text)
     return text != NULL ? tw_state_hash(text, strlen(text)) : 0;
 }
 
-#define TW_COMPARED 12
+#define TW_COMPARED 13
 static const char *const tw_compared[TW_COMPARED] = {"version",
                                                      "THINWIRE_CODEC",
                                                      "THINWIRE_THRESHOLD",
@@ -311,6 +311,7 @@ static const char *const tw_compared[TW_COMPARED] = {"version",
                                                      "THINWIRE_VERIFY",
                                                      "THINWIRE_MAX_ERROR",
                                                      "THINWIRE_ERROR_FEEDBACK",
+                                                     "THINWIRE_FEEDBACK_MAX",
                                                      "THINWIRE_ALLREDUCE or THINWIRE_DIRECT_MAX",
                                                      "THINWIRE_ENCODE",
                                                      "state of its settings"};
@@ -373,9 +374,10 @@ static tw_status_t tw_state_compare(tw_status_t mine)
     values[6]  = (uint64_t)tw_state.config.verify;
     values[7]  = tw_state_hash(&tw_state.config.max_error, sizeof(tw_state.config.max_error));
     values[8]  = (uint64_t)tw_state.config.error_feedback;
-    values[9]  = tw_state_hash(&tw_state.policy, sizeof(tw_state.policy));
-    values[10] = (uint64_t)tw_state.config.encode;
-    values[11] = (uint64_t)(mine == TW_OK);
+    values[9]  = tw_state.config.feedback_max;
+    values[10] = tw_state_hash(&tw_state.policy, sizeof(tw_state.policy));
+    values[11] = (uint64_t)tw_state.config.encode;
+    values[12] = (uint64_t)(mine == TW_OK);
     memcpy(first, values, sizeof(first));
     tw_state_meet(tw_next.Ibcast(first, (int)sizeof(first), MPI_BYTE, 0, MPI_COMM_WORLD, &request),
                   &request);

@@ -42,6 +42,10 @@ static const tw_setting_field_t tw_drop_in_fields[] = {
      "equal "
      "on all ranks.",
      offsetof(tw_drop_in_config_t, encode), TW_SETTING_CHOICE, 0, 0, tw_encodes},
+    {"FEEDBACK_MAX", "1G",
+     "Bytes of the vectors, on each communicator, for which error feedback keeps residuals; the "
+     "one not used for longest goes first; equal on all ranks.",
+     offsetof(tw_drop_in_config_t, feedback_max), TW_SETTING_MEMUNITS, 0, 0, NULL},
     {"REPORT", "", "File of the drop-in's report; none is the standard error.",
      offsetof(tw_drop_in_config_t, report), TW_SETTING_TEXT, 0, 0, NULL},
     {"JSON", "", "File of the drop-in's report as JSON.", offsetof(tw_drop_in_config_t, json),

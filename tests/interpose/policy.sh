@@ -4,7 +4,7 @@
 # by its errors, the report by its rows.
 # shellcheck source=tests/interpose/policy.bash disable=SC2016,SC2154
 . "$top_srcdir/tests/interpose/policy.bash"
-plan 30
+plan 31
 
 # ---- threshold ----------------------------------------------------------------------------------
 
@@ -279,6 +279,25 @@ unmixed() { # WORDS OTHER...: the vector of 16384 floats among others
 check "error feedback keeps counts apart" unmixed allreduce,16383 allreduce,20000
 check "error feedback keeps communicators apart" unmixed allreduce,dup,data=huge allreduce,other
 check "error feedback keeps types apart" unmixed allreduce,double allreduce,complex,8192
+
+# Vectors of 64 KiB and 80000 bytes in turn: with room for both nothing changes, with room for one
+# each loses its residual to the other, and the report says so.
+forgetful() {
+    local wanted
+    alone_is float 16384 world allreduce || return 1
+    THINWIRE_FEEDBACK_MAX=145536 quietly 2 --codec onebit --error-feedback --double --threshold 1k \
+        -- means 16 allreduce allreduce,20000 &&
+        equal "$(mean float 16384 world)" "$wanted" "error of the mean with room for both" &&
+        is totals.feedback_dropped 0 || return 1
+    export THINWIRE_FEEDBACK_MAX=145535
+    on 2 --codec onebit --error-feedback --double --threshold 1k -- means 16 allreduce allreduce,20000 &&
+        [ "$(mean float 16384 world)" != "$wanted" ] && is totals.feedback_dropped 62 &&
+        says 1 'note: error feedback: the residuals of 62 vectors were dropped'
+    local status=$?
+    unset THINWIRE_FEEDBACK_MAX
+    return $status
+}
+check "error feedback keeps no more than THINWIRE_FEEDBACK_MAX" forgetful
 
 # ---- threads, memory ----------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ START_TEST(settings_have_defaults)
     ck_assert_int_eq(config.verify, 0);
     ck_assert_double_eq(config.max_error, 0.0);
     ck_assert_int_eq(config.error_feedback, 0);
+    ck_assert_uint_eq(config.feedback_max, (size_t)1 << 30);
     ck_assert_str_eq(config.report, "");
     ck_assert_str_eq(config.json, "");
     ck_assert_int_eq(config.quiet, 0);
@@ -46,6 +47,7 @@ START_TEST(settings_come_from_the_environment)
     setenv("THINWIRE_VERIFY", "1000000000", 1);
     setenv("THINWIRE_MAX_ERROR", "2.5e-3", 1);
     setenv("THINWIRE_ERROR_FEEDBACK", "on", 1);
+    setenv("THINWIRE_FEEDBACK_MAX", "10M", 1);
     setenv("THINWIRE_REPORT", "report.txt", 1);
     setenv("THINWIRE_JSON", "report.json", 1);
     setenv("THINWIRE_QUIET", "1", 1);
@@ -60,12 +62,13 @@ START_TEST(settings_come_from_the_environment)
     ck_assert_int_eq(config.verify, 1000000000);
     ck_assert_double_eq(config.max_error, 2.5e-3);
     ck_assert_int_eq(config.error_feedback, 1);
+    ck_assert_uint_eq(config.feedback_max, (size_t)10 << 20);
     ck_assert_str_eq(config.report, "report.txt");
     ck_assert_str_eq(config.json, "report.json");
     ck_assert_int_eq(config.quiet, 1);
     ck_assert_int_eq(config.bcast_root, TW_BCAST_ROOT_EXACT);
     ck_assert_int_eq(config.encode, TW_ENCODE_ALWAYS);
-    ck_assert_uint_eq(tw_drop_in_settings.count, 13);
+    ck_assert_uint_eq(tw_drop_in_settings.count, 14);
 }
 END_TEST
 
