@@ -45,33 +45,43 @@ static void moments_are_those_of_the_whole_batch(void)
     T_OK(tw_statistics_destroy(s));
 }
 
+/* M2 of layer 1 as the mean of squares minus the square of the mean. */
+static double m2_that_cancels(const batch_t *batch, size_t c)
+{
+    double count = 0.0, sum = 0.0, squares = 0.0;
+
+    for (int r = 0; r < t_size; r++) {
+        for (size_t i = 0; i < batch->count[r]; i++) {
+            const double x = value(batch, r, 1, c, i, 0);
+
+            sum += x;
+            squares += x * x;
+            count++;
+        }
+    }
+    return count * (squares / count - sum / count * (sum / count));
+}
+
 /* Mean 1e4 and deviation 1, which double carries, but mean of squares minus square of the mean does
  * not: that way misses the bound here, so the bound is one that can be missed. */
 static void values_far_from_zero_do_not_cancel(void)
 {
     static moments_t m;
-    tw_statistics_t *s     = statistics(t_world, 0);
-    batch_t         *batch = batch_make(t_seed, 1e4, 1.0);
-    double           sum = 0.0, squares = 0.0;
-    whole_t          want;
+    tw_statistics_t *s      = statistics(t_world, 0);
+    batch_t         *batch  = batch_make(t_seed, 1e4, 1.0);
+    size_t           missed = 0;
 
     batch->count[0] = VALUES;
     local_moments(batch, t_rank, &m);
     T_OK(tw_statistics_moments(s, m.list, channels_of, LAYERS));
     expect_whole(batch, 0, t_size, &m);
-    want = whole_moments(batch, 0, t_size, 1, 0);
-    for (int r = 0; r < t_size; r++) {
-        for (size_t i = 0; i < batch->count[r]; i++) {
-            const double x = value(batch, r, 1, 0, i, 0);
+    for (size_t c = 0; c < channels_of[1]; c++) {
+        const whole_t want = whole_moments(batch, 0, t_size, 1, c);
 
-            sum += x;
-            squares += x * x;
-        }
+        missed += fabsl((long double)m2_that_cancels(batch, c) - want.m2) > want.m2_error;
     }
-    sum /= (double)want.count;
-    squares /= (double)want.count;
-    T_CHECK(!near(squares - sum * sum, want.m2 / want.count, 1 + want.m2 / want.count),
-            "even the formula that cancels gives the variance: %.17g", squares - sum * sum);
+    T_CHECK(missed > channels_of[1] / 2, "the formula that cancels misses %zu of %zu channels only",
+            missed, channels_of[1]);
     T_OK(tw_statistics_destroy(s));
 }
 

@@ -45,6 +45,7 @@ void local_sums(const batch_t *batch, const moments_t *m, moments_t *sums);
 
 typedef struct whole {
     long double count, mean, m2;
+    long double mean_error, m2_error; /* how far merged moments may be from these: see whole.c */
 } whole_t;
 
 /* One rank that has what ranks first .. last - 1 have. */
