@@ -151,8 +151,8 @@ function watched_f(low, n, nonblocking, form,    i, p, a) {
     }
     print "TW_EXPORT void " low "_(" p "MPI_Fint *ierr);"
     print "TW_EXPORT void " low "_(" p "MPI_Fint *ierr)\n{"
-    print "    static void (*next)(" p "MPI_Fint *);\n    tw_call_t call;\n"
-    print "    tw_ready();\n    if (next == NULL) {\n        *(void **)&next = tw_late_symbol(\"" low "_\");\n    }"
+    print "    static void *found;\n    void (*next)(" p "MPI_Fint *);\n    tw_call_t call;\n"
+    print "    tw_ready();\n    *(void **)&next = tw_late_once(&found, \"" low "_\");"
     print "    if (!tw_enter()) {\n        next(" a "ierr);\n        return;\n    }"
     watch_begin("tw_next.Comm_f2c(*comm)", nonblocking, form)
     print "    " watch_size(0, 1) ";"
@@ -283,9 +283,9 @@ function fortran_start(name, n, count, requests, freed, suffix,    i, p, a, f) {
     f = fortran_name(name, suffix)
     print "TW_EXPORT void " f "(" p "MPI_Fint *ierr);"
     print "TW_EXPORT void " f "(" p "MPI_Fint *ierr)\n{"
-    print "    static void (*next)(" gensubless(n + 1) ");"
+    print "    static void *found;\n    void (*next)(" gensubless(n + 1) ");"
     print "    uint64_t start = 0;\n"
-    print "    if (next == NULL) {\n        *(void **)&next = tw_late_symbol(\"" f "\");\n    }"
+    print "    *(void **)&next = tw_late_once(&found, \"" f "\");"
     print "    if (tw_kept_any()) {\n        start = " (freed ? "tw_kept_free_f(" requests ")" : "tw_kept_before()") ";\n    }"
     print "    next(" a "ierr);"
     print "    if (start != 0) {\n        tw_kept_after_f(start, " count ", " requests ");\n    }\n}"
