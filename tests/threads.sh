@@ -46,7 +46,7 @@ result $? "policy: four threads"
 
 # Threads without MPI.
 for program in tests/interpose/test_records tests/train/test_trunk_ranks; do
-    CK_FORK=no "$top_builddir/$program" </dev/null >"$scratch/out" 2>&1
+    "$top_builddir/$program" </dev/null >"$scratch/out" 2>&1
     result $? "$program"
 done
 echo "1..$number"
