@@ -56,7 +56,7 @@ compile() {
             # shellcheck disable=SC2086  # words
             exec "${@:1:$#-1}" $extra -c "${!#}" -o "$dir/${object%.c}.o"' bash \
             "$compiler" "${flags[@]}" -O2 -g "-DTW_TWIN=\"$isa\"" -I"$dir" -I. -Iinclude || exit 1
-        exec "$compiler" -static -o "$dir/twins" "$dir"/*.o
+        exec "$compiler" -static -o "$dir/twins" "$dir"/*.o -lm
     )
 }
 
