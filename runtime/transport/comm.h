@@ -61,6 +61,7 @@ struct tw_comm {
     int                requests;      /* plans and requests that exist               */
     int                feedbacks;     /* feedback objects that exist                 */
     uint64_t           waited_ns;     /* looked in vain since something moved (timeout.c) */
+    int                pending;       /* messages, at an eighth of the limit (timeout.c)          */
     uint64_t           looked_ns;     /* when that was last done                     */
     uint8_t            small_in[TW_SYNC_SMALL], small_out[TW_SYNC_SMALL]; /* sync.h    */
 };

@@ -89,9 +89,10 @@ static tw_status_t tw_lane_step(tw_request_t *op, tw_lane_t *lane)
 
 static tw_status_t tw_lane_start(tw_request_t *op, tw_lane_t *lane)
 {
-    lane->round = op->next_round++;
-    lane->stage = 0;
-    lane->busy  = true;
+    lane->round   = op->next_round++;
+    lane->stage   = 0;
+    lane->awaited = -1;
+    lane->busy    = true;
     for (int s = 0; s < TW_STAGES_MAX; s++) {
         lane->messages[s].count = 0;
     }
@@ -123,6 +124,10 @@ static bool tw_lane_complete(tw_request_t *op, tw_lane_t *lane, tw_status_t *sta
     }
     if (*status_p == TW_OK && complete && op->algorithm->ready != NULL) {
         complete = op->algorithm->ready(op, lane, &peer);
+        if (!complete && peer != lane->awaited) { /* the one before has come */
+            lane->awaited = peer;
+            tw_comm_moved(op->comm);
+        }
     }
     if (*status_p == TW_OK && complete && lane->device != NULL) {
         tw_staging_begin(op, lane);
@@ -144,7 +149,8 @@ static bool tw_lane_advance(tw_request_t *op, tw_lane_t *lane, tw_status_t *stat
             return false;
         }
         lane->stage++;
-        *status_p = tw_lane_step(op, lane);
+        lane->awaited = -1;
+        *status_p     = tw_lane_step(op, lane);
         if (lane->stage < stages || *status_p != TW_OK ||
             (lane->device != NULL && lane->device->pending)) {
             return true;

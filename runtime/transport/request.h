@@ -44,7 +44,8 @@
 
 typedef struct tw_lane {
     size_t                 round;
-    int                    stage; /* whose messages are under way */
+    int                    stage;   /* whose messages are under way */
+    int                    awaited; /* the rank that `ready` named last; -1: none       */
     bool                   busy;
     uint8_t               *codes;  /* slots of op->slot_bytes each  */
     uint8_t               *sum;    /* chunk elements, if the algorithm adds */

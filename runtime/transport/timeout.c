@@ -26,10 +26,31 @@ void tw_comm_moved(tw_comm_t *comm)
     }
 }
 
+/* Messages that operations wait for. */
+static int tw_comm_pending(tw_comm_t *comm)
+{
+    int pending = 0;
+
+    for (tw_request_t *op = comm->running; op != NULL; op = op->next) {
+        for (int l = 0; l < op->lanes; l++) {
+            tw_lane_t     *lane     = &op->lane[l];
+            const bool     waits    = lane->busy && lane->stage < op->algorithm->stages;
+            tw_messages_t *messages = waits ? &lane->messages[lane->stage] : NULL;
+
+            for (int m = 0; waits && m < messages->count; m++) {
+                pending += comm->endpoint->pending(comm, messages, m);
+            }
+        }
+    }
+    return pending;
+}
+
 bool tw_comm_in_vain(tw_comm_t *comm)
 {
-    const uint64_t limit_ns = (uint64_t)(comm->config.timeout * 1e9), most_ns = limit_ns / 8;
+    const uint64_t limit_ns = (uint64_t)(comm->config.timeout * 1e9), most_ns = limit_ns / 8 + 1;
+    const uint64_t before = comm->waited_ns / most_ns;
     uint64_t       now, gap_ns;
+    int            pending;
 
     if (limit_ns == 0) {
         return false;
@@ -38,6 +59,13 @@ bool tw_comm_in_vain(tw_comm_t *comm)
     gap_ns          = now - comm->looked_ns;
     comm->looked_ns = now;
     comm->waited_ns += gap_ns < most_ns ? gap_ns : most_ns;
+    if (comm->waited_ns / most_ns != before) { /* one message of several is progress, too */
+        pending = tw_comm_pending(comm);
+        if (pending != comm->pending) {
+            comm->pending = pending;
+            tw_comm_moved(comm);
+        }
+    }
     return comm->waited_ns >= limit_ns;
 }
 
