@@ -195,15 +195,14 @@ static tw_status_t tw_codec_parse(tw_codec_t *codec, const char *spec, const tw_
 static tw_status_t tw_codec_parse_in_mode(tw_codec_t *codec, const char *spec,
                                           const tw_spec_why_t *why)
 {
-    const int   rounding = fegetround();
-    tw_fpmode_t mode;
-    tw_status_t status;
+    const tw_fpmode_t mode = tw_fpmode_enter(); /* all of it, where the caller's units disagree */
+    const int         rounding = fegetround();
+    tw_status_t       status;
 
     fesetround(FE_TONEAREST);
-    mode   = tw_fpmode_enter();
     status = tw_codec_parse(codec, spec, why);
-    tw_fpmode_leave(mode);
     fesetround(rounding);
+    tw_fpmode_leave(mode);
     return status;
 }
 
