@@ -154,6 +154,7 @@ static void checking_lets_right_calls_through(void)
     t_comm_done(comm, ctx);
 }
 
+#ifndef MPICH_NUMVERSION
 /* Without it MPI says of counts that differ no more than that a message did not fit. */
 static void an_error_from_other_counts_says_where_to_look(void)
 {
@@ -167,6 +168,7 @@ static void an_error_from_other_counts_says_where_to_look(void)
             "no line says where to look: %s", log_of_case.text);
     t_comm_done(comm, ctx);
 }
+#endif
 
 /* ---- settings that differ ------------------------------------------------------------------- */
 
@@ -248,8 +250,10 @@ static const t_case_t cases[] = {
     {"a rank that calls something else is named", a_rank_that_calls_something_else_is_named, 2},
     {"a plan started out of order is named", a_plan_started_out_of_order_is_named, 2},
     {"checking lets right calls through", checking_lets_right_calls_through, 1},
+#ifndef MPICH_NUMVERSION /* whose Testall asks the handler of MPI_COMM_WORLD, which ends the job */
     {"an error from other counts says where to look", an_error_from_other_counts_says_where_to_look,
      2},
+#endif
     {"ranks with other wire settings are named", ranks_with_other_wire_settings_are_named, 2},
     {"other settings may differ", other_settings_may_differ, 1},
 };
