@@ -46,7 +46,7 @@ static tw_decisions_file_t two_parts(void)
 
 START_TEST(text_gives_the_same_decisions)
 {
-    tw_decisions_file_t file = two_parts(), again;
+    tw_decisions_file_t file = two_parts(), again, none;
     size_t              length, same;
     char                why[160], *text = tw_decisions_write(&file, WRITER, &length), *copy;
     tw_question_t       question;
@@ -63,11 +63,12 @@ START_TEST(text_gives_the_same_decisions)
     ck_assert_ptr_null(tw_decisions_find(&again.parts[1], &question));
     question.max_error = 0.1000000001;
     ck_assert_ptr_null(tw_decisions_find(&again.parts[0], &question));
-    ck_assert(!tw_decisions_read(text, length, "9.9.9", &file, why, sizeof(why)));
+    ck_assert(!tw_decisions_read(text, length, "9.9.9", &none, why, sizeof(why)));
     ck_assert(strstr(why, "another version") != NULL);
     free(text);
     free(copy);
     tw_decisions_free(&again);
+    tw_decisions_free(&file);
 }
 END_TEST
 
