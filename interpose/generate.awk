@@ -143,24 +143,34 @@ function watched(symbol, name, params, args, nonblocking, form, large_count) {
     print "    tw_leave();\n    return result;\n}\n"
 }
 
-# The same for Fortran, whose arguments are passed on as they are.
-function watched_f(low, n, nonblocking, form,    i, p, a) {
+# The beginning of a Fortran wrapper whose arguments are passed on as they are: `next` is the function behind
+# it, and passed_params and passed_args are what both take before ierr.
+function passed(f, n, locals,    i) {
+    passed_params = passed_args = ""
     for (i = 1; i <= n; i++) {
-        p = p (types[i] ~ /void \*/ ? "char *" : types[i] ~ /MPI_Aint/ ? "MPI_Aint *" : "MPI_Fint *") names[i] ", "
-        a = a names[i] ", "
+        passed_params = passed_params (types[i] ~ /void \*/ ? "char *" : types[i] ~ /MPI_Aint/ ? "MPI_Aint *" : "MPI_Fint *") names[i] ", "
+        passed_args = passed_args names[i] ", "
     }
-    print "TW_EXPORT void " low "_(" p "MPI_Fint *ierr);"
-    print "TW_EXPORT void " low "_(" p "MPI_Fint *ierr)\n{"
-    print "    static void *found;\n    void (*next)(" p "MPI_Fint *);\n    tw_call_t call;\n"
-    print "    tw_ready();\n    *(void **)&next = tw_late_once(&found, \"" low "_\");"
-    print "    if (!tw_enter()) {\n        next(" a "ierr);\n        return;\n    }"
+    passed_params = passed_params "MPI_Fint *ierr"
+    passed_args = passed_args "ierr"
+    print "TW_EXPORT void " f "(" passed_params ");"
+    print "TW_EXPORT void " f "(" passed_params ")\n{"
+    print "    static void *found;\n    void (*next)(" passed_params ");"
+    print locals "\n"
+    print "    tw_ready();\n    *(void **)&next = tw_late_once(&found, \"" f "\");"
+}
+
+# As watched().
+function watched_f(low, n, nonblocking, form) {
+    passed(low "_", n, "    tw_call_t call;")
+    print "    if (!tw_enter()) {\n        next(" passed_args ");\n        return;\n    }"
     watch_begin("tw_next.Comm_f2c(*comm)", nonblocking, form)
     print "    " watch_size(0, 1) ";"
-    print "    next(" a "ierr);"
+    print "    next(" passed_args ");"
     print "    " (form == 1 ? "tw_watch_keep_f(&call, request)" : "tw_watch_end(&call)") ";"
     print "    tw_leave();\n}"
-    aliases(low, p "MPI_Fint *ierr")
-    print "TW_ALIAS(" low "_f08_, " low "_, (" p "MPI_Fint *ierr));\n"
+    aliases(low, passed_params)
+    print "TW_ALIAS(" low "_f08_, " low "_, (" passed_params "));\n"
 }
 
 function collective(    n, iname, p, a, h) {
@@ -275,21 +285,12 @@ function start(    n, p, a, count, requests, freed) {
     }
 }
 
-function fortran_start(name, n, count, requests, freed, suffix,    i, p, a, f) {
-    for (i = 1; i <= n; i++) {
-        p = p "MPI_Fint *" names[i] ", "
-        a = a names[i] ", "
-    }
-    f = fortran_name(name, suffix)
-    print "TW_EXPORT void " f "(" p "MPI_Fint *ierr);"
-    print "TW_EXPORT void " f "(" p "MPI_Fint *ierr)\n{"
-    print "    static void *found;\n    void (*next)(" gensubless(n + 1) ");"
-    print "    uint64_t start = 0;\n"
-    print "    *(void **)&next = tw_late_once(&found, \"" f "\");"
+function fortran_start(name, n, count, requests, freed, suffix) {
+    passed(fortran_name(name, suffix), n, "    uint64_t start = 0;")
     print "    if (tw_kept_any()) {\n        start = " (freed ? "tw_kept_free_f(" requests ")" : "tw_kept_before()") ";\n    }"
-    print "    next(" a "ierr);"
+    print "    next(" passed_args ");"
     print "    if (start != 0) {\n        tw_kept_after_f(start, " count ", " requests ");\n    }\n}"
-    if (suffix == "_") { aliases("mpi_" tolower(name), p "MPI_Fint *ierr") }
+    if (suffix == "_") { aliases("mpi_" tolower(name), passed_params) }
     print ""
 }
 
@@ -344,33 +345,18 @@ function aliases(low, params) {
     print "TW_ALIAS(" toupper(low) ", " low "_, (" params "));"
 }
 
-# The Fortran arguments are passed on as they are; only the requests are looked at.
-function fortran_completion(name, n, count, requests, suffix,    i, p, a, f) {
-    for (i = 1; i <= n; i++) {
-        p = p "MPI_Fint *" names[i] ", "
-        a = a names[i] ", "
-    }
-    f = fortran_name(name, suffix)
-    print "TW_EXPORT void " f "(" p "MPI_Fint *ierr);"
-    print "TW_EXPORT void " f "(" p "MPI_Fint *ierr)\n{"
-    print "    static void *found;"
-    print "    void (*next)(" gensubless(n + 1) ");"
-    print "    tw_seen_t seen;\n    int       active;\n"
-    print "    *(void **)&next = tw_late_once(&found, \"" f "\");"
-    if (by_status(name)) { print "    if (next == NULL) {\n        tw_late_missing(\"" f "\");\n    }" }
+# Only the requests are looked at.
+function fortran_completion(name, n, count, requests, suffix) {
+    passed(fortran_name(name, suffix), n, "    tw_seen_t seen;\n    int       active;")
+    if (by_status(name)) { print "    if (next == NULL) {\n        tw_late_missing(\"" fortran_name(name, suffix) "\");\n    }" }
     print "    active = tw_pending_any();"
     print "    if (active) {\n        tw_pending_look_f(&seen, " count ", " requests ");\n    }"
-    print "    next(" a "ierr);"
+    print "    next(" passed_args ");"
     print "    if (active) {"
     print "    " finishing(name, requests, "", "_f", 1)
     print "    }\n}"
-    if (suffix == "_") { aliases("mpi_" tolower(name), p "MPI_Fint *ierr") }
+    if (suffix == "_") { aliases("mpi_" tolower(name), passed_params) }
     print ""
-}
-
-function gensubless(n,    i, text) {
-    for (i = 1; i <= n; i++) { text = text (i > 1 ? ", " : "") "MPI_Fint *" }
-    return text
 }
 
 # Fortran arguments become C ones; the rest is the C handler's.
