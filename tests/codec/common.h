@@ -12,15 +12,7 @@
 #include <thinwire/codec.h>
 
 #include "runtime/base/bytes.h"
-
-typedef struct test_spec {
-    const char *spec;
-    tw_dtype_t  dtype;
-} test_spec_t;
-
-/* Every codec, with every option that changes bytes, and small blocks. */
-extern const test_spec_t test_specs[];
-extern const int         test_spec_count;
+#include "tests/codec/specs.h"
 
 /* A context, made in the first call of a process and kept. */
 tw_context_t *test_context(void);

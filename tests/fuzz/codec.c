@@ -13,59 +13,28 @@
 #include <thinwire/codec.h>
 
 #include "runtime/base/bytes.h"
+#include "tests/codec/specs.h"
 #include "tests/fuzz/target.h"
 
 #define MOST  5000 /* values */
 #define GUARD 64
 
-static const struct {
-    const char *spec;
-    tw_dtype_t  dtype;
-} specs[] = {{"fp32", TW_F32},
-             {"bitpack:1", TW_F32},
-             {"bitpack:2", TW_F32},
-             {"bitpack:3", TW_F32},
-             {"bitpack:4", TW_F32},
-             {"bitpack:1,round", TW_F32},
-             {"bitpack:2,round", TW_F32},
-             {"bitpack:3,round", TW_F32},
-             {"bitpack:1", TW_F64},
-             {"bitpack:2", TW_F64},
-             {"bitpack:3", TW_F64},
-             {"bitpack:4,round", TW_F64},
-             {"bitpack:5", TW_F64},
-             {"bitpack:6,round", TW_F64},
-             {"bitpack:7", TW_F64},
-             {"bitpack:8", TW_F64},
-             {"bf16", TW_F32},
-             {"fp16", TW_F32},
-             {"tree8", TW_F32},
-             {"tree8:block=64,split=0.55", TW_F32},
-             {"tree8:block=128", TW_F32},
-             {"int8", TW_F32},
-             {"int8:block=64", TW_F32},
-             {"static8", TW_F32},
-             {"static8:offset=100", TW_F32},
-             {"mantissa8", TW_F32},
-             {"mantissa8:offset=1000", TW_F32},
-             {"onebit", TW_F32},
-             {"onebit:block=64", TW_F32},
-             {"onebit:block=192", TW_F32}};
-
-enum { SPECS = sizeof(specs) / sizeof(specs[0]), LEVELS = 3 };
+enum { LEVELS = 3 };
 
 /* [0] is scalar; the best that this processor has, and what THINWIRE_CPU=avx2 gives, behind it. */
-static tw_codec_t *codecs[SPECS][LEVELS];
+static tw_codec_t *(*codecs)[LEVELS];
 
 static void begin(void)
 {
     static const char *const levels[LEVELS] = {"scalar", "auto", "avx2"};
 
+    codecs = calloc((size_t)test_spec_count, sizeof(*codecs));
+    fuzz_check(codecs != NULL, "there is memory");
     for (int l = 0; l < LEVELS; l++) {
         setenv("THINWIRE_CPU", levels[l], 1);
-        for (int s = 0; s < SPECS; s++) {
-            if (tw_codec_create(fuzz_context(), specs[s].spec, specs[s].dtype, &codecs[s][l], NULL,
-                                0) != TW_OK) {
+        for (int s = 0; s < test_spec_count; s++) {
+            if (tw_codec_create(fuzz_context(), test_specs[s].spec, test_specs[s].dtype,
+                                &codecs[s][l], NULL, 0) != TW_OK) {
                 fuzz_check(l == 2, "every codec is there"); /* no x86: there is no avx2 */
                 codecs[s][l] = codecs[s][0];
             }
@@ -181,26 +150,28 @@ static void outcome_free(outcome_t *out)
 static void run(const uint8_t *data, size_t size)
 {
     fuzz_bytes_t from   = {data, size};
-    const int    s      = fuzz_byte(&from) % SPECS;
+    const int    s      = fuzz_byte(&from) % test_spec_count;
     const size_t offset = fuzz_byte(&from) % 65, n = fuzz_word(&from) % MOST;
     size_t       bytes = 0;
     outcome_t    want;
 
     fuzz_check(tw_codec_size(codecs[s][0], n, &bytes) == TW_OK, "there is a size");
-    want = go(codecs[s][0], specs[s].dtype, n, bytes, offset, &from);
+    want = go(codecs[s][0], test_specs[s].dtype, n, bytes, offset, &from);
     for (int l = 1; l < LEVELS; l++) {
-        outcome_t got = go(codecs[s][l], specs[s].dtype, n, bytes, offset, &from);
+        outcome_t got = go(codecs[s][l], test_specs[s].dtype, n, bytes, offset, &from);
 
-        fuzz_check(same(got.values.data, want.values.data, n, specs[s].dtype, false),
+        fuzz_check(same(got.values.data, want.values.data, n, test_specs[s].dtype, false),
                    "decoded bits are the scalar ones");
-        fuzz_check(same(got.sum.data, want.sum.data, n, specs[s].dtype, true),
+        fuzz_check(same(got.sum.data, want.sum.data, n, test_specs[s].dtype, true),
                    "sums are the scalar ones");
         fuzz_check(memcmp(got.codes.data, want.codes.data, bytes) == 0,
                    "codes are the scalar ones");
-        if (!has_nan(want.sum.data, n, specs[s].dtype)) { /* NaN + 0 has any sign and payload */
-            fuzz_check(memcmp(got.again.data, want.again.data, bytes) == 0 &&
-                           same(got.residual.data, want.residual.data, n, specs[s].dtype, true),
-                       "codes and residuals with feedback are the scalar ones");
+        if (!has_nan(want.sum.data, n,
+                     test_specs[s].dtype)) { /* NaN + 0 has any sign and payload */
+            fuzz_check(
+                memcmp(got.again.data, want.again.data, bytes) == 0 &&
+                    same(got.residual.data, want.residual.data, n, test_specs[s].dtype, true),
+                "codes and residuals with feedback are the scalar ones");
         }
         outcome_free(&got);
     }
@@ -213,7 +184,7 @@ static size_t seed(int index, uint8_t *data)
     const int    n     = index % 2 == 0 ? 67 : 4500;
     const size_t bytes = 4 + 4u * 67;
 
-    if (index >= 2 * SPECS) {
+    if (index >= 2 * test_spec_count) {
         return 0;
     }
     data[0] = (uint8_t)(index / 2);

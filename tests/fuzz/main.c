@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 #else
 
-#define SEEDS   64
+#define SEEDS   128
 #define SECONDS 20 /* that a run may take */
 
 static uint8_t  input[FUZZ_MOST];
@@ -230,6 +230,7 @@ static void take_seeds(void)
         input_size          = size;
         run_input();
     }
+    fuzz_check(seed_count < SEEDS, "all seeds have room");
 }
 
 static int run_files(char **names, int count)

@@ -3,7 +3,8 @@
  * receives, set-up records and codes, comes from the input. The MPI library is one of ours, whose
  * operations are complete at once.
  *
- * Input: rank and ranks, codec, collective, algorithm, flags, count (2 bytes), then the messages.
+ * Input: rank and ranks, codec, collective, algorithm, flags, count (2 bytes); the messages are the same
+ * bytes, from the first on.
  */
 #include "config.h"
 

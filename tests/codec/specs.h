@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/codec/specs.h - the codecs that tests go through.
+ */
+#ifndef TW_TESTS_CODEC_SPECS_H
+#define TW_TESTS_CODEC_SPECS_H
+
+#include <thinwire/codec.h>
+
+typedef struct test_spec {
+    const char *spec;
+    tw_dtype_t  dtype;
+} test_spec_t;
+
+/* Every codec, with every option that changes bytes, and small blocks. */
+extern const test_spec_t test_specs[];
+extern const int         test_spec_count;
+
+#endif /* TW_TESTS_CODEC_SPECS_H */
