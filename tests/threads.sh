@@ -27,14 +27,7 @@ result $? "a race made on purpose is reported"
 
 # Programs that call the library from several threads, and the library's own thread.
 TW_RANKS="1 2 3" launched thread "threads of the program"
-export THINWIRE_PROGRESS=thread TW_RANKS=2
-for program in request fuzz timeout neighbours; do
-    launched $program "with a thread"
-done
-for program in request fuzz; do
-    THINWIRE_NODE_RANKS=1 launched $program "with a thread, by messages"
-done
-unset THINWIRE_PROGRESS TW_RANKS
+TW_RANKS=2 threaded
 
 # Programs with threads under the drop-in.
 for mode in watching tree8 feedback verified rules; do

@@ -29,10 +29,13 @@ static int         counts[2][T_RANKS_MAX], at[2][T_RANKS_MAX];
 static bool        nonblocking;
 static MPI_Request request;
 
+/* Counted by all ranks alike: no call finds in its buffers what it must bring. */
+static int turn;
+
 /* Of a rank for a rank; bitpack:2 keeps them, and their sums. */
 static float value(int from, int to, int i)
 {
-    return (float)((3 * from + 5 * to + i) % 7 - 3);
+    return (float)((3 * from + 5 * to + i + turn) % 7 - 3);
 }
 
 /* Open MPI 4.1 itself takes equal pointers of a nonblocking call for MPI_IN_PLACE: only what is
@@ -92,6 +95,7 @@ static void idle_alltoallv(int idle, bool receives)
     const bool same = t_rank == idle;
     float     *send = room[0], *recv = same ? room[0] : room[1];
 
+    turn++;
     for (int r = 0; r < t_size; r++) {
         counts[0][r] = (same && receives) || (r == idle && !receives) ? 0 : N;
         counts[1][r] = (same && !receives) || (r == idle && receives) ? 0 : N;
@@ -133,6 +137,7 @@ static void no_share(void)
         float *send = room[0], *recv = t_rank == idle ? room[0] : room[1];
         int    n = 0;
 
+        turn++;
         for (int r = 0; r < t_size; r++) {
             counts[0][r] = r == idle ? 0 : N;
             for (int i = 0; i < counts[0][r]; i++) {
@@ -177,6 +182,7 @@ static void one_interleaved(bool same, bool v)
 {
     float *send = room[0], *recv = same ? room[0] : room[1];
 
+    turn++;
     for (int r = 0; r < t_size; r++) {
         counts[0][r] = counts[1][r] = N;
         at[0][r] = at[1][r] = r * N;
@@ -275,6 +281,7 @@ static void sums_at(int depth)
     }
     if (depth % 4 == 0) {
         t_note("depth %d", depth);
+        turn++;
         for (int i = 0; i < N; i++) {
             room[0][i] = value(t_rank, 0, i);
         }

@@ -254,7 +254,7 @@ static void start(int *argc, char ***argv)
 int t_main(int argc, char **argv, const t_case_t *cases, size_t count)
 {
     const char *only     = getenv("TW_CASE");
-    int         failures = 0;
+    int         failures = 0, ran = 0;
 
     start(&argc, &argv);
     PMPI_Comm_dup(MPI_COMM_WORLD, &t_harness);
@@ -263,7 +263,12 @@ int t_main(int argc, char **argv, const t_case_t *cases, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (only == NULL || strstr(cases[i].name, only) != NULL) {
             failures += run_case(&cases[i]);
+            ran++;
         }
+    }
+    if (ran == 0) {
+        printf("no case is called '%s'\n", only);
+        failures = 1;
     }
     if (t_rank == 0) {
         printf("THINWIRE_SEED=%" PRIu64 ": %d failed checks\n", t_seed, failures);

@@ -190,15 +190,17 @@ static int run_case(const t_case_t *test)
 static int run_all(const t_case_t *cases, size_t count)
 {
     const char *only     = getenv("TW_CASE");
-    int         failures = 0, left;
+    int         failures = 0, ran = 0, left;
 
     for (size_t i = 0; i < count; i++) {
         if (only == NULL || strstr(cases[i].name, only) != NULL) {
             failures += run_case(&cases[i]);
+            ran++;
         }
     }
     current_case     = "end";
     current_failures = 0;
+    T_CHECK(ran > 0, "no case is called '%s'", only);
     T_OK(tw_comm_destroy(t_world));
     t_codecs_release();
     tw_context_destroy(t_ctx);

@@ -15,3 +15,15 @@ launched() {
         esac
     done < <("$top_srcdir/tests/mpi/launch.sh" "$top_builddir/tests/mpi/$1.mpi")
 }
+
+# threaded: the programs in which a thread of the library's own has something to do, with one. Their list
+# for a build by --enable-sanitize=thread is in tests/sources.am.
+threaded() {
+    local program
+    for program in request fuzz timeout neighbours; do
+        THINWIRE_PROGRESS=thread launched $program "with a thread"
+    done
+    for program in request fuzz; do
+        THINWIRE_PROGRESS=thread THINWIRE_NODE_RANKS=1 launched $program "with a thread, by messages"
+    done
+}

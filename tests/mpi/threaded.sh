@@ -8,12 +8,7 @@ number=0
 . "$top_srcdir/tests/mpi/launched.sh"
 
 export THINWIRE_PROGRESS=thread
-for program in request fuzz timeout neighbours; do
-    launched $program "with a thread"
-done
-for program in request fuzz; do
-    THINWIRE_NODE_RANKS=1 launched $program "with a thread, by messages"
-done
+threaded
 if "$top_builddir/bin/thinwire" info | grep -q '^endpoints .*ucx'; then
     for program in request fuzz; do
         THINWIRE_NODE_RANKS=1 THINWIRE_TRANSPORT=ucx launched $program "with a thread, UCX"
