@@ -65,6 +65,8 @@ compiled() {
     mkdir -p "$dir" && : >"$log" || return 1
     [ -e configure ] || logged "$log" autoreconf -fi || return 1
     if [ "$(cat "$dir/ci.options" 2>/dev/null)" != "$*" ] || [ configure -nt "$dir/config.status" ]; then
+        # Objects do not depend on the flags that they were compiled with.
+        [ ! -e "$dir/Makefile" ] || logged "$log" make -C "$dir" clean || return 1
         (cd "$dir" && logged ci.log "$top/configure" --with-cuda=no "$@") || return 1
         echo "$*" >"$dir/ci.options"
     fi
@@ -74,13 +76,14 @@ compiled() {
 
 # tested DIR [TEST...]: these tests (default: all) in a build folder, and their counts.
 tested() {
-    local dir=$1 tests=()
+    local dir=$1 tests=() status=0
     shift
     [ $# -eq 0 ] || tests=("TESTS=$*")
     find "$dir" -name '*.trs' -delete
     echo "running: ${*:-all tests}${TW_RANKS:+, on $TW_RANKS ranks}${TW_MODES:+, $TW_MODES}"
-    make --no-print-directory -C "$dir" -j"${TW_JOBS:-1}" check "${tests[@]}" >>"$dir/ci.log" 2>&1
-    sh tests/summary.sh "$dir"
+    make --no-print-directory -C "$dir" -j"${TW_JOBS:-1}" check "${tests[@]}" >>"$dir/ci.log" 2>&1 || status=1
+    sh tests/summary.sh "$dir" || status=1
+    return $status
 }
 
 # sources: every file that clang-format is asked about.
