@@ -90,11 +90,28 @@ static void tw_pool_free_idle(tw_pool_t *pool, unsigned size_class)
     free(buf);
 }
 
+/* Would what is reserved still be idle without the largest buffer that is, which is of this class? */
+static bool tw_pool_can_spare(const tw_pool_t *pool, unsigned largest)
+{
+    size_t         capacity;
+    const unsigned reserved = tw_pool_class(pool->reserved, &capacity);
+
+    if (pool->reserved == 0 || largest < reserved || pool->idle[largest]->next != NULL) {
+        return true;
+    }
+    for (unsigned c = reserved; c < largest; c++) {
+        if (pool->idle[c] != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Every idle buffer of a class beyond `size_class`. */
 static void tw_pool_free_beyond(tw_pool_t *pool, unsigned size_class)
 {
-    for (unsigned c = size_class + 1; c < TW_POOL_CLASSES; c++) {
-        while (pool->idle[c] != NULL) {
+    for (unsigned c = TW_POOL_CLASSES; --c > size_class;) {
+        while (pool->idle[c] != NULL && tw_pool_can_spare(pool, c)) {
             tw_pool_free_idle(pool, c);
         }
     }
@@ -105,7 +122,9 @@ static void tw_pool_make_way(tw_pool_t *pool, unsigned size_class)
 {
     for (unsigned c = size_class; c-- > 0;) {
         if (pool->idle[c] != NULL) {
-            tw_pool_free_idle(pool, c);
+            if (tw_pool_can_spare(pool, c)) {
+                tw_pool_free_idle(pool, c);
+            }
             return;
         }
     }
@@ -188,11 +207,18 @@ void tw_pool_trim(tw_pool_t *pool, size_t bytes)
 
 tw_status_t tw_pool_reserve(tw_pool_t *pool, size_t bytes)
 {
-    void             *buffer;
-    const tw_status_t status = tw_pool_get(pool, bytes, &buffer);
+    const size_t before = pool->reserved;
+    void        *buffer = NULL;
+    tw_status_t  status;
 
+    pool->reserved = 0; /* what was reserved may make way for more */
+    status         = tw_pool_get(pool, bytes, &buffer);
+    tw_pool_put(pool, buffer);
     if (status == TW_OK) {
+        pool->reserved = bytes > before ? bytes : before;
+    } else if (before > 0 && tw_pool_get(pool, before, &buffer) == TW_OK) {
         tw_pool_put(pool, buffer);
+        pool->reserved = before;
     }
     return status;
 }

@@ -7,7 +7,8 @@
  * `allocations` shows.
  *
  * Where no waiting buffer is large enough, the largest of them goes back before a new one is made.
- * So there are never more buffers than were in use at the same time, whatever sizes came by.
+ * So there are never more buffers than were in use at the same time, whatever sizes came by, and
+ * the one that is reserved.
  */
 #ifndef TW_BASE_POOL_H
 #define TW_BASE_POOL_H
@@ -31,6 +32,7 @@ typedef struct tw_pool {
     uint64_t            window;      /* see tw_pool_init()                      */
     uint64_t            gets;        /* in this window                          */
     unsigned            largest;     /* class asked for in it                   */
+    size_t              reserved;    /* bytes, see tw_pool_reserve()            */
 } tw_pool_t;
 
 /* It keeps its buffers. With window > 0, to be set afterwards, those go back that were more than
@@ -51,7 +53,10 @@ void tw_pool_put(tw_pool_t *pool, void *buffer);
 /* Give idle buffers that are larger than `bytes` needs back to the system. */
 void tw_pool_trim(tw_pool_t *pool, size_t bytes);
 
-/* Make sure that the next tw_pool_get(bytes) asks the system for nothing. */
+/* A buffer of `bytes` bytes, and of what was reserved before, is idle from now on: it makes way for
+ * no other, and goes back only where more is reserved. So tw_pool_get(bytes) asks the system for
+ * nothing while no other buffer of that size is in use. TW_OK, TW_ERR_NO_MEMORY. By one thread at a
+ * time. */
 tw_status_t tw_pool_reserve(tw_pool_t *pool, size_t bytes);
 
 #endif /* TW_BASE_POOL_H */

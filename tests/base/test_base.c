@@ -272,6 +272,42 @@ START_TEST(pool_keeps_no_more_than_the_largest_call)
 END_TEST
 
 /* A program whose calls become small gets its memory back, where that is asked for. */
+START_TEST(pool_keeps_what_is_reserved)
+{
+    tw_pool_t pool;
+    void     *large = NULL, *buffer = NULL;
+
+    tw_pool_init(&pool);
+    ck_assert_int_eq(tw_pool_reserve(&pool, 100000), TW_OK);
+    ck_assert_int_eq(tw_pool_get(&pool, 400000, &large), TW_OK);
+    pool.limit = pool.bytes;
+    ck_assert_int_eq(tw_pool_get(&pool, 100000, &buffer), TW_OK); /* while the other is in use */
+    tw_pool_put(&pool, buffer);
+    ck_assert_int_eq(tw_pool_reserve(&pool, 500000), TW_ERR_NO_MEMORY);
+    ck_assert_int_eq(tw_pool_get(&pool, 100000, &buffer), TW_OK); /* as before */
+    tw_pool_put(&pool, buffer);
+    tw_pool_put(&pool, large);
+    tw_pool_trim(&pool, 100000);
+    pool.limit = pool.bytes;
+    ck_assert_uint_le(pool.bytes, 130000);
+    ck_assert_int_eq(tw_pool_get(&pool, 100000, &buffer), TW_OK);
+    tw_pool_put(&pool, buffer);
+    tw_pool_fini(&pool);
+
+    tw_pool_init(&pool);
+    get_and_put(&pool, 400000, 0);
+    ck_assert_int_eq(tw_pool_reserve(&pool, 100000), TW_OK); /* in the larger one */
+    tw_pool_trim(&pool, 100000);
+    pool.limit = pool.bytes;
+    ck_assert_int_eq(tw_pool_get(&pool, 100000, &buffer), TW_OK);
+    tw_pool_put(&pool, buffer);
+    pool.limit = UINT64_MAX;
+    ck_assert_int_eq(tw_pool_reserve(&pool, 2000000), TW_OK);
+    ck_assert_uint_le(pool.bytes, 2500000 + 200); /* the old one made way */
+    tw_pool_fini(&pool);
+}
+END_TEST
+
 START_TEST(pool_shrinks_with_what_is_asked_for)
 {
     tw_pool_t pool;
