@@ -139,6 +139,20 @@ bool tw_file_replace(const char *path, const char *text, size_t length)
     return well;
 }
 
+int tw_file_replaceable(const char *path)
+{
+    int   fd;
+    char *name = tw_file_beside(path, &fd);
+
+    if (name == NULL) {
+        return errno;
+    }
+    close(fd);
+    unlink(name);
+    free(name);
+    return 0;
+}
+
 /* A file where there is none, or where a link leads to none, and away again. */
 static int tw_file_writable_new(const char *path, bool link)
 {

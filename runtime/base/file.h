@@ -15,6 +15,9 @@ bool tw_file_read(const char *path, size_t most, char **text_p, size_t *length_p
  * old one or the new one. Folders are not made. false with errno; then the old one is as it was. */
 bool tw_file_replace(const char *path, const char *text, size_t length);
 
+/* Can tw_file_replace() do that? Nothing is changed, and nothing left. 0, or errno. */
+int tw_file_replaceable(const char *path);
+
 /* Can something be written to path, as a new file or over the one that is there? Nothing is changed,
  * and nothing left. 0, or errno. */
 int tw_file_writable(const char *path);

@@ -4,14 +4,15 @@
  *
  *     thinwire decisions 1
  *     version 0.1.0
- *     communicator 4 1 4 0 1       ranks, nodes, most ranks on a node, rank 0's rank in the job,
- *     number allreduce float 3f947ae147ae147b plain 0 1048576 tree8:block=4096,split=0.45 two_pass
- *     65536 bcast float 3f947ae147ae147b plain 0 4 mpi mpi 0
+ *     communicator 4 1 4 0 1
+ *     allreduce float 3f947ae147ae147b plain 0 1048576 tree8:block=4096,split=0.45 two_pass 65536
+ *     bcast float 3f947ae147ae147b plain 0 4 mpi mpi 0
  *     checksum 0123456789abcdef
  *
- * A decision: operation, type of the values, greatest error (the bits of the double), plain or with
- * feedback, algorithm that the call
- * forced (0: none), least count of the class; codec, algorithm, bytes of a piece.
+ * A communicator: ranks, nodes, most ranks on a node, rank 0's rank in the job, number. A decision:
+ * operation, type of the values, greatest error (the bits of the double), plain or with feedback,
+ * algorithm that the call forced (0: none), least count of the class; codec, algorithm, bytes of a
+ * piece.
  */
 #ifndef TW_POLICY_DECISIONS_H
 #define TW_POLICY_DECISIONS_H

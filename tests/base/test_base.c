@@ -449,6 +449,11 @@ START_TEST(trying_a_file_changes_nothing)
     ck_assert_int_eq(tw_file_writable(in_folder("old/out", 0)), ENOTDIR);
     ck_assert_int_eq(tw_file_writable(folder), EISDIR);
     ck_assert_int_eq(tw_file_writable("/dev/null"), 0);
+    ck_assert_int_eq(tw_file_replaceable(in_folder("new", 0)), 0);
+    ck_assert_int_ne(stat(in_folder("new", 0), &about), 0);
+    ck_assert_int_ne(lstat(in_folder("new.%ld.tmp", (long)getpid()), &about), 0);
+    ck_assert_int_eq(tw_file_replaceable(in_folder("no/out", 0)), ENOENT);
+    ck_assert_int_eq(tw_file_replaceable(in_folder("old/out", 0)), ENOTDIR);
     ck_assert_int_eq(mkfifo(in_folder("pipe", 0), 0600), 0);
     ck_assert_int_eq(tw_file_writable(in_folder("pipe", 0)), 0);
     ck_assert_int_eq(symlink("nowhere/x", in_folder("dangling", 0)), 0);
@@ -510,6 +515,7 @@ int main(void)
     tcase_add_test(tcase, context_refuses_a_malformed_setting);
     tcase_add_test(tcase, pool_reuses_buffers);
     tcase_add_loop_test(tcase, pool_keeps_no_more_than_the_largest_call, 0, 2);
+    tcase_add_test(tcase, pool_keeps_what_is_reserved);
     tcase_add_test(tcase, pool_shrinks_with_what_is_asked_for);
     tcase_add_test(tcase, pool_refuses_what_cannot_be);
     tcase_add_test(tcase, bytes_are_little_endian);

@@ -86,7 +86,7 @@ tw_status_t tw_auto_learn(tw_comm_t *comm, const tw_facts_t *facts)
 }
 
 /* The other ranks have decided, and go on. */
-static tw_status_t tw_auto_lost(tw_comm_t *comm)
+static tw_status_t tw_auto_no_memory(tw_comm_t *comm)
 {
     TW_ERROR(&comm->log, "no memory for what auto decides; the communicator is dead");
     comm->status = TW_ERR_NO_MEMORY;
@@ -100,26 +100,27 @@ static tw_status_t tw_auto_decide(tw_comm_t *comm, const tw_question_t *question
 {
     struct tw_auto      *autos = comm->autos;
     tw_model_candidate_t list[TW_MODEL_CANDIDATES], chosen;
-    tw_model_wish_t      wish   = {.operation = question->operation,
-                                   .count     = (double)tw_model_class_count(question->class_index),
-                                   .wide      = question->wide,
-                                   .max_error = question->max_error,
-                                   .feedback  = question->feedback,
-                                   .plain     = !question->feedback,
-                                   .algorithm = tw_auto_forced_name(question->operation, question->forced),
-                                   .chunk = comm->config.chunk};
-    tw_status_t          status = tw_auto_know(comm);
-    int                  count;
+    const bool           plain =
+        !question->feedback && tw_model_class_count(question->class_index) <= INT_MAX;
+    tw_model_wish_t wish   = {.operation = question->operation,
+                              .count     = (double)tw_model_class_count(question->class_index),
+                              .wide      = question->wide,
+                              .max_error = question->max_error,
+                              .feedback  = question->feedback,
+                              .algorithm = tw_auto_forced_name(question->operation, question->forced),
+                              .chunk     = comm->config.chunk};
+    tw_status_t     status = tw_auto_know(comm);
+    int             count;
 
     if (status != TW_OK) {
         return status;
     }
-    wish.plain = wish.plain && wish.algorithm == NULL && wish.count <= INT_MAX;
+    wish.plain = plain && wish.algorithm == NULL;
     chosen     = tw_model_decide(&autos->facts, &wish, list, &count);
     if (wish.algorithm != NULL && chosen.codec < 0) {
         tw_auto_cannot(comm, question);
         wish.algorithm = NULL;
-        wish.plain     = !question->feedback && wish.count <= INT_MAX;
+        wish.plain     = plain;
         chosen         = tw_model_decide(&autos->facts, &wish, list, &count);
     }
     *decision = (tw_decision_t){.question = *question};
@@ -134,7 +135,7 @@ static tw_status_t tw_auto_decide(tw_comm_t *comm, const tw_question_t *question
         decision->piece = chosen.piece;
     }
     tw_auto_explain(comm, question, list, count, decision);
-    return tw_decisions_add(&autos->decided, decision) ? TW_OK : tw_auto_lost(comm);
+    return tw_decisions_add(&autos->decided, decision) ? TW_OK : tw_auto_no_memory(comm);
 }
 
 static tw_status_t tw_auto_replay(tw_comm_t *comm, const tw_question_t *question,
@@ -173,7 +174,7 @@ static tw_status_t tw_auto_answer(tw_comm_t *comm, const tw_question_t *question
     }
     answers = realloc(autos->answers, (size_t)(autos->answer_count + 1) * sizeof(*answers));
     if (answers == NULL) {
-        return tw_auto_lost(comm);
+        return tw_auto_no_memory(comm);
     }
     autos->answers = answers;
     answer         = &answers[autos->answer_count];
@@ -183,7 +184,7 @@ static tw_status_t tw_auto_answer(tw_comm_t *comm, const tw_question_t *question
     answer->codec = answer->plain ? tw_auto_lossless(comm, question->wide)
                                   : tw_auto_codec(comm, decision.spec, question->wide);
     if (answer->codec == NULL) {
-        return tw_auto_lost(comm);
+        return tw_auto_no_memory(comm);
     }
     *index_p = autos->answer_count++;
     return TW_OK;
@@ -241,7 +242,7 @@ static tw_status_t tw_auto_named_plain(tw_comm_t *comm, tw_auto_choice_t *choice
     }
     if (tw_codec_auto(choice->how.codec, &max_error)) {
         choice->how.codec = tw_auto_lossless(comm, tw_codec_wide(choice->how.codec));
-        return choice->how.codec != NULL ? TW_OK : tw_auto_lost(comm);
+        return choice->how.codec != NULL ? TW_OK : tw_auto_no_memory(comm);
     }
     tw_codec_traits(choice->how.codec, &traits);
     if (!traits.lossless || choice->how.feedback != NULL) {
@@ -281,7 +282,7 @@ tw_status_t tw_auto_resolve(tw_comm_t *comm, tw_operation_t operation, size_t co
     question.feedback = choice->how.feedback != NULL;
     table             = tw_table_get(comm, question.max_error, question.wide, &choice->how);
     if (table == NULL) {
-        return tw_auto_lost(comm);
+        return tw_auto_no_memory(comm);
     }
     question.forced = tw_auto_forced(comm, operation, &choice->how);
     slot            = &table->answer[operation][question.class_index];
@@ -333,7 +334,7 @@ tw_status_t tw_auto_resolve_unequal(tw_comm_t *comm, const tw_how_t *how, tw_aut
     }
     if (choice->how.codec != NULL && tw_codec_auto(choice->how.codec, &max_error)) {
         choice->how.codec = tw_auto_lossless(comm, tw_codec_wide(choice->how.codec));
-        return choice->how.codec != NULL ? TW_OK : tw_auto_lost(comm);
+        return choice->how.codec != NULL ? TW_OK : tw_auto_no_memory(comm);
     }
     return TW_OK;
 }

@@ -87,10 +87,10 @@ bool tw_auto_asked(const tw_how_t *how);
 
 /* Rank 0, before it tells them to all: no codec is said to be more exact than it is, and there is
  * one of each type that loses nothing. */
-void tw_auto_trust_facts(const tw_comm_t *comm, tw_facts_t *facts);
+void tw_auto_trust_facts(tw_comm_t *comm, tw_facts_t *facts);
 
 /* Does the codec of a recorded decision keep the error that was asked for? Else why not. */
-bool tw_auto_trust_decision(const tw_comm_t *comm, const tw_decision_t *decision, char *why,
+bool tw_auto_trust_decision(tw_comm_t *comm, const tw_decision_t *decision, char *why,
                             size_t why_size);
 
 /* The algorithm of a call by `auto`, as a number of tw_algorithm_t, tw_policy_bcast_t or

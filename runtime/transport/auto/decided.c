@@ -21,6 +21,7 @@
 #include "runtime/transport/sync.h"
 
 #define TW_DECISIONS_MAX    ((size_t)16 << 20) /* bytes of a file that is taken        */
+#define TW_DECISION_LEAST   32                 /* bytes of a line of it                */
 #define TW_DECISIONS_WAIT_S 10.0               /* for others that write into its folder */
 
 /* Which communicator of rank 0's process this is. */
@@ -109,7 +110,7 @@ static tw_status_t tw_decisions_begin(tw_comm_t *comm, const char *path, tw_deci
             access(path, F_OK) == 0 ? TW_DECISIONS_REPLAYED : TW_DECISIONS_RECORDED;
     }
     news->replay = comm->ctx->decisions == TW_DECISIONS_REPLAYED;
-    error        = news->replay ? 0 : tw_file_writable(path);
+    error        = news->replay ? 0 : tw_file_replaceable(path);
     if (error != 0) { /* at the end it would be too late */
         TW_ERROR(&comm->log, "THINWIRE_DECISIONS=%s cannot be written: %s", path, strerror(error));
         return TW_ERR_IO;
@@ -201,6 +202,9 @@ tw_status_t tw_auto_open(tw_comm_t *comm)
         return status != TW_OK ? status : (tw_status_t)news.status;
     }
     comm->autos->replay = news.replay != 0;
+    if (news.count > TW_DECISIONS_MAX / TW_DECISION_LEAST) {
+        return TW_ERR_FORMAT; /* on all ranks, and from no rank 0 that has read a file */
+    }
     if (comm->rank != 0 && news.replay) {
         tw_decisions_settle(comm->ctx, TW_DECISIONS_REPLAYED);
     }

@@ -11,23 +11,16 @@
 #include "runtime/transport/auto/auto.h"
 
 /* What a spec promises; false where it names no codec of the type that can encode. */
-static bool tw_trust_traits(const tw_comm_t *comm, const char *spec, bool wide,
-                            tw_codec_traits_t *traits)
+static bool tw_trust_traits(tw_comm_t *comm, const char *spec, bool wide, tw_codec_traits_t *traits)
 {
-    tw_codec_t *codec;
-    double      wish;
-    bool        well;
+    const tw_codec_t *codec = tw_auto_codec(comm, spec, wide);
+    double            wish;
 
-    if (tw_codec_create(comm->ctx, spec, wide ? TW_F64 : TW_F32, &codec, NULL, 0) != TW_OK) {
-        return false;
-    }
-    well = !tw_codec_auto(codec, &wish) && tw_codec_traits(codec, traits) == TW_OK;
-    tw_codec_destroy(codec);
-    return well;
+    return codec != NULL && !tw_codec_auto(codec, &wish) && tw_codec_traits(codec, traits) == TW_OK;
 }
 
 /* One codec as it is; false: there is none such. */
-static bool tw_trust_codec(const tw_comm_t *comm, tw_codec_facts_t *codec)
+static bool tw_trust_codec(tw_comm_t *comm, tw_codec_facts_t *codec)
 {
     tw_codec_traits_t traits;
 
@@ -72,7 +65,7 @@ static void tw_trust_lossless(tw_facts_t *facts)
     }
 }
 
-void tw_auto_trust_facts(const tw_comm_t *comm, tw_facts_t *facts)
+void tw_auto_trust_facts(tw_comm_t *comm, tw_facts_t *facts)
 {
     int kept = 0;
 
@@ -85,7 +78,7 @@ void tw_auto_trust_facts(const tw_comm_t *comm, tw_facts_t *facts)
     tw_trust_lossless(facts);
 }
 
-bool tw_auto_trust_decision(const tw_comm_t *comm, const tw_decision_t *decision, char *why,
+bool tw_auto_trust_decision(tw_comm_t *comm, const tw_decision_t *decision, char *why,
                             size_t why_size)
 {
     const tw_question_t *question = &decision->question;
