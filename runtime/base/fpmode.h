@@ -10,6 +10,9 @@
 
 #include <stdint.h>
 
+/* A function of whose arithmetic none may move out of the mode that its caller has entered. */
+#define TW_IN_FPMODE __attribute__((noinline))
+
 #if defined(__x86_64__)
 
 #include <xmmintrin.h>

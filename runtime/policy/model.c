@@ -202,11 +202,9 @@ static bool tw_model_may(int algorithm, const tw_facts_t *facts, const tw_model_
                                     : tw_model_usual(algorithm, facts));
 }
 
-/* Not inlined: no arithmetic may move out of the floating-point mode that the caller sets. */
-static __attribute__((noinline)) void tw_model_decide_here(const tw_facts_t      *facts,
-                                                           const tw_model_wish_t *wish,
-                                                           tw_model_candidate_t *list, int *count_p,
-                                                           tw_model_candidate_t *chosen)
+TW_IN_FPMODE static void tw_model_decide_here(const tw_facts_t *facts, const tw_model_wish_t *wish,
+                                              tw_model_candidate_t *list, int *count_p,
+                                              tw_model_candidate_t *chosen)
 {
     const double         margin = tw_model_margin(facts);
     tw_model_candidate_t plain  = {-1, -1, 0, INFINITY};

@@ -250,7 +250,6 @@ static void tw_cost_grid(const tw_model_query_t *q, double steps, double passes,
     cost->transfer  = q->facts->ranks > 1
                           ? volume * tw_model_exchange(q->facts, tw_encoded(q)) / (tw_ranks(q) - 1.0)
                           : 0.0;
-    cost->transfer  = q->facts->ranks > 1 ? cost->transfer : 0.0;
 }
 
 static void tw_cost_grid_allreduce(const tw_model_query_t *q, tw_model_cost_t *cost)
@@ -283,7 +282,7 @@ static bool tw_many_ranks(const tw_facts_t *facts)
 }
 
 /* Several nodes, of which one at least has several ranks. */
-static bool tw_many_of_many(const tw_facts_t *facts)
+static bool tw_several_of_several(const tw_facts_t *facts)
 {
     return facts->nodes > 1 && facts->local_ranks > 1;
 }
@@ -309,9 +308,9 @@ static const tw_model_algorithm_t tw_model_algorithms[] = {
     {TW_OPERATION_REDUCE, "grid", tw_cost_grid_allreduce, tw_many_ranks},
     {TW_OPERATION_ALLGATHER, "grid", tw_cost_grid_allgather, tw_many_ranks},
     {TW_OPERATION_ALLTOALL, "grid", tw_cost_grid_alltoall, tw_many_ranks},
-    {TW_OPERATION_ALLREDUCE, "hierarchical", tw_cost_hierarchical, tw_many_of_many},
-    {TW_OPERATION_REDUCE, "hierarchical", tw_cost_hierarchical, tw_many_of_many},
-    {TW_OPERATION_BCAST, "hierarchical", tw_cost_bcast_hierarchical, tw_many_of_many},
+    {TW_OPERATION_ALLREDUCE, "hierarchical", tw_cost_hierarchical, tw_several_of_several},
+    {TW_OPERATION_REDUCE, "hierarchical", tw_cost_hierarchical, tw_several_of_several},
+    {TW_OPERATION_BCAST, "hierarchical", tw_cost_bcast_hierarchical, tw_several_of_several},
 };
 
 #define TW_ALGORITHMS ((int)(sizeof(tw_model_algorithms) / sizeof(tw_model_algorithms[0])))

@@ -50,10 +50,6 @@ static const tw_setting_field_t tw_policy_fields[] = {
 const tw_setting_table_t tw_policy_settings = {
     "policy", tw_policy_fields, sizeof(tw_policy_fields) / sizeof(tw_policy_fields[0])};
 
-/* All ranks must find the same: what compares costs is called in the floating-point mode of
- * base/fpmode.h, and not inlined, so that no arithmetic moves out of it. */
-#define TW_IN_MODE __attribute__((noinline))
-
 /* What an algorithm costs, in bytes of a link. */
 static double tw_policy_cost(const tw_policy_config_t *config, int steps, int messages,
                              double bytes)
@@ -62,8 +58,8 @@ static double tw_policy_cost(const tw_policy_config_t *config, int steps, int me
 }
 
 /* Does the grid cost less than direct, and less than two_pass? */
-TW_IN_MODE static bool tw_policy_grid_pays(const tw_policy_config_t *config, size_t encoded,
-                                           int ranks)
+TW_IN_FPMODE static bool tw_policy_grid_pays(const tw_policy_config_t *config, size_t encoded,
+                                             int ranks)
 {
     const tw_grid_t grid = tw_grid(ranks);
     const double    v = (double)encoded, p = ranks;
@@ -123,8 +119,8 @@ bool tw_policy_hierarchical(const tw_policy_config_t *config, size_t encoded, in
 }
 
 /* Two steps of the grid, and so many times `bytes` more, against all messages in one step. */
-TW_IN_MODE static bool tw_policy_bundles_pay(const tw_policy_config_t *config, int times,
-                                             size_t bytes, int ranks)
+TW_IN_FPMODE static bool tw_policy_bundles_pay(const tw_policy_config_t *config, int times,
+                                               size_t bytes, int ranks)
 {
     return tw_policy_cost(config, 2, tw_grid_messages(ranks), (double)times * (double)bytes) <
            tw_policy_cost(config, 1, ranks - 1, 0.0);

@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include <stdint.h>
-#include <string.h>
 
 #include "runtime/base/bytes.h"
 #include "runtime/policy/power.h"
@@ -15,21 +14,16 @@
 /* 2^n for n of a normal double. */
 static double tw_power_of_two(int n)
 {
-    const uint64_t bits = (uint64_t)(n + 1023) << 52;
-    double         x;
-
-    memcpy(&x, &bits, sizeof(x));
-    return x;
+    return tw_bits_double((uint64_t)(n + 1023) << 52);
 }
 
 double tw_power_log2(double x)
 {
     const uint64_t bits     = tw_double_bits(x < 0x1p-1022 ? 0x1p-1022 : x);
     int            exponent = (int)(bits >> 52 & 0x7ff) - 1023;
-    const uint64_t fraction = (bits & 0xfffffffffffffu) | (uint64_t)1023 << 52;
-    double         m, s, sum = 0.0;
+    double         m        = tw_bits_double((bits & 0xfffffffffffffu) | (uint64_t)1023 << 52);
+    double         s, sum = 0.0;
 
-    memcpy(&m, &fraction, sizeof(m)); /* 1 .. 2 */
     if (m > 1.4142135623730951) {
         m *= 0.5;
         exponent++;

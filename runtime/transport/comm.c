@@ -88,7 +88,7 @@ tw_status_t tw_comm_agreed_get_if(tw_comm_t *comm, tw_status_t mine, size_t byte
     return status;
 }
 
-tw_status_t tw_comm_displace(tw_comm_t *comm, const void *from, size_t bytes, void **copy_p)
+tw_status_t tw_comm_copy_in_place(tw_comm_t *comm, const void *from, size_t bytes, void **copy_p)
 {
     const tw_status_t status = tw_pool_get(&comm->pool, bytes, copy_p);
 

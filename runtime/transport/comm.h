@@ -61,9 +61,9 @@ struct tw_comm {
     int                requests;      /* plans and requests that exist               */
     int                feedbacks;     /* feedback objects that exist                 */
     uint64_t           waited_ns;     /* looked in vain since something moved (timeout.c) */
-    int                pending;       /* messages, at an eighth of the limit (timeout.c)          */
-    uint64_t           looked_ns;     /* when that was last done                     */
-    uint8_t            small_in[TW_SYNC_SMALL], small_out[TW_SYNC_SMALL]; /* sync.h    */
+    uint64_t           looked_ns;     /* the last of these looks; 0: none            */
+    int     pending; /* messages, at the last eighth of the limit; -1: none of it passed */
+    uint8_t small_in[TW_SYNC_SMALL], small_out[TW_SYNC_SMALL]; /* sync.h    */
 };
 
 /* tw_comm_create with another table of MPI calls, which must outlive the communicator. */
@@ -93,7 +93,7 @@ tw_status_t tw_comm_agreed_get_if(tw_comm_t *comm, tw_status_t mine, size_t byte
 /* A copy, from the pool, of what a rank in place sends, for an algorithm that must find it elsewhere:
  * only this rank knows that it is in place. Without memory the communicator is dead, as the others
  * go on. */
-tw_status_t tw_comm_displace(tw_comm_t *comm, const void *from, size_t bytes, void **copy_p);
+tw_status_t tw_comm_copy_in_place(tw_comm_t *comm, const void *from, size_t bytes, void **copy_p);
 
 /* What THINWIRE_CHECK compares. */
 typedef struct tw_call_facts {

@@ -13,7 +13,7 @@ void tw_comm_moved(tw_comm_t *comm);
 
 /* A look has found nothing that moved: has that gone on for THINWIRE_TIMEOUT, as far as this process
  * looked? The one clock of all waits of the transport. */
-bool tw_comm_in_vain(tw_comm_t *comm);
+bool tw_comm_timed_out(tw_comm_t *comm);
 
 /* Advance everything once; give the core away where nothing moved; die after THINWIRE_TIMEOUT. */
 void tw_comm_wait_some(tw_comm_t *comm);

@@ -94,9 +94,7 @@ static tw_status_t tw_how_check(tw_comm_t *comm, const tw_how_t *how,
     return op->exec.memory == TW_MEMORY_CUDA ? tw_device_check(comm, shape) : TW_OK;
 }
 
-/* Not inlined: no arithmetic may move out of the floating-point mode that the caller sets. */
-__attribute__((noinline)) static void tw_values_here(size_t bytes, double each, size_t most,
-                                                     size_t *values_p)
+TW_IN_FPMODE static void tw_values_here(size_t bytes, double each, size_t most, size_t *values_p)
 {
     const double want = (double)bytes / each;
 

@@ -25,7 +25,7 @@ tw_status_t tw_sync_wait(tw_comm_t *comm, int count, MPI_Request *requests, cons
             tw_comm_progress(comm, &moved);
             sched_yield();
             status = comm->status;
-            if (status != TW_OK || moved || !tw_comm_in_vain(comm)) {
+            if (status != TW_OK || moved || !tw_comm_timed_out(comm)) {
                 continue;
             }
             TW_ERROR(&comm->log, "%s: not every rank came within %g s; the communicator is dead",

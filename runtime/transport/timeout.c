@@ -22,30 +22,48 @@ void tw_comm_moved(tw_comm_t *comm)
 {
     if (comm->config.timeout > 0.0) {
         comm->waited_ns = 0;
-        comm->looked_ns = tw_clock_ns();
+        comm->looked_ns = 0;
+        comm->pending   = -1;
     }
 }
 
-/* Messages that operations wait for. */
-static int tw_comm_pending(tw_comm_t *comm)
+/* Messages to and from other ranks that an operation waits for; in tally[r], where that is not NULL,
+ * those of rank r, and one more where the operation waits for data in its memory. */
+static int tw_op_pending(tw_request_t *op, int *tally)
 {
-    int pending = 0;
+    int sum = 0;
 
-    for (tw_request_t *op = comm->running; op != NULL; op = op->next) {
-        for (int l = 0; l < op->lanes; l++) {
-            tw_lane_t     *lane     = &op->lane[l];
-            const bool     waits    = lane->busy && lane->stage < op->algorithm->stages;
-            tw_messages_t *messages = waits ? &lane->messages[lane->stage] : NULL;
+    for (int l = 0; l < op->lanes; l++) {
+        const tw_lane_t *lane     = &op->lane[l];
+        const bool       waits    = lane->busy && lane->stage < op->algorithm->stages;
+        tw_messages_t   *messages = waits ? &op->lane[l].messages[lane->stage] : NULL;
 
-            for (int m = 0; waits && m < messages->count; m++) {
-                pending += comm->endpoint->pending(comm, messages, m);
+        for (int m = 0; waits && m < messages->count; m++) {
+            const int pending = op->comm->endpoint->pending(op->comm, messages, m);
+
+            sum += pending;
+            if (tally != NULL) {
+                tally[messages->peers[m]] += pending;
             }
         }
+        if (tally != NULL && waits && lane->awaited >= 0) {
+            tally[lane->awaited]++;
+        }
     }
-    return pending;
+    return sum;
 }
 
-bool tw_comm_in_vain(tw_comm_t *comm)
+static int tw_comm_pending(const tw_comm_t *comm)
+{
+    int sum = 0;
+
+    for (tw_request_t *op = comm->running; op != NULL; op = op->next) {
+        sum += tw_op_pending(op, NULL);
+    }
+    return sum;
+}
+
+bool tw_comm_timed_out(tw_comm_t *comm)
 {
     const uint64_t limit_ns = (uint64_t)(comm->config.timeout * 1e9), most_ns = limit_ns / 8 + 1;
     const uint64_t before = comm->waited_ns / most_ns;
@@ -56,36 +74,17 @@ bool tw_comm_in_vain(tw_comm_t *comm)
         return false;
     }
     now             = tw_clock_ns();
-    gap_ns          = now - comm->looked_ns;
+    gap_ns          = comm->looked_ns == 0 ? 0 : now - comm->looked_ns;
     comm->looked_ns = now;
     comm->waited_ns += gap_ns < most_ns ? gap_ns : most_ns;
     if (comm->waited_ns / most_ns != before) { /* one message of several is progress, too */
         pending = tw_comm_pending(comm);
-        if (pending != comm->pending) {
-            comm->pending = pending;
+        if (comm->pending >= 0 && pending != comm->pending) {
             tw_comm_moved(comm);
         }
+        comm->pending = pending;
     }
     return comm->waited_ns >= limit_ns;
-}
-
-/* tally[r]: messages to and from rank r, and data in its memory, that an operation waits for. */
-static void tw_op_tally(tw_request_t *op, int *tally)
-{
-    int peer;
-
-    for (int l = 0; l < op->lanes; l++) {
-        const bool     waits    = op->lane[l].busy && op->lane[l].stage < op->algorithm->stages;
-        tw_messages_t *messages = waits ? &op->lane[l].messages[op->lane[l].stage] : NULL;
-
-        for (int m = 0; waits && m < messages->count; m++) {
-            tally[messages->peers[m]] += op->comm->endpoint->pending(op->comm, messages, m);
-        }
-        if (waits && op->algorithm->ready != NULL &&
-            !op->algorithm->ready(op, &op->lane[l], &peer)) {
-            tally[peer]++;
-        }
-    }
 }
 
 /* "rank 2 (8 messages), 0 (1), 3 (1) and 4 more": whom the operation waits for. */
@@ -100,7 +99,7 @@ static void tw_op_waits_for(tw_request_t *op, char *text, size_t size)
     if (tally == NULL) {
         return;
     }
-    tw_op_tally(op, tally);
+    tw_op_pending(op, tally);
     tally[op->comm->rank] = 0; /* our own part in the node's memory waits for the others */
     for (int r = 0; r < ranks; r++) {
         waits += tally[r] > 0;
@@ -129,7 +128,7 @@ void tw_comm_check_timeout(tw_comm_t *comm)
 {
     char text[160];
 
-    if (comm->running == NULL || comm->status != TW_OK || !tw_comm_in_vain(comm)) {
+    if (comm->running == NULL || comm->status != TW_OK || !tw_comm_timed_out(comm)) {
         return;
     }
     tw_op_waits_for(comm->running, text, sizeof(text));

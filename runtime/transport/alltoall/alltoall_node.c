@@ -78,26 +78,17 @@ const tw_algorithm_ops_t tw_alltoall_node = {.name   = "node",
 static tw_relay_t tw_alltoall_relay(const tw_request_t *op, const tw_lane_t *lane)
 {
     return (tw_relay_t){.ticket = tw_lane_ticket(op, lane),
-                        .send   = op->copy != NULL ? op->copy : op->send,
+                        .send   = op->send,
                         .recv   = op->recv,
                         .bytes  = op->count * op->element};
 }
 
 static tw_status_t tw_alltoall_read_step(tw_request_t *op, tw_lane_t *lane)
 {
-    tw_segment_t *node = &op->comm->node;
-    tw_relay_t    relay;
-    bool          all    = true;
-    tw_status_t   status = TW_OK;
+    tw_segment_t    *node  = &op->comm->node;
+    const tw_relay_t relay = tw_alltoall_relay(op, lane);
+    tw_relay_phase_t phase = TW_RELAY_READ;
 
-    if (lane->stage == 1 && op->send == op->recv) {
-        status = tw_comm_displace(op->comm, op->send, op->count * op->element * (size_t)node->ranks,
-                                  &op->copy);
-    }
-    if (status != TW_OK) {
-        return status;
-    }
-    relay = tw_alltoall_relay(op, lane);
     switch (lane->stage) {
     case 0:
         return TW_OK;
@@ -105,15 +96,13 @@ static tw_status_t tw_alltoall_read_step(tw_request_t *op, tw_lane_t *lane)
         tw_relay_offer_all(node, &relay);
         return TW_OK;
     case 2:
-        for (int i = 0; i < node->ranks && all; i++) {
-            all = tw_relay_read_from(op->comm, &relay, (node->local + i) % node->ranks);
+        for (int i = 0; i < node->ranks && phase == TW_RELAY_READ; i++) {
+            phase = tw_relay_read_from(op->comm, &relay, (node->local + i) % node->ranks);
         }
-        tw_relay_answer(node, &relay, all);
+        tw_relay_answer(node, &relay, phase);
         return TW_OK;
     default:
         tw_node_complete(node, relay.ticket);
-        tw_pool_put(&op->comm->pool, op->copy);
-        op->copy = NULL;
         return TW_OK;
     }
 }

@@ -174,9 +174,8 @@ static size_t tw_calibrate_room(const tw_comm_t *comm, bool long_form)
     return least > usual ? least : usual;
 }
 
-/* Not inlined: no arithmetic may move out of the floating-point mode that the caller sets. */
-static __attribute__((noinline)) tw_status_t tw_calibrate_here(tw_comm_t *comm, double seconds,
-                                                               tw_facts_t *facts)
+TW_IN_FPMODE static tw_status_t tw_calibrate_here(tw_comm_t *comm, double seconds,
+                                                  tw_facts_t *facts)
 {
     const tw_stats_t stats = comm->stats;
     tw_gauge_t       g     = {

@@ -52,12 +52,12 @@ tw_status_t tw_fetch_probe(const tw_segment_t *node)
 /* Once for each communicator: what follows is slower, and somebody may wonder why. */
 static void tw_fetch_refused(tw_comm_t *comm, int local, int error)
 {
-    if (!comm->node.refused) {
+    if (!comm->node.warned) {
         TW_INFO(&comm->log,
                 "memory of rank %d cannot be read: %s; its long blocks are copied through shared "
                 "memory",
                 tw_nodes_rank(&comm->nodes, comm->nodes.mine, local), strerror(error));
-        comm->node.refused = true;
+        comm->node.warned = true;
     }
 }
 

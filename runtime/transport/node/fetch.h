@@ -26,7 +26,7 @@ bool tw_fetch(tw_comm_t *comm, int local, uint64_t address, size_t bytes, void *
 /* What the owner of a block tells its readers: 0 where it knows that they cannot read it. */
 static inline uint64_t tw_fetch_address(const tw_segment_t *node, const void *at)
 {
-    return node->hidden ? 0 : (uint64_t)(uintptr_t)at;
+    return node->unreadable ? 0 : (uint64_t)(uintptr_t)at;
 }
 
 /* The addresses, by number of the reader, that a rank publishes for a ticket. */

@@ -22,7 +22,7 @@ typedef struct tw_patience {
     tw_comm_t  *comm;
     const char *operation;
     int         looks;
-    bool        waits; /* long enough for the time to be measured */
+    int         awaited; /* 1 + local rank, once the time is measured; 0: it is not */
 } tw_patience_t;
 
 static void tw_relax(void)
@@ -43,10 +43,10 @@ static tw_status_t tw_patience_long(tw_patience_t *p, int local)
     p->looks = TW_SPINS_EAGER;
     tw_comm_progress(comm, &moved);
     sched_yield();
-    if (!p->waits) {
-        p->waits = true;
+    if (p->awaited != local + 1) { /* a wait begins, or the rank before has come */
+        p->awaited = local + 1;
         tw_comm_moved(comm);
-    } else if (comm->status == TW_OK && !moved && tw_comm_in_vain(comm)) {
+    } else if (comm->status == TW_OK && !moved && tw_comm_timed_out(comm)) {
         TW_ERROR(&comm->log,
                  "%s: nothing moved for %g s, waiting for rank %d; the communicator is dead",
                  p->operation, comm->config.timeout, tw_nodes_rank(&comm->nodes, 0, local));
@@ -76,7 +76,7 @@ static tw_status_t tw_await_open(tw_patience_t *p, uint64_t ticket)
     while (status == TW_OK && !tw_node_open(&p->comm->node, ticket, &local)) {
         status = tw_patience_look(p, local);
     }
-    p->waits = false;
+    p->awaited = 0;
     return status;
 }
 
@@ -87,7 +87,7 @@ static tw_status_t tw_await_near(tw_patience_t *p, uint64_t ticket)
     while (status == TW_OK && !tw_node_near(&p->comm->node, ticket)) {
         status = tw_patience_look(p, p->comm->node.local);
     }
-    p->waits = false;
+    p->awaited = 0;
     return status;
 }
 
@@ -98,7 +98,7 @@ static tw_status_t tw_await_raised(tw_patience_t *p, int local, uint64_t ticket,
     while (status == TW_OK && !tw_node_raised(&p->comm->node, local, ticket, phase)) {
         status = tw_patience_look(p, local);
     }
-    p->waits = false;
+    p->awaited = 0;
     return status;
 }
 
@@ -266,7 +266,7 @@ static tw_status_t tw_await_bcast(tw_patience_t *p, uint64_t ticket, int root, s
     while (status == TW_OK && !tw_relay_bcast(p->comm, ticket, root, bytes, buffer, &local)) {
         status = tw_patience_look(p, local);
     }
-    p->waits = false;
+    p->awaited = 0;
     return status;
 }
 
@@ -278,7 +278,7 @@ static tw_status_t tw_await_alltoall(tw_patience_t *p, const tw_relay_t *relay)
     while (status == TW_OK && !tw_relay_alltoall(p->comm, relay, &local)) {
         status = tw_patience_look(p, local);
     }
-    p->waits = false;
+    p->awaited = 0;
     return status;
 }
 
@@ -316,39 +316,33 @@ static tw_status_t tw_long_bcast(tw_comm_t *comm, void *buffer, size_t bytes, in
 
 static tw_status_t tw_long_alltoall(tw_comm_t *comm, const void *send, void *recv, size_t bytes)
 {
-    const uint64_t ticket = tw_quick_begin(comm);
-    tw_segment_t  *node   = &comm->node;
-    tw_patience_t  p      = {.comm = comm, .operation = "alltoall"};
-    tw_relay_t     relay  = {ticket, send, recv, bytes};
-    void          *copy   = NULL;
-    bool           all    = true;
-    tw_status_t    status = TW_OK;
+    const uint64_t   ticket = tw_quick_begin(comm);
+    tw_segment_t    *node   = &comm->node;
+    tw_patience_t    p      = {.comm = comm, .operation = "alltoall"};
+    tw_relay_t       relay  = {ticket, send, recv, bytes};
+    tw_relay_phase_t phase  = TW_RELAY_READ;
+    tw_status_t      status;
 
     node->ticket++;
-    if (send == recv) { /* others read it while this rank's result arrives */
-        status     = tw_comm_displace(comm, send, bytes * (size_t)node->ranks, &copy);
-        relay.send = copy;
-    }
-    if (status == TW_OK) {
-        status = tw_await_open(&p, ticket);
-    }
+    status = tw_await_open(&p, ticket);
     if (status != TW_OK) {
         return status;
     }
     tw_relay_offer_all(node, &relay);
-    for (int i = 0; i < node->ranks && status == TW_OK && all; i++) {
+    for (int i = 0; i < node->ranks && status == TW_OK && phase == TW_RELAY_READ; i++) {
         const int r = (node->local + i) % node->ranks;
 
         status = i > 0 ? tw_await_raised(&p, r, ticket, 1) : TW_OK;
-        all    = status == TW_OK && tw_relay_read_from(comm, &relay, r);
+        if (status == TW_OK) {
+            phase = tw_relay_read_from(comm, &relay, r);
+        }
     }
     if (status == TW_OK) {
-        tw_relay_answer(node, &relay, all);
+        tw_relay_answer(node, &relay, phase);
         status = tw_await_alltoall(&p, &relay);
     }
     if (status == TW_OK) {
         tw_node_complete(node, ticket);
-        tw_pool_put(&comm->pool, copy);
     }
     return status;
 }

@@ -9,9 +9,6 @@
 #include "runtime/transport/node/relay.h"
 #include "runtime/transport/progress.h"
 
-#define TW_RELAY_READ    2 /* phases: what was told is read ...  */
-#define TW_RELAY_REFUSED 3 /* ... or not all of it               */
-
 static size_t tw_relay_pieces(size_t bytes, size_t piece)
 {
     return bytes / piece + (bytes % piece != 0);
@@ -47,7 +44,7 @@ void tw_relay_offer(tw_segment_t *node, uint64_t ticket, const void *block)
 {
     tw_relay_reset(node, ticket);
     tw_fetch_table(node, node->local, ticket)[0] = tw_fetch_address(node, block);
-    tw_node_raise(node, ticket, 1);
+    tw_node_raise(node, ticket, TW_RELAY_OFFERED);
 }
 
 void tw_relay_read(tw_comm_t *comm, uint64_t ticket, int root, size_t bytes, void *into)
@@ -56,14 +53,14 @@ void tw_relay_read(tw_comm_t *comm, uint64_t ticket, int root, size_t bytes, voi
 
     if (!tw_fetch(comm, root, tw_fetch_table(node, root, ticket)[0], bytes, into)) {
         tw_relay_reset(node, ticket);
-        tw_node_raise(node, ticket, 2);
+        tw_node_raise(node, ticket, TW_RELAY_ASKED);
     }
 }
 
 /* Has the caller, or a rank that has not completed the ticket, said that it could not read? */
 static bool tw_relay_asked(const tw_segment_t *node, int local, uint64_t ticket)
 {
-    return tw_node_raised(node, local, ticket, 2);
+    return tw_node_raised(node, local, ticket, TW_RELAY_ASKED);
 }
 
 static bool tw_relay_done(const tw_segment_t *node, int local, uint64_t ticket)
@@ -107,7 +104,7 @@ static bool tw_relay_give(tw_comm_t *comm, uint64_t ticket, size_t bytes, const 
     if (silent) { /* it may yet read the address, which may lie where pieces would */
         return false;
     }
-    node->hidden |= asked;
+    node->unreadable |= asked;
     while (asked && put < pieces && put < taken + ring) {
         const size_t at = (size_t)put * TW_NODE_PIECE;
 
@@ -169,27 +166,36 @@ void tw_relay_offer_all(tw_segment_t *node, const tw_relay_t *relay)
     tw_relay_reset(node, relay->ticket);
     for (int r = 0; r < node->ranks; r++) {
         tw_fetch_table(node, node->local, relay->ticket)[r] =
-            tw_fetch_address(node, (const uint8_t *)relay->send + (size_t)r * relay->bytes);
+            relay->send == relay->recv
+                ? 0
+                : tw_fetch_address(node, (const uint8_t *)relay->send + (size_t)r * relay->bytes);
     }
-    tw_node_raise(node, relay->ticket, 1);
+    tw_node_raise(node, relay->ticket, TW_RELAY_OFFERED);
 }
 
-bool tw_relay_read_from(tw_comm_t *comm, const tw_relay_t *relay, int local)
+tw_relay_phase_t tw_relay_read_from(tw_comm_t *comm, const tw_relay_t *relay, int local)
 {
     tw_segment_t *node = &comm->node;
     uint8_t      *into = (uint8_t *)relay->recv + (size_t)local * relay->bytes;
+    uint64_t      address;
 
+    if (relay->send == relay->recv) {
+        return TW_RELAY_WITHHELD; /* what others have not taken lies there */
+    }
     if (local == node->local) {
         memcpy(into, (const uint8_t *)relay->send + (size_t)local * relay->bytes, relay->bytes);
-        return true;
+        return TW_RELAY_READ;
     }
-    return tw_fetch(comm, local, tw_fetch_table(node, local, relay->ticket)[node->local],
-                    relay->bytes, into);
+    address = tw_fetch_table(node, local, relay->ticket)[node->local];
+    if (address == 0) {
+        return TW_RELAY_WITHHELD;
+    }
+    return tw_fetch(comm, local, address, relay->bytes, into) ? TW_RELAY_READ : TW_RELAY_REFUSED;
 }
 
-void tw_relay_answer(tw_segment_t *node, const tw_relay_t *relay, bool all)
+void tw_relay_answer(tw_segment_t *node, const tw_relay_t *relay, tw_relay_phase_t phase)
 {
-    tw_node_raise(node, relay->ticket, all ? TW_RELAY_READ : TW_RELAY_REFUSED);
+    tw_node_raise(node, relay->ticket, phase);
 }
 
 static void tw_relay_put(tw_comm_t *comm, const tw_relay_t *relay, uint64_t piece)
@@ -236,22 +242,22 @@ static bool tw_relay_all_put(const tw_segment_t *node, uint64_t ticket, uint64_t
 
 bool tw_relay_alltoall(tw_comm_t *comm, const tw_relay_t *relay, int *local_p)
 {
-    tw_segment_t  *node    = &comm->node;
-    const uint64_t ticket  = relay->ticket;
-    const uint64_t pieces  = tw_relay_pieces(relay->bytes, tw_relay_piece(node));
-    uint64_t       put     = tw_relay_count(node, node->local, ticket);
-    bool           refused = tw_node_raised(node, node->local, ticket, TW_RELAY_REFUSED);
+    tw_segment_t  *node   = &comm->node;
+    const uint64_t ticket = relay->ticket;
+    const uint64_t pieces = tw_relay_pieces(relay->bytes, tw_relay_piece(node));
+    uint64_t       put    = tw_relay_count(node, node->local, ticket);
+    bool           copies = false;
 
     if (!tw_node_all_raised(node, ticket, TW_RELAY_READ, local_p)) {
         return false;
     }
-    for (int r = 0; r < node->ranks && !refused; r++) {
-        refused = tw_node_raised(node, r, ticket, TW_RELAY_REFUSED);
+    for (int r = 0; r < node->ranks; r++) {
+        copies |= tw_node_raised(node, r, ticket, TW_RELAY_WITHHELD);
+        node->unreadable |= tw_node_raised(node, r, ticket, TW_RELAY_REFUSED);
     }
-    if (!refused) {
+    if (!copies) {
         return true;
     }
-    node->hidden = true;
     if (put == 0) {
         tw_relay_put(comm, relay, put++);
     }

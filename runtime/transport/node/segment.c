@@ -46,8 +46,8 @@ typedef struct tw_node_where {
     uint64_t device, inode; /* of the file: a process of that number elsewhere has others */
 } tw_node_where_t;
 
-/* May this process make files of that size? Trying it where it may not sends SIGXFSZ, which ends it. */
-static bool tw_node_may_be(size_t bytes)
+/* Trying it where it is not allowed sends SIGXFSZ, which ends the process. */
+static bool tw_file_size_allowed(size_t bytes)
 {
     struct rlimit limit;
 
@@ -61,7 +61,7 @@ static int tw_node_object(size_t bytes)
     char name[64];
     int  file, error;
 
-    if (!tw_node_may_be(bytes)) {
+    if (!tw_file_size_allowed(bytes)) {
         errno = EFBIG;
         return -1;
     }
@@ -286,18 +286,6 @@ bool tw_node_open(tw_segment_t *node, uint64_t ticket, int *local_p)
     }
     node->open = least + TW_NODE_SLOTS;
     return ticket < node->open;
-}
-
-bool tw_node_passed(const tw_segment_t *node, uint64_t ticket, int *local_p)
-{
-    for (int r = 0; r < node->ranks; r++) {
-        if (r != node->local &&
-            atomic_load_explicit(tw_node_low(node, r), memory_order_acquire) <= ticket) {
-            *local_p = r;
-            return false;
-        }
-    }
-    return true;
 }
 
 void tw_node_complete(tw_segment_t *node, uint64_t ticket)

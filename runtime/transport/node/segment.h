@@ -9,7 +9,7 @@
  *
  * A round of an operation that uses the segment has a ticket; tickets are dealt out in the order in
  * which operations start, which is the same on all ranks. Ticket t uses slot t % TW_NODE_SLOTS of
- * every rank. A writer raises its slot's flag to 4 t + phase (phase 1, 2, ...) when what the phase
+ * every rank. A writer raises its slot's flag to 8 t + phase (phase 1, 2, ...) when what the phase
  * promises is there; a rank that has nothing left to do for t, as writer or reader, completes it.
  * `low` is the ticket below which a rank has completed all; slot t may be written when every rank's
  * low has passed t - TW_NODE_SLOTS. The oldest ticket can therefore always move.
@@ -32,7 +32,7 @@
 #define TW_NODE_SLOTS  8
 #define TW_NODE_LINE   128 /* bytes: two cache lines, which processors fetch together    */
 #define TW_NODE_SHORT  56  /* bytes of data beside a flag, in the flag's cache line          */
-#define TW_NODE_PHASES 4
+#define TW_NODE_PHASES 8
 
 typedef enum tw_node_state { TW_NODE_UNKNOWN, TW_NODE_THERE, TW_NODE_ABSENT } tw_node_state_t;
 
@@ -48,8 +48,8 @@ typedef struct tw_segment {
     uint64_t        complete;     /* bit i: ticket low + i is complete too            */
     uint64_t        open;         /* tickets below it may be written, as last seen    */
     bool            reads;        /* ranks may read each other's memory; the same on all nodes */
-    bool            refused;      /* a read failed, which was said                    */
-    bool            hidden;       /* not all of the caller's: found out, and told with its blocks */
+    bool            warned;       /* a read failed, which was said                    */
+    bool            unreadable;   /* some of the caller's memory: told with its blocks */
     int             spins;        /* looks at a flag before the core is given away    */
 } tw_segment_t;
 
@@ -131,9 +131,6 @@ static inline bool tw_node_near(const tw_segment_t *node, uint64_t ticket)
 {
     return ticket < node->low + TW_NODE_SLOTS;
 }
-
-/* Have all other ranks completed this ticket? Else *local_p is one that has not. */
-bool tw_node_passed(const tw_segment_t *node, uint64_t ticket, int *local_p);
 
 /* The caller has nothing left to do for this ticket. */
 void tw_node_complete(tw_segment_t *node, uint64_t ticket);

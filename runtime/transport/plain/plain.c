@@ -166,7 +166,7 @@ tw_status_t tw_plain_run(tw_comm_t *comm, const tw_plain_args_t *args)
     if (bytes == 0) {
         return tw_plain_call(comm, args);
     }
-    status = tw_comm_displace(comm, args->recv, bytes, &copy);
+    status = tw_comm_copy_in_place(comm, args->recv, bytes, &copy);
     if (status == TW_OK) {
         mine.send = copy;
         status    = tw_plain_call(comm, &mine);
@@ -272,7 +272,7 @@ static tw_status_t tw_plain_step(tw_request_t *op, tw_lane_t *lane)
         state->args.recv = op->recv;
         mine             = state->args;
         if (bytes > 0) {
-            status    = tw_comm_displace(op->comm, op->recv, bytes, &op->copy);
+            status    = tw_comm_copy_in_place(op->comm, op->recv, bytes, &op->copy);
             mine.send = op->copy;
         }
         return status == TW_OK

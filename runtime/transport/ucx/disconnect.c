@@ -89,7 +89,7 @@ static bool tw_ucx_part(tw_comm_t *comm)
     while (!complete || !tw_ucx_idle(comm)) {
         if (tw_ucx_progress(comm) != TW_OK ||
             tw_endpoint_ucx.test(comm, &ucx->farewells, &complete) != TW_OK ||
-            (!complete && ucx->lost >= 0) || tw_comm_in_vain(comm)) {
+            (!complete && ucx->lost >= 0) || tw_comm_timed_out(comm)) {
             return false;
         }
         sched_yield();
