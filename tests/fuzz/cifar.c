@@ -41,17 +41,19 @@ static void put(const char *name, const uint8_t *data, size_t size)
                "there is a file");
 }
 
-static void run(const uint8_t *data, size_t size)
+static bool run(const uint8_t *data, size_t size)
 {
     fuzz_bytes_t from    = {data, size};
     const size_t wanted  = fuzz_word(&from);
     const size_t n       = wanted < from.left ? wanted : from.left;
     tw_problem_t problem = {0};
     tw_data_t    set     = {.classes = 10};
+    bool         taken;
 
     put(train, from.data, n);
     put(test, from.data + n, from.left - n);
-    if (tw_cifar_read(&set, folder, &problem) == 0) {
+    taken = tw_cifar_read(&set, folder, &problem) == 0;
+    if (taken) {
         fuzz_check(set.train.n == n / RECORD || n < RECORD || from.data[0] == 0x1f,
                    "every record is there");
         tw_data_hash(&set);
@@ -59,6 +61,7 @@ static void run(const uint8_t *data, size_t size)
         fuzz_check(problem.set && problem.text[0] != '\0', "a refusal says why");
     }
     tw_data_destroy(&set); /* the caller's in both cases */
+    return taken;
 }
 
 static size_t seed(int index, uint8_t *data)

@@ -36,7 +36,7 @@ static void decide(const tw_facts_t *facts)
     }
 }
 
-static void run(const uint8_t *data, size_t size)
+static bool run(const uint8_t *data, size_t size)
 {
     static tw_facts_t     facts, again;
     static tw_facts_key_t key, key_again;
@@ -45,7 +45,7 @@ static void run(const uint8_t *data, size_t size)
     size_t                length = size > 1 ? size - 1 : 0;
 
     if (length > FUZZ_MOST) {
-        return;
+        return false;
     }
     memcpy(text, data + (size > 1), length);
     if (size > 0 && data[0] % 2 != 0) { /* a right checksum */
@@ -54,7 +54,7 @@ static void run(const uint8_t *data, size_t size)
     }
     if (!tw_facts_read(text, length, &facts, &key, why, sizeof(why))) {
         fuzz_check(why[0] != '\0', "a refusal says why");
-        return;
+        return false;
     }
     decide(&facts);
     tw_facts_fit(&key, &key_again, why, sizeof(why));
@@ -62,6 +62,7 @@ static void run(const uint8_t *data, size_t size)
     fuzz_check(length > 0 && tw_facts_read(text, length, &again, &key_again, why, sizeof(why)),
                "what was written can be read");
     fuzz_check(memcmp(&facts, &again, sizeof(facts)) == 0, "and is the same");
+    return true;
 }
 
 static size_t seed(int index, uint8_t *data)

@@ -13,7 +13,7 @@
 #include "tests/fuzz/target.h"
 #include "train/input/readers.h"
 
-static void run(const uint8_t *data, size_t size)
+static bool run(const uint8_t *data, size_t size)
 {
     fuzz_bytes_t from   = {data, size};
     const size_t wanted = fuzz_word(&from), pixels = fuzz_byte(&from) % 2 == 0 ? 0 : 6;
@@ -23,6 +23,7 @@ static void run(const uint8_t *data, size_t size)
     tw_shape_t   shape;
     char         name[64];
     FILE        *labels = tmpfile();
+    bool         taken;
 
     fuzz_check(labels != NULL &&
                    fwrite(from.data + images, 1, from.left - images, labels) ==
@@ -30,7 +31,9 @@ static void run(const uint8_t *data, size_t size)
                    fflush(labels) == 0,
                "there is a file");
     snprintf(name, sizeof(name), "/proc/self/fd/%d", fileno(labels));
-    if (tw_idx_read(&set, fuzz_file(from.data, images), name, pixels, 10, &shape, &problem) == 0) {
+    taken =
+        tw_idx_read(&set, fuzz_file(from.data, images), name, pixels, 10, &shape, &problem) == 0;
+    if (taken) {
         uint64_t sum = 0;
 
         for (size_t i = 0; i < set.n * tw_shape_size(shape); i++) {
@@ -45,6 +48,7 @@ static void run(const uint8_t *data, size_t size)
         fuzz_check(problem.set && problem.text[0] != '\0', "a refusal says why");
     }
     fclose(labels);
+    return taken;
 }
 
 static size_t zipped(const uint8_t *from, size_t n, uint8_t *to, size_t room)

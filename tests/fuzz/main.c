@@ -153,16 +153,18 @@ static void watch_out(void)
     }
 }
 
-static void run_input(void)
+static bool run_input(void)
 {
     uint8_t *exact = malloc(input_size > 0 ? input_size : 1); /* a step beside it is found */
+    bool     taken;
 
     fuzz_check(exact != NULL, "there is memory");
     memcpy(exact, input, input_size);
     alarm(SECONDS);
-    target->run(exact, input_size);
+    taken = target->run(exact, input_size);
     alarm(0);
     free(exact);
+    return taken;
 }
 
 /* One step of a mutation. */
@@ -228,7 +230,7 @@ static void take_seeds(void)
         memcpy(seeds[seed_count], input, size);
         sizes[seed_count++] = size;
         input_size          = size;
-        run_input();
+        fuzz_check(run_input(), "a seed is taken");
     }
     fuzz_check(seed_count < SEEDS, "all seeds have room");
 }
@@ -261,7 +263,7 @@ static uint64_t draw_seed(void)
 static void run_random(double seconds)
 {
     const uint64_t  seed  = draw_seed();
-    uint64_t        state = mix(seed), runs = 0;
+    uint64_t        state = mix(seed), runs = 0, taken = 0;
     struct timespec now, end;
 
     printf("%s: THINWIRE_SEED=%" PRIu64 "\n", target->name, seed);
@@ -271,11 +273,12 @@ static void run_random(double seconds)
     while ((double)(now.tv_sec - end.tv_sec) + 1e-9 * (double)(now.tv_nsec - end.tv_nsec) <
            seconds) {
         mutate(&state);
-        run_input();
+        taken += run_input();
         runs++;
         clock_gettime(CLOCK_MONOTONIC, &now);
     }
-    printf("%s: %d seeds, %" PRIu64 " mutations\n", target->name, seed_count, runs);
+    printf("%s: %d seeds, %" PRIu64 " mutations, of which %" PRIu64 " were taken\n", target->name,
+           seed_count, runs, taken);
 }
 
 int main(int argc, char **argv)

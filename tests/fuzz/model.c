@@ -10,14 +10,15 @@
 #include "tests/fuzz/target.h"
 #include "train/model/network.h"
 
-static void run(const uint8_t *data, size_t size)
+static bool run(const uint8_t *data, size_t size)
 {
     tw_problem_t problem = {0};
     tw_network_t net     = {0};
     char         source[256], *text = NULL;
+    const bool   taken = tw_network_text(fuzz_file(data, size), &text, source, &problem) == 0 &&
+                       tw_network_parse(&net, text, source, &problem) == 0;
 
-    if (tw_network_text(fuzz_file(data, size), &text, source, &problem) == 0 &&
-        tw_network_parse(&net, text, source, &problem) == 0) {
+    if (taken) {
         FILE *out = fopen("/dev/null", "w");
 
         fuzz_check(net.layers >= 1 && net.classes >= 2 && net.first_dense <= net.layers,
@@ -30,6 +31,7 @@ static void run(const uint8_t *data, size_t size)
     }
     tw_network_destroy(&net);
     free(text);
+    return taken;
 }
 
 /* The built-in models. */

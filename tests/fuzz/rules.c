@@ -34,7 +34,7 @@ static void ask(const tw_rules_t *rules)
     }
 }
 
-static void run(const uint8_t *data, size_t size)
+static bool run(const uint8_t *data, size_t size)
 {
     char        *text  = fuzz_text(data, size), why[512];
     tw_rules_t   rules = {NULL, 0};
@@ -49,13 +49,14 @@ static void run(const uint8_t *data, size_t size)
     ask(&rules);
     tw_rules_free(&rules);
     free(text);
+    return status == TW_OK;
 }
 
 static size_t seed(int index, uint8_t *data)
 {
     static const char *const texts[] = {
         "allreduce:>=64k=tree8; bcast:off\n# comment\n*=bf16",
-        "iallgather:float:>=1k:<1M:comm=world=tree8:block=512,split=0.55\nalltoallv:comm=8:off",
+        "allgather:float:>=1k:<1M:comm=world=tree8:block=512,split=0.55\nalltoallv:comm=8:off",
         "double:comm=self=bitpack:5,round;reduce_scatter_block:<=2G=off", "*=auto:0.01",
         "allreduce:comm=MPI_COMM_WORLD:>4=onebit:block=64"};
 

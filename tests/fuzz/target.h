@@ -20,8 +20,8 @@ typedef struct fuzz_target {
     const char *name;
     bool        mpi;     /* calls MPI, on one rank                                   */
     void (*begin)(void); /* once; or NULL                                            */
-    void (*run)(const uint8_t *data, size_t size);
-    /* A valid input, at most FUZZ_MOST bytes; its length, or 0: there are no more. */
+    bool (*run)(const uint8_t *data, size_t size); /* was it taken, or refused? */
+    /* An input that is taken, at most FUZZ_MOST bytes; its length, or 0: there are no more. */
     size_t (*seed)(int index, uint8_t *data);
 } fuzz_target_t;
 

@@ -3,8 +3,7 @@
  * receives, set-up records and codes, comes from the input. The MPI library is one of ours, whose
  * operations are complete at once.
  *
- * Input: rank and ranks, codec, collective, algorithm, flags, count (2 bytes); the messages are the same
- * bytes, from the first on.
+ * Input: rank and ranks, flags, codec, collective, algorithm, count (2 bytes), then the messages.
  */
 #include "config.h"
 
@@ -19,6 +18,7 @@
 #include "tests/fuzz/target.h"
 
 #define MOST 3000 /* values */
+#define HEAD 7    /* bytes */
 
 static struct {
     fuzz_bytes_t from;
@@ -263,7 +263,7 @@ static void calls(tw_comm_t *comm, fuzz_bytes_t *head)
     free(recv);
 }
 
-static void run(const uint8_t *data, size_t size)
+static bool run(const uint8_t *data, size_t size)
 {
     fuzz_bytes_t head = {data, size};
     const int    who = fuzz_byte(&head), flags = fuzz_byte(&head);
@@ -272,11 +272,13 @@ static void run(const uint8_t *data, size_t size)
     peers.ranks  = 2 + who % 5;
     peers.rank   = who / 8 % peers.ranks;
     peers.differ = flags % 16 == 1;
-    peers.from   = (fuzz_bytes_t){data, size};
-    if (tw_comm_create_with(fuzz_context(), &ops, MPI_COMM_WORLD, &comm) == TW_OK) {
-        calls(comm, &head);
-        fuzz_check(tw_comm_destroy(comm) == TW_OK, "a communicator can be released");
+    peers.from = (fuzz_bytes_t){data + (size < HEAD ? size : HEAD), size < HEAD ? 0 : size - HEAD};
+    if (tw_comm_create_with(fuzz_context(), &ops, MPI_COMM_WORLD, &comm) != TW_OK) {
+        return peers.differ;
     }
+    calls(comm, &head);
+    fuzz_check(tw_comm_destroy(comm) == TW_OK, "a communicator can be released");
+    return true;
 }
 
 static size_t seed(int index, uint8_t *data)
@@ -291,10 +293,14 @@ static size_t seed(int index, uint8_t *data)
     data[4] = (uint8_t)(index % 4);
     data[5] = (uint8_t)(200 + index);
     data[6] = (uint8_t)index;
-    for (int i = 7; i < 900; i++) {
+    for (int i = HEAD; i < 900; i++) {
         data[i] = (uint8_t)(i * index);
     }
-    memcpy(data + 20, "version=0;byte order=;", 22);
+    if (data[1] == 1) {
+        memcpy(data + HEAD, "version=0;byte order=;", 22);
+    } else {
+        memset(data + HEAD, 0, 64); /* rank 0 has no decisions to share */
+    }
     return 900;
 }
 

@@ -37,7 +37,7 @@ static void use(const tw_node_t *node)
     }
 }
 
-static void run(const uint8_t *data, size_t size)
+static bool run(const uint8_t *data, size_t size)
 {
     tw_node_t  *node   = NULL;
     tw_status_t status = tw_node_create(fuzz_context(), fuzz_file(data, size), "0,1", &node);
@@ -48,6 +48,7 @@ static void run(const uint8_t *data, size_t size)
         use(node);
         tw_node_destroy(node);
     }
+    return status == TW_OK;
 }
 
 #define HEAD                                                                                       \
