@@ -132,7 +132,9 @@ static void no_data(void)
  * an empty share. */
 static void no_share(void)
 {
-#ifndef MPICH_NUMVERSION
+#ifdef MPICH_NUMVERSION
+    t_skip("MPICH refuses equal pointers");
+#else
     for (int idle = 0; idle < t_size; idle++) {
         float *send = room[0], *recv = t_rank == idle ? room[0] : room[1];
         int    n = 0;

@@ -193,6 +193,13 @@ static bool preloaded(void)
     return found;
 }
 
+void t_skip(const char *why)
+{
+    if (t_rank == 0) {
+        printf("# SKIP %s: %s\n", current_case, why);
+    }
+}
+
 static int run_case(const t_case_t *test)
 {
     const double start = PMPI_Wtime();

@@ -124,5 +124,8 @@ run() {
         skip "$name" "$(tail -n 1 "$scratch/out")"
     else
         result $status "$name"
+        while read -r name; do
+            skip "${name%%: *} on $2 ranks, $1" "${name#*: }"
+        done < <(sed -n 's/^# SKIP //p' "$scratch/out")
     fi
 }

@@ -54,26 +54,51 @@ static void blocks(const char *what)
         MPI_Wait(&request, MPI_STATUS_IGNORE);                                                     \
     } while (0)
 
+static void gathered(const char *what, int root)
+{
+    for (int r = 0; r < size && rank == root; r++) {
+        block(what, r, r + 1);
+    }
+    prepare();
+}
+
+static void one_block(const char *what, int value)
+{
+    block(what, 0, value);
+    prepare();
+}
+
 static void rooted(void)
 {
     const int root = size - 1;
 
     MPI_Gather(send, N, MPI_INT, recv, N, MPI_INT, root, MPI_COMM_WORLD);
-    for (int r = 0; r < size && rank == root; r++) {
-        block("gather", r, r + 1);
-    }
+    gathered("gather", root);
     WAIT(MPI_Igather(send, N, MPI_INT, recv, N, MPI_INT, root, MPI_COMM_WORLD, &request));
+    gathered("igather", root);
     MPI_Gatherv(send, N, MPI_INT, recv, rank == root ? counts : NULL, rank == root ? at : NULL,
                 MPI_INT, root, MPI_COMM_WORLD);
+    gathered("gatherv", root);
     WAIT(MPI_Igatherv(send, N, MPI_INT, recv, counts, at, MPI_INT, root, MPI_COMM_WORLD, &request));
-    prepare();
+    gathered("igatherv", root);
     MPI_Scatter(send, N, MPI_INT, recv, N, MPI_INT, root, MPI_COMM_WORLD);
-    block("scatter", 0, size);
+    one_block("scatter", size);
     WAIT(MPI_Iscatter(send, N, MPI_INT, recv, N, MPI_INT, root, MPI_COMM_WORLD, &request));
+    one_block("iscatter", size);
     MPI_Scatterv(send, rank == root ? counts : NULL, rank == root ? at : NULL, MPI_INT, recv, N,
                  MPI_INT, root, MPI_COMM_WORLD);
+    one_block("scatterv", size);
     WAIT(
         MPI_Iscatterv(send, counts, at, MPI_INT, recv, N, MPI_INT, root, MPI_COMM_WORLD, &request));
+    one_block("iscatterv", size);
+}
+
+/* Rank 0's result of an exclusive scan is nobody's. */
+static void before(const char *what)
+{
+    if (rank > 0) {
+        block(what, 0, rank * (rank + 1) / 2);
+    }
     prepare();
 }
 
@@ -82,16 +107,25 @@ static void unrooted(void)
     MPI_Barrier(MPI_COMM_WORLD);
     WAIT(MPI_Ibarrier(MPI_COMM_WORLD, &request));
     MPI_Scan(send, recv, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    block("scan", 0, (rank + 1) * (rank + 2) / 2);
+    one_block("scan", (rank + 1) * (rank + 2) / 2);
     WAIT(MPI_Iscan(send, recv, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request));
+    one_block("iscan", (rank + 1) * (rank + 2) / 2);
     MPI_Exscan(send, recv, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    before("exscan");
     WAIT(MPI_Iexscan(send, recv, N, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request));
-    prepare();
+    before("iexscan");
     MPI_Alltoallw(send, counts, bytes_at, types, recv, counts, bytes_at, types, MPI_COMM_WORLD);
     blocks("alltoallw");
     WAIT(MPI_Ialltoallw(send, counts, bytes_at, types, recv, counts, bytes_at, types,
                         MPI_COMM_WORLD, &request));
     blocks("ialltoallw");
+}
+
+static void from_neighbours(const char *what)
+{
+    block(what, 0, (rank + size - 1) % size + 1);
+    block(what, 1, (rank + 1) % size + 1);
+    prepare();
 }
 
 /* A ring: two neighbours, on two ranks the same one twice. */
@@ -103,21 +137,28 @@ static void neighbours(void)
 
     MPI_Cart_create(MPI_COMM_WORLD, 1, &dims, &periods, 0, &ring);
     MPI_Neighbor_allgather(send, N, MPI_INT, recv, N, MPI_INT, ring);
-    block("neighbor_allgather", 0, (rank + size - 1) % size + 1);
+    from_neighbours("neighbor_allgather");
     WAIT(MPI_Ineighbor_allgather(send, N, MPI_INT, recv, N, MPI_INT, ring, &request));
+    from_neighbours("ineighbor_allgather");
     MPI_Neighbor_allgatherv(send, N, MPI_INT, recv, counts, at, MPI_INT, ring);
+    from_neighbours("neighbor_allgatherv");
     WAIT(MPI_Ineighbor_allgatherv(send, N, MPI_INT, recv, counts, at, MPI_INT, ring, &request));
+    from_neighbours("ineighbor_allgatherv");
     MPI_Neighbor_alltoall(send, N, MPI_INT, recv, N, MPI_INT, ring);
+    from_neighbours("neighbor_alltoall");
     WAIT(MPI_Ineighbor_alltoall(send, N, MPI_INT, recv, N, MPI_INT, ring, &request));
+    from_neighbours("ineighbor_alltoall");
     MPI_Neighbor_alltoallv(send, counts, at, MPI_INT, recv, counts, at, MPI_INT, ring);
+    from_neighbours("neighbor_alltoallv");
     WAIT(MPI_Ineighbor_alltoallv(send, counts, at, MPI_INT, recv, counts, at, MPI_INT, ring,
                                  &request));
+    from_neighbours("ineighbor_alltoallv");
     MPI_Neighbor_alltoallw(send, counts, places, types, recv, counts, places, types, ring);
+    from_neighbours("neighbor_alltoallw");
     WAIT(MPI_Ineighbor_alltoallw(send, counts, places, types, recv, counts, places, types, ring,
                                  &request));
-    block("neighbor_alltoallw", 1, (rank + 1) % size + 1);
+    from_neighbours("ineighbor_alltoallw");
     MPI_Comm_free(&ring);
-    prepare();
 }
 
 #if MPI_VERSION >= 4
@@ -136,15 +177,24 @@ static void persistent(void)
 #ifdef INIT
     MPI_Request both[2], other;
     MPI_Status  statuses[2];
-    int         none = 0;
+    int         none = 0, news[N];
 
+    for (int j = 0; j < N; j++) {
+        news[j] = rank + 7;
+    }
     INIT(Gather)(send, N, MPI_INT, recv, N, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &both[0]);
-    INIT(Bcast)(send, N, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &both[1]);
+    INIT(Bcast)(news, N, MPI_INT, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &both[1]);
     MPI_Start(&both[0]);
     MPI_Wait(&both[0], MPI_STATUS_IGNORE);
+    gathered("gather_init", 0);
     for (int i = 0; i < 2; i++) {
         MPI_Startall(2, both);
         MPI_Waitall(2, both, statuses);
+        gathered("gather_init, twice", 0);
+        for (int j = 0; j < N; j++) {
+            wrong += news[j] != 7 + i;
+            news[j] = rank + 8 + i;
+        }
     }
     MPI_Request_free(&both[0]);
     MPI_Request_free(&both[1]);
@@ -167,7 +217,9 @@ static void large(void)
         far[r]  = at[r];
     }
     MPI_Gather_c(send, N, MPI_INT, recv, N, MPI_INT, 0, MPI_COMM_WORLD);
+    gathered("gather_c", 0);
     MPI_Gatherv_c(send, N, MPI_INT, recv, many, far, MPI_INT, 0, MPI_COMM_WORLD);
+    gathered("gatherv_c", 0);
     MPI_Allgatherv_c(send, N, MPI_INT, recv, many, far, MPI_INT, MPI_COMM_WORLD);
     blocks("allgatherv_c");
 #endif
