@@ -16,7 +16,7 @@
 
 static void tw_pcontrol_set(int level)
 {
-    if (tw_active) {
+    if (tw_active && tw_state.config.pcontrol) {
         __atomic_store_n(&tw_pcontrol_off, level == 0, __ATOMIC_RELAXED);
     }
 }

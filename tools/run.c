@@ -252,6 +252,8 @@ int run_main(job_t *job, int argc, char **argv)
          1000000000},
         {"--error-feedback", NULL, "Add to each Allreduce what the one before of its shape lost.",
          OPTION_FLAG, &run.feedback, 0, 0},
+        {"--pcontrol", NULL, "MPI_Pcontrol(0) and (1), called by all ranks, switch compression.",
+         OPTION_FLAG, &run.pcontrol, 0, 0},
         {"--bcast-root", "WHAT",
          "What the root of a compressed broadcast goes on with: same, the values\n"
          "that the others have (default); exact, its own.",

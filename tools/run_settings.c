@@ -110,6 +110,7 @@ int run_set_variables(run_t *run)
     set(run, "THINWIRE_MAX_ERROR", run->max_error);
     set_number(run, "THINWIRE_VERIFY", run->verify);
     set(run, "THINWIRE_ERROR_FEEDBACK", run->feedback ? "1" : NULL);
+    set(run, "THINWIRE_PCONTROL", run->pcontrol ? "1" : NULL);
     set(run, "THINWIRE_BCAST_ROOT", run->bcast_root);
     set_file(run, "THINWIRE_REPORT", run->report);
     set_file(run, "THINWIRE_JSON", run->json);

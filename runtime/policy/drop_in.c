@@ -33,6 +33,11 @@ static const tw_setting_field_t tw_drop_in_fields[] = {
     {"ERROR_FEEDBACK", "0",
      "Add to each allreduce what the one before it, of the same shape, lost in its codec.",
      offsetof(tw_drop_in_config_t, error_feedback), TW_SETTING_BOOL, 0, 0, NULL},
+    {"PCONTROL", "0",
+     "MPI_Pcontrol(0) switches compression off and MPI_Pcontrol(1) on: for programs whose ranks "
+     "all "
+     "call it between the same collectives; equal on all ranks.",
+     offsetof(tw_drop_in_config_t, pcontrol), TW_SETTING_BOOL, 0, 0, NULL},
     {"BCAST_ROOT", "same",
      "After a compressed broadcast the root has the values that the others have (same), or its own "
      "(exact).",

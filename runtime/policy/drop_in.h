@@ -24,6 +24,7 @@ typedef struct tw_drop_in_config {
                                    in 256 with a contract                                      */
     double      max_error;      /* THINWIRE_MAX_ERROR: rms(error) / rms(exact); 0: none        */
     int         error_feedback; /* THINWIRE_ERROR_FEEDBACK                                     */
+    int         pcontrol;       /* THINWIRE_PCONTROL                                           */
     size_t      feedback_max;   /* THINWIRE_FEEDBACK_MAX: bytes of the vectors of a communicator
                                    that residuals are kept for                                 */
     const char *report;         /* THINWIRE_REPORT: file of the text report; "": stderr        */

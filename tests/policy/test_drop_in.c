@@ -51,6 +51,7 @@ START_TEST(settings_come_from_the_environment)
     setenv("THINWIRE_REPORT", "report.txt", 1);
     setenv("THINWIRE_JSON", "report.json", 1);
     setenv("THINWIRE_QUIET", "1", 1);
+    setenv("THINWIRE_PCONTROL", "1", 1);
     setenv("THINWIRE_BCAST_ROOT", "exact", 1);
     setenv("THINWIRE_ENCODE", "always", 1);
     ck_assert_int_eq(tw_settings_load(&quiet, &tw_drop_in_settings, &config), TW_OK);
@@ -66,9 +67,10 @@ START_TEST(settings_come_from_the_environment)
     ck_assert_str_eq(config.report, "report.txt");
     ck_assert_str_eq(config.json, "report.json");
     ck_assert_int_eq(config.quiet, 1);
+    ck_assert_int_eq(config.pcontrol, 1);
     ck_assert_int_eq(config.bcast_root, TW_BCAST_ROOT_EXACT);
     ck_assert_int_eq(config.encode, TW_ENCODE_ALWAYS);
-    ck_assert_uint_eq(tw_drop_in_settings.count, 14);
+    ck_assert_uint_eq(tw_drop_in_settings.count, 15);
 }
 END_TEST
 
