@@ -26,6 +26,7 @@ static tw_choice_t *tw_choice_make(const char *spec, tw_kind_t kind)
 {
     tw_choice_t      *made = calloc(1, sizeof(*made));
     tw_codec_traits_t traits;
+    tw_status_t       status;
 
     if (made == NULL) {
         tw_give_up(MPI_COMM_WORLD, "no memory for a codec");
@@ -33,13 +34,15 @@ static tw_choice_t *tw_choice_make(const char *spec, tw_kind_t kind)
     memcpy(made->spec, spec, strlen(spec));
     made->kind  = kind;
     made->dtype = kind == TW_KIND_DOUBLE ? TW_F64 : TW_F32;
-    if (tw_codec_create(&tw_state.context, spec, made->dtype, &made->codec, NULL, 0) != TW_OK) {
-        made->codec = NULL;
-        if (kind == TW_KIND_DOUBLE && tw_state.config.wide &&
-            tw_codec_create(&tw_state.context, spec, TW_F32, &made->codec, NULL, 0) == TW_OK) {
-            made->dtype  = TW_F32;
-            made->narrow = true;
-        }
+    status      = tw_codec_create(&tw_state.context, spec, made->dtype, &made->codec, NULL, 0);
+    if (status != TW_OK && status != TW_ERR_NO_MEMORY && kind == TW_KIND_DOUBLE &&
+        tw_state.config.wide) { /* no form for doubles */
+        made->dtype  = TW_F32;
+        made->narrow = true;
+        status       = tw_codec_create(&tw_state.context, spec, made->dtype, &made->codec, NULL, 0);
+    }
+    if (status == TW_ERR_NO_MEMORY) { /* the other ranks have it, and go on */
+        tw_give_up(MPI_COMM_WORLD, "no memory for a codec");
     }
     if (made->codec != NULL && tw_codec_traits(made->codec, &traits) == TW_OK) {
         made->exact     = traits.lossless && !made->narrow;

@@ -155,6 +155,8 @@ tw_entry_t *tw_comms_get(MPI_Comm comm)
     return entry != NULL ? entry : tw_comms_add(comm);
 }
 
+#define TW_LEVELS_MOST 4096 /* of a communicator; those that were not used for longest go */
+
 static uint64_t tw_comms_made; /* duplicates so far */
 
 /* Collective, so one thread at a time is here with an entry; others that complete its calls look at
@@ -206,12 +208,13 @@ static uint64_t tw_feedbacks_make_way(tw_entry_t *entry, uint64_t bytes)
 }
 
 /* The one in use comes first. */
-static tw_entry_feedback_t *tw_feedbacks_find(tw_entry_t *entry, const char *type, uint64_t count)
+static tw_entry_feedback_t *tw_feedbacks_find(tw_entry_t *entry, const char *type, tw_dtype_t dtype,
+                                              uint64_t count)
 {
     for (tw_entry_feedback_t **at = &entry->feedbacks; *at != NULL; at = &(*at)->next) {
         tw_entry_feedback_t *found = *at;
 
-        if (found->count == count && strcmp(found->type, type) == 0) {
+        if (found->count == count && found->dtype == dtype && strcmp(found->type, type) == 0) {
             *at              = found->next;
             found->next      = entry->feedbacks;
             entry->feedbacks = found;
@@ -225,7 +228,7 @@ tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, const char *type, tw_dtype_t
                                  uint64_t count, uint64_t *dropped)
 {
     char                 name[48];
-    tw_entry_feedback_t *made = tw_feedbacks_find(entry, type, count);
+    tw_entry_feedback_t *made = tw_feedbacks_find(entry, type, dtype, count);
 
     if (made != NULL) {
         return made->feedback;
@@ -252,11 +255,21 @@ tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, const char *type, tw_dtype_t
 tw_entry_level_t *tw_comms_level(tw_entry_t *entry, tw_rule_op_t op, bool wide, uint64_t count,
                                  const char *spec)
 {
-    tw_entry_level_t *level;
+    tw_entry_level_t *level, **at = &entry->levels;
 
-    for (level = entry->levels; level != NULL; level = level->next) {
+    for (int kept = 0; *at != NULL; kept++) {
+        level = *at;
         if (level->op == op && level->wide == wide && level->count == count) {
+            *at           = level->next;
+            level->next   = entry->levels;
+            entry->levels = level;
             return level;
+        }
+        if (kept == TW_LEVELS_MOST - 1) { /* the last of as many as are kept */
+            *at = NULL;
+            free(level);
+        } else {
+            at = &level->next;
         }
     }
     level = calloc(1, sizeof(*level));
@@ -349,34 +362,6 @@ static void tw_comms_reap(void)
     } while (entry != NULL);
 }
 
-void tw_comms_forget(MPI_Comm comm)
-{
-    tw_entry_t *entry;
-    bool        busy = false, staged = false;
-
-    tw_comms_reap();
-    pthread_mutex_lock(&tw_state.lock);
-    entry = tw_comms_find(comm);
-    if (entry != NULL) {
-        busy        = entry->users > 0;
-        staged      = entry->staged > 0;
-        entry->gone = true;
-        if (tw_comms_quick[tw_comms_slot(comm)] == entry) {
-            tw_comms_quick[tw_comms_slot(comm)] = NULL;
-        }
-        if (!busy) {
-            tw_comms_unlink(entry);
-        }
-    }
-    pthread_mutex_unlock(&tw_state.lock);
-    if (entry != NULL && !staged) {
-        tw_comms_drop_duplicate(entry);
-    }
-    if (entry != NULL && !busy) {
-        tw_comms_release(entry);
-    }
-}
-
 void tw_comms_hold(tw_entry_t *entry)
 {
     pthread_mutex_lock(&tw_state.lock);
@@ -397,6 +382,32 @@ void tw_comms_let_go(tw_entry_t *entry)
     if (last) {
         tw_comms_release(entry);
     }
+}
+
+void tw_comms_forget(MPI_Comm comm)
+{
+    tw_entry_t *entry;
+    bool        staged = false;
+
+    tw_comms_reap();
+    pthread_mutex_lock(&tw_state.lock);
+    entry = tw_comms_find(comm);
+    if (entry != NULL) {
+        entry->users++; /* another thread may end its last pending call meanwhile */
+        staged      = entry->staged > 0;
+        entry->gone = true;
+        if (tw_comms_quick[tw_comms_slot(comm)] == entry) {
+            tw_comms_quick[tw_comms_slot(comm)] = NULL;
+        }
+    }
+    pthread_mutex_unlock(&tw_state.lock);
+    if (entry == NULL) {
+        return;
+    }
+    if (!staged) {
+        tw_comms_drop_duplicate(entry);
+    }
+    tw_comms_let_go(entry);
 }
 
 static tw_entry_t *tw_comms_left; /* never freed, but not lost either */

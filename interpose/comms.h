@@ -61,7 +61,7 @@ typedef struct tw_entry {
     pthread_mutex_t      lock; /* of the duplicate: the transport wants one thread at a time     */
 } tw_entry_t;
 
-/* The entry of a communicator; NULL for MPI_COMM_NULL, or without memory. */
+/* The entry of a communicator; NULL for MPI_COMM_NULL. */
 tw_entry_t *tw_comms_get(MPI_Comm comm);
 
 /* Inside a blocking Allreduce: the duplicate, made now if there is none. NULL if it cannot be made,
@@ -75,7 +75,8 @@ tw_comm_t *tw_comms_duplicate(tw_entry_t *entry);
 tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, const char *type, tw_dtype_t dtype,
                                  uint64_t count, uint64_t *dropped);
 
-/* The level of a kind of call, made with `spec` at first use; NULL without memory. */
+/* The level of a kind of call, made with `spec` at first use. Those that were not used for
+ * longest go, on all ranks alike, and begin anew. */
 tw_entry_level_t *tw_comms_level(tw_entry_t *entry, tw_rule_op_t op, bool wide, uint64_t count,
                                  const char *spec);
 

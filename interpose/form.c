@@ -179,7 +179,11 @@ tw_form_op_t *tw_form_op_make(const tw_call_t *call, const tw_choice_t *choice,
     op->items  = items;
     op->ranks  = call->comm->size;
     op->held   = MPI_DATATYPE_NULL;
-    if (!type->named && !type->dense && tw_next.Type_dup(type->handle, &op->held) == MPI_SUCCESS) {
+    if (!type->named && !type->dense) { /* the program may free it; its attributes are not copied */
+        if (tw_next.Type_contiguous(1, type->handle, &op->held) != MPI_SUCCESS ||
+            tw_next.Type_commit(&op->held) != MPI_SUCCESS) {
+            tw_give_up(call->comm->handle, "no memory for a request");
+        }
         op->type.handle = op->held;
     }
     tw_comms_hold(call->comm);

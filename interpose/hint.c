@@ -125,10 +125,18 @@ void tw_comms_set_info(MPI_Comm comm, MPI_Info info)
     if (spec[0] != '\0') {
         char        why[400] = "";
         tw_codec_t *codec    = NULL;
+        tw_status_t status   = TW_OK;
 
-        if (strcmp(spec, "off") != 0 &&
-            tw_codec_create(&tw_state.context, spec, TW_F32, &codec, why, sizeof(why)) != TW_OK &&
-            tw_codec_create(&tw_state.context, spec, TW_F64, &codec, NULL, 0) != TW_OK) {
+        if (strcmp(spec, "off") != 0) {
+            status = tw_codec_create(&tw_state.context, spec, TW_F32, &codec, why, sizeof(why));
+            if (status != TW_OK && status != TW_ERR_NO_MEMORY) {
+                status = tw_codec_create(&tw_state.context, spec, TW_F64, &codec, NULL, 0);
+            }
+        }
+        if (status == TW_ERR_NO_MEMORY) { /* the other ranks have it, and go on */
+            tw_give_up(comm, "no memory for a codec");
+        }
+        if (status != TW_OK) {
             if (entry->rank == 0) {
                 tw_complain("thinwire_codec: %s; it is ignored", why);
             }

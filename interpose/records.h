@@ -97,7 +97,7 @@ typedef struct tw_record_key {
 typedef struct tw_record {
     tw_record_key_t key;
     uint64_t        calls;
-    uint64_t        asked; /* bytes that this rank would send at full width, see tw_call_asked()  */
+    uint64_t        asked; /* bytes that this rank would send at full width                       */
     uint64_t        sent;  /* bytes that it did send: counted where compressed, else asked        */
     uint64_t time_ns;      /* in the collective (nonblocking: in the call and in the completion)  */
     uint64_t encode_ns, decode_ns;

@@ -301,7 +301,7 @@ static uint64_t tw_state_hash_text(const char *text)
     return text != NULL ? tw_state_hash(text, strlen(text)) : 0;
 }
 
-#define TW_COMPARED 13
+#define TW_COMPARED 14
 static const char *const tw_compared[TW_COMPARED] = {"version",
                                                      "THINWIRE_CODEC",
                                                      "THINWIRE_THRESHOLD",
@@ -314,6 +314,7 @@ static const char *const tw_compared[TW_COMPARED] = {"version",
                                                      "THINWIRE_FEEDBACK_MAX",
                                                      "THINWIRE_ALLREDUCE or THINWIRE_DIRECT_MAX",
                                                      "THINWIRE_ENCODE",
+                                                     "THINWIRE_PCONTROL",
                                                      "state of its settings"};
 
 void tw_guest_enter(tw_guest_t *guest)
@@ -377,7 +378,8 @@ static tw_status_t tw_state_compare(tw_status_t mine)
     values[9]  = tw_state.config.feedback_max;
     values[10] = tw_state_hash(&tw_state.policy, sizeof(tw_state.policy));
     values[11] = (uint64_t)tw_state.config.encode;
-    values[12] = (uint64_t)(mine == TW_OK);
+    values[12] = (uint64_t)tw_state.config.pcontrol;
+    values[13] = (uint64_t)(mine == TW_OK);
     memcpy(first, values, sizeof(first));
     tw_state_meet(tw_next.Ibcast(first, (int)sizeof(first), MPI_BYTE, 0, MPI_COMM_WORLD, &request),
                   &request);
@@ -520,7 +522,13 @@ void tw_state_start(void)
         tw_state_refuse();
     }
     if (tw_state.codecs) {
+        int provided = MPI_THREAD_SINGLE;
+
         tw_staged_start();
+        tw_next.Query_thread(&provided);
+        if (provided == MPI_THREAD_MULTIPLE) {
+            tw_state_quiet(); /* later it may wait for another thread's MPI_Comm_dup */
+        }
     }
     tw_python_start();
     tw_state.seen++; /* MPI_Init itself: something was intercepted */

@@ -18,25 +18,27 @@
 static bool tw_words_of_named(MPI_Datatype datatype, size_t size)
 {
     return tw_encode_always() && (size == 4 || size == 8 || datatype == MPI_LONG_INT) &&
-           datatype != MPI_FLOAT_INT && datatype != MPI_2REAL;
+           datatype != MPI_FLOAT_INT;
 }
 
-/* The predefined types of floating-point numbers. Those of Fortran have the size that the MPI
+/* The predefined types of floating-point numbers; the pairs of Fortran are defined as two of them
+ * (MPI 4.1, 6.9.4), complex numbers count as two. Those of Fortran have the size that the MPI
  * library was built for, and a library may lack some: MPI_DATATYPE_NULL. */
 static tw_kind_t tw_kind_of_named(MPI_Datatype datatype, size_t size, size_t *values_p)
 {
-    const MPI_Datatype reals[]     = {MPI_FLOAT, MPI_DOUBLE, MPI_REAL,
-                                      MPI_REAL4, MPI_REAL8,  MPI_DOUBLE_PRECISION};
-    const MPI_Datatype complexes[] = {
-        MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_COMPLEX,           MPI_COMPLEX8,
-        MPI_COMPLEX16,       MPI_DOUBLE_COMPLEX,   MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX};
-    size_t parts = 0;
+    const MPI_Datatype reals[] = {MPI_FLOAT, MPI_DOUBLE, MPI_REAL,
+                                  MPI_REAL4, MPI_REAL8,  MPI_DOUBLE_PRECISION};
+    const MPI_Datatype pairs[] = {MPI_C_FLOAT_COMPLEX,   MPI_C_DOUBLE_COMPLEX,   MPI_COMPLEX,
+                                  MPI_COMPLEX8,          MPI_COMPLEX16,          MPI_DOUBLE_COMPLEX,
+                                  MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_2REAL,
+                                  MPI_2DOUBLE_PRECISION};
+    size_t             parts   = 0;
 
     for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]) && parts == 0; i++) {
         parts = datatype == reals[i] ? 1 : 0;
     }
-    for (size_t i = 0; i < sizeof(complexes) / sizeof(complexes[0]) && parts == 0; i++) {
-        parts = datatype == complexes[i] ? 2 : 0;
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]) && parts == 0; i++) {
+        parts = datatype == pairs[i] ? 2 : 0;
     }
     *values_p = parts;
     if (parts > 0 && size == parts * sizeof(float)) {
@@ -59,10 +61,11 @@ static void tw_type_name(MPI_Datatype datatype, tw_type_t *type)
     int  length                    = 0;
 
     if (type->kind == TW_KIND_FLOAT || type->kind == TW_KIND_DOUBLE) {
-        const size_t parts = type->values;
+        const bool complex =
+            type->values == 2 && datatype != MPI_2REAL && datatype != MPI_2DOUBLE_PRECISION;
 
         snprintf(type->name, sizeof(type->name), "%s%s",
-                 type->kind == TW_KIND_FLOAT ? "float" : "double", parts == 2 ? " complex" : "");
+                 type->kind == TW_KIND_FLOAT ? "float" : "double", complex ? " complex" : "");
     } else if (tw_next.Type_get_name(datatype, name, &length) == MPI_SUCCESS && length > 0) {
         snprintf(type->name, sizeof(type->name), "%.23s", name);
     } else {

@@ -283,9 +283,9 @@ uint64_t tw_kept_free_f(const MPI_Fint *request)
     return tw_kept_free(&handle);
 }
 
-void tw_watch_keep_f(const tw_call_t *call, const MPI_Fint *request)
+void tw_watch_keep_f(const tw_call_t *call, MPI_Fint result, const MPI_Fint *request)
 {
-    const MPI_Request handle = TW_F2C(*request);
+    const MPI_Request handle = result == MPI_SUCCESS ? TW_F2C(*request) : MPI_REQUEST_NULL;
 
-    tw_watch_keep(call, MPI_SUCCESS, &handle);
+    tw_watch_keep(call, result, &handle);
 }

@@ -58,7 +58,7 @@ void tw_watch_neighbour_pairs(tw_call_t *call, tw_watch_counts_t counts, const M
 
 /* After MPI has made the request: its starts are counted as this call. */
 void tw_watch_keep(const tw_call_t *call, int result, const MPI_Request *request);
-void tw_watch_keep_f(const tw_call_t *call, const MPI_Fint *request);
+void tw_watch_keep_f(const tw_call_t *call, MPI_Fint result, const MPI_Fint *request);
 
 extern int tw_kept_count;
 

@@ -220,6 +220,92 @@ static void interleaved(void)
     MPI_Type_free(&odd);
 }
 
+/* ---- one signature, two types ------------------------------------------------------------------ */
+
+/* Some ranks name the pairs of Fortran, the others their members, of `bytes` bytes. */
+static void one_of_pairs(MPI_Datatype pair, MPI_Datatype member, size_t bytes, int pairs, int root)
+{
+    const bool with_pairs = t_rank % 2 == pairs;
+
+    turn++;
+    for (int i = 0; i < N; i++) {
+        const float  x = value(root, 0, i);
+        const double y = x;
+
+        memcpy((char *)room[0] + (size_t)i * bytes, bytes == sizeof(x) ? (void *)&x : (void *)&y,
+               bytes);
+        memset((char *)room[1] + (size_t)i * bytes, 0, bytes);
+    }
+    t_note("%zu bytes, root %d, pairs on ranks %% 2 == %d", bytes, root, pairs);
+    T_OK(MPI_Bcast(t_rank == root ? room[0] : room[1], with_pairs ? N / 2 : N,
+                   with_pairs ? pair : member, root, MPI_COMM_WORLD));
+    T_CHECK(t_rank == root || memcmp(room[0], room[1], N * bytes) == 0, "other values");
+}
+
+static void pairs(void)
+{
+    for (int root = 0; root < t_size; root++) {
+        for (int of = 0; of < 2; of++) {
+            if (MPI_2REAL != MPI_DATATYPE_NULL) {
+                one_of_pairs(MPI_2REAL, MPI_REAL, sizeof(float), of, root);
+                one_of_pairs(MPI_2DOUBLE_PRECISION, MPI_DOUBLE_PRECISION, sizeof(double), of, root);
+            }
+        }
+    }
+}
+
+/* ---- attributes of types ----------------------------------------------------------------------- */
+
+static int copied, deleted;
+
+static int copy_attribute(MPI_Datatype type, int key, void *extra, void *from, void *to, int *flag)
+{
+    (void)type;
+    (void)key;
+    (void)extra;
+    *(void **)to = from;
+    *flag        = 1;
+    copied++;
+    return MPI_SUCCESS;
+}
+
+static int delete_attribute(MPI_Datatype type, int key, void *what, void *extra)
+{
+    (void)type;
+    (void)key;
+    (void)what;
+    (void)extra;
+    deleted++;
+    return MPI_SUCCESS;
+}
+
+/* The program duplicates no type, so the callbacks for that are not called. */
+static void attributes(void)
+{
+    int key;
+
+    copied = deleted = 0;
+    turn++;
+    make_types();
+    MPI_Type_free(&odd);
+    MPI_Type_create_keyval(copy_attribute, delete_attribute, &key, NULL);
+    MPI_Type_set_attr(even, key, &copied);
+    for (int i = 0; i < N; i++) {
+        room[0][2 * i] = t_rank == 0 ? value(0, 0, i) : -1.0f;
+    }
+    T_OK(MPI_Ibcast(room[0], N, even, 0, MPI_COMM_WORLD, &request));
+    MPI_Type_free(&even);
+    T_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    MPI_Type_free_keyval(&key);
+    for (int i = 0; i < N; i++) {
+        if (room[0][2 * i] != value(0, 0, i)) {
+            T_CHECK(false, "value %d is %g", i, (double)room[0][2 * i]);
+            break;
+        }
+    }
+    T_CHECK(copied == 0 && deleted == 1, "copied %d times, deleted %d times", copied, deleted);
+}
+
 /* ---- control leaves MPI ------------------------------------------------------------------------ */
 
 static jmp_buf before;
@@ -447,6 +533,8 @@ static const t_case_t cases[] = {
     {"equal pointers: nothing sent or received", no_data, 2},
     {"equal pointers: an empty share", no_share, 2},
     {"equal pointers: types that interleave", interleaved, 2},
+    {"one signature, two types", pairs, 2},
+    {"attributes of types", attributes, 2},
     {"control leaves MPI", left, 2},
     {"types in types", nested, 1},
     {"the status of requests", asked, 2},

@@ -4,7 +4,7 @@
 # by its errors, the report by its rows.
 # shellcheck source=tests/interpose/policy.bash disable=SC2016,SC2154
 . "$top_srcdir/tests/interpose/policy.bash"
-plan 31
+plan 32
 
 # ---- threshold ----------------------------------------------------------------------------------
 
@@ -107,11 +107,19 @@ check "rules that differ between ranks: one line names the rank" differing
 # ---- the program decides ------------------------------------------------------------------------
 
 pcontrol() {
-    quietly 2 --codec tree8 -- allreduce pcontrol=0 allreduce bcast,dup ialltoall pcontrol=1 allreduce &&
+    quietly 2 --pcontrol --codec tree8 -- allreduce pcontrol=0 allreduce bcast,dup ialltoall pcontrol=1 allreduce &&
         are tree8 exact exact exact tree8 && is totals.reasons.pcontrol.calls 6 &&
-        is totals.compressed_calls 4
+        is totals.compressed_calls 4 &&
+        quietly 2 --codec tree8 -- allreduce pcontrol=0 allreduce && are tree8 tree8
 }
 check "MPI_Pcontrol" pcontrol
+
+# From tree8, which has no form for doubles, to one that has.
+feedback_of_doubles() {
+    quietly 2 --codec tree8 --double --error-feedback --max-error 1e-6 --verify 1 -- allreduce,double \
+        allreduce,double allreduce,double
+}
+check "error feedback goes on where the contract changes the type of the codes" feedback_of_doubles
 
 info() {
     quietly 2 --codec tree8 -- allreduce,100 info=bitpack:2 allreduce,100 bcast allreduce,dup info=off \
