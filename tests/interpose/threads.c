@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <pthread.h>
+#include <time.h>
 
 #include "tests/interpose/job.h"
 
@@ -117,7 +118,37 @@ static void first_calls(void)
     pthread_barrier_destroy(&together);
 }
 
+/* Rank 0 is in both calls at once, the others in one after the other, the younger communicator's
+ * first. Nothing depends on the pause but whether this would show that a call waits for the other. */
+static void crossed(void)
+{
+    const struct timespec pause = {.tv_nsec = 30000000};
+    first_t               both[2];
+    pthread_barrier_t     alone;
+
+    pthread_barrier_init(&alone, NULL, 1);
+    for (int i = 0; i < 2; i++) {
+        both[i] = (first_t){.together = &alone, .number = i};
+        MPI_Comm_dup(MPI_COMM_WORLD, &both[i].comm);
+    }
+    if (t_rank == 0) {
+        T_CHECK(pthread_create(&both[0].id, NULL, first_call, &both[0]) == 0, "no thread");
+        nanosleep(&pause, NULL);
+        first_call(&both[1]);
+        pthread_join(both[0].id, NULL);
+    } else {
+        nanosleep(&pause, NULL);
+        first_call(&both[1]);
+        first_call(&both[0]);
+    }
+    for (int i = 0; i < 2; i++) {
+        MPI_Comm_free(&both[i].comm);
+    }
+    pthread_barrier_destroy(&alone);
+}
+
 static const t_case_t cases[] = {{"first calls at once", first_calls, 1},
+                                 {"first calls in another order", crossed, 2},
                                  {"four threads", threads, 1}};
 
 int main(int argc, char **argv)
