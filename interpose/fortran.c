@@ -12,6 +12,7 @@
 #include "interpose/call.h"
 #include "interpose/comms.h"
 #include "interpose/lifecycle.h"
+#include "interpose/pending.h"
 #include "interpose/wrap.h"
 
 static void tw_pcontrol_set(int level)
@@ -163,7 +164,9 @@ TW_EXPORT void mpi_init_f08_(MPI_Fint *ierr)
     TW_NEXT(tw_fortran1_t, "mpi_init_f08_");
     entered = tw_enter_any();
     next(ierr);
-    tw_state_start();
+    if (TW_IERR(ierr) == MPI_SUCCESS) {
+        tw_state_start();
+    }
     tw_leave_any(entered);
 }
 
@@ -175,7 +178,9 @@ TW_EXPORT void mpi_init_thread_f08_(MPI_Fint *required, MPI_Fint *provided, MPI_
     TW_NEXT(tw_fortran3_t, "mpi_init_thread_f08_");
     entered = tw_enter_any();
     next(required, provided, ierr);
-    tw_state_start();
+    if (TW_IERR(ierr) == MPI_SUCCESS) {
+        tw_state_start();
+    }
     tw_leave_any(entered);
 }
 
@@ -188,6 +193,7 @@ TW_EXPORT void mpi_finalize_f08_(MPI_Fint *ierr)
     entered = tw_enter_any();
     tw_state_stop();
     next(ierr);
+    tw_pending_drop();
     tw_leave_any(entered);
 }
 
@@ -230,7 +236,9 @@ TW_EXPORT void mpi_comm_set_info_f08_(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *
     TW_NEXT(tw_fortran3_t, "mpi_comm_set_info_f08_");
     entered = tw_enter_any();
     next(comm, info, ierr);
-    tw_comms_set_info((MPI_Comm)*comm, (MPI_Info)*info);
+    if (TW_IERR(ierr) == MPI_SUCCESS) {
+        tw_comms_set_info((MPI_Comm)*comm, (MPI_Info)*info);
+    }
     tw_leave_any(entered);
 }
 
@@ -244,8 +252,10 @@ TW_EXPORT void mpi_comm_dup_with_info_f08_(MPI_Fint *comm, MPI_Fint *info, MPI_F
     TW_NEXT(tw_fortran4_t, "mpi_comm_dup_with_info_f08_");
     entered = tw_enter_any();
     next(comm, info, newcomm, ierr);
-    tw_comms_drop_info((MPI_Comm)*newcomm);
-    tw_comms_set_info((MPI_Comm)*newcomm, (MPI_Info)*info);
+    if (TW_IERR(ierr) == MPI_SUCCESS) {
+        tw_comms_drop_info((MPI_Comm)*newcomm);
+        tw_comms_set_info((MPI_Comm)*newcomm, (MPI_Info)*info);
+    }
     tw_leave_any(entered);
 }
 

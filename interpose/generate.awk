@@ -167,7 +167,7 @@ function watched_f(low, n, nonblocking, form) {
     watch_begin("tw_next.Comm_f2c(*comm)", nonblocking, form)
     print "    " watch_size(0, 1) ";"
     print "    next(" passed_args ");"
-    print "    " (form == 1 ? "tw_watch_keep_f(&call, *ierr, request)" : "tw_watch_end(&call)") ";"
+    print "    " (form == 1 ? "tw_watch_keep_f(&call, TW_IERR(ierr), request)" : "tw_watch_end(&call)") ";"
     print "    tw_leave();\n}"
     aliases(low, passed_params)
     print "TW_ALIAS(" low "_f08_, " low "_, (" passed_params "));\n"

@@ -3,7 +3,7 @@
  *
  * A wrapper does nothing but pass its arguments on unless we are active (between MPI_Init and
  * MPI_Finalize, with settings that all ranks share) and this thread is not already inside one of
- * our wrappers: what MPI calls from inside itself stays untouched.
+ * our wrappers (tw_enter()): what MPI or a tool calls from inside stays untouched.
  */
 #ifndef TW_INTERPOSE_WRAP_H
 #define TW_INTERPOSE_WRAP_H
@@ -26,6 +26,9 @@
 typedef uintptr_t tw_word_t;
 
 #define TW_SITE __builtin_return_address(0)
+
+/* What a call from Fortran returned; mpi_f08 may leave the argument out. */
+#define TW_IERR(ierr) ((ierr) != NULL ? *(ierr) : MPI_SUCCESS)
 
 /* MPI_IN_PLACE and MPI_BOTTOM come from Fortran as addresses of variables of the MPI library, or of
  * the Fortran object that calls from `site`. */
