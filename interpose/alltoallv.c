@@ -448,7 +448,7 @@ int tw_on_alltoallv(const void *site, const void *sendbuf, const int sendcounts[
     }
     if (call.choice == NULL) {
         tw_exchange_v_reason(&call, x);
-        if (call.why == TW_WHY_WATCHING && x->send.type.kind != TW_KIND_OTHER) {
+        if (tw_call_could_send(&call)) {
             tw_exchange_v_could(&call, x);
         }
     } else {

@@ -87,7 +87,7 @@ const tw_choice_t *tw_choice_get(const char *spec, tw_kind_t kind)
     return found;
 }
 
-const tw_choice_t *tw_choice_candidate(int c, tw_kind_t kind)
+static const tw_choice_t *tw_choice_candidate_make(int c, tw_kind_t kind)
 {
     static tw_choice_t narrow[TW_CANDIDATES]; /* not in the list: nothing is encoded with them */
     const tw_choice_t *choice = tw_choice_get(tw_candidate_specs[c], kind);
@@ -104,6 +104,18 @@ const tw_choice_t *tw_choice_candidate(int c, tw_kind_t kind)
     }
     pthread_mutex_unlock(&tw_state.lock);
     return &narrow[c];
+}
+
+const tw_choice_t *tw_choice_candidate(int c, tw_kind_t kind)
+{
+    static const tw_choice_t *made[TW_CANDIDATES][TW_KINDS];
+    const tw_choice_t        *choice = __atomic_load_n(&made[c][kind], __ATOMIC_ACQUIRE);
+
+    if (choice == NULL) {
+        choice = tw_choice_candidate_make(c, kind);
+        __atomic_store_n(&made[c][kind], choice, __ATOMIC_RELEASE);
+    }
+    return choice;
 }
 
 /* ---- a call ---------------------------------------------------------------------------------- */
@@ -381,11 +393,16 @@ static uint64_t tw_call_would_send(const tw_call_t *call, const tw_choice_t *cho
     }
 }
 
+bool tw_call_could_send(const tw_call_t *call)
+{
+    return call->why == TW_WHY_WATCHING && call->type.kind != TW_KIND_OTHER &&
+           call->bytes >= tw_state.config.threshold;
+}
+
 /* While watching: what each candidate would have sent. */
 static void tw_call_could(const tw_call_t *call, tw_record_t *delta, uint64_t ns)
 {
-    if (call->why != TW_WHY_WATCHING || call->type.kind == TW_KIND_OTHER ||
-        call->bytes < tw_state.config.threshold) {
+    if (!tw_call_could_send(call)) {
         return;
     }
     delta->could_asked = call->asked;

@@ -129,6 +129,9 @@ uint64_t tw_call_moved(tw_rule_op_t op, int ranks, uint64_t bytes);
 /** The choice for a spec and kind, made at first use. */
 const tw_choice_t *tw_choice_get(const char *spec, tw_kind_t kind);
 
+/** Watched only, and a codec could have been there: the report says what the candidates would send. */
+bool tw_call_could_send(const tw_call_t *call);
+
 /** That of a candidate of the report. Where it has no form for doubles, what --double would make of
  * them; only sizes are asked of it. */
 const tw_choice_t *tw_choice_candidate(int c, tw_kind_t kind);

@@ -65,42 +65,49 @@ static uint64_t tw_shares_sent(const tw_call_t *call, const tw_shares_t *s)
     return (uint64_t)(s->total - (size_t)s->out[call->comm->rank]) * TW_UNIT;
 }
 
+/* The codes of a rank's share. */
+static size_t tw_share_bytes(const tw_call_t *call, const tw_share_counts_t *shares,
+                             const tw_choice_t *choice, int r)
+{
+    return tw_form_bytes(choice, tw_share_items(shares, r) * call->type.values);
+}
+
 /* Shares are padded one by one, and the largest is received from every rank: fewer bytes than plain
- * ones, and no more than two messages of memory? */
-static bool tw_shares_pay(const tw_call_t *call, const tw_share_counts_t *shares)
+ * ones, and no more than two messages of memory? *sent_p: bytes of all codes. */
+static bool tw_shares_pay(const tw_call_t *call, const tw_share_counts_t *shares,
+                          const tw_choice_t *choice, size_t *sent_p)
 {
     const size_t element = call->type.kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
-    size_t       sent = 0, largest = 0;
+    const size_t ranks   = (size_t)call->comm->size;
+    size_t       largest = shares->counts == NULL ? tw_share_bytes(call, shares, choice, 0) : 0;
+    size_t       sent    = ranks * largest;
 
-    for (int r = 0; r < call->comm->size; r++) {
-        const size_t bytes =
-            tw_form_bytes(call->choice, tw_share_items(shares, r) * call->type.values);
+    for (int r = 0; shares->counts != NULL && r < call->comm->size; r++) {
+        const size_t bytes = tw_share_bytes(call, shares, choice, r);
 
         sent += bytes;
         largest = bytes > largest ? bytes : largest;
     }
-    return sent < call->values * element &&
-           sent + largest * (size_t)call->comm->size <= 2 * call->values * element;
+    *sent_p = sent;
+    return sent < call->values * element && sent + largest * ranks <= 2 * call->values * element;
 }
 
 /* While watching: what each candidate would have sent. */
 static void tw_shares_could(tw_call_t *call, const tw_share_counts_t *shares)
 {
     const size_t element = call->type.kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
+    const size_t others =
+        call->values - tw_share_items(shares, call->comm->rank) * call->type.values;
 
     call->could_known = true;
     for (int c = 0; c < TW_CANDIDATES; c++) {
-        call->choice = tw_choice_candidate(c, call->type.kind);
-        for (int r = 0; r < call->comm->size; r++) {
-            const size_t values = tw_share_items(shares, r) * call->type.values;
+        const tw_choice_t *choice = tw_choice_candidate(c, call->type.kind);
+        size_t             sent;
 
-            if (r != call->comm->rank) {
-                call->could[c] += tw_shares_pay(call, shares) ? tw_form_bytes(call->choice, values)
-                                                              : values * element;
-            }
-        }
+        call->could[c] = tw_shares_pay(call, shares, choice, &sent)
+                             ? sent - tw_share_bytes(call, shares, choice, call->comm->rank)
+                             : others * element;
     }
-    call->choice = NULL;
 }
 
 /* What the program called, to be compared with. */
@@ -233,6 +240,7 @@ static int tw_scatter_call(tw_call_t *call, const tw_scatter_t *a, MPI_Request *
 {
     const tw_share_counts_t shares = {.counts = a->counts, .count = a->count};
     const void             *input  = a->sendbuf == MPI_IN_PLACE ? a->recvbuf : a->sendbuf;
+    size_t                  sent;
     int                     result;
 
     if (tw_call_vector(call, tw_scatter_items(call, a), a->datatype)) {
@@ -247,10 +255,11 @@ static int tw_scatter_call(tw_call_t *call, const tw_scatter_t *a, MPI_Request *
     tw_call_buffers(call, a->sendbuf,
                     call->comm == NULL || tw_share_items(&shares, call->comm->rank) > 0 ? a->recvbuf
                                                                                         : NULL);
-    if (tw_call_decide(call) && !tw_encode_always() && !tw_shares_pay(call, &shares)) {
+    if (tw_call_decide(call) && !tw_encode_always() &&
+        !tw_shares_pay(call, &shares, call->choice, &sent)) {
         tw_call_undo(call, TW_WHY_NOT_PAYING);
     }
-    if (call->why == TW_WHY_WATCHING && call->type.kind != TW_KIND_OTHER) {
+    if (tw_call_could_send(call)) {
         tw_shares_could(call, &shares);
     }
     if (call->choice != NULL) {

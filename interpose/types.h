@@ -16,7 +16,8 @@ typedef enum tw_kind {
     TW_KIND_OTHER,
     TW_KIND_FLOAT, /* all elements are float32; complex numbers are pairs         */
     TW_KIND_DOUBLE,
-    TW_KIND_WORDS /* for tests: integers and the like, whose bits pass for float32        */
+    TW_KIND_WORDS, /* for tests: integers and the like, whose bits pass for float32        */
+    TW_KINDS
 } tw_kind_t;
 
 typedef struct tw_type {
