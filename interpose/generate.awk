@@ -359,8 +359,9 @@ function fortran_completion(name, n, count, requests, suffix) {
     print ""
 }
 
-# Fortran arguments become C ones; the rest is the C handler's.
-function fortran_convert(name, n, handler, tail,    i, p, call, before, after, raw, t, v) {
+# Fortran arguments become C ones; the rest is the C handler's, which with `always` runs before MPI_Init and
+# after MPI_Finalize, too.
+function fortran_convert(name, n, handler, tail, always,    i, p, call, before, after, raw, t, v) {
     for (i = 1; i <= n; i++) {
         t = types[i]; v = names[i]
         if (v == "argc" || v == "argv") { call = call ", NULL"; continue }
@@ -391,7 +392,7 @@ function fortran_convert(name, n, handler, tail,    i, p, call, before, after, r
     print "        *(void **)&next = tw_late_symbol(\"" fortran_name(name, "_") "\");"
     print "        next(" raw "ierr);\n        return;\n    }\n    {"
     printf "%s", before
-    if (handler ~ /^tw_on_(init|init_thread|finalize|abort|comm_free|comm_disconnect|comm_set_info|comm_dup_with_info)$/) {
+    if (always) {
         print "    const uintptr_t entered = tw_enter_any();\n"
         print "    result = " handler "(TW_SITE" call tail ");"
         print "    tw_leave_any(entered);"
@@ -426,7 +427,7 @@ function handled(    n, p, a) {
         print "    result  = tw_on_" tolower($2) "(TW_SITE" (n > 0 ? ", " join_handles(n) : "") ");"
         print "    tw_leave_any(entered);\n    return result;\n}\n"
     }
-    if (out == "wrap_f.c") { fortran_convert($2, n, "tw_on_" tolower($2), "") }
+    if (out == "wrap_f.c") { fortran_convert($2, n, "tw_on_" tolower($2), "", 1) }
 }
 
 /^#/ || NF < 3 { next }
