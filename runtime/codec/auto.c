@@ -35,6 +35,7 @@ static tw_status_t auto_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     }
     codec->block           = 1;
     codec->bytes_per_value = (double)codec->element;
+    codec->bound           = codec->wish;
     snprintf(codec->spec, sizeof(codec->spec), "auto:%.9g", codec->wish);
     return TW_OK;
 }

@@ -8,6 +8,7 @@
 #include "runtime/base/fpmode.h"
 #include "runtime/base/threads.h"
 #include "runtime/codec/cuda/cuda.h"
+#include "runtime/codec/device.h"
 #include "runtime/codec/ops.h"
 
 #define TW_PIECE_VALUES ((size_t)16384) /* least values a thread takes, before rounding to blocks */
@@ -48,6 +49,11 @@ const char *tw_codec_spec(const tw_codec_t *codec)
     return codec->spec;
 }
 
+bool tw_codec_has_device(const tw_codec_t *codec)
+{
+    return codec->cuda != TW_CUDA_NONE;
+}
+
 size_t tw_codec_block(const tw_codec_t *codec)
 {
     return codec->block;
@@ -58,17 +64,16 @@ tw_status_t tw_codec_traits(const tw_codec_t *codec, tw_codec_traits_t *traits)
     if (codec == NULL || traits == NULL) {
         return TW_ERR_INVALID_ARG;
     }
-    *traits = (tw_codec_traits_t){.name     = codec->ops->name,
-                                  .isa      = tw_cpu_name(codec->isa),
-                                  .id       = codec->ops->id,
-                                  .dtype    = codec->dtype,
-                                  .block    = codec->block,
-                                  .bytes    = codec->bytes_per_value,
-                                  .lossless = codec->lossless,
-                                  .plain    = codec->plain,
-                                  .max_error =
-                                      codec->kernels != NULL ? tw_codec_bound(codec) : codec->wish,
-                                  .feedback = codec->feedback};
+    *traits = (tw_codec_traits_t){.name      = codec->ops->name,
+                                  .isa       = tw_cpu_name(codec->isa),
+                                  .id        = codec->ops->id,
+                                  .dtype     = codec->dtype,
+                                  .block     = codec->block,
+                                  .bytes     = codec->bytes_per_value,
+                                  .lossless  = codec->lossless,
+                                  .plain     = codec->plain,
+                                  .max_error = codec->bound,
+                                  .feedback  = codec->feedback};
     return TW_OK;
 }
 

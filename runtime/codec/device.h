@@ -16,6 +16,9 @@
 
 #include <thinwire/codec.h>
 
+/* Can it code buffers in the memory of a device? */
+bool tw_codec_has_device(const tw_codec_t *codec);
+
 typedef enum tw_device_memory {
     TW_DEVICE_MEMORY = 0, /* of the device                                  */
     TW_DEVICE_PINNED = 1  /* of the host, which the device copies by itself */

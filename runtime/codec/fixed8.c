@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -90,6 +91,8 @@ tw_status_t tw_fixed8_finish(tw_codec_t *codec, tw_fixed8_fn_t v, const tw_spec_
     codec->offset          = codec->offset != NULL ? codec->offset : offsets[1];
     codec->block           = 1;
     codec->bytes_per_value = 1.0;
+    codec->bound           = INFINITY; /* saturates */
+    codec->cuda            = TW_CUDA_FIXED8;
     for (uint32_t field = 0; field < FIELDS; field++) {
         of_field[field] = fixed8_magnitude(field, v, (int)strlen(codec->offset) - 1);
     }

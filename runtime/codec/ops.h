@@ -14,6 +14,7 @@
 
 #include <thinwire/codec.h>
 
+#include "runtime/codec/cuda/kind.h"
 #include "runtime/codec/kernels.h"
 
 #define TW_CODEC_SPEC_MAX 96 /* bytes of a full spec */
@@ -37,20 +38,26 @@ typedef struct tw_codec_ops {
      * TW_ERR_SPEC, with *why set, for what is not understood. */
     tw_status_t (*option)(tw_codec_t *codec, const char *key, const char *value,
                           const tw_spec_why_t *why);
-    /* All options are read: check them, set block, bytes_per_value, table and spec. The dtype is
-     * set; TW_ERR_UNSUPPORTED if the codec has no such element type. Kernels are chosen afterwards.
-     */
+    /* All options are read: check them, set block, bytes_per_value, bound, cuda, table and spec. The
+     * dtype is set; TW_ERR_UNSUPPORTED if the codec has no such element type. Kernels are chosen
+     * afterwards. */
     tw_status_t (*finish)(tw_codec_t *codec, const tw_spec_why_t *why);
 
     size_t (*size)(const tw_codec_t *codec, size_t n); /* exact; n * 9 is known not to overflow */
 } tw_codec_ops_t;
 
+/* bound (tw_codec_traits_t.max_error): the error that one encoding makes at most, in parts of the
+ * largest magnitude of the value's block, which for codecs without blocks is the value itself; 0:
+ * none, INFINITY: any. For finite values that are not subnormal; rounding in float32 may add 2^-22 of
+ * the maximum to what codecs with blocks have. tests/codec/test_numbers.c measures it. */
 struct tw_codec {
     const tw_codec_ops_t *ops;
     tw_dtype_t            dtype;
     size_t                element;         /* bytes of one element                        */
     size_t                block;           /* values per block, 1 if none                 */
     double                bytes_per_value; /* asymptotic                                  */
+    double                bound;           /* see below; finish() must set it             */
+    tw_cuda_kind_t        cuda;            /* kernels for device memory; 0: none          */
     bool                  lossless;        /* decoding gives back every bit               */
     bool                  feedback;        /* wants error feedback                        */
     bool                  plain;           /* codes are the elements' own bytes           */
@@ -73,9 +80,6 @@ struct tw_codec {
 
 extern const tw_codec_ops_t *const tw_codecs[];       /* NULL at the end */
 extern const tw_codec_ops_t        tw_codec_auto_ops; /* in no list: it has no kernels */
-
-/* tw_codec_traits_t.max_error. */
-double tw_codec_bound(const tw_codec_t *codec);
 
 /* For codecs without options: names the option and the accepted form. */
 tw_status_t tw_codec_no_option(tw_codec_t *codec, const char *key, const char *value,

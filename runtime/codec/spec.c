@@ -4,7 +4,9 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <fenv.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,7 +183,9 @@ static tw_status_t tw_codec_parse(tw_codec_t *codec, const char *spec, const tw_
         status = tw_codec_read_options(codec, options, why);
     }
     if (status == TW_OK) {
-        status = codec->ops->finish(codec, why); /* level tables are computed there */
+        codec->bound = NAN;
+        status       = codec->ops->finish(codec, why); /* level tables are computed there */
+        assert(status != TW_OK || codec->bound >= 0.0);
     }
     if (status == TW_OK && codec->ops != &tw_codec_auto_ops) {
         status = tw_kernels_choose(codec);

@@ -43,9 +43,16 @@ static bool tw_algorithm_known(tw_algorithm_t algorithm)
 
 /* Are the caller's buffers what the device works on? A host pointer that was said to be device
  * memory, and buffers of both kinds in one call, are errors of the caller's. */
-static tw_status_t tw_device_check(tw_comm_t *comm, const tw_request_shape_t *shape)
+static tw_status_t tw_device_check(tw_comm_t *comm, const tw_request_shape_t *shape,
+                                   const tw_codec_t *codec)
 {
     tw_status_t status = tw_comm_device_open(comm);
+
+    if (status == TW_OK && !tw_codec_has_device(codec)) {
+        TW_ERROR(&comm->log, "%s: codec %s has no kernels for device memory", shape->operation,
+                 tw_codec_spec(codec));
+        return TW_ERR_UNSUPPORTED;
+    }
 
     for (int i = 0; i < 2 && status == TW_OK; i++) {
         status = shape->values[i] != NULL ? comm->device.ops->check(shape->values[i]) : TW_OK;
@@ -91,7 +98,7 @@ static tw_status_t tw_how_check(tw_comm_t *comm, const tw_how_t *how,
         (how->flags & ~TW_BCAST_SAME) != 0 || !tw_algorithm_known(how->algorithm)) {
         return TW_ERR_INVALID_ARG;
     }
-    return op->exec.memory == TW_MEMORY_CUDA ? tw_device_check(comm, shape) : TW_OK;
+    return op->exec.memory == TW_MEMORY_CUDA ? tw_device_check(comm, shape, op->codec) : TW_OK;
 }
 
 TW_IN_FPMODE static void tw_values_here(size_t bytes, double each, size_t most, size_t *values_p)

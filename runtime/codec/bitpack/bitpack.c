@@ -16,6 +16,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "runtime/base/bytes.h"
@@ -262,6 +263,20 @@ static tw_status_t bitpack_option(tw_codec_t *codec, const char *key, const char
     return TW_OK;
 }
 
+static double bitpack_bound(const tw_codec_t *codec)
+{
+    const int mantissa =
+        8 * codec->k - (codec->element == 8 ? 12 : 9); /* bits of it that are kept */
+
+    if (codec->lossless) {
+        return 0.0;
+    }
+    if (mantissa < 0) { /* bits of the exponent are lost */
+        return codec->round ? INFINITY : 1.0;
+    }
+    return ldexp(1.0, codec->round ? -mantissa - 1 : -mantissa);
+}
+
 static tw_status_t bitpack_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
     if (codec->k == 0) {
@@ -279,6 +294,11 @@ static tw_status_t bitpack_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     codec->block           = 1;
     codec->bytes_per_value = codec->k;
     codec->lossless        = codec->k == (int)codec->element;
+    codec->bound           = bitpack_bound(codec);
+    codec->cuda =
+        codec->element == 8
+            ? TW_CUDA_DOUBLES
+            : (tw_cuda_kind_t)((codec->round ? TW_CUDA_ROUND1 : TW_CUDA_CUT1) + codec->k - 1);
     snprintf(codec->spec, sizeof(codec->spec), "bitpack:%d%s", codec->k,
              codec->round ? ",round" : "");
     return TW_OK;

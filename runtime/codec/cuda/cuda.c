@@ -102,7 +102,8 @@ static tw_status_t tw_cuda_run(const tw_codec_t *codec, cudaStream_t stream, tw_
     tw_cuda_work_t   work;
     tw_cuda_launch_t launch;
     int              device, processors;
-    tw_status_t      status = tw_cuda_device(stream, &device, &processors);
+    tw_status_t status = codec->cuda != TW_CUDA_NONE ? tw_cuda_device(stream, &device, &processors)
+                                                     : TW_ERR_UNSUPPORTED;
 
     if (status == TW_OK) {
         status = tw_cuda_memory(src, device);

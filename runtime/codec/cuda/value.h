@@ -12,26 +12,13 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "runtime/codec/cuda/kind.h"
+
 #ifdef __CUDACC__
 #define TW_VALUE static __host__ __device__ __forceinline__
 #else
 #define TW_VALUE static inline __attribute__((always_inline))
 #endif
-
-/* How a codec without blocks turns a value into a code; the kernels are made once for each. bf16 is
- * TW_CUDA_ROUND2. */
-typedef enum tw_cuda_kind {
-    TW_CUDA_CUT1, /* bitpack: the 1 .. 4 most significant bytes */
-    TW_CUDA_CUT2,
-    TW_CUDA_CUT3,
-    TW_CUDA_CUT4, /* fp32, too */
-    TW_CUDA_ROUND1,
-    TW_CUDA_ROUND2,
-    TW_CUDA_ROUND3,
-    TW_CUDA_FP16,
-    TW_CUDA_FIXED8, /* static8, mantissa8 */
-    TW_CUDA_KINDS
-} tw_cuda_kind_t;
 
 typedef enum tw_cuda_scaled { TW_CUDA_TREE8, TW_CUDA_INT8, TW_CUDA_SCALED } tw_cuda_scaled_t;
 

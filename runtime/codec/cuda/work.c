@@ -24,24 +24,6 @@ static void tw_cuda_levels_copy(tw_cuda_levels_t *to, const tw_levels_t *from)
     to->high = from->high;
 }
 
-/* How a codec of float32 without blocks makes codes. */
-static tw_cuda_kind_t tw_cuda_kind(const tw_codec_t *codec)
-{
-    switch (codec->ops->id) {
-    case TW_ID_BITPACK:
-        return (tw_cuda_kind_t)((codec->round ? TW_CUDA_ROUND1 : TW_CUDA_CUT1) + codec->k - 1);
-    case TW_ID_BF16:
-        return TW_CUDA_ROUND2;
-    case TW_ID_FP16:
-        return TW_CUDA_FP16;
-    case TW_ID_STATIC8:
-    case TW_ID_MANTISSA8:
-        return TW_CUDA_FIXED8;
-    default:
-        return TW_CUDA_CUT4; /* fp32 */
-    }
-}
-
 tw_cuda_launch_t tw_cuda_work_describe(tw_cuda_work_t *work, const tw_codec_t *codec,
                                        tw_cuda_verb_t verb, const uint8_t *src, size_t n,
                                        uint8_t *dst, uint8_t *residual, int processors)
@@ -59,16 +41,16 @@ tw_cuda_launch_t tw_cuda_work_describe(tw_cuda_work_t *work, const tw_codec_t *c
     if (codec->table != NULL) {
         tw_cuda_levels_copy(&work->levels, codec->table);
     }
-    switch (codec->ops->id) {
-    case TW_ID_TREE8:
+    switch (codec->cuda) {
+    case TW_CUDA_BLOCKS_TREE8:
         return tw_cuda_scaled8_launch(work, TW_CUDA_TREE8, verb, processors);
-    case TW_ID_INT8:
+    case TW_CUDA_BLOCKS_INT8:
         return tw_cuda_scaled8_launch(work, TW_CUDA_INT8, verb, processors);
-    case TW_ID_ONEBIT:
+    case TW_CUDA_BLOCKS_ONEBIT:
         return tw_cuda_onebit_launch(work, verb, processors);
+    case TW_CUDA_DOUBLES:
+        return tw_cuda_double_launch(work, verb, processors);
     default:
-        return codec->dtype == TW_F64
-                   ? tw_cuda_double_launch(work, verb, processors)
-                   : tw_cuda_values_launch(work, tw_cuda_kind(codec), verb, processors);
+        return tw_cuda_values_launch(work, codec->cuda, verb, processors);
     }
 }

@@ -18,6 +18,8 @@ static tw_status_t fp32_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     }
     codec->block           = 1;
     codec->bytes_per_value = 4.0;
+    codec->bound           = 0.0;
+    codec->cuda            = TW_CUDA_CUT4;
     codec->lossless        = true;
     codec->plain           = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     snprintf(codec->spec, sizeof(codec->spec), "fp32");

@@ -14,13 +14,16 @@
 #include "runtime/codec/rounding.h"
 #include "runtime/codec/values.h"
 
-tw_status_t tw_half_finish(tw_codec_t *codec, const tw_spec_why_t *why)
+tw_status_t tw_half_finish(tw_codec_t *codec, double bound, tw_cuda_kind_t cuda,
+                           const tw_spec_why_t *why)
 {
     if (codec->dtype != TW_F32) {
         return tw_codec_only_f32(codec, why);
     }
     codec->block           = 1;
     codec->bytes_per_value = 2.0;
+    codec->bound           = bound;
+    codec->cuda            = cuda;
     snprintf(codec->spec, sizeof(codec->spec), "%s", codec->ops->name);
     return TW_OK;
 }
@@ -59,12 +62,17 @@ const tw_kernels_t tw_bf16_scalar = {
     .encode_feedback = tw_values_encode_feedback,
 };
 
+static tw_status_t bf16_finish(tw_codec_t *codec, const tw_spec_why_t *why)
+{
+    return tw_half_finish(codec, 0x1p-8, TW_CUDA_ROUND2, why);
+}
+
 const tw_codec_ops_t tw_codec_bf16 = {
     .name   = "bf16",
     .form   = "bf16",
     .help   = "bfloat16, rounded to nearest even",
     .id     = TW_ID_BF16,
     .option = tw_codec_no_option,
-    .finish = tw_half_finish,
+    .finish = bf16_finish,
     .size   = tw_values_size,
 };

@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "runtime/codec/half/half.h"
@@ -91,12 +92,17 @@ const tw_kernels_t tw_fp16_scalar = {
     .encode_feedback = tw_values_encode_feedback,
 };
 
+static tw_status_t fp16_finish(tw_codec_t *codec, const tw_spec_why_t *why)
+{
+    return tw_half_finish(codec, INFINITY, TW_CUDA_FP16, why); /* overflows */
+}
+
 const tw_codec_ops_t tw_codec_fp16 = {
     .name   = "fp16",
     .form   = "fp16",
     .help   = "IEEE 754 binary16, rounded to nearest even; overflow becomes Inf",
     .id     = TW_ID_FP16,
     .option = tw_codec_no_option,
-    .finish = tw_half_finish,
+    .finish = fp16_finish,
     .size   = tw_values_size,
 };

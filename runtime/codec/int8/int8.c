@@ -70,6 +70,8 @@ static tw_status_t int8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     }
     codec->block           = codec->block != 0 ? codec->block : INT8_BLOCK;
     codec->bytes_per_value = 1.0 + 4.0 / (double)codec->block;
+    codec->bound           = 0.00394; /* 1 / 254, and roundings */
+    codec->cuda            = TW_CUDA_BLOCKS_INT8;
     snprintf(codec->spec, sizeof(codec->spec), "int8:block=%zu", codec->block);
     return TW_OK;
 }

@@ -146,6 +146,8 @@ static tw_status_t tree8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     codec->split           = codec->split != 0 ? codec->split : 45;
     codec->block           = codec->block != 0 ? codec->block : TREE8_BLOCK;
     codec->bytes_per_value = 1.0 + 4.0 / (double)codec->block;
+    codec->bound           = codec->split == 45 ? 0.0129 : 0.0106;
+    codec->cuda            = TW_CUDA_BLOCKS_TREE8;
     tree8_magnitudes(codec->split, magnitude);
     fits = tw_levels_build(levels, magnitude, NULL, TW_LEVELS_MAX);
     assert(fits);
