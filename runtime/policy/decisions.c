@@ -29,13 +29,18 @@ bool tw_decisions_same(const tw_decisions_of_t *a, const tw_decisions_of_t *b)
 
 bool tw_decisions_add(tw_decisions_t *decisions, const tw_decision_t *decision)
 {
-    tw_decision_t *list = realloc(decisions->list, (decisions->count + 1) * sizeof(*list));
+    const size_t count = decisions->count;
 
-    if (list == NULL) {
-        return false;
+    if ((count & (count - 1)) == 0) { /* there is room for the next power of two from count on */
+        const size_t   room = count > 0 ? 2 * count : 1;
+        tw_decision_t *list = realloc(decisions->list, room * sizeof(*list));
+
+        if (list == NULL) {
+            return false;
+        }
+        decisions->list = list;
     }
-    list[decisions->count++] = *decision;
-    decisions->list          = list;
+    decisions->list[decisions->count++] = *decision;
     return true;
 }
 

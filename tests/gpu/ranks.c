@@ -17,6 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#endif
+
 #include "runtime/transport/comm.h"
 #include "runtime/transport/endpoint.h"
 #include "tests/gpu/ranks.h"
@@ -250,6 +254,9 @@ int main(int argc, char **argv)
         failures = check(aware == 1, quick);
     }
     DEVICE.stream_destroy(stream);
+#if defined(__SANITIZE_ADDRESS__)
+    __lsan_do_leak_check(); /* at exit the MPI library's components are unloaded, and so unnamed */
+#endif
     MPI_Finalize();
     return failures > 0;
 }

@@ -364,7 +364,9 @@ START_TEST(mangled_names)
 {
     void *library;
 
-    named("_ZN6solver4GridIdE6smoothEPKdi", 96, "_ZN6solver4GridIdE6smoothEPKdi");
+    if (dlsym(RTLD_DEFAULT, "__cxa_demangle") == NULL) { /* a sanitizer brings it */
+        named("_ZN6solver4GridIdE6smoothEPKdi", 96, "_ZN6solver4GridIdE6smoothEPKdi");
+    }
     library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_LOCAL); /* as that of a program's library */
     if (library != NULL) {
         named("_ZN6solver4GridIdE6smoothEPKdi", 96, "solver::Grid<double>::smooth");
