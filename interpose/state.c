@@ -23,6 +23,7 @@
 #include "interpose/types.h"
 #include <thinwire/version.h>
 
+#include "runtime/base/bytes.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/file.h"
 #include "runtime/library.h"
@@ -288,12 +289,7 @@ static tw_status_t tw_state_settings(void)
 
 static uint64_t tw_state_hash(const void *bytes, size_t size)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (size_t i = 0; i < size; i++) {
-        hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
-    }
-    return hash;
+    return tw_fnv1a(TW_FNV_START, bytes, size);
 }
 
 static uint64_t tw_state_hash_text(const char *text)

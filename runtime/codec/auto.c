@@ -10,33 +10,42 @@
 #include "runtime/codec/auto.h"
 #include "runtime/codec/ops.h"
 
+/* Of a codec: its option. */
+typedef struct tw_auto_wish {
+    double error;
+    bool   set;
+} tw_auto_wish_t;
+
 static tw_status_t auto_option(tw_codec_t *codec, const char *key, const char *value,
                                const tw_spec_why_t *why)
 {
-    char *end = NULL;
+    tw_auto_wish_t *wish = codec->state;
+    char           *end  = NULL;
 
-    if (value == NULL && !codec->wish_set && key[0] >= '0' && key[0] <= '9') {
-        codec->wish = strtod(key, &end);
+    if (value == NULL && !wish->set && key[0] >= '0' && key[0] <= '9') {
+        wish->error = strtod(key, &end);
     }
-    if (end == NULL || *end != '\0' || !(codec->wish <= TW_AUTO_ERROR_MAX)) {
+    if (end == NULL || *end != '\0' || !(wish->error <= TW_AUTO_ERROR_MAX)) {
         tw_why_set(why, "codec auto: max_error '%s' is not accepted; auto:X takes a number, 0..%d",
                    key, TW_AUTO_ERROR_MAX);
         return TW_ERR_SPEC;
     }
-    codec->wish_set = true;
+    wish->set = true;
     return TW_OK;
 }
 
 static tw_status_t auto_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
+    tw_auto_wish_t *wish = codec->state;
+
     (void)why;
-    if (!codec->wish_set) {
-        codec->wish = TW_AUTO_ERROR;
+    if (!wish->set) {
+        wish->error = TW_AUTO_ERROR;
     }
     codec->block           = 1;
     codec->bytes_per_value = (double)codec->element;
-    codec->bound           = codec->wish;
-    snprintf(codec->spec, sizeof(codec->spec), "auto:%.9g", codec->wish);
+    codec->bound           = wish->error;
+    snprintf(codec->spec, sizeof(codec->spec), "auto:%.9g", wish->error);
     return TW_OK;
 }
 
@@ -50,6 +59,7 @@ const tw_codec_ops_t tw_codec_auto_ops = {
     .form   = "auto[:max_error]",
     .help   = "in collectives: the fastest codec with at most this error, or none",
     .id     = TW_ID_AUTO,
+    .state  = sizeof(tw_auto_wish_t),
     .option = auto_option,
     .finish = auto_finish,
     .size   = auto_size,
@@ -60,6 +70,6 @@ bool tw_codec_auto(const tw_codec_t *codec, double *max_error_p)
     if (codec->ops != &tw_codec_auto_ops) {
         return false;
     }
-    *max_error_p = codec->wish;
+    *max_error_p = codec->bound;
     return true;
 }

@@ -25,7 +25,7 @@ tw_status_t tw_fixed8_option(tw_codec_t *codec, const char *key, const char *val
     }
     for (int i = 0; i < (int)(sizeof(offsets) / sizeof(offsets[0])); i++) {
         if (value != NULL && strcmp(value, offsets[i]) == 0) {
-            codec->offset = offsets[i];
+            ((tw_fixed8_t *)codec->state)->offset = offsets[i];
             return TW_OK;
         }
     }
@@ -73,6 +73,7 @@ static int fixed8_sort(const float *of_field, float *magnitude, uint8_t *code)
 
 tw_status_t tw_fixed8_finish(tw_codec_t *codec, tw_fixed8_fn_t v, const tw_spec_why_t *why)
 {
+    tw_fixed8_t *fixed8 = codec->state;
     float        of_field[FIELDS], magnitude[FIELDS + 1];
     uint8_t      code[FIELDS + 1];
     tw_levels_t *levels;
@@ -88,13 +89,13 @@ tw_status_t tw_fixed8_finish(tw_codec_t *codec, tw_fixed8_fn_t v, const tw_spec_
         return TW_ERR_NO_MEMORY;
     }
     codec->table           = levels;
-    codec->offset          = codec->offset != NULL ? codec->offset : offsets[1];
+    fixed8->offset         = fixed8->offset != NULL ? fixed8->offset : offsets[1];
     codec->block           = 1;
     codec->bytes_per_value = 1.0;
     codec->bound           = INFINITY; /* saturates */
     codec->cuda            = TW_CUDA_FIXED8;
     for (uint32_t field = 0; field < FIELDS; field++) {
-        of_field[field] = fixed8_magnitude(field, v, (int)strlen(codec->offset) - 1);
+        of_field[field] = fixed8_magnitude(field, v, (int)strlen(fixed8->offset) - 1);
     }
     count = fixed8_sort(of_field, magnitude, code);
     fits  = tw_levels_build(levels, magnitude, code, count);
@@ -105,7 +106,7 @@ tw_status_t tw_fixed8_finish(tw_codec_t *codec, tw_fixed8_fn_t v, const tw_spec_
         levels->value[field | NAN_CODE] = -of_field[field];
     }
     levels->value[NAN_CODE] = tw_bits_float(0x7fc00000u);
-    snprintf(codec->spec, sizeof(codec->spec), "%s:offset=%s", codec->ops->name, codec->offset);
+    snprintf(codec->spec, sizeof(codec->spec), "%s:offset=%s", codec->ops->name, fixed8->offset);
     return TW_OK;
 }
 

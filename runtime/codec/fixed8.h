@@ -8,6 +8,11 @@
 
 #include "runtime/codec/ops.h"
 
+/* Of a codec: its option. */
+typedef struct tw_fixed8 {
+    const char *offset; /* "1" .. "10000"; static */
+} tw_fixed8_t;
+
 /* v of bits 3..0 = m, as number * 10^-decimals; number < 10^6. */
 typedef struct tw_fixed8_v {
     uint32_t number;

@@ -29,10 +29,11 @@ void tw_why_set(const tw_spec_why_t *why, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 typedef struct tw_codec_ops {
-    const char *name; /* what a spec begins with                                       */
-    const char *form; /* accepted spec: "tree8[:block=N][,split=0.45|0.55]"            */
-    const char *help; /* one line                                                      */
-    uint8_t     id;   /* TW_ID_...                                                    */
+    const char *name;  /* what a spec begins with                                       */
+    const char *form;  /* accepted spec: "tree8[:block=N][,split=0.45|0.55]"            */
+    const char *help;  /* one line                                                      */
+    uint8_t     id;    /* TW_ID_...                                                    */
+    size_t      state; /* bytes of codec->state, zeros at first: what option() reads; or 0 */
 
     /* One option of the spec: key "block", value "4096"; a bare word has value NULL.
      * TW_ERR_SPEC, with *why set, for what is not understood. */
@@ -66,15 +67,10 @@ struct tw_codec {
     const tw_kernels_t   *kernels;
     void                 *table;         /* levels of 8-bit types; freed with the codec */
     void                 *vectors;       /* of the kernels' prepare(); freed, too       */
-    int                   k;             /* bitpack: bytes kept                         */
-    bool                  round;         /* bitpack: to nearest                         */
-    int                   split;         /* tree8: 45 or 55, in hundredths              */
-    const char           *offset;        /* static8, mantissa8: "1" .. "10000"; static  */
+    void                 *state;         /* the codec's own (ops->state); freed, too    */
     size_t                omp_threshold; /* bytes                                       */
     size_t                stream;        /* bytes, read and written, from which to stream */
     int                   threads;       /* default of tw_exec_t.threads                */
-    double                wish;          /* auto: most error                            */
-    bool                  wish_set;
     char                  spec[TW_CODEC_SPEC_MAX];
 };
 

@@ -171,6 +171,11 @@ static tw_status_t tw_codec_parse(tw_codec_t *codec, const char *spec, const tw_
                    spec, forms);
         return TW_ERR_SPEC;
     }
+    codec->state = codec->ops->state > 0 ? calloc(1, codec->ops->state) : NULL;
+    if (codec->ops->state > 0 && codec->state == NULL) {
+        tw_why_set(why, "%s", "out of memory");
+        return TW_ERR_NO_MEMORY;
+    }
     if (colon != NULL) {
         char options[TW_CODEC_SPEC_MAX];
 
@@ -288,6 +293,7 @@ void tw_codec_destroy(tw_codec_t *codec)
     if (codec != NULL) {
         free(codec->table);
         free(codec->vectors);
+        free(codec->state);
         free(codec);
     }
 }

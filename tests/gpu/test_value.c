@@ -68,6 +68,11 @@ static void twin_destroy(twin_t *twin)
     free(twin);
 }
 
+static bool rounds(const twin_t *twin)
+{
+    return twin->codec->cuda >= TW_CUDA_ROUND1 && twin->codec->cuda <= TW_CUDA_ROUND3;
+}
+
 static uint32_t encode(const twin_t *twin, uint32_t u, float factor)
 {
     const tw_cuda_levels_t *levels = &twin->levels;
@@ -75,9 +80,9 @@ static uint32_t encode(const twin_t *twin, uint32_t u, float factor)
 
     switch (twin->codec->ops->id) {
     case TW_ID_BITPACK:
-        return !twin->codec->round ? u >> drop
-               : twin->width == 1  ? tw_cuda_round_byte(u)
-                                   : tw_cuda_round(u, drop);
+        return !rounds(twin)      ? u >> drop
+               : twin->width == 1 ? tw_cuda_round_byte(u)
+                                  : tw_cuda_round(u, drop);
     case TW_ID_BF16:
         return tw_cuda_round(u, 16);
     case TW_ID_FP16:
@@ -104,8 +109,8 @@ static uint32_t decode(const twin_t *twin, uint32_t code, float scale)
     case TW_ID_MANTISSA8:
         return twin->levels.value[code];
     default:
-        return twin->codec->round && twin->width == 1 ? tw_cuda_expand_byte(code)
-                                                      : code << (32 - 8 * twin->width);
+        return rounds(twin) && twin->width == 1 ? tw_cuda_expand_byte(code)
+                                                : code << (32 - 8 * twin->width);
     }
 }
 

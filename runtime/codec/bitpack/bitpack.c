@@ -189,15 +189,15 @@ void tw_bitpack_encode(const tw_codec_t *codec, const tw_bitpack_loops_t *loops,
                        size_t n, uint8_t *dst)
 {
     if (codec->dtype == TW_F32) {
-        if (codec->round) {
-            round32[codec->k - 1](src, n, dst);
+        if (tw_bitpack(codec)->round) {
+            round32[tw_bitpack(codec)->k - 1](src, n, dst);
         } else {
-            loops->pack32[codec->k - 1](src, n, dst);
+            loops->pack32[tw_bitpack(codec)->k - 1](src, n, dst);
         }
-    } else if (codec->round) {
-        round64[codec->k - 1](src, n, dst);
+    } else if (tw_bitpack(codec)->round) {
+        round64[tw_bitpack(codec)->k - 1](src, n, dst);
     } else {
-        loops->pack64[codec->k - 1](src, n, dst);
+        loops->pack64[tw_bitpack(codec)->k - 1](src, n, dst);
     }
 }
 
@@ -226,12 +226,12 @@ static void expand_bytes(const uint8_t *src, size_t n, uint8_t *dst, tw_dtype_t 
 void tw_bitpack_decode(const tw_codec_t *codec, const tw_bitpack_loops_t *loops, const uint8_t *src,
                        size_t n, uint8_t *dst)
 {
-    if (codec->round && codec->k == 1) {
+    if (tw_bitpack(codec)->round && tw_bitpack(codec)->k == 1) {
         expand_bytes(src, n, dst, codec->dtype);
     } else if (codec->dtype == TW_F32) {
-        loops->unpack32[codec->k - 1](src, n, dst);
+        loops->unpack32[tw_bitpack(codec)->k - 1](src, n, dst);
     } else {
-        loops->unpack64[codec->k - 1](src, n, dst);
+        loops->unpack64[tw_bitpack(codec)->k - 1](src, n, dst);
     }
 }
 
@@ -240,10 +240,11 @@ TW_BITPACK_KERNELS(tw_bitpack_scalar, &tw_bitpack_scalar_loops, NULL);
 static tw_status_t bitpack_option(tw_codec_t *codec, const char *key, const char *value,
                                   const tw_spec_why_t *why)
 {
-    const int most = (int)codec->element;
+    tw_bitpack_t *bitpack = codec->state;
+    const int     most    = (int)codec->element;
 
     if (value == NULL && strcmp(key, "round") == 0) {
-        codec->round = true;
+        bitpack->round = true;
         return TW_OK;
     }
     if (value != NULL || key[0] < '0' || key[0] > '9') {
@@ -254,53 +255,57 @@ static tw_status_t bitpack_option(tw_codec_t *codec, const char *key, const char
                    codec->dtype == TW_F32 ? "float32" : "double");
         return TW_ERR_SPEC;
     }
-    if (codec->k != 0) {
-        tw_why_set(why, "codec bitpack: K is given twice, %d and %s; accepted: %s", codec->k, key,
+    if (bitpack->k != 0) {
+        tw_why_set(why, "codec bitpack: K is given twice, %d and %s; accepted: %s", bitpack->k, key,
                    codec->ops->form);
         return TW_ERR_SPEC;
     }
-    codec->k = key[0] - '0';
+    bitpack->k = key[0] - '0';
     return TW_OK;
 }
 
 static double bitpack_bound(const tw_codec_t *codec)
 {
-    const int mantissa =
-        8 * codec->k - (codec->element == 8 ? 12 : 9); /* bits of it that are kept */
+    const tw_bitpack_t *bitpack = tw_bitpack(codec);
+    const int           mantissa =
+        8 * bitpack->k - (codec->element == 8 ? 12 : 9); /* bits of it that are kept */
 
     if (codec->lossless) {
         return 0.0;
     }
     if (mantissa < 0) { /* bits of the exponent are lost */
-        return codec->round ? INFINITY : 1.0;
+        return bitpack->round ? INFINITY : 1.0;
     }
-    return ldexp(1.0, codec->round ? -mantissa - 1 : -mantissa);
+    return ldexp(1.0, bitpack->round ? -mantissa - 1 : -mantissa);
 }
 
 static tw_status_t bitpack_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
-    if (codec->k == 0) {
+    const tw_bitpack_t *bitpack = tw_bitpack(codec);
+
+    if (bitpack->k == 0) {
         tw_why_set(why, "codec bitpack: K, the bytes to keep, is missing; accepted: %s",
                    codec->ops->form);
         return TW_ERR_SPEC;
     }
-    if (codec->round && codec->k == (int)codec->element) {
+    if (bitpack->round && bitpack->k == (int)codec->element) {
         tw_why_set(why,
                    "codec bitpack: round is not accepted with K=%d, which keeps every bit; "
                    "leave it out",
-                   codec->k);
+                   bitpack->k);
         return TW_ERR_SPEC;
     }
     codec->block           = 1;
-    codec->bytes_per_value = codec->k;
-    codec->lossless        = codec->k == (int)codec->element;
+    codec->bytes_per_value = bitpack->k;
+    codec->lossless        = bitpack->k == (int)codec->element;
     codec->bound           = bitpack_bound(codec);
     codec->cuda =
-        codec->element == 8
-            ? TW_CUDA_DOUBLES
-            : (tw_cuda_kind_t)((codec->round ? TW_CUDA_ROUND1 : TW_CUDA_CUT1) + codec->k - 1);
-    snprintf(codec->spec, sizeof(codec->spec), "bitpack:%d%s", codec->k,
-             codec->round ? ",round" : "");
+        (tw_cuda_kind_t)((codec->element == 8
+                              ? (bitpack->round ? TW_CUDA_DOUBLE_ROUND1 : TW_CUDA_DOUBLE_CUT1)
+                              : (bitpack->round ? TW_CUDA_ROUND1 : TW_CUDA_CUT1)) +
+                         bitpack->k - 1);
+    snprintf(codec->spec, sizeof(codec->spec), "bitpack:%d%s", bitpack->k,
+             bitpack->round ? ",round" : "");
     return TW_OK;
 }
 
@@ -309,6 +314,7 @@ const tw_codec_ops_t tw_codec_bitpack = {
     .form   = "bitpack:K[,round]",
     .help   = "the K most significant bytes, K = 1..4 (1..8 for double)",
     .id     = TW_ID_BITPACK,
+    .state  = sizeof(tw_bitpack_t),
     .option = bitpack_option,
     .finish = bitpack_finish,
     .size   = tw_values_size,

@@ -9,6 +9,17 @@
 
 #include "runtime/codec/values.h"
 
+/* Of a codec: its options. */
+typedef struct tw_bitpack {
+    int  k;     /* bytes kept */
+    bool round; /* to nearest */
+} tw_bitpack_t;
+
+static inline const tw_bitpack_t *tw_bitpack(const tw_codec_t *codec)
+{
+    return codec->state;
+}
+
 typedef void (*tw_bitpack_fn_t)(const uint8_t *src, size_t n, uint8_t *dst);
 
 typedef struct tw_bitpack_loops {

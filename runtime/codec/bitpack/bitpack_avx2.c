@@ -12,6 +12,7 @@
 #include "config.h"
 
 #include "runtime/codec/loops_avx2.h"
+#include "runtime/codec/bitpack/bitpack.h"
 #include "runtime/codec/bitpack/bitpack_avx2.h"
 
 TW_INLINE __m256i bits_of(__m256 v)
@@ -197,9 +198,9 @@ static const tw_kernels_t of_float_rounded[] = {{TW_AVX2_VERBS(kernels_rounded_1
 
 static const tw_kernels_t *chosen(const tw_codec_t *codec)
 {
-    return codec->dtype == TW_F64 ? &tw_bitpack64_avx2[codec->k - 1]
-           : codec->round         ? &of_float_rounded[codec->k - 1]
-                                  : &of_float[codec->k - 1];
+    return codec->dtype == TW_F64     ? &tw_bitpack64_avx2[tw_bitpack(codec)->k - 1]
+           : tw_bitpack(codec)->round ? &of_float_rounded[tw_bitpack(codec)->k - 1]
+                                      : &of_float[tw_bitpack(codec)->k - 1];
 }
 
 static void bitpack_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
@@ -228,7 +229,7 @@ static void bitpack_encode_feedback(const tw_codec_t *codec, const uint8_t *src,
 /* Doubles are rounded by the scalar kernels. */
 static bool fits(const tw_codec_t *codec)
 {
-    return codec->dtype == TW_F32 || !codec->round;
+    return codec->dtype == TW_F32 || !tw_bitpack(codec)->round;
 }
 
 extern const tw_kernels_t tw_bitpack_avx2;

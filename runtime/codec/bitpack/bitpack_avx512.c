@@ -378,14 +378,14 @@ static const tw_kernels_t *const of_double[2][8] = {
 
 static const tw_kernels_t *kernels_of(const tw_codec_t *codec)
 {
-    return codec->dtype == TW_F64 ? of_double[codec->round][codec->k - 1]
-                                  : of_float[codec->round][codec->k - 1];
+    return codec->dtype == TW_F64 ? of_double[tw_bitpack(codec)->round][tw_bitpack(codec)->k - 1]
+                                  : of_float[tw_bitpack(codec)->round][tw_bitpack(codec)->k - 1];
 }
 
 static void bitpack_encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
                            bool stream)
 {
-    if ((size_t)codec->k == codec->element) {
+    if ((size_t)tw_bitpack(codec)->k == codec->element) {
         memcpy(dst, src, n * codec->element);
     } else {
         kernels_of(codec)->encode(codec, src, n, dst, stream);
@@ -395,7 +395,7 @@ static void bitpack_encode(const tw_codec_t *codec, const uint8_t *src, size_t n
 static void bitpack_decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst,
                            bool stream)
 {
-    if ((size_t)codec->k == codec->element) {
+    if ((size_t)tw_bitpack(codec)->k == codec->element) {
         memcpy(dst, src, n * codec->element);
     } else {
         kernels_of(codec)->decode(codec, src, n, dst, stream);

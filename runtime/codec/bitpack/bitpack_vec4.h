@@ -7,6 +7,7 @@
 #ifndef TW_CODEC_BITPACK_VEC4_H
 #define TW_CODEC_BITPACK_VEC4_H
 
+#include "runtime/codec/bitpack/bitpack.h"
 #include "runtime/codec/values_vec4.h"
 
 /* tw_round_top32() before its shift. */
@@ -169,22 +170,25 @@ TW_V4_INLINE void pack_3_rounded(const tw_v4_how_t *how, const tw_u4 *x, tw_b16 
     static void bitpack_encode(const tw_codec_t *codec, const uint8_t *src, size_t n,              \
                                uint8_t *dst, bool stream)                                          \
     {                                                                                              \
-        by_k[codec->round][codec->k - 1].encode(codec, src, n, dst, stream);                       \
+        by_k[tw_bitpack(codec)->round][tw_bitpack(codec)->k - 1].encode(codec, src, n, dst,        \
+                                                                        stream);                   \
     }                                                                                              \
     static void bitpack_decode(const tw_codec_t *codec, const uint8_t *src, size_t n,              \
                                uint8_t *dst, bool stream)                                          \
     {                                                                                              \
-        by_k[codec->round][codec->k - 1].decode(codec, src, n, dst, stream);                       \
+        by_k[tw_bitpack(codec)->round][tw_bitpack(codec)->k - 1].decode(codec, src, n, dst,        \
+                                                                        stream);                   \
     }                                                                                              \
     static void bitpack_decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n,          \
                                    uint8_t *acc)                                                   \
     {                                                                                              \
-        by_k[codec->round][codec->k - 1].decode_add(codec, src, n, acc);                           \
+        by_k[tw_bitpack(codec)->round][tw_bitpack(codec)->k - 1].decode_add(codec, src, n, acc);   \
     }                                                                                              \
     static void bitpack_encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,     \
                                         uint8_t *residual, uint8_t *dst)                           \
     {                                                                                              \
-        by_k[codec->round][codec->k - 1].encode_feedback(codec, src, n, residual, dst);            \
+        by_k[tw_bitpack(codec)->round][tw_bitpack(codec)->k - 1].encode_feedback(codec, src, n,    \
+                                                                                 residual, dst);   \
     }                                                                                              \
     extern const tw_kernels_t name;                                                                \
     const tw_kernels_t        name = {.fits            = bitpack_fits,                             \

@@ -16,8 +16,11 @@ typedef enum tw_cuda_kind {
     TW_CUDA_ROUND2,
     TW_CUDA_ROUND3,
     TW_CUDA_FP16,
-    TW_CUDA_FIXED8,       /* by the table of levels                         */
-    TW_CUDA_DOUBLES,      /* bitpack of doubles (doubles.cu)                */
+    TW_CUDA_FIXED8,      /* by the table of levels          */
+    TW_CUDA_DOUBLE_CUT1, /* bitpack of doubles (doubles.cu) */
+    TW_CUDA_DOUBLE_CUT8 = TW_CUDA_DOUBLE_CUT1 + 7,
+    TW_CUDA_DOUBLE_ROUND1,
+    TW_CUDA_DOUBLE_ROUND7 = TW_CUDA_DOUBLE_ROUND1 + 6,
     TW_CUDA_BLOCKS_TREE8, /* bytes scaled by their block's maximum (scaled8.cu) */
     TW_CUDA_BLOCKS_INT8,
     TW_CUDA_BLOCKS_ONEBIT /* onebit.cu */

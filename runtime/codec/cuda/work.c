@@ -28,13 +28,8 @@ tw_cuda_launch_t tw_cuda_work_describe(tw_cuda_work_t *work, const tw_codec_t *c
                                        tw_cuda_verb_t verb, const uint8_t *src, size_t n,
                                        uint8_t *dst, uint8_t *residual, int processors)
 {
-    *work = (tw_cuda_work_t){.src      = src,
-                             .dst      = dst,
-                             .residual = residual,
-                             .n        = n,
-                             .block    = codec->block,
-                             .k        = codec->k,
-                             .round    = codec->round};
+    *work = (tw_cuda_work_t){
+        .src = src, .dst = dst, .residual = residual, .n = n, .block = codec->block};
     if (codec->lossless && (verb == TW_CUDA_ENCODE || verb == TW_CUDA_DECODE)) {
         return (tw_cuda_launch_t){0};
     }
@@ -48,9 +43,13 @@ tw_cuda_launch_t tw_cuda_work_describe(tw_cuda_work_t *work, const tw_codec_t *c
         return tw_cuda_scaled8_launch(work, TW_CUDA_INT8, verb, processors);
     case TW_CUDA_BLOCKS_ONEBIT:
         return tw_cuda_onebit_launch(work, verb, processors);
-    case TW_CUDA_DOUBLES:
-        return tw_cuda_double_launch(work, verb, processors);
     default:
+        if (codec->cuda >= TW_CUDA_DOUBLE_CUT1) {
+            work->round = codec->cuda >= TW_CUDA_DOUBLE_ROUND1;
+            work->k     = 1 + (int)codec->cuda -
+                      (int)(work->round ? TW_CUDA_DOUBLE_ROUND1 : TW_CUDA_DOUBLE_CUT1);
+            return tw_cuda_double_launch(work, verb, processors);
+        }
         return tw_cuda_values_launch(work, codec->cuda, verb, processors);
     }
 }

@@ -37,6 +37,7 @@ const tw_codec_ops_t tw_codec_mantissa8 = {
     .form   = "mantissa8[:offset=1|10|100|1000|10000]",
     .help   = "8-bit decimal mantissa with a fixed range; for comparison",
     .id     = TW_ID_MANTISSA8,
+    .state  = sizeof(tw_fixed8_t),
     .option = tw_fixed8_option,
     .finish = mantissa8_finish,
     .size   = tw_values_size,

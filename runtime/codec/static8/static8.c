@@ -38,6 +38,7 @@ const tw_codec_ops_t tw_codec_static8 = {
     .form   = "static8[:offset=1|10|100|1000|10000]",
     .help   = "8-bit static tree with a fixed range; for comparison",
     .id     = TW_ID_STATIC8,
+    .state  = sizeof(tw_fixed8_t),
     .option = tw_fixed8_option,
     .finish = static8_finish,
     .size   = tw_values_size,

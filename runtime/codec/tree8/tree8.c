@@ -107,9 +107,16 @@ static void tree8_decode_block(const tw_codec_t *codec, const uint8_t *src, size
 
 TW_BLOCK_KERNELS(tw_tree8_scalar, tree8_encode_block, tree8_decode_block);
 
+/* Of a codec: its options. */
+typedef struct tree8 {
+    int split; /* 45 or 55, in hundredths */
+} tree8_t;
+
 static tw_status_t tree8_option(tw_codec_t *codec, const char *key, const char *value,
                                 const tw_spec_why_t *why)
 {
+    tree8_t *tree8 = codec->state;
+
     if (strcmp(key, "block") == 0) {
         return tw_codec_option_block(codec, value, why);
     }
@@ -117,9 +124,9 @@ static tw_status_t tree8_option(tw_codec_t *codec, const char *key, const char *
         return tw_codec_no_option(codec, key, value, why);
     }
     if (value != NULL && strcmp(value, "0.45") == 0) {
-        codec->split = 45;
+        tree8->split = 45;
     } else if (value != NULL && strcmp(value, "0.55") == 0) {
-        codec->split = 55;
+        tree8->split = 55;
     } else {
         tw_why_set(why, "codec tree8: split=%s is not accepted; split takes 0.45 or 0.55",
                    value != NULL ? value : "");
@@ -130,6 +137,7 @@ static tw_status_t tree8_option(tw_codec_t *codec, const char *key, const char *
 
 static tw_status_t tree8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
+    tree8_t     *tree8 = codec->state;
     tw_levels_t *levels;
     float        magnitude[TW_LEVELS_MAX];
     bool         fits;
@@ -143,17 +151,17 @@ static tw_status_t tree8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
         return TW_ERR_NO_MEMORY;
     }
     codec->table           = levels;
-    codec->split           = codec->split != 0 ? codec->split : 45;
+    tree8->split           = tree8->split != 0 ? tree8->split : 45;
     codec->block           = codec->block != 0 ? codec->block : TREE8_BLOCK;
     codec->bytes_per_value = 1.0 + 4.0 / (double)codec->block;
-    codec->bound           = codec->split == 45 ? 0.0129 : 0.0106;
+    codec->bound           = tree8->split == 45 ? 0.0129 : 0.0106;
     codec->cuda            = TW_CUDA_BLOCKS_TREE8;
-    tree8_magnitudes(codec->split, magnitude);
+    tree8_magnitudes(tree8->split, magnitude);
     fits = tw_levels_build(levels, magnitude, NULL, TW_LEVELS_MAX);
     assert(fits);
     (void)fits;
     snprintf(codec->spec, sizeof(codec->spec), "tree8:block=%zu,split=0.%d", codec->block,
-             codec->split);
+             tree8->split);
     return TW_OK;
 }
 
@@ -162,6 +170,7 @@ const tw_codec_ops_t tw_codec_tree8 = {
     .form   = "tree8[:block=N][,split=0.45|0.55]",
     .help   = "8-bit dynamic tree, scaled by the maximum of each block",
     .id     = TW_ID_TREE8,
+    .state  = sizeof(tree8_t),
     .option = tree8_option,
     .finish = tree8_finish,
     .size   = tw_scaled8_size,
