@@ -105,7 +105,8 @@ TW_EXPORT int MPIR_Err_return_comm(void *comm, const char function[], int error)
     int (*next)(void *, const char *, int) = NULL;
 
     *(void **)&next = tw_late_symbol("MPIR_Err_return_comm");
-    if (error != MPI_SUCCESS && tw_active && !looking) {
+    /* Under MPI_THREAD_MULTIPLE the function that has failed holds a lock that the look would take. */
+    if (error != MPI_SUCCESS && tw_active && !looking && !tw_state.multiple) {
         looking = true;
         if (tw_error_is_fatal(comm)) {
             tw_about_to_abort(false, error);

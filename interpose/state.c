@@ -496,6 +496,7 @@ void tw_state_start(void)
 {
     tw_guest_t  guest;
     tw_status_t status;
+    int         provided = MPI_THREAD_SINGLE;
 
     tw_state.start_ns = tw_clock_ns();
     if (!tw_fits) {
@@ -517,12 +518,11 @@ void tw_state_start(void)
     if (status != TW_OK) {
         tw_state_refuse();
     }
+    tw_next.Query_thread(&provided);
+    tw_state.multiple = provided == MPI_THREAD_MULTIPLE;
     if (tw_state.codecs) {
-        int provided = MPI_THREAD_SINGLE;
-
         tw_staged_start();
-        tw_next.Query_thread(&provided);
-        if (provided == MPI_THREAD_MULTIPLE) {
+        if (tw_state.multiple) {
             tw_state_quiet(); /* later it may wait for another thread's MPI_Comm_dup */
         }
     }

@@ -30,6 +30,7 @@ typedef struct tw_state {
     MPI_Datatype    unit;       /* TW_UNIT bytes: what encoded vectors are counted in            */
     int             rank, size;
     bool            codecs;   /* a codec or a rule is given: not only watching                 */
+    bool            multiple; /* MPI_THREAD_MULTIPLE is provided                               */
     bool            aborting; /* the job ends, and what is to be said of it has been said */
     bool            info;     /* some communicator's MPI_Info named one                        */
     uint64_t        start_ns;

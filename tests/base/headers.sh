@@ -26,7 +26,7 @@ for header in "${headers[@]}"; do
         "-I$top_srcdir/include" "-I$top_builddir/include" -fsyntax-only "$scratch/alone.c"
     # shellcheck disable=SC2086
     if command -v g++ >/dev/null; then
-        check "$(basename "$header") alone, C++" g++ -Wall -Wextra -Werror $MPI_CFLAGS \
+        check "$(basename "$header") alone, C++" $CC -Wall -Wextra -Werror $MPI_CFLAGS \
             "-I$top_srcdir/include" "-I$top_builddir/include" -fsyntax-only "$scratch/alone.cc"
     else
         number=$((number + 1))

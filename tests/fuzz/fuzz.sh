@@ -9,7 +9,7 @@ seconds=${TW_FUZZ_SECONDS:-30}
 jobs=${TW_FUZZ_JOBS:-$(nproc)}
 program=$top_builddir/tests/fuzz/fuzz
 export TW_FUZZ_OUT=${TW_FUZZ_OUT:-$top_builddir/tests/fuzz}
-export LSAN_OPTIONS=suppressions=$top_srcdir/tests/lsan.supp:print_suppressions=0 OMP_NUM_THREADS=1
+export OMP_NUM_THREADS=1
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/thinwire-fuzz.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 export TMPDIR=$scratch OMPI_MCA_btl_vader_backing_directory=$scratch

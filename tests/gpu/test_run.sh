@@ -101,7 +101,6 @@ test "$status $ran" = "1 ${kernels}run: device_ranks check quick;"
 tell $? "kernels that fail" "$status $message"
 
 # ---- two ranks, with a stub for a device ---------------------------------------------------------
-export LSAN_OPTIONS=suppressions=$top_srcdir/tests/lsan.supp:print_suppressions=0
 message=$(timeout 120 "$MPIRUN" -n 2 "$top_builddir/tests/gpu/ranks_on_stub" check quick 2>&1 </dev/null)
 status=$?
 test $status = 0 && test "$(grep -c '^ok .*, staged: ' <<<"$message")" -ge 10 &&

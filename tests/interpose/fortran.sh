@@ -17,10 +17,10 @@ grep -q 'free()' "$scratch/out" || counts_are_kept=0 # another end is for the pr
 plan 45
 export THINWIRE_JSON=$scratch/report.json
 
-# counted: the last run has told what it was that Fortran called.
+# counted NAME...: the last run has told that Fortran called these.
 counted() {
     local name
-    for name in barrier gather igather alltoallw scatter scan; do
+    for name; do
         grep -q "\"operation\": \"$name\"" "$THINWIRE_JSON" || { echo "$name is not counted" >"$scratch/out"; return 1; }
     done
     rm "$THINWIRE_JSON"
@@ -38,7 +38,10 @@ for api in mpif mpi f08; do
     if [ -n "${TW_MODES-}${TW_RANKS-}" ] && [ ! -e "$THINWIRE_JSON" ]; then
         skip "fortran_$api: what is only counted is" "no run that would tell was asked for"
     else
-        counted
+        names="gather igather alltoallw scatter scan"
+        [ "$mpi-$api" = mpich-f08 ] || names="$names barrier" # that of MPICH's mpi_f08 comes by no C function
+        # shellcheck disable=SC2086  # a list
+        counted $names
         result $? "fortran_$api: what is only counted is"
     fi
     run tree8 2 fortran_$api

@@ -12,7 +12,7 @@ limit=${TW_TIME_LIMIT:-240}
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/thinwire-test.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 export OMPI_MCA_btl_vader_backing_directory=$scratch MPIEXEC_TIMEOUT=$limit TW_SCRATCH=$scratch XDG_CACHE_HOME=$scratch
-export LSAN_OPTIONS=suppressions=$top_srcdir/tests/lsan.supp:print_suppressions=0${TW_LSAN:+:$TW_LSAN}
+export LSAN_OPTIONS=$LSAN_OPTIONS${TW_LSAN:+:$TW_LSAN}
 export OMP_NUM_THREADS=1 CK_FORK=no
 number=0
 for n in $ranks; do

@@ -17,7 +17,6 @@ if "$top_builddir/bin/thinwire" info | grep -q '^endpoints .*ucx'; then
     done
 fi
 
-export LSAN_OPTIONS=suppressions=$top_srcdir/tests/lsan.supp:print_suppressions=0
 # A program that asked MPI for no threads: a line says so, and all goes well.
 out=$(timeout 60 "$MPIRUN" -n 2 "$top_builddir/examples/allreduce_gradients" 2>&1 </dev/null)
 status=$?
