@@ -10,8 +10,7 @@ number=0
 export THINWIRE_PROGRESS=thread
 threaded
 if "$top_builddir/bin/thinwire" info | grep -q '^endpoints .*ucx'; then
-    # UCX's threads come and go; LeakSanitizer, which looks into threads, may die of one that ends.
-    export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
+    export TW_LSAN=use_tls=0 # as in ucx.sh
     for program in request fuzz; do
         THINWIRE_NODE_RANKS=1 THINWIRE_TRANSPORT=ucx launched $program "with a thread, UCX"
     done
