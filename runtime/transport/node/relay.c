@@ -253,10 +253,12 @@ bool tw_relay_alltoall(tw_comm_t *comm, const tw_relay_t *relay, int *local_p)
     }
     for (int r = 0; r < node->ranks; r++) {
         copies |= tw_node_raised(node, r, ticket, TW_RELAY_WITHHELD);
-        node->unreadable |= tw_node_raised(node, r, ticket, TW_RELAY_REFUSED);
     }
     if (!copies) {
         return true;
+    }
+    for (int r = 0; r < node->ranks; r++) {
+        node->unreadable |= tw_node_raised(node, r, ticket, TW_RELAY_REFUSED);
     }
     if (put == 0) {
         tw_relay_put(comm, relay, put++);
