@@ -34,8 +34,7 @@ static const tw_setting_field_t tw_drop_in_fields[] = {
      "Add to each allreduce what the one before it, of the same shape, lost in its codec.",
      offsetof(tw_drop_in_config_t, error_feedback), TW_SETTING_BOOL, 0, 0, NULL},
     {"PCONTROL", "0",
-     "MPI_Pcontrol(0) switches compression off and MPI_Pcontrol(1) on: for programs whose ranks "
-     "all "
+     "MPI_Pcontrol(0) switches compression off, MPI_Pcontrol(1) on: for programs whose ranks all "
      "call it between the same collectives; equal on all ranks.",
      offsetof(tw_drop_in_config_t, pcontrol), TW_SETTING_BOOL, 0, 0, NULL},
     {"BCAST_ROOT", "same",

@@ -282,7 +282,7 @@ static bool tw_many_ranks(const tw_facts_t *facts)
 }
 
 /* Several nodes, of which one at least has several ranks. */
-static bool tw_several_of_several(const tw_facts_t *facts)
+static bool tw_has_hierarchy(const tw_facts_t *facts)
 {
     return facts->nodes > 1 && facts->local_ranks > 1;
 }
@@ -308,9 +308,9 @@ static const tw_model_algorithm_t tw_model_algorithms[] = {
     {TW_OPERATION_REDUCE, "grid", tw_cost_grid_allreduce, tw_many_ranks},
     {TW_OPERATION_ALLGATHER, "grid", tw_cost_grid_allgather, tw_many_ranks},
     {TW_OPERATION_ALLTOALL, "grid", tw_cost_grid_alltoall, tw_many_ranks},
-    {TW_OPERATION_ALLREDUCE, "hierarchical", tw_cost_hierarchical, tw_several_of_several},
-    {TW_OPERATION_REDUCE, "hierarchical", tw_cost_hierarchical, tw_several_of_several},
-    {TW_OPERATION_BCAST, "hierarchical", tw_cost_bcast_hierarchical, tw_several_of_several},
+    {TW_OPERATION_ALLREDUCE, "hierarchical", tw_cost_hierarchical, tw_has_hierarchy},
+    {TW_OPERATION_REDUCE, "hierarchical", tw_cost_hierarchical, tw_has_hierarchy},
+    {TW_OPERATION_BCAST, "hierarchical", tw_cost_bcast_hierarchical, tw_has_hierarchy},
 };
 
 #define TW_ALGORITHMS ((int)(sizeof(tw_model_algorithms) / sizeof(tw_model_algorithms[0])))

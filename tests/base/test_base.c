@@ -271,7 +271,7 @@ START_TEST(pool_keeps_no_more_than_the_largest_call)
 }
 END_TEST
 
-/* A program whose calls become small gets its memory back, where that is asked for. */
+/* Whatever is in use, goes back or was refused meanwhile. */
 START_TEST(pool_keeps_what_is_reserved)
 {
     tw_pool_t pool;
@@ -308,6 +308,7 @@ START_TEST(pool_keeps_what_is_reserved)
 }
 END_TEST
 
+/* A program whose calls become small gets its memory back, where that is asked for. */
 START_TEST(pool_shrinks_with_what_is_asked_for)
 {
     tw_pool_t pool;

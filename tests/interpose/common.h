@@ -51,10 +51,10 @@ extern int             t_thread_level; /* for MPI_Init_thread; set before t_main
 /* The whole of main(). */
 int t_main(int argc, char **argv, const t_case_t *cases, size_t count);
 
-/* What is being tested right now; printed with a failure. Per thread. */
 /* What cannot be tried here, and why: a line of its own among the results. */
 void t_skip(const char *why);
 
+/* What is being tested right now; printed with a failure. Per thread. */
 void t_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Where in a long case that is; printed before the note. A case that hangs is timed from here. */
