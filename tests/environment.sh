@@ -11,6 +11,12 @@ OPENBLAS_NUM_THREADS=1
 CK_VERBOSITY=silent CK_TAP_LOG_FILE_NAME=- CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-300}
 ASAN_OPTIONS=fast_unwind_on_malloc=0:detect_leaks=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 UBSAN_OPTIONS=print_stacktrace=1
+if [ -e "${top_builddir-}/tests/.libs/yield.so" ]; then # MPICH
+    TW_YIELD=$top_builddir/tests/.libs/yield.so
+    LD_PRELOAD=$TW_YIELD${LD_PRELOAD:+:$LD_PRELOAD}
+    ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0
+    export LD_PRELOAD TW_YIELD
+fi
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_rmaps_base_oversubscribe
 export PRTE_ALLOW_RUN_AS_ROOT PRTE_ALLOW_RUN_AS_ROOT_CONFIRM PRTE_MCA_rmaps_default_mapping_policy
 export PRTE_MCA_hwloc_default_binding_policy

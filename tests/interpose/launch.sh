@@ -44,7 +44,7 @@ skip() { # NAME WHY
 
 # mode NAME: sets `settings`, the environment that makes it, and `expectation` (common.h).
 mode() {
-    settings=(LD_PRELOAD="$asan$preload" TW_PRELOADED="${preload##*/}" THINWIRE_QUIET=1)
+    settings=(LD_PRELOAD="$asan$preload${TW_YIELD:+:$TW_YIELD}" TW_PRELOADED="${preload##*/}" THINWIRE_QUIET=1)
     expectation=exact
     case $1 in
         plain) settings=() ;;
@@ -85,13 +85,8 @@ mode() {
 # wanted LIST WORD: is the list unset, or does it have the word?
 wanted() { [ -z "$1" ] || [[ " $1 " == *" $2 "* ]]; }
 
-# MPICH's ranks spin where there are more of them than cores; a call may take milliseconds.
 thinned() { # RANKS
-    if [ "$mpi" = openmpi ]; then
-        [ "$1" -le 3 ] && echo 1 || echo 2
-    else
-        [ "$1" -eq 1 ] && echo 1 || echo $((6 * $1 - 9))
-    fi
+    [ "$1" -le 3 ] && echo 1 || echo 2
 }
 
 # start MODE RANKS PROGRAM [ARG...]: sets nothing, prints to $scratch/out, returns mpirun's status.
