@@ -13,7 +13,7 @@ ASAN_OPTIONS=fast_unwind_on_malloc=0:detect_leaks=1${ASAN_OPTIONS:+:$ASAN_OPTION
 UBSAN_OPTIONS=print_stacktrace=1
 if [ -e "${top_builddir-}/tests/.libs/yield.so" ]; then # MPICH
     TW_YIELD=$top_builddir/tests/.libs/yield.so
-    LD_PRELOAD=$TW_YIELD${LD_PRELOAD:+:$LD_PRELOAD}
+    LD_PRELOAD=$TW_YIELD
     ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0
     export LD_PRELOAD TW_YIELD
 fi

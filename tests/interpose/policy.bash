@@ -4,7 +4,7 @@
 # shellcheck shell=bash disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
 for name in $(compgen -e THINWIRE_); do unset "$name"; done
-unset LD_PRELOAD
+[ -n "${TW_YIELD-}" ] || unset LD_PRELOAD
 limit=${TW_TIME_LIMIT:-90}
 policy=$top_builddir/tests/interpose/policy
 file=$scratch/report.json
