@@ -9,7 +9,8 @@
 
 size_t tw_values_size(const tw_codec_t *codec, size_t n)
 {
-    return n * (size_t)codec->bytes_per_value;
+    /* By way of int: clang converts to size_t by arithmetic that raises an exception flag of the caller's. */
+    return n * (size_t)(int)codec->bytes_per_value;
 }
 
 /* All ones where x is Inf or NaN, else 0: a mask, so that the loop over a chunk has no branch. */

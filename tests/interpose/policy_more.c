@@ -275,6 +275,12 @@ int sites(void)
     return 0;
 }
 
+/* One place in the program, whatever a compiler does to the loop around it. */
+static __attribute__((noinline)) bool add_up(const float *send, float *recv)
+{
+    return MPI_Allreduce(send, recv, 1000, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD) == MPI_SUCCESS;
+}
+
 int leave(int argc, char **argv)
 {
     const int code = argc == 2 ? atoi(argv[1]) : 0;
@@ -295,7 +301,9 @@ int leave(int argc, char **argv)
             }
             exit(code);
         }
-        MPI_Allreduce(send, recv, 1000, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        if (!add_up(send, recv)) {
+            break;
+        }
     }
     return 1;
 }

@@ -223,7 +223,7 @@ aborted() {
     on 2 --codec tree8 --threshold 1k -- leave abort 7
     equal $(($? != 0)) 1 "a status that is not 0" &&
         says 1 'MPI_Abort was called: these are the counters of rank 1' &&
-        grep -q '^ *leave at policy_more.c:[0-9]*  *world  *allreduce  *float  *tree8  *3 ' "$scratch/out"
+        grep -q '^ *add_up at policy_more.c:[0-9]*  *world  *allreduce  *float  *tree8  *3 ' "$scratch/out"
 }
 check "MPI_Abort: the aborting rank prints its counters" aborted
 
@@ -232,7 +232,7 @@ failed() { # the handler that ends jobs is MPI's own, and stays so; one that ret
     equal $(($? != 0)) 1 "a status that is not 0" && says 1 'thinwire: MPI has ended the job (' &&
         says 1 ': these are the counters of rank 1' && says 1 'note: a message was longer than its receiver expected' &&
         says 1 'they may have parted: try' &&
-        grep -q '^ *leave at policy_more.c:[0-9]*  *world  *allreduce  *float  *tree8  *3 ' "$scratch/out" || return 1
+        grep -q '^ *add_up at policy_more.c:[0-9]*  *world  *allreduce  *float  *tree8  *3 ' "$scratch/out" || return 1
     on 2 -- leave error 7
     equal $(($? != 0)) 1 "a status that is not 0" && says 1 ': these are the counters of rank 1' && says 0 'may have parted'
 }

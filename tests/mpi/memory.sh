@@ -29,8 +29,12 @@ if unshare -m -- bash -c "$small" 2>/dev/null; then
     bench "$small" && [ "$(grep -c 'no shared memory of' "$scratch/out")" -eq 1 ] &&
         grep -q 'its ranks exchange messages' "$scratch/out" && ! grep -q 'NO$' "$scratch/out"
     result $? "a /dev/shm that is too small: messages, and one line says so"
-    bench "$none" && grep -q 'its ranks exchange messages' "$scratch/out"
-    result $? "a /dev/shm that may not be written: the same"
+    if ldd "$top_builddir/bin/thinwire" | grep -q libomp; then
+        skip "a /dev/shm that may not be written" "LLVM's OpenMP runtime ends the program there"
+    else
+        bench "$none" && grep -q 'its ranks exchange messages' "$scratch/out"
+        result $? "a /dev/shm that may not be written: the same"
+    fi
     THINWIRE_ALLREDUCE=hierarchical bench "$small" && grep -q 'its ranks exchange messages' "$scratch/out"
     result $? "a setting that names hierarchical: the same"
 else
