@@ -25,19 +25,19 @@ static size_t tw_pending_hash(MPI_Request request)
     return (size_t)((bits * UINT64_C(0x9e3779b97f4a7c15)) >> 56) % TW_PENDING_BUCKETS;
 }
 
-/* Take an operation out of the table; false if another thread has done so. */
-static bool tw_pending_unlink(tw_pending_t *pending)
+/* The address tells threads apart. */
+static _Thread_local char tw_pending_thread __attribute__((tls_model("initial-exec")));
+
+/* Take an operation out of the table. */
+static void tw_pending_unlink(tw_pending_t *pending)
 {
     tw_pending_t **at = &tw_pending_table[tw_pending_hash(pending->request)];
 
-    for (; *at != NULL; at = &(*at)->next) {
-        if (*at == pending) {
-            *at = pending->next;
-            __atomic_fetch_sub(&tw_pending_count, 1, __ATOMIC_RELEASE);
-            return true;
-        }
+    while (*at != pending) {
+        at = &(*at)->next;
     }
-    return false;
+    *at = pending->next;
+    __atomic_fetch_sub(&tw_pending_count, 1, __ATOMIC_RELEASE);
 }
 
 static bool tw_seen_has(const tw_seen_t *seen, const tw_pending_t *pending)
@@ -50,12 +50,13 @@ static bool tw_seen_has(const tw_seen_t *seen, const tw_pending_t *pending)
     return false;
 }
 
-/* The newest operation with this handle, which is the live one, that has not been seen yet: MPI may
- * give one handle to several operations that were complete at once. */
+/* The operation with this handle that no other thread is completing. This thread's own claim may be left
+ * from a call that an error handler did not return to. */
 static tw_pending_t *tw_pending_find(const tw_seen_t *seen, MPI_Request request)
 {
     for (tw_pending_t *p = tw_pending_table[tw_pending_hash(request)]; p != NULL; p = p->next) {
-        if (p->request == request && !tw_seen_has(seen, p)) {
+        if (p->request == request && !tw_seen_has(seen, p) &&
+            (p->claim == NULL || p->claim == &tw_pending_thread)) {
             return p;
         }
     }
@@ -64,9 +65,17 @@ static tw_pending_t *tw_pending_find(const tw_seen_t *seen, MPI_Request request)
 
 void tw_pending_add(tw_pending_t *pending, MPI_Request request)
 {
-    const size_t slot = tw_pending_hash(request);
+    const size_t slot     = tw_pending_hash(request);
+    int          complete = 0;
 
+    if (tw_next.Request_get_status(request, &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
+        complete) {
+        pending->waited_ns = 0;
+        pending->finish(pending);
+        return;
+    }
     pending->request = request;
+    pending->claim   = NULL;
     pthread_mutex_lock(&tw_pending_lock);
     pending->next          = tw_pending_table[slot];
     tw_pending_table[slot] = pending;
@@ -117,6 +126,7 @@ static void tw_seen_note(tw_seen_t *seen, int most, int i, MPI_Request request)
     tw_pending_t *found = tw_pending_find(seen, request);
 
     if (found != NULL) {
+        found->claim = &tw_pending_thread;
         tw_seen_grow(seen, most);
         seen->index[seen->count]     = i;
         seen->pending[seen->count++] = found;
@@ -135,17 +145,19 @@ void tw_pending_look(tw_seen_t *seen, int count, const MPI_Request requests[])
     pthread_mutex_unlock(&tw_pending_lock);
 }
 
-/* Finish one operation, which must leave the table first: its handle may be in use again at once.
- */
-static void tw_seen_finish(tw_seen_t *seen, int k, uint64_t each_ns)
+/* After the call: finish an operation that is complete; the claim on any other ends. */
+static void tw_seen_finish(tw_seen_t *seen, int k, bool complete, uint64_t each_ns)
 {
     tw_pending_t *pending = seen->pending[k];
-    bool          ours;
 
     pthread_mutex_lock(&tw_pending_lock);
-    ours = tw_pending_unlink(pending);
+    if (complete) {
+        tw_pending_unlink(pending);
+    } else {
+        pending->claim = NULL;
+    }
     pthread_mutex_unlock(&tw_pending_lock);
-    if (ours) {
+    if (complete) {
         pending->waited_ns = each_ns;
         pending->finish(pending);
     }
@@ -161,9 +173,9 @@ void tw_pending_finish(tw_seen_t *seen, const MPI_Request requests[], int comple
     const uint64_t each_ns = tw_seen_share(seen);
 
     for (int k = 0; k < seen->count; k++) {
-        if (requests != NULL ? requests[seen->index[k]] == MPI_REQUEST_NULL : complete) {
-            tw_seen_finish(seen, k, each_ns);
-        }
+        tw_seen_finish(seen, k,
+                       requests != NULL ? requests[seen->index[k]] == MPI_REQUEST_NULL : complete,
+                       each_ns);
     }
     tw_seen_end(seen);
 }
@@ -178,9 +190,7 @@ void tw_pending_finish_at(tw_seen_t *seen, int n, const int indices[], int first
         for (int i = 0; i < n && !complete; i++) {
             complete = indices[i] - first == seen->index[k];
         }
-        if (complete) {
-            tw_seen_finish(seen, k, each_ns);
-        }
+        tw_seen_finish(seen, k, complete, each_ns);
     }
     tw_seen_end(seen);
 }
@@ -216,9 +226,8 @@ void tw_pending_finish_f(tw_seen_t *seen, const MPI_Fint requests[], int complet
     const uint64_t each_ns = tw_seen_share(seen);
 
     for (int k = 0; k < seen->count; k++) {
-        if (requests != NULL ? requests[seen->index[k]] == none : complete) {
-            tw_seen_finish(seen, k, each_ns);
-        }
+        tw_seen_finish(seen, k, requests != NULL ? requests[seen->index[k]] == none : complete,
+                       each_ns);
     }
     tw_seen_end(seen);
 }

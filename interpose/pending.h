@@ -18,6 +18,7 @@ typedef struct tw_pending tw_pending_t;
 
 struct tw_pending {
     MPI_Request request; /* the handle the program holds                                       */
+    const void *claim;   /* the thread in whose completion call it is; NULL: in none           */
     void (*finish)(tw_pending_t *pending); /* decode, count, release what hangs on it      */
     uint64_t      waited_ns; /* spent in the completion function that finished it, for finish()   */
     tw_pending_t *next;
@@ -31,7 +32,8 @@ static inline bool tw_pending_any(void)
 }
 
 /* Take over a started operation. The struct is the head of an allocation of the caller, which
- * finish() releases. */
+ * finish() releases. One that is complete at once is finished at once: MPI may give the same handle to
+ * all such operations. */
 void tw_pending_add(tw_pending_t *pending, MPI_Request request);
 
 /* Requests of ours among those of a completion call. */
@@ -45,11 +47,13 @@ typedef struct tw_seen {
     tw_pending_t **pending; /* ours there: the operation, as its handle may soon be another's     */
 } tw_seen_t;
 
-/* Before the call: which of the requests are ours. */
+/* Before the call: which of the requests are ours. They are claimed: as soon as MPI has completed one,
+ * another thread may get its handle for a request of its own, and must not take this one for it. */
 void tw_pending_look(tw_seen_t *seen, int count, const MPI_Request requests[]);
 void tw_pending_look_f(tw_seen_t *seen, int count, const MPI_Fint requests[]);
 
-/* After it: finish those that are MPI_REQUEST_NULL now; with requests NULL all, if `complete`. */
+/* After it: finish those that are MPI_REQUEST_NULL now; with requests NULL all, if `complete`. The claim
+ * on the others ends. */
 void tw_pending_finish(tw_seen_t *seen, const MPI_Request requests[], int complete);
 void tw_pending_finish_f(tw_seen_t *seen, const MPI_Fint requests[], int complete);
 

@@ -4,7 +4,7 @@
 # shellcheck source=tests/interpose/launch.sh disable=SC1091,SC2154
 . "$top_srcdir/tests/interpose/launch.sh"
 
-plan 28
+plan 31
 for program in communicators threads; do
     run plain 2 $program
     for ranks in 1 2 3; do
@@ -42,3 +42,14 @@ made 0 0 watching 2 agree exact 2
 made 0 0 tree8 3 die none
 made 1 9 tree8 3 die well
 made 1 9 bitpack:2 2 agree representable 2 # and calls from inside MPI stay as they are
+
+# A handle is another thread's as soon as MPI has completed its request, or freed what it stood for.
+late() { # MODE RANKS
+    local name="threads on $2 ranks, $1, late to return from MPI_Wait"
+    mode "$1"
+    between=$programs/.libs/between.so TW_LATE=1 start "$1" "$2" threads "$expectation" "$2"
+    result $? "$name"
+}
+late bitpack:2 2
+late bitpack:2 3
+late feedback 3
