@@ -11,7 +11,7 @@ OPENBLAS_NUM_THREADS=1
 CK_VERBOSITY=silent CK_TAP_LOG_FILE_NAME=- CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-300}
 ASAN_OPTIONS=fast_unwind_on_malloc=0:detect_leaks=1${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 UBSAN_OPTIONS=print_stacktrace=1
-if [ -e "${top_builddir-}/tests/.libs/yield.so" ]; then # MPICH
+if [ "${TW_MPI-}" = mpich ]; then
     TW_YIELD=$top_builddir/tests/.libs/yield.so
     LD_PRELOAD=$TW_YIELD
     ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0

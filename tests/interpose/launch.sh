@@ -13,8 +13,7 @@ trap 'rm -rf "$scratch"; [ -z "${planned-}" ] || echo "1..$((planned + parts))"'
 export OMPI_MCA_btl_vader_backing_directory=$scratch MPIEXEC_TIMEOUT=$limit OMP_NUM_THREADS=1
 number=0
 
-mpi=mpich
-"$MPIRUN" --version 2>/dev/null | grep -q 'Open MPI\|OpenRTE' && mpi=openmpi
+mpi=${TW_MPI:-openmpi}
 preload=$top_builddir/lib/libthinwire-preload-$mpi.so
 case $("$top_builddir/bin/thinwire" info 2>/dev/null | grep -o 'sanitizers: [a-z]*') in
     *yes) asan=$($CC -print-file-name=libasan.so): ;;

@@ -8,7 +8,7 @@ for name in $(compgen -e THINWIRE_); do unset "$name"; done
 limit=${TW_TIME_LIMIT:-90}
 policy=$top_builddir/tests/interpose/policy
 file=$scratch/report.json
-"$MPIRUN" --version 2>/dev/null | grep -q 'Open MPI\|OpenRTE' && mpi=openmpi || mpi=mpich
+mpi=${TW_MPI:?}
 sanitized && asan=$($CC -print-file-name=libasan.so): || asan=
 
 # under OPTION...: sets `command` to what starts policy under the drop-in. The sanitizer's library must

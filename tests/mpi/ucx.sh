@@ -35,9 +35,13 @@ export THINWIRE_TRANSPORT=ucx THINWIRE_NODE_RANKS=1 # no values by shared memory
 for program in $programs; do
     launched "$program" "UCX"
 done
-UCX_TLS=self,tcp launched leaving "UCX over TCP"
-UCX_TLS=self,tcp launched fuzz "UCX over TCP"
-
-UCX_TLS=self refused "transports that reach nobody are an error" \
-    "THINWIRE_TRANSPORT=ucx: rank [01] cannot be reached by UCX"
+if [ "${TW_MPI:?}" = openmpi ]; then
+    UCX_TLS=self,tcp launched leaving "UCX over TCP"
+    UCX_TLS=self,tcp launched fuzz "UCX over TCP"
+    UCX_TLS=self refused "transports that reach nobody are an error" \
+        "THINWIRE_TRANSPORT=ucx: rank [01] cannot be reached by UCX"
+else # MPICH 4.0.2 by itself: an MPI_Alltoall in a loop, 3 ranks, hangs in MPI_Finalize in 3 of 8 runs
+    number=$((number + 1))
+    echo "ok $number # SKIP UCX over TCP, and over nothing: this MPI library runs over UCX itself, and hangs, or does not start"
+fi
 echo "1..$number"

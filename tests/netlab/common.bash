@@ -16,7 +16,7 @@ skip_all() {
 
 # lab HOSTS RATE
 lab() {
-    "$MPIRUN" --version 2>/dev/null | grep -q 'Open MPI\|OpenRTE' || skip_all "emulated hosts need Open MPI's mpirun"
+    [ "${TW_MPI:?}" = openmpi ] || skip_all "emulated hosts need Open MPI's mpirun"
     trap '"$netlab" down 2>/dev/null; rm -rf "$scratch"' EXIT
     trap 'exit 1' INT TERM HUP
     "$netlab" up "$1" "$2" >"$scratch/up" 2>&1

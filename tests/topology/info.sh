@@ -141,7 +141,7 @@ mpirun_has_bound() {
         has "^mpirun: $rank: $(bound_threads $rank)\$" || return 1
     done
 }
-if "$MPIRUN" --version 2>/dev/null | grep -q 'Open MPI\|OpenRTE' && [ "$(env -u OMP_NUM_THREADS nproc)" -ge 2 ]; then
+if [ "${TW_MPI:?}" = openmpi ] && [ "$(env -u OMP_NUM_THREADS nproc)" -ge 2 ]; then
     check "a binding by mpirun is kept" mpirun_has_bound
 else
     skip "a binding by mpirun is kept" "this needs Open MPI's mpirun and two cores"
