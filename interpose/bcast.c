@@ -63,9 +63,7 @@ static const tw_choice_t *tw_bcast_contract(tw_call_t *call, const void *buffer,
         if (tw_errors_kept(&errors)) {
             return choice;
         }
-        snprintf(
-            call->level->spec, sizeof(call->level->spec), "%s",
-            tw_ladder_next(call->level->spec, call->type.kind == TW_KIND_DOUBLE, choice->narrow));
+        snprintf(call->level->spec, sizeof(call->level->spec), "%s", tw_choice_finer(choice));
         call->stepped = true;
     }
     return NULL;

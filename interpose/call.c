@@ -87,15 +87,22 @@ const tw_choice_t *tw_choice_get(const char *spec, tw_kind_t kind)
     return found;
 }
 
+const char *tw_choice_finer(const tw_choice_t *choice)
+{
+    return choice->codec != NULL ? tw_codec_finer(choice->codec) : "";
+}
+
 static const tw_choice_t *tw_choice_candidate_make(int c, tw_kind_t kind)
 {
-    static tw_choice_t narrow[TW_CANDIDATES]; /* not in the list: nothing is encoded with them */
-    const tw_choice_t *choice = tw_choice_get(tw_candidate_specs[c], kind);
+    static tw_choice_t
+                narrow[TW_CANDIDATES_MAX]; /* not in the list: nothing is encoded with them */
+    const char *spec          = tw_candidates()->offer[c]->spec;
+    const tw_choice_t *choice = tw_choice_get(spec, kind);
 
     if (choice->codec != NULL) {
         return choice;
     }
-    choice = tw_choice_get(tw_candidate_specs[c], TW_KIND_FLOAT);
+    choice = tw_choice_get(spec, TW_KIND_FLOAT);
     pthread_mutex_lock(&tw_state.lock);
     if (narrow[c].codec == NULL) {
         narrow[c]        = *choice;
@@ -108,7 +115,7 @@ static const tw_choice_t *tw_choice_candidate_make(int c, tw_kind_t kind)
 
 const tw_choice_t *tw_choice_candidate(int c, tw_kind_t kind)
 {
-    static const tw_choice_t *made[TW_CANDIDATES][TW_KINDS];
+    static const tw_choice_t *made[TW_CANDIDATES_MAX][TW_KINDS];
     const tw_choice_t        *choice = __atomic_load_n(&made[c][kind], __ATOMIC_ACQUIRE);
 
     if (choice == NULL) {
@@ -408,7 +415,7 @@ static void tw_call_could(const tw_call_t *call, tw_record_t *delta, uint64_t ns
     delta->could_asked = call->asked;
     delta->could_wide  = call->type.kind == TW_KIND_DOUBLE ? call->asked : 0;
     delta->could_ns    = ns;
-    for (int c = 0; c < TW_CANDIDATES; c++) {
+    for (int c = 0; c < tw_candidates()->count; c++) {
         delta->could[c] = call->could_known
                               ? call->could[c]
                               : tw_call_would_send(call, tw_choice_candidate(c, call->type.kind));

@@ -57,9 +57,9 @@ typedef struct tw_call {
     uint64_t           dropped; /* vectors whose residuals went */
     size_t             own;     /* allgatherv: values of this rank's block                        */
     bool               could_known;
-    uint64_t           could[TW_CANDIDATES]; /* filled by handlers whose sizes differ between ranks,
+    uint64_t could[TW_CANDIDATES_MAX]; /* filled by handlers whose sizes differ between ranks,
                                                 while watching; see records.h */
-    int                rung; /* alltoallv: the next step of the contract, see verify.c         */
+    int      rung; /* alltoallv: the next step of the contract, see verify.c         */
 } tw_call_t;
 
 /** Start of a handler. comm may be MPI_COMM_NULL (then nothing is decided: MPI refuses it). */
@@ -128,6 +128,9 @@ uint64_t tw_call_moved(tw_rule_op_t op, int ranks, uint64_t bytes);
 
 /** The choice for a spec and kind, made at first use. */
 const tw_choice_t *tw_choice_get(const char *spec, tw_kind_t kind);
+
+/** The spec that an error contract goes to when this choice has broken it; "": elements as they are. */
+const char *tw_choice_finer(const tw_choice_t *choice);
 
 /** Watched only, and a codec could have been there: the report says what the candidates would send. */
 bool tw_call_could_send(const tw_call_t *call);

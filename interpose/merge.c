@@ -22,7 +22,7 @@ void tw_record_merge(tw_record_t *a, const tw_record_t *b)
         a->why[i] += b->why[i];
         a->why_asked[i] += b->why_asked[i];
     }
-    for (int i = 0; i < TW_CANDIDATES; i++) {
+    for (int i = 0; i < TW_CANDIDATES_MAX; i++) {
         a->could[i] += b->could[i];
     }
     a->could_asked += b->could_asked;

@@ -26,9 +26,28 @@ const char *const tw_why_texts[TW_WHY_COUNT] = {
 #undef X
 };
 
-/* From most bytes to fewest. */
-const char *const tw_candidate_specs[TW_CANDIDATES] = {
-    "bitpack:3", "bf16", "bitpack:2", "tree8", "int8", "bitpack:1", "onebit"};
+static tw_candidates_t tw_candidates_made;
+
+static void tw_candidates_make(void)
+{
+    tw_candidates_t *made = &tw_candidates_made;
+
+    while (made->count < TW_CANDIDATES_MAX) {
+        made->offer[made->count] = tw_codec_offer(TW_OFFER_REPORT, TW_F32, (size_t)made->count);
+        if (made->offer[made->count] == NULL) {
+            break;
+        }
+        made->count++;
+    }
+}
+
+const tw_candidates_t *tw_candidates(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, tw_candidates_make);
+    return &tw_candidates_made;
+}
 
 typedef struct tw_chunk {
     struct tw_chunk *next;

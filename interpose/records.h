@@ -13,6 +13,7 @@
 
 #include <thinwire/status.h>
 
+#include "runtime/codec/offers.h"
 #include "runtime/policy/rules.h"
 
 /* Why a call was not compressed. TW_WHY_NOT marks a call that was. */
@@ -75,9 +76,13 @@ typedef enum tw_watched {
         TW_OPERATIONS
 } tw_watched_t;
 
-/* What could have been used: the columns of a watching report, in this order. */
-#define TW_CANDIDATES 7
-extern const char *const tw_candidate_specs[TW_CANDIDATES]; /* "bitpack:3" ... "onebit" */
+/* What could have been used, of what codecs offer to reports: the rows of a watching report. */
+#define TW_CANDIDATES_MAX 12
+typedef struct tw_candidates {
+    int                     count;
+    const tw_codec_offer_t *offer[TW_CANDIDATES_MAX];
+} tw_candidates_t;
+const tw_candidates_t *tw_candidates(void);
 
 /* What tells records apart. Compared as bytes: zero it before filling. */
 typedef struct tw_record_key {
@@ -103,13 +108,13 @@ typedef struct tw_record {
     uint64_t encode_ns, decode_ns;
     uint64_t small_calls; /* with vectors under 4 KiB                                            */
     uint64_t small_ns;
-    uint64_t why[TW_WHY_COUNT];       /* calls, by reason; why[NOT] were compressed             */
-    uint64_t why_asked[TW_WHY_COUNT]; /* bytes asked, by reason                                 */
-    uint64_t could[TW_CANDIDATES];    /* bytes that would be sent with each candidate in the
+    uint64_t why[TW_WHY_COUNT];        /* calls, by reason; why[NOT] were compressed             */
+    uint64_t why_asked[TW_WHY_COUNT];  /* bytes asked, by reason                                 */
+    uint64_t could[TW_CANDIDATES_MAX]; /* bytes that would be sent with each candidate in the
                                            calls that were eligible (why WATCHING), else 0        */
-    uint64_t could_asked;             /* bytes asked in those calls                             */
-    uint64_t could_wide;              /* those of doubles among them                            */
-    uint64_t could_ns;                /* time in those calls                                    */
+    uint64_t could_asked;              /* bytes asked in those calls                             */
+    uint64_t could_wide;               /* those of doubles among them                            */
+    uint64_t could_ns;                 /* time in those calls                                    */
     uint64_t verified;    /* calls whose error was measured                                      */
     uint64_t verified_ns; /* time of the compressed collective in verified calls ...             */
     uint64_t exact_ns;    /* ... and of the exact one beside it, which time_ns does not hold: the

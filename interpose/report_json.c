@@ -226,9 +226,9 @@ static void tw_json_candidates(tw_json_t *json, const tw_report_facts_t *facts,
                                const tw_record_t *sum)
 {
     tw_json_open(json, "candidates", '[');
-    for (int c = 0; c < TW_CANDIDATES; c++) {
+    for (int c = 0; c < tw_candidates()->count; c++) {
         tw_json_open(json, NULL, '{');
-        tw_json_text(json, "codec", tw_candidate_specs[c]);
+        tw_json_text(json, "codec", tw_candidates()->offer[c]->spec);
         tw_json_count(json, "bytes", sum->could_asked);
         tw_json_count(json, "wire_bytes", sum->could[c]);
         tw_json_number(json, "saved",

@@ -154,7 +154,7 @@ static void tw_text_reasons(tw_text_report_t *report)
 
 static void tw_candidate_row(const tw_record_t *sum, int c, char (*row)[TW_CELL])
 {
-    snprintf(row[0], TW_CELL, "%s", tw_candidate_specs[c]);
+    snprintf(row[0], TW_CELL, "%s", tw_candidates()->offer[c]->spec);
     tw_cell_count(row[1], sum->could[c]);
     if (sum->could[c] <= sum->could_asked) {
         tw_format_percent(row[2], TW_CELL, (double)(sum->could_asked - sum->could[c]),
@@ -164,16 +164,31 @@ static void tw_candidate_row(const tw_record_t *sum, int c, char (*row)[TW_CELL]
     }
 }
 
+/* Candidates from most bytes to fewest. */
+static void tw_candidates_sort(const tw_record_t *sum, int *sorted)
+{
+    for (int c = 0; c < tw_candidates()->count; c++) {
+        int at = c;
+
+        for (; at > 0 && sum->could[sorted[at - 1]] < sum->could[c]; at--) {
+            sorted[at] = sorted[at - 1];
+        }
+        sorted[at] = c;
+    }
+}
+
 static void tw_text_candidates(tw_text_report_t *report)
 {
     static const char *const headings[] = {"with codec", "bytes sent", "saved of all bytes"};
     const tw_record_t       *sum        = &report->sum;
     tw_text_table_t         *table      = tw_text_new_table(report, 3, 1, 0);
     char                     ms[32], doubles[64] = "";
+    int                      sorted[TW_CANDIDATES_MAX];
 
     if (sum->could_asked == 0) {
         return;
     }
+    tw_candidates_sort(sum, sorted);
     tw_format_fixed(ms, sizeof(ms), 1e3 * tw_report_seconds(report->facts, sum->could_ns), 3);
     if (sum->could_wide > 0) {
         snprintf(doubles, sizeof(doubles), " (%llu of doubles, with --double)",
@@ -181,11 +196,11 @@ static void tw_text_candidates(tw_text_report_t *report)
     }
     tw_page_line(&report->tail, "calls that could be compressed: %llu bytes asked for%s, %s ms",
                  (unsigned long long)sum->could_asked, doubles, ms);
-    for (int c = -1; c < TW_CANDIDATES; c++) {
+    for (int c = -1; c < tw_candidates()->count; c++) {
         char(*row)[TW_CELL] = tw_text_table_row(table);
 
         if (c >= 0) {
-            tw_candidate_row(sum, c, row);
+            tw_candidate_row(sum, sorted[c], row);
             continue;
         }
         for (int i = 0; i < table->columns; i++) {

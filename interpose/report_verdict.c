@@ -55,18 +55,18 @@ static uint64_t tw_could_save(const tw_record_t *sum, int c)
     return sum->could[c] < sum->could_asked ? sum->could_asked - sum->could[c] : 0;
 }
 
-/* The candidate to name: tree8, or what saves most where it has no form for the values. onebit is
- * left out: it needs error feedback, which not every program can have. */
+/* The candidate to advise: the usual choice, or what saves most where that has no form for the values. */
 static int tw_candidate_to_name(const tw_record_t *sum)
 {
     int best = 0;
 
-    for (int c = 0; c < TW_CANDIDATES; c++) {
-        if (strcmp(tw_candidate_specs[c], "tree8") == 0 && tw_could_save(sum, c) > 0) {
+    for (int c = 0; c < tw_candidates()->count; c++) {
+        const unsigned to = tw_candidates()->offer[c]->to;
+
+        if ((to & TW_OFFER_FIRST) != 0 && tw_could_save(sum, c) > 0) {
             return c;
         }
-        if (strcmp(tw_candidate_specs[c], "onebit") != 0 &&
-            tw_could_save(sum, c) > tw_could_save(sum, best)) {
+        if ((to & TW_OFFER_ADVICE) != 0 && tw_could_save(sum, c) > tw_could_save(sum, best)) {
             best = c;
         }
     }
@@ -77,6 +77,7 @@ static void tw_verdict_watching(const tw_report_facts_t *facts, const tw_record_
                                 size_t size)
 {
     const int         c      = tw_candidate_to_name(sum);
+    const char *const spec   = tw_candidates()->offer[c]->spec;
     const char *const narrow = sum->could_wide > 0 ? " --double" : "";
     char              bytes[TW_PERCENT];
 
@@ -88,7 +89,7 @@ static void tw_verdict_watching(const tw_report_facts_t *facts, const tw_record_
     snprintf(text, size,
              "%s%s would save %s of the bytes; time is not estimated (--codec %s%s --verify 64 "
              "measures it)",
-             tw_candidate_specs[c], narrow, bytes, tw_candidate_specs[c], narrow);
+             spec, narrow, bytes, spec, narrow);
 }
 
 /* ---- with a codec -------------------------------------------------------------------------- */

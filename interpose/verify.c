@@ -179,7 +179,7 @@ enum { TW_RUNG_OFF = 8 };
 
 int tw_verify_rung(const tw_choice_t *choice)
 {
-    const char *next = tw_ladder_next(choice->spec, choice->kind == TW_KIND_DOUBLE, choice->narrow);
+    const char *next = tw_choice_finer(choice);
 
     for (int rung = 1; tw_verify_rungs[rung] != NULL; rung++) {
         const size_t length = strlen(tw_verify_rungs[rung]);
@@ -202,8 +202,7 @@ static void tw_verify_step(tw_call_t *call, int rung)
         }
         next = rung == TW_RUNG_OFF ? "" : tw_verify_rungs[rung];
     } else {
-        next = tw_ladder_next(call->level->spec, call->type.kind == TW_KIND_DOUBLE,
-                              call->choice != NULL && call->choice->narrow);
+        next = tw_choice_finer(tw_choice_get(call->level->spec, call->type.kind));
     }
     snprintf(call->level->spec, sizeof(call->level->spec), "%s", next);
     call->stepped = true;

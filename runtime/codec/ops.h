@@ -28,6 +28,20 @@ typedef struct tw_spec_why {
 void tw_why_set(const tw_spec_why_t *why, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* A spec by which others use the codec without being told to, of one element type. */
+typedef enum tw_offer_to {
+    TW_OFFER_AUTO   = 1, /* `auto` may choose it: a calibration measures it                   */
+    TW_OFFER_REPORT = 2, /* the report of a run without codec says what it would send         */
+    TW_OFFER_ADVICE = 4, /* ... and may advise it: needs no error feedback                    */
+    TW_OFFER_FIRST  = 8  /* ... and advises it where it saves anything: the usual choice      */
+} tw_offer_to_t;
+
+typedef struct tw_codec_offer {
+    const char *spec;
+    tw_dtype_t  dtype;
+    unsigned    to; /* tw_offer_to_t */
+} tw_codec_offer_t;
+
 typedef struct tw_codec_ops {
     const char *name;  /* what a spec begins with                                       */
     const char *form;  /* accepted spec: "tree8[:block=N][,split=0.45|0.55]"            */
@@ -39,25 +53,32 @@ typedef struct tw_codec_ops {
      * TW_ERR_SPEC, with *why set, for what is not understood. */
     tw_status_t (*option)(tw_codec_t *codec, const char *key, const char *value,
                           const tw_spec_why_t *why);
-    /* All options are read: check them, set block, bytes_per_value, bound, cuda, table and spec. The
+    /* All options are read: check them, set block, bytes_per_value, bound, finer, cuda, table and spec. The
      * dtype is set; TW_ERR_UNSUPPORTED if the codec has no such element type. Kernels are chosen
      * afterwards. */
     tw_status_t (*finish)(tw_codec_t *codec, const tw_spec_why_t *why);
 
     size_t (*size)(const tw_codec_t *codec, size_t n); /* exact; n * 9 is known not to overflow */
+
+    /* Up to the first without a spec. What takes the bytes of another one and has a larger error is
+     * for nobody. */
+    tw_codec_offer_t offers[8];
 } tw_codec_ops_t;
 
 /* bound (tw_codec_traits_t.max_error): the error that one encoding makes at most, in parts of the
  * largest magnitude of the value's block, which for codecs without blocks is the value itself; 0:
  * none, INFINITY: any. For finite values that are not subnormal; rounding in float32 may add 2^-22 of
- * the maximum to what codecs with blocks have. tests/codec/test_numbers.c measures it. */
+ * the maximum to what codecs with blocks have. tests/codec/test_numbers.c measures it.
+ * finer: what an error contract goes to when the codec has broken it: the spec (static) of the next one
+ * with a smaller error and more bytes, for the same elements. */
 struct tw_codec {
     const tw_codec_ops_t *ops;
     tw_dtype_t            dtype;
     size_t                element;         /* bytes of one element                        */
     size_t                block;           /* values per block, 1 if none                 */
     double                bytes_per_value; /* asymptotic                                  */
-    double                bound;           /* see below; finish() must set it             */
+    double                bound;           /* see above; finish() must set it             */
+    const char           *finer;           /* see above; NULL: none                       */
     tw_cuda_kind_t        cuda;            /* kernels for device memory; 0: none          */
     bool                  lossless;        /* decoding gives back every bit               */
     bool                  feedback;        /* wants error feedback                        */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/registry.c - the list of codecs. Ids are never reused.
+ * codec/registry.c - the list of codecs, and what they offer. Ids are never reused.
  */
 #include "config.h"
 
-#include "runtime/codec/ops.h"
+#include "runtime/codec/offers.h"
 
 extern const tw_codec_ops_t tw_codec_fp32, tw_codec_bitpack, tw_codec_bf16, tw_codec_fp16,
     tw_codec_tree8, tw_codec_int8, tw_codec_static8, tw_codec_mantissa8, tw_codec_onebit;
@@ -38,4 +38,21 @@ tw_status_t tw_codec_describe(size_t index, const char **name, const char **form
         *help = tw_codecs[index]->help;
     }
     return TW_OK;
+}
+
+const tw_codec_offer_t *tw_codec_offer(unsigned to, tw_dtype_t dtype, size_t index)
+{
+    for (size_t c = 0; tw_codecs[c] != NULL; c++) {
+        for (const tw_codec_offer_t *offer = tw_codecs[c]->offers; offer->spec != NULL; offer++) {
+            if ((offer->to & to) != 0 && offer->dtype == dtype && index-- == 0) {
+                return offer;
+            }
+        }
+    }
+    return NULL;
+}
+
+const char *tw_codec_finer(const tw_codec_t *codec)
+{
+    return codec->finer != NULL ? codec->finer : "";
 }

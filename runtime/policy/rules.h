@@ -82,11 +82,4 @@ typedef struct tw_rule_query {
 /* The index of the first rule that holds, or -1. Allocates nothing. */
 int tw_rules_match(const tw_rules_t *rules, const tw_rule_query_t *query);
 
-/* The codec that an error contract steps up to after `spec` has broken it, "" for none (off):
- * onebit, tree8, bf16, bitpack:3, off; what is not on this ladder goes to the next rung with more
- * bytes per value (static8 to bf16, fp16 to bitpack:3); for doubles bitpack:K to bitpack:K+1 as far
- * as bitpack:7, then off (with `narrow`, doubles that travel as floats, the ladder of floats).
- * bitpack keeps its option `round` when it steps to bitpack. The text returned is static. */
-const char *tw_ladder_next(const char *spec, bool wide, bool narrow);
-
 #endif /* TW_POLICY_RULES_H */

@@ -25,12 +25,8 @@ static void ask(const tw_rules_t *rules)
         }
     }
     for (size_t i = 0; i < rules->count; i++) {
-        const char *spec = rules->rules[i].spec;
-
-        fuzz_check(memchr(spec, '\0', TW_RULE_SPEC_MAX) != NULL, "a spec has an end");
-        tw_ladder_next(spec, false, false);
-        tw_ladder_next(spec, true, false);
-        tw_ladder_next(spec, true, true);
+        fuzz_check(memchr(rules->rules[i].spec, '\0', TW_RULE_SPEC_MAX) != NULL,
+                   "a spec has an end");
     }
 }
 

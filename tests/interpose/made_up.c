@@ -52,14 +52,24 @@ tw_record_t compressed(void)
     return record;
 }
 
-/* Bytes per float32: 3, 2, 2, 1, 1, 1, 1/8, and a little for the blocks. */
+/* Bytes per float32: 3, 2, 1, and a little for blocks; onebit: 1/8. */
 tw_record_t watched(void)
 {
-    static const uint64_t could[TW_CANDIDATES] = {7500000, 5000000, 5000000, 2600000,
-                                                  2600000, 2500000, 350000};
-    tw_record_t           record               = record_of(TW_RULE_ALLREDUCE, TW_WHY_WATCHING);
+    static const struct {
+        const char *spec;
+        uint64_t    bytes;
+    } could[]          = {{"bitpack:3", 7500000}, {"bf16", 5000000}, {"bitpack:2", 5000000},
+                          {"tree8", 2600000},     {"int8", 2600000}, {"bitpack:1", 2500000},
+                          {"onebit", 350000}};
+    tw_record_t record = record_of(TW_RULE_ALLREDUCE, TW_WHY_WATCHING);
 
-    memcpy(record.could, could, sizeof(could));
+    for (int c = 0; c < tw_candidates()->count; c++) {
+        for (size_t i = 0; i < sizeof(could) / sizeof(could[0]); i++) {
+            if (strcmp(tw_candidates()->offer[c]->spec, could[i].spec) == 0) {
+                record.could[c] = could[i].bytes;
+            }
+        }
+    }
     record.could_asked = 10000000;
     record.could_ns    = 1000000000;
     return record;

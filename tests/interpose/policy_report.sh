@@ -167,7 +167,7 @@ doubles() { # as floats, or by what the codec has for them
     local narrow=(--double)
     true_for allreduce,double,100000 allgather,double,20000 alltoallv,double,20000,uneven \
         reduce_scatter,double,20000,uneven bcast,20000 && quietly 2 -- allreduce,double,50000 &&
-        is candidates.3.codec tree8 && is candidates.3.needs_double true && is candidates.0.needs_double true
+        [ "$(candidate tree8 needs_double)" = true ] && [ "$(candidate bitpack:3 needs_double)" = true ]
 }
 check "watching: what a codec would send is what it sends" even
 check "watching: the same of doubles" doubles

@@ -279,6 +279,22 @@ static double bitpack_bound(const tw_codec_t *codec)
     return ldexp(1.0, bitpack->round ? -mantissa - 1 : -mantissa);
 }
 
+/* bf16 has the byte that K = 1 lacks of a float's exponent; floats of 3 bytes go on as they are. */
+static const char *bitpack_finer(const tw_codec_t *codec)
+{
+    static const char *const next[2][8] = {
+        {"", "", "bitpack:2", "bitpack:3", "bitpack:4", "bitpack:5", "bitpack:6", "bitpack:7"},
+        {"", "", "bitpack:2,round", "bitpack:3,round", "bitpack:4,round", "bitpack:5,round",
+         "bitpack:6,round", "bitpack:7,round"},
+    };
+    const tw_bitpack_t *bitpack = tw_bitpack(codec);
+
+    if (bitpack->k + 1 >= (int)codec->element) {
+        return NULL;
+    }
+    return codec->element == 4 && bitpack->k == 1 ? "bf16" : next[bitpack->round][bitpack->k + 1];
+}
+
 static tw_status_t bitpack_finish(tw_codec_t *codec, const tw_spec_why_t *why)
 {
     const tw_bitpack_t *bitpack = tw_bitpack(codec);
@@ -299,6 +315,7 @@ static tw_status_t bitpack_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     codec->bytes_per_value = bitpack->k;
     codec->lossless        = bitpack->k == (int)codec->element;
     codec->bound           = bitpack_bound(codec);
+    codec->finer           = bitpack_finer(codec);
     codec->cuda =
         (tw_cuda_kind_t)((codec->element == 8
                               ? (bitpack->round ? TW_CUDA_DOUBLE_ROUND1 : TW_CUDA_DOUBLE_CUT1)
@@ -318,4 +335,11 @@ const tw_codec_ops_t tw_codec_bitpack = {
     .option = bitpack_option,
     .finish = bitpack_finish,
     .size   = tw_values_size,
+    .offers = {{"bitpack:3", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE},
+               {"bitpack:2", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE},
+               {"bitpack:1", TW_F32, TW_OFFER_REPORT | TW_OFFER_ADVICE},
+               {"bitpack:8", TW_F64, TW_OFFER_AUTO},
+               {"bitpack:4", TW_F64, TW_OFFER_AUTO},
+               {"bitpack:3", TW_F64, TW_OFFER_AUTO},
+               {"bitpack:2", TW_F64, TW_OFFER_AUTO}},
 };

@@ -106,4 +106,5 @@ const tw_codec_ops_t tw_codec_fp32 = {
     .option = tw_codec_no_option,
     .finish = fp32_finish,
     .size   = fp32_size,
+    .offers = {{"fp32", TW_F32, TW_OFFER_AUTO}},
 };

@@ -23,6 +23,7 @@ tw_status_t tw_half_finish(tw_codec_t *codec, double bound, tw_cuda_kind_t cuda,
     codec->block           = 1;
     codec->bytes_per_value = 2.0;
     codec->bound           = bound;
+    codec->finer           = "bitpack:3";
     codec->cuda            = cuda;
     snprintf(codec->spec, sizeof(codec->spec), "%s", codec->ops->name);
     return TW_OK;
@@ -75,4 +76,5 @@ const tw_codec_ops_t tw_codec_bf16 = {
     .option = tw_codec_no_option,
     .finish = bf16_finish,
     .size   = tw_values_size,
+    .offers = {{"bf16", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE}},
 };

@@ -71,6 +71,7 @@ static tw_status_t int8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     codec->block           = codec->block != 0 ? codec->block : INT8_BLOCK;
     codec->bytes_per_value = 1.0 + 4.0 / (double)codec->block;
     codec->bound           = 0.00394; /* 1 / 254, and roundings */
+    codec->finer           = "bf16";
     codec->cuda            = TW_CUDA_BLOCKS_INT8;
     snprintf(codec->spec, sizeof(codec->spec), "int8:block=%zu", codec->block);
     return TW_OK;
@@ -84,4 +85,5 @@ const tw_codec_ops_t tw_codec_int8 = {
     .option = tw_blocks_option,
     .finish = int8_finish,
     .size   = tw_scaled8_size,
+    .offers = {{"int8", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE}},
 };

@@ -155,6 +155,7 @@ static tw_status_t tree8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     codec->block           = codec->block != 0 ? codec->block : TREE8_BLOCK;
     codec->bytes_per_value = 1.0 + 4.0 / (double)codec->block;
     codec->bound           = tree8->split == 45 ? 0.0129 : 0.0106;
+    codec->finer           = "bf16";
     codec->cuda            = TW_CUDA_BLOCKS_TREE8;
     tree8_magnitudes(tree8->split, magnitude);
     fits = tw_levels_build(levels, magnitude, NULL, TW_LEVELS_MAX);
@@ -174,4 +175,6 @@ const tw_codec_ops_t tw_codec_tree8 = {
     .option = tree8_option,
     .finish = tree8_finish,
     .size   = tw_scaled8_size,
+    .offers = {{"tree8", TW_F32,
+                TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE | TW_OFFER_FIRST}},
 };

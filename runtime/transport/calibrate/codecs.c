@@ -9,22 +9,9 @@
 #include <string.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/codec/offers.h"
 #include "runtime/transport/auto/auto.h"
 #include "runtime/transport/calibrate/calibrate.h"
-
-/* Codecs with a bound on their error; those whose bytes others have with a smaller error are left
- * out. */
-static const struct {
-    const char *spec;
-    int         wide;
-} tw_candidates[] = {{"fp32", 0},      {"bitpack:3", 0}, {"bf16", 0},     {"bitpack:2", 0},
-                     {"int8", 0},      {"tree8", 0},     {"onebit", 0},   {"bitpack:8", 1},
-                     {"bitpack:4", 1}, {"bitpack:3", 1}, {"bitpack:2", 1}};
-
-#define TW_CANDIDATES ((int)(sizeof(tw_candidates) / sizeof(tw_candidates[0])))
-
-_Static_assert(sizeof(tw_candidates) / sizeof(tw_candidates[0]) <= TW_FACTS_CODECS,
-               "facts hold all candidates");
 
 #define TW_PIECE_VALUES ((size_t)16384)
 #define TW_VERB_PARTS   3
@@ -150,28 +137,47 @@ static void tw_gauge_codec(const tw_gauge_t *g, const tw_codec_t *codec, double 
     facts->decode_add = seconds[TW_DECODE_ADD];
 }
 
+/* What codecs offer to `auto`, floats first; how many. TW_ERR_NO_MEMORY: not all of them. */
+static tw_status_t tw_gauge_offers(const tw_gauge_t *g, const tw_codec_t **codecs, int *count_p)
+{
+    const tw_codec_offer_t *offer;
+    tw_status_t             status = TW_OK;
+    int                     count  = 0;
+
+    for (int wide = 0; wide < 2; wide++) {
+        const tw_dtype_t dtype = wide != 0 ? TW_F64 : TW_F32;
+
+        for (size_t i = 0; (offer = tw_codec_offer(TW_OFFER_AUTO, dtype, i)) != NULL; i++) {
+            if (count == TW_FACTS_CODECS) {
+                break;
+            }
+            codecs[count] = tw_auto_codec(g->comm, offer->spec, wide != 0);
+            status        = codecs[count] != NULL ? status : TW_ERR_NO_MEMORY;
+            count++;
+        }
+    }
+    *count_p = count;
+    return status;
+}
+
 tw_status_t tw_gauge_codecs(tw_gauge_t *g, tw_facts_t *facts)
 {
-    const tw_codec_t *codecs[TW_CANDIDATES];
+    const tw_codec_t *codecs[TW_FACTS_CODECS];
     double            seconds[4 * TW_FACTS_CODECS];
-    tw_status_t       status = TW_OK;
+    int               count;
+    tw_status_t       status = tw_comm_agree(g->comm, tw_gauge_offers(g, codecs, &count));
 
-    for (int c = 0; c < TW_CANDIDATES; c++) {
-        codecs[c] = tw_auto_codec(g->comm, tw_candidates[c].spec, tw_candidates[c].wide != 0);
-        status    = codecs[c] != NULL ? status : TW_ERR_NO_MEMORY;
-    }
-    status = tw_comm_agree(g->comm, status);
     if (status != TW_OK) {
         return status;
     }
-    facts->codecs = TW_CANDIDATES;
-    for (int c = 0; c < TW_CANDIDATES; c++) {
+    facts->codecs = count;
+    for (int c = 0; c < count; c++) {
         tw_codec_facts_t *mine  = &facts->codec[c];
         const tw_codec_t *codec = codecs[c];
         tw_codec_traits_t traits;
 
         tw_codec_traits(codec, &traits);
-        *mine = (tw_codec_facts_t){.wide      = tw_candidates[c].wide,
+        *mine = (tw_codec_facts_t){.wide      = traits.dtype == TW_F64,
                                    .bytes     = traits.bytes,
                                    .block     = traits.block,
                                    .max_error = traits.max_error,
@@ -180,7 +186,7 @@ tw_status_t tw_gauge_codecs(tw_gauge_t *g, tw_facts_t *facts)
         if (c == 0 || mine->wide != mine[-1].wide) {
             tw_gauge_fill_even(g, mine->wide != 0);
         }
-        tw_gauge_codec(g, codec, g->budget / TW_CANDIDATES, mine);
+        tw_gauge_codec(g, codec, g->budget / count, mine);
         if (traits.plain) { /* moves from buffer to buffer */
             mine->encode = mine->decode = 0.0;
         }
@@ -189,8 +195,8 @@ tw_status_t tw_gauge_codecs(tw_gauge_t *g, tw_facts_t *facts)
         seconds[4 * c + 2] = mine->decode_add;
         seconds[4 * c + 3] = mine->call;
     }
-    status = tw_gauge_agree(g, seconds, 4 * TW_CANDIDATES, true);
-    for (int c = 0; c < TW_CANDIDATES; c++) { /* the mean of the ranks */
+    status = tw_gauge_agree(g, seconds, 4 * count, true);
+    for (int c = 0; c < count; c++) { /* the mean of the ranks */
         facts->codec[c].encode     = seconds[4 * c] / facts->ranks;
         facts->codec[c].decode     = seconds[4 * c + 1] / facts->ranks;
         facts->codec[c].decode_add = seconds[4 * c + 2] / facts->ranks;

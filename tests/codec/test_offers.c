@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/codec/test_offers.c - what codecs say to those that choose among them: what each offers, and the next one
+ * that an error contract goes to, against the codecs' own sizes and errors.
+ */
+#include "config.h"
+
+#include <stdio.h>
+
+#include <thinwire/facts.h>
+
+#include "runtime/codec/offers.h"
+#include "tests/codec/common.h"
+
+static tw_codec_traits_t traits_of(const char *spec, tw_dtype_t dtype)
+{
+    tw_codec_t       *codec = test_codec(spec, dtype);
+    tw_codec_traits_t traits;
+
+    ck_assert_int_eq(tw_codec_traits(codec, &traits), TW_OK);
+    tw_codec_destroy(codec);
+    return traits;
+}
+
+/* The text lives as long as the program. */
+static const char *finer_than(const char *spec, tw_dtype_t dtype)
+{
+    tw_codec_t *codec = test_codec(spec, dtype);
+    const char *finer = tw_codec_finer(codec);
+
+    tw_codec_destroy(codec);
+    return finer;
+}
+
+/* By whole bytes per value: the first of these that takes more, "" where none does. */
+static const char *next_float(double bytes)
+{
+    static const char *const steps[] = {"tree8", "bf16", "bitpack:3"};
+
+    for (int i = 0; i < 3; i++) {
+        if ((int)traits_of(steps[i], TW_F32).bytes > (int)bytes) {
+            return steps[i];
+        }
+    }
+    return "";
+}
+
+START_TEST(the_finer_one_takes_more_bytes)
+{
+    const char             *spec   = test_specs[_i].spec;
+    const tw_dtype_t        dtype  = test_specs[_i].dtype;
+    const tw_codec_traits_t traits = traits_of(spec, dtype);
+    char                    want[32];
+
+    if (dtype == TW_F32) {
+        snprintf(want, sizeof(want), "%s", next_float(traits.bytes));
+    } else {
+        snprintf(want, sizeof(want), "bitpack:%d", (int)traits.bytes + 1);
+        want[traits.bytes < 7.0 ? sizeof(want) - 1 : 0] = '\0';
+    }
+    if (strncmp(want, "bitpack", 7) == 0 && strstr(spec, ",round") != NULL) {
+        strcat(want, ",round");
+    }
+    ck_assert_str_eq(finer_than(spec, dtype), want);
+}
+END_TEST
+
+/* From any codec on, each step takes more bytes, and the last is the elements as they are. */
+START_TEST(the_finer_ones_end)
+{
+    const tw_dtype_t dtype = test_specs[_i].dtype;
+    const char      *spec  = test_specs[_i].spec;
+    double           bytes = (int)traits_of(spec, dtype).bytes;
+    int              steps = 0;
+
+    while ((spec = finer_than(spec, dtype))[0] != '\0') {
+        ck_assert_double_gt(traits_of(spec, dtype).bytes, bytes);
+        bytes = traits_of(spec, dtype).bytes;
+        ck_assert_int_lt(++steps, 8);
+    }
+}
+END_TEST
+
+static size_t offered(unsigned to, tw_dtype_t dtype)
+{
+    size_t count = 0;
+
+    while (tw_codec_offer(to, dtype, count) != NULL) {
+        count++;
+    }
+    return count;
+}
+
+START_TEST(every_offer_is_a_codec)
+{
+    const unsigned   all      = TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE | TW_OFFER_FIRST;
+    const tw_dtype_t dtype    = _i == 0 ? TW_F32 : TW_F64;
+    bool             lossless = false;
+
+    for (size_t i = 0; i < offered(all, dtype); i++) {
+        const tw_codec_offer_t *offer  = tw_codec_offer(all, dtype, i);
+        const tw_codec_traits_t traits = traits_of(offer->spec, dtype);
+        const bool              advice = (offer->to & TW_OFFER_ADVICE) != 0;
+
+        lossless = lossless || ((offer->to & TW_OFFER_AUTO) != 0 && traits.lossless);
+        ck_assert_msg((offer->to & TW_OFFER_AUTO) == 0 || traits.max_error <= 1.0,
+                      "%s has no bound on its error", offer->spec);
+        ck_assert_msg(!advice || (offer->to & TW_OFFER_REPORT) != 0,
+                      "%s: advised, not in the report", offer->spec);
+        ck_assert_msg(!advice || !traits.feedback, "%s needs error feedback", offer->spec);
+        ck_assert_msg((offer->to & TW_OFFER_FIRST) == 0 || advice, "%s: first, not advised",
+                      offer->spec);
+    }
+    ck_assert_msg(lossless, "auto:0 finds a codec");
+}
+END_TEST
+
+START_TEST(offers_are_few_enough)
+{
+    ck_assert_uint_le(offered(TW_OFFER_AUTO, TW_F32) + offered(TW_OFFER_AUTO, TW_F64),
+                      TW_FACTS_CODECS);
+    ck_assert_uint_eq(offered(TW_OFFER_FIRST, TW_F32), 1);
+    ck_assert_uint_eq(offered(TW_OFFER_REPORT, TW_F64), 0); /* its rows are those of floats */
+    for (size_t c = 0; tw_codecs[c] != NULL; c++) {
+        ck_assert_ptr_null(tw_codecs[c]->offers[7].spec);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite  = suite_create("offers");
+    TCase *finer  = tcase_create("finer");
+    TCase *offers = tcase_create("offers");
+
+    tcase_add_loop_test(finer, the_finer_one_takes_more_bytes, 0, test_spec_count);
+    tcase_add_loop_test(finer, the_finer_ones_end, 0, test_spec_count);
+    tcase_add_loop_test(offers, every_offer_is_a_codec, 0, 2);
+    tcase_add_test(offers, offers_are_few_enough);
+    suite_add_tcase(suite, finer);
+    suite_add_tcase(suite, offers);
+    return test_main(suite);
+}
