@@ -7,40 +7,12 @@
 
 #include "runtime/codec/kernels.h"
 #include "runtime/codec/ops.h"
-
-extern const tw_isa_t tw_isa_avx2, tw_isa_avx512, tw_isa_neon, tw_isa_vsx;
-
-const tw_isa_t *tw_isa(tw_cpu_level_id_t level)
-{
-    switch (level) {
-    case TW_CPU_SCALAR:
-        return &tw_isa_scalar;
-#ifdef HAVE_AVX2
-    case TW_CPU_AVX2:
-        return &tw_isa_avx2;
-#endif
-#ifdef HAVE_AVX512
-    case TW_CPU_AVX512:
-        return &tw_isa_avx512;
-#endif
-#ifdef HAVE_NEON
-    case TW_CPU_NEON:
-        return &tw_isa_neon;
-#endif
-#ifdef HAVE_VSX
-    case TW_CPU_VSX:
-        return &tw_isa_vsx;
-#endif
-    default:
-        return NULL;
-    }
-}
+#include "runtime/codec/scaled8.h"
 
 tw_status_t tw_kernels_choose(tw_codec_t *codec)
 {
     for (tw_cpu_level_id_t level = codec->cpu;; level = tw_cpu_below(level)) {
-        const tw_isa_t     *isa     = tw_isa(level);
-        const tw_kernels_t *kernels = isa != NULL ? isa->kernels[codec->ops->id] : NULL;
+        const tw_kernels_t *kernels = codec->ops->kernels[level];
 
         if (kernels != NULL && (kernels->fits == NULL || kernels->fits(codec))) {
             if (kernels->prepare != NULL && !kernels->prepare(codec)) {
@@ -55,11 +27,23 @@ tw_status_t tw_kernels_choose(tw_codec_t *codec)
 
 uint32_t tw_absmax(tw_cpu_level_id_t level, const void *src, size_t n)
 {
-    for (;; level = tw_cpu_below(level)) {
-        const tw_isa_t *isa = tw_isa(level);
-
-        if (isa != NULL && isa->absmax != NULL) {
-            return isa->absmax(src, n);
-        }
+    switch (level) {
+#ifdef HAVE_AVX512
+    case TW_CPU_AVX512:
+        return tw_absmax_avx512(src, n);
+#endif
+#ifdef HAVE_AVX2
+    case TW_CPU_AVX2:
+        return tw_absmax_avx2(src, n);
+#endif
+#if defined(HAVE_NEON) || defined(HAVE_VSX)
+    case TW_CPU_NEON:
+    case TW_CPU_VSX:
+        return tw_absmax_vec4(src, n);
+#endif
+    case TW_CPU_SCALAR:
+        return tw_scaled8_absmax(src, NULL, n);
+    default:
+        return tw_absmax(tw_cpu_below(level), src, n);
     }
 }

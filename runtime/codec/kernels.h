@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/kernels.h - the loops of a codec for one instruction set, and the lists of them.
+ * codec/kernels.h - the loops of a codec for one instruction set.
  *
  * A codec's scalar kernels are its definition; those of every other instruction set give the same
  * bytes and the same decoded bits (tests/codec/test_twins.c). They stand in
- * <codec>/<codec>_<isa>.c, compiled with that set's flags, and are named in kernels_<isa>.c; a
- * codec that a list does not name, or that its kernels do not fit, gets those of the next lower
- * set.
+ * <codec>/<codec>_<isa>.c, compiled with that set's flags, and are named in the codec's table; a codec
+ * without kernels for a set, or that these do not fit, gets those of the next lower set.
  *
  * Kernels get checked arguments: n above 0, buffers of any alignment that do not overlap,
  * floating-point mode round to nearest with denormals kept. They get a piece of a vector that
@@ -44,38 +43,44 @@ typedef struct tw_kernels {
                             uint8_t *residual, uint8_t *dst);
 } tw_kernels_t;
 
-/* Ids of codecs, compared between ranks; never reused. */
-enum {
-    TW_ID_FP32 = 1,
-    TW_ID_BITPACK,
-    TW_ID_BF16,
-    TW_ID_FP16,
-    TW_ID_TREE8,
-    TW_ID_INT8,
-    TW_ID_STATIC8,
-    TW_ID_MANTISSA8,
-    TW_ID_ONEBIT,
-    TW_ID_END,
-    TW_ID_AUTO = 255 /* no codec, and in no list */
-};
-
-/* What there is for one instruction set. */
-typedef struct tw_isa {
-    const tw_kernels_t *kernels[TW_ID_END]; /* by codec id; NULL: none. Scalar has all */
-    /* Bits of the largest |x| of n float32, n above 0: ordered as integers, so that Inf and NaN
-     * come out on top; the sign bit is clear. */
-    uint32_t (*absmax)(const uint8_t *src, size_t n);
-} tw_isa_t;
-
-extern const tw_isa_t tw_isa_scalar;
-
-/* The instruction set's list, or NULL if it was not built. */
-const tw_isa_t *tw_isa(tw_cpu_level_id_t level);
+/* For the table of a codec that has kernels for all instruction sets, those that this build has:
+ * NAME_scalar, NAME_avx2, NAME_avx512, NAME_vec4 (NEON and VSX). */
+#define TW_KERNELS_OF(name)                                                                        \
+    extern const tw_kernels_t name##_scalar, name##_avx2, name##_avx512, name##_vec4
+#define TW_KERNELS(name)                                                                           \
+    {                                                                                              \
+        [TW_CPU_SCALAR] = &name##_scalar,                                                          \
+        TW_KERNELS_AVX2(name) TW_KERNELS_AVX512(name) TW_KERNELS_NEON(name) TW_KERNELS_VSX(name)   \
+    }
+#ifdef HAVE_AVX2
+#define TW_KERNELS_AVX2(name) [TW_CPU_AVX2] = &name##_avx2,
+#else
+#define TW_KERNELS_AVX2(name)
+#endif
+#ifdef HAVE_AVX512
+#define TW_KERNELS_AVX512(name) [TW_CPU_AVX512] = &name##_avx512,
+#else
+#define TW_KERNELS_AVX512(name)
+#endif
+#ifdef HAVE_NEON
+#define TW_KERNELS_NEON(name) [TW_CPU_NEON] = &name##_vec4,
+#else
+#define TW_KERNELS_NEON(name)
+#endif
+#ifdef HAVE_VSX
+#define TW_KERNELS_VSX(name) [TW_CPU_VSX] = &name##_vec4,
+#else
+#define TW_KERNELS_VSX(name)
+#endif
 
 /* The best kernels that codec->cpu allows: sets codec->kernels, codec->isa and codec->vectors. */
 tw_status_t tw_kernels_choose(tw_codec_t *codec);
 
-/* The best absmax up to a level. */
+/* Bits of the largest |x| of n float32, n above 0: ordered as integers, so that Inf and NaN come out on
+ * top; the sign bit is clear. By the best instructions up to a level. */
 uint32_t tw_absmax(tw_cpu_level_id_t level, const void *src, size_t n);
+uint32_t tw_absmax_avx2(const uint8_t *src, size_t n);
+uint32_t tw_absmax_avx512(const uint8_t *src, size_t n);
+uint32_t tw_absmax_vec4(const uint8_t *src, size_t n);
 
 #endif /* TW_CODEC_KERNELS_H */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/ops.h - a codec inside: one constant table of functions per codec, one list of them.
  *
- * Adding a codec: its folder, one line in registry.c, an id in kernels.h, its kernels in the lists
- * of kernels_<isa>.c, one line in sources.am. codec.c cuts long vectors at block boundaries and
+ * Adding a codec: its folder, one line in codecs.h, its files in sources.am. codec.c cuts long vectors at block boundaries and
  * hands the pieces to threads, so a kernel sees only part of a vector.
  */
 #ifndef TW_CODEC_OPS_H
@@ -46,7 +45,7 @@ typedef struct tw_codec_ops {
     const char *name;  /* what a spec begins with                                       */
     const char *form;  /* accepted spec: "tree8[:block=N][,split=0.45|0.55]"            */
     const char *help;  /* one line                                                      */
-    uint8_t     id;    /* TW_ID_...                                                    */
+    uint8_t     id;    /* docs/wire-format.md; compared between ranks, never reused      */
     size_t      state; /* bytes of codec->state, zeros at first: what option() reads; or 0 */
 
     /* One option of the spec: key "block", value "4096"; a bare word has value NULL.
@@ -59,6 +58,8 @@ typedef struct tw_codec_ops {
     tw_status_t (*finish)(tw_codec_t *codec, const tw_spec_why_t *why);
 
     size_t (*size)(const tw_codec_t *codec, size_t n); /* exact; n * 9 is known not to overflow */
+
+    const tw_kernels_t *kernels[TW_CPU_LEVELS]; /* NULL: none; scalar there must be */
 
     /* Up to the first without a spec. What takes the bytes of another one and has a larger error is
      * for nobody. */

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/registry.c - the list of codecs, and what they offer. Ids are never reused.
+ * codec/registry.c - what the codecs are called, and what they offer.
  */
 #include "config.h"
 
 #include "runtime/codec/offers.h"
-
-extern const tw_codec_ops_t tw_codec_fp32, tw_codec_bitpack, tw_codec_bf16, tw_codec_fp16,
-    tw_codec_tree8, tw_codec_int8, tw_codec_static8, tw_codec_mantissa8, tw_codec_onebit;
-
-const tw_codec_ops_t *const tw_codecs[] = {
-    &tw_codec_fp32, &tw_codec_bitpack, &tw_codec_bf16,      &tw_codec_fp16,   &tw_codec_tree8,
-    &tw_codec_int8, &tw_codec_static8, &tw_codec_mantissa8, &tw_codec_onebit, NULL,
-};
 
 size_t tw_codec_count(void)
 {

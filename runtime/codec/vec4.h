@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/vec4.h - what the NEON and the VSX kernels share: both have vectors of four float32, and
- * their differences stand in neon.h and vsx.h, one of which is included before this.
+ * their differences stand in neon.h and vsx.h, of which a build has one. <codec>/<codec>_vec4.c are their kernels.
  *
  * Kernels work on groups of 16 values, four vectors of their bits; a group's codes are one vector
  * for each byte of a code. The values after the last whole group are copied into one that is padded
@@ -19,6 +19,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef HAVE_NEON
+#include "runtime/codec/neon.h"
+#else
+#include "runtime/codec/vsx.h"
+#endif
 #include "runtime/codec/levels.h"
 #include "runtime/codec/ops.h"
 

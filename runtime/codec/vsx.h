@@ -16,7 +16,7 @@
 #undef bool /* altivec.h may make vector, pixel and bool words of its own */
 #undef vector
 #undef pixel
-#include <stdbool.h>
+#define bool _Bool /* as <stdbool.h>, which may have been included before */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/codec/specs.c - see specs.h.
  */
+#include <string.h>
+
+#include "runtime/codec/ops.h"
 #include "tests/codec/specs.h"
 
-const test_spec_t test_specs[] = {
+test_spec_t test_specs[TEST_SPECS_MAX] = {
     {"fp32", TW_F32},
     {"bitpack:1", TW_F32},
     {"bitpack:2", TW_F32},
@@ -44,4 +47,31 @@ const test_spec_t test_specs[] = {
     {"onebit:block=448", TW_F32},
 };
 
-const int test_spec_count = sizeof(test_specs) / sizeof(test_specs[0]);
+int test_spec_count;
+
+static bool named(const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (int i = 0; i < test_spec_count; i++) {
+        const char *spec = test_specs[i].spec;
+
+        if (strncmp(spec, name, length) == 0 && (spec[length] == '\0' || spec[length] == ':')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What has no line above comes by its name alone. */
+__attribute__((constructor)) static void complete(void)
+{
+    while (test_specs[test_spec_count].spec != NULL) {
+        test_spec_count++;
+    }
+    for (size_t c = 0; tw_codecs[c] != NULL && test_spec_count < TEST_SPECS_MAX; c++) {
+        if (!named(tw_codecs[c]->name)) {
+            test_specs[test_spec_count++] = (test_spec_t){tw_codecs[c]->name, TW_F32};
+        }
+    }
+}

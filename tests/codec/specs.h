@@ -11,8 +11,9 @@ typedef struct test_spec {
     tw_dtype_t  dtype;
 } test_spec_t;
 
-/* Every codec, with every option that changes bytes, and small blocks. */
-extern const test_spec_t test_specs[];
-extern const int         test_spec_count;
+/* Every codec of the list, with every option that changes bytes, and small blocks. */
+#define TEST_SPECS_MAX 64
+extern test_spec_t test_specs[TEST_SPECS_MAX];
+extern int         test_spec_count;
 
 #endif /* TW_TESTS_CODEC_SPECS_H */

@@ -30,7 +30,7 @@ sources() {
     local file
     for file in runtime/base/*.c runtime/codec/*.c runtime/codec/*/*.c; do
         case $file in
-            *_"$1".c) ;;
+            *_"$1".c | *_vec4.c) ;;
             *_avx2.c | *_avx512.c | *_neon.c | *_vsx.c) continue ;;
             runtime/codec/cuda/no_cuda.c) ;;
             runtime/codec/cuda/*) continue ;;
@@ -51,7 +51,7 @@ compile() {
         export dir isa isa_flags="$*"
         # shellcheck disable=SC2016  # expanded by that shell
         sources "$isa" | xargs -P "$(nproc)" -n 1 bash -c '
-            case ${!#} in *_"$isa".c) extra=$isa_flags ;; *) extra= ;; esac
+            case ${!#} in *_"$isa".c | *_vec4.c) extra=$isa_flags ;; *) extra= ;; esac
             object=${!#//\//-}
             # shellcheck disable=SC2086  # words
             exec "${@:1:$#-1}" $extra -c "${!#}" -o "$dir/${object%.c}.o"' bash \

@@ -339,7 +339,7 @@ static size_t around(const tw_codec_t *codec, uint32_t bits, float maximum, size
 static void thresholds(const pair_t *pair)
 {
     const tw_levels_t *levels  = pair->scalar->table;
-    const bool         integer = pair->scalar->ops->id == TW_ID_INT8;
+    const bool         integer = strcmp(pair->scalar->ops->name, "int8") == 0;
     const int          count   = levels != NULL ? levels->count : integer ? 127 : 0;
     size_t             n       = 0;
 

@@ -78,35 +78,32 @@ static uint32_t encode(const twin_t *twin, uint32_t u, float factor)
     const tw_cuda_levels_t *levels = &twin->levels;
     const int               drop   = 32 - 8 * twin->width;
 
-    switch (twin->codec->ops->id) {
-    case TW_ID_BITPACK:
+    switch (twin->codec->cuda) {
+    case TW_CUDA_FP16:
+        return tw_cuda_to_half(u);
+    case TW_CUDA_BLOCKS_TREE8:
+        return tw_cuda_tree8(twin->bins, levels->low, levels->high, u, factor);
+    case TW_CUDA_BLOCKS_INT8:
+        return tw_cuda_int8(u, factor);
+    case TW_CUDA_FIXED8:
+        return tw_cuda_fixed8(twin->bins, levels->code, levels->low, levels->high, u);
+    default:
         return !rounds(twin)      ? u >> drop
                : twin->width == 1 ? tw_cuda_round_byte(u)
                                   : tw_cuda_round(u, drop);
-    case TW_ID_BF16:
-        return tw_cuda_round(u, 16);
-    case TW_ID_FP16:
-        return tw_cuda_to_half(u);
-    case TW_ID_TREE8:
-        return tw_cuda_tree8(twin->bins, levels->low, levels->high, u, factor);
-    case TW_ID_INT8:
-        return tw_cuda_int8(u, factor);
-    default:
-        return tw_cuda_fixed8(twin->bins, levels->code, levels->low, levels->high, u);
     }
 }
 
 static uint32_t decode(const twin_t *twin, uint32_t code, float scale)
 {
-    switch (twin->codec->ops->id) {
-    case TW_ID_FP16:
+    switch (twin->codec->cuda) {
+    case TW_CUDA_FP16:
         return tw_cuda_from_half(code);
-    case TW_ID_TREE8:
+    case TW_CUDA_BLOCKS_TREE8:
         return tw_cuda_bits(tw_cuda_float(twin->levels.value[code]) * scale);
-    case TW_ID_INT8:
+    case TW_CUDA_BLOCKS_INT8:
         return tw_cuda_bits(tw_cuda_from_int8(code, scale));
-    case TW_ID_STATIC8:
-    case TW_ID_MANTISSA8:
+    case TW_CUDA_FIXED8:
         return twin->levels.value[code];
     default:
         return rounds(twin) && twin->width == 1 ? tw_cuda_expand_byte(code)
@@ -119,7 +116,7 @@ static void check_scaled(const twin_t *twin, const uint32_t *u, size_t n)
 {
     static uint32_t x[CHUNK * 64], back[CHUNK * 64];
     static uint8_t  codes[CHUNK * 68];
-    const int       type = twin->codec->ops->id == TW_ID_TREE8 ? TW_CUDA_TREE8 : TW_CUDA_INT8;
+    const int       type = twin->codec->cuda == TW_CUDA_BLOCKS_TREE8 ? TW_CUDA_TREE8 : TW_CUDA_INT8;
 
     for (size_t i = 0; i < n; i++) {
         memset(x + 64 * i, 0, 64 * sizeof(*x));

@@ -326,20 +326,23 @@ static tw_status_t bitpack_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     return TW_OK;
 }
 
+TW_KERNELS_OF(tw_bitpack);
+
 const tw_codec_ops_t tw_codec_bitpack = {
-    .name   = "bitpack",
-    .form   = "bitpack:K[,round]",
-    .help   = "the K most significant bytes, K = 1..4 (1..8 for double)",
-    .id     = TW_ID_BITPACK,
-    .state  = sizeof(tw_bitpack_t),
-    .option = bitpack_option,
-    .finish = bitpack_finish,
-    .size   = tw_values_size,
-    .offers = {{"bitpack:3", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE},
-               {"bitpack:2", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE},
-               {"bitpack:1", TW_F32, TW_OFFER_REPORT | TW_OFFER_ADVICE},
-               {"bitpack:8", TW_F64, TW_OFFER_AUTO},
-               {"bitpack:4", TW_F64, TW_OFFER_AUTO},
-               {"bitpack:3", TW_F64, TW_OFFER_AUTO},
-               {"bitpack:2", TW_F64, TW_OFFER_AUTO}},
+    .name    = "bitpack",
+    .form    = "bitpack:K[,round]",
+    .help    = "the K most significant bytes, K = 1..4 (1..8 for double)",
+    .id      = 2,
+    .state   = sizeof(tw_bitpack_t),
+    .option  = bitpack_option,
+    .finish  = bitpack_finish,
+    .size    = tw_values_size,
+    .kernels = TW_KERNELS(tw_bitpack),
+    .offers  = {{"bitpack:3", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE},
+                {"bitpack:2", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE},
+                {"bitpack:1", TW_F32, TW_OFFER_REPORT | TW_OFFER_ADVICE},
+                {"bitpack:8", TW_F64, TW_OFFER_AUTO},
+                {"bitpack:4", TW_F64, TW_OFFER_AUTO},
+                {"bitpack:3", TW_F64, TW_OFFER_AUTO},
+                {"bitpack:2", TW_F64, TW_OFFER_AUTO}},
 };

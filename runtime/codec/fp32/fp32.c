@@ -98,13 +98,16 @@ const tw_kernels_t tw_fp32_scalar = {
     .encode_feedback = fp32_encode_feedback,
 };
 
+TW_KERNELS_OF(tw_fp32);
+
 const tw_codec_ops_t tw_codec_fp32 = {
-    .name   = "fp32",
-    .form   = "fp32",
-    .help   = "float32 as it is",
-    .id     = TW_ID_FP32,
-    .option = tw_codec_no_option,
-    .finish = fp32_finish,
-    .size   = fp32_size,
-    .offers = {{"fp32", TW_F32, TW_OFFER_AUTO}},
+    .name    = "fp32",
+    .form    = "fp32",
+    .help    = "float32 as it is",
+    .id      = 1,
+    .option  = tw_codec_no_option,
+    .finish  = fp32_finish,
+    .size    = fp32_size,
+    .kernels = TW_KERNELS(tw_fp32),
+    .offers  = {{"fp32", TW_F32, TW_OFFER_AUTO}},
 };

@@ -68,13 +68,16 @@ static tw_status_t bf16_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     return tw_half_finish(codec, 0x1p-8, TW_CUDA_ROUND2, why);
 }
 
+TW_KERNELS_OF(tw_bf16);
+
 const tw_codec_ops_t tw_codec_bf16 = {
-    .name   = "bf16",
-    .form   = "bf16",
-    .help   = "bfloat16, rounded to nearest even",
-    .id     = TW_ID_BF16,
-    .option = tw_codec_no_option,
-    .finish = bf16_finish,
-    .size   = tw_values_size,
-    .offers = {{"bf16", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE}},
+    .name    = "bf16",
+    .form    = "bf16",
+    .help    = "bfloat16, rounded to nearest even",
+    .id      = 3,
+    .option  = tw_codec_no_option,
+    .finish  = bf16_finish,
+    .size    = tw_values_size,
+    .kernels = TW_KERNELS(tw_bf16),
+    .offers  = {{"bf16", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE}},
 };

@@ -5,7 +5,6 @@
  */
 #include "config.h"
 
-#include "runtime/codec/neon.h"
 #include "runtime/codec/values_vec4.h"
 
 TW_V4_INLINE void fp16_to_codes(const tw_v4_how_t *how, const tw_u4 *x, tw_b16 *c)
@@ -27,4 +26,4 @@ TW_V4_INLINE void fp16_to_values(const tw_v4_how_t *how, const tw_b16 *c, tw_u4 
     }
 }
 
-TW_V4_VALUES_KERNELS(tw_fp16_neon, fp16_to_codes, fp16_to_values, 2);
+TW_V4_VALUES_KERNELS(tw_fp16_vec4, fp16_to_codes, fp16_to_values, 2);

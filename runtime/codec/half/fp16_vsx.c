@@ -9,7 +9,6 @@
  */
 #include "config.h"
 
-#include "runtime/codec/vsx.h"
 #include "runtime/codec/values_vec4.h"
 
 #define BIAS (112u << 23) /* between the exponents */
@@ -64,4 +63,4 @@ TW_V4_INLINE void fp16_to_values(const tw_v4_how_t *how, const tw_b16 *c, tw_u4 
     }
 }
 
-TW_V4_VALUES_KERNELS(tw_fp16_vsx, fp16_to_codes, fp16_to_values, 2);
+TW_V4_VALUES_KERNELS(tw_fp16_vec4, fp16_to_codes, fp16_to_values, 2);

@@ -77,13 +77,16 @@ static tw_status_t int8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     return TW_OK;
 }
 
+TW_KERNELS_OF(tw_int8);
+
 const tw_codec_ops_t tw_codec_int8 = {
-    .name   = "int8",
-    .form   = "int8[:block=N]",
-    .help   = "linear 8-bit, scaled by the maximum of each block / 127",
-    .id     = TW_ID_INT8,
-    .option = tw_blocks_option,
-    .finish = int8_finish,
-    .size   = tw_scaled8_size,
-    .offers = {{"int8", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE}},
+    .name    = "int8",
+    .form    = "int8[:block=N]",
+    .help    = "linear 8-bit, scaled by the maximum of each block / 127",
+    .id      = 6,
+    .option  = tw_blocks_option,
+    .finish  = int8_finish,
+    .size    = tw_scaled8_size,
+    .kernels = TW_KERNELS(tw_int8),
+    .offers  = {{"int8", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE}},
 };

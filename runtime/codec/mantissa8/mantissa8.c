@@ -32,13 +32,16 @@ const tw_kernels_t tw_mantissa8_scalar = {
     .encode_feedback = tw_values_encode_feedback,
 };
 
+TW_KERNELS_OF(tw_mantissa8);
+
 const tw_codec_ops_t tw_codec_mantissa8 = {
-    .name   = "mantissa8",
-    .form   = "mantissa8[:offset=1|10|100|1000|10000]",
-    .help   = "8-bit decimal mantissa with a fixed range; for comparison",
-    .id     = TW_ID_MANTISSA8,
-    .state  = sizeof(tw_fixed8_t),
-    .option = tw_fixed8_option,
-    .finish = mantissa8_finish,
-    .size   = tw_values_size,
+    .name    = "mantissa8",
+    .form    = "mantissa8[:offset=1|10|100|1000|10000]",
+    .help    = "8-bit decimal mantissa with a fixed range; for comparison",
+    .id      = 8,
+    .state   = sizeof(tw_fixed8_t),
+    .option  = tw_fixed8_option,
+    .finish  = mantissa8_finish,
+    .size    = tw_values_size,
+    .kernels = TW_KERNELS(tw_mantissa8),
 };

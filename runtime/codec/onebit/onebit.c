@@ -223,13 +223,16 @@ static tw_status_t onebit_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     return TW_OK;
 }
 
+TW_KERNELS_OF(tw_onebit);
+
 const tw_codec_ops_t tw_codec_onebit = {
-    .name   = "onebit",
-    .form   = "onebit[:block=N]",
-    .help   = "sign, and the means of both sides of each block; for error feedback",
-    .id     = TW_ID_ONEBIT,
-    .option = tw_blocks_option,
-    .finish = onebit_finish,
-    .size   = onebit_size,
-    .offers = {{"onebit", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT}},
+    .name    = "onebit",
+    .form    = "onebit[:block=N]",
+    .help    = "sign, and the means of both sides of each block; for error feedback",
+    .id      = 9,
+    .option  = tw_blocks_option,
+    .finish  = onebit_finish,
+    .size    = onebit_size,
+    .kernels = TW_KERNELS(tw_onebit),
+    .offers  = {{"onebit", TW_F32, TW_OFFER_AUTO | TW_OFFER_REPORT}},
 };

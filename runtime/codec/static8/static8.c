@@ -33,13 +33,16 @@ const tw_kernels_t tw_static8_scalar = {
     .encode_feedback = tw_values_encode_feedback,
 };
 
+TW_KERNELS_OF(tw_static8);
+
 const tw_codec_ops_t tw_codec_static8 = {
-    .name   = "static8",
-    .form   = "static8[:offset=1|10|100|1000|10000]",
-    .help   = "8-bit static tree with a fixed range; for comparison",
-    .id     = TW_ID_STATIC8,
-    .state  = sizeof(tw_fixed8_t),
-    .option = tw_fixed8_option,
-    .finish = static8_finish,
-    .size   = tw_values_size,
+    .name    = "static8",
+    .form    = "static8[:offset=1|10|100|1000|10000]",
+    .help    = "8-bit static tree with a fixed range; for comparison",
+    .id      = 7,
+    .state   = sizeof(tw_fixed8_t),
+    .option  = tw_fixed8_option,
+    .finish  = static8_finish,
+    .size    = tw_values_size,
+    .kernels = TW_KERNELS(tw_static8),
 };

@@ -166,15 +166,18 @@ static tw_status_t tree8_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     return TW_OK;
 }
 
+TW_KERNELS_OF(tw_tree8);
+
 const tw_codec_ops_t tw_codec_tree8 = {
-    .name   = "tree8",
-    .form   = "tree8[:block=N][,split=0.45|0.55]",
-    .help   = "8-bit dynamic tree, scaled by the maximum of each block",
-    .id     = TW_ID_TREE8,
-    .state  = sizeof(tree8_t),
-    .option = tree8_option,
-    .finish = tree8_finish,
-    .size   = tw_scaled8_size,
-    .offers = {{"tree8", TW_F32,
-                TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE | TW_OFFER_FIRST}},
+    .name    = "tree8",
+    .form    = "tree8[:block=N][,split=0.45|0.55]",
+    .help    = "8-bit dynamic tree, scaled by the maximum of each block",
+    .id      = 5,
+    .state   = sizeof(tree8_t),
+    .option  = tree8_option,
+    .finish  = tree8_finish,
+    .size    = tw_scaled8_size,
+    .kernels = TW_KERNELS(tw_tree8),
+    .offers  = {{"tree8", TW_F32,
+                 TW_OFFER_AUTO | TW_OFFER_REPORT | TW_OFFER_ADVICE | TW_OFFER_FIRST}},
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/tree8/tree8_vec4.h - tree8 by vectors of four, for NEON and VSX.
+ * codec/tree8/tree8_vec4.c - tree8 by vectors of four, for NEON and VSX.
  *
  * Encoding: rank by look-up with carry (levels.h); only the look-up is done number by number.
  * Decoding: by the table of 256 values. The levels as one fused multiply-add of the code for each
@@ -8,8 +8,7 @@
  *           a product in two parts, take more vector instructions than the loads.
  * Twin of:  tree8.c: the same two multiplications, x * factor and level * scale.
  */
-#ifndef TW_CODEC_TREE8_VEC4_H
-#define TW_CODEC_TREE8_VEC4_H
+#include "config.h"
 
 #include "runtime/codec/scaled8_vec4.h"
 
@@ -36,7 +35,4 @@ TW_V4_INLINE void tree8_to_values(const tw_v4_how_t *how, const tw_b16 *c, tw_u4
     }
 }
 
-#define TREE8_KERNELS(name)                                                                        \
-    TW_V4_SCALED8_KERNELS(name, 1.0f, 0x1p-126f, tree8_to_codes, tree8_to_values)
-
-#endif /* TW_CODEC_TREE8_VEC4_H */
+TW_V4_SCALED8_KERNELS(tw_tree8_vec4, 1.0f, 0x1p-126f, tree8_to_codes, tree8_to_values);

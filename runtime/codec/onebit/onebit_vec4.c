@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/onebit/onebit_vec4.h - onebit by vectors of four, for NEON and VSX.
+ * codec/onebit/onebit_vec4.c - onebit by vectors of four, for NEON and VSX.
  *
  * Sums:    64 lanes for each side are 32 vectors, all that NEON has. So the block is passed over
  *          twice, once for the lower 32 lanes and once for the upper ones: each reads only its own
@@ -8,8 +8,7 @@
  * Padding: +0, which changes no sum and counts as positive.
  * Twin of: onebit.c.
  */
-#ifndef TW_CODEC_ONEBIT_VEC4_H
-#define TW_CODEC_ONEBIT_VEC4_H
+#include "config.h"
 
 #include "runtime/base/bytes.h"
 #include "runtime/codec/blocks.h"
@@ -221,4 +220,4 @@ static void onebit_decode(const tw_codec_t *codec, const uint8_t *src, size_t n,
     }
 }
 
-#endif /* TW_CODEC_ONEBIT_VEC4_H */
+TW_BLOCK_KERNELS(tw_onebit_vec4, onebit_encode, onebit_decode);

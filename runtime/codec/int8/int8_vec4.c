@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/int8/int8_vec4.h - int8 by vectors of four, for NEON and VSX.
+ * codec/int8/int8_vec4.c - int8 by vectors of four, for NEON and VSX.
  *
  * Encoding: as int8.c, adding 1.5 * 2^23 leaves the integer in the low byte.
  * Decoding: code + 128 put into the low bits of 2^23 is the number 2^23 + 128 + code; subtracting
  *           2^23 + 128 is exact and gives +0 for 0, so no conversion is needed.
  */
-#ifndef TW_CODEC_INT8_VEC4_H
-#define TW_CODEC_INT8_VEC4_H
+#include "config.h"
 
 #include "runtime/codec/scaled8_vec4.h"
 
@@ -32,7 +31,4 @@ TW_V4_INLINE void int8_to_values(const tw_v4_how_t *how, const tw_b16 *c, tw_u4 
     }
 }
 
-#define INT8_KERNELS(name)                                                                         \
-    TW_V4_SCALED8_KERNELS(name, 127.0f, 0x1p-119f, int8_to_codes, int8_to_values)
-
-#endif /* TW_CODEC_INT8_VEC4_H */
+TW_V4_SCALED8_KERNELS(tw_int8_vec4, 127.0f, 0x1p-119f, int8_to_codes, int8_to_values);

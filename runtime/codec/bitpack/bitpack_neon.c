@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * codec/bitpack/bitpack_neon.c - bitpack by NEON for float32: the loops of bitpack/bitpack_vec4.h.
- */
-#include "config.h"
-
-#include "runtime/codec/neon.h"
-#include "runtime/codec/bitpack/bitpack_vec4.h"
-
-BITPACK_KERNELS(tw_bitpack_neon);

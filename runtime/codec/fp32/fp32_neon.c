@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: BSD-3-Clause
- * codec/fp32/fp32_neon.c - fp32 by NEON, which is bitpack:4: the loops of bitpack/bitpack_vec4.h.
- */
-#include "config.h"
-
-#include "runtime/codec/neon.h"
-#include "runtime/codec/bitpack/bitpack_vec4.h"
-
-TW_V4_VALUES_KERNELS(tw_fp32_neon, pack_4, unpack_4, 4);
