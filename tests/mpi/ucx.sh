@@ -42,6 +42,6 @@ if [ "${TW_MPI:?}" = openmpi ]; then
         "THINWIRE_TRANSPORT=ucx: rank [01] cannot be reached by UCX"
 else # MPICH 4.0.2 by itself: an MPI_Alltoall in a loop, 3 ranks, hangs in MPI_Finalize in 3 of 8 runs
     number=$((number + 1))
-    echo "ok $number # SKIP UCX over TCP, and over nothing: this MPI library runs over UCX itself, and hangs, or does not start"
+    echo "ok $number - UCX over TCP, and over nothing # SKIP this MPI library runs over UCX itself, and hangs, or does not start"
 fi
 echo "1..$number"
