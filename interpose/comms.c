@@ -13,19 +13,19 @@
 #include "interpose/records.h"
 #include "interpose/staged.h"
 #include "interpose/state.h"
+#include "runtime/base/bytes.h"
 #include "runtime/transport/comm.h"
 
 /* Newest first; programs have few communicators, and use the newest most. A handle that is looked
  * up again and again is found by the small table before it. */
 static tw_entry_t *tw_comms_list;
 
-#define TW_COMMS_QUICK 16
-static tw_entry_t *tw_comms_quick[TW_COMMS_QUICK];
+#define TW_COMMS_BITS 4
+static tw_entry_t *tw_comms_quick[1 << TW_COMMS_BITS];
 
 static size_t tw_comms_slot(MPI_Comm comm)
 {
-    return (size_t)(((uint64_t)(uintptr_t)comm * UINT64_C(0x9e3779b97f4a7c15)) >> 60) %
-           TW_COMMS_QUICK;
+    return tw_hash_word((uintptr_t)comm, TW_COMMS_BITS);
 }
 
 /* Are all its ranks in MPI_COMM_WORLD? Processes that were spawned or connected to have settings of

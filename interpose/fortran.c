@@ -14,6 +14,7 @@
 #include "interpose/lifecycle.h"
 #include "interpose/pending.h"
 #include "interpose/wrap.h"
+#include "runtime/base/bytes.h"
 
 static void tw_pcontrol_set(int level)
 {
@@ -51,14 +52,14 @@ typedef struct tw_marks {
     void            *in_place[4], *bottom[4];
 } tw_marks_t;
 
-#define TW_MARKS_SITES 256 /* places of calls whose object is remembered */
+#define TW_MARKS_BITS 8 /* 256 places of calls whose object is remembered */
 
 static tw_marks_t     *tw_marks_list; /* they stay: read without the lock once found */
 static pthread_mutex_t tw_marks_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     const void       *site;
     const tw_marks_t *marks;
-} tw_marks_of_site[TW_MARKS_SITES];
+} tw_marks_of_site[1 << TW_MARKS_BITS];
 
 static void tw_marks_fill(tw_marks_t *marks, const Dl_info *info)
 {
@@ -109,8 +110,7 @@ static const tw_marks_t *tw_marks_find(const void *site)
 
 void *tw_fortran_buffer(const void *site, void *address)
 {
-    const size_t slot =
-        (size_t)(((uintptr_t)site * UINT64_C(0x9e3779b97f4a7c15)) >> 56) % TW_MARKS_SITES;
+    const size_t      slot  = tw_hash_word((uintptr_t)site, TW_MARKS_BITS);
     const tw_marks_t *marks = NULL;
 
     pthread_mutex_lock(&tw_marks_lock);

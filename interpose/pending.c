@@ -9,20 +9,19 @@
 #include "interpose/next.h"
 #include "interpose/pending.h"
 #include "interpose/state.h"
+#include "runtime/base/bytes.h"
 #include "runtime/base/clock.h"
 
-#define TW_PENDING_BUCKETS 256
+#define TW_PENDING_BITS 8
 
 int tw_pending_count;
 
-static tw_pending_t   *tw_pending_table[TW_PENDING_BUCKETS];
+static tw_pending_t   *tw_pending_table[1 << TW_PENDING_BITS];
 static pthread_mutex_t tw_pending_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static size_t tw_pending_hash(MPI_Request request)
 {
-    const uint64_t bits = (uint64_t)(uintptr_t)request;
-
-    return (size_t)((bits * UINT64_C(0x9e3779b97f4a7c15)) >> 56) % TW_PENDING_BUCKETS;
+    return tw_hash_word((uintptr_t)request, TW_PENDING_BITS);
 }
 
 /* The address tells threads apart. */

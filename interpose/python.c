@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "interpose/python.h"
+#include "runtime/base/bytes.h"
 
 #define TW_PYTHON_PLACES 2048 /* in the cache, a power of two; half of it is used */
 #define TW_PYTHON_SITES  64   /* calling addresses that are remembered            */
@@ -83,7 +84,7 @@ void tw_python_start(void)
 
 static size_t tw_python_hash(const void *address, int at)
 {
-    return (size_t)(((uintptr_t)address + (uintptr_t)at) * UINT64_C(0x9e3779b97f4a7c15) >> 40);
+    return tw_hash_word((uintptr_t)address + (uintptr_t)at, 24);
 }
 
 /* An extension module exports PyInit_NAME, and its file is called NAME.something. */

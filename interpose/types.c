@@ -10,6 +10,7 @@
 #include "interpose/next.h"
 #include "interpose/state.h"
 #include "interpose/types.h"
+#include "runtime/base/bytes.h"
 
 /* ---- predefined types ------------------------------------------------------------------------ */
 
@@ -92,7 +93,8 @@ static void tw_type_fill_named(MPI_Datatype datatype, tw_type_t *type)
 
 /* Predefined types are never freed, so what was found out about them is kept. Written once under
  * the lock, read without. */
-#define TW_NAMED_SLOTS 128
+#define TW_NAMED_BITS  7
+#define TW_NAMED_SLOTS (1 << TW_NAMED_BITS)
 static struct {
     MPI_Datatype handle;
     int          filled;
@@ -101,8 +103,7 @@ static struct {
 
 static size_t tw_named_slot(MPI_Datatype datatype)
 {
-    return (size_t)(((uint64_t)(uintptr_t)datatype * UINT64_C(0x9e3779b97f4a7c15)) >> 57) %
-           TW_NAMED_SLOTS;
+    return tw_hash_word((uintptr_t)datatype, TW_NAMED_BITS);
 }
 
 static bool tw_named_find(MPI_Datatype datatype, tw_type_t *type)

@@ -8,6 +8,7 @@
 #include "interpose/next.h"
 #include "interpose/state.h"
 #include "interpose/watch.h"
+#include "runtime/base/bytes.h"
 #include "runtime/base/clock.h"
 
 void tw_watch_begin(tw_call_t *call, const void *site, int op, int nonblocking, int form,
@@ -162,18 +163,17 @@ typedef struct tw_kept {
     tw_call_t       call; /* as it is counted at each start */
 } tw_kept_t;
 
-#define TW_KEPT_BUCKETS 64
+#define TW_KEPT_BITS 6
 
 int tw_kept_count;
 
-static tw_kept_t      *tw_kept_table[TW_KEPT_BUCKETS];
+static tw_kept_t      *tw_kept_table[1 << TW_KEPT_BITS];
 static pthread_mutex_t tw_kept_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Where the request stands, or would. */
 static tw_kept_t **tw_kept_at(MPI_Request request)
 {
-    const uint64_t bits = (uint64_t)(uintptr_t)request * UINT64_C(0x9e3779b97f4a7c15);
-    tw_kept_t    **at   = &tw_kept_table[(bits >> 56) % TW_KEPT_BUCKETS];
+    tw_kept_t **at = &tw_kept_table[tw_hash_word((uintptr_t)request, TW_KEPT_BITS)];
 
     while (*at != NULL && (*at)->request != request) {
         at = &(*at)->next;

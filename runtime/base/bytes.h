@@ -92,4 +92,10 @@ static inline uint64_t tw_fnv1a(uint64_t hash, const void *data, size_t bytes)
     return hash;
 }
 
+/* The slot of a word, such as a pointer or a handle, in a table of 2^bits: Fibonacci hashing. */
+static inline size_t tw_hash_word(uint64_t word, unsigned bits)
+{
+    return (size_t)(word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
+}
+
 #endif /* TW_BASE_BYTES_H */
