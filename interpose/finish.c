@@ -265,7 +265,7 @@ static bool tw_finish_collect(tw_pile_t *pile, MPI_Request *meeting)
     }
     free(parcel);
     if (meeting != NULL) {
-        met = tw_guest_wait(meeting, TW_FINISH_LIMIT_S);
+        met = tw_wait_limited(meeting, TW_FINISH_LIMIT_S);
     }
     if (met > 0) {
         window = malloc(TW_FINISH_WINDOW);
@@ -286,25 +286,25 @@ static void tw_finish_first(MPI_Request *meeting)
     tw_finish_rules(&facts, &pile);
     tw_finish_write(&facts, &pile);
     free(pile.records);
-    if (!met && tw_guest_wait(meeting, TW_FINISH_FOREVER) > 0) {
+    if (!met && tw_wait_limited(meeting, TW_FINISH_FOREVER) > 0) {
         tw_finish_gather(NULL, NULL);
     }
 }
 
 void tw_finish_report(void)
 {
-    tw_guest_t  guest;
-    MPI_Request meeting;
-    bool        failed;
+    tw_returning_t returning;
+    MPI_Request    meeting;
+    bool           failed;
 
-    tw_guest_enter(&guest);
+    tw_errors_return(&returning);
     failed = tw_next.Ibarrier(MPI_COMM_WORLD, &meeting) != MPI_SUCCESS;
     if (tw_state.rank == 0) {
         tw_finish_first(failed ? NULL : &meeting);
-    } else if (!failed && tw_guest_wait(&meeting, TW_FINISH_FOREVER) > 0) {
+    } else if (!failed && tw_wait_limited(&meeting, TW_FINISH_FOREVER) > 0) {
         tw_finish_gather(NULL, NULL);
     }
-    tw_guest_leave(&guest);
+    tw_errors_restore(&returning);
 }
 
 /* Launchers may drop what a rank has just printed when it aborts: give them up to 0.2 s to read it.

@@ -139,7 +139,7 @@ function watched(symbol, name, params, args, nonblocking, form, large_count) {
     watch_begin("(MPI_Comm)comm", nonblocking, form)
     print "    " watch_size(large_count, 0) ";"
     print "    result = " pass_on(name, params, args) ";"
-    print "    " (form == 1 ? "tw_watch_keep(&call, result, request)" : "tw_watch_end(&call)") ";"
+    print "    " (form == 1 ? "tw_persistent_add(&call, result, request)" : "tw_watch_end(&call)") ";"
     print "    tw_leave();\n    return result;\n}\n"
 }
 
@@ -167,7 +167,7 @@ function watched_f(low, n, nonblocking, form) {
     watch_begin("tw_next.Comm_f2c(*comm)", nonblocking, form)
     print "    " watch_size(0, 1) ";"
     print "    next(" passed_args ");"
-    print "    " (form == 1 ? "tw_watch_keep_f(&call, TW_IERR(ierr), request)" : "tw_watch_end(&call)") ";"
+    print "    " (form == 1 ? "tw_persistent_add_f(&call, TW_IERR(ierr), request)" : "tw_watch_end(&call)") ";"
     print "    tw_leave();\n}"
     aliases(low, passed_params)
     print "TW_ALIAS(" low "_f08_, " low "_, (" passed_params "));\n"
@@ -270,10 +270,10 @@ function start(    n, p, a, count, requests, freed) {
     if (out == "wrap_c.c") {
         head("MPI_" $2, p)
         print "    uint64_t start;\n    int      result;\n"
-        print "    tw_ready();\n    if (!tw_kept_any()) {\n        return " pass_on($2, p, a) ";\n    }"
-        print "    start = " (freed ? "tw_kept_free(" requests ")" : "tw_kept_before()") ";"
+        print "    tw_ready();\n    if (!tw_persistent_any()) {\n        return " pass_on($2, p, a) ";\n    }"
+        print "    start = " (freed ? "tw_persistent_free(" requests ")" : "tw_persistent_before()") ";"
         print "    result = " pass_on($2, p, a) ";"
-        print "    tw_kept_after(start, result == MPI_SUCCESS ? " count " : 0, " requests ");"
+        print "    tw_persistent_after(start, result == MPI_SUCCESS ? " count " : 0, " requests ");"
         print "    return result;\n}\n"
     }
     if (out == "wrap_f.c") {
@@ -287,9 +287,9 @@ function start(    n, p, a, count, requests, freed) {
 
 function fortran_start(name, n, count, requests, freed, suffix) {
     passed(fortran_name(name, suffix), n, "    uint64_t start = 0;")
-    print "    if (tw_kept_any()) {\n        start = " (freed ? "tw_kept_free_f(" requests ")" : "tw_kept_before()") ";\n    }"
+    print "    if (tw_persistent_any()) {\n        start = " (freed ? "tw_persistent_free_f(" requests ")" : "tw_persistent_before()") ";\n    }"
     print "    next(" passed_args ");"
-    print "    if (start != 0) {\n        tw_kept_after_f(start, " count ", " requests ");\n    }\n}"
+    print "    if (start != 0) {\n        tw_persistent_after_f(start, " count ", " requests ");\n    }\n}"
     if (suffix == "_") { aliases("mpi_" tolower(name), passed_params) }
     print ""
 }
@@ -316,7 +316,7 @@ function completion(    n, p, a, i, count, requests) {
     requests = names[1] == "count" ? names[2] : (types[1] ~ /\*/ ? names[1] : "&handle")
     if (out == "wrap_c.c") {
         head("MPI_" $2, p)
-        print "    tw_seen_t seen;\n    int       result;"
+        print "    tw_completion_t seen;\n    int       result;"
         if (requests == "&handle") { print "    const MPI_Request handle = (MPI_Request)" names[1] ";" }
         print "\n    tw_ready();"
         if (by_status($2)) { print "    if (tw_next." $2 " == NULL) {\n        tw_late_missing(\"MPI_" $2 "\");\n    }" }
@@ -347,7 +347,7 @@ function aliases(low, params) {
 
 # Only the requests are looked at.
 function fortran_completion(name, n, count, requests, suffix) {
-    passed(fortran_name(name, suffix), n, "    tw_seen_t seen;\n    int       active;")
+    passed(fortran_name(name, suffix), n, "    tw_completion_t seen;\n    int       active;")
     if (by_status(name)) { print "    if (next == NULL) {\n        tw_late_missing(\"" fortran_name(name, suffix) "\");\n    }" }
     print "    active = tw_pending_any();"
     print "    if (active) {\n        tw_pending_look_f(&seen, " count ", " requests ");\n    }"

@@ -39,7 +39,7 @@ static void tw_pending_unlink(tw_pending_t *pending)
     __atomic_fetch_sub(&tw_pending_count, 1, __ATOMIC_RELEASE);
 }
 
-static bool tw_seen_has(const tw_seen_t *seen, const tw_pending_t *pending)
+static bool tw_completion_has(const tw_completion_t *seen, const tw_pending_t *pending)
 {
     for (int k = 0; k < seen->count; k++) {
         if (seen->pending[k] == pending) {
@@ -51,10 +51,10 @@ static bool tw_seen_has(const tw_seen_t *seen, const tw_pending_t *pending)
 
 /* The operation with this handle that no other thread is completing. This thread's own claim may be left
  * from a call that an error handler did not return to. */
-static tw_pending_t *tw_pending_find(const tw_seen_t *seen, MPI_Request request)
+static tw_pending_t *tw_pending_find(const tw_completion_t *seen, MPI_Request request)
 {
     for (tw_pending_t *p = tw_pending_table[tw_pending_hash(request)]; p != NULL; p = p->next) {
-        if (p->request == request && !tw_seen_has(seen, p) &&
+        if (p->request == request && !tw_completion_has(seen, p) &&
             (p->claim == NULL || p->claim == &tw_pending_thread)) {
             return p;
         }
@@ -82,7 +82,7 @@ void tw_pending_add(tw_pending_t *pending, MPI_Request request)
     pthread_mutex_unlock(&tw_pending_lock);
 }
 
-static void tw_seen_begin(tw_seen_t *seen)
+static void tw_completion_begin(tw_completion_t *seen)
 {
     seen->count    = 0;
     seen->start_ns = tw_clock_ns();
@@ -91,12 +91,12 @@ static void tw_seen_begin(tw_seen_t *seen)
 }
 
 /* Room for `most` requests; the small arrays do for most calls. */
-static void tw_seen_grow(tw_seen_t *seen, int most)
+static void tw_completion_grow(tw_completion_t *seen, int most)
 {
     int           *index;
     tw_pending_t **pending;
 
-    if (seen->count < TW_SEEN_SMALL || seen->index != seen->small_index) {
+    if (seen->count < TW_COMPLETION_SMALL || seen->index != seen->small_index) {
         return;
     }
     index   = malloc((size_t)most * sizeof(*index));
@@ -112,7 +112,7 @@ static void tw_seen_grow(tw_seen_t *seen, int most)
     seen->pending = pending;
 }
 
-static void tw_seen_end(tw_seen_t *seen)
+static void tw_completion_end(tw_completion_t *seen)
 {
     if (seen->index != seen->small_index) {
         free(seen->index);
@@ -120,32 +120,32 @@ static void tw_seen_end(tw_seen_t *seen)
     }
 }
 
-static void tw_seen_note(tw_seen_t *seen, int most, int i, MPI_Request request)
+static void tw_completion_note(tw_completion_t *seen, int most, int i, MPI_Request request)
 {
     tw_pending_t *found = tw_pending_find(seen, request);
 
     if (found != NULL) {
         found->claim = &tw_pending_thread;
-        tw_seen_grow(seen, most);
+        tw_completion_grow(seen, most);
         seen->index[seen->count]     = i;
         seen->pending[seen->count++] = found;
     }
 }
 
-void tw_pending_look(tw_seen_t *seen, int count, const MPI_Request requests[])
+void tw_pending_look(tw_completion_t *seen, int count, const MPI_Request requests[])
 {
-    tw_seen_begin(seen);
+    tw_completion_begin(seen);
     pthread_mutex_lock(&tw_pending_lock);
     for (int i = 0; i < count; i++) {
         if (requests[i] != MPI_REQUEST_NULL) {
-            tw_seen_note(seen, count, i, requests[i]);
+            tw_completion_note(seen, count, i, requests[i]);
         }
     }
     pthread_mutex_unlock(&tw_pending_lock);
 }
 
 /* After the call: finish an operation that is complete; the claim on any other ends. */
-static void tw_seen_finish(tw_seen_t *seen, int k, bool complete, uint64_t each_ns)
+static void tw_completion_finish(tw_completion_t *seen, int k, bool complete, uint64_t each_ns)
 {
     tw_pending_t *pending = seen->pending[k];
 
@@ -162,26 +162,26 @@ static void tw_seen_finish(tw_seen_t *seen, int k, bool complete, uint64_t each_
     }
 }
 
-static uint64_t tw_seen_share(const tw_seen_t *seen)
+static uint64_t tw_completion_share(const tw_completion_t *seen)
 {
     return seen->count > 0 ? (tw_clock_ns() - seen->start_ns) / (uint64_t)seen->count : 0;
 }
 
-void tw_pending_finish(tw_seen_t *seen, const MPI_Request requests[], int complete)
+void tw_pending_finish(tw_completion_t *seen, const MPI_Request requests[], int complete)
 {
-    const uint64_t each_ns = tw_seen_share(seen);
+    const uint64_t each_ns = tw_completion_share(seen);
 
     for (int k = 0; k < seen->count; k++) {
-        tw_seen_finish(seen, k,
-                       requests != NULL ? requests[seen->index[k]] == MPI_REQUEST_NULL : complete,
-                       each_ns);
+        tw_completion_finish(
+            seen, k, requests != NULL ? requests[seen->index[k]] == MPI_REQUEST_NULL : complete,
+            each_ns);
     }
-    tw_seen_end(seen);
+    tw_completion_end(seen);
 }
 
-void tw_pending_finish_at(tw_seen_t *seen, int n, const int indices[], int first)
+void tw_pending_finish_at(tw_completion_t *seen, int n, const int indices[], int first)
 {
-    const uint64_t each_ns = tw_seen_share(seen);
+    const uint64_t each_ns = tw_completion_share(seen);
 
     for (int k = 0; k < seen->count; k++) {
         bool complete = false;
@@ -189,9 +189,9 @@ void tw_pending_finish_at(tw_seen_t *seen, int n, const int indices[], int first
         for (int i = 0; i < n && !complete; i++) {
             complete = indices[i] - first == seen->index[k];
         }
-        tw_seen_finish(seen, k, complete, each_ns);
+        tw_completion_finish(seen, k, complete, each_ns);
     }
-    tw_seen_end(seen);
+    tw_completion_end(seen);
 }
 
 /* MPICH's handles are the same ints in both languages. */
@@ -203,32 +203,32 @@ void tw_pending_finish_at(tw_seen_t *seen, int n, const int indices[], int first
 #define TW_F2C(fint)    ((MPI_Request)(fint))
 #endif
 
-void tw_pending_look_f(tw_seen_t *seen, int count, const MPI_Fint requests[])
+void tw_pending_look_f(tw_completion_t *seen, int count, const MPI_Fint requests[])
 {
     const MPI_Fint none = TW_C2F(MPI_REQUEST_NULL);
 
-    tw_seen_begin(seen);
+    tw_completion_begin(seen);
     for (int i = 0; i < count; i++) {
         if (requests[i] != none) {
             const MPI_Request request = TW_F2C(requests[i]);
 
             pthread_mutex_lock(&tw_pending_lock);
-            tw_seen_note(seen, count, i, request);
+            tw_completion_note(seen, count, i, request);
             pthread_mutex_unlock(&tw_pending_lock);
         }
     }
 }
 
-void tw_pending_finish_f(tw_seen_t *seen, const MPI_Fint requests[], int complete)
+void tw_pending_finish_f(tw_completion_t *seen, const MPI_Fint requests[], int complete)
 {
     const MPI_Fint none    = TW_C2F(MPI_REQUEST_NULL);
-    const uint64_t each_ns = tw_seen_share(seen);
+    const uint64_t each_ns = tw_completion_share(seen);
 
     for (int k = 0; k < seen->count; k++) {
-        tw_seen_finish(seen, k, requests != NULL ? requests[seen->index[k]] == none : complete,
-                       each_ns);
+        tw_completion_finish(
+            seen, k, requests != NULL ? requests[seen->index[k]] == none : complete, each_ns);
     }
-    tw_seen_end(seen);
+    tw_completion_end(seen);
 }
 
 void tw_pending_drop(void)

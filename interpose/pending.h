@@ -37,29 +37,29 @@ static inline bool tw_pending_any(void)
 void tw_pending_add(tw_pending_t *pending, MPI_Request request);
 
 /* Requests of ours among those of a completion call. */
-#define TW_SEEN_SMALL 16
-typedef struct tw_seen {
+#define TW_COMPLETION_SMALL 16
+typedef struct tw_completion {
     int            count;
     uint64_t       start_ns;
-    int            small_index[TW_SEEN_SMALL];
-    tw_pending_t  *small_pending[TW_SEEN_SMALL];
+    int            small_index[TW_COMPLETION_SMALL];
+    tw_pending_t  *small_pending[TW_COMPLETION_SMALL];
     int           *index;   /* position among the requests                                        */
     tw_pending_t **pending; /* ours there: the operation, as its handle may soon be another's     */
-} tw_seen_t;
+} tw_completion_t;
 
 /* Before the call: which of the requests are ours. They are claimed: as soon as MPI has completed one,
  * another thread may get its handle for a request of its own, and must not take this one for it. */
-void tw_pending_look(tw_seen_t *seen, int count, const MPI_Request requests[]);
-void tw_pending_look_f(tw_seen_t *seen, int count, const MPI_Fint requests[]);
+void tw_pending_look(tw_completion_t *seen, int count, const MPI_Request requests[]);
+void tw_pending_look_f(tw_completion_t *seen, int count, const MPI_Fint requests[]);
 
 /* After it: finish those that are MPI_REQUEST_NULL now; with requests NULL all, if `complete`. The claim
  * on the others ends. */
-void tw_pending_finish(tw_seen_t *seen, const MPI_Request requests[], int complete);
-void tw_pending_finish_f(tw_seen_t *seen, const MPI_Fint requests[], int complete);
+void tw_pending_finish(tw_completion_t *seen, const MPI_Request requests[], int complete);
+void tw_pending_finish_f(tw_completion_t *seen, const MPI_Fint requests[], int complete);
 
 /* After a call that says which are complete: finish those at these `n` indices, of which the first is
  * 0 in C, 1 in Fortran. */
-void tw_pending_finish_at(tw_seen_t *seen, int n, const int indices[], int first);
+void tw_pending_finish_at(tw_completion_t *seen, int n, const int indices[], int first);
 
 /* At MPI_Finalize: forget what was never completed. */
 void tw_pending_drop(void);

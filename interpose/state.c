@@ -313,19 +313,19 @@ static const char *const tw_compared[TW_COMPARED] = {"version",
                                                      "THINWIRE_PCONTROL",
                                                      "state of its settings"};
 
-void tw_guest_enter(tw_guest_t *guest)
+void tw_errors_return(tw_returning_t *returning)
 {
-    tw_next.Comm_get_errhandler(MPI_COMM_WORLD, &guest->handler);
+    tw_next.Comm_get_errhandler(MPI_COMM_WORLD, &returning->handler);
     tw_next.Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 }
 
-void tw_guest_leave(tw_guest_t *guest)
+void tw_errors_restore(tw_returning_t *returning)
 {
-    tw_next.Comm_set_errhandler(MPI_COMM_WORLD, guest->handler);
-    tw_next.Errhandler_free(&guest->handler);
+    tw_next.Comm_set_errhandler(MPI_COMM_WORLD, returning->handler);
+    tw_next.Errhandler_free(&returning->handler);
 }
 
-int tw_guest_wait(MPI_Request *request, double limit_s)
+int tw_wait_limited(MPI_Request *request, double limit_s)
 {
     const uint64_t start = tw_clock_ns();
     int            done  = 0;
@@ -347,7 +347,7 @@ int tw_guest_wait(MPI_Request *request, double limit_s)
 /* A rank that is not under thinwire never comes here. */
 static void tw_state_meet(int result, MPI_Request *request)
 {
-    if (result != MPI_SUCCESS || tw_guest_wait(request, TW_START_LIMIT_S) <= 0) {
+    if (result != MPI_SUCCESS || tw_wait_limited(request, TW_START_LIMIT_S) <= 0) {
         tw_give_up(MPI_COMM_WORLD,
                    "rank %d waited %d s in MPI_Init for the settings of the others: does every "
                    "rank run under thinwire?",
@@ -472,31 +472,31 @@ static void tw_state_refuse(void)
     _exit(2);
 }
 
-static MPI_Comm        tw_quiet;
-static bool            tw_quiet_made;
-static pthread_mutex_t tw_quiet_lock = PTHREAD_MUTEX_INITIALIZER;
+static MPI_Comm        tw_self_quiet;
+static bool            tw_self_quiet_made;
+static pthread_mutex_t tw_self_quiet_lock = PTHREAD_MUTEX_INITIALIZER;
 
 MPI_Comm tw_state_quiet(void)
 {
-    if (!__atomic_load_n(&tw_quiet_made, __ATOMIC_ACQUIRE)) {
-        pthread_mutex_lock(&tw_quiet_lock);
-        if (!tw_quiet_made) {
-            if (tw_state_duplicate(MPI_COMM_SELF, &tw_quiet) != MPI_SUCCESS) {
+    if (!__atomic_load_n(&tw_self_quiet_made, __ATOMIC_ACQUIRE)) {
+        pthread_mutex_lock(&tw_self_quiet_lock);
+        if (!tw_self_quiet_made) {
+            if (tw_state_duplicate(MPI_COMM_SELF, &tw_self_quiet) != MPI_SUCCESS) {
                 tw_give_up(MPI_COMM_WORLD, "MPI makes no more communicators");
             }
-            tw_next.Comm_set_errhandler(tw_quiet, MPI_ERRORS_RETURN);
-            __atomic_store_n(&tw_quiet_made, true, __ATOMIC_RELEASE);
+            tw_next.Comm_set_errhandler(tw_self_quiet, MPI_ERRORS_RETURN);
+            __atomic_store_n(&tw_self_quiet_made, true, __ATOMIC_RELEASE);
         }
-        pthread_mutex_unlock(&tw_quiet_lock);
+        pthread_mutex_unlock(&tw_self_quiet_lock);
     }
-    return tw_quiet;
+    return tw_self_quiet;
 }
 
 void tw_state_start(void)
 {
-    tw_guest_t  guest;
-    tw_status_t status;
-    int         provided = MPI_THREAD_SINGLE;
+    tw_returning_t returning;
+    tw_status_t    status;
+    int            provided = MPI_THREAD_SINGLE;
 
     tw_state.start_ns = tw_clock_ns();
     if (!tw_fits) {
@@ -512,9 +512,9 @@ void tw_state_start(void)
     tw_next.Type_commit(&tw_state.unit);
     tw_types_start();
     tw_comms_info_start();
-    tw_guest_enter(&guest);
+    tw_errors_return(&returning);
     status = tw_state_compare(tw_state_settings());
-    tw_guest_leave(&guest);
+    tw_errors_restore(&returning);
     if (status != TW_OK) {
         tw_state_refuse();
     }
@@ -543,8 +543,8 @@ void tw_state_stop(void)
     tw_types_stop();
     tw_comms_info_stop();
     tw_next.Type_free(&tw_state.unit);
-    if (tw_quiet_made && !tw_pending_any()) { /* else it is needed when their requests end */
-        tw_quiet_made = false;
-        tw_next.Comm_free(&tw_quiet);
+    if (tw_self_quiet_made && !tw_pending_any()) { /* else it is needed when their requests end */
+        tw_self_quiet_made = false;
+        tw_next.Comm_free(&tw_self_quiet);
     }
 }

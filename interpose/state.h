@@ -124,16 +124,16 @@ MPI_Comm tw_state_quiet(void);
 
 /* Ours on MPI_COMM_WORLD, in MPI_Init and MPI_Finalize, where the program has nothing under way: it
  * returns errors there meanwhile. */
-typedef struct tw_guest {
+typedef struct tw_returning {
     MPI_Errhandler handler; /* of the program */
-} tw_guest_t;
+} tw_returning_t;
 
-void tw_guest_enter(tw_guest_t *guest);
-void tw_guest_leave(tw_guest_t *guest);
+void tw_errors_return(tw_returning_t *returning);
+void tw_errors_restore(tw_returning_t *returning);
 
 /* Wait for a nonblocking collective, at most `limit_s` seconds: 1 if it is complete, 0 if the time
  * is over, -1 after an error. */
-int tw_guest_wait(MPI_Request *request, double limit_s);
+int tw_wait_limited(MPI_Request *request, double limit_s);
 
 /* After MPI_Init: check the library, read and compare the settings; active if all is well. Ends the
  * job with one line from rank 0 if the settings are wrong or differ. */

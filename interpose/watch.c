@@ -157,23 +157,24 @@ void tw_watch_neighbour_pairs(tw_call_t *call, tw_watch_counts_t counts, const M
 
 /* ---- persistent ---------------------------------------------------------------------------- */
 
-typedef struct tw_kept {
-    struct tw_kept *next;
-    MPI_Request     request;
-    tw_call_t       call; /* as it is counted at each start */
-} tw_kept_t;
+typedef struct tw_persistent {
+    struct tw_persistent *next;
+    MPI_Request           request;
+    tw_call_t             call; /* as it is counted at each start */
+} tw_persistent_t;
 
-#define TW_KEPT_BITS 6
+#define TW_PERSISTENT_BITS 6
 
-int tw_kept_count;
+int tw_persistent_count;
 
-static tw_kept_t      *tw_kept_table[1 << TW_KEPT_BITS];
-static pthread_mutex_t tw_kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static tw_persistent_t *tw_persistent_table[1 << TW_PERSISTENT_BITS];
+static pthread_mutex_t  tw_persistent_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Where the request stands, or would. */
-static tw_kept_t **tw_kept_at(MPI_Request request)
+static tw_persistent_t **tw_persistent_at(MPI_Request request)
 {
-    tw_kept_t **at = &tw_kept_table[tw_hash_word((uintptr_t)request, TW_KEPT_BITS)];
+    tw_persistent_t **at =
+        &tw_persistent_table[tw_hash_word((uintptr_t)request, TW_PERSISTENT_BITS)];
 
     while (*at != NULL && (*at)->request != request) {
         at = &(*at)->next;
@@ -181,9 +182,9 @@ static tw_kept_t **tw_kept_at(MPI_Request request)
     return at;
 }
 
-void tw_watch_keep(const tw_call_t *call, int result, const MPI_Request *request)
+void tw_persistent_add(const tw_call_t *call, int result, const MPI_Request *request)
 {
-    tw_kept_t *kept;
+    tw_persistent_t *kept;
 
     if (result != MPI_SUCCESS || call->comm == NULL) {
         return;
@@ -194,27 +195,27 @@ void tw_watch_keep(const tw_call_t *call, int result, const MPI_Request *request
     }
     kept->call    = *call;
     kept->request = *request;
-    tw_kept_free(
+    tw_persistent_free(
         request); /* freed behind our back, in MPI_Comm_disconnect or by another language */
     tw_comms_hold(call->comm);
-    pthread_mutex_lock(&tw_kept_lock);
-    *tw_kept_at(*request) = kept;
-    __atomic_fetch_add(&tw_kept_count, 1, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&tw_kept_lock);
+    pthread_mutex_lock(&tw_persistent_lock);
+    *tw_persistent_at(*request) = kept;
+    __atomic_fetch_add(&tw_persistent_count, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&tw_persistent_lock);
 }
 
-uint64_t tw_kept_free(const MPI_Request *request)
+uint64_t tw_persistent_free(const MPI_Request *request)
 {
-    tw_kept_t **at, *kept;
+    tw_persistent_t **at, *kept;
 
-    pthread_mutex_lock(&tw_kept_lock);
-    at   = tw_kept_at(*request);
+    pthread_mutex_lock(&tw_persistent_lock);
+    at   = tw_persistent_at(*request);
     kept = *at;
     if (kept != NULL) {
         *at = kept->next;
-        __atomic_fetch_sub(&tw_kept_count, 1, __ATOMIC_RELEASE);
+        __atomic_fetch_sub(&tw_persistent_count, 1, __ATOMIC_RELEASE);
     }
-    pthread_mutex_unlock(&tw_kept_lock);
+    pthread_mutex_unlock(&tw_persistent_lock);
     if (kept != NULL) {
         if (tw_active) { /* else all entries are gone */
             tw_comms_let_go(kept->call.comm);
@@ -224,23 +225,23 @@ uint64_t tw_kept_free(const MPI_Request *request)
     return 0;
 }
 
-uint64_t tw_kept_before(void)
+uint64_t tw_persistent_before(void)
 {
     return tw_active ? tw_clock_ns() : 0;
 }
 
 /* One start of a request that we know. */
-static void tw_kept_started(uint64_t start_ns, MPI_Request request)
+static void tw_persistent_started(uint64_t start_ns, MPI_Request request)
 {
-    tw_kept_t *kept;
-    tw_call_t  call;
+    tw_persistent_t *kept;
+    tw_call_t        call;
 
-    pthread_mutex_lock(&tw_kept_lock);
-    kept = *tw_kept_at(request);
+    pthread_mutex_lock(&tw_persistent_lock);
+    kept = *tw_persistent_at(request);
     if (kept != NULL) {
         call = kept->call;
     }
-    pthread_mutex_unlock(&tw_kept_lock);
+    pthread_mutex_unlock(&tw_persistent_lock);
     if (kept != NULL) {
         call.start_ns = start_ns;
         tw_call_end(&call);
@@ -248,17 +249,17 @@ static void tw_kept_started(uint64_t start_ns, MPI_Request request)
 }
 
 /* The time is shared by the requests that were started together. */
-static uint64_t tw_kept_share(uint64_t start_ns, int count)
+static uint64_t tw_persistent_share(uint64_t start_ns, int count)
 {
     const uint64_t now = tw_clock_ns();
 
     return now - (now - start_ns) / (uint64_t)count;
 }
 
-void tw_kept_after(uint64_t start_ns, int count, const MPI_Request requests[])
+void tw_persistent_after(uint64_t start_ns, int count, const MPI_Request requests[])
 {
     for (int i = 0; i < count && start_ns != 0; i++) {
-        tw_kept_started(tw_kept_share(start_ns, count), requests[i]);
+        tw_persistent_started(tw_persistent_share(start_ns, count), requests[i]);
     }
 }
 
@@ -269,23 +270,23 @@ void tw_kept_after(uint64_t start_ns, int count, const MPI_Request requests[])
 #define TW_F2C(fint) ((MPI_Request)(fint))
 #endif
 
-void tw_kept_after_f(uint64_t start_ns, int count, const MPI_Fint requests[])
+void tw_persistent_after_f(uint64_t start_ns, int count, const MPI_Fint requests[])
 {
     for (int i = 0; i < count && start_ns != 0; i++) {
-        tw_kept_started(tw_kept_share(start_ns, count), TW_F2C(requests[i]));
+        tw_persistent_started(tw_persistent_share(start_ns, count), TW_F2C(requests[i]));
     }
 }
 
-uint64_t tw_kept_free_f(const MPI_Fint *request)
+uint64_t tw_persistent_free_f(const MPI_Fint *request)
 {
     const MPI_Request handle = TW_F2C(*request);
 
-    return tw_kept_free(&handle);
+    return tw_persistent_free(&handle);
 }
 
-void tw_watch_keep_f(const tw_call_t *call, MPI_Fint result, const MPI_Fint *request)
+void tw_persistent_add_f(const tw_call_t *call, MPI_Fint result, const MPI_Fint *request)
 {
     const MPI_Request handle = result == MPI_SUCCESS ? TW_F2C(*request) : MPI_REQUEST_NULL;
 
-    tw_watch_keep(call, result, &handle);
+    tw_persistent_add(call, result, &handle);
 }

@@ -57,24 +57,24 @@ void tw_watch_neighbour_pairs(tw_call_t *call, tw_watch_counts_t counts, const M
 /* ---- persistent ---------------------------------------------------------------------------- */
 
 /* After MPI has made the request: its starts are counted as this call. */
-void tw_watch_keep(const tw_call_t *call, int result, const MPI_Request *request);
-void tw_watch_keep_f(const tw_call_t *call, MPI_Fint result, const MPI_Fint *request);
+void tw_persistent_add(const tw_call_t *call, int result, const MPI_Request *request);
+void tw_persistent_add_f(const tw_call_t *call, MPI_Fint result, const MPI_Fint *request);
 
-extern int tw_kept_count;
+extern int tw_persistent_count;
 
-static inline bool tw_kept_any(void)
+static inline bool tw_persistent_any(void)
 {
-    return __builtin_expect(__atomic_load_n(&tw_kept_count, __ATOMIC_ACQUIRE) > 0, 0);
+    return __builtin_expect(__atomic_load_n(&tw_persistent_count, __ATOMIC_ACQUIRE) > 0, 0);
 }
 
 /* Around the start of requests, of which some are ours: the time before it; count those that we
  * know. A time of 0 counts nothing. */
-uint64_t tw_kept_before(void);
-void     tw_kept_after(uint64_t start_ns, int count, const MPI_Request requests[]);
-void     tw_kept_after_f(uint64_t start_ns, int count, const MPI_Fint requests[]);
+uint64_t tw_persistent_before(void);
+void     tw_persistent_after(uint64_t start_ns, int count, const MPI_Request requests[]);
+void     tw_persistent_after_f(uint64_t start_ns, int count, const MPI_Fint requests[]);
 
 /* Before a request is freed, whose handle may come back as another one. 0. */
-uint64_t tw_kept_free(const MPI_Request *request);
-uint64_t tw_kept_free_f(const MPI_Fint *request);
+uint64_t tw_persistent_free(const MPI_Request *request);
+uint64_t tw_persistent_free_f(const MPI_Fint *request);
 
 #endif /* TW_INTERPOSE_WATCH_H */
