@@ -270,7 +270,7 @@ static void tw_exchange_v_reason(tw_call_t *call, const tw_exchange_v_t *x)
 static void tw_exchange_v_could(tw_call_t *call, const tw_exchange_v_t *x)
 {
     call->could_known = true;
-    for (int c = 0; c < tw_candidates()->count; c++) {
+    for (int c = 0, count = tw_candidates()->count; c < count; c++) {
         const tw_choice_t *choice = tw_choice_candidate(c, x->send.type.kind);
 
         for (int r = 0; r < x->ranks; r++) {

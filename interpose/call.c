@@ -94,9 +94,9 @@ const char *tw_choice_finer(const tw_choice_t *choice)
 
 static const tw_choice_t *tw_choice_candidate_make(int c, tw_kind_t kind)
 {
-    static tw_choice_t
-                narrow[TW_CANDIDATES_MAX]; /* not in the list: nothing is encoded with them */
-    const char *spec          = tw_candidates()->offer[c]->spec;
+    /* Not in the list: nothing is encoded with them. */
+    static tw_choice_t narrow[TW_CANDIDATES_MAX];
+    const char        *spec   = tw_candidates()->offer[c]->spec;
     const tw_choice_t *choice = tw_choice_get(spec, kind);
 
     if (choice->codec != NULL) {
@@ -415,7 +415,7 @@ static void tw_call_could(const tw_call_t *call, tw_record_t *delta, uint64_t ns
     delta->could_asked = call->asked;
     delta->could_wide  = call->type.kind == TW_KIND_DOUBLE ? call->asked : 0;
     delta->could_ns    = ns;
-    for (int c = 0; c < tw_candidates()->count; c++) {
+    for (int c = 0, count = tw_candidates()->count; c < count; c++) {
         delta->could[c] = call->could_known
                               ? call->could[c]
                               : tw_call_would_send(call, tw_choice_candidate(c, call->type.kind));

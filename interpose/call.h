@@ -57,9 +57,9 @@ typedef struct tw_call {
     uint64_t           dropped; /* vectors whose residuals went */
     size_t             own;     /* allgatherv: values of this rank's block                        */
     bool               could_known;
-    uint64_t could[TW_CANDIDATES_MAX]; /* filled by handlers whose sizes differ between ranks,
-                                                while watching; see records.h */
-    int      rung; /* alltoallv: the next step of the contract, see verify.c         */
+    /* Filled by handlers whose sizes differ between ranks, while watching; see records.h. */
+    uint64_t could[TW_CANDIDATES_MAX];
+    int      rung; /* alltoallv: the next step of the contract, see verify.c */
 } tw_call_t;
 
 /** Start of a handler. comm may be MPI_COMM_NULL (then nothing is decided: MPI refuses it). */

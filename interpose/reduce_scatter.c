@@ -100,7 +100,7 @@ static void tw_shares_could(tw_call_t *call, const tw_share_counts_t *shares)
         call->values - tw_share_items(shares, call->comm->rank) * call->type.values;
 
     call->could_known = true;
-    for (int c = 0; c < tw_candidates()->count; c++) {
+    for (int c = 0, count = tw_candidates()->count; c < count; c++) {
         const tw_choice_t *choice = tw_choice_candidate(c, call->type.kind);
         size_t             sent;
 

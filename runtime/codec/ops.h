@@ -61,8 +61,7 @@ typedef struct tw_codec_ops {
 
     const tw_kernels_t *kernels[TW_CPU_LEVELS]; /* NULL: none; scalar there must be */
 
-    /* Up to the first without a spec. What takes the bytes of another one and has a larger error is
-     * for nobody. */
+    /* Up to the first without a spec. */
     tw_codec_offer_t offers[8];
 } tw_codec_ops_t;
 

@@ -80,6 +80,29 @@ START_TEST(the_finer_ones_end)
 }
 END_TEST
 
+/* Options in any order, and what is not drawn from the list above. */
+static const struct {
+    const char *spec;
+    tw_dtype_t  dtype;
+    const char *finer;
+} named[] = {
+    {"bitpack:round,2", TW_F32, "bitpack:3,round"},
+    {"bitpack:round,4", TW_F64, "bitpack:5,round"},
+    {"bitpack:3", TW_F64, "bitpack:4"},
+    {"bitpack:5", TW_F64, "bitpack:6"},
+    {"bitpack:7", TW_F64, ""},
+    {"onebit", TW_F32, "tree8"},
+    {"tree8:block=64", TW_F32, "bf16"},
+    {"fp32", TW_F32, ""},
+    {"complement", TW_F32, ""}, /* says nothing of a finer one */
+};
+
+START_TEST(the_finer_one_by_name)
+{
+    ck_assert_str_eq(finer_than(named[_i].spec, named[_i].dtype), named[_i].finer);
+}
+END_TEST
+
 static size_t offered(unsigned to, tw_dtype_t dtype)
 {
     size_t count = 0;
@@ -134,6 +157,7 @@ int main(void)
 
     tcase_add_loop_test(finer, the_finer_one_takes_more_bytes, 0, test_spec_count);
     tcase_add_loop_test(finer, the_finer_ones_end, 0, test_spec_count);
+    tcase_add_loop_test(finer, the_finer_one_by_name, 0, (int)(sizeof(named) / sizeof(named[0])));
     tcase_add_loop_test(offers, every_offer_is_a_codec, 0, 2);
     tcase_add_test(offers, offers_are_few_enough);
     suite_add_tcase(suite, finer);

@@ -89,7 +89,7 @@ static void fp32_encode_feedback(const tw_codec_t *codec, const uint8_t *src, si
     }
 }
 
-extern const tw_kernels_t tw_fp32_scalar;
+TW_KERNELS_OF(tw_fp32);
 
 const tw_kernels_t tw_fp32_scalar = {
     .encode          = fp32_copy,
@@ -97,8 +97,6 @@ const tw_kernels_t tw_fp32_scalar = {
     .decode_add      = fp32_decode_add,
     .encode_feedback = fp32_encode_feedback,
 };
-
-TW_KERNELS_OF(tw_fp32);
 
 const tw_codec_ops_t tw_codec_fp32 = {
     .name    = "fp32",
