@@ -13,7 +13,7 @@ if ! $cxx -O1 -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX -o "$scratch/exceptions" \
     exit
 fi
 
-programs=$scratch
+export programs=$scratch
 plan 5
 run plain 2 exceptions
 run watching 2 exceptions
