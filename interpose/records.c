@@ -66,7 +66,7 @@ typedef struct tw_table {
     size_t              size; /* of the index: 0, or a power of two, at least twice the count */
     size_t              count;
     tw_chunk_t         *chunks;
-    tw_record_t         rest[TW_OPERATIONS]; /* what has no record of its own */
+    tw_record_t         rest[TW_RECORD_OPERATIONS]; /* what has no record of its own */
 } tw_table_t;
 
 static tw_table_t tw_table = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -179,7 +179,7 @@ static tw_record_t *tw_table_rest(const tw_record_key_t *key)
     memcpy(coarse.comm, TW_COMM_OTHERS, sizeof(TW_COMM_OTHERS));
     record = tw_table_get(&coarse, TW_RECORDS_MAX);
     if (record == NULL) {
-        record = &tw_table.rest[key->op < TW_OPERATIONS ? key->op : 0];
+        record = &tw_table.rest[key->op < TW_RECORD_OPERATIONS ? key->op : 0];
         memset(&record->key, 0, sizeof(record->key));
         record->key.op = key->op;
         memcpy(record->key.comm, TW_COMM_OTHERS, sizeof(TW_COMM_OTHERS));
@@ -241,13 +241,13 @@ tw_record_t *tw_records_copy(size_t *count_p)
     clock_gettime(CLOCK_REALTIME, &limit);
     limit.tv_sec += 1;
     locked = pthread_mutex_timedlock(&tw_table.lock, &limit) == 0;
-    copy   = malloc((tw_table.count + 1 + TW_OPERATIONS) * sizeof(*copy));
+    copy   = malloc((tw_table.count + 1 + TW_RECORD_OPERATIONS) * sizeof(*copy));
     if (copy != NULL) {
         for (const tw_chunk_t *chunk = tw_table.chunks; chunk != NULL; chunk = chunk->next) {
             memcpy(copy + n, chunk->records, chunk->used * sizeof(*copy));
             n += chunk->used;
         }
-        for (int op = 0; op < TW_OPERATIONS; op++) {
+        for (int op = 0; op < TW_RECORD_OPERATIONS; op++) {
             if (tw_table.rest[op].calls > 0) {
                 copy[n++] = tw_table.rest[op];
             }

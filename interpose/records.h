@@ -73,7 +73,7 @@ typedef enum tw_watched {
 #define X(name, text) TW_WATCHED_##name,
     TW_WATCHED_LIST(X)
 #undef X
-        TW_OPERATIONS
+        TW_RECORD_OPERATIONS
 } tw_watched_t;
 
 /* What could have been used, of what codecs offer to reports: the rows of a watching report. */

@@ -88,7 +88,7 @@ void tw_format_operation(char *text, size_t size, const tw_record_key_t *key)
 
     if (key->op < TW_RULE_OPS) {
         name = tw_rule_op_names[key->op];
-    } else if (key->op < TW_OPERATIONS) {
+    } else if (key->op < TW_RECORD_OPERATIONS) {
         name = watched[key->op - TW_RULE_OPS];
     }
     snprintf(text, size, "%s%s%s", key->nonblocking && key->form != 1 ? "i" : "", name,

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "runtime/policy/algorithms.h"
 #include "runtime/policy/grid.h"
 #include "runtime/policy/model.h"
 
@@ -49,7 +50,7 @@ static double tw_slower(const tw_codec_facts_t *codec)
 }
 
 /* Everyone encodes the vector for everyone, and adds P vectors. */
-static void tw_cost_direct(const tw_model_query_t *q, tw_model_cost_t *cost)
+static void tw_cost_allreduce_direct(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     const double ranks = tw_ranks(q);
 
@@ -63,7 +64,7 @@ static void tw_cost_direct(const tw_model_query_t *q, tw_model_cost_t *cost)
 }
 
 /* A share for everyone, P shares to add; then the sum to everyone. */
-static void tw_cost_two_pass(const tw_model_query_t *q, tw_model_cost_t *cost)
+static void tw_cost_allreduce_two_pass(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     const double ranks = tw_ranks(q), share = 1.0 / ranks;
 
@@ -77,7 +78,7 @@ static void tw_cost_two_pass(const tw_model_query_t *q, tw_model_cost_t *cost)
 }
 
 /* The first pass alone. */
-static void tw_cost_one_pass(const tw_model_query_t *q, tw_model_cost_t *cost)
+static void tw_cost_scatter_one_pass(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     const double ranks = tw_ranks(q), share = 1.0 / ranks;
 
@@ -102,7 +103,7 @@ static double tw_one_link(const tw_facts_t *facts, double bytes)
 /* All vectors into the root, which adds them. */
 static void tw_cost_reduce_direct(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
-    tw_cost_direct(q, cost);
+    tw_cost_allreduce_direct(q, cost);
     cost->transfer = tw_one_link(q->facts, (tw_ranks(q) - 1.0) * tw_encoded(q));
 }
 
@@ -111,13 +112,13 @@ static void tw_cost_reduce_two_pass(const tw_model_query_t *q, tw_model_cost_t *
 {
     const double ranks = tw_ranks(q), share = 1.0 / ranks;
 
-    tw_cost_two_pass(q, cost);
+    tw_cost_allreduce_two_pass(q, cost);
     cost->transfer = tw_model_exchange(q->facts, tw_encoded(q) * share) +
                      tw_one_link(q->facts, (ranks - 1.0) * share * tw_encoded(q));
 }
 
 /* The root sends the vector ceil(log2 P) times. */
-static void tw_cost_tree(const tw_model_query_t *q, tw_model_cost_t *cost)
+static void tw_cost_bcast_tree(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     double depth = 0.0;
 
@@ -133,7 +134,7 @@ static void tw_cost_tree(const tw_model_query_t *q, tw_model_cost_t *cost)
 }
 
 /* Every rank hands the vector to the next, piece by piece. */
-static void tw_cost_chain(const tw_model_query_t *q, tw_model_cost_t *cost)
+static void tw_cost_bcast_chain(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     cost->longest   = q->count;
     cost->latencies = tw_ranks(q) - 1.0;
@@ -145,7 +146,7 @@ static void tw_cost_chain(const tw_model_query_t *q, tw_model_cost_t *cost)
 }
 
 /* Everyone's block, encoded once, to everyone. */
-static void tw_cost_allgather(const tw_model_query_t *q, tw_model_cost_t *cost)
+static void tw_cost_allgather_pairwise(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     const double ranks = tw_ranks(q);
 
@@ -158,11 +159,11 @@ static void tw_cost_allgather(const tw_model_query_t *q, tw_model_cost_t *cost)
 }
 
 /* Another block for everyone. */
-static void tw_cost_alltoall(const tw_model_query_t *q, tw_model_cost_t *cost)
+static void tw_cost_alltoall_pairwise(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     const double ranks = tw_ranks(q);
 
-    tw_cost_allgather(q, cost);
+    tw_cost_allgather_pairwise(q, cost);
     cost->calls = 2.0 * ranks;
     cost->codec = q->count * ranks * (q->codec->encode + q->codec->decode);
 }
@@ -180,22 +181,17 @@ static void tw_cost_node(const tw_model_query_t *q, double copies, tw_model_cost
         q->facts->inside.shared > 0.0 ? copies * tw_encoded(q) / q->facts->inside.shared : 0.0;
 }
 
-static void tw_cost_node_allreduce(const tw_model_query_t *q, tw_model_cost_t *cost)
+static void tw_cost_allreduce_node(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     tw_cost_node(q, 3.0, cost);
 }
 
-static void tw_cost_node_reduce(const tw_model_query_t *q, tw_model_cost_t *cost)
-{
-    tw_cost_node(q, 3.0, cost);
-}
-
-static void tw_cost_node_scatter(const tw_model_query_t *q, tw_model_cost_t *cost)
+static void tw_cost_scatter_node(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     tw_cost_node(q, 2.0, cost);
 }
 
-static void tw_cost_node_bcast(const tw_model_query_t *q, tw_model_cost_t *cost)
+static void tw_cost_bcast_node(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     tw_cost_node(q, 2.0, cost);
 }
@@ -207,7 +203,7 @@ static void tw_cost_node_blocks(const tw_model_query_t *q, tw_model_cost_t *cost
 
 /* Sums as they are inside each node, in its memory; two_pass of the codes between nodes, of which
  * each rank of a node carries a share. */
-static void tw_cost_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
+static void tw_cost_allreduce_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     const double nodes = q->facts->nodes, local = q->facts->local_ranks, share = 1.0 / nodes;
     const double values = q->count * (q->codec->wide ? 8.0 : 4.0);
@@ -252,26 +248,26 @@ static void tw_cost_grid(const tw_model_query_t *q, double steps, double passes,
                           : 0.0;
 }
 
-static void tw_cost_grid_allreduce(const tw_model_query_t *q, tw_model_cost_t *cost)
+static void tw_cost_allreduce_grid(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     const tw_grid_t grid   = tw_grid(q->facts->ranks);
     const double    volume = 3.0 - 1.0 / grid.columns - 1.0 / grid.rows - 1.0 / tw_ranks(q);
 
-    tw_cost_two_pass(q, cost);
+    tw_cost_allreduce_two_pass(q, cost);
     tw_cost_grid(q, 4.0, 2.0, volume, cost);
 }
 
-static void tw_cost_grid_allgather(const tw_model_query_t *q, tw_model_cost_t *cost)
+static void tw_cost_allgather_grid(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
-    tw_cost_allgather(q, cost);
+    tw_cost_allgather_pairwise(q, cost);
     tw_cost_grid(q, 2.0, 1.0, tw_ranks(q) - 1.0, cost);
 }
 
-static void tw_cost_grid_alltoall(const tw_model_query_t *q, tw_model_cost_t *cost)
+static void tw_cost_alltoall_grid(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     const tw_grid_t grid = tw_grid(q->facts->ranks);
 
-    tw_cost_alltoall(q, cost);
+    tw_cost_alltoall_pairwise(q, cost);
     tw_cost_grid(q, 2.0, 1.0, 2.0 * tw_ranks(q) - grid.rows - grid.columns, cost);
 }
 
@@ -287,31 +283,21 @@ static bool tw_has_hierarchy(const tw_facts_t *facts)
     return facts->nodes > 1 && facts->local_ranks > 1;
 }
 
+/* What costs the same. */
+#define tw_cost_reduce_grid         tw_cost_allreduce_grid
+#define tw_cost_reduce_hierarchical tw_cost_allreduce_hierarchical
+#define tw_cost_reduce_node         tw_cost_allreduce_node
+#define tw_cost_allgather_node      tw_cost_node_blocks
+#define tw_cost_alltoall_node       tw_cost_node_blocks
+
 /* Names of rows stand in calibration files. */
-static const tw_model_algorithm_t tw_model_algorithms[] = {
-    {TW_OPERATION_ALLREDUCE, "direct", tw_cost_direct, NULL},
-    {TW_OPERATION_ALLREDUCE, "two_pass", tw_cost_two_pass, NULL},
-    {TW_OPERATION_REDUCE, "direct", tw_cost_reduce_direct, NULL},
-    {TW_OPERATION_REDUCE, "two_pass", tw_cost_reduce_two_pass, NULL},
-    {TW_OPERATION_REDUCE_SCATTER, "one_pass", tw_cost_one_pass, NULL},
-    {TW_OPERATION_BCAST, "tree", tw_cost_tree, NULL},
-    {TW_OPERATION_BCAST, "chain", tw_cost_chain, NULL},
-    {TW_OPERATION_ALLGATHER, "pairwise", tw_cost_allgather, NULL},
-    {TW_OPERATION_ALLTOALL, "pairwise", tw_cost_alltoall, NULL},
-    {TW_OPERATION_ALLREDUCE, "node", tw_cost_node_allreduce, NULL},
-    {TW_OPERATION_REDUCE, "node", tw_cost_node_reduce, NULL},
-    {TW_OPERATION_REDUCE_SCATTER, "node", tw_cost_node_scatter, NULL},
-    {TW_OPERATION_BCAST, "node", tw_cost_node_bcast, NULL},
-    {TW_OPERATION_ALLGATHER, "node", tw_cost_node_blocks, NULL},
-    {TW_OPERATION_ALLTOALL, "node", tw_cost_node_blocks, NULL},
-    {TW_OPERATION_ALLREDUCE, "grid", tw_cost_grid_allreduce, tw_many_ranks},
-    {TW_OPERATION_REDUCE, "grid", tw_cost_grid_allreduce, tw_many_ranks},
-    {TW_OPERATION_ALLGATHER, "grid", tw_cost_grid_allgather, tw_many_ranks},
-    {TW_OPERATION_ALLTOALL, "grid", tw_cost_grid_alltoall, tw_many_ranks},
-    {TW_OPERATION_ALLREDUCE, "hierarchical", tw_cost_hierarchical, tw_has_hierarchy},
-    {TW_OPERATION_REDUCE, "hierarchical", tw_cost_hierarchical, tw_has_hierarchy},
-    {TW_OPERATION_BCAST, "hierarchical", tw_cost_bcast_hierarchical, tw_has_hierarchy},
-};
+#define TW_IS(list, x, prefix)   tw_is_##prefix = TW_OPERATION_##x,
+#define TW_ROW(x, name, usual)   {(tw_operation_t)tw_is_##x, #name, tw_cost_##x##_##name, usual},
+#define TW_ROWS(list, x, prefix) list(TW_ROW, prefix)
+
+enum { TW_OPERATION_ALGORITHMS(TW_IS) };
+
+static const tw_model_algorithm_t tw_model_algorithms[] = {TW_OPERATION_ALGORITHMS(TW_ROWS)};
 
 #define TW_ALGORITHMS ((int)(sizeof(tw_model_algorithms) / sizeof(tw_model_algorithms[0])))
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/fpmode.h"
+#include "runtime/policy/algorithms.h"
 #include "runtime/policy/grid.h"
 #include "runtime/policy/policy.h"
 
@@ -14,34 +15,37 @@
  * what a message keeps a rank busy. */
 #define TW_STEP_MESSAGES 8
 
-static const char *const tw_policy_algorithms[] = {"auto",         "direct", "two_pass", "grid",
-                                                   "hierarchical", "node",   NULL};
+/* What a setting accepts, by operation. */
+#define TW_NAME(x, name, usual) #name,
+#define TW_NAMES(list, x, prefix)                                                                  \
+    static const char *const tw_##prefix##_names[] = {"auto", list(TW_NAME, x) NULL};
+#define TW_NAMES_OF(list, x, prefix) [TW_OPERATION_##x] = tw_##prefix##_names,
 
-static const char *const tw_policy_exchanges[] = {"auto", "pairwise", "grid", "node", NULL};
+TW_OPERATION_ALGORITHMS(TW_NAMES)
 
-static const tw_policy_algorithm_t tw_policy_named[] = {TW_POLICY_AUTO,         TW_POLICY_DIRECT,
-                                                        TW_POLICY_TWO_PASS,     TW_POLICY_GRID,
-                                                        TW_POLICY_HIERARCHICAL, TW_POLICY_NODE};
-
-static const char *const tw_policy_bcasts[] = {"auto", "tree",         "chain",
-                                               "node", "hierarchical", NULL};
+static const char *const *const tw_policy_names[TW_OPERATIONS] = {
+    TW_OPERATION_ALGORITHMS(TW_NAMES_OF)};
 
 static const tw_setting_field_t tw_policy_fields[] = {
     {"ALLREDUCE", "auto", "Algorithm of allreduce and reduce where the call names none.",
-     offsetof(tw_policy_config_t, allreduce), TW_SETTING_CHOICE, 0, 0, tw_policy_algorithms},
+     offsetof(tw_policy_config_t, named[TW_OPERATION_ALLREDUCE]), TW_SETTING_CHOICE, 0, 0,
+     tw_allreduce_names},
     {"DIRECT_MAX", "8k",
      "With three ranks or more: largest encoded vector that is reduced by the direct algorithm.",
      offsetof(tw_policy_config_t, direct_max), TW_SETTING_MEMUNITS, 0, 0, NULL},
-    {"BCAST", "auto", "Algorithm of bcast.", offsetof(tw_policy_config_t, bcast), TW_SETTING_CHOICE,
-     0, 0, tw_policy_bcasts},
+    {"BCAST", "auto", "Algorithm of bcast.",
+     offsetof(tw_policy_config_t, named[TW_OPERATION_BCAST]), TW_SETTING_CHOICE, 0, 0,
+     tw_bcast_names},
     {"CHAIN_MIN", "64k",
      "Least encoded bytes of a vector, for each link of the chain, that is broadcast along a "
      "chain.",
      offsetof(tw_policy_config_t, chain_min), TW_SETTING_MEMUNITS, 0, 0, NULL},
     {"ALLGATHER", "auto", "Algorithm of allgather and allgatherv.",
-     offsetof(tw_policy_config_t, allgather), TW_SETTING_CHOICE, 0, 0, tw_policy_exchanges},
+     offsetof(tw_policy_config_t, named[TW_OPERATION_ALLGATHER]), TW_SETTING_CHOICE, 0, 0,
+     tw_allgather_names},
     {"ALLTOALL", "auto", "Algorithm of alltoall; alltoallv is always pairwise.",
-     offsetof(tw_policy_config_t, alltoall), TW_SETTING_CHOICE, 0, 0, tw_policy_exchanges},
+     offsetof(tw_policy_config_t, named[TW_OPERATION_ALLTOALL]), TW_SETTING_CHOICE, 0, 0,
+     tw_alltoall_names},
     {"MESSAGE_COST", "2k",
      "Bytes that a link carries in the time of one more message: what auto takes for it.",
      offsetof(tw_policy_config_t, message_cost), TW_SETTING_MEMUNITS, 0, 0, NULL},
@@ -70,47 +74,47 @@ TW_IN_FPMODE static bool tw_policy_grid_pays(const tw_policy_config_t *config, s
            cost < tw_policy_cost(config, 2, 2 * (ranks - 1), 2 * (p - 1) / p * v);
 }
 
-int tw_policy_allreduce_setting(const char *name)
+const char *tw_policy_name(tw_operation_t operation, int number)
 {
-    for (int i = 0; tw_policy_algorithms[i] != NULL; i++) {
-        if (strcmp(tw_policy_algorithms[i], name) == 0) {
+    const char *const *names = tw_policy_names[operation];
+
+    for (int i = 1; number > 0 && names[i] != NULL; i++) {
+        if (i == number) {
+            return names[i];
+        }
+    }
+    return NULL;
+}
+
+int tw_policy_number(tw_operation_t operation, const char *name)
+{
+    const char *const *names = tw_policy_names[operation];
+
+    for (int i = 1; names[i] != NULL; i++) {
+        if (strcmp(names[i], name) == 0) {
             return i;
         }
     }
     return 0;
 }
 
-tw_policy_algorithm_t tw_policy_allreduce_wish(const tw_policy_config_t *config)
+bool tw_policy_two_pass(const tw_policy_config_t *config, size_t encoded, int ranks)
 {
-    return tw_policy_named[config->allreduce];
+    return ranks > 2 && encoded > config->direct_max;
 }
 
-tw_policy_algorithm_t tw_policy_allreduce(const tw_policy_config_t *config, size_t encoded,
-                                          int ranks)
+bool tw_policy_grid(const tw_policy_config_t *config, size_t encoded, int ranks)
 {
-    const tw_policy_algorithm_t wish = tw_policy_allreduce_wish(config);
-    tw_fpmode_t                 mode;
-    bool                        grid;
+    const tw_fpmode_t mode = tw_fpmode_enter();
+    const bool        pays = tw_policy_grid_pays(config, encoded, ranks);
 
-    if (wish == TW_POLICY_DIRECT || wish == TW_POLICY_TWO_PASS || wish == TW_POLICY_GRID) {
-        return wish;
-    }
-    mode = tw_fpmode_enter();
-    grid = tw_policy_grid_pays(config, encoded, ranks);
     tw_fpmode_leave(mode);
-    if (grid) {
-        return TW_POLICY_GRID;
-    }
-    return ranks <= 2 || encoded <= config->direct_max ? TW_POLICY_DIRECT : TW_POLICY_TWO_PASS;
+    return pays;
 }
 
-tw_policy_bcast_t tw_policy_bcast(const tw_policy_config_t *config, size_t encoded, int ranks)
+bool tw_policy_chain(const tw_policy_config_t *config, size_t encoded, int ranks)
 {
-    if (config->bcast == TW_POLICY_TREE || config->bcast == TW_POLICY_CHAIN) {
-        return (tw_policy_bcast_t)config->bcast;
-    }
-    return ranks > 1 && encoded / (size_t)(ranks - 1) >= config->chain_min ? TW_POLICY_CHAIN
-                                                                           : TW_POLICY_TREE;
+    return ranks > 1 && encoded / (size_t)(ranks - 1) >= config->chain_min;
 }
 
 bool tw_policy_hierarchical(const tw_policy_config_t *config, size_t encoded, int nodes, int least)
@@ -126,28 +130,21 @@ TW_IN_FPMODE static bool tw_policy_bundles_pay(const tw_policy_config_t *config,
            tw_policy_cost(config, 1, ranks - 1, 0.0);
 }
 
-static tw_policy_exchange_t tw_policy_exchange(const tw_policy_config_t *config, int times,
-                                               size_t bytes, int ranks)
+static bool tw_policy_bundles(const tw_policy_config_t *config, int times, size_t bytes, int ranks)
 {
     const tw_fpmode_t mode = tw_fpmode_enter();
     const bool        pays = tw_policy_bundles_pay(config, times, bytes, ranks);
 
     tw_fpmode_leave(mode);
-    return pays ? TW_POLICY_BUNDLES : TW_POLICY_PAIRWISE;
+    return pays;
 }
 
-tw_policy_exchange_t tw_policy_allgather(const tw_policy_config_t *config, int ranks)
+bool tw_policy_allgather_grid(const tw_policy_config_t *config, int ranks)
 {
-    if (config->allgather == TW_POLICY_PAIRWISE || config->allgather == TW_POLICY_BUNDLES) {
-        return (tw_policy_exchange_t)config->allgather;
-    }
-    return tw_policy_exchange(config, 0, 0, ranks);
+    return tw_policy_bundles(config, 0, 0, ranks);
 }
 
-tw_policy_exchange_t tw_policy_alltoall(const tw_policy_config_t *config, size_t encoded, int ranks)
+bool tw_policy_alltoall_grid(const tw_policy_config_t *config, size_t encoded, int ranks)
 {
-    if (config->alltoall == TW_POLICY_PAIRWISE || config->alltoall == TW_POLICY_BUNDLES) {
-        return (tw_policy_exchange_t)config->alltoall;
-    }
-    return tw_policy_exchange(config, ranks - 1 - tw_grid_messages(ranks), encoded, ranks);
+    return tw_policy_bundles(config, ranks - 1 - tw_grid_messages(ranks), encoded, ranks);
 }

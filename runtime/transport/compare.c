@@ -123,9 +123,11 @@ tw_status_t tw_comm_compare_wire(tw_comm_t *comm)
         "THINWIRE_NODE_READ=%d;tags=%" PRIu64 ";",
         first == 4 ? "little-endian" : "big-endian", tw_endpoint_name(comm->config.transport),
         comm->config.chunk, comm->config.message_limit, comm->config.window, comm->config.check,
-        comm->policy.allreduce, comm->policy.direct_max, comm->policy.bcast, comm->policy.chain_min,
-        comm->policy.allgather, comm->policy.alltoall, comm->policy.message_cost,
-        comm->config.node_ranks, comm->config.node_read, comm->tag_cycle);
+        comm->policy.named[TW_OPERATION_ALLREDUCE], comm->policy.direct_max,
+        comm->policy.named[TW_OPERATION_BCAST], comm->policy.chain_min,
+        comm->policy.named[TW_OPERATION_ALLGATHER], comm->policy.named[TW_OPERATION_ALLTOALL],
+        comm->policy.message_cost, comm->config.node_ranks, comm->config.node_read,
+        comm->tag_cycle);
     return tw_record_compare(comm, record, "settings");
 }
 

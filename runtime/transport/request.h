@@ -42,6 +42,8 @@
  * enough for full speed where several are under way. */
 #define TW_PIECE ((size_t)64 << 10)
 
+struct tw_collective_call;
+
 typedef struct tw_lane {
     size_t                 round;
     int                    stage;   /* whose messages are under way */
@@ -63,8 +65,10 @@ typedef struct tw_algorithm_ops {
      * that it waits for. An algorithm that has it uses the memory of its node: as many rounds on
      * all ranks. */
     bool (*ready)(tw_request_t *op, tw_lane_t *lane, int *peer_p);
-    bool
-        host_only; /* its steps touch elements or codes themselves, not only by tw_op_ and tw_lane_ */
+    /* Its steps touch elements or codes themselves, not only by tw_op_ and tw_lane_. */
+    bool host_only;
+    /* op->rounds and what else depends on the call, but for send and recv, which are set. */
+    void (*fill)(tw_request_t *op, const struct tw_collective_call *call);
 } tw_algorithm_ops_t;
 
 /* What an operation looks like: equal on all ranks, since memory and THINWIRE_CHECK go by it. */

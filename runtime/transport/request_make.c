@@ -26,21 +26,6 @@ typedef struct tw_lane_layout {
     int    lanes;
 } tw_lane_layout_t;
 
-static bool tw_algorithm_known(tw_algorithm_t algorithm)
-{
-    switch (algorithm) {
-    case TW_ALGORITHM_AUTO:
-    case TW_ALGORITHM_DIRECT:
-    case TW_ALGORITHM_TWO_PASS:
-    case TW_ALGORITHM_GRID:
-    case TW_ALGORITHM_HIERARCHICAL:
-    case TW_ALGORITHM_MPI:
-    case TW_ALGORITHM_NODE:
-        return true;
-    }
-    return false;
-}
-
 /* Are the caller's buffers what the device works on? A host pointer that was said to be device
  * memory, and buffers of both kinds in one call, are errors of the caller's. */
 static tw_status_t tw_device_check(tw_comm_t *comm, const tw_request_shape_t *shape,
@@ -95,7 +80,7 @@ static tw_status_t tw_how_check(tw_comm_t *comm, const tw_how_t *how,
         return TW_ERR_UNSUPPORTED;
     }
     if ((op->exec.stream != NULL && op->exec.memory == TW_MEMORY_HOST) || op->exec.threads < 0 ||
-        (how->flags & ~TW_BCAST_SAME) != 0 || !tw_algorithm_known(how->algorithm)) {
+        (how->flags & ~TW_BCAST_SAME) != 0) {
         return TW_ERR_INVALID_ARG;
     }
     return op->exec.memory == TW_MEMORY_CUDA ? tw_device_check(comm, shape, op->codec) : TW_OK;

@@ -11,14 +11,29 @@
 
 static const tw_log_t quiet = {.level = TW_LOG_ERROR, .rank = -1};
 
+/* What a call without a name takes: of those that say yes, the last of the list. */
+static const char *allreduce(const tw_policy_config_t *config, size_t bytes, int ranks)
+{
+    return tw_policy_grid(config, bytes, ranks)       ? "grid"
+           : tw_policy_two_pass(config, bytes, ranks) ? "two_pass"
+                                                      : "direct";
+}
+
+static const char *named(const tw_policy_config_t *config, tw_operation_t operation)
+{
+    const char *name = tw_policy_name(operation, tw_policy_named(config, operation));
+
+    return name != NULL ? name : "auto";
+}
+
 START_TEST(two_ranks_go_direct)
 {
     tw_policy_config_t config;
 
     ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
     for (size_t bytes = 0; bytes < (size_t)1 << 40; bytes = 3 * bytes + 1) {
-        ck_assert_int_eq(tw_policy_allreduce(&config, bytes, 1), TW_POLICY_DIRECT);
-        ck_assert_int_eq(tw_policy_allreduce(&config, bytes, 2), TW_POLICY_DIRECT);
+        ck_assert_str_eq(allreduce(&config, bytes, 1), "direct");
+        ck_assert_str_eq(allreduce(&config, bytes, 2), "direct");
     }
 }
 END_TEST
@@ -29,13 +44,12 @@ START_TEST(more_ranks_go_direct_while_small)
 
     ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
     for (int ranks = 3; ranks < 16; ranks++) {
-        ck_assert_int_eq(tw_policy_allreduce(&config, 0, ranks), TW_POLICY_DIRECT);
-        ck_assert_int_eq(tw_policy_allreduce(&config, config.direct_max, ranks), TW_POLICY_DIRECT);
-        ck_assert_int_eq(tw_policy_allreduce(&config, config.direct_max + 1, ranks),
-                         TW_POLICY_TWO_PASS);
+        ck_assert_str_eq(allreduce(&config, 0, ranks), "direct");
+        ck_assert_str_eq(allreduce(&config, config.direct_max, ranks), "direct");
+        ck_assert_str_eq(allreduce(&config, config.direct_max + 1, ranks), "two_pass");
     }
     for (int ranks = 3; ranks < 5000; ranks *= 2) {
-        ck_assert_int_eq(tw_policy_allreduce(&config, SIZE_MAX, ranks), TW_POLICY_TWO_PASS);
+        ck_assert_str_eq(allreduce(&config, SIZE_MAX, ranks), "two_pass");
     }
 }
 END_TEST
@@ -54,15 +68,14 @@ START_TEST(many_ranks_go_through_the_grid)
         const double further = 2.0 * (n - 1) / n - (double)(p - 1) / p; /* vectors */
         const size_t most    = (size_t)(saved / further);
 
-        ck_assert_int_eq(tw_policy_allreduce(&config, most - most / 1000, p), TW_POLICY_GRID);
-        ck_assert_int_eq(tw_policy_allreduce(&config, most + most / 1000, p),
-                         most < config.direct_max ? TW_POLICY_DIRECT : TW_POLICY_TWO_PASS);
+        ck_assert_str_eq(allreduce(&config, most - most / 1000, p), "grid");
+        ck_assert_str_eq(allreduce(&config, most + most / 1000, p),
+                         most < config.direct_max ? "direct" : "two_pass");
         ck_assert(most > config.direct_max || n == 4);
     }
     config.message_cost = 0; /* only bytes count: direct and two_pass never lose */
     for (int p = 3; p < 5000; p *= 2) {
-        ck_assert_int_eq(tw_policy_allreduce(&config, config.direct_max + 1, p),
-                         TW_POLICY_TWO_PASS);
+        ck_assert_str_eq(allreduce(&config, config.direct_max + 1, p), "two_pass");
     }
 }
 END_TEST
@@ -74,47 +87,57 @@ START_TEST(bundles_of_blocks_where_messages_cost_more)
     ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
     for (int p = 1; p < 16;
          p++) { /* a step costs eight messages, and no more than eight are saved */
-        ck_assert_int_eq(tw_policy_allgather(&config, p), TW_POLICY_PAIRWISE);
-        ck_assert_int_eq(tw_policy_alltoall(&config, 1, p), TW_POLICY_PAIRWISE);
+        ck_assert(!tw_policy_allgather_grid(&config, p));
+        ck_assert(!tw_policy_alltoall_grid(&config, 1, p));
     }
     for (int n = 4; n <= 64; n++) {
         const int    p     = n * n;
         const double saved = p - 1 - 2.0 * (n - 1); /* messages; and blocks that are sent besides */
         const size_t most  = (size_t)((saved - 8) * (double)config.message_cost / saved);
 
-        ck_assert_int_eq(tw_policy_allgather(&config, p), TW_POLICY_BUNDLES);
-        ck_assert_int_eq(tw_policy_alltoall(&config, 0, p), TW_POLICY_BUNDLES);
-        ck_assert_int_eq(tw_policy_alltoall(&config, most - 1, p), TW_POLICY_BUNDLES);
-        ck_assert_int_eq(tw_policy_alltoall(&config, most + 1, p), TW_POLICY_PAIRWISE);
+        ck_assert(tw_policy_allgather_grid(&config, p));
+        ck_assert(tw_policy_alltoall_grid(&config, 0, p));
+        ck_assert(tw_policy_alltoall_grid(&config, most - 1, p));
+        ck_assert(!tw_policy_alltoall_grid(&config, most + 1, p));
         ck_assert_uint_lt(most, config.message_cost);
-        ck_assert_int_eq(tw_policy_alltoall(&config, SIZE_MAX, p), TW_POLICY_PAIRWISE);
+        ck_assert(!tw_policy_alltoall_grid(&config, SIZE_MAX, p));
     }
-    setenv("THINWIRE_ALLGATHER", "grid", 1);
-    setenv("THINWIRE_ALLTOALL", "grid", 1);
-    ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
-    ck_assert_int_eq(tw_policy_allgather(&config, 2), TW_POLICY_BUNDLES);
-    ck_assert_int_eq(tw_policy_alltoall(&config, SIZE_MAX, 2), TW_POLICY_BUNDLES);
-    setenv("THINWIRE_ALLGATHER", "pairwise", 1);
-    setenv("THINWIRE_ALLTOALL", "pairwise", 1);
-    ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
-    ck_assert_int_eq(tw_policy_allgather(&config, 1000), TW_POLICY_PAIRWISE);
-    ck_assert_int_eq(tw_policy_alltoall(&config, 1, 1000), TW_POLICY_PAIRWISE);
 }
 END_TEST
 
-START_TEST(a_setting_decides)
+/* Every name of an operation, and none of another's. */
+START_TEST(a_setting_names_an_algorithm)
 {
+    static const struct {
+        tw_operation_t operation;
+        const char    *setting;
+        const char    *names[6];
+    } all[] = {
+        {TW_OPERATION_ALLREDUCE,
+         "THINWIRE_ALLREDUCE",
+         {"direct", "two_pass", "grid", "hierarchical", "node", "auto"}},
+        {TW_OPERATION_BCAST, "THINWIRE_BCAST", {"tree", "chain", "node", "hierarchical", "auto"}},
+        {TW_OPERATION_ALLGATHER, "THINWIRE_ALLGATHER", {"pairwise", "grid", "node", "auto"}},
+        {TW_OPERATION_ALLTOALL, "THINWIRE_ALLTOALL", {"pairwise", "grid", "node", "auto"}},
+    };
     tw_policy_config_t config;
 
-    setenv("THINWIRE_ALLREDUCE", "two_pass", 1);
-    ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
-    ck_assert_int_eq(tw_policy_allreduce(&config, 4, 2), TW_POLICY_TWO_PASS);
-    setenv("THINWIRE_ALLREDUCE", "direct", 1);
-    ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
-    ck_assert_int_eq(tw_policy_allreduce(&config, SIZE_MAX, 64), TW_POLICY_DIRECT);
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        for (int n = 0; n < 6 && all[i].names[n] != NULL; n++) {
+            setenv(all[i].setting, all[i].names[n], 1);
+            ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
+            ck_assert_str_eq(named(&config, all[i].operation), all[i].names[n]);
+        }
+        setenv(all[i].setting, i == 1 ? "two_pass" : "tree", 1);
+        ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_ERR_SETTING);
+        unsetenv(all[i].setting);
+    }
     setenv("THINWIRE_ALLREDUCE", "grid", 1);
     ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
-    ck_assert_int_eq(tw_policy_allreduce(&config, SIZE_MAX, 1), TW_POLICY_GRID);
+    ck_assert_str_eq(named(&config, TW_OPERATION_REDUCE), "grid");
+    ck_assert_str_eq(named(&config, TW_OPERATION_REDUCE_SCATTER), "auto");
+    ck_assert_int_eq(tw_policy_number(TW_OPERATION_REDUCE_SCATTER, "node"), 2);
+    ck_assert_int_eq(tw_policy_number(TW_OPERATION_BCAST, "direct"), 0);
 }
 END_TEST
 
@@ -123,19 +146,13 @@ START_TEST(long_vectors_are_broadcast_along_a_chain)
     tw_policy_config_t config;
 
     ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
-    ck_assert_int_eq(tw_policy_bcast(&config, SIZE_MAX, 1), TW_POLICY_TREE);
+    ck_assert(!tw_policy_chain(&config, SIZE_MAX, 1));
     for (int ranks = 2; ranks < 5000; ranks *= 2) {
         const size_t least = config.chain_min * (size_t)(ranks - 1);
 
-        ck_assert_int_eq(tw_policy_bcast(&config, least - 1, ranks), TW_POLICY_TREE);
-        ck_assert_int_eq(tw_policy_bcast(&config, least, ranks), TW_POLICY_CHAIN);
+        ck_assert(!tw_policy_chain(&config, least - 1, ranks));
+        ck_assert(tw_policy_chain(&config, least, ranks));
     }
-    setenv("THINWIRE_BCAST", "chain", 1);
-    ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
-    ck_assert_int_eq(tw_policy_bcast(&config, 4, 64), TW_POLICY_CHAIN);
-    setenv("THINWIRE_BCAST", "tree", 1);
-    ck_assert_int_eq(tw_settings_load(&quiet, &tw_policy_settings, &config), TW_OK);
-    ck_assert_int_eq(tw_policy_bcast(&config, SIZE_MAX, 64), TW_POLICY_TREE);
 }
 END_TEST
 
@@ -150,7 +167,7 @@ int main(void)
     tcase_add_test(tcase, more_ranks_go_direct_while_small);
     tcase_add_test(tcase, many_ranks_go_through_the_grid);
     tcase_add_test(tcase, bundles_of_blocks_where_messages_cost_more);
-    tcase_add_test(tcase, a_setting_decides);
+    tcase_add_test(tcase, a_setting_names_an_algorithm);
     tcase_add_test(tcase, long_vectors_are_broadcast_along_a_chain);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);

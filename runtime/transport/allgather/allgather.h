@@ -4,26 +4,17 @@
 #ifndef TW_TRANSPORT_ALLGATHER_ALLGATHER_H
 #define TW_TRANSPORT_ALLGATHER_ALLGATHER_H
 
-#include "runtime/transport/request.h"
+#include "runtime/transport/collective.h"
 
 enum { TW_GATHER_COUNT = 0, TW_GATHER_FIRST = 1 }; /* op->array */
 
-extern const tw_algorithm_ops_t tw_allgather_grid;
-extern const tw_algorithm_ops_t tw_allgather_node; /* in the memory of one node */
-extern const tw_algorithm_ops_t tw_allgather_pairwise;
+#define TW_ALLGATHER_ROW(x, name, usual) extern const tw_algorithm_row_t tw_allgather_##name;
+TW_ALLGATHER_ALGORITHMS(TW_ALLGATHER_ROW, )
 
-/* counts NULL: `each` values per rank; displacements NULL: one after another. */
-typedef struct tw_gather_args {
-    tw_comm_t      *comm;
-    const char     *operation;
-    const void     *send;
-    void           *recv;
-    size_t          each;
-    const size_t   *counts, *displacements;
-    const tw_how_t *how;
-    size_t          piece; /* as tw_request_shape_t has it */
-} tw_gather_args_t;
+/* Fill an operation: where everyone's block goes; in place, ours is sent from there. */
+void tw_gather_fill(tw_request_t *op, const tw_collective_call_t *call);
 
-tw_status_t tw_gather(const tw_gather_args_t *args, tw_form_t form, tw_request_t **request_p);
+/* The longest block. */
+size_t tw_gather_longest(const tw_collective_call_t *call);
 
 #endif /* TW_TRANSPORT_ALLGATHER_ALLGATHER_H */

@@ -52,5 +52,21 @@ static tw_status_t tw_gather_grid_step(tw_request_t *op, tw_lane_t *lane)
     }
 }
 
-const tw_algorithm_ops_t tw_allgather_grid = {
-    .name = "grid", .stages = 2, .step = tw_gather_grid_step};
+static const tw_algorithm_ops_t tw_grid_ops = {
+    .name = "grid", .stages = 2, .step = tw_gather_grid_step, .fill = tw_gather_fill};
+
+static bool tw_grid_usual(const tw_collective_call_t *call)
+{
+    return tw_policy_allgather_grid(&call->comm->policy, call->comm->size);
+}
+
+static void tw_grid_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+{
+    shape->algorithm = &tw_grid_ops;
+    shape->slots     = TW_SPREAD_SLOTS(call->comm->size);
+    shape->longest   = tw_gather_longest(call);
+    shape->piece     = tw_route_piece(call->comm->size);
+}
+
+const tw_algorithm_row_t tw_allgather_grid = {
+    .name = "grid", .usual = tw_grid_usual, .shape = tw_grid_shape};

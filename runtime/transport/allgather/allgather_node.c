@@ -45,8 +45,21 @@ static tw_status_t tw_gather_node_step(tw_request_t *op, tw_lane_t *lane)
     return TW_OK;
 }
 
-const tw_algorithm_ops_t tw_allgather_node = {.name   = "node",
-                                              .stages = 2,
-                                              .values = true,
-                                              .step   = tw_gather_node_step,
-                                              .ready  = tw_node_exchange_ready};
+static const tw_algorithm_ops_t tw_gather_node_ops = {.name   = "node",
+                                                      .stages = 2,
+                                                      .values = true,
+                                                      .step   = tw_gather_node_step,
+                                                      .ready  = tw_node_exchange_ready,
+                                                      .fill   = tw_gather_fill};
+
+static void tw_gather_node_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+{
+    shape->algorithm = &tw_gather_node_ops;
+    shape->longest   = tw_gather_longest(call);
+    shape->most      = TW_NODE_PIECE / tw_node_plain(call->comm, call->how);
+}
+
+const tw_algorithm_row_t tw_allgather_node = {.name   = "node",
+                                              .serves = tw_collective_in_node,
+                                              .needs  = TW_IN_NODE_NEEDS,
+                                              .shape  = tw_gather_node_shape};

@@ -52,4 +52,16 @@ static tw_status_t tw_direct_step(tw_request_t *op, tw_lane_t *lane)
     return TW_OK;
 }
 
-const tw_algorithm_ops_t tw_reduce_direct = {.name = "direct", .stages = 1, .step = tw_direct_step};
+static const tw_algorithm_ops_t tw_reduce_direct = {
+    .name = "direct", .stages = 1, .step = tw_direct_step, .fill = tw_reduction_fill_whole};
+
+static void tw_direct_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+{
+    shape->algorithm = &tw_reduce_direct;
+    shape->sum       = true;
+    shape->slots     = call->comm->size;
+    shape->longest   = call->count;
+}
+
+const tw_algorithm_row_t tw_reduction_direct = {
+    .name = "direct", .number = TW_ALGORITHM_DIRECT, .shape = tw_direct_shape};

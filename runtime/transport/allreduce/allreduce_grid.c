@@ -78,4 +78,24 @@ static tw_status_t tw_grid_step(tw_request_t *op, tw_lane_t *lane)
     }
 }
 
-const tw_algorithm_ops_t tw_reduce_grid = {.name = "grid", .stages = 4, .step = tw_grid_step};
+static const tw_algorithm_ops_t tw_reduce_grid = {
+    .name = "grid", .stages = 4, .step = tw_grid_step, .fill = tw_reduction_fill};
+
+static bool tw_grid_usual(const tw_collective_call_t *call)
+{
+    return tw_policy_grid(&call->comm->policy, call->encoded, call->comm->size);
+}
+
+static void tw_grid_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+{
+    const int ranks = call->comm->size;
+
+    shape->algorithm = &tw_reduce_grid;
+    shape->sum       = true;
+    shape->slots     = TW_DELIVER_SLOTS(ranks) + TW_SPREAD_SLOTS(ranks);
+    shape->longest   = tw_share_longest(call, tw_codec_block(call->codec), (size_t)ranks);
+    shape->piece     = tw_route_piece(ranks);
+}
+
+const tw_algorithm_row_t tw_reduction_grid = {
+    .name = "grid", .number = TW_ALGORITHM_GRID, .usual = tw_grid_usual, .shape = tw_grid_shape};

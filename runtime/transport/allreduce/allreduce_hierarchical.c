@@ -32,7 +32,8 @@
 
 enum { TW_INPUTS = 1, TW_SUMS = 2 }; /* phases of a ticket */
 
-int tw_hierarchical_carriers(const tw_comm_t *comm, const tw_codec_t *codec)
+/* Ranks of each node that exchange with other nodes; 0: the codec's blocks are too large. */
+static int tw_hierarchical_carriers(const tw_comm_t *comm, const tw_codec_t *codec)
 {
     tw_codec_traits_t traits;
     size_t            fit;
@@ -312,5 +313,55 @@ static bool tw_hier_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
     return ready;
 }
 
-const tw_algorithm_ops_t tw_reduce_hierarchical = {
-    .name = "hierarchical", .stages = 5, .step = tw_hier_step, .ready = tw_hier_ready};
+/* Shares by carrier and owning node; rounds go round the owners. */
+static void tw_hier_fill(tw_request_t *op, const tw_collective_call_t *call)
+{
+    const tw_nodes_t *nodes  = &op->comm->nodes;
+    const size_t      owners = (size_t)nodes->count;
+    size_t           *length = op->array[TW_SHARE_LENGTH];
+
+    op->carriers = tw_hierarchical_carriers(op->comm, op->codec);
+    tw_shares_equal((size_t)op->carriers * owners, call->count, tw_codec_block(op->codec),
+                    op->array[TW_SHARE_FIRST], length);
+    op->rounds = owners * tw_op_rounds(op, length[0]); /* the longest */
+    if (nodes->local < op->carriers) {
+        const size_t mine = (size_t)nodes->local * owners + (size_t)nodes->mine;
+
+        op->own_first = op->array[TW_SHARE_FIRST][mine];
+        op->own_count = length[mine];
+    }
+}
+
+static const tw_algorithm_ops_t tw_reduce_hierarchical = {.name   = "hierarchical",
+                                                          .stages = 5,
+                                                          .step   = tw_hier_step,
+                                                          .ready  = tw_hier_ready,
+                                                          .fill   = tw_hier_fill};
+
+static tw_status_t tw_hier_serves(const tw_collective_call_t *call)
+{
+    return tw_hierarchical_carriers(call->comm, call->codec) > 0 ? tw_node_ready(call->comm)
+                                                                 : TW_ERR_UNSUPPORTED;
+}
+
+static void tw_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+{
+    const tw_nodes_t *nodes    = &call->comm->nodes;
+    const size_t      carriers = (size_t)tw_hierarchical_carriers(call->comm, call->codec);
+    tw_codec_traits_t traits;
+
+    tw_codec_traits(call->codec, &traits);
+    shape->algorithm = &tw_reduce_hierarchical;
+    shape->sum       = true;
+    shape->slots     = nodes->count + 1;
+    shape->longest   = tw_share_longest(call, traits.block, carriers * (size_t)nodes->count);
+    shape->most      = call->comm->node.slot_bytes / carriers / tw_dtype_size(traits.dtype);
+}
+
+const tw_algorithm_row_t tw_reduction_hierarchical = {
+    .name   = "hierarchical",
+    .number = TW_ALGORITHM_HIERARCHICAL,
+    .serves = tw_hier_serves,
+    .needs  = "shared memory on every node, and a codec whose blocks fit there",
+    .usual  = tw_collective_of_nodes,
+    .shape  = tw_hier_shape};

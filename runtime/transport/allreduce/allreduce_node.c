@@ -23,6 +23,8 @@
 
 enum { TW_INPUTS = 1, TW_SUMS = 2 }; /* phases of a ticket */
 
+static const tw_algorithm_ops_t tw_reduce_node_direct, tw_reduce_node, tw_reduce_scatter_node;
+
 static bool tw_node_receives(const tw_request_t *op)
 {
     return op->root < 0 || op->root == op->comm->rank;
@@ -225,18 +227,61 @@ static bool tw_node_reduce_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
     return ready;
 }
 
-const tw_algorithm_ops_t tw_reduce_node_direct  = {.name   = "node",
-                                                   .stages = 2,
-                                                   .values = true,
-                                                   .step   = tw_node_direct_step,
-                                                   .ready  = tw_node_reduce_ready};
-const tw_algorithm_ops_t tw_reduce_node         = {.name   = "node",
-                                                   .stages = 3,
-                                                   .values = true,
-                                                   .step   = tw_node_step,
-                                                   .ready  = tw_node_reduce_ready};
-const tw_algorithm_ops_t tw_reduce_scatter_node = {.name   = "node",
-                                                   .stages = 2,
-                                                   .values = true,
-                                                   .step   = tw_node_scatter_step,
-                                                   .ready  = tw_node_reduce_ready};
+static void tw_node_fill(tw_request_t *op, const tw_collective_call_t *call)
+{
+    tw_reduction_fill_shares(op, call, TW_NODE_BLOCK);
+}
+
+static const tw_algorithm_ops_t tw_reduce_node_direct  = {.name   = "node",
+                                                          .stages = 2,
+                                                          .values = true,
+                                                          .step   = tw_node_direct_step,
+                                                          .ready  = tw_node_reduce_ready,
+                                                          .fill   = tw_reduction_fill_whole};
+static const tw_algorithm_ops_t tw_reduce_node         = {.name   = "node",
+                                                          .stages = 3,
+                                                          .values = true,
+                                                          .step   = tw_node_step,
+                                                          .ready  = tw_node_reduce_ready,
+                                                          .fill   = tw_node_fill};
+static const tw_algorithm_ops_t tw_reduce_scatter_node = {.name   = "node",
+                                                          .stages = 2,
+                                                          .values = true,
+                                                          .step   = tw_node_scatter_step,
+                                                          .ready  = tw_node_reduce_ready,
+                                                          .fill   = tw_node_fill};
+
+static void tw_node_shape_of(const tw_collective_call_t *call, const tw_algorithm_ops_t *algorithm,
+                             tw_request_shape_t *shape)
+{
+    const size_t ranks = (size_t)call->comm->size;
+
+    shape->algorithm = algorithm;
+    shape->longest   = tw_share_longest(call, TW_NODE_BLOCK, ranks);
+    shape->most      = TW_NODE_PIECE / tw_node_plain(call->comm, call->how) / ranks;
+}
+
+static void tw_node_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+{
+    if (tw_node_direct(call->comm, call->count * tw_node_plain(call->comm, call->how))) {
+        shape->algorithm = &tw_reduce_node_direct;
+        shape->longest   = call->count;
+    } else {
+        tw_node_shape_of(call, &tw_reduce_node, shape);
+    }
+}
+
+static void tw_node_scatter_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+{
+    tw_node_shape_of(call, &tw_reduce_scatter_node, shape);
+}
+
+const tw_algorithm_row_t tw_reduction_node = {.name   = "node",
+                                              .number = TW_ALGORITHM_NODE,
+                                              .serves = tw_collective_in_node,
+                                              .needs  = TW_IN_NODE_NEEDS,
+                                              .shape  = tw_node_shape};
+const tw_algorithm_row_t tw_scatter_node   = {.name   = "node",
+                                              .serves = tw_collective_in_node,
+                                              .needs  = TW_IN_NODE_NEEDS,
+                                              .shape  = tw_node_scatter_shape};

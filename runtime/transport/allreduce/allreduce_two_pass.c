@@ -131,7 +131,37 @@ static tw_status_t tw_one_pass_step(tw_request_t *op, tw_lane_t *lane)
     return TW_OK;
 }
 
-const tw_algorithm_ops_t tw_reduce_two_pass = {
-    .name = "two_pass", .stages = 2, .step = tw_two_pass_step};
-const tw_algorithm_ops_t tw_reduce_scatter_one_pass = {
-    .name = "one_pass", .stages = 1, .step = tw_one_pass_step};
+static const tw_algorithm_ops_t tw_reduce_two_pass = {
+    .name = "two_pass", .stages = 2, .step = tw_two_pass_step, .fill = tw_reduction_fill};
+static const tw_algorithm_ops_t tw_reduce_scatter_one_pass = {
+    .name = "one_pass", .stages = 1, .step = tw_one_pass_step, .fill = tw_reduction_fill};
+
+static bool tw_two_pass_usual(const tw_collective_call_t *call)
+{
+    return tw_policy_two_pass(&call->comm->policy, call->encoded, call->comm->size);
+}
+
+static void tw_passes_shape(const tw_collective_call_t *call, const tw_algorithm_ops_t *algorithm,
+                            tw_request_shape_t *shape)
+{
+    shape->algorithm = algorithm;
+    shape->sum       = true;
+    shape->slots     = 3 * call->comm->size;
+    shape->longest = tw_share_longest(call, tw_codec_block(call->codec), (size_t)call->comm->size);
+}
+
+static void tw_two_pass_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+{
+    tw_passes_shape(call, &tw_reduce_two_pass, shape);
+}
+
+static void tw_one_pass_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+{
+    tw_passes_shape(call, &tw_reduce_scatter_one_pass, shape);
+}
+
+const tw_algorithm_row_t tw_reduction_two_pass = {.name   = "two_pass",
+                                                  .number = TW_ALGORITHM_TWO_PASS,
+                                                  .usual  = tw_two_pass_usual,
+                                                  .shape  = tw_two_pass_shape};
+const tw_algorithm_row_t tw_scatter_one_pass   = {.name = "one_pass", .shape = tw_one_pass_shape};

@@ -8,41 +8,33 @@
 #ifndef TW_TRANSPORT_ALLREDUCE_REDUCTION_H
 #define TW_TRANSPORT_ALLREDUCE_REDUCTION_H
 
+#include "runtime/transport/collective.h"
 #include "runtime/transport/feedback.h"
-#include "runtime/transport/request.h"
 
 enum { TW_SHARE_FIRST = 0, TW_SHARE_LENGTH = 1 }; /* op->array */
 
-extern const tw_algorithm_ops_t tw_reduce_direct;       /* result on all, or on op->root         */
-extern const tw_algorithm_ops_t tw_reduce_two_pass;     /* result on all, or on op->root         */
-extern const tw_algorithm_ops_t tw_reduce_grid;         /* result on all, or on op->root         */
-extern const tw_algorithm_ops_t tw_reduce_hierarchical; /* result on all, or on op->root         */
-extern const tw_algorithm_ops_t tw_reduce_node_direct;  /* in the memory of one node             */
-extern const tw_algorithm_ops_t tw_reduce_node;
-extern const tw_algorithm_ops_t tw_reduce_scatter_node;
-extern const tw_algorithm_ops_t
-    tw_reduce_scatter_one_pass; /* every rank keeps the sum of its share */
+/* Rows of allreduce and reduce, and of the reduce-scatters. */
+#define TW_REDUCTION_ROW(x, name, usual) extern const tw_algorithm_row_t tw_reduction_##name;
+#define TW_SCATTER_ROW(x, name, usual)   extern const tw_algorithm_row_t tw_scatter_##name;
+TW_REDUCTION_ALGORITHMS(TW_REDUCTION_ROW, )
+TW_SCATTER_ALGORITHMS(TW_SCATTER_ROW, )
 
-typedef struct tw_reduction_args {
-    tw_comm_t      *comm;
-    const char     *operation;
-    const void     *send;
-    void           *recv;
-    size_t          count;   /* of the whole vector                               */
-    bool            scatter; /* each rank keeps its share                         */
-    const size_t   *counts;  /* scatter: per rank; NULL: count / ranks each       */
-    tw_reduction_t  reduction;
-    int             root; /* -1: all */
-    const tw_how_t *how;
-    size_t          piece; /* as tw_request_shape_t has it */
-} tw_reduction_args_t;
+/* check() of all of them. */
+tw_status_t tw_reduction_check(tw_collective_call_t *call);
 
-/* Ranks of each node that exchange with other nodes in tw_reduce_hierarchical; 0: the codec's
- * blocks are too large for it. */
-int tw_hierarchical_carriers(const tw_comm_t *comm, const tw_codec_t *codec);
+/* The longest of so many equal shares in whole blocks, or of the shares that the call gives. */
+size_t tw_share_longest(const tw_collective_call_t *call, size_t block, size_t ranks);
 
-/* Check, choose, create, fill, finish. */
-tw_status_t tw_reduction(const tw_reduction_args_t *args, tw_form_t form, tw_request_t **request_p);
+/* Equal shares in whole blocks, the first ranks taking the remainder; the last block may be short.
+ */
+void tw_shares_equal(size_t ranks, size_t count, size_t block, size_t *first, size_t *length);
+
+/* Fill an operation: a share for each rank, in blocks of so many values; or as the call gives them. */
+void tw_reduction_fill_shares(tw_request_t *op, const tw_collective_call_t *call, size_t block);
+/* The same, in blocks of the codec. */
+void tw_reduction_fill(tw_request_t *op, const tw_collective_call_t *call);
+/* The whole vector goes to everyone. */
+void tw_reduction_fill_whole(tw_request_t *op, const tw_collective_call_t *call);
 
 /* Encode this lane's piece of the interval from value `first`, n values, with the first residual if
  * there is one. */

@@ -67,11 +67,12 @@ static tw_status_t tw_alltoall_node_step(tw_request_t *op, tw_lane_t *lane)
     return TW_OK;
 }
 
-const tw_algorithm_ops_t tw_alltoall_node = {.name   = "node",
-                                             .stages = 2,
-                                             .values = true,
-                                             .step   = tw_alltoall_node_step,
-                                             .ready  = tw_node_exchange_ready};
+static const tw_algorithm_ops_t tw_alltoall_slots = {.name   = "node",
+                                                     .stages = 2,
+                                                     .values = true,
+                                                     .step   = tw_alltoall_node_step,
+                                                     .ready  = tw_node_exchange_ready,
+                                                     .fill   = tw_alltoall_fill};
 
 /* ---- read where they are: one round ---------------------------------------------------------- */
 
@@ -123,8 +124,30 @@ static bool tw_alltoall_read_ready(tw_request_t *op, tw_lane_t *lane, int *peer_
     return false;
 }
 
-const tw_algorithm_ops_t tw_alltoall_read_node = {.name   = "node",
-                                                  .stages = 3,
-                                                  .values = true,
-                                                  .step   = tw_alltoall_read_step,
-                                                  .ready  = tw_alltoall_read_ready};
+static void tw_alltoall_read_fill(tw_request_t *op, const tw_collective_call_t *call)
+{
+    tw_alltoall_fill(op, call);
+    op->rounds = 1;
+}
+
+static const tw_algorithm_ops_t tw_alltoall_read = {.name   = "node",
+                                                    .stages = 3,
+                                                    .values = true,
+                                                    .step   = tw_alltoall_read_step,
+                                                    .ready  = tw_alltoall_read_ready,
+                                                    .fill   = tw_alltoall_read_fill};
+
+static void tw_alltoall_node_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+{
+    const size_t element = tw_node_plain(call->comm, call->how);
+
+    shape->algorithm =
+        tw_node_reads(call->comm, call->in.each * element) ? &tw_alltoall_read : &tw_alltoall_slots;
+    shape->longest = call->in.each;
+    shape->most    = TW_NODE_PIECE / element / (size_t)call->comm->size;
+}
+
+const tw_algorithm_row_t tw_alltoall_node = {.name   = "node",
+                                             .serves = tw_collective_in_node,
+                                             .needs  = TW_IN_NODE_NEEDS,
+                                             .shape  = tw_alltoall_node_shape};

@@ -107,7 +107,7 @@ static tw_status_t tw_auto_decide(tw_comm_t *comm, const tw_question_t *question
                               .wide      = question->wide,
                               .max_error = question->max_error,
                               .feedback  = question->feedback,
-                              .algorithm = tw_auto_forced_name(question->operation, question->forced),
+                              .algorithm = tw_policy_name(question->operation, question->forced),
                               .chunk     = comm->config.chunk};
     tw_status_t     status = tw_auto_know(comm);
     int             count;
@@ -256,9 +256,11 @@ static tw_status_t tw_auto_named_plain(tw_comm_t *comm, tw_auto_choice_t *choice
     return TW_OK;
 }
 
-tw_status_t tw_auto_resolve(tw_comm_t *comm, tw_operation_t operation, size_t count,
+tw_status_t tw_auto_resolve(tw_comm_t *comm, const tw_collective_t *collective, size_t count,
                             const tw_how_t *how, tw_auto_choice_t *choice)
 {
+    const tw_operation_t      operation = collective->operation;
+    const tw_algorithm_row_t *named     = tw_collective_named(collective, how);
     tw_question_t     question = {.operation = operation, .class_index = tw_model_class(count)};
     tw_auto_table_t  *table;
     tw_auto_answer_t *answer;
@@ -268,9 +270,6 @@ tw_status_t tw_auto_resolve(tw_comm_t *comm, tw_operation_t operation, size_t co
     *choice = (tw_auto_choice_t){.plain = false};
     if (how != NULL) {
         choice->how = *how;
-    }
-    if (choice->how.algorithm < TW_ALGORITHM_AUTO || choice->how.algorithm > TW_ALGORITHM_NODE) {
-        return TW_ERR_INVALID_ARG;
     }
     if (choice->how.algorithm == TW_ALGORITHM_MPI) {
         return tw_auto_named_plain(comm, choice);
@@ -284,7 +283,8 @@ tw_status_t tw_auto_resolve(tw_comm_t *comm, tw_operation_t operation, size_t co
     if (table == NULL) {
         return tw_auto_no_memory(comm);
     }
-    question.forced = tw_auto_forced(comm, operation, &choice->how);
+    question.forced = named != NULL ? tw_policy_number(operation, named->name)
+                                    : tw_policy_named(&comm->policy, operation);
     slot            = &table->answer[operation][question.class_index];
     if (*slot == 0) {
         status = tw_auto_answer(comm, &question, &index);
@@ -298,7 +298,7 @@ tw_status_t tw_auto_resolve(tw_comm_t *comm, tw_operation_t operation, size_t co
     choice->how.codec = answer->codec;
     choice->piece     = answer->piece;
     choice->algorithm = answer->plain ? NULL : answer->algorithm;
-    if (tw_auto_named(operation, &choice->how) != 0) { /* what can be done by that, and only that */
+    if (named != NULL) { /* what can be done by that, and only that */
         choice->plain     = false;
         choice->algorithm = NULL;
     }

@@ -13,8 +13,8 @@
 #include <thinwire/facts.h>
 
 #include "runtime/policy/decisions.h"
+#include "runtime/transport/collective.h"
 #include "runtime/transport/plain/plain.h"
-#include "runtime/transport/request.h"
 
 /* What was decided, ready for use. */
 typedef struct tw_auto_answer {
@@ -79,7 +79,7 @@ typedef struct tw_auto_choice {
 
 /* Collective like the call that asks. Counts as tw_operation_t has them. Where the codec is not
  * `auto`, choice->how is *how, and plain says if TW_ALGORITHM_MPI is in it. */
-tw_status_t tw_auto_resolve(tw_comm_t *comm, tw_operation_t operation, size_t count,
+tw_status_t tw_auto_resolve(tw_comm_t *comm, const tw_collective_t *collective, size_t count,
                             const tw_how_t *how, tw_auto_choice_t *choice);
 
 /* Must a call be resolved: is its codec `auto`, or its algorithm MPI's own? */
@@ -93,19 +93,9 @@ void tw_auto_trust_facts(tw_comm_t *comm, tw_facts_t *facts);
 bool tw_auto_trust_decision(tw_comm_t *comm, const tw_decision_t *decision, char *why,
                             size_t why_size);
 
-/* The algorithm of a call by `auto`, as a number of tw_algorithm_t, tw_policy_bcast_t or
- * tw_policy_exchange_t: what the call itself names, and that or else what the settings name; 0:
- * none. And its name, NULL for 0. */
-int         tw_auto_named(tw_operation_t operation, const tw_how_t *how);
-int         tw_auto_forced(const tw_comm_t *comm, tw_operation_t operation, const tw_how_t *how);
-const char *tw_auto_forced_name(tw_operation_t operation, int forced);
-
-/* It cannot be followed on this communicator: rank 0 says so at level info. */
+/* The algorithm that a setting names cannot be followed on this communicator: rank 0 says so at level
+ * info. */
 void tw_auto_cannot(const tw_comm_t *comm, const tw_question_t *question);
-
-/* Let the settings name an algorithm of the model's table (NULL: leave them), for calls that name
- * none; returns what they were, to be put back. */
-tw_policy_config_t tw_auto_force(tw_comm_t *comm, tw_operation_t operation, const char *algorithm);
 
 /* Is MPI's own collective what was chosen, and can it count this? Then it is started, or run, and
  * *status_p is the status of the call. */

@@ -119,3 +119,23 @@ void tw_auto_explain(const tw_comm_t *comm, const tw_question_t *question,
     log.level = TW_LOG_INFO;
     TW_INFO(&log, "%s", line.text);
 }
+
+void tw_auto_cannot(const tw_comm_t *comm, const tw_question_t *question)
+{
+    static const char *const settings[] = {[TW_OPERATION_ALLREDUCE] = "THINWIRE_ALLREDUCE",
+                                           [TW_OPERATION_REDUCE]    = "THINWIRE_ALLREDUCE",
+                                           [TW_OPERATION_BCAST]     = "THINWIRE_BCAST",
+                                           [TW_OPERATION_ALLGATHER] = "THINWIRE_ALLGATHER",
+                                           [TW_OPERATION_ALLTOALL]  = "THINWIRE_ALLTOALL"};
+
+    if (comm->rank == 0 && /* what a call names is refused where it cannot be followed */
+        question->forced == tw_policy_named(&comm->policy, question->operation)) {
+        TW_INFO(&comm->log,
+                "%s=%s cannot be followed by %s on %d ranks, on %d nodes of at most %d: decided as "
+                "if it named none",
+                settings[question->operation],
+                tw_policy_name(question->operation, question->forced),
+                tw_model_operations[question->operation], comm->size, comm->nodes.count,
+                comm->nodes.most);
+    }
+}

@@ -10,9 +10,8 @@
 
 #include "runtime/codec/auto.h"
 #include "runtime/transport/auto/auto.h"
+#include "runtime/transport/bcast/bcast.h"
 #include "runtime/transport/calibrate/calibrate.h"
-
-#define TW_CHAIN_PIECE ((size_t)128 << 10) /* as bcast has it */
 
 tw_status_t tw_comm_calibrate(tw_comm_t *comm, double seconds)
 {

@@ -4,9 +4,15 @@
 #ifndef TW_TRANSPORT_BCAST_BCAST_H
 #define TW_TRANSPORT_BCAST_BCAST_H
 
-#include "runtime/transport/request.h"
+#include "runtime/transport/collective.h"
 
-extern const tw_algorithm_ops_t tw_bcast_tree, tw_bcast_chain, tw_bcast_node, tw_bcast_read;
-extern const tw_algorithm_ops_t tw_bcast_hierarchical_tree, tw_bcast_hierarchical_chain;
+#define TW_BCAST_ROW(x, name, usual) extern const tw_algorithm_row_t tw_bcast_##name;
+TW_BCAST_ALGORITHMS(TW_BCAST_ROW, )
+
+/* Bytes of codes in a message of a chain: one peer sends, so they may be longer than elsewhere. */
+#define TW_CHAIN_PIECE ((size_t)128 << 10)
+
+/* Fill an operation: the whole vector is one interval. */
+void tw_bcast_fill(tw_request_t *op, const tw_collective_call_t *call);
 
 #endif /* TW_TRANSPORT_BCAST_BCAST_H */

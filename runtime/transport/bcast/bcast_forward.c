@@ -50,25 +50,23 @@ static tw_status_t tw_tree_send(tw_request_t *op, tw_lane_t *lane, size_t n)
     return status;
 }
 
-static tw_status_t tw_forward_send(tw_request_t *op, tw_lane_t *lane, size_t n)
+/* By a rank that has the piece. */
+typedef tw_status_t (*tw_forward_t)(tw_request_t *op, tw_lane_t *lane, size_t n);
+
+static tw_status_t tw_chain_send(tw_request_t *op, tw_lane_t *lane, size_t n)
 {
-    return op->algorithm == &tw_bcast_tree
-               ? tw_tree_send(op, lane, n)
-               : tw_forward_to(op, lane, n, (unsigned)tw_from_root(op) + 1);
+    return tw_forward_to(op, lane, n, (unsigned)tw_from_root(op) + 1);
 }
 
-static tw_status_t tw_forward_recv(tw_request_t *op, tw_lane_t *lane, size_t n)
+static tw_status_t tw_forward_recv(tw_request_t *op, tw_lane_t *lane, size_t n, int parent)
 {
-    const int v      = tw_from_root(op);
-    const int parent = op->algorithm == &tw_bcast_tree ? v & (v - 1) : v - 1;
-
     return tw_lane_recv(op, lane, 0, tw_forward_codes(op, lane), tw_op_size(op, n),
                         (parent + op->root) % op->comm->size);
 }
 
 /* Stage 0: the root encodes and sends, the others receive; stage 1: the others send on and decode.
  * Whatever stage posts a message, its tag is that of stage 0, where its receiver waits for it. */
-static tw_status_t tw_forward_step(tw_request_t *op, tw_lane_t *lane)
+static tw_status_t tw_forward_step(tw_request_t *op, tw_lane_t *lane, int parent, tw_forward_t send)
 {
     const size_t n       = tw_lane_piece(op, lane, op->count);
     uint8_t     *values  = tw_lane_at(op, lane, op->recv, 0);
@@ -80,14 +78,14 @@ static tw_status_t tw_forward_step(tw_request_t *op, tw_lane_t *lane)
     }
     if (lane->stage == 0 && is_root) {
         tw_op_encode(op, values, n, tw_forward_codes(op, lane));
-        return tw_forward_send(op, lane, n);
+        return send(op, lane, n);
     }
     if (lane->stage == 0) {
-        return tw_forward_recv(op, lane, n);
+        return tw_forward_recv(op, lane, n, parent);
     }
     if (lane->stage == 1) {
         if (!is_root) {
-            status = tw_forward_send(op, lane, n);
+            status = send(op, lane, n);
         }
         if (!is_root || (op->flags & TW_BCAST_SAME) != 0) {
             tw_op_decode(op, tw_forward_codes(op, lane), n, values);
@@ -96,5 +94,43 @@ static tw_status_t tw_forward_step(tw_request_t *op, tw_lane_t *lane)
     return status;
 }
 
-const tw_algorithm_ops_t tw_bcast_tree  = {.name = "tree", .stages = 2, .step = tw_forward_step};
-const tw_algorithm_ops_t tw_bcast_chain = {.name = "chain", .stages = 2, .step = tw_forward_step};
+static tw_status_t tw_tree_step(tw_request_t *op, tw_lane_t *lane)
+{
+    const int v = tw_from_root(op);
+
+    return tw_forward_step(op, lane, v & (v - 1), tw_tree_send);
+}
+
+static tw_status_t tw_chain_step(tw_request_t *op, tw_lane_t *lane)
+{
+    return tw_forward_step(op, lane, tw_from_root(op) - 1, tw_chain_send);
+}
+
+static const tw_algorithm_ops_t tw_tree_ops = {
+    .name = "tree", .stages = 2, .step = tw_tree_step, .fill = tw_bcast_fill};
+static const tw_algorithm_ops_t tw_chain_ops = {
+    .name = "chain", .stages = 2, .step = tw_chain_step, .fill = tw_bcast_fill};
+
+static void tw_tree_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+{
+    shape->algorithm = &tw_tree_ops;
+    shape->longest   = call->count;
+    shape->slots     = 1;
+}
+
+static bool tw_chain_usual(const tw_collective_call_t *call)
+{
+    return tw_policy_chain(&call->comm->policy, call->encoded, call->comm->size);
+}
+
+static void tw_chain_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+{
+    shape->algorithm = &tw_chain_ops;
+    shape->longest   = call->count;
+    shape->slots     = 1;
+    shape->piece     = TW_CHAIN_PIECE;
+}
+
+const tw_algorithm_row_t tw_bcast_tree  = {.name = "tree", .shape = tw_tree_shape};
+const tw_algorithm_row_t tw_bcast_chain = {
+    .name = "chain", .usual = tw_chain_usual, .shape = tw_chain_shape};

@@ -12,6 +12,8 @@
 
 #include "runtime/transport/bcast/bcast.h"
 
+static const tw_algorithm_ops_t tw_hier_chain;
+
 static int tw_hier_from_root(const tw_request_t *op)
 {
     const tw_nodes_t *nodes = &op->comm->nodes;
@@ -50,7 +52,7 @@ static tw_status_t tw_hier_forward(tw_request_t *op, tw_lane_t *lane, size_t n,
     tw_status_t    status = TW_OK;
     unsigned       bit    = 1;
 
-    if (op->algorithm == &tw_bcast_hierarchical_chain) {
+    if (op->algorithm == &tw_hier_chain) {
         return v + 1 < nodes ? tw_lane_send(op, lane, 2, 1, codes, bytes,
                                             tw_hier_rank(op, lane, (int)v + 1), n)
                              : TW_OK;
@@ -71,7 +73,7 @@ static tw_status_t tw_hier_forward(tw_request_t *op, tw_lane_t *lane, size_t n,
 static tw_status_t tw_hier_put(tw_request_t *op, tw_lane_t *lane, size_t n, uint8_t *codes)
 {
     const int v      = tw_hier_from_root(op);
-    const int parent = op->algorithm == &tw_bcast_hierarchical_tree ? v & (v - 1) : v - 1;
+    const int parent = op->algorithm == &tw_hier_chain ? v - 1 : v & (v - 1);
 
     if (op->comm->rank == op->root) {
         tw_op_encode(op, tw_lane_at(op, lane, op->recv, 0), n, codes);
@@ -140,7 +142,49 @@ static bool tw_hier_bcast_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
     return ready;
 }
 
-const tw_algorithm_ops_t tw_bcast_hierarchical_chain = {
-    .name = "hierarchical", .stages = 3, .step = tw_hier_bcast_step, .ready = tw_hier_bcast_ready};
-const tw_algorithm_ops_t tw_bcast_hierarchical_tree = {
-    .name = "hierarchical", .stages = 3, .step = tw_hier_bcast_step, .ready = tw_hier_bcast_ready};
+static const tw_algorithm_ops_t tw_hier_chain = {.name   = "hierarchical",
+                                                 .stages = 3,
+                                                 .step   = tw_hier_bcast_step,
+                                                 .ready  = tw_hier_bcast_ready,
+                                                 .fill   = tw_bcast_fill};
+static const tw_algorithm_ops_t tw_hier_tree  = {.name   = "hierarchical",
+                                                 .stages = 3,
+                                                 .step   = tw_hier_bcast_step,
+                                                 .ready  = tw_hier_bcast_ready,
+                                                 .fill   = tw_bcast_fill};
+
+/* Values whose codes fit a slot of the node; 0: not one block's do. */
+static size_t tw_hier_most(const tw_collective_call_t *call)
+{
+    const size_t room  = tw_node_slot_bytes(call->comm->nodes.most);
+    const size_t block = tw_codec_block(call->codec);
+    size_t       most  = room / block * block, bytes;
+
+    while (most > 0 && (tw_codec_size(call->codec, most, &bytes) != TW_OK || bytes > room)) {
+        most = most / 2 / block * block;
+    }
+    return most;
+}
+
+static tw_status_t tw_hier_serves(const tw_collective_call_t *call)
+{
+    return tw_hier_most(call) > 0 ? tw_node_ready(call->comm) : TW_ERR_UNSUPPORTED;
+}
+
+static void tw_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+{
+    const bool chain = tw_policy_chain(&call->comm->policy, call->encoded, call->comm->nodes.count);
+
+    shape->algorithm = chain ? &tw_hier_chain : &tw_hier_tree;
+    shape->longest   = call->count;
+    shape->most      = tw_hier_most(call);
+    shape->piece     = chain ? TW_CHAIN_PIECE : 0;
+}
+
+const tw_algorithm_row_t tw_bcast_hierarchical = {
+    .name   = "hierarchical",
+    .number = TW_ALGORITHM_HIERARCHICAL,
+    .serves = tw_hier_serves,
+    .needs  = "shared memory on every node, and a codec whose blocks fit there",
+    .usual  = tw_collective_of_nodes,
+    .shape  = tw_hier_shape};

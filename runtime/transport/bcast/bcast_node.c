@@ -58,11 +58,12 @@ static bool tw_bcast_node_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
     return ready;
 }
 
-const tw_algorithm_ops_t tw_bcast_node = {.name   = "node",
-                                          .stages = 2,
-                                          .values = true,
-                                          .step   = tw_bcast_node_step,
-                                          .ready  = tw_bcast_node_ready};
+static const tw_algorithm_ops_t tw_bcast_slots = {.name   = "node",
+                                                  .stages = 2,
+                                                  .values = true,
+                                                  .step   = tw_bcast_node_step,
+                                                  .ready  = tw_bcast_node_ready,
+                                                  .fill   = tw_bcast_fill};
 
 /* ---- read where it is: one round ------------------------------------------------------------- */
 
@@ -98,8 +99,31 @@ static bool tw_bcast_read_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
     return false;
 }
 
-const tw_algorithm_ops_t tw_bcast_read = {.name   = "node",
-                                          .stages = 3,
-                                          .values = true,
-                                          .step   = tw_bcast_read_step,
-                                          .ready  = tw_bcast_read_ready};
+static void tw_bcast_read_fill(tw_request_t *op, const tw_collective_call_t *call)
+{
+    (void)call;
+    op->rounds = 1;
+}
+
+static const tw_algorithm_ops_t tw_bcast_read = {.name   = "node",
+                                                 .stages = 3,
+                                                 .values = true,
+                                                 .step   = tw_bcast_read_step,
+                                                 .ready  = tw_bcast_read_ready,
+                                                 .fill   = tw_bcast_read_fill};
+
+static void tw_bcast_node_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+{
+    const size_t element = tw_node_plain(call->comm, call->how);
+
+    shape->algorithm =
+        tw_node_reads(call->comm, call->count * element) ? &tw_bcast_read : &tw_bcast_slots;
+    shape->longest = call->count;
+    shape->most    = TW_NODE_PIECE / element;
+}
+
+const tw_algorithm_row_t tw_bcast_node = {.name   = "node",
+                                          .number = TW_ALGORITHM_NODE,
+                                          .serves = tw_collective_in_node,
+                                          .needs  = TW_IN_NODE_NEEDS,
+                                          .shape  = tw_bcast_node_shape};

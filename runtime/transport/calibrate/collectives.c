@@ -23,6 +23,11 @@ static size_t tw_blocks(const tw_facts_t *facts, tw_operation_t operation)
                : 1;
 }
 
+static bool tw_rooted(tw_operation_t operation)
+{
+    return operation == TW_OPERATION_REDUCE || operation == TW_OPERATION_BCAST;
+}
+
 /* ---- MPI's own ------------------------------------------------------------------------------- */
 
 static tw_status_t tw_run_plain(tw_gauge_t *g, const void *what)
@@ -46,13 +51,12 @@ static tw_status_t tw_gauge_ladder(tw_gauge_t *g, tw_facts_t *facts, tw_operatio
     const size_t    factor = g->long_form ? 4 : 16, ranks = (size_t)facts->ranks;
     const size_t    most   = g->room / tw_blocks(facts, operation);
     tw_ladder_t    *ladder = &facts->plain[operation];
-    tw_plain_args_t args   = {
-          .operation = operation,
-          .name      = "MPI's collective",
-          .send      = g->send,
-          .recv      = g->recv,
-          .root      = operation == TW_OPERATION_REDUCE || operation == TW_OPERATION_BCAST ? 0 : -1};
-    tw_status_t status = TW_OK;
+    tw_plain_args_t args   = {.operation = operation,
+                              .name      = "MPI's collective",
+                              .send      = g->send,
+                              .recv      = g->recv,
+                              .root      = tw_rooted(operation) ? 0 : -1};
+    tw_status_t     status = TW_OK;
 
     for (size_t bytes = sizeof(float);
          status == TW_OK && bytes <= most && ladder->steps < TW_LADDER_STEPS; bytes *= factor) {
@@ -119,35 +123,28 @@ typedef struct tw_own {
 
 static tw_status_t tw_run_own(tw_gauge_t *g, const void *what)
 {
-    const tw_own_t             *own    = what;
-    const tw_model_algorithm_t *row    = tw_model_algorithm(own->algorithm);
-    tw_comm_t                  *comm   = g->comm;
-    const size_t                ranks  = (size_t)comm->size;
-    const tw_policy_config_t    policy = tw_auto_force(comm, row->operation, row->name);
-    tw_status_t                 status = TW_ERR_INVALID_ARG;
+    static const tw_collective_t *const collectives[TW_OPERATIONS] = {
+        [TW_OPERATION_ALLREDUCE]      = &tw_collective_allreduce,
+        [TW_OPERATION_REDUCE]         = &tw_collective_reduce,
+        [TW_OPERATION_REDUCE_SCATTER] = &tw_collective_reduce_scatter,
+        [TW_OPERATION_BCAST]          = &tw_collective_bcast,
+        [TW_OPERATION_ALLGATHER]      = &tw_collective_allgather,
+        [TW_OPERATION_ALLTOALL]       = &tw_collective_alltoall};
+    const tw_own_t             *own       = what;
+    const tw_model_algorithm_t *row       = tw_model_algorithm(own->algorithm);
+    const tw_operation_t        operation = row->operation;
+    const size_t                block =
+        operation == TW_OPERATION_REDUCE_SCATTER ? own->count / (size_t)g->comm->size : own->count;
+    tw_collective_call_t call;
 
-    switch (row->operation) {
-    case TW_OPERATION_ALLREDUCE:
-        status = tw_allreduce(comm, g->send, g->recv, own->count, TW_SUM, NULL);
-        break;
-    case TW_OPERATION_REDUCE:
-        status = tw_reduce(comm, g->send, g->recv, own->count, TW_SUM, 0, NULL);
-        break;
-    case TW_OPERATION_REDUCE_SCATTER:
-        status = tw_reduce_scatter_block(comm, g->send, g->recv, own->count / ranks, TW_SUM, NULL);
-        break;
-    case TW_OPERATION_BCAST:
-        status = tw_bcast(comm, g->recv, own->count, 0, NULL);
-        break;
-    case TW_OPERATION_ALLGATHER:
-        status = tw_allgather(comm, g->send, g->recv, own->count, NULL);
-        break;
-    case TW_OPERATION_ALLTOALL:
-        status = tw_alltoall(comm, g->send, g->recv, own->count, NULL);
-        break;
-    }
-    comm->policy = policy;
-    return status;
+    tw_collective_begin(&call, g->comm, collectives[operation], tw_model_operations[operation],
+                        g->send, g->recv, NULL);
+    call.count     = own->count;
+    call.out.each  = block;
+    call.in.each   = block;
+    call.root      = tw_rooted(operation) ? 0 : -1;
+    call.algorithm = tw_collective_row(call.collective, row->name);
+    return tw_collective(&call, TW_BLOCKING, NULL);
 }
 
 /* The factor with which the model says what was measured. */

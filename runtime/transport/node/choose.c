@@ -4,8 +4,6 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "runtime/transport/node/quick.h"
 
 size_t tw_node_plain(const tw_comm_t *comm, const tw_how_t *how)
@@ -24,15 +22,6 @@ size_t tw_node_plain(const tw_comm_t *comm, const tw_how_t *how)
     return traits.lossless && traits.block == 1 ? tw_dtype_size(traits.dtype) : 0;
 }
 
-tw_status_t tw_node_choose(tw_comm_t *comm, const tw_how_t *how, size_t *element_p)
-{
-    const size_t element = tw_node_plain(comm, how);
-    tw_status_t  status  = element > 0 ? tw_node_ready(comm) : TW_ERR_UNSUPPORTED;
-
-    *element_p = status == TW_OK ? element : 0;
-    return status == TW_ERR_UNSUPPORTED || status == TW_ERR_BUSY ? TW_OK : status;
-}
-
 size_t tw_node_quick(const tw_comm_t *comm, const tw_how_t *how)
 {
     if (comm->node.state != TW_NODE_THERE || comm->config.check || comm->helper != NULL ||
@@ -40,13 +29,6 @@ size_t tw_node_quick(const tw_comm_t *comm, const tw_how_t *how)
         return 0;
     }
     return tw_node_plain(comm, how);
-}
-
-bool tw_node_fits(const tw_comm_t *comm, const tw_how_t *how, size_t n, int pieces)
-{
-    const size_t element = tw_node_quick(comm, how);
-
-    return element > 0 && n <= TW_NODE_DIRECT && tw_node_direct(comm, n * (size_t)pieces * element);
 }
 
 bool tw_node_exchange_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
@@ -62,14 +44,4 @@ bool tw_node_exchange_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
         *peer_p = tw_nodes_rank(&comm->nodes, comm->nodes.mine, local);
     }
     return ready;
-}
-
-tw_status_t tw_node_refuse(const tw_comm_t *comm, const char *algorithm)
-{
-    TW_ERROR(&comm->log, "algorithm %s was named where it cannot serve: %s", algorithm,
-             comm->node.state == TW_NODE_ABSENT ? "some node has no shared memory"
-             : strcmp(algorithm, "node") == 0
-                 ? "it is for lossless codecs without feedback, on two or more ranks of one node"
-                 : "the codec's blocks are too large for it");
-    return TW_ERR_UNSUPPORTED;
 }

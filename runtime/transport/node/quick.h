@@ -43,10 +43,6 @@ static inline uint8_t *tw_node_room(const tw_request_t *op, const tw_lane_t *lan
  * ranks: one node, a lossless codec, no residuals, host memory. Else 0. `how` is not checked. */
 size_t tw_node_plain(const tw_comm_t *comm, const tw_how_t *how);
 
-/* Collective the first time: tw_node_plain(), and the segment is there. *element_p is 0 where not.
- */
-tw_status_t tw_node_choose(tw_comm_t *comm, const tw_how_t *how, size_t *element_p);
-
 /* The same, if also the segment is there, nothing must be compared first, and no thread stands by.
  */
 size_t tw_node_quick(const tw_comm_t *comm, const tw_how_t *how);
@@ -55,17 +51,18 @@ size_t tw_node_quick(const tw_comm_t *comm, const tw_how_t *how);
  * free; stage s, all have raised phase s. */
 bool tw_node_exchange_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p);
 
-/* An algorithm was named that cannot serve this call: says so, TW_ERR_UNSUPPORTED. */
-tw_status_t tw_node_refuse(const tw_comm_t *comm, const char *algorithm);
-
 /* May long blocks be read where they are? tw_node_plain() does not say no, the segment is there. */
 static inline bool tw_node_reads(const tw_comm_t *comm, size_t bytes)
 {
     return comm->node.reads && bytes > TW_FETCH_MIN;
 }
 
-/* May a blocking call with `pieces` pieces of n values take one of the quick ways? */
-bool tw_node_fits(const tw_comm_t *comm, const tw_how_t *how, size_t n, int pieces);
+/* May a blocking call with `pieces` pieces of n values of tw_node_quick() bytes take one of the quick
+ * ways? */
+static inline bool tw_node_fits(const tw_comm_t *comm, size_t element, size_t n, int pieces)
+{
+    return element > 0 && n <= TW_NODE_DIRECT && tw_node_direct(comm, n * (size_t)pieces * element);
+}
 
 /* recv[n] = sum or average of all ranks' send[n], on all ranks or (root >= 0) on the root. */
 tw_status_t tw_quick_reduce(tw_comm_t *comm, const char *operation, const void *send, void *recv,

@@ -1,59 +1,96 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/reduce_scatter/reduce_scatter.c - the calls; the algorithm is the first pass of
- * two_pass.
+ * transport/reduce_scatter/reduce_scatter.c - the calls of reduce_scatter and of
+ * reduce_scatter_block, where counts are equal; the algorithms are parts of those of allreduce.
  */
 #include "config.h"
 
-#include "runtime/base/bytes.h"
 #include "runtime/transport/allreduce/reduction.h"
 
-static tw_status_t tw_reduce_scatter_form(tw_comm_t *comm, const void *send, void *recv,
-                                          const size_t *counts, tw_reduction_t reduction,
+#define TW_SCATTER_REF(x, name, usual) &tw_scatter_##name,
+
+static const tw_algorithm_row_t *const tw_scatter_rows[] = {TW_SCATTER_ALGORITHMS(TW_SCATTER_REF, )
+                                                                NULL};
+
+const tw_collective_t tw_collective_reduce_scatter = {.operation = TW_OPERATION_REDUCE_SCATTER,
+                                                      .rows      = tw_scatter_rows,
+                                                      .arrays    = 2,
+                                                      .check     = tw_reduction_check};
+
+static tw_status_t tw_reduce_scatter_form(tw_comm_t *comm, const char *name, const void *send,
+                                          void *recv, tw_blocks_t shares, tw_reduction_t reduction,
                                           const tw_how_t *how, tw_form_t form,
                                           tw_request_t **request_p)
 {
-    tw_reduction_args_t args   = {.comm      = comm,
-                                  .operation = "reduce_scatter",
-                                  .send      = send,
-                                  .recv      = recv,
-                                  .counts    = counts,
-                                  .scatter   = true,
-                                  .reduction = reduction,
-                                  .root      = -1,
-                                  .how       = how};
-    tw_status_t         status = tw_comm_check(comm);
+    tw_collective_call_t call;
 
-    if (status != TW_OK) {
-        return status;
+    tw_collective_begin(&call, comm, &tw_collective_reduce_scatter, name, send, recv, how);
+    call.in        = shares;
+    call.reduction = reduction;
+    return tw_collective(&call, form, request_p);
+}
+
+/* Counts must be given. */
+static tw_status_t tw_reduce_scatter_counts(tw_comm_t *comm, const void *send, void *recv,
+                                            const size_t *counts, tw_reduction_t reduction,
+                                            const tw_how_t *how, tw_form_t form,
+                                            tw_request_t **request_p)
+{
+    const tw_status_t status = tw_comm_check(comm);
+
+    if (status != TW_OK || counts == NULL) {
+        return status != TW_OK ? status : TW_ERR_INVALID_ARG;
     }
-    if (counts == NULL) {
-        return TW_ERR_INVALID_ARG;
-    }
-    for (int r = 0; r < comm->size; r++) {
-        if (!tw_size_add(args.count, counts[r], &args.count)) {
-            return TW_ERR_RANGE;
-        }
-    }
-    return tw_reduction(&args, form, request_p);
+    return tw_reduce_scatter_form(comm, "reduce_scatter", send, recv,
+                                  (tw_blocks_t){.counts = counts}, reduction, how, form, request_p);
 }
 
 tw_status_t tw_reduce_scatter(tw_comm_t *comm, const void *send, void *recv, const size_t *counts,
                               tw_reduction_t reduction, const tw_how_t *how)
 {
-    return tw_reduce_scatter_form(comm, send, recv, counts, reduction, how, TW_BLOCKING, NULL);
+    return tw_reduce_scatter_counts(comm, send, recv, counts, reduction, how, TW_BLOCKING, NULL);
 }
 
 tw_status_t tw_ireduce_scatter(tw_comm_t *comm, const void *send, void *recv, const size_t *counts,
                                tw_reduction_t reduction, const tw_how_t *how,
                                tw_request_t **request_p)
 {
-    return tw_reduce_scatter_form(comm, send, recv, counts, reduction, how, TW_NONBLOCKING,
-                                  request_p);
+    return tw_reduce_scatter_counts(comm, send, recv, counts, reduction, how, TW_NONBLOCKING,
+                                    request_p);
 }
 
 tw_status_t tw_reduce_scatter_init(tw_comm_t *comm, const void *send, void *recv,
                                    const size_t *counts, tw_reduction_t reduction,
                                    const tw_how_t *how, tw_request_t **plan_p)
 {
-    return tw_reduce_scatter_form(comm, send, recv, counts, reduction, how, TW_PLAN, plan_p);
+    return tw_reduce_scatter_counts(comm, send, recv, counts, reduction, how, TW_PLAN, plan_p);
+}
+
+static tw_status_t tw_reduce_scatter_equal(tw_comm_t *comm, const void *send, void *recv,
+                                           size_t count, tw_reduction_t reduction,
+                                           const tw_how_t *how, tw_form_t form,
+                                           tw_request_t **request_p)
+{
+    return tw_reduce_scatter_form(comm, "reduce_scatter_block", send, recv,
+                                  (tw_blocks_t){.each = count}, reduction, how, form, request_p);
+}
+
+tw_status_t tw_reduce_scatter_block(tw_comm_t *comm, const void *send, void *recv, size_t count,
+                                    tw_reduction_t reduction, const tw_how_t *how)
+{
+    return tw_reduce_scatter_equal(comm, send, recv, count, reduction, how, TW_BLOCKING, NULL);
+}
+
+tw_status_t tw_ireduce_scatter_block(tw_comm_t *comm, const void *send, void *recv, size_t count,
+                                     tw_reduction_t reduction, const tw_how_t *how,
+                                     tw_request_t **request_p)
+{
+    return tw_reduce_scatter_equal(comm, send, recv, count, reduction, how, TW_NONBLOCKING,
+                                   request_p);
+}
+
+tw_status_t tw_reduce_scatter_block_init(tw_comm_t *comm, const void *send, void *recv,
+                                         size_t count, tw_reduction_t reduction,
+                                         const tw_how_t *how, tw_request_t **plan_p)
+{
+    return tw_reduce_scatter_equal(comm, send, recv, count, reduction, how, TW_PLAN, plan_p);
 }

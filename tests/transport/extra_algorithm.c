@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/transport/extra_algorithm.c - an algorithm for tests only, made as CONTRIBUTING says: `star`.
+ * Every rank sends its codes to rank 0, which adds them in rank order and sends the codes of the sum
+ * to all. It goes through the driver in every form; what it gives is computed with the codec alone.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/transport/allreduce/reduction.h"
+#include "tests/mpi/harness.h"
+
+/* ---- the algorithm --------------------------------------------------------------------------- */
+
+static tw_status_t star_gather(tw_request_t *op, tw_lane_t *lane, size_t n, size_t bytes)
+{
+    uint8_t    *mine   = tw_lane_slot(op, lane, op->comm->rank);
+    uint8_t    *sum    = tw_lane_slot(op, lane, op->comm->size);
+    tw_status_t status = TW_OK;
+
+    for (int r = 1; r < op->comm->size && op->comm->rank == 0 && status == TW_OK; r++) {
+        status = tw_lane_recv(op, lane, 0, tw_lane_slot(op, lane, r), bytes, r);
+    }
+    tw_reduction_encode(op, lane, 0, n, mine);
+    if (op->comm->rank != 0 && status == TW_OK) {
+        status = tw_lane_recv(op, lane, 1, sum, bytes, 0);
+    }
+    if (op->comm->rank != 0 && status == TW_OK) {
+        status = tw_lane_send(op, lane, 0, 0, mine, bytes, 0, n);
+    }
+    return status;
+}
+
+static tw_status_t star_spread(tw_request_t *op, tw_lane_t *lane, size_t n, size_t bytes)
+{
+    uint8_t    *sum    = tw_lane_slot(op, lane, op->comm->size);
+    tw_status_t status = TW_OK;
+
+    if (op->comm->rank != 0) {
+        return TW_OK;
+    }
+    tw_reduction_sum(op, lane, 0, n, lane->sum);
+    tw_reduction_encode_sum(op, lane, n, sum);
+    for (int r = 1; r < op->comm->size && status == TW_OK; r++) {
+        status = tw_lane_send(op, lane, 1, 1, sum, bytes, r, n);
+    }
+    return status;
+}
+
+static tw_status_t star_step(tw_request_t *op, tw_lane_t *lane)
+{
+    const size_t n = tw_lane_piece(op, lane, op->count), bytes = tw_op_size(op, n);
+
+    switch (lane->stage) {
+    case 0:
+        return star_gather(op, lane, n, bytes);
+    case 1:
+        return star_spread(op, lane, n, bytes);
+    default:
+        tw_reduction_decode_sum(op, lane, 0, tw_lane_slot(op, lane, op->comm->size));
+        return TW_OK;
+    }
+}
+
+/* Rank 0 has one share, the whole vector. */
+static void star_fill(tw_request_t *op, const tw_collective_call_t *call)
+{
+    for (int r = 0; r < op->comm->size; r++) {
+        op->array[TW_SHARE_FIRST][r]  = 0;
+        op->array[TW_SHARE_LENGTH][r] = r == 0 ? call->count : 0;
+    }
+    op->own_count = op->array[TW_SHARE_LENGTH][op->comm->rank];
+    op->rounds    = tw_op_rounds(op, call->count);
+}
+
+static const tw_algorithm_ops_t star_ops = {
+    .name = "star", .stages = 2, .step = star_step, .fill = star_fill};
+
+static void star_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+{
+    shape->algorithm = &star_ops;
+    shape->sum       = true;
+    shape->slots     = call->comm->size + 1;
+    shape->longest   = call->count;
+}
+
+/* ---- its neighbours in the list -------------------------------------------------------------- */
+
+static tw_status_t never(const tw_collective_call_t *call)
+{
+    (void)call;
+    return TW_ERR_UNSUPPORTED;
+}
+
+static bool not_usual(const tw_collective_call_t *call)
+{
+    (void)call;
+    return false;
+}
+
+static const tw_algorithm_row_t star    = {.name = "star", .shape = star_shape};
+static const tw_algorithm_row_t unusual = {
+    .name = "two_pass", .number = TW_ALGORITHM_TWO_PASS, .usual = not_usual, .shape = star_shape};
+static const tw_algorithm_row_t impossible = {
+    .name = "grid", .number = TW_ALGORITHM_GRID, .serves = never, .needs = "another world"};
+static const tw_algorithm_row_t *const rows[]    = {&star, &unusual, &impossible, NULL};
+static const tw_collective_t           allreduce = {
+              .operation = TW_OPERATION_ALLREDUCE, .rows = rows, .arrays = 2, .check = tw_reduction_check};
+
+static tw_collective_call_t call_of(const float *in, float *out, size_t count,
+                                    tw_reduction_t reduction, const tw_how_t *how)
+{
+    tw_collective_call_t call;
+
+    tw_collective_begin(&call, t_world, &allreduce, "allreduce", in, out, how);
+    call.count     = count;
+    call.reduction = reduction;
+    return call;
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+/* What comes out, by the codec alone. */
+static void expected(const tw_codec_t *codec, size_t count, tw_reduction_t reduction, float *sum)
+{
+    float   *one   = t_malloc((count + 1) * sizeof(*one));
+    size_t   bytes = 0;
+    uint8_t *codes;
+
+    T_OK(tw_codec_size(codec, count, &bytes));
+    codes = t_malloc(bytes + 1);
+    for (int r = 0; r < t_size; r++) {
+        t_fill(TW_F32, t_seed + (uint64_t)r, 0, count, one);
+        T_OK(tw_codec_encode(codec, NULL, one, count, codes));
+        T_OK(r == 0 ? tw_codec_decode(codec, NULL, codes, count, sum)
+                    : tw_codec_decode_add(codec, NULL, codes, count, sum));
+    }
+    T_OK(tw_codec_encode(codec, NULL, sum, count, codes));
+    T_OK(tw_codec_decode(codec, NULL, codes, count, sum));
+    for (size_t i = 0; i < count && reduction == TW_AVERAGE; i++) {
+        sum[i] /= (float)t_size;
+    }
+    free(one);
+    free(codes);
+}
+
+static void one(const char *spec, size_t count, tw_reduction_t reduction)
+{
+    const tw_how_t how  = {.codec = t_codec(spec, TW_F32)};
+    float         *in   = t_alloc(count * sizeof(*in), 0);
+    float         *want = t_malloc((count + 1) * sizeof(*want));
+    tw_request_t  *request;
+
+    expected(how.codec, count, reduction, want);
+    for (int form = 0; form < 4; form++) {
+        const bool           in_place = form == 1;
+        float               *out      = t_alloc(count * sizeof(*out), 4);
+        tw_collective_call_t call =
+            call_of(in_place ? TW_IN_PLACE : in, out, count, reduction, &how);
+
+        t_note("%s, %zu values, form %d", spec, count, form);
+        t_fill(TW_F32, t_seed + (uint64_t)t_rank, 0, count, in_place ? out : in);
+        if (form < 2) {
+            T_OK(tw_collective(&call, TW_BLOCKING, NULL));
+        } else if (form == 2) {
+            T_OK(tw_collective(&call, TW_NONBLOCKING, &request));
+            T_OK(tw_wait(&request));
+        } else {
+            T_OK(tw_collective(&call, TW_PLAN, &request));
+            T_CHECK(strcmp(tw_request_algorithm(request), "star") == 0, "%s was taken",
+                    tw_request_algorithm(request));
+            for (int turn = 0; turn < 2; turn++) {
+                T_OK(tw_start(request));
+                T_OK(tw_wait(&request));
+            }
+            T_OK(tw_request_free(&request));
+        }
+        T_SAME(TW_F32, out, want, count);
+        t_free(out);
+    }
+    t_free(in);
+    free(want);
+}
+
+static void it_is_what_the_codec_says(void)
+{
+    static const size_t      counts[] = {0, 1, 4097, 100003};
+    static const char *const specs[]  = {"fp32", "bitpack:2", "tree8", "onebit", "bf16"};
+
+    for (size_t s = 0; s < sizeof(specs) / sizeof(specs[0]); s++) {
+        for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
+            one(specs[s], counts[c], c % 2 == 0 ? TW_SUM : TW_AVERAGE);
+        }
+    }
+}
+
+/* What is not usual is taken by name alone; what cannot serve is refused by name, else passed over.
+ */
+static void names_decide(void)
+{
+    float                x[100] = {0}, y[100];
+    tw_how_t             how    = {.codec = t_codec("tree8", TW_F32)};
+    tw_collective_call_t call   = call_of(x, y, 100, TW_SUM, &how);
+    tw_request_t        *plan;
+
+    T_OK(tw_collective(&call, TW_PLAN, &plan));
+    T_CHECK(call.algorithm == &star, "%s", call.algorithm->name);
+    T_OK(tw_request_free(&plan));
+    how.algorithm = TW_ALGORITHM_TWO_PASS;
+    call          = call_of(x, y, 100, TW_SUM, &how);
+    T_OK(tw_collective(&call, TW_PLAN, &plan));
+    T_CHECK(call.algorithm == &unusual, "%s", call.algorithm->name);
+    T_OK(tw_request_free(&plan));
+    how.algorithm = TW_ALGORITHM_GRID;
+    call          = call_of(x, y, 100, TW_SUM, &how);
+    T_STATUS(tw_collective(&call, TW_PLAN, &plan), TW_ERR_UNSUPPORTED);
+    how.algorithm = TW_ALGORITHM_DIRECT; /* not in the list */
+    call          = call_of(x, y, 100, TW_SUM, &how);
+    T_OK(tw_collective(&call, TW_PLAN, &plan));
+    T_CHECK(call.algorithm == &star, "%s", call.algorithm->name);
+    T_OK(tw_request_free(&plan));
+    how.algorithm = (tw_algorithm_t)99;
+    call          = call_of(x, y, 100, TW_SUM, &how);
+    T_STATUS(tw_collective(&call, TW_BLOCKING, NULL), TW_ERR_INVALID_ARG);
+}
+
+int main(int argc, char **argv)
+{
+    static const t_case_t cases[] = {{"it is what the codec says", it_is_what_the_codec_says, 1},
+                                     {"names decide", names_decide, 1}};
+
+    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
+}
