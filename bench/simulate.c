@@ -16,7 +16,7 @@
 
 #include <thinwire/thinwire.h>
 
-#include "runtime/transport/comm.h"
+#include "runtime/transport/comm/comm.h"
 
 static int wait_all(int count, MPI_Request *requests, int *flag, MPI_Status *statuses)
 {

@@ -14,7 +14,7 @@
 #include "interpose/staged.h"
 #include "interpose/state.h"
 #include "runtime/base/bytes.h"
-#include "runtime/transport/comm.h"
+#include "runtime/transport/comm/comm.h"
 
 /* Newest first; programs have few communicators, and use the newest most. A handle that is looked
  * up again and again is found by the small table before it. */

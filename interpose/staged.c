@@ -11,7 +11,7 @@
 #include "interpose/next.h"
 #include "interpose/staged.h"
 #include "runtime/base/clock.h"
-#include "runtime/transport/comm.h"
+#include "runtime/transport/comm/comm.h"
 
 typedef struct tw_staged {
     struct tw_staged *next;

@@ -27,7 +27,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/file.h"
 #include "runtime/library.h"
-#include "runtime/transport/settings.h"
+#include "runtime/transport/comm/settings.h"
 
 tw_state_t tw_state = {.lock    = PTHREAD_MUTEX_INITIALIZER,
                        .context = {.lock = PTHREAD_MUTEX_INITIALIZER}};

@@ -15,7 +15,7 @@
 #include "runtime/library.h"
 #include "runtime/policy/policy.h"
 #include "runtime/topology/settings.h"
-#include "runtime/transport/settings.h"
+#include "runtime/transport/comm/settings.h"
 
 /* Read by the tests and benchmarks, and therefore known names. */
 static const tw_setting_field_t tw_tests_fields[] = {

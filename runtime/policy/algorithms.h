@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * policy/algorithms.h - the algorithms of every operation, a line each. Settings and decisions name
  * them, the model knows their costs (tw_cost_<operation>_<name>, model_cost.c), and the collectives
- * their rows (transport/collective.h).
+ * their rows (transport/coll/collective.h).
  *
  * ROW(x, name, usual): usual is NULL, or says whether such ranks consider it where nothing names
  * it. The first of an operation can always serve; of several that could, a call by no name takes

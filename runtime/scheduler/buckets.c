@@ -9,7 +9,7 @@
 #include "runtime/base/bytes.h"
 #include "runtime/scheduler/buckets.h"
 #include "runtime/scheduler/same.h"
-#include "runtime/transport/helper.h"
+#include "runtime/transport/engine/helper.h"
 
 /* ---- arguments ----------------------------------------------------------------------------- */
 

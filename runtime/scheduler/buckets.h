@@ -6,8 +6,8 @@
 
 #include <thinwire/buckets.h>
 
-#include "runtime/transport/comm.h"
-#include "runtime/transport/request.h"
+#include "runtime/transport/comm/comm.h"
+#include "runtime/transport/engine/request.h"
 
 #define TW_BUCKET_BYTES ((size_t)4 << 20)
 #define TW_BUCKET_SMALL 1024

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "runtime/scheduler/buckets.h"
-#include "runtime/transport/helper.h"
+#include "runtime/transport/engine/helper.h"
 
 /* ---- under way ----------------------------------------------------------------------------- */
 

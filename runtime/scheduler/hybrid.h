@@ -6,8 +6,8 @@
 
 #include <thinwire/hybrid.h>
 
-#include "runtime/transport/comm.h"
-#include "runtime/transport/request.h"
+#include "runtime/transport/comm/comm.h"
+#include "runtime/transport/engine/request.h"
 
 /* A message of the run that may be under way. */
 typedef struct tw_flight {

@@ -5,7 +5,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/scheduler/same.h"
-#include "runtime/transport/sync.h"
+#include "runtime/transport/comm/sync.h"
 
 uint64_t tw_same_text(uint64_t hash, const char *text)
 {

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/transport/comm.h"
+#include "runtime/transport/comm/comm.h"
 
 #define TW_SAME_MAX 8
 

@@ -9,7 +9,7 @@
 #include <thinwire/collective.h>
 #include <thinwire/statistics.h>
 
-#include "runtime/transport/comm.h"
+#include "runtime/transport/comm/comm.h"
 
 #define TW_WORDS (sizeof(double) / sizeof(float)) /* of fp32 that a double travels as */
 

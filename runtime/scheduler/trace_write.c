@@ -12,7 +12,7 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/scheduler/trace.h"
-#include "runtime/transport/sync.h"
+#include "runtime/transport/comm/sync.h"
 
 #define TW_TRACE_PIECE   4096 /* spans per message                                        */
 #define TW_TRACE_ECHOES  8    /* messages there and back, of which the fastest counts     */

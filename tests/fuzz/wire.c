@@ -14,7 +14,7 @@
 
 #include <thinwire/collective.h>
 
-#include "runtime/transport/comm.h"
+#include "runtime/transport/comm/comm.h"
 #include "tests/fuzz/target.h"
 
 #define MOST 3000 /* values */

@@ -21,8 +21,8 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 
-#include "runtime/transport/comm.h"
-#include "runtime/transport/endpoint.h"
+#include "runtime/transport/comm/comm.h"
+#include "runtime/transport/link/endpoint.h"
 #include "tests/gpu/ranks.h"
 
 const char *const verbs[VERBS] = {"allreduce two_pass",

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/transport/comm.h"
+#include "runtime/transport/comm/comm.h"
 #include "tests/mpi/job.h"
 
 #define MANY 16

@@ -79,7 +79,7 @@ START_TEST(every_rank_has_a_forwarder_to_every_column)
 }
 END_TEST
 
-/* What transport/grid/deliver.c keeps in P slots each. */
+/* What transport/coll/grid/deliver.c keeps in P slots each. */
 START_TEST(bundles_fit_their_slots)
 {
     for (int ranks = 1; ranks <= 5000; ranks++) {

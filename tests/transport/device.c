@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/transport/device.h"
+#include "runtime/transport/device/device.h"
 #include "tests/transport/device_job.h"
 
 static const char *const small_pieces[]   = {"CHUNK=1k", "WINDOW=3", NULL};
@@ -161,7 +161,7 @@ static void mixed_and_found_out(void)
 }
 
 /* The first blocking call of a communicator, which some ranks make with host memory and the others,
- * unsaid, with device memory: these make a request, those take the short way (node/quick.h), and so
+ * unsaid, with device memory: these make a request, those take the short way (shm/quick.h), and so
  * do not agree with them on memory for one. */
 static void first_mixed_call(void)
 {

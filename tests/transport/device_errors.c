@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "runtime/transport/device.h"
+#include "runtime/transport/device/device.h"
 #include "tests/transport/device_job.h"
 
 static const tw_exec_t on_device = {.memory = TW_MEMORY_CUDA};

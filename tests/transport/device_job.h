@@ -5,7 +5,7 @@
 #ifndef TW_TESTS_TRANSPORT_DEVICE_JOB_H
 #define TW_TESTS_TRANSPORT_DEVICE_JOB_H
 
-#include "runtime/transport/comm.h"
+#include "runtime/transport/comm/comm.h"
 #include "tests/mpi/job.h"
 #include "tests/transport/stub_device.h"
 #include "tests/transport/stub_mpi.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/transport/allreduce/reduction.h"
+#include "runtime/transport/coll/allreduce/reduction.h"
 #include "tests/mpi/harness.h"
 
 /* ---- the algorithm --------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@
 
 #include <thinwire/thinwire.h>
 
-#include "runtime/transport/comm.h"
+#include "runtime/transport/comm/comm.h"
 
 #define COUNT 50000
 

@@ -9,7 +9,7 @@
 
 #include <check.h>
 
-#include "runtime/transport/node/layout.h"
+#include "runtime/transport/shm/layout.h"
 
 /* node_of, then member, of each rank. */
 static void expect(const int *leader, int ranks, int node_ranks, int nodes, const int *node_of,

@@ -11,8 +11,8 @@
 
 #include "runtime/codec/auto.h"
 #include "runtime/transport/auto/auto.h"
-#include "runtime/transport/calibrate/calibrate.h"
-#include "runtime/transport/plain/plain.h"
+#include "runtime/transport/auto/calibrate.h"
+#include "runtime/transport/coll/plain/plain.h"
 
 bool tw_auto_asked(const tw_how_t *how)
 {

@@ -13,8 +13,8 @@
 #include <thinwire/facts.h>
 
 #include "runtime/policy/decisions.h"
-#include "runtime/transport/collective.h"
-#include "runtime/transport/plain/plain.h"
+#include "runtime/transport/coll/collective.h"
+#include "runtime/transport/coll/plain/plain.h"
 
 /* What was decided, ready for use. */
 typedef struct tw_auto_answer {

@@ -18,7 +18,7 @@
 #include "runtime/base/context.h"
 #include "runtime/base/file.h"
 #include "runtime/transport/auto/auto.h"
-#include "runtime/transport/sync.h"
+#include "runtime/transport/comm/sync.h"
 
 #define TW_DECISIONS_MAX    ((size_t)16 << 20) /* bytes of a file that is taken        */
 #define TW_DECISION_LEAST   32                 /* bytes of a line of it                */

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/coll/allgather/allgather_node.c - values as they are, through the memory of one node: every
+ * rank puts its block into its slots, piece after piece, and takes the others' pieces. For lossless
+ * codecs.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "runtime/transport/coll/allgather/allgather.h"
+#include "runtime/transport/shm/quick.h"
+
+static void tw_gather_take(tw_request_t *op, tw_lane_t *lane)
+{
+    const int mine = op->comm->node.local;
+
+    for (int r = 0; r < op->comm->size; r++) {
+        const size_t   n    = tw_lane_piece(op, lane, op->array[TW_GATHER_COUNT][r]);
+        uint8_t       *into = tw_lane_at(op, lane, op->recv, op->array[TW_GATHER_FIRST][r]);
+        const uint8_t *from =
+            r == mine ? tw_lane_at(op, lane, op->send, 0) : tw_node_room(op, lane, r, 1);
+
+        if (n > 0 && from != into) {
+            memcpy(into, from, n * op->element);
+        }
+    }
+}
+
+static tw_status_t tw_gather_node_step(tw_request_t *op, tw_lane_t *lane)
+{
+    tw_segment_t  *node   = &op->comm->node;
+    const uint64_t ticket = tw_lane_ticket(op, lane);
+    const size_t   n      = tw_lane_piece(op, lane, op->array[TW_GATHER_COUNT][node->local]);
+
+    if (lane->stage == 1) {
+        if (n > 0) {
+            memcpy(tw_node_room(op, lane, node->local, 1), tw_lane_at(op, lane, op->send, 0),
+                   n * op->element);
+        }
+        tw_node_raise(node, ticket, 1);
+    } else if (lane->stage == 2) {
+        tw_gather_take(op, lane);
+        tw_node_complete(node, ticket);
+    }
+    return TW_OK;
+}
+
+static const tw_algorithm_ops_t tw_gather_node_ops = {.name   = "node",
+                                                      .stages = 2,
+                                                      .values = true,
+                                                      .step   = tw_gather_node_step,
+                                                      .ready  = tw_node_exchange_ready,
+                                                      .fill   = tw_gather_fill};
+
+static void tw_gather_node_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+{
+    shape->algorithm = &tw_gather_node_ops;
+    shape->longest   = tw_gather_longest(call);
+    shape->most      = TW_NODE_PIECE / tw_node_plain(call->comm, call->how);
+}
+
+const tw_algorithm_row_t tw_allgather_node = {.name   = "node",
+                                              .serves = tw_collective_in_node,
+                                              .needs  = TW_IN_NODE_NEEDS,
+                                              .shape  = tw_gather_node_shape};

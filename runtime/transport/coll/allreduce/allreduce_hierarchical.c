@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/coll/allreduce/allreduce_hierarchical.c - sums as they are inside each node, in its memory;
+ * two_pass of the nodes' sums between nodes, encoded, every rank of a node carrying a share of the
+ * vector.
+ *
+ * With N nodes, K ranks of each are carriers: those with the numbers 0 .. K-1 of their node, K
+ * being the size of the smallest node, less where blocks are too large for a slot. The vector is
+ * cut in K x N equal shares of whole blocks. Share k N + j is carried by number k of every node and
+ * owned by number k of node j. Rounds go round the owners: round c has piece c / N of the shares
+ * that node c % N owns.
+ *
+ *     stage 1   every rank puts its values of the K pieces into its slot                   phase 1
+ *     stage 2   carrier k: adds its node's values of piece k in rank order, encodes the sum (1st
+ *               quantisation), sends it to the owner
+ *     stage 3   owner: decodes and adds in the order of nodes, encodes (2nd), sends it to all nodes
+ *     stage 4   carrier k: decodes piece k into its slot                                 phase 2
+ *     stage 5   every rank takes the K pieces
+ *
+ * Sent per node: 2 (N-1)/N x encoded vector. The bits depend on the layout of nodes, not on K:
+ * where a block is summed and encoded does not change it. Residuals: the first of the node's sum is
+ * the carrier's, in its shares; the second the owner's, in the one share it owns. Averages divide
+ * by all ranks. Slots of a lane: [0, N) node j's codes, if we own the piece | N the encoded sum.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "runtime/base/clock.h"
+#include "runtime/base/fpmode.h"
+#include "runtime/transport/coll/allreduce/reduction.h"
+#include "runtime/transport/shm/sum.h"
+
+enum { TW_INPUTS = 1, TW_SUMS = 2 }; /* phases of a ticket */
+
+/* Ranks of each node that exchange with other nodes; 0: the codec's blocks are too large. */
+static int tw_hierarchical_carriers(const tw_comm_t *comm, const tw_codec_t *codec)
+{
+    tw_codec_traits_t traits;
+    size_t            fit;
+
+    tw_codec_traits(codec, &traits);
+    fit = tw_node_slot_bytes(comm->nodes.most) / (traits.block * tw_dtype_size(traits.dtype));
+    return fit < (size_t)comm->nodes.least ? (int)fit : comm->nodes.least;
+}
+
+/* ---- where things are ------------------------------------------------------------------------ */
+
+static int tw_hier_owner(const tw_request_t *op, const tw_lane_t *lane)
+{
+    return (int)(lane->round % (size_t)op->comm->nodes.count);
+}
+
+static size_t tw_hier_share(const tw_request_t *op, const tw_lane_t *lane, int carrier)
+{
+    return (size_t)carrier * (size_t)op->comm->nodes.count + (size_t)tw_hier_owner(op, lane);
+}
+
+/* First value of a carrier's piece, and how many there are. */
+static size_t tw_hier_piece(const tw_request_t *op, const tw_lane_t *lane, int carrier, size_t *n_p)
+{
+    const size_t share  = tw_hier_share(op, lane, carrier);
+    const size_t length = op->array[TW_SHARE_LENGTH][share];
+    const size_t start  = lane->round / (size_t)op->comm->nodes.count * op->chunk;
+    const size_t left   = start < length ? length - start : 0;
+
+    *n_p = left < op->chunk ? left : op->chunk;
+    return op->array[TW_SHARE_FIRST][share] + start;
+}
+
+static uint8_t *tw_hier_at(const tw_request_t *op, const void *buffer, size_t first)
+{
+    return (uint8_t *)(uintptr_t)buffer + first * op->element;
+}
+
+/* A carrier's piece in a rank's slot. */
+static uint8_t *tw_hier_room(const tw_request_t *op, const tw_lane_t *lane, int local, int carrier)
+{
+    return tw_node_data(&op->comm->node, local, tw_lane_ticket(op, lane)) +
+           (size_t)carrier * op->chunk * op->element;
+}
+
+static bool tw_hier_carries(const tw_request_t *op)
+{
+    return op->comm->nodes.local < op->carriers;
+}
+
+/* Does our node need the sums, and do we? */
+static bool tw_hier_wanted(const tw_request_t *op, int node)
+{
+    return op->root < 0 || op->comm->nodes.node_of[op->root] == node;
+}
+
+static bool tw_hier_takes(const tw_request_t *op)
+{
+    return op->root < 0 || op->root == op->comm->rank;
+}
+
+/* The rank on a node with which we exchange: it has our number. */
+static int tw_hier_peer(const tw_request_t *op, int node)
+{
+    return tw_nodes_rank(&op->comm->nodes, node, op->comm->nodes.local);
+}
+
+/* ---- stages ---------------------------------------------------------------------------------- */
+
+static void tw_hier_publish(tw_request_t *op, const tw_lane_t *lane)
+{
+    const int      mine  = op->comm->nodes.local;
+    const uint64_t start = tw_clock_ns();
+
+    for (int k = 0; k < op->carriers; k++) {
+        size_t       n;
+        const size_t first = tw_hier_piece(op, lane, k, &n);
+
+        if (k != mine && n > 0) {
+            memcpy(tw_hier_room(op, lane, mine, k), tw_hier_at(op, op->send, first),
+                   n * op->element);
+        }
+    }
+    tw_node_raise(&op->comm->node, tw_lane_ticket(op, lane), TW_INPUTS);
+    op->comm->stats.encode_ns += tw_clock_ns() - start;
+}
+
+/* The node's sum of our piece, in rank order, into lane->sum. */
+static void tw_hier_sum(tw_request_t *op, tw_lane_t *lane, size_t first, size_t n)
+{
+    const int         mine  = op->comm->nodes.local;
+    const int         ranks = op->comm->node.ranks;
+    const uint64_t    start = tw_clock_ns();
+    const tw_fpmode_t mode  = tw_fpmode_enter();
+
+    for (int r = 0; r < ranks; r++) {
+        const uint8_t *in =
+            r == mine ? tw_hier_at(op, op->send, first) : tw_hier_room(op, lane, r, mine);
+
+        if (r == 0) {
+            memcpy(lane->sum, in, n * op->element);
+        } else {
+            tw_sum_pair(op->element, lane->sum, in, n, lane->sum);
+        }
+    }
+    tw_fpmode_leave(mode);
+    op->comm->stats.decode_ns += tw_clock_ns() - start;
+}
+
+static void tw_hier_encode(tw_request_t *op, tw_lane_t *lane, size_t first, size_t n,
+                           uint8_t *residual, uint8_t *codes)
+{
+    if (op->feedback != NULL) {
+        tw_op_encode_feedback(op, lane->sum, n, tw_hier_at(op, residual, first), codes);
+    } else {
+        tw_op_encode(op, lane->sum, n, codes);
+    }
+}
+
+/* Receives first: the owner's of all nodes' sums; the others' of the owner's total. */
+static tw_status_t tw_hier_receives(tw_request_t *op, tw_lane_t *lane, size_t bytes)
+{
+    const tw_nodes_t *nodes  = &op->comm->nodes;
+    const int         owner  = tw_hier_owner(op, lane);
+    tw_status_t       status = TW_OK;
+
+    if (owner != nodes->mine) {
+        return tw_hier_wanted(op, nodes->mine)
+                   ? tw_lane_recv(op, lane, 3, tw_lane_slot(op, lane, nodes->count), bytes,
+                                  tw_hier_peer(op, owner))
+                   : TW_OK;
+    }
+    for (int i = 1; i < nodes->count && status == TW_OK; i++) {
+        const int from = (nodes->mine + nodes->count - i) % nodes->count;
+
+        status =
+            tw_lane_recv(op, lane, 2, tw_lane_slot(op, lane, from), bytes, tw_hier_peer(op, from));
+    }
+    return status;
+}
+
+static tw_status_t tw_hier_gather(tw_request_t *op, tw_lane_t *lane, size_t first, size_t n)
+{
+    const int         owner  = tw_hier_owner(op, lane);
+    const size_t      bytes  = tw_op_size(op, n);
+    uint8_t          *codes  = tw_lane_slot(op, lane, op->comm->nodes.mine);
+    const tw_status_t status = tw_hier_receives(op, lane, bytes);
+
+    if (status != TW_OK) {
+        return status;
+    }
+    tw_hier_sum(op, lane, first, n);
+    tw_hier_encode(op, lane, first, n, op->feedback != NULL ? op->feedback->first : NULL, codes);
+    return owner == op->comm->nodes.mine
+               ? TW_OK
+               : tw_lane_send(op, lane, 2, 2, codes, bytes, tw_hier_peer(op, owner), n);
+}
+
+/* The owner adds the nodes' sums; the messages go out while it works on, and are waited for in
+ * stage 4. */
+static tw_status_t tw_hier_spread(tw_request_t *op, tw_lane_t *lane, size_t first, size_t n)
+{
+    const tw_nodes_t *nodes  = &op->comm->nodes;
+    uint8_t          *total  = tw_lane_slot(op, lane, nodes->count);
+    tw_status_t       status = TW_OK;
+
+    if (tw_hier_owner(op, lane) != nodes->mine) {
+        return TW_OK;
+    }
+    tw_op_decode(op, tw_lane_slot(op, lane, 0), n, lane->sum);
+    for (int j = 1; j < nodes->count; j++) {
+        tw_op_decode_add(op, tw_lane_slot(op, lane, j), n, lane->sum);
+    }
+    tw_hier_encode(op, lane, first, n, op->feedback != NULL ? op->feedback->second : NULL, total);
+    for (int i = 1; i < nodes->count && status == TW_OK; i++) {
+        const int to = (nodes->mine + i) % nodes->count;
+
+        if (tw_hier_wanted(op, to)) {
+            status =
+                tw_lane_send(op, lane, 4, 3, total, tw_op_size(op, n), tw_hier_peer(op, to), n);
+        }
+    }
+    return status;
+}
+
+static void tw_hier_decode(tw_request_t *op, tw_lane_t *lane, size_t first, size_t n)
+{
+    const int mine = op->comm->nodes.local;
+    uint8_t  *room = tw_hier_room(op, lane, mine, mine);
+
+    if (n > 0) {
+        tw_op_decode(op, tw_lane_slot(op, lane, op->comm->nodes.count), n, room);
+        tw_op_average(op, n, room);
+    }
+    tw_node_raise(&op->comm->node, tw_lane_ticket(op, lane), TW_SUMS);
+    if (tw_hier_takes(op) && n > 0) {
+        memcpy(tw_hier_at(op, op->recv, first), room, n * op->element);
+    }
+}
+
+static void tw_hier_take(tw_request_t *op, const tw_lane_t *lane)
+{
+    const uint64_t start = tw_clock_ns();
+
+    for (int k = 0; k < op->carriers; k++) {
+        size_t       n;
+        const size_t first = tw_hier_piece(op, lane, k, &n);
+
+        if (k != op->comm->nodes.local && n > 0) {
+            memcpy(tw_hier_at(op, op->recv, first), tw_hier_room(op, lane, k, k), n * op->element);
+        }
+    }
+    op->comm->stats.decode_ns += tw_clock_ns() - start;
+}
+
+static tw_status_t tw_hier_step(tw_request_t *op, tw_lane_t *lane)
+{
+    const bool carries = tw_hier_carries(op);
+    size_t     n = 0, first = 0;
+
+    if (carries) {
+        first = tw_hier_piece(op, lane, op->comm->nodes.local, &n);
+    }
+    switch (lane->stage) {
+    case 0:
+        return TW_OK;
+    case 1:
+        tw_hier_publish(op, lane);
+        return TW_OK;
+    case 2:
+        return n > 0 ? tw_hier_gather(op, lane, first, n) : TW_OK;
+    case 3:
+        return n > 0 ? tw_hier_spread(op, lane, first, n) : TW_OK;
+    case 4:
+        if (carries && tw_hier_wanted(op, op->comm->nodes.mine)) {
+            tw_hier_decode(op, lane, first, n);
+        }
+        return TW_OK;
+    default:
+        if (tw_hier_takes(op)) {
+            tw_hier_take(op, lane);
+        }
+        tw_node_complete(&op->comm->node, tw_lane_ticket(op, lane));
+        return TW_OK;
+    }
+}
+
+static bool tw_hier_sums_there(const tw_request_t *op, const tw_lane_t *lane, int *local_p)
+{
+    for (int k = 0; k < op->carriers; k++) {
+        if (k != op->comm->nodes.local &&
+            !tw_node_raised(&op->comm->node, k, tw_lane_ticket(op, lane), TW_SUMS)) {
+            *local_p = k;
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool tw_hier_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
+{
+    tw_comm_t     *comm   = op->comm;
+    const uint64_t ticket = tw_lane_ticket(op, lane);
+    bool           ready  = true;
+    int            local  = 0;
+
+    if (lane->stage == 0) {
+        ready = tw_node_open(&comm->node, ticket, &local);
+    } else if (lane->stage == 1 && tw_hier_carries(op)) {
+        ready = tw_node_all_raised(&comm->node, ticket, TW_INPUTS, &local);
+    } else if (lane->stage == 4 && tw_hier_takes(op)) {
+        ready = tw_hier_sums_there(op, lane, &local);
+    }
+    if (!ready) {
+        *peer_p = tw_nodes_rank(&comm->nodes, comm->nodes.mine, local);
+    }
+    return ready;
+}
+
+/* Shares by carrier and owning node; rounds go round the owners. */
+static void tw_hier_fill(tw_request_t *op, const tw_collective_call_t *call)
+{
+    const tw_nodes_t *nodes  = &op->comm->nodes;
+    const size_t      owners = (size_t)nodes->count;
+    size_t           *length = op->array[TW_SHARE_LENGTH];
+
+    op->carriers = tw_hierarchical_carriers(op->comm, op->codec);
+    tw_shares_equal((size_t)op->carriers * owners, call->count, tw_codec_block(op->codec),
+                    op->array[TW_SHARE_FIRST], length);
+    op->rounds = owners * tw_op_rounds(op, length[0]); /* the longest */
+    if (nodes->local < op->carriers) {
+        const size_t mine = (size_t)nodes->local * owners + (size_t)nodes->mine;
+
+        op->own_first = op->array[TW_SHARE_FIRST][mine];
+        op->own_count = length[mine];
+    }
+}
+
+static const tw_algorithm_ops_t tw_reduce_hierarchical = {.name   = "hierarchical",
+                                                          .stages = 5,
+                                                          .step   = tw_hier_step,
+                                                          .ready  = tw_hier_ready,
+                                                          .fill   = tw_hier_fill};
+
+static tw_status_t tw_hier_serves(const tw_collective_call_t *call)
+{
+    return tw_hierarchical_carriers(call->comm, call->codec) > 0 ? tw_node_ready(call->comm)
+                                                                 : TW_ERR_UNSUPPORTED;
+}
+
+static void tw_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+{
+    const tw_nodes_t *nodes    = &call->comm->nodes;
+    const size_t      carriers = (size_t)tw_hierarchical_carriers(call->comm, call->codec);
+    tw_codec_traits_t traits;
+
+    tw_codec_traits(call->codec, &traits);
+    shape->algorithm = &tw_reduce_hierarchical;
+    shape->sum       = true;
+    shape->slots     = nodes->count + 1;
+    shape->longest   = tw_share_longest(call, traits.block, carriers * (size_t)nodes->count);
+    shape->most      = call->comm->node.slot_bytes / carriers / tw_dtype_size(traits.dtype);
+}
+
+const tw_algorithm_row_t tw_reduction_hierarchical = {
+    .name   = "hierarchical",
+    .number = TW_ALGORITHM_HIERARCHICAL,
+    .serves = tw_hier_serves,
+    .needs  = "shared memory on every node, and a codec whose blocks fit there",
+    .usual  = tw_collective_of_nodes,
+    .shape  = tw_hier_shape};

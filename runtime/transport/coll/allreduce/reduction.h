@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/coll/allreduce/reduction.h - what allreduce, reduce and the reduce-scatters have in common.
+ *
+ * A vector of count values is cut into one share per rank: share r is the values
+ * [first[r], first[r] + length[r]). `direct` uses the whole vector, `two_pass` and `grid` the
+ * shares; `hierarchical` cuts other shares, at most as many as ranks.
+ */
+#ifndef TW_TRANSPORT_COLL_ALLREDUCE_REDUCTION_H
+#define TW_TRANSPORT_COLL_ALLREDUCE_REDUCTION_H
+
+#include "runtime/transport/coll/collective.h"
+#include "runtime/transport/feedback/feedback.h"
+
+enum { TW_SHARE_FIRST = 0, TW_SHARE_LENGTH = 1 }; /* op->array */
+
+/* Rows of allreduce and reduce, and of the reduce-scatters. */
+#define TW_REDUCTION_ROW(x, name, usual) extern const tw_algorithm_row_t tw_reduction_##name;
+#define TW_SCATTER_ROW(x, name, usual)   extern const tw_algorithm_row_t tw_scatter_##name;
+TW_REDUCTION_ALGORITHMS(TW_REDUCTION_ROW, )
+TW_SCATTER_ALGORITHMS(TW_SCATTER_ROW, )
+
+/* check() of all of them. */
+tw_status_t tw_reduction_check(tw_collective_call_t *call);
+
+/* The longest of so many equal shares in whole blocks, or of the shares that the call gives. */
+size_t tw_share_longest(const tw_collective_call_t *call, size_t block, size_t ranks);
+
+/* Equal shares in whole blocks, the first ranks taking the remainder; the last block may be short.
+ */
+void tw_shares_equal(size_t ranks, size_t count, size_t block, size_t *first, size_t *length);
+
+/* Fill an operation: a share for each rank, in blocks of so many values; or as the call gives them. */
+void tw_reduction_fill_shares(tw_request_t *op, const tw_collective_call_t *call, size_t block);
+/* The same, in blocks of the codec. */
+void tw_reduction_fill(tw_request_t *op, const tw_collective_call_t *call);
+/* The whole vector goes to everyone. */
+void tw_reduction_fill_whole(tw_request_t *op, const tw_collective_call_t *call);
+
+/* Encode this lane's piece of the interval from value `first`, n values, with the first residual if
+ * there is one. */
+void tw_reduction_encode(tw_request_t *op, const tw_lane_t *lane, size_t first, size_t n,
+                         uint8_t *codes);
+
+/* values[n] = the sum, in rank order, of the decoded slots first_slot + r of all ranks r. */
+void tw_reduction_sum(tw_request_t *op, const tw_lane_t *lane, int first_slot, size_t n,
+                      void *values);
+
+/* Values of this lane's piece of the share of a rank. */
+static inline size_t tw_share_piece(const tw_request_t *op, const tw_lane_t *lane, int rank)
+{
+    return tw_lane_piece(op, lane, op->array[TW_SHARE_LENGTH][rank]);
+}
+
+/* Where this lane's piece of the share of a rank lies in a buffer of the whole vector. */
+static inline uint8_t *tw_share_at(const tw_request_t *op, const tw_lane_t *lane,
+                                   const void *buffer, int rank)
+{
+    return tw_lane_at(op, lane, buffer, op->array[TW_SHARE_FIRST][rank]);
+}
+
+/* Encode lane->sum[n], the piece of our own share, with the second residual if there is one. */
+void tw_reduction_encode_sum(tw_request_t *op, const tw_lane_t *lane, size_t n, uint8_t *codes);
+
+/* Decode this lane's piece of the share of a rank, if it has one, into the result. */
+void tw_reduction_decode_sum(tw_request_t *op, const tw_lane_t *lane, int rank,
+                             const uint8_t *codes);
+
+#endif /* TW_TRANSPORT_COLL_ALLREDUCE_REDUCTION_H */

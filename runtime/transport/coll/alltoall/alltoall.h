@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/coll/alltoall/alltoall.h - alltoall and alltoallv.
+ */
+#ifndef TW_TRANSPORT_COLL_ALLTOALL_ALLTOALL_H
+#define TW_TRANSPORT_COLL_ALLTOALL_ALLTOALL_H
+
+#include "runtime/transport/coll/collective.h"
+
+enum { TW_SEND_COUNT = 0, TW_SEND_FIRST = 1, TW_RECV_COUNT = 2, TW_RECV_FIRST = 3 }; /* op->array */
+
+/* Of equal counts; alltoallv has pairwise alone. */
+#define TW_ALLTOALL_ROW(x, name, usual) extern const tw_algorithm_row_t tw_alltoall_##name;
+TW_ALLTOALL_ALGORITHMS(TW_ALLTOALL_ROW, )
+
+/* Fill an operation: where the blocks are; rounds of the longest. */
+void tw_alltoall_fill(tw_request_t *op, const tw_collective_call_t *call);
+
+#endif /* TW_TRANSPORT_COLL_ALLTOALL_ALLTOALL_H */

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/coll/alltoall/alltoall_pairwise.c - every pair of ranks exchanges its two blocks, piece by
+ * piece; the own block too is encoded and decoded.
+ *
+ * One quantisation. Sent per rank: the encoded blocks for the others.
+ * A pair agrees on the number of pieces of each direction, as it knows the count; ranks may have
+ * different numbers of rounds. Room for pieces does not depend on the counts of alltoallv, which
+ * are not known everywhere. Slots of a lane, P each: [0, P) codes for rank r | [P, 2P) codes from
+ * rank r. Where codes are the elements themselves they go from buffer to buffer, unless these are
+ * one.
+ */
+#include "config.h"
+
+#include "runtime/transport/coll/alltoall/alltoall.h"
+
+/* Where this lane's piece of the block for, or from, a rank lies. */
+static uint8_t *tw_block_out(const tw_request_t *op, const tw_lane_t *lane, int peer)
+{
+    return tw_lane_at(op, lane, op->send, op->array[TW_SEND_FIRST][peer]);
+}
+
+static uint8_t *tw_block_in(const tw_request_t *op, const tw_lane_t *lane, int peer)
+{
+    return tw_lane_at(op, lane, op->recv, op->array[TW_RECV_FIRST][peer]);
+}
+
+/* Where its codes lie. In place, what arrives must not overwrite what is still to be sent. */
+static uint8_t *tw_codes_out(const tw_request_t *op, const tw_lane_t *lane, int peer)
+{
+    return op->send == op->recv ? tw_lane_slot(op, lane, peer)
+                                : tw_lane_codes(op, lane, peer, tw_block_out(op, lane, peer));
+}
+
+static uint8_t *tw_codes_in(const tw_request_t *op, const tw_lane_t *lane, int peer)
+{
+    const int slot = op->comm->size + peer;
+
+    return op->send == op->recv ? tw_lane_slot(op, lane, slot)
+                                : tw_lane_codes(op, lane, slot, tw_block_in(op, lane, peer));
+}
+
+static tw_status_t tw_alltoall_exchange(tw_request_t *op, tw_lane_t *lane)
+{
+    const tw_comm_t *comm   = op->comm;
+    tw_status_t      status = TW_OK;
+
+    for (int i = 1; i < comm->size && status == TW_OK; i++) {
+        const int    peer = (comm->rank + comm->size - i) % comm->size;
+        const size_t n    = tw_lane_piece(op, lane, op->array[TW_RECV_COUNT][peer]);
+
+        status = tw_lane_recv(op, lane, 0, tw_codes_in(op, lane, peer), tw_op_size(op, n), peer);
+    }
+    for (int i = 1; i <= comm->size && status == TW_OK; i++) {
+        const int    peer = (comm->rank + i) % comm->size;
+        const size_t n    = tw_lane_piece(op, lane, op->array[TW_SEND_COUNT][peer]);
+        uint8_t     *codes =
+            peer == comm->rank ? tw_codes_in(op, lane, peer) : tw_codes_out(op, lane, peer);
+
+        if (n > 0) {
+            tw_op_encode(op, tw_block_out(op, lane, peer), n, codes);
+        }
+        if (n > 0 && peer != comm->rank) {
+            status = tw_lane_send(op, lane, 0, 0, codes, tw_op_size(op, n), peer, n);
+        }
+    }
+    return status;
+}
+
+static tw_status_t tw_alltoall_step(tw_request_t *op, tw_lane_t *lane)
+{
+    if (lane->stage == 0) {
+        return tw_alltoall_exchange(op, lane);
+    }
+    for (int r = 0; r < op->comm->size; r++) {
+        const size_t n = tw_lane_piece(op, lane, op->array[TW_RECV_COUNT][r]);
+
+        if (n > 0) {
+            tw_op_decode(op, tw_codes_in(op, lane, r), n, tw_block_in(op, lane, r));
+        }
+    }
+    return TW_OK;
+}
+
+static const tw_algorithm_ops_t tw_pairwise_ops = {
+    .name = "pairwise", .stages = 1, .step = tw_alltoall_step, .fill = tw_alltoall_fill};
+
+static void tw_pairwise_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
+{
+    shape->algorithm = &tw_pairwise_ops;
+    shape->slots     = 2 * call->comm->size;
+    shape->longest   = call->collective->unequal ? SIZE_MAX / 16 : call->in.each;
+}
+
+const tw_algorithm_row_t tw_alltoall_pairwise = {.name = "pairwise", .shape = tw_pairwise_shape};

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/coll/blocks.h - what goes to, or comes from, each rank.
+ */
+#ifndef TW_TRANSPORT_COLL_BLOCKS_H
+#define TW_TRANSPORT_COLL_BLOCKS_H
+
+#include <stddef.h>
+
+#include <thinwire/status.h>
+
+/* counts NULL: `each` values; displacements NULL: one after another. */
+typedef struct tw_blocks {
+    size_t        each;
+    const size_t *counts, *displacements;
+} tw_blocks_t;
+
+static inline size_t tw_blocks_count(const tw_blocks_t *blocks, int rank)
+{
+    return blocks->counts != NULL ? blocks->counts[rank] : blocks->each;
+}
+
+typedef struct tw_blocks_sum {
+    size_t longest, total;
+    size_t extent; /* elements from the buffer's first to the last block's last */
+} tw_blocks_sum_t;
+
+/* TW_ERR_RANGE where they cannot exist. */
+tw_status_t tw_blocks_sum(const tw_blocks_t *blocks, int ranks, tw_blocks_sum_t *sum);
+
+/* Of every rank: how many, and where its first is. */
+void tw_blocks_fill(const tw_blocks_t *blocks, int ranks, size_t *count, size_t *first);
+
+#endif /* TW_TRANSPORT_COLL_BLOCKS_H */

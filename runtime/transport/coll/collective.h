@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/coll/collective.h - the one way of every call, in all of its forms, from the public function
+ * to an operation of the engine:
+ *
+ *     tw_allreduce() ...   fill a tw_collective_call_t
+ *     tw_collective()      check -> decide (the call, the settings, `auto`) -> MPI's own, or the
+ *                          short way through a node's memory, or an algorithm -> create, fill, start
+ *
+ * A collective is a table of functions (tw_collective_t) and a list of algorithms; an algorithm is a
+ * row (tw_algorithm_row_t) and the engine's functions (tw_algorithm_ops_t).
+ */
+#ifndef TW_TRANSPORT_COLL_COLLECTIVE_H
+#define TW_TRANSPORT_COLL_COLLECTIVE_H
+
+#include <thinwire/facts.h>
+
+#include "runtime/policy/algorithms.h"
+#include "runtime/transport/coll/blocks.h"
+#include "runtime/transport/engine/request.h"
+
+typedef struct tw_collective      tw_collective_t;
+typedef struct tw_algorithm_row   tw_algorithm_row_t;
+typedef struct tw_collective_call tw_collective_call_t;
+
+struct tw_collective_call {
+    tw_comm_t             *comm;
+    const tw_collective_t *collective;
+    const char            *name; /* "reduce_scatter_block" */
+    const void            *send; /* or TW_IN_PLACE */
+    void                  *recv;
+    const tw_how_t        *how;
+    size_t                 count; /* as tw_operation_t has it; where `in` says it, by check() */
+    tw_blocks_t            out;   /* alltoall: what goes to each rank                      */
+    tw_blocks_t            in;    /* what comes from each rank; reduce-scatter: the shares */
+    tw_reduction_t         reduction;
+    int                    root; /* -1: none */
+
+    /* The only row, if it serves, and what a message should have; whoever calls the driver may set
+     * them, else `auto`. */
+    const tw_algorithm_row_t *algorithm;
+    size_t                    piece; /* bytes of codes; 0: as the row has it */
+
+    /* By check(): as tw_request_shape_t has them. */
+    size_t      compared; /* its count */
+    const void *values[2];
+    size_t      extent[2];
+
+    /* By the driver, when it chooses an algorithm. */
+    const tw_codec_t *codec;
+    size_t            encoded; /* bytes of `count` values */
+};
+
+/* A call of which nothing is known but this: counts 0, a sum without root. (It is on the way of the
+ * shortest calls; an initialiser of the whole would cost them a tenth.) */
+static inline void tw_collective_begin(tw_collective_call_t *call, tw_comm_t *comm,
+                                       const tw_collective_t *collective, const char *name,
+                                       const void *send, void *recv, const tw_how_t *how)
+{
+    call->comm       = comm;
+    call->collective = collective;
+    call->name       = name;
+    call->send       = send;
+    call->recv       = recv;
+    call->how        = how;
+    call->count      = 0;
+    call->out        = (tw_blocks_t){0, NULL, NULL};
+    call->in         = (tw_blocks_t){0, NULL, NULL};
+    call->reduction  = TW_SUM;
+    call->root       = -1;
+    call->algorithm  = NULL;
+    call->piece      = 0;
+}
+
+struct tw_algorithm_row {
+    const char    *name;
+    tw_algorithm_t number; /* by which calls name it; TW_ALGORITHM_AUTO: not at all */
+    /* Can it serve this call? Else TW_ERR_UNSUPPORTED or TW_ERR_BUSY; the same on all ranks.
+     * Collective the first time. NULL: always. */
+    tw_status_t (*serves)(const tw_collective_call_t *call);
+    const char *needs; /* what it takes to serve, for who names it elsewhere */
+    /* Is it for such a call, where nothing names an algorithm? NULL: yes. */
+    bool (*usual)(const tw_collective_call_t *call);
+    /* shape->algorithm, and what room that needs: slots, longest, most, piece, sum. */
+    void (*shape)(const tw_collective_call_t *call, tw_request_shape_t *shape);
+};
+
+struct tw_collective {
+    tw_operation_t                   operation;
+    const tw_algorithm_row_t *const *rows;    /* in the order of policy/algorithms.h, then NULL */
+    int                              arrays;  /* of an operation                   */
+    bool                             moves;   /* no sums: there is no feedback     */
+    bool                             unequal; /* ranks know different counts       */
+    tw_status_t (*check)(tw_collective_call_t *call); /* TW_ERR_INVALID_ARG, TW_ERR_RANGE */
+    /* NULL, or: a blocking call of values as they are within a node, without a request, where that
+     * may be; *status_p is then that of the call. */
+    bool (*quick)(const tw_collective_call_t *call, tw_status_t *status_p);
+};
+
+extern const tw_collective_t tw_collective_allreduce, tw_collective_reduce,
+    tw_collective_reduce_scatter, tw_collective_bcast, tw_collective_allgather,
+    tw_collective_alltoall, tw_collective_alltoallv;
+
+/* Carry it out, in any form. */
+tw_status_t tw_collective(tw_collective_call_t *call, tw_form_t form, tw_request_t **request_p);
+
+/* A row of a collective by its name; NULL for none. */
+const tw_algorithm_row_t *tw_collective_row(const tw_collective_t *collective, const char *name);
+
+/* Does a call name one that its collective has? */
+const tw_algorithm_row_t *tw_collective_named(const tw_collective_t *collective,
+                                              const tw_how_t        *how);
+
+/* serves() of algorithms in the memory of one node, of values as they are. */
+tw_status_t tw_collective_in_node(const tw_collective_call_t *call);
+#define TW_IN_NODE_NEEDS                                                                           \
+    "a lossless codec, no feedback, and two or more ranks of one node with shared memory"
+
+/* usual() of algorithms in the memory of every node and between nodes. Not on device memory: all
+ * elements would be copied to host memory and back, where others make codes on the device. */
+bool tw_collective_of_nodes(const tw_collective_call_t *call);
+
+/* Rounds of an interval of so many values. */
+static inline size_t tw_op_rounds(const tw_request_t *op, size_t longest)
+{
+    return longest / op->chunk + (longest % op->chunk != 0);
+}
+
+#endif /* TW_TRANSPORT_COLL_COLLECTIVE_H */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/coll/grid/bundle.h - what deliver and spread share: bundles of a column.
+ */
+#ifndef TW_TRANSPORT_COLL_GRID_BUNDLE_H
+#define TW_TRANSPORT_COLL_GRID_BUNDLE_H
+
+#include "runtime/transport/coll/grid/route.h"
+
+typedef struct tw_bundle {
+    size_t values, bytes;
+} tw_bundle_t;
+
+static inline int tw_route_rank(const tw_route_t *route, int row, int column)
+{
+    return row * route->grid.columns + column;
+}
+
+/* The pieces of the first `rows` ranks of a column, as long as they are together. */
+tw_bundle_t tw_bundle_column(const tw_route_t *route, int column, int rows);
+
+#endif /* TW_TRANSPORT_COLL_GRID_BUNDLE_H */

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/coll/reduce_scatter/reduce_scatter.c - the calls of reduce_scatter and of
+ * reduce_scatter_block, where counts are equal; the algorithms are parts of those of allreduce.
+ */
+#include "config.h"
+
+#include "runtime/transport/coll/allreduce/reduction.h"
+
+#define TW_SCATTER_REF(x, name, usual) &tw_scatter_##name,
+
+static const tw_algorithm_row_t *const tw_scatter_rows[] = {TW_SCATTER_ALGORITHMS(TW_SCATTER_REF, )
+                                                                NULL};
+
+const tw_collective_t tw_collective_reduce_scatter = {.operation = TW_OPERATION_REDUCE_SCATTER,
+                                                      .rows      = tw_scatter_rows,
+                                                      .arrays    = 2,
+                                                      .check     = tw_reduction_check};
+
+static tw_status_t tw_reduce_scatter_form(tw_comm_t *comm, const char *name, const void *send,
+                                          void *recv, tw_blocks_t shares, tw_reduction_t reduction,
+                                          const tw_how_t *how, tw_form_t form,
+                                          tw_request_t **request_p)
+{
+    tw_collective_call_t call;
+
+    tw_collective_begin(&call, comm, &tw_collective_reduce_scatter, name, send, recv, how);
+    call.in        = shares;
+    call.reduction = reduction;
+    return tw_collective(&call, form, request_p);
+}
+
+/* Counts must be given. */
+static tw_status_t tw_reduce_scatter_counts(tw_comm_t *comm, const void *send, void *recv,
+                                            const size_t *counts, tw_reduction_t reduction,
+                                            const tw_how_t *how, tw_form_t form,
+                                            tw_request_t **request_p)
+{
+    const tw_status_t status = tw_comm_check(comm);
+
+    if (status != TW_OK || counts == NULL) {
+        return status != TW_OK ? status : TW_ERR_INVALID_ARG;
+    }
+    return tw_reduce_scatter_form(comm, "reduce_scatter", send, recv,
+                                  (tw_blocks_t){.counts = counts}, reduction, how, form, request_p);
+}
+
+tw_status_t tw_reduce_scatter(tw_comm_t *comm, const void *send, void *recv, const size_t *counts,
+                              tw_reduction_t reduction, const tw_how_t *how)
+{
+    return tw_reduce_scatter_counts(comm, send, recv, counts, reduction, how, TW_BLOCKING, NULL);
+}
+
+tw_status_t tw_ireduce_scatter(tw_comm_t *comm, const void *send, void *recv, const size_t *counts,
+                               tw_reduction_t reduction, const tw_how_t *how,
+                               tw_request_t **request_p)
+{
+    return tw_reduce_scatter_counts(comm, send, recv, counts, reduction, how, TW_NONBLOCKING,
+                                    request_p);
+}
+
+tw_status_t tw_reduce_scatter_init(tw_comm_t *comm, const void *send, void *recv,
+                                   const size_t *counts, tw_reduction_t reduction,
+                                   const tw_how_t *how, tw_request_t **plan_p)
+{
+    return tw_reduce_scatter_counts(comm, send, recv, counts, reduction, how, TW_PLAN, plan_p);
+}
+
+static tw_status_t tw_reduce_scatter_equal(tw_comm_t *comm, const void *send, void *recv,
+                                           size_t count, tw_reduction_t reduction,
+                                           const tw_how_t *how, tw_form_t form,
+                                           tw_request_t **request_p)
+{
+    return tw_reduce_scatter_form(comm, "reduce_scatter_block", send, recv,
+                                  (tw_blocks_t){.each = count}, reduction, how, form, request_p);
+}
+
+tw_status_t tw_reduce_scatter_block(tw_comm_t *comm, const void *send, void *recv, size_t count,
+                                    tw_reduction_t reduction, const tw_how_t *how)
+{
+    return tw_reduce_scatter_equal(comm, send, recv, count, reduction, how, TW_BLOCKING, NULL);
+}
+
+tw_status_t tw_ireduce_scatter_block(tw_comm_t *comm, const void *send, void *recv, size_t count,
+                                     tw_reduction_t reduction, const tw_how_t *how,
+                                     tw_request_t **request_p)
+{
+    return tw_reduce_scatter_equal(comm, send, recv, count, reduction, how, TW_NONBLOCKING,
+                                   request_p);
+}
+
+tw_status_t tw_reduce_scatter_block_init(tw_comm_t *comm, const void *send, void *recv,
+                                         size_t count, tw_reduction_t reduction,
+                                         const tw_how_t *how, tw_request_t **plan_p)
+{
+    return tw_reduce_scatter_equal(comm, send, recv, count, reduction, how, TW_PLAN, plan_p);
+}

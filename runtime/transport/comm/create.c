@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/comm/create.c - communicators of programs that call the library: bound to their places, and
+ * with a thread, where these are wanted.
+ */
+#include "config.h"
+
+#include "runtime/transport/comm/bind.h"
+#include "runtime/transport/comm/comm.h"
+#include "runtime/transport/engine/helper.h"
+#include "runtime/transport/link/mpi_ops.h"
+
+/* THINWIRE_PROGRESS=thread. Without one everything works, later: ranks may differ in it. */
+static void tw_comm_thread(tw_comm_t *comm)
+{
+    int level = MPI_THREAD_SINGLE;
+
+    if (comm->config.progress != TW_PROGRESS_THREAD) {
+        return;
+    }
+    MPI_Query_thread(&level);
+    if (level == MPI_THREAD_MULTIPLE && tw_helper_start(comm, true)) {
+        return;
+    }
+    tw_log_write(&comm->log, comm->rank == 0 ? TW_LOG_WARN : TW_LOG_INFO,
+                 "THINWIRE_PROGRESS=thread: %s; going on without",
+                 level == MPI_THREAD_MULTIPLE ? "no thread can be started"
+                                              : "MPI was not initialised with MPI_THREAD_MULTIPLE");
+}
+
+tw_status_t tw_comm_create(tw_context_t *ctx, MPI_Comm parent, tw_comm_t **comm_p)
+{
+    tw_comm_t  *comm;
+    tw_status_t status;
+    int         initialised = 0;
+
+    tw_mpi_default.Initialized(&initialised);
+    if (!initialised || comm_p == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    status = tw_comm_create_with(ctx, &tw_mpi_default, parent, &comm);
+    if (status == TW_OK) {
+        status = tw_comm_bind(comm);
+        if (status != TW_OK) {
+            tw_comm_destroy(comm);
+        }
+    }
+    if (status == TW_OK) {
+        tw_comm_thread(comm);
+        *comm_p = comm;
+    }
+    return status;
+}

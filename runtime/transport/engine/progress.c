@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/engine/progress.c - the loop that turns complete messages into the next step, and the messages
+ * themselves.
+ */
+#include "config.h"
+
+#include <sched.h>
+
+#include "runtime/transport/engine/progress.h"
+
+/* Tests without success before the core is given away: short, as ranks may share cores. */
+#define TW_SPINS 16
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+static int tw_lane_tag(const tw_request_t *op, const tw_lane_t *lane, int stage)
+{
+    const uint64_t cycle = op->sequence % op->comm->tag_cycle;
+
+    return (int)((cycle + 1) * (TW_TAG_ROUNDS * TW_TAG_STAGES) +
+                 lane->round % TW_TAG_ROUNDS * TW_TAG_STAGES + (uint64_t)stage);
+}
+
+tw_status_t tw_lane_post(tw_request_t *op, tw_lane_t *lane, const tw_held_t *message)
+{
+    tw_comm_t     *comm   = op->comm;
+    const int      tag    = tw_lane_tag(op, lane, message->tag_stage);
+    const size_t   limit  = comm->config.message_limit;
+    const uint8_t *bytes  = message->bytes;
+    tw_status_t    status = TW_OK;
+
+    for (size_t at = 0; at < message->size && status == TW_OK; at += limit) {
+        const size_t part = message->size - at < limit ? message->size - at : limit;
+
+        comm->stats.messages_sent++;
+        status = comm->endpoint->send(comm, bytes + at, part, message->peer, tag,
+                                      &lane->messages[message->stage]);
+    }
+    return status;
+}
+
+tw_status_t tw_lane_send(tw_request_t *op, tw_lane_t *lane, int stage, int tag_stage,
+                         const void *bytes, size_t size, int peer, size_t values)
+{
+    tw_held_t   message = {stage, tag_stage, peer, bytes, size};
+    tw_status_t status;
+
+    op->comm->stats.bytes_sent += size;
+    op->comm->stats.bytes_plain += values * op->element;
+    if (lane->device != NULL && size > 0) {
+        message.bytes = tw_staging_send(op, lane, &message, &status);
+        if (message.bytes == NULL) {
+            return status;
+        }
+    }
+    return tw_lane_post(op, lane, &message);
+}
+
+tw_status_t tw_lane_recv(tw_request_t *op, tw_lane_t *lane, int stage, void *bytes, size_t size,
+                         int peer)
+{
+    tw_comm_t   *comm   = op->comm;
+    const int    tag    = tw_lane_tag(op, lane, stage);
+    const size_t limit  = comm->config.message_limit;
+    tw_status_t  status = TW_OK;
+
+    comm->stats.bytes_received += size;
+    if (lane->device != NULL) {
+        bytes = tw_staging_recv(lane, stage, bytes, size);
+    }
+    for (size_t at = 0; at < size && status == TW_OK; at += limit) {
+        const size_t part = size - at < limit ? size - at : limit;
+
+        status = comm->endpoint->recv(comm, (uint8_t *)bytes + at, part, peer, tag,
+                                      &lane->messages[stage]);
+    }
+    return status;
+}
+
+/* ---- progress ------------------------------------------------------------------------------ */
+
+/* A step, and the device's work behind it. */
+static tw_status_t tw_lane_step(tw_request_t *op, tw_lane_t *lane)
+{
+    const tw_status_t status = op->algorithm->step(op, lane);
+
+    return status == TW_OK && lane->device != NULL ? tw_staging_end(op, lane) : status;
+}
+
+static tw_status_t tw_lane_start(tw_request_t *op, tw_lane_t *lane)
+{
+    lane->round   = op->next_round++;
+    lane->stage   = 0;
+    lane->awaited = -1;
+    lane->busy    = true;
+    for (int s = 0; s < TW_STAGES_MAX; s++) {
+        lane->messages[s].count = 0;
+    }
+    if (lane->device != NULL) {
+        tw_staging_round(lane);
+        tw_staging_begin(op, lane);
+    }
+    return tw_lane_step(op, lane);
+}
+
+static void tw_lane_end(tw_request_t *op, tw_lane_t *lane)
+{
+    lane->busy = false;
+    op->done_rounds++;
+}
+
+/* Are the messages of its stage complete, and what they brought under way to where it belongs? */
+static bool tw_lane_complete(tw_request_t *op, tw_lane_t *lane, tw_status_t *status_p)
+{
+    tw_messages_t *messages = &lane->messages[lane->stage];
+    bool           complete = true;
+    int            peer;
+
+    if (messages->count > 0) {
+        *status_p = op->comm->endpoint->test(op->comm, messages, &complete);
+    }
+    if (*status_p == TW_OK && complete && op->poll != NULL) {
+        complete = op->poll(op, lane, status_p);
+    }
+    if (*status_p == TW_OK && complete && op->algorithm->ready != NULL) {
+        complete = op->algorithm->ready(op, lane, &peer);
+        if (!complete && peer != lane->awaited) { /* the one before has come */
+            lane->awaited = peer;
+            tw_comm_moved(op->comm);
+        }
+    }
+    if (*status_p == TW_OK && complete && lane->device != NULL) {
+        tw_staging_begin(op, lane);
+        *status_p = tw_staging_arrived(op, lane);
+    }
+    return *status_p == TW_OK && complete;
+}
+
+/* One lane: the next step, if its device's work and the messages of its stage are complete. */
+static bool tw_lane_advance(tw_request_t *op, tw_lane_t *lane, tw_status_t *status_p)
+{
+    const int stages = op->algorithm->stages;
+
+    if (lane->device != NULL && !tw_staging_ready(op, lane, status_p)) {
+        return false;
+    }
+    if (lane->stage < stages) {
+        if (!tw_lane_complete(op, lane, status_p)) {
+            return false;
+        }
+        lane->stage++;
+        lane->awaited = -1;
+        *status_p     = tw_lane_step(op, lane);
+        if (lane->stage < stages || *status_p != TW_OK ||
+            (lane->device != NULL && lane->device->pending)) {
+            return true;
+        }
+    }
+    tw_lane_end(op, lane);
+    return true;
+}
+
+/* May the next round start? Its messages have the tags of the round TW_TAG_ROUNDS before it, and
+ * must not be taken for that one's: it waits until no lane is that far behind. */
+static bool tw_op_may_start(const tw_request_t *op)
+{
+    for (int l = 0; l < op->lanes; l++) {
+        if (op->lane[l].busy && op->next_round - op->lane[l].round >= TW_TAG_ROUNDS) {
+            return false;
+        }
+    }
+    return op->next_round < op->rounds;
+}
+
+/* Everything that can move in one operation; idle lanes take the next rounds, in order. */
+static tw_status_t tw_op_advance(tw_request_t *op, bool *moved_p)
+{
+    tw_status_t status = TW_OK;
+
+    if ((op->device != NULL || op->bounce != NULL) && op->comm->by_helper) {
+        status = tw_staging_failed(op->comm, op->comm->device.ops->use(op->comm->device.number),
+                                   "becoming the helper's");
+    }
+    if (status == TW_OK && op->bounce != NULL && !tw_bounce_in(op, &status)) {
+        return status;
+    }
+    for (int l = 0; l < op->lanes && status == TW_OK; l++) {
+        tw_lane_t *lane = &op->lane[l];
+
+        if (!lane->busy && tw_op_may_start(op)) {
+            status   = tw_lane_start(op, lane);
+            *moved_p = true;
+        }
+        while (status == TW_OK && lane->busy && tw_lane_advance(op, lane, &status)) {
+            *moved_p = true;
+        }
+    }
+    return status;
+}
+
+void tw_comm_progress(tw_comm_t *comm, bool *moved_p)
+{
+    tw_request_t **at    = &comm->running;
+    bool           moved = false;
+
+    if (comm->status == TW_OK) {
+        comm->endpoint->progress(comm);
+    }
+    while (*at != NULL && comm->status == TW_OK) {
+        tw_request_t *op     = *at;
+        tw_status_t   status = tw_op_advance(op, &moved);
+
+        if (status == TW_OK && op->done_rounds == op->rounds &&
+            (op->bounce == NULL || tw_bounce_out(op, &status))) {
+            op->running = false;
+            *at         = op->next;
+            moved       = true;
+        } else {
+            at = &op->next;
+        }
+    }
+    if (moved) {
+        tw_comm_moved(comm);
+    }
+    if (moved_p != NULL) {
+        *moved_p = moved;
+    }
+}
+
+void tw_comm_wait_some(tw_comm_t *comm)
+{
+    for (int spin = 0; spin < TW_SPINS; spin++) {
+        bool moved = false;
+
+        tw_comm_progress(comm, &moved);
+        if (moved) {
+            return;
+        }
+    }
+    sched_yield();
+    tw_comm_check_timeout(comm);
+}

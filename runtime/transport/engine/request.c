@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/engine/request.c - starting, waiting for and releasing operations.
+ */
+#include "config.h"
+
+#include "runtime/base/clock.h"
+#include "runtime/transport/device/bounce.h"
+#include "runtime/transport/feedback/feedback.h"
+#include "runtime/transport/engine/helper.h"
+#include "runtime/transport/engine/progress.h"
+#include "runtime/transport/engine/request.h"
+#include "runtime/transport/device/staging.h"
+
+const char tw_in_place_mark = 0;
+
+void tw_request_release(tw_request_t *op)
+{
+    tw_comm_t *comm = op->comm;
+
+    tw_comm_enter(comm);
+    comm->requests--;
+    if (comm->status == TW_OK || !op->running) {
+        tw_staging_release(op);
+        tw_bounce_release(op);
+        tw_pool_put(&comm->pool, op);
+    }
+    tw_comm_leave(comm);
+}
+
+/* Tags repeat after tag_cycle operations: one that far behind must be complete before the next
+ * starts. comm->running is in order of age. */
+static tw_status_t tw_request_tags(tw_comm_t *comm)
+{
+    while (comm->running != NULL && comm->status == TW_OK &&
+           comm->sequence - comm->running->sequence >= comm->tag_cycle) {
+        tw_comm_wait_some(comm);
+    }
+    return tw_comm_check(comm);
+}
+
+static tw_status_t tw_request_begin(tw_request_t *op)
+{
+    tw_comm_t     *comm = op->comm;
+    tw_request_t **tail = &comm->running;
+    tw_status_t    status;
+
+    if (op->feedback != NULL && op->feedback->user != NULL) {
+        TW_ERROR(&comm->log, "feedback '%s' is in use by a running operation", op->feedback->name);
+        return TW_ERR_BUSY;
+    }
+    status = tw_request_tags(comm);
+    if (status != TW_OK) {
+        return status;
+    }
+    if (op->feedback != NULL) {
+        status = tw_feedback_own(op->feedback, op);
+        if (status != TW_OK) {
+            return status;
+        }
+    }
+    if (op->bounce != NULL) {
+        status = tw_bounce_begin(op);
+        if (status != TW_OK) {
+            return status;
+        }
+    }
+    op->sequence = comm->sequence++;
+    if (op->algorithm->ready != NULL) {
+        op->ticket = comm->node.ticket;
+        comm->node.ticket += op->rounds;
+    }
+    op->next_round  = 0;
+    op->done_rounds = 0;
+    op->status      = TW_OK;
+    op->running     = true;
+    op->started     = true;
+    op->next        = NULL;
+    if (op->feedback != NULL) {
+        op->feedback->user = op;
+    }
+    comm->stats.calls++;
+    while (*tail != NULL) {
+        tail = &(*tail)->next;
+    }
+    *tail = op;
+    tw_comm_moved(comm);
+    tw_comm_progress(comm, NULL);
+    return TW_OK;
+}
+
+static tw_status_t tw_request_complete(tw_request_t **request_p)
+{
+    tw_request_t     *op     = *request_p;
+    const tw_status_t status = op->status;
+
+    op->started = false;
+    if (op->feedback != NULL && op->feedback->user == op) {
+        op->feedback->user = NULL;
+    }
+    if (!op->plan) {
+        tw_request_release(op);
+        *request_p = NULL;
+    }
+    return status;
+}
+
+tw_status_t tw_request_finish(tw_request_t *op, tw_form_t form, tw_request_t **request_p)
+{
+    tw_comm_t  *comm   = op->comm;
+    tw_status_t status = TW_OK;
+
+    if (form != TW_BLOCKING) {
+        comm->blocking_only = false;
+    }
+    tw_comm_enter(comm);
+    if (op->bounce != NULL) {
+        tw_bounce_point(op);
+    }
+    if (form != TW_PLAN) {
+        status = tw_request_begin(op);
+    }
+    if (status != TW_OK) {
+        tw_request_release(op);
+    } else if (form == TW_BLOCKING) {
+        status = tw_wait(&op);
+    } else {
+        *request_p = op;
+    }
+    tw_comm_leave(comm);
+    return status;
+}
+
+tw_status_t tw_start(tw_request_t *plan)
+{
+    tw_status_t status;
+
+    if (plan == NULL || !plan->plan) {
+        return TW_ERR_INVALID_ARG;
+    }
+    status = tw_comm_check(plan->comm);
+    if (status != TW_OK) {
+        return status;
+    }
+    if (plan->started) {
+        return TW_ERR_BUSY;
+    }
+    tw_comm_enter(plan->comm);
+    status = tw_request_compare(plan, "start");
+    if (status == TW_OK) {
+        status = tw_request_begin(plan);
+    }
+    tw_comm_leave(plan->comm);
+    return status;
+}
+
+tw_status_t tw_wait(tw_request_t **request_p)
+{
+    tw_request_t *op;
+    tw_comm_t    *comm;
+    tw_status_t   status;
+    uint64_t      start, worked;
+
+    if (request_p == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    op = *request_p;
+    if (op == NULL) {
+        return TW_OK;
+    }
+    comm  = op->comm;
+    start = tw_clock_ns();
+    tw_comm_enter(comm);
+    worked = comm->stats.encode_ns + comm->stats.decode_ns;
+    while (op->running && comm->status == TW_OK) {
+        tw_comm_wait_some(comm);
+    }
+    worked = comm->stats.encode_ns + comm->stats.decode_ns - worked;
+    start  = tw_clock_ns() - start;
+    comm->stats.wait_ns += start > worked ? start - worked : 0;
+    if (op->running) { /* the communicator died under it */
+        op->status = comm->status;
+    }
+    status = tw_request_complete(request_p);
+    tw_comm_leave(comm);
+    return status;
+}
+
+tw_status_t tw_test(tw_request_t **request_p, int *done_p)
+{
+    tw_request_t *op;
+    tw_comm_t    *comm;
+    tw_status_t   status = TW_OK;
+
+    if (request_p == NULL || done_p == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    op      = *request_p;
+    *done_p = 1;
+    if (op == NULL) {
+        return TW_OK;
+    }
+    comm = op->comm;
+    tw_comm_enter(comm);
+    if (op->running && comm->status == TW_OK) {
+        tw_comm_progress(comm, NULL);
+        tw_comm_check_timeout(comm);
+    }
+    if (op->running && comm->status == TW_OK) {
+        *done_p = 0;
+    } else {
+        op->status = op->running ? comm->status : op->status;
+        status     = tw_request_complete(request_p);
+    }
+    tw_comm_leave(comm);
+    return status;
+}
+
+tw_status_t tw_comm_advance(tw_comm_t *comm)
+{
+    tw_status_t status = tw_comm_check(comm);
+
+    if (status != TW_OK) {
+        return status;
+    }
+    tw_comm_enter(comm);
+    tw_comm_progress(comm, NULL);
+    tw_comm_check_timeout(comm);
+    status = comm->status;
+    tw_comm_leave(comm);
+    return status;
+}
+
+tw_status_t tw_request_free(tw_request_t **plan_p)
+{
+    tw_request_t *op;
+
+    if (plan_p == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    op = *plan_p;
+    if (op == NULL) {
+        return TW_OK;
+    }
+    if (!op->plan) {
+        return TW_ERR_INVALID_ARG;
+    }
+    if (op->started && tw_comm_status(op->comm) == TW_OK) {
+        return TW_ERR_BUSY;
+    }
+    if (op->feedback != NULL && op->feedback->user == op) { /* the communicator died under it */
+        op->feedback->user = NULL;
+    }
+    tw_request_release(op);
+    *plan_p = NULL;
+    return TW_OK;
+}
+
+const char *tw_request_algorithm(const tw_request_t *request)
+{
+    return request != NULL ? request->algorithm->name : "none";
+}
+
+const char *tw_request_codec(const tw_request_t *request)
+{
+    return request != NULL ? tw_codec_spec(request->codec) : "none";
+}

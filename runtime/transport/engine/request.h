@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/engine/request.h - the engine under every collective.
+ *
+ * An operation is cut into rounds: round c handles the c-th piece (`chunk` values, a multiple of
+ * the codec's block) of every interval that travels. A few rounds are in flight together, each in a
+ * lane with buffers and messages of its own, and goes through the stages of its algorithm:
+ *
+ *     step(stage 0): encode, post receives and sends    -> all of stage 0's messages complete
+ *     step(stage 1): decode, encode, post               -> all of stage 1's messages complete
+ *     ...
+ *     step(stage `stages`): last local work; the round is complete
+ *
+ * Algorithms that use the memory of a node (shm/segment.h) also wait for flags: a stage is
+ * complete when its messages are, and `ready` says so. Each of their rounds has a ticket.
+ *
+ * Nothing blocks: the engine tests a lane's messages and calls the next step. Rounds start in order
+ * and then run independently: operation, round and stage make up a message's tag. Tags repeat after
+ * TW_TAG_ROUNDS rounds and tag_cycle operations; nothing starts before what had its tags is
+ * complete.
+ *
+ * Everything an operation needs (this struct, arrays, lanes) lies in one buffer of the pool, whose
+ * size follows from what all ranks know to be equal.
+ */
+#ifndef TW_TRANSPORT_ENGINE_REQUEST_H
+#define TW_TRANSPORT_ENGINE_REQUEST_H
+
+#include <stdbool.h>
+
+#include <thinwire/collective.h>
+
+#include "runtime/transport/comm/comm.h"
+#include "runtime/transport/link/endpoint.h"
+
+#define TW_STAGES_MAX 5 /* stages with messages or flags */
+#define TW_WINDOW_MAX 8
+
+/* Bytes of elements and codes that the lanes of an operation may take together per direction; with
+ * many ranks pieces become smaller than THINWIRE_CHUNK. */
+#define TW_LANE_BUDGET ((size_t)32 << 20)
+
+/* Bytes of codes in a message, unless a shape says more: what MPI sends at once over TCP, and long
+ * enough for full speed where several are under way. */
+#define TW_PIECE ((size_t)64 << 10)
+
+struct tw_collective_call;
+
+typedef struct tw_lane {
+    size_t                 round;
+    int                    stage;   /* whose messages are under way */
+    int                    awaited; /* the rank that `ready` named last; -1: none       */
+    bool                   busy;
+    uint8_t               *codes;  /* slots of op->slot_bytes each  */
+    uint8_t               *sum;    /* chunk elements, if the algorithm adds */
+    struct tw_lane_device *device; /* codes and sum are device memory (staging.h); or NULL */
+    tw_messages_t          messages[TW_STAGES_MAX];
+} tw_lane_t;
+
+typedef struct tw_algorithm_ops {
+    const char *name;
+    int         stages;
+    bool        values; /* values travel as they are, in memory: there are no messages to size */
+    /* Local work between stages; posts the messages of lane->stage, if that is below stages. */
+    tw_status_t (*step)(tw_request_t *op, tw_lane_t *lane);
+    /* Optional: is what lane->stage waits for, apart from messages, there? Else *peer_p is a rank
+     * that it waits for. An algorithm that has it uses the memory of its node: as many rounds on
+     * all ranks. */
+    bool (*ready)(tw_request_t *op, tw_lane_t *lane, int *peer_p);
+    /* Its steps touch elements or codes themselves, not only by tw_op_ and tw_lane_. */
+    bool host_only;
+    /* op->rounds and what else depends on the call, but for send and recv, which are set. */
+    void (*fill)(tw_request_t *op, const struct tw_collective_call *call);
+} tw_algorithm_ops_t;
+
+/* What an operation looks like: equal on all ranks, since memory and THINWIRE_CHECK go by it. */
+typedef struct tw_request_shape {
+    const tw_algorithm_ops_t *algorithm;
+    const char               *operation; /* "allreduce"                                 */
+    size_t                    count;     /* of the call; 0 where it may differ          */
+    int                       root;      /* -1: none                                    */
+    tw_reduction_t            reduction;
+    size_t                    longest;    /* values of the longest interval that travels */
+    size_t                    piece;      /* wanted bytes of codes in a message; 0: TW_PIECE */
+    size_t                    most;       /* values that a piece may have; 0: no limit   */
+    int                       slots;      /* code buffers per lane                       */
+    size_t                    slot_bytes; /* of a code buffer, at least               */
+    bool                      sum;        /* lanes need room to add                      */
+    int                       arrays;     /* size_t arrays of comm->size entries         */
+    const void               *values[2];  /* of this rank: where what it sends begins, and where it
+                                            receives; NULL: nothing, or in place       */
+    size_t                    extent[2];  /* elements from there                        */
+} tw_request_shape_t;
+
+#define TW_ARRAYS_MAX 4
+
+struct tw_request {
+    tw_comm_t                *comm;
+    const tw_algorithm_ops_t *algorithm;
+    const char               *operation;
+    const tw_codec_t         *codec;
+    tw_exec_t                 exec;
+    int                       helper_threads; /* exec.threads for the communicator's helper */
+    tw_memory_t               said;   /* by how.exec: exec.memory is what the buffers are  */
+    struct tw_op_device      *device; /* buffers are device memory (staging.h); or NULL */
+    struct tw_bounce         *bounce; /* the caller's are, ours are not (bounce.h); or NULL */
+    tw_feedback_t            *feedback;
+    unsigned                  flags;
+    bool                      plan;
+    bool                      plain; /* codes are the elements themselves, in host memory */
+    bool        started; /* by the caller, who has not yet been told that it is complete */
+    bool        running; /* in comm->running                                            */
+    tw_status_t status;
+
+    const uint8_t *send; /* elements; NULL where the operation has none         */
+    uint8_t       *recv;
+    size_t         count; /* of the shape                                       */
+    int            root;  /* -1: none                                            */
+    tw_reduction_t reduction;
+    size_t        *array[TW_ARRAYS_MAX]; /* counts and displacements, in elements */
+    size_t         own_first, own_count; /* values of the sum that this rank encodes */
+
+    size_t   element;    /* bytes                                           */
+    size_t   chunk;      /* values per piece, a multiple of the block       */
+    size_t   slot_bytes; /* room for chunk encoded values                   */
+    size_t   rounds;     /* of this rank                                    */
+    size_t   next_round; /* not yet started                                 */
+    size_t   done_rounds;
+    uint64_t sequence;
+    int      carriers; /* ranks of a node that exchange with other nodes, if it is hierarchical */
+    uint64_t ticket;   /* of the first round, if the algorithm has `ready`  */
+    void    *copy;     /* of what is sent in place, while that is under way; or NULL */
+    /* NULL, or: is what the lane waits for, besides its messages, complete? MPI's own collectives.
+     */
+    bool (*poll)(tw_request_t *op, tw_lane_t *lane, tw_status_t *status_p);
+    int           lanes;
+    tw_lane_t     lane[TW_WINDOW_MAX];
+    tw_request_t *next; /* in comm->running */
+};
+
+/* Make an operation: checks `how`, compares with the other ranks (THINWIRE_CHECK), decides chunk
+ * and lanes, reserves memory (collective only if a larger shape than ever before). The caller fills
+ * the rest. */
+tw_status_t tw_request_create(tw_comm_t *comm, const tw_how_t *how, const tw_request_shape_t *shape,
+                              bool plan, tw_request_t **op_p);
+
+/* Bytes that hold the buffer of any operation whose algorithm sends no messages (`values`). */
+size_t tw_request_values_bytes(const tw_comm_t *comm);
+
+/* THINWIRE_CHECK: is every rank about to do this ("call", "plan", "start")? TW_OK, TW_ERR_MISMATCH.
+ */
+tw_status_t tw_request_compare(const tw_request_t *op, const char *what);
+
+/* Give it back; it is not running. */
+void tw_request_release(tw_request_t *op);
+
+/* How the three forms of a call end: release on error; start and wait; start and hand out; hand
+ * out. */
+typedef enum tw_form { TW_BLOCKING, TW_NONBLOCKING, TW_PLAN } tw_form_t;
+tw_status_t tw_request_finish(tw_request_t *op, tw_form_t form, tw_request_t **request_p);
+
+/* TW_OK if values [first, first + count) can exist; else TW_ERR_RANGE. */
+tw_status_t tw_interval_check(size_t first, size_t count);
+
+/* Does the call say, on all ranks alike, that its buffers are device memory? Memory that is found
+ * to be the device's does not count: ranks may differ in that. */
+bool tw_how_on_device(const tw_how_t *how);
+
+/* Movement takes no feedback: TW_ERR_INVALID_ARG (logged). */
+tw_status_t tw_movement_check(const tw_comm_t *comm, const tw_how_t *how);
+
+/* Advance everything that runs on the communicator; *moved_p (if not NULL) says if something did.
+ */
+void tw_comm_progress(tw_comm_t *comm, bool *moved_p);
+
+/* ---- for algorithms ------------------------------------------------------------------------ */
+
+/* Post a message that completes stage `stage` of this lane's round; size 0 sends nothing. The tag
+ * names the stage in which the receiver waits for it, which for sends is tag_stage. `values` is the
+ * number of values in it, for the counters. */
+tw_status_t tw_lane_send(tw_request_t *op, tw_lane_t *lane, int stage, int tag_stage,
+                         const void *bytes, size_t size, int peer, size_t values);
+tw_status_t tw_lane_recv(tw_request_t *op, tw_lane_t *lane, int stage, void *bytes, size_t size,
+                         int peer);
+
+static inline uint8_t *tw_lane_slot(const tw_request_t *op, const tw_lane_t *lane, int slot)
+{
+    return lane->codes + (size_t)slot * op->slot_bytes;
+}
+
+/* Values of this lane's piece of an interval of `length` values; 0 if it is shorter. */
+static inline size_t tw_lane_piece(const tw_request_t *op, const tw_lane_t *lane, size_t length)
+{
+    const size_t start = lane->round * op->chunk;
+
+    return start >= length ? 0 : length - start < op->chunk ? length - start : op->chunk;
+}
+
+/* The ticket of this lane's round. */
+static inline uint64_t tw_lane_ticket(const tw_request_t *op, const tw_lane_t *lane)
+{
+    return op->ticket + lane->round;
+}
+
+/* Where this lane's piece of the interval that begins at value `first` of a buffer lies. */
+static inline uint8_t *tw_lane_at(const tw_request_t *op, const tw_lane_t *lane, const void *buffer,
+                                  size_t first)
+{
+    return (uint8_t *)(uintptr_t)buffer + (first + lane->round * op->chunk) * op->element;
+}
+
+/* Where the codes of `values` lie, if these may be sent from, or received to, where they are:
+ * there, if codes are the elements themselves; else in the slot. Encoding and decoding then do
+ * nothing. */
+static inline uint8_t *tw_lane_codes(const tw_request_t *op, const tw_lane_t *lane, int slot,
+                                     uint8_t *values)
+{
+    return op->plain ? values : tw_lane_slot(op, lane, slot);
+}
+
+/* Codec calls of an operation: timed, counted, with its threads. They cannot fail on arguments that
+ * were checked when the operation was made. */
+size_t tw_op_size(const tw_request_t *op, size_t n);
+void   tw_op_encode(tw_request_t *op, const void *values, size_t n, void *codes);
+void   tw_op_encode_feedback(tw_request_t *op, const void *values, size_t n, void *residual,
+                             void *codes);
+void   tw_op_decode(tw_request_t *op, const void *codes, size_t n, void *values);
+void   tw_op_decode_add(tw_request_t *op, const void *codes, size_t n, void *values);
+/* values[i] = fl(values[i] / ranks), whatever the caller's floating-point mode; elements of 4 or 8
+ * bytes. */
+void tw_average(size_t element, int ranks, size_t n, void *values);
+/* Codes from one place of a lane to another. */
+void tw_op_copy(tw_request_t *op, void *codes, const void *from, size_t bytes);
+/* TW_AVERAGE: values[i] = fl(values[i] / ranks), whatever the caller's floating-point mode. */
+void tw_op_average(tw_request_t *op, size_t n, void *values);
+
+#endif /* TW_TRANSPORT_ENGINE_REQUEST_H */

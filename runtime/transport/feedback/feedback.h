@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/feedback/feedback.h - what stands behind tw_feedback_t.
+ *
+ * Both residuals are arrays over the whole vector, by position. The second is zero outside the
+ * interval [second_first, second_first + second_count) that this rank owned when it was last used;
+ * pages outside it were never touched and take no memory. Both are in host memory, or both in a
+ * device's.
+ */
+#ifndef TW_TRANSPORT_FEEDBACK_FEEDBACK_H
+#define TW_TRANSPORT_FEEDBACK_FEEDBACK_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include <thinwire/feedback.h>
+
+#include "runtime/transport/engine/request.h"
+
+#define TW_FEEDBACK_NAME_MAX 64 /* with the final NUL */
+
+struct tw_feedback {
+    tw_comm_t    *comm;
+    char          name[TW_FEEDBACK_NAME_MAX];
+    tw_dtype_t    dtype;
+    size_t        element; /* bytes */
+    size_t        count;
+    uint8_t      *first, *second; /* where they are now: host[], or device[]                   */
+    uint8_t      *host[2];
+    void         *device[2]; /* once an operation on device memory has used them             */
+    bool          on_device;
+    tw_codec_t   *adder; /* adds the second to the first on the device                  */
+    size_t        second_first, second_count;
+    tw_request_t *user; /* started with it, and its caller not yet told of completion */
+};
+
+/* Element i of an array of floats or doubles, by its size. The sum of two floats,
+ * taken in double and rounded by tw_element_put(), is what float arithmetic gives. */
+static inline double tw_element_get(const void *values, size_t element, size_t i)
+{
+    double d;
+    float  f;
+
+    if (element == sizeof(d)) {
+        memcpy(&d, (const uint8_t *)values + element * i, sizeof(d));
+        return d;
+    }
+    memcpy(&f, (const uint8_t *)values + element * i, sizeof(f));
+    return (double)f;
+}
+
+static inline void tw_element_put(void *values, size_t element, size_t i, double value)
+{
+    const float single = (float)value;
+
+    memcpy((uint8_t *)values + element * i,
+           element == sizeof(value) ? (const void *)&value : (const void *)&single, element);
+}
+
+/* May an operation of this count, by this codec, use it? TW_OK, TW_ERR_INVALID_ARG, TW_ERR_BUSY. */
+tw_status_t tw_feedback_check(const tw_feedback_t *fb, const tw_comm_t *comm,
+                              const tw_codec_t *codec, size_t count);
+
+/* Collective start of save, restore and norm: compare the call (THINWIRE_CHECK), agree on
+ * TW_ERR_BUSY (in use), on `mine`, and on a buffer of the pool. */
+tw_status_t tw_feedback_begin(tw_feedback_t *fb, const char *operation, tw_status_t mine,
+                              size_t bytes, void **buffer_p);
+
+/* The operation starts: the residuals go where its buffers are; it owns [own_first, own_first +
+ * own_count) of the sum (count 0: it encodes no sum): if that is new, the second residual folds
+ * into the first. */
+tw_status_t tw_feedback_own(tw_feedback_t *fb, const tw_request_t *op);
+
+/* Add the second residual, in host memory, to the first and zero it. */
+void tw_feedback_fold(tw_feedback_t *fb);
+
+/* feedback_device.c. On failure the communicator is dead, but for tw_feedback_reserve_device(),
+ * which is local: TW_ERR_NO_MEMORY (logged). */
+tw_status_t tw_feedback_reserve_device(tw_feedback_t *fb);
+void        tw_feedback_release_device(tw_feedback_t *fb);
+tw_status_t tw_feedback_to_device(tw_feedback_t *fb); /* memory is reserved */
+tw_status_t tw_feedback_to_host(tw_feedback_t *fb);
+tw_status_t tw_feedback_fold_device(tw_feedback_t *fb, const tw_exec_t *exec);
+
+#endif /* TW_TRANSPORT_FEEDBACK_FEEDBACK_H */

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/link/ucx/ucx.h - what the files of the UCX endpoint share.
+ *
+ * UCX is loaded when a communicator asks for it, not when the program starts: merely loading it puts
+ * handlers on signals of the process.
+ */
+#ifndef TW_TRANSPORT_LINK_UCX_UCX_H
+#define TW_TRANSPORT_LINK_UCX_UCX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ucp/api/ucp.h>
+
+#include "runtime/transport/link/endpoint.h"
+
+/* clang-format off */
+/* The functions in use; a use of another one does not link. */
+#define TW_UCX_LIST(X)                                                                             \
+    X(ucp_get_version_string) X(ucp_config_read) X(ucp_config_release) X(ucp_init_version)         \
+    X(ucp_cleanup) X(ucp_context_query) X(ucp_worker_create) X(ucp_worker_query) X(ucp_worker_release_address)          \
+    X(ucp_worker_destroy) X(ucp_worker_progress) X(ucp_worker_flush_nbx) X(ucp_ep_create)          \
+    X(ucp_ep_close_nbx) X(ucp_tag_send_nbx) X(ucp_tag_recv_nbx) X(ucp_request_check_status)        \
+    X(ucp_request_free) X(ucs_status_string)
+/* clang-format on */
+
+typedef struct tw_ucx_calls {
+#define X(name) __typeof__(&name) name;
+    TW_UCX_LIST(X)
+#undef X
+} tw_ucx_calls_t;
+
+struct tw_ucx;
+
+typedef struct tw_ucx_peer {
+    struct tw_ucx *ucx;
+    int            rank;
+    bool           local;    /* on our node              */
+    ucp_ep_h       ep;       /* NULL for the own rank    */
+    uint8_t        farewell; /* where one comes in       */
+} tw_ucx_peer_t;
+
+/* tw_comm_t.endpoint_state */
+typedef struct tw_ucx {
+    tw_ucx_calls_t call;
+    ucp_context_h  context;
+    ucp_worker_h   worker;
+    tw_ucx_peer_t *peers;     /* comm->size                                             */
+    tw_messages_t  farewells; /* on closing                                             */
+    uint64_t       posted;    /* messages sent                                          */
+    uint64_t       delivered; /* of them, those that a flush has shown to have arrived  */
+    uint64_t       flushing;  /* those that the flush under way covers                  */
+    void          *flush;     /* the flush under way, or NULL                           */
+    int            lost;      /* a rank that UCX says is gone; -1: none                 */
+    ucs_status_t   lost_status;
+    bool           closing; /* peers may go now                                       */
+} tw_ucx_t;
+
+/* Load UCX; a line of text that says why not where that fails. */
+tw_status_t tw_ucx_load(tw_ucx_calls_t *calls, char *why, size_t size);
+
+/* The communicator is dead, because of a message to or from `peer`; logged, if it was not yet. */
+tw_status_t tw_ucx_fail(tw_comm_t *comm, int peer, ucs_status_t status);
+
+/* Is everything that was sent known to have arrived? Asks the peers if it is not. */
+bool tw_ucx_idle(tw_comm_t *comm);
+
+/* Cut the connections; peers must do the same before anyone's worker is given back. */
+void tw_ucx_cut(tw_comm_t *comm, tw_ucx_t *ucx);
+
+/* Give everything back. */
+void tw_ucx_release(tw_ucx_t *ucx);
+
+tw_status_t tw_ucx_progress(tw_comm_t *comm);
+tw_status_t tw_ucx_open(tw_comm_t *comm);
+tw_status_t tw_ucx_close(tw_comm_t *comm);
+void        tw_ucx_abandon(tw_comm_t *comm);
+
+#endif /* TW_TRANSPORT_LINK_UCX_UCX_H */

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/shm/choose.c - which calls may go through the memory of one node; what their
+ * algorithms share.
+ */
+#include "config.h"
+
+#include "runtime/transport/shm/quick.h"
+
+size_t tw_node_plain(const tw_comm_t *comm, const tw_how_t *how)
+{
+    tw_codec_traits_t traits;
+
+    if (comm->nodes.count != 1 || comm->size == 1 ||
+        (how != NULL &&
+         (how->feedback != NULL || (how->exec != NULL && how->exec->memory != TW_MEMORY_HOST)))) {
+        return 0;
+    }
+    if (how == NULL || how->codec == NULL) {
+        return sizeof(float);
+    }
+    tw_codec_traits(how->codec, &traits);
+    return traits.lossless && traits.block == 1 ? tw_dtype_size(traits.dtype) : 0;
+}
+
+size_t tw_node_quick(const tw_comm_t *comm, const tw_how_t *how)
+{
+    if (comm->node.state != TW_NODE_THERE || comm->config.check || comm->helper != NULL ||
+        (how != NULL && (how->exec != NULL || (how->flags & ~TW_BCAST_SAME) != 0))) {
+        return 0;
+    }
+    return tw_node_plain(comm, how);
+}
+
+bool tw_node_exchange_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
+{
+    tw_comm_t     *comm   = op->comm;
+    const uint64_t ticket = tw_lane_ticket(op, lane);
+    int            local  = comm->node.local;
+    const bool     ready  = lane->stage == 0
+                                ? tw_node_open(&comm->node, ticket, &local)
+                                : tw_node_all_raised(&comm->node, ticket, (unsigned)lane->stage, &local);
+
+    if (!ready) {
+        *peer_p = tw_nodes_rank(&comm->nodes, comm->nodes.mine, local);
+    }
+    return ready;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/shm/quick.h - short blocking collectives of values as they are, within one node: one
+ * look at each flag, no request. They take the ticket that the engine's form of the same call would
+ * take (allreduce_node.c, ...), so ranks may mix both: whether a call is quick depends on what only
+ * the caller knows, as where its buffers are. So the engine's form must need no agreement: all
+ * ranks have its memory since the segment was made.
+ */
+#ifndef TW_TRANSPORT_SHM_QUICK_H
+#define TW_TRANSPORT_SHM_QUICK_H
+
+#include "runtime/transport/shm/fetch.h"
+#include "runtime/transport/engine/request.h"
+
+/* Bytes that a rank puts into its slot at once. */
+#define TW_NODE_DIRECT ((size_t)8 << 10)
+
+/* Bytes of a rank's slot that a round of a longer operation fills: it stays in the cache. */
+#define TW_NODE_PIECE ((size_t)64 << 10)
+
+/* Values, to whose multiples shares are rounded: two cache lines of float32. */
+#define TW_NODE_BLOCK ((size_t)32)
+
+/* Do `bytes` of values fit one slot and one piece, so that they go in one round? */
+static inline bool tw_node_direct(const tw_comm_t *comm, size_t bytes)
+{
+    return bytes <= TW_NODE_DIRECT && bytes <= comm->config.chunk;
+}
+
+/* Where the engine's form has a rank's contribution to this lane's round, `pieces` pieces of the
+ * operation's chunk: as here, beside the flag if they are short. */
+static inline uint8_t *tw_node_room(const tw_request_t *op, const tw_lane_t *lane, int local,
+                                    size_t pieces)
+{
+    const tw_segment_t *node   = &op->comm->node;
+    const uint64_t      ticket = tw_lane_ticket(op, lane);
+
+    return pieces * op->chunk * op->element <= TW_NODE_SHORT
+               ? tw_node_slot(node, local, ticket)->data
+               : tw_node_data(node, local, ticket);
+}
+
+/* The codec's element size, if a call with `how` may go through shared memory as it is, to all
+ * ranks: one node, a lossless codec, no residuals, host memory. Else 0. `how` is not checked. */
+size_t tw_node_plain(const tw_comm_t *comm, const tw_how_t *how);
+
+/* The same, if also the segment is there, nothing must be compared first, and no thread stands by.
+ */
+size_t tw_node_quick(const tw_comm_t *comm, const tw_how_t *how);
+
+/* tw_algorithm_ops_t.ready of a round in which everyone writes and reads: stage 0, our slot is
+ * free; stage s, all have raised phase s. */
+bool tw_node_exchange_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p);
+
+/* May long blocks be read where they are? tw_node_plain() does not say no, the segment is there. */
+static inline bool tw_node_reads(const tw_comm_t *comm, size_t bytes)
+{
+    return comm->node.reads && bytes > TW_FETCH_MIN;
+}
+
+/* May a blocking call with `pieces` pieces of n values of tw_node_quick() bytes take one of the quick
+ * ways? */
+static inline bool tw_node_fits(const tw_comm_t *comm, size_t element, size_t n, int pieces)
+{
+    return element > 0 && n <= TW_NODE_DIRECT && tw_node_direct(comm, n * (size_t)pieces * element);
+}
+
+/* recv[n] = sum or average of all ranks' send[n], on all ranks or (root >= 0) on the root. */
+tw_status_t tw_quick_reduce(tw_comm_t *comm, const char *operation, const void *send, void *recv,
+                            size_t n, size_t element, tw_reduction_t reduction, int root);
+
+/* The root's bytes to all. */
+tw_status_t tw_quick_bcast(tw_comm_t *comm, void *buffer, size_t bytes, int root);
+
+/* The same for long blocks where ranks may read each other's memory (node.reads). */
+tw_status_t tw_quick_bcast_read(tw_comm_t *comm, void *buffer, size_t bytes, int root);
+tw_status_t tw_quick_alltoall_read(tw_comm_t *comm, const void *send, void *recv, size_t bytes);
+
+/* Blocks of `bytes` bytes. */
+tw_status_t tw_quick_alltoall(tw_comm_t *comm, const void *send, void *recv, size_t bytes);
+tw_status_t tw_quick_allgather(tw_comm_t *comm, const void *send, void *recv, size_t bytes);
+
+#endif /* TW_TRANSPORT_SHM_QUICK_H */
