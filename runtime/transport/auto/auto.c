@@ -24,28 +24,6 @@ bool tw_auto_asked(const tw_how_t *how)
 
 /* ---- codecs and facts ------------------------------------------------------------------------ */
 
-const tw_codec_t *tw_auto_codec(tw_comm_t *comm, const char *spec, bool wide)
-{
-    const tw_dtype_t dtype = wide ? TW_F64 : TW_F32;
-    tw_auto_codec_t *made;
-
-    for (made = comm->autos->codecs; made != NULL; made = made->next) {
-        if (made->dtype == dtype && strcmp(made->spec, spec) == 0) {
-            return made->codec;
-        }
-    }
-    made = calloc(1, sizeof(*made));
-    if (made == NULL || tw_codec_create(comm->ctx, spec, dtype, &made->codec, NULL, 0) != TW_OK) {
-        free(made);
-        return NULL;
-    }
-    snprintf(made->spec, sizeof(made->spec), "%s", spec);
-    made->dtype         = dtype;
-    made->next          = comm->autos->codecs;
-    comm->autos->codecs = made;
-    return made->codec;
-}
-
 static const tw_codec_t *tw_auto_lossless(tw_comm_t *comm, bool wide)
 {
     return wide ? tw_auto_codec(comm, "bitpack:8", true) : comm->fp32;

@@ -121,7 +121,9 @@ typedef struct tw_own {
     size_t count;
 } tw_own_t;
 
-static tw_status_t tw_run_own(tw_gauge_t *g, const void *what)
+/* By the row of that name, if it serves; NULL: as such a call would go. */
+static tw_status_t tw_run_call(tw_gauge_t *g, tw_operation_t operation, size_t count,
+                               const char *algorithm)
 {
     static const tw_collective_t *const collectives[TW_OPERATIONS] = {
         [TW_OPERATION_ALLREDUCE]      = &tw_collective_allreduce,
@@ -130,21 +132,26 @@ static tw_status_t tw_run_own(tw_gauge_t *g, const void *what)
         [TW_OPERATION_BCAST]          = &tw_collective_bcast,
         [TW_OPERATION_ALLGATHER]      = &tw_collective_allgather,
         [TW_OPERATION_ALLTOALL]       = &tw_collective_alltoall};
-    const tw_own_t             *own       = what;
-    const tw_model_algorithm_t *row       = tw_model_algorithm(own->algorithm);
-    const tw_operation_t        operation = row->operation;
-    const size_t                block =
-        operation == TW_OPERATION_REDUCE_SCATTER ? own->count / (size_t)g->comm->size : own->count;
     tw_collective_call_t call;
+    tw_status_t          status;
 
     tw_collective_begin(&call, g->comm, collectives[operation], tw_model_operations[operation],
                         g->send, g->recv, NULL);
-    call.count     = own->count;
-    call.out.each  = block;
-    call.in.each   = block;
+    call.count   = count;
+    call.in.each = operation == TW_OPERATION_REDUCE_SCATTER ? count / (size_t)g->comm->size : count;
+    call.out.each  = call.in.each;
     call.root      = tw_rooted(operation) ? 0 : -1;
-    call.algorithm = tw_collective_row(call.collective, row->name);
-    return tw_collective(&call, TW_BLOCKING, NULL);
+    call.algorithm = tw_collective_row(call.collective, algorithm);
+    status         = call.collective->check(&call);
+    return status == TW_OK ? tw_collective_run(&call, TW_BLOCKING, NULL) : status;
+}
+
+static tw_status_t tw_run_own(tw_gauge_t *g, const void *what)
+{
+    const tw_own_t             *own = what;
+    const tw_model_algorithm_t *row = tw_model_algorithm(own->algorithm);
+
+    return tw_run_call(g, row->operation, own->count, row->name);
 }
 
 /* The factor with which the model says what was measured. */
@@ -226,7 +233,7 @@ static tw_status_t tw_gauge_factor(tw_gauge_t *g, tw_facts_t *facts, int algorit
 static tw_status_t tw_run_nothing(tw_gauge_t *g, const void *what)
 {
     (void)what;
-    return tw_allreduce(g->comm, g->send, g->recv, 0, TW_SUM, NULL);
+    return tw_run_call(g, TW_OPERATION_ALLREDUCE, 0, NULL);
 }
 
 tw_status_t tw_gauge_factors(tw_gauge_t *g, tw_facts_t *facts)

@@ -10,8 +10,8 @@
 
 #include "runtime/codec/auto.h"
 #include "runtime/transport/auto/auto.h"
-#include "runtime/transport/coll/bcast/bcast.h"
 #include "runtime/transport/auto/calibrate.h"
+#include "runtime/transport/coll/bcast/bcast.h"
 
 tw_status_t tw_comm_calibrate(tw_comm_t *comm, double seconds)
 {

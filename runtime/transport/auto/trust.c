@@ -5,10 +5,33 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/codec/auto.h"
 #include "runtime/transport/auto/auto.h"
+
+const tw_codec_t *tw_auto_codec(tw_comm_t *comm, const char *spec, bool wide)
+{
+    const tw_dtype_t dtype = wide ? TW_F64 : TW_F32;
+    tw_auto_codec_t *made;
+
+    for (made = comm->autos->codecs; made != NULL; made = made->next) {
+        if (made->dtype == dtype && strcmp(made->spec, spec) == 0) {
+            return made->codec;
+        }
+    }
+    made = calloc(1, sizeof(*made));
+    if (made == NULL || tw_codec_create(comm->ctx, spec, dtype, &made->codec, NULL, 0) != TW_OK) {
+        free(made);
+        return NULL;
+    }
+    snprintf(made->spec, sizeof(made->spec), "%s", spec);
+    made->dtype         = dtype;
+    made->next          = comm->autos->codecs;
+    comm->autos->codecs = made;
+    return made->codec;
+}
 
 /* What a spec promises; false where it names no codec of the type that can encode. */
 static bool tw_trust_traits(tw_comm_t *comm, const char *spec, bool wide, tw_codec_traits_t *traits)

@@ -1,51 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/collective.c - see collective.h.
+ * transport/coll/collective.c - the driver: arguments, then who decides. See collective.h.
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "runtime/transport/auto/auto.h"
 #include "runtime/transport/coll/collective.h"
-#include "runtime/transport/shm/quick.h"
-
-const tw_algorithm_row_t *tw_collective_row(const tw_collective_t *collective, const char *name)
-{
-    for (int i = 0; name != NULL && collective->rows[i] != NULL; i++) {
-        if (strcmp(collective->rows[i]->name, name) == 0) {
-            return collective->rows[i];
-        }
-    }
-    return NULL;
-}
-
-const tw_algorithm_row_t *tw_collective_named(const tw_collective_t *collective,
-                                              const tw_how_t        *how)
-{
-    if (how == NULL || how->algorithm == TW_ALGORITHM_AUTO) {
-        return NULL;
-    }
-    for (int i = 0; collective->rows[i] != NULL; i++) {
-        if (collective->rows[i]->number == how->algorithm) {
-            return collective->rows[i];
-        }
-    }
-    return NULL;
-}
-
-tw_status_t tw_collective_in_node(const tw_collective_call_t *call)
-{
-    return tw_node_plain(call->comm, call->how) > 0 ? tw_node_ready(call->comm)
-                                                    : TW_ERR_UNSUPPORTED;
-}
-
-bool tw_collective_of_nodes(const tw_collective_call_t *call)
-{
-    const tw_nodes_t *nodes = &call->comm->nodes;
-
-    return !tw_how_on_device(call->how) &&
-           tw_policy_hierarchical(&call->comm->policy, call->encoded, nodes->count, nodes->least);
-}
 
 /* Is it a number of tw_algorithm_t? */
 static bool tw_algorithm_known(const tw_how_t *how)
@@ -111,89 +70,6 @@ static bool tw_collective_decide(tw_collective_call_t *call, tw_form_t form,
     return false;
 }
 
-static tw_status_t tw_row_serves(const tw_algorithm_row_t *row, const tw_collective_call_t *call)
-{
-    return row->serves != NULL ? row->serves(call) : TW_OK;
-}
-
-static bool tw_not_here(tw_status_t status)
-{
-    return status == TW_ERR_UNSUPPORTED || status == TW_ERR_BUSY;
-}
-
-/* What is named, if it serves; else the last one that serves and is usual for such a call. */
-static tw_status_t tw_collective_choose(tw_collective_call_t *call)
-{
-    const tw_algorithm_row_t *const *rows  = call->collective->rows;
-    const tw_algorithm_row_t        *named = tw_collective_named(call->collective, call->how);
-    tw_status_t status = tw_codec_size(call->codec, call->count, &call->encoded);
-    int         last   = 0;
-
-    if (status != TW_OK) {
-        return status;
-    }
-    if (call->algorithm != NULL) {
-        status = tw_row_serves(call->algorithm, call);
-        if (!tw_not_here(status)) {
-            return status;
-        }
-        if (call->algorithm == named) {
-            TW_ERROR(&call->comm->log,
-                     "%s: algorithm %s was named where it cannot serve: it needs %s", call->name,
-                     named->name, named->needs);
-            return TW_ERR_UNSUPPORTED;
-        }
-    }
-    while (rows[last + 1] != NULL) {
-        last++;
-    }
-    for (; last > 0; last--) {
-        if (rows[last]->usual != NULL && !rows[last]->usual(call)) {
-            continue;
-        }
-        status = tw_row_serves(rows[last], call);
-        if (!tw_not_here(status)) {
-            break;
-        }
-    }
-    call->algorithm = rows[last];
-    return last > 0 ? status : TW_OK;
-}
-
-/* Nothing was said that forbids the memory of the node. */
-static bool tw_collective_may_node(const tw_collective_call_t *call)
-{
-    return call->algorithm == NULL || strcmp(call->algorithm->name, "node") == 0;
-}
-
-static tw_status_t tw_collective_create(tw_collective_call_t *call, tw_form_t form,
-                                        tw_request_t **request_p)
-{
-    tw_status_t        status = tw_collective_choose(call);
-    tw_request_shape_t shape  = {.operation = call->name,
-                                 .root      = call->root,
-                                 .reduction = call->reduction,
-                                 .count     = call->compared,
-                                 .arrays    = call->collective->arrays,
-                                 .values    = {call->values[0], call->values[1]},
-                                 .extent    = {call->extent[0], call->extent[1]}};
-    tw_request_t      *op;
-
-    if (status != TW_OK) {
-        return status;
-    }
-    call->algorithm->shape(call, &shape);
-    shape.piece = call->piece > 0 ? call->piece : shape.piece;
-    status      = tw_request_create(call->comm, call->how, &shape, form == TW_PLAN, &op);
-    if (status != TW_OK) {
-        return status;
-    }
-    op->recv = call->recv;
-    op->send = call->send == TW_IN_PLACE ? call->recv : call->send;
-    op->algorithm->fill(op, call);
-    return tw_request_finish(op, form, request_p);
-}
-
 /* The row that the call names, or else the setting. */
 static const tw_algorithm_row_t *tw_collective_wish(const tw_collective_call_t *call)
 {
@@ -237,11 +113,5 @@ tw_status_t tw_collective(tw_collective_call_t *call, tw_form_t form, tw_request
     if (call->algorithm == NULL) {
         call->algorithm = tw_collective_wish(call);
     }
-    if (form == TW_BLOCKING && call->collective->quick != NULL && tw_collective_may_node(call) &&
-        call->collective->quick(call, &status)) {
-        return status;
-    }
-    call->codec =
-        call->how != NULL && call->how->codec != NULL ? call->how->codec : call->comm->fp32;
-    return tw_collective_create(call, form, request_p);
+    return tw_collective_run(call, form, request_p);
 }

@@ -100,8 +100,13 @@ extern const tw_collective_t tw_collective_allreduce, tw_collective_reduce,
     tw_collective_reduce_scatter, tw_collective_bcast, tw_collective_allgather,
     tw_collective_alltoall, tw_collective_alltoallv;
 
-/* Carry it out, in any form. */
+/* Carry it out, in any form: collective.c. */
 tw_status_t tw_collective(tw_collective_call_t *call, tw_form_t form, tw_request_t **request_p);
+
+/* ---- below `auto`: choose.c ------------------------------------------------------------------ */
+
+/* The same for a call that was checked, by the row that it has, if that serves. */
+tw_status_t tw_collective_run(tw_collective_call_t *call, tw_form_t form, tw_request_t **request_p);
 
 /* A row of a collective by its name; NULL for none. */
 const tw_algorithm_row_t *tw_collective_row(const tw_collective_t *collective, const char *name);
@@ -124,5 +129,8 @@ static inline size_t tw_op_rounds(const tw_request_t *op, size_t longest)
 {
     return longest / op->chunk + (longest % op->chunk != 0);
 }
+
+/* fill() where the whole vector is one interval. */
+void tw_collective_fill_whole(tw_request_t *op, const tw_collective_call_t *call);
 
 #endif /* TW_TRANSPORT_COLL_COLLECTIVE_H */

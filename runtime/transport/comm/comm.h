@@ -14,11 +14,11 @@
 #include "runtime/base/log.h"
 #include "runtime/base/pool.h"
 #include "runtime/policy/policy.h"
+#include "runtime/transport/comm/settings.h"
 #include "runtime/transport/device/device.h"
 #include "runtime/transport/link/mpi_ops.h"
 #include "runtime/transport/shm/layout.h"
 #include "runtime/transport/shm/segment.h"
-#include "runtime/transport/comm/settings.h"
 
 #define TW_TAG_ROUNDS                                                                              \
     16 /* rounds of an operation that have tags of their own; > the largest window */

@@ -16,8 +16,8 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/transport/comm/comm.h"
-#include "runtime/transport/link/endpoint.h"
 #include "runtime/transport/comm/sync.h"
+#include "runtime/transport/link/endpoint.h"
 
 #define TW_RECORD_BYTES 768 /* "name=value;" ... NUL-padded */
 

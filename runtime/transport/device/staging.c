@@ -6,8 +6,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/transport/engine/progress.h"
 #include "runtime/transport/device/staging.h"
+#include "runtime/transport/engine/progress.h"
 
 tw_status_t tw_staging_failed(tw_comm_t *comm, tw_status_t status, const char *what)
 {

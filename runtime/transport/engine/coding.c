@@ -8,8 +8,8 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/base/fpmode.h"
-#include "runtime/transport/engine/request.h"
 #include "runtime/transport/device/staging.h"
+#include "runtime/transport/engine/request.h"
 
 /* The codecs on elements of either memory: what a device answers is the caller's to look at. */
 typedef tw_status_t (*tw_coding_t)(const tw_codec_t *, const tw_exec_t *, const void *, size_t,

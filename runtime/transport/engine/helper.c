@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/transport/link/endpoint.h"
 #include "runtime/transport/engine/helper.h"
 #include "runtime/transport/engine/request.h"
+#include "runtime/transport/link/endpoint.h"
 
 #define TW_PASSES    1       /* without success before a nap: MPI may give the core away in each */
 #define TW_NAP_FIRST 10000L  /* nanoseconds; doubled until                           */

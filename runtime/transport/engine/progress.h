@@ -5,8 +5,8 @@
 #define TW_TRANSPORT_ENGINE_PROGRESS_H
 
 #include "runtime/transport/device/bounce.h"
-#include "runtime/transport/engine/request.h"
 #include "runtime/transport/device/staging.h"
+#include "runtime/transport/engine/request.h"
 
 /* Something moved just now, or a wait begins. */
 void tw_comm_moved(tw_comm_t *comm);
@@ -20,6 +20,9 @@ void tw_comm_wait_some(tw_comm_t *comm);
 
 /* Kill the communicator, naming whom it waits for, if nothing moved for THINWIRE_TIMEOUT. */
 void tw_comm_check_timeout(tw_comm_t *comm);
+
+/* The tag of the messages of a stage. */
+int tw_lane_tag(const tw_request_t *op, const tw_lane_t *lane, int stage);
 
 /* Post a message that tw_lane_send() has counted. */
 tw_status_t tw_lane_post(tw_request_t *op, tw_lane_t *lane, const tw_held_t *message);

@@ -5,11 +5,11 @@
 
 #include "runtime/base/clock.h"
 #include "runtime/transport/device/bounce.h"
-#include "runtime/transport/feedback/feedback.h"
+#include "runtime/transport/device/staging.h"
 #include "runtime/transport/engine/helper.h"
 #include "runtime/transport/engine/progress.h"
 #include "runtime/transport/engine/request.h"
-#include "runtime/transport/device/staging.h"
+#include "runtime/transport/feedback/feedback.h"
 
 const char tw_in_place_mark = 0;
 

@@ -11,10 +11,10 @@
 #include "runtime/base/context.h"
 #include "runtime/base/fpmode.h"
 #include "runtime/transport/device/bounce.h"
-#include "runtime/transport/feedback/feedback.h"
+#include "runtime/transport/device/staging.h"
 #include "runtime/transport/engine/helper.h"
 #include "runtime/transport/engine/request.h"
-#include "runtime/transport/device/staging.h"
+#include "runtime/transport/feedback/feedback.h"
 
 #define TW_ALIGN_UP(n) (((n) + TW_POOL_ALIGN - 1) / TW_POOL_ALIGN * TW_POOL_ALIGN)
 

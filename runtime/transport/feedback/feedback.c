@@ -9,8 +9,8 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/base/fpmode.h"
-#include "runtime/transport/feedback/feedback.h"
 #include "runtime/transport/comm/sync.h"
+#include "runtime/transport/feedback/feedback.h"
 
 #define TW_NORM_PIECE ((size_t)65536) /* values summed over the ranks at a time */
 

@@ -13,8 +13,8 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/base/fpmode.h"
-#include "runtime/transport/feedback/feedback.h"
 #include "runtime/transport/comm/sync.h"
+#include "runtime/transport/feedback/feedback.h"
 
 #define TW_FILE_MAGIC      "TWFEEDB1"
 #define TW_FILE_HEADER     (8 + 4 + 4 + 8 + TW_FEEDBACK_NAME_MAX) /* magic, dtype, ranks, count, name */

@@ -3,8 +3,8 @@
  */
 #include "config.h"
 
-#include "runtime/transport/link/endpoint.h"
 #include "runtime/transport/comm/sync.h"
+#include "runtime/transport/link/endpoint.h"
 
 /* In the order of THINWIRE_TRANSPORT's choices. */
 static const tw_endpoint_ops_t *const tw_endpoint_list[] = {&tw_endpoint_mpi, &tw_endpoint_ucx};

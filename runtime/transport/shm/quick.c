@@ -9,10 +9,10 @@
 
 #include "runtime/base/fpmode.h"
 #include "runtime/transport/engine/helper.h"
+#include "runtime/transport/engine/progress.h"
 #include "runtime/transport/shm/quick.h"
 #include "runtime/transport/shm/relay.h"
 #include "runtime/transport/shm/sum.h"
-#include "runtime/transport/engine/progress.h"
 
 #define TW_SPINS_EAGER 500 /* looks before the processor is told that it waits */
 

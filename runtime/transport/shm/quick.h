@@ -8,8 +8,8 @@
 #ifndef TW_TRANSPORT_SHM_QUICK_H
 #define TW_TRANSPORT_SHM_QUICK_H
 
-#include "runtime/transport/shm/fetch.h"
 #include "runtime/transport/engine/request.h"
+#include "runtime/transport/shm/fetch.h"
 
 /* Bytes that a rank puts into its slot at once. */
 #define TW_NODE_DIRECT ((size_t)8 << 10)

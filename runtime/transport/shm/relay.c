@@ -5,9 +5,9 @@
 
 #include <string.h>
 
+#include "runtime/transport/engine/progress.h"
 #include "runtime/transport/shm/quick.h"
 #include "runtime/transport/shm/relay.h"
-#include "runtime/transport/engine/progress.h"
 
 static size_t tw_relay_pieces(size_t bytes, size_t piece)
 {

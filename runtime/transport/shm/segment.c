@@ -21,9 +21,9 @@
 #include "runtime/base/bytes.h"
 #include "runtime/base/clock.h"
 #include "runtime/transport/comm/comm.h"
-#include "runtime/transport/shm/fetch.h"
-#include "runtime/transport/engine/request.h"
 #include "runtime/transport/comm/sync.h"
+#include "runtime/transport/engine/request.h"
+#include "runtime/transport/shm/fetch.h"
 
 #define TW_NODE_BYTES    ((size_t)32 << 20) /* wanted for a node                              */
 #define TW_SLOT_LEAST    ((size_t)64 << 10)

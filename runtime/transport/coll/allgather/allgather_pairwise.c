@@ -62,6 +62,24 @@ static tw_status_t tw_gather_step(tw_request_t *op, tw_lane_t *lane)
     return TW_OK;
 }
 
+size_t tw_gather_longest(const tw_collective_call_t *call)
+{
+    tw_blocks_sum_t blocks;
+
+    (void)tw_blocks_sum(&call->in, call->comm->size, &blocks); /* checked before */
+    return blocks.longest;
+}
+
+void tw_gather_fill(tw_request_t *op, const tw_collective_call_t *call)
+{
+    tw_blocks_fill(&call->in, op->comm->size, op->array[TW_GATHER_COUNT],
+                   op->array[TW_GATHER_FIRST]);
+    if (call->send == TW_IN_PLACE) {
+        op->send = op->recv + op->array[TW_GATHER_FIRST][op->comm->rank] * op->element;
+    }
+    op->rounds = tw_op_rounds(op, tw_gather_longest(call));
+}
+
 static const tw_algorithm_ops_t tw_pairwise_ops = {
     .name = "pairwise", .stages = 1, .step = tw_gather_step, .fill = tw_gather_fill};
 

@@ -53,7 +53,7 @@ static tw_status_t tw_direct_step(tw_request_t *op, tw_lane_t *lane)
 }
 
 static const tw_algorithm_ops_t tw_reduce_direct = {
-    .name = "direct", .stages = 1, .step = tw_direct_step, .fill = tw_reduction_fill_whole};
+    .name = "direct", .stages = 1, .step = tw_direct_step, .fill = tw_collective_fill_whole};
 
 static void tw_direct_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
 {

@@ -237,7 +237,7 @@ static const tw_algorithm_ops_t tw_reduce_node_direct  = {.name   = "node",
                                                           .values = true,
                                                           .step   = tw_node_direct_step,
                                                           .ready  = tw_node_reduce_ready,
-                                                          .fill   = tw_reduction_fill_whole};
+                                                          .fill   = tw_collective_fill_whole};
 static const tw_algorithm_ops_t tw_reduce_node         = {.name   = "node",
                                                           .stages = 3,
                                                           .values = true,

@@ -107,11 +107,6 @@ void tw_reduction_fill(tw_request_t *op, const tw_collective_call_t *call)
     tw_reduction_fill_shares(op, call, tw_codec_block(call->codec));
 }
 
-void tw_reduction_fill_whole(tw_request_t *op, const tw_collective_call_t *call)
-{
-    op->rounds = tw_op_rounds(op, call->count);
-}
-
 /* Values that this rank receives, if it receives anything. */
 static size_t tw_reduction_out(const tw_collective_call_t *call)
 {

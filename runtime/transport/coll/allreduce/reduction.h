@@ -33,8 +33,6 @@ void tw_shares_equal(size_t ranks, size_t count, size_t block, size_t *first, si
 void tw_reduction_fill_shares(tw_request_t *op, const tw_collective_call_t *call, size_t block);
 /* The same, in blocks of the codec. */
 void tw_reduction_fill(tw_request_t *op, const tw_collective_call_t *call);
-/* The whole vector goes to everyone. */
-void tw_reduction_fill_whole(tw_request_t *op, const tw_collective_call_t *call);
 
 /* Encode this lane's piece of the interval from value `first`, n values, with the first residual if
  * there is one. */

@@ -12,6 +12,12 @@ enum { TW_SEND_COUNT = 0, TW_SEND_FIRST = 1, TW_RECV_COUNT = 2, TW_RECV_FIRST = 
 #define TW_ALLTOALL_ROW(x, name, usual) extern const tw_algorithm_row_t tw_alltoall_##name;
 TW_ALLTOALL_ALGORITHMS(TW_ALLTOALL_ROW, )
 
+/* What is sent: in place, what is received. */
+static inline const tw_blocks_t *tw_blocks_out(const tw_collective_call_t *call)
+{
+    return call->send == TW_IN_PLACE ? &call->in : &call->out;
+}
+
 /* Fill an operation: where the blocks are; rounds of the longest. */
 void tw_alltoall_fill(tw_request_t *op, const tw_collective_call_t *call);
 

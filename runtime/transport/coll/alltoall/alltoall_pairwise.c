@@ -81,6 +81,18 @@ static tw_status_t tw_alltoall_step(tw_request_t *op, tw_lane_t *lane)
     return TW_OK;
 }
 
+void tw_alltoall_fill(tw_request_t *op, const tw_collective_call_t *call)
+{
+    const int       ranks = op->comm->size;
+    tw_blocks_sum_t out, in;
+
+    tw_blocks_fill(tw_blocks_out(call), ranks, op->array[TW_SEND_COUNT], op->array[TW_SEND_FIRST]);
+    tw_blocks_fill(&call->in, ranks, op->array[TW_RECV_COUNT], op->array[TW_RECV_FIRST]);
+    (void)tw_blocks_sum(tw_blocks_out(call), ranks, &out); /* checked before */
+    (void)tw_blocks_sum(&call->in, ranks, &in);
+    op->rounds = tw_op_rounds(op, out.longest > in.longest ? out.longest : in.longest);
+}
+
 static const tw_algorithm_ops_t tw_pairwise_ops = {
     .name = "pairwise", .stages = 1, .step = tw_alltoall_step, .fill = tw_alltoall_fill};
 

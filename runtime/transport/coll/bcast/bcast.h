@@ -12,7 +12,4 @@ TW_BCAST_ALGORITHMS(TW_BCAST_ROW, )
 /* Bytes of codes in a message of a chain: one peer sends, so they may be longer than elsewhere. */
 #define TW_CHAIN_PIECE ((size_t)128 << 10)
 
-/* Fill an operation: the whole vector is one interval. */
-void tw_bcast_fill(tw_request_t *op, const tw_collective_call_t *call);
-
 #endif /* TW_TRANSPORT_COLL_BCAST_BCAST_H */

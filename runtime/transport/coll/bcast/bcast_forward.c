@@ -107,9 +107,9 @@ static tw_status_t tw_chain_step(tw_request_t *op, tw_lane_t *lane)
 }
 
 static const tw_algorithm_ops_t tw_tree_ops = {
-    .name = "tree", .stages = 2, .step = tw_tree_step, .fill = tw_bcast_fill};
+    .name = "tree", .stages = 2, .step = tw_tree_step, .fill = tw_collective_fill_whole};
 static const tw_algorithm_ops_t tw_chain_ops = {
-    .name = "chain", .stages = 2, .step = tw_chain_step, .fill = tw_bcast_fill};
+    .name = "chain", .stages = 2, .step = tw_chain_step, .fill = tw_collective_fill_whole};
 
 static void tw_tree_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
 {

@@ -146,12 +146,12 @@ static const tw_algorithm_ops_t tw_hier_chain = {.name   = "hierarchical",
                                                  .stages = 3,
                                                  .step   = tw_hier_bcast_step,
                                                  .ready  = tw_hier_bcast_ready,
-                                                 .fill   = tw_bcast_fill};
+                                                 .fill   = tw_collective_fill_whole};
 static const tw_algorithm_ops_t tw_hier_tree  = {.name   = "hierarchical",
                                                  .stages = 3,
                                                  .step   = tw_hier_bcast_step,
                                                  .ready  = tw_hier_bcast_ready,
-                                                 .fill   = tw_bcast_fill};
+                                                 .fill   = tw_collective_fill_whole};
 
 /* Values whose codes fit a slot of the node; 0: not one block's do. */
 static size_t tw_hier_most(const tw_collective_call_t *call)

@@ -63,7 +63,7 @@ static const tw_algorithm_ops_t tw_bcast_slots = {.name   = "node",
                                                   .values = true,
                                                   .step   = tw_bcast_node_step,
                                                   .ready  = tw_bcast_node_ready,
-                                                  .fill   = tw_bcast_fill};
+                                                  .fill   = tw_collective_fill_whole};
 
 /* ---- read where it is: one round ------------------------------------------------------------- */
 

@@ -4,17 +4,7 @@
  */
 #include "config.h"
 
-#include "runtime/transport/coll/allreduce/reduction.h"
-
-#define TW_SCATTER_REF(x, name, usual) &tw_scatter_##name,
-
-static const tw_algorithm_row_t *const tw_scatter_rows[] = {TW_SCATTER_ALGORITHMS(TW_SCATTER_REF, )
-                                                                NULL};
-
-const tw_collective_t tw_collective_reduce_scatter = {.operation = TW_OPERATION_REDUCE_SCATTER,
-                                                      .rows      = tw_scatter_rows,
-                                                      .arrays    = 2,
-                                                      .check     = tw_reduction_check};
+#include "runtime/transport/coll/collective.h"
 
 static tw_status_t tw_reduce_scatter_form(tw_comm_t *comm, const char *name, const void *send,
                                           void *recv, tw_blocks_t shares, tw_reduction_t reduction,

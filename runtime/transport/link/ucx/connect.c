@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "runtime/base/bytes.h"
-#include "runtime/transport/engine/helper.h"
 #include "runtime/transport/comm/sync.h"
+#include "runtime/transport/engine/helper.h"
 #include "runtime/transport/link/ucx/ucx.h"
 
 #define TW_UCX_WHY  256

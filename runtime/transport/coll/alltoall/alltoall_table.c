@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/coll/alltoall/alltoall_table.c - what the driver asks of alltoall and alltoallv.
+ */
+#include "config.h"
+
+#include "runtime/transport/coll/alltoall/alltoall.h"
+#include "runtime/transport/shm/quick.h"
+
+static tw_status_t tw_alltoall_check(tw_collective_call_t *call)
+{
+    tw_blocks_sum_t out, in;
+
+    if (tw_blocks_sum(tw_blocks_out(call), call->comm->size, &out) != TW_OK ||
+        tw_blocks_sum(&call->in, call->comm->size, &in) != TW_OK) {
+        return TW_ERR_RANGE;
+    }
+    if ((out.total > 0 && call->send == NULL) || (in.total > 0 && call->recv == NULL)) {
+        return TW_ERR_INVALID_ARG;
+    }
+    call->count     = call->in.each;
+    call->compared  = call->in.each;
+    call->values[0] = call->send != TW_IN_PLACE && out.total > 0 ? call->send : NULL;
+    call->values[1] = in.total > 0 ? call->recv : NULL;
+    call->extent[0] = out.extent;
+    call->extent[1] = in.extent;
+    return TW_OK;
+}
+
+static bool tw_alltoall_quick(const tw_collective_call_t *call, tw_status_t *status_p)
+{
+    tw_comm_t   *comm    = call->comm;
+    const size_t element = tw_node_quick(comm, call->how), bytes = call->in.each * element;
+    const void  *send = call->send == TW_IN_PLACE ? call->recv : call->send;
+    const bool   fits = tw_node_fits(comm, element, call->in.each, comm->size);
+
+    if ((!fits && !(element > 0 && tw_node_reads(comm, bytes))) ||
+        tw_comm_device_owns(comm, call->values)) {
+        return false;
+    }
+    *status_p = fits ? tw_quick_alltoall(comm, send, call->recv, bytes)
+                     : tw_quick_alltoall_read(comm, send, call->recv, bytes);
+    return true;
+}
+
+#define TW_ALLTOALL_REF(x, name, usual) &tw_alltoall_##name,
+
+static const tw_algorithm_row_t *const tw_alltoall_rows[] = {
+    TW_ALLTOALL_ALGORITHMS(TW_ALLTOALL_REF, ) NULL};
+static const tw_algorithm_row_t *const tw_alltoallv_rows[] = {&tw_alltoall_pairwise, NULL};
+
+const tw_collective_t tw_collective_alltoall  = {.operation = TW_OPERATION_ALLTOALL,
+                                                 .rows      = tw_alltoall_rows,
+                                                 .arrays    = 4,
+                                                 .moves     = true,
+                                                 .check     = tw_alltoall_check,
+                                                 .quick     = tw_alltoall_quick};
+const tw_collective_t tw_collective_alltoallv = {.operation = TW_OPERATION_ALLTOALL,
+                                                 .rows      = tw_alltoallv_rows,
+                                                 .arrays    = 4,
+                                                 .moves     = true,
+                                                 .unequal   = true,
+                                                 .check     = tw_alltoall_check};

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/comm/agree.c - what ranks must do alike: a status, memory that all have or none.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "runtime/transport/comm/comm.h"
+#include "runtime/transport/comm/sync.h"
+
+tw_status_t tw_comm_agree(tw_comm_t *comm, tw_status_t mine)
+{
+    const int   in  = (int)mine;
+    int         out = (int)mine;
+    tw_status_t status =
+        tw_sync_allreduce(comm, &in, &out, 1, sizeof(in), MPI_INT, MPI_MIN, "an agreement");
+
+    return status == TW_OK ? (tw_status_t)out : status;
+}
+
+tw_status_t tw_comm_agreed_get(tw_comm_t *comm, size_t bytes, void **buffer_p)
+{
+    return tw_comm_agreed_get_if(comm, TW_OK, bytes, buffer_p);
+}
+
+tw_status_t tw_comm_agreed_get_if(tw_comm_t *comm, tw_status_t mine, size_t bytes, void **buffer_p)
+{
+    void       *buffer = NULL;
+    tw_status_t status;
+
+    if (mine == TW_OK) {
+        mine = tw_pool_get(&comm->pool, bytes, &buffer);
+    }
+    status = tw_comm_agree(comm, mine);
+    if (status == TW_OK) {
+        *buffer_p = buffer;
+        return TW_OK;
+    }
+    if (status == TW_ERR_NO_MEMORY) {
+        TW_ERROR(&comm->log, "a rank has no %zu bytes for the buffers of this operation", bytes);
+    }
+    tw_pool_put(&comm->pool, buffer);
+    return status;
+}
+
+tw_status_t tw_comm_copy_in_place(tw_comm_t *comm, const void *from, size_t bytes, void **copy_p)
+{
+    const tw_status_t status = tw_pool_get(&comm->pool, bytes, copy_p);
+
+    if (status != TW_OK) {
+        TW_ERROR(&comm->log,
+                 "no %zu bytes for a copy of what is sent in place; the communicator is dead",
+                 bytes);
+        comm->status = status;
+        return status;
+    }
+    memcpy(*copy_p, from, bytes);
+    return TW_OK;
+}
+
+tw_status_t tw_comm_reserve(tw_comm_t *comm, tw_status_t mine, size_t bytes)
+{
+    tw_status_t status;
+
+    if (bytes <= comm->reserved) {
+        if (mine != TW_OK) {
+            TW_ERROR(&comm->log,
+                     "the other ranks go on without this one; the communicator is dead");
+            comm->status = mine;
+        }
+        return mine;
+    }
+    if (comm->asynchronous) {
+        return TW_ERR_BUSY;
+    }
+    status = tw_comm_agree(comm, mine == TW_OK ? tw_pool_reserve(&comm->pool, bytes) : mine);
+    if (status == TW_OK) {
+        comm->reserved = bytes;
+    } else if (status == TW_ERR_NO_MEMORY) {
+        TW_ERROR(&comm->log, "a rank has no %zu bytes for the buffers of this operation", bytes);
+    }
+    return status;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/comm/open.c - a communicator is put together from its parts, and taken apart.
+ */
+#include "config.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
+#endif
+
+#include "runtime/base/clock.h"
+#include "runtime/base/context.h"
+#include "runtime/base/threads.h"
+#include "runtime/transport/auto/auto.h"
+#include "runtime/transport/comm/comm.h"
+#include "runtime/transport/comm/sync.h"
+#include "runtime/transport/engine/helper.h"
+#include "runtime/transport/link/endpoint.h"
+
+/* How many ranks this machine has, and which is the lowest. */
+static int tw_comm_neighbours(tw_comm_t *comm, MPI_Comm machine)
+{
+    const tw_mpi_ops_t *mpi = comm->mpi;
+    MPI_Request         request;
+    int                 done   = 0;
+    int                 result = mpi->Comm_size(machine, &comm->local_ranks);
+
+    comm->leader = comm->rank;
+    if (result == MPI_SUCCESS) {
+        result = mpi->Ibcast(&comm->leader, 1, MPI_INT, 0, machine, &request);
+    }
+    while (result == MPI_SUCCESS && !done) {
+        result = mpi->Testall(1, &request, &done, MPI_STATUSES_IGNORE);
+        sched_yield();
+    }
+    return result;
+}
+
+/* Rank, size, tags and neighbours on the machine. */
+static tw_status_t tw_comm_facts(tw_comm_t *comm)
+{
+    const tw_mpi_ops_t *mpi = comm->mpi;
+    MPI_Comm            node;
+    int                *tag_ub = NULL;
+    int                 found  = 0;
+    int                 result;
+
+    result = mpi->Comm_rank(comm->comm, &comm->rank);
+    if (result == MPI_SUCCESS) {
+        result = mpi->Comm_size(comm->comm, &comm->size);
+    }
+    comm->log.rank = comm->rank;
+    if (result == MPI_SUCCESS) {
+        result = mpi->Comm_get_attr(comm->comm, MPI_TAG_UB, &tag_ub, &found);
+    }
+    comm->tag_cycle = (found ? (uint64_t)*tag_ub : 32767u) / (TW_TAG_ROUNDS * TW_TAG_STAGES) - 1;
+    if (result == MPI_SUCCESS) {
+        result = mpi->Comm_split_type(comm->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    }
+    if (result == MPI_SUCCESS) {
+        result = tw_comm_neighbours(comm, node);
+        mpi->Comm_free(&node);
+    }
+    return tw_comm_mpi(comm, result, "setting up the communicator");
+}
+
+static tw_status_t tw_comm_configure(tw_comm_t *comm)
+{
+    const size_t most = ((size_t)1 << 31) - 1;
+    tw_status_t  status;
+
+    status = tw_settings_load(&comm->log, &tw_transport_settings, &comm->config);
+    if (status == TW_OK) {
+        status = tw_settings_load(&comm->log, &tw_policy_settings, &comm->policy);
+    }
+    if (status == TW_OK && (comm->config.chunk == 0 || comm->config.message_limit == 0)) {
+        TW_ERROR(&comm->log, "THINWIRE_CHUNK and THINWIRE_MESSAGE_LIMIT must be at least 1 byte");
+        status = TW_ERR_SETTING;
+    }
+    if (comm->config.message_limit > most) {
+        comm->config.message_limit = most;
+    }
+    return status;
+}
+
+/* Which ranks share a node: the same on all ranks. */
+static tw_status_t tw_comm_nodes(tw_comm_t *comm)
+{
+    void       *leaders;
+    tw_status_t status = tw_comm_agreed_get(comm, (size_t)comm->size * sizeof(int), &leaders);
+
+    if (status != TW_OK) {
+        return status;
+    }
+    status = tw_sync_allgather(comm, &comm->leader, leaders, sizeof(int), "the layout of nodes");
+    if (status == TW_OK) {
+        status = tw_comm_agree(comm, tw_nodes_make(leaders, comm->size, comm->rank,
+                                                   comm->config.node_ranks, &comm->nodes));
+    }
+    tw_pool_put(&comm->pool, leaders);
+    return status;
+}
+
+static void tw_comm_threads(tw_comm_t *comm)
+{
+    const int wish = comm->ctx->config.threads;
+
+    comm->exec         = (tw_exec_t){.memory = TW_MEMORY_HOST, .stream = NULL};
+    comm->exec.threads = wish > 0 ? wish : tw_threads_share(comm->local_ranks);
+}
+
+/* After an error MPI may still write into buffers of unfinished operations: they are never freed.
+ */
+static void tw_comm_abandon(tw_comm_t *comm)
+{
+#ifdef __SANITIZE_ADDRESS__
+    __lsan_ignore_object(comm);
+#endif
+    tw_helper_stop(comm);
+    if (comm->endpoint_state != NULL) {
+        comm->endpoint->abandon(comm);
+    }
+    tw_auto_close(comm, false);
+    tw_codec_destroy(comm->fp32);
+    comm->fp32 = NULL;
+}
+
+tw_status_t tw_comm_create_with(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_Comm parent,
+                                tw_comm_t **comm_p)
+{
+    tw_comm_t  *comm;
+    tw_status_t status;
+    int         inter = 0;
+
+    if (ctx == NULL || comm_p == NULL || parent == MPI_COMM_NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    if (mpi->Comm_test_inter(parent, &inter) != MPI_SUCCESS) {
+        return TW_ERR_MPI;
+    }
+    if (inter) {
+        TW_ERROR(&ctx->log, "an inter-communicator was given; accepted: an intracommunicator");
+        return TW_ERR_UNSUPPORTED;
+    }
+    comm = calloc(1, sizeof(*comm));
+    if (comm == NULL) {
+        return TW_ERR_NO_MEMORY;
+    }
+    comm->ctx      = ctx;
+    comm->log      = ctx->log;
+    comm->mpi      = mpi;
+    comm->endpoint = &tw_endpoint_mpi;
+    tw_comm_device_init(comm);
+    tw_pool_init(&comm->pool);
+    if (mpi->Comm_dup(parent, &comm->comm) != MPI_SUCCESS) {
+        TW_ERROR(&comm->log, "MPI_Comm_dup failed");
+        status = TW_ERR_MPI;
+        goto err_free;
+    }
+    mpi->Comm_set_errhandler(comm->comm, MPI_ERRORS_RETURN);
+    status = tw_comm_facts(comm);
+    if (status != TW_OK) {
+        goto err_free_dup;
+    }
+    status = tw_comm_configure(comm);
+    tw_comm_threads(comm);
+    if (status == TW_OK) {
+        status = tw_codec_create(ctx, "fp32", TW_F32, &comm->fp32, NULL, 0);
+    }
+    status = tw_comm_agree(comm, status);
+    if (status == TW_OK) {
+        status = tw_comm_compare_wire(comm);
+    }
+    if (status == TW_OK) {
+        status = tw_comm_nodes(comm);
+    }
+    if (status == TW_OK) {
+        status = tw_auto_open(comm);
+    }
+    if (status == TW_OK) {
+        status = tw_endpoint_open(comm); /* last: it closes itself where it fails */
+    }
+    if (status != TW_OK) {
+        goto err_free_dup;
+    }
+    *comm_p = comm;
+    return TW_OK;
+
+err_free_dup:
+    if (comm->status != TW_OK) {
+        tw_comm_abandon(comm);
+        return status;
+    }
+    tw_auto_close(comm, false);
+    tw_codec_destroy(comm->fp32);
+    tw_nodes_free(&comm->nodes);
+    mpi->Comm_free(&comm->comm);
+err_free:
+    tw_pool_fini(&comm->pool);
+    free(comm);
+    return status;
+}
+
+tw_status_t tw_comm_destroy(tw_comm_t *comm)
+{
+    tw_status_t status = tw_comm_status(comm);
+
+    if (comm == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    if (status != TW_OK) {
+        tw_comm_abandon(comm);
+        return TW_OK;
+    }
+    if (comm->requests > 0 || comm->feedbacks > 0) {
+        TW_ERROR(&comm->log, "%d requests or plans and %d feedback objects still exist",
+                 comm->requests, comm->feedbacks);
+        return TW_ERR_BUSY;
+    }
+    tw_auto_close(comm, true);
+    tw_helper_stop(comm);
+    status = comm->endpoint->close(comm);
+    if (status != TW_OK) {
+        tw_comm_abandon(comm);
+        return status;
+    }
+    status = tw_comm_mpi(comm, comm->mpi->Comm_free(&comm->comm), "MPI_Comm_free");
+    tw_codec_destroy(comm->fp32);
+    tw_node_release(comm);
+    tw_nodes_free(&comm->nodes);
+    tw_comm_device_close(comm);
+    tw_pool_fini(&comm->pool);
+    free(comm);
+    return status;
+}
