@@ -10,6 +10,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/policy/decisions.h"
+#include "runtime/policy/policy.h"
 
 #define TW_DECISIONS_HEADER "thinwire decisions 1"
 #define TW_DECISIONS_LINE   320
@@ -121,14 +122,14 @@ static bool tw_part_line(const char *line, tw_decisions_of_t *of)
 /* One decision. */
 static bool tw_decision_line(const char *line, tw_decision_t *d)
 {
-    char     operation[24], type[8], form[12], rest;
+    char     operation[24], type[8], form[12], forced[TW_DECISION_NAME], rest;
     uint64_t bits, count, piece;
     int      o;
 
     if (strlen(line) >= TW_DECISIONS_LINE ||
-        sscanf(line, "%23s %7s %16" SCNx64 " %11s %3d %20" SCNu64 " %95s %23s %9" SCNu64 "%c",
-               operation, type, &bits, form, &d->question.forced, &count, d->spec, d->algorithm,
-               &piece, &rest) != 9) {
+        sscanf(line, "%23s %7s %16" SCNx64 " %11s %23s %20" SCNu64 " %95s %23s %9" SCNu64 "%c",
+               operation, type, &bits, form, forced, &count, d->spec, d->algorithm, &piece,
+               &rest) != 9) {
         return false;
     }
     o = tw_operation_named(operation);
@@ -139,7 +140,11 @@ static bool tw_decision_line(const char *line, tw_decision_t *d)
         tw_model_class_count(tw_model_class((size_t)count)) != count || piece > (uint64_t)1 << 30) {
         return false;
     }
-    d->question.operation   = (tw_operation_t)o;
+    d->question.operation = (tw_operation_t)o;
+    d->question.forced    = tw_policy_number(d->question.operation, forced);
+    if (d->question.forced == 0 && strcmp(forced, "0") != 0) {
+        return false;
+    }
     d->question.wide        = strcmp(type, "double") == 0;
     d->question.feedback    = strcmp(form, "feedback") == 0;
     d->question.class_index = tw_model_class((size_t)count);
@@ -251,14 +256,15 @@ char *tw_decisions_write(const tw_decisions_file_t *file, const char *version, s
                                  part->of.ranks, part->of.nodes, part->of.local_ranks,
                                  part->of.leader, part->of.number);
         for (size_t i = 0; i < part->count; i++) {
-            const tw_decision_t *d = &part->list[i];
+            const tw_decision_t *d      = &part->list[i];
+            const char          *forced = tw_policy_name(d->question.operation, d->question.forced);
 
             used += (size_t)snprintf(
-                text + used, room - used, "%s %s %016" PRIx64 " %s %d %zu %s %s %zu\n",
+                text + used, room - used, "%s %s %016" PRIx64 " %s %s %zu %s %s %zu\n",
                 tw_model_operations[d->question.operation], d->question.wide ? "double" : "float",
                 tw_double_bits(d->question.max_error), d->question.feedback ? "feedback" : "plain",
-                d->question.forced, tw_model_class_count(d->question.class_index), d->spec,
-                d->algorithm, d->piece);
+                forced != NULL ? forced : "0", tw_model_class_count(d->question.class_index),
+                d->spec, d->algorithm, d->piece);
         }
     }
     used += (size_t)snprintf(text + used, room - used, "checksum %016" PRIx64 "\n",

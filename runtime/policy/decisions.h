@@ -11,7 +11,7 @@
  *
  * A communicator: ranks, nodes, most ranks on a node, rank 0's rank in the job, number. A decision:
  * operation, type of the values, greatest error (the bits of the double), plain or with feedback,
- * algorithm that the call forced (0: none), least count of the class; codec, algorithm, bytes of a
+ * algorithm that the call or a setting names (0: none), least count of the class; codec, algorithm, bytes of a
  * piece.
  */
 #ifndef TW_POLICY_DECISIONS_H
@@ -26,7 +26,7 @@
 typedef struct tw_question {
     tw_operation_t operation;
     bool           wide, feedback;
-    int            forced; /* tw_algorithm_t of the call or the setting */
+    int            forced; /* what the call names, or the setting: tw_policy_number(); 0: nothing */
     double         max_error;
     int            class_index;
 } tw_question_t;

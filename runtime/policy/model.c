@@ -199,7 +199,7 @@ static bool tw_model_may(int algorithm, const tw_facts_t *facts, const tw_model_
 
     return row->operation == wish->operation &&
            (wish->algorithm != NULL ? strcmp(row->name, wish->algorithm) == 0
-                                    : tw_model_usual(algorithm, facts));
+                                    : tw_model_considered(algorithm, facts));
 }
 
 TW_IN_FPMODE static void tw_model_decide_here(const tw_facts_t *facts, const tw_model_wish_t *wish,

@@ -37,7 +37,6 @@
 /* How much faster than a more exact codec a less exact one must be. */
 #define TW_MODEL_LESS_EXACT 0.95
 
-/* What carries the operation out: equal to tw_algorithm_t where that has it. */
 typedef struct tw_model_query {
     const tw_facts_t       *facts;
     const tw_codec_facts_t *codec;
@@ -60,15 +59,15 @@ typedef struct tw_model_algorithm {
     tw_operation_t operation;
     const char    *name;
     void (*cost)(const tw_model_query_t *query, tw_model_cost_t *cost);
-    /* NULL, or: is it what such ranks take without its being named? */
-    bool (*usual)(const tw_facts_t *facts);
+    /* NULL, or: is it considered on such ranks without its being named? */
+    bool (*considered)(const tw_facts_t *facts);
 } tw_model_algorithm_t;
 
 /* The index-th algorithm, or NULL after the last. The order is that of tw_facts_t.factor. */
 const tw_model_algorithm_t *tw_model_algorithm(int index);
 
 /* Is it considered where nothing names an algorithm? */
-bool tw_model_usual(int algorithm, const tw_facts_t *facts);
+bool tw_model_considered(int algorithm, const tw_facts_t *facts);
 
 /* Its index, or -1. */
 int tw_model_find(tw_operation_t operation, const char *name);

@@ -291,8 +291,9 @@ static bool tw_has_hierarchy(const tw_facts_t *facts)
 #define tw_cost_alltoall_node       tw_cost_node_blocks
 
 /* Names of rows stand in calibration files. */
-#define TW_IS(list, x, prefix)   tw_is_##prefix = TW_OPERATION_##x,
-#define TW_ROW(x, name, usual)   {(tw_operation_t)tw_is_##x, #name, tw_cost_##x##_##name, usual},
+#define TW_IS(list, x, prefix) tw_is_##prefix = TW_OPERATION_##x,
+#define TW_ROW(x, name, considered)                                                                \
+    {(tw_operation_t)tw_is_##x, #name, tw_cost_##x##_##name, considered},
 #define TW_ROWS(list, x, prefix) list(TW_ROW, prefix)
 
 enum { TW_OPERATION_ALGORITHMS(TW_IS) };
@@ -309,11 +310,11 @@ const tw_model_algorithm_t *tw_model_algorithm(int index)
     return index >= 0 && index < TW_ALGORITHMS ? &tw_model_algorithms[index] : NULL;
 }
 
-bool tw_model_usual(int algorithm, const tw_facts_t *facts)
+bool tw_model_considered(int algorithm, const tw_facts_t *facts)
 {
     const tw_model_algorithm_t *row = tw_model_algorithm(algorithm);
 
-    return row->usual == NULL || row->usual(facts);
+    return row->considered == NULL || row->considered(facts);
 }
 
 int tw_model_find(tw_operation_t operation, const char *name)

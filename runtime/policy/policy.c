@@ -16,7 +16,7 @@
 #define TW_STEP_MESSAGES 8
 
 /* What a setting accepts, by operation. */
-#define TW_NAME(x, name, usual) #name,
+#define TW_NAME(x, name, considered) #name,
 #define TW_NAMES(list, x, prefix)                                                                  \
     static const char *const tw_##prefix##_names[] = {"auto", list(TW_NAME, x) NULL};
 #define TW_NAMES_OF(list, x, prefix) [TW_OPERATION_##x] = tw_##prefix##_names,

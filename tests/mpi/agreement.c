@@ -52,6 +52,7 @@ static tw_status_t differing_call(tw_comm_t *comm, int way, int odd)
 {
     tw_request_t *request = NULL;
     tw_how_t      how     = {0};
+    size_t        counts[T_RANKS_MAX];
     tw_status_t   status;
 
     switch (way) {
@@ -82,6 +83,12 @@ static tw_status_t differing_call(tw_comm_t *comm, int way, int odd)
         return tw_allreduce(comm, x, y, 100, TW_SUM, &how);
     case 9: /* a larger one, for which memory would have to be agreed on */
         return tw_allreduce(comm, x, y, odd ? 4096 : 100, TW_SUM, NULL);
+    case 10: /* other counts of a collective that MPI itself carries out */
+        how.algorithm = TW_ALGORITHM_MPI;
+        for (int r = 0; r < t_size; r++) {
+            counts[r] = odd ? 6 : 4;
+        }
+        return tw_reduce_scatter(comm, x, y, counts, TW_SUM, &how);
     default: /* the same with a plan: said when it is made or when it is started */
         status = tw_alltoall_init(comm, x, y, odd ? 500 : 100, NULL, &request);
         if (status == TW_OK) {
@@ -95,13 +102,14 @@ static tw_status_t differing_call(tw_comm_t *comm, int way, int odd)
 static void a_rank_that_calls_something_else_is_named(void)
 {
     static const char *const settings[] = {"CHECK=1", NULL};
-    static const char *const words[]    = {"bcast", "count=99", "bitpack:2", "block=64", "root", "",
-                                           "",      "alltoall", "",          "4096",     "500"};
+    static const char *const words[]    = {"bcast", "count=99", "bitpack:2", "block=64",
+                                           "root",  "",         "",          "alltoall",
+                                           "",      "4096",     "count",     "500"};
     tw_context_t            *ctx;
     tw_comm_t               *comm  = listening(settings, &ctx);
     t_shape_t                shape = {.kind = T_ALLREDUCE, .spec = "int8", .count = 500};
 
-    for (int way = 0; way < 11; way++) {
+    for (int way = 0; way < 12; way++) {
         for (int odd = t_size - 1; odd >= 0; odd -= t_size > 2 ? t_size - 1 : t_size) {
             t_note("way %d, rank %d differs", way, odd);
             forget_log();

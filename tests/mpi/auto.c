@@ -295,6 +295,7 @@ static void the_quick_way_counts(void)
     tw_comm_t       *comm  = t_comm_under(apart, MPI_COMM_WORLD, &ctx);
     const tw_facts_t facts = made_up(0);
     const tw_how_t   how   = {.codec = t_codec("auto", TW_F32)};
+    const tw_how_t   named = {.codec = how.codec, .algorithm = TW_ALGORITHM_NODE};
     const uint64_t   p     = (uint64_t)t_size;
     static float     x[1000], y[8000], z[8000];
     tw_stats_t       stats;
@@ -311,6 +312,8 @@ static void the_quick_way_counts(void)
         T_OK(tw_alltoall(comm, z, y, 1000, &how));
         T_OK(tw_allgather(comm, x, y, 1000, &how));
         T_OK(tw_bcast(comm, x, 1000, 0, &how));
+        T_STATUS(tw_reduce(comm, x, y, 1000, TW_SUM, 0, &named), TW_ERR_UNSUPPORTED);
+        T_STATUS(tw_bcast(comm, x, 1000, 0, &named), TW_ERR_UNSUPPORTED); /* never MPI's, unasked */
         T_STATUS(tw_bcast(comm, x, 1000, t_size, &how), TW_ERR_INVALID_ARG);
         T_STATUS(tw_allreduce(comm, NULL, x, 1000, TW_SUM, &how), TW_ERR_INVALID_ARG);
     }

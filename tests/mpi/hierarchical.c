@@ -241,6 +241,11 @@ static void auto_takes_it_where_it_should(void)
     comm = cut(0, "ALLREDUCE=hierarchical", NULL, &ctx);
     T_CHECK(strcmp(chosen(comm, "tree8", 10), "hierarchical") == 0, "the setting");
     t_comm_done(comm, ctx);
+    comm =
+        cut(2, "ALLREDUCE=node", NULL, &ctx); /* where it cannot serve: as if nothing were named */
+    T_CHECK((strcmp(chosen(comm, "tree8", 100000), "hierarchical") == 0) == pairs, "node: %s",
+            chosen(comm, "tree8", 100000));
+    t_comm_done(comm, ctx);
 }
 
 /* Blocks that no slot holds: one clear line. */

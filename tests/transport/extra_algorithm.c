@@ -225,10 +225,37 @@ static void names_decide(void)
     T_STATUS(tw_collective(&call, TW_BLOCKING, NULL), TW_ERR_INVALID_ARG);
 }
 
+/* A row has the name of its place, in the settings and where requests are reported. */
+static void rows_have_their_names(void)
+{
+    static const tw_collective_t *const all[] = {
+        &tw_collective_allreduce, &tw_collective_reduce,    &tw_collective_reduce_scatter,
+        &tw_collective_bcast,     &tw_collective_allgather, &tw_collective_alltoall};
+
+    for (size_t c = 0; c < sizeof(all) / sizeof(all[0]); c++) {
+        const tw_collective_t *collective = all[c];
+        int                    count      = 0;
+
+        for (; collective->rows[count] != NULL; count++) {
+            const char *name = tw_policy_name(collective->operation, count + 1);
+
+            T_CHECK(name != NULL && strcmp(collective->rows[count]->name, name) == 0,
+                    "%s stands in the place of %s", collective->rows[count]->name, name);
+            T_CHECK(tw_collective_row(collective, name) == collective->rows[count], "%s", name);
+            T_CHECK((collective->rows[count]->serves == NULL) ==
+                        (collective->rows[count]->needs == NULL),
+                    "%s refuses, and does not say what it needs", name);
+        }
+        T_CHECK(tw_policy_name(collective->operation, count + 1) == NULL, "more names than rows");
+        T_CHECK(collective->rows[0]->serves == NULL, "the first may not serve");
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const t_case_t cases[] = {{"it is what the codec says", it_is_what_the_codec_says, 1},
-                                     {"names decide", names_decide, 1}};
+                                     {"names decide", names_decide, 1},
+                                     {"rows have their names", rows_have_their_names, 1}};
 
     return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
 }

@@ -189,7 +189,7 @@ static tw_status_t tw_gauge_factor(tw_gauge_t *g, tw_facts_t *facts, int algorit
     tw_status_t            status;
 
     query.count = 256.0;
-    if (!tw_model_usual(algorithm, facts) || !isfinite(tw_model_predict(algorithm, &query))) {
+    if (!tw_model_considered(algorithm, facts) || !isfinite(tw_model_predict(algorithm, &query))) {
         return TW_OK; /* not for these ranks */
     }
     status = tw_gauge_time(g, budget / 4.0, tw_run_own, &own, &seconds[0]);

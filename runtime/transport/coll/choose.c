@@ -110,6 +110,7 @@ static tw_status_t tw_collective_create(tw_collective_call_t *call, tw_form_t fo
                                  .reduction = call->reduction,
                                  .count     = call->compared,
                                  .arrays    = call->collective->arrays,
+                                 .piece     = call->piece,
                                  .values    = {call->values[0], call->values[1]},
                                  .extent    = {call->extent[0], call->extent[1]}};
     tw_request_t      *op;
@@ -118,8 +119,7 @@ static tw_status_t tw_collective_create(tw_collective_call_t *call, tw_form_t fo
         return status;
     }
     call->algorithm->shape(call, &shape);
-    shape.piece = call->piece > 0 ? call->piece : shape.piece;
-    status      = tw_request_create(call->comm, call->how, &shape, form == TW_PLAN, &op);
+    status = tw_request_create(call->comm, call->how, &shape, form == TW_PLAN, &op);
     if (status != TW_OK) {
         return status;
     }
@@ -135,10 +135,25 @@ static bool tw_collective_may_node(const tw_collective_call_t *call)
     return call->algorithm == NULL || strcmp(call->algorithm->name, "node") == 0;
 }
 
+/* The row that the call names, or else the setting. */
+static const tw_algorithm_row_t *tw_collective_wish(const tw_collective_call_t *call)
+{
+    const tw_algorithm_row_t *named     = tw_collective_named(call->collective, call->how);
+    const tw_operation_t      operation = call->collective->operation;
+    const int                 number    = tw_policy_named(&call->comm->policy, operation);
+
+    return named != NULL || number == 0
+               ? named
+               : tw_collective_row(call->collective, tw_policy_name(operation, number));
+}
+
 tw_status_t tw_collective_run(tw_collective_call_t *call, tw_form_t form, tw_request_t **request_p)
 {
     tw_status_t status;
 
+    if (call->algorithm == NULL) {
+        call->algorithm = tw_collective_wish(call);
+    }
     if (form == TW_BLOCKING && call->collective->quick != NULL && tw_collective_may_node(call) &&
         call->collective->quick(call, &status)) {
         return status;

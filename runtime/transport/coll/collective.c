@@ -6,11 +6,20 @@
 #include "runtime/transport/auto/auto.h"
 #include "runtime/transport/coll/collective.h"
 
-/* Is it a number of tw_algorithm_t? */
+/* Without a default, so that the compiler asks for a new one. */
 static bool tw_algorithm_known(const tw_how_t *how)
 {
-    return how == NULL ||
-           (how->algorithm >= TW_ALGORITHM_AUTO && how->algorithm <= TW_ALGORITHM_NODE);
+    switch (how != NULL ? how->algorithm : TW_ALGORITHM_AUTO) {
+    case TW_ALGORITHM_AUTO:
+    case TW_ALGORITHM_DIRECT:
+    case TW_ALGORITHM_TWO_PASS:
+    case TW_ALGORITHM_GRID:
+    case TW_ALGORITHM_HIERARCHICAL:
+    case TW_ALGORITHM_MPI:
+    case TW_ALGORITHM_NODE:
+        return true;
+    }
+    return false;
 }
 
 /* MPI's own collective, with the arguments of the call. */
@@ -36,7 +45,7 @@ static bool tw_collective_known_plain(const tw_collective_call_t *call, tw_statu
     tw_plain_args_t plain;
     bool            wide;
 
-    if (call->in.counts != NULL ||
+    if (call->in.counts != NULL || tw_collective_named(call->collective, call->how) != NULL ||
         !tw_auto_is_plain(call->comm, call->collective->operation, call->count, call->how, &wide)) {
         return false;
     }
@@ -70,18 +79,6 @@ static bool tw_collective_decide(tw_collective_call_t *call, tw_form_t form,
     return false;
 }
 
-/* The row that the call names, or else the setting. */
-static const tw_algorithm_row_t *tw_collective_wish(const tw_collective_call_t *call)
-{
-    const tw_algorithm_row_t *named     = tw_collective_named(call->collective, call->how);
-    const tw_operation_t      operation = call->collective->operation;
-    const int                 number    = tw_policy_named(&call->comm->policy, operation);
-
-    return named != NULL || number == 0
-               ? named
-               : tw_collective_row(call->collective, tw_policy_name(operation, number));
-}
-
 static tw_status_t tw_collective_check(tw_collective_call_t *call, tw_form_t form,
                                        tw_request_t **request_p)
 {
@@ -109,9 +106,6 @@ tw_status_t tw_collective(tw_collective_call_t *call, tw_form_t form, tw_request
             tw_collective_decide(call, form, request_p, &how, &status) || status != TW_OK) {
             return status;
         }
-    }
-    if (call->algorithm == NULL) {
-        call->algorithm = tw_collective_wish(call);
     }
     return tw_collective_run(call, form, request_p);
 }

@@ -29,11 +29,12 @@ struct tw_collective_call {
     const void            *send; /* or TW_IN_PLACE */
     void                  *recv;
     const tw_how_t        *how;
-    size_t                 count; /* as tw_operation_t has it; where `in` says it, by check() */
-    tw_blocks_t            out;   /* alltoall: what goes to each rank                      */
-    tw_blocks_t            in;    /* what comes from each rank; reduce-scatter: the shares */
-    tw_reduction_t         reduction;
-    int                    root; /* -1: none */
+    size_t         count; /* as tw_operation_t has it; of reduce_scatter the whole vector and of
+                                     allgatherv the mean block, by check()                     */
+    tw_blocks_t    out;   /* alltoall: what goes to each rank                      */
+    tw_blocks_t    in;    /* what comes from each rank; reduce-scatter: the shares */
+    tw_reduction_t reduction;
+    int            root; /* -1: none */
 
     /* The only row, if it serves, and what a message should have; whoever calls the driver may set
      * them, else `auto`. */
@@ -45,13 +46,14 @@ struct tw_collective_call {
     const void *values[2];
     size_t      extent[2];
 
-    /* By the driver, when it chooses an algorithm. */
+    /* By the driver, before serves(), usual() and shape(); quick() has neither. */
     const tw_codec_t *codec;
     size_t            encoded; /* bytes of `count` values */
 };
 
-/* A call of which nothing is known but this: counts 0, a sum without root. (It is on the way of the
- * shortest calls; an initialiser of the whole would cost them a tenth.) */
+/* A call of which nothing is known but this: counts 0, a sum without root. Not set is what check() and
+ * the driver set. (It is on the way of the shortest calls; an initialiser of the whole would cost
+ * them a tenth.) */
 static inline void tw_collective_begin(tw_collective_call_t *call, tw_comm_t *comm,
                                        const tw_collective_t *collective, const char *name,
                                        const void *send, void *recv, const tw_how_t *how)
@@ -77,16 +79,19 @@ struct tw_algorithm_row {
     /* Can it serve this call? Else TW_ERR_UNSUPPORTED or TW_ERR_BUSY; the same on all ranks.
      * Collective the first time. NULL: always. */
     tw_status_t (*serves)(const tw_collective_call_t *call);
-    const char *needs; /* what it takes to serve, for who names it elsewhere */
-    /* Is it for such a call, where nothing names an algorithm? NULL: yes. */
+    const char
+        *needs; /* completes "it needs ..." where it is named and does not serve; with `serves` */
+    /* Is it for such a call, where nothing names an algorithm? The same on all ranks, so from count,
+     * codec, ranks, settings and what how.exec says, never from pointers. NULL: yes. */
     bool (*usual)(const tw_collective_call_t *call);
-    /* shape->algorithm, and what room that needs: slots, longest, most, piece, sum. */
+    /* shape->algorithm, and what room that needs: slots, longest, most, sum; piece where it should
+     * not be call->piece. The same on all ranks; allocates and says nothing. */
     void (*shape)(const tw_collective_call_t *call, tw_request_shape_t *shape);
 };
 
 struct tw_collective {
     tw_operation_t                   operation;
-    const tw_algorithm_row_t *const *rows;    /* in the order of policy/algorithms.h, then NULL */
+    const tw_algorithm_row_t *const *rows;    /* of policy/algorithms.h, in its order, then NULL */
     int                              arrays;  /* of an operation                   */
     bool                             moves;   /* no sums: there is no feedback     */
     bool                             unequal; /* ranks know different counts       */
@@ -100,7 +105,7 @@ extern const tw_collective_t tw_collective_allreduce, tw_collective_reduce,
     tw_collective_reduce_scatter, tw_collective_bcast, tw_collective_allgather,
     tw_collective_alltoall, tw_collective_alltoallv;
 
-/* Carry it out, in any form: collective.c. */
+/* Carry it out, in any form: collective.c. The call is used up. */
 tw_status_t tw_collective(tw_collective_call_t *call, tw_form_t form, tw_request_t **request_p);
 
 /* ---- below `auto`: choose.c ------------------------------------------------------------------ */

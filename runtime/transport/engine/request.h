@@ -67,7 +67,8 @@ typedef struct tw_algorithm_ops {
     bool (*ready)(tw_request_t *op, tw_lane_t *lane, int *peer_p);
     /* Its steps touch elements or codes themselves, not only by tw_op_ and tw_lane_. */
     bool host_only;
-    /* op->rounds and what else depends on the call, but for send and recv, which are set. */
+    /* op->rounds, arrays, and own_first and own_count where it encodes sums (second residuals are found
+     * by them); send and recv are set, in place to the same. */
     void (*fill)(tw_request_t *op, const struct tw_collective_call *call);
 } tw_algorithm_ops_t;
 

@@ -8,7 +8,7 @@
 
 enum { TW_GATHER_COUNT = 0, TW_GATHER_FIRST = 1 }; /* op->array */
 
-#define TW_ALLGATHER_ROW(x, name, usual) extern const tw_algorithm_row_t tw_allgather_##name;
+#define TW_ALLGATHER_ROW(x, name, considered) extern const tw_algorithm_row_t tw_allgather_##name;
 TW_ALLGATHER_ALGORITHMS(TW_ALLGATHER_ROW, )
 
 /* Fill an operation: where everyone's block goes; in place, ours is sent from there. */

@@ -65,7 +65,7 @@ static void tw_grid_shape(const tw_collective_call_t *call, tw_request_shape_t *
     shape->algorithm = &tw_grid_ops;
     shape->slots     = TW_SPREAD_SLOTS(call->comm->size);
     shape->longest   = tw_gather_longest(call);
-    shape->piece     = tw_route_piece(call->comm->size);
+    shape->piece     = call->piece > 0 ? call->piece : tw_route_piece(call->comm->size);
 }
 
 const tw_algorithm_row_t tw_allgather_grid = {

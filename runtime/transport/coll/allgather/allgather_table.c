@@ -43,7 +43,7 @@ static bool tw_gather_quick(const tw_collective_call_t *call, tw_status_t *statu
     return true;
 }
 
-#define TW_ALLGATHER_REF(x, name, usual) &tw_allgather_##name,
+#define TW_ALLGATHER_REF(x, name, considered) &tw_allgather_##name,
 
 static const tw_algorithm_row_t *const tw_gather_rows[] = {
     TW_ALLGATHER_ALGORITHMS(TW_ALLGATHER_REF, ) NULL};

@@ -94,7 +94,7 @@ static void tw_grid_shape(const tw_collective_call_t *call, tw_request_shape_t *
     shape->sum       = true;
     shape->slots     = TW_DELIVER_SLOTS(ranks) + TW_SPREAD_SLOTS(ranks);
     shape->longest   = tw_share_longest(call, tw_codec_block(call->codec), (size_t)ranks);
-    shape->piece     = tw_route_piece(ranks);
+    shape->piece     = tw_route_piece(ranks); /* whatever was decided, as calibration measures it */
 }
 
 const tw_algorithm_row_t tw_reduction_grid = {

@@ -20,7 +20,7 @@ static bool tw_reduction_quick(const tw_collective_call_t *call, tw_status_t *st
     return true;
 }
 
-#define TW_REDUCTION_REF(x, name, usual) &tw_reduction_##name,
+#define TW_REDUCTION_REF(x, name, considered) &tw_reduction_##name,
 
 static const tw_algorithm_row_t *const tw_reduction_rows[] = {
     TW_REDUCTION_ALGORITHMS(TW_REDUCTION_REF, ) NULL};

@@ -14,8 +14,8 @@
 enum { TW_SHARE_FIRST = 0, TW_SHARE_LENGTH = 1 }; /* op->array */
 
 /* Rows of allreduce and reduce, and of the reduce-scatters. */
-#define TW_REDUCTION_ROW(x, name, usual) extern const tw_algorithm_row_t tw_reduction_##name;
-#define TW_SCATTER_ROW(x, name, usual)   extern const tw_algorithm_row_t tw_scatter_##name;
+#define TW_REDUCTION_ROW(x, name, considered) extern const tw_algorithm_row_t tw_reduction_##name;
+#define TW_SCATTER_ROW(x, name, considered)   extern const tw_algorithm_row_t tw_scatter_##name;
 TW_REDUCTION_ALGORITHMS(TW_REDUCTION_ROW, )
 TW_SCATTER_ALGORITHMS(TW_SCATTER_ROW, )
 

@@ -9,7 +9,7 @@
 enum { TW_SEND_COUNT = 0, TW_SEND_FIRST = 1, TW_RECV_COUNT = 2, TW_RECV_FIRST = 3 }; /* op->array */
 
 /* Of equal counts; alltoallv has pairwise alone. */
-#define TW_ALLTOALL_ROW(x, name, usual) extern const tw_algorithm_row_t tw_alltoall_##name;
+#define TW_ALLTOALL_ROW(x, name, considered) extern const tw_algorithm_row_t tw_alltoall_##name;
 TW_ALLTOALL_ALGORITHMS(TW_ALLTOALL_ROW, )
 
 /* What is sent: in place, what is received. */

@@ -42,7 +42,7 @@ static bool tw_alltoall_quick(const tw_collective_call_t *call, tw_status_t *sta
     return true;
 }
 
-#define TW_ALLTOALL_REF(x, name, usual) &tw_alltoall_##name,
+#define TW_ALLTOALL_REF(x, name, considered) &tw_alltoall_##name,
 
 static const tw_algorithm_row_t *const tw_alltoall_rows[] = {
     TW_ALLTOALL_ALGORITHMS(TW_ALLTOALL_REF, ) NULL};

@@ -6,7 +6,7 @@
 
 #include "runtime/transport/coll/collective.h"
 
-#define TW_BCAST_ROW(x, name, usual) extern const tw_algorithm_row_t tw_bcast_##name;
+#define TW_BCAST_ROW(x, name, considered) extern const tw_algorithm_row_t tw_bcast_##name;
 TW_BCAST_ALGORITHMS(TW_BCAST_ROW, )
 
 /* Bytes of codes in a message of a chain: one peer sends, so they may be longer than elsewhere. */

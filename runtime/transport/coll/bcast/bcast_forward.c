@@ -128,7 +128,7 @@ static void tw_chain_shape(const tw_collective_call_t *call, tw_request_shape_t 
     shape->algorithm = &tw_chain_ops;
     shape->longest   = call->count;
     shape->slots     = 1;
-    shape->piece     = TW_CHAIN_PIECE;
+    shape->piece     = call->piece > 0 ? call->piece : TW_CHAIN_PIECE;
 }
 
 const tw_algorithm_row_t tw_bcast_tree  = {.name = "tree", .shape = tw_tree_shape};

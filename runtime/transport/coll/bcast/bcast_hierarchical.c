@@ -178,7 +178,7 @@ static void tw_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *
     shape->algorithm = chain ? &tw_hier_chain : &tw_hier_tree;
     shape->longest   = call->count;
     shape->most      = tw_hier_most(call);
-    shape->piece     = chain ? TW_CHAIN_PIECE : 0;
+    shape->piece     = call->piece > 0 || !chain ? call->piece : TW_CHAIN_PIECE;
 }
 
 const tw_algorithm_row_t tw_bcast_hierarchical = {

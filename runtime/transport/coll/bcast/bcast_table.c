@@ -36,7 +36,7 @@ static bool tw_bcast_quick(const tw_collective_call_t *call, tw_status_t *status
     return true;
 }
 
-#define TW_BCAST_REF(x, name, usual) &tw_bcast_##name,
+#define TW_BCAST_REF(x, name, considered) &tw_bcast_##name,
 
 static const tw_algorithm_row_t *const tw_bcast_rows[] = {TW_BCAST_ALGORITHMS(TW_BCAST_REF, ) NULL};
 

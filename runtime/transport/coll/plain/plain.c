@@ -306,7 +306,7 @@ tw_status_t tw_plain(tw_comm_t *comm, const tw_plain_args_t *args, const tw_how_
 {
     tw_request_shape_t shape = {.algorithm  = &tw_plain_mpi,
                                 .operation  = args->name,
-                                .count      = args->count,
+                                .count      = args->counts != NULL ? 0 : args->count,
                                 .root       = args->root,
                                 .reduction  = args->reduction,
                                 .longest    = 1,
@@ -319,6 +319,9 @@ tw_status_t tw_plain(tw_comm_t *comm, const tw_plain_args_t *args, const tw_how_
 
     if (form == TW_BLOCKING && args->counts == NULL && tw_plain_blocks(comm)) {
         return tw_plain_run(comm, args);
+    }
+    for (int r = 0; args->counts != NULL && r < comm->size; r++) {
+        shape.count += args->counts[r];
     }
     tw_plain_values(comm, args, &shape);
     status = tw_request_create(comm, how, &shape, form == TW_PLAN, &op);

@@ -5,7 +5,7 @@
 
 #include "runtime/transport/coll/allreduce/reduction.h"
 
-#define TW_SCATTER_REF(x, name, usual) &tw_scatter_##name,
+#define TW_SCATTER_REF(x, name, considered) &tw_scatter_##name,
 
 static const tw_algorithm_row_t *const tw_scatter_rows[] = {TW_SCATTER_ALGORITHMS(TW_SCATTER_REF, )
                                                                 NULL};
