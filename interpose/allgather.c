@@ -63,7 +63,7 @@ static void tw_gathering_make(tw_gathering_t *g, const tw_call_t *call, const tw
     for (int r = 0; r < blocks->ranks; r++) {
         const size_t items = tw_block_items(blocks, r);
 
-        g->units[r]   = tw_form_units(choice, items * call->type.values);
+        g->units[r]   = tw_choice_units(choice, items * call->type.values);
         g->offsets[r] = (int)g->total;
         g->counts[r]  = (int)items;
         g->displs[r]  = tw_block_first(blocks, r);
@@ -109,12 +109,12 @@ static void *tw_allgather_exact(tw_call_t *call, const tw_type_t *type, const vo
         displs[r] = (int)total;
         total += (size_t)counts[r];
     }
-    packed = tw_form_get(call, items * type->size);
-    exact  = tw_form_get(call, total * width);
+    packed = tw_buffer_get(call->comm->handle, items * type->size);
+    exact  = tw_buffer_get(call->comm->handle, total * width);
     tw_type_pack(type, mine, items, packed);
     *result = tw_next.Allgatherv(packed, counts[call->comm->rank], basic, exact, counts, displs,
                                  basic, comm);
-    tw_form_put(packed);
+    tw_buffer_put(packed);
     free(counts);
     return exact;
 }
@@ -150,8 +150,8 @@ static int tw_allgather_codes(tw_call_t *call, const tw_type_t *type, const void
         tw_give_up(comm, "no memory for counts");
     }
     tw_gathering_make(&g, call, call->choice, blocks, room);
-    out = tw_form_get(call, (size_t)g.units[call->comm->rank] * TW_UNIT);
-    in  = tw_form_get(call, g.total * TW_UNIT);
+    out = tw_buffer_get(call->comm->handle, (size_t)g.units[call->comm->rank] * TW_UNIT);
+    in  = tw_buffer_get(call->comm->handle, g.total * TW_UNIT);
     if (call->verify) {
         const uint64_t start = tw_clock_ns();
 
@@ -170,9 +170,9 @@ static int tw_allgather_codes(tw_call_t *call, const tw_type_t *type, const void
         }
     }
     call->sent = (uint64_t)(blocks->ranks - 1) * (uint64_t)g.units[call->comm->rank] * TW_UNIT;
-    tw_form_put(exact);
-    tw_form_put(out);
-    tw_form_put(in);
+    tw_buffer_put(exact);
+    tw_buffer_put(out);
+    tw_buffer_put(in);
     free(room);
     return result;
 }
@@ -202,8 +202,8 @@ static int tw_iallgather_codes(tw_call_t *call, const tw_type_t *type, const voi
     }
     op->extra = room;
     tw_gathering_make(&g, call, call->choice, blocks, room);
-    op->codes_out = tw_form_get(call, (size_t)g.units[me] * TW_UNIT);
-    op->codes_in  = tw_form_get(call, g.total * TW_UNIT);
+    op->codes_out = tw_buffer_get(call->comm->handle, (size_t)g.units[me] * TW_UNIT);
+    op->codes_in  = tw_buffer_get(call->comm->handle, g.total * TW_UNIT);
     op->call.sent = (uint64_t)(blocks->ranks - 1) * (uint64_t)g.units[me] * TW_UNIT;
     tw_form_encode(&op->call, op->choice, type, mine, items, op->codes_out);
     return tw_form_op_started(op,

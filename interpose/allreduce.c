@@ -45,13 +45,13 @@ static tw_status_t tw_allreduce_transport(tw_call_t *call, tw_comm_t *comm, cons
 /* Doubles that travel as floats. */
 static tw_status_t tw_allreduce_narrow(tw_call_t *call, tw_comm_t *comm, const void *from, void *to)
 {
-    float      *floats = tw_form_get(call, call->values * sizeof(*floats));
+    float      *floats = tw_buffer_get(call->comm->handle, call->values * sizeof(*floats));
     tw_status_t status;
 
     tw_form_narrow(from, call->values, floats);
     status = tw_allreduce_transport(call, comm, TW_IN_PLACE, floats);
     tw_form_widen(floats, call->values, to);
-    tw_form_put(floats);
+    tw_buffer_put(floats);
     return status;
 }
 
@@ -66,7 +66,7 @@ static int tw_allreduce_codes(tw_call_t *call, tw_comm_t *duplicate, const void 
     if (call->verify) { /* first: in place, the input is gone afterwards */
         const uint64_t start = tw_clock_ns();
 
-        exact  = tw_form_get(call, (size_t)count * call->type.size);
+        exact  = tw_buffer_get(call->comm->handle, (size_t)count * call->type.size);
         result = tw_next.Allreduce(from, exact, count, datatype, MPI_SUM, comm);
         tw_verify_spent(call, start, true);
     }
@@ -97,7 +97,7 @@ static int tw_allreduce_codes(tw_call_t *call, tw_comm_t *duplicate, const void 
         }
         tw_verify_spent(call, start, false);
     }
-    tw_form_put(exact);
+    tw_buffer_put(exact);
     return result;
 }
 
@@ -109,20 +109,21 @@ static void tw_iallreduce_finish(tw_pending_t *pending)
     const uint64_t start = tw_clock_ns();
 
     tw_form_decode_sum(&op->call, op->choice, &op->type, op->codes_in,
-                       tw_form_bytes(op->choice, op->call.values), op->ranks, op->recv, op->items);
+                       tw_choice_bytes(op->choice, op->call.values), op->ranks, op->recv,
+                       op->items);
     tw_form_op_done(op, start);
 }
 
 static int tw_iallreduce_codes(tw_call_t *call, const void *sendbuf, void *recvbuf, int count,
                                MPI_Comm comm, MPI_Request *request)
 {
-    const size_t  bytes = tw_form_bytes(call->choice, call->values);
-    const int     units = tw_form_units(call->choice, call->values);
+    const size_t  bytes = tw_choice_bytes(call->choice, call->values);
+    const int     units = tw_choice_units(call->choice, call->values);
     tw_form_op_t *op    = tw_form_op_make(call, call->choice, &call->type, recvbuf, (size_t)count);
 
     op->call.sent = (uint64_t)(call->comm->size - 1) * bytes;
-    op->codes_out = tw_form_get(call, bytes);
-    op->codes_in  = tw_form_get(call, bytes * (size_t)call->comm->size);
+    op->codes_out = tw_buffer_get(call->comm->handle, bytes);
+    op->codes_in  = tw_buffer_get(call->comm->handle, bytes * (size_t)call->comm->size);
     tw_form_encode(&op->call, op->choice, &call->type, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf,
                    (size_t)count, op->codes_out);
     return tw_form_op_started(op,
@@ -156,7 +157,7 @@ int tw_on_allreduce(const void *site, const void *sendbuf, void *recvbuf, int co
                 return result;
             }
             tw_call_undo(&call, TW_WHY_MEMORY);
-        } else if (tw_form_all_fit(call.choice, call.values, call.comm->size) ||
+        } else if (tw_choice_all_fit(call.choice, call.values, call.comm->size) ||
                    (tw_encode_always() && tw_staged_refusal(&call) != TW_WHY_NOT)) {
             return tw_iallreduce_codes(&call, sendbuf, recvbuf, count, comm, request);
         } else {

@@ -52,20 +52,20 @@ static void *tw_alltoall_exact(tw_call_t *call, const tw_alltoall_t *a, MPI_Comm
     if (call->values * (size_t)call->comm->size > INT_MAX) {
         return NULL;
     }
-    packed = tw_form_get(call, whole * a->type.size);
-    exact  = tw_form_get(call, whole * a->type.size);
+    packed = tw_buffer_get(call->comm->handle, whole * a->type.size);
+    exact  = tw_buffer_get(call->comm->handle, whole * a->type.size);
     tw_type_pack(&a->type, a->buffer, whole, packed);
     *result =
         tw_next.Alltoall(packed, (int)call->values, basic, exact, (int)call->values, basic, comm);
-    tw_form_put(packed);
+    tw_buffer_put(packed);
     return exact;
 }
 
 static int tw_alltoall_codes(tw_call_t *call, const tw_alltoall_t *a, MPI_Comm comm)
 {
     const int ranks  = call->comm->size;
-    void     *out    = tw_form_get(call, a->bytes * (size_t)ranks);
-    void     *in     = tw_form_get(call, a->bytes * (size_t)ranks);
+    void     *out    = tw_buffer_get(call->comm->handle, a->bytes * (size_t)ranks);
+    void     *in     = tw_buffer_get(call->comm->handle, a->bytes * (size_t)ranks);
     void     *exact  = NULL;
     int       result = MPI_SUCCESS;
 
@@ -93,9 +93,9 @@ static int tw_alltoall_codes(tw_call_t *call, const tw_alltoall_t *a, MPI_Comm c
         }
     }
     call->sent = tw_call_moved(call->op, ranks, a->bytes);
-    tw_form_put(exact);
-    tw_form_put(out);
-    tw_form_put(in);
+    tw_buffer_put(exact);
+    tw_buffer_put(out);
+    tw_buffer_put(in);
     return result;
 }
 
@@ -105,7 +105,8 @@ static void tw_ialltoall_finish(tw_pending_t *pending)
     const uint64_t start = tw_clock_ns();
 
     tw_alltoall_decode(&op->call, op->choice, &op->type, op->codes_in,
-                       tw_form_bytes(op->choice, op->call.values), op->ranks, op->recv, op->items);
+                       tw_choice_bytes(op->choice, op->call.values), op->ranks, op->recv,
+                       op->items);
     tw_form_op_done(op, start);
 }
 
@@ -115,8 +116,8 @@ static int tw_ialltoall_codes(tw_call_t *call, const tw_alltoall_t *a, MPI_Comm 
     const size_t  whole = a->bytes * (size_t)call->comm->size;
     tw_form_op_t *op    = tw_form_op_make(call, call->choice, &call->type, a->recv, a->recv_items);
 
-    op->codes_out = tw_form_get(call, whole);
-    op->codes_in  = tw_form_get(call, whole);
+    op->codes_out = tw_buffer_get(call->comm->handle, whole);
+    op->codes_in  = tw_buffer_get(call->comm->handle, whole);
     op->call.sent = tw_call_moved(call->op, call->comm->size, a->bytes);
     tw_alltoall_encode(&op->call, op->choice, a, op->codes_out);
     return tw_form_op_started(op,
@@ -154,8 +155,8 @@ int tw_on_alltoall(const void *site, const void *sendbuf, int sendcount, MPI_Dat
     }
     tw_call_buffers(&call, sendbuf, recvbuf);
     if (tw_call_decide(&call)) {
-        a.bytes = tw_form_bytes(call.choice, call.values);
-        a.units = tw_form_units(call.choice, call.values);
+        a.bytes = tw_choice_bytes(call.choice, call.values);
+        a.units = tw_choice_units(call.choice, call.values);
         if (request != NULL) {
             return tw_ialltoall_codes(&call, &a, comm, request);
         }

@@ -77,7 +77,7 @@ static void tw_side_decide(tw_call_t *call, tw_side_t *side, int ranks, const in
         side->displs[r] = displs[r];
         side->choice[r] =
             call->why == TW_WHY_NOT ? tw_call_decide_pair(call, side->type.kind, values) : NULL;
-        side->bytes[r] = side->choice[r] != NULL ? tw_form_bytes(side->choice[r], values)
+        side->bytes[r] = side->choice[r] != NULL ? tw_choice_bytes(side->choice[r], values)
                                                  : (size_t)counts[r] * side->type.size;
         side->first[r] = side->total;
         side->total += side->bytes[r];
@@ -276,7 +276,7 @@ static void tw_exchange_v_could(tw_call_t *call, const tw_exchange_v_t *x)
         for (int r = 0; r < x->ranks; r++) {
             const size_t values = (size_t)x->send.counts[r] * x->send.type.values;
             const size_t plain  = (size_t)x->send.counts[r] * x->send.type.size;
-            const size_t codes  = tw_form_bytes(choice, values);
+            const size_t codes  = tw_choice_bytes(choice, values);
 
             if (r != x->me) {
                 call->could[c] +=
@@ -315,15 +315,15 @@ static char *tw_exchange_v_exact(tw_call_t *call, const tw_exchange_v_t *x, MPI_
     if (out > INT_MAX || in > INT_MAX) {
         tw_give_up(comm, "an MPI_Alltoallv of more than 2 GiB on one rank cannot be verified");
     }
-    packed = tw_form_get(call, out);
-    exact  = tw_form_get(call, in);
+    packed = tw_buffer_get(call->comm->handle, out);
+    exact  = tw_buffer_get(call->comm->handle, in);
     for (size_t r = 0; r < n; r++) {
         tw_type_pack(&x->send.type, tw_type_at(&x->send.type, x->send.buffer, x->send.displs[r]),
                      (size_t)x->send.counts[r], packed + room[n + r]);
     }
     *result = tw_next.Alltoallv(packed, room, room + n, MPI_BYTE, exact, room + 2 * n, room + 3 * n,
                                 MPI_BYTE, comm);
-    tw_form_put(packed);
+    tw_buffer_put(packed);
     free(room);
     return exact;
 }
@@ -348,8 +348,8 @@ static void tw_exchange_v_verify(tw_call_t *call, const tw_exchange_v_t *x, cons
 
 static int tw_exchange_v_codes(tw_call_t *call, const tw_exchange_v_t *x, MPI_Comm comm)
 {
-    char *out    = tw_form_get(call, x->send.total);
-    char *in     = tw_form_get(call, x->recv.total);
+    char *out    = tw_buffer_get(call->comm->handle, x->send.total);
+    char *in     = tw_buffer_get(call->comm->handle, x->recv.total);
     char *exact  = NULL;
     int   result = MPI_SUCCESS;
 
@@ -371,9 +371,9 @@ static int tw_exchange_v_codes(tw_call_t *call, const tw_exchange_v_t *x, MPI_Co
         }
     }
     call->sent = tw_exchange_v_sent(x);
-    tw_form_put(exact);
-    tw_form_put(out);
-    tw_form_put(in);
+    tw_buffer_put(exact);
+    tw_buffer_put(out);
+    tw_buffer_put(in);
     return result;
 }
 
@@ -398,8 +398,8 @@ static int tw_ialltoallv_codes(tw_call_t *call, tw_exchange_v_t *x, MPI_Comm com
     tw_form_op_t *op = tw_form_op_make(call, call->choice, &x->recv.type, NULL, 0);
     int           result;
 
-    op->codes_out = tw_form_get(call, x->send.total);
-    op->codes_in  = tw_form_get(call, x->recv.total);
+    op->codes_out = tw_buffer_get(call->comm->handle, x->send.total);
+    op->codes_in  = tw_buffer_get(call->comm->handle, x->recv.total);
     op->call.sent = tw_exchange_v_sent(x);
     tw_side_pack(&op->call, &x->send, x->ranks, op->codes_out);
     result =

@@ -28,16 +28,16 @@ static void tw_bcast_measure(tw_call_t *call, const tw_choice_t *choice, const v
 {
     const size_t n     = items * call->type.values;
     tw_type_t    plain = call->type; /* the same values without holes */
-    void        *exact = tw_form_get(call, items * call->type.size);
-    void        *got   = tw_form_get(call, items * call->type.size);
+    void        *exact = tw_buffer_get(call->comm->handle, items * call->type.size);
+    void        *got   = tw_buffer_get(call->comm->handle, items * call->type.size);
 
     plain.dense = true;
     tw_type_pack(&call->type, buffer, items, exact);
     tw_form_decode(call, choice, &plain, codes, got, items);
     *errors = (tw_errors_t){0};
     tw_errors_add(errors, call->type.kind == TW_KIND_DOUBLE, got, exact, n);
-    tw_form_put(exact);
-    tw_form_put(got);
+    tw_buffer_put(exact);
+    tw_buffer_put(got);
 }
 
 /* The root under a contract: encode with the codec of the level, or a better one. codes has room
@@ -50,7 +50,7 @@ static const tw_choice_t *tw_bcast_contract(tw_call_t *call, const void *buffer,
         tw_errors_t        errors;
 
         if (choice->codec == NULL ||
-            tw_form_bytes(choice, call->values) >= items * call->type.size) {
+            tw_choice_bytes(choice, call->values) >= items * call->type.size) {
             call->level->spec[0] = '\0';
             break;
         }
@@ -90,8 +90,8 @@ static int tw_bcast_codes(tw_call_t *call, void *buffer, int count, MPI_Datatype
     const bool   sender   = call->comm->rank == root;
     const size_t items    = (size_t)count;
     const size_t plain    = items * call->type.size + TW_UNIT;
-    const size_t encoded  = tw_form_bytes(call->choice, call->values);
-    void        *codes    = tw_form_get(call, encoded > plain ? encoded : plain);
+    const size_t encoded  = tw_choice_bytes(call->choice, call->values);
+    void        *codes    = tw_buffer_get(call->comm->handle, encoded > plain ? encoded : plain);
     int          result   = MPI_SUCCESS;
 
     if (contract) {
@@ -119,8 +119,8 @@ static int tw_bcast_codes(tw_call_t *call, void *buffer, int count, MPI_Datatype
         result = tw_next.Bcast(buffer, count, datatype, root, comm);
     } else if (result == MPI_SUCCESS) {
         call->sent =
-            tw_call_moved(call->op, call->comm->size, tw_form_bytes(call->choice, call->values));
-        result = tw_next.Bcast(codes, tw_form_units(call->choice, call->values), tw_state.unit,
+            tw_call_moved(call->op, call->comm->size, tw_choice_bytes(call->choice, call->values));
+        result = tw_next.Bcast(codes, tw_choice_units(call->choice, call->values), tw_state.unit,
                                root, comm);
         if (result == MPI_SUCCESS && sender) {
             tw_bcast_take(call, call->choice, &call->type, codes, buffer, items);
@@ -128,7 +128,7 @@ static int tw_bcast_codes(tw_call_t *call, void *buffer, int count, MPI_Datatype
             tw_form_decode(call, call->choice, &call->type, codes, buffer, items);
         }
     }
-    tw_form_put(codes);
+    tw_buffer_put(codes);
     return result;
 }
 
@@ -152,15 +152,16 @@ static int tw_ibcast_codes(tw_call_t *call, void *buffer, int count, int root, M
     tw_form_op_t *op;
 
     call->sent =
-        tw_call_moved(call->op, call->comm->size, tw_form_bytes(call->choice, call->values));
+        tw_call_moved(call->op, call->comm->size, tw_choice_bytes(call->choice, call->values));
     op           = tw_form_op_make(call, call->choice, &call->type, buffer, (size_t)count);
     op->root     = sender;
-    op->codes_in = tw_form_get(call, tw_form_bytes(call->choice, call->values));
+    op->codes_in = tw_buffer_get(call->comm->handle, tw_choice_bytes(call->choice, call->values));
     if (sender) {
         tw_form_encode(&op->call, op->choice, &call->type, buffer, (size_t)count, op->codes_in);
     }
     return tw_form_op_started(op,
-                              tw_next.Ibcast(op->codes_in, tw_form_units(op->choice, call->values),
+                              tw_next.Ibcast(op->codes_in,
+                                             tw_choice_units(op->choice, call->values),
                                              tw_state.unit, root, comm, request),
                               request, tw_ibcast_finish);
 }

@@ -18,115 +18,6 @@
 
 int tw_pcontrol_off;
 
-/* ---- codecs ---------------------------------------------------------------------------------- */
-
-static tw_choice_t *tw_choices;
-
-static tw_choice_t *tw_choice_make(const char *spec, tw_kind_t kind)
-{
-    tw_choice_t      *made = calloc(1, sizeof(*made));
-    tw_codec_traits_t traits;
-    tw_status_t       status;
-
-    if (made == NULL) {
-        tw_give_up(MPI_COMM_WORLD, "no memory for a codec");
-    }
-    memcpy(made->spec, spec, strlen(spec));
-    made->kind  = kind;
-    made->dtype = kind == TW_KIND_DOUBLE ? TW_F64 : TW_F32;
-    status      = tw_codec_create(&tw_state.context, spec, made->dtype, &made->codec, NULL, 0);
-    if (status != TW_OK && status != TW_ERR_NO_MEMORY && kind == TW_KIND_DOUBLE &&
-        tw_state.config.wide) { /* no form for doubles */
-        made->dtype  = TW_F32;
-        made->narrow = true;
-        status       = tw_codec_create(&tw_state.context, spec, made->dtype, &made->codec, NULL, 0);
-    }
-    if (status == TW_ERR_NO_MEMORY) { /* the other ranks have it, and go on */
-        tw_give_up(MPI_COMM_WORLD, "no memory for a codec");
-    }
-    if (made->codec != NULL && tw_codec_traits(made->codec, &traits) == TW_OK) {
-        made->exact     = traits.lossless && !made->narrow;
-        made->automatic = strcmp(traits.name, "auto") == 0;
-    }
-    return made;
-}
-
-static const tw_choice_t *tw_choice_find(const char *spec, tw_kind_t kind)
-{
-    const tw_choice_t *choice = __atomic_load_n(&tw_choices, __ATOMIC_ACQUIRE);
-
-    while (choice != NULL && (choice->kind != kind || strcmp(choice->spec, spec) != 0)) {
-        choice = choice->next;
-    }
-    return choice;
-}
-
-/* Choices are added at the head and stay: the list is read without the lock. */
-const tw_choice_t *tw_choice_get(const char *spec, tw_kind_t kind)
-{
-    const tw_choice_t *found = tw_choice_find(spec, kind);
-    tw_choice_t       *made;
-
-    if (found != NULL) {
-        return found;
-    }
-    made = tw_choice_make(spec, kind);
-    pthread_mutex_lock(&tw_state.lock);
-    found = tw_choice_find(spec, kind); /* another thread may have been quicker */
-    if (found == NULL) {
-        made->next = tw_choices;
-        __atomic_store_n(&tw_choices, made, __ATOMIC_RELEASE);
-        found = made;
-        made  = NULL;
-    }
-    pthread_mutex_unlock(&tw_state.lock);
-    if (made != NULL) {
-        tw_codec_destroy(made->codec);
-        free(made);
-    }
-    return found;
-}
-
-const char *tw_choice_finer(const tw_choice_t *choice)
-{
-    return choice->codec != NULL ? tw_codec_finer(choice->codec) : "";
-}
-
-static const tw_choice_t *tw_choice_candidate_make(int c, tw_kind_t kind)
-{
-    /* Not in the list: nothing is encoded with them. */
-    static tw_choice_t narrow[TW_CANDIDATES_MAX];
-    const char        *spec   = tw_candidates()->offer[c]->spec;
-    const tw_choice_t *choice = tw_choice_get(spec, kind);
-
-    if (choice->codec != NULL) {
-        return choice;
-    }
-    choice = tw_choice_get(spec, TW_KIND_FLOAT);
-    pthread_mutex_lock(&tw_state.lock);
-    if (narrow[c].codec == NULL) {
-        narrow[c]        = *choice;
-        narrow[c].kind   = kind;
-        narrow[c].narrow = true;
-    }
-    pthread_mutex_unlock(&tw_state.lock);
-    return &narrow[c];
-}
-
-const tw_choice_t *tw_choice_candidate(int c, tw_kind_t kind)
-{
-    static const tw_choice_t *made[TW_CANDIDATES_MAX][TW_KINDS];
-    const tw_choice_t        *choice = __atomic_load_n(&made[c][kind], __ATOMIC_ACQUIRE);
-
-    if (choice == NULL) {
-        choice = tw_choice_candidate_make(c, kind);
-        __atomic_store_n(&made[c][kind], choice, __ATOMIC_RELEASE);
-    }
-    return choice;
-}
-
-/* ---- a call ---------------------------------------------------------------------------------- */
-
 void tw_call_begin(tw_call_t *call, const void *site, int op, bool nonblocking, MPI_Comm comm)
 {
     memset(call, 0, sizeof(*call));
@@ -140,13 +31,6 @@ void tw_call_begin(tw_call_t *call, const void *site, int op, bool nonblocking, 
         call->why = TW_WHY_ARGUMENTS;
     } else if (!call->comm->usable) {
         call->why = (tw_why_t)call->comm->why;
-    }
-}
-
-void tw_call_refuse(tw_call_t *call, tw_why_t why)
-{
-    if (call->why == TW_WHY_NOT) {
-        call->why = why;
     }
 }
 
@@ -271,7 +155,7 @@ static const tw_choice_t *tw_call_choose(const tw_call_t *call, tw_kind_t kind, 
         return has ? choice : NULL;
     }
     if (!tw_encode_always() &&
-        (choice->exact || tw_form_bytes(choice, values) >= tw_kind_bytes(kind, values))) {
+        (choice->exact || tw_choice_bytes(choice, values) >= tw_kind_bytes(kind, values))) {
         *why = TW_WHY_NOT_PAYING;
         return NULL;
     }
@@ -289,11 +173,6 @@ bool tw_call_decide(tw_call_t *call)
         tw_verify_decide(call);
     }
     return call->choice != NULL;
-}
-
-bool tw_call_may_encode(const tw_call_t *call)
-{
-    return tw_state.codecs || call->comm->info[0] != '\0';
 }
 
 void tw_call_buffers(tw_call_t *call, const void *sendbuf, const void *recvbuf)
@@ -377,7 +256,7 @@ static uint64_t tw_call_would_send(const tw_call_t *call, const tw_choice_t *cho
     const int ranks = call->comm->size;
     size_t    codes = 0;
 
-    if (tw_form_bytes(choice, call->values) >= tw_kind_bytes(choice->kind, call->values)) {
+    if (tw_choice_bytes(choice, call->values) >= tw_kind_bytes(choice->kind, call->values)) {
         return call->asked;
     }
     switch (call->op) {
@@ -386,17 +265,17 @@ static uint64_t tw_call_would_send(const tw_call_t *call, const tw_choice_t *cho
             tw_codec_size(choice->codec, call->values, &codes);
             return tw_call_moved(call->op, ranks, codes);
         }
-        return tw_form_all_fit(choice, call->values, ranks)
-                   ? (uint64_t)(ranks - 1) * tw_form_bytes(choice, call->values)
+        return tw_choice_all_fit(choice, call->values, ranks)
+                   ? (uint64_t)(ranks - 1) * tw_choice_bytes(choice, call->values)
                    : call->asked;
     case TW_RULE_REDUCE:
-        return tw_form_all_fit(choice, call->values, ranks)
-                   ? tw_call_moved(call->op, ranks, tw_form_bytes(choice, call->values))
+        return tw_choice_all_fit(choice, call->values, ranks)
+                   ? tw_call_moved(call->op, ranks, tw_choice_bytes(choice, call->values))
                    : call->asked;
     case TW_RULE_ALLGATHERV:
-        return tw_call_moved(call->op, ranks, tw_form_bytes(choice, call->own));
+        return tw_call_moved(call->op, ranks, tw_choice_bytes(choice, call->own));
     default:
-        return tw_call_moved(call->op, ranks, tw_form_bytes(choice, call->values));
+        return tw_call_moved(call->op, ranks, tw_choice_bytes(choice, call->values));
     }
 }
 

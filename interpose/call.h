@@ -13,23 +13,13 @@
 
 #include <thinwire/codec.h>
 
+#include "interpose/choice.h"
 #include "interpose/comms.h"
 #include "interpose/late.h"
 #include "interpose/python.h"
 #include "interpose/records.h"
+#include "interpose/state.h"
 #include "interpose/types.h"
-
-/* A codec in use: one object per spec and type, made once, kept until the end. */
-typedef struct tw_choice {
-    struct tw_choice *next;
-    char              spec[TW_RULE_SPEC_MAX]; /* as the rule, the option or the ladder says it   */
-    tw_kind_t         kind;   /* of the program's values                                         */
-    tw_codec_t       *codec;  /* NULL: it has no form for this kind                              */
-    tw_dtype_t        dtype;  /* of the values that are encoded                                  */
-    bool              narrow; /* doubles that travel as floats (--double)                        */
-    bool automatic;           /* auto: the transport decides                                     */
-    bool exact;               /* lossless: fp32                                                  */
-} tw_choice_t;
 
 typedef struct tw_call {
     const void              *site;
@@ -94,7 +84,12 @@ static inline bool tw_same_refused(const void *sendbuf, const void *recvbuf)
 }
 
 /** Refuse, with this reason, unless refused already. */
-void tw_call_refuse(tw_call_t *call, tw_why_t why);
+static inline void tw_call_refuse(tw_call_t *call, tw_why_t why)
+{
+    if (call->why == TW_WHY_NOT) {
+        call->why = why;
+    }
+}
 
 /** The codec for this call or the reason against it, by rules, threshold, MPI_Pcontrol, MPI_Info.
  * The same on all ranks. @return true if it is to be compressed. */
@@ -102,7 +97,10 @@ bool tw_call_decide(tw_call_t *call);
 
 /** Could any call on this communicator be compressed, by settings and info? The same on all ranks.
  */
-bool tw_call_may_encode(const tw_call_t *call);
+static inline bool tw_call_may_encode(const tw_call_t *call)
+{
+    return tw_state.codecs || call->comm->info[0] != '\0';
+}
 
 /** After all it is not compressed, for this reason. */
 void tw_call_undo(tw_call_t *call, tw_why_t why);
@@ -126,18 +124,8 @@ void tw_call_more(tw_call_t *call, uint64_t ns);
  * (P-1)/P, allgather and alltoall (P-1). */
 uint64_t tw_call_moved(tw_rule_op_t op, int ranks, uint64_t bytes);
 
-/** The choice for a spec and kind, made at first use. */
-const tw_choice_t *tw_choice_get(const char *spec, tw_kind_t kind);
-
-/** The spec that an error contract goes to when this choice has broken it; "": elements as they are. */
-const char *tw_choice_finer(const tw_choice_t *choice);
-
 /** Watched only, and a codec could have been there: the report says what the candidates would send. */
 bool tw_call_could_send(const tw_call_t *call);
-
-/** That of a candidate of the report. Where it has no form for doubles, what --double would make of
- * them; only sizes are asked of it. */
-const tw_choice_t *tw_choice_candidate(int c, tw_kind_t kind);
 
 /* MPI_Pcontrol: 0 off, other levels on. */
 extern int tw_pcontrol_off;

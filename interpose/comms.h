@@ -94,6 +94,9 @@ void tw_comms_let_go(tw_entry_t *entry);
  * ranks must say the same, else none of them follows it, and rank 0 says so. */
 void tw_comms_set_info(MPI_Comm comm, MPI_Info info);
 
+/* Keep the spec as an attribute of the communicator, which copies of it inherit. */
+void tw_comms_keep_info(MPI_Comm comm, const char *spec);
+
 /* What a communicator has of it, from there or from the one that it is a duplicate of: into spec,
  * which stays as it is without; and away with it, on a duplicate that gets another MPI_Info. */
 void tw_comms_get_info(MPI_Comm comm, char *spec, size_t size);

@@ -11,36 +11,6 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/fpmode.h"
 
-void *tw_form_get(const tw_call_t *call, size_t bytes)
-{
-    void *buffer = NULL;
-
-    if (tw_pool_get(&tw_state.pool, bytes, &buffer) != TW_OK) {
-        tw_give_up(call->comm->handle, "no memory for %zu bytes of codes", bytes);
-    }
-    return buffer;
-}
-
-void tw_form_put(void *buffer)
-{
-    tw_pool_put(&tw_state.pool, buffer);
-}
-
-size_t tw_form_bytes(const tw_choice_t *choice, size_t n)
-{
-    size_t bytes = n * (choice->kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float));
-
-    tw_codec_size(choice->codec, n, &bytes); /* auto has none: as it is */
-    return (bytes + TW_UNIT - 1) / TW_UNIT * TW_UNIT;
-}
-
-bool tw_form_all_fit(const tw_choice_t *choice, size_t n, int ranks)
-{
-    const size_t element = choice->kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
-
-    return tw_form_bytes(choice, n) * ((size_t)ranks + 1) <= 2 * n * element;
-}
-
 MPI_Datatype tw_form_basic(tw_kind_t kind)
 {
     return kind == TW_KIND_DOUBLE ? MPI_DOUBLE : MPI_FLOAT;
@@ -84,22 +54,22 @@ void tw_form_encode(tw_call_t *call, const tw_choice_t *choice, const tw_type_t 
     size_t         bytes = 0;
 
     if (!type->dense && n > 0) {
-        packed = tw_form_get(call, items * type->size);
+        packed = tw_buffer_get(call->comm->handle, items * type->size);
         if (!tw_type_pack(type, buffer, items, packed)) {
             tw_give_up(call->comm->handle, "MPI_Pack failed on a type that it took before");
         }
         buffer = packed;
     }
     if (choice->narrow) {
-        narrow = tw_form_get(call, n * sizeof(float));
+        narrow = tw_buffer_get(call->comm->handle, n * sizeof(float));
         tw_form_narrow(buffer, n, narrow);
         buffer = narrow;
     }
     tw_codec_encode(choice->codec, &tw_state.exec, buffer, n, codes);
     tw_codec_size(choice->codec, n, &bytes);
-    memset((char *)codes + bytes, 0, tw_form_bytes(choice, n) - bytes);
-    tw_form_put(packed);
-    tw_form_put(narrow);
+    memset((char *)codes + bytes, 0, tw_choice_bytes(choice, n) - bytes);
+    tw_buffer_put(packed);
+    tw_buffer_put(narrow);
     call->encode_ns += tw_clock_ns() - start;
 }
 
@@ -115,11 +85,11 @@ static tw_landing_t tw_landing_make(const tw_call_t *call, const tw_choice_t *ch
     tw_landing_t landing = {.values = buffer};
 
     if (!type->dense) {
-        landing.packed = tw_form_get(call, items * type->size);
+        landing.packed = tw_buffer_get(call->comm->handle, items * type->size);
         landing.values = landing.packed;
     }
     if (choice->narrow) {
-        landing.narrow = tw_form_get(call, items * type->values * sizeof(float));
+        landing.narrow = tw_buffer_get(call->comm->handle, items * type->values * sizeof(float));
         landing.values = landing.narrow;
     }
     return landing;
@@ -136,8 +106,8 @@ static void tw_landing_leave(const tw_call_t *call, const tw_landing_t *landing,
         !tw_type_unpack(type, landing->packed, items, buffer)) {
         tw_give_up(call->comm->handle, "MPI_Unpack failed on a type that it took before");
     }
-    tw_form_put(landing->packed);
-    tw_form_put(landing->narrow);
+    tw_buffer_put(landing->packed);
+    tw_buffer_put(landing->narrow);
 }
 
 void tw_form_decode(tw_call_t *call, const tw_choice_t *choice, const tw_type_t *type,
@@ -192,8 +162,8 @@ tw_form_op_t *tw_form_op_make(const tw_call_t *call, const tw_choice_t *choice,
 
 static void tw_form_op_release(tw_form_op_t *op)
 {
-    tw_form_put(op->codes_in);
-    tw_form_put(op->codes_out);
+    tw_buffer_put(op->codes_in);
+    tw_buffer_put(op->codes_out);
     free(op->extra);
     if (op->held != MPI_DATATYPE_NULL) {
         tw_next.Type_free(&op->held);

@@ -16,25 +16,8 @@
 #include "interpose/pending.h"
 #include "interpose/state.h"
 
-/* A buffer of the pool; without memory the job ends (a rank that fell back alone would leave the
- * others waiting). Give it back with tw_form_put(); NULL is allowed there. */
-void *tw_form_get(const tw_call_t *call, size_t bytes);
-void  tw_form_put(void *buffer);
-
-/* Bytes of n values' codes, padded to a multiple of TW_UNIT; and the same as a count of units. */
-size_t tw_form_bytes(const tw_choice_t *choice, size_t n);
-
-static inline int tw_form_units(const tw_choice_t *choice, size_t n)
-{
-    return (int)(tw_form_bytes(choice, n) / TW_UNIT);
-}
-
-/* Do the codes of all ranks, and once more this rank's, take no more than two messages, and so no
- * more bytes than a plain sum moves? */
-bool tw_form_all_fit(const tw_choice_t *choice, size_t n, int ranks);
-
 /* `items` items of the program's to codes: packed where the layout has holes, narrowed where
- * doubles travel as floats. codes has tw_form_bytes() bytes. */
+ * doubles travel as floats. codes has tw_choice_bytes() bytes. */
 void tw_form_encode(tw_call_t *call, const tw_choice_t *choice, const tw_type_t *type,
                     const void *buffer, size_t items, void *codes);
 

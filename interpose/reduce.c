@@ -21,18 +21,18 @@ static int tw_reduce_codes(tw_call_t *call, const void *sendbuf, void *recvbuf, 
                            MPI_Datatype datatype, int root, MPI_Comm comm)
 {
     const bool   at_root = call->comm->rank == root;
-    const size_t bytes   = tw_form_bytes(call->choice, call->values);
-    const int    units   = tw_form_units(call->choice, call->values);
+    const size_t bytes   = tw_choice_bytes(call->choice, call->values);
+    const int    units   = tw_choice_units(call->choice, call->values);
     const void  *input   = tw_reduce_input(sendbuf, recvbuf);
-    void        *out     = tw_form_get(call, bytes);
-    void        *in      = at_root ? tw_form_get(call, bytes * (size_t)call->comm->size) : NULL;
-    void        *exact   = NULL;
-    int          result  = MPI_SUCCESS;
+    void        *out     = tw_buffer_get(call->comm->handle, bytes);
+    void *in = at_root ? tw_buffer_get(call->comm->handle, bytes * (size_t)call->comm->size) : NULL;
+    void *exact  = NULL;
+    int   result = MPI_SUCCESS;
 
     if (call->verify) { /* the root alone sees the error; nothing more is exchanged */
         const uint64_t start = tw_clock_ns();
 
-        exact  = at_root ? tw_form_get(call, (size_t)count * call->type.size) : NULL;
+        exact = at_root ? tw_buffer_get(call->comm->handle, (size_t)count * call->type.size) : NULL;
         result = tw_next.Reduce(input, exact, count, datatype, MPI_SUM, root, comm);
         tw_verify_spent(call, start, true);
     }
@@ -53,9 +53,9 @@ static int tw_reduce_codes(tw_call_t *call, const void *sendbuf, void *recvbuf, 
         }
     }
     call->sent = tw_call_moved(call->op, call->comm->size, bytes);
-    tw_form_put(exact);
-    tw_form_put(out);
-    tw_form_put(in);
+    tw_buffer_put(exact);
+    tw_buffer_put(out);
+    tw_buffer_put(in);
     return result;
 }
 
@@ -66,7 +66,7 @@ static void tw_ireduce_finish(tw_pending_t *pending)
 
     if (op->recv != NULL) {
         tw_form_decode_sum(&op->call, op->choice, &op->type, op->codes_in,
-                           tw_form_bytes(op->choice, op->call.values), op->ranks, op->recv,
+                           tw_choice_bytes(op->choice, op->call.values), op->ranks, op->recv,
                            op->items);
     }
     tw_form_op_done(op, start);
@@ -76,13 +76,14 @@ static int tw_ireduce_codes(tw_call_t *call, const void *sendbuf, void *recvbuf,
                             int root, MPI_Comm comm, MPI_Request *request)
 {
     const bool    at_root = call->comm->rank == root;
-    const size_t  bytes   = tw_form_bytes(call->choice, call->values);
-    const int     units   = tw_form_units(call->choice, call->values);
+    const size_t  bytes   = tw_choice_bytes(call->choice, call->values);
+    const int     units   = tw_choice_units(call->choice, call->values);
     tw_form_op_t *op =
         tw_form_op_make(call, call->choice, &call->type, at_root ? recvbuf : NULL, (size_t)count);
 
-    op->codes_out = tw_form_get(call, bytes);
-    op->codes_in  = at_root ? tw_form_get(call, bytes * (size_t)call->comm->size) : NULL;
+    op->codes_out = tw_buffer_get(call->comm->handle, bytes);
+    op->codes_in =
+        at_root ? tw_buffer_get(call->comm->handle, bytes * (size_t)call->comm->size) : NULL;
     op->call.sent = tw_call_moved(call->op, call->comm->size, bytes);
     tw_form_encode(&op->call, op->choice, &call->type, tw_reduce_input(sendbuf, recvbuf),
                    (size_t)count, op->codes_out);
@@ -111,7 +112,7 @@ int tw_on_reduce(const void *site, const void *sendbuf, void *recvbuf, int count
     }
     tw_call_buffers(&call, sendbuf, call.comm != NULL && call.comm->rank == root ? recvbuf : NULL);
     if (tw_call_decide(&call) && !tw_encode_always() &&
-        !tw_form_all_fit(call.choice, call.values, call.comm->size)) {
+        !tw_choice_all_fit(call.choice, call.values, call.comm->size)) {
         tw_call_undo(&call, TW_WHY_MEMORY);
     }
     if (call.choice != NULL && request != NULL) {

@@ -35,12 +35,12 @@ static void tw_shares_make(tw_shares_t *s, const tw_call_t *call, const tw_share
 {
     const int ranks = call->comm->size;
     const int mine =
-        tw_form_units(call->choice, tw_share_items(shares, call->comm->rank) * call->type.values);
+        tw_choice_units(call->choice, tw_share_items(shares, call->comm->rank) * call->type.values);
 
     *s = (tw_shares_t){
         .out = room, .out_at = room + ranks, .in = room + 2 * ranks, .in_at = room + 3 * ranks};
     for (int r = 0; r < ranks; r++) {
-        s->out[r]    = tw_form_units(call->choice, tw_share_items(shares, r) * call->type.values);
+        s->out[r]    = tw_choice_units(call->choice, tw_share_items(shares, r) * call->type.values);
         s->out_at[r] = (int)s->total;
         s->in[r]     = mine;
         s->in_at[r]  = r * mine;
@@ -69,7 +69,7 @@ static uint64_t tw_shares_sent(const tw_call_t *call, const tw_shares_t *s)
 static size_t tw_share_bytes(const tw_call_t *call, const tw_share_counts_t *shares,
                              const tw_choice_t *choice, int r)
 {
-    return tw_form_bytes(choice, tw_share_items(shares, r) * call->type.values);
+    return tw_choice_bytes(choice, tw_share_items(shares, r) * call->type.values);
 }
 
 /* Shares are padded one by one, and the largest is received from every rank: fewer bytes than plain
@@ -150,12 +150,12 @@ static int tw_scatter_codes(tw_call_t *call, const tw_scatter_t *a, const void *
         tw_give_up(a->comm, "no memory for counts");
     }
     tw_shares_make(&s, call, &shares, room);
-    out = tw_form_get(call, s.total * TW_UNIT);
-    in  = tw_form_get(call, (size_t)s.in[0] * TW_UNIT * (size_t)call->comm->size);
+    out = tw_buffer_get(call->comm->handle, s.total * TW_UNIT);
+    in  = tw_buffer_get(call->comm->handle, (size_t)s.in[0] * TW_UNIT * (size_t)call->comm->size);
     if (call->verify) {
         const uint64_t start = tw_clock_ns();
 
-        exact  = tw_form_get(call, mine * call->type.size);
+        exact  = tw_buffer_get(call->comm->handle, mine * call->type.size);
         result = tw_scatter_plain(a, input, exact, NULL);
         tw_verify_spent(call, start, true);
     }
@@ -177,9 +177,9 @@ static int tw_scatter_codes(tw_call_t *call, const tw_scatter_t *a, const void *
         }
     }
     call->sent = tw_shares_sent(call, &s);
-    tw_form_put(exact);
-    tw_form_put(out);
-    tw_form_put(in);
+    tw_buffer_put(exact);
+    tw_buffer_put(out);
+    tw_buffer_put(in);
     free(room);
     return result;
 }
@@ -209,8 +209,9 @@ static int tw_iscatter_codes(tw_call_t *call, const tw_scatter_t *a, const void 
     }
     op->extra = room;
     tw_shares_make(&s, call, &shares, room);
-    op->codes_out = tw_form_get(call, s.total * TW_UNIT);
-    op->codes_in  = tw_form_get(call, (size_t)s.in[0] * TW_UNIT * (size_t)call->comm->size);
+    op->codes_out = tw_buffer_get(call->comm->handle, s.total * TW_UNIT);
+    op->codes_in =
+        tw_buffer_get(call->comm->handle, (size_t)s.in[0] * TW_UNIT * (size_t)call->comm->size);
     op->call.sent = tw_shares_sent(call, &s);
     tw_shares_encode(&op->call, &s, &shares, input, op->codes_out);
     return tw_form_op_started(op,

@@ -54,7 +54,7 @@ static void tw_staged_complete(tw_staged_t *op)
 
     if (op->narrow != NULL) {
         tw_form_widen(op->narrow, op->call.values, op->recv);
-        tw_form_put(op->narrow);
+        tw_buffer_put(op->narrow);
     }
     tw_call_more(&op->call, tw_clock_ns() - start);
     pthread_mutex_lock(&tw_state.lock);
@@ -171,7 +171,7 @@ static tw_status_t tw_staged_begin(tw_staged_t *op, const void *sendbuf, void *r
     tw_status_t    status;
 
     if (op->call.choice->narrow) {
-        op->narrow = tw_form_get(&op->call, op->call.values * sizeof(float));
+        op->narrow = tw_buffer_get(op->call.comm->handle, op->call.values * sizeof(float));
         tw_form_narrow(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, op->call.values, op->narrow);
         from = TW_IN_PLACE;
         to   = op->narrow;
@@ -197,7 +197,7 @@ tw_why_t tw_staged_iallreduce(tw_call_t *call, const void *sendbuf, void *recvbu
     op->recv = recvbuf;
     status   = tw_staged_begin(op, sendbuf, recvbuf);
     if (status == TW_ERR_BUSY) {
-        tw_form_put(op->narrow);
+        tw_buffer_put(op->narrow);
         free(op);
         return TW_WHY_NO_DUPLICATE;
     }
@@ -208,7 +208,7 @@ tw_why_t tw_staged_iallreduce(tw_call_t *call, const void *sendbuf, void *recvbu
     }
     *request = op->generalized;
     op->call.sent =
-        tw_call_moved(call->op, call->comm->size, tw_form_bytes(call->choice, call->values));
+        tw_call_moved(call->op, call->comm->size, tw_choice_bytes(call->choice, call->values));
     tw_call_end(&op->call);
     op->call.encode_ns = op->call.decode_ns = 0;
     tw_comms_hold(call->comm);

@@ -1,33 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/state.c - settings of this process, compared over all ranks once, in MPI_Init.
+ * interpose/state.c - what every part of the drop-in uses: its state, words, the way to MPI, buffers.
  */
 #include "config.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "interpose/comms.h"
-#include "interpose/finish.h"
 #include "interpose/next.h"
-#include "interpose/pending.h"
-#include "interpose/python.h"
-#include "interpose/staged.h"
 #include "interpose/state.h"
-#include "interpose/types.h"
-#include <thinwire/version.h>
-
-#include "runtime/base/bytes.h"
 #include "runtime/base/clock.h"
-#include "runtime/base/file.h"
-#include "runtime/library.h"
-#include "runtime/transport/comm/settings.h"
 
 tw_state_t tw_state = {.lock    = PTHREAD_MUTEX_INITIALIZER,
                        .context = {.lock = PTHREAD_MUTEX_INITIALIZER}};
@@ -36,9 +20,6 @@ bool       tw_bound;
 bool       tw_fits;
 
 _Thread_local uintptr_t tw_inside __attribute__((tls_model("initial-exec")));
-
-#define TW_START_LIMIT_S 60  /* how long the ranks wait for each other in MPI_Init */
-#define TW_POOL_GETS     256 /* buffers asked for, until memory that they could not use goes back */
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
@@ -82,9 +63,7 @@ void tw_give_up(MPI_Comm comm, const char *format, ...)
     abort();
 }
 
-/* What the MPI library says it is. It may be asked before MPI_Init. The other family's limit may be
- * larger than ours: MPICH's is 8192 bytes. */
-static const char *tw_state_version(void)
+const char *tw_mpi_version(void)
 {
     static char version[16384];
     int         length = 0;
@@ -104,214 +83,13 @@ void tw_bind(void)
     }
     pthread_mutex_lock(&tw_state.lock);
     if (!tw_bound) {
-        tw_fits = tw_late_fits(tw_state_version());
+        tw_fits = tw_late_fits(tw_mpi_version());
         __atomic_store_n(&tw_bound, true, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&tw_state.lock);
 }
 
-/* ---- settings -------------------------------------------------------------------------------- */
-
-/* All ranks have the same environment as a rule: only rank 0 speaks of it. */
-static void tw_state_mute(void *arg, tw_log_level_t level, int rank, const char *line)
-{
-    (void)arg;
-    (void)level;
-    (void)rank;
-    (void)line;
-}
-
-#define TW_RULES_MAX ((size_t)1 << 20) /* bytes of a file of rules */
-
-/* All of the stream, which may be a pipe, with a NUL behind it. */
-static tw_status_t tw_state_read_all(FILE *file, char **text_p, size_t *length_p)
-{
-    char  *text = malloc(TW_RULES_MAX + 2);
-    size_t got;
-
-    if (text == NULL) {
-        return TW_ERR_NO_MEMORY;
-    }
-    *length_p = 0;
-    do {
-        got = fread(text + *length_p, 1, TW_RULES_MAX + 1 - *length_p, file);
-        *length_p += got;
-    } while (got > 0 && *length_p <= TW_RULES_MAX);
-    text[*length_p] = '\0';
-    *text_p         = text;
-    return ferror(file) ? TW_ERR_IO : TW_OK;
-}
-
-static tw_status_t tw_state_read_rules_file(char **text_p)
-{
-    const char *name   = tw_state.config.rules_file;
-    FILE       *file   = *name != '\0' ? fopen(name, "r") : NULL;
-    size_t      length = 0;
-    tw_status_t status;
-
-    *text_p = NULL;
-    if (*name == '\0') {
-        return TW_OK;
-    }
-    status = file != NULL ? tw_state_read_all(file, text_p, &length) : TW_ERR_IO;
-    if (status == TW_ERR_IO) {
-        tw_say("THINWIRE_RULES_FILE=%s cannot be read: %s", name, strerror(errno));
-    } else if (status == TW_OK && length > TW_RULES_MAX) {
-        tw_say("THINWIRE_RULES_FILE=%s: longer than 1 MiB, which is the most that is accepted",
-               name);
-        status = TW_ERR_RANGE;
-    } else if (status == TW_OK && strlen(*text_p) < length) {
-        tw_say("THINWIRE_RULES_FILE=%s: byte %zu is a NUL; accepted: a text file", name,
-               strlen(*text_p) + 1);
-        status = TW_ERR_SETTING;
-    }
-    if (file != NULL) {
-        fclose(file);
-    }
-    return status;
-}
-
-static tw_status_t tw_state_check_spec(const char *spec, const char *where)
-{
-    char        why[400] = "", other[400] = "";
-    tw_codec_t *codec = NULL;
-    tw_status_t status;
-
-    if (strlen(spec) >= TW_RULE_SPEC_MAX) {
-        tw_say("%s: the codec spec is longer than %d characters", where, TW_RULE_SPEC_MAX - 1);
-        return TW_ERR_SPEC;
-    }
-    status = tw_codec_create(&tw_state.context, spec, TW_F32, &codec, why, sizeof(why));
-    if (status != TW_OK) { /* bitpack:5 and more are for doubles only */
-        status = tw_codec_create(&tw_state.context, spec, TW_F64, &codec, other, sizeof(other));
-    }
-    if (status != TW_OK) {
-        tw_say("%s: %s", where, why);
-        return status;
-    }
-    tw_codec_destroy(codec);
-    return TW_OK;
-}
-
-static tw_status_t tw_state_rules(void)
-{
-    char         why[512] = "", where[PATH_MAX + 64];
-    tw_status_t  status = tw_rules_parse(&tw_state.rules, tw_state.config.rules, why, sizeof(why));
-    const size_t own    = tw_state.rules.count; /* the others stand in the file */
-
-    if (status != TW_OK) {
-        tw_say("THINWIRE_RULES: %s", why);
-        return status;
-    }
-    status = tw_state_read_rules_file(&tw_state.rules_text);
-    if (status == TW_OK && tw_state.rules_text != NULL) {
-        status = tw_rules_parse(&tw_state.rules, tw_state.rules_text, why, sizeof(why));
-        if (status != TW_OK) {
-            tw_say("%s: %s", tw_state.config.rules_file, why);
-        }
-    }
-    for (size_t i = 0; status == TW_OK && i < tw_state.rules.count; i++) {
-        const tw_rule_t *rule = &tw_state.rules.rules[i];
-
-        if (rule->spec[0] != '\0') {
-            snprintf(where, sizeof(where), "%.*s, the codec of the rule in line %d", PATH_MAX,
-                     i < own ? "THINWIRE_RULES" : tw_state.config.rules_file, rule->line);
-            status          = tw_state_check_spec(rule->spec, where);
-            tw_state.codecs = true;
-        }
-    }
-    return status;
-}
-
-/* What is written at the end: can it be? Rank 0 writes, and only it can tell. */
-static tw_status_t tw_state_output(const char *setting, const char *path)
-{
-    const int error = tw_state.rank == 0 && *path != '\0' ? tw_file_writable(path) : 0;
-
-    if (error == 0) {
-        return TW_OK;
-    }
-    tw_say("%s=%s cannot be written: %s", setting, path, strerror(error));
-    return TW_ERR_IO;
-}
-
-/* From the environment; what is wrong is said in one line by rank 0. */
-static tw_status_t tw_state_settings(void)
-{
-    tw_log_t   *log = &tw_state.context.log;
-    tw_status_t status;
-
-    *log = (tw_log_t){.level = TW_LOG_WARN, .rank = tw_state.rank};
-    if (tw_state.rank != 0) {
-        log->fn = tw_state_mute;
-    }
-    status = tw_settings_load(log, &tw_base_settings, &tw_state.context.config);
-    if (status == TW_OK) {
-        status = tw_library_check_environment(log);
-    }
-    if (status == TW_OK) {
-        status = tw_settings_load(log, &tw_drop_in_settings, &tw_state.config);
-    }
-    if (status == TW_OK) {
-        status = tw_settings_load(log, &tw_policy_settings, &tw_state.policy);
-    }
-    if (status == TW_OK && tw_state.config.codec[0] != '\0') {
-        status          = tw_state_check_spec(tw_state.config.codec, "THINWIRE_CODEC");
-        tw_state.codecs = true;
-    }
-    if (status == TW_OK) {
-        status = tw_state_rules();
-    }
-    if (status == TW_OK && tw_state.config.max_error > 0.0 && !tw_state.codecs) {
-        tw_say("THINWIRE_MAX_ERROR without a codec: name one by THINWIRE_CODEC or a rule");
-        status = TW_ERR_SETTING;
-    }
-    if (status == TW_OK && tw_encode_always() && !tw_state.codecs) {
-        tw_say("THINWIRE_ENCODE=always without a codec: name one by THINWIRE_CODEC or a rule");
-        status = TW_ERR_SETTING;
-    }
-    if (status == TW_OK) {
-        status = tw_state_output("THINWIRE_REPORT", tw_state.config.report);
-    }
-    if (status == TW_OK) {
-        status = tw_state_output("THINWIRE_JSON", tw_state.config.json);
-    }
-    tw_state.exec = (tw_exec_t){.memory = TW_MEMORY_HOST};
-    tw_state.exec.threads =
-        tw_state.context.config.threads > 0 ? tw_state.context.config.threads : 1;
-    if (status == TW_OK && tw_state.context.config.log_level > 0) {
-        log->level = (tw_log_level_t)tw_state.context.config.log_level;
-    }
-    return status;
-}
-
-/* ---- comparison ------------------------------------------------------------------------------ */
-
-static uint64_t tw_state_hash(const void *bytes, size_t size)
-{
-    return tw_fnv1a(TW_FNV_START, bytes, size);
-}
-
-static uint64_t tw_state_hash_text(const char *text)
-{
-    return text != NULL ? tw_state_hash(text, strlen(text)) : 0;
-}
-
-#define TW_COMPARED 14
-static const char *const tw_compared[TW_COMPARED] = {"version",
-                                                     "THINWIRE_CODEC",
-                                                     "THINWIRE_THRESHOLD",
-                                                     "THINWIRE_RULES",
-                                                     "rules file",
-                                                     "THINWIRE_DOUBLE",
-                                                     "THINWIRE_VERIFY",
-                                                     "THINWIRE_MAX_ERROR",
-                                                     "THINWIRE_ERROR_FEEDBACK",
-                                                     "THINWIRE_FEEDBACK_MAX",
-                                                     "THINWIRE_ALLREDUCE or THINWIRE_DIRECT_MAX",
-                                                     "THINWIRE_ENCODE",
-                                                     "THINWIRE_PCONTROL",
-                                                     "state of its settings"};
+/* ---- MPI ------------------------------------------------------------------------------------- */
 
 void tw_errors_return(tw_returning_t *returning)
 {
@@ -344,144 +122,24 @@ int tw_wait_limited(MPI_Request *request, double limit_s)
     }
 }
 
-/* A rank that is not under thinwire never comes here. */
-static void tw_state_meet(int result, MPI_Request *request)
-{
-    if (result != MPI_SUCCESS || tw_wait_limited(request, TW_START_LIMIT_S) <= 0) {
-        tw_give_up(MPI_COMM_WORLD,
-                   "rank %d waited %d s in MPI_Init for the settings of the others: does every "
-                   "rank run under thinwire?",
-                   tw_state.rank, TW_START_LIMIT_S);
-    }
-}
-
-/* Rank 0's values go round; the first rank that has another one is named. */
-static tw_status_t tw_state_compare(tw_status_t mine)
-{
-    uint64_t    values[TW_COMPARED], first[TW_COMPARED];
-    int         differs[2], worst[2] = {0, 0}; /* what, and minus the rank */
-    MPI_Request request;
-
-    values[0]  = tw_state_hash_text(TW_VERSION);
-    values[1]  = tw_state_hash_text(tw_state.config.codec);
-    values[2]  = tw_state.config.threshold;
-    values[3]  = tw_state_hash_text(tw_state.config.rules);
-    values[4]  = tw_state_hash_text(tw_state.rules_text);
-    values[5]  = (uint64_t)tw_state.config.wide;
-    values[6]  = (uint64_t)tw_state.config.verify;
-    values[7]  = tw_state_hash(&tw_state.config.max_error, sizeof(tw_state.config.max_error));
-    values[8]  = (uint64_t)tw_state.config.error_feedback;
-    values[9]  = tw_state.config.feedback_max;
-    values[10] = tw_state_hash(&tw_state.policy, sizeof(tw_state.policy));
-    values[11] = (uint64_t)tw_state.config.encode;
-    values[12] = (uint64_t)tw_state.config.pcontrol;
-    values[13] = (uint64_t)(mine == TW_OK);
-    memcpy(first, values, sizeof(first));
-    tw_state_meet(tw_next.Ibcast(first, (int)sizeof(first), MPI_BYTE, 0, MPI_COMM_WORLD, &request),
-                  &request);
-    differs[0] = TW_COMPARED;
-    for (int i = TW_COMPARED - 1; i >= 0; i--) {
-        differs[0] = values[i] != first[i] ? i : differs[0];
-    }
-    differs[0] = -differs[0];
-    differs[1] = differs[0] > -TW_COMPARED ? -tw_state.rank : -tw_state.size;
-    tw_state_meet(tw_next.Iallreduce(differs, worst, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request),
-                  &request);
-    if (worst[0] > -TW_COMPARED) {
-        if (mine == TW_OK) { /* else rank 0 has said what is wrong with its own */
-            tw_say("rank %d has another %s than rank 0; it must be the same on all ranks",
-                   -worst[1], tw_compared[-worst[0]]);
-        }
-        return TW_ERR_MISMATCH;
-    }
-    return mine;
-}
-
-/* ---- start and stop -------------------------------------------------------------------------- */
-
-/* A communicator of the same ranks, without the attributes of the program, whose copy and delete
- * functions are none of our business. */
-static int tw_state_duplicate(MPI_Comm comm, MPI_Comm *newcomm)
-{
-    int rank = 0;
-
-    tw_next.Comm_rank(comm, &rank);
-    return tw_next.Comm_split(comm, 0, rank, newcomm);
-}
-
-static void tw_state_ops(void)
-{
-    tw_state.ops = (tw_mpi_ops_t){.Comm_dup              = tw_state_duplicate,
-                                  .Comm_free             = tw_next.Comm_free,
-                                  .Comm_rank             = tw_next.Comm_rank,
-                                  .Comm_size             = tw_next.Comm_size,
-                                  .Comm_test_inter       = tw_next.Comm_test_inter,
-                                  .Comm_split_type       = tw_next.Comm_split_type,
-                                  .Comm_set_errhandler   = tw_next.Comm_set_errhandler,
-                                  .Comm_get_attr         = tw_next.Comm_get_attr,
-                                  .Initialized           = tw_next.Initialized,
-                                  .Isend                 = tw_next.Isend,
-                                  .Irecv                 = tw_next.Irecv,
-                                  .Testall               = tw_next.Testall,
-                                  .Ibcast                = tw_next.Ibcast,
-                                  .Iallreduce            = tw_next.Iallreduce,
-                                  .Iallgather            = tw_next.Iallgather,
-                                  .Allreduce             = tw_next.Allreduce,
-                                  .Reduce                = tw_next.Reduce,
-                                  .Reduce_scatter_block  = tw_next.Reduce_scatter_block,
-                                  .Bcast                 = tw_next.Bcast,
-                                  .Allgather             = tw_next.Allgather,
-                                  .Alltoall              = tw_next.Alltoall,
-                                  .Ireduce               = tw_next.Ireduce,
-                                  .Ireduce_scatter       = tw_next.Ireduce_scatter,
-                                  .Ireduce_scatter_block = tw_next.Ireduce_scatter_block,
-                                  .Iallgatherv           = tw_next.Iallgatherv,
-                                  .Ialltoall             = tw_next.Ialltoall,
-                                  .Get_library_version   = tw_next.Get_library_version,
-                                  .Error_class           = tw_next.Error_class,
-                                  .Error_string          = tw_next.Error_string};
-}
-
-static void tw_state_step_aside(void)
-{
-    char  version[128];
-    char *end;
-
-    snprintf(version, sizeof(version), "%.127s", tw_state_version());
-    for (end = strchr(version, '\t'); end != NULL; end = strchr(end, '\t')) {
-        *end = ' ';
-    }
-    end = strpbrk(version, "\n,");
-    if (end != NULL) {
-        *end = '\0';
-    }
-    if (tw_context_init(&tw_state.context) != TW_OK || tw_state.context.log.rank <= 0) {
-        fprintf(stderr,
-                "thinwire: this preload library is for %s, the program runs over %s; nothing is "
-                "compressed\n",
-                tw_late_family, version);
-    }
-}
-
-/* The settings are wrong on some rank: said already. All ranks end, with no help from the program.
- */
-static void tw_state_refuse(void)
-{
-    fflush(NULL);
-    tw_next.Finalize();
-    _exit(2);
-}
-
 static MPI_Comm        tw_self_quiet;
 static bool            tw_self_quiet_made;
 static pthread_mutex_t tw_self_quiet_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void tw_state_quiet_free(void)
+{
+    if (tw_self_quiet_made) {
+        tw_self_quiet_made = false;
+        tw_next.Comm_free(&tw_self_quiet);
+    }
+}
 
 MPI_Comm tw_state_quiet(void)
 {
     if (!__atomic_load_n(&tw_self_quiet_made, __ATOMIC_ACQUIRE)) {
         pthread_mutex_lock(&tw_self_quiet_lock);
         if (!tw_self_quiet_made) {
-            if (tw_state_duplicate(MPI_COMM_SELF, &tw_self_quiet) != MPI_SUCCESS) {
+            if (tw_next.Comm_split(MPI_COMM_SELF, 0, 0, &tw_self_quiet) != MPI_SUCCESS) {
                 tw_give_up(MPI_COMM_WORLD, "MPI makes no more communicators");
             }
             tw_next.Comm_set_errhandler(tw_self_quiet, MPI_ERRORS_RETURN);
@@ -492,59 +150,19 @@ MPI_Comm tw_state_quiet(void)
     return tw_self_quiet;
 }
 
-void tw_state_start(void)
-{
-    tw_returning_t returning;
-    tw_status_t    status;
-    int            provided = MPI_THREAD_SINGLE;
+/* ---- buffers --------------------------------------------------------------------------------- */
 
-    tw_state.start_ns = tw_clock_ns();
-    if (!tw_fits) {
-        tw_state_step_aside();
-        return;
+void *tw_buffer_get(MPI_Comm comm, size_t bytes)
+{
+    void *buffer = NULL;
+
+    if (tw_pool_get(&tw_state.pool, bytes, &buffer) != TW_OK) {
+        tw_give_up(comm, "no memory for %zu bytes of codes", bytes);
     }
-    tw_next.Comm_rank(MPI_COMM_WORLD, &tw_state.rank);
-    tw_next.Comm_size(MPI_COMM_WORLD, &tw_state.size);
-    tw_pool_init(&tw_state.pool);
-    tw_state.pool.window = TW_POOL_GETS;
-    tw_state_ops();
-    tw_next.Type_contiguous(TW_UNIT, MPI_BYTE, &tw_state.unit);
-    tw_next.Type_commit(&tw_state.unit);
-    tw_types_start();
-    tw_comms_info_start();
-    tw_errors_return(&returning);
-    status = tw_state_compare(tw_state_settings());
-    tw_errors_restore(&returning);
-    if (status != TW_OK) {
-        tw_state_refuse();
-    }
-    tw_next.Query_thread(&provided);
-    tw_state.multiple = provided == MPI_THREAD_MULTIPLE;
-    if (tw_state.codecs) {
-        tw_staged_start();
-        if (tw_state.multiple) {
-            tw_state_quiet(); /* later it may wait for another thread's MPI_Comm_dup */
-        }
-    }
-    tw_python_start();
-    tw_state.seen++; /* MPI_Init itself: something was intercepted */
-    __atomic_store_n(&tw_active, true, __ATOMIC_RELEASE);
+    return buffer;
 }
 
-void tw_state_stop(void)
+void tw_buffer_put(void *buffer)
 {
-    if (!tw_active) {
-        return;
-    }
-    tw_finish_report();
-    __atomic_store_n(&tw_active, false, __ATOMIC_RELEASE);
-    tw_staged_stop();
-    tw_comms_stop();
-    tw_types_stop();
-    tw_comms_info_stop();
-    tw_next.Type_free(&tw_state.unit);
-    if (tw_self_quiet_made && !tw_pending_any()) { /* else it is needed when their requests end */
-        tw_self_quiet_made = false;
-        tw_next.Comm_free(&tw_self_quiet);
-    }
+    tw_pool_put(&tw_state.pool, buffer);
 }

@@ -118,9 +118,19 @@ static inline void tw_leave_any(uintptr_t before)
     tw_inside = before;
 }
 
+/* A buffer of the pool; without memory the job ends (a rank that fell back alone would leave the
+ * others waiting). Give it back with tw_buffer_put(); NULL is allowed there. */
+void *tw_buffer_get(MPI_Comm comm, size_t bytes);
+void  tw_buffer_put(void *buffer);
+
 /* A communicator of this rank alone that returns errors, to pack with; made at first use, which
  * nothing does while only watching. */
 MPI_Comm tw_state_quiet(void);
+void     tw_state_quiet_free(void);
+
+/* What the MPI library says it is. It may be asked before MPI_Init. The other family's limit may be
+ * larger than ours: MPICH's is 8192 bytes. */
+const char *tw_mpi_version(void);
 
 /* Ours on MPI_COMM_WORLD, in MPI_Init and MPI_Finalize, where the program has nothing under way: it
  * returns errors there meanwhile. */

@@ -261,10 +261,10 @@ void tw_verify_compare(tw_call_t *call, tw_errors_t *errors, const tw_type_t *ty
     void        *packed = NULL;
 
     if (!type->dense) {
-        packed = tw_form_get(call, items * type->size);
+        packed = tw_buffer_get(call->comm->handle, items * type->size);
         tw_type_pack(type, buffer, items, packed);
         buffer = packed;
     }
     tw_errors_add(errors, type->kind == TW_KIND_DOUBLE, buffer, exact, values);
-    tw_form_put(packed);
+    tw_buffer_put(packed);
 }
