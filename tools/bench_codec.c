@@ -12,7 +12,7 @@
 #include "tools/bench_rows.h"
 #include "tools/bench_table1.h"
 #include "tools/commands.h"
-#include "tools/options.h"
+#include "command/options.h"
 #include "tools/specs.h"
 
 #define DEFAULT_MIN  ((size_t)64 << 10)

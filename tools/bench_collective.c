@@ -14,11 +14,11 @@
 #include "tools/commands.h"
 #include "tools/exchange.h"
 #include "tools/measure.h"
-#include "tools/options.h"
+#include "command/options.h"
 #include "tools/report.h"
 #include "tools/specs.h"
 #include "tools/table.h"
-#include "tools/watch.h"
+#include "command/watch.h"
 
 #define DEFAULT_CODECS "fp32,bitpack:2,tree8,onebit"
 #define DEFAULT_MIN    ((size_t)4 << 10)

@@ -18,7 +18,7 @@
 #include "tools/commands.h"
 #include "tools/exchange.h"
 #include "tools/measure.h"
-#include "tools/options.h"
+#include "command/options.h"
 #include "tools/report.h"
 #include "tools/specs.h"
 #include "tools/table.h"

@@ -10,7 +10,7 @@
 #include <thinwire/thinwire.h>
 
 #include "tools/commands.h"
-#include "tools/options.h"
+#include "command/options.h"
 #include "tools/report.h"
 #include "tools/table.h"
 

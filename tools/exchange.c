@@ -12,7 +12,7 @@
 #include <mpi.h>
 
 #include "tools/exchange.h"
-#include "tools/watch.h"
+#include "command/watch.h"
 
 #define PIECE ((size_t)65536) /* values compared at once */
 

@@ -11,7 +11,7 @@
 #include "tools/commands.h"
 #include "tools/device.h"
 #include "tools/mpi_facts.h"
-#include "tools/options.h"
+#include "command/options.h"
 #include "tools/report.h"
 #include "tools/specs.h"
 #include "tools/table.h"

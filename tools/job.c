@@ -16,7 +16,7 @@
 #endif
 
 #include "tools/job.h"
-#include "tools/level.h"
+#include "command/level.h"
 
 /* Set by the launchers of Open MPI, MPICH and PMIx. */
 static int launched(void)

@@ -7,7 +7,7 @@
 
 #include <thinwire/context.h>
 
-#include "tools/options.h"
+#include "command/options.h"
 
 typedef struct job {
     int    rank, size;

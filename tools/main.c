@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/main.c - the thinwire command. Uses the public headers of libthinwire only.
+ * tools/main.c - the thinwire command.
  */
 #include "config.h"
 
@@ -12,7 +12,8 @@
 #include <thinwire/version.h>
 
 #include "tools/commands.h"
-#include "tools/options.h"
+#include "command/options.h"
+#include "runtime/base/bytes.h"
 
 static const subcommand_t subcommands[] = {
     {"info", "What this library, this MPI and this machine are; settings with --settings.", 1,
@@ -85,13 +86,11 @@ int subcommand_run(const subcommand_t *list, const char *usage, const char *abou
 /* mpirun may start ranks with different command lines; then they would wait for each other. */
 static int same_arguments(const job_t *job)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325), first;
+    uint64_t hash = TW_FNV_START, first;
     char     why[96];
 
     for (int i = 1; i < job->argc; i++) {
-        for (const char *c = job->argv[i]; c == job->argv[i] || c[-1] != '\0'; c++) {
-            hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3); /* the final NUL too */
-        }
+        hash = tw_fnv1a(hash, job->argv[i], strlen(job->argv[i]) + 1);
     }
     first = hash;
     if (job->size > 1) {

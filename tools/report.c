@@ -15,7 +15,7 @@
 
 #include <thinwire/version.h>
 
-#include "tools/beside.h"
+#include "command/beside.h"
 #include "tools/report.h"
 
 #define PATH_LENGTH 4096

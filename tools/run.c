@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "tools/commands.h"
-#include "tools/options.h"
+#include "command/options.h"
 #include "tools/preload.h"
 #include "tools/program.h"
 #include "tools/run.h"

@@ -4,11 +4,9 @@
  */
 #include "config.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +15,8 @@
 
 #include <thinwire/codec.h>
 
-#include "tools/options.h"
+#include "command/options.h"
+#include "runtime/base/text.h"
 #include "tools/preload.h"
 #include "tools/run.h"
 
@@ -25,15 +24,16 @@
 
 static int is_threshold(const char *text)
 {
-    return strcmp(text, "inf") == 0 || strcmp(text, "0") == 0 || options_size(text) > 0;
+    size_t bytes;
+
+    return tw_text_bytes(text, &bytes);
 }
 
 static int is_error(const char *text)
 {
-    char        *end;
-    const double v = strtod(text, &end);
+    double error;
 
-    return isdigit((unsigned char)text[0]) && *end == '\0' && isfinite(v) && v > 0.0;
+    return tw_text_number(text, &error) && error > 0.0;
 }
 
 int run_check_values(run_t *run)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tools/watch.h"
+#include "command/watch.h"
 #include "train/agree.h"
 
 static void complain(const tw_problem_t *problem, int rank)

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "tools/watch.h"
+#include "command/watch.h"
 #include "train/exchange.h"
 
 /* Tensors in the order in which they become ready: from the last to the first, then the two extra

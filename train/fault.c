@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/watch.h"
+#include "command/watch.h"
 #include "train/fault.h"
 
 /* Places in the network: 0 for the input, layer l is at l + 1; one more than there are layers where

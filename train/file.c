@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/beside.h"
+#include "command/beside.h"
 #include "train/file.h"
 
 static int cannot(const char *what, const char *path, int error, tw_problem_t *problem)

@@ -16,7 +16,7 @@
 
 #include <thinwire/thinwire.h>
 
-#include "tools/level.h"
+#include "command/level.h"
 #include "train/agree.h"
 #include "train/hash.h"
 #include "train/model/network.h"
@@ -27,7 +27,7 @@ enum { EXIT_USAGE = 2, EXIT_NOT_REACHED = 3 };
 
 /* Ranks may have been started with different command lines; what must be equal is compared before
  * anything depends on it. */
-static int agree_on_options(const tw_train_options_t *options, tw_problem_t *problem)
+static int agree_on_options(tw_train_options_t *options, tw_problem_t *problem)
 {
     char     text[16384];
     uint64_t word;
@@ -114,7 +114,7 @@ static int run(int argc, char **argv)
     }
     if (options.help || options.version) {
         if (rank == 0 && options.help) {
-            tw_train_options_help(stdout);
+            tw_train_options_help();
         } else if (rank == 0) {
             printf("thinwire-train %s\n", tw_version());
         }

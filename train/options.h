@@ -5,7 +5,7 @@
 #define TW_TRAIN_OPTIONS_H
 
 #include <stdint.h>
-#include <stdio.h>
+#include <stddef.h>
 
 #include "train/problem.h"
 
@@ -25,20 +25,23 @@ typedef struct tw_train_options {
     const char *describe, *show;           /* a model to describe or print; or NULL  */
     const char *schedule;                  /* of the learning rate; NULL: the model's */
     const char *scheme, *lr_scale, *bn;
-    uint64_t    epochs, batch; /* 0: the model's                          */
-    uint64_t    steps;         /* stop after so many; 0: by epochs        */
+    const char *rate_text, *until_text; /* NULL: not given */
+    uint64_t    epochs, batch;          /* 0: the model's                          */
+    uint64_t    steps;                  /* stop after so many; 0: by epochs        */
     uint64_t    seed, threads;
     uint64_t    update_period;          /* of the dense layers, in passes; 0: once per step */
     uint64_t    bn_group, bn_max_batch; /* 0: all ranks; 0: no limit               */
     uint64_t    bn_patience;
-    uint64_t    bucket;                /* bytes                                   */
-    double      rate, momentum, decay; /* negative: the model's                   */
+    uint64_t    bucket;          /* bytes                                   */
+    double      momentum, decay; /* negative: the model's                   */
     double      bn_tolerance;
-    double      until; /* stop at this test error, as a fraction; negative: do not    */
     int         resume, force, help, version;
 
-    tw_division_t division; /* from scheme                       */
-    int           group;    /* of TW_DIVIDE_GROUP; else 0        */
+    /* From the texts. */
+    tw_division_t division;
+    int           group; /* of TW_DIVIDE_GROUP; else 0                               */
+    double        rate;  /* negative: the model's                                    */
+    double        until; /* stop at this test error, as a fraction; negative: do not */
 } tw_train_options_t;
 
 /** Fill options from the command line, defaults included; strings point into argv.
@@ -47,9 +50,9 @@ int tw_train_options_parse(tw_train_options_t *options, int argc, char **argv,
                            tw_problem_t *problem);
 
 /** What --help prints. */
-void tw_train_options_help(FILE *out);
+void tw_train_options_help(void);
 
 /** The options that must be equal on all ranks, as one line, cut at size - 1 characters. */
-void tw_train_options_text(const tw_train_options_t *options, char *text, size_t size);
+void tw_train_options_text(tw_train_options_t *options, char *text, size_t size);
 
 #endif /* TW_TRAIN_OPTIONS_H */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tools/watch.h"
+#include "command/watch.h"
 #include "train/agree.h"
 #include "train/checkpoint.h"
 #include "train/file.h"

@@ -3,9 +3,6 @@
  */
 #include "config.h"
 
-#include <errno.h>
-#include <locale.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +10,7 @@
 #include <strings.h>
 
 #include "runtime/base/settings.h"
+#include "runtime/base/text.h"
 
 extern char **environ;
 
@@ -20,12 +18,9 @@ extern char **environ;
 
 static tw_status_t tw_parse_int(const tw_setting_field_t *field, const char *text, int *value)
 {
-    char *end;
-    long  v;
+    uint64_t v;
 
-    errno = 0;
-    v     = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || v < field->min || v > field->max) {
+    if (!tw_text_whole(text, (uint64_t)field->min, (uint64_t)field->max, &v)) {
         return TW_ERR_SETTING;
     }
     *value = (int)v;
@@ -46,65 +41,11 @@ static tw_status_t tw_parse_bool(const char *text, int *value)
     return TW_ERR_SETTING;
 }
 
-static tw_status_t tw_parse_memunits(const char *text, size_t *value)
-{
-    char              *end;
-    unsigned long long v;
-    int                shift = 0;
-
-    if (strcmp(text, "inf") == 0) {
-        *value = SIZE_MAX;
-        return TW_OK;
-    }
-    if (text[0] < '0' || text[0] > '9') {
-        return TW_ERR_SETTING;
-    }
-    errno = 0;
-    v     = strtoull(text, &end, 10);
-    switch (*end) {
-    case 'k':
-    case 'K':
-        shift = 10;
-        break;
-    case 'm':
-    case 'M':
-        shift = 20;
-        break;
-    case 'g':
-    case 'G':
-        shift = 30;
-        break;
-    default:
-        break;
-    }
-    end += shift != 0;
-    if (errno != 0 || *end != '\0' || v > (SIZE_MAX >> shift)) {
-        return TW_ERR_SETTING;
-    }
-    *value = (size_t)v << shift;
-    return TW_OK;
-}
-
-/* strtod() with a decimal point, whatever locale the program has set. */
-static double tw_parse_decimal(const char *text, char **end)
-{
-    const locale_t c   = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    const locale_t old = c != (locale_t)0 ? uselocale(c) : (locale_t)0;
-    const double   v   = strtod(text, end);
-
-    if (c != (locale_t)0) {
-        uselocale(old);
-        freelocale(c);
-    }
-    return v;
-}
-
 static tw_status_t tw_parse_number(const char *text, double *value)
 {
-    char        *end;
-    const double v = tw_parse_decimal(text, &end);
+    double v;
 
-    if (end == text || *end != '\0' || !isfinite(v) || v < 0.0 || v > 1e9) {
+    if (!tw_text_number(text, &v) || v < 0.0 || v > 1e9) {
         return TW_ERR_SETTING;
     }
     *value = v;
@@ -130,7 +71,7 @@ tw_status_t tw_settings_parse(const tw_setting_field_t *field, const char *text,
     case TW_SETTING_BOOL:
         return tw_parse_bool(text, value);
     case TW_SETTING_MEMUNITS:
-        return tw_parse_memunits(text, value);
+        return tw_text_bytes(text, value) ? TW_OK : TW_ERR_SETTING;
     case TW_SETTING_SECONDS:
     case TW_SETTING_NUMBER:
         return tw_parse_number(text, value);
@@ -206,33 +147,6 @@ tw_status_t tw_settings_load(const tw_log_t *log, const tw_setting_table_t *tabl
             tw_settings_load_field(log, &table->fields[i], (char *)out + table->fields[i].offset);
     }
     return status;
-}
-
-size_t tw_edit_distance(const char *a, const char *b)
-{
-    const size_t la = strlen(a), lb = strlen(b);
-    size_t       row[TW_SETTING_NAME_MAX + 1];
-
-    if (la > TW_SETTING_NAME_MAX || lb > TW_SETTING_NAME_MAX) {
-        return SIZE_MAX;
-    }
-    for (size_t j = 0; j <= lb; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= la; i++) {
-        size_t diagonal = row[0];
-
-        row[0] = i;
-        for (size_t j = 1; j <= lb; j++) {
-            const size_t substituted = diagonal + (a[i - 1] != b[j - 1]);
-            size_t       best        = row[j] + 1 < row[j - 1] + 1 ? row[j] + 1 : row[j - 1] + 1;
-
-            diagonal = row[j];
-            best     = substituted < best ? substituted : best;
-            row[j]   = best;
-        }
-    }
-    return row[lb];
 }
 
 /* The known name nearest to `name`; *distance_p is 0 where it is that name. */

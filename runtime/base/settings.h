@@ -32,7 +32,7 @@ typedef struct tw_setting_field {
     const char        *help;   /* one sentence, for info and the man page        */
     size_t             offset; /* of the field in the module's struct            */
     tw_setting_type_t  type;
-    int                min, max; /* TW_SETTING_INT                                 */
+    int                min, max; /* TW_SETTING_INT: 0 or more                      */
     const char *const *choices;  /* TW_SETTING_CHOICE: names, NULL at the end      */
 } tw_setting_field_t;
 
@@ -56,8 +56,5 @@ void tw_settings_accepted(const tw_setting_field_t *field, char *text, size_t si
  * nearest name; TW_ERR_SETTING (logged) if a known one is malformed. */
 tw_status_t tw_settings_check_environment(const tw_log_t                  *log,
                                           const tw_setting_table_t *const *tables);
-
-/* Levenshtein distance of two names, for "did you mean"; SIZE_MAX if one is above 64 bytes. */
-size_t tw_edit_distance(const char *a, const char *b);
 
 #endif /* TW_BASE_SETTINGS_H */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "runtime/base/text.h"
 #include "runtime/codec/auto.h"
 #include "runtime/codec/ops.h"
 
@@ -20,12 +21,9 @@ static tw_status_t auto_option(tw_codec_t *codec, const char *key, const char *v
                                const tw_spec_why_t *why)
 {
     tw_auto_wish_t *wish = codec->state;
-    char           *end  = NULL;
 
-    if (value == NULL && !wish->set && key[0] >= '0' && key[0] <= '9') {
-        wish->error = strtod(key, &end);
-    }
-    if (end == NULL || *end != '\0' || !(wish->error <= TW_AUTO_ERROR_MAX)) {
+    if (value != NULL || wish->set || !tw_text_number(key, &wish->error) ||
+        !(wish->error >= 0.0 && wish->error <= TW_AUTO_ERROR_MAX)) {
         tw_why_set(why, "codec auto: max_error '%s' is not accepted; auto:X takes a number, 0..%d",
                    key, TW_AUTO_ERROR_MAX);
         return TW_ERR_SPEC;

@@ -5,8 +5,8 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "runtime/base/text.h"
 #include "runtime/codec/ops.h"
 
 #define TW_BLOCK_STEP 64
@@ -45,13 +45,9 @@ tw_status_t tw_codec_only_f32(const tw_codec_t *codec, const tw_spec_why_t *why)
 
 tw_status_t tw_codec_option_block(tw_codec_t *codec, const char *value, const tw_spec_why_t *why)
 {
-    char         *end   = NULL;
-    unsigned long block = 0;
+    uint64_t block;
 
-    if (value != NULL && value[0] >= '0' && value[0] <= '9') {
-        block = strtoul(value, &end, 10);
-    }
-    if (end == NULL || *end != '\0' || block < TW_BLOCK_STEP || block > TW_BLOCK_MAX ||
+    if (value == NULL || !tw_text_whole(value, TW_BLOCK_STEP, TW_BLOCK_MAX, &block) ||
         block % TW_BLOCK_STEP != 0) {
         tw_why_set(why,
                    "codec %s: block=%s is not accepted; block=N takes a multiple of %d, %d..%d",

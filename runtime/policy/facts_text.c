@@ -22,7 +22,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <locale.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,6 +29,7 @@
 #include <string.h>
 
 #include "runtime/base/bytes.h"
+#include "runtime/base/text.h"
 #include "runtime/policy/model.h"
 
 #define TW_FACTS_HEADER "thinwire calibration 1"
@@ -146,23 +146,9 @@ size_t tw_facts_write(const tw_facts_t *facts, const tw_facts_key_t *key, char *
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* A number of the C locale: digits, a point, an exponent; nothing else may follow. */
 static bool tw_number(const char *word, double *value_p)
 {
-    const struct lconv *locale = localeconv();
-    char                copy[48];
-    char               *end;
-
-    if (word == NULL || strlen(word) >= sizeof(copy) ||
-        strspn(word, "0123456789.eE+-") != strlen(word)) {
-        return false;
-    }
-    strcpy(copy, word);
-    for (char *c = copy; *c != '\0'; c++) {
-        *c = *c == '.' ? locale->decimal_point[0] : *c;
-    }
-    *value_p = strtod(copy, &end);
-    return end != copy && *end == '\0' && isfinite(*value_p);
+    return word != NULL && tw_text_number(word, value_p);
 }
 
 static bool tw_whole(const char *word, double most, double *value_p)

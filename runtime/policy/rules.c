@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/base/settings.h"
+#include "runtime/base/text.h"
 #include "runtime/policy/rules.h"
 
 #define TW_RULE_ACCEPTED                                                                           \
@@ -228,19 +228,12 @@ static tw_status_t tw_rule_once(tw_rule_reader_t *reader, tw_rule_kind_t kind, t
 /* ">=64k", "<1M" */
 static tw_status_t tw_rule_size(tw_rule_reader_t *reader, tw_rule_part_t part, tw_rule_t *rule)
 {
-    static const tw_setting_field_t bytes = {.type = TW_SETTING_MEMUNITS};
-
     const bool           upper = part.text[0] == '<';
     const bool           equal = part.length > 1 && part.text[1] == '=';
     const tw_rule_part_t size  = tw_rule_part(part.text + 1 + equal, part.text + part.length);
-    char                 text[32];
     size_t               value = 0;
 
-    if (size.length < sizeof(text)) {
-        memcpy(text, size.text, size.length);
-        text[size.length] = '\0';
-    }
-    if (size.length >= sizeof(text) || tw_settings_parse(&bytes, text, &value) != TW_OK) {
+    if (!tw_text_bytes(tw_rule_quote(size, 80).text, &value)) {
         return tw_rule_refuse(reader, "'%s' is no size; accepted: bytes, such as 4096, 64k, 1M, 2G",
                               tw_rule_quote(size, 40).text);
     }
@@ -256,41 +249,28 @@ static tw_status_t tw_rule_size(tw_rule_reader_t *reader, tw_rule_part_t part, t
     return tw_rule_once(reader, upper ? TW_RULE_KIND_MOST : TW_RULE_KIND_LEAST, part);
 }
 
-static bool tw_part_is_number(tw_rule_part_t part)
-{
-    size_t digits = 0;
-
-    while (digits < part.length && part.text[digits] >= '0' && part.text[digits] <= '9') {
-        digits++;
-    }
-    return digits > 0 && digits == part.length;
-}
-
 /* "comm=world", "comm=4". Nothing else: MPI_Comm_set_name is local, and ranks that know one
  * communicator by different names would decide differently and hang. */
 static tw_status_t tw_rule_comm(tw_rule_reader_t *reader, tw_rule_part_t part, tw_rule_t *rule)
 {
-    const tw_rule_part_t name = tw_rule_part(part.text + strlen("comm="), part.text + part.length);
+    const tw_rule_part_t name  = tw_rule_part(part.text + strlen("comm="), part.text + part.length);
+    uint64_t             ranks = 0;
 
     if (tw_part_is(name, "world") || tw_part_is(name, "MPI_COMM_WORLD")) {
         strcpy(rule->comm, "world");
     } else if (tw_part_is(name, "self") || tw_part_is(name, "MPI_COMM_SELF")) {
         strcpy(rule->comm, "self");
-    } else if (!tw_part_is_number(name)) {
+    } else if (strspn(name.text, "0123456789") < name.length || name.length == 0) {
         return tw_rule_refuse(reader,
                               "'%s' chooses no communicator; accepted: comm=world "
                               "(MPI_COMM_WORLD), comm=self (MPI_COMM_SELF), comm=N for N ranks; "
                               "names given by the program are not compared between the ranks",
                               tw_rule_quote(part, 40).text);
-    } else {
-        const unsigned long ranks = strtoul(name.text, NULL, 10); /* no digit follows the part */
-
-        if (ranks < 1 || ranks > INT_MAX) { /* ULONG_MAX where it overflows */
-            return tw_rule_refuse(reader, "'%s' is no number of ranks; accepted: comm=N, N = 1..%d",
-                                  tw_rule_quote(part, 40).text, INT_MAX);
-        }
-        rule->ranks = (int)ranks;
+    } else if (!tw_text_whole(tw_rule_quote(name, 80).text, 1, INT_MAX, &ranks)) {
+        return tw_rule_refuse(reader, "'%s' is no number of ranks; accepted: comm=N, N = 1..%d",
+                              tw_rule_quote(part, 40).text, INT_MAX);
     }
+    rule->ranks = (int)ranks;
     return tw_rule_once(reader, TW_RULE_KIND_COMM, part);
 }
 

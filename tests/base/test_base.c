@@ -20,6 +20,7 @@
 #include "runtime/base/context.h"
 #include "runtime/base/file.h"
 #include "runtime/base/pool.h"
+#include "runtime/base/text.h"
 
 static char   captured[4096];
 static size_t captured_lines;
@@ -158,6 +159,35 @@ START_TEST(unknown_settings_are_warned_about)
     ck_assert_uint_eq(captured_lines, 1);
     ck_assert_ptr_nonnull(strstr(captured, "THINWIRE_DEMO_NUMBR "));
     ck_assert_ptr_nonnull(strstr(captured, "THINWIRE_DEMO_NUMBER?"));
+}
+END_TEST
+
+START_TEST(texts_are_one_number_or_none)
+{
+    static const char *const no[]           = {"",    " 1",  "1 ", "+1",  "-1",   "1x",
+                                               "0x1", "1.0", "k",  "1kk", "inf ", "18446744073709551616"};
+    static const char *const not_a_number[] = {"",      " 1",  "1 ", "0x1p3", "nan", "inf",
+                                               "1e999", "1,5", ".",  "1e",    "e1"};
+    uint64_t                 whole          = 7;
+    size_t                   bytes          = 7;
+    double                   number         = 7.0;
+
+    for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++) {
+        ck_assert(!tw_text_whole(no[i], 0, UINT64_MAX, &whole) && whole == 7);
+        ck_assert(!tw_text_bytes(no[i], &bytes) && bytes == 7);
+    }
+    ck_assert(!tw_text_whole("3", 4, 5, &whole) && !tw_text_whole("6", 4, 5, &whole));
+    ck_assert(tw_text_whole("5", 4, 5, &whole) && whole == 5);
+    ck_assert(tw_text_whole("18446744073709551615", 0, UINT64_MAX, &whole) && whole == UINT64_MAX);
+    ck_assert(tw_text_bytes("3k", &bytes) && bytes == 3072);
+    ck_assert(tw_text_bytes("3M", &bytes) && bytes == (size_t)3 << 20);
+    ck_assert(tw_text_bytes("3g", &bytes) && bytes == (size_t)3 << 30);
+    ck_assert(tw_text_bytes("inf", &bytes) && bytes == SIZE_MAX);
+    ck_assert(!tw_text_bytes("17179869184G", &bytes)); /* 2^64 */
+    for (size_t i = 0; i < sizeof(not_a_number) / sizeof(not_a_number[0]); i++) {
+        ck_assert(!tw_text_number(not_a_number[i], &number) && number == 7.0);
+    }
+    ck_assert(tw_text_number("-1.5e-3", &number) && number == -1.5e-3);
 }
 END_TEST
 
@@ -511,6 +541,7 @@ int main(void)
     tcase_add_loop_test(tcase, malformed_settings_are_named, 0,
                         (int)(sizeof(malformed) / sizeof(malformed[0])));
     tcase_add_test(tcase, unknown_settings_are_warned_about);
+    tcase_add_test(tcase, texts_are_one_number_or_none);
     tcase_add_test(tcase, distances_of_names);
     tcase_add_test(tcase, every_setting_is_listed_with_help);
     tcase_add_test(tcase, context_refuses_a_malformed_setting);

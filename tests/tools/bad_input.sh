@@ -53,8 +53,8 @@ check "bitpack without K" refused 2 'bitpack' bench codec --codec bitpack
 check "bitpack:9" refused 2 'bitpack' bench codec --codec bitpack:9
 check "empty codec in a list" refused 2 'empty codec' bench codec --codec tree8,,fp32
 check "size that is no multiple of 4" refused 2 'a multiple of 4' bench codec --min 6
-check "size 0" refused 2 '--min 0: not a size' bench codec --min 0
-check "negative size" refused 2 '--min -4: not a size' bench codec --min -4
+check "size 0" refused 2 "--min '0': not a size" bench codec --min 0
+check "negative size" refused 2 "--min '-4': not a size" bench codec --min -4
 check "size beyond 64 bits" refused 2 'not a size' bench codec --max 99999999999G
 check "size beyond memory" refused 1 'needs about' bench codec --codec fp32 --max 1000000G
 check "min above max" refused 2 '--min 1M is larger than --max 64k' bench codec --min 1M --max 64k

@@ -60,7 +60,7 @@ check "a missing file is named" missing_file
 
 bad_options() {
     ranks 2 "$thinwire" calibrate --seconds 0 && return 1
-    grep -q 'thinwire: calibrate: --seconds 0' "$scratch/out" || return 1
+    grep -q "thinwire: calibrate: --seconds '0'" "$scratch/out" || return 1
     ranks 2 "$thinwire" calibrate --outputs x && return 1
     grep -q 'did you mean --output' "$scratch/out"
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/tools/watched.c - a call that is watched for 1 s (tools/watch.h). Argument: `stopped`: it is
+ * tests/tools/watched.c - a call that is watched for 1 s (command/watch.h). Argument: `stopped`: it is
  * over in less, not counting 1.5 s in which the process is stopped; `stuck`: it takes longer.
  */
 #include "config.h"
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tools/watch.h"
+#include "command/watch.h"
 
 static double now(void)
 {

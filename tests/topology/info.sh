@@ -88,7 +88,7 @@ bad_input() {
         refused 1 "$0: no topology; accepted: XML of hwloc, format 2" --topology --xml "$0" &&
         refused 1 "v3.xml: hwloc's XML format 3.0, .*accepted: format 2" --topology --xml "$scratch/v3.xml" &&
         refused 1 'half.xml: a damaged or incomplete topology; accepted' --topology --xml "$scratch/half.xml" &&
-        refused 2 -- '--ranks 0: accepted: a number, 1 to 4096' --topology --ranks 0 &&
+        refused 2 -- "--ranks '0': accepted: a whole number, 1 to 4096" --topology --ranks 0 &&
         refused 2 'go with --topology' --xml "$s4"
 }
 check "files that are no topology, options that do not fit" bad_input

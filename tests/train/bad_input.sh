@@ -83,9 +83,9 @@ plan 33
 check "good data is good" good_data_is_good
 check "unknown option" refused 2 "unknown option '--epoch'" --epoch 3
 check "option without its value" refused 2 '--codec needs a value' --codec
-check "value that is no number" refused 2 "--batch 'many'" --batch many
+check "value that is no number" refused 2 "--batch 'many': accepted: a whole number, 1 to" --batch many
 check "--resume without --checkpoint" refused 2 '--resume needs --checkpoint' --resume
-check "malformed --until" refused 2 "--until 'loss<1'" --until 'loss<1'
+check "malformed --until" refused 2 "--until 'loss<1': accepted: error<=X" --until 'loss<1'
 check "unknown codec" refused 1 "codec 'tree9'.*tree8" --codec tree9
 check "unknown codec option" refused 1 "tree8:blok=5" --codec tree8:blok=5
 check "block 0" refused 1 "block=0" --codec onebit:block=0

@@ -1,95 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/options.c - parsing, help and suggestions.
+ * command/options.c - parsing, help and suggestions.
  */
 #include "config.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdint.h>
+#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "tools/options.h"
+#include "command/options.h"
+#include "runtime/base/text.h"
 
-#define NAME_MAX_LENGTH 32
+#define NOT_NEAR 3 /* more than two edits apart is no typing error */
 
 static const option_t help_option = {"--help", NULL, "Print this text.", OPTION_FLAG, NULL, 0, 0};
 
-size_t options_size(const char *text)
+/* Is name nearer than *least_p? */
+static int nearer(const char *text, const char *name, size_t *least_p)
 {
-    unsigned long long v;
-    char              *end;
-    int                shift = 0;
+    const size_t distance = tw_edit_distance(text, name);
+    const int    is       = distance < *least_p;
 
-    if (text[0] < '0' || text[0] > '9') {
-        return 0;
-    }
-    errno = 0;
-    v     = strtoull(text, &end, 10);
-    switch (*end) {
-    case 'k':
-    case 'K':
-        shift = 10;
-        break;
-    case 'm':
-    case 'M':
-        shift = 20;
-        break;
-    case 'g':
-    case 'G':
-        shift = 30;
-        break;
-    default:
-        break;
-    }
-    end += shift != 0;
-    if (errno != 0 || *end != '\0' || v > (SIZE_MAX >> shift)) {
-        return 0;
-    }
-    return (size_t)v << shift;
-}
-
-/* Levenshtein distance of two short words; long ones are far from everything. */
-static size_t distance(const char *a, const char *b)
-{
-    const size_t la = strlen(a), lb = strlen(b);
-    size_t       row[NAME_MAX_LENGTH + 1];
-
-    if (la > NAME_MAX_LENGTH || lb > NAME_MAX_LENGTH) {
-        return SIZE_MAX;
-    }
-    for (size_t j = 0; j <= lb; j++) {
-        row[j] = j;
-    }
-    for (size_t i = 1; i <= la; i++) {
-        size_t corner = row[0];
-
-        row[0] = i;
-        for (size_t j = 1; j <= lb; j++) {
-            const size_t up = row[j] + 1, left = row[j - 1] + 1;
-            const size_t swap = corner + (a[i - 1] != b[j - 1]);
-
-            corner = row[j];
-            row[j] = up < left ? up : left;
-            row[j] = swap < row[j] ? swap : row[j];
-        }
-    }
-    return row[lb];
+    *least_p = is ? distance : *least_p;
+    return is;
 }
 
 const char *options_nearest(const char *text, const char *const *names)
 {
     const char *nearest = NULL;
-    size_t      least   = 3; /* more than two edits apart is no typing error */
+    size_t      least   = NOT_NEAR;
 
     for (size_t i = 0; names[i] != NULL; i++) {
-        const size_t d = distance(text, names[i]);
-
-        if (d < least) {
-            least   = d;
-            nearest = names[i];
-        }
+        nearest = nearer(text, names[i], &least) ? names[i] : nearest;
     }
     return nearest;
 }
@@ -125,19 +66,16 @@ void options_help(const command_t *command)
 static options_result_t bad_option(const command_t *command, const char *text, size_t length,
                                    char *why, size_t why_size)
 {
-    const char *names[32];
-    const char *nearest;
-    char        word[NAME_MAX_LENGTH + 1];
-    size_t      n = 0;
+    const char *nearest = NULL;
+    char        word[33];
+    size_t      least = NOT_NEAR;
 
-    for (const option_t *o = command->options; o->name != NULL && n < 30; o++) {
-        names[n++] = o->name;
-    }
-    names[n++] = help_option.name;
-    names[n]   = NULL;
-    snprintf(word, sizeof(word), "%.*s", (int)(length < NAME_MAX_LENGTH ? length : NAME_MAX_LENGTH),
+    snprintf(word, sizeof(word), "%.*s", (int)(length < sizeof(word) ? length : sizeof(word)),
              text);
-    nearest = options_nearest(word, names);
+    for (const option_t *o = command->options; o->name != NULL; o++) {
+        nearest = nearer(word, o->name, &least) ? o->name : nearest;
+    }
+    nearest = nearer(word, help_option.name, &least) ? help_option.name : nearest;
     if (nearest != NULL) {
         snprintf(why, why_size, "unknown option '%s'; did you mean %s?", word, nearest);
     } else {
@@ -150,11 +88,11 @@ static options_result_t bad_option(const command_t *command, const char *text, s
 static options_result_t store_size(const option_t *option, const char *text, char *why,
                                    size_t why_size)
 {
-    const size_t bytes = options_size(text);
+    size_t bytes = 0;
 
-    if (bytes == 0 || bytes % 4 != 0) {
+    if (!tw_text_bytes(text, &bytes) || bytes == 0 || bytes % 4 != 0) {
         snprintf(why, why_size,
-                 "%s %.40s: not a size; accepted: bytes of float32, a multiple of 4, such as 4, "
+                 "%s '%.40s': not a size; accepted: bytes of float32, a multiple of 4, such as 4, "
                  "64k, 16M, 1G",
                  option->name, text);
         return OPTIONS_BAD;
@@ -163,30 +101,44 @@ static options_result_t store_size(const option_t *option, const char *text, cha
     return OPTIONS_OK;
 }
 
-static options_result_t store_count(const option_t *option, const char *text, char *why,
+static options_result_t store_whole(const option_t *option, const char *text, char *why,
                                     size_t why_size)
 {
-    char *end;
-    long  v;
+    uint64_t value;
 
-    errno = 0;
-    v     = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || v < option->min || v > option->max) {
-        snprintf(why, why_size, "%s %.40s: accepted: a number, %d to %d", option->name, text,
-                 option->min, option->max);
+    if (!tw_text_whole(text, option->least, option->most, &value)) {
+        snprintf(why, why_size, "%s '%.40s': accepted: a whole number, %" PRIu64 " to %" PRIu64,
+                 option->name, text, option->least, option->most);
         return OPTIONS_BAD;
     }
-    *(int *)option->value = (int)v;
+    if (option->type == OPTION_COUNT) {
+        *(int *)option->value = (int)value;
+    } else {
+        *(uint64_t *)option->value = value;
+    }
     return OPTIONS_OK;
 }
 
 static options_result_t store(const option_t *option, const char *text, char *why, size_t why_size)
 {
-    if (option->type == OPTION_SIZE) {
+    double share;
+
+    switch (option->type) {
+    case OPTION_SIZE:
         return store_size(option, text, why, why_size);
-    }
-    if (option->type == OPTION_COUNT) {
-        return store_count(option, text, why, why_size);
+    case OPTION_COUNT:
+    case OPTION_WHOLE:
+        return store_whole(option, text, why, why_size);
+    case OPTION_SHARE:
+        if (!tw_text_number(text, &share) || share < 0.0 || share >= 1.0) {
+            snprintf(why, why_size, "%s '%.40s': accepted: a number from 0, below 1", option->name,
+                     text);
+            return OPTIONS_BAD;
+        }
+        *(double *)option->value = share;
+        return OPTIONS_OK;
+    default:
+        break;
     }
     if (*text == '\0') {
         snprintf(why, why_size, "%s needs a %s that is not empty", option->name, option->arg);

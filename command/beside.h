@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/beside.h - the file that is written beside another one and then renamed to it.
+ * command/beside.h - the file that is written beside another one and then renamed to it.
  */
-#ifndef TOOLS_BESIDE_H
-#define TOOLS_BESIDE_H
+#ifndef COMMAND_BESIDE_H
+#define COMMAND_BESIDE_H
 
 #include <stddef.h>
 
@@ -11,4 +11,4 @@
  * @param [out] name  its name. @return its descriptor, for reading and writing; -1 with errno. */
 int beside_open(const char *target, char *name, size_t size);
 
-#endif /* TOOLS_BESIDE_H */
+#endif /* COMMAND_BESIDE_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/beside.c - see beside.h.
+ * command/beside.c - see beside.h.
  */
 #include "config.h"
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "tools/beside.h"
+#include "command/beside.h"
 
 #define NAMES 100 /* that are tried */
 

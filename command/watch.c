@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/watch.c - see watch.h. A timer and a signal: they also work where no thread may be.
+ * command/watch.c - see watch.h. A timer and a signal: they also work where no thread may be.
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 
 #include <thinwire/context.h>
 
-#include "tools/watch.h"
+#include "command/watch.h"
 
 #define TIMES 10.0 /* THINWIRE_TIMEOUT */
 #define TICKS 80   /* until then; those in which the process was stopped are lost */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/level.c - see level.h.
+ * command/level.c - see level.h.
  */
 #include "config.h"
 
@@ -9,7 +9,7 @@
 
 #include <thinwire/thinwire.h>
 
-#include "tools/level.h"
+#include "command/level.h"
 
 int level_wanted(int least)
 {

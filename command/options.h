@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/options.h - options of a command: one table gives the parser and the --help text.
+ * command/options.h - options of a command: one table gives the parser and the --help text.
  */
-#ifndef TOOLS_OPTIONS_H
-#define TOOLS_OPTIONS_H
+#ifndef COMMAND_OPTIONS_H
+#define COMMAND_OPTIONS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 typedef enum option_type {
-    OPTION_FLAG, /* int, set to 1                                    */
-    OPTION_TEXT, /* const char *, into argv                          */
-    OPTION_SIZE, /* size_t, bytes of float32: a multiple of 4, > 0   */
-    OPTION_COUNT /* int, between min and max                         */
+    OPTION_FLAG,  /* int, set to 1                                    */
+    OPTION_TEXT,  /* const char *, into argv                          */
+    OPTION_SIZE,  /* size_t, bytes of float32: a multiple of 4, > 0   */
+    OPTION_COUNT, /* int, from least to most                          */
+    OPTION_WHOLE, /* uint64_t, the same                               */
+    OPTION_SHARE  /* double, from 0, below 1                          */
 } option_type_t;
 
 typedef struct option {
@@ -19,7 +22,7 @@ typedef struct option {
     const char   *help; /* may hold newlines             */
     option_type_t type;
     void         *value;
-    int           min, max;
+    uint64_t      least, most;
 } option_t;
 
 typedef struct command {
@@ -41,7 +44,4 @@ void options_help(const command_t *command);
 /* The name in names (NULL at the end) that is nearest to text, or NULL if none is near. */
 const char *options_nearest(const char *text, const char *const *names);
 
-/* "4", "64k", "16M", "1G" to bytes; 0 if malformed or too large. */
-size_t options_size(const char *text);
-
-#endif /* TOOLS_OPTIONS_H */
+#endif /* COMMAND_OPTIONS_H */
