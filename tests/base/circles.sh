@@ -17,8 +17,8 @@ runtime/codec/onebit/onebit_avx512.c
 runtime/topology/discover.c                 # one walk through hwloc's tree, in three files
 runtime/topology/pci.c
 runtime/topology/xml.c
-runtime/transport/coll/plain/plain.c        # device memory is copied, and then as host memory
-runtime/transport/coll/plain/plain_device.c
+runtime/transport/coll/native/native.c      # device memory is copied, and then as host memory
+runtime/transport/coll/native/native_device.c
 runtime/transport/link/endpoint.c           # lists its kinds, which agree by it
 runtime/transport/link/ucx/connect.c        # one endpoint, in three files
 runtime/transport/link/ucx/disconnect.c

@@ -12,7 +12,7 @@
 #include "runtime/codec/auto.h"
 #include "runtime/transport/auto/auto.h"
 #include "runtime/transport/auto/calibrate.h"
-#include "runtime/transport/coll/plain/plain.h"
+#include "runtime/transport/coll/native/native.h"
 
 bool tw_auto_asked(const tw_how_t *how)
 {
@@ -208,13 +208,13 @@ static bool tw_codec_wide(const tw_codec_t *codec)
 }
 
 /* TW_ALGORITHM_MPI, named by the caller. */
-static tw_status_t tw_auto_named_plain(tw_comm_t *comm, tw_auto_choice_t *choice)
+static tw_status_t tw_auto_named_native(tw_comm_t *comm, tw_auto_choice_t *choice)
 {
     double            max_error;
     tw_codec_traits_t traits;
 
     choice->how.algorithm = TW_ALGORITHM_AUTO;
-    choice->plain = choice->named = true;
+    choice->native = choice->named = true;
     if (choice->how.codec == NULL) {
         choice->how.codec = comm->fp32;
     }
@@ -245,12 +245,12 @@ tw_status_t tw_auto_resolve(tw_comm_t *comm, const tw_collective_t *collective, 
     int              *slot, index;
     tw_status_t       status;
 
-    *choice = (tw_auto_choice_t){.plain = false};
+    *choice = (tw_auto_choice_t){.native = false};
     if (how != NULL) {
         choice->how = *how;
     }
     if (choice->how.algorithm == TW_ALGORITHM_MPI) {
-        return tw_auto_named_plain(comm, choice);
+        return tw_auto_named_native(comm, choice);
     }
     if (choice->how.codec == NULL || !tw_codec_auto(choice->how.codec, &question.max_error)) {
         return TW_OK;
@@ -272,36 +272,22 @@ tw_status_t tw_auto_resolve(tw_comm_t *comm, const tw_collective_t *collective, 
         *slot = index + 1;
     }
     answer            = &comm->autos->answers[*slot - 1];
-    choice->plain     = answer->plain;
+    choice->native    = answer->plain;
     choice->how.codec = answer->codec;
     choice->piece     = answer->piece;
     choice->algorithm = answer->plain ? NULL : answer->algorithm;
     if (named != NULL) { /* what can be done by that, and only that */
-        choice->plain     = false;
+        choice->native    = false;
         choice->algorithm = NULL;
     }
     return TW_OK;
-}
-
-bool tw_auto_plain(tw_comm_t *comm, const tw_plain_args_t *args, const tw_auto_choice_t *choice,
-                   tw_form_t form, tw_request_t **request_p, tw_status_t *status_p)
-{
-    tw_plain_args_t mine = *args;
-
-    if (!choice->plain || (!choice->named && !tw_plain_fits(comm, args))) {
-        return false;
-    }
-    mine.wide = tw_codec_wide(choice->how.codec);
-    *status_p = tw_plain_fits(comm, args) ? tw_plain(comm, &mine, &choice->how, form, request_p)
-                                          : TW_ERR_RANGE;
-    return true;
 }
 
 tw_status_t tw_auto_resolve_unequal(tw_comm_t *comm, const tw_how_t *how, tw_auto_choice_t *choice)
 {
     double max_error;
 
-    *choice = (tw_auto_choice_t){.plain = false};
+    *choice = (tw_auto_choice_t){.native = false};
     if (how != NULL) {
         choice->how = *how;
     }
@@ -317,20 +303,19 @@ tw_status_t tw_auto_resolve_unequal(tw_comm_t *comm, const tw_how_t *how, tw_aut
     return TW_OK;
 }
 
-bool tw_auto_is_plain(const tw_comm_t *comm, tw_operation_t operation, size_t count,
-                      const tw_how_t *how, bool *wide_p)
+bool tw_auto_is_native(const tw_comm_t *comm, tw_operation_t operation, size_t count,
+                       const tw_how_t *how)
 {
     double max_error;
 
     if (comm == NULL || comm->status != TW_OK || how == NULL || how->codec == NULL ||
         count > INT_MAX || (how->flags & ~TW_BCAST_SAME) != 0 ||
-        (how->exec != NULL && how->exec->memory != TW_MEMORY_HOST) || !tw_plain_blocks(comm) ||
+        (how->exec != NULL && how->exec->memory != TW_MEMORY_HOST) || !tw_native_blocks(comm) ||
         !tw_codec_auto(how->codec, &max_error)) {
         return false;
     }
-    *wide_p = tw_codec_wide(how->codec);
     for (const tw_auto_table_t *table = comm->autos->tables; table != NULL; table = table->next) {
-        if (tw_table_is(table, max_error, *wide_p, how)) {
+        if (tw_table_is(table, max_error, tw_codec_wide(how->codec), how)) {
             const int index = table->answer[operation][tw_model_class(count)];
 
             return index > 0 && comm->autos->answers[index - 1].plain;

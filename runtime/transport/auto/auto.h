@@ -14,7 +14,6 @@
 
 #include "runtime/policy/decisions.h"
 #include "runtime/transport/coll/collective.h"
-#include "runtime/transport/coll/plain/plain.h"
 
 /* What was decided, ready for use. */
 typedef struct tw_auto_answer {
@@ -71,14 +70,14 @@ tw_status_t tw_auto_learn(tw_comm_t *comm, const tw_facts_t *facts);
 /* How a call is to be carried out: `how` with codec and algorithm in place of `auto`. */
 typedef struct tw_auto_choice {
     tw_how_t    how;
-    bool        plain;     /* by MPI's own collective, if tw_plain_fits()            */
+    bool        native;    /* by MPI's own collective, if that can count the call    */
     bool        named;     /* that was the caller's wish                             */
     const char *algorithm; /* NULL: as without auto                                  */
     size_t      piece;     /* for tw_request_shape_t                                         */
 } tw_auto_choice_t;
 
 /* Collective like the call that asks. Counts as tw_operation_t has them. Where the codec is not
- * `auto`, choice->how is *how, and plain says if TW_ALGORITHM_MPI is in it. */
+ * `auto`, choice->how is *how, and native says if TW_ALGORITHM_MPI is in it. */
 tw_status_t tw_auto_resolve(tw_comm_t *comm, const tw_collective_t *collective, size_t count,
                             const tw_how_t *how, tw_auto_choice_t *choice);
 
@@ -97,18 +96,13 @@ bool tw_auto_trust_decision(tw_comm_t *comm, const tw_decision_t *decision, char
  * info. */
 void tw_auto_cannot(const tw_comm_t *comm, const tw_question_t *question);
 
-/* Is MPI's own collective what was chosen, and can it count this? Then it is started, or run, and
- * *status_p is the status of the call. */
-bool tw_auto_plain(tw_comm_t *comm, const tw_plain_args_t *args, const tw_auto_choice_t *choice,
-                   tw_form_t form, tw_request_t **request_p, tw_status_t *status_p);
-
 /* The same as tw_auto_resolve() where ranks know different counts (alltoallv): nothing is lost,
  * nothing is decided. */
 tw_status_t tw_auto_resolve_unequal(tw_comm_t *comm, const tw_how_t *how, tw_auto_choice_t *choice);
 
 /* The quick way of blocking calls: is it decided that this is MPI's own collective, at once? */
-bool tw_auto_is_plain(const tw_comm_t *comm, tw_operation_t operation, size_t count,
-                      const tw_how_t *how, bool *wide_p);
+bool tw_auto_is_native(const tw_comm_t *comm, tw_operation_t operation, size_t count,
+                       const tw_how_t *how);
 
 /* A codec by its spec, kept as long as the communicator; NULL without memory. */
 const tw_codec_t *tw_auto_codec(tw_comm_t *comm, const char *spec, bool wide);

@@ -9,7 +9,6 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/fpmode.h"
 #include "runtime/transport/auto/calibrate.h"
-#include "runtime/transport/coll/plain/plain.h"
 #include "runtime/transport/comm/sync.h"
 #include "runtime/transport/engine/helper.h"
 #include "runtime/transport/engine/request.h"

@@ -8,7 +8,7 @@
 
 #include "runtime/transport/auto/auto.h"
 #include "runtime/transport/auto/calibrate.h"
-#include "runtime/transport/coll/plain/plain.h"
+#include "runtime/transport/coll/native/native.h"
 #include "runtime/transport/comm/sync.h"
 
 /* So many bytes are measured however long that takes: without them nothing can be said of longer
@@ -28,54 +28,69 @@ static bool tw_rooted(tw_operation_t operation)
     return operation == TW_OPERATION_REDUCE || operation == TW_OPERATION_BCAST;
 }
 
+/* A call of fp32 on the buffers that are measured with; count as tw_operation_t has it. */
+static tw_collective_call_t tw_gauge_call(const tw_gauge_t *g, tw_operation_t operation,
+                                          size_t count)
+{
+    static const tw_collective_t *const collectives[TW_OPERATIONS] = {
+        [TW_OPERATION_ALLREDUCE]      = &tw_collective_allreduce,
+        [TW_OPERATION_REDUCE]         = &tw_collective_reduce,
+        [TW_OPERATION_REDUCE_SCATTER] = &tw_collective_reduce_scatter,
+        [TW_OPERATION_BCAST]          = &tw_collective_bcast,
+        [TW_OPERATION_ALLGATHER]      = &tw_collective_allgather,
+        [TW_OPERATION_ALLTOALL]       = &tw_collective_alltoall};
+    tw_collective_call_t call;
+
+    tw_collective_begin(&call, g->comm, collectives[operation], tw_model_operations[operation],
+                        g->send, g->recv, NULL);
+    call.count   = count;
+    call.in.each = operation == TW_OPERATION_REDUCE_SCATTER ? count / (size_t)g->comm->size : count;
+    call.out.each  = call.in.each;
+    call.root      = tw_rooted(operation) ? 0 : -1;
+    call.values[0] = call.values[1] = NULL;
+    call.codec                      = g->comm->fp32;
+    return call;
+}
+
 /* ---- MPI's own ------------------------------------------------------------------------------- */
 
-static tw_status_t tw_run_plain(tw_gauge_t *g, const void *what)
+static tw_status_t tw_run_native(tw_gauge_t *g, const void *what)
 {
-    const tw_plain_args_t *args = what;
-    MPI_Request            request;
-    tw_status_t            status;
+    const tw_collective_call_t *call = what;
+    MPI_Request                 request;
+    tw_status_t                 status;
 
-    if (tw_plain_blocks(g->comm)) {
-        return tw_plain_run(g->comm, args);
+    if (tw_native_blocks(g->comm)) {
+        return tw_native_run(call);
     }
-    status = tw_plain_start(g->comm, args, NULL, &request);
+    status = tw_native_start(call, NULL, &request);
     return status == TW_OK ? tw_sync_wait(g->comm, 1, &request, "measuring a collective") : status;
 }
 
 static tw_status_t tw_gauge_ladder(tw_gauge_t *g, tw_facts_t *facts, tw_operation_t operation,
                                    double budget)
 {
-    const double    start  = g->elapsed;
-    double          before = 0.0, growth;
-    const size_t    factor = g->long_form ? 4 : 16, ranks = (size_t)facts->ranks;
-    const size_t    most   = g->room / tw_blocks(facts, operation);
-    tw_ladder_t    *ladder = &facts->plain[operation];
-    tw_plain_args_t args   = {.operation = operation,
-                              .name      = "MPI's collective",
-                              .send      = g->send,
-                              .recv      = g->recv,
-                              .root      = tw_rooted(operation) ? 0 : -1};
-    tw_status_t     status = TW_OK;
+    const double start  = g->elapsed;
+    double       before = 0.0, growth;
+    const size_t factor = g->long_form ? 4 : 16, ranks = (size_t)facts->ranks;
+    const size_t most   = g->room / tw_blocks(facts, operation);
+    tw_ladder_t *ladder = &facts->plain[operation];
+    tw_status_t  status = TW_OK;
 
     for (size_t bytes = sizeof(float);
          status == TW_OK && bytes <= most && ladder->steps < TW_LADDER_STEPS; bytes *= factor) {
-        double seconds = 0.0;
+        tw_collective_call_t call    = tw_gauge_call(g, operation, bytes / sizeof(float));
+        double               seconds = 0.0;
 
-        args.count = bytes / sizeof(float);
-        if (operation ==
-            TW_OPERATION_REDUCE_SCATTER) { /* MPI counts a block, the ladder the vector */
-            args.count = args.count / ranks;
-            if (args.count == 0) {
+        if (operation == TW_OPERATION_REDUCE_SCATTER) { /* equal blocks */
+            call.count = call.in.each * ranks;
+            if (call.count == 0) {
                 continue;
             }
         }
-        status = tw_gauge_time(g, budget / 12.0, tw_run_plain, &args, &seconds);
+        status = tw_gauge_time(g, budget / 12.0, tw_run_native, &call, &seconds);
         if (status == TW_OK) {
-            const size_t values =
-                operation == TW_OPERATION_REDUCE_SCATTER ? args.count * ranks : args.count;
-
-            ladder->bytes[ladder->steps]     = (double)(values * sizeof(float));
+            ladder->bytes[ladder->steps]     = (double)(call.count * sizeof(float));
             ladder->seconds[ladder->steps++] = seconds;
         }
         growth = before > 0.0 ? 1.5 * seconds / before : 2.0;
@@ -125,22 +140,9 @@ typedef struct tw_own {
 static tw_status_t tw_run_call(tw_gauge_t *g, tw_operation_t operation, size_t count,
                                const char *algorithm)
 {
-    static const tw_collective_t *const collectives[TW_OPERATIONS] = {
-        [TW_OPERATION_ALLREDUCE]      = &tw_collective_allreduce,
-        [TW_OPERATION_REDUCE]         = &tw_collective_reduce,
-        [TW_OPERATION_REDUCE_SCATTER] = &tw_collective_reduce_scatter,
-        [TW_OPERATION_BCAST]          = &tw_collective_bcast,
-        [TW_OPERATION_ALLGATHER]      = &tw_collective_allgather,
-        [TW_OPERATION_ALLTOALL]       = &tw_collective_alltoall};
-    tw_collective_call_t call;
+    tw_collective_call_t call = tw_gauge_call(g, operation, count);
     tw_status_t          status;
 
-    tw_collective_begin(&call, g->comm, collectives[operation], tw_model_operations[operation],
-                        g->send, g->recv, NULL);
-    call.count   = count;
-    call.in.each = operation == TW_OPERATION_REDUCE_SCATTER ? count / (size_t)g->comm->size : count;
-    call.out.each  = call.in.each;
-    call.root      = tw_rooted(operation) ? 0 : -1;
     call.algorithm = tw_collective_row(call.collective, algorithm);
     status         = call.collective->check(&call);
     return status == TW_OK ? tw_collective_run(&call, TW_BLOCKING, NULL) : status;

@@ -9,7 +9,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/base/fpmode.h"
 #include "runtime/transport/auto/calibrate.h"
-#include "runtime/transport/coll/plain/plain.h"
+#include "runtime/transport/coll/native/native.h"
 #include "runtime/transport/comm/sync.h"
 #include "runtime/transport/engine/helper.h"
 #include "runtime/transport/engine/request.h"
@@ -23,7 +23,7 @@ void tw_gauge_phase(tw_gauge_t *g, double budget)
 
 static tw_status_t tw_gauge_reduce(tw_gauge_t *g, double *values, int count, bool sum)
 {
-    if (tw_plain_blocks(g->comm)) { /* at once: this is called between all measurements */
+    if (tw_native_blocks(g->comm)) { /* at once: this is called between all measurements */
         return tw_comm_mpi(g->comm,
                            g->comm->mpi->Allreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE,
                                                    sum ? MPI_SUM : MPI_MAX, g->comm->comm),
@@ -48,7 +48,7 @@ tw_status_t tw_gauge_wait(tw_gauge_t *g, int count, MPI_Request *requests)
     tw_status_t status = TW_OK;
     int         done   = 0;
 
-    if (!tw_plain_blocks(g->comm)) {
+    if (!tw_native_blocks(g->comm)) {
         return tw_sync_wait(g->comm, count, requests, "measuring");
     }
     while (status == TW_OK && !done) {
@@ -65,7 +65,7 @@ static tw_status_t tw_gauge_together(tw_gauge_t *g)
     const int zero    = 0;
     int       any;
 
-    if (!tw_plain_blocks(g->comm)) {
+    if (!tw_native_blocks(g->comm)) {
         return tw_gauge_agree(g, &nothing, 1, false);
     }
     return tw_comm_mpi(g->comm,

@@ -129,12 +129,6 @@ static tw_status_t tw_collective_create(tw_collective_call_t *call, tw_form_t fo
     return tw_request_finish(op, form, request_p);
 }
 
-/* Nothing was said that forbids the memory of the node. */
-static bool tw_collective_may_node(const tw_collective_call_t *call)
-{
-    return call->algorithm == NULL || strcmp(call->algorithm->name, "node") == 0;
-}
-
 /* The row that the call names, or else the setting. */
 static const tw_algorithm_row_t *tw_collective_wish(const tw_collective_call_t *call)
 {
@@ -149,13 +143,14 @@ static const tw_algorithm_row_t *tw_collective_wish(const tw_collective_call_t *
 
 tw_status_t tw_collective_run(tw_collective_call_t *call, tw_form_t form, tw_request_t **request_p)
 {
-    tw_status_t status;
+    const tw_algorithm_row_t *row;
+    tw_status_t               status;
 
     if (call->algorithm == NULL) {
         call->algorithm = tw_collective_wish(call);
     }
-    if (form == TW_BLOCKING && call->collective->quick != NULL && tw_collective_may_node(call) &&
-        call->collective->quick(call, &status)) {
+    row = call->algorithm != NULL ? call->algorithm : call->collective->first;
+    if (form == TW_BLOCKING && row != NULL && row->at_once != NULL && row->at_once(call, &status)) {
         return status;
     }
     call->codec =

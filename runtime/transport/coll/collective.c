@@ -4,7 +4,7 @@
 #include "config.h"
 
 #include "runtime/transport/auto/auto.h"
-#include "runtime/transport/coll/collective.h"
+#include "runtime/transport/coll/native/native.h"
 
 /* Without a default, so that the compiler asks for a new one. */
 static bool tw_algorithm_known(const tw_how_t *how)
@@ -22,61 +22,37 @@ static bool tw_algorithm_known(const tw_how_t *how)
     return false;
 }
 
-/* MPI's own collective, with the arguments of the call. */
-static tw_plain_args_t tw_collective_plain(const tw_collective_call_t *call)
-{
-    const bool blocks = call->collective->operation == TW_OPERATION_REDUCE_SCATTER ||
-                        call->collective->operation == TW_OPERATION_ALLGATHER;
-
-    return (tw_plain_args_t){.operation     = call->collective->operation,
-                             .name          = call->name,
-                             .send          = call->send,
-                             .recv          = call->recv,
-                             .count         = blocks ? call->in.each : call->count,
-                             .counts        = call->in.counts,
-                             .displacements = call->in.displacements,
-                             .reduction     = call->reduction,
-                             .root          = call->root};
-}
-
 /* Was it decided before that such a call is MPI's own collective, at once? */
-static bool tw_collective_known_plain(const tw_collective_call_t *call, tw_status_t *status_p)
+static bool tw_collective_known_native(tw_collective_call_t *call, tw_status_t *status_p)
 {
-    tw_plain_args_t plain;
-    bool            wide;
-
     if (call->in.counts != NULL || tw_collective_named(call->collective, call->how) != NULL ||
-        !tw_auto_is_plain(call->comm, call->collective->operation, call->count, call->how, &wide)) {
+        !tw_auto_is_native(call->comm, call->collective->operation, call->count, call->how)) {
         return false;
     }
-    plain      = tw_collective_plain(call);
-    plain.wide = wide;
-    *status_p  = tw_plain_run(call->comm, &plain);
+    call->codec = call->how->codec;
+    *status_p   = tw_native_run(call);
     return true;
 }
 
-/* `auto`, or MPI's own: *how_p is what that comes to, and call->algorithm the row that was taken.
- * True: it was MPI's own, and *status_p is the status of the call. */
-static bool tw_collective_decide(tw_collective_call_t *call, tw_form_t form,
-                                 tw_request_t **request_p, tw_how_t *how_p, tw_status_t *status_p)
+/* `auto`, or MPI's own: *how_p is what that comes to, and call->algorithm the row that was taken. */
+static tw_status_t tw_collective_decide(tw_collective_call_t *call, tw_how_t *how_p)
 {
-    const tw_plain_args_t plain = tw_collective_plain(call);
-    tw_auto_choice_t      choice;
+    tw_auto_choice_t choice;
+    tw_status_t      status =
+        call->collective->unequal
+                 ? tw_auto_resolve_unequal(call->comm, call->how, &choice)
+                 : tw_auto_resolve(call->comm, call->collective, call->count, call->how, &choice);
 
-    *status_p = call->collective->unequal ? tw_auto_resolve_unequal(call->comm, call->how, &choice)
-                                          : tw_auto_resolve(call->comm, call->collective,
-                                                            call->count, call->how, &choice);
-    if (*status_p != TW_OK) {
-        return false;
+    if (status == TW_OK) {
+        *how_p          = choice.how;
+        call->how       = how_p;
+        call->codec     = choice.how.codec;
+        call->piece     = choice.piece;
+        call->algorithm = choice.native && (choice.named || tw_native_fits(call))
+                              ? &tw_native_row
+                              : tw_collective_row(call->collective, choice.algorithm);
     }
-    if (tw_auto_plain(call->comm, &plain, &choice, form, request_p, status_p)) {
-        return true;
-    }
-    *how_p          = choice.how;
-    call->how       = how_p;
-    call->piece     = choice.piece;
-    call->algorithm = tw_collective_row(call->collective, choice.algorithm);
-    return false;
+    return status;
 }
 
 static tw_status_t tw_collective_check(tw_collective_call_t *call, tw_form_t form,
@@ -102,8 +78,11 @@ tw_status_t tw_collective(tw_collective_call_t *call, tw_form_t form, tw_request
         return status;
     }
     if (call->algorithm == NULL && tw_auto_asked(call->how)) {
-        if ((form == TW_BLOCKING && tw_collective_known_plain(call, &status)) ||
-            tw_collective_decide(call, form, request_p, &how, &status) || status != TW_OK) {
+        if (form == TW_BLOCKING && tw_collective_known_native(call, &status)) {
+            return status;
+        }
+        status = tw_collective_decide(call, &how);
+        if (status != TW_OK) {
             return status;
         }
     }

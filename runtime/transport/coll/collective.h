@@ -46,7 +46,8 @@ struct tw_collective_call {
     const void *values[2];
     size_t      extent[2];
 
-    /* By the driver, before serves(), usual() and shape(); quick() has neither. */
+    /* By the driver, before serves(), usual() and shape(); at_once() has neither, unless the row is
+     * MPI's own: then the codec. */
     const tw_codec_t *codec;
     size_t            encoded; /* bytes of `count` values */
 };
@@ -84,6 +85,9 @@ struct tw_algorithm_row {
     /* Is it for such a call, where nothing names an algorithm? The same on all ranks, so from count,
      * codec, ranks, settings and what how.exec says, never from pointers. NULL: yes. */
     bool (*usual)(const tw_collective_call_t *call);
+    /* NULL, or: can a blocking call be carried out without an operation? Then *status_p is its
+     * status. The same on all ranks. */
+    bool (*at_once)(const tw_collective_call_t *call, tw_status_t *status_p);
     /* shape->algorithm, and what room that needs: slots, longest, most, sum; piece where it should
      * not be call->piece. The same on all ranks; allocates and says nothing. */
     void (*shape)(const tw_collective_call_t *call, tw_request_shape_t *shape);
@@ -96,9 +100,7 @@ struct tw_collective {
     bool                             moves;   /* no sums: there is no feedback     */
     bool                             unequal; /* ranks know different counts       */
     tw_status_t (*check)(tw_collective_call_t *call); /* TW_ERR_INVALID_ARG, TW_ERR_RANGE */
-    /* NULL, or: a blocking call of values as they are within a node, without a request, where that
-     * may be; *status_p is then that of the call. */
-    bool (*quick)(const tw_collective_call_t *call, tw_status_t *status_p);
+    const tw_algorithm_row_t *first; /* its at_once() is tried where nothing is named, or NULL */
 };
 
 extern const tw_collective_t tw_collective_allreduce, tw_collective_reduce,

@@ -59,7 +59,26 @@ static void tw_gather_node_shape(const tw_collective_call_t *call, tw_request_sh
     shape->most      = TW_NODE_PIECE / tw_node_plain(call->comm, call->how);
 }
 
-const tw_algorithm_row_t tw_allgather_node = {.name   = "node",
-                                              .serves = tw_collective_in_node,
-                                              .needs  = TW_IN_NODE_NEEDS,
-                                              .shape  = tw_gather_node_shape};
+/* Values as they are, without a request, where that may be. */
+static bool tw_gather_at_once(const tw_collective_call_t *call, tw_status_t *status_p)
+{
+    tw_comm_t     *comm    = call->comm;
+    const size_t   element = call->in.counts == NULL ? tw_node_quick(comm, call->how) : 0;
+    const size_t   bytes   = call->in.each * element;
+    const uint8_t *mine    = call->send;
+
+    if (!tw_node_fits(comm, element, call->in.each, 1) || tw_comm_device_owns(comm, call->values)) {
+        return false;
+    }
+    if (call->send == TW_IN_PLACE) {
+        mine = (const uint8_t *)call->recv + (size_t)comm->rank * bytes;
+    }
+    *status_p = tw_quick_allgather(comm, mine, call->recv, bytes);
+    return true;
+}
+
+const tw_algorithm_row_t tw_allgather_node = {.name    = "node",
+                                              .serves  = tw_collective_in_node,
+                                              .needs   = TW_IN_NODE_NEEDS,
+                                              .at_once = tw_gather_at_once,
+                                              .shape   = tw_gather_node_shape};

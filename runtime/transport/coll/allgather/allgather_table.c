@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include "runtime/transport/coll/allgather/allgather.h"
-#include "runtime/transport/shm/quick.h"
 
 static tw_status_t tw_gather_check(tw_collective_call_t *call)
 {
@@ -26,23 +25,6 @@ static tw_status_t tw_gather_check(tw_collective_call_t *call)
     return TW_OK;
 }
 
-static bool tw_gather_quick(const tw_collective_call_t *call, tw_status_t *status_p)
-{
-    tw_comm_t     *comm    = call->comm;
-    const size_t   element = call->in.counts == NULL ? tw_node_quick(comm, call->how) : 0;
-    const size_t   bytes   = call->in.each * element;
-    const uint8_t *mine    = call->send;
-
-    if (!tw_node_fits(comm, element, call->in.each, 1) || tw_comm_device_owns(comm, call->values)) {
-        return false;
-    }
-    if (call->send == TW_IN_PLACE) {
-        mine = (const uint8_t *)call->recv + (size_t)comm->rank * bytes;
-    }
-    *status_p = tw_quick_allgather(comm, mine, call->recv, bytes);
-    return true;
-}
-
 #define TW_ALLGATHER_REF(x, name, considered) &tw_allgather_##name,
 
 static const tw_algorithm_row_t *const tw_gather_rows[] = {
@@ -53,4 +35,4 @@ const tw_collective_t tw_collective_allgather = {.operation = TW_OPERATION_ALLGA
                                                  .arrays    = 2,
                                                  .moves     = true,
                                                  .check     = tw_gather_check,
-                                                 .quick     = tw_gather_quick};
+                                                 .first     = &tw_allgather_node};

@@ -276,11 +276,27 @@ static void tw_node_scatter_shape(const tw_collective_call_t *call, tw_request_s
     tw_node_shape_of(call, &tw_reduce_scatter_node, shape);
 }
 
-const tw_algorithm_row_t tw_reduction_node = {.name   = "node",
-                                              .number = TW_ALGORITHM_NODE,
-                                              .serves = tw_collective_in_node,
-                                              .needs  = TW_IN_NODE_NEEDS,
-                                              .shape  = tw_node_shape};
+/* Values as they are, without a request, where that may be. */
+static bool tw_reduction_at_once(const tw_collective_call_t *call, tw_status_t *status_p)
+{
+    tw_comm_t   *comm    = call->comm;
+    const size_t element = tw_node_quick(comm, call->how);
+
+    if (!tw_node_fits(comm, element, call->count, 1) || tw_comm_device_owns(comm, call->values)) {
+        return false;
+    }
+    *status_p =
+        tw_quick_reduce(comm, call->name, call->send == TW_IN_PLACE ? call->recv : call->send,
+                        call->recv, call->count, element, call->reduction, call->root);
+    return true;
+}
+
+const tw_algorithm_row_t tw_reduction_node = {.name    = "node",
+                                              .number  = TW_ALGORITHM_NODE,
+                                              .serves  = tw_collective_in_node,
+                                              .needs   = TW_IN_NODE_NEEDS,
+                                              .at_once = tw_reduction_at_once,
+                                              .shape   = tw_node_shape};
 const tw_algorithm_row_t tw_scatter_node   = {.name   = "node",
                                               .serves = tw_collective_in_node,
                                               .needs  = TW_IN_NODE_NEEDS,

@@ -4,21 +4,6 @@
 #include "config.h"
 
 #include "runtime/transport/coll/allreduce/reduction.h"
-#include "runtime/transport/shm/quick.h"
-
-static bool tw_reduction_quick(const tw_collective_call_t *call, tw_status_t *status_p)
-{
-    tw_comm_t   *comm    = call->comm;
-    const size_t element = tw_node_quick(comm, call->how);
-
-    if (!tw_node_fits(comm, element, call->count, 1) || tw_comm_device_owns(comm, call->values)) {
-        return false;
-    }
-    *status_p =
-        tw_quick_reduce(comm, call->name, call->send == TW_IN_PLACE ? call->recv : call->send,
-                        call->recv, call->count, element, call->reduction, call->root);
-    return true;
-}
 
 #define TW_REDUCTION_REF(x, name, considered) &tw_reduction_##name,
 
@@ -29,9 +14,9 @@ const tw_collective_t tw_collective_allreduce = {.operation = TW_OPERATION_ALLRE
                                                  .rows      = tw_reduction_rows,
                                                  .arrays    = 2,
                                                  .check     = tw_reduction_check,
-                                                 .quick     = tw_reduction_quick};
+                                                 .first     = &tw_reduction_node};
 const tw_collective_t tw_collective_reduce    = {.operation = TW_OPERATION_REDUCE,
                                                  .rows      = tw_reduction_rows,
                                                  .arrays    = 2,
                                                  .check     = tw_reduction_check,
-                                                 .quick     = tw_reduction_quick};
+                                                 .first     = &tw_reduction_node};

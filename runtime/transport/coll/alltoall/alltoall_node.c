@@ -147,7 +147,25 @@ static void tw_alltoall_node_shape(const tw_collective_call_t *call, tw_request_
     shape->most    = TW_NODE_PIECE / element / (size_t)call->comm->size;
 }
 
-const tw_algorithm_row_t tw_alltoall_node = {.name   = "node",
-                                             .serves = tw_collective_in_node,
-                                             .needs  = TW_IN_NODE_NEEDS,
-                                             .shape  = tw_alltoall_node_shape};
+/* Values as they are, without a request, where that may be. */
+static bool tw_alltoall_at_once(const tw_collective_call_t *call, tw_status_t *status_p)
+{
+    tw_comm_t   *comm    = call->comm;
+    const size_t element = tw_node_quick(comm, call->how), bytes = call->in.each * element;
+    const void  *send = call->send == TW_IN_PLACE ? call->recv : call->send;
+    const bool   fits = tw_node_fits(comm, element, call->in.each, comm->size);
+
+    if ((!fits && !(element > 0 && tw_node_reads(comm, bytes))) ||
+        tw_comm_device_owns(comm, call->values)) {
+        return false;
+    }
+    *status_p = fits ? tw_quick_alltoall(comm, send, call->recv, bytes)
+                     : tw_quick_alltoall_read(comm, send, call->recv, bytes);
+    return true;
+}
+
+const tw_algorithm_row_t tw_alltoall_node = {.name    = "node",
+                                             .serves  = tw_collective_in_node,
+                                             .needs   = TW_IN_NODE_NEEDS,
+                                             .at_once = tw_alltoall_at_once,
+                                             .shape   = tw_alltoall_node_shape};

@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include "runtime/transport/coll/alltoall/alltoall.h"
-#include "runtime/transport/shm/quick.h"
 
 static tw_status_t tw_alltoall_check(tw_collective_call_t *call)
 {
@@ -26,22 +25,6 @@ static tw_status_t tw_alltoall_check(tw_collective_call_t *call)
     return TW_OK;
 }
 
-static bool tw_alltoall_quick(const tw_collective_call_t *call, tw_status_t *status_p)
-{
-    tw_comm_t   *comm    = call->comm;
-    const size_t element = tw_node_quick(comm, call->how), bytes = call->in.each * element;
-    const void  *send = call->send == TW_IN_PLACE ? call->recv : call->send;
-    const bool   fits = tw_node_fits(comm, element, call->in.each, comm->size);
-
-    if ((!fits && !(element > 0 && tw_node_reads(comm, bytes))) ||
-        tw_comm_device_owns(comm, call->values)) {
-        return false;
-    }
-    *status_p = fits ? tw_quick_alltoall(comm, send, call->recv, bytes)
-                     : tw_quick_alltoall_read(comm, send, call->recv, bytes);
-    return true;
-}
-
 #define TW_ALLTOALL_REF(x, name, considered) &tw_alltoall_##name,
 
 static const tw_algorithm_row_t *const tw_alltoall_rows[] = {
@@ -53,7 +36,7 @@ const tw_collective_t tw_collective_alltoall  = {.operation = TW_OPERATION_ALLTO
                                                  .arrays    = 4,
                                                  .moves     = true,
                                                  .check     = tw_alltoall_check,
-                                                 .quick     = tw_alltoall_quick};
+                                                 .first     = &tw_alltoall_node};
 const tw_collective_t tw_collective_alltoallv = {.operation = TW_OPERATION_ALLTOALL,
                                                  .rows      = tw_alltoallv_rows,
                                                  .arrays    = 4,

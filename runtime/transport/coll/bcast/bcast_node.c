@@ -122,8 +122,26 @@ static void tw_bcast_node_shape(const tw_collective_call_t *call, tw_request_sha
     shape->most    = TW_NODE_PIECE / element;
 }
 
-const tw_algorithm_row_t tw_bcast_node = {.name   = "node",
-                                          .number = TW_ALGORITHM_NODE,
-                                          .serves = tw_collective_in_node,
-                                          .needs  = TW_IN_NODE_NEEDS,
-                                          .shape  = tw_bcast_node_shape};
+/* Values as they are, without a request, where that may be. */
+static bool tw_bcast_at_once(const tw_collective_call_t *call, tw_status_t *status_p)
+{
+    tw_comm_t   *comm    = call->comm;
+    const size_t element = tw_node_quick(comm, call->how);
+    const bool   fits    = tw_node_fits(comm, element, call->count, 1);
+
+    if ((!fits && (tw_interval_check(0, call->count) != TW_OK || element == 0 ||
+                   !tw_node_reads(comm, call->count * element))) ||
+        tw_comm_device_owns(comm, call->values)) {
+        return false;
+    }
+    *status_p = fits ? tw_quick_bcast(comm, call->recv, call->count * element, call->root)
+                     : tw_quick_bcast_read(comm, call->recv, call->count * element, call->root);
+    return true;
+}
+
+const tw_algorithm_row_t tw_bcast_node = {.name    = "node",
+                                          .number  = TW_ALGORITHM_NODE,
+                                          .serves  = tw_collective_in_node,
+                                          .needs   = TW_IN_NODE_NEEDS,
+                                          .at_once = tw_bcast_at_once,
+                                          .shape   = tw_bcast_node_shape};

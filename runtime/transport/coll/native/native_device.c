@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/coll/native/native_device.c - MPI's blocking collectives on device memory: the values are
+ * copied to pinned memory, and the result back. The nonblocking ones get theirs from the engine
+ * (bounce.h).
+ */
+#include "config.h"
+
+#include "runtime/transport/coll/native/native.h"
+#include "runtime/transport/device/staging.h"
+
+static tw_status_t tw_native_move(tw_comm_t *comm, void *to, const void *from, size_t bytes)
+{
+    tw_status_t status = TW_OK;
+
+    if (bytes > 0) {
+        status = comm->device.ops->copy(to, from, bytes, NULL);
+    }
+    if (status == TW_OK) {
+        status = comm->device.ops->finish(NULL);
+    }
+    return tw_staging_failed(comm, status, "a copy of values");
+}
+
+tw_status_t tw_native_run_device(const tw_collective_call_t *call)
+{
+    tw_comm_t           *comm = call->comm;
+    tw_collective_call_t mine = *call;
+    tw_codec_traits_t    traits;
+    size_t               element, sent, taken;
+    void                *pinned = NULL;
+    tw_status_t          status = tw_comm_device_open(comm);
+
+    tw_codec_traits(call->codec, &traits);
+    element = traits.dtype == TW_F64 ? sizeof(double) : sizeof(float);
+    sent    = call->values[0] != NULL ? call->extent[0] * element : 0;
+    taken   = call->values[1] != NULL ? call->extent[1] * element : 0;
+    if (status == TW_OK) {
+        status = tw_comm_device_get(comm, TW_DEVICE_PINNED, sent + taken, &pinned);
+    }
+    if (status != TW_OK) {
+        TW_ERROR(&comm->log,
+                 "%s: no way to device memory, and other ranks go on; the communicator is dead",
+                 call->name);
+        comm->status = status;
+        return status;
+    }
+    if (sent > 0) {
+        mine.send = pinned;
+    }
+    if (taken > 0) {
+        mine.recv = (uint8_t *)pinned + sent;
+    }
+    mine.values[0] = mine.values[1] = NULL; /* on the device there are none now */
+    status                          = tw_native_move(comm, pinned, call->values[0], sent);
+    if (status == TW_OK) {
+        status = tw_native_move(comm, mine.recv, call->recv, taken);
+    }
+    if (status == TW_OK) {
+        status = tw_native_run(&mine);
+    }
+    if (status == TW_OK) {
+        status = tw_native_move(comm, call->recv, mine.recv, taken);
+    }
+    tw_comm_device_put(comm, TW_DEVICE_PINNED, pinned);
+    return status;
+}
