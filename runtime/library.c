@@ -20,9 +20,9 @@
 /* Read by the tests and benchmarks, and therefore known names. */
 static const tw_setting_field_t tw_tests_fields[] = {
     {"DATA", "../shared/data", "Folder of data sets for tests and benchmarks.", 0, TW_SETTING_TEXT,
-     0, 0, NULL},
+     0, 0, NULL, true},
     {"SEED", "0", "Seed of the property tests; 0 draws one and prints it.", 0, TW_SETTING_INT, 0,
-     2147483647, NULL},
+     2147483647, NULL, true},
 };
 
 static const tw_setting_table_t tw_tests_settings = {
@@ -119,6 +119,7 @@ tw_status_t tw_settings_get(size_t index, tw_setting_t *setting)
         setting->default_text = field->default_text;
         setting->value_text   = value != NULL && *value != '\0' ? value : field->default_text;
         setting->help         = field->help;
+        setting->advanced     = field->advanced;
         return TW_OK;
     }
     return TW_ERR_RANGE;

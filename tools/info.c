@@ -110,16 +110,18 @@ static void print_forms(void)
            "in collectives: the fastest of them with at most this error, or MPI as it is");
 }
 
-static void print_settings(void)
+static void print_settings(const char *title, int advanced)
 {
     tw_setting_t setting;
 
-    printf("\nSettings (environment variables):\n");
+    printf("\n%s:\n", title);
     for (size_t i = 0; i < tw_settings_count(); i++) {
         tw_settings_get(i, &setting);
-        printf("  %s=%s\n      %s\n      accepted: %s; default: %s\n", setting.name,
-               setting.value_text, setting.help, setting.accepted,
-               setting.default_text[0] != '\0' ? setting.default_text : "(none)");
+        if (setting.advanced == advanced) {
+            printf("  %s=%s\n      %s\n      accepted: %s; default: %s\n", setting.name,
+                   setting.value_text, setting.help, setting.accepted,
+                   setting.default_text[0] != '\0' ? setting.default_text : "(none)");
+        }
     }
 }
 
@@ -154,8 +156,9 @@ static json_t *settings_json(void)
         json_t *entry;
 
         tw_settings_get(i, &s);
-        entry = json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", s.name, "module", s.module,
-                          "accepted", s.accepted, "default", s.default_text, "help", s.help);
+        entry = json_pack("{s:s, s:s, s:s, s:s, s:s, s:b}", "name", s.name, "module", s.module,
+                          "accepted", s.accepted, "default", s.default_text, "help", s.help,
+                          "advanced", s.advanced);
         json_object_set_new(entry, "value", json_string(s.value_text));
         json_array_append_new(list, entry);
     }
@@ -192,7 +195,8 @@ static void info_collect(const job_t *job, tw_context_t *ctx, const specs_t *spe
     print_codecs(ctx, specs);
     print_forms();
     if (settings) {
-        print_settings();
+        print_settings("Settings (environment variables)", 0);
+        print_settings("Advanced settings, for work on thinwire itself and for tests", 1);
     }
     json_object_set_new(report->root, "build", json_string(tw_build()));
     json_object_set_new(report->root, "cpu_level", json_string(tw_cpu_level(ctx)));

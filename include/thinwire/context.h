@@ -51,6 +51,7 @@ typedef struct tw_setting {
     const char *default_text;  /* "warn"                                                */
     const char *value_text;    /* what the environment says, or default_text            */
     const char *help;          /* one sentence                                          */
+    int         advanced;      /* for tests, or for who works on thinwire itself        */
 } tw_setting_t;
 
 /** Number of settings this library knows. */

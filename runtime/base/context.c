@@ -11,11 +11,11 @@ static const char *const tw_log_levels[] = {"error", "warn", "info", "debug", "t
 
 static const tw_setting_field_t tw_base_fields[] = {
     {"LOG_LEVEL", "warn", "How much is logged to stderr.", offsetof(tw_base_config_t, log_level),
-     TW_SETTING_CHOICE, 0, 0, tw_log_levels},
+     TW_SETTING_CHOICE, 0, 0, tw_log_levels, false},
     {"THREADS", "0",
      "Most threads a codec call uses; 0 is the cores of the binding divided by the ranks of the "
      "node.",
-     offsetof(tw_base_config_t, threads), TW_SETTING_INT, 0, 1024, NULL},
+     offsetof(tw_base_config_t, threads), TW_SETTING_INT, 0, 1024, NULL, false},
 };
 
 const tw_setting_table_t tw_base_settings = {"base", tw_base_fields,

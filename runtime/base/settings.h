@@ -8,6 +8,7 @@
 #ifndef TW_BASE_SETTINGS_H
 #define TW_BASE_SETTINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <thinwire/status.h>
@@ -34,6 +35,7 @@ typedef struct tw_setting_field {
     tw_setting_type_t  type;
     int                min, max; /* TW_SETTING_INT: 0 or more                      */
     const char *const *choices;  /* TW_SETTING_CHOICE: names, NULL at the end      */
+    bool               advanced; /* for who works on thinwire itself; listed apart  */
 } tw_setting_field_t;
 
 typedef struct tw_setting_table {

@@ -29,26 +29,26 @@ static const char *const *const tw_policy_names[TW_OPERATIONS] = {
 static const tw_setting_field_t tw_policy_fields[] = {
     {"ALLREDUCE", "auto", "Algorithm of allreduce and reduce where the call names none.",
      offsetof(tw_policy_config_t, named[TW_OPERATION_ALLREDUCE]), TW_SETTING_CHOICE, 0, 0,
-     tw_allreduce_names},
+     tw_allreduce_names, false},
     {"DIRECT_MAX", "8k",
      "With three ranks or more: largest encoded vector that is reduced by the direct algorithm.",
-     offsetof(tw_policy_config_t, direct_max), TW_SETTING_MEMUNITS, 0, 0, NULL},
+     offsetof(tw_policy_config_t, direct_max), TW_SETTING_MEMUNITS, 0, 0, NULL, true},
     {"BCAST", "auto", "Algorithm of bcast.",
      offsetof(tw_policy_config_t, named[TW_OPERATION_BCAST]), TW_SETTING_CHOICE, 0, 0,
-     tw_bcast_names},
+     tw_bcast_names, false},
     {"CHAIN_MIN", "64k",
      "Least encoded bytes of a vector, for each link of the chain, that is broadcast along a "
      "chain.",
-     offsetof(tw_policy_config_t, chain_min), TW_SETTING_MEMUNITS, 0, 0, NULL},
+     offsetof(tw_policy_config_t, chain_min), TW_SETTING_MEMUNITS, 0, 0, NULL, true},
     {"ALLGATHER", "auto", "Algorithm of allgather and allgatherv.",
      offsetof(tw_policy_config_t, named[TW_OPERATION_ALLGATHER]), TW_SETTING_CHOICE, 0, 0,
-     tw_allgather_names},
+     tw_allgather_names, false},
     {"ALLTOALL", "auto", "Algorithm of alltoall; alltoallv is always pairwise.",
      offsetof(tw_policy_config_t, named[TW_OPERATION_ALLTOALL]), TW_SETTING_CHOICE, 0, 0,
-     tw_alltoall_names},
+     tw_alltoall_names, false},
     {"MESSAGE_COST", "2k",
      "Bytes that a link carries in the time of one more message: what auto takes for it.",
-     offsetof(tw_policy_config_t, message_cost), TW_SETTING_MEMUNITS, 0, 0, NULL},
+     offsetof(tw_policy_config_t, message_cost), TW_SETTING_MEMUNITS, 0, 0, NULL, true},
 };
 
 const tw_setting_table_t tw_policy_settings = {

@@ -11,7 +11,7 @@ static const tw_setting_field_t tw_topology_fields[] = {
      "Bind each rank to its cores and its memory when a communicator is created; yes on one rank "
      "is "
      "yes on all.",
-     offsetof(tw_topology_config_t, bind), TW_SETTING_BOOL, 0, 0, NULL},
+     offsetof(tw_topology_config_t, bind), TW_SETTING_BOOL, 0, 0, NULL, false},
 };
 
 const tw_setting_table_t tw_topology_settings = {

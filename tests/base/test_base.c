@@ -74,13 +74,14 @@ typedef struct demo {
 static const char *const demo_choices[] = {"red", "green", NULL};
 
 static const tw_setting_field_t demo_fields[] = {
-    {"DEMO_NUMBER", "3", "n", offsetof(demo_t, number), TW_SETTING_INT, 1, 9, NULL},
-    {"DEMO_FLAG", "no", "f", offsetof(demo_t, flag), TW_SETTING_BOOL, 0, 0, NULL},
-    {"DEMO_CHOICE", "green", "c", offsetof(demo_t, choice), TW_SETTING_CHOICE, 0, 0, demo_choices},
-    {"DEMO_BYTES", "64k", "b", offsetof(demo_t, bytes), TW_SETTING_MEMUNITS, 0, 0, NULL},
-    {"DEMO_SECONDS", "1.5", "s", offsetof(demo_t, seconds), TW_SETTING_SECONDS, 0, 0, NULL},
-    {"DEMO_PART", "2.5e-3", "p", offsetof(demo_t, part), TW_SETTING_NUMBER, 0, 0, NULL},
-    {"DEMO_TEXT", "t", "t", offsetof(demo_t, text), TW_SETTING_TEXT, 0, 0, NULL},
+    {"DEMO_NUMBER", "3", "n", offsetof(demo_t, number), TW_SETTING_INT, 1, 9, NULL, false},
+    {"DEMO_FLAG", "no", "f", offsetof(demo_t, flag), TW_SETTING_BOOL, 0, 0, NULL, false},
+    {"DEMO_CHOICE", "green", "c", offsetof(demo_t, choice), TW_SETTING_CHOICE, 0, 0, demo_choices,
+     false},
+    {"DEMO_BYTES", "64k", "b", offsetof(demo_t, bytes), TW_SETTING_MEMUNITS, 0, 0, NULL, false},
+    {"DEMO_SECONDS", "1.5", "s", offsetof(demo_t, seconds), TW_SETTING_SECONDS, 0, 0, NULL, false},
+    {"DEMO_PART", "2.5e-3", "p", offsetof(demo_t, part), TW_SETTING_NUMBER, 0, 0, NULL, false},
+    {"DEMO_TEXT", "t", "t", offsetof(demo_t, text), TW_SETTING_TEXT, 0, 0, NULL, false},
 };
 
 static const tw_setting_table_t demo_table = {"demo", demo_fields, 7};
