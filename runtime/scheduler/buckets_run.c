@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "runtime/scheduler/buckets.h"
-#include "runtime/transport/engine/helper.h"
+#include "runtime/transport/engine/progress_thread.h"
 
 /* ---- under way ----------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "runtime/scheduler/hybrid.h"
-#include "runtime/transport/engine/helper.h"
+#include "runtime/transport/engine/progress_thread.h"
 
 /* ---- messages ------------------------------------------------------------------------------ */
 

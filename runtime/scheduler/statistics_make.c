@@ -10,7 +10,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/scheduler/statistics.h"
-#include "runtime/transport/engine/helper.h"
+#include "runtime/transport/engine/progress_thread.h"
 
 /* Bytes of `each` elements of this rank and of all ranks; false where they exceed memory. */
 static bool tw_statistics_bytes(size_t each, int ranks, size_t element, size_t *bytes)

@@ -10,7 +10,7 @@
 #include "runtime/base/fpmode.h"
 #include "runtime/transport/auto/calibrate.h"
 #include "runtime/transport/comm/sync.h"
-#include "runtime/transport/engine/helper.h"
+#include "runtime/transport/engine/progress_thread.h"
 #include "runtime/transport/engine/request.h"
 
 /* Numbers as a codec meets them. */

@@ -4,7 +4,7 @@
 #include "config.h"
 
 #include "runtime/transport/comm/comm.h"
-#include "runtime/transport/engine/helper.h"
+#include "runtime/transport/engine/progress_thread.h"
 
 tw_status_t tw_comm_check(const tw_comm_t *comm)
 {

@@ -34,34 +34,34 @@ struct tw_comm {
     MPI_Comm                      comm;           /* our duplicate */
     const struct tw_endpoint_ops *endpoint;       /* how the messages of operations travel       */
     void                         *endpoint_state; /* its own                                      */
-    struct tw_helper             *helper;         /* the thread that moves messages, or NULL      */
-    bool                          by_helper;      /* it does that right now                       */
-    int                           rank, size;
-    int                           local_ranks; /* on this machine                            */
-    int                           leader;      /* the lowest of them                         */
-    tw_nodes_t                    nodes;       /* which ranks share a node                   */
-    tw_segment_t                  node;        /* memory they share, made when first needed  */
-    tw_transport_config_t         config;
-    tw_policy_config_t            policy;
-    tw_exec_t                     exec; /* default of tw_how_t.exec */
-    tw_codec_t                   *fp32; /* default of tw_how_t.codec */
-    tw_pool_t                     pool;
-    tw_comm_device_t              device; /* for calls with device memory */
-    tw_stats_t                    stats;
-    tw_status_t                   status;    /* TW_OK, or what killed the communicator      */
-    uint64_t                      sequence;  /* operations started                          */
-    uint64_t                      tag_cycle; /* operations after which tags repeat          */
-    bool               asynchronous;  /* set around a call that must not synchronise: what would
+    struct tw_progress_thread *progress_thread;   /* the thread that moves messages, or NULL      */
+    bool                  by_progress_thread;     /* it does that right now                       */
+    int                   rank, size;
+    int                   local_ranks; /* on this machine                            */
+    int                   leader;      /* the lowest of them                         */
+    tw_nodes_t            nodes;       /* which ranks share a node                   */
+    tw_segment_t          node;        /* memory they share, made when first needed  */
+    tw_transport_config_t config;
+    tw_policy_config_t    policy;
+    tw_exec_t             exec; /* default of tw_how_t.exec */
+    tw_codec_t           *fp32; /* default of tw_how_t.codec */
+    tw_pool_t             pool;
+    tw_comm_device_t      device; /* for calls with device memory */
+    tw_stats_t            stats;
+    tw_status_t           status;        /* TW_OK, or what killed the communicator      */
+    uint64_t              sequence;      /* operations started                          */
+    uint64_t              tag_cycle;     /* operations after which tags repeat          */
+    bool                  asynchronous;  /* set around a call that must not synchronise: what would
                                           have to is TW_ERR_BUSY, on all ranks alike           */
-    size_t             reserved;      /* largest operation the ranks agreed to have memory for */
-    struct tw_auto    *autos;         /* what is known for, and decided by, `auto` (auto/)   */
-    bool               blocking_only; /* no nonblocking call or plan was ever made         */
-    bool               patient;       /* no rank has THINWIRE_TIMEOUT; false until all know   */
-    struct tw_request *running;       /* started and not complete, oldest first      */
-    int                requests;      /* plans and requests that exist               */
-    int                feedbacks;     /* feedback objects that exist                 */
-    uint64_t           waited_ns;     /* looked in vain since something moved (timeout.c) */
-    uint64_t           looked_ns;     /* the last of these looks; 0: none            */
+    size_t                reserved;      /* largest operation the ranks agreed to have memory for */
+    struct tw_auto       *autos;         /* what is known for, and decided by, `auto` (auto/)   */
+    bool                  blocking_only; /* no nonblocking call or plan was ever made         */
+    bool                  patient;       /* no rank has THINWIRE_TIMEOUT; false until all know   */
+    struct tw_request    *running;       /* started and not complete, oldest first      */
+    int                   requests;      /* plans and requests that exist               */
+    int                   feedbacks;     /* feedback objects that exist                 */
+    uint64_t              waited_ns;     /* looked in vain since something moved (timeout.c) */
+    uint64_t              looked_ns;     /* the last of these looks; 0: none            */
     int     pending; /* messages, at the last eighth of the limit; -1: none of it passed */
     uint8_t small_in[TW_SYNC_SMALL], small_out[TW_SYNC_SMALL]; /* sync.h    */
 };

@@ -6,7 +6,7 @@
 
 #include "runtime/transport/comm/bind.h"
 #include "runtime/transport/comm/comm.h"
-#include "runtime/transport/engine/helper.h"
+#include "runtime/transport/engine/progress_thread.h"
 #include "runtime/transport/link/mpi_ops.h"
 
 /* THINWIRE_PROGRESS=thread. Without one everything works, later: ranks may differ in it. */
@@ -18,7 +18,7 @@ static void tw_comm_thread(tw_comm_t *comm)
         return;
     }
     MPI_Query_thread(&level);
-    if (level == MPI_THREAD_MULTIPLE && tw_helper_start(comm, true)) {
+    if (level == MPI_THREAD_MULTIPLE && tw_progress_thread_start(comm, true)) {
         return;
     }
     tw_log_write(&comm->log, comm->rank == 0 ? TW_LOG_WARN : TW_LOG_INFO,

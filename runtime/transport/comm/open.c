@@ -17,7 +17,7 @@
 #include "runtime/transport/auto/auto.h"
 #include "runtime/transport/comm/comm.h"
 #include "runtime/transport/comm/sync.h"
-#include "runtime/transport/engine/helper.h"
+#include "runtime/transport/engine/progress_thread.h"
 #include "runtime/transport/link/endpoint.h"
 
 /* How many ranks this machine has, and which is the lowest. */
@@ -119,7 +119,7 @@ static void tw_comm_abandon(tw_comm_t *comm)
 #ifdef __SANITIZE_ADDRESS__
     __lsan_ignore_object(comm);
 #endif
-    tw_helper_stop(comm);
+    tw_progress_thread_stop(comm);
     if (comm->endpoint_state != NULL) {
         comm->endpoint->abandon(comm);
     }
@@ -221,7 +221,7 @@ tw_status_t tw_comm_destroy(tw_comm_t *comm)
         return TW_ERR_BUSY;
     }
     tw_auto_close(comm, true);
-    tw_helper_stop(comm);
+    tw_progress_thread_stop(comm);
     status = comm->endpoint->close(comm);
     if (status != TW_OK) {
         tw_comm_abandon(comm);

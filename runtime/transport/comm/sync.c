@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "runtime/transport/comm/sync.h"
-#include "runtime/transport/engine/helper.h"
+#include "runtime/transport/engine/progress_thread.h"
 #include "runtime/transport/engine/progress.h"
 
 tw_status_t tw_sync_wait(tw_comm_t *comm, int count, MPI_Request *requests, const char *what)

@@ -28,11 +28,11 @@ size_t tw_op_size(const tw_request_t *op, size_t n)
 /* A second team of threads beside the program's only where the program has said how many. */
 static const tw_exec_t *tw_op_exec(tw_request_t *op, tw_exec_t *other)
 {
-    if (!op->comm->by_helper) {
+    if (!op->comm->by_progress_thread) {
         return &op->exec;
     }
     *other         = op->exec;
-    other->threads = op->helper_threads;
+    other->threads = op->progress_threads;
     return other;
 }
 

@@ -151,9 +151,9 @@ static tw_status_t tw_op_advance(tw_request_t *op, bool *moved_p)
 {
     tw_status_t status = TW_OK;
 
-    if ((op->device != NULL || op->bounce != NULL) && op->comm->by_helper) {
+    if ((op->device != NULL || op->bounce != NULL) && op->comm->by_progress_thread) {
         status = tw_staging_failed(op->comm, op->comm->device.ops->use(op->comm->device.number),
-                                   "becoming the helper's");
+                                   "becoming the progress thread's");
     }
     if (status == TW_OK && op->bounce != NULL && !tw_bounce_in(op, &status)) {
         return status;

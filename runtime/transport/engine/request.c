@@ -6,7 +6,7 @@
 #include "runtime/base/clock.h"
 #include "runtime/transport/device/bounce.h"
 #include "runtime/transport/device/staging.h"
-#include "runtime/transport/engine/helper.h"
+#include "runtime/transport/engine/progress_thread.h"
 #include "runtime/transport/engine/progress.h"
 #include "runtime/transport/engine/request.h"
 #include "runtime/transport/feedback/feedback.h"

@@ -99,17 +99,17 @@ struct tw_request {
     const char               *operation;
     const tw_codec_t         *codec;
     tw_exec_t                 exec;
-    int                       helper_threads; /* exec.threads for the communicator's helper */
-    tw_memory_t               said;   /* by how.exec: exec.memory is what the buffers are  */
-    struct tw_op_device      *device; /* buffers are device memory (staging.h); or NULL */
-    struct tw_bounce         *bounce; /* the caller's are, ours are not (bounce.h); or NULL */
-    tw_feedback_t            *feedback;
-    unsigned                  flags;
-    bool                      plan;
-    bool                      plain; /* codes are the elements themselves, in host memory */
-    bool        started; /* by the caller, who has not yet been told that it is complete */
-    bool        running; /* in comm->running                                            */
-    tw_status_t status;
+    int                  progress_threads; /* exec.threads for the communicator's progress thread */
+    tw_memory_t          said;             /* by how.exec: exec.memory is what the buffers are  */
+    struct tw_op_device *device;           /* buffers are device memory (staging.h); or NULL */
+    struct tw_bounce    *bounce;           /* the caller's are, ours are not (bounce.h); or NULL */
+    tw_feedback_t       *feedback;
+    unsigned             flags;
+    bool                 plan;
+    bool                 plain;   /* codes are the elements themselves, in host memory */
+    bool                 started; /* by the caller, who has not yet been told that it is complete */
+    bool                 running; /* in comm->running                                            */
+    tw_status_t          status;
 
     const uint8_t *send; /* elements; NULL where the operation has none         */
     uint8_t       *recv;

@@ -12,7 +12,7 @@
 #include "runtime/base/fpmode.h"
 #include "runtime/transport/device/bounce.h"
 #include "runtime/transport/device/staging.h"
-#include "runtime/transport/engine/helper.h"
+#include "runtime/transport/engine/progress_thread.h"
 #include "runtime/transport/engine/request.h"
 #include "runtime/transport/feedback/feedback.h"
 
@@ -72,7 +72,7 @@ static tw_status_t tw_how_check(tw_comm_t *comm, const tw_how_t *how,
     if (op->exec.threads == 0) {
         op->exec.threads = comm->exec.threads;
     }
-    op->helper_threads =
+    op->progress_threads =
         comm->ctx->config.threads > 0 || (how->exec != NULL && how->exec->threads > 0)
             ? op->exec.threads
             : 1;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "runtime/transport/device/staging.h"
-#include "runtime/transport/engine/helper.h"
+#include "runtime/transport/engine/progress_thread.h"
 #include "runtime/transport/feedback/feedback.h"
 
 tw_status_t tw_feedback_reserve_device(tw_feedback_t *fb)

@@ -49,7 +49,7 @@ typedef struct tw_endpoint_ops {
     tw_status_t (*progress)(tw_comm_t *comm);
 
     /* Will everything that was sent arrive even if nobody calls progress? An endpoint that may have
-     * to say no starts the communicator's helper (helper.h), which then goes on. */
+     * to say no starts the communicator's progress thread (progress_thread.h), which then goes on. */
     bool (*idle)(tw_comm_t *comm);
 
     /* Does it take device memory? 1, 0; -1: it does not say. Local. */

@@ -24,7 +24,7 @@ size_t tw_node_plain(const tw_comm_t *comm, const tw_how_t *how)
 
 size_t tw_node_quick(const tw_comm_t *comm, const tw_how_t *how)
 {
-    if (comm->node.state != TW_NODE_THERE || comm->config.check || comm->helper != NULL ||
+    if (comm->node.state != TW_NODE_THERE || comm->config.check || comm->progress_thread != NULL ||
         (how != NULL && (how->exec != NULL || (how->flags & ~TW_BCAST_SAME) != 0))) {
         return 0;
     }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "runtime/base/fpmode.h"
-#include "runtime/transport/engine/helper.h"
+#include "runtime/transport/engine/progress_thread.h"
 #include "runtime/transport/engine/progress.h"
 #include "runtime/transport/shm/quick.h"
 #include "runtime/transport/shm/relay.h"

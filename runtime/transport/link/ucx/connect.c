@@ -15,7 +15,7 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/transport/comm/sync.h"
-#include "runtime/transport/engine/helper.h"
+#include "runtime/transport/engine/progress_thread.h"
 #include "runtime/transport/link/ucx/ucx.h"
 
 #define TW_UCX_WHY  256
@@ -188,7 +188,7 @@ tw_status_t tw_ucx_open(tw_comm_t *comm)
         for (int r = 0; r < comm->size && status == TW_OK; r++) {
             status = tw_ucx_connect(comm, ucx, r, addresses + (size_t)r * room, why);
         }
-        if (status == TW_OK && !tw_helper_start(comm, false)) {
+        if (status == TW_OK && !tw_progress_thread_start(comm, false)) {
             snprintf(why, sizeof(why), "no thread can be started");
             status = TW_ERR_NO_MEMORY;
         }
@@ -196,7 +196,7 @@ tw_status_t tw_ucx_open(tw_comm_t *comm)
         tw_pool_put(&comm->pool, addresses);
     }
     if (status != TW_OK && comm->status == TW_OK && ucx != NULL) {
-        tw_helper_stop(comm);
+        tw_progress_thread_stop(comm);
         tw_ucx_cut(comm, ucx);
         tw_comm_agree(comm, TW_OK); /* all have cut */
         tw_ucx_release(ucx);

@@ -7,14 +7,14 @@
  *
  * UCP calls a message sent while its last bytes still lie in its own buffers (TCP with a full
  * socket), from where they go on only when someone calls ucp_worker_progress. So that a rank may
- * turn to other things once its operation is complete, the communicator's helper (helper.h) goes on
+ * turn to other things once its operation is complete, the communicator's progress thread (progress_thread.h) goes on
  * doing that, until a flush has shown that all has arrived. It makes no MPI call.
  */
 #include "config.h"
 
 #include <assert.h>
 
-#include "runtime/transport/engine/helper.h"
+#include "runtime/transport/engine/progress_thread.h"
 #include "runtime/transport/link/ucx/ucx.h"
 
 static ucp_tag_t tw_ucx_tag(int sender, int tag)
@@ -65,7 +65,7 @@ static tw_status_t tw_ucx_send(tw_comm_t *comm, const void *bytes, size_t size, 
     tw_ucx_t *ucx = comm->endpoint_state;
 
     ucx->posted++;
-    tw_helper_wake(comm);
+    tw_progress_thread_wake(comm);
     return tw_ucx_append(comm, messages, peer,
                          ucx->call.ucp_tag_send_nbx(ucx->peers[peer].ep, bytes, size,
                                                     tw_ucx_tag(comm->rank, tag),

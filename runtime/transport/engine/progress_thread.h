@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/engine/helper.h - a thread of a communicator that moves messages while its user computes.
+ * transport/engine/progress_thread.h - a thread of a communicator that moves messages while its user computes.
  *
  * Without one (the default) nothing here costs more than a look at a pointer. With one, every call
  * on the communicator holds its lock from tw_comm_enter() to tw_comm_leave(); a call that waits
@@ -10,47 +10,47 @@
  * after an operation is complete (tw_endpoint_ops_t.idle) starts one that does no more than that,
  * without MPI.
  */
-#ifndef TW_TRANSPORT_ENGINE_HELPER_H
-#define TW_TRANSPORT_ENGINE_HELPER_H
+#ifndef TW_TRANSPORT_ENGINE_PROGRESS_THREAD_H
+#define TW_TRANSPORT_ENGINE_PROGRESS_THREAD_H
 
 #include <stdbool.h>
 
 #include "runtime/transport/comm/comm.h"
 
-typedef struct tw_helper tw_helper_t;
+typedef struct tw_progress_thread tw_progress_thread_t;
 
 /* Start it, or let a running one do more: `whole` advances operations, else only the endpoint is
  * looked after. False if there can be no thread. */
-bool tw_helper_start(tw_comm_t *comm, bool whole);
+bool tw_progress_thread_start(tw_comm_t *comm, bool whole);
 
 /* End it, if there is one. The lock must not be held. */
-void tw_helper_stop(tw_comm_t *comm);
+void tw_progress_thread_stop(tw_comm_t *comm);
 
 /* Nested calls are allowed. */
-void tw_helper_enter(tw_helper_t *helper);
-void tw_helper_leave(tw_helper_t *helper);
-void tw_helper_notice(tw_helper_t *helper);
+void tw_progress_thread_enter(tw_progress_thread_t *thread);
+void tw_progress_thread_leave(tw_progress_thread_t *thread);
+void tw_progress_thread_notice(tw_progress_thread_t *thread);
 
 static inline void tw_comm_enter(const tw_comm_t *comm)
 {
-    if (comm->helper != NULL) {
-        tw_helper_enter(comm->helper);
+    if (comm->progress_thread != NULL) {
+        tw_progress_thread_enter(comm->progress_thread);
     }
 }
 
 static inline void tw_comm_leave(const tw_comm_t *comm)
 {
-    if (comm->helper != NULL) {
-        tw_helper_leave(comm->helper);
+    if (comm->progress_thread != NULL) {
+        tw_progress_thread_leave(comm->progress_thread);
     }
 }
 
 /* The endpoint is not idle any more; called inside. */
-static inline void tw_helper_wake(const tw_comm_t *comm)
+static inline void tw_progress_thread_wake(const tw_comm_t *comm)
 {
-    if (comm->helper != NULL) {
-        tw_helper_notice(comm->helper);
+    if (comm->progress_thread != NULL) {
+        tw_progress_thread_notice(comm->progress_thread);
     }
 }
 
-#endif /* TW_TRANSPORT_ENGINE_HELPER_H */
+#endif /* TW_TRANSPORT_ENGINE_PROGRESS_THREAD_H */

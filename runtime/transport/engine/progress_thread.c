@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * transport/engine/progress_thread.c - see progress_thread.h.
+ *
+ * The thread sleeps on a condition while nothing is outstanding or a call is inside. Else it makes
+ * passes, as long as something moves; where nothing does, it naps for longer and longer: ranks and
+ * their computing share cores, and a sleeper gets its core back at once when it wakes, a spinner
+ * does not.
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/transport/engine/progress_thread.h"
+#include "runtime/transport/engine/request.h"
+#include "runtime/transport/link/endpoint.h"
+
+#define TW_PASSES    1       /* without success before a nap: MPI may give the core away in each */
+#define TW_NAP_FIRST 10000L  /* nanoseconds; doubled until                           */
+#define TW_NAP_MOST  100000L /* while operations are outstanding                     */
+#define TW_NAP_IDLE  10000000L /* while only the endpoint is looked after              */
+#define TW_NAP_QUIET 1000000L  /* without a call, before the endpoint is looked after  */
+
+#define TW_TURN 100000 /* nanoseconds of the core at a time that the thread asks for */
+
+typedef enum tw_progress_thread_state {
+    TW_PROGRESS_THREAD_AWAKE,   /* or about to be                                                 */
+    TW_PROGRESS_THREAD_NAPPING, /* over an endpoint that is not idle; a new operation wakes it    */
+    TW_PROGRESS_THREAD_AWAY,    /* until the call that is inside ends                             */
+    TW_PROGRESS_THREAD_ASLEEP   /* nothing to do                                                  */
+} tw_progress_thread_state_t;
+
+struct tw_progress_thread {
+    tw_comm_t      *comm;
+    pthread_t       posix;
+    pthread_mutex_t lock; /* recursive */
+    pthread_cond_t  wake;
+    int             callers; /* inside, or waiting for the lock; atomic                 */
+    unsigned        calls;   /* since it was started                                    */
+    bool            whole, stop;
+    unsigned        seen; /* calls when the thread last looked                           */
+    long            nap;  /* the next one, in nanoseconds                                */
+
+    tw_progress_thread_state_t state;
+};
+
+/* The lock is held, and given back while the thread naps or sleeps. */
+static void tw_progress_thread_nap(tw_progress_thread_t *thread, tw_progress_thread_state_t state,
+                                   long most)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += thread->nap;
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000L;
+    }
+    thread->state = state;
+    pthread_cond_timedwait(&thread->wake, &thread->lock, &until);
+    thread->state = TW_PROGRESS_THREAD_AWAKE;
+    thread->nap   = 2 * thread->nap < most ? 2 * thread->nap : most;
+}
+
+static void tw_progress_thread_sleep(tw_progress_thread_t *thread, tw_progress_thread_state_t state)
+{
+    thread->state = state;
+    pthread_cond_wait(&thread->wake, &thread->lock);
+    thread->state = TW_PROGRESS_THREAD_AWAKE;
+    thread->nap   = TW_NAP_FIRST;
+}
+
+/* Operations are outstanding: advance them, or leave it to the call that is inside. */
+static void tw_progress_thread_advance(tw_progress_thread_t *thread)
+{
+    tw_comm_t *comm  = thread->comm;
+    bool       moved = false;
+
+    for (int pass = 0; pass < TW_PASSES && !moved; pass++) {
+        if (__atomic_load_n(&thread->callers, __ATOMIC_RELAXED) > 0) {
+            tw_progress_thread_sleep(thread, TW_PROGRESS_THREAD_AWAY);
+            return;
+        }
+        comm->by_progress_thread = true;
+        tw_comm_progress(comm, &moved);
+        comm->by_progress_thread = false;
+    }
+    if (moved) {
+        thread->nap = TW_NAP_FIRST;
+        return;
+    }
+    tw_progress_thread_nap(thread, TW_PROGRESS_THREAD_AWAKE, TW_NAP_MOST);
+}
+
+/* Nothing is outstanding, but the endpoint may have something left to do; as long as there are
+ * calls, they do it. */
+static void tw_progress_thread_look_after(tw_progress_thread_t *thread)
+{
+    tw_comm_t *comm = thread->comm;
+
+    if (thread->seen != thread->calls) {
+        thread->seen = thread->calls;
+        thread->nap  = TW_NAP_QUIET;
+    } else if (comm->endpoint->idle(comm)) {
+        tw_progress_thread_sleep(thread, TW_PROGRESS_THREAD_ASLEEP);
+        return;
+    } else {
+        comm->endpoint->progress(comm);
+    }
+    tw_progress_thread_nap(thread, TW_PROGRESS_THREAD_NAPPING, TW_NAP_IDLE);
+}
+
+/* Ask for short turns: of two threads that share a core, Linux (6.12 and later) lets the one with
+ * shorter turns have it as soon as it wakes, not when the other's turn of milliseconds is over, by
+ * which time the link would stand still. Elsewhere nothing changes. */
+static void tw_progress_thread_turns(void)
+{
+#if defined(SYS_sched_getattr) && defined(SYS_sched_setattr)
+    struct { /* sched_setattr(2); the C library has no name for it */
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t  nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } how = {0};
+
+    if (syscall(SYS_sched_getattr, 0, &how, sizeof(how), 0) == 0 && how.policy == SCHED_OTHER) {
+        how.size    = sizeof(how);
+        how.runtime = TW_TURN;
+        (void)syscall(SYS_sched_setattr, 0, &how, 0);
+    }
+#endif
+}
+
+static void *tw_progress_thread_main(void *arg)
+{
+    tw_progress_thread_t *thread = arg;
+    tw_comm_t            *comm   = thread->comm;
+
+    tw_progress_thread_turns();
+
+    pthread_mutex_lock(&thread->lock);
+    while (!thread->stop) {
+        if (comm->status != TW_OK) {
+            tw_progress_thread_sleep(thread, TW_PROGRESS_THREAD_ASLEEP);
+        } else if (thread->whole && comm->running != NULL) {
+            tw_progress_thread_advance(thread);
+        } else {
+            tw_progress_thread_look_after(thread);
+        }
+    }
+    pthread_mutex_unlock(&thread->lock);
+    return NULL;
+}
+
+void tw_progress_thread_enter(tw_progress_thread_t *thread)
+{
+    __atomic_add_fetch(&thread->callers, 1, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&thread->lock);
+    thread->calls++;
+}
+
+void tw_progress_thread_leave(tw_progress_thread_t *thread)
+{
+    const int  left = __atomic_sub_fetch(&thread->callers, 1, __ATOMIC_RELAXED);
+    const bool work = thread->whole && thread->comm->running != NULL;
+
+    if (left == 0 && (thread->state == TW_PROGRESS_THREAD_AWAY ||
+                      (work && thread->state != TW_PROGRESS_THREAD_AWAKE))) {
+        pthread_cond_signal(&thread->wake);
+    }
+    pthread_mutex_unlock(&thread->lock);
+}
+
+void tw_progress_thread_notice(tw_progress_thread_t *thread)
+{
+    if (thread->state == TW_PROGRESS_THREAD_ASLEEP) {
+        pthread_cond_signal(&thread->wake);
+    }
+}
+
+/* The program's signal handlers run in the program's threads. */
+static bool tw_progress_thread_create(tw_progress_thread_t *thread)
+{
+    sigset_t all, before;
+    bool     well;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    well = pthread_create(&thread->posix, NULL, tw_progress_thread_main, thread) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return well;
+}
+
+bool tw_progress_thread_start(tw_comm_t *comm, bool whole)
+{
+    pthread_mutexattr_t   recursive;
+    pthread_condattr_t    monotonic;
+    tw_progress_thread_t *thread = comm->progress_thread;
+
+    if (thread != NULL) {
+        tw_progress_thread_enter(thread);
+        thread->whole = thread->whole || whole;
+        tw_progress_thread_leave(thread);
+        return true;
+    }
+    thread = calloc(1, sizeof(*thread));
+    if (thread == NULL) {
+        return false;
+    }
+    thread->comm  = comm;
+    thread->whole = whole;
+    thread->nap   = TW_NAP_FIRST;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&thread->lock, &recursive);
+    pthread_mutexattr_destroy(&recursive);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&thread->wake, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    if (!tw_progress_thread_create(thread)) {
+        pthread_cond_destroy(&thread->wake);
+        pthread_mutex_destroy(&thread->lock);
+        free(thread);
+        return false;
+    }
+    comm->progress_thread = thread;
+    return true;
+}
+
+void tw_progress_thread_stop(tw_comm_t *comm)
+{
+    tw_progress_thread_t *thread = comm->progress_thread;
+
+    if (thread == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&thread->lock);
+    thread->stop = true;
+    pthread_cond_signal(&thread->wake);
+    pthread_mutex_unlock(&thread->lock);
+    pthread_join(thread->posix, NULL);
+    comm->progress_thread = NULL;
+    pthread_cond_destroy(&thread->wake);
+    pthread_mutex_destroy(&thread->lock);
+    free(thread);
+}
