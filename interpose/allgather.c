@@ -280,10 +280,8 @@ int tw_on_allgather(const void *site, const void *sendbuf, int sendcount, MPI_Da
                                 comm, request, &result)) {
         return result;
     }
-    result = request != NULL ? tw_next.Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                                                  recvtype, comm, request)
-                             : tw_next.Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                                                 recvtype, comm);
+    result =
+        tw_mpi_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
     tw_call_end(&call);
     return result;
 }
@@ -304,10 +302,8 @@ int tw_on_allgatherv(const void *site, const void *sendbuf, int sendcount, MPI_D
                                 comm, request, &result)) {
         return result;
     }
-    result = request != NULL ? tw_next.Iallgatherv(sendbuf, sendcount, sendtype, recvbuf,
-                                                   recvcounts, displs, recvtype, comm, request)
-                             : tw_next.Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts,
-                                                  displs, recvtype, comm);
+    result = tw_mpi_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype,
+                               comm, request);
     tw_call_end(&call);
     return result;
 }

@@ -170,9 +170,7 @@ int tw_on_allreduce(const void *site, const void *sendbuf, void *recvbuf, int co
             tw_call_undo(&call, why);
         }
     }
-    result = request != NULL
-                 ? tw_next.Iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request)
-                 : tw_next.Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
+    result = tw_mpi_allreduce(sendbuf, recvbuf, count, datatype, op, comm, request);
     tw_call_end(&call);
     return result;
 }

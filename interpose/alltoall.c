@@ -162,10 +162,8 @@ int tw_on_alltoall(const void *site, const void *sendbuf, int sendcount, MPI_Dat
         }
         result = tw_alltoall_codes(&call, &a, comm);
     } else {
-        result = request != NULL ? tw_next.Ialltoall(sendbuf, sendcount, sendtype, recvbuf,
-                                                     recvcount, recvtype, comm, request)
-                                 : tw_next.Alltoall(sendbuf, sendcount, sendtype, recvbuf,
-                                                    recvcount, recvtype, comm);
+        result = tw_mpi_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                                 request);
     }
     tw_call_end(&call);
     return result;

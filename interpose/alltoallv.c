@@ -28,7 +28,7 @@ typedef struct tw_side {
     int                 encoded; /* pieces that are                                   */
 } tw_side_t;
 
-typedef struct tw_exchange_v {
+typedef struct tw_transfer_v {
     int          ranks, me;
     tw_side_t    send, recv;
     size_t       unit;      /* bytes */
@@ -415,11 +415,8 @@ static int tw_ialltoallv_codes(tw_call_t *call, tw_exchange_v_t *x, MPI_Comm com
 
 static int tw_alltoallv_plain(const tw_args_v_t *a, MPI_Request *request)
 {
-    return request != NULL
-               ? tw_next.Ialltoallv(a->sendbuf, a->sendcounts, a->sdispls, a->sendtype, a->recvbuf,
-                                    a->recvcounts, a->rdispls, a->recvtype, a->comm, request)
-               : tw_next.Alltoallv(a->sendbuf, a->sendcounts, a->sdispls, a->sendtype, a->recvbuf,
-                                   a->recvcounts, a->rdispls, a->recvtype, a->comm);
+    return tw_mpi_alltoallv(a->sendbuf, a->sendcounts, a->sdispls, a->sendtype, a->recvbuf,
+                            a->recvcounts, a->rdispls, a->recvtype, a->comm, request);
 }
 
 int tw_on_alltoallv(const void *site, const void *sendbuf, const int sendcounts[],

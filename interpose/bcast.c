@@ -184,8 +184,7 @@ int tw_on_bcast(const void *site, void *buffer, int count, MPI_Datatype datatype
         }
         result = tw_bcast_codes(&call, buffer, count, datatype, root, comm);
     } else {
-        result = request != NULL ? tw_next.Ibcast(buffer, count, datatype, root, comm, request)
-                                 : tw_next.Bcast(buffer, count, datatype, root, comm);
+        result = tw_mpi_bcast(buffer, count, datatype, root, comm, request);
     }
     tw_call_end(&call);
     return result;

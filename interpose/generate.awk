@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # generate.awk - from calls.table, with -v out=...:
-#   next.h      the struct of the next library's functions
+#   next.h      the struct of the next library's functions; tw_mpi_NAME(..., request) for a collective: its
+#               blocking form where request is NULL, else its nonblocking one
 #   next.c      their binding by name
 #   handlers.h  prototypes of what the wrappers call: tw_on_NAME(site, ..., request) for a collective,
 #               with request NULL for the blocking form; tw_on_NAME(site, ...) for a handled call
@@ -11,7 +12,7 @@ BEGIN {
     FS = " *[|] *"
     print "/* Made by interpose/generate.awk from interpose/calls.table. */"
     if (out == "next.h") {
-        print "#ifndef TW_INTERPOSE_NEXT_H\n#define TW_INTERPOSE_NEXT_H\n\n#include \"interpose/late.h\"\n"
+        print "#ifndef TW_INTERPOSE_NEXT_H\n#define TW_INTERPOSE_NEXT_H\n\n#include <stddef.h>\n\n#include \"interpose/late.h\"\n"
         print "typedef struct tw_next {"
     } else if (out == "next.c") {
         print "#include \"config.h\"\n\n#include \"interpose/next.h\"\n\ntw_next_t tw_next;\n"
@@ -99,6 +100,14 @@ function member(name, params, result) {
     }
 }
 
+# Both forms of a collective. What is printed after the struct is kept until the end.
+function forms(name, iname, p, a) {
+    member(name, p)
+    member(iname, p ", MPI_Request *request")
+    inlines = inlines "static inline int tw_mpi_" tolower(name) "(" p ", MPI_Request *request)\n{\n"
+    inlines = inlines "    return request != NULL ? tw_next." iname "(" a ", request) : tw_next." name "(" a ");\n}\n\n"
+}
+
 # A wrapper that passes on what it is given unless we are active, and else calls a handler.
 function wrapper(name, params, args, handler_call) {
     head("MPI_" name, params)
@@ -184,8 +193,7 @@ function collective(    n, iname, p, a, h) {
     if (out == "handlers.h") {
         print "int tw_on_" tolower($2) "(const void *site, " p ", MPI_Request *request);"
     }
-    member($2, p)
-    member(iname, p ", MPI_Request *request")
+    forms($2, iname, p, a)
     if (out == "wrap_c.c") {
         h = join_handles(n)
         wrapper($2, p, a, "tw_on_" tolower($2) "(TW_SITE, " h ", NULL)")
@@ -210,8 +218,7 @@ function watched_only(    n, p, a) {
     a = join_names(n)
     size = trim($4)
     operation = "TW_WATCHED_" toupper($2)
-    member($2, p)
-    member("I" tolower($2), p ", MPI_Request *request")
+    forms($2, "I" tolower($2), p, a)
     if (out == "wrap_c.c") {
         watched("MPI_" $2, $2, p, a, 0, 0, 0)
         watched("MPI_I" tolower($2), "I" tolower($2), p ", MPI_Request *request", a ", request", 1, 0, 0)
@@ -452,7 +459,8 @@ $1 == "convert" {
 END {
     if (out == "next.h") {
         print "} tw_next_t;\n\nextern tw_next_t tw_next;\n"
-        print "/* Fill tw_next; what the library lacks is NULL. */\nvoid tw_next_bind(void);\n\n#endif"
+        print "/* Fill tw_next; what the library lacks is NULL. */\nvoid tw_next_bind(void);\n"
+        print inlines "#endif"
     } else if (out == "next.c") {
         print "}"
     } else if (out == "handlers.h") {

@@ -121,9 +121,7 @@ int tw_on_reduce(const void *site, const void *sendbuf, void *recvbuf, int count
     if (call.choice != NULL) {
         result = tw_reduce_codes(&call, sendbuf, recvbuf, count, datatype, root, comm);
     } else {
-        result = request != NULL
-                     ? tw_next.Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request)
-                     : tw_next.Reduce(sendbuf, recvbuf, count, datatype, op, root, comm);
+        result = tw_mpi_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, request);
     }
     tw_call_end(&call);
     return result;

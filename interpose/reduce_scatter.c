@@ -125,16 +125,10 @@ typedef struct tw_scatter {
 static int tw_scatter_plain(const tw_scatter_t *a, const void *sendbuf, void *recvbuf,
                             MPI_Request *request)
 {
-    if (!a->block) {
-        return request != NULL ? tw_next.Ireduce_scatter(sendbuf, recvbuf, a->counts, a->datatype,
-                                                         a->op, a->comm, request)
-                               : tw_next.Reduce_scatter(sendbuf, recvbuf, a->counts, a->datatype,
-                                                        a->op, a->comm);
-    }
-    return request != NULL ? tw_next.Ireduce_scatter_block(sendbuf, recvbuf, a->count, a->datatype,
-                                                           a->op, a->comm, request)
-                           : tw_next.Reduce_scatter_block(sendbuf, recvbuf, a->count, a->datatype,
-                                                          a->op, a->comm);
+    return a->block ? tw_mpi_reduce_scatter_block(sendbuf, recvbuf, a->count, a->datatype, a->op,
+                                                  a->comm, request)
+                    : tw_mpi_reduce_scatter(sendbuf, recvbuf, a->counts, a->datatype, a->op,
+                                            a->comm, request);
 }
 
 static int tw_scatter_codes(tw_call_t *call, const tw_scatter_t *a, const void *input)
