@@ -85,7 +85,7 @@ static void *tw_allgather_exact(tw_call_t *call, const tw_type_t *type, const vo
                                 size_t items, const tw_gathering_t *g, MPI_Comm comm, int *result)
 {
     const int          ranks = call->comm->size;
-    const size_t       width = call->type.kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
+    const size_t       width = tw_kind_size(call->type.kind);
     int               *counts, *displs;
     size_t             total = 0;
     void              *packed, *exact;

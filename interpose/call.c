@@ -58,11 +58,6 @@ void tw_call_operation(tw_call_t *call, MPI_Op op)
     }
 }
 
-static uint64_t tw_kind_bytes(tw_kind_t kind, size_t values)
-{
-    return (uint64_t)values * (kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float));
-}
-
 /* For the report; the line is written to once. */
 static void tw_call_rule_used(int rule)
 {
@@ -78,7 +73,7 @@ static void tw_call_rule_used(int rule)
 static const char *tw_call_spec(const tw_call_t *call, tw_kind_t kind, size_t values, bool *wide_p,
                                 tw_why_t *why)
 {
-    const uint64_t        bytes = tw_kind_bytes(kind, values);
+    const uint64_t        bytes = (uint64_t)values * tw_kind_size(kind);
     const tw_rule_query_t query = {.op        = call->op,
                                    .wide      = kind == TW_KIND_DOUBLE,
                                    .bytes     = bytes,
@@ -155,7 +150,7 @@ static const tw_choice_t *tw_call_choose(const tw_call_t *call, tw_kind_t kind, 
         return has ? choice : NULL;
     }
     if (!tw_encode_always() &&
-        (choice->exact || tw_choice_bytes(choice, values) >= tw_kind_bytes(kind, values))) {
+        (choice->exact || tw_choice_bytes(choice, values) >= values * tw_kind_size(kind))) {
         *why = TW_WHY_NOT_PAYING;
         return NULL;
     }
@@ -256,7 +251,7 @@ static uint64_t tw_call_would_send(const tw_call_t *call, const tw_choice_t *cho
     const int ranks = call->comm->size;
     size_t    codes = 0;
 
-    if (tw_choice_bytes(choice, call->values) >= tw_kind_bytes(choice->kind, call->values)) {
+    if (tw_choice_bytes(choice, call->values) >= call->values * tw_kind_size(choice->kind)) {
         return call->asked;
     }
     switch (call->op) {

@@ -117,7 +117,7 @@ const tw_choice_t *tw_choice_candidate(int c, tw_kind_t kind)
 
 size_t tw_choice_bytes(const tw_choice_t *choice, size_t n)
 {
-    size_t bytes = n * (choice->kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float));
+    size_t bytes = n * tw_kind_size(choice->kind);
 
     tw_codec_size(choice->codec, n, &bytes); /* auto has none: as it is */
     return (bytes + TW_UNIT - 1) / TW_UNIT * TW_UNIT;
@@ -125,7 +125,5 @@ size_t tw_choice_bytes(const tw_choice_t *choice, size_t n)
 
 bool tw_choice_all_fit(const tw_choice_t *choice, size_t n, int ranks)
 {
-    const size_t element = choice->kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
-
-    return tw_choice_bytes(choice, n) * ((size_t)ranks + 1) <= 2 * n * element;
+    return tw_choice_bytes(choice, n) * ((size_t)ranks + 1) <= 2 * n * tw_kind_size(choice->kind);
 }

@@ -16,14 +16,14 @@
 static bool tw_type_by_message(const tw_type_t *type, void *buffer, size_t count, void *vector,
                                bool pack)
 {
-    static pthread_mutex_t lock  = PTHREAD_MUTEX_INITIALIZER;
-    const bool             known = type->kind == TW_KIND_FLOAT || type->kind == TW_KIND_DOUBLE;
-    const size_t width = !known ? 1 : type->kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
-    const MPI_Datatype plain  = !known                         ? MPI_BYTE
-                                : type->kind == TW_KIND_DOUBLE ? MPI_DOUBLE
-                                                               : MPI_FLOAT;
-    const size_t       values = count * type->size / width;
-    int                result;
+    static pthread_mutex_t lock   = PTHREAD_MUTEX_INITIALIZER;
+    const bool             known  = type->kind == TW_KIND_FLOAT || type->kind == TW_KIND_DOUBLE;
+    const size_t           width  = known ? tw_kind_size(type->kind) : 1;
+    const MPI_Datatype     plain  = !known                         ? MPI_BYTE
+                                    : type->kind == TW_KIND_DOUBLE ? MPI_DOUBLE
+                                                                   : MPI_FLOAT;
+    const size_t           values = count * type->size / width;
+    int                    result;
 
     if (count > INT_MAX || values > INT_MAX) {
         return false;

@@ -77,7 +77,7 @@ static size_t tw_share_bytes(const tw_call_t *call, const tw_share_counts_t *sha
 static bool tw_shares_pay(const tw_call_t *call, const tw_share_counts_t *shares,
                           const tw_choice_t *choice, size_t *sent_p)
 {
-    const size_t element = call->type.kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
+    const size_t element = tw_kind_size(call->type.kind);
     const size_t ranks   = (size_t)call->comm->size;
     size_t       largest = shares->counts == NULL ? tw_share_bytes(call, shares, choice, 0) : 0;
     size_t       sent    = ranks * largest;
@@ -95,7 +95,7 @@ static bool tw_shares_pay(const tw_call_t *call, const tw_share_counts_t *shares
 /* While watching: what each candidate would have sent. */
 static void tw_shares_could(tw_call_t *call, const tw_share_counts_t *shares)
 {
-    const size_t element = call->type.kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
+    const size_t element = tw_kind_size(call->type.kind);
     const size_t others =
         call->values - tw_share_items(shares, call->comm->rank) * call->type.values;
 

@@ -392,7 +392,7 @@ static bool tw_type_look_derived(MPI_Datatype datatype, tw_type_t *type)
     type->dense = parts.contiguous && type->kind != TW_KIND_OTHER &&
                   type->extent == (MPI_Aint)size && lb == 0;
     if (type->kind != TW_KIND_OTHER) {
-        type->values = type->size / (type->kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float));
+        type->values = type->size / tw_kind_size(type->kind);
         snprintf(type->name, sizeof(type->name), "derived(%s)",
                  type->kind == TW_KIND_FLOAT    ? "float"
                  : type->kind == TW_KIND_DOUBLE ? "double"

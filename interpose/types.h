@@ -43,6 +43,12 @@ bool tw_type_look(MPI_Datatype datatype, tw_type_t *type);
 bool tw_type_pack(const tw_type_t *type, const void *buffer, size_t count, void *vector);
 bool tw_type_unpack(const tw_type_t *type, const void *vector, size_t count, void *buffer);
 
+/* Bytes of a value of this kind. */
+static inline size_t tw_kind_size(tw_kind_t kind)
+{
+    return kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
+}
+
 /* Address of item `index` of a buffer. */
 static inline void *tw_type_at(const tw_type_t *type, const void *buffer, MPI_Aint index)
 {
