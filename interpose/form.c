@@ -45,6 +45,22 @@ void tw_form_widen(const float *floats, size_t n, void *doubles)
 
 /* ---- vectors --------------------------------------------------------------------------------- */
 
+void tw_form_pack(const tw_call_t *call, const tw_type_t *type, const void *buffer, size_t items,
+                  void *vector)
+{
+    if (!tw_type_pack(type, buffer, items, vector)) {
+        tw_give_up(call->comm->handle, "MPI_Pack failed on a type that it took before");
+    }
+}
+
+void tw_form_unpack(const tw_call_t *call, const tw_type_t *type, const void *vector, size_t items,
+                    void *buffer)
+{
+    if (!tw_type_unpack(type, vector, items, buffer)) {
+        tw_give_up(call->comm->handle, "MPI_Unpack failed on a type that it took before");
+    }
+}
+
 void tw_form_encode(tw_call_t *call, const tw_choice_t *choice, const tw_type_t *type,
                     const void *buffer, size_t items, void *codes)
 {
@@ -55,9 +71,7 @@ void tw_form_encode(tw_call_t *call, const tw_choice_t *choice, const tw_type_t 
 
     if (!type->dense && n > 0) {
         packed = tw_buffer_get(call->comm->handle, items * type->size);
-        if (!tw_type_pack(type, buffer, items, packed)) {
-            tw_give_up(call->comm->handle, "MPI_Pack failed on a type that it took before");
-        }
+        tw_form_pack(call, type, buffer, items, packed);
         buffer = packed;
     }
     if (choice->narrow) {
@@ -102,9 +116,8 @@ static void tw_landing_leave(const tw_call_t *call, const tw_landing_t *landing,
         tw_form_widen(landing->narrow, items * type->values,
                       landing->packed != NULL ? landing->packed : buffer);
     }
-    if (landing->packed != NULL && items > 0 &&
-        !tw_type_unpack(type, landing->packed, items, buffer)) {
-        tw_give_up(call->comm->handle, "MPI_Unpack failed on a type that it took before");
+    if (landing->packed != NULL && items > 0) {
+        tw_form_unpack(call, type, landing->packed, items, buffer);
     }
     tw_buffer_put(landing->packed);
     tw_buffer_put(landing->narrow);

@@ -29,6 +29,12 @@ void tw_form_decode(tw_call_t *call, const tw_choice_t *choice, const tw_type_t 
 void tw_form_decode_sum(tw_call_t *call, const tw_choice_t *choice, const tw_type_t *type,
                         const void *codes, size_t stride, int ranks, void *buffer, size_t items);
 
+/* Items to consecutive values as they are, and back; an error of MPI's ends the job. */
+void tw_form_pack(const tw_call_t *call, const tw_type_t *type, const void *buffer, size_t items,
+                  void *vector);
+void tw_form_unpack(const tw_call_t *call, const tw_type_t *type, const void *vector, size_t items,
+                    void *buffer);
+
 /* Doubles to floats and back, rounding to nearest whatever the caller's mode. */
 void tw_form_narrow(const void *doubles, size_t n, float *floats);
 void tw_form_widen(const float *floats, size_t n, void *doubles);
