@@ -6,10 +6,9 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include <thinwire/collective.h>
 
+#include "interpose/transfer.h"
 #include "interpose/form.h"
 #include "interpose/handlers.h"
 #include "interpose/next.h"
@@ -103,33 +102,30 @@ static int tw_allreduce_codes(tw_call_t *call, tw_comm_t *duplicate, const void 
 
 /* ---- nonblocking ----------------------------------------------------------------------------- */
 
-static void tw_iallreduce_finish(tw_pending_t *pending)
+static int tw_iallreduce_move(const tw_transfer_t *x, MPI_Request *request)
 {
-    tw_form_op_t  *op    = (tw_form_op_t *)pending;
-    const uint64_t start = tw_clock_ns();
+    const int units = x->send.lengths[0];
 
-    tw_form_decode_sum(&op->call, op->choice, &op->type, op->codes_in,
-                       tw_choice_bytes(op->choice, op->call.values), op->ranks, op->recv,
-                       op->items);
-    tw_form_op_done(op, start);
+    return tw_next.Iallgather(x->send.codes, units, x->unit_type, x->recv.codes, units,
+                              x->unit_type, x->call->comm->handle, request);
 }
 
-static int tw_iallreduce_codes(tw_call_t *call, const void *sendbuf, void *recvbuf, int count,
-                               MPI_Comm comm, MPI_Request *request)
-{
-    const size_t  bytes = tw_choice_bytes(call->choice, call->values);
-    const int     units = tw_choice_units(call->choice, call->values);
-    tw_form_op_t *op    = tw_form_op_make(call, call->choice, &call->type, recvbuf, (size_t)count);
+static const tw_manner_t tw_iallreduce_manner = {.move = tw_iallreduce_move};
 
-    op->call.sent = (uint64_t)(call->comm->size - 1) * bytes;
-    op->codes_out = tw_buffer_get(call->comm->handle, bytes);
-    op->codes_in  = tw_buffer_get(call->comm->handle, bytes * (size_t)call->comm->size);
-    tw_form_encode(&op->call, op->choice, &call->type, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf,
-                   (size_t)count, op->codes_out);
-    return tw_form_op_started(op,
-                              tw_next.Iallgather(op->codes_out, units, tw_state.unit, op->codes_in,
-                                                 units, tw_state.unit, comm, request),
-                              request, tw_iallreduce_finish);
+static int tw_iallreduce_codes(tw_call_t *call, const void *input, void *recvbuf, int count,
+                               MPI_Request *request)
+{
+    tw_transfer_t *x = tw_transfer_make(call, &tw_iallreduce_manner, 1, 1);
+
+    x->send.type   = call->type;
+    x->send.buffer = (void *)(uintptr_t)input;
+    tw_side_add(&x->send, call->choice, (size_t)count, 0);
+    x->recv.type   = call->type;
+    x->recv.buffer = recvbuf;
+    x->recv.terms  = call->comm->size;
+    tw_side_add(&x->recv, call->choice, (size_t)count, 0);
+    call->sent = (uint64_t)(call->comm->size - 1) * x->send.total;
+    return tw_transfer_run(x, request);
 }
 
 int tw_on_allreduce(const void *site, const void *sendbuf, void *recvbuf, int count,
@@ -159,7 +155,8 @@ int tw_on_allreduce(const void *site, const void *sendbuf, void *recvbuf, int co
             tw_call_undo(&call, TW_WHY_MEMORY);
         } else if (tw_choice_all_fit(call.choice, call.values, call.comm->size) ||
                    (tw_encode_always() && tw_staged_refusal(&call) != TW_WHY_NOT)) {
-            return tw_iallreduce_codes(&call, sendbuf, recvbuf, count, comm, request);
+            return tw_iallreduce_codes(&call, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvbuf,
+                                       count, request);
         } else {
             tw_why_t why = tw_staged_refusal(&call);
 

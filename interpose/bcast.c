@@ -13,8 +13,8 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <string.h>
 
+#include "interpose/transfer.h"
 #include "interpose/form.h"
 #include "interpose/handlers.h"
 #include "interpose/next.h"
@@ -70,17 +70,17 @@ static const tw_choice_t *tw_bcast_contract(tw_call_t *call, const void *buffer,
 }
 
 /* The root, when its codes are sent: what the others have now, it takes, too. */
-static void tw_bcast_take(tw_call_t *call, const tw_choice_t *choice, const tw_type_t *type,
-                          const void *codes, void *buffer, size_t items)
+static void tw_bcast_take(tw_call_t *call, const tw_type_t *type, const void *codes, void *buffer,
+                          size_t items)
 {
-    if (choice->exact) {
+    if (call->choice->exact) {
         return; /* they have its own values */
     }
     if (tw_state.config.bcast_root == TW_BCAST_ROOT_EXACT || !tw_writable(type, buffer, items)) {
         call->kept = true;
         return;
     }
-    tw_form_decode(call, choice, type, codes, buffer, items);
+    tw_form_decode(call, call->choice, type, codes, buffer, items);
 }
 
 static int tw_bcast_codes(tw_call_t *call, void *buffer, int count, MPI_Datatype datatype, int root,
@@ -123,7 +123,7 @@ static int tw_bcast_codes(tw_call_t *call, void *buffer, int count, MPI_Datatype
         result = tw_next.Bcast(codes, tw_choice_units(call->choice, call->values), tw_state.unit,
                                root, comm);
         if (result == MPI_SUCCESS && sender) {
-            tw_bcast_take(call, call->choice, &call->type, codes, buffer, items);
+            tw_bcast_take(call, &call->type, codes, buffer, items);
         } else if (result == MPI_SUCCESS) {
             tw_form_decode(call, call->choice, &call->type, codes, buffer, items);
         }
@@ -132,38 +132,34 @@ static int tw_bcast_codes(tw_call_t *call, void *buffer, int count, MPI_Datatype
     return result;
 }
 
-static void tw_ibcast_finish(tw_pending_t *pending)
+static int tw_ibcast_move(const tw_transfer_t *x, MPI_Request *request)
 {
-    tw_form_op_t  *op    = (tw_form_op_t *)pending;
-    const uint64_t start = tw_clock_ns();
+    const tw_side_t *side = x->send.count > 0 ? &x->send : &x->recv;
 
-    if (op->root) {
-        tw_bcast_take(&op->call, op->choice, &op->type, op->codes_in, op->recv, op->items);
-    } else {
-        tw_form_decode(&op->call, op->choice, &op->type, op->codes_in, op->recv, op->items);
-    }
-    tw_form_op_done(op, start);
+    return tw_next.Ibcast(side->codes, side->lengths[0], x->unit_type, x->root,
+                          x->call->comm->handle, request);
 }
 
-static int tw_ibcast_codes(tw_call_t *call, void *buffer, int count, int root, MPI_Comm comm,
-                           MPI_Request *request)
+static void tw_ibcast_sent(tw_transfer_t *x)
 {
-    const bool    sender = call->comm->rank == root;
-    tw_form_op_t *op;
+    if (x->send.count > 0) {
+        tw_bcast_take(x->call, &x->recv.type, x->send.codes, x->recv.buffer, x->send.block->items);
+    }
+}
 
+static const tw_manner_t tw_ibcast_manner = {.move = tw_ibcast_move, .sent = tw_ibcast_sent};
+
+static int tw_ibcast_codes(tw_call_t *call, void *buffer, int count, int root, MPI_Request *request)
+{
+    tw_transfer_t *x = tw_transfer_make(call, &tw_ibcast_manner, 1, 1);
+
+    x->root      = root;
+    x->send.type = x->recv.type = call->type;
+    x->send.buffer = x->recv.buffer = buffer;
+    tw_side_add(call->comm->rank == root ? &x->send : &x->recv, call->choice, (size_t)count, 0);
     call->sent =
         tw_call_moved(call->op, call->comm->size, tw_choice_bytes(call->choice, call->values));
-    op           = tw_form_op_make(call, call->choice, &call->type, buffer, (size_t)count);
-    op->root     = sender;
-    op->codes_in = tw_buffer_get(call->comm->handle, tw_choice_bytes(call->choice, call->values));
-    if (sender) {
-        tw_form_encode(&op->call, op->choice, &call->type, buffer, (size_t)count, op->codes_in);
-    }
-    return tw_form_op_started(op,
-                              tw_next.Ibcast(op->codes_in,
-                                             tw_choice_units(op->choice, call->values),
-                                             tw_state.unit, root, comm, request),
-                              request, tw_ibcast_finish);
+    return tw_transfer_run(x, request);
 }
 
 int tw_on_bcast(const void *site, void *buffer, int count, MPI_Datatype datatype, int root,
@@ -180,7 +176,7 @@ int tw_on_bcast(const void *site, void *buffer, int count, MPI_Datatype datatype
     tw_call_buffers(&call, buffer, NULL);
     if (tw_call_decide(&call)) {
         if (request != NULL) {
-            return tw_ibcast_codes(&call, buffer, count, root, comm, request);
+            return tw_ibcast_codes(&call, buffer, count, root, request);
         }
         result = tw_bcast_codes(&call, buffer, count, datatype, root, comm);
     } else {

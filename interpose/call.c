@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "interpose/call.h"
-#include "interpose/form.h"
 #include "interpose/next.h"
 #include "interpose/state.h"
 #include "interpose/verify.h"

@@ -3,18 +3,11 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "interpose/form.h"
-#include "interpose/next.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/fpmode.h"
-
-MPI_Datatype tw_form_basic(tw_kind_t kind)
-{
-    return kind == TW_KIND_DOUBLE ? MPI_DOUBLE : MPI_FLOAT;
-}
 
 /* ---- double to float and back, whatever the caller's rounding -------------------------------- */
 
@@ -143,65 +136,4 @@ void tw_form_decode_sum(tw_call_t *call, const tw_choice_t *choice, const tw_typ
     }
     tw_landing_leave(call, &landing, type, buffer, items);
     call->decode_ns += tw_clock_ns() - start;
-}
-
-/* ---- nonblocking ----------------------------------------------------------------------------- */
-
-tw_form_op_t *tw_form_op_make(const tw_call_t *call, const tw_choice_t *choice,
-                              const tw_type_t *type, void *recv, size_t items)
-{
-    tw_form_op_t *op = calloc(1, sizeof(*op));
-
-    if (op == NULL) {
-        tw_give_up(call->comm->handle, "no memory for a request");
-    }
-    op->call   = *call;
-    op->choice = choice;
-    op->type   = *type;
-    op->recv   = recv;
-    op->items  = items;
-    op->ranks  = call->comm->size;
-    op->held   = MPI_DATATYPE_NULL;
-    if (!type->named && !type->dense) { /* the program may free it; its attributes are not copied */
-        if (tw_next.Type_contiguous(1, type->handle, &op->held) != MPI_SUCCESS ||
-            tw_next.Type_commit(&op->held) != MPI_SUCCESS) {
-            tw_give_up(call->comm->handle, "no memory for a request");
-        }
-        op->type.handle = op->held;
-    }
-    tw_comms_hold(call->comm);
-    return op;
-}
-
-static void tw_form_op_release(tw_form_op_t *op)
-{
-    tw_buffer_put(op->codes_in);
-    tw_buffer_put(op->codes_out);
-    free(op->extra);
-    if (op->held != MPI_DATATYPE_NULL) {
-        tw_next.Type_free(&op->held);
-    }
-    tw_comms_let_go(op->call.comm);
-    free(op);
-}
-
-int tw_form_op_started(tw_form_op_t *op, int result, MPI_Request *request,
-                       void (*finish)(tw_pending_t *))
-{
-    if (result != MPI_SUCCESS) {
-        tw_form_op_release(op);
-        return result;
-    }
-    /* The record of the call is made now; what finish() adds is counted by tw_call_more(). */
-    tw_call_end(&op->call);
-    op->call.encode_ns = op->call.decode_ns = 0;
-    op->pending.finish                      = finish;
-    tw_pending_add(&op->pending, *request);
-    return result;
-}
-
-void tw_form_op_done(tw_form_op_t *op, uint64_t start_ns)
-{
-    tw_call_more(&op->call, op->pending.waited_ns + tw_clock_ns() - start_ns);
-    tw_form_op_release(op);
 }

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "interpose/form.h"
 #include "interpose/next.h"
 #include "interpose/state.h"
 #include "interpose/verify.h"
