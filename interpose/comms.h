@@ -94,6 +94,9 @@ void tw_comms_let_go(tw_entry_t *entry);
  * ranks must say the same, else none of them follows it, and rank 0 says so. */
 void tw_comms_set_info(MPI_Comm comm, MPI_Info info);
 
+/* The same for a duplicate, which has what it was copied from until then; NULL is allowed. */
+void tw_comms_set_info_of_copy(const MPI_Comm *comm, MPI_Info info);
+
 /* Keep the spec as an attribute of the communicator, which copies of it inherit. */
 void tw_comms_keep_info(MPI_Comm comm, const char *spec);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/fortran.c - what is not generated: special addresses of Fortran; MPI_Pcontrol in both
- * languages, which has a variable list of arguments; and MPICH's mpi_f08 calls that do not come
- * through C.
+ * languages, which has a variable list of arguments.
  */
 #include "config.h"
 
@@ -144,120 +143,7 @@ TW_ALIAS(mpi_pcontrol__, mpi_pcontrol_, (MPI_Fint * level));
 TW_ALIAS(MPI_PCONTROL, mpi_pcontrol_, (MPI_Fint * level));
 TW_ALIAS(mpi_pcontrol_f08_, mpi_pcontrol_, (MPI_Fint * level));
 
-#else /* MPICH: these of mpi_f08 call PMPI_ functions from inside; handles are the same ints as in C */
-
-typedef void (*tw_fortran1_t)(MPI_Fint *);
-typedef void (*tw_fortran2_t)(MPI_Fint *, MPI_Fint *);
-typedef void (*tw_fortran3_t)(MPI_Fint *, MPI_Fint *, MPI_Fint *);
-typedef void (*tw_fortran4_t)(MPI_Fint *, MPI_Fint *, MPI_Fint *, MPI_Fint *);
-
-#define TW_NEXT(type, name)                                                                        \
-    type next = NULL;                                                                              \
-    tw_ready();                                                                                    \
-    *(void **)&next = tw_late_symbol(name)
-
-TW_EXPORT void mpi_init_f08_(MPI_Fint *ierr);
-TW_EXPORT void mpi_init_f08_(MPI_Fint *ierr)
-{
-    uintptr_t entered;
-
-    TW_NEXT(tw_fortran1_t, "mpi_init_f08_");
-    entered = tw_enter_any();
-    next(ierr);
-    if (TW_IERR(ierr) == MPI_SUCCESS) {
-        tw_state_start();
-    }
-    tw_leave_any(entered);
-}
-
-TW_EXPORT void mpi_init_thread_f08_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *ierr);
-TW_EXPORT void mpi_init_thread_f08_(MPI_Fint *required, MPI_Fint *provided, MPI_Fint *ierr)
-{
-    uintptr_t entered;
-
-    TW_NEXT(tw_fortran3_t, "mpi_init_thread_f08_");
-    entered = tw_enter_any();
-    next(required, provided, ierr);
-    if (TW_IERR(ierr) == MPI_SUCCESS) {
-        tw_state_start();
-    }
-    tw_leave_any(entered);
-}
-
-TW_EXPORT void mpi_finalize_f08_(MPI_Fint *ierr);
-TW_EXPORT void mpi_finalize_f08_(MPI_Fint *ierr)
-{
-    uintptr_t entered;
-
-    TW_NEXT(tw_fortran1_t, "mpi_finalize_f08_");
-    entered = tw_enter_any();
-    tw_state_stop();
-    next(ierr);
-    tw_pending_drop();
-    tw_leave_any(entered);
-}
-
-TW_EXPORT void mpi_abort_f08_(MPI_Fint *comm, MPI_Fint *code, MPI_Fint *ierr);
-TW_EXPORT void mpi_abort_f08_(MPI_Fint *comm, MPI_Fint *code, MPI_Fint *ierr)
-{
-    TW_NEXT(tw_fortran3_t, "mpi_abort_f08_");
-    tw_about_to_abort(true, 0);
-    next(comm, code, ierr);
-}
-
-static void tw_fortran_freed(const char *name, MPI_Fint *comm, MPI_Fint *ierr)
-{
-    uintptr_t entered;
-
-    TW_NEXT(tw_fortran2_t, name);
-    entered = tw_enter_any();
-    tw_about_to_free((MPI_Comm)*comm);
-    next(comm, ierr);
-    tw_leave_any(entered);
-}
-
-TW_EXPORT void mpi_comm_free_f08_(MPI_Fint *comm, MPI_Fint *ierr);
-TW_EXPORT void mpi_comm_free_f08_(MPI_Fint *comm, MPI_Fint *ierr)
-{
-    tw_fortran_freed("mpi_comm_free_f08_", comm, ierr);
-}
-
-TW_EXPORT void mpi_comm_disconnect_f08_(MPI_Fint *comm, MPI_Fint *ierr);
-TW_EXPORT void mpi_comm_disconnect_f08_(MPI_Fint *comm, MPI_Fint *ierr)
-{
-    tw_fortran_freed("mpi_comm_disconnect_f08_", comm, ierr);
-}
-
-TW_EXPORT void mpi_comm_set_info_f08_(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *ierr);
-TW_EXPORT void mpi_comm_set_info_f08_(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *ierr)
-{
-    uintptr_t entered;
-
-    TW_NEXT(tw_fortran3_t, "mpi_comm_set_info_f08_");
-    entered = tw_enter_any();
-    next(comm, info, ierr);
-    if (TW_IERR(ierr) == MPI_SUCCESS) {
-        tw_comms_set_info((MPI_Comm)*comm, (MPI_Info)*info);
-    }
-    tw_leave_any(entered);
-}
-
-TW_EXPORT void mpi_comm_dup_with_info_f08_(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *newcomm,
-                                           MPI_Fint *ierr);
-TW_EXPORT void mpi_comm_dup_with_info_f08_(MPI_Fint *comm, MPI_Fint *info, MPI_Fint *newcomm,
-                                           MPI_Fint *ierr)
-{
-    uintptr_t entered;
-
-    TW_NEXT(tw_fortran4_t, "mpi_comm_dup_with_info_f08_");
-    entered = tw_enter_any();
-    next(comm, info, newcomm, ierr);
-    if (TW_IERR(ierr) == MPI_SUCCESS) {
-        tw_comms_drop_info((MPI_Comm)*newcomm);
-        tw_comms_set_info((MPI_Comm)*newcomm, (MPI_Info)*info);
-    }
-    tw_leave_any(entered);
-}
+#else
 
 TW_EXPORT void mpi_pcontrol_f08_(MPI_Fint *level);
 TW_EXPORT void mpi_pcontrol_f08_(MPI_Fint *level)

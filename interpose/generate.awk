@@ -4,10 +4,10 @@
 #               blocking form where request is NULL, else its nonblocking one
 #   next.c      their binding by name
 #   handlers.h  prototypes of what the wrappers call: tw_on_NAME(site, ..., request) for a collective,
-#               with request NULL for the blocking form; tw_on_NAME(site, ...) for a handled call
+#               with request NULL for the blocking form; tw_on_NAME(...) for a handled call
 #   wrap_c.c    the C wrappers
 #   wrap_f.c    the Fortran wrappers: mpi_x_ with its aliases, and mpi_x_f08_, for Open MPI; for MPICH,
-#               whose Fortran calls most C functions, the completion calls of mpi_f08, which it does not
+#               whose Fortran calls most C functions, those of mpi_f08 that do not come through C
 BEGIN {
     FS = " *[|] *"
     print "/* Made by interpose/generate.awk from interpose/calls.table. */"
@@ -401,7 +401,7 @@ function fortran_convert(name, n, handler, tail, always,    i, p, call, before, 
     printf "%s", before
     if (always) {
         print "    const uintptr_t entered = tw_enter_any();\n"
-        print "    result = " handler "(TW_SITE" call tail ");"
+        print "    result = " handler "(" substr(call, 3) ");"
         print "    tw_leave_any(entered);"
     } else {
         print "    if (tw_enter()) {"
@@ -415,26 +415,59 @@ function fortran_convert(name, n, handler, tail, always,    i, p, call, before, 
     print "TW_ALIAS(" fortran_name(name, "_f08_") ", " fortran_name(name, "_") ", (" p "MPI_Fint *ierr));\n#endif\n"
 }
 
+# One of the table's last columns as a line: its arguments as C gives them or, the handles being the same, as
+# MPICH's Fortran does.
+function hook(text, n, fortran,    i, k, m, parts, line) {
+    if (text == "") { return "" }
+    match(text, /\(.*\)/)
+    line = substr(text, 1, RSTART)
+    m = split(substr(text, RSTART + 1, RLENGTH - 2), parts, /, */)
+    for (i = 1; i <= m; i++) {
+        for (k = 1; k <= n && names[k] != parts[i]; k++) { }
+        line = line (i > 1 ? ", " : "") (fortran && k <= n && types[k] !~ /\*/ ? "*" : "") parts[i]
+    }
+    return line ");"
+}
+
+# What stands around the call of a handled function.
+function around(n, fortran, call, succeeded,    before, after) {
+    before = hook(trim($4), n, fortran)
+    after = hook(trim($5), n, fortran)
+    if (before != "") { print "    " before }
+    print "    " call ";"
+    if (after != "") { print "    if (" succeeded " == MPI_SUCCESS) {\n        " after "\n    }" }
+}
+
 function handled(    n, p, a) {
     n = parse($3)
     p = join_params(n)
     a = join_names(n)
     prefix = "MPI_"
     member($2, p)
-    if (out == "handlers.h") {
-        print "int tw_on_" tolower($2) "(const void *site" (n > 0 ? ", " p : "") ");"
-    }
+    if (out == "handlers.h") { print "int tw_on_" tolower($2) "(" p ");" }
     if (out == "wrap_c.c") {
+        print "int tw_on_" tolower($2) "(" p ")\n{\n    int result;\n"
+        around(n, 0, "result = tw_next." $2 "(" a ")", "result")
+        print "    return result;\n}\n"
         head("MPI_" $2, p)
         print "    uintptr_t entered;\n    int       result;\n"
         if ($2 !~ /^Init/) { # wrong family, or before MPI_Init
             print "    tw_ready();\n    if (!tw_is_active()) {\n        return " pass_on($2, p, a) ";\n    }"
         }
         print "    entered = tw_enter_any();"
-        print "    result  = tw_on_" tolower($2) "(TW_SITE" (n > 0 ? ", " join_handles(n) : "") ");"
+        print "    result  = tw_on_" tolower($2) "(" join_handles(n) ");"
         print "    tw_leave_any(entered);\n    return result;\n}\n"
     }
-    if (out == "wrap_f.c") { fortran_convert($2, n, "tw_on_" tolower($2), "", 1) }
+    if (out == "wrap_f.c") {
+        fortran_convert($2, n, "tw_on_" tolower($2), "", 1)
+        sub(/int \*argc, char \*\*\*argv(, )?/, "", $3) # which Fortran has not
+        n = parse($3)
+        print "#ifndef OPEN_MPI"
+        passed(fortran_name($2, "_f08_"), n, "    uintptr_t entered;")
+        print "    entered = tw_enter_any();"
+        around(n, 1, "next(" passed_args ")", "TW_IERR(ierr)")
+        print "    tw_leave_any(entered);\n}\n#endif\n"
+    }
 }
 
 /^#/ || NF < 3 { next }

@@ -69,3 +69,11 @@ void tw_comms_set_info(MPI_Comm comm, MPI_Info info)
         tw_staged_start();
     }
 }
+
+void tw_comms_set_info_of_copy(const MPI_Comm *comm, MPI_Info info)
+{
+    if (comm != NULL) {
+        tw_comms_drop_info(*comm);
+        tw_comms_set_info(*comm, info);
+    }
+}

@@ -13,6 +13,6 @@
 void tw_about_to_abort(bool by_program, int error);
 
 /* The program is about to free a communicator. */
-void tw_about_to_free(MPI_Comm comm);
+void tw_about_to_free(const MPI_Comm *comm);
 
 #endif /* TW_INTERPOSE_LIFECYCLE_H */

@@ -11,8 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "interpose/comms.h"
 #include "interpose/handlers.h"
 #include "interpose/late.h"
+#include "interpose/lifecycle.h"
 #include "interpose/next.h"
 #include "interpose/pending.h"
 #include "interpose/state.h"
