@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # generate.awk - from calls.table, with -v out=...:
 #   next.h      the struct of the next library's functions; tw_mpi_NAME(..., request) for a collective: its
-#               blocking form where request is NULL, else its nonblocking one
+#               blocking form where request is NULL, else its nonblocking one; tw_mpi_comm_f2c(comm) and the like
 #   next.c      their binding by name
 #   handlers.h  prototypes of what the wrappers call: tw_on_NAME(site, ..., request) for a collective,
 #               with request NULL for the blocking form; tw_on_NAME(...) for a handled call
@@ -485,6 +485,9 @@ $1 == "convert" {
         member($2, join_params(n), trim($4))
         print "#endif"
     }
+    inlines = inlines "static inline " trim($4) " tw_mpi_" tolower($2) "(" join_params(n) ")\n{\n"
+    inlines = inlines "#ifdef OPEN_MPI\n    return tw_next." $2 "(" names[1] ");\n"
+    inlines = inlines "#else\n    return (" trim($4) ")" names[1] ";\n#endif\n}\n\n"
     next
 }
 { print "generate.awk: unknown kind '" $1 "'" >"/dev/stderr"; exit 2 }

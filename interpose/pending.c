@@ -194,23 +194,14 @@ void tw_pending_finish_at(tw_completion_t *seen, int n, const int indices[], int
     tw_completion_end(seen);
 }
 
-/* MPICH's handles are the same ints in both languages. */
-#ifdef OPEN_MPI
-#define TW_C2F(request) tw_next.Request_c2f(request)
-#define TW_F2C(fint)    tw_next.Request_f2c(fint)
-#else
-#define TW_C2F(request) ((MPI_Fint)(request))
-#define TW_F2C(fint)    ((MPI_Request)(fint))
-#endif
-
 void tw_pending_look_f(tw_completion_t *seen, int count, const MPI_Fint requests[])
 {
-    const MPI_Fint none = TW_C2F(MPI_REQUEST_NULL);
+    const MPI_Fint none = tw_mpi_request_c2f(MPI_REQUEST_NULL);
 
     tw_completion_begin(seen);
     for (int i = 0; i < count; i++) {
         if (requests[i] != none) {
-            const MPI_Request request = TW_F2C(requests[i]);
+            const MPI_Request request = tw_mpi_request_f2c(requests[i]);
 
             pthread_mutex_lock(&tw_pending_lock);
             tw_completion_note(seen, count, i, request);
@@ -221,7 +212,7 @@ void tw_pending_look_f(tw_completion_t *seen, int count, const MPI_Fint requests
 
 void tw_pending_finish_f(tw_completion_t *seen, const MPI_Fint requests[], int complete)
 {
-    const MPI_Fint none    = TW_C2F(MPI_REQUEST_NULL);
+    const MPI_Fint none    = tw_mpi_request_c2f(MPI_REQUEST_NULL);
     const uint64_t each_ns = tw_completion_share(seen);
 
     for (int k = 0; k < seen->count; k++) {

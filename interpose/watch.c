@@ -100,13 +100,9 @@ static void tw_watch_types(tw_call_t *call, const tw_watch_counts_t *counts, int
                            const MPI_Datatype types[], const MPI_Fint types_f[])
 {
     for (int r = 0; r < n; r++) {
-        const tw_watch_counts_t one = {.one = (MPI_Count)tw_watch_count(counts, r)};
+        const tw_watch_counts_t one  = {.one = (MPI_Count)tw_watch_count(counts, r)};
+        const MPI_Datatype      type = types != NULL ? types[r] : tw_mpi_type_f2c(types_f[r]);
 
-#ifdef OPEN_MPI
-        const MPI_Datatype type = types != NULL ? types[r] : tw_next.Type_f2c(types_f[r]);
-#else
-        const MPI_Datatype type = types != NULL ? types[r] : (MPI_Datatype)types_f[r];
-#endif
         if (one.one > 0 && r != but && tw_watch_type(call, type)) {
             tw_watch_add(call, &one, 1, -1);
         }
@@ -263,30 +259,25 @@ void tw_persistent_after(uint64_t start_ns, int count, const MPI_Request request
     }
 }
 
-/* MPICH's handles are the same ints in both languages. */
-#ifdef OPEN_MPI
-#define TW_F2C(fint) tw_next.Request_f2c(fint)
-#else
-#define TW_F2C(fint) ((MPI_Request)(fint))
-#endif
-
 void tw_persistent_after_f(uint64_t start_ns, int count, const MPI_Fint requests[])
 {
     for (int i = 0; i < count && start_ns != 0; i++) {
-        tw_persistent_started(tw_persistent_share(start_ns, count), TW_F2C(requests[i]));
+        tw_persistent_started(tw_persistent_share(start_ns, count),
+                              tw_mpi_request_f2c(requests[i]));
     }
 }
 
 uint64_t tw_persistent_free_f(const MPI_Fint *request)
 {
-    const MPI_Request handle = TW_F2C(*request);
+    const MPI_Request handle = tw_mpi_request_f2c(*request);
 
     return tw_persistent_free(&handle);
 }
 
 void tw_persistent_add_f(const tw_call_t *call, MPI_Fint result, const MPI_Fint *request)
 {
-    const MPI_Request handle = result == MPI_SUCCESS ? TW_F2C(*request) : MPI_REQUEST_NULL;
+    const MPI_Request handle =
+        result == MPI_SUCCESS ? tw_mpi_request_f2c(*request) : MPI_REQUEST_NULL;
 
     tw_persistent_add(call, result, &handle);
 }
