@@ -3,7 +3,6 @@
  */
 #include "config.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 #include "interpose/comms.h"
 #include "interpose/next.h"
 #include "interpose/records.h"
-#include "interpose/staged.h"
 #include "interpose/state.h"
 #include "runtime/base/bytes.h"
 #include "runtime/transport/comm/comm.h"
@@ -155,8 +153,6 @@ tw_entry_t *tw_comms_get(MPI_Comm comm)
     return entry != NULL ? entry : tw_comms_add(comm);
 }
 
-#define TW_LEVELS_MOST 4096 /* of a communicator; those that were not used for longest go */
-
 static uint64_t tw_comms_made; /* duplicates so far */
 
 /* Collective, so one thread at a time is here with an entry; others that complete its calls look at
@@ -180,111 +176,6 @@ tw_comm_t *tw_comms_duplicate(tw_entry_t *entry)
     return made;
 }
 
-static uint64_t tw_feedback_bytes(const tw_entry_feedback_t *f)
-{
-    return f->count * (f->dtype == TW_F64 ? sizeof(double) : sizeof(float));
-}
-
-/* Room for `bytes` more: those that were not used for longest go. One that is larger than all that
- * may be kept is kept alone, or it would have no feedback at all. */
-static uint64_t tw_feedbacks_make_way(tw_entry_t *entry, uint64_t bytes)
-{
-    const uint64_t most    = tw_state.config.feedback_max;
-    uint64_t       dropped = 0;
-
-    while (entry->feedbacks != NULL && (bytes > most || entry->feedback_bytes > most - bytes)) {
-        tw_entry_feedback_t **last = &entry->feedbacks;
-
-        while ((*last)->next != NULL) {
-            last = &(*last)->next;
-        }
-        entry->feedback_bytes -= tw_feedback_bytes(*last);
-        tw_feedback_destroy((*last)->feedback);
-        free(*last);
-        *last = NULL;
-        dropped++;
-    }
-    return dropped;
-}
-
-/* The one in use comes first. */
-static tw_entry_feedback_t *tw_feedbacks_find(tw_entry_t *entry, const char *type, tw_dtype_t dtype,
-                                              uint64_t count)
-{
-    for (tw_entry_feedback_t **at = &entry->feedbacks; *at != NULL; at = &(*at)->next) {
-        tw_entry_feedback_t *found = *at;
-
-        if (found->count == count && found->dtype == dtype && strcmp(found->type, type) == 0) {
-            *at              = found->next;
-            found->next      = entry->feedbacks;
-            entry->feedbacks = found;
-            return found;
-        }
-    }
-    return NULL;
-}
-
-tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, const char *type, tw_dtype_t dtype,
-                                 uint64_t count, uint64_t *dropped)
-{
-    char                 name[48];
-    tw_entry_feedback_t *made = tw_feedbacks_find(entry, type, dtype, count);
-
-    if (made != NULL) {
-        return made->feedback;
-    }
-    made = calloc(1, sizeof(*made));
-    if (made == NULL) {
-        tw_give_up(entry->handle, "no memory for error feedback");
-    }
-    snprintf(name, sizeof(name), "%s-%" PRIu64, dtype == TW_F64 ? "double" : "float", count);
-    snprintf(made->type, sizeof(made->type), "%s", type);
-    made->count = count;
-    made->dtype = dtype;
-    *dropped += tw_feedbacks_make_way(entry, tw_feedback_bytes(made));
-    if (tw_feedback_create(entry->duplicate, name, dtype, (size_t)count, &made->feedback) !=
-        TW_OK) {
-        made->feedback = NULL; /* on all ranks alike */
-    }
-    entry->feedback_bytes += tw_feedback_bytes(made);
-    made->next       = entry->feedbacks;
-    entry->feedbacks = made;
-    return made->feedback;
-}
-
-tw_entry_level_t *tw_comms_level(tw_entry_t *entry, tw_rule_op_t op, bool wide, uint64_t count,
-                                 const char *spec)
-{
-    tw_entry_level_t *level, **at = &entry->levels;
-
-    for (int kept = 0; *at != NULL; kept++) {
-        level = *at;
-        if (level->op == op && level->wide == wide && level->count == count) {
-            *at           = level->next;
-            level->next   = entry->levels;
-            entry->levels = level;
-            return level;
-        }
-        if (kept == TW_LEVELS_MOST - 1) { /* the last of as many as are kept */
-            *at = NULL;
-            free(level);
-        } else {
-            at = &level->next;
-        }
-    }
-    level = calloc(1, sizeof(*level));
-    if (level == NULL) {
-        tw_give_up(entry->handle, "no memory for the error contract");
-    }
-    level->op    = op;
-    level->wide  = wide;
-    level->count = count;
-    snprintf(level->spec, sizeof(level->spec), "%s", spec);
-    level->next   = entry->levels;
-    entry->levels = level;
-    return level;
-}
-
 /* Unlink; under the lock. */
 static void tw_comms_unlink(tw_entry_t *entry)
 {
@@ -306,29 +197,13 @@ static void tw_comms_drop_duplicate(tw_entry_t *entry)
 {
     tw_comm_t *duplicate;
 
-    while (entry->feedbacks != NULL) {
-        tw_entry_feedback_t *next = entry->feedbacks->next;
-
-        tw_feedback_destroy(entry->feedbacks->feedback);
-        free(entry->feedbacks);
-        entry->feedbacks = next;
-    }
+    tw_comms_drop_feedbacks(entry);
     pthread_mutex_lock(&tw_state.lock); /* another thread may end the last pending call meanwhile */
     duplicate        = entry->duplicate;
     entry->duplicate = NULL;
     pthread_mutex_unlock(&tw_state.lock);
     if (duplicate != NULL) {
         tw_comm_destroy(duplicate);
-    }
-}
-
-void tw_comms_drop_levels(tw_entry_t *entry)
-{
-    while (entry->levels != NULL) {
-        tw_entry_level_t *next = entry->levels->next;
-
-        free(entry->levels);
-        entry->levels = next;
     }
 }
 

@@ -109,8 +109,9 @@ void tw_comms_drop_info(MPI_Comm comm);
 void tw_comms_info_start(void);
 void tw_comms_info_stop(void);
 
-/* The error contract begins anew. */
+/* The error contract begins anew; so does error feedback. */
 void tw_comms_drop_levels(tw_entry_t *entry);
+void tw_comms_drop_feedbacks(tw_entry_t *entry);
 
 /* At MPI_Finalize: free all duplicates, in the order in which they were made. */
 void tw_comms_stop(void);

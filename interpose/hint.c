@@ -12,7 +12,6 @@
 
 #include "interpose/comms.h"
 #include "interpose/next.h"
-#include "interpose/staged.h"
 #include "interpose/state.h"
 
 static int  tw_hint_key;
