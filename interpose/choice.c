@@ -77,6 +77,18 @@ const tw_choice_t *tw_choice_get(const char *spec, tw_kind_t kind)
     return found;
 }
 
+tw_status_t tw_choice_check(const char *spec, char *why, size_t size)
+{
+    tw_codec_t *codec  = NULL;
+    tw_status_t status = tw_codec_create(&tw_state.context, spec, TW_F32, &codec, why, size);
+
+    if (status != TW_OK && status != TW_ERR_NO_MEMORY) {
+        status = tw_codec_create(&tw_state.context, spec, TW_F64, &codec, NULL, 0);
+    }
+    tw_codec_destroy(codec);
+    return status;
+}
+
 const char *tw_choice_finer(const tw_choice_t *choice)
 {
     return choice->codec != NULL ? tw_codec_finer(choice->codec) : "";

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "interpose/choice.h"
 #include "interpose/comms.h"
 #include "interpose/next.h"
 #include "interpose/staged.h"
@@ -14,7 +15,9 @@
 void tw_comms_set_info(MPI_Comm comm, MPI_Info info)
 {
     char        text[MPI_MAX_INFO_VAL + 1] = "", spec[TW_RULE_SPEC_MAX], first[TW_RULE_SPEC_MAX];
+    char        why[400]                   = "";
     int         found = 0, differs = 0, any = 0, inter = 0;
+    tw_status_t status;
     tw_entry_t *entry;
 
     if (comm == MPI_COMM_NULL || !tw_active ||
@@ -41,33 +44,24 @@ void tw_comms_set_info(MPI_Comm comm, MPI_Info info)
         }
         return;
     }
-    if (spec[0] != '\0') {
-        char        why[400] = "";
-        tw_codec_t *codec    = NULL;
-        tw_status_t status   = TW_OK;
-
-        if (strcmp(spec, "off") != 0) {
-            status = tw_codec_create(&tw_state.context, spec, TW_F32, &codec, why, sizeof(why));
-            if (status != TW_OK && status != TW_ERR_NO_MEMORY) {
-                status = tw_codec_create(&tw_state.context, spec, TW_F64, &codec, NULL, 0);
-            }
-        }
-        if (status == TW_ERR_NO_MEMORY) { /* the other ranks have it, and go on */
-            tw_give_up(comm, "no memory for a codec");
-        }
-        if (status != TW_OK) {
-            if (entry->rank == 0) {
-                tw_complain("thinwire_codec: %s; it is ignored", why);
-            }
-            return;
-        }
-        tw_codec_destroy(codec);
-        snprintf(entry->info, sizeof(entry->info), "%s", spec);
-        tw_comms_keep_info(comm, spec);
-        tw_comms_drop_levels(entry); /* the error contract begins anew from this codec */
-        __atomic_store_n(&tw_state.info, true, __ATOMIC_RELAXED);
-        tw_staged_start();
+    if (spec[0] == '\0') {
+        return;
     }
+    status = strcmp(spec, "off") != 0 ? tw_choice_check(spec, why, sizeof(why)) : TW_OK;
+    if (status == TW_ERR_NO_MEMORY) { /* the other ranks have it, and go on */
+        tw_give_up(comm, "no memory for a codec");
+    }
+    if (status != TW_OK) {
+        if (entry->rank == 0) {
+            tw_complain("thinwire_codec: %s; it is ignored", why);
+        }
+        return;
+    }
+    snprintf(entry->info, sizeof(entry->info), "%s", spec);
+    tw_comms_keep_info(comm, spec);
+    tw_comms_drop_levels(entry); /* the error contract begins anew from this codec */
+    __atomic_store_n(&tw_state.info, true, __ATOMIC_RELAXED);
+    tw_staged_start();
 }
 
 void tw_comms_set_info_of_copy(const MPI_Comm *comm, MPI_Info info)

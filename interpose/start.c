@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "interpose/choice.h"
 #include "interpose/comms.h"
 #include "interpose/finish.h"
 #include "interpose/next.h"
@@ -95,24 +96,18 @@ static tw_status_t tw_state_read_rules_file(char **text_p)
 
 static tw_status_t tw_state_check_spec(const char *spec, const char *where)
 {
-    char        why[400] = "", other[400] = "";
-    tw_codec_t *codec = NULL;
+    char        why[400] = "";
     tw_status_t status;
 
     if (strlen(spec) >= TW_RULE_SPEC_MAX) {
         tw_say("%s: the codec spec is longer than %d characters", where, TW_RULE_SPEC_MAX - 1);
         return TW_ERR_SPEC;
     }
-    status = tw_codec_create(&tw_state.context, spec, TW_F32, &codec, why, sizeof(why));
-    if (status != TW_OK) { /* bitpack:5 and more are for doubles only */
-        status = tw_codec_create(&tw_state.context, spec, TW_F64, &codec, other, sizeof(other));
-    }
+    status = tw_choice_check(spec, why, sizeof(why));
     if (status != TW_OK) {
         tw_say("%s: %s", where, why);
-        return status;
     }
-    tw_codec_destroy(codec);
-    return TW_OK;
+    return status;
 }
 
 static tw_status_t tw_state_rules(void)
@@ -219,22 +214,6 @@ static uint64_t tw_state_hash_text(const char *text)
     return text != NULL ? tw_state_hash(text, strlen(text)) : 0;
 }
 
-#define TW_COMPARED 14
-static const char *const tw_compared[TW_COMPARED] = {"version",
-                                                     "THINWIRE_CODEC",
-                                                     "THINWIRE_THRESHOLD",
-                                                     "THINWIRE_RULES",
-                                                     "rules file",
-                                                     "THINWIRE_DOUBLE",
-                                                     "THINWIRE_VERIFY",
-                                                     "THINWIRE_MAX_ERROR",
-                                                     "THINWIRE_ERROR_FEEDBACK",
-                                                     "THINWIRE_FEEDBACK_MAX",
-                                                     "THINWIRE_ALLREDUCE or THINWIRE_DIRECT_MAX",
-                                                     "THINWIRE_ENCODE",
-                                                     "THINWIRE_PCONTROL",
-                                                     "state of its settings"};
-
 /* A rank that is not under thinwire never comes here. */
 static void tw_state_meet(int result, MPI_Request *request)
 {
@@ -249,39 +228,49 @@ static void tw_state_meet(int result, MPI_Request *request)
 /* Rank 0's values go round; the first rank that has another one is named. */
 static tw_status_t tw_state_compare(tw_status_t mine)
 {
-    uint64_t    values[TW_COMPARED], first[TW_COMPARED];
+    const tw_drop_in_config_t *config = &tw_state.config;
+    const struct {
+        const char *name;
+        uint64_t    value;
+    } compared[] = {
+        {"version", tw_state_hash_text(TW_VERSION)},
+        {"THINWIRE_CODEC", tw_state_hash_text(config->codec)},
+        {"THINWIRE_THRESHOLD", config->threshold},
+        {"THINWIRE_RULES", tw_state_hash_text(config->rules)},
+        {"rules file", tw_state_hash_text(tw_state.rules_text)},
+        {"THINWIRE_DOUBLE", (uint64_t)config->wide},
+        {"THINWIRE_VERIFY", (uint64_t)config->verify},
+        {"THINWIRE_MAX_ERROR", tw_state_hash(&config->max_error, sizeof(config->max_error))},
+        {"THINWIRE_ERROR_FEEDBACK", (uint64_t)config->error_feedback},
+        {"THINWIRE_FEEDBACK_MAX", config->feedback_max},
+        {"THINWIRE_ALLREDUCE or THINWIRE_DIRECT_MAX",
+         tw_state_hash(&tw_state.policy, sizeof(tw_state.policy))},
+        {"THINWIRE_ENCODE", (uint64_t)config->encode},
+        {"THINWIRE_PCONTROL", (uint64_t)config->pcontrol},
+        {"state of its settings", (uint64_t)(mine == TW_OK)},
+    };
+    enum { COUNT = sizeof(compared) / sizeof(compared[0]) };
+    uint64_t    first[COUNT];
     int         differs[2], worst[2] = {0, 0}; /* what, and minus the rank */
     MPI_Request request;
 
-    values[0]  = tw_state_hash_text(TW_VERSION);
-    values[1]  = tw_state_hash_text(tw_state.config.codec);
-    values[2]  = tw_state.config.threshold;
-    values[3]  = tw_state_hash_text(tw_state.config.rules);
-    values[4]  = tw_state_hash_text(tw_state.rules_text);
-    values[5]  = (uint64_t)tw_state.config.wide;
-    values[6]  = (uint64_t)tw_state.config.verify;
-    values[7]  = tw_state_hash(&tw_state.config.max_error, sizeof(tw_state.config.max_error));
-    values[8]  = (uint64_t)tw_state.config.error_feedback;
-    values[9]  = tw_state.config.feedback_max;
-    values[10] = tw_state_hash(&tw_state.policy, sizeof(tw_state.policy));
-    values[11] = (uint64_t)tw_state.config.encode;
-    values[12] = (uint64_t)tw_state.config.pcontrol;
-    values[13] = (uint64_t)(mine == TW_OK);
-    memcpy(first, values, sizeof(first));
+    for (int i = 0; i < COUNT; i++) {
+        first[i] = compared[i].value;
+    }
     tw_state_meet(tw_next.Ibcast(first, (int)sizeof(first), MPI_BYTE, 0, MPI_COMM_WORLD, &request),
                   &request);
-    differs[0] = TW_COMPARED;
-    for (int i = TW_COMPARED - 1; i >= 0; i--) {
-        differs[0] = values[i] != first[i] ? i : differs[0];
+    differs[0] = COUNT;
+    for (int i = COUNT - 1; i >= 0; i--) {
+        differs[0] = compared[i].value != first[i] ? i : differs[0];
     }
     differs[0] = -differs[0];
-    differs[1] = differs[0] > -TW_COMPARED ? -tw_state.rank : -tw_state.size;
+    differs[1] = differs[0] > -COUNT ? -tw_state.rank : -tw_state.size;
     tw_state_meet(tw_next.Iallreduce(differs, worst, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request),
                   &request);
-    if (worst[0] > -TW_COMPARED) {
+    if (worst[0] > -COUNT) {
         if (mine == TW_OK) { /* else rank 0 has said what is wrong with its own */
             tw_say("rank %d has another %s than rank 0; it must be the same on all ranks",
-                   -worst[1], tw_compared[-worst[0]]);
+                   -worst[1], compared[-worst[0]].name);
         }
         return TW_ERR_MISMATCH;
     }
