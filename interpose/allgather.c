@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include "interpose/counts.h"
 #include "interpose/transfer.h"
 #include "interpose/handlers.h"
 #include "interpose/next.h"
@@ -23,20 +24,13 @@ static const tw_manner_t tw_allgather_manner = {.move = tw_allgather_move};
 
 /* The blocks of the receive side, in items of its type. */
 typedef struct tw_gather_blocks {
-    int        ranks;
-    const int *counts; /* NULL: all `count` */
-    int        count;
-    const int *displs; /* NULL: one after another */
+    tw_counts_t counts;
+    const int  *displs; /* NULL: one after another */
 } tw_gather_blocks_t;
-
-static size_t tw_block_items(const tw_gather_blocks_t *blocks, int r)
-{
-    return (size_t)(blocks->counts != NULL ? blocks->counts[r] : blocks->count);
-}
 
 static MPI_Aint tw_block_first(const tw_gather_blocks_t *blocks, int r)
 {
-    return blocks->displs != NULL ? blocks->displs[r] : (MPI_Aint)r * blocks->count;
+    return blocks->displs != NULL ? blocks->displs[r] : (MPI_Aint)r * blocks->counts.all;
 }
 
 /* Both calls: the transfer, or NULL if the plain call is to be made. */
@@ -44,23 +38,20 @@ static tw_transfer_t *tw_allgather_make(tw_call_t *call, const void *sendbuf, in
                                         MPI_Datatype sendtype, void *recvbuf,
                                         const tw_gather_blocks_t *blocks, MPI_Datatype recvtype)
 {
-    size_t         largest = 0, items;
+    size_t         sum, largest, items;
     tw_transfer_t *x;
     tw_type_t      send;
     const void    *mine;
 
-    for (int r = 0; r < blocks->ranks; r++) {
-        if (blocks->counts != NULL && blocks->counts[r] < 0) {
-            tw_call_refuse(call, TW_WHY_ARGUMENTS);
-            return NULL;
-        }
-        largest = tw_block_items(blocks, r) > largest ? tw_block_items(blocks, r) : largest;
+    if (!tw_counts_look(&blocks->counts, &sum, &largest)) {
+        tw_call_refuse(call, TW_WHY_ARGUMENTS);
+        return NULL;
     }
     if (!tw_call_vector(call, (MPI_Aint)largest, recvtype)) {
         return NULL;
     }
     send  = call->type;
-    items = tw_block_items(blocks, call->comm->rank);
+    items = tw_counts_at(&blocks->counts, call->comm->rank);
     mine  = tw_type_at(&call->type, recvbuf, tw_block_first(blocks, call->comm->rank));
     if (sendbuf != MPI_IN_PLACE) {
         if (sendcount < 0 || (sendcount > 0 && !tw_type_look(sendtype, &send)) ||
@@ -80,16 +71,15 @@ static tw_transfer_t *tw_allgather_make(tw_call_t *call, const void *sendbuf, in
         tw_call_refuse(call, TW_WHY_ARGUMENTS);
         return NULL;
     }
-    x              = tw_transfer_make(call, &tw_allgather_manner, 1, blocks->ranks);
-    x->send.type   = send;
-    x->send.buffer = (void *)(uintptr_t)mine;
+    x = tw_transfer_make(call, &tw_allgather_manner, 1, blocks->counts.ranks);
+    tw_side_set(&x->send, &send, mine);
     tw_side_add(&x->send, call->choice, items, 0);
-    x->recv.type   = call->type;
-    x->recv.buffer = recvbuf;
-    for (int r = 0; r < blocks->ranks; r++) {
-        tw_side_add(&x->recv, call->choice, tw_block_items(blocks, r), tw_block_first(blocks, r));
+    tw_side_set(&x->recv, &call->type, recvbuf);
+    for (int r = 0; r < blocks->counts.ranks; r++) {
+        tw_side_add(&x->recv, call->choice, tw_counts_at(&blocks->counts, r),
+                    tw_block_first(blocks, r));
     }
-    call->sent = (uint64_t)(blocks->ranks - 1) * x->send.total;
+    call->sent = (uint64_t)(blocks->counts.ranks - 1) * x->send.total;
     return x;
 }
 
@@ -97,13 +87,13 @@ int tw_on_allgather(const void *site, const void *sendbuf, int sendcount, MPI_Da
                     void *recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm,
                     MPI_Request *request)
 {
-    tw_gather_blocks_t blocks = {.count = recvcount};
+    tw_gather_blocks_t blocks = {.counts = {.all = recvcount}};
     tw_transfer_t     *x      = NULL;
     tw_call_t          call;
     int                result;
 
     tw_call_begin(&call, site, TW_RULE_ALLGATHER, request != NULL, comm);
-    blocks.ranks = call.comm != NULL ? call.comm->size : 0;
+    blocks.counts.ranks = call.comm != NULL ? call.comm->size : 0;
     if (call.comm == NULL || recvcount < 0) {
         tw_call_refuse(&call, TW_WHY_ARGUMENTS);
     } else {
@@ -122,13 +112,13 @@ int tw_on_allgatherv(const void *site, const void *sendbuf, int sendcount, MPI_D
                      void *recvbuf, const int recvcounts[], const int displs[],
                      MPI_Datatype recvtype, MPI_Comm comm, MPI_Request *request)
 {
-    tw_gather_blocks_t blocks = {.counts = recvcounts, .displs = displs};
+    tw_gather_blocks_t blocks = {.counts = {.each = recvcounts}, .displs = displs};
     tw_transfer_t     *x      = NULL;
     tw_call_t          call;
     int                result;
 
     tw_call_begin(&call, site, TW_RULE_ALLGATHERV, request != NULL, comm);
-    blocks.ranks = call.comm != NULL ? call.comm->size : 0;
+    blocks.counts.ranks = call.comm != NULL ? call.comm->size : 0;
     if (call.comm == NULL || !call.comm->usable || recvcounts == NULL || displs == NULL) {
         tw_call_refuse(&call, TW_WHY_ARGUMENTS);
     } else {

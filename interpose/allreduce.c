@@ -115,15 +115,9 @@ static const tw_manner_t tw_iallreduce_manner = {.move = tw_iallreduce_move};
 static int tw_iallreduce_codes(tw_call_t *call, const void *input, void *recvbuf, int count,
                                MPI_Request *request)
 {
-    tw_transfer_t *x = tw_transfer_make(call, &tw_iallreduce_manner, 1, 1);
+    tw_transfer_t *x =
+        tw_transfer_sum(call, &tw_iallreduce_manner, input, recvbuf, (size_t)count, true);
 
-    x->send.type   = call->type;
-    x->send.buffer = (void *)(uintptr_t)input;
-    tw_side_add(&x->send, call->choice, (size_t)count, 0);
-    x->recv.type   = call->type;
-    x->recv.buffer = recvbuf;
-    x->recv.terms  = call->comm->size;
-    tw_side_add(&x->recv, call->choice, (size_t)count, 0);
     call->sent = (uint64_t)(call->comm->size - 1) * x->send.total;
     return tw_transfer_run(x, request);
 }

@@ -20,8 +20,7 @@ static const tw_manner_t tw_alltoall_manner = {.move = tw_alltoall_move};
 static void tw_alltoall_side(const tw_call_t *call, tw_side_t *side, const tw_type_t *type,
                              const void *buffer, size_t items)
 {
-    side->type   = *type;
-    side->buffer = (void *)(uintptr_t)buffer;
+    tw_side_set(side, type, buffer);
     for (int r = 0; r < call->comm->size; r++) {
         tw_side_add(side, call->choice, items, (MPI_Aint)((size_t)r * items));
     }

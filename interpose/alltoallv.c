@@ -8,6 +8,7 @@
 
 #include <limits.h>
 
+#include "interpose/counts.h"
 #include "interpose/transfer.h"
 #include "interpose/handlers.h"
 #include "interpose/next.h"
@@ -15,64 +16,38 @@
 
 static const tw_manner_t tw_alltoallv_manner = {.move = tw_transfer_pairs};
 
-/* The arguments of the program's call. */
-typedef struct tw_args_v {
-    const void  *sendbuf;
-    const int   *sendcounts, *sdispls;
-    MPI_Datatype sendtype;
-    void        *recvbuf;
-    const int   *recvcounts, *rdispls;
-    MPI_Datatype recvtype;
-} tw_args_v_t;
+/* What the program says of one direction, and what that means. */
+typedef struct tw_leg {
+    const void  *buffer;
+    tw_counts_t  counts;
+    const int   *displs;
+    MPI_Datatype datatype;
+    tw_type_t    type;
+    size_t       items, most; /* in all, of one peer */
+} tw_leg_t;
 
-static bool tw_counts_fine(const int counts[], int ranks)
+/* Would MPI take it? */
+static bool tw_leg_look(tw_leg_t *leg)
 {
-    for (int r = 0; r < ranks; r++) {
-        if (counts[r] < 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool tw_counts_any(const int counts[], int ranks)
-{
-    for (int r = 0; r < ranks; r++) {
-        if (counts[r] > 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* What MPI refuses; the types are looked at. */
-static bool tw_args_v_fine(const tw_args_v_t *a, int ranks, tw_type_t *send, tw_type_t *recv)
-{
-    if (a->recvcounts == NULL || a->rdispls == NULL || a->recvbuf == MPI_IN_PLACE ||
-        !tw_counts_fine(a->recvcounts, ranks) || !tw_type_look(a->recvtype, recv)) {
-        return false;
-    }
-    if (a->sendbuf == MPI_IN_PLACE) {
-        *send = *recv;
-        return true;
-    }
-    return a->sendcounts != NULL && a->sdispls != NULL &&
-           !(tw_same_refused(a->sendbuf, a->recvbuf) && a->sendtype == a->recvtype &&
-             a->sendcounts == a->recvcounts) &&
-           tw_counts_fine(a->sendcounts, ranks) && tw_type_look(a->sendtype, send);
+    return leg->counts.each != NULL && leg->displs != NULL &&
+           tw_counts_look(&leg->counts, &leg->items, &leg->most) &&
+           tw_type_look(leg->datatype, &leg->type);
 }
 
 /* What goes to or comes from each peer; returns how many pairs are encoded. */
-static int tw_side_decide(tw_call_t *call, tw_side_t *side, const int counts[], const int displs[])
+static int tw_side_decide(tw_call_t *call, tw_side_t *side, const tw_leg_t *leg)
 {
     int encoded = 0;
 
-    for (int r = 0; r < call->comm->size; r++) {
-        const size_t       values = (size_t)counts[r] * side->type.values;
+    tw_side_set(side, &leg->type, leg->buffer);
+    for (int r = 0; r < leg->counts.ranks; r++) {
+        const size_t       items = tw_counts_at(&leg->counts, r);
         const tw_choice_t *choice =
-            call->why == TW_WHY_NOT ? tw_call_decide_pair(call, side->type.kind, values) : NULL;
+            call->why == TW_WHY_NOT
+                ? tw_call_decide_pair(call, leg->type.kind, items * leg->type.values)
+                : NULL;
 
-        tw_side_add(side, choice, (size_t)counts[r], displs[r]);
+        tw_side_add(side, choice, items, leg->displs[r]);
         if (choice != NULL) {
             const int rung = tw_verify_rung(choice);
 
@@ -83,55 +58,44 @@ static int tw_side_decide(tw_call_t *call, tw_side_t *side, const int counts[], 
     return encoded;
 }
 
-/* For the report: all that goes to others, and the largest piece as the size of the messages. */
-static void tw_alltoallv_sizes(tw_call_t *call, const tw_side_t *side)
-{
-    size_t items = 0, largest = 0;
-
-    for (int r = 0; r < side->count; r++) {
-        const size_t n = side->block[r].items;
-
-        items += r != call->comm->rank ? n : 0;
-        largest = n > largest ? n : largest;
-    }
-    call->asked  = (uint64_t)items * side->type.size;
-    call->values = largest * side->type.values;
-    call->bytes  = (uint64_t)largest * side->type.size;
-}
-
 /* The transfer, and how many of its pairs are encoded; NULL if the plain call is to be made. */
-static tw_transfer_t *tw_alltoallv_make(tw_call_t *call, const tw_args_v_t *a, int *encoded_p)
+static tw_transfer_t *tw_alltoallv_make(tw_call_t *call, tw_leg_t *send, tw_leg_t *recv,
+                                        int *encoded_p)
 {
-    const bool     in_place = a->sendbuf == MPI_IN_PLACE;
-    const int      ranks    = call->comm->size;
+    const bool     in_place = send->buffer == MPI_IN_PLACE;
     tw_transfer_t *x;
-    tw_type_t      send, recv;
     tw_why_t       why;
 
-    if (!tw_args_v_fine(a, ranks, &send, &recv)) {
+    send->counts.ranks = recv->counts.ranks = call->comm->size;
+    if (recv->buffer == MPI_IN_PLACE || !tw_leg_look(recv) ||
+        (!in_place &&
+         ((tw_same_refused(send->buffer, recv->buffer) && send->datatype == recv->datatype &&
+           send->counts.each == recv->counts.each) ||
+          !tw_leg_look(send)))) {
         tw_call_refuse(call, TW_WHY_ARGUMENTS);
         return NULL;
     }
-    call->type = send;
-    tw_call_buffers(call, !in_place && tw_counts_any(a->sendcounts, ranks) ? a->sendbuf : NULL,
-                    tw_counts_any(a->recvcounts, ranks) ? a->recvbuf : NULL);
+    if (in_place) {
+        *send = *recv;
+    }
+    call->type = send->type;
+    tw_call_buffers(call, !in_place && send->items > 0 ? send->buffer : NULL,
+                    recv->items > 0 ? recv->buffer : NULL);
     if (call->why != TW_WHY_NOT) {
         return NULL;
     }
     tw_verify_pairs(call);
-    x              = tw_transfer_make(call, &tw_alltoallv_manner, ranks, ranks);
-    x->send.type   = send;
-    x->send.buffer = in_place ? a->recvbuf : (void *)(uintptr_t)a->sendbuf;
-    x->recv.type   = recv;
-    x->recv.buffer = a->recvbuf;
-    *encoded_p     = tw_side_decide(call, &x->send, in_place ? a->recvcounts : a->sendcounts,
-                                in_place ? a->rdispls : a->sdispls);
-    why            = call->why; /* of what is sent; the other side is counted by its senders */
-    call->why      = TW_WHY_NOT;
-    *encoded_p += tw_side_decide(call, &x->recv, a->recvcounts, a->rdispls);
-    call->why = why;
-    tw_alltoallv_sizes(call, &x->send);
-    for (int r = 0; r < ranks && call->choice == NULL; r++) {
+    x          = tw_transfer_make(call, &tw_alltoallv_manner, call->comm->size, call->comm->size);
+    *encoded_p = tw_side_decide(call, &x->send, send);
+    why        = call->why; /* of what is sent; the other side is counted by its senders */
+    call->why  = TW_WHY_NOT;
+    *encoded_p += tw_side_decide(call, &x->recv, recv);
+    call->why   = why;
+    call->asked = (uint64_t)(send->items - x->send.block[call->comm->rank].items) * send->type.size;
+    call->values =
+        send->most * send->type.values; /* the largest piece is the size of the message */
+    call->bytes = (uint64_t)send->most * send->type.size;
+    for (int r = 0; r < call->comm->size && call->choice == NULL; r++) {
         call->choice = x->send.block[r].choice;
     }
     return x;
@@ -168,30 +132,22 @@ static void tw_alltoallv_could(tw_call_t *call, const tw_side_t *side)
     }
 }
 
-static size_t tw_side_plain_bytes(const tw_side_t *side)
-{
-    size_t bytes = 0;
-
-    for (int r = 0; r < side->count; r++) {
-        bytes += side->block[r].items * side->type.size;
-    }
-    return bytes;
-}
-
 int tw_on_alltoallv(const void *site, const void *sendbuf, const int sendcounts[],
                     const int sdispls[], MPI_Datatype sendtype, void *recvbuf,
                     const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
                     MPI_Comm comm, MPI_Request *request)
 {
-    const tw_args_v_t a       = {sendbuf, sendcounts, sdispls, sendtype,
-                                 recvbuf, recvcounts, rdispls, recvtype};
-    tw_transfer_t    *x       = NULL;
-    int               encoded = 0, result;
-    tw_call_t         call;
+    tw_leg_t send = {
+        .buffer = sendbuf, .counts = {.each = sendcounts}, .displs = sdispls, .datatype = sendtype};
+    tw_leg_t recv = {
+        .buffer = recvbuf, .counts = {.each = recvcounts}, .displs = rdispls, .datatype = recvtype};
+    tw_transfer_t *x       = NULL;
+    int            encoded = 0, result;
+    tw_call_t      call;
 
     tw_call_begin(&call, site, TW_RULE_ALLTOALLV, request != NULL, comm);
     if (call.why == TW_WHY_NOT) {
-        x = tw_alltoallv_make(&call, &a, &encoded);
+        x = tw_alltoallv_make(&call, &send, &recv, &encoded);
     }
     if (x != NULL && call.choice != NULL) {
         call.why =
@@ -207,7 +163,7 @@ int tw_on_alltoallv(const void *site, const void *sendbuf, const int sendcounts[
     if (x != NULL &&
         (encoded > 0 || call.verify || (sendbuf == MPI_IN_PLACE && tw_call_may_encode(&call)))) {
         if (call.verify &&
-            (tw_side_plain_bytes(&x->send) > INT_MAX || tw_side_plain_bytes(&x->recv) > INT_MAX)) {
+            (send.items * send.type.size > INT_MAX || recv.items * recv.type.size > INT_MAX)) {
             tw_give_up(comm, "an MPI_Alltoallv of more than 2 GiB on one rank cannot be verified");
         }
         call.sent = x->send.total - x->send.block[call.comm->rank].bytes;

@@ -153,9 +153,9 @@ static int tw_ibcast_codes(tw_call_t *call, void *buffer, int count, int root, M
 {
     tw_transfer_t *x = tw_transfer_make(call, &tw_ibcast_manner, 1, 1);
 
-    x->root      = root;
-    x->send.type = x->recv.type = call->type;
-    x->send.buffer = x->recv.buffer = buffer;
+    x->root = root;
+    tw_side_set(&x->send, &call->type, buffer);
+    tw_side_set(&x->recv, &call->type, buffer);
     tw_side_add(call->comm->rank == root ? &x->send : &x->recv, call->choice, (size_t)count, 0);
     call->sent =
         tw_call_moved(call->op, call->comm->size, tw_choice_bytes(call->choice, call->values));

@@ -28,30 +28,12 @@ static int tw_reduce_exact(const tw_transfer_t *x, void *exact)
 static const tw_manner_t tw_reduce_manner = {
     .move = tw_reduce_move, .exact = tw_reduce_exact, .alone = true};
 
-static tw_transfer_t *tw_reduce_make(tw_call_t *call, const void *input, void *recvbuf, int count,
-                                     int root)
-{
-    tw_transfer_t *x = tw_transfer_make(call, &tw_reduce_manner, 1, 1);
-
-    x->root        = root;
-    x->send.type   = call->type;
-    x->send.buffer = (void *)(uintptr_t)input;
-    tw_side_add(&x->send, call->choice, (size_t)count, 0);
-    x->recv.type   = call->type;
-    x->recv.buffer = recvbuf;
-    x->recv.terms  = call->comm->size;
-    if (call->comm->rank == root) {
-        tw_side_add(&x->recv, call->choice, (size_t)count, 0);
-    }
-    call->sent = tw_call_moved(call->op, call->comm->size, x->send.total);
-    return x;
-}
-
 int tw_on_reduce(const void *site, const void *sendbuf, void *recvbuf, int count,
                  MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request *request)
 {
-    tw_call_t call;
-    int       result;
+    tw_transfer_t *x;
+    tw_call_t      call;
+    int            result;
 
     tw_call_begin(&call, site, TW_RULE_REDUCE, request != NULL, comm);
     if (tw_call_vector(&call, count, datatype)) {
@@ -70,9 +52,11 @@ int tw_on_reduce(const void *site, const void *sendbuf, void *recvbuf, int count
         tw_call_undo(&call, TW_WHY_MEMORY);
     }
     if (call.choice != NULL) {
-        return tw_transfer_run(tw_reduce_make(&call, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf,
-                                              recvbuf, count, root),
-                               request);
+        x = tw_transfer_sum(&call, &tw_reduce_manner, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf,
+                            recvbuf, (size_t)count, call.comm->rank == root);
+        x->root   = root;
+        call.sent = tw_call_moved(call.op, call.comm->size, x->send.total);
+        return tw_transfer_run(x, request);
     }
     result = tw_mpi_reduce(sendbuf, recvbuf, count, datatype, op, root, comm, request);
     tw_call_end(&call);

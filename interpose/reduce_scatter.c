@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include "interpose/counts.h"
 #include "interpose/transfer.h"
 #include "interpose/handlers.h"
 #include "interpose/next.h"
@@ -13,25 +14,19 @@
 typedef struct tw_scatter {
     const void  *sendbuf;
     void        *recvbuf;
-    bool         block;  /* the form with one count                    */
-    const int   *counts; /* NULL: all `count`                          */
-    int          count;
+    bool         block; /* the form with one count */
+    tw_counts_t  counts;
     MPI_Datatype datatype;
     MPI_Op       op;
     MPI_Comm     comm;
 } tw_scatter_t;
 
-static size_t tw_share_items(const tw_scatter_t *a, int r)
-{
-    return (size_t)(a->counts != NULL ? a->counts[r] : a->count);
-}
-
 static int tw_scatter_plain(const tw_scatter_t *a, const void *sendbuf, void *recvbuf,
                             MPI_Request *request)
 {
-    return a->block ? tw_mpi_reduce_scatter_block(sendbuf, recvbuf, a->count, a->datatype, a->op,
-                                                  a->comm, request)
-                    : tw_mpi_reduce_scatter(sendbuf, recvbuf, a->counts, a->datatype, a->op,
+    return a->block ? tw_mpi_reduce_scatter_block(sendbuf, recvbuf, a->counts.all, a->datatype,
+                                                  a->op, a->comm, request)
+                    : tw_mpi_reduce_scatter(sendbuf, recvbuf, a->counts.each, a->datatype, a->op,
                                             a->comm, request);
 }
 
@@ -48,17 +43,15 @@ static tw_transfer_t *tw_scatter_make(tw_call_t *call, const tw_scatter_t *a)
     tw_transfer_t *x     = tw_transfer_make(call, &tw_scatter_manner, ranks, 1);
     MPI_Aint       first = 0;
 
-    x->arguments   = a;
-    x->send.type   = call->type;
-    x->send.buffer = a->sendbuf == MPI_IN_PLACE ? a->recvbuf : (void *)(uintptr_t)a->sendbuf;
+    x->arguments = a;
+    tw_side_set(&x->send, &call->type, a->sendbuf == MPI_IN_PLACE ? a->recvbuf : a->sendbuf);
     for (int r = 0; r < ranks; r++) {
-        tw_side_add(&x->send, call->choice, tw_share_items(a, r), first);
-        first += (MPI_Aint)tw_share_items(a, r);
+        tw_side_add(&x->send, call->choice, tw_counts_at(&a->counts, r), first);
+        first += (MPI_Aint)tw_counts_at(&a->counts, r);
     }
-    x->recv.type   = call->type;
-    x->recv.buffer = a->recvbuf;
-    x->recv.terms  = ranks;
-    tw_side_add(&x->recv, call->choice, tw_share_items(a, call->comm->rank), 0);
+    tw_side_set(&x->recv, &call->type, a->recvbuf);
+    x->recv.terms = ranks;
+    tw_side_add(&x->recv, call->choice, tw_counts_at(&a->counts, call->comm->rank), 0);
     call->sent = x->send.total - x->send.block[call->comm->rank].bytes;
     return x;
 }
@@ -67,7 +60,7 @@ static tw_transfer_t *tw_scatter_make(tw_call_t *call, const tw_scatter_t *a)
 static size_t tw_share_bytes(const tw_call_t *call, const tw_scatter_t *a,
                              const tw_choice_t *choice, int r)
 {
-    return tw_choice_bytes(choice, tw_share_items(a, r) * call->type.values);
+    return tw_choice_bytes(choice, tw_counts_at(&a->counts, r) * call->type.values);
 }
 
 /* Shares are padded one by one, and the largest is received from every rank: fewer bytes than plain
@@ -77,10 +70,10 @@ static bool tw_shares_pay(const tw_call_t *call, const tw_scatter_t *a, const tw
 {
     const size_t element = tw_kind_size(call->type.kind);
     const size_t ranks   = (size_t)call->comm->size;
-    size_t       largest = a->counts == NULL ? tw_share_bytes(call, a, choice, 0) : 0;
+    size_t       largest = a->counts.each == NULL ? tw_share_bytes(call, a, choice, 0) : 0;
     size_t       sent    = ranks * largest;
 
-    for (int r = 0; a->counts != NULL && r < call->comm->size; r++) {
+    for (int r = 0; a->counts.each != NULL && r < call->comm->size; r++) {
         const size_t bytes = tw_share_bytes(call, a, choice, r);
 
         sent += bytes;
@@ -94,7 +87,8 @@ static bool tw_shares_pay(const tw_call_t *call, const tw_scatter_t *a, const tw
 static void tw_shares_could(tw_call_t *call, const tw_scatter_t *a)
 {
     const size_t element = tw_kind_size(call->type.kind);
-    const size_t others  = call->values - tw_share_items(a, call->comm->rank) * call->type.values;
+    const size_t others =
+        call->values - tw_counts_at(&a->counts, call->comm->rank) * call->type.values;
 
     call->could_known = true;
     for (int c = 0, count = tw_candidates()->count; c < count; c++) {
@@ -107,39 +101,24 @@ static void tw_shares_could(tw_call_t *call, const tw_scatter_t *a)
     }
 }
 
-/* Items of the whole vector; -1 where a count is negative. */
-static MPI_Aint tw_scatter_items(const tw_call_t *call, const tw_scatter_t *a)
-{
-    MPI_Aint items = 0;
-
-    for (int r = 0; call->comm != NULL && r < call->comm->size; r++) {
-        const int count = a->counts != NULL ? a->counts[r] : a->count;
-
-        if (count < 0) {
-            return -1;
-        }
-        items += count;
-    }
-    return items;
-}
-
 static int tw_scatter_call(tw_call_t *call, const tw_scatter_t *a, MPI_Request *request)
 {
-    size_t sent;
-    int    result;
+    size_t     items, most, sent;
+    const bool fine = tw_counts_look(&a->counts, &items, &most);
+    int        result;
 
-    if (tw_call_vector(call, tw_scatter_items(call, a), a->datatype)) {
+    if (tw_call_vector(call, fine ? (MPI_Aint)items : -1, a->datatype)) {
         tw_call_operation(call, a->op);
         /* A rank whose share is empty may give no receive buffer. */
         if (tw_same_refused(a->sendbuf, a->recvbuf) || a->sendbuf == NULL ||
             a->recvbuf == MPI_IN_PLACE ||
-            (a->recvbuf == NULL && tw_share_items(a, call->comm->rank) > 0)) {
+            (a->recvbuf == NULL && tw_counts_at(&a->counts, call->comm->rank) > 0)) {
             tw_call_refuse(call, TW_WHY_ARGUMENTS);
         }
     }
-    tw_call_buffers(call, a->sendbuf,
-                    call->comm == NULL || tw_share_items(a, call->comm->rank) > 0 ? a->recvbuf
-                                                                                  : NULL);
+    tw_call_buffers(
+        call, a->sendbuf,
+        call->comm == NULL || tw_counts_at(&a->counts, call->comm->rank) > 0 ? a->recvbuf : NULL);
     if (tw_call_decide(call) && !tw_encode_always() &&
         !tw_shares_pay(call, a, call->choice, &sent)) {
         tw_call_undo(call, TW_WHY_NOT_PAYING);
@@ -159,11 +138,12 @@ int tw_on_reduce_scatter(const void *site, const void *sendbuf, void *recvbuf,
                          const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                          MPI_Request *request)
 {
-    const tw_scatter_t arguments = {sendbuf, recvbuf, false, recvcounts, 0, datatype, op, comm};
-    tw_call_t          call;
-    int                result;
+    tw_scatter_t arguments = {sendbuf, recvbuf, false, {.each = recvcounts}, datatype, op, comm};
+    tw_call_t    call;
+    int          result;
 
     tw_call_begin(&call, site, TW_RULE_REDUCE_SCATTER, request != NULL, comm);
+    arguments.counts.ranks = call.comm != NULL ? call.comm->size : 0;
     if (recvcounts != NULL && call.comm != NULL && call.comm->usable) {
         return tw_scatter_call(&call, &arguments, request);
     }
@@ -177,9 +157,10 @@ int tw_on_reduce_scatter_block(const void *site, const void *sendbuf, void *recv
                                MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
                                MPI_Request *request)
 {
-    const tw_scatter_t arguments = {sendbuf, recvbuf, true, NULL, recvcount, datatype, op, comm};
-    tw_call_t          call;
+    tw_scatter_t arguments = {sendbuf, recvbuf, true, {.all = recvcount}, datatype, op, comm};
+    tw_call_t    call;
 
     tw_call_begin(&call, site, TW_RULE_REDUCE_SCATTER_BLOCK, request != NULL, comm);
+    arguments.counts.ranks = call.comm != NULL ? call.comm->size : 0;
     return tw_scatter_call(&call, &arguments, request);
 }

@@ -54,6 +54,12 @@ void tw_transfer_free(tw_transfer_t *x)
     free(x);
 }
 
+void tw_side_set(tw_side_t *side, const tw_type_t *type, const void *buffer)
+{
+    side->type   = *type;
+    side->buffer = (void *)(uintptr_t)buffer;
+}
+
 void tw_side_add(tw_side_t *side, const tw_choice_t *choice, size_t items, MPI_Aint first)
 {
     tw_block_t *block = &side->block[side->count++];
@@ -65,6 +71,21 @@ void tw_side_add(tw_side_t *side, const tw_choice_t *choice, size_t items, MPI_A
                                    : items * side->type.size;
     block->at     = side->total;
     side->total += block->bytes * (size_t)side->terms;
+}
+
+tw_transfer_t *tw_transfer_sum(tw_call_t *call, const tw_manner_t *manner, const void *input,
+                               void *output, size_t items, bool receives)
+{
+    tw_transfer_t *x = tw_transfer_make(call, manner, 1, 1);
+
+    tw_side_set(&x->send, &call->type, input);
+    tw_side_add(&x->send, call->choice, items, 0);
+    tw_side_set(&x->recv, &call->type, output);
+    x->recv.terms = call->comm->size;
+    if (receives) {
+        tw_side_add(&x->recv, call->choice, items, 0);
+    }
+    return x;
 }
 
 /* The largest power of two, up to `unit`, that divides every block. */
@@ -156,8 +177,7 @@ int tw_transfer_pairs(const tw_transfer_t *x, MPI_Request *request)
 
 static void tw_side_as_it_is(tw_side_t *to, const tw_side_t *side)
 {
-    to->type   = side->type;
-    to->buffer = side->buffer;
+    tw_side_set(to, &side->type, side->buffer);
     for (int i = 0; i < side->count; i++) {
         tw_side_add(to, NULL, side->block[i].items, side->block[i].first);
     }

@@ -70,8 +70,15 @@ tw_transfer_t *tw_transfer_make(tw_call_t *call, const tw_manner_t *manner, int 
 /* One that was not run. */
 void tw_transfer_free(tw_transfer_t *x);
 
-/* The next block of a side whose type is known. */
+/* Where a side has its items, and of which type. */
+void tw_side_set(tw_side_t *side, const tw_type_t *type, const void *buffer);
+
+/* The next block of a side that is set. */
 void tw_side_add(tw_side_t *side, const tw_choice_t *choice, size_t items, MPI_Aint first);
+
+/* A vector of `items` items, of which a rank that receives has the sum over all ranks. */
+tw_transfer_t *tw_transfer_sum(tw_call_t *call, const tw_manner_t *manner, const void *input,
+                               void *output, size_t items, bool receives);
 
 /* Carry out the call, for which call->sent is known, count it, and free x. */
 int tw_transfer_run(tw_transfer_t *x, MPI_Request *request);
