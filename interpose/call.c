@@ -295,19 +295,26 @@ static void tw_call_could(const tw_call_t *call, tw_record_t *delta, uint64_t ns
     }
 }
 
+/* What is counted of the beginning and of the end of a call. */
+static void tw_call_delta(const tw_call_t *call, uint64_t ns, tw_record_t *delta)
+{
+    tw_call_key(call, &delta->key);
+    memset((char *)delta + sizeof(delta->key), 0, sizeof(*delta) - sizeof(delta->key));
+    delta->time_ns   = ns;
+    delta->encode_ns = call->encode_ns;
+    delta->decode_ns = call->decode_ns;
+    delta->kept      = call->kept;
+}
+
 void tw_call_end(tw_call_t *call)
 {
     const uint64_t ns = tw_clock_ns() - call->start_ns - call->extra_ns;
     tw_record_t    delta;
 
-    tw_call_key(call, &delta.key);
-    memset((char *)&delta + sizeof(delta.key), 0, sizeof(delta) - sizeof(delta.key));
-    delta.calls     = 1;
-    delta.asked     = call->asked;
-    delta.sent      = call->why == TW_WHY_NOT ? call->sent : call->asked;
-    delta.time_ns   = ns;
-    delta.encode_ns = call->encode_ns;
-    delta.decode_ns = call->decode_ns;
+    tw_call_delta(call, ns, &delta);
+    delta.calls = 1;
+    delta.asked = call->asked;
+    delta.sent  = call->why == TW_WHY_NOT ? call->sent : call->asked;
     if (call->bytes < TW_SMALL_BYTES) {
         delta.small_calls = 1;
         delta.small_ns    = ns;
@@ -318,7 +325,6 @@ void tw_call_end(tw_call_t *call)
     delta.worst                = call->worst;
     delta.worst_rms            = call->worst_rms;
     delta.steps                = call->stepped;
-    delta.kept                 = call->kept;
     delta.dropped              = call->dropped;
     if (call->verified && call->exact_ns > 0) {
         delta.exact_ns    = call->exact_ns;
@@ -333,11 +339,6 @@ void tw_call_more(tw_call_t *call, uint64_t ns)
 {
     tw_record_t delta;
 
-    tw_call_key(call, &delta.key);
-    memset((char *)&delta + sizeof(delta.key), 0, sizeof(delta) - sizeof(delta.key));
-    delta.time_ns   = ns;
-    delta.encode_ns = call->encode_ns;
-    delta.decode_ns = call->decode_ns;
-    delta.kept      = call->kept;
+    tw_call_delta(call, ns, &delta);
     tw_records_add(&delta.key, &delta);
 }

@@ -182,14 +182,13 @@ static void tw_finish_remark(tw_report_facts_t *facts, const char *format, ...)
 
 static void tw_finish_remark(tw_report_facts_t *facts, const char *format, ...)
 {
-    const size_t most = sizeof(facts->remarks) / sizeof(facts->remarks[0]);
-    size_t       i    = 0;
-    va_list      args;
+    size_t  i = 0;
+    va_list args;
 
-    while (i < most && facts->remarks[i][0] != '\0') {
+    while (i < TW_REMARKS && facts->remarks[i][0] != '\0') {
         i++;
     }
-    if (i < most) {
+    if (i < TW_REMARKS) {
         va_start(args, format);
         vsnprintf(facts->remarks[i], sizeof(facts->remarks[i]), format, args);
         va_end(args);

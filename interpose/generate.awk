@@ -148,7 +148,7 @@ function watched(symbol, name, params, args, nonblocking, form, large_count) {
     watch_begin("(MPI_Comm)comm", nonblocking, form)
     print "    " watch_size(large_count, 0) ";"
     print "    result = " pass_on(name, params, args) ";"
-    print "    " (form == 1 ? "tw_persistent_add(&call, result, request)" : "tw_watch_end(&call)") ";"
+    print "    " (form == 1 ? "tw_persistent_add(&call, result, request)" : "tw_call_end(&call)") ";"
     print "    tw_leave();\n    return result;\n}\n"
 }
 
@@ -176,7 +176,7 @@ function watched_f(low, n, nonblocking, form) {
     watch_begin("tw_next.Comm_f2c(*comm)", nonblocking, form)
     print "    " watch_size(0, 1) ";"
     print "    next(" passed_args ");"
-    print "    " (form == 1 ? "tw_persistent_add_f(&call, TW_IERR(ierr), request)" : "tw_watch_end(&call)") ";"
+    print "    " (form == 1 ? "tw_persistent_add_f(&call, TW_IERR(ierr), request)" : "tw_call_end(&call)") ";"
     print "    tw_leave();\n}"
     aliases(low, passed_params)
     print "TW_ALIAS(" low "_f08_, " low "_, (" passed_params "));\n"

@@ -47,14 +47,15 @@ static int tw_late_look(struct dl_phdr_info *info, size_t size, void *found)
     return 1;
 }
 
+/* Where it was loaded privately nothing else has it. */
+static void *tw_late_private(void *address, const char *name)
+{
+    return address == NULL && tw_late_library != NULL ? dlsym(tw_late_library, name) : address;
+}
+
 void *tw_late_symbol(const char *name)
 {
-    void *address = dlsym(RTLD_NEXT, name);
-
-    if (address == NULL && tw_late_library != NULL) {
-        address = dlsym(tw_late_library, name);
-    }
-    return address;
+    return tw_late_private(dlsym(RTLD_NEXT, name), name);
 }
 
 void *tw_late_once(void **slot, const char *name)
@@ -70,12 +71,7 @@ void *tw_late_once(void **slot, const char *name)
 
 void *tw_late_variable(const char *name)
 {
-    void *address = dlsym(RTLD_DEFAULT, name);
-
-    if (address == NULL && tw_late_library != NULL) {
-        address = dlsym(tw_late_library, name);
-    }
-    return address;
+    return tw_late_private(dlsym(RTLD_DEFAULT, name), name);
 }
 
 static void tw_late_handles(void)

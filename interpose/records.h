@@ -150,6 +150,8 @@ tw_record_t *tw_records_copy(size_t *count_p);
 
 /* ---- the report ------------------------------------------------------------------------------ */
 
+#define TW_REMARKS 8
+
 /* Facts of the whole job, of rank 0. */
 typedef struct tw_report_facts {
     int         ranks;       /* of MPI_COMM_WORLD                                               */
@@ -164,7 +166,7 @@ typedef struct tw_report_facts {
     bool        aborted;   /* counters of one rank: by MPI_Abort, or by MPI ...               */
     char        error[80]; /* ... for this error; "" by MPI_Abort                            */
     int         rank;      /* whose counters, when aborted                                    */
-    char        remarks[8][160]; /* further lines that must be said; "" ends                  */
+    char remarks[TW_REMARKS][160]; /* further lines that must be said; "" ends                  */
 } tw_report_facts_t;
 
 /* Merge records that have equal keys, over sites and ranks; sorts by time, longest first.

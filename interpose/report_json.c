@@ -48,12 +48,9 @@ static int tw_utf8_length(const unsigned char *text)
 
 static void tw_json_string(tw_json_t *json, const char *text, size_t size)
 {
-    size_t length = 0;
+    const size_t length = strnlen(text, size);
 
     fputc('"', json->stream);
-    while (length < size && text[length] != '\0') {
-        length++;
-    }
     for (size_t i = 0; i < length;) {
         unsigned char bytes[4] = {0};
         int           n;
@@ -107,10 +104,16 @@ static void tw_json_close(tw_json_t *json, char bracket)
     json->first = false;
 }
 
-static void tw_json_text(tw_json_t *json, const char *name, const char *text)
+/* A text of at most `size` bytes. */
+static void tw_json_field(tw_json_t *json, const char *name, const char *text, size_t size)
 {
     tw_json_next(json, name);
-    tw_json_string(json, text, strlen(text));
+    tw_json_string(json, text, size);
+}
+
+static void tw_json_text(tw_json_t *json, const char *name, const char *text)
+{
+    tw_json_field(json, name, text, strlen(text));
 }
 
 static void tw_json_count(tw_json_t *json, const char *name, uint64_t value)
@@ -206,17 +209,13 @@ static void tw_json_row(tw_json_t *json, const tw_report_facts_t *facts, const t
     tw_site_name(record->key.object, record->key.offset, site, sizeof(site));
     tw_json_open(json, NULL, '{');
     tw_json_text(json, "site", site);
-    tw_json_next(json, "object");
-    tw_json_string(json, record->key.object, sizeof(record->key.object));
+    tw_json_field(json, "object", record->key.object, sizeof(record->key.object));
     tw_json_count(json, "offset", record->key.offset);
     tw_json_text(json, "operation", operation);
     tw_json_flag(json, "nonblocking", record->key.nonblocking != 0);
-    tw_json_next(json, "type");
-    tw_json_string(json, record->key.type, sizeof(record->key.type));
-    tw_json_next(json, "comm");
-    tw_json_string(json, record->key.comm, sizeof(record->key.comm));
-    tw_json_next(json, "codec");
-    tw_json_string(json, record->key.codec, sizeof(record->key.codec));
+    tw_json_field(json, "type", record->key.type, sizeof(record->key.type));
+    tw_json_field(json, "comm", record->key.comm, sizeof(record->key.comm));
+    tw_json_field(json, "codec", record->key.codec, sizeof(record->key.codec));
     tw_json_numbers(json, facts, record);
     tw_json_close(json, '}');
 }
@@ -243,8 +242,7 @@ static void tw_json_candidates(tw_json_t *json, const tw_report_facts_t *facts,
 
 static void tw_json_facts(tw_json_t *json, const tw_report_facts_t *facts)
 {
-    const size_t remarks = sizeof(facts->remarks) / sizeof(facts->remarks[0]);
-    char         library[128];
+    char library[128];
 
     tw_format_library(library, sizeof(library), facts->library);
     tw_json_text(json, "version", PACKAGE_VERSION);
@@ -262,9 +260,8 @@ static void tw_json_facts(tw_json_t *json, const tw_report_facts_t *facts)
     tw_json_flag(json, "aborted", facts->aborted);
     tw_json_count(json, "rank", (uint64_t)facts->rank);
     tw_json_open(json, "remarks", '[');
-    for (size_t i = 0; i < remarks && facts->remarks[i][0] != '\0'; i++) {
-        tw_json_next(json, NULL);
-        tw_json_string(json, facts->remarks[i], sizeof(facts->remarks[i]));
+    for (size_t i = 0; i < TW_REMARKS && facts->remarks[i][0] != '\0'; i++) {
+        tw_json_field(json, NULL, facts->remarks[i], sizeof(facts->remarks[i]));
     }
     tw_json_close(json, ']');
 }

@@ -27,14 +27,20 @@ typedef struct tw_text_report {
     tw_text_table_t          table;
 } tw_text_report_t;
 
-/* A table without rows. */
+/* A table with its headings alone. */
 static tw_text_table_t *tw_text_new_table(tw_text_report_t *report, int columns, int left,
-                                          int last_left)
+                                          int last_left, const char *const headings[])
 {
+    char(*row)[TW_CELL];
+
     report->table.rows      = 0;
     report->table.columns   = columns;
     report->table.left      = left;
     report->table.last_left = last_left;
+    row                     = tw_text_table_row(&report->table);
+    for (int i = 0; i < columns; i++) {
+        snprintf(row[i], TW_CELL, "%s", headings[i]);
+    }
     return &report->table;
 }
 
@@ -123,15 +129,11 @@ static void tw_reason_row(tw_text_table_t *table, uint64_t calls, uint64_t bytes
 
 static void tw_text_reasons(tw_text_report_t *report)
 {
-    tw_text_table_t *table               = tw_text_new_table(report, 4, 0, 2);
-    bool             shown[TW_WHY_COUNT] = {false};
-    uint64_t         calls = 0, bytes = 0;
-    char(*row)[TW_CELL] = tw_text_table_row(table);
+    static const char *const headings[] = {"calls", "MB", "reason", "not compressed because"};
+    tw_text_table_t         *table      = tw_text_new_table(report, 4, 0, 2, headings);
+    bool                     shown[TW_WHY_COUNT] = {false};
+    uint64_t                 calls = 0, bytes = 0;
 
-    snprintf(row[0], TW_CELL, "calls");
-    snprintf(row[1], TW_CELL, "MB");
-    snprintf(row[2], TW_CELL, "reason");
-    snprintf(row[3], TW_CELL, "not compressed because");
     for (int why; (why = tw_report_reason(&report->sum, shown)) >= 0; shown[why] = true) {
         if (table->rows <= TW_REASONS) {
             char name[TW_CELL];
@@ -181,7 +183,7 @@ static void tw_text_candidates(tw_text_report_t *report)
 {
     static const char *const headings[] = {"with codec", "bytes sent", "saved of all bytes"};
     const tw_record_t       *sum        = &report->sum;
-    tw_text_table_t         *table      = tw_text_new_table(report, 3, 1, 0);
+    tw_text_table_t         *table      = tw_text_new_table(report, 3, 1, 0, headings);
     char                     ms[32], doubles[64] = "";
     int                      sorted[TW_CANDIDATES_MAX];
 
@@ -196,16 +198,8 @@ static void tw_text_candidates(tw_text_report_t *report)
     }
     tw_page_line(&report->tail, "calls that could be compressed: %llu bytes asked for%s, %s ms",
                  (unsigned long long)sum->could_asked, doubles, ms);
-    for (int c = -1; c < tw_candidates()->count; c++) {
-        char(*row)[TW_CELL] = tw_text_table_row(table);
-
-        if (c >= 0) {
-            tw_candidate_row(sum, sorted[c], row);
-            continue;
-        }
-        for (int i = 0; i < table->columns; i++) {
-            snprintf(row[i], TW_CELL, "%s", headings[i]);
-        }
+    for (int c = 0; c < tw_candidates()->count; c++) {
+        tw_candidate_row(sum, sorted[c], tw_text_table_row(table));
     }
     tw_text_table_print(table, &report->tail);
 }
@@ -247,8 +241,7 @@ static void tw_text_feedback(tw_text_report_t *report)
 
 static void tw_text_tail(tw_text_report_t *report)
 {
-    const size_t remarks = sizeof(report->facts->remarks) / sizeof(report->facts->remarks[0]);
-    char         verdict[TW_PAGE_WIDTH - 16];
+    char verdict[TW_PAGE_WIDTH - 16];
 
     tw_text_reasons(report);
     tw_text_candidates(report);
@@ -260,7 +253,7 @@ static void tw_text_tail(tw_text_report_t *report)
                      "(its buffer may not be written, or THINWIRE_BCAST_ROOT=exact)",
                      (unsigned long long)report->sum.kept);
     }
-    for (size_t i = 0; i < remarks && report->facts->remarks[i][0] != '\0'; i++) {
+    for (size_t i = 0; i < TW_REMARKS && report->facts->remarks[i][0] != '\0'; i++) {
         tw_page_line(&report->tail, "note: %.*s", (int)sizeof(report->facts->remarks[i]),
                      report->facts->remarks[i]);
     }
@@ -338,9 +331,8 @@ static void tw_text_sites(tw_text_report_t *report)
     static const char *const headings[] = {
         "call site", "communicator", "operation", "type",      "codec",     "calls",    "MB asked",
         "MB sent",   "ms",           "encode ms", "decode ms", "max error", "rms error"};
-    tw_text_table_t *table = tw_text_new_table(report, TW_TABLE_COLUMNS, 5, 0);
-    char(*row)[TW_CELL]    = tw_text_table_row(table);
-    size_t rows;
+    tw_text_table_t *table = tw_text_new_table(report, TW_TABLE_COLUMNS, 5, 0, headings);
+    size_t           rows;
 
     if (report->count == 0) {
         return;
@@ -348,9 +340,6 @@ static void tw_text_sites(tw_text_report_t *report)
     /* Besides them: what the numbers are, headings, the others, all. */
     rows = (size_t)(TW_REPORT_LINES - 4 - report->head.lines - report->tail.lines);
     rows = rows < report->count ? rows : report->count;
-    for (int i = 0; i < table->columns; i++) {
-        snprintf(row[i], TW_CELL, "%s", headings[i]);
-    }
     tw_site_prepare(report->records, rows);
     for (size_t i = 0; i < rows; i++) {
         tw_site_row(report, &report->records[i]);

@@ -19,11 +19,6 @@ void tw_watch_begin(tw_call_t *call, const void *site, int op, int nonblocking, 
     call->why  = form != 0 && op < TW_RULE_OPS ? TW_WHY_FORM : TW_WHY_COLLECTIVE;
 }
 
-void tw_watch_end(tw_call_t *call)
-{
-    tw_call_end(call);
-}
-
 /* ---- bytes --------------------------------------------------------------------------------- */
 
 /* What the type is; false where MPI would refuse it, or where nothing is sent. */

@@ -3,7 +3,7 @@
  * of, and the persistent and large-count forms of those that we compress.
  *
  * What the generated wrappers call: tw_watch_begin(), one of the functions that give the bytes, MPI,
- * tw_watch_end(). A persistent collective is kept instead and counted when it is started.
+ * tw_call_end(). A persistent collective is kept instead and counted when it is started.
  */
 #ifndef TW_INTERPOSE_WATCH_H
 #define TW_INTERPOSE_WATCH_H
@@ -24,7 +24,6 @@ typedef struct tw_watch_counts {
 /* form: 0 usual, 1 persistent, 2 large count. */
 void tw_watch_begin(tw_call_t *call, const void *site, int op, int nonblocking, int form,
                     MPI_Comm comm);
-void tw_watch_end(tw_call_t *call);
 
 /* ---- bytes --------------------------------------------------------------------------------- */
 
