@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/types.c - see types.h.
+ * interpose/types.c - what a type holds, by what it is made of; see types.h.
  */
 #include "config.h"
 
@@ -7,145 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpose/named.h"
 #include "interpose/next.h"
 #include "interpose/state.h"
 #include "interpose/types.h"
-#include "runtime/base/bytes.h"
-
-/* ---- predefined types ------------------------------------------------------------------------ */
-
-/* THINWIRE_ENCODE=always: elements of 4 and 8 bytes that are no floating-point numbers, as words. Of
- * the pairs, those whose members are words, too: a struct of the same members must be the same. */
-static bool tw_words_of_named(MPI_Datatype datatype, size_t size)
-{
-    return tw_encode_always() && (size == 4 || size == 8 || datatype == MPI_LONG_INT) &&
-           datatype != MPI_FLOAT_INT;
-}
-
-/* The predefined types of floating-point numbers; the pairs of Fortran are defined as two of them
- * (MPI 4.1, 6.9.4), complex numbers count as two. Those of Fortran have the size that the MPI
- * library was built for, and a library may lack some: MPI_DATATYPE_NULL. */
-static tw_kind_t tw_kind_of_named(MPI_Datatype datatype, size_t size, size_t *values_p)
-{
-    const MPI_Datatype reals[] = {MPI_FLOAT, MPI_DOUBLE, MPI_REAL,
-                                  MPI_REAL4, MPI_REAL8,  MPI_DOUBLE_PRECISION};
-    const MPI_Datatype pairs[] = {MPI_C_FLOAT_COMPLEX,   MPI_C_DOUBLE_COMPLEX,   MPI_COMPLEX,
-                                  MPI_COMPLEX8,          MPI_COMPLEX16,          MPI_DOUBLE_COMPLEX,
-                                  MPI_CXX_FLOAT_COMPLEX, MPI_CXX_DOUBLE_COMPLEX, MPI_2REAL,
-                                  MPI_2DOUBLE_PRECISION};
-    size_t             parts   = 0;
-
-    for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]) && parts == 0; i++) {
-        parts = datatype == reals[i] ? 1 : 0;
-    }
-    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]) && parts == 0; i++) {
-        parts = datatype == pairs[i] ? 2 : 0;
-    }
-    *values_p = parts;
-    if (parts > 0 && size == parts * sizeof(float)) {
-        return TW_KIND_FLOAT;
-    }
-    if (parts > 0 && size == parts * sizeof(double)) {
-        return TW_KIND_DOUBLE;
-    }
-    if (parts == 0 && tw_words_of_named(datatype, size)) {
-        *values_p = size / sizeof(float);
-        return TW_KIND_WORDS;
-    }
-    *values_p = 0;
-    return TW_KIND_OTHER;
-}
-
-static void tw_type_name(MPI_Datatype datatype, tw_type_t *type)
-{
-    char name[MPI_MAX_OBJECT_NAME] = "";
-    int  length                    = 0;
-
-    if (type->kind == TW_KIND_FLOAT || type->kind == TW_KIND_DOUBLE) {
-        const bool complex =
-            type->values == 2 && datatype != MPI_2REAL && datatype != MPI_2DOUBLE_PRECISION;
-
-        snprintf(type->name, sizeof(type->name), "%s%s",
-                 type->kind == TW_KIND_FLOAT ? "float" : "double", complex ? " complex" : "");
-    } else if (tw_next.Type_get_name(datatype, name, &length) == MPI_SUCCESS && length > 0) {
-        snprintf(type->name, sizeof(type->name), "%.23s", name);
-    } else {
-        snprintf(type->name, sizeof(type->name), "other");
-    }
-}
-
-static void tw_type_fill_named(MPI_Datatype datatype, tw_type_t *type)
-{
-    int      size = 0;
-    MPI_Aint lb   = 0;
-
-    memset(type, 0, sizeof(*type));
-    type->handle = datatype;
-    type->named  = true;
-    if (tw_next.Type_size(datatype, &size) == MPI_SUCCESS && size > 0) {
-        type->size = (size_t)size;
-    }
-    tw_next.Type_get_extent(datatype, &lb, &type->extent);
-    type->kind  = tw_kind_of_named(datatype, type->size, &type->values);
-    type->dense = type->extent == (MPI_Aint)type->size && lb == 0;
-    tw_type_name(datatype, type);
-}
-
-/* Predefined types are never freed, so what was found out about them is kept. Written once under
- * the lock, read without. */
-#define TW_NAMED_BITS  7
-#define TW_NAMED_SLOTS (1 << TW_NAMED_BITS)
-static struct {
-    MPI_Datatype handle;
-    int          filled;
-    tw_type_t    type;
-} tw_named[TW_NAMED_SLOTS];
-
-static size_t tw_named_slot(MPI_Datatype datatype)
-{
-    return tw_hash_word((uintptr_t)datatype, TW_NAMED_BITS);
-}
-
-static bool tw_named_find(MPI_Datatype datatype, tw_type_t *type)
-{
-    const size_t first = tw_named_slot(datatype);
-
-    for (size_t i = 0; i < TW_NAMED_SLOTS; i++) {
-        const size_t slot = (first + i) % TW_NAMED_SLOTS;
-
-        if (!__atomic_load_n(&tw_named[slot].filled, __ATOMIC_ACQUIRE)) {
-            return false;
-        }
-        if (tw_named[slot].handle == datatype) {
-            *type = tw_named[slot].type;
-            return true;
-        }
-    }
-    return false;
-}
-
-static void tw_named_keep(const tw_type_t *type)
-{
-    const size_t first = tw_named_slot(type->handle);
-
-    pthread_mutex_lock(&tw_state.lock);
-    for (size_t i = 0; i < TW_NAMED_SLOTS; i++) {
-        const size_t slot = (first + i) % TW_NAMED_SLOTS;
-
-        if (tw_named[slot].filled && tw_named[slot].handle == type->handle) {
-            break; /* another thread was quicker, and readers have no lock */
-        }
-        if (!tw_named[slot].filled) {
-            tw_named[slot].handle = type->handle;
-            tw_named[slot].type   = *type;
-            __atomic_store_n(&tw_named[slot].filled, 1, __ATOMIC_RELEASE);
-            break;
-        }
-    }
-    pthread_mutex_unlock(&tw_state.lock);
-}
-
-/* ---- derived types --------------------------------------------------------------------------- */
 
 /* What the basic elements of a type have in common, and whether they follow each other. */
 typedef struct tw_parts {
@@ -331,10 +196,7 @@ static bool tw_parts_of(MPI_Datatype datatype, tw_parts_t *parts)
     case MPI_COMBINER_NAMED: {
         tw_type_t named;
 
-        if (!tw_named_find(datatype, &named)) {
-            tw_type_fill_named(datatype, &named);
-            tw_named_keep(&named);
-        }
+        tw_named_get(datatype, &named);
         if (size != 0) {
             tw_parts_add(parts, named.kind);
         }
@@ -422,7 +284,6 @@ bool tw_type_look(MPI_Datatype datatype, tw_type_t *type)
     if (combiner != MPI_COMBINER_NAMED) {
         return tw_type_look_derived(datatype, type);
     }
-    tw_type_fill_named(datatype, type);
-    tw_named_keep(type);
+    tw_named_get(datatype, type);
     return true;
 }

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/named.h - MPI's predefined types: which are floating-point numbers, and what they are called.
+ */
+#ifndef TW_INTERPOSE_NAMED_H
+#define TW_INTERPOSE_NAMED_H
+
+#include "interpose/types.h"
+
+/* A type that was asked for before: a look into a table, without a call of MPI's. */
+bool tw_named_find(MPI_Datatype datatype, tw_type_t *type);
+
+/* Any predefined type. */
+void tw_named_get(MPI_Datatype datatype, tw_type_t *type);
+
+#endif /* TW_INTERPOSE_NAMED_H */
