@@ -19,9 +19,9 @@
 #include "command/level.h"
 #include "train/agree.h"
 #include "train/hash.h"
+#include "train/loop.h"
 #include "train/model/network.h"
 #include "train/report.h"
-#include "train/training.h"
 
 enum { EXIT_USAGE = 2, EXIT_NOT_REACHED = 3 };
 

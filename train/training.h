@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/training.h - one training run: its parts, its records, its loop.
+ * train/training.h - one training run: its parts and its records, made and taken down.
  */
 #ifndef TW_TRAIN_TRAINING_H
 #define TW_TRAIN_TRAINING_H
@@ -47,6 +47,7 @@ typedef struct tw_meter {
 
 typedef struct tw_training {
     const tw_train_options_t *options;
+    tw_context_t             *ctx; /* the caller's */
     tw_network_t              network;
     uint64_t                  network_hash; /* of the model's text */
     uint64_t                  batch, epochs_wanted;
@@ -100,15 +101,5 @@ int tw_training_create(tw_training_t *t, const tw_train_options_t *options, tw_c
 
 /** Collective. */
 void tw_training_destroy(tw_training_t *t);
-
-/** Train until --epochs, --steps or --until. Collective.
- * @return 0, or -1 with the problem set on one rank at least, and printed. */
-int tw_training_run(tw_training_t *t, tw_problem_t *problem);
-
-/** Whether the last epoch's test error is at most that of --until; 1 without --until. */
-int tw_training_reached(const tw_training_t *t);
-
-/** The order of n images in an epoch. */
-void tw_order_draw(uint32_t *order, size_t n, uint64_t seed, uint64_t epoch);
 
 #endif /* TW_TRAIN_TRAINING_H */

@@ -11,6 +11,7 @@
 
 #include "tests/mpi/harness.h"
 #include "tests/train/hybrid_net.h"
+#include "train/loop.h"
 #include "train/step.h"
 
 /* Biases are summed exactly whatever their number, weights within what the codec loses. */

@@ -14,6 +14,7 @@
 #include "tests/mpi/harness.h"
 #include "tests/train/hybrid_net.h"
 #include "train/checkpoint.h"
+#include "train/loop.h"
 #include "train/random.h"
 #include "train/step.h"
 

@@ -16,7 +16,7 @@
 #include "tests/train/refusal.h"
 #include "train/checkpoint.h"
 #include "train/hash.h"
-#include "train/training.h"
+#include "train/loop.h"
 
 #define BATCH 31u /* of 120 images: uneven shares, and a last batch of 27 */
 

@@ -10,7 +10,7 @@
 
 #include "tests/scheduler/spans.h"
 #include "tests/train/hybrid_net.h"
-#include "train/training.h"
+#include "train/loop.h"
 
 /* One step of the small network under a scheme, with buckets that hold a tensor each, and its
  * trace; NULL but on rank 0. */

@@ -12,7 +12,7 @@
 #include "tests/mpi/harness.h"
 #include "tests/train/refusal.h"
 #include "train/checkpoint.h"
-#include "train/training.h"
+#include "train/loop.h"
 
 static char scratch[512];
 

@@ -14,10 +14,10 @@
 #include "train/agree.h"
 #include "train/file.h"
 #include "train/hash.h"
+#include "train/loop.h"
 #include "train/options.h"
 #include "train/random.h"
 #include "train/step.h"
-#include "train/training.h"
 
 /* ---- options ------------------------------------------------------------------------------- */
 
