@@ -3,26 +3,44 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "train/rates.h"
 
-static int scale(const tw_train_options_t *options, double k, double *rate_p, double *decay_p,
-                 tw_problem_t *problem)
+/* Weight decay that takes as much in one step of rate `after` as k steps of rate `before` did, one
+ * after another: 1 - after x = (1 - before decay)^k. Without cancellation for the small numbers
+ * that are usual. */
+static double decay_exact(double k, double before, double decay, double after)
 {
-    const int linear = strcmp(options->lr_scale, "linear") == 0;
-    const int exact  = strcmp(options->lr_scale, "sqrt") == 0;
+    return -expm1(k * log1p(-before * decay)) / after;
+}
 
-    if (strcmp(options->lr_scale, "none") == 0) {
+int tw_rate_scale(const char *rule, double k, double *rate_p, double *decay_p,
+                  tw_problem_t *problem)
+{
+    const int    linear = strcmp(rule, "linear") == 0;
+    const double before = *rate_p, decay = *decay_p, by = linear ? k : sqrt(k);
+    const double rate = by * before;
+    double       scaled;
+
+    if (strcmp(rule, "none") == 0) {
         return 0;
     }
-    if (tw_rate_scale(linear ? TW_RATE_LINEAR : TW_RATE_SQRT, k, exact, rate_p, decay_p) != TW_OK) {
+    scaled = linear                      ? decay
+             : strcmp(rule, "sqrt") == 0 ? decay_exact(k, before, decay, rate)
+                                         : by * decay;
+    if (!isfinite(k) || k <= 0.0 || !isfinite(before) || before <= 0.0 || !isfinite(decay) ||
+        decay < 0.0 || before * decay >= 1.0 || !isfinite(rate) || rate <= 0.0 ||
+        !isfinite(scaled)) {
         return tw_problem_set(
             problem,
             "--lr-scale %s: a rate of %g and a decay of %g cannot be scaled for a "
             "batch %g times as large",
-            options->lr_scale, *rate_p, *decay_p, k);
+            rule, before, decay, k);
     }
+    *rate_p  = rate;
+    *decay_p = scaled;
     return 0;
 }
 
@@ -30,8 +48,9 @@ int tw_rates_create(tw_rates_t *rates, const tw_network_t *network,
                     const tw_train_options_t *options, double batch, double split_batch,
                     tw_problem_t *problem)
 {
-    const char *text = options->schedule != NULL ? options->schedule : network->schedule;
-    char        why[300];
+    const char  *text  = options->schedule != NULL ? options->schedule : network->schedule;
+    const double base  = (double)network->batch;
+    tw_problem_t inner = {0};
 
     *rates = (tw_rates_t){
         .base      = options->rate >= 0.0 ? options->rate : network->rate,
@@ -41,15 +60,15 @@ int tw_rates_create(tw_rates_t *rates, const tw_network_t *network,
         .max_norm  = network->max_norm,
         .rmsprop   = network->optimizer == TW_RMSPROP,
     };
-    if (tw_schedule_parse(text, &rates->schedule, why, sizeof(why)) != TW_OK) {
+    if (tw_schedule_parse(text, &rates->schedule, &inner) != 0) {
         return tw_problem_set(problem, "%s: %s",
-                              options->schedule != NULL ? "--lr-schedule" : network->source, why);
+                              options->schedule != NULL ? "--lr-schedule" : network->source,
+                              inner.text);
     }
     rates->split_base  = rates->base;
     rates->split_decay = rates->decay;
-    if (scale(options, batch / (double)network->batch, &rates->base, &rates->decay, problem) != 0) {
-        return -1;
-    }
-    return scale(options, split_batch / (double)network->batch, &rates->split_base,
-                 &rates->split_decay, problem);
+    return tw_rate_scale(options->lr_scale, batch / base, &rates->base, &rates->decay, problem) != 0
+               ? -1
+               : tw_rate_scale(options->lr_scale, split_batch / base, &rates->split_base,
+                               &rates->split_decay, problem);
 }

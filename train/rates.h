@@ -4,11 +4,10 @@
 #ifndef TW_TRAIN_RATES_H
 #define TW_TRAIN_RATES_H
 
-#include <thinwire/rates.h>
-
 #include "train/model/network.h"
 #include "train/options.h"
 #include "train/problem.h"
+#include "train/schedule.h"
 
 /* The trunk learns from whole batches, split dense layers from the passes of an update period (S4,
  * section 4.2), so a rule for the batch size gives them rates of their own. */
@@ -19,6 +18,19 @@ typedef struct tw_rates {
     double        momentum, rms_decay, max_norm;
     int           rmsprop;
 } tw_rates_t;
+
+/** Scale a learning rate (eps) and a weight decay (omega) for a batch k times as large, k above 0 and
+ * not only a whole number (S4, section 5):
+ *     "none"              not at all
+ *     "linear"            eps' = k eps, omega' = omega: S4's practice
+ *     "sqrt"              eps' = sqrt(k) eps: keeps the variance of the update's expectation; the
+ *                         decay over k small steps is kept too, exactly:
+ *                         omega' = (1 - (1 - eps omega)^k) / eps'
+ *     "sqrt-approximate"  for small eps omega: omega' = sqrt(k) omega
+ * eps is above 0, omega 0 or more, and eps omega < 1.
+ * @return 0, or -1 with the problem set and nothing changed. */
+int tw_rate_scale(const char *rule, double k, double *rate_p, double *decay_p,
+                  tw_problem_t *problem);
 
 /** @param batch, split_batch  examples behind an update of the two kinds of layers.
  * @return 0, or -1 with the problem set. */

@@ -13,7 +13,6 @@
 #include <thinwire/feedback.h>
 #include <thinwire/hybrid.h>
 #include <thinwire/model.h>
-#include <thinwire/rates.h>
 #include <thinwire/statistics.h>
 #include <thinwire/status.h>
 #include <thinwire/topology.h>

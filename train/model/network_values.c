@@ -9,9 +9,9 @@
 
 #include <thinwire/codec.h>
 #include <thinwire/context.h>
-#include <thinwire/rates.h>
 
 #include "train/model/network_keys.h"
+#include "train/schedule.h"
 
 static int is_integer(const config_setting_t *setting)
 {
@@ -214,17 +214,17 @@ static int read_schedule(const tw_reader_t *reader, const tw_key_t *key,
                          const config_setting_t *setting, char *text)
 {
     const char   *value = text_of(setting);
+    tw_problem_t  why   = {0};
     tw_schedule_t schedule;
-    char          why[300];
 
     if (config_setting_type(setting) != CONFIG_TYPE_STRING || strlen(value) >= key->room) {
         return tw_reader_wrong(reader, setting, "%s: accepted are up to %zu characters in quotes",
                                key->name, key->room - 1);
     }
-    if (tw_schedule_parse(value, &schedule, why, sizeof(why)) != TW_OK) {
+    if (tw_schedule_parse(value, &schedule, &why) != 0) {
         char shown[300];
 
-        return tw_reader_wrong(reader, setting, "%s", tw_shown(shown, sizeof(shown), why));
+        return tw_reader_wrong(reader, setting, "%s", tw_shown(shown, sizeof(shown), why.text));
     }
     memcpy(text, value, strlen(value) + 1);
     return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/scheduler/test_rates.c - learning rates: the papers' numbers, schedules from text, and text
+ * tests/train/test_rates.c - learning rates: the papers' numbers, schedules from text, and text
  * that is no schedule.
  */
 #include "config.h"
@@ -9,28 +9,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <thinwire/rates.h>
+#include "train/rates.h"
 
 #define NEAR(got, want, bound) ck_assert_double_eq_tol((got), (want), (bound))
 
 /* ---- batch size ----------------------------------------------------------------------------- */
+
+static const char *const rules[] = {"linear", "sqrt", "sqrt-approximate"};
+
+static void scale(const char *rule, double k, double *rate, double *decay)
+{
+    tw_problem_t problem = {0};
+
+    ck_assert_msg(tw_rate_scale(rule, k, rate, decay, &problem) == 0, "%s", problem.text);
+}
 
 /* S4's example: from 128 to 1024 examples, eps 0.01, omega 0.0005. */
 START_TEST(the_example_of_the_paper)
 {
     double rate = 0.01, decay = 0.0005;
 
-    ck_assert_int_eq(tw_rate_scale(TW_RATE_SQRT, 8, 1, &rate, &decay), TW_OK);
+    scale("sqrt", 8, &rate, &decay);
     NEAR(rate, 0.0282843, 5e-8);
     NEAR(decay, 0.00141419, 5e-9);
     rate  = 0.01;
     decay = 0.0005;
-    ck_assert_int_eq(tw_rate_scale(TW_RATE_SQRT, 8, 0, &rate, &decay), TW_OK);
+    scale("sqrt-approximate", 8, &rate, &decay);
     NEAR(rate, 0.0282843, 5e-8);
     NEAR(decay, 0.00141421, 5e-9);
     rate  = 0.01;
     decay = 0.0005;
-    ck_assert_int_eq(tw_rate_scale(TW_RATE_LINEAR, 8, 1, &rate, &decay), TW_OK);
+    scale("linear", 8, &rate, &decay);
     NEAR(rate, 0.08, 1e-16);
     ck_assert_double_eq(decay, 0.0005);
 }
@@ -45,7 +54,7 @@ START_TEST(exact_decay_is_that_of_k_steps)
         for (int i = 0; i < k; i++) {
             left *= 1.0 - rate * decay;
         }
-        ck_assert_int_eq(tw_rate_scale(TW_RATE_SQRT, k, 1, &rate, &decay), TW_OK);
+        scale("sqrt", k, &rate, &decay);
         NEAR(1.0 - rate * decay, left, 1e-13);
         NEAR(rate, 0.3 * sqrt(k), 1e-14);
     }
@@ -58,16 +67,15 @@ START_TEST(scaling_can_be_undone)
     static const double factors[] = {0.125, 0.3, 1.0, 1.5, 64.0};
 
     for (size_t i = 0; i < sizeof(factors) / sizeof(factors[0]); i++) {
-        for (int kind = 0; kind < 4; kind++) {
-            const tw_rate_rule_t rule = (tw_rate_rule_t)(kind / 2);
-            double               rate = 0.01, decay = 1e-12;
+        for (int kind = 0; kind < 3; kind++) {
+            double rate = 0.01, decay = 1e-12;
 
-            ck_assert_int_eq(tw_rate_scale(rule, factors[i], kind % 2, &rate, &decay), TW_OK);
+            scale(rules[kind], factors[i], &rate, &decay);
             if (factors[i] == 1.0) {
                 ck_assert_double_eq(rate, 0.01);
                 NEAR(decay, 1e-12, 1e-27);
             }
-            ck_assert_int_eq(tw_rate_scale(rule, 1.0 / factors[i], kind % 2, &rate, &decay), TW_OK);
+            scale(rules[kind], 1.0 / factors[i], &rate, &decay);
             NEAR(rate, 0.01, 1e-16);
             NEAR(decay, 1e-12, 1e-25);
         }
@@ -82,23 +90,26 @@ START_TEST(numbers_that_cannot_be_are_refused)
     } bad[] = {{0, .1, .1},  {-1, .1, .1},     {NAN, .1, .1}, {INFINITY, .1, .1},
                {2, 0, .1},   {2, -.1, .1},     {2, NAN, .1},  {2, .1, -.1},
                {2, .1, NAN}, {2, INFINITY, 0}, {2, 10, .1},   {2, .1, INFINITY}};
-    double rate, decay;
+    tw_problem_t problem;
+    double       rate, decay;
 
-    for (size_t i = 0; i < 2 * sizeof(bad) / sizeof(bad[0]); i++) {
-        rate  = bad[i / 2].rate;
-        decay = bad[i / 2].decay;
-        ck_assert_int_eq(tw_rate_scale((tw_rate_rule_t)(i % 2), bad[i / 2].k, 1, &rate, &decay),
-                         TW_ERR_INVALID_ARG);
-        ck_assert(memcmp(&rate, &bad[i / 2].rate, sizeof(rate)) == 0);
-        ck_assert(memcmp(&decay, &bad[i / 2].decay, sizeof(decay)) == 0);
+    for (size_t i = 0; i < 3 * sizeof(bad) / sizeof(bad[0]); i++) {
+        problem = (tw_problem_t){0};
+        rate    = bad[i / 3].rate;
+        decay   = bad[i / 3].decay;
+        ck_assert_int_eq(tw_rate_scale(rules[i % 3], bad[i / 3].k, &rate, &decay, &problem), -1);
+        ck_assert(strstr(problem.text, rules[i % 3]) != NULL);
+        ck_assert(memcmp(&rate, &bad[i / 3].rate, sizeof(rate)) == 0);
+        ck_assert(memcmp(&decay, &bad[i / 3].decay, sizeof(decay)) == 0);
+        scale("none", bad[i / 3].k, &rate, &decay);
     }
-    rate = 1e300;
-    ck_assert_int_eq(tw_rate_scale(TW_RATE_LINEAR, 1e300, 0, &rate, NULL), TW_ERR_INVALID_ARG);
-    ck_assert_int_eq(tw_rate_scale((tw_rate_rule_t)2, 2, 1, &rate, NULL), TW_ERR_INVALID_ARG);
-    ck_assert_int_eq(tw_rate_scale(TW_RATE_SQRT, 2, 1, NULL, &rate), TW_ERR_INVALID_ARG);
+    rate  = 1e300;
+    decay = 0.0;
+    ck_assert_int_eq(tw_rate_scale("linear", 1e300, &rate, &decay, &problem), -1);
     rate = 1.0;
-    ck_assert_int_eq(tw_rate_scale(TW_RATE_SQRT, 4, 1, &rate, NULL), TW_OK);
+    scale("sqrt", 4, &rate, &decay);
     ck_assert_double_eq(rate, 2.0);
+    ck_assert_double_eq(decay, 0.0);
 }
 END_TEST
 
@@ -107,11 +118,9 @@ END_TEST
 static double at(const char *text, double epoch, double epochs)
 {
     tw_schedule_t schedule;
-    char          why[200] = "?";
+    tw_problem_t  problem = {0};
 
-    ck_assert_msg(tw_schedule_parse(text, &schedule, why, sizeof(why)) == TW_OK, "%s: %s", text,
-                  why);
-    ck_assert_str_eq(why, "");
+    ck_assert_msg(tw_schedule_parse(text, &schedule, &problem) == 0, "%s: %s", text, problem.text);
     return tw_schedule_rate(&schedule, 0.5, epoch, epochs);
 }
 
@@ -122,7 +131,6 @@ START_TEST(constant_stays)
     for (double epoch = -1.0; epoch < 100.0; epoch += 0.5) {
         ck_assert_double_eq(at("", epoch, 50), 0.5);
         ck_assert_double_eq(at("constant", epoch, 50), 0.5);
-        ck_assert_double_eq(tw_schedule_rate(NULL, 0.5, epoch, 50), 0.5);
         ck_assert_double_eq(tw_schedule_rate(&zeros, 0.5, epoch, 50), 0.5);
     }
 }
@@ -222,32 +230,28 @@ static const struct {
 START_TEST(bad_text_is_refused_with_a_reason)
 {
     tw_schedule_t schedule = {.factor = 77.0};
-    char          why[300], cut[16];
+    tw_problem_t  problem  = {0};
 
-    ck_assert_int_eq(tw_schedule_parse(bad_texts[_i].text, &schedule, why, sizeof(why)),
-                     TW_ERR_SPEC);
-    ck_assert_msg(strstr(why, bad_texts[_i].named) != NULL && strstr(why, "; accepted: ") != NULL &&
-                      strchr(why, '\n') == NULL,
-                  "%s", why);
+    ck_assert_int_eq(tw_schedule_parse(bad_texts[_i].text, &schedule, &problem), -1);
+    ck_assert_msg(strstr(problem.text, bad_texts[_i].named) != NULL &&
+                      strstr(problem.text, "; accepted: ") != NULL &&
+                      strchr(problem.text, '\n') == NULL,
+                  "%s", problem.text);
     ck_assert_double_eq(schedule.factor, 77.0);
-    ck_assert_int_eq(tw_schedule_parse(bad_texts[_i].text, &schedule, NULL, 0), TW_ERR_SPEC);
-    ck_assert_int_eq(tw_schedule_parse(bad_texts[_i].text, &schedule, cut, sizeof(cut)),
-                     TW_ERR_SPEC);
-    ck_assert_uint_eq(strlen(cut), sizeof(cut) - 1);
 }
 END_TEST
 
-START_TEST(the_rest_is_refused_too)
+START_TEST(text_that_is_too_long_is_refused)
 {
     tw_schedule_t schedule;
+    tw_problem_t  problem = {0};
     char          text[400];
 
     memset(text, '1', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     memcpy(text, "exp:", 4);
-    ck_assert_int_eq(tw_schedule_parse(text, &schedule, NULL, 0), TW_ERR_SPEC);
-    ck_assert_int_eq(tw_schedule_parse(NULL, &schedule, NULL, 0), TW_ERR_INVALID_ARG);
-    ck_assert_int_eq(tw_schedule_parse("", NULL, NULL, 0), TW_ERR_INVALID_ARG);
+    ck_assert_int_eq(tw_schedule_parse(text, &schedule, &problem), -1);
+    ck_assert(strstr(problem.text, "longer than 255 characters") != NULL);
 }
 END_TEST
 
@@ -270,7 +274,7 @@ int main(void)
     tcase_add_test(text, stairs_multiply_every_so_many_epochs);
     tcase_add_loop_test(text, bad_text_is_refused_with_a_reason, 0,
                         (int)(sizeof(bad_texts) / sizeof(bad_texts[0])));
-    tcase_add_test(text, the_rest_is_refused_too);
+    tcase_add_test(text, text_that_is_too_long_is_refused);
     suite_add_tcase(suite, batch);
     suite_add_tcase(suite, text);
     srunner_run_all(runner, CK_ENV);
