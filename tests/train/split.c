@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/train/split.h"
 
@@ -41,11 +42,10 @@ void split_make(split_t *f, const char *text, tw_loss_t loss, size_t rows,
     dense_net_fill(f->whole.params.value, f->whole.params.total, t_seed, 0.5f);
     for (size_t i = 0; i < f->whole.params.count; i++) {
         const tw_param_t *from = &f->whole.params.param[i], *to = &f->split.params.param[i];
-        float            *all = t_malloc((from->count + 1) * sizeof(float));
 
-        tw_params_copy_out(from, f->whole.params.value, 0, from->units_all, all);
-        tw_params_copy_in(to, f->split.params.value, 0, to->units_all, all);
-        free(all);
+        memcpy(f->split.params.value + to->first,
+               f->whole.params.value + from->first + to->units_first * to->per_unit,
+               to->count * sizeof(float));
     }
     f->x        = t_malloc((rows * INPUTS + 1) * sizeof(float));
     f->labels   = t_malloc((rows + 1) * sizeof(*f->labels));

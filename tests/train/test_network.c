@@ -6,7 +6,6 @@
 #include "config.h"
 
 #include <check.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -357,29 +356,22 @@ END_TEST
 
 START_TEST(descriptions_agree_with_the_network)
 {
-    char        *text = NULL;
-    size_t       size = 0;
+    char        *text = NULL, *conv1;
+    size_t       size = 0, n[4];
     FILE        *out  = open_memstream(&text, &size);
     tw_network_t net;
-    json_t      *json, *layer;
 
     load(&net, "alexnet-s0");
     tw_network_describe(&net, 16, out);
     fclose(out);
     ck_assert_ptr_nonnull(strstr(text, "75341960"));
-    ck_assert_ptr_nonnull(strstr(text, "64x55x55"));
+    conv1 = strstr(text, "\nconv1 ");
+    ck_assert_ptr_nonnull(conv1);
+    /* Weights and biases, 23232 * 55 * 55, bytes of 64 * 55 * 55 and of 16 times as many. */
+    ck_assert_int_eq(
+        sscanf(conv1, " conv1 conv 64x55x55 %zu %zu %zu %zu", &n[0], &n[1], &n[2], &n[3]), 4);
+    ck_assert(n[0] == 23296 && n[1] == 70276800 && n[2] == 774400 && n[3] == 12390400);
     free(text);
-    json = tw_network_json(&net, 16);
-    ck_assert_ptr_nonnull(json);
-    ck_assert_int_eq(json_integer_value(json_object_get(json, "parameters")), 75341960);
-    ck_assert_uint_eq(json_array_size(json_object_get(json, "layers")), net.layers);
-    layer = json_array_get(json_object_get(json, "layers"), 0);
-    ck_assert_str_eq(json_string_value(json_object_get(layer, "name")), "conv1");
-    ck_assert_int_eq(json_integer_value(json_object_get(layer, "weights")), 23232);
-    ck_assert_int_eq(json_integer_value(json_object_get(layer, "multiply_adds")), 23232 * 55 * 55);
-    ck_assert_int_eq(json_integer_value(json_object_get(layer, "activation_bytes_batch")),
-                     16 * 4 * 64 * 55 * 55);
-    json_decref(json);
     tw_network_destroy(&net);
 }
 END_TEST

@@ -63,10 +63,6 @@ const char *tw_backend_name(const tw_backend_t *backend);
 int  tw_graph_create(tw_backend_t *backend, size_t n, tw_graph_t **graph_p, tw_problem_t *problem);
 void tw_graph_destroy(tw_graph_t *graph); /* NULL is allowed */
 
-/** Bytes of the graph's tensors, gradients included as soon as tw_graph_backward_begin() made them;
- * scratch memory, which all graphs of a backend share, is not counted. */
-size_t tw_graph_bytes(const tw_graph_t *graph);
-
 /* Each adds one operation; all return 0, or -1 with the problem set. The layer is read during the
  * call only. x must be of the shape layer->in; *y_p is of layer->out. */
 

@@ -27,7 +27,7 @@ const tw_unit_loops_t *tw_unit_loops_for(const tw_compute_kernels_t *kernels)
     return &tw_unit_loops_scalar;
 }
 
-const tw_thin_t *tw_thin_for(const tw_compute_kernels_t *kernels)
+static const tw_thin_t *thin_for(const tw_compute_kernels_t *kernels)
 {
 #ifdef HAVE_AVX512
     if (strcmp(kernels->isa, "avx512") == 0) {
@@ -45,7 +45,7 @@ const tw_thin_t *tw_thin_for(const tw_compute_kernels_t *kernels)
 
 tw_product_t tw_product_make(const tw_compute_kernels_t *kernels, int threads)
 {
-    tw_product_t product = {.thin = tw_thin_for(kernels), .threads = threads};
+    tw_product_t product = {.thin = thin_for(kernels), .threads = threads};
 
     openblas_set_num_threads(threads);
     return product;

@@ -67,6 +67,5 @@ extern const tw_thin_t       tw_thin_scalar, tw_thin_avx2, tw_thin_avx512;
 
 /** Those of the instruction set of kernels. */
 const tw_unit_loops_t *tw_unit_loops_for(const tw_compute_kernels_t *kernels);
-const tw_thin_t       *tw_thin_for(const tw_compute_kernels_t *kernels);
 
 #endif /* TW_COMPUTE_UNITS_H */

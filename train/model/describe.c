@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/describe.c - a network as a table for people and as JSON.
+ * model/describe.c - a network as a table for people.
  */
 #include "config.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <string.h>
 
 #include "train/model/network_file.h"
@@ -109,44 +108,4 @@ void tw_network_describe(const tw_network_t *net, size_t batch, FILE *out)
             "Bytes are of the\n"
             "layers' outputs as float32, of 1 and of %zu examples.\n",
             batch);
-}
-
-/* ---- JSON ---------------------------------------------------------------------------------- */
-
-static json_t *shape_json(tw_shape_t shape)
-{
-    return json_pack("[I,I,I]", (json_int_t)shape.c, (json_int_t)shape.h, (json_int_t)shape.w);
-}
-
-static json_t *layer_json(const tw_network_t *net, size_t l, size_t batch)
-{
-    const tw_network_layer_t *layer = &net->layer[l];
-
-    return json_pack("{s:s, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:b}", "name", layer->name, "kind",
-                     tw_kind_name(layer->kind), "output", shape_json(layer->out), "weights",
-                     (json_int_t)tw_network_weights(net, l), "biases",
-                     (json_int_t)tw_network_biases(net, l), "multiply_adds",
-                     (json_int_t)tw_network_operations(net, l), "activation_bytes",
-                     (json_int_t)layer_bytes(net, l), "activation_bytes_batch",
-                     (json_int_t)(layer_bytes(net, l) * batch), "head", l >= net->first_dense);
-}
-
-json_t *tw_network_json(const tw_network_t *net, size_t batch)
-{
-    const tw_sums_t sums   = sum_up(net);
-    json_t         *layers = json_array();
-
-    for (size_t l = 0; l < net->layers; l++) {
-        if (json_array_append_new(layers, layer_json(net, l, batch)) != 0) {
-            json_decref(layers);
-            return NULL;
-        }
-    }
-    return json_pack("{s:s, s:s, s:o, s:I, s:s, s:I, s:o, s:I, s:I, s:I, s:I}", "name", net->name,
-                     "source", net->source, "input", shape_json(net->input), "classes",
-                     (json_int_t)net->classes, "loss", losses[net->loss], "batch",
-                     (json_int_t)batch, "layers", layers, "parameters", (json_int_t)sums.parameters,
-                     "multiply_adds", (json_int_t)sums.operations, "activation_bytes",
-                     (json_int_t)sums.bytes, "activation_bytes_batch",
-                     (json_int_t)(sums.bytes * batch));
 }

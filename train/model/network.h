@@ -151,9 +151,6 @@ uint64_t tw_network_operations(const tw_network_t *net, size_t layer);
  * as float32 for one example and for batch examples; and totals. */
 void tw_network_describe(const tw_network_t *net, size_t batch, FILE *out);
 
-/** The same as an object of jansson, owned by the caller; NULL without memory. */
-struct json_t *tw_network_json(const tw_network_t *net, size_t batch);
-
 /** "conv", "pool", ... as in model files. */
 const char *tw_kind_name(tw_layer_kind_t kind);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/params.c - layout, memory, hashes and pieces of the parameters; params_init.c draws them.
+ * model/params.c - layout, memory and hashes of the parameters; params_init.c draws them.
  */
 #include "config.h"
 
@@ -194,50 +194,4 @@ uint64_t tw_params_hash(const tw_params_t *params, size_t layer, int *finite_p)
         }
     }
     return hash;
-}
-
-uint64_t tw_params_hash_state(const tw_params_t *params)
-{
-    return tw_hash(0, params->state, params->states * sizeof(float));
-}
-
-/* What a .. b - 1 and the tensor's own units have in common: its number of units, where it begins
- * in the vector and in the piece, in elements. */
-static size_t common(const tw_param_t *param, size_t a, size_t b, size_t *at_p, size_t *piece_p)
-{
-    const size_t end   = param->units_first + param->units;
-    const size_t first = a > param->units_first ? a : param->units_first;
-    const size_t last  = b < end ? b : end;
-
-    *at_p = *piece_p = 0;
-    if (first >= last) {
-        return 0;
-    }
-    *at_p    = param->first + (first - param->units_first) * param->per_unit;
-    *piece_p = (first - a) * param->per_unit;
-    return last - first;
-}
-
-size_t tw_params_copy_out(const tw_param_t *param, const float *vector, size_t a, size_t b,
-                          float *units)
-{
-    size_t       at, piece;
-    const size_t n = common(param, a, b, &at, &piece);
-
-    if (n > 0) {
-        memcpy(units + piece, vector + at, n * param->per_unit * sizeof(float));
-    }
-    return n;
-}
-
-size_t tw_params_copy_in(const tw_param_t *param, float *vector, size_t a, size_t b,
-                         const float *units)
-{
-    size_t       at, piece;
-    const size_t n = common(param, a, b, &at, &piece);
-
-    if (n > 0) {
-        memcpy(vector + at, units + piece, n * param->per_unit * sizeof(float));
-    }
-    return n;
 }

@@ -88,16 +88,4 @@ float *tw_params_state(const tw_params_t *params, size_t layer);
  * @param [out] finite_p  0 if a value of the layer on this rank, split ones too, is not finite. */
 uint64_t tw_params_hash(const tw_params_t *params, size_t layer, int *finite_p);
 
-/** Hash of all running statistics, which only agree when ranks normalise together. */
-uint64_t tw_params_hash_state(const tw_params_t *params);
-
-/** Copy what this rank holds of units a .. b - 1 of a tensor out of, or into, a flat vector
- * (params->value, ->gradient, ->momentum). `units` is [b - a][per_unit]; what this rank does not
- * hold is left alone.
- * @return how many units were copied; they begin at unit max(a, param->units_first). */
-size_t tw_params_copy_out(const tw_param_t *param, const float *vector, size_t a, size_t b,
-                          float *units);
-size_t tw_params_copy_in(const tw_param_t *param, float *vector, size_t a, size_t b,
-                         const float *units);
-
 #endif /* TW_MODEL_PARAMS_H */

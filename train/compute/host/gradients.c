@@ -139,7 +139,6 @@ int tw_gradients_plan(tw_graph_t *graph, tw_problem_t *problem)
         if (graph->slot[i].data == NULL) {
             return -1;
         }
-        graph->bytes += graph->slot[i].bytes;
     }
     for (tw_tensor_t *t = graph->tensors; t != NULL; t = t->next) {
         t->grad    = t->grad_slot == NULL ? NULL : t->grad_slot->data;

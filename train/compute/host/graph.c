@@ -193,11 +193,6 @@ void tw_graph_destroy(tw_graph_t *graph)
     free(graph);
 }
 
-size_t tw_graph_bytes(const tw_graph_t *graph)
-{
-    return graph->bytes;
-}
-
 dnnl_status_t tw_host_md(tw_md_t *md_p, size_t n, tw_shape_t shape, int layout)
 {
     static const dnnl_format_tag_t tag[] = {[TW_PLAIN]         = dnnl_nchw,
@@ -239,7 +234,6 @@ tw_tensor_t *tw_tensor_create(tw_graph_t *graph, tw_shape_t shape, tw_layout_t l
     t->value = shared;
     if (shared == NULL) {
         t->value = t->memory = tw_host_memory(t->count * sizeof(float), problem);
-        graph->bytes += t->count * sizeof(float);
     }
     return t->value == NULL ? NULL : t;
 }

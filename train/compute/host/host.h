@@ -94,7 +94,7 @@ struct tw_op {
 
 struct tw_graph {
     tw_backend_t   *backend;
-    size_t          n, bytes;
+    size_t          n;
     tw_tensor_t    *tensors;
     tw_op_t        *first, *last;
     tw_host_slot_t *slot;

@@ -79,7 +79,6 @@ int tw_graph_output(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, fl
     y->producer        = &output->op;
     y->wanted          = x->wanted;
     y->grad_slot       = &output->slot;
-    graph->bytes += bytes;
     if (!output->op.passes[0] && (tw_primitive_reorder(backend, &output->out, x->md, &x->value,
                                                        y->md, &y->value, problem) != 0 ||
                                   tw_primitive_reorder(backend, &output->in, y->md, &y->settled,

@@ -62,7 +62,6 @@ static int bind_workspace(tw_simple_t *simple, tw_primitive_t *p, tw_problem_t *
     }
     if (simple->workspace == NULL) {
         simple->workspace = tw_host_memory(bytes, problem);
-        simple->op.graph->bytes += bytes;
     }
     return simple->workspace == NULL
                ? -1
