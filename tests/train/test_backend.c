@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "thinwire/thinwire.h"
+#include "tests/suite.h"
 #include "tests/train/reference.h"
 #include "train/compute/backend.h"
 #include "train/random.h"
@@ -839,20 +840,12 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite = suite_create("backend");
-    TCase   *tc    = tcase_create("host");
-    SRunner *runner;
-    int      failed;
+    Suite *suite = suite_create("backend");
+    TCase *tc    = suite_case(suite, "host", 300);
 
     printf("seed %llu\n", (unsigned long long)seed_of());
-    tcase_set_timeout(tc, 300);
     tcase_add_loop_test(tc, networks_agree, 0, NETWORKS * LEVELS);
     tcase_add_loop_test(tc, moments_are_accurate, 0, 4 * 2 * LEVELS);
     tcase_add_test(tc, wrong_shapes_are_refused);
-    suite_add_tcase(suite, tc);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

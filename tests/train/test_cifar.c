@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "tests/suite.h"
 #include "train/input/data.h"
 #include "train/random.h"
 
@@ -328,11 +329,9 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("train/cifar");
-    TCase   *files  = tcase_create("files");
-    TCase   *real   = tcase_create("real");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite = suite_create("train/cifar");
+    TCase *files = tcase_create("files");
+    TCase *real  = tcase_create("real");
 
     tcase_add_checked_fixture(files, make_folder, remove_folder);
     tcase_add_test(files, good_folders_are_read);
@@ -347,8 +346,5 @@ int main(void)
     } else {
         printf("# not on CIFAR-10 itself: none here (set THINWIRE_DATA)\n");
     }
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "tests/suite.h"
 #include "train/compute/kernels.h"
 #include "train/compute/units.h"
 #include "train/random.h"
@@ -59,16 +60,11 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("train/compute");
-    TCase   *tcase  = tcase_create("all");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite = suite_create("train/compute");
+    TCase *tcase = tcase_create("all");
 
     tcase_add_test(tcase, exp_is_close);
     tcase_add_loop_test(tcase, dropout_has_its_rate, 0, 3);
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

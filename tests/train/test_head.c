@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/suite.h"
 #include "tests/train/dense_net.h"
 
 static float *drawn(size_t n, uint64_t key)
@@ -369,34 +370,19 @@ START_TEST(no_examples)
 }
 END_TEST
 
-static TCase *add_case(Suite *suite, const char *name)
-{
-    TCase *tcase = tcase_create(name);
-
-    tcase_set_timeout(tcase, 240.0);
-    suite_add_tcase(suite, tcase);
-    return tcase;
-}
-
 int main(void)
 {
-    Suite   *suite = suite_create("train/head");
-    TCase   *tcase;
-    SRunner *runner;
-    int      failed;
+    Suite *suite = suite_create("train/head");
+    TCase *tcase;
 
-    tcase = add_case(suite, "heads");
+    tcase = suite_case(suite, "heads", 240.0);
     tcase_add_loop_test(tcase, heads_match_the_reference, 0, 60);
     tcase_add_loop_test(tcase, gradients_are_differences, 0, 4);
     tcase_add_test(tcase, the_hook_is_called);
     tcase_add_loop_test(tcase, ready_layers_are_final, 0, 2);
-    tcase = add_case(suite, "refusals");
+    tcase = suite_case(suite, "refusals", 240.0);
     tcase_add_test(tcase, bad_heads_are_refused);
     tcase_add_test(tcase, bad_passes_are_refused);
     tcase_add_test(tcase, no_examples);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/suite.h"
 #include "train/input/data.h"
 #include "train/random.h"
 
@@ -316,10 +317,8 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("train/images");
-    TCase   *tcase  = tcase_create("images");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite = suite_create("train/images");
+    TCase *tcase = tcase_create("images");
 
     tcase_add_loop_test(tcase, every_placement_is_exact, 0, SHAPES);
     tcase_add_loop_test(tcase, mirror_of_mirror_is_the_image, 0, SHAPES);
@@ -331,8 +330,5 @@ int main(void)
     tcase_add_loop_test(tcase, data_names_are_checked, 0, (int)(sizeof(bad) / sizeof(bad[0])));
     tcase_add_test(tcase, shapes_must_fit_the_model);
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "tests/suite.h"
 #include "train/input/readers.h"
 #include "train/random.h"
 
@@ -365,11 +366,9 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("train/input");
-    TCase   *files  = tcase_create("files");
-    TCase   *digits = tcase_create("digits");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite  = suite_create("train/input");
+    TCase *files  = tcase_create("files");
+    TCase *digits = tcase_create("digits");
 
     tcase_add_checked_fixture(files, make_folder, remove_folder);
     tcase_add_loop_test(files, good_files_are_read, 0, 2);
@@ -382,8 +381,5 @@ int main(void)
     tcase_add_test(digits, digits_look_like_digits);
     tcase_add_loop_test(digits, data_names_are_checked, 0, 15);
     suite_add_tcase(suite, digits);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/suite.h"
 #include "tests/train/dense_net.h"
 
 /* One dense layer of one input: the outputs are the weights. */
@@ -95,17 +96,12 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("train/loss");
-    TCase   *tcase  = tcase_create("all");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite = suite_create("train/loss");
+    TCase *tcase = tcase_create("all");
 
     tcase_add_test(tcase, losses_are_safe);
     tcase_add_test(tcase, bad_numbers_are_shown);
     tcase_add_test(tcase, many_classes);
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

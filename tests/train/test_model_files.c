@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/suite.h"
 #include "train/model/network_keys.h"
 
 /* ---- mistakes ------------------------------------------------------------------------------ */
@@ -306,10 +307,8 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("train/model_files");
-    TCase   *tc     = tcase_create("files");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite = suite_create("train/model_files");
+    TCase *tc    = tcase_create("files");
 
     tcase_add_loop_test(tc, mistakes_are_named_with_their_line, 0, MISTAKES);
     tcase_add_test(tc, files_that_cannot_be_read_are_named);
@@ -317,8 +316,5 @@ int main(void)
     tcase_add_test(tc, page_knows_every_key_and_model);
     tcase_add_test(tc, example_of_the_page_is_a_network);
     suite_add_tcase(suite, tc);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/suite.h"
 #include "train/model/network.h"
 
 static uint64_t random_state;
@@ -168,18 +169,14 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("train/model_mixed");
-    TCase   *tc     = tcase_create("mixed");
-    SRunner *runner = srunner_create(suite);
-    int      failed, models = 0;
+    Suite *suite  = suite_create("train/model_mixed");
+    TCase *tc     = tcase_create("mixed");
+    int    models = 0;
 
     while (tw_network_builtin((size_t)models) != NULL) {
         models++;
     }
     tcase_add_loop_test(tc, mixed_up_files_do_not_crash, 0, models);
     suite_add_tcase(suite, tc);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

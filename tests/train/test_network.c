@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/suite.h"
 #include "train/model/network.h"
 
 static void load(tw_network_t *net, const char *name)
@@ -378,10 +379,8 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("train/network");
-    TCase   *tc     = tcase_create("network");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite = suite_create("train/network");
+    TCase *tc    = tcase_create("network");
 
     tcase_add_loop_test(tc, models_have_the_published_size, 0, PUBLISHED);
     tcase_add_test(tc, all_models_are_listed);
@@ -394,8 +393,5 @@ int main(void)
     tcase_add_test(tc, data_bring_shape_and_classes);
     tcase_add_test(tc, descriptions_agree_with_the_network);
     suite_add_tcase(suite, tc);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

@@ -6,6 +6,7 @@
 #include <check.h>
 #include <math.h>
 
+#include "tests/suite.h"
 #include "tests/train/small_net.h"
 #include "train/model/params.h"
 
@@ -266,10 +267,9 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("train/params");
-    TCase   *tcase  = tcase_create("all");
-    SRunner *runner = srunner_create(suite);
-    int      failed, models = 0;
+    Suite *suite  = suite_create("train/params");
+    TCase *tcase  = tcase_create("all");
+    int    models = 0;
 
     while (tw_network_builtin((size_t)models) != NULL) {
         models++;
@@ -282,8 +282,5 @@ int main(void)
     tcase_add_test(tcase, hashes_see_every_bit);
     tcase_add_loop_test(tcase, builtin_models_have_a_layout, 0, models);
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/suite.h"
 #include "train/agree.h"
 #include "train/file.h"
 #include "train/hash.h"
@@ -317,11 +318,9 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("train/pieces");
-    TCase   *pieces = tcase_create("pieces");
-    TCase   *files  = tcase_create("files");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite  = suite_create("train/pieces");
+    TCase *pieces = tcase_create("pieces");
+    TCase *files  = tcase_create("files");
 
     tcase_add_test(pieces, options_are_understood);
     tcase_add_loop_test(pieces, bad_options_are_named, 0, BAD_OPTIONS);
@@ -336,8 +335,5 @@ int main(void)
     tcase_add_test(files, files_are_whole_or_not_there);
     tcase_add_loop_test(files, unwritable_files_are_named, 0, 3);
     suite_add_tcase(suite, files);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

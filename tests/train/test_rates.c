@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/suite.h"
 #include "train/rates.h"
 
 #define NEAR(got, want, bound) ck_assert_double_eq_tol((got), (want), (bound))
@@ -257,11 +258,9 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("rates");
-    TCase   *batch  = tcase_create("batch size");
-    TCase   *text   = tcase_create("schedules");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite = suite_create("rates");
+    TCase *batch = tcase_create("batch size");
+    TCase *text  = tcase_create("schedules");
 
     tcase_add_test(batch, the_example_of_the_paper);
     tcase_add_test(batch, exact_decay_is_that_of_k_steps);
@@ -277,8 +276,5 @@ int main(void)
     tcase_add_test(text, text_that_is_too_long_is_refused);
     suite_add_tcase(suite, batch);
     suite_add_tcase(suite, text);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

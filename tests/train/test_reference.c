@@ -7,6 +7,7 @@
 #include <check.h>
 #include <math.h>
 
+#include "tests/suite.h"
 #include "tests/train/reference_net.h"
 #include "tests/train/small_net.h"
 
@@ -171,18 +172,11 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("train/reference");
-    TCase   *tcase  = tcase_create("all");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite = suite_create("train/reference");
+    TCase *tcase = suite_case(suite, "all", 300);
 
-    tcase_set_timeout(tcase, 300);
     tcase_add_loop_test(tcase, gradients_are_differences, 0, 2);
     tcase_add_loop_test(tcase, parts_train_as_the_whole, 2, 5);
     tcase_add_loop_test(tcase, local_statistics_differ, 2, 5);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

@@ -6,6 +6,7 @@
 
 #include <check.h>
 
+#include "tests/suite.h"
 #include "tests/train/trunk_rig.h"
 
 static const char dense_text[] =
@@ -263,12 +264,9 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("train/trunk");
-    TCase   *tcase  = tcase_create("all");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite = suite_create("train/trunk");
+    TCase *tcase = suite_case(suite, "all", 120);
 
-    tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, trunk_agrees_with_the_oracle);
     tcase_add_test(tcase, numbers_of_examples_may_change);
     tcase_add_test(tcase, dense_networks_have_no_trunk);
@@ -276,9 +274,5 @@ int main(void)
     tcase_add_test(tcase, a_hook_stops_the_pass);
     tcase_add_loop_test(tcase, exchanges_of_known_networks, 0, 4);
     tcase_add_loop_test(tcase, first_nonfinite_is_named, 0, 12);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

@@ -7,6 +7,7 @@
 #include <check.h>
 #include <pthread.h>
 
+#include "tests/suite.h"
 #include "tests/train/trunk_rig.h"
 
 enum { RANKS_MAX = 4 };
@@ -229,17 +230,10 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("train/trunk_ranks");
-    TCase   *tcase  = tcase_create("all");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite = suite_create("train/trunk_ranks");
+    TCase *tcase = suite_case(suite, "all", 120);
 
-    tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, ranks_agree_with_the_whole_batch, 1, RANKS_MAX + 1);
     tcase_add_test(tcase, local_statistics_differ);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/suite.h"
 #include "tests/train/dense_net.h"
 #include "train/compute/product.h"
 #include "train/random.h"
@@ -260,32 +261,17 @@ START_TEST(masks_are_those_of_rows)
 }
 END_TEST
 
-static TCase *add_case(Suite *suite, const char *name)
-{
-    TCase *tcase = tcase_create(name);
-
-    tcase_set_timeout(tcase, 240.0);
-    suite_add_tcase(suite, tcase);
-    return tcase;
-}
-
 int main(void)
 {
-    Suite   *suite = suite_create("train/units");
-    TCase   *tcase;
-    SRunner *runner;
-    int      failed;
+    Suite *suite = suite_create("train/units");
+    TCase *tcase;
 
-    tcase = add_case(suite, "products");
+    tcase = suite_case(suite, "products", 240.0);
     tcase_add_loop_test(tcase, products_are_right, 0, 3 * (int)(sizeof(sizes) / sizeof(sizes[0])));
     tcase_add_loop_test(tcase, large_gradients_are_right, 0, 3);
     tcase_add_test(tcase, transpositions_are_right);
-    tcase = add_case(suite, "loops");
+    tcase = suite_case(suite, "loops", 240.0);
     tcase_add_loop_test(tcase, loops_agree, 0, 27);
     tcase_add_test(tcase, masks_are_those_of_rows);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "thinwire/thinwire.h"
+#include "tests/suite.h"
 #include "train/compute/kernels.h"
 #include "train/compute/update.h"
 #include "train/random.h"
@@ -166,19 +167,14 @@ END_TEST
 
 int main(void)
 {
-    const int cases  = LEVELS * (int)(sizeof(lengths) / sizeof(lengths[0]));
-    Suite    *suite  = suite_create("update");
-    TCase    *tcase  = tcase_create("all");
-    SRunner  *runner = srunner_create(suite);
-    int       failed;
+    const int cases = LEVELS * (int)(sizeof(lengths) / sizeof(lengths[0]));
+    Suite    *suite = suite_create("update");
+    TCase    *tcase = tcase_create("all");
 
     tcase_add_loop_test(tcase, sgd_is_its_formula, 0, cases);
     tcase_add_loop_test(tcase, rmsprop_is_its_formula, 0, cases);
     tcase_add_test(tcase, rmsprop_is_the_rule);
     tcase_add_loop_test(tcase, max_norm_shortens_the_long, 0, cases);
     suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }
