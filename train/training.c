@@ -123,7 +123,7 @@ static int make_parts(tw_training_t *t, tw_problem_t *problem)
 
     t->exec    = (tw_exec_t){.memory = TW_MEMORY_HOST, .stream = NULL, .threads = (int)o->threads};
     t->kernels = tw_kernels_for(tw_cpu_level(t->ctx));
-    t->optimizer  = tw_update_for(tw_cpu_level(t->ctx));
+    t->optimizer  = TW_KERNELS_OF(t->kernels, tw_update);
     t->order      = malloc(t->data.train.n * sizeof(*t->order));
     t->step_times = malloc(t->steps * sizeof(*t->step_times));
     t->records    = calloc(room, sizeof(*t->records));

@@ -14,34 +14,6 @@
 
 enum { LAYERS_MAX = 16 };
 
-const tw_compute_kernels_t *dense_net_kernels(int k)
-{
-    static const char *const    levels[] = {"scalar", "avx2", "avx512"};
-    static const char *const    order    = "scalar avx2 avx512";
-    const tw_compute_kernels_t *kernels  = tw_kernels_for(levels[k]);
-    tw_context_t               *ctx;
-    const char                 *best;
-
-    if (tw_context_create(&ctx) != TW_OK) {
-        return NULL;
-    }
-    best = tw_cpu_level(ctx);
-    tw_context_destroy(ctx);
-    return strstr(order, levels[k]) > strstr(order, best) || strcmp(kernels->isa, levels[k]) != 0
-               ? NULL
-               : kernels;
-}
-
-const tw_compute_kernels_t *dense_net_best_kernels(void)
-{
-    const tw_compute_kernels_t *best = NULL;
-
-    for (int k = 0; k < 3; k++) {
-        best = dense_net_kernels(k) == NULL ? best : dense_net_kernels(k);
-    }
-    return best;
-}
-
 static void set_layer(tw_network_t *net, char letter, double number)
 {
     tw_network_layer_t *layer = &net->layer[net->layers];
@@ -92,6 +64,14 @@ void dense_net_fill(float *x, size_t n, uint64_t key, float range)
     for (size_t i = 0; i < n; i++) {
         x[i] = range * (2.0f * tw_random_uniform(key, i) - 1.0f);
     }
+}
+
+float *dense_net_drawn(size_t n, uint64_t key)
+{
+    float *x = aligned_alloc(64, (n * sizeof(float) + 64 + 63) / 64 * 64);
+
+    dense_net_fill(x, n, key, 1.0f);
+    return x;
 }
 
 void dense_net_examples(size_t n, size_t classes, uint64_t key, uint32_t *labels,

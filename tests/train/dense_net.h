@@ -7,13 +7,6 @@
 
 #include "train/model/head.h"
 
-/* The kernels of the k-th instruction set of scalar, avx2, avx512; NULL where this processor or
- * build does not have it. */
-const tw_compute_kernels_t *dense_net_kernels(int k);
-
-/* Those of the last that there are. */
-const tw_compute_kernels_t *dense_net_best_kernels(void);
-
 /* The layers of a network as text, one letter and a number each: "d0.5" dropout of half; dense
  * layers of as many units: "l10" linear, "r10" ReLU, "s10" logistic (sigmoid); "R10" and so on:
  * without biases. */
@@ -22,6 +15,9 @@ void dense_net_destroy(tw_network_t *net);
 
 /* Values of any kind: +-range, by key. */
 void dense_net_fill(float *x, size_t n, uint64_t key, float range);
+
+/* The same in new memory, of range 1. */
+float *dense_net_drawn(size_t n, uint64_t key);
 
 /* Labels below classes and examples' global numbers, by key. */
 void dense_net_examples(size_t n, size_t classes, uint64_t key, uint32_t *labels,

@@ -13,13 +13,12 @@
 
 #include "thinwire/thinwire.h"
 #include "tests/suite.h"
+#include "tests/train/levels.h"
 #include "tests/train/reference.h"
 #include "train/compute/backend.h"
 #include "train/random.h"
 
-enum { LAYERS_MAX = 24, LEVELS = 3 };
-
-static const char *const levels[LEVELS] = {"scalar", "avx2", "avx512"};
+enum { LAYERS_MAX = 24 };
 
 static uint64_t seed_of(void)
 {
@@ -27,22 +26,6 @@ static uint64_t seed_of(void)
     const uint64_t seed = text == NULL ? 20 : strtoull(text, NULL, 10);
 
     return seed;
-}
-
-/* The level, or NULL where this processor or build does not have it. */
-static const tw_compute_kernels_t *kernels_at(int k)
-{
-    static const char *const    order   = "scalar avx2 avx512";
-    const tw_compute_kernels_t *kernels = tw_kernels_for(levels[k]);
-    tw_context_t               *ctx;
-    const char                 *best;
-
-    ck_assert_int_eq(tw_context_create(&ctx), TW_OK);
-    best = tw_cpu_level(ctx);
-    tw_context_destroy(ctx);
-    return strstr(order, levels[k]) > strstr(order, best) || strcmp(kernels->isa, levels[k]) != 0
-               ? NULL
-               : kernels;
 }
 
 /* ---- networks ---- */

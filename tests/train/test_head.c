@@ -11,14 +11,7 @@
 
 #include "tests/suite.h"
 #include "tests/train/dense_net.h"
-
-static float *drawn(size_t n, uint64_t key)
-{
-    float *x = aligned_alloc(64, (n * sizeof(float) + 64 + 63) / 64 * 64);
-
-    dense_net_fill(x, n, key, 1.0f);
-    return x;
-}
+#include "tests/train/levels.h"
 
 /* ---- whole heads ----------------------------------------------------------------------------- */
 
@@ -63,8 +56,8 @@ static void fixture_make(fixture_t *f, const char *text, tw_loss_t loss, size_t 
     dense_net_fill(f->params.value, f->params.total, 11, 0.5f);
     dense_net_fill(f->params.gradient, f->params.total, 12, 1.0f);
     ck_assert_int_eq(tw_head_create(&f->head, &f->net, &f->params, &how, n, &problem), 0);
-    f->x        = drawn(x, 13);
-    f->gx       = drawn(x, 14);
+    f->x        = dense_net_drawn(x, 13);
+    f->gx       = dense_net_drawn(x, 14);
     f->labels   = calloc(n, sizeof(*f->labels));
     f->examples = calloc(n, sizeof(*f->examples));
     dense_net_examples(n, f->net.classes, 15, f->labels, f->examples);
@@ -143,7 +136,7 @@ static void compare(fixture_t *f)
  * evaluated. */
 START_TEST(heads_match_the_reference)
 {
-    const tw_compute_kernels_t *kernels = dense_net_kernels(_i % 3);
+    const tw_compute_kernels_t *kernels = kernels_at(_i % 3);
     const size_t                n       = counts[_i / 3 % 5];
     const char                 *text    = texts[_i / 15];
 
@@ -160,7 +153,7 @@ START_TEST(heads_match_the_reference)
         run(&f, &loss, NULL);
         near(f.params.gradient, f.gradient, f.params.total, 2.0, "sum of gradients");
 
-        kept = drawn(f.params.total, 1);
+        kept = dense_net_drawn(f.params.total, 1);
         memcpy(kept, f.params.gradient, f.params.total * sizeof(float));
         f.pass.training = 0;
         f.pass.gx       = NULL;
@@ -182,8 +175,8 @@ START_TEST(gradients_are_differences)
         const double step = 1e-5;
         double       got, most = 0.0;
 
-        fixture_make(&f, texts[_i], loss ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX, 7,
-                     dense_net_best_kernels(), 1);
+        fixture_make(&f, texts[_i], loss ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX, 7, best_kernels(),
+                     1);
         run(&f, &got, NULL);
         for (size_t i = 0; i < f.params.total; i++) {
             most = fmax(most, fabs((double)f.params.gradient[i]));
@@ -223,21 +216,19 @@ START_TEST(the_hook_is_called)
         const size_t        n     = shapes[k][1];
         size_t              calls = 0;
         char                text[32];
-        const tw_head_how_t how     = {.threads = 1,
-                                       .kernels = dense_net_best_kernels(),
-                                       .between = count_calls,
-                                       .user    = &calls};
-        tw_problem_t        problem = {0};
-        tw_head_t          *sliced;
-        fixture_t           f;
-        double              loss[2];
-        float              *kept;
+        const tw_head_how_t how = {
+            .threads = 1, .kernels = best_kernels(), .between = count_calls, .user = &calls};
+        tw_problem_t problem = {0};
+        tw_head_t   *sliced;
+        fixture_t    f;
+        double       loss[2];
+        float       *kept;
 
         snprintf(text, sizeof(text), "r%zu r%zu l3", shapes[k][0], shapes[k][0]);
         fixture_make(&f, text, TW_LOSS_SOFTMAX, n, how.kernels, 1);
         ck_assert_int_eq(tw_head_create(&sliced, &f.net, &f.params, &how, n, &problem), 0);
         run(&f, &loss[0], NULL);
-        kept = drawn(f.params.total, 1);
+        kept = dense_net_drawn(f.params.total, 1);
         memcpy(kept, f.params.gradient, f.params.total * sizeof(float));
         ck_assert_int_eq(tw_head_run(sliced, &f.pass, &loss[1], NULL, &problem), 0);
         ck_assert_double_eq_tol(loss[0], loss[1], 1e-6 * loss[0]);
@@ -280,14 +271,14 @@ START_TEST(ready_layers_are_final)
     fixture_t      f;
     tw_head_seen_t seen = {.layers = 0};
     tw_head_how_t  how  = {
-          .threads = 1, .kernels = dense_net_best_kernels(), .ready = keep_layer, .user = &seen};
+          .threads = 1, .kernels = best_kernels(), .ready = keep_layer, .user = &seen};
     tw_problem_t problem = {0};
     tw_head_t   *head;
     double       loss;
 
     fixture_make(&f, "r60 r40 l3", TW_LOSS_SOFTMAX, _i == 0 ? 5 : 0, how.kernels, 1);
     seen.params = &f.params;
-    seen.kept   = drawn(f.params.total, 1);
+    seen.kept   = dense_net_drawn(f.params.total, 1);
     ck_assert_int_eq(tw_head_create(&head, &f.net, &f.params, &how, 5, &problem), 0);
     ck_assert_int_eq(tw_head_run(head, &f.pass, &loss, NULL, &problem), 0);
     ck_assert_uint_eq(seen.layers, 3);
@@ -305,7 +296,7 @@ END_TEST
 
 static void expect_refusal(const char *text, size_t rows, const char *fragment)
 {
-    const tw_head_how_t how     = {.threads = 1, .kernels = dense_net_best_kernels()};
+    const tw_head_how_t how     = {.threads = 1, .kernels = best_kernels()};
     tw_problem_t        problem = {0};
     tw_network_t        net;
     tw_params_t         params;
@@ -336,7 +327,7 @@ START_TEST(bad_passes_are_refused)
     fixture_t    f;
     double       loss;
 
-    fixture_make(&f, "r8 l5", TW_LOSS_SOFTMAX, 4, dense_net_best_kernels(), 1);
+    fixture_make(&f, "r8 l5", TW_LOSS_SOFTMAX, 4, best_kernels(), 1);
     f.labels[2] = 5;
     ck_assert_int_eq(tw_head_run(f.head, &f.pass, &loss, NULL, &problem), -1);
     ck_assert_msg(strstr(problem.text, "a label is 5; the network has 5 classes") != NULL, "%s",
@@ -355,7 +346,7 @@ START_TEST(no_examples)
     double    loss;
     size_t    wrong;
 
-    fixture_make(&f, "d0.5 r8 d0.5 l5", TW_LOSS_LOGISTIC, 4, dense_net_best_kernels(), 1);
+    fixture_make(&f, "d0.5 r8 d0.5 l5", TW_LOSS_LOGISTIC, 4, best_kernels(), 1);
     f.pass.n          = 0;
     f.pass.accumulate = 1;
     run(&f, &loss, &wrong);

@@ -11,12 +11,13 @@
 
 #include "tests/suite.h"
 #include "tests/train/dense_net.h"
+#include "tests/train/levels.h"
 
 /* One dense layer of one input: the outputs are the weights. */
 static double loss_of(tw_loss_t loss, const float *outputs, size_t classes, uint32_t label,
                       float *gradient, size_t *wrong_p)
 {
-    const tw_head_how_t  how     = {.threads = 1, .kernels = dense_net_best_kernels()};
+    const tw_head_how_t  how     = {.threads = 1, .kernels = best_kernels()};
     const float          one     = 1.0f;
     const uint64_t       example = 0;
     const tw_head_pass_t pass    = {

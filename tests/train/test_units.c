@@ -11,6 +11,7 @@
 
 #include "tests/suite.h"
 #include "tests/train/dense_net.h"
+#include "tests/train/levels.h"
 #include "train/compute/product.h"
 #include "train/random.h"
 
@@ -21,25 +22,17 @@ typedef struct operands {
     float *w, *x, *d, *y, *e, *g; /* x, e: rows */
 } operands_t;
 
-static float *drawn(size_t n, uint64_t key)
-{
-    float *x = aligned_alloc(64, (n * sizeof(float) + 64 + 63) / 64 * 64);
-
-    dense_net_fill(x, n, key, 1.0f);
-    return x;
-}
-
 static operands_t operands_make(size_t units, size_t in, size_t n)
 {
     return (operands_t){units,
                         in,
                         n,
-                        drawn(units * in, 1),
-                        drawn(n * in, 2),
-                        drawn(units * n, 3),
-                        drawn(units * n, 4),
-                        drawn(n * in, 5),
-                        drawn(units * in, 6)};
+                        dense_net_drawn(units * in, 1),
+                        dense_net_drawn(n * in, 2),
+                        dense_net_drawn(units * n, 3),
+                        dense_net_drawn(units * n, 4),
+                        dense_net_drawn(n * in, 5),
+                        dense_net_drawn(units * in, 6)};
 }
 
 static void operands_free(operands_t *o)
@@ -93,7 +86,7 @@ static void check_products(const operands_t *o, const float *g_before)
 static void multiply(const tw_product_t *product, operands_t *o, int rows, int add)
 {
     const tw_product_size_t size = {o->units, o->in, o->n, rows};
-    float                  *x = drawn(o->n * o->in, 7), *e = drawn(o->n * o->in, 8);
+    float *x = dense_net_drawn(o->n * o->in, 7), *e = dense_net_drawn(o->n * o->in, 8);
 
     if (rows) {
         memcpy(x, o->x, o->n * o->in * sizeof(float));
@@ -119,13 +112,13 @@ static const size_t sizes[][3] = {{1, 1, 1},    {6, 64, 4},    {7, 65, 5},   {13
 
 START_TEST(products_are_right)
 {
-    const tw_compute_kernels_t *kernels = dense_net_kernels(_i % 3);
+    const tw_compute_kernels_t *kernels = kernels_at(_i % 3);
     const size_t               *size    = sizes[_i / 3];
 
     for (int k = 0; kernels != NULL && k < 8; k++) {
         const tw_product_t product = tw_product_make(kernels, k & 4 ? 3 : 1);
         operands_t         o       = operands_make(size[0], size[1], size[2]);
-        float             *before  = drawn(size[0] * size[1], 6);
+        float             *before  = dense_net_drawn(size[0] * size[1], 6);
 
         if ((k & 1) || !tw_product_rows(&product, size[2])) {
             multiply(&product, &o, k & 1, k & 2);
@@ -140,7 +133,7 @@ END_TEST
 /* Gradients that are stored past the caches: 8 MiB and more. */
 START_TEST(large_gradients_are_right)
 {
-    const tw_compute_kernels_t *kernels = dense_net_kernels(_i);
+    const tw_compute_kernels_t *kernels = kernels_at(_i);
 
     if (kernels != NULL) {
         const tw_product_t product = tw_product_make(kernels, 1);
@@ -159,7 +152,7 @@ START_TEST(transpositions_are_right)
 
     for (size_t k = 0; k < sizeof(shapes) / sizeof(shapes[0]); k++) {
         const size_t rows = shapes[k][0], columns = shapes[k][1];
-        float       *from = drawn(rows * columns, 1), *to = drawn(rows * columns, 2);
+        float *from = dense_net_drawn(rows * columns, 1), *to = dense_net_drawn(rows * columns, 2);
 
         tw_transpose(to, from, rows, columns, 1 + (int)(k % 2));
         for (size_t i = 0; i < rows * columns; i++) {
@@ -215,12 +208,12 @@ START_TEST(loops_agree)
     static const size_t         counts[] = {0, 1, 2, 7, 15, 16, 17, 33, 70};
     static float                want[OUTS][CELLS], got[OUTS][CELLS];
     static double               want_loss[MOST], got_loss[MOST];
-    const tw_compute_kernels_t *kernels = dense_net_kernels(_i % 3);
+    const tw_compute_kernels_t *kernels = kernels_at(_i % 3);
     const size_t                n       = counts[_i / 3];
 
     if (kernels != NULL) {
         run_loops(&tw_unit_loops_scalar, n, want, want_loss);
-        run_loops(tw_unit_loops_for(kernels), n, got, got_loss);
+        run_loops(TW_KERNELS_OF(kernels, tw_unit_loops), n, got, got_loss);
         for (int k = 0; k < OUTS; k++) {
             ck_assert_msg(memcmp(got[k], want[k], sizeof(want[k])) == 0, "output %d differs", k);
         }
@@ -232,7 +225,7 @@ END_TEST
 /* Masks [unit][example] are those of rows of units. */
 START_TEST(masks_are_those_of_rows)
 {
-    const tw_unit_loops_t *loops = tw_unit_loops_for(dense_net_best_kernels());
+    const tw_unit_loops_t *loops = TW_KERNELS_OF(best_kernels(), tw_unit_loops);
     uint32_t               low[MOST], high[MOST];
     float                  y[UNITS * MOST], row[UNITS + 1000];
     tw_drop_t              drop  = tw_drop_make(0, 0.4f);

@@ -11,29 +11,21 @@
 
 #include "thinwire/thinwire.h"
 #include "tests/suite.h"
+#include "tests/train/levels.h"
 #include "train/compute/kernels.h"
 #include "train/compute/update.h"
 #include "train/random.h"
 
-enum { N_MAX = 300, LEVELS = 3 };
+enum { N_MAX = 300 };
 
-static const char *const levels[LEVELS] = {"scalar", "avx2", "avx512"};
-static const size_t      lengths[]      = {0, 1, 2, 7, 8, 15, 16, 17, 31, 33, 64, 127, 300};
+static const size_t lengths[] = {0, 1, 2, 7, 8, 15, 16, 17, 31, 33, 64, 127, 300};
 
-/* The level, or NULL where this processor or build does not have it. */
+/* NULL where this processor or build does not have the level. */
 static const tw_update_t *update_at(int k)
 {
-    static const char *const order  = "scalar avx2 avx512";
-    const tw_update_t       *update = tw_update_for(levels[k]);
-    tw_context_t            *ctx;
-    const char              *best;
+    const tw_compute_kernels_t *kernels = kernels_at(k);
 
-    ck_assert_int_eq(tw_context_create(&ctx), TW_OK);
-    best = tw_cpu_level(ctx);
-    tw_context_destroy(ctx);
-    return strstr(order, levels[k]) > strstr(order, best) || strcmp(update->isa, levels[k]) != 0
-               ? NULL
-               : update;
+    return kernels != NULL ? TW_KERNELS_OF(kernels, tw_update) : NULL;
 }
 
 static void fill(float *x, size_t n, uint64_t key, float range)

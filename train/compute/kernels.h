@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* Dropout of one row of units: unit i is kept if a hash of (key, i) is not below threshold / 2^31,
  * and then multiplied by scale = 1 / keep (inverted dropout). */
@@ -26,6 +27,20 @@ typedef struct tw_compute_kernels {
 
 /* That for a level which tw_cpu_level() names; what was not built falls to the next below. */
 const tw_compute_kernels_t *tw_kernels_for(const char *level);
+
+/* What stands once per instruction set that was built, for that of kernels: the address of x_scalar,
+ * x_avx2 or x_avx512. */
+#ifdef HAVE_AVX2
+#define TW_KERNELS_AVX2(kernels, x) (strcmp((kernels)->isa, "avx2") == 0 ? &x##_avx2 : &x##_scalar)
+#else
+#define TW_KERNELS_AVX2(kernels, x) ((void)(kernels), &x##_scalar)
+#endif
+#ifdef HAVE_AVX512
+#define TW_KERNELS_OF(kernels, x)                                                                  \
+    (strcmp((kernels)->isa, "avx512") == 0 ? &x##_avx512 : TW_KERNELS_AVX2(kernels, x))
+#else
+#define TW_KERNELS_OF(kernels, x) TW_KERNELS_AVX2(kernels, x)
+#endif
 
 /* e^x as the loops compute it: relative error below 3e-7 for |x| <= 87, clamped beyond. */
 float tw_kernels_exp(float x);

@@ -11,41 +11,9 @@
 /* Shares of threads are multiples of this: whole blocks of thin.c, whole cache lines. */
 #define TW_GRAIN 96u
 
-const tw_unit_loops_t *tw_unit_loops_for(const tw_compute_kernels_t *kernels)
-{
-#ifdef HAVE_AVX512
-    if (strcmp(kernels->isa, "avx512") == 0) {
-        return &tw_unit_loops_avx512;
-    }
-#endif
-#ifdef HAVE_AVX2
-    if (strcmp(kernels->isa, "avx2") == 0) {
-        return &tw_unit_loops_avx2;
-    }
-#endif
-    (void)kernels;
-    return &tw_unit_loops_scalar;
-}
-
-static const tw_thin_t *thin_for(const tw_compute_kernels_t *kernels)
-{
-#ifdef HAVE_AVX512
-    if (strcmp(kernels->isa, "avx512") == 0) {
-        return &tw_thin_avx512;
-    }
-#endif
-#ifdef HAVE_AVX2
-    if (strcmp(kernels->isa, "avx2") == 0) {
-        return &tw_thin_avx2;
-    }
-#endif
-    (void)kernels;
-    return &tw_thin_scalar;
-}
-
 tw_product_t tw_product_make(const tw_compute_kernels_t *kernels, int threads)
 {
-    tw_product_t product = {.thin = thin_for(kernels), .threads = threads};
+    tw_product_t product = {.thin = TW_KERNELS_OF(kernels, tw_thin), .threads = threads};
 
     openblas_set_num_threads(threads);
     return product;

@@ -7,7 +7,6 @@
 
 #include "train/compute/kernels.h"
 #include "train/compute/kernels_inline.h"
-#include "train/compute/update.h"
 
 const tw_compute_kernels_t *tw_kernels_for(const char *level)
 {
@@ -28,22 +27,6 @@ const tw_compute_kernels_t *tw_kernels_for(const char *level)
 #endif
     (void)level;
     return &scalar;
-}
-
-const tw_update_t *tw_update_for(const char *level)
-{
-#ifdef HAVE_AVX512
-    if (strcmp(level, "avx512") == 0) {
-        return &tw_update_avx512;
-    }
-#endif
-#ifdef HAVE_AVX2
-    if (strcmp(level, "avx512") == 0 || strcmp(level, "avx2") == 0) {
-        return &tw_update_avx2;
-    }
-#endif
-    (void)level;
-    return &tw_update_scalar;
 }
 
 float tw_kernels_exp(float x)

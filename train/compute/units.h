@@ -65,7 +65,4 @@ typedef struct tw_thin {
 extern const tw_unit_loops_t tw_unit_loops_scalar, tw_unit_loops_avx2, tw_unit_loops_avx512;
 extern const tw_thin_t       tw_thin_scalar, tw_thin_avx2, tw_thin_avx512;
 
-/** Those of the instruction set of kernels. */
-const tw_unit_loops_t *tw_unit_loops_for(const tw_compute_kernels_t *kernels);
-
 #endif /* TW_COMPUTE_UNITS_H */

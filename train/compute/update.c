@@ -8,8 +8,6 @@
 
 #include "train/compute/update.h"
 
-#define TW_TEXT_(x) #x
-#define TW_TEXT(x)  TW_TEXT_(x)
 #define TW_NAME_(x) tw_update_##x
 #define TW_NAME(x)  TW_NAME_(x)
 
@@ -86,7 +84,6 @@ static void max_norm(float *w, size_t units, size_t per_unit, float most)
 }
 
 const tw_update_t TW_NAME(TW_KERNELS) = {
-    .isa      = TW_TEXT(TW_KERNELS),
     .sgd      = sgd,
     .rmsprop  = rmsprop,
     .max_norm = max_norm,

@@ -25,8 +25,6 @@ typedef struct tw_rms_rule {
 } tw_rms_rule_t;
 
 typedef struct tw_update {
-    const char *isa;
-
     void (*sgd)(float *w, float *v, const float *g, size_t n, const tw_sgd_rule_t *rule);
     void (*rmsprop)(float *w, float *m, const float *g, size_t n, const tw_rms_rule_t *rule);
 
@@ -36,8 +34,5 @@ typedef struct tw_update {
 } tw_update_t;
 
 extern const tw_update_t tw_update_scalar, tw_update_avx2, tw_update_avx512;
-
-/* For a level that tw_cpu_level() names; what was not built falls to the next below. */
-const tw_update_t *tw_update_for(const char *level);
 
 #endif /* TW_COMPUTE_UPDATE_H */

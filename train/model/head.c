@@ -221,7 +221,7 @@ int tw_head_create(tw_head_t **head_p, const tw_network_t *network, tw_params_t 
                                .ranks    = ranks,
                                .exec     = {.memory = TW_MEMORY_HOST, .threads = how->threads},
                                .network  = network,
-                               .loops    = tw_unit_loops_for(how->kernels),
+                               .loops    = TW_KERNELS_OF(how->kernels, tw_unit_loops),
                                .product  = tw_product_make(how->kernels, how->threads),
                                .rows_max = rows_max};
     head->layer  = calloc(layers + 1, sizeof(*head->layer));

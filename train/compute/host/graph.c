@@ -109,9 +109,9 @@ int tw_backend_host(tw_backend_t **backend_p, const tw_compute_kernels_t *kernel
     limit_isa(kernels->isa);
     omp_set_num_threads(threads);
     backend->threads = threads;
-    backend->loops   = tw_host_loops_for(kernels->isa);
+    backend->loops   = TW_KERNELS_OF(kernels, tw_host_loops);
     (void)snprintf(backend->name, sizeof(backend->name), "oneDNN %d.%d.%d, %s loops",
-                   version->major, version->minor, version->patch, backend->loops->isa);
+                   version->major, version->minor, version->patch, kernels->isa);
     s = dnnl_engine_create(&backend->engine, dnnl_cpu, 0);
     if (s == dnnl_success) {
         s = dnnl_stream_create(&backend->stream, backend->engine, dnnl_stream_default_flags);

@@ -9,8 +9,6 @@
 #include "train/compute/host/loops.h"
 #include "train/compute/kernels_inline.h"
 
-#define TW_TEXT_(x) #x
-#define TW_TEXT(x)  TW_TEXT_(x)
 #define TW_NAME_(x) tw_host_loops_##x
 #define TW_NAME(x)  TW_NAME_(x)
 
@@ -270,7 +268,6 @@ static void drop_run(float *y, const float *x, size_t rows, size_t width, size_t
 }
 
 const tw_host_loops_t TW_NAME(TW_KERNELS) = {
-    .isa       = TW_TEXT(TW_KERNELS),
     .activate  = activate,
     .add       = add,
     .settle    = settle,

@@ -15,8 +15,6 @@
 #include "train/model/network.h"
 
 typedef struct tw_host_loops {
-    const char *isa;
-
     /* y[i] = activation(x[i]); NaN stays NaN. */
     void (*activate)(float *y, const float *x, size_t n, tw_activation_t how);
 
@@ -52,8 +50,5 @@ typedef struct tw_host_loops {
 } tw_host_loops_t;
 
 extern const tw_host_loops_t tw_host_loops_scalar, tw_host_loops_avx2, tw_host_loops_avx512;
-
-/* For the level that a tw_compute_kernels_t names. */
-const tw_host_loops_t *tw_host_loops_for(const char *level);
 
 #endif /* TW_HOST_LOOPS_H */
