@@ -13,7 +13,7 @@
 
 #include "tests/mpi/harness.h"
 #include "tests/train/hybrid_net.h"
-#include "tests/train/refusal.h"
+#include "tests/train/runs.h"
 #include "train/checkpoint.h"
 #include "train/hash.h"
 #include "train/loop.h"
@@ -38,18 +38,6 @@ static tw_train_options_t options_of(const char *scheme, const char *codec, uint
     options.batch  = BATCH;
     options.bn     = "global";
     return options;
-}
-
-/* Create and run, to be destroyed; a failure ends the job, as nothing can be said after it. */
-static void run(tw_training_t *t, const tw_train_options_t *options, MPI_Comm comm)
-{
-    tw_problem_t problem = {0};
-
-    if (tw_training_create(t, options, t_ctx, comm, &problem) != 0 ||
-        tw_training_run(t, &problem) != 0) {
-        fprintf(stderr, "rank %d: a run failed: %s\n", t_rank, problem.text);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
 }
 
 /* ---- the same ranks ------------------------------------------------------------------------- */
@@ -92,14 +80,14 @@ static void stop_and_go(tw_train_options_t options, uint64_t stop, const tw_trai
 
 static void resumed_runs_end_the_same(void)
 {
-    static const char *const schemes[] = {"a", "b", "c", "group=2"};
+    static const char *const schemes[] = {"data", "a", "b", "c", "group=2"};
 
     for (size_t k = 0; k < sizeof(schemes) / sizeof(schemes[0]); k++) {
         tw_train_options_t options = options_of(schemes[k], "grad=onebit,act=tree8", 2);
         tw_training_t      straight;
 
         t_note("scheme %s", schemes[k]);
-        options.update_period = k == 2 ? 2 : 0;
+        options.update_period = k == 3 ? 2 : 0;
         run(&straight, &options, MPI_COMM_WORLD);
         stop_and_go(options, 1, &straight);
         tw_training_destroy(&straight);
