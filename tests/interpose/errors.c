@@ -272,7 +272,4 @@ static const t_case_t cases[] = {
     {"an error in a status", in_status, 1},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

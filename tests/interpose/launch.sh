@@ -3,7 +3,8 @@
 # several modes; TAP. Every launch has a time limit, so that a hang is a failure.
 #
 # Environment: TW_MODES (run only these modes, the others are skipped), TW_RANKS (only these ranks),
-# TW_TIME_LIMIT (seconds per launch), and what the programs read (tests/interpose/common.h).
+# TW_TIME_LIMIT (seconds per launch), and what the programs read (tests/cases.h,
+# tests/interpose/common.h).
 # shellcheck shell=bash
 : "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}" "${CC:?}"
 programs=$top_builddir/tests/interpose
@@ -100,7 +101,7 @@ start() {
     [ -z "${loud-}" ] || settings+=(THINWIRE_QUIET=0)
     [ -z "${between-}" ] || settings[0]+=:$between # a tool between the drop-in and MPI
     timeout -k 5 $((limit + 20)) "$MPIRUN" -n "$ranks" \
-        env TW_THIN="${TW_THIN:-$(thinned "$ranks")}" "${settings[@]}" "$programs/$program" "$@" \
+        env TW_THIN="${TW_THIN:-$(thinned "$ranks")}" TW_CASE_LIMIT="${TW_CASE_LIMIT:-60}" "${settings[@]}" "$programs/$program" "$@" \
         </dev/null >"$scratch/out" 2>&1
 }
 

@@ -306,7 +306,4 @@ static const t_case_t cases[] = {
     {"compressed at all", compressed, 2},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

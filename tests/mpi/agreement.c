@@ -266,7 +266,4 @@ static const t_case_t cases[] = {
     {"other settings may differ", other_settings_may_differ, 1},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

@@ -241,7 +241,4 @@ static const t_case_t cases[] = {
     {"nothing needs no buffer", nothing_needs_no_buffer, 1},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

@@ -629,7 +629,4 @@ static const t_case_t cases[] = {
     {"calibrations are read", calibrations_are_read, 1},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

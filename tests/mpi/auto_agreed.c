@@ -489,7 +489,4 @@ static const t_case_t cases[] = {
     {"rules are named", rules_are_named, 2},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

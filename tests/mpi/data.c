@@ -38,25 +38,6 @@ const char *const t_specs_f64[] = {"bitpack:1",       "bitpack:2", "bitpack:5",
 
 /* ---- random numbers ------------------------------------------------------------------------- */
 
-uint64_t t_mix(uint64_t x)
-{
-    x += UINT64_C(0x9e3779b97f4a7c15);
-    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return x ^ (x >> 31);
-}
-
-uint64_t t_random(uint64_t *state)
-{
-    *state += UINT64_C(0xd1342543de82ef95);
-    return t_mix(*state);
-}
-
-size_t t_below(uint64_t *state, size_t bound)
-{
-    return (size_t)(t_random(state) % bound);
-}
-
 static double value_at(uint64_t seed, size_t i)
 {
     const uint64_t bits  = t_mix(t_mix(seed) + i);
@@ -86,18 +67,6 @@ typedef struct header {
     void  *base;
     size_t bytes;
 } header_t;
-
-void *t_malloc(size_t bytes)
-{
-    void *data = malloc(bytes != 0 ? bytes : 1);
-
-    if (data == NULL) {
-        fprintf(stderr, "rank %d: the test has no memory for %zu bytes\n", t_rank, bytes);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-        exit(1);
-    }
-    return data;
-}
 
 void *t_alloc(size_t bytes, size_t misalign)
 {

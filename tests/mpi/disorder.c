@@ -271,7 +271,4 @@ static const t_case_t cases[] = {
     {"more at once than tags", more_at_once_than_tags, 1},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

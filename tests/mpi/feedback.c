@@ -297,7 +297,4 @@ static const t_case_t cases[] = {
     {"several at once in small chunks", several_at_once_in_small_chunks, 1},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

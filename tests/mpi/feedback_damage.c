@@ -157,7 +157,4 @@ static const t_case_t cases[] = {
     {"a bad stream is an error everywhere", a_bad_stream_is_an_error_everywhere, 1},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

@@ -242,7 +242,4 @@ static const t_case_t cases[] = {
     {"doubles too", doubles_too, 1},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

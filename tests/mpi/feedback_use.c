@@ -186,7 +186,4 @@ static const t_case_t cases[] = {
     {"misuse is refused", misuse_is_refused, 1},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

@@ -172,7 +172,4 @@ static void random_sequences(void)
 
 static const t_case_t cases[] = {{"random sequences", random_sequences, 1}};
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

@@ -384,7 +384,4 @@ static const t_case_t cases[] = {
     {"many ranks take it by themselves", many_ranks_take_it_by_themselves, 1},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

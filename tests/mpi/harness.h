@@ -1,66 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/mpi/harness.h - what the MPI tests share: cases, checks, random data, guarded buffers.
- *
- * A program is a list of cases, all of which run in one launch. A failed check is printed (rank,
- * file, line, case, seed, what was going on) and counted, and the case goes on, so that the ranks
- * stay in step; after each case the ranks add up their failures, and a failure on any rank makes
- * every rank exit with 1. Input is a function of seed, rank and position: every rank can compute
- * every other's.
- *
- * Environment: THINWIRE_SEED (0 or unset draws one), TW_CASE (run only the cases whose name
- * contains it), TW_CASE_LIMIT (seconds after which a case counts as hanging).
+ * tests/mpi/harness.h - what programs that call the library add to tests/cases.h: a context and a
+ * communicator, random vectors, guarded buffers, comparisons.
  */
 #ifndef TW_TESTS_MPI_HARNESS_H
 #define TW_TESTS_MPI_HARNESS_H
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include <mpi.h>
-
 #include <thinwire/thinwire.h>
+
+#include "tests/cases.h"
 
 #define T_RANKS_MAX 16
 
-typedef struct t_case {
-    const char *name;
-    void (*run)(void);
-    int min_ranks; /* with fewer the case is passed over, aloud */
-} t_case_t;
-
-extern int           t_rank, t_size; /* of MPI_COMM_WORLD                              */
-extern uint64_t      t_seed;         /* the same on all ranks                          */
-extern tw_context_t *t_ctx;          /* of the default settings                        */
-extern tw_comm_t    *t_world;        /* over MPI_COMM_WORLD, with t_ctx                */
-
-extern int t_thread_level; /* for MPI_Init_thread; set before t_main() (MPI_THREAD_SINGLE) */
-
-/* The whole of main(): the last argument is the number of ranks expected. */
-int t_main(int argc, char **argv, const t_case_t *cases, size_t count);
-
-/* What is being tested right now; printed with a failure. */
-void t_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-void t_fail(const char *file, int line, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-#define T_CHECK(condition, ...)                                                                    \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            t_fail(__FILE__, __LINE__, __VA_ARGS__);                                               \
-        }                                                                                          \
-    } while (0)
+extern tw_context_t *t_ctx;   /* of the default settings         */
+extern tw_comm_t    *t_world; /* over MPI_COMM_WORLD, with t_ctx */
 
 void t_status(const char *file, int line, const char *call, tw_status_t got, tw_status_t want);
 
 #define T_STATUS(call, want) t_status(__FILE__, __LINE__, #call, (call), (want))
 #define T_OK(call)           T_STATUS(call, TW_OK)
-
-/* ---- random numbers ------------------------------------------------------------------------- */
-
-uint64_t t_mix(uint64_t x);                    /* a bijection that looks random                  */
-uint64_t t_random(uint64_t *state);            /* the next of a sequence                         */
-size_t t_below(uint64_t *state, size_t bound); /* 0 .. bound - 1                                 */
 
 /* Elements first .. first + n - 1 of the vector that (dtype, seed) names: both signs, many
  * magnitudes, some zeros of either sign. out is aligned. */
@@ -74,9 +31,6 @@ void *t_alloc(size_t bytes, size_t misalign);
 
 /* Checks the guard words; NULL is allowed. */
 void t_free(void *data);
-
-/* Aligned memory without guards, or the program ends. */
-void *t_malloc(size_t bytes);
 
 /* ---- comparing ------------------------------------------------------------------------------ */
 

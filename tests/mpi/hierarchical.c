@@ -309,7 +309,4 @@ static const t_case_t cases[] = {
     {"a rank that does not come", a_rank_that_does_not_come, 2},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

@@ -201,7 +201,4 @@ static const t_case_t cases[] = {
     {"whatever the run", whatever_the_run, 1},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

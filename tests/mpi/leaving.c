@@ -80,7 +80,4 @@ static const t_case_t cases[] = {
     {"all that is complete arrives", all_that_is_complete_arrives, 2},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

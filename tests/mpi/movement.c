@@ -345,7 +345,4 @@ static const t_case_t cases[] = {
     {"some ranks in place, by MPI", some_ranks_in_place_by_mpi, 2},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

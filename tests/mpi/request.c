@@ -389,7 +389,4 @@ static const t_case_t cases[] = {
     {"a long series", a_long_series, 1},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

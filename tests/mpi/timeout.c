@@ -446,7 +446,4 @@ static const t_case_t cases[] = {
     {"a rank that comes too late", a_rank_that_comes_too_late, 2},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

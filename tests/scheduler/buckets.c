@@ -431,7 +431,4 @@ static const t_case_t cases[] = {
     {"left_early", left_early, 1}, {"bad_arguments", bad_arguments, 1},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

@@ -476,7 +476,4 @@ static const t_case_t cases[] = {
     {"other settings give the same bits", other_settings_give_the_same_bits, 1},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

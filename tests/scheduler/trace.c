@@ -180,7 +180,4 @@ static const t_case_t cases[] = {
     {"full_disk", full_disk, 1},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

@@ -153,7 +153,4 @@ static const t_case_t cases[] = {
     {"a device that fails", a_device_that_fails, 1},
 };
 
-int main(int argc, char **argv)
-{
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)

@@ -251,11 +251,8 @@ static void rows_have_their_names(void)
     }
 }
 
-int main(int argc, char **argv)
-{
-    static const t_case_t cases[] = {{"it is what the codec says", it_is_what_the_codec_says, 1},
-                                     {"names decide", names_decide, 1},
-                                     {"rows have their names", rows_have_their_names, 1}};
+static const t_case_t cases[] = {{"it is what the codec says", it_is_what_the_codec_says, 1},
+                                 {"names decide", names_decide, 1},
+                                 {"rows have their names", rows_have_their_names, 1}};
 
-    return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));
-}
+T_MAIN(cases)
