@@ -12,26 +12,6 @@
 
 static t_log_t log_of_case;
 
-static void forget_log(void)
-{
-    log_of_case.lines   = 0;
-    log_of_case.text[0] = '\0';
-}
-
-/* A communicator with its own context whose log is kept. */
-static tw_comm_t *listening(const char *const *settings, tw_context_t **ctx_p)
-{
-    tw_comm_t *comm;
-
-    forget_log();
-    t_settings_put(settings);
-    *ctx_p = t_context();
-    T_OK(tw_context_set_log(*ctx_p, t_log_take, &log_of_case));
-    comm = t_comm(*ctx_p, MPI_COMM_WORLD);
-    t_settings_take_out(settings);
-    return comm;
-}
-
 static void the_log_names(int rank, const char *what)
 {
     char text[32];
@@ -106,13 +86,13 @@ static void a_rank_that_calls_something_else_is_named(void)
                                            "root",  "",         "",          "alltoall",
                                            "",      "4096",     "count",     "500"};
     tw_context_t            *ctx;
-    tw_comm_t               *comm  = listening(settings, &ctx);
+    tw_comm_t               *comm  = t_comm_logged(settings, &log_of_case, &ctx);
     t_shape_t                shape = {.kind = T_ALLREDUCE, .spec = "int8", .count = 500};
 
     for (int way = 0; way < 12; way++) {
         for (int odd = t_size - 1; odd >= 0; odd -= t_size > 2 ? t_size - 1 : t_size) {
             t_note("way %d, rank %d differs", way, odd);
-            forget_log();
+            log_of_case = (t_log_t){0};
             T_STATUS(differing_call(comm, way, t_rank == odd), TW_ERR_MISMATCH);
             the_log_names(odd, words[way]);
             T_OK(tw_comm_status(comm));
@@ -126,12 +106,12 @@ static void a_plan_started_out_of_order_is_named(void)
 {
     static const char *const settings[] = {"CHECK=1", NULL};
     tw_context_t            *ctx;
-    tw_comm_t               *comm = listening(settings, &ctx);
+    tw_comm_t               *comm = t_comm_logged(settings, &log_of_case, &ctx);
     tw_request_t            *a = NULL, *b = NULL;
 
     T_OK(tw_allreduce_init(comm, x, y, 100, TW_SUM, NULL, &a));
     T_OK(tw_allreduce_init(comm, x, y, 200, TW_SUM, NULL, &b));
-    forget_log();
+    log_of_case = (t_log_t){0};
     T_STATUS(tw_start(t_rank == t_size - 1 ? b : a), TW_ERR_MISMATCH);
     the_log_names(t_size - 1, "count=200");
     T_OK(tw_start(a));
@@ -148,7 +128,7 @@ static void checking_lets_right_calls_through(void)
 {
     static const char *const settings[] = {"CHECK=1", NULL};
     tw_context_t            *ctx;
-    tw_comm_t               *comm   = listening(settings, &ctx);
+    tw_comm_t               *comm   = t_comm_logged(settings, &log_of_case, &ctx);
     uint64_t                 random = t_seed;
     t_shape_t                shape;
 
@@ -168,7 +148,7 @@ static void an_error_from_other_counts_says_where_to_look(void)
 {
     static const char *const settings[] = {"BCAST=tree", NULL};
     tw_context_t            *ctx;
-    tw_comm_t               *comm = listening(settings, &ctx);
+    tw_comm_t               *comm = t_comm_logged(settings, &log_of_case, &ctx);
     const int                last = t_rank == t_size - 1;
 
     T_STATUS(tw_bcast(comm, x, last ? 50 : 100, 0, NULL), last ? TW_ERR_MPI : TW_OK);
@@ -195,10 +175,8 @@ static void ranks_with_other_wire_settings_are_named(void)
 
         t_note("%s on the last rank", others[i]);
         snprintf(name, sizeof(name), "THINWIRE_%.*s", (int)strcspn(others[i], "="), others[i]);
-        forget_log();
         t_settings_put(t_rank == t_size - 1 ? settings : NULL);
-        ctx = t_context();
-        T_OK(tw_context_set_log(ctx, t_log_take, &log_of_case));
+        ctx = t_context_logged(&log_of_case);
         T_STATUS(tw_comm_create(ctx, MPI_COMM_WORLD, &comm), TW_ERR_MISMATCH);
         T_CHECK(comm == NULL, "an output was set on failure");
         t_settings_take_out(settings);
@@ -223,7 +201,7 @@ static void other_settings_may_differ(void)
     t_shape_t         shape;
 
     threads[8] = (char)('1' + t_rank % 3);
-    comm       = listening(settings, &ctx);
+    comm       = t_comm_logged(settings, &log_of_case, &ctx);
     for (int i = 0; i < 5 * T_KINDS; i++) {
         t_shape_random(&shape, &random, t_size, 3000);
         shape.kind  = (t_kind_t)(i % T_KINDS);
@@ -241,10 +219,8 @@ static void decisions_that_cannot_be_written(void)
     tw_context_t            *ctx;
     tw_comm_t               *comm = NULL;
 
-    forget_log();
     t_settings_put(settings);
-    ctx = t_context();
-    T_OK(tw_context_set_log(ctx, t_log_take, &log_of_case));
+    ctx = t_context_logged(&log_of_case);
     T_STATUS(tw_comm_create(ctx, MPI_COMM_WORLD, &comm), TW_ERR_IO);
     t_settings_take_out(settings);
     T_CHECK(comm == NULL && log_of_case.lines == (t_rank == 0), "%d lines", log_of_case.lines);

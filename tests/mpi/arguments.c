@@ -12,26 +12,6 @@
 
 static t_log_t log_of_case;
 
-static void forget_log(void)
-{
-    log_of_case.lines   = 0;
-    log_of_case.text[0] = '\0';
-}
-
-/* A communicator with its own context whose log is kept. */
-static tw_comm_t *listening(const char *const *settings, tw_context_t **ctx_p)
-{
-    tw_comm_t *comm;
-
-    forget_log();
-    t_settings_put(settings);
-    *ctx_p = t_context();
-    T_OK(tw_context_set_log(*ctx_p, t_log_take, &log_of_case));
-    comm = t_comm(*ctx_p, MPI_COMM_WORLD);
-    t_settings_take_out(settings);
-    return comm;
-}
-
 static float x[4096], y[4096];
 
 /* ---- settings ---------------------------------------------------------------------------------
@@ -96,9 +76,9 @@ static void an_impossible_setting_on_one_rank(void)
     for (size_t i = 0; i < 2 * sizeof(bad) / sizeof(bad[0]); i++) {
         tw_comm_t *comm;
 
-        forget_log();
-        comm = try_setting(bad[i / 2], i % 2 == 0 ? -1 : t_size - 1, &ctx, &status);
-        mine = status == TW_OK;
+        log_of_case = (t_log_t){0};
+        comm        = try_setting(bad[i / 2], i % 2 == 0 ? -1 : t_size - 1, &ctx, &status);
+        mine        = status == TW_OK;
         MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         T_CHECK(all == 0 || all == t_size, "%s here, but %d ranks have a communicator",
                 tw_status_name(status), all);
@@ -118,9 +98,8 @@ static void communicators_that_cannot_be(void)
 {
     MPI_Comm      half, inter;
     tw_comm_t    *comm = NULL;
-    tw_context_t *ctx  = t_context();
+    tw_context_t *ctx  = t_context_logged(&log_of_case);
 
-    T_OK(tw_context_set_log(ctx, t_log_take, &log_of_case));
     T_STATUS(tw_comm_create(NULL, MPI_COMM_WORLD, &comm), TW_ERR_INVALID_ARG);
     T_STATUS(tw_comm_create(ctx, MPI_COMM_WORLD, NULL), TW_ERR_INVALID_ARG);
     T_STATUS(tw_comm_create(ctx, MPI_COMM_NULL, &comm), TW_ERR_INVALID_ARG);
@@ -130,7 +109,7 @@ static void communicators_that_cannot_be(void)
     if (t_size > 1) {
         MPI_Comm_split(MPI_COMM_WORLD, t_rank % 2, t_rank, &half);
         MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - t_rank % 2, 7, &inter);
-        forget_log();
+        log_of_case = (t_log_t){0};
         T_STATUS(tw_comm_create(ctx, inter, &comm), TW_ERR_UNSUPPORTED);
         T_CHECK(log_of_case.lines == 1, "%d lines: %s", log_of_case.lines, log_of_case.text);
         MPI_Comm_free(&inter);
@@ -201,7 +180,7 @@ static void wrong_arguments(tw_comm_t *comm)
 static void wrong_arguments_are_local_errors(void)
 {
     tw_context_t *ctx;
-    tw_comm_t    *comm  = listening(NULL, &ctx);
+    tw_comm_t    *comm  = t_comm_logged(NULL, &log_of_case, &ctx);
     t_shape_t     shape = {.kind = T_ALLREDUCE, .spec = "", .count = 50};
     tw_stats_t    before, after;
 

@@ -550,8 +550,7 @@ static void refused_decisions(const char *text, const char *says)
     snprintf(setting, sizeof(setting), "DECISIONS=%s", path);
     put_file(path, text);
     t_settings_put(settings);
-    ctx = t_context();
-    T_OK(tw_context_set_log(ctx, t_log_take, &log));
+    ctx = t_context_logged(&log);
     T_CHECK(tw_comm_create(ctx, MPI_COMM_WORLD, &comm) != TW_OK, "a bad file was taken");
     T_CHECK(t_log_holds(MPI_COMM_WORLD, &log, says), "no line says '%s': %s", says, log.text);
     T_CHECK(t_log_holds(MPI_COMM_WORLD, &log, "auto-refused"), "no line names the file");

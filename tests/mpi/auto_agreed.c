@@ -290,7 +290,6 @@ static void no_claim_is_believed(void)
 
     forge(path, "tree8:block=4096,split=0.45 0 1 4096 0.0129",
           "onebit:block=2048 0 0.125 2048 0.0001");
-    log  = (t_log_t){0};
     comm = t_comm_logged(list, &log, &ctx);
     chosen(comm, codec, sizeof(codec));
     T_CHECK(strcmp(codec, "fp32") == 0, "the file is believed: %s", codec);
@@ -326,9 +325,7 @@ static void no_decision_breaks_the_bound(void)
         forge(path, was, forged[i]);
         was = forged[i];
         t_settings_put(list);
-        ctx = t_context();
-        log = (t_log_t){0};
-        T_OK(tw_context_set_log(ctx, t_log_take, &log));
+        ctx  = t_context_logged(&log);
         comm = NULL;
         T_STATUS(tw_comm_create(ctx, MPI_COMM_WORLD, &comm), TW_ERR_SETTING);
         T_CHECK(t_log_holds(MPI_COMM_WORLD, &log, forged[i]), "no line: %s", log.text);

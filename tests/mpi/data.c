@@ -230,14 +230,22 @@ int t_log_holds(MPI_Comm comm, const t_log_t *log, const char *text)
     return any;
 }
 
+tw_context_t *t_context_logged(t_log_t *log)
+{
+    tw_context_t *ctx = t_context();
+
+    *log = (t_log_t){0};
+    T_OK(tw_context_set_log(ctx, t_log_take, log));
+    return ctx;
+}
+
 tw_comm_t *t_comm_logged(const char *const *settings, t_log_t *log, tw_context_t **ctx_p)
 {
     tw_comm_t *comm;
 
     t_settings_put(settings);
-    *ctx_p = t_context();
-    T_OK(tw_context_set_log(*ctx_p, t_log_take, log));
-    comm = t_comm(*ctx_p, MPI_COMM_WORLD);
+    *ctx_p = t_context_logged(log);
+    comm   = t_comm(*ctx_p, MPI_COMM_WORLD);
     t_settings_take_out(settings);
     return comm;
 }

@@ -24,9 +24,7 @@ typedef struct bad {
 static void open_bad(bad_t *bad)
 {
     memset(bad, 0, sizeof(*bad));
-    bad->ctx = t_context();
-    T_OK(tw_context_set_log(bad->ctx, t_log_take, &bad->log));
-    bad->comm  = t_comm(bad->ctx, MPI_COMM_WORLD);
+    bad->comm  = t_comm_logged(NULL, &bad->log, &bad->ctx);
     bad->fb    = t_feedback_used(bad->comm, "w", t_seed, COUNT, 2);
     bad->twin  = t_feedback_used(bad->comm, "w", t_seed, COUNT, 2);
     bad->bytes = t_feedback_saved(bad->fb, t_rank, &bad->n);

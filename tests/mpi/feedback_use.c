@@ -91,14 +91,12 @@ static void two_operations_at_once_are_refused(void)
 {
     tw_feedback_t *fb    = NULL;
     tw_request_t  *first = NULL, *second = NULL;
-    t_log_t        log   = {0};
-    tw_context_t  *ctx   = t_context();
+    t_log_t        log;
+    tw_context_t  *ctx;
+    tw_comm_t     *comm  = t_comm_logged(NULL, &log, &ctx);
     tw_how_t       how   = {.codec = t_codec("onebit", TW_F32)};
     float          x[50] = {1.0f, 2.0f}, y[50], z[50];
-    tw_comm_t     *comm;
 
-    T_OK(tw_context_set_log(ctx, t_log_take, &log));
-    comm = t_comm(ctx, MPI_COMM_WORLD);
     T_OK(tw_feedback_create(comm, "busy", TW_F32, 50, &fb));
     T_OK(tw_allreduce(comm, x, y, 50, TW_SUM, &how)); /* the ranks agree on memory */
     for (int late = 0; late < t_size; late++) {
@@ -128,9 +126,9 @@ static void misuse_is_refused(void)
     float          x[100] = {0}, y[100];
     tw_feedback_t *fb = NULL, *none = NULL, *foreign = NULL;
     tw_how_t       how = {0};
-    t_log_t        log = {0};
-    tw_context_t  *ctx = t_context();
-    tw_comm_t     *comm;
+    t_log_t        log;
+    tw_context_t  *ctx;
+    tw_comm_t     *comm = t_comm_logged(NULL, &log, &ctx);
     double         norm;
 
     T_STATUS(tw_feedback_create(NULL, "a", TW_F32, 1, &none), TW_ERR_INVALID_ARG);
@@ -150,8 +148,6 @@ static void misuse_is_refused(void)
     T_STATUS(tw_feedback_read(NULL, x), TW_ERR_INVALID_ARG);
     tw_feedback_destroy(NULL);
 
-    T_OK(tw_context_set_log(ctx, t_log_take, &log));
-    comm = t_comm(ctx, MPI_COMM_WORLD);
     T_OK(tw_feedback_create(t_world, "foreign", TW_F32, 100, &foreign));
     T_OK(tw_feedback_create(comm, "a", TW_F32, 100, &fb));
     T_STATUS(tw_feedback_read(fb, NULL), TW_ERR_INVALID_ARG);

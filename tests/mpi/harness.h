@@ -80,9 +80,10 @@ void t_log_take(void *arg, tw_log_level_t level, int rank, const char *line);
 /* Does the log of any rank of comm hold the text? Collective; the same answer everywhere. */
 int t_log_holds(MPI_Comm comm, const t_log_t *log, const char *text);
 
-/* A communicator over all ranks under these settings, in a context of its own whose lines *log
- * takes. */
-tw_comm_t *t_comm_logged(const char *const *settings, t_log_t *log, tw_context_t **ctx_p);
+/* A context whose lines *log takes, empty at first; and a communicator over all ranks under these
+ * settings, with such a context of its own. */
+tw_context_t *t_context_logged(t_log_t *log);
+tw_comm_t    *t_comm_logged(const char *const *settings, t_log_t *log, tw_context_t **ctx_p);
 
 /* Collective: some rank said that it waits for the last one. */
 void t_last_is_named(const t_log_t *log);

@@ -253,13 +253,11 @@ static void blocks_that_are_too_large(void)
 {
     const tw_how_t how = {.codec     = t_codec("int8:block=1048576", TW_F32),
                           .algorithm = TW_ALGORITHM_HIERARCHICAL};
-    t_log_t        log = {0};
-    tw_context_t  *ctx = t_context();
-    tw_comm_t     *comm;
+    t_log_t        log;
+    tw_context_t  *ctx;
+    tw_comm_t     *comm = t_comm_logged(NULL, &log, &ctx);
     float          x[4] = {0};
 
-    T_OK(tw_context_set_log(ctx, t_log_take, &log));
-    comm = t_comm(ctx, MPI_COMM_WORLD);
     T_STATUS(tw_allreduce(comm, TW_IN_PLACE, x, 4, TW_SUM, &how), TW_ERR_UNSUPPORTED);
     T_CHECK(log.lines == 1 && strstr(log.text, "whose blocks fit") != NULL, "%d lines: %s",
             log.lines, log.text);

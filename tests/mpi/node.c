@@ -226,13 +226,11 @@ static void auto_takes_it_where_it_serves(void)
 static void a_wish_that_cannot_be_met(void)
 {
     const tw_how_t lossy = {.codec = t_codec("tree8", TW_F32), .algorithm = TW_ALGORITHM_NODE};
-    t_log_t        log   = {0};
-    tw_context_t  *ctx   = t_context();
-    tw_comm_t     *comm;
+    t_log_t        log;
+    tw_context_t  *ctx;
+    tw_comm_t     *comm = t_comm_logged(NULL, &log, &ctx);
     float          x[4] = {0};
 
-    T_OK(tw_context_set_log(ctx, t_log_take, &log));
-    comm = t_comm(ctx, MPI_COMM_WORLD);
     T_STATUS(tw_allreduce(comm, TW_IN_PLACE, x, 4, TW_SUM, &lossy), TW_ERR_UNSUPPORTED);
     T_CHECK(log.lines == 1 && strstr(log.text, "algorithm node") != NULL, "%d lines: %s", log.lines,
             log.text);

@@ -258,14 +258,12 @@ static void completion_calls_answer(void)
  * first the other ranks have not started it, then it has been carried to its end by other calls. */
 static void a_plan_runs_until_it_is_completed(void)
 {
-    t_log_t       log    = {0};
-    tw_context_t *ctx    = t_context();
+    t_log_t       log;
+    tw_context_t *ctx;
+    tw_comm_t    *comm   = t_comm_logged(NULL, &log, &ctx);
     float         x[100] = {0}, y[100], z[1];
     tw_request_t *plan   = NULL;
-    tw_comm_t    *comm;
 
-    T_OK(tw_context_set_log(ctx, t_log_take, &log));
-    comm = t_comm(ctx, MPI_COMM_WORLD);
     T_OK(tw_allreduce_init(comm, x, y, 100, TW_SUM, NULL, &plan));
     for (int late = 0; late < t_size; late++) {
         if (t_rank == late) {

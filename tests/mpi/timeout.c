@@ -21,16 +21,8 @@ static t_log_t log_of_case;
 static tw_comm_t *impatient(int check, tw_context_t **ctx_p)
 {
     const char *const settings[] = {"TIMEOUT=0.5", check ? "CHECK=1" : NULL, NULL};
-    tw_comm_t        *comm;
 
-    log_of_case.lines   = 0;
-    log_of_case.text[0] = '\0';
-    t_settings_put(settings);
-    *ctx_p = t_context();
-    T_OK(tw_context_set_log(*ctx_p, t_log_take, &log_of_case));
-    comm = t_comm(*ctx_p, MPI_COMM_WORLD);
-    t_settings_take_out(settings);
-    return comm;
+    return t_comm_logged(settings, &log_of_case, ctx_p);
 }
 
 static void away(double seconds)

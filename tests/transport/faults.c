@@ -1,55 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/transport/faults.c - MPI calls that fail and memory that is missing on one rank, injected
- * through the table of MPI calls and the limit of the buffer pool. Last argument: number of ranks.
+ * through the table of MPI calls and the limit of the buffer pool.
  */
 #include "config.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/lsan_interface.h>
-#endif
-
-#include <thinwire/thinwire.h>
-
 #include "runtime/transport/comm/comm.h"
+#include "tests/mpi/harness.h"
 
 #define COUNT 50000
 
-static int   rank, size, failures;
-static char  log_text[4096];
-static float in[COUNT], out[COUNT];
-
-#define CHECK(condition)                                                                           \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            printf("rank %d: %s:%d: not so: %s\n", rank, __FILE__, __LINE__, #condition);          \
-            failures++;                                                                            \
-        }                                                                                          \
-    } while (0)
-
-static void take_log(void *arg, tw_log_level_t level, int log_rank, const char *line)
-{
-    (void)arg;
-    (void)level;
-    (void)log_rank;
-    strncat(log_text, line, sizeof(log_text) - strlen(log_text) - 2);
-    strcat(log_text, "\n");
-}
-
-static tw_context_t *new_context(void)
-{
-    tw_context_t *ctx = NULL;
-
-    log_text[0] = '\0';
-    if (tw_context_create(&ctx) != TW_OK || tw_context_set_log(ctx, take_log, NULL) != TW_OK) {
-        MPI_Abort(MPI_COMM_WORLD, 2);
-    }
-    return ctx;
-}
+static const char *const apart[] = {"NODE_RANKS=1", NULL}; /* messages, not the node's memory */
+static t_log_t           log_of_case;
+static float             in[COUNT], out[COUNT];
 
 /* ---- MPI calls that fail on rank 0 ----------------------------------------------------------- */
 
@@ -83,145 +49,124 @@ static int failing_dup(MPI_Comm comm, MPI_Comm *dup)
 /* An MPI_Isend fails on rank 0: rank 0 says so, the others give up waiting, and all are dead. */
 static void a_send_that_fails(void)
 {
-    tw_mpi_ops_t  mpi = tw_mpi_default;
-    tw_context_t *ctx;
-    tw_comm_t    *comm;
-    tw_request_t *request = NULL;
-    tw_status_t   status;
-    int           done;
+    static const char *const settings[] = {"TIMEOUT=1", "NODE_RANKS=1", NULL};
+    tw_mpi_ops_t             mpi        = tw_mpi_default;
+    tw_context_t            *ctx;
+    tw_comm_t               *comm;
+    tw_request_t            *request = NULL;
+    tw_status_t              status;
+    int                      done = 0;
 
-    if (size == 1) {
-        return; /* nothing is sent */
-    }
-    setenv("THINWIRE_TIMEOUT", "1", 1);
-    setenv("THINWIRE_NODE_RANKS", "1", 1); /* messages, not the node's memory */
-    ctx       = new_context();
+    t_settings_put(settings);
+    ctx       = t_context_logged(&log_of_case);
     mpi.Isend = failing_isend;
-    CHECK(tw_comm_create_with(ctx, &mpi, MPI_COMM_WORLD, &comm) == TW_OK);
+    T_OK(tw_comm_create_with(ctx, &mpi, MPI_COMM_WORLD, &comm));
+    t_settings_take_out(settings);
     calls_left = -1;
-    CHECK(tw_allreduce(comm, in, out, COUNT, TW_SUM, NULL) == TW_OK);
-    calls_left = rank == 0 ? 1 : -1;
-    status     = tw_allreduce(comm, in, out, COUNT, TW_SUM, NULL);
-    CHECK(status == (rank == 0 ? TW_ERR_MPI : TW_ERR_TIMEOUT));
-    CHECK(tw_comm_status(comm) == status);
-    CHECK(strstr(log_text, rank == 0 ? "MPI_Isend failed" : "waiting for rank") != NULL);
-    CHECK(tw_allreduce(comm, in, out, COUNT, TW_SUM, NULL) == TW_ERR_DEAD);
-    CHECK(tw_iallreduce(comm, in, out, COUNT, TW_SUM, NULL, &request) == TW_ERR_DEAD);
-    CHECK(tw_test(&request, &done) == TW_OK && done == 1);
-    CHECK(tw_comm_destroy(comm) == TW_OK);
-    tw_context_destroy(ctx);
-    unsetenv("THINWIRE_TIMEOUT");
-    unsetenv("THINWIRE_NODE_RANKS");
-    MPI_Barrier(MPI_COMM_WORLD);
+    T_OK(tw_allreduce(comm, in, out, COUNT, TW_SUM, NULL));
+    calls_left = t_rank == 0 ? 1 : -1;
+    status     = t_rank == 0 ? TW_ERR_MPI : TW_ERR_TIMEOUT;
+    T_STATUS(tw_allreduce(comm, in, out, COUNT, TW_SUM, NULL), status);
+    T_STATUS(tw_comm_status(comm), status);
+    T_CHECK(strstr(log_of_case.text, t_rank == 0 ? "MPI_Isend failed" : "waiting for rank") != NULL,
+            "the log says: %s", log_of_case.text);
+    T_STATUS(tw_allreduce(comm, in, out, COUNT, TW_SUM, NULL), TW_ERR_DEAD);
+    T_STATUS(tw_iallreduce(comm, in, out, COUNT, TW_SUM, NULL, &request), TW_ERR_DEAD);
+    T_OK(tw_test(&request, &done));
+    T_CHECK(done == 1, "no request is not complete");
+    t_comm_done(comm, ctx);
 }
 
 static void a_duplicate_that_fails(void)
 {
     tw_mpi_ops_t  mpi  = tw_mpi_default;
-    tw_context_t *ctx  = new_context();
+    tw_context_t *ctx  = t_context();
     tw_comm_t    *comm = NULL;
 
     mpi.Comm_dup = failing_dup;
-    CHECK(tw_comm_create_with(ctx, &mpi, MPI_COMM_WORLD, &comm) == TW_ERR_MPI);
-    CHECK(comm == NULL);
+    T_STATUS(tw_comm_create_with(ctx, &mpi, MPI_COMM_WORLD, &comm), TW_ERR_MPI);
+    T_CHECK(comm == NULL, "an output was set on failure");
     tw_context_destroy(ctx);
 }
 
 /* ---- memory that is missing on one rank ------------------------------------------------------ */
+
+/* The communicator adds up. */
+static void sums(tw_comm_t *comm)
+{
+    const float small[4] = {1, 2, 3, 4};
+    float       sum[4];
+
+    T_OK(tw_allreduce(comm, small, sum, 4, TW_SUM, NULL));
+    T_CHECK(sum[3] == 4.0f * (float)t_size, "the sum is %g", (double)sum[3]);
+}
 
 /* The last rank may not grow: all ranks are told, none hangs, and the communicator still works. By
  * messages: operations in the node's memory need no more than was agreed on with it. */
 static void memory_that_one_rank_lacks(void)
 {
     tw_context_t *ctx;
-    tw_comm_t    *comm;
-    tw_request_t *plan     = NULL;
-    float         small[4] = {1, 2, 3, 4}, sum[4];
+    tw_comm_t    *comm = t_comm_logged(apart, &log_of_case, &ctx);
+    tw_request_t *plan = NULL;
 
-    setenv("THINWIRE_NODE_RANKS", "1", 1);
-    ctx = new_context();
-    CHECK(tw_comm_create(ctx, MPI_COMM_WORLD, &comm) == TW_OK);
-    CHECK(tw_allreduce(comm, small, sum, 4, TW_SUM, NULL) == TW_OK);
-    if (rank == size - 1) {
+    sums(comm);
+    if (t_rank == t_size - 1) {
         comm->pool.limit = comm->pool.bytes;
     }
-    CHECK(tw_allreduce(comm, in, out, COUNT, TW_SUM, NULL) == TW_ERR_NO_MEMORY);
-    CHECK(tw_allreduce_init(comm, in, out, COUNT, TW_SUM, NULL, &plan) == TW_ERR_NO_MEMORY);
-    CHECK(plan == NULL);
-    CHECK(strstr(log_text, "a rank has no") != NULL);
-    CHECK(tw_allreduce(comm, small, sum, 4, TW_SUM, NULL) == TW_OK);
-    CHECK(sum[3] == 4.0f * (float)size);
+    T_STATUS(tw_allreduce(comm, in, out, COUNT, TW_SUM, NULL), TW_ERR_NO_MEMORY);
+    T_STATUS(tw_allreduce_init(comm, in, out, COUNT, TW_SUM, NULL, &plan), TW_ERR_NO_MEMORY);
+    T_CHECK(plan == NULL, "an output was set on failure");
+    T_CHECK(strstr(log_of_case.text, "a rank has no") != NULL, "the log says: %s",
+            log_of_case.text);
+    sums(comm);
     comm->pool.limit = UINT64_MAX;
-    CHECK(tw_allreduce(comm, in, out, COUNT, TW_SUM, NULL) == TW_OK);
-    CHECK(tw_comm_destroy(comm) == TW_OK);
-    tw_context_destroy(ctx);
-    unsetenv("THINWIRE_NODE_RANKS");
+    T_OK(tw_allreduce(comm, in, out, COUNT, TW_SUM, NULL));
+    t_comm_done(comm, ctx);
 }
 
 /* The last rank may not grow when the node's memory is to be made: no rank uses it, then or later.
  */
 static void memory_that_one_rank_lacks_beside_the_nodes(void)
 {
-    tw_context_t *ctx = new_context();
-    tw_comm_t    *comm;
-    float         small[4] = {1, 2, 3, 4}, sum[4];
+    tw_context_t *ctx;
+    tw_comm_t    *comm = t_comm_logged(NULL, &log_of_case, &ctx);
 
-    CHECK(tw_comm_create(ctx, MPI_COMM_WORLD, &comm) == TW_OK);
-    if (rank == size - 1) {
+    if (t_rank == t_size - 1) {
         comm->pool.limit = comm->pool.bytes;
     }
-    CHECK(tw_allreduce(comm, small, sum, 4, TW_SUM, NULL) == TW_ERR_NO_MEMORY);
+    T_STATUS(tw_allreduce(comm, in, out, 4, TW_SUM, NULL), TW_ERR_NO_MEMORY);
     comm->pool.limit = UINT64_MAX;
-    CHECK(tw_allreduce(comm, small, sum, 4, TW_SUM, NULL) == TW_OK);
-    CHECK(sum[3] == 4.0f * (float)size);
-    CHECK(comm->node.state != TW_NODE_THERE);
-    CHECK(tw_comm_destroy(comm) == TW_OK);
-    tw_context_destroy(ctx);
+    sums(comm);
+    T_CHECK(comm->node.state != TW_NODE_THERE, "the node's memory is used");
+    t_comm_done(comm, ctx);
 }
 
 /* A shell's `ulimit -f` on the lowest rank: files may not be as large as the node's memory, and the
  * signal that comes with trying would end the process. All exchange messages. */
 static void files_that_may_not_be_large(void)
 {
-    tw_context_t *ctx = new_context();
-    tw_comm_t    *comm;
+    tw_context_t *ctx;
+    tw_comm_t    *comm = t_comm_logged(NULL, &log_of_case, &ctx);
     struct rlimit limit, before;
-    float         small[4] = {1, 2, 3, 4}, sum[4];
 
     getrlimit(RLIMIT_FSIZE, &before);
     limit          = before;
     limit.rlim_cur = 1 << 20;
-    CHECK(tw_comm_create(ctx, MPI_COMM_WORLD, &comm) == TW_OK);
-    CHECK(rank != 0 || setrlimit(RLIMIT_FSIZE, &limit) == 0);
-    CHECK(tw_allreduce(comm, small, sum, 4, TW_SUM, NULL) == TW_OK);
-    CHECK(sum[3] == 4.0f * (float)size);
-    CHECK(tw_allreduce(comm, in, out, COUNT, TW_SUM, NULL) == TW_OK);
-    CHECK(comm->node.state != TW_NODE_THERE);
-    CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0);
-    CHECK(tw_comm_destroy(comm) == TW_OK);
-    tw_context_destroy(ctx);
+    T_CHECK(t_rank != 0 || setrlimit(RLIMIT_FSIZE, &limit) == 0, "no limit");
+    sums(comm);
+    T_OK(tw_allreduce(comm, in, out, COUNT, TW_SUM, NULL));
+    T_CHECK(comm->node.state != TW_NODE_THERE, "the node's memory is used");
+    T_CHECK(setrlimit(RLIMIT_FSIZE, &before) == 0, "the limit stays");
+    t_comm_done(comm, ctx);
 }
 
-int main(int argc, char **argv)
-{
-    int all = 0;
+static const t_case_t cases[] = {
+    {"a duplicate that fails", a_duplicate_that_fails, 1},
+    {"memory that one rank lacks", memory_that_one_rank_lacks, 1},
+    {"memory that one rank lacks beside the node's", memory_that_one_rank_lacks_beside_the_nodes,
+     1},
+    {"files that may not be large", files_that_may_not_be_large, 1},
+    {"a send that fails", a_send_that_fails, 2},
+};
 
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    CHECK(argc > 1 && atoi(argv[argc - 1]) == size);
-    for (int i = 0; i < COUNT; i++) {
-        in[i] = (float)(i % 17) - 8.0f;
-    }
-    a_duplicate_that_fails();
-    memory_that_one_rank_lacks();
-    memory_that_one_rank_lacks_beside_the_nodes();
-    files_that_may_not_be_large();
-    a_send_that_fails();
-    MPI_Allreduce(&failures, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-#if defined(__SANITIZE_ADDRESS__)
-    __lsan_do_leak_check();
-#endif
-    MPI_Finalize();
-    return all != 0;
-}
+T_MAIN(cases)
