@@ -26,6 +26,10 @@ int      t_rank, t_size;
 uint64_t t_seed;
 MPI_Comm t_harness;
 
+const char *const t_op_names[T_OPS] = {"bcast",    "allgather",      "allgatherv",
+                                       "alltoall", "alltoallv",      "allreduce",
+                                       "reduce",   "reduce_scatter", "reduce_scatter_block"};
+
 static const char        *current_case = "set-up";
 static uint64_t           current_seed;
 static atomic_int         current_failures;

@@ -70,6 +70,22 @@ void t_fail(const char *file, int line, const char *format, ...)
         }                                                                                          \
     } while (0)
 
+/* The collectives; those from T_ALLREDUCE on reduce. */
+typedef enum t_op {
+    T_BCAST,
+    T_ALLGATHER,
+    T_ALLGATHERV,
+    T_ALLTOALL,
+    T_ALLTOALLV,
+    T_ALLREDUCE,
+    T_REDUCE,
+    T_REDUCE_SCATTER,
+    T_REDUCE_SCATTER_BLOCK,
+    T_OPS
+} t_op_t;
+
+extern const char *const t_op_names[T_OPS];
+
 uint64_t t_mix(uint64_t x);                      /* a bijection that looks random */
 uint64_t t_random(uint64_t *state);              /* the next of a sequence        */
 size_t   t_below(uint64_t *state, size_t bound); /* 0 .. bound - 1                */

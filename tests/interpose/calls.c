@@ -8,11 +8,8 @@
 
 #include "tests/interpose/job.h"
 
-const char *const t_op_names[T_OPS] = {"bcast",    "allgather",      "allgatherv",
-                                       "alltoall", "alltoallv",      "allreduce",
-                                       "reduce",   "reduce_scatter", "reduce_scatter_block"};
-const char *const t_form_names[5]   = {"blocking", "nonblocking", "persistent", "large count",
-                                       "nonblocking large count"};
+const char *const t_form_names[5] = {"blocking", "nonblocking", "persistent", "large count",
+                                     "nonblocking large count"};
 
 static MPI_Op user_sum, user_left;
 

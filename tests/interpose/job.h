@@ -11,19 +11,6 @@
 
 #define T_GUARD 64 /* bytes on either side of the data of a buffer */
 
-typedef enum t_op {
-    T_BCAST,
-    T_ALLGATHER,
-    T_ALLGATHERV,
-    T_ALLTOALL,
-    T_ALLTOALLV,
-    T_ALLREDUCE,
-    T_REDUCE,
-    T_REDUCE_SCATTER,
-    T_REDUCE_SCATTER_BLOCK,
-    T_OPS
-} t_op_t;
-
 typedef enum t_form {
     T_BLOCKING,
     T_NONBLOCKING,
@@ -38,7 +25,7 @@ typedef enum t_form {
 #define T_FORMS 2
 #endif
 
-extern const char *const t_op_names[T_OPS], *const t_form_names[5];
+extern const char *const t_form_names[5];
 
 typedef enum t_reduction { T_SUM, T_MAX, T_BAND, T_MINLOC, T_USER_SUM, T_USER_LEFT } t_reduction_t;
 

@@ -53,10 +53,8 @@ static void settings_at_their_ends(void)
         tw_comm_t *comm = try_setting(good[i], -1, &ctx, &status);
 
         T_CHECK(status == TW_OK, "%s", tw_status_name(status));
-        for (int k = 0; comm != NULL && k < T_KINDS; k++) {
-            t_shape_random(&shape, &random, t_size, 600);
-            shape.kind  = (t_kind_t)k;
-            shape.flags = 0;
+        for (int k = 0; comm != NULL && k < T_OPS; k++) {
+            t_shape_drawn(&shape, (t_op_t)k, &random, 600);
             t_job_once(comm, &shape);
         }
         t_comm_done(comm, ctx);

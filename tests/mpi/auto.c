@@ -57,17 +57,15 @@ static void run_as(tw_comm_t *comm, const t_shape_t *shape, const char *wish, co
     job.how = (tw_how_t){.codec = t_codec(wish, shape->dtype)};
     T_OK(t_job_plan(&job, &plan));
     T_CHECK(strcmp(tw_request_algorithm(plan), algorithm) == 0, "%s by %s, not %s",
-            t_kind_names[shape->kind], tw_request_algorithm(plan), algorithm);
+            t_op_names[shape->kind], tw_request_algorithm(plan), algorithm);
     T_CHECK(strcmp(tw_request_codec(plan), spec) == 0, "%s with %s, not %s",
-            t_kind_names[shape->kind], tw_request_codec(plan), spec);
+            t_op_names[shape->kind], tw_request_codec(plan), spec);
     for (uint64_t round = 0; round < 3; round++) {
         job.how = how;
         t_job_fill(&job, round);
         job.how = (tw_how_t){.codec = t_codec(wish, shape->dtype)};
-        if (round == 0) {
-            T_OK(t_job_run(&job));
-        } else if (round == 1) {
-            T_OK(t_job_start(&job, &request));
+        if (round < 2) {
+            T_OK(t_job_issue(&job, (t_form_t)round, &request));
             T_OK(tw_wait(&request));
         } else {
             T_OK(tw_start(plan));
@@ -79,7 +77,7 @@ static void run_as(tw_comm_t *comm, const t_shape_t *shape, const char *wish, co
     t_job_close(&job);
 }
 
-static const char *own_algorithm(t_kind_t kind)
+static const char *own_algorithm(t_op_t kind)
 {
     switch (kind) {
     case T_ALLREDUCE:
@@ -112,11 +110,11 @@ static void slow_links_are_compressed(void)
     const tw_facts_t facts = made_up(1);
 
     T_OK(tw_comm_set_facts(comm, &facts));
-    for (int kind = 0; kind < T_KINDS && t_size > 1; kind++) {
+    for (int kind = 0; kind < T_OPS && t_size > 1; kind++) {
         t_shape_t shape = {
-            .kind = (t_kind_t)kind, .spec = "tree8", .root = t_size - 1, .seed = t_seed};
+            .kind = (t_op_t)kind, .spec = "tree8", .root = t_size - 1, .seed = t_seed};
 
-        t_note("%s", t_kind_names[kind]);
+        t_note("%s", t_op_names[kind]);
         set_counts(&shape, kind == T_BCAST ? 8 * LONG : LONG / (size_t)t_size);
         if (kind == T_ALLTOALLV) { /* ranks do not know each other's counts */
             shape.spec = "fp32";
@@ -129,15 +127,15 @@ static void slow_links_are_compressed(void)
         if (kind == T_REDUCE) {
             continue; /* below: what is best depends on the ranks */
         }
-        run_as(comm, &shape, "auto", own_algorithm((t_kind_t)kind), "tree8:block=4096,split=0.45");
+        run_as(comm, &shape, "auto", own_algorithm((t_op_t)kind), "tree8:block=4096,split=0.45");
         shape.spec = "int8";
-        run_as(comm, &shape, "auto:0.005", own_algorithm((t_kind_t)kind), "int8:block=4096");
+        run_as(comm, &shape, "auto:0.005", own_algorithm((t_op_t)kind), "int8:block=4096");
         shape.spec     = "fp32";
         shape.in_place = 1;
-        run_as(comm, &shape, "auto:0", own_algorithm((t_kind_t)kind), "fp32");
+        run_as(comm, &shape, "auto:0", own_algorithm((t_op_t)kind), "fp32");
         shape.dtype = TW_F64;
         shape.spec  = "bitpack:3";
-        run_as(comm, &shape, "auto", own_algorithm((t_kind_t)kind), "bitpack:3");
+        run_as(comm, &shape, "auto", own_algorithm((t_op_t)kind), "bitpack:3");
     }
     t_comm_done(comm, ctx);
 }
@@ -166,63 +164,32 @@ static void check_sum(const float *got, size_t first, size_t n, tw_reduction_t r
     }
 }
 
-/* One reduction in one form, which MPI's own collective must carry out. */
-static void plain_reduction(tw_comm_t *comm, t_kind_t kind, const tw_how_t *how, size_t n, int form,
+/* One reduction in one form, or in place, which MPI's own collective must carry out. */
+static void plain_reduction(tw_comm_t *comm, t_op_t kind, const tw_how_t *how, size_t n, int form,
                             tw_reduction_t reduction)
 {
-    const size_t  p = (size_t)t_size, mine = n / p;
-    const int     root = t_size - 1;
-    float        *in = t_malloc(n * sizeof(*in)), *out = t_malloc(n * sizeof(*out));
-    size_t        counts[T_RANKS_MAX];
-    const void   *send    = form == 3 && kind != T_REDUCE ? TW_IN_PLACE : in;
+    const size_t  mine = n / (size_t)t_size, own = (size_t)t_rank * mine;
+    const int     scatter = kind >= T_REDUCE_SCATTER;
+    t_shape_t     shape   = {.kind      = kind,
+                             .root      = t_size - 1,
+                             .reduction = reduction,
+                             .in_place  = form == T_FORMS && kind != T_REDUCE,
+                             .algorithm = TW_ALGORITHM_MPI};
     tw_request_t *request = NULL;
-    tw_status_t   status  = TW_OK;
+    t_job_t       job;
 
-    for (size_t r = 0; r < p; r++) {
-        counts[r] = mine;
+    set_counts(&shape, scatter ? mine : n);
+    t_job_open(&job, comm, &shape, NULL, NULL);
+    job.how = *how;
+    fill_whole((float *)(job.in_place ? job.recv : job.send), n, t_rank);
+    T_OK(t_job_issue(&job, (t_form_t)(form % T_FORMS), &request));
+    T_CHECK(request == NULL || strcmp(tw_request_algorithm(request), "mpi") == 0, "by %s",
+            tw_request_algorithm(request));
+    t_job_finish((t_form_t)(form % T_FORMS), &request);
+    if (kind != T_REDUCE || t_rank == shape.root) {
+        check_sum((float *)job.recv, scatter ? own : 0, scatter ? mine : n, reduction);
     }
-    fill_whole(in, n, t_rank);
-    memcpy(out, in, n * sizeof(*in));
-    switch (kind) {
-    case T_ALLREDUCE:
-        status = form == 0 || form == 3 ? tw_allreduce(comm, send, out, n, reduction, how)
-                 : form == 1 ? tw_iallreduce(comm, send, out, n, reduction, how, &request)
-                             : tw_allreduce_init(comm, send, out, n, reduction, how, &request);
-        break;
-    case T_REDUCE:
-        status = form == 0 || form == 3 ? tw_reduce(comm, send, out, n, reduction, root, how)
-                 : form == 1 ? tw_ireduce(comm, send, out, n, reduction, root, how, &request)
-                             : tw_reduce_init(comm, send, out, n, reduction, root, how, &request);
-        break;
-    case T_REDUCE_SCATTER:
-        status = form == 0 || form == 3 ? tw_reduce_scatter(comm, send, out, counts, reduction, how)
-                 : form == 1
-                     ? tw_ireduce_scatter(comm, send, out, counts, reduction, how, &request)
-                     : tw_reduce_scatter_init(comm, send, out, counts, reduction, how, &request);
-        break;
-    default:
-        status =
-            form == 0 || form == 3 ? tw_reduce_scatter_block(comm, send, out, mine, reduction, how)
-            : form == 1
-                ? tw_ireduce_scatter_block(comm, send, out, mine, reduction, how, &request)
-                : tw_reduce_scatter_block_init(comm, send, out, mine, reduction, how, &request);
-        break;
-    }
-    T_OK(status);
-    if (form == 1 || form == 2) {
-        T_CHECK(strcmp(tw_request_algorithm(request), "mpi") == 0, "by %s",
-                tw_request_algorithm(request));
-        T_CHECK(form == 1 || tw_start(request) == TW_OK, "the plan does not start");
-        T_OK(tw_wait(&request));
-        T_CHECK(form == 1 || tw_request_free(&request) == TW_OK, "the plan is not freed");
-    }
-    if (kind == T_ALLREDUCE || (kind == T_REDUCE && t_rank == root)) {
-        check_sum(out, 0, n, reduction);
-    } else if (kind != T_REDUCE) {
-        check_sum(out, (size_t)t_rank * mine, mine, reduction);
-    }
-    free(in);
-    free(out);
+    t_job_close(&job);
 }
 
 static void all_by_mpi(tw_comm_t *comm, const char *wish, tw_algorithm_t algorithm)
@@ -232,9 +199,9 @@ static void all_by_mpi(tw_comm_t *comm, const char *wish, tw_algorithm_t algorit
 
     for (int form = 0; form < 4; form++) {
         for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++) {
-            for (int kind = T_ALLREDUCE; kind < T_KINDS; kind++) {
-                t_note("%s of %zu, form %d", t_kind_names[kind], counts[c], form);
-                plain_reduction(comm, (t_kind_t)kind, &how, counts[c], form,
+            for (int kind = T_ALLREDUCE; kind < T_OPS; kind++) {
+                t_note("%s of %zu, form %d", t_op_names[kind], counts[c], form);
+                plain_reduction(comm, (t_op_t)kind, &how, counts[c], form,
                                 kind % 2 == 0 ? TW_SUM : TW_AVERAGE);
             }
         }
@@ -251,14 +218,14 @@ static void fast_links_are_left_to_mpi(void)
     all_by_mpi(comm, "auto:1", TW_ALGORITHM_AUTO);
     for (int kind = 0; kind < T_ALLREDUCE; kind++) {
         for (int in_place = 0; in_place < 2; in_place++) {
-            t_shape_t shape = {.kind     = (t_kind_t)kind,
+            t_shape_t shape = {.kind     = (t_op_t)kind,
                                .spec     = "fp32",
                                .root     = t_size - 1,
                                .seed     = t_seed,
                                .in_place = in_place,
                                .gap      = 3};
 
-            t_note("%s", t_kind_names[kind]);
+            t_note("%s", t_op_names[kind]);
             set_counts(&shape, SHORT);
             run_as(comm, &shape, "auto:1", kind == T_ALLTOALLV ? "pairwise" : "mpi", "fp32");
             set_counts(&shape, 5003);

@@ -16,7 +16,7 @@
 #include <thinwire/model.h>
 
 #include "runtime/base/bytes.h"
-#include "tests/mpi/harness.h"
+#include "tests/mpi/job.h"
 
 #define COUNT 5003
 
@@ -44,54 +44,26 @@ static tw_facts_t made_up(int nodes, int local_ranks)
 
 /* ---- settings that cannot be followed -------------------------------------------------------- */
 
-typedef enum t_auto_op { ALLREDUCE, REDUCE, BCAST, ALLGATHER, ALLTOALL } t_auto_op_t;
-
 static const struct {
     const char *setting, *names[6];
-    t_auto_op_t ops[2];
+    t_op_t      ops[2];
     int         count;
-} settings[] = {
-    {"ALLREDUCE", {"direct", "two_pass", "grid", "hierarchical", "node"}, {ALLREDUCE, REDUCE}, 2},
-    {"BCAST", {"tree", "chain", "node", "hierarchical"}, {BCAST}, 1},
-    {"ALLGATHER", {"pairwise", "grid", "node"}, {ALLGATHER}, 1},
-    {"ALLTOALL", {"pairwise", "grid", "node"}, {ALLTOALL}, 1}};
-
-static tw_status_t call(tw_comm_t *comm, t_auto_op_t op, int form, const float *in, float *out,
-                        const tw_how_t *how, tw_request_t **request_p)
-{
-    const size_t n = COUNT;
-
-    switch (op) {
-    case ALLREDUCE:
-        return form == 0   ? tw_allreduce(comm, in, out, n, TW_SUM, how)
-               : form == 1 ? tw_iallreduce(comm, in, out, n, TW_SUM, how, request_p)
-                           : tw_allreduce_init(comm, in, out, n, TW_SUM, how, request_p);
-    case REDUCE:
-        return form == 0   ? tw_reduce(comm, in, out, n, TW_SUM, 0, how)
-               : form == 1 ? tw_ireduce(comm, in, out, n, TW_SUM, 0, how, request_p)
-                           : tw_reduce_init(comm, in, out, n, TW_SUM, 0, how, request_p);
-    case BCAST:
-        return form == 0   ? tw_bcast(comm, out, n, 0, how)
-               : form == 1 ? tw_ibcast(comm, out, n, 0, how, request_p)
-                           : tw_bcast_init(comm, out, n, 0, how, request_p);
-    case ALLGATHER:
-        return form == 0   ? tw_allgather(comm, in, out, n, how)
-               : form == 1 ? tw_iallgather(comm, in, out, n, how, request_p)
-                           : tw_allgather_init(comm, in, out, n, how, request_p);
-    default:
-        return form == 0   ? tw_alltoall(comm, in, out, n, how)
-               : form == 1 ? tw_ialltoall(comm, in, out, n, how, request_p)
-                           : tw_alltoall_init(comm, in, out, n, how, request_p);
-    }
-}
+} settings[] = {{"ALLREDUCE",
+                 {"direct", "two_pass", "grid", "hierarchical", "node"},
+                 {T_ALLREDUCE, T_REDUCE},
+                 2},
+                {"BCAST", {"tree", "chain", "node", "hierarchical"}, {T_BCAST}, 1},
+                {"ALLGATHER", {"pairwise", "grid", "node"}, {T_ALLGATHER}, 1},
+                {"ALLTOALL", {"pairwise", "grid", "node"}, {T_ALLTOALL}, 1}};
 
 /* Every rank holds ones: what all of out must be, about. */
-static void check(t_auto_op_t op, const float *out)
+static void check(const t_job_t *job)
 {
-    const float  want = op == ALLREDUCE || op == REDUCE ? (float)t_size : 1.0f;
-    const size_t n    = op == ALLGATHER || op == ALLTOALL ? COUNT * (size_t)t_size : COUNT;
+    const t_op_t kind = job->shape.kind;
+    const float *out  = (const float *)job->recv;
+    const float  want = kind >= T_ALLREDUCE ? (float)t_size : 1.0f;
 
-    for (size_t i = 0; i < n && (op != REDUCE || t_rank == 0); i++) {
+    for (size_t i = 0; i < job->recv_span && (kind != T_REDUCE || t_rank == 0); i++) {
         if (!(out[i] > 0.9f * want && out[i] < 1.1f * want)) {
             T_CHECK(0, "value %zu is %g, not %g", i, (double)out[i], (double)want);
             return;
@@ -100,36 +72,36 @@ static void check(t_auto_op_t op, const float *out)
 }
 
 /* In all forms; what a plan says that it takes goes to algorithm, which holds 40 bytes. */
-static void forms(tw_comm_t *comm, t_auto_op_t op, const tw_how_t *how, char *algorithm,
-                  char *codec)
+static void forms(tw_comm_t *comm, t_op_t op, const tw_how_t *how, char *algorithm, char *codec)
 {
-    const size_t n  = COUNT * (size_t)t_size;
-    float       *in = t_malloc(n * sizeof(*in)), *out = t_malloc(n * sizeof(*out));
+    const t_shape_t shape = {.kind = op, .count = COUNT, .algorithm = TW_ALGORITHM_MPI};
+    t_job_t         job;
 
-    for (int form = 0; form < 3; form++) {
+    t_job_open(&job, comm, &shape, NULL, NULL);
+    job.how = *how;
+    for (int form = 0; form < T_FORMS; form++) {
         tw_request_t *request = NULL;
 
-        for (size_t i = 0; i < n; i++) {
-            in[i]  = 1.0f;
-            out[i] = op == BCAST && t_rank == 0 ? 1.0f : -1.0f;
+        for (size_t i = 0; i < job.send_span; i++) {
+            ((float *)job.send)[i] = 1.0f;
         }
-        T_OK(call(comm, op, form, in, out, how, &request));
-        if (form == 2) {
+        for (size_t i = 0; i < job.recv_span; i++) {
+            ((float *)job.recv)[i] = op == T_BCAST && t_rank == 0 ? 1.0f : -1.0f;
+        }
+        T_OK(t_job_issue(&job, (t_form_t)form, &request));
+        if (form == T_PLAN) {
             snprintf(algorithm, 40, "%s", tw_request_algorithm(request));
             snprintf(codec, 40, "%s", tw_request_codec(request));
-            T_OK(request != NULL ? tw_start(request) : TW_OK);
         }
-        T_OK(tw_wait(&request));
-        T_OK(tw_request_free(&request));
-        check(op, out);
+        t_job_finish((t_form_t)form, &request);
+        check(&job);
     }
-    free(in);
-    free(out);
+    t_job_close(&job);
 }
 
 /* One setting on one layout: auto follows it where a named codec does, and else falls back; never
  * an error. */
-static void one_setting(const char *setting, const char *name, t_auto_op_t op, int node_ranks)
+static void one_setting(const char *setting, const char *name, t_op_t op, int node_ranks)
 {
     static char       texts[2][60];
     const char *const list[]  = {texts[0], texts[1], "LOG_LEVEL=info", NULL};

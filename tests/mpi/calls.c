@@ -1,112 +1,63 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/mpi/calls.c - a job as a call of the library in each of its three forms, and random shapes.
+ * tests/mpi/calls.c - a job as a call of the library in each of its three forms, random shapes, and
+ * many jobs.
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/mpi/job.h"
 
-static const void *sent(const t_job_t *job)
+/* One collective in the form asked for; the arguments are those between communicator and how. */
+#define CALL(verb, ...)                                                                            \
+    return form == T_BLOCKING ? tw_##verb(job->comm, __VA_ARGS__, &job->how)                       \
+           : form == T_NONBLOCKING                                                                 \
+               ? tw_i##verb(job->comm, __VA_ARGS__, &job->how, request_p)                          \
+               : tw_##verb##_init(job->comm, __VA_ARGS__, &job->how, request_p)
+
+tw_status_t t_job_issue(t_job_t *job, t_form_t form, tw_request_t **request_p)
 {
-    return job->in_place ? TW_IN_PLACE : job->send;
+    const t_shape_t *s  = &job->shape;
+    const size_t    *sd = s->gap != 0 && !job->in_place ? job->send_at : NULL;
+    const size_t    *rd = s->gap != 0 ? job->recv_at : NULL;
+    const void      *in = job->in_place ? TW_IN_PLACE : job->send;
+
+    switch (s->kind) {
+    case T_BCAST:
+        CALL(bcast, job->recv, s->count, s->root);
+    case T_ALLGATHER:
+        CALL(allgather, in, job->recv, s->count);
+    case T_ALLGATHERV:
+        CALL(allgatherv, in, job->recv, job->recv_n, rd);
+    case T_ALLTOALL:
+        CALL(alltoall, in, job->recv, s->count);
+    case T_ALLTOALLV:
+        CALL(alltoallv, in, job->in_place ? NULL : job->send_n, sd, job->recv, job->recv_n, rd);
+    case T_ALLREDUCE:
+        CALL(allreduce, in, job->recv, s->count, s->reduction);
+    case T_REDUCE:
+        CALL(reduce, in, job->recv, s->count, s->reduction, s->root);
+    case T_REDUCE_SCATTER:
+        CALL(reduce_scatter, in, job->recv, s->counts[0], s->reduction);
+    default:
+        CALL(reduce_scatter_block, in, job->recv, s->count, s->reduction);
+    }
 }
 
 tw_status_t t_job_run(t_job_t *job)
 {
-    const t_shape_t *s = &job->shape;
-    const size_t *sd = s->gap != 0 ? job->send_at : NULL, *rd = s->gap != 0 ? job->recv_at : NULL;
-    const void   *in = sent(job);
-
-    switch (s->kind) {
-    case T_BCAST:
-        return tw_bcast(job->comm, job->recv, s->count, s->root, &job->how);
-    case T_ALLGATHER:
-        return tw_allgather(job->comm, in, job->recv, s->count, &job->how);
-    case T_ALLGATHERV:
-        return tw_allgatherv(job->comm, in, job->recv, job->recv_n, rd, &job->how);
-    case T_ALLTOALL:
-        return tw_alltoall(job->comm, in, job->recv, s->count, &job->how);
-    case T_ALLTOALLV:
-        return tw_alltoallv(job->comm, in, job->in_place ? NULL : job->send_n,
-                            job->in_place ? NULL : sd, job->recv, job->recv_n, rd, &job->how);
-    case T_ALLREDUCE:
-        return tw_allreduce(job->comm, in, job->recv, s->count, s->reduction, &job->how);
-    case T_REDUCE:
-        return tw_reduce(job->comm, in, job->recv, s->count, s->reduction, s->root, &job->how);
-    case T_REDUCE_SCATTER:
-        return tw_reduce_scatter(job->comm, in, job->recv, s->counts[0], s->reduction, &job->how);
-    default:
-        return tw_reduce_scatter_block(job->comm, in, job->recv, s->count, s->reduction, &job->how);
-    }
+    return t_job_issue(job, T_BLOCKING, NULL);
 }
 
 tw_status_t t_job_start(t_job_t *job, tw_request_t **request_p)
 {
-    const t_shape_t *s = &job->shape;
-    const size_t *sd = s->gap != 0 ? job->send_at : NULL, *rd = s->gap != 0 ? job->recv_at : NULL;
-    const void   *in = sent(job);
-
-    switch (s->kind) {
-    case T_BCAST:
-        return tw_ibcast(job->comm, job->recv, s->count, s->root, &job->how, request_p);
-    case T_ALLGATHER:
-        return tw_iallgather(job->comm, in, job->recv, s->count, &job->how, request_p);
-    case T_ALLGATHERV:
-        return tw_iallgatherv(job->comm, in, job->recv, job->recv_n, rd, &job->how, request_p);
-    case T_ALLTOALL:
-        return tw_ialltoall(job->comm, in, job->recv, s->count, &job->how, request_p);
-    case T_ALLTOALLV:
-        return tw_ialltoallv(job->comm, in, job->in_place ? NULL : job->send_n,
-                             job->in_place ? NULL : sd, job->recv, job->recv_n, rd, &job->how,
-                             request_p);
-    case T_ALLREDUCE:
-        return tw_iallreduce(job->comm, in, job->recv, s->count, s->reduction, &job->how,
-                             request_p);
-    case T_REDUCE:
-        return tw_ireduce(job->comm, in, job->recv, s->count, s->reduction, s->root, &job->how,
-                          request_p);
-    case T_REDUCE_SCATTER:
-        return tw_ireduce_scatter(job->comm, in, job->recv, s->counts[0], s->reduction, &job->how,
-                                  request_p);
-    default:
-        return tw_ireduce_scatter_block(job->comm, in, job->recv, s->count, s->reduction, &job->how,
-                                        request_p);
-    }
+    return t_job_issue(job, T_NONBLOCKING, request_p);
 }
 
 tw_status_t t_job_plan(t_job_t *job, tw_request_t **plan_p)
 {
-    const t_shape_t *s = &job->shape;
-    const size_t *sd = s->gap != 0 ? job->send_at : NULL, *rd = s->gap != 0 ? job->recv_at : NULL;
-    const void   *in = sent(job);
-
-    switch (s->kind) {
-    case T_BCAST:
-        return tw_bcast_init(job->comm, job->recv, s->count, s->root, &job->how, plan_p);
-    case T_ALLGATHER:
-        return tw_allgather_init(job->comm, in, job->recv, s->count, &job->how, plan_p);
-    case T_ALLGATHERV:
-        return tw_allgatherv_init(job->comm, in, job->recv, job->recv_n, rd, &job->how, plan_p);
-    case T_ALLTOALL:
-        return tw_alltoall_init(job->comm, in, job->recv, s->count, &job->how, plan_p);
-    case T_ALLTOALLV:
-        return tw_alltoallv_init(job->comm, in, job->in_place ? NULL : job->send_n,
-                                 job->in_place ? NULL : sd, job->recv, job->recv_n, rd, &job->how,
-                                 plan_p);
-    case T_ALLREDUCE:
-        return tw_allreduce_init(job->comm, in, job->recv, s->count, s->reduction, &job->how,
-                                 plan_p);
-    case T_REDUCE:
-        return tw_reduce_init(job->comm, in, job->recv, s->count, s->reduction, s->root, &job->how,
-                              plan_p);
-    case T_REDUCE_SCATTER:
-        return tw_reduce_scatter_init(job->comm, in, job->recv, s->counts[0], s->reduction,
-                                      &job->how, plan_p);
-    default:
-        return tw_reduce_scatter_block_init(job->comm, in, job->recv, s->count, s->reduction,
-                                            &job->how, plan_p);
-    }
+    return t_job_issue(job, T_PLAN, plan_p);
 }
 
 /* A count: often small or at the edge of a block, now and then none, seldom large. */
@@ -133,10 +84,10 @@ void t_shape_random(t_shape_t *shape, uint64_t *random, int size, size_t max)
     while (list[specs] != NULL) {
         specs++;
     }
-    shape->kind = (t_kind_t)t_below(random, T_KINDS);
-    shape->spec = list[t_below(random, specs)];
-    block       = shape->spec[0] != '\0' ? tw_codec_block(t_codec(shape->spec, shape->dtype)) : 1;
-    shape->gap  = t_below(random, 2) * (1 + t_below(random, 9));
+    shape->kind     = (t_op_t)t_below(random, T_OPS);
+    shape->spec     = list[t_below(random, specs)];
+    block           = t_block(shape->spec, shape->dtype);
+    shape->gap      = t_below(random, 2) * (1 + t_below(random, 9));
     shape->misalign = t_below(random, 16);
     shape->in_place = t_below(random, 3) == 0;
     shape->root     = (int)t_below(random, (size_t)size);
@@ -161,4 +112,115 @@ void t_shape_random(t_shape_t *shape, uint64_t *random, int size, size_t max)
             }
         }
     }
+}
+
+void t_shape_drawn(t_shape_t *shape, t_op_t kind, uint64_t *random, size_t max)
+{
+    t_shape_random(shape, random, t_size, max);
+    shape->kind  = kind;
+    shape->flags = 0;
+}
+
+void t_job_finish(t_form_t form, tw_request_t **request_p)
+{
+    T_OK(form == T_PLAN ? tw_start(*request_p) : TW_OK);
+    T_OK(tw_wait(request_p));
+    T_OK(tw_request_free(request_p));
+}
+
+void t_job_turn(t_job_t *job, t_form_t form, uint64_t round)
+{
+    tw_request_t *request = NULL;
+
+    t_job_fill(job, round);
+    T_OK(t_job_issue(job, form, &request));
+    t_job_finish(form, &request);
+    t_job_check(job);
+}
+
+/* ---- many of them ---------------------------------------------------------------------------- */
+
+void t_jobs_open(t_job_t *jobs, int n, tw_comm_t *comm, uint64_t *random, size_t max)
+{
+    t_shape_t shape;
+
+    for (int i = 0; i < n; i++) {
+        t_shape_random(&shape, random, tw_comm_size(comm), max);
+        t_shape_note(&shape);
+        t_job_open(&jobs[i], comm, &shape, NULL, NULL);
+        t_job_fill(&jobs[i], 0);
+    }
+}
+
+void t_jobs_wait(t_job_t *jobs, int n, tw_request_t **requests)
+{
+    for (int i = 0; i < n; i++) {
+        const int k = (i * 7 + t_rank) % n;
+
+        t_shape_note(&jobs[k].shape);
+        T_OK(tw_wait(&requests[k]));
+    }
+}
+
+void t_jobs_close(t_job_t *jobs, int n)
+{
+    for (int i = 0; i < n; i++) {
+        t_shape_note(&jobs[i].shape);
+        t_job_check(&jobs[i]);
+        t_job_close(&jobs[i]);
+    }
+}
+
+static void edges(tw_comm_t *comm, t_shape_t *shape)
+{
+    const size_t p = (size_t)tw_comm_size(comm), block = t_block(shape->spec, shape->dtype);
+    const size_t counts[] = {0,         1,     101,           block - 1,          block + 1,
+                             p * block, p + 1, p * block + 3, (p + 1) * block + 5};
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        shape->count     = counts[i];
+        shape->seed      = t_seed + i;
+        shape->misalign  = (i * 3) % 8;
+        shape->in_place  = (int)((i + (size_t)shape->algorithm) % 2);
+        shape->reduction = (tw_reduction_t)((i / 2) % 2);
+        shape->root      = (int)(i % p);
+        shape->flags     = shape->kind == T_BCAST && i % 3 == 0 ? TW_BCAST_SAME : 0;
+        t_job_once(comm, shape);
+    }
+}
+
+void t_jobs_edges(tw_comm_t *comm, t_shape_t shape)
+{
+    for (shape.dtype = TW_F32; shape.dtype <= TW_F64; shape.dtype++) {
+        const char *const *specs = shape.dtype == TW_F32 ? t_specs_f32 : t_specs_f64;
+
+        for (; *specs != NULL; specs++) {
+            shape.spec = *specs;
+            edges(comm, &shape);
+        }
+    }
+}
+
+/* ---- ranks that do not come ------------------------------------------------------------------ */
+
+void t_last_stays_away(const char *const *settings, const tw_how_t *how, size_t count, int bcast)
+{
+    float        *x = calloc(count, sizeof(float));
+    t_log_t       log;
+    tw_context_t *ctx;
+    tw_comm_t    *comm = t_comm_logged(settings, &log, &ctx);
+
+    T_OK(tw_allreduce(comm, TW_IN_PLACE, x, count, TW_SUM, how));
+    T_OK(tw_bcast(comm, x, count, t_size - 1, how));
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (t_rank != t_size - 1) {
+        T_STATUS(bcast ? tw_bcast(comm, x, count, t_size - 1, how)
+                       : tw_allreduce(comm, TW_IN_PLACE, x, count, TW_SUM, how),
+                 TW_ERR_TIMEOUT);
+        T_STATUS(tw_bcast(comm, x, 1, 0, NULL), TW_ERR_DEAD);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    t_last_is_named(&log);
+    t_comm_done(comm, ctx);
+    free(x);
 }

@@ -43,20 +43,6 @@ static tw_stats_t counted(const t_shape_t *shape)
     return stats;
 }
 
-static void expect(const char *what, uint64_t got, uint64_t want)
-{
-    T_CHECK(got == want, "%s: %llu, not %llu", what, (unsigned long long)got,
-            (unsigned long long)want);
-}
-
-static uint64_t over_all(uint64_t mine)
-{
-    uint64_t sum;
-
-    MPI_Allreduce(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-    return sum;
-}
-
 /* direct: the encoded vector to each of the others. two_pass: each other rank's share to it, then
  * the own share of the sum to each. */
 static void bytes_of_an_allreduce(void)
@@ -74,12 +60,12 @@ static void bytes_of_an_allreduce(void)
 
             shape.algorithm = TW_ALGORITHM_DIRECT;
             stats           = counted(&shape);
-            expect("bytes sent, direct", stats.bytes_sent, others * encoded(specs[s], counts[c]));
-            expect("bytes received, direct", stats.bytes_received, stats.bytes_sent);
-            expect("plain bytes, direct", stats.bytes_plain, others * counts[c] * 4);
-            expect("calls", stats.calls, 1);
-            expect("quantisations, direct", stats.quantisations,
-                   lossless(specs[s]) ? 0 : counts[c]);
+            t_expect("bytes sent, direct", stats.bytes_sent, others * encoded(specs[s], counts[c]));
+            t_expect("bytes received, direct", stats.bytes_received, stats.bytes_sent);
+            t_expect("plain bytes, direct", stats.bytes_plain, others * counts[c] * 4);
+            t_expect("calls", stats.calls, 1);
+            t_expect("quantisations, direct", stats.quantisations,
+                     lossless(specs[s]) ? 0 : counts[c]);
 
             shape.algorithm = TW_ALGORITHM_TWO_PASS;
             stats           = counted(&shape);
@@ -90,11 +76,11 @@ static void bytes_of_an_allreduce(void)
             t_model_share(t_codec(specs[s], TW_F32), counts[c], t_size, t_rank, &begin, &own);
             sent += others * encoded(specs[s], own);
             plain = (counts[c] - own + others * own) * 4;
-            expect("bytes sent, two_pass", stats.bytes_sent, sent);
-            expect("bytes received, two_pass", stats.bytes_received, sent);
-            expect("plain bytes, two_pass", stats.bytes_plain, plain);
-            expect("quantisations, two_pass", stats.quantisations,
-                   lossless(specs[s]) ? 0 : counts[c] + own);
+            t_expect("bytes sent, two_pass", stats.bytes_sent, sent);
+            t_expect("bytes received, two_pass", stats.bytes_received, sent);
+            t_expect("plain bytes, two_pass", stats.bytes_plain, plain);
+            t_expect("quantisations, two_pass", stats.quantisations,
+                     lossless(specs[s]) ? 0 : counts[c] + own);
         }
     }
 }
@@ -111,31 +97,31 @@ static void bytes_of_movement(void)
 
         shape.kind = T_BCAST;
         stats      = counted(&shape);
-        expect("bcast, bytes", over_all(stats.bytes_sent), (p - 1) * encoded(specs[s], 5003));
-        expect("bcast, plain", over_all(stats.bytes_plain), (p - 1) * 5003 * 4);
-        expect("bcast, received", stats.bytes_received,
-               t_rank == shape.root ? 0 : encoded(specs[s], 5003));
-        T_CHECK(over_all(stats.quantisations) == (lossless(specs[s]) ? 0 : 5003) || p == 1,
+        t_expect("bcast, bytes", t_over_all(stats.bytes_sent), (p - 1) * encoded(specs[s], 5003));
+        t_expect("bcast, plain", t_over_all(stats.bytes_plain), (p - 1) * 5003 * 4);
+        t_expect("bcast, received", stats.bytes_received,
+                 t_rank == shape.root ? 0 : encoded(specs[s], 5003));
+        T_CHECK(t_over_all(stats.quantisations) == (lossless(specs[s]) ? 0 : 5003) || p == 1,
                 "bcast: %llu quantisations", (unsigned long long)stats.quantisations);
 
         shape.kind = T_ALLGATHER;
         stats      = counted(&shape);
-        expect("allgather, bytes", over_all(stats.bytes_sent),
-               p * (p - 1) * encoded(specs[s], 5003));
-        expect("allgather, received", stats.bytes_received, (p - 1) * encoded(specs[s], 5003));
-        expect("allgather, quantisations", stats.quantisations, lossless(specs[s]) ? 0 : 5003);
+        t_expect("allgather, bytes", t_over_all(stats.bytes_sent),
+                 p * (p - 1) * encoded(specs[s], 5003));
+        t_expect("allgather, received", stats.bytes_received, (p - 1) * encoded(specs[s], 5003));
+        t_expect("allgather, quantisations", stats.quantisations, lossless(specs[s]) ? 0 : 5003);
 
         shape.kind = T_ALLTOALL;
         stats      = counted(&shape);
-        expect("alltoall, bytes", stats.bytes_sent, (p - 1) * encoded(specs[s], 5003));
-        expect("alltoall, received", stats.bytes_received, (p - 1) * encoded(specs[s], 5003));
-        expect("alltoall, quantisations", stats.quantisations, lossless(specs[s]) ? 0 : p * 5003);
+        t_expect("alltoall, bytes", stats.bytes_sent, (p - 1) * encoded(specs[s], 5003));
+        t_expect("alltoall, received", stats.bytes_received, (p - 1) * encoded(specs[s], 5003));
+        t_expect("alltoall, quantisations", stats.quantisations, lossless(specs[s]) ? 0 : p * 5003);
 
         shape.kind = T_REDUCE_SCATTER_BLOCK;
         stats      = counted(&shape);
-        expect("reduce_scatter, bytes", stats.bytes_sent, (p - 1) * encoded(specs[s], 5003));
-        expect("reduce_scatter, quantisations", stats.quantisations,
-               lossless(specs[s]) ? 0 : p * 5003);
+        t_expect("reduce_scatter, bytes", stats.bytes_sent, (p - 1) * encoded(specs[s], 5003));
+        t_expect("reduce_scatter, quantisations", stats.quantisations,
+                 lossless(specs[s]) ? 0 : p * 5003);
     }
 }
 
@@ -149,24 +135,22 @@ static void at_most_two_quantisations(void)
         tw_stats_t stats;
         size_t     total;
 
-        t_shape_random(&shape, &random, t_size, 9000);
-        shape.kind      = i % 2 == 0 ? T_ALLREDUCE : T_REDUCE;
-        shape.flags     = 0;
+        t_shape_drawn(&shape, i % 2 == 0 ? T_ALLREDUCE : T_REDUCE, &random, 9000);
         shape.algorithm = (tw_algorithm_t)(i / 2 % 4);
         total           = shape.count;
         stats           = counted(&shape);
         T_CHECK(stats.quantisations <= 2 * total, "%llu quantisations of %zu values",
                 (unsigned long long)stats.quantisations, total);
-        T_CHECK(over_all(stats.quantisations) <= ((uint64_t)t_size + 1) * total,
+        T_CHECK(t_over_all(stats.quantisations) <= ((uint64_t)t_size + 1) * total,
                 "%llu quantisations of %zu values on %d ranks",
-                (unsigned long long)over_all(stats.quantisations), total, t_size);
+                (unsigned long long)t_over_all(stats.quantisations), total, t_size);
     }
 }
 
 /* After one round of warming up, no call asks the system for memory. */
 static void the_steady_state_allocates_nothing(void)
 {
-    enum { JOBS = 2 * T_KINDS };
+    enum { JOBS = 2 * T_OPS };
     static t_job_t jobs[JOBS];
     tw_request_t  *requests[JOBS] = {NULL}, *plans[JOBS] = {NULL};
     tw_context_t  *ctx;
@@ -177,9 +161,7 @@ static void the_steady_state_allocates_nothing(void)
     for (int i = 0; i < JOBS; i++) {
         t_shape_t shape;
 
-        t_shape_random(&shape, &random, t_size, 30000);
-        shape.kind  = (t_kind_t)(i % T_KINDS);
-        shape.flags = 0;
+        t_shape_drawn(&shape, (t_op_t)(i % T_OPS), &random, 30000);
         t_job_open(&jobs[i], comm, &shape, NULL, NULL);
         T_OK(t_job_plan(&jobs[i], &plans[i]));
     }
@@ -197,9 +179,7 @@ static void the_steady_state_allocates_nothing(void)
         for (int i = 0; i < JOBS; i++) {
             T_OK(tw_wait(&requests[i]));
             t_job_check(&jobs[i]);
-            t_job_fill(&jobs[i], 100);
-            T_OK(t_job_run(&jobs[i]));
-            t_job_check(&jobs[i]);
+            t_job_turn(&jobs[i], T_BLOCKING, 100);
             t_job_fill(&jobs[i], 101);
             T_OK(tw_start(plans[i]));
             T_OK(tw_wait(&plans[i]));
@@ -207,9 +187,9 @@ static void the_steady_state_allocates_nothing(void)
         }
     }
     T_OK(tw_comm_stats(comm, &stats));
-    expect("allocations", stats.pool_allocations, 0);
-    expect("bytes of the pool", stats.pool_bytes, bytes);
-    expect("calls", stats.calls, 4 * 3 * JOBS);
+    t_expect("allocations", stats.pool_allocations, 0);
+    t_expect("bytes of the pool", stats.pool_bytes, bytes);
+    t_expect("calls", stats.calls, 4 * 3 * JOBS);
     for (int i = 0; i < JOBS; i++) {
         T_OK(tw_request_free(&plans[i]));
         t_job_close(&jobs[i]);
@@ -232,7 +212,7 @@ static void counters_answer(void)
     T_CHECK(memcmp(&stats, &zero, sizeof(zero)) == 0, "something is left after a reset");
     T_OK(tw_allreduce(t_world, TW_IN_PLACE, x, 1000, TW_SUM, NULL));
     T_OK(tw_comm_stats(t_world, &stats));
-    expect("calls", stats.calls, 1);
+    t_expect("calls", stats.calls, 1);
     T_CHECK(t_size == 1 || stats.messages_sent > 0, "no message");
     T_CHECK(stats.encode_ns + stats.decode_ns > 0, "no time");
     T_CHECK(stats.encode_ns < 60000000000u && stats.decode_ns < 60000000000u &&

@@ -198,6 +198,24 @@ const tw_codec_t *t_codec(const char *spec, tw_dtype_t dtype)
     return codecs[i].codec;
 }
 
+size_t t_block(const char *spec, tw_dtype_t dtype)
+{
+    return spec[0] != '\0' ? tw_codec_block(t_codec(spec, dtype)) : 1;
+}
+
+const char *t_algorithm(tw_comm_t *comm, const tw_how_t *how, size_t count)
+{
+    static char   name[40];
+    tw_request_t *plan = NULL;
+    float        *x    = t_malloc(count * sizeof(*x));
+
+    T_OK(tw_allreduce_init(comm, TW_IN_PLACE, x, count, TW_SUM, how, &plan));
+    snprintf(name, sizeof(name), "%s", tw_request_algorithm(plan));
+    T_OK(tw_request_free(&plan));
+    free(x);
+    return name;
+}
+
 void t_codecs_release(void); /* called by harness.c at the end */
 
 void t_codecs_release(void)

@@ -75,26 +75,12 @@ static void overlap(tw_comm_t *comm, uint64_t shared, int turns)
     tw_request_t  *requests[MANY] = {NULL};
 
     for (int turn = 0; turn < turns; turn++) {
+        t_jobs_open(jobs, MANY, comm, &shared, 3000);
         for (int i = 0; i < MANY; i++) {
-            t_shape_t shape;
-
-            t_shape_random(&shape, &shared, t_size, 3000);
-            t_shape_note(&shape);
-            t_job_open(&jobs[i], comm, &shape, NULL, NULL);
-            t_job_fill(&jobs[i], 0);
             T_OK(t_job_start(&jobs[i], &requests[i]));
         }
-        for (int i = 0; i < MANY; i++) {
-            const int k = (i * 7 + t_rank) % MANY;
-
-            t_shape_note(&jobs[k].shape);
-            T_OK(tw_wait(&requests[k]));
-        }
-        for (int i = 0; i < MANY; i++) {
-            t_shape_note(&jobs[i].shape);
-            t_job_check(&jobs[i]);
-            t_job_close(&jobs[i]);
-        }
+        t_jobs_wait(jobs, MANY, requests);
+        t_jobs_close(jobs, MANY);
     }
 }
 
@@ -127,8 +113,8 @@ static void a_piece_that_stays_behind(void)
     few_tags = 0;
     patience = 32;
     comm     = strange_comm(settings, &ctx);
-    for (int i = 0; i < 2 * T_KINDS; i++) {
-        shape.kind      = (t_kind_t)(i % T_KINDS);
+    for (int i = 0; i < 2 * T_OPS; i++) {
+        shape.kind      = (t_op_t)(i % T_OPS);
         shape.algorithm = shape.kind == T_ALLREDUCE || shape.kind == T_REDUCE
                               ? TW_ALGORITHM_TWO_PASS
                               : TW_ALGORITHM_AUTO;
@@ -160,13 +146,13 @@ static void some_ranks_are_slower(void)
 static void one_operation_does_not_hold_up_others(void)
 {
     enum { LATER = 6 };
-    static const t_kind_t kinds[LATER] = {T_ALLREDUCE, T_BCAST,          T_ALLGATHER,
-                                          T_ALLTOALL,  T_REDUCE_SCATTER, T_REDUCE};
-    t_shape_t             shape        = {.kind = T_ALLREDUCE, .spec = "tree8", .count = 3000};
-    tw_request_t         *first = NULL, *request = NULL;
-    tw_context_t         *ctx;
-    t_job_t               slow, job;
-    tw_comm_t            *comm;
+    static const t_op_t kinds[LATER] = {T_ALLREDUCE, T_BCAST,          T_ALLGATHER,
+                                        T_ALLTOALL,  T_REDUCE_SCATTER, T_REDUCE};
+    t_shape_t           shape        = {.kind = T_ALLREDUCE, .spec = "tree8", .count = 3000};
+    tw_request_t       *first = NULL, *request = NULL;
+    tw_context_t       *ctx;
+    t_job_t             slow, job;
+    tw_comm_t          *comm;
 
     few_tags = 0;
     patience = 1024;

@@ -30,6 +30,34 @@ static void same_residual(tw_feedback_t *fb, const t_model_feedback_t *model, in
     free(want);
 }
 
+/* A feedback object, its model, and a job with both. */
+typedef struct fed {
+    tw_feedback_t     *fb;
+    t_model_feedback_t model;
+    t_job_t            job;
+} fed_t;
+
+/* count: of the object. */
+static void fed_open(fed_t *fed, tw_comm_t *comm, const t_shape_t *shape, size_t count)
+{
+    T_OK(tw_feedback_create(comm, "w1", shape->dtype, count, &fed->fb));
+    t_model_feedback_open(&fed->model, shape->dtype, t_size, count);
+    t_job_open(&fed->job, comm, shape, fed->fb, &fed->model);
+}
+
+static void fed_close(fed_t *fed)
+{
+    t_job_close(&fed->job);
+    t_model_feedback_close(&fed->model);
+    tw_feedback_destroy(fed->fb);
+}
+
+static void fed_turn(fed_t *fed, t_form_t form, uint64_t round)
+{
+    t_job_turn(&fed->job, form, round);
+    same_residual(fed->fb, &fed->model, t_rank);
+}
+
 /* Euclidean norm, in double, of the sum of all ranks' residuals. */
 static double norm_of_all(tw_feedback_t *fb, size_t count, double *total)
 {
@@ -110,29 +138,20 @@ static void every_step_is_what_the_model_says(void)
 {
     for (size_t s = 0; s < SPECS; s++) {
         for (int a = TW_ALGORITHM_DIRECT; a <= TW_ALGORITHM_GRID; a++) {
-            t_shape_t          shape = {.kind = T_ALLREDUCE, .spec = specs[s], .dtype = TW_F32};
-            tw_feedback_t     *fb    = NULL;
-            t_model_feedback_t model;
-            t_job_t            job;
+            const t_shape_t shape = {.kind      = s % 3 == 2 ? T_REDUCE : T_ALLREDUCE,
+                                     .spec      = specs[s],
+                                     .count     = s % 2 == 0 ? 5003 : 701,
+                                     .algorithm = (tw_algorithm_t)a,
+                                     .reduction = (tw_reduction_t)(s % 2),
+                                     .seed      = t_seed};
+            fed_t           fed;
 
-            shape.count     = s % 2 == 0 ? 5003 : 701;
-            shape.algorithm = (tw_algorithm_t)a;
-            shape.kind      = s % 3 == 2 ? T_REDUCE : T_ALLREDUCE;
-            shape.reduction = (tw_reduction_t)(s % 2);
-            shape.seed      = t_seed;
             t_shape_note(&shape);
-            T_OK(tw_feedback_create(t_world, "w1", TW_F32, shape.count, &fb));
-            t_model_feedback_open(&model, TW_F32, t_size, shape.count);
-            t_job_open(&job, t_world, &shape, fb, &model);
+            fed_open(&fed, t_world, &shape, shape.count);
             for (uint64_t step = 0; step < 5; step++) {
-                t_job_fill(&job, step);
-                T_OK(t_job_run(&job));
-                t_job_check(&job);
-                same_residual(fb, &model, t_rank);
+                fed_turn(&fed, T_BLOCKING, step);
             }
-            t_job_close(&job);
-            t_model_feedback_close(&model);
-            tw_feedback_destroy(fb);
+            fed_close(&fed);
         }
     }
 }
@@ -140,31 +159,21 @@ static void every_step_is_what_the_model_says(void)
 static void reduce_scatters_feed_back_too(void)
 {
     for (size_t s = 0; s < SPECS; s++) {
-        t_shape_t          shape = {.spec = specs[s], .dtype = TW_F32, .seed = t_seed + s};
-        tw_feedback_t     *fb    = NULL;
-        t_model_feedback_t model;
-        t_job_t            job;
-        size_t             total = 0;
+        t_shape_t shape = {.spec = specs[s], .count = 333, .seed = t_seed + s};
+        size_t    total = 0;
+        fed_t     fed;
 
-        shape.kind  = s % 2 == 0 ? T_REDUCE_SCATTER : T_REDUCE_SCATTER_BLOCK;
-        shape.count = 333;
+        shape.kind = s % 2 == 0 ? T_REDUCE_SCATTER : T_REDUCE_SCATTER_BLOCK;
         for (int r = 0; r < t_size; r++) {
             shape.counts[0][r] = (size_t)(r * 97) % 400;
             total += shape.kind == T_REDUCE_SCATTER ? shape.counts[0][r] : shape.count;
         }
-        T_OK(tw_feedback_create(t_world, "w1", TW_F32, total, &fb));
-        t_model_feedback_open(&model, TW_F32, t_size, total);
-        t_job_open(&job, t_world, &shape, fb, &model);
+        t_shape_note(&shape);
+        fed_open(&fed, t_world, &shape, total);
         for (uint64_t step = 0; step < 4; step++) {
-            t_shape_note(&shape);
-            t_job_fill(&job, step);
-            T_OK(t_job_run(&job));
-            t_job_check(&job);
-            same_residual(fb, &model, t_rank);
+            fed_turn(&fed, T_BLOCKING, step);
         }
-        t_job_close(&job);
-        t_model_feedback_close(&model);
-        tw_feedback_destroy(fb);
+        fed_close(&fed);
     }
 }
 
@@ -173,7 +182,7 @@ static void reduce_scatters_feed_back_too(void)
 static void it_folds_when_the_owners_change(void)
 {
     static const struct {
-        t_kind_t       kind;
+        t_op_t         kind;
         const char    *spec;
         tw_algorithm_t algorithm;
     } steps[]                = {{T_ALLREDUCE, "onebit:block=64", TW_ALGORITHM_TWO_PASS},
@@ -202,9 +211,7 @@ static void it_folds_when_the_owners_change(void)
         t_shape_note(&shape);
         t_job_open(&job, t_world, &shape, fb, &model);
         for (uint64_t again = 0; again < 1 + turn % 2; again++) {
-            t_job_fill(&job, turn * 2 + again);
-            T_OK(t_job_run(&job));
-            t_job_check(&job);
+            t_job_turn(&job, T_BLOCKING, turn * 2 + again);
             same_residual(fb, &model, t_rank);
         }
         t_job_close(&job);
@@ -215,36 +222,31 @@ static void it_folds_when_the_owners_change(void)
 
 static void plans_and_doubles_feed_back(void)
 {
-    t_shape_t          shape = {.kind = T_ALLREDUCE, .spec = "bitpack:2", .dtype = TW_F64};
-    tw_feedback_t     *fb    = NULL;
-    tw_request_t      *plan = NULL, *request = NULL;
-    t_model_feedback_t model;
-    t_job_t            job;
+    const t_shape_t shape = {.kind      = T_ALLREDUCE,
+                             .spec      = "bitpack:2",
+                             .dtype     = TW_F64,
+                             .count     = 2003,
+                             .misalign  = 3,
+                             .in_place  = 1,
+                             .algorithm = TW_ALGORITHM_TWO_PASS};
+    tw_request_t   *plan  = NULL;
+    fed_t           fed;
 
-    shape.count     = 2003;
-    shape.misalign  = 3;
-    shape.in_place  = 1;
-    shape.algorithm = TW_ALGORITHM_TWO_PASS;
-    T_OK(tw_feedback_create(t_world, "doubles", TW_F64, shape.count, &fb));
-    t_model_feedback_open(&model, TW_F64, t_size, shape.count);
-    t_job_open(&job, t_world, &shape, fb, &model);
-    T_OK(t_job_plan(&job, &plan));
+    fed_open(&fed, t_world, &shape, shape.count);
+    T_OK(t_job_plan(&fed.job, &plan));
     for (uint64_t step = 0; step < 6; step++) {
-        t_job_fill(&job, step);
         if (step % 2 == 0) {
+            t_job_fill(&fed.job, step);
             T_OK(tw_start(plan));
             T_OK(tw_wait(&plan));
+            t_job_check(&fed.job);
+            same_residual(fed.fb, &fed.model, t_rank);
         } else {
-            T_OK(t_job_start(&job, &request));
-            T_OK(tw_wait(&request));
+            fed_turn(&fed, T_NONBLOCKING, step);
         }
-        t_job_check(&job);
-        same_residual(fb, &model, t_rank);
     }
     T_OK(tw_request_free(&plan));
-    t_job_close(&job);
-    t_model_feedback_close(&model);
-    tw_feedback_destroy(fb);
+    fed_close(&fed);
 }
 
 /* Several objects, several operations at once; chunks of one block. */
@@ -252,12 +254,10 @@ static void several_at_once_in_small_chunks(void)
 {
     static const char *const settings[] = {"CHUNK=1", "WINDOW=5", NULL};
     enum { OBJECTS = 5 };
-    tw_context_t      *ctx;
-    tw_comm_t         *comm              = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
-    tw_feedback_t     *fb[OBJECTS]       = {NULL};
-    tw_request_t      *requests[OBJECTS] = {NULL};
-    t_model_feedback_t model[OBJECTS];
-    t_job_t            job[OBJECTS];
+    tw_context_t *ctx;
+    tw_comm_t    *comm              = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
+    tw_request_t *requests[OBJECTS] = {NULL};
+    fed_t         fed[OBJECTS];
 
     for (int i = 0; i < OBJECTS; i++) {
         t_shape_t shape = {.kind = T_ALLREDUCE, .count = 801u + 64u * (unsigned)i};
@@ -265,25 +265,21 @@ static void several_at_once_in_small_chunks(void)
         shape.spec      = specs[1 + 2 * (i % 2)];
         shape.seed      = t_seed + (unsigned)i;
         shape.algorithm = (tw_algorithm_t)(1 + i % 3);
-        T_OK(tw_feedback_create(comm, "several", TW_F32, shape.count, &fb[i]));
-        t_model_feedback_open(&model[i], TW_F32, t_size, shape.count);
-        t_job_open(&job[i], comm, &shape, fb[i], &model[i]);
+        fed_open(&fed[i], comm, &shape, shape.count);
     }
     for (uint64_t step = 0; step < 4; step++) {
         for (int i = 0; i < OBJECTS; i++) {
-            t_job_fill(&job[i], step);
-            T_OK(t_job_start(&job[i], &requests[i]));
+            t_job_fill(&fed[i].job, step);
+            T_OK(t_job_start(&fed[i].job, &requests[i]));
         }
         for (int i = OBJECTS - 1; i >= 0; i--) {
             T_OK(tw_wait(&requests[i]));
-            t_job_check(&job[i]);
-            same_residual(fb[i], &model[i], t_rank);
+            t_job_check(&fed[i].job);
+            same_residual(fed[i].fb, &fed[i].model, t_rank);
         }
     }
     for (int i = 0; i < OBJECTS; i++) {
-        t_job_close(&job[i]);
-        t_model_feedback_close(&model[i]);
-        tw_feedback_destroy(fb[i]);
+        fed_close(&fed[i]);
     }
     t_comm_done(comm, ctx);
 }

@@ -86,7 +86,7 @@ static void pair_run(pair_t *p, tw_reduction_t reduction, int in_place)
 
 static void every_count(const char *spec, tw_dtype_t dtype)
 {
-    const size_t block    = spec[0] != '\0' ? tw_codec_block(t_codec(spec, dtype)) : 1;
+    const size_t block    = t_block(spec, dtype);
     const size_t p        = (size_t)t_size;
     const size_t counts[] = {0,         1,         p - 1,         p + 1,
                              block + 1, p * block, p * block + 3, (2 * p + 1) * block - 1};
@@ -222,7 +222,7 @@ static void movement_is_what_the_model_says(void)
     static const char *const grid[]   = {"ALLGATHER=grid", "ALLTOALL=grid", NULL};
     static const char *const small[]  = {"ALLGATHER=grid", "ALLTOALL=grid",     "CHUNK=512",
                                          "WINDOW=3",       "MESSAGE_LIMIT=333", NULL};
-    static const t_kind_t    kinds[]  = {T_ALLGATHER, T_ALLGATHERV, T_ALLTOALL, T_ALLTOALLV};
+    static const t_op_t      kinds[]  = {T_ALLGATHER, T_ALLGATHERV, T_ALLTOALL, T_ALLTOALLV};
     static const size_t      counts[] = {0, 1, 63, 1000, 5003};
 
     for (int c = 0; c < 2; c++) {
@@ -251,20 +251,6 @@ static void movement_is_what_the_model_says(void)
 
 /* ---- what is sent --------------------------------------------------------------------------- */
 
-static uint64_t over_all(uint64_t mine)
-{
-    uint64_t sum;
-
-    MPI_Allreduce(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
-    return sum;
-}
-
-static void expect(const char *what, uint64_t got, uint64_t want)
-{
-    T_CHECK(got == want, "%s: %llu, not %llu", what, (unsigned long long)got,
-            (unsigned long long)want);
-}
-
 /* Messages and pieces that all ranks together send. */
 typedef struct traffic {
     uint64_t messages, pieces;
@@ -276,7 +262,7 @@ typedef struct traffic {
  * each rank, but for its own forwarder's part. Spread: every piece reaches every rank once. Spread
  * to a root: one message from everyone else, and the pieces of other columns twice but for those of
  * its forwarders. */
-static traffic_t documented(t_kind_t kind, int root, int *full_p)
+static traffic_t documented(t_op_t kind, int root, int *full_p)
 {
     const uint64_t p       = (uint64_t)t_size;
     uint64_t       columns = 1, squares = 0, root_height, hops;
@@ -310,7 +296,7 @@ static traffic_t documented(t_kind_t kind, int root, int *full_p)
 static void messages_and_bytes_by_the_formula(void)
 {
     static const char *const settings[] = {"ALLGATHER=grid", "ALLTOALL=grid", NULL};
-    static const t_kind_t    kinds[]    = {T_ALLREDUCE, T_REDUCE, T_ALLGATHER, T_ALLTOALL};
+    static const t_op_t      kinds[]    = {T_ALLREDUCE, T_REDUCE, T_ALLGATHER, T_ALLTOALL};
     tw_context_t            *ctx;
     tw_comm_t               *comm  = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
     const uint64_t           piece = 64, bytes = 16; /* onebit:block=64: 8 of signs, 8 of means */
@@ -329,18 +315,18 @@ static void messages_and_bytes_by_the_formula(void)
         T_OK(tw_comm_stats_reset(comm));
         t_job_once(comm, &shape);
         T_OK(tw_comm_stats(comm, &stats));
-        expect("messages of all", over_all(stats.messages_sent), t.messages);
-        expect("bytes of all", over_all(stats.bytes_sent), t.pieces * bytes);
-        expect("plain bytes of all", over_all(stats.bytes_plain), t.pieces * piece * 4);
-        expect("received by all", over_all(stats.bytes_received), t.pieces * bytes);
+        t_expect("messages of all", t_over_all(stats.messages_sent), t.messages);
+        t_expect("bytes of all", t_over_all(stats.bytes_sent), t.pieces * bytes);
+        t_expect("plain bytes of all", t_over_all(stats.bytes_plain), t.pieces * piece * 4);
+        t_expect("received by all", t_over_all(stats.bytes_received), t.pieces * bytes);
         if (full && kinds[k] != T_REDUCE) { /* each sends as much as any other */
-            expect("messages of one", stats.messages_sent, t.messages / (uint64_t)t_size);
-            expect("bytes of one", stats.bytes_sent, t.pieces * bytes / (uint64_t)t_size);
+            t_expect("messages of one", stats.messages_sent, t.messages / (uint64_t)t_size);
+            t_expect("bytes of one", stats.bytes_sent, t.pieces * bytes / (uint64_t)t_size);
         }
-        expect("quantisations", stats.quantisations,
-               k < 2                     ? shape.count + piece
-               : kinds[k] == T_ALLGATHER ? piece
-                                         : piece * (uint64_t)t_size);
+        t_expect("quantisations", stats.quantisations,
+                 k < 2                     ? shape.count + piece
+                 : kinds[k] == T_ALLGATHER ? piece
+                                           : piece * (uint64_t)t_size);
     }
     t_comm_done(comm, ctx);
 }
@@ -349,19 +335,16 @@ static void messages_and_bytes_by_the_formula(void)
  * lossless, as others go through the memory of the node. */
 static void many_ranks_take_it_by_themselves(void)
 {
-    static float   x[100000], y[100000];
+    static float   x[100 * T_RANKS_MAX], y[100 * T_RANKS_MAX];
     const tw_how_t how      = {.codec = t_codec("bf16", TW_F32)};
     const size_t   counts[] = {1, 2500, 100000};
     tw_request_t  *plan     = NULL;
 
     for (size_t i = 0; i < 3; i++) {
-        const char *name;
+        const char *const name = t_algorithm(t_world, &how, counts[i]);
 
-        T_OK(tw_allreduce_init(t_world, x, y, counts[i], TW_SUM, &how, &plan));
-        name = tw_request_algorithm(plan);
         T_CHECK((strcmp(name, "grid") == 0) == (t_size >= 16 && i == 1), "%zu values: %s",
                 counts[i], name);
-        T_OK(tw_request_free(&plan));
     }
     T_OK(tw_allgather_init(t_world, x, y, 100, &how, &plan));
     T_CHECK((strcmp(tw_request_algorithm(plan), "grid") == 0) == (t_size >= 16), "allgather: %s",

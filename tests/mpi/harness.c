@@ -20,6 +20,20 @@ void t_status(const char *file, int line, const char *call, tw_status_t got, tw_
     }
 }
 
+void t_expect(const char *what, uint64_t got, uint64_t want)
+{
+    T_CHECK(got == want, "%s: %llu, not %llu", what, (unsigned long long)got,
+            (unsigned long long)want);
+}
+
+uint64_t t_over_all(uint64_t mine)
+{
+    uint64_t sum;
+
+    MPI_Allreduce(&mine, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    return sum;
+}
+
 /* ---- comparing ------------------------------------------------------------------------------ */
 
 static double element(tw_dtype_t dtype, const void *data, size_t i)

@@ -14,6 +14,10 @@
 extern tw_context_t *t_ctx;   /* of the default settings         */
 extern tw_comm_t    *t_world; /* over MPI_COMM_WORLD, with t_ctx */
 
+/* Counters. */
+void     t_expect(const char *what, uint64_t got, uint64_t want);
+uint64_t t_over_all(uint64_t mine); /* the sum over the ranks */
+
 void t_status(const char *file, int line, const char *call, tw_status_t got, tw_status_t want);
 
 #define T_STATUS(call, want) t_status(__FILE__, __LINE__, #call, (call), (want))
@@ -65,6 +69,12 @@ void       t_comm_done(tw_comm_t *comm, tw_context_t *ctx);
 
 /* A codec by its spec; made once, released at the end. NULL for "" (as in tw_how_t: fp32). */
 const tw_codec_t *t_codec(const char *spec, tw_dtype_t dtype);
+
+/* Its block; 1 without one. */
+size_t t_block(const char *spec, tw_dtype_t dtype);
+
+/* What an allreduce of this many elements takes. Static. */
+const char *t_algorithm(tw_comm_t *comm, const tw_how_t *how, size_t count);
 
 /* Every codec there is, defaults and options, for float32 (and for double); NULL ends the list. */
 extern const char *const t_specs_f32[];

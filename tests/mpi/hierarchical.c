@@ -27,45 +27,16 @@ static tw_comm_t *cut(int node_ranks, const char *more, const char *still_more,
     return t_comm_under(settings, MPI_COMM_WORLD, ctx_p);
 }
 
-static void edges(tw_comm_t *comm, t_shape_t *shape)
-{
-    const size_t block =
-        shape->spec[0] != '\0' ? tw_codec_block(t_codec(shape->spec, shape->dtype)) : 1;
-    const size_t p        = (size_t)tw_comm_size(comm);
-    const size_t counts[] = {0, 1, 101, block + 1, p * block, p * block + 3, (p + 1) * block + 5};
-
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-        shape->count     = counts[i];
-        shape->seed      = t_seed + i;
-        shape->misalign  = (i * 3) % 8;
-        shape->in_place  = (int)(i % 2);
-        shape->reduction = (tw_reduction_t)((i / 2) % 2);
-        shape->root      = (int)(i % p);
-        shape->flags     = shape->kind == T_BCAST && i % 3 == 0 ? TW_BCAST_SAME : 0;
-        t_job_once(comm, shape);
-    }
-}
-
-static void every_codec(t_kind_t kind)
+static void every_codec(t_op_t kind)
 {
     for (size_t l = 0; l < LAYOUTS; l++) {
-        t_shape_t     shape = {.kind       = kind,
-                               .algorithm  = TW_ALGORITHM_HIERARCHICAL,
-                               .dtype      = TW_F32,
-                               .node_ranks = layouts[l]};
+        const t_shape_t shape = {
+            .kind = kind, .algorithm = TW_ALGORITHM_HIERARCHICAL, .node_ranks = layouts[l]};
         tw_context_t *ctx;
         tw_comm_t    *comm =
             cut(layouts[l], kind == T_BCAST && l % 2 == 1 ? "CHAIN_MIN=1" : NULL, NULL, &ctx);
 
-        for (size_t i = 0; t_specs_f32[i] != NULL; i++) {
-            shape.spec = t_specs_f32[i];
-            edges(comm, &shape);
-        }
-        shape.dtype = TW_F64;
-        for (size_t i = 0; t_specs_f64[i] != NULL; i++) {
-            shape.spec = t_specs_f64[i];
-            edges(comm, &shape);
-        }
+        t_jobs_edges(comm, shape);
         t_comm_done(comm, ctx);
     }
 }
@@ -141,9 +112,7 @@ static void residuals_belong_to_carriers_and_owners(void)
             shape.seed      = t_seed + turn;
             t_shape_note(&shape);
             t_job_open(&job, comm, &shape, fb, &model);
-            t_job_fill(&job, turn);
-            T_OK(t_job_run(&job));
-            t_job_check(&job);
+            t_job_turn(&job, T_BLOCKING, turn);
             t_job_close(&job);
             T_OK(tw_feedback_read(fb, got));
             t_model_feedback_read(&model, t_rank, want);
@@ -188,21 +157,14 @@ static void many_at_once(void)
                 T_OK(t_job_start(&jobs[i], &requests[i]));
             }
         }
-        for (int i = 0; i < MANY; i++) {
-            const int k = (i * 7 + t_rank) % MANY;
-
-            t_shape_note(&jobs[k].shape);
-            T_OK(tw_wait(&requests[k]));
-        }
+        t_jobs_wait(jobs, MANY, requests);
         for (int i = 0; i < MANY; i++) {
             t_shape_note(&jobs[i].shape);
             t_job_check(&jobs[i]);
             if (i % 3 == 0) { /* the plan again */
                 t_job_fill(&jobs[i], 1);
-                T_OK(tw_start(requests[i]));
-                T_OK(tw_wait(&requests[i]));
+                t_job_finish(T_PLAN, &requests[i]);
                 t_job_check(&jobs[i]);
-                T_OK(tw_request_free(&requests[i]));
             }
             t_job_close(&jobs[i]);
         }
@@ -212,15 +174,9 @@ static void many_at_once(void)
 
 static const char *chosen(tw_comm_t *comm, const char *spec, size_t count)
 {
-    const tw_how_t how  = {.codec = t_codec(spec, TW_F32)};
-    tw_request_t  *plan = NULL;
-    static char    name[40];
-    static float   x[100000];
+    const tw_how_t how = {.codec = t_codec(spec, TW_F32)};
 
-    T_OK(tw_allreduce_init(comm, TW_IN_PLACE, x, count, TW_SUM, &how, &plan));
-    snprintf(name, sizeof(name), "%s", tw_request_algorithm(plan));
-    T_OK(tw_request_free(&plan));
-    return name;
+    return t_algorithm(comm, &how, count);
 }
 
 /* auto takes it for long vectors on several nodes of several ranks each, and nowhere else; the
@@ -267,31 +223,15 @@ static void blocks_that_are_too_large(void)
 /* The last rank never comes: each of the others says so, and one of them names it. */
 static void a_rank_that_does_not_come(void)
 {
+    const tw_how_t how = {.codec     = t_codec("tree8", TW_F32),
+                          .algorithm = TW_ALGORITHM_HIERARCHICAL};
+
     for (int way = 0; way < 4; way++) {
         const char *const settings[] = {"TIMEOUT=0.5", way < 2 ? "NODE_RANKS=2" : "NODE_RANKS=0",
                                         NULL};
-        const size_t      count      = 40000;
-        const tw_how_t    how        = {.codec     = t_codec("tree8", TW_F32),
-                                        .algorithm = TW_ALGORITHM_HIERARCHICAL};
-        float            *x          = calloc(count, sizeof(float));
-        t_log_t           log        = {0};
-        tw_context_t     *ctx;
-        tw_comm_t        *comm;
 
         t_note("way %d", way);
-        comm = t_comm_logged(settings, &log, &ctx);
-        T_OK(tw_allreduce(comm, TW_IN_PLACE, x, count, TW_SUM, &how));
-        T_OK(tw_bcast(comm, x, count, t_size - 1, &how));
-        MPI_Barrier(MPI_COMM_WORLD);
-        if (t_rank != t_size - 1) {
-            T_STATUS(way % 2 == 0 ? tw_allreduce(comm, TW_IN_PLACE, x, count, TW_SUM, &how)
-                                  : tw_bcast(comm, x, count, t_size - 1, &how),
-                     TW_ERR_TIMEOUT);
-        }
-        MPI_Barrier(MPI_COMM_WORLD);
-        t_last_is_named(&log);
-        t_comm_done(comm, ctx);
-        free(x);
+        t_last_stays_away(settings, &how, 40000, way % 2);
     }
 }
 

@@ -24,12 +24,12 @@ static void all_kinds(const char *const *settings, size_t count)
     tw_comm_t    *comm = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
     t_shape_t     shape;
 
-    for (int k = 0; k < T_KINDS; k++) {
+    for (int k = 0; k < T_OPS; k++) {
         for (int a = 0; a < (k == T_ALLREDUCE ? 3 : 1); a++) {
             const size_t i = (size_t)(k + a) + (size_t)t_seed;
 
             memset(&shape, 0, sizeof(shape));
-            shape.kind  = (t_kind_t)k;
+            shape.kind  = (t_op_t)k;
             shape.dtype = TW_F32;
             shape.spec  = specs[i % SPECS];
             shape.count =

@@ -12,10 +12,6 @@
 
 #include "tests/mpi/job.h"
 
-const char *const t_kind_names[T_KINDS] = {"bcast",    "allgather",      "allgatherv",
-                                           "alltoall", "alltoallv",      "allreduce",
-                                           "reduce",   "reduce_scatter", "reduce_scatter_block"};
-
 /* ---- layout --------------------------------------------------------------------------------- */
 
 /* Elements of the piece that goes from a rank to another (from any rank, in a reduce-scatter). */
@@ -45,7 +41,7 @@ static size_t place(const size_t *n, int pieces, size_t gap, size_t *at)
     return next;
 }
 
-static int is_reduction(t_kind_t kind)
+static int is_reduction(t_op_t kind)
 {
     return kind >= T_ALLREDUCE;
 }
@@ -90,7 +86,7 @@ static void lay_out(t_job_t *job)
     job->checked = job->in_place && s->kind >= T_REDUCE_SCATTER ? job->recv_n[0] : job->recv_span;
 }
 
-static void ask_algorithm(t_job_t *job)
+void t_job_ask(t_job_t *job, t_job_t *called)
 {
     tw_request_t *plan = NULL;
     const char   *name;
@@ -102,7 +98,7 @@ static void ask_algorithm(t_job_t *job)
         (job->shape.kind != T_ALLREDUCE && job->shape.kind != T_REDUCE)) {
         return;
     }
-    T_OK(t_job_plan(job, &plan));
+    T_OK(t_job_plan(called, &plan));
     name              = plan != NULL ? tw_request_algorithm(plan) : "none";
     job->two_pass     = strcmp(name, "two_pass") == 0 || strcmp(name, "grid") == 0;
     job->hierarchical = strcmp(name, "hierarchical") == 0;
@@ -142,7 +138,7 @@ void t_job_open(t_job_t *job, tw_comm_t *comm, const t_shape_t *shape, tw_feedba
         job->how.exec = &job->exec;
     }
     job->model_fb = model;
-    ask_algorithm(job);
+    t_job_ask(job, job);
 }
 
 void t_job_close(t_job_t *job)
@@ -297,9 +293,19 @@ void t_job_once(tw_comm_t *comm, const t_shape_t *shape)
 
     t_shape_note(shape);
     t_job_open(&job, comm, shape, NULL, NULL);
-    t_job_fill(&job, 0);
-    T_OK(t_job_run(&job));
-    t_job_check(&job);
+    t_job_turn(&job, T_BLOCKING, 0);
+    t_job_close(&job);
+}
+
+void t_job_agree(tw_comm_t *comm, const t_shape_t *shape)
+{
+    tw_request_t *plan = NULL;
+    t_job_t       job;
+
+    t_shape_note(shape);
+    t_job_open(&job, comm, shape, NULL, NULL);
+    T_OK(t_job_plan(&job, &plan));
+    T_OK(tw_request_free(&plan));
     t_job_close(&job);
 }
 
@@ -307,9 +313,9 @@ void t_shape_note(const t_shape_t *s)
 {
     t_note("%s %s%s, count %zu, counts %zu %zu, gap %zu, root %d, %s, algorithm %d, %s%s, "
            "misaligned by %zu, seed %016llx",
-           t_kind_names[s->kind], s->spec != NULL ? s->spec : "",
-           s->dtype == TW_F64 ? " (F64)" : "", s->count, s->counts[0][0], s->counts[0][1], s->gap,
-           s->root, s->reduction == TW_AVERAGE ? "average" : "sum", (int)s->algorithm,
+           t_op_names[s->kind], s->spec != NULL ? s->spec : "", s->dtype == TW_F64 ? " (F64)" : "",
+           s->count, s->counts[0][0], s->counts[0][1], s->gap, s->root,
+           s->reduction == TW_AVERAGE ? "average" : "sum", (int)s->algorithm,
            s->in_place ? "in place" : "two buffers", s->flags != 0 ? ", same" : "", s->misalign,
            (unsigned long long)s->seed);
 }

@@ -8,11 +8,6 @@
 
 #include "tests/mpi/job.h"
 
-static size_t block_of(const char *spec, tw_dtype_t dtype)
-{
-    return spec[0] != '\0' ? tw_codec_block(t_codec(spec, dtype)) : 1;
-}
-
 /* Counts that matter for a codec: nothing, one, a prime, and the edges of its blocks. */
 static size_t edge_count(size_t i, size_t block)
 {
@@ -23,7 +18,7 @@ static size_t edge_count(size_t i, size_t block)
 
 static void each_count(t_shape_t *shape)
 {
-    const size_t block = block_of(shape->spec, shape->dtype);
+    const size_t block = t_block(shape->spec, shape->dtype);
     size_t       last  = SIZE_MAX;
 
     for (size_t i = 0; edge_count(i, block) != SIZE_MAX; i++) {
@@ -38,7 +33,7 @@ static void each_count(t_shape_t *shape)
     }
 }
 
-static void each_codec(t_kind_t kind)
+static void each_codec(t_op_t kind)
 {
     t_shape_t shape = {.kind = kind, .dtype = TW_F32};
 
@@ -113,14 +108,14 @@ static void bcast_same_is_the_same(void)
 /* Uneven counts with zeros among them, gaps between the pieces, every alignment. */
 static void uneven_counts_and_gaps(void)
 {
-    static const t_kind_t kinds[] = {T_ALLGATHERV, T_ALLTOALLV};
-    uint64_t              random  = t_seed;
-    t_shape_t             shape;
+    static const t_op_t kinds[] = {T_ALLGATHERV, T_ALLTOALLV};
+    uint64_t            random  = t_seed;
+    t_shape_t           shape;
 
     for (int k = 0; k < 2; k++) {
         for (size_t i = 0; t_specs_f32[i] != NULL; i++) {
             for (int in_place = 0; in_place < 2; in_place++) {
-                const size_t block = block_of(t_specs_f32[i], TW_F32);
+                const size_t block = t_block(t_specs_f32[i], TW_F32);
 
                 t_shape_random(&shape, &random, t_size, 2 * block + 2000);
                 shape.kind     = kinds[k];
@@ -144,9 +139,9 @@ static void nobody_has_anything(void)
 {
     t_shape_t shape = {.spec = "int8", .dtype = TW_F32};
 
-    for (int kind = 0; kind < T_KINDS; kind++) {
+    for (int kind = 0; kind < T_OPS; kind++) {
         for (int place = 0; place < 2; place++) {
-            shape.kind     = (t_kind_t)kind;
+            shape.kind     = (t_op_t)kind;
             shape.in_place = place;
             t_job_once(t_world, &shape);
         }
@@ -209,8 +204,8 @@ static void special_values_arrive(void)
 
 static void large_enough_to_be_cut(void)
 {
-    static const t_kind_t kinds[] = {T_BCAST, T_ALLGATHER, T_ALLTOALL};
-    t_shape_t             shape   = {.dtype = TW_F32, .count = 300007};
+    static const t_op_t kinds[] = {T_BCAST, T_ALLGATHER, T_ALLTOALL};
+    t_shape_t           shape   = {.dtype = TW_F32, .count = 300007};
 
     for (int k = 0; k < 3; k++) {
         shape.kind  = kinds[k];
@@ -232,23 +227,9 @@ static void mixed(tw_comm_t *comm, t_shape_t *shape)
     shape->seed     = t_seed;
     t_job_open(&job, comm, shape, NULL, NULL);
     for (uint64_t round = 0; round < 4; round++) {
-        tw_request_t *request = NULL;
-
-        t_note("%s of %zu, %s, form %d", t_kind_names[shape->kind], shape->count,
+        t_note("%s of %zu, %s, form %d", t_op_names[shape->kind], shape->count,
                shape->spec != NULL ? shape->spec : "", (int)round);
-        t_job_fill(&job, round);
-        if (round % 3 == 0) { /* again when plans and requests were made */
-            T_OK(t_job_run(&job));
-        } else if (round == 1) {
-            T_OK(t_job_start(&job, &request));
-            T_OK(tw_wait(&request));
-        } else {
-            T_OK(t_job_plan(&job, &request));
-            T_OK(tw_start(request));
-            T_OK(tw_wait(&request));
-            T_OK(tw_request_free(&request));
-        }
-        t_job_check(&job);
+        t_job_turn(&job, (t_form_t)(round % T_FORMS), round); /* blocking again after plans */
     }
     t_job_close(&job);
 }
@@ -260,13 +241,13 @@ static void some_ranks_in_place(void)
         const char    *settings[4];
         const char    *spec;
         tw_algorithm_t algorithm;
-    } ways[]                      = {{{NULL}, "", TW_ALGORITHM_AUTO},
-                                     {{NULL}, "tree8", TW_ALGORITHM_AUTO},
-                                     {{"NODE_READ=0", NULL}, "", TW_ALGORITHM_AUTO},
-                                     {{"ALLGATHER=pairwise", "ALLTOALL=pairwise", "ALLREDUCE=two_pass", NULL}, "", 0},
-                                     {{"ALLGATHER=grid", "ALLTOALL=grid", "ALLREDUCE=grid", NULL}, "tree8", 0},
-                                     {{NULL}, "", TW_ALGORITHM_MPI}};
-    static const t_kind_t kinds[] = {
+    } ways[]                    = {{{NULL}, "", TW_ALGORITHM_AUTO},
+                                   {{NULL}, "tree8", TW_ALGORITHM_AUTO},
+                                   {{"NODE_READ=0", NULL}, "", TW_ALGORITHM_AUTO},
+                                   {{"ALLGATHER=pairwise", "ALLTOALL=pairwise", "ALLREDUCE=two_pass", NULL}, "", 0},
+                                   {{"ALLGATHER=grid", "ALLTOALL=grid", "ALLREDUCE=grid", NULL}, "tree8", 0},
+                                   {{NULL}, "", TW_ALGORITHM_MPI}};
+    static const t_op_t kinds[] = {
         T_ALLTOALL,       T_ALLTOALLV, T_ALLGATHER,           T_ALLGATHERV,
         T_REDUCE_SCATTER, T_ALLREDUCE, T_REDUCE_SCATTER_BLOCK};
     static const size_t counts[] = {3, 30011};

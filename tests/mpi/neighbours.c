@@ -97,12 +97,10 @@ static void messages_of_the_application_are_its_own(void)
     MPI_Errhandler handler;
 
     MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &receive);
-    for (int i = 0; i < 3 * T_KINDS; i++) {
+    for (int i = 0; i < 3 * T_OPS; i++) {
         t_shape_t shape;
 
-        t_shape_random(&shape, &shared, t_size, 2000);
-        shape.kind  = (t_kind_t)(i % T_KINDS);
-        shape.flags = 0;
+        t_shape_drawn(&shape, (t_op_t)(i % T_OPS), &shared, 2000);
         t_job_once(comm, &shape);
         MPI_Test(&receive, &done, MPI_STATUS_IGNORE);
         T_CHECK(!done, "the application received one of our messages");

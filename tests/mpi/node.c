@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,9 +22,9 @@ static const size_t counts[] = {0, 1, 2, 7, 13, 14, 15, 511, 512, 2047, 2048, 20
 
 static void every_kind(tw_comm_t *comm)
 {
-    for (int k = 0; k < T_KINDS; k++) {
+    for (int k = 0; k < T_OPS; k++) {
         for (size_t i = 0; i < COUNTS * SPECS; i++) {
-            t_shape_t shape = {.kind      = (t_kind_t)k,
+            t_shape_t shape = {.kind      = (t_op_t)k,
                                .spec      = specs_f32[i % SPECS],
                                .count     = counts[i / SPECS],
                                .misalign  = (i * 5) % 16,
@@ -63,9 +62,9 @@ static void whatever_the_pieces(void)
         tw_context_t     *ctx;
         tw_comm_t        *comm = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
 
-        for (int k = 0; k < T_KINDS; k++) {
+        for (int k = 0; k < T_OPS; k++) {
             for (size_t i = 0; i < 6; i++) {
-                t_shape_t shape = {.kind     = (t_kind_t)k,
+                t_shape_t shape = {.kind     = (t_op_t)k,
                                    .spec     = "",
                                    .count    = 3 + 271 * i,
                                    .in_place = (int)(i % 2),
@@ -123,20 +122,11 @@ static void forms_may_be_mixed(void)
             t_shape_note(&shape);
             t_job_open(&jobs[i], t_world, &shape, NULL, NULL);
             t_job_fill(&jobs[i], 0);
-            switch (t_below(&own, 2)) {
-            case 0:
-                T_OK(t_job_run(&jobs[i]));
-                break;
-            default:
-                T_OK(t_job_start(&jobs[i], &requests[i]));
-                break;
-            }
+            T_OK(t_job_issue(&jobs[i], (t_form_t)t_below(&own, 2), &requests[i]));
         }
         for (int i = 2; i >= 0; i--) {
             t_shape_note(&jobs[i].shape);
-            if (requests[i] != NULL) {
-                T_OK(tw_wait(&requests[i]));
-            }
+            T_OK(tw_wait(&requests[i]));
             t_job_check(&jobs[i]);
             t_job_close(&jobs[i]);
         }
@@ -148,21 +138,15 @@ static void forms_may_be_mixed(void)
  * memory for one. */
 static void the_first_call_may_be_mixed(void)
 {
-    static const t_kind_t kinds[] = {T_ALLREDUCE, T_REDUCE, T_BCAST, T_ALLGATHER, T_ALLTOALL};
+    static const t_op_t kinds[] = {T_ALLREDUCE, T_REDUCE, T_BCAST, T_ALLGATHER, T_ALLTOALL};
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         for (size_t count = 3; count < 100000; count *= 300) { /* long ones are read */
             tw_context_t *ctx   = t_context();
             tw_comm_t    *comm  = t_comm(ctx, MPI_COMM_WORLD);
-            tw_request_t *plan  = NULL;
             t_shape_t     shape = {.kind = kinds[i], .count = count, .seed = t_seed + i};
-            t_job_t       job;
 
-            t_shape_note(&shape);
-            t_job_open(&job, comm, &shape, NULL, NULL);
-            T_OK(t_job_plan(&job, &plan)); /* shared memory is made, and memory for one plan */
-            T_OK(tw_request_free(&plan));
-            t_job_close(&job);
+            t_job_agree(comm, &shape);
             shape.threads = t_rank % 2;
             t_job_once(comm, &shape);
             t_comm_done(comm, ctx);
@@ -195,18 +179,6 @@ static void a_root_that_is_ahead(void)
     }
 }
 
-static const char *algorithm_of(tw_comm_t *comm, const tw_how_t *how)
-{
-    static char   name[40];
-    tw_request_t *plan = NULL;
-    float         x[8] = {0};
-
-    T_OK(tw_allreduce_init(comm, TW_IN_PLACE, x, 8, TW_SUM, how, &plan));
-    snprintf(name, sizeof(name), "%s", tw_request_algorithm(plan));
-    T_OK(tw_request_free(&plan));
-    return name;
-}
-
 static void auto_takes_it_where_it_serves(void)
 {
     static const char *const apart[] = {"NODE_RANKS=1", NULL};
@@ -214,11 +186,11 @@ static void auto_takes_it_where_it_serves(void)
     tw_context_t            *ctx;
     tw_comm_t               *comm;
 
-    T_CHECK((strcmp(algorithm_of(t_world, NULL), "node") == 0) == (t_size > 1), "lossless: %s",
-            algorithm_of(t_world, NULL));
-    T_CHECK(strcmp(algorithm_of(t_world, &lossy), "node") != 0, "lossy");
+    T_CHECK((strcmp(t_algorithm(t_world, NULL, 8), "node") == 0) == (t_size > 1), "lossless: %s",
+            t_algorithm(t_world, NULL, 8));
+    T_CHECK(strcmp(t_algorithm(t_world, &lossy, 8), "node") != 0, "lossy");
     comm = t_comm_under(apart, MPI_COMM_WORLD, &ctx);
-    T_CHECK(strcmp(algorithm_of(comm, NULL), "node") != 0, "one rank a node");
+    T_CHECK(strcmp(t_algorithm(comm, NULL, 8), "node") != 0, "one rank a node");
     t_comm_done(comm, ctx);
 }
 
@@ -260,29 +232,11 @@ static void nothing_is_sent(void)
 /* The last rank never comes: the short way and the long way say whom they wait for. */
 static void a_rank_that_does_not_come(void)
 {
-    for (int way = 0; way < 4; way++) {
-        static const char *const settings[] = {"TIMEOUT=0.5", NULL};
-        const size_t             count      = way % 2 == 0 ? 5 : 40000;
-        float                   *x          = calloc(count, sizeof(float));
-        t_log_t                  log        = {0};
-        tw_context_t            *ctx;
-        tw_comm_t               *comm;
+    static const char *const settings[] = {"TIMEOUT=0.5", NULL};
 
+    for (int way = 0; way < 4; way++) {
         t_note("way %d", way);
-        comm = t_comm_logged(settings, &log, &ctx);
-        T_OK(tw_allreduce(comm, TW_IN_PLACE, x, count, TW_SUM, NULL));
-        T_OK(tw_bcast(comm, x, count, t_size - 1, NULL));
-        MPI_Barrier(MPI_COMM_WORLD);
-        if (t_rank != t_size - 1) {
-            T_STATUS(way < 2 ? tw_allreduce(comm, TW_IN_PLACE, x, count, TW_SUM, NULL)
-                             : tw_bcast(comm, x, count, t_size - 1, NULL),
-                     TW_ERR_TIMEOUT);
-            T_STATUS(tw_bcast(comm, x, 1, 0, NULL), TW_ERR_DEAD);
-        }
-        MPI_Barrier(MPI_COMM_WORLD);
-        t_last_is_named(&log);
-        t_comm_done(comm, ctx);
-        free(x);
+        t_last_stays_away(settings, NULL, way % 2 == 0 ? 5 : 40000, way >= 2);
     }
 }
 

@@ -25,27 +25,6 @@ static void shuffle(int *order, int n, uint64_t *random)
     }
 }
 
-static void open_many(t_job_t *jobs, int n, tw_comm_t *comm, uint64_t *shared, size_t max)
-{
-    t_shape_t shape;
-
-    for (int i = 0; i < n; i++) {
-        t_shape_random(&shape, shared, tw_comm_size(comm), max);
-        t_shape_note(&shape);
-        t_job_open(&jobs[i], comm, &shape, NULL, NULL);
-        t_job_fill(&jobs[i], 0);
-    }
-}
-
-static void check_many(t_job_t *jobs, int n)
-{
-    for (int i = 0; i < n; i++) {
-        t_shape_note(&jobs[i].shape);
-        t_job_check(&jobs[i]);
-        t_job_close(&jobs[i]);
-    }
-}
-
 static void mixed_kinds_completed_in_any_order(void)
 {
     static t_job_t jobs[MANY];
@@ -54,7 +33,7 @@ static void mixed_kinds_completed_in_any_order(void)
     int            order[MANY];
 
     for (int turn = 0; turn < 4; turn++) {
-        open_many(jobs, MANY, t_world, &shared, 5000);
+        t_jobs_open(jobs, MANY, t_world, &shared, 5000);
         for (int i = 0; i < MANY; i++) {
             t_shape_note(&jobs[i].shape);
             T_OK(t_job_start(&jobs[i], &requests[i]));
@@ -65,7 +44,7 @@ static void mixed_kinds_completed_in_any_order(void)
             T_OK(tw_wait(&requests[order[i]]));
             T_CHECK(requests[order[i]] == NULL, "the request is still there");
         }
-        check_many(jobs, MANY);
+        t_jobs_close(jobs, MANY);
     }
 }
 
@@ -76,7 +55,7 @@ static void tested_until_all_are_done(void)
     uint64_t       shared = t_seed + 100, own = t_seed + 101 + (unsigned)t_rank;
     int            left = MANY;
 
-    open_many(jobs, MANY, t_world, &shared, 5000);
+    t_jobs_open(jobs, MANY, t_world, &shared, 5000);
     for (int i = 0; i < MANY; i++) {
         T_OK(t_job_start(&jobs[i], &requests[i]));
     }
@@ -93,7 +72,7 @@ static void tested_until_all_are_done(void)
                 (void *)requests[i]);
         left -= done == 1;
     }
-    check_many(jobs, MANY);
+    t_jobs_close(jobs, MANY);
 }
 
 /* Blocking calls while others are outstanding: they advance those. */
@@ -103,19 +82,15 @@ static void blocking_between_nonblocking(void)
     tw_request_t  *requests[MANY] = {NULL};
     uint64_t       shared         = t_seed + 200;
 
-    open_many(jobs, MANY, t_world, &shared, 20000);
+    t_jobs_open(jobs, MANY, t_world, &shared, 20000);
     for (int i = 0; i < MANY; i++) {
         t_shape_note(&jobs[i].shape);
-        if (i % 3 == 2) {
-            T_OK(t_job_run(&jobs[i]));
-        } else {
-            T_OK(t_job_start(&jobs[i], &requests[i]));
-        }
+        T_OK(t_job_issue(&jobs[i], i % 3 == 2 ? T_BLOCKING : T_NONBLOCKING, &requests[i]));
     }
     for (int i = MANY - 1; i >= 0; i--) {
         T_OK(tw_wait(&requests[i])); /* NULL for the blocking ones: complete */
     }
-    check_many(jobs, MANY);
+    t_jobs_close(jobs, MANY);
 }
 
 /* While a rank waits only for small operations, a large one that was started before is carried
@@ -126,7 +101,7 @@ static void any_call_advances_all(void)
     t_shape_t     large = {.kind = T_ALLREDUCE, .dtype = TW_F32, .spec = "tree8", .count = 100003};
     t_shape_t     small = {.kind = T_ALLTOALL, .dtype = TW_F32, .spec = "", .count = 3};
     t_job_t       a, b;
-    tw_request_t *request = NULL, *other = NULL;
+    tw_request_t *request = NULL;
     tw_stats_t    before, after;
 
     large.algorithm = TW_ALGORITHM_TWO_PASS;
@@ -136,10 +111,7 @@ static void any_call_advances_all(void)
     t_job_fill(&a, 0);
     T_OK(t_job_start(&a, &request));
     for (int i = 0; i < 200; i++) {
-        t_job_fill(&b, (uint64_t)i);
-        T_OK(t_job_start(&b, &other));
-        T_OK(tw_wait(&other));
-        t_job_check(&b);
+        t_job_turn(&b, T_NONBLOCKING, (uint64_t)i);
     }
     T_OK(tw_comm_stats(t_world, &before));
     T_OK(tw_wait(&request));
@@ -153,29 +125,27 @@ static void any_call_advances_all(void)
 
 static void plans_of_every_kind_many_times(void)
 {
-    static t_job_t jobs[2 * T_KINDS];
-    tw_request_t  *plans[2 * T_KINDS] = {NULL};
+    static t_job_t jobs[2 * T_OPS];
+    tw_request_t  *plans[2 * T_OPS] = {NULL};
     uint64_t       shared = t_seed + 300, own = t_seed + 301 + (unsigned)t_rank;
-    int            order[2 * T_KINDS];
+    int            order[2 * T_OPS];
 
-    for (int i = 0; i < 2 * T_KINDS; i++) {
+    for (int i = 0; i < 2 * T_OPS; i++) {
         t_shape_t shape;
 
-        t_shape_random(&shape, &shared, t_size, 3000);
-        shape.kind  = (t_kind_t)(i % T_KINDS);
-        shape.flags = 0;
+        t_shape_drawn(&shape, (t_op_t)(i % T_OPS), &shared, 3000);
         t_shape_note(&shape);
         t_job_open(&jobs[i], t_world, &shape, NULL, NULL);
         T_OK(t_job_plan(&jobs[i], &plans[i]));
         T_CHECK(plans[i] != NULL && tw_request_algorithm(plans[i]) != NULL, "no plan");
     }
     for (uint64_t round = 0; round < 12; round++) {
-        for (int i = 0; i < 2 * T_KINDS; i++) {
+        for (int i = 0; i < 2 * T_OPS; i++) {
             t_job_fill(&jobs[i], round);
             T_OK(tw_start(plans[i]));
         }
-        shuffle(order, 2 * T_KINDS, &own);
-        for (int k = 0; k < 2 * T_KINDS; k++) {
+        shuffle(order, 2 * T_OPS, &own);
+        for (int k = 0; k < 2 * T_OPS; k++) {
             tw_request_t *same = plans[order[k]];
             int           done = round % 2 == 0;
 
@@ -190,7 +160,7 @@ static void plans_of_every_kind_many_times(void)
             t_job_check(&jobs[order[k]]);
         }
     }
-    for (int i = 0; i < 2 * T_KINDS; i++) {
+    for (int i = 0; i < 2 * T_OPS; i++) {
         T_OK(tw_request_free(&plans[i]));
         T_CHECK(plans[i] == NULL, "a freed plan is not NULL");
         t_job_close(&jobs[i]);
@@ -333,7 +303,7 @@ static void several_communicators(void)
             tw_comm_size(comms[1]));
     for (int c = 0; c < COMMS; c++) {
         shared[c] = t_seed + 400 + (unsigned)c * 10 + (c == 1 ? (unsigned)t_rank % 2 : 0);
-        open_many(jobs[c], EACH, comms[c], &shared[c], 8000);
+        t_jobs_open(jobs[c], EACH, comms[c], &shared[c], 8000);
     }
     for (int i = 0; i < EACH; i++) {
         for (int c = 0; c < COMMS; c++) {
@@ -352,7 +322,7 @@ static void several_communicators(void)
         }
     }
     for (int c = 0; c < COMMS; c++) {
-        check_many(jobs[c], EACH);
+        t_jobs_close(jobs[c], EACH);
         T_OK(tw_comm_destroy(comms[c]));
     }
 }

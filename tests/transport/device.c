@@ -15,7 +15,7 @@ static const char *const small_pieces[]   = {"CHUNK=1k", "WINDOW=3", NULL};
 static const char *const other_settings[] = {"CHUNK=1k",       "WINDOW=3",      "BCAST=chain",
                                              "ALLGATHER=grid", "ALLTOALL=grid", NULL};
 
-static void shape_at(t_shape_t *shape, t_kind_t kind, size_t i)
+static void shape_at(t_shape_t *shape, t_op_t kind, size_t i)
 {
     *shape = (t_shape_t){.kind      = kind,
                          .count     = i % 5 == 0 ? 1 : 700 + 613 * (i % 3),
@@ -45,21 +45,21 @@ static void every_codec(path_t path, const char *const *settings)
     void         *stream = NULL;
 
     T_OK(stub_device.stream_create(&stream));
-    for (int kind = 0; kind < T_KINDS; kind++) {
+    for (int kind = 0; kind < T_OPS; kind++) {
         t_shape_t shape;
 
         for (size_t i = 0; t_specs_f32[i] != NULL; i++) {
-            shape_at(&shape, (t_kind_t)kind, i);
+            shape_at(&shape, (t_op_t)kind, i);
             shape.spec = t_specs_f32[i];
             device_job_once(comm, &shape, 1, i % 2 != 0 ? stream : NULL, 1);
         }
         for (size_t i = 0; t_specs_f64[i] != NULL; i++) {
-            shape_at(&shape, (t_kind_t)kind, i + 1);
+            shape_at(&shape, (t_op_t)kind, i + 1);
             shape.spec  = t_specs_f64[i];
             shape.dtype = TW_F64;
             device_job_once(comm, &shape, 1, stream, 1);
         }
-        shape_at(&shape, (t_kind_t)kind, 3);
+        shape_at(&shape, (t_op_t)kind, 3);
         shape.count = 0;
         memset(shape.counts, 0, sizeof(shape.counts));
         device_job_once(comm, &shape, 1, NULL, 1);
@@ -100,11 +100,7 @@ static void overlapping(path_t path)
             shape.threads = 0;
             device_job_open(&jobs[i], comm, &shape, 1, NULL, 1, NULL, NULL);
             device_job_fill(&jobs[i], 0);
-            if (i % 3 == 2) {
-                T_OK(t_job_plan(&jobs[i].on, &requests[i]));
-            } else {
-                T_OK(t_job_start(&jobs[i].on, &requests[i]));
-            }
+            T_OK(t_job_issue(&jobs[i].on, i % 3 == 2 ? T_PLAN : T_NONBLOCKING, &requests[i]));
         }
         for (int round = 1; round <= 2; round++) {
             for (int i = 2; i < MANY; i += 3) {
@@ -165,21 +161,15 @@ static void mixed_and_found_out(void)
  * do not agree with them on memory for one. */
 static void first_mixed_call(void)
 {
-    static const t_kind_t kinds[] = {T_ALLREDUCE, T_REDUCE, T_BCAST, T_ALLGATHER, T_ALLTOALL};
+    static const t_op_t kinds[] = {T_ALLREDUCE, T_REDUCE, T_BCAST, T_ALLGATHER, T_ALLTOALL};
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         for (size_t count = 3; count < 100000; count *= 300) { /* long ones are read */
             tw_context_t *ctx;
             tw_comm_t    *comm  = device_comm(STAGED, NULL, &ctx);
-            tw_request_t *plan  = NULL;
             t_shape_t     shape = {.kind = kinds[i], .count = count, .seed = t_seed + i};
-            t_job_t       job;
 
-            t_shape_note(&shape);
-            t_job_open(&job, comm, &shape, NULL, NULL);
-            T_OK(t_job_plan(&job, &plan)); /* shared memory is made, and memory for one plan */
-            T_OK(tw_request_free(&plan));
-            t_job_close(&job);
+            t_job_agree(comm, &shape);
             device_job_once(comm, &shape, t_rank % 2, NULL, 0);
             device_comm_done(comm, ctx);
         }
@@ -190,7 +180,7 @@ static void first_mixed_call(void)
 static void through_the_host(void)
 {
     static const char *const nodes[] = {"NODE_RANKS=2", "CHUNK=1k", NULL};
-    static const t_kind_t    moved[] = {T_BCAST, T_ALLGATHER, T_ALLTOALL};
+    static const t_op_t      moved[] = {T_BCAST, T_ALLGATHER, T_ALLTOALL};
     tw_context_t            *ctx;
     tw_comm_t               *comm = device_comm(STAGED, nodes, &ctx);
     t_shape_t                shape;
@@ -208,7 +198,7 @@ static void through_the_host(void)
     device_comm_done(comm, ctx);
     comm = device_comm(STAGED, NULL, &ctx); /* one node */
     for (size_t i = 0; i < 12; i++) {
-        shape_at(&shape, (t_kind_t)(i % T_KINDS), i);
+        shape_at(&shape, (t_op_t)(i % T_OPS), i);
         shape.algorithm = TW_ALGORITHM_AUTO;
         shape.count     = i % 2 == 0 ? 100 : 30000;
         device_job_once(comm, &shape, i % 4 > 1 || t_rank > 0, NULL, 0);
@@ -240,14 +230,14 @@ static void from_node_to_node(void)
     static const char *const settings[][5] = {
         {"NODE_RANKS=2", "DIRECT_MAX=1", "CHUNK=1k", NULL},
         {"NODE_RANKS=2", "ALLREDUCE=hierarchical", "BCAST=hierarchical", "CHUNK=1k", NULL}};
-    static const t_kind_t kinds[] = {T_ALLREDUCE, T_REDUCE, T_BCAST};
-    tw_context_t         *ctx;
+    static const t_op_t kinds[] = {T_ALLREDUCE, T_REDUCE, T_BCAST};
+    tw_context_t       *ctx;
 
     for (int named = 0; named < 2; named++) {
         tw_comm_t *comm = device_comm(STAGED, settings[named], &ctx);
 
         for (size_t i = 0; i < 12; i++) {
-            const t_kind_t    kind = kinds[i % 3];
+            const t_op_t      kind = kinds[i % 3];
             const char *const flat = kind == T_BCAST ? "tree" : t_size > 2 ? "two_pass" : "direct";
             t_shape_t         shape;
 
@@ -278,10 +268,10 @@ static void long_vectors(void)
     for (int path = STAGED; path <= DIRECT; path++) {
         tw_comm_t *comm = device_comm((path_t)path, settings, &ctx);
 
-        for (int kind = 0; kind < T_KINDS; kind++) {
+        for (int kind = 0; kind < T_OPS; kind++) {
             t_shape_t shape;
 
-            shape_at(&shape, (t_kind_t)kind, 4);
+            shape_at(&shape, (t_op_t)kind, 4);
             shape.spec  = "tree8";
             shape.count = 60000;
             for (int r = 0; r < t_size * t_size; r++) {

@@ -54,24 +54,6 @@ static void buffer_check(const void *base, const unsigned char *data, size_t byt
     T_CHECK(intact, "something wrote outside its device buffer of %zu bytes", bytes);
 }
 
-/* What is said to be device memory may go another way than host memory, which the job has asked
- * about. */
-static void ask_algorithm(device_job_t *job)
-{
-    tw_request_t *plan = NULL;
-    const char   *name;
-
-    if (job->host.shape.algorithm != TW_ALGORITHM_AUTO ||
-        (job->host.shape.kind != T_ALLREDUCE && job->host.shape.kind != T_REDUCE)) {
-        return;
-    }
-    T_OK(t_job_plan(&job->on, &plan));
-    name                   = plan != NULL ? tw_request_algorithm(plan) : "none";
-    job->host.two_pass     = strcmp(name, "two_pass") == 0 || strcmp(name, "grid") == 0;
-    job->host.hierarchical = strcmp(name, "hierarchical") == 0;
-    T_OK(tw_request_free(&plan));
-}
-
 void device_job_open(device_job_t *job, tw_comm_t *comm, const t_shape_t *shape, int on_device,
                      void *stream, int say, tw_feedback_t *feedback, t_model_feedback_t *model)
 {
@@ -91,7 +73,7 @@ void device_job_open(device_job_t *job, tw_comm_t *comm, const t_shape_t *shape,
     if (say) {
         job->on.exec     = (tw_exec_t){.memory = TW_MEMORY_CUDA, .stream = stream};
         job->on.how.exec = &job->on.exec;
-        ask_algorithm(job);
+        t_job_ask(&job->host, &job->on); /* may go another way than host memory */
     } else {
         job->on.how.exec = NULL;
     }
