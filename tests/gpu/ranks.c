@@ -141,39 +141,25 @@ size_t receives(const job_t *job)
     return job->verb == ALLGATHER || job->verb == ALLTOALL ? job->count * (size_t)size : job->count;
 }
 
-/* The plan of a call, which is enough to have it in all forms but the blocking one. */
-static tw_status_t plan(const job_t *job, const tw_how_t *how, const void *send, void *recv,
-                        tw_request_t **plan_p)
-{
-    switch (job->verb) {
-    case SCATTER:
-        return tw_reduce_scatter_block_init(comm, send, recv, job->count, TW_SUM, how, plan_p);
-    case BCAST:
-        return tw_bcast_init(comm, recv, job->count, size - 1, how, plan_p);
-    case ALLGATHER:
-        return tw_allgather_init(comm, send, recv, job->count, how, plan_p);
-    case ALLTOALL:
-        return tw_alltoall_init(comm, send, recv, job->count, how, plan_p);
-    default:
-        return tw_allreduce_init(comm, send, recv, job->count,
-                                 job->verb == AVERAGE ? TW_AVERAGE : TW_SUM, how, plan_p);
-    }
-}
+/* Blocking, or, where plan_p is not NULL, a plan, which is enough to have it in all other forms. */
+#define CALL(name, ...)                                                                            \
+    return plan_p != NULL ? tw_##name##_init(comm, __VA_ARGS__, how, plan_p)                       \
+                          : tw_##name(comm, __VA_ARGS__, how)
 
-static tw_status_t blocking(const job_t *job, const tw_how_t *how, const void *send, void *recv)
+static tw_status_t issue(const job_t *job, const tw_how_t *how, const void *send, void *recv,
+                         tw_request_t **plan_p)
 {
     switch (job->verb) {
     case SCATTER:
-        return tw_reduce_scatter_block(comm, send, recv, job->count, TW_SUM, how);
+        CALL(reduce_scatter_block, send, recv, job->count, TW_SUM);
     case BCAST:
-        return tw_bcast(comm, recv, job->count, size - 1, how);
+        CALL(bcast, recv, job->count, size - 1);
     case ALLGATHER:
-        return tw_allgather(comm, send, recv, job->count, how);
+        CALL(allgather, send, recv, job->count);
     case ALLTOALL:
-        return tw_alltoall(comm, send, recv, job->count, how);
+        CALL(alltoall, send, recv, job->count);
     default:
-        return tw_allreduce(comm, send, recv, job->count,
-                            job->verb == AVERAGE ? TW_AVERAGE : TW_SUM, how);
+        CALL(allreduce, send, recv, job->count, job->verb == AVERAGE ? TW_AVERAGE : TW_SUM);
     }
 }
 
@@ -192,10 +178,10 @@ void call(const job_t *job, const tw_exec_t *exec, tw_feedback_t *feedback, cons
     int            done    = 0;
 
     if (job->form == BLOCKING) {
-        must(blocking(job, &how, send, recv), verbs[job->verb]);
+        must(issue(job, &how, send, recv, NULL), verbs[job->verb]);
         return;
     }
-    must(plan(job, &how, send, recv, &request), verbs[job->verb]);
+    must(issue(job, &how, send, recv, &request), verbs[job->verb]);
     must(tw_start(request), "tw_start");
     if (job->form == NONBLOCKING) {
         while (!done) {

@@ -41,42 +41,37 @@ typedef struct fault {
     bool         null_comm;
 } fault_t;
 
+#define CALL(Name, Iname, ...)                                                                     \
+    return nonblocking ? MPI_##Iname(__VA_ARGS__, comm, r) : MPI_##Name(__VA_ARGS__, comm)
+
 static int call(t_op_t op, bool nonblocking, const fault_t *f, MPI_Comm comm, MPI_Request *r)
 {
+    const int          n    = f->count;
+    const MPI_Datatype type = f->type;
+
     for (int i = 0; i < T_RANKS_MAX; i++) {
-        counts[i] = f->count;
+        counts[i] = n;
         at[i]     = i * N;
     }
     switch (op) {
     case T_BCAST:
-        return nonblocking ? MPI_Ibcast(to, f->count, f->type, f->root, comm, r)
-                           : MPI_Bcast(to, f->count, f->type, f->root, comm);
+        CALL(Bcast, Ibcast, to, n, type, f->root);
     case T_ALLGATHER:
-        return nonblocking ? MPI_Iallgather(from, f->count, f->type, to, f->count, f->type, comm, r)
-                           : MPI_Allgather(from, f->count, f->type, to, f->count, f->type, comm);
+        CALL(Allgather, Iallgather, from, n, type, to, n, type);
     case T_ALLGATHERV:
-        return nonblocking
-                   ? MPI_Iallgatherv(from, f->count, f->type, to, counts, at, f->type, comm, r)
-                   : MPI_Allgatherv(from, f->count, f->type, to, counts, at, f->type, comm);
+        CALL(Allgatherv, Iallgatherv, from, n, type, to, counts, at, type);
     case T_ALLTOALL:
-        return nonblocking ? MPI_Ialltoall(from, f->count, f->type, to, f->count, f->type, comm, r)
-                           : MPI_Alltoall(from, f->count, f->type, to, f->count, f->type, comm);
+        CALL(Alltoall, Ialltoall, from, n, type, to, n, type);
     case T_ALLTOALLV:
-        return nonblocking
-                   ? MPI_Ialltoallv(from, counts, at, f->type, to, counts, at, f->type, comm, r)
-                   : MPI_Alltoallv(from, counts, at, f->type, to, counts, at, f->type, comm);
+        CALL(Alltoallv, Ialltoallv, from, counts, at, type, to, counts, at, type);
     case T_ALLREDUCE:
-        return nonblocking ? MPI_Iallreduce(from, to, f->count, f->type, f->op, comm, r)
-                           : MPI_Allreduce(from, to, f->count, f->type, f->op, comm);
+        CALL(Allreduce, Iallreduce, from, to, n, type, f->op);
     case T_REDUCE:
-        return nonblocking ? MPI_Ireduce(from, to, f->count, f->type, f->op, f->root, comm, r)
-                           : MPI_Reduce(from, to, f->count, f->type, f->op, f->root, comm);
+        CALL(Reduce, Ireduce, from, to, n, type, f->op, f->root);
     case T_REDUCE_SCATTER:
-        return nonblocking ? MPI_Ireduce_scatter(from, to, counts, f->type, f->op, comm, r)
-                           : MPI_Reduce_scatter(from, to, counts, f->type, f->op, comm);
+        CALL(Reduce_scatter, Ireduce_scatter, from, to, counts, type, f->op);
     default:
-        return nonblocking ? MPI_Ireduce_scatter_block(from, to, f->count, f->type, f->op, comm, r)
-                           : MPI_Reduce_scatter_block(from, to, f->count, f->type, f->op, comm);
+        CALL(Reduce_scatter_block, Ireduce_scatter_block, from, to, n, type, f->op);
     }
 }
 
