@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/suite.h - what the main of a Check program does with its cases.
+ * tests/suite.h - what Check programs share: a case in a suite, a seed, random numbers, the end.
  */
 #ifndef TW_TESTS_SUITE_H
 #define TW_TESTS_SUITE_H
 
+#include <stdint.h>
+
 #include <check.h>
-#include <stdlib.h>
 
-/* A new case of the suite, whose tests may each take so many seconds. */
-static inline TCase *suite_case(Suite *suite, const char *name, double seconds)
-{
-    TCase *tcase = tcase_create(name);
+/* A case that belongs to the suite. */
+TCase *test_case(Suite *suite, const char *name);
 
-    tcase_set_timeout(tcase, seconds);
-    suite_add_tcase(suite, tcase);
-    return tcase;
-}
+/* The same, whose tests may each take so many seconds. */
+TCase *test_case_within(Suite *suite, const char *name, double seconds);
 
-/* Run all of it and free it; the status of the program. */
-static inline int suite_run(Suite *suite)
-{
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+/* A test for each element of an array. */
+#define TEST_EACH(tcase, test, array)                                                              \
+    tcase_add_loop_test(tcase, test, 0, (int)(sizeof(array) / sizeof((array)[0])))
 
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
+/* Seed of this run: THINWIRE_SEED, or drawn in the first call, which prints it as a TAP comment. */
+uint64_t test_seed(void);
+
+typedef struct test_random {
+    uint64_t state;
+} test_random_t;
+
+uint64_t test_next(test_random_t *random);
+int      test_below(test_random_t *random, int n); /* 0 .. n-1 */
+
+/* Run the suite, with a seed; the program's status. */
+int test_main(Suite *suite);
 
 #endif /* TW_TESTS_SUITE_H */

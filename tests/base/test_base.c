@@ -3,7 +3,6 @@
  */
 #include "config.h"
 
-#include <check.h>
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -21,6 +20,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/pool.h"
 #include "runtime/base/text.h"
+#include "tests/suite.h"
 
 static char   captured[4096];
 static size_t captured_lines;
@@ -531,16 +531,13 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite = suite_create("base");
-    TCase   *tcase = tcase_create("base");
-    SRunner *runner;
-    int      failed;
+    Suite *suite = suite_create("base");
+    TCase *tcase = test_case(suite, "base");
 
     tcase_add_test(tcase, statuses_have_names_and_texts);
     tcase_add_test(tcase, log_drops_what_is_above_the_level);
     tcase_add_test(tcase, settings_take_defaults_and_the_environment);
-    tcase_add_loop_test(tcase, malformed_settings_are_named, 0,
-                        (int)(sizeof(malformed) / sizeof(malformed[0])));
+    TEST_EACH(tcase, malformed_settings_are_named, malformed);
     tcase_add_test(tcase, unknown_settings_are_warned_about);
     tcase_add_test(tcase, texts_are_one_number_or_none);
     tcase_add_test(tcase, distances_of_names);
@@ -555,10 +552,5 @@ int main(void)
     tcase_add_test(tcase, a_planted_link_is_not_followed);
     tcase_add_test(tcase, trying_a_file_changes_nothing);
     tcase_add_test(tcase, a_lock_is_not_waited_for_for_ever);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_main(suite);
 }

@@ -4,10 +4,8 @@
 #include "config.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "runtime/codec/cpu.h"
@@ -18,8 +16,6 @@
 #else
 #define GUARD 128
 #endif
-
-static uint64_t seed;
 
 tw_context_t *test_context(void)
 {
@@ -137,32 +133,22 @@ void test_fenced_free(uint8_t *data, size_t bytes, int at_start)
     munmap(data - (at_start ? 0 : body - bytes) - page, body + 2 * page);
 }
 
-/* splitmix64 */
-static uint64_t next(test_random_t *random)
-{
-    uint64_t z = (random->state += UINT64_C(0x9e3779b97f4a7c15));
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
 test_random_t test_random(uint64_t salt)
 {
-    test_random_t random = {seed * UINT64_C(0x2545f4914f6cdd1d) + salt};
+    test_random_t random = {test_seed() * UINT64_C(0x2545f4914f6cdd1d) + salt};
 
-    next(&random);
+    test_next(&random);
     return random;
 }
 
 uint32_t test_bits(test_random_t *random)
 {
-    return (uint32_t)(next(random) >> 32);
+    return (uint32_t)(test_next(random) >> 32);
 }
 
 double test_uniform(test_random_t *random)
 {
-    return (double)(next(random) >> 11) * 0x1p-53;
+    return (double)(test_next(random) >> 11) * 0x1p-53;
 }
 
 double test_normal(test_random_t *random)
@@ -226,16 +212,16 @@ static double widen(float x, test_kind_t kind, test_random_t *random)
     uint64_t u = tw_double_bits(d);
 
     if (kind == TEST_WIDE || kind == TEST_BITS) {
-        u = next(random);
+        u = test_next(random);
         if (kind == TEST_WIDE && (u >> 52 & 0x7ff) == 0x7ff) {
             u ^= UINT64_C(1) << 62;
         }
     } else if (kind == TEST_HUGE) {
-        u = (u & (UINT64_C(1) << 63)) | (UINT64_C(0x7fe) << 52) | (next(random) >> 12);
+        u = (u & (UINT64_C(1) << 63)) | (UINT64_C(0x7fe) << 52) | (test_next(random) >> 12);
     } else if (kind == TEST_DENORMAL) {
-        u = (u & (UINT64_C(1) << 63)) | (next(random) >> 12);
+        u = (u & (UINT64_C(1) << 63)) | (test_next(random) >> 12);
     } else if (kind == TEST_NORMAL || kind == TEST_SMALL) {
-        u |= next(random) & 0x1fffffff;
+        u |= test_next(random) & 0x1fffffff;
     }
     return tw_bits_double(u);
 }
@@ -322,22 +308,4 @@ void test_twin(const tw_codec_t *want, const tw_codec_t *twin, tw_dtype_t dtype,
     free(codes);
     free(left);
     free(back);
-}
-
-int test_main(Suite *suite)
-{
-    const char *text   = getenv("THINWIRE_SEED");
-    SRunner    *runner = srunner_create(suite);
-    int         failed;
-
-    seed = text != NULL ? strtoull(text, NULL, 10) : 0;
-    if (seed == 0) {
-        seed = ((uint64_t)time(NULL) * 1000003u + (uint64_t)getpid()) % 2147483647u + 1;
-    }
-    printf("# THINWIRE_SEED=%llu\n", (unsigned long long)seed);
-    fflush(stdout);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -5,7 +5,6 @@
 #ifndef TW_TESTS_CODEC_COMMON_H
 #define TW_TESTS_CODEC_COMMON_H
 
-#include <check.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -13,6 +12,7 @@
 
 #include "runtime/base/bytes.h"
 #include "tests/codec/specs.h"
+#include "tests/suite.h"
 
 /* A context, made in the first call of a process and kept. */
 tw_context_t *test_context(void);
@@ -53,11 +53,7 @@ void          test_buffer_free(test_buffer_t *buffer);
 uint8_t *test_fenced(size_t bytes, int at_start);
 void     test_fenced_free(uint8_t *data, size_t bytes, int at_start);
 
-/* Random numbers: THINWIRE_SEED, or drawn; test_main() prints it. */
-typedef struct test_random {
-    uint64_t state;
-} test_random_t;
-
+/* Random numbers of this run's seed. */
 test_random_t test_random(uint64_t salt);
 uint32_t      test_bits(test_random_t *random);
 double        test_uniform(test_random_t *random); /* [0, 1) */
@@ -103,8 +99,5 @@ static inline int test_is_nan(float x)
 {
     return (tw_float_bits(x) & 0x7fffffffu) > 0x7f800000u;
 }
-
-/* Run a suite, printing the seed as a TAP comment; the program's status. */
-int test_main(Suite *suite);
 
 #endif /* TW_TESTS_CODEC_COMMON_H */

@@ -158,13 +158,12 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("buffers");
-    TCase *tcase = tcase_create("every codec");
+    TCase *tcase = test_case(suite, "every codec");
 
     tcase_add_loop_test(tcase, shared_bytes_are_refused, 0, test_spec_count);
     tcase_add_loop_test(tcase, in_place_is_for_lossless_codecs, 0, test_spec_count);
     tcase_add_loop_test(tcase, neighbours_are_welcome, 0, test_spec_count);
     tcase_add_loop_test(tcase, counts_that_overflow_are_refused, 0, test_spec_count);
     tcase_add_test(tcase, bad_arguments_of_absmax);
-    suite_add_tcase(suite, tcase);
     return test_main(suite);
 }

@@ -128,12 +128,10 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("format");
-    TCase *tcase = tcase_create("wire format");
+    TCase *tcase = test_case(suite, "wire format");
 
-    tcase_add_loop_test(tcase, examples_have_these_bytes, 0,
-                        (int)(sizeof(examples) / sizeof(examples[0])));
+    TEST_EACH(tcase, examples_have_these_bytes, examples);
     tcase_add_test(tcase, doubles_have_these_bytes);
     tcase_add_loop_test(tcase, printed_tables_are_those_of_the_code, 0, 4);
-    suite_add_tcase(suite, tcase);
     return test_main(suite);
 }

@@ -375,7 +375,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("levels");
-    TCase *tcase = tcase_create("8 bits");
+    TCase *tcase = test_case(suite, "8 bits");
 
     tcase_add_loop_test(tcase, all_codes_decode_as_listed_tree8, 0, ORACLE_TREES);
     tcase_add_loop_test(tcase, all_codes_decode_as_listed_fixed, 0, ORACLE_FIXED);
@@ -390,6 +390,5 @@ int main(void)
     tcase_add_loop_test(tcase, lattice_of_all_floats_tree8, 0, ORACLE_TREES);
     tcase_add_loop_test(tcase, decoding_is_monotone, 0, 5);
     tcase_add_loop_test(tcase, the_maximum_of_a_tree8_block_is_exact, 0, ORACLE_TREES);
-    suite_add_tcase(suite, tcase);
     return test_main(suite);
 }

@@ -152,15 +152,13 @@ END_TEST
 int main(void)
 {
     Suite *suite  = suite_create("offers");
-    TCase *finer  = tcase_create("finer");
-    TCase *offers = tcase_create("offers");
+    TCase *finer  = test_case(suite, "finer");
+    TCase *offers = test_case(suite, "offers");
 
     tcase_add_loop_test(finer, the_finer_one_takes_more_bytes, 0, test_spec_count);
     tcase_add_loop_test(finer, the_finer_ones_end, 0, test_spec_count);
-    tcase_add_loop_test(finer, the_finer_one_by_name, 0, (int)(sizeof(named) / sizeof(named[0])));
+    TEST_EACH(finer, the_finer_one_by_name, named);
     tcase_add_loop_test(offers, every_offer_is_a_codec, 0, 2);
     tcase_add_test(offers, offers_are_few_enough);
-    suite_add_tcase(suite, finer);
-    suite_add_tcase(suite, offers);
     return test_main(suite);
 }

@@ -366,7 +366,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("onebit");
-    TCase *tcase = tcase_create("onebit and feedback");
+    TCase *tcase = test_case(suite, "onebit and feedback");
 
     tcase_add_loop_test(tcase, bytes_are_those_of_the_format, 0, 3);
     tcase_add_loop_test(tcase, decoding_chooses_a_mean_by_the_sign, 0, 3);
@@ -377,6 +377,5 @@ int main(void)
     tcase_add_test(tcase, a_sum_that_overflows_has_a_mean);
     tcase_add_loop_test(tcase, a_huge_step_is_survived, 0, 30);
     tcase_add_test(tcase, one_bad_mean_fills_the_block);
-    suite_add_tcase(suite, tcase);
     return test_main(suite);
 }

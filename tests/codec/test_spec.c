@@ -318,10 +318,10 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("spec");
-    TCase *tcase = tcase_create("specs");
+    TCase *tcase = test_case(suite, "specs");
 
-    tcase_add_loop_test(tcase, good_specs_are_completed, 0, (int)(sizeof(good) / sizeof(good[0])));
-    tcase_add_loop_test(tcase, bad_specs_are_explained, 0, (int)(sizeof(bad) / sizeof(bad[0])));
+    TEST_EACH(tcase, good_specs_are_completed, good);
+    TEST_EACH(tcase, bad_specs_are_explained, bad);
     tcase_add_test(tcase, creation_checks_its_arguments);
     tcase_add_test(tcase, every_codec_is_listed_once);
     tcase_add_test(tcase, auto_encodes_nothing);
@@ -331,6 +331,5 @@ int main(void)
     tcase_add_test(tcase, caps_of_other_architectures_mean_scalar);
     tcase_add_test(tcase, a_malformed_setting_is_an_error);
     tcase_add_test(tcase, element_sizes);
-    suite_add_tcase(suite, tcase);
     return test_main(suite);
 }

@@ -255,7 +255,7 @@ static void stream_always(void)
 int main(void)
 {
     Suite *suite = suite_create("threads");
-    TCase *tcase = tcase_create("every codec and instruction set");
+    TCase *tcase = test_case(suite, "every codec and instruction set");
 
     tcase_add_loop_test(tcase, threads_change_nothing, 0, test_spec_count);
 #if defined(__x86_64__)
@@ -266,10 +266,8 @@ int main(void)
     tcase_add_loop_test(tcase, a_call_inside_a_parallel_region_is_serial, 0, test_spec_count);
     tcase_add_loop_test(tcase, a_call_outside_makes_threads, 0, test_spec_count);
 #endif
-    suite_add_tcase(suite, tcase);
-    tcase = tcase_create("streaming");
+    tcase = test_case(suite, "streaming");
     tcase_add_checked_fixture(tcase, stream_always, NULL);
     tcase_add_loop_test(tcase, threads_change_nothing, 0, test_spec_count);
-    suite_add_tcase(suite, tcase);
     return test_main(suite);
 }

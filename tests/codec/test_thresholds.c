@@ -245,7 +245,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("thresholds");
-    TCase *tcase = tcase_create("every instruction set");
+    TCase *tcase = test_case(suite, "every instruction set");
 
     for (const char *const *cpu = test_cpus(); *cpu != NULL; cpu++) {
         printf("# %s\n", *cpu);
@@ -255,6 +255,5 @@ int main(void)
     tcase_add_loop_test(tcase, near_thresholds_of_rounding, 0, 5);
     tcase_add_loop_test(tcase, one_odd_number_anywhere, 0, test_spec_count);
     tcase_add_test(tcase, the_absolute_maximum);
-    suite_add_tcase(suite, tcase);
     return test_main(suite);
 }

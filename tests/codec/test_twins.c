@@ -164,17 +164,15 @@ int main(void)
         return EXIT_SUCCESS;
     }
     suite = suite_create("twins");
-    tcase = tcase_create(TW_TWIN);
+    tcase = test_case(suite, TW_TWIN);
     tcase_add_loop_test(tcase, every_count_and_alignment, 0, test_spec_count);
     tcase_add_loop_test(tcase, every_kind_of_number, 0, test_spec_count);
     tcase_add_loop_test(tcase, arbitrary_bytes_decode_alike, 0, test_spec_count);
     tcase_add_loop_test(tcase, the_largest_blocks, 0, 3);
     tcase_add_test(tcase, every_codec_has_kernels);
-    suite_add_tcase(suite, tcase);
-    tcase = tcase_create(TW_TWIN ", streaming");
+    tcase = test_case(suite, TW_TWIN ", streaming");
     tcase_add_checked_fixture(tcase, stream_always, NULL);
     tcase_add_loop_test(tcase, every_count_and_alignment, 0, test_spec_count);
     tcase_add_loop_test(tcase, every_kind_of_number, 0, test_spec_count);
-    suite_add_tcase(suite, tcase);
     return test_main(suite);
 }

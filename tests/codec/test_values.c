@@ -320,7 +320,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("values");
-    TCase *tcase = tcase_create("bitpack, bf16, fp16");
+    TCase *tcase = test_case(suite, "bitpack, bf16, fp16");
 
     tcase_add_loop_test(tcase, truncating_bitpack_is_the_bit_mask, 0, 12);
     tcase_add_test(tcase, truncated_infinity_and_nan_are_as_documented);
@@ -330,6 +330,5 @@ int main(void)
     tcase_add_loop_test(tcase, halves_round_to_the_nearest_even, 0, 2);
     tcase_add_loop_test(tcase, halves_are_monotone, 0, 2);
     tcase_add_loop_test(tcase, half_nan_keeps_sign_and_top_payload, 0, 2);
-    suite_add_tcase(suite, tcase);
     return test_main(suite);
 }

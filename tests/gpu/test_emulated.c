@@ -306,7 +306,7 @@ int main(void)
 {
     const int specs = test_spec_count + MORE_SPECS;
     Suite    *suite = suite_create("cuda");
-    TCase    *tcase = tcase_create("emulated");
+    TCase    *tcase = test_case(suite, "emulated");
 
     tcase_set_timeout(tcase, 600.0);
     tcase_add_loop_test(tcase, counts_and_alignments, 0, specs);
@@ -315,6 +315,5 @@ int main(void)
     tcase_add_test(tcase, largest_magnitudes_of_blocks);
     tcase_add_test(tcase, norms_add_in_their_order);
     tcase_add_test(tcase, sums_become_averages);
-    suite_add_tcase(suite, tcase);
     return test_main(suite);
 }

@@ -284,7 +284,7 @@ int main(void)
 {
     const int count = (int)(sizeof(specs) / sizeof(specs[0]));
     Suite    *suite = suite_create("cuda");
-    TCase    *tcase = tcase_create("values");
+    TCase    *tcase = test_case(suite, "values");
 
     tcase_set_timeout(tcase, getenv("THINWIRE_EXHAUSTIVE") != NULL ? 36000.0 : 300.0);
     tcase_add_loop_test(tcase, patterns, 0, count);
@@ -294,6 +294,5 @@ int main(void)
 #if defined(__x86_64__)
     tcase_add_test(tcase, sums_of_nan);
 #endif
-    suite_add_tcase(suite, tcase);
     return test_main(suite);
 }

@@ -3,22 +3,20 @@
  */
 #include "config.h"
 
-#include <check.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "interpose/records.h"
+#include "tests/suite.h"
 
-static uint64_t state; /* of the random numbers; set before the first test, so equal in all */
+static test_random_t random_numbers; /* set before the first test, so equal in all */
 
 static uint64_t draw(uint64_t below)
 {
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (state >> 33) % below;
+    return test_next(&random_numbers) % below;
 }
 
 static tw_record_key_t key_of(int number)
@@ -309,15 +307,10 @@ END_TEST
 
 int main(void)
 {
-    const char *seed  = getenv("THINWIRE_SEED");
-    Suite      *suite = suite_create("records");
-    TCase      *table = tcase_create("table"), *merge = tcase_create("merge");
-    SRunner    *runner;
-    int         failed;
+    Suite *suite = suite_create("records");
+    TCase *table = test_case(suite, "table"), *merge = test_case(suite, "merge");
 
-    state = seed != NULL && atoll(seed) != 0 ? (uint64_t)atoll(seed) : (uint64_t)time(NULL);
-    printf("# THINWIRE_SEED=%llu\n", (unsigned long long)state);
-    fflush(stdout);
+    random_numbers.state = test_seed();
     tcase_set_timeout(table, 60);
     tcase_set_timeout(merge, 60);
     tcase_add_test(table, every_part_of_a_key_tells_records_apart);
@@ -329,11 +322,5 @@ int main(void)
     tcase_add_test(merge, every_counter_is_added);
     tcase_add_test(merge, the_larger_error_stays);
     tcase_add_test(merge, the_order_of_ranks_does_not_matter);
-    suite_add_tcase(suite, table);
-    suite_add_tcase(suite, merge);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_main(suite);
 }

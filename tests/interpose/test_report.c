@@ -3,7 +3,6 @@
  */
 #include "config.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include <wchar.h>
 
 #include "tests/interpose/made_up.h"
+#include "tests/suite.h"
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
@@ -318,11 +318,9 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite   = suite_create("report");
-    TCase   *text    = tcase_create("text");
-    TCase   *verdict = tcase_create("verdict");
-    SRunner *runner;
-    int      failed;
+    Suite *suite   = suite_create("report");
+    TCase *text    = test_case(suite, "text");
+    TCase *verdict = test_case(suite, "verdict");
 
     tcase_set_timeout(text, 60);
     tcase_set_timeout(verdict, 60);
@@ -336,11 +334,5 @@ int main(void)
     tcase_add_test(verdict, verdicts_of_watching);
     tcase_add_test(verdict, verdicts_with_a_codec);
     tcase_add_test(verdict, the_contract);
-    suite_add_tcase(suite, text);
-    suite_add_tcase(suite, verdict);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_main(suite);
 }

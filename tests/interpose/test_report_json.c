@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include <check.h>
 #include <jansson.h>
 #include <locale.h>
 #include <math.h>
@@ -13,6 +12,7 @@
 #include <string.h>
 
 #include "tests/interpose/made_up.h"
+#include "tests/suite.h"
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
@@ -208,11 +208,9 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("report_json");
-    TCase   *json   = tcase_create("json");
-    TCase   *locale = tcase_create("locale");
-    SRunner *runner;
-    int      failed;
+    Suite *suite  = suite_create("report_json");
+    TCase *json   = test_case(suite, "json");
+    TCase *locale = test_case(suite, "locale");
 
     tcase_set_timeout(json, 60);
     tcase_set_timeout(locale, 300); /* making a locale takes a second of a free processor */
@@ -220,11 +218,5 @@ int main(void)
     tcase_add_test(json, json_of_one_row);
     tcase_add_test(json, json_of_strange_names);
     tcase_add_test(locale, numbers_have_points_in_any_locale);
-    suite_add_tcase(suite, json);
-    suite_add_tcase(suite, locale);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_main(suite);
 }

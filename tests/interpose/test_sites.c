@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include <check.h>
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,6 +19,7 @@
 #include "interpose/names.h"
 #include "interpose/records.h"
 #include "runtime/base/clock.h"
+#include "tests/suite.h"
 
 static char folder[] = "/tmp/thinwire-sites-XXXXXX"; /* made in main() */
 static char old_path[4096];
@@ -378,10 +378,9 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite = suite_create("sites");
-    TCase   *tcase = tcase_create("names");
-    SRunner *runner;
-    int      failed;
+    Suite *suite = suite_create("sites");
+    TCase *tcase = test_case(suite, "names");
+    int    status;
 
     snprintf(old_path, sizeof(old_path), "%s",
              getenv("PATH") != NULL ? getenv("PATH") : "/bin:/usr/bin");
@@ -403,12 +402,8 @@ int main(void)
     tcase_add_test(tcase, the_preload_is_not_passed_on);
     tcase_add_test(tcase, one_that_hangs);
     tcase_add_test(tcase, odd_programs);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    status = test_main(suite);
     no_fake();
     rmdir(folder);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return status;
 }

@@ -4,13 +4,13 @@
  */
 #include "config.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/bytes.h"
 #include "runtime/policy/decisions.h"
+#include "tests/suite.h"
 
 #define WRITER "1.2.3"
 
@@ -167,19 +167,12 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite = suite_create("decisions");
-    TCase   *tcase = tcase_create("text");
-    SRunner *runner;
-    int      failed;
+    Suite *suite = suite_create("decisions");
+    TCase *tcase = test_case(suite, "text");
 
     tcase_add_test(tcase, text_gives_the_same_decisions);
     tcase_add_test(tcase, a_part_takes_the_place_of_its_own);
     tcase_add_test(tcase, lines_are_checked);
     tcase_add_test(tcase, damage_is_noticed);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_main(suite);
 }

@@ -94,12 +94,10 @@ END_TEST
 int main(void)
 {
     Suite *suite    = suite_create("drop-in");
-    TCase *settings = tcase_create("settings");
+    TCase *settings = test_case(suite, "settings");
 
     tcase_add_test(settings, settings_have_defaults);
     tcase_add_test(settings, settings_come_from_the_environment);
-    tcase_add_loop_test(settings, malformed_settings_are_refused, 0,
-                        (int)(sizeof(malformed) / sizeof(malformed[0])));
-    suite_add_tcase(suite, settings);
+    TEST_EACH(settings, malformed_settings_are_refused, malformed);
     return test_main(suite);
 }

@@ -5,11 +5,10 @@
  */
 #include "config.h"
 
-#include <check.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "runtime/policy/grid.h"
+#include "tests/suite.h"
 
 #define RANKS 400
 
@@ -116,19 +115,12 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite = suite_create("grid");
-    TCase   *tcase = tcase_create("routes");
-    SRunner *runner;
-    int      failed;
+    Suite *suite = suite_create("grid");
+    TCase *tcase = test_case(suite, "routes");
 
     tcase_add_test(tcase, a_grid_is_as_square_as_it_can_be);
     tcase_add_test(tcase, every_rank_has_a_forwarder_to_every_column);
     tcase_add_test(tcase, bundles_fit_their_slots);
     tcase_add_test(tcase, messages_grow_with_the_root);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_main(suite);
 }

@@ -4,16 +4,15 @@
  */
 #include "config.h"
 
-#include <check.h>
 #include <fenv.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/bytes.h"
 #include "runtime/policy/model.h"
 #include "runtime/policy/power.h"
+#include "tests/suite.h"
 
 #define TEXT 65536
 
@@ -476,10 +475,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("model");
-    TCase *times = tcase_create("times"), *choices = tcase_create("decisions"),
-          *text = tcase_create("text");
-    SRunner *runner;
-    int      failed;
+    TCase *times = test_case(suite, "times"), *choices = test_case(suite, "decisions"),
+          *text = test_case(suite, "text");
 
     tcase_add_test(times, long_vectors_take_what_the_links_take);
     tcase_add_test(times, a_slow_codec_sets_the_pace);
@@ -501,12 +498,5 @@ int main(void)
     tcase_add_test(text, text_gives_the_same_facts);
     tcase_add_test(text, other_keys_do_not_fit);
     tcase_add_test(text, damage_is_noticed);
-    suite_add_tcase(suite, times);
-    suite_add_tcase(suite, choices);
-    suite_add_tcase(suite, text);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_main(suite);
 }

@@ -3,11 +3,11 @@
  */
 #include "config.h"
 
-#include <check.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "runtime/policy/policy.h"
+#include "tests/suite.h"
 
 static const tw_log_t quiet = {.level = TW_LOG_ERROR, .rank = -1};
 
@@ -158,10 +158,8 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite = suite_create("policy");
-    TCase   *tcase = tcase_create("algorithms");
-    SRunner *runner;
-    int      failed;
+    Suite *suite = suite_create("policy");
+    TCase *tcase = test_case(suite, "algorithms");
 
     tcase_add_test(tcase, two_ranks_go_direct);
     tcase_add_test(tcase, more_ranks_go_direct_while_small);
@@ -169,10 +167,5 @@ int main(void)
     tcase_add_test(tcase, bundles_of_blocks_where_messages_cost_more);
     tcase_add_test(tcase, a_setting_names_an_algorithm);
     tcase_add_test(tcase, long_vectors_are_broadcast_along_a_chain);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_main(suite);
 }

@@ -5,7 +5,6 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "runtime/policy/rules.h"
 #include "tests/codec/common.h"
@@ -341,18 +340,16 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("rules");
-    TCase *tcase = tcase_create("rules");
+    TCase *tcase = test_case(suite, "rules");
 
-    tcase_add_loop_test(tcase, good_rules_are_read, 0, (int)(sizeof(good) / sizeof(good[0])));
+    TEST_EACH(tcase, good_rules_are_read, good);
     tcase_add_test(tcase, every_operation_is_read);
     tcase_add_test(tcase, a_rule_as_text);
-    tcase_add_loop_test(tcase, bad_rules_are_explained, 0, (int)(sizeof(bad) / sizeof(bad[0])));
+    TEST_EACH(tcase, bad_rules_are_explained, bad);
     tcase_add_test(tcase, the_message_names_rule_and_line);
     tcase_add_test(tcase, long_text_is_quoted_in_part);
     tcase_add_test(tcase, lengths_have_limits);
     tcase_add_test(tcase, no_text_is_no_rule);
-    tcase_add_loop_test(tcase, the_first_rule_that_holds_decides, 0,
-                        (int)(sizeof(queries) / sizeof(queries[0])));
-    suite_add_tcase(suite, tcase);
+    TEST_EACH(tcase, the_first_rule_that_holds_decides, queries);
     return test_main(suite);
 }

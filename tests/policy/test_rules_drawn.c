@@ -296,12 +296,11 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("drawn rules");
-    TCase *tcase = tcase_create("rules");
+    TCase *tcase = test_case(suite, "rules");
 
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, drawn_rules_are_read_and_decide);
     tcase_add_test(tcase, hostile_text_is_read_or_refused);
     tcase_add_test(tcase, many_rules_and_long_lines);
-    suite_add_tcase(suite, tcase);
     return test_main(suite);
 }

@@ -4,13 +4,13 @@
  */
 #include "config.h"
 
-#include <check.h>
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <thinwire/statistics.h>
+
+#include "tests/suite.h"
 
 static tw_adaptive_t adaptive(tw_statistics_mode_t mode, double tolerance, int patience)
 {
@@ -222,10 +222,8 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite  = suite_create("adaptive");
-    TCase   *tcase  = tcase_create("rule");
-    SRunner *runner = srunner_create(suite);
-    int      failed;
+    Suite *suite = suite_create("adaptive");
+    TCase *tcase = test_case(suite, "rule");
 
     tcase_add_test(tcase, it_switches_when_nothing_has_improved_for_a_while);
     tcase_add_test(tcase, an_improvement_starts_the_wait_again);
@@ -238,9 +236,5 @@ int main(void)
     tcase_add_test(tcase, numbers_that_no_epochs_give_are_refused);
     tcase_add_test(tcase, wrong_settings_are_refused);
     tcase_add_test(tcase, moments_merge);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_main(suite);
 }

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tests/topology/common.h"
@@ -26,37 +25,6 @@ const char *__lsan_default_suppressions(void)
     return "leak:libhwloc.so";
 }
 #endif
-
-uint64_t test_seed(void)
-{
-    static uint64_t seed;
-    static int      drawn;
-
-    if (!drawn) {
-        const char *text = getenv("THINWIRE_SEED");
-
-        seed  = text != NULL ? strtoull(text, NULL, 10) : 0;
-        seed  = seed != 0 ? seed : (uint64_t)time(NULL) % 2147483647u;
-        drawn = 1;
-        printf("# THINWIRE_SEED=%llu\n", (unsigned long long)seed);
-        fflush(stdout);
-    }
-    return seed;
-}
-
-uint64_t test_next(test_random_t *random)
-{
-    uint64_t z = random->state += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
-int test_below(test_random_t *random, int n)
-{
-    return (int)(test_next(random) % (uint64_t)n);
-}
 
 static void keep_line(void *arg, tw_log_level_t level, int rank, const char *line)
 {

@@ -1,24 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/topology/common.h - what the topology tests share: nodes from files, a log that is kept,
- * random numbers with a printed seed, random machines.
+ * random machines.
  */
 #ifndef TW_TESTS_TOPOLOGY_COMMON_H
 #define TW_TESTS_TOPOLOGY_COMMON_H
 
-#include <check.h>
-#include <stdint.h>
-
 #include <thinwire/topology.h>
 
-/* Seed of this run: THINWIRE_SEED, or one from the clock; printed in the first call. */
-uint64_t test_seed(void);
-
-typedef struct test_random {
-    uint64_t state;
-} test_random_t;
-
-uint64_t test_next(test_random_t *random);
-int      test_below(test_random_t *random, int n); /* 0 .. n-1 */
+#include "tests/suite.h"
 
 /* A context whose log lines are counted and kept, the last one last. */
 tw_context_t *test_context(void);

@@ -112,20 +112,12 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite = suite_create("exchange");
-    TCase   *tcase = tcase_create("exchange");
-    SRunner *runner;
-    int      failed;
+    Suite *suite = suite_create("exchange");
+    TCase *tcase = test_case(suite, "exchange");
 
-    test_seed();
     tcase_add_test(tcase, s4_two_groups_of_four);
     tcase_add_test(tcase, s4_part_of_the_gpus);
     tcase_add_test(tcase, wrong_arguments);
     tcase_add_loop_test(tcase, random_machines, 0, 200);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_main(suite);
 }

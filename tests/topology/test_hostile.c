@@ -259,11 +259,8 @@ int main(void)
 {
     const int data  = test_data("hwloc") != NULL;
     Suite    *suite = suite_create("hostile");
-    TCase    *tcase = tcase_create("hostile");
-    SRunner  *runner;
-    int       failed;
+    TCase    *tcase = test_case(suite, "hostile");
 
-    test_seed();
     if (!data) {
         printf("# only the tests' own machine: no recorded topologies here (set THINWIRE_DATA)\n");
     }
@@ -277,10 +274,5 @@ int main(void)
     tcase_add_loop_test(tcase, truncated, 0, data ? 5 : 1);
     tcase_add_loop_test(tcase, mutated, 0, data ? 5 : 1);
     tcase_add_test(tcase, random_bytes);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_main(suite);
 }

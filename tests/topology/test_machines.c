@@ -308,23 +308,15 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite = suite_create("machines");
-    TCase   *tcase = tcase_create("machines");
-    SRunner *runner;
-    int      failed;
+    Suite *suite = suite_create("machines");
+    TCase *tcase = test_case(suite, "machines");
 
     if (test_data("hwloc") == NULL) {
         printf("1..0 # SKIP no recorded topologies here (set THINWIRE_DATA)\n");
         return EXIT_SUCCESS;
     }
-    tcase_add_loop_test(tcase, places_on_machines, 0,
-                        (int)(sizeof(machines) / sizeof(machines[0])));
+    TEST_EACH(tcase, places_on_machines, machines);
     tcase_add_test(tcase, parts_of_a_machine);
     tcase_add_test(tcase, dgx2_nvlink_first);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_main(suite);
 }

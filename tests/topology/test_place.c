@@ -399,23 +399,15 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite = suite_create("place");
-    TCase   *tcase = tcase_create("place");
-    SRunner *runner;
-    int      failed;
+    Suite *suite = suite_create("place");
+    TCase *tcase = test_case(suite, "place");
 
-    test_seed();
     tcase_add_test(tcase, s4_places);
-    tcase_add_loop_test(tcase, visible_devices, 0, (int)(sizeof(visibles) / sizeof(visibles[0])));
+    TEST_EACH(tcase, visible_devices, visibles);
     tcase_add_test(tcase, gpus_of_a_container);
     tcase_add_test(tcase, each_rank_sees_its_own);
     tcase_add_test(tcase, wrong_arguments);
     tcase_add_loop_test(tcase, random_machines, 0, 300);
     tcase_add_test(tcase, this_machine);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_main(suite);
 }

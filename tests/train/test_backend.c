@@ -824,11 +824,11 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("backend");
-    TCase *tc    = suite_case(suite, "host", 300);
+    TCase *tc    = test_case_within(suite, "host", 300);
 
     printf("seed %llu\n", (unsigned long long)seed_of());
     tcase_add_loop_test(tc, networks_agree, 0, NETWORKS * LEVELS);
     tcase_add_loop_test(tc, moments_are_accurate, 0, 4 * 2 * LEVELS);
     tcase_add_test(tc, wrong_shapes_are_refused);
-    return suite_run(suite);
+    return test_main(suite);
 }

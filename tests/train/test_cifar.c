@@ -346,5 +346,5 @@ int main(void)
     } else {
         printf("# not on CIFAR-10 itself: none here (set THINWIRE_DATA)\n");
     }
-    return suite_run(suite);
+    return test_main(suite);
 }

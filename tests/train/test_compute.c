@@ -66,5 +66,5 @@ int main(void)
     tcase_add_test(tcase, exp_is_close);
     tcase_add_loop_test(tcase, dropout_has_its_rate, 0, 3);
     suite_add_tcase(suite, tcase);
-    return suite_run(suite);
+    return test_main(suite);
 }

@@ -366,14 +366,14 @@ int main(void)
     Suite *suite = suite_create("train/head");
     TCase *tcase;
 
-    tcase = suite_case(suite, "heads", 240.0);
+    tcase = test_case_within(suite, "heads", 240.0);
     tcase_add_loop_test(tcase, heads_match_the_reference, 0, 60);
     tcase_add_loop_test(tcase, gradients_are_differences, 0, 4);
     tcase_add_test(tcase, the_hook_is_called);
     tcase_add_loop_test(tcase, ready_layers_are_final, 0, 2);
-    tcase = suite_case(suite, "refusals", 240.0);
+    tcase = test_case_within(suite, "refusals", 240.0);
     tcase_add_test(tcase, bad_heads_are_refused);
     tcase_add_test(tcase, bad_passes_are_refused);
     tcase_add_test(tcase, no_examples);
-    return suite_run(suite);
+    return test_main(suite);
 }

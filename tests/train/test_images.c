@@ -330,5 +330,5 @@ int main(void)
     tcase_add_loop_test(tcase, data_names_are_checked, 0, (int)(sizeof(bad) / sizeof(bad[0])));
     tcase_add_test(tcase, shapes_must_fit_the_model);
     suite_add_tcase(suite, tcase);
-    return suite_run(suite);
+    return test_main(suite);
 }

@@ -381,5 +381,5 @@ int main(void)
     tcase_add_test(digits, digits_look_like_digits);
     tcase_add_loop_test(digits, data_names_are_checked, 0, 15);
     suite_add_tcase(suite, digits);
-    return suite_run(suite);
+    return test_main(suite);
 }

@@ -104,5 +104,5 @@ int main(void)
     tcase_add_test(tcase, bad_numbers_are_shown);
     tcase_add_test(tcase, many_classes);
     suite_add_tcase(suite, tcase);
-    return suite_run(suite);
+    return test_main(suite);
 }

@@ -316,5 +316,5 @@ int main(void)
     tcase_add_test(tc, page_knows_every_key_and_model);
     tcase_add_test(tc, example_of_the_page_is_a_network);
     suite_add_tcase(suite, tc);
-    return suite_run(suite);
+    return test_main(suite);
 }

@@ -178,5 +178,5 @@ int main(void)
     }
     tcase_add_loop_test(tc, mixed_up_files_do_not_crash, 0, models);
     suite_add_tcase(suite, tc);
-    return suite_run(suite);
+    return test_main(suite);
 }

@@ -393,5 +393,5 @@ int main(void)
     tcase_add_test(tc, data_bring_shape_and_classes);
     tcase_add_test(tc, descriptions_agree_with_the_network);
     suite_add_tcase(suite, tc);
-    return suite_run(suite);
+    return test_main(suite);
 }

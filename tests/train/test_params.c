@@ -282,5 +282,5 @@ int main(void)
     tcase_add_test(tcase, hashes_see_every_bit);
     tcase_add_loop_test(tcase, builtin_models_have_a_layout, 0, models);
     suite_add_tcase(suite, tcase);
-    return suite_run(suite);
+    return test_main(suite);
 }

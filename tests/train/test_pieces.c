@@ -335,5 +335,5 @@ int main(void)
     tcase_add_test(files, files_are_whole_or_not_there);
     tcase_add_loop_test(files, unwritable_files_are_named, 0, 3);
     suite_add_tcase(suite, files);
-    return suite_run(suite);
+    return test_main(suite);
 }

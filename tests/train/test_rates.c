@@ -4,13 +4,13 @@
  */
 #include "config.h"
 
-#include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tests/suite.h"
 #include "train/rates.h"
+
+#include "tests/suite.h"
 
 #define NEAR(got, want, bound) ck_assert_double_eq_tol((got), (want), (bound))
 
@@ -259,8 +259,8 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("rates");
-    TCase *batch = tcase_create("batch size");
-    TCase *text  = tcase_create("schedules");
+    TCase *batch = test_case(suite, "batch size");
+    TCase *text  = test_case(suite, "schedules");
 
     tcase_add_test(batch, the_example_of_the_paper);
     tcase_add_test(batch, exact_decay_is_that_of_k_steps);
@@ -271,10 +271,7 @@ int main(void)
     tcase_add_test(text, steps_multiply_at_their_epochs);
     tcase_add_test(text, dexp_is_the_one_of_the_paper);
     tcase_add_test(text, stairs_multiply_every_so_many_epochs);
-    tcase_add_loop_test(text, bad_text_is_refused_with_a_reason, 0,
-                        (int)(sizeof(bad_texts) / sizeof(bad_texts[0])));
+    TEST_EACH(text, bad_text_is_refused_with_a_reason, bad_texts);
     tcase_add_test(text, text_that_is_too_long_is_refused);
-    suite_add_tcase(suite, batch);
-    suite_add_tcase(suite, text);
-    return suite_run(suite);
+    return test_main(suite);
 }

@@ -173,10 +173,10 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("train/reference");
-    TCase *tcase = suite_case(suite, "all", 300);
+    TCase *tcase = test_case_within(suite, "all", 300);
 
     tcase_add_loop_test(tcase, gradients_are_differences, 0, 2);
     tcase_add_loop_test(tcase, parts_train_as_the_whole, 2, 5);
     tcase_add_loop_test(tcase, local_statistics_differ, 2, 5);
-    return suite_run(suite);
+    return test_main(suite);
 }

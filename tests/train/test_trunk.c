@@ -265,7 +265,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("train/trunk");
-    TCase *tcase = suite_case(suite, "all", 120);
+    TCase *tcase = test_case_within(suite, "all", 120);
 
     tcase_add_test(tcase, trunk_agrees_with_the_oracle);
     tcase_add_test(tcase, numbers_of_examples_may_change);
@@ -274,5 +274,5 @@ int main(void)
     tcase_add_test(tcase, a_hook_stops_the_pass);
     tcase_add_loop_test(tcase, exchanges_of_known_networks, 0, 4);
     tcase_add_loop_test(tcase, first_nonfinite_is_named, 0, 12);
-    return suite_run(suite);
+    return test_main(suite);
 }

@@ -231,9 +231,9 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("train/trunk_ranks");
-    TCase *tcase = suite_case(suite, "all", 120);
+    TCase *tcase = test_case_within(suite, "all", 120);
 
     tcase_add_loop_test(tcase, ranks_agree_with_the_whole_batch, 1, RANKS_MAX + 1);
     tcase_add_test(tcase, local_statistics_differ);
-    return suite_run(suite);
+    return test_main(suite);
 }

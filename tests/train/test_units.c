@@ -259,12 +259,12 @@ int main(void)
     Suite *suite = suite_create("train/units");
     TCase *tcase;
 
-    tcase = suite_case(suite, "products", 240.0);
+    tcase = test_case_within(suite, "products", 240.0);
     tcase_add_loop_test(tcase, products_are_right, 0, 3 * (int)(sizeof(sizes) / sizeof(sizes[0])));
     tcase_add_loop_test(tcase, large_gradients_are_right, 0, 3);
     tcase_add_test(tcase, transpositions_are_right);
-    tcase = suite_case(suite, "loops", 240.0);
+    tcase = test_case_within(suite, "loops", 240.0);
     tcase_add_loop_test(tcase, loops_agree, 0, 27);
     tcase_add_test(tcase, masks_are_those_of_rows);
-    return suite_run(suite);
+    return test_main(suite);
 }

@@ -168,5 +168,5 @@ int main(void)
     tcase_add_test(tcase, rmsprop_is_the_rule);
     tcase_add_loop_test(tcase, max_norm_shortens_the_long, 0, cases);
     suite_add_tcase(suite, tcase);
-    return suite_run(suite);
+    return test_main(suite);
 }

@@ -5,11 +5,8 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
-
-#include <check.h>
-
 #include "runtime/transport/shm/layout.h"
+#include "tests/suite.h"
 
 /* node_of, then member, of each rank. */
 static void expect(const int *leader, int ranks, int node_ranks, int nodes, const int *node_of,
@@ -87,18 +84,11 @@ END_TEST
 
 int main(void)
 {
-    Suite   *suite = suite_create("layout");
-    TCase   *tcase = tcase_create("nodes");
-    SRunner *runner;
-    int      failed;
+    Suite *suite = suite_create("layout");
+    TCase *tcase = test_case(suite, "nodes");
 
     tcase_add_test(tcase, one_machine);
     tcase_add_test(tcase, machines_in_turn);
     tcase_add_test(tcase, machines_one_after_another);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return test_main(suite);
 }
