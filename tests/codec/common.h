@@ -27,16 +27,31 @@ tw_codec_t *test_codec_cpu(const char *cpu, const char *spec, tw_dtype_t dtype);
 const char *const *test_cpus(void);
 
 /* All four verbs of a codec on any n elements and residuals, in memory of its own; what it gives
- * must be, bit by bit, what `want` gives. offset: that of the buffers. */
+ * must be, bit by bit, what `want` gives. */
+typedef struct test_places { /* how far the buffers are from multiples of 64 */
+    size_t values, codes, residual;
+} test_places_t;
+
 void test_twin(const tw_codec_t *want, const tw_codec_t *twin, tw_dtype_t dtype, const void *src,
-               const void *residual, size_t n, size_t offset);
+               const void *residual, size_t n, test_places_t at);
+
+/* The same, where the twin's verbs are run in another way. */
+typedef enum test_verb { TEST_ENCODE, TEST_DECODE, TEST_DECODE_ADD, TEST_FEEDBACK } test_verb_t;
+
+typedef tw_status_t test_run_t(const tw_codec_t *codec, test_verb_t verb, const void *src, size_t n,
+                               void *dst, void *residual);
+
+void test_twin_by(test_run_t *run, const tw_codec_t *want, const tw_codec_t *twin, tw_dtype_t dtype,
+                  const void *src, const void *residual, size_t n, test_places_t at);
+
 tw_codec_t *test_codec_at(int index);
 
 size_t test_size(const tw_codec_t *codec, size_t n);
 
-/* The three verbs with failed tests for failures; encoding into malloc'ed memory. */
+/* With failed tests for failures; encoding into malloc'ed memory. */
 uint8_t *test_encode(const tw_codec_t *codec, const void *src, size_t n);
 void     test_decode(const tw_codec_t *codec, const void *src, size_t n, void *dst);
+void     test_round_trip(const tw_codec_t *codec, const void *src, size_t n, void *back);
 
 /* A buffer at a multiple of 64 plus offset, filled with 0x5a and guarded behind its end (by the
  * address sanitizer where it is built in). test_buffer_free() fails if the guard changed. */

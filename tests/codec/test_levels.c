@@ -107,44 +107,48 @@ static void check_codes(const char *spec, const float *x, size_t n, const uint8_
     tw_codec_destroy(codec);
 }
 
-START_TEST(random_blocks_are_the_nearest_tree8)
+/* All of x in blocks, of tree8 or, without an oracle, of int8. */
+static void check_blocks(const oracle_t *oracle, const float *x, size_t n)
 {
-    const oracle_t oracle = oracle_tree(_i);
-    const size_t   n      = 320 * ORACLE_BLOCK - 13;
-    test_random_t  random = test_random((uint64_t)_i);
-    float         *x      = malloc(4 * n);
-    uint8_t       *want   = malloc(n + 4 * (n / ORACLE_BLOCK + 1));
+    uint8_t *want = malloc(n + 4 * (n / ORACLE_BLOCK + 1));
+
+    for (size_t i = 0; i < n; i += ORACLE_BLOCK) {
+        const size_t m  = n - i < ORACLE_BLOCK ? n - i : ORACLE_BLOCK;
+        uint8_t     *at = want + i / ORACLE_BLOCK * (4 + ORACLE_BLOCK);
+
+        if (oracle != NULL) {
+            oracle_tree8_block(oracle, x + i, m, at);
+        } else {
+            oracle_int8_block(x + i, m, at);
+        }
+    }
+    check_codes(oracle != NULL ? oracle->spec : "int8:block=64", x, n, want);
+    free(want);
+}
+
+static void check_random_blocks(const oracle_t *oracle, size_t n, uint64_t salt)
+{
+    test_random_t random = test_random(salt);
+    float        *x      = malloc(4 * n);
 
     for (int k = 0; k < KINDS; k++) {
         test_fill(x, TW_F32, n, kinds[k], &random);
-        for (size_t i = 0; i < n; i += ORACLE_BLOCK) {
-            oracle_tree8_block(&oracle, x + i, n - i < ORACLE_BLOCK ? n - i : ORACLE_BLOCK,
-                               want + i / ORACLE_BLOCK * (4 + ORACLE_BLOCK));
-        }
-        check_codes(oracle.spec, x, n, want);
+        check_blocks(oracle, x, n);
     }
     free(x);
-    free(want);
+}
+
+START_TEST(random_blocks_are_the_nearest_tree8)
+{
+    const oracle_t oracle = oracle_tree(_i);
+
+    check_random_blocks(&oracle, 320 * ORACLE_BLOCK - 13, (uint64_t)_i);
 }
 END_TEST
 
 START_TEST(random_blocks_are_the_nearest_int8)
 {
-    const size_t  n      = 160 * ORACLE_BLOCK - 13;
-    test_random_t random = test_random(0);
-    float        *x      = malloc(4 * n);
-    uint8_t      *want   = malloc(n + 4 * (n / ORACLE_BLOCK + 1));
-
-    for (int k = 0; k < KINDS; k++) {
-        test_fill(x, TW_F32, n, kinds[k], &random);
-        for (size_t i = 0; i < n; i += ORACLE_BLOCK) {
-            oracle_int8_block(x + i, n - i < ORACLE_BLOCK ? n - i : ORACLE_BLOCK,
-                              want + i / ORACLE_BLOCK * (4 + ORACLE_BLOCK));
-        }
-        check_codes("int8:block=64", x, n, want);
-    }
-    free(x);
-    free(want);
+    check_random_blocks(NULL, 160 * ORACLE_BLOCK - 13, 0);
 }
 END_TEST
 
@@ -155,17 +159,14 @@ START_TEST(blocks_at_the_zero_limit)
     const oracle_t oracle = oracle_tree(0);
     test_random_t  random = test_random(0);
     float          x[ORACLE_BLOCK];
-    uint8_t        want[4 + ORACLE_BLOCK];
 
     for (uint32_t u = tw_float_bits(limit) - 3; u <= tw_float_bits(limit) + 3; u++) {
         for (size_t i = 0; i < ORACLE_BLOCK; i++) {
             x[i] = limit * (float)(1.9 * test_uniform(&random) - 0.95);
         }
         x[u % ORACLE_BLOCK] = tw_bits_float(u | (u & 1) << 31);
-        oracle_tree8_block(&oracle, x, ORACLE_BLOCK, want);
-        check_codes(oracle.spec, x, ORACLE_BLOCK, want);
-        oracle_int8_block(x, ORACLE_BLOCK, want);
-        check_codes("int8:block=64", x, ORACLE_BLOCK, want);
+        check_blocks(&oracle, x, ORACLE_BLOCK);
+        check_blocks(NULL, x, ORACLE_BLOCK);
     }
 }
 END_TEST
@@ -212,8 +213,7 @@ START_TEST(near_every_threshold_tree8)
     float         *y      = malloc(4 * 2 * 201 * ORACLE_FIELDS);
     const size_t   count  = oracle_thresholds(&oracle, y);
     float         *x      = malloc(4 * (count + count / (ORACLE_BLOCK - 1) + 1));
-    uint8_t       *want;
-    size_t         n = 0;
+    size_t         n      = 0;
 
     for (size_t i = 0; i < count; i++) {
         if (n % ORACLE_BLOCK == 0) {
@@ -221,24 +221,17 @@ START_TEST(near_every_threshold_tree8)
         }
         x[n++] = y[i];
     }
-    want = malloc(n + 4 * (n / ORACLE_BLOCK + 1));
-    for (size_t i = 0; i < n; i += ORACLE_BLOCK) {
-        oracle_tree8_block(&oracle, x + i, n - i < ORACLE_BLOCK ? n - i : ORACLE_BLOCK,
-                           want + i / ORACLE_BLOCK * (4 + ORACLE_BLOCK));
-    }
-    check_codes(oracle.spec, x, n, want);
+    check_blocks(&oracle, x, n);
     free(x);
     free(y);
-    free(want);
 }
 END_TEST
 
 START_TEST(near_every_threshold_int8)
 {
-    const size_t n    = 254 * 201 * 2 + 1;
-    float       *x    = malloc(4 * (n + n / 60));
-    uint8_t     *want = malloc(2 * n);
-    size_t       m    = 0;
+    const size_t n = 254 * 201 * 2 + 1;
+    float       *x = malloc(4 * (n + n / 60));
+    size_t       m = 0;
 
     for (int q = 0; q < 127; q++) {
         for (int u = -100; u <= 100; u++) {
@@ -252,13 +245,8 @@ START_TEST(near_every_threshold_int8)
             }
         }
     }
-    for (size_t i = 0; i < m; i += ORACLE_BLOCK) {
-        oracle_int8_block(x + i, m - i < ORACLE_BLOCK ? m - i : ORACLE_BLOCK,
-                          want + i / ORACLE_BLOCK * (4 + ORACLE_BLOCK));
-    }
-    check_codes("int8:block=64", x, m, want);
+    check_blocks(NULL, x, m);
     free(x);
-    free(want);
 }
 END_TEST
 
@@ -316,11 +304,9 @@ START_TEST(decoding_is_monotone)
     for (int round = 0; round < 20; round++) {
         const size_t block = tw_codec_block(codec) > 1 ? tw_codec_block(codec) : n;
         int          wrong = 0;
-        uint8_t     *codes;
 
         test_fill(x, TW_F32, n, TEST_NORMAL, &random);
-        codes = test_encode(codec, x, n);
-        test_decode(codec, codes, n, back);
+        test_round_trip(codec, x, n, back);
         for (size_t first = 0; first < n; first += block) {
             for (size_t i = first; i < first + 64; i++) {
                 for (size_t j = first; j < first + 64; j++) {
@@ -329,7 +315,6 @@ START_TEST(decoding_is_monotone)
             }
         }
         ck_assert_int_eq(wrong, 0);
-        free(codes);
     }
     free(x);
     free(back);
@@ -345,11 +330,8 @@ START_TEST(the_maximum_of_a_tree8_block_is_exact)
     float        *x = malloc(4 * n), *back = malloc(4 * n);
 
     for (int round = 0; round < 20; round++) {
-        uint8_t *codes;
-
         test_fill(x, TW_F32, n, round % 2 == 0 ? TEST_NORMAL : TEST_WIDE, &random);
-        codes = test_encode(codec, x, n);
-        test_decode(codec, codes, n, back);
+        test_round_trip(codec, x, n, back);
         for (size_t first = 0; first < n; first += ORACLE_BLOCK) {
             const uint32_t most = oracle_absmax(x + first, ORACLE_BLOCK);
 
@@ -364,7 +346,6 @@ START_TEST(the_maximum_of_a_tree8_block_is_exact)
                 }
             }
         }
-        free(codes);
     }
     free(x);
     free(back);

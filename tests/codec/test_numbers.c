@@ -184,12 +184,9 @@ START_TEST(not_finite_never_becomes_finite)
 
         for (int p = 0; p < 5; p++) {
             const size_t first = places[p] / block * block;
-            uint8_t     *codes;
-
             memcpy(src, clean, n * element);
             put_bits(src, dtype, places[p], f64[what], f32[what]);
-            codes = test_encode(codec, src, n);
-            test_decode(codec, codes, n, back);
+            test_round_trip(codec, src, n, back);
             for (size_t i = 0; i < n; i++) {
                 const int lost = i >= first && i < first + block;
 
@@ -199,7 +196,6 @@ START_TEST(not_finite_never_becomes_finite)
                     ck_abort_msg("value %zu, Inf or NaN at %zu", i, places[p]);
                 }
             }
-            free(codes);
         }
     }
     free(src);
@@ -218,11 +214,8 @@ START_TEST(zeros_stay_zero)
     uint8_t         *src = malloc(n * element), *back = malloc(n * element);
 
     for (int sign = 0; sign < 2; sign++) {
-        uint8_t *codes;
-
         test_fill(src, dtype, n, sign == 0 ? TEST_ZERO : TEST_MINUS_ZERO, &random);
-        codes = test_encode(codec, src, n);
-        test_decode(codec, codes, n, back);
+        test_round_trip(codec, src, n, back);
         for (size_t i = 0; i < n * element; i++) { /* -0 may come back as +0 or -0 */
             const int sign_bit = sign == 1 && (i + 1) % element == 0 ? 0x80 : 0;
 
@@ -230,7 +223,6 @@ START_TEST(zeros_stay_zero)
                 ck_abort_msg("byte %zu is 0x%02x", i, back[i]);
             }
         }
-        free(codes);
     }
     free(src);
     free(back);
@@ -247,18 +239,14 @@ START_TEST(equal_values_come_back_equal)
     uint8_t         *src = malloc(n * element), *back = malloc(n * element);
 
     for (int round = 0; round < 20; round++) {
-        uint8_t *codes;
-
         test_fill(src, dtype, n, TEST_EQUAL, &random);
-        codes = test_encode(codec, src, n);
-        test_decode(codec, codes, n, back);
+        test_round_trip(codec, src, n, back);
         if (strncmp(tw_codec_spec(codec), "onebit", 6) != 0) { /* its sums round by block length */
             ck_assert(memcmp(back, back + element, (n - 1) * element) == 0);
         }
         if (strncmp(tw_codec_spec(codec), "tree8", 5) == 0) { /* the maximum is exact */
             test_same(back, src, dtype, n, 0, "all-equal");
         }
-        free(codes);
     }
     free(src);
     free(back);
@@ -272,15 +260,13 @@ START_TEST(lossless_means_every_bit)
     const size_t      n = 50000, element = tw_dtype_size(dtype);
     tw_codec_t       *codec  = test_codec_at(_i);
     test_random_t     random = test_random((uint64_t)_i);
-    uint8_t          *src = malloc(n * element), *back = malloc(n * element), *codes;
+    uint8_t          *src = malloc(n * element), *back = malloc(n * element);
     tw_codec_traits_t t;
 
     ck_assert_int_eq(tw_codec_traits(codec, &t), TW_OK);
     test_fill(src, dtype, n, TEST_BITS, &random);
-    codes = test_encode(codec, src, n);
-    test_decode(codec, codes, n, back);
+    test_round_trip(codec, src, n, back);
     ck_assert_int_eq(memcmp(src, back, n * element) == 0, t.lossless);
-    free(codes);
     free(src);
     free(back);
     tw_codec_destroy(codec);
@@ -314,7 +300,7 @@ START_TEST(errors_keep_their_bound)
     const tw_dtype_t  dtype = test_specs[_i].dtype;
     const size_t      n     = 1u << 18;
     tw_codec_t       *codec = test_codec_at(_i);
-    uint8_t          *src = malloc(8 * n), *back = malloc(8 * n), *codes;
+    uint8_t          *src = malloc(8 * n), *back = malloc(8 * n);
     tw_codec_traits_t t;
     double            most = 0.0;
 
@@ -326,8 +312,7 @@ START_TEST(errors_keep_their_bound)
         memcpy(src + tw_dtype_size(dtype) * i,
                dtype == TW_F64 ? (const void *)&d : (const void *)&f, tw_dtype_size(dtype));
     }
-    codes = test_encode(codec, src, n);
-    test_decode(codec, codes, n, back);
+    test_round_trip(codec, src, n, back);
     for (size_t i = 0; i < n; i++) {
         const double x     = element(src, dtype, i);
         const double error = fabs(x - element(back, dtype, i)) / (t.block > 1 ? 1.0 : x);
@@ -340,7 +325,6 @@ START_TEST(errors_keep_their_bound)
         ck_assert_msg(most >= 0.7 * t.max_error, "%g far below %g", most, t.max_error);
     }
     ck_assert_int_eq(t.lossless, t.max_error == 0.0);
-    free(codes);
     free(src);
     free(back);
     tw_codec_destroy(codec);

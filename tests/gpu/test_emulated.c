@@ -31,60 +31,33 @@ static test_spec_t spec_at(int index)
     return index < test_spec_count ? test_specs[index] : more_specs[index - test_spec_count];
 }
 
-static void run(const tw_codec_t *codec, tw_cuda_verb_t verb, const uint8_t *src, size_t n,
-                uint8_t *dst, uint8_t *residual)
+static tw_status_t run(const tw_codec_t *codec, test_verb_t verb, const void *src, size_t n,
+                       void *dst, void *residual)
 {
-    tw_cuda_work_t   work;
-    tw_cuda_launch_t launch;
+    static const tw_cuda_verb_t verbs[] = {[TEST_ENCODE]     = TW_CUDA_ENCODE,
+                                           [TEST_DECODE]     = TW_CUDA_DECODE,
+                                           [TEST_DECODE_ADD] = TW_CUDA_DECODE_ADD,
+                                           [TEST_FEEDBACK]   = TW_CUDA_ENCODE_FEEDBACK};
+    tw_cuda_work_t              work;
+    tw_cuda_launch_t            launch;
 
     if (n == 0) {
-        return;
+        return TW_OK;
     }
-    launch = tw_cuda_work_describe(&work, codec, verb, src, n, dst, residual, PROCESSORS);
+    launch = tw_cuda_work_describe(&work, codec, verbs[verb], src, n, dst, residual, PROCESSORS);
     if (launch.kernel == NULL) {
         memcpy(dst, src, test_size(codec, n));
     } else {
         emulate_run(launch, &work);
     }
+    return TW_OK;
 }
 
 /* All four verbs; offsets of the elements, the codes and the residual from a multiple of 64. */
 static void check(const tw_codec_t *codec, tw_dtype_t dtype, const void *src, const void *res,
                   size_t n, size_t at, size_t codes_at, size_t residual_at)
 {
-    const size_t  bytes = test_size(codec, n), e = tw_dtype_size(dtype);
-    test_buffer_t x = test_buffer(n * e, at), r = test_buffer(n * e, residual_at),
-                  c = test_buffer(bytes, codes_at), y = test_buffer(n * e, at);
-    uint8_t *codes = test_encode(codec, src, n), *left = malloc(n * e + 1),
-            *back = malloc(n * e + 1);
-
-    memcpy(x.data, src, n * e);
-    run(codec, TW_CUDA_ENCODE, x.data, n, c.data, NULL);
-    ck_assert_msg(memcmp(c.data, codes, bytes) == 0, "codes of %zu at %zu", n, at);
-    test_decode(codec, codes, n, back);
-    run(codec, TW_CUDA_DECODE, c.data, n, y.data, NULL);
-    test_same(y.data, back, dtype, n, 0, "decoded");
-
-    memcpy(y.data, res, n * e);
-    memcpy(back, res, n * e);
-    run(codec, TW_CUDA_DECODE_ADD, c.data, n, y.data, NULL);
-    ck_assert_int_eq(tw_codec_decode_add(codec, NULL, codes, n, back), TW_OK);
-    test_same(y.data, back, dtype, n, 1, "added");
-
-    memcpy(r.data, res, n * e);
-    memcpy(left, res, n * e);
-    memset(c.data, 0x33, bytes);
-    run(codec, TW_CUDA_ENCODE_FEEDBACK, x.data, n, c.data, r.data);
-    ck_assert_int_eq(tw_codec_encode_feedback(codec, NULL, src, n, left, codes), TW_OK);
-    ck_assert_msg(memcmp(c.data, codes, bytes) == 0, "codes with feedback of %zu at %zu", n, at);
-    test_same(r.data, left, dtype, n, 0, "residual");
-    test_buffer_free(&x);
-    test_buffer_free(&r);
-    test_buffer_free(&c);
-    test_buffer_free(&y);
-    free(codes);
-    free(left);
-    free(back);
+    test_twin_by(run, codec, codec, dtype, src, res, n, (test_places_t){at, codes_at, residual_at});
 }
 
 static void codec_free(tw_codec_t *codec)
@@ -163,7 +136,7 @@ START_TEST(arbitrary_bytes_decode_alike)
             codes.data[i] = (uint8_t)test_bits(&random);
         }
         test_decode(codec, codes.data, n, want);
-        run(codec, TW_CUDA_DECODE, codes.data, n, back.data, NULL);
+        run(codec, TEST_DECODE, codes.data, n, back.data, NULL);
         test_same(back.data, want, dtype, n, 0, "decoded");
     }
     test_buffer_free(&codes);
