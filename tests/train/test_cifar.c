@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -234,17 +233,6 @@ START_TEST(damaged_gzip_is_refused)
     ck_assert_int_lt(read, 12); /* name, time and system in the gzip header do not matter */
 }
 END_TEST
-
-static uint64_t test_seed(void)
-{
-    const char *text = getenv("THINWIRE_SEED");
-    uint64_t    seed = text != NULL ? strtoull(text, NULL, 10) : 0;
-
-    seed = seed != 0 ? seed : (uint64_t)time(NULL) % 2147483647u;
-    printf("# THINWIRE_SEED=%llu\n", (unsigned long long)seed);
-    fflush(stdout);
-    return seed;
-}
 
 /* Whatever the bytes: a set that keeps its promises, or one line. */
 START_TEST(hostile_bytes_do_no_harm)
