@@ -67,7 +67,7 @@ int main(int argc, char **argv)
         printf("%s: after %d steps %.2g of the distance to the optimum is left; %.0f bytes sent in "
                "each, %.0f as float32\n",
                spec, STEPS, left, (double)stats.bytes_sent / STEPS,
-               (double)stats.bytes_plain / STEPS);
+               (double)stats.bytes_uncompressed / STEPS);
     }
     tw_feedback_destroy(feedback);
     tw_codec_destroy(codec);

@@ -61,7 +61,7 @@ int main(int argc, char **argv)
             "%s: weight 0 is %.8f at the root and %.8f at the workers; the root sent %llu bytes, "
             "%llu as float32\n",
             spec, master[0], decoded[0], (unsigned long long)stats.bytes_sent,
-            (unsigned long long)stats.bytes_plain);
+            (unsigned long long)stats.bytes_uncompressed);
     }
     tw_codec_destroy(codec);
     must(tw_comm_destroy(comm), "communicator");

@@ -95,18 +95,18 @@ static void print_ladders(const tw_facts_t *facts)
 {
     static table_column_t columns[TW_OPERATIONS + 1] = {{"size", 6}};
     char                  cells[TW_OPERATIONS + 1][TABLE_CELL];
-    const tw_ladder_t    *longest = &facts->plain[0];
+    const tw_ladder_t    *longest = &facts->native[0];
 
     for (int o = 0; o < TW_OPERATIONS; o++) {
         columns[o + 1] = (table_column_t){tw_operation_name((tw_operation_t)o), 9};
-        longest        = facts->plain[o].steps > longest->steps ? &facts->plain[o] : longest;
+        longest        = facts->native[o].steps > longest->steps ? &facts->native[o] : longest;
     }
     printf("MPI's own collectives, by the bytes of the vector or of one rank's block:\n");
     table_header(columns, TW_OPERATIONS + 1);
     for (int i = 0; i < longest->steps; i++) {
         table_size(cells[0], (size_t)longest->bytes[i]);
         for (int o = 0; o < TW_OPERATIONS; o++) {
-            const tw_ladder_t *ladder = &facts->plain[o];
+            const tw_ladder_t *ladder = &facts->native[o];
 
             table_text(cells[o + 1], "-");
             for (int k = 0; k < ladder->steps; k++) {
@@ -156,12 +156,12 @@ static void add_rows(report_t *report, const tw_facts_t *facts)
     json_t        *codecs = json_array(), *factors = json_array();
 
     for (int o = 0; o < TW_OPERATIONS; o++) {
-        for (int i = 0; i < facts->plain[o].steps; i++) {
+        for (int i = 0; i < facts->native[o].steps; i++) {
             report_row(report,
                        json_pack("{s:s, s:s, s:i, s:I, s:f}", "codec", "mpi", "operation",
                                  tw_operation_name((tw_operation_t)o), "ranks", facts->ranks,
-                                 "bytes", (json_int_t)facts->plain[o].bytes[i], "seconds",
-                                 facts->plain[o].seconds[i]));
+                                 "bytes", (json_int_t)facts->native[o].bytes[i], "seconds",
+                                 facts->native[o].seconds[i]));
         }
     }
     for (int c = 0; c < facts->codecs; c++) {

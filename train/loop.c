@@ -95,7 +95,7 @@ static tw_stats_t counted(const tw_training_t *t)
         tw_comm_stats(group, &more);
     }
     stats.bytes_sent += more.bytes_sent;
-    stats.bytes_plain += more.bytes_plain;
+    stats.bytes_uncompressed += more.bytes_uncompressed;
     return stats;
 }
 
@@ -114,14 +114,14 @@ static void gather_record(tw_training_t *t, const tw_stats_t *before, size_t ste
     double           mine[3], most[3];
 
     mine[0] = (double)(now.bytes_sent - before->bytes_sent);
-    mine[1] = (double)(now.bytes_plain - before->bytes_plain);
+    mine[1] = (double)(now.bytes_uncompressed - before->bytes_uncompressed);
     mine[2] = t->meter.communication / record->seconds;
     watch_begin("MPI_Allreduce");
     MPI_Allreduce(mine, most, 3, MPI_DOUBLE, MPI_MAX, t->comm);
     watch_end();
-    record->bytes_sent  = t->codecs.plain ? -1.0 : most[0] / (double)steps;
-    record->bytes_plain = t->codecs.plain ? -1.0 : most[1] / (double)steps;
-    record->exposed     = most[2];
+    record->bytes_sent         = t->codecs.plain ? -1.0 : most[0] / (double)steps;
+    record->bytes_uncompressed = t->codecs.plain ? -1.0 : most[1] / (double)steps;
+    record->exposed            = most[2];
     record->train_loss /= record->images;
     record->train_error /= record->images;
     if (!tw_step_counts_errors(t)) {

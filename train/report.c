@@ -150,7 +150,7 @@ void tw_report_switch(tw_training_t *t)
 
 /* Means over the epochs that this run has done; the last epoch's figures where it did none. */
 typedef struct tw_means {
-    double seconds, images_per_second, step_seconds, exposed, bytes_sent, bytes_plain;
+    double seconds, images_per_second, step_seconds, exposed, bytes_sent, bytes_uncompressed;
 } tw_means_t;
 
 /* With --steps and few steps in an epoch, epochs are left out until two steps have been done: the
@@ -177,7 +177,7 @@ static tw_means_t means(const tw_training_t *t)
         m.step_seconds += t->records[e].step_seconds / n;
         m.exposed += t->records[e].exposed / n;
         m.bytes_sent += t->records[e].bytes_sent / n;
-        m.bytes_plain += t->records[e].bytes_plain / n;
+        m.bytes_uncompressed += t->records[e].bytes_uncompressed / n;
         images += t->records[e].images / n;
     }
     /* --steps measures a step, without the first ones; otherwise the whole counts. */
@@ -202,8 +202,8 @@ void tw_report_end(const tw_training_t *t)
            100.0 * m.exposed);
     if (m.bytes_sent >= 0.0) {
         printf("%.0f bytes sent per rank and step", m.bytes_sent);
-        if (m.bytes_plain > 0.0) {
-            printf(" (%.2f %% of float32)", 100.0 * m.bytes_sent / m.bytes_plain);
+        if (m.bytes_uncompressed > 0.0) {
+            printf(" (%.2f %% of float32)", 100.0 * m.bytes_sent / m.bytes_uncompressed);
         }
     } else {
         printf("bytes sent: - (MPI does not tell)");
@@ -257,9 +257,9 @@ static json_t *results(const tw_training_t *t)
         share_or_null(r->test_error), "test_error_min", share_or_null(lowest), "train_loss",
         r->train_loss, "images_per_second", m.images_per_second, "seconds_per_epoch", m.seconds,
         "step_seconds", m.step_seconds, "exposed_share", m.exposed, "bytes_sent_per_step",
-        bytes_or_null(m.bytes_sent), "bytes_plain_per_step", bytes_or_null(m.bytes_plain),
-        "steps_per_epoch", (json_int_t)t->steps, "dense_input_bytes",
-        (json_int_t)tw_division_memory(&t->division), "dense_bytes",
+        bytes_or_null(m.bytes_sent), "bytes_uncompressed_per_step",
+        bytes_or_null(m.bytes_uncompressed), "steps_per_epoch", (json_int_t)t->steps,
+        "dense_input_bytes", (json_int_t)tw_division_memory(&t->division), "dense_bytes",
         (json_int_t)tw_head_memory(t->head), "weights_hash", hash, "epochs", epochs);
     return root;
 }

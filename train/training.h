@@ -26,16 +26,16 @@
 
 /* One epoch. Bytes are of the rank that sent most, and -1 where nobody counts. */
 typedef struct tw_training_record {
-    double train_loss;              /* mean over the training images, with dropout */
-    double train_error;             /* fraction, with dropout                      */
-    double test_error;              /* fraction; negative: not tested              */
-    double seconds;                 /* of training, without test and checkpoint    */
-    double step_seconds;            /* median, without the first two steps         */
-    double exposed;                 /* t_com / (t_com + t_c), S1: share of the time spent in
+    double train_loss;                     /* mean over the training images, with dropout */
+    double train_error;                    /* fraction, with dropout                      */
+    double test_error;                     /* fraction; negative: not tested              */
+    double seconds;                        /* of training, without test and checkpoint    */
+    double step_seconds;                   /* median, without the first two steps         */
+    double exposed;                        /* t_com / (t_com + t_c), S1: share of the time spent in
                                        communication that nothing hides; the largest of all ranks */
-    double bytes_sent, bytes_plain; /* per step                                    */
-    double images;                  /* trained on                                  */
-    double global;                  /* 1: batch statistics were global             */
+    double bytes_sent, bytes_uncompressed; /* per step                                    */
+    double images;                         /* trained on                                  */
+    double global;                         /* 1: batch statistics were global             */
 } tw_training_record_t;
 
 /* Time of this rank since the epoch began that was communication and nothing else: starting

@@ -68,8 +68,8 @@ typedef struct tw_buckets_config {
 /* Of this rank. Bytes on the wire are in tw_stats_t. */
 typedef struct tw_buckets_facts {
     size_t   tensors, buckets;
-    size_t   feedbacks;   /* tensors with error feedback */
-    uint64_t bytes_plain; /* of all tensors in float32 */
+    size_t   feedbacks;          /* tensors with error feedback */
+    uint64_t bytes_uncompressed; /* of all tensors in float32 */
     uint64_t bytes_codes; /* of all tensors encoded once; an all-reduce in two passes sends about
                              2 (K-1)/K of it per rank */
     uint64_t memory;      /* bytes of buffers for tensors that do not lie together */

@@ -100,7 +100,7 @@ typedef struct tw_codec_traits {
                               the value's block, or of the value itself where there are no blocks
                               (finite, not subnormal values; plus float32 rounding). Infinite: no
                               bound. Of auto: what was wished for */
-    int    plain;     /* codes are the elements' own bytes: nothing needs to be encoded    */
+    int    identity;  /* codes are the elements' own bytes: nothing needs to be encoded    */
 } tw_codec_traits_t;
 
 /** @return TW_OK, TW_ERR_INVALID_ARG. */

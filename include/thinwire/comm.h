@@ -65,9 +65,9 @@ typedef struct tw_stats {
                                    passes through a node's memory; of MPI's own collectives (auto)
                                    what they must send at least                              */
     uint64_t bytes_received;
-    uint64_t bytes_plain;   /* what bytes_sent would be if every value travelled as it is */
-    uint64_t quantisations; /* lossy encode passes over a value, times values            */
-    uint64_t encode_ns;     /* time in encode, decode and adding, in nanoseconds         */
+    uint64_t bytes_uncompressed; /* what bytes_sent would be if every value travelled as it is */
+    uint64_t quantisations;      /* lossy encode passes over a value, times values            */
+    uint64_t encode_ns;          /* time in encode, decode and adding, in nanoseconds         */
     uint64_t decode_ns;
     uint64_t wait_ns; /* time in blocking calls and waits outside encode and decode, but for
                                    MPI's own blocking collectives                            */

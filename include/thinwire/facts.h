@@ -67,7 +67,7 @@ typedef struct tw_facts {
     int              long_form; /* 1: measured by `thinwire calibrate`, 0: in passing  */
     tw_link_facts_t  inside, between;
     double           engine; /* seconds that any operation of the library's own takes  */
-    tw_ladder_t      plain[TW_OPERATIONS]; /* MPI's own collectives, float32           */
+    tw_ladder_t      native[TW_OPERATIONS]; /* MPI's own collectives, float32           */
     int              codecs;
     tw_codec_facts_t codec[TW_FACTS_CODECS];
     /* Measured by predicted time of each algorithm of the library, in the order of

@@ -71,7 +71,7 @@ tw_status_t tw_codec_traits(const tw_codec_t *codec, tw_codec_traits_t *traits)
                                   .block     = codec->block,
                                   .bytes     = codec->bytes_per_value,
                                   .lossless  = codec->lossless,
-                                  .plain     = codec->plain,
+                                  .identity  = codec->identity,
                                   .max_error = codec->bound,
                                   .feedback  = codec->feedback};
     return TW_OK;

@@ -82,7 +82,7 @@ struct tw_codec {
     tw_cuda_kind_t        cuda;            /* kernels for device memory; 0: none          */
     bool                  lossless;        /* decoding gives back every bit               */
     bool                  feedback;        /* wants error feedback                        */
-    bool                  plain;           /* codes are the elements' own bytes           */
+    bool                  identity;        /* codes are the elements' own bytes           */
     tw_cpu_level_id_t     cpu;             /* kernels may go up to here                   */
     tw_cpu_level_id_t     isa;             /* of the kernels                              */
     const tw_kernels_t   *kernels;

@@ -99,10 +99,10 @@ static void tw_put_codec(tw_writer_t *w, const tw_codec_facts_t *c)
 static void tw_put_measured(tw_writer_t *w, const tw_facts_t *facts)
 {
     for (int o = 0; o < TW_OPERATIONS; o++) {
-        for (int i = 0; i < facts->plain[o].steps; i++) {
+        for (int i = 0; i < facts->native[o].steps; i++) {
             tw_put(w, "plain %s", tw_model_operations[o]);
-            tw_put_number(w, facts->plain[o].bytes[i]);
-            tw_put_number(w, facts->plain[o].seconds[i]);
+            tw_put_number(w, facts->native[o].bytes[i]);
+            tw_put_number(w, facts->native[o].seconds[i]);
             tw_put(w, "\n");
         }
     }
@@ -204,15 +204,15 @@ static int tw_operation_of(const char *word)
     return -1;
 }
 
-static bool tw_read_plain(char **words, tw_facts_t *facts)
+static bool tw_read_native(char **words, tw_facts_t *facts)
 {
     const int    o = tw_operation_of(words[1]);
     tw_ladder_t *ladder;
 
-    if (o < 0 || facts->plain[o].steps == TW_LADDER_STEPS) {
+    if (o < 0 || facts->native[o].steps == TW_LADDER_STEPS) {
         return false;
     }
-    ladder = &facts->plain[o];
+    ladder = &facts->native[o];
     ladder->steps++;
     return tw_number(words[2], &ladder->bytes[ladder->steps - 1]) &&
            tw_number(words[3], &ladder->seconds[ladder->steps - 1]);
@@ -308,7 +308,7 @@ static bool tw_read_line(char *line, tw_facts_t *facts, tw_facts_key_t *key)
     case 4:
         return tw_read_link(words, &facts->between);
     case 5:
-        return tw_read_plain(words, facts);
+        return tw_read_native(words, facts);
     case 6:
         return tw_read_codec(words, facts);
     case 7:
@@ -441,7 +441,7 @@ bool tw_facts_valid(const tw_facts_t *facts)
                  facts->codecs <= TW_FACTS_CODECS;
 
     for (int o = 0; valid && o < TW_OPERATIONS; o++) {
-        valid = tw_ladder_valid(&facts->plain[o]);
+        valid = tw_ladder_valid(&facts->native[o]);
     }
     for (int c = 0; valid && c < facts->codecs; c++) {
         valid = tw_codec_valid(&facts->codec[c]);

@@ -30,9 +30,9 @@ static double tw_between(double b0, double t0, double b1, double t1, double byte
     return tw_power_exp2(y0 + (tw_power_log2(bytes) - x0) / (x1 - x0) * (y1 - y0));
 }
 
-double tw_model_plain(const tw_facts_t *facts, tw_operation_t operation, double bytes)
+double tw_model_native(const tw_facts_t *facts, tw_operation_t operation, double bytes)
 {
-    const tw_ladder_t *ladder = &facts->plain[operation];
+    const tw_ladder_t *ladder = &facts->native[operation];
     const int          last   = ladder->steps - 1;
     double             slope  = 0.0; /* in doubt too short a time: MPI is taken then */
 
@@ -211,9 +211,9 @@ TW_IN_FPMODE static void tw_model_decide_here(const tw_facts_t *facts, const tw_
     tw_model_candidate_t best   = plain;
     int                  count  = 0;
 
-    if (wish->plain) {
+    if (wish->native) {
         plain.seconds =
-            tw_model_plain(facts, wish->operation, wish->count * (wish->wide ? 8.0 : 4.0));
+            tw_model_native(facts, wish->operation, wish->count * (wish->wide ? 8.0 : 4.0));
         if (list != NULL) {
             list[count] = plain;
         }
@@ -243,7 +243,7 @@ TW_IN_FPMODE static void tw_model_decide_here(const tw_facts_t *facts, const tw_
     if (count_p != NULL) {
         *count_p = count;
     }
-    *chosen = wish->plain && (best.codec < 0 || tw_weighed(facts, &best) >= margin * plain.seconds)
+    *chosen = wish->native && (best.codec < 0 || tw_weighed(facts, &best) >= margin * plain.seconds)
                   ? plain
                   : best;
 }

@@ -80,7 +80,7 @@ double tw_model_predict(int algorithm, const tw_model_query_t *query);
 
 /* Predicted seconds of MPI's own collective: between the measured sizes on a line in the logarithms
  * of both, beyond the last with the growth of the last two; infinite where nothing was measured. */
-double tw_model_plain(const tw_facts_t *facts, tw_operation_t operation, double bytes);
+double tw_model_native(const tw_facts_t *facts, tw_operation_t operation, double bytes);
 
 /* Time in which every rank sends `bytes` to every other, by the bandwidths alone. */
 double tw_model_exchange(const tw_facts_t *facts, double bytes);
@@ -96,7 +96,7 @@ typedef struct tw_model_wish {
     bool           wide;      /* doubles                                               */
     double         max_error; /* of one encoding                                       */
     bool           feedback;  /* an error-feedback object is used                      */
-    bool           plain;     /* MPI's own collective may be taken                     */
+    bool           native;    /* MPI's own collective may be taken                     */
     const char    *algorithm; /* the only one of the library's own, or NULL: any       */
     size_t         chunk;     /* THINWIRE_CHUNK                                        */
 } tw_model_wish_t;

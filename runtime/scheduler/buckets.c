@@ -336,7 +336,7 @@ tw_status_t tw_buckets_facts(const tw_buckets_t *b, tw_buckets_facts_t *facts)
 
         tw_codec_size(tw_bucket_codec(b, bucket), bucket->count, &bytes);
         facts->bytes_codes += bytes;
-        facts->bytes_plain += bucket->count * sizeof(float);
+        facts->bytes_uncompressed += bucket->count * sizeof(float);
         facts->feedbacks += bucket->feedback != NULL;
     }
     return TW_OK;

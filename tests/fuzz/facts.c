@@ -28,7 +28,7 @@ static void decide(const tw_facts_t *facts)
             wish.operation = (tw_operation_t)o;
             wish.count     = counts[i / 2];
             wish.wide      = i % 2 != 0;
-            wish.plain     = i < 6;
+            wish.native    = i < 6;
             best           = tw_model_decide(facts, &wish, i % 3 == 0 ? NULL : list, &count);
             fuzz_check(best.codec >= -1 && best.codec < facts->codecs, "a codec is one of these");
             fuzz_check(count <= TW_MODEL_CANDIDATES, "the list is long enough");
@@ -85,11 +85,11 @@ static size_t seed(int index, uint8_t *data)
     facts.codec[1].max_error = 0.01;
     strcpy(facts.codec[1].spec, "tree8:block=4096,split=0.45");
     for (int o = 0; o < TW_OPERATIONS; o++) {
-        facts.plain[o].steps      = 2;
-        facts.plain[o].bytes[0]   = 4;
-        facts.plain[o].bytes[1]   = 1e6;
-        facts.plain[o].seconds[0] = 1e-6;
-        facts.plain[o].seconds[1] = 1e-3;
+        facts.native[o].steps      = 2;
+        facts.native[o].bytes[0]   = 4;
+        facts.native[o].bytes[1]   = 1e6;
+        facts.native[o].seconds[0] = 1e-6;
+        facts.native[o].seconds[1] = 1e-3;
     }
     length = tw_facts_write(&facts, &key, (char *)data + 1, FUZZ_MOST - 1);
     fuzz_check(length > 0, "a seed fits");

@@ -39,7 +39,7 @@ static tw_facts_t made_up(int slow)
     facts.codecs  = (int)(sizeof(codecs) / sizeof(codecs[0]));
     memcpy(facts.codec, codecs, sizeof(codecs));
     for (int o = 0; o < TW_OPERATIONS; o++) {
-        facts.plain[o] = (tw_ladder_t){2, {4.0, 8e5}, {slow ? 1e-6 : 1e-9, slow ? 1e3 : 2e-9}};
+        facts.native[o] = (tw_ladder_t){2, {4.0, 8e5}, {slow ? 1e-6 : 1e-9, slow ? 1e3 : 2e-9}};
     }
     return facts;
 }

@@ -37,7 +37,7 @@ static tw_facts_t made_up(int nodes, int local_ranks)
     facts.codecs                 = (int)(sizeof(codecs) / sizeof(codecs[0]));
     memcpy(facts.codec, codecs, sizeof(codecs));
     for (int o = 0; o < TW_OPERATIONS; o++) {
-        facts.plain[o] = (tw_ladder_t){2, {4.0, 8e5}, {1e-6, 1e3}};
+        facts.native[o] = (tw_ladder_t){2, {4.0, 8e5}, {1e-6, 1e3}};
     }
     return facts;
 }
@@ -358,7 +358,7 @@ static tw_facts_t narrow(void)
 
     facts.between = (tw_link_facts_t){1e-5, 1e9, 1e9, 1e-6};
     for (int o = 0; o < TW_OPERATIONS; o++) {
-        facts.plain[o] = (tw_ladder_t){2, {4.0, 4e8}, {1.3e-5, 1.7}};
+        facts.native[o] = (tw_ladder_t){2, {4.0, 4e8}, {1.3e-5, 1.7}};
     }
     return facts;
 }
@@ -439,7 +439,7 @@ static void rules_are_named(void)
     T_OK(tw_comm_set_facts(comm, &facts));
     T_OK(tw_comm_predict(comm, TW_OPERATION_ALLREDUCE, 98304, t_codec("tree8", TW_F32),
                          t_size > 2 ? "two_pass" : "direct", &own));
-    facts.plain[TW_OPERATION_ALLREDUCE] = (tw_ladder_t){1, {98304.0 * 4.0}, {own / 0.53}};
+    facts.native[TW_OPERATION_ALLREDUCE] = (tw_ladder_t){1, {98304.0 * 4.0}, {own / 0.53}};
     T_OK(tw_comm_set_facts(comm, &facts));
     chosen(comm, codec, sizeof(codec));
     T_CHECK(strcmp(codec, "fp32") == 0, "%s in spite of the doubt", codec);

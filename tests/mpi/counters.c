@@ -62,7 +62,7 @@ static void bytes_of_an_allreduce(void)
             stats           = counted(&shape);
             t_expect("bytes sent, direct", stats.bytes_sent, others * encoded(specs[s], counts[c]));
             t_expect("bytes received, direct", stats.bytes_received, stats.bytes_sent);
-            t_expect("plain bytes, direct", stats.bytes_plain, others * counts[c] * 4);
+            t_expect("plain bytes, direct", stats.bytes_uncompressed, others * counts[c] * 4);
             t_expect("calls", stats.calls, 1);
             t_expect("quantisations, direct", stats.quantisations,
                      lossless(specs[s]) ? 0 : counts[c]);
@@ -78,7 +78,7 @@ static void bytes_of_an_allreduce(void)
             plain = (counts[c] - own + others * own) * 4;
             t_expect("bytes sent, two_pass", stats.bytes_sent, sent);
             t_expect("bytes received, two_pass", stats.bytes_received, sent);
-            t_expect("plain bytes, two_pass", stats.bytes_plain, plain);
+            t_expect("plain bytes, two_pass", stats.bytes_uncompressed, plain);
             t_expect("quantisations, two_pass", stats.quantisations,
                      lossless(specs[s]) ? 0 : counts[c] + own);
         }
@@ -98,7 +98,7 @@ static void bytes_of_movement(void)
         shape.kind = T_BCAST;
         stats      = counted(&shape);
         t_expect("bcast, bytes", t_over_all(stats.bytes_sent), (p - 1) * encoded(specs[s], 5003));
-        t_expect("bcast, plain", t_over_all(stats.bytes_plain), (p - 1) * 5003 * 4);
+        t_expect("bcast, plain", t_over_all(stats.bytes_uncompressed), (p - 1) * 5003 * 4);
         t_expect("bcast, received", stats.bytes_received,
                  t_rank == shape.root ? 0 : encoded(specs[s], 5003));
         T_CHECK(t_over_all(stats.quantisations) == (lossless(specs[s]) ? 0 : 5003) || p == 1,

@@ -29,7 +29,7 @@ static tw_facts_t made_up(int ranks)
     facts.codec[1] = (tw_codec_facts_t){"tree8", 0, 1.0, 4096, 0.009, 0, 1e-9, 5e-10, 5e-10, 0.0};
     facts.codec[2] = (tw_codec_facts_t){"onebit", 0, 0.125, 2048, 1.0, 1, 1e-9, 5e-10, 5e-10, 0.0};
     for (int o = 0; o < TW_OPERATIONS; o++) { /* MPI at half the rate of the link */
-        facts.plain[o] = (tw_ladder_t){3, {4.0, 1e4, 1e6}, {25e-6, 2e-4, 2e-2}};
+        facts.native[o] = (tw_ladder_t){3, {4.0, 1e4, 1e6}, {25e-6, 2e-4, 2e-2}};
     }
     return facts;
 }
@@ -182,12 +182,12 @@ START_TEST(mpi_is_interpolated)
 {
     tw_facts_t facts = made_up(4);
 
-    ck_assert_double_eq_tol(tw_model_plain(&facts, TW_OPERATION_BCAST, 0), 25e-6, 1e-12);
-    ck_assert_double_eq_tol(tw_model_plain(&facts, TW_OPERATION_BCAST, 1e5), 2e-3, 1e-9);
-    ck_assert_double_eq_tol(tw_model_plain(&facts, TW_OPERATION_BCAST, 1e6), 2e-2, 1e-9);
-    ck_assert_double_eq_tol(tw_model_plain(&facts, TW_OPERATION_BCAST, 1e9), 20.0, 1e-3);
-    facts.plain[TW_OPERATION_BCAST].steps = 0;
-    ck_assert(isinf(tw_model_plain(&facts, TW_OPERATION_BCAST, 1e6)));
+    ck_assert_double_eq_tol(tw_model_native(&facts, TW_OPERATION_BCAST, 0), 25e-6, 1e-12);
+    ck_assert_double_eq_tol(tw_model_native(&facts, TW_OPERATION_BCAST, 1e5), 2e-3, 1e-9);
+    ck_assert_double_eq_tol(tw_model_native(&facts, TW_OPERATION_BCAST, 1e6), 2e-2, 1e-9);
+    ck_assert_double_eq_tol(tw_model_native(&facts, TW_OPERATION_BCAST, 1e9), 20.0, 1e-3);
+    facts.native[TW_OPERATION_BCAST].steps = 0;
+    ck_assert(isinf(tw_model_native(&facts, TW_OPERATION_BCAST, 1e6)));
 }
 END_TEST
 
@@ -198,7 +198,7 @@ static tw_model_candidate_t decide(const tw_facts_t *facts, tw_operation_t opera
                                   .count     = count,
                                   .max_error = max_error,
                                   .feedback  = feedback,
-                                  .plain     = plain,
+                                  .native    = plain,
                                   .chunk     = (size_t)256 << 10};
 
     return tw_model_decide(facts, &wish, NULL, NULL);
@@ -244,15 +244,15 @@ START_TEST(a_small_gain_is_none)
     const int  o     = TW_OPERATION_ALLREDUCE;
     double     own;
 
-    facts.codecs   = 1;
-    own            = predict(&facts, TW_OPERATION_ALLREDUCE, "two_pass", 0, 1e7);
-    facts.plain[o] = (tw_ladder_t){
+    facts.codecs    = 1;
+    own             = predict(&facts, TW_OPERATION_ALLREDUCE, "two_pass", 0, 1e7);
+    facts.native[o] = (tw_ladder_t){
         1,
         {4e7},
         {own / 0.81},
     };
     ck_assert_int_eq(decide(&facts, TW_OPERATION_ALLREDUCE, 1e7, 0.0, false, true).codec, -1);
-    facts.plain[o].seconds[0] = own / 0.75;
+    facts.native[o].seconds[0] = own / 0.75;
     ck_assert_int_eq(decide(&facts, TW_OPERATION_ALLREDUCE, 1e7, 0.0, false, true).codec, 0);
     facts.long_form = 0;
     ck_assert_int_eq(decide(&facts, TW_OPERATION_ALLREDUCE, 1e7, 0.0, false, true).codec, -1);
@@ -270,10 +270,10 @@ START_TEST(inside_a_node_lossy_codecs_are_doubted)
     facts.local_ranks   = 4;
     facts.inside        = facts.between;
     facts.inside.shared = facts.inside.bandwidth = 1e9;
-    own            = decide(&facts, TW_OPERATION_ALLGATHER, 1e7, 0.01, false, false).seconds;
-    facts.plain[o] = (tw_ladder_t){1, {4e7}, {own / 0.55}};
+    own             = decide(&facts, TW_OPERATION_ALLGATHER, 1e7, 0.01, false, false).seconds;
+    facts.native[o] = (tw_ladder_t){1, {4e7}, {own / 0.55}};
     ck_assert_int_eq(decide(&facts, TW_OPERATION_ALLGATHER, 1e7, 0.01, false, true).codec, -1);
-    facts.plain[o].seconds[0] = own / 0.45;
+    facts.native[o].seconds[0] = own / 0.45;
     ck_assert_int_eq(decide(&facts, TW_OPERATION_ALLGATHER, 1e7, 0.01, false, true).codec, 1);
 }
 END_TEST
@@ -285,7 +285,7 @@ START_TEST(candidates_are_listed)
     const tw_model_wish_t wish = {.operation = TW_OPERATION_ALLREDUCE,
                                   .count     = 1e6,
                                   .max_error = 0.01,
-                                  .plain     = true,
+                                  .native    = true,
                                   .chunk     = (size_t)256 << 10};
     int                   count, found = 0;
 
@@ -316,7 +316,7 @@ START_TEST(every_rounding_mode_decides_alike)
         tw_facts_t           facts = made_up(2 + i % 7);
         tw_model_wish_t      wish  = {.operation = (tw_operation_t)(i % TW_OPERATIONS),
                                       .max_error = 0.01,
-                                      .plain     = true,
+                                      .native    = true,
                                       .chunk     = (size_t)256 << 10};
         tw_model_candidate_t list[TW_MODEL_CANDIDATES], chosen;
         int                  count, other;

@@ -157,7 +157,8 @@ static void bytes_sent(void)
 
     T_OK(tw_buckets_create(comm, &config, net->tensor, TENSORS, &b));
     slack = facts_of(b).buckets * 4 * k;
-    T_CHECK(facts_of(b).bytes_plain == 4 * p && facts_of(b).bytes_codes == 4 * p, "other bytes");
+    T_CHECK(facts_of(b).bytes_uncompressed == 4 * p && facts_of(b).bytes_codes == 4 * p,
+            "other bytes");
     T_OK(tw_comm_stats_reset(comm));
     all_ready(net, b, 0);
     T_OK(tw_buckets_finish(b));
@@ -229,7 +230,7 @@ static void decided_codecs(void)
     tw_buckets_t       *b      = NULL;
 
     T_OK(tw_buckets_create(t_world, &config, net->tensor, TENSORS, &b));
-    T_CHECK(facts_of(b).bytes_plain == 4 * net->count, "other bytes");
+    T_CHECK(facts_of(b).bytes_uncompressed == 4 * net->count, "other bytes");
     all_ready(net, b, 1);
     T_OK(tw_buckets_finish(b));
     T_SAME_EVERYWHERE(MPI_COMM_WORLD, net->vector, net->count * sizeof(float));

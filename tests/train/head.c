@@ -186,7 +186,8 @@ static void codecs_are_used(void)
         T_CHECK(k == 0 || t_size == 1 ? apart < 1e-5 : apart > 1e-4 && apart < 0.2,
                 "gradients are %g apart", apart);
         T_OK(tw_comm_stats(how.comm, &stats));
-        bytes[k] = stats.bytes_plain == 0 ? 0 : 1000 * stats.bytes_sent / stats.bytes_plain;
+        bytes[k] =
+            stats.bytes_uncompressed == 0 ? 0 : 1000 * stats.bytes_sent / stats.bytes_uncompressed;
         split_free(&f);
         t_comm_done(how.comm, ctx);
     }

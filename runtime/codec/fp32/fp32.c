@@ -21,7 +21,7 @@ static tw_status_t fp32_finish(tw_codec_t *codec, const tw_spec_why_t *why)
     codec->bound           = 0.0;
     codec->cuda            = TW_CUDA_CUT4;
     codec->lossless        = true;
-    codec->plain           = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    codec->identity        = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
     snprintf(codec->spec, sizeof(codec->spec), "fp32");
     return TW_OK;
 }

@@ -93,16 +93,16 @@ static tw_status_t tw_auto_decide(tw_comm_t *comm, const tw_question_t *question
     if (status != TW_OK) {
         return status;
     }
-    wish.plain = plain && wish.algorithm == NULL;
-    chosen     = tw_model_decide(&autos->facts, &wish, list, &count);
+    wish.native = plain && wish.algorithm == NULL;
+    chosen      = tw_model_decide(&autos->facts, &wish, list, &count);
     if (wish.algorithm != NULL && chosen.codec < 0) {
         tw_auto_cannot(comm, question);
         wish.algorithm = NULL;
-        wish.plain     = plain;
+        wish.native    = plain;
         chosen         = tw_model_decide(&autos->facts, &wish, list, &count);
     }
     *decision = (tw_decision_t){.question = *question};
-    if (chosen.codec < 0 && wish.plain) {
+    if (chosen.codec < 0 && wish.native) {
         strcpy(decision->spec, "mpi");
         strcpy(decision->algorithm, "mpi");
     } else {
@@ -157,10 +157,10 @@ static tw_status_t tw_auto_answer(tw_comm_t *comm, const tw_question_t *question
     autos->answers = answers;
     answer         = &answers[autos->answer_count];
     *answer =
-        (tw_auto_answer_t){.plain = strcmp(decision.spec, "mpi") == 0, .piece = decision.piece};
+        (tw_auto_answer_t){.native = strcmp(decision.spec, "mpi") == 0, .piece = decision.piece};
     strcpy(answer->algorithm, decision.algorithm);
-    answer->codec = answer->plain ? tw_auto_lossless(comm, question->wide)
-                                  : tw_auto_codec(comm, decision.spec, question->wide);
+    answer->codec = answer->native ? tw_auto_lossless(comm, question->wide)
+                                   : tw_auto_codec(comm, decision.spec, question->wide);
     if (answer->codec == NULL) {
         return tw_auto_no_memory(comm);
     }
@@ -272,10 +272,10 @@ tw_status_t tw_auto_resolve(tw_comm_t *comm, const tw_collective_t *collective, 
         *slot = index + 1;
     }
     answer            = &comm->autos->answers[*slot - 1];
-    choice->native    = answer->plain;
+    choice->native    = answer->native;
     choice->how.codec = answer->codec;
     choice->piece     = answer->piece;
-    choice->algorithm = answer->plain ? NULL : answer->algorithm;
+    choice->algorithm = answer->native ? NULL : answer->algorithm;
     if (named != NULL) { /* what can be done by that, and only that */
         choice->native    = false;
         choice->algorithm = NULL;
@@ -318,7 +318,7 @@ bool tw_auto_is_native(const tw_comm_t *comm, tw_operation_t operation, size_t c
         if (tw_table_is(table, max_error, tw_codec_wide(how->codec), how)) {
             const int index = table->answer[operation][tw_model_class(count)];
 
-            return index > 0 && comm->autos->answers[index - 1].plain;
+            return index > 0 && comm->autos->answers[index - 1].native;
         }
     }
     return false;

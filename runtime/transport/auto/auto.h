@@ -17,8 +17,8 @@
 
 /* What was decided, ready for use. */
 typedef struct tw_auto_answer {
-    bool              plain; /* MPI's own collective                                  */
-    const tw_codec_t *codec; /* with plain: one that loses nothing, for the type alone */
+    bool              native; /* MPI's own collective                                  */
+    const tw_codec_t *codec;  /* with plain: one that loses nothing, for the type alone */
     size_t            piece;
     char              algorithm[TW_DECISION_NAME];
 } tw_auto_answer_t;

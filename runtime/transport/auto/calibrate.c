@@ -34,7 +34,7 @@ static tw_status_t tw_calibrate_phases(tw_gauge_t *g, double seconds, tw_facts_t
         tw_status_t (*measure)(tw_gauge_t *, tw_facts_t *);
     } phases[]         = {{0.15, tw_gauge_links},
                           {0.20, tw_gauge_codecs},
-                          {0.40, tw_gauge_plain},
+                          {0.40, tw_gauge_native},
                           {0.25, tw_gauge_factors}};
     tw_status_t status = TW_OK;
 

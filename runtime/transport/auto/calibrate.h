@@ -72,7 +72,7 @@ static inline bool tw_gauge_fits(const tw_gauge_t *g, double seconds)
 
 tw_status_t tw_gauge_links(tw_gauge_t *g, tw_facts_t *facts);
 tw_status_t tw_gauge_codecs(tw_gauge_t *g, tw_facts_t *facts);
-tw_status_t tw_gauge_plain(tw_gauge_t *g, tw_facts_t *facts);
+tw_status_t tw_gauge_native(tw_gauge_t *g, tw_facts_t *facts);
 tw_status_t tw_gauge_factors(tw_gauge_t *g, tw_facts_t *facts);
 
 #endif /* TW_TRANSPORT_AUTO_CALIBRATE_H */

@@ -187,7 +187,7 @@ tw_status_t tw_gauge_codecs(tw_gauge_t *g, tw_facts_t *facts)
             tw_gauge_fill_even(g, mine->wide != 0);
         }
         tw_gauge_codec(g, codec, g->budget / count, mine);
-        if (traits.plain) { /* moves from buffer to buffer */
+        if (traits.identity) { /* moves from buffer to buffer */
             mine->encode = mine->decode = 0.0;
         }
         seconds[4 * c]     = mine->encode;

@@ -74,7 +74,7 @@ static tw_status_t tw_gauge_ladder(tw_gauge_t *g, tw_facts_t *facts, tw_operatio
     double       before = 0.0, growth;
     const size_t factor = g->long_form ? 4 : 16, ranks = (size_t)facts->ranks;
     const size_t most   = g->room / tw_blocks(facts, operation);
-    tw_ladder_t *ladder = &facts->plain[operation];
+    tw_ladder_t *ladder = &facts->native[operation];
     tw_status_t  status = TW_OK;
 
     for (size_t bytes = sizeof(float);
@@ -114,13 +114,13 @@ static void tw_ladder_smooth(tw_ladder_t *ladder)
     }
 }
 
-tw_status_t tw_gauge_plain(tw_gauge_t *g, tw_facts_t *facts)
+tw_status_t tw_gauge_native(tw_gauge_t *g, tw_facts_t *facts)
 {
     tw_status_t status = TW_OK;
 
     for (int o = 0; o < TW_OPERATIONS && status == TW_OK; o++) {
         status = tw_gauge_ladder(g, facts, (tw_operation_t)o, g->budget / TW_OPERATIONS);
-        tw_ladder_smooth(&facts->plain[o]);
+        tw_ladder_smooth(&facts->native[o]);
     }
     return status;
 }

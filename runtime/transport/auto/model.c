@@ -94,8 +94,8 @@ tw_status_t tw_comm_predict(const tw_comm_t *comm, tw_operation_t operation, siz
     }
     tw_codec_traits(codec, &traits);
     if (strcmp(algorithm, "mpi") == 0) {
-        *seconds_p = tw_model_plain(&comm->autos->facts, operation,
-                                    (double)count * (double)tw_dtype_size(traits.dtype));
+        *seconds_p = tw_model_native(&comm->autos->facts, operation,
+                                     (double)count * (double)tw_dtype_size(traits.dtype));
         return isfinite(*seconds_p) ? TW_OK : TW_ERR_UNSUPPORTED;
     }
     index = tw_model_find(operation, algorithm);

@@ -35,8 +35,8 @@ const tw_algorithm_row_t *tw_collective_named(const tw_collective_t *collective,
 
 tw_status_t tw_collective_in_node(const tw_collective_call_t *call)
 {
-    return tw_node_plain(call->comm, call->how) > 0 ? tw_node_ready(call->comm)
-                                                    : TW_ERR_UNSUPPORTED;
+    return tw_node_identity(call->comm, call->how) > 0 ? tw_node_ready(call->comm)
+                                                       : TW_ERR_UNSUPPORTED;
 }
 
 bool tw_collective_of_nodes(const tw_collective_call_t *call)

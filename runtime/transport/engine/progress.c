@@ -20,7 +20,7 @@ tw_status_t tw_lane_send(tw_request_t *op, tw_lane_t *lane, int stage, int tag_s
     tw_status_t status;
 
     op->comm->stats.bytes_sent += size;
-    op->comm->stats.bytes_plain += values * op->element;
+    op->comm->stats.bytes_uncompressed += values * op->element;
     if (lane->device != NULL && size > 0) {
         message.bytes = tw_staging_send(op, lane, &message, &status);
         if (message.bytes == NULL) {

@@ -106,7 +106,7 @@ struct tw_request {
     tw_feedback_t       *feedback;
     unsigned             flags;
     bool                 plan;
-    bool                 plain;   /* codes are the elements themselves, in host memory */
+    bool                 identity; /* codes are the elements themselves, in host memory */
     bool                 started; /* by the caller, who has not yet been told that it is complete */
     bool                 running; /* in comm->running                                            */
     tw_status_t          status;
@@ -214,7 +214,7 @@ static inline uint8_t *tw_lane_at(const tw_request_t *op, const tw_lane_t *lane,
 static inline uint8_t *tw_lane_codes(const tw_request_t *op, const tw_lane_t *lane, int slot,
                                      uint8_t *values)
 {
-    return op->plain ? values : tw_lane_slot(op, lane, slot);
+    return op->identity ? values : tw_lane_slot(op, lane, slot);
 }
 
 /* Codec calls of an operation: timed, counted, with its threads. They cannot fail on arguments that

@@ -68,7 +68,7 @@ static tw_status_t tw_how_check(tw_comm_t *comm, const tw_how_t *how,
         op->exec.memory = TW_MEMORY_CUDA;
     }
     tw_codec_traits(op->codec, &traits);
-    op->plain = traits.plain && op->exec.memory == TW_MEMORY_HOST;
+    op->identity = traits.identity && op->exec.memory == TW_MEMORY_HOST;
     if (op->exec.threads == 0) {
         op->exec.threads = comm->exec.threads;
     }
@@ -203,7 +203,7 @@ static tw_status_t tw_request_bounce(tw_request_t *op, const tw_request_shape_t 
     tw_codec_traits_t traits;
 
     tw_codec_traits(op->codec, &traits);
-    op->plain       = traits.plain;
+    op->identity    = traits.identity;
     op->exec.memory = TW_MEMORY_HOST;
     op->exec.stream = NULL;
     return tw_bounce_create(op, shape, stream);

@@ -6,7 +6,7 @@
 
 #include "runtime/transport/shm/quick.h"
 
-size_t tw_node_plain(const tw_comm_t *comm, const tw_how_t *how)
+size_t tw_node_identity(const tw_comm_t *comm, const tw_how_t *how)
 {
     tw_codec_traits_t traits;
 
@@ -28,7 +28,7 @@ size_t tw_node_quick(const tw_comm_t *comm, const tw_how_t *how)
         (how != NULL && (how->exec != NULL || (how->flags & ~TW_BCAST_SAME) != 0))) {
         return 0;
     }
-    return tw_node_plain(comm, how);
+    return tw_node_identity(comm, how);
 }
 
 bool tw_node_exchange_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)

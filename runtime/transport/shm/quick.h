@@ -41,7 +41,7 @@ static inline uint8_t *tw_node_room(const tw_request_t *op, const tw_lane_t *lan
 
 /* The codec's element size, if a call with `how` may go through shared memory as it is, to all
  * ranks: one node, a lossless codec, no residuals, host memory. Else 0. `how` is not checked. */
-size_t tw_node_plain(const tw_comm_t *comm, const tw_how_t *how);
+size_t tw_node_identity(const tw_comm_t *comm, const tw_how_t *how);
 
 /* The same, if also the segment is there, nothing must be compared first, and no thread stands by.
  */
@@ -51,7 +51,7 @@ size_t tw_node_quick(const tw_comm_t *comm, const tw_how_t *how);
  * free; stage s, all have raised phase s. */
 bool tw_node_exchange_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p);
 
-/* May long blocks be read where they are? tw_node_plain() does not say no, the segment is there. */
+/* May long blocks be read where they are? tw_node_identity() does not say no, the segment is there. */
 static inline bool tw_node_reads(const tw_comm_t *comm, size_t bytes)
 {
     return comm->node.reads && bytes > TW_FETCH_MIN;

@@ -56,7 +56,7 @@ static void tw_gather_node_shape(const tw_collective_call_t *call, tw_request_sh
 {
     shape->algorithm = &tw_gather_node_ops;
     shape->longest   = tw_gather_longest(call);
-    shape->most      = TW_NODE_PIECE / tw_node_plain(call->comm, call->how);
+    shape->most      = TW_NODE_PIECE / tw_node_identity(call->comm, call->how);
 }
 
 /* Values as they are, without a request, where that may be. */

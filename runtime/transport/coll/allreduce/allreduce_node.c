@@ -258,12 +258,12 @@ static void tw_node_shape_of(const tw_collective_call_t *call, const tw_algorith
 
     shape->algorithm = algorithm;
     shape->longest   = tw_share_longest(call, TW_NODE_BLOCK, ranks);
-    shape->most      = TW_NODE_PIECE / tw_node_plain(call->comm, call->how) / ranks;
+    shape->most      = TW_NODE_PIECE / tw_node_identity(call->comm, call->how) / ranks;
 }
 
 static void tw_node_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
 {
-    if (tw_node_direct(call->comm, call->count * tw_node_plain(call->comm, call->how))) {
+    if (tw_node_direct(call->comm, call->count * tw_node_identity(call->comm, call->how))) {
         shape->algorithm = &tw_reduce_node_direct;
         shape->longest   = call->count;
     } else {

@@ -139,7 +139,7 @@ static const tw_algorithm_ops_t tw_alltoall_read = {.name   = "node",
 
 static void tw_alltoall_node_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
 {
-    const size_t element = tw_node_plain(call->comm, call->how);
+    const size_t element = tw_node_identity(call->comm, call->how);
 
     shape->algorithm =
         tw_node_reads(call->comm, call->in.each * element) ? &tw_alltoall_read : &tw_alltoall_slots;

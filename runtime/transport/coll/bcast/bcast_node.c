@@ -114,7 +114,7 @@ static const tw_algorithm_ops_t tw_bcast_read = {.name   = "node",
 
 static void tw_bcast_node_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
 {
-    const size_t element = tw_node_plain(call->comm, call->how);
+    const size_t element = tw_node_identity(call->comm, call->how);
 
     shape->algorithm =
         tw_node_reads(call->comm, call->count * element) ? &tw_bcast_read : &tw_bcast_slots;

@@ -109,7 +109,7 @@ static void tw_native_bytes(const tw_collective_call_t *call)
     }
     comm->stats.bytes_sent += bytes;
     comm->stats.bytes_received += bytes;
-    comm->stats.bytes_plain += bytes;
+    comm->stats.bytes_uncompressed += bytes;
 }
 
 static void tw_native_average(const tw_collective_call_t *call)
