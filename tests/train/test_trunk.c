@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/train/test_trunk.c - the trunk on the host against the oracle, the order of hooks, and the
- * search for what is not finite.
+ * search for Inf and NaN.
  */
 #include "config.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/head_fault.c - which dense layer first gave something that is not finite.
+ * model/head_fault.c - which dense layer first gave Inf or NaN.
  */
 #include "config.h"
 

@@ -88,7 +88,7 @@ int tw_trunk_backward(tw_trunk_t *trunk, const tw_trunk_pass_t *pass, const floa
                       tw_problem_t *problem);
 
 /** After a forward pass, with the same pass and before parameters change: the name of the first
- * layer with an output that is not finite, "input" for the examples themselves, NULL if all are
+ * layer with Inf or NaN in its output, "input" for the examples themselves, NULL if all are
  * finite or memory is short. Runs the pass again, without hooks, and keeps every output: for the
  * report of a fault. */
 const char *tw_trunk_first_nonfinite(tw_trunk_t *trunk, const tw_trunk_pass_t *pass);

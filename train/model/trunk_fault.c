@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/trunk_fault.c - which layer first gave something that is not finite.
+ * model/trunk_fault.c - which layer first gave Inf or NaN.
  */
 #include "config.h"
 

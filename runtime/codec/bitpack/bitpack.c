@@ -3,7 +3,7 @@
  *
  * Layout: docs/wire-format.md, "bitpack": K bytes per value, the least significant kept one first.
  * Error:  truncating: towards zero, less than one unit of the last kept bit. It is the bit mask and
- *         nothing else, so what is not finite does not survive everywhere:
+ *         nothing else, so Inf and NaN do not survive everywhere:
  *             Inf            K = 1: 2^127 (double: 2^1009), finite; else Inf
  *             NaN            K = 1: as Inf; else Inf if the kept mantissa bits are 0, else NaN
  *             float32, K = 1: 7 of 8 exponent bits remain: 1.0 becomes 0.5
