@@ -171,7 +171,7 @@ bool tw_call_decide(tw_call_t *call)
 
 void tw_call_buffers(tw_call_t *call, const void *sendbuf, const void *recvbuf)
 {
-    if (tw_device_cuda.owns(sendbuf) || tw_device_cuda.owns(recvbuf)) {
+    if (tw_device_cuda.owns(sendbuf, recvbuf)) {
         tw_call_refuse(call, TW_WHY_DEVICE);
     }
 }

@@ -31,9 +31,9 @@ typedef struct tw_device_ops {
     tw_status_t (*current)(int *device_p);
     /* Make a device the current one of this thread. */
     tw_status_t (*use)(int device);
-    /* Is p memory of some device that the host cannot read? Starts no device, and costs next to
+    /* Is p or q memory of some device that the host cannot read? Starts no device, and costs next to
      * nothing in a process that uses none. NULL: no. */
-    bool (*owns)(const void *p);
+    bool (*owns)(const void *p, const void *q);
     /* May the current device work on p? Its own memory, or managed memory; else TW_ERR_INVALID_ARG.
      */
     tw_status_t (*check)(const void *p);

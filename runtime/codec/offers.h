@@ -14,4 +14,11 @@ const tw_codec_offer_t *tw_codec_offer(unsigned to, tw_dtype_t dtype, size_t ind
  * as they are. */
 const char *tw_codec_finer(const tw_codec_t *codec);
 
+/* Bytes of an element where the codec loses nothing and has no blocks, so that collectives may leave
+ * the values as they are; else 0. */
+static inline size_t tw_codec_exact_element(const tw_codec_t *codec)
+{
+    return codec->lossless && codec->block == 1 ? codec->element : 0;
+}
+
 #endif /* TW_CODEC_OFFERS_H */

@@ -58,11 +58,16 @@ uint8_t *stub_region(const void *p, size_t bytes, bool device)
     return stub_real(p);
 }
 
-bool stub_owns(const void *p)
+static bool owns_one(const void *p)
 {
     const memory_t *m = p != NULL ? memory_of(p) : NULL;
 
     return m != NULL && m->device != 0;
+}
+
+bool stub_owns(const void *p, const void *q)
+{
+    return owns_one(p) || owns_one(q);
 }
 
 tw_status_t stub_check(const void *p)

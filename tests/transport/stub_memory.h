@@ -7,7 +7,7 @@
 
 #include "tests/transport/stub_device.h"
 
-bool        stub_owns(const void *p);
+bool        stub_owns(const void *p, const void *q);
 tw_status_t stub_check(const void *p);
 tw_status_t stub_allocate(tw_device_memory_t kind, size_t bytes, void **p);
 void        stub_release(tw_device_memory_t kind, void *p);

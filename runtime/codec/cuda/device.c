@@ -77,18 +77,24 @@ static tw_cu_attribute_t tw_cu_attribute(void)
     return function;
 }
 
-static bool tw_cuda_owns(const void *p)
+static bool tw_cuda_owns_one(tw_cu_attribute_t attribute, const void *p)
 {
-    const tw_cu_attribute_t attribute = p != NULL ? tw_cu_attribute() : NULL;
-    unsigned                type = 0, managed = 0;
+    unsigned type = 0, managed = 0;
 
-    if (attribute == NULL ||
+    if (p == NULL ||
         attribute(&type, TW_CU_ATTRIBUTE_MEMORY_TYPE, (unsigned long long)(uintptr_t)p) != 0 ||
         type != TW_CU_MEMORYTYPE_DEVICE) {
         return false;
     }
     return attribute(&managed, TW_CU_ATTRIBUTE_IS_MANAGED, (unsigned long long)(uintptr_t)p) != 0 ||
            managed == 0;
+}
+
+static bool tw_cuda_owns(const void *p, const void *q)
+{
+    const tw_cu_attribute_t attribute = p != NULL || q != NULL ? tw_cu_attribute() : NULL;
+
+    return attribute != NULL && (tw_cuda_owns_one(attribute, p) || tw_cuda_owns_one(attribute, q));
 }
 
 static tw_status_t tw_cuda_check(const void *p)

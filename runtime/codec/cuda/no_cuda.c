@@ -74,9 +74,10 @@ static tw_status_t tw_no_use(int device)
     return TW_ERR_UNSUPPORTED;
 }
 
-static bool tw_no_owns(const void *p)
+static bool tw_no_owns(const void *p, const void *q)
 {
     (void)p;
+    (void)q;
     return false;
 }
 

@@ -25,7 +25,7 @@ void tw_comm_device_init(tw_comm_t *comm)
 
 bool tw_comm_device_owns(const tw_comm_t *comm, const void *const *values)
 {
-    return comm->device.ops->owns(values[0]) || comm->device.ops->owns(values[1]);
+    return comm->device.ops->owns(values[0], values[1]);
 }
 
 /* THINWIRE_DEVICE_PATH and what MPI can do. */

@@ -4,12 +4,11 @@
  */
 #include "config.h"
 
+#include "runtime/codec/offers.h"
 #include "runtime/transport/shm/quick.h"
 
 size_t tw_node_identity(const tw_comm_t *comm, const tw_how_t *how)
 {
-    tw_codec_traits_t traits;
-
     if (comm->nodes.count != 1 || comm->size == 1 ||
         (how != NULL &&
          (how->feedback != NULL || (how->exec != NULL && how->exec->memory != TW_MEMORY_HOST)))) {
@@ -18,8 +17,7 @@ size_t tw_node_identity(const tw_comm_t *comm, const tw_how_t *how)
     if (how == NULL || how->codec == NULL) {
         return sizeof(float);
     }
-    tw_codec_traits(how->codec, &traits);
-    return traits.lossless && traits.block == 1 ? tw_dtype_size(traits.dtype) : 0;
+    return tw_codec_exact_element(how->codec);
 }
 
 size_t tw_node_quick(const tw_comm_t *comm, const tw_how_t *how)
