@@ -117,14 +117,22 @@ static void tw_cost_reduce_two_pass(const tw_model_query_t *q, tw_model_cost_t *
                      tw_one_link(q->facts, (ranks - 1.0) * share * tw_encoded(q));
 }
 
-/* The root sends the vector ceil(log2 P) times. */
-static void tw_cost_bcast_tree(const tw_model_query_t *q, tw_model_cost_t *cost)
+/* ceil(log2 P) */
+static double tw_tree_depth(int ranks)
 {
     double depth = 0.0;
 
-    for (int reached = 1; reached < q->facts->ranks; reached *= 2) {
+    for (int reached = 1; reached < ranks; reached *= 2) {
         depth += 1.0;
     }
+    return depth;
+}
+
+/* The root sends the vector ceil(log2 P) times. */
+static void tw_cost_bcast_tree(const tw_model_query_t *q, tw_model_cost_t *cost)
+{
+    const double depth = tw_tree_depth(q->facts->ranks);
+
     cost->longest   = q->count;
     cost->latencies = depth;
     cost->messages  = 0.0;
@@ -221,20 +229,26 @@ static void tw_cost_allreduce_hierarchical(const tw_model_query_t *q, tw_model_c
     cost->codec += q->facts->inside.shared > 0.0 ? 3.0 * values / q->facts->inside.shared : 0.0;
 }
 
-/* Along the nodes, a share by each rank of a node, and through the memory of each. */
+/* Along the nodes, or through a tree of them where that is quicker, a share by each rank of a node, and
+ * through the memory of each. (The algorithm changes over by CHAIN_MIN, which is about there.) */
 static void tw_cost_bcast_hierarchical(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     const double local = q->facts->local_ranks, nodes = q->facts->nodes;
     const double values = q->count * (q->codec->wide ? 8.0 : 4.0);
+    const double piece  = (double)q->piece < tw_encoded(q) ? (double)q->piece : tw_encoded(q);
+    const double depth  = tw_tree_depth(q->facts->nodes);
+    const double link   = q->facts->between.shared > 0.0 ? 1.0 / q->facts->between.shared : 0.0;
+    const double drain  = nodes > 2.0 ? nodes - 2.0 : 0.0;
+    const bool   chain  = (depth - 1.0) * tw_encoded(q) * link >=
+                       (nodes - 1.0 - depth) * q->facts->between.latency + drain * piece * link;
 
     cost->longest   = q->count / local;
-    cost->latencies = nodes;
+    cost->latencies = 1.0 + (chain ? nodes - 1.0 : depth);
     cost->calls     = 1.0;
-    cost->transfer =
-        q->facts->between.shared > 0.0 ? tw_encoded(q) / q->facts->between.shared : 0.0;
-    cost->codec = q->count / local * tw_slower(q->codec);
+    cost->transfer  = (chain ? 1.0 : depth) * tw_encoded(q) * link;
+    cost->codec     = q->count / local * tw_slower(q->codec);
     cost->codec += q->facts->inside.shared > 0.0 ? 2.0 * values / q->facts->inside.shared : 0.0;
-    cost->drain = nodes > 2.0 ? nodes - 2.0 : 0.0;
+    cost->drain = chain ? drain : 0.0;
 }
 
 /* As many messages as a row and a column of the grid have ranks, twice; bundles travel two hops. */
