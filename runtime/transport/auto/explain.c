@@ -103,7 +103,7 @@ void tw_auto_explain(const tw_comm_t *comm, const tw_question_t *question,
            question->wide ? "doubles" : "floats", question->feedback ? " with feedback" : "",
            decision->spec);
     if (decision->piece > 0) {
-        tw_say(&line, " by %s in pieces of %zu bytes", decision->algorithm, decision->piece);
+        tw_say(&line, " by %s in fragments of %zu bytes", decision->algorithm, decision->piece);
     }
     tw_say_rule(&line, facts, list, count, decision);
     tw_say(&line, "%s", list == NULL ? ", as recorded" : "; predicted:");
