@@ -14,7 +14,7 @@
 #include "interpose/next.h"
 #include "interpose/verify.h"
 
-static const tw_manner_t tw_alltoallv_manner = {.move = tw_transfer_pairs};
+static const tw_manner_t tw_alltoallv_manner = {.move = tw_transfer_pairs, .mixed = true};
 
 /* What the program says of one direction, and what that means. */
 typedef struct tw_leg {

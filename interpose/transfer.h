@@ -48,6 +48,7 @@ typedef struct tw_manner {
     /* After decoding: what is done with what was sent. NULL: nothing. */
     void (*sent)(tw_transfer_t *x);
     bool alone; /* one rank has the result, and notes its error; else all reduce theirs      */
+    bool mixed; /* ranks may differ in what is encoded, not in the type that MPI gets: bytes   */
 } tw_manner_t;
 
 struct tw_transfer {

@@ -5,6 +5,8 @@
  * Equal send and receive pointers without overlap: nothing is sent or received, or the types
  * interleave.
  *
+ * Blocks that are not worth encoding, on one rank alone.
+ *
  * Control that leaves MPI by a longjmp out of an error handler, or out of an attribute's callback:
  * what that rank calls later is called as before.
  *
@@ -56,15 +58,20 @@ static void finish(void)
     }
 }
 
-static void check(const float *got, int step, int from, float want(int from, int i))
+static void check_items(const float *got, int n, int step, int from, float want(int from, int i))
 {
-    for (int i = 0; i < N; i++) {
+    for (int i = 0; i < n; i++) {
         if (got[i * step] != want(from, i)) {
             T_CHECK(got[i * step] == want(from, i), "value %d from rank %d is %g, not %g", i, from,
                     (double)got[i * step], (double)want(from, i));
             return;
         }
     }
+}
+
+static void check(const float *got, int step, int from, float want(int from, int i))
+{
+    check_items(got, N, step, from, want);
 }
 
 static float exchanged(int from, int i)
@@ -124,6 +131,40 @@ static void no_data(void)
         for (int receives = 0; receives < 2; receives++) {
             idle_alltoallv(0, receives == 1);
             idle_alltoallv(t_size - 1, receives == 1);
+        }
+    }
+}
+
+/* What rank `who` has for itself does not pay; it exchanges `others` items with each other rank. */
+static void small_alltoallv(int who, int others)
+{
+    turn++;
+    for (int r = 0; r < t_size; r++) {
+        counts[0][r] = r != who && t_rank != who ? N : r != t_rank ? others : 3;
+        counts[1][r] = counts[0][r];
+        at[0][r] = at[1][r] = r * N;
+        for (int i = 0; i < N; i++) {
+            room[0][r * N + i] = value(t_rank, r, i);
+        }
+    }
+    t_note("rank %d has little for itself, %d items for others", who, others);
+    T_OK(nonblocking ? MPI_Ialltoallv(room[0], counts[0], at[0], MPI_FLOAT, room[1], counts[1],
+                                      at[1], MPI_FLOAT, MPI_COMM_WORLD, &request)
+                     : MPI_Alltoallv(room[0], counts[0], at[0], MPI_FLOAT, room[1], counts[1],
+                                     at[1], MPI_FLOAT, MPI_COMM_WORLD));
+    finish();
+    for (int r = 0; r < t_size; r++) {
+        check_items(room[1] + r * N, counts[1][r], 1, r, exchanged);
+    }
+}
+
+static void little_data(void)
+{
+    for (int form = 0; form < forms(); form++) {
+        nonblocking = form == 1;
+        for (int who = 0; who < t_size; who++) {
+            small_alltoallv(who, N);
+            small_alltoallv(who, 0);
         }
     }
 }
@@ -531,6 +572,7 @@ static void asked(void)
 
 static const t_case_t cases[] = {
     {"equal pointers: nothing sent or received", no_data, 2},
+    {"little to send, on one rank", little_data, 2},
     {"equal pointers: an empty share", no_share, 2},
     {"equal pointers: types that interleave", interleaved, 2},
     {"one signature, two types", pairs, 2},

@@ -9,7 +9,9 @@
  * It has the functions of MPI 4.1 that ask for the status of several requests, for MPI libraries that
  * lack them. Its MPI_Wait takes up to a millisecond after the request is complete, where TW_LATE is set: what
  * other threads do meanwhile, with the handle that is free now, must not matter. In MPI_Alltoall it calls MPI_Allreduce, as MPI libraries and tools do: such inner calls stay as they
- * are, or it ends the job.
+ * are, or it ends the job. Where TW_ALIKE is set, MPI_Alltoallv ends it if
+ * some ranks give predefined types and others do not: MPI libraries go another way with derived types (Open
+ * MPI with UCC), and ranks that go different ways hang.
  */
 #include "config.h"
 
@@ -83,6 +85,33 @@ EXPORT int MPI_Alltoall(const void *sendbuf, int sendcount, MPI_Datatype sendtyp
         inner(comm);
     }
     return PMPI_Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+}
+
+static int derived(MPI_Datatype type)
+{
+    int integers, addresses, types, combiner;
+
+    return PMPI_Type_get_envelope(type, &integers, &addresses, &types, &combiner) == MPI_SUCCESS &&
+           combiner != MPI_COMBINER_NAMED;
+}
+
+EXPORT int MPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
+                         MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                         const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
+{
+    const int mine    = derived(recvtype) || (sendbuf != MPI_IN_PLACE && derived(sendtype));
+    int       ways[2] = {mine, -mine}, most[2], inter = 0;
+
+    PMPI_Comm_test_inter(comm, &inter);
+    if (!inter && getenv("TW_ALIKE") != NULL) {
+        PMPI_Allreduce(ways, most, 2, MPI_INT, MPI_MAX, comm);
+        if (most[0] != -most[1]) {
+            fprintf(stderr, "an MPI_Alltoallv of derived types on some ranks only\n");
+            PMPI_Abort(comm, 1);
+        }
+    }
+    return PMPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls,
+                          recvtype, comm);
 }
 
 EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status)

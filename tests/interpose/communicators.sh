@@ -4,7 +4,7 @@
 # shellcheck source=tests/interpose/launch.sh disable=SC1091,SC2154
 . "$top_srcdir/tests/interpose/launch.sh"
 
-plan 31
+plan 33
 for program in communicators threads; do
     run plain 2 $program
     for ranks in 1 2 3; do
@@ -42,6 +42,10 @@ made 0 0 watching 2 agree exact 2
 made 0 0 tree8 3 die none
 made 1 9 tree8 3 die well
 made 1 9 bitpack:2 2 agree representable 2 # and calls from inside MPI stay as they are
+export TW_ALIKE=1                          # all ranks give MPI types of one sort
+made 1 9 bitpack:2 3 agree representable 3
+made 1 9 verified 3 agree representable 3
+unset TW_ALIKE
 
 # A handle is another thread's as soon as MPI has completed its request, or freed what it stood for.
 late() { # MODE RANKS
