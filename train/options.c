@@ -269,12 +269,12 @@ void tw_train_options_help(void)
           stdout);
 }
 
-/* Every option in the table, in its order, so that none is forgotten. */
+/* --help, which is not in the table, and all that are, in its order, so that none is forgotten. */
 void tw_train_options_text(tw_train_options_t *options, char *text, size_t size)
 {
     option_t        list[TW_TRAIN_OPTIONS];
     const command_t command = tw_train_command(options, list);
-    size_t          used    = 0;
+    size_t          used    = (size_t)snprintf(text, size, "--help %d ", options->help);
 
     for (const option_t *o = command.options; o->name != NULL && used < size; o++) {
         char        *to   = text + used;

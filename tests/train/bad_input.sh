@@ -49,6 +49,14 @@ other_options() {
     judge 1 'rank 2 was started with other options than rank 0'
 }
 
+help_for_one() {
+    # shellcheck disable=SC2016
+    timeout -k 5 $limit "$MPIRUN" -n 3 sh -c \
+        '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 2 ] && set -- "$@" --help; "$@"; echo "status $?"' \
+        sh "$program" </dev/null >"$scratch/out" 2>&1 || { cat "$scratch/out"; return 1; }
+    judge 1 'rank 2 was started with other options than rank 0'
+}
+
 other_data() {
     # shellcheck disable=SC2016
     timeout -k 5 $limit "$MPIRUN" -n 3 sh -c \
@@ -79,7 +87,7 @@ nothing_is_left() {
     [ -z "$left" ] || { echo "left: $left"; return 1; }
 }
 
-plan 33
+plan 34
 check "good data is good" good_data_is_good
 check "unknown option" refused 2 "unknown option '--epoch'" --epoch 3
 check "option without its value" refused 2 '--codec needs a value' --codec
@@ -109,6 +117,7 @@ check "no checkpoint" refused 1 'x.checkpoint: cannot be read: No such file' --c
 check "empty checkpoint" refused 1 'is not a checkpoint of thinwire-train' --checkpoint "$scratch/empty" --resume
 check "foreign checkpoint" refused 1 'is not a checkpoint of thinwire-train' --checkpoint "$scratch/junk" --resume
 check "ranks with other options" other_options
+check "--help for one rank" help_for_one
 check "ranks with other data" other_data
 check "ranks with other settings" other_settings
 check "malformed setting" malformed_setting
