@@ -155,7 +155,9 @@ static const option_t *find(const command_t *command, const char *text, size_t l
             return o;
         }
     }
-    return NULL;
+    return strlen(help_option.name) == length && strncmp(help_option.name, text, length) == 0
+               ? &help_option
+               : NULL;
 }
 
 options_result_t options_parse(const command_t *command, int argc, char **argv, char *why,

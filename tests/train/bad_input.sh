@@ -87,10 +87,11 @@ nothing_is_left() {
     [ -z "$left" ] || { echo "left: $left"; return 1; }
 }
 
-plan 34
+plan 35
 check "good data is good" good_data_is_good
 check "unknown option" refused 2 "unknown option '--epoch'" --epoch 3
 check "option without its value" refused 2 '--codec needs a value' --codec
+check "flag with a value" refused 2 '--help takes no value' --help=1
 check "value that is no number" refused 2 "--batch 'many': accepted: a whole number, 1 to" --batch many
 check "--resume without --checkpoint" refused 2 '--resume needs --checkpoint' --resume
 check "malformed --until" refused 2 "--until 'loss<1': accepted: error<=X" --until 'loss<1'
