@@ -89,8 +89,8 @@ static int parse_rate(const char *text, double *rate_p, tw_problem_t *problem)
         (tw_text_number(text, rate_p) && *rate_p >= TW_RATE_LEAST && *rate_p <= TW_RATE_MOST)) {
         return 0;
     }
-    return tw_problem_set(problem, "--lr '%.40s': accepted: a number, %g to %g", text, TW_RATE_LEAST,
-                          TW_RATE_MOST);
+    return tw_problem_set(problem, "--lr '%.40s': accepted: a number, %g to %g", text,
+                          TW_RATE_LEAST, TW_RATE_MOST);
 }
 
 /* "error<=0.03" or "error<=3%". */
@@ -115,10 +115,11 @@ static int parse_until(const char *text, double *until_p, tw_problem_t *problem)
             }
         }
     }
-    return tw_problem_set(problem,
-                          "--until '%.40s': accepted: error<=X with X from 0 to 1, or in percent as "
-                          "in error<=3%%",
-                          text);
+    return tw_problem_set(
+        problem,
+        "--until '%.40s': accepted: error<=X with X from 0 to 1, or in percent as "
+        "in error<=3%%",
+        text);
 }
 
 /* One of the words, which end with NULL. */

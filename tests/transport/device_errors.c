@@ -65,7 +65,8 @@ static void no_device(void)
         T_STATUS(tw_allreduce(comm, TW_IN_PLACE, host, 4, TW_SUM, &how), TW_ERR_UNSUPPORTED);
         SAYS(log, "a call with device memory: ");
     }
-    T_CHECK(!tw_device_cuda.owns(host, NULL) && !tw_device_cuda.owns(NULL, host), "host memory is no device's");
+    T_CHECK(!tw_device_cuda.owns(host, NULL) && !tw_device_cuda.owns(NULL, host),
+            "host memory is no device's");
     T_OK(tw_allreduce(comm, TW_IN_PLACE, host, 4, TW_SUM, NULL));
     device_comm_done(comm, ctx);
 }
