@@ -60,17 +60,12 @@ tw_status_t tw_cuda_divide(void *stream, uint8_t *values, size_t n, size_t eleme
 
 /* ---- the device that is not there ------------------------------------------------------------ */
 
-/* Whoever looks finds no current device, and no memory of one; nothing else is ever called. */
+/* Whoever looks finds no current device, and no memory of one. All else comes after tw_comm_device_open(),
+ * which asks for the current one. */
 
 static tw_status_t tw_no_current(int *device_p)
 {
     (void)device_p;
-    return TW_ERR_UNSUPPORTED;
-}
-
-static tw_status_t tw_no_use(int device)
-{
-    (void)device;
     return TW_ERR_UNSUPPORTED;
 }
 
@@ -81,97 +76,5 @@ static bool tw_no_owns(const void *p, const void *q)
     return false;
 }
 
-static tw_status_t tw_no_check(const void *p)
-{
-    (void)p;
-    return TW_ERR_UNSUPPORTED;
-}
-
-static tw_status_t tw_no_allocate(tw_device_memory_t kind, size_t bytes, void **p)
-{
-    (void)kind;
-    (void)bytes;
-    (void)p;
-    return TW_ERR_UNSUPPORTED;
-}
-
-static void tw_no_release(tw_device_memory_t kind, void *p)
-{
-    (void)kind;
-    (void)p;
-}
-
-static tw_status_t tw_no_create(void **object_p)
-{
-    (void)object_p;
-    return TW_ERR_UNSUPPORTED;
-}
-
-static void tw_no_destroy(void *object)
-{
-    (void)object;
-}
-
-static tw_status_t tw_no_two(void *a, void *b)
-{
-    (void)a;
-    (void)b;
-    return TW_ERR_UNSUPPORTED;
-}
-
-static tw_status_t tw_no_query(void *event, bool *done_p)
-{
-    (void)event;
-    (void)done_p;
-    return TW_ERR_UNSUPPORTED;
-}
-
-static tw_status_t tw_no_finish(void *stream)
-{
-    (void)stream;
-    return TW_ERR_UNSUPPORTED;
-}
-
-static tw_status_t tw_no_copy(void *dst, const void *src, size_t bytes, void *stream)
-{
-    (void)dst;
-    (void)src;
-    (void)bytes;
-    (void)stream;
-    return TW_ERR_UNSUPPORTED;
-}
-
-static tw_status_t tw_no_zero(void *dst, size_t bytes, void *stream)
-{
-    return tw_no_copy(dst, NULL, bytes, stream);
-}
-
-static tw_status_t tw_no_divide(void *values, size_t n, size_t element, int divisor, void *stream)
-{
-    return tw_cuda_divide(stream, values, n, element, divisor);
-}
-
 const tw_device_ops_t tw_device_cuda = {
-    .name            = "none",
-    .current         = tw_no_current,
-    .use             = tw_no_use,
-    .owns            = tw_no_owns,
-    .check           = tw_no_check,
-    .allocate        = tw_no_allocate,
-    .release         = tw_no_release,
-    .stream_create   = tw_no_create,
-    .stream_destroy  = tw_no_destroy,
-    .event_create    = tw_no_create,
-    .event_destroy   = tw_no_destroy,
-    .record          = tw_no_two,
-    .follow          = tw_no_two,
-    .query           = tw_no_query,
-    .finish          = tw_no_finish,
-    .copy            = tw_no_copy,
-    .zero            = tw_no_zero,
-    .encode          = tw_codec_encode,
-    .decode          = tw_codec_decode,
-    .decode_add      = tw_codec_decode_add,
-    .encode_feedback = tw_codec_encode_feedback,
-    .divide          = tw_no_divide,
-};
+    .name = "none", .current = tw_no_current, .owns = tw_no_owns};
