@@ -18,5 +18,6 @@
 #include <thinwire/topology.h>
 #include <thinwire/trace.h>
 #include <thinwire/version.h>
+#include <thinwire/weights.h>
 
 #endif /* THINWIRE_THINWIRE_H */

@@ -15,14 +15,11 @@
 
 static tw_status_t tw_buckets_check(tw_comm_t *comm, const tw_buckets_config_t *config)
 {
-    tw_codec_traits_t traits;
-
     if (config->exec != NULL && config->exec->memory != TW_MEMORY_HOST) {
         TW_ERROR(&comm->log, "tw_buckets_create: tensors must be in host memory");
         return TW_ERR_UNSUPPORTED;
     }
-    if (config->codec != NULL &&
-        (tw_codec_traits(config->codec, &traits) != TW_OK || traits.dtype != TW_F32)) {
+    if (!tw_codec_of_f32(config->codec)) {
         TW_ERROR(&comm->log, "tw_buckets_create: codec %s is not of float32",
                  tw_codec_spec(config->codec));
         return TW_ERR_UNSUPPORTED;
@@ -63,35 +60,6 @@ static tw_status_t tw_buckets_check_tensors(tw_comm_t *comm, const tw_bucket_ten
 
 /* ---- codecs -------------------------------------------------------------------------------- */
 
-static tw_status_t tw_buckets_codec(tw_buckets_t *b, const tw_bucket_tensor_t *t,
-                                    const tw_codec_t **codec_p)
-{
-    char        why[200];
-    tw_codec_t *codec;
-    tw_status_t status = tw_codec_create(b->comm->ctx, t->codec, TW_F32, &codec, why, sizeof(why));
-
-    if (status != TW_OK) {
-        TW_ERROR(&b->comm->log, "tw_buckets_create: tensor '%s': %s", t->name, why);
-        return status;
-    }
-    for (size_t i = 0; i < b->codecs; i++) {
-        if (strcmp(tw_codec_spec(b->codec[i]), tw_codec_spec(codec)) == 0) {
-            tw_codec_destroy(codec);
-            *codec_p = b->codec[i];
-            return TW_OK;
-        }
-    }
-    *codec_p = b->codec[b->codecs++] = codec;
-    return TW_OK;
-}
-
-static bool tw_buckets_lossy(const tw_codec_t *codec)
-{
-    tw_codec_traits_t traits = {.lossless = 1};
-
-    return codec != NULL && tw_codec_traits(codec, &traits) == TW_OK && !traits.lossless;
-}
-
 static tw_status_t tw_buckets_part(tw_buckets_t *b, const tw_buckets_config_t *config,
                                    const tw_bucket_tensor_t *t, tw_bucket_part_t *part)
 {
@@ -103,11 +71,12 @@ static tw_status_t tw_buckets_part(tw_buckets_t *b, const tw_buckets_config_t *c
     part->count = t->count;
     part->codec = config->codec;
     if (t->codec != NULL) {
-        status = tw_buckets_codec(b, t, &part->codec);
-    } else if (t->count < small && tw_buckets_lossy(config->codec)) {
+        status = tw_specs_codec(&b->specs, b->comm, "tw_buckets_create: tensor", t->name, t->codec,
+                                &part->codec);
+    } else if (t->count < small && tw_codec_lossy(config->codec)) {
         part->codec = NULL;
     }
-    part->alone = status == TW_OK && tw_buckets_lossy(part->codec);
+    part->alone = status == TW_OK && tw_codec_lossy(part->codec);
     return status;
 }
 
@@ -198,8 +167,7 @@ static tw_status_t tw_buckets_begin(tw_buckets_t *b, const tw_buckets_config_t *
 
     b->part   = calloc(n > 0 ? n : 1, sizeof(*b->part));
     b->bucket = calloc(n > 0 ? n : 1, sizeof(*b->bucket));
-    b->codec  = calloc(n > 0 ? n : 1, sizeof(tw_codec_t *));
-    if (b->part == NULL || b->bucket == NULL || b->codec == NULL) {
+    if (b->part == NULL || b->bucket == NULL) {
         return TW_ERR_NO_MEMORY;
     }
     b->parts = n;
@@ -281,16 +249,13 @@ void tw_buckets_destroy(tw_buckets_t *b)
         tw_request_free(&b->bucket[k].plan);
         tw_feedback_destroy(b->bucket[k].feedback);
     }
-    for (size_t i = 0; i < b->codecs; i++) {
-        tw_codec_destroy(b->codec[i]);
-    }
+    tw_specs_destroy(&b->specs);
     tw_comm_enter(b->comm);
     b->comm->requests--;
     if (b->comm->status == TW_OK) { /* else MPI may still write into it */
         tw_pool_put(&b->comm->pool, b->room);
     }
     tw_comm_leave(b->comm);
-    free(b->codec);
     free(b->bucket);
     free(b->part);
     free(b);

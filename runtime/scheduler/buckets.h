@@ -6,6 +6,7 @@
 
 #include <thinwire/buckets.h>
 
+#include "runtime/scheduler/specs.h"
 #include "runtime/transport/comm/comm.h"
 #include "runtime/transport/engine/request.h"
 
@@ -47,9 +48,8 @@ struct tw_buckets {
     size_t            parts, buckets;
     tw_bucket_part_t *part;   /* [parts]                                      */
     tw_bucket_t      *bucket; /* [buckets], in the order in which they start  */
-    tw_codec_t      **codec;  /* [codecs] that tensors asked for; owned       */
-    size_t            codecs;
-    float            *room; /* of all buckets that are staged, in the pool; or NULL */
+    tw_specs_t        specs;  /* that tensors asked for                       */
+    float            *room;   /* of all buckets that are staged, in the pool; or NULL */
     uint64_t          memory;
     size_t            next;   /* bucket to start                                 */
     size_t            oldest; /* bucket that the trace has not seen complete     */

@@ -111,6 +111,7 @@ static tw_status_t tw_collective_create(tw_collective_call_t *call, tw_form_t fo
                                  .count     = call->compared,
                                  .arrays    = call->collective->arrays,
                                  .piece     = call->piece,
+                                 .room      = call->room,
                                  .values    = {call->values[0], call->values[1]},
                                  .extent    = {call->extent[0], call->extent[1]}};
     tw_request_t      *op;

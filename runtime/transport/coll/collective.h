@@ -40,6 +40,7 @@ struct tw_collective_call {
      * them, else `auto`. */
     const tw_algorithm_row_t *algorithm;
     size_t                    piece; /* bytes of codes; 0: as the row has it */
+    size_t room; /* as tw_request_shape_t has it; who calls the driver may set it */
 
     /* By check(): as tw_request_shape_t has them. */
     size_t      compared; /* its count */
@@ -72,6 +73,7 @@ static inline void tw_collective_begin(tw_collective_call_t *call, tw_comm_t *co
     call->root       = -1;
     call->algorithm  = NULL;
     call->piece      = 0;
+    call->room       = 0;
 }
 
 struct tw_algorithm_row {

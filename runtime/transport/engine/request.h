@@ -86,9 +86,11 @@ typedef struct tw_request_shape {
     size_t                    slot_bytes; /* of a code buffer, at least               */
     bool                      sum;        /* lanes need room to add                      */
     int                       arrays;     /* size_t arrays of comm->size entries         */
-    const void               *values[2];  /* of this rank: where what it sends begins, and where it
+    size_t                    room;      /* bytes that its buffer has at least, so that the next one
+                                           of that size needs no other                      */
+    const void               *values[2]; /* of this rank: where what it sends begins, and where it
                                             receives; NULL: nothing, or in place       */
-    size_t                    extent[2];  /* elements from there                        */
+    size_t                    extent[2]; /* elements from there                        */
 } tw_request_shape_t;
 
 #define TW_ARRAYS_MAX 4
@@ -122,6 +124,7 @@ struct tw_request {
     size_t   element;    /* bytes                                           */
     size_t   chunk;      /* values per piece, a multiple of the block       */
     size_t   slot_bytes; /* room for chunk encoded values                   */
+    size_t   room;       /* bytes of the buffer that it all lies in         */
     size_t   rounds;     /* of this rank                                    */
     size_t   next_round; /* not yet started                                 */
     size_t   done_rounds;

@@ -156,6 +156,8 @@ static tw_status_t tw_lane_layout(const tw_comm_t *comm, const tw_request_shape_
                    (size_t)shape->algorithm->stages * (layout->requests + layout->peers);
     layout->total =
         TW_ALIGN_UP(sizeof(tw_request_t)) + layout->arrays + (size_t)layout->lanes * layout->lane;
+    layout->total = layout->total > shape->room ? layout->total : shape->room;
+    op->room      = layout->total;
     return TW_OK;
 }
 
@@ -237,7 +239,8 @@ static tw_status_t tw_request_buffer(tw_request_t *op, const tw_request_shape_t 
     const tw_status_t mine = tw_request_device(op, shape, layout);
     tw_status_t       status;
 
-    assert(!shape->algorithm->values || layout->total <= tw_request_values_bytes(comm));
+    assert(!shape->algorithm->values || shape->room > 0 ||
+           layout->total <= tw_request_values_bytes(comm));
     if (op->plan) {
         status = tw_comm_agreed_get_if(comm, mine, layout->total, buffer_p);
     } else {

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * scheduler/specs.c - see specs.h.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/scheduler/specs.h"
+
+/* Takes the codec. */
+static tw_status_t tw_specs_add(tw_specs_t *specs, tw_codec_t *codec)
+{
+    tw_codec_t **all = realloc(specs->codec, (specs->count + 1) * sizeof(tw_codec_t *));
+
+    if (all == NULL) {
+        tw_codec_destroy(codec);
+        return TW_ERR_NO_MEMORY;
+    }
+    specs->codec                 = all;
+    specs->codec[specs->count++] = codec;
+    return TW_OK;
+}
+
+tw_status_t tw_specs_codec(tw_specs_t *specs, tw_comm_t *comm, const char *what, const char *name,
+                           const char *spec, const tw_codec_t **codec_p)
+{
+    char        why[200];
+    tw_codec_t *codec;
+    tw_status_t status = tw_codec_create(comm->ctx, spec, TW_F32, &codec, why, sizeof(why));
+
+    if (status != TW_OK) {
+        TW_ERROR(&comm->log, "%s '%s': %s", what, name, why);
+        return status;
+    }
+    for (size_t i = 0; i < specs->count; i++) {
+        if (strcmp(tw_codec_spec(specs->codec[i]), tw_codec_spec(codec)) == 0) {
+            tw_codec_destroy(codec);
+            *codec_p = specs->codec[i];
+            return TW_OK;
+        }
+    }
+    status = tw_specs_add(specs, codec);
+    if (status == TW_OK) {
+        *codec_p = codec;
+    }
+    return status;
+}
+
+void tw_specs_destroy(tw_specs_t *specs)
+{
+    for (size_t i = 0; i < specs->count; i++) {
+        tw_codec_destroy(specs->codec[i]);
+    }
+    free(specs->codec);
+}
+
+bool tw_codec_of_f32(const tw_codec_t *codec)
+{
+    tw_codec_traits_t traits;
+
+    return codec == NULL || (tw_codec_traits(codec, &traits) == TW_OK && traits.dtype == TW_F32);
+}
+
+bool tw_codec_lossy(const tw_codec_t *codec)
+{
+    tw_codec_traits_t traits = {.lossless = 1};
+
+    return codec != NULL && tw_codec_traits(codec, &traits) == TW_OK && !traits.lossless;
+}
