@@ -13,6 +13,7 @@
 #include <thinwire/feedback.h>
 #include <thinwire/hybrid.h>
 #include <thinwire/model.h>
+#include <thinwire/precision.h>
 #include <thinwire/statistics.h>
 #include <thinwire/status.h>
 #include <thinwire/topology.h>
