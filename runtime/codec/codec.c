@@ -6,12 +6,10 @@
 
 #include "runtime/base/bytes.h"
 #include "runtime/base/fpmode.h"
-#include "runtime/base/threads.h"
 #include "runtime/codec/cuda/cuda.h"
 #include "runtime/codec/device.h"
+#include "runtime/codec/exec.h"
 #include "runtime/codec/ops.h"
-
-#define TW_PIECE_VALUES ((size_t)16384) /* least values a thread takes, before rounding to blocks */
 
 typedef enum tw_codec_verb {
     TW_ENCODE,
@@ -119,30 +117,6 @@ static void tw_job_piece(const tw_job_t *job, size_t first, size_t n)
     }
 }
 
-/* Threads for n values. */
-static int tw_threads_for(const tw_codec_t *codec, const tw_exec_t *exec, size_t n)
-{
-    int          threads = exec != NULL && exec->threads > 0 ? exec->threads : codec->threads;
-    const size_t pieces  = n / TW_PIECE_VALUES;
-
-    if (n * codec->element < codec->omp_threshold || tw_threads_nested()) {
-        return 1;
-    }
-    if ((size_t)threads > pieces) {
-        threads = (int)pieces;
-    }
-    return threads > 1 ? threads : 1;
-}
-
-/* Values of a thread's piece: whole blocks, and whole cache lines of codes and elements. */
-static size_t tw_piece_values(const tw_codec_t *codec, int threads, size_t n)
-{
-    const size_t piece = (n + (size_t)threads - 1) / (size_t)threads;
-    const size_t whole = (piece + codec->block - 1) / codec->block * codec->block;
-
-    return (whole + 63) / 64 * 64;
-}
-
 /* Bytes at dst, which tw_job_piece() writes, or at src, which it reads. */
 static size_t tw_job_bytes(const tw_job_t *job, bool of_src)
 {
@@ -173,8 +147,8 @@ static bool tw_job_overlaps(const tw_job_t *job)
 
 static void tw_job_run(const tw_job_t *job, const tw_exec_t *exec)
 {
-    const int    threads = tw_threads_for(job->codec, exec, job->n);
-    const size_t piece   = tw_piece_values(job->codec, threads, job->n);
+    const int    threads = tw_exec_threads(job->codec, exec, job->n);
+    const size_t piece   = tw_exec_piece(job->codec, threads, job->n);
     tw_job_t     run     = *job;
 
     run.stream = tw_job_bytes(job, true) + tw_job_bytes(job, false) >= job->codec->stream;
@@ -214,13 +188,6 @@ static tw_status_t tw_job_run_cuda(const tw_job_t *job, void *stream)
                                        job->dst);
     }
     return TW_ERR_INVALID_ARG;
-}
-
-static bool tw_exec_valid(const tw_exec_t *exec)
-{
-    return exec == NULL ||
-           ((exec->memory == TW_MEMORY_HOST || exec->memory == TW_MEMORY_CUDA) &&
-            (exec->memory == TW_MEMORY_CUDA || exec->stream == NULL) && exec->threads >= 0);
 }
 
 static tw_status_t tw_job_check_and_run(const tw_job_t *job, const tw_exec_t *exec)
@@ -291,49 +258,4 @@ tw_status_t tw_codec_encode_feedback(const tw_codec_t *codec, const tw_exec_t *e
                           .n        = n};
 
     return tw_job_check_and_run(&job, exec);
-}
-
-/* The largest of the pieces' maxima, whoever found it. */
-static uint32_t tw_absmax_threads(const tw_codec_t *codec, int threads, const uint8_t *src,
-                                  size_t n)
-{
-    const size_t piece = tw_piece_values(codec, threads, n);
-    uint32_t     most  = 0;
-
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(threads) schedule(static, 1) reduction(max : most)
-#endif
-    for (int t = 0; t < threads; t++) {
-        const size_t first = (size_t)t * piece;
-
-        if (first < n) {
-            const uint32_t bits = tw_absmax(codec->cpu, src + first * sizeof(float),
-                                            n - first < piece ? n - first : piece);
-
-            most = bits > most ? bits : most;
-        }
-    }
-    return most;
-}
-
-tw_status_t tw_codec_absmax(const tw_codec_t *codec, const tw_exec_t *exec, const void *src,
-                            size_t n, float *largest)
-{
-    size_t bytes;
-    int    threads;
-
-    if (codec == NULL || largest == NULL || (n > 0 && src == NULL) || !tw_exec_valid(exec)) {
-        return TW_ERR_INVALID_ARG;
-    }
-    if (!tw_size_mul(n, sizeof(float), &bytes)) {
-        return TW_ERR_RANGE;
-    }
-    if (codec->dtype != TW_F32 || (exec != NULL && exec->memory != TW_MEMORY_HOST)) {
-        return TW_ERR_UNSUPPORTED;
-    }
-    threads  = tw_threads_for(codec, exec, n);
-    *largest = tw_bits_float(n == 0        ? 0
-                             : threads > 1 ? tw_absmax_threads(codec, threads, src, n)
-                                           : tw_absmax(codec->cpu, src, n));
-    return TW_OK;
 }
