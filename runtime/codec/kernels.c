@@ -5,9 +5,11 @@
 
 #include <stdlib.h>
 
+#include "runtime/base/fpmode.h"
 #include "runtime/codec/kernels.h"
 #include "runtime/codec/ops.h"
 #include "runtime/codec/scaled8.h"
+#include "runtime/codec/square_sum.h"
 
 tw_status_t tw_kernels_choose(tw_codec_t *codec)
 {
@@ -45,5 +47,28 @@ uint32_t tw_absmax(tw_cpu_level_id_t level, const void *src, size_t n)
         return tw_scaled8_absmax(src, NULL, n);
     default:
         return tw_absmax(tw_cpu_below(level), src, n);
+    }
+}
+
+TW_IN_FPMODE double tw_square_sum(tw_cpu_level_id_t level, const void *src, size_t n)
+{
+    switch (level) {
+#ifdef HAVE_AVX512
+    case TW_CPU_AVX512:
+        return tw_square_sum_avx512(src, n);
+#endif
+#ifdef HAVE_AVX2
+    case TW_CPU_AVX2:
+        return tw_square_sum_avx2(src, n);
+#endif
+#if defined(HAVE_NEON) || defined(HAVE_VSX)
+    case TW_CPU_NEON:
+    case TW_CPU_VSX:
+        return tw_square_sum_vec4(src, n);
+#endif
+    case TW_CPU_SCALAR:
+        return tw_square_sum_scalar(src, n);
+    default:
+        return tw_square_sum(tw_cpu_below(level), src, n);
     }
 }

@@ -83,4 +83,12 @@ uint32_t tw_absmax_avx2(const uint8_t *src, size_t n);
 uint32_t tw_absmax_avx512(const uint8_t *src, size_t n);
 uint32_t tw_absmax_vec4(const uint8_t *src, size_t n);
 
+/* Sum of the squares of n float32, 0 for none, in double, added in the order of square_sum.h: the
+ * same bits by every instruction set. Inf or NaN if one is among the values (NaN before Inf). By
+ * the best instructions up to a level. tw_cuda_norm() adds in another order. */
+double tw_square_sum(tw_cpu_level_id_t level, const void *src, size_t n);
+double tw_square_sum_avx2(const uint8_t *src, size_t n);
+double tw_square_sum_avx512(const uint8_t *src, size_t n);
+double tw_square_sum_vec4(const uint8_t *src, size_t n);
+
 #endif /* TW_CODEC_KERNELS_H */

@@ -14,6 +14,7 @@ typedef float32x4_t tw_f4;
 typedef uint32x4_t  tw_u4;
 typedef int32x4_t   tw_i4;
 typedef uint8x16_t  tw_b16;
+typedef float64x2_t tw_d2;
 
 /* Lane by lane; unsigned. */
 static inline tw_u4 tw_u4_eq(tw_u4 a, tw_u4 b)
@@ -35,6 +36,16 @@ static inline tw_u4 tw_u4_max(tw_u4 a, tw_u4 b)
 static inline tw_b16 tw_b16_eq(tw_b16 a, tw_b16 b)
 {
     return vceqq_u8(a, b);
+}
+
+/* The first two lanes, or the last two, converted. */
+static inline tw_d2 tw_first_doubles(tw_f4 v)
+{
+    return vcvt_f64_f32(vget_low_f32(v));
+}
+static inline tw_d2 tw_last_doubles(tw_f4 v)
+{
+    return vcvt_high_f64_f32(v);
 }
 
 /* Bits of a where the mask has ones, else of b. */

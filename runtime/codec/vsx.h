@@ -25,6 +25,7 @@ typedef __vector unsigned int   tw_u4;
 typedef __vector int            tw_i4;
 typedef __vector unsigned char  tw_b16;
 typedef __vector unsigned short tw_h8;
+typedef __vector double         tw_d2;
 
 /* Lane by lane; unsigned. */
 static inline tw_u4 tw_u4_eq(tw_u4 a, tw_u4 b)
@@ -46,6 +47,16 @@ static inline tw_u4 tw_u4_max(tw_u4 a, tw_u4 b)
 static inline tw_b16 tw_b16_eq(tw_b16 a, tw_b16 b)
 {
     return (tw_b16)vec_cmpeq(a, b);
+}
+
+/* The first two lanes, or the last two, converted. */
+static inline tw_d2 tw_first_doubles(tw_f4 v)
+{
+    return vec_doubleh(v);
+}
+static inline tw_d2 tw_last_doubles(tw_f4 v)
+{
+    return vec_doublel(v);
 }
 
 /* Bits of a where the mask has ones, else of b. */

@@ -397,6 +397,24 @@ static void check_absmax(void)
     }
 }
 
+static void check_square_sum(void)
+{
+    const pair_t pair = {.spec = "square_sum"};
+
+    for (size_t n = 0; n <= 1200; n++) {
+        double got, want;
+
+        fill(input, (kind_t)(n % KINDS), n);
+        memcpy(lend(&in, 4 * n, n % 3 == 0 ? n % 64 : 0), input, 4 * n);
+        got  = tw_square_sum(tw_cpu_detect(), in.data, n);
+        want = tw_square_sum(TW_CPU_SCALAR, input, n);
+        if (memcmp(&got, &want, sizeof(got)) != 0) {
+            fail(&pair, "sum", n, 0, (uint32_t)(tw_double_bits(got) >> 32),
+                 (uint32_t)(tw_double_bits(want) >> 32));
+        }
+    }
+}
+
 int main(void)
 {
     const char  *text = getenv("THINWIRE_SEED");
@@ -426,6 +444,7 @@ int main(void)
         check_spec(&ctx, specs[i]);
     }
     check_absmax();
+    check_square_sum();
     printf("# %zu codecs, %d differences\n", sizeof(specs) / sizeof(specs[0]), failures);
     return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
