@@ -159,6 +159,17 @@ tw_status_t tw_codec_encode_feedback(const tw_codec_t *codec, const tw_exec_t *e
 tw_status_t tw_codec_absmax(const tw_codec_t *codec, const tw_exec_t *exec, const void *src,
                             size_t n, float *largest);
 
+/** The sum of the squares of n values, the square of their l2 norm, in double, by the codec's
+ * kernels. The same bits for any number of threads and any instruction set: pieces of 65536 values, the last may be smaller, are added in their order;
+ * within a piece value i goes into lane i mod 32, and for h = 16, 8, 4, 2, 1, lane j gets lane j + h
+ * for j < h. The relative error is at most (2053 + n / 65536) 2^-53; finite values do not overflow.
+ * @param [in]  src  n float32, any alignment; may be NULL if n is 0.
+ * @param [out] sum  0 if n is 0; Inf or NaN if one is among the values (NaN before Inf). Set only
+ *                   on TW_OK.
+ * @return as tw_codec_absmax(). Threads as in tw_codec_encode(). */
+tw_status_t tw_codec_square_sum(const tw_codec_t *codec, const tw_exec_t *exec, const void *src,
+                                size_t n, double *sum);
+
 /** Number of codecs. */
 size_t tw_codec_count(void);
 

@@ -115,6 +115,7 @@ START_TEST(counts_that_overflow_are_refused)
         const size_t n     = counts[c];
         size_t       bytes = 7;
         float        largest;
+        double       sum;
 
         ck_assert_int_eq(tw_codec_size(f.codec, n, &bytes), TW_ERR_RANGE);
         ck_assert_uint_eq(bytes, 7);
@@ -124,6 +125,7 @@ START_TEST(counts_that_overflow_are_refused)
         ck_assert_int_eq(tw_codec_encode_feedback(f.codec, NULL, m, n, away, third), TW_ERR_RANGE);
         if (n > SIZE_MAX / 4) {
             ck_assert_int_eq(tw_codec_absmax(f.codec, NULL, m, n, &largest), TW_ERR_RANGE);
+            ck_assert_int_eq(tw_codec_square_sum(f.codec, NULL, m, n, &sum), TW_ERR_RANGE);
         }
     }
     end(&f);
@@ -155,6 +157,31 @@ START_TEST(bad_arguments_of_absmax)
 }
 END_TEST
 
+START_TEST(bad_arguments_of_square_sum)
+{
+    tw_codec_t     *f32 = test_codec("tree8", TW_F32), *f64 = test_codec("bitpack:2", TW_F64);
+    const tw_exec_t cuda = {.memory = TW_MEMORY_CUDA}, stream = {.stream = f32},
+                    negative = {.threads = -1};
+    const float x[4]         = {1.0f, -3.0f, 2.0f, 0.0f};
+    double      sum          = 5.0;
+
+    ck_assert_int_eq(tw_codec_square_sum(NULL, NULL, x, 4, &sum), TW_ERR_INVALID_ARG);
+    ck_assert_int_eq(tw_codec_square_sum(f32, NULL, NULL, 4, &sum), TW_ERR_INVALID_ARG);
+    ck_assert_int_eq(tw_codec_square_sum(f32, NULL, x, 4, NULL), TW_ERR_INVALID_ARG);
+    ck_assert_int_eq(tw_codec_square_sum(f32, &stream, x, 4, &sum), TW_ERR_INVALID_ARG);
+    ck_assert_int_eq(tw_codec_square_sum(f32, &negative, x, 4, &sum), TW_ERR_INVALID_ARG);
+    ck_assert_int_eq(tw_codec_square_sum(f32, &cuda, x, 4, &sum), TW_ERR_UNSUPPORTED);
+    ck_assert_int_eq(tw_codec_square_sum(f64, NULL, x, 2, &sum), TW_ERR_UNSUPPORTED);
+    ck_assert(sum == 5.0);
+    ck_assert_int_eq(tw_codec_square_sum(f32, NULL, x, 4, &sum), TW_OK);
+    ck_assert(sum == 14.0);
+    ck_assert_int_eq(tw_codec_square_sum(f32, NULL, NULL, 0, &sum), TW_OK);
+    ck_assert(sum == 0.0);
+    tw_codec_destroy(f32);
+    tw_codec_destroy(f64);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("buffers");
@@ -165,5 +192,6 @@ int main(void)
     tcase_add_loop_test(tcase, neighbours_are_welcome, 0, test_spec_count);
     tcase_add_loop_test(tcase, counts_that_overflow_are_refused, 0, test_spec_count);
     tcase_add_test(tcase, bad_arguments_of_absmax);
+    tcase_add_test(tcase, bad_arguments_of_square_sum);
     return test_main(suite);
 }

@@ -195,6 +195,7 @@ START_TEST(auto_encodes_nothing)
     tw_codec_t       *codec = test_codec("auto:0.25", TW_F32);
     tw_codec_traits_t t;
     float             x[4] = {1, 2, 3, 4}, y[4] = {0}, most = 0;
+    double            sum   = 0;
     size_t            bytes = 77;
 
     ck_assert_int_eq(tw_codec_traits(codec, &t), TW_OK);
@@ -209,6 +210,8 @@ START_TEST(auto_encodes_nothing)
     ck_assert(y[0] == 0.0f && x[1] == 2.0f);
     ck_assert_int_eq(tw_codec_absmax(codec, NULL, x, 4, &most), TW_OK);
     ck_assert(most == 4.0f);
+    ck_assert_int_eq(tw_codec_square_sum(codec, NULL, x, 4, &sum), TW_OK);
+    ck_assert(sum == 30.0);
     tw_codec_destroy(codec);
 }
 END_TEST

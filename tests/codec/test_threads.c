@@ -25,6 +25,7 @@ typedef struct results {
     size_t   codes_bytes, value_bytes;
     uint8_t *codes, *back, *left, *fed;
     float    largest;
+    double   squares;
 } results_t;
 
 static results_t work(const tw_codec_t *codec, tw_dtype_t dtype, int threads, const void *src,
@@ -32,7 +33,8 @@ static results_t work(const tw_codec_t *codec, tw_dtype_t dtype, int threads, co
 {
     const tw_exec_t exec  = {.threads = threads};
     const size_t    bytes = test_size(codec, n), values = n * tw_dtype_size(dtype);
-    results_t r = {bytes, values, malloc(bytes), malloc(values), malloc(values), malloc(bytes), 0};
+    results_t r = {bytes, values, malloc(bytes), malloc(values), malloc(values), malloc(bytes),
+                   0,     0};
 
     memcpy(r.left, residual, values);
     ck_assert_int_eq(tw_codec_encode(codec, &exec, src, n, r.codes), TW_OK);
@@ -41,6 +43,7 @@ static results_t work(const tw_codec_t *codec, tw_dtype_t dtype, int threads, co
     ck_assert_int_eq(tw_codec_decode_add(codec, &exec, r.fed, n, r.back), TW_OK);
     if (dtype == TW_F32) {
         ck_assert_int_eq(tw_codec_absmax(codec, &exec, src, n, &r.largest), TW_OK);
+        ck_assert_int_eq(tw_codec_square_sum(codec, &exec, src, n, &r.squares), TW_OK);
     }
     return r;
 }
@@ -64,6 +67,7 @@ static void same(results_t *got, const results_t *want, tw_dtype_t dtype, int an
     test_same(got->back, want->back, dtype, n, any_nan, what);
     test_same(got->left, want->left, dtype, n, 0, what);
     ck_assert_msg(memcmp(&got->largest, &want->largest, 4) == 0, "%s: maximum", what);
+    ck_assert_msg(memcmp(&got->squares, &want->squares, 8) == 0, "%s: sum of squares", what);
     free_results(got);
 }
 
