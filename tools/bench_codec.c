@@ -89,20 +89,24 @@ static int bench_codec(const specs_t *specs, size_t i, const codec_arguments_t *
     return 1;
 }
 
-/* By any codec: its kernels may use what all of them may. */
-static int bench_maximum(const tw_codec_t *codec, const char *isa, const codec_arguments_t *a,
-                         int threads, const arena_t *arena, const job_t *job, rows_t *rows)
+/* What has no codec, by any codec: its kernels may use what all of them may. */
+static int bench_no_codec(const tw_codec_t *codec, const char *isa, const codec_arguments_t *a,
+                          int threads, const arena_t *arena, const job_t *job, rows_t *rows)
 {
     for (size_t bytes = a->min; bytes > 0; bytes = measure_next_size(bytes, a->max)) {
-        const row_key_t key    = {"absmax", isa, 0, threads, bytes};
-        codec_result_t  result = {0};
-        tw_status_t     status =
-            bench_absmax(arena, codec, isa, bytes / sizeof(float), threads, &result);
+        codec_result_t result = {0};
+        tw_status_t    status =
+            bench_values(arena, codec, isa, bytes / sizeof(float), threads, &result);
 
-        if (!well_done(job, key.codec, bytes, status)) {
+        if (!well_done(job, "values", bytes, status)) {
             return 0;
         }
-        rows_add(rows, &key, BENCH_ABSMAX, &result);
+        for (int o = BENCH_ABSMAX; o <= BENCH_SQUARE_SUM; o++) {
+            const kernel_operation_t operation = (kernel_operation_t)o;
+            const row_key_t key = {bench_operation_name(operation), isa, 0, threads, bytes};
+
+            rows_add(rows, &key, operation, &result);
+        }
     }
     return 1;
 }
@@ -116,7 +120,7 @@ static int bench_specs(const specs_t *specs, const char *isa, const codec_argume
         for (size_t i = 0; i < specs->count && well; i++) {
             well = bench_codec(specs, i, a, a->threads[t], arena, job, rows);
         }
-        well = well && bench_maximum(specs->codec[0], isa, a, a->threads[t], arena, job, rows);
+        well = well && bench_no_codec(specs->codec[0], isa, a, a->threads[t], arena, job, rows);
     }
     return well;
 }

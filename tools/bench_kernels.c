@@ -19,8 +19,8 @@
 
 const char *bench_operation_name(kernel_operation_t operation)
 {
-    static const char *const names[BENCH_OPERATIONS] = {"encode", "decode", "decode_add",
-                                                        "encode_feedback", "absmax"};
+    static const char *const names[BENCH_OPERATIONS] = {"encode",          "decode", "decode_add",
+                                                        "encode_feedback", "absmax", "square_sum"};
 
     return names[operation];
 }
@@ -96,6 +96,7 @@ static tw_status_t run_kernel(const void *what)
     const arena_t  *a    = k->arena;
     const tw_exec_t exec = {TW_MEMORY_HOST, NULL, k->threads};
     float           largest;
+    double          sum;
 
     switch (k->operation) {
     case BENCH_ENCODE:
@@ -106,8 +107,10 @@ static tw_status_t run_kernel(const void *what)
         return tw_codec_decode_add(k->codec, &exec, a->codes, k->n, a->y);
     case BENCH_ENCODE_FEEDBACK:
         return tw_codec_encode_feedback(k->codec, &exec, a->x, k->n, a->residual, a->codes);
-    default:
+    case BENCH_ABSMAX:
         return tw_codec_absmax(k->codec, &exec, a->x, k->n, &largest);
+    default:
+        return tw_codec_square_sum(k->codec, &exec, a->x, k->n, &sum);
     }
 }
 
@@ -249,10 +252,10 @@ tw_status_t bench_kernels(const arena_t *arena, const tw_codec_t *codec, const c
     return status;
 }
 
-tw_status_t bench_absmax(const arena_t *arena, const tw_codec_t *codec, const char *isa, size_t n,
+tw_status_t bench_values(const arena_t *arena, const tw_codec_t *codec, const char *isa, size_t n,
                          int threads, codec_result_t *result)
 {
     const kernel_t any = {arena, codec, n, threads, BENCH_ABSMAX};
 
-    return measure(&any, isa, 0, BENCH_ABSMAX, BENCH_ABSMAX, result);
+    return measure(&any, isa, 0, BENCH_ABSMAX, BENCH_SQUARE_SUM, result);
 }

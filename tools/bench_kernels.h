@@ -15,7 +15,8 @@ typedef enum kernel_operation {
     BENCH_DECODE,
     BENCH_DECODE_ADD,
     BENCH_ENCODE_FEEDBACK,
-    BENCH_ABSMAX, /* of the values, without a codec */
+    BENCH_ABSMAX, /* of the values, without a codec; so is what follows */
+    BENCH_SQUARE_SUM,
     BENCH_OPERATIONS
 } kernel_operation_t;
 
@@ -47,10 +48,10 @@ typedef struct codec_result {
     double          max_error, rms_error; /* relative to the root mean square of the data */
 } codec_result_t;
 
-/* Measure all operations with a codec (isa: that of its kernels), or the absolute maximum alone. */
+/* Measure all operations with a codec (isa: that of its kernels), or those without one. */
 tw_status_t bench_kernels(const arena_t *arena, const tw_codec_t *codec, const char *isa, size_t n,
                           int threads, codec_result_t *result);
-tw_status_t bench_absmax(const arena_t *arena, const tw_codec_t *codec, const char *isa, size_t n,
+tw_status_t bench_values(const arena_t *arena, const tw_codec_t *codec, const char *isa, size_t n,
                          int threads, codec_result_t *result);
 
 /* y against x, into result; n values. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tools/bench_plot.c - see bench_plot.h. Panels: a row for each operation, a column for the size
- * nearest to 1 MiB and one for the largest. The absolute maximum stands among the encoders.
+ * nearest to 1 MiB and one for the largest. What has no codec stands among the encoders.
  */
 #include "config.h"
 
@@ -107,7 +107,7 @@ static size_t choose_sizes(const plot_t *plot, size_t *sizes)
 
 static int row_of(kernel_operation_t operation)
 {
-    return operation == BENCH_ABSMAX ? (int)BENCH_ENCODE : (int)operation;
+    return operation >= BENCH_ABSMAX ? (int)BENCH_ENCODE : (int)operation;
 }
 
 static int in_panel(const plot_point_t *p, int row, size_t bytes)

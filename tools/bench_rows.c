@@ -92,7 +92,7 @@ static json_t *row_json(const row_key_t *key, kernel_operation_t operation,
         json_object_set_new(row, "ratio_limit", json_real(k->to_limit.median));
         json_object_set_new(row, "ratio_limit_spread", json_real(k->to_limit.spread));
     }
-    if (operation != BENCH_ABSMAX) {
+    if (operation < BENCH_ABSMAX) {
         json_object_set_new(row, "bytes_per_value", json_real(result->bytes_per_value));
         json_object_set_new(row, "max_error", report_number(result->max_error));
         json_object_set_new(row, "rms_error", report_number(result->rms_error));

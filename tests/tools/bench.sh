@@ -41,7 +41,7 @@ codec_all() {
         name=$("$json_query" "$scratch/info.json" "codecs.$i.codec")
         row "codec=$name" operation=encode bytes=64 && row "codec=$name" operation=decode bytes=64 || return 1
     done
-    row codec=absmax operation=absmax bytes=64 || return 1
+    row codec=absmax operation=absmax bytes=64 && row codec=square_sum operation=square_sum bytes=64 || return 1
     row_is_whole 0 threads ratio_memcpy ratio_limit memcpy_gbps limit_gbps trusted turns bytes_per_value &&
         alone "$thinwire" bench codec --codec tree8 --min 4 --max 4
 }
@@ -70,12 +70,12 @@ codec_sets() {
     local isa operation
     THINWIRE_CPU=scalar alone "$thinwire" bench codec --codec bitpack:2,onebit --isa all --threads 1,2 \
         --min 4k --max 4k --json "$file" || return 1
-    [ "$(value "rows.#")" -eq $(($(sets_here | wc -l) * 2 * 9)) ] || { echo "$(value "rows.#") rows"; return 1; }
+    [ "$(value "rows.#")" -eq $(($(sets_here | wc -l) * 2 * 10)) ] || { echo "$(value "rows.#") rows"; return 1; }
     for isa in $(sets_here); do
         for operation in encode decode decode_add encode_feedback; do
             row codec=bitpack:2 operation=$operation "isa=$isa" threads=2 || return 1
         done
-        row codec=absmax "isa=$isa" threads=1 || return 1
+        row codec=absmax "isa=$isa" threads=1 && row codec=square_sum "isa=$isa" threads=2 || return 1
     done
     THINWIRE_CPU=scalar alone "$thinwire" bench codec --codec tree8 --min 4k --max 4k --json "$file" &&
         row codec=tree8 isa=scalar
