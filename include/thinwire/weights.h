@@ -169,6 +169,17 @@ tw_status_t tw_weights_set_codec(tw_weights_t *weights, size_t i, const char *sp
  * NULL: no such group. */
 const char *tw_weights_codec(const tw_weights_t *weights, size_t i);
 
+typedef enum tw_weights_of { TW_WEIGHTS_MASTERS = 0, TW_WEIGHTS_COPIES = 1 } tw_weights_of_t;
+
+/** Euclidean norms of all groups: of the masters, or of the copies that the ranks compute with
+ * (S0 section II; its code takes that of the copies). Squares are summed in double, each owner's
+ * share by itself, then over the owners in rank order: the same bits on all ranks. Host memory.
+ * Collective, one message of 8 bytes a group, while no weights are on their way.
+ * @param [out] norms  [groups].
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_BUSY, TW_ERR_UNSUPPORTED (device memory), or as
+ *         tw_allgather(). */
+tw_status_t tw_weights_norms(tw_weights_t *weights, tw_weights_of_t of, double *norms);
+
 /* ---- checkpoints --------------------------------------------------------------------------- */
 
 /** Put together on every rank a vector of which each owns its share: masters, or a part of the

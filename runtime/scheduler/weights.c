@@ -170,19 +170,24 @@ static tw_status_t tw_weights_same(const tw_weights_t *w)
         4);
 }
 
-/* Masters that the caller has no memory for. */
+/* Masters that the caller has no memory for, and the squares of norms. */
 static tw_status_t tw_weights_room(tw_weights_t *w)
 {
-    size_t      own     = 0;
-    void       *masters = NULL;
-    tw_status_t status;
+    const size_t squares = 2 * w->parts * ((size_t)w->comm->size + 1);
+    size_t       own     = 0;
+    void        *masters = NULL, *room = NULL;
+    tw_status_t  status;
 
     for (size_t i = 0; i < w->parts; i++) {
         own += w->part[i].master == NULL ? w->part[i].own : 0;
     }
     tw_comm_enter(w->comm);
-    status     = tw_pool_get(&w->comm->pool, own * sizeof(float), &masters);
+    status = tw_pool_get(&w->comm->pool, own * sizeof(float), &masters);
+    if (status == TW_OK) {
+        status = tw_pool_get(&w->comm->pool, squares * sizeof(float), &room);
+    }
     w->masters = masters;
+    w->squares = room;
     status     = tw_comm_agree(w->comm, status);
     tw_comm_leave(w->comm);
     if (status != TW_OK) {
@@ -397,6 +402,7 @@ void tw_weights_destroy(tw_weights_t *w)
     w->comm->requests--;
     if (w->comm->status == TW_OK) { /* else MPI may still write into them */
         tw_pool_put(&w->comm->pool, w->masters);
+        tw_pool_put(&w->comm->pool, w->squares);
     }
     tw_comm_leave(w->comm);
     free(w->counts);

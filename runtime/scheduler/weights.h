@@ -41,6 +41,7 @@ struct tw_weights {
     tw_weights_part_t  *part;   /* [parts]                                              */
     size_t             *counts; /* [ranks] room for the shares of a group               */
     float   *masters; /* of those that the caller has no memory for, in the pool; or NULL */
+    float   *squares; /* pairs: [parts] of this rank, then [ranks][parts]; in the pool; or NULL */
     size_t   sums;    /* groups whose sum may start: 0 .. sums - 1            */
     size_t   summed;  /* groups that were waited for in this step             */
     size_t   sends;   /* group to send                                        */

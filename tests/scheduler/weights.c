@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -410,6 +411,49 @@ static void codec_changes(void)
     }
 }
 
+/* ---- norms --------------------------------------------------------------------------------- */
+
+static void check_norms(const net_t *net, const double *norms, const float *of)
+{
+    T_SAME_EVERYWHERE(MPI_COMM_WORLD, norms, GROUPS * sizeof(double));
+    for (size_t i = 0; i < GROUPS; i++) {
+        long double sum = 0;
+
+        for (size_t k = 0; k < counts[i]; k++) {
+            sum += (long double)of[net->first[i] + k] * (long double)of[net->first[i] + k];
+        }
+        T_CHECK(fabs(norms[i] - sqrt((double)sum)) <= 1e-12 * norms[i], "group %zu: %g, not %g", i,
+                norms[i], sqrt((double)sum));
+    }
+}
+
+/* Of the masters and of the copies, wherever they are; what is not finite shows. */
+static void norms(void)
+{
+    for (int o = TW_WEIGHTS_ROOT; o <= TW_WEIGHTS_SHARDED; o++) {
+        net_t *net = begun(t_world, (tw_weights_owners_t)o, "bitpack:1", "");
+        double found[GROUPS];
+
+        t_note("%s", owners_name((tw_weights_owners_t)o));
+        T_STATUS(tw_weights_norms(net->w, TW_WEIGHTS_MASTERS, found), TW_ERR_BUSY);
+        for (size_t i = 0; i < GROUPS; i++) {
+            T_OK(tw_weights_wait(net->w, i));
+        }
+        T_OK(tw_weights_norms(net->w, TW_WEIGHTS_MASTERS, found));
+        check_norms(net, found, net->master);
+        T_OK(tw_weights_norms(net->w, TW_WEIGHTS_COPIES, found));
+        check_norms(net, found, net->weights);
+        if (share_of(net, 4).count > 0) {
+            share_of(net, 4).master[0] = t_rank == 0 ? INFINITY : 1.0f;
+        }
+        T_OK(tw_weights_norms(net->w, TW_WEIGHTS_MASTERS, found));
+        T_CHECK(isinf(found[4]) && isfinite(found[3]), "%g and %g", found[4], found[3]);
+        T_STATUS(tw_weights_norms(net->w, (tw_weights_of_t)2, found), TW_ERR_INVALID_ARG);
+        T_STATUS(tw_weights_norms(net->w, TW_WEIGHTS_MASTERS, NULL), TW_ERR_INVALID_ARG);
+        gone(net);
+    }
+}
+
 /* ---- error feedback ------------------------------------------------------------------------ */
 
 static void feedback(void)
@@ -632,6 +676,7 @@ static const t_case_t cases[] = {
     {"shares", shares, 1},
     {"bytes sent", bytes_sent, 1},
     {"codecs that change", codec_changes, 1},
+    {"norms", norms, 1},
     {"error feedback", feedback, 1},
     {"turns", turns, 1},
     {"overlap", overlap, 1},
