@@ -9,9 +9,9 @@
 
 #include "train/codecs.h"
 
-#define TW_FORMS "SPEC for all, or CLASS=SPEC,... with the classes grad, act and back"
+#define TW_FORMS "SPEC for all, or CLASS=SPEC,... with the classes grad, act, back and weight"
 
-static const char *const class_names[TW_CLASSES] = {"grad", "act", "back"};
+static const char *const class_names[TW_CLASSES] = {"grad", "act", "back", "weight"};
 
 /* The class whose name and '=' stand there, or TW_CLASSES. */
 static int class_at(const char *text)
@@ -107,7 +107,7 @@ static int create_one(tw_codecs_t *codecs, int c, tw_context_t *ctx, const char 
 
     if (strcmp(spec, "mpi") == 0) {
         if (c == TW_CLASS_GRAD) {
-            codecs->plain = 1;
+            codecs->native = 1;
             return 0;
         }
         spec = "fp32"; /* mpi is a way for gradients; activations travel as they are */
@@ -119,8 +119,8 @@ static int create_one(tw_codecs_t *codecs, int c, tw_context_t *ctx, const char 
                                 spec, why[0] != '\0' ? why : tw_status_text(status));
 }
 
-int tw_codecs_create(tw_codecs_t *codecs, tw_context_t *ctx, const char *text, int split, int force,
-                     tw_problem_t *problem)
+int tw_codecs_create(tw_codecs_t *codecs, tw_context_t *ctx, const char *text, int owners,
+                     int split, int force, tw_problem_t *problem)
 {
     char        spec[TW_CLASSES + 1][256] = {{0}};
     const char *rest;
@@ -129,8 +129,19 @@ int tw_codecs_create(tw_codecs_t *codecs, tw_context_t *ctx, const char *text, i
     if (split_text(text, spec, problem) != 0) {
         return -1;
     }
+    if (spec[TW_CLASS_WEIGHT][0] != '\0' && !owners) {
+        return tw_problem_set(problem,
+                              "--codec weight=%s: weights travel only with --update root or "
+                              "--update sharded",
+                              spec[TW_CLASS_WEIGHT]);
+    }
+    if (tw_weight_codec_parse(&codecs->weight, ctx,
+                              spec[TW_CLASS_WEIGHT][0] != '\0' ? spec[TW_CLASS_WEIGHT] : "fp32",
+                              problem) != 0) {
+        return -1;
+    }
     rest = spec[TW_CLASSES][0] != '\0' ? spec[TW_CLASSES] : "fp32";
-    for (int c = 0; c < TW_CLASSES; c++) {
+    for (int c = 0; c < TW_CLASS_WEIGHT; c++) {
         const char *own = spec[c];
 
         if (own[0] == '\0' && c == TW_CLASS_BACK) {
@@ -138,6 +149,10 @@ int tw_codecs_create(tw_codecs_t *codecs, tw_context_t *ctx, const char *text, i
         }
         if (create_one(codecs, c, ctx, own[0] != '\0' ? own : rest, problem) != 0) {
             return -1;
+        }
+        if (codecs->native && owners) {
+            return tw_problem_set(problem, "--codec grad=mpi sums gradients to every rank; it goes "
+                                           "only with --update replicated");
         }
         if (split && c != TW_CLASS_GRAD && refuse_one_bit(c, codecs, force, problem) != 0) {
             return -1;
@@ -148,22 +163,30 @@ int tw_codecs_create(tw_codecs_t *codecs, tw_context_t *ctx, const char *text, i
 
 void tw_codecs_destroy(tw_codecs_t *codecs)
 {
-    for (int c = 0; c < TW_CLASSES; c++) {
+    for (int c = 0; c < TW_CLASS_WEIGHT; c++) {
         tw_codec_destroy(codecs->codec[c]);
     }
 }
 
 static const char *spec_of(const tw_codecs_t *codecs, int c)
 {
-    return c == TW_CLASS_GRAD && codecs->plain ? "mpi" : tw_codec_spec(codecs->codec[c]);
+    return c == TW_CLASS_GRAD && codecs->native ? "mpi" : tw_codec_spec(codecs->codec[c]);
 }
 
-void tw_codecs_text(const tw_codecs_t *codecs, int split, char *text, size_t size)
+void tw_codecs_text(const tw_codecs_t *codecs, int owners, int split, char *text, size_t size)
 {
-    if (!split) {
-        snprintf(text, size, "%s", spec_of(codecs, TW_CLASS_GRAD));
-        return;
+    char weight[200] = "";
+
+    if (owners) {
+        memcpy(weight, "weight=", 8);
+        tw_weight_codec_text(&codecs->weight, weight + 7, sizeof(weight) - 8);
+        strcat(weight, ",");
     }
-    snprintf(text, size, "grad=%s,act=%s,back=%s", spec_of(codecs, TW_CLASS_GRAD),
-             spec_of(codecs, TW_CLASS_ACT), spec_of(codecs, TW_CLASS_BACK));
+    if (split) {
+        snprintf(text, size, "%sgrad=%s,act=%s,back=%s", weight, spec_of(codecs, TW_CLASS_GRAD),
+                 spec_of(codecs, TW_CLASS_ACT), spec_of(codecs, TW_CLASS_BACK));
+    } else {
+        snprintf(text, size, "%s%s%s", weight, owners ? "grad=" : "",
+                 spec_of(codecs, TW_CLASS_GRAD));
+    }
 }

@@ -16,7 +16,7 @@ struct tw_exchange {
     size_t               tensors;
     size_t              *layer_of; /* [tensors - 1]: not of the extra numbers  */
     size_t               told;     /* how many have been said to be ready      */
-    tw_buckets_t        *buckets;  /* NULL: a plain MPI_Allreduce               */
+    tw_buckets_t        *buckets;  /* NULL: MPI_Allreduce, or to the owners     */
 };
 
 /* What the library tells all ranks alike they can agree on; anything else one rank may see alone,
@@ -110,7 +110,8 @@ int tw_exchange_create(tw_exchange_t **exchange_p, const tw_exchange_config_t *c
         ex->config   = *config;
         ex->layer_of = layers;
         ex->tensors  = list_tensors(ex, list);
-        all          = config->codecs->plain || create_buckets(ex, list, problem) == 0;
+        all          = config->codecs->native || config->masters != NULL ||
+              create_buckets(ex, list, problem) == 0;
     } else {
         tw_problem_set(problem, "out of memory");
     }
@@ -150,6 +151,9 @@ static int tell(tw_exchange_t *ex, tw_problem_t *problem)
 
 int tw_exchange_ready(tw_exchange_t *ex, size_t layer, tw_problem_t *problem)
 {
+    if (ex->config.masters != NULL) {
+        return tw_masters_ready(ex->config.masters, layer, problem);
+    }
     while (ex->told + 1 < ex->tensors && ex->layer_of[ex->told] >= layer) {
         if (tell(ex, problem) != 0) {
             return -1;
@@ -162,11 +166,13 @@ void tw_exchange_advance(tw_exchange_t *ex)
 {
     if (ex->buckets != NULL) {
         tw_buckets_advance(ex->buckets); /* an error shows in tw_exchange_finish() */
+    } else if (ex->config.masters != NULL) {
+        tw_masters_advance(ex->config.masters);
     }
 }
 
 /* For comparison: what a program without thinwire does, one call per tensor. */
-static void sum_plainly(const tw_exchange_t *ex)
+static void sum_natively(const tw_exchange_t *ex)
 {
     const tw_params_t *params = ex->config.params;
 
@@ -187,10 +193,30 @@ static void sum_plainly(const tw_exchange_t *ex)
     watch_end();
 }
 
+/* To the owners; the two extra numbers to all. */
+static int sum_to_owners(tw_exchange_t *ex, tw_problem_t *problem)
+{
+    tw_request_t *request = NULL;
+    tw_status_t   status  = tw_iallreduce(ex->config.comm, TW_IN_PLACE, ex->config.params->extra, 2,
+                                          TW_SUM, NULL, &request);
+    const int     mine    = status == TW_OK ? tw_masters_sum(ex->config.masters, problem) : 0;
+
+    if (status == TW_OK) {
+        status = tw_wait(&request);
+    }
+    if (status != TW_OK && mine == 0) {
+        return failed(ex, "the exchange of the loss", status, problem);
+    }
+    return mine;
+}
+
 int tw_exchange_finish(tw_exchange_t *ex, tw_problem_t *problem)
 {
     tw_status_t status = TW_OK;
 
+    if (ex->config.masters != NULL) {
+        return sum_to_owners(ex, problem);
+    }
     while (ex->told < ex->tensors) {
         if (tell(ex, problem) != 0) {
             return -1;
@@ -198,7 +224,7 @@ int tw_exchange_finish(tw_exchange_t *ex, tw_problem_t *problem)
     }
     ex->told = 0;
     if (ex->buckets == NULL) {
-        sum_plainly(ex);
+        sum_natively(ex);
     } else {
         status = tw_buckets_finish(ex->buckets);
     }
@@ -209,6 +235,9 @@ int tw_exchange_save(tw_exchange_t *ex, FILE *stream, tw_problem_t *problem)
 {
     const tw_status_t status = ex->buckets != NULL ? tw_buckets_save(ex->buckets, stream) : TW_OK;
 
+    if (ex->config.masters != NULL) {
+        return tw_masters_save(ex->config.masters, stream, problem);
+    }
     return status == TW_OK ? 0 : failed(ex, "saving residuals", status, problem);
 }
 
@@ -217,5 +246,8 @@ int tw_exchange_restore(tw_exchange_t *ex, FILE *stream, tw_problem_t *problem)
     const tw_status_t status =
         ex->buckets != NULL ? tw_buckets_restore(ex->buckets, stream, TW_FEEDBACK_SUM) : TW_OK;
 
+    if (ex->config.masters != NULL) {
+        return tw_masters_restore(ex->config.masters, stream, problem);
+    }
     return status == TW_OK ? 0 : failed(ex, "restoring residuals", status, problem);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/exchange.h - how gradients of what every rank has are added up: in buckets with a codec, or
- * by a plain MPI_Allreduce per layer.
+ * train/exchange.h - how gradients of what every rank has are added up: in buckets with a codec, by an
+ * MPI_Allreduce per layer, or to the owners of the weights.
  *
  * Per step: tw_exchange_ready() for each layer whose gradients are there, from the last to the
- * first, and at the end tw_exchange_finish(), after which all of them, and the two numbers of
- * tw_exchange_extra(), hold the sum over the ranks, the same bits on each.
+ * first, and at the end tw_exchange_finish(), after which all of them (where weights have owners: what
+ * this rank owns of them), and the two numbers of tw_exchange_extra(), hold the sum over the ranks, the
+ * same bits on each.
  */
 #ifndef TW_TRAIN_EXCHANGE_H
 #define TW_TRAIN_EXCHANGE_H
@@ -17,6 +18,7 @@
 #include <thinwire/thinwire.h>
 
 #include "train/codecs.h"
+#include "train/masters.h"
 #include "train/model/network.h"
 #include "train/model/params.h"
 #include "train/problem.h"
@@ -29,6 +31,7 @@ typedef struct tw_exchange_config {
     const tw_codecs_t  *codecs;
     const tw_network_t *network; /* names the layers, and the codecs of their own that some have */
     tw_params_t        *params;
+    tw_masters_t       *masters; /* NULL: weights have no owners */
     int         split;  /* dense layers are: nothing of them travels, and a rank that is alone
                                    and holds all of them treats them no other way */
     size_t      bucket; /* bytes */

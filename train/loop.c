@@ -119,8 +119,8 @@ static void gather_record(tw_training_t *t, const tw_stats_t *before, size_t ste
     watch_begin("MPI_Allreduce");
     MPI_Allreduce(mine, most, 3, MPI_DOUBLE, MPI_MAX, t->comm);
     watch_end();
-    record->bytes_sent         = t->codecs.plain ? -1.0 : most[0] / (double)steps;
-    record->bytes_uncompressed = t->codecs.plain ? -1.0 : most[1] / (double)steps;
+    record->bytes_sent         = t->codecs.native ? -1.0 : most[0] / (double)steps;
+    record->bytes_uncompressed = t->codecs.native ? -1.0 : most[1] / (double)steps;
     record->exposed            = most[2];
     record->train_loss /= record->images;
     record->train_error /= record->images;
@@ -155,7 +155,7 @@ static int run_steps(tw_training_t *t, size_t steps, tw_training_record_t *recor
         t->step_times[step] = MPI_Wtime() - start;
         tw_report_step(t, step, (t->meter.communication - before) / t->step_times[step]);
     }
-    return 0;
+    return t->masters != NULL ? tw_masters_arrive(t->masters, problem) : 0;
 }
 
 static int run_epoch(tw_training_t *t, tw_problem_t *problem)

@@ -10,11 +10,12 @@
 #include "runtime/base/text.h"
 #include "thinwire/codec.h"
 #include "thinwire/statistics.h"
+#include "thinwire/weights.h"
 #include "train/input/data.h"
 #include "train/model/network.h"
 #include "train/options.h"
 
-enum { TW_TRAIN_OPTIONS = 32 };
+enum { TW_TRAIN_OPTIONS = 33 };
 
 static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_OPTIONS])
 {
@@ -27,6 +28,8 @@ static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_
         {"--force", NULL, "1 bit for activations all the same", OPTION_FLAG, &o->force, 0, 0},
         {"--scheme", "X", "data, or dense layers split by a, b, c or group=G [data]", OPTION_TEXT,
          &o->scheme, 0, 0},
+        {"--update", "X", "who updates: replicated, root or sharded [replicated]", OPTION_TEXT,
+         &o->update, 0, 0},
         {"--update-period", "N", "update split layers after N passes [once per step]", OPTION_WHOLE,
          &o->update_period, 1, 1000000},
         {"--epochs", "N", "passes over the training images [the model's]", OPTION_WHOLE, &o->epochs,
@@ -178,16 +181,21 @@ static int check_files(const tw_train_options_t *o, tw_problem_t *problem)
 
 static int check_together(tw_train_options_t *o, tw_problem_t *problem)
 {
-    static const char *const scales[] = {"none", "linear", "sqrt", "sqrt-approximate", NULL};
-    static const char *const modes[]  = {"local", "global", "adaptive", NULL};
+    static const char *const scales[]  = {"none", "linear", "sqrt", "sqrt-approximate", NULL};
+    static const char *const modes[]   = {"local", "global", "adaptive", NULL};
+    static const char *const updates[] = {"replicated", "root", "sharded", NULL};
 
     if (parse_rate(o->rate_text, &o->rate, problem) != 0 ||
         parse_until(o->until_text, &o->until, problem) != 0 || parse_scheme(o, problem) != 0 ||
         check_word("--lr-scale", o->lr_scale, scales, "none, linear, sqrt and sqrt-approximate",
                    problem) != 0 ||
+        check_word("--update", o->update, updates, "replicated, root and sharded", problem) != 0 ||
         check_word("--bn", o->bn, modes, "local, global and adaptive", problem) != 0) {
         return -1;
     }
+    o->owners = strcmp(o->update, "root") == 0      ? TW_WEIGHTS_ROOT
+                : strcmp(o->update, "sharded") == 0 ? TW_WEIGHTS_SHARDED
+                                                    : 0;
     if (o->resume && o->checkpoint == NULL) {
         return tw_problem_set(problem, "--resume needs --checkpoint FILE to resume from");
     }
@@ -213,6 +221,7 @@ int tw_train_options_parse(tw_train_options_t *options, int argc, char **argv,
                                     .data         = "digits",
                                     .codec        = "fp32",
                                     .scheme       = "data",
+                                    .update       = "replicated",
                                     .lr_scale     = "none",
                                     .bn           = "local",
                                     .bn_tolerance = TW_ADAPTIVE_TOLERANCE,
@@ -257,7 +266,10 @@ void tw_train_options_help(void)
           "  random:HxWxC,CLASSES   noise, for speed; also ,n=N,test=N,seed=S\n"
           "\ncodecs: SPEC for all, or CLASS=SPEC,... with classes grad (gradients of what every "
           "rank has),\n"
-          "act (activations between ranks) and back (their gradients; default: act)\n"
+          "act (activations between ranks) and back (their gradients; default: act),\n"
+          "weight (weights from their owners, with --update root or sharded; default: fp32)\n"
+          "  awp[:T=X][,interval=N][,step=N][,first=N][,group=layer|block][,round][,absolute]\n"
+          "     [,norm=master|packed]   weight only: bytes found while training (S0)\n"
           "  mpi                    a plain MPI_Allreduce of gradients, for comparison\n",
           stdout);
     for (size_t k = 0; tw_codec_describe(k, NULL, &form, &help) == TW_OK; k++) {

@@ -24,7 +24,7 @@ typedef struct tw_train_options {
     const char *checkpoint, *json, *trace; /* NULL: none                             */
     const char *describe, *show;           /* a model to describe or print; or NULL  */
     const char *schedule;                  /* of the learning rate; NULL: the model's */
-    const char *scheme, *lr_scale, *bn;
+    const char *scheme, *update, *lr_scale, *bn;
     const char *rate_text, *until_text; /* NULL: not given */
     uint64_t    epochs, batch;          /* 0: the model's                          */
     uint64_t    steps;                  /* stop after so many; 0: by epochs        */
@@ -39,9 +39,10 @@ typedef struct tw_train_options {
 
     /* From the texts. */
     tw_division_t division;
-    int           group; /* of TW_DIVIDE_GROUP; else 0                               */
-    double        rate;  /* negative: the model's                                    */
-    double        until; /* stop at this test error, as a fraction; negative: do not */
+    int           owners; /* tw_weights_owners_t; 0: every rank updates all              */
+    int           group;  /* of TW_DIVIDE_GROUP; else 0                               */
+    double        rate;   /* negative: the model's                                    */
+    double        until;  /* stop at this test error, as a fraction; negative: do not */
 } tw_train_options_t;
 
 /** Fill options from the command line, defaults included; strings point into argv.

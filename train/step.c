@@ -111,6 +111,28 @@ static void on_between(void *user, size_t layer)
     tw_step_advance(t);
 }
 
+int tw_step_before(void *user, size_t layer)
+{
+    tw_training_t *t = user;
+    int            status;
+
+    if (t->masters == NULL || t->problem->set) {
+        return t->problem->set ? -1 : 0;
+    }
+    communication_begins(t);
+    status = tw_masters_need(t->masters, layer, t->problem);
+    communication_ends(t);
+    return status;
+}
+
+static int on_before(void *user, size_t layer)
+{
+    tw_walk_t *walk = user;
+
+    walk->stopped |= tw_step_before(walk->t, layer) != 0;
+    return walk->stopped ? -1 : 0;
+}
+
 void tw_step_ready(void *user, size_t layer)
 {
     tw_training_t *t = user;
@@ -155,43 +177,91 @@ static int on_sums(void *user, double *const *sums, const size_t *channels, size
 
 /* ---- the update ---------------------------------------------------------------------------- */
 
-/* Tensors of one kind, all ranks' or split ones; gradients are times gscale first. */
-static void update(tw_training_t *t, int split, double gscale)
+/* What the rates are in this step. */
+typedef struct tw_pace {
+    const tw_training_t *t;
+    double               rate, decay, gscale;
+} tw_pace_t;
+
+static tw_pace_t pace_of(const tw_training_t *t, int split, double gscale)
 {
     const tw_rates_t *rates = &t->rates;
     const double      epoch = (double)t->step / (double)t->steps;
-    const double rate  = tw_schedule_rate(&rates->schedule, split ? rates->split_base : rates->base,
-                                          epoch, (double)t->epochs_wanted);
-    const double decay = split ? rates->split_decay : rates->decay;
+
+    return (tw_pace_t){.t      = t,
+                       .rate   = tw_schedule_rate(&rates->schedule,
+                                                split ? rates->split_base : rates->base, epoch,
+                                                  (double)t->epochs_wanted),
+                       .decay  = split ? rates->split_decay : rates->decay,
+                       .gscale = gscale};
+}
+
+/* Elements of a tensor, with their state and gradient; `units` are whole rows of it. */
+static void update_elements(const tw_pace_t *pace, const tw_param_t *p, float *w, float *v,
+                            const float *g, size_t n, size_t units)
+{
+    const tw_training_t *t     = pace->t;
+    const tw_rates_t    *rates = &t->rates;
+    const float          rate  = (float)(pace->rate * (double)p->rate);
+    const float          decay = (float)(pace->decay * (double)p->decay);
+
+    if (rates->rmsprop) {
+        const tw_rms_rule_t rule = {.rate      = rate,
+                                    .rms_decay = (float)rates->rms_decay,
+                                    .epsilon   = 1e-8f,
+                                    .decay     = decay,
+                                    .scale     = (float)pace->gscale};
+
+        t->optimizer->rmsprop(w, v, g, n, &rule);
+    } else {
+        const tw_sgd_rule_t rule = {.rate     = rate,
+                                    .momentum = (float)rates->momentum,
+                                    .decay    = decay,
+                                    .scale    = (float)pace->gscale};
+
+        t->optimizer->sgd(w, v, g, n, &rule);
+    }
+    if (rates->max_norm > 0.0 && p->role == TW_WEIGHT && p->layer >= t->network.first_dense) {
+        t->optimizer->max_norm(w, units, p->per_unit, (float)rates->max_norm);
+    }
+}
+
+/* Tensors of one kind, all ranks' or split ones; gradients are times gscale first. */
+static void update(tw_training_t *t, int split, double gscale)
+{
+    const tw_pace_t pace = pace_of(t, split, gscale);
 
     for (size_t i = 0; i < t->params.count; i++) {
         const tw_param_t *p = &t->params.param[i];
-        float            *w = t->params.value + p->first, *v = t->params.momentum + p->first;
-        const float      *g = t->params.gradient + p->first;
 
-        if (p->split != split || p->count == 0) {
-            continue;
-        }
-        if (rates->rmsprop) {
-            const tw_rms_rule_t rule = {.rate      = (float)(rate * (double)p->rate),
-                                        .rms_decay = (float)rates->rms_decay,
-                                        .epsilon   = 1e-8f,
-                                        .decay     = (float)(decay * (double)p->decay),
-                                        .scale     = (float)gscale};
-
-            t->optimizer->rmsprop(w, v, g, p->count, &rule);
-        } else {
-            const tw_sgd_rule_t rule = {.rate     = (float)(rate * (double)p->rate),
-                                        .momentum = (float)rates->momentum,
-                                        .decay    = (float)(decay * (double)p->decay),
-                                        .scale    = (float)gscale};
-
-            t->optimizer->sgd(w, v, g, p->count, &rule);
-        }
-        if (rates->max_norm > 0.0 && p->role == TW_WEIGHT && p->layer >= t->network.first_dense) {
-            t->optimizer->max_norm(w, p->units, p->per_unit, (float)rates->max_norm);
+        if (p->split == split && p->count > 0) {
+            update_elements(&pace, p, t->params.value + p->first, t->params.momentum + p->state,
+                            t->params.gradient + p->first, p->count, p->units);
         }
     }
+}
+
+static void update_piece(void *user, const tw_master_piece_t *piece)
+{
+    update_elements(user, piece->param, piece->value, piece->state, piece->gradient, piece->n,
+                    piece->n / piece->param->per_unit);
+}
+
+/* What every rank has: on every rank, or by the owners, who send it. */
+static int update_whole(tw_training_t *t, tw_problem_t *problem)
+{
+    tw_pace_t pace = pace_of(t, 0, 1.0);
+    int       status;
+
+    if (t->masters == NULL) {
+        update(t, 0, 1.0);
+        return 0;
+    }
+    tw_masters_each(t->masters, update_piece, &pace);
+    communication_begins(t);
+    status = tw_masters_send(t->masters, t->step + 1, problem);
+    communication_ends(t);
+    return status;
 }
 
 /* The split layers learn from what has come together: gradients are by the whole batch. */
@@ -366,6 +436,7 @@ static int forward(tw_walk_t *walk, const tw_trunk_pass_t *pass, size_t first)
 static void listen(tw_walk_t *walk)
 {
     const tw_trunk_hooks_t hooks = {.user    = walk,
+                                    .before  = on_before,
                                     .between = on_between,
                                     .ready   = on_ready,
                                     .moments = on_moments,
@@ -424,7 +495,9 @@ int tw_step_train(tw_training_t *t, size_t begin, size_t n, tw_training_record_t
     if (!isfinite(extra[0])) { /* on all ranks alike */
         return tw_fault_report(t, &pass, walk.rows, problem);
     }
-    update(t, 0, 1.0);
+    if (update_whole(t, problem) != 0) {
+        return -1;
+    }
     t->step++;
     t->loss = (double)extra[0] / (double)n;
     record->train_loss += (double)extra[0];

@@ -28,6 +28,7 @@ int tw_step_prepare(tw_training_t *t, size_t rows, tw_problem_t *problem);
 
 /** The gradients of a layer that every rank has are there; user is the tw_training_t. */
 void tw_step_ready(void *user, size_t layer);
+int  tw_step_before(void *user, size_t layer);
 
 /** Advance what travels, without waiting; user is the tw_training_t. For the head, between its
  * computations. */

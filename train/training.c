@@ -131,13 +131,19 @@ static int make_parts(tw_training_t *t, tw_problem_t *problem)
         (o->trace != NULL && tw_trace_create(0, &t->trace) != TW_OK)) {
         return tw_problem_set(problem, "out of memory");
     }
-    if (tw_codecs_create(&t->codecs, t->ctx, o->codec, t->split, o->force, problem) != 0 ||
+    if (tw_codecs_create(&t->codecs, t->ctx, o->codec, o->owners != 0, t->split, o->force,
+                         problem) != 0 ||
         tw_backend_host(&t->backend, t->kernels, (int)o->threads, problem) != 0 ||
-        tw_params_create(&t->params, &t->network, t->rank, t->size, t->split, problem) != 0 ||
+        tw_params_create(&t->params, &t->network, t->rank, t->size,
+                         (t->split ? TW_PARAMS_SPLIT : 0) | (o->owners != 0 ? TW_PARAMS_APART : 0),
+                         problem) != 0 ||
         tw_trunk_create(&t->trunk, &t->network, t->backend, &t->params, NULL, problem) != 0) {
         return -1;
     }
-    tw_codecs_text(&t->codecs, t->split, t->codec_text, sizeof(t->codec_text));
+    if (t->codecs.weight.rule.interval == 0) {
+        t->codecs.weight.rule.interval = t->steps;
+    }
+    tw_codecs_text(&t->codecs, o->owners != 0, t->split, t->codec_text, sizeof(t->codec_text));
     tw_params_init(&t->params, &t->network, o->seed);
     return 0;
 }
@@ -189,6 +195,22 @@ static double split_batch(tw_training_t *t, tw_problem_t *problem)
     return (double)t->batch * fmin(1.0, (double)t->options->update_period / passes);
 }
 
+static int make_masters(tw_training_t *t, tw_problem_t *problem)
+{
+    const tw_masters_config_t config = {.parent     = t->comm,
+                                        .comm       = t->wire,
+                                        .owners     = (tw_weights_owners_t)t->options->owners,
+                                        .codecs     = &t->codecs,
+                                        .network    = &t->network,
+                                        .params     = &t->params,
+                                        .whole_rows = t->network.max_norm > 0.0,
+                                        .split      = t->split,
+                                        .exec       = t->exec,
+                                        .trace      = t->trace};
+
+    return config.owners == 0 ? 0 : tw_masters_create(&t->masters, &config, problem);
+}
+
 static int make_exchanges(tw_training_t *t, tw_problem_t *problem)
 {
     const tw_train_options_t  *o      = t->options;
@@ -197,6 +219,7 @@ static int make_exchanges(tw_training_t *t, tw_problem_t *problem)
                                          .codecs  = &t->codecs,
                                          .network = &t->network,
                                          .params  = &t->params,
+                                         .masters = t->masters,
                                          .split   = t->split,
                                          .bucket  = o->bucket,
                                          .exec    = t->exec,
@@ -220,8 +243,10 @@ static int make_exchanges(tw_training_t *t, tw_problem_t *problem)
 
 static int make_shared(tw_training_t *t, tw_problem_t *problem)
 {
-    return compare_data(t, problem) == 0 && make_wire(t, problem) == 0 ? make_exchanges(t, problem)
-                                                                       : -1;
+    return compare_data(t, problem) == 0 && make_wire(t, problem) == 0 &&
+                   make_masters(t, problem) == 0
+               ? make_exchanges(t, problem)
+               : -1;
 }
 
 static int make_head(tw_training_t *t, tw_problem_t *problem)
@@ -233,6 +258,7 @@ static int make_head(tw_training_t *t, tw_problem_t *problem)
                                  .threads  = (int)t->options->threads,
                                  .kernels  = t->kernels,
                                  .trace    = t->trace,
+                                 .before   = t->split ? NULL : tw_step_before,
                                  .between  = tw_step_advance,
                                  .exchange = tw_step_exchange,
                                  .ready    = t->split ? NULL : tw_step_ready,
@@ -257,7 +283,10 @@ static int resume(tw_training_t *t, tw_problem_t *problem)
 
     t->resumed = t->epochs;
     t->step    = t->epochs * t->steps;
-    return status;
+    if (status != 0 || t->masters == NULL) {
+        return status;
+    }
+    return tw_masters_begin(t->masters, problem) == 0 ? tw_masters_arrive(t->masters, problem) : -1;
 }
 
 /* Every stage is agreed on, so that nobody waits for a rank that has given up. */
@@ -285,6 +314,7 @@ void tw_training_destroy(tw_training_t *t)
     tw_division_destroy(&t->division);
     tw_normalisation_destroy(&t->norm);
     tw_exchange_destroy(t->exchange);
+    tw_masters_destroy(t->masters);
     if (t->wire != NULL) {
         tw_comm_destroy(t->wire);
     }

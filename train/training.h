@@ -68,6 +68,7 @@ typedef struct tw_training {
     tw_trunk_t                 *trunk;
     tw_head_t                  *head;
     tw_exchange_t              *exchange;
+    tw_masters_t               *masters;  /* NULL: every rank updates all */
     tw_division_set_t           division; /* who gets which examples for the head */
     tw_normalisation_t          norm;
     tw_rates_t                  rates;

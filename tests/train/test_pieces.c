@@ -131,29 +131,56 @@ END_TEST
 
 /* ---- codecs -------------------------------------------------------------------------------- */
 
-/* line, split, force; the specs, or what the refusal says */
+/* line, owners, split, force; the specs, or what the refusal says */
 static const struct {
     const char *line;
-    int         split, force;
+    int         owners, split, force;
     const char *want;
 } codec_lines[] = {
-    {"fp32", 0, 0, "fp32"},
-    {"mpi", 0, 0, "mpi"},
-    {"tree8:block=64,split=0.55", 0, 0, "tree8:block=64,split=0.55"},
-    {"tree8", 1, 0,
+    {"fp32", 0, 0, 0, "fp32"},
+    {"mpi", 0, 0, 0, "mpi"},
+    {"tree8:block=64,split=0.55", 0, 0, 0, "tree8:block=64,split=0.55"},
+    {"tree8", 0, 1, 0,
      "grad=tree8:block=4096,split=0.45,act=tree8:block=4096,split=0.45,back=tree8:block=4096,split="
      "0.45"},
-    {"grad=onebit,act=tree8:block=64,split=0.55", 1, 0,
+    {"grad=onebit,act=tree8:block=64,split=0.55", 0, 1, 0,
      "grad=onebit:block=2048,act=tree8:block=64,split=0.55,back=tree8:block=64,split=0.55"},
-    {"bf16,back=fp16", 1, 0, "grad=bf16,act=bf16,back=fp16"},
-    {"mpi,act=bf16", 1, 0, "grad=mpi,act=bf16,back=bf16"},
-    {"act=onebit", 1, 1, "grad=fp32,act=onebit:block=2048,back=onebit:block=2048"},
-    {"act=onebit", 1, 0, "one bit is too coarse for activations"},
-    {"onebit", 1, 0, "one bit is too coarse"},
-    {"grad=onebit,grad=fp32", 0, 0, "two specs for grad"},
-    {"grad=", 0, 0, "is empty or too long"},
-    {"act=tree9", 0, 0, "codec 'tree9'"},
-    {"gard=tree8", 0, 0, "unknown class 'gard'"},
+    {"bf16,back=fp16", 0, 1, 0, "grad=bf16,act=bf16,back=fp16"},
+    {"mpi,act=bf16", 0, 1, 0, "grad=mpi,act=bf16,back=bf16"},
+    {"act=onebit", 0, 1, 1, "grad=fp32,act=onebit:block=2048,back=onebit:block=2048"},
+    {"act=onebit", 0, 1, 0, "one bit is too coarse for activations"},
+    {"onebit", 0, 1, 0, "one bit is too coarse"},
+    {"grad=onebit,grad=fp32", 0, 0, 0, "two specs for grad"},
+    {"grad=", 0, 0, 0, "is empty or too long"},
+    {"act=tree9", 0, 0, 0, "codec 'tree9'"},
+    {"gard=tree8", 0, 0, 0, "unknown class 'gard'"},
+    {"fp32", 1, 0, 0, "weight=fp32,grad=fp32"},
+    {"bf16", 1, 0, 0, "weight=fp32,grad=bf16"},
+    {"weight=bitpack:2,round,grad=onebit", 1, 0, 0,
+     "weight=bitpack:2,round,grad=onebit:block=2048"},
+    {"weight=awp,grad=onebit,act=bf16", 1, 1, 0,
+     "weight=awp:T=0.0001,interval=0,step=8,first=8,group=layer,norm=master,grad=onebit:block=2048,"
+     "act="
+     "bf16,back=bf16"},
+    {"weight=awp:T=-2e-3,interval=40,step=1,first=9,group=block,round,absolute,norm=packed,grad="
+     "bf16",
+     1, 0, 0,
+     "weight=awp:T=-0.002,interval=40,step=1,first=9,group=block,round,absolute,norm=packed,grad="
+     "bf16"},
+    {"weight=bitpack:2", 0, 0, 0, "only with --update root or --update sharded"},
+    {"mpi", 1, 0, 0, "goes only with --update replicated"},
+    {"weight=tree9", 1, 0, 0, "also accepted: awp[:OPTIONS]"},
+    {"weight=awp:T=x", 1, 0, 0, "'T=x' is not understood; accepted are T=X, interval=N"},
+    {"weight=awp:T=inf", 1, 0, 0, "'T=inf' is not understood"},
+    {"weight=awp:interval=0", 1, 0, 0, "'interval=0' is not understood"},
+    {"weight=awp:step=33", 1, 0, 0, "'step=33' is not understood"},
+    {"weight=awp:first=0", 1, 0, 0, "'first=0' is not understood"},
+    {"weight=awp:group=net", 1, 0, 0, "'group=net' is not understood"},
+    {"weight=awp:norm=max", 1, 0, 0, "'norm=max' is not understood"},
+    {"weight=awp:last=4", 1, 0, 0, "'last=4' is not understood"},
+    {"weight=awp:rounded", 1, 0, 0, "'rounded' is not understood"},
+    {"weight=awp:", 1, 0, 0, "an option is empty or too long"},
+    {"weight=awpx", 1, 0, 0, "codec 'awpx'"},
 };
 
 START_TEST(codecs_of_classes)
@@ -164,9 +191,9 @@ START_TEST(codecs_of_classes)
     char          text[800];
 
     ck_assert_int_eq(tw_context_create(&ctx), TW_OK);
-    if (tw_codecs_create(&codecs, ctx, codec_lines[_i].line, codec_lines[_i].split,
-                         codec_lines[_i].force, &problem) == 0) {
-        tw_codecs_text(&codecs, codec_lines[_i].split, text, sizeof(text));
+    if (tw_codecs_create(&codecs, ctx, codec_lines[_i].line, codec_lines[_i].owners,
+                         codec_lines[_i].split, codec_lines[_i].force, &problem) == 0) {
+        tw_codecs_text(&codecs, codec_lines[_i].owners, codec_lines[_i].split, text, sizeof(text));
     } else {
         snprintf(text, sizeof(text), "%s", problem.text);
     }

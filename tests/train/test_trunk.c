@@ -139,7 +139,7 @@ START_TEST(layers_are_ready_in_falling_order)
 {
     const size_t     n      = _i == 0 ? 3 : 0;
     log_t            log    = {.last = SIZE_MAX};
-    tw_trunk_hooks_t hooks  = {&log, NULL, log_ready, NULL, NULL};
+    tw_trunk_hooks_t hooks  = {.user = &log, .ready = log_ready};
     size_t           layers = 0;
     tw_network_t     net;
     examples_t       e;
@@ -169,7 +169,7 @@ END_TEST
 START_TEST(a_hook_stops_the_pass)
 {
     log_t            log     = {.stop = 3};
-    tw_trunk_hooks_t hooks   = {&log, NULL, NULL, log_moments, NULL};
+    tw_trunk_hooks_t hooks   = {.user = &log, .moments = log_moments};
     tw_problem_t     problem = {.set = 0};
     tw_network_t     net;
     examples_t       e;
@@ -186,6 +186,70 @@ START_TEST(a_hook_stops_the_pass)
     ck_assert_ptr_null(
         tw_trunk_forward(rig.trunk, &(tw_trunk_pass_t){5, 1, SEED, STEP, e.index}, &problem));
     ck_assert_str_eq(problem.text, "no input was asked for 5 examples");
+    rig_free(&rig);
+    examples_free(&e);
+    tw_network_destroy(&net);
+}
+END_TEST
+
+/* Parameters that arrive when they are asked for: values of `from`. */
+typedef struct late {
+    tw_params_t *params;
+    const float *from;
+    size_t       calls;
+    size_t       stop; /* the call that fails, from 1 */
+} late_t;
+
+static int late_before(void *user, size_t layer)
+{
+    late_t *late = user;
+
+    for (size_t i = 0; i < late->params->count; i++) {
+        const tw_param_t *p = &late->params->param[i];
+
+        if (p->layer == layer) {
+            memcpy(late->params->value + p->first, late->from + p->first, p->count * sizeof(float));
+        }
+    }
+    return ++late->calls == late->stop ? -1 : 0;
+}
+
+/* No layer reads its parameters before `before` was called for it; without examples it is, too. */
+START_TEST(parameters_may_come_late)
+{
+    late_t           late    = {.calls = 0};
+    tw_trunk_hooks_t hooks   = {.user = &late, .before = late_before};
+    tw_problem_t     problem = {.set = 0};
+    size_t           layers  = 0, all;
+    float           *want, *from;
+    tw_network_t     net;
+    examples_t       e;
+    rig_t            rig;
+
+    small_net_read(&net, small_net_text);
+    e = examples_make(&net, 2, 2);
+    rig_make(&rig, &net, NULL);
+    all  = 2 * tw_trunk_features(rig.trunk) * sizeof(float);
+    want = malloc(all);
+    from = malloc(rig.params.total * sizeof(float));
+    memcpy(want, forward(&rig, &e, 0, 2, 1), all);
+    memcpy(from, rig.params.value, rig.params.total * sizeof(float));
+    late.params = &rig.params;
+    late.from   = from;
+    tw_trunk_set_hooks(rig.trunk, &hooks);
+    for (size_t l = 0; l < net.first_dense; l++) {
+        layers += tw_network_weights(&net, l) > 0;
+    }
+    memset(rig.params.value, 0xff, rig.params.total * sizeof(float));
+    ck_assert_mem_eq(forward(&rig, &e, 0, 2, 1), want, all);
+    ck_assert_uint_eq(late.calls, layers);
+    forward(&rig, &e, 0, 0, 1);
+    ck_assert_uint_eq(late.calls, 2 * layers);
+    late.stop = late.calls + 2;
+    ck_assert_ptr_null(
+        tw_trunk_forward(rig.trunk, &(tw_trunk_pass_t){2, 1, SEED, STEP, e.index}, &problem));
+    free(want);
+    free(from);
     rig_free(&rig);
     examples_free(&e);
     tw_network_destroy(&net);
@@ -272,6 +336,7 @@ int main(void)
     tcase_add_test(tcase, dense_networks_have_no_trunk);
     tcase_add_loop_test(tcase, layers_are_ready_in_falling_order, 0, 2);
     tcase_add_test(tcase, a_hook_stops_the_pass);
+    tcase_add_test(tcase, parameters_may_come_late);
     tcase_add_loop_test(tcase, exchanges_of_known_networks, 0, 4);
     tcase_add_loop_test(tcase, first_nonfinite_is_named, 0, 12);
     return test_main(suite);

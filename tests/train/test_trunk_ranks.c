@@ -113,9 +113,10 @@ static void *run_member(void *user)
 static void run_team(team_t *team, member_t *members, const size_t *shares, size_t ranks, int local,
                      const tw_network_t *net, const examples_t *e, const oracle_t *o)
 {
-    const tw_trunk_hooks_t hooks = {NULL, on_between, on_ready, on_moments, on_sums};
-    pthread_t              thread[RANKS_MAX];
-    size_t                 first = 0;
+    const tw_trunk_hooks_t hooks = {
+        .between = on_between, .ready = on_ready, .moments = on_moments, .sums = on_sums};
+    pthread_t thread[RANKS_MAX];
+    size_t    first = 0;
 
     team->ranks = ranks;
     pthread_barrier_init(&team->barrier, NULL, (unsigned)ranks);

@@ -61,7 +61,7 @@ static void check_groups(int group)
     const int              number = t_rank / group, first = number * group;
     const int              ranks  = first + group < t_size ? group : t_size - first;
     shared_t               shared = {.calls = 0};
-    const tw_trunk_hooks_t hooks  = {&shared, NULL, NULL, on_moments, on_sums};
+    const tw_trunk_hooks_t hooks  = {.user = &shared, .moments = on_moments, .sums = on_sums};
     tw_statistics_config_t config = {.group = group};
     const char            *name;
     tw_network_t           net;

@@ -35,6 +35,9 @@ typedef struct tw_head_how {
     int                         threads;    /* of products and loops   */
     const tw_compute_kernels_t *kernels;
     tw_trace_t                 *trace; /* NULL: none              */
+    /* Called before a layer of the network reads its weights, forward, where these are still on their
+     * way; non-zero stops the pass; NULL: none. */
+    int (*before)(void *user, size_t layer);
     /* Called between computations, about every millisecond, to advance what travels; NULL: none. */
     void (*between)(void *user);
     /* Called with 1 before an exchange is started or waited for, and with 0 after, in pairs that

@@ -36,6 +36,16 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+static size_t number_of(const tw_head_t *head, const tw_head_layer_t *layer)
+{
+    return (size_t)(layer->dense - head->network->layer);
+}
+
+static int before(const tw_head_t *head, const tw_head_layer_t *layer)
+{
+    return head->how.before != NULL ? head->how.before(head->how.user, number_of(head, layer)) : 0;
+}
+
 static void between(const tw_head_t *head)
 {
     if (head->how.between != NULL) {
@@ -46,14 +56,13 @@ static void between(const tw_head_t *head)
 static void ready(const tw_head_t *head, const tw_head_layer_t *layer)
 {
     if (head->how.ready != NULL) {
-        head->how.ready(head->how.user, (size_t)(layer->dense - head->network->layer));
+        head->how.ready(head->how.user, number_of(head, layer));
     }
 }
 
 static int64_t begin(const tw_head_t *head, const char *name, const tw_head_layer_t *layer)
 {
-    return tw_trace_begin(head->how.trace, TW_TRACE_COMPUTE, name,
-                          (int64_t)(layer->dense - head->network->layer));
+    return tw_trace_begin(head->how.trace, TW_TRACE_COMPUTE, name, (int64_t)number_of(head, layer));
 }
 
 static void end(const tw_head_t *head, int64_t span)
@@ -142,8 +151,12 @@ static int forward(tw_head_t *head, const tw_head_pass_t *pass, size_t l, tw_pro
     tw_product_size_t      size  = {.in = layer->in, .n = pass->n};
     const float           *x     = input_of(head, pass, l, &size.rows);
     const size_t           each  = slice_of(head, layer->units, layer->in, pass->n);
-    const int64_t          span  = begin(head, "forward", layer);
+    int64_t                span;
 
+    if (before(head, layer) != 0) {
+        return -1;
+    }
+    span = begin(head, "forward", layer);
     for (size_t u = 0; u < layer->units; u += each) {
         size.units = least(each, layer->units - u);
         tw_product_forward(&head->product, &size, layer->y + u * pass->n, layer->w + u * layer->in,

@@ -40,9 +40,14 @@ size_t tw_params_share(size_t units, int rank, int ranks, size_t *first_p)
     return units / k + (r < left);
 }
 
+static int is_split(const tw_params_t *params, const tw_network_layer_t *layer, int layout)
+{
+    return (layout & TW_PARAMS_SPLIT) != 0 && layer->kind == TW_DENSE && params->ranks > 1;
+}
+
 /* Append a tensor if the layer has it: units_all units of per_unit elements. */
 static void append(tw_params_t *params, const tw_network_t *net, size_t layer, tw_param_role_t role,
-                   int split)
+                   int layout)
 {
     static const char *const  names[] = {"weight", "bias", "gamma", "beta"};
     const tw_network_layer_t *from    = &net->layer[layer];
@@ -58,7 +63,7 @@ static void append(tw_params_t *params, const tw_network_t *net, size_t layer, t
                           .first     = params->total,
                           .units_all = from->out.c,
                           .per_unit  = all / from->out.c,
-                          .split     = split && from->kind == TW_DENSE && params->ranks > 1,
+                          .split     = is_split(params, from, layout),
                           .rate      = second ? from->b_rate : from->w_rate,
                           .decay     = second ? from->b_decay : from->w_decay};
     snprintf(param->name, sizeof(param->name), "%s.%s", from->name, names[role]);
@@ -70,24 +75,56 @@ static void append(tw_params_t *params, const tw_network_t *net, size_t layer, t
         params->replicated += all;
     }
     param->count = param->units * param->per_unit;
+    param->state = params->moments;
+    params->moments += param->split || (layout & TW_PARAMS_APART) == 0 ? param->count : 0;
     params->total += param->count;
     params->count++;
 }
 
+static void append_first(tw_params_t *params, const tw_network_t *net, size_t l, int layout)
+{
+    append(params, net, l, net->layer[l].kind == TW_NORM ? TW_GAMMA : TW_WEIGHT, layout);
+}
+
+static void append_second(tw_params_t *params, const tw_network_t *net, size_t l, int layout)
+{
+    append(params, net, l, net->layer[l].kind == TW_NORM ? TW_BETA : TW_BIAS, layout);
+}
+
+/* Biases and parameters of normalisation, then weights; what is split comes afterwards. */
+static size_t append_apart(tw_params_t *params, const tw_network_t *net, int layout)
+{
+    size_t l = 0;
+
+    for (; l < net->layers && !is_split(params, &net->layer[l], layout); l++) {
+        if (net->layer[l].kind == TW_NORM) {
+            append_first(params, net, l, layout);
+        }
+        append_second(params, net, l, layout);
+    }
+    for (size_t k = 0; k < l; k++) {
+        if (net->layer[k].kind != TW_NORM) {
+            append_first(params, net, k, layout);
+        }
+    }
+    return l;
+}
+
 /* Count first (with room for two tensors of each layer), so that memory is asked for once. */
-static int lay_out(tw_params_t *params, const tw_network_t *net, int split)
+static int lay_out(tw_params_t *params, const tw_network_t *net, int layout)
 {
     params->param = calloc(2 * net->layers + 1, sizeof(params->param[0]));
     params->norm  = calloc(net->layers + 1, sizeof(params->norm[0]));
     if (params->param == NULL || params->norm == NULL) {
         return -1;
     }
+    for (size_t l = (layout & TW_PARAMS_APART) != 0 ? append_apart(params, net, layout) : 0;
+         l < net->layers; l++) {
+        append_first(params, net, l, layout);
+        append_second(params, net, l, layout);
+    }
     for (size_t l = 0; l < net->layers; l++) {
-        const int norm = net->layer[l].kind == TW_NORM;
-
-        append(params, net, l, norm ? TW_GAMMA : TW_WEIGHT, split);
-        append(params, net, l, norm ? TW_BETA : TW_BIAS, split);
-        if (norm) {
+        if (net->layer[l].kind == TW_NORM) {
             params->norm[params->norms++] =
                 (tw_param_norm_t){l, params->states, net->layer[l].out.c};
             params->states += 2 * net->layer[l].out.c;
@@ -108,17 +145,17 @@ void tw_params_reset_state(tw_params_t *params)
     }
 }
 
-int tw_params_create(tw_params_t *params, const tw_network_t *net, int rank, int ranks, int split,
+int tw_params_create(tw_params_t *params, const tw_network_t *net, int rank, int ranks, int layout,
                      tw_problem_t *problem)
 {
     int status;
 
     *params = (tw_params_t){.rank = rank, .ranks = ranks};
-    status  = lay_out(params, net, split);
+    status  = lay_out(params, net, layout);
     if (status == 0) {
         params->value    = floats(params->total);
         params->gradient = gradients(params->total);
-        params->momentum = floats(params->total);
+        params->momentum = floats(params->moments);
         params->state    = floats(params->states);
     }
     if (status != 0 || params->value == NULL || params->gradient == NULL ||

@@ -4,7 +4,8 @@
  * Order: layer by layer as in the network, a layer's weights (or gamma) then its biases (or beta).
  * What is equal on all ranks comes first, what is split by output unit after it; since all dense
  * layers come last in a network, this is the order of the layers too. There is no padding between
- * tensors, so that neighbours can travel as one.
+ * tensors, so that neighbours can travel as one. With TW_PARAMS_APART, of what is equal on all ranks
+ * all biases and parameters of normalisation come before all weights, and momentum is not kept here.
  *
  * First values are functions of (seed, layer, global index of the element): any number of ranks
  * draws the same network, and each rank draws only what it holds.
@@ -32,10 +33,19 @@ typedef struct tw_param {
     size_t          layer;    /* index in the network */
     tw_param_role_t role;
     size_t          first, count;
-    size_t          units_all, units_first, units, per_unit;
-    int             split;       /* other ranks hold other units           */
-    float           rate, decay; /* multipliers of the run's rate and decay */
+    size_t state; /* where its momentum begins; none where TW_PARAMS_APART keeps it elsewhere */
+    size_t units_all, units_first, units, per_unit;
+    int    split;       /* other ranks hold other units           */
+    float  rate, decay; /* multipliers of the run's rate and decay */
 } tw_param_t;
+
+/* How parameters are laid out. */
+enum {
+    TW_PARAMS_SPLIT =
+        1,              /* dense layers by output unit: with u = q ranks + r units the first r ranks
+                            hold q + 1 of them, the others q. One rank holds all: nothing is split */
+    TW_PARAMS_APART = 2 /* weights have owners elsewhere (masters.h) */
+};
 
 /* Running statistics of one batch normalisation: state[first ..]: mean [c], then variance [c]. */
 typedef struct tw_param_norm {
@@ -46,9 +56,11 @@ typedef struct tw_params {
     int              rank, ranks;
     size_t           count; /* tensors */
     tw_param_t      *param;
-    size_t           total;      /* elements of each vector on this rank                */
-    size_t           replicated; /* elements 0 .. replicated - 1 are equal on all ranks */
-    float           *value, *gradient, *momentum; /* [total], 64-byte aligned */
+    size_t           total;            /* elements of each vector on this rank                */
+    size_t           replicated;       /* elements 0 .. replicated - 1 are equal on all ranks */
+    float           *value, *gradient; /* [total], 64-byte aligned                          */
+    float           *momentum;         /* [moments], the same                               */
+    size_t           moments;
     float           *extra; /* [2], right before gradient: numbers that may travel with it */
     size_t           norms;
     tw_param_norm_t *norm;
@@ -57,10 +69,9 @@ typedef struct tw_params {
 } tw_params_t;
 
 /** Lay out and allocate the parameters of a network: all zero but the running variances, 1.
- * @param split  the dense layers are split by output unit: with u = q ranks + r units the first r
- *               ranks hold q + 1 of them, the others q. One rank holds all: nothing is split.
+ * @param layout  TW_PARAMS_SPLIT, TW_PARAMS_APART, both or 0.
  * @return 0, or -1 with the problem written and nothing to destroy. */
-int tw_params_create(tw_params_t *params, const tw_network_t *net, int rank, int ranks, int split,
+int tw_params_create(tw_params_t *params, const tw_network_t *net, int rank, int ranks, int layout,
                      tw_problem_t *problem);
 
 /** Release what tw_params_create() made; a zeroed one is allowed. */

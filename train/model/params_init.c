@@ -130,6 +130,6 @@ void tw_params_init(tw_params_t *params, const tw_network_t *net, uint64_t seed)
         init(params->value + param->first, param, &net->layer[param->layer], seed);
     }
     memset(params->gradient, 0, params->total * sizeof(float));
-    memset(params->momentum, 0, params->total * sizeof(float));
+    memset(params->momentum, 0, params->moments * sizeof(float));
     tw_params_reset_state(params);
 }

@@ -27,6 +27,10 @@ typedef struct tw_trunk tw_trunk_t;
 typedef struct tw_trunk_hooks {
     void *user;
 
+    /* Forward, before a layer that has parameters reads them: where they are still on their way.
+     * Non-zero stops the pass. */
+    int (*before)(void *user, size_t layer);
+
     /* After the work of a layer, forward and backward: for advancing what travels. */
     void (*between)(void *user, size_t layer);
 

@@ -23,7 +23,7 @@ struct tw_trunk {
     tw_trunk_hooks_t    hooks;
     tw_trunk_plan_t     plan;
     size_t              features;
-    size_t              elements; /* of params that are the trunk's */
+    size_t              elements; /* of parameters that are the trunk's */
     tw_trunk_graph_t    graph[TW_TRUNK_GRAPHS];
     uint64_t            clock;
     float              *plain; /* the input of a trunk without layers, [plain_n][features] */

@@ -15,6 +15,13 @@ static void between(const tw_trunk_t *t, size_t l)
     }
 }
 
+static int before(const tw_trunk_t *t, size_t l)
+{
+    return t->hooks.before != NULL && tw_trunk_has_params(t->net, l)
+               ? t->hooks.before(t->hooks.user, l)
+               : 0;
+}
+
 /* Running statistics of layer l from those of the merged batch. */
 static void update_running(tw_trunk_t *t, size_t l)
 {
@@ -61,6 +68,11 @@ static int merge_moments(tw_trunk_t *t, const tw_trunk_step_t *step, tw_trunk_gr
 static int forward_step(tw_trunk_t *t, const tw_trunk_step_t *step, const tw_op_pass_t *pass,
                         tw_trunk_graph_t *g)
 {
+    for (size_t i = 0; i < step->count; i++) {
+        if (before(t, t->plan.order[step->first + i]) != 0) {
+            return -1;
+        }
+    }
     if (step->norms && pass->training && merge_moments(t, step, g) != 0) {
         return -1;
     }
@@ -195,6 +207,17 @@ static int begin_backward(tw_trunk_t *t, tw_trunk_graph_t *g, const float *gfeat
     return 0;
 }
 
+static void clear_gradients(tw_trunk_t *t)
+{
+    for (size_t i = 0; i < t->params->count; i++) {
+        const tw_param_t *p = &t->params->param[i];
+
+        if (p->layer < t->net->first_dense) {
+            memset(t->params->gradient + p->first, 0, p->count * sizeof(float));
+        }
+    }
+}
+
 int tw_trunk_backward(tw_trunk_t *t, const tw_trunk_pass_t *pass, const float *gfeatures,
                       tw_problem_t *problem)
 {
@@ -206,7 +229,7 @@ int tw_trunk_backward(tw_trunk_t *t, const tw_trunk_pass_t *pass, const float *g
         return 0;
     }
     if (g == NULL) {
-        memset(t->params->gradient, 0, t->elements * sizeof(float));
+        clear_gradients(t);
     } else if (begin_backward(t, g, gfeatures, problem) != 0) {
         return -1;
     }

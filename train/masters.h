@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * train/masters.h - weights with owners (tw_weights_t): one rank, or every rank a share of them, holds
+ * the masters and the optimizer's state; every rank computes with copies that travelled in a codec.
+ *
+ * Groups: first all biases and parameters of normalisation, in fp32; then the weights of each layer,
+ * or of each block of layers, in the order of the network. Split layers have no owners elsewhere.
+ *
+ * Per step: tw_masters_need() before a layer is used, tw_masters_ready() when its gradient is final,
+ * tw_masters_sum(), then the update by tw_masters_each(), then tw_masters_send().
+ */
+#ifndef TW_TRAIN_MASTERS_H
+#define TW_TRAIN_MASTERS_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include <mpi.h>
+
+#include <thinwire/thinwire.h>
+
+#include "train/codecs.h"
+#include "train/model/network.h"
+#include "train/model/params.h"
+#include "train/problem.h"
+
+typedef struct tw_masters tw_masters_t;
+
+typedef struct tw_masters_config {
+    MPI_Comm            parent;
+    tw_comm_t          *comm;
+    tw_weights_owners_t owners;
+    const tw_codecs_t  *codecs;
+    const tw_network_t *network;
+    tw_params_t        *params;     /* laid out with TW_PARAMS_APART                     */
+    int                 whole_rows; /* a dense unit's weights stay with one owner        */
+    int                 split;      /* dense layers stay with their ranks, as a rank that is alone
+                                       holds all of them                                 */
+    tw_exec_t           exec;
+    tw_trace_t         *trace;
+} tw_masters_config_t;
+
+/** Collective. config is copied, what it points to must live as long.
+ * @return 0, or -1 with the problem set or logged by the library, maybe not on every rank. */
+int tw_masters_create(tw_masters_t **masters_p, const tw_masters_config_t *config,
+                      tw_problem_t *problem);
+
+/** Collective; NULL is allowed. */
+void tw_masters_destroy(tw_masters_t *masters);
+
+/** The masters are what params->value holds from here on, on its owners, and copies of them start to
+ * travel. Collective. */
+int tw_masters_begin(tw_masters_t *masters, tw_problem_t *problem);
+
+/** The weights of a layer, or of all layers, are waited for. */
+int tw_masters_need(tw_masters_t *masters, size_t layer, tw_problem_t *problem);
+int tw_masters_arrive(tw_masters_t *masters, tw_problem_t *problem);
+
+/** The gradients of a layer are final; from the last layer to the first. */
+int tw_masters_ready(tw_masters_t *masters, size_t layer, tw_problem_t *problem);
+
+/** Advance what travels, without waiting. */
+void tw_masters_advance(tw_masters_t *masters);
+
+/** Wait until the sums of all gradients are with their owners. */
+int tw_masters_sum(tw_masters_t *masters, tw_problem_t *problem);
+
+/* A part of a tensor that this rank owns: elements first .. first + n - 1 of it. */
+typedef struct tw_master_piece {
+    const tw_param_t *param;
+    size_t            first, n;
+    float            *value, *state; /* master, and what the optimizer keeps */
+    const float      *gradient;      /* the sum over the ranks               */
+} tw_master_piece_t;
+
+/** Every part of every tensor that this rank owns. */
+void tw_masters_each(tw_masters_t *masters,
+                     void (*visit)(void *user, const tw_master_piece_t *piece), void *user);
+
+/** Masters are updated by step number `step`, from 1 on: AWP looks at them, and copies start to travel.
+ * Collective. */
+int tw_masters_send(tw_masters_t *masters, uint64_t step, tw_problem_t *problem);
+
+/** A change of bits. */
+typedef struct tw_masters_change {
+    uint64_t step;  /* after so many steps */
+    size_t   group; /* from 1 on           */
+    int      bits;
+} tw_masters_change_t;
+
+/* What is known of the groups. */
+typedef struct tw_masters_facts {
+    size_t   groups;   /* with the first one, of what is small         */
+    size_t   own;      /* elements that this rank owns                 */
+    size_t   elements; /* of all groups                               */
+    uint64_t bytes;    /* of a copy of all weights on its way, in the codecs of now */
+    const tw_masters_change_t *change; /* [changes]                                    */
+    size_t                     changes;
+} tw_masters_facts_t;
+
+void tw_masters_facts(const tw_masters_t *masters, tw_masters_facts_t *facts);
+
+/** Of a group: its name, elements, spec, and bits (0 without AWP). */
+const char *tw_masters_group(const tw_masters_t *masters, size_t group, size_t *elements_p,
+                             const char **spec_p, int *bits_p);
+
+/* ---- checkpoints --------------------------------------------------------------------------- */
+
+/** Values (0) or optimizer state (1) of a tensor that has owners, from them, whole, to where its gradient
+ * is, on every rank. Collective. */
+int tw_masters_collect(tw_masters_t *masters, const tw_param_t *param, int which,
+                       tw_problem_t *problem);
+
+/** What this rank owns of the optimizer state that stands, whole, where the gradients are; as
+ * tw_masters_begin() for values. Local. */
+void tw_masters_take_state(tw_masters_t *masters);
+
+/** Counters of AWP as numbers, tw_masters_numbers() of them; back, -1: they cannot be. */
+size_t tw_masters_numbers(const tw_masters_t *masters);
+void   tw_masters_save_rule(const tw_masters_t *masters, double *numbers);
+int    tw_masters_restore_rule(tw_masters_t *masters, const double *numbers);
+
+/** Residuals of the gradients, as tw_exchange_save(). Collective. */
+int tw_masters_save(tw_masters_t *masters, FILE *stream, tw_problem_t *problem);
+int tw_masters_restore(tw_masters_t *masters, FILE *stream, tw_problem_t *problem);
+
+#endif /* TW_TRAIN_MASTERS_H */

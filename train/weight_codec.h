@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * train/weight_codec.h - how weights with owners travel: in one codec, or in as many bytes as AWP finds
+ * (S0), from one piece of text.
+ */
+#ifndef TW_TRAIN_WEIGHT_CODEC_H
+#define TW_TRAIN_WEIGHT_CODEC_H
+
+#include <thinwire/thinwire.h>
+
+#include "train/problem.h"
+
+#define TW_WEIGHT_SPEC 96 /* bytes of a codec's spec */
+
+typedef struct tw_weight_codec {
+    int             adaptive;             /* AWP; else spec                                  */
+    char            spec[TW_WEIGHT_SPEC]; /* the codec, of float32                           */
+    tw_precision_t  rule;                 /* of every group at first; interval 0: an epoch   */
+    int             by_block;             /* a group is a block of layers; else a layer      */
+    int             round;                /* bitpack:K,round                                 */
+    tw_weights_of_t norm;                 /* of what AWP takes the norms                     */
+} tw_weight_codec_t;
+
+/** Read a codec's spec, or "awp[:T=X][,interval=N][,step=N][,first=N][,group=layer|block][,round]
+ * [,absolute][,norm=master|packed]".
+ * @return 0, or -1 with the problem set. */
+int tw_weight_codec_parse(tw_weight_codec_t *how, tw_context_t *ctx, const char *text,
+                          tw_problem_t *problem);
+
+/** What a group with so many bits travels in. */
+void tw_weight_codec_spec(const tw_weight_codec_t *how, int bits, char spec[TW_WEIGHT_SPEC]);
+
+/** The full text, defaults included; interval in steps. */
+void tw_weight_codec_text(const tw_weight_codec_t *how, char *text, size_t size);
+
+#endif /* TW_TRAIN_WEIGHT_CODEC_H */
