@@ -15,10 +15,10 @@
 #include "train/random.h"
 
 #define TW_CHECKPOINT_ORDER  UINT64_C(0x0102030405060708)
-#define TW_CHECKPOINT_FORMAT 2
+#define TW_CHECKPOINT_FORMAT 3
 #define TW_EPOCHS_MOST       1000000u
 
-static const char magic[8] = {'t', 'w', 't', 'r', 'a', 'i', 'n', '2'};
+static const char magic[8] = {'t', 'w', 't', 'r', 'a', 'i', 'n', '0' + TW_CHECKPOINT_FORMAT};
 
 typedef struct tw_header {
     char     magic[8];
@@ -282,6 +282,30 @@ static int damaged(const char *path, const char *how, tw_problem_t *problem)
     return tw_problem_set(problem, "--checkpoint %s: %s", path, how);
 }
 
+/* The first words say whose file it is; the rest of the header is as long as the format says. */
+static int read_header(const char *path, FILE *stream, tw_header_t *header, tw_problem_t *problem)
+{
+    const size_t first = offsetof(tw_header_t, epochs);
+
+    if (fread(header, first, 1, stream) != 1 ||
+        memcmp(header->magic, magic, sizeof(magic) - 1) != 0) {
+        return damaged(path, "is not a checkpoint of thinwire-train", problem);
+    }
+    if (header->order != TW_CHECKPOINT_ORDER) {
+        return damaged(path, "was written on a machine of other byte order", problem);
+    }
+    if (header->format != TW_CHECKPOINT_FORMAT) {
+        return tw_problem_set(problem,
+                              "--checkpoint %s: was written by another version, in format %" PRIu64
+                              "; this version reads format %d",
+                              path, header->format, TW_CHECKPOINT_FORMAT);
+    }
+    if (fread(&header->epochs, sizeof(*header) - first, 1, stream) != 1) {
+        return damaged(path, "is damaged or incomplete", problem);
+    }
+    return 0;
+}
+
 /* Open it, see that it is one of ours and that its check sum holds. */
 static int open_checked(const char *path, FILE **stream_p, tw_header_t *header, uint64_t *body_p,
                         tw_problem_t *problem)
@@ -295,13 +319,8 @@ static int open_checked(const char *path, FILE **stream_p, tw_header_t *header, 
                               strerror(errno));
     }
     *stream_p = stream;
-    if (fread(header, sizeof(*header), 1, stream) != 1 ||
-        memcmp(header->magic, magic, sizeof(magic)) != 0) {
-        return damaged(path, "is not a checkpoint of thinwire-train", problem);
-    }
-    if (header->order != TW_CHECKPOINT_ORDER || header->format != TW_CHECKPOINT_FORMAT) {
-        return damaged(path, "was written by another version or on a machine of other byte order",
-                       problem);
+    if (read_header(path, stream, header, problem) != 0) {
+        return -1;
     }
     if (fseek(stream, 0, SEEK_END) != 0 || (length = ftell(stream)) < 0 ||
         (size_t)length < sizeof(*header) + sizeof(sum) ||

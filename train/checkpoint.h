@@ -2,7 +2,7 @@
  * train/checkpoint.h - the state of a run in a file, whole or not at all.
  *
  * Layout, little-endian words of 64 bits unless said otherwise:
- *     magic "twtrain2", order mark 0x0102030405060708 (as the machine writes it),
+ *     magic "twtrain3", order mark 0x0102030405060708 (as the machine writes it),
  *     header: see checkpoint.c; names are NUL-padded
  *     records of the epochs done
  *     per tensor of tw_params_t, whole: values, then momentum (float32, as the machine writes them)

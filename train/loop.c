@@ -33,12 +33,13 @@ void tw_order_draw(uint32_t *order, size_t n, uint64_t seed, uint64_t epoch)
 
 /* ---- one epoch ----------------------------------------------------------------------------- */
 
-/* Fraction of the test images that the network gets wrong. All ranks take part in all batches: they
- * hold the dense layers together. */
-static int test(tw_training_t *t, double *error_p, tw_problem_t *problem)
+/* Fractions of the test images that the network gets wrong, by its first answer and by its first
+ * five. All ranks take part in all batches: they hold the dense layers together. */
+static int test(tw_training_t *t, double *error_p, double *error_top5_p, tw_problem_t *problem)
 {
-    const size_t all   = t->data.test.n;
-    double       wrong = 0.0, sum = 0.0;
+    const size_t    all   = t->data.test.n;
+    tw_head_wrong_t wrong = {.one = 0};
+    double          mine[2], sum[2];
 
     for (size_t begin = 0; begin < all; begin += t->batch) {
         const size_t n = all - begin < t->batch ? all - begin : t->batch;
@@ -47,10 +48,13 @@ static int test(tw_training_t *t, double *error_p, tw_problem_t *problem)
             return -1;
         }
     }
+    mine[0] = (double)wrong.one;
+    mine[1] = (double)wrong.five;
     watch_begin("MPI_Allreduce");
-    MPI_Allreduce(&wrong, &sum, 1, MPI_DOUBLE, MPI_SUM, t->comm);
+    MPI_Allreduce(mine, sum, 2, MPI_DOUBLE, MPI_SUM, t->comm);
     watch_end();
-    *error_p = sum / (double)all;
+    *error_p      = sum[0] / (double)all;
+    *error_top5_p = sum[1] / (double)all;
     return 0;
 }
 
@@ -162,8 +166,9 @@ static int run_epoch(tw_training_t *t, tw_problem_t *problem)
 {
     const tw_stats_t     before = counted(t);
     const size_t         steps  = steps_to_do(t);
-    tw_training_record_t record = {.test_error = -1.0, .global = tw_normalisation_global(&t->norm)};
-    double               start  = MPI_Wtime();
+    tw_training_record_t record = {
+        .test_error = -1.0, .test_error_top5 = -1.0, .global = tw_normalisation_global(&t->norm)};
+    double start = MPI_Wtime();
 
     t->meter.communication = 0.0;
     if (run_steps(t, steps, &record, problem) != 0) {
@@ -173,7 +178,8 @@ static int run_epoch(tw_training_t *t, tw_problem_t *problem)
     gather_record(t, &before, steps, &record);
     if (check_weights(t, t->epochs + 1, problem) != 0 ||
         tw_normalisation_settle(&t->norm, &t->params, problem) != 0 ||
-        (t->options->steps == 0 && test(t, &record.test_error, problem) != 0)) {
+        (t->options->steps == 0 &&
+         test(t, &record.test_error, &record.test_error_top5, problem) != 0)) {
         return -1;
     }
     t->records[t->epochs] = record;

@@ -54,6 +54,14 @@ static void print_bytes(FILE *out, double bytes)
     }
 }
 
+/* Where five answers are not all. */
+static void print_top5(const tw_training_t *t, double error)
+{
+    if (t->network.classes > 5) {
+        printf("top-5 %5.2f %%  ", 100.0 * error);
+    }
+}
+
 /* "784x1024x1024x10" for dense layers, else "28x28x1, 7 layers". */
 static void shape_text(const tw_network_t *net, char *text, size_t size)
 {
@@ -131,8 +139,10 @@ void tw_report_epoch(tw_training_t *t)
     if (t->options->steps != 0) {
         return; /* its steps have had lines of their own */
     }
-    printf("epoch %3" PRIu64 "  loss %.4f  test error %5.2f %%  %6.2f s  %7.0f images/s  ",
-           t->epochs, r->train_loss, 100.0 * r->test_error, r->seconds, r->images / r->seconds);
+    printf("epoch %3" PRIu64 "  loss %.4f  test error %5.2f %%  ", t->epochs, r->train_loss,
+           100.0 * r->test_error);
+    print_top5(t, r->test_error_top5);
+    printf("%6.2f s  %7.0f images/s  ", r->seconds, r->images / r->seconds);
     print_bytes(stdout, r->bytes_sent);
     printf(" sent per step  %4.1f %% exposed\n", 100.0 * r->exposed);
     fflush(stdout);
@@ -231,11 +241,12 @@ static json_t *epoch_object(const tw_training_t *t, uint64_t e)
 {
     const tw_training_record_t *r = &t->records[e];
 
-    return json_pack("{s:I, s:f, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:b}", "epoch",
+    return json_pack("{s:I, s:f, s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:b}", "epoch",
                      (json_int_t)(e + 1), "train_loss", r->train_loss, "train_error",
                      share_or_null(r->train_error), "test_error", share_or_null(r->test_error),
-                     "seconds", r->seconds, "step_seconds", r->step_seconds, "images_per_second",
-                     r->images / r->seconds, "exposed_share", r->exposed, "bytes_sent_per_step",
+                     "test_error_top5", share_or_null(r->test_error_top5), "seconds", r->seconds,
+                     "step_seconds", r->step_seconds, "images_per_second", r->images / r->seconds,
+                     "exposed_share", r->exposed, "bytes_sent_per_step",
                      bytes_or_null(r->bytes_sent), "global_statistics", r->global > 0.0);
 }
 
@@ -253,14 +264,14 @@ static json_t *results(const tw_training_t *t)
     }
     snprintf(hash, sizeof(hash), "%016" PRIx64, t->hash);
     root = json_pack(
-        "{s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:I, s:I, s:I, s:s, s:o}", "test_error",
-        share_or_null(r->test_error), "test_error_min", share_or_null(lowest), "train_loss",
-        r->train_loss, "images_per_second", m.images_per_second, "seconds_per_epoch", m.seconds,
-        "step_seconds", m.step_seconds, "exposed_share", m.exposed, "bytes_sent_per_step",
-        bytes_or_null(m.bytes_sent), "bytes_uncompressed_per_step",
-        bytes_or_null(m.bytes_uncompressed), "steps_per_epoch", (json_int_t)t->steps,
-        "dense_input_bytes", (json_int_t)tw_division_memory(&t->division), "dense_bytes",
-        (json_int_t)tw_head_memory(t->head), "weights_hash", hash, "epochs", epochs);
+        "{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:I, s:I, s:I, s:s, s:o}", "test_error",
+        share_or_null(r->test_error), "test_error_top5", share_or_null(r->test_error_top5),
+        "test_error_min", share_or_null(lowest), "train_loss", r->train_loss, "images_per_second",
+        m.images_per_second, "seconds_per_epoch", m.seconds, "step_seconds", m.step_seconds,
+        "exposed_share", m.exposed, "bytes_sent_per_step", bytes_or_null(m.bytes_sent),
+        "bytes_uncompressed_per_step", bytes_or_null(m.bytes_uncompressed), "steps_per_epoch",
+        (json_int_t)t->steps, "dense_input_bytes", (json_int_t)tw_division_memory(&t->division),
+        "dense_bytes", (json_int_t)tw_head_memory(t->head), "weights_hash", hash, "epochs", epochs);
     return root;
 }
 

@@ -76,7 +76,7 @@ typedef struct tw_walk {
     size_t          passes; /* that they are from                                           */
     size_t          rows;   /* of the last pass through the dense layers                    */
     double          loss;
-    size_t          wrong;
+    size_t          wrong, wrong_five;
     int             stopped; /* an exchange has failed, and says what that means for the others */
     tw_problem_t   *problem;
 } tw_walk_t;
@@ -300,27 +300,29 @@ static void name_row(tw_walk_t *walk, size_t row, size_t place)
 /* Forward and backward through this rank's units, or with one owner through all. */
 static int run_head(tw_walk_t *walk, const float *x, float *gx, size_t rows)
 {
-    tw_training_t *t     = walk->t;
-    tw_head_pass_t pass  = {.n          = rows,
-                            .x          = x,
-                            .gx         = gx,
-                            .examples   = t->examples,
-                            .labels     = t->labels,
-                            .training   = walk->training,
-                            .seed       = t->options->seed,
-                            .step       = t->step,
-                            .scale      = 1.0f / (float)walk->n,
-                            .accumulate = walk->passes > 0};
-    const int      count = !walk->training || tw_step_counts_errors(t);
-    double         loss  = 0.0;
-    size_t         wrong = 0;
+    tw_training_t  *t     = walk->t;
+    tw_head_pass_t  pass  = {.n          = rows,
+                             .x          = x,
+                             .gx         = gx,
+                             .examples   = t->examples,
+                             .labels     = t->labels,
+                             .training   = walk->training,
+                             .seed       = t->options->seed,
+                             .step       = t->step,
+                             .scale      = 1.0f / (float)walk->n,
+                             .accumulate = walk->passes > 0,
+                             .five       = !walk->training};
+    const int       count = !walk->training || tw_step_counts_errors(t);
+    double          loss  = 0.0;
+    tw_head_wrong_t wrong = {.one = 0};
 
     walk->rows = rows;
     if (tw_head_run(t->head, &pass, &loss, count ? &wrong : NULL, walk->problem) != 0) {
         return -1;
     }
     walk->loss += loss;
-    walk->wrong += wrong;
+    walk->wrong += wrong.one;
+    walk->wrong_five += wrong.five;
     return 0;
 }
 
@@ -506,7 +508,8 @@ int tw_step_train(tw_training_t *t, size_t begin, size_t n, tw_training_record_t
     return 0;
 }
 
-int tw_step_test(tw_training_t *t, size_t begin, size_t n, double *wrong_p, tw_problem_t *problem)
+int tw_step_test(tw_training_t *t, size_t begin, size_t n, tw_head_wrong_t *wrong,
+                 tw_problem_t *problem)
 {
     tw_walk_t walk = {.t = t, .set = &t->data.test, .begin = begin, .n = n, .problem = problem};
     tw_trunk_pass_t pass = {.examples = t->own};
@@ -517,6 +520,7 @@ int tw_step_test(tw_training_t *t, size_t begin, size_t n, double *wrong_p, tw_p
     if (forward(&walk, &pass, first) != 0) {
         return -1;
     }
-    *wrong_p += (double)walk.wrong;
+    wrong->one += walk.wrong;
+    wrong->five += walk.wrong_five;
     return 0;
 }

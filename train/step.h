@@ -19,8 +19,10 @@ int tw_step_train(tw_training_t *t, size_t begin, size_t n, tw_training_record_t
  * it is done only where something depends on it. */
 int tw_step_counts_errors(const tw_training_t *t);
 
-/** Wrong ones among the n test images from begin on, of all ranks. Collective. Same returns. */
-int tw_step_test(tw_training_t *t, size_t begin, size_t n, double *wrong_p, tw_problem_t *problem);
+/** Add this rank's share of the wrong ones among the n test images from begin on, of all ranks.
+ * Collective. Same returns. */
+int tw_step_test(tw_training_t *t, size_t begin, size_t n, tw_head_wrong_t *wrong,
+                 tw_problem_t *problem);
 
 /** Make the memory for steps of at most t->batch images, of which at most `rows` go through the
  * dense layers at a time. @return 0, or -1 with the problem set. */

@@ -29,6 +29,7 @@ typedef struct tw_training_record {
     double train_loss;                     /* mean over the training images, with dropout */
     double train_error;                    /* fraction, with dropout                      */
     double test_error;                     /* fraction; negative: not tested              */
+    double test_error_top5;                /* the label is not among the first five       */
     double seconds;                        /* of training, without test and checkpoint    */
     double step_seconds;                   /* median, without the first two steps         */
     double exposed;                        /* t_com / (t_com + t_c), S1: share of the time spent in

@@ -147,24 +147,26 @@ static void run_backward(const tw_network_t *net, const tw_params_t *params,
     free(d);
 }
 
-static size_t count_wrong(size_t n, size_t classes, const double *z, const uint32_t *labels)
+static tw_head_wrong_t count_wrong(size_t n, size_t classes, const double *z,
+                                   const uint32_t *labels)
 {
-    size_t wrong = 0;
+    tw_head_wrong_t wrong = {.one = 0};
 
     for (size_t j = 0; j < n; j++) {
-        int beaten = 0;
+        size_t greater = 0;
 
         for (size_t c = 0; c < classes; c++) {
-            beaten |= z[j * classes + c] > z[j * classes + labels[j]];
+            greater += z[j * classes + c] > z[j * classes + labels[j]];
         }
-        wrong += (size_t)beaten;
+        wrong.one += greater >= 1;
+        wrong.five += greater >= 5;
     }
     return wrong;
 }
 
 double dense_net_reference(const tw_network_t *net, const tw_params_t *params,
                            const tw_head_pass_t *pass, const double *value, const double *x,
-                           double *gradient, double *gx, size_t *wrong_p)
+                           double *gradient, double *gx, tw_head_wrong_t *wrong_p)
 {
     values_t v = {.y = {(double *)x}};
     double  *d = calloc(pass->n * net->classes + 1, sizeof(double)), loss;

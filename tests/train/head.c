@@ -11,6 +11,7 @@
 
 #include "tests/mpi/harness.h"
 #include "tests/train/split.h"
+#include "train/random.h"
 
 /* ---- the same as on one rank ----------------------------------------------------------------- */
 
@@ -69,6 +70,100 @@ static void passes_add_up(void)
     }
 }
 
+/* ---- top-5 ----------------------------------------------------------------------------------- */
+
+/* One dense layer whose outputs are those of its first input, 1: small integers, many of them
+ * equal, and now and then a NaN or an infinity. */
+static void set_output(split_t *f, size_t unit, float value)
+{
+    const tw_param_t *all = &f->whole.params.param[0], *own = &f->split.params.param[0];
+
+    f->whole.params.value[all->first + unit * INPUTS] = value;
+    if (unit >= own->units_first && unit - own->units_first < own->units) {
+        f->split.params.value[own->first + (unit - own->units_first) * INPUTS] = value;
+    }
+}
+
+static void set_outputs(split_t *f, float *output, uint64_t key, int bad)
+{
+    memset(f->whole.params.value, 0, f->whole.params.total * sizeof(float));
+    memset(f->split.params.value, 0, f->split.params.total * sizeof(float));
+    for (size_t u = 0; u < f->net.classes; u++) {
+        output[u] = (float)tw_random_below(key, u, 7) - 3.0f;
+    }
+    if (bad) {
+        output[tw_random_below(key, 1000, (uint32_t)f->net.classes)] = NAN;
+        output[tw_random_below(key, 1001, (uint32_t)f->net.classes)] = INFINITY;
+    }
+    for (size_t u = 0; u < f->net.classes; u++) {
+        set_output(f, u, output[u]);
+    }
+    for (size_t i = 0; i < f->pass.n * INPUTS; i++) {
+        f->x[i] = i % INPUTS == 0 ? 1.0f : 0.0f;
+    }
+}
+
+/* Sorted, the label's place is among the first, or it is as good as who is there. */
+static int by_size(const void *a, const void *b)
+{
+    const float x = *(const float *)a, y = *(const float *)b;
+
+    return (x < y) - (x > y);
+}
+
+static tw_head_wrong_t wrong_by_sorting(const split_t *f, const float *output)
+{
+    tw_head_wrong_t wrong   = {.one = 0};
+    const size_t    classes = f->net.classes, fifth = classes < 5 ? classes - 1 : 4;
+    float           sorted[64];
+
+    for (size_t u = 0; u < classes; u++) {
+        sorted[u] = isnan(output[u]) ? -INFINITY : output[u];
+    }
+    qsort(sorted, classes, sizeof(float), by_size);
+    for (size_t j = 0; j < f->pass.n; j++) {
+        const float own = output[f->labels[j]];
+
+        wrong.one += !(own >= sorted[0]);
+        wrong.five += !(own >= sorted[fifth]);
+    }
+    return wrong;
+}
+
+static void five_answers_are_counted(void)
+{
+    static const char *const nets[]      = {"L2", "L5", "L6", "L11", "L40"};
+    size_t                   between_all = 0;
+
+    for (int k = 0; k < 40; k++) {
+        const tw_head_how_t how = split_how();
+        tw_head_wrong_t     want;
+        float               output[64];
+        uint64_t            mine[2], wrong[2];
+        split_t             f;
+
+        t_note("'%s', %s, outputs %d", nets[k % 5], k & 1 ? "logistic" : "softmax", k / 5);
+        split_make(&f, nets[k % 5], k & 1 ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX, 33, &how);
+        set_outputs(&f, output, t_seed + (uint64_t)k, k >= 25);
+        want            = wrong_by_sorting(&f, output);
+        f.pass.training = 0;
+        split_run(&f, &f.whole, 0);
+        split_run(&f, &f.split, 0);
+        mine[0] = f.split.wrong.one;
+        mine[1] = f.split.wrong.five;
+        MPI_Allreduce(mine, wrong, 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+        T_CHECK(f.whole.wrong.one == want.one && f.whole.wrong.five == want.five,
+                "whole: %d and %d wrong, wanted %d and %d", (int)f.whole.wrong.one,
+                (int)f.whole.wrong.five, (int)want.one, (int)want.five);
+        T_CHECK(wrong[0] == want.one && wrong[1] == want.five,
+                "split: %d and %d wrong, wanted %d and %d", (int)wrong[0], (int)wrong[1],
+                (int)want.one, (int)want.five);
+        between_all += want.five > 0 && want.five < want.one;
+        split_free(&f);
+    }
+    T_CHECK(between_all > 5, "top-5 is hardly ever another count");
+}
+
 /* ---- what is sent -----------------------------------------------------------------------------
  */
 
@@ -77,7 +172,8 @@ static uint64_t calls_of(split_t *f, int with_wrong)
     tw_problem_t problem = {0};
     tw_stats_t   stats;
     double       loss;
-    size_t       wrong;
+
+    tw_head_wrong_t wrong;
 
     T_OK(tw_comm_stats_reset(t_world));
     T_CHECK(tw_head_run(f->split.head, &f->pass, &loss, with_wrong ? &wrong : NULL, &problem) == 0,
@@ -132,7 +228,7 @@ static void all_ranks_hold_the_same(void)
         }
         f.pass.training = 0;
         split_run(&f, &f.split, 0);
-        mine = f.split.wrong;
+        mine = f.split.wrong.one;
         MPI_Allreduce(&mine, &wrong, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
         MPI_Allreduce(&f.split.loss, &loss, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         T_CHECK(wrong == 0, "ranks have other activations in %d examples", (int)wrong);
@@ -353,6 +449,7 @@ int main(int argc, char **argv)
     static const t_case_t cases[] = {
         {"equals_one_rank", equals_one_rank, 1},
         {"passes_add_up", passes_add_up, 1},
+        {"five_answers_are_counted", five_answers_are_counted, 1},
         {"calls_are_few", calls_are_few, 1},
         {"all_ranks_hold_the_same", all_ranks_hold_the_same, 1},
         {"codecs_are_used", codecs_are_used, 1},

@@ -129,7 +129,7 @@ static void test_forward(tw_training_t *t, double *loss_p, double *wrong_p)
         tw_trunk_pass_t trunk = {.n = n};
         tw_head_pass_t  head  = {.n = n, .labels = labels, .scale = 1.0f};
         double          loss;
-        size_t          wrong;
+        tw_head_wrong_t wrong;
 
         for (size_t i = 0; i < n; i++) {
             index[i]  = (uint32_t)(begin + i);
@@ -141,7 +141,7 @@ static void test_forward(tw_training_t *t, double *loss_p, double *wrong_p)
         head.x = tw_trunk_forward(t->trunk, &trunk, &problem);
         T_CHECK(tw_head_run(t->head, &head, &loss, &wrong, &problem) == 0, "%s", problem.text);
         mine[0] += loss;
-        mine[1] += (double)wrong;
+        mine[1] += (double)wrong.one;
     }
     MPI_Allreduce(mine, all, 2, MPI_DOUBLE, MPI_SUM, t->comm);
     *loss_p  = t->size == 1 ? mine[0] : all[0];

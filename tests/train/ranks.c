@@ -195,6 +195,7 @@ static void damaged_checkpoints_are_refused(void)
     static char        bytes[MOST];
     tw_train_options_t options = options_of("linear", "onebit", 1);
     tw_training_t      t;
+    char               before[24];
     size_t             n = 0;
     FILE              *file;
 
@@ -217,6 +218,18 @@ static void damaged_checkpoints_are_refused(void)
     }
     write_changed(bytes, n - 1, n);
     expect_refusal(&options, "check sum is wrong");
+    write_changed(bytes, n, 8);
+    expect_refusal(&options, "was written on a machine of other byte order");
+    memcpy(before, bytes, sizeof(before));
+    memcpy(bytes, "twtrain2", 8);
+    bytes[16] = 2;
+    write_changed(bytes, n, n);
+    expect_refusal(&options, "was written by another version, in format 2; this version reads");
+    write_changed(bytes, 24, n);
+    expect_refusal(&options, "was written by another version, in format 2; this version reads");
+    memcpy(bytes, before, sizeof(before));
+    write_changed(bytes, 100, n);
+    expect_refusal(&options, "is damaged or incomplete");
     write_changed(bytes, n, n);
     run(&t, &options, MPI_COMM_WORLD);
     tw_training_destroy(&t);

@@ -30,18 +30,19 @@ json_has_its_keys() {
     local key
     # shellcheck disable=SC2086  # a list of words
     train 3 $small --codec tree8 --epochs 2 --json "$scratch/a.json" || return 1
-    for key in version command machine test_error train_loss images_per_second bytes_sent_per_step \
+    for key in version command machine test_error test_error_top5 train_loss images_per_second bytes_sent_per_step \
         weights_hash epochs ranks batch seed codec; do
         "$json_query" "$scratch/a.json" "$key" >/dev/null || { echo "no $key"; return 1; }
     done
     same "$("$json_query" "$scratch/a.json" codec)" 'tree8:block=4096,split=0.45' || return 1
-    same "$("$json_query" "$scratch/a.json" epochs.1.test_error)" "$("$json_query" "$scratch/a.json" test_error)"
+    same "$("$json_query" "$scratch/a.json" epochs.1.test_error)" "$("$json_query" "$scratch/a.json" test_error)" || return 1
+    same "$("$json_query" "$scratch/a.json" epochs.1.test_error_top5)" "$("$json_query" "$scratch/a.json" test_error_top5)"
 }
 
 one_line_per_epoch() {
     # shellcheck disable=SC2086
     train 2 $small --epochs 3 || return 1
-    same "$(grep -c '^epoch' "$scratch/out")" 3
+    same "$(grep -c '^epoch.* test error .* top-5 ' "$scratch/out")" 3
     ! grep -q $'\r' "$scratch/out"
 }
 

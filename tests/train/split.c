@@ -57,6 +57,7 @@ void split_make(split_t *f, const char *text, tw_loss_t loss, size_t rows,
                                .examples = f->examples,
                                .labels   = f->labels,
                                .training = 1,
+                               .five     = 1,
                                .seed     = t_seed,
                                .step     = 5,
                                .scale    = 1.0f / 64.0f};
@@ -123,16 +124,18 @@ void split_compare_gradients(const split_t *f)
 
 void split_compare_sums(split_t *f, int with_gx)
 {
-    const size_t n    = f->pass.n * INPUTS;
-    double       loss = 0.0;
-    uint64_t     mine = f->split.wrong, wrong = 0;
-    float       *total = t_malloc((n + 1) * sizeof(float));
+    const size_t n       = f->pass.n * INPUTS;
+    double       loss    = 0.0;
+    uint64_t     mine[2] = {f->split.wrong.one, f->split.wrong.five}, wrong[2];
+    float       *total   = t_malloc((n + 1) * sizeof(float));
 
     MPI_Allreduce(&f->split.loss, &loss, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    MPI_Allreduce(&mine, &wrong, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(mine, wrong, 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
     T_CHECK(fabs(loss - f->whole.loss) <= 1e-5 * fabs(f->whole.loss), "loss %.9g, on one rank %.9g",
             loss, f->whole.loss);
-    T_CHECK(wrong == f->whole.wrong, "%d wrong, on one rank %d", (int)wrong, (int)f->whole.wrong);
+    T_CHECK(wrong[0] == f->whole.wrong.one && wrong[1] == f->whole.wrong.five,
+            "%d and %d wrong, on one rank %d and %d", (int)wrong[0], (int)wrong[1],
+            (int)f->whole.wrong.one, (int)f->whole.wrong.five);
     if (with_gx) {
         MPI_Allreduce(f->split.gx, total, (int)n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
         near("gx", total, f->whole.gx, n, largest(f->whole.gx, n));

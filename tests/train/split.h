@@ -11,11 +11,11 @@ enum { INPUTS = 30 };
 
 /* A head and its parameters, whole or split. */
 typedef struct part {
-    tw_params_t params;
-    tw_head_t  *head;
-    float      *gx;
-    double      loss;
-    size_t      wrong;
+    tw_params_t     params;
+    tw_head_t      *head;
+    float          *gx;
+    double          loss;
+    tw_head_wrong_t wrong;
 } part_t;
 
 typedef struct split {

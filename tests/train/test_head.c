@@ -70,6 +70,7 @@ static void fixture_make(fixture_t *f, const char *text, tw_loss_t loss, size_t 
                                    .examples = f->examples,
                                    .labels   = f->labels,
                                    .training = 1,
+                                   .five     = 1,
                                    .seed     = 3,
                                    .step     = 17,
                                    .scale    = 1.0f / (float)n,
@@ -91,7 +92,7 @@ static void fixture_free(fixture_t *f)
     free(f->gx2);
 }
 
-static double reference(fixture_t *f, size_t *wrong_p)
+static double reference(fixture_t *f, tw_head_wrong_t *wrong_p)
 {
     return dense_net_reference(&f->net, &f->params, &f->pass, f->value, f->x2, f->gradient, f->gx2,
                                wrong_p);
@@ -111,7 +112,7 @@ static void near(const float *got, const double *want, size_t n, double times, c
     }
 }
 
-static void run(fixture_t *f, double *loss_p, size_t *wrong_p)
+static void run(fixture_t *f, double *loss_p, tw_head_wrong_t *wrong_p)
 {
     tw_problem_t problem = {0};
 
@@ -121,13 +122,14 @@ static void run(fixture_t *f, double *loss_p, size_t *wrong_p)
 
 static void compare(fixture_t *f)
 {
-    double loss, want;
-    size_t wrong, want_wrong;
+    double          loss, want;
+    tw_head_wrong_t wrong, want_wrong;
 
     want = reference(f, &want_wrong);
     run(f, &loss, &wrong);
     ck_assert_double_eq_tol(loss, want, 1e-5 * want);
-    ck_assert_uint_eq(wrong, want_wrong);
+    ck_assert_uint_eq(wrong.one, want_wrong.one);
+    ck_assert_uint_eq(wrong.five, want_wrong.five);
     near(f->params.gradient, f->gradient, f->params.total, 1.0, "gradient");
     near(f->gx, f->gx2, f->pass.n * 30, 1.0, "gx");
 }
@@ -342,15 +344,15 @@ END_TEST
 
 START_TEST(no_examples)
 {
-    fixture_t f;
-    double    loss;
-    size_t    wrong;
+    fixture_t       f;
+    double          loss;
+    tw_head_wrong_t wrong;
 
     fixture_make(&f, "d0.5 r8 d0.5 l5", TW_LOSS_LOGISTIC, 4, best_kernels(), 1);
     f.pass.n          = 0;
     f.pass.accumulate = 1;
     run(&f, &loss, &wrong);
-    ck_assert(loss == 0.0 && wrong == 0 && f.params.gradient[0] != 0.0f);
+    ck_assert(loss == 0.0 && wrong.one == 0 && wrong.five == 0 && f.params.gradient[0] != 0.0f);
     f.pass.accumulate = 0;
     run(&f, &loss, &wrong);
     for (size_t i = 0; i < f.params.total; i++) {

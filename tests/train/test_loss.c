@@ -15,7 +15,7 @@
 
 /* One dense layer of one input: the outputs are the weights. */
 static double loss_of(tw_loss_t loss, const float *outputs, size_t classes, uint32_t label,
-                      float *gradient, size_t *wrong_p)
+                      float *gradient, tw_head_wrong_t *wrong_p)
 {
     const tw_head_how_t  how     = {.threads = 1, .kernels = best_kernels()};
     const float          one     = 1.0f;
@@ -46,18 +46,19 @@ START_TEST(losses_are_safe)
 {
     const float large[3] = {3000.0f, -3000.0f, 2990.0f}, equal[3] = {-7.0f, -7.0f, -7.0f};
     float       g[3];
-    size_t      wrong;
+
+    tw_head_wrong_t wrong;
 
     ck_assert_double_eq_tol(loss_of(TW_LOSS_SOFTMAX, large, 3, 1, g, &wrong), 6000.0, 1e-3);
-    ck_assert(wrong == 1 && fabsf(g[1] + 1.0f) < 1e-6f && fabsf(g[0] - 1.0f) < 1e-4f);
+    ck_assert(wrong.one == 1 && fabsf(g[1] + 1.0f) < 1e-6f && fabsf(g[0] - 1.0f) < 1e-4f);
     ck_assert_double_eq_tol(loss_of(TW_LOSS_SOFTMAX, large, 3, 0, g, &wrong), 4.54e-5, 1e-6);
-    ck_assert(wrong == 0);
+    ck_assert(wrong.one == 0);
     ck_assert_double_eq_tol(loss_of(TW_LOSS_SOFTMAX, equal, 3, 2, g, &wrong), log(3.0), 1e-6);
-    ck_assert_msg(wrong == 0, "nothing is greater");
+    ck_assert_msg(wrong.one == 0, "nothing is greater");
     ck_assert_double_eq_tol(loss_of(TW_LOSS_LOGISTIC, large, 3, 1, g, &wrong), 8990.0, 1e-3);
-    ck_assert(wrong == 1 && g[0] == 1.0f && g[1] == -1.0f && g[2] == 1.0f);
+    ck_assert(wrong.one == 1 && g[0] == 1.0f && g[1] == -1.0f && g[2] == 1.0f);
     ck_assert_double_eq_tol(loss_of(TW_LOSS_LOGISTIC, large, 3, 0, g, &wrong), 2990.0, 1e-3);
-    ck_assert(wrong == 0);
+    ck_assert(wrong.one == 0);
 }
 END_TEST
 
@@ -67,12 +68,13 @@ START_TEST(bad_numbers_are_shown)
 
     for (int k = 0; k < 2; k++) {
         for (size_t at = 0; at < 3; at++) {
-            float  outputs[3] = {1.0f, 2.0f, 3.0f}, g[3];
-            size_t wrong;
+            float outputs[3] = {1.0f, 2.0f, 3.0f}, g[3];
+
+            tw_head_wrong_t wrong;
 
             outputs[at] = NAN;
             ck_assert(isnan(loss_of(kinds[k], outputs, 3, 1, g, &wrong)));
-            ck_assert(at != 1 || wrong == 1);
+            ck_assert(at != 1 || wrong.one == 1);
             outputs[at] = INFINITY;
             ck_assert(!isfinite(loss_of(kinds[k], outputs, 3, at == 1 ? 0 : 1, g, &wrong)));
         }

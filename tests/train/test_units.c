@@ -166,7 +166,7 @@ END_TEST
 
 /* ---- loops over units ------------------------------------------------------------------------ */
 
-enum { UNITS = 21, MOST = 70, OUTS = 12, CELLS = UNITS * MOST + 64 };
+enum { UNITS = 21, MOST = 70, OUTS = 13, CELLS = UNITS * MOST + 64 };
 
 static void run_loops(const tw_unit_loops_t *loops, size_t n, float out[OUTS][CELLS],
                       double loss[MOST])
@@ -196,6 +196,7 @@ static void run_loops(const tw_unit_loops_t *loops, size_t n, float out[OUTS][CE
     loops->sums(out[7] + 32, out[8], UNITS, n, 1);
     loops->drop(out[8], out[8], UNITS * n, &drop);
     loops->top(top, out[9], UNITS, n);
+    loops->tops(out[12], out[9], UNITS, n);
     memcpy(out[10], top, n * sizeof(float));
     loops->exponentials(out[9], top, out[10] + MOST, UNITS, n);
     loops->scale(out[9], top, UNITS, n);
@@ -218,6 +219,37 @@ START_TEST(loops_agree)
             ck_assert_msg(memcmp(got[k], want[k], sizeof(want[k])) == 0, "output %d differs", k);
         }
         ck_assert_mem_eq(got_loss, want_loss, sizeof(want_loss));
+    }
+}
+END_TEST
+
+/* Found among few units and many, equal ones included; a NaN is not among them. */
+START_TEST(the_largest_are_found)
+{
+    enum { N = 19 };
+    const tw_compute_kernels_t *kernels = kernels_at(_i);
+    float                       z[UNITS * N], top[TW_TOPS * N];
+
+    for (size_t i = 0; i < UNITS * N; i++) {
+        z[i] = (float)tw_random_below(8, i, 12) - 6.0f;
+        z[i] = z[i] == 5.0f ? NAN : z[i];
+    }
+    for (size_t units = 0; kernels != NULL && units <= UNITS; units++) {
+        TW_KERNELS_OF(kernels, tw_unit_loops)->tops(top, z, units, N);
+        for (size_t j = 0; j < N; j++) {
+            for (size_t k = 0; k < TW_TOPS; k++) {
+                size_t greater = 0, least = 0, valid = 0;
+
+                for (size_t u = 0; u < units; u++) {
+                    greater += z[u * N + j] > top[k * N + j];
+                    least += z[u * N + j] >= top[k * N + j];
+                    valid += !isnan(z[u * N + j]);
+                }
+                ck_assert_msg(k < valid ? greater <= k && least > k : top[k * N + j] == -INFINITY,
+                              "%zu units, example %zu, place %zu: %g", units, j, k,
+                              (double)top[k * N + j]);
+            }
+        }
     }
 }
 END_TEST
@@ -265,6 +297,7 @@ int main(void)
     tcase_add_test(tcase, transpositions_are_right);
     tcase = test_case_within(suite, "loops", 240.0);
     tcase_add_loop_test(tcase, loops_agree, 0, 27);
+    tcase_add_loop_test(tcase, the_largest_are_found, 0, 3);
     tcase_add_test(tcase, masks_are_those_of_rows);
     return test_main(suite);
 }

@@ -142,6 +142,26 @@ static void top(float *restrict most, const float *restrict z, size_t units, siz
     }
 }
 
+static void tops(float *restrict most, const float *restrict z, size_t units, size_t n)
+{
+    for (size_t i = 0; i < TW_TOPS * n; i++) {
+        most[i] = -INFINITY;
+    }
+    for (size_t u = 0; u < units; u++) {
+#pragma omp simd
+        for (size_t j = 0; j < n; j++) {
+            float v = z[u * n + j];
+
+            for (size_t k = 0; k < TW_TOPS; k++) { /* the larger stays, the other goes on */
+                const float m = most[k * n + j];
+
+                most[k * n + j] = v > m ? v : m;
+                v               = v > m ? m : v;
+            }
+        }
+    }
+}
+
 static void exponentials(float *restrict z, const float *restrict most, float *restrict sum,
                          size_t units, size_t n)
 {
@@ -212,6 +232,7 @@ const tw_unit_loops_t TW_NAME(TW_KERNELS) = {
     .sums          = sums,
     .drop          = drop,
     .top           = top,
+    .tops          = tops,
     .exponentials  = exponentials,
     .scale         = scale_examples,
     .logistic_loss = logistic_loss,

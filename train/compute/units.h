@@ -15,6 +15,9 @@
 #include "train/compute/kernels.h"
 #include "train/model/network.h"
 
+/* Answers of which one may be right: top-5. */
+#define TW_TOPS ((size_t)5)
+
 /* Dropout of n examples: unit i of example j is kept as tw_drop_t of that example's key says. */
 typedef struct tw_masks {
     int32_t   threshold;
@@ -40,6 +43,9 @@ typedef struct tw_unit_loops {
 
     /* Losses, z[units][n]. top[j] = the largest z of example j; -infinity for no units. */
     void (*top)(float *top, const float *z, size_t units, size_t n);
+    /* top[TW_TOPS][n]: the TW_TOPS largest, the largest first; -infinity beyond the units. No NaN
+     * is among them, as in top(). */
+    void (*tops)(float *top, const float *z, size_t units, size_t n);
     /* z = e^(z - top[j]), sum[j] = their sum. */
     void (*exponentials)(float *z, const float *top, float *sum, size_t units, size_t n);
     /* z *= factor[j]. */

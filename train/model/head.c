@@ -68,8 +68,8 @@ static int take_work(tw_head_t *head)
     head->sum         = head->comm != NULL ? take(head, all, n, sizeof(float)) : NULL;
     head->sum_rows    = take(head, all, rows, sizeof(float));
     head->label       = take(head, n, 1, sizeof(float));
-    head->mine        = take(head, n, 2, sizeof(float));
-    head->all         = take(head, n, 2 * (size_t)head->ranks, sizeof(float));
+    head->mine        = take(head, n, TW_TOPS + 1, sizeof(float));
+    head->all         = take(head, n, (TW_TOPS + 1) * (size_t)head->ranks, sizeof(float));
     head->keys        = take(head, n, 2, sizeof(uint32_t));
     head->loss        = take(head, n, 1, sizeof(double));
     head->counts      = take(head, (size_t)head->ranks, 1, sizeof(size_t));

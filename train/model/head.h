@@ -60,8 +60,8 @@ int tw_head_create(tw_head_t **head_p, const tw_network_t *network, tw_params_t 
 /** NULL is allowed. */
 void tw_head_destroy(tw_head_t *head);
 
-/* One pass. n, training, seed, step, scale, accumulate and whether gx is NULL must be equal on all
- * ranks, and so must be the contents of x, examples and labels. */
+/* One pass. n, training, seed, step, scale, accumulate, five and whether gx is NULL must be equal
+ * on all ranks, and so must be the contents of x, examples and labels. */
 typedef struct tw_head_pass {
     size_t          n;          /* examples; may be 0                                            */
     const float    *x;          /* [n][features], in the order c, h, w                           */
@@ -71,21 +71,29 @@ typedef struct tw_head_pass {
     uint64_t        seed, step; /* of dropout                                                    */
     float           scale;      /* of the loss in the gradients: 1 / batch                       */
     int             accumulate; /* add to the gradients in params, else overwrite them           */
+    int             five;       /* if wrong ones are counted: those by the five largest, too     */
     float          *gx;         /* [n][features]: own summand of the gradient by x; or NULL      */
 } tw_head_pass_t;
+
+/* Of the examples whose label's class a rank owns: those where another class is greater, and those
+ * where at least five are. Equal outputs do not count, and a label whose output is NaN is wrong. */
+typedef struct tw_head_wrong {
+    size_t one;
+    size_t five; /* 0 unless the pass asks for it */
+} tw_head_wrong_t;
 
 /** Forward, loss, and unless training is 0 and gx is NULL backward: gradients of this rank's
  * weights and biases into params->gradient. Collective over the communicator.
  * @param [out] loss_p   this rank's share of the loss: of the classes that it owns, not scaled. The
  *                       sum over the ranks is the sum over the examples. Infinite or NaN as it is.
- * @param [out] wrong_p  of the examples whose label's class it owns, those where another class is
- *                       greater. NULL (on all ranks): not wanted. With the logistic loss on several
- *                       ranks, counting takes an exchange of one float per example that nothing
- *                       else waits for; the loss itself takes none.
+ * @param [out] wrong_p  this rank's share of the wrong examples. NULL (on all ranks): not wanted.
+ *                       With the logistic loss on several ranks, counting takes an exchange of one
+ *                       float per example that nothing else waits for; the loss itself takes none.
+ *                       pass->five adds four floats per example to the exchange.
  * @return 0, or -1: a label out of range, or an exchange failed (problem->fatal is set where other
  *         ranks may not know). */
-int tw_head_run(tw_head_t *head, const tw_head_pass_t *pass, double *loss_p, size_t *wrong_p,
-                tw_problem_t *problem);
+int tw_head_run(tw_head_t *head, const tw_head_pass_t *pass, double *loss_p,
+                tw_head_wrong_t *wrong_p, tw_problem_t *problem);
 
 /** After a pass of n examples: the name of the first layer of whose own outputs (of the last layer,
  * the gradients by them) one is not finite; NULL if all are. For the report of a fault. */

@@ -40,11 +40,12 @@ struct tw_head {
     float                    *gradient[2]; /* by own outputs of a layer, and of the one below */
     float        *sum, *sum_rows; /* this rank's summand of the gradient by a layer's inputs */
     float        *label;          /* [rows_max] output of the label, where it is this rank's */
-    float        *mine, *all;     /* [2][rows_max] largest outputs, sums; those of all ranks */
-    uint32_t     *keys;           /* [2][rows_max] */
-    double       *loss;           /* [rows_max] */
-    tw_request_t *moving;         /* activations or gradients */
-    tw_request_t *shared;         /* what the loss exchanges */
+    float        *mine, *all; /* [1 or TW_TOPS][n] largest outputs, [n] sums; those of all ranks */
+    size_t        tops;       /* largest outputs of an example, in the pass at hand */
+    uint32_t     *keys;       /* [2][rows_max] */
+    double       *loss;       /* [rows_max] */
+    tw_request_t *moving;     /* activations or gradients */
+    tw_request_t *shared;     /* what the loss exchanges */
     int64_t       moving_span, shared_span; /* of the trace */
     size_t        bytes;
 };
@@ -76,7 +77,7 @@ int tw_head_loss(tw_head_t *head, const tw_head_pass_t *pass, int backward, int 
                  double *loss_p, tw_problem_t *problem);
 
 /** How many examples whose label this rank owns are wrong; after tw_head_loss() with count. */
-int tw_head_wrong(tw_head_t *head, const tw_head_pass_t *pass, size_t *wrong_p,
+int tw_head_wrong(tw_head_t *head, const tw_head_pass_t *pass, tw_head_wrong_t *wrong_p,
                   tw_problem_t *problem);
 
 #endif /* TW_MODEL_HEAD_INSIDE_H */

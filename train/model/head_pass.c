@@ -320,8 +320,8 @@ static void clear(const tw_head_t *head)
     }
 }
 
-static int run(tw_head_t *head, const tw_head_pass_t *pass, double *loss_p, size_t *wrong_p,
-               tw_problem_t *problem)
+static int run(tw_head_t *head, const tw_head_pass_t *pass, double *loss_p,
+               tw_head_wrong_t *wrong_p, tw_problem_t *problem)
 {
     const int both = pass->training || pass->gx != NULL;
 
@@ -340,14 +340,14 @@ static int run(tw_head_t *head, const tw_head_pass_t *pass, double *loss_p, size
     return wrong_p == NULL ? 0 : tw_head_wrong(head, pass, wrong_p, problem);
 }
 
-int tw_head_run(tw_head_t *head, const tw_head_pass_t *pass, double *loss_p, size_t *wrong_p,
-                tw_problem_t *problem)
+int tw_head_run(tw_head_t *head, const tw_head_pass_t *pass, double *loss_p,
+                tw_head_wrong_t *wrong_p, tw_problem_t *problem)
 {
     int status;
 
     *loss_p = 0.0;
     if (wrong_p != NULL) {
-        *wrong_p = 0;
+        *wrong_p = (tw_head_wrong_t){.one = 0};
     }
     if (check(head, pass, problem) != 0) {
         return -1;
