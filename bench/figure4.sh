@@ -38,8 +38,9 @@ done
 for seed in $seeds; do
     for codec in $codecs; do
         awk -F '": ' -v codec="$codec" -v seed="$seed" '
+            $1 ~ /^  "/ { list = $1 }
             $1 ~ /^      "epoch$/ { epoch = $2 + 0 }
-            $1 ~ /^      "test_error$/ { print codec, seed, epoch, 100 * $2 }
+            list ~ /"epochs$/ && $1 ~ /^      "test_error$/ { print codec, seed, epoch, 100 * $2 }
             $1 ~ /^  "bytes_sent_per_step$/ { print codec, seed, "bytes", $2 + 0 }' \
             "$out/$codec-seed$seed.json"
     done

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,8 @@ static const char magic[8] = {'t', 'w', 't', 'r', 'a', 'i', 'n', '0' + TW_CHECKP
 typedef struct tw_header {
     char     magic[8];
     uint64_t order, format;
-    uint64_t epochs, ranks;
+    uint64_t epochs, step, evaluations, ranks;
+    double   seconds;
     uint64_t seed, batch, data_hash, network_hash;
     uint64_t update_period;
     double   rate, momentum, decay;
@@ -40,6 +42,9 @@ static void fill_header(const tw_training_t *t, tw_header_t *header)
     header->order         = TW_CHECKPOINT_ORDER;
     header->format        = TW_CHECKPOINT_FORMAT;
     header->epochs        = t->epochs;
+    header->step          = t->step;
+    header->evaluations   = t->evaluations.count;
+    header->seconds       = t->seconds;
     header->ranks         = (uint64_t)t->size;
     header->seed          = o->seed;
     header->batch         = t->batch;
@@ -89,11 +94,16 @@ static int sum_stream(FILE *stream, uint64_t bytes, uint64_t *sum_p)
 /* Write errors stay in the stream's error flag and are reported once, at the end. */
 static void write_head(tw_training_t *t, FILE *stream)
 {
-    tw_header_t header;
+    const tw_evaluations_t *e = &t->evaluations;
+    tw_header_t             header;
 
     fill_header(t, &header);
     fwrite(&header, sizeof(header), 1, stream);
     fwrite(t->records, sizeof(*t->records), t->epochs, stream);
+    fwrite(&t->record, sizeof(t->record), 1, stream);
+    if (e->count > 0) {
+        fwrite(e->list, sizeof(*e->list), e->count, stream);
+    }
 }
 
 /* ---- tensors that are split over the ranks ------------------------------------------------- */
@@ -398,26 +408,40 @@ static int compare_headers(const char *path, tw_header_t *file, const tw_header_
         same_number(path, "decay", file->decay, run->decay, problem) != 0) {
         return -1;
     }
-    if (file->epochs == 0 || file->epochs > TW_EPOCHS_MOST) {
-        return damaged(path, "holds no epoch", problem);
+    return 0;
+}
+
+/* How far the run was, and whether the file can hold so much of it; the data are the same here. */
+static int check_progress(const tw_training_t *t, const char *path, const tw_header_t *file,
+                          uint64_t body, tw_problem_t *problem)
+{
+    const uint64_t left = body - sizeof(*file);
+
+    if (file->step == 0 || file->epochs > TW_EPOCHS_MOST || file->step < file->epochs * t->steps ||
+        file->step >= (file->epochs + 1) * t->steps) {
+        return damaged(path, "says nothing possible about the steps that were done", problem);
+    }
+    if (file->evaluations > left / sizeof(tw_evaluation_t) ||
+        file->epochs > left / sizeof(tw_training_record_t)) {
+        return damaged(path, "is too short", problem);
     }
     return 0;
 }
 
-/* Room for the records of the file and of the run to come. */
-static int make_room(tw_training_t *t, uint64_t epochs, tw_problem_t *problem)
+/* Room for the records of the file and of the run to come, which may end inside an epoch. */
+static int make_room(tw_training_t *t, const tw_header_t *header, tw_problem_t *problem)
 {
     tw_training_record_t *records;
 
-    if (epochs <= t->epochs_wanted) {
-        return 0;
+    if (header->epochs >= t->room) {
+        records = realloc(t->records, (header->epochs + 1) * sizeof(*records));
+        if (records == NULL) {
+            return tw_problem_set(problem, "out of memory");
+        }
+        t->records = records;
+        t->room    = header->epochs + 1;
     }
-    records = realloc(t->records, epochs * sizeof(*records));
-    if (records == NULL) {
-        return tw_problem_set(problem, "out of memory");
-    }
-    t->records = records;
-    return 0;
+    return tw_evaluations_reserve(&t->evaluations, header->evaluations, problem);
 }
 
 /* Read on rank 0 and give to all. */
@@ -436,8 +460,33 @@ static void read_whole(const tw_training_t *t, void *array, size_t bytes, FILE *
     }
 }
 
-/* Records, tensors and running statistics. */
-static int read_body(tw_training_t *t, const char *path, FILE *stream, uint64_t epochs,
+static int finite_record(const tw_training_record_t *r)
+{
+    const double *number = (const double *)r;
+
+    for (size_t i = 0; i < sizeof(*r) / sizeof(*number); i++) {
+        if (!isfinite(number[i])) {
+            return 0;
+        }
+    }
+    return r->images >= 0.0 && r->seconds >= 0.0;
+}
+
+/* What the run has been, the same on all ranks now. */
+static int check_history(const tw_training_t *t, const char *path, const tw_header_t *header,
+                         tw_problem_t *problem)
+{
+    int good = finite_record(&t->record) &&
+               tw_evaluations_possible(&t->evaluations, header->step, header->seconds);
+
+    for (uint64_t e = 0; e < header->epochs; e++) {
+        good &= finite_record(&t->records[e]);
+    }
+    return good ? 0 : damaged(path, "holds results that cannot be", problem);
+}
+
+/* Records, evaluations, tensors and running statistics. */
+static int read_body(tw_training_t *t, const char *path, FILE *stream, const tw_header_t *header,
                      tw_problem_t *problem)
 {
     float *const vectors[] = {t->params.value, t->params.momentum};
@@ -446,7 +495,11 @@ static int read_body(tw_training_t *t, const char *path, FILE *stream, uint64_t 
 
     status = make_pieces(t, &pieces, problem);
     if (status == 0) {
-        read_whole(t, t->records, epochs * sizeof(*t->records), stream, &bad);
+        read_whole(t, t->records, header->epochs * sizeof(*t->records), stream, &bad);
+        read_whole(t, &t->record, sizeof(t->record), stream, &bad);
+        read_whole(t, t->evaluations.list, header->evaluations * sizeof(*t->evaluations.list),
+                   stream, &bad);
+        t->evaluations.count = header->evaluations;
         for (size_t k = 0; k < 2 * t->params.count; k++) {
             const tw_param_t *p = &t->params.param[k / 2];
 
@@ -458,7 +511,8 @@ static int read_body(tw_training_t *t, const char *path, FILE *stream, uint64_t 
         }
         read_whole(t, t->params.state, t->params.states * sizeof(float), stream, &bad);
         MPI_Bcast(&bad, 1, MPI_INT, 0, t->comm);
-        status = bad ? damaged(path, "is too short", problem) : 0;
+        status =
+            bad ? damaged(path, "is too short", problem) : check_history(t, path, header, problem);
     }
     free_pieces(&pieces);
     return status;
@@ -470,8 +524,9 @@ static int load_on_root(tw_training_t *t, const char *path, FILE **stream_p, uin
     tw_header_t run;
 
     fill_header(t, &run);
-    return open_checked(path, stream_p, header, body_p, problem) == 0
-               ? compare_headers(path, header, &run, problem)
+    return open_checked(path, stream_p, header, body_p, problem) == 0 &&
+                   compare_headers(path, header, &run, problem) == 0
+               ? check_progress(t, path, header, *body_p, problem)
                : -1;
 }
 
@@ -479,7 +534,7 @@ static int load_on_root(tw_training_t *t, const char *path, FILE **stream_p, uin
 static int load_rest(tw_training_t *t, const char *path, FILE *stream, const tw_header_t *header,
                      tw_problem_t *problem)
 {
-    int mine = make_room(t, header->epochs, problem), all;
+    int mine = make_room(t, header, problem), all;
 
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, t->comm);
     if (all != 0) {
@@ -488,10 +543,12 @@ static int load_rest(tw_training_t *t, const char *path, FILE *stream, const tw_
     if (tw_adaptive_restore(&t->norm.rule, header->adaptive) != TW_OK) {
         return damaged(path, "holds a state of batch statistics that cannot be", problem);
     }
-    if (read_body(t, path, stream, header->epochs, problem) != 0) {
+    if (read_body(t, path, stream, header, problem) != 0) {
         return -1;
     }
-    t->epochs = header->epochs;
+    t->epochs  = header->epochs;
+    t->step    = header->step;
+    t->seconds = header->seconds;
     return tw_exchange_restore(t->exchange, stream, problem);
 }
 

@@ -4,7 +4,8 @@
  * Layout, little-endian words of 64 bits unless said otherwise:
  *     magic "twtrain3", order mark 0x0102030405060708 (as the machine writes it),
  *     header: see checkpoint.c; names are NUL-padded
- *     records of the epochs done
+ *     records of the epochs done, and one of the epoch under way
+ *     evaluations: see evaluations.h
  *     per tensor of tw_params_t, whole: values, then momentum (float32, as the machine writes them)
  *     running statistics of batch normalisation (float32)
  *     residuals: tw_buckets_save(), for codecs with error feedback
@@ -22,11 +23,12 @@
  */
 void tw_training_hash(tw_training_t *t);
 
-/** Write the state after t->epochs epochs to a temporary file, then rename it. Collective.
+/** Write the state after t->step steps to a temporary file, then rename it. Collective.
  * @return 0, or -1 with the problem set, maybe not on every rank. */
 int tw_checkpoint_save(tw_training_t *t, const char *path, tw_problem_t *problem);
 
-/** Read it back: fills params, residuals, records, epochs. Collective. Same returns. */
+/** Read it back: fills params, residuals, records, evaluations, epochs, step, seconds. Collective.
+ * Same returns. */
 int tw_checkpoint_load(tw_training_t *t, const char *path, tw_problem_t *problem);
 
 #endif /* TW_TRAIN_CHECKPOINT_H */

@@ -4,7 +4,9 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "command/watch.h"
 #include "train/agree.h"
@@ -31,7 +33,7 @@ void tw_order_draw(uint32_t *order, size_t n, uint64_t seed, uint64_t epoch)
     }
 }
 
-/* ---- one epoch ----------------------------------------------------------------------------- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 /* Fractions of the test images that the network gets wrong, by its first answer and by its first
  * five. All ranks take part in all batches: they hold the dense layers together. */
@@ -60,33 +62,68 @@ static int test(tw_training_t *t, double *error_p, double *error_top5_p, tw_prob
 
 /* Hash all weights that every rank has, and see that they are finite and the same on all ranks.
  * Collective, and so is what it says. */
-static int check_weights(tw_training_t *t, uint64_t epoch, tw_problem_t *problem)
+static int check_weights(tw_training_t *t, tw_problem_t *problem)
 {
     const size_t layers                       = t->network.layers;
+    const int    whole                        = t->step % t->steps == 0;
     uint64_t     words[TW_NETWORK_LAYERS_MAX] = {0};
     uint64_t     bad = layers, first = layers; /* the first not finite: here, on any rank */
     int          rank, finite, status = 0;
     size_t       layer;
+    char         when[40];
 
     for (size_t l = 0; l < layers; l++) {
         words[l] = tw_params_hash(&t->params, l, &finite);
         bad      = finite || bad < l ? bad : l;
     }
+    snprintf(when, sizeof(when), "after %s %" PRIu64, whole ? "epoch" : "step",
+             whole ? t->step / t->steps : t->step);
     /* Shares of split layers only their rank sees. */
     MPI_Allreduce(&bad, &first, 1, MPI_UINT64_T, MPI_MIN, t->comm);
     if (tw_agree_words(t->comm, words, layers, &rank, &layer) != 0) {
-        status = tw_problem_set(problem,
-                                "after epoch %" PRIu64 " rank %d has other weights than rank 0 in "
-                                "layer %s",
-                                epoch, rank, t->network.layer[layer].name);
+        status = tw_problem_set(problem, "%s rank %d has other weights than rank 0 in layer %s",
+                                when, rank, t->network.layer[layer].name);
     } else if (first < layers) {
         status = tw_problem_set(problem,
-                                "after epoch %" PRIu64 " weights of layer %s are not finite; a "
-                                "smaller --lr may help",
-                                epoch, t->network.layer[first].name);
+                                "%s weights of layer %s are not finite; a smaller --lr may help",
+                                when, t->network.layer[first].name);
     }
     return status;
 }
+
+static int epoch_is_over(const tw_training_t *t)
+{
+    return t->step == (t->epochs + 1) * t->steps;
+}
+
+static int test_is_due(const tw_training_t *t)
+{
+    const tw_train_options_t *o = t->options;
+
+    if (o->eval_every == 0) {
+        return o->steps == 0 && epoch_is_over(t);
+    }
+    return t->step % o->eval_every == 0 || epoch_is_over(t);
+}
+
+/* Errors are sums of whole numbers, and seconds have been agreed on, so all ranks note the same. */
+static int evaluate(tw_training_t *t, tw_problem_t *problem)
+{
+    tw_evaluation_t one = {.step       = t->step,
+                           .seconds    = t->seconds,
+                           .train_loss = t->record.train_loss / t->record.images};
+
+    if (test(t, &one.test_error, &one.test_error_top5, problem) != 0) {
+        return -1;
+    }
+    if (tw_evaluations_add(&t->evaluations, &one, problem) != 0) {
+        problem->fatal = t->size > 1; /* the others train on */
+        return -1;
+    }
+    return 0;
+}
+
+/* ---- a stretch: the steps until the next test, at most to the end of the epoch --------------- */
 
 /* What this rank has sent, on all communicators. */
 static tw_stats_t counted(const tw_training_t *t)
@@ -103,6 +140,92 @@ static tw_stats_t counted(const tw_training_t *t)
     return stats;
 }
 
+/* Add the stretch to the epoch: bytes, and the exposed time, of the rank that has most of them. */
+static void measure(tw_training_t *t, const tw_stats_t *before, double seconds)
+{
+    const tw_stats_t now = counted(t);
+    double           mine[4], most[4];
+
+    mine[0] = (double)(now.bytes_sent - before->bytes_sent);
+    mine[1] = (double)(now.bytes_uncompressed - before->bytes_uncompressed);
+    mine[2] = t->meter.communication / seconds;
+    mine[3] = seconds;
+    watch_begin("MPI_Allreduce");
+    MPI_Allreduce(mine, most, 4, MPI_DOUBLE, MPI_MAX, t->comm);
+    watch_end();
+    t->record.bytes_sent += most[0];
+    t->record.bytes_uncompressed += most[1];
+    t->record.exposed += most[2] * most[3];
+    t->record.seconds += most[3];
+    t->seconds += most[3];
+}
+
+/* The step at whose end it is over. */
+static uint64_t end_of_stretch(const tw_training_t *t)
+{
+    const uint64_t every = t->options->eval_every, steps = t->options->steps;
+    uint64_t       end = (t->epochs + 1) * t->steps;
+
+    if (every != 0 && (t->step / every + 1) * every < end) {
+        end = (t->step / every + 1) * every;
+    }
+    return steps != 0 && steps < end ? steps : end;
+}
+
+static int run_steps(tw_training_t *t, uint64_t end, tw_problem_t *problem)
+{
+    while (t->step < end) {
+        const size_t begin = (size_t)(t->step - t->epochs * t->steps) * t->batch;
+        const size_t left  = t->data.train.n - begin;
+        const double start = MPI_Wtime(), before = t->meter.communication;
+        double       seconds;
+
+        if (tw_step_train(t, begin, left < t->batch ? left : t->batch, &t->record, problem) != 0) {
+            return -1;
+        }
+        seconds                   = MPI_Wtime() - start;
+        t->step_times[t->timed++] = seconds;
+        tw_report_step(t, seconds, (t->meter.communication - before) / seconds);
+    }
+    return t->masters != NULL ? tw_masters_arrive(t->masters, problem) : 0;
+}
+
+/* Begin the epoch, or go on with it. */
+static void prepare_epoch(tw_training_t *t)
+{
+    if (t->step == t->epochs * t->steps) {
+        t->timed  = 0;
+        t->record = (tw_training_record_t){.test_error      = -1.0,
+                                           .test_error_top5 = -1.0,
+                                           .global          = tw_normalisation_global(&t->norm)};
+    }
+    if (t->drawn != t->epochs + 1) {
+        tw_order_draw(t->order, t->data.train.n, t->options->seed, t->epochs);
+        t->drawn = t->epochs + 1;
+    }
+}
+
+static int run_stretch(tw_training_t *t, tw_problem_t *problem)
+{
+    const tw_stats_t before = counted(t);
+    double           start;
+
+    prepare_epoch(t);
+    start                  = MPI_Wtime();
+    t->meter.communication = 0.0;
+    if (run_steps(t, end_of_stretch(t), problem) != 0) {
+        return -1;
+    }
+    measure(t, &before, MPI_Wtime() - start);
+    if (check_weights(t, problem) != 0 ||
+        tw_normalisation_settle(&t->norm, &t->params, problem) != 0) {
+        return -1;
+    }
+    return test_is_due(t) ? evaluate(t, problem) : 0;
+}
+
+/* ---- epochs --------------------------------------------------------------------------------- */
+
 static int by_size(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -110,87 +233,48 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Bytes per step and the exposed share of the rank that has most of them. */
-static void gather_record(tw_training_t *t, const tw_stats_t *before, size_t steps,
-                          tw_training_record_t *record)
+/* Of this run's steps of the epoch, without the first two. */
+static double median_step(const tw_training_t *t)
 {
-    const tw_stats_t now = counted(t);
-    double           mine[3], most[3];
+    const size_t n      = t->timed;
+    double      *sorted = t->step_times + t->steps;
 
-    mine[0] = (double)(now.bytes_sent - before->bytes_sent);
-    mine[1] = (double)(now.bytes_uncompressed - before->bytes_uncompressed);
-    mine[2] = t->meter.communication / record->seconds;
-    watch_begin("MPI_Allreduce");
-    MPI_Allreduce(mine, most, 3, MPI_DOUBLE, MPI_MAX, t->comm);
-    watch_end();
-    record->bytes_sent         = t->codecs.native ? -1.0 : most[0] / (double)steps;
-    record->bytes_uncompressed = t->codecs.native ? -1.0 : most[1] / (double)steps;
-    record->exposed            = most[2];
-    record->train_loss /= record->images;
-    record->train_error /= record->images;
-    if (!tw_step_counts_errors(t)) {
-        record->train_error = -1.0;
+    if (n < 3) {
+        return n > 0 ? t->step_times[n - 1] : t->record.step_seconds;
     }
-    if (steps > 2) {
-        qsort(t->step_times + 2, steps - 2, sizeof(*t->step_times), by_size);
-    }
-    record->step_seconds = t->step_times[steps > 2 ? 2 + (steps - 2) / 2 : steps - 1];
+    memcpy(sorted, t->step_times + 2, (n - 2) * sizeof(*sorted));
+    qsort(sorted, n - 2, sizeof(*sorted), by_size);
+    return sorted[(n - 2) / 2];
 }
 
-/* Steps that are left of the epoch, or of --steps. */
-static size_t steps_to_do(const tw_training_t *t)
+/* Sums become means, and the epoch one of those done, even if the run ends inside it. */
+static void close_epoch(tw_training_t *t)
 {
-    const uint64_t wanted = t->options->steps;
+    const tw_evaluation_t *tested = tw_evaluations_at(&t->evaluations, t->step);
+    const double           steps  = (double)(t->step - t->epochs * t->steps);
+    tw_training_record_t   record = t->record;
 
-    return wanted != 0 && wanted - t->step < t->steps ? (size_t)(wanted - t->step) : t->steps;
+    record.bytes_sent         = t->codecs.native ? -1.0 : record.bytes_sent / steps;
+    record.bytes_uncompressed = t->codecs.native ? -1.0 : record.bytes_uncompressed / steps;
+    record.exposed /= record.seconds;
+    record.train_loss /= record.images;
+    record.train_error  = tw_step_counts_errors(t) ? record.train_error / record.images : -1.0;
+    record.step_seconds = median_step(t);
+    if (tested != NULL) {
+        record.test_error      = tested->test_error;
+        record.test_error_top5 = tested->test_error_top5;
+    }
+    t->records[t->epochs++] = record;
 }
 
-static int run_steps(tw_training_t *t, size_t steps, tw_training_record_t *record,
-                     tw_problem_t *problem)
-{
-    tw_order_draw(t->order, t->data.train.n, t->options->seed, t->epochs);
-    for (size_t step = 0; step < steps; step++) {
-        const size_t begin = step * t->batch, left = t->data.train.n - begin;
-        const double start = MPI_Wtime(), before = t->meter.communication;
-
-        if (tw_step_train(t, begin, left < t->batch ? left : t->batch, record, problem) != 0) {
-            return -1;
-        }
-        t->step_times[step] = MPI_Wtime() - start;
-        tw_report_step(t, step, (t->meter.communication - before) / t->step_times[step]);
-    }
-    return t->masters != NULL ? tw_masters_arrive(t->masters, problem) : 0;
-}
-
-static int run_epoch(tw_training_t *t, tw_problem_t *problem)
-{
-    const tw_stats_t     before = counted(t);
-    const size_t         steps  = steps_to_do(t);
-    tw_training_record_t record = {
-        .test_error = -1.0, .test_error_top5 = -1.0, .global = tw_normalisation_global(&t->norm)};
-    double start = MPI_Wtime();
-
-    t->meter.communication = 0.0;
-    if (run_steps(t, steps, &record, problem) != 0) {
-        return -1;
-    }
-    record.seconds = MPI_Wtime() - start;
-    gather_record(t, &before, steps, &record);
-    if (check_weights(t, t->epochs + 1, problem) != 0 ||
-        tw_normalisation_settle(&t->norm, &t->params, problem) != 0 ||
-        (t->options->steps == 0 &&
-         test(t, &record.test_error, &record.test_error_top5, problem) != 0)) {
-        return -1;
-    }
-    t->records[t->epochs] = record;
-    t->epochs++;
-    return 0;
-}
+/* ---- the run -------------------------------------------------------------------------------- */
 
 int tw_training_reached(const tw_training_t *t)
 {
+    const tw_evaluations_t *e = &t->evaluations;
+
     return t->options->until < 0.0 ||
-           (t->epochs > 0 && t->records[t->epochs - 1].test_error <= t->options->until);
+           (e->count > 0 && e->list[e->count - 1].test_error <= t->options->until);
 }
 
 static int finished(const tw_training_t *t)
@@ -203,16 +287,29 @@ static int finished(const tw_training_t *t)
     return t->epochs >= t->epochs_wanted || (o->until >= 0.0 && tw_training_reached(t));
 }
 
-/* After an epoch all ranks have agreed that it went well. */
-static void end_epoch(tw_training_t *t, tw_problem_t *problem)
+static void end_epoch(tw_training_t *t)
 {
-    const tw_training_record_t *record = &t->records[t->epochs - 1];
-
+    close_epoch(t);
     tw_report_epoch(t);
-    if (tw_normalisation_observe(&t->norm, 1.0 - record->train_error)) {
+    if (tw_normalisation_observe(&t->norm, 1.0 - t->records[t->epochs - 1].train_error)) {
         tw_report_switch(t);
     }
-    if (t->options->checkpoint != NULL) {
+}
+
+/* After a stretch all ranks have agreed that it went well. */
+static void end_stretch(tw_training_t *t, tw_problem_t *problem)
+{
+    const int tested = test_is_due(t);
+    const int over   = epoch_is_over(t);
+
+    if (tested && (!over || t->options->steps != 0)) {
+        tw_report_evaluation(t);
+    }
+    if (over) {
+        end_epoch(t);
+    }
+    if (t->options->checkpoint != NULL && (over || tested)) {
+        t->record.step_seconds = median_step(t);
         tw_checkpoint_save(t, t->options->checkpoint, problem);
     }
 }
@@ -243,16 +340,16 @@ static int write_trace(tw_training_t *t, tw_problem_t *problem)
 
 int tw_training_run(tw_training_t *t, tw_problem_t *problem)
 {
-    if (t->epochs > 0) {
-        check_weights(t, t->epochs, problem);
+    if (t->step > 0) {
+        check_weights(t, problem);
     }
     tw_training_hash(t);
     if (tw_agree(t->comm, problem) != 0) {
         return -1;
     }
     while (!finished(t)) {
-        if (run_epoch(t, problem) == 0) {
-            end_epoch(t, problem);
+        if (run_stretch(t, problem) == 0) {
+            end_stretch(t, problem);
         }
         if (problem->set) {
             tw_report_wipe(t);
@@ -260,6 +357,9 @@ int tw_training_run(tw_training_t *t, tw_problem_t *problem)
         if (tw_agree(t->comm, problem) != 0) {
             return -1;
         }
+    }
+    if (t->step > t->epochs * t->steps) {
+        close_epoch(t);
     }
     tw_training_hash(t);
     return t->trace != NULL ? write_trace(t, problem) : 0;

@@ -15,7 +15,7 @@
 #include "train/model/network.h"
 #include "train/options.h"
 
-enum { TW_TRAIN_OPTIONS = 33 };
+enum { TW_TRAIN_OPTIONS = 48 };
 
 static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_OPTIONS])
 {
@@ -36,6 +36,8 @@ static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_
          1, 1000000},
         {"--steps", "N", "stop after N steps, without test [by epochs]", OPTION_WHOLE, &o->steps, 1,
          1000000000},
+        {"--eval-every", "N", "test after every N steps, too [after each epoch]", OPTION_WHOLE,
+         &o->eval_every, 1, 1000000000},
         {"--batch", "N", "images per step, over all ranks together [the model's]", OPTION_WHOLE,
          &o->batch, 1, 1000000},
         {"--lr", "X", "learning rate [the model's]", OPTION_TEXT, &o->rate_text, 0, 0},
@@ -62,7 +64,7 @@ static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_
         {"--threads", "N", "threads per rank [1]", OPTION_WHOLE, &o->threads, 1, 1024},
         {"--until", "error<=X", "stop when the test error is at most X (0.03 or 3%)", OPTION_TEXT,
          &o->until_text, 0, 0},
-        {"--checkpoint", "FILE", "write the state there after each epoch", OPTION_TEXT,
+        {"--checkpoint", "FILE", "write the state there after each epoch and test", OPTION_TEXT,
          &o->checkpoint, 0, 0},
         {"--resume", NULL, "go on from the checkpoint", OPTION_FLAG, &o->resume, 0, 0},
         {"--json", "FILE", "write the results there", OPTION_TEXT, &o->json, 0, 0},
@@ -199,9 +201,9 @@ static int check_together(tw_train_options_t *o, tw_problem_t *problem)
     if (o->resume && o->checkpoint == NULL) {
         return tw_problem_set(problem, "--resume needs --checkpoint FILE to resume from");
     }
-    if (o->steps != 0 && (o->checkpoint != NULL || o->until >= 0.0)) {
-        return tw_problem_set(problem,
-                              "--steps measures, and does not go with --checkpoint or --until");
+    if (o->steps != 0 && o->eval_every == 0 && (o->checkpoint != NULL || o->until >= 0.0)) {
+        return tw_problem_set(problem, "--steps measures, without tests: --checkpoint and --until "
+                                       "go with it only beside --eval-every N");
     }
     if (o->update_period != 0 && o->division == TW_DIVIDE_DATA) {
         return tw_problem_set(problem,

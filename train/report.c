@@ -101,13 +101,15 @@ void tw_report_begin(tw_training_t *t)
     }
     printf("codec %s, lr %g, seed %" PRIu64 ", %s kernels, %s\n", t->codec_text, t->rates.base,
            o->seed, t->kernels->isa, tw_backend_name(t->backend));
-    if (t->resumed > 0) {
+    if (t->step > t->epochs * t->steps) {
+        printf("resumed in epoch %" PRIu64 ", after step %" PRIu64 "\n", t->epochs + 1, t->step);
+    } else if (t->resumed > 0) {
         printf("resumed after epoch %" PRIu64 "\n", t->resumed);
     }
     fflush(stdout);
 }
 
-void tw_report_step(tw_training_t *t, size_t step, double exposed)
+void tw_report_step(tw_training_t *t, double seconds, double exposed)
 {
     double now;
 
@@ -116,16 +118,37 @@ void tw_report_step(tw_training_t *t, size_t step, double exposed)
     }
     if (t->options->steps != 0) {
         printf("step %4" PRIu64 "  loss %.4f  %.4g s  %4.1f %% exposed\n", t->step, t->loss,
-               t->step_times[step], 100.0 * exposed);
+               seconds, 100.0 * exposed);
         fflush(stdout);
         return;
     }
     now = MPI_Wtime();
     if (t->terminal && now - t->shown >= 0.2) {
-        fprintf(stderr, "\repoch %" PRIu64 "  step %zu/%zu  loss %.4f  %.0f %% exposed\033[K",
-                t->epochs + 1, step + 1, t->steps, t->loss, 100.0 * exposed);
+        fprintf(stderr,
+                "\repoch %" PRIu64 "  step %" PRIu64 "/%zu  loss %.4f  %.0f %% exposed\033[K",
+                t->epochs + 1, t->step - t->epochs * t->steps, t->steps, t->loss, 100.0 * exposed);
         t->shown = now;
     }
+}
+
+static uint64_t epoch_of(const tw_training_t *t, const tw_evaluation_t *e)
+{
+    return (e->step - 1) / t->steps + 1;
+}
+
+void tw_report_evaluation(tw_training_t *t)
+{
+    const tw_evaluation_t *e = &t->evaluations.list[t->evaluations.count - 1];
+
+    if (t->rank != 0) {
+        return;
+    }
+    tw_report_wipe(t);
+    printf("test after step %5" PRIu64 ", epoch %3" PRIu64 "  loss %.4f  test error %5.2f %%  ",
+           e->step, epoch_of(t, e), e->train_loss, 100.0 * e->test_error);
+    print_top5(t, e->test_error_top5);
+    printf("%6.2f s of training\n", e->seconds);
+    fflush(stdout);
 }
 
 void tw_report_epoch(tw_training_t *t)
@@ -196,16 +219,24 @@ static tw_means_t means(const tw_training_t *t)
     return m;
 }
 
+/* NULL: there was no test. */
+static const tw_evaluation_t *last_test(const tw_training_t *t)
+{
+    const tw_evaluations_t *e = &t->evaluations;
+
+    return e->count > 0 ? &e->list[e->count - 1] : NULL;
+}
+
 void tw_report_end(const tw_training_t *t)
 {
-    const tw_training_record_t *r = &t->records[t->epochs - 1];
-    const tw_means_t            m = means(t);
+    const tw_evaluation_t *tested = last_test(t);
+    const tw_means_t       m      = means(t);
 
     if (t->rank != 0) {
         return;
     }
-    if (r->test_error >= 0.0) {
-        printf("test error %.2f %%, ", 100.0 * r->test_error);
+    if (tested != NULL) {
+        printf("test error %.2f %%, ", 100.0 * tested->test_error);
     }
     printf("%.*f images/s, step %.4g s, %.1f %% of it exposed communication, ",
            m.images_per_second < 100.0 ? 2 : 0, m.images_per_second, m.step_seconds,
@@ -219,7 +250,7 @@ void tw_report_end(const tw_training_t *t)
         printf("bytes sent: - (MPI does not tell)");
     }
     printf(", weights %016" PRIx64 "\n", t->hash);
-    if (t->options->until >= 0.0 && r->test_error > t->options->until) {
+    if (t->options->until >= 0.0 && tested->test_error > t->options->until) {
         printf("not reached: error<=%g after %" PRIu64 " epochs\n", t->options->until, t->epochs);
     }
     fflush(stdout);
@@ -250,28 +281,43 @@ static json_t *epoch_object(const tw_training_t *t, uint64_t e)
                      bytes_or_null(r->bytes_sent), "global_statistics", r->global > 0.0);
 }
 
+static json_t *evaluation_object(const tw_training_t *t, const tw_evaluation_t *e)
+{
+    return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f}", "step", (json_int_t)e->step, "epoch",
+                     (json_int_t)epoch_of(t, e), "seconds", e->seconds, "test_error", e->test_error,
+                     "test_error_top5", e->test_error_top5, "train_loss", e->train_loss);
+}
+
 static json_t *results(const tw_training_t *t)
 {
-    const tw_training_record_t *r      = &t->records[t->epochs - 1];
-    const tw_means_t            m      = means(t);
-    double                      lowest = 1.0;
-    json_t                     *root, *epochs = json_array();
-    char                        hash[32];
+    const tw_evaluation_t *tested = last_test(t);
+    const tw_means_t       m      = means(t);
+    double                 lowest = tested != NULL ? 1.0 : -1.0;
+    json_t                *root, *epochs = json_array(), *evaluations = json_array();
+    char                   hash[32];
 
     for (uint64_t e = 0; e < t->epochs; e++) {
         json_array_append_new(epochs, epoch_object(t, e));
-        lowest = t->records[e].test_error < lowest ? t->records[e].test_error : lowest;
+    }
+    for (size_t i = 0; i < t->evaluations.count; i++) {
+        const tw_evaluation_t *e = &t->evaluations.list[i];
+
+        json_array_append_new(evaluations, evaluation_object(t, e));
+        lowest = e->test_error < lowest ? e->test_error : lowest;
     }
     snprintf(hash, sizeof(hash), "%016" PRIx64, t->hash);
     root = json_pack(
-        "{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:I, s:I, s:I, s:s, s:o}", "test_error",
-        share_or_null(r->test_error), "test_error_top5", share_or_null(r->test_error_top5),
-        "test_error_min", share_or_null(lowest), "train_loss", r->train_loss, "images_per_second",
-        m.images_per_second, "seconds_per_epoch", m.seconds, "step_seconds", m.step_seconds,
-        "exposed_share", m.exposed, "bytes_sent_per_step", bytes_or_null(m.bytes_sent),
-        "bytes_uncompressed_per_step", bytes_or_null(m.bytes_uncompressed), "steps_per_epoch",
-        (json_int_t)t->steps, "dense_input_bytes", (json_int_t)tw_division_memory(&t->division),
-        "dense_bytes", (json_int_t)tw_head_memory(t->head), "weights_hash", hash, "epochs", epochs);
+        "{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:I, s:I, s:I, s:s, s:o, s:o}",
+        "test_error", share_or_null(tested != NULL ? tested->test_error : -1.0), "test_error_top5",
+        share_or_null(tested != NULL ? tested->test_error_top5 : -1.0), "test_error_min",
+        share_or_null(lowest), "train_loss", t->records[t->epochs - 1].train_loss,
+        "images_per_second", m.images_per_second, "seconds_per_epoch", m.seconds, "step_seconds",
+        m.step_seconds, "exposed_share", m.exposed, "bytes_sent_per_step",
+        bytes_or_null(m.bytes_sent), "bytes_uncompressed_per_step",
+        bytes_or_null(m.bytes_uncompressed), "steps_per_epoch", (json_int_t)t->steps,
+        "dense_input_bytes", (json_int_t)tw_division_memory(&t->division), "dense_bytes",
+        (json_int_t)tw_head_memory(t->head), "weights_hash", hash, "epochs", epochs, "evaluations",
+        evaluations);
     return root;
 }
 

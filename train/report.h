@@ -12,13 +12,15 @@
 /** One line about the run that begins. */
 void tw_report_begin(tw_training_t *t);
 
-/** After every step of this epoch: a line of its own with --steps, else the progress line of a
- * terminal, where there is one. @param exposed  share of the step that this rank communicated in.
- */
-void tw_report_step(tw_training_t *t, size_t step, double exposed);
+/** After every step: a line of its own with --steps, else the progress line of a terminal, where
+ * there is one. @param exposed  share of its time that this rank communicated in. */
+void tw_report_step(tw_training_t *t, double seconds, double exposed);
 
 /** Take the progress line away, before something else is printed. */
 void tw_report_wipe(tw_training_t *t);
+
+/** One line about the last test. */
+void tw_report_evaluation(tw_training_t *t);
 
 /** One line about the epoch that was just recorded. */
 void tw_report_epoch(tw_training_t *t);

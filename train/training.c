@@ -118,15 +118,15 @@ static int try_files(const tw_training_t *t, tw_problem_t *problem)
 /* Memory, kernels, codecs, and the layers before the dense ones. */
 static int make_parts(tw_training_t *t, tw_problem_t *problem)
 {
-    const tw_train_options_t *o    = t->options;
-    const uint64_t            room = o->steps != 0 ? 2 + o->steps / t->steps : t->epochs_wanted;
+    const tw_train_options_t *o = t->options;
 
     t->exec    = (tw_exec_t){.memory = TW_MEMORY_HOST, .stream = NULL, .threads = (int)o->threads};
     t->kernels = tw_kernels_for(tw_cpu_level(t->ctx));
     t->optimizer  = TW_KERNELS_OF(t->kernels, tw_update);
     t->order      = malloc(t->data.train.n * sizeof(*t->order));
-    t->step_times = malloc(t->steps * sizeof(*t->step_times));
-    t->records    = calloc(room, sizeof(*t->records));
+    t->step_times = malloc(2 * t->steps * sizeof(*t->step_times));
+    t->room       = o->steps != 0 ? 2 + o->steps / t->steps : t->epochs_wanted;
+    t->records    = calloc(t->room, sizeof(*t->records));
     if (t->order == NULL || t->step_times == NULL || t->records == NULL ||
         (o->trace != NULL && tw_trace_create(0, &t->trace) != TW_OK)) {
         return tw_problem_set(problem, "out of memory");
@@ -282,7 +282,6 @@ static int resume(tw_training_t *t, tw_problem_t *problem)
     const int   status = t->options->resume ? tw_checkpoint_load(t, path, problem) : 0;
 
     t->resumed = t->epochs;
-    t->step    = t->epochs * t->steps;
     if (status != 0 || t->masters == NULL) {
         return status;
     }
@@ -325,6 +324,7 @@ void tw_training_destroy(tw_training_t *t)
     tw_params_destroy(&t->params);
     tw_data_destroy(&t->data);
     tw_network_destroy(&t->network);
+    tw_evaluations_destroy(&t->evaluations);
     free(t->records);
     free(t->step_times);
     free(t->gfeatures);

@@ -14,6 +14,7 @@
 #include "train/codecs.h"
 #include "train/compute/update.h"
 #include "train/division.h"
+#include "train/evaluations.h"
 #include "train/exchange.h"
 #include "train/input/data.h"
 #include "train/model/head.h"
@@ -24,13 +25,15 @@
 #include "train/options.h"
 #include "train/rates.h"
 
-/* One epoch. Bytes are of the rank that sent most, and -1 where nobody counts. */
+/* One epoch, or what was done of it. Bytes are of the rank that sent most, and -1 where nobody
+ * counts. */
 typedef struct tw_training_record {
     double train_loss;                     /* mean over the training images, with dropout */
     double train_error;                    /* fraction, with dropout                      */
-    double test_error;                     /* fraction; negative: not tested              */
+    double test_error;                     /* at its end; negative: not tested            */
     double test_error_top5;                /* the label is not among the first five       */
-    double seconds;                        /* of training, without test and checkpoint    */
+    double seconds;                        /* of training, without test and checkpoint; of
+                                       the slowest rank */
     double step_seconds;                   /* median, without the first two steps         */
     double exposed;                        /* t_com / (t_com + t_c), S1: share of the time spent in
                                        communication that nothing hides; the largest of all ranks */
@@ -39,7 +42,7 @@ typedef struct tw_training_record {
     double global;                         /* 1: batch statistics were global             */
 } tw_training_record_t;
 
-/* Time of this rank since the epoch began that was communication and nothing else: starting
+/* Time of this rank since the stretch began that was communication and nothing else: starting
  * exchanges, advancing them between layers, waiting for them, codecs included. */
 typedef struct tw_meter {
     double communication;
@@ -82,13 +85,19 @@ typedef struct tw_training {
     tw_hybrid_t          *running;    /* the division of the step at hand        */
     tw_problem_t         *problem;    /* of the step at hand                     */
     float                *gfeatures;  /* gradient of the features of the own examples */
-    double               *step_times; /* of this epoch                            */
+    double               *step_times; /* [2 steps]: this run's of this epoch; sorted */
+    size_t                timed;      /* how many there are                      */
     size_t                steps;      /* per epoch                               */
     uint64_t              step;       /* done in all                             */
     uint64_t              epochs;     /* done so far                             */
     uint64_t              resumed;    /* of which before this run                */
-    tw_training_record_t *records;    /* [epochs_wanted]                         */
-    uint64_t              hash;       /* of all weights                          */
+    uint64_t              drawn;      /* the epoch whose order it is, from 1; 0: none */
+    double                seconds;    /* of training in all, of the slowest rank */
+    tw_training_record_t *records;    /* [room]                                  */
+    uint64_t              room;
+    tw_training_record_t  record; /* of the epoch under way: sums            */
+    tw_evaluations_t      evaluations;
+    uint64_t              hash; /* of all weights                          */
     tw_meter_t            meter;
     int                   terminal; /* a progress line makes sense             */
     double                shown;    /* when it was last shown; 0: not          */

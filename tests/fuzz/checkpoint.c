@@ -27,7 +27,7 @@ static void begin(void)
 {
     static char  name[]  = "/tmp/thinwire-fuzz.XXXXXX.cfg";
     static char *argv[]  = {"fuzz",    "--model", name,      "--data", "random:4x4x1,3,n=8,test=2",
-                            "--codec", "onebit",  "--batch", "8",      "--epochs",
+                            "--codec", "onebit",  "--batch", "4",      "--epochs",
                             "2",       NULL};
     tw_problem_t problem = {0};
     const int    fd      = mkstemps(name, 4);
@@ -42,7 +42,38 @@ static void begin(void)
         fprintf(stderr, "%s\n", problem.text);
     }
     fuzz_check(made, "there is a training run");
-    training.epochs = 1;
+}
+
+/* After three steps of two an epoch, and a test after each. */
+static void set_progress(void)
+{
+    const tw_evaluation_t one = {1, 0.5, 0.5, 0.25, 1.0}, two = {3, 0.75, 0.5, 0.0, 0.5};
+    tw_problem_t          problem = {0};
+
+    training.epochs            = 1;
+    training.step              = 3;
+    training.seconds           = 1.0;
+    training.record            = (tw_training_record_t){.images = 4.0, .seconds = 0.25};
+    training.evaluations.count = 0;
+    fuzz_check(tw_evaluations_add(&training.evaluations, &one, &problem) == 0 &&
+                   tw_evaluations_add(&training.evaluations, &two, &problem) == 0,
+               "memory");
+}
+
+/* What the rest of a run relies on. */
+static void check_progress(void)
+{
+    const tw_evaluations_t *e    = &training.evaluations;
+    uint64_t                last = 0;
+
+    fuzz_check(training.step >= 1, "a checkpoint has steps");
+    fuzz_check(training.step / training.steps == training.epochs, "its epochs are those steps");
+    fuzz_check(training.epochs < training.room, "there is room for its epochs, and one more");
+    for (size_t i = 0; i < e->count; i++) {
+        fuzz_check(e->list[i].step > last && e->list[i].step <= training.step, "steps of tests");
+        fuzz_check(e->list[i].test_error >= 0.0 && e->list[i].test_error <= 1.0, "an error");
+        last = e->list[i].step;
+    }
 }
 
 static bool run(const uint8_t *data, size_t size)
@@ -58,8 +89,9 @@ static bool run(const uint8_t *data, size_t size)
     }
     taken = tw_checkpoint_load(&training, fuzz_file(copy, size), &problem) == 0;
     fuzz_check(taken || problem.set, "a refusal says why");
-    fuzz_check(training.epochs >= 1, "a checkpoint has epochs");
-    training.epochs = 1;
+    if (taken) {
+        check_progress();
+    }
     free(copy);
     return taken;
 }
@@ -72,6 +104,7 @@ static size_t seed(int index, uint8_t *data)
     FILE        *file;
     size_t       size;
 
+    set_progress();
     close(fd);
     if (index > 0 || tw_checkpoint_save(&training, name, &problem) != 0) {
         unlink(name);

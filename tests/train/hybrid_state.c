@@ -58,6 +58,21 @@ static void same_end(const tw_training_t *a, const tw_training_t *b)
     }
 }
 
+static void same_evaluations(const tw_evaluations_t *a, const tw_evaluations_t *b)
+{
+    T_CHECK(a->count == b->count && a->count > 0, "%zu tests, without a stop %zu", a->count,
+            b->count);
+    for (size_t i = 0; i < a->count && i < b->count; i++) {
+        const tw_evaluation_t *x = &a->list[i], *y = &b->list[i];
+
+        T_CHECK(x->step == y->step && x->test_error == y->test_error &&
+                    x->test_error_top5 == y->test_error_top5 && x->train_loss == y->train_loss,
+                "the test after step %d went otherwise", (int)y->step);
+        T_CHECK(x->seconds > 0.0 && (i == 0 || x->seconds > x[-1].seconds), "%g s", x->seconds);
+    }
+    T_SAME_EVERYWHERE(MPI_COMM_WORLD, a->list, a->count * sizeof(*a->list));
+}
+
 /* Stop after `stop` epochs, go on to the end of the straight run. */
 static void stop_and_go(tw_train_options_t options, uint64_t stop, const tw_training_t *straight)
 {
@@ -90,6 +105,46 @@ static void resumed_runs_end_the_same(void)
         options.update_period = k == 3 ? 2 : 0;
         run(&straight, &options, MPI_COMM_WORLD);
         stop_and_go(options, 1, &straight);
+        tw_training_destroy(&straight);
+    }
+}
+
+/* Stop after `stop` steps, with a test after every third; go on to the end of the straight run. */
+static void stop_inside(tw_train_options_t options, uint64_t stop, const tw_training_t *straight)
+{
+    tw_training_t first, second;
+
+    options.checkpoint = checkpoint;
+    options.steps      = stop;
+    run(&first, &options, MPI_COMM_WORLD);
+    options.steps  = 0;
+    options.resume = 1;
+    run(&second, &options, MPI_COMM_WORLD);
+    T_CHECK(second.resumed == stop / 4 && second.epochs == options.epochs, "%d of %d epochs",
+            (int)second.resumed, (int)second.epochs);
+    same_end(&second, straight);
+    same_evaluations(&second.evaluations, &straight->evaluations);
+    T_CHECK(second.seconds > first.seconds, "%g s, at the stop %g", second.seconds, first.seconds);
+    tw_training_destroy(&second);
+    tw_training_destroy(&first);
+}
+
+static void stops_inside_epochs_change_nothing(void)
+{
+    static const char *const schemes[] = {"data", "a", "b", "c", "group=2"};
+
+    for (size_t k = 0; k < sizeof(schemes) / sizeof(schemes[0]); k++) {
+        tw_train_options_t options = options_of(schemes[k], "grad=onebit,act=tree8", 3);
+        tw_training_t      straight;
+
+        t_note("scheme %s", schemes[k]);
+        options.update_period = k == 3 ? 2 : 0;
+        options.eval_every    = 3;
+        options.bn            = k == 0 ? "local" : "global";
+        run(&straight, &options, MPI_COMM_WORLD);
+        T_CHECK(straight.evaluations.count == 6, "%zu tests", straight.evaluations.count);
+        stop_inside(options, 3, &straight);
+        stop_inside(options, 6, &straight);
         tw_training_destroy(&straight);
     }
 }
@@ -289,16 +344,20 @@ static state_t go_on_on(const tw_train_options_t *options, int ranks)
     return state;
 }
 
-static void moved(const char *scheme, int from, int to)
+/* After two epochs, or after that many steps. */
+static void moved(const char *scheme, int from, int to, uint64_t steps)
 {
     tw_train_options_t options = options_of(scheme, "grad=onebit,act=fp32", 2);
     state_t            before, after;
 
     t_note("scheme %s, from %d to %d ranks", scheme, from, to);
     options.checkpoint = checkpoint;
+    options.steps      = steps;
+    options.eval_every = steps;
     before             = begin_on(&options, from);
     MPI_Barrier(MPI_COMM_WORLD);
     options.resume = 1;
+    options.steps  = 0;
     options.epochs = 4;
     after          = go_on_on(&options, to);
     if (t_rank == 0) { /* it was among both */
@@ -309,11 +368,11 @@ static void moved(const char *scheme, int from, int to)
 
 static void other_ranks_go_on(void)
 {
-    moved("c", t_size, 1);
-    moved("c", 1, t_size);
+    moved("c", t_size, 1, 0);
+    moved("c", 1, t_size, 6);
     if (t_size > 2) {
-        moved("b", t_size - 1, t_size);
-        moved("a", t_size, t_size / 2 + 1);
+        moved("b", t_size - 1, t_size, 7);
+        moved("a", t_size, t_size / 2 + 1, 0);
     }
 }
 
@@ -446,6 +505,7 @@ static void damaged_checkpoints_are_refused(void)
 
 static const t_case_t cases[] = {
     {"resumed_runs_end_the_same", resumed_runs_end_the_same, 1},
+    {"stops_inside_epochs_change_nothing", stops_inside_epochs_change_nothing, 1},
     {"adaptive_statistics_switch_the_same", adaptive_statistics_switch_the_same, 1},
     {"other_ranks_go_on", other_ranks_go_on, 1},
     {"foreign_checkpoints_are_refused", foreign_checkpoints_are_refused, 1},

@@ -50,12 +50,13 @@ checkpoint_is_whole() {
     local done
     # shellcheck disable=SC2086
     train 3 $arguments --resume --epochs 1 --json "$scratch/x.json" || return 1
-    done=$(grep -c '"epoch"' "$scratch/x.json")
+    done=$("$json_query" "$scratch/x.json" epochs.#)
     # shellcheck disable=SC2086
     train 3 $arguments --resume --epochs $((done + 1)) || return 1
     grep "resumed after epoch $done" "$scratch/out" && [ "$done" -ge 1 ]
 }
 
+json_query=$top_builddir/tests/tools/json_query
 plan 6
 use --codec onebit
 check "a killed rank ends the job within 10 s" killed_rank_ends_the_job

@@ -83,7 +83,7 @@ a_thread_changes_nothing() {
 until_stops() {
     # shellcheck disable=SC2086
     train 2 $small --epochs 4 --until 'error<=100%' --json "$scratch/until.json" || return 1
-    same "$(grep -c '"epoch"' "$scratch/until.json")" 1
+    same "$("$json_query" "$scratch/until.json" epochs.#)" 1
 }
 
 until_tells() {
@@ -99,7 +99,42 @@ resumed_equals_straight() {
         train 3 $small --codec onebit --epochs 3 --checkpoint "$scratch/c" --resume \
             --json "$scratch/resumed.json" &&
         same "$(value weights_hash "$scratch/straight.json")" "$(value weights_hash "$scratch/resumed.json")" &&
-        same "$(grep -c '"epoch"' "$scratch/resumed.json")" 3
+        same "$("$json_query" "$scratch/resumed.json" epochs.# evaluations.#)" $'3\n3'
+}
+
+# 4 steps in an epoch: tests after steps 3, 4, 6, 8.
+tests_inside_epochs() {
+    local query
+    # shellcheck disable=SC2086
+    train 3 $small --epochs 2 --json "$scratch/plain.json" &&
+        train 3 $small --epochs 2 --eval-every 3 --json "$scratch/every.json" || return 1
+    same "$(grep -c '^test after step' "$scratch/out")" 2 && same "$(grep -c '^epoch' "$scratch/out")" 2 || return 1
+    query=$("$json_query" "$scratch/every.json" evaluations.{0,1,2,3}.{step,epoch} evaluations.#)
+    same "$(echo $query)" "3 1 4 1 6 2 8 2 4" || return 1
+    same "$("$json_query" "$scratch/every.json" evaluations.3.test_error evaluations.3.train_loss)" \
+        "$("$json_query" "$scratch/every.json" epochs.1.test_error epochs.1.train_loss)" || return 1
+    same "$(value weights_hash "$scratch/plain.json")" "$(value weights_hash "$scratch/every.json")"
+}
+
+steps_may_be_tested() {
+    # shellcheck disable=SC2086
+    train 2 $small --steps 7 --eval-every 3 --json "$scratch/steps.json" || return 1
+    same "$("$json_query" "$scratch/steps.json" evaluations.{0,1,2}.step evaluations.# epochs.#)" $'3\n4\n6\n3\n2' || return 1
+    same "$(grep -c '^step .* exposed' "$scratch/out")" 7 && same "$(grep -c '^test after step' "$scratch/out")" 3 || return 1
+    same "$("$json_query" "$scratch/steps.json" epochs.1.test_error)" null
+}
+
+# Stopped after step 6 of 12, in the second epoch.
+resumed_inside_an_epoch() {
+    # shellcheck disable=SC2086
+    train 3 $small --codec onebit --epochs 3 --eval-every 3 --json "$scratch/straight.json" &&
+        train 3 $small --codec onebit --steps 7 --eval-every 3 --checkpoint "$scratch/c" &&
+        train 3 $small --codec onebit --epochs 3 --eval-every 3 --checkpoint "$scratch/c" --resume \
+            --json "$scratch/resumed.json" &&
+        grep '^resumed in epoch 2, after step 6' "$scratch/out" &&
+        same "$(value weights_hash "$scratch/straight.json")" "$(value weights_hash "$scratch/resumed.json")" &&
+        same "$("$json_query" "$scratch/straight.json" evaluations.{0,1,2,3,4,5}.{step,test_error,train_loss} epochs.1.train_loss)" \
+            "$("$json_query" "$scratch/resumed.json" evaluations.{0,1,2,3,4,5}.{step,test_error,train_loss} epochs.1.train_loss)"
 }
 
 threads_change_nothing_that_matters() {
@@ -119,7 +154,7 @@ network_passes() {
 }
 
 json_query=$top_builddir/tests/tools/json_query
-plan 14
+plan 17
 check "--help names all options" help_is_complete
 check "thinwire-train(1) knows the same options" page_is_complete
 check "--version" version_is_known
@@ -131,6 +166,9 @@ check "a progress thread changes no weight" a_thread_changes_nothing
 check "--until stops when it is reached" until_stops
 check "--until tells when it is not" until_tells
 check "a resumed run ends where a straight one does" resumed_equals_straight
+check "--eval-every tests inside epochs, and changes no weight" tests_inside_epochs
+check "--steps with tests" steps_may_be_tested
+check "a run that stopped inside an epoch ends where a straight one does" resumed_inside_an_epoch
 check "two threads per rank" threads_change_nothing_that_matters
 check "a linear classifier stays below 92 % on the digits" linear_stays_below
 check "the network passes 97 % on the digits" network_passes

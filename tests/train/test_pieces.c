@@ -95,7 +95,10 @@ static const char *const bad_options[][2] = {
     {"--bn none", "--bn 'none': accepted are local, global and adaptive"},
     {"--lr-scale square", "--lr-scale 'square': accepted are none, linear"},
     {"--momentum 1", "--momentum '1': accepted: a number from 0, below 1"},
-    {"--steps 3 --checkpoint c", "--steps measures"},
+    {"--steps 3 --checkpoint c", "--steps measures, without tests: --checkpoint and --until go"},
+    {"--steps 3 --until error<=1%", "only beside --eval-every N"},
+    {"--eval-every 0", "--eval-every '0': accepted: a whole number, 1 to"},
+    {"--eval-every 2.5", "--eval-every '2.5'"},
     {"--bucket 5", "--bucket '5'"},
 };
 

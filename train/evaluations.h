@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * train/evaluations.h - the tests of a run's model, in the order of their steps.
+ */
+#ifndef TW_TRAIN_EVALUATIONS_H
+#define TW_TRAIN_EVALUATIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "train/problem.h"
+
+/* One test; the same on all ranks. As it stands in checkpoints. */
+typedef struct tw_evaluation {
+    uint64_t step;                        /* done until then, in all                     */
+    double   seconds;                     /* of training until then, of the slowest rank */
+    double   test_error, test_error_top5; /* fractions                                   */
+    double   train_loss;                  /* mean over the epoch so far, with dropout    */
+} tw_evaluation_t;
+
+typedef struct tw_evaluations {
+    tw_evaluation_t *list;
+    size_t           count, room;
+} tw_evaluations_t;
+
+/** Room for `count` in all. @return 0, or -1 with the problem set. */
+int tw_evaluations_reserve(tw_evaluations_t *e, size_t count, tw_problem_t *problem);
+
+/** @return 0, or -1 with the problem set. */
+int tw_evaluations_add(tw_evaluations_t *e, const tw_evaluation_t *one, tw_problem_t *problem);
+
+/** The test after that step, where it is the last one; else NULL. */
+const tw_evaluation_t *tw_evaluations_at(const tw_evaluations_t *e, uint64_t step);
+
+/** Whether they may be those of a run of so many steps and seconds: what a file says is not
+ * believed. */
+int tw_evaluations_possible(const tw_evaluations_t *e, uint64_t step, double seconds);
+
+void tw_evaluations_destroy(tw_evaluations_t *e);
+
+#endif /* TW_TRAIN_EVALUATIONS_H */
