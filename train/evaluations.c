@@ -39,6 +39,16 @@ const tw_evaluation_t *tw_evaluations_at(const tw_evaluations_t *e, uint64_t ste
     return e->count > 0 && e->list[e->count - 1].step == step ? &e->list[e->count - 1] : NULL;
 }
 
+const tw_evaluation_t *tw_evaluations_first(const tw_evaluations_t *e, double error, int five)
+{
+    for (size_t i = 0; i < e->count; i++) {
+        if ((five ? e->list[i].test_error_top5 : e->list[i].test_error) <= error) {
+            return &e->list[i];
+        }
+    }
+    return NULL;
+}
+
 static int share(double x)
 {
     return x >= 0.0 && x <= 1.0;

@@ -31,6 +31,9 @@ int tw_evaluations_add(tw_evaluations_t *e, const tw_evaluation_t *one, tw_probl
 /** The test after that step, where it is the last one; else NULL. */
 const tw_evaluation_t *tw_evaluations_at(const tw_evaluations_t *e, uint64_t step);
 
+/** The first whose error, or with five top-5 error, is at most that; NULL: none. */
+const tw_evaluation_t *tw_evaluations_first(const tw_evaluations_t *e, double error, int five);
+
 /** Whether they may be those of a run of so many steps and seconds: what a file says is not
  * believed. */
 int tw_evaluations_possible(const tw_evaluations_t *e, uint64_t step, double seconds);

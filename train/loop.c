@@ -269,22 +269,20 @@ static void close_epoch(tw_training_t *t)
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-int tw_training_reached(const tw_training_t *t)
+/* By numbers that all ranks have alike. */
+static int reached(const tw_training_t *t)
 {
-    const tw_evaluations_t *e = &t->evaluations;
+    const tw_train_options_t *o = t->options;
 
-    return t->options->until < 0.0 ||
-           (e->count > 0 && e->list[e->count - 1].test_error <= t->options->until);
+    return o->until >= 0.0 &&
+           tw_evaluations_first(&t->evaluations, o->until, o->until_five) != NULL;
 }
 
 static int finished(const tw_training_t *t)
 {
-    const tw_train_options_t *o = t->options;
+    const uint64_t steps = t->options->steps;
 
-    if (o->steps != 0) {
-        return t->step >= o->steps;
-    }
-    return t->epochs >= t->epochs_wanted || (o->until >= 0.0 && tw_training_reached(t));
+    return reached(t) || (steps != 0 ? t->step >= steps : t->epochs >= t->epochs_wanted);
 }
 
 static void end_epoch(tw_training_t *t)

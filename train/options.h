@@ -40,10 +40,11 @@ typedef struct tw_train_options {
 
     /* From the texts. */
     tw_division_t division;
-    int           owners; /* tw_weights_owners_t; 0: every rank updates all              */
-    int           group;  /* of TW_DIVIDE_GROUP; else 0                               */
-    double        rate;   /* negative: the model's                                    */
-    double        until;  /* stop at this test error, as a fraction; negative: do not */
+    int           owners;     /* tw_weights_owners_t; 0: every rank updates all          */
+    int           group;      /* of TW_DIVIDE_GROUP; else 0                               */
+    double        rate;       /* negative: the model's                                    */
+    double        until;      /* stop at this test error, as a fraction; negative: do not */
+    int           until_five; /* it is the top-5 error                               */
 } tw_train_options_t;
 
 /** Fill options from the command line, defaults included; strings point into argv.

@@ -227,6 +227,27 @@ static const tw_evaluation_t *last_test(const tw_training_t *t)
     return e->count > 0 ? &e->list[e->count - 1] : NULL;
 }
 
+/* The first test that --until asks for; NULL: none yet, or not asked. */
+static const tw_evaluation_t *reached(const tw_training_t *t)
+{
+    const tw_train_options_t *o = t->options;
+
+    return o->until < 0.0 ? NULL : tw_evaluations_first(&t->evaluations, o->until, o->until_five);
+}
+
+static void print_until(const tw_training_t *t)
+{
+    const tw_evaluation_t *first = reached(t);
+
+    if (first != NULL) {
+        printf("reached: %s after %.2f s of training, %" PRIu64 " steps\n", t->options->until_text,
+               first->seconds, first->step);
+    } else if (t->options->until >= 0.0) {
+        printf("not reached: %s after %.2f s of training, %" PRIu64 " steps\n",
+               t->options->until_text, t->seconds, t->step);
+    }
+}
+
 void tw_report_end(const tw_training_t *t)
 {
     const tw_evaluation_t *tested = last_test(t);
@@ -250,9 +271,7 @@ void tw_report_end(const tw_training_t *t)
         printf("bytes sent: - (MPI does not tell)");
     }
     printf(", weights %016" PRIx64 "\n", t->hash);
-    if (t->options->until >= 0.0 && tested->test_error > t->options->until) {
-        printf("not reached: error<=%g after %" PRIu64 " epochs\n", t->options->until, t->epochs);
-    }
+    print_until(t);
     fflush(stdout);
 }
 
@@ -288,6 +307,19 @@ static json_t *evaluation_object(const tw_training_t *t, const tw_evaluation_t *
                      "test_error_top5", e->test_error_top5, "train_loss", e->train_loss);
 }
 
+static json_t *until_object(const tw_training_t *t)
+{
+    const tw_evaluation_t *first = reached(t);
+
+    if (t->options->until < 0.0) {
+        return json_null();
+    }
+    return json_pack("{s:s, s:b, s:o, s:o}", "condition", t->options->until_text, "reached",
+                     first != NULL, "seconds",
+                     first != NULL ? json_real(first->seconds) : json_null(), "steps",
+                     first != NULL ? json_integer((json_int_t)first->step) : json_null());
+}
+
 static json_t *results(const tw_training_t *t)
 {
     const tw_evaluation_t *tested = last_test(t);
@@ -307,7 +339,7 @@ static json_t *results(const tw_training_t *t)
     }
     snprintf(hash, sizeof(hash), "%016" PRIx64, t->hash);
     root = json_pack(
-        "{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:I, s:I, s:I, s:s, s:o, s:o}",
+        "{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:I, s:I, s:I, s:s, s:o, s:o, s:o}",
         "test_error", share_or_null(tested != NULL ? tested->test_error : -1.0), "test_error_top5",
         share_or_null(tested != NULL ? tested->test_error_top5 : -1.0), "test_error_min",
         share_or_null(lowest), "train_loss", t->records[t->epochs - 1].train_loss,
@@ -316,8 +348,8 @@ static json_t *results(const tw_training_t *t)
         bytes_or_null(m.bytes_sent), "bytes_uncompressed_per_step",
         bytes_or_null(m.bytes_uncompressed), "steps_per_epoch", (json_int_t)t->steps,
         "dense_input_bytes", (json_int_t)tw_division_memory(&t->division), "dense_bytes",
-        (json_int_t)tw_head_memory(t->head), "weights_hash", hash, "epochs", epochs, "evaluations",
-        evaluations);
+        (json_int_t)tw_head_memory(t->head), "weights_hash", hash, "until", until_object(t),
+        "epochs", epochs, "evaluations", evaluations);
     return root;
 }
 

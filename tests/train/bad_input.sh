@@ -87,14 +87,16 @@ nothing_is_left() {
     [ -z "$left" ] || { echo "left: $left"; return 1; }
 }
 
-plan 35
+plan 37
 check "good data is good" good_data_is_good
 check "unknown option" refused 2 "unknown option '--epoch'" --epoch 3
 check "option without its value" refused 2 '--codec needs a value' --codec
 check "flag with a value" refused 2 '--help takes no value' --help=1
 check "value that is no number" refused 2 "--batch 'many': accepted: a whole number, 1 to" --batch many
 check "--resume without --checkpoint" refused 2 '--resume needs --checkpoint' --resume
-check "malformed --until" refused 2 "--until 'loss<1': accepted: error<=X" --until 'loss<1'
+check "malformed --until" refused 2 "--until 'loss<1': accepted: error<=X or top5<=X" --until 'loss<1'
+check "--until out of range" refused 2 "--until 'top5<=101%': accepted: .*, X from 0 to 1" --until 'top5<=101%'
+check "--eval-every 0" refused 2 "--eval-every '0': accepted: a whole number" --eval-every 0
 check "unknown codec" refused 1 "codec 'tree9'.*tree8" --codec tree9
 check "unknown codec option" refused 1 "tree8:blok=5" --codec tree8:blok=5
 check "block 0" refused 1 "block=0" --codec onebit:block=0

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/evaluations.c - tests of the model in a run: errors counted from known outputs.
+ * tests/train/evaluations.c - tests of the model in a run: errors counted from known outputs, and
+ * runs that stop at an error.
  */
 #include "config.h"
 
@@ -99,10 +100,47 @@ static void known_outputs_are_counted(void)
     }
 }
 
+/* ---- until ---------------------------------------------------------------------------------- */
+
+/* The outputs never change, so that either the first test is good enough or none is. */
+static void runs_stop_at_their_error(void)
+{
+    const struct {
+        int    five, by_five; /* what is asked for; the bound is top-5 error   */
+        double more;          /* than it                                       */
+        int    reached;
+    } cases[] = {{0, 0, 0.0, 1}, {0, 0, -1e-9, 0}, {0, 1, 0.0, 0},
+                 {1, 1, 0.0, 1}, {1, 1, -1e-9, 0}, {1, 0, 0.0, 1}};
+
+    for (size_t k = 0; k < 12; k++) {
+        tw_train_options_t options =
+            options_of(k < 6 ? "data" : "c", "random:28x28x1,23,n=40,test=107",
+                       "--lr 1e-12 --epochs 3 --eval-every 2");
+        tw_problem_t  problem = {0};
+        tw_training_t t;
+        double        error, error_top5;
+
+        t_note("case %zu", k);
+        T_CHECK(tw_training_create(&t, &options, t_ctx, MPI_COMM_WORLD, &problem) == 0, "create");
+        set_biases(&t);
+        count_wrong(&t, &error, &error_top5);
+        options.until_five = cases[k % 6].five;
+        options.until      = (cases[k % 6].by_five ? error_top5 : error) + cases[k % 6].more;
+        options.until_text = "-";
+        T_CHECK(tw_training_run(&t, &problem) == 0, "%s", problem.text);
+        T_CHECK(t.step == (cases[k % 6].reached ? 2 : 9), "%d steps", (int)t.step);
+        T_CHECK(t.evaluations.count == (cases[k % 6].reached ? 1 : 6), "%zu tests",
+                t.evaluations.count);
+        T_CHECK(t.epochs == (cases[k % 6].reached ? 1 : 3), "%d epochs", (int)t.epochs);
+        tw_training_destroy(&t);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const t_case_t cases[] = {
         {"known_outputs_are_counted", known_outputs_are_counted, 1},
+        {"runs_stop_at_their_error", runs_stop_at_their_error, 1},
     };
 
     return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));

@@ -80,16 +80,46 @@ a_thread_changes_nothing() {
         same "$(value weights_hash "$scratch/alone.json")" "$(value weights_hash "$scratch/thread.json")"
 }
 
+until_of() { "$json_query" "$scratch/until.json" until.{condition,reached,seconds,steps}; }
+
 until_stops() {
     # shellcheck disable=SC2086
     train 2 $small --epochs 4 --until 'error<=100%' --json "$scratch/until.json" || return 1
-    same "$("$json_query" "$scratch/until.json" epochs.#)" 1
+    same "$("$json_query" "$scratch/until.json" epochs.# until.steps)" $'1\n4' && grep '^reached: error<=100% ' "$scratch/out"
+}
+
+# Inside an epoch, with a line of its own.
+until_stops_inside() {
+    local seconds
+    # shellcheck disable=SC2086
+    train 3 $small --epochs 4 --eval-every 3 --until 'top5<=1' --json "$scratch/until.json" || return 1
+    seconds=$("$json_query" "$scratch/until.json" evaluations.0.seconds)
+    same "$(until_of)" "top5<=1"$'\n'"true"$'\n'"$seconds"$'\n'"3" || return 1
+    same "$("$json_query" "$scratch/until.json" epochs.# evaluations.#)" $'1\n1' || return 1
+    same "$(grep -c '^reached: top5<=1 after [0-9.]* s of training, 3 steps$' "$scratch/out")" 1
 }
 
 until_tells() {
     # shellcheck disable=SC2086
-    train 2 $small --epochs 2 --until 'error<=0'
-    [ $? -eq 3 ] && grep 'not reached: error<=0' "$scratch/out"
+    train 2 $small --epochs 2 --until 'error<=0' --json "$scratch/until.json" || return 1
+    same "$(until_of)" $'error<=0\nfalse\nnull\nnull' || return 1
+    same "$(grep -c '^not reached: error<=0 after [0-9.]* s of training, 8 steps$' "$scratch/out")" 1
+}
+
+# What was reached before the stop, with the seconds of then; what was not, with those of both runs.
+until_goes_on() {
+    local error
+    # shellcheck disable=SC2086
+    train 2 $small --steps 3 --eval-every 3 --checkpoint "$scratch/u" --until 'error<=0' --json "$scratch/until.json" || return 1
+    error=$("$json_query" "$scratch/until.json" evaluations.0.test_error)
+    # shellcheck disable=SC2086
+    train 2 $small --epochs 4 --checkpoint "$scratch/u" --resume --until "error<=$error" --json "$scratch/now.json" &&
+        same "$("$json_query" "$scratch/now.json" until.{steps,seconds} evaluations.#)" \
+            "$("$json_query" "$scratch/until.json" evaluations.0.{step,seconds})"$'\n1' || return 1
+    # shellcheck disable=SC2086
+    train 2 $small --epochs 12 --checkpoint "$scratch/u" --resume --until 'error<=50%' --json "$scratch/later.json" || return 1
+    "$json_query" "$scratch/later.json" until.{seconds,steps} evaluations.0.seconds | xargs |
+        awk '{ exit !($1 > $3 && $2 > 3 && $2 % 4 == 0) }' || { "$json_query" "$scratch/later.json" until.{seconds,steps}; return 1; }
 }
 
 resumed_equals_straight() {
@@ -154,7 +184,7 @@ network_passes() {
 }
 
 json_query=$top_builddir/tests/tools/json_query
-plan 17
+plan 19
 check "--help names all options" help_is_complete
 check "thinwire-train(1) knows the same options" page_is_complete
 check "--version" version_is_known
@@ -164,7 +194,9 @@ check "bytes are counted, and saved" bytes_are_saved
 check "the same run gives the same weights" same_run_same_weights
 check "a progress thread changes no weight" a_thread_changes_nothing
 check "--until stops when it is reached" until_stops
-check "--until tells when it is not" until_tells
+check "--until stops inside an epoch" until_stops_inside
+check "--until tells when it is not reached, and succeeds" until_tells
+check "--until counts what was before a stop" until_goes_on
 check "a resumed run ends where a straight one does" resumed_equals_straight
 check "--eval-every tests inside epochs, and changes no weight" tests_inside_epochs
 check "--steps with tests" steps_may_be_tested

@@ -63,7 +63,13 @@ START_TEST(options_are_understood)
     ck_assert_str_eq(o.json, "j");
     ck_assert_double_eq_tol(o.until, 0.035, 1e-15);
     ck_assert_int_eq(parse(&o, &problem, "--until error<=0.02"), 0);
-    ck_assert_double_eq(o.until, 0.02);
+    ck_assert(o.until == 0.02 && !o.until_five);
+    ck_assert_int_eq(parse(&o, &problem, "--until top5<=15%"), 0);
+    ck_assert(o.until == 0.15 && o.until_five);
+    ck_assert_int_eq(parse(&o, &problem, "--until top5<=0 --eval-every 4000"), 0);
+    ck_assert(o.until == 0.0 && o.until_five && o.eval_every == 4000);
+    ck_assert_int_eq(parse(&o, &problem, "--until error<=1"), 0);
+    ck_assert(o.until == 1.0 && !o.until_five);
 }
 END_TEST
 
@@ -84,6 +90,15 @@ static const char *const bad_options[][2] = {
     {"--until error<3", "--until 'error<3': accepted: error<=X"},
     {"--until error<=", "--until 'error<='"},
     {"--until error<=101%", "--until 'error<=101%'"},
+    {"--until error<=%", "--until 'error<=%'"},
+    {"--until error<=3%%", "--until 'error<=3%%'"},
+    {"--until top5<=1.01", "--until 'top5<=1.01': accepted: error<=X or top5<=X, X from 0 to 1"},
+    {"--until top5<=nan", "--until 'top5<=nan'"},
+    {"--until top4<=0.1", "--until 'top4<=0.1'"},
+    {"--until top5=0.1", "--until 'top5=0.1'"},
+    {"--until top5", "--until 'top5'"},
+    {"--until 0.1", "--until '0.1'"},
+    {"--until=", "--until"},
     {"--until error<=-1", "--until"},
     {"--resume", "--resume needs --checkpoint"},
     {"--resume=yes --checkpoint c", "--resume takes no value"},
