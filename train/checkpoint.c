@@ -16,7 +16,7 @@
 #include "train/random.h"
 
 #define TW_CHECKPOINT_ORDER  UINT64_C(0x0102030405060708)
-#define TW_CHECKPOINT_FORMAT 3
+#define TW_CHECKPOINT_FORMAT 4
 #define TW_EPOCHS_MOST       1000000u
 
 static const char magic[8] = {'t', 'w', 't', 'r', 'a', 'i', 'n', '0' + TW_CHECKPOINT_FORMAT};
@@ -30,7 +30,7 @@ typedef struct tw_header {
     uint64_t update_period;
     double   rate, momentum, decay;
     double   adaptive[TW_ADAPTIVE_NUMBERS];
-    char     model[64], codec[800], scheme[24], scale[24], statistics[64], schedule[192];
+    char model[64], codec[800], weights[200], scheme[24], scale[24], statistics[64], schedule[192];
 } tw_header_t;
 
 static void fill_header(const tw_training_t *t, tw_header_t *header)
@@ -56,7 +56,8 @@ static void fill_header(const tw_training_t *t, tw_header_t *header)
     header->decay         = t->rates.decay;
     tw_adaptive_save(&t->norm.rule, header->adaptive);
     snprintf(header->model, sizeof(header->model), "%s", t->network.name);
-    snprintf(header->codec, sizeof(header->codec), "%s", t->codec_text);
+    tw_codecs_text(&t->codecs, 0, t->split, header->codec, sizeof(header->codec));
+    tw_weight_codec_text(&t->codecs.weight, header->weights, sizeof(header->weights));
     snprintf(header->scheme, sizeof(header->scheme), "%s", o->scheme);
     snprintf(header->scale, sizeof(header->scale), "%s", o->lr_scale);
     snprintf(header->statistics, sizeof(header->statistics),
@@ -132,12 +133,12 @@ static void share_piece(const tw_training_t *t, const tw_param_t *p, size_t a, s
     }
 }
 
-/* Where this rank's part of units a .. b - 1 begins in a vector. */
-static float *own_part(const tw_param_t *p, float *vector, size_t a)
+/* Where this rank's part of units a .. b - 1 begins in its share of a tensor. */
+static float *own_part(const tw_param_t *p, float *share, size_t a)
 {
     const size_t from = a > p->units_first ? a - p->units_first : 0;
 
-    return vector + p->first + (from < p->units ? from * p->per_unit : 0);
+    return share + (from < p->units ? from * p->per_unit : 0);
 }
 
 typedef struct tw_pieces {
@@ -170,7 +171,7 @@ static void free_pieces(tw_pieces_t *pieces)
     free(pieces->places);
 }
 
-static void write_split(const tw_training_t *t, const tw_param_t *p, float *vector,
+static void write_split(const tw_training_t *t, const tw_param_t *p, float *share,
                         tw_pieces_t *pieces, FILE *stream)
 {
     const size_t step = units_of_piece(p);
@@ -179,7 +180,7 @@ static void write_split(const tw_training_t *t, const tw_param_t *p, float *vect
         const size_t b = p->units_all - a < step ? p->units_all : a + step;
 
         share_piece(t, p, a, b, pieces->counts, pieces->places);
-        MPI_Gatherv(own_part(p, vector, a), pieces->counts[t->rank], MPI_FLOAT, pieces->piece,
+        MPI_Gatherv(own_part(p, share, a), pieces->counts[t->rank], MPI_FLOAT, pieces->piece,
                     pieces->counts, pieces->places, MPI_FLOAT, 0, t->comm);
         if (t->rank == 0) {
             fwrite(pieces->piece, sizeof(float), (b - a) * p->per_unit, stream);
@@ -188,7 +189,7 @@ static void write_split(const tw_training_t *t, const tw_param_t *p, float *vect
 }
 
 /* *bad_p: the file has ended; what is spread then is garbage, and nobody keeps it. */
-static void read_split(const tw_training_t *t, const tw_param_t *p, float *vector,
+static void read_split(const tw_training_t *t, const tw_param_t *p, float *share,
                        tw_pieces_t *pieces, FILE *stream, int *bad_p)
 {
     const size_t step = units_of_piece(p);
@@ -202,7 +203,7 @@ static void read_split(const tw_training_t *t, const tw_param_t *p, float *vecto
             *bad_p = 1;
         }
         MPI_Scatterv(pieces->piece, pieces->counts, pieces->places, MPI_FLOAT,
-                     own_part(p, vector, a), pieces->counts[t->rank], MPI_FLOAT, 0, t->comm);
+                     own_part(p, share, a), pieces->counts[t->rank], MPI_FLOAT, 0, t->comm);
     }
 }
 
@@ -215,22 +216,62 @@ static void write_whole(const tw_training_t *t, const float *array, size_t n, FI
     }
 }
 
-static void write_tensors(tw_training_t *t, tw_pieces_t *pieces, FILE *stream)
+/* The k-th of what the file has of tensors, values (which: 0) and momentum (1) of each, in the order of
+ * layers, however they are laid out here. NULL: there are no more. */
+static const tw_param_t *tensor_of_file(const tw_training_t *t, size_t k, int *which_p)
 {
-    float *const vectors[] = {t->params.value, t->params.momentum};
+    static const tw_param_role_t roles[] = {TW_WEIGHT, TW_GAMMA, TW_BIAS, TW_BETA};
+    size_t                       left    = k / 2;
 
-    for (size_t i = 0; i < t->params.count; i++) {
-        const tw_param_t *p = &t->params.param[i];
+    *which_p = (int)(k % 2);
+    for (size_t l = 0; l < t->network.layers; l++) {
+        for (int r = 0; r < 4; r++) {
+            const tw_param_t *p = tw_params_find(&t->params, l, roles[r]);
 
-        for (int v = 0; v < 2; v++) {
-            if (p->split) {
-                write_split(t, p, vectors[v], pieces, stream);
-            } else {
-                write_whole(t, vectors[v] + p->first, p->count, stream);
+            if (p != NULL && left-- == 0) {
+                return p;
             }
         }
     }
+    return NULL;
+}
+
+/* Where this rank has values or momentum of a tensor; what owners elsewhere have of it passes through
+ * where the gradient is. */
+static float *place_of(const tw_training_t *t, const tw_param_t *p, int which, int owned)
+{
+    return owned        ? t->params.gradient + p->first
+           : which == 0 ? t->params.value + p->first
+                        : t->params.momentum + p->state;
+}
+
+static int owned_elsewhere(const tw_training_t *t, const tw_param_t *p)
+{
+    return t->masters != NULL && !p->split && !(t->split && p->layer >= t->network.first_dense);
+}
+
+static int write_tensors(tw_training_t *t, tw_pieces_t *pieces, FILE *stream, tw_problem_t *problem)
+{
+    const tw_param_t *p;
+    int               which;
+
+    for (size_t k = 0; (p = tensor_of_file(t, k, &which)) != NULL; k++) {
+        const int owned = owned_elsewhere(t, p);
+
+        if (owned && tw_masters_collect(t->masters, p, which, problem) != 0) {
+            return -1;
+        }
+        if (p->split) {
+            write_split(t, p, place_of(t, p, which, owned), pieces, stream);
+        } else {
+            write_whole(t, place_of(t, p, which, owned), p->count, stream);
+        }
+    }
     write_whole(t, t->params.state, t->params.states, stream);
+    if (t->masters != NULL && t->rank == 0) {
+        tw_masters_write_rule(t->masters, stream);
+    }
+    return 0;
 }
 
 static int seal(tw_file_t *file, tw_problem_t *problem)
@@ -271,7 +312,9 @@ int tw_checkpoint_save(tw_training_t *t, const char *path, tw_problem_t *problem
         if (t->rank == 0) {
             write_head(t, file.stream);
         }
-        write_tensors(t, &pieces, file.stream);
+        all = write_tensors(t, &pieces, file.stream, problem);
+    }
+    if (all == 0) {
         all = tw_exchange_save(t->exchange, file.stream, problem);
     }
     free_pieces(&pieces);
@@ -385,6 +428,8 @@ static int compare_headers(const char *path, tw_header_t *file, const tw_header_
 {
     if (same_text(path, "model", file->model, run->model, sizeof(run->model), problem) != 0 ||
         same_text(path, "codec", file->codec, run->codec, sizeof(run->codec), problem) != 0 ||
+        same_text(path, "weights that travel in", file->weights, run->weights, sizeof(run->weights),
+                  problem) != 0 ||
         same_text(path, "scheme", file->scheme, run->scheme, sizeof(run->scheme), problem) != 0 ||
         same_text(path, "scaling of rates", file->scale, run->scale, sizeof(run->scale), problem) !=
             0 ||
@@ -486,12 +531,55 @@ static int check_history(const tw_training_t *t, const char *path, const tw_head
 }
 
 /* Records, evaluations, tensors and running statistics. */
+/* Values, momentum and running statistics; what owners elsewhere keep of momentum they take from where
+ * the gradients are, as they take values from those of the parameters when the run goes on. */
+static void read_tensors(tw_training_t *t, tw_pieces_t *pieces, FILE *stream, int *bad_p)
+{
+    const tw_param_t *p;
+    int               which;
+
+    for (size_t k = 0; (p = tensor_of_file(t, k, &which)) != NULL; k++) {
+        float *to = place_of(t, p, which, which == 1 && owned_elsewhere(t, p));
+
+        if (p->split) {
+            read_split(t, p, to, pieces, stream, bad_p);
+        } else {
+            read_whole(t, to, p->count * sizeof(float), stream, bad_p);
+        }
+    }
+    read_whole(t, t->params.state, t->params.states * sizeof(float), stream, bad_p);
+    if (t->masters != NULL) {
+        tw_masters_take_state(t->masters);
+    }
+}
+
+/* How far AWP is: of every group the numbers of its rule. */
+static int read_rule(tw_training_t *t, const char *path, FILE *stream, tw_problem_t *problem)
+{
+    const size_t n       = t->masters != NULL ? tw_masters_numbers(t->masters) : 0;
+    double      *numbers = calloc(n + 1, sizeof(*numbers));
+    int          mine = numbers == NULL, bad = 0, status;
+
+    MPI_Allreduce(&mine, &bad, 1, MPI_INT, MPI_MAX, t->comm);
+    if (bad) {
+        free(numbers);
+        return tw_problem_set(problem, "out of memory");
+    }
+    read_whole(t, numbers, n * sizeof(*numbers), stream, &bad);
+    MPI_Bcast(&bad, 1, MPI_INT, 0, t->comm);
+    status = bad      ? damaged(path, "is too short", problem)
+             : n == 0 ? 0
+                      : tw_masters_restore_rule(t->masters, numbers, problem);
+    free(numbers);
+    return status;
+}
+
+/* Records, tensors and running statistics. */
 static int read_body(tw_training_t *t, const char *path, FILE *stream, const tw_header_t *header,
                      tw_problem_t *problem)
 {
-    float *const vectors[] = {t->params.value, t->params.momentum};
-    tw_pieces_t  pieces    = {NULL, NULL, NULL};
-    int          bad       = 0, status;
+    tw_pieces_t pieces = {NULL, NULL, NULL};
+    int         bad    = 0, status;
 
     status = make_pieces(t, &pieces, problem);
     if (status == 0) {
@@ -500,22 +588,13 @@ static int read_body(tw_training_t *t, const char *path, FILE *stream, const tw_
         read_whole(t, t->evaluations.list, header->evaluations * sizeof(*t->evaluations.list),
                    stream, &bad);
         t->evaluations.count = header->evaluations;
-        for (size_t k = 0; k < 2 * t->params.count; k++) {
-            const tw_param_t *p = &t->params.param[k / 2];
-
-            if (p->split) {
-                read_split(t, p, vectors[k % 2], &pieces, stream, &bad);
-            } else {
-                read_whole(t, vectors[k % 2] + p->first, p->count * sizeof(float), stream, &bad);
-            }
-        }
-        read_whole(t, t->params.state, t->params.states * sizeof(float), stream, &bad);
+        read_tensors(t, &pieces, stream, &bad);
         MPI_Bcast(&bad, 1, MPI_INT, 0, t->comm);
         status =
             bad ? damaged(path, "is too short", problem) : check_history(t, path, header, problem);
     }
     free_pieces(&pieces);
-    return status;
+    return status == 0 ? read_rule(t, path, stream, problem) : status;
 }
 
 static int load_on_root(tw_training_t *t, const char *path, FILE **stream_p, uint64_t *body_p,

@@ -44,13 +44,15 @@ static const tw_weight_codec_t *codec_of(const tw_masters_t *m)
     return &m->config.codecs->weight;
 }
 
-/* What a layer's group is called: with blocks, what stands before the last point of its name. */
-static void name_group(const tw_masters_t *m, size_t layer, char name[48])
+/* What a tensor's group is called: as the tensor, so that residuals go from one arrangement to another;
+ * with blocks, what stands before the last point of the layer's name. */
+static void name_group(const tw_masters_t *m, const tw_param_t *p, char name[48])
 {
-    const char *full  = m->config.network->layer[layer].name;
-    const char *point = codec_of(m)->by_block ? strrchr(full, '.') : NULL;
+    const char *layer = m->config.network->layer[p->layer].name;
+    const char *point = codec_of(m)->by_block ? strrchr(layer, '.') : NULL;
 
-    snprintf(name, 48, "%.*s", point != NULL ? (int)(point - full) : (int)strlen(full), full);
+    snprintf(name, 48, "%.*s", point != NULL ? (int)(point - layer) : 47,
+             point != NULL ? layer : p->name);
 }
 
 static int is_first(const tw_param_t *p)
@@ -66,7 +68,7 @@ static void join(tw_masters_t *m, size_t i)
     tw_group_t       *g = &m->group[0];
 
     if (!is_first(p)) {
-        name_group(m, p->layer, name);
+        name_group(m, p, name);
         if (m->groups == 1 || strcmp(m->group[m->groups - 1].name, name) != 0) {
             g = &m->group[m->groups++];
             memcpy(g->name, name, sizeof(g->name));
@@ -451,14 +453,35 @@ void tw_masters_take_state(tw_masters_t *m)
 
 size_t tw_masters_numbers(const tw_masters_t *m)
 {
-    return m->groups * TW_PRECISION_NUMBERS;
+    return codec_of(m)->adaptive ? (m->groups - 1) * TW_PRECISION_NUMBERS : 0;
 }
 
-void tw_masters_save_rule(const tw_masters_t *m, double *numbers)
+void tw_masters_write_rule(const tw_masters_t *m, FILE *stream)
 {
-    for (size_t g = 0; g < m->groups; g++) {
-        tw_precision_save(&m->group[g].precision, numbers + g * TW_PRECISION_NUMBERS);
+    double numbers[TW_PRECISION_NUMBERS];
+
+    for (size_t g = 1; g < m->groups && codec_of(m)->adaptive; g++) {
+        tw_precision_save(&m->group[g].precision, numbers);
+        fwrite(numbers, sizeof(numbers), 1, stream);
     }
+}
+
+int tw_masters_restore_rule(tw_masters_t *m, const double *numbers, tw_problem_t *problem)
+{
+    tw_status_t status = TW_OK;
+
+    for (size_t g = 1; g < m->groups && status == TW_OK; g++) {
+        tw_group_t *group = &m->group[g];
+
+        if (tw_precision_restore(&group->precision, numbers + (g - 1) * TW_PRECISION_NUMBERS) !=
+            TW_OK) {
+            return tw_problem_set(
+                problem, "--checkpoint: holds a state of AWP that cannot be, of %s", group->name);
+        }
+        tw_weight_codec_spec(codec_of(m), group->precision.bits, group->spec);
+        status = tw_weights_set_codec(m->weights, g, group->spec);
+    }
+    return failed(m, "restoring the precision of weights", status, problem);
 }
 
 int tw_masters_save(tw_masters_t *m, FILE *stream, tw_problem_t *problem)

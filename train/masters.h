@@ -114,10 +114,11 @@ int tw_masters_collect(tw_masters_t *masters, const tw_param_t *param, int which
  * tw_masters_begin() for values. Local. */
 void tw_masters_take_state(tw_masters_t *masters);
 
-/** Counters of AWP as numbers, tw_masters_numbers() of them; back, -1: they cannot be. */
+/** How far AWP is, as so many doubles, 0 without it; and back. Restoring is collective, the numbers equal
+ * on all ranks: -1 with the problem set where they cannot be. */
 size_t tw_masters_numbers(const tw_masters_t *masters);
-void   tw_masters_save_rule(const tw_masters_t *masters, double *numbers);
-int    tw_masters_restore_rule(tw_masters_t *masters, const double *numbers);
+void   tw_masters_write_rule(const tw_masters_t *masters, FILE *stream);
+int    tw_masters_restore_rule(tw_masters_t *masters, const double *numbers, tw_problem_t *problem);
 
 /** Residuals of the gradients, as tw_exchange_save(). Collective. */
 int tw_masters_save(tw_masters_t *masters, FILE *stream, tw_problem_t *problem);

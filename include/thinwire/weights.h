@@ -190,7 +190,8 @@ tw_status_t tw_weights_norms(tw_weights_t *weights, tw_weights_of_t of, double *
 tw_status_t tw_weights_collect(tw_weights_t *weights, size_t i, const float *share, float *whole);
 
 /** Write, read back, or forget the residuals of the gradients' error feedback, as tw_buckets_save(),
- * tw_buckets_restore() and tw_buckets_clear(); between the last tw_weights_sum() of a step and the
+ * tw_buckets_restore() and tw_buckets_clear(), from the last group to the first (so a list of buckets
+ * with the same names and counts takes them up); between the last tw_weights_sum() of a step and the
  * next tw_weights_ready(). */
 tw_status_t tw_weights_save(tw_weights_t *weights, FILE *stream);
 tw_status_t tw_weights_restore(tw_weights_t *weights, FILE *stream, tw_feedback_use_t use);

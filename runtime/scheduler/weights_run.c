@@ -224,7 +224,7 @@ tw_status_t tw_weights_save(tw_weights_t *w, FILE *stream)
 {
     tw_status_t status = w != NULL ? TW_OK : TW_ERR_INVALID_ARG;
 
-    for (size_t i = 0; status == TW_OK && i < w->parts; i++) {
+    for (size_t i = w != NULL ? w->parts : 0; status == TW_OK && i-- > 0;) {
         if (w->part[i].feedback != NULL) {
             status = tw_feedback_save(w->part[i].feedback, stream);
         }
@@ -248,7 +248,7 @@ tw_status_t tw_weights_restore(tw_weights_t *w, FILE *stream, tw_feedback_use_t 
 {
     tw_status_t status = w != NULL ? TW_OK : TW_ERR_INVALID_ARG;
 
-    for (size_t i = 0; status == TW_OK && i < w->parts; i++) {
+    for (size_t i = w != NULL ? w->parts : 0; status == TW_OK && i-- > 0;) {
         if (w->part[i].feedback != NULL) {
             status = tw_feedback_restore(w->part[i].feedback, stream, use);
         }
