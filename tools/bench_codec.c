@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/bench_peers.h"
 #include "tools/bench_rows.h"
-#include "tools/bench_table1.h"
 #include "tools/commands.h"
 #include "command/options.h"
 #include "tools/specs.h"
@@ -23,7 +21,6 @@
 typedef struct codec_arguments {
     const char *codecs, *threads_text, *isa_text, *json, *plot;
     size_t      min, max;
-    int         table1, peers;
     int         threads[MOST_LISTED], threads_count;
     const char *isa[MOST_LISTED]; /* none: what THINWIRE_CPU allows */
     int         isa_count;
@@ -74,7 +71,7 @@ static int bench_codec(const specs_t *specs, size_t i, const codec_arguments_t *
                        const arena_t *arena, const job_t *job, rows_t *rows)
 {
     for (size_t bytes = a->min; bytes > 0; bytes = measure_next_size(bytes, a->max)) {
-        const row_key_t key    = {specs->text[i], specs->traits[i].isa, 0, threads, bytes};
+        const row_key_t key    = {specs->text[i], specs->traits[i].isa, threads, bytes};
         codec_result_t  result = {0};
         tw_status_t     status =
             bench_kernels(arena, specs->codec[i], key.isa, bytes / sizeof(float), threads, &result);
@@ -103,7 +100,7 @@ static int bench_no_codec(const tw_codec_t *codec, const char *isa, const codec_
         }
         for (int o = BENCH_ABSMAX; o <= BENCH_SQUARE_SUM; o++) {
             const kernel_operation_t operation = (kernel_operation_t)o;
-            const row_key_t key = {bench_operation_name(operation), isa, 0, threads, bytes};
+            const row_key_t key = {bench_operation_name(operation), isa, threads, bytes};
 
             rows_add(rows, &key, operation, &result);
         }
@@ -125,37 +122,6 @@ static int bench_specs(const specs_t *specs, const char *isa, const codec_argume
     return well;
 }
 
-static int bench_peers(const codec_arguments_t *a, tw_context_t *ctx, const arena_t *arena,
-                       const job_t *job, rows_t *rows)
-{
-    int well = well_done(job, "the search", 0, peers_begin(ctx));
-
-    for (size_t p = 0; p < peers_count() && well; p++) {
-        const peer_t *peer    = peers_at(p);
-        const char   *missing = peer_missing(peer);
-
-        if (missing != NULL) {
-            printf("%s: %s\n", peer_name(peer), missing);
-            continue;
-        }
-        for (size_t bytes = a->min; bytes > 0 && well; bytes = measure_next_size(bytes, a->max)) {
-            const row_key_t key    = {peer_name(peer), "-", 1, 1, bytes};
-            codec_result_t  result = {0};
-
-            if (!peer_fits(peer, bytes / sizeof(float))) {
-                printf("%s: cannot encode %zu bytes at once\n", peer_name(peer), bytes);
-                continue;
-            }
-            well = well_done(job, key.codec, bytes,
-                             bench_peer(arena, peer, bytes / sizeof(float), &result));
-            for (int o = BENCH_ENCODE; o <= BENCH_DECODE && well; o++) {
-                rows_add(rows, &key, (kernel_operation_t)o, &result);
-            }
-        }
-    }
-    return well;
-}
-
 static int specs_of(specs_t *specs, const codec_arguments_t *a, const char *isa, const job_t *job,
                     tw_context_t *ctx)
 {
@@ -171,7 +137,7 @@ static int specs_of(specs_t *specs, const codec_arguments_t *a, const char *isa,
 static size_t most_codes(const specs_t *specs, const codec_arguments_t *a)
 {
     const size_t n    = a->max / sizeof(float);
-    size_t       most = a->peers ? PEERS_CODES(n) : 0;
+    size_t       most = 0;
 
     for (size_t i = 0; i < specs->count; i++) {
         size_t bytes = 0;
@@ -207,7 +173,6 @@ static int bench_all(const codec_arguments_t *a, const job_t *job, tw_context_t 
             specs_destroy(&specs);
         }
     }
-    well = well && (!a->peers || bench_peers(a, ctx, &arena, job, rows));
     if (well) {
         rows_end(rows);
     }
@@ -224,11 +189,6 @@ static int run(const codec_arguments_t *a, job_t *job, tw_context_t *ctx)
 
     if (!plot_begin(&plot, job, a->plot) || !report_begin(&report, job, a->json)) {
         return EXIT_FAILED;
-    }
-    if (a->table1) {
-        return report_end(
-            &report, job,
-            bench_table1(job, ctx, a->threads_text != NULL ? a->threads[0] : 0, &report));
     }
     code = bench_all(a, job, ctx, &rows);
     if (!plot_end(&plot, job, code == EXIT_OK) && code == EXIT_OK) {
@@ -260,22 +220,6 @@ static int parse_threads(codec_arguments_t *a, char *why, size_t why_size)
         at                             = *end == ',' ? end + 1 : NULL;
     } while (at != NULL);
     return 1;
-}
-
-/* 1 if the arguments go together. */
-static int check(codec_arguments_t *a, char *why, size_t why_size)
-{
-    if (!parse_threads(a, why, why_size)) {
-        return 0;
-    }
-    if (a->table1 && (a->codecs != NULL || a->min != 0 || a->max != 0 || a->isa_text != NULL ||
-                      a->plot != NULL || a->peers || a->threads_count > 1)) {
-        snprintf(why, why_size,
-                 "--table1 chooses its codecs and sizes itself; it goes with one number of "
-                 "--threads and --json only");
-        return 0;
-    }
-    return measure_range(&a->min, &a->max, DEFAULT_MIN, DEFAULT_MAX, why, why_size);
 }
 
 /* The instruction sets that are asked for and present; the first word that is neither is the error.
@@ -330,22 +274,12 @@ int bench_codec_main(job_t *job, int argc, char **argv)
             OPTION_SIZE, &a.min, 0, 0},
            {"--max", "SIZE", "Largest array; sizes grow by factors of 4 (default 256M).", OPTION_SIZE,
             &a.max, 0, 0},
-           {"--threads", "LIST",
-            "Threads of codec, memcpy and loops, such as 2 or 1,2,4 (default 1; all cores\n"
-               "with --table1).",
+           {"--threads", "LIST", "Threads of codec, memcpy and loops, such as 2 or 1,2,4 (default 1).",
             OPTION_TEXT, &a.threads_text, 0, 0},
            {"--isa", "LIST",
             "Instruction sets, such as avx2,avx512, or all (default: the one that\n"
                "THINWIRE_CPU allows).",
             OPTION_TEXT, &a.isa_text, 0, 0},
-           {"--peers", NULL,
-            "Also what else one could take: zfp at 8 and 16 bits, blosc (bitshuffle and lz4),\n"
-               "plain loops to bf16 and fp16, a binary search. One thread.",
-            OPTION_FLAG, &a.peers, 0, 0},
-           {"--table1", NULL,
-            "Instead: mean errors of the 8-bit types on four distributions, 25 million\n"
-               "values each, beside those that Dettmers (2015, Table 1) prints.",
-            OPTION_FLAG, &a.table1, 0, 0},
            {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &a.json, 0, 0},
            {"--plot", "FILE.svg", "Also draw the speeds against the limits, by gnuplot.", OPTION_TEXT,
             &a.plot, 0, 0},
@@ -359,15 +293,15 @@ int bench_codec_main(job_t *job, int argc, char **argv)
         "the encoding does to the values.",
         "Examples:\n  thinwire bench codec\n  thinwire bench codec --codec tree8,onebit --min 1M "
         "--max 64M --threads 1,2\n  thinwire bench codec --isa all --json codec.json --plot "
-        "codec.svg\n"
-        "  thinwire bench codec --table1",
+        "codec.svg",
         options};
 
     code = job_options(job, &command, "bench codec", argc, argv);
     if (code != JOB_GO_ON) {
         return code;
     }
-    if (!check(&a, why, sizeof(why))) {
+    if (!parse_threads(&a, why, sizeof(why)) ||
+        !measure_range(&a.min, &a.max, DEFAULT_MIN, DEFAULT_MAX, why, sizeof(why))) {
         job_complain(job, "bench codec: %s", why);
         return EXIT_USAGE;
     }

@@ -78,13 +78,13 @@ static json_t *row_json(const row_key_t *key, kernel_operation_t operation,
 {
     const kernel_result_t *k = &result->kernel[operation];
     json_t                *row =
-        json_pack("{s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:f, s:f, s:i, s:b, s:b}", "codec",
+        json_pack("{s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:f, s:f, s:i, s:b}", "codec",
                   key->codec, "operation", bench_operation_name(operation), "isa", key->isa,
                   "threads", key->threads, "bytes", (json_int_t)key->bytes, "seconds", k->seconds,
                   "gbps", (double)key->bytes / k->seconds * 1e-9, "memcpy_gbps",
                   (double)key->bytes / k->copy_seconds * 1e-9, "ratio_memcpy", k->to_copy.median,
-                  "ratio_memcpy_spread", k->to_copy.spread, "turns", result->turns, "peer",
-                  key->peer, "trusted", trusted(&k->to_copy) && trusted(&k->to_limit));
+                  "ratio_memcpy_spread", k->to_copy.spread, "turns", result->turns, "trusted",
+                  trusted(&k->to_copy) && trusted(&k->to_limit));
 
     if (k->limit_seconds > 0) {
         json_object_set_new(row, "limit_gbps",

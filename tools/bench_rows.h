@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/bench_rows.h - the rows of thinwire bench codec: on the screen, as JSON, as bars.
+ * tools/bench_rows.h - the rows of thinwire bench codec and bench/other_codecs.c: on the screen, as JSON, as bars.
  */
 #ifndef TOOLS_BENCH_ROWS_H
 #define TOOLS_BENCH_ROWS_H
@@ -17,7 +17,6 @@ typedef struct rows {
 /* What was measured. */
 typedef struct row_key {
     const char *codec, *isa;
-    int         peer; /* something else's codec */
     int         threads;
     size_t      bytes;
 } row_key_t;

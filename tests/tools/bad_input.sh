@@ -35,7 +35,7 @@ printf abc >"$scratch/odd"
 printf '\0\0\0\0\0\0\300\177' >"$scratch/nan"
 mkdir "$scratch/folder"
 
-plan 47
+plan 45
 check "no command" refused 2 'command is missing'
 check "unknown command" refused 2 "unknown command 'wash'; accepted: info, bench" wash
 check "misspelt command" refused 2 'did you mean bench' bnech
@@ -63,10 +63,8 @@ check "threads that are no list" refused 2 '--threads 1,x: accepted' bench codec
 check "threads list that ends in a comma" refused 2 '--threads 1,: accepted' bench codec --threads 1,
 check "unknown instruction set" refused 2 '--isa sse: accepted here: all, or of scalar' bench codec --isa sse
 check "instruction sets, an empty one" refused 2 '--isa scalar,,scalar: accepted' bench codec --isa scalar,,scalar
-check "--table1 with --isa" refused 2 'table1' bench codec --table1 --isa all
 check "a drawing in a missing folder" refused 1 'missing/x.svg: cannot be written\|no gnuplot' \
     bench codec --plot "$scratch/missing/x.svg"
-check "--table1 with sizes" refused 2 'table1' bench codec --table1 --max 4
 check "JSON in a missing folder" refused 1 'missing/x.json: cannot be written' bench codec --json "$scratch/missing/x.json"
 check "JSON to a folder" refused 1 'Is a directory' info --json "$scratch/folder"
 check "JSON to a full device" refused 1 'cannot be written: No space' bench codec --json /dev/full

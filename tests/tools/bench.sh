@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# thinwire bench: codec, table1 and the collectives, on small sizes; what they print must be true.
+# thinwire bench: codec and the collectives, and the programs of bench/ that measure codecs, on small sizes; what
+# they print must be true.
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
 plan 18
@@ -97,11 +98,10 @@ codec_doubts() {
 }
 check "a ratio that spreads is marked" codec_doubts
 
-codec_peers() {
+other_codecs() {
     local i
-    alone "$thinwire" bench codec --codec fp32 --peers --min 64k --max 64k --json "$file" || return 1
-    i=$(row "codec=loop to bf16" operation=decode) && within "$(value "rows.$i.rms_error")" 0.0015 0.0018 &&
-        [ "$(value "rows.$i.peer")" = true ] || return 1
+    alone "$top_builddir/bin/other-codecs" --min 64k --max 64k --json "$file" || return 1
+    i=$(row "codec=loop to bf16" operation=decode) && within "$(value "rows.$i.rms_error")" 0.0015 0.0018 || return 1
     i=$(row "codec=search, tree8's levels" operation=decode) &&
         within "$(value "rows.$i.rms_error")" 0.009 0.013 || return 1
     for i in zfp blosc; do
@@ -115,7 +115,7 @@ codec_peers() {
         within "$(value "rows.$i.max_error")" 0 0 || return 1
     fi
 }
-check "bench codec --peers measures what else there is" codec_peers
+check "bin/other-codecs measures what else there is" other_codecs
 
 codec_plot() {
     alone "$thinwire" bench codec --codec tree8,onebit --isa all --min 4k --max 16k --plot "$scratch/bars.svg" || return 1
@@ -133,9 +133,9 @@ codec_no_gnuplot() {
 }
 check "--plot without gnuplot is refused at once" codec_no_gnuplot
 
-table1() {
+eight_bit_errors() {
     local i
-    alone "$thinwire" bench codec --table1 --threads 2 --json "$file" || return 1
+    OMP_NUM_THREADS=2 alone "$top_builddir/bin/eight-bit-errors" --json "$file" || return 1
     i=$(row codec=tree8 "distribution=U(0,1)" scale=one) &&
         within "$(value "rows.$i.relative_error_percent")" 0.92 0.96 &&
         [ "$(value "rows.$i.samples")" = 25000000 ] || return 1
@@ -150,9 +150,9 @@ table1() {
         within "$(value "rows.$i.relative_error_percent")" 4.8 4.9
 }
 if sanitized; then
-    skip "--table1 reaches the known errors" "25 million values take too long under sanitizers"
+    skip "bin/eight-bit-errors reaches the known errors" "25 million values take too long under sanitizers"
 else
-    check "--table1 reaches the known errors" table1
+    check "bin/eight-bit-errors reaches the known errors" eight_bit_errors
 fi
 
 # What two ranks send is known: everyone's encoded vector goes to the other.

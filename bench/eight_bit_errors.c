@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/bench_table1.c - mean errors of the 8-bit types on four distributions.
+ * bench/eight_bit_errors.c - mean errors of the 8-bit types on four distributions, beside those that
+ * Table 1 of Dettmers, "8-Bit Approximations for Parallelism in Deep Learning", 2015, prints.
  *
  * The paper divides each array by its absolute maximum before it encodes with the dynamic tree. Our
  * tree8 and int8 scale blocks; to do as the paper did ("one scale"), the array's maximum is put at
@@ -13,12 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef _OPENMP
-#include <omp.h>
-#endif
+#include <thinwire/codec.h>
 
-#include "tools/bench_table1.h"
+#include "command/options.h"
 #include "tools/measure.h"
+#include "tools/report.h"
 #include "tools/table.h"
 
 #define SAMPLES ((size_t)25000000)
@@ -114,8 +114,7 @@ static tw_status_t measure_piece(const tw_codec_t *codec, scratch_t *s, const fl
 }
 
 /* Means over all of x, the pieces added in order whatever the threads. */
-static tw_status_t measure(const tw_codec_t *codec, const float *x, float maximum, int threads,
-                           means_t *total)
+static tw_status_t measure(const tw_codec_t *codec, const float *x, float maximum, means_t *total)
 {
     static means_t means[PIECES];
     const size_t   step   = maximum != 0.0f ? PIECE - 1 : PIECE;
@@ -123,7 +122,7 @@ static tw_status_t measure(const tw_codec_t *codec, const float *x, float maximu
     tw_status_t    result = TW_OK;
 
 #ifdef _OPENMP
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel
 #endif
     {
         scratch_t   s;
@@ -148,7 +147,6 @@ static tw_status_t measure(const tw_codec_t *codec, const float *x, float maximu
             result = status;
         }
     }
-    (void)threads;
     *total = (means_t){0};
     for (size_t p = 0; p < pieces; p++) {
         total->relative += means[p].relative;
@@ -204,7 +202,7 @@ static void add_row(report_t *report, const row_t *row, float maximum, const cha
                     const means_t *m)
 {
     json_t *json =
-        json_pack("{s:s, s:s, s:s, s:f, s:s, s:I, s:f, s:f, s:f}", "operation", "table1", "codec",
+        json_pack("{s:s, s:s, s:s, s:f, s:s, s:I, s:f, s:f, s:f}", "operation", "errors", "codec",
                   row->codec, "distribution", row->distribution->name, "maximum", (double)maximum,
                   "scale", scale, "samples", (json_int_t)m->count, "relative_error_percent",
                   m->relative, "absolute_error", m->absolute, "squared_error", m->square);
@@ -219,7 +217,7 @@ static void add_row(report_t *report, const row_t *row, float maximum, const cha
 }
 
 static int run_row(const job_t *job, tw_context_t *ctx, const row_t *row, const float *x,
-                   float maximum, int threads, report_t *report)
+                   float maximum, report_t *report)
 {
     char        spec[64], why[512];
     tw_codec_t *codec;
@@ -235,7 +233,7 @@ static int run_row(const job_t *job, tw_context_t *ctx, const row_t *row, const 
         job_complain(job, "%s: %s", spec, why);
         return 0;
     }
-    status = measure(codec, x, row->one ? maximum : 0.0f, threads, &means);
+    status = measure(codec, x, row->one ? maximum : 0.0f, &means);
     if (status == TW_OK) {
         print_row(row, maximum, scale_name(row, codec), &means);
         add_row(report, row, maximum, scale_name(row, codec), &means);
@@ -247,7 +245,7 @@ static int run_row(const job_t *job, tw_context_t *ctx, const row_t *row, const 
 }
 
 static int run_distribution(const job_t *job, tw_context_t *ctx, const distribution_t *d, float *x,
-                            int threads, report_t *report)
+                            report_t *report)
 {
     char  mantissa8[32], static8[32];
     float maximum;
@@ -269,7 +267,7 @@ static int run_distribution(const job_t *job, tw_context_t *ctx, const distribut
         };
 
         for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]) && well; r++) {
-            well = run_row(job, ctx, &rows[r], x, maximum, threads, report);
+            well = run_row(job, ctx, &rows[r], x, maximum, report);
         }
     }
     return well;
@@ -290,15 +288,11 @@ static void print_caption(void)
            SAMPLES / 1000000);
 }
 
-int bench_table1(const job_t *job, tw_context_t *ctx, int threads, report_t *report)
+static int run(const job_t *job, tw_context_t *ctx, report_t *report)
 {
     float *x    = malloc(SAMPLES * sizeof(*x));
     int    well = x != NULL;
 
-#ifdef _OPENMP
-    threads = threads > 0 ? threads : omp_get_num_procs();
-    omp_set_num_threads(threads);
-#endif
     if (well) {
         print_caption();
         table_header(columns, COLUMNS);
@@ -306,8 +300,37 @@ int bench_table1(const job_t *job, tw_context_t *ctx, int threads, report_t *rep
         job_complain(job, "not enough memory for %zu million values", SAMPLES / 1000000);
     }
     for (size_t i = 0; i < sizeof(distributions) / sizeof(distributions[0]) && well; i++) {
-        well = run_distribution(job, ctx, &distributions[i], x, threads, report);
+        well = run_distribution(job, ctx, &distributions[i], x, report);
     }
     free(x);
     return well;
+}
+
+int main(int argc, char **argv)
+{
+    job_t          job = {.size = 1, .local_ranks = 1, .argc = argc, .argv = argv};
+    int            code;
+    const char    *json = NULL;
+    report_t       report;
+    tw_context_t  *ctx;
+    const option_t options[] = {
+        {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &json, 0, 0},
+        {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
+    const command_t command = {"eight-bit-errors [OPTION...]",
+                               "Mean errors of the 8-bit types on four distributions, 25 million "
+                               "values each, beside\nthose that Dettmers (2015, Table 1) prints.",
+                               "", options};
+
+    code = job_options(&job, &command, "eight-bit-errors", argc, argv);
+    if (code != JOB_GO_ON) {
+        return code;
+    }
+    ctx = job_context(&job);
+    if (ctx == NULL || !report_begin(&report, &job, json)) {
+        tw_context_destroy(ctx);
+        return EXIT_FAILED;
+    }
+    code = report_end(&report, &job, run(&job, ctx, &report));
+    tw_context_destroy(ctx);
+    return code;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/bench_plain.c - see bench_plain.h.
+ * bench/loops.c - see loops.h.
  */
 #include "config.h"
 
@@ -14,7 +14,7 @@
 #include <immintrin.h>
 #endif
 
-#include "tools/bench_plain.h"
+#include "bench/loops.h"
 
 #if defined(__F16C__) || defined(__ARM_FP16_FORMAT_IEEE)
 #define HAVE_HALF 1
@@ -22,7 +22,7 @@
 #define HAVE_HALF 0
 #endif
 
-int plain_runs(int with_half)
+int loops_runs(int with_half)
 {
 #if defined(__AVX2__)
     /* Every processor with AVX2 has F16C, which clang 14 cannot be asked about. */
@@ -33,7 +33,7 @@ int plain_runs(int with_half)
     return !with_half || HAVE_HALF;
 }
 
-void plain_bf16_encode(const float *restrict x, size_t n, uint16_t *restrict to)
+void loops_bf16_encode(const float *restrict x, size_t n, uint16_t *restrict to)
 {
     for (size_t i = 0; i < n; i++) {
         uint32_t u;
@@ -43,7 +43,7 @@ void plain_bf16_encode(const float *restrict x, size_t n, uint16_t *restrict to)
     }
 }
 
-void plain_bf16_decode(const uint16_t *restrict from, size_t n, float *restrict y)
+void loops_bf16_decode(const uint16_t *restrict from, size_t n, float *restrict y)
 {
     for (size_t i = 0; i < n; i++) {
         const uint32_t u = (uint32_t)from[i] << 16;
@@ -54,7 +54,7 @@ void plain_bf16_decode(const uint16_t *restrict from, size_t n, float *restrict 
 
 #if defined(__F16C__)
 
-void plain_fp16_encode(const float *restrict x, size_t n, uint16_t *restrict to)
+void loops_fp16_encode(const float *restrict x, size_t n, uint16_t *restrict to)
 {
     size_t i = 0;
 
@@ -67,7 +67,7 @@ void plain_fp16_encode(const float *restrict x, size_t n, uint16_t *restrict to)
     }
 }
 
-void plain_fp16_decode(const uint16_t *restrict from, size_t n, float *restrict y)
+void loops_fp16_decode(const uint16_t *restrict from, size_t n, float *restrict y)
 {
     size_t i = 0;
 
@@ -82,7 +82,7 @@ void plain_fp16_decode(const uint16_t *restrict from, size_t n, float *restrict 
 
 #elif HAVE_HALF
 
-void plain_fp16_encode(const float *restrict x, size_t n, uint16_t *restrict to)
+void loops_fp16_encode(const float *restrict x, size_t n, uint16_t *restrict to)
 {
     for (size_t i = 0; i < n; i++) {
         const __fp16 half = (__fp16)x[i];
@@ -91,7 +91,7 @@ void plain_fp16_encode(const float *restrict x, size_t n, uint16_t *restrict to)
     }
 }
 
-void plain_fp16_decode(const uint16_t *restrict from, size_t n, float *restrict y)
+void loops_fp16_decode(const uint16_t *restrict from, size_t n, float *restrict y)
 {
     for (size_t i = 0; i < n; i++) {
         __fp16 half;
@@ -103,13 +103,13 @@ void plain_fp16_decode(const uint16_t *restrict from, size_t n, float *restrict 
 
 #else
 
-void plain_fp16_encode(const float *restrict x, size_t n, uint16_t *restrict to)
+void loops_fp16_encode(const float *restrict x, size_t n, uint16_t *restrict to)
 {
     (void)x;
     memset(to, 0, n * sizeof(*to));
 }
 
-void plain_fp16_decode(const uint16_t *restrict from, size_t n, float *restrict y)
+void loops_fp16_decode(const uint16_t *restrict from, size_t n, float *restrict y)
 {
     (void)from;
     memset(y, 0, n * sizeof(*y));
@@ -133,11 +133,11 @@ static uint8_t search(double y, const double *middles)
     return (uint8_t)low;
 }
 
-void plain_search_encode(const float *restrict x, size_t n, const double *restrict middles,
+void loops_search_encode(const float *restrict x, size_t n, const double *restrict middles,
                          uint8_t *restrict to)
 {
-    for (size_t b = 0; b < n; b += PLAIN_BLOCK) {
-        const size_t m    = n - b < PLAIN_BLOCK ? n - b : PLAIN_BLOCK;
+    for (size_t b = 0; b < n; b += LOOPS_BLOCK) {
+        const size_t m    = n - b < LOOPS_BLOCK ? n - b : LOOPS_BLOCK;
         float        most = 0.0f;
 
         for (size_t i = 0; i < m; i++) {
@@ -154,11 +154,11 @@ void plain_search_encode(const float *restrict x, size_t n, const double *restri
     }
 }
 
-void plain_search_decode(const uint8_t *restrict from, size_t n, const float *restrict levels,
+void loops_search_decode(const uint8_t *restrict from, size_t n, const float *restrict levels,
                          float *restrict y)
 {
-    for (size_t b = 0; b < n; b += PLAIN_BLOCK) {
-        const size_t m = n - b < PLAIN_BLOCK ? n - b : PLAIN_BLOCK;
+    for (size_t b = 0; b < n; b += LOOPS_BLOCK) {
+        const size_t m = n - b < LOOPS_BLOCK ? n - b : LOOPS_BLOCK;
         float        most;
 
         memcpy(&most, from, 4);
