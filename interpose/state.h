@@ -145,6 +145,10 @@ void tw_errors_restore(tw_returning_t *returning);
  * is over, -1 after an error. */
 int tw_wait_limited(MPI_Request *request, double limit_s);
 
+/* Read the settings of this process and compare them over the ranks; what is wrong with them, rank 0
+ * says in one line. Collective. */
+tw_status_t tw_state_settings(void);
+
 /* After MPI_Init: check the library, read and compare the settings; active if all is well. Ends the
  * job with one line from rank 0 if the settings are wrong or differ. */
 void tw_state_start(void);
