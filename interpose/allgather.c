@@ -63,8 +63,8 @@ static tw_transfer_t *tw_allgather_make(tw_call_t *call, const void *sendbuf, in
         mine  = sendbuf;
         items = (size_t)sendcount;
     }
-    call->asked = (uint64_t)(call->comm->size - 1) * items * send.size;
-    call->own   = items * send.values;
+    call->uncompressed = (uint64_t)(call->comm->size - 1) * items * send.size;
+    call->own          = items * send.values;
     tw_call_buffers(call, items > 0 ? sendbuf : NULL, recvbuf);
     if ((recvbuf == NULL && call->type.dense) || recvbuf == MPI_IN_PLACE ||
         (mine == NULL && send.dense && items > 0) || !tw_call_decide(call)) {

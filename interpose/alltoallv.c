@@ -90,8 +90,9 @@ static tw_transfer_t *tw_alltoallv_make(tw_call_t *call, tw_leg_t *send, tw_leg_
     why        = call->why; /* of what is sent; the other side is counted by its senders */
     call->why  = TW_WHY_NOT;
     *encoded_p += tw_side_decide(call, &x->recv, recv);
-    call->why   = why;
-    call->asked = (uint64_t)(send->items - x->send.block[call->comm->rank].items) * send->type.size;
+    call->why = why;
+    call->uncompressed =
+        (uint64_t)(send->items - x->send.block[call->comm->rank].items) * send->type.size;
     call->values =
         send->most * send->type.values; /* the largest piece is the size of the message */
     call->bytes = (uint64_t)send->most * send->type.size;

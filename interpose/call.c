@@ -44,7 +44,7 @@ bool tw_call_vector(tw_call_t *call, MPI_Aint count, MPI_Datatype datatype)
     if (call->type.kind == TW_KIND_OTHER) {
         tw_call_refuse(call, TW_WHY_TYPE);
     }
-    call->asked = tw_call_moved(call->op, call->comm->size, call->bytes);
+    call->uncompressed = tw_call_moved(call->op, call->comm->size, call->bytes);
     return call->why == TW_WHY_NOT;
 }
 
@@ -243,7 +243,7 @@ static void tw_call_key(const tw_call_t *call, tw_record_key_t *key)
     }
 }
 
-/* Bytes that this rank would send in this call with a codec; what it asked for where it would pass.
+/* Bytes that this rank would send in this call with a codec; uncompressed where it would pass.
  */
 static uint64_t tw_call_would_send(const tw_call_t *call, const tw_choice_t *choice)
 {
@@ -251,7 +251,7 @@ static uint64_t tw_call_would_send(const tw_call_t *call, const tw_choice_t *cho
     size_t    codes = 0;
 
     if (tw_choice_bytes(choice, call->values) >= call->values * tw_kind_size(choice->kind)) {
-        return call->asked;
+        return call->uncompressed;
     }
     switch (call->op) {
     case TW_RULE_ALLREDUCE:
@@ -261,11 +261,11 @@ static uint64_t tw_call_would_send(const tw_call_t *call, const tw_choice_t *cho
         }
         return tw_choice_all_fit(choice, call->values, ranks)
                    ? (uint64_t)(ranks - 1) * tw_choice_bytes(choice, call->values)
-                   : call->asked;
+                   : call->uncompressed;
     case TW_RULE_REDUCE:
         return tw_choice_all_fit(choice, call->values, ranks)
                    ? tw_call_moved(call->op, ranks, tw_choice_bytes(choice, call->values))
-                   : call->asked;
+                   : call->uncompressed;
     case TW_RULE_ALLGATHERV:
         return tw_call_moved(call->op, ranks, tw_choice_bytes(choice, call->own));
     default:
@@ -285,8 +285,8 @@ static void tw_call_could(const tw_call_t *call, tw_record_t *delta, uint64_t ns
     if (!tw_call_could_send(call)) {
         return;
     }
-    delta->could_asked = call->asked;
-    delta->could_wide  = call->type.kind == TW_KIND_DOUBLE ? call->asked : 0;
+    delta->could_bytes = call->uncompressed;
+    delta->could_wide  = call->type.kind == TW_KIND_DOUBLE ? call->uncompressed : 0;
     delta->could_ns    = ns;
     for (int c = 0, count = tw_candidates()->count; c < count; c++) {
         delta->could[c] = call->could_known
@@ -312,15 +312,15 @@ void tw_call_end(tw_call_t *call)
     tw_record_t    delta;
 
     tw_call_delta(call, ns, &delta);
-    delta.calls = 1;
-    delta.asked = call->asked;
-    delta.sent  = call->why == TW_WHY_NOT ? call->sent : call->asked;
+    delta.calls        = 1;
+    delta.uncompressed = call->uncompressed;
+    delta.sent         = call->why == TW_WHY_NOT ? call->sent : call->uncompressed;
     if (call->bytes < TW_SMALL_BYTES) {
         delta.small_calls = 1;
         delta.small_ns    = ns;
     }
     delta.why[call->why]       = 1;
-    delta.why_asked[call->why] = call->asked;
+    delta.why_bytes[call->why] = call->uncompressed;
     delta.verified             = call->verified;
     delta.worst                = call->worst;
     delta.worst_rms            = call->worst_rms;

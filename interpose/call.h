@@ -36,7 +36,7 @@ typedef struct tw_call {
     tw_entry_level_t  *level;  /* error contract or verification; NULL without                   */
     bool               verify; /* this call is verified                                          */
     uint64_t           start_ns;
-    uint64_t           asked, sent; /* see records.h                                      */
+    uint64_t           uncompressed, sent; /* see records.h                                      */
     uint64_t           encode_ns, decode_ns;
     uint64_t           exact_ns, extra_ns; /* the exact collective of a verified call; all that the
                                                 program did not ask for, that included */

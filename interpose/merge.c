@@ -11,7 +11,7 @@
 void tw_record_merge(tw_record_t *a, const tw_record_t *b)
 {
     a->calls += b->calls;
-    a->asked += b->asked;
+    a->uncompressed += b->uncompressed;
     a->sent += b->sent;
     a->time_ns += b->time_ns;
     a->encode_ns += b->encode_ns;
@@ -20,12 +20,12 @@ void tw_record_merge(tw_record_t *a, const tw_record_t *b)
     a->small_ns += b->small_ns;
     for (int i = 0; i < TW_WHY_COUNT; i++) {
         a->why[i] += b->why[i];
-        a->why_asked[i] += b->why_asked[i];
+        a->why_bytes[i] += b->why_bytes[i];
     }
     for (int i = 0; i < TW_CANDIDATES_MAX; i++) {
         a->could[i] += b->could[i];
     }
-    a->could_asked += b->could_asked;
+    a->could_bytes += b->could_bytes;
     a->could_wide += b->could_wide;
     a->could_ns += b->could_ns;
     a->verified += b->verified;
@@ -58,7 +58,7 @@ static int tw_compare_times(const void *a, const void *b)
     int                order = tw_compare_uint64(y->time_ns, x->time_ns);
 
     if (order == 0) {
-        order = tw_compare_uint64(y->asked, x->asked);
+        order = tw_compare_uint64(y->uncompressed, x->uncompressed);
     }
     return order != 0 ? order : tw_compare_keys(a, b);
 }

@@ -102,19 +102,20 @@ typedef struct tw_record_key {
 typedef struct tw_record {
     tw_record_key_t key;
     uint64_t        calls;
-    uint64_t        asked; /* bytes that this rank would send at full width                       */
-    uint64_t        sent;  /* bytes that it did send: counted where compressed, else asked        */
+    uint64_t uncompressed; /* bytes that this rank would send at full width                       */
+    uint64_t sent;         /* bytes that it did send: counted where compressed, else those       */
     uint64_t time_ns;      /* in the collective (nonblocking: in the call and in the completion)  */
     uint64_t encode_ns, decode_ns;
     uint64_t small_calls; /* with vectors under 4 KiB                                            */
     uint64_t small_ns;
-    uint64_t why[TW_WHY_COUNT];        /* calls, by reason; why[NOT] were compressed             */
-    uint64_t why_asked[TW_WHY_COUNT];  /* bytes asked, by reason                                 */
+    uint64_t why[TW_WHY_COUNT]; /* calls, by reason; why[NOT] were compressed             */
+    uint64_t
+        why_bytes[TW_WHY_COUNT]; /* uncompressed bytes, by reason                                 */
     uint64_t could[TW_CANDIDATES_MAX]; /* bytes that would be sent with each candidate in the
                                            calls that were eligible (why WATCHING), else 0        */
-    uint64_t could_asked;              /* bytes asked in those calls                             */
-    uint64_t could_wide;               /* those of doubles among them                            */
-    uint64_t could_ns;                 /* time in those calls                                    */
+    uint64_t could_bytes; /* uncompressed bytes in those calls                             */
+    uint64_t could_wide;  /* those of doubles among them                            */
+    uint64_t could_ns;    /* time in those calls                                    */
     uint64_t verified;    /* calls whose error was measured                                      */
     uint64_t verified_ns; /* time of the compressed collective in verified calls ...             */
     uint64_t exact_ns;    /* ... and of the exact one beside it, which time_ns does not hold: the

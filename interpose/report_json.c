@@ -167,7 +167,7 @@ static void tw_json_reasons(tw_json_t *json, const tw_record_t *record)
         tw_format_why(name, sizeof(name), i);
         tw_json_open(json, name, '{');
         tw_json_count(json, "calls", record->why[i]);
-        tw_json_count(json, "bytes", record->why_asked[i]);
+        tw_json_count(json, "bytes", record->why_bytes[i]);
         tw_json_text(json, "text", tw_why_texts[i]);
         tw_json_close(json, '}');
     }
@@ -179,7 +179,7 @@ static void tw_json_numbers(tw_json_t *json, const tw_report_facts_t *facts,
 {
     tw_json_count(json, "calls", record->calls);
     tw_json_count(json, "compressed_calls", record->why[TW_WHY_NOT]);
-    tw_json_count(json, "bytes", record->asked);
+    tw_json_count(json, "bytes", record->uncompressed);
     tw_json_count(json, "wire_bytes", record->sent);
     tw_json_number(json, "seconds", tw_report_seconds(facts, record->time_ns));
     tw_json_number(json, "encode_seconds", tw_report_seconds(facts, record->encode_ns));
@@ -228,11 +228,11 @@ static void tw_json_candidates(tw_json_t *json, const tw_report_facts_t *facts,
     for (int c = 0; c < tw_candidates()->count; c++) {
         tw_json_open(json, NULL, '{');
         tw_json_text(json, "codec", tw_candidates()->offer[c]->spec);
-        tw_json_count(json, "bytes", sum->could_asked);
+        tw_json_count(json, "bytes", sum->could_bytes);
         tw_json_count(json, "wire_bytes", sum->could[c]);
         tw_json_number(json, "saved",
-                       ((double)sum->could_asked - (double)sum->could[c]) /
-                           (double)(sum->asked > 0 ? sum->asked : 1));
+                       ((double)sum->could_bytes - (double)sum->could[c]) /
+                           (double)(sum->uncompressed > 0 ? sum->uncompressed : 1));
         tw_json_number(json, "seconds", tw_report_seconds(facts, sum->could_ns));
         tw_json_flag(json, "needs_double", sum->could_wide > 0);
         tw_json_close(json, '}');
@@ -286,7 +286,7 @@ void tw_report_json(FILE *stream, const tw_report_facts_t *facts, const tw_recor
     tw_json_open(&json, "totals", '{');
     tw_json_numbers(&json, facts, &sum);
     tw_json_close(&json, '}');
-    if (sum.could_asked > 0) {
+    if (sum.could_bytes > 0) {
         tw_json_candidates(&json, facts, &sum);
     }
     tw_json_text(&json, "verdict", verdict);

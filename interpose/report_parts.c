@@ -150,8 +150,8 @@ int tw_report_reason(const tw_record_t *record, const bool but[TW_WHY_COUNT])
 
     for (int i = TW_WHY_NOT + 1; i < TW_WHY_COUNT; i++) {
         if ((but == NULL || !but[i]) && record->why[i] > 0 &&
-            (best < 0 || record->why_asked[i] > record->why_asked[best] ||
-             (record->why_asked[i] == record->why_asked[best] &&
+            (best < 0 || record->why_bytes[i] > record->why_bytes[best] ||
+             (record->why_bytes[i] == record->why_bytes[best] &&
               record->why[i] > record->why[best]))) {
             best = i;
         }

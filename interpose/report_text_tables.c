@@ -87,11 +87,11 @@ void tw_text_reasons(tw_text_report_t *report)
             char name[TW_CELL];
 
             tw_format_why(name, sizeof(name), why);
-            tw_reason_row(table, report->sum.why[why], report->sum.why_asked[why], name,
+            tw_reason_row(table, report->sum.why[why], report->sum.why_bytes[why], name,
                           tw_why_texts[why]);
         } else {
             calls += report->sum.why[why];
-            bytes += report->sum.why_asked[why];
+            bytes += report->sum.why_bytes[why];
         }
     }
     if (calls > 0) {
@@ -106,9 +106,9 @@ static void tw_candidate_row(const tw_record_t *sum, int c, char (*row)[TW_CELL]
 {
     snprintf(row[0], TW_CELL, "%s", tw_candidates()->offer[c]->spec);
     tw_cell_count(row[1], sum->could[c]);
-    if (sum->could[c] <= sum->could_asked) {
-        tw_format_percent(row[2], TW_CELL, (double)(sum->could_asked - sum->could[c]),
-                          (double)sum->asked);
+    if (sum->could[c] <= sum->could_bytes) {
+        tw_format_percent(row[2], TW_CELL, (double)(sum->could_bytes - sum->could[c]),
+                          (double)sum->uncompressed);
     } else {
         snprintf(row[2], TW_CELL, "none");
     }
@@ -135,7 +135,7 @@ void tw_text_candidates(tw_text_report_t *report)
     char                     ms[32], doubles[64] = "";
     int                      sorted[TW_CANDIDATES_MAX];
 
-    if (sum->could_asked == 0) {
+    if (sum->could_bytes == 0) {
         return;
     }
     tw_candidates_sort(sum, sorted);
@@ -144,21 +144,21 @@ void tw_text_candidates(tw_text_report_t *report)
         snprintf(doubles, sizeof(doubles), " (%llu of doubles, with --double)",
                  (unsigned long long)sum->could_wide);
     }
-    tw_page_line(&report->tail, "calls that could be compressed: %llu bytes asked for%s, %s ms",
-                 (unsigned long long)sum->could_asked, doubles, ms);
+    tw_page_line(&report->tail, "calls that could be compressed: %llu bytes uncompressed%s, %s ms",
+                 (unsigned long long)sum->could_bytes, doubles, ms);
     for (int c = 0; c < tw_candidates()->count; c++) {
         tw_candidate_row(sum, sorted[c], tw_text_table_row(table));
     }
     tw_text_table_print(table, &report->tail);
 }
 
-/* Columns: site, communicator, operation, type, codec, calls, MB asked, MB sent, ms, encode,
+/* Columns: site, communicator, operation, type, codec, calls, MB uncompressed, MB sent, ms, encode,
  * decode, max error, rms error. */
 static void tw_site_numbers(const tw_report_facts_t *facts, const tw_record_t *record,
                             char (*row)[TW_CELL])
 {
     tw_cell_count(row[5], record->calls);
-    tw_cell_mb(row[6], record->asked);
+    tw_cell_mb(row[6], record->uncompressed);
     tw_cell_mb(row[7], record->sent);
     tw_cell_ms(row[8], facts, record->time_ns);
     if (record->why[TW_WHY_NOT] > 0) {
@@ -218,8 +218,9 @@ static void tw_site_sum_row(tw_text_report_t *report, size_t first, const char *
 void tw_text_sites(tw_text_report_t *report)
 {
     static const char *const headings[] = {
-        "call site", "communicator", "operation", "type",      "codec",     "calls",    "MB asked",
-        "MB sent",   "ms",           "encode ms", "decode ms", "max error", "rms error"};
+        "call site", "communicator",    "operation", "type", "codec",
+        "calls",     "MB uncompressed", "MB sent",   "ms",   "encode ms",
+        "decode ms", "max error",       "rms error"};
     tw_text_table_t *table = tw_text_new_table(report, TW_TABLE_COLUMNS, 5, 0, headings);
     size_t           rows;
 

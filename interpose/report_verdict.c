@@ -39,12 +39,13 @@ static void tw_verdict_nothing(const tw_report_facts_t *facts, const tw_record_t
         snprintf(text, size, "nothing was compressed");
         return;
     }
-    tw_format_percent(percent, sizeof(percent), (double)sum->why_asked[why], (double)sum->asked);
+    tw_format_percent(percent, sizeof(percent), (double)sum->why_bytes[why],
+                      (double)sum->uncompressed);
     snprintf(text, size, "%s: %s of the bytes: %s",
              tw_report_watching(facts) ? "nothing here to compress" : "nothing was compressed",
              percent,
              why != TW_WHY_WATCHING ? tw_why_texts[why]
-             : sum->could_asked > 0 ? "no codec makes them fewer"
+             : sum->could_bytes > 0 ? "no codec makes them fewer"
                                     : tw_why_texts[TW_WHY_SMALL]);
 }
 
@@ -52,7 +53,7 @@ static void tw_verdict_nothing(const tw_report_facts_t *facts, const tw_record_t
 
 static uint64_t tw_could_save(const tw_record_t *sum, int c)
 {
-    return sum->could[c] < sum->could_asked ? sum->could_asked - sum->could[c] : 0;
+    return sum->could[c] < sum->could_bytes ? sum->could_bytes - sum->could[c] : 0;
 }
 
 /* The candidate to advise: the usual choice, or what saves most where that has no form for the values. */
@@ -85,7 +86,8 @@ static void tw_verdict_watching(const tw_report_facts_t *facts, const tw_record_
         tw_verdict_nothing(facts, sum, text, size);
         return;
     }
-    tw_format_percent(bytes, sizeof(bytes), (double)tw_could_save(sum, c), (double)sum->asked);
+    tw_format_percent(bytes, sizeof(bytes), (double)tw_could_save(sum, c),
+                      (double)sum->uncompressed);
     snprintf(text, size,
              "%s%s would save %s of the bytes; time is not estimated (--codec %s%s --verify 64 "
              "measures it)",
@@ -125,11 +127,12 @@ static void tw_verdict_compressed(const tw_record_t *sum, char *text, size_t siz
     char bytes[TW_PERCENT], time[112], small[96];
     int  n;
 
-    if (sum->sent >= sum->asked) {
+    if (sum->sent >= sum->uncompressed) {
         snprintf(text, size, "compression does not pay here: no bytes were saved");
         return;
     }
-    tw_format_percent(bytes, sizeof(bytes), (double)(sum->asked - sum->sent), (double)sum->asked);
+    tw_format_percent(bytes, sizeof(bytes), (double)(sum->uncompressed - sum->sent),
+                      (double)sum->uncompressed);
     tw_format_time(sum, time, sizeof(time));
     n = snprintf(text, size, "%ssaved %s of bytes%s",
                  tw_measured_slower(sum) ? "compression does not pay here: " : "", bytes, time);
@@ -148,7 +151,7 @@ void tw_report_verdict(const tw_report_facts_t *facts, const tw_record_t *sum, c
                  "statically, or is it another MPI library than this preload is for?)");
     } else if (sum->calls == 0) {
         snprintf(text, size, "nothing to compress: no collective operation was counted");
-    } else if (sum->asked == 0) {
+    } else if (sum->uncompressed == 0) {
         snprintf(text, size, "nothing to compress: %s",
                  facts->ranks == 1 ? "one rank sends nothing" : "the collectives sent no data");
     } else if (sum->why[TW_WHY_NOT] > 0) {
@@ -157,7 +160,7 @@ void tw_report_verdict(const tw_report_facts_t *facts, const tw_record_t *sum, c
         const int n = snprintf(text, size, "compression does not pay here: ");
 
         tw_format_small(text + n, size - (size_t)n, sum);
-    } else if (sum->could_asked > 0) {
+    } else if (sum->could_bytes > 0) {
         tw_verdict_watching(facts, sum, text, size);
     } else {
         tw_verdict_nothing(facts, sum, text, size);

@@ -43,7 +43,7 @@ static void tw_watch_add(tw_call_t *call, const tw_watch_counts_t *counts, int n
     for (int r = 0; r < n; r++) {
         const uint64_t bytes = tw_watch_count(counts, r) * call->type.size;
 
-        call->asked += r != but ? bytes : 0;
+        call->uncompressed += r != but ? bytes : 0;
         call->bytes = bytes > call->bytes ? bytes : call->bytes;
     }
 }
@@ -57,7 +57,7 @@ void tw_watch_vector(tw_call_t *call, tw_watch_counts_t counts, MPI_Datatype dat
         for (int r = 0; r < (one ? 1 : call->comm->size); r++) {
             call->bytes += tw_watch_count(&counts, r) * call->type.size;
         }
-        call->asked = tw_call_moved((tw_rule_op_t)op, call->comm->size, call->bytes);
+        call->uncompressed = tw_call_moved((tw_rule_op_t)op, call->comm->size, call->bytes);
     }
 }
 
@@ -75,7 +75,7 @@ void tw_watch_gather(tw_call_t *call, int root, tw_watch_counts_t there, MPI_Dat
 
     if (tw_watch_type(call, at_root ? there_type : here_type)) {
         tw_watch_add(call, at_root ? &there : &here, 1, -1);
-        call->asked = at_root ? 0 : call->asked;
+        call->uncompressed = at_root ? 0 : call->uncompressed;
     }
 }
 
@@ -86,7 +86,7 @@ void tw_watch_scatter(tw_call_t *call, int root, tw_watch_counts_t there, MPI_Da
 
     if (tw_watch_type(call, at_root ? there_type : here_type)) {
         tw_watch_add(call, at_root ? &there : &here, at_root ? call->comm->size : 1, root);
-        call->asked = at_root ? call->asked : 0;
+        call->uncompressed = at_root ? call->uncompressed : 0;
     }
 }
 

@@ -33,11 +33,11 @@ tw_record_t record_of(tw_rule_op_t op, tw_why_t why)
     snprintf(record.key.object, sizeof(record.key.object), "libapp.so");
     record.key.offset     = 0x1234;
     record.calls          = 10;
-    record.asked          = 10000000;
+    record.uncompressed   = 10000000;
     record.sent           = 10000000;
     record.time_ns        = 1000000000;
     record.why[why]       = 10;
-    record.why_asked[why] = 10000000;
+    record.why_bytes[why] = 10000000;
     return record;
 }
 
@@ -70,7 +70,7 @@ tw_record_t watched(void)
             }
         }
     }
-    record.could_asked = 10000000;
+    record.could_bytes = 10000000;
     record.could_ns    = 1000000000;
     return record;
 }

@@ -36,8 +36,8 @@ static tw_record_t call_of(uint64_t asked)
     tw_record_t delta;
 
     memset(&delta, 0, sizeof(delta));
-    delta.calls = 1;
-    delta.asked = asked;
+    delta.calls        = 1;
+    delta.uncompressed = asked;
     return delta;
 }
 
@@ -125,7 +125,7 @@ START_TEST(the_table_has_an_end_and_loses_nothing)
     ck_assert_uint_lt(count, 10000);
     for (size_t i = 0; i < count; i++) {
         calls += copy[i].calls;
-        asked += copy[i].asked;
+        asked += copy[i].uncompressed;
         ck_assert_uint_eq(copy[i].key.op, TW_RULE_ALLREDUCE);
     }
     ck_assert_uint_eq(calls, KEYS);
@@ -183,7 +183,7 @@ START_TEST(threads_lose_no_calls)
     ck_assert_uint_eq(count, 500);
     for (size_t i = 0; i < count; i++) {
         calls += copy[i].calls;
-        asked += copy[i].asked;
+        asked += copy[i].uncompressed;
     }
     ck_assert_uint_eq(calls, THREADS * ADDS);
     ck_assert_uint_eq(asked, 3 * THREADS * ADDS);

@@ -123,7 +123,7 @@ START_TEST(candidates_are_exact_in_bytes)
     char             *text   = text_of(&facts, &record, 1);
 
     has(text, "thinwire: watching, no codec named, 4 ranks, ");
-    has(text, "calls that could be compressed: 10000000 bytes asked for, 250.000 ms\n");
+    has(text, "calls that could be compressed: 10000000 bytes uncompressed, 250.000 ms\n");
     has(text, "  tree8          2600000                74 %\n");
     has(text, "  onebit          350000                96 %\n");
     has_not(text, "estimated ms");
@@ -131,7 +131,7 @@ START_TEST(candidates_are_exact_in_bytes)
     free(text);
     record.could_wide = 4000000;
     text              = text_of(&facts, &record, 1);
-    has(text, "10000000 bytes asked for (4000000 of doubles, with --double), 250.000 ms\n");
+    has(text, "10000000 bytes uncompressed (4000000 of doubles, with --double), 250.000 ms\n");
     has(text, "  with codec  bytes sent  saved of all bytes\n");
     has(text, "  bitpack:1      2500000                75 %\n");
     free(text);
@@ -212,14 +212,14 @@ START_TEST(verdicts_of_nothing)
          "it another MPI library than this preload is for?)");
     ends(&facts, &record, 1,
          "nothing here to compress: 100 % of the bytes: type is not all float32 or double");
-    record.why_asked[TW_WHY_WATCHING] = record.why_asked[TW_WHY_TYPE];
+    record.why_bytes[TW_WHY_WATCHING] = record.why_bytes[TW_WHY_TYPE];
     record.why[TW_WHY_WATCHING]       = 2 * record.why[TW_WHY_TYPE];
     ends(&facts, &record, 1, "nothing here to compress: 100 % of the bytes: below the threshold");
-    record.why[TW_WHY_WATCHING] = record.why_asked[TW_WHY_WATCHING] = 0;
+    record.why[TW_WHY_WATCHING] = record.why_bytes[TW_WHY_WATCHING] = 0;
     facts.codec                                                     = "tree8";
     ends(&facts, &record, 1,
          "nothing was compressed: 100 % of the bytes: type is not all float32 or double");
-    record.asked = record.sent = record.why_asked[TW_WHY_TYPE] = 0;
+    record.uncompressed = record.sent = record.why_bytes[TW_WHY_TYPE] = 0;
     ends(&facts, &record, 1, "nothing to compress: the collectives sent no data");
     facts.ranks = 1;
     ends(&facts, &record, 1, "nothing to compress: one rank sends nothing");
@@ -240,7 +240,7 @@ START_TEST(verdicts_of_watching)
          "tree8 --double would save 74 % of the bytes; time is not estimated (--codec tree8 "
          "--double --verify 64 measures it)");
     record.could_wide = 0;
-    record.asked *= 2; /* half of the bytes cannot be compressed */
+    record.uncompressed *= 2; /* half of the bytes cannot be compressed */
     ends(&facts, &record, 1,
          "tree8 would save 37 % of the bytes; time is not estimated (--codec tree8 --verify 64 "
          "measures it)");
@@ -248,7 +248,7 @@ START_TEST(verdicts_of_watching)
     ends(&facts, &record, 1,
          "compression does not pay here: 93 % of the collective time is in calls of under 4 KiB");
     /* No form of tree8. */
-    double_of.could[3] = double_of.could[4] = double_of.could_asked;
+    double_of.could[3] = double_of.could[4] = double_of.could_bytes;
     double_of.could_wide                    = 1000;
     ends(&facts, &double_of, 1,
          "bitpack:1 --double would save 75 % of the bytes; time is not estimated (--codec "
@@ -280,13 +280,13 @@ START_TEST(verdicts_with_a_codec)
          "compression does not pay here: saved 74 % of bytes, but 1 verified call took 40 % more "
          "time than plain MPI");
     record.exact_ns = record.verified_ns = record.verified = 0;
-    record.sent                                            = record.asked - 1;
+    record.sent                                            = record.uncompressed - 1;
     ends(&facts, &record, 1,
          "saved under 1 % of bytes; time was not compared with plain MPI (see --verify)");
     record.sent = 1;
     ends(&facts, &record, 1,
          "saved over 99 % of bytes; time was not compared with plain MPI (see --verify)");
-    record.sent = record.asked + 1;
+    record.sent = record.uncompressed + 1;
     ends(&facts, &record, 1, "compression does not pay here: no bytes were saved");
 }
 END_TEST

@@ -72,7 +72,7 @@ START_TEST(json_holds_all)
         const json_t *row = json_array_get(rows, i);
 
         ck_assert_double_eq(number(row, "calls"), (double)records[i].calls);
-        ck_assert_double_eq(number(row, "bytes"), (double)records[i].asked);
+        ck_assert_double_eq(number(row, "bytes"), (double)records[i].uncompressed);
         ck_assert_double_eq(number(row, "wire_bytes"), (double)records[i].sent);
         ck_assert_str_eq(string(row, "codec"), records[i].key.codec);
         ck_assert_double_eq(number(row, "rms_error"), 0.02);
@@ -98,7 +98,7 @@ START_TEST(json_of_one_row)
     record.key.nonblocking         = 1;
     record.calls                   = 12;
     record.why[TW_WHY_SMALL]       = 2;
-    record.why_asked[TW_WHY_SMALL] = UINT64_C(9007199254740993); /* not a double */
+    record.why_bytes[TW_WHY_SMALL] = UINT64_C(9007199254740993); /* not a double */
     record.verified                = 1;
     record.worst                   = (double)INFINITY;
     record.worst_rms               = 1.0 / 3.0;
