@@ -65,7 +65,7 @@ static int allgather_pmpi(const bench_t *b)
 
 static const struct {
     const char  *name;
-    bench_call_t through, plain;
+    bench_call_t through, native;
 } operations[] = {{"allreduce", allreduce_mpi, allreduce_pmpi},
                   {"bcast", bcast_mpi, bcast_pmpi},
                   {"allgather", allgather_mpi, allgather_pmpi},
@@ -112,7 +112,7 @@ int main(int argc, char **argv)
 {
     const size_t  largest     = argc > 1 ? (size_t)strtoull(argv[1], NULL, 10) : (size_t)4 << 20;
     int           repetitions = argc > 2 ? atoi(argv[2]) : 21;
-    static double plain[MOST_REPETITIONS], through[MOST_REPETITIONS];
+    static double native[MOST_REPETITIONS], through[MOST_REPETITIONS];
     bench_t       b;
     int           rank = 0;
 
@@ -132,23 +132,23 @@ int main(int argc, char **argv)
     fill(b.in, largest / sizeof(float), rank);
     if (rank == 0) {
         printf("%d ranks, medians of %d alternating calls, milliseconds\n", b.ranks, repetitions);
-        printf("%-10s %10s %12s %12s %8s\n", "operation", "bytes", "plain", "drop-in", "ratio");
+        printf("%-10s %10s %12s %12s %8s\n", "operation", "bytes", "native", "drop-in", "ratio");
     }
     for (size_t op = 0; op < sizeof(operations) / sizeof(operations[0]); op++) {
         for (size_t bytes = 1024; bytes <= largest; bytes *= 2) {
             b.count = (int)(bytes / sizeof(float));
-            once(operations[op].plain, &b);
+            once(operations[op].native, &b);
             once(operations[op].through, &b);
             for (int i = 0; i < repetitions; i++) {
-                plain[i]   = once(operations[op].plain, &b);
+                native[i]  = once(operations[op].native, &b);
                 through[i] = once(operations[op].through, &b);
             }
-            qsort(plain, (size_t)repetitions, sizeof(plain[0]), compare);
+            qsort(native, (size_t)repetitions, sizeof(native[0]), compare);
             qsort(through, (size_t)repetitions, sizeof(through[0]), compare);
             if (rank == 0) {
                 printf("%-10s %10zu %12.3f %12.3f %8.2f\n", operations[op].name, bytes,
-                       1e3 * plain[repetitions / 2], 1e3 * through[repetitions / 2],
-                       through[repetitions / 2] / plain[repetitions / 2]);
+                       1e3 * native[repetitions / 2], 1e3 * through[repetitions / 2],
+                       through[repetitions / 2] / native[repetitions / 2]);
                 fflush(stdout);
             }
         }

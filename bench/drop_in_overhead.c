@@ -34,7 +34,7 @@ static double batch_us(int (*allreduce)(const void *, void *, int, MPI_Datatype,
 
 int main(int argc, char **argv)
 {
-    static double wrapped[BATCHES], plain[BATCHES], extra[BATCHES];
+    static double wrapped[BATCHES], native[BATCHES], extra[BATCHES];
     int           ranks = 0;
 
     MPI_Init(&argc, &argv);
@@ -42,18 +42,18 @@ int main(int argc, char **argv)
     batch_us(MPI_Allreduce);
     batch_us(PMPI_Allreduce);
     for (int b = 0; b < BATCHES; b++) {
-        plain[b]   = batch_us(PMPI_Allreduce);
+        native[b]  = batch_us(PMPI_Allreduce);
         wrapped[b] = batch_us(MPI_Allreduce);
-        extra[b]   = wrapped[b] - plain[b];
+        extra[b]   = wrapped[b] - native[b];
     }
-    qsort(plain, BATCHES, sizeof(plain[0]), compare);
+    qsort(native, BATCHES, sizeof(native[0]), compare);
     qsort(wrapped, BATCHES, sizeof(wrapped[0]), compare);
     qsort(extra, BATCHES, sizeof(extra[0]), compare);
     printf("MPI_Allreduce of 1 float, %d rank%s, medians of %d batches of %d calls\n", ranks,
            ranks == 1 ? "" : "s", BATCHES, CALLS);
     printf("PMPI_Allreduce  %7.3f us\nMPI_Allreduce   %7.3f us\ndifference      %7.3f us "
            "(quartiles %.3f to %.3f)\n",
-           plain[BATCHES / 2], wrapped[BATCHES / 2], extra[BATCHES / 2], extra[BATCHES / 4],
+           native[BATCHES / 2], wrapped[BATCHES / 2], extra[BATCHES / 2], extra[BATCHES / 4],
            extra[3 * BATCHES / 4]);
     MPI_Finalize();
     return 0;

@@ -78,8 +78,8 @@ forced() {
         --mca "coll_tuned_$1_algorithm_segmentsize" "${2#*:}" --mca btl_tcp_links "$3"
 }
 
-# plain HOSTS OPERATION SETTING LINKS REPETITIONS SIZE...: adds "bytes seconds setting links" to found
-plain() {
+# native HOSTS OPERATION SETTING LINKS REPETITIONS SIZE...: adds "bytes seconds setting links" to found
+native() {
     local hosts=$1 operation=$2 setting=$3 links=$4 repetitions=$5 options sizes=() each
     shift 5
     for each; do sizes+=("$(bytes "$each")"); done
@@ -100,17 +100,17 @@ search() {
     [ "${SEARCH:-yes}" != no ] || return 0
     for setting in $(searched "$operation"); do
         [ $((SECONDS - begin)) -lt "$last" ] || return 0
-        plain "$hosts" "$operation" "$setting" 1 3 "$@"
+        native "$hosts" "$operation" "$setting" 1 3 "$@"
     done
     for size; do
         [ $((SECONDS - begin)) -lt "$last" ] || return 0
         read -r seconds winner links <<<"$(best "$size")"
         [ -n "$winner" ] || continue
-        for links in 2 4; do plain "$hosts" "$operation" "$winner" $links 3 "$size"; done
+        for links in 2 4; do native "$hosts" "$operation" "$winner" $links 3 "$size"; done
         read -r seconds winner links <<<"$(best "$size")"
         awk -v size="$(bytes "$size")" '$1 != size' "$out/found" >"$out/others"
         mv "$out/others" "$out/found"
-        plain "$hosts" "$operation" "$winner" "$links" 7 "$size"
+        native "$hosts" "$operation" "$winner" "$links" 7 "$size"
     done
 }
 

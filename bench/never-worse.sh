@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # never-worse.sh BUILD_DIR OUT_DIR [LAB...] - with the codec auto no size from 4 bytes to 64 MB takes more
-# than 5 % or 0.3 microseconds longer, whichever is more, than the same call of plain MPI. Writes
+# than 5 % or 0.3 microseconds longer, whichever is more, than the same call of native MPI. Writes
 # OUT_DIR/never-worse.tsv and .md; the exit status is 1 if a row does not hold.
 #
 # LAB is shm:RANKS, or HOSTS:RATE of emulated hosts (netlab.sh, as root); default:

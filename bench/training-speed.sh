@@ -101,8 +101,8 @@ function median(values, n,    i, k, t) {
 function most(a, b) { return a > b ? a : b }
 function finish() {
     if (n == 0) { return }
-    mine = median(a, n); plain = median(b, n); tuned = median(c, n)
-    printf "| %s | %s | %s | %.4g | %.4g | %.4g | %.2f (%.2f to %.2f) |\n", model, ranks, batch, mine, plain, tuned, mine / most(plain, tuned), low, high
+    mine = median(a, n); stock = median(b, n); tuned = median(c, n)
+    printf "| %s | %s | %s | %.4g | %.4g | %.4g | %.2f (%.2f to %.2f) |\n", model, ranks, batch, mine, stock, tuned, mine / most(stock, tuned), low, high
     n = 0
 }
 BEGIN {

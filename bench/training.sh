@@ -106,7 +106,7 @@ six() {
     echo
     echo "| way | step, s | exposed | MB sent per rank | times faster |"
     echo "|---|---|---|---|---|"
-    row "data parallel, plain MPI_Allreduce" "$name-mpi" "$name-mpi"
+    row "data parallel, native MPI_Allreduce" "$name-mpi" "$name-mpi"
     row "data parallel, fp32" "$name-fp32" "$name-mpi"
     row "data parallel, tree8" "$name-tree8" "$name-mpi"
     row "hybrid c, fp32" "$name-c-fp32" "$name-mpi"

@@ -33,7 +33,7 @@ static MPI_Aint tw_block_first(const tw_gather_blocks_t *blocks, int r)
     return blocks->displs != NULL ? blocks->displs[r] : (MPI_Aint)r * blocks->counts.all;
 }
 
-/* Both calls: the transfer, or NULL if the plain call is to be made. */
+/* Both calls: the transfer, or NULL if the native call is to be made. */
 static tw_transfer_t *tw_allgather_make(tw_call_t *call, const void *sendbuf, int sendcount,
                                         MPI_Datatype sendtype, void *recvbuf,
                                         const tw_gather_blocks_t *blocks, MPI_Datatype recvtype)

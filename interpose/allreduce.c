@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/allreduce.c - MPI_Allreduce, by the transport on the private duplicate, and
  * MPI_Iallreduce: of one stage (everyone gets everyone's codes and adds them in rank order) where
- * that moves fewer bytes than the plain collective and takes no more than two message sizes, else
+ * that moves fewer bytes than the native collective and takes no more than two message sizes, else
  * of two stages by the transport where the MPI library calls us while it waits (staged.h).
  */
 #include "config.h"
@@ -18,7 +18,7 @@
 
 /* ---- blocking -------------------------------------------------------------------------------- */
 
-/* The transport's sum of plain vectors; counters go to the call. */
+/* The transport's sum of uncompressed vectors; counters go to the call. */
 static tw_status_t tw_allreduce_transport(tw_call_t *call, tw_comm_t *comm, const void *from,
                                           void *to)
 {

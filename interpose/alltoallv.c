@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/alltoallv.c - MPI_Alltoallv, MPI_Ialltoallv: counts and types may differ from pair to
  * pair, so each pair is decided by what its two ends know, the signature of what goes between them.
- * Codes and plain data travel together in one Alltoallv; where no pair of this rank is encoded the
+ * Codes and uncompressed data travel together in one Alltoallv; where no pair of this rank is encoded the
  * program's call is made as it is, which moves the same bytes.
  */
 #include "config.h"
@@ -58,7 +58,7 @@ static int tw_side_decide(tw_call_t *call, tw_side_t *side, const tw_leg_t *leg)
     return encoded;
 }
 
-/* The transfer, and how many of its pairs are encoded; NULL if the plain call is to be made. */
+/* The transfer, and how many of its pairs are encoded; NULL if the native call is to be made. */
 static tw_transfer_t *tw_alltoallv_make(tw_call_t *call, tw_leg_t *send, tw_leg_t *recv,
                                         int *encoded_p)
 {
@@ -121,13 +121,14 @@ static void tw_alltoallv_could(tw_call_t *call, const tw_side_t *side)
         const tw_choice_t *choice = tw_choice_candidate(c, side->type.kind);
 
         for (int r = 0; r < side->count; r++) {
-            const size_t values = side->block[r].items * side->type.values;
-            const size_t plain  = side->block[r].items * side->type.size;
-            const size_t codes  = tw_choice_bytes(choice, values);
+            const size_t values       = side->block[r].items * side->type.values;
+            const size_t uncompressed = side->block[r].items * side->type.size;
+            const size_t codes        = tw_choice_bytes(choice, values);
 
             if (r != call->comm->rank) {
-                call->could[c] +=
-                    plain >= tw_state.config.threshold && codes < plain ? codes : plain;
+                call->could[c] += uncompressed >= tw_state.config.threshold && codes < uncompressed
+                                      ? codes
+                                      : uncompressed;
             }
         }
     }

@@ -27,13 +27,13 @@ static void tw_bcast_measure(tw_call_t *call, const tw_choice_t *choice, const v
                              size_t items, const void *codes, tw_errors_t *errors)
 {
     const size_t n     = items * call->type.values;
-    tw_type_t    plain = call->type; /* the same values without holes */
+    tw_type_t    dense = call->type; /* the same values without holes */
     void        *exact = tw_buffer_get(call->comm->handle, items * call->type.size);
     void        *got   = tw_buffer_get(call->comm->handle, items * call->type.size);
 
-    plain.dense = true;
+    dense.dense = true;
     tw_type_pack(&call->type, buffer, items, exact);
-    tw_form_decode(call, choice, &plain, codes, got, items);
+    tw_form_decode(call, choice, &dense, codes, got, items);
     *errors = (tw_errors_t){0};
     tw_errors_add(errors, call->type.kind == TW_KIND_DOUBLE, got, exact, n);
     tw_buffer_put(exact);
@@ -89,9 +89,9 @@ static int tw_bcast_codes(tw_call_t *call, void *buffer, int count, MPI_Datatype
     const bool   contract = call->level != NULL && tw_state.config.max_error > 0.0;
     const bool   sender   = call->comm->rank == root;
     const size_t items    = (size_t)count;
-    const size_t plain    = items * call->type.size + TW_UNIT;
+    const size_t full     = items * call->type.size + TW_UNIT;
     const size_t encoded  = tw_choice_bytes(call->choice, call->values);
-    void        *codes    = tw_buffer_get(call->comm->handle, encoded > plain ? encoded : plain);
+    void        *codes    = tw_buffer_get(call->comm->handle, encoded > full ? encoded : full);
     int          result   = MPI_SUCCESS;
 
     if (contract) {

@@ -44,7 +44,7 @@ static inline int tw_choice_units(const tw_choice_t *choice, size_t n)
 }
 
 /* Do the codes of all ranks, and once more this rank's, take no more than two messages, and so no
- * more bytes than a plain sum moves? */
+ * more bytes than a native sum moves? */
 bool tw_choice_all_fit(const tw_choice_t *choice, size_t n, int ranks);
 
 #endif /* TW_INTERPOSE_CHOICE_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/form.h - the program's items to codes and back: through plain values where the layout has
+ * interpose/form.h - the program's items to codes and back: through values without holes where the layout has
  * holes, through floats where doubles travel as such.
  */
 #ifndef TW_INTERPOSE_FORM_H

@@ -11,7 +11,7 @@
 #include "interpose/types.h"
 
 /* MPI_Pack counts bytes in ints, and MPICH's refuses MPI_BOTTOM. A message to oneself, the
- * program's type on one side and plain values on the other, can do both. One thread at a time, or
+ * program's type on one side and values alone on the other, can do both. One thread at a time, or
  * they would meet. */
 static bool tw_type_by_message(const tw_type_t *type, void *buffer, size_t count, void *vector,
                                bool pack)
@@ -19,7 +19,7 @@ static bool tw_type_by_message(const tw_type_t *type, void *buffer, size_t count
     static pthread_mutex_t lock   = PTHREAD_MUTEX_INITIALIZER;
     const bool             known  = type->kind == TW_KIND_FLOAT || type->kind == TW_KIND_DOUBLE;
     const size_t           width  = known ? tw_kind_size(type->kind) : 1;
-    const MPI_Datatype     plain  = !known                         ? MPI_BYTE
+    const MPI_Datatype     single = !known                         ? MPI_BYTE
                                     : type->kind == TW_KIND_DOUBLE ? MPI_DOUBLE
                                                                    : MPI_FLOAT;
     const size_t           values = count * type->size / width;
@@ -30,8 +30,8 @@ static bool tw_type_by_message(const tw_type_t *type, void *buffer, size_t count
     }
     pthread_mutex_lock(&lock);
     result = pack ? tw_next.Sendrecv(buffer, (int)count, type->handle, 0, 0, vector, (int)values,
-                                     plain, 0, 0, tw_state_quiet(), MPI_STATUS_IGNORE)
-                  : tw_next.Sendrecv(vector, (int)values, plain, 0, 0, buffer, (int)count,
+                                     single, 0, 0, tw_state_quiet(), MPI_STATUS_IGNORE)
+                  : tw_next.Sendrecv(vector, (int)values, single, 0, 0, buffer, (int)count,
                                      type->handle, 0, 0, tw_state_quiet(), MPI_STATUS_IGNORE);
     pthread_mutex_unlock(&lock);
     return result == MPI_SUCCESS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/records.h - what was seen, per call site, communicator, operation and type.
  *
- * A record is plain data without pointers, so that it can be sent to rank 0 as bytes; texts are
+ * A record holds no pointers, so that it can be sent to rank 0 as bytes; texts are
  * kept in it. While the program runs, the site is an address; before the records leave the process
  * it is turned into (file of the object, offset), which is the same on all ranks. */
 #ifndef TW_INTERPOSE_RECORDS_H
@@ -108,12 +108,11 @@ typedef struct tw_record {
     uint64_t encode_ns, decode_ns;
     uint64_t small_calls; /* with vectors under 4 KiB                                            */
     uint64_t small_ns;
-    uint64_t why[TW_WHY_COUNT]; /* calls, by reason; why[NOT] were compressed             */
-    uint64_t
-        why_bytes[TW_WHY_COUNT]; /* uncompressed bytes, by reason                                 */
+    uint64_t why[TW_WHY_COUNT];        /* calls, by reason; why[NOT] were compressed             */
+    uint64_t why_bytes[TW_WHY_COUNT];  /* uncompressed, by reason                                */
     uint64_t could[TW_CANDIDATES_MAX]; /* bytes that would be sent with each candidate in the
                                            calls that were eligible (why WATCHING), else 0        */
-    uint64_t could_bytes; /* uncompressed bytes in those calls                             */
+    uint64_t could_bytes; /* uncompressed, in those calls                              */
     uint64_t could_wide;  /* those of doubles among them                            */
     uint64_t could_ns;    /* time in those calls                                    */
     uint64_t verified;    /* calls whose error was measured                                      */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * interpose/reduce.c - MPI_Reduce, MPI_Ireduce: the codes of all ranks are gathered at the root,
  * which adds them in rank order. One stage, so nobody but the root waits for others; where the root
- * would need more than two message sizes of memory, or receive more than a plain sum moves, the
- * plain call is made.
+ * would need more than two message sizes of memory, or receive more than a native sum moves, the
+ * native call is made.
  */
 #include "config.h"
 

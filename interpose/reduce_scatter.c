@@ -21,8 +21,8 @@ typedef struct tw_scatter {
     MPI_Comm     comm;
 } tw_scatter_t;
 
-static int tw_scatter_plain(const tw_scatter_t *a, const void *sendbuf, void *recvbuf,
-                            MPI_Request *request)
+static int tw_scatter_native(const tw_scatter_t *a, const void *sendbuf, void *recvbuf,
+                             MPI_Request *request)
 {
     return a->block ? tw_mpi_reduce_scatter_block(sendbuf, recvbuf, a->counts.all, a->datatype,
                                                   a->op, a->comm, request)
@@ -32,7 +32,7 @@ static int tw_scatter_plain(const tw_scatter_t *a, const void *sendbuf, void *re
 
 static int tw_scatter_exact(const tw_transfer_t *x, void *exact)
 {
-    return tw_scatter_plain(x->arguments, x->send.buffer, exact, NULL);
+    return tw_scatter_native(x->arguments, x->send.buffer, exact, NULL);
 }
 
 static const tw_manner_t tw_scatter_manner = {.move = tw_transfer_pairs, .exact = tw_scatter_exact};
@@ -63,7 +63,7 @@ static size_t tw_share_bytes(const tw_call_t *call, const tw_scatter_t *a,
     return tw_choice_bytes(choice, tw_counts_at(&a->counts, r) * call->type.values);
 }
 
-/* Shares are padded one by one, and the largest is received from every rank: fewer bytes than plain
+/* Shares are padded one by one, and the largest is received from every rank: fewer bytes than native
  * ones, and no more than two messages of memory? *sent_p: bytes of all codes. */
 static bool tw_shares_pay(const tw_call_t *call, const tw_scatter_t *a, const tw_choice_t *choice,
                           size_t *sent_p)
@@ -129,7 +129,7 @@ static int tw_scatter_call(tw_call_t *call, const tw_scatter_t *a, MPI_Request *
     if (call->choice != NULL) {
         return tw_transfer_run(tw_scatter_make(call, a), request);
     }
-    result = tw_scatter_plain(a, a->sendbuf, a->recvbuf, request);
+    result = tw_scatter_native(a, a->sendbuf, a->recvbuf, request);
     tw_call_end(call);
     return result;
 }
@@ -148,7 +148,7 @@ int tw_on_reduce_scatter(const void *site, const void *sendbuf, void *recvbuf,
         return tw_scatter_call(&call, &arguments, request);
     }
     tw_call_refuse(&call, TW_WHY_ARGUMENTS);
-    result = tw_scatter_plain(&arguments, sendbuf, recvbuf, request);
+    result = tw_scatter_native(&arguments, sendbuf, recvbuf, request);
     tw_call_end(&call);
     return result;
 }

@@ -96,7 +96,7 @@ static void tw_verdict_watching(const tw_report_facts_t *facts, const tw_record_
 
 /* ---- with a codec -------------------------------------------------------------------------- */
 
-/* Longer than plain MPI by more than chance, in the calls that ran both. */
+/* Longer than native MPI by more than chance, in the calls that ran both. */
 static bool tw_measured_slower(const tw_record_t *sum)
 {
     return sum->exact_ns > 0 && (double)sum->verified_ns > 1.05 * (double)sum->exact_ns;
@@ -109,12 +109,12 @@ static void tw_format_time(const tw_record_t *sum, char *text, size_t size)
     char         percent[TW_PERCENT];
 
     if (sum->exact_ns == 0 || sum->verified_ns == 0) {
-        snprintf(text, size, "; time was not compared with plain MPI%s",
+        snprintf(text, size, "; time was not compared with native MPI%s",
                  sum->verified > 0 ? "" : " (see --verify)");
         return;
     }
     tw_format_percent(percent, sizeof(percent), ours < exact ? exact - ours : ours - exact, exact);
-    snprintf(text, size, "%s%llu verified call%s took %s %s time than plain MPI",
+    snprintf(text, size, "%s%llu verified call%s took %s %s time than native MPI",
              ours <= exact ? "; " : ", but ", (unsigned long long)sum->verified,
              sum->verified == 1 ? "" : "s", percent, ours <= exact ? "less" : "more");
 }

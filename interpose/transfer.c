@@ -188,7 +188,7 @@ static void tw_side_as_it_is(tw_side_t *to, const tw_side_t *side)
  * none, or where MPI cannot count them, on all ranks alike. */
 static char *tw_transfer_exact(tw_transfer_t *x, int *result)
 {
-    tw_transfer_t *plain;
+    tw_transfer_t *raw;
     char          *exact = NULL;
 
     if (x->manner->exact != NULL) {
@@ -198,18 +198,18 @@ static char *tw_transfer_exact(tw_transfer_t *x, int *result)
         *result = x->manner->exact(x, exact);
         return exact;
     }
-    plain = tw_transfer_make(x->call, x->manner, x->send.count, x->recv.count);
-    tw_side_as_it_is(&plain->send, &x->send);
-    tw_side_as_it_is(&plain->recv, &x->recv);
-    if (tw_transfer_lay(plain)) {
-        tw_side_room(x->call, &plain->send);
-        tw_side_room(x->call, &plain->recv);
-        tw_side_encode(x->call, &plain->send);
-        *result           = x->manner->move(plain, NULL);
-        exact             = plain->recv.codes;
-        plain->recv.codes = NULL;
+    raw = tw_transfer_make(x->call, x->manner, x->send.count, x->recv.count);
+    tw_side_as_it_is(&raw->send, &x->send);
+    tw_side_as_it_is(&raw->recv, &x->recv);
+    if (tw_transfer_lay(raw)) {
+        tw_side_room(x->call, &raw->send);
+        tw_side_room(x->call, &raw->recv);
+        tw_side_encode(x->call, &raw->send);
+        *result         = x->manner->move(raw, NULL);
+        exact           = raw->recv.codes;
+        raw->recv.codes = NULL;
     }
-    tw_transfer_free(plain);
+    tw_transfer_free(raw);
     return exact;
 }
 

@@ -38,10 +38,10 @@ typedef struct turns {
 } turns_t;
 
 typedef struct times {
-    double plain, thinwire; /* seconds: medians over repetitions of the slowest rank */
+    double native, thinwire; /* seconds: medians over repetitions of the slowest rank */
 } times_t;
 
-static double turn_plain(const operation_t *operation, const exchange_t *x)
+static double turn_native(const operation_t *operation, const exchange_t *x)
 {
     double start;
     int    rc;
@@ -49,7 +49,7 @@ static double turn_plain(const operation_t *operation, const exchange_t *x)
     watch_begin(operation->mpi_name);
     MPI_Barrier(MPI_COMM_WORLD);
     start = measure_now();
-    rc    = operation->plain(x);
+    rc    = operation->native(x);
     start = measure_now() - start;
     watch_end();
     if (rc != MPI_SUCCESS) {
@@ -87,7 +87,8 @@ static void turn(const operation_t *operation, const exchange_t *x, const specs_
         const size_t   i   = r % 2 == 0 ? k : last - k;
         const tw_how_t how = {.codec = i > 0 ? specs->codec[i - 1] : NULL};
 
-        turns->seconds[i][r] = i > 0 ? turn_thinwire(operation, x, &how) : turn_plain(operation, x);
+        turns->seconds[i][r] =
+            i > 0 ? turn_thinwire(operation, x, &how) : turn_native(operation, x);
     }
 }
 
@@ -96,7 +97,7 @@ static void measure(const operation_t *operation, const exchange_t *x, const spe
                     times_t *times)
 {
     static turns_t turns;
-    double         all, slowest, plain = 0.0;
+    double         all, slowest, native = 0.0;
     int            repeats;
 
     turn(operation, x, specs, 0, &turns); /* pages, connections, memory of the communicator */
@@ -115,9 +116,9 @@ static void measure(const operation_t *operation, const exchange_t *x, const spe
         watch_begin("MPI_Allreduce");
         MPI_Allreduce(MPI_IN_PLACE, turns.seconds[i], repeats, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
         median = measure_median(turns.seconds[i], (size_t)repeats);
-        plain  = i == 0 ? median : plain;
+        native = i == 0 ? median : native;
         if (i > 0) {
-            times[i - 1] = (times_t){plain, median};
+            times[i - 1] = (times_t){native, median};
         }
     }
     watch_end();
@@ -153,9 +154,9 @@ static void print_row(const operation_t *operation, const char *spec, size_t byt
 
     table_text(cells[0], spec);
     table_size(cells[1], bytes);
-    table_time(cells[2], t->plain);
+    table_time(cells[2], t->native);
     table_time(cells[3], t->thinwire);
-    table_number(cells[4], t->plain / t->thinwire);
+    table_number(cells[4], t->native / t->thinwire);
     snprintf(cells[5], TABLE_CELL, "%llu", (unsigned long long)v->wire_bytes);
     table_error(cells[6], v->max_error);
     table_error(cells[7], v->rms_error);
@@ -170,8 +171,8 @@ static json_t *row_json(const operation_t *operation, const tw_codec_traits_t *t
     json_t *row = json_pack(
         "{s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:f, s:I, s:I, s:o, s:o}", "codec", spec,
         "operation", operation->name, "isa", traits->isa, "ranks", ranks, "bytes",
-        (json_int_t)bytes, "seconds", t->thinwire, "mpi_seconds", t->plain, "gbps",
-        (double)bytes / t->thinwire * 1e-9, "ratio_mpi", t->plain / t->thinwire, "wire_bytes",
+        (json_int_t)bytes, "seconds", t->thinwire, "mpi_seconds", t->native, "gbps",
+        (double)bytes / t->thinwire * 1e-9, "ratio_mpi", t->native / t->thinwire, "wire_bytes",
         (json_int_t)v->wire_bytes, "wire_bytes_all_ranks", (json_int_t)v->wire_total, "max_error",
         report_number(v->max_error), "rms_error", report_number(v->rms_error));
 
@@ -191,7 +192,7 @@ static int bench_all(const operation_t *operation, exchange_t *x, const specs_t 
     for (size_t bytes = a->min; bytes > 0; bytes = measure_next_size(bytes, a->max)) {
         x->count = bytes / sizeof(float);
         measure(operation, x, specs, times);
-        model_add(rows, (model_row_t){"MPI", NULL, x->count, times[0].plain, NULL});
+        model_add(rows, (model_row_t){"MPI", NULL, x->count, times[0].native, NULL});
         for (size_t i = 0; i < specs->count; i++) {
             const tw_how_t how = {.codec = specs->codec[i]};
             verdict_t      verdict;

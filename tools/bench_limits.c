@@ -11,7 +11,7 @@
 
 #include "tools/bench_limits.h"
 
-#define LIMITS(name) plain_##name
+#define LIMITS(name) narrow_##name
 #define LIMITS_BYTES 16
 #define LIMITS_TARGET
 #if defined(__x86_64__)
@@ -64,7 +64,7 @@ static uint64_t whole_steps(const char *isa, const limits_shape_t *shape, int st
 #else
     (void)isa;
 #endif
-    return plain_loop(shape, stream, at, count, zero);
+    return narrow_loop(shape, stream, at, count, zero);
 }
 
 /* Bytes of n values at so many eighths of a byte each. */

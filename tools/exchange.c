@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tools/exchange.c - the three collectives of the bench, and the check of their results.
  *
- * Exact results are taken in double, in pieces, by plain MPI: the sum of the inputs (allreduce),
+ * Exact results are taken in double, in pieces, by native MPI: the sum of the inputs (allreduce),
  * the root's input (bcast), the other rank's input (alltoall).
  */
 #include "config.h"
@@ -16,7 +16,7 @@
 
 #define PIECE ((size_t)65536) /* values compared at once */
 
-static int allreduce_plain(const exchange_t *x)
+static int allreduce_native(const exchange_t *x)
 {
     return MPI_Allreduce(x->send, x->recv, (int)x->count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 }
@@ -39,12 +39,12 @@ const operation_t operation_allreduce = {.name     = "allreduce",
                                          .per_rank = 0,
                                          .same     = 1,
                                          .flags    = 0,
-                                         .plain    = allreduce_plain,
+                                         .native   = allreduce_native,
                                          .thinwire = allreduce_thinwire,
                                          .exact    = allreduce_exact};
 
 /* The root sends from where the others receive; exchange_check() puts its data there. */
-static int bcast_plain(const exchange_t *x)
+static int bcast_native(const exchange_t *x)
 {
     return MPI_Bcast(x->job->rank == 0 ? x->send : x->recv, (int)x->count, MPI_FLOAT, 0,
                      MPI_COMM_WORLD);
@@ -73,11 +73,11 @@ const operation_t operation_bcast = {.name     = "bcast",
                                      .per_rank = 0,
                                      .same     = 1,
                                      .flags    = TW_BCAST_SAME,
-                                     .plain    = bcast_plain,
+                                     .native   = bcast_native,
                                      .thinwire = bcast_thinwire,
                                      .exact    = bcast_exact};
 
-static int alltoall_plain(const exchange_t *x)
+static int alltoall_native(const exchange_t *x)
 {
     return MPI_Alltoall(x->send, (int)x->count, MPI_FLOAT, x->recv, (int)x->count, MPI_FLOAT,
                         MPI_COMM_WORLD);
@@ -123,7 +123,7 @@ const operation_t operation_alltoall = {.name     = "alltoall",
                                         .per_rank = 1,
                                         .same     = 0,
                                         .flags    = 0,
-                                        .plain    = alltoall_plain,
+                                        .native   = alltoall_native,
                                         .thinwire = alltoall_thinwire,
                                         .exact    = alltoall_exact};
 
@@ -213,7 +213,7 @@ void exchange_check(const operation_t *operation, const exchange_t *x, const tw_
     for (size_t first = 0; first < values && rc == MPI_SUCCESS; first += PIECE) {
         const size_t n = values - first < PIECE ? values - first : PIECE;
 
-        watch_begin("the check by plain MPI");
+        watch_begin("the check by native MPI");
         rc = operation->exact(x, first, n, exact);
         if (rc == MPI_SUCCESS) {
             rc = compare_piece(x, first, n, exact, operation->same, &sums);

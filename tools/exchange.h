@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/exchange.h - one collective on one shape of buffers, by plain MPI, by thinwire, and
+ * tools/exchange.h - one collective on one shape of buffers, by native MPI, by thinwire, and
  * exactly.
  */
 #ifndef TOOLS_EXCHANGE_H
@@ -23,7 +23,7 @@ typedef struct operation {
     int         per_rank; /* buffers hold count values for each rank                           */
     int         same;     /* the result is to be the same on all ranks                         */
     unsigned    flags;    /* of tw_how_t in the check                                          */
-    int (*plain)(const exchange_t *x); /* an MPI status            */
+    int (*native)(const exchange_t *x); /* an MPI status            */
     tw_status_t (*thinwire)(const exchange_t *x, const tw_how_t *how);
     /* exact[0..n) becomes the exact result of values [first, first + n) of recv. Collective;
      * first and n are the same on all ranks. An MPI status. */

@@ -18,7 +18,7 @@
 static const subcommand_t subcommands[] = {
     {"info", "What this library, this MPI and this machine are; settings with --settings.", 1,
      info_main},
-    {"bench", "Measure codecs and compressed collectives against memcpy and plain MPI.", 0,
+    {"bench", "Measure codecs and compressed collectives against memcpy and native MPI.", 0,
      bench_main},
     {"calibrate", "Measure what the codec auto decides by (under mpirun).", 0, calibrate_main},
     {"run", "Run an MPI program with its collectives watched or compressed.", 0, run_main},

@@ -65,17 +65,17 @@ bool tw_text_bytes(const char *text, size_t *bytes)
 
 bool tw_text_number(const char *text, double *value)
 {
-    const bool     plain = *text != '\0' && text[strspn(text, "0123456789.eE+-")] == '\0';
-    const locale_t c     = plain ? newlocale(LC_NUMERIC_MASK, "C", (locale_t)0) : (locale_t)0;
-    const locale_t old   = c != (locale_t)0 ? uselocale(c) : (locale_t)0;
-    char          *end   = NULL;
-    const double   v     = plain ? strtod(text, &end) : 0.0;
+    const bool     digits = *text != '\0' && text[strspn(text, "0123456789.eE+-")] == '\0';
+    const locale_t c      = digits ? newlocale(LC_NUMERIC_MASK, "C", (locale_t)0) : (locale_t)0;
+    const locale_t old    = c != (locale_t)0 ? uselocale(c) : (locale_t)0;
+    char          *end    = NULL;
+    const double   v      = digits ? strtod(text, &end) : 0.0;
 
     if (c != (locale_t)0) {
         uselocale(old);
         freelocale(c);
     }
-    if (!plain || end == text || *end != '\0' || !isfinite(v)) {
+    if (!digits || end == text || *end != '\0' || !isfinite(v)) {
         return false;
     }
     *value = v;

@@ -207,15 +207,15 @@ TW_IN_FPMODE static void tw_model_decide_here(const tw_facts_t *facts, const tw_
                                               tw_model_candidate_t *chosen)
 {
     const double         margin = tw_model_margin(facts);
-    tw_model_candidate_t plain  = {-1, -1, 0, INFINITY};
-    tw_model_candidate_t best   = plain;
+    tw_model_candidate_t native = {-1, -1, 0, INFINITY};
+    tw_model_candidate_t best   = native;
     int                  count  = 0;
 
     if (wish->native) {
-        plain.seconds =
+        native.seconds =
             tw_model_native(facts, wish->operation, wish->count * (wish->wide ? 8.0 : 4.0));
         if (list != NULL) {
-            list[count] = plain;
+            list[count] = native;
         }
         count++;
     }
@@ -243,9 +243,10 @@ TW_IN_FPMODE static void tw_model_decide_here(const tw_facts_t *facts, const tw_
     if (count_p != NULL) {
         *count_p = count;
     }
-    *chosen = wish->native && (best.codec < 0 || tw_weighed(facts, &best) >= margin * plain.seconds)
-                  ? plain
-                  : best;
+    *chosen =
+        wish->native && (best.codec < 0 || tw_weighed(facts, &best) >= margin * native.seconds)
+            ? native
+            : best;
 }
 
 tw_model_candidate_t tw_model_decide(const tw_facts_t *facts, const tw_model_wish_t *wish,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * topology/node.h - what stands behind tw_node_t: a machine copied out of hwloc, in plain arrays.
+ * topology/node.h - what stands behind tw_node_t: a machine copied out of hwloc, in arrays.
  *
  * All that decides (place*.c, exchange.c) reads these arrays only; hwloc is met in discover.c,
  * pci.c, xml.c and bind.c.

@@ -39,7 +39,7 @@ static int tw_place_numa(const tw_node_t *node, const tw_seat_t *seat, int *tall
     return best;
 }
 
-/* OpenFabrics before plain networks, and what is down only where nothing is up. */
+/* OpenFabrics before other networks, and what is down only where nothing is up. */
 static int tw_nic_class(const tw_part_t *nic)
 {
     return 2 * nic->active + nic->fabric;

@@ -3,7 +3,7 @@
  * are ordinary MPI programs and know nothing of thinwire.
  *
  * main's arguments are EXPECTATION RANKS. An expectation says what the drop-in may do:
- *     exact            nothing: every result is what plain MPI gives, bit for bit
+ *     exact            nothing: every result is what native MPI gives, bit for bit
  *     representable    compress by bitpack:2; the values are ones that it keeps, so all is exact
  *     lossy:F[:D]      compress floats (doubles too, where D is given): results are within F (D) of
  *                      the exact ones, as rms of the error over rms of the summands' magnitudes,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/interpose/policy.c - policy WORD...: a program that calls what its arguments say, and says
- * how the results differ from those of plain MPI. It knows nothing of thinwire.
+ * how the results differ from those of native MPI. It knows nothing of thinwire.
  *
  *     [i]OP[,WHAT...]    a collective: allreduce, ibcast, alltoallv ...; WHAT in any order:
  *                        float (default), double, complex, dcomplex, int;

@@ -62,7 +62,7 @@ steps_said() {
 check "the contract: broken, kept, not looked at" steps_said
 
 verdicts() {
-    on 2 --codec tree8 -- allreduce && says 1 'thinwire: saved 75 % of bytes; time was not compared with plain MPI (see --verify)' &&
+    on 2 --codec tree8 -- allreduce && says 1 'thinwire: saved 75 % of bytes; time was not compared with native MPI (see --verify)' &&
         is totals.bytes 131072 &&
         is totals.wire_bytes 32800 && on 2 --codec tree8 -- allreduce,200,x20 &&
         says 1 'thinwire: compression does not pay here: 100 % of the collective time is in calls of under 4 KiB' &&

@@ -262,30 +262,30 @@ START_TEST(verdicts_with_a_codec)
     tw_record_t       record = compressed();
 
     ends(&facts, &record, 1,
-         "saved 74 % of bytes; time was not compared with plain MPI (see --verify)");
+         "saved 74 % of bytes; time was not compared with native MPI (see --verify)");
     record.verified = 3;
-    ends(&facts, &record, 1, "saved 74 % of bytes; time was not compared with plain MPI");
+    ends(&facts, &record, 1, "saved 74 % of bytes; time was not compared with native MPI");
     record.exact_ns    = 100;
     record.verified_ns = 39;
     ends(&facts, &record, 1,
-         "saved 74 % of bytes; 3 verified calls took 61 % less time than plain MPI");
+         "saved 74 % of bytes; 3 verified calls took 61 % less time than native MPI");
     record.small_ns = 930000000; /* of all calls: the two do not contradict each other */
     ends(&facts, &record, 1,
-         "saved 74 % of bytes; 3 verified calls took 61 % less time than plain MPI; but 93 % of "
+         "saved 74 % of bytes; 3 verified calls took 61 % less time than native MPI; but 93 % of "
          "the collective time is in calls of under 4 KiB");
     record.verified_ns = 140;
     record.verified    = 1;
     record.small_ns    = 0;
     ends(&facts, &record, 1,
          "compression does not pay here: saved 74 % of bytes, but 1 verified call took 40 % more "
-         "time than plain MPI");
+         "time than native MPI");
     record.exact_ns = record.verified_ns = record.verified = 0;
     record.sent                                            = record.uncompressed - 1;
     ends(&facts, &record, 1,
-         "saved under 1 % of bytes; time was not compared with plain MPI (see --verify)");
+         "saved under 1 % of bytes; time was not compared with native MPI (see --verify)");
     record.sent = 1;
     ends(&facts, &record, 1,
-         "saved over 99 % of bytes; time was not compared with plain MPI (see --verify)");
+         "saved over 99 % of bytes; time was not compared with native MPI (see --verify)");
     record.sent = record.uncompressed + 1;
     ends(&facts, &record, 1, "compression does not pay here: no bytes were saved");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/cuda/launch.h - between cuda.c, which checks a call and describes it in plain numbers, and
+ * codec/cuda/launch.h - between cuda.c, which checks a call and describes it in numbers, and
  * the kernels, which know nothing of codecs and specs. Compiles as C and as CUDA.
  */
 #ifndef TW_CODEC_CUDA_LAUNCH_H

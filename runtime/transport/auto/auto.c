@@ -78,8 +78,7 @@ static tw_status_t tw_auto_decide(tw_comm_t *comm, const tw_question_t *question
 {
     struct tw_auto      *autos = comm->autos;
     tw_model_candidate_t list[TW_MODEL_CANDIDATES], chosen;
-    const bool           plain =
-        !question->feedback && tw_model_class_count(question->class_index) <= INT_MAX;
+    const bool may = !question->feedback && tw_model_class_count(question->class_index) <= INT_MAX;
     tw_model_wish_t wish   = {.operation = question->operation,
                               .count     = (double)tw_model_class_count(question->class_index),
                               .wide      = question->wide,
@@ -93,12 +92,12 @@ static tw_status_t tw_auto_decide(tw_comm_t *comm, const tw_question_t *question
     if (status != TW_OK) {
         return status;
     }
-    wish.native = plain && wish.algorithm == NULL;
+    wish.native = may && wish.algorithm == NULL;
     chosen      = tw_model_decide(&autos->facts, &wish, list, &count);
     if (wish.algorithm != NULL && chosen.codec < 0) {
         tw_auto_cannot(comm, question);
         wish.algorithm = NULL;
-        wish.native    = plain;
+        wish.native    = may;
         chosen         = tw_model_decide(&autos->facts, &wish, list, &count);
     }
     *decision = (tw_decision_t){.question = *question};

@@ -18,7 +18,7 @@
 /* What was decided, ready for use. */
 typedef struct tw_auto_answer {
     bool              native; /* MPI's own collective                                  */
-    const tw_codec_t *codec;  /* with plain: one that loses nothing, for the type alone */
+    const tw_codec_t *codec;  /* with native: one that loses nothing, for the type alone */
     size_t            piece;
     char              algorithm[TW_DECISION_NAME];
 } tw_auto_answer_t;

@@ -24,7 +24,7 @@ typedef struct tw_mpi_ops {
     int (*Iallreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *);
     int (*Iallgather)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm,
                       MPI_Request *);
-    /* MPI's own collectives on values (plain/); those above carry set-up messages, too. */
+    /* MPI's own collectives on values (coll/native/); those above carry set-up messages, too. */
     int (*Allreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
     int (*Reduce)(const void *, void *, int, MPI_Datatype, MPI_Op, int, MPI_Comm);
     int (*Reduce_scatter_block)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
