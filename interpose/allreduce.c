@@ -2,7 +2,7 @@
  * interpose/allreduce.c - MPI_Allreduce, by the transport on the private duplicate, and
  * MPI_Iallreduce: of one stage (everyone gets everyone's codes and adds them in rank order) where
  * that moves fewer bytes than the native collective and takes no more than two message sizes, else
- * of two stages by the transport where the MPI library calls us while it waits (staged.h).
+ * of two stages by the transport where the MPI library calls us while it waits (two_stage.h).
  */
 #include "config.h"
 
@@ -12,7 +12,7 @@
 #include "interpose/form.h"
 #include "interpose/handlers.h"
 #include "interpose/next.h"
-#include "interpose/staged.h"
+#include "interpose/two_stage.h"
 #include "interpose/verify.h"
 #include "runtime/base/clock.h"
 
@@ -148,13 +148,14 @@ int tw_on_allreduce(const void *site, const void *sendbuf, void *recvbuf, int co
             }
             tw_call_undo(&call, TW_WHY_MEMORY);
         } else if (tw_choice_all_fit(call.choice, call.values, call.comm->size) ||
-                   (tw_encode_always() && tw_staged_refusal(&call) != TW_WHY_NOT)) {
+                   (tw_encode_always() && tw_two_stage_refusal(&call) != TW_WHY_NOT)) {
             return tw_iallreduce_codes(&call, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, recvbuf,
                                        count, request);
         } else {
-            tw_why_t why = tw_staged_refusal(&call);
+            tw_why_t why = tw_two_stage_refusal(&call);
 
-            why = why == TW_WHY_NOT ? tw_staged_iallreduce(&call, sendbuf, recvbuf, request) : why;
+            why =
+                why == TW_WHY_NOT ? tw_two_stage_iallreduce(&call, sendbuf, recvbuf, request) : why;
             if (why == TW_WHY_NOT) {
                 return MPI_SUCCESS;
             }

@@ -262,14 +262,14 @@ void tw_comms_let_go(tw_entry_t *entry)
 void tw_comms_forget(MPI_Comm comm)
 {
     tw_entry_t *entry;
-    bool        staged = false;
+    bool        two_stage = false;
 
     tw_comms_reap();
     pthread_mutex_lock(&tw_state.lock);
     entry = tw_comms_find(comm);
     if (entry != NULL) {
         entry->users++; /* another thread may end its last pending call meanwhile */
-        staged      = entry->staged > 0;
+        two_stage   = entry->two_stage > 0;
         entry->gone = true;
         if (tw_comms_quick[tw_comms_slot(comm)] == entry) {
             tw_comms_quick[tw_comms_slot(comm)] = NULL;
@@ -279,7 +279,7 @@ void tw_comms_forget(MPI_Comm comm)
     if (entry == NULL) {
         return;
     }
-    if (!staged) {
+    if (!two_stage) {
         tw_comms_drop_duplicate(entry);
     }
     tw_comms_let_go(entry);

@@ -52,9 +52,9 @@ typedef struct tw_entry {
     tw_comm_t       *duplicate; /* NULL before the first blocking call that makes it            */
     uint64_t         made;      /* how many duplicates there were when it was made           */
     bool             no_duplicate; /* making it failed, on all ranks                            */
-    bool             gone;   /* freed by the program; the duplicate is still in use             */
-    int              staged; /* two-stage operations outstanding on the duplicate               */
-    int              users;  /* nonblocking calls outstanding, those included                   */
+    bool             gone; /* freed by the program; the duplicate is still in use             */
+    int two_stage;         /* two-stage operations outstanding on the duplicate               */
+    int users;             /* nonblocking calls outstanding, those included                   */
     tw_entry_feedback_t *feedbacks;
     uint64_t             feedback_bytes; /* of the vectors that these are for                    */
     tw_entry_level_t    *levels;

@@ -150,7 +150,7 @@ static void tw_finish_gather(tw_pile_t *pile, char *window)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static void tw_finish_facts(tw_report_facts_t *facts, const tw_pile_t *pile, char *library,
+static void tw_finish_about(tw_report_about_t *about, const tw_pile_t *pile, char *library,
                             size_t library_size)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -159,62 +159,62 @@ static void tw_finish_facts(tw_report_facts_t *facts, const tw_pile_t *pile, cha
     tw_next.Get_library_version(version, &length);
     version[strcspn(version, "\n,")] = '\0';
     snprintf(library, library_size, "%s", version);
-    memset(facts, 0, sizeof(*facts));
-    facts->ranks       = tw_state.size;
-    facts->heard       = pile->heard;
-    facts->seconds     = (double)(tw_clock_ns() - tw_state.start_ns) * 1e-9;
-    facts->codec       = tw_state.config.codec;
-    facts->library     = library;
-    facts->intercepted = pile->seen;
-    facts->contract    = tw_state.config.max_error;
-    facts->feedback    = tw_state.config.error_feedback != 0;
-    facts->rank        = tw_state.rank;
+    memset(about, 0, sizeof(*about));
+    about->ranks       = tw_state.size;
+    about->heard       = pile->heard;
+    about->seconds     = (double)(tw_clock_ns() - tw_state.start_ns) * 1e-9;
+    about->codec       = tw_state.config.codec;
+    about->library     = library;
+    about->intercepted = pile->seen;
+    about->contract    = tw_state.config.max_error;
+    about->feedback    = tw_state.config.error_feedback != 0;
+    about->rank        = tw_state.rank;
     if (tw_state.codecs && tw_state.config.codec[0] == '\0') {
-        facts->codec = "by rules";
+        about->codec = "by rules";
     } else if (tw_state.info && tw_state.config.codec[0] == '\0') {
-        facts->codec = "by thinwire_codec";
+        about->codec = "by thinwire_codec";
     }
 }
 
 /* The next free line; what does not fit is dropped. */
-static void tw_finish_remark(tw_report_facts_t *facts, const char *format, ...)
+static void tw_finish_remark(tw_report_about_t *about, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void tw_finish_remark(tw_report_facts_t *facts, const char *format, ...)
+static void tw_finish_remark(tw_report_about_t *about, const char *format, ...)
 {
     size_t  i = 0;
     va_list args;
 
-    while (i < TW_REMARKS && facts->remarks[i][0] != '\0') {
+    while (i < TW_REMARKS && about->remarks[i][0] != '\0') {
         i++;
     }
     if (i < TW_REMARKS) {
         va_start(args, format);
-        vsnprintf(facts->remarks[i], sizeof(facts->remarks[i]), format, args);
+        vsnprintf(about->remarks[i], sizeof(about->remarks[i]), format, args);
         va_end(args);
     }
 }
 
 /* Rules that no call of any rank has met: mistyped, or behind one that takes all of theirs. */
-static void tw_finish_rules(tw_report_facts_t *facts, const tw_pile_t *pile)
+static void tw_finish_rules(tw_report_about_t *about, const tw_pile_t *pile)
 {
     size_t unused = 0;
     char   text[TW_RULE_SPEC_MAX + 128];
 
-    for (size_t i = 0; i < tw_state.rules.count && i < 64 && facts->heard == facts->ranks; i++) {
+    for (size_t i = 0; i < tw_state.rules.count && i < 64 && about->heard == about->ranks; i++) {
         if ((pile->rules >> i & 1) == 0 && ++unused <= TW_UNUSED_RULES) {
             tw_rule_text(&tw_state.rules.rules[i], text, sizeof(text));
-            tw_finish_remark(facts, "no call was decided by the rule '%.100s'", text);
+            tw_finish_remark(about, "no call was decided by the rule '%.100s'", text);
         }
     }
     if (unused > TW_UNUSED_RULES) {
-        tw_finish_remark(facts, "nor by %zu more rules", unused - TW_UNUSED_RULES);
+        tw_finish_remark(about, "nor by %zu more rules", unused - TW_UNUSED_RULES);
     }
 }
 
-static void tw_finish_file(const char *name, const char *what, const tw_report_facts_t *facts,
+static void tw_finish_file(const char *name, const char *what, const tw_report_about_t *about,
                            const tw_pile_t *pile,
-                           void (*write)(FILE *, const tw_report_facts_t *, const tw_record_t *,
+                           void (*write)(FILE *, const tw_report_about_t *, const tw_record_t *,
                                          size_t))
 {
     FILE *file = fopen(name, "w");
@@ -225,7 +225,7 @@ static void tw_finish_file(const char *name, const char *what, const tw_report_f
         return;
     }
     errno = 0;
-    write(file, facts, pile->records, pile->count);
+    write(file, about, pile->records, pile->count);
     failed =
         fflush(file) != 0 || ferror(file) != 0; /* what was flushed in vain is gone by fclose() */
     if (failed || fclose(file) != 0) {
@@ -237,16 +237,16 @@ static void tw_finish_file(const char *name, const char *what, const tw_report_f
     }
 }
 
-static void tw_finish_write(tw_report_facts_t *facts, const tw_pile_t *pile)
+static void tw_finish_write(tw_report_about_t *about, const tw_pile_t *pile)
 {
     if (tw_state.config.report[0] != '\0') {
-        tw_finish_file(tw_state.config.report, "report", facts, pile, tw_report_text);
+        tw_finish_file(tw_state.config.report, "report", about, pile, tw_report_text);
     } else if (!tw_state.config.quiet) {
         fflush(stdout);
-        tw_report_text(stderr, facts, pile->records, pile->count);
+        tw_report_text(stderr, about, pile->records, pile->count);
     }
-    if (tw_state.config.json[0] != '\0' && !facts->aborted) {
-        tw_finish_file(tw_state.config.json, "JSON", facts, pile, tw_report_json);
+    if (tw_state.config.json[0] != '\0' && !about->aborted) {
+        tw_finish_file(tw_state.config.json, "JSON", about, pile, tw_report_json);
     }
 }
 
@@ -278,12 +278,12 @@ static void tw_finish_first(MPI_Request *meeting)
 {
     tw_pile_t         pile = {0};
     const bool        met  = tw_finish_collect(&pile, meeting);
-    tw_report_facts_t facts;
+    tw_report_about_t about;
     char              library[128];
 
-    tw_finish_facts(&facts, &pile, library, sizeof(library));
-    tw_finish_rules(&facts, &pile);
-    tw_finish_write(&facts, &pile);
+    tw_finish_about(&about, &pile, library, sizeof(library));
+    tw_finish_rules(&about, &pile);
+    tw_finish_write(&about, &pile);
     free(pile.records);
     if (!met && tw_wait_limited(meeting, TW_FINISH_FOREVER) > 0) {
         tw_finish_gather(NULL, NULL);
@@ -320,7 +320,7 @@ static void tw_finish_let_read(void)
 }
 
 /* What MPI has said of the error, and what it may come from. */
-static void tw_finish_error(tw_report_facts_t *facts, const tw_pile_t *pile, int error)
+static void tw_finish_error(tw_report_about_t *about, const tw_pile_t *pile, int error)
 {
     char text[MPI_MAX_ERROR_STRING + 1] = "an error";
     int class = MPI_SUCCESS, length = 0;
@@ -329,9 +329,9 @@ static void tw_finish_error(tw_report_facts_t *facts, const tw_pile_t *pile, int
     if (error > 1 && tw_next.Error_class(error, &class) == MPI_SUCCESS) {
         tw_next.Error_string(class, text, &length);
     }
-    snprintf(facts->error, sizeof(facts->error), "%.*s", (int)sizeof(facts->error) - 1, text);
+    snprintf(about->error, sizeof(about->error), "%.*s", (int)sizeof(about->error) - 1, text);
     if (class == MPI_ERR_TRUNCATE) {
-        tw_finish_remark(facts,
+        tw_finish_remark(about,
                          "a message was longer than its receiver expected: ranks called with "
                          "different counts, or in different order");
     }
@@ -339,7 +339,7 @@ static void tw_finish_error(tw_report_facts_t *facts, const tw_pile_t *pile, int
         lossy = lossy || pile->records[i].why[TW_WHY_NOT] > 0;
     }
     if (lossy) {
-        tw_finish_remark(facts,
+        tw_finish_remark(about,
                          "where ranks decide by values that differ since a compressed call, "
                          "they may have parted: try --rule 'bcast:off', and without a codec");
     }
@@ -348,19 +348,19 @@ static void tw_finish_error(tw_report_facts_t *facts, const tw_pile_t *pile, int
 void tw_finish_aborted(bool by_program, int error)
 {
     tw_pile_t         pile = {0};
-    tw_report_facts_t facts;
+    tw_report_about_t about;
     char              library[128];
 
     pile.records = tw_records_copy(&pile.count);
     pile.count   = tw_records_merge(pile.records, pile.count);
     pile.seen    = tw_state.seen;
     pile.heard   = 1;
-    tw_finish_facts(&facts, &pile, library, sizeof(library));
-    facts.aborted = true;
+    tw_finish_about(&about, &pile, library, sizeof(library));
+    about.aborted = true;
     if (!by_program) {
-        tw_finish_error(&facts, &pile, error);
+        tw_finish_error(&about, &pile, error);
     }
-    tw_finish_write(&facts, &pile);
+    tw_finish_write(&about, &pile);
     free(pile.records);
     if (!tw_state.config.quiet) {
         tw_finish_let_read();

@@ -9,7 +9,7 @@
 #include "interpose/choice.h"
 #include "interpose/comms.h"
 #include "interpose/next.h"
-#include "interpose/staged.h"
+#include "interpose/two_stage.h"
 #include "interpose/state.h"
 
 void tw_comms_set_info(MPI_Comm comm, MPI_Info info)
@@ -61,7 +61,7 @@ void tw_comms_set_info(MPI_Comm comm, MPI_Info info)
     tw_comms_keep_info(comm, spec);
     tw_comms_drop_levels(entry); /* the error contract begins anew from this codec */
     __atomic_store_n(&tw_state.info, true, __ATOMIC_RELAXED);
-    tw_staged_start();
+    tw_two_stage_start();
 }
 
 void tw_comms_set_info_of_copy(const MPI_Comm *comm, MPI_Info info)

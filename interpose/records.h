@@ -152,8 +152,8 @@ tw_record_t *tw_records_copy(size_t *count_p);
 
 #define TW_REMARKS 8
 
-/* Facts of the whole job, of rank 0. */
-typedef struct tw_report_facts {
+/* About the whole job, of rank 0. */
+typedef struct tw_report_about {
     int         ranks;       /* of MPI_COMM_WORLD                                               */
     int         heard;       /* ranks whose records arrived within the limit                    */
     double      seconds;     /* between MPI_Init and MPI_Finalize, of rank 0                    */
@@ -167,7 +167,7 @@ typedef struct tw_report_facts {
     char        error[80]; /* ... for this error; "" by MPI_Abort                            */
     int         rank;      /* whose counters, when aborted                                    */
     char remarks[TW_REMARKS][160]; /* further lines that must be said; "" ends                  */
-} tw_report_facts_t;
+} tw_report_about_t;
 
 /* Merge records that have equal keys, over sites and ranks; sorts by time, longest first.
  * In place; returns the new count. */
@@ -175,16 +175,16 @@ size_t tw_records_merge(tw_record_t *records, size_t count);
 
 /* Write the text report to stream, at most TW_REPORT_LINES lines, in one piece. records as
  * tw_records_merge() leaves them. Calls and bytes are sums over the heard ranks; times are means of
- * one heard rank, so that they compare with facts->seconds. Numbers have a point in any locale. */
+ * one heard rank, so that they compare with about->seconds. Numbers have a point in any locale. */
 #define TW_REPORT_LINES 40
 struct _IO_FILE;
-void tw_report_text(struct _IO_FILE *stream, const tw_report_facts_t *facts,
+void tw_report_text(struct _IO_FILE *stream, const tw_report_about_t *about,
                     const tw_record_t *records, size_t count);
 
 /* Write all of it as one JSON object (keys as in the design: version, command, machine, rows),
  * calls, bytes and times as in the text. Without a JSON library: the preload must not bring one
  * into a stranger's process. */
-void tw_report_json(struct _IO_FILE *stream, const tw_report_facts_t *facts,
+void tw_report_json(struct _IO_FILE *stream, const tw_report_about_t *about,
                     const tw_record_t *records, size_t count);
 
 /* ---- sites ----------------------------------------------------------------------------------- */

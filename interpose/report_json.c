@@ -174,26 +174,26 @@ static void tw_json_reasons(tw_json_t *json, const tw_record_t *record)
     tw_json_close(json, '}');
 }
 
-static void tw_json_numbers(tw_json_t *json, const tw_report_facts_t *facts,
+static void tw_json_numbers(tw_json_t *json, const tw_report_about_t *about,
                             const tw_record_t *record)
 {
     tw_json_count(json, "calls", record->calls);
     tw_json_count(json, "compressed_calls", record->why[TW_WHY_NOT]);
     tw_json_count(json, "bytes", record->uncompressed);
     tw_json_count(json, "wire_bytes", record->sent);
-    tw_json_number(json, "seconds", tw_report_seconds(facts, record->time_ns));
-    tw_json_number(json, "encode_seconds", tw_report_seconds(facts, record->encode_ns));
-    tw_json_number(json, "decode_seconds", tw_report_seconds(facts, record->decode_ns));
+    tw_json_number(json, "seconds", tw_report_seconds(about, record->time_ns));
+    tw_json_number(json, "encode_seconds", tw_report_seconds(about, record->encode_ns));
+    tw_json_number(json, "decode_seconds", tw_report_seconds(about, record->decode_ns));
     tw_json_count(json, "small_calls", record->small_calls);
-    tw_json_number(json, "small_seconds", tw_report_seconds(facts, record->small_ns));
+    tw_json_number(json, "small_seconds", tw_report_seconds(about, record->small_ns));
     tw_json_count(json, "verified", record->verified);
     if (record->verified > 0) {
         tw_json_number(json, "max_error", record->worst);
         tw_json_number(json, "rms_error", record->worst_rms);
     }
     if (record->exact_ns > 0) {
-        tw_json_number(json, "verified_seconds", tw_report_seconds(facts, record->verified_ns));
-        tw_json_number(json, "exact_seconds", tw_report_seconds(facts, record->exact_ns));
+        tw_json_number(json, "verified_seconds", tw_report_seconds(about, record->verified_ns));
+        tw_json_number(json, "exact_seconds", tw_report_seconds(about, record->exact_ns));
     }
     tw_json_count(json, "steps", record->steps);
     tw_json_count(json, "root_exact", record->kept);
@@ -201,7 +201,7 @@ static void tw_json_numbers(tw_json_t *json, const tw_report_facts_t *facts,
     tw_json_reasons(json, record);
 }
 
-static void tw_json_row(tw_json_t *json, const tw_report_facts_t *facts, const tw_record_t *record)
+static void tw_json_row(tw_json_t *json, const tw_report_about_t *about, const tw_record_t *record)
 {
     char operation[48], site[256];
 
@@ -216,12 +216,12 @@ static void tw_json_row(tw_json_t *json, const tw_report_facts_t *facts, const t
     tw_json_field(json, "type", record->key.type, sizeof(record->key.type));
     tw_json_field(json, "comm", record->key.comm, sizeof(record->key.comm));
     tw_json_field(json, "codec", record->key.codec, sizeof(record->key.codec));
-    tw_json_numbers(json, facts, record);
+    tw_json_numbers(json, about, record);
     tw_json_close(json, '}');
 }
 
 /* Bytes are exact, of the calls that could have been compressed; "saved" is a part of all bytes. */
-static void tw_json_candidates(tw_json_t *json, const tw_report_facts_t *facts,
+static void tw_json_candidates(tw_json_t *json, const tw_report_about_t *about,
                                const tw_record_t *sum)
 {
     tw_json_open(json, "candidates", '[');
@@ -233,40 +233,40 @@ static void tw_json_candidates(tw_json_t *json, const tw_report_facts_t *facts,
         tw_json_number(json, "saved",
                        ((double)sum->could_bytes - (double)sum->could[c]) /
                            (double)(sum->uncompressed > 0 ? sum->uncompressed : 1));
-        tw_json_number(json, "seconds", tw_report_seconds(facts, sum->could_ns));
+        tw_json_number(json, "seconds", tw_report_seconds(about, sum->could_ns));
         tw_json_flag(json, "needs_double", sum->could_wide > 0);
         tw_json_close(json, '}');
     }
     tw_json_close(json, ']');
 }
 
-static void tw_json_facts(tw_json_t *json, const tw_report_facts_t *facts)
+static void tw_json_about(tw_json_t *json, const tw_report_about_t *about)
 {
     char library[128];
 
-    tw_format_library(library, sizeof(library), facts->library);
+    tw_format_library(library, sizeof(library), about->library);
     tw_json_text(json, "version", PACKAGE_VERSION);
     tw_json_text(json, "command", "run");
     tw_json_machine(json);
-    tw_json_count(json, "ranks", (uint64_t)facts->ranks);
-    tw_json_count(json, "heard", (uint64_t)facts->heard);
-    tw_json_number(json, "seconds", facts->seconds);
-    tw_json_text(json, "codec", facts->codec != NULL ? facts->codec : "");
-    tw_json_flag(json, "watching", tw_report_watching(facts));
+    tw_json_count(json, "ranks", (uint64_t)about->ranks);
+    tw_json_count(json, "heard", (uint64_t)about->heard);
+    tw_json_number(json, "seconds", about->seconds);
+    tw_json_text(json, "codec", about->codec != NULL ? about->codec : "");
+    tw_json_flag(json, "watching", tw_report_watching(about));
     tw_json_text(json, "library", library);
-    tw_json_count(json, "intercepted", facts->intercepted);
-    tw_json_number(json, "contract", facts->contract > 0.0 ? facts->contract : (double)NAN);
-    tw_json_flag(json, "error_feedback", facts->feedback);
-    tw_json_flag(json, "aborted", facts->aborted);
-    tw_json_count(json, "rank", (uint64_t)facts->rank);
+    tw_json_count(json, "intercepted", about->intercepted);
+    tw_json_number(json, "contract", about->contract > 0.0 ? about->contract : (double)NAN);
+    tw_json_flag(json, "error_feedback", about->feedback);
+    tw_json_flag(json, "aborted", about->aborted);
+    tw_json_count(json, "rank", (uint64_t)about->rank);
     tw_json_open(json, "remarks", '[');
-    for (size_t i = 0; i < TW_REMARKS && facts->remarks[i][0] != '\0'; i++) {
-        tw_json_field(json, NULL, facts->remarks[i], sizeof(facts->remarks[i]));
+    for (size_t i = 0; i < TW_REMARKS && about->remarks[i][0] != '\0'; i++) {
+        tw_json_field(json, NULL, about->remarks[i], sizeof(about->remarks[i]));
     }
     tw_json_close(json, ']');
 }
 
-void tw_report_json(FILE *stream, const tw_report_facts_t *facts, const tw_record_t *records,
+void tw_report_json(FILE *stream, const tw_report_about_t *about, const tw_record_t *records,
                     size_t count)
 {
     tw_json_t   json = {.stream = stream, .first = true};
@@ -274,20 +274,20 @@ void tw_report_json(FILE *stream, const tw_report_facts_t *facts, const tw_recor
     char        verdict[256];
 
     tw_report_sum(records, count, &sum);
-    tw_report_verdict(facts, &sum, verdict, sizeof(verdict));
+    tw_report_verdict(about, &sum, verdict, sizeof(verdict));
     tw_json_open(&json, NULL, '{');
-    tw_json_facts(&json, facts);
+    tw_json_about(&json, about);
     tw_site_prepare(records, count);
     tw_json_open(&json, "rows", '[');
     for (size_t i = 0; i < count; i++) {
-        tw_json_row(&json, facts, &records[i]);
+        tw_json_row(&json, about, &records[i]);
     }
     tw_json_close(&json, ']');
     tw_json_open(&json, "totals", '{');
-    tw_json_numbers(&json, facts, &sum);
+    tw_json_numbers(&json, about, &sum);
     tw_json_close(&json, '}');
     if (sum.could_bytes > 0) {
-        tw_json_candidates(&json, facts, &sum);
+        tw_json_candidates(&json, about, &sum);
     }
     tw_json_text(&json, "verdict", verdict);
     tw_json_close(&json, '}');

@@ -159,12 +159,12 @@ int tw_report_reason(const tw_record_t *record, const bool but[TW_WHY_COUNT])
     return best;
 }
 
-bool tw_report_watching(const tw_report_facts_t *facts)
+bool tw_report_watching(const tw_report_about_t *about)
 {
-    return facts->codec == NULL || facts->codec[0] == '\0';
+    return about->codec == NULL || about->codec[0] == '\0';
 }
 
-double tw_report_seconds(const tw_report_facts_t *facts, uint64_t ns)
+double tw_report_seconds(const tw_report_about_t *about, uint64_t ns)
 {
-    return (double)ns * 1e-9 / (facts->heard > 0 ? facts->heard : 1);
+    return (double)ns * 1e-9 / (about->heard > 0 ? about->heard : 1);
 }

@@ -47,13 +47,13 @@ void tw_report_sum(const tw_record_t *records, size_t count, tw_record_t *sum);
 int tw_report_reason(const tw_record_t *record, const bool but[TW_WHY_COUNT]);
 
 /* Nothing was to be compressed: no codec, no rule. */
-bool tw_report_watching(const tw_report_facts_t *facts);
+bool tw_report_watching(const tw_report_about_t *about);
 
 /* Nanoseconds of all ranks as seconds of one. */
-double tw_report_seconds(const tw_report_facts_t *facts, uint64_t ns);
+double tw_report_seconds(const tw_report_about_t *about, uint64_t ns);
 
 /* The line that says what it was good for, without a line break; 240 bytes are enough. */
-void tw_report_verdict(const tw_report_facts_t *facts, const tw_record_t *sum, char *text,
+void tw_report_verdict(const tw_report_about_t *about, const tw_record_t *sum, char *text,
                        size_t size);
 
 #endif /* TW_INTERPOSE_REPORT_PARTS_H */

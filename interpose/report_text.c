@@ -15,34 +15,34 @@
 
 static void tw_text_head(tw_text_report_t *report)
 {
-    const tw_report_facts_t *facts = report->facts;
+    const tw_report_about_t *about = report->about;
     char                     library[48], seconds[32], contract[32];
 
-    tw_format_library(library, sizeof(library), facts->library);
-    tw_format_fixed(seconds, sizeof(seconds), facts->seconds, 3);
+    tw_format_library(library, sizeof(library), about->library);
+    tw_format_fixed(seconds, sizeof(seconds), about->seconds, 3);
     tw_page_line(&report->head, "thinwire: %s%s%s, %d rank%s, %s, %s s since MPI_Init",
-                 tw_report_watching(facts) ? "watching, no codec named" : "codec ",
-                 tw_report_watching(facts) ? "" : facts->codec,
-                 facts->feedback ? " with error feedback" : "", facts->ranks,
-                 facts->ranks == 1 ? "" : "s", library, seconds);
-    if (facts->contract > 0.0) {
-        tw_format_short(contract, sizeof(contract), facts->contract);
+                 tw_report_watching(about) ? "watching, no codec named" : "codec ",
+                 tw_report_watching(about) ? "" : about->codec,
+                 about->feedback ? " with error feedback" : "", about->ranks,
+                 about->ranks == 1 ? "" : "s", library, seconds);
+    if (about->contract > 0.0) {
+        tw_format_short(contract, sizeof(contract), about->contract);
         tw_page_line(&report->head,
                      "thinwire: error contract: rms(error) / rms(exact) of a call at most %s",
                      contract);
     }
-    if (facts->error[0] != '\0') {
+    if (about->error[0] != '\0') {
         tw_page_line(&report->head,
                      "thinwire: MPI has ended the job (%.*s): these are the counters of rank %d",
-                     (int)sizeof(facts->error), facts->error, facts->rank);
-    } else if (facts->aborted) {
+                     (int)sizeof(about->error), about->error, about->rank);
+    } else if (about->aborted) {
         tw_page_line(&report->head,
                      "thinwire: MPI_Abort was called: these are the counters of rank %d",
-                     facts->rank);
-    } else if (facts->heard < facts->ranks) {
+                     about->rank);
+    } else if (about->heard < about->ranks) {
         tw_page_line(&report->head,
                      "thinwire: counters of %d of %d ranks: the others did not answer in time",
-                     facts->heard, facts->ranks);
+                     about->heard, about->ranks);
     }
 }
 
@@ -52,7 +52,7 @@ static void tw_text_contract(tw_text_report_t *report)
     const tw_record_t *sum = &report->sum;
     char               worst[32];
 
-    if (!(report->facts->contract > 0.0) || sum->calls == 0) {
+    if (!(report->about->contract > 0.0) || sum->calls == 0) {
         return;
     }
     if (sum->verified == 0) {
@@ -60,7 +60,7 @@ static void tw_text_contract(tw_text_report_t *report)
         return;
     }
     tw_format_short(worst, sizeof(worst), sum->worst_rms);
-    if (sum->worst_rms <= report->facts->contract) {
+    if (sum->worst_rms <= report->about->contract) {
         tw_page_line(&report->tail,
                      "note: error contract: kept in all %llu verified calls, worst %s",
                      (unsigned long long)sum->verified, worst);
@@ -95,11 +95,11 @@ static void tw_text_tail(tw_text_report_t *report)
                      "(its buffer may not be written, or THINWIRE_BCAST_ROOT=exact)",
                      (unsigned long long)report->sum.kept);
     }
-    for (size_t i = 0; i < TW_REMARKS && report->facts->remarks[i][0] != '\0'; i++) {
-        tw_page_line(&report->tail, "note: %.*s", (int)sizeof(report->facts->remarks[i]),
-                     report->facts->remarks[i]);
+    for (size_t i = 0; i < TW_REMARKS && report->about->remarks[i][0] != '\0'; i++) {
+        tw_page_line(&report->tail, "note: %.*s", (int)sizeof(report->about->remarks[i]),
+                     report->about->remarks[i]);
     }
-    tw_report_verdict(report->facts, &report->sum, verdict, sizeof(verdict));
+    tw_report_verdict(report->about, &report->sum, verdict, sizeof(verdict));
     tw_page_line(&report->tail, "thinwire: %s", verdict);
 }
 
@@ -136,7 +136,7 @@ static void tw_text_write(FILE *stream, const char *text, size_t n)
     }
 }
 
-void tw_report_text(FILE *stream, const tw_report_facts_t *facts, const tw_record_t *records,
+void tw_report_text(FILE *stream, const tw_report_about_t *about, const tw_record_t *records,
                     size_t count)
 {
     /* On the heap: the program's stack may be small. */
@@ -147,7 +147,7 @@ void tw_report_text(FILE *stream, const tw_report_facts_t *facts, const tw_recor
     if (report == NULL || text == NULL) {
         fputs("thinwire: no memory for a report\n", stream);
     } else {
-        report->facts   = facts;
+        report->about   = about;
         report->records = records;
         report->count   = count;
         tw_report_sum(records, count, &report->sum);

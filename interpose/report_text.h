@@ -8,7 +8,7 @@
 #include "interpose/report_table.h"
 
 typedef struct tw_text_report {
-    const tw_report_facts_t *facts;
+    const tw_report_about_t *about;
     const tw_record_t       *records;
     size_t                   count;
     tw_record_t              sum;

@@ -39,9 +39,9 @@ static void tw_cell_mb(char *cell, uint64_t bytes)
     tw_format_fixed(cell, TW_CELL, (double)bytes * 1e-6, 3);
 }
 
-static void tw_cell_ms(char *cell, const tw_report_facts_t *facts, uint64_t ns)
+static void tw_cell_ms(char *cell, const tw_report_about_t *about, uint64_t ns)
 {
-    tw_format_fixed(cell, TW_CELL, 1e3 * tw_report_seconds(facts, ns), 3);
+    tw_format_fixed(cell, TW_CELL, 1e3 * tw_report_seconds(about, ns), 3);
 }
 
 /* At most `width` bytes of a text; of a site the end stays, which says where, and of a name of C++
@@ -139,7 +139,7 @@ void tw_text_candidates(tw_text_report_t *report)
         return;
     }
     tw_candidates_sort(sum, sorted);
-    tw_format_fixed(ms, sizeof(ms), 1e3 * tw_report_seconds(report->facts, sum->could_ns), 3);
+    tw_format_fixed(ms, sizeof(ms), 1e3 * tw_report_seconds(report->about, sum->could_ns), 3);
     if (sum->could_wide > 0) {
         snprintf(doubles, sizeof(doubles), " (%llu of doubles, with --double)",
                  (unsigned long long)sum->could_wide);
@@ -154,16 +154,16 @@ void tw_text_candidates(tw_text_report_t *report)
 
 /* Columns: site, communicator, operation, type, codec, calls, MB uncompressed, MB sent, ms, encode,
  * decode, max error, rms error. */
-static void tw_site_numbers(const tw_report_facts_t *facts, const tw_record_t *record,
+static void tw_site_numbers(const tw_report_about_t *about, const tw_record_t *record,
                             char (*row)[TW_CELL])
 {
     tw_cell_count(row[5], record->calls);
     tw_cell_mb(row[6], record->uncompressed);
     tw_cell_mb(row[7], record->sent);
-    tw_cell_ms(row[8], facts, record->time_ns);
+    tw_cell_ms(row[8], about, record->time_ns);
     if (record->why[TW_WHY_NOT] > 0) {
-        tw_cell_ms(row[9], facts, record->encode_ns);
-        tw_cell_ms(row[10], facts, record->decode_ns);
+        tw_cell_ms(row[9], about, record->encode_ns);
+        tw_cell_ms(row[10], about, record->decode_ns);
     }
     if (record->verified > 0) {
         tw_format_short(row[11], TW_CELL, record->worst);
@@ -198,7 +198,7 @@ static void tw_site_row(tw_text_report_t *report, const tw_record_t *record)
         tw_format_operation(row[2], TW_CELL, &record->key);
         snprintf(row[3], TW_CELL, "%.*s", (int)sizeof(record->key.type), record->key.type);
         tw_cell_codec(row[4], record);
-        tw_site_numbers(report->facts, record, row);
+        tw_site_numbers(report->about, record, row);
     }
 }
 
@@ -211,7 +211,7 @@ static void tw_site_sum_row(tw_text_report_t *report, size_t first, const char *
     if (row != NULL) {
         tw_report_sum(report->records + first, report->count - first, &sum);
         snprintf(row[0], TW_CELL, format, (unsigned long long)(report->count - first));
-        tw_site_numbers(report->facts, &sum, row);
+        tw_site_numbers(report->about, &sum, row);
     }
 }
 
@@ -241,7 +241,7 @@ void tw_text_sites(tw_text_report_t *report)
         tw_site_sum_row(report, 0, "all");
     }
     tw_page_line(&report->body,
-                 report->facts->heard == 1
+                 report->about->heard == 1
                      ? "calls, MB (10^6 bytes) and ms are those of one rank"
                      : "calls and MB (10^6 bytes) are sums of the ranks, ms are means");
     tw_text_table_print(table, &report->body);

@@ -29,7 +29,7 @@ static void tw_format_small(char *text, size_t size, const tw_record_t *sum)
     snprintf(text, size, "%s of the collective time is in calls of under 4 KiB", percent);
 }
 
-static void tw_verdict_nothing(const tw_report_facts_t *facts, const tw_record_t *sum, char *text,
+static void tw_verdict_nothing(const tw_report_about_t *about, const tw_record_t *sum, char *text,
                                size_t size)
 {
     char      percent[TW_PERCENT];
@@ -42,7 +42,7 @@ static void tw_verdict_nothing(const tw_report_facts_t *facts, const tw_record_t
     tw_format_percent(percent, sizeof(percent), (double)sum->why_bytes[why],
                       (double)sum->uncompressed);
     snprintf(text, size, "%s: %s of the bytes: %s",
-             tw_report_watching(facts) ? "nothing here to compress" : "nothing was compressed",
+             tw_report_watching(about) ? "nothing here to compress" : "nothing was compressed",
              percent,
              why != TW_WHY_WATCHING ? tw_why_texts[why]
              : sum->could_bytes > 0 ? "no codec makes them fewer"
@@ -74,7 +74,7 @@ static int tw_candidate_to_name(const tw_record_t *sum)
     return best;
 }
 
-static void tw_verdict_watching(const tw_report_facts_t *facts, const tw_record_t *sum, char *text,
+static void tw_verdict_watching(const tw_report_about_t *about, const tw_record_t *sum, char *text,
                                 size_t size)
 {
     const int         c      = tw_candidate_to_name(sum);
@@ -83,7 +83,7 @@ static void tw_verdict_watching(const tw_report_facts_t *facts, const tw_record_
     char              bytes[TW_PERCENT];
 
     if (tw_could_save(sum, c) == 0) {
-        tw_verdict_nothing(facts, sum, text, size);
+        tw_verdict_nothing(about, sum, text, size);
         return;
     }
     tw_format_percent(bytes, sizeof(bytes), (double)tw_could_save(sum, c),
@@ -142,10 +142,10 @@ static void tw_verdict_compressed(const tw_record_t *sum, char *text, size_t siz
     }
 }
 
-void tw_report_verdict(const tw_report_facts_t *facts, const tw_record_t *sum, char *text,
+void tw_report_verdict(const tw_report_about_t *about, const tw_record_t *sum, char *text,
                        size_t size)
 {
-    if (sum->calls == 0 && facts->intercepted == 0) {
+    if (sum->calls == 0 && about->intercepted == 0) {
         snprintf(text, size,
                  "NOTHING WAS INTERCEPTED: no MPI call of this program was seen (is MPI linked "
                  "statically, or is it another MPI library than this preload is for?)");
@@ -153,7 +153,7 @@ void tw_report_verdict(const tw_report_facts_t *facts, const tw_record_t *sum, c
         snprintf(text, size, "nothing to compress: no collective operation was counted");
     } else if (sum->uncompressed == 0) {
         snprintf(text, size, "nothing to compress: %s",
-                 facts->ranks == 1 ? "one rank sends nothing" : "the collectives sent no data");
+                 about->ranks == 1 ? "one rank sends nothing" : "the collectives sent no data");
     } else if (sum->why[TW_WHY_NOT] > 0) {
         tw_verdict_compressed(sum, text, size);
     } else if (tw_mostly_small(sum)) {
@@ -161,8 +161,8 @@ void tw_report_verdict(const tw_report_facts_t *facts, const tw_record_t *sum, c
 
         tw_format_small(text + n, size - (size_t)n, sum);
     } else if (sum->could_bytes > 0) {
-        tw_verdict_watching(facts, sum, text, size);
+        tw_verdict_watching(about, sum, text, size);
     } else {
-        tw_verdict_nothing(facts, sum, text, size);
+        tw_verdict_nothing(about, sum, text, size);
     }
 }

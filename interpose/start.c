@@ -12,7 +12,7 @@
 #include "interpose/next.h"
 #include "interpose/pending.h"
 #include "interpose/python.h"
-#include "interpose/staged.h"
+#include "interpose/two_stage.h"
 #include "interpose/state.h"
 #include "interpose/types.h"
 #include "runtime/base/clock.h"
@@ -121,7 +121,7 @@ void tw_state_start(void)
     tw_next.Query_thread(&provided);
     tw_state.multiple = provided == MPI_THREAD_MULTIPLE;
     if (tw_state.codecs) {
-        tw_staged_start();
+        tw_two_stage_start();
         if (tw_state.multiple) {
             tw_state_quiet(); /* later it may wait for another thread's MPI_Comm_dup */
         }
@@ -138,7 +138,7 @@ void tw_state_stop(void)
     }
     tw_finish_report();
     __atomic_store_n(&tw_active, false, __ATOMIC_RELEASE);
-    tw_staged_stop();
+    tw_two_stage_stop();
     tw_comms_stop();
     tw_types_stop();
     tw_comms_info_stop();

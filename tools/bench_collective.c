@@ -12,7 +12,7 @@
 
 #include "tools/bench_model.h"
 #include "tools/commands.h"
-#include "tools/exchange.h"
+#include "tools/bench_operations.h"
 #include "tools/measure.h"
 #include "command/options.h"
 #include "tools/report.h"
@@ -41,7 +41,7 @@ typedef struct times {
     double native, thinwire; /* seconds: medians over repetitions of the slowest rank */
 } times_t;
 
-static double turn_native(const operation_t *operation, const exchange_t *x)
+static double turn_native(const operation_t *operation, const bench_call_t *x)
 {
     double start;
     int    rc;
@@ -58,7 +58,8 @@ static double turn_native(const operation_t *operation, const exchange_t *x)
     return start;
 }
 
-static double turn_thinwire(const operation_t *operation, const exchange_t *x, const tw_how_t *how)
+static double turn_thinwire(const operation_t *operation, const bench_call_t *x,
+                            const tw_how_t *how)
 {
     tw_status_t status;
     double      start;
@@ -78,7 +79,7 @@ static double turn_thinwire(const operation_t *operation, const exchange_t *x, c
 
 /* One repetition: MPI, then thinwire with each codec; every other one in the opposite order, since
  * what ran just before leaves ranks that share cores in another order. */
-static void turn(const operation_t *operation, const exchange_t *x, const specs_t *specs, int r,
+static void turn(const operation_t *operation, const bench_call_t *x, const specs_t *specs, int r,
                  turns_t *turns)
 {
     const size_t last = specs->count;
@@ -93,7 +94,7 @@ static void turn(const operation_t *operation, const exchange_t *x, const specs_
 }
 
 /* All contenders in turn; times[i] is for specs->codec[i]. */
-static void measure(const operation_t *operation, const exchange_t *x, const specs_t *specs,
+static void measure(const operation_t *operation, const bench_call_t *x, const specs_t *specs,
                     times_t *times)
 {
     static turns_t turns;
@@ -183,7 +184,7 @@ static json_t *row_json(const operation_t *operation, const tw_codec_traits_t *t
 }
 
 /* All codecs at all sizes. @return whether all ranks agreed wherever they had to. */
-static int bench_all(const operation_t *operation, exchange_t *x, const specs_t *specs,
+static int bench_all(const operation_t *operation, bench_call_t *x, const specs_t *specs,
                      const collective_arguments_t *a, report_t *report, model_rows_t *rows)
 {
     static times_t times[SPECS_MAX];
@@ -198,7 +199,7 @@ static int bench_all(const operation_t *operation, exchange_t *x, const specs_t 
             verdict_t      verdict;
             json_t        *row = NULL;
 
-            exchange_check(operation, x, &how, &verdict);
+            bench_check(operation, x, &how, &verdict);
             identical &= verdict.identical;
             if (x->job->rank == 0) {
                 print_row(operation, specs->text[i], bytes, &times[i], &verdict);
@@ -214,7 +215,7 @@ static int bench_all(const operation_t *operation, exchange_t *x, const specs_t 
 }
 
 /* This rank's data; 0 with a line in why. */
-static int fill(const exchange_t *x, const collective_arguments_t *a, size_t values, char *why,
+static int fill(const bench_call_t *x, const collective_arguments_t *a, size_t values, char *why,
                 size_t why_size)
 {
     if (x->send == NULL || x->recv == NULL) {
@@ -233,8 +234,8 @@ static int run(const operation_t *operation, const job_t *job, tw_context_t *ctx
                const specs_t *specs, const collective_arguments_t *a, report_t *report)
 {
     static model_rows_t rows;
-    const size_t        values = exchange_values(operation, a->max / sizeof(float), job->size);
-    exchange_t          x      = {.job = job, .comm = comm};
+    const size_t        values = bench_values(operation, a->max / sizeof(float), job->size);
+    bench_call_t        x      = {.job = job, .comm = comm};
     char                why[512];
     /* Two buffers on all ranks of this node, and as much again for what thinwire and MPI hold. */
     int well =

@@ -19,8 +19,8 @@ void model_add(model_rows_t *rows, model_row_t row)
     }
 }
 
-static tw_status_t make_plan(const operation_t *operation, const exchange_t *x, const tw_how_t *how,
-                             tw_request_t **plan_p)
+static tw_status_t make_plan(const operation_t *operation, const bench_call_t *x,
+                             const tw_how_t *how, tw_request_t **plan_p)
 {
     if (operation == &operation_allreduce) {
         return tw_allreduce_init(x->comm, x->send, x->recv, x->count, TW_SUM, how, plan_p);
@@ -43,7 +43,7 @@ typedef struct predicted {
     double seconds; /* 0: the model does not know this */
 } predicted_t;
 
-static tw_status_t predict(const operation_t *operation, const exchange_t *x, tw_context_t *ctx,
+static tw_status_t predict(const operation_t *operation, const bench_call_t *x, tw_context_t *ctx,
                            const model_row_t *row, predicted_t *p)
 {
     const tw_how_t how   = {.codec = row->codec};
@@ -91,7 +91,7 @@ static void print_row(const table_column_t *columns, const model_row_t *row, con
     table_row(columns, 6, cells);
 }
 
-int model_compare(const operation_t *operation, const exchange_t *x, tw_context_t *ctx,
+int model_compare(const operation_t *operation, const bench_call_t *x, tw_context_t *ctx,
                   model_rows_t *rows, report_t *report)
 {
     static const table_column_t columns[] = {{"codec", -12},  {"size", 6},      {"by", -20},
@@ -99,7 +99,7 @@ int model_compare(const operation_t *operation, const exchange_t *x, tw_context_
     static double               errors[MODEL_ROWS];
     tw_facts_t                  facts;
     size_t                      known  = 0;
-    exchange_t                  one    = *x;
+    bench_call_t                one    = *x;
     tw_status_t                 status = tw_comm_get_facts(x->comm, &facts);
 
     if (x->job->rank == 0 && status == TW_OK) {

@@ -6,7 +6,7 @@
 
 #include <thinwire/thinwire.h>
 
-#include "tools/exchange.h"
+#include "tools/bench_operations.h"
 #include "tools/report.h"
 
 #define MODEL_ROWS 1024
@@ -31,7 +31,7 @@ void model_add(model_rows_t *rows, model_row_t row);
 /* Print the table and the median error, and put both into the report. Collective; makes plans,
  * after which blocking calls by auto are no longer MPI's own: to be called last. @return 1, or 0
  * with a complaint. */
-int model_compare(const operation_t *operation, const exchange_t *x, tw_context_t *ctx,
+int model_compare(const operation_t *operation, const bench_call_t *x, tw_context_t *ctx,
                   model_rows_t *rows, report_t *report);
 
 #endif /* TOOLS_BENCH_MODEL_H */

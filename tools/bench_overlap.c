@@ -16,7 +16,7 @@
 #include <mpi.h>
 
 #include "tools/commands.h"
-#include "tools/exchange.h"
+#include "tools/bench_operations.h"
 #include "tools/measure.h"
 #include "command/options.h"
 #include "tools/report.h"
@@ -79,7 +79,7 @@ static double compute_speed(void)
 }
 
 /* One repetition: start, compute, wait. */
-static double turn(const exchange_t *x, const tw_how_t *how, uint64_t steps)
+static double turn(const bench_call_t *x, const tw_how_t *how, uint64_t steps)
 {
     tw_request_t *request = NULL;
     tw_status_t   status;
@@ -132,7 +132,7 @@ static uint64_t steps_for(double seconds, double speed)
     return (uint64_t)steps;
 }
 
-static int repeats_of(const exchange_t *x, const tw_how_t *how)
+static int repeats_of(const bench_call_t *x, const tw_how_t *how)
 {
     double once, slowest;
 
@@ -142,7 +142,7 @@ static int repeats_of(const exchange_t *x, const tw_how_t *how)
     return measure_repeats(4.0 * slowest, BUDGET);
 }
 
-static void measure(exchange_t *x, const sides_t *sides, const tw_how_t *how, double speed,
+static void measure(bench_call_t *x, const sides_t *sides, const tw_how_t *how, double speed,
                     overlap_t *o)
 {
     static double alone[2][MEASURE_REPEATS], computing[MEASURE_REPEATS], both[2][MEASURE_REPEATS];
@@ -212,7 +212,7 @@ static int run(const job_t *job, const sides_t *sides, const specs_t *specs,
                const overlap_arguments_t *a, report_t *report)
 {
     const size_t n = a->size / sizeof(float);
-    exchange_t   x = {.job = job, .count = n, .send = malloc(a->size), .recv = malloc(a->size)};
+    bench_call_t x = {.job = job, .count = n, .send = malloc(a->size), .recv = malloc(a->size)};
     const int    well =
         job_agree(job, x.send != NULL && x.recv != NULL, "not enough memory for --size");
 

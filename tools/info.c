@@ -10,7 +10,7 @@
 
 #include "tools/commands.h"
 #include "tools/device.h"
-#include "tools/mpi_facts.h"
+#include "tools/mpi_library.h"
 #include "command/options.h"
 #include "tools/report.h"
 #include "tools/specs.h"
@@ -34,7 +34,7 @@ static void print_device(const device_facts_t *device)
 }
 
 /* How codes in device memory would reach the other ranks: THINWIRE_DEVICE_PATH. */
-static const char *device_path(const device_facts_t *device, const mpi_facts_t *mpi)
+static const char *device_path(const device_facts_t *device, const mpi_library_t *mpi)
 {
     tw_setting_t setting;
 
@@ -178,10 +178,10 @@ static void info_collect(const job_t *job, tw_context_t *ctx, const specs_t *spe
                          report_t *report)
 {
     device_facts_t device;
-    mpi_facts_t    mpi;
+    mpi_library_t  mpi;
 
     device_facts_get(&device);
-    mpi_facts_get(&mpi, job);
+    mpi_library_get(&mpi, job);
     printf("thinwire    %s\n", tw_version());
     printf("build       %s\n", tw_build());
     print_machine(json_object_get(report->root, "machine"));

@@ -10,16 +10,16 @@
 
 #include "tests/interpose/made_up.h"
 
-tw_report_facts_t facts_of(const char *codec)
+tw_report_about_t about_job(const char *codec)
 {
-    tw_report_facts_t facts = {.ranks       = 4,
+    tw_report_about_t about = {.ranks       = 4,
                                .heard       = 4,
                                .seconds     = 12.5,
                                .codec       = codec,
                                .library     = "Open MPI v4.1.4, package: Debian OpenMPI",
                                .intercepted = 10};
 
-    return facts;
+    return about;
 }
 
 tw_record_t record_of(tw_rule_op_t op, tw_why_t why)
@@ -75,17 +75,17 @@ tw_record_t watched(void)
     return record;
 }
 
-tw_report_facts_t facts_of_everything(void)
+tw_report_about_t about_everything(void)
 {
-    tw_report_facts_t facts = facts_of("by rules");
+    tw_report_about_t about = about_job("by rules");
 
-    facts.heard    = 3;
-    facts.contract = 0.01;
-    facts.feedback = true;
+    about.heard    = 3;
+    about.contract = 0.01;
+    about.feedback = true;
     for (int i = 0; i < 8; i++) {
-        snprintf(facts.remarks[i], sizeof(facts.remarks[i]), "remark %d", i);
+        snprintf(about.remarks[i], sizeof(about.remarks[i]), "remark %d", i);
     }
-    return facts;
+    return about;
 }
 
 tw_record_t *records_of_everything(size_t count)
@@ -106,14 +106,14 @@ tw_record_t *records_of_everything(size_t count)
     return records;
 }
 
-char *text_of(const tw_report_facts_t *facts, const tw_record_t *records, size_t count)
+char *text_of(const tw_report_about_t *about, const tw_record_t *records, size_t count)
 {
     char  *text   = NULL;
     size_t size   = 0;
     FILE  *stream = open_memstream(&text, &size);
 
     ck_assert_ptr_nonnull(stream);
-    tw_report_text(stream, facts, records, count);
+    tw_report_text(stream, about, records, count);
     ck_assert_int_eq(fclose(stream), 0);
     ck_assert_uint_eq(strlen(text), size);
     return text;

@@ -9,7 +9,7 @@
 #include "interpose/records.h"
 
 /* 4 ranks, all heard, 12.5 s. */
-tw_report_facts_t facts_of(const char *codec);
+tw_report_about_t about_job(const char *codec);
 
 /* 10 calls of 1 MB each and 1 s together, over 4 ranks; none compressed, for this reason. */
 tw_record_t record_of(tw_rule_op_t op, tw_why_t why);
@@ -19,10 +19,10 @@ tw_record_t compressed(void);
 tw_record_t watched(void);
 
 /* A head, remarks and records (to be freed) that give rise to all that a report can say. */
-tw_report_facts_t facts_of_everything(void);
+tw_report_about_t about_everything(void);
 tw_record_t      *records_of_everything(size_t count);
 
 /* The text report; to be freed. */
-char *text_of(const tw_report_facts_t *facts, const tw_record_t *records, size_t count);
+char *text_of(const tw_report_about_t *about, const tw_record_t *records, size_t count);
 
 #endif /* TW_TESTS_INTERPOSE_MADE_UP_H */

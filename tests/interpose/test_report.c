@@ -38,10 +38,10 @@ static void has_not(const char *text, const char *part)
 }
 
 /* The last line is this verdict. */
-static void ends(const tw_report_facts_t *facts, const tw_record_t *records, size_t count,
+static void ends(const tw_report_about_t *about, const tw_record_t *records, size_t count,
                  const char *verdict)
 {
-    char *text = text_of(facts, records, count);
+    char *text = text_of(about, records, count);
     char  line[320];
 
     snprintf(line, sizeof(line), "\nthinwire: %s\n", verdict);
@@ -54,11 +54,11 @@ static void ends(const tw_report_facts_t *facts, const tw_record_t *records, siz
 
 START_TEST(forty_lines)
 {
-    const tw_report_facts_t facts   = facts_of_everything();
+    const tw_report_about_t about   = about_everything();
     tw_record_t            *records = records_of_everything(500);
 
     for (size_t count = 0; count <= 500; count = count < 50 ? count + 1 : count + 150) {
-        char *text = text_of(&facts, records, count);
+        char *text = text_of(&about, records, count);
 
         ck_assert_int_le(lines_of(text), 40);
         if (count > 0) {
@@ -83,7 +83,7 @@ END_TEST
 
 START_TEST(the_table_adds_up)
 {
-    tw_report_facts_t facts      = facts_of("tree8");
+    tw_report_about_t about      = about_job("tree8");
     tw_record_t       records[3] = {compressed(), record_of(TW_RULE_BCAST, TW_WHY_SMALL),
                                     record_of(TW_RULE_REDUCE, TW_WHY_OPERATION)};
     char             *text;
@@ -93,7 +93,7 @@ START_TEST(the_table_adds_up)
     records[0].worst_rms       = 0.0034;
     records[1].key.form        = 1;
     records[2].key.nonblocking = 1;
-    text                       = text_of(&facts, records, 3);
+    text                       = text_of(&about, records, 3);
     has(text, "thinwire: codec tree8, 4 ranks, Open MPI v4.1.4, 12.500 s since MPI_Init\n");
     has(text, "  libapp.so+0x1234  world         allreduce   float  tree8           10    10.000   "
               " 2.600  "
@@ -110,7 +110,7 @@ START_TEST(the_table_adds_up)
     has_not(text, "ranks may differ");
     free(text);
     records[1].kept = 2;
-    text            = text_of(&facts, records, 3);
+    text            = text_of(&about, records, 3);
     has(text, "note: ranks may differ: the root kept its exact values in 2 broadcasts");
     free(text);
 }
@@ -118,9 +118,9 @@ END_TEST
 
 START_TEST(candidates_are_exact_in_bytes)
 {
-    tw_report_facts_t facts  = facts_of("");
+    tw_report_about_t about  = about_job("");
     tw_record_t       record = watched();
-    char             *text   = text_of(&facts, &record, 1);
+    char             *text   = text_of(&about, &record, 1);
 
     has(text, "thinwire: watching, no codec named, 4 ranks, ");
     has(text, "calls that could be compressed: 10000000 bytes uncompressed, 250.000 ms\n");
@@ -130,7 +130,7 @@ START_TEST(candidates_are_exact_in_bytes)
     has_not(text, "doubles");
     free(text);
     record.could_wide = 4000000;
-    text              = text_of(&facts, &record, 1);
+    text              = text_of(&about, &record, 1);
     has(text, "10000000 bytes uncompressed (4000000 of doubles, with --double), 250.000 ms\n");
     has(text, "  with codec  bytes sent  saved of all bytes\n");
     has(text, "  bitpack:1      2500000                75 %\n");
@@ -140,13 +140,13 @@ END_TEST
 
 START_TEST(strange_names_stay_in_their_cells)
 {
-    tw_report_facts_t facts  = facts_of("tree8");
+    tw_report_about_t about  = about_job("tree8");
     tw_record_t       record = compressed();
     char             *text;
 
     memset(record.key.comm, '\n', sizeof(record.key.comm)); /* no end either */
     memset(record.key.type, 0xff, sizeof(record.key.type));
-    text = text_of(&facts, &record, 1);
+    text = text_of(&about, &record, 1);
     ck_assert_int_eq(lines_of(text), 5);
     has(text, "??????????????????????..  allreduce");
     free(text);
@@ -155,20 +155,20 @@ END_TEST
 
 START_TEST(one_rank_speaks_when_aborted)
 {
-    tw_report_facts_t facts  = facts_of("tree8");
+    tw_report_about_t about  = about_job("tree8");
     tw_record_t       record = compressed();
     char             *text;
 
-    facts.aborted = true;
-    facts.rank    = 2;
-    facts.heard   = 1;
-    text          = text_of(&facts, &record, 1);
+    about.aborted = true;
+    about.rank    = 2;
+    about.heard   = 1;
+    text          = text_of(&about, &record, 1);
     has(text, "MPI_Abort was called: these are the counters of rank 2\n");
     has(text, " 1000.000 ");
     has_not(text, "of 4 ranks");
     free(text);
-    snprintf(facts.error, sizeof(facts.error), "MPI_ERR_TRUNCATE: message truncated");
-    text = text_of(&facts, &record, 1);
+    snprintf(about.error, sizeof(about.error), "MPI_ERR_TRUNCATE: message truncated");
+    text = text_of(&about, &record, 1);
     has(text,
         "thinwire: MPI has ended the job (MPI_ERR_TRUNCATE: message truncated): these are the "
         "counters of rank 2\n");
@@ -179,15 +179,15 @@ END_TEST
 
 START_TEST(a_wide_stream_gets_it_too)
 {
-    tw_report_facts_t facts  = facts_of("tree8");
+    tw_report_about_t about  = about_job("tree8");
     tw_record_t       record = compressed();
-    char             *want   = text_of(&facts, &record, 1), got[8192];
+    char             *want   = text_of(&about, &record, 1), got[8192];
     FILE             *file   = tmpfile();
     size_t            n;
 
     ck_assert_ptr_nonnull(file);
     ck_assert_int_gt(fwide(file, 1), 0);
-    tw_report_text(file, &facts, &record, 1);
+    tw_report_text(file, &about, &record, 1);
     ck_assert_int_eq(lseek(fileno(file), 0, SEEK_SET), 0);
     n = (size_t)read(fileno(file), got, sizeof(got));
     ck_assert_uint_eq(n, strlen(want));
@@ -201,56 +201,56 @@ END_TEST
 
 START_TEST(verdicts_of_nothing)
 {
-    tw_report_facts_t facts  = facts_of("");
+    tw_report_about_t about  = about_job("");
     tw_record_t       record = record_of(TW_RULE_ALLREDUCE, TW_WHY_TYPE);
 
-    ends(&facts, NULL, 0, "nothing to compress: no collective operation was counted");
-    facts.intercepted = 0;
-    ends(&facts, NULL, 0,
+    ends(&about, NULL, 0, "nothing to compress: no collective operation was counted");
+    about.intercepted = 0;
+    ends(&about, NULL, 0,
          "NOTHING WAS INTERCEPTED: no MPI call of this program was seen (is MPI linked statically, "
          "or is "
          "it another MPI library than this preload is for?)");
-    ends(&facts, &record, 1,
+    ends(&about, &record, 1,
          "nothing here to compress: 100 % of the bytes: type is not all float32 or double");
     record.why_bytes[TW_WHY_WATCHING] = record.why_bytes[TW_WHY_TYPE];
     record.why[TW_WHY_WATCHING]       = 2 * record.why[TW_WHY_TYPE];
-    ends(&facts, &record, 1, "nothing here to compress: 100 % of the bytes: below the threshold");
+    ends(&about, &record, 1, "nothing here to compress: 100 % of the bytes: below the threshold");
     record.why[TW_WHY_WATCHING] = record.why_bytes[TW_WHY_WATCHING] = 0;
-    facts.codec                                                     = "tree8";
-    ends(&facts, &record, 1,
+    about.codec                                                     = "tree8";
+    ends(&about, &record, 1,
          "nothing was compressed: 100 % of the bytes: type is not all float32 or double");
     record.uncompressed = record.sent = record.why_bytes[TW_WHY_TYPE] = 0;
-    ends(&facts, &record, 1, "nothing to compress: the collectives sent no data");
-    facts.ranks = 1;
-    ends(&facts, &record, 1, "nothing to compress: one rank sends nothing");
+    ends(&about, &record, 1, "nothing to compress: the collectives sent no data");
+    about.ranks = 1;
+    ends(&about, &record, 1, "nothing to compress: one rank sends nothing");
 }
 END_TEST
 
 START_TEST(verdicts_of_watching)
 {
-    tw_report_facts_t facts     = facts_of("");
+    tw_report_about_t about     = about_job("");
     tw_record_t       record    = watched();
     tw_record_t       double_of = watched();
 
-    ends(&facts, &record, 1,
+    ends(&about, &record, 1,
          "tree8 would save 74 % of the bytes; time is not estimated (--codec tree8 --verify 64 "
          "measures it)");
     record.could_wide = 1000;
-    ends(&facts, &record, 1,
+    ends(&about, &record, 1,
          "tree8 --double would save 74 % of the bytes; time is not estimated (--codec tree8 "
          "--double --verify 64 measures it)");
     record.could_wide = 0;
     record.uncompressed *= 2; /* half of the bytes cannot be compressed */
-    ends(&facts, &record, 1,
+    ends(&about, &record, 1,
          "tree8 would save 37 % of the bytes; time is not estimated (--codec tree8 --verify 64 "
          "measures it)");
     record.small_ns = 930000000;
-    ends(&facts, &record, 1,
+    ends(&about, &record, 1,
          "compression does not pay here: 93 % of the collective time is in calls of under 4 KiB");
     /* No form of tree8. */
     double_of.could[3] = double_of.could[4] = double_of.could_bytes;
     double_of.could_wide                    = 1000;
-    ends(&facts, &double_of, 1,
+    ends(&about, &double_of, 1,
          "bitpack:1 --double would save 75 % of the bytes; time is not estimated (--codec "
          "bitpack:1 --double --verify 64 measures it)");
 }
@@ -258,58 +258,58 @@ END_TEST
 
 START_TEST(verdicts_with_a_codec)
 {
-    tw_report_facts_t facts  = facts_of("tree8");
+    tw_report_about_t about  = about_job("tree8");
     tw_record_t       record = compressed();
 
-    ends(&facts, &record, 1,
+    ends(&about, &record, 1,
          "saved 74 % of bytes; time was not compared with native MPI (see --verify)");
     record.verified = 3;
-    ends(&facts, &record, 1, "saved 74 % of bytes; time was not compared with native MPI");
+    ends(&about, &record, 1, "saved 74 % of bytes; time was not compared with native MPI");
     record.exact_ns    = 100;
     record.verified_ns = 39;
-    ends(&facts, &record, 1,
+    ends(&about, &record, 1,
          "saved 74 % of bytes; 3 verified calls took 61 % less time than native MPI");
     record.small_ns = 930000000; /* of all calls: the two do not contradict each other */
-    ends(&facts, &record, 1,
+    ends(&about, &record, 1,
          "saved 74 % of bytes; 3 verified calls took 61 % less time than native MPI; but 93 % of "
          "the collective time is in calls of under 4 KiB");
     record.verified_ns = 140;
     record.verified    = 1;
     record.small_ns    = 0;
-    ends(&facts, &record, 1,
+    ends(&about, &record, 1,
          "compression does not pay here: saved 74 % of bytes, but 1 verified call took 40 % more "
          "time than native MPI");
     record.exact_ns = record.verified_ns = record.verified = 0;
     record.sent                                            = record.uncompressed - 1;
-    ends(&facts, &record, 1,
+    ends(&about, &record, 1,
          "saved under 1 % of bytes; time was not compared with native MPI (see --verify)");
     record.sent = 1;
-    ends(&facts, &record, 1,
+    ends(&about, &record, 1,
          "saved over 99 % of bytes; time was not compared with native MPI (see --verify)");
     record.sent = record.uncompressed + 1;
-    ends(&facts, &record, 1, "compression does not pay here: no bytes were saved");
+    ends(&about, &record, 1, "compression does not pay here: no bytes were saved");
 }
 END_TEST
 
 START_TEST(the_contract)
 {
-    tw_report_facts_t facts  = facts_of("tree8");
+    tw_report_about_t about  = about_job("tree8");
     tw_record_t       record = compressed();
     char             *text;
 
-    facts.contract = 0.01;
-    text           = text_of(&facts, &record, 1);
+    about.contract = 0.01;
+    text           = text_of(&about, &record, 1);
     has(text, "of a call at most 1.0e-02\n");
     has(text, "note: error contract: no call was verified\n");
     free(text);
     record.verified  = 5;
     record.worst_rms = 0.0031;
-    text             = text_of(&facts, &record, 1);
+    text             = text_of(&about, &record, 1);
     has(text, "note: error contract: kept in all 5 verified calls, worst 3.1e-03\n");
     free(text);
     record.worst_rms = (double)NAN;
     record.steps     = 4;
-    text             = text_of(&facts, &record, 1);
+    text             = text_of(&about, &record, 1);
     has(text, "note: error contract: BROKEN in verified calls, worst nan; the next calls took a "
               "finer codec\n");
     free(text);

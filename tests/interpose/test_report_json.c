@@ -16,7 +16,7 @@
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
-static json_t *json_of(const tw_report_facts_t *facts, const tw_record_t *records, size_t count)
+static json_t *json_of(const tw_report_about_t *about, const tw_record_t *records, size_t count)
 {
     char        *text   = NULL;
     size_t       size   = 0;
@@ -25,7 +25,7 @@ static json_t *json_of(const tw_report_facts_t *facts, const tw_record_t *record
     json_error_t error;
 
     ck_assert_ptr_nonnull(stream);
-    tw_report_json(stream, facts, records, count);
+    tw_report_json(stream, about, records, count);
     ck_assert_int_eq(fclose(stream), 0);
     root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
     ck_assert_msg(root != NULL, "line %d: %s in:\n%s", error.line, error.text, text);
@@ -51,9 +51,9 @@ static const char *string(const json_t *object, const char *name)
 
 START_TEST(json_holds_all)
 {
-    const tw_report_facts_t facts   = facts_of_everything();
+    const tw_report_about_t about   = about_everything();
     tw_record_t            *records = records_of_everything(500);
-    json_t                 *root    = json_of(&facts, records, 500);
+    json_t                 *root    = json_of(&about, records, 500);
     const json_t           *rows    = json_object_get(root, "rows");
     const json_t           *totals  = json_object_get(root, "totals");
     double                  calls = 0, seconds = 0;
@@ -90,7 +90,7 @@ END_TEST
 
 START_TEST(json_of_one_row)
 {
-    tw_report_facts_t facts  = facts_of("tree8");
+    tw_report_about_t about  = about_job("tree8");
     tw_record_t       record = compressed();
     json_t           *root;
     const json_t     *row, *small;
@@ -102,7 +102,7 @@ START_TEST(json_of_one_row)
     record.verified                = 1;
     record.worst                   = (double)INFINITY;
     record.worst_rms               = 1.0 / 3.0;
-    root                           = json_of(&facts, &record, 1);
+    root                           = json_of(&about, &record, 1);
     row                            = json_array_get(json_object_get(root, "rows"), 0);
     small                          = json_object_get(json_object_get(row, "reasons"), "small");
     ck_assert_str_eq(string(row, "operation"), "iallreduce");
@@ -135,7 +135,7 @@ START_TEST(json_of_strange_names)
         {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
         {"\xf4\x90\x80\x80x", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdx"},
     };
-    const tw_report_facts_t facts = facts_of("tree8");
+    const tw_report_about_t about = about_job("tree8");
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         tw_record_t record = compressed();
@@ -143,7 +143,7 @@ START_TEST(json_of_strange_names)
 
         memset(record.key.comm, 0, sizeof(record.key.comm));
         memcpy(record.key.comm, names[i][0], strlen(names[i][0]));
-        root = json_of(&facts, &record, 1);
+        root = json_of(&about, &record, 1);
         ck_assert_str_eq(string(json_array_get(json_object_get(root, "rows"), 0), "comm"),
                          names[i][1]);
         json_decref(root);
@@ -180,22 +180,22 @@ static bool set_comma(void)
 
 START_TEST(numbers_have_points_in_any_locale)
 {
-    const tw_report_facts_t facts   = facts_of_everything();
+    const tw_report_about_t about   = about_everything();
     tw_record_t            *records = records_of_everything(5);
     char                   *text, *comma, digits[32];
     json_t                 *root, *again;
 
-    text = text_of(&facts, records, 5);
-    root = json_of(&facts, records, 5);
+    text = text_of(&about, records, 5);
+    root = json_of(&about, records, 5);
     if (!set_comma()) {
         puts("# numbers_have_points_in_any_locale: SKIPPED, there is no locale with a comma here");
     } else {
         snprintf(digits, sizeof(digits), "%.1f", 0.5);
         ck_assert_str_eq(digits, "0,5");
-        comma = text_of(&facts, records, 5);
+        comma = text_of(&about, records, 5);
         ck_assert_str_eq(text, comma);
         free(comma);
-        again = json_of(&facts, records, 5);
+        again = json_of(&about, records, 5);
         ck_assert(json_equal(root, again));
         json_decref(again);
         ck_assert_int_eq(localeconv()->decimal_point[0], ',');

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/mpi_facts.h - what can be found out about the MPI library.
+ * tools/mpi_library.h - what can be found out about the MPI library.
  */
-#ifndef TOOLS_MPI_FACTS_H
-#define TOOLS_MPI_FACTS_H
+#ifndef TOOLS_MPI_LIBRARY_H
+#define TOOLS_MPI_LIBRARY_H
 
 #include "tools/job.h"
 
-typedef struct mpi_facts {
+typedef struct mpi_library {
     char library[256];   /* first line of MPI_Get_library_version             */
     char fabric[256];    /* how its messages travel, or "unknown" and why     */
     char cuda_aware[16]; /* "yes", "no", "unknown"                            */
-} mpi_facts_t;
+} mpi_library_t;
 
 /* Under mpirun MPI is asked directly; alone, in a child process, because MPI_Init ends the process
  * where it cannot start. */
-void mpi_facts_get(mpi_facts_t *facts, const job_t *job);
+void mpi_library_get(mpi_library_t *facts, const job_t *job);
 
-#endif /* TOOLS_MPI_FACTS_H */
+#endif /* TOOLS_MPI_LIBRARY_H */

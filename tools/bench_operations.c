@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/exchange.c - the three collectives of the bench, and the check of their results.
+ * tools/bench_operations.c - the three collectives of the bench, and the check of their results.
  *
  * Exact results are taken in double, in pieces, by native MPI: the sum of the inputs (allreduce),
  * the root's input (bcast), the other rank's input (alltoall).
@@ -11,22 +11,22 @@
 
 #include <mpi.h>
 
-#include "tools/exchange.h"
+#include "tools/bench_operations.h"
 #include "command/watch.h"
 
 #define PIECE ((size_t)65536) /* values compared at once */
 
-static int allreduce_native(const exchange_t *x)
+static int allreduce_native(const bench_call_t *x)
 {
     return MPI_Allreduce(x->send, x->recv, (int)x->count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 }
 
-static tw_status_t allreduce_thinwire(const exchange_t *x, const tw_how_t *how)
+static tw_status_t allreduce_thinwire(const bench_call_t *x, const tw_how_t *how)
 {
     return tw_allreduce(x->comm, x->send, x->recv, x->count, TW_SUM, how);
 }
 
-static int allreduce_exact(const exchange_t *x, size_t first, size_t n, double *exact)
+static int allreduce_exact(const bench_call_t *x, size_t first, size_t n, double *exact)
 {
     for (size_t i = 0; i < n; i++) {
         exact[i] = x->send[first + i];
@@ -43,14 +43,14 @@ const operation_t operation_allreduce = {.name     = "allreduce",
                                          .thinwire = allreduce_thinwire,
                                          .exact    = allreduce_exact};
 
-/* The root sends from where the others receive; exchange_check() puts its data there. */
-static int bcast_native(const exchange_t *x)
+/* The root sends from where the others receive; bench_check() puts its data there. */
+static int bcast_native(const bench_call_t *x)
 {
     return MPI_Bcast(x->job->rank == 0 ? x->send : x->recv, (int)x->count, MPI_FLOAT, 0,
                      MPI_COMM_WORLD);
 }
 
-static tw_status_t bcast_thinwire(const exchange_t *x, const tw_how_t *how)
+static tw_status_t bcast_thinwire(const bench_call_t *x, const tw_how_t *how)
 {
     const int checked = (how->flags & TW_BCAST_SAME) != 0;
 
@@ -60,7 +60,7 @@ static tw_status_t bcast_thinwire(const exchange_t *x, const tw_how_t *how)
     return tw_bcast(x->comm, x->job->rank == 0 && !checked ? x->send : x->recv, x->count, 0, how);
 }
 
-static int bcast_exact(const exchange_t *x, size_t first, size_t n, double *exact)
+static int bcast_exact(const bench_call_t *x, size_t first, size_t n, double *exact)
 {
     for (size_t i = 0; i < n && x->job->rank == 0; i++) {
         exact[i] = x->send[first + i];
@@ -77,20 +77,20 @@ const operation_t operation_bcast = {.name     = "bcast",
                                      .thinwire = bcast_thinwire,
                                      .exact    = bcast_exact};
 
-static int alltoall_native(const exchange_t *x)
+static int alltoall_native(const bench_call_t *x)
 {
     return MPI_Alltoall(x->send, (int)x->count, MPI_FLOAT, x->recv, (int)x->count, MPI_FLOAT,
                         MPI_COMM_WORLD);
 }
 
-static tw_status_t alltoall_thinwire(const exchange_t *x, const tw_how_t *how)
+static tw_status_t alltoall_thinwire(const bench_call_t *x, const tw_how_t *how)
 {
     return tw_alltoall(x->comm, x->send, x->recv, x->count, how);
 }
 
 /* Values [first, first + n) of recv may belong to several ranks: in block b from rank b, who holds
  * them in the block for us. Block after block; everyone exchanges with everyone in turn. */
-static int alltoall_exact(const exchange_t *x, size_t first, size_t n, double *exact)
+static int alltoall_exact(const bench_call_t *x, size_t first, size_t n, double *exact)
 {
     static float piece[PIECE];
     const int    size = x->job->size, rank = x->job->rank;
@@ -127,7 +127,7 @@ const operation_t operation_alltoall = {.name     = "alltoall",
                                         .thinwire = alltoall_thinwire,
                                         .exact    = alltoall_exact};
 
-size_t exchange_values(const operation_t *operation, size_t count, int ranks)
+size_t bench_values(const operation_t *operation, size_t count, int ranks)
 {
     return operation->per_rank ? count * (size_t)ranks : count;
 }
@@ -137,8 +137,8 @@ typedef struct check_sums {
     int    identical;
 } check_sums_t;
 
-static int compare_piece(const exchange_t *x, size_t first, size_t n, const double *exact, int same,
-                         check_sums_t *sums)
+static int compare_piece(const bench_call_t *x, size_t first, size_t n, const double *exact,
+                         int same, check_sums_t *sums)
 {
     static float other[PIECE];
     int          rc = MPI_SUCCESS;
@@ -190,11 +190,11 @@ static int combine(const tw_stats_t *stats, size_t values, const check_sums_t *m
     return rc;
 }
 
-void exchange_check(const operation_t *operation, const exchange_t *x, const tw_how_t *how,
-                    verdict_t *verdict)
+void bench_check(const operation_t *operation, const bench_call_t *x, const tw_how_t *how,
+                 verdict_t *verdict)
 {
     static double exact[PIECE];
-    const size_t  values  = exchange_values(operation, x->count, x->job->size);
+    const size_t  values  = bench_values(operation, x->count, x->job->size);
     tw_how_t      checked = *how;
     check_sums_t  sums    = {.identical = 1};
     tw_stats_t    stats;

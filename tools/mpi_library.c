@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/mpi_facts.c - library, fabric and CUDA awareness.
+ * tools/mpi_library.c - library, fabric and CUDA awareness.
  *
  * Fabric: MPICH names its device in the version text. Open MPI does not say; but after MPI_Init the
  * control variables of those components that were not chosen are gone, so that the ones which are
@@ -20,7 +20,7 @@
 #include <mpi-ext.h>
 #endif
 
-#include "tools/mpi_facts.h"
+#include "tools/mpi_library.h"
 
 #define PROBE_SECONDS 20
 
@@ -109,7 +109,7 @@ static void describe_open_mpi(const found_t *found, char *text, size_t size)
     }
 }
 
-static void describe_fabric(const char *version, mpi_facts_t *facts)
+static void describe_fabric(const char *version, mpi_library_t *facts)
 {
     static const char mark[] = "MPICH Device:";
     const char       *device = strstr(version, mark);
@@ -128,7 +128,7 @@ static void describe_fabric(const char *version, mpi_facts_t *facts)
     }
 }
 
-static void describe_cuda(mpi_facts_t *facts)
+static void describe_cuda(mpi_library_t *facts)
 {
 #if defined(MPIX_CUDA_AWARE_SUPPORT) || defined(MPIX_GPU_SUPPORT_CUDA)
     snprintf(facts->cuda_aware, sizeof(facts->cuda_aware), "%s",
@@ -139,7 +139,7 @@ static void describe_cuda(mpi_facts_t *facts)
 }
 
 /* MPI is initialised. */
-static void ask(mpi_facts_t *facts)
+static void ask(mpi_library_t *facts)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int  length;
@@ -150,7 +150,7 @@ static void ask(mpi_facts_t *facts)
 }
 
 /* Child: start MPI as one rank, ask, answer through the pipe. */
-static _Noreturn void probe_child(int out, mpi_facts_t *facts)
+static _Noreturn void probe_child(int out, mpi_library_t *facts)
 {
     ssize_t written;
 
@@ -164,7 +164,7 @@ static _Noreturn void probe_child(int out, mpi_facts_t *facts)
     _exit(written == (ssize_t)sizeof(*facts) ? 0 : 1);
 }
 
-static int read_answer(int in, mpi_facts_t *facts)
+static int read_answer(int in, mpi_library_t *facts)
 {
     struct pollfd ready = {in, POLLIN, 0};
 
@@ -172,11 +172,11 @@ static int read_answer(int in, mpi_facts_t *facts)
            read(in, facts, sizeof(*facts)) == (ssize_t)sizeof(*facts);
 }
 
-static int probe(mpi_facts_t *facts)
+static int probe(mpi_library_t *facts)
 {
-    mpi_facts_t answer = *facts;
-    int         ends[2], well;
-    pid_t       child;
+    mpi_library_t answer = *facts;
+    int           ends[2], well;
+    pid_t         child;
 
     if (pipe(ends) != 0) {
         return 0;
@@ -202,7 +202,7 @@ static int probe(mpi_facts_t *facts)
     return well;
 }
 
-void mpi_facts_get(mpi_facts_t *facts, const job_t *job)
+void mpi_library_get(mpi_library_t *facts, const job_t *job)
 {
     char version[MPI_MAX_LIBRARY_VERSION_STRING];
     int  length;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/exchange.h - one collective on one shape of buffers, by native MPI, by thinwire, and
+ * tools/bench_operations.h - one collective on one shape of buffers, by native MPI, by thinwire, and
  * exactly.
  */
-#ifndef TOOLS_EXCHANGE_H
-#define TOOLS_EXCHANGE_H
+#ifndef TOOLS_BENCH_OPERATIONS_H
+#define TOOLS_BENCH_OPERATIONS_H
 
 #include <thinwire/thinwire.h>
 
 #include "tools/job.h"
 
-typedef struct exchange {
+typedef struct bench_call {
     const job_t *job;
     tw_comm_t   *comm;
     size_t       count; /* of the collective: vector length; in alltoall values for each rank */
     float       *send;  /* this rank's data; in bcast only the root's counts                   */
     float       *recv;
-} exchange_t;
+} bench_call_t;
 
 typedef struct operation {
     const char *name;
@@ -23,17 +23,17 @@ typedef struct operation {
     int         per_rank; /* buffers hold count values for each rank                           */
     int         same;     /* the result is to be the same on all ranks                         */
     unsigned    flags;    /* of tw_how_t in the check                                          */
-    int (*native)(const exchange_t *x); /* an MPI status            */
-    tw_status_t (*thinwire)(const exchange_t *x, const tw_how_t *how);
+    int (*native)(const bench_call_t *x); /* an MPI status            */
+    tw_status_t (*thinwire)(const bench_call_t *x, const tw_how_t *how);
     /* exact[0..n) becomes the exact result of values [first, first + n) of recv. Collective;
      * first and n are the same on all ranks. An MPI status. */
-    int (*exact)(const exchange_t *x, size_t first, size_t n, double *exact);
+    int (*exact)(const bench_call_t *x, size_t first, size_t n, double *exact);
 } operation_t;
 
 extern const operation_t operation_allreduce, operation_bcast, operation_alltoall;
 
 /* Values in send and in recv. */
-size_t exchange_values(const operation_t *operation, size_t count, int ranks);
+size_t bench_values(const operation_t *operation, size_t count, int ranks);
 
 /* What a check finds; the same on all ranks. */
 typedef struct verdict {
@@ -45,7 +45,7 @@ typedef struct verdict {
 
 /* One more run by thinwire, counted and compared with the exact result. Collective; ends the job
  * with a line on an error of MPI or thinwire. */
-void exchange_check(const operation_t *operation, const exchange_t *x, const tw_how_t *how,
-                    verdict_t *verdict);
+void bench_check(const operation_t *operation, const bench_call_t *x, const tw_how_t *how,
+                 verdict_t *verdict);
 
-#endif /* TOOLS_EXCHANGE_H */
+#endif /* TOOLS_BENCH_OPERATIONS_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/staged.c - see staged.h.
+ * interpose/two_stage.c - see two_stage.h.
  */
 #include "config.h"
 
@@ -9,29 +9,29 @@
 
 #include "interpose/form.h"
 #include "interpose/next.h"
-#include "interpose/staged.h"
+#include "interpose/two_stage.h"
 #include "runtime/base/clock.h"
 #include "runtime/transport/comm/comm.h"
 
-typedef struct tw_staged {
-    struct tw_staged *next;
-    tw_call_t         call;
-    tw_request_t     *request; /* of the transport                                        */
-    MPI_Request       generalized;
-    float            *narrow; /* doubles that travel as floats, else NULL                */
-    void             *recv;
-} tw_staged_t;
+typedef struct tw_two_stage {
+    struct tw_two_stage *next;
+    tw_call_t            call;
+    tw_request_t        *request; /* of the transport                                        */
+    MPI_Request          generalized;
+    float               *narrow; /* doubles that travel as floats, else NULL                */
+    void                *recv;
+} tw_two_stage_t;
 
-static tw_staged_t    *tw_staged_list;
-static int             tw_staged_count;
-static bool            tw_staged_hooked;
-static pthread_mutex_t tw_staged_lock = PTHREAD_MUTEX_INITIALIZER;
+static tw_two_stage_t *tw_two_stage_list;
+static int             tw_two_stage_count;
+static bool            tw_two_stage_hooked;
+static pthread_mutex_t tw_two_stage_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- the MPI library's progress engine ------------------------------------------------------- */
 
 /* Advance one operation; true if it is complete. Its communicator may be busy in a blocking call,
  * which then advances it itself. */
-static bool tw_staged_test(tw_staged_t *op)
+static bool tw_two_stage_test(tw_two_stage_t *op)
 {
     int         done   = 0;
     tw_status_t status = TW_OK;
@@ -48,7 +48,7 @@ static bool tw_staged_test(tw_staged_t *op)
     return done != 0;
 }
 
-static void tw_staged_complete(tw_staged_t *op)
+static void tw_two_stage_complete(tw_two_stage_t *op)
 {
     const uint64_t start = tw_clock_ns();
 
@@ -58,7 +58,7 @@ static void tw_staged_complete(tw_staged_t *op)
     }
     tw_call_more(&op->call, tw_clock_ns() - start);
     pthread_mutex_lock(&tw_state.lock);
-    op->call.comm->staged--;
+    op->call.comm->two_stage--;
     pthread_mutex_unlock(&tw_state.lock);
     tw_comms_let_go(op->call.comm);
     tw_next.Grequest_complete(
@@ -67,69 +67,69 @@ static void tw_staged_complete(tw_staged_t *op)
 }
 
 /* Called by MPI while it waits, in any thread; what it calls may wait too and come back here. */
-static int tw_staged_hook(void)
+static int tw_two_stage_hook(void)
 {
-    tw_staged_t **at, *complete = NULL;
-    int           moved = 0;
+    tw_two_stage_t **at, *complete = NULL;
+    int              moved = 0;
 
-    if (__atomic_load_n(&tw_staged_count, __ATOMIC_ACQUIRE) == 0 ||
-        pthread_mutex_trylock(&tw_staged_lock) != 0) {
+    if (__atomic_load_n(&tw_two_stage_count, __ATOMIC_ACQUIRE) == 0 ||
+        pthread_mutex_trylock(&tw_two_stage_lock) != 0) {
         return 0;
     }
-    at = &tw_staged_list;
+    at = &tw_two_stage_list;
     while (*at != NULL) {
-        tw_staged_t *op = *at;
+        tw_two_stage_t *op = *at;
 
-        if (tw_staged_test(op)) {
+        if (tw_two_stage_test(op)) {
             *at      = op->next;
             op->next = complete;
             complete = op;
-            __atomic_fetch_sub(&tw_staged_count, 1, __ATOMIC_RELEASE);
+            __atomic_fetch_sub(&tw_two_stage_count, 1, __ATOMIC_RELEASE);
         } else {
             at = &op->next;
         }
     }
-    pthread_mutex_unlock(&tw_staged_lock);
+    pthread_mutex_unlock(&tw_two_stage_lock);
     while (complete != NULL) {
-        tw_staged_t *op = complete;
+        tw_two_stage_t *op = complete;
 
         complete = op->next;
-        tw_staged_complete(op);
+        tw_two_stage_complete(op);
         moved++;
     }
     return moved;
 }
 
 /* Open MPI's progress engine; MPICH has no such functions. */
-static bool tw_staged_engine(const char *function)
+static bool tw_two_stage_engine(const char *function)
 {
     int (*call)(int (*)(void)) = NULL;
 
     *(void **)&call = tw_late_symbol(function);
-    return call != NULL && call(tw_staged_hook) == 0;
+    return call != NULL && call(tw_two_stage_hook) == 0;
 }
 
-void tw_staged_start(void)
+void tw_two_stage_start(void)
 {
-    pthread_mutex_lock(&tw_staged_lock); /* the hook only tries it */
-    if (!tw_staged_hooked) {
-        __atomic_store_n(&tw_staged_hooked, tw_staged_engine("opal_progress_register"),
+    pthread_mutex_lock(&tw_two_stage_lock); /* the hook only tries it */
+    if (!tw_two_stage_hooked) {
+        __atomic_store_n(&tw_two_stage_hooked, tw_two_stage_engine("opal_progress_register"),
                          __ATOMIC_RELEASE);
     }
-    pthread_mutex_unlock(&tw_staged_lock);
+    pthread_mutex_unlock(&tw_two_stage_lock);
 }
 
-void tw_staged_stop(void)
+void tw_two_stage_stop(void)
 {
-    if (tw_staged_hooked) {
-        tw_staged_engine("opal_progress_unregister");
+    if (tw_two_stage_hooked) {
+        tw_two_stage_engine("opal_progress_unregister");
     }
-    tw_staged_hooked = false;
+    tw_two_stage_hooked = false;
 }
 
 /* ---- the operation --------------------------------------------------------------------------- */
 
-static int tw_staged_query(void *extra, MPI_Status *status)
+static int tw_two_stage_query(void *extra, MPI_Status *status)
 {
     (void)extra;
     status->MPI_SOURCE = MPI_UNDEFINED;
@@ -139,22 +139,22 @@ static int tw_staged_query(void *extra, MPI_Status *status)
     return MPI_SUCCESS;
 }
 
-static int tw_staged_free(void *extra)
+static int tw_two_stage_free(void *extra)
 {
     (void)extra;
     return MPI_SUCCESS;
 }
 
-static int tw_staged_cancel(void *extra, int complete)
+static int tw_two_stage_cancel(void *extra, int complete)
 {
     (void)extra;
     (void)complete;
     return MPI_SUCCESS;
 }
 
-tw_why_t tw_staged_refusal(const tw_call_t *call)
+tw_why_t tw_two_stage_refusal(const tw_call_t *call)
 {
-    if (!__atomic_load_n(&tw_staged_hooked, __ATOMIC_ACQUIRE)) {
+    if (!__atomic_load_n(&tw_two_stage_hooked, __ATOMIC_ACQUIRE)) {
         return TW_WHY_NO_HOOK;
     }
     return call->comm->duplicate == NULL ? TW_WHY_NO_DUPLICATE : TW_WHY_NOT;
@@ -162,7 +162,7 @@ tw_why_t tw_staged_refusal(const tw_call_t *call)
 
 /* Start it in the transport; TW_ERR_BUSY, on all ranks alike, where that would have to synchronise.
  */
-static tw_status_t tw_staged_begin(tw_staged_t *op, const void *sendbuf, void *recvbuf)
+static tw_status_t tw_two_stage_begin(tw_two_stage_t *op, const void *sendbuf, void *recvbuf)
 {
     tw_comm_t     *comm = op->call.comm->duplicate;
     const tw_how_t how  = {.codec = op->call.choice->codec, .exec = &tw_state.exec};
@@ -184,25 +184,26 @@ static tw_status_t tw_staged_begin(tw_staged_t *op, const void *sendbuf, void *r
     return status;
 }
 
-tw_why_t tw_staged_iallreduce(tw_call_t *call, const void *sendbuf, void *recvbuf,
-                              MPI_Request *request)
+tw_why_t tw_two_stage_iallreduce(tw_call_t *call, const void *sendbuf, void *recvbuf,
+                                 MPI_Request *request)
 {
-    tw_staged_t *op = calloc(1, sizeof(*op));
-    tw_status_t  status;
+    tw_two_stage_t *op = calloc(1, sizeof(*op));
+    tw_status_t     status;
 
     if (op == NULL) {
         tw_give_up(call->comm->handle, "no memory for a request");
     }
     op->call = *call;
     op->recv = recvbuf;
-    status   = tw_staged_begin(op, sendbuf, recvbuf);
+    status   = tw_two_stage_begin(op, sendbuf, recvbuf);
     if (status == TW_ERR_BUSY) {
         tw_buffer_put(op->narrow);
         free(op);
         return TW_WHY_NO_DUPLICATE;
     }
-    if (status != TW_OK || tw_next.Grequest_start(tw_staged_query, tw_staged_free, tw_staged_cancel,
-                                                  op, &op->generalized) != MPI_SUCCESS) {
+    if (status != TW_OK ||
+        tw_next.Grequest_start(tw_two_stage_query, tw_two_stage_free, tw_two_stage_cancel, op,
+                               &op->generalized) != MPI_SUCCESS) {
         tw_give_up(call->comm->handle, "a compressed MPI_Iallreduce failed: %s",
                    tw_status_text(status));
     }
@@ -213,12 +214,12 @@ tw_why_t tw_staged_iallreduce(tw_call_t *call, const void *sendbuf, void *recvbu
     op->call.encode_ns = op->call.decode_ns = 0;
     tw_comms_hold(call->comm);
     pthread_mutex_lock(&tw_state.lock);
-    call->comm->staged++;
+    call->comm->two_stage++;
     pthread_mutex_unlock(&tw_state.lock);
-    pthread_mutex_lock(&tw_staged_lock);
-    op->next       = tw_staged_list;
-    tw_staged_list = op;
-    __atomic_fetch_add(&tw_staged_count, 1, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&tw_staged_lock);
+    pthread_mutex_lock(&tw_two_stage_lock);
+    op->next          = tw_two_stage_list;
+    tw_two_stage_list = op;
+    __atomic_fetch_add(&tw_two_stage_count, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&tw_two_stage_lock);
     return TW_WHY_NOT;
 }
