@@ -80,7 +80,7 @@ typedef enum tw_algorithm {
     TW_ALGORITHM_HIERARCHICAL = 4, /* sums as they are inside each node, in its memory; two_pass of
                                   these between nodes, a share by each rank of a node: for N nodes
                                   2 (N-1)/N x size bytes per node; sums in rank order inside a node,
-                                  then in the order of nodes. bcast: pieces from node to node    */
+                                  then in the order of nodes. bcast: fragments, node to node        */
     TW_ALGORITHM_MPI  = 5, /* MPI's own collective on the values, of any operation but alltoallv:
                                   added as MPI adds, in an order of its own; for codecs that lose
                                   nothing, no feedback, counts that MPI's int can hold           */

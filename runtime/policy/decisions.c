@@ -123,12 +123,12 @@ static bool tw_part_line(const char *line, tw_decisions_of_t *of)
 static bool tw_decision_line(const char *line, tw_decision_t *d)
 {
     char     operation[24], type[8], form[12], forced[TW_DECISION_NAME], rest;
-    uint64_t bits, count, piece;
+    uint64_t bits, count, fragment;
     int      o;
 
     if (strlen(line) >= TW_DECISIONS_LINE ||
         sscanf(line, "%23s %7s %16" SCNx64 " %11s %23s %20" SCNu64 " %95s %23s %9" SCNu64 "%c",
-               operation, type, &bits, form, forced, &count, d->spec, d->algorithm, &piece,
+               operation, type, &bits, form, forced, &count, d->spec, d->algorithm, &fragment,
                &rest) != 9) {
         return false;
     }
@@ -137,7 +137,8 @@ static bool tw_decision_line(const char *line, tw_decision_t *d)
     if (o < 0 || (strcmp(type, "float") != 0 && strcmp(type, "double") != 0) ||
         (strcmp(form, "plain") != 0 && strcmp(form, "feedback") != 0) ||
         !(d->question.max_error >= 0.0 && d->question.max_error <= 1e6) || count > SIZE_MAX ||
-        tw_model_class_count(tw_model_class((size_t)count)) != count || piece > (uint64_t)1 << 30) {
+        tw_model_class_count(tw_model_class((size_t)count)) != count ||
+        fragment > (uint64_t)1 << 30) {
         return false;
     }
     d->question.operation = (tw_operation_t)o;
@@ -148,11 +149,11 @@ static bool tw_decision_line(const char *line, tw_decision_t *d)
     d->question.wide        = strcmp(type, "double") == 0;
     d->question.feedback    = strcmp(form, "feedback") == 0;
     d->question.class_index = tw_model_class((size_t)count);
-    d->piece                = (size_t)piece;
+    d->fragment             = (size_t)fragment;
     if (strcmp(d->spec, "mpi") == 0) {
         return strcmp(d->algorithm, "mpi") == 0 && !d->question.feedback;
     }
-    return tw_model_find(d->question.operation, d->algorithm) >= 0 && piece > 0;
+    return tw_model_find(d->question.operation, d->algorithm) >= 0 && fragment > 0;
 }
 
 static bool tw_bad(char *why, size_t why_size, const char *text)
@@ -183,7 +184,7 @@ static bool tw_decisions_lines(const char *text, size_t from, size_t end, tw_dec
         const char       *stop = memchr(text + from, '\n', end - from);
         const size_t      n    = stop != NULL ? (size_t)(stop - text) - from : TW_DECISIONS_LINE;
         char              line[TW_DECISIONS_LINE];
-        tw_decision_t     decision = {.piece = 0};
+        tw_decision_t     decision = {.fragment = 0};
         tw_decisions_of_t of;
 
         if (n >= sizeof(line) || memchr(text + from, '\0', n) != NULL) {
@@ -264,7 +265,7 @@ char *tw_decisions_write(const tw_decisions_file_t *file, const char *version, s
                 tw_model_operations[d->question.operation], d->question.wide ? "double" : "float",
                 tw_double_bits(d->question.max_error), d->question.feedback ? "feedback" : "plain",
                 forced != NULL ? forced : "0", tw_model_class_count(d->question.class_index),
-                d->spec, d->algorithm, d->piece);
+                d->spec, d->algorithm, d->fragment);
         }
     }
     used += (size_t)snprintf(text + used, room - used, "checksum %016" PRIx64 "\n",

@@ -12,7 +12,7 @@
  * A communicator: ranks, nodes, most ranks on a node, rank 0's rank in the job, number. A decision:
  * operation, type of the values, greatest error (the bits of the double), plain or with feedback,
  * algorithm that the call or a setting names (0: none), least count of the class; codec, algorithm, bytes of a
- * piece.
+ * fragment.
  */
 #ifndef TW_POLICY_DECISIONS_H
 #define TW_POLICY_DECISIONS_H
@@ -35,7 +35,7 @@ typedef struct tw_decision {
     tw_question_t question;
     char          spec[TW_DECISION_SPEC];      /* "mpi": MPI's own collective */
     char          algorithm[TW_DECISION_NAME]; /* then "mpi", too             */
-    size_t        piece;
+    size_t        fragment;
 } tw_decision_t;
 
 /* Which communicator. number counts those that agree in all else, in the order of their creation on

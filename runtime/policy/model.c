@@ -13,11 +13,11 @@
 const char *const tw_model_operations[TW_OPERATIONS] = {"allreduce", "reduce",    "reduce_scatter",
                                                         "bcast",     "allgather", "alltoall"};
 
-/* Pieces that are tried, the usual one first: another must be better. */
-static const size_t tw_model_pieces[] = {(size_t)64 << 10, (size_t)32 << 10, (size_t)128 << 10,
-                                         (size_t)256 << 10};
+/* Fragments that are tried, the usual one first: another must be better. */
+static const size_t tw_model_fragments[] = {(size_t)64 << 10, (size_t)32 << 10, (size_t)128 << 10,
+                                            (size_t)256 << 10};
 
-#define TW_MODEL_OTHER_PIECE 0.97
+#define TW_MODEL_OTHER_FRAGMENT 0.97
 
 /* ---- MPI's own collectives ------------------------------------------------------------------ */
 
@@ -74,12 +74,12 @@ static double tw_factor(const tw_facts_t *facts, int algorithm, double bytes)
     return bytes <= at[0] ? factor[0] : tw_between(at[0], factor[0], at[1], factor[1], bytes);
 }
 
-/* Values per piece, as the engine cuts. */
-static double tw_piece_values(const tw_model_query_t *q, double longest)
+/* Values per fragment, as the engine cuts. */
+static double tw_fragment_values(const tw_model_query_t *q, double longest)
 {
     const double block   = (double)q->codec->block;
     const double element = q->codec->wide ? 8.0 : 4.0;
-    double       values  = (double)q->piece / q->codec->bytes;
+    double       values  = (double)q->fragment / q->codec->bytes;
 
     values = (double)q->chunk / element < values ? (double)q->chunk / element : values;
     values = floor(values / block) * block;
@@ -103,7 +103,7 @@ static double tw_formula(int algorithm, const tw_model_query_t *q)
     if (q->count <= 0.0 || cost.longest <= 0.0) {
         return facts->engine;
     }
-    rounds = ceil(cost.longest / tw_piece_values(q, cost.longest));
+    rounds = ceil(cost.longest / tw_fragment_values(q, cost.longest));
     link   = factor * cost.transfer / rounds;
     if (facts->ranks > 1 && cost.messages > 0.0) {
         link += factor * cost.messages * tw_model_link(facts)->message;
@@ -139,22 +139,22 @@ static bool tw_allowed(const tw_codec_facts_t *codec, const tw_model_wish_t *wis
            (!codec->feedback || wish->feedback);
 }
 
-/* The best piece of a codec and an algorithm. */
-static tw_model_candidate_t tw_best_piece(const tw_facts_t *facts, const tw_model_wish_t *wish,
-                                          int codec, int algorithm)
+/* The best fragment of a codec and an algorithm. */
+static tw_model_candidate_t tw_best_fragment(const tw_facts_t *facts, const tw_model_wish_t *wish,
+                                             int codec, int algorithm)
 {
     tw_model_query_t query = {
         .facts = facts, .codec = &facts->codec[codec], .count = wish->count, .chunk = wish->chunk};
     tw_model_candidate_t best = {codec, algorithm, 0, INFINITY};
 
-    for (size_t p = 0; p < sizeof(tw_model_pieces) / sizeof(tw_model_pieces[0]); p++) {
+    for (size_t p = 0; p < sizeof(tw_model_fragments) / sizeof(tw_model_fragments[0]); p++) {
         double seconds;
 
-        query.piece = tw_model_pieces[p];
-        seconds     = tw_model_predict(algorithm, &query);
-        if (best.piece == 0 || seconds < TW_MODEL_OTHER_PIECE * best.seconds) {
-            best.seconds = seconds;
-            best.piece   = query.piece;
+        query.fragment = tw_model_fragments[p];
+        seconds        = tw_model_predict(algorithm, &query);
+        if (best.fragment == 0 || seconds < TW_MODEL_OTHER_FRAGMENT * best.seconds) {
+            best.seconds  = seconds;
+            best.fragment = query.fragment;
         }
     }
     return best;
@@ -229,7 +229,7 @@ TW_IN_FPMODE static void tw_model_decide_here(const tw_facts_t *facts, const tw_
             if (!tw_allowed(&facts->codec[c], wish)) {
                 continue;
             }
-            one = tw_best_piece(facts, wish, c, a);
+            one = tw_best_fragment(facts, wish, c, a);
             if (isinf(one.seconds)) {
                 continue;
             }

@@ -5,8 +5,8 @@
  * Every algorithm is a row of one table (model_cost.c): the operation that it carries out, its
  * name, and a function that says what the busiest rank does for a whole vector: steps that wait for
  * a link, messages, time of the links, time in the codec. The rest is common: the vector is cut
- * into pieces, between nodes the links carry one piece while the codec works on another, inside a
- * node the core that copies is the one that encodes.
+ * into fragments, between nodes the links carry one fragment while the codec works on another,
+ * inside a node the core that copies is the one that encodes.
  *
  *     time = engine + factor (latencies L + rounds messages M) + rounds max(x, c) + min(x, c)
  *     x    = factor (link time / rounds), c = codec time / rounds        (inside a node: x + c
@@ -40,19 +40,19 @@
 typedef struct tw_model_query {
     const tw_facts_t       *facts;
     const tw_codec_facts_t *codec;
-    double                  count; /* as tw_operation_t says         */
-    size_t                  chunk; /* most bytes of elements in a piece (THINWIRE_CHUNK) */
-    size_t                  piece; /* wanted bytes of codes in a piece                  */
+    double                  count;    /* as tw_operation_t says         */
+    size_t                  chunk;    /* most bytes of elements in a fragment (THINWIRE_CHUNK) */
+    size_t                  fragment; /* wanted bytes of codes in a fragment                  */
 } tw_model_query_t;
 
 typedef struct tw_model_cost {
-    double longest;   /* values of the interval that is cut into pieces            */
+    double longest;   /* values of the interval that is cut into fragments            */
     double latencies; /* steps, each of which waits for a link; infinite: it cannot serve */
-    double messages;  /* of the busiest rank, beyond one, for one piece            */
-    double calls;     /* of the codec, for one piece                               */
+    double messages;  /* of the busiest rank, beyond one, for one fragment            */
+    double calls;     /* of the codec, for one fragment                               */
     double transfer;  /* seconds of the busiest link                               */
     double codec;     /* seconds of the busiest core in the codec                  */
-    double drain;     /* pieces that still travel when the first rank is done      */
+    double drain;     /* fragments that still travel when the first rank is done      */
 } tw_model_cost_t;
 
 typedef struct tw_model_algorithm {
@@ -104,13 +104,13 @@ typedef struct tw_model_wish {
 typedef struct tw_model_candidate {
     int    codec;     /* index in the facts; -1: MPI's own collective */
     int    algorithm; /* index in the table; -1 with it               */
-    size_t piece;     /* bytes of codes; 0 with it                    */
+    size_t fragment;  /* bytes of codes; 0 with it                    */
     double seconds;
 } tw_model_candidate_t;
 
 #define TW_MODEL_CANDIDATES (1 + TW_FACTS_CODECS * 8)
 
-/* Chooses. list (TW_MODEL_CANDIDATES entries, or NULL) gets the best piece of each pair of codec
+/* Chooses. list (TW_MODEL_CANDIDATES entries, or NULL) gets the best fragment of each pair of codec
  * and algorithm, MPI's own first if it was measured; *count_p its length. Where no codec of the
  * type is known and MPI's own is not allowed, algorithm and codec are -1 and seconds is infinite.
  */

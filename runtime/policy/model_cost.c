@@ -141,7 +141,7 @@ static void tw_cost_bcast_tree(const tw_model_query_t *q, tw_model_cost_t *cost)
     cost->codec     = q->count * tw_slower(q->codec);
 }
 
-/* Every rank hands the vector to the next, piece by piece. */
+/* Every rank hands the vector to the next, fragment by fragment. */
 static void tw_cost_bcast_chain(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     cost->longest   = q->count;
@@ -235,12 +235,13 @@ static void tw_cost_bcast_hierarchical(const tw_model_query_t *q, tw_model_cost_
 {
     const double local = q->facts->local_ranks, nodes = q->facts->nodes;
     const double values = q->count * (q->codec->wide ? 8.0 : 4.0);
-    const double piece  = (double)q->piece < tw_encoded(q) ? (double)q->piece : tw_encoded(q);
-    const double depth  = tw_tree_depth(q->facts->nodes);
-    const double link   = q->facts->between.shared > 0.0 ? 1.0 / q->facts->between.shared : 0.0;
-    const double drain  = nodes > 2.0 ? nodes - 2.0 : 0.0;
-    const bool   chain  = (depth - 1.0) * tw_encoded(q) * link >=
-                       (nodes - 1.0 - depth) * q->facts->between.latency + drain * piece * link;
+    const double fragment =
+        (double)q->fragment < tw_encoded(q) ? (double)q->fragment : tw_encoded(q);
+    const double depth = tw_tree_depth(q->facts->nodes);
+    const double link  = q->facts->between.shared > 0.0 ? 1.0 / q->facts->between.shared : 0.0;
+    const double drain = nodes > 2.0 ? nodes - 2.0 : 0.0;
+    const bool   chain = (depth - 1.0) * tw_encoded(q) * link >=
+                       (nodes - 1.0 - depth) * q->facts->between.latency + drain * fragment * link;
 
     cost->longest   = q->count / local;
     cost->latencies = 1.0 + (chain ? nodes - 1.0 : depth);

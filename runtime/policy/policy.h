@@ -50,7 +50,7 @@ bool tw_policy_two_pass(const tw_policy_config_t *config, size_t encoded, int ra
 bool tw_policy_grid(const tw_policy_config_t *config, size_t encoded, int ranks);
 
 /* Of a broadcast: a tree of P ranks takes the time of ceil(log2 P) vectors, a chain that of one
- * vector, P - 2 pieces and P - 1 latencies. */
+ * vector, P - 2 fragments and P - 1 latencies. */
 bool tw_policy_chain(const tw_policy_config_t *config, size_t encoded, int ranks);
 
 /* Of either: hierarchical on several nodes, each of several ranks, of which the smallest has

@@ -16,10 +16,11 @@
 
 static const tw_decisions_of_t here = {4, 2, 2, 0, 1}, there = {4, 2, 2, 0, 2};
 
-static tw_decision_t decision(size_t count, const char *spec, const char *algorithm, size_t piece)
+static tw_decision_t decision(size_t count, const char *spec, const char *algorithm,
+                              size_t fragment)
 {
     tw_decision_t d = {.question = {.operation = TW_OPERATION_ALLREDUCE, .max_error = 0.1},
-                       .piece    = piece};
+                       .fragment = fragment};
 
     d.question.class_index = tw_model_class(count);
     strcpy(d.spec, spec);

@@ -11,9 +11,9 @@
 #include "runtime/transport/device/device.h"
 #include "tests/transport/device_job.h"
 
-static const char *const small_pieces[]   = {"CHUNK=1k", "WINDOW=3", NULL};
-static const char *const other_settings[] = {"CHUNK=1k",       "WINDOW=3",      "BCAST=chain",
-                                             "ALLGATHER=grid", "ALLTOALL=grid", NULL};
+static const char *const small_fragments[] = {"CHUNK=1k", "WINDOW=3", NULL};
+static const char *const other_settings[]  = {"CHUNK=1k",       "WINDOW=3",      "BCAST=chain",
+                                              "ALLGATHER=grid", "ALLTOALL=grid", NULL};
 
 static void shape_at(t_shape_t *shape, t_op_t kind, size_t i)
 {
@@ -70,13 +70,13 @@ static void every_codec(path_t path, const char *const *settings)
 
 static void every_codec_staged(void)
 {
-    every_codec(STAGED, small_pieces);
+    every_codec(STAGED, small_fragments);
     every_codec(STAGED, other_settings);
 }
 
 static void every_codec_direct(void)
 {
-    every_codec(DIRECT, small_pieces);
+    every_codec(DIRECT, small_fragments);
     every_codec(DIRECT, other_settings);
 }
 
@@ -88,7 +88,7 @@ static void overlapping(path_t path)
     static device_job_t jobs[MANY];
     tw_request_t       *requests[MANY] = {NULL};
     tw_context_t       *ctx;
-    tw_comm_t          *comm   = device_comm(path, small_pieces, &ctx);
+    tw_comm_t          *comm   = device_comm(path, small_fragments, &ctx);
     uint64_t            random = t_seed + 5;
 
     for (int turn = 0; turn < 9; turn++) {
@@ -143,7 +143,7 @@ static void overlapping_direct(void)
 static void mixed_and_found_out(void)
 {
     tw_context_t *ctx;
-    tw_comm_t    *comm   = device_comm(STAGED, small_pieces, &ctx);
+    tw_comm_t    *comm   = device_comm(STAGED, small_fragments, &ctx);
     uint64_t      random = t_seed + 6;
 
     for (int i = 0; i < 60; i++) {
@@ -259,7 +259,7 @@ static void from_node_to_node(void)
     }
 }
 
-/* Large enough for full pieces and many rounds, cut by the largest message. */
+/* Large enough for full fragments and many rounds, cut by the largest message. */
 static void long_vectors(void)
 {
     static const char *const settings[] = {"MESSAGE_LIMIT=1500", "CHUNK=16k", NULL};

@@ -50,7 +50,7 @@ static tw_status_t star_spread(tw_request_t *op, tw_lane_t *lane, size_t n, size
 
 static tw_status_t star_step(tw_request_t *op, tw_lane_t *lane)
 {
-    const size_t n = tw_lane_piece(op, lane, op->count), bytes = tw_op_size(op, n);
+    const size_t n = tw_lane_fragment(op, lane, op->count), bytes = tw_op_size(op, n);
 
     switch (lane->stage) {
     case 0:

@@ -109,7 +109,7 @@ static tw_status_t tw_auto_decide(tw_comm_t *comm, const tw_question_t *question
                  autos->facts.codec[chosen.codec].spec);
         snprintf(decision->algorithm, sizeof(decision->algorithm), "%s",
                  tw_model_algorithm(chosen.algorithm)->name);
-        decision->piece = chosen.piece;
+        decision->fragment = chosen.fragment;
     }
     tw_auto_explain(comm, question, list, count, decision);
     return tw_decisions_add(&autos->decided, decision) ? TW_OK : tw_auto_no_memory(comm);
@@ -155,8 +155,8 @@ static tw_status_t tw_auto_answer(tw_comm_t *comm, const tw_question_t *question
     }
     autos->answers = answers;
     answer         = &answers[autos->answer_count];
-    *answer =
-        (tw_auto_answer_t){.native = strcmp(decision.spec, "mpi") == 0, .piece = decision.piece};
+    *answer        = (tw_auto_answer_t){.native   = strcmp(decision.spec, "mpi") == 0,
+                                        .fragment = decision.fragment};
     strcpy(answer->algorithm, decision.algorithm);
     answer->codec = answer->native ? tw_auto_lossless(comm, question->wide)
                                    : tw_auto_codec(comm, decision.spec, question->wide);
@@ -273,7 +273,7 @@ tw_status_t tw_auto_resolve(tw_comm_t *comm, const tw_collective_t *collective, 
     answer            = &comm->autos->answers[*slot - 1];
     choice->native    = answer->native;
     choice->how.codec = answer->codec;
-    choice->piece     = answer->piece;
+    choice->fragment  = answer->fragment;
     choice->algorithm = answer->native ? NULL : answer->algorithm;
     if (named != NULL) { /* what can be done by that, and only that */
         choice->native    = false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/auto/auto.h - the codec `auto`: what a collective that is asked for it does.
  *
- * A decision (codec, algorithm, piece; or MPI's own collective) is a function of the operation, the
- * class of the count, the error wished for, the type, whether there is error feedback, what
+ * A decision (codec, algorithm, fragment; or MPI's own collective) is a function of the operation,
+ * the class of the count, the error wished for, the type, whether there is error feedback, what
  * algorithm is forced, and the facts of the communicator, which are rank 0's on every rank: so all
  * ranks decide alike. It is made once and looked up from then on. THINWIRE_DECISIONS replays
  * decisions instead.
@@ -19,7 +19,7 @@
 typedef struct tw_auto_answer {
     bool              native; /* MPI's own collective                                  */
     const tw_codec_t *codec;  /* with native: one that loses nothing, for the type alone */
-    size_t            piece;
+    size_t            fragment;
     char              algorithm[TW_DECISION_NAME];
 } tw_auto_answer_t;
 
@@ -73,7 +73,7 @@ typedef struct tw_auto_choice {
     bool        native;    /* by MPI's own collective, if that can count the call    */
     bool        named;     /* that was the caller's wish                             */
     const char *algorithm; /* NULL: as without auto                                  */
-    size_t      piece;     /* for tw_request_shape_t                                         */
+    size_t      fragment;  /* for tw_request_shape_t                                         */
 } tw_auto_choice_t;
 
 /* Collective like the call that asks. Counts as tw_operation_t has them. Where the codec is not

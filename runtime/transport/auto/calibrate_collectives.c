@@ -181,10 +181,10 @@ static tw_status_t tw_gauge_factor(tw_gauge_t *g, tw_facts_t *facts, int algorit
     const tw_operation_t   operation  = tw_model_algorithm(algorithm)->operation;
     const size_t           most       = g->room / tw_blocks(facts, operation) / sizeof(float);
     tw_own_t               own        = {algorithm, 256};
-    const tw_model_query_t usual      = {.facts = facts,
-                                         .codec = &facts->codec[0],
-                                         .chunk = g->comm->config.chunk,
-                                         .piece = TW_PIECE};
+    const tw_model_query_t usual      = {.facts    = facts,
+                                         .codec    = &facts->codec[0],
+                                         .chunk    = g->comm->config.chunk,
+                                         .fragment = TW_FRAGMENT};
     tw_model_query_t       query      = usual;
     double                 seconds[2] = {0.0, 0.0}, factor[2] = {1.0, 1.0}, bytes[2] = {0.0, 0.0};
     double                 rate;

@@ -102,8 +102,8 @@ void tw_auto_explain(const tw_comm_t *comm, const tw_question_t *question,
            tw_model_operations[question->operation], tw_model_class_count(question->class_index),
            question->wide ? "doubles" : "floats", question->feedback ? " with feedback" : "",
            decision->spec);
-    if (decision->piece > 0) {
-        tw_say(&line, " by %s in fragments of %zu bytes", decision->algorithm, decision->piece);
+    if (decision->fragment > 0) {
+        tw_say(&line, " by %s in fragments of %zu bytes", decision->algorithm, decision->fragment);
     }
     tw_say_rule(&line, facts, list, count, decision);
     tw_say(&line, "%s", list == NULL ? ", as recorded" : "; predicted:");

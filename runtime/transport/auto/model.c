@@ -99,11 +99,11 @@ tw_status_t tw_comm_predict(const tw_comm_t *comm, tw_operation_t operation, siz
         return isfinite(*seconds_p) ? TW_OK : TW_ERR_UNSUPPORTED;
     }
     index = tw_model_find(operation, algorithm);
-    query =
-        (tw_model_query_t){.facts = &comm->autos->facts,
-                           .count = (double)count,
-                           .chunk = comm->config.chunk,
-                           .piece = strcmp(algorithm, "chain") == 0 ? TW_CHAIN_PIECE : TW_PIECE};
+    query = (tw_model_query_t){.facts    = &comm->autos->facts,
+                               .count    = (double)count,
+                               .chunk    = comm->config.chunk,
+                               .fragment = strcmp(algorithm, "chain") == 0 ? TW_CHAIN_FRAGMENT
+                                                                           : TW_FRAGMENT};
     for (int c = 0; c < query.facts->codecs; c++) {
         const tw_codec_facts_t *one = &query.facts->codec[c];
 

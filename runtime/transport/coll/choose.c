@@ -110,7 +110,7 @@ static tw_status_t tw_collective_create(tw_collective_call_t *call, tw_form_t fo
                                  .reduction = call->reduction,
                                  .count     = call->compared,
                                  .arrays    = call->collective->arrays,
-                                 .piece     = call->piece,
+                                 .fragment  = call->fragment,
                                  .room      = call->room,
                                  .values    = {call->values[0], call->values[1]},
                                  .extent    = {call->extent[0], call->extent[1]}};

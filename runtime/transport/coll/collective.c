@@ -47,7 +47,7 @@ static tw_status_t tw_collective_decide(tw_collective_call_t *call, tw_how_t *ho
         *how_p          = choice.how;
         call->how       = how_p;
         call->codec     = choice.how.codec;
-        call->piece     = choice.piece;
+        call->fragment  = choice.fragment;
         call->algorithm = choice.native && (choice.named || tw_native_fits(call))
                               ? &tw_native_row
                               : tw_collective_row(call->collective, choice.algorithm);

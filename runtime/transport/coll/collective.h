@@ -39,7 +39,7 @@ struct tw_collective_call {
     /* The only row, if it serves, and what a message should have; whoever calls the driver may set
      * them, else `auto`. */
     const tw_algorithm_row_t *algorithm;
-    size_t                    piece; /* bytes of codes; 0: as the row has it */
+    size_t                    fragment; /* bytes of codes; 0: as the row has it */
     size_t room; /* as tw_request_shape_t has it; who calls the driver may set it */
 
     /* By check(): as tw_request_shape_t has them. */
@@ -72,7 +72,7 @@ static inline void tw_collective_begin(tw_collective_call_t *call, tw_comm_t *co
     call->reduction  = TW_SUM;
     call->root       = -1;
     call->algorithm  = NULL;
-    call->piece      = 0;
+    call->fragment   = 0;
     call->room       = 0;
 }
 
@@ -90,8 +90,8 @@ struct tw_algorithm_row {
     /* NULL, or: can a blocking call be carried out without an operation? Then *status_p is its
      * status. The same on all ranks. */
     bool (*at_once)(const tw_collective_call_t *call, tw_status_t *status_p);
-    /* shape->algorithm, and what room that needs: slots, longest, most, sum; piece where it should
-     * not be call->piece. The same on all ranks; allocates and says nothing. */
+    /* shape->algorithm, and what room that needs: slots, longest, most, sum; fragment where it
+     * should not be call->fragment. The same on all ranks; allocates and says nothing. */
     void (*shape)(const tw_collective_call_t *call, tw_request_shape_t *shape);
 };
 

@@ -18,7 +18,7 @@ static const tw_setting_field_t tw_transport_fields[] = {
      offsetof(tw_transport_config_t, chunk), TW_SETTING_MEMUNITS, 0, 0, NULL, true},
     {"MESSAGE_LIMIT", "1G", "Bytes of the largest MPI message, at most 2G - 1; equal on all ranks.",
      offsetof(tw_transport_config_t, message_limit), TW_SETTING_MEMUNITS, 0, 0, NULL, true},
-    {"WINDOW", "8", "Pieces of one operation that are in flight together; equal on all ranks.",
+    {"WINDOW", "8", "Fragments of one operation that are in flight together; equal on all ranks.",
      offsetof(tw_transport_config_t, window), TW_SETTING_INT, 1, 8, NULL, true},
     {"CHECK", "0",
      "Compare each call (sequence, operation, count, codec) over the ranks and name one that "

@@ -10,9 +10,9 @@ enum { TW_PROGRESS_NONE, TW_PROGRESS_THREAD };
 
 typedef struct tw_transport_config {
     int         transport;     /* index into the list of endpoint.c; equal on all ranks     */
-    size_t      chunk;         /* bytes of elements in a piece; equal on all ranks          */
+    size_t      chunk;         /* bytes of elements in a fragment; equal on all ranks          */
     size_t      message_limit; /* bytes of the largest MPI message; equal on all ranks      */
-    int         window;        /* pieces of an operation in flight; equal on all ranks      */
+    int         window;        /* fragments of an operation in flight; equal on all ranks      */
     int         check;         /* compare every call over the ranks; equal on all ranks     */
     const char *calibration;   /* file of facts; "": the one in the cache folder        */
     int         explain;       /* say each decision of auto                                 */

@@ -5,8 +5,9 @@
  * MPI they go
  *
  *     staged:  through pinned memory, which mirrors the lane's slots. What is to be sent is copied
- *              out on a stream of the communicator's as soon as it is encoded, while the next piece
- *              is encoded; what has arrived is copied in on another, and decoding follows it.
+ *              out on a stream of the communicator's as soon as it is encoded, while the next
+ *              fragment is encoded; what has arrived is copied in on another, and decoding follows
+ *              it.
  *     direct:  not at all: MPI takes the device's addresses.
  *
  * Nothing waits. A step of an algorithm puts work on streams and asks for messages; those that

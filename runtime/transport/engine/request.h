@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/engine/request.h - the engine under every collective.
  *
- * An operation is cut into rounds: round c handles the c-th piece (`chunk` values, a multiple of
+ * An operation is cut into rounds: round c handles the c-th fragment (`chunk` values, a multiple of
  * the codec's block) of every interval that travels. A few rounds are in flight together, each in a
  * lane with buffers and messages of its own, and goes through the stages of its algorithm:
  *
@@ -35,12 +35,12 @@
 #define TW_WINDOW_MAX 8
 
 /* Bytes of elements and codes that the lanes of an operation may take together per direction; with
- * many ranks pieces become smaller than THINWIRE_CHUNK. */
+ * many ranks fragments become smaller than THINWIRE_CHUNK. */
 #define TW_LANE_BUDGET ((size_t)32 << 20)
 
 /* Bytes of codes in a message, unless a shape says more: what MPI sends at once over TCP, and long
  * enough for full speed where several are under way. */
-#define TW_PIECE ((size_t)64 << 10)
+#define TW_FRAGMENT ((size_t)64 << 10)
 
 struct tw_collective_call;
 
@@ -80,8 +80,8 @@ typedef struct tw_request_shape {
     int                       root;      /* -1: none                                    */
     tw_reduction_t            reduction;
     size_t                    longest;    /* values of the longest interval that travels */
-    size_t                    piece;      /* wanted bytes of codes in a message; 0: TW_PIECE */
-    size_t                    most;       /* values that a piece may have; 0: no limit   */
+    size_t                    fragment;   /* wanted bytes of codes in a message; 0: TW_FRAGMENT */
+    size_t                    most;       /* values that a fragment may have; 0: no limit   */
     int                       slots;      /* code buffers per lane                       */
     size_t                    slot_bytes; /* of a code buffer, at least               */
     bool                      sum;        /* lanes need room to add                      */
@@ -122,7 +122,7 @@ struct tw_request {
     size_t         own_first, own_count; /* values of the sum that this rank encodes */
 
     size_t   element;    /* bytes                                           */
-    size_t   chunk;      /* values per piece, a multiple of the block       */
+    size_t   chunk;      /* values per fragment, a multiple of the block       */
     size_t   slot_bytes; /* room for chunk encoded values                   */
     size_t   room;       /* bytes of the buffer that it all lies in         */
     size_t   rounds;     /* of this rank                                    */
@@ -190,8 +190,8 @@ static inline uint8_t *tw_lane_slot(const tw_request_t *op, const tw_lane_t *lan
     return lane->codes + (size_t)slot * op->slot_bytes;
 }
 
-/* Values of this lane's piece of an interval of `length` values; 0 if it is shorter. */
-static inline size_t tw_lane_piece(const tw_request_t *op, const tw_lane_t *lane, size_t length)
+/* Values of this lane's fragment of an interval of `length` values; 0 if it is shorter. */
+static inline size_t tw_lane_fragment(const tw_request_t *op, const tw_lane_t *lane, size_t length)
 {
     const size_t start = lane->round * op->chunk;
 
@@ -204,7 +204,7 @@ static inline uint64_t tw_lane_ticket(const tw_request_t *op, const tw_lane_t *l
     return op->ticket + lane->round;
 }
 
-/* Where this lane's piece of the interval that begins at value `first` of a buffer lies. */
+/* Where this lane's fragment of the interval that begins at value `first` of a buffer lies. */
 static inline uint8_t *tw_lane_at(const tw_request_t *op, const tw_lane_t *lane, const void *buffer,
                                   size_t first)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/engine/request_make.c - making operations: what the call asks for is checked, pieces and lanes
- * are decided, memory is laid out and agreed on.
+ * transport/engine/request_make.c - making operations: what the call asks for is checked, fragments
+ * and lanes are decided, memory is laid out and agreed on.
  */
 #include "config.h"
 
@@ -105,18 +105,19 @@ static size_t tw_values_of(size_t bytes, double each, size_t most)
     return values;
 }
 
-/* Values per piece: as many as give the wanted bytes of codes, no more than THINWIRE_CHUNK, less
+/* Values per fragment: as many as give the wanted bytes of codes, no more than THINWIRE_CHUNK, less
  * where many ranks would make the lanes large, at least one block, and no more than the longest
  * interval. */
 static size_t tw_chunk(const tw_comm_t *comm, const tw_request_shape_t *shape,
                        const tw_codec_traits_t *traits, size_t element)
 {
     const size_t lanes = (size_t)comm->config.window, block = traits->block;
-    const size_t piece = shape->piece > 0 && !shape->algorithm->values ? shape->piece : TW_PIECE;
+    const size_t fragment =
+        shape->fragment > 0 && !shape->algorithm->values ? shape->fragment : TW_FRAGMENT;
     const size_t share = TW_LANE_BUDGET / ((size_t)(shape->slots > 0 ? shape->slots : 1) * lanes);
     const size_t bytes = comm->config.chunk < share ? comm->config.chunk : share;
     const size_t most  = bytes / element;
-    size_t       chunk = tw_values_of(piece, traits->bytes, most) / block * block;
+    size_t       chunk = tw_values_of(fragment, traits->bytes, most) / block * block;
     size_t       whole = shape->longest / block * block + (shape->longest % block ? block : 0);
 
     if (shape->most > 0 && chunk > shape->most) {

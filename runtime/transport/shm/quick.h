@@ -15,26 +15,26 @@
 #define TW_NODE_DIRECT ((size_t)8 << 10)
 
 /* Bytes of a rank's slot that a round of a longer operation fills: it stays in the cache. */
-#define TW_NODE_PIECE ((size_t)64 << 10)
+#define TW_NODE_FRAGMENT ((size_t)64 << 10)
 
 /* Values, to whose multiples shares are rounded: two cache lines of float32. */
 #define TW_NODE_BLOCK ((size_t)32)
 
-/* Do `bytes` of values fit one slot and one piece, so that they go in one round? */
+/* Do `bytes` of values fit one slot and one fragment, so that they go in one round? */
 static inline bool tw_node_direct(const tw_comm_t *comm, size_t bytes)
 {
     return bytes <= TW_NODE_DIRECT && bytes <= comm->config.chunk;
 }
 
-/* Where the engine's form has a rank's contribution to this lane's round, `pieces` pieces of the
- * operation's chunk: as here, beside the flag if they are short. */
+/* Where the engine's form has a rank's contribution to this lane's round, `fragments` fragments of
+ * the operation's chunk: as here, beside the flag if they are short. */
 static inline uint8_t *tw_node_room(const tw_request_t *op, const tw_lane_t *lane, int local,
-                                    size_t pieces)
+                                    size_t fragments)
 {
     const tw_segment_t *node   = &op->comm->node;
     const uint64_t      ticket = tw_lane_ticket(op, lane);
 
-    return pieces * op->chunk * op->element <= TW_NODE_SHORT
+    return fragments * op->chunk * op->element <= TW_NODE_SHORT
                ? tw_node_slot(node, local, ticket)->data
                : tw_node_data(node, local, ticket);
 }
@@ -57,11 +57,12 @@ static inline bool tw_node_reads(const tw_comm_t *comm, size_t bytes)
     return comm->node.reads && bytes > TW_FETCH_MIN;
 }
 
-/* May a blocking call with `pieces` pieces of n values of tw_node_quick() bytes take one of the quick
- * ways? */
-static inline bool tw_node_fits(const tw_comm_t *comm, size_t element, size_t n, int pieces)
+/* May a blocking call with `fragments` fragments of n values of tw_node_quick() bytes take one of
+ * the quick ways? */
+static inline bool tw_node_fits(const tw_comm_t *comm, size_t element, size_t n, int fragments)
 {
-    return element > 0 && n <= TW_NODE_DIRECT && tw_node_direct(comm, n * (size_t)pieces * element);
+    return element > 0 && n <= TW_NODE_DIRECT &&
+           tw_node_direct(comm, n * (size_t)fragments * element);
 }
 
 /* recv[n] = sum or average of all ranks' send[n], on all ranks or (root >= 0) on the root. */

@@ -95,8 +95,8 @@ static bool tw_relay_give(tw_comm_t *comm, uint64_t ticket, size_t bytes, const 
                           int *local_p)
 {
     tw_segment_t  *node   = &comm->node;
-    const size_t   ring   = node->slot_bytes / TW_NODE_PIECE;
-    const uint64_t pieces = tw_relay_pieces(bytes, TW_NODE_PIECE);
+    const size_t   ring   = node->slot_bytes / TW_NODE_FRAGMENT;
+    const uint64_t pieces = tw_relay_pieces(bytes, TW_NODE_FRAGMENT);
     uint64_t       put    = tw_relay_count(node, node->local, ticket), taken;
     bool           asked, silent;
 
@@ -106,10 +106,10 @@ static bool tw_relay_give(tw_comm_t *comm, uint64_t ticket, size_t bytes, const 
     }
     node->unreadable |= asked;
     while (asked && put < pieces && put < taken + ring) {
-        const size_t at = (size_t)put * TW_NODE_PIECE;
+        const size_t at = (size_t)put * TW_NODE_FRAGMENT;
 
-        memcpy(tw_node_data(node, node->local, ticket) + put % ring * TW_NODE_PIECE, block + at,
-               tw_relay_least(bytes - at, TW_NODE_PIECE));
+        memcpy(tw_node_data(node, node->local, ticket) + put % ring * TW_NODE_FRAGMENT, block + at,
+               tw_relay_least(bytes - at, TW_NODE_FRAGMENT));
         tw_relay_counted(comm, ticket, ++put);
     }
     return !asked;
@@ -118,16 +118,16 @@ static bool tw_relay_give(tw_comm_t *comm, uint64_t ticket, size_t bytes, const 
 static bool tw_relay_take(tw_comm_t *comm, uint64_t ticket, int root, size_t bytes, uint8_t *block)
 {
     tw_segment_t  *node   = &comm->node;
-    const size_t   ring   = node->slot_bytes / TW_NODE_PIECE;
-    const uint64_t pieces = tw_relay_pieces(bytes, TW_NODE_PIECE);
+    const size_t   ring   = node->slot_bytes / TW_NODE_FRAGMENT;
+    const uint64_t pieces = tw_relay_pieces(bytes, TW_NODE_FRAGMENT);
     const uint64_t put    = tw_relay_count(node, root, ticket);
     uint64_t       taken  = tw_relay_count(node, node->local, ticket);
 
     while (taken < put) {
-        const size_t at = (size_t)taken * TW_NODE_PIECE;
+        const size_t at = (size_t)taken * TW_NODE_FRAGMENT;
 
-        memcpy(block + at, tw_node_data(node, root, ticket) + taken % ring * TW_NODE_PIECE,
-               tw_relay_least(bytes - at, TW_NODE_PIECE));
+        memcpy(block + at, tw_node_data(node, root, ticket) + taken % ring * TW_NODE_FRAGMENT,
+               tw_relay_least(bytes - at, TW_NODE_FRAGMENT));
         tw_relay_counted(comm, ticket, ++taken);
     }
     return taken == pieces;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/coll/allgather/allgather_grid.c - for many ranks: encoded blocks are spread through a grid
- * of ranks, in bundles of a column, so that a rank sends about 2 sqrt(P) messages for each piece
+ * of ranks, in bundles of a column, so that a rank sends about 2 sqrt(P) messages for each fragment
  * instead of P-1. The bits are those of pairwise, and so are the bytes.
  *
  * One quantisation. Sent per rank: (R-1) x encoded block + (C-1) x encoded blocks of a column.
@@ -65,7 +65,7 @@ static void tw_grid_shape(const tw_collective_call_t *call, tw_request_shape_t *
     shape->algorithm = &tw_grid_ops;
     shape->slots     = TW_SPREAD_SLOTS(call->comm->size);
     shape->longest   = tw_gather_longest(call);
-    shape->piece     = call->piece > 0 ? call->piece : tw_route_piece(call->comm->size);
+    shape->fragment  = call->fragment > 0 ? call->fragment : tw_route_fragment(call->comm->size);
 }
 
 const tw_algorithm_row_t tw_allgather_grid = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/coll/allgather/allgather_node.c - values as they are, through the memory of one node: every
- * rank puts its block into its slots, piece after piece, and takes the others' pieces. For lossless
- * codecs.
+ * rank puts its block into its slots, fragment after fragment, and takes the others' fragments. For
+ * lossless codecs.
  */
 #include "config.h"
 
@@ -15,7 +15,7 @@ static void tw_gather_take(tw_request_t *op, tw_lane_t *lane)
     const int mine = op->comm->node.local;
 
     for (int r = 0; r < op->comm->size; r++) {
-        const size_t   n    = tw_lane_piece(op, lane, op->array[TW_GATHER_COUNT][r]);
+        const size_t   n    = tw_lane_fragment(op, lane, op->array[TW_GATHER_COUNT][r]);
         uint8_t       *into = tw_lane_at(op, lane, op->recv, op->array[TW_GATHER_FIRST][r]);
         const uint8_t *from =
             r == mine ? tw_lane_at(op, lane, op->send, 0) : tw_node_room(op, lane, r, 1);
@@ -30,7 +30,7 @@ static tw_status_t tw_gather_node_step(tw_request_t *op, tw_lane_t *lane)
 {
     tw_segment_t  *node   = &op->comm->node;
     const uint64_t ticket = tw_lane_ticket(op, lane);
-    const size_t   n      = tw_lane_piece(op, lane, op->array[TW_GATHER_COUNT][node->local]);
+    const size_t   n      = tw_lane_fragment(op, lane, op->array[TW_GATHER_COUNT][node->local]);
 
     if (lane->stage == 1) {
         if (n > 0) {
@@ -56,7 +56,7 @@ static void tw_gather_node_shape(const tw_collective_call_t *call, tw_request_sh
 {
     shape->algorithm = &tw_gather_node_ops;
     shape->longest   = tw_gather_longest(call);
-    shape->most      = TW_NODE_PIECE / tw_node_identity(call->comm, call->how);
+    shape->most      = TW_NODE_FRAGMENT / tw_node_identity(call->comm, call->how);
 }
 
 /* Values as they are, without a request, where that may be. */

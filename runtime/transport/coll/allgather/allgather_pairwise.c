@@ -9,7 +9,7 @@
 
 #include "runtime/transport/coll/allgather/allgather.h"
 
-/* Where rank r's piece ends up. */
+/* Where rank r's fragment ends up. */
 static uint8_t *tw_gather_at(const tw_request_t *op, const tw_lane_t *lane, int r)
 {
     return tw_lane_at(op, lane, op->recv, op->array[TW_GATHER_FIRST][r]);
@@ -26,13 +26,13 @@ static uint8_t *tw_gather_codes(const tw_request_t *op, const tw_lane_t *lane, i
 static tw_status_t tw_gather_exchange(tw_request_t *op, tw_lane_t *lane)
 {
     const tw_comm_t *comm   = op->comm;
-    const size_t     n      = tw_lane_piece(op, lane, op->array[TW_GATHER_COUNT][comm->rank]);
+    const size_t     n      = tw_lane_fragment(op, lane, op->array[TW_GATHER_COUNT][comm->rank]);
     uint8_t         *mine   = tw_gather_codes(op, lane, comm->rank);
     tw_status_t      status = TW_OK;
 
     for (int i = 1; i < comm->size && status == TW_OK; i++) {
         const int    peer  = (comm->rank + comm->size - i) % comm->size;
-        const size_t count = tw_lane_piece(op, lane, op->array[TW_GATHER_COUNT][peer]);
+        const size_t count = tw_lane_fragment(op, lane, op->array[TW_GATHER_COUNT][peer]);
 
         status =
             tw_lane_recv(op, lane, 0, tw_gather_codes(op, lane, peer), tw_op_size(op, count), peer);
@@ -53,7 +53,7 @@ static tw_status_t tw_gather_step(tw_request_t *op, tw_lane_t *lane)
         return tw_gather_exchange(op, lane);
     }
     for (int r = 0; r < op->comm->size; r++) {
-        const size_t n = tw_lane_piece(op, lane, op->array[TW_GATHER_COUNT][r]);
+        const size_t n = tw_lane_fragment(op, lane, op->array[TW_GATHER_COUNT][r]);
 
         if (n > 0) {
             tw_op_decode(op, tw_gather_codes(op, lane, r), n, tw_gather_at(op, lane, r));

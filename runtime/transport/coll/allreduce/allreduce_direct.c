@@ -38,7 +38,7 @@ static tw_status_t tw_direct_exchange(tw_request_t *op, tw_lane_t *lane, size_t 
 
 static tw_status_t tw_direct_step(tw_request_t *op, tw_lane_t *lane)
 {
-    const size_t n = tw_lane_piece(op, lane, op->count);
+    const size_t n = tw_lane_fragment(op, lane, op->count);
 
     if (lane->stage == 0) {
         return tw_direct_exchange(op, lane, n);

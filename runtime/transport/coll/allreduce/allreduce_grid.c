@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/allreduce/allreduce_grid.c - two_pass for many ranks: encoded pieces and sums go
- * through a grid of ranks in bundles, never encoded again, so that a rank sends about 4 sqrt(P)
- * messages for each piece instead of 2 (P-1).
+ * transport/coll/allreduce/allreduce_grid.c - two_pass for many ranks: encoded fragments and sums
+ * go through a grid of ranks in bundles, never encoded again, so that a rank sends about 4 sqrt(P)
+ * messages for each fragment instead of 2 (P-1).
  *
  * Owners, shares, order of sums and both residuals are those of two_pass, and so are the bits. Two
  * quantisations. With R rows and C columns, sent per rank: about (3 - 1/C - 1/R - 1/P) x encoded
@@ -28,7 +28,7 @@ static void tw_grid_sum(const tw_route_t *deliver, const tw_route_t *spread)
 {
     tw_request_t    *op   = deliver->op;
     const tw_lane_t *lane = deliver->lane;
-    const size_t     n    = tw_share_piece(op, lane, op->comm->rank);
+    const size_t     n    = tw_share_fragment(op, lane, op->comm->rank);
 
     if (n == 0) {
         return;
@@ -94,7 +94,8 @@ static void tw_grid_shape(const tw_collective_call_t *call, tw_request_shape_t *
     shape->sum       = true;
     shape->slots     = TW_DELIVER_SLOTS(ranks) + TW_SPREAD_SLOTS(ranks);
     shape->longest   = tw_share_longest(call, tw_codec_block(call->codec), (size_t)ranks);
-    shape->piece     = tw_route_piece(ranks); /* whatever was decided, as calibration measures it */
+    shape->fragment =
+        tw_route_fragment(ranks); /* whatever was decided, as calibration measures it */
 }
 
 const tw_algorithm_row_t tw_reduction_grid = {

@@ -6,20 +6,20 @@
  * With N nodes, K ranks of each are carriers: those with the numbers 0 .. K-1 of their node, K
  * being the size of the smallest node, less where blocks are too large for a slot. The vector is
  * cut in K x N equal shares of whole blocks. Share k N + j is carried by number k of every node and
- * owned by number k of node j. Rounds go round the owners: round c has piece c / N of the shares
+ * owned by number k of node j. Rounds go round the owners: round c has fragment c / N of the shares
  * that node c % N owns.
  *
- *     stage 1   every rank puts its values of the K pieces into its slot                   phase 1
- *     stage 2   carrier k: adds its node's values of piece k in rank order, encodes the sum (1st
+ *     stage 1   every rank puts its values of the K fragments into its slot           phase 1
+ *     stage 2   carrier k: adds its node's values of fragment k in rank order, encodes the sum (1st
  *               quantisation), sends it to the owner
  *     stage 3   owner: decodes and adds in the order of nodes, encodes (2nd), sends it to all nodes
- *     stage 4   carrier k: decodes piece k into its slot                                 phase 2
- *     stage 5   every rank takes the K pieces
+ *     stage 4   carrier k: decodes fragment k into its slot                         phase 2
+ *     stage 5   every rank takes the K fragments
  *
  * Sent per node: 2 (N-1)/N x encoded vector. The bits depend on the layout of nodes, not on K:
  * where a block is summed and encoded does not change it. Residuals: the first of the node's sum is
  * the carrier's, in its shares; the second the owner's, in the one share it owns. Averages divide
- * by all ranks. Slots of a lane: [0, N) node j's codes, if we own the piece | N the encoded sum.
+ * by all ranks. Slots of a lane: [0, N) node j's codes, if we own the fragment | N the encoded sum.
  */
 #include "config.h"
 
@@ -55,8 +55,9 @@ static size_t tw_hier_share(const tw_request_t *op, const tw_lane_t *lane, int c
     return (size_t)carrier * (size_t)op->comm->nodes.count + (size_t)tw_hier_owner(op, lane);
 }
 
-/* First value of a carrier's piece, and how many there are. */
-static size_t tw_hier_piece(const tw_request_t *op, const tw_lane_t *lane, int carrier, size_t *n_p)
+/* First value of a carrier's fragment, and how many there are. */
+static size_t tw_hier_fragment(const tw_request_t *op, const tw_lane_t *lane, int carrier,
+                               size_t *n_p)
 {
     const size_t share  = tw_hier_share(op, lane, carrier);
     const size_t length = op->array[TW_SHARE_LENGTH][share];
@@ -72,7 +73,7 @@ static uint8_t *tw_hier_at(const tw_request_t *op, const void *buffer, size_t fi
     return (uint8_t *)(uintptr_t)buffer + first * op->element;
 }
 
-/* A carrier's piece in a rank's slot. */
+/* A carrier's fragment in a rank's slot. */
 static uint8_t *tw_hier_room(const tw_request_t *op, const tw_lane_t *lane, int local, int carrier)
 {
     return tw_node_data(&op->comm->node, local, tw_lane_ticket(op, lane)) +
@@ -110,7 +111,7 @@ static void tw_hier_publish(tw_request_t *op, const tw_lane_t *lane)
 
     for (int k = 0; k < op->carriers; k++) {
         size_t       n;
-        const size_t first = tw_hier_piece(op, lane, k, &n);
+        const size_t first = tw_hier_fragment(op, lane, k, &n);
 
         if (k != mine && n > 0) {
             memcpy(tw_hier_room(op, lane, mine, k), tw_hier_at(op, op->send, first),
@@ -121,7 +122,7 @@ static void tw_hier_publish(tw_request_t *op, const tw_lane_t *lane)
     op->comm->stats.encode_ns += tw_clock_ns() - start;
 }
 
-/* The node's sum of our piece, in rank order, into lane->sum. */
+/* The node's sum of our fragment, in rank order, into lane->sum. */
 static void tw_hier_sum(tw_request_t *op, tw_lane_t *lane, size_t first, size_t n)
 {
     const int         mine  = op->comm->nodes.local;
@@ -240,7 +241,7 @@ static void tw_hier_take(tw_request_t *op, const tw_lane_t *lane)
 
     for (int k = 0; k < op->carriers; k++) {
         size_t       n;
-        const size_t first = tw_hier_piece(op, lane, k, &n);
+        const size_t first = tw_hier_fragment(op, lane, k, &n);
 
         if (k != op->comm->nodes.local && n > 0) {
             memcpy(tw_hier_at(op, op->recv, first), tw_hier_room(op, lane, k, k), n * op->element);
@@ -255,7 +256,7 @@ static tw_status_t tw_hier_step(tw_request_t *op, tw_lane_t *lane)
     size_t     n = 0, first = 0;
 
     if (carries) {
-        first = tw_hier_piece(op, lane, op->comm->nodes.local, &n);
+        first = tw_hier_fragment(op, lane, op->comm->nodes.local, &n);
     }
     switch (lane->stage) {
     case 0:

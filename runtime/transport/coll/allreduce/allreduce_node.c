@@ -4,10 +4,10 @@
  *
  *   direct  every rank puts its whole vector into its slot; every rank (or the root) adds all of
  *           them in rank order. One exchange of flags: for what fits a slot at once (shm/quick.h).
- *   shares  every rank puts its piece of every other rank's share into its slot, piece after piece;
- *           the owner of a share adds its pieces in rank order and puts the sum where its own piece
- *           would have been; all copy the sums (or the root does). Two exchanges of flags, each
- *           value is added once. A reduce-scatter ends with the owner's sum.
+ *   shares  every rank puts its fragment of every other rank's share into its slot, one after
+ *           another; the owner of a share adds its fragments in rank order and puts the sum where its own
+ *           fragment would have been; all copy the sums (or the root does). Two exchanges of flags,
+ *           each value is added once. A reduce-scatter ends with the owner's sum.
  *
  * Sums are taken in rank order by one owner, so all ranks hold the bits of the serial sum.
  */
@@ -109,7 +109,7 @@ static void tw_node_publish(tw_request_t *op, const tw_lane_t *lane)
     const uint64_t      start  = tw_clock_ns();
 
     for (int s = 0; s < op->comm->size; s++) {
-        const size_t n = tw_lane_piece(op, lane, op->array[TW_SHARE_LENGTH][s]);
+        const size_t n = tw_lane_fragment(op, lane, op->array[TW_SHARE_LENGTH][s]);
 
         if ((s != node->local || op->algorithm == &tw_reduce_scatter_node) && n > 0) {
             memcpy(tw_node_data(node, node->local, ticket) + (size_t)s * op->chunk * op->element,
@@ -126,7 +126,7 @@ static void tw_node_add_up(tw_request_t *op, const tw_lane_t *lane)
     const tw_segment_t *node   = &op->comm->node;
     const uint64_t      ticket = tw_lane_ticket(op, lane);
     const int           mine   = node->local;
-    const size_t        n      = tw_lane_piece(op, lane, op->array[TW_SHARE_LENGTH][mine]);
+    const size_t        n      = tw_lane_fragment(op, lane, op->array[TW_SHARE_LENGTH][mine]);
     uint8_t *sum = tw_node_data(node, mine, ticket) + (size_t)mine * op->chunk * op->element;
 
     tw_node_sum(op, lane, mine, n, sum);
@@ -143,7 +143,7 @@ static void tw_node_collect(tw_request_t *op, const tw_lane_t *lane)
     const uint64_t      start = tw_clock_ns();
 
     for (int s = 0; s < op->comm->size; s++) {
-        const size_t n = tw_lane_piece(op, lane, op->array[TW_SHARE_LENGTH][s]);
+        const size_t n = tw_lane_fragment(op, lane, op->array[TW_SHARE_LENGTH][s]);
 
         if (s != node->local && n > 0) {
             memcpy(tw_lane_at(op, lane, op->recv, op->array[TW_SHARE_FIRST][s]),
@@ -183,7 +183,7 @@ static tw_status_t tw_node_scatter_step(tw_request_t *op, tw_lane_t *lane)
     if (lane->stage == 1) {
         tw_node_publish(op, lane);
     } else if (lane->stage == 2) {
-        tw_node_sum(op, lane, mine, tw_lane_piece(op, lane, op->array[TW_SHARE_LENGTH][mine]),
+        tw_node_sum(op, lane, mine, tw_lane_fragment(op, lane, op->array[TW_SHARE_LENGTH][mine]),
                     tw_lane_at(op, lane, op->recv, 0));
         tw_node_complete(&op->comm->node, tw_lane_ticket(op, lane));
     }
@@ -258,7 +258,7 @@ static void tw_node_shape_of(const tw_collective_call_t *call, const tw_algorith
 
     shape->algorithm = algorithm;
     shape->longest   = tw_share_longest(call, TW_NODE_BLOCK, ranks);
-    shape->most      = TW_NODE_PIECE / tw_node_identity(call->comm, call->how) / ranks;
+    shape->most      = TW_NODE_FRAGMENT / tw_node_identity(call->comm, call->how) / ranks;
 }
 
 static void tw_node_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/allreduce/allreduce_two_pass.c - pass 1: each rank sends its encoded piece of every
- * share to the share's owner, who decodes and adds in rank order; pass 2: the owner encodes the sum
- * and sends it to everyone (or to the root of a reduce). S1 section 4.5 (B13), with both residuals.
+ * transport/coll/allreduce/allreduce_two_pass.c - pass 1: each rank sends its encoded fragment of
+ * every share to the share's owner, who decodes and adds in rank order; pass 2: the owner encodes
+ * the sum and sends it to everyone (or to the root of a reduce). S1 section 4.5 (B13), with both
+ * residuals.
  *
  * Two quantisations (one for a reduce-scatter, which ends after pass 1 and keeps the float32 sum).
  * Sent per rank: 2 (P-1)/P x encoded vector.
@@ -15,7 +16,7 @@
 static tw_status_t tw_pass1_receives(tw_request_t *op, tw_lane_t *lane)
 {
     const tw_comm_t *comm   = op->comm;
-    const size_t     bytes  = tw_op_size(op, tw_share_piece(op, lane, comm->rank));
+    const size_t     bytes  = tw_op_size(op, tw_share_fragment(op, lane, comm->rank));
     tw_status_t      status = TW_OK;
 
     for (int i = 1; i < comm->size && status == TW_OK; i++) {
@@ -33,7 +34,7 @@ static tw_status_t tw_pass2_receives(tw_request_t *op, tw_lane_t *lane)
 
     for (int i = 1; i < comm->size && status == TW_OK; i++) {
         const int    peer  = (comm->rank + comm->size - i) % comm->size;
-        const size_t bytes = tw_op_size(op, tw_share_piece(op, lane, peer));
+        const size_t bytes = tw_op_size(op, tw_share_fragment(op, lane, peer));
 
         status =
             tw_lane_recv(op, lane, 1, tw_lane_slot(op, lane, 2 * comm->size + peer), bytes, peer);
@@ -41,7 +42,7 @@ static tw_status_t tw_pass2_receives(tw_request_t *op, tw_lane_t *lane)
     return status;
 }
 
-/* Encode our piece of every share; the own one goes to where the others' pieces of it arrive. */
+/* Encode our fragment of every share; the own one goes to where the others' of it arrive. */
 static tw_status_t tw_pass1_sends(tw_request_t *op, tw_lane_t *lane)
 {
     const tw_comm_t *comm   = op->comm;
@@ -49,7 +50,7 @@ static tw_status_t tw_pass1_sends(tw_request_t *op, tw_lane_t *lane)
 
     for (int i = 1; i <= comm->size && status == TW_OK; i++) {
         const int    owner = (comm->rank + i) % comm->size;
-        const size_t n     = tw_share_piece(op, lane, owner);
+        const size_t n     = tw_share_fragment(op, lane, owner);
         uint8_t *codes = tw_lane_slot(op, lane, owner == comm->rank ? comm->size + owner : owner);
 
         if (n > 0) {
@@ -66,7 +67,7 @@ static tw_status_t tw_pass1_sends(tw_request_t *op, tw_lane_t *lane)
 static tw_status_t tw_pass2_sends(tw_request_t *op, tw_lane_t *lane)
 {
     const tw_comm_t *comm   = op->comm;
-    const size_t     n      = tw_share_piece(op, lane, comm->rank);
+    const size_t     n      = tw_share_fragment(op, lane, comm->rank);
     uint8_t         *codes  = tw_lane_slot(op, lane, 2 * comm->size + comm->rank);
     tw_status_t      status = TW_OK;
 
@@ -116,7 +117,7 @@ static tw_status_t tw_two_pass_step(tw_request_t *op, tw_lane_t *lane)
 
 static tw_status_t tw_one_pass_step(tw_request_t *op, tw_lane_t *lane)
 {
-    const size_t n   = tw_share_piece(op, lane, op->comm->rank);
+    const size_t n   = tw_share_fragment(op, lane, op->comm->rank);
     uint8_t     *out = tw_lane_at(op, lane, op->recv, 0);
     tw_status_t  status;
 

@@ -41,7 +41,7 @@ void tw_reduction_encode_sum(tw_request_t *op, const tw_lane_t *lane, size_t n, 
 void tw_reduction_decode_sum(tw_request_t *op, const tw_lane_t *lane, int rank,
                              const uint8_t *codes)
 {
-    const size_t n   = tw_share_piece(op, lane, rank);
+    const size_t n   = tw_share_fragment(op, lane, rank);
     uint8_t     *out = tw_share_at(op, lane, op->recv, rank);
 
     if (n > 0) {

@@ -34,8 +34,8 @@ void tw_reduction_fill_shares(tw_request_t *op, const tw_collective_call_t *call
 /* The same, in blocks of the codec. */
 void tw_reduction_fill(tw_request_t *op, const tw_collective_call_t *call);
 
-/* Encode this lane's piece of the interval from value `first`, n values, with the first residual if
- * there is one. */
+/* Encode this lane's fragment of the interval from value `first`, n values, with the first residual
+ * if there is one. */
 void tw_reduction_encode(tw_request_t *op, const tw_lane_t *lane, size_t first, size_t n,
                          uint8_t *codes);
 
@@ -43,23 +43,23 @@ void tw_reduction_encode(tw_request_t *op, const tw_lane_t *lane, size_t first, 
 void tw_reduction_sum(tw_request_t *op, const tw_lane_t *lane, int first_slot, size_t n,
                       void *values);
 
-/* Values of this lane's piece of the share of a rank. */
-static inline size_t tw_share_piece(const tw_request_t *op, const tw_lane_t *lane, int rank)
+/* Values of this lane's fragment of the share of a rank. */
+static inline size_t tw_share_fragment(const tw_request_t *op, const tw_lane_t *lane, int rank)
 {
-    return tw_lane_piece(op, lane, op->array[TW_SHARE_LENGTH][rank]);
+    return tw_lane_fragment(op, lane, op->array[TW_SHARE_LENGTH][rank]);
 }
 
-/* Where this lane's piece of the share of a rank lies in a buffer of the whole vector. */
+/* Where this lane's fragment of the share of a rank lies in a buffer of the whole vector. */
 static inline uint8_t *tw_share_at(const tw_request_t *op, const tw_lane_t *lane,
                                    const void *buffer, int rank)
 {
     return tw_lane_at(op, lane, buffer, op->array[TW_SHARE_FIRST][rank]);
 }
 
-/* Encode lane->sum[n], the piece of our own share, with the second residual if there is one. */
+/* Encode lane->sum[n], the fragment of our own share, with the second residual if there is one. */
 void tw_reduction_encode_sum(tw_request_t *op, const tw_lane_t *lane, size_t n, uint8_t *codes);
 
-/* Decode this lane's piece of the share of a rank, if it has one, into the result. */
+/* Decode this lane's fragment of the share of a rank, if it has one, into the result. */
 void tw_reduction_decode_sum(tw_request_t *op, const tw_lane_t *lane, int rank,
                              const uint8_t *codes);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/coll/alltoall/alltoall_grid.c - for many ranks and short blocks of equal counts: encoded
  * blocks are delivered through a grid of ranks, in bundles, so that a rank sends about 2 sqrt(P)
- * messages for each piece instead of P-1, and nearly twice the bytes. The bits are those of
+ * messages for each fragment instead of P-1, and nearly twice the bytes. The bits are those of
  * pairwise.
  *
  * One quantisation. Sent per rank: (2 P - R - C) x encoded block.
@@ -63,7 +63,7 @@ static void tw_grid_shape(const tw_collective_call_t *call, tw_request_shape_t *
     shape->algorithm = &tw_grid_ops;
     shape->slots     = TW_DELIVER_SLOTS(call->comm->size);
     shape->longest   = call->in.each;
-    shape->piece     = call->piece > 0 ? call->piece : tw_route_piece(call->comm->size);
+    shape->fragment  = call->fragment > 0 ? call->fragment : tw_route_fragment(call->comm->size);
 }
 
 const tw_algorithm_row_t tw_alltoall_grid = {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/coll/alltoall/alltoall_node.c - values as they are, through the memory of one node: every
- * rank puts a piece for each other rank into its slot, and takes what the others have for it. For
- * lossless codecs and equal blocks: the counts of an alltoallv are not known everywhere, so it
+ * rank puts a fragment for each other rank into its slot, and takes what the others have for it.
+ * For lossless codecs and equal blocks: the counts of an alltoallv are not known everywhere, so it
  * takes messages.
  *
- * In place too: a round takes its pieces out before it puts others there, and rounds do not
+ * In place too: a round takes its fragments out before it puts others there, and rounds do not
  * overlap. Long blocks are read where they are, if the system allows it; a rank in place, which its
  * peers do not know, makes a copy for them.
  */
@@ -16,7 +16,7 @@
 #include "runtime/transport/shm/quick.h"
 #include "runtime/transport/shm/relay.h"
 
-/* Where the piece of a rank for another lies. */
+/* Where the fragment of a rank for another lies. */
 static uint8_t *tw_alltoall_room(const tw_request_t *op, const tw_lane_t *lane, int from, int to)
 {
     return tw_node_room(op, lane, from, (size_t)op->comm->size) +
@@ -55,7 +55,7 @@ static tw_status_t tw_alltoall_node_step(tw_request_t *op, tw_lane_t *lane)
 {
     tw_segment_t  *node   = &op->comm->node;
     const uint64_t ticket = tw_lane_ticket(op, lane);
-    const size_t   bytes  = tw_lane_piece(op, lane, op->count) * op->element;
+    const size_t   bytes  = tw_lane_fragment(op, lane, op->count) * op->element;
 
     if (lane->stage == 1) {
         tw_alltoall_put(op, lane, bytes);
@@ -144,7 +144,7 @@ static void tw_alltoall_node_shape(const tw_collective_call_t *call, tw_request_
     shape->algorithm =
         tw_node_reads(call->comm, call->in.each * element) ? &tw_alltoall_read : &tw_alltoall_slots;
     shape->longest = call->in.each;
-    shape->most    = TW_NODE_PIECE / element / (size_t)call->comm->size;
+    shape->most    = TW_NODE_FRAGMENT / element / (size_t)call->comm->size;
 }
 
 /* Values as they are, without a request, where that may be. */

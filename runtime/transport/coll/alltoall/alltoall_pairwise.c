@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/alltoall/alltoall_pairwise.c - every pair of ranks exchanges its two blocks, piece by
- * piece; the own block too is encoded and decoded.
+ * transport/coll/alltoall/alltoall_pairwise.c - every pair of ranks exchanges its two blocks,
+ * fragment by fragment; the own block too is encoded and decoded.
  *
  * One quantisation. Sent per rank: the encoded blocks for the others.
- * A pair agrees on the number of pieces of each direction, as it knows the count; ranks may have
- * different numbers of rounds. Room for pieces does not depend on the counts of alltoallv, which
+ * A pair agrees on the number of fragments of each direction, as it knows the count; ranks may have
+ * different numbers of rounds. Room for fragments does not depend on the counts of alltoallv, which
  * are not known everywhere. Slots of a lane, P each: [0, P) codes for rank r | [P, 2P) codes from
  * rank r. Where codes are the elements themselves they go from buffer to buffer, unless these are
  * one.
@@ -13,7 +13,7 @@
 
 #include "runtime/transport/coll/alltoall/alltoall.h"
 
-/* Where this lane's piece of the block for, or from, a rank lies. */
+/* Where this lane's fragment of the block for, or from, a rank lies. */
 static uint8_t *tw_block_out(const tw_request_t *op, const tw_lane_t *lane, int peer)
 {
     return tw_lane_at(op, lane, op->send, op->array[TW_SEND_FIRST][peer]);
@@ -46,13 +46,13 @@ static tw_status_t tw_alltoall_exchange(tw_request_t *op, tw_lane_t *lane)
 
     for (int i = 1; i < comm->size && status == TW_OK; i++) {
         const int    peer = (comm->rank + comm->size - i) % comm->size;
-        const size_t n    = tw_lane_piece(op, lane, op->array[TW_RECV_COUNT][peer]);
+        const size_t n    = tw_lane_fragment(op, lane, op->array[TW_RECV_COUNT][peer]);
 
         status = tw_lane_recv(op, lane, 0, tw_codes_in(op, lane, peer), tw_op_size(op, n), peer);
     }
     for (int i = 1; i <= comm->size && status == TW_OK; i++) {
         const int    peer = (comm->rank + i) % comm->size;
-        const size_t n    = tw_lane_piece(op, lane, op->array[TW_SEND_COUNT][peer]);
+        const size_t n    = tw_lane_fragment(op, lane, op->array[TW_SEND_COUNT][peer]);
         uint8_t     *codes =
             peer == comm->rank ? tw_codes_in(op, lane, peer) : tw_codes_out(op, lane, peer);
 
@@ -72,7 +72,7 @@ static tw_status_t tw_alltoall_step(tw_request_t *op, tw_lane_t *lane)
         return tw_alltoall_exchange(op, lane);
     }
     for (int r = 0; r < op->comm->size; r++) {
-        const size_t n = tw_lane_piece(op, lane, op->array[TW_RECV_COUNT][r]);
+        const size_t n = tw_lane_fragment(op, lane, op->array[TW_RECV_COUNT][r]);
 
         if (n > 0) {
             tw_op_decode(op, tw_codes_in(op, lane, r), n, tw_block_in(op, lane, r));

@@ -10,6 +10,6 @@
 TW_BCAST_ALGORITHMS(TW_BCAST_ROW, )
 
 /* Bytes of codes in a message of a chain: one peer sends, so they may be longer than elsewhere. */
-#define TW_CHAIN_PIECE ((size_t)128 << 10)
+#define TW_CHAIN_FRAGMENT ((size_t)128 << 10)
 
 #endif /* TW_TRANSPORT_COLL_BCAST_BCAST_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/bcast/bcast_forward.c - encoded pieces that ranks hand on as they are: encoded once at
- * the root, decoded by each rank while they travel on. In a tree, or in a chain.
+ * transport/coll/bcast/bcast_forward.c - encoded fragments that ranks hand on as they are: encoded
+ * once at the root, decoded by each rank while they travel on. In a tree, or in a chain.
  *
  * One quantisation. Ranks are counted from the root: v = (rank - root) mod P.
  *
@@ -8,7 +8,8 @@
  *          all 2^k below that bit (any 2^k for the root). ceil(log2 P) steps, but the root sends
  *          that many times the encoded vector: for short ones.
  *   chain  v hands on to v + 1. Every rank sends and receives the vector once, at the same time, so
- *          it takes the time of one vector and of P - 2 pieces: for long ones, in small pieces.
+ *          it takes the time of one vector and of P - 2 fragments: for long ones, in small
+ *          fragments.
  */
 #include "config.h"
 
@@ -50,7 +51,7 @@ static tw_status_t tw_tree_send(tw_request_t *op, tw_lane_t *lane, size_t n)
     return status;
 }
 
-/* By a rank that has the piece. */
+/* By a rank that has the fragment. */
 typedef tw_status_t (*tw_forward_t)(tw_request_t *op, tw_lane_t *lane, size_t n);
 
 static tw_status_t tw_chain_send(tw_request_t *op, tw_lane_t *lane, size_t n)
@@ -68,7 +69,7 @@ static tw_status_t tw_forward_recv(tw_request_t *op, tw_lane_t *lane, size_t n, 
  * Whatever stage posts a message, its tag is that of stage 0, where its receiver waits for it. */
 static tw_status_t tw_forward_step(tw_request_t *op, tw_lane_t *lane, int parent, tw_forward_t send)
 {
-    const size_t n       = tw_lane_piece(op, lane, op->count);
+    const size_t n       = tw_lane_fragment(op, lane, op->count);
     uint8_t     *values  = tw_lane_at(op, lane, op->recv, 0);
     const bool   is_root = op->comm->rank == op->root;
     tw_status_t  status  = TW_OK;
@@ -128,7 +129,7 @@ static void tw_chain_shape(const tw_collective_call_t *call, tw_request_shape_t 
     shape->algorithm = &tw_chain_ops;
     shape->longest   = call->count;
     shape->slots     = 1;
-    shape->piece     = call->piece > 0 ? call->piece : TW_CHAIN_PIECE;
+    shape->fragment  = call->fragment > 0 ? call->fragment : TW_CHAIN_FRAGMENT;
 }
 
 const tw_algorithm_row_t tw_bcast_tree  = {.name = "tree", .shape = tw_tree_shape};

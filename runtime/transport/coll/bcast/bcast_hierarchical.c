@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/bcast/bcast_hierarchical.c - encoded pieces from node to node, along a chain or a tree
- * of nodes; inside a node they lie in its memory, where every rank decodes them. Encoded once, at
- * the root.
+ * transport/coll/bcast/bcast_hierarchical.c - encoded fragments from node to node, along a chain or
+ * a tree of nodes; inside a node they lie in its memory, where every rank decodes them. Encoded
+ * once, at the root.
  *
  * Round c arrives at rank c % L of a node of L ranks, in its slot, and is sent on from there; on
  * the root's node, rank c % L sends it out of the root's slot. Nodes are counted from the root's: v
@@ -36,7 +36,7 @@ static int tw_hier_rank(const tw_request_t *op, const tw_lane_t *lane, int v)
     return tw_nodes_rank(nodes, node, tw_hier_carrier(op, lane, node));
 }
 
-/* The number of the rank in whose slot our node has the piece. */
+/* The number of the rank in whose slot our node has the fragment. */
 static int tw_hier_holder(const tw_request_t *op, const tw_lane_t *lane)
 {
     return tw_hier_from_root(op) == 0 ? tw_nodes_local(&op->comm->nodes, op->root)
@@ -69,7 +69,7 @@ static tw_status_t tw_hier_forward(tw_request_t *op, tw_lane_t *lane, size_t n,
     return status;
 }
 
-/* The piece comes into being in our slot, or arrives there. */
+/* The fragment comes into being in our slot, or arrives there. */
 static tw_status_t tw_hier_put(tw_request_t *op, tw_lane_t *lane, size_t n, uint8_t *codes)
 {
     const int v      = tw_hier_from_root(op);
@@ -104,7 +104,7 @@ static tw_status_t tw_hier_pass(tw_request_t *op, tw_lane_t *lane, size_t n, uin
 static tw_status_t tw_hier_bcast_step(tw_request_t *op, tw_lane_t *lane)
 {
     const tw_segment_t *node   = &op->comm->node;
-    const size_t        n      = tw_lane_piece(op, lane, op->count);
+    const size_t        n      = tw_lane_fragment(op, lane, op->count);
     const int           holder = tw_hier_holder(op, lane);
     uint8_t            *codes  = tw_node_data(node, holder, tw_lane_ticket(op, lane));
 
@@ -121,7 +121,7 @@ static tw_status_t tw_hier_bcast_step(tw_request_t *op, tw_lane_t *lane)
     }
 }
 
-/* Stage 0: the slot is free. Stage 1: the piece is there. */
+/* Stage 0: the slot is free. Stage 1: the fragment is there. */
 static bool tw_hier_bcast_ready(tw_request_t *op, tw_lane_t *lane, int *peer_p)
 {
     tw_comm_t     *comm   = op->comm;
@@ -178,7 +178,7 @@ static void tw_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *
     shape->algorithm = chain ? &tw_hier_chain : &tw_hier_tree;
     shape->longest   = call->count;
     shape->most      = tw_hier_most(call);
-    shape->piece     = call->piece > 0 || !chain ? call->piece : TW_CHAIN_PIECE;
+    shape->fragment  = call->fragment > 0 || !chain ? call->fragment : TW_CHAIN_FRAGMENT;
 }
 
 const tw_algorithm_row_t tw_bcast_hierarchical = {

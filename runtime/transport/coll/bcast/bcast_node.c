@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/coll/bcast/bcast_node.c - values as they are, through the memory of one node: the root puts
- * piece after piece into its slots, which stay in the cache, the others take them. For lossless
- * codecs. No messages; the root may be ahead of the slowest reader by TW_NODE_SLOTS pieces. Long
- * vectors are read where they are, whole, if the system allows it: the root is then done when all
- * have them.
+ * fragment after fragment into its slots, which stay in the cache, the others take them. For
+ * lossless codecs. No messages; the root may be ahead of the slowest reader by TW_NODE_SLOTS
+ * fragments. Long vectors are read where they are, whole, if the system allows it: the root is then
+ * done when all have them.
  */
 #include "config.h"
 
@@ -22,7 +22,7 @@ static tw_status_t tw_bcast_node_step(tw_request_t *op, tw_lane_t *lane)
 {
     tw_segment_t  *node   = &op->comm->node;
     const uint64_t ticket = tw_lane_ticket(op, lane);
-    const size_t   bytes  = tw_lane_piece(op, lane, op->count) * op->element;
+    const size_t   bytes  = tw_lane_fragment(op, lane, op->count) * op->element;
     uint8_t       *values = tw_lane_at(op, lane, op->recv, 0);
     uint8_t       *room   = tw_node_room(op, lane, tw_bcast_root_local(op), 1);
 
@@ -119,7 +119,7 @@ static void tw_bcast_node_shape(const tw_collective_call_t *call, tw_request_sha
     shape->algorithm =
         tw_node_reads(call->comm, call->count * element) ? &tw_bcast_read : &tw_bcast_slots;
     shape->longest = call->count;
-    shape->most    = TW_NODE_PIECE / element;
+    shape->most    = TW_NODE_FRAGMENT / element;
 }
 
 /* Values as they are, without a request, where that may be. */

@@ -15,7 +15,7 @@ static inline int tw_route_rank(const tw_route_t *route, int row, int column)
     return row * route->grid.columns + column;
 }
 
-/* The pieces of the first `rows` ranks of a column, as long as they are together. */
+/* The fragments of the first `rows` ranks of a column, as long as they are together. */
 tw_bundle_t tw_bundle_column(const tw_route_t *route, int column, int rows);
 
 #endif /* TW_TRANSPORT_COLL_GRID_BUNDLE_H */

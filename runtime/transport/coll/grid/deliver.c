@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/grid/deliver.c - a piece from every rank to every rank, in two hops.
+ * transport/coll/grid/deliver.c - a fragment from every rank to every rank, in two hops.
  *
  * Slots, P each, none more than full for any P (tests/policy/test_grid.c):
- *   [0, P)   our pieces for everyone, column by column; the bundle of a column begins at a slot
+ *   [0, P)   our fragments for everyone, column by column; the bundle of a column begins at a slot
  *   [P, 2P)  hop 1: the bundle for our column of each member but ourselves
- *   [2P, 3P) the same pieces for each rank of our column but ourselves, those of all members
+ *   [2P, 3P) the same fragments for each rank of our column but ourselves, those of all members
  *   together [3P, 4P) hop 2: the bundle for us of each rank of our column but ourselves
  */
 #include "config.h"

@@ -21,9 +21,9 @@ tw_route_t tw_route(tw_request_t *op, tw_lane_t *lane, const size_t *length, int
     return route;
 }
 
-size_t tw_route_piece(int ranks)
+size_t tw_route_fragment(int ranks)
 {
-    return TW_PIECE / (size_t)tw_grid(ranks).columns;
+    return TW_FRAGMENT / (size_t)tw_grid(ranks).columns;
 }
 
 tw_bundle_t tw_bundle_column(const tw_route_t *route, int column, int rows)

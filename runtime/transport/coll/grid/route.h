@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * transport/coll/grid/route.h - codes that travel through the grid of ranks (policy/grid.h), unchanged.
  *
- * Two ways, each of two hops, each hop a stage of the engine. A bundle is one message; its pieces
- * lie one after another in a lane's buffer, without gaps.
+ * Two ways, each of two hops, each hop a stage of the engine. A bundle is one message; its
+ * fragments lie one after another in a lane's buffer, without gaps.
  *
- *   deliver: every rank has a piece for every other (a share of its vector, a block of an
+ *   deliver: every rank has a fragment for every other (a share of its vector, a block of an
  *   alltoall).
- *            Hop 1 takes, along the rows, all pieces for the ranks of a column to its forwarder;
+ *            Hop 1 takes, along the rows, all fragments for the ranks of a column to its forwarder;
  *            hop 2 takes, down the column, what the forwarder's members have for one rank,
  *            regrouped. Sent per rank: about (columns-1)/columns + (rows-1)/rows of its codes.
- *   spread:  every rank has one piece for all. Hop 1 takes it to the forwarders in its column; hop
- *            2 takes the pieces of the whole column from each forwarder to its members.
+ *   spread:  every rank has one fragment for all. Hop 1 takes it to the forwarders in its column;
+ *            hop 2 takes the fragments of the whole column from each forwarder to its members.
  *            Sent per rank: what pairwise messages would take.
  *
- * The piece of rank r is this lane's piece of an interval of length[r] values: for deliver, what
- * each has for r; for spread, what r has. All ranks know all lengths.
+ * The fragment of rank r is this lane's fragment of an interval of length[r] values: for deliver,
+ * what each has for r; for spread, what r has. All ranks know all lengths.
  */
 #ifndef TW_TRANSPORT_COLL_GRID_ROUTE_H
 #define TW_TRANSPORT_COLL_GRID_ROUTE_H
@@ -37,24 +37,25 @@ typedef struct tw_route {
     int           stage;       /* of hop 1 */
 } tw_route_t;
 
-/* A route for this lane, as seen by this rank: pieces of length[r] values, slots from `slot` on,
+/* A route for this lane, as seen by this rank: fragments of length[r] values, slots from `slot` on,
  * hops in stages `stage` and stage + 1. */
 tw_route_t tw_route(tw_request_t *op, tw_lane_t *lane, const size_t *length, int slot, int stage);
 
-/* Wanted bytes of a piece, so that a bundle is as long as a message should be. */
-size_t tw_route_piece(int ranks);
+/* Wanted bytes of a fragment, so that a bundle is as long as a message should be. */
+size_t tw_route_fragment(int ranks);
 
-/* Values of the piece of a rank. */
+/* Values of the fragment of a rank. */
 static inline size_t tw_route_values(const tw_route_t *route, int rank)
 {
-    return tw_lane_piece(route->op, route->lane, route->length[rank]);
+    return tw_lane_fragment(route->op, route->lane, route->length[rank]);
 }
 
 /* ---- deliver ------------------------------------------------------------------------------- */
 
 /* Post the receives of both hops. */
 tw_status_t tw_deliver_receives(const tw_route_t *route);
-/* Hop 1: send our pieces for the ranks of a column that is not ours; `encode` makes each of them.
+/* Hop 1: send our fragments for the ranks of a column that is not ours; `encode` makes each of
+ * them.
  */
 typedef void (*tw_route_encode_t)(const tw_route_t *route, int rank, size_t n, uint8_t *codes);
 tw_status_t tw_deliver_send(const tw_route_t *route, tw_route_encode_t encode);
@@ -67,11 +68,11 @@ const uint8_t *tw_deliver_from(const tw_route_t *route, int rank);
 
 /* Post the receives of both hops. If op->root is a rank, only that one is to receive. */
 tw_status_t tw_spread_receives(const tw_route_t *route);
-/* Where the piece of a rank lies: ours before hop 1, everyone's after hop 2. */
+/* Where the fragment of a rank lies: ours before hop 1, everyone's after hop 2. */
 uint8_t *tw_spread_at(const tw_route_t *route, int rank);
-/* Hop 1: send our piece along our column. */
+/* Hop 1: send our fragment along our column. */
 tw_status_t tw_spread_send(const tw_route_t *route);
-/* Hop 2: send the pieces of our column to our members. */
+/* Hop 2: send the fragments of our column to our members. */
 tw_status_t tw_spread_forward(const tw_route_t *route);
 
 #endif /* TW_TRANSPORT_COLL_GRID_ROUTE_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/coll/grid/spread.c - a piece of every rank to all ranks, or to one, in two hops.
+ * transport/coll/grid/spread.c - a fragment of every rank to all ranks, or to one, in two hops.
  *
- * Slots: [0, P) everyone's pieces, column by column; the bundle of a column begins at a slot, and
- * goes from where hop 1 put it together.
+ * Slots: [0, P) everyone's fragments, column by column; the bundle of a column begins at a slot,
+ * and goes from where hop 1 put it together.
  */
 #include "config.h"
 
