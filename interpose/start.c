@@ -31,35 +31,10 @@ static int tw_state_duplicate(MPI_Comm comm, MPI_Comm *newcomm)
 
 static void tw_state_ops(void)
 {
-    tw_state.ops = (tw_mpi_ops_t){.Comm_dup              = tw_state_duplicate,
-                                  .Comm_free             = tw_next.Comm_free,
-                                  .Comm_rank             = tw_next.Comm_rank,
-                                  .Comm_size             = tw_next.Comm_size,
-                                  .Comm_test_inter       = tw_next.Comm_test_inter,
-                                  .Comm_split_type       = tw_next.Comm_split_type,
-                                  .Comm_set_errhandler   = tw_next.Comm_set_errhandler,
-                                  .Comm_get_attr         = tw_next.Comm_get_attr,
-                                  .Initialized           = tw_next.Initialized,
-                                  .Isend                 = tw_next.Isend,
-                                  .Irecv                 = tw_next.Irecv,
-                                  .Testall               = tw_next.Testall,
-                                  .Ibcast                = tw_next.Ibcast,
-                                  .Iallreduce            = tw_next.Iallreduce,
-                                  .Iallgather            = tw_next.Iallgather,
-                                  .Allreduce             = tw_next.Allreduce,
-                                  .Reduce                = tw_next.Reduce,
-                                  .Reduce_scatter_block  = tw_next.Reduce_scatter_block,
-                                  .Bcast                 = tw_next.Bcast,
-                                  .Allgather             = tw_next.Allgather,
-                                  .Alltoall              = tw_next.Alltoall,
-                                  .Ireduce               = tw_next.Ireduce,
-                                  .Ireduce_scatter       = tw_next.Ireduce_scatter,
-                                  .Ireduce_scatter_block = tw_next.Ireduce_scatter_block,
-                                  .Iallgatherv           = tw_next.Iallgatherv,
-                                  .Ialltoall             = tw_next.Ialltoall,
-                                  .Get_library_version   = tw_next.Get_library_version,
-                                  .Error_class           = tw_next.Error_class,
-                                  .Error_string          = tw_next.Error_string};
+#define X(name) .name = tw_next.name,
+    tw_state.ops      = (tw_mpi_ops_t){TW_MPI_OPS(X)};
+#undef X
+    tw_state.ops.Comm_dup = tw_state_duplicate;
 }
 
 static void tw_state_step_aside(void)

@@ -7,42 +7,23 @@
 
 #include <mpi.h>
 
+/* clang-format off */
+#define TW_MPI_OPS(X)                                                                              \
+    X(Comm_free) X(Comm_rank) X(Comm_size) X(Comm_test_inter) X(Comm_split_type)                   \
+    X(Comm_set_errhandler) X(Comm_get_attr) X(Initialized)                                         \
+    /* set-up, and what travels */                                                                 \
+    X(Isend) X(Irecv) X(Testall) X(Ibcast) X(Iallreduce) X(Iallgather)                             \
+    /* MPI's own collectives on values (coll/native/) */                                           \
+    X(Allreduce) X(Reduce) X(Reduce_scatter_block) X(Bcast) X(Allgather) X(Alltoall) X(Ireduce)    \
+    X(Ireduce_scatter) X(Ireduce_scatter_block) X(Iallgatherv) X(Ialltoall)                        \
+    X(Get_library_version) X(Error_class) X(Error_string)
+/* clang-format on */
+
 typedef struct tw_mpi_ops {
-    int (*Comm_dup)(MPI_Comm, MPI_Comm *);
-    int (*Comm_free)(MPI_Comm *);
-    int (*Comm_rank)(MPI_Comm, int *);
-    int (*Comm_size)(MPI_Comm, int *);
-    int (*Comm_test_inter)(MPI_Comm, int *);
-    int (*Comm_split_type)(MPI_Comm, int, int, MPI_Info, MPI_Comm *);
-    int (*Comm_set_errhandler)(MPI_Comm, MPI_Errhandler);
-    int (*Comm_get_attr)(MPI_Comm, int, void *, int *);
-    int (*Initialized)(int *);
-    int (*Isend)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
-    int (*Irecv)(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
-    int (*Testall)(int, MPI_Request[], int *, MPI_Status[]);
-    int (*Ibcast)(void *, int, MPI_Datatype, int, MPI_Comm, MPI_Request *);
-    int (*Iallreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *);
-    int (*Iallgather)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm,
-                      MPI_Request *);
-    /* MPI's own collectives on values (coll/native/); those above carry set-up messages, too. */
-    int (*Allreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
-    int (*Reduce)(const void *, void *, int, MPI_Datatype, MPI_Op, int, MPI_Comm);
-    int (*Reduce_scatter_block)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
-    int (*Bcast)(void *, int, MPI_Datatype, int, MPI_Comm);
-    int (*Allgather)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm);
-    int (*Alltoall)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm);
-    int (*Ireduce)(const void *, void *, int, MPI_Datatype, MPI_Op, int, MPI_Comm, MPI_Request *);
-    int (*Ireduce_scatter)(const void *, void *, const int[], MPI_Datatype, MPI_Op, MPI_Comm,
-                           MPI_Request *);
-    int (*Ireduce_scatter_block)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm,
-                                 MPI_Request *);
-    int (*Iallgatherv)(const void *, int, MPI_Datatype, void *, const int[], const int[],
-                       MPI_Datatype, MPI_Comm, MPI_Request *);
-    int (*Ialltoall)(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm,
-                     MPI_Request *);
-    int (*Get_library_version)(char *, int *);
-    int (*Error_class)(int, int *);
-    int (*Error_string)(int, char *, int *);
+    int (*Comm_dup)(MPI_Comm, MPI_Comm *); /* the drop-in has one of its own */
+#define X(name) __typeof__(MPI_##name) *name;
+    TW_MPI_OPS(X)
+#undef X
 } tw_mpi_ops_t;
 
 extern const tw_mpi_ops_t tw_mpi_default; /* the MPI_ symbols */

@@ -5,8 +5,8 @@
  *   direct  every rank puts its whole vector into its slot; every rank (or the root) adds all of
  *           them in rank order. One exchange of flags: for what fits a slot at once (shm/quick.h).
  *   shares  every rank puts its fragment of every other rank's share into its slot, one after
- *           another; the owner of a share adds its fragments in rank order and puts the sum where its own
- *           fragment would have been; all copy the sums (or the root does). Two exchanges of flags,
+ *           another; the owner of a share adds its fragments in rank order and puts the sum where
+ *           its own would have been; all copy the sums (or the root does). Two exchanges of flags,
  *           each value is added once. A reduce-scatter ends with the owner's sum.
  *
  * Sums are taken in rank order by one owner, so all ranks hold the bits of the serial sum.
