@@ -76,6 +76,25 @@ static inline void tw_collective_begin(tw_collective_call_t *call, tw_comm_t *co
     call->room       = 0;
 }
 
+/* tw_NAME(), tw_iNAME() and tw_NAME_init(): tw_NAME_form() with the same arguments, the form and where
+ * the request goes. Both lists, in parentheses, are those between communicator and `how`. */
+#define TW_COLLECTIVE_FORMS(name, parameters, arguments)                                           \
+    tw_status_t tw_##name(tw_comm_t *comm, TW_LIST parameters, const tw_how_t *how)                \
+    {                                                                                              \
+        return tw_##name##_form(comm, TW_LIST arguments, how, TW_BLOCKING, NULL);                  \
+    }                                                                                              \
+    tw_status_t tw_i##name(tw_comm_t *comm, TW_LIST parameters, const tw_how_t *how,               \
+                           tw_request_t **request_p)                                               \
+    {                                                                                              \
+        return tw_##name##_form(comm, TW_LIST arguments, how, TW_NONBLOCKING, request_p);          \
+    }                                                                                              \
+    tw_status_t tw_##name##_init(tw_comm_t *comm, TW_LIST parameters, const tw_how_t *how,         \
+                                 tw_request_t **plan_p)                                            \
+    {                                                                                              \
+        return tw_##name##_form(comm, TW_LIST arguments, how, TW_PLAN, plan_p);                    \
+    }
+#define TW_LIST(...) __VA_ARGS__
+
 struct tw_algorithm_row {
     const char    *name;
     tw_algorithm_t number; /* by which calls name it; TW_ALGORITHM_AUTO: not at all */

@@ -23,23 +23,7 @@ static tw_status_t tw_allgather_form(tw_comm_t *comm, const void *send, void *re
                      request_p);
 }
 
-tw_status_t tw_allgather(tw_comm_t *comm, const void *send, void *recv, size_t count,
-                         const tw_how_t *how)
-{
-    return tw_allgather_form(comm, send, recv, count, how, TW_BLOCKING, NULL);
-}
-
-tw_status_t tw_iallgather(tw_comm_t *comm, const void *send, void *recv, size_t count,
-                          const tw_how_t *how, tw_request_t **request_p)
-{
-    return tw_allgather_form(comm, send, recv, count, how, TW_NONBLOCKING, request_p);
-}
-
-tw_status_t tw_allgather_init(tw_comm_t *comm, const void *send, void *recv, size_t count,
-                              const tw_how_t *how, tw_request_t **plan_p)
-{
-    return tw_allgather_form(comm, send, recv, count, how, TW_PLAN, plan_p);
-}
+TW_COLLECTIVE_FORMS(allgather, (const void *send, void *recv, size_t count), (send, recv, count))
 
 static tw_status_t tw_allgatherv_form(tw_comm_t *comm, const void *send, void *recv,
                                       const size_t *counts, const size_t *displacements,
@@ -52,23 +36,7 @@ static tw_status_t tw_allgatherv_form(tw_comm_t *comm, const void *send, void *r
                      form, request_p);
 }
 
-tw_status_t tw_allgatherv(tw_comm_t *comm, const void *send, void *recv, const size_t *counts,
-                          const size_t *displacements, const tw_how_t *how)
-{
-    return tw_allgatherv_form(comm, send, recv, counts, displacements, how, TW_BLOCKING, NULL);
-}
-
-tw_status_t tw_iallgatherv(tw_comm_t *comm, const void *send, void *recv, const size_t *counts,
-                           const size_t *displacements, const tw_how_t *how,
-                           tw_request_t **request_p)
-{
-    return tw_allgatherv_form(comm, send, recv, counts, displacements, how, TW_NONBLOCKING,
-                              request_p);
-}
-
-tw_status_t tw_allgatherv_init(tw_comm_t *comm, const void *send, void *recv, const size_t *counts,
-                               const size_t *displacements, const tw_how_t *how,
-                               tw_request_t **plan_p)
-{
-    return tw_allgatherv_form(comm, send, recv, counts, displacements, how, TW_PLAN, plan_p);
-}
+TW_COLLECTIVE_FORMS(allgatherv,
+                    (const void *send, void *recv, const size_t *counts,
+                     const size_t *displacements),
+                    (send, recv, counts, displacements))

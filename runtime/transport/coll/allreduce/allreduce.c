@@ -18,23 +18,9 @@ static tw_status_t tw_allreduce_form(tw_comm_t *comm, const void *send, void *re
     return tw_collective(&call, form, request_p);
 }
 
-tw_status_t tw_allreduce(tw_comm_t *comm, const void *send, void *recv, size_t count,
-                         tw_reduction_t reduction, const tw_how_t *how)
-{
-    return tw_allreduce_form(comm, send, recv, count, reduction, how, TW_BLOCKING, NULL);
-}
-
-tw_status_t tw_iallreduce(tw_comm_t *comm, const void *send, void *recv, size_t count,
-                          tw_reduction_t reduction, const tw_how_t *how, tw_request_t **request_p)
-{
-    return tw_allreduce_form(comm, send, recv, count, reduction, how, TW_NONBLOCKING, request_p);
-}
-
-tw_status_t tw_allreduce_init(tw_comm_t *comm, const void *send, void *recv, size_t count,
-                              tw_reduction_t reduction, const tw_how_t *how, tw_request_t **plan_p)
-{
-    return tw_allreduce_form(comm, send, recv, count, reduction, how, TW_PLAN, plan_p);
-}
+TW_COLLECTIVE_FORMS(allreduce,
+                    (const void *send, void *recv, size_t count, tw_reduction_t reduction),
+                    (send, recv, count, reduction))
 
 static tw_status_t tw_reduce_form(tw_comm_t *comm, const void *send, void *recv, size_t count,
                                   tw_reduction_t reduction, int root, const tw_how_t *how,
@@ -49,22 +35,7 @@ static tw_status_t tw_reduce_form(tw_comm_t *comm, const void *send, void *recv,
     return root >= 0 ? tw_collective(&call, form, request_p) : TW_ERR_INVALID_ARG;
 }
 
-tw_status_t tw_reduce(tw_comm_t *comm, const void *send, void *recv, size_t count,
-                      tw_reduction_t reduction, int root, const tw_how_t *how)
-{
-    return tw_reduce_form(comm, send, recv, count, reduction, root, how, TW_BLOCKING, NULL);
-}
-
-tw_status_t tw_ireduce(tw_comm_t *comm, const void *send, void *recv, size_t count,
-                       tw_reduction_t reduction, int root, const tw_how_t *how,
-                       tw_request_t **request_p)
-{
-    return tw_reduce_form(comm, send, recv, count, reduction, root, how, TW_NONBLOCKING, request_p);
-}
-
-tw_status_t tw_reduce_init(tw_comm_t *comm, const void *send, void *recv, size_t count,
-                           tw_reduction_t reduction, int root, const tw_how_t *how,
-                           tw_request_t **plan_p)
-{
-    return tw_reduce_form(comm, send, recv, count, reduction, root, how, TW_PLAN, plan_p);
-}
+TW_COLLECTIVE_FORMS(reduce,
+                    (const void *send, void *recv, size_t count, tw_reduction_t reduction,
+                     int root),
+                    (send, recv, count, reduction, root))

@@ -16,23 +16,7 @@ static tw_status_t tw_alltoall_form(tw_comm_t *comm, const void *send, void *rec
     return tw_collective(&call, form, request_p);
 }
 
-tw_status_t tw_alltoall(tw_comm_t *comm, const void *send, void *recv, size_t count,
-                        const tw_how_t *how)
-{
-    return tw_alltoall_form(comm, send, recv, count, how, TW_BLOCKING, NULL);
-}
-
-tw_status_t tw_ialltoall(tw_comm_t *comm, const void *send, void *recv, size_t count,
-                         const tw_how_t *how, tw_request_t **request_p)
-{
-    return tw_alltoall_form(comm, send, recv, count, how, TW_NONBLOCKING, request_p);
-}
-
-tw_status_t tw_alltoall_init(tw_comm_t *comm, const void *send, void *recv, size_t count,
-                             const tw_how_t *how, tw_request_t **plan_p)
-{
-    return tw_alltoall_form(comm, send, recv, count, how, TW_PLAN, plan_p);
-}
+TW_COLLECTIVE_FORMS(alltoall, (const void *send, void *recv, size_t count), (send, recv, count))
 
 static tw_status_t tw_alltoallv_form(tw_comm_t *comm, const void *send, tw_blocks_t out, void *recv,
                                      tw_blocks_t in, const tw_how_t *how, tw_form_t form,
@@ -49,31 +33,8 @@ static tw_status_t tw_alltoallv_form(tw_comm_t *comm, const void *send, tw_block
     return tw_collective(&call, form, request_p);
 }
 
-tw_status_t tw_alltoallv(tw_comm_t *comm, const void *send, const size_t *send_counts,
-                         const size_t *send_displacements, void *recv, const size_t *recv_counts,
-                         const size_t *recv_displacements, const tw_how_t *how)
-{
-    return tw_alltoallv_form(comm, send, (tw_blocks_t){0, send_counts, send_displacements}, recv,
-                             (tw_blocks_t){0, recv_counts, recv_displacements}, how, TW_BLOCKING,
-                             NULL);
-}
-
-tw_status_t tw_ialltoallv(tw_comm_t *comm, const void *send, const size_t *send_counts,
-                          const size_t *send_displacements, void *recv, const size_t *recv_counts,
-                          const size_t *recv_displacements, const tw_how_t *how,
-                          tw_request_t **request_p)
-{
-    return tw_alltoallv_form(comm, send, (tw_blocks_t){0, send_counts, send_displacements}, recv,
-                             (tw_blocks_t){0, recv_counts, recv_displacements}, how, TW_NONBLOCKING,
-                             request_p);
-}
-
-tw_status_t tw_alltoallv_init(tw_comm_t *comm, const void *send, const size_t *send_counts,
-                              const size_t *send_displacements, void *recv,
-                              const size_t *recv_counts, const size_t *recv_displacements,
-                              const tw_how_t *how, tw_request_t **plan_p)
-{
-    return tw_alltoallv_form(comm, send, (tw_blocks_t){0, send_counts, send_displacements}, recv,
-                             (tw_blocks_t){0, recv_counts, recv_displacements}, how, TW_PLAN,
-                             plan_p);
-}
+TW_COLLECTIVE_FORMS(alltoallv,
+                    (const void *send, const size_t *send_counts, const size_t *send_displacements,
+                     void *recv, const size_t *recv_counts, const size_t *recv_displacements),
+                    (send, (tw_blocks_t){0, send_counts, send_displacements}, recv,
+                     (tw_blocks_t){0, recv_counts, recv_displacements}))

@@ -16,19 +16,4 @@ static tw_status_t tw_bcast_form(tw_comm_t *comm, void *buffer, size_t count, in
     return tw_collective(&call, form, request_p);
 }
 
-tw_status_t tw_bcast(tw_comm_t *comm, void *buffer, size_t count, int root, const tw_how_t *how)
-{
-    return tw_bcast_form(comm, buffer, count, root, how, TW_BLOCKING, NULL);
-}
-
-tw_status_t tw_ibcast(tw_comm_t *comm, void *buffer, size_t count, int root, const tw_how_t *how,
-                      tw_request_t **request_p)
-{
-    return tw_bcast_form(comm, buffer, count, root, how, TW_NONBLOCKING, request_p);
-}
-
-tw_status_t tw_bcast_init(tw_comm_t *comm, void *buffer, size_t count, int root,
-                          const tw_how_t *how, tw_request_t **plan_p)
-{
-    return tw_bcast_form(comm, buffer, count, root, how, TW_PLAN, plan_p);
-}
+TW_COLLECTIVE_FORMS(bcast, (void *buffer, size_t count, int root), (buffer, count, root))

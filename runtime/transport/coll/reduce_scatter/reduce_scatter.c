@@ -6,10 +6,9 @@
 
 #include "runtime/transport/coll/collective.h"
 
-static tw_status_t tw_reduce_scatter_form(tw_comm_t *comm, const char *name, const void *send,
-                                          void *recv, tw_blocks_t shares, tw_reduction_t reduction,
-                                          const tw_how_t *how, tw_form_t form,
-                                          tw_request_t **request_p)
+static tw_status_t tw_scatter_call(tw_comm_t *comm, const char *name, const void *send, void *recv,
+                                   tw_blocks_t shares, tw_reduction_t reduction,
+                                   const tw_how_t *how, tw_form_t form, tw_request_t **request_p)
 {
     tw_collective_call_t call;
 
@@ -20,67 +19,33 @@ static tw_status_t tw_reduce_scatter_form(tw_comm_t *comm, const char *name, con
 }
 
 /* Counts must be given. */
-static tw_status_t tw_reduce_scatter_counts(tw_comm_t *comm, const void *send, void *recv,
-                                            const size_t *counts, tw_reduction_t reduction,
-                                            const tw_how_t *how, tw_form_t form,
-                                            tw_request_t **request_p)
+static tw_status_t tw_reduce_scatter_form(tw_comm_t *comm, const void *send, void *recv,
+                                          const size_t *counts, tw_reduction_t reduction,
+                                          const tw_how_t *how, tw_form_t form,
+                                          tw_request_t **request_p)
 {
     const tw_status_t status = tw_comm_check(comm);
 
     if (status != TW_OK || counts == NULL) {
         return status != TW_OK ? status : TW_ERR_INVALID_ARG;
     }
-    return tw_reduce_scatter_form(comm, "reduce_scatter", send, recv,
-                                  (tw_blocks_t){.counts = counts}, reduction, how, form, request_p);
+    return tw_scatter_call(comm, "reduce_scatter", send, recv, (tw_blocks_t){.counts = counts},
+                           reduction, how, form, request_p);
 }
 
-tw_status_t tw_reduce_scatter(tw_comm_t *comm, const void *send, void *recv, const size_t *counts,
-                              tw_reduction_t reduction, const tw_how_t *how)
+TW_COLLECTIVE_FORMS(reduce_scatter,
+                    (const void *send, void *recv, const size_t *counts, tw_reduction_t reduction),
+                    (send, recv, counts, reduction))
+
+static tw_status_t tw_reduce_scatter_block_form(tw_comm_t *comm, const void *send, void *recv,
+                                                size_t count, tw_reduction_t reduction,
+                                                const tw_how_t *how, tw_form_t form,
+                                                tw_request_t **request_p)
 {
-    return tw_reduce_scatter_counts(comm, send, recv, counts, reduction, how, TW_BLOCKING, NULL);
+    return tw_scatter_call(comm, "reduce_scatter_block", send, recv, (tw_blocks_t){.each = count},
+                           reduction, how, form, request_p);
 }
 
-tw_status_t tw_ireduce_scatter(tw_comm_t *comm, const void *send, void *recv, const size_t *counts,
-                               tw_reduction_t reduction, const tw_how_t *how,
-                               tw_request_t **request_p)
-{
-    return tw_reduce_scatter_counts(comm, send, recv, counts, reduction, how, TW_NONBLOCKING,
-                                    request_p);
-}
-
-tw_status_t tw_reduce_scatter_init(tw_comm_t *comm, const void *send, void *recv,
-                                   const size_t *counts, tw_reduction_t reduction,
-                                   const tw_how_t *how, tw_request_t **plan_p)
-{
-    return tw_reduce_scatter_counts(comm, send, recv, counts, reduction, how, TW_PLAN, plan_p);
-}
-
-static tw_status_t tw_reduce_scatter_equal(tw_comm_t *comm, const void *send, void *recv,
-                                           size_t count, tw_reduction_t reduction,
-                                           const tw_how_t *how, tw_form_t form,
-                                           tw_request_t **request_p)
-{
-    return tw_reduce_scatter_form(comm, "reduce_scatter_block", send, recv,
-                                  (tw_blocks_t){.each = count}, reduction, how, form, request_p);
-}
-
-tw_status_t tw_reduce_scatter_block(tw_comm_t *comm, const void *send, void *recv, size_t count,
-                                    tw_reduction_t reduction, const tw_how_t *how)
-{
-    return tw_reduce_scatter_equal(comm, send, recv, count, reduction, how, TW_BLOCKING, NULL);
-}
-
-tw_status_t tw_ireduce_scatter_block(tw_comm_t *comm, const void *send, void *recv, size_t count,
-                                     tw_reduction_t reduction, const tw_how_t *how,
-                                     tw_request_t **request_p)
-{
-    return tw_reduce_scatter_equal(comm, send, recv, count, reduction, how, TW_NONBLOCKING,
-                                   request_p);
-}
-
-tw_status_t tw_reduce_scatter_block_init(tw_comm_t *comm, const void *send, void *recv,
-                                         size_t count, tw_reduction_t reduction,
-                                         const tw_how_t *how, tw_request_t **plan_p)
-{
-    return tw_reduce_scatter_equal(comm, send, recv, count, reduction, how, TW_PLAN, plan_p);
-}
+TW_COLLECTIVE_FORMS(reduce_scatter_block,
+                    (const void *send, void *recv, size_t count, tw_reduction_t reduction),
+                    (send, recv, count, reduction))
