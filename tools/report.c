@@ -97,7 +97,8 @@ static void processor_name(char *text, size_t size)
     }
 }
 
-json_t *report_machine(void)
+/* Facts about this machine: host, cpu, cores of the binding, memory. */
+static json_t *machine_of(void)
 {
     const long     pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     struct utsname system;
@@ -150,7 +151,7 @@ int report_begin(report_t *report, const job_t *job, const char *path)
         return 0;
     }
     report->root = json_pack("{s:s, s:o, s:o}", "version", tw_version(), "command",
-                             command_line(job), "machine", report_machine());
+                             command_line(job), "machine", machine_of());
     report->rows = json_array();
     if (report->root == NULL || report->rows == NULL) {
         job_abort(job, "out of memory");

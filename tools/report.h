@@ -32,7 +32,4 @@ json_t *report_number(double value);
 /* Write (if `well`, on rank 0) and release. @return the exit code. */
 int report_end(report_t *report, const job_t *job, int well);
 
-/* Facts about this machine: host, cpu, cores of the binding, memory. */
-json_t *report_machine(void);
-
 #endif /* TOOLS_REPORT_H */

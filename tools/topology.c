@@ -87,7 +87,8 @@ int topology_users(const drawing_t *d, const tw_part_t *part, char *text, size_t
     return n;
 }
 
-void topology_memory(char *text, size_t size, uint64_t bytes)
+/* "755 GiB", "96 MiB". */
+static void memory_text(char *text, size_t size, uint64_t bytes)
 {
     if (bytes >= UINT64_C(1) << 30) {
         snprintf(text, size, "%.0f GiB", (double)bytes / 1073741824.0);
@@ -119,7 +120,7 @@ void topology_label(const tw_part_t *part, char *text, size_t size)
 
     switch (part->kind) {
     case TW_PART_NUMA:
-        topology_memory(memory, sizeof(memory), part->bytes);
+        memory_text(memory, sizeof(memory), part->bytes);
         snprintf(text, size, "%s, %s", part->name, memory);
         return;
     case TW_PART_PACKAGE:

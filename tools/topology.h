@@ -43,9 +43,6 @@ int topology_users(const drawing_t *d, const tw_part_t *part, char *text, size_t
 /* The first rank that has it; -1: none. */
 int topology_first_user(const drawing_t *d, const tw_part_t *part);
 
-/* "755 GiB", "96 MiB". */
-void topology_memory(char *text, size_t size, uint64_t bytes);
-
 /* "same switch", "same package", ... */
 const char *topology_distance(tw_distance_t distance);
 

@@ -63,7 +63,8 @@ static tw_status_t tw_parse_choice(const tw_setting_field_t *field, const char *
     return TW_ERR_SETTING;
 }
 
-tw_status_t tw_settings_parse(const tw_setting_field_t *field, const char *text, void *value)
+/* Parse one value as the environment's would be; TW_ERR_SETTING says nothing to the log. */
+static tw_status_t tw_settings_parse(const tw_setting_field_t *field, const char *text, void *value)
 {
     switch (field->type) {
     case TW_SETTING_INT:

@@ -48,9 +48,6 @@ typedef struct tw_setting_table {
  * in one line that says what is accepted: TW_ERR_SETTING. */
 tw_status_t tw_settings_load(const tw_log_t *log, const tw_setting_table_t *table, void *out);
 
-/* Parse one value as the environment's would be; TW_ERR_SETTING says nothing to the log. */
-tw_status_t tw_settings_parse(const tw_setting_field_t *field, const char *text, void *value);
-
 /* What a field accepts, in words: "error|warn|info", "0..1024", "bytes with k, M, G, or inf". */
 void tw_settings_accepted(const tw_setting_field_t *field, char *text, size_t size);
 

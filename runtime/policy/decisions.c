@@ -15,7 +15,7 @@
 #define TW_DECISIONS_HEADER "thinwire decisions 1"
 #define TW_DECISIONS_LINE   320
 
-bool tw_question_same(const tw_question_t *a, const tw_question_t *b)
+static bool tw_question_same(const tw_question_t *a, const tw_question_t *b)
 {
     return a->operation == b->operation && a->wide == b->wide && a->feedback == b->feedback &&
            a->forced == b->forced && tw_double_bits(a->max_error) == tw_double_bits(b->max_error) &&

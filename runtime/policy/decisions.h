@@ -55,7 +55,6 @@ typedef struct tw_decisions_file {
     size_t          count;
 } tw_decisions_file_t;
 
-bool tw_question_same(const tw_question_t *a, const tw_question_t *b);
 bool tw_decisions_same(const tw_decisions_of_t *a, const tw_decisions_of_t *b);
 
 /* Append a copy; false without memory. */

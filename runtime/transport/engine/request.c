@@ -13,7 +13,8 @@
 
 const char tw_in_place_mark = 0;
 
-void tw_request_release(tw_request_t *op)
+/* Give it back; it is not running. */
+static void tw_request_release(tw_request_t *op)
 {
     tw_comm_t *comm = op->comm;
 

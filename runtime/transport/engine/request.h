@@ -153,9 +153,6 @@ size_t tw_request_values_bytes(const tw_comm_t *comm);
  */
 tw_status_t tw_request_compare(const tw_request_t *op, const char *what);
 
-/* Give it back; it is not running. */
-void tw_request_release(tw_request_t *op);
-
 /* How the three forms of a call end: release on error; start and wait; start and hand out; hand
  * out. */
 typedef enum tw_form { TW_BLOCKING, TW_NONBLOCKING, TW_PLAN } tw_form_t;

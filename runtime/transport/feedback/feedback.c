@@ -156,7 +156,8 @@ static double tw_feedback_at(const tw_feedback_t *fb, size_t i)
     return fb->element == sizeof(float) ? (double)(float)sum : sum;
 }
 
-void tw_feedback_fold(tw_feedback_t *fb)
+/* Add the second residual, in host memory, to the first and zero it. */
+static void tw_feedback_fold(tw_feedback_t *fb)
 {
     const tw_fpmode_t mode = tw_fpmode_enter();
 

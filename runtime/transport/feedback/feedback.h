@@ -70,9 +70,6 @@ tw_status_t tw_feedback_begin(tw_feedback_t *fb, const char *operation, tw_statu
  * into the first. */
 tw_status_t tw_feedback_own(tw_feedback_t *fb, const tw_request_t *op);
 
-/* Add the second residual, in host memory, to the first and zero it. */
-void tw_feedback_fold(tw_feedback_t *fb);
-
 /* feedback_device.c. On failure the communicator is dead, but for tw_feedback_reserve_device(),
  * which is local: TW_ERR_NO_MEMORY (logged). */
 tw_status_t tw_feedback_reserve_device(tw_feedback_t *fb);

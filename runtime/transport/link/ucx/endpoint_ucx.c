@@ -22,7 +22,8 @@ static ucp_tag_t tw_ucx_tag(int sender, int tag)
     return (ucp_tag_t)(uint32_t)sender << 32 | (uint32_t)tag;
 }
 
-tw_status_t tw_ucx_fail(tw_comm_t *comm, int peer, ucs_status_t status)
+/* The communicator is dead, because of a message to or from `peer`; logged, if it was not yet. */
+static tw_status_t tw_ucx_fail(tw_comm_t *comm, int peer, ucs_status_t status)
 {
     const tw_ucx_t *ucx = comm->endpoint_state;
 

@@ -59,9 +59,6 @@ typedef struct tw_ucx {
 /* Load UCX; a line of text that says why not where that fails. */
 tw_status_t tw_ucx_load(tw_ucx_calls_t *calls, char *why, size_t size);
 
-/* The communicator is dead, because of a message to or from `peer`; logged, if it was not yet. */
-tw_status_t tw_ucx_fail(tw_comm_t *comm, int peer, ucs_status_t status);
-
 /* Is everything that was sent known to have arrived? Asks the peers if it is not. */
 bool tw_ucx_idle(tw_comm_t *comm);
 
