@@ -210,8 +210,9 @@ static void tw_settings_meet(int result, MPI_Request *request)
 }
 
 /* Rank 0's values go round; the first rank that has another one is named. */
-static tw_status_t tw_settings_compare(tw_status_t mine)
+tw_status_t tw_state_settings(void)
 {
+    const tw_status_t          mine   = tw_settings_read();
     const tw_drop_in_config_t *config = &tw_state.config;
     const struct {
         const char *name;
@@ -260,9 +261,4 @@ static tw_status_t tw_settings_compare(tw_status_t mine)
         return TW_ERR_MISMATCH;
     }
     return mine;
-}
-
-tw_status_t tw_state_settings(void)
-{
-    return tw_settings_compare(tw_settings_read());
 }

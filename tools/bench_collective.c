@@ -295,32 +295,8 @@ destroy_context:
     return code;
 }
 
-static int bench_collective(const operation_t *operation, job_t *job, int argc, char **argv,
-                            const command_t *command, const collective_arguments_t *parsed)
-{
-    collective_arguments_t a;
-    char                   why[512];
-    int                    code;
-
-    snprintf(why, sizeof(why), "bench %s", operation->name);
-    code = job_options(job, command, why, argc, argv);
-    if (code != JOB_GO_ON) {
-        return code;
-    }
-    a = *parsed;
-    if (a.max >= LARGEST) {
-        snprintf(why, sizeof(why),
-                 "--max: sizes are below 8G, which is what one MPI call can count");
-    } else if (measure_range(&a.min, &a.max, DEFAULT_MIN, DEFAULT_MAX, why, sizeof(why))) {
-        job_need_mpi(job);
-        return run_job(operation, job, &a);
-    }
-    job_complain(job, "bench %s: %s", operation->name, why);
-    return EXIT_USAGE;
-}
-
-static int bench_with_options(const operation_t *operation, const char *usage, const char *about,
-                              const char *examples, job_t *job, int argc, char **argv)
+static int bench_collective(const operation_t *operation, const char *usage, const char *about,
+                            const char *examples, job_t *job, int argc, char **argv)
 {
     collective_arguments_t a         = {0};
     const option_t         options[] = {
@@ -343,13 +319,28 @@ static int bench_with_options(const operation_t *operation, const char *usage, c
                 {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &a.json, 0, 0},
                 {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
     const command_t command = {usage, about, examples, options};
+    char            why[512];
+    int             code;
 
-    return bench_collective(operation, job, argc, argv, &command, &a);
+    snprintf(why, sizeof(why), "bench %s", operation->name);
+    code = job_options(job, &command, why, argc, argv);
+    if (code != JOB_GO_ON) {
+        return code;
+    }
+    if (a.max >= LARGEST) {
+        snprintf(why, sizeof(why),
+                 "--max: sizes are below 8G, which is what one MPI call can count");
+    } else if (measure_range(&a.min, &a.max, DEFAULT_MIN, DEFAULT_MAX, why, sizeof(why))) {
+        job_need_mpi(job);
+        return run_job(operation, job, &a);
+    }
+    job_complain(job, "bench %s: %s", operation->name, why);
+    return EXIT_USAGE;
 }
 
 int bench_allreduce_main(job_t *job, int argc, char **argv)
 {
-    return bench_with_options(
+    return bench_collective(
         &operation_allreduce, "mpirun -n P thinwire bench allreduce [OPTION...]",
         "Adds float32 vectors over all ranks by MPI_Allreduce and by tw_allreduce with each "
         "codec,\n"
@@ -361,7 +352,7 @@ int bench_allreduce_main(job_t *job, int argc, char **argv)
 
 int bench_bcast_main(job_t *job, int argc, char **argv)
 {
-    return bench_with_options(
+    return bench_collective(
         &operation_bcast, "mpirun -n P thinwire bench bcast [OPTION...]",
         "Sends a float32 vector from rank 0 to all ranks by MPI_Bcast and by tw_bcast with each\n"
         "codec. Times are of the default, in which the root's buffer stays exact; bytes, errors\n"
@@ -372,7 +363,7 @@ int bench_bcast_main(job_t *job, int argc, char **argv)
 
 int bench_alltoall_main(job_t *job, int argc, char **argv)
 {
-    return bench_with_options(
+    return bench_collective(
         &operation_alltoall, "mpirun -n P thinwire bench alltoall [OPTION...]",
         "Every rank sends float32 values to every rank, by MPI_Alltoall and by tw_alltoall with\n"
         "each codec. A size is what one rank sends to each rank, itself included.",
