@@ -8,10 +8,10 @@
 
 #include <thinwire/collective.h>
 
-#include "interpose/transfer.h"
 #include "interpose/form.h"
 #include "interpose/handlers.h"
 #include "interpose/next.h"
+#include "interpose/transfer.h"
 #include "interpose/two_stage.h"
 #include "interpose/verify.h"
 #include "runtime/base/clock.h"

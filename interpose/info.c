@@ -9,8 +9,8 @@
 #include "interpose/choice.h"
 #include "interpose/comms.h"
 #include "interpose/next.h"
-#include "interpose/two_stage.h"
 #include "interpose/state.h"
+#include "interpose/two_stage.h"
 
 void tw_comms_set_info(MPI_Comm comm, MPI_Info info)
 {

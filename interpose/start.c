@@ -12,8 +12,8 @@
 #include "interpose/next.h"
 #include "interpose/pending.h"
 #include "interpose/python.h"
-#include "interpose/two_stage.h"
 #include "interpose/state.h"
+#include "interpose/two_stage.h"
 #include "interpose/types.h"
 #include "runtime/base/clock.h"
 

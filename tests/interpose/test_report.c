@@ -95,12 +95,14 @@ START_TEST(the_table_adds_up)
     records[2].key.nonblocking = 1;
     text                       = text_of(&about, records, 3);
     has(text, "thinwire: codec tree8, 4 ranks, Open MPI v4.1.4, 12.500 s since MPI_Init\n");
-    has(text, "  libapp.so+0x1234  world         allreduce   float  tree8           10    10.000   "
+    has(text, "  libapp.so+0x1234  world         allreduce   float  tree8           10           "
+              "10.000   "
               " 2.600  "
               "250.000     25.000     12.500    2.5e-01    3.4e-03\n");
-    has(text, "bcast_init  float  (small)         10    10.000   10.000  250.000\n");
-    has(text, "ireduce     float  (operation)     10    10.000   10.000  250.000\n");
-    has(text, "  all                                                                30    30.000   "
+    has(text, "bcast_init  float  (small)         10           10.000   10.000  250.000\n");
+    has(text, "ireduce     float  (operation)     10           10.000   10.000  250.000\n");
+    has(text, "  all                                                                30           "
+              "30.000   "
               "22.600  "
               "750.000");
     has(text, "     10  10.000  small      below the threshold\n");
