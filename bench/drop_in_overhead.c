@@ -8,18 +8,12 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <mpi.h>
 
+#include "tools/measure.h"
+
 enum { BATCHES = 201, CALLS = 2000 };
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 static double batch_us(int (*allreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm))
 {
@@ -35,6 +29,7 @@ static double batch_us(int (*allreduce)(const void *, void *, int, MPI_Datatype,
 int main(int argc, char **argv)
 {
     static double wrapped[BATCHES], native[BATCHES], extra[BATCHES];
+    double        difference;
     int           ranks = 0;
 
     MPI_Init(&argc, &argv);
@@ -46,15 +41,13 @@ int main(int argc, char **argv)
         wrapped[b] = batch_us(MPI_Allreduce);
         extra[b]   = wrapped[b] - native[b];
     }
-    qsort(native, BATCHES, sizeof(native[0]), compare);
-    qsort(wrapped, BATCHES, sizeof(wrapped[0]), compare);
-    qsort(extra, BATCHES, sizeof(extra[0]), compare);
+    difference = measure_median(extra, BATCHES); /* sorts them */
     printf("MPI_Allreduce of 1 float, %d rank%s, medians of %d batches of %d calls\n", ranks,
            ranks == 1 ? "" : "s", BATCHES, CALLS);
     printf("PMPI_Allreduce  %7.3f us\nMPI_Allreduce   %7.3f us\ndifference      %7.3f us "
            "(quartiles %.3f to %.3f)\n",
-           native[BATCHES / 2], wrapped[BATCHES / 2], extra[BATCHES / 2], extra[BATCHES / 4],
-           extra[3 * BATCHES / 4]);
+           measure_median(native, BATCHES), measure_median(wrapped, BATCHES), difference,
+           extra[BATCHES / 4], extra[3 * BATCHES / 4]);
     MPI_Finalize();
     return 0;
 }

@@ -15,14 +15,9 @@
 
 #include <mpi.h>
 
+#include "tools/measure.h"
+
 #define REPETITIONS_MAX 100
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 static void run(const char *operation, const float *send, float *recv, int count)
 {
@@ -49,8 +44,7 @@ static double median(const char *operation, int repetitions, const float *send, 
         mine = MPI_Wtime() - mine;
         MPI_Allreduce(&mine, &seconds[r < 0 ? 0 : r], 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     }
-    qsort(seconds, (size_t)repetitions, sizeof(*seconds), ascending);
-    return 0.5 * (seconds[repetitions / 2] + seconds[(repetitions - 1) / 2]);
+    return measure_median(seconds, (size_t)repetitions);
 }
 
 int main(int argc, char **argv)

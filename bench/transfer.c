@@ -19,6 +19,8 @@
 
 #include <thinwire/thinwire.h>
 
+#include "tools/measure.h"
+
 #define CONTENDERS_MAX  16
 #define REPETITIONS_MAX 100
 #define LEAST           7
@@ -65,13 +67,6 @@ static void run(const transfer_t *t, int c)
     }
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Seconds of one repetition, on rank 0, whose clock sees both ways. */
 static double once(const transfer_t *t, int c)
 {
@@ -104,23 +99,8 @@ static void measure(const transfer_t *t)
         }
     }
     for (int c = 0; c < t->contenders && tw_comm_rank(t->comm) == 0; c++) {
-        qsort(seconds[c], (size_t)repetitions, sizeof(**seconds), ascending);
         printf("%d %s %.9g\n", t->values, t->name[c],
-               0.5 * (seconds[c][repetitions / 2] + seconds[c][(repetitions - 1) / 2]));
-    }
-}
-
-/* Normal enough: sums of uniform numbers, others on each rank. */
-static void fill(float *x, size_t n, uint64_t state)
-{
-    for (size_t i = 0; i < n; i++) {
-        float sum = 0;
-
-        for (int k = 0; k < 12; k++) {
-            state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-            sum += (float)(state >> 40) / 16777216.0F;
-        }
-        x[i] = sum - 6.0F;
+               measure_median(seconds[c], (size_t)repetitions));
     }
 }
 
@@ -157,7 +137,7 @@ int main(int argc, char **argv)
             MPI_Abort(MPI_COMM_WORLD, 2);
             return 2;
         }
-        fill(t.send, (size_t)t.values, (uint64_t)rank + 1);
+        data_normal(t.send, (size_t)t.values, (uint64_t)rank + 1, 1.0);
         measure(&t);
         free(t.recv);
         free(t.send);
