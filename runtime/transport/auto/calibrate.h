@@ -52,6 +52,9 @@ typedef tw_status_t (*tw_gauge_run_t)(tw_gauge_t *g, const void *what);
 /* A phase of so many seconds begins. */
 void tw_gauge_phase(tw_gauge_t *g, double budget);
 
+/* The shortest first. */
+void tw_gauge_sort(double *times, int n);
+
 /* Time of the slowest rank: the lower quartile of repetitions that take about `seconds` together,
  * as only few of them are disturbed by nothing. */
 tw_status_t tw_gauge_time(tw_gauge_t *g, double seconds, tw_gauge_run_t run, const void *what,

@@ -5,7 +5,6 @@
 #include "config.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/clock.h"
@@ -50,13 +49,6 @@ static size_t tw_verb_room(const tw_gauge_t *g)
     return g->room / 8 < usual ? g->room / 8 : usual;
 }
 
-static int tw_compare_times(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Seconds per value, in pieces that walk through the buffers, for so long: the mean, as ranks that
  * share a core wait for each other; in a short measurement the median of a few, as anything may
  * come between. */
@@ -82,7 +74,7 @@ static double tw_verb_time(const tw_gauge_t *g, const tw_codec_t *codec, tw_cali
         } while (spent < limit);
         times[p] = (double)spent * 1e-9 / (double)values;
     }
-    qsort(times, (size_t)parts, sizeof(times[0]), tw_compare_times);
+    tw_gauge_sort(times, parts);
     return times[parts / 2];
 }
 

@@ -98,6 +98,11 @@ static int tw_gauge_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+void tw_gauge_sort(double *times, int n)
+{
+    qsort(times, (size_t)n, sizeof(times[0]), tw_gauge_compare);
+}
+
 tw_status_t tw_gauge_time(tw_gauge_t *g, double seconds, tw_gauge_run_t run, const void *what,
                           double *seconds_p)
 {
@@ -123,7 +128,7 @@ tw_status_t tw_gauge_time(tw_gauge_t *g, double seconds, tw_gauge_run_t run, con
     }
     if (status == TW_OK) {
         g->elapsed = times[repeats];
-        qsort(times, (size_t)repeats, sizeof(times[0]), tw_gauge_compare);
+        tw_gauge_sort(times, repeats);
         *seconds_p = times[repeats / 4] > 1e-9 ? times[repeats / 4] : 1e-9;
     }
     return status;
