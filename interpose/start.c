@@ -35,6 +35,7 @@ static void tw_state_ops(void)
     tw_state.ops      = (tw_mpi_ops_t){TW_MPI_OPS(X)};
 #undef X
     tw_state.ops.Comm_dup = tw_state_duplicate;
+    tw_state.ops.Testall  = tw_next.Testall;
 }
 
 static void tw_state_step_aside(void)

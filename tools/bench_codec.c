@@ -93,7 +93,7 @@ static int bench_no_codec(const tw_codec_t *codec, const char *isa, const codec_
     for (size_t bytes = a->min; bytes > 0; bytes = measure_next_size(bytes, a->max)) {
         codec_result_t result = {0};
         tw_status_t    status =
-            bench_values(arena, codec, isa, bytes / sizeof(float), threads, &result);
+            bench_sums(arena, codec, isa, bytes / sizeof(float), threads, &result);
 
         if (!well_done(job, "values", bytes, status)) {
             return 0;

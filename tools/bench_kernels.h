@@ -51,7 +51,7 @@ typedef struct codec_result {
 /* Measure all operations with a codec (isa: that of its kernels), or those without one. */
 tw_status_t bench_kernels(const arena_t *arena, const tw_codec_t *codec, const char *isa, size_t n,
                           int threads, codec_result_t *result);
-tw_status_t bench_values(const arena_t *arena, const tw_codec_t *codec, const char *isa, size_t n,
+tw_status_t bench_sums(const arena_t *arena, const tw_codec_t *codec, const char *isa, size_t n,
                          int threads, codec_result_t *result);
 
 /* y against x, into result; n values. */

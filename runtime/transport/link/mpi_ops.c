@@ -7,6 +7,7 @@
 #include "runtime/transport/link/mpi_ops.h"
 
 const tw_mpi_ops_t tw_mpi_default = {.Comm_dup = MPI_Comm_dup,
+                                     .Testall  = MPI_Testall,
 #define X(name) .name = MPI_##name,
                                      TW_MPI_OPS(X)
 #undef X
