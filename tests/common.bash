@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Sourced by the common.bash of tests/tools and tests/train, which set limit: TAP, a scratch folder, and launching
-# under a time limit.
+# Sourced by the common.bash of tests/mpi, tests/tools and tests/train: TAP, a scratch folder, and launching under
+# a time limit, which the latter two set.
 # shellcheck shell=bash disable=SC2154  # set by make check and by who sources this
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/thinwire-test.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT

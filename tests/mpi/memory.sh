@@ -9,11 +9,6 @@ die=$top_builddir/tests/mpi/die
 . "$top_srcdir/tests/mpi/common.bash"
 export OMPI_MCA_btl=self,tcp
 
-skip() { # NAME WHY
-    number=$((number + 1))
-    echo "ok $number - $1 # SKIP $2"
-}
-
 small='mount -t tmpfs -o size=200k none /dev/shm'
 none='mount -t tmpfs -o size=4k,ro none /dev/shm'
 
