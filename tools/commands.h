@@ -7,7 +7,6 @@
 #include "tools/job.h"
 
 int info_main(job_t *job, int argc, char **argv);
-int bench_main(job_t *job, int argc, char **argv);
 int calibrate_main(job_t *job, int argc, char **argv);
 int run_main(job_t *job, int argc, char **argv); /* job: only written, MPI is not initialised */
 int bench_codec_main(job_t *job, int argc, char **argv);
@@ -15,17 +14,5 @@ int bench_allreduce_main(job_t *job, int argc, char **argv);
 int bench_bcast_main(job_t *job, int argc, char **argv);
 int bench_alltoall_main(job_t *job, int argc, char **argv);
 int bench_overlap_main(job_t *job, int argc, char **argv);
-
-/* One of the things a command can do. */
-typedef struct subcommand {
-    const char *name;
-    const char *help;  /* one line                                              */
-    int         alone; /* only rank 0 works; the others wait until it is done  */
-    int (*main)(job_t *job, int argc, char **argv);
-} subcommand_t;
-
-/* Run the subcommand named argv[1]; `list` ends with name NULL. */
-int subcommand_run(const subcommand_t *list, const char *usage, const char *about, job_t *job,
-                   int argc, char **argv);
 
 #endif /* TOOLS_COMMANDS_H */

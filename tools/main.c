@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/main.c - the thinwire command.
+ * tools/main.c - the thinwire command and what it can do.
  */
 #include "config.h"
 
@@ -15,15 +15,13 @@
 #include "command/options.h"
 #include "runtime/base/bytes.h"
 
-static const subcommand_t subcommands[] = {
-    {"info", "What this library, this MPI and this machine are; settings with --settings.", 1,
-     info_main},
-    {"bench", "Measure codecs and compressed collectives against memcpy and native MPI.", 0,
-     bench_main},
-    {"calibrate", "Measure what the codec auto decides by (under mpirun).", 0, calibrate_main},
-    {"run", "Run an MPI program with its collectives watched or compressed.", 0, run_main},
-    {NULL, NULL, 0, NULL},
-};
+/* One of the things a command can do. */
+typedef struct subcommand {
+    const char *name;
+    const char *help;  /* one line                                              */
+    int         alone; /* only rank 0 works; the others wait until it is done  */
+    int (*main)(job_t *job, int argc, char **argv);
+} subcommand_t;
 
 static void print_subcommands(const subcommand_t *list, const char *usage, const char *about)
 {
@@ -56,8 +54,9 @@ static int unknown_subcommand(const subcommand_t *list, const char *usage, const
     return EXIT_USAGE;
 }
 
-int subcommand_run(const subcommand_t *list, const char *usage, const char *about, job_t *job,
-                   int argc, char **argv)
+/* Run the subcommand named argv[1]; `list` ends with name NULL. */
+static int subcommand_run(const subcommand_t *list, const char *usage, const char *about,
+                          job_t *job, int argc, char **argv)
 {
     if (argc < 2) {
         job_complain(job, "a command is missing; accepted: %s; --help lists them", usage);
@@ -82,6 +81,38 @@ int subcommand_run(const subcommand_t *list, const char *usage, const char *abou
     }
     return unknown_subcommand(list, usage, job, argv[1]);
 }
+
+static const subcommand_t benches[] = {
+    {"codec", "Encode and decode speed against memcpy, and the error, of each codec.", 1,
+     bench_codec_main},
+    {"allreduce", "Compressed sum over all ranks against MPI_Allreduce (under mpirun).", 0,
+     bench_allreduce_main},
+    {"bcast", "Compressed broadcast against MPI_Bcast (under mpirun).", 0, bench_bcast_main},
+    {"alltoall", "Compressed exchange against MPI_Alltoall (under mpirun).", 0,
+     bench_alltoall_main},
+    {"overlap", "A nonblocking allreduce beside a computation (under mpirun).", 0,
+     bench_overlap_main},
+    {NULL, NULL, 0, NULL},
+};
+
+static int bench_main(job_t *job, int argc, char **argv)
+{
+    return subcommand_run(benches, "thinwire bench WHAT [OPTION...]",
+                          "Measures on this machine, with random data, never with constants. "
+                          "Medians of\nalternated repetitions; the error is measured, the bytes "
+                          "on the wire are counted.",
+                          job, argc, argv);
+}
+
+static const subcommand_t subcommands[] = {
+    {"info", "What this library, this MPI and this machine are; settings with --settings.", 1,
+     info_main},
+    {"bench", "Measure codecs and compressed collectives against memcpy and native MPI.", 0,
+     bench_main},
+    {"calibrate", "Measure what the codec auto decides by (under mpirun).", 0, calibrate_main},
+    {"run", "Run an MPI program with its collectives watched or compressed.", 0, run_main},
+    {NULL, NULL, 0, NULL},
+};
 
 /* mpirun may start ranks with different command lines; then they would wait for each other. */
 static int same_arguments(const job_t *job)
