@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -418,6 +419,7 @@ typedef struct bytes {
     char  *data; /* on rank 0 */
     size_t n;
     size_t split; /* where the weights of a split layer begin */
+    size_t test;  /* where the first evaluation does */
 } bytes_t;
 
 static bytes_t read_bytes(const tw_training_t *t)
@@ -447,7 +449,13 @@ static bytes_t read_bytes(const tw_training_t *t)
             b.split = at;
         }
     }
+    for (size_t at = 0; at + sizeof(tw_evaluation_t) < b.n && b.test == 0; at += 8) {
+        if (memcmp(b.data + at, t->evaluations.list, sizeof(tw_evaluation_t)) == 0) {
+            b.test = at;
+        }
+    }
     T_CHECK(b.split > 0, "the split weights are not in the file");
+    T_CHECK(b.test > 0, "the test is not in the file");
     return b;
 }
 
@@ -469,6 +477,46 @@ static void write_bytes(const bytes_t *b, size_t n, int sum)
         fclose(file);
     }
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* A word of the file is another, and the check sum fits. */
+static void expect_word_refused(const tw_train_options_t *options, const bytes_t *b, size_t at,
+                                uint64_t word, const char *fragment)
+{
+    uint64_t kept = 0;
+
+    if (t_rank == 0) {
+        memcpy(&kept, b->data + at, sizeof(kept));
+        memcpy(b->data + at, &word, sizeof(word));
+    }
+    write_bytes(b, b->n > 8 ? b->n - 8 : 0, 1);
+    expect_refusal(options, fragment);
+    if (t_rank == 0) {
+        memcpy(b->data + at, &kept, sizeof(kept));
+    }
+}
+
+/* What a file says of its steps and tests is not believed: 4 steps are an epoch. */
+static void check_progress_refused(const tw_train_options_t *options, const bytes_t *b)
+{
+    const size_t epochs = 24, step = 32, evaluations = 40,
+                 error = offsetof(tw_evaluation_t, test_error);
+    const double two = 2.0, none = NAN;
+    uint64_t     words[2];
+
+    memcpy(&words[0], &two, sizeof(two));
+    memcpy(&words[1], &none, sizeof(none));
+    expect_word_refused(options, b, epochs, 0, "nothing possible about the steps");
+    expect_word_refused(options, b, epochs, UINT64_MAX / 4, "nothing possible about the steps");
+    expect_word_refused(options, b, step, 0, "nothing possible about the steps");
+    expect_word_refused(options, b, step, 3, "nothing possible about the steps");
+    expect_word_refused(options, b, step, 8, "nothing possible about the steps");
+    expect_word_refused(options, b, evaluations, UINT64_MAX / 8, "is too short");
+    expect_word_refused(options, b, b->test, 5, "holds results that cannot be");
+    expect_word_refused(options, b, b->test, 0, "holds results that cannot be");
+    expect_word_refused(options, b, b->test + error, words[0], "holds results that cannot be");
+    expect_word_refused(options, b, b->test + error, words[1], "holds results that cannot be");
+    expect_word_refused(options, b, b->test + 8, words[1], "holds results that cannot be");
 }
 
 static void damaged_checkpoints_are_refused(void)
@@ -497,6 +545,7 @@ static void damaged_checkpoints_are_refused(void)
     expect_refusal(&options, "is too short");
     write_bytes(&b, b.n, 1);
     expect_refusal(&options, "is longer than it should be");
+    check_progress_refused(&options, &b);
     write_bytes(&b, b.n > 8 ? b.n - 8 : 0, 1);
     run(&t, &options, MPI_COMM_WORLD);
     tw_training_destroy(&t);
