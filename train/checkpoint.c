@@ -247,7 +247,7 @@ static float *place_of(const tw_training_t *t, const tw_param_t *p, int which, i
 
 static int owned_elsewhere(const tw_training_t *t, const tw_param_t *p)
 {
-    return t->masters != NULL && !p->split && !(t->split && p->layer >= t->network.first_dense);
+    return t->masters != NULL && !p->split;
 }
 
 static int write_tensors(tw_training_t *t, tw_pieces_t *pieces, FILE *stream, tw_problem_t *problem)

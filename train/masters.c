@@ -29,6 +29,7 @@ struct tw_masters {
     tw_masters_change_t *change;   /* [31 groups]: bits never fall          */
     size_t               changes;
     size_t               arrived; /* groups 0 .. arrived - 1 were waited for */
+    size_t               ready;   /* gradients of groups ready .. are final  */
 };
 
 static int failed(const tw_masters_t *m, const char *what, tw_status_t status,
@@ -109,12 +110,11 @@ static int list_groups(tw_masters_t *m, tw_problem_t *problem)
     m->groups = 1;
     strcpy(m->group[0].name, "biases");
     for (size_t i = 0; i < params->count; i++) {
-        const tw_param_t *p = &params->param[i];
-
-        if (!p->split && !(m->config.split && p->layer >= m->config.network->first_dense)) {
+        if (!params->param[i].split) {
             join(m, i);
         }
     }
+    m->ready = m->groups;
     for (size_t g = 0; g < m->groups; g++) {
         settle_precision(m, &m->group[g], g == 0);
     }
@@ -281,20 +281,28 @@ int tw_masters_arrive(tw_masters_t *m, tw_problem_t *problem)
     return need_groups(m, m->groups - 1, problem);
 }
 
-int tw_masters_ready(tw_masters_t *m, size_t layer, tw_problem_t *problem)
+/* Gradients of groups from g on are final. A rank without examples has not waited for their weights. */
+static int ready_groups(tw_masters_t *m, size_t g, tw_problem_t *problem)
 {
-    const size_t      g      = m->group_of[layer];
-    const tw_group_t *group  = &m->group[g];
-    tw_status_t       status = TW_OK;
+    tw_status_t status = TW_OK;
 
-    /* A block is complete with its first layer; a rank without examples has not waited for it. */
-    if (g > 0 && m->config.params->param[group->param].layer == layer) {
-        if (need_groups(m, g, problem) != 0) {
+    while (m->ready > g && status == TW_OK) {
+        if (need_groups(m, m->ready - 1, problem) != 0) {
             return -1;
         }
-        status = tw_weights_ready(m->weights, g);
+        status = tw_weights_ready(m->weights, --m->ready);
     }
     return failed(m, "starting the exchange of gradients", status, problem);
+}
+
+int tw_masters_ready(tw_masters_t *m, size_t layer, tw_problem_t *problem)
+{
+    const size_t g = m->group_of[layer];
+
+    /* A block is complete with its first layer. */
+    return g > 0 && m->config.params->param[m->group[g].param].layer == layer
+               ? ready_groups(m, g, problem)
+               : 0;
 }
 
 void tw_masters_advance(tw_masters_t *m)
@@ -304,15 +312,15 @@ void tw_masters_advance(tw_masters_t *m)
 
 int tw_masters_sum(tw_masters_t *m, tw_problem_t *problem)
 {
-    tw_status_t status;
+    tw_status_t status = TW_OK;
 
-    if (need_groups(m, 0, problem) != 0) {
+    if (ready_groups(m, 0, problem) != 0) {
         return -1;
     }
-    status = tw_weights_ready(m->weights, 0);
     for (size_t g = m->groups; g-- > 0 && status == TW_OK;) {
         status = tw_weights_sum(m->weights, g);
     }
+    m->ready = m->groups;
     return failed(m, "the exchange of gradients", status, problem);
 }
 

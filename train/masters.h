@@ -33,8 +33,6 @@ typedef struct tw_masters_config {
     const tw_network_t *network;
     tw_params_t        *params;     /* laid out with TW_PARAMS_APART                     */
     int                 whole_rows; /* a dense unit's weights stay with one owner        */
-    int                 split;      /* dense layers stay with their ranks, as a rank that is alone
-                                       holds all of them                                 */
     tw_exec_t           exec;
     tw_trace_t         *trace;
 } tw_masters_config_t;

@@ -96,6 +96,9 @@ void tw_report_begin(tw_training_t *t)
     if (t->split) {
         printf("scheme %s, ", o->scheme);
     }
+    if (t->masters != NULL) {
+        printf("update %s, ", o->update);
+    }
     if (t->norm.layers > 0) {
         printf("batch statistics %s, ", o->bn);
     }
@@ -144,6 +147,7 @@ void tw_report_evaluation(tw_training_t *t)
         return;
     }
     tw_report_wipe(t);
+    tw_report_changes(t);
     printf("test after step %5" PRIu64 ", epoch %3" PRIu64 "  loss %.4f  test error %5.2f %%  ",
            e->step, epoch_of(t, e), e->train_loss, 100.0 * e->test_error);
     print_top5(t, e->test_error_top5);
@@ -159,6 +163,7 @@ void tw_report_epoch(tw_training_t *t)
         return;
     }
     tw_report_wipe(t);
+    tw_report_changes(t);
     if (t->options->steps != 0) {
         return; /* its steps have had lines of their own */
     }
@@ -339,7 +344,8 @@ static json_t *results(const tw_training_t *t)
     }
     snprintf(hash, sizeof(hash), "%016" PRIx64, t->hash);
     root = json_pack(
-        "{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:I, s:I, s:I, s:s, s:o, s:o, s:o}",
+        "{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:I, s:I, s:I, s:I, s:s, s:o, s:o, "
+        "s:o, s:o}",
         "test_error", share_or_null(tested != NULL ? tested->test_error : -1.0), "test_error_top5",
         share_or_null(tested != NULL ? tested->test_error_top5 : -1.0), "test_error_min",
         share_or_null(lowest), "train_loss", t->records[t->epochs - 1].train_loss,
@@ -347,9 +353,10 @@ static json_t *results(const tw_training_t *t)
         m.step_seconds, "exposed_share", m.exposed, "bytes_sent_per_step",
         bytes_or_null(m.bytes_sent), "bytes_uncompressed_per_step",
         bytes_or_null(m.bytes_uncompressed), "steps_per_epoch", (json_int_t)t->steps,
-        "dense_input_bytes", (json_int_t)tw_division_memory(&t->division), "dense_bytes",
-        (json_int_t)tw_head_memory(t->head), "weights_hash", hash, "until", until_object(t),
-        "epochs", epochs, "evaluations", evaluations);
+        "optimizer_bytes", (json_int_t)tw_report_state_bytes(t), "dense_input_bytes",
+        (json_int_t)tw_division_memory(&t->division), "dense_bytes",
+        (json_int_t)tw_head_memory(t->head), "weights_hash", hash, "weights", tw_report_weights(t),
+        "until", until_object(t), "epochs", epochs, "evaluations", evaluations);
     return root;
 }
 
@@ -361,11 +368,11 @@ static json_t *settings(const tw_training_t *t)
 
     shape_text(&t->network, shape, sizeof(shape));
     return json_pack(
-        "{s:s, s:s, s:I, s:s*, s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:I, s:I, s:I, s:s}",
+        "{s:s, s:s, s:I, s:s*, s:s, s:s, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:I, s:I, s:I, s:s}",
         "model", t->network.name, "layers", shape, "parameters",
         (json_int_t)tw_network_parameters(&t->network), "data", o->data, "codec", t->codec_text,
-        "scheme", o->scheme, "batch_statistics", o->bn, "ranks", t->size, "batch",
-        (json_int_t)t->batch, "lr", t->rates.base, "momentum", t->rates.momentum, "decay",
+        "scheme", o->scheme, "update", o->update, "batch_statistics", o->bn, "ranks", t->size,
+        "batch", (json_int_t)t->batch, "lr", t->rates.base, "momentum", t->rates.momentum, "decay",
         t->rates.decay, "update_period", (json_int_t)o->update_period, "seed", (json_int_t)o->seed,
         "threads", (json_int_t)o->threads, "isa", t->kernels->isa);
 }

@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "train/problem.h"
 #include "train/training.h"
 
@@ -27,6 +29,15 @@ void tw_report_epoch(tw_training_t *t);
 
 /** Say that batch statistics are global from now on. */
 void tw_report_switch(tw_training_t *t);
+
+/** A line for each change of the bits of weights since the last call. */
+void tw_report_changes(tw_training_t *t);
+
+/** What the JSON file says of weights that have owners, null where they have none. */
+json_t *tw_report_weights(const tw_training_t *t);
+
+/** Bytes that this rank keeps for the optimizer. */
+uint64_t tw_report_state_bytes(const tw_training_t *t);
 
 /** The last line. */
 void tw_report_end(const tw_training_t *t);

@@ -204,7 +204,6 @@ static int make_masters(tw_training_t *t, tw_problem_t *problem)
                                         .network    = &t->network,
                                         .params     = &t->params,
                                         .whole_rows = t->network.max_norm > 0.0,
-                                        .split      = t->split,
                                         .exec       = t->exec,
                                         .trace      = t->trace};
 

@@ -99,9 +99,10 @@ typedef struct tw_training {
     tw_evaluations_t      evaluations;
     uint64_t              hash; /* of all weights                          */
     tw_meter_t            meter;
-    int                   terminal; /* a progress line makes sense             */
-    double                shown;    /* when it was last shown; 0: not          */
-    double                loss;     /* mean of the last step                   */
+    int                   terminal;     /* a progress line makes sense             */
+    double                shown;        /* when it was last shown; 0: not          */
+    double                loss;         /* mean of the last step                   */
+    size_t                changes_told; /* of bits, of masters                 */
 } tw_training_t;
 
 /** Make everything ready. Collective.

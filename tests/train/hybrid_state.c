@@ -48,7 +48,7 @@ static void same_end(const tw_training_t *a, const tw_training_t *b)
     T_CHECK(a->hash == b->hash, "other weights than without a stop");
     T_CHECK(a->params.states > 0 && a->params.states == b->params.states, "no running statistics");
     T_SAME(TW_F32, a->params.state, b->params.state, a->params.states);
-    T_SAME(TW_F32, a->params.momentum, b->params.momentum, a->params.total);
+    T_SAME(TW_F32, a->params.momentum, b->params.momentum, a->params.moments);
     t_same_everywhere(__FILE__, __LINE__, MPI_COMM_WORLD, a->params.state,
                       a->params.states * sizeof(float));
     for (uint64_t e = 0; e < a->epochs; e++) {

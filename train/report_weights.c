@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * train/report_weights.c - what a report says of weights that have owners.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "train/report.h"
+
+void tw_report_changes(tw_training_t *t)
+{
+    tw_masters_facts_t facts;
+
+    if (t->masters == NULL || t->rank != 0) {
+        return;
+    }
+    tw_masters_facts(t->masters, &facts);
+    for (; t->changes_told < facts.changes; t->changes_told++) {
+        const tw_masters_change_t *c = &facts.change[t->changes_told];
+        const char                *spec;
+        size_t                     elements;
+        int                        bits;
+
+        printf("weights of %s travel with %d bits from step %" PRIu64 " on\n",
+               tw_masters_group(t->masters, c->group, &elements, &spec, &bits), c->bits,
+               c->step + 1);
+    }
+}
+
+static json_t *group_object(const tw_training_t *t, size_t g)
+{
+    const char *name, *spec;
+    size_t      elements;
+    int         bits;
+
+    name = tw_masters_group(t->masters, g, &elements, &spec, &bits);
+    return json_pack("{s:s, s:I, s:s, s:o}", "name", name, "elements", (json_int_t)elements,
+                     "codec", spec, "bits", bits > 0 ? json_integer(bits) : json_null());
+}
+
+static json_t *change_object(const tw_training_t *t, const tw_masters_change_t *c)
+{
+    const char *spec;
+    size_t      elements;
+    int         bits;
+
+    return json_pack("{s:I, s:s, s:i}", "step", (json_int_t)c->step, "group",
+                     tw_masters_group(t->masters, c->group, &elements, &spec, &bits), "bits",
+                     c->bits);
+}
+
+json_t *tw_report_weights(const tw_training_t *t)
+{
+    json_t            *groups, *changes;
+    tw_masters_facts_t facts;
+
+    if (t->masters == NULL) {
+        return json_null();
+    }
+    groups  = json_array();
+    changes = json_array();
+    tw_masters_facts(t->masters, &facts);
+    for (size_t g = 0; g < facts.groups; g++) {
+        json_array_append_new(groups, group_object(t, g));
+    }
+    for (size_t c = 0; c < facts.changes; c++) {
+        json_array_append_new(changes, change_object(t, &facts.change[c]));
+    }
+    return json_pack("{s:I, s:I, s:I, s:o, s:o}", "elements", (json_int_t)facts.elements,
+                     "elements_owned", (json_int_t)facts.own, "bytes_of_a_copy",
+                     (json_int_t)facts.bytes, "groups", groups, "changes", changes);
+}
+
+uint64_t tw_report_state_bytes(const tw_training_t *t)
+{
+    tw_masters_facts_t facts = {.own = 0};
+
+    if (t->masters != NULL) {
+        tw_masters_facts(t->masters, &facts);
+    }
+    return (facts.own + t->params.moments) * sizeof(float);
+}
