@@ -77,6 +77,8 @@ static const struct {
               {"int8", TW_F32},     {"onebit", TW_F32}, {"bitpack:2,round", TW_F32},
               {"bitpack:3", TW_F64}};
 
+#define UNIT 4096 /* elements: blocks of tree8 */
+
 #define CODECS (sizeof(codecs) / sizeof(codecs[0]))
 
 static int check_verb(verb_t verb, where_t where, bool quick)
@@ -139,6 +141,73 @@ static int check_feedback(const char *spec)
     return equal;
 }
 
+/* Sharded weights of one group: copies, gradients and masters in memory of the device (exec), or of the
+ * host (NULL). Steps in several codecs; what the last copies are goes to out[N]. */
+static void step_weights(const tw_exec_t *exec, const char *name, size_t n, float *out)
+{
+    static const char *const  specs[] = {"fp32", "bitpack:1", "tree8", "bitpack:3"};
+    const size_t              own = tw_weights_owned(TW_WEIGHTS_SHARDED, n, UNIT, rank, size, NULL);
+    const size_t              bytes = n * sizeof(float), mine = own * sizeof(float);
+    float                    *vector = host(bytes), *sum = host(mine);
+    const tw_weights_config_t config = {.owners = TW_WEIGHTS_SHARDED, .exec = exec};
+    tw_weights_group_t        group  = {.name     = name,
+                                        .weights  = exec != NULL ? device(bytes) : host(bytes),
+                                        .gradient = exec != NULL ? device(bytes) : host(bytes),
+                                        .master   = exec != NULL ? device(mine) : host(mine),
+                                        .count    = n,
+                                        .unit     = UNIT,
+                                        .codec    = specs[0]};
+    tw_weights_t             *w;
+
+    must(tw_weights_create(comm, &config, &group, 1, &w), "weights with owners");
+    fill(sum, sizeof(float), own, 77 + (uint64_t)rank);
+    for (size_t step = 0; step < sizeof(specs) / sizeof(specs[0]); step++) {
+        copy(group.master, sum, mine, stream);
+        finish(stream);
+        must(tw_weights_set_codec(w, 0, specs[step]), "another codec");
+        must(tw_weights_send(w, 0), "sending weights");
+        must(tw_weights_wait(w, 0), "weights");
+        fill(vector, sizeof(float), n, 1000 * step + (uint64_t)rank);
+        copy(group.gradient, vector, bytes, stream);
+        finish(stream);
+        must(tw_weights_ready(w, 0), "the gradient");
+        must(tw_weights_sum(w, 0), "its sum");
+        copy(sum, group.gradient, mine, stream);
+        finish(stream);
+    }
+    copy(out, group.weights, bytes, stream);
+    finish(stream);
+    tw_weights_destroy(w);
+    if (exec != NULL) {
+        DEVICE.release(TW_DEVICE_MEMORY, group.weights);
+        DEVICE.release(TW_DEVICE_MEMORY, group.gradient);
+        DEVICE.release(TW_DEVICE_MEMORY, group.master);
+    } else {
+        free(group.weights);
+        free(group.gradient);
+        free(group.master);
+    }
+    free(vector);
+    free(sum);
+}
+
+/* The masters of a step are the sums of gradients of the one before, so the last copies say whether all
+ * were right. */
+static int check_weights(void)
+{
+    enum { N = 100003 };
+    const tw_exec_t exec = {.memory = TW_MEMORY_CUDA, .stream = stream};
+    float          *mine = host(N * sizeof(float)), *theirs = host(N * sizeof(float));
+    int             equal;
+
+    step_weights(NULL, "host", N, mine);
+    step_weights(&exec, "device", N, theirs);
+    equal = memcmp(mine, theirs, N * sizeof(float)) == 0;
+    free(mine);
+    free(theirs);
+    return equal;
+}
+
 static void check_path(const char *path, bool quick)
 {
     open_comm(path);
@@ -148,6 +217,7 @@ static void check_path(const char *path, bool quick)
     ok(check_verb(TWO_PASS, FOUND, true), path, "memory that is found to be the device's");
     ok(check_verb(ALLTOALL, MIXED, true), path, "even ranks in host memory");
     ok(check_feedback("onebit") && check_feedback("tree8"), path, "error feedback");
+    ok(check_weights(), path, "weights with owners");
     close_comm();
 }
 
