@@ -10,19 +10,19 @@
 #include "train/exchange.h"
 #include "train/masters.h"
 
-typedef struct tw_group {
+typedef struct tw_master_group {
     char           name[48];
     size_t         first, count;  /* elements of params->value             */
     size_t         param, params; /* tensors of params->param, neighbours  */
     char           spec[TW_WEIGHT_SPEC];
     tw_precision_t precision; /* with AWP, but for the first group     */
-} tw_group_t;
+} tw_master_group_t;
 
 struct tw_masters {
     tw_masters_config_t  config;
     tw_weights_t        *weights;
     size_t               groups;
-    tw_group_t          *group;    /* [groups]                              */
+    tw_master_group_t   *group;    /* [groups]                              */
     size_t              *group_of; /* [layers] of its weights; 0: none      */
     float               *state;    /* [own] of the optimizer                */
     double              *norms;    /* [groups]                              */
@@ -64,9 +64,9 @@ static int is_first(const tw_param_t *p)
 /* The group that a tensor joins: the last one, if that has the name; a new one. */
 static void join(tw_masters_t *m, size_t i)
 {
-    const tw_param_t *p = &m->config.params->param[i];
-    char              name[48];
-    tw_group_t       *g = &m->group[0];
+    const tw_param_t  *p = &m->config.params->param[i];
+    char               name[48];
+    tw_master_group_t *g = &m->group[0];
 
     if (!is_first(p)) {
         name_group(m, p, name);
@@ -83,7 +83,7 @@ static void join(tw_masters_t *m, size_t i)
     g->params++;
 }
 
-static void settle_precision(const tw_masters_t *m, tw_group_t *g, int first)
+static void settle_precision(const tw_masters_t *m, tw_master_group_t *g, int first)
 {
     const tw_weight_codec_t *how = codec_of(m);
 
@@ -123,7 +123,7 @@ static int list_groups(tw_masters_t *m, tw_problem_t *problem)
 
 /* The codec that the layers of a group ask for, for their gradients: "" for none. NULL: not all the
  * same. */
-static const char *own_codec(const tw_masters_t *m, const tw_group_t *g)
+static const char *own_codec(const tw_masters_t *m, const tw_master_group_t *g)
 {
     const char *codec = NULL;
 
@@ -144,9 +144,9 @@ static int describe_groups(const tw_masters_t *m, tw_weights_group_t *list, tw_p
     const tw_params_t *params = m->config.params;
 
     for (size_t i = 0; i < m->groups; i++) {
-        const tw_group_t *g     = &m->group[i];
-        const tw_param_t *first = &params->param[g->param];
-        const char       *own   = i == 0 ? "fp32" : own_codec(m, g);
+        const tw_master_group_t *g     = &m->group[i];
+        const tw_param_t        *first = &params->param[g->param];
+        const char              *own   = i == 0 ? "fp32" : own_codec(m, g);
 
         if (own == NULL) {
             return tw_problem_set(problem,
@@ -325,7 +325,7 @@ int tw_masters_sum(tw_masters_t *m, tw_problem_t *problem)
 }
 
 /* The part of a tensor that is in a share. */
-static tw_master_piece_t piece_of(const tw_masters_t *m, const tw_group_t *g,
+static tw_master_piece_t piece_of(const tw_masters_t *m, const tw_master_group_t *g,
                                   const tw_weights_share_t *share, const tw_param_t *p)
 {
     const size_t at = p->first - g->first, begin = share->first > at ? share->first : at;
@@ -347,7 +347,7 @@ void tw_masters_each(tw_masters_t *m, void (*visit)(void *user, const tw_master_
                      void         *user)
 {
     for (size_t i = 0; i < m->groups; i++) {
-        const tw_group_t        *g     = &m->group[i];
+        const tw_master_group_t *g     = &m->group[i];
         const tw_weights_share_t share = share_of(m, i);
 
         for (size_t k = 0; k < g->params; k++) {
@@ -376,8 +376,8 @@ static int observing(const tw_masters_t *m)
 
 static tw_status_t raise_bits(tw_masters_t *m, size_t g, uint64_t step)
 {
-    tw_group_t *group = &m->group[g];
-    const int   bits  = group->precision.bits;
+    tw_master_group_t *group = &m->group[g];
+    const int          bits  = group->precision.bits;
 
     m->change[m->changes++] = (tw_masters_change_t){step, g, bits};
     tw_weight_codec_spec(codec_of(m), bits, group->spec);
@@ -479,7 +479,7 @@ int tw_masters_restore_rule(tw_masters_t *m, const double *numbers, tw_problem_t
     tw_status_t status = TW_OK;
 
     for (size_t g = 1; g < m->groups && status == TW_OK; g++) {
-        tw_group_t *group = &m->group[g];
+        tw_master_group_t *group = &m->group[g];
 
         if (tw_precision_restore(&group->precision, numbers + (g - 1) * TW_PRECISION_NUMBERS) !=
             TW_OK) {
