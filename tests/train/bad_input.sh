@@ -87,7 +87,7 @@ nothing_is_left() {
     [ -z "$left" ] || { echo "left: $left"; return 1; }
 }
 
-plan 37
+plan 46
 check "good data is good" good_data_is_good
 check "unknown option" refused 2 "unknown option '--epoch'" --epoch 3
 check "option without its value" refused 2 '--codec needs a value' --codec
@@ -100,6 +100,18 @@ check "--eval-every 0" refused 2 "--eval-every '0': accepted: a whole number" --
 check "unknown codec" refused 1 "codec 'tree9'.*tree8" --codec tree9
 check "unknown codec option" refused 1 "tree8:blok=5" --codec tree8:blok=5
 check "block 0" refused 1 "block=0" --codec onebit:block=0
+check "unknown --update" refused 2 "--update 'split': accepted are replicated, root and sharded" --update split
+check "weights that do not travel" refused 1 'weight=awp: weights travel only with --update root or' --codec weight=awp
+check "native sums without owners" refused 1 'grad=mpi .*only with --update replicated' --update sharded --codec grad=mpi
+check "unknown codec of weights" refused 1 "weight=tree9.*also accepted: awp" --update root --codec weight=tree9
+check "unknown option of awp" refused 1 "awp: 'bits=8' is not understood; accepted are T=X" --update root \
+    --codec weight=awp:bits=8
+check "awp with interval 0" refused 1 "awp: 'interval=0' is not understood" --update sharded --codec weight=awp:interval=0
+check "awp with more than 32 bits" refused 1 "awp: 'first=33' is not understood" --update sharded \
+    --codec weight=awp:T=0,first=33
+check "awp with a threshold that is no number" refused 1 "awp: 'T=nan' is not understood" --update sharded \
+    --codec weight=awp:T=nan
+check "awp with an empty option" refused 1 'awp: an option is empty' --update sharded --codec weight=awp:
 check "unknown model" refused 1 "vgg" --model vgg
 check "unknown data set" refused 1 "data 'cifar'.*accepted are mnist:DIR" --data cifar
 check "unknown digits option" refused 1 'digits:size=3' --data digits:size=3

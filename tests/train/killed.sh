@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A rank that dies in the middle of training, data parallel or hybrid: the job ends soon, and its checkpoint
-# can be gone on with.
+# A rank that dies in the middle of training, data parallel, hybrid or an owner of weights: the job ends soon, and
+# its checkpoint can be gone on with.
 . "$top_srcdir/tests/train/common.bash"
 
 use() { # ARG...: of the runs to come
@@ -57,7 +57,7 @@ checkpoint_is_whole() {
 }
 
 json_query=$top_builddir/tests/tools/json_query
-plan 6
+plan 9
 use --codec onebit
 check "a killed rank ends the job within 10 s" killed_rank_ends_the_job
 check "no rank is left behind" nobody_is_left
@@ -66,3 +66,7 @@ use --model lenet --scheme c --codec grad=onebit,act=tree8
 check "hybrid: a killed rank ends the job within 10 s" killed_rank_ends_the_job
 check "hybrid: no rank is left behind" nobody_is_left
 check "hybrid: its checkpoint can be gone on with" checkpoint_is_whole
+use --update sharded --codec weight=awp:T=1,interval=3
+check "sharded: a killed rank ends the job within 10 s" killed_rank_ends_the_job
+check "sharded: no rank is left behind" nobody_is_left
+check "sharded: its checkpoint can be gone on with" checkpoint_is_whole
