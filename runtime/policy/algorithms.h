@@ -4,7 +4,7 @@
  * their rows (transport/coll/collective.h).
  *
  * ROW(x, name, considered): NULL, or a predicate of model_cost.c on the facts: does the codec `auto`
- * consider it on such ranks, where nothing names it? Others ignore it.
+ * consider it on such ranks, where nothing names it? NULL: on all. Others ignore it.
  *
  * The first of an operation can always serve; of several that serve and are usual for a call
  * (transport/coll/collective.h), one by no name takes the last. `node` comes after all that serve

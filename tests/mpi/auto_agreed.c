@@ -45,7 +45,7 @@ static tw_facts_t made_up(int nodes, int local_ranks)
 /* ---- settings that cannot be followed -------------------------------------------------------- */
 
 static const struct {
-    const char *setting, *names[6];
+    const char *setting, *names[8];
     t_op_t      ops[2];
     int         count;
 } settings[] = {{"ALLREDUCE",

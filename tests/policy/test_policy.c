@@ -111,7 +111,7 @@ START_TEST(a_setting_names_an_algorithm)
     static const struct {
         tw_operation_t operation;
         const char    *setting;
-        const char    *names[6];
+        const char    *names[8];
     } all[] = {
         {TW_OPERATION_ALLREDUCE,
          "THINWIRE_ALLREDUCE",

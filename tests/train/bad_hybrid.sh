@@ -81,9 +81,9 @@ check "one bit for activations" refused 1 'act=onebit.*too coarse.*--force' --mo
 check "one bit for their gradients" refused 1 'back=onebit.*too coarse.*--force' --model lenet --scheme c --codec back=onebit
 check "one bit for activations, forced" forced_one_bit_runs
 check "one bit without split layers" one_bit_without_split_layers_runs
-check "an unknown class of tensors" refused 1 "unknown class 'activations'; accepted are .*grad, act and back" \
+check "an unknown class of tensors" refused 1 "unknown class 'activations'; accepted are .*grad, act, back and weight" \
     --codec grad=tree8,activations=tree8
-check "an unknown class behind a codec's options" refused 1 "'activations'.*grad, act and back" \
+check "an unknown class behind a codec's options" refused 1 "'activations'.*grad, act, back and weight" \
     --codec grad=tree8:block=64,activations=tree8
 check "two codecs for a class" refused 1 'two specs for grad' --codec grad=onebit,grad=fp32
 check "--update-period without split layers" refused 2 '--update-period needs split layers' --update-period 2

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "runtime/transport/coll/collective.h"
@@ -120,6 +121,7 @@ static tw_status_t tw_collective_create(tw_collective_call_t *call, tw_form_t fo
         return status;
     }
     call->algorithm->shape(call, &shape);
+    assert(shape.algorithm->stages <= TW_STAGES_MAX);
     status = tw_request_create(call->comm, call->how, &shape, form == TW_PLAN, &op);
     if (status != TW_OK) {
         return status;

@@ -5,6 +5,8 @@
 
 #include "runtime/transport/engine/progress.h"
 
+_Static_assert(TW_STAGES_MAX <= TW_TAG_STAGES, "a tag names the stage");
+
 int tw_lane_tag(const tw_request_t *op, const tw_lane_t *lane, int stage)
 {
     const uint64_t cycle = op->sequence % op->comm->tag_cycle;

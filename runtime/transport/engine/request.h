@@ -57,8 +57,8 @@ typedef struct tw_lane {
 
 typedef struct tw_algorithm_ops {
     const char *name;
-    int         stages;
-    bool        values; /* values travel as they are, in memory: there are no messages to size */
+    int  stages; /* 1 .. TW_STAGES_MAX, whatever the ranks; one that waits for nothing passes */
+    bool values; /* values travel as they are, in memory: there are no messages to size */
     /* Local work between stages; posts the messages of lane->stage, if that is below stages. */
     tw_status_t (*step)(tw_request_t *op, tw_lane_t *lane);
     /* Optional: is what lane->stage waits for, apart from messages, there? Else *peer_p is a rank
@@ -67,8 +67,10 @@ typedef struct tw_algorithm_ops {
     bool (*ready)(tw_request_t *op, tw_lane_t *lane, int *peer_p);
     /* Its steps touch elements or codes themselves, not only by tw_op_ and tw_lane_. */
     bool host_only;
-    /* op->rounds, arrays, and own_first and own_count where it encodes sums (second residuals are found
-     * by them); send and recv are set, in place to the same. */
+    /* op->rounds, arrays, and own_first and own_count where it encodes sums: the interval of the second
+     * residual, this rank's share where tw_reduction_encode_sum() is used. send and recv are set, in
+     * place to the same: a round may write only what it or an earlier one has read in stage 0, or what
+     * no other round reads. */
     void (*fill)(tw_request_t *op, const struct tw_collective_call *call);
 } tw_algorithm_ops_t;
 
@@ -115,7 +117,7 @@ struct tw_request {
 
     const uint8_t *send; /* elements; NULL where the operation has none         */
     uint8_t       *recv;
-    size_t         count; /* of the shape                                       */
+    size_t         count; /* of the shape: allgather: all blocks together, not the call's        */
     int            root;  /* -1: none                                            */
     tw_reduction_t reduction;
     size_t        *array[TW_ARRAYS_MAX]; /* counts and displacements, in elements */
@@ -176,7 +178,10 @@ void tw_comm_progress(tw_comm_t *comm, bool *moved_p);
 
 /* Post a message that completes stage `stage` of this lane's round; size 0 sends nothing. The tag
  * names the stage in which the receiver waits for it, which for sends is tag_stage. `values` is the
- * number of values in it, for the counters. */
+ * number of values in it, for the counters. `stage` is this one or a later one: earlier ones are not
+ * looked at any more. Both ends know the size; several between two ranks in one stage match in the
+ * order of posting; there is room for 2 P in a stage, each of a slot's bytes. `bytes` lies in the
+ * lane's slots or is what tw_lane_codes() gave, since device memory is staged by slot. */
 tw_status_t tw_lane_send(tw_request_t *op, tw_lane_t *lane, int stage, int tag_stage,
                          const void *bytes, size_t size, int peer, size_t values);
 tw_status_t tw_lane_recv(tw_request_t *op, tw_lane_t *lane, int stage, void *bytes, size_t size,
