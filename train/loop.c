@@ -274,6 +274,9 @@ static int reached(const tw_training_t *t)
 {
     const tw_train_options_t *o = t->options;
 
+    if (t->calibration != NULL && tw_calibration_drop(&t->evaluations) != NULL) {
+        return 1;
+    }
     return o->until >= 0.0 &&
            tw_evaluations_first(&t->evaluations, o->until, o->until_five) != NULL;
 }

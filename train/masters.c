@@ -361,6 +361,16 @@ void tw_masters_each(tw_masters_t *m, void (*visit)(void *user, const tw_master_
     }
 }
 
+tw_status_t tw_masters_norms(tw_masters_t *m, double *norms)
+{
+    const tw_status_t status = tw_weights_norms(m->weights, TW_WEIGHTS_MASTERS, m->norms);
+
+    if (status == TW_OK) {
+        memcpy(norms, m->norms + 1, (m->groups - 1) * sizeof(*norms));
+    }
+    return status;
+}
+
 /* ---- AWP ----------------------------------------------------------------------------------- */
 
 /* Does a group still gain bits? */

@@ -59,6 +59,10 @@ int tw_masters_ready(tw_masters_t *masters, size_t layer, tw_problem_t *problem)
 /** Advance what travels, without waiting. */
 void tw_masters_advance(tw_masters_t *masters);
 
+/** Norms of the masters of groups 1, 2, ..., while no weights are on their way. Collective.
+ * @param [out] norms  [groups - 1]; set only on TW_OK. */
+tw_status_t tw_masters_norms(tw_masters_t *masters, double *norms);
+
 /** Wait until the sums of all gradients are with their owners. */
 int tw_masters_sum(tw_masters_t *masters, tw_problem_t *problem);
 

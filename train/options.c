@@ -64,6 +64,8 @@ static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_
         {"--threads", "N", "threads per rank [1]", OPTION_WHOLE, &o->threads, 1, 1024},
         {"--until", "error<=X", "stop at a test error of at most X (0.03 or 3%), or top5<=X",
          OPTION_TEXT, &o->until_text, 0, 0},
+        {"--awp-calibrate", NULL, "stop when the test error drops, and tell T for weight=awp",
+         OPTION_FLAG, &o->awp_calibrate, 0, 0},
         {"--checkpoint", "FILE", "write the state there after each epoch and test", OPTION_TEXT,
          &o->checkpoint, 0, 0},
         {"--resume", NULL, "go on from the checkpoint", OPTION_FLAG, &o->resume, 0, 0},
@@ -196,6 +198,28 @@ static int check_files(const tw_train_options_t *o, tw_problem_t *problem)
     return 0;
 }
 
+/* A monitoring run sees every step, and ends by itself. */
+static int check_calibration(const tw_train_options_t *o, tw_problem_t *problem)
+{
+    if (!o->awp_calibrate) {
+        return 0;
+    }
+    if (o->resume) {
+        return tw_problem_set(problem,
+                              "--awp-calibrate watches a run from its first step: not with "
+                              "--resume");
+    }
+    if (o->until_text != NULL) {
+        return tw_problem_set(problem, "--awp-calibrate stops when the test error drops: not with "
+                                       "--until");
+    }
+    if (o->steps != 0 && o->eval_every == 0) {
+        return tw_problem_set(problem, "--awp-calibrate needs tests, and --steps has none: add "
+                                       "--eval-every N");
+    }
+    return 0;
+}
+
 static int check_together(tw_train_options_t *o, tw_problem_t *problem)
 {
     static const char *const scales[]  = {"none", "linear", "sqrt", "sqrt-approximate", NULL};
@@ -224,7 +248,7 @@ static int check_together(tw_train_options_t *o, tw_problem_t *problem)
         return tw_problem_set(problem,
                               "--update-period needs split layers: --scheme a, b, c or group=G");
     }
-    return check_files(o, problem);
+    return check_calibration(o, problem) == 0 ? check_files(o, problem) : -1;
 }
 
 int tw_train_options_parse(tw_train_options_t *options, int argc, char **argv,

@@ -33,6 +33,10 @@ void tw_report_switch(tw_training_t *t);
 /** A line for each change of the bits of weights since the last call. */
 void tw_report_changes(tw_training_t *t);
 
+/** One line with T of AWP, or that there is none, where it was asked for; what the JSON file says of it. */
+void    tw_report_calibration(const tw_training_t *t);
+json_t *tw_report_calibration_json(const tw_training_t *t);
+
 /** What the JSON file says of weights that have owners, null where they have none. */
 json_t *tw_report_weights(const tw_training_t *t);
 

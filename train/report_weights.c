@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * train/report_weights.c - what a report says of weights that have owners.
+ * train/report_weights.c - what a report says of weights that have owners, and of T of AWP.
  */
 #include "config.h"
 
@@ -80,4 +80,42 @@ uint64_t tw_report_state_bytes(const tw_training_t *t)
         tw_masters_facts(t->masters, &facts);
     }
     return (facts.own + t->params.moments) * sizeof(float);
+}
+
+/* NULL: no drop, or no rate until then. */
+static const tw_evaluation_t *calibrated(const tw_training_t *t, tw_calibration_facts_t *facts)
+{
+    if (t->calibration == NULL) {
+        return NULL;
+    }
+    tw_calibration_facts(t->calibration, facts);
+    return facts->rates > 0 ? tw_calibration_drop(&t->evaluations) : NULL;
+}
+
+void tw_report_calibration(const tw_training_t *t)
+{
+    tw_calibration_facts_t facts = {.groups = 0};
+    const tw_evaluation_t *drop  = calibrated(t, &facts);
+
+    if (drop != NULL) {
+        printf("AWP: test error dropped to %.2f %% at step %" PRIu64
+               "; mean change rate of %zu layers over %" PRIu64
+               " steps: --codec weight=awp:T=%.9g\n",
+               100.0 * drop->test_error, drop->step, facts.groups, facts.steps, facts.threshold);
+    } else if (t->calibration != NULL) {
+        printf("AWP: no T: no test had fewer errors than the one before it in %" PRIu64
+               " steps, %zu tests\n",
+               t->step, t->evaluations.count);
+    }
+}
+
+json_t *tw_report_calibration_json(const tw_training_t *t)
+{
+    tw_calibration_facts_t facts = {.groups = 0};
+
+    if (calibrated(t, &facts) == NULL) {
+        return json_null();
+    }
+    return json_pack("{s:f, s:I, s:I}", "threshold", facts.threshold, "steps",
+                     (json_int_t)facts.steps, "groups", (json_int_t)facts.groups);
 }

@@ -255,9 +255,15 @@ static int update_whole(tw_training_t *t, tw_problem_t *problem)
 
     if (t->masters == NULL) {
         update(t, 0, 1.0);
+    } else {
+        tw_masters_each(t->masters, update_piece, &pace);
+    }
+    if (t->calibration != NULL && tw_calibration_observe(t->calibration, problem) != 0) {
+        return -1;
+    }
+    if (t->masters == NULL) {
         return 0;
     }
-    tw_masters_each(t->masters, update_piece, &pace);
     communication_begins(t);
     status = tw_masters_send(t->masters, t->step + 1, problem);
     communication_ends(t);

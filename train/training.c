@@ -210,6 +210,18 @@ static int make_masters(tw_training_t *t, tw_problem_t *problem)
     return config.owners == 0 ? 0 : tw_masters_create(&t->masters, &config, problem);
 }
 
+static int make_calibration(tw_training_t *t, tw_problem_t *problem)
+{
+    const tw_calibration_config_t config = {.ctx     = t->ctx,
+                                            .comm    = t->wire,
+                                            .codecs  = &t->codecs,
+                                            .params  = &t->params,
+                                            .masters = t->masters,
+                                            .exec    = t->exec};
+
+    return t->options->awp_calibrate ? tw_calibration_create(&t->calibration, &config, problem) : 0;
+}
+
 static int make_exchanges(tw_training_t *t, tw_problem_t *problem)
 {
     const tw_train_options_t  *o      = t->options;
@@ -243,7 +255,7 @@ static int make_exchanges(tw_training_t *t, tw_problem_t *problem)
 static int make_shared(tw_training_t *t, tw_problem_t *problem)
 {
     return compare_data(t, problem) == 0 && make_wire(t, problem) == 0 &&
-                   make_masters(t, problem) == 0
+                   make_masters(t, problem) == 0 && make_calibration(t, problem) == 0
                ? make_exchanges(t, problem)
                : -1;
 }
@@ -312,6 +324,7 @@ void tw_training_destroy(tw_training_t *t)
     tw_division_destroy(&t->division);
     tw_normalisation_destroy(&t->norm);
     tw_exchange_destroy(t->exchange);
+    tw_calibration_destroy(t->calibration);
     tw_masters_destroy(t->masters);
     if (t->wire != NULL) {
         tw_comm_destroy(t->wire);

@@ -11,6 +11,7 @@
 
 #include <thinwire/thinwire.h>
 
+#include "train/calibration.h"
 #include "train/codecs.h"
 #include "train/compute/update.h"
 #include "train/division.h"
@@ -73,6 +74,7 @@ typedef struct tw_training {
     tw_head_t                  *head;
     tw_exchange_t              *exchange;
     tw_masters_t               *masters;  /* NULL: every rank updates all */
+    tw_calibration_t           *calibration; /* NULL: none */
     tw_division_set_t           division; /* who gets which examples for the head */
     tw_normalisation_t          norm;
     tw_rates_t                  rates;
