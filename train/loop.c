@@ -43,6 +43,7 @@ static int test(tw_training_t *t, double *error_p, double *error_top5_p, tw_prob
     tw_head_wrong_t wrong = {.one = 0};
     double          mine[2], sum[2];
 
+    tw_profile_evaluation(t->profile, 1);
     for (size_t begin = 0; begin < all; begin += t->batch) {
         const size_t n = all - begin < t->batch ? all - begin : t->batch;
 
@@ -55,6 +56,7 @@ static int test(tw_training_t *t, double *error_p, double *error_top5_p, tw_prob
     watch_begin("MPI_Allreduce");
     MPI_Allreduce(mine, sum, 2, MPI_DOUBLE, MPI_SUM, t->comm);
     watch_end();
+    tw_profile_evaluation(t->profile, 0);
     *error_p      = sum[0] / (double)all;
     *error_top5_p = sum[1] / (double)all;
     return 0;
@@ -172,6 +174,18 @@ static uint64_t end_of_stretch(const tw_training_t *t)
     return steps != 0 && steps < end ? steps : end;
 }
 
+/* What the last step has sent. */
+static int arrive(tw_training_t *t, tw_problem_t *problem)
+{
+    const double start = MPI_Wtime();
+    int          status;
+
+    tw_profile_more(t->profile, TW_PROFILE_WEIGHTS);
+    status = tw_masters_arrive(t->masters, problem);
+    tw_profile_end(t->profile, MPI_Wtime() - start);
+    return status;
+}
+
 static int run_steps(tw_training_t *t, uint64_t end, tw_problem_t *problem)
 {
     while (t->step < end) {
@@ -180,14 +194,16 @@ static int run_steps(tw_training_t *t, uint64_t end, tw_problem_t *problem)
         const double start = MPI_Wtime(), before = t->meter.communication;
         double       seconds;
 
+        tw_profile_begin(t->profile);
         if (tw_step_train(t, begin, left < t->batch ? left : t->batch, &t->record, problem) != 0) {
             return -1;
         }
-        seconds                   = MPI_Wtime() - start;
+        seconds = MPI_Wtime() - start;
+        tw_profile_end(t->profile, seconds);
         t->step_times[t->timed++] = seconds;
         tw_report_step(t, seconds, (t->meter.communication - before) / seconds);
     }
-    return t->masters != NULL ? tw_masters_arrive(t->masters, problem) : 0;
+    return t->masters != NULL ? arrive(t, problem) : 0;
 }
 
 /* Begin the epoch, or go on with it. */
@@ -363,5 +379,8 @@ int tw_training_run(tw_training_t *t, tw_problem_t *problem)
         close_epoch(t);
     }
     tw_training_hash(t);
+    if (t->profile != NULL) {
+        tw_profile_slowest(t->profile, t->comm);
+    }
     return t->trace != NULL ? write_trace(t, problem) : 0;
 }

@@ -237,7 +237,7 @@ static tw_weights_share_t share_of(const tw_masters_t *m, size_t g)
     return share;
 }
 
-static int send_all(tw_masters_t *m, tw_problem_t *problem)
+int tw_masters_send(tw_masters_t *m, tw_problem_t *problem)
 {
     tw_status_t status = TW_OK;
 
@@ -256,7 +256,7 @@ int tw_masters_begin(tw_masters_t *m, tw_problem_t *problem)
         memcpy(share.master, m->config.params->value + m->group[g].first + share.first,
                share.count * sizeof(float));
     }
-    return send_all(m, problem);
+    return tw_masters_send(m, problem);
 }
 
 /* Groups 0 .. g. */
@@ -279,6 +279,11 @@ int tw_masters_need(tw_masters_t *m, size_t layer, tw_problem_t *problem)
 int tw_masters_arrive(tw_masters_t *m, tw_problem_t *problem)
 {
     return need_groups(m, m->groups - 1, problem);
+}
+
+int tw_masters_arrived(const tw_masters_t *m)
+{
+    return m->arrived == m->groups;
 }
 
 /* Gradients of groups from g on are final. A rank without examples has not waited for their weights. */
@@ -411,15 +416,10 @@ static tw_status_t observe(tw_masters_t *m, uint64_t step)
     return status;
 }
 
-int tw_masters_send(tw_masters_t *m, uint64_t step, tw_problem_t *problem)
+int tw_masters_adapt(tw_masters_t *m, uint64_t step, tw_problem_t *problem)
 {
-    tw_status_t status = TW_OK;
-
-    if (observing(m)) {
-        status = observe(m, step);
-    }
-    return status == TW_OK ? send_all(m, problem)
-                           : failed(m, "adapting the precision of weights", status, problem);
+    return failed(m, "adapting the precision of weights", observing(m) ? observe(m, step) : TW_OK,
+                  problem);
 }
 
 /* ---- what became of it --------------------------------------------------------------------- */

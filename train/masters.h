@@ -6,7 +6,7 @@
  * or of each block of layers, in the order of the network. Split layers have no owners elsewhere.
  *
  * Per step: tw_masters_need() before a layer is used, tw_masters_ready() when its gradient is final,
- * tw_masters_sum(), then the update by tw_masters_each(), then tw_masters_send().
+ * tw_masters_sum(), then the update by tw_masters_each(), tw_masters_adapt(), and tw_masters_send().
  */
 #ifndef TW_TRAIN_MASTERS_H
 #define TW_TRAIN_MASTERS_H
@@ -78,9 +78,14 @@ typedef struct tw_master_piece {
 void tw_masters_each(tw_masters_t *masters,
                      void (*visit)(void *user, const tw_master_piece_t *piece), void *user);
 
-/** Masters are updated by step number `step`, from 1 on: AWP looks at them, and copies start to travel.
- * Collective. */
-int tw_masters_send(tw_masters_t *masters, uint64_t step, tw_problem_t *problem);
+/** Masters are updated by step number `step`, from 1 on: AWP looks at them. Collective. */
+int tw_masters_adapt(tw_masters_t *masters, uint64_t step, tw_problem_t *problem);
+
+/** Then copies start to travel. Collective. */
+int tw_masters_send(tw_masters_t *masters, tw_problem_t *problem);
+
+/** Have all copies been waited for? */
+int tw_masters_arrived(const tw_masters_t *masters);
 
 /** A change of bits. */
 typedef struct tw_masters_change {

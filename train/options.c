@@ -72,6 +72,9 @@ static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_
         {"--json", "FILE", "write the results there", OPTION_TEXT, &o->json, 0, 0},
         {"--trace", "FILE", "write what was computed and sent when, for Perfetto", OPTION_TEXT,
          &o->trace, 0, 0},
+        {"--profile", NULL, "print where the time of a step goes", OPTION_FLAG, &o->profile, 0, 0},
+        {"--no-overlap", NULL, "exchanges are waited for where they start", OPTION_FLAG,
+         &o->no_overlap, 0, 0},
         {"--describe", "MODEL", "print layers, parameters and operations, and stop", OPTION_TEXT,
          &o->describe, 0, 0},
         {"--show-model", "MODEL", "print the model's file, to start one's own from", OPTION_TEXT,
@@ -243,6 +246,10 @@ static int check_together(tw_train_options_t *o, tw_problem_t *problem)
     if (o->steps != 0 && o->eval_every == 0 && (o->checkpoint != NULL || o->until >= 0.0)) {
         return tw_problem_set(problem, "--steps measures, without tests: --checkpoint and --until "
                                        "go with it only beside --eval-every N");
+    }
+    if (o->no_overlap && o->division != TW_DIVIDE_DATA) {
+        return tw_problem_set(problem, "--no-overlap: what split layers need travels beside "
+                                       "computation; only with --scheme data");
     }
     if (o->update_period != 0 && o->division == TW_DIVIDE_DATA) {
         return tw_problem_set(problem,

@@ -36,7 +36,7 @@ typedef struct tw_train_options {
     uint64_t    bucket;          /* bytes                                   */
     double      momentum, decay; /* negative: the model's                   */
     double      bn_tolerance;
-    int         resume, force, help, version, awp_calibrate;
+    int         resume, force, help, version, awp_calibrate, profile, no_overlap;
 
     /* From the texts. */
     tw_division_t division;

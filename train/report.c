@@ -278,6 +278,7 @@ void tw_report_end(const tw_training_t *t)
     printf(", weights %016" PRIx64 "\n", t->hash);
     print_until(t);
     tw_report_calibration(t);
+    tw_report_profile(t);
     fflush(stdout);
 }
 
@@ -346,7 +347,7 @@ static json_t *results(const tw_training_t *t)
     snprintf(hash, sizeof(hash), "%016" PRIx64, t->hash);
     root = json_pack(
         "{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:I, s:I, s:I, s:I, s:s, s:o, s:o, "
-        "s:o, s:o, s:o}",
+        "s:o, s:o, s:o, s:o}",
         "test_error", share_or_null(tested != NULL ? tested->test_error : -1.0), "test_error_top5",
         share_or_null(tested != NULL ? tested->test_error_top5 : -1.0), "test_error_min",
         share_or_null(lowest), "train_loss", t->records[t->epochs - 1].train_loss,
@@ -357,8 +358,8 @@ static json_t *results(const tw_training_t *t)
         "optimizer_bytes", (json_int_t)tw_report_state_bytes(t), "dense_input_bytes",
         (json_int_t)tw_division_memory(&t->division), "dense_bytes",
         (json_int_t)tw_head_memory(t->head), "weights_hash", hash, "weights", tw_report_weights(t),
-        "until", until_object(t), "awp_calibrate", tw_report_calibration_json(t), "epochs", epochs,
-        "evaluations", evaluations);
+        "until", until_object(t), "awp_calibrate", tw_report_calibration_json(t), "profile",
+        tw_report_profile_json(t), "epochs", epochs, "evaluations", evaluations);
     return root;
 }
 

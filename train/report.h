@@ -37,6 +37,10 @@ void tw_report_changes(tw_training_t *t);
 void    tw_report_calibration(const tw_training_t *t);
 json_t *tw_report_calibration_json(const tw_training_t *t);
 
+/** The table of where the time of steps went, where it was asked for; what the JSON file says of it. */
+void    tw_report_profile(const tw_training_t *t);
+json_t *tw_report_profile_json(const tw_training_t *t);
+
 /** What the JSON file says of weights that have owners, null where they have none. */
 json_t *tw_report_weights(const tw_training_t *t);
 

@@ -44,20 +44,22 @@ int tw_step_prepare(tw_training_t *t, size_t rows, tw_problem_t *problem)
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-static void communication_begins(tw_training_t *t)
+static void communication_begins(tw_training_t *t, tw_profile_row_t row)
 {
+    t->meter.row   = tw_profile_enter(t->profile, row);
     t->meter.began = MPI_Wtime();
 }
 
 static void communication_ends(tw_training_t *t)
 {
     t->meter.communication += MPI_Wtime() - t->meter.began;
+    tw_profile_enter(t->profile, t->meter.row);
 }
 
 void tw_step_exchange(void *user, int begins)
 {
     if (begins) {
-        communication_begins(user);
+        communication_begins(user, TW_PROFILE_REST);
     } else {
         communication_ends(user);
     }
@@ -91,14 +93,31 @@ static int trunk_failed(const tw_walk_t *walk)
     return -1;
 }
 
+/* What is on its way: first weights, then what split layers need, then gradients. */
+static tw_profile_row_t travelling(const tw_training_t *t)
+{
+    if (t->masters != NULL && !tw_masters_arrived(t->masters)) {
+        return TW_PROFILE_WEIGHTS;
+    }
+    return t->running != NULL ? TW_PROFILE_REST : TW_PROFILE_GRADIENTS;
+}
+
 void tw_step_advance(void *user)
 {
     tw_training_t *t = user;
 
-    communication_begins(t);
+    if (t->options->no_overlap) {
+        return;
+    }
+    communication_begins(t, travelling(t));
     tw_exchange_advance(t->exchange);
     tw_hybrid_advance(t->running);
     communication_ends(t);
+}
+
+static tw_profile_row_t row_of(const tw_training_t *t, size_t layer)
+{
+    return t->network.layer[layer].kind == TW_CONV ? TW_PROFILE_CONVOLUTIONS : TW_PROFILE_LAYERS;
 }
 
 /* After the work on a layer of the trunk. */
@@ -107,6 +126,7 @@ static void on_between(void *user, size_t layer)
     tw_walk_t     *walk = user;
     tw_training_t *t    = walk->t;
 
+    tw_profile_was(t->profile, row_of(t, layer));
     tw_trace_mark(t->trace, TW_TRACE_COMPUTE, t->network.layer[layer].name, (int64_t)t->step);
     tw_step_advance(t);
 }
@@ -119,7 +139,7 @@ int tw_step_before(void *user, size_t layer)
     if (t->masters == NULL || t->problem->set) {
         return t->problem->set ? -1 : 0;
     }
-    communication_begins(t);
+    communication_begins(t, TW_PROFILE_WEIGHTS);
     status = tw_masters_need(t->masters, layer, t->problem);
     communication_ends(t);
     return status;
@@ -137,7 +157,10 @@ void tw_step_ready(void *user, size_t layer)
 {
     tw_training_t *t = user;
 
-    communication_begins(t);
+    if (t->options->no_overlap) {
+        return; /* tw_exchange_finish() does it all */
+    }
+    communication_begins(t, TW_PROFILE_GRADIENTS);
     if (!t->problem->set) {
         tw_exchange_ready(t->exchange, layer, t->problem);
     }
@@ -148,6 +171,7 @@ static void on_ready(void *user, size_t layer)
 {
     tw_walk_t *walk = user;
 
+    tw_profile_was(walk->t->profile, row_of(walk->t, layer));
     tw_step_ready(walk->t, layer);
 }
 
@@ -156,7 +180,7 @@ static int on_moments(void *user, double *const *moments, const size_t *channels
     tw_walk_t *walk = user;
     int        status;
 
-    communication_begins(walk->t);
+    communication_begins(walk->t, TW_PROFILE_REST);
     status = tw_normalisation_moments(&walk->t->norm, moments, channels, layers, walk->problem);
     communication_ends(walk->t);
     walk->stopped = status != 0;
@@ -168,7 +192,7 @@ static int on_sums(void *user, double *const *sums, const size_t *channels, size
     tw_walk_t *walk = user;
     int        status;
 
-    communication_begins(walk->t);
+    communication_begins(walk->t, TW_PROFILE_REST);
     status = tw_normalisation_sums(&walk->t->norm, sums, channels, layers, walk->problem);
     communication_ends(walk->t);
     walk->stopped |= status != 0;
@@ -247,35 +271,54 @@ static void update_piece(void *user, const tw_master_piece_t *piece)
                     piece->n / piece->param->per_unit);
 }
 
+static int send_whole(tw_training_t *t, tw_problem_t *problem)
+{
+    int status;
+
+    communication_begins(t, TW_PROFILE_NORM);
+    status = tw_masters_adapt(t->masters, t->step + 1, problem);
+    communication_ends(t);
+    if (status != 0) {
+        return -1;
+    }
+    communication_begins(t, TW_PROFILE_WEIGHTS);
+    status = tw_masters_send(t->masters, problem);
+    if (status == 0 && t->options->no_overlap) {
+        status = tw_masters_arrive(t->masters, problem);
+    }
+    communication_ends(t);
+    return status;
+}
+
 /* What every rank has: on every rank, or by the owners, who send it. */
 static int update_whole(tw_training_t *t, tw_problem_t *problem)
 {
     tw_pace_t pace = pace_of(t, 0, 1.0);
-    int       status;
 
+    tw_profile_enter(t->profile, TW_PROFILE_UPDATE);
     if (t->masters == NULL) {
         update(t, 0, 1.0);
     } else {
         tw_masters_each(t->masters, update_piece, &pace);
     }
-    if (t->calibration != NULL && tw_calibration_observe(t->calibration, problem) != 0) {
-        return -1;
+    if (t->calibration != NULL) {
+        tw_profile_enter(t->profile, TW_PROFILE_NORM);
+        if (tw_calibration_observe(t->calibration, problem) != 0) {
+            return -1;
+        }
     }
-    if (t->masters == NULL) {
-        return 0;
-    }
-    communication_begins(t);
-    status = tw_masters_send(t->masters, t->step + 1, problem);
-    communication_ends(t);
-    return status;
+    return t->masters != NULL ? send_whole(t, problem) : 0;
 }
 
 /* The split layers learn from what has come together: gradients are by the whole batch. */
 static void update_split(tw_walk_t *walk)
 {
+    const tw_profile_row_t was = tw_profile_enter(walk->t->profile, TW_PROFILE_UPDATE);
+
     if (walk->behind > 0) {
         update(walk->t, 1, (double)walk->n / (double)walk->behind);
     }
+    tw_profile_enter(walk->t->profile, was);
     walk->behind = walk->passes = 0;
 }
 
@@ -306,24 +349,29 @@ static void name_row(tw_walk_t *walk, size_t row, size_t place)
 /* Forward and backward through this rank's units, or with one owner through all. */
 static int run_head(tw_walk_t *walk, const float *x, float *gx, size_t rows)
 {
-    tw_training_t  *t     = walk->t;
-    tw_head_pass_t  pass  = {.n          = rows,
-                             .x          = x,
-                             .gx         = gx,
-                             .examples   = t->examples,
-                             .labels     = t->labels,
-                             .training   = walk->training,
-                             .seed       = t->options->seed,
-                             .step       = t->step,
-                             .scale      = 1.0f / (float)walk->n,
-                             .accumulate = walk->passes > 0,
-                             .five       = !walk->training};
-    const int       count = !walk->training || tw_step_counts_errors(t);
-    double          loss  = 0.0;
-    tw_head_wrong_t wrong = {.one = 0};
+    tw_training_t   *t     = walk->t;
+    tw_head_pass_t   pass  = {.n          = rows,
+                              .x          = x,
+                              .gx         = gx,
+                              .examples   = t->examples,
+                              .labels     = t->labels,
+                              .training   = walk->training,
+                              .seed       = t->options->seed,
+                              .step       = t->step,
+                              .scale      = 1.0f / (float)walk->n,
+                              .accumulate = walk->passes > 0,
+                              .five       = !walk->training};
+    const int        count = !walk->training || tw_step_counts_errors(t);
+    double           loss  = 0.0;
+    tw_head_wrong_t  wrong = {.one = 0};
+    tw_profile_row_t was;
+    int              status;
 
     walk->rows = rows;
-    if (tw_head_run(t->head, &pass, &loss, count ? &wrong : NULL, walk->problem) != 0) {
+    was        = tw_profile_enter(t->profile, TW_PROFILE_DENSE);
+    status     = tw_head_run(t->head, &pass, &loss, count ? &wrong : NULL, walk->problem);
+    tw_profile_enter(t->profile, was);
+    if (status != 0) {
         return -1;
     }
     walk->loss += loss;
@@ -357,7 +405,7 @@ static int on_pass(void *user, const tw_hybrid_pass_t *pass)
             update_split(walk);
         }
     }
-    communication_begins(t);
+    communication_begins(t, TW_PROFILE_REST);
     return status;
 }
 
@@ -370,7 +418,7 @@ static int run_split(tw_walk_t *walk, const float *features)
     if (t->running == NULL) {
         return -1;
     }
-    communication_begins(t);
+    communication_begins(t, TW_PROFILE_REST);
     status = tw_hybrid_run(t->running, features,
                            walk->training && t->network.first_dense > 0 ? t->gfeatures : NULL,
                            on_pass, walk);
@@ -403,12 +451,13 @@ static int run_whole(tw_walk_t *walk, const float *features, size_t first, size_
 
 static int load_rows(tw_walk_t *walk, size_t first, size_t rows)
 {
-    tw_training_t *t     = walk->t;
-    float         *input = tw_trunk_input(t->trunk, rows, walk->problem);
-    tw_augment_t   how   = {.pad    = walk->training ? t->network.crop_pad : 0,
-                            .mirror = walk->training && t->network.mirror,
-                            .seed   = t->options->seed,
-                            .epoch  = t->epochs};
+    tw_training_t   *t     = walk->t;
+    float           *input = tw_trunk_input(t->trunk, rows, walk->problem);
+    tw_augment_t     how   = {.pad    = walk->training ? t->network.crop_pad : 0,
+                              .mirror = walk->training && t->network.mirror,
+                              .seed   = t->options->seed,
+                              .epoch  = t->epochs};
+    tw_profile_row_t was;
 
     if (input == NULL) {
         return trunk_failed(walk);
@@ -417,23 +466,28 @@ static int load_rows(tw_walk_t *walk, size_t first, size_t rows)
         t->index[row] = (uint32_t)image_at(walk, first + row);
         t->own[row]   = t->index[row];
     }
+    was = tw_profile_enter(t->profile, TW_PROFILE_INPUT);
     tw_data_rows(&t->data, walk->set, t->index, rows, &how, t->network.mean, t->network.scale,
                  t->exec.threads, input);
+    tw_profile_enter(t->profile, was);
     return 0;
 }
 
 /* From the images to the loss, and in training to the gradients of split layers. */
 static int forward(tw_walk_t *walk, const tw_trunk_pass_t *pass, size_t first)
 {
-    tw_training_t *t = walk->t;
-    const float   *features;
-    int64_t        span;
+    tw_training_t   *t = walk->t;
+    const float     *features;
+    int64_t          span;
+    tw_profile_row_t was;
 
     if (load_rows(walk, first, pass->n) != 0) {
         return -1;
     }
     span     = tw_trace_begin(t->trace, TW_TRACE_COMPUTE, "trunk forward", (int64_t)t->step);
+    was      = tw_profile_enter(t->profile, TW_PROFILE_LAYERS);
     features = tw_trunk_forward(t->trunk, pass, walk->problem);
+    tw_profile_enter(t->profile, was);
     tw_trace_end(t->trace, span);
     if (features == NULL) {
         return trunk_failed(walk);
@@ -456,16 +510,19 @@ static void listen(tw_walk_t *walk)
 
 static int sum_gradients(tw_walk_t *walk, const tw_trunk_pass_t *pass)
 {
-    tw_training_t *t     = walk->t;
-    float         *extra = tw_exchange_extra(t->exchange);
-    int64_t        span;
-    int            status;
+    tw_training_t   *t     = walk->t;
+    float           *extra = tw_exchange_extra(t->exchange);
+    int64_t          span;
+    int              status;
+    tw_profile_row_t was;
 
     extra[0] = (float)walk->loss;
     extra[1] = (float)walk->wrong;
     if (t->network.first_dense > 0) {
         span   = tw_trace_begin(t->trace, TW_TRACE_COMPUTE, "trunk backward", (int64_t)t->step);
+        was    = tw_profile_enter(t->profile, TW_PROFILE_LAYERS);
         status = tw_trunk_backward(t->trunk, pass, t->gfeatures, walk->problem);
+        tw_profile_enter(t->profile, was);
         tw_trace_end(t->trace, span);
         if (status != 0) {
             return trunk_failed(walk);
@@ -474,7 +531,7 @@ static int sum_gradients(tw_walk_t *walk, const tw_trunk_pass_t *pass)
     if (walk->problem->set) {
         return -1;
     }
-    communication_begins(t);
+    communication_begins(t, TW_PROFILE_GRADIENTS);
     status = tw_exchange_finish(t->exchange, walk->problem);
     communication_ends(t);
     return status;

@@ -222,6 +222,11 @@ static int make_calibration(tw_training_t *t, tw_problem_t *problem)
     return t->options->awp_calibrate ? tw_calibration_create(&t->calibration, &config, problem) : 0;
 }
 
+static int make_profile(tw_training_t *t, tw_problem_t *problem)
+{
+    return t->options->profile ? tw_profile_create(&t->profile, t->wire, problem) : 0;
+}
+
 static int make_exchanges(tw_training_t *t, tw_problem_t *problem)
 {
     const tw_train_options_t  *o      = t->options;
@@ -255,7 +260,8 @@ static int make_exchanges(tw_training_t *t, tw_problem_t *problem)
 static int make_shared(tw_training_t *t, tw_problem_t *problem)
 {
     return compare_data(t, problem) == 0 && make_wire(t, problem) == 0 &&
-                   make_masters(t, problem) == 0 && make_calibration(t, problem) == 0
+                   make_masters(t, problem) == 0 && make_calibration(t, problem) == 0 &&
+                   make_profile(t, problem) == 0
                ? make_exchanges(t, problem)
                : -1;
 }
@@ -325,6 +331,7 @@ void tw_training_destroy(tw_training_t *t)
     tw_normalisation_destroy(&t->norm);
     tw_exchange_destroy(t->exchange);
     tw_calibration_destroy(t->calibration);
+    tw_profile_destroy(t->profile);
     tw_masters_destroy(t->masters);
     if (t->wire != NULL) {
         tw_comm_destroy(t->wire);

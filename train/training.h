@@ -24,6 +24,7 @@
 #include "train/model/trunk.h"
 #include "train/normalisation.h"
 #include "train/options.h"
+#include "train/profile.h"
 #include "train/rates.h"
 
 /* One epoch, or what was done of it. Bytes are of the rank that sent most, and -1 where nobody
@@ -46,8 +47,9 @@ typedef struct tw_training_record {
 /* Time of this rank since the stretch began that was communication and nothing else: starting
  * exchanges, advancing them between layers, waiting for them, codecs included. */
 typedef struct tw_meter {
-    double communication;
-    double began; /* when the communication at hand began */
+    double           communication;
+    double           began; /* when the communication at hand began */
+    tw_profile_row_t row;   /* of the profile, before it */
 } tw_meter_t;
 
 typedef struct tw_training {
@@ -73,9 +75,10 @@ typedef struct tw_training {
     tw_trunk_t                 *trunk;
     tw_head_t                  *head;
     tw_exchange_t              *exchange;
-    tw_masters_t               *masters;  /* NULL: every rank updates all */
+    tw_masters_t               *masters;     /* NULL: every rank updates all */
     tw_calibration_t           *calibration; /* NULL: none */
-    tw_division_set_t           division; /* who gets which examples for the head */
+    tw_profile_t               *profile;     /* NULL: none */
+    tw_division_set_t           division;    /* who gets which examples for the head */
     tw_normalisation_t          norm;
     tw_rates_t                  rates;
 
