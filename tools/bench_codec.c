@@ -92,15 +92,14 @@ static int bench_no_codec(const tw_codec_t *codec, const char *isa, const codec_
 {
     for (size_t bytes = a->min; bytes > 0; bytes = measure_next_size(bytes, a->max)) {
         codec_result_t result = {0};
-        tw_status_t    status =
-            bench_sums(arena, codec, isa, bytes / sizeof(float), threads, &result);
+        tw_status_t status = bench_sums(arena, codec, isa, bytes / sizeof(float), threads, &result);
 
         if (!well_done(job, "values", bytes, status)) {
             return 0;
         }
         for (int o = BENCH_ABSMAX; o <= BENCH_SQUARE_SUM; o++) {
             const kernel_operation_t operation = (kernel_operation_t)o;
-            const row_key_t key = {bench_operation_name(operation), isa, threads, bytes};
+            const row_key_t          key = {bench_operation_name(operation), isa, threads, bytes};
 
             rows_add(rows, &key, operation, &result);
         }

@@ -253,7 +253,7 @@ tw_status_t bench_kernels(const arena_t *arena, const tw_codec_t *codec, const c
 }
 
 tw_status_t bench_sums(const arena_t *arena, const tw_codec_t *codec, const char *isa, size_t n,
-                         int threads, codec_result_t *result)
+                       int threads, codec_result_t *result)
 {
     const kernel_t any = {arena, codec, n, threads, BENCH_ABSMAX};
 
