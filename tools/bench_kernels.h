@@ -52,7 +52,7 @@ typedef struct codec_result {
 tw_status_t bench_kernels(const arena_t *arena, const tw_codec_t *codec, const char *isa, size_t n,
                           int threads, codec_result_t *result);
 tw_status_t bench_sums(const arena_t *arena, const tw_codec_t *codec, const char *isa, size_t n,
-                         int threads, codec_result_t *result);
+                       int threads, codec_result_t *result);
 
 /* y against x, into result; n values. */
 void bench_errors(const arena_t *arena, size_t n, double *max_error, double *rms_error);
