@@ -8,6 +8,8 @@ export OMPI_MCA_btl_vader_backing_directory=$scratch
 export LSAN_OPTIONS=suppressions=$top_srcdir/tests/lsan.supp:print_suppressions=0
 export OMP_NUM_THREADS=1
 number=0
+# shellcheck source=tests/left.bash disable=SC1091
+. "$top_srcdir/tests/left.bash"
 
 plan() { echo "1..$1"; }
 

@@ -13,6 +13,8 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/thinwire-interpose.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"; [ -z "${planned-}" ] || echo "1..$((planned + parts))"' EXIT
 export OMPI_MCA_btl_vader_backing_directory=$scratch MPIEXEC_TIMEOUT=$limit OMP_NUM_THREADS=1
 number=0
+# shellcheck source=tests/left.bash disable=SC1091
+. "$top_srcdir/tests/left.bash"
 
 mpi=${TW_MPI:-openmpi}
 preload=$top_builddir/lib/libthinwire-preload-$mpi.so

@@ -73,8 +73,8 @@ all_refuse() { # RANKS TEXT OPTION...
     local n=$1 text=$2
     shift 2
     under "$@"
-    ranks "$n" bash -c '"$@"; echo "left with $?"' bash "${command[@]}" allreduce
-    says "$n" 'left with 2' && one_line "$text"
+    ranks "$n" bash -c '"$@"; echo $? >>"$left"' bash "${command[@]}" allreduce
+    all_left "$n" 2 && one_line "$text"
 }
 wrong_rules() {
     all_refuse 3 "unknown codec 'tree9'" --rule 'bcast:off' --rule 'allreduce=tree9' &&

@@ -9,23 +9,22 @@ mode watching
 quiet=("${settings[@]}")
 loaded=("${quiet[@]:0:2}") # the library and its name, not THINWIRE_QUIET
 
-# job RANKS NAME=VALUE...: the program under these settings alone; each rank tells how it left.
+# job RANKS NAME=VALUE...: the program under these settings alone; each rank writes how it left.
 job() {
     local ranks=$1
     shift
     # shellcheck disable=SC2016  # for the inner shell
-    timeout -k 5 60 "$MPIRUN" -n "$ranks" bash -c '"$@"; echo "left with $?"' bash \
+    timeout -k 5 60 "$MPIRUN" -n "$ranks" bash -c '"$@"; echo $? >>"$left"' bash \
         env "$@" "$programs/die" well </dev/null >"$scratch/out" 2>&1
 }
 ours() { grep '^thinwire: ' "$scratch/out"; }
-left() { [ "$(grep -c "^left with $2\$" "$scratch/out")" -eq "$1" ]; }
 
 # refused PATTERN NAME=VALUE...
 refused() {
     local pattern=$1
     shift
     job 3 "${loaded[@]}" "$@"
-    left 3 2 && [ "$(ours | wc -l)" -eq 1 ] && ours | grep -q -e "$pattern"
+    all_left 3 2 && [ "$(ours | wc -l)" -eq 1 ] && ours | grep -q -e "$pattern"
 }
 
 # check NAME COMMAND...
@@ -39,20 +38,20 @@ check() {
 plan 32
 
 unset_all() {
-    job 2 "${loaded[@]}" && left 2 0 && ours | grep -q -i watch && grep -q '^the end' "$scratch/out"
+    job 2 "${loaded[@]}" && all_left 2 0 && ours | grep -q -i watch && grep -q '^the end' "$scratch/out"
 }
 check "nothing is set: it watches, and says so" unset_all
 
-nothing_said() { job 2 "${quiet[@]}" && left 2 0 && [ -z "$(ours)" ]; }
+nothing_said() { job 2 "${quiet[@]}" && all_left 2 0 && [ -z "$(ours)" ]; }
 check "THINWIRE_QUIET: not a word" nothing_said
 
 misspelt() {
-    job 2 "${quiet[@]}" THINWIRE_CODC=tree8 && left 2 0 && [ "$(ours | wc -l)" -eq 1 ] &&
+    job 2 "${quiet[@]}" THINWIRE_CODC=tree8 && all_left 2 0 && [ "$(ours | wc -l)" -eq 1 ] &&
         ours | grep -q 'THINWIRE_CODC.*did you mean THINWIRE_CODEC?'
 }
 check "a misspelt name is warned about once" misspelt
 
-empty() { job 2 "${quiet[@]}" THINWIRE_CODEC= THINWIRE_RULES= && left 2 0 && [ -z "$(ours)" ]; }
+empty() { job 2 "${quiet[@]}" THINWIRE_CODEC= THINWIRE_RULES= && all_left 2 0 && [ -z "$(ours)" ]; }
 check "empty settings are none" empty
 
 check "unknown codec" refused "unknown codec 'tree9'" THINWIRE_CODEC=tree9
@@ -91,7 +90,7 @@ kept() { # no file is left by the try, and one that is there is kept until there
     echo old >"$scratch/kept"
     refused tree9 THINWIRE_JSON="$scratch/kept" THINWIRE_REPORT="$scratch/none" THINWIRE_CODEC=tree9 &&
         [ "$(cat "$scratch/kept")" = old ] && [ ! -e "$scratch/none" ] &&
-        job 2 "${quiet[@]}" THINWIRE_JSON="$scratch/kept" && left 2 0 && grep -q operation "$scratch/kept"
+        job 2 "${quiet[@]}" THINWIRE_JSON="$scratch/kept" && all_left 2 0 && grep -q operation "$scratch/kept"
 }
 check "a file that is there is kept until the end" kept
 check "an error limit and no codec" refused 'THINWIRE_MAX_ERROR' THINWIRE_MAX_ERROR=0.1

@@ -24,8 +24,8 @@ job_refused() {
     local want=$1 pattern=$2
     shift 2
     # shellcheck disable=SC2016  # for the inner shell
-    ranks 3 sh -c '"$@"; echo "status $?"' sh "$thinwire" "$@" || return 1
-    [ "$(grep -c "^status $want\$" "$scratch/out")" -eq 3 ] || { echo "not all left with $want"; return 1; }
+    ranks 3 sh -c '"$@"; echo $? >>"$left"' sh "$thinwire" "$@" || return 1
+    all_left 3 "$want" || return 1
     [ "$(ours | wc -l)" -eq 1 ] || { echo "not one line"; return 1; }
     ours | grep -q -e "$pattern" || { echo "no '$pattern'"; return 1; }
 }

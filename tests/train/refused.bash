@@ -9,14 +9,14 @@ refused() {
     local want=$1 pattern=$2
     shift 2
     # shellcheck disable=SC2016  # for the inner shell
-    timeout -k 5 $limit "$MPIRUN" -n 3 sh -c '"$@"; echo "status $?"' sh "$program" "$@" \
+    timeout -k 5 $limit "$MPIRUN" -n 3 sh -c '"$@"; echo $? >>"$left"' sh "$program" "$@" \
         </dev/null >"$scratch/out" 2>&1 || { cat "$scratch/out"; echo "no end"; return 1; }
     judge "$want" "$pattern"
 }
 
 judge() {
     cat "$scratch/out"
-    [ "$(grep -c "^status $1\$" "$scratch/out")" -eq 3 ] || { echo "not all left with $1"; return 1; }
+    all_left 3 "$1" || return 1
     [ "$(grep -c '^thinwire' "$scratch/out")" -eq 1 ] || { echo "not one line"; return 1; }
     grep '^thinwire' "$scratch/out" | grep -q -e "$2" || { echo "no '$2'"; return 1; }
 }
