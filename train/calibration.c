@@ -24,7 +24,7 @@ struct tw_calibration {
 /* Without owners: the tensors that would have some. */
 static int watched(const tw_param_t *p)
 {
-    return p->role == TW_WEIGHT && !p->split;
+    return p->role == TW_WEIGHT && p->ownable;
 }
 
 static size_t count_groups(const tw_calibration_config_t *config)

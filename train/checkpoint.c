@@ -247,7 +247,7 @@ static float *place_of(const tw_training_t *t, const tw_param_t *p, int which, i
 
 static int owned_elsewhere(const tw_training_t *t, const tw_param_t *p)
 {
-    return t->masters != NULL && !p->split;
+    return t->masters != NULL && p->ownable;
 }
 
 static int write_tensors(tw_training_t *t, tw_pieces_t *pieces, FILE *stream, tw_problem_t *problem)
@@ -530,7 +530,6 @@ static int check_history(const tw_training_t *t, const char *path, const tw_head
     return good ? 0 : damaged(path, "holds results that cannot be", problem);
 }
 
-/* Records, evaluations, tensors and running statistics. */
 /* Values, momentum and running statistics; what owners elsewhere keep of momentum they take from where
  * the gradients are, as they take values from those of the parameters when the run goes on. */
 static void read_tensors(tw_training_t *t, tw_pieces_t *pieces, FILE *stream, int *bad_p)

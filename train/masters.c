@@ -96,6 +96,28 @@ static void settle_precision(const tw_masters_t *m, tw_master_group_t *g, int fi
     tw_weight_codec_spec(how, g->precision.bits, g->spec);
 }
 
+/* Blocks have names that are theirs alone, if they have any. */
+static int check_names(const tw_masters_t *m, tw_problem_t *problem)
+{
+    for (size_t g = 1; g < m->groups; g++) {
+        const char *name  = m->group[g].name;
+        int         other = name[0] == '\0';
+
+        for (size_t k = 0; k < g; k++) {
+            other |= strcmp(m->group[k].name, name) == 0;
+        }
+        if (other) {
+            return tw_problem_set(
+                problem,
+                "--codec weight=awp:group=block: layer %s is of block '%s'; accepted: a name "
+                "other than 'biases', of layers that stand together",
+                m->config.network->layer[m->config.params->param[m->group[g].param].layer].name,
+                name);
+        }
+    }
+    return 0;
+}
+
 static int list_groups(tw_masters_t *m, tw_problem_t *problem)
 {
     const tw_params_t *params = m->config.params;
@@ -110,9 +132,12 @@ static int list_groups(tw_masters_t *m, tw_problem_t *problem)
     m->groups = 1;
     strcpy(m->group[0].name, "biases");
     for (size_t i = 0; i < params->count; i++) {
-        if (!params->param[i].split) {
+        if (params->param[i].ownable) {
             join(m, i);
         }
+    }
+    if (check_names(m, problem) != 0) {
+        return -1;
     }
     m->ready = m->groups;
     for (size_t g = 0; g < m->groups; g++) {
@@ -139,14 +164,24 @@ static const char *own_codec(const tw_masters_t *m, const tw_master_group_t *g)
     return codec != NULL ? codec : "";
 }
 
+/* Elements that stay with one owner; 0: any number. With several tensors in a group, all of them. */
+static size_t unit_of(const tw_masters_t *m, const tw_master_group_t *g)
+{
+    const tw_param_t *last = &m->config.params->param[g->param + g->params - 1];
+
+    if (!m->config.whole_rows || last->layer < m->config.network->first_dense) {
+        return 0;
+    }
+    return g->params == 1 ? last->per_unit : g->count;
+}
+
 static int describe_groups(const tw_masters_t *m, tw_weights_group_t *list, tw_problem_t *problem)
 {
     const tw_params_t *params = m->config.params;
 
     for (size_t i = 0; i < m->groups; i++) {
-        const tw_master_group_t *g     = &m->group[i];
-        const tw_param_t        *first = &params->param[g->param];
-        const char              *own   = i == 0 ? "fp32" : own_codec(m, g);
+        const tw_master_group_t *g   = &m->group[i];
+        const char              *own = i == 0 ? "fp32" : own_codec(m, g);
 
         if (own == NULL) {
             return tw_problem_set(problem,
@@ -154,16 +189,13 @@ static int describe_groups(const tw_masters_t *m, tw_weights_group_t *list, tw_p
                                   "accepted: one for a block, or group=layer",
                                   g->name);
         }
-        list[i] = (tw_weights_group_t){
-            .name     = g->name,
-            .weights  = params->value + g->first,
-            .gradient = params->gradient + g->first,
-            .count    = g->count,
-            .unit  = i > 0 && m->config.whole_rows && first->layer >= m->config.network->first_dense
-                         ? first->per_unit
-                         : 0,
-            .codec = g->spec,
-            .gradient_codec = own[0] != '\0' ? own : NULL};
+        list[i] = (tw_weights_group_t){.name           = g->name,
+                                       .weights        = params->value + g->first,
+                                       .gradient       = params->gradient + g->first,
+                                       .count          = g->count,
+                                       .unit           = i > 0 ? unit_of(m, g) : 0,
+                                       .codec          = g->spec,
+                                       .gradient_codec = own[0] != '\0' ? own : NULL};
     }
     return 0;
 }

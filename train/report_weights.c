@@ -102,6 +102,10 @@ void tw_report_calibration(const tw_training_t *t)
                "; mean change rate of %zu layers over %" PRIu64
                " steps: --codec weight=awp:T=%.9g\n",
                100.0 * drop->test_error, drop->step, facts.groups, facts.steps, facts.threshold);
+    } else if (t->calibration != NULL && tw_calibration_drop(&t->evaluations) != NULL) {
+        printf(
+            "AWP: no T: the test error dropped before there was a change rate; more steps between "
+            "tests (--eval-every) give some\n");
     } else if (t->calibration != NULL) {
         printf("AWP: no T: no test had fewer errors than the one before it in %" PRIu64
                " steps, %zu tests\n",

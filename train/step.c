@@ -250,7 +250,8 @@ static void update_elements(const tw_pace_t *pace, const tw_param_t *p, float *w
     }
 }
 
-/* Tensors of one kind, all ranks' or split ones; gradients are times gscale first. */
+/* Tensors of one kind, all ranks' or split ones, but for those that have owners; gradients are times
+ * gscale first. */
 static void update(tw_training_t *t, int split, double gscale)
 {
     const tw_pace_t pace = pace_of(t, split, gscale);
@@ -258,7 +259,7 @@ static void update(tw_training_t *t, int split, double gscale)
     for (size_t i = 0; i < t->params.count; i++) {
         const tw_param_t *p = &t->params.param[i];
 
-        if (p->split == split && p->count > 0) {
+        if (p->split == split && p->count > 0 && (t->masters == NULL || !p->ownable)) {
             update_elements(&pace, p, t->params.value + p->first, t->params.momentum + p->state,
                             t->params.gradient + p->first, p->count, p->units);
         }
@@ -296,9 +297,8 @@ static int update_whole(tw_training_t *t, tw_problem_t *problem)
     tw_pace_t pace = pace_of(t, 0, 1.0);
 
     tw_profile_enter(t->profile, TW_PROFILE_UPDATE);
-    if (t->masters == NULL) {
-        update(t, 0, 1.0);
-    } else {
+    update(t, 0, 1.0);
+    if (t->masters != NULL) {
         tw_masters_each(t->masters, update_piece, &pace);
     }
     if (t->calibration != NULL) {

@@ -159,7 +159,7 @@ static int make_local(tw_training_t *t, tw_problem_t *problem)
 /* ---- what the ranks make together ---------------------------------------------------------- */
 
 /* All ranks must read the same data from their disks. */
-static int compare_data(const tw_training_t *t, tw_problem_t *problem)
+static int compare_data(tw_training_t *t, tw_problem_t *problem)
 {
     int    rank;
     size_t index;
@@ -257,15 +257,6 @@ static int make_exchanges(tw_training_t *t, tw_problem_t *problem)
                            problem);
 }
 
-static int make_shared(tw_training_t *t, tw_problem_t *problem)
-{
-    return compare_data(t, problem) == 0 && make_wire(t, problem) == 0 &&
-                   make_masters(t, problem) == 0 && make_calibration(t, problem) == 0 &&
-                   make_profile(t, problem) == 0
-               ? make_exchanges(t, problem)
-               : -1;
-}
-
 static int make_head(tw_training_t *t, tw_problem_t *problem)
 {
     const int           split = t->split && t->size > 1;
@@ -295,19 +286,24 @@ static int make_head(tw_training_t *t, tw_problem_t *problem)
 
 static int resume(tw_training_t *t, tw_problem_t *problem)
 {
-    const char *path   = t->options->checkpoint;
-    const int   status = t->options->resume ? tw_checkpoint_load(t, path, problem) : 0;
+    const char *path = t->options->checkpoint;
+    int         mine = t->options->resume ? tw_checkpoint_load(t, path, problem) : 0, all;
 
     t->resumed = t->epochs;
-    if (status != 0 || t->masters == NULL) {
-        return status;
+    if (t->masters == NULL || problem->fatal) {
+        return mine;
+    }
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, t->comm); /* only rank 0 reads the file */
+    if (all != 0) {
+        return -1;
     }
     return tw_masters_begin(t->masters, problem) == 0 ? tw_masters_arrive(t->masters, problem) : -1;
 }
 
 /* Every stage is agreed on, so that nobody waits for a rank that has given up. */
 static int (*const stages[])(tw_training_t *t, tw_problem_t *problem) = {
-    read_network, make_local, make_shared, make_head, resume};
+    read_network,     make_local,   compare_data,   make_wire, make_masters,
+    make_calibration, make_profile, make_exchanges, make_head, resume};
 
 int tw_training_create(tw_training_t *t, const tw_train_options_t *options, tw_context_t *ctx,
                        MPI_Comm comm, tw_problem_t *problem)

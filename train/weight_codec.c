@@ -134,7 +134,7 @@ void tw_weight_codec_text(const tw_weight_codec_t *how, char *text, size_t size)
         snprintf(text, size, "%s", how->spec);
         return;
     }
-    snprintf(text, size, "awp:T=%g,interval=%" PRIu64 ",step=%d,first=%d,group=%s%s%s,norm=%s",
+    snprintf(text, size, "awp:T=%.9g,interval=%" PRIu64 ",step=%d,first=%d,group=%s%s%s,norm=%s",
              how->rule.threshold, how->rule.interval, how->rule.step, how->rule.first,
              how->by_block ? "block" : "layer", how->round ? ",round" : "",
              how->rule.absolute ? ",absolute" : "",

@@ -159,8 +159,9 @@ tw_status_t tw_weights_advance(tw_weights_t *weights);
 /* ---- precision ----------------------------------------------------------------------------- */
 
 /** From its next tw_weights_send() on the weights of group i travel in this codec. Collective, with
- * equal arguments, while the group is not on its way. One small message where it changes something;
- * memory was set aside for up to 4 bytes an element, so up to that none is asked for.
+ * equal arguments, while the group is not on its way. One small message where it changes something,
+ * two where no group has had a codec of this spec; memory was set aside for up to 4 bytes an element,
+ * so for fp32 and bitpack none is asked for. After an error a call with the same spec tries again.
  * @return the same on every rank: TW_OK, TW_ERR_NO_MEMORY, TW_ERR_MPI, TW_ERR_TIMEOUT, TW_ERR_DEAD;
  *         and locally: TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_BUSY, TW_ERR_SPEC. */
 tw_status_t tw_weights_set_codec(tw_weights_t *weights, size_t i, const char *spec);

@@ -22,6 +22,16 @@ static tw_status_t tw_specs_add(tw_specs_t *specs, tw_codec_t *codec)
     return TW_OK;
 }
 
+const tw_codec_t *tw_specs_find(const tw_specs_t *specs, const char *spec)
+{
+    for (size_t i = 0; i < specs->count; i++) {
+        if (strcmp(tw_codec_spec(specs->codec[i]), spec) == 0) {
+            return specs->codec[i];
+        }
+    }
+    return NULL;
+}
+
 tw_status_t tw_specs_codec(tw_specs_t *specs, tw_comm_t *comm, const char *what, const char *name,
                            const char *spec, const tw_codec_t **codec_p)
 {
@@ -33,12 +43,10 @@ tw_status_t tw_specs_codec(tw_specs_t *specs, tw_comm_t *comm, const char *what,
         TW_ERROR(&comm->log, "%s '%s': %s", what, name, why);
         return status;
     }
-    for (size_t i = 0; i < specs->count; i++) {
-        if (strcmp(tw_codec_spec(specs->codec[i]), tw_codec_spec(codec)) == 0) {
-            tw_codec_destroy(codec);
-            *codec_p = specs->codec[i];
-            return TW_OK;
-        }
+    *codec_p = tw_specs_find(specs, tw_codec_spec(codec));
+    if (*codec_p != NULL) {
+        tw_codec_destroy(codec);
+        return TW_OK;
     }
     status = tw_specs_add(specs, codec);
     if (status == TW_OK) {
@@ -47,11 +55,16 @@ tw_status_t tw_specs_codec(tw_specs_t *specs, tw_comm_t *comm, const char *what,
     return status;
 }
 
+void tw_specs_shorten(tw_specs_t *specs, size_t count)
+{
+    while (specs->count > count) {
+        tw_codec_destroy(specs->codec[--specs->count]);
+    }
+}
+
 void tw_specs_destroy(tw_specs_t *specs)
 {
-    for (size_t i = 0; i < specs->count; i++) {
-        tw_codec_destroy(specs->codec[i]);
-    }
+    tw_specs_shorten(specs, 0);
     free(specs->codec);
 }
 

@@ -22,6 +22,12 @@ typedef struct tw_specs {
 tw_status_t tw_specs_codec(tw_specs_t *specs, tw_comm_t *comm, const char *what, const char *name,
                            const char *spec, const tw_codec_t **codec_p);
 
+/* The one that has this full spec, NULL if none has. Asks for no memory. */
+const tw_codec_t *tw_specs_find(const tw_specs_t *specs, const char *spec);
+
+/* The first `count` of them stay. */
+void tw_specs_shorten(tw_specs_t *specs, size_t count);
+
 void tw_specs_destroy(tw_specs_t *specs);
 
 /* Of float32? */

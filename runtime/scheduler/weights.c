@@ -286,15 +286,21 @@ static tw_status_t tw_weights_plan_sum(tw_weights_t *w, size_t i)
     return tw_weights_planned(w, part, "the gradient", part->summed, status);
 }
 
+/* Codecs of S0, the widest first, made before they are asked for. */
+#define TW_WEIGHTS_AHEAD 8
+static const char *const ahead[TW_WEIGHTS_AHEAD] = {
+    "bitpack:3", "bitpack:4",       "bitpack:1",       "bitpack:2",
+    "fp32",      "bitpack:1,round", "bitpack:2,round", "bitpack:3,round"};
+
 /* How large the plans' buffers become in the codecs of S0, those that lose something and the one that
  * does not, which may take another way. */
-static tw_status_t tw_weights_rehearse(tw_weights_t *w, size_t i, const tw_codec_t *const *widest)
+static tw_status_t tw_weights_rehearse(tw_weights_t *w, size_t i, const tw_codec_t *const *codecs)
 {
     const tw_codec_t *codec  = w->part[i].codec;
     tw_status_t       status = TW_OK;
 
     for (int k = 0; k < 2 && status == TW_OK; k++) {
-        w->part[i].codec = widest[k];
+        w->part[i].codec = codecs[k];
         status           = tw_weights_plan(w, i);
         tw_request_free(&w->part[i].send);
     }
@@ -304,12 +310,12 @@ static tw_status_t tw_weights_rehearse(tw_weights_t *w, size_t i, const tw_codec
 
 static tw_status_t tw_weights_plans(tw_weights_t *w)
 {
-    const char *const what = "tw_weights_create: codec";
-    const tw_codec_t *widest[2];
-    tw_status_t status = tw_specs_codec(&w->specs, w->comm, what, "3", "bitpack:3", &widest[0]);
+    const tw_codec_t *codec[TW_WEIGHTS_AHEAD];
+    tw_status_t       status = TW_OK;
 
-    if (status == TW_OK) {
-        status = tw_specs_codec(&w->specs, w->comm, what, "4", "bitpack:4", &widest[1]);
+    for (int k = 0; k < TW_WEIGHTS_AHEAD && status == TW_OK; k++) {
+        status = tw_specs_codec(&w->specs, w->comm, "tw_weights_create: codec", ahead[k], ahead[k],
+                                &codec[k]);
     }
     tw_comm_enter(w->comm);
     status = tw_comm_agree(w->comm, status);
@@ -317,7 +323,7 @@ static tw_status_t tw_weights_plans(tw_weights_t *w)
     for (size_t i = 0; i < w->parts && status == TW_OK; i++) {
         status = tw_weights_plan_sum(w, i);
         if (status == TW_OK) {
-            status = tw_weights_rehearse(w, i, widest);
+            status = tw_weights_rehearse(w, i, codec);
         }
         if (status == TW_OK) {
             status = tw_weights_plan(w, i);

@@ -174,6 +174,31 @@ tw_status_t tw_weights_advance(tw_weights_t *w)
     return TW_OK;
 }
 
+/* A codec that no group has had is made; all ranks have it then, or none. */
+static tw_status_t tw_weights_find(tw_weights_t *w, const tw_weights_part_t *part, const char *spec,
+                                   const tw_codec_t **codec_p)
+{
+    const size_t count = w->specs.count;
+    tw_status_t  status;
+
+    *codec_p = tw_specs_find(&w->specs, spec);
+    if (*codec_p != NULL) {
+        return TW_OK;
+    }
+    status = tw_specs_codec(&w->specs, w->comm, "tw_weights_set_codec: group", part->name, spec,
+                            codec_p);
+    if (status == TW_ERR_SPEC) {
+        return status;
+    }
+    tw_comm_enter(w->comm);
+    status = tw_comm_agree(w->comm, status);
+    tw_comm_leave(w->comm);
+    if (status != TW_OK) {
+        tw_specs_shorten(&w->specs, count);
+    }
+    return status;
+}
+
 tw_status_t tw_weights_set_codec(tw_weights_t *w, size_t i, const char *spec)
 {
     const tw_codec_t  *codec = NULL;
@@ -182,18 +207,17 @@ tw_status_t tw_weights_set_codec(tw_weights_t *w, size_t i, const char *spec)
         w != NULL && spec != NULL ? tw_weights_part_of(w, i, &part) : TW_ERR_INVALID_ARG;
 
     if (status == TW_OK) {
-        status = part->wanted || part->travels
-                     ? TW_ERR_BUSY
-                     : tw_specs_codec(&w->specs, w->comm, "tw_weights_set_codec: group", part->name,
-                                      spec, &codec);
+        status =
+            part->wanted || part->travels ? TW_ERR_BUSY : tw_weights_find(w, part, spec, &codec);
     }
-    if (status != TW_OK || codec == part->codec) {
+    if (status != TW_OK || (codec == part->codec && (part->send != NULL || part->count == 0))) {
         return status;
     }
     tw_request_free(&part->send); /* first, so that the next plan gets its buffer */
     part->codec = codec;
-    w->changes++;
-    return tw_weights_plan(w, i);
+    status      = tw_weights_plan(w, i);
+    w->changes += status == TW_OK;
+    return status;
 }
 
 /* ---- checkpoints --------------------------------------------------------------------------- */

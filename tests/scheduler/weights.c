@@ -554,6 +554,10 @@ static void turns(void)
     T_STATUS(tw_weights_send(net->w, GROUPS), TW_ERR_RANGE);
     T_STATUS(tw_weights_set_codec(net->w, GROUPS, "fp32"), TW_ERR_RANGE);
     T_STATUS(tw_weights_set_codec(net->w, 1, "tree9"), TW_ERR_SPEC);
+    T_OK(tw_weights_set_codec(net->w, 1, "tree8:block=128")); /* one that no group has had */
+    T_OK(tw_weights_set_codec(net->w, 1, "tree8:block=128"));
+    T_CHECK(strstr(tw_weights_codec(net->w, 1), "block=128") != NULL, "it travels in %s",
+            tw_weights_codec(net->w, 1));
     T_CHECK(tw_weights_codec(net->w, GROUPS) == NULL, "there is no such group");
     gone(net);
 }

@@ -43,7 +43,7 @@ good_data_is_good() { train 3 --data "mnist:$scratch/good" --batch 3 --epochs 1;
 other_options() {
     # shellcheck disable=SC2016
     timeout -k 5 $limit "$MPIRUN" -n 3 sh -c \
-        '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 2 ] && set -- "$@" --codec mpi; "$@"; echo "status $?"' \
+        '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 2 ] && set -- "$@" --codec mpi; "$@"; echo $? >>"$left"' \
         sh "$program" --data digits:train=60 --batch 20 </dev/null >"$scratch/out" 2>&1 ||
         { cat "$scratch/out"; return 1; }
     judge 1 'rank 2 was started with other options than rank 0'
@@ -52,7 +52,7 @@ other_options() {
 help_for_one() {
     # shellcheck disable=SC2016
     timeout -k 5 $limit "$MPIRUN" -n 3 sh -c \
-        '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 2 ] && set -- "$@" --help; "$@"; echo "status $?"' \
+        '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 2 ] && set -- "$@" --help; "$@"; echo $? >>"$left"' \
         sh "$program" </dev/null >"$scratch/out" 2>&1 || { cat "$scratch/out"; return 1; }
     judge 1 'rank 2 was started with other options than rank 0'
 }
@@ -60,7 +60,7 @@ help_for_one() {
 other_data() {
     # shellcheck disable=SC2016
     timeout -k 5 $limit "$MPIRUN" -n 3 sh -c \
-        'cd "$0/$([ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && echo other || echo good)" && "$@"; echo "status $?"' \
+        'cd "$0/$([ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && echo other || echo good)" && "$@"; echo $? >>"$left"' \
         "$scratch" "$program" --data mnist:. --batch 3 </dev/null >"$scratch/out" 2>&1 ||
         { cat "$scratch/out"; return 1; }
     judge 1 'rank 1 has other data than rank 0'
@@ -71,7 +71,7 @@ spoil other train-labels-idx1-ubyte changed_label
 other_settings() {
     # shellcheck disable=SC2016
     timeout -k 5 $limit "$MPIRUN" -n 3 sh -c \
-        '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && export THINWIRE_CHUNK=8k; "$@"; echo "status $?"' \
+        '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && export THINWIRE_CHUNK=8k; "$@"; echo $? >>"$left"' \
         sh "$program" --data digits:train=60 --batch 20 </dev/null >"$scratch/out" 2>&1 ||
         { cat "$scratch/out"; return 1; }
     judge 1 'rank 1.*THINWIRE_CHUNK'
@@ -87,7 +87,18 @@ nothing_is_left() {
     [ -z "$left" ] || { echo "left: $left"; return 1; }
 }
 
-plan 46
+# blocks NAME NAME: a model with layers of those names, its weights in blocks.
+blocks() {
+    printf '%s\n' 'name = "blocks"; input = { channels = 1; height = 28; width = 28; }; classes = 10;' \
+        "layers = ( { type = \"dense\"; name = \"$1\"; units = 5; }," \
+        "{ type = \"dense\"; name = \"between\"; units = 5; }," \
+        "{ type = \"dense\"; name = \"$2\"; } );" >"$scratch/blocks.cfg"
+    refused 1 "weight=awp:group=block: layer .* is of block .*; accepted: a name other than 'biases'" \
+        --model "$scratch/blocks.cfg" --update sharded --codec weight=awp:group=block --batch 30 --data digits:train=60
+}
+block_names() { blocks a.x a.y && blocks biases.x c && blocks .x c; }
+
+plan 47
 check "good data is good" good_data_is_good
 check "unknown option" refused 2 "unknown option '--epoch'" --epoch 3
 check "option without its value" refused 2 '--codec needs a value' --codec
@@ -112,6 +123,7 @@ check "awp with more than 32 bits" refused 1 "awp: 'first=33' is not understood"
 check "awp with a threshold that is no number" refused 1 "awp: 'T=nan' is not understood" --update sharded \
     --codec weight=awp:T=nan
 check "awp with an empty option" refused 1 'awp: an option is empty' --update sharded --codec weight=awp:
+check "blocks without names of their own" block_names
 check "unknown model" refused 1 "vgg" --model vgg
 check "unknown data set" refused 1 "data 'cifar'.*accepted are mnist:DIR" --data cifar
 check "unknown digits option" refused 1 'digits:size=3' --data digits:size=3

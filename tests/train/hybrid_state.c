@@ -552,11 +552,30 @@ static void damaged_checkpoints_are_refused(void)
     free(b.data);
 }
 
+/* What rank 0 alone can see at the end of a file stops all of them before weights travel. */
+static void longer_checkpoints_of_owners_are_refused(void)
+{
+    tw_train_options_t options = options_of("c", "fp32", 1);
+    tw_training_t      t;
+    bytes_t            b;
+
+    options.owners     = TW_WEIGHTS_SHARDED;
+    options.checkpoint = checkpoint;
+    run(&t, &options, MPI_COMM_WORLD);
+    b = read_bytes(&t);
+    tw_training_destroy(&t);
+    options.resume = 1;
+    write_bytes(&b, b.n, 1);
+    expect_refusal(&options, "is longer than it should be");
+    free(b.data);
+}
+
 static const t_case_t cases[] = {
     {"resumed_runs_end_the_same", resumed_runs_end_the_same, 1},
     {"stops_inside_epochs_change_nothing", stops_inside_epochs_change_nothing, 1},
     {"adaptive_statistics_switch_the_same", adaptive_statistics_switch_the_same, 1},
     {"other_ranks_go_on", other_ranks_go_on, 1},
+    {"longer_checkpoints_of_owners_are_refused", longer_checkpoints_of_owners_are_refused, 1},
     {"foreign_checkpoints_are_refused", foreign_checkpoints_are_refused, 1},
     {"damaged_checkpoints_are_refused", damaged_checkpoints_are_refused, 1},
 };

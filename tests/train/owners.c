@@ -128,21 +128,23 @@ static void bits_rise(void)
 {
     static const char *const updates[] = {"root", "sharded"};
     static const struct {
-        const char *codec;
+        const char *scheme, *codec;
         int         groups, bits;
         uint64_t    every;
         int         raises;
     } runs[] = {
-        {"weight=awp:T=1e9,interval=3", 5, 8, 4, 3},
-        {"weight=awp:T=1e9,interval=1,step=4,first=12,round,norm=packed", 5, 4, 2, 5},
-        {"weight=awp:T=1e9,interval=9,group=block", 5, 8, 10, 2},
-        {"weight=awp:T=-1e9,interval=1", 5, 8, 1, 0},
-        {"weight=awp:T=1e9,interval=3,grad=tree8", 5, 8, 4, 3},
+        {"data", "weight=awp:T=1e9,interval=3", 5, 8, 4, 3},
+        {"data", "weight=awp:T=1e9,interval=1,step=4,first=12,round,norm=packed", 5, 4, 2, 5},
+        {"data", "weight=awp:T=1e9,interval=9,group=block", 5, 8, 10, 2},
+        {"data", "weight=awp:T=-1e9,interval=1", 5, 8, 1, 0},
+        {"data", "weight=awp:T=1e9,interval=3,grad=tree8", 5, 8, 4, 3},
+        /* Dense layers have no owners, on one rank as on many. */
+        {"c", "weight=awp:T=1e9,interval=3", 2, 8, 4, 3},
     };
 
-    for (int k = 0; k < 10; k++) {
+    for (int k = 0; k < 12; k++) {
         const int          r       = k / 2;
-        tw_train_options_t options = options_of(updates[k % 2], "data", runs[r].codec, "");
+        tw_train_options_t options = options_of(updates[k % 2], runs[r].scheme, runs[r].codec, "");
         tw_masters_facts_t facts;
         tw_training_t      t;
 
@@ -213,6 +215,32 @@ static void resumed_runs_end_the_same(void)
     }
 }
 
+/* With split layers too: the groups are the same ones. */
+static void one_rank_begins(void)
+{
+    tw_train_options_t options = options_of("sharded", "c", "weight=awp:T=1e9,interval=4", "");
+    tw_masters_facts_t facts;
+    tw_training_t      t;
+    MPI_Comm           alone;
+
+    options.checkpoint = checkpoint;
+    options.epochs     = 2;
+    MPI_Comm_split(MPI_COMM_WORLD, t_rank == 0 ? 0 : MPI_UNDEFINED, 0, &alone);
+    if (t_rank == 0) {
+        run(&t, &options, alone);
+        tw_training_destroy(&t);
+        MPI_Comm_free(&alone);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    options.epochs = 5;
+    options.resume = 1;
+    run(&t, &options, MPI_COMM_WORLD);
+    tw_masters_facts(t.masters, &facts);
+    T_CHECK(t.step == 20 && facts.change[facts.changes - 1].bits == 32, "%d steps, %d bits",
+            (int)t.step, facts.change[facts.changes - 1].bits);
+    tw_training_destroy(&t);
+}
+
 /* A file of weights in other bytes than the run's. */
 static void others_are_refused(void)
 {
@@ -239,6 +267,7 @@ static const t_case_t cases[] = {
     {"memory", memory, 1},
     {"bits rise", bits_rise, 1},
     {"resumed runs end the same", resumed_runs_end_the_same, 1},
+    {"one rank begins", one_rank_begins, 1},
     {"others are refused", others_are_refused, 1},
 };
 

@@ -45,6 +45,12 @@ static int is_split(const tw_params_t *params, const tw_network_layer_t *layer, 
     return (layout & TW_PARAMS_SPLIT) != 0 && layer->kind == TW_DENSE && params->ranks > 1;
 }
 
+/* The same on one rank as on many, so that a run on one is the oracle. */
+static int is_ownable(const tw_network_layer_t *layer, int layout)
+{
+    return (layout & TW_PARAMS_SPLIT) == 0 || layer->kind != TW_DENSE;
+}
+
 /* Append a tensor if the layer has it: units_all units of per_unit elements. */
 static void append(tw_params_t *params, const tw_network_t *net, size_t layer, tw_param_role_t role,
                    int layout)
@@ -64,6 +70,7 @@ static void append(tw_params_t *params, const tw_network_t *net, size_t layer, t
                           .units_all = from->out.c,
                           .per_unit  = all / from->out.c,
                           .split     = is_split(params, from, layout),
+                          .ownable   = is_ownable(from, layout),
                           .rate      = second ? from->b_rate : from->w_rate,
                           .decay     = second ? from->b_decay : from->w_decay};
     snprintf(param->name, sizeof(param->name), "%s.%s", from->name, names[role]);
@@ -76,7 +83,7 @@ static void append(tw_params_t *params, const tw_network_t *net, size_t layer, t
     }
     param->count = param->units * param->per_unit;
     param->state = params->moments;
-    params->moments += param->split || (layout & TW_PARAMS_APART) == 0 ? param->count : 0;
+    params->moments += param->ownable && (layout & TW_PARAMS_APART) != 0 ? 0 : param->count;
     params->total += param->count;
     params->count++;
 }
@@ -91,12 +98,12 @@ static void append_second(tw_params_t *params, const tw_network_t *net, size_t l
     append(params, net, l, net->layer[l].kind == TW_NORM ? TW_BETA : TW_BIAS, layout);
 }
 
-/* Biases and parameters of normalisation, then weights; what is split comes afterwards. */
+/* Biases and parameters of normalisation, then weights; what has no owners comes afterwards. */
 static size_t append_apart(tw_params_t *params, const tw_network_t *net, int layout)
 {
     size_t l = 0;
 
-    for (; l < net->layers && !is_split(params, &net->layer[l], layout); l++) {
+    for (; l < net->layers && is_ownable(&net->layer[l], layout); l++) {
         if (net->layer[l].kind == TW_NORM) {
             append_first(params, net, l, layout);
         }

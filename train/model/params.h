@@ -35,7 +35,8 @@ typedef struct tw_param {
     size_t          first, count;
     size_t state; /* where its momentum begins; none where TW_PARAMS_APART keeps it elsewhere */
     size_t units_all, units_first, units, per_unit;
-    int    split;       /* other ranks hold other units           */
+    int    split;       /* other ranks hold other units                                         */
+    int    ownable;     /* TW_PARAMS_APART applies: not of a dense layer with TW_PARAMS_SPLIT   */
     float  rate, decay; /* multipliers of the run's rate and decay */
 } tw_param_t;
 
@@ -44,7 +45,8 @@ enum {
     TW_PARAMS_SPLIT =
         1,              /* dense layers by output unit: with u = q ranks + r units the first r ranks
                             hold q + 1 of them, the others q. One rank holds all: nothing is split */
-    TW_PARAMS_APART = 2 /* weights have owners elsewhere (masters.h) */
+    TW_PARAMS_APART = 2 /* weights have owners elsewhere (masters.h), but for those of dense layers
+                           with TW_PARAMS_SPLIT, on one rank as on many */
 };
 
 /* Running statistics of one batch normalisation: state[first ..]: mean [c], then variance [c]. */
