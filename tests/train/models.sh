@@ -4,7 +4,7 @@
 # is printed describes the same model.
 . "$top_srcdir/tests/train/common.bash"
 
-# MODEL PARAMETERS, from the sources of the models; lenet and linear were counted by hand, alexnet-s4 is
+# MODEL PARAMETERS, from the sources of the models; lenet, linear and those ending in -cifar were counted by hand, alexnet-s4 is
 # alexnet-s0 with one dense layer of 4096 less and 1000 classes.
 published='mlp 1863690
 linear 7850
@@ -14,7 +14,9 @@ alexnet-s0-valid 63807624
 alexnet-s4 61838248
 vgg-a 129585736
 resnet-34 21387272
-resnet-20 269722'
+resnet-20 269722
+alexnet-cifar 653834
+vgg-cifar 812394'
 
 # describe MODEL BATCH: to $scratch/out.
 describe() { timeout 30 "$program" --describe "$1" --batch "$2" >"$scratch/out" 2>&1; }
@@ -22,6 +24,7 @@ describe() { timeout 30 "$program" --describe "$1" --batch "$2" >"$scratch/out" 
 describes() { # MODEL PARAMETERS
     describe "$1" 1 || { cat "$scratch/out"; return 1; }
     grep -q "\b$2\b" "$scratch/out" || { cat "$scratch/out"; echo "no $2"; return 1; }
+    grep -q "keeps $((4 * $2)) bytes" "$scratch/out" || { cat "$scratch/out"; return 1; }
 }
 
 shows() { # MODEL

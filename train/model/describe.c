@@ -106,6 +106,9 @@ void tw_network_describe(const tw_network_t *net, size_t batch, FILE *out)
     fprintf(out,
             "\nMultiply-adds are those forward, of one example; backward takes twice as many. "
             "Bytes are of the\n"
-            "layers' outputs as float32, of 1 and of %zu examples.\n",
-            batch);
+            "layers' outputs as float32, of 1 and of %zu examples.\n"
+            "The optimizer keeps %zu bytes: on every rank with --update replicated, on rank 0 with "
+            "root, a P-th\n"
+            "on each of P ranks with sharded.\n",
+            batch, sums.parameters * sizeof(float));
 }
