@@ -2,13 +2,13 @@
  * train/checkpoint.h - the state of a run in a file, whole or not at all.
  *
  * Layout, little-endian words of 64 bits unless said otherwise:
- *     magic "twtrain4", order mark 0x0102030405060708 (as the machine writes it),
+ *     magic "twtrain5", order mark 0x0102030405060708 (as the machine writes it),
  *     header: see checkpoint.c; names are NUL-padded
  *     records of the epochs done, and one of the epoch under way
  *     evaluations: see evaluations.h
  *     per tensor, layer by layer, whole: values, then momentum (float32, as the machine writes them)
  *     running statistics of batch normalisation (float32)
- *     with AWP, of each group of weights 4 doubles: tw_precision_save()
+ *     with AWP, of each group of weights 35 doubles: tw_precision_save(), 31 steps at which bits rose
  *     residuals: tw_buckets_save() or tw_weights_save(), for codecs with error feedback
  *     check sum of all that stands before
  * Nothing in it depends on how the ranks share the work, or on who updates, but for the residuals,

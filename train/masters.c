@@ -10,6 +10,11 @@
 #include "train/exchange.h"
 #include "train/masters.h"
 
+#define TW_RAISES 31 /* that a group can have: of one bit each, from 1 to 32 */
+
+/* What a checkpoint has of a group: its rule, and after how many steps its bits were raised, then 0. */
+#define TW_MASTER_NUMBERS (TW_PRECISION_NUMBERS + TW_RAISES)
+
 typedef struct tw_master_group {
     char           name[48];
     size_t         first, count;  /* elements of params->value             */
@@ -26,7 +31,7 @@ struct tw_masters {
     size_t              *group_of; /* [layers] of its weights; 0: none      */
     float               *state;    /* [own] of the optimizer                */
     double              *norms;    /* [groups]                              */
-    tw_masters_change_t *change;   /* [31 groups]: bits never fall          */
+    tw_masters_change_t *change;   /* [TW_RAISES groups]: bits never fall   */
     size_t               changes;
     size_t               arrived; /* groups 0 .. arrived - 1 were waited for */
     size_t               ready;   /* gradients of groups ready .. are final  */
@@ -124,7 +129,7 @@ static int list_groups(tw_masters_t *m, tw_problem_t *problem)
 
     m->group    = calloc(params->count + 1, sizeof(*m->group));
     m->norms    = calloc(params->count + 1, sizeof(*m->norms));
-    m->change   = calloc(31 * params->count + 1, sizeof(*m->change));
+    m->change   = calloc(TW_RAISES * params->count + 1, sizeof(*m->change));
     m->group_of = calloc(m->config.network->layers, sizeof(*m->group_of));
     if (m->group == NULL || m->norms == NULL || m->change == NULL || m->group_of == NULL) {
         return tw_problem_set(problem, "out of memory");
@@ -503,34 +508,74 @@ void tw_masters_take_state(tw_masters_t *m)
 
 size_t tw_masters_numbers(const tw_masters_t *m)
 {
-    return codec_of(m)->adaptive ? (m->groups - 1) * TW_PRECISION_NUMBERS : 0;
+    return codec_of(m)->adaptive ? (m->groups - 1) * TW_MASTER_NUMBERS : 0;
 }
 
 void tw_masters_write_rule(const tw_masters_t *m, FILE *stream)
 {
-    double numbers[TW_PRECISION_NUMBERS];
-
     for (size_t g = 1; g < m->groups && codec_of(m)->adaptive; g++) {
+        double numbers[TW_MASTER_NUMBERS] = {0.0};
+        size_t n                          = TW_PRECISION_NUMBERS;
+
         tw_precision_save(&m->group[g].precision, numbers);
+        for (size_t c = 0; c < m->changes; c++) {
+            if (m->change[c].group == g) {
+                numbers[n++] = (double)m->change[c].step;
+            }
+        }
         fwrite(numbers, sizeof(numbers), 1, stream);
     }
+}
+
+/* A whole number of steps, later than the one before? */
+static int is_step(double step, double before)
+{
+    return step > before && step < 9e15 && step == floor(step);
+}
+
+/* The raises of a group, which are not any but those that its rule makes. */
+static int restore_changes(tw_masters_t *m, size_t g, const double *steps)
+{
+    const tw_precision_t *p    = &m->group[g].precision;
+    int                   bits = p->first;
+
+    for (size_t k = 0; k < TW_RAISES && steps[k] != 0.0; k++) {
+        if (!is_step(steps[k], k > 0 ? steps[k - 1] : 0.0) || bits >= p->bits) {
+            return -1;
+        }
+        bits                    = bits + p->step < p->last ? bits + p->step : p->last;
+        m->change[m->changes++] = (tw_masters_change_t){(uint64_t)steps[k], g, bits};
+    }
+    return bits == p->bits ? 0 : -1;
+}
+
+static int earlier(const void *left, const void *right)
+{
+    const tw_masters_change_t *a = left, *b = right;
+
+    return a->step != b->step ? (a->step > b->step) - (a->step < b->step)
+                              : (a->group > b->group) - (a->group < b->group);
 }
 
 int tw_masters_restore_rule(tw_masters_t *m, const double *numbers, tw_problem_t *problem)
 {
     tw_status_t status = TW_OK;
 
+    m->changes = 0;
     for (size_t g = 1; g < m->groups && status == TW_OK; g++) {
         tw_master_group_t *group = &m->group[g];
 
-        if (tw_precision_restore(&group->precision, numbers + (g - 1) * TW_PRECISION_NUMBERS) !=
-            TW_OK) {
+        const double *own = numbers + (g - 1) * TW_MASTER_NUMBERS;
+
+        if (tw_precision_restore(&group->precision, own) != TW_OK ||
+            restore_changes(m, g, own + TW_PRECISION_NUMBERS) != 0) {
             return tw_problem_set(
                 problem, "--checkpoint: holds a state of AWP that cannot be, of %s", group->name);
         }
         tw_weight_codec_spec(codec_of(m), group->precision.bits, group->spec);
         status = tw_weights_set_codec(m->weights, g, group->spec);
     }
+    qsort(m->change, m->changes, sizeof(*m->change), earlier);
     return failed(m, "restoring the precision of weights", status, problem);
 }
 

@@ -286,8 +286,9 @@ static int make_head(tw_training_t *t, tw_problem_t *problem)
 
 static int resume(tw_training_t *t, tw_problem_t *problem)
 {
-    const char *path = t->options->checkpoint;
-    int         mine = t->options->resume ? tw_checkpoint_load(t, path, problem) : 0, all;
+    const char        *path = t->options->checkpoint;
+    tw_masters_facts_t facts;
+    int                mine = t->options->resume ? tw_checkpoint_load(t, path, problem) : 0, all;
 
     t->resumed = t->epochs;
     if (t->masters == NULL || problem->fatal) {
@@ -297,6 +298,8 @@ static int resume(tw_training_t *t, tw_problem_t *problem)
     if (all != 0) {
         return -1;
     }
+    tw_masters_facts(t->masters, &facts);
+    t->changes_told = facts.changes;
     return tw_masters_begin(t->masters, problem) == 0 ? tw_masters_arrive(t->masters, problem) : -1;
 }
 

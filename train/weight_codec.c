@@ -15,7 +15,8 @@
 
 #define TW_AWP_FORMS                                                                               \
     "T=X, interval=N (1 to 1000000000 steps), step=N and first=N (1 to 32 bits), group=layer or "  \
-    "group=block, round, absolute, norm=master or norm=packed"
+    "group=block, round, byte=CODEC (of 8 bits, as byte=tree8), absolute, norm=master or "         \
+    "norm=packed"
 
 /* "awp", or "awp:" and more? */
 static int is_awp(const char *text)
@@ -50,6 +51,10 @@ static int take(tw_weight_codec_t *how, const char *key, const char *value)
         }
         *(key[0] == 's' ? &how->rule.step : &how->rule.first) = (int)n;
         return 0;
+    }
+    if (strcmp(key, "byte") == 0) {
+        return snprintf(how->byte, sizeof(how->byte), "%s", value) < (int)sizeof(how->byte) ? 0
+                                                                                            : -1;
     }
     if (strcmp(key, "group") == 0) {
         how->by_block = strcmp(value, "block") == 0;
@@ -91,6 +96,33 @@ static int parse_awp(tw_weight_codec_t *how, const char *text, tw_problem_t *pro
     return 0;
 }
 
+/* Does it exist, and take about a byte for a number? */
+static int check_byte(const tw_weight_codec_t *how, tw_context_t *ctx, tw_problem_t *problem)
+{
+    const size_t n        = 1 << 20;
+    char         why[400] = "";
+    tw_codec_t  *codec    = NULL;
+    size_t       bytes    = 0;
+    tw_status_t  status;
+
+    if (how->byte[0] == '\0') {
+        return 0;
+    }
+    status = tw_codec_create(ctx, how->byte, TW_F32, &codec, why, sizeof(why));
+    if (status != TW_OK) {
+        return tw_problem_set(problem, "--codec weight=awp:byte=%s: %s", how->byte,
+                              why[0] != '\0' ? why : tw_status_text(status));
+    }
+    tw_codec_size(codec, n, &bytes);
+    tw_codec_destroy(codec);
+    return bytes > n / 16 * 15 && bytes < n / 16 * 17
+               ? 0
+               : tw_problem_set(problem,
+                                "--codec weight=awp:byte=%s: takes %.3g bits a number; accepted: a "
+                                "codec of 8 bits",
+                                how->byte, 8.0 * (double)bytes / (double)n);
+}
+
 int tw_weight_codec_parse(tw_weight_codec_t *how, tw_context_t *ctx, const char *text,
                           tw_problem_t *problem)
 {
@@ -103,7 +135,7 @@ int tw_weight_codec_parse(tw_weight_codec_t *how, tw_context_t *ctx, const char 
         .rule     = {.threshold = TW_AWP_THRESHOLD, .step = 8, .first = 8, .last = 32},
         .norm     = TW_WEIGHTS_MASTERS};
     if (how->adaptive) {
-        return parse_awp(how, text, problem);
+        return parse_awp(how, text, problem) == 0 ? check_byte(how, ctx, problem) : -1;
     }
     status = tw_codec_create(ctx, text, TW_F32, &codec, why, sizeof(why));
     if (status != TW_OK) {
@@ -121,6 +153,8 @@ void tw_weight_codec_spec(const tw_weight_codec_t *how, int bits, char spec[TW_W
 
     if (!how->adaptive) {
         memcpy(spec, how->spec, TW_WEIGHT_SPEC);
+    } else if (bytes == 1 && how->byte[0] != '\0') {
+        snprintf(spec, TW_WEIGHT_SPEC, "%s", how->byte);
     } else if (bytes == 4) {
         snprintf(spec, TW_WEIGHT_SPEC, "fp32");
     } else {
@@ -134,9 +168,10 @@ void tw_weight_codec_text(const tw_weight_codec_t *how, char *text, size_t size)
         snprintf(text, size, "%s", how->spec);
         return;
     }
-    snprintf(text, size, "awp:T=%.9g,interval=%" PRIu64 ",step=%d,first=%d,group=%s%s%s,norm=%s",
+    snprintf(text, size,
+             "awp:T=%.9g,interval=%" PRIu64 ",step=%d,first=%d,group=%s%s%s%s%s,norm=%s",
              how->rule.threshold, how->rule.interval, how->rule.step, how->rule.first,
              how->by_block ? "block" : "layer", how->round ? ",round" : "",
-             how->rule.absolute ? ",absolute" : "",
+             how->byte[0] != '\0' ? ",byte=" : "", how->byte, how->rule.absolute ? ",absolute" : "",
              how->norm == TW_WEIGHTS_COPIES ? "packed" : "master");
 }

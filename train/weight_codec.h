@@ -17,11 +17,12 @@ typedef struct tw_weight_codec {
     tw_precision_t  rule;                 /* of every group at first; interval 0: an epoch   */
     int             by_block;             /* a group is a block of layers; else a layer      */
     int             round;                /* bitpack:K,round                                 */
+    char            byte[24];             /* what 1 to 8 bits travel in; "": bitpack:1       */
     tw_weights_of_t norm;                 /* of what AWP takes the norms                     */
 } tw_weight_codec_t;
 
 /** Read a codec's spec, or "awp[:T=X][,interval=N][,step=N][,first=N][,group=layer|block][,round]
- * [,absolute][,norm=master|packed]".
+ * [,byte=CODEC][,absolute][,norm=master|packed]".
  * @return 0, or -1 with the problem set. */
 int tw_weight_codec_parse(tw_weight_codec_t *how, tw_context_t *ctx, const char *text,
                           tw_problem_t *problem);

@@ -98,7 +98,7 @@ blocks() {
 }
 block_names() { blocks a.x a.y && blocks biases.x c && blocks .x c; }
 
-plan 47
+plan 49
 check "good data is good" good_data_is_good
 check "unknown option" refused 2 "unknown option '--epoch'" --epoch 3
 check "option without its value" refused 2 '--codec needs a value' --codec
@@ -122,6 +122,10 @@ check "awp with more than 32 bits" refused 1 "awp: 'first=33' is not understood"
     --codec weight=awp:T=0,first=33
 check "awp with a threshold that is no number" refused 1 "awp: 'T=nan' is not understood" --update sharded \
     --codec weight=awp:T=nan
+check "awp with an unknown codec of 8 bits" refused 1 "awp:byte=tree9: unknown codec" --update sharded \
+    --codec weight=awp:byte=tree9
+check "awp with a codec of 1 bit for 8" refused 1 "awp:byte=onebit: takes .* bits a number; accepted: a codec of 8 bits" \
+    --update root --codec weight=awp:byte=onebit
 check "awp with an empty option" refused 1 'awp: an option is empty' --update sharded --codec weight=awp:
 check "blocks without names of their own" block_names
 check "unknown model" refused 1 "vgg" --model vgg

@@ -138,11 +138,12 @@ static void bits_rise(void)
         {"data", "weight=awp:T=1e9,interval=9,group=block", 5, 8, 10, 2},
         {"data", "weight=awp:T=-1e9,interval=1", 5, 8, 1, 0},
         {"data", "weight=awp:T=1e9,interval=3,grad=tree8", 5, 8, 4, 3},
+        {"data", "weight=awp:T=1e9,interval=3,byte=tree8", 5, 8, 4, 3},
         /* Dense layers have no owners, on one rank as on many. */
         {"c", "weight=awp:T=1e9,interval=3", 2, 8, 4, 3},
     };
 
-    for (int k = 0; k < 12; k++) {
+    for (int k = 0; k < 14; k++) {
         const int          r       = k / 2;
         tw_train_options_t options = options_of(updates[k % 2], runs[r].scheme, runs[r].codec, "");
         tw_masters_facts_t facts;
@@ -168,7 +169,46 @@ static void bits_rise(void)
     }
 }
 
+/* As long as there are 8 bits they are those of the codec that was given. */
+static void one_byte_codec(void)
+{
+    tw_train_options_t options =
+        options_of("sharded", "data", "weight=awp:T=-1e9,interval=1,byte=tree8", "");
+    tw_training_t t, fixed;
+    const char   *spec;
+    size_t        elements;
+    int           bits;
+
+    run(&t, &options, MPI_COMM_WORLD);
+    tw_masters_group(t.masters, 1, &elements, &spec, &bits);
+    T_CHECK(strncmp(spec, "tree8", 5) == 0 && bits == 8, "%d bits, %s", bits, spec);
+    options = options_of("sharded", "data", "weight=tree8", "");
+    run(&fixed, &options, MPI_COMM_WORLD);
+    same_weights(&t, &fixed);
+    tw_training_destroy(&fixed);
+    tw_training_destroy(&t);
+}
+
 /* ---- stop and go on ------------------------------------------------------------------------ */
+
+/* Changes of bits, those before a checkpoint included. */
+static void same_changes(const tw_training_t *a, const tw_training_t *b)
+{
+    tw_masters_facts_t of_a, of_b;
+
+    if (a->masters == NULL || b->masters == NULL) {
+        return;
+    }
+    tw_masters_facts(a->masters, &of_a);
+    tw_masters_facts(b->masters, &of_b);
+    T_CHECK(of_a.changes == of_b.changes, "%zu changes, not %zu", of_a.changes, of_b.changes);
+    for (size_t c = 0; c < of_a.changes; c++) {
+        T_CHECK(of_a.change[c].step == of_b.change[c].step &&
+                    of_a.change[c].group == of_b.change[c].group &&
+                    of_a.change[c].bits == of_b.change[c].bits,
+                "change %zu is another", c);
+    }
+}
 
 static void stop_and_go(const char *first, const char *second, const char *codec, const char *then,
                         const tw_training_t *straight)
@@ -187,6 +227,7 @@ static void stop_and_go(const char *first, const char *second, const char *codec
     options.resume     = 1;
     run(&t, &options, MPI_COMM_WORLD);
     same_weights(&t, straight);
+    same_changes(&t, straight);
     tw_training_destroy(&t);
 }
 
@@ -266,6 +307,7 @@ static const t_case_t cases[] = {
     {"rows are shortened", rows_are_shortened, 1},
     {"memory", memory, 1},
     {"bits rise", bits_rise, 1},
+    {"one byte codec", one_byte_codec, 1},
     {"resumed runs end the same", resumed_runs_end_the_same, 1},
     {"one rank begins", one_rank_begins, 1},
     {"others are refused", others_are_refused, 1},
