@@ -4,23 +4,23 @@
 # the precision in which weights travel, on 4 emulated hosts (bench/netlab.sh, so as root).
 #
 # Networks alexnet-cifar, vgg-cifar and resnet-20, three batch sizes each; policies: 32 bits (the baseline), 8, 16 and
-# 24 bits, the oracle (of these the first to reach the error), AWP, and AWP that begins with 16 bits. Gradients travel
-# in float32, as there.
+# 24 bits, the oracle (of these the first to reach the error), AWP, and AWP that begins with 16 bits, or with tree8 in
+# place of the first byte. Gradients travel in float32, as there.
 # OUT_DIR/NAME.json per run, which is not run again while it is there; OUT_DIR/awp.md with the table, the curves of
 # Figure 3 and the bars of Figure 4 in figure3.svg and figure4.svg (with gnuplot), the rows of Tables II and III for
 # vgg-cifar. About 45 minutes on two cores; --quick: one batch size on faster links, 5 minutes.
 # Environment: RATE (100mbit; --quick: 500mbit), UPDATE (sharded; root: the arrangement of S0), SEEDS (1), AWP
-# (awp:interval=10).
+# (awp, with its defaults).
 # shellcheck disable=SC1091  # the environment of the tests
 set -u
 if [ $# -lt 3 ] || [ ! -x "$1/bin/thinwire-train" ] || [ "${4---quick}" != --quick ]; then
-    echo "usage: [RATE=100mbit] [UPDATE=sharded] [SEEDS=1] [AWP=awp:interval=10] bench/awp.sh BUILD_DIR CIFAR10_DIR OUT_DIR [--quick]" >&2
+    echo "usage: [RATE=100mbit] [UPDATE=sharded] [SEEDS=1] [AWP=awp] bench/awp.sh BUILD_DIR CIFAR10_DIR OUT_DIR [--quick]" >&2
     exit 2
 fi
 bench=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd) && data=$(cd "$2" && pwd) && mkdir -p "$3" && out=$(cd "$3" && pwd) || exit 1
 quick=${4-} begin=$SECONDS
-rate=${RATE:-$([ -n "$quick" ] && echo 500mbit || echo 100mbit)} update=${UPDATE:-sharded} seeds=${SEEDS:-1} awp=${AWP:-awp:interval=10}
+rate=${RATE:-$([ -n "$quick" ] && echo 500mbit || echo 100mbit)} update=${UPDATE:-sharded} seeds=${SEEDS:-1} awp=${AWP:-awp}
 . "$bench/../tests/environment.sh"
 export OMP_NUM_THREADS=1 THINWIRE_THREADS=1 NETLAB_NAME=awp
 trap '"$bench/netlab.sh" down' EXIT
@@ -38,7 +38,8 @@ resnet-20 64 0.01 65 3.11
 resnet-20 128 0.02 65 4.39
 resnet-20 256 0.03 65 4.94'
 [ -z "$quick" ] || runs=$(awk '$2 == 128' <<<"$runs")
-policies="32:fp32 8:bitpack:1 16:bitpack:2 24:bitpack:3 awp:$awp awp16:$awp,first=16"
+if [[ $awp == *:* ]]; then more=$awp,; else more=$awp:; fi
+policies="32:fp32 8:bitpack:1 16:bitpack:2 24:bitpack:3 awp:$awp awp16:${more}first=16 tree8:${more}byte=tree8"
 
 hosts() { "$bench/netlab.sh" status | grep -q hosts || "$bench/netlab.sh" up 4 "$rate" >&2; }
 
@@ -115,18 +116,20 @@ function oracle(key,    best, p, k) {
 END {
     printf "4 hosts at %s, --update %s, gradients in float32, %s; seconds to a test error of %d %% (alexnet-cifar), %d %%\n", rate, update, awp, error["alexnet-cifar"], error["vgg-cifar"]
     printf "(vgg-cifar) and %d %% (resnet-20), of those with 32 bits; seeds: %s.\n\n", error["resnet-20"], seeds
-    print "| model, batch | 32 bits: seconds (steps) | 8 bits | 16 bits | 24 bits | AWP | AWP from 16 bits | oracle | oracle faster by, % | AWP faster by, % | from 16 bits, % | S0, AWP on x86, % |"
-    print "|---|---|---|---|---|---|---|---|---|---|---|---|"
+    print "| model, batch | 32 bits: seconds (steps) | 8 bits | 16 bits | 24 bits | AWP | AWP from 16 bits | AWP from tree8 | oracle | oracle faster by, % | AWP faster by, % | from 16 bits, % | from tree8, % | S0, AWP on x86, % |"
+    print "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     for (k = 1; k <= count; k++) {
         key = order[k]; best = oracle(key); split(key, name, " ")
         base = time(key, "32") == "" ? "not reached" : sprintf("%.1f (%d)", time(key, "32"), steps[key, "32"] / n[key, "32"] + 0.5)
-        printf "| %s, %s | %s | %s | %s | %s | %s | %s | %s bits | %s | %s | %s | %s |\n", name[1], name[2], base, cell(key, "8"), cell(key, "16"), cell(key, "24"), cell(key, "awp"), cell(key, "awp16"), best, gain(key, best), gain(key, "awp"), gain(key, "awp16"), paper[key]
-        if (gain(key, "awp") != "-" && gain(key, "awp16") != "-") { sum += gain(key, "awp"); sum16 += gain(key, "awp16"); means++ }
+        printf "| %s, %s | %s | %s | %s | %s | %s | %s | %s | %s bits | %s | %s | %s | %s | %s |\n", name[1], name[2], base, cell(key, "8"), cell(key, "16"), cell(key, "24"), cell(key, "awp"), cell(key, "awp16"), cell(key, "tree8"), best, gain(key, best), gain(key, "awp"), gain(key, "awp16"), gain(key, "tree8"), paper[key]
+        if (gain(key, "awp") != "-" && gain(key, "awp16") != "-" && gain(key, "tree8") != "-") {
+            sum += gain(key, "awp"); sum16 += gain(key, "awp16"); sum8 += gain(key, "tree8"); means++
+        }
         if (time(key, "32") != "") {
-            printf "\"%s, %s\" %s %s %s\n", name[1], name[2], of_base(key, best), of_base(key, "awp"), of_base(key, "awp16") >bars
+            printf "\"%s, %s\" %s %s %s %s\n", name[1], name[2], of_base(key, best), of_base(key, "awp"), of_base(key, "awp16"), of_base(key, "tree8") >bars
         }
     }
-    if (means) { printf "\nMean of the %d: AWP faster by %.1f %%, from 16 bits by %.1f %%.\n", means, sum / means, sum16 / means }
+    if (means) { printf "\nMean of the %d: AWP faster by %.1f %%, from 16 bits by %.1f %%, from tree8 by %.1f %%.\n", means, sum / means, sum16 / means, sum8 / means }
 }' bars="$out/figure4.dat" <(echo "$runs") "$out/awp.txt" >"$out/awp.md"
 
 profile() { # NAME
@@ -149,7 +152,7 @@ fi
 awk -v seed="${seeds%% *}" '
 NR == 1 { model = $1 }
 $1 == model && $4 == seed && $5 == "test" {
-    if ($2 " " $3 != last) { printf "%s\"%s\"\n", last == "" ? "" : "\n\n", $3 == "awp" ? "AWP" : $3 == "awp16" ? "AWP from 16 bits" : $3 " bits"; last = $2 " " $3 }
+    if ($2 " " $3 != last) { printf "%s\"%s\"\n", last == "" ? "" : "\n\n", $3 == "awp" ? "AWP" : $3 == "awp16" ? "AWP from 16 bits" : $3 == "tree8" ? "AWP from tree8" : $3 " bits"; last = $2 " " $3 }
     print $6, $7
 }' "$out/awp.txt" >"$out/figure3.dat"
 panels=$(awk 'NR == 1 { model = $1 } $1 == model { print $2 }' <<<"$runs" | paste -s -d ' ')
@@ -162,7 +165,7 @@ set ylabel 'test error, %'
 set grid ytics lc rgb '#dddddd'
 do for [p=1:$(wc -w <<<"$panels")] {
     set title '$(head -n 1 <<<"$runs" | cut -d ' ' -f 1), batch '.word('$panels', p)
-    plot for [i=6*(p-1):6*p-1] '$out/figure3.dat' index i using 1:2 with lines lw 2 title columnheader(1)
+    plot for [i=7*(p-1):7*p-1] '$out/figure3.dat' index i using 1:2 with lines lw 2 title columnheader(1)
 }
 unset multiplot
 GNUPLOT
@@ -180,6 +183,7 @@ set key top left horizontal
 set datafile missing '?'
 plot '$out/figure4.dat' using 2:xtic(1) lc rgb '#1f5fa8' title 'oracle', '' using 3 lc rgb '#c8641e' title 'AWP', \
      '' using 4 lc rgb '#2e8540' title 'AWP from 16 bits', \
+     '' using 5 lc rgb '#7b3f9e' title 'AWP from tree8', \
      1 with lines dt 2 lc rgb '#888888' title '32 bits'
 GNUPLOT
 echo "figures: $out/figure3.svg, $out/figure4.svg; $((SECONDS - begin)) seconds in all"

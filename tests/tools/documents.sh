@@ -8,7 +8,7 @@ plan 9
 docs=$top_srcdir/docs
 
 settings_documented() {
-    local i name value advanced
+    local i name value advanced accepted words='^[a-z0-9_]+(\|[a-z0-9_]+)+$'
     alone "$thinwire" info --json "$scratch/info.json" >/dev/null || return 1
     for ((i = 0; i < $("$json_query" "$scratch/info.json" "settings.#"); i++)); do
         name=$("$json_query" "$scratch/info.json" "settings.$i.name")
@@ -16,6 +16,9 @@ settings_documented() {
         [ -n "$value" ] || value=none
         grep -q "^\*\*$name\*\*=.* ($value)\$" "$docs/thinwire.7.md" ||
             { echo "$name (default $value) is not in thinwire(7)"; return 1; }
+        accepted=$("$json_query" "$scratch/info.json" "settings.$i.accepted")
+        [[ ! $accepted =~ $words ]] || grep -qxF "**$name**=*${accepted//|/*|*}* ($value)" "$docs/thinwire.7.md" ||
+            { echo "thinwire(7) has other words for $name than $accepted"; return 1; }
         advanced=$(sed -n '/^## Advanced/,/^# /p' "$docs/thinwire.7.md" | grep -c "^\*\*$name\*\*=")
         [ "$("$json_query" "$scratch/info.json" "settings.$i.advanced")" = "$([ "$advanced" = 1 ] && echo true || echo false)" ] ||
             { echo "$name stands in the wrong part of thinwire(7)"; return 1; }
