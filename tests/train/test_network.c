@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/train/test_network.c - the built-in models have the published shapes and numbers of
  * parameters; windows are counted one by one; data may bring another shape. Sources of the numbers:
- * S0 (arXiv 2004.02297) table I and its code, S1 (1511.04561), S3's ResNet-20, S4 (1404.5997).
+ * S0 (arXiv 2004.02297) table I and its code, S1 (1511.04561), S3's ResNet-20, S4 (1404.5997). Those
+ * of the models made small for CIFAR are counted by hand from their shapes.
  */
 #include "config.h"
 
@@ -46,6 +47,9 @@ static const struct {
     {"vgg-a", 129585736, 200, 13, {512, 7, 7}},
     {"resnet-34", 21387272, 200, 90, {512, 1, 1}},
     {"resnet-20", 269722, 10, 48, {64, 1, 1}},
+    /* ours: S0's networks in small */
+    {"alexnet-cifar", 653834, 10, 6, {64, 3, 3}},
+    {"vgg-cifar", 812394, 10, 10, {128, 2, 2}},
 };
 
 enum { PUBLISHED = sizeof(published) / sizeof(published[0]) };
@@ -129,6 +133,21 @@ static const struct {
     {"resnet-34", "fc", 102400, 200},
     {"resnet-20", "conv1", 432, 0},
     {"resnet-20", "fc", 640, 10},
+    {"alexnet-cifar", "conv1", 2400, 32},
+    {"alexnet-cifar", "conv2", 51200, 64},
+    {"alexnet-cifar", "conv3", 36864, 64},
+    {"alexnet-cifar", "fc4", 294912, 512},
+    {"alexnet-cifar", "fc5", 262144, 512},
+    {"alexnet-cifar", "fc6", 5120, 10},
+    {"vgg-cifar", "conv1_1", 432, 16},
+    {"vgg-cifar", "conv2_1", 4608, 32},
+    {"vgg-cifar", "conv3_1", 18432, 64},
+    {"vgg-cifar", "conv3_2", 36864, 64},
+    {"vgg-cifar", "conv4_1", 73728, 128},
+    {"vgg-cifar", "conv4_2", 147456, 128},
+    {"vgg-cifar", "fc5", 262144, 512},
+    {"vgg-cifar", "fc6", 262144, 512},
+    {"vgg-cifar", "fc7", 5120, 10},
 };
 
 START_TEST(tensors_have_the_published_size)
