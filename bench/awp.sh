@@ -157,11 +157,12 @@ $1 == model && $4 == seed && $5 == "test" {
 }' "$out/awp.txt" >"$out/figure3.dat"
 panels=$(awk 'NR == 1 { model = $1 } $1 == model { print $2 }' <<<"$runs" | paste -s -d ' ')
 gnuplot <<GNUPLOT || exit 1
-set terminal svg size $((420 * $(wc -w <<<"$panels"))),380 font 'sans,12' background '#ffffff'
+set terminal svg size $((420 * $(wc -w <<<"$panels"))),460 font 'sans,12' background '#ffffff'
 set output '$out/figure3.svg'
 set multiplot layout 1,$(wc -w <<<"$panels")
 set xlabel 'seconds'
 set ylabel 'test error, %'
+set key below
 set grid ytics lc rgb '#dddddd'
 do for [p=1:$(wc -w <<<"$panels")] {
     set title '$(head -n 1 <<<"$runs" | cut -d ' ' -f 1), batch '.word('$panels', p)
@@ -170,7 +171,7 @@ do for [p=1:$(wc -w <<<"$panels")] {
 unset multiplot
 GNUPLOT
 gnuplot <<GNUPLOT || exit 1
-set terminal svg size 900,400 font 'sans,12' background '#ffffff'
+set terminal svg size 900,430 font 'sans,12' background '#ffffff'
 set output '$out/figure4.svg'
 set title 'Seconds to the threshold, of those with 32 bits; 4 hosts at $rate'
 set style data histogram
@@ -179,7 +180,7 @@ set style fill solid
 set yrange [0:*]
 set xtics rotate by -30
 set grid ytics lc rgb '#dddddd'
-set key top left horizontal
+set key outside top center horizontal
 set datafile missing '?'
 plot '$out/figure4.dat' using 2:xtic(1) lc rgb '#1f5fa8' title 'oracle', '' using 3 lc rgb '#c8641e' title 'AWP', \
      '' using 4 lc rgb '#2e8540' title 'AWP from 16 bits', \
