@@ -3,7 +3,7 @@
  *
  * Layout, little-endian words of 64 bits unless said otherwise:
  *     magic "twtrain5", order mark 0x0102030405060708 (as the machine writes it),
- *     header: see checkpoint.c; names are NUL-padded
+ *     header: see checkpoint_inside.h; names are NUL-padded
  *     records of the epochs done, and one of the epoch under way
  *     evaluations: see evaluations.h
  *     per tensor, layer by layer, whole: values, then momentum (float32, as the machine writes them)
