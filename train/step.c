@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "train/fault.h"
-#include "train/step.h"
+#include "train/step_inside.h"
 
 void tw_share(size_t n, int size, int r, size_t *first_p, size_t *count_p)
 {
@@ -44,13 +44,13 @@ int tw_step_prepare(tw_training_t *t, size_t rows, tw_problem_t *problem)
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-static void communication_begins(tw_training_t *t, tw_profile_row_t row)
+void tw_step_waits(tw_training_t *t, tw_profile_row_t row)
 {
     t->meter.row   = tw_profile_enter(t->profile, row);
     t->meter.began = MPI_Wtime();
 }
 
-static void communication_ends(tw_training_t *t)
+void tw_step_goes_on(tw_training_t *t)
 {
     t->meter.communication += MPI_Wtime() - t->meter.began;
     tw_profile_enter(t->profile, t->meter.row);
@@ -59,9 +59,9 @@ static void communication_ends(tw_training_t *t)
 void tw_step_exchange(void *user, int begins)
 {
     if (begins) {
-        communication_begins(user, TW_PROFILE_REST);
+        tw_step_waits(user, TW_PROFILE_REST);
     } else {
-        communication_ends(user);
+        tw_step_goes_on(user);
     }
 }
 
@@ -109,10 +109,10 @@ void tw_step_advance(void *user)
     if (t->options->no_overlap) {
         return;
     }
-    communication_begins(t, travelling(t));
+    tw_step_waits(t, travelling(t));
     tw_exchange_advance(t->exchange);
     tw_hybrid_advance(t->running);
-    communication_ends(t);
+    tw_step_goes_on(t);
 }
 
 static tw_profile_row_t row_of(const tw_training_t *t, size_t layer)
@@ -139,9 +139,9 @@ int tw_step_before(void *user, size_t layer)
     if (t->masters == NULL || t->problem->set) {
         return t->problem->set ? -1 : 0;
     }
-    communication_begins(t, TW_PROFILE_WEIGHTS);
+    tw_step_waits(t, TW_PROFILE_WEIGHTS);
     status = tw_masters_need(t->masters, layer, t->problem);
-    communication_ends(t);
+    tw_step_goes_on(t);
     return status;
 }
 
@@ -160,11 +160,11 @@ void tw_step_ready(void *user, size_t layer)
     if (t->options->no_overlap) {
         return; /* tw_exchange_finish() does it all */
     }
-    communication_begins(t, TW_PROFILE_GRADIENTS);
+    tw_step_waits(t, TW_PROFILE_GRADIENTS);
     if (!t->problem->set) {
         tw_exchange_ready(t->exchange, layer, t->problem);
     }
-    communication_ends(t);
+    tw_step_goes_on(t);
 }
 
 static void on_ready(void *user, size_t layer)
@@ -180,9 +180,9 @@ static int on_moments(void *user, double *const *moments, const size_t *channels
     tw_walk_t *walk = user;
     int        status;
 
-    communication_begins(walk->t, TW_PROFILE_REST);
+    tw_step_waits(walk->t, TW_PROFILE_REST);
     status = tw_normalisation_moments(&walk->t->norm, moments, channels, layers, walk->problem);
-    communication_ends(walk->t);
+    tw_step_goes_on(walk->t);
     walk->stopped = status != 0;
     return status;
 }
@@ -192,133 +192,19 @@ static int on_sums(void *user, double *const *sums, const size_t *channels, size
     tw_walk_t *walk = user;
     int        status;
 
-    communication_begins(walk->t, TW_PROFILE_REST);
+    tw_step_waits(walk->t, TW_PROFILE_REST);
     status = tw_normalisation_sums(&walk->t->norm, sums, channels, layers, walk->problem);
-    communication_ends(walk->t);
+    tw_step_goes_on(walk->t);
     walk->stopped |= status != 0;
     return status;
-}
-
-/* ---- the update ---------------------------------------------------------------------------- */
-
-/* What the rates are in this step. */
-typedef struct tw_pace {
-    const tw_training_t *t;
-    double               rate, decay, gscale;
-} tw_pace_t;
-
-static tw_pace_t pace_of(const tw_training_t *t, int split, double gscale)
-{
-    const tw_rates_t *rates = &t->rates;
-    const double      epoch = (double)t->step / (double)t->steps;
-
-    return (tw_pace_t){.t      = t,
-                       .rate   = tw_schedule_rate(&rates->schedule,
-                                                split ? rates->split_base : rates->base, epoch,
-                                                  (double)t->epochs_wanted),
-                       .decay  = split ? rates->split_decay : rates->decay,
-                       .gscale = gscale};
-}
-
-/* Elements of a tensor, with their state and gradient; `units` are whole rows of it. */
-static void update_elements(const tw_pace_t *pace, const tw_param_t *p, float *w, float *v,
-                            const float *g, size_t n, size_t units)
-{
-    const tw_training_t *t     = pace->t;
-    const tw_rates_t    *rates = &t->rates;
-    const float          rate  = (float)(pace->rate * (double)p->rate);
-    const float          decay = (float)(pace->decay * (double)p->decay);
-
-    if (rates->rmsprop) {
-        const tw_rms_rule_t rule = {.rate      = rate,
-                                    .rms_decay = (float)rates->rms_decay,
-                                    .epsilon   = 1e-8f,
-                                    .decay     = decay,
-                                    .scale     = (float)pace->gscale};
-
-        t->optimizer->rmsprop(w, v, g, n, &rule);
-    } else {
-        const tw_sgd_rule_t rule = {.rate     = rate,
-                                    .momentum = (float)rates->momentum,
-                                    .decay    = decay,
-                                    .scale    = (float)pace->gscale};
-
-        t->optimizer->sgd(w, v, g, n, &rule);
-    }
-    if (rates->max_norm > 0.0 && p->role == TW_WEIGHT && p->layer >= t->network.first_dense) {
-        t->optimizer->max_norm(w, units, p->per_unit, (float)rates->max_norm);
-    }
-}
-
-/* Tensors of one kind, all ranks' or split ones, but for those that have owners; gradients are times
- * gscale first. */
-static void update(tw_training_t *t, int split, double gscale)
-{
-    const tw_pace_t pace = pace_of(t, split, gscale);
-
-    for (size_t i = 0; i < t->params.count; i++) {
-        const tw_param_t *p = &t->params.param[i];
-
-        if (p->split == split && p->count > 0 && (t->masters == NULL || !p->ownable)) {
-            update_elements(&pace, p, t->params.value + p->first, t->params.momentum + p->state,
-                            t->params.gradient + p->first, p->count, p->units);
-        }
-    }
-}
-
-static void update_piece(void *user, const tw_master_piece_t *piece)
-{
-    update_elements(user, piece->param, piece->value, piece->state, piece->gradient, piece->n,
-                    piece->n / piece->param->per_unit);
-}
-
-static int send_whole(tw_training_t *t, tw_problem_t *problem)
-{
-    int status;
-
-    communication_begins(t, TW_PROFILE_NORM);
-    status = tw_masters_adapt(t->masters, t->step + 1, problem);
-    communication_ends(t);
-    if (status != 0) {
-        return -1;
-    }
-    communication_begins(t, TW_PROFILE_WEIGHTS);
-    status = tw_masters_send(t->masters, problem);
-    if (status == 0 && t->options->no_overlap) {
-        status = tw_masters_arrive(t->masters, problem);
-    }
-    communication_ends(t);
-    return status;
-}
-
-/* What every rank has: on every rank, or by the owners, who send it. */
-static int update_whole(tw_training_t *t, tw_problem_t *problem)
-{
-    tw_pace_t pace = pace_of(t, 0, 1.0);
-
-    tw_profile_enter(t->profile, TW_PROFILE_UPDATE);
-    update(t, 0, 1.0);
-    if (t->masters != NULL) {
-        tw_masters_each(t->masters, update_piece, &pace);
-    }
-    if (t->calibration != NULL) {
-        tw_profile_enter(t->profile, TW_PROFILE_NORM);
-        if (tw_calibration_observe(t->calibration, problem) != 0) {
-            return -1;
-        }
-    }
-    return t->masters != NULL ? send_whole(t, problem) : 0;
 }
 
 /* The split layers learn from what has come together: gradients are by the whole batch. */
 static void update_split(tw_walk_t *walk)
 {
-    const tw_profile_row_t was = tw_profile_enter(walk->t->profile, TW_PROFILE_UPDATE);
-
     if (walk->behind > 0) {
-        update(walk->t, 1, (double)walk->n / (double)walk->behind);
+        tw_update_split(walk->t, (double)walk->n / (double)walk->behind);
     }
-    tw_profile_enter(walk->t->profile, was);
     walk->behind = walk->passes = 0;
 }
 
@@ -388,7 +274,7 @@ static int on_pass(void *user, const tw_hybrid_pass_t *pass)
     size_t         row  = 0;
     int            status;
 
-    communication_ends(t);
+    tw_step_goes_on(t);
     for (int r = 0; r < t->size; r++) {
         size_t first, count;
 
@@ -405,7 +291,7 @@ static int on_pass(void *user, const tw_hybrid_pass_t *pass)
             update_split(walk);
         }
     }
-    communication_begins(t, TW_PROFILE_REST);
+    tw_step_waits(t, TW_PROFILE_REST);
     return status;
 }
 
@@ -418,11 +304,11 @@ static int run_split(tw_walk_t *walk, const float *features)
     if (t->running == NULL) {
         return -1;
     }
-    communication_begins(t, TW_PROFILE_REST);
+    tw_step_waits(t, TW_PROFILE_REST);
     status = tw_hybrid_run(t->running, features,
                            walk->training && t->network.first_dense > 0 ? t->gfeatures : NULL,
                            on_pass, walk);
-    communication_ends(t);
+    tw_step_goes_on(t);
     t->running = NULL;
     if (walk->problem->set) {
         return -1;
@@ -531,9 +417,9 @@ static int sum_gradients(tw_walk_t *walk, const tw_trunk_pass_t *pass)
     if (walk->problem->set) {
         return -1;
     }
-    communication_begins(t, TW_PROFILE_GRADIENTS);
+    tw_step_waits(t, TW_PROFILE_GRADIENTS);
     status = tw_exchange_finish(t->exchange, walk->problem);
-    communication_ends(t);
+    tw_step_goes_on(t);
     return status;
 }
 
@@ -560,7 +446,7 @@ int tw_step_train(tw_training_t *t, size_t begin, size_t n, tw_training_record_t
     if (!isfinite(extra[0])) { /* on all ranks alike */
         return tw_fault_report(t, &pass, walk.rows, problem);
     }
-    if (update_whole(t, problem) != 0) {
+    if (tw_update_whole(t, problem) != 0) {
         return -1;
     }
     t->step++;

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * train/step_update.c - the end of a step: parameters follow their gradients, on every rank or by their
+ * owners, who send them.
+ */
+#include "config.h"
+
+#include "train/step_inside.h"
+
+/* What the rates are in this step. */
+typedef struct tw_pace {
+    const tw_training_t *t;
+    double               rate, decay, gscale;
+} tw_pace_t;
+
+static tw_pace_t pace_of(const tw_training_t *t, int split, double gscale)
+{
+    const tw_rates_t *rates = &t->rates;
+    const double      epoch = (double)t->step / (double)t->steps;
+
+    return (tw_pace_t){.t      = t,
+                       .rate   = tw_schedule_rate(&rates->schedule,
+                                                split ? rates->split_base : rates->base, epoch,
+                                                  (double)t->epochs_wanted),
+                       .decay  = split ? rates->split_decay : rates->decay,
+                       .gscale = gscale};
+}
+
+/* Elements of a tensor, with their state and gradient; `units` are whole rows of it. */
+static void update_elements(const tw_pace_t *pace, const tw_param_t *p, float *w, float *v,
+                            const float *g, size_t n, size_t units)
+{
+    const tw_training_t *t     = pace->t;
+    const tw_rates_t    *rates = &t->rates;
+    const float          rate  = (float)(pace->rate * (double)p->rate);
+    const float          decay = (float)(pace->decay * (double)p->decay);
+
+    if (rates->rmsprop) {
+        const tw_rms_rule_t rule = {.rate      = rate,
+                                    .rms_decay = (float)rates->rms_decay,
+                                    .epsilon   = 1e-8f,
+                                    .decay     = decay,
+                                    .scale     = (float)pace->gscale};
+
+        t->optimizer->rmsprop(w, v, g, n, &rule);
+    } else {
+        const tw_sgd_rule_t rule = {.rate     = rate,
+                                    .momentum = (float)rates->momentum,
+                                    .decay    = decay,
+                                    .scale    = (float)pace->gscale};
+
+        t->optimizer->sgd(w, v, g, n, &rule);
+    }
+    if (rates->max_norm > 0.0 && p->role == TW_WEIGHT && p->layer >= t->network.first_dense) {
+        t->optimizer->max_norm(w, units, p->per_unit, (float)rates->max_norm);
+    }
+}
+
+/* Tensors of one kind, all ranks' or split ones, but for those that have owners; gradients are times
+ * gscale first. */
+static void update(tw_training_t *t, int split, double gscale)
+{
+    const tw_pace_t pace = pace_of(t, split, gscale);
+
+    for (size_t i = 0; i < t->params.count; i++) {
+        const tw_param_t *p = &t->params.param[i];
+
+        if (p->split == split && p->count > 0 && (t->masters == NULL || !p->ownable)) {
+            update_elements(&pace, p, t->params.value + p->first, t->params.momentum + p->state,
+                            t->params.gradient + p->first, p->count, p->units);
+        }
+    }
+}
+
+static void update_piece(void *user, const tw_master_piece_t *piece)
+{
+    update_elements(user, piece->param, piece->value, piece->state, piece->gradient, piece->n,
+                    piece->n / piece->param->per_unit);
+}
+
+static int send_whole(tw_training_t *t, tw_problem_t *problem)
+{
+    int status;
+
+    tw_step_waits(t, TW_PROFILE_NORM);
+    status = tw_masters_adapt(t->masters, t->step + 1, problem);
+    tw_step_goes_on(t);
+    if (status != 0) {
+        return -1;
+    }
+    tw_step_waits(t, TW_PROFILE_WEIGHTS);
+    status = tw_masters_send(t->masters, problem);
+    if (status == 0 && t->options->no_overlap) {
+        status = tw_masters_arrive(t->masters, problem);
+    }
+    tw_step_goes_on(t);
+    return status;
+}
+
+int tw_update_whole(tw_training_t *t, tw_problem_t *problem)
+{
+    tw_pace_t pace = pace_of(t, 0, 1.0);
+
+    tw_profile_enter(t->profile, TW_PROFILE_UPDATE);
+    update(t, 0, 1.0);
+    if (t->masters != NULL) {
+        tw_masters_each(t->masters, update_piece, &pace);
+    }
+    if (t->calibration != NULL) {
+        tw_profile_enter(t->profile, TW_PROFILE_NORM);
+        if (tw_calibration_observe(t->calibration, problem) != 0) {
+            return -1;
+        }
+    }
+    return t->masters != NULL ? send_whole(t, problem) : 0;
+}
+
+void tw_update_split(tw_training_t *t, double gscale)
+{
+    const tw_profile_row_t was = tw_profile_enter(t->profile, TW_PROFILE_UPDATE);
+
+    update(t, 1, gscale);
+    tw_profile_enter(t->profile, was);
+}
