@@ -18,9 +18,9 @@
 static void write_head(tw_training_t *t, FILE *stream)
 {
     const tw_evaluations_t *e = &t->evaluations;
-    tw_header_t             header;
+    tw_checkpoint_header_t  header;
 
-    tw_header_fill(t, &header);
+    tw_checkpoint_header_fill(t, &header);
     fwrite(&header, sizeof(header), 1, stream);
     fwrite(t->records, sizeof(*t->records), t->epochs, stream);
     fwrite(&t->record, sizeof(t->record), 1, stream);
@@ -63,7 +63,7 @@ int tw_checkpoint_save(tw_training_t *t, const char *path, tw_problem_t *problem
         if (t->rank == 0) {
             write_head(t, file.stream);
         }
-        all = tw_tensors_write(t, file.stream, problem);
+        all = tw_checkpoint_write_tensors(t, file.stream, problem);
     }
     if (all == 0) {
         if (t->masters != NULL && t->rank == 0) {
@@ -84,7 +84,7 @@ int tw_checkpoint_save(tw_training_t *t, const char *path, tw_problem_t *problem
 /* ---- reading ------------------------------------------------------------------------------- */
 
 /* Room for the records of the file and of the run to come, which may end inside an epoch. */
-static int make_room(tw_training_t *t, const tw_header_t *header, tw_problem_t *problem)
+static int make_room(tw_training_t *t, const tw_checkpoint_header_t *header, tw_problem_t *problem)
 {
     tw_training_record_t *records;
 
@@ -112,8 +112,8 @@ static int finite_record(const tw_training_record_t *r)
 }
 
 /* What the run has been, the same on all ranks now. */
-static int check_history(const tw_training_t *t, const char *path, const tw_header_t *header,
-                         tw_problem_t *problem)
+static int check_history(const tw_training_t *t, const char *path,
+                         const tw_checkpoint_header_t *header, tw_problem_t *problem)
 {
     int good = finite_record(&t->record) &&
                tw_evaluations_possible(&t->evaluations, header->step, header->seconds);
@@ -136,7 +136,7 @@ static int read_rule(tw_training_t *t, const char *path, FILE *stream, tw_proble
         free(numbers);
         return tw_problem_set(problem, "out of memory");
     }
-    tw_checkpoint_read(t, numbers, n * sizeof(*numbers), stream, &bad);
+    tw_checkpoint_read_bcast(t, numbers, n * sizeof(*numbers), stream, &bad);
     MPI_Bcast(&bad, 1, MPI_INT, 0, t->comm);
     status = bad      ? tw_checkpoint_damaged(path, "is too short", problem)
              : n == 0 ? 0
@@ -146,17 +146,17 @@ static int read_rule(tw_training_t *t, const char *path, FILE *stream, tw_proble
 }
 
 /* Records, tensors and running statistics. */
-static int read_body(tw_training_t *t, const char *path, FILE *stream, const tw_header_t *header,
-                     tw_problem_t *problem)
+static int read_body(tw_training_t *t, const char *path, FILE *stream,
+                     const tw_checkpoint_header_t *header, tw_problem_t *problem)
 {
     int bad = 0, status;
 
-    tw_checkpoint_read(t, t->records, header->epochs * sizeof(*t->records), stream, &bad);
-    tw_checkpoint_read(t, &t->record, sizeof(t->record), stream, &bad);
-    tw_checkpoint_read(t, t->evaluations.list, header->evaluations * sizeof(*t->evaluations.list),
-                       stream, &bad);
+    tw_checkpoint_read_bcast(t, t->records, header->epochs * sizeof(*t->records), stream, &bad);
+    tw_checkpoint_read_bcast(t, &t->record, sizeof(t->record), stream, &bad);
+    tw_checkpoint_read_bcast(t, t->evaluations.list,
+                             header->evaluations * sizeof(*t->evaluations.list), stream, &bad);
     t->evaluations.count = header->evaluations;
-    status               = tw_tensors_read(t, stream, &bad, problem);
+    status               = tw_checkpoint_read_tensors(t, stream, &bad, problem);
     if (status == 0) {
         MPI_Bcast(&bad, 1, MPI_INT, 0, t->comm);
         status = bad ? tw_checkpoint_damaged(path, "is too short", problem)
@@ -166,8 +166,8 @@ static int read_body(tw_training_t *t, const char *path, FILE *stream, const tw_
 }
 
 /* After the header; collective. */
-static int load_rest(tw_training_t *t, const char *path, FILE *stream, const tw_header_t *header,
-                     tw_problem_t *problem)
+static int load_rest(tw_training_t *t, const char *path, FILE *stream,
+                     const tw_checkpoint_header_t *header, tw_problem_t *problem)
 {
     int mine = make_room(t, header, problem), all;
 
@@ -190,13 +190,13 @@ static int load_rest(tw_training_t *t, const char *path, FILE *stream, const tw_
 
 int tw_checkpoint_load(tw_training_t *t, const char *path, tw_problem_t *problem)
 {
-    tw_header_t header = {.epochs = 0};
-    FILE       *stream = NULL;
-    uint64_t    body   = 0;
-    int         good = 0, status = -1;
+    tw_checkpoint_header_t header = {.epochs = 0};
+    FILE                  *stream = NULL;
+    uint64_t               body   = 0;
+    int                    good = 0, status = -1;
 
     if (t->rank == 0) {
-        good = tw_header_open(t, path, &stream, &body, &header, problem) == 0;
+        good = tw_checkpoint_open(t, path, &stream, &body, &header, problem) == 0;
     }
     MPI_Bcast(&good, 1, MPI_INT, 0, t->comm);
     MPI_Bcast(&header, sizeof(header), MPI_BYTE, 0, t->comm);

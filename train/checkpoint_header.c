@@ -18,7 +18,7 @@
 
 static const char magic[8] = {'t', 'w', 't', 'r', 'a', 'i', 'n', '0' + TW_CHECKPOINT_FORMAT};
 
-void tw_header_fill(const tw_training_t *t, tw_header_t *header)
+void tw_checkpoint_header_fill(const tw_training_t *t, tw_checkpoint_header_t *header)
 {
     const tw_train_options_t *o = t->options;
 
@@ -82,9 +82,10 @@ int tw_checkpoint_damaged(const char *path, const char *how, tw_problem_t *probl
 }
 
 /* The first words say whose file it is; the rest of the header is as long as the format says. */
-static int read_header(const char *path, FILE *stream, tw_header_t *header, tw_problem_t *problem)
+static int read_header(const char *path, FILE *stream, tw_checkpoint_header_t *header,
+                       tw_problem_t *problem)
 {
-    const size_t first = offsetof(tw_header_t, epochs);
+    const size_t first = offsetof(tw_checkpoint_header_t, epochs);
 
     if (fread(header, first, 1, stream) != 1 ||
         memcmp(header->magic, magic, sizeof(magic) - 1) != 0) {
@@ -106,8 +107,8 @@ static int read_header(const char *path, FILE *stream, tw_header_t *header, tw_p
 }
 
 /* Open it, see that it is one of ours and that its check sum holds. */
-static int open_checked(const char *path, FILE **stream_p, tw_header_t *header, uint64_t *body_p,
-                        tw_problem_t *problem)
+static int open_checked(const char *path, FILE **stream_p, tw_checkpoint_header_t *header,
+                        uint64_t *body_p, tw_problem_t *problem)
 {
     FILE    *stream = fopen(path, "rb");
     uint64_t sum = 0, want = 0;
@@ -170,8 +171,8 @@ static int same_number(const char *path, const char *what, double file, double r
 
 /* A run goes on only where it stopped: all that decides what comes next is the same, but for the
  * number of ranks. */
-static int compare_headers(const char *path, tw_header_t *file, const tw_header_t *run,
-                           tw_problem_t *problem)
+static int compare_headers(const char *path, tw_checkpoint_header_t *file,
+                           const tw_checkpoint_header_t *run, tw_problem_t *problem)
 {
     if (same_text(path, "model", file->model, run->model, sizeof(run->model), problem) != 0 ||
         same_text(path, "codec", file->codec, run->codec, sizeof(run->codec), problem) != 0 ||
@@ -204,8 +205,8 @@ static int compare_headers(const char *path, tw_header_t *file, const tw_header_
 }
 
 /* How far the run was, and whether the file can hold so much of it; the data are the same here. */
-static int check_progress(const tw_training_t *t, const char *path, const tw_header_t *file,
-                          uint64_t body, tw_problem_t *problem)
+static int check_progress(const tw_training_t *t, const char *path,
+                          const tw_checkpoint_header_t *file, uint64_t body, tw_problem_t *problem)
 {
     const uint64_t left = body - sizeof(*file);
 
@@ -221,12 +222,12 @@ static int check_progress(const tw_training_t *t, const char *path, const tw_hea
     return 0;
 }
 
-int tw_header_open(const tw_training_t *t, const char *path, FILE **stream_p, uint64_t *body_p,
-                   tw_header_t *header, tw_problem_t *problem)
+int tw_checkpoint_open(const tw_training_t *t, const char *path, FILE **stream_p, uint64_t *body_p,
+                       tw_checkpoint_header_t *header, tw_problem_t *problem)
 {
-    tw_header_t run;
+    tw_checkpoint_header_t run;
 
-    tw_header_fill(t, &run);
+    tw_checkpoint_header_fill(t, &run);
     return open_checked(path, stream_p, header, body_p, problem) == 0 &&
                    compare_headers(path, header, &run, problem) == 0
                ? check_progress(t, path, header, *body_p, problem)

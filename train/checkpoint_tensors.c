@@ -170,7 +170,8 @@ static int write_all(tw_training_t *t, tw_pieces_t *pieces, FILE *stream, tw_pro
     return 0;
 }
 
-void tw_checkpoint_read(const tw_training_t *t, void *array, size_t bytes, FILE *stream, int *bad_p)
+void tw_checkpoint_read_bcast(const tw_training_t *t, void *array, size_t bytes, FILE *stream,
+                              int *bad_p)
 {
     char *at = array;
 
@@ -198,10 +199,10 @@ static void read_all(tw_training_t *t, tw_pieces_t *pieces, FILE *stream, int *b
         if (p->split) {
             read_split(t, p, to, pieces, stream, bad_p);
         } else {
-            tw_checkpoint_read(t, to, p->count * sizeof(float), stream, bad_p);
+            tw_checkpoint_read_bcast(t, to, p->count * sizeof(float), stream, bad_p);
         }
     }
-    tw_checkpoint_read(t, t->params.state, t->params.states * sizeof(float), stream, bad_p);
+    tw_checkpoint_read_bcast(t, t->params.state, t->params.states * sizeof(float), stream, bad_p);
     if (t->masters != NULL) {
         tw_masters_take_state(t->masters);
     }
@@ -209,7 +210,7 @@ static void read_all(tw_training_t *t, tw_pieces_t *pieces, FILE *stream, int *b
 
 /* ---- both ways, with the memory that they take ---------------------------------------------- */
 
-int tw_tensors_write(tw_training_t *t, FILE *stream, tw_problem_t *problem)
+int tw_checkpoint_write_tensors(tw_training_t *t, FILE *stream, tw_problem_t *problem)
 {
     tw_pieces_t pieces = {NULL, NULL, NULL};
     int         status = make_pieces(t, &pieces, problem);
@@ -221,7 +222,7 @@ int tw_tensors_write(tw_training_t *t, FILE *stream, tw_problem_t *problem)
     return status;
 }
 
-int tw_tensors_read(tw_training_t *t, FILE *stream, int *bad_p, tw_problem_t *problem)
+int tw_checkpoint_read_tensors(tw_training_t *t, FILE *stream, int *bad_p, tw_problem_t *problem)
 {
     tw_pieces_t pieces = {NULL, NULL, NULL};
     int         status = make_pieces(t, &pieces, problem);

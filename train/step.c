@@ -11,7 +11,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "train/fault.h"
 #include "train/step_inside.h"
@@ -44,13 +43,13 @@ int tw_step_prepare(tw_training_t *t, size_t rows, tw_problem_t *problem)
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-void tw_step_waits(tw_training_t *t, tw_profile_row_t row)
+void tw_step_communication_begins(tw_training_t *t, tw_profile_row_t row)
 {
     t->meter.row   = tw_profile_enter(t->profile, row);
     t->meter.began = MPI_Wtime();
 }
 
-void tw_step_goes_on(tw_training_t *t)
+void tw_step_communication_ends(tw_training_t *t)
 {
     t->meter.communication += MPI_Wtime() - t->meter.began;
     tw_profile_enter(t->profile, t->meter.row);
@@ -59,9 +58,9 @@ void tw_step_goes_on(tw_training_t *t)
 void tw_step_exchange(void *user, int begins)
 {
     if (begins) {
-        tw_step_waits(user, TW_PROFILE_REST);
+        tw_step_communication_begins(user, TW_PROFILE_REST);
     } else {
-        tw_step_goes_on(user);
+        tw_step_communication_ends(user);
     }
 }
 
@@ -109,10 +108,10 @@ void tw_step_advance(void *user)
     if (t->options->no_overlap) {
         return;
     }
-    tw_step_waits(t, travelling(t));
+    tw_step_communication_begins(t, travelling(t));
     tw_exchange_advance(t->exchange);
     tw_hybrid_advance(t->running);
-    tw_step_goes_on(t);
+    tw_step_communication_ends(t);
 }
 
 static tw_profile_row_t row_of(const tw_training_t *t, size_t layer)
@@ -139,9 +138,9 @@ int tw_step_before(void *user, size_t layer)
     if (t->masters == NULL || t->problem->set) {
         return t->problem->set ? -1 : 0;
     }
-    tw_step_waits(t, TW_PROFILE_WEIGHTS);
+    tw_step_communication_begins(t, TW_PROFILE_WEIGHTS);
     status = tw_masters_need(t->masters, layer, t->problem);
-    tw_step_goes_on(t);
+    tw_step_communication_ends(t);
     return status;
 }
 
@@ -160,11 +159,11 @@ void tw_step_ready(void *user, size_t layer)
     if (t->options->no_overlap) {
         return; /* tw_exchange_finish() does it all */
     }
-    tw_step_waits(t, TW_PROFILE_GRADIENTS);
+    tw_step_communication_begins(t, TW_PROFILE_GRADIENTS);
     if (!t->problem->set) {
         tw_exchange_ready(t->exchange, layer, t->problem);
     }
-    tw_step_goes_on(t);
+    tw_step_communication_ends(t);
 }
 
 static void on_ready(void *user, size_t layer)
@@ -180,9 +179,9 @@ static int on_moments(void *user, double *const *moments, const size_t *channels
     tw_walk_t *walk = user;
     int        status;
 
-    tw_step_waits(walk->t, TW_PROFILE_REST);
+    tw_step_communication_begins(walk->t, TW_PROFILE_REST);
     status = tw_normalisation_moments(&walk->t->norm, moments, channels, layers, walk->problem);
-    tw_step_goes_on(walk->t);
+    tw_step_communication_ends(walk->t);
     walk->stopped = status != 0;
     return status;
 }
@@ -192,9 +191,9 @@ static int on_sums(void *user, double *const *sums, const size_t *channels, size
     tw_walk_t *walk = user;
     int        status;
 
-    tw_step_waits(walk->t, TW_PROFILE_REST);
+    tw_step_communication_begins(walk->t, TW_PROFILE_REST);
     status = tw_normalisation_sums(&walk->t->norm, sums, channels, layers, walk->problem);
-    tw_step_goes_on(walk->t);
+    tw_step_communication_ends(walk->t);
     walk->stopped |= status != 0;
     return status;
 }
@@ -203,7 +202,7 @@ static int on_sums(void *user, double *const *sums, const size_t *channels, size
 static void update_split(tw_walk_t *walk)
 {
     if (walk->behind > 0) {
-        tw_update_split(walk->t, (double)walk->n / (double)walk->behind);
+        tw_step_update_split(walk->t, (double)walk->n / (double)walk->behind);
     }
     walk->behind = walk->passes = 0;
 }
@@ -274,7 +273,7 @@ static int on_pass(void *user, const tw_hybrid_pass_t *pass)
     size_t         row  = 0;
     int            status;
 
-    tw_step_goes_on(t);
+    tw_step_communication_ends(t);
     for (int r = 0; r < t->size; r++) {
         size_t first, count;
 
@@ -291,7 +290,7 @@ static int on_pass(void *user, const tw_hybrid_pass_t *pass)
             update_split(walk);
         }
     }
-    tw_step_waits(t, TW_PROFILE_REST);
+    tw_step_communication_begins(t, TW_PROFILE_REST);
     return status;
 }
 
@@ -304,11 +303,11 @@ static int run_split(tw_walk_t *walk, const float *features)
     if (t->running == NULL) {
         return -1;
     }
-    tw_step_waits(t, TW_PROFILE_REST);
+    tw_step_communication_begins(t, TW_PROFILE_REST);
     status = tw_hybrid_run(t->running, features,
                            walk->training && t->network.first_dense > 0 ? t->gfeatures : NULL,
                            on_pass, walk);
-    tw_step_goes_on(t);
+    tw_step_communication_ends(t);
     t->running = NULL;
     if (walk->problem->set) {
         return -1;
@@ -417,9 +416,9 @@ static int sum_gradients(tw_walk_t *walk, const tw_trunk_pass_t *pass)
     if (walk->problem->set) {
         return -1;
     }
-    tw_step_waits(t, TW_PROFILE_GRADIENTS);
+    tw_step_communication_begins(t, TW_PROFILE_GRADIENTS);
     status = tw_exchange_finish(t->exchange, walk->problem);
-    tw_step_goes_on(t);
+    tw_step_communication_ends(t);
     return status;
 }
 
@@ -446,7 +445,7 @@ int tw_step_train(tw_training_t *t, size_t begin, size_t n, tw_training_record_t
     if (!isfinite(extra[0])) { /* on all ranks alike */
         return tw_fault_report(t, &pass, walk.rows, problem);
     }
-    if (tw_update_whole(t, problem) != 0) {
+    if (tw_step_update_whole(t, problem) != 0) {
         return -1;
     }
     t->step++;

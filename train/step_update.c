@@ -81,22 +81,22 @@ static int send_whole(tw_training_t *t, tw_problem_t *problem)
 {
     int status;
 
-    tw_step_waits(t, TW_PROFILE_NORM);
+    tw_step_communication_begins(t, TW_PROFILE_NORM);
     status = tw_masters_adapt(t->masters, t->step + 1, problem);
-    tw_step_goes_on(t);
+    tw_step_communication_ends(t);
     if (status != 0) {
         return -1;
     }
-    tw_step_waits(t, TW_PROFILE_WEIGHTS);
+    tw_step_communication_begins(t, TW_PROFILE_WEIGHTS);
     status = tw_masters_send(t->masters, problem);
     if (status == 0 && t->options->no_overlap) {
         status = tw_masters_arrive(t->masters, problem);
     }
-    tw_step_goes_on(t);
+    tw_step_communication_ends(t);
     return status;
 }
 
-int tw_update_whole(tw_training_t *t, tw_problem_t *problem)
+int tw_step_update_whole(tw_training_t *t, tw_problem_t *problem)
 {
     tw_pace_t pace = pace_of(t, 0, 1.0);
 
@@ -114,7 +114,7 @@ int tw_update_whole(tw_training_t *t, tw_problem_t *problem)
     return t->masters != NULL ? send_whole(t, problem) : 0;
 }
 
-void tw_update_split(tw_training_t *t, double gscale)
+void tw_step_update_split(tw_training_t *t, double gscale)
 {
     const tw_profile_row_t was = tw_profile_enter(t->profile, TW_PROFILE_UPDATE);
 
