@@ -2,7 +2,7 @@
  * train/checkpoint.h - the state of a run in a file, whole or not at all.
  *
  * Layout, little-endian words of 64 bits unless said otherwise:
- *     magic "twtrain5", order mark 0x0102030405060708 (as the machine writes it),
+ *     magic "twtrain6", order mark 0x0102030405060708 (as the machine writes it),
  *     header: see checkpoint_inside.h; names are NUL-padded
  *     records of the epochs done, and one of the epoch under way
  *     evaluations: see evaluations.h

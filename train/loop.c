@@ -13,25 +13,8 @@
 #include "train/checkpoint.h"
 #include "train/file.h"
 #include "train/loop.h"
-#include "train/random.h"
 #include "train/report.h"
 #include "train/step.h"
-
-void tw_order_draw(uint32_t *order, size_t n, uint64_t seed, uint64_t epoch)
-{
-    const uint64_t key = tw_random_key(seed, TW_RANDOM_ORDER, epoch, 0);
-
-    for (size_t i = 0; i < n; i++) {
-        order[i] = (uint32_t)i;
-    }
-    for (size_t i = n; i > 1; i--) {
-        const size_t   j    = tw_random_below(key, i, (uint32_t)i);
-        const uint32_t kept = order[i - 1];
-
-        order[i - 1] = order[j];
-        order[j]     = kept;
-    }
-}
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
@@ -39,15 +22,13 @@ void tw_order_draw(uint32_t *order, size_t n, uint64_t seed, uint64_t epoch)
  * five. All ranks take part in all batches: they hold the dense layers together. */
 static int test(tw_training_t *t, double *error_p, double *error_top5_p, tw_problem_t *problem)
 {
-    const size_t    all   = t->data.test.n;
+    const size_t    all   = tw_feed_count(t->feed, TW_SUBSET_TEST);
     tw_head_wrong_t wrong = {.one = 0};
     double          mine[2], sum[2];
 
     tw_profile_evaluation(t->profile, 1);
     for (size_t begin = 0; begin < all; begin += t->batch) {
-        const size_t n = all - begin < t->batch ? all - begin : t->batch;
-
-        if (tw_step_test(t, begin, n, &wrong, problem) != 0) {
+        if (tw_step_test(t, begin, &wrong, problem) != 0) {
             return -1;
         }
     }
@@ -142,24 +123,40 @@ static tw_stats_t counted(const tw_training_t *t)
     return stats;
 }
 
+/* Seconds that this rank has waited for images. */
+static double waited(const tw_training_t *t)
+{
+    tw_pipeline_facts_t facts;
+
+    tw_feed_facts(t->feed, &facts);
+    return facts.waited;
+}
+
 /* Add the stretch to the epoch: bytes, and the exposed time, of the rank that has most of them. */
-static void measure(tw_training_t *t, const tw_stats_t *before, double seconds)
+static void measure(tw_training_t *t, const tw_stats_t *before, double waited_before,
+                    double seconds)
 {
     const tw_stats_t now = counted(t);
-    double           mine[4], most[4];
+    double           mine[6], most[6];
 
     mine[0] = (double)(now.bytes_sent - before->bytes_sent);
     mine[1] = (double)(now.bytes_uncompressed - before->bytes_uncompressed);
     mine[2] = t->meter.communication / seconds;
     mine[3] = seconds;
+    mine[4] = waited(t) - waited_before;
+    mine[5] = tw_tuning_drifted(t->tuning);
     watch_begin("MPI_Allreduce");
-    MPI_Allreduce(mine, most, 4, MPI_DOUBLE, MPI_MAX, t->comm);
+    MPI_Allreduce(mine, most, 6, MPI_DOUBLE, MPI_MAX, t->comm);
     watch_end();
     t->record.bytes_sent += most[0];
     t->record.bytes_uncompressed += most[1];
     t->record.exposed += most[2] * most[3];
     t->record.seconds += most[3];
+    t->record.waited += most[4];
     t->seconds += most[3];
+    if (most[5] > 0.0) {
+        tw_tuning_search(t->tuning);
+    }
 }
 
 /* The step at whose end it is over. */
@@ -186,22 +183,38 @@ static int arrive(tw_training_t *t, tw_problem_t *problem)
     return status;
 }
 
+static int tune(tw_training_t *t, double seconds, tw_problem_t *problem)
+{
+    tw_tuning_facts_t before, after;
+
+    tw_tuning_facts(t->tuning, &before);
+    if (tw_tuning_step(t->tuning, seconds, problem) != 0) {
+        return -1;
+    }
+    tw_tuning_facts(t->tuning, &after);
+    if (before.searching && !after.searching && after.steps > 1) {
+        tw_report_tuned(t);
+    }
+    return 0;
+}
+
 static int run_steps(tw_training_t *t, uint64_t end, tw_problem_t *problem)
 {
     while (t->step < end) {
-        const size_t begin = (size_t)(t->step - t->epochs * t->steps) * t->batch;
-        const size_t left  = t->data.train.n - begin;
         const double start = MPI_Wtime(), before = t->meter.communication;
         double       seconds;
 
         tw_profile_begin(t->profile);
-        if (tw_step_train(t, begin, left < t->batch ? left : t->batch, &t->record, problem) != 0) {
+        if (tw_step_train(t, &t->record, problem) != 0) {
             return -1;
         }
         seconds = MPI_Wtime() - start;
         tw_profile_end(t->profile, seconds);
         t->step_times[t->timed++] = seconds;
         tw_report_step(t, seconds, (t->meter.communication - before) / seconds);
+        if (tune(t, seconds, problem) != 0) {
+            return -1;
+        }
     }
     return t->masters != NULL ? arrive(t, problem) : 0;
 }
@@ -215,15 +228,12 @@ static void prepare_epoch(tw_training_t *t)
                                            .test_error_top5 = -1.0,
                                            .global          = tw_normalisation_global(&t->norm)};
     }
-    if (t->drawn != t->epochs + 1) {
-        tw_order_draw(t->order, t->data.train.n, t->options->seed, t->epochs);
-        t->drawn = t->epochs + 1;
-    }
 }
 
 static int run_stretch(tw_training_t *t, tw_problem_t *problem)
 {
-    const tw_stats_t before = counted(t);
+    const tw_stats_t before       = counted(t);
+    const double     waited_until = waited(t);
     double           start;
 
     prepare_epoch(t);
@@ -232,7 +242,7 @@ static int run_stretch(tw_training_t *t, tw_problem_t *problem)
     if (run_steps(t, end_of_stretch(t), problem) != 0) {
         return -1;
     }
-    measure(t, &before, MPI_Wtime() - start);
+    measure(t, &before, waited_until, MPI_Wtime() - start);
     if (check_weights(t, problem) != 0 ||
         tw_normalisation_settle(&t->norm, &t->params, problem) != 0) {
         return -1;
@@ -379,6 +389,7 @@ int tw_training_run(tw_training_t *t, tw_problem_t *problem)
         close_epoch(t);
     }
     tw_training_hash(t);
+    tw_report_broken(t);
     if (t->profile != NULL) {
         tw_profile_slowest(t->profile, t->comm);
     }

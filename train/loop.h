@@ -10,7 +10,4 @@
  * @return 0, or -1 with the problem set on one rank at least, and printed. */
 int tw_training_run(tw_training_t *t, tw_problem_t *problem);
 
-/** The order of n images in an epoch. */
-void tw_order_draw(uint32_t *order, size_t n, uint64_t seed, uint64_t epoch);
-
 #endif /* TW_TRAIN_LOOP_H */

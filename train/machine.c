@@ -12,7 +12,7 @@
 #include "train/machine.h"
 
 /* "model name : X" of /proc/cpuinfo gives X. */
-static void find_cpu(char *name, size_t size)
+void tw_machine_cpu(char *name, size_t size)
 {
     FILE *file = fopen("/proc/cpuinfo", "r");
     char  line[256];
@@ -38,7 +38,7 @@ json_t *tw_machine_json(void)
     int            cores = 1;
 
     uname(&system);
-    find_cpu(cpu, sizeof(cpu));
+    tw_machine_cpu(cpu, sizeof(cpu));
     if (sched_getaffinity(0, sizeof(binding), &binding) == 0) {
         cores = CPU_COUNT(&binding);
     }

@@ -5,6 +5,10 @@
 #define TW_TRAIN_MACHINE_H
 
 #include <jansson.h>
+#include <stddef.h>
+
+/** The processor's name, "unknown" where the system does not say. */
+void tw_machine_cpu(char *name, size_t size);
 
 /** Host, system, processor, cores, memory: the keys that `thinwire --json` writes. */
 json_t *tw_machine_json(void);

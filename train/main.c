@@ -19,8 +19,10 @@
 #include "command/level.h"
 #include "train/agree.h"
 #include "train/hash.h"
+#include "train/loading.h"
 #include "train/loop.h"
 #include "train/model/network.h"
+#include "train/pack_command.h"
 #include "train/report.h"
 
 enum { EXIT_USAGE = 2 };
@@ -40,6 +42,22 @@ static int agree_on_options(tw_train_options_t *options, tw_problem_t *problem)
         tw_problem_set(problem, "rank %d was started with other options than rank 0", rank);
     }
     return tw_agree(MPI_COMM_WORLD, problem);
+}
+
+/* --no-train and --show-images. */
+static int load(const tw_train_options_t *options, tw_context_t *ctx, int argc, char **argv)
+{
+    tw_problem_t  problem = {0};
+    tw_training_t training;
+    int           code = EXIT_FAILURE;
+
+    if (tw_training_create_loader(&training, options, ctx, MPI_COMM_WORLD, &problem) == 0 &&
+        (options->show_images != NULL ? tw_loading_show(&training, &problem)
+                                      : tw_loading_run(&training, argc, argv, &problem)) == 0) {
+        code = EXIT_SUCCESS;
+    }
+    tw_training_destroy(&training);
+    return code;
 }
 
 static int train(const tw_train_options_t *options, tw_context_t *ctx, int argc, char **argv)
@@ -123,8 +141,11 @@ static int run(int argc, char **argv)
     if (options.describe != NULL || options.show != NULL) {
         return describe(&options, rank, &problem);
     }
-    code =
-        make_context(rank, &ctx, &problem) == 0 ? train(&options, ctx, argc, argv) : EXIT_FAILURE;
+    code = EXIT_FAILURE;
+    if (make_context(rank, &ctx, &problem) == 0) {
+        code = options.no_train || options.show_images != NULL ? load(&options, ctx, argc, argv)
+                                                               : train(&options, ctx, argc, argv);
+    }
     tw_context_destroy(ctx);
     return code;
 }
@@ -133,6 +154,9 @@ int main(int argc, char **argv)
 {
     int provided, code;
 
+    if (argc > 1 && strcmp(argv[1], "pack") == 0) {
+        return tw_pack_command(argc - 1, argv + 1);
+    }
     MPI_Init_thread(&argc, &argv, level_wanted(MPI_THREAD_FUNNELED), &provided);
     code = run(argc, argv);
 #ifdef __SANITIZE_ADDRESS__

@@ -11,11 +11,12 @@
 #include "thinwire/codec.h"
 #include "thinwire/statistics.h"
 #include "thinwire/weights.h"
-#include "train/input/data.h"
+#include "train/input/transforms.h"
+#include "train/input/sources.h"
 #include "train/model/network.h"
 #include "train/options.h"
 
-enum { TW_TRAIN_OPTIONS = 48 };
+enum { TW_TRAIN_OPTIONS = 64, TW_LOADER_THREADS_MAX = 256 };
 
 static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_OPTIONS])
 {
@@ -23,6 +24,22 @@ static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_
         {"--model", "MODEL", "network to train: a name below, or a file [mlp]", OPTION_TEXT,
          &o->model, 0, 0},
         {"--data", "SET", "data set, see below [digits]", OPTION_TEXT, &o->data, 0, 0},
+        {"--augment", "LIST", "what is done to training images, see below [the model's]",
+         OPTION_TEXT, &o->augment, 0, 0},
+        {"--augment-test", "LIST", "and to test images [the same, without what is drawn]",
+         OPTION_TEXT, &o->augment_test, 0, 0},
+        {"--loader-threads", "N", "that prepare images, or auto, or auto:MOST [auto]", OPTION_TEXT,
+         &o->loader_text, 0, 0},
+        {"--transfer-index", "N", "operations before an image moves to the device [auto]",
+         OPTION_TEXT, &o->transfer_text, 0, 0},
+        {"--bad-images", "X", "fail, or skip: take the next one of that class [fail]", OPTION_TEXT,
+         &o->bad_images, 0, 0},
+        {"--no-train", NULL, "prepare the images of an epoch, and nothing else: measure the loader",
+         OPTION_FLAG, &o->no_train, 0, 0},
+        {"--show-images", "FILE", "write training images as PNG, with labels, and stop",
+         OPTION_TEXT, &o->show_images, 0, 0},
+        {"--max-pixels", "N", "of an image that is accepted [67108864]", OPTION_WHOLE,
+         &o->max_pixels, 1, 4294967296},
         {"--codec", "SPEC", "how gradients and activations travel, see below [fp32]", OPTION_TEXT,
          &o->codec, 0, 0},
         {"--force", NULL, "1 bit for activations all the same", OPTION_FLAG, &o->force, 0, 0},
@@ -223,18 +240,49 @@ static int check_calibration(const tw_train_options_t *o, tw_problem_t *problem)
     return 0;
 }
 
+/* "auto", "auto:8", "3". */
+static int parse_loader(tw_train_options_t *o, tw_problem_t *problem)
+{
+    uint64_t n = 0;
+
+    o->loader_threads = o->transfer_index = -1;
+    if (strncmp(o->loader_text, "auto:", 5) == 0
+            ? !tw_text_whole(o->loader_text + 5, 1, TW_LOADER_THREADS_MAX, &o->loader_most)
+            : strcmp(o->loader_text, "auto") != 0) {
+        if (!tw_text_whole(o->loader_text, 0, TW_LOADER_THREADS_MAX, &n)) {
+            return tw_problem_set(problem,
+                                  "--loader-threads '%.40s': accepted are 0 to %d, auto and "
+                                  "auto:MOST",
+                                  o->loader_text, TW_LOADER_THREADS_MAX);
+        }
+        o->loader_threads = (int64_t)n;
+    }
+    if (strcmp(o->transfer_text, "auto") != 0) {
+        if (!tw_text_whole(o->transfer_text, 0, TW_TRANSFORMS_MAX, &n)) {
+            return tw_problem_set(problem,
+                                  "--transfer-index '%.40s': accepted are 0 to %d and auto",
+                                  o->transfer_text, TW_TRANSFORMS_MAX);
+        }
+        o->transfer_index = (int64_t)n;
+    }
+    return 0;
+}
+
 static int check_together(tw_train_options_t *o, tw_problem_t *problem)
 {
     static const char *const scales[]  = {"none", "linear", "sqrt", "sqrt-approximate", NULL};
     static const char *const modes[]   = {"local", "global", "adaptive", NULL};
     static const char *const updates[] = {"replicated", "root", "sharded", NULL};
+    static const char *const bad[]     = {"fail", "skip", NULL};
 
     if (parse_rate(o->rate_text, &o->rate, problem) != 0 || parse_until(o, problem) != 0 ||
         parse_scheme(o, problem) != 0 ||
         check_word("--lr-scale", o->lr_scale, scales, "none, linear, sqrt and sqrt-approximate",
                    problem) != 0 ||
         check_word("--update", o->update, updates, "replicated, root and sharded", problem) != 0 ||
-        check_word("--bn", o->bn, modes, "local, global and adaptive", problem) != 0) {
+        check_word("--bn", o->bn, modes, "local, global and adaptive", problem) != 0 ||
+        check_word("--bad-images", o->bad_images, bad, "fail and skip", problem) != 0 ||
+        parse_loader(o, problem) != 0) {
         return -1;
     }
     o->owners = strcmp(o->update, "root") == 0      ? TW_WEIGHTS_ROOT
@@ -246,6 +294,12 @@ static int check_together(tw_train_options_t *o, tw_problem_t *problem)
     if (o->steps != 0 && o->eval_every == 0 && (o->checkpoint != NULL || o->until >= 0.0)) {
         return tw_problem_set(problem, "--steps measures, without tests: --checkpoint and --until "
                                        "go with it only beside --eval-every N");
+    }
+    if (o->no_train && (o->checkpoint != NULL || o->until_text != NULL || o->trace != NULL ||
+                        o->profile || o->awp_calibrate || o->eval_every != 0)) {
+        return tw_problem_set(problem, "--no-train only loads images: not with --checkpoint, "
+                                       "--until, --eval-every, --trace, --profile or "
+                                       "--awp-calibrate");
     }
     if (o->no_overlap && o->division != TW_DIVIDE_DATA) {
         return tw_problem_set(problem, "--no-overlap: what split layers need travels beside "
@@ -265,22 +319,26 @@ int tw_train_options_parse(tw_train_options_t *options, int argc, char **argv,
     command_t command;
     char      why[300];
 
-    *options = (tw_train_options_t){.model        = "mlp",
-                                    .data         = "digits",
-                                    .codec        = "fp32",
-                                    .scheme       = "data",
-                                    .update       = "replicated",
-                                    .lr_scale     = "none",
-                                    .bn           = "local",
-                                    .bn_tolerance = TW_ADAPTIVE_TOLERANCE,
-                                    .bn_patience  = TW_ADAPTIVE_PATIENCE,
-                                    .bucket       = 4194304,
-                                    .seed         = 1,
-                                    .threads      = 1,
-                                    .rate         = -1.0,
-                                    .momentum     = -1.0,
-                                    .decay        = -1.0,
-                                    .until        = -1.0};
+    *options = (tw_train_options_t){.model         = "mlp",
+                                    .data          = "digits",
+                                    .codec         = "fp32",
+                                    .scheme        = "data",
+                                    .update        = "replicated",
+                                    .lr_scale      = "none",
+                                    .bn            = "local",
+                                    .bn_tolerance  = TW_ADAPTIVE_TOLERANCE,
+                                    .bn_patience   = TW_ADAPTIVE_PATIENCE,
+                                    .bad_images    = "fail",
+                                    .bucket        = 4194304,
+                                    .loader_text   = "auto",
+                                    .transfer_text = "auto",
+                                    .max_pixels    = 67108864,
+                                    .seed          = 1,
+                                    .threads       = 1,
+                                    .rate          = -1.0,
+                                    .momentum      = -1.0,
+                                    .decay         = -1.0,
+                                    .until         = -1.0};
     command  = tw_train_command(options, list);
     switch (options_parse(&command, argc, argv, why, sizeof(why))) {
     case OPTIONS_OK:
@@ -306,13 +364,17 @@ void tw_train_options_help(void)
         printf(" %s", tw_network_builtin(k));
     }
     fputs("\n  FILE.cfg, or a path: see thinwire-model(5)\n"
-          "\ndata sets:\n"
-          "  mnist:DIR              the four IDX files of MNIST, plain or .gz\n"
-          "  cifar10:DIR            CIFAR-10, data_batch*.bin and test_batch*.bin, plain or .gz\n"
-          "  digits                 embedded generator, 12000 training and 2000 test images\n"
-          "  digits:train=N,seed=S  the same with N training and N/6 test images, other strokes\n"
-          "  random:HxWxC,CLASSES   noise, for speed; also ,n=N,test=N,seed=S\n"
-          "\ncodecs: SPEC for all, or CLASS=SPEC,... with classes grad (gradients of what every "
+          "\ndata sets:\n",
+          stdout);
+    for (size_t k = 0; tw_source_kind(k) != NULL; k++) {
+        printf("  %-38s %s\n", tw_source_kind(k)->form, tw_source_kind(k)->help);
+    }
+    fputs("\noperations on images, LIST: words with spaces between them\n", stdout);
+    for (size_t k = 0; tw_transform_kind(k) != NULL; k++) {
+        printf("  %-10s %s: %s\n", tw_transform_kind(k)->name, tw_transform_kind(k)->form,
+               tw_transform_kind(k)->help);
+    }
+    fputs("\ncodecs: SPEC for all, or CLASS=SPEC,... with classes grad (gradients of what every "
           "rank has),\n"
           "act (activations between ranks) and back (their gradients; default: act),\n"
           "weight (weights from their owners, with --update root or sharded; default: fp32)\n"

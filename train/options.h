@@ -25,6 +25,9 @@ typedef struct tw_train_options {
     const char *describe, *show;           /* a model to describe or print; or NULL  */
     const char *schedule;                  /* of the learning rate; NULL: the model's */
     const char *scheme, *update, *lr_scale, *bn;
+    const char *augment, *augment_test; /* operations on images; NULL: the model's      */
+    const char *bad_images, *loader_text, *transfer_text;
+    const char *show_images;            /* NULL: none */
     const char *rate_text, *until_text; /* NULL: not given */
     uint64_t    epochs, batch;          /* 0: the model's                          */
     uint64_t    steps;                  /* stop after so many; 0: by epochs        */
@@ -33,15 +36,18 @@ typedef struct tw_train_options {
     uint64_t    update_period;          /* of the dense layers, in passes; 0: once per step */
     uint64_t    bn_group, bn_max_batch; /* 0: all ranks; 0: no limit               */
     uint64_t    bn_patience;
-    uint64_t    bucket;          /* bytes                                   */
+    uint64_t    bucket; /* bytes                                   */
+    uint64_t    max_pixels;
     double      momentum, decay; /* negative: the model's                   */
     double      bn_tolerance;
-    int         resume, force, help, version, awp_calibrate, profile, no_overlap;
+    int         resume, force, help, version, awp_calibrate, profile, no_overlap, no_train;
 
     /* From the texts. */
     tw_division_t division;
-    int           owners;     /* tw_weights_owners_t; 0: every rank updates all          */
-    int           group;      /* of TW_DIVIDE_GROUP; else 0                               */
+    int           owners; /* tw_weights_owners_t; 0: every rank updates all          */
+    int           group;  /* of TW_DIVIDE_GROUP; else 0                               */
+    int64_t       loader_threads, transfer_index; /* -1: automatic */
+    uint64_t      loader_most;                    /* to be tried; 0: by the cores */
     double        rate;       /* negative: the model's                                    */
     double        until;      /* stop at this test error, as a fraction; negative: do not */
     int           until_five; /* it is the top-5 error                               */

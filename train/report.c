@@ -91,7 +91,8 @@ void tw_report_begin(tw_training_t *t)
     t->terminal = watched();
     shape_text(&t->network, shape, sizeof(shape));
     printf("%s %s (%zu parameters), %s (%zu training, %zu test images)\n", t->network.name, shape,
-           tw_network_parameters(&t->network), o->data, t->data.train.n, t->data.test.n);
+           tw_network_parameters(&t->network), o->data, tw_feed_count(t->feed, TW_SUBSET_TRAIN),
+           tw_feed_count(t->feed, TW_SUBSET_TEST));
     printf("%d rank%s, batch %" PRIu64 ", ", t->size, t->size == 1 ? "" : "s", t->batch);
     if (t->split) {
         printf("scheme %s, ", o->scheme);
@@ -172,7 +173,8 @@ void tw_report_epoch(tw_training_t *t)
     print_top5(t, r->test_error_top5);
     printf("%6.2f s  %7.0f images/s  ", r->seconds, r->images / r->seconds);
     print_bytes(stdout, r->bytes_sent);
-    printf(" sent per step  %4.1f %% exposed\n", 100.0 * r->exposed);
+    printf(" sent per step  %4.1f %% exposed  waited %.2f s for images\n", 100.0 * r->exposed,
+           r->waited);
     fflush(stdout);
 }
 
@@ -298,13 +300,14 @@ static json_t *epoch_object(const tw_training_t *t, uint64_t e)
 {
     const tw_training_record_t *r = &t->records[e];
 
-    return json_pack("{s:I, s:f, s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:o, s:b}", "epoch",
+    return json_pack("{s:I, s:f, s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:b}", "epoch",
                      (json_int_t)(e + 1), "train_loss", r->train_loss, "train_error",
                      share_or_null(r->train_error), "test_error", share_or_null(r->test_error),
                      "test_error_top5", share_or_null(r->test_error_top5), "seconds", r->seconds,
                      "step_seconds", r->step_seconds, "images_per_second", r->images / r->seconds,
-                     "exposed_share", r->exposed, "bytes_sent_per_step",
-                     bytes_or_null(r->bytes_sent), "global_statistics", r->global > 0.0);
+                     "exposed_share", r->exposed, "input_wait_seconds", r->waited,
+                     "bytes_sent_per_step", bytes_or_null(r->bytes_sent), "global_statistics",
+                     r->global > 0.0);
 }
 
 static json_t *evaluation_object(const tw_training_t *t, const tw_evaluation_t *e)
@@ -347,7 +350,7 @@ static json_t *results(const tw_training_t *t)
     snprintf(hash, sizeof(hash), "%016" PRIx64, t->hash);
     root = json_pack(
         "{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:I, s:I, s:I, s:I, s:s, s:o, s:o, "
-        "s:o, s:o, s:o, s:o}",
+        "s:o, s:o, s:o, s:o, s:o}",
         "test_error", share_or_null(tested != NULL ? tested->test_error : -1.0), "test_error_top5",
         share_or_null(tested != NULL ? tested->test_error_top5 : -1.0), "test_error_min",
         share_or_null(lowest), "train_loss", t->records[t->epochs - 1].train_loss,
@@ -359,7 +362,8 @@ static json_t *results(const tw_training_t *t)
         (json_int_t)tw_division_memory(&t->division), "dense_bytes",
         (json_int_t)tw_head_memory(t->head), "weights_hash", hash, "weights", tw_report_weights(t),
         "until", until_object(t), "awp_calibrate", tw_report_calibration_json(t), "profile",
-        tw_report_profile_json(t), "epochs", epochs, "evaluations", evaluations);
+        tw_report_profile_json(t), "loader", tw_report_loader_json(t), "epochs", epochs,
+        "evaluations", evaluations);
     return root;
 }
 

@@ -53,4 +53,12 @@ void tw_report_end(const tw_training_t *t);
 /** The JSON file, if one is wanted. @return 0, or -1 with the problem set. */
 int tw_report_json(const tw_training_t *t, int argc, char **argv, tw_problem_t *problem);
 
+/** What a search of the loader has tried (report_loader.c). */
+void tw_report_tuned(tw_training_t *t);
+
+/** Name the broken images that were replaced, of all ranks. Collective. */
+void tw_report_broken(const tw_training_t *t);
+
+json_t *tw_report_loader_json(const tw_training_t *t);
+
 #endif /* TW_TRAIN_REPORT_H */

@@ -15,27 +15,16 @@
 #include "train/fault.h"
 #include "train/step_inside.h"
 
-void tw_share(size_t n, int size, int r, size_t *first_p, size_t *count_p)
-{
-    const size_t ranks = (size_t)size, rank = (size_t)r;
-    const size_t each = n / ranks, more = n % ranks;
-
-    *first_p = rank * each + (rank < more ? rank : more);
-    *count_p = each + (rank < more);
-}
-
 int tw_step_prepare(tw_training_t *t, size_t rows, tw_problem_t *problem)
 {
     size_t first, most;
 
     tw_share(t->batch, t->size, 0, &first, &most);
     t->own       = malloc(most * sizeof(*t->own));
-    t->index     = malloc(most * sizeof(*t->index));
     t->gfeatures = malloc(most * tw_trunk_features(t->trunk) * sizeof(*t->gfeatures));
     t->examples  = malloc(rows * sizeof(*t->examples));
     t->labels    = malloc(rows * sizeof(*t->labels));
-    if (t->own == NULL || t->index == NULL || t->gfeatures == NULL || t->examples == NULL ||
-        t->labels == NULL) {
+    if (t->own == NULL || t->gfeatures == NULL || t->examples == NULL || t->labels == NULL) {
         return tw_problem_set(problem, "out of memory");
     }
     return 0;
@@ -69,9 +58,8 @@ void tw_step_exchange(void *user, int begins)
 /* A step on its way: what the callbacks of trunk, head and scheduler need to know. */
 typedef struct tw_walk {
     tw_training_t  *t;
-    const tw_set_t *set;
-    const uint32_t *order;    /* NULL: as they stand */
-    size_t          begin, n; /* of the global batch */
+    tw_feed_batch_t batch;
+    size_t          n; /* of the global batch */
     int             training;
     size_t          behind; /* examples whose gradients the split layers hold, not yet used */
     size_t          passes; /* that they are from                                           */
@@ -214,21 +202,16 @@ int tw_step_counts_errors(const tw_training_t *t)
 
 /* ---- the dense layers ---------------------------------------------------------------------- */
 
-/* The image at a place of the global batch. Dropout asks for its number in the data, so masks
- * belong to images, and do not depend on who has them. */
-static size_t image_at(const tw_walk_t *walk, size_t place)
-{
-    const size_t i = walk->begin + place;
-
-    return walk->order != NULL ? walk->order[i] : i;
-}
-
+/* Dropout asks for the number of an image in the data, so masks belong to images, and do not depend on
+ * who has them. */
 static void name_row(tw_walk_t *walk, size_t row, size_t place)
 {
-    const size_t image = image_at(walk, place);
+    tw_feed_t     *feed  = walk->t->feed;
+    const uint32_t image = tw_feed_image(feed, walk->batch, place);
 
     walk->t->examples[row] = image;
-    walk->t->labels[row]   = walk->set->labels[image];
+    walk->t->labels[row] =
+        tw_feed_label(feed, walk->batch.testing ? TW_SUBSET_TEST : TW_SUBSET_TRAIN, image);
 }
 
 /* Forward and backward through this rank's units, or with one owner through all. */
@@ -338,24 +321,19 @@ static int load_rows(tw_walk_t *walk, size_t first, size_t rows)
 {
     tw_training_t   *t     = walk->t;
     float           *input = tw_trunk_input(t->trunk, rows, walk->problem);
-    tw_augment_t     how   = {.pad    = walk->training ? t->network.crop_pad : 0,
-                              .mirror = walk->training && t->network.mirror,
-                              .seed   = t->options->seed,
-                              .epoch  = t->epochs};
     tw_profile_row_t was;
+    int              status;
 
     if (input == NULL) {
         return trunk_failed(walk);
     }
     for (size_t row = 0; row < rows; row++) {
-        t->index[row] = (uint32_t)image_at(walk, first + row);
-        t->own[row]   = t->index[row];
+        t->own[row] = tw_feed_image(t->feed, walk->batch, first + row);
     }
-    was = tw_profile_enter(t->profile, TW_PROFILE_INPUT);
-    tw_data_rows(&t->data, walk->set, t->index, rows, &how, t->network.mean, t->network.scale,
-                 t->exec.threads, input);
+    was    = tw_profile_enter(t->profile, TW_PROFILE_INPUT);
+    status = tw_feed_take(t->feed, walk->batch, input, walk->problem);
     tw_profile_enter(t->profile, was);
-    return 0;
+    return status == 0 ? 0 : trunk_failed(walk);
 }
 
 /* From the images to the loss, and in training to the gradients of split layers. */
@@ -422,16 +400,11 @@ static int sum_gradients(tw_walk_t *walk, const tw_trunk_pass_t *pass)
     return status;
 }
 
-int tw_step_train(tw_training_t *t, size_t begin, size_t n, tw_training_record_t *record,
-                  tw_problem_t *problem)
+int tw_step_train(tw_training_t *t, tw_training_record_t *record, tw_problem_t *problem)
 {
-    tw_walk_t       walk = {.t        = t,
-                            .set      = &t->data.train,
-                            .order    = t->order,
-                            .begin    = begin,
-                            .n        = n,
-                            .training = 1,
-                            .problem  = problem};
+    const tw_feed_batch_t batch = {.step = t->step};
+    const size_t          n     = tw_feed_size(t->feed, batch);
+    tw_walk_t       walk = {.t = t, .batch = batch, .n = n, .training = 1, .problem = problem};
     tw_trunk_pass_t pass = {
         .training = 1, .seed = t->options->seed, .step = t->step, .examples = t->own};
     const float *extra = tw_exchange_extra(t->exchange);
@@ -456,14 +429,15 @@ int tw_step_train(tw_training_t *t, size_t begin, size_t n, tw_training_record_t
     return 0;
 }
 
-int tw_step_test(tw_training_t *t, size_t begin, size_t n, tw_head_wrong_t *wrong,
-                 tw_problem_t *problem)
+int tw_step_test(tw_training_t *t, size_t begin, tw_head_wrong_t *wrong, tw_problem_t *problem)
 {
-    tw_walk_t walk = {.t = t, .set = &t->data.test, .begin = begin, .n = n, .problem = problem};
+    const tw_feed_batch_t batch = {.step = t->step, .testing = 1, .begin = begin};
+    tw_walk_t             walk  = {
+                     .t = t, .batch = batch, .n = tw_feed_size(t->feed, batch), .problem = problem};
     tw_trunk_pass_t pass = {.examples = t->own};
     size_t          first;
 
-    tw_share(n, t->size, t->rank, &first, &pass.n);
+    tw_share(walk.n, t->size, t->rank, &first, &pass.n);
     listen(&walk);
     if (forward(&walk, &pass, first) != 0) {
         return -1;

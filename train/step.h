@@ -4,25 +4,20 @@
 #ifndef TW_TRAIN_STEP_H
 #define TW_TRAIN_STEP_H
 
+#include "train/share.h"
 #include "train/training.h"
 
-/** The share of rank r of n rows: contiguous, sizes differ by at most one, the first ranks get the
- * remainder. */
-void tw_share(size_t n, int size, int r, size_t *first_p, size_t *count_p);
-
-/** Train on images [begin, begin + n) of t->order. Adds loss and errors of the whole batch to the
- * record. Collective. @return 0, or -1 with the problem set. */
-int tw_step_train(tw_training_t *t, size_t begin, size_t n, tw_training_record_t *record,
-                  tw_problem_t *problem);
+/** Train on the batch of step t->step. Adds loss and errors of the whole batch to the record.
+ * Collective. @return 0, or -1 with the problem set. */
+int tw_step_train(tw_training_t *t, tw_training_record_t *record, tw_problem_t *problem);
 
 /** Whether training counts errors. With split layers and the logistic loss that takes a message, so
  * it is done only where something depends on it. */
 int tw_step_counts_errors(const tw_training_t *t);
 
-/** Add this rank's share of the wrong ones among the n test images from begin on, of all ranks.
- * Collective. Same returns. */
-int tw_step_test(tw_training_t *t, size_t begin, size_t n, tw_head_wrong_t *wrong,
-                 tw_problem_t *problem);
+/** Add this rank's share of the wrong ones among the batch of test images from begin on, of all
+ * ranks. Collective. Same returns. */
+int tw_step_test(tw_training_t *t, size_t begin, tw_head_wrong_t *wrong, tw_problem_t *problem);
 
 /** Make the memory for steps of at most t->batch images, of which at most `rows` go through the
  * dense layers at a time. @return 0, or -1 with the problem set. */

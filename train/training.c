@@ -55,7 +55,7 @@ static int settle_options(tw_training_t *t, tw_problem_t *problem)
     const tw_train_options_t *o = t->options;
 
     t->batch         = o->batch != 0 ? o->batch : t->network.batch;
-    t->epochs_wanted = o->epochs != 0 ? o->epochs : t->network.epochs;
+    t->epochs_wanted = o->epochs != 0 ? o->epochs : o->no_train ? 1 : t->network.epochs;
     t->split         = o->division != TW_DIVIDE_DATA;
     if (t->batch < (uint64_t)t->size) {
         return tw_problem_set(problem, "--batch %" PRIu64 " is smaller than the %d ranks", t->batch,
@@ -67,25 +67,20 @@ static int settle_options(tw_training_t *t, tw_problem_t *problem)
     return 0;
 }
 
-static int load_data(tw_training_t *t, tw_problem_t *problem)
+static int open_data(tw_training_t *t, tw_problem_t *problem)
 {
-    const tw_train_options_t *o     = t->options;
-    tw_problem_t              inner = {0};
+    size_t images;
 
-    if (tw_data_load(&t->data, o->data, 0, 0, problem) != 0) {
+    if (tw_feed_create(&t->feed, t->options, &t->network, problem) != 0) {
         return -1;
     }
-    if (tw_network_override(&t->network, &t->data.shape, t->data.classes, &inner) != 0) {
-        return tw_problem_set(problem, "--data %s, %zux%zux%zu, does not fit --model %s: %s",
-                              o->data, t->data.shape.h, t->data.shape.w, t->data.shape.c, o->model,
-                              inner.text);
-    }
-    if (t->batch > t->data.train.n) {
+    images = tw_feed_count(t->feed, TW_SUBSET_TRAIN);
+    if (t->batch > images) {
         return tw_problem_set(problem, "--batch %" PRIu64 " is larger than the %zu training images",
-                              t->batch, t->data.train.n);
+                              t->batch, images);
     }
-    t->data_hash = tw_data_hash(&t->data);
-    t->steps     = (t->data.train.n + t->batch - 1) / t->batch;
+    t->data_hash = tw_source_hash(tw_feed_source(t->feed));
+    t->steps     = (images + t->batch - 1) / t->batch;
     return 0;
 }
 
@@ -120,14 +115,12 @@ static int make_parts(tw_training_t *t, tw_problem_t *problem)
 {
     const tw_train_options_t *o = t->options;
 
-    t->exec    = (tw_exec_t){.memory = TW_MEMORY_HOST, .stream = NULL, .threads = (int)o->threads};
-    t->kernels = tw_kernels_for(tw_cpu_level(t->ctx));
+    t->exec = (tw_exec_t){.memory = TW_MEMORY_HOST, .stream = NULL, .threads = (int)o->threads};
     t->optimizer  = TW_KERNELS_OF(t->kernels, tw_update);
-    t->order      = malloc(t->data.train.n * sizeof(*t->order));
     t->step_times = malloc(2 * t->steps * sizeof(*t->step_times));
     t->room       = o->steps != 0 ? 2 + o->steps / t->steps : t->epochs_wanted;
     t->records    = calloc(t->room, sizeof(*t->records));
-    if (t->order == NULL || t->step_times == NULL || t->records == NULL ||
+    if (t->step_times == NULL || t->records == NULL ||
         (o->trace != NULL && tw_trace_create(0, &t->trace) != TW_OK)) {
         return tw_problem_set(problem, "out of memory");
     }
@@ -148,12 +141,16 @@ static int make_parts(tw_training_t *t, tw_problem_t *problem)
     return 0;
 }
 
+static int open_local(tw_training_t *t, tw_problem_t *problem)
+{
+    t->kernels = tw_kernels_for(tw_cpu_level(t->ctx));
+    return settle_options(t, problem) == 0 && try_files(t, problem) == 0 ? open_data(t, problem)
+                                                                         : -1;
+}
+
 static int make_local(tw_training_t *t, tw_problem_t *problem)
 {
-    return settle_options(t, problem) == 0 && try_files(t, problem) == 0 &&
-                   load_data(t, problem) == 0
-               ? make_parts(t, problem)
-               : -1;
+    return open_local(t, problem) == 0 ? make_parts(t, problem) : -1;
 }
 
 /* ---- what the ranks make together ---------------------------------------------------------- */
@@ -284,6 +281,34 @@ static int make_head(tw_training_t *t, tw_problem_t *problem)
     return tw_step_prepare(t, rows, problem);
 }
 
+static int start_feed(tw_training_t *t, tw_problem_t *problem)
+{
+    const tw_train_options_t *o      = t->options;
+    const tw_feed_config_t    config = {.rank  = t->rank,
+                                        .size  = t->size,
+                                        .batch = t->batch,
+                                        .last = o->steps != 0 ? o->steps : t->epochs_wanted * t->steps,
+                                        .eval_every = o->eval_every,
+                                        .eval_epochs =
+                                            !o->no_train && (o->steps == 0 || o->eval_every != 0),
+                                        .kernels = t->kernels,
+                                        .trace   = t->trace};
+
+    return tw_feed_start(t->feed, &config, problem);
+}
+
+static int make_tuning(tw_training_t *t, tw_problem_t *problem)
+{
+    const tw_tuning_config_t config = {.comm    = t->comm,
+                                       .options = t->options,
+                                       .feed    = t->feed,
+                                       .rows    = (t->batch - 1) / (uint64_t)t->size + 1,
+                                       .isa     = t->kernels->isa,
+                                       .model   = t->network_hash};
+
+    return tw_tuning_create(&t->tuning, &config, problem);
+}
+
 static int resume(tw_training_t *t, tw_problem_t *problem)
 {
     const char        *path = t->options->checkpoint;
@@ -303,24 +328,40 @@ static int resume(tw_training_t *t, tw_problem_t *problem)
     return tw_masters_begin(t->masters, problem) == 0 ? tw_masters_arrive(t->masters, problem) : -1;
 }
 
+typedef int tw_stage_t(tw_training_t *t, tw_problem_t *problem);
+
+static tw_stage_t *const to_train[] = {read_network, make_local,       compare_data, make_wire,
+                                       make_masters, make_calibration, make_profile, make_exchanges,
+                                       make_head,    start_feed,       make_tuning,  resume};
+static tw_stage_t *const to_load[]  = {read_network, open_local, compare_data, start_feed,
+                                       make_tuning};
+
 /* Every stage is agreed on, so that nobody waits for a rank that has given up. */
-static int (*const stages[])(tw_training_t *t, tw_problem_t *problem) = {
-    read_network,     make_local,   compare_data,   make_wire, make_masters,
-    make_calibration, make_profile, make_exchanges, make_head, resume};
+static int create(tw_training_t *t, tw_stage_t *const *stage, size_t stages, tw_problem_t *problem)
+{
+    MPI_Comm_rank(t->comm, &t->rank);
+    MPI_Comm_size(t->comm, &t->size);
+    for (size_t i = 0; i < stages; i++) {
+        stage[i](t, problem);
+        if (tw_agree(t->comm, problem) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
 
 int tw_training_create(tw_training_t *t, const tw_train_options_t *options, tw_context_t *ctx,
                        MPI_Comm comm, tw_problem_t *problem)
 {
     *t = (tw_training_t){.options = options, .ctx = ctx, .comm = comm};
-    MPI_Comm_rank(comm, &t->rank);
-    MPI_Comm_size(comm, &t->size);
-    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
-        stages[i](t, problem);
-        if (tw_agree(comm, problem) != 0) {
-            return -1;
-        }
-    }
-    return 0;
+    return create(t, to_train, sizeof(to_train) / sizeof(to_train[0]), problem);
+}
+
+int tw_training_create_loader(tw_training_t *t, const tw_train_options_t *options,
+                              tw_context_t *ctx, MPI_Comm comm, tw_problem_t *problem)
+{
+    *t = (tw_training_t){.options = options, .ctx = ctx, .comm = comm};
+    return create(t, to_load, sizeof(to_load) / sizeof(to_load[0]), problem);
 }
 
 void tw_training_destroy(tw_training_t *t)
@@ -340,7 +381,8 @@ void tw_training_destroy(tw_training_t *t)
     tw_trunk_destroy(t->trunk);
     tw_backend_destroy(t->backend);
     tw_params_destroy(&t->params);
-    tw_data_destroy(&t->data);
+    tw_tuning_destroy(t->tuning);
+    tw_feed_destroy(t->feed);
     tw_network_destroy(&t->network);
     tw_evaluations_destroy(&t->evaluations);
     free(t->records);
@@ -349,6 +391,4 @@ void tw_training_destroy(tw_training_t *t)
     free(t->labels);
     free(t->examples);
     free(t->own);
-    free(t->index);
-    free(t->order);
 }

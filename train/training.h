@@ -17,7 +17,7 @@
 #include "train/division.h"
 #include "train/evaluations.h"
 #include "train/exchange.h"
-#include "train/input/data.h"
+#include "train/feed.h"
 #include "train/model/head.h"
 #include "train/model/network.h"
 #include "train/model/params.h"
@@ -26,6 +26,7 @@
 #include "train/options.h"
 #include "train/profile.h"
 #include "train/rates.h"
+#include "train/tuning.h"
 
 /* One epoch, or what was done of it. Bytes are of the rank that sent most, and -1 where nobody
  * counts. */
@@ -42,6 +43,8 @@ typedef struct tw_training_record {
     double bytes_sent, bytes_uncompressed; /* per step                                    */
     double images;                         /* trained on                                  */
     double global;                         /* 1: batch statistics were global             */
+    double waited;                         /* seconds that steps waited for images; of the rank that
+                                              waited most                                         */
 } tw_training_record_t;
 
 /* Time of this rank since the stretch began that was communication and nothing else: starting
@@ -60,7 +63,8 @@ typedef struct tw_training {
     uint64_t                  batch, epochs_wanted;
     MPI_Comm                  comm;
     int                       rank, size, split; /* split: dense layers by output unit */
-    tw_data_t                 data;
+    tw_feed_t                *feed;
+    tw_tuning_t              *tuning;
     uint64_t                  data_hash;
 
     tw_comm_t                  *wire;
@@ -82,9 +86,7 @@ typedef struct tw_training {
     tw_normalisation_t          norm;
     tw_rates_t                  rates;
 
-    uint32_t             *order;      /* of the training images in this epoch    */
-    uint32_t             *index;      /* of the own images at hand, in the data  */
-    uint64_t             *own;        /* the same, as the trunk wants them       */
+    uint64_t             *own;        /* the own images at hand, in the data     */
     uint64_t             *examples;   /* of the rows that go through the head    */
     uint32_t             *labels;     /* and their labels                        */
     tw_hybrid_t          *running;    /* the division of the step at hand        */
@@ -96,7 +98,6 @@ typedef struct tw_training {
     uint64_t              step;       /* done in all                             */
     uint64_t              epochs;     /* done so far                             */
     uint64_t              resumed;    /* of which before this run                */
-    uint64_t              drawn;      /* the epoch whose order it is, from 1; 0: none */
     double                seconds;    /* of training in all, of the slowest rank */
     tw_training_record_t *records;    /* [room]                                  */
     uint64_t              room;
@@ -115,6 +116,10 @@ typedef struct tw_training {
  * cases. */
 int tw_training_create(tw_training_t *t, const tw_train_options_t *options, tw_context_t *ctx,
                        MPI_Comm comm, tw_problem_t *problem);
+
+/** Make ready only what loads images: network, data, loader. Otherwise as tw_training_create(). */
+int tw_training_create_loader(tw_training_t *t, const tw_train_options_t *options,
+                              tw_context_t *ctx, MPI_Comm comm, tw_problem_t *problem);
 
 /** Collective. */
 void tw_training_destroy(tw_training_t *t);

@@ -3,8 +3,8 @@
  *
  * A trace is a list of spans in memory, made before the work and written after it as Chrome trace
  * JSON, which Perfetto and chrome://tracing show: a process per rank, and in it a thread per track.
- * Spans on TW_TRACE_COMPUTE nest as calls do; spans on TW_TRACE_NETWORK may overlap in any way and
- * are laid out on as many threads as that takes.
+ * Spans on TW_TRACE_COMPUTE nest as calls do; spans on other tracks may overlap in any way and are
+ * laid out on as many threads as that takes.
  *
  * Memory is bounded: what does not fit is counted and said in the file. A span costs one look at
  * the clock at either end and makes no call to MPI. NULL may be passed wherever a trace may:
@@ -30,7 +30,13 @@ TW_BEGIN_DECLS
 
 typedef struct tw_trace tw_trace_t;
 
-typedef enum tw_trace_track { TW_TRACE_COMPUTE = 0, TW_TRACE_NETWORK = 1 } tw_trace_track_t;
+typedef enum tw_trace_track {
+    TW_TRACE_COMPUTE  = 0,
+    TW_TRACE_NETWORK  = 1,
+    TW_TRACE_READ     = 2, /* input, by threads of its own: read from files,  */
+    TW_TRACE_PREPARE  = 3, /* operations on it,                               */
+    TW_TRACE_TRANSFER = 4  /* and its way to the device                       */
+} tw_trace_track_t;
 
 /** Make a trace of one rank. Local. One thread at a time may use it.
  * @param [in]  capacity  spans it can hold, of 64 bytes each; 0: 65536.
@@ -55,6 +61,11 @@ void tw_trace_end(tw_trace_t *trace, int64_t span);
 
 /** A moment rather than a span. */
 void tw_trace_mark(tw_trace_t *trace, tw_trace_track_t track, const char *name, int64_t number);
+
+/** Add a span that is over: one that another thread noted, for instance.
+ * @param [in] begin, end  CLOCK_MONOTONIC in nanoseconds, begin <= end, both above 0. */
+void tw_trace_add(tw_trace_t *trace, tw_trace_track_t track, const char *name, int64_t number,
+                  uint64_t begin, uint64_t end);
 
 /** Write the spans of all ranks. Collective, with nothing else outstanding that the caller wants to
  * go on undisturbed; ranks whose trace is NULL have none. Spans that have not ended end now in the

@@ -75,6 +75,17 @@ void tw_trace_end(tw_trace_t *trace, int64_t span)
     }
 }
 
+void tw_trace_add(tw_trace_t *trace, tw_trace_track_t track, const char *name, int64_t number,
+                  uint64_t begin, uint64_t end)
+{
+    const int64_t span = tw_trace_begin(trace, track, name, number);
+
+    if (span >= 0) {
+        trace->span[span].begin = begin;
+        trace->span[span].end   = end;
+    }
+}
+
 void tw_trace_mark(tw_trace_t *trace, tw_trace_track_t track, const char *name, int64_t number)
 {
     const int64_t span = tw_trace_begin(trace, track, name, number);

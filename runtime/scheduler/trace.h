@@ -20,7 +20,7 @@ typedef struct tw_span {
 struct tw_trace {
     size_t    capacity, count;
     uint64_t  dropped; /* for want of room                        */
-    tw_span_t span[];  /* in the order in which they began        */
+    tw_span_t span[];  /* in the order in which they were noted   */
 };
 
 #endif /* TW_SCHEDULER_TRACE_H */

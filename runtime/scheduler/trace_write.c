@@ -16,7 +16,9 @@
 
 #define TW_TRACE_PIECE   4096 /* spans per message                                        */
 #define TW_TRACE_ECHOES  8    /* messages there and back, of which the fastest counts     */
-#define TW_TRACE_THREADS 16   /* in the file, for spans of the network that overlap       */
+#define TW_TRACE_THREADS 16   /* in the file, for the spans of a track that overlap        */
+
+enum { TW_TRACE_TRACKS = TW_TRACE_TRANSFER + 1 };
 
 /* What each rank says before it sends its spans. */
 typedef struct tw_trace_head {
@@ -36,9 +38,12 @@ typedef struct tw_trace_writer {
     int64_t  zero; /* by the clock of rank 0 */
     bool     any;  /* an event was written   */
     int      rank; /* whose spans are written */
-    int      threads;
-    uint64_t busy_until[TW_TRACE_THREADS];
+    int      threads[TW_TRACE_TRACKS];
+    uint64_t busy_until[TW_TRACE_TRACKS][TW_TRACE_THREADS];
 } tw_trace_writer_t;
+
+static const char *const tw_trace_tracks[TW_TRACE_TRACKS] = {"compute", "network", "read",
+                                                             "prepare", "transfer"};
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
@@ -69,16 +74,24 @@ static void tw_trace_event(tw_trace_writer_t *w)
     w->any = true;
 }
 
-static void tw_trace_thread_name(tw_trace_writer_t *w, int thread)
+/* Compute is thread 0, the network 1 to 16, and so on. */
+static int tw_trace_thread_number(int track, int lane)
 {
+    return track == TW_TRACE_COMPUTE ? 0 : (track - 1) * TW_TRACE_THREADS + lane + 1;
+}
+
+static void tw_trace_thread_name(tw_trace_writer_t *w, int track, int lane)
+{
+    const int thread = tw_trace_thread_number(track, lane);
+
     tw_trace_event(w);
     fprintf(w->out,
             "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":",
             w->rank, thread);
-    if (thread <= 1) {
-        fprintf(w->out, "\"%s\"}}", thread == 0 ? "compute" : "network");
+    if (lane == 0) {
+        fprintf(w->out, "\"%s\"}}", tw_trace_tracks[track]);
     } else {
-        fprintf(w->out, "\"network %d\"}}", thread);
+        fprintf(w->out, "\"%s %d\"}}", tw_trace_tracks[track], lane + 1);
     }
     tw_trace_event(w);
     fprintf(w->out,
@@ -89,8 +102,9 @@ static void tw_trace_thread_name(tw_trace_writer_t *w, int thread)
 
 static void tw_trace_process(tw_trace_writer_t *w, int rank)
 {
-    w->rank    = rank;
-    w->threads = 0;
+    w->rank = rank;
+    memset(w->threads, 0, sizeof(w->threads));
+    memset(w->busy_until, 0, sizeof(w->busy_until));
     tw_trace_event(w);
     fprintf(w->out,
             "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":\"rank %d\"}}",
@@ -100,28 +114,30 @@ static void tw_trace_process(tw_trace_writer_t *w, int rank)
         w->out,
         "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%d,\"args\":{\"sort_index\":%d}}",
         rank, rank);
-    tw_trace_thread_name(w, 0);
+    tw_trace_thread_name(w, TW_TRACE_COMPUTE, 0);
 }
 
-/* The thread of the file on which a span of the network lies: the first that is free when it
- * begins. The viewer wants spans of a thread to nest. */
+/* The thread of the file on which a span lies: the first of its track that is free when it begins,
+ * as the viewer wants spans of a thread to nest. Spans of a computation do so by themselves. */
 static int tw_trace_thread(tw_trace_writer_t *w, const tw_span_t *span, uint64_t end)
 {
-    int t = 0;
+    const int track = span->track > 0 && span->track < TW_TRACE_TRACKS ? span->track : 0;
+    uint64_t *busy  = w->busy_until[track];
+    int       t     = 0;
 
-    if (span->track != TW_TRACE_NETWORK) {
+    if (track == TW_TRACE_COMPUTE) {
         return 0;
     }
-    while (t < w->threads && w->busy_until[t] > span->begin) {
+    while (t < w->threads[track] && busy[t] > span->begin) {
         t++;
     }
-    if (t == w->threads && t < TW_TRACE_THREADS) {
-        w->threads++;
-        tw_trace_thread_name(w, t + 1);
+    if (t == w->threads[track] && t < TW_TRACE_THREADS) {
+        w->threads[track]++;
+        tw_trace_thread_name(w, track, t);
     }
-    t                = t < TW_TRACE_THREADS ? t : TW_TRACE_THREADS - 1;
-    w->busy_until[t] = end;
-    return t + 1;
+    t       = t < TW_TRACE_THREADS ? t : TW_TRACE_THREADS - 1;
+    busy[t] = end;
+    return tw_trace_thread_number(track, t);
 }
 
 static void tw_trace_span(tw_trace_writer_t *w, const tw_span_t *span, uint64_t now, int64_t ahead)
@@ -247,6 +263,17 @@ static int64_t tw_trace_zero(const tw_trace_head_t *heads, const tw_trace_clock_
     return zero;
 }
 
+/* When the first span began; 0 without any. */
+static uint64_t tw_trace_first(const tw_trace_t *trace)
+{
+    uint64_t first = trace->count > 0 ? trace->span[0].begin : 0;
+
+    for (size_t i = 1; i < trace->count; i++) {
+        first = trace->span[i].begin < first ? trace->span[i].begin : first;
+    }
+    return first;
+}
+
 static tw_status_t tw_trace_gather(tw_comm_t *comm, const tw_trace_t *trace, FILE *stream,
                                    tw_trace_head_t *heads, tw_trace_clock_t *clocks,
                                    tw_span_t *room)
@@ -258,7 +285,7 @@ static tw_status_t tw_trace_gather(tw_comm_t *comm, const tw_trace_t *trace, FIL
     if (trace != NULL) {
         mine.count   = trace->count;
         mine.dropped = trace->dropped;
-        mine.first   = trace->count > 0 ? trace->span[0].begin : 0;
+        mine.first   = tw_trace_first(trace);
     }
     status = tw_sync_allgather(comm, &mine, heads, sizeof(mine), "gathering a trace");
     if (status == TW_OK) {

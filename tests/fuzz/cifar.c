@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/fuzz/target.h"
+#include "tests/train/data_hash.h"
 #include "train/input/readers.h"
 
 enum { RECORD = 3073 };
@@ -56,7 +57,7 @@ static bool run(const uint8_t *data, size_t size)
     if (taken) {
         fuzz_check(set.train.n == n / RECORD || n < RECORD || from.data[0] == 0x1f,
                    "every record is there");
-        tw_data_hash(&set);
+        data_hash(&set);
     } else {
         fuzz_check(problem.set && problem.text[0] != '\0', "a refusal says why");
     }

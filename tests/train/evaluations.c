@@ -55,14 +55,15 @@ static void set_biases(tw_training_t *t)
 
 static void count_wrong(const tw_training_t *t, double *error_p, double *error_top5_p)
 {
-    const double n   = (double)t->data.test.n;
-    double       one = 0.0, five = 0.0;
+    const tw_source_t *source = tw_feed_source(t->feed);
+    const double       n      = (double)source->part[TW_SUBSET_TEST].n;
+    double             one = 0.0, five = 0.0;
 
-    for (size_t i = 0; i < t->data.test.n; i++) {
-        const float own     = bias_of(t->data.test.labels[i]);
+    for (size_t i = 0; i < source->part[TW_SUBSET_TEST].n; i++) {
+        const float own     = bias_of(source->part[TW_SUBSET_TEST].labels[i]);
         int         greater = 0;
 
-        for (size_t u = 0; u < t->data.classes; u++) {
+        for (size_t u = 0; u < source->classes; u++) {
             greater += bias_of(u) > own;
         }
         one += greater >= 1;

@@ -28,23 +28,10 @@ static void train(tw_training_t *t, const tw_train_options_t *options, MPI_Comm 
     tw_training_record_t record  = {0};
 
     T_CHECK(tw_training_create(t, options, t_ctx, comm, &problem) == 0, "%s", problem.text);
+    tw_feed_shuffle(t->feed, permutation);
     for (int step = 0; step < STEPS && !problem.set; step++) {
-        const size_t   begin = (size_t)step % t->steps * t->batch, left = t->data.train.n - begin;
-        const size_t   n   = left < t->batch ? left : t->batch;
-        const uint64_t key = tw_random_key(permutation, TW_RANDOM_ORDER, (uint64_t)step, 77);
-
-        if (begin == 0) {
-            t->epochs = (uint64_t)step / t->steps;
-            tw_order_draw(t->order, t->data.train.n, options->seed, t->epochs);
-        }
-        for (size_t i = n; permutation != 0 && i > 1; i--) {
-            const size_t   j    = begin + tw_random_below(key, i, (uint32_t)i);
-            const uint32_t kept = t->order[begin + i - 1];
-
-            t->order[begin + i - 1] = t->order[j];
-            t->order[j]             = kept;
-        }
-        tw_step_train(t, begin, n, &record, &problem);
+        t->epochs = (uint64_t)step / t->steps;
+        tw_step_train(t, &record, &problem);
     }
     T_CHECK(!problem.set, "%s", problem.text);
 }

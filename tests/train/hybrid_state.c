@@ -175,24 +175,26 @@ static void adaptive_statistics_switch_the_same(void)
 static void test_forward(tw_training_t *t, double *loss_p, double *wrong_p)
 {
     enum { ROWS = 4 };
-    double       mine[2] = {0.0, 0.0}, all[2];
-    tw_problem_t problem = {0};
+    double                  mine[2] = {0.0, 0.0}, all[2];
+    tw_problem_t            problem = {0};
+    const tw_source_part_t *test    = &tw_feed_source(t->feed)->part[TW_SUBSET_TEST];
+    const size_t            pixels  = tw_shape_size(t->network.input);
 
-    for (size_t begin = 0; begin < t->data.test.n; begin += ROWS) {
-        const size_t    left = t->data.test.n - begin, n = left < ROWS ? left : ROWS;
+    for (size_t begin = 0; begin < test->n; begin += ROWS) {
+        const size_t    left = test->n - begin, n = left < ROWS ? left : ROWS;
         float          *input = tw_trunk_input(t->trunk, n, &problem);
-        uint32_t        index[ROWS], labels[ROWS];
+        uint32_t        labels[ROWS];
         tw_trunk_pass_t trunk = {.n = n};
         tw_head_pass_t  head  = {.n = n, .labels = labels, .scale = 1.0f};
         double          loss;
         tw_head_wrong_t wrong;
 
         for (size_t i = 0; i < n; i++) {
-            index[i]  = (uint32_t)(begin + i);
-            labels[i] = t->data.test.labels[begin + i];
+            labels[i] = test->labels[begin + i];
+            T_CHECK(tw_feed_single(t->feed, TW_SUBSET_TEST, 0, (uint32_t)(begin + i),
+                                   input + i * pixels, &problem) == 0,
+                    "%s", problem.text);
         }
-        tw_data_rows(&t->data, &t->data.test, index, n, NULL, t->network.mean, t->network.scale, 1,
-                     input);
         tw_trunk_set_hooks(t->trunk, NULL);
         head.x = tw_trunk_forward(t->trunk, &trunk, &problem);
         T_CHECK(tw_head_run(t->head, &head, &loss, &wrong, &problem) == 0, "%s", problem.text);

@@ -11,7 +11,9 @@
 #include <zlib.h>
 
 #include "tests/suite.h"
+#include "tests/train/data_hash.h"
 #include "train/input/readers.h"
+#include "train/input/source.h"
 #include "train/random.h"
 
 enum { IMAGES = 5, PIXELS = 784, CLASSES = 10 };
@@ -289,17 +291,17 @@ START_TEST(digits_are_the_same_everywhere)
     tw_problem_t problem = {0};
     tw_data_t    data, again, other;
 
-    ck_assert_int_eq(tw_data_load(&data, "digits:train=600", PIXELS, CLASSES, &problem), 0);
+    ck_assert_int_eq(tw_data_load(&data, "digits:train=600", &problem), 0);
     ck_assert_uint_eq(data.train.n, 600);
     ck_assert_uint_eq(data.test.n, 100);
     /* Not only twice the same here: these very images, on every machine. */
-    ck_assert_uint_eq(tw_data_hash(&data), UINT64_C(0x26859f7be2997d9b));
-    ck_assert_int_eq(tw_data_load(&again, "digits:seed=1,train=600", PIXELS, CLASSES, &problem), 0);
-    ck_assert_uint_eq(tw_data_hash(&again), tw_data_hash(&data));
-    ck_assert_int_eq(tw_data_load(&other, "digits:train=300,seed=1", PIXELS, CLASSES, &problem), 0);
+    ck_assert_uint_eq(data_hash(&data), UINT64_C(0x26859f7be2997d9b));
+    ck_assert_int_eq(tw_data_load(&again, "digits:seed=1,train=600", &problem), 0);
+    ck_assert_uint_eq(data_hash(&again), data_hash(&data));
+    ck_assert_int_eq(tw_data_load(&other, "digits:train=300,seed=1", &problem), 0);
     ck_assert_mem_eq(other.train.pixels, data.train.pixels, 300 * PIXELS);
     tw_data_destroy(&other);
-    ck_assert_int_eq(tw_data_load(&other, "digits:seed=2,train=600", PIXELS, CLASSES, &problem), 0);
+    ck_assert_int_eq(tw_data_load(&other, "digits:seed=2,train=600", &problem), 0);
     ck_assert(memcmp(other.train.pixels, data.train.pixels, 600 * PIXELS) != 0);
     ck_assert(memcmp(data.test.pixels, data.train.pixels, 100 * PIXELS) != 0);
     tw_data_destroy(&other);
@@ -314,7 +316,7 @@ START_TEST(digits_look_like_digits)
     tw_data_t    data;
     size_t       count[CLASSES] = {0};
 
-    ck_assert_int_eq(tw_data_load(&data, "digits:train=2000", PIXELS, CLASSES, &problem), 0);
+    ck_assert_int_eq(tw_data_load(&data, "digits:train=2000", &problem), 0);
     for (size_t i = 0; i < data.train.n; i++) {
         const uint8_t *image = data.train.pixels + i * PIXELS;
         size_t         dark = 0, border = 0;
@@ -356,9 +358,9 @@ START_TEST(data_names_are_checked)
                                         "digits:size=3",
                                         "digits:train=10000001"};
     tw_problem_t             problem = {0};
-    tw_data_t                data;
+    tw_source_t              source;
 
-    ck_assert_int_eq(tw_data_load(&data, bad[_i], PIXELS, CLASSES, &problem), -1);
+    ck_assert_int_eq(tw_source_open(&source, bad[_i], &problem), -1);
     ck_assert_ptr_nonnull(strstr(problem.text, "--data"));
     ck_assert_ptr_null(strchr(problem.text, '\n'));
 }

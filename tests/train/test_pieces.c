@@ -13,6 +13,7 @@
 
 #include "tests/suite.h"
 #include "train/agree.h"
+#include "train/feed.h"
 #include "train/file.h"
 #include "train/hash.h"
 #include "train/loop.h"

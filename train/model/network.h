@@ -105,6 +105,7 @@ typedef struct tw_network {
     size_t         crop_pad;      /* images are cropped from ones with this border; 0: not    */
     int            mirror;        /* every second image is mirrored                           */
     float          mean, scale;   /* x = (pixel - mean) * scale, pixels 0 .. 255              */
+    char augment[512], augment_test[512]; /* operations on images; "": by the four above */
 } tw_network_t;
 
 /** Read a network.

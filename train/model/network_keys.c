@@ -41,6 +41,8 @@ static const tw_key_t input_keys[] = {
     {"scale", TW_KEY_FLOAT, NET(scale), 1e-6, 1e6, NULL, 1, 0},
     {"crop_pad", TW_KEY_SIZE, NET(crop_pad), 0, 1024, NULL, 1, 0},
     {"mirror", TW_KEY_FLAG, NET(mirror), 0, 0, NULL, 1, 0},
+    {"augment", TW_KEY_TEXT, NET(augment), 0, 0, NULL, 1, 0},
+    {"augment_test", TW_KEY_TEXT, NET(augment_test), 0, 0, NULL, 1, 0},
 };
 
 static const tw_key_t training_keys[] = {

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * train/feed.c - see feed.h.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/feed.h"
+#include "train/input/prepare.h"
+#include "train/random.h"
+#include "train/share.h"
+
+enum { ORDERS = 2 }; /* of the epoch at hand and of the one whose first batches are prepared */
+
+typedef struct tw_feed_order {
+    uint64_t  epoch;
+    int       drawn;
+    uint32_t *image; /* [training images] */
+} tw_feed_order_t;
+
+struct tw_feed {
+    const tw_train_options_t *options;
+    tw_source_t               source;
+    tw_transforms_t           list[TW_SUBSETS];
+    tw_feed_config_t          config;
+    uint64_t                  steps; /* of an epoch */
+    tw_feed_order_t           order[ORDERS];
+    tw_pipeline_t            *pipeline;
+    uint32_t                 *index;                     /* [most]: of the batch to be posted */
+    tw_feed_batch_t           posted[TW_PIPELINE_DEPTH]; /* oldest first */
+    size_t                    most;                      /* images of a share */
+    int                       transfer;
+    uint64_t                  permutation; /* see tw_feed_shuffle() */
+};
+
+void tw_order_draw(uint32_t *order, size_t n, uint64_t seed, uint64_t epoch)
+{
+    const uint64_t key = tw_random_key(seed, TW_RANDOM_ORDER, epoch, 0);
+
+    for (size_t i = 0; i < n; i++) {
+        order[i] = (uint32_t)i;
+    }
+    for (size_t i = n; i > 1; i--) {
+        const size_t   j    = tw_random_below(key, i, (uint32_t)i);
+        const uint32_t kept = order[i - 1];
+
+        order[i - 1] = order[j];
+        order[j]     = kept;
+    }
+}
+
+/* ---- what is done to the images ------------------------------------------------------------ */
+
+/* The list that the model's keys mean, where neither the model nor the command line has one. Images of
+ * different sizes become those that the model is made for: a crop of 7/8 of the shorter side (S4, 224
+ * of 256). */
+static void usual_list(const tw_feed_t *feed, const tw_network_t *net, char *text, size_t size)
+{
+    const size_t side = net->input.h > net->input.w ? net->input.h : net->input.w;
+    size_t       used = 0;
+
+    text[0] = '\0';
+    if (feed->source.shape.h == 0) {
+        used = (size_t)snprintf(text, size, "resize:%zu crop:%zux%zu,random ", (8 * side + 6) / 7,
+                                net->input.h, net->input.w);
+    }
+    if (net->crop_pad > 0) {
+        used += (size_t)snprintf(text + used, size - used, "crop:pad=%zu ", net->crop_pad);
+    }
+    snprintf(text + used, size - used, "%smean:%.9g scale:%.9g", net->mirror ? "mirror " : "",
+             (double)net->mean, (double)net->scale);
+}
+
+static tw_form_t form_of(const tw_feed_t *feed, const tw_network_t *net)
+{
+    const tw_shape_t shape = feed->source.shape;
+
+    if (shape.c != 0) {
+        return (tw_form_t){.type = TW_IMAGE_PIXELS, .shape = shape};
+    }
+    return (tw_form_t){.type = TW_IMAGE_FILE, .shape = {net->input.c == 1 ? 1 : 3, 0, 0}};
+}
+
+static int make_lists(tw_feed_t *feed, const tw_network_t *net, tw_problem_t *problem)
+{
+    const char     *train = feed->options->augment, *test = feed->options->augment_test;
+    const tw_form_t from = form_of(feed, net);
+    char            text[TW_TRANSFORMS_TEXT];
+
+    usual_list(feed, net, text, sizeof(text));
+    train = train != NULL ? train : net->augment[0] != '\0' ? net->augment : text;
+    if (tw_transforms_parse(&feed->list[TW_SUBSET_TRAIN], train, from, "--augment", problem) != 0) {
+        return -1;
+    }
+    tw_transforms_for_tests(&feed->list[TW_SUBSET_TRAIN], text, sizeof(text));
+    test = test != NULL                                                     ? test
+           : feed->options->augment == NULL && net->augment_test[0] != '\0' ? net->augment_test
+                                                                            : text;
+    return tw_transforms_parse(&feed->list[TW_SUBSET_TEST], test, from, "--augment-test", problem);
+}
+
+static int fit(tw_feed_t *feed, tw_network_t *net, tw_problem_t *problem)
+{
+    const tw_shape_t train = feed->list[TW_SUBSET_TRAIN].form.shape,
+                     test  = feed->list[TW_SUBSET_TEST].form.shape;
+    tw_problem_t inner     = {0};
+
+    if (train.c != test.c || train.h != test.h || train.w != test.w) {
+        return tw_problem_set(problem,
+                              "training images become %zux%zux%zu and test images %zux%zux%zu: "
+                              "--augment and --augment-test must make them equal",
+                              train.h, train.w, train.c, test.h, test.w, test.c);
+    }
+    if (tw_network_override(net, &train, feed->source.classes, &inner) != 0) {
+        return tw_problem_set(problem, "--data %s, %zux%zux%zu, does not fit --model %s: %s",
+                              feed->options->data, train.h, train.w, train.c, feed->options->model,
+                              inner.text);
+    }
+    return 0;
+}
+
+int tw_feed_create(tw_feed_t **feed_p, const tw_train_options_t *options, tw_network_t *network,
+                   tw_problem_t *problem)
+{
+    tw_feed_t *feed = calloc(1, sizeof(*feed));
+
+    if (feed == NULL) {
+        return tw_problem_set(problem, "out of memory");
+    }
+    feed->options = options;
+    if (tw_source_open(&feed->source, options->data, problem) != 0 ||
+        make_lists(feed, network, problem) != 0 || fit(feed, network, problem) != 0) {
+        tw_feed_destroy(feed);
+        return -1;
+    }
+    *feed_p = feed;
+    return 0;
+}
+
+void tw_feed_destroy(tw_feed_t *feed)
+{
+    if (feed == NULL) {
+        return;
+    }
+    tw_pipeline_destroy(feed->pipeline);
+    for (tw_subset_t part = 0; part < TW_SUBSETS; part++) {
+        tw_transforms_destroy(&feed->list[part]);
+    }
+    for (int k = 0; k < ORDERS; k++) {
+        free(feed->order[k].image);
+    }
+    free(feed->index);
+    tw_source_close(&feed->source);
+    free(feed);
+}
+
+const tw_source_t *tw_feed_source(const tw_feed_t *feed)
+{
+    return &feed->source;
+}
+
+const char *tw_feed_operations(const tw_feed_t *feed, tw_subset_t part)
+{
+    return feed->list[part].text;
+}
+
+size_t tw_feed_operation_count(const tw_feed_t *feed)
+{
+    return feed->list[TW_SUBSET_TRAIN].n;
+}
+
+size_t tw_feed_count(const tw_feed_t *feed, tw_subset_t part)
+{
+    return feed->source.part[part].n;
+}
+
+uint32_t tw_feed_label(const tw_feed_t *feed, tw_subset_t part, uint32_t image)
+{
+    return feed->source.part[part].labels[image];
+}
+
+/* ---- which images -------------------------------------------------------------------------- */
+
+int tw_feed_start(tw_feed_t *feed, const tw_feed_config_t *config, tw_problem_t *problem)
+{
+    const size_t               train   = tw_feed_count(feed, TW_SUBSET_TRAIN);
+    const tw_train_options_t  *o       = feed->options;
+    const tw_pipeline_config_t prepare = {
+        .source    = &feed->source,
+        .list      = {&feed->list[TW_SUBSET_TRAIN], &feed->list[TW_SUBSET_TEST]},
+        .kernels   = config->kernels,
+        .rows      = (config->batch - 1) / (size_t)config->size + 1,
+        .seed      = o->seed,
+        .most      = o->max_pixels,
+        .computing = (int)o->threads,
+        .skip      = strcmp(o->bad_images, "skip") == 0};
+
+    feed->config = *config;
+    feed->steps  = (train + config->batch - 1) / config->batch;
+    feed->most   = prepare.rows;
+    feed->index  = malloc(feed->most * sizeof(*feed->index));
+    for (int k = 0; k < ORDERS; k++) {
+        feed->order[k].image = malloc(train * sizeof(*feed->order[k].image));
+    }
+    if (feed->index == NULL || feed->order[0].image == NULL || feed->order[1].image == NULL) {
+        return tw_problem_set(problem, "out of memory for the order of %zu images", train);
+    }
+    return tw_pipeline_create(&feed->pipeline, &prepare, problem);
+}
+
+void tw_feed_shuffle(tw_feed_t *feed, uint64_t permutation)
+{
+    feed->permutation    = permutation;
+    feed->order[0].drawn = feed->order[1].drawn = 0;
+}
+
+static void shuffle_batches(const tw_feed_t *feed, const tw_feed_order_t *order)
+{
+    const size_t all = tw_feed_count(feed, TW_SUBSET_TRAIN);
+
+    for (size_t begin = 0; begin < all; begin += feed->config.batch) {
+        const size_t   n   = all - begin < feed->config.batch ? all - begin : feed->config.batch;
+        const uint64_t key = tw_random_key(feed->permutation, TW_RANDOM_ORDER, order->epoch, begin);
+
+        for (size_t i = n; i > 1; i--) {
+            uint32_t      *batch = order->image + begin;
+            const size_t   j     = tw_random_below(key, i, (uint32_t)i);
+            const uint32_t kept  = batch[i - 1];
+
+            batch[i - 1] = batch[j];
+            batch[j]     = kept;
+        }
+    }
+}
+
+/* The order of an epoch, drawn when it is first asked for. */
+static const uint32_t *order_of(tw_feed_t *feed, uint64_t epoch)
+{
+    tw_feed_order_t *order = &feed->order[epoch % ORDERS];
+
+    if (!order->drawn || order->epoch != epoch) {
+        tw_order_draw(order->image, tw_feed_count(feed, TW_SUBSET_TRAIN), feed->options->seed,
+                      epoch);
+        order->epoch = epoch;
+        order->drawn = 1;
+        if (feed->permutation != 0) {
+            shuffle_batches(feed, order);
+        }
+    }
+    return order->image;
+}
+
+static size_t begin_of(const tw_feed_t *feed, tw_feed_batch_t batch)
+{
+    return batch.testing ? batch.begin : (size_t)(batch.step % feed->steps) * feed->config.batch;
+}
+
+size_t tw_feed_size(const tw_feed_t *feed, tw_feed_batch_t batch)
+{
+    const size_t left = tw_feed_count(feed, batch.testing ? TW_SUBSET_TEST : TW_SUBSET_TRAIN) -
+                        begin_of(feed, batch);
+
+    return left < feed->config.batch ? left : feed->config.batch;
+}
+
+uint32_t tw_feed_image(tw_feed_t *feed, tw_feed_batch_t batch, size_t place)
+{
+    const size_t i = begin_of(feed, batch) + place;
+
+    return batch.testing ? (uint32_t)i : order_of(feed, batch.step / feed->steps)[i];
+}
+
+int tw_feed_set(tw_feed_t *feed, int threads, int transfer, tw_problem_t *problem)
+{
+    feed->transfer = transfer;
+    return tw_pipeline_threads(feed->pipeline, threads, problem);
+}
+
+/* ---- ahead of the run ---------------------------------------------------------------------- */
+
+static int test_follows(const tw_feed_t *feed, uint64_t step)
+{
+    const uint64_t every = feed->config.eval_every;
+
+    return (every != 0 && step % every == 0) ||
+           (feed->config.eval_epochs && step % feed->steps == 0);
+}
+
+/* The batch after one. */
+static tw_feed_batch_t after(const tw_feed_t *feed, tw_feed_batch_t batch)
+{
+    if (!batch.testing) {
+        batch.step++;
+        batch.testing = test_follows(feed, batch.step);
+        batch.begin   = 0;
+        return batch;
+    }
+    batch.begin += feed->config.batch;
+    if (batch.begin >= tw_feed_count(feed, TW_SUBSET_TEST)) {
+        batch.testing = 0;
+        batch.begin   = 0;
+    }
+    return batch;
+}
+
+static int same(tw_feed_batch_t a, tw_feed_batch_t b)
+{
+    return a.step == b.step && a.testing == b.testing && a.begin == b.begin;
+}
+
+static size_t share_of(const tw_feed_t *feed, tw_feed_batch_t batch, size_t *first)
+{
+    size_t n;
+
+    tw_share(tw_feed_size(feed, batch), feed->config.size, feed->config.rank, first, &n);
+    return n;
+}
+
+static void post(tw_feed_t *feed, tw_feed_batch_t batch)
+{
+    tw_pipeline_batch_t to = {.part     = batch.testing ? TW_SUBSET_TEST : TW_SUBSET_TRAIN,
+                              .epoch    = batch.step / feed->steps,
+                              .index    = feed->index,
+                              .transfer = feed->transfer};
+    size_t              first;
+
+    to.n = share_of(feed, batch, &first);
+    for (size_t i = 0; i < to.n; i++) {
+        feed->index[i] = tw_feed_image(feed, batch, first + i);
+    }
+    feed->posted[tw_pipeline_posted(feed->pipeline)] = batch;
+    tw_pipeline_post(feed->pipeline, &to);
+}
+
+static int is_last(const tw_feed_t *feed, tw_feed_batch_t batch)
+{
+    return !batch.testing && batch.step >= feed->config.last;
+}
+
+/* Have everything prepared that there is room for. */
+static void fill(tw_feed_t *feed, tw_feed_batch_t newest)
+{
+    size_t posted;
+
+    while ((posted = tw_pipeline_posted(feed->pipeline)) < TW_PIPELINE_DEPTH) {
+        newest = after(feed, posted > 0 ? feed->posted[posted - 1] : newest);
+        if (is_last(feed, newest)) {
+            return;
+        }
+        post(feed, newest);
+    }
+}
+
+/* What the threads did for a batch that has been taken. */
+static void trace(const tw_feed_t *feed, size_t n)
+{
+    tw_trace_t *to = feed->config.trace;
+
+    for (size_t i = 0; i < n; i++) {
+        const tw_pipeline_times_t at     = tw_pipeline_times(feed->pipeline, i);
+        const int64_t             number = at.image;
+
+        tw_trace_add(to, TW_TRACE_READ, "read", number, at.begun, at.read);
+        tw_trace_add(to, TW_TRACE_PREPARE, "operations", number, at.read, at.prepared);
+        tw_trace_add(to, TW_TRACE_TRANSFER, "transfer", number, at.prepared, at.moved);
+    }
+}
+
+static int take_oldest(tw_feed_t *feed, float *out, tw_problem_t *problem)
+{
+    const int64_t span   = out != NULL ? tw_trace_begin(feed->config.trace, TW_TRACE_COMPUTE,
+                                                        "images", (int64_t)feed->posted[0].step)
+                                       : -1;
+    const int     status = tw_pipeline_take(feed->pipeline, out, problem);
+    size_t        first;
+
+    tw_trace_end(feed->config.trace, span);
+    if (feed->config.trace != NULL && out != NULL && status == 0) {
+        trace(feed, share_of(feed, feed->posted[0], &first));
+    }
+    memmove(feed->posted, feed->posted + 1, sizeof(feed->posted) - sizeof(feed->posted[0]));
+    return status;
+}
+
+int tw_feed_take(tw_feed_t *feed, tw_feed_batch_t batch, float *out, tw_problem_t *problem)
+{
+    int status;
+
+    while (tw_pipeline_posted(feed->pipeline) > 0 && !same(feed->posted[0], batch)) {
+        take_oldest(feed, NULL, problem);
+    }
+    if (tw_pipeline_posted(feed->pipeline) == 0) {
+        post(feed, batch);
+        fill(feed, batch);
+    }
+    status = take_oldest(feed, out, problem);
+    fill(feed, batch);
+    return status;
+}
+
+int tw_feed_single(tw_feed_t *feed, tw_subset_t part, uint64_t epoch, uint32_t image, float *out,
+                   tw_problem_t *problem)
+{
+    const tw_prepare_t how      = {.source = &feed->source,
+                                   .list   = &feed->list[part],
+                                   .part   = part,
+                                   .seed   = feed->options->seed,
+                                   .epoch  = epoch};
+    tw_prepared_t      prepared = {.index = image};
+    tw_hand_t          hand;
+    int                status;
+
+    if (tw_hand_create(&hand, feed->config.kernels, feed->options->max_pixels) != 0) {
+        return tw_problem_set(problem, "out of memory");
+    }
+    status = tw_prepare_begin(&how, &prepared, 0, &hand, NULL, problem) == 0
+                 ? tw_prepare_end(&how, &prepared, 0, &hand, out, problem)
+                 : -1;
+    tw_hand_destroy(&hand, &feed->source);
+    return status;
+}
+
+void tw_feed_facts(const tw_feed_t *feed, tw_pipeline_facts_t *facts)
+{
+    *facts = (tw_pipeline_facts_t){.batches = 0};
+    if (feed->pipeline != NULL) {
+        tw_pipeline_facts(feed->pipeline, facts);
+    }
+}
+
+size_t tw_feed_broken(const tw_feed_t *feed, uint64_t *image, size_t room)
+{
+    return feed->pipeline != NULL ? tw_pipeline_broken(feed->pipeline, image, room) : 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * input/buffer.c - see buffer.h.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "train/input/buffer.h"
+
+enum { ALIGNMENT = 64 };
+
+void *tw_buffer_need(tw_buffer_t *buffer, size_t n)
+{
+    size_t room = n + n / 4; /* images differ in size: grow seldom */
+    void  *more;
+
+    if (n <= buffer->room && buffer->bytes != NULL) {
+        return buffer->bytes;
+    }
+    room = (room + 2 * ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+    if (room < n || (more = aligned_alloc(ALIGNMENT, room)) == NULL) {
+        return NULL;
+    }
+    free(buffer->bytes);
+    buffer->bytes = more;
+    buffer->room  = room - ALIGNMENT;
+    buffer->grown++;
+    return more;
+}
+
+void tw_buffer_destroy(tw_buffer_t *buffer)
+{
+    free(buffer->bytes);
+    *buffer = (tw_buffer_t){.bytes = NULL};
+}

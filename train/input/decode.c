@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * input/decode.c - see decode.h: which decoder takes a file, and how its rows become planes as the
+ * image is seen.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/input/decode_inside.h"
+
+struct tw_decoder {
+    const tw_pixels_t *pixels;
+    tw_buffer_t        rows;  /* as libjpeg and libpng give them */
+    tw_buffer_t        strip; /* of images to be turned          */
+};
+
+tw_decoder_t *tw_decoder_create(const tw_pixels_t *pixels)
+{
+    tw_decoder_t *decoder = calloc(1, sizeof(*decoder));
+
+    if (decoder != NULL) {
+        decoder->pixels = pixels;
+    }
+    return decoder;
+}
+
+void tw_decoder_destroy(tw_decoder_t *decoder)
+{
+    if (decoder != NULL) {
+        tw_buffer_destroy(&decoder->rows);
+        tw_buffer_destroy(&decoder->strip);
+        free(decoder);
+    }
+}
+
+uint64_t tw_decoder_grown(const tw_decoder_t *decoder)
+{
+    return decoder->rows.grown + decoder->strip.grown;
+}
+
+size_t tw_decode_scaled(size_t size, int eighths)
+{
+    return size / 8 * (size_t)eighths + (size % 8 * (size_t)eighths + 7) / 8;
+}
+
+/* ---- orientation --------------------------------------------------------------------------- */
+
+static uint32_t number(const uint8_t *bytes, size_t n, int little)
+{
+    uint32_t value = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        value = value << 8 | bytes[little ? n - 1 - i : i];
+    }
+    return value;
+}
+
+/* "Exif", two zeros, and a TIFF file whose first directory has the entry: tag, type (3: 2 bytes),
+ * count (4 bytes), value. */
+int tw_exif_orientation(const uint8_t *bytes, size_t n)
+{
+    enum { HEAD = 6, ENTRY = 12, ORIENTATION = 0x112, SHORT = 3 };
+    const uint8_t *tiff = bytes + HEAD;
+    int            little;
+    size_t         at, entries;
+
+    if (n < HEAD + 8 || memcmp(bytes, "Exif\0\0", HEAD) != 0) {
+        return 0;
+    }
+    n -= HEAD;
+    little = tiff[0] == 'I';
+    if (memcmp(tiff, little ? "II*\0" : "MM\0*", 4) != 0) {
+        return 0;
+    }
+    at = number(tiff + 4, 4, little);
+    if (at < 8 || at > n - 2) {
+        return 0;
+    }
+    entries = number(tiff + at, 2, little);
+    at += 2;
+    for (; entries > 0 && n - at >= ENTRY; entries--, at += ENTRY) {
+        if (number(tiff + at, 2, little) == ORIENTATION) {
+            const uint32_t value = number(tiff + at + 8, 2, little);
+            const int      is_one =
+                number(tiff + at + 2, 2, little) == SHORT && number(tiff + at + 4, 4, little) == 1;
+
+            return is_one && value >= 1 && value <= 8 ? (int)value : 0;
+        }
+    }
+    return 0;
+}
+
+/* An orientation is: are stored rows seen as columns, and from which end are rows and columns
+ * counted? 1 to 8, as the EXIF standard names the sides of the first row and column. */
+static int is_turned(int orientation)
+{
+    return orientation >= 5;
+}
+
+static int rows_from_end(int orientation)
+{
+    return orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+}
+
+static int columns_from_end(int orientation)
+{
+    return orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+}
+
+/* What of the stored image the region is; h and w: the whole image, as it is seen. */
+static tw_region_t stored_region(tw_region_t seen, size_t h, size_t w, int orientation)
+{
+    tw_region_t stored = seen;
+
+    if (is_turned(orientation)) {
+        stored = (tw_region_t){.top = seen.left, .left = seen.top, .h = seen.w, .w = seen.h};
+    }
+    if (rows_from_end(orientation)) {
+        stored.top = (is_turned(orientation) ? w : h) - stored.top - stored.h;
+    }
+    if (columns_from_end(orientation)) {
+        stored.left = (is_turned(orientation) ? h : w) - stored.left - stored.w;
+    }
+    return stored;
+}
+
+/* ---- rows into planes ---------------------------------------------------------------------- */
+
+static int sink_open(tw_sink_t *sink, tw_buffer_t *strip, tw_region_t seen, int orientation)
+{
+    const ptrdiff_t w = (ptrdiff_t)seen.w;
+
+    sink->across = is_turned(orientation) ? w : 1;
+    sink->down   = is_turned(orientation) ? 1 : w;
+    if (rows_from_end(orientation)) {
+        sink->origin += (sink->stored.h - 1) * (size_t)sink->down;
+        sink->down = -sink->down;
+    }
+    if (columns_from_end(orientation)) {
+        sink->origin += (sink->stored.w - 1) * (size_t)sink->across;
+        sink->across = -sink->across;
+    }
+    if (orientation != 1 && orientation != 4) {
+        sink->strip = tw_buffer_need(strip, sink->channels * TW_SINK_STRIP * sink->stored.w);
+        return sink->strip != NULL ? 0 : -1;
+    }
+    return 0;
+}
+
+static uint8_t *plane_of(const tw_sink_t *sink, size_t c)
+{
+    return sink->pixels + c * sink->stored.h * sink->stored.w;
+}
+
+/* Where row i of a plane is to be written; tw_sink_...() then calls row_done(). */
+static uint8_t *line_of(const tw_sink_t *sink, size_t c, size_t i)
+{
+    if (sink->strip == NULL) {
+        return plane_of(sink, c) + ((ptrdiff_t)sink->origin + (ptrdiff_t)i * sink->down);
+    }
+    return sink->strip + (c * TW_SINK_STRIP + i % TW_SINK_STRIP) * sink->stored.w;
+}
+
+static void mirror(const tw_sink_t *sink, size_t c, size_t i)
+{
+    const uint8_t *line = line_of(sink, c, i);
+    uint8_t       *end  = plane_of(sink, c) + ((ptrdiff_t)sink->origin + (ptrdiff_t)i * sink->down);
+
+    for (size_t x = 0; x < sink->stored.w; x++) {
+        end[-(ptrdiff_t)x] = line[x];
+    }
+}
+
+/* Rows first .. last of the strip become columns: as many bytes side by side as it has rows. */
+static void turn(const tw_sink_t *sink, size_t c, size_t first, size_t last)
+{
+    const uint8_t *lines = line_of(sink, c, first);
+    uint8_t *at = plane_of(sink, c) + ((ptrdiff_t)sink->origin + (ptrdiff_t)first * sink->down);
+
+    for (size_t x = 0; x < sink->stored.w; x++) {
+        for (size_t k = 0; k <= last - first; k++) {
+            at[(ptrdiff_t)k * sink->down + (ptrdiff_t)x * sink->across] =
+                lines[k * sink->stored.w + x];
+        }
+    }
+}
+
+static void row_done(const tw_sink_t *sink, size_t planes_written, size_t i)
+{
+    const int strip_done = i % TW_SINK_STRIP == TW_SINK_STRIP - 1 || i == sink->stored.h - 1;
+
+    for (size_t c = 0; sink->strip != NULL && c < planes_written; c++) {
+        if (sink->down != 1 && sink->down != -1) {
+            mirror(sink, c, i);
+        } else if (strip_done) {
+            turn(sink, c, i - i % TW_SINK_STRIP, i);
+        }
+    }
+}
+
+static inline void luma(const uint8_t *restrict rgb, size_t n, uint8_t *restrict grey)
+{
+    for (size_t i = 0; i < n; i++) {
+        grey[i] = (uint8_t)((19595u * rgb[3 * i] + 38470u * rgb[3 * i + 1] +
+                             7471u * rgb[3 * i + 2] + 32768u) >>
+                            16);
+    }
+}
+
+void tw_sink_rgb(tw_sink_t *sink, size_t i, const uint8_t *rgb)
+{
+    if (sink->channels == 1) {
+        luma(rgb, sink->stored.w, line_of(sink, 0, i));
+    } else {
+        sink->loops->planes(rgb, sink->stored.w, line_of(sink, 0, i), line_of(sink, 1, i),
+                            line_of(sink, 2, i));
+    }
+    row_done(sink, sink->channels, i);
+}
+
+void tw_sink_grey(tw_sink_t *sink, size_t i, const uint8_t *grey)
+{
+    memcpy(line_of(sink, 0, i), grey, sink->stored.w);
+    row_done(sink, 1, i);
+    sink->is_grey = 1;
+}
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+static int is_jpeg(const uint8_t *bytes, size_t n)
+{
+    return n >= 3 && bytes[0] == 0xff && bytes[1] == 0xd8 && bytes[2] == 0xff;
+}
+
+/* The facts with height and width exchanged: stored from seen and seen from stored. */
+static tw_file_facts_t turned(const tw_file_facts_t *facts)
+{
+    tw_file_facts_t other = *facts;
+
+    if (is_turned(facts->orientation)) {
+        other.h = facts->w;
+        other.w = facts->h;
+    }
+    return other;
+}
+
+int tw_decode_facts(tw_decoder_t *decoder, const uint8_t *bytes, size_t n, uint64_t most,
+                    tw_file_facts_t *facts, tw_problem_t *problem)
+{
+    tw_file_facts_t stored = {.orientation = 1, .jpeg = is_jpeg(bytes, n)};
+    int             status;
+
+    (void)decoder;
+    if (!stored.jpeg && !tw_png_is(bytes, n)) {
+        return tw_problem_set(problem, "is neither a JPEG nor a PNG file");
+    }
+    status = stored.jpeg ? tw_jpeg_header(bytes, n, &stored, problem)
+                         : tw_png_header(bytes, n, &stored, problem);
+    if (status != 0) {
+        return -1;
+    }
+    stored = turned(&stored);
+    if ((uint64_t)stored.h * stored.w > most) {
+        return tw_problem_set(problem,
+                              "%zux%zu pixels (height x width); accepted are up to %llu pixels",
+                              stored.h, stored.w, (unsigned long long)most);
+    }
+    *facts = stored;
+    return 0;
+}
+
+static int is_inside(tw_region_t region, size_t h, size_t w)
+{
+    return region.h > 0 && region.w > 0 && region.top < h && region.left < w &&
+           region.h <= h - region.top && region.w <= w - region.left;
+}
+
+int tw_decode_region(tw_decoder_t *decoder, const uint8_t *bytes, size_t n,
+                     const tw_file_facts_t *facts, size_t channels, int eighths, tw_region_t region,
+                     tw_buffer_t *buffer, tw_problem_t *problem)
+{
+    const size_t h = tw_decode_scaled(facts->h, eighths), w = tw_decode_scaled(facts->w, eighths);
+    const size_t plane           = region.h * region.w;
+    const tw_file_facts_t stored = turned(facts);
+    tw_sink_t             sink   = {.loops = decoder->pixels, .channels = channels};
+    int                   status;
+
+    if (!is_inside(region, h, w) || (!facts->jpeg && eighths != 8)) {
+        return tw_problem_set(problem, "has no such part at %d/8 of its size", eighths);
+    }
+    sink.stored = stored_region(region, h, w, facts->orientation);
+    sink.pixels = tw_buffer_need(buffer, channels * plane);
+    if (sink.pixels == NULL || sink_open(&sink, &decoder->strip, region, facts->orientation) != 0) {
+        return tw_problem_set(problem, "no memory for %zux%zu pixels", region.h, region.w);
+    }
+    status = facts->jpeg ? tw_jpeg_rows(&decoder->rows, bytes, n, &stored, eighths, &sink, problem)
+                         : tw_png_rows(&decoder->rows, bytes, n, &stored, &sink, problem);
+    for (size_t c = 1; status == 0 && sink.is_grey && c < channels; c++) {
+        memcpy(sink.pixels + c * plane, sink.pixels, plane);
+    }
+    return status;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * input/lmdb.c - a database that thinwire-train pack has made: "lmdb:DIR", DIR/data.mdb, or the
+ * file itself. docs/image-records.md has its format.
+ *
+ * The file is mapped, for reading only and without LMDB's lock file: nobody writes to it, since a
+ * packer renames a whole one to its place. Images are handed out where they lie. Records are not
+ * believed; the pages around them are LMDB's, which believes them: what can be seen without walking
+ * through them is looked at before (input/lmdb_file.c).
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <lmdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "train/input/lmdb_file.h"
+#include "train/input/record.h"
+#include "train/input/sources.h"
+
+#define TW_LMDB_FORM "lmdb:DIR"
+
+enum { PATH = 4096, AHEAD = 1 << 14 };
+
+typedef struct tw_lmdb {
+    MDB_env *env;
+    MDB_dbi  dbi;
+    size_t   page;       /* bytes of a page of memory */
+    char     path[PATH]; /* of the file               */
+} tw_lmdb_t;
+
+static int unfit(const tw_lmdb_t *db, const char *why, tw_problem_t *problem)
+{
+    return tw_problem_set(problem, "cannot read '%s': %s", db->path, why);
+}
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+/* The file in a folder, or the file itself. */
+static int find_file(tw_lmdb_t *db, const char *path, tw_problem_t *problem)
+{
+    static const char file[] = "/data.mdb", part[] = ".part";
+    struct stat       info;
+    int               error;
+
+    if (strlen(path) + sizeof(file) + sizeof(part) > sizeof(db->path)) {
+        return tw_problem_set(problem, "the path is too long: '%.200s...'", path);
+    }
+    strcpy(db->path, path);
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+        strcat(db->path, file);
+    }
+    if (stat(db->path, &info) == 0) {
+        return S_ISREG(info.st_mode) ? 0 : unfit(db, "it is not a regular file", problem);
+    }
+    error = errno;
+    strcat(db->path, part);
+    if (error == ENOENT && stat(db->path, &info) == 0) {
+        return unfit(db,
+                     "its packing was not completed: the same thinwire-train pack goes on with it",
+                     problem);
+    }
+    db->path[strlen(db->path) - strlen(part)] = '\0';
+    return unfit(db, strerror(error), problem);
+}
+
+/* LMDB itself is given nothing that it would die of. */
+static int check_file(const tw_lmdb_t *db, tw_problem_t *problem)
+{
+    const int   fd  = open(db->path, O_RDONLY | O_CLOEXEC);
+    const char *why = fd < 0 ? strerror(errno) : tw_lmdb_unfit(fd);
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return why == NULL ? 0 : unfit(db, why, problem);
+}
+
+static int open_env(tw_lmdb_t *db, tw_problem_t *problem)
+{
+    const unsigned flags = MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS | MDB_NOSUBDIR | MDB_NORDAHEAD;
+    int            error = mdb_env_create(&db->env);
+
+    if (error == 0) {
+        error = mdb_env_open(db->env, db->path, flags, 0);
+    } else {
+        db->env = NULL;
+    }
+    return error == 0 ? 0 : unfit(db, mdb_strerror(error), problem);
+}
+
+static int get(const tw_lmdb_t *db, MDB_txn *txn, const uint8_t *key, size_t n, MDB_val *value)
+{
+    MDB_val k = {.mv_size = n, .mv_data = (void *)(uintptr_t)key};
+
+    return mdb_get(txn, db->dbi, &k, value);
+}
+
+static int copy_part(tw_source_t *source, const tw_stored_t *stored, tw_subset_t part,
+                     tw_problem_t *problem)
+{
+    if (tw_source_part_create(&source->part[part], stored->n[part], problem) != 0) {
+        return -1;
+    }
+    for (size_t i = 0; i < stored->n[part]; i++) {
+        source->part[part].labels[i] = tw_stored_label(stored, part, i);
+    }
+    return 0;
+}
+
+static int copy_names(tw_source_t *source, const tw_stored_t *stored, tw_problem_t *problem)
+{
+    const char *name = stored->names;
+
+    if (stored->names_n == 0) {
+        return 0;
+    }
+    source->class_names = calloc(stored->classes, sizeof(*source->class_names));
+    if (source->class_names == NULL) {
+        return tw_problem_set(problem, "out of memory");
+    }
+    for (size_t k = 0; k < stored->classes; k++, name += strlen(name) + 1) {
+        source->class_names[k] = strdup(name);
+        if (source->class_names[k] == NULL) {
+            return tw_problem_set(problem, "out of memory");
+        }
+    }
+    return 0;
+}
+
+static int read_header(tw_source_t *source, MDB_txn *txn, tw_problem_t *problem)
+{
+    const tw_lmdb_t *db = source->state;
+    tw_stored_t      stored;
+    MDB_val          value;
+    MDB_stat         stat;
+    const char      *why;
+    int              error;
+
+    if (get(db, txn, &tw_stored_stamp_key, 1, &value) == 0) {
+        return unfit(db, "its packing was not completed", problem);
+    }
+    error = get(db, txn, &tw_stored_header_key, 1, &value);
+    if (error == MDB_NOTFOUND) {
+        return unfit(db, "it holds no header: accepted is what thinwire-train pack has made",
+                     problem);
+    }
+    if (error != 0 || (error = mdb_stat(txn, db->dbi, &stat)) != 0) {
+        return unfit(db, mdb_strerror(error), problem);
+    }
+    why = tw_stored_take_header(value.mv_data, value.mv_size, &stored);
+    if (why == NULL && stat.ms_entries != stored.n[0] + stored.n[1] + 1) {
+        why = "it counts other images than there are";
+    }
+    if (why != NULL) {
+        return tw_problem_set(problem, "cannot read '%s': its header: %s", db->path, why);
+    }
+    source->shape    = stored.shape;
+    source->classes  = stored.classes;
+    source->manifest = tw_stored_hash(&stored);
+    return copy_part(source, &stored, TW_SUBSET_TRAIN, problem) == 0 &&
+                   copy_part(source, &stored, TW_SUBSET_TEST, problem) == 0
+               ? copy_names(source, &stored, problem)
+               : -1;
+}
+
+static int open_contents(tw_source_t *source, tw_problem_t *problem)
+{
+    tw_lmdb_t *db = source->state;
+    MDB_txn   *txn;
+    int        status, error = mdb_txn_begin(db->env, NULL, MDB_RDONLY, &txn);
+
+    if (error != 0) {
+        return unfit(db, mdb_strerror(error), problem);
+    }
+    error = mdb_dbi_open(txn, NULL, 0, &db->dbi);
+    status =
+        error == 0 ? read_header(source, txn, problem) : unfit(db, mdb_strerror(error), problem);
+    mdb_txn_abort(txn);
+    return status;
+}
+
+static int open_source(tw_source_t *source, const char *spec, const char *arguments,
+                       tw_problem_t *problem)
+{
+    tw_lmdb_t *db = calloc(1, sizeof(*db));
+
+    if (db == NULL) {
+        return tw_problem_set(problem, "out of memory");
+    }
+    source->state = db;
+    db->page      = (size_t)sysconf(_SC_PAGESIZE);
+    if (*arguments == '\0') {
+        return tw_problem_set(problem, "--data %s: accepted is " TW_LMDB_FORM, spec);
+    }
+    return find_file(db, arguments, problem) == 0 && check_file(db, problem) == 0 &&
+                   open_env(db, problem) == 0
+               ? open_contents(source, problem)
+               : -1;
+}
+
+static void close_source(tw_source_t *source)
+{
+    tw_lmdb_t *db = source->state;
+
+    if (db != NULL && db->env != NULL) {
+        mdb_env_close(db->env);
+    }
+    free(db);
+    source->state = NULL;
+}
+
+/* ---- images --------------------------------------------------------------------------------- */
+
+static void name_of(const tw_source_t *source, tw_subset_t part, uint32_t index, char *name,
+                    size_t size)
+{
+    const tw_lmdb_t *db = source->state;
+
+    snprintf(name, size, "%s image %u of '%s'", part == TW_SUBSET_TRAIN ? "training" : "test",
+             (unsigned)index, db->path);
+}
+
+static int broken(const tw_source_t *source, tw_subset_t part, uint32_t index, const char *why,
+                  tw_problem_t *problem)
+{
+    char name[PATH + 64];
+
+    name_of(source, part, index, name, sizeof(name));
+    return tw_problem_set(problem, "cannot read %s: %s", name, why);
+}
+
+/* Have a record read from the disk at once, not a page at a time. A hint only. */
+static void ask_for(const tw_lmdb_t *db, const MDB_val *value)
+{
+    const uintptr_t at = (uintptr_t)value->mv_data, first = at / db->page * db->page;
+
+    if (value->mv_size >= AHEAD && value->mv_size <= TW_SOURCE_FILE_MAX) {
+        (void)madvise((void *)first, at - first + value->mv_size, MADV_WILLNEED);
+    }
+}
+
+/* What is wrong with a record, NULL for nothing. */
+static const char *take(const tw_source_t *source, const MDB_val *value, uint16_t label,
+                        tw_record_t *record)
+{
+    tw_record_t is;
+    uint16_t    its_label;
+    const char *why = tw_stored_take(value->mv_data, value->mv_size, &is, &its_label);
+
+    if (why == NULL && its_label != label) {
+        why = "its label is not that of the header";
+    }
+    if (why == NULL && !tw_stored_fits(source->shape, &is)) {
+        why = "its shape is not that of the header";
+    }
+    if (why == NULL) {
+        *record = is;
+    }
+    return why;
+}
+
+static int read_image(const tw_source_t *source, tw_subset_t part, uint32_t index,
+                      tw_reader_t *reader, tw_record_t *record, tw_problem_t *problem)
+{
+    const tw_lmdb_t *db = source->state;
+    uint8_t          key[TW_STORED_KEY];
+    MDB_txn         *txn   = reader->state;
+    MDB_val          value = {.mv_size = 0};
+    const char      *why;
+    int              error = 0;
+
+    if (txn == NULL && (error = mdb_txn_begin(db->env, NULL, MDB_RDONLY, &txn)) == 0) {
+        reader->state = txn;
+    }
+    if (error == 0) {
+        tw_stored_key(part, index, key);
+        error = get(db, txn, key, sizeof(key), &value);
+    }
+    if (error != 0) {
+        return broken(source, part, index, mdb_strerror(error), problem);
+    }
+    ask_for(db, &value);
+    why = take(source, &value, source->part[part].labels[index], record);
+    return why == NULL ? 0 : broken(source, part, index, why, problem);
+}
+
+static void done(const tw_source_t *source, tw_reader_t *reader)
+{
+    (void)source;
+    if (reader->state != NULL) {
+        mdb_txn_abort(reader->state);
+    }
+    reader->state = NULL;
+}
+
+const tw_source_ops_t tw_source_lmdb = {
+    .name    = "lmdb",
+    .form    = TW_LMDB_FORM,
+    .help    = "images in an LMDB database that thinwire-train pack has made of another source",
+    .open    = open_source,
+    .read    = read_image,
+    .name_of = name_of,
+    .done    = done,
+    .close   = close_source,
+};

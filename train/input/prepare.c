@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * input/prepare.c - see prepare.h.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "train/input/prepare.h"
+#include "train/random.h"
+
+/* ---- broken images ------------------------------------------------------------------------- */
+
+void tw_broken_init(tw_broken_t *broken)
+{
+    *broken = (tw_broken_t){.n = 0};
+    pthread_mutex_init(&broken->lock, NULL);
+}
+
+void tw_broken_destroy(tw_broken_t *broken)
+{
+    free(broken->image);
+    pthread_mutex_destroy(&broken->lock);
+}
+
+static size_t place_of(const tw_broken_t *broken, uint64_t image)
+{
+    size_t low = 0, high = broken->n;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (broken->image[middle] < image) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Each once. Without memory it is not counted. */
+static void add_broken(tw_broken_t *broken, tw_subset_t part, uint32_t index)
+{
+    const uint64_t image = (uint64_t)part << 32 | index;
+    size_t         at;
+
+    pthread_mutex_lock(&broken->lock);
+    at = place_of(broken, image);
+    if (at == broken->n || broken->image[at] != image) {
+        if (broken->n == broken->room) {
+            const size_t room = 2 * broken->room + 16;
+            void        *more = realloc(broken->image, room * sizeof(*broken->image));
+
+            if (more == NULL) {
+                pthread_mutex_unlock(&broken->lock);
+                return;
+            }
+            broken->image = more;
+            broken->room  = room;
+        }
+        memmove(broken->image + at + 1, broken->image + at,
+                (broken->n - at) * sizeof(*broken->image));
+        broken->image[at] = image;
+        broken->n++;
+    }
+    pthread_mutex_unlock(&broken->lock);
+}
+
+size_t tw_broken_list(const tw_broken_t *broken, uint64_t *image, size_t room)
+{
+    tw_broken_t *b = (tw_broken_t *)(uintptr_t)broken; /* only its lock changes */
+    size_t       n;
+
+    pthread_mutex_lock(&b->lock);
+    n = b->n;
+    if (room > 0 && n > 0) {
+        memcpy(image, b->image, (n < room ? n : room) * sizeof(*image));
+    }
+    pthread_mutex_unlock(&b->lock);
+    return n;
+}
+
+/* ---- hands --------------------------------------------------------------------------------- */
+
+int tw_hand_create(tw_hand_t *hand, const tw_compute_kernels_t *kernels, uint64_t most)
+{
+    const tw_pixels_t *pixels = TW_KERNELS_OF(kernels, tw_pixels);
+
+    *hand =
+        (tw_hand_t){.work = {.pixels = pixels, .decoder = tw_decoder_create(pixels), .most = most}};
+    return hand->work.decoder != NULL ? 0 : -1;
+}
+
+void tw_hand_destroy(tw_hand_t *hand, const tw_source_t *source)
+{
+    tw_reader_destroy(source, &hand->reader);
+    tw_work_destroy(&hand->work);
+}
+
+uint64_t tw_hand_grown(tw_hand_t *hand)
+{
+    const uint64_t all = hand->reader.buffer.grown + tw_work_grown(&hand->work);
+    const uint64_t new = all - hand->told;
+
+    hand->told = all;
+    return new;
+}
+
+uint64_t tw_input_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- images -------------------------------------------------------------------------------- */
+
+/* Read image prepared->index. */
+static int read_image(const tw_prepare_t *how, tw_prepared_t *prepared, tw_hand_t *hand,
+                      tw_problem_t *problem)
+{
+    tw_record_t record;
+
+    if (how->source->ops->read(how->source, how->part, prepared->index, &hand->reader, &record,
+                               problem) != 0) {
+        return -1;
+    }
+    prepared->read = tw_input_ns();
+    prepared->planned.key =
+        tw_random_key(how->seed, TW_RANDOM_AUGMENT, how->epoch, prepared->index);
+    prepared->planned.image = (tw_image_t){.type  = record.file ? TW_IMAGE_FILE : TW_IMAGE_PIXELS,
+                                           .data  = record.bytes,
+                                           .bytes = record.n};
+    if (!record.file) {
+        prepared->planned.image.shape   = record.shape;
+        prepared->planned.image.present = (tw_region_t){.h = record.shape.h, .w = record.shape.w};
+        prepared->planned.image.row     = record.shape.w;
+        prepared->planned.image.plane   = record.shape.h * record.shape.w;
+    }
+    return 0;
+}
+
+/* Which image it was; a source that could not read it has said so. */
+static int name_problem(const tw_prepare_t *how, uint32_t index, const tw_problem_t *inner,
+                        tw_problem_t *problem)
+{
+    char name[300];
+
+    how->source->ops->name_of(how->source, how->part, index, name, sizeof(name));
+    return strstr(inner->text, name) != NULL
+               ? tw_problem_set(problem, "%s", inner->text)
+               : tw_problem_set(problem, "%s: %.280s", name, inner->text);
+}
+
+/* The next image with the label of this one, first among those behind it; the same one if there is
+ * no other. */
+static uint32_t next_of_class(const tw_source_part_t *part, uint32_t index)
+{
+    uint32_t other = index;
+
+    do {
+        other = other + 1 < part->n ? other + 1 : 0;
+    } while (part->labels[other] != part->labels[index]);
+    return other;
+}
+
+/* From prepared->index or one that takes its place to what `end` operations make of it. `failed`: that
+ * one is broken already. */
+static int make(const tw_prepare_t *how, tw_prepared_t *prepared, size_t end, int failed,
+                tw_hand_t *hand, tw_buffer_t *out, tw_problem_t *problem)
+{
+    const uint32_t first = prepared->index;
+    tw_problem_t   inner = {0};
+    char           name[300];
+
+    for (;;) {
+        if (!failed && read_image(how, prepared, hand, &inner) == 0 &&
+            tw_transforms_run(how->list, 0, end, &prepared->planned, &hand->work, out, &inner) ==
+                0) {
+            return 0;
+        }
+        if (how->broken == NULL) {
+            return name_problem(how, prepared->index, &inner, problem);
+        }
+        add_broken(how->broken, how->part, prepared->index);
+        prepared->index = next_of_class(&how->source->part[how->part], prepared->index);
+        if (prepared->index == first) {
+            how->source->ops->name_of(how->source, how->part, first, name, sizeof(name));
+            return tw_problem_set(problem, "%s: it is broken, and so are all images of its class",
+                                  name);
+        }
+        inner  = (tw_problem_t){0};
+        failed = 0;
+    }
+}
+
+int tw_prepare_begin(const tw_prepare_t *how, tw_prepared_t *prepared, size_t transfer,
+                     tw_hand_t *hand, tw_buffer_t *out, tw_problem_t *problem)
+{
+    return make(how, prepared, transfer, 0, hand, out, problem);
+}
+
+int tw_prepare_end(const tw_prepare_t *how, tw_prepared_t *prepared, size_t transfer,
+                   tw_hand_t *hand, float *out, tw_problem_t *problem)
+{
+    tw_problem_t inner = {0};
+
+    if (tw_transforms_run(how->list, transfer, how->list->n, &prepared->planned, &hand->work, NULL,
+                          &inner) != 0) {
+        if (how->broken == NULL) {
+            return name_problem(how, prepared->index, &inner, problem);
+        }
+        if (make(how, prepared, how->list->n, 1, hand, NULL, problem) != 0) {
+            return -1;
+        }
+    }
+    tw_image_floats(&prepared->planned.image, hand->work.pixels, out);
+    return 0;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * input/prepare.h - one image from its source to its place in a batch, in two parts: in front of the
+ * transfer and behind it. Whoever does which part, the image comes out the same.
+ *
+ * An image that is broken, or that does not suit the operations, may be replaced: by the next image
+ * of the part with the same label, so that all ranks know the labels of a batch without asking.
+ */
+#ifndef TW_INPUT_PREPARE_H
+#define TW_INPUT_PREPARE_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "train/input/transform.h"
+#include "train/input/source.h"
+
+/* Images that were replaced; any thread may add one. */
+typedef struct tw_broken {
+    pthread_mutex_t lock;
+    uint64_t       *image; /* subset << 32 | index, rising */
+    size_t          n, room;
+} tw_broken_t;
+
+void tw_broken_init(tw_broken_t *broken);
+void tw_broken_destroy(tw_broken_t *broken);
+/** How many, and copies of the first `room` of them, each once and rising. */
+size_t tw_broken_list(const tw_broken_t *broken, uint64_t *image, size_t room);
+
+/* What one thread prepares images with. */
+typedef struct tw_hand {
+    tw_reader_t reader;
+    tw_work_t   work;
+    uint64_t    told; /* allocations that tw_hand_grown() has returned */
+} tw_hand_t;
+
+/** @return 0, or -1 without memory. */
+int  tw_hand_create(tw_hand_t *hand, const tw_compute_kernels_t *kernels, uint64_t most);
+void tw_hand_destroy(tw_hand_t *hand, const tw_source_t *source);
+
+/** CLOCK_MONOTONIC in nanoseconds. */
+uint64_t tw_input_ns(void);
+
+/** Buffers allocated since the last call. */
+uint64_t tw_hand_grown(tw_hand_t *hand);
+
+/* How images of a batch are prepared. */
+typedef struct tw_prepare {
+    const tw_source_t     *source;
+    const tw_transforms_t *list;
+    tw_subset_t            part;
+    uint64_t               seed, epoch;
+    tw_broken_t           *broken; /* NULL: a broken image is an error */
+} tw_prepare_t;
+
+typedef struct tw_prepared {
+    uint32_t     index; /* of the image; another one's, where that was broken        */
+    uint64_t     read;  /* when it had been read, CLOCK_MONOTONIC in nanoseconds     */
+    tw_planned_t planned;
+} tw_prepared_t;
+
+/** Read the image and run the operations in front of the transfer.
+ * @param prepared  index is set.
+ * @param out       where the last of them may put what it makes.
+ * @return 0, or -1 with the problem set, which names the image. */
+int tw_prepare_begin(const tw_prepare_t *how, tw_prepared_t *prepared, size_t transfer,
+                     tw_hand_t *hand, tw_buffer_t *out, tw_problem_t *problem);
+
+/** Run the others, and put the image into the batch: [c][h][w]. Same returns. */
+int tw_prepare_end(const tw_prepare_t *how, tw_prepared_t *prepared, size_t transfer,
+                   tw_hand_t *hand, float *out, tw_problem_t *problem);
+
+#endif /* TW_INPUT_PREPARE_H */

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * input/source.h - where images come from: one table of functions per kind of source.
+ *
+ * A source knows how many images its two parts have and all their labels; the images themselves it
+ * hands out one at a time, from any thread, so a set may be larger than memory. An image is a record:
+ * pixels, or the bytes of a JPEG or PNG file.
+ */
+#ifndef TW_INPUT_SOURCE_H
+#define TW_INPUT_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "train/input/buffer.h"
+#include "train/problem.h"
+#include "train/shape.h"
+
+typedef enum tw_subset { TW_SUBSET_TRAIN, TW_SUBSET_TEST, TW_SUBSETS } tw_subset_t;
+
+#define TW_SOURCE_IMAGES_MAX  UINT32_C(0x7fffffff) /* of a part                      */
+#define TW_SOURCE_CLASSES_MAX 65536u
+#define TW_SOURCE_FILE_MAX    ((size_t)1 << 28) /* bytes of one encoded image     */
+
+/* One image as the source has it. */
+typedef struct tw_record {
+    int        file;  /* bytes are a JPEG or PNG file; else pixels [c][h][w] of 8 bits         */
+    tw_shape_t shape; /* of pixels                                                             */
+    const uint8_t
+          *bytes; /* of the source, or of the reader's buffer: until its next read         */
+    size_t n;     /* bytes                                                                 */
+} tw_record_t;
+
+/* What one thread reads with. Zeroed before the first use. */
+typedef struct tw_reader {
+    tw_buffer_t buffer;
+    void       *state; /* of the source: made in the first read, released by done() */
+} tw_reader_t;
+
+typedef struct tw_source tw_source_t;
+
+/* A kind of source. All slots are filled but done, which may be NULL. */
+typedef struct tw_source_ops {
+    const char
+        *name; /* as in --data, in front of the colon: "folder"                              */
+    const char
+        *form; /* for help and errors: "folder:DIR[,split=F][,seed=S]"                       */
+    const char *help;
+
+    /** Find out everything but the images.
+     * @param source     zeroed but for ops; on failure close() is called all the same.
+     * @param spec       the whole of --data, for messages.
+     * @param arguments  what follows the name in it; "" for nothing.
+     * @return 0, or -1 with the problem set. */
+    int (*open)(tw_source_t *source, const char *spec, const char *arguments,
+                tw_problem_t *problem);
+
+    /** Read one image. From any thread, one reader per thread.
+     * @param index  below source->part[part].n.
+     * @return 0, or -1 with the problem set: that image is broken, the others may not be. */
+    int (*read)(const tw_source_t *source, tw_subset_t part, uint32_t index, tw_reader_t *reader,
+                tw_record_t *record, tw_problem_t *problem);
+
+    /** What an image is called in messages: a path, a number. */
+    void (*name_of)(const tw_source_t *source, tw_subset_t part, uint32_t index, char *name,
+                    size_t size);
+
+    void (*done)(const tw_source_t *source, tw_reader_t *reader);
+    void (*close)(tw_source_t *source);
+} tw_source_ops_t;
+
+typedef struct tw_source_part {
+    size_t    n;
+    uint16_t *labels; /* [n], below classes */
+} tw_source_part_t;
+
+struct tw_source {
+    const tw_source_ops_t *ops;
+    void                  *state; /* of the kind */
+    tw_shape_t       shape; /* of every image; h and w 0: they differ; c 0 too: they are files */
+    int              in_memory; /* reading an image costs nothing                            */
+    size_t           classes;
+    char           **class_names; /* [classes], or NULL                                       */
+    tw_source_part_t part[TW_SUBSETS];
+    uint64_t         manifest; /* hash of what was found, not of the images: names, sizes, labels */
+};
+
+/** Open what a text names.
+ * @return 0, or -1 with the problem set and nothing to release. */
+int tw_source_open(tw_source_t *source, const char *spec, tw_problem_t *problem);
+
+/** Release it and all that open() made; a zeroed one is allowed. After all readers. */
+void tw_source_close(tw_source_t *source);
+
+/** Release what a thread has read with. */
+void tw_reader_destroy(const tw_source_t *source, tw_reader_t *reader);
+
+/** Hash over the manifest, shape, classes, labels and a few images spread over both parts: ranks that
+ * read other data find it out, without any rank reading all of it.
+ * An image that cannot be read counts as an empty one. */
+uint64_t tw_source_hash(const tw_source_t *source);
+
+/** The k-th kind of source, NULL beyond the last. */
+const tw_source_ops_t *tw_source_kind(size_t k);
+
+/** Allocate the labels of a part. @return 0, or -1 with the problem set. */
+int tw_source_part_create(tw_source_part_t *part, size_t n, tw_problem_t *problem);
+
+#endif /* TW_INPUT_SOURCE_H */

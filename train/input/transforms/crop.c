@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * input/transforms/crop.c - a part of the image, its corner anywhere or in the centre, or out of the
+ * image with a border around it. Moves no bytes: the view changes.
+ *
+ * A border stays empty and becomes 0 in the batch, as a pixel of the mean does.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "train/input/transforms.h"
+#include "train/input/transforms/settings.h"
+#include "train/random.h"
+
+typedef struct tw_crop {
+    size_t h, w; /* 0: those of the image */
+    size_t pad;
+    int    centre;
+} tw_crop_t;
+
+enum { PAD_MAX = 1024 };
+
+static int parse(void *own, const char *arguments, tw_problem_t *problem)
+{
+    tw_crop_t *crop = own;
+    double     pad;
+    int        both;
+
+    (void)problem;
+    if (*arguments >= '0' && *arguments <= '9') {
+        arguments = tw_setting_size(arguments, &crop->h, &crop->w, &both);
+    } else if (strncmp(arguments, "pad=", 4) != 0) {
+        return -1;
+    }
+    while (arguments != NULL && *arguments != '\0') {
+        if (strcmp(arguments, "centre") == 0 || strcmp(arguments, "random") == 0) {
+            crop->centre = arguments[0] == 'c';
+            return 0;
+        }
+        arguments = tw_setting_named(arguments, "pad", 0.0, PAD_MAX, &pad);
+        if (arguments != NULL) {
+            crop->pad = (size_t)pad;
+            arguments = (double)crop->pad == pad ? arguments : NULL;
+        }
+    }
+    return arguments != NULL ? 0 : -1;
+}
+
+static int too_small(const tw_crop_t *crop, size_t h, size_t w, const char *what,
+                     tw_problem_t *problem)
+{
+    if (crop->h <= h + 2 * crop->pad && crop->w <= w + 2 * crop->pad) {
+        return 0;
+    }
+    return tw_problem_set(problem, "%s of %zux%zu is smaller than the crop of %zux%zu", what, h, w,
+                          crop->h, crop->w);
+}
+
+static int follow(void *own, tw_form_t *form, tw_problem_t *problem)
+{
+    const tw_crop_t *crop = own;
+    const size_t     h    = form->shape.h != 0 ? form->shape.h : form->least,
+                 w        = form->shape.h != 0 ? form->shape.w : form->least;
+
+    if (h != 0 &&
+        too_small(crop, h, w, form->shape.h != 0 ? "an image" : "a resized image", problem) != 0) {
+        return -1;
+    }
+    if (crop->h != 0) {
+        form->shape.h = crop->h;
+        form->shape.w = crop->w;
+    }
+    form->bordered |= crop->pad > 0;
+    return 0;
+}
+
+static int plan(const void *own, const tw_transform_t *next, const tw_image_t *image, uint64_t key,
+                unsigned draw, tw_step_t *step, tw_work_t *work, tw_problem_t *problem)
+{
+    const tw_crop_t *crop = own;
+    size_t           free_h, free_w;
+
+    (void)next;
+    (void)image;
+    (void)work;
+    if (too_small(crop, step->in.h, step->in.w, "an image", problem) != 0) {
+        return -1;
+    }
+    if (crop->h != 0) {
+        step->out.h = crop->h;
+        step->out.w = crop->w;
+    }
+    free_h               = step->in.h + 2 * crop->pad - step->out.h;
+    free_w               = step->in.w + 2 * crop->pad - step->out.w;
+    step->drawn.whole[0] = crop->centre ? (int32_t)(free_h / 2)
+                                        : (int32_t)tw_random_below(key, draw, (uint32_t)free_h + 1);
+    step->drawn.whole[1] = crop->centre
+                               ? (int32_t)(free_w / 2)
+                               : (int32_t)tw_random_below(key, draw + 1, (uint32_t)free_w + 1);
+    return 0;
+}
+
+/* What of [0, n) a window of `count` from `corner` on shows, where the image begins at `pad`: one
+ * value at least, so that there is always something to compute. */
+static void shown(size_t n, size_t pad, size_t corner, size_t count, size_t *from, size_t *seen)
+{
+    const size_t low  = corner > pad ? corner - pad : 0;
+    const size_t high = corner + count > pad ? corner + count - pad : 0;
+
+    *from = low < n ? low : n - 1;
+    *seen = high < n ? high : n;
+    *seen = *seen > *from ? *seen - *from : 1;
+}
+
+static tw_region_t needs(const void *own, const tw_step_t *step, tw_region_t make)
+{
+    const tw_crop_t *crop = own;
+    tw_region_t      need;
+
+    shown(step->in.h, crop->pad, (size_t)step->drawn.whole[0] + make.top, make.h, &need.top,
+          &need.h);
+    shown(step->in.w, crop->pad, (size_t)step->drawn.whole[1] + make.left, make.w, &need.left,
+          &need.w);
+    return need;
+}
+
+/* Rows or columns that lie before the window are cut away; the others begin where they are seen. */
+static int run(const void *own, const tw_step_t *step, tw_image_t *image, tw_work_t *work,
+               tw_buffer_t *out, tw_problem_t *problem)
+{
+    const tw_crop_t  *crop = own;
+    const size_t      down = (size_t)step->drawn.whole[0], across = (size_t)step->drawn.whole[1];
+    const tw_region_t at = {.top  = image->present.top + crop->pad,
+                            .left = image->present.left + crop->pad,
+                            .h    = image->present.h,
+                            .w    = image->present.w};
+
+    (void)work;
+    (void)out;
+    (void)problem;
+    image->present = at; /* in the image with its border */
+    tw_image_cut(image, (tw_region_t){.top  = down + step->make.top,
+                                      .left = across + step->make.left,
+                                      .h    = step->make.h,
+                                      .w    = step->make.w});
+    image->present.top -= down;
+    image->present.left -= across;
+    image->shape = step->out;
+    return 0;
+}
+
+/* In the centre, without a border. */
+static void in_tests(const char *word, char *text, size_t size)
+{
+    size_t      h, w;
+    int         both;
+    const char *size_text = strchr(word, ':') + 1;
+
+    text[0] = '\0';
+    if (*size_text >= '0' && *size_text <= '9') {
+        tw_setting_size(size_text, &h, &w, &both);
+        snprintf(text, size, "crop:%zux%zu,centre", h, w);
+    }
+}
+
+const tw_transform_ops_t tw_transform_crop = {
+    .name     = "crop",
+    .form     = "crop:N or crop:HxW, sides 1 to 16384, or crop:pad=P, P 0 to 1024; then ,pad=P and "
+                ",random or ,centre",
+    .help     = "a part, anywhere or in the centre; pad: of the image with a border of zeros",
+    .own      = sizeof(tw_crop_t),
+    .parse    = parse,
+    .follow   = follow,
+    .draws    = 2,
+    .plan     = plan,
+    .needs    = needs,
+    .run      = run,
+    .in_tests = in_tests};

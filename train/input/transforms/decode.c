@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * input/transforms/decode.c - the bytes of a file become pixels.
+ *
+ * A JPEG is decoded at an eighth, a quarter or half of its size where the operation behind it makes
+ * it as small or smaller (the inverse DCT of fewer coefficients, which costs less than decoding all of
+ * them and is no worse than filtering afterwards). What is pixels already stays as it is.
+ */
+#include "config.h"
+
+#include "train/input/transforms.h"
+
+typedef struct tw_decode {
+    size_t channels;
+} tw_decode_t;
+
+static int parse(void *own, const char *arguments, tw_problem_t *problem)
+{
+    (void)own;
+    (void)problem;
+    return arguments[0] == '\0' ? 0 : -1;
+}
+
+static int follow(void *own, tw_form_t *form, tw_problem_t *problem)
+{
+    tw_decode_t *decode = own;
+
+    (void)problem;
+    decode->channels = form->shape.c;
+    if (form->type == TW_IMAGE_FILE) {
+        form->type = TW_IMAGE_PIXELS;
+    }
+    return 0;
+}
+
+/* The smallest scale whose image is not smaller than what the next operation makes of the whole. */
+static int scale_for(const tw_transform_t *next, tw_shape_t full)
+{
+    tw_step_t    step    = {.in = full, .out = full};
+    tw_problem_t problem = {0};
+
+    if (next == NULL || !next->ops->shrinks ||
+        next->ops->plan(next->own, NULL, NULL, 0, 0, &step, NULL, &problem) != 0) {
+        return 8;
+    }
+    for (int eighths = 1; eighths < 8; eighths *= 2) {
+        if (tw_decode_scaled(full.h, eighths) >= step.out.h &&
+            tw_decode_scaled(full.w, eighths) >= step.out.w) {
+            return eighths;
+        }
+    }
+    return 8;
+}
+
+static int plan(const void *own, const tw_transform_t *next, const tw_image_t *image, uint64_t key,
+                unsigned draw, tw_step_t *step, tw_work_t *work, tw_problem_t *problem)
+{
+    const tw_decode_t *decode = own;
+    int                eighths;
+
+    (void)key;
+    (void)draw;
+    if (image->type != TW_IMAGE_FILE) {
+        return 0;
+    }
+    if (tw_decode_facts(work->decoder, image->data, image->bytes, work->most, &work->facts,
+                        problem) != 0) {
+        return -1;
+    }
+    step->out            = (tw_shape_t){decode->channels, work->facts.h, work->facts.w};
+    eighths              = work->facts.jpeg ? scale_for(next, step->out) : 8;
+    step->out.h          = tw_decode_scaled(step->out.h, eighths);
+    step->out.w          = tw_decode_scaled(step->out.w, eighths);
+    step->drawn.whole[0] = eighths;
+    return 0;
+}
+
+static int run(const void *own, const tw_step_t *step, tw_image_t *image, tw_work_t *work,
+               tw_buffer_t *out, tw_problem_t *problem)
+{
+    tw_buffer_t *to = tw_work_free(work, image, out);
+
+    (void)own;
+    if (image->type != TW_IMAGE_FILE) {
+        return 0;
+    }
+    if (tw_decode_region(work->decoder, image->data, image->bytes, &work->facts, step->out.c,
+                         step->drawn.whole[0], step->make, to, problem) != 0) {
+        return -1;
+    }
+    *image = (tw_image_t){.type    = TW_IMAGE_PIXELS,
+                          .data    = to->bytes,
+                          .shape   = step->out,
+                          .present = step->make,
+                          .row     = step->make.w,
+                          .plane   = step->make.h * step->make.w};
+    return 0;
+}
+
+const tw_transform_ops_t tw_transform_decode = {.name   = "decode",
+                                                .form   = "decode",
+                                                .help   = "JPEG and PNG to pixels; always first",
+                                                .own    = sizeof(tw_decode_t),
+                                                .parse  = parse,
+                                                .follow = follow,
+                                                .plan   = plan,
+                                                .run    = run};

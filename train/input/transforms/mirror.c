@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * input/transforms/mirror.c - left and right exchanged in half of the images. Moves no bytes: rows
+ * are seen backward.
+ */
+#include "config.h"
+
+#include "train/input/transforms.h"
+#include "train/random.h"
+
+static int parse(void *own, const char *arguments, tw_problem_t *problem)
+{
+    (void)own;
+    (void)problem;
+    return arguments[0] == '\0' ? 0 : -1;
+}
+
+static int follow(void *own, tw_form_t *form, tw_problem_t *problem)
+{
+    (void)own;
+    (void)form;
+    (void)problem;
+    return 0;
+}
+
+static int plan(const void *own, const tw_transform_t *next, const tw_image_t *image, uint64_t key,
+                unsigned draw, tw_step_t *step, tw_work_t *work, tw_problem_t *problem)
+{
+    (void)own;
+    (void)next;
+    (void)image;
+    (void)work;
+    (void)problem;
+    step->drawn.whole[0] = tw_random_below(key, draw, 2) == 1;
+    return 0;
+}
+
+static tw_region_t mirrored(const tw_step_t *step, tw_region_t region)
+{
+    if (step->drawn.whole[0]) {
+        region.left = step->in.w - region.left - region.w;
+    }
+    return region;
+}
+
+static tw_region_t needs(const void *own, const tw_step_t *step, tw_region_t make)
+{
+    (void)own;
+    return mirrored(step, make);
+}
+
+static int run(const void *own, const tw_step_t *step, tw_image_t *image, tw_work_t *work,
+               tw_buffer_t *out, tw_problem_t *problem)
+{
+    (void)own;
+    (void)work;
+    (void)out;
+    (void)problem;
+    image->present  = mirrored(step, image->present);
+    image->mirrored = image->mirrored != step->drawn.whole[0];
+    return 0;
+}
+
+static void in_tests(const char *word, char *text, size_t size)
+{
+    (void)word;
+    (void)size;
+    text[0] = '\0';
+}
+
+const tw_transform_ops_t tw_transform_mirror = {.name     = "mirror",
+                                                .form     = "mirror",
+                                                .help     = "left and right exchanged, in half of "
+                                                            "the images",
+                                                .parse    = parse,
+                                                .follow   = follow,
+                                                .draws    = 1,
+                                                .plan     = plan,
+                                                .needs    = needs,
+                                                .run      = run,
+                                                .in_tests = in_tests};

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * train/pack_command.c - the command line of thinwire-train pack.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <thinwire/thinwire.h>
+
+#include "command/options.h"
+#include "train/compute/kernels.h"
+#include "train/file.h"
+#include "train/machine.h"
+#include "train/pack.h"
+#include "train/pack_command.h"
+
+enum { USAGE = 2, OPTIONS = 8 };
+
+typedef struct tw_pack_options {
+    const char *bad_images, *json;
+    uint64_t    resize, quality, threads;
+} tw_pack_options_t;
+
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    stopped = 1;
+}
+
+static int cancelled(void *arg)
+{
+    (void)arg;
+    return stopped;
+}
+
+static void progress(void *arg, uint64_t done, uint64_t total, double seconds)
+{
+    (void)arg;
+    if (isatty(STDERR_FILENO)) {
+        fprintf(stderr, "\r%" PRIu64 " of %" PRIu64 " images, %.0f images/s\033[K%s", done, total,
+                seconds > 0.0 ? (double)done / seconds : 0.0, done == total ? "\r\033[K" : "");
+    }
+}
+
+static void skipped(void *arg, const char *line)
+{
+    (void)arg;
+    fprintf(stderr, "thinwire-train: left out: %s\n", line);
+}
+
+static command_t command_of(tw_pack_options_t *o, option_t list[OPTIONS])
+{
+    const option_t options[] = {
+        {"--resize", "N", "bring the shorter side to N [as it is]", OPTION_WHOLE, &o->resize, 1,
+         TW_PACK_RESIZE_MAX},
+        {"--quality", "Q", "store JPEGs of quality Q [files as they are, resized ones as pixels]",
+         OPTION_WHOLE, &o->quality, 1, 100},
+        {"--bad-images", "X", "fail, or skip: leave them out [fail]", OPTION_TEXT, &o->bad_images,
+         0, 0},
+        {"--threads", "N", "that decode, resize and encode [1]", OPTION_WHOLE, &o->threads, 1,
+         1024},
+        {"--json", "FILE", "write the results there", OPTION_TEXT, &o->json, 0, 0},
+        {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
+
+    _Static_assert(sizeof(options) <= OPTIONS * sizeof(option_t), "room for all");
+    memcpy(list, options, sizeof(options));
+    return (command_t){
+        .usage = "thinwire-train pack SOURCE OUT.lmdb [OPTION...]",
+        .about = "Write all images of a data set into an LMDB database, OUT.lmdb/data.mdb, which "
+                 "--data lmdb:OUT.lmdb reads.\nSOURCE is as --data takes it. A run that was "
+                 "interrupted goes on where it stopped.",
+        .epilogue = "\nexample: thinwire-train pack folder:/data/flowers flowers.lmdb --resize 256 "
+                    "--quality 90\n",
+        .options  = list};
+}
+
+static int write_json(const char *path, const tw_pack_result_t *r, int argc, char **argv,
+                      tw_problem_t *problem)
+{
+    tw_file_t file;
+    json_t   *root = json_pack(
+          "{s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:f, s:f}", "version", tw_version(), "command",
+          tw_machine_command(argc, argv), "machine", tw_machine_json(), "images",
+          (json_int_t)r->images, "bytes", (json_int_t)r->bytes, "skipped", (json_int_t)r->skipped,
+          "continued", (json_int_t)r->continued, "seconds", r->seconds, "images_per_second",
+        r->seconds > 0.0 ? (double)(r->images - r->continued) / r->seconds : 0.0);
+    int status = -1;
+
+    if (root == NULL) {
+        return tw_problem_set(problem, "--json %s: a result does not fit JSON", path);
+    }
+    if (tw_file_begin(&file, "--json", path, problem) == 0) {
+        json_dumpf(root, file.stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+        fputc('\n', file.stream);
+        status = tw_file_end(&file, "--json", problem);
+    }
+    json_decref(root);
+    return status;
+}
+
+static int parse(tw_pack_options_t *o, int argc, char **argv, const char *path[2],
+                 tw_problem_t *problem)
+{
+    option_t  list[OPTIONS];
+    command_t command = command_of(o, list);
+    char    **rest = calloc((size_t)argc + 1, sizeof(*rest)), why[300] = "";
+    int       paths = 0, n = 0;
+
+    if (rest == NULL) {
+        return tw_problem_set(problem, "out of memory");
+    }
+    /* What stands first without a dash is the paths, all else options and their values. */
+    for (int i = 0; i < argc; i++) {
+        if (i > 0 && paths < 2 && argv[i][0] != '-') {
+            path[paths++] = argv[i];
+        } else {
+            rest[n++] = argv[i];
+        }
+    }
+    switch (options_parse(&command, n, rest, why, sizeof(why))) {
+    case OPTIONS_HELP:
+        options_help(&command);
+        path[0] = NULL;
+        break;
+    case OPTIONS_OK:
+        if (paths < 2) {
+            tw_problem_set(problem, "pack needs a SOURCE, as --data takes it, and OUT.lmdb");
+        } else if (strcmp(o->bad_images, "fail") != 0 && strcmp(o->bad_images, "skip") != 0) {
+            tw_problem_set(problem, "--bad-images '%.40s': accepted are fail and skip",
+                           o->bad_images);
+        }
+        break;
+    default:
+        tw_problem_set(problem, "%s", why);
+        break;
+    }
+    free(rest);
+    return problem->set ? -1 : 0;
+}
+
+static int pack(const tw_pack_options_t *o, const char *const path[2], tw_pack_result_t *result,
+                tw_problem_t *problem)
+{
+    tw_context_t               *ctx;
+    tw_pack_config_t            config = {.source    = path[0],
+                                          .out       = path[1],
+                                          .resize    = o->resize,
+                                          .quality   = (unsigned)o->quality,
+                                          .skip      = strcmp(o->bad_images, "skip") == 0,
+                                          .threads   = (int)o->threads,
+                                          .cancelled = cancelled,
+                                          .progress  = progress,
+                                          .skipped   = skipped};
+    const tw_compute_kernels_t *kernels;
+
+    if (tw_context_create(&ctx) != TW_OK) {
+        return tw_problem_set(problem, "%s", "");
+    }
+    kernels       = tw_kernels_for(tw_cpu_level(ctx));
+    config.pixels = TW_KERNELS_OF(kernels, tw_pixels);
+    tw_context_destroy(ctx);
+    signal(SIGINT, on_signal);
+    signal(SIGTERM, on_signal);
+    return tw_pack(&config, result, problem);
+}
+
+int tw_pack_command(int argc, char **argv)
+{
+    tw_pack_options_t o       = {.bad_images = "fail", .threads = 1};
+    const char       *path[2] = {NULL, NULL};
+    tw_problem_t      problem = {0};
+    tw_pack_result_t  r       = {0};
+    int               code    = USAGE;
+
+    if (parse(&o, argc, argv, path, &problem) == 0) {
+        if (path[0] == NULL) {
+            return EXIT_SUCCESS;
+        }
+        code = EXIT_FAILURE;
+        if ((o.json == NULL || tw_file_try("--json", o.json, &problem) == 0) &&
+            pack(&o, path, &r, &problem) == 0) {
+            printf("%" PRIu64 " images, %.1f MB, in %s", r.images, (double)r.bytes / 1e6, path[1]);
+            if (r.continued > 0) {
+                printf(", %" PRIu64 " of them by earlier runs", r.continued);
+            }
+            printf("; %.2f s, %.0f images/s", r.seconds,
+                   r.seconds > 0.0 ? (double)(r.images + r.skipped - r.continued) / r.seconds
+                                   : 0.0);
+            printf(r.skipped > 0 ? "; %" PRIu64 " left out\n" : "\n", r.skipped);
+            if (o.json == NULL || write_json(o.json, &r, argc, argv, &problem) == 0) {
+                return EXIT_SUCCESS;
+            }
+        }
+    }
+    if (problem.text[0] != '\0') {
+        fprintf(stderr, "thinwire-train: %s\n", problem.text);
+    }
+    return code;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * train/pack_image.c - an image of a source as it is to be stored. It is decoded and resized by the
+ * transforms that training uses, so that resizing before packing or while training gives the same
+ * pixels.
+ */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/input/transforms.h"
+#include "train/pack_inside.h"
+
+#define TW_PACK_PIXELS (UINT64_C(1) << 26) /* of an image that is accepted */
+
+static int append(tw_transforms_t *list, const tw_transform_ops_t *ops, const char *arguments,
+                  tw_form_t *form, tw_problem_t *problem)
+{
+    tw_transform_t *op = &list->op[list->n];
+
+    op->own = calloc(1, ops->own + 1);
+    if (op->own == NULL) {
+        return tw_problem_set(problem, "out of memory");
+    }
+    op->ops = ops;
+    list->n++;
+    if (ops->parse(op->own, arguments, problem) != 0) {
+        return tw_problem_set(problem, "%s:%s: accepted is %s", ops->name, arguments, ops->form);
+    }
+    return ops->follow(op->own, form, problem);
+}
+
+int tw_pack_transforms(tw_transforms_t *list, const tw_pack_config_t *config, tw_shape_t shape,
+                       tw_problem_t *problem)
+{
+    tw_form_t form = {.type = shape.c != 0 ? TW_IMAGE_PIXELS : TW_IMAGE_FILE, .shape = shape};
+    char      side[32];
+    int       status = 0;
+
+    *list = (tw_transforms_t){.n = 0};
+    if (shape.c == 0) {
+        form.shape.c = 3;
+    }
+    if (config->resize != 0 || config->quality != 0) {
+        status = append(list, &tw_transform_decode, "", &form, problem);
+    }
+    if (status == 0 && config->resize != 0) {
+        snprintf(side, sizeof(side), "%zu", config->resize);
+        status = append(list, &tw_transform_resize, side, &form, problem);
+    }
+    if (status != 0) {
+        tw_transforms_destroy(list);
+    }
+    return status;
+}
+
+int tw_pack_slot_create(tw_pack_slot_t *slot, const tw_pixels_t *pixels)
+{
+    *slot = (tw_pack_slot_t){
+        .work = {.pixels = pixels, .decoder = tw_decoder_create(pixels), .most = TW_PACK_PIXELS}};
+    return slot->work.decoder != NULL ? 0 : -1;
+}
+
+void tw_pack_slot_destroy(tw_pack_slot_t *slot, const tw_source_t *source)
+{
+    tw_reader_destroy(source, &slot->reader);
+    tw_work_destroy(&slot->work);
+    tw_buffer_destroy(&slot->made);
+    free(slot->jpeg);
+}
+
+/* Whether it is an image at all, and not too large once it is resized: that would be found only
+ * after there was memory for it. */
+static int check(tw_pack_slot_t *slot, size_t resize, tw_problem_t *problem)
+{
+    const tw_record_t *record = &slot->record;
+    tw_file_facts_t   *facts  = &slot->work.facts;
+    uint64_t           h = record->shape.h, w = record->shape.w;
+
+    if (record->file) {
+        if (tw_decode_facts(slot->work.decoder, record->bytes, record->n, slot->work.most, facts,
+                            problem) != 0) {
+            return -1;
+        }
+        h = facts->h;
+        w = facts->w;
+    }
+    if (resize != 0 &&
+        (uint64_t)resize * resize * (h > w ? h : w) / (h < w ? h : w) > slot->work.most) {
+        return tw_problem_set(
+            problem, "%" PRIu64 "x%" PRIu64 " pixels, resized, would be more than %" PRIu64, h, w,
+            slot->work.most);
+    }
+    return 0;
+}
+
+static tw_image_t image_of(const tw_record_t *record)
+{
+    const tw_shape_t shape = record->shape;
+
+    if (record->file) {
+        return (tw_image_t){.type = TW_IMAGE_FILE, .data = record->bytes, .bytes = record->n};
+    }
+    return (tw_image_t){.type    = TW_IMAGE_PIXELS,
+                        .data    = record->bytes,
+                        .shape   = shape,
+                        .present = {.h = shape.h, .w = shape.w},
+                        .row     = shape.w,
+                        .plane   = shape.h * shape.w};
+}
+
+static int make(tw_pack_slot_t *slot, const tw_transforms_t *list, unsigned quality,
+                tw_problem_t *problem)
+{
+    tw_planned_t planned = {.image = image_of(&slot->record)};
+    tw_shape_t   shape;
+
+    if (tw_transforms_run(list, 0, list->n, &planned, &slot->work, &slot->made, problem) != 0) {
+        return -1;
+    }
+    shape = planned.image.shape;
+    if (tw_image_move(&planned.image, slot->work.pixels, &slot->made) == SIZE_MAX) {
+        return tw_problem_set(problem, "out of memory");
+    }
+    if (quality != 0) {
+        return tw_pack_jpeg(slot, planned.image.data, shape, quality, problem);
+    }
+    if (tw_shape_size(shape) > TW_SOURCE_FILE_MAX) {
+        return tw_problem_set(problem, "%zux%zux%zu values are too many", shape.c, shape.h,
+                              shape.w);
+    }
+    slot->record =
+        (tw_record_t){.shape = shape, .bytes = planned.image.data, .n = tw_shape_size(shape)};
+    return 0;
+}
+
+void tw_pack_slot_fill(tw_pack_slot_t *slot, const tw_source_t *source, const tw_transforms_t *list,
+                       const tw_pack_config_t *config, tw_subset_t part, uint32_t index)
+{
+    tw_problem_t why = {0};
+    char         name[TW_PACK_PATH];
+
+    slot->problem = (tw_problem_t){0};
+    if (source->ops->read(source, part, index, &slot->reader, &slot->record, &slot->problem) != 0) {
+        return; /* it has named the image */
+    }
+    if (check(slot, config->resize, &why) != 0 ||
+        (list->n > 0 && make(slot, list, config->quality, &why) != 0)) {
+        source->ops->name_of(source, part, index, name, sizeof(name));
+        tw_problem_set(&slot->problem, "%s: %s", name, why.text);
+    }
+}
