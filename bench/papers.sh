@@ -10,6 +10,7 @@
 #     table1      S4, Table 1 in form: lenet on MNIST with K = 1, 2, 4 ranks, 128 images each, rate 0.005 K, with and
 #                 without variable batch size in the dense layers (15 minutes)
 #     awp         S0, section V, with Figures 3 and 4 and Tables II and III: bench/awp.sh (45 minutes; root)
+#     loader      S2, slides 26 to 29, in form: bench/loader.sh (15 minutes; DATA_DIR holds photos/)
 #     figure4     S1, Figure 4: bench/figure4.sh (3 hours)
 #     figure5     S1, Figure 5: bench/figure5.sh (2 minutes; root)
 # --quick is for awp: a part of it in 5 minutes. DATA_DIR holds mnist/ and cifar10/. Every run leaves a JSON file in OUT_DIR and a checkpoint while it
@@ -17,7 +18,7 @@
 # Environment: EPOCHS (statistics: 20), SEEDS ("1 2 3"; lenet: "1 2").
 set -u
 if [ $# -lt 3 ] || [ ! -x "$1/bin/thinwire-train" ]; then
-    echo "usage: bench/papers.sh BUILD_DIR DATA_DIR OUT_DIR [lenet|statistics|table1|awp|figure4|figure5...] [--quick]" >&2
+    echo "usage: bench/papers.sh BUILD_DIR DATA_DIR OUT_DIR [lenet|statistics|table1|awp|loader|figure4|figure5...] [--quick]" >&2
     exit 2
 fi
 build=$(cd "$1" && pwd) && data=$(cd "$2" && pwd) && mkdir -p "$3" && out=$(cd "$3" && pwd) || exit 1
@@ -106,6 +107,8 @@ target_table1() {
     done
 }
 
+target_loader() { "$here/loader.sh" "$build" "$data/photos" "$out/loader"; }
+
 target_awp() { "$here/awp.sh" "$build" "$data/cifar10" "$out/awp" $quick >&2; cat "$out/awp/awp.md"; }
 target_figure4() { "$here/figure4.sh" "$build" "$data/mnist" "$out/figure4" >&2; cat "$out/figure4/figure4.md"; }
 target_figure5() { "$here/figure5.sh" "$build" "$out/figure5"; }
@@ -114,7 +117,7 @@ quick=
 [ "${*: -1}" != --quick ] || { quick=--quick; set -- "${@:1:$#-1}"; }
 for target in "${@:-lenet}"; do
     case $target in
-        lenet | statistics | table1 | awp | figure4 | figure5) "target_$target" | tee "$out/$target.md" ;;
-        *) echo "papers.sh: no target '$target'; accepted: lenet statistics table1 awp figure4 figure5" >&2; exit 2 ;;
+        lenet | statistics | table1 | awp | loader | figure4 | figure5) "target_$target" | tee "$out/$target.md" ;;
+        *) echo "papers.sh: no target '$target'; accepted: lenet statistics table1 awp loader figure4 figure5" >&2; exit 2 ;;
     esac
 done

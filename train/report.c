@@ -350,7 +350,7 @@ static json_t *results(const tw_training_t *t)
     snprintf(hash, sizeof(hash), "%016" PRIx64, t->hash);
     root = json_pack(
         "{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:I, s:I, s:I, s:I, s:s, s:o, s:o, "
-        "s:o, s:o, s:o, s:o, s:o}",
+        "s:o, s:o, s:o, s:o, s:o, s:I}",
         "test_error", share_or_null(tested != NULL ? tested->test_error : -1.0), "test_error_top5",
         share_or_null(tested != NULL ? tested->test_error_top5 : -1.0), "test_error_min",
         share_or_null(lowest), "train_loss", t->records[t->epochs - 1].train_loss,
@@ -363,7 +363,7 @@ static json_t *results(const tw_training_t *t)
         (json_int_t)tw_head_memory(t->head), "weights_hash", hash, "weights", tw_report_weights(t),
         "until", until_object(t), "awp_calibrate", tw_report_calibration_json(t), "profile",
         tw_report_profile_json(t), "loader", tw_report_loader_json(t), "epochs", epochs,
-        "evaluations", evaluations);
+        "evaluations", evaluations, "graphs", (json_int_t)tw_trunk_graphs(t->trunk));
     return root;
 }
 

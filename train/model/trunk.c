@@ -149,9 +149,15 @@ static tw_trunk_graph_t *make_graph(tw_trunk_t *t, size_t n, tw_problem_t *probl
         g = t->graph[i].used < g->used ? &t->graph[i] : g;
     }
     tw_trunk_graph_destroy(g);
+    t->made++;
     return tw_trunk_graph_create(g, &t->plan, t->net, t->backend, t->params, n, 0, problem) == 0
                ? g
                : NULL;
+}
+
+uint64_t tw_trunk_graphs(const tw_trunk_t *t)
+{
+    return t->made;
 }
 
 float *tw_trunk_input(tw_trunk_t *t, size_t n, tw_problem_t *problem)

@@ -57,8 +57,8 @@ typedef struct tw_trunk_pass {
 } tw_trunk_pass_t;
 
 /** Prepare the trunk of a network. All pointers must outlive it; hooks are copied, NULL: none.
- * Work space is made for a number of examples when it is first asked for; of two numbers it is
- * kept, of a third it replaces the one not used for longest.
+ * Work space is made for a number of examples when it is first asked for; of four numbers it is
+ * kept, of a fifth it replaces the one not used for longest.
  * @return 0, or -1 with the problem written. */
 int tw_trunk_create(tw_trunk_t **trunk_p, const tw_network_t *net, tw_backend_t *backend,
                     tw_params_t *params, const tw_trunk_hooks_t *hooks, tw_problem_t *problem);
@@ -96,6 +96,9 @@ int tw_trunk_backward(tw_trunk_t *trunk, const tw_trunk_pass_t *pass, const floa
  * finite or memory is short. Runs the pass again, without hooks, and keeps every output: for the
  * report of a fault. */
 const char *tw_trunk_first_nonfinite(tw_trunk_t *trunk, const tw_trunk_pass_t *pass);
+
+/** How often work space was made: as often as there are sizes of batches, if all goes well. */
+uint64_t tw_trunk_graphs(const tw_trunk_t *trunk);
 
 /** Calls of `moments` in one forward pass (and of `sums` in one backward pass). */
 size_t tw_trunk_exchanges(const tw_trunk_t *trunk);

@@ -8,7 +8,7 @@
 #include "train/model/trunk_graph.h"
 #include "train/model/trunk_plan.h"
 
-enum { TW_TRUNK_GRAPHS = 2 };
+enum { TW_TRUNK_GRAPHS = 4 }; /* whole and last batches, of training and of test */
 
 /* What a normalisation holds between the phases of a pass. */
 typedef struct tw_trunk_norm {
@@ -26,6 +26,7 @@ struct tw_trunk {
     size_t              elements; /* of parameters that are the trunk's */
     tw_trunk_graph_t    graph[TW_TRUNK_GRAPHS];
     uint64_t            clock;
+    uint64_t            made;  /* graphs, in all */
     float              *plain; /* the input of a trunk without layers, [plain_n][features] */
     size_t              plain_n;
     tw_trunk_norm_t    *norm;     /* [layers], of normalisations only                         */

@@ -1,0 +1,173 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# loader.sh BUILD_DIR PHOTOS_DIR OUT_DIR [PART...] - the tables of S2 in form, for the processor as the device.
+#
+# Parts (default: all):
+#     peers     images/s of one loader thread beside torchvision, DALI, libjpeg-turbo alone and memcpy
+#     states    images/s of the loader alone by threads and transfer index, for two lists of operations (S2, slide 26)
+#     training  share of the images/s of training without a loader, resnet-20 and alexnet-s0 (slides 26 to 28)
+#     tuner     what the tuner takes, beside every state measured for longer (slide 29)
+# PHOTOS_DIR has flowers/ and cc0-photos/, folders of JPEG files per class. PYTHON (python3) is one with torchvision and
+# nvidia-dali; what it does not have is left out. SECONDS_EACH (6) for each measurement, TURNS (3): of how many the
+# median counts, taken in turns. Tables go to standard output, JSON files to OUT_DIR. 15 minutes on two cores.
+set -u
+if [ $# -lt 3 ] || [ ! -x "$1/bin/thinwire-train" ]; then
+    echo "usage: bench/loader.sh BUILD_DIR PHOTOS_DIR OUT_DIR [peers|states|training|tuner...]" >&2
+    exit 2
+fi
+build=$(cd "$1" && pwd) && photos=$(cd "$2" && pwd) && mkdir -p "$3" && out=$(cd "$3" && pwd) || exit 1
+shift 3
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/environment.sh
+. "$here/../tests/environment.sh"
+export OMP_NUM_THREADS=1 XDG_CACHE_HOME=$out/cache
+seconds=${SECONDS_EACH:-6} turns=${TURNS:-3}
+train=$build/bin/thinwire-train
+three="crop:224 mirror mean:124,116,104"
+jpeg="resize:256 $three deviation:58,57,57"
+colour="resize:256 crop:224 mirror colour:brightness=0.4,contrast=0.4,saturation=0.4 mean:124,116,104"
+
+value() { awk -F '": ' -v key="\"$1" 'index($1, key) && substr($1, length($1) - length(key) + 1) == key { gsub(/[",]/, "", $2); print $2; exit }' "$out/$2.json"; }
+median() { sort -g | awk '{ v[NR] = $1 } END { printf "%.10g", NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
+of() { LC_ALL=C awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", (b > 0 ? a / b : 0) }'; }
+
+# Epochs that take about $seconds: alone FILE ARG... prints nothing, leaves FILE.json.
+alone() {
+    local name=$1
+    shift
+    "$train" --no-train --json "$out/$name.json" "$@" >"$out/$name.log" 2>&1 || { tail -n 1 "$out/$name.log" >&2; return 1; }
+}
+
+# Of one loader thread: images / its processor seconds, the median of the turns.
+per_thread() { # SOURCE LIST BATCH EPOCHS
+    local k
+    for k in $(seq "$turns"); do
+        alone thread --data "$1" --augment "$2" --model resnet-34 --batch "$3" --epochs "$4" --loader-threads 1 --transfer-index 16 &&
+            LC_ALL=C awk -v n="$(value images thread)" -v s="$(value thread_seconds thread)" 'BEGIN { print n / s }'
+    done | median
+}
+
+part_peers() {
+    local set batch epochs bare own packed peer name memory raw files
+    echo "| photos | thinwire, one thread | from LMDB | torchvision, one worker | DALI, one thread | libjpeg-turbo, from memory, decoding only | to torchvision | to DALI | LMDB to decoding |"
+    echo "|---|---|---|---|---|---|---|---|---|"
+    for set in flowers cc0-photos; do
+        files=("$photos/$set"/*/*.jpg)
+        batch=32 epochs=12
+        [ $set = flowers ] || batch=16 epochs=60
+        bare=() own=() packed=() peer=""
+        [ -s "$out/$set.lmdb/data.mdb" ] || "$train" pack "folder:$photos/$set,split=0.95" "$out/$set.lmdb" >&2
+        for _ in $(seq "$turns"); do
+            bare+=("$("$build/bin/decode-loop" "$seconds" 256 "${files[@]}" | awk '/decode/ { print $2 }')")
+            own+=("$(turns=1 per_thread "folder:$photos/$set,split=0.95" "$jpeg" $batch $epochs)")
+            packed+=("$(turns=1 per_thread "lmdb:$out/$set.lmdb" "$jpeg" $batch $epochs)")
+            peer+=$("${PYTHON:-python3}" "$here/loader_peers.py" "$photos/$set" --seconds "$seconds" --batch $batch 2>/dev/null)$'\n'
+        done
+        name=$(printf '%s\n' "${own[@]}" | median)
+        raw=$(printf '%s\n' "${bare[@]}" | median)
+        tv=$(awk '/^torchvision/ { print $4 }' <<<"$peer" | median)
+        dali=$(awk '/^dali/ { print $4 }' <<<"$peer" | median)
+        memory=$(printf '%s\n' "${packed[@]}" | median)
+        printf '| %s, %d files | %.0f | %.0f | %.0f | %.0f | %.0f | %s | %s | %s |\n' "$set" ${#files[@]} "$name" "$memory" "$tv" "$dali" \
+            "$raw" "$(of "$name" "$tv")" "$(of "$name" "$dali")" "$(of "$memory" "$raw")"
+    done
+    echo
+    [ -s "$out/raw.lmdb/data.mdb" ] || "$train" pack "folder:$photos/flowers" "$out/raw.lmdb" --resize 256 >&2
+    own=() memory=()
+    for _ in $(seq "$turns"); do
+        memory+=("$("$build/bin/decode-loop" 0.5 256 "$photos"/flowers/daisy/*.jpg | awk '/memcpy/ { print $2 }')")
+        own+=("$(turns=1 per_thread "lmdb:$out/raw.lmdb" "$three" 32 30)")
+    done
+    name=$(printf '%s\n' "${own[@]}" | median) raw=$(printf '%s\n' "${memory[@]}" | median)
+    echo "| pixels of 256 from LMDB to crop, mirror, mean: images/s of a thread | memcpy of the floats written | ratio |"
+    echo "|---|---|---|"
+    printf '| %.0f | %.0f | %s |\n' "$name" "$raw" "$(of "$name" "$raw")"
+}
+
+part_states() {
+    local list threads index last
+    for list in "$three" "$colour"; do
+        last=$(($(wc -w <<<"$list") + 1))
+        [ "$list" = "$colour" ] || list="resize:256 $list" last=$((last + 1))
+        echo "Images/s of the loader alone, \`$list\`, flowers, batch 32, one computing thread:"
+        echo
+        printf '| threads |'; printf ' index %d |' $(seq 0 $last); echo
+        printf '|---|'; printf -- '---|%.0s' $(seq 0 $last); echo
+        for threads in 1 2 3; do
+            printf '| %d |' $threads
+            for index in $(seq 0 $last); do
+                for _ in $(seq "$turns"); do
+                    alone state --data "folder:$photos/flowers" --augment "$list" --model resnet-34 --batch 32 --epochs 4 \
+                        --loader-threads $threads --transfer-index "$index" && value images_per_second state
+                done | median | xargs printf ' %.0f |'
+            done
+            echo
+        done
+        echo
+    done
+}
+
+# Images/s of a training: speed FILE ARG...
+speed() {
+    local name=$1
+    shift
+    "$train" --json "$out/$name.json" "$@" >"$out/$name.log" 2>&1 || { tail -n 1 "$out/$name.log" >&2; return 1; }
+    value images_per_second "$name"
+}
+
+part_training() {
+    local model threads list steps from random file busy
+    echo "| model | computing threads | without a loader, images/s | from JPEG | share | loader's processor seconds, share of a core | what remains for training |"
+    echo "|---|---|---|---|---|---|---|"
+    for model in resnet-20 alexnet-s0; do
+        for threads in 1 2; do
+            list="resize:37 crop:32x32 crop:pad=4 mirror mean:120.7 scale:0.0156" random=random:32x32x3,5,n=360,test=5 steps=120
+            [ $model = resnet-20 ] || list=$jpeg random=random:224x224x3,5,n=360,test=5 steps=14
+            from=() file=() busy=()
+            for _ in $(seq "$turns"); do
+                from+=("$(speed none --model $model --data $random --batch 32 --steps $steps --threads $threads)")
+                file+=("$(speed jpeg --model $model --data "folder:$photos/flowers" --augment "$list" --batch 32 --steps $steps \
+                    --threads $threads --loader-threads 1 --transfer-index 16)")
+                busy+=("$(LC_ALL=C awk -v b="$(value thread_seconds jpeg)" -v n="$(value images jpeg)" -v r="${file[-1]}" 'BEGIN { print b / n * r }')")
+            done
+            LC_ALL=C awk -v m=$model -v t=$threads -v a="$(printf '%s\n' "${from[@]}" | median)" -v b="$(printf '%s\n' "${file[@]}" | median)" \
+                -v c="$(printf '%s\n' "${busy[@]}" | median)" \
+                'BEGIN { printf "| %s | %d | %.1f | %.1f | %.3f | %.3f | %.3f |\n", m, t, a, b, b / a, c, t == 1 ? 1 : 1 - c / t }'
+        done
+    done
+}
+
+part_tuner() {
+    local index threads best pick
+    rm -rf "$out/cache"
+    speed tuned --model resnet-20 --data "folder:$photos/flowers" --batch 32 --steps 400 --loader-threads auto:3 >/dev/null || return 1
+    sed -n '/^loader/p;/^        *[0-9]/p' "$out/tuned.log"
+    echo
+    echo "Every state for 60 steps, $turns turns, median seconds of a step:"
+    echo
+    last=$(($(awk -F '"' '/"operations"/ { print $4; exit }' "$out/tuned.json" | wc -w) + 1))
+    printf '| threads |'; printf ' index %d |' $(seq 0 $last); echo
+    printf '|---|'; printf -- '---|%.0s' $(seq 0 $last); echo
+    for threads in 1 2 3; do
+        printf '| %d |' $threads
+        for index in $(seq 0 $last); do
+            for _ in $(seq "$turns"); do
+                speed state --model resnet-20 --data "folder:$photos/flowers" --batch 32 --steps 60 --loader-threads $threads \
+                    --transfer-index "$index" >/dev/null && value step_seconds state
+            done | median | xargs printf ' %.5f |'
+        done
+        echo
+    done
+    echo
+    echo "taken: $(value threads tuned) computing, loader $(awk '/"loader"/ { on = 1 } on && /"threads"/ { gsub(/[^0-9]/, ""); print; exit }' "$out/tuned.json") threads, index $(value transfer_index tuned)"
+}
+
+for part in "${@:-peers states training tuner}"; do
+    for one in $part; do
+        declare -F "part_$one" >/dev/null || { echo "bench/loader.sh: no part '$one'; accepted are peers, states, training, tuner" >&2; exit 2; }
+        echo "### $one"
+        echo
+        "part_$one"
+        echo
+    done
+done
