@@ -23,6 +23,7 @@ typedef struct tw_feed_order {
 struct tw_feed {
     const tw_train_options_t *options;
     tw_source_t               source;
+    tw_form_t                 form; /* of what the source has */
     tw_transforms_t           list[TW_SUBSETS];
     tw_feed_config_t          config;
     uint64_t                  steps; /* of an epoch */
@@ -89,6 +90,7 @@ static int make_lists(tw_feed_t *feed, const tw_network_t *net, tw_problem_t *pr
     const tw_form_t from = form_of(feed, net);
     char            text[TW_TRANSFORMS_TEXT];
 
+    feed->form = from;
     usual_list(feed, net, text, sizeof(text));
     train = train != NULL ? train : net->augment[0] != '\0' ? net->augment : text;
     if (tw_transforms_parse(&feed->list[TW_SUBSET_TRAIN], train, from, "--augment", problem) != 0) {
@@ -166,6 +168,26 @@ const char *tw_feed_operations(const tw_feed_t *feed, tw_subset_t part)
     return feed->list[part].text;
 }
 
+const tw_transforms_t *tw_feed_list(const tw_feed_t *feed, tw_subset_t part)
+{
+    return &feed->list[part];
+}
+
+tw_form_t tw_feed_form(const tw_feed_t *feed)
+{
+    return feed->form;
+}
+
+uint64_t tw_feed_max_pixels(const tw_feed_t *feed)
+{
+    return feed->options->max_pixels;
+}
+
+int tw_feed_skips(const tw_feed_t *feed)
+{
+    return strcmp(feed->options->bad_images, "skip") == 0;
+}
+
 size_t tw_feed_operation_count(const tw_feed_t *feed)
 {
     return feed->list[TW_SUBSET_TRAIN].n;
@@ -195,7 +217,7 @@ int tw_feed_start(tw_feed_t *feed, const tw_feed_config_t *config, tw_problem_t 
         .seed      = o->seed,
         .most      = o->max_pixels,
         .computing = (int)o->threads,
-        .skip      = strcmp(o->bad_images, "skip") == 0};
+        .skip      = tw_feed_skips(feed)};
 
     feed->config = *config;
     feed->steps  = (train + config->batch - 1) / config->batch;

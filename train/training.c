@@ -13,6 +13,7 @@
 #include "train/checkpoint.h"
 #include "train/file.h"
 #include "train/hash.h"
+#include "train/learning.h"
 #include "train/step.h"
 #include "train/training.h"
 
@@ -281,6 +282,11 @@ static int make_head(tw_training_t *t, tw_problem_t *problem)
     return tw_step_prepare(t, rows, problem);
 }
 
+static int learn_means(tw_training_t *t, tw_problem_t *problem)
+{
+    return tw_learning_run(t->feed, t->kernels, t->data_hash, t->comm, problem);
+}
+
 static int start_feed(tw_training_t *t, tw_problem_t *problem)
 {
     const tw_train_options_t *o      = t->options;
@@ -330,11 +336,12 @@ static int resume(tw_training_t *t, tw_problem_t *problem)
 
 typedef int tw_stage_t(tw_training_t *t, tw_problem_t *problem);
 
-static tw_stage_t *const to_train[] = {read_network, make_local,       compare_data, make_wire,
-                                       make_masters, make_calibration, make_profile, make_exchanges,
-                                       make_head,    start_feed,       make_tuning,  resume};
-static tw_stage_t *const to_load[]  = {read_network, open_local, compare_data, start_feed,
-                                       make_tuning};
+static tw_stage_t *const to_train[] = {read_network,   make_local,   compare_data,     learn_means,
+                                       make_wire,      make_masters, make_calibration, make_profile,
+                                       make_exchanges, make_head,    start_feed,       make_tuning,
+                                       resume};
+static tw_stage_t *const to_load[]  = {read_network, open_local, compare_data,
+                                       learn_means,  start_feed, make_tuning};
 
 /* Every stage is agreed on, so that nobody waits for a rank that has given up. */
 static int create(tw_training_t *t, tw_stage_t *const *stage, size_t stages, tw_problem_t *problem)

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "command/watch.h"
+#include "train/cache.h"
 #include "train/file.h"
 #include "train/hash.h"
 #include "train/machine.h"
@@ -56,8 +56,7 @@ static int spare_cores(const tw_tuning_config_t *config)
 /* Everything that the best state depends on. */
 static void make_key(tw_tuning_t *tuning, int threads_most)
 {
-    const tw_tuning_config_t *c    = &tuning->config;
-    const char               *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const tw_tuning_config_t *c = &tuning->config;
     char                      cpu[256];
     int                       ranks;
     uint64_t                  hash;
@@ -70,13 +69,7 @@ static void make_key(tw_tuning_t *tuning, int threads_most)
              cpu, c->isa, ranks, (int)c->options->threads, threads_most, c->rows, c->model,
              tw_feed_source(c->feed)->ops->name, tw_feed_operations(c->feed, TW_SUBSET_TRAIN));
     hash = tw_hash(0, tuning->key, strlen(tuning->key));
-    if (base != NULL && base[0] == '/') {
-        snprintf(tuning->path, sizeof(tuning->path), "%.3000s/thinwire/%016" PRIx64 ".loader", base,
-                 hash);
-    } else if (home != NULL && home[0] == '/') {
-        snprintf(tuning->path, sizeof(tuning->path),
-                 "%.3000s/.cache/thinwire/%016" PRIx64 ".loader", home, hash);
-    }
+    tw_cache_path(tuning->path, sizeof(tuning->path), hash, "loader");
 }
 
 /* A file that is not ours, or of other things, is as none. */
@@ -100,17 +93,6 @@ static void read_kept(tw_tuning_t *tuning)
     fclose(file);
 }
 
-/* The folders of the path; those that are there are left alone. */
-static void make_folders(const char *path)
-{
-    char part[4096];
-
-    for (const char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-        snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
-        mkdir(part, 0777);
-    }
-}
-
 /* A run does not fail for a file that only saves time. */
 static void keep(const tw_tuning_t *tuning)
 {
@@ -130,7 +112,7 @@ static void keep(const tw_tuning_t *tuning)
             seconds = row[i].median;
         }
     }
-    make_folders(tuning->path);
+    tw_cache_folders(tuning->path);
     if (tw_file_begin(&file, "the loader's state", tuning->path, &ignored) == 0) {
         fprintf(file.stream, "thinwire loader 1 threads %d index %d seconds %.9g\n%s\n",
                 tuning->state.threads, tuning->state.index, seconds, tuning->key);

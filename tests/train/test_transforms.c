@@ -341,6 +341,72 @@ START_TEST(every_index_gives_what_the_plain_version_gives)
 }
 END_TEST
 
+/* ---- means of training images -------------------------------------------------------------- */
+
+/* Of what comes in front: learned from five images, and taken from a sixth, mirrored and cropped. */
+START_TEST(a_learned_mean_is_that_of_the_images)
+{
+    enum { LEARNED = 5, H = 11, W = 13, N = 3 * H * W };
+    static const char *const lists[] = {"mean:planes mirror crop:5", "mean:pixels mirror crop:5",
+                                        "mirror crop:11x13 mean:pixels"};
+    const tw_form_t          from    = {.type = TW_IMAGE_PIXELS, .shape = {3, H, W}};
+    test_random_t            r       = {test_seed()};
+    static plain_t           image, p;
+    static float             want[MOST], got[MOST];
+    static uint64_t          sums[1 + N];
+    double                   mean[N] = {0.0};
+    tw_transforms_t          list;
+    tw_transform_t          *op;
+    const float              one = 1.0f;
+
+    problem = (tw_problem_t){0};
+    ck_assert_int_eq(tw_transforms_parse(&list, lists[_i], from, "list", &problem), 0);
+    op = &list.op[_i == 2 ? 2 : 0];
+    memset(sums, 0, sizeof(sums));
+    ck_assert_uint_eq(op->ops->learns(op->own), _i == 0 ? 1 + 3 : 1 + N);
+    for (int k = 0; k <= LEARNED; k++) {
+        const tw_image_t view = {.type    = TW_IMAGE_PIXELS,
+                                 .data    = image.pixel,
+                                 .shape   = {3, H, W},
+                                 .present = {.h = H, .w = W},
+                                 .row     = W,
+                                 .plane   = H * W};
+
+        draw_image(&r, &image);
+        image.c = 3;
+        image.h = H;
+        image.w = W;
+        for (size_t i = 0; i < N && k < LEARNED; i++) {
+            mean[_i == 0 ? i / (H * W) : i] += image.pixel[i];
+        }
+        if (k < LEARNED) {
+            op->ops->add(op->own, &view, pixels_of(kernels_at(0)), sums);
+        }
+    }
+    op->ops->learn(op->own, sums);
+    p = image;
+    if (_i == 2) {
+        plain_mirror(&p, 77, 0);
+    }
+    for (size_t i = 0; i < N; i++) {
+        const double x = mean[_i == 0 ? i / (H * W) : i] / (_i == 0 ? LEARNED * H * W : LEARNED);
+
+        p.value[i] = ((float)p.pixel[i] - (float)x) * one;
+    }
+    p.floats = 1;
+    if (_i < 2) {
+        plain_mirror(&p, 77, 0);
+        plain_crop(&p, 5, 5, 0, 0, 77, 1);
+    }
+    plain_out(&p, want);
+    for (size_t transfer = 0; transfer <= list.n; transfer++) {
+        run_list(&list, &image, transfer, 77, best_kernels(), got);
+        ck_assert_mem_eq(got, want, p.c * p.h * p.w * sizeof(*got));
+    }
+    tw_transforms_destroy(&list);
+}
+END_TEST
+
 /* ---- drawn places -------------------------------------------------------------------------- */
 
 START_TEST(places_are_drawn_evenly)
@@ -405,6 +471,9 @@ static const struct {
            {"mean:1,2", "2 numbers, and images have 3 planes"},
            {"mean:1,x,3", "accepted is mean:M"},
            {"mean:nan", "accepted is mean:M"},
+           {"mean:all", "accepted is mean:M"},
+           {"scale:2 mean:planes", "a mean of training images is of pixels"},
+           {"crop:pad=2 mean:pixels", "a mean of training images is of pixels"},
            {"scale:0", "accepted is scale:S"},
            {"deviation:0", "accepted is deviation:D"},
            {"deviation:1,1", "2 numbers, and images have 3 planes"},
@@ -483,6 +552,7 @@ int main(void)
     TCase *tcase = test_case_within(suite, "operations", 60.0);
 
     tcase_add_loop_test(tcase, every_index_gives_what_the_plain_version_gives, 0, 2 * LEVELS);
+    tcase_add_loop_test(tcase, a_learned_mean_is_that_of_the_images, 0, 3);
     tcase_add_test(tcase, places_are_drawn_evenly);
     TEST_EACH(tcase, lists_are_checked, bad);
     tcase_add_test(tcase, files_need_one_size);

@@ -78,6 +78,14 @@ struct tw_transform_ops {
      * @return 0, or -1 with the problem set. */
     int (*follow)(void *own, tw_form_t *form, tw_problem_t *problem);
 
+    /** What it takes from training images before the run: how many numbers, 0 for nothing; an image adds
+     * to their sums, `add`, and the sums of all images are given to it, `learn`. NULL: nothing.
+     * @param image  as it comes in front of the operation: not mirrored, all of it present. */
+    size_t (*learns)(const void *own);
+    void (*add)(const void *own, const tw_image_t *image, const tw_pixels_t *pixels,
+                uint64_t *sums);
+    void (*learn)(void *own, const uint64_t *sums);
+
     unsigned draws;   /* numbers that it draws for an image                            */
     int      shrinks; /* a smaller input does as well, down to the size of its output */
 
@@ -114,6 +122,7 @@ typedef struct tw_transforms {
     size_t         n;
     tw_transform_t op[TW_TRANSFORMS_MAX];
     unsigned       draw[TW_TRANSFORMS_MAX]; /* the first number that each draws */
+    size_t         at[TW_TRANSFORMS_MAX];   /* where the word of each begins in text */
     tw_form_t      form;                    /* of what comes out: of one shape  */
     char           text[TW_TRANSFORMS_TEXT];
 } tw_transforms_t;

@@ -48,8 +48,8 @@ static int unknown(const char *what, const char *word, tw_problem_t *problem)
 }
 
 /* One word of a list becomes its last operation. */
-static int append(tw_transforms_t *list, const char *word, tw_form_t *form, const char *what,
-                  tw_problem_t *problem)
+static int append(tw_transforms_t *list, const char *word, size_t at, tw_form_t *form,
+                  const char *what, tw_problem_t *problem)
 {
     const size_t              length = strcspn(word, ":");
     const tw_transform_ops_t *ops    = find(word, length);
@@ -66,7 +66,8 @@ static int append(tw_transforms_t *list, const char *word, tw_form_t *form, cons
     if (op->own == NULL) {
         return tw_problem_set(problem, "out of memory");
     }
-    op->ops = ops;
+    op->ops           = ops;
+    list->at[list->n] = at;
     list->draw[list->n] =
         list->n > 0 ? list->draw[list->n - 1] + list->op[list->n - 1].ops->draws : 0;
     list->n++;
@@ -88,14 +89,14 @@ static int append_all(tw_transforms_t *list, char *words, tw_form_t *form, const
     const char *word = strtok_r(words, " \t\n", &rest);
 
     if ((word == NULL || strcmp(word, "decode") != 0) && form->type == TW_IMAGE_FILE &&
-        append(list, "decode", form, what, problem) != 0) {
+        append(list, "decode", 0, form, what, problem) != 0) {
         return -1;
     }
     for (; word != NULL; word = strtok_r(NULL, " \t\n", &rest)) {
         if (strcmp(word, "decode") == 0 && list->n > 0) {
             return tw_problem_set(problem, "%s: decode comes first", what);
         }
-        if (append(list, word, form, what, problem) != 0) {
+        if (append(list, word, (size_t)(word - words), form, what, problem) != 0) {
             return -1;
         }
     }
