@@ -88,7 +88,7 @@ static int make_lists(tw_feed_t *feed, const tw_network_t *net, tw_problem_t *pr
 {
     const char     *train = feed->options->augment, *test = feed->options->augment_test;
     const tw_form_t from = form_of(feed, net);
-    char            text[TW_TRANSFORMS_TEXT];
+    char            text[2 * TW_TRANSFORMS_TEXT]; /* a list for tests may be longer */
 
     feed->form = from;
     usual_list(feed, net, text, sizeof(text));
@@ -384,6 +384,9 @@ static void trace(const tw_feed_t *feed, size_t n)
         const tw_pipeline_times_t at     = tw_pipeline_times(feed->pipeline, i);
         const int64_t             number = at.image;
 
+        if (at.read > at.prepared) {
+            continue; /* it was broken, and another one took its place behind the transfer */
+        }
         tw_trace_add(to, TW_TRACE_READ, "read", number, at.begun, at.read);
         tw_trace_add(to, TW_TRACE_PREPARE, "operations", number, at.read, at.prepared);
         tw_trace_add(to, TW_TRACE_TRANSFER, "transfer", number, at.prepared, at.moved);
@@ -399,7 +402,7 @@ static int take_oldest(tw_feed_t *feed, float *out, tw_problem_t *problem)
     size_t        first;
 
     tw_trace_end(feed->config.trace, span);
-    if (feed->config.trace != NULL && out != NULL && status == 0) {
+    if (feed->config.trace != NULL && !feed->source.in_memory && out != NULL && status == 0) {
         trace(feed, share_of(feed, feed->posted[0], &first));
     }
     memmove(feed->posted, feed->posted + 1, sizeof(feed->posted) - sizeof(feed->posted[0]));
@@ -425,15 +428,18 @@ int tw_feed_take(tw_feed_t *feed, tw_feed_batch_t batch, float *out, tw_problem_
 int tw_feed_single(tw_feed_t *feed, tw_subset_t part, uint64_t epoch, uint32_t image, float *out,
                    tw_problem_t *problem)
 {
+    tw_broken_t        broken;
     const tw_prepare_t how      = {.source = &feed->source,
                                    .list   = &feed->list[part],
                                    .part   = part,
                                    .seed   = feed->options->seed,
-                                   .epoch  = epoch};
+                                   .epoch  = epoch,
+                                   .broken = tw_feed_skips(feed) ? &broken : NULL};
     tw_prepared_t      prepared = {.index = image};
     tw_hand_t          hand;
     int                status;
 
+    tw_broken_init(&broken);
     if (tw_hand_create(&hand, feed->config.kernels, feed->options->max_pixels) != 0) {
         return tw_problem_set(problem, "out of memory");
     }
@@ -441,6 +447,7 @@ int tw_feed_single(tw_feed_t *feed, tw_subset_t part, uint64_t epoch, uint32_t i
                  ? tw_prepare_end(&how, &prepared, 0, &hand, out, problem)
                  : -1;
     tw_hand_destroy(&hand, &feed->source);
+    tw_broken_destroy(&broken);
     return status;
 }
 

@@ -176,7 +176,10 @@ static float *room_for(const tw_training_t *t, tw_problem_t *problem)
     if (room == NULL) {
         tw_problem_set(problem, "out of memory for a batch of %zu images", rows);
     }
-    tw_agree(t->comm, problem);
+    if (tw_agree(t->comm, problem) != 0) {
+        free(room);
+        return NULL;
+    }
     return room;
 }
 
@@ -187,20 +190,21 @@ int tw_loading_run(tw_training_t *t, int argc, char **argv, tw_problem_t *proble
     tw_loaded_t    all    = {.steps = 0};
     uint64_t       step   = 0;
 
-    while (!problem->set && step < last) {
+    while (images != NULL && step < last) {
         tw_loaded_t mine = {.steps = 0}, epoch;
 
         load_epoch(t, &step, last, images, &mine, problem);
         if (tw_agree(t->comm, problem) != 0) {
-            break;
+            free(images);
+            return -1;
         }
         epoch = gather(t, &mine, &all);
         print_epoch(t, (step - 1) / t->steps + 1, &epoch);
     }
-    free(images);
-    if (problem->set) {
+    if (images == NULL) {
         return -1;
     }
+    free(images);
     print_end(t, &all);
     tw_report_broken(t);
     write_json(t, &all, argc, argv, problem);

@@ -117,12 +117,16 @@ static int parse(tw_pack_options_t *o, int argc, char **argv, const char *path[2
     if (rest == NULL) {
         return tw_problem_set(problem, "out of memory");
     }
-    /* What stands first without a dash is the paths, all else options and their values. */
+    /* Words without a dash are the two paths, all else options and their values. */
     for (int i = 0; i < argc; i++) {
         if (i > 0 && paths < 2 && argv[i][0] != '-') {
             path[paths++] = argv[i];
-        } else {
-            rest[n++] = argv[i];
+            continue;
+        }
+        rest[n++] = argv[i];
+        if (i > 0 && strncmp(argv[i], "--", 2) == 0 && strcmp(argv[i], "--help") != 0 &&
+            strchr(argv[i], '=') == NULL && i + 1 < argc) {
+            rest[n++] = argv[++i]; /* all options take a value */
         }
     }
     switch (options_parse(&command, n, rest, why, sizeof(why))) {

@@ -8,15 +8,31 @@
 
 #include "train/problem.h"
 
+static void set(tw_problem_t *problem, int machine, const char *format, va_list args)
+{
+    if (!problem->set) {
+        problem->set     = 1;
+        problem->machine = machine;
+        vsnprintf(problem->text, sizeof(problem->text), format, args);
+    }
+}
+
 int tw_problem_set(tw_problem_t *problem, const char *format, ...)
 {
     va_list args;
 
-    if (!problem->set) {
-        problem->set = 1;
-        va_start(args, format);
-        vsnprintf(problem->text, sizeof(problem->text), format, args);
-        va_end(args);
-    }
+    va_start(args, format);
+    set(problem, 0, format, args);
+    va_end(args);
+    return -1;
+}
+
+int tw_problem_machine(tw_problem_t *problem, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    set(problem, 1, format, args);
+    va_end(args);
     return -1;
 }

@@ -23,13 +23,13 @@ void tw_report_tuned(tw_training_t *t)
     tw_tuning_facts(t->tuning, &facts);
     printf("loader: threads  transfer index  s a step  steps\n");
     for (size_t i = 0; i < facts.count; i++) {
-        const tw_tuner_row_t *row = &facts.rows[i];
+        const tw_tuner_row_t  *row   = &facts.rows[i];
+        const tw_tuner_state_t state = tw_tuning_state(t->tuning, row);
 
         if (row->samples > 0) {
-            printf("        %7d  %14d  %8.4g  %5zu%s\n", row->state.threads, row->state.index,
-                   row->median, row->samples,
-                   row->state.threads == facts.state.threads &&
-                           row->state.index == facts.state.index
+            printf("        %7d  %14d  %8.4g  %5zu%s\n", state.threads, state.index, row->median,
+                   row->samples,
+                   state.threads == facts.state.threads && state.index == facts.state.index
                        ? "  taken"
                        : "");
             measured++;
@@ -73,30 +73,32 @@ static void print_broken(const tw_training_t *t, uint64_t *image, size_t n)
 
 void tw_report_broken(const tw_training_t *t)
 {
-    int  mine = (int)tw_feed_broken(t->feed, NULL, 0), total = 0;
-    int *count    = calloc((size_t)t->size, sizeof(*count)),
-        *first    = calloc((size_t)t->size, sizeof(*first));
-    uint64_t *own = malloc(((size_t)mine + 1) * sizeof(*own)), *all = NULL;
+    const size_t size = (size_t)t->size;
+    int          mine = (int)tw_feed_broken(t->feed, NULL, 0), total = 0, good, all_good;
+    int         *count = calloc(size, sizeof(*count)), *first = calloc(size, sizeof(*first));
+    uint64_t    *own = malloc(((size_t)mine + 1) * sizeof(*own)), *all = NULL;
 
-    watch_begin("MPI_Allgather");
-    if (own == NULL || count == NULL || first == NULL) {
-        mine = 0; /* only a report */
+    good = count != NULL && first != NULL && own != NULL;
+    if (good) {
+        tw_feed_broken(t->feed, own, (size_t)mine);
     }
-    mine = own != NULL && mine > 0 ? (int)tw_feed_broken(t->feed, own, (size_t)mine) : 0;
+    watch_begin("MPI_Gatherv");
     MPI_Allreduce(&mine, &total, 1, MPI_INT, MPI_SUM, t->comm);
-    if (total > 0 && count != NULL && first != NULL) {
+    all  = t->rank == 0 ? malloc(((size_t)total + 1) * sizeof(*all)) : NULL;
+    good = good && (t->rank != 0 || all != NULL);
+    MPI_Allreduce(&good, &all_good, 1, MPI_INT, MPI_MIN, t->comm);
+    if (total > 0 && all_good) { /* without memory there is no report */
         MPI_Gather(&mine, 1, MPI_INT, count, 1, MPI_INT, 0, t->comm);
-        for (int r = 1; r < t->size; r++) {
+        for (size_t r = 1; r < size; r++) {
             first[r] = first[r - 1] + count[r - 1];
         }
-        all = t->rank == 0 ? malloc((size_t)total * sizeof(*all)) : own;
         MPI_Gatherv(own, mine, MPI_UINT64_T, all, count, first, MPI_UINT64_T, 0, t->comm);
         if (t->rank == 0) {
             print_broken(t, all, (size_t)total);
-            free(all);
         }
     }
     watch_end();
+    free(all);
     free(own);
     free(count);
     free(first);
@@ -104,18 +106,18 @@ void tw_report_broken(const tw_training_t *t)
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
-static json_t *tried(const tw_tuning_facts_t *facts)
+static json_t *tried(const tw_tuning_t *tuning, const tw_tuning_facts_t *facts)
 {
     json_t *rows = json_array();
 
     for (size_t i = 0; i < facts->count; i++) {
-        const tw_tuner_row_t *row = &facts->rows[i];
+        const tw_tuner_row_t  *row   = &facts->rows[i];
+        const tw_tuner_state_t state = tw_tuning_state(tuning, row);
 
         if (row->samples > 0) {
-            json_array_append_new(rows,
-                                  json_pack("{s:i, s:i, s:f, s:I}", "threads", row->state.threads,
-                                            "transfer_index", row->state.index, "seconds",
-                                            row->median, "steps", (json_int_t)row->samples));
+            json_array_append_new(rows, json_pack("{s:i, s:i, s:f, s:I}", "threads", state.threads,
+                                                  "transfer_index", state.index, "seconds",
+                                                  row->median, "steps", (json_int_t)row->samples));
         }
     }
     return rows;
@@ -134,7 +136,7 @@ json_t *tw_report_loader_json(const tw_training_t *t)
         tw_feed_operations(t->feed, TW_SUBSET_TEST), "threads", tuning.state.threads,
         "transfer_index", tuning.state.index, "automatic", tuning.automatic, "searching",
         tuning.searching, "kept", tuning.kept, "searches", (json_int_t)tuning.searches,
-        "search_steps", (json_int_t)tuning.steps, "tried", tried(&tuning), "images",
+        "search_steps", (json_int_t)tuning.steps, "tried", tried(t->tuning, &tuning), "images",
         (json_int_t)facts.images, "bytes_per_value",
         facts.values > 0 ? (double)facts.bytes / (double)facts.values : 0.0, "allocations",
         (json_int_t)facts.grown, "waited_seconds", facts.waited, "device_seconds", facts.device,

@@ -68,6 +68,19 @@ static int settle_options(tw_training_t *t, tw_problem_t *problem)
     return 0;
 }
 
+/* What the images are and what is done to them. */
+static uint64_t hash_images(const tw_feed_t *feed)
+{
+    uint64_t hash = tw_source_hash(tw_feed_source(feed));
+
+    for (tw_subset_t part = 0; part < TW_SUBSETS; part++) {
+        const char *list = tw_feed_operations(feed, part);
+
+        hash = tw_hash(hash, list, strlen(list));
+    }
+    return tw_hash(hash, &(uint64_t){(uint64_t)tw_feed_skips(feed)}, sizeof(uint64_t));
+}
+
 static int open_data(tw_training_t *t, tw_problem_t *problem)
 {
     size_t images;
@@ -77,10 +90,15 @@ static int open_data(tw_training_t *t, tw_problem_t *problem)
     }
     images = tw_feed_count(t->feed, TW_SUBSET_TRAIN);
     if (t->batch > images) {
-        return tw_problem_set(problem, "--batch %" PRIu64 " is larger than the %zu training images",
+        return tw_problem_set(problem,
+                              t->options->batch != 0 ? "--batch %" PRIu64
+                                                       " is larger than the %zu training images"
+                                                     : "the model's batch of %" PRIu64
+                                                       " is larger than the %zu training "
+                                                       "images: name a smaller one by --batch",
                               t->batch, images);
     }
-    t->data_hash = tw_source_hash(tw_feed_source(t->feed));
+    t->data_hash = hash_images(t->feed);
     t->steps     = (images + t->batch - 1) / t->batch;
     return 0;
 }

@@ -32,20 +32,22 @@ struct tw_tuning {
 
 /* ---- the most threads ---------------------------------------------------------------------- */
 
-/* Cores of this rank's binding, shared with the ranks beside it, that its computing threads leave. */
+/* Cores of the ranks of this node together, for each of them, that its computing threads leave. */
 static int spare_cores(const tw_tuning_config_t *config)
 {
     cpu_set_t binding;
     MPI_Comm  node;
-    int       cores = 1, ranks, least;
+    int       cores, ranks, least;
 
-    if (sched_getaffinity(0, sizeof(binding), &binding) == 0) {
-        cores = CPU_COUNT(&binding);
+    CPU_ZERO(&binding);
+    if (sched_getaffinity(0, sizeof(binding), &binding) != 0) {
+        CPU_SET(0, &binding);
     }
     MPI_Comm_split_type(config->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     MPI_Comm_size(node, &ranks);
+    MPI_Allreduce(MPI_IN_PLACE, &binding, (int)sizeof(binding), MPI_BYTE, MPI_BOR, node);
     MPI_Comm_free(&node);
-    cores = cores / ranks - (int)config->options->threads;
+    cores = CPU_COUNT(&binding) / ranks - (int)config->options->threads;
     cores = cores < 1 ? 1 : cores;
     MPI_Allreduce(&cores, &least, 1, MPI_INT, MPI_MIN, config->comm);
     return least;
@@ -64,10 +66,13 @@ static void make_key(tw_tuning_t *tuning, int threads_most)
     MPI_Comm_size(c->comm, &ranks);
     tw_machine_cpu(cpu, sizeof(cpu));
     snprintf(tuning->key, sizeof(tuning->key),
-             "%s, %s, %d ranks, %d computing threads, %d loader threads, %zu images, model "
-             "%016" PRIx64 ", %s: %.500s",
-             cpu, c->isa, ranks, (int)c->options->threads, threads_most, c->rows, c->model,
-             tw_feed_source(c->feed)->ops->name, tw_feed_operations(c->feed, TW_SUBSET_TRAIN));
+             "%s, %s, %d ranks, %d computing threads, %d loader threads (%s), index %s, %zu "
+             "images, model "
+             "%016" PRIx64 ", %s%s: %.500s",
+             cpu, c->isa, ranks, (int)c->options->threads, threads_most, c->options->loader_text,
+             c->options->transfer_text, c->rows, c->model,
+             c->options->no_train ? "loader alone, " : "", tw_feed_source(c->feed)->ops->name,
+             tw_feed_operations(c->feed, TW_SUBSET_TRAIN));
     hash = tw_hash(0, tuning->key, strlen(tuning->key));
     tw_cache_path(tuning->path, sizeof(tuning->path), hash, "loader");
 }
@@ -96,55 +101,70 @@ static void read_kept(tw_tuning_t *tuning)
 /* A run does not fail for a file that only saves time. */
 static void keep(const tw_tuning_t *tuning)
 {
-    tw_problem_t          ignored = {0};
-    tw_file_t             file;
-    const tw_tuner_row_t *row;
-    double                seconds = 0.0;
-    size_t                count;
+    const tw_tuner_state_t best    = tw_tuner_next(tuning->tuner);
+    tw_problem_t           ignored = {0};
+    tw_file_t              file;
+    const tw_tuner_row_t  *row;
+    double                 seconds = 0.0;
+    size_t                 count;
 
     if (tuning->path[0] == '\0') {
         return;
     }
     row = tw_tuner_rows(tuning->tuner, &count);
     for (size_t i = 0; i < count; i++) {
-        if (row[i].state.threads == tuning->state.threads &&
-            row[i].state.index == tuning->state.index) {
+        if (row[i].state.threads == best.threads && row[i].state.index == best.index) {
             seconds = row[i].median;
         }
     }
     tw_cache_folders(tuning->path);
     if (tw_file_begin(&file, "the loader's state", tuning->path, &ignored) == 0) {
         fprintf(file.stream, "thinwire loader 1 threads %d index %d seconds %.9g\n%s\n",
-                tuning->state.threads, tuning->state.index, seconds, tuning->key);
+                best.threads, best.index, seconds, tuning->key);
         tw_file_end(&file, "the loader's state", &ignored);
     }
 }
 
 /* ---- the state ----------------------------------------------------------------------------- */
 
+/* What was given by hand stays. */
+static tw_tuner_state_t fixed(const tw_tuning_t *tuning, tw_tuner_state_t state)
+{
+    const tw_train_options_t *o   = tuning->config.options;
+    const int                 all = (int)tw_feed_operation_count(tuning->config.feed);
+
+    if (o->loader_threads >= 0) {
+        state.threads = (int)o->loader_threads;
+    }
+    if (o->transfer_index >= 0) {
+        state.index = o->transfer_index < all ? (int)o->transfer_index : all;
+    }
+    return state;
+}
+
 /* By hand, or the first of a search, or an earlier one's result. */
-static int begin(tw_tuning_t *tuning, tw_problem_t *problem)
+static int begin(tw_tuning_t *tuning, int threads_most, tw_problem_t *problem)
 {
     const tw_tuning_config_t *c      = &tuning->config;
     const tw_train_options_t *o      = c->options;
     const tw_source_t        *source = tw_feed_source(c->feed);
     const int                 all    = (int)tw_feed_operation_count(c->feed);
-    tw_tuner_config_t         search = {.operations = all,
-                                        .samples    = (TW_TUNING_IMAGES + c->rows - 1) / c->rows,
-                                        .settle     = TW_PIPELINE_DEPTH + 1,
-                                        .prune      = 1,
-                                        .drift      = TW_TUNING_DRIFT};
+    const tw_tuner_config_t   search = {.threads_most = o->loader_threads >= 0 ? 1
+                                                        : o->loader_most > 0   ? (int)o->loader_most
+                                                                               : threads_most,
+                                        .operations   = o->transfer_index >= 0 ? 0 : all,
+                                        .samples      = (TW_TUNING_IMAGES + c->rows - 1) / c->rows,
+                                        .settle       = TW_PIPELINE_DEPTH + 1,
+                                        .prune        = 1,
+                                        .drift        = TW_TUNING_DRIFT};
 
-    tuning->automatic = o->loader_threads < 0 && o->transfer_index < 0 && !source->in_memory;
-    tuning->state     = (tw_tuner_state_t){
-            .threads = o->loader_threads >= 0 ? (int)o->loader_threads : !source->in_memory,
-            .index   = o->transfer_index >= 0 ? (int)o->transfer_index : all};
-    tuning->state.index = tuning->state.index < all ? tuning->state.index : all;
+    tuning->state = fixed(tuning, (tw_tuner_state_t){.threads = !source->in_memory, .index = all});
+    tuning->automatic = !source->in_memory && o->loader_threads != 0 &&
+                        (o->loader_threads < 0 || o->transfer_index < 0);
     if (!tuning->automatic) {
         return 0;
     }
-    search.threads_most = o->loader_most > 0 ? (int)o->loader_most : spare_cores(c);
-    tuning->searching   = 1;
+    tuning->searching = 1;
     if (tuning->rank != 0) {
         return 0;
     }
@@ -177,7 +197,7 @@ static void tell(tw_tuning_t *tuning)
     int word[4] = {0};
 
     if (tuning->rank == 0) {
-        const tw_tuner_state_t next = tw_tuner_next(tuning->tuner);
+        const tw_tuner_state_t next = fixed(tuning, tw_tuner_next(tuning->tuner));
 
         word[0] = next.threads;
         word[1] = next.index;
@@ -195,13 +215,14 @@ static void tell(tw_tuning_t *tuning)
 int tw_tuning_create(tw_tuning_t **tuning_p, const tw_tuning_config_t *config,
                      tw_problem_t *problem)
 {
-    tw_tuning_t *tuning = calloc(1, sizeof(*tuning));
+    tw_tuning_t *tuning       = calloc(1, sizeof(*tuning));
+    const int    threads_most = spare_cores(config);
     int          mine, all;
 
     if (tuning != NULL) {
         tuning->config = *config;
         MPI_Comm_rank(config->comm, &tuning->rank);
-        begin(tuning, problem);
+        begin(tuning, threads_most, problem);
     } else {
         tw_problem_set(problem, "out of memory");
     }
@@ -270,4 +291,9 @@ void tw_tuning_facts(const tw_tuning_t *tuning, tw_tuning_facts_t *facts)
     if (tuning->tuner != NULL) {
         facts->rows = tw_tuner_rows(tuning->tuner, &facts->count);
     }
+}
+
+tw_tuner_state_t tw_tuning_state(const tw_tuning_t *tuning, const tw_tuner_row_t *row)
+{
+    return fixed(tuning, row->state);
 }

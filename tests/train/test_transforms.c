@@ -462,6 +462,8 @@ static const struct {
            {"crop", "accepted is crop:N or crop:HxW"},
            {"crop:5,middle", "accepted is crop:N"},
            {"crop:5,random,centre", "accepted is crop:N"},
+           {"crop:5,pad=1,pad=2", "accepted is crop:N"},
+           {"crop:5,randomly", "accepted is crop:N"},
            {"crop:pad=1025", "accepted is crop:N"},
            {"crop:pad=1.5", "accepted is crop:N"},
            {"crop:33", "an image of 32x32 is smaller than the crop of 33x33"},
@@ -543,6 +545,43 @@ START_TEST(tests_have_no_chance)
     tw_transforms_for_tests(&list, text, sizeof(text));
     ck_assert_str_eq(text, "decode resize:40 crop:32x32,centre mean:1,2,3 deviation:2");
     tw_transforms_destroy(&list);
+    /* The border stays where the image is too small without it. */
+    ck_assert_int_eq(tw_transforms_parse(&list, "crop:40,random,pad=4",
+                                         (tw_form_t){.type = TW_IMAGE_PIXELS, .shape = {3, 32, 36}},
+                                         "--augment", &problem),
+                     0);
+    tw_transforms_for_tests(&list, text, sizeof(text));
+    ck_assert_str_eq(text, "crop:40x40,pad=4,centre");
+    tw_transforms_destroy(&list);
+}
+END_TEST
+
+/* A thin image, which its file says is no large one, must not take memory by being resized. */
+START_TEST(thin_images_take_no_memory)
+{
+    enum { LONG = 4000000 };
+    const tw_form_t from = {.type = TW_IMAGE_PIXELS, .shape = {1, 0, 0}};
+    tw_planned_t    planned;
+    tw_work_t       work = {.pixels = pixels_of(kernels_at(0))};
+    tw_transforms_t list;
+
+    for (int across = 0; across < 2; across++) {
+        problem = (tw_problem_t){0};
+        ck_assert_int_eq(tw_transforms_parse(&list,
+                                             across ? "resize:224x224" : "resize:224 crop:224",
+                                             from, "list", &problem),
+                         0);
+        planned = (tw_planned_t){.image = {.type    = TW_IMAGE_PIXELS,
+                                           .data    = &list,
+                                           .shape   = {1, 1, LONG},
+                                           .present = {.h = 1, .w = LONG},
+                                           .row     = LONG,
+                                           .plane   = LONG}};
+        ck_assert_int_eq(tw_transforms_run(&list, 0, 1, &planned, &work, NULL, &problem), -1);
+        ck_assert_ptr_nonnull(strstr(problem.text, "1x4000000 pixels, resized, would be 224x"));
+        tw_transforms_destroy(&list);
+    }
+    ck_assert_uint_eq(tw_work_grown(&work), 0);
 }
 END_TEST
 
@@ -557,5 +596,6 @@ int main(void)
     TEST_EACH(tcase, lists_are_checked, bad);
     tcase_add_test(tcase, files_need_one_size);
     tcase_add_test(tcase, tests_have_no_chance);
+    tcase_add_test(tcase, thin_images_take_no_memory);
     return test_main(suite);
 }

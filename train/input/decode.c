@@ -292,7 +292,7 @@ int tw_decode_region(tw_decoder_t *decoder, const uint8_t *bytes, size_t n,
     sink.stored = stored_region(region, h, w, facts->orientation);
     sink.pixels = tw_buffer_need(buffer, channels * plane);
     if (sink.pixels == NULL || sink_open(&sink, &decoder->strip, region, facts->orientation) != 0) {
-        return tw_problem_set(problem, "no memory for %zux%zu pixels", region.h, region.w);
+        return tw_problem_machine(problem, "no memory for %zux%zu pixels", region.h, region.w);
     }
     status = facts->jpeg ? tw_jpeg_rows(&decoder->rows, bytes, n, &stored, eighths, &sink, problem)
                          : tw_png_rows(&decoder->rows, bytes, n, &stored, &sink, problem);

@@ -314,12 +314,14 @@ int tw_files_read(const tw_source_t *source, tw_subset_t part, uint32_t index, t
     const tw_file_row_t *row   = row_of(source, part, index);
     const char          *path  = files->arena + row->path;
     /* Not to wait for a pipe that took the place of a file. */
-    const int   fd    = openat(files->fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    const char *why   = fd < 0 ? strerror(errno) : unfit(fd, row);
-    uint8_t    *bytes = NULL;
+    const int   fd      = openat(files->fd, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int         machine = fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM);
+    const char *why     = fd < 0 ? strerror(errno) : unfit(fd, row);
+    uint8_t    *bytes   = NULL;
 
     if (why == NULL && (bytes = tw_buffer_need(&reader->buffer, row->bytes)) == NULL) {
-        why = "out of memory";
+        why     = "out of memory";
+        machine = 1;
     }
     if (why == NULL) {
         why = take(fd, bytes, row->bytes);
@@ -331,7 +333,8 @@ int tw_files_read(const tw_source_t *source, tw_subset_t part, uint32_t index, t
         char name[TW_PATH_MOST];
 
         full_name(files, path, name, sizeof(name));
-        return tw_problem_set(problem, "cannot read '%s': %s", name, why);
+        return machine ? tw_problem_machine(problem, "cannot read '%s': %s", name, why)
+                       : tw_problem_set(problem, "cannot read '%s': %s", name, why);
     }
     *record = (tw_record_t){.file = 1, .bytes = bytes, .n = row->bytes};
     return 0;

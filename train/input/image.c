@@ -96,7 +96,7 @@ int tw_image_straighten(tw_image_t *image, tw_work_t *work, tw_problem_t *proble
 {
     if (image->mirrored &&
         tw_image_move(image, work->pixels, tw_work_free(work, image, NULL)) == SIZE_MAX) {
-        return tw_problem_set(problem, "out of memory");
+        return tw_problem_machine(problem, "out of memory");
     }
     return 0;
 }

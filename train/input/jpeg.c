@@ -291,7 +291,7 @@ static int take_rows(job_t *job, size_t left)
     JSAMPROW     rows[ROWS];
 
     if (bytes == NULL) {
-        return tw_problem_set(job->problem, "no memory for rows of %zu bytes", length);
+        return tw_problem_machine(job->problem, "no memory for rows of %zu bytes", length);
     }
     for (size_t k = 0; k < ROWS; k++) {
         rows[k] = bytes + k * stride + UNALIGNED;

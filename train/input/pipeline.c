@@ -35,6 +35,7 @@ typedef struct tw_slot {
     uint64_t         epoch;
     int              transfer;
     tw_row_t        *row; /* [rows] */
+    tw_broken_t      broken;
     _Atomic uint64_t bytes;
     atomic_int       failed;
     tw_problem_t     problem; /* the first; set before failed becomes 2 */
@@ -95,14 +96,14 @@ static void fail(tw_slot_t *slot, const tw_problem_t *problem)
     }
 }
 
-static tw_prepare_t preparing(tw_pipeline_t *p, const tw_slot_t *slot)
+static tw_prepare_t preparing(tw_pipeline_t *p, tw_slot_t *slot)
 {
     return (tw_prepare_t){.source = p->config.source,
                           .list   = p->config.list[slot->part],
                           .part   = slot->part,
                           .seed   = p->config.seed,
                           .epoch  = slot->epoch,
-                          .broken = p->config.skip ? &p->broken : NULL};
+                          .broken = p->config.skip ? &slot->broken : NULL};
 }
 
 /* Everything in front of the transfer, and the transfer. */
@@ -123,7 +124,7 @@ static void prepare(tw_pipeline_t *p, tw_slot_t *slot, size_t i, tw_hand_t *hand
     row->made = tw_input_ns();
     bytes     = tw_image_move(&row->prepared.planned.image, hand->work.pixels, &row->buffer);
     if (bytes == SIZE_MAX) {
-        tw_problem_set(&problem, "out of memory for an image");
+        tw_problem_machine(&problem, "out of memory for an image");
         fail(slot, &problem);
         return;
     }
@@ -217,7 +218,7 @@ static int start_worker(tw_pipeline_t *p, tw_problem_t *problem)
     if (w == NULL || more == NULL ||
         tw_hand_create(&w->hand, p->config.kernels, p->config.most) != 0) {
         free(w);
-        return tw_problem_set(problem, "out of memory for a loader thread");
+        return tw_problem_machine(problem, "out of memory for a loader thread");
     }
     w->pipeline = p;
     w->id       = p->started;
@@ -258,13 +259,13 @@ static int create_memory(tw_pipeline_t *p, tw_problem_t *problem)
     p->computing = calloc((size_t)c->computing, sizeof(*p->computing));
     for (int i = 0; p->computing != NULL && i < c->computing; i++) {
         if (tw_hand_create(&p->computing[i], c->kernels, c->most) != 0) {
-            return tw_problem_set(problem, "out of memory");
+            return tw_problem_machine(problem, "out of memory");
         }
     }
     for (int k = 0; k < TW_PIPELINE_DEPTH; k++) {
         p->slot[k].row = calloc(c->rows, sizeof(tw_row_t));
         if (p->slot[k].row == NULL || p->computing == NULL) {
-            return tw_problem_set(problem, "out of memory for batches of %zu images", c->rows);
+            return tw_problem_machine(problem, "out of memory for batches of %zu images", c->rows);
         }
     }
     return 0;
@@ -276,7 +277,7 @@ int tw_pipeline_create(tw_pipeline_t **pipeline_p, const tw_pipeline_config_t *c
     tw_pipeline_t *p = calloc(1, sizeof(*p));
 
     if (p == NULL) {
-        return tw_problem_set(problem, "out of memory");
+        return tw_problem_machine(problem, "out of memory");
     }
     p->config = *config;
     p->values = tw_shape_size(config->list[TW_SUBSET_TRAIN]->form.shape);
@@ -284,6 +285,9 @@ int tw_pipeline_create(tw_pipeline_t **pipeline_p, const tw_pipeline_config_t *c
     pthread_cond_init(&p->work, NULL);
     pthread_cond_init(&p->done, NULL);
     tw_broken_init(&p->broken);
+    for (int k = 0; k < TW_PIPELINE_DEPTH; k++) {
+        tw_broken_init(&p->slot[k].broken);
+    }
     if (create_memory(p, problem) != 0 || tw_pipeline_threads(p, config->threads, problem) != 0) {
         tw_pipeline_destroy(p);
         return -1;
@@ -321,6 +325,7 @@ void tw_pipeline_destroy(tw_pipeline_t *p)
             tw_buffer_destroy(&p->slot[k].row[i].buffer);
         }
         free(p->slot[k].row);
+        tw_broken_destroy(&p->slot[k].broken);
     }
     tw_broken_destroy(&p->broken);
     pthread_cond_destroy(&p->done);
@@ -431,8 +436,10 @@ int tw_pipeline_take(tw_pipeline_t *p, float *out, tw_problem_t *problem)
     }
     p->taken++;
     if (out == NULL) {
+        slot->broken.n = 0; /* as if it had never been looked at */
         return 0;
     }
+    tw_broken_merge(&p->broken, &slot->broken);
     p->facts.batches++;
     p->facts.images += slot->n;
     p->facts.values += slot->n * p->values;

@@ -42,10 +42,9 @@ static size_t place_of(const tw_broken_t *broken, uint64_t image)
 }
 
 /* Each once. Without memory it is not counted. */
-static void add_broken(tw_broken_t *broken, tw_subset_t part, uint32_t index)
+static void add_broken(tw_broken_t *broken, uint64_t image)
 {
-    const uint64_t image = (uint64_t)part << 32 | index;
-    size_t         at;
+    size_t at;
 
     pthread_mutex_lock(&broken->lock);
     at = place_of(broken, image);
@@ -67,6 +66,14 @@ static void add_broken(tw_broken_t *broken, tw_subset_t part, uint32_t index)
         broken->n++;
     }
     pthread_mutex_unlock(&broken->lock);
+}
+
+void tw_broken_merge(tw_broken_t *broken, tw_broken_t *from)
+{
+    for (size_t i = 0; i < from->n; i++) {
+        add_broken(broken, from->image[i]);
+    }
+    from->n = 0;
 }
 
 size_t tw_broken_list(const tw_broken_t *broken, uint64_t *image, size_t room)
@@ -183,10 +190,10 @@ static int make(const tw_prepare_t *how, tw_prepared_t *prepared, size_t end, in
                 0) {
             return 0;
         }
-        if (how->broken == NULL) {
+        if (how->broken == NULL || inner.machine) {
             return name_problem(how, prepared->index, &inner, problem);
         }
-        add_broken(how->broken, how->part, prepared->index);
+        add_broken(how->broken, (uint64_t)how->part << 32 | prepared->index);
         prepared->index = next_of_class(&how->source->part[how->part], prepared->index);
         if (prepared->index == first) {
             how->source->ops->name_of(how->source, how->part, first, name, sizeof(name));
@@ -211,7 +218,7 @@ int tw_prepare_end(const tw_prepare_t *how, tw_prepared_t *prepared, size_t tran
 
     if (tw_transforms_run(how->list, transfer, how->list->n, &prepared->planned, &hand->work, NULL,
                           &inner) != 0) {
-        if (how->broken == NULL) {
+        if (how->broken == NULL || inner.machine) {
             return name_problem(how, prepared->index, &inner, problem);
         }
         if (make(how, prepared, how->list->n, 1, hand, NULL, problem) != 0) {

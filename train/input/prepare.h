@@ -24,6 +24,9 @@ typedef struct tw_broken {
 
 void tw_broken_init(tw_broken_t *broken);
 void tw_broken_destroy(tw_broken_t *broken);
+/** Add those of another list, and empty that. Without memory they are not counted. */
+void tw_broken_merge(tw_broken_t *broken, tw_broken_t *from);
+
 /** How many, and copies of the first `room` of them, each once and rising. */
 size_t tw_broken_list(const tw_broken_t *broken, uint64_t *image, size_t room);
 

@@ -135,7 +135,7 @@ static int run(const void *own, const tw_step_t *step, tw_image_t *image, tw_wor
     }
     if (tw_image_move(image, work->pixels, to) == SIZE_MAX ||
         (p.luma = tw_buffer_need(&work->rows, p.n)) == NULL) {
-        return tw_problem_set(problem, "out of memory");
+        return tw_problem_machine(problem, "out of memory");
     }
     p.plane = to->bytes;
     for (int way = 0; way < WAYS; way++) {

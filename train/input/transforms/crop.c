@@ -21,11 +21,20 @@ typedef struct tw_crop {
 
 enum { PAD_MAX = 1024 };
 
+/* What follows "centre" or "random", without its comma; NULL: it is another word. */
+static const char *after_place(const char *text)
+{
+    if (strncmp(text, "centre", 6) != 0 && strncmp(text, "random", 6) != 0) {
+        return NULL;
+    }
+    return text[6] == '\0' ? text + 6 : text[6] == ',' && text[7] != '\0' ? text + 7 : NULL;
+}
+
 static int parse(void *own, const char *arguments, tw_problem_t *problem)
 {
     tw_crop_t *crop = own;
     double     pad;
-    int        both;
+    int        both, padded = 0, placed = 0;
 
     (void)problem;
     if (*arguments >= '0' && *arguments <= '9') {
@@ -34,14 +43,16 @@ static int parse(void *own, const char *arguments, tw_problem_t *problem)
         return -1;
     }
     while (arguments != NULL && *arguments != '\0') {
-        if (strcmp(arguments, "centre") == 0 || strcmp(arguments, "random") == 0) {
-            crop->centre = arguments[0] == 'c';
-            return 0;
-        }
-        arguments = tw_setting_named(arguments, "pad", 0.0, PAD_MAX, &pad);
-        if (arguments != NULL) {
+        const char *rest = tw_setting_named(arguments, "pad", 0.0, PAD_MAX, &pad);
+
+        if (rest != NULL) {
             crop->pad = (size_t)pad;
-            arguments = (double)crop->pad == pad ? arguments : NULL;
+            arguments = !padded && (double)crop->pad == pad ? rest : NULL;
+            padded    = 1;
+        } else {
+            crop->centre = strncmp(arguments, "centre", 6) == 0;
+            arguments    = placed ? NULL : after_place(arguments);
+            placed       = 1;
         }
     }
     return arguments != NULL ? 0 : -1;
@@ -150,17 +161,18 @@ static int run(const void *own, const tw_step_t *step, tw_image_t *image, tw_wor
     return 0;
 }
 
-/* In the centre, without a border. */
+/* In the centre; of an image with a border, that makes a difference only where it is too small. */
 static void in_tests(const char *word, char *text, size_t size)
 {
-    size_t      h, w;
-    int         both;
-    const char *size_text = strchr(word, ':') + 1;
+    tw_crop_t    crop    = {.h = 0};
+    tw_problem_t problem = {0};
 
+    parse(&crop, strchr(word, ':') + 1, &problem);
     text[0] = '\0';
-    if (*size_text >= '0' && *size_text <= '9') {
-        tw_setting_size(size_text, &h, &w, &both);
-        snprintf(text, size, "crop:%zux%zu,centre", h, w);
+    if (crop.h != 0 && crop.pad > 0) {
+        snprintf(text, size, "crop:%zux%zu,pad=%zu,centre", crop.h, crop.w, crop.pad);
+    } else if (crop.h != 0) {
+        snprintf(text, size, "crop:%zux%zu,centre", crop.h, crop.w);
     }
 }
 

@@ -53,7 +53,7 @@ static int follow(void *own, tw_form_t *form, tw_problem_t *problem)
     if (mean->of == PIXELS) {
         mean->pixel = calloc(tw_shape_size(form->shape), sizeof(*mean->pixel));
         if (mean->pixel == NULL) {
-            return tw_problem_set(problem, "out of memory");
+            return tw_problem_machine(problem, "out of memory");
         }
     }
     form->type = TW_IMAGE_FLOATS;
@@ -119,7 +119,7 @@ static int subtract(const tw_mean_t *mean, tw_image_t *image, tw_work_t *work, t
     buffer = tw_work_free(work, image, out);
     to     = tw_buffer_need(buffer, image->shape.c * see.h * see.w * sizeof(float) + 1);
     if (to == NULL) {
-        return tw_problem_set(problem, "out of memory");
+        return tw_problem_machine(problem, "out of memory");
     }
     for (size_t c = 0; c < image->shape.c; c++) {
         for (size_t y = 0; y < see.h; y++) {

@@ -7,6 +7,9 @@
 #include "train/input/transforms.h"
 #include "train/input/transforms/settings.h"
 
+/* Of an image on its way: a long thin one, as it may come from anywhere, takes no more memory. */
+#define PIXELS_MAX ((size_t)1 << 26)
+
 typedef struct tw_resize {
     size_t h, w;
     int    both; /* else h is of the shorter side, and the other follows */
@@ -56,7 +59,8 @@ static int plan(const void *own, const tw_transform_t *next, const tw_image_t *i
     (void)draw;
     (void)work;
     step->out = resized(own, step->in);
-    if (step->out.h > (size_t)1 << 20 || step->out.w > (size_t)1 << 20) {
+    /* What rows and columns need in between, and what comes out. */
+    if (step->out.h > PIXELS_MAX / step->in.w || step->out.h > PIXELS_MAX / step->out.w) {
         return tw_problem_set(problem, "%zux%zu pixels, resized, would be %zux%zu", step->in.h,
                               step->in.w, step->out.h, step->out.w);
     }
@@ -93,7 +97,7 @@ static int weights(tw_resize_line_t *line, size_t in, size_t out, size_t from, s
     int16_t     *weight;
 
     if (first == NULL) {
-        return tw_problem_set(problem, "out of memory");
+        return tw_problem_machine(problem, "out of memory");
     }
     weight = (int16_t *)(void *)(first + n);
     tw_resize_weights(in, out, from, n, first, weight);
@@ -124,7 +128,7 @@ static int run(const void *own, const tw_step_t *step, tw_image_t *image, tw_wor
     to   = tw_work_free(work, image, out);
     rows = tw_buffer_need(&work->rows, planes * between);
     if (rows == NULL || tw_buffer_need(to, planes * made) == NULL) {
-        return tw_problem_set(problem, "out of memory");
+        return tw_problem_machine(problem, "out of memory");
     }
     if (weights(&line, step->in.h, step->out.h, make.top, make.h, need.top, &work->weights,
                 problem) != 0) {

@@ -115,7 +115,7 @@ int tw_setting_affine(tw_image_t *image, const float *mean, size_t means, const 
 
     to = tw_buffer_need(buffer, image->shape.c * see.h * see.w * sizeof(float) + 1);
     if (to == NULL) {
-        return tw_problem_set(problem, "out of memory");
+        return tw_problem_machine(problem, "out of memory");
     }
     at = to;
     for (size_t c = 0; c < image->shape.c; c++) {
