@@ -88,7 +88,7 @@ static int write_json(const char *path, const tw_pack_result_t *r, int argc, cha
     tw_file_t file;
     json_t   *root = json_pack(
           "{s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:f, s:f}", "version", tw_version(), "command",
-          tw_machine_command(argc, argv), "machine", tw_machine_json(), "images",
+          tw_machine_command(argc + 1, argv - 1), "machine", tw_machine_json(), "images",
           (json_int_t)r->images, "bytes", (json_int_t)r->bytes, "skipped", (json_int_t)r->skipped,
           "continued", (json_int_t)r->continued, "seconds", r->seconds, "images_per_second",
         r->seconds > 0.0 ? (double)(r->images + r->skipped - r->continued) / r->seconds : 0.0);

@@ -236,12 +236,25 @@ static int broken(const tw_source_t *source, tw_subset_t part, uint32_t index, c
 }
 
 /* Have a record read from the disk at once, not a page at a time. A hint only. */
-static void ask_for(const tw_lmdb_t *db, const MDB_val *value)
+static void ask_for(const tw_lmdb_t *db, const MDB_val *value, tw_reader_t *reader)
 {
     const uintptr_t at = (uintptr_t)value->mv_data, first = at / db->page * db->page;
 
     if (value->mv_size >= AHEAD && value->mv_size <= TW_SOURCE_FILE_MAX) {
-        (void)madvise((void *)first, at - first + value->mv_size, MADV_WILLNEED);
+        reader->mapped   = (void *)first;
+        reader->mapped_n = at - first + value->mv_size;
+        (void)madvise(reader->mapped, reader->mapped_n, MADV_WILLNEED);
+    }
+}
+
+/* The record before is not needed any more: its pages leave this process, or a large database would
+ * fill the memory that is counted as its own. They stay in the system's cache; another thread that
+ * reads them meanwhile gets them again. */
+static void let_go(tw_reader_t *reader)
+{
+    if (reader->mapped != NULL) {
+        (void)madvise(reader->mapped, reader->mapped_n, MADV_DONTNEED);
+        reader->mapped = NULL;
     }
 }
 
@@ -275,6 +288,7 @@ static int read_image(const tw_source_t *source, tw_subset_t part, uint32_t inde
     const char      *why;
     int              error = 0;
 
+    let_go(reader);
     if (txn == NULL && (error = mdb_txn_begin(db->env, NULL, MDB_RDONLY, &txn)) == 0) {
         reader->state = txn;
     }
@@ -285,7 +299,7 @@ static int read_image(const tw_source_t *source, tw_subset_t part, uint32_t inde
     if (error != 0) {
         return broken(source, part, index, mdb_strerror(error), problem);
     }
-    ask_for(db, &value);
+    ask_for(db, &value, reader);
     why = take(source, &value, source->part[part].labels[index], record);
     return why == NULL ? 0 : broken(source, part, index, why, problem);
 }
@@ -293,6 +307,7 @@ static int read_image(const tw_source_t *source, tw_subset_t part, uint32_t inde
 static void done(const tw_source_t *source, tw_reader_t *reader)
 {
     (void)source;
+    let_go(reader);
     if (reader->state != NULL) {
         mdb_txn_abort(reader->state);
     }
