@@ -23,7 +23,7 @@ typedef struct tw_feed_order {
 struct tw_feed {
     const tw_train_options_t *options;
     tw_source_t               source;
-    tw_form_t                 form; /* of what the source has */
+    tw_image_form_t           form; /* of what the source has */
     tw_transforms_t           list[TW_SUBSETS];
     tw_feed_config_t          config;
     uint64_t                  steps; /* of an epoch */
@@ -74,21 +74,21 @@ static void usual_list(const tw_feed_t *feed, const tw_network_t *net, char *tex
              (double)net->mean, (double)net->scale);
 }
 
-static tw_form_t form_of(const tw_feed_t *feed, const tw_network_t *net)
+static tw_image_form_t form_of(const tw_feed_t *feed, const tw_network_t *net)
 {
     const tw_shape_t shape = feed->source.shape;
 
     if (shape.c != 0) {
-        return (tw_form_t){.type = TW_IMAGE_PIXELS, .shape = shape};
+        return (tw_image_form_t){.type = TW_IMAGE_PIXELS, .shape = shape};
     }
-    return (tw_form_t){.type = TW_IMAGE_FILE, .shape = {net->input.c == 1 ? 1 : 3, 0, 0}};
+    return (tw_image_form_t){.type = TW_IMAGE_FILE, .shape = {net->input.c == 1 ? 1 : 3, 0, 0}};
 }
 
 static int make_lists(tw_feed_t *feed, const tw_network_t *net, tw_problem_t *problem)
 {
-    const char     *train = feed->options->augment, *test = feed->options->augment_test;
-    const tw_form_t from = form_of(feed, net);
-    char            text[2 * TW_TRANSFORMS_TEXT]; /* a list for tests may be longer */
+    const char           *train = feed->options->augment, *test = feed->options->augment_test;
+    const tw_image_form_t from = form_of(feed, net);
+    char                  text[2 * TW_TRANSFORMS_TEXT]; /* a list for tests may be longer */
 
     feed->form = from;
     usual_list(feed, net, text, sizeof(text));
@@ -173,7 +173,7 @@ const tw_transforms_t *tw_feed_list(const tw_feed_t *feed, tw_subset_t part)
     return &feed->list[part];
 }
 
-tw_form_t tw_feed_form(const tw_feed_t *feed)
+tw_image_form_t tw_feed_form(const tw_feed_t *feed)
 {
     return feed->form;
 }

@@ -38,7 +38,7 @@ size_t tw_feed_operation_count(const tw_feed_t *feed);
 /** The lists themselves; what they are given; and two settings, for those who look at images before
  * the run. */
 const tw_transforms_t *tw_feed_list(const tw_feed_t *feed, tw_subset_t part);
-tw_form_t              tw_feed_form(const tw_feed_t *feed);
+tw_image_form_t        tw_feed_form(const tw_feed_t *feed);
 uint64_t               tw_feed_max_pixels(const tw_feed_t *feed);
 int                    tw_feed_skips(const tw_feed_t *feed);
 

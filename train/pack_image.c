@@ -16,7 +16,7 @@
 #define TW_PACK_PIXELS (UINT64_C(1) << 26) /* of an image that is accepted */
 
 static int append(tw_transforms_t *list, const tw_transform_ops_t *ops, const char *arguments,
-                  tw_form_t *form, tw_problem_t *problem)
+                  tw_image_form_t *form, tw_problem_t *problem)
 {
     tw_transform_t *op = &list->op[list->n];
 
@@ -35,9 +35,9 @@ static int append(tw_transforms_t *list, const tw_transform_ops_t *ops, const ch
 int tw_pack_transforms(tw_transforms_t *list, const tw_pack_config_t *config, tw_shape_t shape,
                        tw_problem_t *problem)
 {
-    tw_form_t form = {.type = shape.c != 0 ? TW_IMAGE_PIXELS : TW_IMAGE_FILE, .shape = shape};
-    char      side[32];
-    int       status = 0;
+    tw_image_form_t form = {.type = shape.c != 0 ? TW_IMAGE_PIXELS : TW_IMAGE_FILE, .shape = shape};
+    char            side[32];
+    int             status = 0;
 
     *list = (tw_transforms_t){.n = 0};
     if (shape.c == 0) {
@@ -75,9 +75,9 @@ void tw_pack_slot_destroy(tw_pack_slot_t *slot, const tw_source_t *source)
  * after there was memory for it. */
 static int check(tw_pack_slot_t *slot, size_t resize, tw_problem_t *problem)
 {
-    const tw_record_t *record = &slot->record;
-    tw_file_facts_t   *facts  = &slot->work.facts;
-    uint64_t           h = record->shape.h, w = record->shape.w;
+    const tw_image_record_t *record = &slot->record;
+    tw_file_facts_t         *facts  = &slot->work.facts;
+    uint64_t                 h = record->shape.h, w = record->shape.w;
 
     if (record->file) {
         if (tw_decode_facts(slot->work.decoder, record->bytes, record->n, slot->work.most, facts,
@@ -96,7 +96,7 @@ static int check(tw_pack_slot_t *slot, size_t resize, tw_problem_t *problem)
     return 0;
 }
 
-static tw_image_t image_of(const tw_record_t *record)
+static tw_image_t image_of(const tw_image_record_t *record)
 {
     const tw_shape_t shape = record->shape;
 
@@ -132,7 +132,7 @@ static int make(tw_pack_slot_t *slot, const tw_transforms_t *list, unsigned qual
                               shape.w);
     }
     slot->record =
-        (tw_record_t){.shape = shape, .bytes = planned.image.data, .n = tw_shape_size(shape)};
+        (tw_image_record_t){.shape = shape, .bytes = planned.image.data, .n = tw_shape_size(shape)};
     return 0;
 }
 

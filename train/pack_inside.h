@@ -15,13 +15,13 @@
 
 /* What one image is read and made with. */
 typedef struct tw_pack_slot {
-    tw_reader_t  reader;
-    tw_work_t    work;
-    tw_buffer_t  made; /* pixels                             */
-    uint8_t     *jpeg;
-    size_t       jpeg_room;
-    tw_record_t  record;
-    tw_problem_t problem; /* of the image: it is broken         */
+    tw_source_reader_t reader;
+    tw_work_t          work;
+    tw_buffer_t        made; /* pixels                             */
+    uint8_t           *jpeg;
+    size_t             jpeg_room;
+    tw_image_record_t  record;
+    tw_problem_t       problem; /* of the image: it is broken         */
 } tw_pack_slot_t;
 
 /* The transforms between a source and the database: none, decode, or decode and resize. */
@@ -58,7 +58,7 @@ void tw_pack_stamp_destroy(tw_pack_stamp_t *stamp);
 
 /** Count an image that is stored.
  * @return -1: files and pixels, or numbers of planes, do not mix. */
-int tw_pack_stamp_add(tw_pack_stamp_t *stamp, tw_subset_t part, const tw_record_t *record);
+int tw_pack_stamp_add(tw_pack_stamp_t *stamp, tw_subset_t part, const tw_image_record_t *record);
 
 /** Note an image that is left out. @return -1 without memory. */
 int tw_pack_stamp_skip(tw_pack_stamp_t *stamp);
@@ -93,7 +93,7 @@ void tw_pack_store_close(tw_pack_store_t *store);
 /* LMDB's results. MDB_MAP_FULL: abort, grow, and do all since begin() again. */
 int  tw_pack_store_begin(tw_pack_store_t *store);
 int  tw_pack_store_put(tw_pack_store_t *store, tw_subset_t part, uint32_t index,
-                       const tw_record_t *record, uint16_t label);
+                       const tw_image_record_t *record, uint16_t label);
 int  tw_pack_store_commit(tw_pack_store_t *store, const tw_pack_stamp_t *stamp); /* or NULL */
 void tw_pack_store_abort(tw_pack_store_t *store);
 int  tw_pack_store_grow(tw_pack_store_t *store);

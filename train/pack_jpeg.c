@@ -131,7 +131,7 @@ int tw_pack_jpeg(tw_pack_slot_t *slot, const uint8_t *planes, tw_shape_t shape, 
     } else {
         if (setjmp(encoder->back) == 0) {
             encode(encoder, planes, shape, quality, row);
-            slot->record = (tw_record_t){
+            slot->record = (tw_image_record_t){
                 .file = 1, .bytes = slot->jpeg, .n = slot->jpeg_room - encoder->to.free_in_buffer};
             status = 0;
         } else {

@@ -22,7 +22,7 @@ void tw_pack_stamp_destroy(tw_pack_stamp_t *stamp)
     *stamp = (tw_pack_stamp_t){.key = 0};
 }
 
-int tw_pack_stamp_add(tw_pack_stamp_t *stamp, tw_subset_t part, const tw_record_t *record)
+int tw_pack_stamp_add(tw_pack_stamp_t *stamp, tw_subset_t part, const tw_image_record_t *record)
 {
     const tw_shape_t is = record->shape, had = stamp->shape;
 

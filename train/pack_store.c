@@ -183,7 +183,7 @@ void tw_pack_store_abort(tw_pack_store_t *store)
 }
 
 int tw_pack_store_put(tw_pack_store_t *store, tw_subset_t part, uint32_t index,
-                      const tw_record_t *record, uint16_t label)
+                      const tw_image_record_t *record, uint16_t label)
 {
     uint8_t bytes[TW_STORED_KEY];
     MDB_val key = key_of(bytes, sizeof(bytes)), value = {.mv_size = TW_STORED_RECORD + record->n};

@@ -44,9 +44,9 @@ static bool run_header(const uint8_t *bytes, size_t size)
 
 static bool run_image(const uint8_t *bytes, size_t size)
 {
-    tw_record_t record = {.n = 0};
-    uint16_t    label  = 0;
-    uint64_t    sum    = 0;
+    tw_image_record_t record = {.n = 0};
+    uint16_t          label  = 0;
+    uint64_t          sum    = 0;
 
     if (tw_stored_take(bytes, size, &record, &label) != NULL) {
         return false;
@@ -80,7 +80,8 @@ static bool run(const uint8_t *data, size_t size)
 
 static size_t seed_image(int index, uint8_t *data)
 {
-    const tw_record_t record = {.file = index == 0, .shape = {3, 4, 5}, .n = index == 0 ? 17 : 60};
+    const tw_image_record_t record = {
+        .file = index == 0, .shape = {3, 4, 5}, .n = index == 0 ? 17 : 60};
 
     tw_stored_put(&record, 3, data);
     memset(data + TW_STORED_RECORD, 0x5a, record.n);

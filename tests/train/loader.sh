@@ -166,6 +166,8 @@ weights_are_the_same() {
             learn "$n" "${loaders[(i + n) % 3]}" "$i" && same "$(learned)" "$want" || return 1
         done
         same "$("$json_query" "$scratch/w.json" loader.{threads,transfer_index} evaluations.#)" "${loaders[(4 + n) % 3]}"$'\n4\n4' || return 1
+        # Whole and last batches of training, and those of tests: prepared for once each.
+        same "$("$json_query" "$scratch/w.json" graphs)" 3 || return 1
         rm -f "$scratch/c"
         learn "$n" 3 1 --steps 4 --checkpoint "$scratch/c" && learn "$n" 1 3 --checkpoint "$scratch/c" --resume &&
             grep '^resumed in epoch 2, after step 4' "$scratch/out" && same "$(learned)" "$want" || return 1

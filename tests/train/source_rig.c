@@ -193,13 +193,13 @@ const char *rig_name(const tw_source_t *source, tw_subset_t part, uint32_t index
 void rig_has(const tw_source_t *source, tw_subset_t part, const char *const *names,
              const uint16_t *labels, size_t n)
 {
-    tw_reader_t reader = {.state = NULL};
+    tw_source_reader_t reader = {.state = NULL};
 
     ck_assert_uint_eq(source->part[part].n, n);
     for (uint32_t i = 0; i < n; i++) {
-        tw_record_t record;
-        size_t      want;
-        uint8_t    *bytes = rig_read(names[i], &want);
+        tw_image_record_t record;
+        size_t            want;
+        uint8_t          *bytes = rig_read(names[i], &want);
 
         ck_assert_str_eq(rig_name(source, part, i), names[i]);
         ck_assert_uint_eq(source->part[part].labels[i], labels[i]);
@@ -216,9 +216,9 @@ void rig_has(const tw_source_t *source, tw_subset_t part, const char *const *nam
 }
 
 static void same_image(const tw_source_t *a, const tw_source_t *b, tw_subset_t part, uint32_t index,
-                       tw_reader_t reader[2])
+                       tw_source_reader_t reader[2])
 {
-    tw_record_t x, y;
+    tw_image_record_t x, y;
 
     if (a->ops->read(a, part, index, &reader[0], &x, &problem) != 0 ||
         b->ops->read(b, part, index, &reader[1], &y, &problem) != 0) {
@@ -234,7 +234,7 @@ static void same_image(const tw_source_t *a, const tw_source_t *b, tw_subset_t p
 
 void rig_same(const tw_source_t *a, const tw_source_t *b)
 {
-    tw_reader_t reader[2] = {{.state = NULL}};
+    tw_source_reader_t reader[2] = {{.state = NULL}};
 
     problem = (tw_problem_t){0};
     ck_assert_uint_eq(a->classes, b->classes);

@@ -141,7 +141,7 @@ int main(void)
 
     if (access(photos("jpeg-variants"), R_OK) != 0 || access(photos("flowers"), R_OK) != 0) {
         printf("1..0 # SKIP no photos in %s (set THINWIRE_DATA)\n", photos(""));
-        return 77;
+        return 0;
     }
     suite = suite_create("train/decode_photos");
     tcase = test_case_within(suite, "photos", 60);

@@ -134,9 +134,9 @@ static const char *photos(void)
 
 START_TEST(a_real_list)
 {
-    char        spec[5000];
-    tw_reader_t reader = {.state = NULL};
-    tw_record_t record;
+    char               spec[5000];
+    tw_source_reader_t reader = {.state = NULL};
+    tw_image_record_t  record;
 
     snprintf(spec, sizeof(spec), "list:%s", photos());
     rig_opened(&source, spec);

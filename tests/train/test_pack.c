@@ -70,11 +70,11 @@ END_TEST
 /* The shorter side is what was asked for, and the other follows. */
 START_TEST(images_are_resized)
 {
-    tw_pack_config_t config;
-    tw_reader_t      reader[2] = {{.state = NULL}};
-    tw_record_t      record, was;
-    tw_decoder_t    *decoder = tw_decoder_create(&tw_pixels_scalar);
-    tw_file_facts_t  facts;
+    tw_pack_config_t   config;
+    tw_source_reader_t reader[2] = {{.state = NULL}};
+    tw_image_record_t  record, was;
+    tw_decoder_t      *decoder = tw_decoder_create(&tw_pixels_scalar);
+    tw_file_facts_t    facts;
 
     rig_images("d/ant", (const char *const[]){"a.jpg", "b.jpg", "c.jpg"}, 3);
     config        = pack_config(pack_folder());
@@ -108,12 +108,12 @@ END_TEST
 /* Decode all images for training. @return the bytes of their files. */
 static uint64_t decode_all(void)
 {
-    tw_reader_t     reader  = {.state = NULL};
-    tw_decoder_t   *decoder = tw_decoder_create(&tw_pixels_scalar);
-    tw_buffer_t     pixels  = {0};
-    tw_record_t     record;
-    tw_file_facts_t facts;
-    uint64_t        bytes = 0;
+    tw_source_reader_t reader  = {.state = NULL};
+    tw_decoder_t      *decoder = tw_decoder_create(&tw_pixels_scalar);
+    tw_buffer_t        pixels  = {0};
+    tw_image_record_t  record;
+    tw_file_facts_t    facts;
+    uint64_t           bytes = 0;
 
     rig_opened(&rig.packed, "lmdb:%/out.lmdb");
     for (uint32_t i = 0; i < rig.packed.part[0].n; i++) {
@@ -137,13 +137,13 @@ static uint64_t decode_all(void)
 /* Pixels that become JPEGs are about what they were. */
 START_TEST(images_become_jpegs)
 {
-    static const char spec[]    = "digits:train=60,seed=3";
-    tw_pack_config_t  config    = pack_config(spec);
-    tw_reader_t       reader[2] = {{.state = NULL}};
-    tw_record_t       record, was;
-    tw_decoder_t     *decoder = tw_decoder_create(&tw_pixels_scalar);
-    tw_file_facts_t   facts;
-    tw_buffer_t       pixels = {0};
+    static const char  spec[]    = "digits:train=60,seed=3";
+    tw_pack_config_t   config    = pack_config(spec);
+    tw_source_reader_t reader[2] = {{.state = NULL}};
+    tw_image_record_t  record, was;
+    tw_decoder_t      *decoder = tw_decoder_create(&tw_pixels_scalar);
+    tw_file_facts_t    facts;
+    tw_buffer_t        pixels = {0};
 
     config.quality = 100;
     pack_good(&config);

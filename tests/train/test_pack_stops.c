@@ -153,8 +153,8 @@ static int is_broken(const char *name)
 /* The images of the source but for the broken ones. */
 static void has_others(void)
 {
-    tw_reader_t reader[2] = {{.state = NULL}};
-    tw_record_t was, is;
+    tw_source_reader_t reader[2] = {{.state = NULL}};
+    tw_image_record_t  was, is;
 
     rig_opened(&rig.source, "folder:%/d");
     rig_opened(&rig.packed, "lmdb:%/out.lmdb");

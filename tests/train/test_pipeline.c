@@ -24,7 +24,7 @@ static uint8_t    pixels[IMAGES][C * H * W];
 static atomic_int broken[IMAGES], reads;
 
 static int read_image(const tw_source_t *source, tw_subset_t part, uint32_t index,
-                      tw_reader_t *reader, tw_record_t *record, tw_problem_t *problem)
+                      tw_source_reader_t *reader, tw_image_record_t *record, tw_problem_t *problem)
 {
     (void)source;
     (void)part;
@@ -36,8 +36,8 @@ static int read_image(const tw_source_t *source, tw_subset_t part, uint32_t inde
         return tw_problem_set(problem, "out of memory");
     }
     memcpy(reader->buffer.bytes, pixels[index], sizeof(pixels[0]));
-    *record =
-        (tw_record_t){.shape = {C, H, W}, .bytes = reader->buffer.bytes, .n = sizeof(pixels[0])};
+    *record = (tw_image_record_t){
+        .shape = {C, H, W}, .bytes = reader->buffer.bytes, .n = sizeof(pixels[0])};
     return 0;
 }
 
@@ -59,7 +59,7 @@ static tw_pipeline_t       *pipeline;
 
 static void set_up(void)
 {
-    const tw_form_t from = {.type = TW_IMAGE_PIXELS, .shape = {C, H, W}};
+    const tw_image_form_t from = {.type = TW_IMAGE_PIXELS, .shape = {C, H, W}};
 
     for (size_t i = 0; i < IMAGES; i++) {
         labels[i] = (uint16_t)(i % CLASSES);

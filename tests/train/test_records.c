@@ -40,7 +40,8 @@ START_TEST(keys_are_ordered)
 END_TEST
 
 /* Put in front of the n bytes of a record; taken apart again. @return what is wrong. */
-static const char *taken(tw_record_t *record, uint16_t label, uint8_t *bytes, uint16_t *label_p)
+static const char *taken(tw_image_record_t *record, uint16_t label, uint8_t *bytes,
+                         uint16_t *label_p)
 {
     tw_stored_put(record, label, bytes);
     memset(bytes + TW_STORED_RECORD, 0x5a, record->n);
@@ -49,9 +50,9 @@ static const char *taken(tw_record_t *record, uint16_t label, uint8_t *bytes, ui
 
 START_TEST(records_are_taken_apart)
 {
-    static uint8_t bytes[200];
-    tw_record_t    record = {.shape = {3, 5, 7}, .n = 105}, was = {.n = 3};
-    uint16_t       label = 0, before = 77;
+    static uint8_t    bytes[200];
+    tw_image_record_t record = {.shape = {3, 5, 7}, .n = 105}, was = {.n = 3};
+    uint16_t          label = 0, before = 77;
 
     ck_assert_ptr_null(taken(&record, 65535, bytes, &label));
     ck_assert_uint_eq(label, 65535);
@@ -75,19 +76,19 @@ START_TEST(records_are_taken_apart)
         }
     }
     ck_assert_uint_eq(was.n, 105); /* of changed labels */
-    record = (tw_record_t){.file = 1, .shape = {9, 9, 9}, .n = 11};
+    record = (tw_image_record_t){.file = 1, .shape = {9, 9, 9}, .n = 11};
     ck_assert_ptr_null(taken(&record, 5, bytes, &label));
     ck_assert_int_eq(record.file, 1);
     ck_assert_uint_eq(record.shape.c + record.shape.h + record.shape.w, 0);
     ck_assert_uint_eq(record.n, 11);
-    record = (tw_record_t){.file = 1, .n = 0};
+    record = (tw_image_record_t){.file = 1, .n = 0};
     ck_assert_ptr_nonnull(taken(&record, 5, bytes, &label));
     /* Products that are 105 in 32 or 64 bits only. */
-    record = (tw_record_t){.shape = {0x80000001u, 105, 2}, .n = 105};
+    record = (tw_image_record_t){.shape = {0x80000001u, 105, 2}, .n = 105};
     ck_assert_ptr_nonnull(taken(&record, 5, bytes, &label));
-    record = (tw_record_t){.shape = {1, 0xffffffffu, 0xffffffffu}, .n = 1};
+    record = (tw_image_record_t){.shape = {1, 0xffffffffu, 0xffffffffu}, .n = 1};
     ck_assert_ptr_nonnull(taken(&record, 5, bytes, &label));
-    record = (tw_record_t){.shape = {1561988, 3161593, 3735391}, .n = 28};
+    record = (tw_image_record_t){.shape = {1561988, 3161593, 3735391}, .n = 28};
     ck_assert_ptr_nonnull(taken(&record, 5, bytes, &label));
 }
 END_TEST
@@ -95,9 +96,9 @@ END_TEST
 START_TEST(records_fit_the_header)
 {
     static const struct {
-        tw_shape_t  all;
-        tw_record_t record;
-        int         fits;
+        tw_shape_t        all;
+        tw_image_record_t record;
+        int               fits;
     } row[] = {{{0, 0, 0}, {.file = 1}, 1},          {{0, 0, 0}, {.shape = {3, 2, 1}}, 0},
                {{3, 0, 0}, {.shape = {3, 2, 1}}, 1}, {{3, 0, 0}, {.shape = {1, 2, 1}}, 0},
                {{3, 0, 0}, {.file = 1}, 0},          {{3, 2, 1}, {.shape = {3, 2, 1}}, 1},
@@ -280,9 +281,9 @@ static void change(const void *key, size_t key_n, const void *bytes, size_t n)
 /* Another record in the place of test image 2; the line about it. The others are as they were. */
 static const char *line_about(const void *bytes, size_t n)
 {
-    tw_reader_t reader = {.state = NULL};
-    tw_record_t record;
-    uint8_t     key[TW_STORED_KEY];
+    tw_source_reader_t reader = {.state = NULL};
+    tw_image_record_t  record;
+    uint8_t            key[TW_STORED_KEY];
 
     tw_stored_key(TW_SUBSET_TEST, 2, key);
     change(key, sizeof(key), bytes, n);
@@ -303,9 +304,9 @@ static const char *line_about(const void *bytes, size_t n)
 
 START_TEST(bad_records_are_refused)
 {
-    static uint8_t bytes[TW_STORED_RECORD + 4800];
-    tw_record_t    record = {.shape = {3, 40, 40}, .n = 4800};
-    uint16_t       label;
+    static uint8_t    bytes[TW_STORED_RECORD + 4800];
+    tw_image_record_t record = {.shape = {3, 40, 40}, .n = 4800};
+    uint16_t          label;
 
     rig_opened(&source, "lmdb:%/out.lmdb");
     label = source.part[TW_SUBSET_TEST].labels[2];
@@ -341,8 +342,8 @@ START_TEST(bad_contents_are_refused)
     change("\x01", 1, "more", 4); /* as many, but others */
     rig_opened(&source, "lmdb:%/out.lmdb");
     {
-        tw_reader_t reader = {.state = NULL};
-        tw_record_t record;
+        tw_source_reader_t reader = {.state = NULL};
+        tw_image_record_t  record;
 
         ck_assert_int_eq(source.ops->read(&source, TW_SUBSET_TRAIN, 29, &reader, &record, &problem),
                          -1);
@@ -445,8 +446,8 @@ END_TEST
 /* Two readers at a time, and one for many images: records stay where they are. */
 START_TEST(records_stay)
 {
-    tw_reader_t reader[2] = {{.state = NULL}};
-    tw_record_t first, again, other;
+    tw_source_reader_t reader[2] = {{.state = NULL}};
+    tw_image_record_t  first, again, other;
 
     rig_opened(&source, "lmdb:%/out.lmdb");
     ck_assert_int_eq(source.ops->read(&source, 0, 0, &reader[0], &first, &problem), 0);

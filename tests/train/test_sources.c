@@ -295,8 +295,8 @@ END_TEST
 
 static void read_fails(const char *path, const char *why)
 {
-    tw_reader_t reader = {.state = NULL};
-    tw_record_t record = {.n = 77};
+    tw_source_reader_t reader = {.state = NULL};
+    tw_image_record_t  record = {.n = 77};
 
     for (tw_subset_t part = 0; part < TW_SUBSETS; part++) {
         for (uint32_t i = 0; i < source.part[part].n; i++) {

@@ -22,33 +22,33 @@ static tw_problem_t problem;
 
 enum { MOST = 3 * 64 * 64 };
 
-typedef struct plain {
+typedef struct plain_image {
     size_t  c, h, w;
     int     floats;
     uint8_t pixel[MOST], there[MOST]; /* there: not in the border */
     float   value[MOST];
-} plain_t;
+} plain_image_t;
 
-static size_t at(const plain_t *p, size_t c, size_t y, size_t x)
+static size_t at(const plain_image_t *p, size_t c, size_t y, size_t x)
 {
     return (c * p->h + y) * p->w + x;
 }
 
 /* A value taken from another place of an image. */
-static void take(plain_t *to, size_t i, const plain_t *from, size_t k)
+static void take(plain_image_t *to, size_t i, const plain_image_t *from, size_t k)
 {
     to->pixel[i] = from->pixel[k];
     to->value[i] = from->value[k];
     to->there[i] = from->there[k];
 }
 
-static void plain_crop(plain_t *p, size_t h, size_t w, size_t pad, int centre, uint64_t key,
+static void plain_crop(plain_image_t *p, size_t h, size_t w, size_t pad, int centre, uint64_t key,
                        unsigned draw)
 {
-    static plain_t old;
-    const size_t   free_h = p->h + 2 * pad - h, free_w = p->w + 2 * pad - w;
-    const size_t   top = centre ? free_h / 2 : tw_random_below(key, draw, (uint32_t)free_h + 1);
-    const size_t left  = centre ? free_w / 2 : tw_random_below(key, draw + 1, (uint32_t)free_w + 1);
+    static plain_image_t old;
+    const size_t         free_h = p->h + 2 * pad - h, free_w = p->w + 2 * pad - w;
+    const size_t top  = centre ? free_h / 2 : tw_random_below(key, draw, (uint32_t)free_h + 1);
+    const size_t left = centre ? free_w / 2 : tw_random_below(key, draw + 1, (uint32_t)free_w + 1);
 
     old  = *p;
     p->h = h;
@@ -68,9 +68,9 @@ static void plain_crop(plain_t *p, size_t h, size_t w, size_t pad, int centre, u
     }
 }
 
-static void plain_mirror(plain_t *p, uint64_t key, unsigned draw)
+static void plain_mirror(plain_image_t *p, uint64_t key, unsigned draw)
 {
-    static plain_t old;
+    static plain_image_t old;
 
     old = *p;
     for (size_t c = 0; c < p->c && tw_random_below(key, draw, 2) == 1; c++) {
@@ -101,7 +101,7 @@ static void plain_line(const uint8_t *in, size_t n, size_t step, uint8_t *out, s
     }
 }
 
-static void plain_resize(plain_t *p, size_t h, size_t w)
+static void plain_resize(plain_image_t *p, size_t h, size_t w)
 {
     static uint8_t high[MOST * 4], wide[MOST * 4];
 
@@ -126,7 +126,7 @@ static uint8_t mix(int32_t value, int32_t grey, int32_t factor)
     return (uint8_t)(mixed < 0 ? 0 : mixed > 255 ? 255 : mixed);
 }
 
-static uint8_t luma(const plain_t *p, size_t i)
+static uint8_t luma(const plain_image_t *p, size_t i)
 {
     const size_t n = p->h * p->w;
 
@@ -136,7 +136,7 @@ static uint8_t luma(const plain_t *p, size_t i)
                                  16);
 }
 
-static void plain_colour(plain_t *p, const double most[3], uint64_t key, unsigned draw)
+static void plain_colour(plain_image_t *p, const double most[3], uint64_t key, unsigned draw)
 {
     const size_t n = p->h * p->w;
 
@@ -161,7 +161,7 @@ static void plain_colour(plain_t *p, const double most[3], uint64_t key, unsigne
     }
 }
 
-static void plain_affine(plain_t *p, const float *mean, size_t means, const float *scale,
+static void plain_affine(plain_image_t *p, const float *mean, size_t means, const float *scale,
                          size_t scales)
 {
     const size_t n = p->h * p->w;
@@ -174,7 +174,7 @@ static void plain_affine(plain_t *p, const float *mean, size_t means, const floa
     p->floats = 1;
 }
 
-static void plain_out(const plain_t *p, float *out)
+static void plain_out(const plain_image_t *p, float *out)
 {
     for (size_t i = 0; i < p->c * p->h * p->w; i++) {
         out[i] = !p->there[i] ? 0.0f : p->floats ? p->value[i] : (float)p->pixel[i];
@@ -184,7 +184,7 @@ static void plain_out(const plain_t *p, float *out)
 /* ---- lists drawn at random ----------------------------------------------------------------- */
 
 /* One word more of a list, done to the plain image as well. */
-static void add_word(test_random_t *r, plain_t *p, char *text, uint64_t key, unsigned *draw,
+static void add_word(test_random_t *r, plain_image_t *p, char *text, uint64_t key, unsigned *draw,
                      int *bordered)
 {
     const float zero = 0.0f, one = 1.0f, means[3] = {104.0f, 117.5f, 123.25f};
@@ -248,11 +248,11 @@ static void add_word(test_random_t *r, plain_t *p, char *text, uint64_t key, uns
     }
 }
 
-static void draw_image(test_random_t *r, plain_t *p)
+static void draw_image(test_random_t *r, plain_image_t *p)
 {
     static const size_t planes[] = {1, 2, 3};
 
-    *p   = (plain_t){.c = planes[test_below(r, 3)]};
+    *p   = (plain_image_t){.c = planes[test_below(r, 3)]};
     p->h = (size_t)test_below(r, 40) + 1;
     p->w = (size_t)test_below(r, 40) + 1;
     for (size_t i = 0; i < MOST; i++) {
@@ -267,7 +267,7 @@ static const tw_pixels_t *pixels_of(const tw_compute_kernels_t *kernels)
 }
 
 /* The list on an image, moved at an index. */
-static void run_list(const tw_transforms_t *list, const plain_t *image, size_t transfer,
+static void run_list(const tw_transforms_t *list, const plain_image_t *image, size_t transfer,
                      uint64_t key, const tw_compute_kernels_t *kernels, float *out)
 {
     tw_work_t front = {.pixels = pixels_of(kernels)}, behind = {.pixels = pixels_of(kernels_at(0))};
@@ -302,7 +302,7 @@ static void run_list(const tw_transforms_t *list, const plain_t *image, size_t t
 START_TEST(every_index_gives_what_the_plain_version_gives)
 {
     test_random_t               r = {test_seed() + (uint64_t)_i};
-    static plain_t              image, p;
+    static plain_image_t        image, p;
     static float                want[MOST], got[MOST];
     const tw_compute_kernels_t *kernels = kernels_at(_i % LEVELS);
 
@@ -321,8 +321,8 @@ START_TEST(every_index_gives_what_the_plain_version_gives)
         }
         problem = (tw_problem_t){0};
         ck_assert_msg(tw_transforms_parse(&list, text,
-                                          (tw_form_t){.type  = TW_IMAGE_PIXELS,
-                                                      .shape = {image.c, image.h, image.w}},
+                                          (tw_image_form_t){.type  = TW_IMAGE_PIXELS,
+                                                            .shape = {image.c, image.h, image.w}},
                                           "list", &problem) == 0,
                       "%s", problem.text);
         ck_assert_uint_eq(list.form.shape.h, p.h);
@@ -349,9 +349,9 @@ START_TEST(a_learned_mean_is_that_of_the_images)
     enum { LEARNED = 5, H = 11, W = 13, N = 3 * H * W };
     static const char *const lists[] = {"mean:planes mirror crop:5", "mean:pixels mirror crop:5",
                                         "mirror crop:11x13 mean:pixels"};
-    const tw_form_t          from    = {.type = TW_IMAGE_PIXELS, .shape = {3, H, W}};
+    const tw_image_form_t    from    = {.type = TW_IMAGE_PIXELS, .shape = {3, H, W}};
     test_random_t            r       = {test_seed()};
-    static plain_t           image, p;
+    static plain_image_t     image, p;
     static float             want[MOST], got[MOST];
     static uint64_t          sums[1 + N];
     double                   mean[N] = {0.0};
@@ -418,10 +418,11 @@ START_TEST(places_are_drawn_evenly)
     tw_work_t       work = {.pixels = pixels_of(kernels_at(0))};
 
     memset(count, 0, sizeof(count));
-    ck_assert_int_eq(tw_transforms_parse(&list, "crop:pad=4 mirror",
-                                         (tw_form_t){.type = TW_IMAGE_PIXELS, .shape = {1, 32, 32}},
-                                         "list", &problem),
-                     0);
+    ck_assert_int_eq(
+        tw_transforms_parse(&list, "crop:pad=4 mirror",
+                            (tw_image_form_t){.type = TW_IMAGE_PIXELS, .shape = {1, 32, 32}},
+                            "list", &problem),
+        0);
     for (uint32_t i = 0; i < DRAWN; i++) {
         tw_planned_t   planned = {.image = {.type    = TW_IMAGE_PIXELS,
                                             .data    = image,
@@ -496,10 +497,11 @@ START_TEST(lists_are_checked)
     tw_transforms_t list;
 
     problem = (tw_problem_t){0};
-    ck_assert_int_eq(tw_transforms_parse(&list, bad[_i].text,
-                                         (tw_form_t){.type = TW_IMAGE_PIXELS, .shape = {3, 32, 32}},
-                                         "--augment", &problem),
-                     -1);
+    ck_assert_int_eq(
+        tw_transforms_parse(&list, bad[_i].text,
+                            (tw_image_form_t){.type = TW_IMAGE_PIXELS, .shape = {3, 32, 32}},
+                            "--augment", &problem),
+        -1);
     ck_assert_msg(strstr(problem.text, bad[_i].fragment) != NULL, "'%s' gave '%s'", bad[_i].text,
                   problem.text);
     ck_assert_int_eq(strncmp(problem.text, "--augment: ", 11), 0);
@@ -509,8 +511,8 @@ END_TEST
 
 START_TEST(files_need_one_size)
 {
-    const tw_form_t files = {.type = TW_IMAGE_FILE, .shape = {3, 0, 0}};
-    tw_transforms_t list;
+    const tw_image_form_t files = {.type = TW_IMAGE_FILE, .shape = {3, 0, 0}};
+    tw_transforms_t       list;
 
     problem = (tw_problem_t){0};
     ck_assert_int_eq(tw_transforms_parse(&list, "resize:40 mirror", files, "--augment", &problem),
@@ -536,20 +538,22 @@ START_TEST(tests_have_no_chance)
     char            text[TW_TRANSFORMS_TEXT];
     tw_transforms_t list;
 
-    ck_assert_int_eq(tw_transforms_parse(&list,
-                                         "decode resize:40 crop:32,random crop:pad=4 mirror "
-                                         "colour:contrast=0.4 noise:0.1 mean:1,2,3 deviation:2",
-                                         (tw_form_t){.type = TW_IMAGE_FILE, .shape = {3, 0, 0}},
-                                         "--augment", &problem),
-                     0);
+    ck_assert_int_eq(
+        tw_transforms_parse(&list,
+                            "decode resize:40 crop:32,random crop:pad=4 mirror "
+                            "colour:contrast=0.4 noise:0.1 mean:1,2,3 deviation:2",
+                            (tw_image_form_t){.type = TW_IMAGE_FILE, .shape = {3, 0, 0}},
+                            "--augment", &problem),
+        0);
     tw_transforms_for_tests(&list, text, sizeof(text));
     ck_assert_str_eq(text, "decode resize:40 crop:32x32,centre mean:1,2,3 deviation:2");
     tw_transforms_destroy(&list);
     /* The border stays where the image is too small without it. */
-    ck_assert_int_eq(tw_transforms_parse(&list, "crop:40,random,pad=4",
-                                         (tw_form_t){.type = TW_IMAGE_PIXELS, .shape = {3, 32, 36}},
-                                         "--augment", &problem),
-                     0);
+    ck_assert_int_eq(
+        tw_transforms_parse(&list, "crop:40,random,pad=4",
+                            (tw_image_form_t){.type = TW_IMAGE_PIXELS, .shape = {3, 32, 36}},
+                            "--augment", &problem),
+        0);
     tw_transforms_for_tests(&list, text, sizeof(text));
     ck_assert_str_eq(text, "crop:40x40,pad=4,centre");
     tw_transforms_destroy(&list);
@@ -560,10 +564,10 @@ END_TEST
 START_TEST(thin_images_take_no_memory)
 {
     enum { LONG = 4000000 };
-    const tw_form_t from = {.type = TW_IMAGE_PIXELS, .shape = {1, 0, 0}};
-    tw_planned_t    planned;
-    tw_work_t       work = {.pixels = pixels_of(kernels_at(0))};
-    tw_transforms_t list;
+    const tw_image_form_t from = {.type = TW_IMAGE_PIXELS, .shape = {1, 0, 0}};
+    tw_planned_t          planned;
+    tw_work_t             work = {.pixels = pixels_of(kernels_at(0))};
+    tw_transforms_t       list;
 
     for (int across = 0; across < 2; across++) {
         problem = (tw_problem_t){0};

@@ -118,15 +118,15 @@ int tw_files_add(tw_files_t *files, const char *where, const char *path, uint16_
 
 /* ---- the parts ------------------------------------------------------------------------------ */
 
-typedef struct tw_place {
+typedef struct tw_file_place {
     uint64_t key;
     size_t   row;
     uint16_t group;
-} tw_place_t;
+} tw_file_place_t;
 
 static int by_group_and_key(const void *left, const void *right)
 {
-    const tw_place_t *a = left, *b = right;
+    const tw_file_place_t *a = left, *b = right;
 
     if (a->group != b->group) {
         return a->group < b->group ? -1 : 1;
@@ -149,7 +149,7 @@ static uint64_t key_of(const char *path, uint64_t seed)
 }
 
 /* Deal the sorted files to the parts; the largest number of files that a group has. */
-static size_t deal(tw_files_t *files, const tw_place_t *place, double share)
+static size_t deal(tw_files_t *files, const tw_file_place_t *place, double share)
 {
     size_t most = 0;
 
@@ -172,15 +172,15 @@ static size_t deal(tw_files_t *files, const tw_place_t *place, double share)
 
 int tw_files_split(tw_files_t *files, double share, uint64_t seed, tw_problem_t *problem)
 {
-    tw_place_t *place = malloc((files->n + 1) * sizeof(*place));
+    tw_file_place_t *place = malloc((files->n + 1) * sizeof(*place));
 
     if (place == NULL) {
         return tw_problem_set(problem, "out of memory for %zu files", files->n);
     }
     for (size_t i = 0; i < files->n; i++) {
-        place[i] = (tw_place_t){.key   = key_of(files->arena + files->row[i].path, seed),
-                                .row   = i,
-                                .group = files->row[i].label};
+        place[i] = (tw_file_place_t){.key   = key_of(files->arena + files->row[i].path, seed),
+                                     .row   = i,
+                                     .group = files->row[i].label};
     }
     qsort(place, files->n, sizeof(*place), by_group_and_key);
     if (deal(files, place, share) == 1) {
@@ -307,8 +307,8 @@ static const char *take(int fd, uint8_t *bytes, size_t n)
     return NULL;
 }
 
-int tw_files_read(const tw_source_t *source, tw_subset_t part, uint32_t index, tw_reader_t *reader,
-                  tw_record_t *record, tw_problem_t *problem)
+int tw_files_read(const tw_source_t *source, tw_subset_t part, uint32_t index,
+                  tw_source_reader_t *reader, tw_image_record_t *record, tw_problem_t *problem)
 {
     const tw_files_t    *files = source->state;
     const tw_file_row_t *row   = row_of(source, part, index);
@@ -336,7 +336,7 @@ int tw_files_read(const tw_source_t *source, tw_subset_t part, uint32_t index, t
         return machine ? tw_problem_machine(problem, "cannot read '%s': %s", name, why)
                        : tw_problem_set(problem, "cannot read '%s': %s", name, why);
     }
-    *record = (tw_record_t){.file = 1, .bytes = bytes, .n = row->bytes};
+    *record = (tw_image_record_t){.file = 1, .bytes = bytes, .n = row->bytes};
     return 0;
 }
 

@@ -50,8 +50,8 @@ int tw_files_split(tw_files_t *files, double share, uint64_t seed, tw_problem_t 
 int tw_files_finish(tw_source_t *source, tw_problem_t *problem);
 
 /* The slots of the table of functions. */
-int  tw_files_read(const tw_source_t *source, tw_subset_t part, uint32_t index, tw_reader_t *reader,
-                   tw_record_t *record, tw_problem_t *problem);
+int  tw_files_read(const tw_source_t *source, tw_subset_t part, uint32_t index,
+                   tw_source_reader_t *reader, tw_image_record_t *record, tw_problem_t *problem);
 void tw_files_name_of(const tw_source_t *source, tw_subset_t part, uint32_t index, char *name,
                       size_t size);
 void tw_files_close(tw_source_t *source);

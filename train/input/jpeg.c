@@ -46,7 +46,7 @@ enum {
 };
 
 /* What is to be done with a file, and libjpeg's state meanwhile. */
-typedef struct job {
+typedef struct tw_jpeg_job {
     const uint8_t                *bytes;
     size_t                        n;
     tw_file_facts_t              *header; /* is written; or these are used: */
@@ -62,13 +62,13 @@ typedef struct job {
     char                          what[JMSG_LENGTH_MAX]; /* it was                             */
     int                           damaged;               /* a warning                          */
     int                           orientation;           /* 0: none named                      */
-} job_t;
+} tw_jpeg_job_t;
 
 /* ---- libjpeg's callbacks ------------------------------------------------------------------- */
 
 static void on_error(j_common_ptr info)
 {
-    job_t *job = info->client_data;
+    tw_jpeg_job_t *job = info->client_data;
 
     info->err->format_message(info, job->what);
     longjmp(job->back, 1);
@@ -82,7 +82,7 @@ static int is_harmless(int code)
 
 static void on_message(j_common_ptr info, int level)
 {
-    job_t *job = info->client_data;
+    tw_jpeg_job_t *job = info->client_data;
 
     if (level < 0 && !is_harmless(info->err->msg_code)) {
         job->damaged = 1;
@@ -97,7 +97,7 @@ static void no_output(j_common_ptr info)
 
 static void on_progress(j_common_ptr info)
 {
-    job_t *job = info->client_data;
+    tw_jpeg_job_t *job = info->client_data;
 
     if (job->info.input_scan_number > SCANS_MOST) {
         snprintf(job->what, sizeof(job->what), "more than %d scans", SCANS_MOST);
@@ -108,7 +108,7 @@ static void on_progress(j_common_ptr info)
 /* An APP1 segment; libjpeg would only skip it. All bytes of the file are in libjpeg's hands. */
 static boolean on_app1(j_decompress_ptr info)
 {
-    job_t                  *job    = info->client_data;
+    tw_jpeg_job_t          *job    = info->client_data;
     struct jpeg_source_mgr *source = info->src;
     const JOCTET           *bytes  = source->next_input_byte;
     size_t                  length = 0;
@@ -134,7 +134,7 @@ static boolean on_app1(j_decompress_ptr info)
 
 /* Call it where libjpeg may give up, which leads back to here. Every file gets a new object (0.2 us):
  * an old one keeps the tables of the last file, which a damaged one without would then use. */
-static int guarded(job_t *job, int (*call)(job_t *))
+static int guarded(tw_jpeg_job_t *job, int (*call)(tw_jpeg_job_t *))
 {
     int status;
 
@@ -159,7 +159,7 @@ static int guarded(job_t *job, int (*call)(job_t *))
 
 /* ---- header -------------------------------------------------------------------------------- */
 
-static int read_header(job_t *job)
+static int read_header(tw_jpeg_job_t *job)
 {
     const struct jpeg_decompress_struct *info = &job->info;
 
@@ -183,7 +183,7 @@ static int read_header(job_t *job)
 
 int tw_jpeg_header(const uint8_t *bytes, size_t n, tw_file_facts_t *stored, tw_problem_t *problem)
 {
-    job_t job = {.bytes = bytes, .n = n, .header = stored, .problem = problem};
+    tw_jpeg_job_t job = {.bytes = bytes, .n = n, .header = stored, .problem = problem};
 
     return guarded(&job, read_header);
 }
@@ -280,7 +280,7 @@ static size_t crop_columns(struct jpeg_decompress_struct *info, tw_region_t regi
 /* From the first row to be decoded on; those above the region are not taken. libjpeg-turbo writes
  * rows of colours that begin at multiples of 16 or 32 bytes past the cache, and reading them again
  * then takes five times as long; so these begin a byte later. */
-static int take_rows(job_t *job, size_t left)
+static int take_rows(tw_jpeg_job_t *job, size_t left)
 {
     struct jpeg_decompress_struct *info   = &job->info;
     tw_sink_t                     *sink   = job->sink;
@@ -313,7 +313,7 @@ static int take_rows(job_t *job, size_t left)
     return 0;
 }
 
-static int read_rows(job_t *job)
+static int read_rows(tw_jpeg_job_t *job)
 {
     struct jpeg_decompress_struct *info   = &job->info;
     const tw_region_t              region = job->sink->stored;
@@ -349,13 +349,13 @@ static int read_rows(job_t *job)
 int tw_jpeg_rows(tw_buffer_t *rows, const uint8_t *bytes, size_t n, const tw_file_facts_t *stored,
                  int eighths, tw_sink_t *sink, tw_problem_t *problem)
 {
-    job_t job = {.bytes   = bytes,
-                 .n       = n,
-                 .stored  = stored,
-                 .eighths = eighths,
-                 .sink    = sink,
-                 .rows    = rows,
-                 .problem = problem};
+    tw_jpeg_job_t job = {.bytes   = bytes,
+                         .n       = n,
+                         .stored  = stored,
+                         .eighths = eighths,
+                         .sink    = sink,
+                         .rows    = rows,
+                         .problem = problem};
 
     return guarded(&job, read_rows);
 }

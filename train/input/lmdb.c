@@ -236,7 +236,7 @@ static int broken(const tw_source_t *source, tw_subset_t part, uint32_t index, c
 }
 
 /* Have a record read from the disk at once, not a page at a time. A hint only. */
-static void ask_for(const tw_lmdb_t *db, const MDB_val *value, tw_reader_t *reader)
+static void ask_for(const tw_lmdb_t *db, const MDB_val *value, tw_source_reader_t *reader)
 {
     const uintptr_t at = (uintptr_t)value->mv_data, first = at / db->page * db->page;
 
@@ -250,7 +250,7 @@ static void ask_for(const tw_lmdb_t *db, const MDB_val *value, tw_reader_t *read
 /* The record before is not needed any more: its pages leave this process, or a large database would
  * fill the memory that is counted as its own. They stay in the system's cache; another thread that
  * reads them meanwhile gets them again. */
-static void let_go(tw_reader_t *reader)
+static void let_go(tw_source_reader_t *reader)
 {
     if (reader->mapped != NULL) {
         (void)madvise(reader->mapped, reader->mapped_n, MADV_DONTNEED);
@@ -260,11 +260,11 @@ static void let_go(tw_reader_t *reader)
 
 /* What is wrong with a record, NULL for nothing. */
 static const char *take(const tw_source_t *source, const MDB_val *value, uint16_t label,
-                        tw_record_t *record)
+                        tw_image_record_t *record)
 {
-    tw_record_t is;
-    uint16_t    its_label;
-    const char *why = tw_stored_take(value->mv_data, value->mv_size, &is, &its_label);
+    tw_image_record_t is;
+    uint16_t          its_label;
+    const char       *why = tw_stored_take(value->mv_data, value->mv_size, &is, &its_label);
 
     if (why == NULL && its_label != label) {
         why = "its label is not that of the header";
@@ -279,7 +279,7 @@ static const char *take(const tw_source_t *source, const MDB_val *value, uint16_
 }
 
 static int read_image(const tw_source_t *source, tw_subset_t part, uint32_t index,
-                      tw_reader_t *reader, tw_record_t *record, tw_problem_t *problem)
+                      tw_source_reader_t *reader, tw_image_record_t *record, tw_problem_t *problem)
 {
     const tw_lmdb_t *db = source->state;
     uint8_t          key[TW_STORED_KEY];
@@ -304,7 +304,7 @@ static int read_image(const tw_source_t *source, tw_subset_t part, uint32_t inde
     return why == NULL ? 0 : broken(source, part, index, why, problem);
 }
 
-static void done(const tw_source_t *source, tw_reader_t *reader)
+static void done(const tw_source_t *source, tw_source_reader_t *reader)
 {
     (void)source;
     let_go(reader);

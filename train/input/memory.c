@@ -72,7 +72,8 @@ static int load_mnist(tw_data_t *data, const char *spec, const char *folder, tw_
     return 0;
 }
 
-static int load_cifar10(tw_data_t *data, const char *spec, const char *folder, tw_problem_t *problem)
+static int load_cifar10(tw_data_t *data, const char *spec, const char *folder,
+                        tw_problem_t *problem)
 {
     (void)spec;
     if (*folder == '\0') {
@@ -95,8 +96,8 @@ static int load_digits(tw_data_t *data, const char *spec, const char *options,
     if (*options == ':' && options[1] == '\0') {
         return tw_problem_set(problem, "--data %s: accepted is " TW_DIGITS_ACCEPTED, spec);
     }
-    if (tw_data_options(spec, *options == ':' ? options + 1 : options, TW_DIGITS_ACCEPTED, option, 2,
-                        problem) != 0 ||
+    if (tw_data_options(spec, *options == ':' ? options + 1 : options, TW_DIGITS_ACCEPTED, option,
+                        2, problem) != 0 ||
         tw_set_create(&data->train, train, data->pixels, problem) != 0 ||
         tw_set_create(&data->test, train < 6 ? 1 : train / 6, data->pixels, problem) != 0) {
         return -1;
@@ -233,16 +234,15 @@ static int open_memory(tw_source_t *source, const char *spec, const char *argume
 }
 
 static int read_memory(const tw_source_t *source, tw_subset_t part, uint32_t index,
-                       tw_reader_t *reader, tw_record_t *record, tw_problem_t *problem)
+                       tw_source_reader_t *reader, tw_image_record_t *record, tw_problem_t *problem)
 {
     const tw_data_t *data = source->state;
     const tw_set_t  *set  = part == TW_SUBSET_TRAIN ? &data->train : &data->test;
 
     (void)reader;
     (void)problem;
-    *record = (tw_record_t){.shape = data->shape,
-                            .bytes = set->pixels + index * data->pixels,
-                            .n     = data->pixels};
+    *record = (tw_image_record_t){
+        .shape = data->shape, .bytes = set->pixels + index * data->pixels, .n = data->pixels};
     return 0;
 }
 

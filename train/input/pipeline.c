@@ -27,7 +27,7 @@ typedef struct tw_row {
     uint64_t      begun, made, moved; /* when, in nanoseconds */
 } tw_row_t;
 
-typedef struct tw_slot {
+typedef struct tw_pipeline_slot {
     _Atomic uint64_t claim; /* number of the batch << 32 | images not yet claimed */
     atomic_size_t    unfinished;
     size_t           n;
@@ -39,7 +39,7 @@ typedef struct tw_slot {
     _Atomic uint64_t bytes;
     atomic_int       failed;
     tw_problem_t     problem; /* the first; set before failed becomes 2 */
-} tw_slot_t;
+} tw_pipeline_slot_t;
 
 typedef struct tw_worker {
     tw_pipeline_t *pipeline;
@@ -50,7 +50,7 @@ typedef struct tw_worker {
 
 struct tw_pipeline {
     tw_pipeline_config_t config;
-    tw_slot_t            slot[TW_PIPELINE_DEPTH];
+    tw_pipeline_slot_t   slot[TW_PIPELINE_DEPTH];
     size_t               values; /* of an image */
 
     tw_worker_t    **worker; /* [started] */
@@ -86,7 +86,7 @@ static uint64_t thread_ns(void)
 /* ---- workers ------------------------------------------------------------------------------- */
 
 /* The first image that fails speaks for the batch. */
-static void fail(tw_slot_t *slot, const tw_problem_t *problem)
+static void fail(tw_pipeline_slot_t *slot, const tw_problem_t *problem)
 {
     int none = 0;
 
@@ -96,7 +96,7 @@ static void fail(tw_slot_t *slot, const tw_problem_t *problem)
     }
 }
 
-static tw_prepare_t preparing(tw_pipeline_t *p, tw_slot_t *slot)
+static tw_prepare_t preparing(tw_pipeline_t *p, tw_pipeline_slot_t *slot)
 {
     return (tw_prepare_t){.source = p->config.source,
                           .list   = p->config.list[slot->part],
@@ -107,7 +107,7 @@ static tw_prepare_t preparing(tw_pipeline_t *p, tw_slot_t *slot)
 }
 
 /* Everything in front of the transfer, and the transfer. */
-static void prepare(tw_pipeline_t *p, tw_slot_t *slot, size_t i, tw_hand_t *hand)
+static void prepare(tw_pipeline_t *p, tw_pipeline_slot_t *slot, size_t i, tw_hand_t *hand)
 {
     const tw_prepare_t how     = preparing(p, slot);
     tw_row_t          *row     = &slot->row[i];
@@ -133,7 +133,7 @@ static void prepare(tw_pipeline_t *p, tw_slot_t *slot, size_t i, tw_hand_t *hand
     atomic_fetch_add(&p->grown, row->buffer.grown - before + tw_hand_grown(hand));
 }
 
-static void finish(tw_pipeline_t *p, tw_slot_t *slot)
+static void finish(tw_pipeline_t *p, tw_pipeline_slot_t *slot)
 {
     if (atomic_fetch_sub(&slot->unfinished, 1) == 1) {
         pthread_mutex_lock(&p->lock);
@@ -143,7 +143,7 @@ static void finish(tw_pipeline_t *p, tw_slot_t *slot)
 }
 
 /* One image of batch `number`, if there is one that nobody has claimed. */
-static int claim(tw_slot_t *slot, uint32_t number, size_t *i)
+static int claim(tw_pipeline_slot_t *slot, uint32_t number, size_t *i)
 {
     uint64_t word = atomic_load(&slot->claim);
 
@@ -182,9 +182,9 @@ static void *work(void *user)
     uint64_t       spent = thread_ns();
 
     for (;;) {
-        tw_slot_t *slot;
-        uint64_t   posted, later;
-        size_t     i;
+        tw_pipeline_slot_t *slot;
+        uint64_t            posted, later;
+        size_t              i;
 
         sleep_while_idle(p, w, next);
         if (atomic_load(&p->closing)) {
@@ -343,9 +343,9 @@ size_t tw_pipeline_posted(const tw_pipeline_t *p)
 
 void tw_pipeline_post(tw_pipeline_t *p, const tw_pipeline_batch_t *batch)
 {
-    const uint64_t number     = atomic_load(&p->posted);
-    const size_t   operations = p->config.list[batch->part]->n;
-    tw_slot_t     *slot       = &p->slot[number % TW_PIPELINE_DEPTH];
+    const uint64_t      number     = atomic_load(&p->posted);
+    const size_t        operations = p->config.list[batch->part]->n;
+    tw_pipeline_slot_t *slot       = &p->slot[number % TW_PIPELINE_DEPTH];
 
     slot->part     = batch->part;
     slot->epoch    = batch->epoch;
@@ -375,7 +375,7 @@ static tw_hand_t *own_hand(tw_pipeline_t *p)
 }
 
 /* Without workers the computing threads prepare what nobody has claimed. */
-static void prepare_here(tw_pipeline_t *p, tw_slot_t *slot)
+static void prepare_here(tw_pipeline_t *p, tw_pipeline_slot_t *slot)
 {
 #pragma omp parallel num_threads(p->config.computing) if (p->config.computing > 1)
     for (size_t i; claim(slot, (uint32_t)p->taken, &i);) {
@@ -384,7 +384,7 @@ static void prepare_here(tw_pipeline_t *p, tw_slot_t *slot)
     }
 }
 
-static void wait_for(tw_pipeline_t *p, tw_slot_t *slot)
+static void wait_for(tw_pipeline_t *p, tw_pipeline_slot_t *slot)
 {
     const double start = now();
 
@@ -403,7 +403,7 @@ static void wait_for(tw_pipeline_t *p, tw_slot_t *slot)
 }
 
 /* What is left to do, for all images of the batch, by the computing threads. */
-static void compute(tw_pipeline_t *p, tw_slot_t *slot, float *out)
+static void compute(tw_pipeline_t *p, tw_pipeline_slot_t *slot, float *out)
 {
     const tw_prepare_t how   = preparing(p, slot);
     const double       start = now();
@@ -428,7 +428,7 @@ static void compute(tw_pipeline_t *p, tw_slot_t *slot, float *out)
 
 int tw_pipeline_take(tw_pipeline_t *p, float *out, tw_problem_t *problem)
 {
-    tw_slot_t *slot = &p->slot[p->taken % TW_PIPELINE_DEPTH];
+    tw_pipeline_slot_t *slot = &p->slot[p->taken % TW_PIPELINE_DEPTH];
 
     wait_for(p, slot);
     if (out != NULL && atomic_load(&slot->failed) == 0) {

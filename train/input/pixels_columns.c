@@ -104,7 +104,7 @@ static int find_window(const columns_t *c, size_t first, size_t n, size_t block,
     return 1;
 }
 
-TW_PIXELS_INLINE tw_vector_t shuffle(tw_vector_t v, tw_vector_t order)
+TW_PIXELS_INLINE tw_pixels_vector_t shuffle(tw_pixels_vector_t v, tw_pixels_vector_t order)
 {
 #ifdef __AVX512VBMI__
     return _mm512_maskz_permutexvar_epi8(UINT64_C(0x5555555555555555), order, v);
@@ -115,7 +115,8 @@ TW_PIXELS_INLINE tw_vector_t shuffle(tw_vector_t v, tw_vector_t order)
 
 /* A row's window. The bases are those of a window_t, but in variables of the caller: a byte that is
  * stored might change the structure, and they would be loaded again for each row. */
-TW_PIXELS_INLINE tw_vector_t load_window(const uint8_t *row, size_t base, size_t base_of_high)
+TW_PIXELS_INLINE tw_pixels_vector_t load_window(const uint8_t *row, size_t base,
+                                                size_t base_of_high)
 {
 #ifdef __AVX512VBMI__
     (void)base_of_high;
@@ -129,8 +130,8 @@ TW_PIXELS_INLINE tw_vector_t load_window(const uint8_t *row, size_t base, size_t
 }
 
 /* The same, `move` values further, of a row with so many readable values; then zeros. */
-static tw_vector_t load_window_end(const uint8_t *row, const window_t *window, size_t move,
-                                   size_t readable)
+static tw_pixels_vector_t load_window_end(const uint8_t *row, const window_t *window, size_t move,
+                                          size_t readable)
 {
     uint8_t bytes[TW_WIDE] = {0};
 
@@ -143,7 +144,7 @@ static tw_vector_t load_window_end(const uint8_t *row, const window_t *window, s
 }
 
 /* The low bytes of words of 16 bits. */
-TW_PIXELS_INLINE void store_words(uint8_t *out, tw_vector_t v)
+TW_PIXELS_INLINE void store_words(uint8_t *out, tw_pixels_vector_t v)
 {
 #ifdef __AVX512VBMI__
     _mm256_storeu_si256((__m256i *)out, _mm512_cvtepi16_epi8(v));
@@ -154,7 +155,7 @@ TW_PIXELS_INLINE void store_words(uint8_t *out, tw_vector_t v)
 }
 
 /* The same of 32 bits. */
-TW_PIXELS_INLINE void store_double_words(uint8_t *out, tw_vector_t v)
+TW_PIXELS_INLINE void store_double_words(uint8_t *out, tw_pixels_vector_t v)
 {
 #ifdef __AVX512VBMI__
     _mm_storeu_si128((__m128i *)out, _mm512_cvtepi32_epi8(v));
@@ -170,12 +171,12 @@ TW_PIXELS_INLINE void store_double_words(uint8_t *out, tw_vector_t v)
 static int few_weights(const columns_t *c, size_t first, size_t n)
 {
     enum { BLOCK = TW_WIDE / 2 };
-    const size_t taps = c->line->taps, stride = c->stride, out_stride = c->out_stride;
-    int16_t      w2[BLOCK] = {0};
-    uint8_t      other[TW_WIDE];
-    window_t     window;
-    tw_vector_t  order_a, order_b, weight;
-    size_t       y = 0;
+    const size_t       taps = c->line->taps, stride = c->stride, out_stride = c->out_stride;
+    int16_t            w2[BLOCK] = {0};
+    uint8_t            other[TW_WIDE];
+    window_t           window;
+    tw_pixels_vector_t order_a, order_b, weight;
+    size_t             y = 0;
 
     if (!find_window(c, first, n, BLOCK, 0, &window)) {
         return 0;
@@ -200,15 +201,15 @@ static int few_weights(const columns_t *c, size_t first, size_t n)
         uint8_t       *out = c->out + first;
 
         for (; y < safe; y++, row += stride, out += out_stride) {
-            const tw_vector_t v = load_window(row, base, high);
+            const tw_pixels_vector_t v = load_window(row, base, high);
 
             store_words(out, tw_between(shuffle(v, order_a), shuffle(v, order_b), weight));
         }
     }
     for (; y < c->rows; y++) {
-        const size_t      readable = (c->rows - 1 - y) * stride + c->end;
-        const tw_vector_t v        = load_window_end(c->in + y * stride, &window, 0, readable);
-        uint8_t           bytes[BLOCK];
+        const size_t             readable = (c->rows - 1 - y) * stride + c->end;
+        const tw_pixels_vector_t v = load_window_end(c->in + y * stride, &window, 0, readable);
+        uint8_t                  bytes[BLOCK];
 
         store_words(bytes, tw_between(shuffle(v, order_a), shuffle(v, order_b), weight));
         memcpy(c->out + y * out_stride + first, bytes, n);
@@ -216,8 +217,8 @@ static int few_weights(const columns_t *c, size_t first, size_t n)
     return 1;
 }
 
-TW_PIXELS_INLINE tw_vector_t add_pair(tw_vector_t sum, tw_vector_t window, tw_vector_t order,
-                                      tw_vector_t weight)
+TW_PIXELS_INLINE tw_pixels_vector_t add_pair(tw_pixels_vector_t sum, tw_pixels_vector_t window,
+                                             tw_pixels_vector_t order, tw_pixels_vector_t weight)
 {
     return TW_V(add_epi32)(sum, TW_V(madd_epi16)(shuffle(window, order), weight));
 }
@@ -227,16 +228,16 @@ TW_PIXELS_INLINE tw_vector_t add_pair(tw_vector_t sum, tw_vector_t window, tw_ve
 TW_PIXELS_INLINE void sum_pairs(const columns_t *c, const window_t *window, const int16_t *weight,
                                 size_t pairs, size_t first)
 {
-    const size_t      safe = window->safe, base = window->base[0], high = window->base[PARTS - 1];
-    const size_t      stride = c->stride, out_stride = c->out_stride;
-    const tw_vector_t order = tw_load(window->order);
-    const tw_vector_t w0 = tw_load(weight), w1 = tw_load(weight + TW_WIDE / 2);
-    const tw_vector_t w2  = tw_load(weight + TW_WIDE);
-    const uint8_t    *row = c->in;
-    uint8_t          *out = c->out + first;
+    const size_t safe = window->safe, base = window->base[0], high = window->base[PARTS - 1];
+    const size_t stride = c->stride, out_stride = c->out_stride;
+    const tw_pixels_vector_t order = tw_load(window->order);
+    const tw_pixels_vector_t w0 = tw_load(weight), w1 = tw_load(weight + TW_WIDE / 2);
+    const tw_pixels_vector_t w2  = tw_load(weight + TW_WIDE);
+    const uint8_t           *row = c->in;
+    uint8_t                 *out = c->out + first;
 
     for (size_t y = 0; y < safe; y++, row += stride, out += out_stride) {
-        tw_vector_t sum = TW_V(set1_epi32)(TW_ROUND);
+        tw_pixels_vector_t sum = TW_V(set1_epi32)(TW_ROUND);
 
         sum = add_pair(sum, load_window(row, base, high), order, w0);
         if (pairs > 1) {
@@ -279,9 +280,9 @@ static int pairs_of_weights(const columns_t *c, size_t first, size_t n)
         sum_pairs(c, &window, weight[0], pairs, first);
     }
     for (size_t y = window.safe; y < c->rows; y++) {
-        const size_t readable = (c->rows - 1 - y) * c->stride + c->end;
-        tw_vector_t  sum      = TW_V(set1_epi32)(TW_ROUND);
-        uint8_t      bytes[BLOCK];
+        const size_t       readable = (c->rows - 1 - y) * c->stride + c->end;
+        tw_pixels_vector_t sum      = TW_V(set1_epi32)(TW_ROUND);
+        uint8_t            bytes[BLOCK];
 
         for (size_t k = 0; k < pairs; k++) {
             sum = add_pair(sum, load_window_end(c->in + y * c->stride, &window, 2 * k, readable),

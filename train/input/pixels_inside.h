@@ -2,7 +2,7 @@
  * input/pixels_inside.h - what the parts of the loops over pixels share, each compiled once per
  * instruction set with TW_KERNELS defined as the ending of the names.
  *
- * Where there are vectors (TW_PIXELS_VECTORS), tw_vector_t is one of the widest, of TW_WIDE bytes,
+ * Where there are vectors (TW_PIXELS_VECTORS), tw_pixels_vector_t is one of the widest, of TW_WIDE bytes,
  * and TW_V(x) the intrinsic x for it. What is compiled as scalar stays plain C, whatever the
  * compiler was told about the processor.
  */
@@ -47,45 +47,45 @@ uint64_t tw_pixels_sum(const uint8_t *in, size_t n);
 #ifdef __AVX512VBMI__
 #define TW_WIDE 64
 #define TW_V(x) _mm512_##x
-typedef __m512i tw_vector_t;
+typedef __m512i tw_pixels_vector_t;
 
-TW_PIXELS_INLINE tw_vector_t tw_load(const void *p)
+TW_PIXELS_INLINE tw_pixels_vector_t tw_load(const void *p)
 {
     return _mm512_loadu_si512(p);
 }
 
-TW_PIXELS_INLINE void tw_store(void *p, tw_vector_t v)
+TW_PIXELS_INLINE void tw_store(void *p, tw_pixels_vector_t v)
 {
     _mm512_storeu_si512(p, v);
 }
 
-TW_PIXELS_INLINE tw_vector_t tw_zero(void)
+TW_PIXELS_INLINE tw_pixels_vector_t tw_zero(void)
 {
     return _mm512_setzero_si512();
 }
 #else
 #define TW_WIDE 32
 #define TW_V(x) _mm256_##x
-typedef __m256i tw_vector_t;
+typedef __m256i tw_pixels_vector_t;
 
-TW_PIXELS_INLINE tw_vector_t tw_load(const void *p)
+TW_PIXELS_INLINE tw_pixels_vector_t tw_load(const void *p)
 {
     return _mm256_loadu_si256(p);
 }
 
-TW_PIXELS_INLINE void tw_store(void *p, tw_vector_t v)
+TW_PIXELS_INLINE void tw_store(void *p, tw_pixels_vector_t v)
 {
     _mm256_storeu_si256(p, v);
 }
 
-TW_PIXELS_INLINE tw_vector_t tw_zero(void)
+TW_PIXELS_INLINE tw_pixels_vector_t tw_zero(void)
 {
     return _mm256_setzero_si256();
 }
 #endif
 
 /* The first m bytes, m < TW_WIDE, and no others. */
-TW_PIXELS_INLINE tw_vector_t tw_load_some(const void *p, size_t m)
+TW_PIXELS_INLINE tw_pixels_vector_t tw_load_some(const void *p, size_t m)
 {
 #ifdef __AVX512VBMI__
     return _mm512_maskz_loadu_epi8((UINT64_C(1) << m) - 1, p);
@@ -97,7 +97,7 @@ TW_PIXELS_INLINE tw_vector_t tw_load_some(const void *p, size_t m)
 #endif
 }
 
-TW_PIXELS_INLINE void tw_store_some(void *p, tw_vector_t v, size_t m)
+TW_PIXELS_INLINE void tw_store_some(void *p, tw_pixels_vector_t v, size_t m)
 {
 #ifdef __AVX512VBMI__
     _mm512_mask_storeu_epi8(p, (UINT64_C(1) << m) - 1, v);
@@ -110,7 +110,8 @@ TW_PIXELS_INLINE void tw_store_some(void *p, tw_vector_t v, size_t m)
 }
 
 /* a + ((w (b - a) + 8192) >> 14) of words, with twice w. */
-TW_PIXELS_INLINE tw_vector_t tw_between(tw_vector_t a, tw_vector_t b, tw_vector_t w2)
+TW_PIXELS_INLINE tw_pixels_vector_t tw_between(tw_pixels_vector_t a, tw_pixels_vector_t b,
+                                               tw_pixels_vector_t w2)
 {
     return TW_V(add_epi16)(a, TW_V(mulhrs_epi16)(TW_V(sub_epi16)(b, a), w2));
 }

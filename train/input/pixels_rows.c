@@ -46,12 +46,13 @@ void tw_pixels_resize_rows(const tw_resize_line_t *line, const uint8_t *in, size
 
 #else /* TW_PIXELS_VECTORS */
 
-TW_PIXELS_INLINE tw_vector_t mix_two(tw_vector_t a, tw_vector_t b, tw_vector_t w2)
+TW_PIXELS_INLINE tw_pixels_vector_t mix_two(tw_pixels_vector_t a, tw_pixels_vector_t b,
+                                            tw_pixels_vector_t w2)
 {
-    const tw_vector_t zero = tw_zero();
-    const tw_vector_t low =
+    const tw_pixels_vector_t zero = tw_zero();
+    const tw_pixels_vector_t low =
         tw_between(TW_V(unpacklo_epi8)(a, zero), TW_V(unpacklo_epi8)(b, zero), w2);
-    const tw_vector_t high =
+    const tw_pixels_vector_t high =
         tw_between(TW_V(unpackhi_epi8)(a, zero), TW_V(unpackhi_epi8)(b, zero), w2);
 
     return TW_V(packus_epi16)(low, high); /* undoes what unpacking did to their order */
@@ -59,8 +60,8 @@ TW_PIXELS_INLINE tw_vector_t mix_two(tw_vector_t a, tw_vector_t b, tw_vector_t w
 
 static void two_rows(const uint8_t *a, const uint8_t *b, int16_t w, size_t width, uint8_t *out)
 {
-    const tw_vector_t w2 = TW_V(set1_epi16)((int16_t)(2 * w)); /* w < 16384 */
-    size_t            x  = 0;
+    const tw_pixels_vector_t w2 = TW_V(set1_epi16)((int16_t)(2 * w)); /* w < 16384 */
+    size_t                   x  = 0;
 
     for (; x + TW_WIDE <= width; x += TW_WIDE) {
         tw_store(out + x, mix_two(tw_load(a + x), tw_load(b + x), w2));
@@ -73,7 +74,7 @@ static void two_rows(const uint8_t *a, const uint8_t *b, int16_t w, size_t width
 }
 
 /* Weights k and k + 1 in every 32 bits; none after the last. */
-TW_PIXELS_INLINE tw_vector_t weight_pair(const int16_t *weight, size_t k, size_t taps)
+TW_PIXELS_INLINE tw_pixels_vector_t weight_pair(const int16_t *weight, size_t k, size_t taps)
 {
     const uint32_t low = (uint16_t)weight[k], high = k + 1 < taps ? (uint16_t)weight[k + 1] : 0;
 
@@ -81,20 +82,20 @@ TW_PIXELS_INLINE tw_vector_t weight_pair(const int16_t *weight, size_t k, size_t
 }
 
 /* One vector of width m; m = TW_WIDE is all of it. */
-TW_PIXELS_INLINE tw_vector_t mix(const uint8_t *rows, size_t stride, const int16_t *weight,
-                                 size_t taps, size_t m)
+TW_PIXELS_INLINE tw_pixels_vector_t mix(const uint8_t *rows, size_t stride, const int16_t *weight,
+                                        size_t taps, size_t m)
 {
-    const tw_vector_t zero = tw_zero();
-    tw_vector_t       s0, s1, s2, s3;
+    const tw_pixels_vector_t zero = tw_zero();
+    tw_pixels_vector_t       s0, s1, s2, s3;
 
     s0 = s1 = s2 = s3 = TW_V(set1_epi32)(TW_ROUND);
     for (size_t k = 0; k < taps; k += 2) {
-        const uint8_t    *p = rows + k * stride, *q = k + 1 < taps ? p + stride : p;
-        const tw_vector_t w    = weight_pair(weight, k, taps);
-        const tw_vector_t a    = m == TW_WIDE ? tw_load(p) : tw_load_some(p, m);
-        const tw_vector_t b    = m == TW_WIDE ? tw_load(q) : tw_load_some(q, m);
-        const tw_vector_t low  = TW_V(unpacklo_epi8)(a, b);
-        const tw_vector_t high = TW_V(unpackhi_epi8)(a, b);
+        const uint8_t           *p = rows + k * stride, *q = k + 1 < taps ? p + stride : p;
+        const tw_pixels_vector_t w    = weight_pair(weight, k, taps);
+        const tw_pixels_vector_t a    = m == TW_WIDE ? tw_load(p) : tw_load_some(p, m);
+        const tw_pixels_vector_t b    = m == TW_WIDE ? tw_load(q) : tw_load_some(q, m);
+        const tw_pixels_vector_t low  = TW_V(unpacklo_epi8)(a, b);
+        const tw_pixels_vector_t high = TW_V(unpackhi_epi8)(a, b);
 
         s0 = TW_V(add_epi32)(s0, TW_V(madd_epi16)(TW_V(unpacklo_epi8)(low, zero), w));
         s1 = TW_V(add_epi32)(s1, TW_V(madd_epi16)(TW_V(unpackhi_epi8)(low, zero), w));

@@ -15,14 +15,14 @@
 
 #include "train/input/decode_inside.h"
 
-typedef struct job {
+typedef struct tw_png_job {
     const uint8_t         *bytes; /* what is left of the file */
     size_t                 n;
     const tw_file_facts_t *stored;
     tw_buffer_t           *rows;
     tw_sink_t             *sink;
     char                   what[200]; /* an error was */
-} job_t;
+} tw_png_job_t;
 
 static const uint8_t signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
 
@@ -57,7 +57,7 @@ int tw_png_header(const uint8_t *bytes, size_t n, tw_file_facts_t *stored, tw_pr
 
 static void on_error(png_structp png, png_const_charp what)
 {
-    job_t *job = png_get_error_ptr(png);
+    tw_png_job_t *job = png_get_error_ptr(png);
 
     snprintf(job->what, sizeof(job->what), "%s", what);
     png_longjmp(png, 1);
@@ -71,7 +71,7 @@ static void on_warning(png_structp png, png_const_charp what)
 
 static void read_bytes(png_structp png, png_bytep to, size_t n)
 {
-    job_t *job = png_get_io_ptr(png);
+    tw_png_job_t *job = png_get_io_ptr(png);
 
     if (n > job->n) {
         png_error(png, "premature end");
@@ -85,7 +85,7 @@ static void read_bytes(png_structp png, png_bytep to, size_t n)
 
 /* Up to the first pixels, which will come as 8 bits of grey or of red, green, blue.
  * @return the number of passes. */
-static int begin(png_structp png, png_infop info, job_t *job)
+static int begin(png_structp png, png_infop info, tw_png_job_t *job)
 {
     int passes;
 
@@ -109,7 +109,7 @@ static int begin(png_structp png, png_infop info, job_t *job)
 }
 
 /* One pass over the rows; in the last one they are complete and nothing below the region counts. */
-static void pass_rows(png_structp png, job_t *job, uint8_t *kept, size_t length, int passes,
+static void pass_rows(png_structp png, tw_png_job_t *job, uint8_t *kept, size_t length, int passes,
                       int pixel_bytes, int is_last)
 {
     tw_sink_t   *sink = job->sink;
@@ -132,7 +132,7 @@ static void pass_rows(png_structp png, job_t *job, uint8_t *kept, size_t length,
     }
 }
 
-static void read_rows(png_structp png, png_infop info, job_t *job)
+static void read_rows(png_structp png, png_infop info, tw_png_job_t *job)
 {
     const int    passes      = begin(png, info, job);
     const int    pixel_bytes = png_get_channels(png, info);
@@ -154,7 +154,7 @@ static void read_rows(png_structp png, png_infop info, job_t *job)
     }
 }
 
-static int guarded(png_structp png, png_infop info, job_t *job)
+static int guarded(png_structp png, png_infop info, tw_png_job_t *job)
 {
     if (setjmp(png_jmpbuf(png)) != 0) {
         return -1;
@@ -166,10 +166,10 @@ static int guarded(png_structp png, png_infop info, job_t *job)
 int tw_png_rows(tw_buffer_t *rows, const uint8_t *bytes, size_t n, const tw_file_facts_t *stored,
                 tw_sink_t *sink, tw_problem_t *problem)
 {
-    job_t       job    = {.bytes = bytes, .n = n, .stored = stored, .rows = rows, .sink = sink};
-    png_structp png    = png_create_read_struct(PNG_LIBPNG_VER_STRING, &job, on_error, on_warning);
-    png_infop   info   = png != NULL ? png_create_info_struct(png) : NULL;
-    const int   status = info != NULL ? guarded(png, info, &job) : -1;
+    tw_png_job_t job    = {.bytes = bytes, .n = n, .stored = stored, .rows = rows, .sink = sink};
+    png_structp  png    = png_create_read_struct(PNG_LIBPNG_VER_STRING, &job, on_error, on_warning);
+    png_infop    info   = png != NULL ? png_create_info_struct(png) : NULL;
+    const int    status = info != NULL ? guarded(png, info, &job) : -1;
 
     png_destroy_read_struct(&png, &info, NULL);
     if (status != 0) {

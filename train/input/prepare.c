@@ -130,7 +130,7 @@ uint64_t tw_input_ns(void)
 static int read_image(const tw_prepare_t *how, tw_prepared_t *prepared, tw_hand_t *hand,
                       tw_problem_t *problem)
 {
-    tw_record_t record;
+    tw_image_record_t record;
 
     if (how->source->ops->read(how->source, how->part, prepared->index, &hand->reader, &record,
                                problem) != 0) {

@@ -32,9 +32,9 @@ size_t tw_broken_list(const tw_broken_t *broken, uint64_t *image, size_t room);
 
 /* What one thread prepares images with. */
 typedef struct tw_hand {
-    tw_reader_t reader;
-    tw_work_t   work;
-    uint64_t    told; /* allocations that tw_hand_grown() has returned */
+    tw_source_reader_t reader;
+    tw_work_t          work;
+    uint64_t           told; /* allocations that tw_hand_grown() has returned */
 } tw_hand_t;
 
 /** @return 0, or -1 without memory. */

@@ -80,7 +80,7 @@ void tw_stored_key(tw_subset_t part, uint32_t index, uint8_t key[TW_STORED_KEY])
     }
 }
 
-void tw_stored_put(const tw_record_t *record, uint16_t label, uint8_t bytes[TW_STORED_RECORD])
+void tw_stored_put(const tw_image_record_t *record, uint16_t label, uint8_t bytes[TW_STORED_RECORD])
 {
     memset(bytes, 0, TW_STORED_RECORD);
     memcpy(bytes, record_magic, sizeof(record_magic));
@@ -92,7 +92,8 @@ void tw_stored_put(const tw_record_t *record, uint16_t label, uint8_t bytes[TW_S
     put(bytes + 20, record->n, 4);
 }
 
-const char *tw_stored_take(const void *bytes, size_t n, tw_record_t *record, uint16_t *label_p)
+const char *tw_stored_take(const void *bytes, size_t n, tw_image_record_t *record,
+                           uint16_t *label_p)
 {
     const uint8_t *at = bytes;
     tw_shape_t     shape;
@@ -113,10 +114,10 @@ const char *tw_stored_take(const void *bytes, size_t n, tw_record_t *record, uin
         (at[4] == A_FILE ? !is_empty(shape) : values_of(shape) != count)) {
         return "its shape and its number of bytes do not fit";
     }
-    *record  = (tw_record_t){.file  = at[4] == A_FILE,
-                             .shape = shape,
-                             .bytes = at + TW_STORED_RECORD,
-                             .n     = (size_t)count};
+    *record  = (tw_image_record_t){.file  = at[4] == A_FILE,
+                                   .shape = shape,
+                                   .bytes = at + TW_STORED_RECORD,
+                                   .n     = (size_t)count};
     *label_p = (uint16_t)take(at + 6, 2);
     return NULL;
 }
@@ -243,7 +244,7 @@ const char *tw_stored_take_header(const void *bytes, size_t n, tw_stored_t *stor
     return NULL;
 }
 
-int tw_stored_fits(tw_shape_t shape, const tw_record_t *record)
+int tw_stored_fits(tw_shape_t shape, const tw_image_record_t *record)
 {
     const tw_shape_t is = record->shape;
 

@@ -27,12 +27,14 @@ void tw_stored_key(tw_subset_t part, uint32_t index, uint8_t key[TW_STORED_KEY])
 extern const uint8_t tw_stored_stamp_key, tw_stored_header_key;
 
 /** Write what stands in front of an image's bytes. */
-void tw_stored_put(const tw_record_t *record, uint16_t label, uint8_t bytes[TW_STORED_RECORD]);
+void tw_stored_put(const tw_image_record_t *record, uint16_t label,
+                   uint8_t bytes[TW_STORED_RECORD]);
 
 /** Take a record apart.
  * @param [out] record  its bytes are those behind the head.
  * @return NULL; or what is wrong with it. */
-const char *tw_stored_take(const void *bytes, size_t n, tw_record_t *record, uint16_t *label_p);
+const char *tw_stored_take(const void *bytes, size_t n, tw_image_record_t *record,
+                           uint16_t *label_p);
 
 /* What a database holds, and what it was made from. Texts are not NUL-terminated. */
 typedef struct tw_stored {
@@ -66,7 +68,7 @@ uint8_t *tw_stored_put_labels(const uint16_t *labels, size_t n, uint8_t *bytes);
 const char *tw_stored_take_header(const void *bytes, size_t n, tw_stored_t *stored);
 
 /** Whether an image is as the header says of all: a file, or pixels of its shape. */
-int tw_stored_fits(tw_shape_t shape, const tw_record_t *record);
+int tw_stored_fits(tw_shape_t shape, const tw_image_record_t *record);
 
 /** Label i of a part. */
 static inline uint16_t tw_stored_label(const tw_stored_t *stored, tw_subset_t part, size_t i)

@@ -94,7 +94,7 @@ int tw_source_part_create(tw_source_part_t *part, size_t n, tw_problem_t *proble
     return part->labels != NULL ? 0 : tw_problem_set(problem, "out of memory for %zu labels", n);
 }
 
-void tw_reader_destroy(const tw_source_t *source, tw_reader_t *reader)
+void tw_reader_destroy(const tw_source_t *source, tw_source_reader_t *reader)
 {
     if (source->ops != NULL && source->ops->done != NULL) {
         source->ops->done(source, reader);
@@ -104,14 +104,14 @@ void tw_reader_destroy(const tw_source_t *source, tw_reader_t *reader)
 
 /* Images that lie evenly in a part, the first and the last among them. */
 static uint64_t hash_samples(const tw_source_t *source, tw_subset_t part, uint64_t hash,
-                             tw_reader_t *reader)
+                             tw_source_reader_t *reader)
 {
     const size_t n = source->part[part].n, samples = n < SAMPLES ? n : SAMPLES;
 
     for (size_t k = 0; k < samples; k++) {
-        const size_t index  = samples > 1 ? k * (n - 1) / (samples - 1) : 0;
-        tw_problem_t inner  = {0};
-        tw_record_t  record = {.n = 0};
+        const size_t      index  = samples > 1 ? k * (n - 1) / (samples - 1) : 0;
+        tw_problem_t      inner  = {0};
+        tw_image_record_t record = {.n = 0};
 
         if (source->ops->read(source, part, (uint32_t)index, reader, &record, &inner) == 0) {
             hash = tw_hash(hash, record.bytes, record.n);
@@ -124,15 +124,15 @@ static uint64_t hash_samples(const tw_source_t *source, tw_subset_t part, uint64
 
 uint64_t tw_source_hash(const tw_source_t *source)
 {
-    const uint64_t facts[] = {source->manifest,
-                              source->shape.c,
-                              source->shape.h,
-                              source->shape.w,
-                              source->classes,
-                              source->part[TW_SUBSET_TRAIN].n,
-                              source->part[TW_SUBSET_TEST].n};
-    uint64_t       hash    = tw_hash(0, facts, sizeof(facts));
-    tw_reader_t    reader  = {.state = NULL};
+    const uint64_t     facts[] = {source->manifest,
+                                  source->shape.c,
+                                  source->shape.h,
+                                  source->shape.w,
+                                  source->classes,
+                                  source->part[TW_SUBSET_TRAIN].n,
+                                  source->part[TW_SUBSET_TEST].n};
+    uint64_t           hash    = tw_hash(0, facts, sizeof(facts));
+    tw_source_reader_t reader  = {.state = NULL};
 
     for (tw_subset_t part = 0; part < TW_SUBSETS; part++) {
         hash = tw_hash(hash, source->part[part].labels,

@@ -22,21 +22,21 @@ typedef enum tw_subset { TW_SUBSET_TRAIN, TW_SUBSET_TEST, TW_SUBSETS } tw_subset
 #define TW_SOURCE_FILE_MAX    ((size_t)1 << 28) /* bytes of one encoded image     */
 
 /* One image as the source has it. */
-typedef struct tw_record {
+typedef struct tw_image_record {
     int        file;  /* bytes are a JPEG or PNG file; else pixels [c][h][w] of 8 bits         */
     tw_shape_t shape; /* of pixels                                                             */
     const uint8_t
           *bytes; /* of the source, or of the reader's buffer: until its next read         */
     size_t n;     /* bytes                                                                 */
-} tw_record_t;
+} tw_image_record_t;
 
 /* What one thread reads with. Zeroed before the first use. */
-typedef struct tw_reader {
+typedef struct tw_source_reader {
     tw_buffer_t buffer;
     void       *state;    /* of the source: made in the first read, released by done()      */
     void       *mapped;   /* pages of the source's that the last read has touched, which the */
     size_t      mapped_n; /* next may let go                                                 */
-} tw_reader_t;
+} tw_source_reader_t;
 
 typedef struct tw_source tw_source_t;
 
@@ -59,14 +59,14 @@ typedef struct tw_source_ops {
     /** Read one image. From any thread, one reader per thread.
      * @param index  below source->part[part].n.
      * @return 0, or -1 with the problem set: that image is broken, the others may not be. */
-    int (*read)(const tw_source_t *source, tw_subset_t part, uint32_t index, tw_reader_t *reader,
-                tw_record_t *record, tw_problem_t *problem);
+    int (*read)(const tw_source_t *source, tw_subset_t part, uint32_t index,
+                tw_source_reader_t *reader, tw_image_record_t *record, tw_problem_t *problem);
 
     /** What an image is called in messages: a path, a number. */
     void (*name_of)(const tw_source_t *source, tw_subset_t part, uint32_t index, char *name,
                     size_t size);
 
-    void (*done)(const tw_source_t *source, tw_reader_t *reader);
+    void (*done)(const tw_source_t *source, tw_source_reader_t *reader);
     void (*close)(tw_source_t *source);
 } tw_source_ops_t;
 
@@ -94,7 +94,7 @@ int tw_source_open(tw_source_t *source, const char *spec, tw_problem_t *problem)
 void tw_source_close(tw_source_t *source);
 
 /** Release what a thread has read with. */
-void tw_reader_destroy(const tw_source_t *source, tw_reader_t *reader);
+void tw_reader_destroy(const tw_source_t *source, tw_source_reader_t *reader);
 
 /** Hash over the manifest, shape, classes, labels and a few images spread over both parts: ranks that
  * read other data find it out, without any rank reading all of it.

@@ -30,13 +30,13 @@ typedef struct tw_transform     tw_transform_t;
 typedef struct tw_transform_ops tw_transform_ops_t;
 
 /* What is known of all images between two operations. */
-typedef struct tw_form {
+typedef struct tw_image_form {
     tw_image_type_t type;
     tw_shape_t      shape; /* h and w 0: they differ from image to image; c of a file is what it
                                  is to be decoded to, 1 or 3                                       */
     size_t          least; /* where they differ: no side is shorter; 0: not known               */
     int bordered;          /* images reach beyond what is present of them                       */
-} tw_form_t;
+} tw_image_form_t;
 
 /* One operation on one image. */
 typedef struct tw_step {
@@ -76,7 +76,7 @@ struct tw_transform_ops {
     /** See whether it can follow what is in front of it, and say what it makes of it. It may note the
      * form in its settings.
      * @return 0, or -1 with the problem set. */
-    int (*follow)(void *own, tw_form_t *form, tw_problem_t *problem);
+    int (*follow)(void *own, tw_image_form_t *form, tw_problem_t *problem);
 
     /** What it takes from training images before the run: how many numbers, 0 for nothing; an image adds
      * to their sums, `add`, and the sums of all images are given to it, `learn`. NULL: nothing.
@@ -119,12 +119,12 @@ struct tw_transform {
 };
 
 typedef struct tw_transforms {
-    size_t         n;
-    tw_transform_t op[TW_TRANSFORMS_MAX];
-    unsigned       draw[TW_TRANSFORMS_MAX]; /* the first number that each draws */
-    size_t         at[TW_TRANSFORMS_MAX];   /* where the word of each begins in text */
-    tw_form_t      form;                    /* of what comes out: of one shape  */
-    char           text[TW_TRANSFORMS_TEXT];
+    size_t          n;
+    tw_transform_t  op[TW_TRANSFORMS_MAX];
+    unsigned        draw[TW_TRANSFORMS_MAX]; /* the first number that each draws */
+    size_t          at[TW_TRANSFORMS_MAX];   /* where the word of each begins in text */
+    tw_image_form_t form;                    /* of what comes out: of one shape  */
+    char            text[TW_TRANSFORMS_TEXT];
 } tw_transforms_t;
 
 /* An image and its plan. */
@@ -138,8 +138,8 @@ typedef struct tw_planned {
  * @param from  what the source has.
  * @param what  "--augment", for errors.
  * @return 0, or -1 with the problem set and nothing to release. */
-int tw_transforms_parse(tw_transforms_t *list, const char *text, tw_form_t from, const char *what,
-                        tw_problem_t *problem);
+int tw_transforms_parse(tw_transforms_t *list, const char *text, tw_image_form_t from,
+                        const char *what, tw_problem_t *problem);
 
 void tw_transforms_destroy(tw_transforms_t *list); /* a zeroed one is allowed */
 

@@ -48,7 +48,7 @@ static int unknown(const char *what, const char *word, tw_problem_t *problem)
 }
 
 /* One word of a list becomes its last operation. */
-static int append(tw_transforms_t *list, const char *word, size_t at, tw_form_t *form,
+static int append(tw_transforms_t *list, const char *word, size_t at, tw_image_form_t *form,
                   const char *what, tw_problem_t *problem)
 {
     const size_t              length = strcspn(word, ":");
@@ -82,7 +82,7 @@ static int append(tw_transforms_t *list, const char *word, size_t at, tw_form_t 
     return 0;
 }
 
-static int append_all(tw_transforms_t *list, char *words, tw_form_t *form, const char *what,
+static int append_all(tw_transforms_t *list, char *words, tw_image_form_t *form, const char *what,
                       tw_problem_t *problem)
 {
     char       *rest;
@@ -110,8 +110,8 @@ static int append_all(tw_transforms_t *list, char *words, tw_form_t *form, const
     return 0;
 }
 
-int tw_transforms_parse(tw_transforms_t *list, const char *text, tw_form_t from, const char *what,
-                        tw_problem_t *problem)
+int tw_transforms_parse(tw_transforms_t *list, const char *text, tw_image_form_t from,
+                        const char *what, tw_problem_t *problem)
 {
     char words[TW_TRANSFORMS_TEXT];
 

@@ -45,7 +45,7 @@ static int parse(void *own, const char *arguments, tw_problem_t *problem)
     return 0;
 }
 
-static int follow(void *own, tw_form_t *form, tw_problem_t *problem)
+static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 {
     const tw_colour_t *colour = own;
 

@@ -68,7 +68,7 @@ static int too_small(const tw_crop_t *crop, size_t h, size_t w, const char *what
                           crop->h, crop->w);
 }
 
-static int follow(void *own, tw_form_t *form, tw_problem_t *problem)
+static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 {
     const tw_crop_t *crop = own;
     const size_t     h    = form->shape.h != 0 ? form->shape.h : form->least,

@@ -20,7 +20,7 @@ static int parse(void *own, const char *arguments, tw_problem_t *problem)
     return arguments[0] == '\0' ? 0 : -1;
 }
 
-static int follow(void *own, tw_form_t *form, tw_problem_t *problem)
+static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 {
     tw_decode_t *decode = own;
 

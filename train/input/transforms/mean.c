@@ -39,7 +39,7 @@ static void release(void *own)
     free(((tw_mean_t *)own)->pixel);
 }
 
-static int follow(void *own, tw_form_t *form, tw_problem_t *problem)
+static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 {
     tw_mean_t *mean = own;
 

@@ -27,7 +27,7 @@ static int parse(void *own, const char *arguments, tw_problem_t *problem)
     return tw_setting_numbers(arguments, 0.0, 10.0, deviation, 1) == 1 ? 0 : -1;
 }
 
-static int follow(void *own, tw_form_t *form, tw_problem_t *problem)
+static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 {
     (void)own;
     form->type = TW_IMAGE_FLOATS;

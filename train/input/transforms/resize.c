@@ -35,7 +35,7 @@ static tw_shape_t resized(const tw_resize_t *resize, tw_shape_t in)
                         : (tw_shape_t){in.c, n * in.h / in.w, n};
 }
 
-static int follow(void *own, tw_form_t *form, tw_problem_t *problem)
+static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 {
     const tw_resize_t *resize = own;
 

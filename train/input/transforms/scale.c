@@ -32,7 +32,7 @@ static int parse_deviation(void *own, const char *arguments, tw_problem_t *probl
     return status;
 }
 
-static int follow(void *own, tw_form_t *form, tw_problem_t *problem)
+static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 {
     const tw_scale_t *scale = own;
 
