@@ -27,10 +27,13 @@
 
 enum { PATH = 4096, AHEAD = 1 << 14 };
 
+#define LARGE ((uint64_t)1 << 28) /* bytes of a file, whose pages do not all stay */
+
 typedef struct tw_lmdb {
     MDB_env *env;
     MDB_dbi  dbi;
     size_t   page;       /* bytes of a page of memory */
+    int      large;      /* the file is: see let_go() */
     char     path[PATH]; /* of the file               */
 } tw_lmdb_t;
 
@@ -70,12 +73,14 @@ static int find_file(tw_lmdb_t *db, const char *path, tw_problem_t *problem)
 }
 
 /* LMDB itself is given nothing that it would die of. */
-static int check_file(const tw_lmdb_t *db, tw_problem_t *problem)
+static int check_file(tw_lmdb_t *db, tw_problem_t *problem)
 {
+    struct stat info;
     const int   fd  = open(db->path, O_RDONLY | O_CLOEXEC);
     const char *why = fd < 0 ? strerror(errno) : tw_lmdb_unfit(fd);
 
     if (fd >= 0) {
+        db->large = fstat(fd, &info) == 0 && (uint64_t)info.st_size > LARGE;
         close(fd);
     }
     return why == NULL ? 0 : unfit(db, why, problem);
@@ -249,10 +254,10 @@ static void ask_for(const tw_lmdb_t *db, const MDB_val *value, tw_source_reader_
 
 /* The record before is not needed any more: its pages leave this process, or a large database would
  * fill the memory that is counted as its own. They stay in the system's cache; another thread that
- * reads them meanwhile gets them again. */
-static void let_go(tw_source_reader_t *reader)
+ * reads them meanwhile gets them again. It takes as long as copying them, so not of small ones. */
+static void let_go(const tw_lmdb_t *db, tw_source_reader_t *reader)
 {
-    if (reader->mapped != NULL) {
+    if (db->large && reader->mapped != NULL) {
         (void)madvise(reader->mapped, reader->mapped_n, MADV_DONTNEED);
         reader->mapped = NULL;
     }
@@ -288,7 +293,7 @@ static int read_image(const tw_source_t *source, tw_subset_t part, uint32_t inde
     const char      *why;
     int              error = 0;
 
-    let_go(reader);
+    let_go(db, reader);
     if (txn == NULL && (error = mdb_txn_begin(db->env, NULL, MDB_RDONLY, &txn)) == 0) {
         reader->state = txn;
     }
@@ -306,8 +311,7 @@ static int read_image(const tw_source_t *source, tw_subset_t part, uint32_t inde
 
 static void done(const tw_source_t *source, tw_source_reader_t *reader)
 {
-    (void)source;
-    let_go(reader);
+    let_go(source->state, reader);
     if (reader->state != NULL) {
         mdb_txn_abort(reader->state);
     }

@@ -108,6 +108,12 @@ struct tw_transform_ops {
     int (*run)(const void *own, const tw_step_t *step, tw_image_t *image, tw_work_t *work,
                tw_buffer_t *out, tw_problem_t *problem);
 
+    /** Where it makes every value (value - mean) * 1, or (value - 0) * scale, as floats: the numbers of
+     * the one, n of them (1: for all planes), with the other NULL. Then it needs no pass of its own
+     * behind or in front of its counterpart, with the same bits. NULL: it does something else. */
+    void (*affine)(const void *own, const tw_step_t *step, const float **mean, const float **scale,
+                   size_t *n);
+
     /** What takes the place of the word in tests of the network, where their list is not given: ""
      * for nothing. NULL: the word itself. */
     void (*in_tests)(const char *word, char *text, size_t size);

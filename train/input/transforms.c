@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "train/input/transforms.h"
+#include "train/input/transforms/settings.h"
 
 static const tw_transform_ops_t *const kinds[] = {
 #define TW_TRANSFORM_ROW(name) &tw_transform_##name,
@@ -198,6 +199,28 @@ static int plan(const tw_transforms_t *list, tw_planned_t *planned, tw_work_t *w
     return 0;
 }
 
+/* A mean and then a scale in one pass over the image; 0: they are not that. */
+static int run_together(const tw_transform_t *op, const tw_step_t *step, tw_planned_t *planned,
+                        tw_work_t *work, tw_buffer_t *out, tw_problem_t *problem)
+{
+    const float *mean[2] = {NULL}, *scale[2] = {NULL};
+    size_t       n[2] = {0};
+
+    for (int k = 0; k < 2; k++) {
+        if (op[k].ops->affine == NULL) {
+            return 0;
+        }
+        op[k].ops->affine(op[k].own, &step[k], &mean[k], &scale[k], &n[k]);
+    }
+    if (mean[0] == NULL || scale[1] == NULL) {
+        return 0;
+    }
+    return tw_setting_affine(&planned->image, mean[0], n[0], scale[1], n[1], work, out, problem) ==
+                   0
+               ? 1
+               : -1;
+}
+
 int tw_transforms_run(const tw_transforms_t *list, size_t first, size_t end, tw_planned_t *planned,
                       tw_work_t *work, tw_buffer_t *out, tw_problem_t *problem)
 {
@@ -209,6 +232,18 @@ int tw_transforms_run(const tw_transforms_t *list, size_t first, size_t end, tw_
 
         if (planned->image.type != TW_IMAGE_FILE) {
             tw_image_cut(&planned->image, planned->step[k].need);
+        }
+        if (k + 1 < end) {
+            const int together = run_together(op, &planned->step[k], planned, work,
+                                              k + 2 == end ? out : NULL, problem);
+
+            if (together < 0) {
+                return -1;
+            }
+            if (together > 0) {
+                k++;
+                continue;
+            }
         }
         if (op->ops->run(op->own, &planned->step[k], &planned->image, work,
                          k + 1 == end ? out : NULL, problem) != 0) {

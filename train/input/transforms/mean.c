@@ -149,6 +149,19 @@ static int run(const void *own, const tw_step_t *step, tw_image_t *image, tw_wor
     return tw_setting_affine(image, mean->mean, mean->n, &one, 1, work, out, problem);
 }
 
+static void affine(const void *own, const tw_step_t *step, const float **of, const float **scale,
+                   size_t *n)
+{
+    const tw_mean_t *mean = own;
+
+    (void)step;
+    (void)scale;
+    if (mean->of != PIXELS) {
+        *of = mean->mean;
+        *n  = mean->n;
+    }
+}
+
 const tw_transform_ops_t tw_transform_mean = {
     .name    = "mean",
     .form    = "mean:M, mean:M,M,M, mean:planes or mean:pixels",
@@ -160,4 +173,5 @@ const tw_transform_ops_t tw_transform_mean = {
     .learns  = learns,
     .add     = add,
     .learn   = learn,
-    .run     = run};
+    .run     = run,
+    .affine  = affine};

@@ -50,13 +50,25 @@ static int run(const void *own, const tw_step_t *step, tw_image_t *image, tw_wor
     return tw_setting_affine(image, &zero, 1, scale->factor, scale->n, work, out, problem);
 }
 
+static void affine(const void *own, const tw_step_t *step, const float **mean, const float **factor,
+                   size_t *n)
+{
+    const tw_scale_t *scale = own;
+
+    (void)step;
+    (void)mean;
+    *factor = scale->factor;
+    *n      = scale->n;
+}
+
 const tw_transform_ops_t tw_transform_scale     = {.name   = "scale",
                                                    .form   = "scale:S or scale:S,S,S",
                                                    .help   = "multiplied, all planes or each",
                                                    .own    = sizeof(tw_scale_t),
                                                    .parse  = parse_factor,
                                                    .follow = follow,
-                                                   .run    = run};
+                                                   .run    = run,
+                                                   .affine = affine};
 const tw_transform_ops_t tw_transform_deviation = {.name   = "deviation",
                                                    .form   = "deviation:D or deviation:D,D,D",
                                                    .help   = "divided: a standard deviation of all "
@@ -64,4 +76,5 @@ const tw_transform_ops_t tw_transform_deviation = {.name   = "deviation",
                                                    .own    = sizeof(tw_scale_t),
                                                    .parse  = parse_deviation,
                                                    .follow = follow,
-                                                   .run    = run};
+                                                   .run    = run,
+                                                   .affine = affine};
