@@ -31,18 +31,18 @@ value() { awk -F '": ' -v key="\"$1" 'index($1, key) && substr($1, length($1) - 
 median() { sort -g | awk '{ v[NR] = $1 } END { printf "%.10g", NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
 of() { LC_ALL=C awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", (b > 0 ? a / b : 0) }'; }
 
-# Epochs that take about $seconds: alone FILE ARG... prints nothing, leaves FILE.json.
-alone() {
+# A run: run FILE ARG... leaves FILE.json and FILE.log.
+run() {
     local name=$1
     shift
-    "$train" --no-train --json "$out/$name.json" "$@" >"$out/$name.log" 2>&1 || { tail -n 1 "$out/$name.log" >&2; return 1; }
+    "$train" --json "$out/$name.json" "$@" >"$out/$name.log" 2>&1 || { tail -n 1 "$out/$name.log" >&2; return 1; }
 }
 
 # Of one loader thread: images / its processor seconds, the median of the turns.
 per_thread() { # SOURCE LIST BATCH EPOCHS
     local k
     for k in $(seq "$turns"); do
-        alone thread --data "$1" --augment "$2" --model resnet-34 --batch "$3" --epochs "$4" --loader-threads 1 --transfer-index 16 &&
+        run thread --no-train --data "$1" --augment "$2" --model resnet-34 --batch "$3" --epochs "$4" --loader-threads 1 --transfer-index 16 &&
             LC_ALL=C awk -v n="$(value images thread)" -v s="$(value thread_seconds thread)" 'BEGIN { print n / s }'
     done | median
 }
@@ -97,7 +97,7 @@ part_states() {
             printf '| %d |' $threads
             for index in $(seq 0 $last); do
                 for _ in $(seq "$turns"); do
-                    alone state --data "folder:$photos/flowers" --augment "$list" --model resnet-34 --batch 32 --epochs 4 \
+                    run state --no-train --data "folder:$photos/flowers" --augment "$list" --model resnet-34 --batch 32 --epochs 4 \
                         --loader-threads $threads --transfer-index "$index" && value images_per_second state
                 done | median | xargs printf ' %.0f |'
             done
@@ -107,13 +107,8 @@ part_states() {
     done
 }
 
-# Images/s of a training: speed FILE ARG...
-speed() {
-    local name=$1
-    shift
-    "$train" --json "$out/$name.json" "$@" >"$out/$name.log" 2>&1 || { tail -n 1 "$out/$name.log" >&2; return 1; }
-    value images_per_second "$name"
-}
+# Images/s of a run.
+speed() { run "$@" && value images_per_second "$1"; }
 
 part_training() {
     local model threads list steps from random file busy
@@ -140,7 +135,7 @@ part_training() {
 part_tuner() {
     local index threads best pick
     rm -rf "$out/cache"
-    speed tuned --model resnet-20 --data "folder:$photos/flowers" --batch 32 --steps 400 --loader-threads auto:3 >/dev/null || return 1
+    run tuned --model resnet-20 --data "folder:$photos/flowers" --batch 32 --steps 400 --loader-threads auto:3 || return 1
     sed -n '/^loader/p;/^        *[0-9]/p' "$out/tuned.log"
     echo
     echo "Every state for 60 steps, $turns turns, median seconds of a step:"
@@ -152,8 +147,8 @@ part_tuner() {
         printf '| %d |' $threads
         for index in $(seq 0 $last); do
             for _ in $(seq "$turns"); do
-                speed state --model resnet-20 --data "folder:$photos/flowers" --batch 32 --steps 60 --loader-threads $threads \
-                    --transfer-index "$index" >/dev/null && value step_seconds state
+                run state --model resnet-20 --data "folder:$photos/flowers" --batch 32 --steps 60 --loader-threads $threads \
+                    --transfer-index "$index" && value step_seconds state
             done | median | xargs printf ' %.5f |'
         done
         echo

@@ -29,27 +29,29 @@ struct tw_feed {
     uint64_t                  steps; /* of an epoch */
     tw_feed_order_t           order[ORDERS];
     tw_pipeline_t            *pipeline;
-    uint32_t                 *index;                     /* [most]: of the batch to be posted */
+    uint32_t                 *index;                     /* of the batch to be posted       */
     tw_feed_batch_t           posted[TW_PIPELINE_DEPTH]; /* oldest first */
-    size_t                    most;                      /* images of a share */
     int                       transfer;
     uint64_t                  permutation; /* see tw_feed_shuffle() */
 };
 
+static void shuffle(uint32_t *image, size_t n, uint64_t key)
+{
+    for (size_t i = n; i > 1; i--) {
+        const size_t   j    = tw_random_below(key, i, (uint32_t)i);
+        const uint32_t kept = image[i - 1];
+
+        image[i - 1] = image[j];
+        image[j]     = kept;
+    }
+}
+
 void tw_order_draw(uint32_t *order, size_t n, uint64_t seed, uint64_t epoch)
 {
-    const uint64_t key = tw_random_key(seed, TW_RANDOM_ORDER, epoch, 0);
-
     for (size_t i = 0; i < n; i++) {
         order[i] = (uint32_t)i;
     }
-    for (size_t i = n; i > 1; i--) {
-        const size_t   j    = tw_random_below(key, i, (uint32_t)i);
-        const uint32_t kept = order[i - 1];
-
-        order[i - 1] = order[j];
-        order[j]     = kept;
-    }
+    shuffle(order, n, tw_random_key(seed, TW_RANDOM_ORDER, epoch, 0));
 }
 
 /* ---- what is done to the images ------------------------------------------------------------ */
@@ -86,21 +88,22 @@ static tw_image_form_t form_of(const tw_feed_t *feed, const tw_network_t *net)
 
 static int make_lists(tw_feed_t *feed, const tw_network_t *net, tw_problem_t *problem)
 {
-    const char           *train = feed->options->augment, *test = feed->options->augment_test;
-    const tw_image_form_t from = form_of(feed, net);
-    char                  text[2 * TW_TRANSFORMS_TEXT]; /* a list for tests may be longer */
+    const char *train = feed->options->augment, *test = feed->options->augment_test;
+    char        text[2 * TW_TRANSFORMS_TEXT]; /* a list for tests may be longer */
 
-    feed->form = from;
+    feed->form = form_of(feed, net);
     usual_list(feed, net, text, sizeof(text));
     train = train != NULL ? train : net->augment[0] != '\0' ? net->augment : text;
-    if (tw_transforms_parse(&feed->list[TW_SUBSET_TRAIN], train, from, "--augment", problem) != 0) {
+    if (tw_transforms_parse(&feed->list[TW_SUBSET_TRAIN], train, feed->form, "--augment",
+                            problem) != 0) {
         return -1;
     }
     tw_transforms_for_tests(&feed->list[TW_SUBSET_TRAIN], text, sizeof(text));
     test = test != NULL                                                     ? test
            : feed->options->augment == NULL && net->augment_test[0] != '\0' ? net->augment_test
                                                                             : text;
-    return tw_transforms_parse(&feed->list[TW_SUBSET_TEST], test, from, "--augment-test", problem);
+    return tw_transforms_parse(&feed->list[TW_SUBSET_TEST], test, feed->form, "--augment-test",
+                               problem);
 }
 
 static int fit(tw_feed_t *feed, tw_network_t *net, tw_problem_t *problem)
@@ -221,8 +224,7 @@ int tw_feed_start(tw_feed_t *feed, const tw_feed_config_t *config, tw_problem_t 
 
     feed->config = *config;
     feed->steps  = (train + config->batch - 1) / config->batch;
-    feed->most   = prepare.rows;
-    feed->index  = malloc(feed->most * sizeof(*feed->index));
+    feed->index  = malloc(prepare.rows * sizeof(*feed->index));
     for (int k = 0; k < ORDERS; k++) {
         feed->order[k].image = malloc(train * sizeof(*feed->order[k].image));
     }
@@ -243,17 +245,10 @@ static void shuffle_batches(const tw_feed_t *feed, const tw_feed_order_t *order)
     const size_t all = tw_feed_count(feed, TW_SUBSET_TRAIN);
 
     for (size_t begin = 0; begin < all; begin += feed->config.batch) {
-        const size_t   n   = all - begin < feed->config.batch ? all - begin : feed->config.batch;
-        const uint64_t key = tw_random_key(feed->permutation, TW_RANDOM_ORDER, order->epoch, begin);
+        const size_t n = all - begin < feed->config.batch ? all - begin : feed->config.batch;
 
-        for (size_t i = n; i > 1; i--) {
-            uint32_t      *batch = order->image + begin;
-            const size_t   j     = tw_random_below(key, i, (uint32_t)i);
-            const uint32_t kept  = batch[i - 1];
-
-            batch[i - 1] = batch[j];
-            batch[j]     = kept;
-        }
+        shuffle(order->image + begin, n,
+                tw_random_key(feed->permutation, TW_RANDOM_ORDER, order->epoch, begin));
     }
 }
 
@@ -436,17 +431,17 @@ int tw_feed_single(tw_feed_t *feed, tw_subset_t part, uint64_t epoch, uint32_t i
                                    .epoch  = epoch,
                                    .broken = tw_feed_skips(feed) ? &broken : NULL};
     tw_prepared_t      prepared = {.index = image};
-    tw_hand_t          hand;
+    tw_thread_state_t  state;
     int                status;
 
     tw_broken_init(&broken);
-    if (tw_hand_create(&hand, feed->config.kernels, feed->options->max_pixels) != 0) {
+    if (tw_thread_state_create(&state, feed->config.kernels, feed->options->max_pixels) != 0) {
         return tw_problem_set(problem, "out of memory");
     }
-    status = tw_prepare_begin(&how, &prepared, 0, &hand, NULL, problem) == 0
-                 ? tw_prepare_end(&how, &prepared, 0, &hand, out, problem)
+    status = tw_prepare_begin(&how, &prepared, 0, &state, NULL, problem) == 0
+                 ? tw_prepare_end(&how, &prepared, 0, &state, out, problem)
                  : -1;
-    tw_hand_destroy(&hand, &feed->source);
+    tw_thread_state_destroy(&state, &feed->source);
     tw_broken_destroy(&broken);
     return status;
 }

@@ -17,7 +17,7 @@
 enum { IMAGES = 8192 }; /* that are looked at, at most: evenly from all training images */
 
 /* One operation that learns. */
-typedef struct tw_lesson {
+typedef struct tw_learning {
     tw_feed_t                  *feed;
     const tw_compute_kernels_t *kernels;
     const tw_transforms_t      *before; /* the operations in front of it */
@@ -27,40 +27,41 @@ typedef struct tw_lesson {
     uint64_t                   *sums; /* [count] */
     size_t                      count;
     char                        path[4096]; /* "": none */
-} tw_lesson_t;
+} tw_learning_t;
 
 /* ---- the file ------------------------------------------------------------------------------ */
 
 /* The sums, and a hash of them. On rank 0. */
-static int read_kept(const tw_lesson_t *lesson)
+static int read_kept(const tw_learning_t *learning)
 {
-    FILE    *file = lesson->path[0] != '\0' ? fopen(lesson->path, "rb") : NULL;
+    FILE    *file = learning->path[0] != '\0' ? fopen(learning->path, "rb") : NULL;
     uint64_t hash = 0, extra;
     int      good;
 
     if (file == NULL) {
         return 0;
     }
-    good = fread(lesson->sums, sizeof(*lesson->sums), lesson->count, file) == lesson->count &&
-           fread(&hash, sizeof(hash), 1, file) == 1 && fread(&extra, 1, 1, file) == 0 &&
-           hash == tw_hash(lesson->count, lesson->sums, lesson->count * sizeof(*lesson->sums));
+    good =
+        fread(learning->sums, sizeof(*learning->sums), learning->count, file) == learning->count &&
+        fread(&hash, sizeof(hash), 1, file) == 1 && fread(&extra, 1, 1, file) == 0 &&
+        hash == tw_hash(learning->count, learning->sums, learning->count * sizeof(*learning->sums));
     fclose(file);
     return good;
 }
 
-static void keep(const tw_lesson_t *lesson)
+static void keep(const tw_learning_t *learning)
 {
     const uint64_t hash =
-        tw_hash(lesson->count, lesson->sums, lesson->count * sizeof(*lesson->sums));
+        tw_hash(learning->count, learning->sums, learning->count * sizeof(*learning->sums));
     tw_problem_t ignored = {0};
     tw_file_t    file;
 
-    if (lesson->path[0] == '\0') {
+    if (learning->path[0] == '\0') {
         return;
     }
-    tw_cache_folders(lesson->path);
-    if (tw_file_begin(&file, "the mean", lesson->path, &ignored) == 0) {
-        fwrite(lesson->sums, sizeof(*lesson->sums), lesson->count, file.stream);
+    tw_cache_folders(learning->path);
+    if (tw_file_begin(&file, "the mean", learning->path, &ignored) == 0) {
+        fwrite(learning->sums, sizeof(*learning->sums), learning->count, file.stream);
         fwrite(&hash, sizeof(hash), 1, file.stream);
         tw_file_end(&file, "the mean", &ignored);
     }
@@ -80,58 +81,59 @@ static int all_well(MPI_Comm comm, const tw_problem_t *problem)
 /* ---- images -------------------------------------------------------------------------------- */
 
 /* This rank's share of the images. */
-static int add_images(const tw_lesson_t *lesson, tw_problem_t *problem)
+static int add_images(const tw_learning_t *learning, tw_problem_t *problem)
 {
-    const tw_source_t *source = tw_feed_source(lesson->feed);
+    const tw_source_t *source = tw_feed_source(learning->feed);
     const size_t       n = source->part[TW_SUBSET_TRAIN].n, all = n < IMAGES ? n : IMAGES;
-    tw_prepare_t       how = {.source = source, .list = lesson->before, .part = TW_SUBSET_TRAIN};
+    tw_prepare_t       how = {.source = source, .list = learning->before, .part = TW_SUBSET_TRAIN};
     tw_broken_t        broken;
-    tw_hand_t          hand;
+    tw_thread_state_t  state;
 
-    if (tw_hand_create(&hand, lesson->kernels, tw_feed_max_pixels(lesson->feed)) != 0) {
+    if (tw_thread_state_create(&state, learning->kernels, tw_feed_max_pixels(learning->feed)) !=
+        0) {
         return tw_problem_set(problem, "out of memory");
     }
     tw_broken_init(&broken);
-    how.broken = tw_feed_skips(lesson->feed) ? &broken : NULL;
-    for (size_t i = (size_t)lesson->rank; i < all && !problem->set; i += (size_t)lesson->size) {
+    how.broken = tw_feed_skips(learning->feed) ? &broken : NULL;
+    for (size_t i = (size_t)learning->rank; i < all && !problem->set; i += (size_t)learning->size) {
         tw_prepared_t prepared = {.index = (uint32_t)((uint64_t)i * n / all)};
 
-        if (tw_prepare_begin(&how, &prepared, lesson->before->n, &hand, NULL, problem) == 0 &&
-            tw_image_straighten(&prepared.planned.image, &hand.work, problem) == 0) {
-            lesson->op->ops->add(lesson->op->own, &prepared.planned.image, hand.work.pixels,
-                                 lesson->sums);
+        if (tw_prepare_begin(&how, &prepared, learning->before->n, &state, NULL, problem) == 0 &&
+            tw_image_straighten(&prepared.planned.image, &state.work, problem) == 0) {
+            learning->op->ops->add(learning->op->own, &prepared.planned.image, state.work.pixels,
+                                   learning->sums);
         }
     }
     tw_broken_destroy(&broken);
-    tw_hand_destroy(&hand, source);
+    tw_thread_state_destroy(&state, source);
     return problem->set ? -1 : 0;
 }
 
 /* From the file, or from the images. Collective. */
-static int learn(tw_lesson_t *lesson, tw_problem_t *problem)
+static int learn(tw_learning_t *learning, tw_problem_t *problem)
 {
-    int kept = lesson->rank == 0 && read_kept(lesson);
+    int kept = learning->rank == 0 && read_kept(learning);
 
     watch_begin("MPI_Bcast");
-    MPI_Bcast(&kept, 1, MPI_INT, 0, lesson->comm);
+    MPI_Bcast(&kept, 1, MPI_INT, 0, learning->comm);
     if (kept) {
-        MPI_Bcast(lesson->sums, (int)lesson->count, MPI_UINT64_T, 0, lesson->comm);
+        MPI_Bcast(learning->sums, (int)learning->count, MPI_UINT64_T, 0, learning->comm);
     }
     watch_end();
     if (kept) {
         return 0;
     }
-    memset(lesson->sums, 0, lesson->count * sizeof(*lesson->sums));
-    add_images(lesson, problem);
-    if (!all_well(lesson->comm, problem)) {
+    memset(learning->sums, 0, learning->count * sizeof(*learning->sums));
+    add_images(learning, problem);
+    if (!all_well(learning->comm, problem)) {
         return -1;
     }
     watch_begin("MPI_Allreduce");
-    MPI_Allreduce(MPI_IN_PLACE, lesson->sums, (int)lesson->count, MPI_UINT64_T, MPI_SUM,
-                  lesson->comm);
+    MPI_Allreduce(MPI_IN_PLACE, learning->sums, (int)learning->count, MPI_UINT64_T, MPI_SUM,
+                  learning->comm);
     watch_end();
-    if (lesson->rank == 0) {
-        keep(lesson);
+    if (learning->rank == 0) {
+        keep(learning);
     }
     return 0;
 }
@@ -162,30 +164,30 @@ static int list_before(tw_feed_t *feed, const tw_transforms_t *list, size_t k,
 }
 
 static int learn_one(tw_feed_t *feed, const tw_compute_kernels_t *kernels, uint64_t hash,
-                     MPI_Comm comm, const tw_transforms_t *list, size_t k, tw_lesson_t *lesson,
+                     MPI_Comm comm, const tw_transforms_t *list, size_t k, tw_learning_t *learning,
                      tw_problem_t *problem)
 {
     tw_transforms_t before = {.n = 0};
     int             status = -1;
 
-    *lesson = (tw_lesson_t){.feed    = feed,
-                            .kernels = kernels,
-                            .before  = &before,
-                            .op      = &list->op[k],
-                            .comm    = comm,
-                            .count   = list->op[k].ops->learns(list->op[k].own)};
-    MPI_Comm_rank(comm, &lesson->rank);
-    MPI_Comm_size(comm, &lesson->size);
-    hash = tw_hash(hash + lesson->count, list->text, list->at[k]);
-    tw_cache_path(lesson->path, sizeof(lesson->path), hash, "mean");
-    lesson->sums = malloc(lesson->count * sizeof(*lesson->sums));
-    if (lesson->sums == NULL) {
-        tw_problem_set(problem, "out of memory for a mean of %zu numbers", lesson->count);
+    *learning = (tw_learning_t){.feed    = feed,
+                                .kernels = kernels,
+                                .before  = &before,
+                                .op      = &list->op[k],
+                                .comm    = comm,
+                                .count   = list->op[k].ops->learns(list->op[k].own)};
+    MPI_Comm_rank(comm, &learning->rank);
+    MPI_Comm_size(comm, &learning->size);
+    hash = tw_hash(hash + learning->count, list->text, list->at[k]);
+    tw_cache_path(learning->path, sizeof(learning->path), hash, "mean");
+    learning->sums = malloc(learning->count * sizeof(*learning->sums));
+    if (learning->sums == NULL) {
+        tw_problem_set(problem, "out of memory for a mean of %zu numbers", learning->count);
     } else {
         list_before(feed, list, k, &before, problem);
     }
     if (all_well(comm, problem)) {
-        status = learn(lesson, problem);
+        status = learn(learning, problem);
     }
     tw_transforms_destroy(&before);
     return status;
@@ -194,8 +196,8 @@ static int learn_one(tw_feed_t *feed, const tw_compute_kernels_t *kernels, uint6
 int tw_learning_run(tw_feed_t *feed, const tw_compute_kernels_t *kernels, uint64_t hash,
                     MPI_Comm comm, tw_problem_t *problem)
 {
-    tw_lesson_t lesson = {.sums = NULL};
-    int         status = 0;
+    tw_learning_t learning = {.sums = NULL};
+    int           status   = 0;
 
     /* Test images take what the training images have taught, where it fits. */
     for (tw_subset_t part = 0; part < TW_SUBSETS && status == 0; part++) {
@@ -206,14 +208,14 @@ int tw_learning_run(tw_feed_t *feed, const tw_compute_kernels_t *kernels, uint64
         if (op == NULL) {
             continue;
         }
-        if (lesson.sums == NULL || op->ops->learns(op->own) != lesson.count) {
-            free(lesson.sums);
-            status = learn_one(feed, kernels, hash, comm, list, k, &lesson, problem);
+        if (learning.sums == NULL || op->ops->learns(op->own) != learning.count) {
+            free(learning.sums);
+            status = learn_one(feed, kernels, hash, comm, list, k, &learning, problem);
         }
         if (status == 0) {
-            op->ops->learn(op->own, lesson.sums);
+            op->ops->learn(op->own, learning.sums);
         }
     }
-    free(lesson.sums);
+    free(learning.sums);
     return status;
 }

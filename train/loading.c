@@ -4,18 +4,15 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <thinwire/version.h>
-
 #include "command/watch.h"
 #include "train/agree.h"
-#include "train/file.h"
 #include "train/hash.h"
+#include "train/json.h"
 #include "train/loading.h"
-#include "train/machine.h"
+#include "train/loop.h"
 #include "train/report.h"
 #include "train/share.h"
 #include "train/sheet.h"
@@ -58,7 +55,7 @@ static int load_batch(tw_training_t *t, uint64_t step, float *images, tw_loaded_
     mine->hash += hash_batch(t, step, first, n, images);
     mine->images += n;
     mine->steps++;
-    if (tw_tuning_step(t->tuning, MPI_Wtime() - start, problem) != 0) {
+    if (tw_training_tune(t, MPI_Wtime() - start, problem) != 0) {
         return -1;
     }
     mine->seconds += MPI_Wtime() - start;
@@ -123,46 +120,29 @@ static int write_json(const tw_training_t *t, const tw_loaded_t *all, int argc, 
 {
     const tw_train_options_t *o = t->options;
     char                      hash[32];
-    tw_file_t                 file;
     json_t                   *root;
 
     if (t->rank != 0 || o->json == NULL) {
         return 0;
     }
     snprintf(hash, sizeof(hash), "%016" PRIx64, all->hash);
-    root = json_pack("{s:s, s:o, s:o, s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:f, s:s, s:o}", "version",
-                     tw_version(), "command", tw_machine_command(argc, argv), "machine",
-                     tw_machine_json(), "data", o->data, "ranks", t->size, "batch",
-                     (json_int_t)t->batch, "seed", (json_int_t)o->seed, "steps",
-                     (json_int_t)all->steps, "images", (json_int_t)all->images, "seconds",
-                     all->seconds, "images_per_second", (double)all->images / all->seconds,
-                     "batches_hash", hash, "loader", tw_report_loader_json(t));
-    if (root == NULL) {
-        return tw_problem_set(problem, "--json %s: a result does not fit JSON", o->json);
-    }
-    if (tw_file_begin(&file, "--json", o->json, problem) == 0) {
-        json_dumpf(root, file.stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-        fputc('\n', file.stream);
-        tw_file_end(&file, "--json", problem);
-    }
-    json_decref(root);
-    return problem->set ? -1 : 0;
+    root = tw_json_begin(argc, argv);
+    tw_json_add(&root, json_pack("{s:s, s:i, s:I, s:I, s:I, s:I, s:f, s:f, s:s, s:o}", "data",
+                                 o->data, "ranks", t->size, "batch", (json_int_t)t->batch, "seed",
+                                 (json_int_t)o->seed, "steps", (json_int_t)all->steps, "images",
+                                 (json_int_t)all->images, "seconds", all->seconds,
+                                 "images_per_second", (double)all->images / all->seconds,
+                                 "batches_hash", hash, "loader", tw_report_loader_json(t)));
+    return tw_json_end(root, o->json, problem);
 }
 
 /* Up to the end of the epoch, or of all. */
 static int load_epoch(tw_training_t *t, uint64_t *step, uint64_t last, float *images,
                       tw_loaded_t *mine, tw_problem_t *problem)
 {
-    tw_tuning_facts_t before, after;
-
     do {
-        tw_tuning_facts(t->tuning, &before);
         if (load_batch(t, (*step)++, images, mine, problem) != 0) {
             return -1;
-        }
-        tw_tuning_facts(t->tuning, &after);
-        if (before.searching && !after.searching && after.steps > 1) {
-            tw_report_tuned(t);
         }
     } while (*step < last && *step % t->steps != 0);
     return 0;

@@ -183,7 +183,7 @@ static int arrive(tw_training_t *t, tw_problem_t *problem)
     return status;
 }
 
-static int tune(tw_training_t *t, double seconds, tw_problem_t *problem)
+int tw_training_tune(tw_training_t *t, double seconds, tw_problem_t *problem)
 {
     tw_tuning_facts_t before, after;
 
@@ -212,7 +212,7 @@ static int run_steps(tw_training_t *t, uint64_t end, tw_problem_t *problem)
         tw_profile_end(t->profile, seconds);
         t->step_times[t->timed++] = seconds;
         tw_report_step(t, seconds, (t->meter.communication - before) / seconds);
-        if (tune(t, seconds, problem) != 0) {
+        if (tw_training_tune(t, seconds, problem) != 0) {
             return -1;
         }
     }

@@ -10,4 +10,8 @@
  * @return 0, or -1 with the problem set on one rank at least, and printed. */
 int tw_training_run(tw_training_t *t, tw_problem_t *problem);
 
+/** Tell the tuner how long a step took, and print what a search has tried when it ends. As
+ * tw_tuning_step(). */
+int tw_training_tune(tw_training_t *t, double seconds, tw_problem_t *problem);
+
 #endif /* TW_TRAIN_LOOP_H */

@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "runtime/base/clock.h"
 #include "train/hash.h"
 #include "train/pack_inside.h"
 
@@ -39,10 +39,7 @@ typedef struct tw_packer {
 
 static double seconds_now(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return 1e-9 * (double)tw_clock_ns();
 }
 
 static tw_subset_t part_of(const tw_packer_t *p, uint64_t number, uint32_t *index_p)

@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 #include "command/options.h"
 #include "train/compute/kernels.h"
 #include "train/file.h"
-#include "train/machine.h"
+#include "train/json.h"
 #include "train/pack.h"
 #include "train/pack_command.h"
 
@@ -82,28 +81,22 @@ static command_t command_of(tw_pack_options_t *o, option_t list[OPTIONS])
         .options  = list};
 }
 
+/* Of the images that this run went through. */
+static double speed(const tw_pack_result_t *r)
+{
+    return r->seconds > 0.0 ? (double)(r->images + r->skipped - r->continued) / r->seconds : 0.0;
+}
+
 static int write_json(const char *path, const tw_pack_result_t *r, int argc, char **argv,
                       tw_problem_t *problem)
 {
-    tw_file_t file;
-    json_t   *root = json_pack(
-          "{s:s, s:o, s:o, s:I, s:I, s:I, s:I, s:f, s:f}", "version", tw_version(), "command",
-          tw_machine_command(argc + 1, argv - 1), "machine", tw_machine_json(), "images",
-          (json_int_t)r->images, "bytes", (json_int_t)r->bytes, "skipped", (json_int_t)r->skipped,
-          "continued", (json_int_t)r->continued, "seconds", r->seconds, "images_per_second",
-        r->seconds > 0.0 ? (double)(r->images + r->skipped - r->continued) / r->seconds : 0.0);
-    int status = -1;
+    json_t *root = tw_json_begin(argc + 1, argv - 1);
 
-    if (root == NULL) {
-        return tw_problem_set(problem, "--json %s: a result does not fit JSON", path);
-    }
-    if (tw_file_begin(&file, "--json", path, problem) == 0) {
-        json_dumpf(root, file.stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-        fputc('\n', file.stream);
-        status = tw_file_end(&file, "--json", problem);
-    }
-    json_decref(root);
-    return status;
+    tw_json_add(&root, json_pack("{s:I, s:I, s:I, s:I, s:f, s:f}", "images", (json_int_t)r->images,
+                                 "bytes", (json_int_t)r->bytes, "skipped", (json_int_t)r->skipped,
+                                 "continued", (json_int_t)r->continued, "seconds", r->seconds,
+                                 "images_per_second", speed(r)));
+    return tw_json_end(root, path, problem);
 }
 
 static int parse(tw_pack_options_t *o, int argc, char **argv, const char *path[2],
@@ -195,9 +188,7 @@ int tw_pack_command(int argc, char **argv)
             if (r.continued > 0) {
                 printf(", %" PRIu64 " of them by earlier runs", r.continued);
             }
-            printf("; %.2f s, %.0f images/s", r.seconds,
-                   r.seconds > 0.0 ? (double)(r.images + r.skipped - r.continued) / r.seconds
-                                   : 0.0);
+            printf("; %.2f s, %.0f images/s", r.seconds, speed(&r));
             printf(r.skipped > 0 ? "; %" PRIu64 " left out\n" : "\n", r.skipped);
             if (o.json == NULL || write_json(o.json, &r, argc, argv, &problem) == 0) {
                 return EXIT_SUCCESS;

@@ -15,45 +15,20 @@
 
 #define TW_PACK_PIXELS (UINT64_C(1) << 26) /* of an image that is accepted */
 
-static int append(tw_transforms_t *list, const tw_transform_ops_t *ops, const char *arguments,
-                  tw_image_form_t *form, tw_problem_t *problem)
-{
-    tw_transform_t *op = &list->op[list->n];
-
-    op->own = calloc(1, ops->own + 1);
-    if (op->own == NULL) {
-        return tw_problem_set(problem, "out of memory");
-    }
-    op->ops = ops;
-    list->n++;
-    if (ops->parse(op->own, arguments, problem) != 0) {
-        return tw_problem_set(problem, "%s:%s: accepted is %s", ops->name, arguments, ops->form);
-    }
-    return ops->follow(op->own, form, problem);
-}
-
 int tw_pack_transforms(tw_transforms_t *list, const tw_pack_config_t *config, tw_shape_t shape,
                        tw_problem_t *problem)
 {
-    tw_image_form_t form = {.type = shape.c != 0 ? TW_IMAGE_PIXELS : TW_IMAGE_FILE, .shape = shape};
-    char            side[32];
-    int             status = 0;
+    const tw_image_form_t from = {.type  = shape.c != 0 ? TW_IMAGE_PIXELS : TW_IMAGE_FILE,
+                                  .shape = shape.c != 0 ? shape : (tw_shape_t){.c = 3}};
+    char                  text[32];
 
     *list = (tw_transforms_t){.n = 0};
-    if (shape.c == 0) {
-        form.shape.c = 3;
+    if (config->resize == 0 && config->quality == 0) {
+        return 0; /* as they are */
     }
-    if (config->resize != 0 || config->quality != 0) {
-        status = append(list, &tw_transform_decode, "", &form, problem);
-    }
-    if (status == 0 && config->resize != 0) {
-        snprintf(side, sizeof(side), "%zu", config->resize);
-        status = append(list, &tw_transform_resize, side, &form, problem);
-    }
-    if (status != 0) {
-        tw_transforms_destroy(list);
-    }
-    return status;
+    snprintf(text, sizeof(text), config->resize != 0 ? "decode resize:%zu" : "decode",
+             config->resize);
+    return tw_transforms_read(list, text, from, "pack", problem);
 }
 
 int tw_pack_slot_create(tw_pack_slot_t *slot, const tw_pixels_t *pixels)
@@ -96,25 +71,10 @@ static int check(tw_pack_slot_t *slot, size_t resize, tw_problem_t *problem)
     return 0;
 }
 
-static tw_image_t image_of(const tw_image_record_t *record)
-{
-    const tw_shape_t shape = record->shape;
-
-    if (record->file) {
-        return (tw_image_t){.type = TW_IMAGE_FILE, .data = record->bytes, .bytes = record->n};
-    }
-    return (tw_image_t){.type    = TW_IMAGE_PIXELS,
-                        .data    = record->bytes,
-                        .shape   = shape,
-                        .present = {.h = shape.h, .w = shape.w},
-                        .row     = shape.w,
-                        .plane   = shape.h * shape.w};
-}
-
 static int make(tw_pack_slot_t *slot, const tw_transforms_t *list, unsigned quality,
                 tw_problem_t *problem)
 {
-    tw_planned_t planned = {.image = image_of(&slot->record)};
+    tw_planned_t planned = {.image = tw_source_image(&slot->record)};
     tw_shape_t   shape;
 
     if (tw_transforms_run(list, 0, list->n, &planned, &slot->work, &slot->made, problem) != 0) {

@@ -9,10 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <thinwire/version.h>
-
-#include "train/file.h"
-#include "train/machine.h"
+#include "train/json.h"
 #include "train/report.h"
 
 /* Whether somebody watches. Open MPI gives every rank a terminal as standard output, whatever
@@ -386,38 +383,13 @@ static json_t *settings(const tw_training_t *t)
 
 int tw_report_json(const tw_training_t *t, int argc, char **argv, tw_problem_t *problem)
 {
-    tw_file_t file;
-    json_t   *root, *part;
-    int       status = -1;
+    json_t *root;
 
     if (t->rank != 0 || t->options->json == NULL) {
         return 0;
     }
-    root = json_pack("{s:s, s:o, s:o}", "version", tw_version(), "command",
-                     tw_machine_command(argc, argv), "machine", tw_machine_json());
-    part = settings(t);
-    if (json_object_update(root, part) != 0) { /* NULL, or no memory */
-        json_decref(root);
-        root = NULL;
-    }
-    json_decref(part);
-    part = results(t);
-    if (json_object_update(root, part) != 0) {
-        json_decref(root);
-        root = NULL;
-    }
-    json_decref(part);
-    if (root == NULL) {
-        tw_problem_set(problem, "--json %s: a result does not fit JSON", t->options->json);
-    } else if (tw_file_begin(&file, "--json", t->options->json, problem) == 0) {
-        if (json_dumpf(root, file.stream, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) == 0 &&
-            fputc('\n', file.stream) != EOF) {
-            status = tw_file_end(&file, "--json", problem);
-        } else {
-            tw_file_drop(&file);
-            tw_problem_set(problem, "--json %s: cannot be written", t->options->json);
-        }
-    }
-    json_decref(root);
-    return status;
+    root = tw_json_begin(argc, argv);
+    tw_json_add(&root, settings(t));
+    tw_json_add(&root, results(t));
+    return tw_json_end(root, t->options->json, problem);
 }

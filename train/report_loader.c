@@ -23,13 +23,13 @@ void tw_report_tuned(tw_training_t *t)
     tw_tuning_facts(t->tuning, &facts);
     printf("loader: threads  transfer index  s a step  steps\n");
     for (size_t i = 0; i < facts.count; i++) {
-        const tw_tuner_row_t  *row   = &facts.rows[i];
-        const tw_tuner_state_t state = tw_tuning_state(t->tuning, row);
+        const tw_tuner_row_t *row = &facts.rows[i];
 
         if (row->samples > 0) {
-            printf("        %7d  %14d  %8.4g  %5zu%s\n", state.threads, state.index, row->median,
-                   row->samples,
-                   state.threads == facts.state.threads && state.index == facts.state.index
+            printf("        %7d  %14d  %8.4g  %5zu%s\n", row->state.threads, row->state.index,
+                   row->median, row->samples,
+                   row->state.threads == facts.state.threads &&
+                           row->state.index == facts.state.index
                        ? "  taken"
                        : "");
             measured++;
@@ -106,18 +106,18 @@ void tw_report_broken(const tw_training_t *t)
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 
-static json_t *tried(const tw_tuning_t *tuning, const tw_tuning_facts_t *facts)
+static json_t *tried(const tw_tuning_facts_t *facts)
 {
     json_t *rows = json_array();
 
     for (size_t i = 0; i < facts->count; i++) {
-        const tw_tuner_row_t  *row   = &facts->rows[i];
-        const tw_tuner_state_t state = tw_tuning_state(tuning, row);
+        const tw_tuner_row_t *row = &facts->rows[i];
 
         if (row->samples > 0) {
-            json_array_append_new(rows, json_pack("{s:i, s:i, s:f, s:I}", "threads", state.threads,
-                                                  "transfer_index", state.index, "seconds",
-                                                  row->median, "steps", (json_int_t)row->samples));
+            json_array_append_new(rows,
+                                  json_pack("{s:i, s:i, s:f, s:I}", "threads", row->state.threads,
+                                            "transfer_index", row->state.index, "seconds",
+                                            row->median, "steps", (json_int_t)row->samples));
         }
     }
     return rows;
@@ -136,7 +136,7 @@ json_t *tw_report_loader_json(const tw_training_t *t)
         tw_feed_operations(t->feed, TW_SUBSET_TEST), "threads", tuning.state.threads,
         "transfer_index", tuning.state.index, "automatic", tuning.automatic, "searching",
         tuning.searching, "kept", tuning.kept, "searches", (json_int_t)tuning.searches,
-        "search_steps", (json_int_t)tuning.steps, "tried", tried(t->tuning, &tuning), "images",
+        "search_steps", (json_int_t)tuning.steps, "tried", tried(&tuning), "images",
         (json_int_t)facts.images, "bytes_per_value",
         facts.values > 0 ? (double)facts.bytes / (double)facts.values : 0.0, "allocations",
         (json_int_t)facts.grown, "waited_seconds", facts.waited, "device_seconds", facts.device,

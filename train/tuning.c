@@ -127,40 +127,34 @@ static void keep(const tw_tuning_t *tuning)
 
 /* ---- the state ----------------------------------------------------------------------------- */
 
-/* What was given by hand stays. */
-static tw_tuner_state_t fixed(const tw_tuning_t *tuning, tw_tuner_state_t state)
-{
-    const tw_train_options_t *o   = tuning->config.options;
-    const int                 all = (int)tw_feed_operation_count(tuning->config.feed);
-
-    if (o->loader_threads >= 0) {
-        state.threads = (int)o->loader_threads;
-    }
-    if (o->transfer_index >= 0) {
-        state.index = o->transfer_index < all ? (int)o->transfer_index : all;
-    }
-    return state;
-}
-
 /* By hand, or the first of a search, or an earlier one's result. */
 static int begin(tw_tuning_t *tuning, int threads_most, tw_problem_t *problem)
 {
-    const tw_tuning_config_t *c      = &tuning->config;
-    const tw_train_options_t *o      = c->options;
-    const tw_source_t        *source = tw_feed_source(c->feed);
-    const int                 all    = (int)tw_feed_operation_count(c->feed);
-    const tw_tuner_config_t   search = {.threads_most = o->loader_threads >= 0 ? 1
-                                                        : o->loader_most > 0   ? (int)o->loader_most
-                                                                               : threads_most,
-                                        .operations   = o->transfer_index >= 0 ? 0 : all,
-                                        .samples      = (TW_TUNING_IMAGES + c->rows - 1) / c->rows,
-                                        .settle       = TW_PIPELINE_DEPTH + 1,
-                                        .prune        = 1,
-                                        .drift        = TW_TUNING_DRIFT};
+    const tw_tuning_config_t *c       = &tuning->config;
+    const tw_train_options_t *o       = c->options;
+    const tw_source_t        *source  = tw_feed_source(c->feed);
+    const int                 all     = (int)tw_feed_operation_count(c->feed);
+    const int                 threads = (int)o->loader_threads; /* negative: not given */
+    const int                 index   = o->transfer_index < all ? (int)o->transfer_index : all;
+    tw_tuner_state_t          shift   = {0, 0};
+    tw_tuner_config_t         search  = {.operations = all,
+                                         .samples    = (TW_TUNING_IMAGES + c->rows - 1) / c->rows,
+                                         .settle     = TW_PIPELINE_DEPTH + 1,
+                                         .prune      = 1,
+                                         .drift      = TW_TUNING_DRIFT};
 
-    tuning->state = fixed(tuning, (tw_tuner_state_t){.threads = !source->in_memory, .index = all});
-    tuning->automatic = !source->in_memory && o->loader_threads != 0 &&
-                        (o->loader_threads < 0 || o->transfer_index < 0);
+    search.threads_most = o->loader_most > 0 ? (int)o->loader_most : threads_most;
+    tuning->state       = (tw_tuner_state_t){.threads = threads >= 0 ? threads : !source->in_memory,
+                                             .index   = index >= 0 ? index : all};
+    if (threads > 0) {
+        search.threads_most = 1;
+        shift.threads       = threads - 1;
+    }
+    if (index >= 0) {
+        search.operations = 0;
+        shift.index       = index;
+    }
+    tuning->automatic = !source->in_memory && threads != 0 && (threads < 0 || index < 0);
     if (!tuning->automatic) {
         return 0;
     }
@@ -172,6 +166,7 @@ static int begin(tw_tuning_t *tuning, int threads_most, tw_problem_t *problem)
     if (tuning->tuner == NULL) {
         return tw_problem_set(problem, "out of memory");
     }
+    tw_tuner_shift(tuning->tuner, shift);
     make_key(tuning, search.threads_most);
     read_kept(tuning);
     return 0;
@@ -197,7 +192,7 @@ static void tell(tw_tuning_t *tuning)
     int word[4] = {0};
 
     if (tuning->rank == 0) {
-        const tw_tuner_state_t next = fixed(tuning, tw_tuner_next(tuning->tuner));
+        const tw_tuner_state_t next = tw_tuner_next(tuning->tuner);
 
         word[0] = next.threads;
         word[1] = next.index;
@@ -291,9 +286,4 @@ void tw_tuning_facts(const tw_tuning_t *tuning, tw_tuning_facts_t *facts)
     if (tuning->tuner != NULL) {
         facts->rows = tw_tuner_rows(tuning->tuner, &facts->count);
     }
-}
-
-tw_tuner_state_t tw_tuning_state(const tw_tuning_t *tuning, const tw_tuner_row_t *row)
-{
-    return fixed(tuning, row->state);
 }

@@ -47,14 +47,10 @@ typedef struct tw_tuning_facts {
     int                   searching, kept; /* kept: the state comes from a file                 */
     tw_tuner_state_t      state;
     size_t                searches, steps; /* steps that the searches took                      */
-    const tw_tuner_row_t *rows;            /* of the last search; on rank 0, else NULL;
-                                              see tw_tuning_state()                             */
+    const tw_tuner_row_t *rows;            /* of the last search; on rank 0, else NULL          */
     size_t                count;
 } tw_tuning_facts_t;
 
 void tw_tuning_facts(const tw_tuning_t *tuning, tw_tuning_facts_t *facts);
-
-/** The state of the loader that a row of the tuner stands for. */
-tw_tuner_state_t tw_tuning_state(const tw_tuning_t *tuning, const tw_tuner_row_t *row);
 
 #endif /* TW_TRAIN_TUNING_H */

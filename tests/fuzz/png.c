@@ -13,24 +13,6 @@
 #include "tests/fuzz/decode.h"
 #include "tests/fuzz/target.h"
 
-static void mend_checksums(uint8_t *file, size_t n)
-{
-    for (size_t at = 8; n >= 12 && at <= n - 12;) {
-        const size_t length = (size_t)file[at] << 24 | (size_t)file[at + 1] << 16 |
-                              (size_t)file[at + 2] << 8 | file[at + 3];
-        uLong sum;
-
-        if (length > n - at - 12) {
-            return;
-        }
-        sum = crc32(0, file + at + 4, (uInt)length + 4);
-        for (size_t k = 0; k < 4; k++) {
-            file[at + 8 + length + k] = (uint8_t)(sum >> (24 - 8 * k));
-        }
-        at += length + 12;
-    }
-}
-
 static bool run(const uint8_t *data, size_t size)
 {
     fuzz_bytes_t from = {data, size};
@@ -42,7 +24,7 @@ static bool run(const uint8_t *data, size_t size)
     memcpy(copy, from.data, from.left);
     from.data = copy;
     if (mend && from.left > 5) {
-        mend_checksums(copy + 5, from.left - 5);
+        made_png_mend(copy + 5, from.left - 5);
     }
     taken = fuzz_decode(&from, 8);
     free(copy);

@@ -55,6 +55,9 @@ plain_t plain_of(size_t c, size_t h, size_t w);
 size_t made_jpeg(const made_jpeg_t *kind, size_t h, size_t w, const uint8_t *exif, size_t exif_n,
                  uint8_t *to, size_t room);
 
+/* Give all chunks of a PNG file the check sums that they should have. */
+void made_png_mend(uint8_t *file, size_t n);
+
 /* An APP1 segment with the orientation. @return its length, at most 64. */
 size_t made_exif(int orientation, int little, uint8_t *to);
 

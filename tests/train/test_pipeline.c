@@ -30,7 +30,7 @@ static int read_image(const tw_source_t *source, tw_subset_t part, uint32_t inde
     (void)part;
     atomic_fetch_add(&reads, 1);
     if (atomic_load(&broken[index])) {
-        return tw_problem_set(problem, "it is torn");
+        return tw_problem_set(problem, "image %u: it is torn", (unsigned)index);
     }
     if (tw_buffer_need(&reader->buffer, sizeof(pixels[0])) == NULL) {
         return tw_problem_set(problem, "out of memory");
@@ -128,9 +128,9 @@ static void post(uint64_t b, int transfer)
 /* What batch b is, prepared by one thread, one image after the other. */
 static void plainly(uint64_t b, float *out)
 {
-    tw_hand_t hand;
+    tw_thread_state_t state;
 
-    ck_assert_int_eq(tw_hand_create(&hand, config.kernels, config.most), 0);
+    ck_assert_int_eq(tw_thread_state_create(&state, config.kernels, config.most), 0);
     for (size_t i = 0; i < rows_of(b); i++) {
         const tw_prepare_t how      = {.source = &source,
                                        .list   = &list,
@@ -139,11 +139,11 @@ static void plainly(uint64_t b, float *out)
                                        .epoch  = b / 5};
         tw_prepared_t      prepared = {.index = image_of(b, i)};
 
-        ck_assert_int_eq(tw_prepare_begin(&how, &prepared, list.n, &hand, NULL, &problem), 0);
-        ck_assert_int_eq(tw_prepare_end(&how, &prepared, list.n, &hand, out + i * OUT, &problem),
+        ck_assert_int_eq(tw_prepare_begin(&how, &prepared, list.n, &state, NULL, &problem), 0);
+        ck_assert_int_eq(tw_prepare_end(&how, &prepared, list.n, &state, out + i * OUT, &problem),
                          0);
     }
-    tw_hand_destroy(&hand, &source);
+    tw_thread_state_destroy(&state, &source);
 }
 
 static void expect(uint64_t b)

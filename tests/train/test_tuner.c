@@ -949,6 +949,36 @@ START_TEST(no_such_state_is_adopted)
 }
 END_TEST
 
+/* Where one number is given by hand, the other one is searched. */
+START_TEST(a_given_number_stays)
+{
+    const tw_tuner_config_t config = {1, 2, 3, 0, 0, 0};
+    tw_tuner_t             *tuner  = tw_tuner_create(&config);
+    const tw_tuner_row_t   *rows;
+    size_t                  count;
+
+    ck_assert_ptr_nonnull(tuner);
+    tw_tuner_shift(tuner, (tw_tuner_state_t){4, 0});
+    for (int steps = 0; !tw_tuner_settled(tuner); steps++) {
+        const tw_tuner_state_t state = tw_tuner_next(tuner);
+
+        ck_assert_int_lt(steps, 9);
+        ck_assert_int_eq(state.threads, 5);
+        tw_tuner_observe(tuner, state.index == 1 ? 1.0 : 2.0);
+    }
+    ck_assert_int_eq(tw_tuner_next(tuner).threads, 5);
+    ck_assert_int_eq(tw_tuner_next(tuner).index, 1);
+    rows = tw_tuner_rows(tuner, &count);
+    ck_assert_uint_eq(count, 3);
+    ck_assert_int_eq(rows[2].state.threads, 5);
+    ck_assert_int_eq(rows[2].state.index, 2);
+    ck_assert_int_eq(tw_tuner_adopt(tuner, (tw_tuner_state_t){1, 2}, 1.0), -1);
+    ck_assert_int_eq(tw_tuner_adopt(tuner, (tw_tuner_state_t){5, 2}, 1.0), 0);
+    ck_assert_int_eq(tw_tuner_next(tuner).index, 2);
+    tw_tuner_destroy(tuner);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("train/tuner");
@@ -984,5 +1014,6 @@ int main(void)
     tcase_add_test(adopt, an_adopted_state_is_settled);
     tcase_add_test(adopt, adopted_seconds_are_compared);
     TEST_EACH(adopt, no_such_state_is_adopted, nowhere);
+    tcase_add_test(adopt, a_given_number_stays);
     return test_main(suite);
 }

@@ -8,7 +8,6 @@
  */
 #include "config.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include "train/input/names.h"
 #include "train/input/readers.h"
 
 enum { PIXELS = 3 * 32 * 32, RECORD = 1 + PIXELS, CLASSES = 10, CHUNK = 128 };
@@ -24,11 +24,6 @@ enum { PIXELS = 3 * 32 * 32, RECORD = 1 + PIXELS, CLASSES = 10, CHUNK = 128 };
 #define TW_CIFAR_ACCEPTED     "accepted are records of 3073 bytes, a label 0 to 9 and 3x32x32 pixels"
 
 /* ---- names --------------------------------------------------------------------------------- */
-
-typedef struct tw_names {
-    struct dirent **entry; /* sorted by name */
-    int             n;
-} tw_names_t;
 
 static int ends_with(const char *text, const char *end)
 {
@@ -41,32 +36,6 @@ static int is_file_of(const char *name, const char *prefix)
 {
     return strncmp(name, prefix, strlen(prefix)) == 0 &&
            (ends_with(name, ".bin") || ends_with(name, ".bin.gz"));
-}
-
-/* By the bytes of the name: the same in every locale, so on every rank. */
-static int by_bytes(const struct dirent **a, const struct dirent **b)
-{
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static void names_destroy(tw_names_t *names)
-{
-    for (int k = 0; k < names->n; k++) {
-        free(names->entry[k]);
-    }
-    free(names->entry);
-    *names = (tw_names_t){.n = 0};
-}
-
-static int names_create(tw_names_t *names, const char *folder, tw_problem_t *problem)
-{
-    names->n = scandir(folder, &names->entry, NULL, by_bytes);
-    if (names->n < 0) {
-        *names = (tw_names_t){.n = 0};
-        return tw_problem_set(problem, "--data cifar10: cannot read the folder '%s': %s", folder,
-                              strerror(errno));
-    }
-    return 0;
 }
 
 /* Whether name k is the gzipped twin of another one, which is then read instead. */
@@ -223,13 +192,14 @@ int tw_cifar_read(tw_data_t *data, const char *folder, tw_problem_t *problem)
     tw_names_t names;
     int        status;
 
-    if (names_create(&names, folder, problem) != 0) {
-        return -1;
+    if (tw_names_create(&names, folder, NULL) != 0) {
+        return tw_problem_set(problem, "--data cifar10: cannot read the folder '%s': %s", folder,
+                              strerror(errno));
     }
     status = read_set(&data->train, folder, &names, "data_batch", problem);
     if (status == 0) {
         status = read_set(&data->test, folder, &names, "test_batch", problem);
     }
-    names_destroy(&names);
+    tw_names_destroy(&names);
     return status;
 }

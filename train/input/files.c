@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/base/bytes.h"
 #include "train/hash.h"
 #include "train/input/files.h"
 #include "train/random.h"
@@ -137,15 +138,10 @@ static int by_group_and_key(const void *left, const void *right)
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* FNV-1a, then mixed: byte by byte, so that machines of any byte order split alike. */
+/* Byte by byte, so that machines of any byte order split alike. */
 static uint64_t key_of(const char *path, uint64_t seed)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (; *path != '\0'; path++) {
-        hash = (hash ^ (uint8_t)*path) * UINT64_C(0x100000001b3);
-    }
-    return tw_random_key(seed, TW_RANDOM_ORDER, hash, 0);
+    return tw_random_key(seed, TW_RANDOM_ORDER, tw_fnv1a(TW_FNV_START, path, strlen(path)), 0);
 }
 
 /* Deal the sorted files to the parts; the largest number of files that a group has. */

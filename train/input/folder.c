@@ -13,7 +13,6 @@
  */
 #include "config.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +21,7 @@
 #include <sys/stat.h>
 
 #include "train/input/files.h"
+#include "train/input/names.h"
 #include "train/input/path_options.h"
 #include "train/input/sources.h"
 
@@ -32,38 +32,17 @@ enum { PATH = 4096 };
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
-typedef struct tw_folder_names {
-    struct dirent **entry; /* sorted */
-    int             n;
-} tw_folder_names_t;
-
 static int is_shown(const struct dirent *entry)
 {
     return entry->d_name[0] != '.';
 }
 
-static int by_bytes(const struct dirent **a, const struct dirent **b)
+static int names_create(tw_names_t *names, const char *folder, tw_problem_t *problem)
 {
-    return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static void names_destroy(tw_folder_names_t *names)
-{
-    for (int k = 0; k < names->n; k++) {
-        free(names->entry[k]);
-    }
-    free(names->entry);
-    *names = (tw_folder_names_t){.n = 0};
-}
-
-static int names_create(tw_folder_names_t *names, const char *folder, tw_problem_t *problem)
-{
-    names->n = scandir(folder, &names->entry, is_shown, by_bytes);
-    if (names->n < 0) {
-        *names = (tw_folder_names_t){.n = 0};
-        return tw_problem_set(problem, "cannot read the folder '%s': %s", folder, strerror(errno));
-    }
-    return 0;
+    return tw_names_create(names, folder, is_shown) == 0
+               ? 0
+               : tw_problem_set(problem, "cannot read the folder '%s': %s", folder,
+                                strerror(errno));
 }
 
 static int join(char path[PATH], const char *folder, const char *name, tw_problem_t *problem)
@@ -105,7 +84,7 @@ static int check_name(const char *folder, const char *name, tw_problem_t *proble
 }
 
 /* The folders in a folder. */
-static int read_classes(tw_folder_names_t *names, const char *folder, tw_problem_t *problem)
+static int read_classes(tw_names_t *names, const char *folder, tw_problem_t *problem)
 {
     char path[PATH];
     int  n = 0, status;
@@ -145,12 +124,12 @@ static int pass_over(const char *path, tw_problem_t *problem)
 static int add_class(tw_files_t *files, const char *inside, uint16_t label, tw_subset_t part,
                      tw_problem_t *problem)
 {
-    const size_t      before = files->n;
-    tw_folder_names_t names  = {.n = 0};
-    char              folder[PATH], path[PATH];
-    int               status = join(folder, files->folder, inside, problem) == 0
-                                   ? names_create(&names, folder, problem)
-                                   : -1;
+    const size_t before = files->n;
+    tw_names_t   names  = {.n = 0};
+    char         folder[PATH], path[PATH];
+    int          status = join(folder, files->folder, inside, problem) == 0
+                              ? names_create(&names, folder, problem)
+                              : -1;
 
     for (int k = 0; k < names.n && status == 0; k++) {
         const char *name  = names.entry[k]->d_name;
@@ -165,7 +144,7 @@ static int add_class(tw_files_t *files, const char *inside, uint16_t label, tw_s
                            : pass_over(path, problem);
         }
     }
-    names_destroy(&names);
+    tw_names_destroy(&names);
     if (status == 0 && files->n == before) {
         return tw_problem_set(problem, "no image (*.jpg, *.jpeg, *.png) in the class folder '%s'",
                               folder);
@@ -174,7 +153,7 @@ static int add_class(tw_files_t *files, const char *inside, uint16_t label, tw_s
 }
 
 /* Add the images of all classes. @param inside  the folder of the part, or NULL: there are none. */
-static int add_classes(tw_files_t *files, const char *inside, const tw_folder_names_t *classes,
+static int add_classes(tw_files_t *files, const char *inside, const tw_names_t *classes,
                        tw_subset_t part, tw_problem_t *problem)
 {
     char path[PATH];
@@ -192,7 +171,7 @@ static int add_classes(tw_files_t *files, const char *inside, const tw_folder_na
 
 /* ---- the source ----------------------------------------------------------------------------- */
 
-static int keep_names(tw_source_t *source, const tw_folder_names_t *classes, tw_problem_t *problem)
+static int keep_names(tw_source_t *source, const tw_names_t *classes, tw_problem_t *problem)
 {
     source->class_names = calloc((size_t)classes->n, sizeof(*source->class_names));
     if (source->class_names == NULL) {
@@ -209,8 +188,8 @@ static int keep_names(tw_source_t *source, const tw_folder_names_t *classes, tw_
 }
 
 /* Two sorted lists: the first name that only one of them has. */
-static int same_classes(const tw_folder_names_t *a, const char *a_folder,
-                        const tw_folder_names_t *b, const char *b_folder, tw_problem_t *problem)
+static int same_classes(const tw_names_t *a, const char *a_folder, const tw_names_t *b,
+                        const char *b_folder, tw_problem_t *problem)
 {
     for (int k = 0; k < a->n || k < b->n; k++) {
         const char *of_a  = k < a->n ? a->entry[k]->d_name : NULL;
@@ -241,13 +220,13 @@ static const char *tests_beside(const char *folder)
 }
 
 /* A folder whose parts stand apart. @param classes  those of DIR/train. */
-static int open_parts(tw_source_t *source, const tw_folder_names_t *classes, const char *train_path,
+static int open_parts(tw_source_t *source, const tw_names_t *classes, const char *train_path,
                       const char *test, tw_problem_t *problem)
 {
-    tw_files_t       *files = source->state;
-    tw_folder_names_t other = {.n = 0};
-    char              test_path[PATH];
-    int               status = join(test_path, files->folder, test, problem);
+    tw_files_t *files = source->state;
+    tw_names_t  other = {.n = 0};
+    char        test_path[PATH];
+    int         status = join(test_path, files->folder, test, problem);
 
     if (status == 0) {
         status = read_classes(&other, test_path, problem);
@@ -259,7 +238,7 @@ static int open_parts(tw_source_t *source, const tw_folder_names_t *classes, con
     if (status == 0) {
         status = same_classes(classes, train_path, &other, test_path, problem);
     }
-    names_destroy(&other);
+    tw_names_destroy(&other);
     if (status == 0) {
         status = add_classes(files, "train", classes, TW_SUBSET_TRAIN, problem);
     }
@@ -273,7 +252,7 @@ typedef struct tw_folder_options {
 } tw_folder_options_t;
 
 /* A folder of classes, which are split here. */
-static int open_whole(tw_source_t *source, const tw_folder_names_t *classes,
+static int open_whole(tw_source_t *source, const tw_names_t *classes,
                       const tw_folder_options_t *options, tw_problem_t *problem)
 {
     tw_files_t *files = source->state;
@@ -284,7 +263,7 @@ static int open_whole(tw_source_t *source, const tw_folder_names_t *classes,
 }
 
 /* The classes of a folder: of DIR/train where there are parts, else of DIR. */
-static int find_classes(tw_folder_names_t *classes, const char *folder, const char *train,
+static int find_classes(tw_names_t *classes, const char *folder, const char *train,
                         const char *test, int *parts_p, tw_problem_t *problem)
 {
     int status = 0;
@@ -294,7 +273,7 @@ static int find_classes(tw_folder_names_t *classes, const char *folder, const ch
     }
     *parts_p = classes->n > 0;
     if (status == 0 && !*parts_p) {
-        names_destroy(classes);
+        tw_names_destroy(classes);
         status = read_classes(classes, folder, problem);
     }
     if (status == 0 && (classes->n == 0 || classes->n > (int)TW_SOURCE_CLASSES_MAX)) {
@@ -309,7 +288,7 @@ static int read_folder(tw_source_t *source, const char *spec, const tw_folder_op
 {
     const tw_files_t *files   = source->state;
     const char       *test    = tests_beside(files->folder);
-    tw_folder_names_t classes = {.n = 0};
+    tw_names_t        classes = {.n = 0};
     char              train[PATH];
     int               parts, status = join(train, files->folder, "train", problem);
 
@@ -329,7 +308,7 @@ static int read_folder(tw_source_t *source, const char *spec, const tw_folder_op
         status = parts ? open_parts(source, &classes, train, test, problem)
                        : open_whole(source, &classes, options, problem);
     }
-    names_destroy(&classes);
+    tw_names_destroy(&classes);
     return status == 0 ? tw_files_finish(source, problem) : -1;
 }
 

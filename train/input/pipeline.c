@@ -18,6 +18,7 @@
 #include <omp.h>
 #endif
 
+#include "runtime/base/clock.h"
 #include "train/input/pipeline.h"
 #include "train/input/prepare.h"
 
@@ -38,14 +39,14 @@ typedef struct tw_pipeline_slot {
     tw_broken_t      broken;
     _Atomic uint64_t bytes;
     atomic_int       failed;
-    tw_problem_t     problem; /* the first; set before failed becomes 2 */
+    tw_problem_t     problem; /* the first */
 } tw_pipeline_slot_t;
 
 typedef struct tw_worker {
-    tw_pipeline_t *pipeline;
-    int            id;
-    pthread_t      thread;
-    tw_hand_t      hand;
+    tw_pipeline_t    *pipeline;
+    int               id;
+    pthread_t         thread;
+    tw_thread_state_t state;
 } tw_worker_t;
 
 struct tw_pipeline {
@@ -63,7 +64,7 @@ struct tw_pipeline {
     pthread_mutex_t lock;
     pthread_cond_t  work, done; /* batches posted, workers called; a batch finished */
 
-    tw_hand_t *computing; /* [config.computing] */
+    tw_thread_state_t *computing; /* [config.computing] */
 
     tw_broken_t         broken;
     _Atomic uint64_t    grown, busy_ns;
@@ -72,7 +73,7 @@ struct tw_pipeline {
 
 static double now(void)
 {
-    return 1e-9 * (double)tw_input_ns();
+    return 1e-9 * (double)tw_clock_ns();
 }
 
 static uint64_t thread_ns(void)
@@ -85,14 +86,11 @@ static uint64_t thread_ns(void)
 
 /* ---- workers ------------------------------------------------------------------------------- */
 
-/* The first image that fails speaks for the batch. */
+/* The first image that fails speaks for the batch; nobody reads what it says before all are done. */
 static void fail(tw_pipeline_slot_t *slot, const tw_problem_t *problem)
 {
-    int none = 0;
-
-    if (atomic_compare_exchange_strong(&slot->failed, &none, 1)) {
+    if (atomic_exchange(&slot->failed, 1) == 0) {
         slot->problem = *problem;
-        atomic_store(&slot->failed, 2);
     }
 }
 
@@ -107,7 +105,7 @@ static tw_prepare_t preparing(tw_pipeline_t *p, tw_pipeline_slot_t *slot)
 }
 
 /* Everything in front of the transfer, and the transfer. */
-static void prepare(tw_pipeline_t *p, tw_pipeline_slot_t *slot, size_t i, tw_hand_t *hand)
+static void prepare(tw_pipeline_t *p, tw_pipeline_slot_t *slot, size_t i, tw_thread_state_t *state)
 {
     const tw_prepare_t how     = preparing(p, slot);
     tw_row_t          *row     = &slot->row[i];
@@ -115,22 +113,22 @@ static void prepare(tw_pipeline_t *p, tw_pipeline_slot_t *slot, size_t i, tw_han
     tw_problem_t       problem = {0};
     size_t             bytes;
 
-    row->begun = tw_input_ns();
-    if (tw_prepare_begin(&how, &row->prepared, (size_t)slot->transfer, hand, &row->buffer,
+    row->begun = tw_clock_ns();
+    if (tw_prepare_begin(&how, &row->prepared, (size_t)slot->transfer, state, &row->buffer,
                          &problem) != 0) {
         fail(slot, &problem);
         return;
     }
-    row->made = tw_input_ns();
-    bytes     = tw_image_move(&row->prepared.planned.image, hand->work.pixels, &row->buffer);
+    row->made = tw_clock_ns();
+    bytes     = tw_image_move(&row->prepared.planned.image, state->work.pixels, &row->buffer);
     if (bytes == SIZE_MAX) {
         tw_problem_machine(&problem, "out of memory for an image");
         fail(slot, &problem);
         return;
     }
-    row->moved = tw_input_ns();
+    row->moved = tw_clock_ns();
     atomic_fetch_add(&slot->bytes, bytes);
-    atomic_fetch_add(&p->grown, row->buffer.grown - before + tw_hand_grown(hand));
+    atomic_fetch_add(&p->grown, row->buffer.grown - before + tw_thread_state_grown(state));
 }
 
 static void finish(tw_pipeline_t *p, tw_pipeline_slot_t *slot)
@@ -199,7 +197,7 @@ static void *work(void *user)
             next++;
             continue;
         }
-        prepare(p, slot, i, &w->hand);
+        prepare(p, slot, i, &w->state);
         later = thread_ns();
         atomic_fetch_add(&p->busy_ns, later - spent);
         spent = later;
@@ -216,7 +214,7 @@ static int start_worker(tw_pipeline_t *p, tw_problem_t *problem)
 
     p->worker = more != NULL ? more : p->worker;
     if (w == NULL || more == NULL ||
-        tw_hand_create(&w->hand, p->config.kernels, p->config.most) != 0) {
+        tw_thread_state_create(&w->state, p->config.kernels, p->config.most) != 0) {
         free(w);
         return tw_problem_machine(problem, "out of memory for a loader thread");
     }
@@ -228,7 +226,7 @@ static int start_worker(tw_pipeline_t *p, tw_problem_t *problem)
     error = pthread_create(&w->thread, NULL, work, w);
     pthread_sigmask(SIG_SETMASK, &had, NULL);
     if (error != 0) {
-        tw_hand_destroy(&w->hand, p->config.source);
+        tw_thread_state_destroy(&w->state, p->config.source);
         free(w);
         return tw_problem_set(problem, "no loader thread %d: %s", p->started + 1, strerror(error));
     }
@@ -258,7 +256,7 @@ static int create_memory(tw_pipeline_t *p, tw_problem_t *problem)
 
     p->computing = calloc((size_t)c->computing, sizeof(*p->computing));
     for (int i = 0; p->computing != NULL && i < c->computing; i++) {
-        if (tw_hand_create(&p->computing[i], c->kernels, c->most) != 0) {
+        if (tw_thread_state_create(&p->computing[i], c->kernels, c->most) != 0) {
             return tw_problem_machine(problem, "out of memory");
         }
     }
@@ -304,7 +302,7 @@ static void stop_workers(tw_pipeline_t *p)
     pthread_mutex_unlock(&p->lock);
     for (int i = 0; i < p->started; i++) {
         pthread_join(p->worker[i]->thread, NULL);
-        tw_hand_destroy(&p->worker[i]->hand, p->config.source);
+        tw_thread_state_destroy(&p->worker[i]->state, p->config.source);
         free(p->worker[i]);
     }
     free(p->worker);
@@ -317,7 +315,7 @@ void tw_pipeline_destroy(tw_pipeline_t *p)
     }
     stop_workers(p);
     for (int i = 0; p->computing != NULL && i < p->config.computing; i++) {
-        tw_hand_destroy(&p->computing[i], p->config.source);
+        tw_thread_state_destroy(&p->computing[i], p->config.source);
     }
     free(p->computing);
     for (int k = 0; k < TW_PIPELINE_DEPTH; k++) {
@@ -365,7 +363,7 @@ void tw_pipeline_post(tw_pipeline_t *p, const tw_pipeline_batch_t *batch)
     pthread_mutex_unlock(&p->lock);
 }
 
-static tw_hand_t *own_hand(tw_pipeline_t *p)
+static tw_thread_state_t *own_state(tw_pipeline_t *p)
 {
 #ifdef _OPENMP
     return &p->computing[omp_get_thread_num()];
@@ -379,7 +377,7 @@ static void prepare_here(tw_pipeline_t *p, tw_pipeline_slot_t *slot)
 {
 #pragma omp parallel num_threads(p->config.computing) if (p->config.computing > 1)
     for (size_t i; claim(slot, (uint32_t)p->taken, &i);) {
-        prepare(p, slot, i, own_hand(p));
+        prepare(p, slot, i, own_state(p));
         finish(p, slot);
     }
 }
@@ -410,18 +408,18 @@ static void compute(tw_pipeline_t *p, tw_pipeline_slot_t *slot, float *out)
 
 #pragma omp parallel num_threads(p->config.computing) if (p->config.computing > 1)
     {
-        tw_hand_t *hand = own_hand(p);
+        tw_thread_state_t *state = own_state(p);
 
 #pragma omp for schedule(dynamic, 1)
         for (size_t i = 0; i < slot->n; i++) {
             tw_problem_t problem = {0};
 
-            if (tw_prepare_end(&how, &slot->row[i].prepared, (size_t)slot->transfer, hand,
+            if (tw_prepare_end(&how, &slot->row[i].prepared, (size_t)slot->transfer, state,
                                out + i * p->values, &problem) != 0) {
                 fail(slot, &problem);
             }
         }
-        atomic_fetch_add(&p->grown, tw_hand_grown(hand));
+        atomic_fetch_add(&p->grown, tw_thread_state_grown(state));
     }
     p->facts.device += now() - start;
 }

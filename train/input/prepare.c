@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "runtime/base/clock.h"
 #include "train/input/prepare.h"
 #include "train/random.h"
 
@@ -78,89 +78,56 @@ void tw_broken_merge(tw_broken_t *broken, tw_broken_t *from)
 
 size_t tw_broken_list(const tw_broken_t *broken, uint64_t *image, size_t room)
 {
-    tw_broken_t *b = (tw_broken_t *)(uintptr_t)broken; /* only its lock changes */
-    size_t       n;
-
-    pthread_mutex_lock(&b->lock);
-    n = b->n;
-    if (room > 0 && n > 0) {
-        memcpy(image, b->image, (n < room ? n : room) * sizeof(*image));
+    if (room > 0 && broken->n > 0) {
+        memcpy(image, broken->image, (broken->n < room ? broken->n : room) * sizeof(*image));
     }
-    pthread_mutex_unlock(&b->lock);
-    return n;
+    return broken->n;
 }
 
-/* ---- hands --------------------------------------------------------------------------------- */
+/* ---- threads ------------------------------------------------------------------------------- */
 
-int tw_hand_create(tw_hand_t *hand, const tw_compute_kernels_t *kernels, uint64_t most)
+int tw_thread_state_create(tw_thread_state_t *state, const tw_compute_kernels_t *kernels,
+                           uint64_t most)
 {
     const tw_pixels_t *pixels = TW_KERNELS_OF(kernels, tw_pixels);
 
-    *hand =
-        (tw_hand_t){.work = {.pixels = pixels, .decoder = tw_decoder_create(pixels), .most = most}};
-    return hand->work.decoder != NULL ? 0 : -1;
+    *state = (tw_thread_state_t){
+        .work = {.pixels = pixels, .decoder = tw_decoder_create(pixels), .most = most}};
+    return state->work.decoder != NULL ? 0 : -1;
 }
 
-void tw_hand_destroy(tw_hand_t *hand, const tw_source_t *source)
+void tw_thread_state_destroy(tw_thread_state_t *state, const tw_source_t *source)
 {
-    tw_reader_destroy(source, &hand->reader);
-    tw_work_destroy(&hand->work);
+    tw_reader_destroy(source, &state->reader);
+    tw_work_destroy(&state->work);
 }
 
-uint64_t tw_hand_grown(tw_hand_t *hand)
+uint64_t tw_thread_state_grown(tw_thread_state_t *state)
 {
-    const uint64_t all = hand->reader.buffer.grown + tw_work_grown(&hand->work);
-    const uint64_t new = all - hand->told;
+    const uint64_t all = state->reader.buffer.grown + tw_work_grown(&state->work);
+    const uint64_t new = all - state->told;
 
-    hand->told = all;
+    state->told = all;
     return new;
-}
-
-uint64_t tw_input_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 /* ---- images -------------------------------------------------------------------------------- */
 
 /* Read image prepared->index. */
-static int read_image(const tw_prepare_t *how, tw_prepared_t *prepared, tw_hand_t *hand,
+static int read_image(const tw_prepare_t *how, tw_prepared_t *prepared, tw_thread_state_t *state,
                       tw_problem_t *problem)
 {
     tw_image_record_t record;
 
-    if (how->source->ops->read(how->source, how->part, prepared->index, &hand->reader, &record,
+    if (how->source->ops->read(how->source, how->part, prepared->index, &state->reader, &record,
                                problem) != 0) {
         return -1;
     }
-    prepared->read = tw_input_ns();
+    prepared->read = tw_clock_ns();
     prepared->planned.key =
         tw_random_key(how->seed, TW_RANDOM_AUGMENT, how->epoch, prepared->index);
-    prepared->planned.image = (tw_image_t){.type  = record.file ? TW_IMAGE_FILE : TW_IMAGE_PIXELS,
-                                           .data  = record.bytes,
-                                           .bytes = record.n};
-    if (!record.file) {
-        prepared->planned.image.shape   = record.shape;
-        prepared->planned.image.present = (tw_region_t){.h = record.shape.h, .w = record.shape.w};
-        prepared->planned.image.row     = record.shape.w;
-        prepared->planned.image.plane   = record.shape.h * record.shape.w;
-    }
+    prepared->planned.image = tw_source_image(&record);
     return 0;
-}
-
-/* Which image it was; a source that could not read it has said so. */
-static int name_problem(const tw_prepare_t *how, uint32_t index, const tw_problem_t *inner,
-                        tw_problem_t *problem)
-{
-    char name[300];
-
-    how->source->ops->name_of(how->source, how->part, index, name, sizeof(name));
-    return strstr(inner->text, name) != NULL
-               ? tw_problem_set(problem, "%s", inner->text)
-               : tw_problem_set(problem, "%s: %.280s", name, inner->text);
 }
 
 /* The next image with the label of this one, first among those behind it; the same one if there is
@@ -175,23 +142,39 @@ static uint32_t next_of_class(const tw_source_part_t *part, uint32_t index)
     return other;
 }
 
+/* Run operations first .. end - 1; what goes wrong names the image. */
+static int run(const tw_prepare_t *how, size_t first, size_t end, tw_prepared_t *prepared,
+               tw_thread_state_t *state, tw_buffer_t *out, tw_problem_t *problem)
+{
+    tw_problem_t inner = {0};
+    char         name[300];
+
+    if (tw_transforms_run(how->list, first, end, &prepared->planned, &state->work, out, &inner) ==
+        0) {
+        return 0;
+    }
+    how->source->ops->name_of(how->source, how->part, prepared->index, name, sizeof(name));
+    return inner.machine ? tw_problem_machine(problem, "%s: %.280s", name, inner.text)
+                         : tw_problem_set(problem, "%s: %.280s", name, inner.text);
+}
+
 /* From prepared->index or one that takes its place to what `end` operations make of it. `failed`: that
  * one is broken already. */
 static int make(const tw_prepare_t *how, tw_prepared_t *prepared, size_t end, int failed,
-                tw_hand_t *hand, tw_buffer_t *out, tw_problem_t *problem)
+                tw_thread_state_t *state, tw_buffer_t *out, tw_problem_t *problem)
 {
     const uint32_t first = prepared->index;
     tw_problem_t   inner = {0};
     char           name[300];
 
     for (;;) {
-        if (!failed && read_image(how, prepared, hand, &inner) == 0 &&
-            tw_transforms_run(how->list, 0, end, &prepared->planned, &hand->work, out, &inner) ==
-                0) {
+        if (!failed && read_image(how, prepared, state, &inner) == 0 &&
+            run(how, 0, end, prepared, state, out, &inner) == 0) {
             return 0;
         }
-        if (how->broken == NULL || inner.machine) {
-            return name_problem(how, prepared->index, &inner, problem);
+        if (!failed && (how->broken == NULL || inner.machine)) {
+            *problem = inner;
+            return -1;
         }
         add_broken(how->broken, (uint64_t)how->part << 32 | prepared->index);
         prepared->index = next_of_class(&how->source->part[how->part], prepared->index);
@@ -206,25 +189,25 @@ static int make(const tw_prepare_t *how, tw_prepared_t *prepared, size_t end, in
 }
 
 int tw_prepare_begin(const tw_prepare_t *how, tw_prepared_t *prepared, size_t transfer,
-                     tw_hand_t *hand, tw_buffer_t *out, tw_problem_t *problem)
+                     tw_thread_state_t *state, tw_buffer_t *out, tw_problem_t *problem)
 {
-    return make(how, prepared, transfer, 0, hand, out, problem);
+    return make(how, prepared, transfer, 0, state, out, problem);
 }
 
 int tw_prepare_end(const tw_prepare_t *how, tw_prepared_t *prepared, size_t transfer,
-                   tw_hand_t *hand, float *out, tw_problem_t *problem)
+                   tw_thread_state_t *state, float *out, tw_problem_t *problem)
 {
     tw_problem_t inner = {0};
 
-    if (tw_transforms_run(how->list, transfer, how->list->n, &prepared->planned, &hand->work, NULL,
-                          &inner) != 0) {
+    if (run(how, transfer, how->list->n, prepared, state, NULL, &inner) != 0) {
         if (how->broken == NULL || inner.machine) {
-            return name_problem(how, prepared->index, &inner, problem);
+            *problem = inner;
+            return -1;
         }
-        if (make(how, prepared, how->list->n, 1, hand, NULL, problem) != 0) {
+        if (make(how, prepared, how->list->n, 1, state, NULL, problem) != 0) {
             return -1;
         }
     }
-    tw_image_floats(&prepared->planned.image, hand->work.pixels, out);
+    tw_image_floats(&prepared->planned.image, state->work.pixels, out);
     return 0;
 }

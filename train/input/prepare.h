@@ -27,25 +27,23 @@ void tw_broken_destroy(tw_broken_t *broken);
 /** Add those of another list, and empty that. Without memory they are not counted. */
 void tw_broken_merge(tw_broken_t *broken, tw_broken_t *from);
 
-/** How many, and copies of the first `room` of them, each once and rising. */
+/** How many, and copies of the first `room` of them, each once and rising. While nobody adds any. */
 size_t tw_broken_list(const tw_broken_t *broken, uint64_t *image, size_t room);
 
 /* What one thread prepares images with. */
-typedef struct tw_hand {
+typedef struct tw_thread_state {
     tw_source_reader_t reader;
     tw_work_t          work;
-    uint64_t           told; /* allocations that tw_hand_grown() has returned */
-} tw_hand_t;
+    uint64_t           told; /* allocations that tw_thread_state_grown() has returned */
+} tw_thread_state_t;
 
 /** @return 0, or -1 without memory. */
-int  tw_hand_create(tw_hand_t *hand, const tw_compute_kernels_t *kernels, uint64_t most);
-void tw_hand_destroy(tw_hand_t *hand, const tw_source_t *source);
-
-/** CLOCK_MONOTONIC in nanoseconds. */
-uint64_t tw_input_ns(void);
+int  tw_thread_state_create(tw_thread_state_t *state, const tw_compute_kernels_t *kernels,
+                            uint64_t most);
+void tw_thread_state_destroy(tw_thread_state_t *state, const tw_source_t *source);
 
 /** Buffers allocated since the last call. */
-uint64_t tw_hand_grown(tw_hand_t *hand);
+uint64_t tw_thread_state_grown(tw_thread_state_t *state);
 
 /* How images of a batch are prepared. */
 typedef struct tw_prepare {
@@ -58,7 +56,7 @@ typedef struct tw_prepare {
 
 typedef struct tw_prepared {
     uint32_t     index; /* of the image; another one's, where that was broken        */
-    uint64_t     read;  /* when it had been read, CLOCK_MONOTONIC in nanoseconds     */
+    uint64_t     read;  /* when it had been read, by tw_clock_ns()                   */
     tw_planned_t planned;
 } tw_prepared_t;
 
@@ -67,10 +65,10 @@ typedef struct tw_prepared {
  * @param out       where the last of them may put what it makes.
  * @return 0, or -1 with the problem set, which names the image. */
 int tw_prepare_begin(const tw_prepare_t *how, tw_prepared_t *prepared, size_t transfer,
-                     tw_hand_t *hand, tw_buffer_t *out, tw_problem_t *problem);
+                     tw_thread_state_t *state, tw_buffer_t *out, tw_problem_t *problem);
 
 /** Run the others, and put the image into the batch: [c][h][w]. Same returns. */
 int tw_prepare_end(const tw_prepare_t *how, tw_prepared_t *prepared, size_t transfer,
-                   tw_hand_t *hand, float *out, tw_problem_t *problem);
+                   tw_thread_state_t *state, float *out, tw_problem_t *problem);
 
 #endif /* TW_INPUT_PREPARE_H */

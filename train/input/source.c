@@ -94,6 +94,21 @@ int tw_source_part_create(tw_source_part_t *part, size_t n, tw_problem_t *proble
     return part->labels != NULL ? 0 : tw_problem_set(problem, "out of memory for %zu labels", n);
 }
 
+tw_image_t tw_source_image(const tw_image_record_t *record)
+{
+    const tw_shape_t shape = record->shape;
+
+    if (record->file) {
+        return (tw_image_t){.type = TW_IMAGE_FILE, .data = record->bytes, .bytes = record->n};
+    }
+    return (tw_image_t){.type    = TW_IMAGE_PIXELS,
+                        .data    = record->bytes,
+                        .shape   = shape,
+                        .present = {.h = shape.h, .w = shape.w},
+                        .row     = shape.w,
+                        .plane   = shape.h * shape.w};
+}
+
 void tw_reader_destroy(const tw_source_t *source, tw_source_reader_t *reader)
 {
     if (source->ops != NULL && source->ops->done != NULL) {

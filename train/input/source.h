@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "train/input/buffer.h"
+#include "train/input/image.h"
 #include "train/problem.h"
 #include "train/shape.h"
 
@@ -58,7 +59,8 @@ typedef struct tw_source_ops {
 
     /** Read one image. From any thread, one reader per thread.
      * @param index  below source->part[part].n.
-     * @return 0, or -1 with the problem set: that image is broken, the others may not be. */
+     * @return 0, or -1 with the problem set, which names the image: it is broken, the others may not
+     *         be; or the machine has no memory, see tw_problem_machine(). */
     int (*read)(const tw_source_t *source, tw_subset_t part, uint32_t index,
                 tw_source_reader_t *reader, tw_image_record_t *record, tw_problem_t *problem);
 
@@ -100,6 +102,9 @@ void tw_reader_destroy(const tw_source_t *source, tw_source_reader_t *reader);
  * read other data find it out, without any rank reading all of it.
  * An image that cannot be read counts as an empty one. */
 uint64_t tw_source_hash(const tw_source_t *source);
+
+/** The view of a record that operations begin with; valid as long as the record's bytes. */
+tw_image_t tw_source_image(const tw_image_record_t *record);
 
 /** The k-th kind of source, NULL beyond the last. */
 const tw_source_ops_t *tw_source_kind(size_t k);

@@ -39,7 +39,7 @@ typedef struct tw_image_form {
 } tw_image_form_t;
 
 /* One operation on one image. */
-typedef struct tw_step {
+typedef struct tw_transform_step {
     tw_shape_t in, out; /* of the whole image before and after                                    */
     tw_region_t need;   /* what it reads of `in`                                                  */
     tw_region_t make;   /* what it has to make of `out`: nothing beyond is needed                 */
@@ -47,7 +47,7 @@ typedef struct tw_step {
         int32_t whole[TW_DRAWN];
         float   real[TW_DRAWN];
     } drawn;
-} tw_step_t;
+} tw_transform_step_t;
 
 /* What one thread works with; zeroed but for pixels, decoder and most. */
 typedef struct tw_work {
@@ -96,23 +96,23 @@ struct tw_transform_ops {
      * @param key, draw  numbers draw .. draw + draws - 1 of key are its own.
      * @return 0, or -1 with the problem set: the image does not suit. */
     int (*plan)(const void *own, const tw_transform_t *next, const tw_image_t *image, uint64_t key,
-                unsigned draw, tw_step_t *step, tw_work_t *work, tw_problem_t *problem);
+                unsigned draw, tw_transform_step_t *step, tw_work_t *work, tw_problem_t *problem);
 
     /** Which part of its input it reads for `make` of its output; NULL: the same. */
-    tw_region_t (*needs)(const void *own, const tw_step_t *step, tw_region_t make);
+    tw_region_t (*needs)(const void *own, const tw_transform_step_t *step, tw_region_t make);
 
     /** Do it. The image, where it is no file, has exactly step->need present of it, and is to have
      * step->make.
      * @param out  where a new image is to be put, or NULL: tw_work_free() says where.
      * @return 0, or -1 with the problem set: the image is broken, or there is no memory. */
-    int (*run)(const void *own, const tw_step_t *step, tw_image_t *image, tw_work_t *work,
+    int (*run)(const void *own, const tw_transform_step_t *step, tw_image_t *image, tw_work_t *work,
                tw_buffer_t *out, tw_problem_t *problem);
 
     /** Where it makes every value (value - mean) * 1, or (value - 0) * scale, as floats: the numbers of
      * the one, n of them (1: for all planes), with the other NULL. Then it needs no pass of its own
      * behind or in front of its counterpart, with the same bits. NULL: it does something else. */
-    void (*affine)(const void *own, const tw_step_t *step, const float **mean, const float **scale,
-                   size_t *n);
+    void (*affine)(const void *own, const tw_transform_step_t *step, const float **mean,
+                   const float **scale, size_t *n);
 
     /** What takes the place of the word in tests of the network, where their list is not given: ""
      * for nothing. NULL: the word itself. */
@@ -135,10 +135,14 @@ typedef struct tw_transforms {
 
 /* An image and its plan. */
 typedef struct tw_planned {
-    tw_image_t image;
-    uint64_t   key; /* of its draws */
-    tw_step_t  step[TW_TRANSFORMS_MAX];
+    tw_image_t          image;
+    uint64_t            key; /* of its draws */
+    tw_transform_step_t step[TW_TRANSFORMS_MAX];
 } tw_planned_t;
+
+/** Take a list apart whose images may differ in size at its end. Otherwise as tw_transforms_parse(). */
+int tw_transforms_read(tw_transforms_t *list, const char *text, tw_image_form_t from,
+                       const char *what, tw_problem_t *problem);
 
 /** Take a list apart. Files are decoded first, whether the list says so or not.
  * @param from  what the source has.

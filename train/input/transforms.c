@@ -101,18 +101,11 @@ static int append_all(tw_transforms_t *list, char *words, tw_image_form_t *form,
             return -1;
         }
     }
-    if (form->shape.h == 0) {
-        return tw_problem_set(
-            problem,
-            "%s: images differ in size, and nothing in '%s' makes them equal: add "
-            "resize:HxW or crop:HxW",
-            what, list->text);
-    }
     return 0;
 }
 
-int tw_transforms_parse(tw_transforms_t *list, const char *text, tw_image_form_t from,
-                        const char *what, tw_problem_t *problem)
+int tw_transforms_read(tw_transforms_t *list, const char *text, tw_image_form_t from,
+                       const char *what, tw_problem_t *problem)
 {
     char words[TW_TRANSFORMS_TEXT];
 
@@ -128,6 +121,23 @@ int tw_transforms_parse(tw_transforms_t *list, const char *text, tw_image_form_t
         return -1;
     }
     list->form = from;
+    return 0;
+}
+
+int tw_transforms_parse(tw_transforms_t *list, const char *text, tw_image_form_t from,
+                        const char *what, tw_problem_t *problem)
+{
+    if (tw_transforms_read(list, text, from, what, problem) != 0) {
+        return -1;
+    }
+    if (list->form.shape.h == 0) {
+        tw_transforms_destroy(list);
+        return tw_problem_set(
+            problem,
+            "%s: images differ in size, and nothing in '%s' makes them equal: add "
+            "resize:HxW or crop:HxW",
+            what, text);
+    }
     return 0;
 }
 
@@ -173,14 +183,14 @@ static tw_region_t whole(tw_shape_t shape)
 static int plan(const tw_transforms_t *list, tw_planned_t *planned, tw_work_t *work,
                 tw_problem_t *problem)
 {
-    tw_step_t  *step  = planned->step;
-    tw_shape_t  shape = planned->image.shape;
-    tw_region_t make;
+    tw_transform_step_t *step  = planned->step;
+    tw_shape_t           shape = planned->image.shape;
+    tw_region_t          make;
 
     for (size_t k = 0; k < list->n; k++) {
         const tw_transform_t *op = &list->op[k];
 
-        step[k] = (tw_step_t){.in = shape, .out = shape};
+        step[k] = (tw_transform_step_t){.in = shape, .out = shape};
         if (op->ops->plan != NULL &&
             op->ops->plan(op->own, k + 1 < list->n ? op + 1 : NULL, &planned->image, planned->key,
                           list->draw[k], &step[k], work, problem) != 0) {
@@ -200,8 +210,9 @@ static int plan(const tw_transforms_t *list, tw_planned_t *planned, tw_work_t *w
 }
 
 /* A mean and then a scale in one pass over the image; 0: they are not that. */
-static int run_together(const tw_transform_t *op, const tw_step_t *step, tw_planned_t *planned,
-                        tw_work_t *work, tw_buffer_t *out, tw_problem_t *problem)
+static int run_together(const tw_transform_t *op, const tw_transform_step_t *step,
+                        tw_planned_t *planned, tw_work_t *work, tw_buffer_t *out,
+                        tw_problem_t *problem)
 {
     const float *mean[2] = {NULL}, *scale[2] = {NULL};
     size_t       n[2] = {0};

@@ -222,6 +222,15 @@ tw_tuner_t *tw_tuner_create(const tw_tuner_config_t *config)
     return tuner;
 }
 
+void tw_tuner_shift(tw_tuner_t *tuner, tw_tuner_state_t by)
+{
+    tuner->shift = by;
+    for (size_t row = 0; row < tuner->states; row++) {
+        tuner->rows[row].state.threads += by.threads;
+        tuner->rows[row].state.index += by.index;
+    }
+}
+
 void tw_tuner_destroy(tw_tuner_t *tuner)
 {
     if (tuner != NULL) {
@@ -259,6 +268,8 @@ void tw_tuner_observe(tw_tuner_t *tuner, double seconds)
 
 int tw_tuner_adopt(tw_tuner_t *tuner, tw_tuner_state_t state, double seconds)
 {
+    state.threads -= tuner->shift.threads;
+    state.index -= tuner->shift.index;
     if (state.threads < 1 || state.threads > tuner->config.threads_most || state.index < 0 ||
         state.index > tuner->config.operations) {
         return -1;

@@ -42,6 +42,10 @@ typedef struct tw_tuner tw_tuner_t;
 tw_tuner_t *tw_tuner_create(const tw_tuner_config_t *config);
 void        tw_tuner_destroy(tw_tuner_t *tuner); /* NULL is allowed */
 
+/** Add to the numbers of every state, each at least 0: where one number is given, and there is one state
+ * for it alone. Once, before anything else. */
+void tw_tuner_shift(tw_tuner_t *tuner, tw_tuner_state_t by);
+
 /** The state for the next step. */
 tw_tuner_state_t tw_tuner_next(const tw_tuner_t *tuner);
 

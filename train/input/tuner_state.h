@@ -46,6 +46,7 @@ typedef enum tw_tuner_stage {
 
 struct tw_tuner {
     tw_tuner_config_t config;
+    tw_tuner_state_t  shift; /* of the numbers in rows */
     size_t            states, indices, searches;
     tw_tuner_stage_t  stage;
 

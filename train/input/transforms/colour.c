@@ -62,7 +62,7 @@ static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 }
 
 static int plan(const void *own, const tw_transform_t *next, const tw_image_t *image, uint64_t key,
-                unsigned draw, tw_step_t *step, tw_work_t *work, tw_problem_t *problem)
+                unsigned draw, tw_transform_step_t *step, tw_work_t *work, tw_problem_t *problem)
 {
     const tw_colour_t *colour = own;
 
@@ -79,7 +79,7 @@ static int plan(const void *own, const tw_transform_t *next, const tw_image_t *i
 }
 
 /* The mean is of all of it. */
-static tw_region_t needs(const void *own, const tw_step_t *step, tw_region_t make)
+static tw_region_t needs(const void *own, const tw_transform_step_t *step, tw_region_t make)
 {
     const tw_colour_t *colour = own;
     const tw_region_t  all    = {.h = step->in.h, .w = step->in.w};
@@ -122,7 +122,7 @@ static void change(const tw_planes_t *p, int way, int32_t factor)
     }
 }
 
-static int run(const void *own, const tw_step_t *step, tw_image_t *image, tw_work_t *work,
+static int run(const void *own, const tw_transform_step_t *step, tw_image_t *image, tw_work_t *work,
                tw_buffer_t *out, tw_problem_t *problem)
 {
     const tw_colour_t *colour = own;
@@ -146,13 +146,6 @@ static int run(const void *own, const tw_step_t *step, tw_image_t *image, tw_wor
     return 0;
 }
 
-static void in_tests(const char *word, char *text, size_t size)
-{
-    (void)word;
-    (void)size;
-    text[0] = '\0';
-}
-
 const tw_transform_ops_t tw_transform_colour = {
     .name     = "colour",
     .form     = "colour:brightness=X,contrast=X,saturation=X, one of them at least, X 0 to 1",
@@ -164,4 +157,4 @@ const tw_transform_ops_t tw_transform_colour = {
     .plan     = plan,
     .needs    = needs,
     .run      = run,
-    .in_tests = in_tests};
+    .in_tests = tw_setting_dropped};

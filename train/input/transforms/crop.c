@@ -87,7 +87,7 @@ static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 }
 
 static int plan(const void *own, const tw_transform_t *next, const tw_image_t *image, uint64_t key,
-                unsigned draw, tw_step_t *step, tw_work_t *work, tw_problem_t *problem)
+                unsigned draw, tw_transform_step_t *step, tw_work_t *work, tw_problem_t *problem)
 {
     const tw_crop_t *crop = own;
     size_t           free_h, free_w;
@@ -124,7 +124,7 @@ static void shown(size_t n, size_t pad, size_t corner, size_t count, size_t *fro
     *seen = *seen > *from ? *seen - *from : 1;
 }
 
-static tw_region_t needs(const void *own, const tw_step_t *step, tw_region_t make)
+static tw_region_t needs(const void *own, const tw_transform_step_t *step, tw_region_t make)
 {
     const tw_crop_t *crop = own;
     tw_region_t      need;
@@ -137,7 +137,7 @@ static tw_region_t needs(const void *own, const tw_step_t *step, tw_region_t mak
 }
 
 /* Rows or columns that lie before the window are cut away; the others begin where they are seen. */
-static int run(const void *own, const tw_step_t *step, tw_image_t *image, tw_work_t *work,
+static int run(const void *own, const tw_transform_step_t *step, tw_image_t *image, tw_work_t *work,
                tw_buffer_t *out, tw_problem_t *problem)
 {
     const tw_crop_t  *crop = own;

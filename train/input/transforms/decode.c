@@ -8,17 +8,11 @@
 #include "config.h"
 
 #include "train/input/transforms.h"
+#include "train/input/transforms/settings.h"
 
 typedef struct tw_decode {
     size_t channels;
 } tw_decode_t;
-
-static int parse(void *own, const char *arguments, tw_problem_t *problem)
-{
-    (void)own;
-    (void)problem;
-    return arguments[0] == '\0' ? 0 : -1;
-}
 
 static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 {
@@ -35,8 +29,8 @@ static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 /* The smallest scale whose image is not smaller than what the next operation makes of the whole. */
 static int scale_for(const tw_transform_t *next, tw_shape_t full)
 {
-    tw_step_t    step    = {.in = full, .out = full};
-    tw_problem_t problem = {0};
+    tw_transform_step_t step    = {.in = full, .out = full};
+    tw_problem_t        problem = {0};
 
     if (next == NULL || !next->ops->shrinks ||
         next->ops->plan(next->own, NULL, NULL, 0, 0, &step, NULL, &problem) != 0) {
@@ -52,7 +46,7 @@ static int scale_for(const tw_transform_t *next, tw_shape_t full)
 }
 
 static int plan(const void *own, const tw_transform_t *next, const tw_image_t *image, uint64_t key,
-                unsigned draw, tw_step_t *step, tw_work_t *work, tw_problem_t *problem)
+                unsigned draw, tw_transform_step_t *step, tw_work_t *work, tw_problem_t *problem)
 {
     const tw_decode_t *decode = own;
     int                eighths;
@@ -74,7 +68,7 @@ static int plan(const void *own, const tw_transform_t *next, const tw_image_t *i
     return 0;
 }
 
-static int run(const void *own, const tw_step_t *step, tw_image_t *image, tw_work_t *work,
+static int run(const void *own, const tw_transform_step_t *step, tw_image_t *image, tw_work_t *work,
                tw_buffer_t *out, tw_problem_t *problem)
 {
     tw_buffer_t *to = tw_work_free(work, image, out);
@@ -100,7 +94,7 @@ const tw_transform_ops_t tw_transform_decode = {.name   = "decode",
                                                 .form   = "decode",
                                                 .help   = "JPEG and PNG to pixels; always first",
                                                 .own    = sizeof(tw_decode_t),
-                                                .parse  = parse,
+                                                .parse  = tw_setting_none,
                                                 .follow = follow,
                                                 .plan   = plan,
                                                 .run    = run};

@@ -136,7 +136,7 @@ static int subtract(const tw_mean_t *mean, tw_image_t *image, tw_work_t *work, t
     return 0;
 }
 
-static int run(const void *own, const tw_step_t *step, tw_image_t *image, tw_work_t *work,
+static int run(const void *own, const tw_transform_step_t *step, tw_image_t *image, tw_work_t *work,
                tw_buffer_t *out, tw_problem_t *problem)
 {
     const tw_mean_t *mean = own;
@@ -149,8 +149,8 @@ static int run(const void *own, const tw_step_t *step, tw_image_t *image, tw_wor
     return tw_setting_affine(image, mean->mean, mean->n, &one, 1, work, out, problem);
 }
 
-static void affine(const void *own, const tw_step_t *step, const float **of, const float **scale,
-                   size_t *n)
+static void affine(const void *own, const tw_transform_step_t *step, const float **of,
+                   const float **scale, size_t *n)
 {
     const tw_mean_t *mean = own;
 

@@ -5,14 +5,8 @@
 #include "config.h"
 
 #include "train/input/transforms.h"
+#include "train/input/transforms/settings.h"
 #include "train/random.h"
-
-static int parse(void *own, const char *arguments, tw_problem_t *problem)
-{
-    (void)own;
-    (void)problem;
-    return arguments[0] == '\0' ? 0 : -1;
-}
 
 static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 {
@@ -23,7 +17,7 @@ static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 }
 
 static int plan(const void *own, const tw_transform_t *next, const tw_image_t *image, uint64_t key,
-                unsigned draw, tw_step_t *step, tw_work_t *work, tw_problem_t *problem)
+                unsigned draw, tw_transform_step_t *step, tw_work_t *work, tw_problem_t *problem)
 {
     (void)own;
     (void)next;
@@ -34,7 +28,7 @@ static int plan(const void *own, const tw_transform_t *next, const tw_image_t *i
     return 0;
 }
 
-static tw_region_t mirrored(const tw_step_t *step, tw_region_t region)
+static tw_region_t mirrored(const tw_transform_step_t *step, tw_region_t region)
 {
     if (step->drawn.whole[0]) {
         region.left = step->in.w - region.left - region.w;
@@ -42,13 +36,13 @@ static tw_region_t mirrored(const tw_step_t *step, tw_region_t region)
     return region;
 }
 
-static tw_region_t needs(const void *own, const tw_step_t *step, tw_region_t make)
+static tw_region_t needs(const void *own, const tw_transform_step_t *step, tw_region_t make)
 {
     (void)own;
     return mirrored(step, make);
 }
 
-static int run(const void *own, const tw_step_t *step, tw_image_t *image, tw_work_t *work,
+static int run(const void *own, const tw_transform_step_t *step, tw_image_t *image, tw_work_t *work,
                tw_buffer_t *out, tw_problem_t *problem)
 {
     (void)own;
@@ -60,21 +54,14 @@ static int run(const void *own, const tw_step_t *step, tw_image_t *image, tw_wor
     return 0;
 }
 
-static void in_tests(const char *word, char *text, size_t size)
-{
-    (void)word;
-    (void)size;
-    text[0] = '\0';
-}
-
 const tw_transform_ops_t tw_transform_mirror = {.name     = "mirror",
                                                 .form     = "mirror",
                                                 .help     = "left and right exchanged, in half of "
                                                             "the images",
-                                                .parse    = parse,
+                                                .parse    = tw_setting_none,
                                                 .follow   = follow,
                                                 .draws    = 1,
                                                 .plan     = plan,
                                                 .needs    = needs,
                                                 .run      = run,
-                                                .in_tests = in_tests};
+                                                .in_tests = tw_setting_dropped};

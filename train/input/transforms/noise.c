@@ -48,7 +48,7 @@ static float gaussian(uint64_t key, unsigned draw)
 }
 
 static int plan(const void *own, const tw_transform_t *next, const tw_image_t *image, uint64_t key,
-                unsigned draw, tw_step_t *step, tw_work_t *work, tw_problem_t *problem)
+                unsigned draw, tw_transform_step_t *step, tw_work_t *work, tw_problem_t *problem)
 {
     const float *deviation = own;
     float        a[COMPONENTS];
@@ -67,20 +67,13 @@ static int plan(const void *own, const tw_transform_t *next, const tw_image_t *i
     return 0;
 }
 
-static int run(const void *own, const tw_step_t *step, tw_image_t *image, tw_work_t *work,
+static int run(const void *own, const tw_transform_step_t *step, tw_image_t *image, tw_work_t *work,
                tw_buffer_t *out, tw_problem_t *problem)
 {
     const float one = 1.0f;
 
     (void)own;
     return tw_setting_affine(image, step->drawn.real, 3, &one, 1, work, out, problem);
-}
-
-static void in_tests(const char *word, char *text, size_t size)
-{
-    (void)word;
-    (void)size;
-    text[0] = '\0';
 }
 
 const tw_transform_ops_t tw_transform_noise = {
@@ -93,4 +86,4 @@ const tw_transform_ops_t tw_transform_noise = {
     .draws    = COMPONENTS * UNIFORMS,
     .plan     = plan,
     .run      = run,
-    .in_tests = in_tests};
+    .in_tests = tw_setting_dropped};

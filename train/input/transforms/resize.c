@@ -51,7 +51,7 @@ static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 }
 
 static int plan(const void *own, const tw_transform_t *next, const tw_image_t *image, uint64_t key,
-                unsigned draw, tw_step_t *step, tw_work_t *work, tw_problem_t *problem)
+                unsigned draw, tw_transform_step_t *step, tw_work_t *work, tw_problem_t *problem)
 {
     (void)next;
     (void)image;
@@ -78,7 +78,7 @@ static void reads(size_t in, size_t out, size_t from, size_t n, size_t *first, s
     *count = (size_t)(high - low) + tw_resize_taps(in, out);
 }
 
-static tw_region_t needs(const void *own, const tw_step_t *step, tw_region_t make)
+static tw_region_t needs(const void *own, const tw_transform_step_t *step, tw_region_t make)
 {
     tw_region_t need;
 
@@ -109,7 +109,7 @@ static int weights(tw_resize_line_t *line, size_t in, size_t out, size_t from, s
 }
 
 /* Rows into work->rows, whose columns then go to `to`. */
-static int run(const void *own, const tw_step_t *step, tw_image_t *image, tw_work_t *work,
+static int run(const void *own, const tw_transform_step_t *step, tw_image_t *image, tw_work_t *work,
                tw_buffer_t *out, tw_problem_t *problem)
 {
     const tw_region_t need = step->need, make = step->make;

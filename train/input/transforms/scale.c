@@ -40,7 +40,7 @@ static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
     return tw_setting_suits(scale->n, form->shape.c, problem);
 }
 
-static int run(const void *own, const tw_step_t *step, tw_image_t *image, tw_work_t *work,
+static int run(const void *own, const tw_transform_step_t *step, tw_image_t *image, tw_work_t *work,
                tw_buffer_t *out, tw_problem_t *problem)
 {
     const tw_scale_t *scale = own;
@@ -50,8 +50,8 @@ static int run(const void *own, const tw_step_t *step, tw_image_t *image, tw_wor
     return tw_setting_affine(image, &zero, 1, scale->factor, scale->n, work, out, problem);
 }
 
-static void affine(const void *own, const tw_step_t *step, const float **mean, const float **factor,
-                   size_t *n)
+static void affine(const void *own, const tw_transform_step_t *step, const float **mean,
+                   const float **factor, size_t *n)
 {
     const tw_scale_t *scale = own;
 

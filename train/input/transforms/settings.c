@@ -11,6 +11,20 @@
 
 enum { SIDE_MAX = 16384 };
 
+int tw_setting_none(void *own, const char *arguments, tw_problem_t *problem)
+{
+    (void)own;
+    (void)problem;
+    return arguments[0] == '\0' ? 0 : -1;
+}
+
+void tw_setting_dropped(const char *word, char *text, size_t size)
+{
+    (void)word;
+    (void)size;
+    text[0] = '\0';
+}
+
 static const char *whole(const char *text, size_t *value)
 {
     char         *end;

@@ -8,6 +8,10 @@
 
 enum { TW_CHANNELS_MAX = 1024 };
 
+/** parse() of an operation that has no settings, and in_tests() of one that tests go without. */
+int  tw_setting_none(void *own, const char *arguments, tw_problem_t *problem);
+void tw_setting_dropped(const char *word, char *text, size_t size);
+
 /** "N" or "HxW", each 1 to 16384, up to the end or a comma.
  * @param [out] both  0: there was one number, for both.
  * @return what follows it, without the comma; NULL: it is something else. */
