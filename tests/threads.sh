@@ -38,7 +38,7 @@ start tree8 2 policy threads
 result $? "policy: four threads"
 
 # Threads without MPI.
-for program in tests/interpose/test_records tests/train/test_pipeline tests/train/test_trunk_ranks; do
+for program in tests/interpose/test_records tests/train/test_{pipeline,device,trunk_ranks}; do
     "$top_builddir/$program" </dev/null >"$scratch/out" 2>&1
     result $? "$program"
 done

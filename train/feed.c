@@ -102,6 +102,12 @@ static int make_lists(tw_feed_t *feed, const tw_network_t *net, tw_problem_t *pr
     test = test != NULL                                                     ? test
            : feed->options->augment == NULL && net->augment_test[0] != '\0' ? net->augment_test
                                                                             : text;
+    if (feed->list[TW_SUBSET_TRAIN].views > 1) {
+        return tw_problem_set(problem,
+                              "--augment: '%s' makes %zu views of an image, which only tests can "
+                              "take: give it to --augment-test",
+                              train, feed->list[TW_SUBSET_TRAIN].views);
+    }
     return tw_transforms_parse(&feed->list[TW_SUBSET_TEST], test, feed->form, "--augment-test",
                                problem);
 }
@@ -189,6 +195,11 @@ uint64_t tw_feed_max_pixels(const tw_feed_t *feed)
 int tw_feed_skips(const tw_feed_t *feed)
 {
     return strcmp(feed->options->bad_images, "skip") == 0;
+}
+
+size_t tw_feed_views(const tw_feed_t *feed)
+{
+    return feed->list[TW_SUBSET_TEST].views;
 }
 
 size_t tw_feed_operation_count(const tw_feed_t *feed)
@@ -314,6 +325,10 @@ static tw_feed_batch_t after(const tw_feed_t *feed, tw_feed_batch_t batch)
         batch.begin   = 0;
         return batch;
     }
+    if (++batch.view < tw_feed_views(feed)) {
+        return batch;
+    }
+    batch.view = 0;
     batch.begin += feed->config.batch;
     if (batch.begin >= tw_feed_count(feed, TW_SUBSET_TEST)) {
         batch.testing = 0;
@@ -324,7 +339,7 @@ static tw_feed_batch_t after(const tw_feed_t *feed, tw_feed_batch_t batch)
 
 static int same(tw_feed_batch_t a, tw_feed_batch_t b)
 {
-    return a.step == b.step && a.testing == b.testing && a.begin == b.begin;
+    return a.step == b.step && a.testing == b.testing && a.begin == b.begin && a.view == b.view;
 }
 
 static size_t share_of(const tw_feed_t *feed, tw_feed_batch_t batch, size_t *first)
@@ -339,6 +354,7 @@ static void post(tw_feed_t *feed, tw_feed_batch_t batch)
 {
     tw_pipeline_batch_t to = {.part     = batch.testing ? TW_SUBSET_TEST : TW_SUBSET_TRAIN,
                               .epoch    = batch.step / feed->steps,
+                              .view     = batch.view,
                               .index    = feed->index,
                               .transfer = feed->transfer};
     size_t              first;

@@ -32,6 +32,9 @@ const tw_source_t *tw_feed_source(const tw_feed_t *feed);
 /** What is done to the images of a part, as text. */
 const char *tw_feed_operations(const tw_feed_t *feed, tw_subset_t part);
 
+/** Views that tests take of each image: their answers are averaged. */
+size_t tw_feed_views(const tw_feed_t *feed);
+
 /** How many operations the training images have: transfer indices are 0 to that. */
 size_t tw_feed_operation_count(const tw_feed_t *feed);
 
@@ -68,6 +71,7 @@ typedef struct tw_feed_batch {
     uint64_t step;    /* steps done before it                        */
     int      testing; /* of the test images, `begin` of them tested  */
     size_t   begin;
+    size_t   view; /* of the test images: each batch comes once for every view */
 } tw_feed_batch_t;
 
 /** Images of a batch, of all ranks together. */

@@ -51,16 +51,16 @@ void tw_pack_slot_destroy(tw_pack_slot_t *slot, const tw_source_t *source)
 static int check(tw_pack_slot_t *slot, size_t resize, tw_problem_t *problem)
 {
     const tw_image_record_t *record = &slot->record;
-    tw_file_facts_t         *facts  = &slot->work.facts;
+    tw_file_facts_t          facts;
     uint64_t                 h = record->shape.h, w = record->shape.w;
 
     if (record->file) {
-        if (tw_decode_facts(slot->work.decoder, record->bytes, record->n, slot->work.most, facts,
+        if (tw_decode_facts(slot->work.decoder, record->bytes, record->n, slot->work.most, &facts,
                             problem) != 0) {
             return -1;
         }
-        h = facts->h;
-        w = facts->w;
+        h = facts.h;
+        w = facts.w;
     }
     if (resize != 0 &&
         (uint64_t)resize * resize * (h > w ? h : w) / (h < w ? h : w) > slot->work.most) {

@@ -131,14 +131,14 @@ json_t *tw_report_loader_json(const tw_training_t *t)
     tw_feed_facts(t->feed, &facts);
     tw_tuning_facts(t->tuning, &tuning);
     return json_pack(
-        "{s:s, s:s, s:i, s:i, s:b, s:b, s:b, s:I, s:I, s:o, s:I, s:f, s:I, s:f, s:f, s:f}",
+        "{s:s, s:s, s:I, s:i, s:i, s:b, s:b, s:b, s:I, s:I, s:o, s:I, s:f, s:I, s:f, s:f, s:f}",
         "operations", tw_feed_operations(t->feed, TW_SUBSET_TRAIN), "operations_test",
-        tw_feed_operations(t->feed, TW_SUBSET_TEST), "threads", tuning.state.threads,
-        "transfer_index", tuning.state.index, "automatic", tuning.automatic, "searching",
-        tuning.searching, "kept", tuning.kept, "searches", (json_int_t)tuning.searches,
-        "search_steps", (json_int_t)tuning.steps, "tried", tried(&tuning), "images",
-        (json_int_t)facts.images, "bytes_per_value",
-        facts.values > 0 ? (double)facts.bytes / (double)facts.values : 0.0, "allocations",
-        (json_int_t)facts.grown, "waited_seconds", facts.waited, "device_seconds", facts.device,
-        "thread_seconds", facts.busy);
+        tw_feed_operations(t->feed, TW_SUBSET_TEST), "views_test",
+        (json_int_t)tw_feed_views(t->feed), "threads", tuning.state.threads, "transfer_index",
+        tuning.state.index, "automatic", tuning.automatic, "searching", tuning.searching, "kept",
+        tuning.kept, "searches", (json_int_t)tuning.searches, "search_steps",
+        (json_int_t)tuning.steps, "tried", tried(&tuning), "images", (json_int_t)facts.images,
+        "bytes_per_value", facts.values > 0 ? (double)facts.bytes / (double)facts.values : 0.0,
+        "allocations", (json_int_t)facts.grown, "waited_seconds", facts.waited, "device_seconds",
+        facts.device, "thread_seconds", facts.busy);
 }

@@ -17,14 +17,17 @@
 
 int tw_step_prepare(tw_training_t *t, size_t rows, tw_problem_t *problem)
 {
-    size_t first, most;
+    const size_t sums = tw_feed_views(t->feed) > 1 ? t->batch * tw_head_outputs(t->head) : 1;
+    size_t       first, most;
 
     tw_share(t->batch, t->size, 0, &first, &most);
     t->own       = malloc(most * sizeof(*t->own));
     t->gfeatures = malloc(most * tw_trunk_features(t->trunk) * sizeof(*t->gfeatures));
     t->examples  = malloc(rows * sizeof(*t->examples));
     t->labels    = malloc(rows * sizeof(*t->labels));
-    if (t->own == NULL || t->gfeatures == NULL || t->examples == NULL || t->labels == NULL) {
+    t->outputs   = malloc(sums * sizeof(*t->outputs));
+    if (t->own == NULL || t->gfeatures == NULL || t->examples == NULL || t->labels == NULL ||
+        t->outputs == NULL) {
         return tw_problem_set(problem, "out of memory");
     }
     return 0;
@@ -64,6 +67,7 @@ typedef struct tw_walk {
     size_t          behind; /* examples whose gradients the split layers hold, not yet used */
     size_t          passes; /* that they are from                                           */
     size_t          rows;   /* of the last pass through the dense layers                    */
+    size_t          tested; /* examples of passes before it, in a test                      */
     double          loss;
     size_t          wrong, wrong_five;
     int             stopped; /* an exchange has failed, and says what that means for the others */
@@ -228,13 +232,19 @@ static int run_head(tw_walk_t *walk, const float *x, float *gx, size_t rows)
                               .step       = t->step,
                               .scale      = 1.0f / (float)walk->n,
                               .accumulate = walk->passes > 0,
-                              .five       = !walk->training};
+                              .five       = !walk->training,
+                              .view       = walk->batch.view,
+                              .views      = tw_feed_views(t->feed)};
     const int        count = !walk->training || tw_step_counts_errors(t);
     double           loss  = 0.0;
     tw_head_wrong_t  wrong = {.one = 0};
     tw_profile_row_t was;
     int              status;
 
+    if (!walk->training && pass.views > 1) {
+        pass.outputs = t->outputs + walk->tested * tw_head_outputs(t->head);
+        walk->tested += rows;
+    }
     walk->rows = rows;
     was        = tw_profile_enter(t->profile, TW_PROFILE_DENSE);
     status     = tw_head_run(t->head, &pass, &loss, count ? &wrong : NULL, walk->problem);
@@ -429,11 +439,12 @@ int tw_step_train(tw_training_t *t, tw_training_record_t *record, tw_problem_t *
     return 0;
 }
 
-int tw_step_test(tw_training_t *t, size_t begin, tw_head_wrong_t *wrong, tw_problem_t *problem)
+/* One view of a batch of test images. */
+static int test_view(tw_training_t *t, tw_feed_batch_t batch, tw_head_wrong_t *wrong,
+                     tw_problem_t *problem)
 {
-    const tw_feed_batch_t batch = {.step = t->step, .testing = 1, .begin = begin};
-    tw_walk_t             walk  = {
-                     .t = t, .batch = batch, .n = tw_feed_size(t->feed, batch), .problem = problem};
+    tw_walk_t walk = {
+        .t = t, .batch = batch, .n = tw_feed_size(t->feed, batch), .problem = problem};
     tw_trunk_pass_t pass = {.examples = t->own};
     size_t          first;
 
@@ -444,5 +455,17 @@ int tw_step_test(tw_training_t *t, size_t begin, tw_head_wrong_t *wrong, tw_prob
     }
     wrong->one += walk.wrong;
     wrong->five += walk.wrong_five;
+    return 0;
+}
+
+int tw_step_test(tw_training_t *t, size_t begin, tw_head_wrong_t *wrong, tw_problem_t *problem)
+{
+    tw_feed_batch_t batch = {.step = t->step, .testing = 1, .begin = begin};
+
+    for (; batch.view < tw_feed_views(t->feed); batch.view++) {
+        if (test_view(t, batch, wrong, problem) != 0) {
+            return -1;
+        }
+    }
     return 0;
 }

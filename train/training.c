@@ -414,6 +414,7 @@ void tw_training_destroy(tw_training_t *t)
     free(t->step_times);
     free(t->gfeatures);
     free(t->labels);
+    free(t->outputs);
     free(t->examples);
     free(t->own);
 }

@@ -89,6 +89,7 @@ typedef struct tw_training {
     uint64_t             *own;        /* the own images at hand, in the data     */
     uint64_t             *examples;   /* of the rows that go through the head    */
     uint32_t             *labels;     /* and their labels                        */
+    float                *outputs;    /* their sums over views, in tests         */
     tw_hybrid_t          *running;    /* the division of the step at hand        */
     tw_problem_t         *problem;    /* of the step at hand                     */
     float                *gfeatures;  /* gradient of the features of the own examples */

@@ -164,6 +164,42 @@ static void five_answers_are_counted(void)
     T_CHECK(between_all > 5, "top-5 is hardly ever another count");
 }
 
+/* Several views of the examples, on all ranks together and on this one alone. */
+static void views_are_averaged(void)
+{
+    enum { VIEWS = 4, N = 23, CLASSES = 9 };
+
+    for (int k = 0; k < 2; k++) {
+        const tw_head_how_t how = split_how();
+        static float        sums[2][N * CLASSES];
+        double              loss = 0.0;
+        uint64_t            mine[2], wrong[2];
+        split_t             f;
+
+        t_note("%s", k ? "logistic" : "softmax");
+        split_make(&f, "r20 l9", k ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX, N, &how);
+        f.pass.training = 0;
+        f.pass.views    = VIEWS;
+        for (f.pass.view = 0; f.pass.view < VIEWS; f.pass.view++) {
+            dense_net_fill(f.x, N * INPUTS, 70 + f.pass.view, 1.0f);
+            f.pass.outputs = sums[0];
+            split_run(&f, &f.whole, 0);
+            f.pass.outputs = sums[1];
+            split_run(&f, &f.split, 0);
+        }
+        mine[0] = f.split.wrong.one;
+        mine[1] = f.split.wrong.five;
+        MPI_Allreduce(mine, wrong, 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Allreduce(&f.split.loss, &loss, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        T_CHECK(fabs(loss - f.whole.loss) < 1e-5 * f.whole.loss, "loss %.9g, wanted %.9g", loss,
+                f.whole.loss);
+        T_CHECK(wrong[0] == f.whole.wrong.one && wrong[1] == f.whole.wrong.five && wrong[0] > 0,
+                "%d and %d wrong, wanted %d and %d", (int)wrong[0], (int)wrong[1],
+                (int)f.whole.wrong.one, (int)f.whole.wrong.five);
+        split_free(&f);
+    }
+}
+
 /* ---- what is sent -----------------------------------------------------------------------------
  */
 
@@ -450,6 +486,7 @@ int main(int argc, char **argv)
         {"equals_one_rank", equals_one_rank, 1},
         {"passes_add_up", passes_add_up, 1},
         {"five_answers_are_counted", five_answers_are_counted, 1},
+        {"views_are_averaged", views_are_averaged, 1},
         {"calls_are_few", calls_are_few, 1},
         {"all_ranks_hold_the_same", all_ranks_hold_the_same, 1},
         {"codecs_are_used", codecs_are_used, 1},

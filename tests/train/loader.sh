@@ -174,6 +174,24 @@ weights_are_the_same() {
     done
 }
 
+# Ten views of test images, on any ranks and by any threads: their mean, within what sums in another order change.
+views_are_averaged() {
+    local ranks scheme threads index want="" error
+    while read -r ranks scheme threads index; do
+        train "$ranks" --data digits --model lenet --augment "crop:24 scale:0.01" --augment-test "crop:24,five mirror:both scale:0.01" \
+            --steps 10 --eval-every 10 --scheme "$scheme" --loader-threads "$threads" --transfer-index "$index" \
+            --json "$scratch/v.json" || return 1
+        same "$("$json_query" "$scratch/v.json" loader.views_test evaluations.# graphs)" $'10\n1\n2' || return 1
+        error=$("$json_query" "$scratch/v.json" evaluations.0.test_error)
+        want=${want:-$error}
+        echo "$ranks ranks, scheme $scheme: $error"
+        LC_ALL=C awk -v a="$error" -v b="$want" 'BEGIN { exit !(a - b < 0.003 && b - a < 0.003) }' || return 1
+    done <<<$'1 data 0 0\n1 data 3 2\n2 data 1 1\n2 b 1 2\n3 c 2 0'
+    train 1 --data digits --model lenet --augment "crop:24 scale:0.01" --steps 10 --eval-every 10 --json "$scratch/v.json" || return 1
+    same "$("$json_query" "$scratch/v.json" loader.views_test)" 1 &&
+        LC_ALL=C awk -v a="$("$json_query" "$scratch/v.json" evaluations.0.test_error)" -v b="$want" 'BEGIN { exit !(b - a > 0.01) }'
+}
+
 # ---- the automatic search --------------------------------------------------------------------------------------------
 
 # 16 samples of a state, and at most 64 more each time that states are compared: six states are settled within 1,850
@@ -433,7 +451,9 @@ bad_lists_of_operations() {
         refuses 1 "--augment: images differ in size, and nothing in 'mirror' makes them equal" $tiny --data "folder:$own" \
             --augment mirror &&
         refuses 1 "training images become 24x24x3 and test images 20x20x3" $tiny --data "folder:$own" --augment crop:24 \
-            --augment-test crop:20
+            --augment-test crop:20 &&
+        refuses 1 "--augment: 'crop:24,five mirror:both' makes 10 views of an image, which only tests can take" $tiny \
+            --data "folder:$own" --augment "crop:24,five mirror:both"
 }
 
 bad_options() {
@@ -543,7 +563,7 @@ sheet_is_png() {
         grep -x "1 broken image was replaced: $folder/train/y/1.png" "$scratch/out"
 }
 
-plan 25
+plan 26
 check "the same batches from every source, rank, thread and transfer index" batches_are_the_same
 check "other batches in another epoch, for another seed and list" batches_differ
 if [ -d "$photos/roses" ]; then
@@ -552,6 +572,7 @@ else
     skip "the same batches of photos" "no photos in $photos (set THINWIRE_DATA)"
 fi
 check "the same weights, across tests, epochs and a stop" weights_are_the_same
+check "ten views of test images" views_are_averaged
 check "the search settles, and tells" search_settles
 check "a search changes no weight" same_weights_without
 check "the next run begins with its result" search_is_kept

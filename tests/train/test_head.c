@@ -169,6 +169,53 @@ START_TEST(heads_match_the_reference)
 }
 END_TEST
 
+/* Outputs of a linear layer are linear in its input: the mean over views is the output of the mean. */
+START_TEST(views_are_averaged)
+{
+    enum { VIEWS = 5, N = 19, FEATURES = 30 };
+    static float sums[N * 12];
+
+    for (int loss = 0; loss < 2; loss++) {
+        fixture_t       f;
+        float          *mean = dense_net_drawn(N * FEATURES, 2);
+        double          got, want;
+        tw_head_wrong_t wrong, want_wrong;
+
+        fixture_make(&f, "l12", loss ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX, N, best_kernels(), 1);
+        ck_assert_uint_eq(tw_head_outputs(f.head), 12);
+        f.pass.training = 0;
+        f.pass.gx       = NULL;
+        f.pass.views    = VIEWS;
+        f.pass.outputs  = sums;
+        memset(sums, 0xff, sizeof(sums));
+        memset(mean, 0, N * FEATURES * sizeof(*mean));
+        for (f.pass.view = 0; f.pass.view < VIEWS; f.pass.view++) {
+            float *x = dense_net_drawn(N * FEATURES, 20 + f.pass.view);
+
+            memcpy(f.x, x, N * FEATURES * sizeof(*x));
+            for (size_t i = 0; i < N * FEATURES; i++) {
+                mean[i] += x[i] / VIEWS;
+            }
+            free(x);
+            run(&f, &got, &wrong);
+            if (f.pass.view + 1 < VIEWS) {
+                ck_assert(got == 0.0 && wrong.one == 0 && wrong.five == 0);
+            }
+        }
+        for (size_t i = 0; i < N * FEATURES; i++) {
+            f.x2[i] = (double)mean[i];
+        }
+        want = reference(&f, &want_wrong);
+        ck_assert_double_eq_tol(got, want, 1e-5 * want);
+        ck_assert_uint_eq(wrong.one, want_wrong.one);
+        ck_assert_uint_eq(wrong.five, want_wrong.five);
+        ck_assert(want_wrong.one > 0 && want_wrong.one < N);
+        free(mean);
+        fixture_free(&f);
+    }
+}
+END_TEST
+
 /* The derivative of the reference's loss by single parameters, without its backward pass. */
 START_TEST(gradients_are_differences)
 {
@@ -370,6 +417,7 @@ int main(void)
 
     tcase = test_case_within(suite, "heads", 240.0);
     tcase_add_loop_test(tcase, heads_match_the_reference, 0, 60);
+    tcase_add_test(tcase, views_are_averaged);
     tcase_add_loop_test(tcase, gradients_are_differences, 0, 4);
     tcase_add_test(tcase, the_hook_is_called);
     tcase_add_loop_test(tcase, ready_layers_are_final, 0, 2);

@@ -20,7 +20,7 @@ static tw_problem_t problem;
 
 /* ---- the plain version --------------------------------------------------------------------- */
 
-enum { MOST = 3 * 64 * 64 };
+enum { MOST = 3 * 64 * 64, AT_RANDOM = -1, CENTRE = 4 };
 
 typedef struct plain_image {
     size_t  c, h, w;
@@ -42,13 +42,21 @@ static void take(plain_image_t *to, size_t i, const plain_image_t *from, size_t 
     to->there[i] = from->there[k];
 }
 
-static void plain_crop(plain_image_t *p, size_t h, size_t w, size_t pad, int centre, uint64_t key,
+/* Views: corners from the left to the right, then from the top to the bottom, and the centre. */
+static size_t plain_corner(size_t room, int view, int far, uint64_t key, unsigned draw)
+{
+    return view == AT_RANDOM ? tw_random_below(key, draw, (uint32_t)room + 1)
+           : view == CENTRE  ? room / 2
+           : far             ? room
+                             : 0;
+}
+
+static void plain_crop(plain_image_t *p, size_t h, size_t w, size_t pad, int view, uint64_t key,
                        unsigned draw)
 {
     static plain_image_t old;
-    const size_t         free_h = p->h + 2 * pad - h, free_w = p->w + 2 * pad - w;
-    const size_t top  = centre ? free_h / 2 : tw_random_below(key, draw, (uint32_t)free_h + 1);
-    const size_t left = centre ? free_w / 2 : tw_random_below(key, draw + 1, (uint32_t)free_w + 1);
+    const size_t         top  = plain_corner(p->h + 2 * pad - h, view, view >= 2, key, draw);
+    const size_t         left = plain_corner(p->w + 2 * pad - w, view, view % 2, key, draw + 1);
 
     old  = *p;
     p->h = h;
@@ -68,12 +76,13 @@ static void plain_crop(plain_image_t *p, size_t h, size_t w, size_t pad, int cen
     }
 }
 
-static void plain_mirror(plain_image_t *p, uint64_t key, unsigned draw)
+static void plain_mirror(plain_image_t *p, int view, uint64_t key, unsigned draw)
 {
     static plain_image_t old;
+    const int            turned = view == AT_RANDOM ? tw_random_below(key, draw, 2) == 1 : view;
 
     old = *p;
-    for (size_t c = 0; c < p->c && tw_random_below(key, draw, 2) == 1; c++) {
+    for (size_t c = 0; c < p->c && turned; c++) {
         for (size_t y = 0; y < p->h; y++) {
             for (size_t x = 0; x < p->w; x++) {
                 take(p, at(p, c, y, x), &old, at(&old, c, y, p->w - 1 - x));
@@ -183,22 +192,41 @@ static void plain_out(const plain_image_t *p, float *out)
 
 /* ---- lists drawn at random ----------------------------------------------------------------- */
 
+/* Views of an image: how many, and which one is taken, the first operation's changing first. */
+typedef struct views {
+    size_t count, taken;
+} views_t;
+
+static int take_view(test_random_t *r, views_t *views, int of)
+{
+    const int one = test_below(r, of);
+
+    views->taken += (size_t)one * views->count;
+    views->count *= (size_t)of;
+    return one;
+}
+
 /* One word more of a list, done to the plain image as well. */
 static void add_word(test_random_t *r, plain_image_t *p, char *text, uint64_t key, unsigned *draw,
-                     int *bordered)
+                     int *bordered, views_t *views)
 {
-    const float zero = 0.0f, one = 1.0f, means[3] = {104.0f, 117.5f, 123.25f};
-    char       *word = text + strlen(text);
-    const float half = 0.5f;
+    static const char *const places[] = {"random", "centre", "five"};
+    const float              zero = 0.0f, one = 1.0f, means[3] = {104.0f, 117.5f, 123.25f};
+    char                    *word = text + strlen(text);
+    const float              half = 0.5f;
 
     switch (test_below(r, 8)) {
     case 0: {
-        const size_t h   = (size_t)test_below(r, (int)p->h) + 1,
-                     w   = (size_t)test_below(r, (int)p->w) + 1;
-        const int centre = test_below(r, 2);
+        const size_t h  = (size_t)test_below(r, (int)p->h) + 1,
+                     w  = (size_t)test_below(r, (int)p->w) + 1;
+        const int place = test_below(r, 3);
 
-        sprintf(word, " crop:%zux%zu,%s", h, w, centre ? "centre" : "random");
-        plain_crop(p, h, w, 0, centre, key, *draw);
+        sprintf(word, " crop:%zux%zu,%s", h, w, places[place]);
+        plain_crop(p, h, w, 0,
+                   place == 0   ? AT_RANDOM
+                   : place == 1 ? CENTRE
+                                : take_view(r, views, 5),
+                   key, *draw);
         *draw += 2;
         break;
     }
@@ -206,14 +234,20 @@ static void add_word(test_random_t *r, plain_image_t *p, char *text, uint64_t ke
         const size_t pad = (size_t)test_below(r, 9);
 
         sprintf(word, " crop:pad=%zu", pad);
-        plain_crop(p, p->h, p->w, pad, 0, key, *draw);
+        plain_crop(p, p->h, p->w, pad, AT_RANDOM, key, *draw);
         *draw += 2;
         *bordered |= pad > 0;
         break;
     }
     case 2:
-        strcpy(word, " mirror");
-        plain_mirror(p, key, (*draw)++);
+        if (test_below(r, 2)) {
+            strcpy(word, " mirror");
+            plain_mirror(p, AT_RANDOM, key, *draw);
+        } else {
+            strcpy(word, " mirror:both");
+            plain_mirror(p, take_view(r, views, 2), key, *draw);
+        }
+        (*draw)++;
         break;
     case 3:
         if (!p->floats && !*bordered) {
@@ -268,7 +302,7 @@ static const tw_pixels_t *pixels_of(const tw_compute_kernels_t *kernels)
 
 /* The list on an image, moved at an index. */
 static void run_list(const tw_transforms_t *list, const plain_image_t *image, size_t transfer,
-                     uint64_t key, const tw_compute_kernels_t *kernels, float *out)
+                     size_t view, uint64_t key, const tw_compute_kernels_t *kernels, float *out)
 {
     tw_work_t front = {.pixels = pixels_of(kernels)}, behind = {.pixels = pixels_of(kernels_at(0))};
     tw_buffer_t  device  = {.room = 0};
@@ -278,7 +312,8 @@ static void run_list(const tw_transforms_t *list, const plain_image_t *image, si
                                       .present = {.h = image->h, .w = image->w},
                                       .row     = image->w,
                                       .plane   = image->h * image->w},
-                            .key   = key};
+                            .key   = key,
+                            .view  = view};
 
     problem = (tw_problem_t){0};
     ck_assert_msg(tw_transforms_run(list, 0, transfer, &planned, &front, &device, &problem) == 0,
@@ -310,6 +345,7 @@ START_TEST(every_index_gives_what_the_plain_version_gives)
         char            text[600] = "";
         unsigned        draw      = 0;
         int             bordered  = 0, words;
+        views_t         views     = {.count = 1};
         const uint64_t  key       = test_next(&r);
         tw_transforms_t list;
 
@@ -317,7 +353,7 @@ START_TEST(every_index_gives_what_the_plain_version_gives)
         p     = image;
         words = test_below(&r, 7);
         for (int k = 0; k < words; k++) {
-            add_word(&r, &p, text, key, &draw, &bordered);
+            add_word(&r, &p, text, key, &draw, &bordered, &views);
         }
         problem = (tw_problem_t){0};
         ck_assert_msg(tw_transforms_parse(&list, text,
@@ -327,13 +363,15 @@ START_TEST(every_index_gives_what_the_plain_version_gives)
                       "%s", problem.text);
         ck_assert_uint_eq(list.form.shape.h, p.h);
         ck_assert_uint_eq(list.form.shape.w, p.w);
+        ck_assert_uint_eq(list.views, views.count);
         plain_out(&p, want);
         for (size_t transfer = 0; transfer <= list.n; transfer++) {
-            run_list(&list, &image, transfer, key, kernels, got);
+            run_list(&list, &image, transfer, views.taken, key, kernels, got);
             for (size_t i = 0; i < p.c * p.h * p.w; i++) {
                 ck_assert_msg(memcmp(&want[i], &got[i], sizeof(*got)) == 0,
-                              "%zux%zux%zu,%s, index %zu: value %zu is %.9g, not %.9g", image.c,
-                              image.h, image.w, text, transfer, i, (double)got[i], (double)want[i]);
+                              "%zux%zux%zu,%s, view %zu, index %zu: value %zu is %.9g, not %.9g",
+                              image.c, image.h, image.w, text, views.taken, transfer, i,
+                              (double)got[i], (double)want[i]);
             }
         }
         tw_transforms_destroy(&list);
@@ -386,7 +424,7 @@ START_TEST(a_learned_mean_is_that_of_the_images)
     op->ops->learn(op->own, sums);
     p = image;
     if (_i == 2) {
-        plain_mirror(&p, 77, 0);
+        plain_mirror(&p, AT_RANDOM, 77, 0);
     }
     for (size_t i = 0; i < N; i++) {
         const double x = mean[_i == 0 ? i / (H * W) : i] / (_i == 0 ? LEARNED * H * W : LEARNED);
@@ -395,12 +433,12 @@ START_TEST(a_learned_mean_is_that_of_the_images)
     }
     p.floats = 1;
     if (_i < 2) {
-        plain_mirror(&p, 77, 0);
-        plain_crop(&p, 5, 5, 0, 0, 77, 1);
+        plain_mirror(&p, AT_RANDOM, 77, 0);
+        plain_crop(&p, 5, 5, 0, AT_RANDOM, 77, 1);
     }
     plain_out(&p, want);
     for (size_t transfer = 0; transfer <= list.n; transfer++) {
-        run_list(&list, &image, transfer, 77, best_kernels(), got);
+        run_list(&list, &image, transfer, 0, 77, best_kernels(), got);
         ck_assert_mem_eq(got, want, p.c * p.h * p.w * sizeof(*got));
     }
     tw_transforms_destroy(&list);
@@ -466,6 +504,9 @@ static const struct {
            {"crop:5,pad=1,pad=2", "accepted is crop:N"},
            {"crop:5,randomly", "accepted is crop:N"},
            {"crop:pad=1025", "accepted is crop:N"},
+           {"crop:5,fives", "accepted is crop:N"},
+           {"crop:5,five,", "accepted is crop:N"},
+           {"mirror:bothways", "accepted is mirror or mirror:both"},
            {"crop:pad=1.5", "accepted is crop:N"},
            {"crop:33", "an image of 32x32 is smaller than the crop of 33x33"},
            {"resize:20 crop:21", "an image of 20x20 is smaller than the crop of 21x21"},

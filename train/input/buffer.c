@@ -9,6 +9,21 @@
 
 enum { ALIGNMENT = 64 };
 
+static void *allocate(const tw_buffer_t *buffer, size_t bytes)
+{
+    return buffer->memory != NULL ? buffer->memory->allocate(bytes)
+                                  : aligned_alloc(ALIGNMENT, bytes);
+}
+
+static void release(const tw_buffer_t *buffer)
+{
+    if (buffer->memory == NULL) {
+        free(buffer->bytes);
+    } else if (buffer->bytes != NULL) {
+        buffer->memory->release(buffer->bytes);
+    }
+}
+
 void *tw_buffer_need(tw_buffer_t *buffer, size_t n)
 {
     size_t room = n + n / 4; /* images differ in size: grow seldom */
@@ -18,10 +33,10 @@ void *tw_buffer_need(tw_buffer_t *buffer, size_t n)
         return buffer->bytes;
     }
     room = (room + 2 * ALIGNMENT) / ALIGNMENT * ALIGNMENT;
-    if (room < n || (more = aligned_alloc(ALIGNMENT, room)) == NULL) {
+    if (room < n || (more = allocate(buffer, room)) == NULL) {
         return NULL;
     }
-    free(buffer->bytes);
+    release(buffer);
     buffer->bytes = more;
     buffer->room  = room - ALIGNMENT;
     buffer->grown++;
@@ -30,6 +45,6 @@ void *tw_buffer_need(tw_buffer_t *buffer, size_t n)
 
 void tw_buffer_destroy(tw_buffer_t *buffer)
 {
-    free(buffer->bytes);
+    release(buffer);
     *buffer = (tw_buffer_t){.bytes = NULL};
 }

@@ -14,19 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#ifdef _OPENMP
-#include <omp.h>
-#endif
 
 #include "runtime/base/clock.h"
 #include "train/input/pipeline.h"
 #include "train/input/prepare.h"
-
-typedef struct tw_row {
-    tw_prepared_t prepared;
-    tw_buffer_t   buffer;             /* of the device: what was moved there */
-    uint64_t      begun, made, moved; /* when, in nanoseconds */
-} tw_row_t;
 
 typedef struct tw_pipeline_slot {
     _Atomic uint64_t claim; /* number of the batch << 32 | images not yet claimed */
@@ -34,8 +25,9 @@ typedef struct tw_pipeline_slot {
     size_t           n;
     tw_subset_t      part;
     uint64_t         epoch;
+    size_t           view;
     int              transfer;
-    tw_row_t        *row; /* [rows] */
+    tw_input_row_t  *row; /* [rows] */
     tw_broken_t      broken;
     _Atomic uint64_t bytes;
     atomic_int       failed;
@@ -101,34 +93,37 @@ static tw_prepare_t preparing(tw_pipeline_t *p, tw_pipeline_slot_t *slot)
                           .part   = slot->part,
                           .seed   = p->config.seed,
                           .epoch  = slot->epoch,
+                          .view   = slot->view,
                           .broken = p->config.skip ? &slot->broken : NULL};
 }
 
 /* Everything in front of the transfer, and the transfer. */
 static void prepare(tw_pipeline_t *p, tw_pipeline_slot_t *slot, size_t i, tw_thread_state_t *state)
 {
-    const tw_prepare_t how     = preparing(p, slot);
-    tw_row_t          *row     = &slot->row[i];
-    const uint64_t     before  = row->buffer.grown;
-    tw_problem_t       problem = {0};
-    size_t             bytes;
+    const tw_input_device_t *device  = p->config.device;
+    const tw_prepare_t       how     = preparing(p, slot);
+    tw_input_row_t          *row     = &slot->row[i];
+    tw_staging_t            *staging = &row->staging;
+    const uint64_t           before  = staging->host.grown;
+    tw_problem_t             problem = {0};
+    size_t                   bytes;
 
     row->begun = tw_clock_ns();
-    if (tw_prepare_begin(&how, &row->prepared, (size_t)slot->transfer, state, &row->buffer,
+    if ((device->claim != NULL && device->claim(device, staging, &problem) != 0) ||
+        tw_prepare_begin(&how, &row->prepared, (size_t)slot->transfer, state, &staging->host,
                          &problem) != 0) {
         fail(slot, &problem);
         return;
     }
     row->made = tw_clock_ns();
-    bytes     = tw_image_move(&row->prepared.planned.image, state->work.pixels, &row->buffer);
-    if (bytes == SIZE_MAX) {
-        tw_problem_machine(&problem, "out of memory for an image");
+    if (device->move(device, staging, &row->prepared.planned.image, state->work.pixels, &bytes,
+                     &problem) != 0) {
         fail(slot, &problem);
         return;
     }
     row->moved = tw_clock_ns();
     atomic_fetch_add(&slot->bytes, bytes);
-    atomic_fetch_add(&p->grown, row->buffer.grown - before + tw_thread_state_grown(state));
+    atomic_fetch_add(&p->grown, staging->host.grown - before + tw_thread_state_grown(state));
 }
 
 static void finish(tw_pipeline_t *p, tw_pipeline_slot_t *slot)
@@ -261,9 +256,12 @@ static int create_memory(tw_pipeline_t *p, tw_problem_t *problem)
         }
     }
     for (int k = 0; k < TW_PIPELINE_DEPTH; k++) {
-        p->slot[k].row = calloc(c->rows, sizeof(tw_row_t));
+        p->slot[k].row = calloc(c->rows, sizeof(*p->slot[k].row));
         if (p->slot[k].row == NULL || p->computing == NULL) {
             return tw_problem_machine(problem, "out of memory for batches of %zu images", c->rows);
+        }
+        for (size_t i = 0; i < c->rows; i++) {
+            p->slot[k].row[i].staging.host.memory = c->device->memory;
         }
     }
     return 0;
@@ -277,8 +275,9 @@ int tw_pipeline_create(tw_pipeline_t **pipeline_p, const tw_pipeline_config_t *c
     if (p == NULL) {
         return tw_problem_machine(problem, "out of memory");
     }
-    p->config = *config;
-    p->values = tw_shape_size(config->list[TW_SUBSET_TRAIN]->form.shape);
+    p->config        = *config;
+    p->config.device = config->device != NULL ? config->device : &tw_input_host;
+    p->values        = tw_shape_size(config->list[TW_SUBSET_TRAIN]->form.shape);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
     pthread_cond_init(&p->done, NULL);
@@ -292,6 +291,14 @@ int tw_pipeline_create(tw_pipeline_t **pipeline_p, const tw_pipeline_config_t *c
     }
     *pipeline_p = p;
     return 0;
+}
+
+static void release(const tw_input_device_t *device, tw_staging_t *staging)
+{
+    if (device->release != NULL) {
+        device->release(device, staging);
+    }
+    tw_buffer_destroy(&staging->host);
 }
 
 static void stop_workers(tw_pipeline_t *p)
@@ -320,7 +327,7 @@ void tw_pipeline_destroy(tw_pipeline_t *p)
     free(p->computing);
     for (int k = 0; k < TW_PIPELINE_DEPTH; k++) {
         for (size_t i = 0; p->slot[k].row != NULL && i < p->config.rows; i++) {
-            tw_buffer_destroy(&p->slot[k].row[i].buffer);
+            release(p->config.device, &p->slot[k].row[i].staging);
         }
         free(p->slot[k].row);
         tw_broken_destroy(&p->slot[k].broken);
@@ -347,6 +354,7 @@ void tw_pipeline_post(tw_pipeline_t *p, const tw_pipeline_batch_t *batch)
 
     slot->part     = batch->part;
     slot->epoch    = batch->epoch;
+    slot->view     = batch->view;
     slot->n        = batch->n;
     slot->transfer = (size_t)batch->transfer < operations ? batch->transfer : (int)operations;
     for (size_t i = 0; i < batch->n; i++) {
@@ -363,21 +371,12 @@ void tw_pipeline_post(tw_pipeline_t *p, const tw_pipeline_batch_t *batch)
     pthread_mutex_unlock(&p->lock);
 }
 
-static tw_thread_state_t *own_state(tw_pipeline_t *p)
-{
-#ifdef _OPENMP
-    return &p->computing[omp_get_thread_num()];
-#else
-    return p->computing;
-#endif
-}
-
 /* Without workers the computing threads prepare what nobody has claimed. */
 static void prepare_here(tw_pipeline_t *p, tw_pipeline_slot_t *slot)
 {
 #pragma omp parallel num_threads(p->config.computing) if (p->config.computing > 1)
     for (size_t i; claim(slot, (uint32_t)p->taken, &i);) {
-        prepare(p, slot, i, own_state(p));
+        prepare(p, slot, i, tw_thread_state_own(p->computing));
         finish(p, slot);
     }
 }
@@ -400,26 +399,26 @@ static void wait_for(tw_pipeline_t *p, tw_pipeline_slot_t *slot)
     }
 }
 
-/* What is left to do, for all images of the batch, by the computing threads. */
-static void compute(tw_pipeline_t *p, tw_pipeline_slot_t *slot, float *out)
+/* What is left to do, for all images of the batch together, by the device. */
+static void run(tw_pipeline_t *p, tw_pipeline_slot_t *slot, float *out)
 {
-    const tw_prepare_t how   = preparing(p, slot);
-    const double       start = now();
+    const tw_prepare_t     how     = preparing(p, slot);
+    const double           start   = now();
+    tw_problem_t           problem = {0};
+    const tw_input_batch_t batch   = {.how      = &how,
+                                      .transfer = (size_t)slot->transfer,
+                                      .row      = slot->row,
+                                      .n        = slot->n,
+                                      .values   = p->values,
+                                      .out      = out,
+                                      .state    = p->computing,
+                                      .threads  = p->config.computing};
 
-#pragma omp parallel num_threads(p->config.computing) if (p->config.computing > 1)
-    {
-        tw_thread_state_t *state = own_state(p);
-
-#pragma omp for schedule(dynamic, 1)
-        for (size_t i = 0; i < slot->n; i++) {
-            tw_problem_t problem = {0};
-
-            if (tw_prepare_end(&how, &slot->row[i].prepared, (size_t)slot->transfer, state,
-                               out + i * p->values, &problem) != 0) {
-                fail(slot, &problem);
-            }
-        }
-        atomic_fetch_add(&p->grown, tw_thread_state_grown(state));
+    if (p->config.device->run(p->config.device, &batch, &problem) != 0) {
+        fail(slot, &problem);
+    }
+    for (int i = 0; i < p->config.computing; i++) {
+        atomic_fetch_add(&p->grown, tw_thread_state_grown(&p->computing[i]));
     }
     p->facts.device += now() - start;
 }
@@ -430,7 +429,7 @@ int tw_pipeline_take(tw_pipeline_t *p, float *out, tw_problem_t *problem)
 
     wait_for(p, slot);
     if (out != NULL && atomic_load(&slot->failed) == 0) {
-        compute(p, slot, out);
+        run(p, slot, out);
     }
     p->taken++;
     if (out == NULL) {
@@ -447,7 +446,8 @@ int tw_pipeline_take(tw_pipeline_t *p, float *out, tw_problem_t *problem)
 
 tw_pipeline_times_t tw_pipeline_times(const tw_pipeline_t *p, size_t i)
 {
-    const tw_row_t *row = &p->slot[(p->taken + TW_PIPELINE_DEPTH - 1) % TW_PIPELINE_DEPTH].row[i];
+    const tw_input_row_t *row =
+        &p->slot[(p->taken + TW_PIPELINE_DEPTH - 1) % TW_PIPELINE_DEPTH].row[i];
 
     return (tw_pipeline_times_t){.image    = row->prepared.index,
                                  .begun    = row->begun,

@@ -8,8 +8,9 @@
  * not depend on the number of threads or on t, which may change with every post, but is one number
  * within a batch.
  *
- * One thread posts and takes. With the processor as the device, the operations behind the transfer
- * are done by the computing threads in tw_pipeline_take(), all images of the batch together.
+ * One thread posts and takes. The operations behind the transfer are done by the device, all images of
+ * the batch together, in tw_pipeline_take(); with the processor as the device, by the computing
+ * threads.
  */
 #ifndef TW_INPUT_PIPELINE_H
 #define TW_INPUT_PIPELINE_H
@@ -18,6 +19,7 @@
 #include <stdint.h>
 
 #include "train/compute/kernels.h"
+#include "train/input/device.h"
 #include "train/input/transform.h"
 #include "train/input/source.h"
 
@@ -29,12 +31,13 @@ typedef struct tw_pipeline_config {
     const tw_source_t     *source;
     const tw_transforms_t *list[TW_SUBSETS]; /* for images of each part; of the same shape    */
     const tw_compute_kernels_t *kernels;
-    size_t                      rows; /* of the largest batch, at least 1                   */
-    uint64_t                    seed; /* of what operations draw                            */
-    uint64_t                    most; /* pixels of one encoded image that are accepted      */
+    const tw_input_device_t    *device; /* NULL: the processor                                */
+    size_t                      rows;   /* of the largest batch, at least 1                   */
+    uint64_t                    seed;   /* of what operations draw                            */
+    uint64_t                    most;   /* pixels of one encoded image that are accepted      */
     int threads;   /* workers to begin with; 0: the computing threads do it all, when a
                                               batch is taken                                     */
-    int computing; /* threads for the operations behind the transfer     */
+    int computing; /* threads of the caller, for what it does itself     */
     int skip;      /* a broken image is replaced; else it is an error    */
 } tw_pipeline_config_t;
 
@@ -42,6 +45,7 @@ typedef struct tw_pipeline_config {
 typedef struct tw_pipeline_batch {
     tw_subset_t     part;
     uint64_t        epoch;    /* of what operations draw                               */
+    size_t          view;     /* of the list's views of each image                     */
     const uint32_t *index;    /* [n] images of the part; copied                        */
     size_t          n;        /* at most rows; 0 is allowed                            */
     int             transfer; /* 0 .. operations of the list; beyond: all of them      */
@@ -81,7 +85,7 @@ typedef struct tw_pipeline_times {
 tw_pipeline_times_t tw_pipeline_times(const tw_pipeline_t *pipeline, size_t i);
 
 /** Take the oldest batch that is posted: wait for it, and do what is left to do.
- * @param [out] out  [n][c][h][w] of that batch; NULL: throw it away.
+ * @param [out] out  [n][c][h][w] of that batch, in memory of the device; NULL: throw it away.
  * @return 0, or -1 with the problem set: an image of it is broken, by name. */
 int tw_pipeline_take(tw_pipeline_t *pipeline, float *out, tw_problem_t *problem);
 

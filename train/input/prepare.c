@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 #include "runtime/base/clock.h"
 #include "train/input/prepare.h"
@@ -102,6 +105,15 @@ void tw_thread_state_destroy(tw_thread_state_t *state, const tw_source_t *source
     tw_work_destroy(&state->work);
 }
 
+tw_thread_state_t *tw_thread_state_own(tw_thread_state_t *states)
+{
+#ifdef _OPENMP
+    return &states[omp_get_thread_num()];
+#else
+    return states;
+#endif
+}
+
 uint64_t tw_thread_state_grown(tw_thread_state_t *state)
 {
     const uint64_t all = state->reader.buffer.grown + tw_work_grown(&state->work);
@@ -127,6 +139,8 @@ static int read_image(const tw_prepare_t *how, tw_prepared_t *prepared, tw_threa
     prepared->planned.key =
         tw_random_key(how->seed, TW_RANDOM_AUGMENT, how->epoch, prepared->index);
     prepared->planned.image = tw_source_image(&record);
+    prepared->planned.view  = how->view;
+    prepared->planned.ready = 0;
     return 0;
 }
 

@@ -42,6 +42,9 @@ int  tw_thread_state_create(tw_thread_state_t *state, const tw_compute_kernels_t
                             uint64_t most);
 void tw_thread_state_destroy(tw_thread_state_t *state, const tw_source_t *source);
 
+/** That of the calling thread, by its number in its team. */
+tw_thread_state_t *tw_thread_state_own(tw_thread_state_t *states);
+
 /** Buffers allocated since the last call. */
 uint64_t tw_thread_state_grown(tw_thread_state_t *state);
 
@@ -51,6 +54,7 @@ typedef struct tw_prepare {
     const tw_transforms_t *list;
     tw_subset_t            part;
     uint64_t               seed, epoch;
+    size_t                 view;   /* of list->views  */
     tw_broken_t           *broken; /* NULL: a broken image is an error */
 } tw_prepare_t;
 

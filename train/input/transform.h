@@ -46,18 +46,22 @@ typedef struct tw_transform_step {
     union {
         int32_t whole[TW_DRAWN];
         float   real[TW_DRAWN];
+        struct {
+            tw_file_facts_t facts;
+            int             eighths; /* scale of a JPEG */
+        } file;
     } drawn;
+    size_t view; /* of those that the operation makes of an image */
 } tw_transform_step_t;
 
 /* What one thread works with; zeroed but for pixels, decoder and most. */
 typedef struct tw_work {
     const tw_pixels_t *pixels;
     tw_decoder_t      *decoder;
-    uint64_t           most;    /* pixels of an image that is accepted             */
-    tw_buffer_t     scratch[2]; /* an operation writes into the one that does not hold its input */
-    tw_buffer_t     rows;       /* of an operation, for what it needs in between   */
-    tw_buffer_t     weights;
-    tw_file_facts_t facts; /* of the file at hand, from plan() on             */
+    uint64_t           most; /* pixels of an image that is accepted             */
+    tw_buffer_t scratch[2];  /* an operation writes into the one that does not hold its input */
+    tw_buffer_t rows;        /* of an operation, for what it needs in between   */
+    tw_buffer_t weights;
 } tw_work_t;
 
 struct tw_transform_ops {
@@ -85,6 +89,10 @@ struct tw_transform_ops {
     void (*add)(const void *own, const tw_image_t *image, const tw_pixels_t *pixels,
                 uint64_t *sums);
     void (*learn)(void *own, const uint64_t *sums);
+
+    /** Views of an image that it makes, as corners and the centre; NULL: one. plan() is told which one
+     * by step->view. Tests of the network take the mean of all (S4). */
+    size_t (*views)(const void *own);
 
     unsigned draws;   /* numbers that it draws for an image                            */
     int      shrinks; /* a smaller input does as well, down to the size of its output */
@@ -129,6 +137,7 @@ typedef struct tw_transforms {
     tw_transform_t  op[TW_TRANSFORMS_MAX];
     unsigned        draw[TW_TRANSFORMS_MAX]; /* the first number that each draws */
     size_t          at[TW_TRANSFORMS_MAX];   /* where the word of each begins in text */
+    size_t          views;                   /* of an image: the product of all operations' */
     tw_image_form_t form;                    /* of what comes out: of one shape  */
     char            text[TW_TRANSFORMS_TEXT];
 } tw_transforms_t;
@@ -136,7 +145,9 @@ typedef struct tw_transforms {
 /* An image and its plan. */
 typedef struct tw_planned {
     tw_image_t          image;
-    uint64_t            key; /* of its draws */
+    uint64_t            key;   /* of its draws                                  */
+    size_t              view;  /* which one of list->views                      */
+    int                 ready; /* the steps are planned: 0 for a new image      */
     tw_transform_step_t step[TW_TRANSFORMS_MAX];
 } tw_planned_t;
 
@@ -160,8 +171,8 @@ void tw_transforms_for_tests(const tw_transforms_t *list, char *text, size_t siz
 /** The k-th operation that there is; NULL beyond the last. */
 const tw_transform_ops_t *tw_transform_kind(size_t k);
 
-/** Run operations first .. end - 1 of a list on an image; those before have been run, by whomever, and
- * the first of all plans them all. After that nothing of the image is in anyone else's memory but `out`, a scratch buffer of
+/** Run operations first .. end - 1 of a list on an image; those before have been run, by whomever. A new
+ * image is planned, from the first operation to the last, before any of them runs. After that nothing of the image is in anyone else's memory but `out`, a scratch buffer of
  * `work` or what it came with.
  * @param out  where to put what the last of them makes, if it makes anything; or NULL.
  * @return 0, or -1 with the problem set. */

@@ -48,6 +48,11 @@ static int unknown(const char *what, const char *word, tw_problem_t *problem)
                           names);
 }
 
+static size_t views_of(const tw_transform_t *op)
+{
+    return op->ops->views != NULL ? op->ops->views(op->own) : 1;
+}
+
 /* One word of a list becomes its last operation. */
 static int append(tw_transforms_t *list, const char *word, size_t at, tw_image_form_t *form,
                   const char *what, tw_problem_t *problem)
@@ -80,6 +85,7 @@ static int append(tw_transforms_t *list, const char *word, size_t at, tw_image_f
     if (ops->follow(op->own, form, &inner) != 0) {
         return tw_problem_set(problem, "%s: %.80s: %.400s", what, word, inner.text);
     }
+    list->views *= views_of(op);
     return 0;
 }
 
@@ -109,7 +115,7 @@ int tw_transforms_read(tw_transforms_t *list, const char *text, tw_image_form_t 
 {
     char words[TW_TRANSFORMS_TEXT];
 
-    *list = (tw_transforms_t){.n = 0};
+    *list = (tw_transforms_t){.views = 1};
     if (strlen(text) >= sizeof(words)) {
         return tw_problem_set(problem, "%s: %zu characters; accepted are up to %zu", what,
                               strlen(text), sizeof(words) - 1);
@@ -185,12 +191,14 @@ static int plan(const tw_transforms_t *list, tw_planned_t *planned, tw_work_t *w
 {
     tw_transform_step_t *step  = planned->step;
     tw_shape_t           shape = planned->image.shape;
+    size_t               view  = planned->view;
     tw_region_t          make;
 
     for (size_t k = 0; k < list->n; k++) {
         const tw_transform_t *op = &list->op[k];
 
-        step[k] = (tw_transform_step_t){.in = shape, .out = shape};
+        step[k] = (tw_transform_step_t){.in = shape, .out = shape, .view = view % views_of(op)};
+        view /= views_of(op);
         if (op->ops->plan != NULL &&
             op->ops->plan(op->own, k + 1 < list->n ? op + 1 : NULL, &planned->image, planned->key,
                           list->draw[k], &step[k], work, problem) != 0) {
@@ -206,6 +214,7 @@ static int plan(const tw_transforms_t *list, tw_planned_t *planned, tw_work_t *w
         step[k].need = op->ops->needs != NULL ? op->ops->needs(op->own, &step[k], make) : make;
         make         = step[k].need;
     }
+    planned->ready = 1;
     return 0;
 }
 
@@ -235,7 +244,7 @@ static int run_together(const tw_transform_t *op, const tw_transform_step_t *ste
 int tw_transforms_run(const tw_transforms_t *list, size_t first, size_t end, tw_planned_t *planned,
                       tw_work_t *work, tw_buffer_t *out, tw_problem_t *problem)
 {
-    if (first == 0 && end > 0 && plan(list, planned, work, problem) != 0) {
+    if (!planned->ready && plan(list, planned, work, problem) != 0) {
         return -1;
     }
     for (size_t k = first; k < end; k++) {

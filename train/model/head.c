@@ -110,6 +110,11 @@ void tw_head_destroy(tw_head_t *head)
     free(head);
 }
 
+size_t tw_head_outputs(const tw_head_t *head)
+{
+    return head->layer[head->layers - 1].units;
+}
+
 size_t tw_head_memory(const tw_head_t *head)
 {
     return head->bytes;

@@ -60,8 +60,8 @@ int tw_head_create(tw_head_t **head_p, const tw_network_t *network, tw_params_t 
 /** NULL is allowed. */
 void tw_head_destroy(tw_head_t *head);
 
-/* One pass. n, training, seed, step, scale, accumulate, five and whether gx is NULL must be equal
- * on all ranks, and so must be the contents of x, examples and labels. */
+/* One pass. n, training, seed, step, scale, accumulate, five, view, views and whether gx is NULL must be
+ * equal on all ranks, and so must be the contents of x, examples and labels. */
 typedef struct tw_head_pass {
     size_t          n;          /* examples; may be 0                                            */
     const float    *x;          /* [n][features], in the order c, h, w                           */
@@ -73,6 +73,9 @@ typedef struct tw_head_pass {
     int             accumulate; /* add to the gradients in params, else overwrite them           */
     int             five;       /* if wrong ones are counted: those by the five largest, too     */
     float          *gx;         /* [n][features]: own summand of the gradient by x; or NULL      */
+    float          *outputs;    /* [tw_head_outputs()][n]: sums over the views of these examples,
+                                   of which this is pass `view` of `views`; or NULL: one view    */
+    size_t          view, views;
 } tw_head_pass_t;
 
 /* Of the examples whose label's class a rank owns: those where another class is greater, and those
@@ -82,6 +85,9 @@ typedef struct tw_head_wrong {
     size_t five; /* 0 unless the pass asks for it */
 } tw_head_wrong_t;
 
+/** Outputs of the last layer that this rank computes. */
+size_t tw_head_outputs(const tw_head_t *head);
+
 /** Forward, loss, and unless training is 0 and gx is NULL backward: gradients of this rank's
  * weights and biases into params->gradient. Collective over the communicator.
  * @param [out] loss_p   this rank's share of the loss: of the classes that it owns, not scaled. The
@@ -90,6 +96,8 @@ typedef struct tw_head_wrong {
  *                       With the logistic loss on several ranks, counting takes an exchange of one
  *                       float per example that nothing else waits for; the loss itself takes none.
  *                       pass->five adds four floats per example to the exchange.
+ *                       Of several views, loss and wrong examples are of the means of the outputs,
+ *                       and 0 in all passes but the last.
  * @return 0, or -1: a label out of range, or an exchange failed (problem->fatal is set where other
  *         ranks may not know). */
 int tw_head_run(tw_head_t *head, const tw_head_pass_t *pass, double *loss_p,

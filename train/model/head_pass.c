@@ -320,6 +320,23 @@ static void clear(const tw_head_t *head)
     }
 }
 
+/* Of several views: their sum, and in the last pass their mean, takes the place of the outputs.
+ * @return whether this is the last. */
+static int average(const tw_head_t *head, const tw_head_pass_t *pass)
+{
+    const tw_head_layer_t *last = &head->layer[head->layers - 1];
+    const size_t           n    = last->units * pass->n;
+    const int              done = pass->view + 1 == pass->views;
+
+    for (size_t i = 0; i < n; i++) {
+        pass->outputs[i] = pass->view == 0 ? last->y[i] : pass->outputs[i] + last->y[i];
+    }
+    for (size_t i = 0; i < n && done; i++) {
+        last->y[i] = pass->outputs[i] / (float)pass->views;
+    }
+    return done;
+}
+
 static int run(tw_head_t *head, const tw_head_pass_t *pass, double *loss_p,
                tw_head_wrong_t *wrong_p, tw_problem_t *problem)
 {
@@ -332,6 +349,9 @@ static int run(tw_head_t *head, const tw_head_pass_t *pass, double *loss_p,
         if (forward(head, pass, l, problem) != 0) {
             return -1;
         }
+    }
+    if (pass->outputs != NULL && !average(head, pass)) {
+        return 0;
     }
     if (tw_head_loss(head, pass, both, wrong_p != NULL, loss_p, problem) != 0 ||
         (both && backward(head, pass, problem) != 0)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * input/transforms/crop.c - a part of the image, its corner anywhere or in the centre, or out of the
- * image with a border around it. Moves no bytes: the view changes.
+ * image with a border around it; or five of them, the corners and the centre (S4's test of ten views,
+ * with mirror:both). Moves no bytes: what is seen of the image changes.
  *
  * A border stays empty and becomes 0 in the batch, as a pixel of the mean does.
  */
@@ -13,21 +14,31 @@
 #include "train/input/transforms/settings.h"
 #include "train/random.h"
 
+typedef enum tw_crop_place { RANDOM, CENTRE, FIVE, PLACES } tw_crop_place_t;
+
 typedef struct tw_crop {
-    size_t h, w; /* 0: those of the image */
-    size_t pad;
-    int    centre;
+    size_t          h, w; /* 0: those of the image */
+    size_t          pad;
+    tw_crop_place_t place;
 } tw_crop_t;
 
 enum { PAD_MAX = 1024 };
 
-/* What follows "centre" or "random", without its comma; NULL: it is another word. */
-static const char *after_place(const char *text)
+/* What follows the name of a place, without its comma; NULL: it is another word. */
+static const char *after_place(const char *text, tw_crop_place_t *place)
 {
-    if (strncmp(text, "centre", 6) != 0 && strncmp(text, "random", 6) != 0) {
-        return NULL;
+    static const char *const names[PLACES] = {"random", "centre", "five"};
+
+    for (int k = 0; k < PLACES; k++) {
+        const size_t length = strlen(names[k]);
+
+        if (strncmp(text, names[k], length) == 0) {
+            *place = (tw_crop_place_t)k;
+            text += length;
+            return *text == '\0' ? text : *text == ',' && text[1] != '\0' ? text + 1 : NULL;
+        }
     }
-    return text[6] == '\0' ? text + 6 : text[6] == ',' && text[7] != '\0' ? text + 7 : NULL;
+    return NULL;
 }
 
 static int parse(void *own, const char *arguments, tw_problem_t *problem)
@@ -50,9 +61,8 @@ static int parse(void *own, const char *arguments, tw_problem_t *problem)
             arguments = !padded && (double)crop->pad == pad ? rest : NULL;
             padded    = 1;
         } else {
-            crop->centre = strncmp(arguments, "centre", 6) == 0;
-            arguments    = placed ? NULL : after_place(arguments);
-            placed       = 1;
+            arguments = placed ? NULL : after_place(arguments, &crop->place);
+            placed    = 1;
         }
     }
     return arguments != NULL ? 0 : -1;
@@ -86,11 +96,27 @@ static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
     return 0;
 }
 
+static size_t views(const void *own)
+{
+    return ((const tw_crop_t *)own)->place == FIVE ? 5 : 1;
+}
+
+/* Where the crop begins in one direction, of 0 .. room. Of the five, the first four are the corners: from
+ * the left to the right, then from the top to the bottom. */
+static int32_t begin(const tw_crop_t *crop, size_t room, int far, uint64_t key, unsigned draw,
+                     size_t view)
+{
+    if (crop->place == RANDOM) {
+        return (int32_t)tw_random_below(key, draw, (uint32_t)room + 1);
+    }
+    return (int32_t)(crop->place == CENTRE || view == 4 ? room / 2 : far ? room : 0);
+}
+
 static int plan(const void *own, const tw_transform_t *next, const tw_image_t *image, uint64_t key,
                 unsigned draw, tw_transform_step_t *step, tw_work_t *work, tw_problem_t *problem)
 {
     const tw_crop_t *crop = own;
-    size_t           free_h, free_w;
+    const size_t     view = step->view;
 
     (void)next;
     (void)image;
@@ -102,13 +128,10 @@ static int plan(const void *own, const tw_transform_t *next, const tw_image_t *i
         step->out.h = crop->h;
         step->out.w = crop->w;
     }
-    free_h               = step->in.h + 2 * crop->pad - step->out.h;
-    free_w               = step->in.w + 2 * crop->pad - step->out.w;
-    step->drawn.whole[0] = crop->centre ? (int32_t)(free_h / 2)
-                                        : (int32_t)tw_random_below(key, draw, (uint32_t)free_h + 1);
-    step->drawn.whole[1] = crop->centre
-                               ? (int32_t)(free_w / 2)
-                               : (int32_t)tw_random_below(key, draw + 1, (uint32_t)free_w + 1);
+    step->drawn.whole[0] =
+        begin(crop, step->in.h + 2 * crop->pad - step->out.h, view / 2 == 1, key, draw, view);
+    step->drawn.whole[1] =
+        begin(crop, step->in.w + 2 * crop->pad - step->out.w, view % 2 == 1, key, draw + 1, view);
     return 0;
 }
 
@@ -177,13 +200,15 @@ static void in_tests(const char *word, char *text, size_t size)
 }
 
 const tw_transform_ops_t tw_transform_crop = {
-    .name     = "crop",
-    .form     = "crop:N or crop:HxW, sides 1 to 16384, or crop:pad=P, P 0 to 1024; then ,pad=P and "
-                ",random or ,centre",
-    .help     = "a part, anywhere or in the centre; pad: of the image with a border of zeros",
-    .own      = sizeof(tw_crop_t),
-    .parse    = parse,
+    .name  = "crop",
+    .form  = "crop:N or crop:HxW, sides 1 to 16384, or crop:pad=P, P 0 to 1024; then ,pad=P and "
+             ",random, ,centre or ,five",
+    .help  = "a part, anywhere, in the centre, or in tests the corners and the centre, five views; "
+             "pad: of the image with a border of zeros",
+    .own   = sizeof(tw_crop_t),
+    .parse = parse,
     .follow   = follow,
+    .views    = views,
     .draws    = 2,
     .plan     = plan,
     .needs    = needs,

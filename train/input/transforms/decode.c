@@ -49,6 +49,7 @@ static int plan(const void *own, const tw_transform_t *next, const tw_image_t *i
                 unsigned draw, tw_transform_step_t *step, tw_work_t *work, tw_problem_t *problem)
 {
     const tw_decode_t *decode = own;
+    tw_file_facts_t   *facts  = &step->drawn.file.facts;
     int                eighths;
 
     (void)key;
@@ -56,15 +57,15 @@ static int plan(const void *own, const tw_transform_t *next, const tw_image_t *i
     if (image->type != TW_IMAGE_FILE) {
         return 0;
     }
-    if (tw_decode_facts(work->decoder, image->data, image->bytes, work->most, &work->facts,
-                        problem) != 0) {
+    if (tw_decode_facts(work->decoder, image->data, image->bytes, work->most, facts, problem) !=
+        0) {
         return -1;
     }
-    step->out            = (tw_shape_t){decode->channels, work->facts.h, work->facts.w};
-    eighths              = work->facts.jpeg ? scale_for(next, step->out) : 8;
-    step->out.h          = tw_decode_scaled(step->out.h, eighths);
-    step->out.w          = tw_decode_scaled(step->out.w, eighths);
-    step->drawn.whole[0] = eighths;
+    step->out                = (tw_shape_t){decode->channels, facts->h, facts->w};
+    eighths                  = facts->jpeg ? scale_for(next, step->out) : 8;
+    step->out.h              = tw_decode_scaled(step->out.h, eighths);
+    step->out.w              = tw_decode_scaled(step->out.w, eighths);
+    step->drawn.file.eighths = eighths;
     return 0;
 }
 
@@ -77,8 +78,8 @@ static int run(const void *own, const tw_transform_step_t *step, tw_image_t *ima
     if (image->type != TW_IMAGE_FILE) {
         return 0;
     }
-    if (tw_decode_region(work->decoder, image->data, image->bytes, &work->facts, step->out.c,
-                         step->drawn.whole[0], step->make, to, problem) != 0) {
+    if (tw_decode_region(work->decoder, image->data, image->bytes, &step->drawn.file.facts,
+                         step->out.c, step->drawn.file.eighths, step->make, to, problem) != 0) {
         return -1;
     }
     *image = (tw_image_t){.type    = TW_IMAGE_PIXELS,

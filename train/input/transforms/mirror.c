@@ -1,12 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * input/transforms/mirror.c - left and right exchanged in half of the images. Moves no bytes: rows
- * are seen backward.
+ * input/transforms/mirror.c - left and right exchanged in half of the images, or in one of two views
+ * of each. Moves no bytes: rows are seen backward.
  */
 #include "config.h"
+
+#include <string.h>
 
 #include "train/input/transforms.h"
 #include "train/input/transforms/settings.h"
 #include "train/random.h"
+
+typedef struct tw_mirror {
+    int both;
+} tw_mirror_t;
+
+static int parse(void *own, const char *arguments, tw_problem_t *problem)
+{
+    tw_mirror_t *mirror = own;
+
+    mirror->both = strcmp(arguments, "both") == 0;
+    return mirror->both ? 0 : tw_setting_none(own, arguments, problem);
+}
+
+static size_t views(const void *own)
+{
+    return ((const tw_mirror_t *)own)->both ? 2 : 1;
+}
 
 static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 {
@@ -19,12 +38,13 @@ static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 static int plan(const void *own, const tw_transform_t *next, const tw_image_t *image, uint64_t key,
                 unsigned draw, tw_transform_step_t *step, tw_work_t *work, tw_problem_t *problem)
 {
-    (void)own;
+    const tw_mirror_t *mirror = own;
+
     (void)next;
     (void)image;
     (void)work;
     (void)problem;
-    step->drawn.whole[0] = tw_random_below(key, draw, 2) == 1;
+    step->drawn.whole[0] = mirror->both ? (int32_t)step->view : tw_random_below(key, draw, 2) == 1;
     return 0;
 }
 
@@ -54,14 +74,16 @@ static int run(const void *own, const tw_transform_step_t *step, tw_image_t *ima
     return 0;
 }
 
-const tw_transform_ops_t tw_transform_mirror = {.name     = "mirror",
-                                                .form     = "mirror",
-                                                .help     = "left and right exchanged, in half of "
-                                                            "the images",
-                                                .parse    = tw_setting_none,
-                                                .follow   = follow,
-                                                .draws    = 1,
-                                                .plan     = plan,
-                                                .needs    = needs,
-                                                .run      = run,
-                                                .in_tests = tw_setting_dropped};
+const tw_transform_ops_t tw_transform_mirror = {
+    .name   = "mirror",
+    .form   = "mirror or mirror:both",
+    .help   = "left and right exchanged, in half of the images; both: in tests, two views of each",
+    .own    = sizeof(tw_mirror_t),
+    .parse  = parse,
+    .follow = follow,
+    .views  = views,
+    .draws  = 1,
+    .plan   = plan,
+    .needs  = needs,
+    .run    = run,
+    .in_tests = tw_setting_dropped};
