@@ -41,6 +41,55 @@ START_TEST(files_come_out_again)
 }
 END_TEST
 
+/* kB of files that are mapped into this process and in its memory. */
+static long mapped_kb(void)
+{
+    FILE *status = fopen("/proc/self/status", "r");
+    char  line[200];
+    long  kb = -1;
+
+    ck_assert_ptr_nonnull(status);
+    while (fgets(line, sizeof(line), status) != NULL) {
+        sscanf(line, "RssFile: %ld", &kb);
+    }
+    fclose(status);
+    ck_assert_int_ge(kb, 0);
+    return kb;
+}
+
+/* Of 400 MB, all of which are read, by two readers in turns. */
+START_TEST(a_large_database_does_not_fill_the_memory)
+{
+    enum { IMAGES = 500, EACH = 3 * 512 * 512 };
+    tw_pack_config_t   config    = pack_config("random:512x512x3,2,n=500,test=2");
+    tw_source_reader_t reader[2] = {{.state = NULL}};
+    tw_image_record_t  record;
+    uint64_t           sum = 0, first = 0;
+    long               most = 0, before;
+
+    pack_good(&config);
+    rig_opened(&rig.packed, "lmdb:%/out.lmdb");
+    before = mapped_kb();
+    for (uint32_t i = 0; i <= IMAGES; i++) {
+        ck_assert_int_eq(rig.packed.ops->read(&rig.packed, TW_SUBSET_TRAIN, i % IMAGES,
+                                              &reader[i % 2], &record, &rig.problem),
+                         0);
+        ck_assert_uint_eq(record.n, EACH);
+        sum = 0;
+        for (size_t k = 0; k < EACH; k++) {
+            sum = 31 * sum + record.bytes[k];
+        }
+        first = i == 0 ? sum : first;
+        most  = mapped_kb() > most ? mapped_kb() : most;
+    }
+    ck_assert_uint_eq(sum, first); /* what was let go comes again */
+    ck_assert_int_lt(most - before, 150 * 1024);
+    tw_reader_destroy(&rig.packed, &reader[0]);
+    tw_reader_destroy(&rig.packed, &reader[1]);
+    tw_source_close(&rig.packed);
+}
+END_TEST
+
 /* Several batches, and a map that grows; threads change nothing. */
 START_TEST(pixels_come_out_again)
 {
@@ -293,6 +342,7 @@ int main(void)
     tcase_add_checked_fixture(out, rig_create, rig_remove);
     tcase_add_test(out, files_come_out_again);
     tcase_add_test(out, pixels_come_out_again);
+    tcase_add_test(out, a_large_database_does_not_fill_the_memory);
     tcase_add_test(out, images_are_resized);
     tcase_add_test(out, images_become_jpegs);
     tcase_add_checked_fixture(bad, rig_create, rig_remove);

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <lmdb.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,14 +28,20 @@
 
 enum { PATH = 4096, AHEAD = 1 << 14 };
 
-#define LARGE ((uint64_t)1 << 28) /* bytes of a file, whose pages do not all stay */
+/* Bytes of a file of which not all stay in the memory of this process, and of how many at a time: a
+ * record and what the system maps around it. */
+#define LARGE  ((uint64_t)1 << 28)
+#define KEPT   ((uint64_t)1 << 26)
+#define AROUND ((uint64_t)1 << 18)
 
 typedef struct tw_lmdb {
-    MDB_env *env;
-    MDB_dbi  dbi;
-    size_t   page;       /* bytes of a page of memory */
-    int      large;      /* the file is: see let_go() */
-    char     path[PATH]; /* of the file               */
+    MDB_env          *env;
+    MDB_dbi           dbi;
+    size_t            page;        /* bytes of a page of memory             */
+    int               large;       /* the file is: see let_go()             */
+    _Atomic uintptr_t first, last; /* addresses between which records lie   */
+    _Atomic uint64_t  mapped;      /* bytes since pages have been let go    */
+    char              path[PATH];  /* of the file                           */
 } tw_lmdb_t;
 
 static int unfit(const tw_lmdb_t *db, const char *why, tw_problem_t *problem)
@@ -200,6 +207,7 @@ static int open_source(tw_source_t *source, const char *spec, const char *argume
     }
     source->state = db;
     db->page      = (size_t)sysconf(_SC_PAGESIZE);
+    db->first     = UINTPTR_MAX;
     if (*arguments == '\0') {
         return tw_problem_set(problem, "--data %s: accepted is " TW_LMDB_FORM, spec);
     }
@@ -241,25 +249,41 @@ static int broken(const tw_source_t *source, tw_subset_t part, uint32_t index, c
 }
 
 /* Have a record read from the disk at once, not a page at a time. A hint only. */
-static void ask_for(const tw_lmdb_t *db, const MDB_val *value, tw_source_reader_t *reader)
+static void ask_for(const tw_lmdb_t *db, const MDB_val *value)
 {
-    const uintptr_t at = (uintptr_t)value->mv_data, first = at / db->page * db->page;
+    const uintptr_t at = (uintptr_t)value->mv_data, begin = at / db->page * db->page;
 
     if (value->mv_size >= AHEAD && value->mv_size <= TW_SOURCE_FILE_MAX) {
-        reader->mapped   = (void *)first;
-        reader->mapped_n = at - first + value->mv_size;
-        (void)madvise(reader->mapped, reader->mapped_n, MADV_WILLNEED);
+        (void)madvise((void *)begin, at - begin + value->mv_size, MADV_WILLNEED);
     }
 }
 
-/* The record before is not needed any more: its pages leave this process, or a large database would
- * fill the memory that is counted as its own. They stay in the system's cache; another thread that
- * reads them meanwhile gets them again. It takes as long as copying them, so not of small ones. */
-static void let_go(const tw_lmdb_t *db, tw_source_reader_t *reader)
+/* A record of a large database is about to be read. */
+static void count(tw_lmdb_t *db, const MDB_val *value)
 {
-    if (db->large && reader->mapped != NULL) {
-        (void)madvise(reader->mapped, reader->mapped_n, MADV_DONTNEED);
-        reader->mapped = NULL;
+    const uintptr_t at = (uintptr_t)value->mv_data / db->page * db->page;
+    uintptr_t       was;
+
+    was = atomic_load(&db->first);
+    while (at < was && !atomic_compare_exchange_weak(&db->first, &was, at)) {
+    }
+    was = atomic_load(&db->last);
+    while (at > was && !atomic_compare_exchange_weak(&db->last, &was, at)) {
+    }
+    atomic_fetch_add(&db->mapped, value->mv_size + AROUND);
+}
+
+/* Pages that have been read leave this process, or a large database would fill the memory that is
+ * counted as its own. They stay in the system's cache, and who still reads them gets them again. The
+ * thread that finds that there are enough of them does it for all. */
+static void let_go(tw_lmdb_t *db)
+{
+    uint64_t mapped = atomic_load(&db->mapped);
+
+    if (mapped > KEPT && atomic_compare_exchange_strong(&db->mapped, &mapped, 0)) {
+        const uintptr_t first = atomic_load(&db->first);
+
+        (void)madvise((void *)first, atomic_load(&db->last) + db->page - first, MADV_DONTNEED);
     }
 }
 
@@ -286,14 +310,16 @@ static const char *take(const tw_source_t *source, const MDB_val *value, uint16_
 static int read_image(const tw_source_t *source, tw_subset_t part, uint32_t index,
                       tw_source_reader_t *reader, tw_image_record_t *record, tw_problem_t *problem)
 {
-    const tw_lmdb_t *db = source->state;
-    uint8_t          key[TW_STORED_KEY];
-    MDB_txn         *txn   = reader->state;
-    MDB_val          value = {.mv_size = 0};
-    const char      *why;
-    int              error = 0;
+    tw_lmdb_t  *db = source->state;
+    uint8_t     key[TW_STORED_KEY];
+    MDB_txn    *txn   = reader->state;
+    MDB_val     value = {.mv_size = 0};
+    const char *why;
+    int         error = 0;
 
-    let_go(db, reader);
+    if (db->large) {
+        let_go(db);
+    }
     if (txn == NULL && (error = mdb_txn_begin(db->env, NULL, MDB_RDONLY, &txn)) == 0) {
         reader->state = txn;
     }
@@ -304,14 +330,17 @@ static int read_image(const tw_source_t *source, tw_subset_t part, uint32_t inde
     if (error != 0) {
         return broken(source, part, index, mdb_strerror(error), problem);
     }
-    ask_for(db, &value, reader);
+    if (db->large) {
+        count(db, &value);
+    }
+    ask_for(db, &value);
     why = take(source, &value, source->part[part].labels[index], record);
     return why == NULL ? 0 : broken(source, part, index, why, problem);
 }
 
 static void done(const tw_source_t *source, tw_source_reader_t *reader)
 {
-    let_go(source->state, reader);
+    (void)source;
     if (reader->state != NULL) {
         mdb_txn_abort(reader->state);
     }

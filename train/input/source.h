@@ -34,9 +34,7 @@ typedef struct tw_image_record {
 /* What one thread reads with. Zeroed before the first use. */
 typedef struct tw_source_reader {
     tw_buffer_t buffer;
-    void       *state;    /* of the source: made in the first read, released by done()      */
-    void       *mapped;   /* pages of the source's that the last read has touched, which the */
-    size_t      mapped_n; /* next may let go                                                 */
+    void       *state; /* of the source: made in the first read, released by done() */
 } tw_source_reader_t;
 
 typedef struct tw_source tw_source_t;
