@@ -9,7 +9,7 @@
 #     tuner     what the tuner takes, beside every state measured for longer (slide 29)
 # PHOTOS_DIR has flowers/ and cc0-photos/, folders of JPEG files per class. PYTHON (python3) is one with torchvision and
 # nvidia-dali; what it does not have is left out. SECONDS_EACH (6) for each measurement, TURNS (3): of how many the
-# median counts, taken in turns. Tables go to standard output, JSON files to OUT_DIR. 15 minutes on two cores.
+# median counts, taken in turns. Tables go to standard output, JSON files to OUT_DIR. 20 minutes on two cores.
 set -u
 if [ $# -lt 3 ] || [ ! -x "$1/bin/thinwire-train" ]; then
     echo "usage: bench/loader.sh BUILD_DIR PHOTOS_DIR OUT_DIR [peers|states|training|tuner...]" >&2
@@ -40,8 +40,7 @@ run() {
 
 # Of one loader thread: images / its processor seconds, the median of the turns.
 per_thread() { # SOURCE LIST BATCH EPOCHS
-    local k
-    for k in $(seq "$turns"); do
+    for _ in $(seq "$turns"); do
         run thread --no-train --data "$1" --augment "$2" --model resnet-34 --batch "$3" --epochs "$4" --loader-threads 1 --transfer-index 16 &&
             LC_ALL=C awk -v n="$(value images thread)" -v s="$(value thread_seconds thread)" 'BEGIN { print n / s }'
     done | median
@@ -111,23 +110,25 @@ part_states() {
 speed() { run "$@" && value images_per_second "$1"; }
 
 part_training() {
-    local model threads list steps from random file busy
-    echo "| model | computing threads | without a loader, images/s | from JPEG | share | loader's processor seconds, share of a core | what remains for training |"
-    echo "|---|---|---|---|---|---|---|"
+    local model threads loaders list steps from random file busy
+    echo "| model | computing threads | loader threads | without a loader, images/s | from JPEG | share | loader's processor seconds, share of a core | what remains for training | share of that |"
+    echo "|---|---|---|---|---|---|---|---|---|"
     for model in resnet-20 alexnet-s0; do
-        for threads in 1 2; do
+        for pair in "1 1" "2 1" "2 2"; do
+            read -r threads loaders <<<"$pair"
             list="resize:37 crop:32x32 crop:pad=4 mirror mean:120.7 scale:0.0156" random=random:32x32x3,5,n=360,test=5 steps=120
             [ $model = resnet-20 ] || list=$jpeg random=random:224x224x3,5,n=360,test=5 steps=14
             from=() file=() busy=()
             for _ in $(seq "$turns"); do
-                from+=("$(speed none --model $model --data $random --batch 32 --steps $steps --threads $threads)")
+                from+=("$(speed none --model $model --data $random --batch 32 --steps $steps --threads "$threads")")
                 file+=("$(speed jpeg --model $model --data "folder:$photos/flowers" --augment "$list" --batch 32 --steps $steps \
-                    --threads $threads --loader-threads 1 --transfer-index 16)")
+                    --threads "$threads" --loader-threads "$loaders" --transfer-index 16)")
                 busy+=("$(LC_ALL=C awk -v b="$(value thread_seconds jpeg)" -v n="$(value images jpeg)" -v r="${file[-1]}" 'BEGIN { print b / n * r }')")
             done
-            LC_ALL=C awk -v m=$model -v t=$threads -v a="$(printf '%s\n' "${from[@]}" | median)" -v b="$(printf '%s\n' "${file[@]}" | median)" \
-                -v c="$(printf '%s\n' "${busy[@]}" | median)" \
-                'BEGIN { printf "| %s | %d | %.1f | %.1f | %.3f | %.3f | %.3f |\n", m, t, a, b, b / a, c, t == 1 ? 1 : 1 - c / t }'
+            LC_ALL=C awk -v m=$model -v t="$threads" -v l="$loaders" -v a="$(printf '%s\n' "${from[@]}" | median)" \
+                -v b="$(printf '%s\n' "${file[@]}" | median)" -v c="$(printf '%s\n' "${busy[@]}" | median)" \
+                'BEGIN { left = t == 1 ? 1 : 1 - c / t
+                         printf "| %s | %d | %d | %.1f | %.1f | %.3f | %.3f | %.3f | %.3f |\n", m, t, l, a, b, b / a, c, left, b / a / left }'
         done
     done
 }
