@@ -10,7 +10,7 @@
 #     table1      S4, Table 1 in form: lenet on MNIST with K = 1, 2, 4 ranks, 128 images each, rate 0.005 K, with and
 #                 without variable batch size in the dense layers (15 minutes)
 #     awp         S0, section V, with Figures 3 and 4 and Tables II and III: bench/awp.sh (45 minutes; root)
-#     loader      S2, slides 26 to 29, in form: bench/loader.sh (15 minutes; DATA_DIR holds photos/)
+#     loader      S2, slides 26 to 29, in form: bench/loader.sh (20 minutes; DATA_DIR holds photos/)
 #     figure4     S1, Figure 4: bench/figure4.sh (3 hours)
 #     figure5     S1, Figure 5: bench/figure5.sh (2 minutes; root)
 # --quick is for awp: a part of it in 5 minutes. DATA_DIR holds mnist/ and cifar10/. Every run leaves a JSON file in OUT_DIR and a checkpoint while it
