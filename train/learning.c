@@ -95,13 +95,16 @@ static int add_images(const tw_learning_t *learning, tw_problem_t *problem)
     }
     tw_broken_init(&broken);
     how.broken = tw_feed_skips(learning->feed) ? &broken : NULL;
-    for (size_t i = (size_t)learning->rank; i < all && !problem->set; i += (size_t)learning->size) {
-        tw_prepared_t prepared = {.index = (uint32_t)((uint64_t)i * n / all)};
+    for (size_t i = (size_t)learning->rank; i < all; i += (size_t)learning->size) {
+        for (how.view = 0; how.view < learning->before->views && !problem->set; how.view++) {
+            tw_prepared_t prepared = {.index = (uint32_t)((uint64_t)i * n / all)};
 
-        if (tw_prepare_begin(&how, &prepared, learning->before->n, &state, NULL, problem) == 0 &&
-            tw_image_straighten(&prepared.planned.image, &state.work, problem) == 0) {
-            learning->op->ops->add(learning->op->own, &prepared.planned.image, state.work.pixels,
-                                   learning->sums);
+            if (tw_prepare_begin(&how, &prepared, learning->before->n, &state, NULL, problem) ==
+                    0 &&
+                tw_image_straighten(&prepared.planned.image, &state.work, problem) == 0) {
+                learning->op->ops->add(learning->op->own, &prepared.planned.image,
+                                       state.work.pixels, learning->sums);
+            }
         }
     }
     tw_broken_destroy(&broken);

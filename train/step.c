@@ -17,7 +17,7 @@
 
 int tw_step_prepare(tw_training_t *t, size_t rows, tw_problem_t *problem)
 {
-    const size_t sums = tw_feed_views(t->feed) > 1 ? t->batch * tw_head_outputs(t->head) : 1;
+    const size_t sums = tw_feed_views(t->feed) > 1 ? t->batch * tw_head_outputs(t->head) : 0;
     size_t       first, most;
 
     tw_share(t->batch, t->size, 0, &first, &most);
@@ -25,7 +25,7 @@ int tw_step_prepare(tw_training_t *t, size_t rows, tw_problem_t *problem)
     t->gfeatures = malloc(most * tw_trunk_features(t->trunk) * sizeof(*t->gfeatures));
     t->examples  = malloc(rows * sizeof(*t->examples));
     t->labels    = malloc(rows * sizeof(*t->labels));
-    t->outputs   = malloc(sums * sizeof(*t->outputs));
+    t->outputs   = malloc((sums + 1) * sizeof(*t->outputs));
     if (t->own == NULL || t->gfeatures == NULL || t->examples == NULL || t->labels == NULL ||
         t->outputs == NULL) {
         return tw_problem_set(problem, "out of memory");

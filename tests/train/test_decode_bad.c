@@ -13,6 +13,7 @@
 #include "tests/suite.h"
 #include "tests/train/decode_files.h"
 #include "train/input/decode.h"
+#include "train/input/transforms.h"
 
 enum { ROOM = 1 << 22, MOST = 1 << 22 };
 
@@ -324,6 +325,40 @@ START_TEST(regions_beyond_the_image_are_refused)
 }
 END_TEST
 
+/* An image whose lower rows are missing is broken in all its views, though some do not show them: else
+ * another one would stand in for some views alone. */
+START_TEST(views_are_broken_together)
+{
+    const tw_image_form_t from = {.type = TW_IMAGE_FILE, .shape = {3, 0, 0}};
+    plain_t               rgb, grey;
+    tw_transforms_t       list;
+    tw_work_t             work = {.pixels = &tw_pixels_scalar, .decoder = decoder, .most = MOST};
+
+    problem = (tw_problem_t){0};
+    ck_assert_int_eq(tw_transforms_parse(&list, "crop:24,five mirror:both", from, "list", &problem),
+                     0);
+    ck_assert_uint_eq(list.views, 10);
+    n = made_png(&made_pngs[12], 200, 200, file, ROOM, &rgb, &grey);
+    for (int cut = 0; cut < 2; cut++) {
+        for (size_t view = 0; view < list.views; view++) {
+            const size_t length  = cut ? n * 85 / 100 : n;
+            tw_planned_t planned = {.image = {.type = TW_IMAGE_FILE, .data = file, .bytes = length},
+                                    .view  = view};
+
+            problem = (tw_problem_t){0};
+            ck_assert_int_eq(tw_transforms_run(&list, 0, list.n, &planned, &work, NULL, &problem),
+                             cut ? -1 : 0);
+            ck_assert(cut || (planned.image.present.h == 24 && planned.image.present.w == 24));
+        }
+    }
+    free(rgb.pixels);
+    free(grey.pixels);
+    work.decoder = NULL; /* the fixture's */
+    tw_work_destroy(&work);
+    tw_transforms_destroy(&list);
+}
+END_TEST
+
 /* The facts of another file: nothing is written beside the region. */
 START_TEST(other_facts_are_refused)
 {
@@ -374,6 +409,7 @@ int main(void)
     tcase_add_loop_test(tcase, damaged_jpegs_do_no_harm, 0, count_of_jpegs());
     tcase_add_loop_test(tcase, damaged_pngs_do_no_harm, 0, count_of_pngs());
     tcase_add_loop_test(tcase, one_wrong_byte_of_a_png_is_found, 0, count_of_pngs());
+    tcase_add_test(tcase, views_are_broken_together);
     tcase_add_test(tcase, large_images_are_refused);
     tcase_add_test(tcase, many_scans_are_refused);
     tcase_add_test(tcase, other_files_are_refused);

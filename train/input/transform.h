@@ -91,7 +91,7 @@ struct tw_transform_ops {
     void (*learn)(void *own, const uint64_t *sums);
 
     /** Views of an image that it makes, as corners and the centre; NULL: one. plan() is told which one
-     * by step->view. Tests of the network take the mean of all (S4). */
+     * by step->view. Tests of the network take the mean of all. */
     size_t (*views)(const void *own);
 
     unsigned draws;   /* numbers that it draws for an image                            */

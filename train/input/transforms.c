@@ -214,6 +214,9 @@ static int plan(const tw_transforms_t *list, tw_planned_t *planned, tw_work_t *w
         step[k].need = op->ops->needs != NULL ? op->ops->needs(op->own, &step[k], make) : make;
         make         = step[k].need;
     }
+    if (list->views > 1 && planned->image.type == TW_IMAGE_FILE) {
+        step[0].make = whole(step[0].out); /* a file is broken for all its views or for none */
+    }
     planned->ready = 1;
     return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * input/transforms/crop.c - a part of the image, its corner anywhere or in the centre, or out of the
- * image with a border around it; or five of them, the corners and the centre (S4's test of ten views,
- * with mirror:both). Moves no bytes: what is seen of the image changes.
+ * image with a border around it; or five of them, the corners and the centre (with mirror:both the
+ * ten views of AlexNet's authors). Moves no bytes: what is seen of the image changes.
  *
  * A border stays empty and becomes 0 in the batch, as a pixel of the mean does.
  */
