@@ -4,24 +4,17 @@
  */
 #include "config.h"
 
-#include <errno.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "tools/bench_plot.h"
-#include "tools/program.h"
+#include "tools/gnuplot.h"
 #include "tools/table.h"
 
 #define MOST_NAMES 80
 #define NAME       48
-
-extern char **environ;
 
 typedef struct names {
     size_t count;
@@ -45,30 +38,8 @@ static size_t place_of(names_t *names, const char *name)
 
 int plot_begin(plot_t *plot, const job_t *job, const char *path)
 {
-    char        gnuplot[4096];
-    struct stat st;
-    FILE       *file;
-    int         is_new;
-
     *plot = (plot_t){.path = path};
-    if (path == NULL) {
-        return 1;
-    }
-    if (program_find("gnuplot", gnuplot, sizeof(gnuplot)) != 0) {
-        job_complain(job, "--plot: there is no gnuplot in PATH (Debian, Ubuntu: gnuplot-nox)");
-        return 0;
-    }
-    is_new = stat(path, &st) != 0;
-    file   = fopen(path, "a");
-    if (file == NULL) {
-        job_complain(job, "--plot %s: cannot be written: %s", path, strerror(errno));
-        return 0;
-    }
-    fclose(file);
-    if (is_new) {
-        unlink(path);
-    }
-    return 1;
+    return gnuplot_begin(job, path);
 }
 
 void plot_add(plot_t *plot, const plot_point_t *point)
@@ -177,7 +148,7 @@ static void print_panel(FILE *script, const plot_t *plot, int row, size_t bytes,
             panel_copy(plot, row, bytes));
 }
 
-static int print_script(FILE *script, const plot_t *plot)
+static void print_script(FILE *script, const plot_t *plot)
 {
     names_t series                 = {0};
     int     rows[BENCH_OPERATIONS] = {0}, row_count = 0, panels = 0;
@@ -207,76 +178,17 @@ static int print_script(FILE *script, const plot_t *plot)
         }
     }
     fprintf(script, "unset multiplot\n");
-    return fflush(script) == 0 && fseek(script, 0, SEEK_SET) == 0;
-}
-
-/* gnuplot from the script into `drawing`. */
-static int run_gnuplot(FILE *script, FILE *drawing)
-{
-    char *const                argv[] = {(char *)(uintptr_t) "gnuplot", NULL};
-    posix_spawn_file_actions_t actions;
-    pid_t                      child;
-    int                        status = 0, error;
-
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, fileno(script), STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, fileno(drawing), STDOUT_FILENO);
-    error = posix_spawnp(&child, "gnuplot", &actions, NULL, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    return error == 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
-           WEXITSTATUS(status) == 0;
-}
-
-/* 0, or errno. */
-static int copy_to(const char *path, FILE *drawing)
-{
-    FILE  *file = fopen(path, "w");
-    char   part[4096];
-    size_t got;
-    int    error = 0;
-
-    if (file == NULL) {
-        return errno;
-    }
-    rewind(drawing);
-    while ((got = fread(part, 1, sizeof(part), drawing)) > 0) {
-        if (fwrite(part, 1, got, file) != got) {
-            error = errno;
-            break;
-        }
-    }
-    return fclose(file) != 0 || error != 0 ? (error != 0 ? error : errno) : 0;
-}
-
-static int draw(const plot_t *plot, const job_t *job)
-{
-    FILE *script = tmpfile(), *drawing = tmpfile();
-    int   well = script != NULL && drawing != NULL && print_script(script, plot) &&
-               run_gnuplot(script, drawing);
-
-    if (!well) {
-        job_complain(job, "--plot %s: gnuplot failed", plot->path);
-    } else {
-        const int error = copy_to(plot->path, drawing);
-
-        if (error != 0) {
-            job_complain(job, "--plot %s: cannot be written: %s", plot->path, strerror(error));
-            well = 0;
-        }
-    }
-    if (script != NULL) {
-        fclose(script);
-    }
-    if (drawing != NULL) {
-        fclose(drawing);
-    }
-    return well;
 }
 
 int plot_end(plot_t *plot, const job_t *job, int well)
 {
     if (well && plot->path != NULL && plot->count > 0) {
-        well = draw(plot, job);
+        FILE *script = tmpfile();
+
+        if (script != NULL) {
+            print_script(script, plot);
+        }
+        well = gnuplot_draw(job, plot->path, script);
     }
     free(plot->points);
     return well;

@@ -4,7 +4,8 @@
  * times and decides what the codec `auto` does.
  *
  * Times are seconds, rates bytes per second of what travels in one direction; links are taken to
- * carry both directions at once. The struct holds no pointers: it may be copied and changed.
+ * carry both directions at once. The struct holds no pointers: it may be copied and changed, to what a
+ * machine that is not at hand is known or thought to have. Nothing here needs MPI.
  */
 #ifndef THINWIRE_FACTS_H
 #define THINWIRE_FACTS_H
@@ -12,6 +13,7 @@
 #include <stddef.h>
 
 #include <thinwire/declare.h>
+#include <thinwire/status.h>
 
 TW_BEGIN_DECLS
 
@@ -75,6 +77,35 @@ typedef struct tw_facts {
      * was not measured. factor_bytes are the encoded bytes at which. */
     double factor[TW_FACTS_FACTORS][2], factor_bytes[TW_FACTS_FACTORS][2];
 } tw_facts_t;
+
+/** Read the facts of a file that tw_comm_calibration_save() or `thinwire calibrate` wrote, wherever
+ * that was.
+ * @param [out] facts  set only on TW_OK.
+ * @param [out] why    else what is wrong with the file, in a few words; cut to why_size.
+ * @return TW_OK, TW_ERR_IO, TW_ERR_NO_MEMORY, TW_ERR_INVALID_ARG. */
+tw_status_t tw_facts_load(const char *path, tw_facts_t *facts, char *why, size_t why_size);
+
+/* What a collective is predicted to take. */
+typedef struct tw_prediction {
+    const char *algorithm; /* as tw_request_algorithm() names it                        */
+    double      seconds;
+    double      codec;      /* of the busiest core in the codec; beside the links' time where
+                               these are between nodes                                  */
+    double      bytes_sent; /* by the busiest rank                                      */
+} tw_prediction_t;
+
+/** What a collective takes on ranks with such facts, without a communicator. Local. Settings are
+ * the defaults.
+ * @param [in]  count       as tw_operation_t says.
+ * @param [in]  spec, wide  one of the facts' codecs.
+ * @param [in]  algorithm   of the library's own; NULL: the fastest of those that the codec `auto`
+ *                          considers on such ranks.
+ * @param [out] prediction  set only on TW_OK.
+ * @return TW_OK, TW_ERR_INVALID_ARG (also for facts with numbers out of range), TW_ERR_UNSUPPORTED
+ *         (no such codec or algorithm, or it cannot serve). */
+tw_status_t tw_facts_predict(const tw_facts_t *facts, tw_operation_t operation, double count,
+                             const char *spec, int wide, const char *algorithm,
+                             tw_prediction_t *prediction);
 
 TW_END_DECLS
 

@@ -87,16 +87,23 @@ static double tw_fragment_values(const tw_model_query_t *q, double longest)
     return longest < values ? longest : values;
 }
 
+tw_model_cost_t tw_model_cost(int algorithm, const tw_model_query_t *q)
+{
+    tw_model_cost_t cost = {0};
+
+    tw_model_algorithm(algorithm)->cost(q, &cost);
+    return cost;
+}
+
 /* The formula of an algorithm, with its factor. */
 static double tw_formula(int algorithm, const tw_model_query_t *q)
 {
-    const tw_facts_t *facts   = q->facts;
-    const double      factor  = tw_factor(facts, algorithm, q->count * q->codec->bytes);
-    const double      overlap = facts->nodes > 1 ? 1.0 : 0.0;
-    tw_model_cost_t   cost    = {0};
-    double            rounds, link, codec, longer, shorter;
+    const tw_facts_t     *facts   = q->facts;
+    const double          factor  = tw_factor(facts, algorithm, q->count * q->codec->bytes);
+    const double          overlap = facts->nodes > 1 ? 1.0 : 0.0;
+    const tw_model_cost_t cost    = tw_model_cost(algorithm, q);
+    double                rounds, link, codec, longer, shorter;
 
-    tw_model_algorithm(algorithm)->cost(q, &cost);
     if (isinf(cost.latencies)) { /* not for these ranks, or not with this codec */
         return INFINITY;
     }

@@ -53,6 +53,7 @@ typedef struct tw_model_cost {
     double transfer;  /* seconds of the busiest link                               */
     double codec;     /* seconds of the busiest core in the codec                  */
     double drain;     /* fragments that still travel when the first rank is done      */
+    double sent;      /* encoded vectors that the busiest rank sends                  */
 } tw_model_cost_t;
 
 typedef struct tw_model_algorithm {
@@ -77,6 +78,9 @@ extern const char *const tw_model_operations[TW_OPERATIONS]; /* "allreduce", ...
 /* Predicted seconds of an algorithm of the table; infinite where it cannot serve. In the caller's
  * floating-point mode, as the functions below, but for tw_model_decide(). */
 double tw_model_predict(int algorithm, const tw_model_query_t *query);
+
+/* The cost function's own numbers of an algorithm of the table. */
+tw_model_cost_t tw_model_cost(int algorithm, const tw_model_query_t *query);
 
 /* Predicted seconds of MPI's own collective: between the measured sizes on a line in the logarithms
  * of both, beyond the last with the growth of the last two; infinite where nothing was measured. */

@@ -57,6 +57,7 @@ static void tw_cost_allreduce_direct(const tw_model_query_t *q, tw_model_cost_t 
     cost->longest   = q->count;
     cost->latencies = 1.0;
     cost->messages  = ranks - 2.0;
+    cost->sent      = ranks - 1.0;
     cost->calls     = 1.0 + ranks;
     cost->transfer  = tw_model_exchange(q->facts, tw_encoded(q));
     cost->codec =
@@ -71,6 +72,7 @@ static void tw_cost_allreduce_two_pass(const tw_model_query_t *q, tw_model_cost_
     cost->longest   = q->count * share;
     cost->latencies = 2.0;
     cost->messages  = 2.0 * (ranks - 2.0);
+    cost->sent      = 2.0 * (ranks - 1.0) * share;
     cost->calls     = 3.0 * ranks + 1.0;
     cost->transfer  = 2.0 * tw_model_exchange(q->facts, tw_encoded(q) * share);
     cost->codec     = q->count * ((1.0 + share) * (q->codec->encode + q->codec->decode) +
@@ -85,6 +87,7 @@ static void tw_cost_scatter_one_pass(const tw_model_query_t *q, tw_model_cost_t 
     cost->longest   = q->count * share;
     cost->latencies = 1.0;
     cost->messages  = ranks - 2.0;
+    cost->sent      = (ranks - 1.0) * share;
     cost->calls     = 2.0 * ranks;
     cost->transfer  = tw_model_exchange(q->facts, tw_encoded(q) * share);
     cost->codec     = q->count * (q->codec->encode + share * q->codec->decode +
@@ -104,6 +107,7 @@ static double tw_one_link(const tw_facts_t *facts, double bytes)
 static void tw_cost_reduce_direct(const tw_model_query_t *q, tw_model_cost_t *cost)
 {
     tw_cost_allreduce_direct(q, cost);
+    cost->sent     = tw_ranks(q) > 1.0 ? 1.0 : 0.0;
     cost->transfer = tw_one_link(q->facts, (tw_ranks(q) - 1.0) * tw_encoded(q));
 }
 
@@ -113,6 +117,7 @@ static void tw_cost_reduce_two_pass(const tw_model_query_t *q, tw_model_cost_t *
     const double ranks = tw_ranks(q), share = 1.0 / ranks;
 
     tw_cost_allreduce_two_pass(q, cost);
+    cost->sent     = ranks > 1.0 ? 1.0 : 0.0;
     cost->transfer = tw_model_exchange(q->facts, tw_encoded(q) * share) +
                      tw_one_link(q->facts, (ranks - 1.0) * share * tw_encoded(q));
 }
@@ -136,6 +141,7 @@ static void tw_cost_bcast_tree(const tw_model_query_t *q, tw_model_cost_t *cost)
     cost->longest   = q->count;
     cost->latencies = depth;
     cost->messages  = 0.0;
+    cost->sent      = depth;
     cost->calls     = 1.0;
     cost->transfer  = depth * tw_one_link(q->facts, tw_encoded(q));
     cost->codec     = q->count * tw_slower(q->codec);
@@ -147,6 +153,7 @@ static void tw_cost_bcast_chain(const tw_model_query_t *q, tw_model_cost_t *cost
     cost->longest   = q->count;
     cost->latencies = tw_ranks(q) - 1.0;
     cost->messages  = 0.0;
+    cost->sent      = tw_ranks(q) > 1.0 ? 1.0 : 0.0;
     cost->calls     = 1.0;
     cost->transfer  = tw_one_link(q->facts, tw_encoded(q));
     cost->codec     = q->count * tw_slower(q->codec);
@@ -161,6 +168,7 @@ static void tw_cost_allgather_pairwise(const tw_model_query_t *q, tw_model_cost_
     cost->longest   = q->count;
     cost->latencies = 1.0;
     cost->messages  = ranks - 2.0;
+    cost->sent      = ranks - 1.0;
     cost->calls     = 1.0 + ranks;
     cost->transfer  = tw_model_exchange(q->facts, tw_encoded(q));
     cost->codec     = q->count * (q->codec->encode + ranks * q->codec->decode);
@@ -219,6 +227,7 @@ static void tw_cost_allreduce_hierarchical(const tw_model_query_t *q, tw_model_c
     cost->longest   = q->count * share / local;
     cost->latencies = 2.0;
     cost->messages  = 2.0 * (nodes - 2.0);
+    cost->sent      = 2.0 * (nodes - 1.0) * share / local;
     cost->calls     = 3.0 * nodes + 1.0;
     cost->transfer  = q->facts->between.shared > 0.0
                           ? 2.0 * (nodes - 1.0) * share * tw_encoded(q) / q->facts->between.shared
@@ -246,6 +255,7 @@ static void tw_cost_bcast_hierarchical(const tw_model_query_t *q, tw_model_cost_
     cost->longest   = q->count / local;
     cost->latencies = 1.0 + (chain ? nodes - 1.0 : depth);
     cost->calls     = 1.0;
+    cost->sent      = (chain ? 1.0 : depth) / local;
     cost->transfer  = (chain ? 1.0 : depth) * tw_encoded(q) * link;
     cost->codec     = q->count / local * tw_slower(q->codec);
     cost->codec += q->facts->inside.shared > 0.0 ? 2.0 * values / q->facts->inside.shared : 0.0;
@@ -257,6 +267,7 @@ static void tw_cost_grid(const tw_model_query_t *q, double steps, double passes,
                          tw_model_cost_t *cost)
 {
     cost->latencies = steps;
+    cost->sent      = q->facts->ranks > 1 ? volume : 0.0;
     cost->messages  = passes * ((double)tw_grid_messages(q->facts->ranks) - 1.0);
     cost->transfer  = q->facts->ranks > 1
                           ? volume * tw_model_exchange(q->facts, tw_encoded(q)) / (tw_ranks(q) - 1.0)

@@ -41,7 +41,7 @@ check "every codec stands in thinwire(7) and README.md" codecs_documented
 
 options_documented() {
     local words option
-    for words in info "bench codec" "bench allreduce" "bench bcast" "bench alltoall" "bench overlap"; do
+    for words in info "bench codec" "bench allreduce" "bench bcast" "bench alltoall" "bench overlap" scale; do
         # shellcheck disable=SC2086  # a list of words
         alone "$thinwire" $words --help >/dev/null || return 1
         for option in $(grep -o '^  --[a-z0-9-]*' "$scratch/out"); do
@@ -50,7 +50,7 @@ options_documented() {
         done
     done
     for option in $(grep -o '^\*\*--[a-z0-9-]*' "$docs/thinwire.1.md" | tr -d '*'); do
-        grep -q "\"$option\"" "$top_srcdir"/tools/*.c || { echo "$option does not exist"; return 1; }
+        grep -q "\"$option\"" "$top_srcdir"/tools/*.c "$top_srcdir"/tools/scale/*.c || { echo "$option does not exist"; return 1; }
     done
 }
 check "every option stands in thinwire(1)" options_documented

@@ -1,0 +1,250 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# thinwire scale: a row for every network, number of ranks and codec, in the table and as JSON; the same
+# numbers again from the same facts; loops and long jobs; drawings; bad jobs, networks and facts.
+# shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
+. "$top_srcdir/tests/tools/common.bash"
+limit=120
+sanitized && seconds=100 || seconds=10
+file=$scratch/scale.json
+job=$scratch/job.cfg
+facts=$scratch/facts
+
+cat >"$job" <<'END'
+name = "mlp";
+ranks = 1;
+step = (
+  { compute = 0.020; name = "forward"; },
+  { compute = 0.010; }, { start = "allreduce"; name = "fc3"; count = 10250; class = "grad"; },
+  { compute = 0.020; }, { start = "allreduce"; name = "fc2"; count = 1049600; class = "grad"; },
+  { wait = "fc3"; }, { wait = "fc2"; },
+  { call = "bcast"; count = 1000; scales = true; },
+  { call = "allreduce"; count = 4; type = "double"; },
+  { call = "alltoall"; count = 100; type = "other"; },
+  { compute = 0.002; fixed = true; }
+);
+END
+
+plan 45
+
+value() { "$json_query" "$file" "$1"; }
+is() { [ "$(value "$1")" = "$2" ] || { echo "$1 is $(value "$1"), not $2"; return 1; }; }
+
+# Every number of every row is finite and in range.
+rows_are_sound() {
+    local i key
+    for ((i = 0; i < $(value "rows.#"); i++)); do
+        for key in seconds compute_seconds exposed codec_seconds speedup bytes; do
+            within "$(value "rows.$i.$key")" 0 1e15 || { echo "row $i: $key"; return 1; }
+            [[ $(value "rows.$i.$key") =~ ^[0-9.e+-]+$ ]] || { echo "row $i: $key is no number"; return 1; }
+        done
+        within "$(value "rows.$i.seconds")" "$(value "rows.$i.compute_seconds")" 1e6 || return 1
+    done
+}
+
+table_and_json() {
+    local n=0 network ranks codec networks=("ethernet-10g" "infiniband-100g:latency=2:group=4:taper=3")
+    alone "$thinwire" scale "$job" --ranks 1,2,16 --network "${networks[0]},${networks[1]}" \
+        --codec fp32,tree8,onebit --json "$file" || return 1
+    is "rows.#" 18 && rows_are_sound || return 1
+    for network in "${networks[@]}"; do
+        grep -q "^$network: rate=[0-9]* Gbit/s, usable=" "$scratch/out" || { echo "no numbers of $network"; return 1; }
+        for ranks in 1 2 16; do
+            for codec in fp32 tree8 onebit; do
+                [ "$(grep -c "^ *$ranks  $codec " "$scratch/out")" -eq 2 ] || { echo "not two of $ranks $codec"; return 1; }
+                is "rows.$n.network" "$network" && is "rows.$n.ranks" $ranks && is "rows.$n.codec" $codec &&
+                    is "rows.$n.ranks_per_node" 1 || return 1
+                n=$((n + 1))
+            done
+        done
+    done
+    grep -q 'group=4 nodes, taper=3' "$scratch/out" && grep -q '^ethernet-10g: shortest step by ' "$scratch/out" || return 1
+    is rows.0.bytes 0 && is rows.0.exposed 0 && is rows.0.speedup 1 || return 1
+    is "verdict.#" 2 && is verdict.1.network "${networks[1]}" && is command "$(value command)" &&
+        [ -n "$(value verdict.0.text)" ] && within "$(value verdict.0.pays_up_to_gbit)" 0 1000
+}
+check "a row for each network, number of ranks and codec, in the table and as JSON" table_and_json
+
+defaults() {
+    alone "$thinwire" scale "$job" --json "$file" || return 1
+    is "rows.#" 40 && is rows.0.ranks 2 && is rows.39.ranks 1024 && is rows.39.codec onebit &&
+        is rows.0.network ethernet-10g && rows_are_sound
+}
+check "by default 2 to 1024 ranks, four codecs, one network" defaults
+
+weak_and_strong() {
+    alone "$thinwire" scale "$job" --ranks 4 --codec fp32 --json "$file" || return 1
+    within "$(value rows.0.compute_seconds)" 0.014499 0.014501 || return 1
+    grep -q 'strong scaling' "$scratch/out" || return 1
+    alone "$thinwire" scale "$job" --ranks 4 --codec fp32 --weak --json "$file" || return 1
+    within "$(value rows.0.compute_seconds)" 0.051999 0.052001 && within "$(value rows.0.speedup)" 1 4 &&
+        grep -q 'weak scaling' "$scratch/out"
+}
+check "strong scaling, and weak" weak_and_strong
+
+nodes() {
+    alone "$thinwire" scale "$job" --ranks 2,8 --ranks-per-node 4 --codec fp32 --json "$file" || return 1
+    is rows.0.ranks_per_node 2 && is rows.1.ranks_per_node 4 &&
+        within "$(value rows.1.bytes)" 1 1e9
+}
+check "several ranks on a node" nodes
+
+printf 'name = "f"; ranks = 6; fixed_ranks = true; step = ({ compute = 1; }, { call = "bcast"; count = 9; });' >"$scratch/fixed.cfg"
+fixed() {
+    alone "$thinwire" scale "$scratch/fixed.cfg" --codec fp32,tree8 --json "$file" || return 1
+    is "rows.#" 2 && is rows.0.ranks 6 && within "$(value rows.0.compute_seconds)" 1 1
+}
+check "a job of its own ranks alone" fixed
+
+gradients_only() {
+    printf 'name = "f"; ranks = 1; step = ({ call = "allreduce"; count = 1000000; class = "act"; });' >"$scratch/act.cfg"
+    printf 'name = "f"; ranks = 1; step = ({ call = "allreduce"; count = 1000000; class = "grad"; });' >"$scratch/grad.cfg"
+    alone "$thinwire" scale "$scratch/act.cfg" --ranks 4 --codec fp32,onebit --json "$file" || return 1
+    is rows.1.bytes "$(value rows.0.bytes)" || return 1
+    alone "$thinwire" scale "$scratch/grad.cfg" --ranks 4 --codec fp32,onebit --json "$file" || return 1
+    within "$(value rows.1.bytes)" 1 "$(awk -v b="$(value rows.0.bytes)" 'BEGIN { print b / 25 }')"
+}
+check "a codec with error feedback is for gradients alone" gradients_only
+
+all_codecs() {
+    alone "$thinwire" scale "$job" --ranks 4 --codec fp32,bitpack:1,bitpack:4,bf16,fp16 --json "$file" || return 1
+    is "rows.#" 5 && rows_are_sound || return 1
+    alone "$thinwire" scale "$job" --ranks 4 --codec static8,mantissa8,int8,tree8:block=64 --json "$file" || return 1
+    is "rows.#" 4 && rows_are_sound
+}
+check "every codec has rows, doubles or not" all_codecs
+
+documented() {
+    sed -n '/^# EXAMPLE/,/^# SEE ALSO/s/^    //p' "$top_srcdir/docs/thinwire-job.5.md" >"$scratch/example.cfg"
+    alone "$thinwire" scale "$scratch/example.cfg" --json "$file" || return 1
+    is "rows.#" 40 && rows_are_sound
+}
+check "the example in thinwire-job(5)" documented
+
+# ---- measured links ------------------------------------------------------------------------------
+
+calibrated() {
+    ranks 2 "$thinwire" calibrate --seconds 1 --output "$facts" || return 1
+    alone "$thinwire" scale "$job" --facts "$facts" --ranks 1,2 --json "$file" || return 1
+    grep -q '^measured: links as they were measured' "$scratch/out" && is "rows.#" 8 && rows_are_sound &&
+        is rows.4.network measured && is verdict.0.network measured || return 1
+    cp "$scratch/out" "$scratch/first"
+    alone "$thinwire" scale "$job" --facts "$facts" --ranks 1,2 --json "$file" && cmp "$scratch/first" "$scratch/out"
+}
+check "links and codecs of a calibration: the same numbers twice" calibrated
+
+# ---- long jobs -----------------------------------------------------------------------------------
+
+quick() { # JOB ARG...: within seconds
+    local started=$SECONDS
+    alone "$thinwire" scale "$@" --json "$file" >/dev/null || return 1
+    [ $((SECONDS - started)) -le "$seconds" ] || { echo "it took $((SECONDS - started)) s"; return 1; }
+    rows_are_sound
+}
+folded() {
+    printf 'name = "r"; ranks = 1; step = ({ repeat = 1000000; step = ({ compute = 0.001; fixed = true; }, %s); });' \
+        '{ call = "allreduce"; count = 1000; }' >"$scratch/repeat.cfg"
+    quick "$scratch/repeat.cfg" --codec fp32 --ranks 2,4 && within "$(value rows.0.compute_seconds)" 999.99 1000.01 &&
+        within "$(value rows.0.bytes)" 3.99e9 4.01e9
+}
+check "a million rounds of a loop" folded
+
+printf '{ repeat = 9; step = (%.0s' 1 2 3 4 5 6 7 8 >"$scratch/deep"
+printf ' ); }%.0s' 1 2 3 4 5 6 7 8 >"$scratch/peed"
+nested() {
+    echo "name = \"n\"; ranks = 1; step = ($(cat "$scratch/deep") { compute = 1e-3; }, " \
+        "{ call = \"allreduce\"; count = 1000; } $(cat "$scratch/peed"));" >"$scratch/nested.cfg"
+    quick "$scratch/nested.cfg" --ranks 2,8
+}
+check "loops nested eight deep" nested
+
+many_items() {
+    awk 'BEGIN {
+        print "name = \"long\"; ranks = 1; step = ("
+        for (i = 0; i < 10000; i++) {
+            printf "%s{ compute = 1e-5; },\n{ call = \"allreduce\"; count = %d; }", i ? ",\n" : "", 1000 + i % 100
+        }
+        print ");"
+    }' >"$scratch/long.cfg"
+    quick "$scratch/long.cfg"
+}
+check "twenty thousand items" many_items
+
+# ---- drawings ------------------------------------------------------------------------------------
+
+drawn() {
+    alone "$thinwire" scale "$job" --ranks 2,4,8 --network ethernet-1g,ethernet-25g --plot "$scratch/scale.svg" || return 1
+    grep -q '<svg' "$scratch/scale.svg" && grep -q 'onebit' "$scratch/scale.svg" && grep -q 'ethernet-25g' "$scratch/scale.svg"
+}
+if command -v gnuplot >/dev/null; then
+    check "--plot draws" drawn
+else
+    skip "--plot draws" "gnuplot is not installed"
+fi
+no_gnuplot() {
+    alone env PATH="$scratch" "$thinwire" scale "$job" --plot "$scratch/none.svg"
+    [ $? -eq 1 ] && grep -q 'there is no gnuplot in PATH' "$scratch/out" && [ ! -e "$scratch/none.svg" ]
+}
+check "--plot without gnuplot is refused at once" no_gnuplot
+
+# ---- bad input -----------------------------------------------------------------------------------
+
+# refused STATUS PATTERN ARG...: one line, which begins so, within seconds.
+refused() {
+    local want=$1 pattern=$2 status limit=$seconds
+    shift 2
+    alone "$thinwire" scale "$@"
+    status=$?
+    [ $status -eq "$want" ] || { echo "status $status, not $want"; return 1; }
+    [ "$(wc -l <"$scratch/out")" -eq 1 ] || { echo "not one line"; return 1; }
+    grep -q -e "^thinwire: $pattern" "$scratch/out" || { echo "no '$pattern'"; return 1; }
+}
+
+# bad_job NAME PATTERN STEP: a job with these items in its second line.
+bad_job() {
+    printf 'name = "x"; ranks = 1;\nstep = (%s);\n' "$3" >"$scratch/bad.cfg"
+    check "$1" refused 1 "scale: .*/bad.cfg:2: $2" "$scratch/bad.cfg"
+}
+call='call = "allreduce"; count'
+
+check "no job" refused 2 'scale: which JOB?'
+check "a missing job" refused 1 "scale: cannot read '.*/none.cfg': No such file" "$scratch/none.cfg"
+check "a folder" refused 1 "scale: cannot read '.*': Is a directory" "$scratch"
+check "endless bytes" refused 1 "scale: cannot read '/dev/zero': File too large" /dev/zero
+bad_job "a syntax error" 'syntax error' '{ compute = ; }'
+bad_job "an unknown key" "'fixd' is no key here; accepted are compute, fixed, name" '{ compute = 1; fixd = true; }'
+bad_job "seconds below 0" 'compute: accepted is a number from 0 to 1e+06' '{ compute = -1; }'
+bad_job "seconds that are no number" 'compute: accepted' '{ compute = "nan"; }'
+bad_job "too large a count" 'count: accepted is a number from 0 to 1e+15' "{ $call = 1e16; }"
+bad_job "a count that libconfig would cut" 'a whole number above 2147483647 needs an L' "{ $call = 5000000000; }"
+bad_job "a wait for nothing" "wait: nothing called 'a' is started" '{ wait = "a"; }'
+bad_job "loops nested too deep" 'repeat: nested more than 8 deep' \
+    "$(cat "$scratch/deep") { repeat = 2; step = ({ compute = 1; }); } $(cat "$scratch/peed")"
+bad_job "an empty step" 'step: it is empty' ''
+sed 's/^ranks = 1/ranks = 65537/' "$job" >"$scratch/ranks.cfg"
+check "a job of 65537 ranks" refused 1 'scale: .*/ranks.cfg:2: ranks: accepted is a number from 1 to 65536' "$scratch/ranks.cfg"
+check "65537 ranks" refused 2 "scale: --ranks '65537': accepted are up to 64 rising numbers" "$job" --ranks 65537
+check "ranks that do not rise" refused 2 "scale: --ranks '4,2'" "$job" --ranks 4,2
+check "ranks that are no numbers" refused 2 "scale: --ranks '2,'" "$job" --ranks 2,
+check "--ranks of a job that has its own" refused 2 'scale: --ranks: this job runs on its 6 ranks only' "$scratch/fixed.cfg" --ranks 6
+check "an unknown network" refused 2 "scale: --network 'token-ring': accepted are ethernet-1g, " "$job" --network token-ring
+check "an unknown key of a network" refused 2 "scale: --network: 'speed=1': accepted are rate=N" "$job" --network ethernet-1g:speed=1
+check "a number of a network out of range" refused 2 "scale: --network: 'taper=0': accepted are numbers from 1 to 1000" \
+    "$job" --network ethernet-1g:taper=0
+check "an unknown codec" refused 2 "--codec: unknown codec 'tree9'" "$job" --codec tree9
+check "auto is no codec to compare" refused 2 "scale: --codec 'auto'" "$job" --codec auto
+check "--facts with --network" refused 2 'scale: --facts has the links: not with --network' "$job" --facts "$facts" --network ethernet-1g
+head -c 300 "$facts" >"$scratch/cut"
+check "facts that were cut" refused 2 'scale: --facts .*/cut: its checksum is missing' "$job" --facts "$scratch/cut"
+sed 's/^engine .*/engine 1/' "$facts" >"$scratch/changed"
+check "facts that were changed" refused 2 'scale: --facts .*/changed: its checksum' "$job" --facts "$scratch/changed"
+check "missing facts" refused 2 'scale: --facts .*/nofacts: No such file' "$job" --facts "$scratch/nofacts"
+check "facts of one node for several" refused 2 'scale: --facts .*/facts: it knows no links between nodes' "$job" --facts "$facts" --ranks 4
+check "codecs that the facts have not" refused 2 "scale: 'fc3': nothing is known of static8" "$job" --facts "$facts" --ranks 2 --codec static8
+json_full() {
+    alone "$thinwire" scale "$job" --ranks 2 --json /dev/full
+    [ $? -eq 1 ] && [ "$(grep -c '^thinwire: ' "$scratch/out")" -eq 1 ] &&
+        grep -q '^thinwire: .*/dev/full.*cannot be written: No space' "$scratch/out"
+}
+check "JSON to a full device" json_full
+check "JSON in a missing folder" refused 1 '.*missing/x.json: cannot be written' "$job" --json "$scratch/missing/x.json"

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/gnuplot.c - see gnuplot.h.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/gnuplot.h"
+#include "tools/program.h"
+
+extern char **environ;
+
+int gnuplot_begin(const job_t *job, const char *path)
+{
+    char        gnuplot[4096];
+    struct stat st;
+    FILE       *file;
+    int         is_new;
+
+    if (path == NULL) {
+        return 1;
+    }
+    if (program_find("gnuplot", gnuplot, sizeof(gnuplot)) != 0) {
+        job_complain(job, "--plot: there is no gnuplot in PATH (Debian, Ubuntu: gnuplot-nox)");
+        return 0;
+    }
+    is_new = stat(path, &st) != 0;
+    file   = fopen(path, "a");
+    if (file == NULL) {
+        job_complain(job, "--plot %s: cannot be written: %s", path, strerror(errno));
+        return 0;
+    }
+    fclose(file);
+    if (is_new) {
+        unlink(path);
+    }
+    return 1;
+}
+
+/* gnuplot from the script into `drawing`. */
+static int run_gnuplot(FILE *script, FILE *drawing)
+{
+    char *const                argv[] = {(char *)(uintptr_t) "gnuplot", NULL};
+    posix_spawn_file_actions_t actions;
+    pid_t                      child;
+    int                        status = 0, error;
+
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, fileno(script), STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, fileno(drawing), STDOUT_FILENO);
+    error = posix_spawnp(&child, "gnuplot", &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    return error == 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+           WEXITSTATUS(status) == 0;
+}
+
+/* 0, or errno. */
+static int copy_to(const char *path, FILE *drawing)
+{
+    FILE  *file = fopen(path, "w");
+    char   part[4096];
+    size_t got;
+    int    error = 0;
+
+    if (file == NULL) {
+        return errno;
+    }
+    rewind(drawing);
+    while ((got = fread(part, 1, sizeof(part), drawing)) > 0) {
+        if (fwrite(part, 1, got, file) != got) {
+            error = errno;
+            break;
+        }
+    }
+    return fclose(file) != 0 || error != 0 ? (error != 0 ? error : errno) : 0;
+}
+
+int gnuplot_draw(const job_t *job, const char *path, FILE *script)
+{
+    FILE *drawing = tmpfile();
+    int   well    = drawing != NULL && script != NULL && fflush(script) == 0 &&
+               fseek(script, 0, SEEK_SET) == 0 && run_gnuplot(script, drawing);
+
+    if (!well) {
+        job_complain(job, "--plot %s: gnuplot failed", path);
+    } else {
+        const int error = copy_to(path, drawing);
+
+        if (error != 0) {
+            job_complain(job, "--plot %s: cannot be written: %s", path, strerror(error));
+            well = 0;
+        }
+    }
+    if (drawing != NULL) {
+        fclose(drawing);
+    }
+    if (script != NULL) {
+        fclose(script);
+    }
+    return well;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/gnuplot.h - drawings by gnuplot, which must be installed.
+ */
+#ifndef TOOLS_GNUPLOT_H
+#define TOOLS_GNUPLOT_H
+
+#include <stdio.h>
+
+#include "tools/job.h"
+
+/* Before the work: whether there is a gnuplot and the path (NULL: nothing will be drawn) can be written;
+ * rank 0 says what is wrong. @return 1 if all is well. */
+int gnuplot_begin(const job_t *job, const char *path);
+
+/* Draw a script, which has no terminal's output set, as the file, and close it; NULL is a failure.
+ * @return 1, or 0 and rank 0 has said why. */
+int gnuplot_draw(const job_t *job, const char *path, FILE *script);
+
+#endif /* TOOLS_GNUPLOT_H */

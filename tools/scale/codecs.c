@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/scale/codecs.c - see codecs.h. Medians of short runs over an array of the size of a fragment's
+ * values, which lies in the second-level cache as it does in a collective.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/measure.h"
+#include "tools/scale/codecs.h"
+
+enum { VALUES = 16384, TURNS = 9, ROUNDS = 8 };
+
+/* Of a codec without a bound, or with a wide one: the most that facts hold. */
+#define NO_BOUND 1e6
+
+typedef struct codec_arrays {
+    float      *floats;
+    double     *doubles;
+    const void *values; /* the one or the other */
+    void       *sums, *codes;
+} codec_arrays_t;
+
+typedef enum codec_work { WORK_ENCODE, WORK_DECODE, WORK_ADD } codec_work_t;
+
+static void once(codec_work_t work, const tw_codec_t *codec, const codec_arrays_t *a, size_t n)
+{
+    static const tw_exec_t one = {.threads = 1};
+
+    switch (work) {
+    case WORK_ENCODE:
+        tw_codec_encode(codec, &one, a->values, n, a->codes);
+        break;
+    case WORK_DECODE:
+        tw_codec_decode(codec, &one, a->codes, n, a->sums);
+        break;
+    case WORK_ADD:
+        tw_codec_decode_add(codec, &one, a->codes, n, a->sums);
+        break;
+    }
+}
+
+/* Seconds of one call with n values. */
+static double timed(codec_work_t work, const tw_codec_t *codec, const codec_arrays_t *a, size_t n)
+{
+    double taken[TURNS];
+
+    once(work, codec, a, n);
+    for (int k = 0; k < TURNS; k++) {
+        const double start = measure_now();
+
+        for (int round = 0; round < ROUNDS; round++) {
+            once(work, codec, a, n);
+        }
+        taken[k] = (measure_now() - start) / ROUNDS;
+    }
+    return measure_median(taken, TURNS);
+}
+
+static void measure(const tw_codec_t *codec, int wide, const codec_arrays_t *a,
+                    tw_codec_facts_t *facts)
+{
+    tw_codec_traits_t traits;
+    size_t            bytes = 0;
+
+    tw_codec_traits(codec, &traits);
+    tw_codec_size(codec, VALUES, &bytes);
+    *facts =
+        (tw_codec_facts_t){.wide       = wide,
+                           .bytes      = (double)bytes / VALUES,
+                           .block      = tw_codec_block(codec),
+                           .max_error  = traits.max_error < NO_BOUND ? traits.max_error : NO_BOUND,
+                           .feedback   = traits.feedback,
+                           .encode     = timed(WORK_ENCODE, codec, a, VALUES) / VALUES,
+                           .decode     = timed(WORK_DECODE, codec, a, VALUES) / VALUES,
+                           .decode_add = timed(WORK_ADD, codec, a, VALUES) / VALUES,
+                           .call       = timed(WORK_DECODE, codec, a, 1)};
+    snprintf(facts->spec, sizeof(facts->spec), "%s", tw_codec_spec(codec));
+    if (traits.identity) { /* moves from buffer to buffer */
+        facts->encode = facts->decode = 0.0;
+    }
+}
+
+/* For floats and doubles; a codec that has no doubles has one row. */
+static int add(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_facts_t *facts, char *why,
+               size_t why_size)
+{
+    static const tw_dtype_t types[] = {TW_F32, TW_F64};
+
+    for (int wide = 0; wide < 2; wide++) {
+        tw_codec_t *codec;
+
+        if (tw_codec_create(ctx, spec, types[wide], &codec, NULL, 0) != TW_OK) {
+            continue;
+        }
+        if (strlen(tw_codec_spec(codec)) >= sizeof(facts->codec[0].spec)) {
+            snprintf(why, why_size, "--codec '%.80s': up to %zu characters are possible here", spec,
+                     sizeof(facts->codec[0].spec) - 1);
+            tw_codec_destroy(codec);
+            return 0;
+        }
+        if (facts->codecs == TW_FACTS_CODECS) {
+            tw_codec_destroy(codec);
+            snprintf(why, why_size, "--codec: up to %d codecs are possible here",
+                     TW_FACTS_CODECS / 2 - 1);
+            return 0;
+        }
+        a->values = wide ? (const void *)a->doubles : a->floats;
+        measure(codec, wide, a, &facts->codec[facts->codecs++]);
+        tw_codec_destroy(codec);
+    }
+    return 1;
+}
+
+int codecs_measure(const specs_t *specs, tw_context_t *ctx, tw_facts_t *facts, char *why,
+                   size_t why_size)
+{
+    codec_arrays_t a = {.floats  = calloc(VALUES, sizeof(float)),
+                        .doubles = calloc(VALUES, sizeof(double)),
+                        .sums    = calloc(VALUES, sizeof(double)),
+                        .codes   = calloc(2 * VALUES, sizeof(double))};
+    int good         = a.floats != NULL && a.doubles != NULL && a.sums != NULL && a.codes != NULL;
+
+    facts->codecs = 0;
+    if (good) {
+        data_normal(a.floats, VALUES, 1, 1.0);
+        for (size_t i = 0; i < VALUES; i++) {
+            a.doubles[i] = (double)a.floats[i];
+        }
+        good = add("fp32", ctx, &a, facts, why, why_size) &&
+               add("bitpack:8", ctx, &a, facts, why, why_size); /* doubles as they are */
+    } else {
+        snprintf(why, why_size, "out of memory");
+    }
+    for (size_t i = 0; good && i < specs->count; i++) {
+        if (strcmp(specs->traits[i].name, "auto") == 0) {
+            snprintf(why, why_size, "--codec '%.80s': it chooses a codec; name those to compare",
+                     specs->text[i]);
+            good = 0;
+            break;
+        }
+        good = strcmp(specs->text[i], "fp32") == 0 ||
+               add(specs->text[i], ctx, &a, facts, why, why_size);
+    }
+    free(a.floats);
+    free(a.doubles);
+    free(a.sums);
+    free(a.codes);
+    return good;
+}

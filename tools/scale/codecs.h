@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/scale/codecs.h - how fast codecs are on this machine, for predictions.
+ */
+#ifndef TOOLS_SCALE_CODECS_H
+#define TOOLS_SCALE_CODECS_H
+
+#include <thinwire/facts.h>
+
+#include "tools/specs.h"
+
+/** Measure the codecs of a list on one core, for floats and where they can for doubles, into the facts;
+ * in any case fp32 and, of doubles, bitpack:8, which leave them as they are.
+ * @return 1, or 0 with one line in why: no memory, or more codecs than facts hold. */
+int codecs_measure(const specs_t *specs, tw_context_t *ctx, tw_facts_t *facts, char *why,
+                   size_t why_size);
+
+#endif /* TOOLS_SCALE_CODECS_H */

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/scale/job_text.h - the text of a job file, looked through before libconfig reads it.
+ */
+#ifndef TOOLS_SCALE_JOB_TEXT_H
+#define TOOLS_SCALE_JOB_TEXT_H
+
+#include <stddef.h>
+
+/** The text of a file of at most 64 MiB, which the caller frees; NULL with one line in why: it
+ * cannot be read, or has what libconfig takes in silence: NUL, @include, whole numbers that do
+ * not fit, a comment without an end. */
+char *job_text_read(const char *path, char *why, size_t why_size);
+
+#endif /* TOOLS_SCALE_JOB_TEXT_H */

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/scale/main.c - thinwire scale: what a step of a program would take on other ranks, networks
+ * and codecs.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <thinwire/thinwire.h>
+
+#include "tools/commands.h"
+#include "tools/gnuplot.h"
+#include "tools/scale/codecs.h"
+#include "tools/scale/study.h"
+
+enum { RANKS_MOST = 65536 };
+
+#define CODECS "fp32,bitpack:2,tree8,onebit"
+
+typedef struct scale_arguments {
+    const char *ranks, *network, *codec, *facts, *json, *plot;
+    int         per_node;
+} scale_arguments_t;
+
+/* ---- arguments ----------------------------------------------------------------------------- */
+
+/* Powers of two, or as the list says. */
+static int read_ranks(study_t *study, const char *list, char *why, size_t why_size)
+{
+    if (study->work.fixed) {
+        study->ranks[study->sizes++] = study->work.ranks;
+        if (list != NULL) {
+            snprintf(why, why_size, "--ranks: this job runs on its %d ranks only",
+                     study->work.ranks);
+        }
+        return list == NULL;
+    }
+    if (list == NULL) {
+        for (int n = 2; n <= 1024; n *= 2) {
+            study->ranks[study->sizes++] = n;
+        }
+        return 1;
+    }
+    for (const char *at = list;; at++) {
+        char      *end;
+        const long n = strtol(at, &end, 10);
+
+        if (*at < '0' || *at > '9' || n < 1 || n > RANKS_MOST || (*end != ',' && *end != '\0') ||
+            study->sizes == STUDY_RANKS ||
+            (study->sizes > 0 && n <= study->ranks[study->sizes - 1])) {
+            snprintf(why, why_size,
+                     "--ranks '%.80s': accepted are up to %d rising numbers from 1 to %d, such as "
+                     "2,16,128",
+                     list, STUDY_RANKS, RANKS_MOST);
+            return 0;
+        }
+        study->ranks[study->sizes++] = (int)n;
+        at                           = end;
+        if (*at == '\0') {
+            return 1;
+        }
+    }
+}
+
+static int read_networks(study_t *study, const char *list, char *why, size_t why_size)
+{
+    for (const char *at = list;; at++) {
+        const size_t length = strcspn(at, ",");
+
+        if (study->networks == STUDY_NETWORKS) {
+            snprintf(why, why_size, "--network: more than %d", STUDY_NETWORKS);
+            return 0;
+        }
+        if (!network_parse(&study->network[study->networks++], at, length, why, why_size)) {
+            return 0;
+        }
+        at += length;
+        if (*at == '\0') {
+            return 1;
+        }
+    }
+}
+
+/* Links and codecs of a calibration. */
+static int read_facts(study_t *study, const scale_arguments_t *a, char *why, size_t why_size)
+{
+    network_t *network = &study->network[0];
+    char       what[200];
+
+    if (a->network != NULL) {
+        snprintf(why, why_size, "--facts has the links: not with --network");
+        return 0;
+    }
+    if (tw_facts_load(a->facts, &study->facts, what, sizeof(what)) != TW_OK) {
+        snprintf(why, why_size, "--facts %.200s: %s", a->facts, what);
+        return 0;
+    }
+    if (study->facts.ranks < 2) {
+        snprintf(why, why_size, "--facts %.200s: it is of one rank", a->facts);
+        return 0;
+    }
+    *network        = (network_t){.measured = 1};
+    study->networks = 1;
+    study->per_node = a->per_node > 0 ? a->per_node : study->facts.local_ranks;
+    snprintf(network->name, sizeof(network->name), "measured");
+    for (size_t r = 0; r < study->sizes; r++) {
+        const int many = study->ranks[r] > study->per_node;
+
+        if ((many && study->facts.between.shared <= 0.0) ||
+            (study->per_node > 1 && study->ranks[r] > 1 && study->facts.inside.shared <= 0.0)) {
+            snprintf(why, why_size,
+                     "--facts %.200s: it knows no links %s, which %d ranks with %d on a node have",
+                     a->facts,
+                     many && study->facts.between.shared <= 0.0 ? "between nodes" : "inside a node",
+                     study->ranks[r], study->per_node);
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Before anything is printed: are all codecs known, of all types of values? */
+static int can_predict(const study_t *study, char *why, size_t why_size)
+{
+    const int   most = study->ranks[study->sizes - 1];
+    step_time_t time;
+
+    for (size_t s = 0; s < study->specs.count; s++) {
+        if (!study_step(study, &study->network[0], most, s, &time, why, why_size)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+static int run(study_t *study, const scale_arguments_t *a)
+{
+    report_t report;
+    int      well;
+
+    if (!gnuplot_begin(study->job, a->plot) || !report_begin(&report, study->job, a->json)) {
+        return EXIT_FAILED;
+    }
+    printf("%s: measured on %d rank%s, %zu different exchanges; %s scaling\n\n", study->work.name,
+           study->work.ranks, study->work.ranks == 1 ? "" : "s", study->work.exchanges,
+           study->weak ? "weak" : "strong");
+    well = study_rows(study, &report) && study_verdict(study, &report) &&
+           (a->plot == NULL || study_plot(study, a->plot));
+    return report_end(&report, study->job, well) == EXIT_OK && well ? EXIT_OK : EXIT_FAILED;
+}
+
+/* What --facts does not say: codecs by this machine. */
+static int complete(study_t *study, const scale_arguments_t *a, tw_context_t *ctx, char *why,
+                    size_t why_size)
+{
+    if (a->facts != NULL) {
+        return read_facts(study, a, why, why_size);
+    }
+    study->facts.engine = 2e-6;
+    study->per_node     = a->per_node > 0 ? a->per_node : 1;
+    return read_networks(study, a->network != NULL ? a->network : "ethernet-10g", why, why_size) &&
+           codecs_measure(&study->specs, ctx, &study->facts, why, why_size);
+}
+
+int scale_main(job_t *job, int argc, char **argv)
+{
+    scale_arguments_t a     = {.codec = CODECS};
+    study_t           study = {.job = job};
+    const char       *path  = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
+    char              why[600];
+    tw_context_t     *ctx;
+    int               code;
+    const option_t    options[] = {
+           {"--ranks", "LIST", "Numbers of ranks, 1 to 65536 (default 2,4,8,...,1024).", OPTION_TEXT,
+            &a.ranks, 0, 0},
+           {"--network", "LIST",
+            "Networks: ethernet-1g, -10g, -25g, -100g, infiniband-100g, -200g, with what they\n"
+               "assume changed as in ethernet-10g:latency=30:group=16:taper=2 (default ethernet-10g).",
+            OPTION_TEXT, &a.network, 0, 0},
+           {"--facts", "FILE", "Links and codecs as thinwire calibrate measured them.", OPTION_TEXT,
+            &a.facts, 0, 0},
+           {"--codec", "LIST", "Codecs (default " CODECS ").", OPTION_TEXT, &a.codec, 0, 0},
+           {"--ranks-per-node", "N", "Ranks on a node (default 1, or as in --facts).", OPTION_COUNT,
+            &a.per_node, 1, RANKS_MOST},
+           {"--weak", NULL, "Each rank keeps its examples (default: all ranks share them).",
+            OPTION_FLAG, &study.weak, 0, 0},
+           {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &a.json, 0, 0},
+           {"--plot", "FILE.svg", "Also draw them, by gnuplot.", OPTION_TEXT, &a.plot, 0, 0},
+           {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
+    const command_t command = {
+        "thinwire scale JOB [OPTION...]",
+        "Predicts what a step of the program that JOB describes, thinwire-job(5), takes on other "
+        "numbers of\nranks, networks and codecs.",
+        "Examples:\n  thinwire scale job.cfg --ranks 2,16,128 --network ethernet-10g,ethernet-25g\n"
+        "  thinwire scale job.cfg --ranks 8,64 --ranks-per-node 8 --codec fp32,tree8 --plot s.svg",
+        options};
+
+    if (path != NULL) {
+        argv[1] = argv[0];
+        argv++;
+        argc--;
+    }
+    code = job_options(job, &command, "scale", argc, argv);
+    if (code != JOB_GO_ON) {
+        return code;
+    }
+    if (path == NULL) {
+        job_complain(job, "scale: which JOB? thinwire scale JOB [OPTION...]");
+        return EXIT_USAGE;
+    }
+    ctx = job_context(job);
+    if (ctx == NULL) {
+        return EXIT_FAILED;
+    }
+    code = EXIT_USAGE;
+    if (specs_create(&study.specs, job, ctx, a.codec)) {
+        if (!workload_read(&study.work, path, why, sizeof(why))) {
+            job_complain(job, "scale: %s", why);
+            code = EXIT_FAILED;
+        } else {
+            if (read_ranks(&study, a.ranks, why, sizeof(why)) &&
+                complete(&study, &a, ctx, why, sizeof(why)) &&
+                can_predict(&study, why, sizeof(why))) {
+                code = run(&study, &a);
+            } else {
+                job_complain(job, "scale: %s", why);
+            }
+            workload_free(&study.work);
+        }
+        specs_destroy(&study.specs);
+    }
+    tw_context_destroy(ctx);
+    return code;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/scale/plot.c - three panels for each network: time of a step, efficiency and exposed share, by
+ * ranks, a line for each codec.
+ */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "tools/gnuplot.h"
+#include "tools/scale/study.h"
+
+enum { PANELS = 3, WIDE = 420, HIGH = 320 };
+
+static int print_data(FILE *script, const study_t *study)
+{
+    for (size_t n = 0; n < study->networks; n++) {
+        for (size_t s = 0; s < study->specs.count; s++) {
+            fprintf(script, "$d%zu_%zu << E\n", n, s);
+            for (size_t r = 0; r < study->sizes; r++) {
+                const int   ranks = study->ranks[r];
+                step_time_t time;
+                char        why[200];
+
+                if (!study_step(study, &study->network[n], ranks, s, &time, why, sizeof(why))) {
+                    return 0;
+                }
+                fprintf(script, "%d %g %g %g\n", ranks, 1e3 * time.seconds,
+                        100.0 * study_speedup(study, ranks, &time) / ranks,
+                        time.seconds > 0.0 ? 100.0 * time.exposed / time.seconds : 0.0);
+            }
+            fprintf(script, "E\n");
+        }
+    }
+    return 1;
+}
+
+static void print_panels(FILE *script, const study_t *study)
+{
+    static const char *const titles[PANELS] = {"time of a step, ms", "efficiency, %",
+                                               "exposed communication, % of a step"};
+
+    fprintf(script,
+            "set terminal svg size %d,%zu font 'sans,11' noenhanced background 'white'\n"
+            "set multiplot layout %zu,%d\nset grid\nset logscale x 2\nset xlabel 'ranks'\n",
+            PANELS * WIDE, study->networks * HIGH, study->networks, PANELS);
+    for (size_t n = 0; n < study->networks; n++) {
+        for (int k = 0; k < PANELS; k++) {
+            fprintf(script,
+                    "set title '%s'\nset ylabel '%s'\n%s logscale y\nset yrange [%s]\n%s\nplot ",
+                    study->network[n].name, titles[k], k == 0 ? "set" : "unset",
+                    k == 0 ? "*:*" : "0:100",
+                    n + (size_t)k == 0 ? "set key top right" : "unset key");
+            for (size_t s = 0; s < study->specs.count; s++) {
+                fprintf(script,
+                        "%s$d%zu_%zu using 1:%d with linespoints lw 2 pt 7 ps 0.5 title '%s'",
+                        s > 0 ? ", " : "", n, s, 2 + k, study->specs.text[s]);
+            }
+            fprintf(script, "\n");
+        }
+    }
+    fprintf(script, "unset multiplot\n");
+}
+
+int study_plot(const study_t *study, const char *path)
+{
+    FILE *script = tmpfile();
+
+    if (script != NULL && !print_data(script, study)) {
+        fclose(script);
+        script = NULL;
+    }
+    if (script != NULL) {
+        print_panels(script, study);
+    }
+    return gnuplot_draw(study->job, path, script);
+}

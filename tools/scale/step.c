@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/scale/step.c - see step.h.
+ *
+ * An exchange begins when it is started and those before it are done. While the program computes, its
+ * codec takes the program's core: what has been done of it by then lengthens the computation. Loops of
+ * many rounds are walked through until a round is like those before; the others are added.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/scale/step.h"
+
+/* ROUNDS_MOST: of one loop while its rounds differ; ROUNDS_ALL: of all loops in a step. */
+enum { STEPS = 3, ALIKE = 3, ROUNDS_MOST = 4096, ROUNDS_ALL = 1 << 18 };
+
+/* An exchange on its way. */
+typedef struct trip {
+    double   seconds, codec, bytes; /* of one */
+    double   begin, end;
+    int      started;
+    uint64_t mark; /* by a look at a loop: it was there */
+} trip_t;
+
+typedef struct walk {
+    const workload_t *work;
+    double            share;
+    trip_t           *trip;
+    double            now, free; /* of the program; when the next exchange may begin */
+    double            least;     /* that was queued before an exchange in this round; or below 0 */
+    uint64_t          marks;     /* that were given                                  */
+    int               rounds;
+    step_time_t       sum;
+} walk_t;
+
+/* ---- one exchange -------------------------------------------------------------------------- */
+
+static int has_doubles(const tw_facts_t *facts, const char *spec)
+{
+    for (int c = 0; c < facts->codecs; c++) {
+        if (facts->codec[c].wide && strcmp(facts->codec[c].spec, spec) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Doubles for which the codec has no form stay as they are. */
+static tw_status_t ask(const exchange_t *x, const step_case_t *how, const char *spec,
+                       tw_prediction_t *prediction)
+{
+    const double      count = x->scales ? x->count * how->share : x->count;
+    const tw_status_t status =
+        tw_facts_predict(how->facts, x->operation, count, spec, x->wide, NULL, prediction);
+
+    return status == TW_ERR_UNSUPPORTED && x->wide
+               ? tw_facts_predict(how->facts, x->operation, count, "bitpack:8", 1, NULL, prediction)
+               : status;
+}
+
+static int predict(const exchange_t *x, const step_case_t *how, trip_t *trip, char *why,
+                   size_t why_size)
+{
+    const int lossy = !x->plain && (!how->only_gradients || strcmp(x->class, "grad") == 0) &&
+                      (!x->wide || has_doubles(how->facts, how->spec));
+    const char     *spec = lossy ? how->spec : "fp32";
+    tw_prediction_t prediction;
+
+    if (how->facts->ranks == 1) {
+        *trip = (trip_t){.seconds = 0.0};
+        return 1;
+    }
+    if (ask(x, how, spec, &prediction) != TW_OK) {
+        snprintf(why, why_size, "'%.60s': nothing is known of %s%s on %d ranks", x->name, spec,
+                 x->wide ? " for doubles" : "", how->facts->ranks);
+        return 0;
+    }
+    *trip = (trip_t){
+        .seconds = prediction.seconds, .codec = prediction.codec, .bytes = prediction.bytes_sent};
+    return 1;
+}
+
+/* ---- the way through ----------------------------------------------------------------------- */
+
+static void compute(walk_t *w, double seconds)
+{
+    w->now += seconds;
+    w->sum.compute += seconds;
+}
+
+static void start(walk_t *w, trip_t *trip)
+{
+    w->least      = fmin(w->least, w->free - w->now);
+    trip->begin   = w->now > w->free ? w->now : w->free;
+    trip->end     = trip->begin + trip->seconds;
+    trip->started = 1;
+    w->free       = trip->end;
+    w->sum.bytes += trip->bytes;
+    w->sum.codec += trip->codec;
+}
+
+static void wait(walk_t *w, trip_t *trip)
+{
+    double hidden, until;
+
+    if (!trip->started) {
+        return; /* of a step before the first */
+    }
+    hidden = trip->seconds > 0.0 ? (w->now - trip->begin) / trip->seconds : 1.0;
+    hidden = hidden < 0.0 ? 0.0 : hidden > 1.0 ? 1.0 : hidden;
+    until  = w->now + hidden * trip->codec;
+    until  = trip->end > until ? trip->end : until;
+    w->sum.exposed += until - w->now;
+    w->now        = until;
+    trip->started = 0;
+}
+
+static void walk_items(walk_t *w, size_t from, size_t end);
+
+static void add(step_time_t *to, const step_time_t *from, const step_time_t *less, double times)
+{
+    to->compute += times * (from->compute - less->compute);
+    to->exposed += times * (from->exposed - less->exposed);
+    to->codec += times * (from->codec - less->codec);
+    to->bytes += times * (from->bytes - less->bytes);
+}
+
+/* Does a loop wait for what it starts? Then what is queued may come to hold up its later rounds. */
+static int waits_for_its_own(walk_t *w, const item_t *item, size_t from)
+{
+    const uint64_t mark = ++w->marks;
+
+    for (size_t i = from; i < item->end; i++) {
+        if (w->work->item[i].kind == ITEM_START) {
+            w->trip[w->work->item[i].exchange].mark = mark;
+        }
+    }
+    for (size_t i = from; i < item->end; i++) {
+        if (w->work->item[i].kind == ITEM_WAIT && w->trip[w->work->item[i].exchange].mark == mark) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The program goes on by so many seconds, and the exchanges that a loop starts by as many as their
+ * line; what was on its way before the loop stays. */
+static void skip(walk_t *w, const item_t *item, size_t from, double seconds, double queue)
+{
+    const uint64_t mark = ++w->marks;
+
+    w->now += seconds;
+    w->free += queue;
+    for (size_t i = from; i < item->end; i++) {
+        trip_t *trip = &w->trip[w->work->item[i].exchange];
+
+        if (w->work->item[i].kind == ITEM_START && trip->mark != mark) {
+            trip->mark = mark;
+            trip->begin += queue;
+            trip->end += queue;
+        }
+    }
+}
+
+static int close_to(double a, double b, double unit)
+{
+    return fabs(a - b) <= 1e-9 * unit;
+}
+
+static double backlog(const walk_t *w)
+{
+    return w->free > w->now ? w->free - w->now : 0.0;
+}
+
+/* A loop is in one of three states. Steady: a round leaves as much in the queue as it found. Or the
+ * queue grows, or it shrinks for as long as there is one, by as much in each round, without holding up
+ * the program. */
+static void repeat(walk_t *w, const item_t *item, size_t from)
+{
+    const int waits = waits_for_its_own(w, item, from);
+    double    last = -1.0, last_queue = 0.0;
+    int       alike = 0, unlike = 0;
+
+    for (uint64_t round = 0; round < item->times;) {
+        const double      before = w->now, line = w->free, queued = backlog(w), least = w->least;
+        const step_time_t had = w->sum;
+        double            took, queue, left, grew;
+
+        w->least = INFINITY;
+        walk_items(w, from, item->end);
+        round++;
+        w->rounds++;
+        took  = w->now - before;
+        grew  = backlog(w) - queued;
+        queue = w->free - line;
+        alike = close_to(took, last, took) && close_to(queue, last_queue, took + queue) &&
+                        (!waits || close_to(grew, 0.0, took + backlog(w)))
+                    ? alike + 1
+                    : 0;
+        unlike++;
+        last       = took;
+        last_queue = queue;
+        left       = (double)(item->times - round);
+        if (alike >= ALIKE && grew < 0.0 && !close_to(grew, 0.0, took + backlog(w))) {
+            const double gone = floor(w->least / -grew) - 1.0;
+
+            left = gone < left ? gone : left;
+        }
+        if ((alike >= ALIKE || unlike >= ROUNDS_MOST || (unlike > 1 && w->rounds >= ROUNDS_ALL)) &&
+            left >= 1.0) {
+            const step_time_t now = w->sum;
+
+            add(&w->sum, &now, &had, left);
+            skip(w, item, from, left * took, left * queue);
+            w->least += left * fmin(grew, 0.0);
+            round += (uint64_t)left;
+            alike = unlike = 0;
+        }
+        w->least = fmin(w->least, least);
+    }
+}
+
+static void walk_items(walk_t *w, size_t from, size_t end)
+{
+    for (size_t i = from; i < end; i++) {
+        const item_t *item = &w->work->item[i];
+
+        switch (item->kind) {
+        case ITEM_COMPUTE:
+            compute(w, item->seconds * w->share);
+            break;
+        case ITEM_FIXED:
+            compute(w, item->seconds);
+            break;
+        case ITEM_START:
+            start(w, &w->trip[item->exchange]);
+            break;
+        case ITEM_WAIT:
+            wait(w, &w->trip[item->exchange]);
+            break;
+        case ITEM_REPEAT:
+            repeat(w, item, i + 1);
+            i = item->end;
+            break;
+        case ITEM_END:
+            break;
+        }
+    }
+}
+
+int step_time(const workload_t *work, const step_case_t *how, step_time_t *time, char *why,
+              size_t why_size)
+{
+    walk_t w = {.work = work, .share = how->share};
+
+    w.trip = calloc(work->exchanges + 1, sizeof(*w.trip));
+    if (w.trip == NULL) {
+        snprintf(why, why_size, "out of memory");
+        return 0;
+    }
+    for (size_t i = 0; i < work->exchanges; i++) {
+        if (!predict(&work->exchange[i], how, &w.trip[i], why, why_size)) {
+            free(w.trip);
+            return 0;
+        }
+    }
+    for (int k = 0; k < STEPS; k++) {
+        const double before = w.now;
+
+        w.sum    = (step_time_t){.seconds = 0.0};
+        w.rounds = 0;
+        walk_items(&w, 0, work->items);
+        w.sum.seconds = w.now - before;
+    }
+    *time = w.sum;
+    free(w.trip);
+    return 1;
+}

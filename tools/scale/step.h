@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/scale/step.h - how long a step takes: the computation on one line, the exchanges one after
+ * the other on another, as the library carries them out.
+ */
+#ifndef TOOLS_SCALE_STEP_H
+#define TOOLS_SCALE_STEP_H
+
+#include "tools/scale/workload.h"
+
+/* What a step takes on some ranks; seconds, bytes that the busiest rank sends. */
+typedef struct step_time {
+    double seconds, compute, exposed, codec, bytes;
+} step_time_t;
+
+typedef struct step_case {
+    const tw_facts_t *facts;
+    const char       *spec;           /* codec of what may be compressed                     */
+    int               only_gradients; /* it is for class grad alone; others travel as fp32 */
+    double            share;          /* examples of a rank, of those in the measurement     */
+} step_case_t;
+
+/** A step once the program has run for a while: the third.
+ * @return 1, or 0 with one line in why: no memory, or an exchange that the facts' codecs or
+ *         algorithms cannot serve. */
+int step_time(const workload_t *work, const step_case_t *how, step_time_t *time, char *why,
+              size_t why_size);
+
+#endif /* TOOLS_SCALE_STEP_H */

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/scale/workload.c - see workload.h.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libconfig.h>
+
+#include <thinwire/model.h>
+
+#include "tools/scale/job_text.h"
+#include "tools/scale/workload.h"
+
+#define SECONDS_MOST 1e6
+#define COUNT_MOST   1e15
+#define TIMES_MOST   1000000000LL
+#define RANKS_MOST   65536
+
+/* A wait for what no item before it has started. */
+typedef struct early_wait {
+    size_t                  exchange;
+    const config_setting_t *at;
+} early_wait_t;
+
+typedef enum list { LIST_ITEMS, LIST_EXCHANGES, LIST_EARLY, LISTS } list_t;
+
+typedef struct parser {
+    workload_t   *work;
+    const char   *path;
+    size_t        room[LISTS];
+    size_t       *slot; /* by a name's hash: 1 + its index, 0 where free; at most half full */
+    size_t        slots;
+    early_wait_t *early;
+    size_t        earlies;
+    char         *why;
+    size_t        why_size;
+} parser_t;
+
+__attribute__((format(printf, 3, 4))) static int wrong(parser_t *p, const config_setting_t *at,
+                                                       const char *format, ...)
+{
+    char    text[400];
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(text, sizeof(text), format, list);
+    va_end(list);
+    snprintf(p->why, p->why_size, "%s:%d: %s", p->path,
+             at != NULL ? (int)config_setting_source_line(at) : 1, text);
+    return 0;
+}
+
+/* ---- lists that grow ----------------------------------------------------------------------- */
+
+static int grow(parser_t *p, list_t which, void **list, size_t n, size_t size)
+{
+    const size_t room = n < 16 ? 16 : 2 * n;
+    void        *more;
+
+    if (n < p->room[which]) {
+        return 1;
+    }
+    more = realloc(*list, room * size);
+    if (more == NULL) {
+        return wrong(p, NULL, "out of memory");
+    }
+    *list          = more;
+    p->room[which] = room;
+    return 1;
+}
+
+static int add_item(parser_t *p, const config_setting_t *at, item_t item)
+{
+    workload_t *work = p->work;
+
+    if (work->items == WORKLOAD_ITEMS) {
+        return wrong(p, at, "more than %d items; repeat folds those that are alike",
+                     WORKLOAD_ITEMS);
+    }
+    if (!grow(p, LIST_ITEMS, (void **)&work->item, work->items, sizeof(item))) {
+        return 0;
+    }
+    work->item[work->items++] = item;
+    return 1;
+}
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+/* A number, whole or not. */
+static int number(parser_t *p, const config_setting_t *at, double least, double most, double *value)
+{
+    switch (config_setting_type(at)) {
+    case CONFIG_TYPE_INT:
+    case CONFIG_TYPE_INT64:
+        *value = (double)config_setting_get_int64(at);
+        break;
+    case CONFIG_TYPE_FLOAT:
+        *value = config_setting_get_float(at);
+        break;
+    default:
+        *value = NAN;
+    }
+    if (!(*value >= least && *value <= most)) {
+        return wrong(p, at, "%s: accepted is a number from %g to %g", config_setting_name(at),
+                     least, most);
+    }
+    return 1;
+}
+
+static int whole(parser_t *p, const config_setting_t *at, double most, double *value)
+{
+    return number(p, at, 1.0, most, value) &&
+           (*value == floor(*value) ||
+            wrong(p, at, "%s: accepted is a whole number", config_setting_name(at)));
+}
+
+static int word(parser_t *p, const config_setting_t *at, char *text)
+{
+    const char *value = config_setting_get_string(at);
+
+    if (value == NULL || *value == '\0' || strlen(value) >= WORKLOAD_NAME) {
+        return wrong(p, at, "%s: accepted is a text of 1 to %d characters", config_setting_name(at),
+                     WORKLOAD_NAME - 1);
+    }
+    strcpy(text, value);
+    return 1;
+}
+
+static int flag(parser_t *p, const config_setting_t *at, int *value)
+{
+    *value = config_setting_get_bool(at);
+    return config_setting_type(at) == CONFIG_TYPE_BOOL ||
+           wrong(p, at, "%s: accepted is true or false", config_setting_name(at));
+}
+
+/* Every key of a group is among the words of `known`. */
+static int only(parser_t *p, const config_setting_t *group, const char *known)
+{
+    for (int i = 0; i < config_setting_length(group); i++) {
+        const config_setting_t *one    = config_setting_get_elem(group, (unsigned)i);
+        const char             *name   = config_setting_name(one);
+        const size_t            length = strlen(name);
+        const char             *at     = known;
+
+        while ((at = strstr(at, name)) != NULL &&
+               ((at != known && at[-1] != ' ') ||
+                (at[length] != ',' && at[length] != ' ' && at[length] != '\0'))) {
+            at++;
+        }
+        if (at == NULL) {
+            return wrong(p, one, "'%.60s' is no key here; accepted are %s", name, known);
+        }
+    }
+    return 1;
+}
+
+/* ---- collectives --------------------------------------------------------------------------- */
+
+static int operation(parser_t *p, const config_setting_t *at, tw_operation_t *operation_p)
+{
+    const char *value    = config_setting_get_string(at);
+    char        all[128] = "";
+    size_t      used     = 0;
+
+    for (int o = 0; o < TW_OPERATIONS; o++) {
+        const char *name = tw_operation_name((tw_operation_t)o);
+
+        used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", o > 0 ? ", " : "", name);
+        if (value != NULL && strcmp(value, name) == 0) {
+            *operation_p = (tw_operation_t)o;
+            return 1;
+        }
+    }
+    return wrong(p, at, "%s: accepted are %s", config_setting_name(at), all);
+}
+
+static int type_of(parser_t *p, const config_setting_t *at, exchange_t *x)
+{
+    const char *value = config_setting_get_string(at);
+
+    x->wide  = value != NULL && strcmp(value, "double") == 0;
+    x->plain = value != NULL && strcmp(value, "other") == 0;
+    return x->wide || x->plain || (value != NULL && strcmp(value, "float") == 0) ||
+           wrong(p, at, "type: accepted are float, double and other");
+}
+
+/* The slot of a name, or that where it would be. */
+static size_t slot_of(const parser_t *p, const char *name)
+{
+    uint64_t hash = 14695981039346656037ULL; /* FNV-1a */
+    size_t   at;
+
+    for (const char *c = name; *c != '\0'; c++) {
+        hash = (hash ^ (unsigned char)*c) * 1099511628211ULL;
+    }
+    at = (size_t)(hash % p->slots);
+    while (p->slot[at] != 0 && strcmp(p->work->exchange[p->slot[at] - 1].name, name) != 0) {
+        at = (at + 1) % p->slots;
+    }
+    return at;
+}
+
+static int find(const parser_t *p, const char *name, size_t *index)
+{
+    const size_t at = p->slots > 0 ? p->slot[slot_of(p, name)] : 0;
+
+    *index = at - 1;
+    return at != 0;
+}
+
+static int add_slots(parser_t *p)
+{
+    const workload_t *work = p->work;
+
+    if (2 * (work->exchanges + 1) <= p->slots) {
+        return 1;
+    }
+    free(p->slot);
+    p->slots = p->slots > 0 ? 2 * p->slots : 64;
+    p->slot  = calloc(p->slots, sizeof(*p->slot));
+    if (p->slot == NULL) {
+        p->slots = 0;
+        return wrong(p, NULL, "out of memory");
+    }
+    for (size_t i = 0; i < work->exchanges; i++) {
+        p->slot[slot_of(p, work->exchange[i].name)] = i + 1;
+    }
+    return 1;
+}
+
+/* An exchange of a name that is not there. */
+static int add_exchange(parser_t *p, const exchange_t *x, size_t *index)
+{
+    workload_t *work = p->work;
+
+    if (!grow(p, LIST_EXCHANGES, (void **)&work->exchange, work->exchanges, sizeof(*x)) ||
+        !add_slots(p)) {
+        return 0;
+    }
+    *index                       = work->exchanges++;
+    work->exchange[*index]       = *x;
+    p->slot[slot_of(p, x->name)] = work->exchanges;
+    return 1;
+}
+
+/* Known by a wait alone so far. */
+static int is_early(const exchange_t *x)
+{
+    return x->operation == TW_OPERATIONS;
+}
+
+static int same(const exchange_t *a, const exchange_t *b)
+{
+    return a->operation == b->operation && a->count == b->count && a->wide == b->wide &&
+           a->plain == b->plain && a->scales == b->scales && strcmp(a->class, b->class) == 0;
+}
+
+/* { start = OPERATION; ... } or { call = OPERATION; ... }, which has a name of its own if none. */
+static int read_exchange(parser_t *p, const config_setting_t *group, const config_setting_t *what)
+{
+    const config_setting_t *name   = config_setting_get_member(group, "name"),
+                           *count  = config_setting_get_member(group, "count"),
+                           *type   = config_setting_get_member(group, "type"),
+                           *class  = config_setting_get_member(group, "class"),
+                           *scales = config_setting_get_member(group, "scales");
+    const int   calls              = strcmp(config_setting_name(what), "call") == 0;
+    workload_t *work               = p->work;
+    exchange_t  x                  = {.count = 0.0};
+    size_t      index;
+
+    if (!only(p, group, "start, call, name, count, type, class, scales") ||
+        !operation(p, what, &x.operation) || (type != NULL && !type_of(p, type, &x)) ||
+        (class != NULL && !word(p, class, x.class)) ||
+        (scales != NULL && !flag(p, scales, &x.scales))) {
+        return 0;
+    }
+    if (count == NULL || (name == NULL && !calls)) {
+        return wrong(p, group, "%s: it needs a count%s", config_setting_name(what),
+                     calls ? "" : " and a name, which a wait tells");
+    }
+    if (!number(p, count, 0.0, COUNT_MOST, &x.count) || (name != NULL && !word(p, name, x.name))) {
+        return 0;
+    }
+    if (name == NULL) {
+        snprintf(x.name, sizeof(x.name), "%s %d", config_setting_get_string(what),
+                 (int)config_setting_source_line(what));
+        for (size_t k = work->exchanges;
+             find(p, x.name, &index) && !same(&work->exchange[index], &x); k++) {
+            snprintf(x.name, sizeof(x.name), "%s %d (%zu)", config_setting_get_string(what),
+                     (int)config_setting_source_line(what), k);
+        }
+    }
+    if (!find(p, x.name, &index)) {
+        if (!add_exchange(p, &x, &index)) {
+            return 0;
+        }
+    } else if (is_early(&work->exchange[index])) {
+        work->exchange[index] = x;
+    } else if (!same(&work->exchange[index], &x)) {
+        return wrong(p, group, "'%s' was something else before", x.name);
+    }
+    return add_item(p, group, (item_t){.kind = ITEM_START, .exchange = index}) &&
+           (!calls || add_item(p, group, (item_t){.kind = ITEM_WAIT, .exchange = index}));
+}
+
+/* ---- items --------------------------------------------------------------------------------- */
+
+static int read_items(parser_t *p, const config_setting_t *list, int depth);
+
+static int read_compute(parser_t *p, const config_setting_t *group, const config_setting_t *what)
+{
+    const config_setting_t *fixed = config_setting_get_member(group, "fixed");
+    item_t                  item  = {.kind = ITEM_COMPUTE};
+    int                     is    = 0;
+
+    if (!only(p, group, "compute, fixed, name") ||
+        !number(p, what, 0.0, SECONDS_MOST, &item.seconds) ||
+        (fixed != NULL && !flag(p, fixed, &is))) {
+        return 0;
+    }
+    item.kind = is ? ITEM_FIXED : ITEM_COMPUTE;
+    return add_item(p, group, item);
+}
+
+/* What is started behind it, as for the next step, is known at the end. */
+static int read_wait(parser_t *p, const config_setting_t *group, const config_setting_t *what)
+{
+    exchange_t x = {.operation = (tw_operation_t)TW_OPERATIONS};
+    size_t     index;
+
+    if (!only(p, group, "wait") || !word(p, what, x.name)) {
+        return 0;
+    }
+    if (!find(p, x.name, &index)) {
+        if (!add_exchange(p, &x, &index) ||
+            !grow(p, LIST_EARLY, (void **)&p->early, p->earlies, sizeof(*p->early))) {
+            return 0;
+        }
+        p->early[p->earlies++] = (early_wait_t){index, what};
+    }
+    return add_item(p, group, (item_t){.kind = ITEM_WAIT, .exchange = index});
+}
+
+static int read_repeat(parser_t *p, const config_setting_t *group, const config_setting_t *what,
+                       int depth)
+{
+    const config_setting_t *step  = config_setting_get_member(group, "step");
+    const size_t            begin = p->work->items;
+    double                  times;
+
+    if (!only(p, group, "repeat, step") || !whole(p, what, (double)TIMES_MOST, &times)) {
+        return 0;
+    }
+    if (step == NULL) {
+        return wrong(p, group, "repeat: it needs a step = ( ... )");
+    }
+    if (depth == WORKLOAD_NESTED) {
+        return wrong(p, group, "repeat: nested more than %d deep", WORKLOAD_NESTED);
+    }
+    if (!add_item(p, group, (item_t){.kind = ITEM_REPEAT, .times = (uint64_t)times}) ||
+        !read_items(p, step, depth + 1)) {
+        return 0;
+    }
+    p->work->item[begin].end = p->work->items;
+    return add_item(p, group, (item_t){.kind = ITEM_END});
+}
+
+static int read_item(parser_t *p, const config_setting_t *group, int depth)
+{
+    const config_setting_t *what;
+
+    if (!config_setting_is_group(group)) {
+        return wrong(p, group, "an item is a group: { key = value; ... }");
+    }
+    if ((what = config_setting_get_member(group, "compute")) != NULL) {
+        return read_compute(p, group, what);
+    }
+    if ((what = config_setting_get_member(group, "wait")) != NULL) {
+        return read_wait(p, group, what);
+    }
+    if ((what = config_setting_get_member(group, "repeat")) != NULL) {
+        return read_repeat(p, group, what, depth);
+    }
+    if ((what = config_setting_get_member(group, "start")) != NULL ||
+        (what = config_setting_get_member(group, "call")) != NULL) {
+        return read_exchange(p, group, what);
+    }
+    return wrong(p, group, "an item has one of compute, start, wait, call and repeat");
+}
+
+static int read_items(parser_t *p, const config_setting_t *list, int depth)
+{
+    if (!config_setting_is_list(list)) {
+        return wrong(p, list, "step: accepted is a list: ( { ... }, { ... } )");
+    }
+    for (int i = 0; i < config_setting_length(list); i++) {
+        if (!read_item(p, config_setting_get_elem(list, (unsigned)i), depth)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* ---- the file ------------------------------------------------------------------------------ */
+
+static int all_started(parser_t *p)
+{
+    for (size_t i = 0; i < p->earlies; i++) {
+        const exchange_t *x = &p->work->exchange[p->early[i].exchange];
+
+        if (is_early(x)) {
+            return wrong(p, p->early[i].at, "wait: nothing called '%s' is started", x->name);
+        }
+    }
+    return 1;
+}
+
+static int read_all(parser_t *p, const config_setting_t *root)
+{
+    const config_setting_t *name  = config_setting_get_member(root, "name"),
+                           *ranks = config_setting_get_member(root, "ranks"),
+                           *fixed = config_setting_get_member(root, "fixed_ranks"),
+                           *step  = config_setting_get_member(root, "step");
+    double number_of              = 0.0;
+
+    if (!only(p, root, "name, ranks, fixed_ranks, step")) {
+        return 0;
+    }
+    if (name == NULL || ranks == NULL || step == NULL) {
+        return wrong(p, NULL, "it needs name, ranks and step");
+    }
+    if (!word(p, name, p->work->name) || !whole(p, ranks, RANKS_MOST, &number_of) ||
+        (fixed != NULL && !flag(p, fixed, &p->work->fixed)) || !read_items(p, step, 0) ||
+        !all_started(p)) {
+        return 0;
+    }
+    p->work->ranks = (int)number_of;
+    return p->work->items > 0 || wrong(p, step, "step: it is empty");
+}
+
+int workload_read(workload_t *work, const char *path, char *why, size_t why_size)
+{
+    parser_t p = {.work = work, .path = path, .why = why, .why_size = why_size};
+    char    *text;
+    config_t config;
+    int      good = 0;
+
+    *work = (workload_t){.ranks = 0};
+    text  = job_text_read(path, why, why_size);
+    if (text == NULL) {
+        return 0;
+    }
+    config_init(&config);
+    if (config_read_string(&config, text) == CONFIG_TRUE) {
+        good = read_all(&p, config_root_setting(&config));
+    } else {
+        snprintf(why, why_size, "%s:%d: %s", path, config_error_line(&config),
+                 config_error_text(&config) != NULL ? config_error_text(&config)
+                                                    : "it cannot be read");
+    }
+    config_destroy(&config);
+    free(text);
+    free(p.slot);
+    free(p.early);
+    if (!good) {
+        workload_free(work);
+    }
+    return good;
+}
+
+void workload_free(workload_t *work)
+{
+    free(work->item);
+    free(work->exchange);
+    *work = (workload_t){.ranks = 0};
+}
