@@ -365,6 +365,14 @@ static int write_trace(tw_training_t *t, tw_problem_t *problem)
     return tw_agree(t->comm, problem);
 }
 
+static void write_job(const tw_training_t *t, tw_problem_t *problem)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "%.40s, batch %" PRIu64, t->network.name, t->batch);
+    tw_recorder_write(t->recorder, t->options->record, name, t->size, problem);
+}
+
 int tw_training_run(tw_training_t *t, tw_problem_t *problem)
 {
     if (t->step > 0) {
@@ -390,6 +398,14 @@ int tw_training_run(tw_training_t *t, tw_problem_t *problem)
     }
     tw_training_hash(t);
     tw_report_broken(t);
+    if (t->recorder != NULL) {
+        if (t->rank == 0) {
+            write_job(t, problem);
+        }
+        if (tw_agree(t->comm, problem) != 0) {
+            return -1;
+        }
+    }
     if (t->profile != NULL) {
         tw_profile_slowest(t->profile, t->comm);
     }

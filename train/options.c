@@ -89,6 +89,8 @@ static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_
         {"--json", "FILE", "write the results there", OPTION_TEXT, &o->json, 0, 0},
         {"--trace", "FILE", "write what was computed and sent when, for Perfetto", OPTION_TEXT,
          &o->trace, 0, 0},
+        {"--record", "FILE", "write what a step computes and sends, for thinwire scale",
+         OPTION_TEXT, &o->record, 0, 0},
         {"--profile", NULL, "print where the time of a step goes", OPTION_FLAG, &o->profile, 0, 0},
         {"--no-overlap", NULL, "exchanges are waited for where they start", OPTION_FLAG,
          &o->no_overlap, 0, 0},
@@ -204,10 +206,13 @@ static int check_files(const tw_train_options_t *o, tw_problem_t *problem)
 {
     const struct {
         const char *option, *path;
-    } file[] = {{"--checkpoint", o->checkpoint}, {"--json", o->json}, {"--trace", o->trace}};
+    } file[] = {{"--checkpoint", o->checkpoint},
+                {"--json", o->json},
+                {"--trace", o->trace},
+                {"--record", o->record}};
 
-    for (int i = 0; i < 3; i++) {
-        for (int j = i + 1; j < 3; j++) {
+    for (int i = 0; i < 4; i++) {
+        for (int j = i + 1; j < 4; j++) {
             if (file[i].path != NULL && file[j].path != NULL &&
                 strcmp(file[i].path, file[j].path) == 0) {
                 return tw_problem_set(problem, "%s and %s are the same file, %s", file[i].option,
@@ -236,6 +241,21 @@ static int check_calibration(const tw_train_options_t *o, tw_problem_t *problem)
     if (o->steps != 0 && o->eval_every == 0) {
         return tw_problem_set(problem, "--awp-calibrate needs tests, and --steps has none: add "
                                        "--eval-every N");
+    }
+    return 0;
+}
+
+/* What a job can say of a step. */
+static int check_record(const tw_train_options_t *o, tw_problem_t *problem)
+{
+    if (o->record == NULL) {
+        return 0;
+    }
+    if (o->division != TW_DIVIDE_DATA || o->owners != 0 || o->bn_group != 0 || o->no_overlap ||
+        o->no_train || strcmp(o->codec, "mpi") == 0) {
+        return tw_problem_set(problem, "--record is of data parallel steps: not with --scheme, "
+                                       "--update root or sharded, --bn-group, --no-overlap, "
+                                       "--no-train or --codec mpi");
     }
     return 0;
 }
@@ -288,6 +308,9 @@ static int check_together(tw_train_options_t *o, tw_problem_t *problem)
     o->owners = strcmp(o->update, "root") == 0      ? TW_WEIGHTS_ROOT
                 : strcmp(o->update, "sharded") == 0 ? TW_WEIGHTS_SHARDED
                                                     : 0;
+    if (check_record(o, problem) != 0) {
+        return -1;
+    }
     if (o->resume && o->checkpoint == NULL) {
         return tw_problem_set(problem, "--resume needs --checkpoint FILE to resume from");
     }

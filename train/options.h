@@ -21,9 +21,9 @@ typedef enum tw_division {
 
 typedef struct tw_train_options {
     const char *model, *data, *codec;
-    const char *checkpoint, *json, *trace; /* NULL: none                             */
-    const char *describe, *show;           /* a model to describe or print; or NULL  */
-    const char *schedule;                  /* of the learning rate; NULL: the model's */
+    const char *checkpoint, *json, *trace, *record; /* NULL: none                    */
+    const char *describe, *show;                    /* a model to describe or print; or NULL  */
+    const char *schedule;                           /* of the learning rate; NULL: the model's */
     const char *scheme, *update, *lr_scale, *bn;
     const char *augment, *augment_test; /* operations on images; NULL: the model's      */
     const char *bad_images, *loader_text, *transfer_text;

@@ -47,6 +47,42 @@ void tw_step_communication_ends(tw_training_t *t)
     tw_profile_enter(t->profile, t->meter.row);
 }
 
+/* Seconds of computation in this step until `now`. */
+static double computed(const tw_training_t *t, double now)
+{
+    return now - t->meter.step - (t->meter.communication - t->meter.before);
+}
+
+static void begin_step(tw_training_t *t)
+{
+    t->meter.step   = MPI_Wtime();
+    t->meter.before = t->meter.communication;
+    tw_recorder_step(t->recorder);
+}
+
+void tw_step_started(void *user, size_t count, int coded)
+{
+    tw_training_t      *t        = user;
+    const tw_recorded_t exchange = {
+        .operation = TW_OPERATION_ALLREDUCE, .count = count, .gradient = coded};
+
+    tw_recorder_start(t->recorder, computed(t, t->meter.began), &exchange);
+}
+
+/* Statistics of layers: so many doubles of every rank to all. */
+static void record_statistics(const tw_training_t *t, const size_t *channels, size_t layers,
+                              size_t each)
+{
+    tw_recorded_t exchange = {.operation = TW_OPERATION_ALLGATHER, .waits = 1};
+
+    for (size_t l = 0; l < layers; l++) {
+        exchange.count += sizeof(double) / 4 * (2 * channels[l] + each);
+    }
+    if (tw_normalisation_global(&t->norm)) {
+        tw_recorder_start(t->recorder, computed(t, t->meter.began), &exchange);
+    }
+}
+
 void tw_step_exchange(void *user, int begins)
 {
     if (begins) {
@@ -172,6 +208,7 @@ static int on_moments(void *user, double *const *moments, const size_t *channels
     int        status;
 
     tw_step_communication_begins(walk->t, TW_PROFILE_REST);
+    record_statistics(walk->t, channels, layers, 1);
     status = tw_normalisation_moments(&walk->t->norm, moments, channels, layers, walk->problem);
     tw_step_communication_ends(walk->t);
     walk->stopped = status != 0;
@@ -184,6 +221,7 @@ static int on_sums(void *user, double *const *sums, const size_t *channels, size
     int        status;
 
     tw_step_communication_begins(walk->t, TW_PROFILE_REST);
+    record_statistics(walk->t, channels, layers, 0);
     status = tw_normalisation_sums(&walk->t->norm, sums, channels, layers, walk->problem);
     tw_step_communication_ends(walk->t);
     walk->stopped |= status != 0;
@@ -422,15 +460,18 @@ int tw_step_train(tw_training_t *t, tw_training_record_t *record, tw_problem_t *
 
     tw_share(n, t->size, t->rank, &first, &pass.n);
     listen(&walk);
+    begin_step(t);
     if (forward(&walk, &pass, first) != 0 || sum_gradients(&walk, &pass) != 0) {
         return -1;
     }
+    tw_recorder_gradients(t->recorder, computed(t, MPI_Wtime()));
     if (!isfinite(extra[0])) { /* on all ranks alike */
         return tw_fault_report(t, &pass, walk.rows, problem);
     }
     if (tw_step_update_whole(t, problem) != 0) {
         return -1;
     }
+    tw_recorder_end(t->recorder, computed(t, MPI_Wtime()));
     t->step++;
     t->loss = (double)extra[0] / (double)n;
     record->train_loss += (double)extra[0];

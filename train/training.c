@@ -123,7 +123,8 @@ static int try_files(const tw_training_t *t, tw_problem_t *problem)
         return 0;
     }
     if ((o->json != NULL && tw_file_try("--json", o->json, problem) != 0) ||
-        (o->trace != NULL && tw_file_try("--trace", o->trace, problem) != 0)) {
+        (o->trace != NULL && tw_file_try("--trace", o->trace, problem) != 0) ||
+        (o->record != NULL && tw_file_try("--record", o->record, problem) != 0)) {
         return -1;
     }
     return o->checkpoint != NULL ? try_checkpoint(o->checkpoint, problem) : 0;
@@ -139,7 +140,8 @@ static int make_parts(tw_training_t *t, tw_problem_t *problem)
     t->step_times = malloc(2 * t->steps * sizeof(*t->step_times));
     t->room       = o->steps != 0 ? 2 + o->steps / t->steps : t->epochs_wanted;
     t->records    = calloc(t->room, sizeof(*t->records));
-    if (t->step_times == NULL || t->records == NULL ||
+    t->recorder   = o->record != NULL ? tw_recorder_create() : NULL;
+    if (t->step_times == NULL || t->records == NULL || (o->record != NULL && t->recorder == NULL) ||
         (o->trace != NULL && tw_trace_create(0, &t->trace) != TW_OK)) {
         return tw_problem_set(problem, "out of memory");
     }
@@ -255,7 +257,9 @@ static int make_exchanges(tw_training_t *t, tw_problem_t *problem)
                                          .split   = t->split,
                                          .bucket  = o->bucket,
                                          .exec    = t->exec,
-                                         .trace   = t->trace};
+                                         .trace   = t->trace,
+                                         .started = t->recorder != NULL ? tw_step_started : NULL,
+                                         .user    = t};
 
     if (tw_exchange_create(&t->exchange, &config, problem) != 0 ||
         tw_normalisation_create(&t->norm, t->wire, &t->network, t->trunk, o, t->batch, t->trace,
@@ -397,6 +401,7 @@ void tw_training_destroy(tw_training_t *t)
     tw_exchange_destroy(t->exchange);
     tw_calibration_destroy(t->calibration);
     tw_profile_destroy(t->profile);
+    tw_recorder_destroy(t->recorder);
     tw_masters_destroy(t->masters);
     if (t->wire != NULL) {
         tw_comm_destroy(t->wire);

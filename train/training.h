@@ -25,6 +25,7 @@
 #include "train/normalisation.h"
 #include "train/options.h"
 #include "train/profile.h"
+#include "train/recorder.h"
 #include "train/rates.h"
 #include "train/tuning.h"
 
@@ -51,8 +52,9 @@ typedef struct tw_training_record {
  * exchanges, advancing them between layers, waiting for them, codecs included. */
 typedef struct tw_meter {
     double           communication;
-    double           began; /* when the communication at hand began */
-    tw_profile_row_t row;   /* of the profile, before it */
+    double           began;        /* when the communication at hand began */
+    double           step, before; /* when the step began, and communication until then */
+    tw_profile_row_t row;          /* of the profile, before it */
 } tw_meter_t;
 
 typedef struct tw_training {
@@ -82,6 +84,7 @@ typedef struct tw_training {
     tw_masters_t               *masters;     /* NULL: every rank updates all */
     tw_calibration_t           *calibration; /* NULL: none */
     tw_profile_t               *profile;     /* NULL: none */
+    tw_recorder_t              *recorder;    /* NULL: none */
     tw_division_set_t           division;    /* who gets which examples for the head */
     tw_normalisation_t          norm;
     tw_rates_t                  rates;
