@@ -25,7 +25,7 @@ step = (
 );
 END
 
-plan 45
+plan 50
 
 value() { "$json_query" "$file" "$1"; }
 is() { [ "$(value "$1")" = "$2" ] || { echo "$1 is $(value "$1"), not $2"; return 1; }; }
@@ -79,6 +79,24 @@ weak_and_strong() {
     alone "$thinwire" scale "$job" --ranks 4 --codec fp32 --weak --json "$file" || return 1
     within "$(value rows.0.compute_seconds)" 0.051999 0.052001 && within "$(value rows.0.speedup)" 1 4 &&
         grep -q 'weak scaling' "$scratch/out"
+}
+# Nothing is gained where nothing is sent, and a report says of which job it is.
+nothing_sent() {
+    printf 'name = "still"; ranks = 1; step = ({ compute = 0; });\n' >"$scratch/still.cfg"
+    alone "$thinwire" scale "$scratch/still.cfg" --ranks 2,4 --json "$file" --codec tree8 || return 1
+    grep 'shortest step by fp32 on 2 to 4; on 4 ranks compression pays at no rate' "$scratch/out" &&
+        value command | grep -q " scale $scratch/still.cfg --ranks 2,4 --json $file --codec tree8$"
+}
+check "a job that sends nothing" nothing_sent
+# Waits in any order, and calls instead.
+orders() {
+    local a='start = "allreduce"; name = "A"; count = 10000000' b='start = "allreduce"; name = "B"; count = 10000000' want=""
+    for step in "{ $a; }, { $b; }, { wait = \"A\"; }, { wait = \"B\"; }" "{ $a; }, { $b; }, { wait = \"B\"; }, { wait = \"A\"; }"; do
+        printf 'name = "o"; ranks = 16; step = (%s);\n' "$step" >"$scratch/order.cfg"
+        alone "$thinwire" scale "$scratch/order.cfg" --ranks 2 --facts "$facts" --codec tree8 --json "$file" || return 1
+        want=${want:-$(value rows.0.seconds)}
+        is rows.0.seconds "$want" || return 1
+    done
 }
 check "strong scaling, and weak" weak_and_strong
 
@@ -147,6 +165,7 @@ folded() {
     quick "$scratch/repeat.cfg" --codec fp32 --ranks 2,4 && within "$(value rows.0.compute_seconds)" 999.99 1000.01 &&
         within "$(value rows.0.bytes)" 3.99e9 4.01e9
 }
+check "waits in any order" orders
 check "a million rounds of a loop" folded
 
 printf '{ repeat = 9; step = (%.0s' 1 2 3 4 5 6 7 8 >"$scratch/deep"
@@ -212,6 +231,12 @@ check "a missing job" refused 1 "scale: cannot read '.*/none.cfg': No such file"
 check "a folder" refused 1 "scale: cannot read '.*': Is a directory" "$scratch"
 check "endless bytes" refused 1 "scale: cannot read '/dev/zero': File too large" /dev/zero
 bad_job "a syntax error" 'syntax error' '{ compute = ; }'
+bad_job "an item that both starts and calls" "'call' is no key here" '{ start = "allreduce"; call = "bcast"; name = "A"; count = 10; }'
+many_keys() {
+    { printf 'name = "n"; ranks = 1; step = ({ compute = 1; });\n'; seq -f 'k%.0f = 1;' 200000; } >"$scratch/keys.cfg"
+    refused 1 'scale: .*/keys.cfg:6[0-9]: a group has more than 64 keys' "$scratch/keys.cfg"
+}
+check "a group of many keys" many_keys
 bad_job "an unknown key" "'fixd' is no key here; accepted are compute, fixed, name" '{ compute = 1; fixd = true; }'
 bad_job "seconds below 0" 'compute: accepted is a number from 0 to 1e+06' '{ compute = -1; }'
 bad_job "seconds that are no number" 'compute: accepted' '{ compute = "nan"; }'
@@ -231,6 +256,8 @@ check "an unknown network" refused 2 "scale: --network 'token-ring': accepted ar
 check "an unknown key of a network" refused 2 "scale: --network: 'speed=1': accepted are rate=N" "$job" --network ethernet-1g:speed=1
 check "a number of a network out of range" refused 2 "scale: --network: 'taper=0': accepted are numbers from 1 to 1000" \
     "$job" --network ethernet-1g:taper=0
+check "no number behind a key of a network" refused 2 "scale: --network: 'message=': accepted are numbers from 0" \
+    "$job" --network ethernet-10g:message=
 check "an unknown codec" refused 2 "--codec: unknown codec 'tree9'" "$job" --codec tree9
 check "auto is no codec to compare" refused 2 "scale: --codec 'auto'" "$job" --codec auto
 check "--facts with --network" refused 2 'scale: --facts has the links: not with --network' "$job" --facts "$facts" --network ethernet-1g

@@ -14,7 +14,8 @@
 
 #include "tools/scale/job_text.h"
 
-enum { FIRST_ROOM = 1 << 16, TEXT_MOST = 64 << 20 };
+/* KEYS_MOST: in a group; libconfig looks at all of them for each that is added. */
+enum { FIRST_ROOM = 1 << 16, TEXT_MOST = 64 << 20, KEYS_MOST = 64, DEEP = 64 };
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
@@ -54,7 +55,9 @@ static char *read_file(FILE *file, size_t *length)
 typedef struct look {
     const char *at;
     int         line;
-    const char *wrong; /* or NULL */
+    const char *wrong;      /* or NULL */
+    int         deep;       /* braces that are open */
+    int         keys[DEEP]; /* so far, of the groups that are */
 } look_t;
 
 static void look_comment(look_t *look)
@@ -108,6 +111,26 @@ static void look_word(look_t *look)
     }
 }
 
+/* Keys of groups are counted, by the = or : behind them. */
+static void look_sign(look_t *look)
+{
+    const char c = *look->at++;
+
+    look->line += c == '\n';
+    if (c == '{') {
+        look->deep++;
+        if (look->deep < DEEP) {
+            look->keys[look->deep] = 0;
+        } else {
+            look->wrong = "groups are nested too deep";
+        }
+    } else if (c == '}' && look->deep > 0) {
+        look->deep--;
+    } else if ((c == '=' || c == ':') && ++look->keys[look->deep] > KEYS_MOST) {
+        look->wrong = "a group has more than 64 keys";
+    }
+}
+
 static int look_through(const char *text, const char *path, char *why, size_t why_size)
 {
     look_t look = {.at = text, .line = 1};
@@ -124,8 +147,7 @@ static int look_through(const char *text, const char *path, char *why, size_t wh
         } else if (c == '@') {
             look.wrong = "@include is not accepted: a job is one file";
         } else {
-            look.line += c == '\n';
-            look.at++;
+            look_sign(&look);
         }
     }
     if (look.wrong != NULL) {

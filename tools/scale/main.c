@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,7 +133,7 @@ static int can_predict(const study_t *study, char *why, size_t why_size)
             return 0;
         }
     }
-    return 1;
+    return study_step(study, &study->network[0], most, STUDY_FP32, &time, why, why_size);
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -199,12 +200,13 @@ int scale_main(job_t *job, int argc, char **argv)
         "  thinwire scale job.cfg --ranks 8,64 --ranks-per-node 8 --codec fp32,tree8 --plot s.svg",
         options};
 
-    if (path != NULL) {
+    if (path != NULL) { /* for a moment: reports have the command line as it was */
         argv[1] = argv[0];
-        argv++;
-        argc--;
+        code    = job_options(job, &command, "scale", argc - 1, argv + 1);
+        argv[1] = (char *)(uintptr_t)path;
+    } else {
+        code = job_options(job, &command, "scale", argc, argv);
     }
-    code = job_options(job, &command, "scale", argc, argv);
     if (code != JOB_GO_ON) {
         return code;
     }

@@ -73,7 +73,8 @@ static int set(network_t *network, const char *text, size_t n, char *why, size_t
         if (strlen(keys[k].name) == length && strncmp(keys[k].name, text, length) == 0) {
             const double value = strtod(text + length + 1, &end);
 
-            if (end != text + n || !(value >= keys[k].least && value <= keys[k].most)) {
+            if (end != text + n || length + 1 == n ||
+                !(value >= keys[k].least && value <= keys[k].most)) {
                 snprintf(why, why_size, "--network: '%.*s': accepted are numbers from %g to %g",
                          (int)n, text, keys[k].least, keys[k].most);
                 return 0;

@@ -16,7 +16,7 @@ typedef struct network {
     double rate; /* Gbit/s of a node's link, in one direction, of which programs get `usable` */
     double usable;
     double latency; /* microseconds of a short message between nodes                             */
-    double message; /* microseconds that each further message keeps a node busy                  */
+    double message; /* microseconds that each further message keeps a rank busy                  */
     double group;   /* nodes under one switch or in one group; 0: all                            */
     double taper;   /* of a group's links, how many there are for each one that leaves it        */
     double inside_rate, inside_latency; /* between two ranks of a node: Gbit/s, microseconds     */

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "tools/gnuplot.h"
@@ -24,7 +25,8 @@ static int print_data(FILE *script, const study_t *study)
                 if (!study_step(study, &study->network[n], ranks, s, &time, why, sizeof(why))) {
                     return 0;
                 }
-                fprintf(script, "%d %g %g %g\n", ranks, 1e3 * time.seconds,
+                fprintf(script, "%d %g %g %g\n", ranks,
+                        fmax(1e3 * time.seconds, 1e-6), /* the axis has no 0 */
                         100.0 * study_speedup(study, ranks, &time) / ranks,
                         time.seconds > 0.0 ? 100.0 * time.exposed / time.seconds : 0.0);
             }

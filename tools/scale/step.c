@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tools/scale/step.c - see step.h.
  *
- * An exchange begins when it is started and those before it are done. While the program computes, its
- * codec takes the program's core: what has been done of it by then lengthens the computation. Loops of
- * many rounds are walked through until a round is like those before; the others are added.
+ * Exchanges form a queue: one begins when it is started and those before it are done. (The library
+ * advances several at once, which share the links; the last of them is done at the same time.) The codec
+ * of what is queued takes the program's core while it computes, evenly over the queue, and makes that
+ * longer. Loops of many rounds are walked through until a round is like those before; the others are
+ * added.
  */
 #include "config.h"
 
@@ -30,6 +32,7 @@ typedef struct walk {
     double            share;
     trip_t           *trip;
     double            now, free; /* of the program; when the next exchange may begin */
+    double            codec;     /* seconds that the queue will need, beside the links'          */
     double            least;     /* that was queued before an exchange in this round; or below 0 */
     uint64_t          marks;     /* that were given                                  */
     int               rounds;
@@ -85,15 +88,41 @@ static int predict(const exchange_t *x, const step_case_t *how, trip_t *trip, ch
 
 /* ---- the way through ----------------------------------------------------------------------- */
 
+static double backlog(const walk_t *w)
+{
+    return w->free > w->now ? w->free - w->now : 0.0;
+}
+
+/* Time goes on while the queue does; what is left of the codec's work shrinks with it. */
+static void pass(walk_t *w, double until)
+{
+    const double queued = backlog(w);
+
+    w->codec = w->free > until && queued > 0.0 ? w->codec * (w->free - until) / queued : 0.0;
+    w->now   = until;
+}
+
 static void compute(walk_t *w, double seconds)
 {
-    w->now += seconds;
+    const double queued = backlog(w), codec = w->codec < queued ? w->codec : queued;
+    const double beside = queued - codec; /* of computing, until the queue is empty */
+
     w->sum.compute += seconds;
+    if (seconds >= beside) {
+        w->sum.exposed += codec;
+        pass(w, w->now + codec + seconds);
+    } else {
+        const double takes = seconds * queued / beside;
+
+        w->sum.exposed += seconds * codec / beside;
+        pass(w, w->now + takes);
+    }
 }
 
 static void start(walk_t *w, trip_t *trip)
 {
     w->least      = fmin(w->least, w->free - w->now);
+    w->codec      = (w->free > w->now ? w->codec : 0.0) + trip->codec;
     trip->begin   = w->now > w->free ? w->now : w->free;
     trip->end     = trip->begin + trip->seconds;
     trip->started = 1;
@@ -104,17 +133,10 @@ static void start(walk_t *w, trip_t *trip)
 
 static void wait(walk_t *w, trip_t *trip)
 {
-    double hidden, until;
-
-    if (!trip->started) {
-        return; /* of a step before the first */
+    if (trip->started && trip->end > w->now) { /* else it is of a step before the first */
+        w->sum.exposed += trip->end - w->now;
+        pass(w, trip->end);
     }
-    hidden = trip->seconds > 0.0 ? (w->now - trip->begin) / trip->seconds : 1.0;
-    hidden = hidden < 0.0 ? 0.0 : hidden > 1.0 ? 1.0 : hidden;
-    until  = w->now + hidden * trip->codec;
-    until  = trip->end > until ? trip->end : until;
-    w->sum.exposed += until - w->now;
-    w->now        = until;
     trip->started = 0;
 }
 
@@ -170,24 +192,20 @@ static int close_to(double a, double b, double unit)
     return fabs(a - b) <= 1e-9 * unit;
 }
 
-static double backlog(const walk_t *w)
-{
-    return w->free > w->now ? w->free - w->now : 0.0;
-}
-
 /* A loop is in one of three states. Steady: a round leaves as much in the queue as it found. Or the
  * queue grows, or it shrinks for as long as there is one, by as much in each round, without holding up
  * the program. */
 static void repeat(walk_t *w, const item_t *item, size_t from)
 {
     const int waits = waits_for_its_own(w, item, from);
-    double    last = -1.0, last_queue = 0.0;
+    double    last = -1.0, last_queue = 0.0, last_load = -1.0;
     int       alike = 0, unlike = 0;
 
     for (uint64_t round = 0; round < item->times;) {
         const double      before = w->now, line = w->free, queued = backlog(w), least = w->least;
-        const step_time_t had = w->sum;
-        double            took, queue, left, grew;
+        const double      codec = w->codec;
+        const step_time_t had   = w->sum;
+        double            took, queue, left, grew, load;
 
         w->least = INFINITY;
         walk_items(w, from, item->end);
@@ -196,16 +214,19 @@ static void repeat(walk_t *w, const item_t *item, size_t from)
         took  = w->now - before;
         grew  = backlog(w) - queued;
         queue = w->free - line;
+        load  = backlog(w) > 0.0 ? w->codec / backlog(w) : 0.0; /* of the core, by the queue */
         alike = close_to(took, last, took) && close_to(queue, last_queue, took + queue) &&
+                        close_to(load, last_load, 1.0) &&
                         (!waits || close_to(grew, 0.0, took + backlog(w)))
                     ? alike + 1
                     : 0;
         unlike++;
         last       = took;
         last_queue = queue;
+        last_load  = load;
         left       = (double)(item->times - round);
         if (alike >= ALIKE && grew < 0.0 && !close_to(grew, 0.0, took + backlog(w))) {
-            const double gone = floor(w->least / -grew) - 1.0;
+            const double gone = floor(fmin(w->least, backlog(w)) / -grew) - 1.0;
 
             left = gone < left ? gone : left;
         }
@@ -215,6 +236,7 @@ static void repeat(walk_t *w, const item_t *item, size_t from)
 
             add(&w->sum, &now, &had, left);
             skip(w, item, from, left * took, left * queue);
+            w->codec = fmax(0.0, w->codec + left * (w->codec - codec));
             w->least += left * fmin(grew, 0.0);
             round += (uint64_t)left;
             alike = unlike = 0;
@@ -277,5 +299,10 @@ int step_time(const workload_t *work, const step_case_t *how, step_time_t *time,
     }
     *time = w.sum;
     free(w.trip);
+    if (!isfinite(time->seconds + time->exposed + time->codec + time->bytes)) {
+        snprintf(why, why_size,
+                 "a step would take no finite time: so long is what the job repeats");
+        return 0;
+    }
     return 1;
 }

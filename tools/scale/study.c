@@ -155,7 +155,7 @@ static int best(const study_t *study, const network_t *network, int ranks, size_
 
 static const char *name_of(const study_t *study, size_t which, double seconds, double plain)
 {
-    return which == STUDY_FP32 || seconds > PAYS * plain ? "fp32" : study->specs.text[which];
+    return which == STUDY_FP32 || seconds >= PAYS * plain ? "fp32" : study->specs.text[which];
 }
 
 /* "tree8 on 2 to 16 ranks, fp32 on 32" */
@@ -199,7 +199,7 @@ static double pays_up_to(const study_t *study, const network_t *network, int ran
         size_t              which;
 
         one.rate = rate * ten * tenth[k % PER_DECADE];
-        if (best(study, &one, ranks, &which, &seconds, &plain) && seconds <= PAYS * plain) {
+        if (best(study, &one, ranks, &which, &seconds, &plain) && seconds < PAYS * plain) {
             most = one.rate;
         }
         ten *= k % PER_DECADE == PER_DECADE - 1 ? 10.0 : 1.0;

@@ -273,7 +273,9 @@ static int read_exchange(parser_t *p, const config_setting_t *group, const confi
     exchange_t  x                  = {.count = 0.0};
     size_t      index;
 
-    if (!only(p, group, "start, call, name, count, type, class, scales") ||
+    if (!only(p, group,
+              calls ? "call, name, count, type, class, scales"
+                    : "start, name, count, type, class, scales") ||
         !operation(p, what, &x.operation) || (type != NULL && !type_of(p, type, &x)) ||
         (class != NULL && !word(p, class, x.class)) ||
         (scales != NULL && !flag(p, scales, &x.scales))) {
