@@ -33,7 +33,7 @@ void           tw_recorder_destroy(tw_recorder_t *recorder); /* NULL is allowed 
 
 void tw_recorder_step(tw_recorder_t *recorder);
 
-/** Nothing more than TW_RECORDED_MOST exchanges of a step is kept. */
+/** An exchange starts. A step with more than 4096 of them cannot be written. */
 void tw_recorder_start(tw_recorder_t *recorder, double computed, const tw_recorded_t *exchange);
 
 /** All gradients are waited for; what follows is the same however many examples there are. */

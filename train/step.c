@@ -75,12 +75,13 @@ static void record_statistics(const tw_training_t *t, const size_t *channels, si
 {
     tw_recorded_t exchange = {.operation = TW_OPERATION_ALLGATHER, .waits = 1};
 
+    if (t->recorder == NULL || !tw_normalisation_global(&t->norm)) {
+        return;
+    }
     for (size_t l = 0; l < layers; l++) {
         exchange.count += sizeof(double) / 4 * (2 * channels[l] + each);
     }
-    if (tw_normalisation_global(&t->norm)) {
-        tw_recorder_start(t->recorder, computed(t, t->meter.began), &exchange);
-    }
+    tw_recorder_start(t->recorder, computed(t, t->meter.began), &exchange);
 }
 
 void tw_step_exchange(void *user, int begins)

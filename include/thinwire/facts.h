@@ -85,6 +85,9 @@ typedef struct tw_facts {
  * @return TW_OK, TW_ERR_IO, TW_ERR_NO_MEMORY, TW_ERR_INVALID_ARG. */
 tw_status_t tw_facts_load(const char *path, tw_facts_t *facts, char *why, size_t why_size);
 
+/** The row of a codec, by its spec as tw_codec_spec() has it; NULL: the facts have none. In facts. */
+const tw_codec_facts_t *tw_facts_codec(const tw_facts_t *facts, const char *spec, int wide);
+
 /* What a collective is predicted to take. */
 typedef struct tw_prediction {
     const char *algorithm; /* as tw_request_algorithm() names it                        */

@@ -37,6 +37,13 @@
 /* How much faster than a more exact codec a less exact one must be. */
 #define TW_MODEL_LESS_EXACT 0.95
 
+/* Bytes of codes in a message, unless something says more: what MPI sends at once over TCP, and long
+ * enough for full speed where several are under way; along a chain, where one peer sends, so they may be
+ * longer; and the default of THINWIRE_CHUNK. */
+#define TW_FRAGMENT       ((size_t)64 << 10)
+#define TW_CHAIN_FRAGMENT ((size_t)128 << 10)
+#define TW_CHUNK          ((size_t)256 << 10)
+
 typedef struct tw_model_query {
     const tw_facts_t       *facts;
     const tw_codec_facts_t *codec;
@@ -78,6 +85,11 @@ extern const char *const tw_model_operations[TW_OPERATIONS]; /* "allreduce", ...
 /* Predicted seconds of an algorithm of the table; infinite where it cannot serve. In the caller's
  * floating-point mode, as the functions below, but for tw_model_decide(). */
 double tw_model_predict(int algorithm, const tw_model_query_t *query);
+
+/* The fastest algorithm of an operation, or the named one, with the fragment that it takes by itself.
+ * query->fragment is written. @return TW_OK, TW_ERR_UNSUPPORTED: none can serve. */
+tw_status_t tw_model_prediction(tw_operation_t operation, const char *algorithm,
+                                tw_model_query_t *query, tw_prediction_t *prediction);
 
 /* The cost function's own numbers of an algorithm of the table. */
 tw_model_cost_t tw_model_cost(int algorithm, const tw_model_query_t *query);
@@ -134,7 +146,8 @@ size_t tw_model_class_count(int class_index);
 
 /* ---- facts as text -------------------------------------------------------------------------- */
 
-#define TW_FACTS_KEY 4096 /* bytes of a key with its NUL */
+#define TW_FACTS_KEY 4096               /* bytes of a key with its NUL */
+#define TW_FACTS_MAX ((size_t)64 << 10) /* bytes of the text           */
 
 /* Where facts were measured; what differs makes them stale. Single lines without line breaks. */
 typedef struct tw_facts_key {

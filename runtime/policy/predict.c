@@ -12,46 +12,30 @@
 
 #include <thinwire/facts.h>
 
+#include "runtime/base/file.h"
 #include "runtime/base/fpmode.h"
 #include "runtime/policy/model.h"
-
-enum { FILE_MOST = 1 << 20, CHUNK = 256 << 10, FRAGMENT = 64 << 10, CHAIN_FRAGMENT = 128 << 10 };
 
 tw_status_t tw_facts_load(const char *path, tw_facts_t *facts, char *why, size_t why_size)
 {
     tw_facts_key_t key;
-    char          *text;
-    FILE          *file;
-    size_t         n;
+    char          *text = NULL;
+    size_t         length;
     bool           good;
 
     if (path == NULL || facts == NULL || why == NULL || why_size == 0) {
         return TW_ERR_INVALID_ARG;
     }
-    text = malloc(FILE_MOST);
-    file = fopen(path, "re");
-    if (text == NULL || file == NULL) {
-        const tw_status_t status = text == NULL ? TW_ERR_NO_MEMORY : TW_ERR_IO;
-
-        snprintf(why, why_size, "%s", text == NULL ? "out of memory" : strerror(errno));
-        if (file != NULL) {
-            fclose(file);
-        }
-        free(text);
-        return status;
-    }
-    n    = fread(text, 1, FILE_MOST, file);
-    good = !ferror(file);
-    if (!good) {
+    if (!tw_file_read(path, TW_FACTS_MAX, &text, &length)) {
         snprintf(why, why_size, "%s", strerror(errno));
+        return errno == ENOMEM ? TW_ERR_NO_MEMORY : TW_ERR_IO;
     }
-    fclose(file);
-    good = good && tw_facts_read(text, n, facts, &key, why, why_size);
+    good = tw_facts_read(text, length, facts, &key, why, why_size);
     free(text);
     return good ? TW_OK : TW_ERR_IO;
 }
 
-static const tw_codec_facts_t *codec_of(const tw_facts_t *facts, const char *spec, int wide)
+const tw_codec_facts_t *tw_facts_codec(const tw_facts_t *facts, const char *spec, int wide)
 {
     for (int c = 0; c < facts->codecs; c++) {
         if (strcmp(facts->codec[c].spec, spec) == 0 && facts->codec[c].wide == (wide != 0)) {
@@ -67,7 +51,7 @@ static void consider(int index, tw_model_query_t *query, tw_prediction_t *best)
     const tw_model_algorithm_t *row = tw_model_algorithm(index);
     double                      seconds;
 
-    query->fragment = strcmp(row->name, "chain") == 0 ? CHAIN_FRAGMENT : FRAGMENT;
+    query->fragment = strcmp(row->name, "chain") == 0 ? TW_CHAIN_FRAGMENT : TW_FRAGMENT;
     seconds         = tw_model_predict(index, query);
     if (seconds < best->seconds) {
         const tw_model_cost_t cost = tw_model_cost(index, query);
@@ -93,28 +77,32 @@ TW_IN_FPMODE static void predict_here(tw_operation_t operation, const char *algo
     }
 }
 
-tw_status_t tw_facts_predict(const tw_facts_t *facts, tw_operation_t operation, double count,
-                             const char *spec, int wide, const char *algorithm,
-                             tw_prediction_t *prediction)
+tw_status_t tw_model_prediction(tw_operation_t operation, const char *algorithm,
+                                tw_model_query_t *query, tw_prediction_t *prediction)
 {
-    tw_model_query_t query = {.facts = facts, .count = count, .chunk = CHUNK};
-    tw_prediction_t  best  = {.seconds = INFINITY};
-    tw_fpmode_t      mode;
+    const tw_fpmode_t mode = tw_fpmode_enter();
+    tw_prediction_t   best = {.seconds = INFINITY};
 
-    if (facts == NULL || spec == NULL || prediction == NULL || operation < 0 ||
-        operation >= TW_OPERATIONS || !(count >= 0.0) || isinf(count) || !tw_facts_valid(facts)) {
-        return TW_ERR_INVALID_ARG;
-    }
-    query.codec = codec_of(facts, spec, wide);
-    if (query.codec == NULL) {
-        return TW_ERR_UNSUPPORTED;
-    }
-    mode = tw_fpmode_enter();
-    predict_here(operation, algorithm, &query, &best);
+    predict_here(operation, algorithm, query, &best);
     tw_fpmode_leave(mode);
     if (best.algorithm == NULL) {
         return TW_ERR_UNSUPPORTED;
     }
     *prediction = best;
     return TW_OK;
+}
+
+tw_status_t tw_facts_predict(const tw_facts_t *facts, tw_operation_t operation, double count,
+                             const char *spec, int wide, const char *algorithm,
+                             tw_prediction_t *prediction)
+{
+    tw_model_query_t query = {.facts = facts, .count = count, .chunk = TW_CHUNK};
+
+    if (facts == NULL || spec == NULL || prediction == NULL || operation < 0 ||
+        operation >= TW_OPERATIONS || !(count >= 0.0) || isinf(count) || !tw_facts_valid(facts)) {
+        return TW_ERR_INVALID_ARG;
+    }
+    query.codec = tw_facts_codec(facts, spec, wide);
+    return query.codec != NULL ? tw_model_prediction(operation, algorithm, &query, prediction)
+                               : TW_ERR_UNSUPPORTED;
 }

@@ -73,8 +73,6 @@ struct tw_input_device {
 
     /** Give back what staging->device is. NULL: nothing. */
     void (*release)(const tw_input_device_t *device, tw_staging_t *staging);
-
-    void *own;
 };
 
 /* The processor. */

@@ -20,7 +20,6 @@
 #include "runtime/transport/comm/sync.h"
 
 #define TW_HOST_NAME 64
-#define TW_FACTS_MAX ((size_t)64 << 10)
 
 /* ---- the key --------------------------------------------------------------------------------- */
 

@@ -11,7 +11,6 @@
 #include "runtime/codec/auto.h"
 #include "runtime/transport/auto/auto.h"
 #include "runtime/transport/auto/calibrate.h"
-#include "runtime/transport/coll/bcast/bcast.h"
 
 tw_status_t tw_comm_calibrate(tw_comm_t *comm, double seconds)
 {
@@ -79,10 +78,11 @@ tw_status_t tw_comm_calibration_save(tw_comm_t *comm, const char *path, char *wr
 tw_status_t tw_comm_predict(const tw_comm_t *comm, tw_operation_t operation, size_t count,
                             const tw_codec_t *codec, const char *algorithm, double *seconds_p)
 {
-    tw_model_query_t  query;
+    tw_model_query_t  query = {0};
     tw_codec_traits_t traits;
+    tw_prediction_t   prediction;
+    tw_status_t       status;
     double            wish;
-    int               index;
 
     if (comm == NULL || algorithm == NULL || seconds_p == NULL || operation < 0 ||
         operation >= TW_OPERATIONS) {
@@ -98,24 +98,18 @@ tw_status_t tw_comm_predict(const tw_comm_t *comm, tw_operation_t operation, siz
                                      (double)count * (double)tw_dtype_size(traits.dtype));
         return isfinite(*seconds_p) ? TW_OK : TW_ERR_UNSUPPORTED;
     }
-    index = tw_model_find(operation, algorithm);
-    query = (tw_model_query_t){.facts    = &comm->autos->facts,
-                               .count    = (double)count,
-                               .chunk    = comm->config.chunk,
-                               .fragment = strcmp(algorithm, "chain") == 0 ? TW_CHAIN_FRAGMENT
-                                                                           : TW_FRAGMENT};
-    for (int c = 0; c < query.facts->codecs; c++) {
-        const tw_codec_facts_t *one = &query.facts->codec[c];
-
-        if (strcmp(one->spec, tw_codec_spec(codec)) == 0 && one->wide == (traits.dtype == TW_F64)) {
-            query.codec = one;
-        }
-    }
-    if (index < 0 || query.codec == NULL) {
+    query.codec = tw_facts_codec(&comm->autos->facts, tw_codec_spec(codec), traits.dtype == TW_F64);
+    if (query.codec == NULL) {
         return TW_ERR_UNSUPPORTED;
     }
-    *seconds_p = tw_model_predict(index, &query);
-    return isfinite(*seconds_p) ? TW_OK : TW_ERR_UNSUPPORTED;
+    query.facts = &comm->autos->facts;
+    query.count = (double)count;
+    query.chunk = comm->config.chunk;
+    status      = tw_model_prediction(operation, algorithm, &query, &prediction);
+    if (status == TW_OK) {
+        *seconds_p = prediction.seconds;
+    }
+    return status;
 }
 
 const char *tw_operation_name(tw_operation_t operation)

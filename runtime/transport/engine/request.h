@@ -28,6 +28,7 @@
 
 #include <thinwire/collective.h>
 
+#include "runtime/policy/model.h"
 #include "runtime/transport/comm/comm.h"
 #include "runtime/transport/link/endpoint.h"
 
@@ -37,10 +38,6 @@
 /* Bytes of elements and codes that the lanes of an operation may take together per direction; with
  * many ranks fragments become smaller than THINWIRE_CHUNK. */
 #define TW_LANE_BUDGET ((size_t)32 << 20)
-
-/* Bytes of codes in a message, unless a shape says more: what MPI sends at once over TCP, and long
- * enough for full speed where several are under way. */
-#define TW_FRAGMENT ((size_t)64 << 10)
 
 struct tw_collective_call;
 

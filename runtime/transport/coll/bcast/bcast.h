@@ -9,7 +9,4 @@
 #define TW_BCAST_ROW(x, name, considered) extern const tw_algorithm_row_t tw_bcast_##name;
 TW_BCAST_ALGORITHMS(TW_BCAST_ROW, )
 
-/* Bytes of codes in a message of a chain: one peer sends, so they may be longer than elsewhere. */
-#define TW_CHAIN_FRAGMENT ((size_t)128 << 10)
-
 #endif /* TW_TRANSPORT_COLL_BCAST_BCAST_H */
