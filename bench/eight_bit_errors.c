@@ -319,7 +319,7 @@ int main(int argc, char **argv)
     const command_t command = {"eight-bit-errors [OPTION...]",
                                "Mean errors of the 8-bit types on four distributions, 25 million "
                                "values each, beside\nthose that Dettmers (2015, Table 1) prints.",
-                               "", options};
+                               "", .options = options};
 
     code = job_options(&job, &command, "eight-bit-errors", argc, argv);
     if (code != JOB_GO_ON) {

@@ -347,7 +347,7 @@ int main(int argc, char **argv)
                                "What else one could take, measured as thinwire bench codec "
                                "measures codecs: zfp, blosc,\nloops to bf16 and fp16, a binary "
                                "search. One thread.",
-                               "", options};
+                               "", .options = options};
 
     code = job_options(&job, &command, "other-codecs", argc, argv);
     if (code != JOB_GO_ON) {

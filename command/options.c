@@ -163,6 +163,8 @@ static const option_t *find(const command_t *command, const char *text, size_t l
 options_result_t options_parse(const command_t *command, int argc, char **argv, char *why,
                                size_t why_size)
 {
+    int operands = 0;
+
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], help_option.name) == 0 || strcmp(argv[i], "-h") == 0) {
             return OPTIONS_HELP;
@@ -175,6 +177,10 @@ options_result_t options_parse(const command_t *command, int argc, char **argv, 
         const char      *text   = equals != NULL ? equals + 1 : NULL;
         options_result_t result;
 
+        if (argv[i][0] != '-' && operands < command->operands) {
+            command->operand[operands++] = argv[i];
+            continue;
+        }
         if (option == NULL) {
             return bad_option(command, argv[i], length, why, why_size);
         }

@@ -30,6 +30,9 @@ typedef struct command {
     const char     *about;    /* what it does, in a few lines              */
     const char     *epilogue; /* examples, or ""                           */
     const option_t *options;  /* name NULL at the end; --help is added     */
+    const char *
+        *operand; /* [operands] words without a dash go there, in order; others are unknown */
+    int  operands;
 } command_t;
 
 typedef enum options_result { OPTIONS_OK, OPTIONS_HELP, OPTIONS_BAD } options_result_t;

@@ -293,7 +293,7 @@ int bench_codec_main(job_t *job, int argc, char **argv)
         "Examples:\n  thinwire bench codec\n  thinwire bench codec --codec tree8,onebit --min 1M "
         "--max 64M --threads 1,2\n  thinwire bench codec --isa all --json codec.json --plot "
         "codec.svg",
-        options};
+        .options = options};
 
     code = job_options(job, &command, "bench codec", argc, argv);
     if (code != JOB_GO_ON) {

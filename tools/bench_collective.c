@@ -318,7 +318,7 @@ static int bench_collective(const operation_t *operation, const char *usage, con
                  OPTION_FLAG, &a.model, 0, 0},
                 {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &a.json, 0, 0},
                 {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
-    const command_t command = {usage, about, examples, options};
+    const command_t command = {usage, about, examples, .options = options};
     char            why[512];
     int             code;
 

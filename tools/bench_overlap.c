@@ -300,7 +300,8 @@ int bench_overlap_main(job_t *job, int argc, char **argv)
         "mpirun -n P thinwire bench overlap [OPTION...]",
         "Runs a nonblocking allreduce beside a computation that takes as long, without and with\n"
         "THINWIRE_PROGRESS=thread, and prints what both take together.",
-        "Examples:\n  mpirun -n 2 thinwire bench overlap --codec fp32,tree8 --size 64M", options};
+        "Examples:\n  mpirun -n 2 thinwire bench overlap --codec fp32,tree8 --size 64M",
+        .options = options};
 
     code = job_options(job, &command, "bench overlap", argc, argv);
     if (code != JOB_GO_ON) {

@@ -274,7 +274,7 @@ int calibrate_main(job_t *job, int argc, char **argv)
         "the codec auto decides in every run on the same hosts in the same layout.",
         "Examples:\n  mpirun -n 4 thinwire calibrate\n"
         "  mpirun -n 4 --host a,b thinwire calibrate --output ab.calibration --json ab.json",
-        options};
+        .options = options};
 
     code = job_options(job, &command, "calibrate", argc, argv);
     if (code != JOB_GO_ON) {

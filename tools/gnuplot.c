@@ -7,40 +7,24 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "tools/gnuplot.h"
 #include "tools/program.h"
+#include "tools/report.h"
 
 extern char **environ;
 
 int gnuplot_begin(const job_t *job, const char *path)
 {
-    char        gnuplot[4096];
-    struct stat st;
-    FILE       *file;
-    int         is_new;
+    char gnuplot[4096];
 
-    if (path == NULL) {
-        return 1;
-    }
-    if (program_find("gnuplot", gnuplot, sizeof(gnuplot)) != 0) {
+    if (path != NULL && program_find("gnuplot", gnuplot, sizeof(gnuplot)) != 0) {
         job_complain(job, "--plot: there is no gnuplot in PATH (Debian, Ubuntu: gnuplot-nox)");
         return 0;
     }
-    is_new = stat(path, &st) != 0;
-    file   = fopen(path, "a");
-    if (file == NULL) {
-        job_complain(job, "--plot %s: cannot be written: %s", path, strerror(errno));
-        return 0;
-    }
-    fclose(file);
-    if (is_new) {
-        unlink(path);
-    }
-    return 1;
+    return report_try(job, "--plot", path);
 }
 
 /* gnuplot from the script into `drawing`. */

@@ -245,7 +245,7 @@ int info_main(job_t *job, int argc, char **argv)
         "Examples:\n  thinwire info\n  thinwire info --settings\n"
         "  thinwire info --topology --ranks 4 --svg machine.svg\n"
         "  mpirun -n 1 thinwire info --json info.json",
-        options};
+        .options = options};
 
     code = job_options(job, &command, "info", argc, argv);
     if (code != JOB_GO_ON) {

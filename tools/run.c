@@ -274,7 +274,7 @@ int run_main(job_t *job, int argc, char **argv)
         "watched,\nor compressed with --codec or rules, and a report says what that gave.",
         "Example: mpirun -n 64 thinwire run --codec tree8 -- ./app input\n"
         "The manual is thinwire-run(1).",
-        options};
+        .options = options};
     options_result_t result = OPTIONS_BAD;
     const int        own    = own_arguments(&run, options, argc, argv);
     int              code   = EXIT_USAGE;

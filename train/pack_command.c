@@ -55,7 +55,7 @@ static void skipped(void *arg, const char *line)
     fprintf(stderr, "thinwire-train: left out: %s\n", line);
 }
 
-static command_t command_of(tw_pack_options_t *o, option_t list[OPTIONS])
+static command_t command_of(tw_pack_options_t *o, option_t list[OPTIONS], const char *path[2])
 {
     const option_t options[] = {
         {"--resize", "N", "bring the shorter side to N [as it is]", OPTION_WHOLE, &o->resize, 1,
@@ -78,7 +78,9 @@ static command_t command_of(tw_pack_options_t *o, option_t list[OPTIONS])
                  "interrupted goes on where it stopped.",
         .epilogue = "\nexample: thinwire-train pack folder:/data/flowers flowers.lmdb --resize 256 "
                     "--quality 90\n",
-        .options  = list};
+        .options  = list,
+        .operand  = path,
+        .operands = 2};
 }
 
 /* Of the images that this run went through. */
@@ -102,33 +104,17 @@ static int write_json(const char *path, const tw_pack_result_t *r, int argc, cha
 static int parse(tw_pack_options_t *o, int argc, char **argv, const char *path[2],
                  tw_problem_t *problem)
 {
-    option_t  list[OPTIONS];
-    command_t command = command_of(o, list);
-    char    **rest = calloc((size_t)argc + 1, sizeof(*rest)), why[300] = "";
-    int       paths = 0, n = 0;
+    option_t        list[OPTIONS];
+    const command_t command  = command_of(o, list, path);
+    char            why[300] = "";
 
-    if (rest == NULL) {
-        return tw_problem_set(problem, "out of memory");
-    }
-    /* Words without a dash are the two paths, all else options and their values. */
-    for (int i = 0; i < argc; i++) {
-        if (i > 0 && paths < 2 && argv[i][0] != '-') {
-            path[paths++] = argv[i];
-            continue;
-        }
-        rest[n++] = argv[i];
-        if (i > 0 && strncmp(argv[i], "--", 2) == 0 && strcmp(argv[i], "--help") != 0 &&
-            strchr(argv[i], '=') == NULL && i + 1 < argc) {
-            rest[n++] = argv[++i]; /* all options take a value */
-        }
-    }
-    switch (options_parse(&command, n, rest, why, sizeof(why))) {
+    switch (options_parse(&command, argc, argv, why, sizeof(why))) {
     case OPTIONS_HELP:
         options_help(&command);
         path[0] = NULL;
         break;
     case OPTIONS_OK:
-        if (paths < 2) {
+        if (path[1] == NULL) {
             tw_problem_set(problem, "pack needs a SOURCE, as --data takes it, and OUT.lmdb");
         } else if (strcmp(o->bad_images, "fail") != 0 && strcmp(o->bad_images, "skip") != 0) {
             tw_problem_set(problem, "--bad-images '%.40s': accepted are fail and skip",
@@ -139,7 +125,6 @@ static int parse(tw_pack_options_t *o, int argc, char **argv, const char *path[2
         tw_problem_set(problem, "%s", why);
         break;
     }
-    free(rest);
     return problem->set ? -1 : 0;
 }
 

@@ -4,7 +4,6 @@
  */
 #include "config.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +14,6 @@
 #include "tools/gnuplot.h"
 #include "tools/scale/codecs.h"
 #include "tools/scale/study.h"
-
-enum { RANKS_MOST = 65536 };
 
 #define CODECS "fp32,bitpack:2,tree8,onebit"
 
@@ -48,13 +45,13 @@ static int read_ranks(study_t *study, const char *list, char *why, size_t why_si
         char      *end;
         const long n = strtol(at, &end, 10);
 
-        if (*at < '0' || *at > '9' || n < 1 || n > RANKS_MOST || (*end != ',' && *end != '\0') ||
-            study->sizes == STUDY_RANKS ||
+        if (*at < '0' || *at > '9' || n < 1 || n > WORKLOAD_RANKS ||
+            (*end != ',' && *end != '\0') || study->sizes == STUDY_RANKS ||
             (study->sizes > 0 && n <= study->ranks[study->sizes - 1])) {
             snprintf(why, why_size,
                      "--ranks '%.80s': accepted are up to %d rising numbers from 1 to %d, such as "
                      "2,16,128",
-                     list, STUDY_RANKS, RANKS_MOST);
+                     list, STUDY_RANKS, WORKLOAD_RANKS);
             return 0;
         }
         study->ranks[study->sizes++] = (int)n;
@@ -122,20 +119,6 @@ static int read_facts(study_t *study, const scale_arguments_t *a, char *why, siz
     return 1;
 }
 
-/* Before anything is printed: are all codecs known, of all types of values? */
-static int can_predict(const study_t *study, char *why, size_t why_size)
-{
-    const int   most = study->ranks[study->sizes - 1];
-    step_time_t time;
-
-    for (size_t s = 0; s < study->specs.count; s++) {
-        if (!study_step(study, &study->network[0], most, s, &time, why, why_size)) {
-            return 0;
-        }
-    }
-    return study_step(study, &study->network[0], most, STUDY_FP32, &time, why, why_size);
-}
-
 /* ---- the command --------------------------------------------------------------------------- */
 
 static int run(study_t *study, const scale_arguments_t *a)
@@ -149,8 +132,9 @@ static int run(study_t *study, const scale_arguments_t *a)
     printf("%s: measured on %d rank%s, %zu different exchanges; %s scaling\n\n", study->work.name,
            study->work.ranks, study->work.ranks == 1 ? "" : "s", study->work.exchanges,
            study->weak ? "weak" : "strong");
-    well = study_rows(study, &report) && study_verdict(study, &report) &&
-           (a->plot == NULL || study_plot(study, a->plot));
+    study_rows(study, &report);
+    study_verdict(study, &report);
+    well = a->plot == NULL || study_plot(study, a->plot);
     return report_end(&report, study->job, well) == EXIT_OK && well ? EXIT_OK : EXIT_FAILED;
 }
 
@@ -171,7 +155,7 @@ int scale_main(job_t *job, int argc, char **argv)
 {
     scale_arguments_t a     = {.codec = CODECS};
     study_t           study = {.job = job};
-    const char       *path  = argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
+    const char       *path  = NULL;
     char              why[600];
     tw_context_t     *ctx;
     int               code;
@@ -186,27 +170,26 @@ int scale_main(job_t *job, int argc, char **argv)
             &a.facts, 0, 0},
            {"--codec", "LIST", "Codecs (default " CODECS ").", OPTION_TEXT, &a.codec, 0, 0},
            {"--ranks-per-node", "N", "Ranks on a node (default 1, or as in --facts).", OPTION_COUNT,
-            &a.per_node, 1, RANKS_MOST},
+            &a.per_node, 1, WORKLOAD_RANKS},
            {"--weak", NULL, "Each rank keeps its examples (default: all ranks share them).",
             OPTION_FLAG, &study.weak, 0, 0},
            {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &a.json, 0, 0},
            {"--plot", "FILE.svg", "Also draw them, by gnuplot.", OPTION_TEXT, &a.plot, 0, 0},
            {NULL, NULL, NULL, OPTION_FLAG, NULL, 0, 0}};
     const command_t command = {
-        "thinwire scale JOB [OPTION...]",
-        "Predicts what a step of the program that JOB describes, thinwire-job(5), takes on other "
-        "numbers of\nranks, networks and codecs.",
-        "Examples:\n  thinwire scale job.cfg --ranks 2,16,128 --network ethernet-10g,ethernet-25g\n"
-        "  thinwire scale job.cfg --ranks 8,64 --ranks-per-node 8 --codec fp32,tree8 --plot s.svg",
-        options};
+        .usage = "thinwire scale JOB [OPTION...]",
+        .about =
+            "Predicts what a step of the program that JOB describes, thinwire-job(5), takes on "
+            "other numbers of\nranks, networks and codecs.",
+        .epilogue =
+            "Examples:\n  thinwire scale job.cfg --ranks 2,16,128 --network "
+            "ethernet-10g,ethernet-25g\n  thinwire scale job.cfg --ranks 8,64 --ranks-per-node 8 "
+            "--codec fp32,tree8 --plot s.svg",
+        .options  = options,
+        .operand  = &path,
+        .operands = 1};
 
-    if (path != NULL) { /* for a moment: reports have the command line as it was */
-        argv[1] = argv[0];
-        code    = job_options(job, &command, "scale", argc - 1, argv + 1);
-        argv[1] = (char *)(uintptr_t)path;
-    } else {
-        code = job_options(job, &command, "scale", argc, argv);
-    }
+    code = job_options(job, &command, "scale", argc, argv);
     if (code != JOB_GO_ON) {
         return code;
     }
@@ -226,12 +209,12 @@ int scale_main(job_t *job, int argc, char **argv)
         } else {
             if (read_ranks(&study, a.ranks, why, sizeof(why)) &&
                 complete(&study, &a, ctx, why, sizeof(why)) &&
-                can_predict(&study, why, sizeof(why))) {
+                study_compute(&study, why, sizeof(why))) {
                 code = run(&study, &a);
             } else {
                 job_complain(job, "scale: %s", why);
             }
-            workload_free(&study.work);
+            study_free(&study);
         }
         specs_destroy(&study.specs);
     }

@@ -41,16 +41,6 @@ typedef struct walk {
 
 /* ---- one exchange -------------------------------------------------------------------------- */
 
-static int has_doubles(const tw_facts_t *facts, const char *spec)
-{
-    for (int c = 0; c < facts->codecs; c++) {
-        if (facts->codec[c].wide && strcmp(facts->codec[c].spec, spec) == 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 /* Doubles for which the codec has no form stay as they are. */
 static tw_status_t ask(const exchange_t *x, const step_case_t *how, const char *spec,
                        tw_prediction_t *prediction)
@@ -68,7 +58,7 @@ static int predict(const exchange_t *x, const step_case_t *how, trip_t *trip, ch
                    size_t why_size)
 {
     const int lossy = !x->plain && (!how->only_gradients || strcmp(x->class, "grad") == 0) &&
-                      (!x->wide || has_doubles(how->facts, how->spec));
+                      (!x->wide || tw_facts_codec(how->facts, how->spec, 1) != NULL);
     const char     *spec = lossy ? how->spec : "fp32";
     tw_prediction_t prediction;
 

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <thinwire/thinwire.h>
@@ -19,44 +20,77 @@ enum { RATES = 61, PER_DECADE = 10 };
 
 /* ---- one step ------------------------------------------------------------------------------ */
 
-static int is_lossy_for_gradients_only(const study_t *study, const char *spec)
+/* With a codec by its place; specs.count: fp32. */
+static int compute(const study_t *study, const network_t *network, int ranks, size_t s,
+                   step_time_t *time, char *why, size_t why_size)
 {
-    for (int c = 0; c < study->facts.codecs; c++) {
-        if (strcmp(study->facts.codec[c].spec, spec) == 0) {
-            return study->facts.codec[c].feedback;
-        }
-    }
-    return 0;
-}
-
-int study_step(const study_t *study, const network_t *network, int ranks, size_t which,
-               step_time_t *time, char *why, size_t why_size)
-{
-    tw_facts_t  facts     = study->facts;
-    const char *spec      = which == STUDY_FP32 ? "fp32" : tw_codec_spec(study->specs.codec[which]);
-    const step_case_t how = {.facts          = &facts,
-                             .spec           = spec,
-                             .only_gradients = is_lossy_for_gradients_only(study, spec),
-                             .share = study->weak ? 1.0 : (double)study->work.ranks / ranks};
+    tw_facts_t  facts = study->facts;
+    const char *spec  = s == study->specs.count ? "fp32" : tw_codec_spec(study->specs.codec[s]);
+    const tw_codec_facts_t *codec = tw_facts_codec(&facts, spec, 0);
+    const step_case_t       how   = {.facts          = &facts,
+                                     .spec           = spec,
+                                     .only_gradients = codec != NULL && codec->feedback,
+                                     .share = study->weak ? 1.0 : (double)study->work.ranks / ranks};
 
     network_facts(network, ranks, study->per_node, &facts);
     return step_time(&study->work, &how, time, why, why_size);
 }
 
-/* By computing alone on one rank: with all examples, or with as many as every rank has. */
-double study_speedup(const study_t *study, int ranks, const step_time_t *time)
+static int compute_alone(study_t *study, char *why, size_t why_size)
 {
     tw_facts_t        facts = study->facts;
     const step_case_t how   = {
           .facts = &facts, .spec = "fp32", .share = study->weak ? 1.0 : study->work.ranks};
-    step_time_t alone;
-    char        why[8];
+    step_time_t time;
 
     facts.ranks = facts.nodes = facts.local_ranks = 1;
-    if (!step_time(&study->work, &how, &alone, why, sizeof(why)) || time->seconds <= 0.0) {
-        return 0.0;
+    if (!step_time(&study->work, &how, &time, why, why_size)) {
+        return 0;
     }
-    return (study->weak ? ranks : 1.0) * alone.seconds / time->seconds;
+    study->alone = time.seconds;
+    return 1;
+}
+
+static size_t place_of(const study_t *study, size_t n, size_t r, size_t s)
+{
+    return (n * study->sizes + r) * (study->specs.count + 1) + s;
+}
+
+int study_compute(study_t *study, char *why, size_t why_size)
+{
+    study->time = calloc(place_of(study, study->networks, 0, 0), sizeof(*study->time));
+    if (study->time == NULL) {
+        snprintf(why, why_size, "out of memory");
+        return 0;
+    }
+    for (size_t n = 0; n < study->networks; n++) {
+        for (size_t r = 0; r < study->sizes; r++) {
+            for (size_t s = 0; s <= study->specs.count; s++) {
+                if (!compute(study, &study->network[n], study->ranks[r], s,
+                             &study->time[place_of(study, n, r, s)], why, why_size)) {
+                    return 0;
+                }
+            }
+        }
+    }
+    return compute_alone(study, why, why_size);
+}
+
+void study_free(study_t *study)
+{
+    workload_free(&study->work);
+    free(study->time);
+    study->time = NULL;
+}
+
+const step_time_t *study_time(const study_t *study, size_t n, size_t r, size_t s)
+{
+    return &study->time[place_of(study, n, r, s)];
+}
+
+double study_speedup(const study_t *study, int ranks, const step_time_t *time)
+{
+    return time->seconds > 0.0 ? (study->weak ? ranks : 1.0) * study->alone / time->seconds : 0.0;
 }
 
 /* ---- rows ---------------------------------------------------------------------------------- */
@@ -85,30 +119,23 @@ static void print_row(int ranks, const char *spec, const step_time_t *time, doub
     table_row(columns, COLUMNS, cells);
 }
 
-static int add_row(const study_t *study, const network_t *network, int ranks, size_t s,
-                   report_t *report)
+static void add_row(const study_t *study, size_t n, size_t r, size_t s, report_t *report)
 {
-    const char *spec = study->specs.text[s];
-    step_time_t time;
-    char        why[200];
-    double      speedup;
+    const char        *spec    = study->specs.text[s];
+    const step_time_t *time    = study_time(study, n, r, s);
+    const int          ranks   = study->ranks[r];
+    const double       speedup = study_speedup(study, ranks, time);
 
-    if (!study_step(study, network, ranks, s, &time, why, sizeof(why))) {
-        job_complain(study->job, "scale: %s", why);
-        return 0;
-    }
-    speedup = study_speedup(study, ranks, &time);
-    print_row(ranks, spec, &time, speedup);
+    print_row(ranks, spec, time, speedup);
     report_row(report, json_pack("{s:s, s:i, s:i, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "network",
-                                 network->name, "ranks", ranks, "ranks_per_node",
+                                 study->network[n].name, "ranks", ranks, "ranks_per_node",
                                  study->per_node < ranks ? study->per_node : ranks, "codec", spec,
-                                 "seconds", time.seconds, "compute_seconds", time.compute,
-                                 "exposed", time.exposed, "codec_seconds", time.codec, "speedup",
-                                 speedup, "bytes", time.bytes));
-    return 1;
+                                 "seconds", time->seconds, "compute_seconds", time->compute,
+                                 "exposed", time->exposed, "codec_seconds", time->codec, "speedup",
+                                 speedup, "bytes", time->bytes));
 }
 
-int study_rows(const study_t *study, report_t *report)
+void study_rows(const study_t *study, report_t *report)
 {
     char text[400];
 
@@ -118,70 +145,45 @@ int study_rows(const study_t *study, report_t *report)
         table_header(columns, COLUMNS);
         for (size_t r = 0; r < study->sizes; r++) {
             for (size_t s = 0; s < study->specs.count; s++) {
-                if (!add_row(study, &study->network[n], study->ranks[r], s, report)) {
-                    return 0;
-                }
+                add_row(study, n, r, s, report);
             }
         }
     }
-    return 1;
 }
 
 /* ---- the verdict --------------------------------------------------------------------------- */
 
-/* The codec of the shortest step; time is of that and of fp32. */
-static int best(const study_t *study, const network_t *network, int ranks, size_t *which,
-                double *seconds, double *plain)
+/* The place of the codec with the shortest step, if it pays; else that of fp32. time: of all codecs, fp32
+ * last. */
+static size_t best(const step_time_t *time, size_t codecs)
 {
-    step_time_t time;
-    char        why[200];
+    size_t least = codecs;
 
-    if (!study_step(study, network, ranks, STUDY_FP32, &time, why, sizeof(why))) {
-        return 0;
+    for (size_t s = 0; s < codecs; s++) {
+        least = time[s].seconds < time[least].seconds ? s : least;
     }
-    *plain = *seconds = time.seconds;
-    *which            = STUDY_FP32;
-    for (size_t s = 0; s < study->specs.count; s++) {
-        if (!study_step(study, network, ranks, s, &time, why, sizeof(why))) {
-            return 0;
-        }
-        if (time.seconds < *seconds) {
-            *seconds = time.seconds;
-            *which   = s;
-        }
-    }
-    return 1;
+    return time[least].seconds < PAYS * time[codecs].seconds ? least : codecs;
 }
 
-static const char *name_of(const study_t *study, size_t which, double seconds, double plain)
+/* "tree8 on 2 to 16, fp32 on 32" */
+static void say_best(const study_t *study, size_t n, char *text, size_t size)
 {
-    return which == STUDY_FP32 || seconds >= PAYS * plain ? "fp32" : study->specs.text[which];
-}
-
-/* "tree8 on 2 to 16 ranks, fp32 on 32" */
-static void say_best(const study_t *study, const network_t *network, char *text, size_t size)
-{
-    const char *last = NULL;
-    size_t      used = 0, from = 0;
+    const size_t codecs = study->specs.count;
+    size_t       used   = 0;
 
     text[0] = '\0';
-    for (size_t r = 0; r <= study->sizes && used < size; r++) {
-        const char *name = NULL;
-        double      seconds, plain;
-        size_t      which;
+    for (size_t r = 0, end; r < study->sizes && used < size; r = end) {
+        const size_t s = best(study_time(study, n, r, 0), codecs);
 
-        if (r < study->sizes && best(study, network, study->ranks[r], &which, &seconds, &plain)) {
-            name = name_of(study, which, seconds, plain);
+        end = r + 1;
+        while (end < study->sizes && best(study_time(study, n, end, 0), codecs) == s) {
+            end++;
         }
-        if (last != NULL && (name == NULL || strcmp(name, last) != 0)) {
-            used += (size_t)snprintf(text + used, size - used, "%s%s on %d", used > 0 ? ", " : "",
-                                     last, study->ranks[from]);
-            if (r - 1 > from && used < size) {
-                used += (size_t)snprintf(text + used, size - used, " to %d", study->ranks[r - 1]);
-            }
-            from = r;
+        used += (size_t)snprintf(text + used, size - used, "%s%s on %d", used > 0 ? ", " : "",
+                                 s == codecs ? "fp32" : study->specs.text[s], study->ranks[r]);
+        if (end > r + 1 && used < size) {
+            used += (size_t)snprintf(text + used, size - used, " to %d", study->ranks[end - 1]);
         }
-        last = name;
     }
 }
 
@@ -189,25 +191,30 @@ static void say_best(const study_t *study, const network_t *network, char *text,
  * everywhere down to the lowest that was tried. */
 static double pays_up_to(const study_t *study, const network_t *network, int ranks)
 {
-    network_t one  = *network;
-    double    most = 0.0, rate = 1e-3, ten = 1.0;
+    static const double tenth[PER_DECADE] = {1.0,   1.259, 1.585, 1.995, 2.512,
+                                             3.162, 3.981, 5.012, 6.310, 7.943};
+    network_t           one               = *network;
+    double              most = 0.0, decade = 1e-3;
 
     for (int k = 0; k < RATES; k++) {
-        static const double tenth[PER_DECADE] = {1.0,   1.259, 1.585, 1.995, 2.512,
-                                                 3.162, 3.981, 5.012, 6.310, 7.943};
-        double              seconds, plain;
-        size_t              which;
+        step_time_t time[SPECS_MAX + 1];
+        char        why[200];
+        size_t      s = 0;
 
-        one.rate = rate * ten * tenth[k % PER_DECADE];
-        if (best(study, &one, ranks, &which, &seconds, &plain) && seconds < PAYS * plain) {
+        one.rate = decade * tenth[k % PER_DECADE];
+        while (s <= study->specs.count &&
+               compute(study, &one, ranks, s, &time[s], why, sizeof(why))) {
+            s++;
+        }
+        if (s > study->specs.count && best(time, study->specs.count) < study->specs.count) {
             most = one.rate;
         }
-        ten *= k % PER_DECADE == PER_DECADE - 1 ? 10.0 : 1.0;
+        decade *= k % PER_DECADE == PER_DECADE - 1 ? 10.0 : 1.0;
     }
     return most;
 }
 
-int study_verdict(const study_t *study, report_t *report)
+void study_verdict(const study_t *study, report_t *report)
 {
     const int most     = study->ranks[study->sizes - 1];
     json_t   *verdicts = json_array();
@@ -218,7 +225,7 @@ int study_verdict(const study_t *study, report_t *report)
         char             text[600], line[900];
         double           rate = 0.0;
 
-        say_best(study, network, text, sizeof(text));
+        say_best(study, n, text, sizeof(text));
         snprintf(line, sizeof(line), "%s: shortest step by %s", network->name, text);
         if (!network->measured && most > 1) {
             const size_t used = strlen(line);
@@ -246,5 +253,4 @@ int study_verdict(const study_t *study, report_t *report)
     } else {
         json_decref(verdicts);
     }
-    return 1;
 }

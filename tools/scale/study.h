@@ -5,8 +5,6 @@
 #ifndef TOOLS_SCALE_STUDY_H
 #define TOOLS_SCALE_STUDY_H
 
-#include <stdint.h>
-
 #include "tools/report.h"
 #include "tools/scale/network.h"
 #include "tools/scale/step.h"
@@ -24,25 +22,32 @@ typedef struct study {
     int          per_node;
     int          weak;  /* the examples of a rank stay as they are */
     tw_facts_t   facts; /* of which links and ranks are replaced   */
-    specs_t      specs; /* those without an error first            */
+    specs_t      specs;
+    double
+        alone; /* seconds of a step on one rank: with all examples, or as many as every rank has */
+    step_time_t *time; /* [networks][sizes][specs.count + 1]: study_time() */
 } study_t;
 
-#define STUDY_FP32 SIZE_MAX
+/** Every row, and fp32 beside the codecs; needs all of the above but alone and time. @return 1, or 0 with
+ * one line in why. */
+int study_compute(study_t *study, char *why, size_t why_size);
 
-/** One step with one of the codecs, by its place in specs, or STUDY_FP32. @return 1, or 0 with one line in why. */
-int study_step(const study_t *study, const network_t *network, int ranks, size_t which,
-               step_time_t *time, char *why, size_t why_size);
+/** The job too; what study_compute() has not made is NULL. */
+void study_free(study_t *study);
+
+/** A row, by the places of network, number of ranks and codec; specs.count: fp32. */
+const step_time_t *study_time(const study_t *study, size_t n, size_t r, size_t s);
 
 /** How many times faster than on one rank, as much work as that has. */
 double study_speedup(const study_t *study, int ranks, const step_time_t *time);
 
-/** All rows: printed, and into the report. @return 1, or 0 and rank 0 has said why. */
-int study_rows(const study_t *study, report_t *report);
+/** All rows: printed, and into the report. */
+void study_rows(const study_t *study, report_t *report);
 
 /** Up to which rate of the links the codecs pay, and which one is best on how many ranks. */
-int study_verdict(const study_t *study, report_t *report);
+void study_verdict(const study_t *study, report_t *report);
 
-/** Time of a step, efficiency and exposed share by ranks. */
+/** Time of a step, efficiency and exposed share by ranks. @return 1, or 0 and rank 0 has said why. */
 int study_plot(const study_t *study, const char *path);
 
 #endif /* TOOLS_SCALE_STUDY_H */

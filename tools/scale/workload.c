@@ -13,13 +13,13 @@
 
 #include <thinwire/model.h>
 
+#include "runtime/base/bytes.h"
 #include "tools/scale/job_text.h"
 #include "tools/scale/workload.h"
 
 #define SECONDS_MOST 1e6
 #define COUNT_MOST   1e15
 #define TIMES_MOST   1000000000LL
-#define RANKS_MOST   65536
 
 /* A wait for what no item before it has started. */
 typedef struct early_wait {
@@ -192,13 +192,8 @@ static int type_of(parser_t *p, const config_setting_t *at, exchange_t *x)
 /* The slot of a name, or that where it would be. */
 static size_t slot_of(const parser_t *p, const char *name)
 {
-    uint64_t hash = 14695981039346656037ULL; /* FNV-1a */
-    size_t   at;
+    size_t at = (size_t)(tw_fnv1a(TW_FNV_START, name, strlen(name)) % p->slots);
 
-    for (const char *c = name; *c != '\0'; c++) {
-        hash = (hash ^ (unsigned char)*c) * 1099511628211ULL;
-    }
-    at = (size_t)(hash % p->slots);
     while (p->slot[at] != 0 && strcmp(p->work->exchange[p->slot[at] - 1].name, name) != 0) {
         at = (at + 1) % p->slots;
     }
@@ -436,7 +431,7 @@ static int read_all(parser_t *p, const config_setting_t *root)
     if (name == NULL || ranks == NULL || step == NULL) {
         return wrong(p, NULL, "it needs name, ranks and step");
     }
-    if (!word(p, name, p->work->name) || !whole(p, ranks, RANKS_MOST, &number_of) ||
+    if (!word(p, name, p->work->name) || !whole(p, ranks, WORKLOAD_RANKS, &number_of) ||
         (fixed != NULL && !flag(p, fixed, &p->work->fixed)) || !read_items(p, step, 0) ||
         !all_started(p)) {
         return 0;

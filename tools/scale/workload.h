@@ -10,7 +10,7 @@
 
 #include <thinwire/facts.h>
 
-enum { WORKLOAD_NAME = 64, WORKLOAD_ITEMS = 1000000, WORKLOAD_NESTED = 8 };
+enum { WORKLOAD_NAME = 64, WORKLOAD_ITEMS = 1000000, WORKLOAD_NESTED = 8, WORKLOAD_RANKS = 65536 };
 
 /* A collective that is started once or again and again, by its name. */
 typedef struct exchange {
