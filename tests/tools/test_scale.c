@@ -17,8 +17,8 @@
 
 #include "runtime/policy/model.h"
 #include "tests/suite.h"
-#include "tools/scale/network.h"
-#include "tools/scale/step.h"
+#include "scaling/network.h"
+#include "scaling/step.h"
 
 enum { WHY = 600, TEXT = 65536, RUNS = 300 };
 

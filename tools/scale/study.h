@@ -6,8 +6,8 @@
 #define TOOLS_SCALE_STUDY_H
 
 #include "tools/report.h"
-#include "tools/scale/network.h"
-#include "tools/scale/step.h"
+#include "scaling/network.h"
+#include "scaling/step.h"
 #include "tools/specs.h"
 
 enum { STUDY_RANKS = 64, STUDY_NETWORKS = 16 };

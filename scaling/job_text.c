@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/scale/job_text.c - see job_text.h. libconfig itself ends the process where a file cannot be
+ * scaling/job_text.c - see job_text.h. libconfig itself ends the process where a file cannot be
  * read (a folder), so it gets a text.
  */
 #include "config.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/scale/job_text.h"
+#include "scaling/job_text.h"
 
 /* KEYS_MOST: in a group; libconfig looks at all of them for each that is added. */
 enum { FIRST_ROOM = 1 << 16, TEXT_MOST = 64 << 20, KEYS_MOST = 64, DEEP = 64 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/scale/network.c - see network.h.
+ * scaling/network.c - see network.h.
  *
  * Rates are those of the standards. Latencies are what MPI takes over TCP through the kernel for
  * Ethernet, and by verbs for InfiniBand, as vendors and users commonly measure them on current
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/scale/network.h"
+#include "scaling/network.h"
 
 #define INSIDE .inside_rate = 80, .inside_latency = 0.5
 

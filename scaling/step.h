@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/scale/step.h - how long a step takes: the computation on one line, the exchanges one after
+ * scaling/step.h - how long a step takes: the computation on one line, the exchanges one after
  * the other on another, as the library carries them out.
  */
-#ifndef TOOLS_SCALE_STEP_H
-#define TOOLS_SCALE_STEP_H
+#ifndef SCALING_STEP_H
+#define SCALING_STEP_H
 
-#include "tools/scale/workload.h"
+#include "scaling/workload.h"
 
 /* What a step takes on some ranks; seconds, bytes that the busiest rank sends. */
 typedef struct step_time {
@@ -25,4 +25,4 @@ typedef struct step_case {
 int step_time(const workload_t *work, const step_case_t *how, step_time_t *time, char *why,
               size_t why_size);
 
-#endif /* TOOLS_SCALE_STEP_H */
+#endif /* SCALING_STEP_H */

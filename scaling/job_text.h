@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/scale/job_text.h - the text of a job file, looked through before libconfig reads it.
+ * scaling/job_text.h - the text of a job file, looked through before libconfig reads it.
  */
-#ifndef TOOLS_SCALE_JOB_TEXT_H
-#define TOOLS_SCALE_JOB_TEXT_H
+#ifndef SCALING_JOB_TEXT_H
+#define SCALING_JOB_TEXT_H
 
 #include <stddef.h>
 
@@ -11,4 +11,4 @@
  * not fit, a comment without an end. */
 char *job_text_read(const char *path, char *why, size_t why_size);
 
-#endif /* TOOLS_SCALE_JOB_TEXT_H */
+#endif /* SCALING_JOB_TEXT_H */

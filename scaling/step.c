@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/scale/step.c - see step.h.
+ * scaling/step.c - see step.h.
  *
  * Exchanges form a queue: one begins when it is started and those before it are done. (The library
  * advances several at once, which share the links; the last of them is done at the same time.) The codec
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/scale/step.h"
+#include "scaling/step.h"
 
 /* ROUNDS_MOST: of one loop while its rounds differ; ROUNDS_ALL: of all loops in a step. */
 enum { STEPS = 3, ALIKE = 3, ROUNDS_MOST = 4096, ROUNDS_ALL = 1 << 18 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/scale/workload.h - what a program does in one step: computations, and collectives that are
+ * scaling/workload.h - what a program does in one step: computations, and collectives that are
  * started and waited for. Read from a file in the syntax of libconfig, thinwire-job(5).
  */
-#ifndef TOOLS_SCALE_WORKLOAD_H
-#define TOOLS_SCALE_WORKLOAD_H
+#ifndef SCALING_WORKLOAD_H
+#define SCALING_WORKLOAD_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -57,4 +57,4 @@ int workload_read(workload_t *work, const char *path, char *why, size_t why_size
 
 void workload_free(workload_t *work);
 
-#endif /* TOOLS_SCALE_WORKLOAD_H */
+#endif /* SCALING_WORKLOAD_H */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/scale/network.h - networks as numbers: what people have, or what was measured. Every number
+ * scaling/network.h - networks as numbers: what people have, or what was measured. Every number
  * of a preset is an assumption, which can be set: "ethernet-10g:latency=30:group=16:taper=2".
  */
-#ifndef TOOLS_SCALE_NETWORK_H
-#define TOOLS_SCALE_NETWORK_H
+#ifndef SCALING_NETWORK_H
+#define SCALING_NETWORK_H
 
 #include <stddef.h>
 
@@ -37,4 +37,4 @@ void network_facts(const network_t *network, int ranks, int per_node, tw_facts_t
 /** What is assumed, as a line. */
 void network_describe(const network_t *network, char *text, size_t size);
 
-#endif /* TOOLS_SCALE_NETWORK_H */
+#endif /* SCALING_NETWORK_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tools/scale/workload.c - see workload.h.
+ * scaling/workload.c - see workload.h.
  */
 #include "config.h"
 
@@ -14,8 +14,8 @@
 #include <thinwire/model.h>
 
 #include "runtime/base/bytes.h"
-#include "tools/scale/job_text.h"
-#include "tools/scale/workload.h"
+#include "scaling/job_text.h"
+#include "scaling/workload.h"
 
 #define SECONDS_MOST 1e6
 #define COUNT_MOST   1e15
