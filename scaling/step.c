@@ -71,8 +71,9 @@ static int predict(const exchange_t *x, const step_case_t *how, trip_t *trip, ch
                  x->wide ? " for doubles" : "", how->facts->ranks);
         return 0;
     }
-    *trip = (trip_t){
-        .seconds = prediction.seconds, .codec = prediction.codec, .bytes = prediction.bytes_sent};
+    *trip = (trip_t){.seconds = prediction.seconds,
+                     .codec   = prediction.codec,
+                     .bytes   = x->part * prediction.bytes_sent};
     return 1;
 }
 

@@ -3,57 +3,18 @@
  */
 #include "config.h"
 
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <libconfig.h>
 
 #include <thinwire/model.h>
 
 #include "runtime/base/bytes.h"
 #include "scaling/job_text.h"
-#include "scaling/workload.h"
+#include "scaling/parser.h"
 
-#define SECONDS_MOST 1e6
-#define COUNT_MOST   1e15
-#define TIMES_MOST   1000000000LL
-
-/* A wait for what no item before it has started. */
-typedef struct early_wait {
-    size_t                  exchange;
-    const config_setting_t *at;
-} early_wait_t;
-
-typedef enum list { LIST_ITEMS, LIST_EXCHANGES, LIST_EARLY, LISTS } list_t;
-
-typedef struct parser {
-    workload_t   *work;
-    const char   *path;
-    size_t        room[LISTS];
-    size_t       *slot; /* by a name's hash: 1 + its index, 0 where free; at most half full */
-    size_t        slots;
-    early_wait_t *early;
-    size_t        earlies;
-    char         *why;
-    size_t        why_size;
-} parser_t;
-
-__attribute__((format(printf, 3, 4))) static int wrong(parser_t *p, const config_setting_t *at,
-                                                       const char *format, ...)
-{
-    char    text[400];
-    va_list list;
-
-    va_start(list, format);
-    vsnprintf(text, sizeof(text), format, list);
-    va_end(list);
-    snprintf(p->why, p->why_size, "%s:%d: %s", p->path,
-             at != NULL ? (int)config_setting_source_line(at) : 1, text);
-    return 0;
-}
+#define COUNT_MOST 1e15
+#define TIMES_MOST 1000000000LL
 
 /* ---- lists that grow ----------------------------------------------------------------------- */
 
@@ -67,7 +28,7 @@ static int grow(parser_t *p, list_t which, void **list, size_t n, size_t size)
     }
     more = realloc(*list, room * size);
     if (more == NULL) {
-        return wrong(p, NULL, "out of memory");
+        return job_wrong(p, NULL, "out of memory");
     }
     *list          = more;
     p->room[which] = room;
@@ -79,83 +40,13 @@ static int add_item(parser_t *p, const config_setting_t *at, item_t item)
     workload_t *work = p->work;
 
     if (work->items == WORKLOAD_ITEMS) {
-        return wrong(p, at, "more than %d items; repeat folds those that are alike",
-                     WORKLOAD_ITEMS);
+        return job_wrong(p, at, "more than %d items; repeat folds those that are alike",
+                         WORKLOAD_ITEMS);
     }
     if (!grow(p, LIST_ITEMS, (void **)&work->item, work->items, sizeof(item))) {
         return 0;
     }
     work->item[work->items++] = item;
-    return 1;
-}
-
-/* ---- values -------------------------------------------------------------------------------- */
-
-/* A number, whole or not. */
-static int number(parser_t *p, const config_setting_t *at, double least, double most, double *value)
-{
-    switch (config_setting_type(at)) {
-    case CONFIG_TYPE_INT:
-    case CONFIG_TYPE_INT64:
-        *value = (double)config_setting_get_int64(at);
-        break;
-    case CONFIG_TYPE_FLOAT:
-        *value = config_setting_get_float(at);
-        break;
-    default:
-        *value = NAN;
-    }
-    if (!(*value >= least && *value <= most)) {
-        return wrong(p, at, "%s: accepted is a number from %g to %g", config_setting_name(at),
-                     least, most);
-    }
-    return 1;
-}
-
-static int whole(parser_t *p, const config_setting_t *at, double most, double *value)
-{
-    return number(p, at, 1.0, most, value) &&
-           (*value == floor(*value) ||
-            wrong(p, at, "%s: accepted is a whole number", config_setting_name(at)));
-}
-
-static int word(parser_t *p, const config_setting_t *at, char *text)
-{
-    const char *value = config_setting_get_string(at);
-
-    if (value == NULL || *value == '\0' || strlen(value) >= WORKLOAD_NAME) {
-        return wrong(p, at, "%s: accepted is a text of 1 to %d characters", config_setting_name(at),
-                     WORKLOAD_NAME - 1);
-    }
-    strcpy(text, value);
-    return 1;
-}
-
-static int flag(parser_t *p, const config_setting_t *at, int *value)
-{
-    *value = config_setting_get_bool(at);
-    return config_setting_type(at) == CONFIG_TYPE_BOOL ||
-           wrong(p, at, "%s: accepted is true or false", config_setting_name(at));
-}
-
-/* Every key of a group is among the words of `known`. */
-static int only(parser_t *p, const config_setting_t *group, const char *known)
-{
-    for (int i = 0; i < config_setting_length(group); i++) {
-        const config_setting_t *one    = config_setting_get_elem(group, (unsigned)i);
-        const char             *name   = config_setting_name(one);
-        const size_t            length = strlen(name);
-        const char             *at     = known;
-
-        while ((at = strstr(at, name)) != NULL &&
-               ((at != known && at[-1] != ' ') ||
-                (at[length] != ',' && at[length] != ' ' && at[length] != '\0'))) {
-            at++;
-        }
-        if (at == NULL) {
-            return wrong(p, one, "'%.60s' is no key here; accepted are %s", name, known);
-        }
-    }
     return 1;
 }
 
@@ -176,7 +67,7 @@ static int operation(parser_t *p, const config_setting_t *at, tw_operation_t *op
             return 1;
         }
     }
-    return wrong(p, at, "%s: accepted are %s", config_setting_name(at), all);
+    return job_wrong(p, at, "%s: accepted are %s", config_setting_name(at), all);
 }
 
 static int type_of(parser_t *p, const config_setting_t *at, exchange_t *x)
@@ -186,7 +77,7 @@ static int type_of(parser_t *p, const config_setting_t *at, exchange_t *x)
     x->wide  = value != NULL && strcmp(value, "double") == 0;
     x->plain = value != NULL && strcmp(value, "other") == 0;
     return x->wide || x->plain || (value != NULL && strcmp(value, "float") == 0) ||
-           wrong(p, at, "type: accepted are float, double and other");
+           job_wrong(p, at, "type: accepted are float, double and other");
 }
 
 /* The slot of a name, or that where it would be. */
@@ -220,7 +111,7 @@ static int add_slots(parser_t *p)
     p->slot  = calloc(p->slots, sizeof(*p->slot));
     if (p->slot == NULL) {
         p->slots = 0;
-        return wrong(p, NULL, "out of memory");
+        return job_wrong(p, NULL, "out of memory");
     }
     for (size_t i = 0; i < work->exchanges; i++) {
         p->slot[slot_of(p, work->exchange[i].name)] = i + 1;
@@ -265,22 +156,23 @@ static int read_exchange(parser_t *p, const config_setting_t *group, const confi
                            *scales = config_setting_get_member(group, "scales");
     const int   calls              = strcmp(config_setting_name(what), "call") == 0;
     workload_t *work               = p->work;
-    exchange_t  x                  = {.count = 0.0};
+    exchange_t  x                  = {.part = 1.0};
     size_t      index;
 
-    if (!only(p, group,
-              calls ? "call, name, count, type, class, scales"
-                    : "start, name, count, type, class, scales") ||
+    if (!job_only(p, group,
+                  calls ? "call, name, count, type, class, scales"
+                        : "start, name, count, type, class, scales") ||
         !operation(p, what, &x.operation) || (type != NULL && !type_of(p, type, &x)) ||
-        (class != NULL && !word(p, class, x.class)) ||
-        (scales != NULL && !flag(p, scales, &x.scales))) {
+        (class != NULL && !job_word(p, class, x.class)) ||
+        (scales != NULL && !job_flag(p, scales, &x.scales))) {
         return 0;
     }
     if (count == NULL || (name == NULL && !calls)) {
-        return wrong(p, group, "%s: it needs a count%s", config_setting_name(what),
-                     calls ? "" : " and a name, which a wait tells");
+        return job_wrong(p, group, "%s: it needs a count%s", config_setting_name(what),
+                         calls ? "" : " and a name, which a wait tells");
     }
-    if (!number(p, count, 0.0, COUNT_MOST, &x.count) || (name != NULL && !word(p, name, x.name))) {
+    if (!job_number(p, count, 0.0, COUNT_MOST, &x.count) ||
+        (name != NULL && !job_word(p, name, x.name))) {
         return 0;
     }
     if (name == NULL) {
@@ -299,7 +191,7 @@ static int read_exchange(parser_t *p, const config_setting_t *group, const confi
     } else if (is_early(&work->exchange[index])) {
         work->exchange[index] = x;
     } else if (!same(&work->exchange[index], &x)) {
-        return wrong(p, group, "'%s' was something else before", x.name);
+        return job_wrong(p, group, "'%s' was something else before", x.name);
     }
     return add_item(p, group, (item_t){.kind = ITEM_START, .exchange = index}) &&
            (!calls || add_item(p, group, (item_t){.kind = ITEM_WAIT, .exchange = index}));
@@ -315,9 +207,9 @@ static int read_compute(parser_t *p, const config_setting_t *group, const config
     item_t                  item  = {.kind = ITEM_COMPUTE};
     int                     is    = 0;
 
-    if (!only(p, group, "compute, fixed, name") ||
-        !number(p, what, 0.0, SECONDS_MOST, &item.seconds) ||
-        (fixed != NULL && !flag(p, fixed, &is))) {
+    if (!job_only(p, group, "compute, fixed, name") ||
+        !job_number(p, what, 0.0, SECONDS_MOST, &item.seconds) ||
+        (fixed != NULL && !job_flag(p, fixed, &is))) {
         return 0;
     }
     item.kind = is ? ITEM_FIXED : ITEM_COMPUTE;
@@ -330,7 +222,7 @@ static int read_wait(parser_t *p, const config_setting_t *group, const config_se
     exchange_t x = {.operation = (tw_operation_t)TW_OPERATIONS};
     size_t     index;
 
-    if (!only(p, group, "wait") || !word(p, what, x.name)) {
+    if (!job_only(p, group, "wait") || !job_word(p, what, x.name)) {
         return 0;
     }
     if (!find(p, x.name, &index)) {
@@ -350,14 +242,14 @@ static int read_repeat(parser_t *p, const config_setting_t *group, const config_
     const size_t            begin = p->work->items;
     double                  times;
 
-    if (!only(p, group, "repeat, step") || !whole(p, what, (double)TIMES_MOST, &times)) {
+    if (!job_only(p, group, "repeat, step") || !job_whole(p, what, (double)TIMES_MOST, &times)) {
         return 0;
     }
     if (step == NULL) {
-        return wrong(p, group, "repeat: it needs a step = ( ... )");
+        return job_wrong(p, group, "repeat: it needs a step = ( ... )");
     }
     if (depth == WORKLOAD_NESTED) {
-        return wrong(p, group, "repeat: nested more than %d deep", WORKLOAD_NESTED);
+        return job_wrong(p, group, "repeat: nested more than %d deep", WORKLOAD_NESTED);
     }
     if (!add_item(p, group, (item_t){.kind = ITEM_REPEAT, .times = (uint64_t)times}) ||
         !read_items(p, step, depth + 1)) {
@@ -372,7 +264,7 @@ static int read_item(parser_t *p, const config_setting_t *group, int depth)
     const config_setting_t *what;
 
     if (!config_setting_is_group(group)) {
-        return wrong(p, group, "an item is a group: { key = value; ... }");
+        return job_wrong(p, group, "an item is a group: { key = value; ... }");
     }
     if ((what = config_setting_get_member(group, "compute")) != NULL) {
         return read_compute(p, group, what);
@@ -387,13 +279,13 @@ static int read_item(parser_t *p, const config_setting_t *group, int depth)
         (what = config_setting_get_member(group, "call")) != NULL) {
         return read_exchange(p, group, what);
     }
-    return wrong(p, group, "an item has one of compute, start, wait, call and repeat");
+    return job_wrong(p, group, "an item has one of compute, start, wait, call and repeat");
 }
 
 static int read_items(parser_t *p, const config_setting_t *list, int depth)
 {
     if (!config_setting_is_list(list)) {
-        return wrong(p, list, "step: accepted is a list: ( { ... }, { ... } )");
+        return job_wrong(p, list, "step: accepted is a list: ( { ... }, { ... } )");
     }
     for (int i = 0; i < config_setting_length(list); i++) {
         if (!read_item(p, config_setting_get_elem(list, (unsigned)i), depth)) {
@@ -411,7 +303,7 @@ static int all_started(parser_t *p)
         const exchange_t *x = &p->work->exchange[p->early[i].exchange];
 
         if (is_early(x)) {
-            return wrong(p, p->early[i].at, "wait: nothing called '%s' is started", x->name);
+            return job_wrong(p, p->early[i].at, "wait: nothing called '%s' is started", x->name);
         }
     }
     return 1;
@@ -419,25 +311,31 @@ static int all_started(parser_t *p)
 
 static int read_all(parser_t *p, const config_setting_t *root)
 {
-    const config_setting_t *name  = config_setting_get_member(root, "name"),
-                           *ranks = config_setting_get_member(root, "ranks"),
-                           *fixed = config_setting_get_member(root, "fixed_ranks"),
-                           *step  = config_setting_get_member(root, "step");
-    double number_of              = 0.0;
+    const config_setting_t *name     = config_setting_get_member(root, "name"),
+                           *ranks    = config_setting_get_member(root, "ranks"),
+                           *fixed    = config_setting_get_member(root, "fixed_ranks"),
+                           *step     = config_setting_get_member(root, "step"),
+                           *training = config_setting_get_member(root, "training");
+    double number_of                 = 0.0;
 
-    if (!only(p, root, "name, ranks, fixed_ranks, step")) {
+    if (!job_only(p, root, "name, ranks, fixed_ranks, step, training")) {
         return 0;
     }
-    if (name == NULL || ranks == NULL || step == NULL) {
-        return wrong(p, NULL, "it needs name, ranks and step");
+    if (name == NULL || ranks == NULL || (step == NULL) == (training == NULL)) {
+        return job_wrong(p, NULL, "it needs name, ranks and step (or training)");
     }
-    if (!word(p, name, p->work->name) || !whole(p, ranks, WORKLOAD_RANKS, &number_of) ||
-        (fixed != NULL && !flag(p, fixed, &p->work->fixed)) || !read_items(p, step, 0) ||
-        !all_started(p)) {
+    if (!job_word(p, name, p->work->name) || !job_whole(p, ranks, WORKLOAD_RANKS, &number_of) ||
+        (fixed != NULL && !job_flag(p, fixed, &p->work->fixed))) {
         return 0;
     }
     p->work->ranks = (int)number_of;
-    return p->work->items > 0 || wrong(p, step, "step: it is empty");
+    if (training != NULL) {
+        return training_read(p, training);
+    }
+    if (!read_items(p, step, 0) || !all_started(p)) {
+        return 0;
+    }
+    return p->work->items > 0 || job_wrong(p, step, "step: it is empty");
 }
 
 int workload_read(workload_t *work, const char *path, char *why, size_t why_size)
@@ -474,5 +372,6 @@ void workload_free(workload_t *work)
 {
     free(work->item);
     free(work->exchange);
+    free(work->training.layer);
     *work = (workload_t){.ranks = 0};
 }

@@ -10,7 +10,13 @@
 
 #include <thinwire/facts.h>
 
-enum { WORKLOAD_NAME = 64, WORKLOAD_ITEMS = 1000000, WORKLOAD_NESTED = 8, WORKLOAD_RANKS = 65536 };
+enum {
+    WORKLOAD_NAME   = 64,
+    WORKLOAD_ITEMS  = 1000000,
+    WORKLOAD_NESTED = 8,
+    WORKLOAD_RANKS  = 65536,
+    TRAINING_LAYERS = 4096
+};
 
 /* A collective that is started once or again and again, by its name. */
 typedef struct exchange {
@@ -21,6 +27,7 @@ typedef struct exchange {
     int            wide;   /* doubles                                                        */
     int            plain;  /* neither floats nor doubles: bytes / 4 values, never compressed */
     int            scales; /* count is by the examples of a rank                             */
+    double         part;   /* of the bytes that the busiest rank sends, those of a mean one  */
 } exchange_t;
 
 typedef enum item_kind {
@@ -40,10 +47,34 @@ typedef struct item {
     size_t      end; /* of ITEM_REPEAT: the index of its ITEM_END */
 } item_t;
 
+/* A training is given by its layers instead of items: training.h. */
+typedef struct training_layer {
+    char   name[WORKLOAD_NAME];
+    double weights, biases; /* values */
+    double units;    /* of a dense layer; 0: it is none. inputs: weights / units                */
+    double channels; /* whose statistics are exchanged                                       */
+    double forward,
+        backward; /* seconds, of the examples of a rank in the measurement, all units      */
+} training_layer_t;
+
+typedef struct training {
+    double
+        batch; /* examples of a step, of all ranks in the measurement                            */
+    double
+        bucket; /* bytes of gradients that travel together                                        */
+    double
+        update; /* seconds of updating all parameters                                             */
+    int softmax; /* split layers exchange their largest outputs and the sums                       */
+    size_t layers,
+        dense; /* dense: the first of those that can be split; layers: there are none    */
+    training_layer_t *layer;
+} training_t;
+
 typedef struct workload {
     char        name[WORKLOAD_NAME];
-    int         ranks; /* that it was measured on                                        */
-    int         fixed; /* on no other number of ranks                                    */
+    int         ranks;    /* that it was measured on                                        */
+    int         fixed;    /* on no other number of ranks                                    */
+    training_t  training; /* layers: 0 where there are items                                */
     item_t     *item;
     size_t      items;
     exchange_t *exchange;

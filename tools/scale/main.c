@@ -18,7 +18,7 @@
 #define CODECS "fp32,bitpack:2,tree8,onebit"
 
 typedef struct scale_arguments {
-    const char *ranks, *network, *codec, *facts, *json, *plot;
+    const char *ranks, *network, *codec, *scheme, *facts, *json, *plot;
     int         per_node;
 } scale_arguments_t;
 
@@ -56,6 +56,30 @@ static int read_ranks(study_t *study, const char *list, char *why, size_t why_si
         }
         study->ranks[study->sizes++] = (int)n;
         at                           = end;
+        if (*at == '\0') {
+            return 1;
+        }
+    }
+}
+
+/* How a training is divided; other jobs say what every rank does. */
+static int read_schemes(study_t *study, const char *list, char *why, size_t why_size)
+{
+    if (list != NULL && study->work.training.layers == 0) {
+        snprintf(why, why_size, "--scheme: this job has no layers; it is as its file says");
+        return 0;
+    }
+    for (const char *at = list != NULL ? list : "data";; at++) {
+        const size_t length = strcspn(at, ",");
+
+        if (study->schemes == STUDY_SCHEMES) {
+            snprintf(why, why_size, "--scheme: more than %d", STUDY_SCHEMES);
+            return 0;
+        }
+        if (!scheme_parse(&study->scheme[study->schemes++], at, length, why, why_size)) {
+            return 0;
+        }
+        at += length;
         if (*at == '\0') {
             return 1;
         }
@@ -129,8 +153,10 @@ static int run(study_t *study, const scale_arguments_t *a)
     if (!gnuplot_begin(study->job, a->plot) || !report_begin(&report, study->job, a->json)) {
         return EXIT_FAILED;
     }
-    printf("%s: measured on %d rank%s, %zu different exchanges; %s scaling\n\n", study->work.name,
-           study->work.ranks, study->work.ranks == 1 ? "" : "s", study->work.exchanges,
+    printf("%s: measured on %d rank%s, %zu %s; %s scaling\n\n", study->work.name, study->work.ranks,
+           study->work.ranks == 1 ? "" : "s",
+           study->work.training.layers > 0 ? study->work.training.layers : study->work.exchanges,
+           study->work.training.layers > 0 ? "layers" : "different exchanges",
            study->weak ? "weak" : "strong");
     study_rows(study, &report);
     study_verdict(study, &report);
@@ -169,6 +195,10 @@ int scale_main(job_t *job, int argc, char **argv)
            {"--facts", "FILE", "Links and codecs as thinwire calibrate measured them.", OPTION_TEXT,
             &a.facts, 0, 0},
            {"--codec", "LIST", "Codecs (default " CODECS ").", OPTION_TEXT, &a.codec, 0, 0},
+           {"--scheme", "LIST",
+            "Who computes what, of a training: data, or dense layers split by a, b, c or group=G\n"
+               "(default data).",
+            OPTION_TEXT, &a.scheme, 0, 0},
            {"--ranks-per-node", "N", "Ranks on a node (default 1, or as in --facts).", OPTION_COUNT,
             &a.per_node, 1, WORKLOAD_RANKS},
            {"--weak", NULL, "Each rank keeps its examples (default: all ranks share them).",
@@ -208,6 +238,7 @@ int scale_main(job_t *job, int argc, char **argv)
             code = EXIT_FAILED;
         } else {
             if (read_ranks(&study, a.ranks, why, sizeof(why)) &&
+                read_schemes(&study, a.scheme, why, sizeof(why)) &&
                 complete(&study, &a, ctx, why, sizeof(why)) &&
                 study_compute(&study, why, sizeof(why))) {
                 code = run(&study, &a);

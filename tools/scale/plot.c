@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tools/scale/plot.c - three panels for each network: time of a step, efficiency and exposed share, by
- * ranks, a line for each codec.
+ * ranks, a line for each codec and scheme.
  */
 #include "config.h"
 
@@ -12,14 +12,25 @@
 
 enum { PANELS = 3, WIDE = 420, HIGH = 320 };
 
+/* What is drawn: a line for each scheme and codec. */
+static size_t lines(const study_t *study)
+{
+    return study->schemes * study->specs.count;
+}
+
+static const step_time_t *line(const study_t *study, size_t n, size_t r, size_t w)
+{
+    return study_time(study, n, r, w / study->specs.count, w % study->specs.count);
+}
+
 static void print_data(FILE *script, const study_t *study)
 {
     for (size_t n = 0; n < study->networks; n++) {
-        for (size_t s = 0; s < study->specs.count; s++) {
-            fprintf(script, "$d%zu_%zu << E\n", n, s);
+        for (size_t w = 0; w < lines(study); w++) {
+            fprintf(script, "$d%zu_%zu << E\n", n, w);
             for (size_t r = 0; r < study->sizes; r++) {
                 const int          ranks = study->ranks[r];
-                const step_time_t *time  = study_time(study, n, r, s);
+                const step_time_t *time  = line(study, n, r, w);
 
                 fprintf(script, "%d %g %g %g\n", ranks,
                         fmax(1e3 * time->seconds, 1e-6), /* the axis has no 0 */
@@ -47,10 +58,13 @@ static void print_panels(FILE *script, const study_t *study)
                     study->network[n].name, titles[k], k == 0 ? "set" : "unset",
                     k == 0 ? "*:*" : "0:100",
                     n + (size_t)k == 0 ? "set key top right" : "unset key");
-            for (size_t s = 0; s < study->specs.count; s++) {
+            for (size_t w = 0; w < lines(study); w++) {
+                char way[200];
+
+                study_way(study, w / study->specs.count, w % study->specs.count, way, sizeof(way));
                 fprintf(script,
                         "%s$d%zu_%zu using 1:%d with linespoints lw 2 pt 7 ps 0.5 title '%s'",
-                        s > 0 ? ", " : "", n, s, 2 + k, study->specs.text[s]);
+                        w > 0 ? ", " : "", n, w, 2 + k, way);
             }
             fprintf(script, "\n");
         }

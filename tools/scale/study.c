@@ -20,57 +20,88 @@ enum { RATES = 61, PER_DECADE = 10 };
 
 /* ---- one step ------------------------------------------------------------------------------ */
 
+/* The step of a job on so many ranks, in *made if it is of layers; NULL: one line in why. */
+static const workload_t *step_of(const study_t *study, const scheme_t *scheme, int ranks, int lossy,
+                                 workload_t *made, char *why, size_t why_size)
+{
+    const workload_t *work  = &study->work;
+    const double      batch = work->training.batch;
+
+    if (work->training.layers == 0) {
+        return work;
+    }
+    return training_step(work, scheme, ranks, study->weak ? batch / work->ranks * ranks : batch,
+                         lossy, made, why, why_size)
+               ? made
+               : NULL;
+}
+
+static int time_of(const study_t *study, const tw_facts_t *facts, const char *spec,
+                   const scheme_t *scheme, step_time_t *time, char *why, size_t why_size)
+{
+    const tw_codec_facts_t *codec = tw_facts_codec(facts, spec, 0);
+    const step_case_t       how   = {.facts          = facts,
+                                     .spec           = spec,
+                                     .only_gradients = codec != NULL && codec->feedback,
+                                     .share = study->weak ? 1.0 : (double)study->work.ranks / facts->ranks};
+    workload_t              made  = {.ranks = 0};
+    const workload_t       *step  = step_of(study, scheme, facts->ranks,
+                                            codec != NULL && codec->max_error > 0.0, &made, why, why_size);
+    const int               good  = step != NULL && step_time(step, &how, time, why, why_size);
+
+    workload_free(&made);
+    return good;
+}
+
 /* With a codec by its place; specs.count: fp32. */
-static int compute(const study_t *study, const network_t *network, int ranks, size_t s,
+static int compute(const study_t *study, const network_t *network, int ranks, size_t h, size_t s,
                    step_time_t *time, char *why, size_t why_size)
 {
     tw_facts_t  facts = study->facts;
     const char *spec  = s == study->specs.count ? "fp32" : tw_codec_spec(study->specs.codec[s]);
-    const tw_codec_facts_t *codec = tw_facts_codec(&facts, spec, 0);
-    const step_case_t       how   = {.facts          = &facts,
-                                     .spec           = spec,
-                                     .only_gradients = codec != NULL && codec->feedback,
-                                     .share = study->weak ? 1.0 : (double)study->work.ranks / ranks};
 
     network_facts(network, ranks, study->per_node, &facts);
-    return step_time(&study->work, &how, time, why, why_size);
+    return time_of(study, &facts, spec, &study->scheme[h], time, why, why_size);
 }
 
 static int compute_alone(study_t *study, char *why, size_t why_size)
 {
-    tw_facts_t        facts = study->facts;
-    const step_case_t how   = {
-          .facts = &facts, .spec = "fp32", .share = study->weak ? 1.0 : study->work.ranks};
+    tw_facts_t  facts = study->facts;
     step_time_t time;
 
     facts.ranks = facts.nodes = facts.local_ranks = 1;
-    if (!step_time(&study->work, &how, &time, why, why_size)) {
+    if (!time_of(study, &facts, "fp32", &study->scheme[0], &time, why, why_size)) {
         return 0;
     }
     study->alone = time.seconds;
     return 1;
 }
 
-static size_t place_of(const study_t *study, size_t n, size_t r, size_t s)
+/* Ways of a step: schemes, and for each the codecs and fp32. */
+static size_t ways(const study_t *study)
 {
-    return (n * study->sizes + r) * (study->specs.count + 1) + s;
+    return study->schemes * (study->specs.count + 1);
+}
+
+static size_t place_of(const study_t *study, size_t n, size_t r, size_t h, size_t s)
+{
+    return (n * study->sizes + r) * ways(study) + h * (study->specs.count + 1) + s;
 }
 
 int study_compute(study_t *study, char *why, size_t why_size)
 {
-    study->time = calloc(place_of(study, study->networks, 0, 0), sizeof(*study->time));
+    study->time = calloc(study->networks * study->sizes * ways(study), sizeof(*study->time));
     if (study->time == NULL) {
         snprintf(why, why_size, "out of memory");
         return 0;
     }
-    for (size_t n = 0; n < study->networks; n++) {
-        for (size_t r = 0; r < study->sizes; r++) {
-            for (size_t s = 0; s <= study->specs.count; s++) {
-                if (!compute(study, &study->network[n], study->ranks[r], s,
-                             &study->time[place_of(study, n, r, s)], why, why_size)) {
-                    return 0;
-                }
-            }
+    for (size_t k = 0; k < study->networks * study->sizes * ways(study); k++) {
+        const size_t way = k % ways(study), row = k / ways(study);
+
+        if (!compute(study, &study->network[row / study->sizes], study->ranks[row % study->sizes],
+                     way / (study->specs.count + 1), way % (study->specs.count + 1),
+                     &study->time[k], why, why_size)) {
+            return 0;
         }
     }
     return compute_alone(study, why, why_size);
@@ -83,9 +114,9 @@ void study_free(study_t *study)
     study->time = NULL;
 }
 
-const step_time_t *study_time(const study_t *study, size_t n, size_t r, size_t s)
+const step_time_t *study_time(const study_t *study, size_t n, size_t r, size_t h, size_t s)
 {
-    return &study->time[place_of(study, n, r, s)];
+    return &study->time[place_of(study, n, r, h, s)];
 }
 
 double study_speedup(const study_t *study, int ranks, const step_time_t *time)
@@ -93,59 +124,74 @@ double study_speedup(const study_t *study, int ranks, const step_time_t *time)
     return time->seconds > 0.0 ? (study->weak ? ranks : 1.0) * study->alone / time->seconds : 0.0;
 }
 
+void study_way(const study_t *study, size_t h, size_t s, char *text, size_t size)
+{
+    snprintf(text, size, "%s%s%s", s < study->specs.count ? study->specs.text[s] : "fp32",
+             study->schemes > 1 ? " with scheme " : "",
+             study->schemes > 1 ? study->scheme[h].text : "");
+}
+
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-static const table_column_t columns[] = {
-    {"ranks", 5}, {"codec", -16},     {"step", 9},     {"computing", 9},   {"exposed", 9},
-    {"share", 6}, {"codec time", 10}, {"speed-up", 8}, {"efficiency", 10}, {"MB sent", 9}};
+/* The first is for trainings. */
+static const table_column_t columns[] = {{"scheme", -9},     {"ranks", 5},       {"codec", -16},
+                                         {"step", 9},        {"computing", 9},   {"exposed", 9},
+                                         {"share", 6},       {"codec time", 10}, {"speed-up", 8},
+                                         {"efficiency", 10}, {"MB sent", 9}};
 
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
-static void print_row(int ranks, const char *spec, const step_time_t *time, double speedup)
+static void print_row(int ranks, const char *scheme, const char *spec, const step_time_t *time,
+                      double speedup)
 {
-    char cells[COLUMNS][TABLE_CELL];
+    const int first = scheme == NULL;
+    char      cells[COLUMNS][TABLE_CELL];
 
-    snprintf(cells[0], TABLE_CELL, "%d", ranks);
-    table_text(cells[1], spec);
-    table_time(cells[2], time->seconds);
-    table_time(cells[3], time->compute);
-    table_time(cells[4], time->exposed);
-    snprintf(cells[5], TABLE_CELL, "%.0f %%",
+    table_text(cells[0], scheme != NULL ? scheme : "");
+    snprintf(cells[1], TABLE_CELL, "%d", ranks);
+    table_text(cells[2], spec);
+    table_time(cells[3], time->seconds);
+    table_time(cells[4], time->compute);
+    table_time(cells[5], time->exposed);
+    snprintf(cells[6], TABLE_CELL, "%.0f %%",
              time->seconds > 0.0 ? 100.0 * time->exposed / time->seconds : 0.0);
-    table_time(cells[6], time->codec);
-    snprintf(cells[7], TABLE_CELL, "%.2f", speedup);
-    snprintf(cells[8], TABLE_CELL, "%.1f %%", 100.0 * speedup / ranks);
-    table_number(cells[9], 1e-6 * time->bytes);
-    table_row(columns, COLUMNS, cells);
+    table_time(cells[7], time->codec);
+    snprintf(cells[8], TABLE_CELL, "%.2f", speedup);
+    snprintf(cells[9], TABLE_CELL, "%.1f %%", 100.0 * speedup / ranks);
+    table_number(cells[10], 1e-6 * time->bytes);
+    table_row(columns + first, COLUMNS - first, cells + first);
 }
 
-static void add_row(const study_t *study, size_t n, size_t r, size_t s, report_t *report)
+static void add_row(const study_t *study, size_t n, size_t r, size_t h, size_t s, report_t *report)
 {
     const char        *spec    = study->specs.text[s];
-    const step_time_t *time    = study_time(study, n, r, s);
+    const char        *scheme  = study->work.training.layers > 0 ? study->scheme[h].text : NULL;
+    const step_time_t *time    = study_time(study, n, r, h, s);
     const int          ranks   = study->ranks[r];
     const double       speedup = study_speedup(study, ranks, time);
 
-    print_row(ranks, spec, time, speedup);
-    report_row(report, json_pack("{s:s, s:i, s:i, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "network",
-                                 study->network[n].name, "ranks", ranks, "ranks_per_node",
-                                 study->per_node < ranks ? study->per_node : ranks, "codec", spec,
-                                 "seconds", time->seconds, "compute_seconds", time->compute,
-                                 "exposed", time->exposed, "codec_seconds", time->codec, "speedup",
-                                 speedup, "bytes", time->bytes));
+    print_row(ranks, scheme, spec, time, speedup);
+    report_row(report,
+               json_pack("{s:s, s:i, s:i, s:s*, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "network",
+                         study->network[n].name, "ranks", ranks, "ranks_per_node",
+                         study->per_node < ranks ? study->per_node : ranks, "scheme", scheme,
+                         "codec", spec, "seconds", time->seconds, "compute_seconds", time->compute,
+                         "exposed", time->exposed, "codec_seconds", time->codec, "speedup", speedup,
+                         "bytes", time->bytes));
 }
 
 void study_rows(const study_t *study, report_t *report)
 {
-    char text[400];
+    const int first = study->work.training.layers == 0;
+    char      text[400];
 
     for (size_t n = 0; n < study->networks; n++) {
         network_describe(&study->network[n], text, sizeof(text));
         printf("%s%s\n", n > 0 ? "\n" : "", text);
-        table_header(columns, COLUMNS);
+        table_header(columns + first, COLUMNS - first);
         for (size_t r = 0; r < study->sizes; r++) {
-            for (size_t s = 0; s < study->specs.count; s++) {
-                add_row(study, n, r, s, report);
+            for (size_t w = 0; w < study->schemes * study->specs.count; w++) {
+                add_row(study, n, r, w / study->specs.count, w % study->specs.count, report);
             }
         }
     }
@@ -153,34 +199,38 @@ void study_rows(const study_t *study, report_t *report)
 
 /* ---- the verdict --------------------------------------------------------------------------- */
 
-/* The place of the codec with the shortest step, if it pays; else that of fp32. time: of all codecs, fp32
- * last. */
-static size_t best(const step_time_t *time, size_t codecs)
+/* The way with the shortest step, if its codec pays; else the best of those with fp32. time: of all ways of
+ * study_time(). */
+static size_t best(const study_t *study, const step_time_t *time)
 {
-    size_t least = codecs;
+    const size_t each  = study->specs.count + 1;
+    size_t       least = 0, plain = each - 1;
 
-    for (size_t s = 0; s < codecs; s++) {
-        least = time[s].seconds < time[least].seconds ? s : least;
+    for (size_t w = 0; w < ways(study); w++) {
+        least = time[w].seconds < time[least].seconds ? w : least;
+        plain = w % each == each - 1 && time[w].seconds < time[plain].seconds ? w : plain;
     }
-    return time[least].seconds < PAYS * time[codecs].seconds ? least : codecs;
+    return time[least].seconds < PAYS * time[plain].seconds ? least : plain;
 }
 
 /* "tree8 on 2 to 16, fp32 on 32" */
 static void say_best(const study_t *study, size_t n, char *text, size_t size)
 {
-    const size_t codecs = study->specs.count;
-    size_t       used   = 0;
+    const size_t each = study->specs.count + 1;
+    size_t       used = 0;
 
     text[0] = '\0';
     for (size_t r = 0, end; r < study->sizes && used < size; r = end) {
-        const size_t s = best(study_time(study, n, r, 0), codecs);
+        const size_t w = best(study, study_time(study, n, r, 0, 0));
+        char         way[2 * TABLE_CELL];
 
         end = r + 1;
-        while (end < study->sizes && best(study_time(study, n, end, 0), codecs) == s) {
+        while (end < study->sizes && best(study, study_time(study, n, end, 0, 0)) == w) {
             end++;
         }
-        used += (size_t)snprintf(text + used, size - used, "%s%s on %d", used > 0 ? ", " : "",
-                                 s == codecs ? "fp32" : study->specs.text[s], study->ranks[r]);
+        study_way(study, w / each, w % each, way, sizeof(way));
+        used += (size_t)snprintf(text + used, size - used, "%s%s on %d", used > 0 ? ", " : "", way,
+                                 study->ranks[r]);
         if (end > r + 1 && used < size) {
             used += (size_t)snprintf(text + used, size - used, " to %d", study->ranks[end - 1]);
         }
@@ -193,20 +243,21 @@ static double pays_up_to(const study_t *study, const network_t *network, int ran
 {
     static const double tenth[PER_DECADE] = {1.0,   1.259, 1.585, 1.995, 2.512,
                                              3.162, 3.981, 5.012, 6.310, 7.943};
+    const size_t        each              = study->specs.count + 1;
     network_t           one               = *network;
     double              most = 0.0, decade = 1e-3;
 
     for (int k = 0; k < RATES; k++) {
-        step_time_t time[SPECS_MAX + 1];
+        step_time_t time[STUDY_SCHEMES * (SPECS_MAX + 1)];
         char        why[200];
-        size_t      s = 0;
+        size_t      w = 0;
 
         one.rate = decade * tenth[k % PER_DECADE];
-        while (s <= study->specs.count &&
-               compute(study, &one, ranks, s, &time[s], why, sizeof(why))) {
-            s++;
+        while (w < ways(study) &&
+               compute(study, &one, ranks, w / each, w % each, &time[w], why, sizeof(why))) {
+            w++;
         }
-        if (s > study->specs.count && best(time, study->specs.count) < study->specs.count) {
+        if (w == ways(study) && best(study, time) % each < each - 1) {
             most = one.rate;
         }
         decade *= k % PER_DECADE == PER_DECADE - 1 ? 10.0 : 1.0;

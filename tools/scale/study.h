@@ -8,9 +8,10 @@
 #include "tools/report.h"
 #include "scaling/network.h"
 #include "scaling/step.h"
+#include "scaling/training.h"
 #include "tools/specs.h"
 
-enum { STUDY_RANKS = 64, STUDY_NETWORKS = 16 };
+enum { STUDY_RANKS = 64, STUDY_NETWORKS = 16, STUDY_SCHEMES = 8 };
 
 typedef struct study {
     const job_t *job;
@@ -19,13 +20,15 @@ typedef struct study {
     size_t       networks;
     int          ranks[STUDY_RANKS]; /* rising */
     size_t       sizes;
+    scheme_t     scheme[STUDY_SCHEMES]; /* data alone where the job is not of layers            */
+    size_t       schemes;
     int          per_node;
     int          weak;  /* the examples of a rank stay as they are */
     tw_facts_t   facts; /* of which links and ranks are replaced   */
     specs_t      specs;
-    double
-        alone; /* seconds of a step on one rank: with all examples, or as many as every rank has */
-    step_time_t *time; /* [networks][sizes][specs.count + 1]: study_time() */
+    double       alone; /* seconds of a step on one rank: with all examples, or as
+                                           many as every rank has                                   */
+    step_time_t *time;  /* [networks][sizes][schemes][specs.count + 1]: study_time() */
 } study_t;
 
 /** Every row, and fp32 beside the codecs; needs all of the above but alone and time. @return 1, or 0 with
@@ -35,8 +38,11 @@ int study_compute(study_t *study, char *why, size_t why_size);
 /** The job too; what study_compute() has not made is NULL. */
 void study_free(study_t *study);
 
-/** A row, by the places of network, number of ranks and codec; specs.count: fp32. */
-const step_time_t *study_time(const study_t *study, size_t n, size_t r, size_t s);
+/** A row, by the places of network, number of ranks, scheme and codec; specs.count: fp32. */
+const step_time_t *study_time(const study_t *study, size_t n, size_t r, size_t h, size_t s);
+
+/** "tree8", or among several schemes "tree8 with scheme c". */
+void study_way(const study_t *study, size_t h, size_t s, char *text, size_t size);
 
 /** How many times faster than on one rank, as much work as that has. */
 double study_speedup(const study_t *study, int ranks, const step_time_t *time);

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * scaling/parser.h - reading a job file: what its parts share.
+ */
+#ifndef SCALING_PARSER_H
+#define SCALING_PARSER_H
+
+#include <libconfig.h>
+
+#include "scaling/workload.h"
+
+#define SECONDS_MOST 1e6
+
+/* A wait for what no item before it has started. */
+typedef struct early_wait {
+    size_t                  exchange;
+    const config_setting_t *at;
+} early_wait_t;
+
+typedef enum list { LIST_ITEMS, LIST_EXCHANGES, LIST_EARLY, LISTS } list_t;
+
+typedef struct parser {
+    workload_t   *work;
+    const char   *path;
+    size_t        room[LISTS];
+    size_t       *slot; /* by a name's hash: 1 + its index, 0 where free; at most half full */
+    size_t        slots;
+    early_wait_t *early;
+    size_t        earlies;
+    char         *why;
+    size_t        why_size;
+} parser_t;
+
+/** One line, FILE:LINE: and the text. @return 0. */
+__attribute__((format(printf, 3, 4))) int job_wrong(parser_t *p, const config_setting_t *at,
+                                                    const char *format, ...);
+
+/* Values; @return 1, or 0 and job_wrong() has been called. */
+
+/** A number, whole or not. */
+int job_number(parser_t *p, const config_setting_t *at, double least, double most, double *value);
+
+/** A whole number from 1 on. */
+int job_whole(parser_t *p, const config_setting_t *at, double most, double *value);
+
+/** A text of less than WORKLOAD_NAME characters, with a NUL into as much room. */
+int job_word(parser_t *p, const config_setting_t *at, char *text);
+
+int job_flag(parser_t *p, const config_setting_t *at, int *value);
+
+/** Every key of a group is among the words of `known`. */
+int job_only(parser_t *p, const config_setting_t *group, const char *known);
+
+/** The layers of a training, into the workload (training_text.c). @return as above. */
+int training_read(parser_t *p, const config_setting_t *group);
+
+#endif /* SCALING_PARSER_H */

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * scaling/training.c - see training.h.
+ *
+ * The busiest rank's step. Times of layers are proportional to examples and, of split layers, to units.
+ * Gradients travel in the buckets of <thinwire/buckets.h>; passes and their messages are those of
+ * <thinwire/hybrid.h>, written as a loop.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scaling/training.h"
+
+/* Tensors of fewer values travel as fp32 where the codec loses something. */
+#define SMALL 1024.0
+
+/* Loss and errors travel with the gradients. */
+#define EXTRA 2.0
+
+typedef struct builder {
+    const training_t *t;
+    workload_t       *work;
+    size_t            item_room, exchange_room;
+    int               failed; /* out of memory */
+    int               ranks, lossy;
+    double            rows; /* examples of the busiest rank                             */
+    double            rate; /* of its trunk: by the seconds of the measurement          */
+    double            all;  /* examples of all ranks                                    */
+    double            each; /* examples of a rank in the measurement                    */
+} builder_t;
+
+/* A bucket that is being filled. */
+typedef struct bucket {
+    double count;
+} bucket_t;
+
+/* ---- schemes ------------------------------------------------------------------------------- */
+
+int scheme_parse(scheme_t *scheme, const char *text, size_t length, char *why, size_t why_size)
+{
+    static const char *const names[] = {"data", "a", "b", "c"};
+    char                     word[WORKLOAD_NAME], *end;
+
+    if (length > 0 && length < sizeof(word)) {
+        memcpy(word, text, length);
+        word[length] = '\0';
+        strcpy(scheme->text, word);
+        for (int k = 0; k < 4; k++) {
+            if (strcmp(word, names[k]) == 0) {
+                scheme->kind  = (scheme_kind_t)k;
+                scheme->group = 0;
+                return 1;
+            }
+        }
+        if (strncmp(word, "group=", 6) == 0 && word[6] >= '1' && word[6] <= '9') {
+            const long group = strtol(word + 6, &end, 10);
+
+            if (*end == '\0' && group <= WORKLOAD_RANKS) {
+                scheme->kind  = SCHEME_GROUP;
+                scheme->group = (int)group;
+                return 1;
+            }
+        }
+    }
+    snprintf(why, why_size, "--scheme '%.*s': accepted are data, a, b, c and group=G",
+             length < 60 ? (int)length : 60, text);
+    return 0;
+}
+
+/* ---- items --------------------------------------------------------------------------------- */
+
+static int make_room(builder_t *b, void **list, size_t n, size_t *room, size_t size)
+{
+    const size_t more = *room < 16 ? 16 : 2 * *room;
+    void        *larger;
+
+    if (n < *room) {
+        return 1;
+    }
+    larger = b->failed ? NULL : realloc(*list, more * size);
+    if (larger == NULL) {
+        b->failed = 1;
+        return 0;
+    }
+    *list = larger;
+    *room = more;
+    return 1;
+}
+
+static void put(builder_t *b, item_t item)
+{
+    workload_t *work = b->work;
+
+    if (make_room(b, (void **)&work->item, work->items, &b->item_room, sizeof(item))) {
+        work->item[work->items++] = item;
+    }
+}
+
+static void put_time(builder_t *b, double seconds)
+{
+    put(b, (item_t){.kind = ITEM_FIXED, .seconds = seconds});
+}
+
+static void put_start(builder_t *b, size_t exchange)
+{
+    put(b, (item_t){.kind = ITEM_START, .exchange = exchange});
+}
+
+static void put_wait(builder_t *b, size_t exchange)
+{
+    put(b, (item_t){.kind = ITEM_WAIT, .exchange = exchange});
+}
+
+static size_t open_loop(builder_t *b, double times)
+{
+    put(b, (item_t){.kind = ITEM_REPEAT, .times = (uint64_t)times});
+    return b->work->items - 1;
+}
+
+static void close_loop(builder_t *b, size_t begin)
+{
+    if (!b->failed) {
+        b->work->item[begin].end = b->work->items;
+    }
+    put(b, (item_t){.kind = ITEM_END});
+}
+
+/* A collective of floats; "" where what is sent loses nothing. */
+static size_t exchange(builder_t *b, tw_operation_t operation, double count, const char *class,
+                       const char *name)
+{
+    workload_t *work = b->work;
+    exchange_t *x;
+
+    if (!make_room(b, (void **)&work->exchange, work->exchanges, &b->exchange_room, sizeof(*x))) {
+        return 0;
+    }
+    x  = &work->exchange[work->exchanges];
+    *x = (exchange_t){
+        .operation = operation, .count = count, .plain = class[0] == '\0', .part = 1.0};
+    snprintf(x->class, sizeof(x->class), "%s", class);
+    snprintf(x->name, sizeof(x->name), "%.40s %zu", name, work->exchanges);
+    return work->exchanges++;
+}
+
+static void call(builder_t *b, size_t number)
+{
+    put_start(b, number);
+    put_wait(b, number);
+}
+
+/* ---- gradients of what every rank has ------------------------------------------------------ */
+
+/* Values of 4 bytes: counts of doubles, two each. */
+static void statistics(builder_t *b, const training_layer_t *layer, double more)
+{
+    if (layer->channels > 0.0 && b->ranks > 1) {
+        call(b, exchange(b, TW_OPERATION_ALLGATHER, 2.0 * (2.0 * layer->channels + more), "",
+                         "statistics"));
+    }
+}
+
+static void start_gradients(builder_t *b, double count, int coded)
+{
+    if (b->ranks > 1 && count > 0.0) {
+        put_start(b, exchange(b, TW_OPERATION_ALLREDUCE, count, coded ? "grad" : "", "gradients"));
+    }
+}
+
+/* A tensor joins the bucket unless that has enough, whose last one it then was not. */
+static void join(builder_t *b, bucket_t *bucket, double count)
+{
+    const double most = b->t->bucket / sizeof(float);
+
+    if (count > 0.0 && (bucket->count > most || count > most - bucket->count)) {
+        start_gradients(b, bucket->count, !b->lossy);
+        bucket->count = 0.0;
+    }
+    bucket->count += count;
+}
+
+/* The tensors of a layer are there, biases first. */
+static void ready(builder_t *b, bucket_t *bucket, const training_layer_t *layer)
+{
+    join(b, bucket, layer->biases);
+    if (!b->lossy || layer->weights < SMALL || layer->channels > 0.0) {
+        join(b, bucket, layer->weights);
+    } else {
+        start_gradients(b, layer->weights, 1);
+    }
+}
+
+/* Layers `from` down to the first. */
+static void backward(builder_t *b, bucket_t *bucket, size_t from, double rate)
+{
+    for (size_t l = from; l-- > 0;) {
+        statistics(b, &b->t->layer[l], 0.0);
+        put_time(b, rate * b->t->layer[l].backward);
+        ready(b, bucket, &b->t->layer[l]);
+    }
+}
+
+static void finish_gradients(builder_t *b, bucket_t *bucket, size_t first)
+{
+    join(b, bucket, EXTRA);
+    start_gradients(b, bucket->count, !b->lossy);
+    for (size_t x = first; x < b->work->exchanges; x++) {
+        if (b->work->exchange[x].operation == TW_OPERATION_ALLREDUCE) {
+            put_wait(b, x);
+        }
+    }
+}
+
+static double parameters(const training_t *t, size_t from, size_t to)
+{
+    double sum = 0.0;
+
+    for (size_t l = from; l < to; l++) {
+        sum += t->layer[l].weights + t->layer[l].biases;
+    }
+    return sum;
+}
+
+static void forward(builder_t *b, size_t layers)
+{
+    for (size_t l = 0; l < layers; l++) {
+        statistics(b, &b->t->layer[l], 1.0);
+        put_time(b, b->rate * b->t->layer[l].forward);
+    }
+}
+
+static void data_parallel(builder_t *b)
+{
+    bucket_t bucket = {.count = 0.0};
+
+    forward(b, b->t->layers);
+    backward(b, &bucket, b->t->layers, b->rate);
+    finish_gradients(b, &bucket, 0);
+    put_time(b, b->t->update);
+}
+
+/* ---- split layers -------------------------------------------------------------------------- */
+
+/* The passes of a step, all alike. */
+typedef struct passes {
+    double number, rows; /* examples of a pass, of all ranks */
+    double members;      /* ranks that give them             */
+    size_t activations, gradients[2];
+    int    returns; /* there are layers below, which need the gradients */
+} passes_t;
+
+static passes_t passes_of(const builder_t *b, const scheme_t *scheme)
+{
+    const double ranks  = b->ranks;
+    double       group  = ranks, given;
+    passes_t     passes = {.number = 1.0, .members = ranks, .returns = b->t->dense > 0};
+
+    if (scheme->kind == SCHEME_B) {
+        group = 1.0;
+    } else if (scheme->kind == SCHEME_GROUP && scheme->group < b->ranks) {
+        group = scheme->group;
+    }
+    if (scheme->kind != SCHEME_A) {
+        given          = fmin(ranks, b->all); /* ranks that have examples */
+        passes.members = fmin(group, given);
+        passes.number  = ceil(given / group) * fmin(group, b->rows);
+    }
+    passes.rows = b->all / passes.number;
+    return passes;
+}
+
+static double inputs(const training_layer_t *layer)
+{
+    return layer->weights / layer->units;
+}
+
+/* What a pass exchanges within the split layers: the first of their outputs, of the sums of their
+ * gradients, one for each layer but the last, which share only the losses' parts. */
+typedef struct divided {
+    size_t gather, add, share;
+} divided_t;
+
+static void layer_exchanges(builder_t *b, const passes_t *passes, divided_t *divided)
+{
+    const training_t *t = b->t;
+
+    divided->gather = b->work->exchanges;
+    for (size_t l = t->dense; l + 1 < t->layers; l++) {
+        exchange(b, TW_OPERATION_ALLGATHER, passes->rows * t->layer[l].units / b->ranks, "act",
+                 t->layer[l].name);
+    }
+    divided->add = b->work->exchanges;
+    for (size_t l = t->dense; l + 1 < t->layers; l++) {
+        exchange(b, TW_OPERATION_REDUCE_SCATTER, passes->rows * t->layer[l].units, "back",
+                 t->layer[l].name);
+    }
+    divided->share = exchange(b, TW_OPERATION_ALLGATHER, 2.0 * passes->rows, "", "losses");
+}
+
+/* Forward, loss and backward of a pass. A layer's gradient by its inputs, half of the work, is added up
+ * while that by its weights is computed. */
+static void split_pass(builder_t *b, const passes_t *passes, const divided_t *divided)
+{
+    const training_t *t    = b->t;
+    const double      rate = passes->rows / b->ranks / b->each;
+
+    for (size_t l = t->dense; l < t->layers; l++) {
+        put_time(b, rate * t->layer[l].forward);
+        if (l + 1 < t->layers) {
+            call(b, divided->gather + l - t->dense);
+        }
+    }
+    if (t->softmax) {
+        call(b, divided->share);
+    }
+    for (size_t l = t->layers; l-- > t->dense;) {
+        const double seconds = rate * t->layer[l].backward;
+
+        if (l > t->dense) {
+            put_time(b, 0.5 * seconds);
+            put_start(b, divided->add + l - 1 - t->dense);
+            put_time(b, 0.5 * seconds);
+            put_wait(b, divided->add + l - 1 - t->dense);
+        } else {
+            put_time(b, seconds);
+        }
+    }
+}
+
+/* What a pass brings to all ranks, and takes back to the owners of the examples. */
+static void pass_exchanges(builder_t *b, passes_t *passes)
+{
+    const double values = passes->rows * inputs(&b->t->layer[b->t->dense]);
+    const int    alone  = passes->members <= 1.0;
+
+    passes->activations = exchange(b, alone ? TW_OPERATION_BCAST : TW_OPERATION_ALLGATHER,
+                                   values / passes->members, "act", "activations");
+    if (!b->failed) {
+        b->work->exchange[passes->activations].part = passes->members / b->ranks;
+    }
+    for (int k = 0; k < 2 && passes->returns; k++) {
+        passes->gradients[k] = exchange(
+            b, alone ? TW_OPERATION_REDUCE : TW_OPERATION_REDUCE_SCATTER, values, "back", "back");
+    }
+}
+
+/* A pass; the next one's examples come meanwhile, but for the last. */
+static void put_pass(builder_t *b, const passes_t *passes, const divided_t *divided, int k,
+                     int last)
+{
+    if (!last) {
+        put_start(b, passes->activations);
+    }
+    if (passes->returns) {
+        put_wait(b, passes->gradients[k]);
+    }
+    split_pass(b, passes, divided);
+    if (passes->returns) {
+        put_start(b, passes->gradients[k]);
+    }
+    if (!last) {
+        put_wait(b, passes->activations);
+    }
+}
+
+static void run_passes(builder_t *b, const passes_t *passes, const divided_t *divided)
+{
+    const double before = passes->number - 1.0; /* the last */
+
+    put_start(b, passes->activations);
+    put_wait(b, passes->activations);
+    if (before >= 2.0) {
+        const size_t loop = open_loop(b, floor(before / 2.0));
+
+        put_pass(b, passes, divided, 0, 0);
+        put_pass(b, passes, divided, 1, 0);
+        close_loop(b, loop);
+    }
+    if (fmod(before, 2.0) > 0.0) {
+        put_pass(b, passes, divided, 0, 0);
+    }
+    put_pass(b, passes, divided, fmod(before, 2.0) > 0.0, 1);
+    for (int k = 0; k < 2 && passes->returns; k++) {
+        put_wait(b, passes->gradients[k]);
+    }
+}
+
+static void split(builder_t *b, const scheme_t *scheme)
+{
+    const training_t *t     = b->t;
+    const double      whole = parameters(t, 0, t->dense), rest = parameters(t, t->dense, t->layers);
+    passes_t          passes = passes_of(b, scheme);
+    divided_t         divided;
+    bucket_t          bucket = {.count = 0.0};
+    size_t            first;
+
+    forward(b, t->dense);
+    pass_exchanges(b, &passes);
+    layer_exchanges(b, &passes, &divided);
+    run_passes(b, &passes, &divided);
+    put_time(b, t->update * rest / (whole + rest) / b->ranks);
+    first = b->work->exchanges;
+    backward(b, &bucket, t->dense, b->rate);
+    finish_gradients(b, &bucket, first);
+    put_time(b, t->update * whole / (whole + rest));
+}
+
+int training_step(const workload_t *of, const scheme_t *scheme, int ranks, double batch, int lossy,
+                  workload_t *work, char *why, size_t why_size)
+{
+    const training_t *t = &of->training;
+    builder_t         b = {.t     = t,
+                           .work  = work,
+                           .ranks = ranks,
+                           .lossy = lossy,
+                           .rows  = ceil(batch / ranks),
+                           .all   = batch,
+                           .each  = t->batch / of->ranks};
+
+    b.rate = b.rows / b.each;
+    *work  = (workload_t){.ranks = ranks, .fixed = 1};
+    strcpy(work->name, of->name);
+    if (scheme->kind != SCHEME_DATA && t->dense == t->layers) {
+        snprintf(why, why_size,
+                 "--scheme %s: '%s' has no dense layers at its end that could be split",
+                 scheme->text, of->name);
+        return 0;
+    }
+    if (scheme->kind == SCHEME_DATA || ranks == 1) {
+        data_parallel(&b);
+    } else {
+        split(&b, scheme);
+    }
+    if (b.failed) {
+        workload_free(work);
+        snprintf(why, why_size, "out of memory");
+    }
+    return !b.failed;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * scaling/training_text.c - the layers of a training, as a job file has them.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "scaling/parser.h"
+
+#define VALUES_MOST 1e12
+
+/* A number that may be missing. */
+static int optional(parser_t *p, const config_setting_t *group, const char *key, double most,
+                    double *value)
+{
+    const config_setting_t *at = config_setting_get_member(group, key);
+
+    return at == NULL || job_number(p, at, 0.0, most, value);
+}
+
+static int read_layer(parser_t *p, const config_setting_t *group, training_layer_t *layer)
+{
+    const config_setting_t *name;
+
+    *layer = (training_layer_t){.weights = 0.0};
+    if (!config_setting_is_group(group)) {
+        return job_wrong(p, group, "a layer is a group: { key = value; ... }");
+    }
+    name = config_setting_get_member(group, "name");
+    if (!job_only(p, group, "name, weights, biases, units, channels, forward, backward")) {
+        return 0;
+    }
+    if (name == NULL) {
+        return job_wrong(p, group, "a layer needs a name");
+    }
+    if (!job_word(p, name, layer->name) ||
+        !optional(p, group, "weights", VALUES_MOST, &layer->weights) ||
+        !optional(p, group, "biases", VALUES_MOST, &layer->biases) ||
+        !optional(p, group, "units", VALUES_MOST, &layer->units) ||
+        !optional(p, group, "channels", VALUES_MOST, &layer->channels) ||
+        !optional(p, group, "forward", SECONDS_MOST, &layer->forward) ||
+        !optional(p, group, "backward", SECONDS_MOST, &layer->backward)) {
+        return 0;
+    }
+    if (layer->units > 0.0 && layer->weights < layer->units) {
+        return job_wrong(p, group, "'%s': a dense layer has at least as many weights as units",
+                         layer->name);
+    }
+    return 1;
+}
+
+static int read_layers(parser_t *p, const config_setting_t *list)
+{
+    training_t  *t = &p->work->training;
+    const size_t n = config_setting_is_list(list) ? (size_t)config_setting_length(list) : 0;
+
+    if (n < 1 || n > TRAINING_LAYERS) {
+        return job_wrong(p, list, "layers: accepted is a list of 1 to %d: ( { ... }, { ... } )",
+                         TRAINING_LAYERS);
+    }
+    t->layer = calloc(n, sizeof(*t->layer));
+    if (t->layer == NULL) {
+        return job_wrong(p, list, "out of memory");
+    }
+    t->layers = n;
+    for (size_t l = 0; l < n; l++) {
+        if (!read_layer(p, config_setting_get_elem(list, (unsigned)l), &t->layer[l])) {
+            return 0;
+        }
+    }
+    for (t->dense = n; t->dense > 0 && t->layer[t->dense - 1].units > 0.0;) {
+        t->dense--;
+    }
+    return 1;
+}
+
+static int read_loss(parser_t *p, const config_setting_t *at, int *softmax)
+{
+    const char *value = config_setting_get_string(at);
+
+    *softmax = value != NULL && strcmp(value, "softmax") == 0;
+    return *softmax || (value != NULL && strcmp(value, "logistic") == 0) ||
+           job_wrong(p, at, "loss: accepted are softmax and logistic");
+}
+
+int training_read(parser_t *p, const config_setting_t *group)
+{
+    training_t             *t      = &p->work->training;
+    const config_setting_t *batch  = config_setting_get_member(group, "batch"),
+                           *bucket = config_setting_get_member(group, "bucket"),
+                           *loss   = config_setting_get_member(group, "loss"),
+                           *layers = config_setting_get_member(group, "layers");
+
+    t->bucket  = 4194304.0;
+    t->softmax = 1;
+    if (!config_setting_is_group(group)) {
+        return job_wrong(p, group, "training: accepted is a group: { key = value; ... }");
+    }
+    if (!job_only(p, group, "batch, bucket, update, loss, layers")) {
+        return 0;
+    }
+    if (batch == NULL || layers == NULL) {
+        return job_wrong(p, group, "training: it needs batch and layers");
+    }
+    return job_whole(p, batch, VALUES_MOST, &t->batch) &&
+           (bucket == NULL || job_whole(p, bucket, VALUES_MOST, &t->bucket)) &&
+           optional(p, group, "update", SECONDS_MOST, &t->update) &&
+           (loss == NULL || read_loss(p, loss, &t->softmax)) && read_layers(p, layers);
+}

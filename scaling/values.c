@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * scaling/values.c - the values of a job file, see parser.h.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scaling/parser.h"
+
+int job_wrong(parser_t *p, const config_setting_t *at, const char *format, ...)
+{
+    char    text[400];
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(text, sizeof(text), format, list);
+    va_end(list);
+    snprintf(p->why, p->why_size, "%s:%d: %s", p->path,
+             at != NULL ? (int)config_setting_source_line(at) : 1, text);
+    return 0;
+}
+
+/* A number, whole or not. */
+int job_number(parser_t *p, const config_setting_t *at, double least, double most, double *value)
+{
+    switch (config_setting_type(at)) {
+    case CONFIG_TYPE_INT:
+    case CONFIG_TYPE_INT64:
+        *value = (double)config_setting_get_int64(at);
+        break;
+    case CONFIG_TYPE_FLOAT:
+        *value = config_setting_get_float(at);
+        break;
+    default:
+        *value = NAN;
+    }
+    if (!(*value >= least && *value <= most)) {
+        return job_wrong(p, at, "%s: accepted is a number from %g to %g", config_setting_name(at),
+                         least, most);
+    }
+    return 1;
+}
+
+int job_whole(parser_t *p, const config_setting_t *at, double most, double *value)
+{
+    return job_number(p, at, 1.0, most, value) &&
+           (*value == floor(*value) ||
+            job_wrong(p, at, "%s: accepted is a whole number", config_setting_name(at)));
+}
+
+int job_word(parser_t *p, const config_setting_t *at, char *text)
+{
+    const char *value = config_setting_get_string(at);
+
+    if (value == NULL || *value == '\0' || strlen(value) >= WORKLOAD_NAME) {
+        return job_wrong(p, at, "%s: accepted is a text of 1 to %d characters",
+                         config_setting_name(at), WORKLOAD_NAME - 1);
+    }
+    strcpy(text, value);
+    return 1;
+}
+
+int job_flag(parser_t *p, const config_setting_t *at, int *value)
+{
+    *value = config_setting_get_bool(at);
+    return config_setting_type(at) == CONFIG_TYPE_BOOL ||
+           job_wrong(p, at, "%s: accepted is true or false", config_setting_name(at));
+}
+
+/* Every key of a group is among the words of `known`. */
+int job_only(parser_t *p, const config_setting_t *group, const char *known)
+{
+    for (int i = 0; i < config_setting_length(group); i++) {
+        const config_setting_t *one    = config_setting_get_elem(group, (unsigned)i);
+        const char             *name   = config_setting_name(one);
+        const size_t            length = strlen(name);
+        const char             *at     = known;
+
+        while ((at = strstr(at, name)) != NULL &&
+               ((at != known && at[-1] != ' ') ||
+                (at[length] != ',' && at[length] != ' ' && at[length] != '\0'))) {
+            at++;
+        }
+        if (at == NULL) {
+            return job_wrong(p, one, "'%.60s' is no key here; accepted are %s", name, known);
+        }
+    }
+    return 1;
+}
