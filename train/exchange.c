@@ -18,12 +18,6 @@ struct tw_exchange {
     size_t              *layer_of; /* [tensors - 1]: not of the extra numbers  */
     size_t               told;     /* how many have been said to be ready      */
     tw_buckets_t        *buckets;  /* NULL: MPI_Allreduce, or to the owners     */
-    /* Of each bucket, where somebody wants to know when it starts: */
-    struct tw_bucket_seen {
-        size_t last, count; /* the place of its last tensor; values */
-        int    coded;
-    } * seen;
-    size_t started; /* of them */
 };
 
 /* What the library tells all ranks alike they can agree on; anything else one rank may see alone,
@@ -103,27 +97,6 @@ static int create_buckets(tw_exchange_t *ex, const tw_bucket_tensor_t *list, tw_
     return status == TW_OK ? 0 : failed(ex, "preparing the exchange of gradients", status, problem);
 }
 
-/* Which tensors are in which bucket. */
-static int see_buckets(tw_exchange_t *ex, const tw_bucket_tensor_t *list, tw_problem_t *problem)
-{
-    const char *codec = tw_codec_spec(ex->config.codecs->codec[TW_CLASS_GRAD]), *spec;
-
-    ex->seen = calloc(ex->tensors, sizeof(*ex->seen));
-    if (ex->seen == NULL) {
-        return tw_problem_set(problem, "out of memory");
-    }
-    for (size_t i = 0; i < ex->tensors; i++) {
-        size_t bucket;
-
-        if (tw_buckets_describe(ex->buckets, i, &bucket, &spec) == TW_OK) {
-            ex->seen[bucket].last = i;
-            ex->seen[bucket].count += list[i].count;
-            ex->seen[bucket].coded = strcmp(spec, codec) == 0;
-        }
-    }
-    return 0;
-}
-
 int tw_exchange_create(tw_exchange_t **exchange_p, const tw_exchange_config_t *config,
                        tw_problem_t *problem)
 {
@@ -139,8 +112,7 @@ int tw_exchange_create(tw_exchange_t **exchange_p, const tw_exchange_config_t *c
         ex->layer_of = layers;
         ex->tensors  = list_tensors(ex, list);
         all          = config->codecs->native || config->masters != NULL ||
-              (create_buckets(ex, list, problem) == 0 &&
-               (config->started == NULL || see_buckets(ex, list, problem) == 0));
+              create_buckets(ex, list, problem) == 0;
     } else {
         tw_problem_set(problem, "out of memory");
     }
@@ -149,7 +121,6 @@ int tw_exchange_create(tw_exchange_t **exchange_p, const tw_exchange_config_t *c
         free(layers);
         if (ex != NULL) {
             tw_buckets_destroy(ex->buckets);
-            free(ex->seen);
         }
         free(ex);
         return -1;
@@ -162,7 +133,6 @@ void tw_exchange_destroy(tw_exchange_t *ex)
 {
     if (ex != NULL) {
         tw_buckets_destroy(ex->buckets);
-        free(ex->seen);
         free(ex->layer_of);
         free(ex);
     }
@@ -173,17 +143,6 @@ float *tw_exchange_extra(tw_exchange_t *ex)
     return ex->config.params->extra;
 }
 
-/* Buckets start in their order, each when its last tensor is there. */
-static void tell_started(tw_exchange_t *ex)
-{
-    while (ex->seen != NULL && ex->started < ex->tensors && ex->seen[ex->started].count > 0 &&
-           ex->seen[ex->started].last < ex->told) {
-        const struct tw_bucket_seen *one = &ex->seen[ex->started++];
-
-        ex->config.started(ex->config.user, one->count, one->coded);
-    }
-}
-
 /* One more tensor. */
 static int tell(tw_exchange_t *ex, tw_problem_t *problem)
 {
@@ -191,7 +150,6 @@ static int tell(tw_exchange_t *ex, tw_problem_t *problem)
         ex->buckets != NULL ? tw_buckets_ready(ex->buckets, ex->told) : TW_OK;
 
     ex->told++;
-    tell_started(ex);
     return status == TW_OK ? 0 : failed(ex, "starting the exchange of gradients", status, problem);
 }
 
@@ -268,7 +226,7 @@ int tw_exchange_finish(tw_exchange_t *ex, tw_problem_t *problem)
             return -1;
         }
     }
-    ex->told = ex->started = 0;
+    ex->told = 0;
     if (ex->buckets == NULL) {
         sum_natively(ex);
     } else {

@@ -37,10 +37,6 @@ typedef struct tw_exchange_config {
     size_t      bucket; /* bytes */
     tw_exec_t   exec;
     tw_trace_t *trace;
-    /* Called when a bucket of gradients starts: how many values, and whether their codec is that of
-     * gradients, or they are few and travel as they are; NULL: not wanted. */
-    void (*started)(void *user, size_t count, int coded);
-    void *user;
 } tw_exchange_config_t;
 
 /** Collective. config is copied, what it points to must live as long.

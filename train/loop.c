@@ -367,10 +367,13 @@ static int write_trace(tw_training_t *t, tw_problem_t *problem)
 
 static void write_job(const tw_training_t *t, tw_problem_t *problem)
 {
-    char name[64];
+    const tw_recorder_about_t about = {.network    = &t->network,
+                                       .ranks      = t->size,
+                                       .batch      = t->batch,
+                                       .bucket     = t->options->bucket,
+                                       .statistics = tw_normalisation_global(&t->norm)};
 
-    snprintf(name, sizeof(name), "%.40s, batch %" PRIu64, t->network.name, t->batch);
-    tw_recorder_write(t->recorder, t->options->record, name, t->size, problem);
+    tw_recorder_write(t->recorder, t->options->record, &about, problem);
 }
 
 int tw_training_run(tw_training_t *t, tw_problem_t *problem)

@@ -248,14 +248,10 @@ static int check_calibration(const tw_train_options_t *o, tw_problem_t *problem)
 /* What a job can say of a step. */
 static int check_record(const tw_train_options_t *o, tw_problem_t *problem)
 {
-    if (o->record == NULL) {
-        return 0;
-    }
-    if (o->division != TW_DIVIDE_DATA || o->owners != 0 || o->bn_group != 0 || o->no_overlap ||
-        o->no_train || strcmp(o->codec, "mpi") == 0) {
-        return tw_problem_set(problem, "--record is of data parallel steps: not with --scheme, "
-                                       "--update root or sharded, --bn-group, --no-overlap, "
-                                       "--no-train or --codec mpi");
+    if (o->record != NULL && (o->owners != 0 || o->bn_group != 0 || o->no_train)) {
+        return tw_problem_set(problem,
+                              "--record is of replicated weights: not with --update root or "
+                              "sharded, --bn-group or --no-train");
     }
     return 0;
 }

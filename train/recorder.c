@@ -5,39 +5,63 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <thinwire/model.h>
+#include <string.h>
 
 #include "train/file.h"
 #include "train/recorder.h"
 
-enum { SKIPPED = 2, STEPS = 16, MOST = 4096 };
-
-/* A moment of a step: an exchange starts; or, without a count of its own, gradients are waited for, or
- * the step ends. */
-typedef struct tw_moment {
-    tw_recorded_t exchange;
-    double        computed[STEPS];
-} tw_moment_t;
+enum { SKIPPED = 2, STEPS = 16 };
 
 struct tw_recorder {
-    unsigned    begun; /* steps */
-    unsigned    kept;
-    size_t      at;      /* moments of the step at hand */
-    size_t      moments; /* of every step                */
-    int         differ;
-    tw_moment_t gradients, end;
-    tw_moment_t start[MOST];
+    unsigned begun; /* steps */
+    unsigned kept;
+    size_t   layers;
+    double   last;    /* seconds of the step at hand until the last call */
+    double  *seconds; /* [STEPS][places(): input, update, split, each layer forward and backward] */
 };
 
-tw_recorder_t *tw_recorder_create(void)
+static size_t places(const tw_recorder_t *r)
 {
-    return calloc(1, sizeof(tw_recorder_t));
+    return 3 + 2 * r->layers;
 }
 
-void tw_recorder_destroy(tw_recorder_t *recorder)
+static size_t place_of(tw_recorded_t what, size_t layer)
 {
-    free(recorder);
+    switch (what) {
+    case TW_RECORDED_INPUT:
+        return 0;
+    case TW_RECORDED_UPDATE:
+        return 1;
+    case TW_RECORDED_SPLIT:
+        return 2;
+    case TW_RECORDED_FORWARD:
+    case TW_RECORDED_BACKWARD:
+        break;
+    }
+    return 3 + 2 * layer + (what == TW_RECORDED_BACKWARD);
+}
+
+tw_recorder_t *tw_recorder_create(size_t layers)
+{
+    tw_recorder_t *r = calloc(1, sizeof(*r));
+
+    if (r != NULL) {
+        r->layers  = layers;
+        r->seconds = calloc(STEPS * places(r), sizeof(*r->seconds));
+    }
+    if (r != NULL && r->seconds == NULL) {
+        free(r);
+        r = NULL;
+    }
+    return r;
+}
+
+void tw_recorder_destroy(tw_recorder_t *r)
+{
+    if (r != NULL) {
+        free(r->seconds);
+        free(r);
+    }
 }
 
 static int keeps(const tw_recorder_t *r)
@@ -50,48 +74,25 @@ void tw_recorder_step(tw_recorder_t *r)
     if (r != NULL && r->begun <= SKIPPED) {
         r->begun++;
     }
-    if (r != NULL) {
-        r->at = 0;
+    if (keeps(r)) { /* tests in between have left something */
+        memset(r->seconds + r->kept * places(r), 0, places(r) * sizeof(*r->seconds));
+        r->last = 0.0;
     }
 }
 
-static int same(const tw_recorded_t *a, const tw_recorded_t *b)
-{
-    return a->operation == b->operation && a->count == b->count && a->gradient == b->gradient &&
-           a->waits == b->waits;
-}
-
-void tw_recorder_start(tw_recorder_t *r, double computed, const tw_recorded_t *exchange)
-{
-    if (!keeps(r)) {
-        return;
-    }
-    if (r->at == MOST) {
-        r->differ = 1;
-        return;
-    }
-    if (r->kept == 0) {
-        r->start[r->at].exchange = *exchange;
-        r->moments               = r->at + 1;
-    } else if (r->at >= r->moments || !same(&r->start[r->at].exchange, exchange)) {
-        r->differ = 1;
-        return;
-    }
-    r->start[r->at++].computed[r->kept] = computed;
-}
-
-void tw_recorder_gradients(tw_recorder_t *r, double computed)
+void tw_recorder_was(tw_recorder_t *r, tw_recorded_t what, size_t layer, double computed)
 {
     if (keeps(r)) {
-        r->gradients.computed[r->kept] = computed;
+        r->seconds[r->kept * places(r) + place_of(what, layer)] +=
+            computed > r->last ? computed - r->last : 0.0;
+        r->last = computed;
     }
 }
 
 void tw_recorder_end(tw_recorder_t *r, double computed)
 {
     if (keeps(r)) {
-        r->end.computed[r->kept] = computed;
-        r->differ |= r->at != r->moments;
+        tw_recorder_was(r, TW_RECORDED_UPDATE, 0, computed);
         r->kept++;
     }
 }
@@ -105,62 +106,71 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Between two moments, the median of the steps. */
-static double between(const tw_recorder_t *r, const tw_moment_t *from, const tw_moment_t *to)
+/* The median of the steps. */
+static double taken(const tw_recorder_t *r, tw_recorded_t what, size_t layer)
 {
-    double taken[STEPS];
+    double all[STEPS];
 
     for (unsigned k = 0; k < r->kept; k++) {
-        const double seconds = to->computed[k] - (from != NULL ? from->computed[k] : 0.0);
-
-        taken[k] = seconds > 0.0 ? seconds : 0.0;
+        all[k] = r->seconds[k * places(r) + place_of(what, layer)];
     }
-    qsort(taken, r->kept, sizeof(*taken), by_size);
-    return r->kept % 2 ? taken[r->kept / 2] : 0.5 * (taken[r->kept / 2 - 1] + taken[r->kept / 2]);
+    qsort(all, r->kept, sizeof(*all), by_size);
+    return r->kept % 2 ? all[r->kept / 2] : 0.5 * (all[r->kept / 2 - 1] + all[r->kept / 2]);
 }
 
-static void put_exchange(FILE *to, const tw_recorded_t *x, size_t number)
+/* The parameters of a normalisation travel like biases. */
+static void put_layer(const tw_recorder_t *r, FILE *to, const tw_recorder_about_t *about, size_t l)
 {
-    fprintf(to, "  { %s = \"%s\"; name = \"%s %zu\"; count = %zuL; %s},\n",
-            x->waits ? "call" : "start", tw_operation_name(x->operation),
-            x->gradient ? "gradients" : "exchange", number, x->count,
-            x->gradient ? "class = \"grad\"; " : "type = \"other\"; ");
+    const tw_network_layer_t *layer   = &about->network->layer[l];
+    const size_t              weights = tw_network_weights(about->network, l),
+                 biases               = tw_network_biases(about->network, l);
+    const int norm                    = layer->kind == TW_NORM;
+
+    fprintf(to, ",\n    { name = \"%s\"; ", layer->name);
+    if (weights + biases > 0) {
+        fprintf(to, "weights = %zuL; biases = %zuL; ", norm ? 0 : weights,
+                norm ? weights + biases : biases);
+    }
+    if (layer->kind == TW_DENSE) {
+        fprintf(to, "units = %zuL; ", layer->out.c);
+    }
+    if (norm && about->statistics) {
+        fprintf(to, "channels = %zuL; ", layer->out.c);
+    }
+    fprintf(to, "forward = %.9f; backward = %.9f; }", taken(r, TW_RECORDED_FORWARD, l),
+            taken(r, TW_RECORDED_BACKWARD, l));
 }
 
-static void put(const tw_recorder_t *r, FILE *to, const char *name, int ranks)
+static void put(const tw_recorder_t *r, FILE *to, const tw_recorder_about_t *about)
 {
-    const tw_moment_t *last = NULL;
-
-    fprintf(to, "# What a step computes and sends: the median of %u, by rank 0.\n", r->kept);
-    fprintf(to, "name = \"%s\";\nranks = %d;\nstep = (\n", name, ranks);
-    for (size_t i = 0; i < r->moments; i++) {
-        fprintf(to, "  { compute = %.9f; },\n", between(r, last, &r->start[i]));
-        put_exchange(to, &r->start[i].exchange, i);
-        last = &r->start[i];
-    }
-    fprintf(to, "  { compute = %.9f; },\n", between(r, last, &r->gradients));
-    for (size_t i = 0; i < r->moments; i++) {
-        if (!r->start[i].exchange.waits) {
-            fprintf(to, "  { wait = \"%s %zu\"; },\n",
-                    r->start[i].exchange.gradient ? "gradients" : "exchange", i);
+    fprintf(to,
+            "# The layers of a training step: seconds are medians of %u, by rank 0.\n"
+            "name = \"%s\";\nranks = %d;\ntraining = {\n  batch = %zuL;\n  bucket = %zuL;\n"
+            "  update = %.9f;\n  loss = \"%s\";\n  layers = (\n"
+            "    { name = \"input\"; forward = %.9f; }",
+            r->kept, about->network->name, about->ranks, about->batch, about->bucket,
+            taken(r, TW_RECORDED_UPDATE, 0) + about->ranks * taken(r, TW_RECORDED_SPLIT, 0),
+            about->network->loss == TW_LOSS_SOFTMAX ? "softmax" : "logistic",
+            taken(r, TW_RECORDED_INPUT, 0));
+    for (size_t l = 0; l < r->layers; l++) {
+        if (l < about->network->first_dense || about->network->layer[l].kind == TW_DENSE) {
+            put_layer(r, to, about, l); /* dropouts of the head are in its layers' times */
         }
     }
-    fprintf(to, "  { compute = %.9f; fixed = true; }\n);\n", between(r, &r->gradients, &r->end));
+    fprintf(to, "\n  );\n};\n");
 }
 
-int tw_recorder_write(const tw_recorder_t *r, const char *path, const char *name, int ranks,
+int tw_recorder_write(const tw_recorder_t *r, const char *path, const tw_recorder_about_t *about,
                       tw_problem_t *problem)
 {
     tw_file_t file;
 
-    if (r->kept == 0 || r->differ) {
-        return tw_problem_set(problem, "--record %s: %s", path,
-                              r->differ ? "the steps of this run are not alike"
-                                        : "the run has fewer than 3 steps");
+    if (r->kept == 0) {
+        return tw_problem_set(problem, "--record %s: the run has fewer than 3 steps", path);
     }
     if (tw_file_begin(&file, "--record", path, problem) != 0) {
         return -1;
     }
-    put(r, file.stream, name, ranks);
+    put(r, file.stream, about);
     return tw_file_end(&file, "--record", problem);
 }

@@ -60,28 +60,17 @@ static void begin_step(tw_training_t *t)
     tw_recorder_step(t->recorder);
 }
 
-void tw_step_started(void *user, size_t count, int coded)
+/* What was computed since the last such call. */
+static void record(tw_training_t *t, tw_recorded_t what, size_t layer)
 {
-    tw_training_t      *t        = user;
-    const tw_recorded_t exchange = {
-        .operation = TW_OPERATION_ALLREDUCE, .count = count, .gradient = coded};
-
-    tw_recorder_start(t->recorder, computed(t, t->meter.began), &exchange);
+    if (t->recorder != NULL) {
+        tw_recorder_was(t->recorder, what, layer, computed(t, MPI_Wtime()));
+    }
 }
 
-/* Statistics of layers: so many doubles of every rank to all. */
-static void record_statistics(const tw_training_t *t, const size_t *channels, size_t layers,
-                              size_t each)
+void tw_step_worked(void *user, size_t layer, int backward)
 {
-    tw_recorded_t exchange = {.operation = TW_OPERATION_ALLGATHER, .waits = 1};
-
-    if (t->recorder == NULL || !tw_normalisation_global(&t->norm)) {
-        return;
-    }
-    for (size_t l = 0; l < layers; l++) {
-        exchange.count += sizeof(double) / 4 * (2 * channels[l] + each);
-    }
-    tw_recorder_start(t->recorder, computed(t, t->meter.began), &exchange);
+    record(user, backward ? TW_RECORDED_BACKWARD : TW_RECORDED_FORWARD, layer);
 }
 
 void tw_step_exchange(void *user, int begins)
@@ -107,7 +96,8 @@ typedef struct tw_walk {
     size_t          tested; /* examples of passes before it, in a test                      */
     double          loss;
     size_t          wrong, wrong_five;
-    int             stopped; /* an exchange has failed, and says what that means for the others */
+    int             backward; /* through the trunk                                              */
+    int             stopped;  /* an exchange has failed, and says what that means for the others */
     tw_problem_t   *problem;
 } tw_walk_t;
 
@@ -156,6 +146,7 @@ static void on_between(void *user, size_t layer)
 
     tw_profile_was(t->profile, row_of(t, layer));
     tw_trace_mark(t->trace, TW_TRACE_COMPUTE, t->network.layer[layer].name, (int64_t)t->step);
+    tw_step_worked(t, layer, walk->backward);
     tw_step_advance(t);
 }
 
@@ -209,7 +200,6 @@ static int on_moments(void *user, double *const *moments, const size_t *channels
     int        status;
 
     tw_step_communication_begins(walk->t, TW_PROFILE_REST);
-    record_statistics(walk->t, channels, layers, 1);
     status = tw_normalisation_moments(&walk->t->norm, moments, channels, layers, walk->problem);
     tw_step_communication_ends(walk->t);
     walk->stopped = status != 0;
@@ -222,7 +212,6 @@ static int on_sums(void *user, double *const *sums, const size_t *channels, size
     int        status;
 
     tw_step_communication_begins(walk->t, TW_PROFILE_REST);
-    record_statistics(walk->t, channels, layers, 0);
     status = tw_normalisation_sums(&walk->t->norm, sums, channels, layers, walk->problem);
     tw_step_communication_ends(walk->t);
     walk->stopped |= status != 0;
@@ -234,6 +223,7 @@ static void update_split(tw_walk_t *walk)
 {
     if (walk->behind > 0) {
         tw_step_update_split(walk->t, (double)walk->n / (double)walk->behind);
+        record(walk->t, TW_RECORDED_SPLIT, 0);
     }
     walk->behind = walk->passes = 0;
 }
@@ -381,6 +371,7 @@ static int load_rows(tw_walk_t *walk, size_t first, size_t rows)
     }
     was    = tw_profile_enter(t->profile, TW_PROFILE_INPUT);
     status = tw_feed_take(t->feed, walk->batch, input, walk->problem);
+    record(t, TW_RECORDED_INPUT, 0);
     tw_profile_enter(t->profile, was);
     return status == 0 ? 0 : trunk_failed(walk);
 }
@@ -428,8 +419,9 @@ static int sum_gradients(tw_walk_t *walk, const tw_trunk_pass_t *pass)
     int              status;
     tw_profile_row_t was;
 
-    extra[0] = (float)walk->loss;
-    extra[1] = (float)walk->wrong;
+    extra[0]       = (float)walk->loss;
+    extra[1]       = (float)walk->wrong;
+    walk->backward = 1;
     if (t->network.first_dense > 0) {
         span   = tw_trace_begin(t->trace, TW_TRACE_COMPUTE, "trunk backward", (int64_t)t->step);
         was    = tw_profile_enter(t->profile, TW_PROFILE_LAYERS);
@@ -465,7 +457,6 @@ int tw_step_train(tw_training_t *t, tw_training_record_t *record, tw_problem_t *
     if (forward(&walk, &pass, first) != 0 || sum_gradients(&walk, &pass) != 0) {
         return -1;
     }
-    tw_recorder_gradients(t->recorder, computed(t, MPI_Wtime()));
     if (!isfinite(extra[0])) { /* on all ranks alike */
         return tw_fault_report(t, &pass, walk.rows, problem);
     }

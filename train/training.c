@@ -140,7 +140,7 @@ static int make_parts(tw_training_t *t, tw_problem_t *problem)
     t->step_times = malloc(2 * t->steps * sizeof(*t->step_times));
     t->room       = o->steps != 0 ? 2 + o->steps / t->steps : t->epochs_wanted;
     t->records    = calloc(t->room, sizeof(*t->records));
-    t->recorder   = o->record != NULL ? tw_recorder_create() : NULL;
+    t->recorder   = o->record != NULL ? tw_recorder_create(t->network.layers) : NULL;
     if (t->step_times == NULL || t->records == NULL || (o->record != NULL && t->recorder == NULL) ||
         (o->trace != NULL && tw_trace_create(0, &t->trace) != TW_OK)) {
         return tw_problem_set(problem, "out of memory");
@@ -257,9 +257,7 @@ static int make_exchanges(tw_training_t *t, tw_problem_t *problem)
                                          .split   = t->split,
                                          .bucket  = o->bucket,
                                          .exec    = t->exec,
-                                         .trace   = t->trace,
-                                         .started = t->recorder != NULL ? tw_step_started : NULL,
-                                         .user    = t};
+                                         .trace   = t->trace};
 
     if (tw_exchange_create(&t->exchange, &config, problem) != 0 ||
         tw_normalisation_create(&t->norm, t->wire, &t->network, t->trunk, o, t->batch, t->trace,
@@ -290,6 +288,7 @@ static int make_head(tw_training_t *t, tw_problem_t *problem)
                                  .between  = tw_step_advance,
                                  .exchange = tw_step_exchange,
                                  .ready    = t->split ? NULL : tw_step_ready,
+                                 .worked   = t->recorder != NULL ? tw_step_worked : NULL,
                                  .user     = t};
     size_t              first, rows;
 

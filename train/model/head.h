@@ -46,6 +46,9 @@ typedef struct tw_head_how {
     /* Called in training when the gradients of the network's layer are final for this pass, from
      * the last layer to the first; NULL: none. */
     void (*ready)(void *user, size_t layer);
+    /* Called when a part of the work on the network's layer is done: forward, or in its backward pass;
+     * NULL: none. */
+    void (*worked)(void *user, size_t layer, int backward);
     void *user;
 } tw_head_how_t;
 

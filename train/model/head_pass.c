@@ -65,9 +65,12 @@ static int64_t begin(const tw_head_t *head, const char *name, const tw_head_laye
     return tw_trace_begin(head->how.trace, TW_TRACE_COMPUTE, name, (int64_t)number_of(head, layer));
 }
 
-static void end(const tw_head_t *head, int64_t span)
+static void end(const tw_head_t *head, int64_t span, const tw_head_layer_t *layer, int backward)
 {
     tw_trace_end(head->how.trace, span);
+    if (head->how.worked != NULL) {
+        head->how.worked(head->how.user, number_of(head, layer), backward);
+    }
 }
 
 /* ---- dropout -------------------------------------------------------------------------------- */
@@ -164,7 +167,7 @@ static int forward(tw_head_t *head, const tw_head_pass_t *pass, size_t l, tw_pro
         between(head);
     }
     activate(head, pass, layer);
-    end(head, span);
+    end(head, span, layer, 0);
     if (l + 1 == head->layers) {
         return 0;
     }
@@ -214,7 +217,7 @@ static void backward_inputs(const tw_head_t *head, const tw_head_layer_t *layer,
                             i + least(each, layer->in - i));
         between(head);
     }
-    end(head, span);
+    end(head, span, layer, 1);
 }
 
 /* The gradient by the own outputs of the layer below, there after tw_head_scatter_wait(). */
@@ -263,7 +266,7 @@ static void backward_weights(const tw_head_t *head, const tw_head_pass_t *pass, 
                             pass->accumulate);
         between(head);
     }
-    end(head, span);
+    end(head, span, layer, 1);
     ready(head, layer);
 }
 
