@@ -3,7 +3,8 @@
  *
  * Rates are those of the standards. Latencies are what MPI takes over TCP through the kernel for
  * Ethernet, and by verbs for InfiniBand, as vendors and users commonly measure them on current
- * machines; all are rounded, and printed with every result.
+ * machines; pcie2 and pcie3 are GPUs of one machine, 16 lanes each (S4 has 6 GB/s with pcie2).
+ * All are rounded, and printed with every result.
  */
 #include "config.h"
 
@@ -24,6 +25,8 @@ static const network_t presets[] = {
      INSIDE},
     {"infiniband-200g", .rate = 200, .usable = 0.96, .latency = 1.1, .message = 0.3, .taper = 1,
      INSIDE},
+    {"pcie2", .rate = 64, .usable = 0.75, .latency = 10, .message = 2, .taper = 1, INSIDE},
+    {"pcie3", .rate = 126, .usable = 0.8, .latency = 8, .message = 2, .taper = 1, INSIDE},
 };
 
 enum { PRESETS = sizeof(presets) / sizeof(presets[0]) };

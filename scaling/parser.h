@@ -50,6 +50,11 @@ int job_flag(parser_t *p, const config_setting_t *at, int *value);
 /** Every key of a group is among the words of `known`. */
 int job_only(parser_t *p, const config_setting_t *group, const char *known);
 
+/** Read a file and hand its settings to `read`.
+ * @return what that returns, or 0: the file cannot be read, or is no libconfig; one line in why. */
+int parse_file(const char *path, int (*read)(parser_t *p, const config_setting_t *root, void *into),
+               void *into, char *why, size_t why_size);
+
 /** The layers of a training, into the workload (training_text.c). @return as above. */
 int training_read(parser_t *p, const config_setting_t *group);
 

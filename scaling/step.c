@@ -57,9 +57,11 @@ static tw_status_t ask(const exchange_t *x, const step_case_t *how, const char *
 static int predict(const exchange_t *x, const step_case_t *how, trip_t *trip, char *why,
                    size_t why_size)
 {
-    const int lossy = !x->plain && (!how->only_gradients || strcmp(x->class, "grad") == 0) &&
+    const int own =
+        how->act != NULL && (strcmp(x->class, "act") == 0 || strcmp(x->class, "back") == 0);
+    const int lossy = !x->plain && (own || !how->only_gradients || strcmp(x->class, "grad") == 0) &&
                       (!x->wide || tw_facts_codec(how->facts, how->spec, 1) != NULL);
-    const char     *spec = lossy ? how->spec : "fp32";
+    const char     *spec = own ? how->act : lossy ? how->spec : "fp32";
     tw_prediction_t prediction;
 
     if (how->facts->ranks == 1) {

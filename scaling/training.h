@@ -5,6 +5,8 @@
 #ifndef SCALING_TRAINING_H
 #define SCALING_TRAINING_H
 
+#include <stdio.h>
+
 #include "scaling/workload.h"
 
 /* Who computes what: data parallel, or the dense layers split, in passes (S4 section 4, <thinwire/hybrid.h>). */
@@ -28,5 +30,8 @@ int scheme_parse(scheme_t *scheme, const char *text, size_t length, char *why, s
  * @return 1, or 0 with one line in why: out of memory, a scheme that cannot be. */
 int training_step(const workload_t *of, const scheme_t *scheme, int ranks, double batch, int lossy,
                   workload_t *work, char *why, size_t why_size);
+
+/** The file that workload_read() would read. Errors show in ferror(to). */
+void training_write(FILE *to, const workload_t *work);
 
 #endif /* SCALING_TRAINING_H */

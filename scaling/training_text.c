@@ -3,10 +3,12 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "scaling/parser.h"
+#include "scaling/training.h"
 
 #define VALUES_MOST 1e12
 
@@ -107,4 +109,32 @@ int training_read(parser_t *p, const config_setting_t *group)
            (bucket == NULL || job_whole(p, bucket, VALUES_MOST, &t->bucket)) &&
            optional(p, group, "update", SECONDS_MOST, &t->update) &&
            (loss == NULL || read_loss(p, loss, &t->softmax)) && read_layers(p, layers);
+}
+
+void training_write(FILE *to, const workload_t *work)
+{
+    const training_t *t = &work->training;
+
+    fprintf(to,
+            "name = \"%s\";\nranks = %d;\ntraining = {\n  batch = %.0fL;\n  bucket = %.0fL;\n"
+            "  update = %.9f;\n  loss = \"%s\";\n  layers = (\n",
+            work->name, work->ranks, t->batch, t->bucket, t->update,
+            t->softmax ? "softmax" : "logistic");
+    for (size_t l = 0; l < t->layers; l++) {
+        const training_layer_t *layer = &t->layer[l];
+
+        fprintf(to, "    { name = \"%s\"; ", layer->name);
+        if (layer->weights + layer->biases > 0.0) {
+            fprintf(to, "weights = %.0fL; biases = %.0fL; ", layer->weights, layer->biases);
+        }
+        if (layer->units > 0.0) {
+            fprintf(to, "units = %.0fL; ", layer->units);
+        }
+        if (layer->channels > 0.0) {
+            fprintf(to, "channels = %.0fL; ", layer->channels);
+        }
+        fprintf(to, "forward = %.9f; backward = %.9f; }%s\n", layer->forward, layer->backward,
+                l + 1 < t->layers ? "," : "");
+    }
+    fprintf(to, "  );\n};\n");
 }

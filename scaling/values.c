@@ -6,8 +6,10 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "scaling/job_text.h"
 #include "scaling/parser.h"
 
 int job_wrong(parser_t *p, const config_setting_t *at, const char *format, ...)
@@ -89,4 +91,30 @@ int job_only(parser_t *p, const config_setting_t *group, const char *known)
         }
     }
     return 1;
+}
+
+int parse_file(const char *path, int (*read)(parser_t *p, const config_setting_t *root, void *into),
+               void *into, char *why, size_t why_size)
+{
+    parser_t p    = {.path = path, .why = why, .why_size = why_size};
+    char    *text = job_text_read(path, why, why_size);
+    config_t config;
+    int      good = 0;
+
+    if (text == NULL) {
+        return 0;
+    }
+    config_init(&config);
+    if (config_read_string(&config, text) == CONFIG_TRUE) {
+        good = read(&p, config_root_setting(&config), into);
+    } else {
+        snprintf(why, why_size, "%s:%d: %s", path, config_error_line(&config),
+                 config_error_text(&config) != NULL ? config_error_text(&config)
+                                                    : "it cannot be read");
+    }
+    config_destroy(&config);
+    free(text);
+    free(p.slot);
+    free(p.early);
+    return good;
 }

@@ -338,30 +338,18 @@ static int read_all(parser_t *p, const config_setting_t *root)
     return p->work->items > 0 || job_wrong(p, step, "step: it is empty");
 }
 
+static int read_root(parser_t *p, const config_setting_t *root, void *into)
+{
+    p->work = into;
+    return read_all(p, root);
+}
+
 int workload_read(workload_t *work, const char *path, char *why, size_t why_size)
 {
-    parser_t p = {.work = work, .path = path, .why = why, .why_size = why_size};
-    char    *text;
-    config_t config;
-    int      good = 0;
+    int good;
 
     *work = (workload_t){.ranks = 0};
-    text  = job_text_read(path, why, why_size);
-    if (text == NULL) {
-        return 0;
-    }
-    config_init(&config);
-    if (config_read_string(&config, text) == CONFIG_TRUE) {
-        good = read_all(&p, config_root_setting(&config));
-    } else {
-        snprintf(why, why_size, "%s:%d: %s", path, config_error_line(&config),
-                 config_error_text(&config) != NULL ? config_error_text(&config)
-                                                    : "it cannot be read");
-    }
-    config_destroy(&config);
-    free(text);
-    free(p.slot);
-    free(p.early);
+    good  = parse_file(path, read_root, work, why, why_size);
     if (!good) {
         workload_free(work);
     }

@@ -52,6 +52,7 @@ typedef struct training_layer {
     char   name[WORKLOAD_NAME];
     double weights, biases; /* values */
     double units;    /* of a dense layer; 0: it is none. inputs: weights / units                */
+    size_t network;  /* for who made it: the layer's place in the network                        */
     double channels; /* whose statistics are exchanged                                       */
     double forward,
         backward; /* seconds, of the examples of a rank in the measurement, all units      */

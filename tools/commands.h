@@ -14,6 +14,7 @@ int bench_allreduce_main(job_t *job, int argc, char **argv);
 int bench_bcast_main(job_t *job, int argc, char **argv);
 int bench_alltoall_main(job_t *job, int argc, char **argv);
 int bench_overlap_main(job_t *job, int argc, char **argv);
+int plan_main(job_t *job, int argc, char **argv);
 int scale_main(job_t *job, int argc, char **argv);
 
 #endif /* TOOLS_COMMANDS_H */

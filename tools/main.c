@@ -111,6 +111,7 @@ static const subcommand_t subcommands[] = {
      bench_main},
     {"calibrate", "Measure what the codec auto decides by (under mpirun).", 0, calibrate_main},
     {"run", "Run an MPI program with its collectives watched or compressed.", 0, run_main},
+    {"plan", "Say how a training is best divided over a machine.", 1, plan_main},
     {"scale", "Predict a program's step on other ranks, networks and codecs.", 1, scale_main},
     {NULL, NULL, 0, NULL},
 };

@@ -22,6 +22,7 @@
 #include "train/loading.h"
 #include "train/loop.h"
 #include "train/model/network.h"
+#include "train/advice.h"
 #include "train/pack_command.h"
 #include "train/report.h"
 
@@ -129,6 +130,10 @@ static int run(int argc, char **argv)
     }
     if (agree_on_options(&options, &problem) != 0) {
         return EXIT_FAILURE;
+    }
+    if (options.plan != NULL && !options.help && !options.version &&
+        tw_advice_take(&options, MPI_COMM_WORLD, &problem) != 0) {
+        return EXIT_USAGE;
     }
     if (options.help || options.version) {
         if (rank == 0 && options.help) {

@@ -16,6 +16,8 @@
 #include "train/model/network.h"
 #include "train/options.h"
 
+static const char default_model[] = "mlp", default_scheme[] = "data", default_codec[] = "fp32";
+
 enum { TW_TRAIN_OPTIONS = 64, TW_LOADER_THREADS_MAX = 256 };
 
 static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_OPTIONS])
@@ -94,6 +96,8 @@ static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_
         {"--profile", NULL, "print where the time of a step goes", OPTION_FLAG, &o->profile, 0, 0},
         {"--no-overlap", NULL, "exchanges are waited for where they start", OPTION_FLAG,
          &o->no_overlap, 0, 0},
+        {"--plan", "FILE", "take model, batch, scheme and codec from thinwire plan --json",
+         OPTION_TEXT, &o->plan, 0, 0},
         {"--describe", "MODEL", "print layers, parameters and operations, and stop", OPTION_TEXT,
          &o->describe, 0, 0},
         {"--show-model", "MODEL", "print the model's file, to start one's own from", OPTION_TEXT,
@@ -284,7 +288,7 @@ static int parse_loader(tw_train_options_t *o, tw_problem_t *problem)
     return 0;
 }
 
-static int check_together(tw_train_options_t *o, tw_problem_t *problem)
+int tw_train_options_check(tw_train_options_t *o, tw_problem_t *problem)
 {
     static const char *const scales[]  = {"none", "linear", "sqrt", "sqrt-approximate", NULL};
     static const char *const modes[]   = {"local", "global", "adaptive", NULL};
@@ -331,6 +335,16 @@ static int check_together(tw_train_options_t *o, tw_problem_t *problem)
     return check_calibration(o, problem) == 0 ? check_files(o, problem) : -1;
 }
 
+/* An option that the plan has. */
+static const char *chosen_of(const tw_train_options_t *o)
+{
+    return o->model != default_model     ? "--model"
+           : o->batch != 0               ? "--batch"
+           : o->scheme != default_scheme ? "--scheme"
+           : o->codec != default_codec   ? "--codec"
+                                         : NULL;
+}
+
 int tw_train_options_parse(tw_train_options_t *options, int argc, char **argv,
                            tw_problem_t *problem)
 {
@@ -338,10 +352,10 @@ int tw_train_options_parse(tw_train_options_t *options, int argc, char **argv,
     command_t command;
     char      why[300];
 
-    *options = (tw_train_options_t){.model         = "mlp",
+    *options = (tw_train_options_t){.model         = default_model,
                                     .data          = "digits",
-                                    .codec         = "fp32",
-                                    .scheme        = "data",
+                                    .codec         = default_codec,
+                                    .scheme        = default_scheme,
                                     .update        = "replicated",
                                     .lr_scale      = "none",
                                     .bn            = "local",
@@ -361,7 +375,8 @@ int tw_train_options_parse(tw_train_options_t *options, int argc, char **argv,
     command  = tw_train_command(options, list);
     switch (options_parse(&command, argc, argv, why, sizeof(why))) {
     case OPTIONS_OK:
-        return check_together(options, problem);
+        options->chosen = chosen_of(options);
+        return options->plan != NULL ? 0 : tw_train_options_check(options, problem);
     case OPTIONS_HELP:
         options->help = 1;
         return 0;

@@ -22,6 +22,7 @@ typedef enum tw_division {
 typedef struct tw_train_options {
     const char *model, *data, *codec;
     const char *checkpoint, *json, *trace, *record; /* NULL: none                    */
+    const char *plan;                               /* of thinwire plan; NULL: none            */
     const char *describe, *show;                    /* a model to describe or print; or NULL  */
     const char *schedule;                           /* of the learning rate; NULL: the model's */
     const char *scheme, *update, *lr_scale, *bn;
@@ -43,6 +44,11 @@ typedef struct tw_train_options {
     int         resume, force, help, version, awp_calibrate, profile, no_overlap, no_train;
 
     /* From the texts. */
+    const char *chosen; /* an option that --plan decides but was given; or NULL          */
+    struct {
+        char     model[256], scheme[64], codec[300];
+        uint64_t batch;
+    } planned; /* by --plan */
     tw_division_t division;
     int           owners; /* tw_weights_owners_t; 0: every rank updates all          */
     int           group;  /* of TW_DIVIDE_GROUP; else 0                               */
@@ -57,6 +63,10 @@ typedef struct tw_train_options {
  * @return 0, or -1 with the problem set. */
 int tw_train_options_parse(tw_train_options_t *options, int argc, char **argv,
                            tw_problem_t *problem);
+
+/** Look at options together, once more where they have changed since. @return 0, or -1 with the problem
+ * set. */
+int tw_train_options_check(tw_train_options_t *options, tw_problem_t *problem);
 
 /** What --help prints. */
 void tw_train_options_help(void);

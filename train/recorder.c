@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scaling/training.h"
 #include "train/file.h"
+#include "train/model/job.h"
 #include "train/recorder.h"
 
 enum { SKIPPED = 2, STEPS = 16 };
@@ -118,59 +120,50 @@ static double taken(const tw_recorder_t *r, tw_recorded_t what, size_t layer)
     return r->kept % 2 ? all[r->kept / 2] : 0.5 * (all[r->kept / 2 - 1] + all[r->kept / 2]);
 }
 
-/* The parameters of a normalisation travel like biases. */
-static void put_layer(const tw_recorder_t *r, FILE *to, const tw_recorder_about_t *about, size_t l)
+/* The layers with what was measured. */
+static int fill(const tw_recorder_t *r, const tw_recorder_about_t *about, workload_t *work,
+                tw_problem_t *problem)
 {
-    const tw_network_layer_t *layer   = &about->network->layer[l];
-    const size_t              weights = tw_network_weights(about->network, l),
-                 biases               = tw_network_biases(about->network, l);
-    const int norm                    = layer->kind == TW_NORM;
+    training_t *t = &work->training;
 
-    fprintf(to, ",\n    { name = \"%s\"; ", layer->name);
-    if (weights + biases > 0) {
-        fprintf(to, "weights = %zuL; biases = %zuL; ", norm ? 0 : weights,
-                norm ? weights + biases : biases);
+    if (tw_network_layers(about->network, work, problem) != 0) {
+        return -1;
     }
-    if (layer->kind == TW_DENSE) {
-        fprintf(to, "units = %zuL; ", layer->out.c);
-    }
-    if (norm && about->statistics) {
-        fprintf(to, "channels = %zuL; ", layer->out.c);
-    }
-    fprintf(to, "forward = %.9f; backward = %.9f; }", taken(r, TW_RECORDED_FORWARD, l),
-            taken(r, TW_RECORDED_BACKWARD, l));
-}
+    work->ranks = about->ranks;
+    t->batch    = (double)about->batch;
+    t->bucket   = (double)about->bucket;
+    t->update   = taken(r, TW_RECORDED_UPDATE, 0) + about->ranks * taken(r, TW_RECORDED_SPLIT, 0);
+    t->layer[0].forward = taken(r, TW_RECORDED_INPUT, 0);
+    for (size_t l = 1; l < t->layers; l++) {
+        training_layer_t         *layer = &t->layer[l];
+        const tw_network_layer_t *of    = &about->network->layer[layer->network];
 
-static void put(const tw_recorder_t *r, FILE *to, const tw_recorder_about_t *about)
-{
-    fprintf(to,
-            "# The layers of a training step: seconds are medians of %u, by rank 0.\n"
-            "name = \"%s\";\nranks = %d;\ntraining = {\n  batch = %zuL;\n  bucket = %zuL;\n"
-            "  update = %.9f;\n  loss = \"%s\";\n  layers = (\n"
-            "    { name = \"input\"; forward = %.9f; }",
-            r->kept, about->network->name, about->ranks, about->batch, about->bucket,
-            taken(r, TW_RECORDED_UPDATE, 0) + about->ranks * taken(r, TW_RECORDED_SPLIT, 0),
-            about->network->loss == TW_LOSS_SOFTMAX ? "softmax" : "logistic",
-            taken(r, TW_RECORDED_INPUT, 0));
-    for (size_t l = 0; l < r->layers; l++) {
-        if (l < about->network->first_dense || about->network->layer[l].kind == TW_DENSE) {
-            put_layer(r, to, about, l); /* dropouts of the head are in its layers' times */
-        }
+        layer->forward  = taken(r, TW_RECORDED_FORWARD, layer->network);
+        layer->backward = taken(r, TW_RECORDED_BACKWARD, layer->network);
+        layer->channels = about->statistics && of->kind == TW_NORM ? (double)of->out.c : 0.0;
     }
-    fprintf(to, "\n  );\n};\n");
+    return 0;
 }
 
 int tw_recorder_write(const tw_recorder_t *r, const char *path, const tw_recorder_about_t *about,
                       tw_problem_t *problem)
 {
-    tw_file_t file;
+    tw_file_t  file;
+    workload_t work;
+    int        status;
 
     if (r->kept == 0) {
         return tw_problem_set(problem, "--record %s: the run has fewer than 3 steps", path);
     }
-    if (tw_file_begin(&file, "--record", path, problem) != 0) {
+    if (fill(r, about, &work, problem) != 0) {
         return -1;
     }
-    put(r, file.stream, about);
-    return tw_file_end(&file, "--record", problem);
+    status = tw_file_begin(&file, "--record", path, problem);
+    if (status == 0) {
+        fprintf(file.stream, "# Seconds are medians of %u steps, by rank 0.\n", r->kept);
+        training_write(file.stream, &work);
+        status = tw_file_end(&file, "--record", problem);
+    }
+    workload_free(&work);
+    return status;
 }

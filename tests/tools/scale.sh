@@ -133,11 +133,15 @@ all_codecs() {
 check "every codec has rows, doubles or not" all_codecs
 
 documented() {
-    sed -n '/^# EXAMPLE/,/^# SEE ALSO/s/^    //p' "$top_srcdir/docs/thinwire-job.5.md" >"$scratch/example.cfg"
+    sed -n '/^# EXAMPLE/,/^# SEE ALSO/s/^    //p' "$top_srcdir/docs/thinwire-job.5.md" >"$scratch/examples.cfg"
+    awk -v first="$scratch/example.cfg" -v second="$scratch/layers.cfg" \
+        '/^name/ { n++ } { print >(n < 2 ? first : second) }' "$scratch/examples.cfg"
     alone "$thinwire" scale "$scratch/example.cfg" --json "$file" || return 1
-    is "rows.#" 40 && rows_are_sound
+    is "rows.#" 40 && rows_are_sound || return 1
+    alone "$thinwire" scale "$scratch/layers.cfg" --scheme data,c --json "$file" || return 1
+    is "rows.#" 80 && is rows.0.scheme data && rows_are_sound
 }
-check "the example in thinwire-job(5)" documented
+check "the examples in thinwire-job(5)" documented
 
 # ---- measured links ------------------------------------------------------------------------------
 

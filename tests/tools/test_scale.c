@@ -868,7 +868,7 @@ START_TEST(presets_and_keys)
         ck_assert_msg(strncmp(text, names[i], strlen(names[i])) == 0, "%s", text);
         ck_assert_msg(strstr(text, "one switch") != NULL, "%s", text);
     }
-    ck_assert_ptr_null(network_preset(6));
+    ck_assert_ptr_null(network_preset(8));
     network = network_of("ethernet-10g:rate=40:usable=0.5:latency=30:message=3:group=16:taper=2.5:"
                          "inside_rate=90:inside_latency=0.25");
     ck_assert(network.rate == 40.0 && network.usable == 0.5 && network.latency == 30.0 &&

@@ -62,30 +62,6 @@ static int read_ranks(study_t *study, const char *list, char *why, size_t why_si
     }
 }
 
-/* How a training is divided; other jobs say what every rank does. */
-static int read_schemes(study_t *study, const char *list, char *why, size_t why_size)
-{
-    if (list != NULL && study->work.training.layers == 0) {
-        snprintf(why, why_size, "--scheme: this job has no layers; it is as its file says");
-        return 0;
-    }
-    for (const char *at = list != NULL ? list : "data";; at++) {
-        const size_t length = strcspn(at, ",");
-
-        if (study->schemes == STUDY_SCHEMES) {
-            snprintf(why, why_size, "--scheme: more than %d", STUDY_SCHEMES);
-            return 0;
-        }
-        if (!scheme_parse(&study->scheme[study->schemes++], at, length, why, why_size)) {
-            return 0;
-        }
-        at += length;
-        if (*at == '\0') {
-            return 1;
-        }
-    }
-}
-
 static int read_networks(study_t *study, const char *list, char *why, size_t why_size)
 {
     for (const char *at = list;; at++) {
@@ -189,7 +165,8 @@ int scale_main(job_t *job, int argc, char **argv)
            {"--ranks", "LIST", "Numbers of ranks, 1 to 65536 (default 2,4,8,...,1024).", OPTION_TEXT,
             &a.ranks, 0, 0},
            {"--network", "LIST",
-            "Networks: ethernet-1g, -10g, -25g, -100g, infiniband-100g, -200g, with what they\n"
+            "Networks: ethernet-1g, -10g, -25g, -100g, infiniband-100g, -200g, pcie2, -3, with what "
+               "they\n"
                "assume changed as in ethernet-10g:latency=30:group=16:taper=2 (default ethernet-10g).",
             OPTION_TEXT, &a.network, 0, 0},
            {"--facts", "FILE", "Links and codecs as thinwire calibrate measured them.", OPTION_TEXT,
@@ -238,7 +215,7 @@ int scale_main(job_t *job, int argc, char **argv)
             code = EXIT_FAILED;
         } else {
             if (read_ranks(&study, a.ranks, why, sizeof(why)) &&
-                read_schemes(&study, a.scheme, why, sizeof(why)) &&
+                study_schemes(&study, a.scheme, why, sizeof(why)) &&
                 complete(&study, &a, ctx, why, sizeof(why)) &&
                 study_compute(&study, why, sizeof(why))) {
                 code = run(&study, &a);

@@ -12,11 +12,33 @@
 #include "tools/scale/study.h"
 #include "tools/table.h"
 
-/* A codec pays where it makes a step shorter by so much. */
-#define PAYS 0.95
-
 /* Of a network of any rate: from 1 Mbit/s, so many steps of a tenth of a power of ten. */
 enum { RATES = 61, PER_DECADE = 10 };
+
+/* ---- schemes ------------------------------------------------------------------------------- */
+
+int study_schemes(study_t *study, const char *list, char *why, size_t why_size)
+{
+    if (list != NULL && study->work.training.layers == 0) {
+        snprintf(why, why_size, "--scheme: this job has no layers; it is as its file says");
+        return 0;
+    }
+    for (const char *at = list != NULL ? list : "data";; at++) {
+        const size_t length = strcspn(at, ",");
+
+        if (study->schemes == STUDY_SCHEMES) {
+            snprintf(why, why_size, "--scheme: more than %d", STUDY_SCHEMES);
+            return 0;
+        }
+        if (!scheme_parse(&study->scheme[study->schemes++], at, length, why, why_size)) {
+            return 0;
+        }
+        at += length;
+        if (*at == '\0') {
+            return 1;
+        }
+    }
+}
 
 /* ---- one step ------------------------------------------------------------------------------ */
 
@@ -42,6 +64,7 @@ static int time_of(const study_t *study, const tw_facts_t *facts, const char *sp
     const tw_codec_facts_t *codec = tw_facts_codec(facts, spec, 0);
     const step_case_t       how   = {.facts          = facts,
                                      .spec           = spec,
+                                     .act            = study->act,
                                      .only_gradients = codec != NULL && codec->feedback,
                                      .share = study->weak ? 1.0 : (double)study->work.ranks / facts->ranks};
     workload_t              made  = {.ranks = 0};
@@ -62,6 +85,12 @@ static int compute(const study_t *study, const network_t *network, int ranks, si
 
     network_facts(network, ranks, study->per_node, &facts);
     return time_of(study, &facts, spec, &study->scheme[h], time, why, why_size);
+}
+
+int study_one(const study_t *study, size_t n, size_t r, size_t h, size_t s, step_time_t *time,
+              char *why, size_t why_size)
+{
+    return compute(study, &study->network[n], study->ranks[r], h, s, time, why, why_size);
 }
 
 static int compute_alone(study_t *study, char *why, size_t why_size)
@@ -210,7 +239,15 @@ static size_t best(const study_t *study, const step_time_t *time)
         least = time[w].seconds < time[least].seconds ? w : least;
         plain = w % each == each - 1 && time[w].seconds < time[plain].seconds ? w : plain;
     }
-    return time[least].seconds < PAYS * time[plain].seconds ? least : plain;
+    return time[least].seconds < STUDY_PAYS * time[plain].seconds ? least : plain;
+}
+
+void study_best(const study_t *study, size_t n, size_t r, size_t *scheme_p, size_t *codec_p)
+{
+    const size_t w = best(study, study_time(study, n, r, 0, 0));
+
+    *scheme_p = w / (study->specs.count + 1);
+    *codec_p  = w % (study->specs.count + 1);
 }
 
 /* "tree8 on 2 to 16, fp32 on 32" */

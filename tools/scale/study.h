@@ -13,6 +13,9 @@
 
 enum { STUDY_RANKS = 64, STUDY_NETWORKS = 16, STUDY_SCHEMES = 8 };
 
+/* A codec pays where it makes a step shorter by so much. */
+#define STUDY_PAYS 0.95
+
 typedef struct study {
     const job_t *job;
     workload_t   work;
@@ -26,10 +29,19 @@ typedef struct study {
     int          weak;  /* the examples of a rank stay as they are */
     tw_facts_t   facts; /* of which links and ranks are replaced   */
     specs_t      specs;
+    const char  *act;   /* codec of activations and their gradients; NULL: as that of gradients */
     double       alone; /* seconds of a step on one rank: with all examples, or as
                                            many as every rank has                                   */
     step_time_t *time;  /* [networks][sizes][schemes][specs.count + 1]: study_time() */
 } study_t;
+
+/** Read a list of schemes; NULL: data. Jobs that are not of layers have none. @return 1, or 0 with one line
+ * in why. */
+int study_schemes(study_t *study, const char *list, char *why, size_t why_size);
+
+/** One row anew. @return as above. */
+int study_one(const study_t *study, size_t n, size_t r, size_t h, size_t s, step_time_t *time,
+              char *why, size_t why_size);
 
 /** Every row, and fp32 beside the codecs; needs all of the above but alone and time. @return 1, or 0 with
  * one line in why. */
@@ -40,6 +52,9 @@ void study_free(study_t *study);
 
 /** A row, by the places of network, number of ranks, scheme and codec; specs.count: fp32. */
 const step_time_t *study_time(const study_t *study, size_t n, size_t r, size_t h, size_t s);
+
+/** The scheme and codec with the shortest step, if the codec pays (5 %); else the best of those with fp32. */
+void study_best(const study_t *study, size_t n, size_t r, size_t *scheme_p, size_t *codec_p);
 
 /** "tree8", or among several schemes "tree8 with scheme c". */
 void study_way(const study_t *study, size_t h, size_t s, char *text, size_t size);

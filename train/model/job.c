@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * model/job.c - see job.h.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/model/job.h"
+
+/* Parameters, gradients and optimizer state: what an update reads and writes of each value. */
+enum { UPDATE_FLOATS = 5, KEPT_FLOATS = 3 };
+
+/* Values that a layer reads and writes, forward, for one example. */
+static double values_of(const tw_network_layer_t *layer)
+{
+    return (double)tw_shape_size(layer->in) + (double)tw_shape_size(layer->out);
+}
+
+static double forward_of(const tw_network_t *net, size_t l, const speeds_t *machine, double batch)
+{
+    const tw_network_layer_t *layer = &net->layer[l];
+    const double rate    = layer->kind == TW_DENSE ? machine->flops : machine->convolution_flops;
+    const double compute = 2.0 * (double)tw_network_operations(net, l) * batch / rate;
+    const double bytes =
+        sizeof(float) * (values_of(layer) * batch + (double)tw_network_weights(net, l));
+
+    return machine->memory_rate > 0.0 ? fmax(compute, bytes / machine->memory_rate) : compute;
+}
+
+int tw_network_layers(const tw_network_t *net, workload_t *work, tw_problem_t *problem)
+{
+    training_t *t = &work->training;
+
+    *work    = (workload_t){.ranks = 1};
+    t->layer = calloc(net->layers + 1, sizeof(*t->layer));
+    if (t->layer == NULL) {
+        return tw_problem_set(problem, "out of memory");
+    }
+    snprintf(work->name, sizeof(work->name), "%s", net->name);
+    t->bucket  = 4194304.0;
+    t->softmax = net->loss == TW_LOSS_SOFTMAX;
+    strcpy(t->layer[t->layers++].name, "input");
+    for (size_t l = 0; l < net->layers; l++) {
+        const tw_network_layer_t *layer = &net->layer[l];
+        training_layer_t         *to    = &t->layer[t->layers];
+
+        if (l >= net->first_dense && layer->kind != TW_DENSE) {
+            continue; /* a dropout of the head */
+        }
+        memcpy(to->name, layer->name, sizeof(layer->name));
+        to->weights = (double)tw_network_weights(net, l);
+        to->biases  = (double)tw_network_biases(net, l);
+        to->network = l;
+        if (layer->kind == TW_DENSE) {
+            to->units = (double)layer->out.c;
+        } else if (layer->kind == TW_NORM) { /* both travel like biases */
+            to->biases += to->weights;
+            to->weights = 0.0;
+        }
+        t->layers++;
+    }
+    t->dense = net->first_dense + 1;
+    return 0;
+}
+
+int tw_network_job(const tw_network_t *net, const speeds_t *machine, double batch, workload_t *work,
+                   tw_problem_t *problem)
+{
+    training_t  *t     = &work->training;
+    const double bytes = UPDATE_FLOATS * sizeof(float) * (double)tw_network_parameters(net);
+
+    if (tw_network_layers(net, work, problem) != 0) {
+        return -1;
+    }
+    t->batch = batch;
+    for (size_t l = 1; l < t->layers; l++) {
+        t->layer[l].forward  = forward_of(net, t->layer[l].network, machine, batch);
+        t->layer[l].backward = 2.0 * t->layer[l].forward;
+    }
+    t->update = machine->memory_rate > 0.0 ? bytes / machine->memory_rate : 0.0;
+    return 0;
+}
+
+double tw_network_memory(const tw_network_t *net, int split, int ranks, double rows)
+{
+    double values = 0.0;
+
+    for (size_t l = 0; l < net->layers; l++) {
+        const double part = split && l >= net->first_dense ? 1.0 / ranks : 1.0;
+        const double share =
+            KEPT_FLOATS * ((double)tw_network_weights(net, l) + (double)tw_network_biases(net, l));
+
+        values += part * share + 2.0 * rows * (double)tw_shape_size(net->layer[l].out);
+    }
+    return sizeof(float) * values;
+}
