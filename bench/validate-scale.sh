@@ -3,10 +3,11 @@
 # validate-scale.sh BUILD_DIR OUT_DIR [HOSTS:RATE...] - is what `thinwire scale` predicts what is measured?
 #
 # For each lab of emulated hosts (default 2:1gbit 4:1gbit 4:100mbit; bench/netlab.sh, needs root): thinwire calibrate on
-# it; then steps of MODELS ("lenet mlp resnet-20") with CODECS ("fp32 bitpack:2 tree8"), measured, and predicted from a
-# job that as many ranks recorded without a lab. Hosts share this machine's cores: so did the recording.
-# STEPS (30) of each run; SECONDS_EACH (6) of a calibration. Prints a table, then the median of the errors and how many
-# pairs of codecs that differ by more than 10 % come in the right order. 6 minutes on two cores.
+# it; then steps of MODELS ("lenet mlp resnet-20") with CODECS ("fp32 bitpack:2 tree8") and SCHEMES ("data b c"; resnet-20
+# data alone: it has next to nothing to split), measured, and predicted from the layers that two ranks, a core each,
+# recorded once without a lab. STEPS (30) of each run; SECONDS_EACH (6) of a calibration. Prints a table, then the median
+# of the errors and how many pairs of codecs or schemes that differ by more than 10 % come in the right order. 15 minutes
+# on two cores.
 set -u
 if [ $# -lt 2 ] || [ ! -x "$1/bin/thinwire" ]; then
     echo "usage: bench/validate-scale.sh BUILD_DIR OUT_DIR [HOSTS:RATE...]" >&2
@@ -18,7 +19,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/environment.sh
 . "$here/../tests/environment.sh"
 export OMP_NUM_THREADS=1 THINWIRE_THREADS=1 XDG_CACHE_HOME=$out/cache NETLAB_NAME=scale
-steps=${STEPS:-30} models=${MODELS:-lenet mlp resnet-20} codecs=${CODECS:-fp32 bitpack:2 tree8}
+steps=${STEPS:-30} models=${MODELS:-lenet mlp resnet-20} codecs=${CODECS:-fp32 bitpack:2 tree8} schemes=${SCHEMES:-data b c}
 trap '"$here/netlab.sh" down >/dev/null 2>&1' EXIT
 query=$build/tests/tools/json_query
 [ -x "$query" ] || make -s -C "$build" tests/tools/json_query >&2
@@ -26,29 +27,38 @@ query=$build/tests/tools/json_query
 arguments() { # MODEL
     case $1 in
         resnet-20) echo --model resnet-20 --data random:32x32x3,10,n=512,test=16 --batch 64 ;;
+        alexnet*) echo --model "$1" --data random:224x224x3,200,n=64,test=16 --batch 16 ;;
         *) echo --model "$1" --data digits --batch 128 ;;
     esac
 }
 
-record() { # MODEL RANKS CODEC
-    [ -s "$out/$1-$2-$3.job" ] && return
+# ways MODEL: lines SCHEME CODEC.
+ways() {
+    local scheme codec
+    for scheme in $schemes; do
+        for codec in $codecs; do
+            [ "$1" = resnet-20 ] && [ "$scheme" != data ] || echo "$scheme $codec"
+        done
+    done
+}
+
+record() { # MODEL
+    [ -s "$out/$1.job" ] && return
     # shellcheck disable=SC2046  # words
-    "${MPIRUN:-mpirun}" -n "$2" "$build/bin/thinwire-train" $(arguments "$1") --codec "$3" --steps 20 --record "$out/$1-$2-$3.job" \
+    "${MPIRUN:-mpirun}" -n 2 "$build/bin/thinwire-train" $(arguments "$1") --steps 20 --record "$out/$1.job" \
         >"$out/record.log" 2>&1 || { tail -n 1 "$out/record.log" >&2; return 1; }
 }
 
-echo "| hosts, rate | model | codec | measured, ms | predicted, ms | error |"
-echo "|---|---|---|---|---|---|"
+for model in $models; do
+    record "$model" || exit 1
+done
+echo "| hosts, rate | model | scheme | codec | measured, ms | predicted, ms | error |"
+echo "|---|---|---|---|---|---|---|"
 : >"$out/errors"
 : >"$out/order"
 for lab in "${@:-2:1gbit 4:1gbit 4:100mbit}"; do
     for one in $lab; do
         hosts=${one%%:*} rate=${one#*:}
-        for model in $models; do
-            for codec in $codecs; do
-                record "$model" "$hosts" "$codec" || exit 1
-            done
-        done
         "$here/netlab.sh" down >/dev/null 2>&1
         "$here/netlab.sh" up "$hosts" "$rate" >"$out/lab.log" 2>&1 || { tail -n 1 "$out/lab.log" >&2; exit 1; }
         facts=$out/$hosts-$rate.facts
@@ -56,19 +66,19 @@ for lab in "${@:-2:1gbit 4:1gbit 4:100mbit}"; do
             >"$out/calibrate.log" 2>&1 || { tail -n 1 "$out/calibrate.log" >&2; exit 1; }
         for model in $models; do
             : >"$out/pairs"
-            for codec in $codecs; do
+            while read -r scheme codec; do
                 # shellcheck disable=SC2046  # words
-                "$here/netlab.sh" mpirun "$hosts" -- "$build/bin/thinwire-train" $(arguments "$model") --codec "$codec" \
-                    --steps "$steps" --json "$out/run.json" >"$out/run.log" 2>&1 || { tail -n 1 "$out/run.log" >&2; continue; }
-                "$build/bin/thinwire" scale "$out/$model-$hosts-$codec.job" --facts "$facts" --ranks "$hosts" --codec "$codec" \
-                    --json "$out/scale.json" >"$out/scale.log" 2>&1 || { tail -n 1 "$out/scale.log" >&2; continue; }
-                LC_ALL=C awk -v h="$hosts, $rate" -v m="$model" -v c="$codec" -v a="$("$query" "$out/run.json" step_seconds)" \
+                "$here/netlab.sh" mpirun "$hosts" -- "$build/bin/thinwire-train" $(arguments "$model") --codec "$codec" --scheme "$scheme" \
+                    --steps "$steps" --json "$out/run.json" >"$out/run.log" 2>&1 </dev/null || { tail -n 1 "$out/run.log" >&2; continue; }
+                "$build/bin/thinwire" scale "$out/$model.job" --facts "$facts" --ranks "$hosts" --codec "$codec" --scheme "$scheme" \
+                    --json "$out/scale.json" >"$out/scale.log" 2>&1 </dev/null || { tail -n 1 "$out/scale.log" >&2; continue; }
+                LC_ALL=C awk -v h="$hosts, $rate" -v m="$model" -v s="$scheme" -v c="$codec" -v a="$("$query" "$out/run.json" step_seconds)" \
                     -v b="$("$query" "$out/scale.json" rows.0.seconds)" -v errors="$out/errors" -v pairs="$out/pairs" 'BEGIN {
                         e = 100 * (b / a - 1)
-                        printf "| %s | %s | %s | %.2f | %.2f | %+.0f %% |\n", h, m, c, 1e3 * a, 1e3 * b, e
+                        printf "| %s | %s | %s | %s | %.2f | %.2f | %+.0f %% |\n", h, m, s, c, 1e3 * a, 1e3 * b, e
                         print (e < 0 ? -e : e) >>errors
                         print a, b >>pairs }'
-            done
+            done < <(ways "$model")
             awk '{ a[NR] = $1; b[NR] = $2 } END { for (i in a) for (j in a) if (a[i] > 1.1 * a[j]) print (b[i] > b[j] ? "right" : "wrong") }' \
                 "$out/pairs" >>"$out/order"
         done
