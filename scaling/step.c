@@ -54,6 +54,27 @@ static tw_status_t ask(const exchange_t *x, const step_case_t *how, const char *
                : status;
 }
 
+/* Of a bcast or reduce whose root is each rank in turn, and that is predicted as of the busiest rank: all
+ * receive once, or send once; in two passes the sums travel as well, from all but the root. */
+static double mean_bytes(const exchange_t *x, const step_case_t *how, const char *spec,
+                         const tw_prediction_t *prediction)
+{
+    const tw_facts_t *facts = how->facts;
+    const double      ranks = facts->ranks;
+    double            bytes;
+
+    if (!x->turns || prediction->bytes_sent == 0.0) {
+        return x->part * prediction->bytes_sent;
+    }
+    bytes =
+        x->count * tw_facts_codec(facts, spec, 0)->bytes *
+        (strcmp(prediction->algorithm, "hierarchical") == 0 ? facts->nodes - 1.0 : ranks - 1.0) /
+        ranks;
+    return x->operation == TW_OPERATION_REDUCE && strcmp(prediction->algorithm, "two_pass") == 0
+               ? bytes * (1.0 + 1.0 / ranks)
+               : bytes;
+}
+
 static int predict(const exchange_t *x, const step_case_t *how, trip_t *trip, char *why,
                    size_t why_size)
 {
@@ -75,7 +96,7 @@ static int predict(const exchange_t *x, const step_case_t *how, trip_t *trip, ch
     }
     *trip = (trip_t){.seconds = prediction.seconds,
                      .codec   = prediction.codec,
-                     .bytes   = x->part * prediction.bytes_sent};
+                     .bytes   = mean_bytes(x, how, spec, &prediction)};
     return 1;
 }
 

@@ -32,10 +32,21 @@ typedef struct builder {
     double            each; /* examples of a rank in the measurement                    */
 } builder_t;
 
-/* A bucket that is being filled. */
-typedef struct bucket {
-    double count;
-} bucket_t;
+/* How a tensor travels: together with others of its kind, or by itself where the codec loses something. The
+ * trainer names fp32 for biases, loss and errors; small weights get it from the library, in other buckets. */
+typedef enum kind { KIND_SHARED, KIND_SMALL, KIND_ALONE } kind_t;
+
+typedef struct tensor {
+    kind_t kind;
+    double count; /* 0: there is none */
+} tensor_t;
+
+/* Gradients of the layers below `from`, from the last to the first; 2 tensors of each, then loss and errors. */
+typedef struct buckets {
+    size_t from;
+    double filled[KIND_ALONE]; /* values of the bucket that is open, by kind */
+    size_t next[KIND_ALONE];   /* the tensor that comes next, by kind        */
+} buckets_t;
 
 /* ---- schemes ------------------------------------------------------------------------------- */
 
@@ -65,8 +76,9 @@ int scheme_parse(scheme_t *scheme, const char *text, size_t length, char *why, s
             }
         }
     }
-    snprintf(why, why_size, "--scheme '%.*s': accepted are data, a, b, c and group=G",
-             length < 60 ? (int)length : 60, text);
+    snprintf(why, why_size,
+             "--scheme '%.*s': accepted are data, a, b, c and group=G, G from 1 to %d",
+             length < 60 ? (int)length : 60, text, WORKLOAD_RANKS);
     return 0;
 }
 
@@ -170,43 +182,83 @@ static void start_gradients(builder_t *b, double count, int coded)
     }
 }
 
-/* A tensor joins the bucket unless that has enough, whose last one it then was not. */
-static void join(builder_t *b, bucket_t *bucket, double count)
+static size_t tensors(const buckets_t *buckets)
 {
-    const double most = b->t->bucket / sizeof(float);
-
-    if (count > 0.0 && (bucket->count > most || count > most - bucket->count)) {
-        start_gradients(b, bucket->count, !b->lossy);
-        bucket->count = 0.0;
-    }
-    bucket->count += count;
+    return 2 * buckets->from + 1;
 }
 
-/* The tensors of a layer are there, biases first. */
-static void ready(builder_t *b, bucket_t *bucket, const training_layer_t *layer)
+/* Biases of the last layer, its weights, biases of the one before, ... */
+static tensor_t tensor_at(const builder_t *b, const buckets_t *buckets, size_t i)
 {
-    join(b, bucket, layer->biases);
-    if (!b->lossy || layer->weights < SMALL || layer->channels > 0.0) {
-        join(b, bucket, layer->weights);
-    } else {
-        start_gradients(b, layer->weights, 1);
+    const training_layer_t *layer;
+
+    if (i + 1 == tensors(buckets)) {
+        return (tensor_t){KIND_SHARED, EXTRA};
+    }
+    layer = &b->t->layer[buckets->from - 1 - i / 2];
+    if (i % 2 == 0 || !b->lossy || layer->channels > 0.0) {
+        return (tensor_t){KIND_SHARED, i % 2 == 0 ? layer->biases : layer->weights};
+    }
+    return (tensor_t){layer->weights < SMALL ? KIND_SMALL : KIND_ALONE, layer->weights};
+}
+
+/* The next tensor of a kind, after i; looks at each once. */
+static size_t next_of(const builder_t *b, buckets_t *buckets, kind_t kind, size_t i)
+{
+    size_t *next = &buckets->next[kind];
+
+    *next = *next > i ? *next : i + 1;
+    while (*next < tensors(buckets)) {
+        const tensor_t tensor = tensor_at(b, buckets, *next);
+
+        if (tensor.kind == kind && tensor.count > 0.0) {
+            break;
+        }
+        ++*next;
+    }
+    return *next;
+}
+
+/* A tensor is there. Its bucket starts with the last one for which it has room. */
+static void ready(builder_t *b, buckets_t *buckets, size_t i)
+{
+    const double   most   = floor(b->t->bucket / sizeof(float));
+    const tensor_t tensor = tensor_at(b, buckets, i);
+    double        *filled = &buckets->filled[tensor.kind];
+    size_t         next;
+
+    if (tensor.count == 0.0) {
+        return;
+    }
+    if (tensor.kind == KIND_ALONE) {
+        start_gradients(b, tensor.count, 1);
+        return;
+    }
+    *filled += tensor.count;
+    next = next_of(b, buckets, tensor.kind, i);
+    if (next == tensors(buckets) || tensor_at(b, buckets, next).count > most - *filled) {
+        start_gradients(b, *filled, !b->lossy);
+        *filled = 0.0;
     }
 }
 
 /* Layers `from` down to the first. */
-static void backward(builder_t *b, bucket_t *bucket, size_t from, double rate)
+static void backward(builder_t *b, buckets_t *buckets)
 {
-    for (size_t l = from; l-- > 0;) {
+    for (size_t l = buckets->from; l-- > 0;) {
+        const size_t first = 2 * (buckets->from - 1 - l);
+
         statistics(b, &b->t->layer[l], 0.0);
-        put_time(b, rate * b->t->layer[l].backward);
-        ready(b, bucket, &b->t->layer[l]);
+        put_time(b, b->rate * b->t->layer[l].backward);
+        ready(b, buckets, first);
+        ready(b, buckets, first + 1);
     }
 }
 
-static void finish_gradients(builder_t *b, bucket_t *bucket, size_t first)
+/* first: exchange from which on they are. */
+static void finish_gradients(builder_t *b, buckets_t *buckets, size_t first)
 {
-    join(b, bucket, EXTRA);
-    start_gradients(b, bucket->count, !b->lossy);
+    ready(b, buckets, tensors(buckets) - 1);
     for (size_t x = first; x < b->work->exchanges; x++) {
         if (b->work->exchange[x].operation == TW_OPERATION_ALLREDUCE) {
             put_wait(b, x);
@@ -234,11 +286,11 @@ static void forward(builder_t *b, size_t layers)
 
 static void data_parallel(builder_t *b)
 {
-    bucket_t bucket = {.count = 0.0};
+    buckets_t buckets = {.from = b->t->layers};
 
     forward(b, b->t->layers);
-    backward(b, &bucket, b->t->layers, b->rate);
-    finish_gradients(b, &bucket, 0);
+    backward(b, &buckets);
+    finish_gradients(b, &buckets, 0);
     put_time(b, b->t->update);
 }
 
@@ -252,29 +304,51 @@ typedef struct passes {
     int    returns; /* there are layers below, which need the gradients */
 } passes_t;
 
+/* Passes of groups of so many ranks: each group makes as many as it has ranks, but none without examples.
+ * The first ranks have the remainder of the batch, so a group's first rank has most. */
+static double number_of_passes(const builder_t *b, int group)
+{
+    const double each = floor(b->all / b->ranks), more = fmod(b->all, b->ranks);
+    double       number = 0.0;
+
+    for (int first = 0; first < b->ranks; first += group) {
+        const int ranks = b->ranks - first < group ? b->ranks - first : group;
+
+        number += fmin(ranks, first < more ? each + 1.0 : each);
+    }
+    return number;
+}
+
 static passes_t passes_of(const builder_t *b, const scheme_t *scheme)
 {
-    const double ranks  = b->ranks;
-    double       group  = ranks, given;
-    passes_t     passes = {.number = 1.0, .members = ranks, .returns = b->t->dense > 0};
+    const double given  = fmin(b->ranks, b->all); /* ranks that have examples */
+    int          group  = b->ranks;
+    passes_t     passes = {.number = 1.0, .returns = b->t->dense > 0};
 
     if (scheme->kind == SCHEME_B) {
-        group = 1.0;
+        group = 1;
     } else if (scheme->kind == SCHEME_GROUP && scheme->group < b->ranks) {
         group = scheme->group;
     }
     if (scheme->kind != SCHEME_A) {
-        given          = fmin(ranks, b->all); /* ranks that have examples */
-        passes.members = fmin(group, given);
-        passes.number  = ceil(given / group) * fmin(group, b->rows);
+        passes.number = number_of_passes(b, group);
     }
-    passes.rows = b->all / passes.number;
+    passes.members = fmin(group, given);
+    passes.rows    = b->all / passes.number;
     return passes;
 }
 
 static double inputs(const training_layer_t *layer)
 {
     return layer->weights / layer->units;
+}
+
+/* Of a split layer's units, those of the rank that has most. */
+static double units_part(const builder_t *b, size_t l)
+{
+    const double units = b->t->layer[l].units;
+
+    return ceil(units / b->ranks) / units;
 }
 
 /* What a pass exchanges within the split layers: the first of their outputs, of the sums of their
@@ -304,11 +378,10 @@ static void layer_exchanges(builder_t *b, const passes_t *passes, divided_t *div
  * while that by its weights is computed. */
 static void split_pass(builder_t *b, const passes_t *passes, const divided_t *divided)
 {
-    const training_t *t    = b->t;
-    const double      rate = passes->rows / b->ranks / b->each;
+    const training_t *t = b->t;
 
     for (size_t l = t->dense; l < t->layers; l++) {
-        put_time(b, rate * t->layer[l].forward);
+        put_time(b, passes->rows / b->each * units_part(b, l) * t->layer[l].forward);
         if (l + 1 < t->layers) {
             call(b, divided->gather + l - t->dense);
         }
@@ -317,7 +390,7 @@ static void split_pass(builder_t *b, const passes_t *passes, const divided_t *di
         call(b, divided->share);
     }
     for (size_t l = t->layers; l-- > t->dense;) {
-        const double seconds = rate * t->layer[l].backward;
+        const double seconds = passes->rows / b->each * units_part(b, l) * t->layer[l].backward;
 
         if (l > t->dense) {
             put_time(b, 0.5 * seconds);
@@ -338,12 +411,15 @@ static void pass_exchanges(builder_t *b, passes_t *passes)
 
     passes->activations = exchange(b, alone ? TW_OPERATION_BCAST : TW_OPERATION_ALLGATHER,
                                    values / passes->members, "act", "activations");
-    if (!b->failed) {
-        b->work->exchange[passes->activations].part = passes->members / b->ranks;
-    }
     for (int k = 0; k < 2 && passes->returns; k++) {
         passes->gradients[k] = exchange(
             b, alone ? TW_OPERATION_REDUCE : TW_OPERATION_REDUCE_SCATTER, values, "back", "back");
+    }
+    for (size_t x = passes->activations; x < b->work->exchanges; x++) {
+        exchange_t *one = &b->work->exchange[x];
+
+        one->turns = alone;
+        one->part  = one->operation == TW_OPERATION_ALLGATHER ? passes->members / b->ranks : 1.0;
     }
 }
 
@@ -394,7 +470,7 @@ static void split(builder_t *b, const scheme_t *scheme)
     const double      whole = parameters(t, 0, t->dense), rest = parameters(t, t->dense, t->layers);
     passes_t          passes = passes_of(b, scheme);
     divided_t         divided;
-    bucket_t          bucket = {.count = 0.0};
+    buckets_t         buckets = {.from = t->dense};
     size_t            first;
 
     forward(b, t->dense);
@@ -403,8 +479,8 @@ static void split(builder_t *b, const scheme_t *scheme)
     run_passes(b, &passes, &divided);
     put_time(b, t->update * rest / (whole + rest) / b->ranks);
     first = b->work->exchanges;
-    backward(b, &bucket, t->dense, b->rate);
-    finish_gradients(b, &bucket, first);
+    backward(b, &buckets);
+    finish_gradients(b, &buckets, first);
     put_time(b, t->update * whole / (whole + rest));
 }
 
@@ -416,8 +492,8 @@ int training_step(const workload_t *of, const scheme_t *scheme, int ranks, doubl
                            .work  = work,
                            .ranks = ranks,
                            .lossy = lossy,
-                           .rows  = ceil(batch / ranks),
-                           .all   = batch,
+                           .rows  = ceil(ceil(batch) / ranks),
+                           .all   = ceil(batch),
                            .each  = t->batch / of->ranks};
 
     b.rate = b.rows / b.each;

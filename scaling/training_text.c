@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,14 @@ static int optional(parser_t *p, const config_setting_t *group, const char *key,
     return at == NULL || job_number(p, at, 0.0, most, value);
 }
 
+static int optional_whole(parser_t *p, const config_setting_t *group, const char *key,
+                          double *value)
+{
+    return optional(p, group, key, VALUES_MOST, value) &&
+           (*value == floor(*value) || job_wrong(p, config_setting_get_member(group, key),
+                                                 "%s: accepted is a whole number", key));
+}
+
 static int read_layer(parser_t *p, const config_setting_t *group, training_layer_t *layer)
 {
     const config_setting_t *name;
@@ -36,11 +45,10 @@ static int read_layer(parser_t *p, const config_setting_t *group, training_layer
     if (name == NULL) {
         return job_wrong(p, group, "a layer needs a name");
     }
-    if (!job_word(p, name, layer->name) ||
-        !optional(p, group, "weights", VALUES_MOST, &layer->weights) ||
-        !optional(p, group, "biases", VALUES_MOST, &layer->biases) ||
-        !optional(p, group, "units", VALUES_MOST, &layer->units) ||
-        !optional(p, group, "channels", VALUES_MOST, &layer->channels) ||
+    if (!job_word(p, name, layer->name) || !optional_whole(p, group, "weights", &layer->weights) ||
+        !optional_whole(p, group, "biases", &layer->biases) ||
+        !optional_whole(p, group, "units", &layer->units) ||
+        !optional_whole(p, group, "channels", &layer->channels) ||
         !optional(p, group, "forward", SECONDS_MOST, &layer->forward) ||
         !optional(p, group, "backward", SECONDS_MOST, &layer->backward)) {
         return 0;

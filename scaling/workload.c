@@ -321,7 +321,10 @@ static int read_all(parser_t *p, const config_setting_t *root)
     if (!job_only(p, root, "name, ranks, fixed_ranks, step, training")) {
         return 0;
     }
-    if (name == NULL || ranks == NULL || (step == NULL) == (training == NULL)) {
+    if (step != NULL && training != NULL) {
+        return job_wrong(p, training, "training: it has a step already; accepted is one of them");
+    }
+    if (name == NULL || ranks == NULL || (step == NULL && training == NULL)) {
         return job_wrong(p, NULL, "it needs name, ranks and step (or training)");
     }
     if (!job_word(p, name, p->work->name) || !job_whole(p, ranks, WORKLOAD_RANKS, &number_of) ||

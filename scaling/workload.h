@@ -28,6 +28,7 @@ typedef struct exchange {
     int            plain;  /* neither floats nor doubles: bytes / 4 values, never compressed */
     int            scales; /* count is by the examples of a rank                             */
     double         part;   /* of the bytes that the busiest rank sends, those of a mean one  */
+    int            turns;  /* another rank is the root each time: bytes of a mean rank       */
 } exchange_t;
 
 typedef enum item_kind {

@@ -123,16 +123,17 @@ static int read_facts(study_t *study, const scale_arguments_t *a, char *why, siz
 
 static int run(study_t *study, const scale_arguments_t *a)
 {
-    report_t report;
-    int      well;
+    const size_t layers = study->work.training.layers;
+    const size_t parts  = layers > 0 ? layers : study->work.exchanges;
+    report_t     report;
+    int          well;
 
     if (!gnuplot_begin(study->job, a->plot) || !report_begin(&report, study->job, a->json)) {
         return EXIT_FAILED;
     }
-    printf("%s: measured on %d rank%s, %zu %s; %s scaling\n\n", study->work.name, study->work.ranks,
-           study->work.ranks == 1 ? "" : "s",
-           study->work.training.layers > 0 ? study->work.training.layers : study->work.exchanges,
-           study->work.training.layers > 0 ? "layers" : "different exchanges",
+    printf("%s: measured on %d rank%s, %zu %s%s; %s scaling\n\n", study->work.name,
+           study->work.ranks, study->work.ranks == 1 ? "" : "s", parts,
+           layers > 0 ? "layer" : "different exchange", parts == 1 ? "" : "s",
            study->weak ? "weak" : "strong");
     study_rows(study, &report);
     study_verdict(study, &report);

@@ -52,7 +52,7 @@ static const workload_t *step_of(const study_t *study, const scheme_t *scheme, i
     if (work->training.layers == 0) {
         return work;
     }
-    return training_step(work, scheme, ranks, study->weak ? batch / work->ranks * ranks : batch,
+    return training_step(work, scheme, ranks, study->weak ? batch * ranks / work->ranks : batch,
                          lossy, made, why, why_size)
                ? made
                : NULL;
