@@ -34,11 +34,11 @@ typedef struct builder {
 
 /* How a tensor travels: together with others of its kind, or by itself where the codec loses something. The
  * trainer names fp32 for biases, loss and errors; small weights get it from the library, in other buckets. */
-typedef enum kind { KIND_SHARED, KIND_SMALL, KIND_ALONE } kind_t;
+typedef enum tensor_kind { KIND_SHARED, KIND_SMALL, KIND_ALONE } tensor_kind_t;
 
 typedef struct tensor {
-    kind_t kind;
-    double count; /* 0: there is none */
+    tensor_kind_t kind;
+    double        count; /* 0: there is none */
 } tensor_t;
 
 /* Gradients of the layers below `from`, from the last to the first; 2 tensors of each, then loss and errors. */
@@ -203,7 +203,7 @@ static tensor_t tensor_at(const builder_t *b, const buckets_t *buckets, size_t i
 }
 
 /* The next tensor of a kind, after i; looks at each once. */
-static size_t next_of(const builder_t *b, buckets_t *buckets, kind_t kind, size_t i)
+static size_t next_of(const builder_t *b, buckets_t *buckets, tensor_kind_t kind, size_t i)
 {
     size_t *next = &buckets->next[kind];
 
