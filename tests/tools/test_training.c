@@ -766,6 +766,7 @@ static const struct bad_training {
     {TRAINING("{ batch = 1; layers = (5); }"), ":2: a layer is a group"},
     {LAYER(""), ":2: a layer needs a name"},
     {LAYER("name = \"\";"), ":2: name: accepted is a text of 1 to 63 characters"},
+    {LAYER("name = \"a\\nb\";"), ":2: name: accepted is a text in one line"},
     {LAYER("name = \"a\"; width = 5;"), ":2: 'width' is no key here; accepted are name, weights"},
     {LAYER("name = \"a\"; weights = -1;"), ":2: weights: accepted is a number from 0 to 1e+12"},
     {LAYER("name = \"a\"; weights = 1.5;"), ":2: weights: accepted is a whole number"},
