@@ -41,16 +41,41 @@ typedef struct walk {
 
 /* ---- one exchange -------------------------------------------------------------------------- */
 
+/* The facts of the ranks that take part, every stride-th. Others like them do the same at the same time,
+ * so that what a node has of links between nodes is shared by as many. */
+static void take_part(const exchange_t *x, const tw_facts_t *all, tw_facts_t *facts)
+{
+    const int ranks = x->ranks < all->ranks ? x->ranks : all->ranks;
+    int64_t   nodes, local;
+
+    *facts = *all;
+    if (x->ranks == 0 || ranks == all->ranks) {
+        return;
+    }
+    nodes = x->stride < all->local_ranks ? ((int64_t)(ranks - 1) * x->stride) / all->local_ranks + 1
+                                         : ranks;
+    nodes = nodes < all->nodes ? nodes : all->nodes;
+    local = (ranks - 1) / nodes + 1;
+
+    facts->ranks       = ranks;
+    facts->nodes       = (int)nodes;
+    facts->local_ranks = (int)local;
+    if (nodes > 1 && local < all->local_ranks) {
+        facts->between.shared *= (double)local / all->local_ranks;
+        facts->between.bandwidth = fmin(facts->between.bandwidth, facts->between.shared);
+    }
+}
+
 /* Doubles for which the codec has no form stay as they are. */
-static tw_status_t ask(const exchange_t *x, const step_case_t *how, const char *spec,
+static tw_status_t ask(const exchange_t *x, const tw_facts_t *facts, double share, const char *spec,
                        tw_prediction_t *prediction)
 {
-    const double      count = x->scales ? x->count * how->share : x->count;
+    const double      count = x->scales ? x->count * share : x->count;
     const tw_status_t status =
-        tw_facts_predict(how->facts, x->operation, count, spec, x->wide, NULL, prediction);
+        tw_facts_predict(facts, x->operation, count, spec, x->wide, NULL, prediction);
 
     return status == TW_ERR_UNSUPPORTED && x->wide
-               ? tw_facts_predict(how->facts, x->operation, count, "bitpack:8", 1, NULL, prediction)
+               ? tw_facts_predict(facts, x->operation, count, "bitpack:8", 1, NULL, prediction)
                : status;
 }
 
@@ -84,14 +109,16 @@ static int predict(const exchange_t *x, const step_case_t *how, trip_t *trip, ch
                       (!x->wide || tw_facts_codec(how->facts, how->spec, 1) != NULL);
     const char     *spec = own ? how->act : lossy ? how->spec : "fp32";
     tw_prediction_t prediction;
+    tw_facts_t      facts;
 
-    if (how->facts->ranks == 1) {
+    take_part(x, how->facts, &facts);
+    if (facts.ranks == 1) {
         *trip = (trip_t){.seconds = 0.0};
         return 1;
     }
-    if (ask(x, how, spec, &prediction) != TW_OK) {
+    if (ask(x, &facts, how->share, spec, &prediction) != TW_OK) {
         snprintf(why, why_size, "'%.60s': nothing is known of %s%s on %d ranks", x->name, spec,
-                 x->wide ? " for doubles" : "", how->facts->ranks);
+                 x->wide ? " for doubles" : "", facts.ranks);
         return 0;
     }
     *trip = (trip_t){.seconds = prediction.seconds,

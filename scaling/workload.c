@@ -143,7 +143,27 @@ static int is_early(const exchange_t *x)
 static int same(const exchange_t *a, const exchange_t *b)
 {
     return a->operation == b->operation && a->count == b->count && a->wide == b->wide &&
-           a->plain == b->plain && a->scales == b->scales && strcmp(a->class, b->class) == 0;
+           a->plain == b->plain && a->scales == b->scales && a->ranks == b->ranks &&
+           a->stride == b->stride && strcmp(a->class, b->class) == 0;
+}
+
+/* The ranks that take part, if not all do. */
+static int read_part(parser_t *p, const config_setting_t *group, exchange_t *x)
+{
+    const config_setting_t *ranks  = config_setting_get_member(group, "ranks"),
+                           *stride = config_setting_get_member(group, "stride");
+    double n = 0.0, step = 1.0;
+
+    if ((ranks != NULL && !job_whole(p, ranks, WORKLOAD_RANKS, &n)) ||
+        (stride != NULL && !job_whole(p, stride, WORKLOAD_RANKS, &step))) {
+        return 0;
+    }
+    if (stride != NULL && ranks == NULL) {
+        return job_wrong(p, stride, "stride: accepted is it beside ranks");
+    }
+    x->ranks  = (int)n;
+    x->stride = (int)step;
+    return 1;
 }
 
 /* { start = OPERATION; ... } or { call = OPERATION; ... }, which has a name of its own if none. */
@@ -160,9 +180,10 @@ static int read_exchange(parser_t *p, const config_setting_t *group, const confi
     size_t      index;
 
     if (!job_only(p, group,
-                  calls ? "call, name, count, type, class, scales"
-                        : "start, name, count, type, class, scales") ||
-        !operation(p, what, &x.operation) || (type != NULL && !type_of(p, type, &x)) ||
+                  calls ? "call, name, count, type, class, scales, ranks, stride"
+                        : "start, name, count, type, class, scales, ranks, stride") ||
+        !read_part(p, group, &x) || !operation(p, what, &x.operation) ||
+        (type != NULL && !type_of(p, type, &x)) ||
         (class != NULL && !job_word(p, class, x.class)) ||
         (scales != NULL && !job_flag(p, scales, &x.scales))) {
         return 0;

@@ -29,6 +29,8 @@ typedef struct exchange {
     int            scales; /* count is by the examples of a rank                             */
     double         part;   /* of the bytes that the busiest rank sends, those of a mean one  */
     int            turns;  /* another rank is the root each time: bytes of a mean rank       */
+    int            ranks;  /* that take part; 0: all                                         */
+    int            stride; /* from one of them to the next                                   */
 } exchange_t;
 
 typedef enum item_kind {
