@@ -9,6 +9,7 @@
 #include "interpose/call.h"
 #include "interpose/next.h"
 #include "interpose/state.h"
+#include "interpose/trace.h"
 #include "interpose/verify.h"
 #include "runtime/base/clock.h"
 #include "runtime/codec/device.h"
@@ -308,7 +309,7 @@ static void tw_call_delta(const tw_call_t *call, uint64_t ns, tw_record_t *delta
 
 void tw_call_end(tw_call_t *call)
 {
-    const uint64_t ns = tw_clock_ns() - call->start_ns - call->extra_ns;
+    const uint64_t end_ns = tw_clock_ns(), ns = end_ns - call->start_ns - call->extra_ns;
     tw_record_t    delta;
 
     tw_call_delta(call, ns, &delta);
@@ -333,6 +334,9 @@ void tw_call_end(tw_call_t *call)
     tw_call_could(call, &delta, ns);
     tw_records_add(&delta.key, &delta);
     __atomic_fetch_add(&tw_state.seen, 1, __ATOMIC_RELAXED);
+    if (tw_tracing()) {
+        tw_trace_call(call, end_ns);
+    }
 }
 
 void tw_call_more(tw_call_t *call, uint64_t ns)

@@ -153,6 +153,30 @@ tw_entry_t *tw_comms_get(MPI_Comm comm)
     return entry != NULL ? entry : tw_comms_add(comm);
 }
 
+int tw_comms_stride(tw_entry_t *entry)
+{
+    const int ends[2]  = {0, entry->size - 1};
+    int       there[2] = {0, 0};
+    MPI_Group group, world;
+
+    if (entry->stride > 0) {
+        return entry->stride;
+    }
+    entry->stride = 1;
+    if (entry->usable && entry->handle != MPI_COMM_WORLD) {
+        tw_next.Comm_group(entry->handle, &group);
+        tw_next.Comm_group(MPI_COMM_WORLD, &world);
+        if (tw_next.Group_translate_ranks(group, 2, ends, world, there) == MPI_SUCCESS) {
+            const int span = abs(there[1] - there[0]), steps = entry->size - 1;
+
+            entry->stride = span > steps ? (span + steps / 2) / steps : 1;
+        }
+        tw_next.Group_free(&group);
+        tw_next.Group_free(&world);
+    }
+    return entry->stride;
+}
+
 static uint64_t tw_comms_made; /* duplicates so far */
 
 /* Collective, so one thread at a time is here with an entry; others that complete its calls look at

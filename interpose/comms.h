@@ -53,8 +53,9 @@ typedef struct tw_entry {
     uint64_t         made;      /* how many duplicates there were when it was made           */
     bool             no_duplicate; /* making it failed, on all ranks                            */
     bool             gone; /* freed by the program; the duplicate is still in use             */
-    int two_stage;         /* two-stage operations outstanding on the duplicate               */
-    int users;             /* nonblocking calls outstanding, those included                   */
+    int stride;    /* of its ranks in MPI_COMM_WORLD; 0: not asked yet                      */
+    int two_stage; /* two-stage operations outstanding on the duplicate               */
+    int users;     /* nonblocking calls outstanding, those included                   */
     tw_entry_feedback_t *feedbacks;
     uint64_t             feedback_bytes; /* of the vectors that these are for                    */
     tw_entry_level_t    *levels;
@@ -63,6 +64,9 @@ typedef struct tw_entry {
 
 /* The entry of a communicator; NULL for MPI_COMM_NULL. */
 tw_entry_t *tw_comms_get(MPI_Comm comm);
+
+/* From one of its ranks to the next in MPI_COMM_WORLD, in the mean; at least 1. Local. */
+int tw_comms_stride(tw_entry_t *entry);
 
 /* Inside a blocking Allreduce: the duplicate, made now if there is none. NULL if it cannot be made,
  * on all ranks alike. */

@@ -20,6 +20,7 @@
 #include "interpose/finish.h"
 #include "interpose/next.h"
 #include "interpose/state.h"
+#include "interpose/trace.h"
 #include "runtime/base/clock.h"
 
 #define TW_FINISH_LIMIT_S 5
@@ -274,10 +275,11 @@ static bool tw_finish_collect(tw_pile_t *pile, MPI_Request *meeting)
     return met != 0;
 }
 
-static void tw_finish_first(MPI_Request *meeting)
+/* True if all ranks have met. */
+static bool tw_finish_first(MPI_Request *meeting)
 {
     tw_pile_t         pile = {0};
-    const bool        met  = tw_finish_collect(&pile, meeting);
+    bool              met  = tw_finish_collect(&pile, meeting);
     tw_report_about_t about;
     char              library[128];
 
@@ -285,23 +287,33 @@ static void tw_finish_first(MPI_Request *meeting)
     tw_finish_rules(&about, &pile);
     tw_finish_write(&about, &pile);
     free(pile.records);
-    if (!met && tw_wait_limited(meeting, TW_FINISH_FOREVER) > 0) {
-        tw_finish_gather(NULL, NULL);
+    if (!met) {
+        met = tw_wait_limited(meeting, TW_FINISH_FOREVER) > 0;
+        if (met) {
+            tw_finish_gather(NULL, NULL);
+        }
     }
+    return met && meeting != NULL;
 }
 
 void tw_finish_report(void)
 {
     tw_returning_t returning;
     MPI_Request    meeting;
-    bool           failed;
+    bool           failed, met = false;
 
     tw_errors_return(&returning);
     failed = tw_next.Ibarrier(MPI_COMM_WORLD, &meeting) != MPI_SUCCESS;
     if (tw_state.rank == 0) {
-        tw_finish_first(failed ? NULL : &meeting);
+        met = tw_finish_first(failed ? NULL : &meeting);
     } else if (!failed && tw_wait_limited(&meeting, TW_FINISH_FOREVER) > 0) {
         tw_finish_gather(NULL, NULL);
+        met = true;
+    }
+    if (met) {
+        tw_trace_finish();
+    } else if (tw_state.config.record[0] != '\0') {
+        tw_say("the job %s is not written: MPI failed", tw_state.config.record);
     }
     tw_errors_restore(&returning);
 }
@@ -362,6 +374,10 @@ void tw_finish_aborted(bool by_program, int error)
     }
     tw_finish_write(&about, &pile);
     free(pile.records);
+    if (tw_state.config.record[0] != '\0') {
+        tw_complain("the job %s is not written: rank %d ends the program before MPI_Finalize",
+                    tw_state.config.record, tw_state.rank);
+    }
     if (!tw_state.config.quiet) {
         tw_finish_let_read();
     }

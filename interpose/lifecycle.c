@@ -13,6 +13,7 @@
 #include "interpose/lifecycle.h"
 #include "interpose/next.h"
 #include "interpose/state.h"
+#include "interpose/trace.h"
 #include "interpose/wrap.h"
 
 void tw_about_to_abort(bool by_program, int error)
@@ -90,7 +91,8 @@ void tw_about_to_free(const MPI_Comm *comm)
     }
 }
 
-/* The process that `thinwire run` became ends, and no MPI function has come by: say so, or the user
+/* A recorded program has not called MPI_Finalize: say so.
+ * The process that `thinwire run` became ends, and no MPI function has come by: say so, or the user
  * would believe that it was watched. Its children, and programs that were started without `thinwire
  * run`, say nothing. */
 __attribute__((destructor)) static void tw_nothing_seen(void)
@@ -98,6 +100,11 @@ __attribute__((destructor)) static void tw_nothing_seen(void)
     const char  *pid = getenv(TW_RUN_PID);
     tw_context_t context;
 
+    if (tw_tracing() && tw_state.rank == 0 && tw_trace.process == getpid()) {
+        fprintf(stderr,
+                "thinwire: the job %s is not written: the program ended without MPI_Finalize\n",
+                tw_state.config.record);
+    }
     if (tw_state.start_ns != 0 || pid == NULL || atol(pid) != (long)getpid() ||
         (tw_context_init(&context) == TW_OK && context.log.rank > 0)) {
         return;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "interpose/choice.h"
 #include "interpose/next.h"
@@ -138,6 +139,27 @@ static tw_status_t tw_settings_output(const char *setting, const char *path)
     return TW_ERR_IO;
 }
 
+/* The job of THINWIRE_RECORD takes the place of what is there, so that no half of it ever is. */
+static tw_status_t tw_settings_record(const char *path)
+{
+    struct stat about;
+    const bool  there = tw_state.rank == 0 && *path != '\0' && stat(path, &about) == 0;
+
+    if (there && !S_ISREG(about.st_mode)) {
+        tw_say("THINWIRE_RECORD=%s cannot be written: it is no regular file", path);
+        return TW_ERR_IO;
+    }
+    if (tw_settings_output("THINWIRE_RECORD", path) != TW_OK) {
+        return TW_ERR_IO;
+    }
+    if (tw_state.rank == 0 && *path != '\0' && tw_file_replaceable(path) != 0) {
+        tw_say("THINWIRE_RECORD=%s cannot be written: %s", path,
+               strerror(tw_file_replaceable(path)));
+        return TW_ERR_IO;
+    }
+    return TW_OK;
+}
+
 /* From the environment; what is wrong is said in one line by rank 0. */
 static tw_status_t tw_settings_read(void)
 {
@@ -178,6 +200,9 @@ static tw_status_t tw_settings_read(void)
     }
     if (status == TW_OK) {
         status = tw_settings_output("THINWIRE_JSON", tw_state.config.json);
+    }
+    if (status == TW_OK) {
+        status = tw_settings_record(tw_state.config.record);
     }
     tw_state.exec = (tw_exec_t){.memory = TW_MEMORY_HOST};
     tw_state.exec.threads =
@@ -232,6 +257,7 @@ tw_status_t tw_state_settings(void)
          tw_settings_hash(&tw_state.policy, sizeof(tw_state.policy))},
         {"THINWIRE_ENCODE", (uint64_t)config->encode},
         {"THINWIRE_PCONTROL", (uint64_t)config->pcontrol},
+        {"THINWIRE_RECORD", config->record[0] != '\0'},
         {"state of its settings", (uint64_t)(mine == TW_OK)},
     };
     enum { COUNT = sizeof(compared) / sizeof(compared[0]) };

@@ -261,6 +261,10 @@ int run_main(job_t *job, int argc, char **argv)
         {"--report", "FILE", "The report goes into FILE.", OPTION_TEXT, &run.report, 0, 0},
         {"--json", "FILE", "All that was counted, as one JSON object.", OPTION_TEXT, &run.json, 0,
          0},
+        {"--record", "JOB",
+         "Record the program's collectives, and what it computes between them, as a\n"
+         "job for thinwire scale, thinwire-job(5).",
+         OPTION_TEXT, &run.record, 0, 0},
         {"--quiet", NULL, "No report on the standard error.", OPTION_FLAG, &run.quiet, 0, 0},
         {"--threads", "N", "Threads of the codecs (1).", OPTION_COUNT, &run.threads, 1, 1024},
         {"--mpi", "NAME", "openmpi or mpich, where that is not found out.", OPTION_TEXT, &run.mpi,

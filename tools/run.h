@@ -9,10 +9,10 @@
 
 #include "tools/job.h"
 
-#define RUN_CHANGES_MAX 16
+#define RUN_CHANGES_MAX 20
 
 typedef struct run {
-    const char *codec, *threshold, *rule, *rules_file, *max_error, *report, *json, *mpi,
+    const char *codec, *threshold, *rule, *rules_file, *max_error, *report, *json, *record, *mpi,
         *bcast_root;
     int         wide, verify, feedback, pcontrol, quiet, threads, print;
     char       *rules;                    /* of all --rule, separated by ;     */

@@ -114,6 +114,7 @@ int run_set_variables(run_t *run)
     set(run, "THINWIRE_BCAST_ROOT", run->bcast_root);
     set_file(run, "THINWIRE_REPORT", run->report);
     set_file(run, "THINWIRE_JSON", run->json);
+    set_file(run, "THINWIRE_RECORD", run->record);
     set(run, "THINWIRE_QUIET", run->quiet ? "1" : NULL);
     set_number(run, "THINWIRE_THREADS", run->threads);
     return run->why[0] == '\0';

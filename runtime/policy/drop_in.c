@@ -54,6 +54,9 @@ static const tw_setting_field_t tw_drop_in_fields[] = {
      offsetof(tw_drop_in_config_t, report), TW_SETTING_TEXT, 0, 0, NULL, false},
     {"JSON", "", "File of the drop-in's report as JSON.", offsetof(tw_drop_in_config_t, json),
      TW_SETTING_TEXT, 0, 0, NULL, false},
+    {"RECORD", "",
+     "File of the job that the drop-in records, for thinwire scale; none records nothing.",
+     offsetof(tw_drop_in_config_t, record), TW_SETTING_TEXT, 0, 0, NULL, false},
     {"QUIET", "0", "Print no report of the drop-in to the standard error.",
      offsetof(tw_drop_in_config_t, quiet), TW_SETTING_BOOL, 0, 0, NULL, false},
 };

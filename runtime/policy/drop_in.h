@@ -29,6 +29,7 @@ typedef struct tw_drop_in_config {
                                    that residuals are kept for                                 */
     const char *report;         /* THINWIRE_REPORT: file of the text report; "": stderr        */
     const char *json;           /* THINWIRE_JSON: file; "": none                               */
+    const char *record;         /* THINWIRE_RECORD: file of a job, thinwire-job(5); "": none   */
     int         quiet;          /* THINWIRE_QUIET: no report on stderr                         */
     int         encode;         /* THINWIRE_ENCODE: tw_encode_t                                */
     int         bcast_root;     /* THINWIRE_BCAST_ROOT: tw_bcast_root_t                        */

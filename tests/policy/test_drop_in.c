@@ -27,6 +27,7 @@ START_TEST(settings_have_defaults)
     ck_assert_uint_eq(config.feedback_max, (size_t)1 << 30);
     ck_assert_str_eq(config.report, "");
     ck_assert_str_eq(config.json, "");
+    ck_assert_str_eq(config.record, "");
     ck_assert_int_eq(config.quiet, 0);
     ck_assert_int_eq(config.bcast_root, TW_BCAST_ROOT_SAME);
     ck_assert_int_eq(config.encode, TW_ENCODE_AUTO);
@@ -48,6 +49,7 @@ START_TEST(settings_come_from_the_environment)
     setenv("THINWIRE_FEEDBACK_MAX", "10M", 1);
     setenv("THINWIRE_REPORT", "report.txt", 1);
     setenv("THINWIRE_JSON", "report.json", 1);
+    setenv("THINWIRE_RECORD", "job.cfg", 1);
     setenv("THINWIRE_QUIET", "1", 1);
     setenv("THINWIRE_PCONTROL", "1", 1);
     setenv("THINWIRE_BCAST_ROOT", "exact", 1);
@@ -64,11 +66,12 @@ START_TEST(settings_come_from_the_environment)
     ck_assert_uint_eq(config.feedback_max, (size_t)10 << 20);
     ck_assert_str_eq(config.report, "report.txt");
     ck_assert_str_eq(config.json, "report.json");
+    ck_assert_str_eq(config.record, "job.cfg");
     ck_assert_int_eq(config.quiet, 1);
     ck_assert_int_eq(config.pcontrol, 1);
     ck_assert_int_eq(config.bcast_root, TW_BCAST_ROOT_EXACT);
     ck_assert_int_eq(config.encode, TW_ENCODE_ALWAYS);
-    ck_assert_uint_eq(tw_drop_in_settings.count, 15);
+    ck_assert_uint_eq(tw_drop_in_settings.count, 16);
 }
 END_TEST
 
