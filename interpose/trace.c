@@ -316,12 +316,13 @@ void tw_trace_begin(void)
 void tw_trace_end(void)
 {
     const tw_trace_key_t end = {.kind = TW_TRACE_END};
+    const uint64_t       now = tw_clock_ns();
 
     if (!tw_tracing()) {
         return;
     }
     __atomic_store_n(&tw_trace_on, false, __ATOMIC_RELAXED);
-    tw_trace_passed(tw_clock_ns(), tw_clock_ns(), false);
+    tw_trace_passed(now, now, false);
     tw_trace_add(tw_trace_word(&end));
     tw_trace_flush();
 }

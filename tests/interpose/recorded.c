@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/interpose/recorded.c - a program that knows nothing of thinwire, for record.sh: collectives in
+ * loops, and programs that are hard to record. Rank 0 prints a checksum of all results, and of what is
+ * recorded "total OPERATION VALUES", counted as thinwire-job(5) counts.
+ */
+#include "config.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <mpi.h>
+#if MPI_VERSION < 4 && defined(OPEN_MPI)
+#include <mpi-ext.h>
+#define ALLREDUCE_INIT MPIX_Allreduce_init
+#else
+#define ALLREDUCE_INIT MPI_Allreduce_init
+#endif
+
+enum { MOST = 30000, ROUNDS = 12 };
+
+typedef enum operation {
+    ALLREDUCE,
+    REDUCE,
+    SCATTER,
+    BCAST,
+    ALLGATHER,
+    ALLTOALL,
+    OPERATIONS
+} operation_t;
+
+static const char *const names[OPERATIONS] = {"allreduce", "reduce",    "reduce_scatter",
+                                              "bcast",     "allgather", "alltoall"};
+
+static int      rank, size;
+static double   totals[OPERATIONS];
+static float    in[8 * MOST], out[8 * MOST];
+static double   wide[MOST];
+static uint64_t seed = 1, sum = 14695981039346656037u;
+
+static int draw(int below) /* the same on all ranks */
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (int)((seed >> 33) % (uint64_t)below);
+}
+
+static void look(const void *data, size_t bytes)
+{
+    const unsigned char *p = data;
+
+    for (size_t i = 0; i < bytes; i++) {
+        sum = (sum ^ p[i]) * 1099511628211u;
+    }
+}
+
+static void fill(void)
+{
+    for (int i = 0; i < 8 * MOST; i++) {
+        in[i]  = (float)((i * 7 + rank) % 1000) * 0.001f;
+        out[i] = 0.0f;
+    }
+    for (int i = 0; i < MOST; i++) {
+        wide[i] = i + rank;
+    }
+}
+
+/* ---- programs ------------------------------------------------------------------------------ */
+
+static void inner(MPI_Comm sub, MPI_Comm dup)
+{
+    for (int i = 0; i < 10; i++) {
+        MPI_Allreduce(in, out, 1000, MPI_FLOAT, MPI_SUM, dup);
+        MPI_Allreduce(MPI_IN_PLACE, wide, 3, MPI_DOUBLE, MPI_SUM, sub);
+        MPI_Bcast(wide, 16, MPI_DOUBLE, size - 1, MPI_COMM_WORLD);
+        totals[ALLREDUCE] += 1003;
+        totals[BCAST] += 16;
+    }
+}
+
+static void started(MPI_Comm dup)
+{
+    MPI_Request request[3];
+    int         index, flag = 0;
+
+    MPI_Iallreduce(in, out, 5000, MPI_FLOAT, MPI_SUM, dup, &request[0]);
+    MPI_Iallreduce(in, out + MOST, 5000, MPI_FLOAT, MPI_SUM, dup, &request[1]);
+    MPI_Ibcast(wide, 40, MPI_DOUBLE, 0, MPI_COMM_WORLD, &request[2]);
+    MPI_Waitany(1, &request[1], &index, MPI_STATUS_IGNORE);
+    while (!flag) {
+        MPI_Test(&request[2], &flag, MPI_STATUS_IGNORE);
+    }
+    MPI_Waitall(3, request, MPI_STATUSES_IGNORE);
+    totals[ALLREDUCE] += 10000;
+    totals[BCAST] += 40;
+}
+
+static void pieces(void)
+{
+    int counts[8], displs[8], each[8];
+
+    for (int r = 0; r < size; r++) {
+        counts[r] = 100 + r;
+        displs[r] = 200 * r;
+        each[r]   = 50 + rank + r;
+    }
+    MPI_Allgather(in, 64, MPI_FLOAT, out, 64, MPI_FLOAT, MPI_COMM_WORLD);
+    MPI_Allgatherv(in, counts[rank], MPI_FLOAT, out, counts, displs, MPI_FLOAT, MPI_COMM_WORLD);
+    MPI_Alltoall(in, 32, MPI_FLOAT, out, 32, MPI_FLOAT, MPI_COMM_WORLD);
+    MPI_Alltoallv(in, each, displs, MPI_FLOAT, out, each, displs, MPI_FLOAT, MPI_COMM_WORLD);
+    MPI_Reduce(in, out, 200, MPI_FLOAT, MPI_MAX, 0, MPI_COMM_WORLD);
+    MPI_Reduce_scatter(in, out, counts, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Reduce_scatter_block(in, out, 11, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Gather(in, 5, MPI_FLOAT, out, 5, MPI_FLOAT, 0, MPI_COMM_WORLD);
+    MPI_Scatter(in, 6, MPI_FLOAT, out, 6, MPI_FLOAT, 0, MPI_COMM_WORLD);
+    MPI_Scan(in, out, 10, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    totals[ALLGATHER] += 64 + (size > 1 ? 5 + 100 + (size - 1) / 2.0 : 0);
+    totals[ALLTOALL] += 32;
+    for (int r = 0; r < size && size > 1; r++) { /* of a pair, in the mean over all pairs */
+        for (int s = 0; s < size; s++) {
+            totals[ALLTOALL] += r != s ? (50.0 + r + s) / size / (size - 1) : 0.0;
+        }
+    }
+    totals[REDUCE] += 200;
+    totals[SCATTER] += size > 1 ? 100 * size + size * (size - 1) / 2 + 11 * size : 11;
+    totals[BCAST] += size > 1 ? 6 * size : 0;
+}
+
+static void messages(void)
+{
+    const int   next = (rank + 1) % size, before = (rank + size - 1) % size;
+    MPI_Request request[2];
+
+    MPI_Sendrecv(in, 100, MPI_FLOAT, next, 1, out, 100, MPI_FLOAT, before, 1, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    MPI_Irecv(out, 50, MPI_FLOAT, before, 2, MPI_COMM_WORLD, &request[0]);
+    MPI_Isend(in, 50, MPI_FLOAT, next, 2, MPI_COMM_WORLD, &request[1]);
+    MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+}
+
+static void all_forms(void)
+{
+    MPI_Comm sub, dup;
+
+    /* All of one size. */
+    MPI_Comm_split(MPI_COMM_WORLD, size % 2 == 0 ? rank / 2 : rank, rank, &sub);
+    MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+    for (int i = 0; i < ROUNDS; i++) {
+        inner(sub, dup);
+        look(wide, sizeof(wide[0]) * 20);
+        started(dup);
+        look(out, sizeof(out));
+        pieces();
+        messages();
+        look(out, sizeof(out));
+    }
+    MPI_Comm_free(&sub);
+    MPI_Comm_free(&dup);
+}
+
+static void of_different_sizes(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        const int count = 1 + draw(MOST / 2) * (draw(4) == 0);
+
+        MPI_Allreduce(in, out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        totals[ALLREDUCE] += count;
+    }
+}
+
+static void long_ones(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        const int count = 8 * MOST - draw(MOST);
+
+        MPI_Allreduce(in, out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        totals[ALLREDUCE] += count;
+    }
+}
+
+static void in_any_order(int calls)
+{
+    for (int i = 0; i < calls; i++) {
+        const int count = 1 + draw(40);
+
+        switch (draw(3)) {
+        case 0:
+            MPI_Allreduce(in, out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+            totals[ALLREDUCE] += count;
+            break;
+        case 1:
+            MPI_Bcast(wide, count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+            totals[BCAST] += count;
+            break;
+        default:
+            MPI_Allgather(in, count, MPI_FLOAT, out, count, MPI_FLOAT, MPI_COMM_WORLD);
+            totals[ALLGATHER] += count;
+        }
+    }
+}
+
+/* The same calls, by rank 0 from two places in turn, by the others from one. */
+static void from_places(void)
+{
+    for (int i = 0; i < 100; i++) {
+        if (rank == 0 && i % 2 == 0) {
+            MPI_Bcast(wide, 10, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        } else {
+            MPI_Bcast(wide, 10, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        }
+        totals[BCAST] += 10;
+    }
+}
+
+/* The last rank calls what the others do not. */
+static void by_one_rank(void)
+{
+    for (int i = 0; i < 20; i++) {
+        MPI_Allreduce(in, out, 10, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        totals[ALLREDUCE] += 10;
+        if (rank == size - 1 && size > 1) {
+            MPI_Allreduce(in, out, 10, MPI_FLOAT, MPI_SUM, MPI_COMM_SELF);
+        }
+    }
+}
+
+/* Rank 1 computes longer than the others, which wait for its message. */
+static void by_the_slowest(void)
+{
+    for (int i = 0; i < 10; i++) {
+        if (rank == 1) {
+            usleep(10000);
+            MPI_Send(in, 1, MPI_FLOAT, 0, 0, MPI_COMM_WORLD);
+        } else if (rank == 0 && size > 1) {
+            MPI_Recv(out, 1, MPI_FLOAT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+        MPI_Allreduce(in, out, 100, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        totals[ALLREDUCE] += 100;
+    }
+}
+
+static void *beside(void *comm)
+{
+    static float x[10], y[10];
+
+    for (int i = 0; i < 50; i++) {
+        MPI_Allreduce(x, y, 10, MPI_FLOAT, MPI_SUM, *(MPI_Comm *)comm);
+    }
+    return NULL;
+}
+
+static void by_threads(void)
+{
+    pthread_t thread;
+    MPI_Comm  comm;
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    pthread_create(&thread, NULL, beside, &comm);
+    for (int i = 0; i < 200; i++) {
+        MPI_Allreduce(in, out, 20, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        totals[ALLREDUCE] += 20;
+    }
+    pthread_join(thread, NULL);
+    MPI_Comm_free(&comm);
+}
+
+static void by_another_thread(void)
+{
+    MPI_Comm  comm = MPI_COMM_WORLD;
+    pthread_t thread;
+
+    pthread_create(&thread, NULL, beside, &comm);
+    pthread_join(thread, NULL);
+    totals[ALLREDUCE] += 500;
+}
+
+static void persistent(void)
+{
+    MPI_Request request[2];
+
+    ALLREDUCE_INIT(in, out, 300, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request[0]);
+    ALLREDUCE_INIT(in, out + MOST, 300, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &request[1]);
+    for (int i = 0; i < 30; i++) {
+        MPI_Startall(2, request);
+        MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+        look(out, sizeof(float) * 300);
+        totals[ALLREDUCE] += 600;
+    }
+    MPI_Request_free(&request[0]);
+    MPI_Request_free(&request[1]);
+}
+
+/* ---- all of it ----------------------------------------------------------------------------- */
+
+static int run(const char *what, int number)
+{
+    if (strcmp(what, "forms") == 0) {
+        all_forms();
+    } else if (strcmp(what, "sizes") == 0) {
+        of_different_sizes(number);
+    } else if (strcmp(what, "long") == 0) {
+        long_ones(number);
+    } else if (strcmp(what, "order") == 0) {
+        in_any_order(number);
+    } else if (strcmp(what, "places") == 0) {
+        from_places();
+    } else if (strcmp(what, "one") == 0) {
+        by_one_rank();
+    } else if (strcmp(what, "slow") == 0) {
+        by_the_slowest();
+    } else if (strcmp(what, "threads") == 0) {
+        by_threads();
+    } else if (strcmp(what, "serialized") == 0) {
+        by_another_thread();
+    } else if (strcmp(what, "persistent") == 0) {
+        persistent();
+    } else if (strcmp(what, "exit") == 0) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        exit(0);
+    } else if (strcmp(what, "abort") == 0) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    } else {
+        return strcmp(what, "nothing") == 0;
+    }
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    uint64_t    all[8];
+    int         provided;
+
+    MPI_Init_thread(&argc, &argv,
+                    strcmp(what, "threads") == 0      ? MPI_THREAD_MULTIPLE
+                    : strcmp(what, "serialized") == 0 ? MPI_THREAD_SERIALIZED
+                                                      : MPI_THREAD_SINGLE,
+                    &provided);
+    if (strcmp(what, "threads") == 0 && provided != MPI_THREAD_MULTIPLE) {
+        MPI_Finalize();
+        return 77;
+    }
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    fill();
+    if (!run(what, argc > 2 ? atoi(argv[2]) : 0)) {
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    look(out, sizeof(out));
+    look(wide, sizeof(wide));
+    PMPI_Gather(&sum, 1, MPI_UINT64_T, all, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    for (int r = 0; r < size && rank == 0; r++) {
+        printf("sum %d %016llx\n", r, (unsigned long long)all[r]);
+    }
+    for (int o = 0; o < OPERATIONS && rank == 0; o++) {
+        printf("total %s %.6f\n", names[o], totals[o]);
+    }
+    MPI_Finalize();
+    return 0;
+}
