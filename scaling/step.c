@@ -66,33 +66,58 @@ static void take_part(const exchange_t *x, const tw_facts_t *all, tw_facts_t *fa
     }
 }
 
-/* Doubles for which the codec has no form stay as they are. */
-static tw_status_t ask(const exchange_t *x, const tw_facts_t *facts, double share, const char *spec,
-                       tw_prediction_t *prediction)
+static tw_status_t ask(const exchange_t *x, const tw_facts_t *facts, const char *spec,
+                       step_exchange_t *found)
 {
-    const double      count = x->scales ? x->count * share : x->count;
-    const tw_status_t status =
-        tw_facts_predict(facts, x->operation, count, spec, x->wide, NULL, prediction);
+    found->codec = tw_facts_codec(facts, spec, x->wide);
+    return tw_facts_predict(facts, x->operation, found->count, spec, x->wide, NULL,
+                            &found->prediction);
+}
 
-    return status == TW_ERR_UNSUPPORTED && x->wide
-               ? tw_facts_predict(facts, x->operation, count, "bitpack:8", 1, NULL, prediction)
-               : status;
+/* Doubles for which the codec has no form stay as they are. */
+int step_exchange(const exchange_t *x, const step_case_t *how, step_exchange_t *found, char *why,
+                  size_t why_size)
+{
+    const int own =
+        how->act != NULL && (strcmp(x->class, "act") == 0 || strcmp(x->class, "back") == 0);
+    const int lossy = !x->plain && (own || !how->only_gradients || strcmp(x->class, "grad") == 0) &&
+                      (!x->wide || tw_facts_codec(how->facts, how->spec, 1) != NULL);
+    const char *spec = own ? how->act : lossy ? how->spec : "fp32";
+    tw_facts_t  facts;
+    tw_status_t status;
+
+    take_part(x, how->facts, &facts);
+    *found = (step_exchange_t){.count = x->scales ? x->count * how->share : x->count,
+                               .ranks = facts.ranks};
+    status = facts.ranks > 1 ? ask(x, &facts, spec, found) : TW_OK;
+    if (status == TW_ERR_UNSUPPORTED && x->wide) {
+        status = ask(x, &facts, "bitpack:8", found);
+    }
+    if (found->codec != NULL) { /* not one of what is gone */
+        found->codec = tw_facts_codec(how->facts, found->codec->spec, found->codec->wide);
+    }
+    if (status != TW_OK) {
+        snprintf(why, why_size, "'%.60s': nothing is known of %s%s on %d ranks", x->name, spec,
+                 x->wide ? " for doubles" : "", facts.ranks);
+        return 0;
+    }
+    return 1;
 }
 
 /* Of a bcast or reduce whose root is each rank in turn, and that is predicted as of the busiest rank: all
  * receive once, or send once; in two passes the sums travel as well, from all but the root. */
-static double mean_bytes(const exchange_t *x, const step_case_t *how, const char *spec,
-                         const tw_prediction_t *prediction)
+static double mean_bytes(const exchange_t *x, const step_case_t *how, const step_exchange_t *found)
 {
-    const tw_facts_t *facts = how->facts;
-    const double      ranks = facts->ranks;
-    double            bytes;
+    const tw_prediction_t *prediction = &found->prediction;
+    const tw_facts_t      *facts      = how->facts;
+    const double           ranks      = facts->ranks;
+    double                 bytes;
 
     if (!x->turns || prediction->bytes_sent == 0.0) {
         return x->part * prediction->bytes_sent;
     }
     bytes =
-        x->count * tw_facts_codec(facts, spec, 0)->bytes *
+        x->count * found->codec->bytes *
         (strcmp(prediction->algorithm, "hierarchical") == 0 ? facts->nodes - 1.0 : ranks - 1.0) /
         ranks;
     return x->operation == TW_OPERATION_REDUCE && strcmp(prediction->algorithm, "two_pass") == 0
@@ -103,27 +128,14 @@ static double mean_bytes(const exchange_t *x, const step_case_t *how, const char
 static int predict(const exchange_t *x, const step_case_t *how, trip_t *trip, char *why,
                    size_t why_size)
 {
-    const int own =
-        how->act != NULL && (strcmp(x->class, "act") == 0 || strcmp(x->class, "back") == 0);
-    const int lossy = !x->plain && (own || !how->only_gradients || strcmp(x->class, "grad") == 0) &&
-                      (!x->wide || tw_facts_codec(how->facts, how->spec, 1) != NULL);
-    const char     *spec = own ? how->act : lossy ? how->spec : "fp32";
-    tw_prediction_t prediction;
-    tw_facts_t      facts;
+    step_exchange_t found;
 
-    take_part(x, how->facts, &facts);
-    if (facts.ranks == 1) {
-        *trip = (trip_t){.seconds = 0.0};
-        return 1;
-    }
-    if (ask(x, &facts, how->share, spec, &prediction) != TW_OK) {
-        snprintf(why, why_size, "'%.60s': nothing is known of %s%s on %d ranks", x->name, spec,
-                 x->wide ? " for doubles" : "", facts.ranks);
+    if (!step_exchange(x, how, &found, why, why_size)) {
         return 0;
     }
-    *trip = (trip_t){.seconds = prediction.seconds,
-                     .codec   = prediction.codec,
-                     .bytes   = mean_bytes(x, how, spec, &prediction)};
+    *trip = (trip_t){.seconds = found.prediction.seconds,
+                     .codec   = found.prediction.codec,
+                     .bytes   = found.ranks > 1 ? mean_bytes(x, how, &found) : 0.0};
     return 1;
 }
 

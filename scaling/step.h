@@ -20,6 +20,18 @@ typedef struct step_case {
     double            share;          /* examples of a rank, of those in the measurement     */
 } step_case_t;
 
+/* One exchange of a job, as it travels in such a case. */
+typedef struct step_exchange {
+    double                  count; /* of values, on such ranks      */
+    int                     ranks; /* that take part; 1: nothing is sent, and the rest is not set */
+    const tw_codec_facts_t *codec; /* what they are encoded by: in the facts */
+    tw_prediction_t         prediction;
+} step_exchange_t;
+
+/** @return 1, or 0 with one line in why. */
+int step_exchange(const exchange_t *x, const step_case_t *how, step_exchange_t *found, char *why,
+                  size_t why_size);
+
 /** A step once the program has run for a while: the third.
  * @return 1, or 0 with one line in why: no memory, or an exchange that the facts' codecs or
  *         algorithms cannot serve. */

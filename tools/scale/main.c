@@ -36,7 +36,7 @@ static int read_ranks(study_t *study, const char *list, char *why, size_t why_si
         return list == NULL;
     }
     if (list == NULL) {
-        for (int n = 2; n <= 1024; n *= 2) {
+        for (int n = 2; n <= (study->simulate ? 64 : 1024); n *= 2) {
             study->ranks[study->sizes++] = n;
         }
         return 1;
@@ -179,6 +179,8 @@ int scale_main(job_t *job, int argc, char **argv)
             OPTION_TEXT, &a.scheme, 0, 0},
            {"--ranks-per-node", "N", "Ranks on a node (default 1, or as in --facts).", OPTION_COUNT,
             &a.per_node, 1, WORKLOAD_RANKS},
+           {"--simulate", NULL, "Play the steps by the library's own code in simulated time.",
+            OPTION_FLAG, &study.simulate, 0, 0},
            {"--weak", NULL, "Each rank keeps its examples (default: all ranks share them).",
             OPTION_FLAG, &study.weak, 0, 0},
            {"--json", "FILE", "Also write the rows as JSON.", OPTION_TEXT, &a.json, 0, 0},

@@ -9,6 +9,7 @@
 
 #include <thinwire/thinwire.h>
 
+#include "tools/scale/simulation.h"
 #include "tools/scale/study.h"
 #include "tools/table.h"
 
@@ -58,19 +59,24 @@ static const workload_t *step_of(const study_t *study, const scheme_t *scheme, i
                : NULL;
 }
 
-static int time_of(const study_t *study, const tw_facts_t *facts, const char *spec,
-                   const scheme_t *scheme, step_time_t *time, char *why, size_t why_size)
+/* On a network that is NULL for one rank. */
+static int time_of(const study_t *study, const network_t *network, const tw_facts_t *facts,
+                   const char *spec, const scheme_t *scheme, step_time_t *time, char *why,
+                   size_t why_size)
 {
-    const tw_codec_facts_t *codec = tw_facts_codec(facts, spec, 0);
-    const step_case_t       how   = {.facts          = facts,
-                                     .spec           = spec,
-                                     .act            = study->act,
-                                     .only_gradients = codec != NULL && codec->feedback,
-                                     .share = study->weak ? 1.0 : (double)study->work.ranks / facts->ranks};
-    workload_t              made  = {.ranks = 0};
-    const workload_t       *step  = step_of(study, scheme, facts->ranks,
-                                            codec != NULL && codec->max_error > 0.0, &made, why, why_size);
-    const int               good  = step != NULL && step_time(step, &how, time, why, why_size);
+    const tw_codec_facts_t *codec    = tw_facts_codec(facts, spec, 0);
+    const step_case_t       how      = {.facts          = facts,
+                                        .spec           = spec,
+                                        .act            = study->act,
+                                        .only_gradients = codec != NULL && codec->feedback,
+                                        .share = study->weak ? 1.0 : (double)study->work.ranks / facts->ranks};
+    workload_t              made     = {.ranks = 0};
+    const workload_t       *step     = step_of(study, scheme, facts->ranks,
+                                               codec != NULL && codec->max_error > 0.0, &made, why, why_size);
+    const int               simulate = study->simulate && network != NULL && facts->ranks > 1;
+    const int               good =
+        step != NULL && (simulate ? simulation_step(step, &how, network, time, why, why_size)
+                                  : step_time(step, &how, time, why, why_size));
 
     workload_free(&made);
     return good;
@@ -84,7 +90,7 @@ static int compute(const study_t *study, const network_t *network, int ranks, si
     const char *spec  = s == study->specs.count ? "fp32" : tw_codec_spec(study->specs.codec[s]);
 
     network_facts(network, ranks, study->per_node, &facts);
-    return time_of(study, &facts, spec, &study->scheme[h], time, why, why_size);
+    return time_of(study, network, &facts, spec, &study->scheme[h], time, why, why_size);
 }
 
 int study_one(const study_t *study, size_t n, size_t r, size_t h, size_t s, step_time_t *time,
@@ -99,7 +105,7 @@ static int compute_alone(study_t *study, char *why, size_t why_size)
     step_time_t time;
 
     facts.ranks = facts.nodes = facts.local_ranks = 1;
-    if (!time_of(study, &facts, "fp32", &study->scheme[0], &time, why, why_size)) {
+    if (!time_of(study, NULL, &facts, "fp32", &study->scheme[0], &time, why, why_size)) {
         return 0;
     }
     study->alone = time.seconds;
@@ -117,6 +123,21 @@ static size_t place_of(const study_t *study, size_t n, size_t r, size_t h, size_
     return (n * study->sizes + r) * ways(study) + h * (study->specs.count + 1) + s;
 }
 
+/* fp32 beside the codecs may be one of them. */
+static int compute_row(study_t *study, size_t n, size_t r, size_t h, size_t s, char *why,
+                       size_t why_size)
+{
+    step_time_t *time = &study->time[place_of(study, n, r, h, s)];
+
+    for (size_t k = 0; s == study->specs.count && k < s; k++) {
+        if (strcmp(tw_codec_spec(study->specs.codec[k]), "fp32") == 0) {
+            *time = *study_time(study, n, r, h, k);
+            return 1;
+        }
+    }
+    return compute(study, &study->network[n], study->ranks[r], h, s, time, why, why_size);
+}
+
 int study_compute(study_t *study, char *why, size_t why_size)
 {
     study->time = calloc(study->networks * study->sizes * ways(study), sizeof(*study->time));
@@ -127,9 +148,9 @@ int study_compute(study_t *study, char *why, size_t why_size)
     for (size_t k = 0; k < study->networks * study->sizes * ways(study); k++) {
         const size_t way = k % ways(study), row = k / ways(study);
 
-        if (!compute(study, &study->network[row / study->sizes], study->ranks[row % study->sizes],
-                     way / (study->specs.count + 1), way % (study->specs.count + 1),
-                     &study->time[k], why, why_size)) {
+        if (!compute_row(study, row / study->sizes, row % study->sizes,
+                         way / (study->specs.count + 1), way % (study->specs.count + 1), why,
+                         why_size)) {
             return 0;
         }
     }
@@ -201,8 +222,9 @@ static void add_row(const study_t *study, size_t n, size_t r, size_t h, size_t s
 
     print_row(ranks, scheme, spec, time, speedup);
     report_row(report,
-               json_pack("{s:s, s:i, s:i, s:s*, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "network",
-                         study->network[n].name, "ranks", ranks, "ranks_per_node",
+               json_pack("{s:s, s:s, s:i, s:i, s:s*, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "network",
+                         study->network[n].name, "engine", study->simulate ? "simulation" : "model",
+                         "ranks", ranks, "ranks_per_node",
                          study->per_node < ranks ? study->per_node : ranks, "scheme", scheme,
                          "codec", spec, "seconds", time->seconds, "compute_seconds", time->compute,
                          "exposed", time->exposed, "codec_seconds", time->codec, "speedup", speedup,
@@ -315,7 +337,7 @@ void study_verdict(const study_t *study, report_t *report)
 
         say_best(study, n, text, sizeof(text));
         snprintf(line, sizeof(line), "%s: shortest step by %s", network->name, text);
-        if (!network->measured && most > 1) {
+        if (!network->measured && !study->simulate && most > 1) {
             const size_t used = strlen(line);
 
             rate = pays_up_to(study, network, most);
@@ -334,8 +356,9 @@ void study_verdict(const study_t *study, report_t *report)
         json_array_append_new(verdicts, json_pack("{s:s, s:s, s:f}", "network", network->name,
                                                   "text", line, "pays_up_to_gbit", rate));
     }
-    printf("A codec pays where a step becomes 5 %% shorter. These are predictions, of assumed or "
-           "measured links and of codecs on one core; docs/performance.md has their errors.\n");
+    printf("A codec pays where a step becomes 5 %% shorter. These are %s, of assumed or "
+           "measured links and of codecs on one core; docs/performance.md has their errors.\n",
+           study->simulate ? "simulations" : "predictions");
     if (report->root != NULL) {
         json_object_set_new(report->root, "verdict", verdicts);
     } else {

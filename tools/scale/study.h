@@ -26,8 +26,9 @@ typedef struct study {
     scheme_t     scheme[STUDY_SCHEMES]; /* data alone where the job is not of layers            */
     size_t       schemes;
     int          per_node;
-    int          weak;  /* the examples of a rank stay as they are */
-    tw_facts_t   facts; /* of which links and ranks are replaced   */
+    int          weak;     /* the examples of a rank stay as they are */
+    int          simulate; /* steps are played, not computed */
+    tw_facts_t   facts;    /* of which links and ranks are replaced   */
     specs_t      specs;
     const char  *act;   /* codec of activations and their gradients; NULL: as that of gradients */
     double       alone; /* seconds of a step on one rank: with all examples, or as

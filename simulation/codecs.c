@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * simulation/codecs.c - see codecs.h.
+ *
+ * A real codec gets kernels that only let time pass. What the library does with values itself is
+ * caught when the player is linked (--wrap): copies that begin or end among the values, or in the
+ * memory that a node shares, and sums take the time of their bytes at the rate inside a node; copies
+ * of anything else are made. The nodes' memory is mapped among the values, and its pages stay unused
+ * but for the flags in it. The buffers are a few pages, mapped again and again.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "runtime/codec/ops.h"
+#include "simulation/codecs.h"
+#include "simulation/world.h"
+
+/* PIECES: mappings of one buffer. SHARED: more than a rank maps of its node's memory: that depends on
+ * the ranks of a node. SMALL: bytes of a copy that is made wherever it is. */
+#define FOLD   ((size_t)2 << 20)
+#define SHARED ((size_t)64 << 20)
+enum { PIECES = 4096, MADE = 2 * TW_FACTS_CODECS, SMALL = 64 };
+
+static struct {
+    const tw_codec_t *codec;
+    tw_codec_facts_t  facts;
+} made[MADE];
+
+static const script_t *script;
+static int             codecs;
+static double         *spent;
+static uint8_t        *area, *area_end, *area_free; /* addresses of values */
+static uint8_t        *buffers[2];
+
+/* ---- time ---------------------------------------------------------------------------------- */
+
+static void spend(double seconds)
+{
+    spent[world_rank()] += seconds;
+    world_work(seconds);
+}
+
+double codec_seconds(int rank)
+{
+    return spent[rank];
+}
+
+static const tw_codec_facts_t *facts_of(const tw_codec_t *codec)
+{
+    for (int i = 0; i < codecs; i++) {
+        if (made[i].codec == codec) {
+            return &made[i].facts;
+        }
+    }
+    world_fail("a codec of nobody");
+}
+
+static void encode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, bool stream)
+{
+    const tw_codec_facts_t *facts = facts_of(codec);
+
+    (void)src, (void)dst, (void)stream;
+    spend(facts->call + (double)n * facts->encode);
+}
+
+static void decode(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *dst, bool stream)
+{
+    const tw_codec_facts_t *facts = facts_of(codec);
+
+    (void)src, (void)dst, (void)stream;
+    spend(facts->call + (double)n * facts->decode);
+}
+
+static void decode_add(const tw_codec_t *codec, const uint8_t *src, size_t n, uint8_t *sum)
+{
+    const tw_codec_facts_t *facts = facts_of(codec);
+
+    (void)src, (void)sum;
+    spend(facts->call + (double)n * facts->decode_add);
+}
+
+static void encode_feedback(const tw_codec_t *codec, const uint8_t *src, size_t n,
+                            uint8_t *residual, uint8_t *dst)
+{
+    (void)residual;
+    encode(codec, src, n, dst, false);
+}
+
+static const tw_kernels_t timed = {.encode          = encode,
+                                   .decode          = decode,
+                                   .decode_add      = decode_add,
+                                   .encode_feedback = encode_feedback};
+
+const tw_codec_t *codec_make(tw_context_t *ctx, const tw_codec_facts_t *facts)
+{
+    tw_codec_t *codec;
+
+    for (int i = 0; i < codecs; i++) {
+        if (strcmp(made[i].facts.spec, facts->spec) == 0 && made[i].facts.wide == facts->wide) {
+            return made[i].codec;
+        }
+    }
+    if (codecs == MADE || tw_codec_create(ctx, facts->spec, facts->wide ? TW_F64 : TW_F32, &codec,
+                                          NULL, 0) != TW_OK) {
+        return NULL;
+    }
+    codec->kernels         = &timed;
+    codec->threads         = 1;
+    made[codecs].codec     = codec;
+    made[codecs++].facts   = *facts;
+    return codec;
+}
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+static void *reserve(size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (at == MAP_FAILED) {
+        world_fail("no addresses for %.3g GB", 1e-9 * (double)bytes);
+    }
+    return at;
+}
+
+static uint8_t *fold(size_t bytes)
+{
+    const size_t part = (bytes / PIECES / FOLD + 1) * FOLD;
+    const int    file = memfd_create("values", 0);
+    uint8_t     *at   = area_free;
+
+    if (file < 0 || ftruncate(file, (off_t)part) != 0) {
+        world_fail("no memory for values");
+    }
+    for (size_t done = 0; done < bytes; done += part) {
+        if (mmap(at + done, part, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) ==
+            MAP_FAILED) {
+            world_fail("no memory for values");
+        }
+        area_free = at + done + part;
+    }
+    close(file);
+    return at;
+}
+
+void values_open(const script_t *given, size_t bytes)
+{
+    const size_t most = bytes + (bytes / PIECES / FOLD + 2) * FOLD;
+    const size_t all  = 2 * most + (size_t)given->ranks * SHARED;
+
+    script   = given;
+    spent    = calloc((size_t)given->ranks, sizeof(*spent));
+    area     = reserve(all);
+    area_end = area + all;
+    area_free = area;
+    if (spent == NULL) {
+        world_fail("out of memory");
+    }
+    for (int i = 0; i < 2; i++) {
+        buffers[i] = fold(bytes + 1);
+    }
+}
+
+void *values_send(void)
+{
+    return buffers[0];
+}
+
+void *values_receive(void)
+{
+    return buffers[1];
+}
+
+static int is_value(const void *at)
+{
+    return (const uint8_t *)at >= area && (const uint8_t *)at < area_end;
+}
+
+static void copied(size_t bytes)
+{
+    if (script->inside.shared > 0.0) {
+        spend((double)bytes / script->inside.shared);
+    }
+}
+
+/* ---- caught when linking ------------------------------------------------------------------- */
+
+void *__real_memcpy(void *to, const void *from, size_t bytes);
+void *__wrap_memcpy(void *to, const void *from, size_t bytes);
+void *__real_mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset);
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset);
+int   __wrap_posix_fallocate(int file, off_t offset, off_t bytes);
+void  __wrap_tw_sum_pair(size_t element, const void *a, const void *b, size_t n, void *out);
+
+void *__wrap_memcpy(void *to, const void *from, size_t bytes)
+{
+    if (bytes < SMALL || (!is_value(to) && !is_value(from))) {
+        return __real_memcpy(to, from, bytes);
+    }
+    copied(bytes);
+    return to;
+}
+
+void __wrap_tw_sum_pair(size_t element, const void *a, const void *b, size_t n, void *out)
+{
+    (void)a, (void)b, (void)out;
+    copied(n * element);
+}
+
+/* What is shared lies among the values. */
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int file, off_t offset)
+{
+    if (at == NULL && file >= 0 && (flags & MAP_SHARED) != 0 && area_free != NULL &&
+        bytes <= (size_t)(area_end - area_free)) {
+        at = area_free;
+        area_free += (bytes + FOLD - 1) / FOLD * FOLD;
+        flags |= MAP_FIXED;
+    }
+    return __real_mmap(at, bytes, protection, flags, file, offset);
+}
+
+/* No pages are needed for what nobody writes. */
+int __wrap_posix_fallocate(int file, off_t offset, off_t bytes)
+{
+    return ftruncate(file, offset + bytes) == 0 ? 0 : 1;
+}

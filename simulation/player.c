@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * simulation/player.c - the program that thinwire scale --simulate starts: plays a script, and prints
+ * what its third step took.
+ *
+ * usage: thinwire-player SCRIPT
+ */
+#include "config.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <signal.h>
+
+#include "simulation/play.h"
+#include "simulation/world.h"
+
+void world_fail(const char *format, ...)
+{
+    va_list values;
+
+    va_start(values, format);
+    fprintf(stderr, "thinwire-player: ");
+    vfprintf(stderr, format, values);
+    fprintf(stderr, "\n");
+    va_end(values);
+    fflush(NULL);
+    _Exit(EXIT_FAILURE);
+}
+
+/* Settings that would mean this machine, or other clocks. */
+static void settle(void)
+{
+    static const char *const settings[][2] = {
+        {"THINWIRE_TRANSPORT", "mpi"}, {"THINWIRE_CHECK", "0"},   {"THINWIRE_PROGRESS", "none"},
+        {"THINWIRE_TIMEOUT", "0"},     {"THINWIRE_THREADS", "1"}, {"THINWIRE_NODE_RANKS", "0"},
+        {"THINWIRE_NODE_READ", "0"},   {"THINWIRE_BIND", "0"}};
+    struct rlimit files;
+
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+        setenv(settings[i][0], settings[i][1], 1);
+    }
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) { /* one for each rank's shared memory */
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static script_t script;
+    FILE           *file = argc == 2 ? fopen(argv[1], "rb") : NULL;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing goes on without the command */
+    if (file == NULL || !script_read(&script, file)) {
+        world_fail("no script that this version has written: thinwire scale --simulate starts this");
+    }
+    fclose(file);
+    settle();
+    play_open(&script);
+    if (world_run(&script, play_rank)) {
+        play_print();
+    }
+    return EXIT_SUCCESS;
+}

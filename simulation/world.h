@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * simulation/world.h - where the ranks of a simulation live: all in one process, one at a time, in
+ * simulated time. Two worlds: fifo.c, with links and ranks of our own, and smpi.c, on a platform of
+ * SimGrid. The functions are for the rank that runs.
+ */
+#ifndef SIMULATION_WORLD_H
+#define SIMULATION_WORLD_H
+
+#include <math.h>
+
+#include "runtime/transport/link/mpi_ops.h"
+#include "scaling/script.h"
+
+#define WORLD_EVER INFINITY
+
+/** Let all ranks of a script run play(). @return 1 on the one place where the results may be printed,
+ * 0 elsewhere; an exit on failure, after one line. */
+int world_run(const script_t *script, void (*play)(int rank));
+
+int          world_rank(void);
+MPI_Comm     world_comm(void);
+tw_mpi_ops_t world_ops(void);
+
+double world_now(void);
+
+/** The rank works for so long. */
+void world_work(double seconds);
+
+/** It waits until something may have come for it, or until then, whatever is first. polls: what it waits
+ * for may come through its node's memory. */
+void world_idle(double until, int polls);
+
+/** Something moved, which ranks of its node may wait for in shared memory. */
+void world_moved(void);
+
+/** One line on standard error, and the process ends. */
+_Noreturn void world_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif /* SIMULATION_WORLD_H */
