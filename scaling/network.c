@@ -173,6 +173,13 @@ void network_describe(const network_t *network, char *text, size_t size)
         snprintf(text, size, "%s: links as they were measured", network->name);
         return;
     }
+    if (network->hosts > 0) {
+        snprintf(text, size,
+                 "%s: %zu hosts; between the first two rate=%.3g Gbit/s, latency=%.3g us; "
+                 "message=%g us",
+                 network->name, network->hosts, network->rate, network->latency, network->message);
+        return;
+    }
     used = (size_t)snprintf(
         text, size, "%s: rate=%g Gbit/s, usable=%g, latency=%g us, message=%g us, ", network->name,
         network->rate, network->usable, network->latency, network->message);

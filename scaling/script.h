@@ -34,6 +34,12 @@ typedef struct script {
 #define SCRIPT_RESULT      "simulated %lf %lf %lf %lf %lf %lf"
 #define SCRIPT_RESULT_LINE "simulated %.17g %.17g %.17g %.17g %.17g %.17g\n"
 
+/* What a platform is: the link between its first two hosts, seconds and bytes per second, and each
+ * host's name. */
+#define SCRIPT_LINK      "link %lf %lf"
+#define SCRIPT_LINK_LINE "link %.17g %.17g\n"
+#define SCRIPT_HOST      "host "
+
 /** Rounds of a loop inside so many others that are played; the rest is taken to be like them. */
 uint64_t script_rounds(int depth);
 

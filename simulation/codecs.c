@@ -41,7 +41,7 @@ static uint8_t        *buffers[2];
 static void spend(double seconds)
 {
     spent[world_rank()] += seconds;
-    world_work(seconds);
+    world_code(seconds);
 }
 
 double codec_seconds(int rank)

@@ -60,19 +60,20 @@ static void complete(post_t *post, double when)
     batch_known(post);
 }
 
-static void sent(parcel_t *parcel, double when)
+static void sent(const parcel_t *parcel, double when)
 {
-    complete(post_at((uint32_t)parcel->sender), when);
+    complete(post_at(parcel->sender), when);
 }
 
-static void arrived(parcel_t *parcel, double when)
+static void arrived(const parcel_t *parcel, double when)
 {
-    post_t *message = post_at((uint32_t)parcel->owner);
+    const uint32_t number  = parcel->number;
+    post_t        *message = post_at(number);
 
     message->time = when;
     if (message->pair != POST_NONE) {
         complete(post_at(message->pair), when);
-        post_free((uint32_t)parcel->owner);
+        post_free(number);
     }
 }
 
@@ -89,14 +90,9 @@ static int send_message(const void *bytes, int count, MPI_Datatype type, int to,
     (void)bytes, (void)type, (void)comm;
     me->debt += 0.5 * links_overhead(from, to);
     *request        = handle_of(send);
-    message->parcel = (parcel_t){.from    = from,
-                                 .to      = to,
-                                 .bytes   = count,
-                                 .sent    = sent,
-                                 .arrived = arrived,
-                                 .owner   = carried,
-                                 .sender  = send};
-    message->pair   = post_match(POST_MESSAGE, carried, from, to, tag);
+    message->parcel = (parcel_t){
+        .from = from, .to = to, .bytes = (uint32_t)count, .number = carried, .sender = send};
+    message->pair = post_match(POST_MESSAGE, carried, from, to, tag);
     links_send(&message->parcel, event_now() + me->debt);
     return MPI_SUCCESS;
 }
@@ -338,10 +334,18 @@ void world_work(double seconds)
 {
     resident_t *me = &resident[event_rank()];
 
-    seconds += me->debt;
-    me->debt = 0.0;
-    if (seconds > 0.0) {
-        event_sleep(seconds);
+    me->debt += seconds;
+    pay(me);
+}
+
+/* Others of its node may see at once what it does next. */
+void world_code(double seconds)
+{
+    resident_t *me = &resident[event_rank()];
+
+    me->debt += seconds;
+    if (script->per_node > 1) {
+        pay(me);
     }
 }
 
@@ -378,6 +382,11 @@ void world_moved(void)
     }
 }
 
+/* There is none but ours. */
+void world_describe(void)
+{
+}
+
 int world_run(const script_t *given, void (*play)(int rank))
 {
     script   = given;
@@ -385,7 +394,7 @@ int world_run(const script_t *given, void (*play)(int rank))
     if (resident == NULL) {
         world_fail("out of memory");
     }
-    links_open(given);
+    links_open(given, sent, arrived);
     posts_open(given->ranks);
     setup_open(given);
     if (!event_run(given->ranks, play)) {

@@ -19,6 +19,7 @@ typedef struct wire {
 } wire_t;
 
 static const script_t *world;
+static link_call_t    *when_sent, *when_arrived;
 static wire_t         *node_wire, *group_wire, *rank_wire; /* [2 i]: out of i, [2 i + 1]: into i */
 
 static wire_t *wires(int count, double rate)
@@ -44,9 +45,11 @@ static int group_of(int rank)
     return world->group > 0.0 ? (int)(node_of(rank) / world->group) : 0;
 }
 
-void links_open(const script_t *script)
+void links_open(const script_t *script, link_call_t *sent, link_call_t *arrived)
 {
-    world      = script;
+    world        = script;
+    when_sent    = sent;
+    when_arrived = arrived;
     node_wire  = wires(node_of(script->ranks - 1) + 1, script->between.shared);
     group_wire = wires(group_of(script->ranks - 1) + 1,
                        script->between.shared * script->group / script->taper);
@@ -85,32 +88,44 @@ static wire_t *hop(const parcel_t *p, int *last, double *latency)
     }
 }
 
-static void reach(void *context, uint64_t number)
+/* Its head comes to the wire of this hop. */
+static void reach(parcel_t *p, double time);
+
+static void reach_now(void *context, uint64_t number)
 {
-    parcel_t    *p = context;
+    (void)number;
+    reach(context, event_now());
+}
+
+static void reach(parcel_t *p, double time)
+{
     int          last;
     double       latency;
     wire_t      *wire  = hop(p, &last, &latency);
-    const double start = fmax(event_now(), wire->free), takes = p->bytes / wire->rate;
+    const double start = time > wire->free ? time : wire->free;
 
-    (void)number;
-    wire->free = start + takes;
-    p->tail    = fmax(p->tail, wire->free);
+    wire->free = start + p->bytes / wire->rate;
+    p->tail    = p->tail > wire->free ? p->tail : wire->free;
     if (p->hop == 0) {
-        p->sent(p, wire->free);
+        when_sent(p, wire->free);
     }
     if (last) {
-        p->arrived(p, p->tail);
+        when_arrived(p, p->tail);
         return;
     }
     p->tail += latency;
     p->hop++;
-    event_at(start + latency, reach, p, 0);
+    event_at(start + latency, reach_now, p, 0);
 }
 
+/* A link that only one rank uses gets its messages in their order anyway. */
 void links_send(parcel_t *parcel, double time)
 {
     parcel->hop  = 0;
     parcel->tail = 0.0;
-    event_at(time, reach, parcel, 0);
+    if (world->per_node == 1) {
+        reach(parcel, time);
+    } else {
+        event_at(time, reach_now, parcel, 0);
+    }
 }

@@ -12,19 +12,20 @@
 
 #include "scaling/script.h"
 
-/* sent: the sender's link is free again; arrived: all is there. */
+/* number, sender: of who sends it, for the two functions below. */
 typedef struct parcel {
-    int    from, to, hop;
-    double bytes, tail;
-    void (*sent)(struct parcel *parcel, double when);
-    void (*arrived)(struct parcel *parcel, double when);
-    uint64_t owner, sender; /* for these two */
+    double   tail;
+    int      from, to, hop;
+    uint32_t bytes, number, sender;
 } parcel_t;
 
-void links_open(const script_t *script);
+/* sent: the sender's link is free again; arrived: all is there. Called when it is known when that will
+ * be, which is not later. */
+typedef void link_call_t(const parcel_t *parcel, double when);
 
-/** The sender is done with it at that time. sent() and arrived() are called when it is known when that
- * will be, which is not later. */
+void links_open(const script_t *script, link_call_t *sent, link_call_t *arrived);
+
+/** The sender is done with it at that time. */
 void links_send(parcel_t *parcel, double time);
 
 /** Seconds of a processor for such a message at both ends together. */

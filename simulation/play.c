@@ -93,8 +93,10 @@ static void compute(player_t *p, double seconds)
 {
     p->compute += seconds;
     while (seconds > 0.0) {
-        const double before = world_now();
+        double before;
 
+        world_work(0.0); /* what was put off */
+        before = world_now();
         if (p->comm->running == NULL) {
             world_work(seconds);
             return;
@@ -181,6 +183,7 @@ static tally_t tally(const player_t *p)
 {
     tw_stats_t stats;
 
+    world_work(0.0); /* what was put off */
     tw_comm_stats(p->comm, &stats);
     return (tally_t){.time     = world_now() + p->extra.time,
                      .compute  = p->compute + p->extra.compute,

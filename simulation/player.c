@@ -2,7 +2,7 @@
  * simulation/player.c - the program that thinwire scale --simulate starts: plays a script, and prints
  * what its third step took.
  *
- * usage: thinwire-player SCRIPT
+ * usage: thinwire-player [SCRIPT]; without one, on a platform of SimGrid: what that is
  */
 #include "config.h"
 
@@ -49,16 +49,23 @@ static void settle(void)
 
 int main(int argc, char **argv)
 {
-    static script_t script;
-    FILE           *file = argc == 2 ? fopen(argv[1], "rb") : NULL;
+    static script_t script; /* SimGrid calls this for each rank, in one process */
+    FILE           *file;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* nothing goes on without the command */
-    if (file == NULL || !script_read(&script, file)) {
-        world_fail("no script that this version has written: thinwire scale --simulate starts this");
+    if (argc == 1) {
+        world_describe();
+        return EXIT_SUCCESS;
     }
-    fclose(file);
-    settle();
-    play_open(&script);
+    if (script.ranks == 0) {
+        file = fopen(argv[1], "rb");
+        if (file == NULL || !script_read(&script, file)) {
+            world_fail("no script of this version; thinwire scale --simulate starts this");
+        }
+        fclose(file);
+        settle();
+        play_open(&script);
+    }
     if (world_run(&script, play_rank)) {
         play_print();
     }

@@ -12,6 +12,8 @@
 
 enum { PIECE = 1 << 16, PIECES = 1 << 14 };
 
+_Static_assert(sizeof(post_t) == 64, "a cache line");
+
 typedef struct chain {
     uint32_t first, last;
 } chain_t;
@@ -25,7 +27,7 @@ void posts_open(int ranks)
 {
     uint64_t size = 1 << 12;
 
-    while (size < 4 * (uint64_t)ranks * (uint64_t)ranks && size < 1 << 22) {
+    while (size < 16 * (uint64_t)ranks * (uint64_t)ranks && size < 1 << 23) {
         size *= 2;
     }
     mask  = size - 1;
@@ -53,7 +55,7 @@ uint32_t post_new(void)
             world_fail("too many messages under way");
         }
         if (piece[index / PIECE] == NULL) {
-            piece[index / PIECE] = malloc(PIECE * sizeof(post_t));
+            piece[index / PIECE] = aligned_alloc(64, PIECE * sizeof(post_t));
             if (piece[index / PIECE] == NULL) {
                 world_fail("out of memory");
             }

@@ -17,14 +17,19 @@ typedef struct batch {
     double last;
 } batch_t;
 
+/* A cache line. */
 typedef struct post {
-    double   time;    /* complete or arrived; below 0: not known              */
-    double   receive; /* seconds of work, once it is complete                 */
-    batch_t *batch;
-    uint64_t key;        /* these three while it is not matched                  */
-    uint32_t next, pair; /* pair: a message's receive, or none                   */
+    double   time; /* complete or arrived; below 0: not known */
+    uint64_t key;  /* while it is not matched */
+    uint32_t next, pair; /* pair: a message's receive, or none */
     int      kind;
-    parcel_t parcel; /* of a message */
+    union {
+        parcel_t parcel; /* of a message */
+        struct {
+            batch_t *batch;
+            double   receive; /* seconds of work, once it is complete */
+        };
+    };
 } post_t;
 
 enum { POST_MESSAGE, POST_RECEIVE };

@@ -23,8 +23,10 @@ tw_mpi_ops_t world_ops(void);
 
 double world_now(void);
 
-/** The rank works for so long. */
+/** The rank works for so long. The second may put that off until the rank looks for messages, or works
+ * by the first. */
 void world_work(double seconds);
+void world_code(double seconds);
 
 /** It waits until something may have come for it, or until then, whatever is first. polls: what it waits
  * for may come through its node's memory. */
@@ -32,6 +34,9 @@ void world_idle(double until, int polls);
 
 /** Something moved, which ranks of its node may wait for in shared memory. */
 void world_moved(void);
+
+/** Of the first two ranks: print what the platform is, as script.h says. */
+void world_describe(void);
 
 /** One line on standard error, and the process ends. */
 _Noreturn void world_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

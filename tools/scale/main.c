@@ -13,6 +13,7 @@
 #include "tools/commands.h"
 #include "tools/gnuplot.h"
 #include "tools/scale/codecs.h"
+#include "tools/scale/platform.h"
 #include "tools/scale/study.h"
 
 #define CODECS "fp32,bitpack:2,tree8,onebit"
@@ -71,7 +72,13 @@ static int read_networks(study_t *study, const char *list, char *why, size_t why
             snprintf(why, why_size, "--network: more than %d", STUDY_NETWORKS);
             return 0;
         }
-        if (!network_parse(&study->network[study->networks++], at, length, why, why_size)) {
+        if (platform_named(at, length) && !study->simulate) {
+            snprintf(why, why_size, "--network '%.*s': a platform of SimGrid needs --simulate",
+                     (int)(length < 80 ? length : 80), at);
+            return 0;
+        }
+        if (!(platform_named(at, length) ? platform_open : network_parse)(
+                &study->network[study->networks++], at, length, why, why_size)) {
             return 0;
         }
         at += length;

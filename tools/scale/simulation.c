@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tools/scale/simulation.c - see simulation.h. The script goes to the player in a file without a name,
- * the result comes back as a line; the player ends with this process, however that ends.
+ * the result comes back as a line.
  */
 #include "config.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "scaling/script.h"
+#include "tools/scale/child.h"
+#include "tools/scale/platform.h"
 #include "tools/scale/simulation.h"
 
 #define PLAYER "thinwire-player"
 
-/* Of one simulation: some minutes. */
-#define MESSAGES_MOST 3e8
+/* Of one simulation: some minutes. Those of a platform take SimGrid much longer. */
+#define MESSAGES_MOST 1e8
+#define FLOWS_MOST    1e6
 
 enum { PLAYED_STEPS = 3, CHUNK_VALUES = 65536 };
 
@@ -123,124 +123,68 @@ static double messages_in(const script_t *script)
 
 /* ---- the player ---------------------------------------------------------------------------- */
 
-/* Beside this program in the build and once installed, or where that was configured to be. */
-static int find_player(char *path, size_t size)
+typedef struct outcome {
+    step_time_t *time;
+    int          well;
+} outcome_t;
+
+static void take(void *context, const char *text)
 {
-    ssize_t length = readlink("/proc/self/exe", path, size - 1);
+    outcome_t   *outcome = context;
+    step_time_t *time    = outcome->time;
+    double       messages;
 
-    if (length > 0) {
-        char *slash;
-
-        path[length] = '\0';
-        slash        = strrchr(path, '/');
-        if (slash != NULL) {
-            snprintf(slash, size - (size_t)(slash - path), "/../libexec/thinwire/" PLAYER);
-            if (access(path, X_OK) == 0) {
-                return 1;
-            }
-        }
-    }
-    snprintf(path, size, "%s/" PLAYER, TW_PLAYERS);
-    return access(path, X_OK) == 0;
+    outcome->well |= sscanf(text, SCRIPT_RESULT, &time->seconds, &time->compute, &time->exposed,
+                            &time->codec, &time->bytes, &messages) == 6;
 }
 
-/* In the child. */
-_Noreturn static void become(const char *player, int script, int out, pid_t parent)
+static int play(const script_t *script, const network_t *network, FILE *file, step_time_t *time,
+                char *why, size_t why_size)
 {
-    char path[64];
+    outcome_t outcome = {.time = time};
+    char      player[PATH_MAX], path[64], what[500];
+    char     *argv[] = {player, path, NULL};
+    int       well   = 0;
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() == parent && dup2(out, STDOUT_FILENO) >= 0 && dup2(out, STDERR_FILENO) >= 0) {
-        snprintf(path, sizeof(path), "/proc/self/fd/%d", script);
-        execl(player, player, path, (char *)NULL);
+    snprintf(path, sizeof(path), "/proc/%ld/fd/%d", (long)getpid(), fileno(file));
+    if (network->hosts > 0) {
+        well = platform_play(network, script->ranks, script->per_node, path, take, &outcome, what,
+                             sizeof(what));
+    } else if (!child_find(PLAYER, player, sizeof(player))) {
+        snprintf(what, sizeof(what), "there is no program " PLAYER);
+    } else {
+        well = child_run(argv, take, &outcome, what, sizeof(what));
     }
-    _exit(127);
-}
-
-/* The result among what the player says; else its last line. */
-static int listen(int from, step_time_t *time, char *line, size_t size)
-{
-    FILE  *file = fdopen(from, "r");
-    int    well = 0;
-    char   text[400];
-    double messages;
-
-    line[0] = '\0';
-    while (file != NULL && fgets(text, sizeof(text), file) != NULL) {
-        text[strcspn(text, "\n")] = '\0';
-        if (sscanf(text, SCRIPT_RESULT, &time->seconds, &time->compute, &time->exposed,
-                   &time->codec, &time->bytes, &messages) == 6) {
-            well = 1;
-        } else {
-            snprintf(line, size, "%s", text);
-        }
+    if (!well || !outcome.well) {
+        snprintf(why, why_size, "--simulate: %s", well ? "the player said no result" : what);
     }
-    if (file != NULL) {
-        fclose(file);
-    }
-    return well;
-}
-
-static int play(const char *player, FILE *script, step_time_t *time, char *why, size_t why_size)
-{
-    const pid_t parent = getpid();
-    int         ends[2], status = 0, well;
-    char        line[400];
-    pid_t       child;
-
-    if (pipe(ends) != 0) {
-        snprintf(why, why_size, "--simulate: no pipe: %s", strerror(errno));
-        return 0;
-    }
-    fflush(stdout);
-    child = fork();
-    if (child == 0) {
-        close(ends[0]);
-        become(player, fileno(script), ends[1], parent);
-    }
-    close(ends[1]);
-    well = listen(ends[0], time, line, sizeof(line));
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (child < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0 || !well) {
-        snprintf(why, why_size, "--simulate: %s%s", line,
-                 child < 0                                ? "no process could be started"
-                 : WIFSIGNALED(status) && line[0] == '\0' ? "the player was killed"
-                 : line[0] == '\0'                        ? "the player ended without a result"
-                                                          : "");
-        return 0;
-    }
-    return 1;
+    return well && outcome.well;
 }
 
 int simulation_step(const workload_t *work, const step_case_t *how, const network_t *network,
                     step_time_t *time, char *why, size_t why_size)
 {
-    char     player[PATH_MAX];
-    script_t script;
-    double   messages;
-    FILE    *file;
-    int      well = 0;
+    const double most = network->hosts > 0 ? FLOWS_MOST : MESSAGES_MOST;
+    script_t     script;
+    double       messages;
+    FILE        *file;
+    int          well = 0;
 
-    if (!find_player(player, sizeof(player))) {
-        snprintf(why, why_size, "--simulate: there is no program " PLAYER);
-        return 0;
-    }
     if (!script_make(&script, work, how, network, why, why_size)) {
         return 0;
     }
     messages = messages_in(&script);
     file     = tmpfile();
-    if (messages > MESSAGES_MOST) {
+    if (messages > most) {
         snprintf(why, why_size,
                  "--simulate: about %.2g messages on %d ranks, of at most %.0g; without --simulate "
                  "the model takes them all",
-                 messages, script.ranks, MESSAGES_MOST);
+                 messages, script.ranks, most);
     } else if (file == NULL || !script_write(&script, file)) {
         snprintf(why, why_size, "--simulate: a temporary file: %s", strerror(errno));
     } else {
         *time = (step_time_t){.seconds = 0.0};
-        well  = play(player, file, time, why, why_size);
+        well  = play(&script, network, file, time, why, why_size);
     }
     if (file != NULL) {
         fclose(file);

@@ -9,6 +9,7 @@
 
 #include <thinwire/thinwire.h>
 
+#include "tools/scale/platform.h"
 #include "tools/scale/simulation.h"
 #include "tools/scale/study.h"
 #include "tools/table.h"
@@ -159,6 +160,9 @@ int study_compute(study_t *study, char *why, size_t why_size)
 
 void study_free(study_t *study)
 {
+    for (size_t n = 0; n < study->networks; n++) {
+        platform_free(&study->network[n]);
+    }
     workload_free(&study->work);
     free(study->time);
     study->time = NULL;

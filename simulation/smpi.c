@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * simulation/smpi.c - the world of a SimGrid platform: its own network, hosts and MPI (SMPI), under
+ * smpirun without private globals, so that all ranks share those of the player.
+ *
+ * A test costs simulated time or none; so a rank that has looked in vain waits for any of the messages
+ * that it looked at. What comes through a node's memory cannot be waited for: that is looked at now
+ * and then.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <simgrid/actor.h>
+#include <simgrid/host.h>
+
+#include "simulation/world.h"
+
+/* Seconds between two looks at what cannot be waited for: at least, and of a computation. */
+#define LOOK 2e-6
+enum { LOOKS = 64 };
+
+/* Requests that were tested in vain since the rank last waited. */
+typedef struct vain {
+    MPI_Request *requests;
+    int          count;
+} vain_t;
+
+typedef struct guest {
+    double        debt;
+    int           found;
+    vain_t       *vain;
+    size_t        count, room;
+    MPI_Request **origin; /* for waiting: where each request is  */
+    MPI_Request  *request;
+    size_t        requests;
+} guest_t;
+
+static const script_t *script;
+static guest_t        *guests;
+
+static guest_t *guest_here(void)
+{
+    return &guests[world_rank()];
+}
+
+int world_rank(void)
+{
+    int rank = 0;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+MPI_Comm world_comm(void)
+{
+    return MPI_COMM_WORLD;
+}
+
+double world_now(void)
+{
+    return MPI_Wtime();
+}
+
+static void pay(guest_t *me)
+{
+    const double seconds = me->debt;
+
+    me->debt = 0.0;
+    if (seconds > 0.0) {
+        sg_actor_sleep_for(seconds);
+    }
+}
+
+void world_work(double seconds)
+{
+    guest_t *me = guest_here();
+
+    me->debt += seconds;
+    pay(me);
+}
+
+void world_code(double seconds)
+{
+    world_work(seconds);
+}
+
+void world_moved(void)
+{
+}
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+static double overhead(int peer)
+{
+    return 0.5 * (peer / script->per_node == world_rank() / script->per_node
+                      ? script->inside.message
+                      : script->between.message);
+}
+
+static int send_message(const void *bytes, int count, MPI_Datatype type, int to, int tag,
+                        MPI_Comm comm, MPI_Request *request)
+{
+    world_work(overhead(to));
+    return MPI_Isend(bytes, count, type, to, tag, comm, request);
+}
+
+static int receive_message(void *bytes, int count, MPI_Datatype type, int from, int tag,
+                           MPI_Comm comm, MPI_Request *request)
+{
+    guest_here()->debt += overhead(from);
+    return MPI_Irecv(bytes, count, type, from, tag, comm, request);
+}
+
+static void keep(guest_t *me, MPI_Request requests[], int count)
+{
+    for (size_t i = 0; i < me->count; i++) {
+        if (me->vain[i].requests == requests) {
+            me->vain[i].count = count;
+            return;
+        }
+    }
+    if (me->count == me->room) {
+        me->room = 2 * me->room + 8;
+        me->vain = realloc(me->vain, me->room * sizeof(*me->vain));
+        if (me->vain == NULL) {
+            world_fail("out of memory");
+        }
+    }
+    me->vain[me->count++] = (vain_t){requests, count};
+}
+
+static int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
+{
+    guest_t  *me     = guest_here();
+    const int result = MPI_Testall(count, requests, flag, statuses);
+
+    if (*flag) {
+        me->found = 1;
+    } else {
+        keep(me, requests, count);
+    }
+    return result;
+}
+
+/* All that is not complete of what was looked at. */
+static int gather(guest_t *me)
+{
+    size_t most = 0;
+    int    n    = 0;
+
+    for (size_t i = 0; i < me->count; i++) {
+        most += (size_t)me->vain[i].count;
+    }
+    if (most > me->requests) {
+        me->requests = most;
+        me->origin   = realloc(me->origin, most * sizeof(*me->origin));
+        me->request  = realloc(me->request, most * sizeof(*me->request));
+        if (me->origin == NULL || me->request == NULL) {
+            world_fail("out of memory");
+        }
+    }
+    for (size_t i = 0; i < me->count; i++) {
+        for (int k = 0; k < me->vain[i].count; k++) {
+            MPI_Request *at = &me->vain[i].requests[k];
+
+            if (*at != MPI_REQUEST_NULL) {
+                me->origin[n]    = at;
+                me->request[n++] = *at;
+            }
+        }
+    }
+    return n;
+}
+
+void world_idle(double until, int polls)
+{
+    guest_t   *me = guest_here();
+    MPI_Status status;
+    int        n, which;
+
+    if (me->found || me->debt > 0.0) {
+        me->found = 0;
+        pay(me);
+    } else if (until < WORLD_EVER) {
+        const double left = until - world_now(), look = left / LOOKS > LOOK ? left / LOOKS : LOOK;
+
+        sg_actor_sleep_for(look < left ? look : left);
+    } else {
+        n = polls ? 0 : gather(me);
+        if (n > 0 && MPI_Waitany(n, me->request, &which, &status) == MPI_SUCCESS &&
+            which != MPI_UNDEFINED) {
+            *me->origin[which] = MPI_REQUEST_NULL;
+        } else if (n == 0) {
+            sg_actor_sleep_for(LOOK);
+        }
+    }
+    me->count = 0;
+}
+
+tw_mpi_ops_t world_ops(void)
+{
+    tw_mpi_ops_t ops = tw_mpi_default;
+
+    ops.Testall = test_all;
+    ops.Isend   = send_message;
+    ops.Irecv   = receive_message;
+    return ops;
+}
+
+/* ---- the world ----------------------------------------------------------------------------- */
+
+int world_run(const script_t *given, void (*play)(int rank))
+{
+    int rank, last;
+
+    MPI_Init(NULL, NULL);
+    rank = world_rank();
+    if (guests == NULL) {
+        script = given;
+        guests = calloc((size_t)given->ranks, sizeof(*guests));
+        if (guests == NULL) {
+            world_fail("out of memory");
+        }
+    }
+    play(rank);
+    MPI_Barrier(MPI_COMM_WORLD);
+    last = rank == 0;
+    MPI_Finalize();
+    return last;
+}
+
+/* ---- a look at the platform ---------------------------------------------------------------- */
+
+/* Seconds of a message of the first rank to the second. */
+static double one_way(int rank, char *bytes, int count)
+{
+    const double start = MPI_Wtime();
+
+    for (int turn = 0; turn < 2; turn++) {
+        if (turn == rank) {
+            MPI_Send(bytes, count, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD);
+        } else {
+            MPI_Recv(bytes, count, MPI_BYTE, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+    }
+    return 0.5 * (MPI_Wtime() - start);
+}
+
+void world_describe(void)
+{
+    enum { LONG = 16 << 20 };
+    char       *bytes = calloc(1, LONG);
+    sg_host_t  *hosts;
+    double      latency, seconds;
+    int         rank;
+
+    MPI_Init(NULL, NULL);
+    rank = world_rank();
+    if (bytes == NULL) {
+        world_fail("out of memory");
+    }
+    latency = one_way(rank, bytes, 1);
+    seconds = one_way(rank, bytes, LONG);
+    if (rank == 0) {
+        printf(SCRIPT_LINK_LINE, latency, LONG / fmax(seconds - latency, 1e-12));
+        hosts = sg_host_list();
+        for (size_t i = 0; i < sg_host_count(); i++) {
+            printf(SCRIPT_HOST "%s\n", sg_host_get_name(hosts[i]));
+        }
+    }
+    free(bytes);
+    MPI_Finalize();
+}

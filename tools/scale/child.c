@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/scale/child.c - see child.h.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/scale/child.h"
+
+#define COMPLAINT "thinwire-player: "
+
+_Noreturn static void become(char *const argv[], int out, pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() == parent && dup2(out, STDOUT_FILENO) >= 0 && dup2(out, STDERR_FILENO) >= 0) {
+        execv(argv[0], argv);
+    }
+    _exit(127);
+}
+
+static void listen_to(int from, void (*line)(void *context, const char *text), void *context,
+                      char *complaint, size_t size)
+{
+    FILE *file = fdopen(from, "r");
+    char  text[4096];
+
+    while (file != NULL && fgets(text, sizeof(text), file) != NULL) {
+        text[strcspn(text, "\n")] = '\0';
+        if (strncmp(text, COMPLAINT, strlen(COMPLAINT)) == 0) {
+            snprintf(complaint, size, "%s", text + strlen(COMPLAINT));
+        } else {
+            line(context, text);
+        }
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+}
+
+int child_run(char *const argv[], void (*line)(void *context, const char *text), void *context,
+              char *why, size_t why_size)
+{
+    const pid_t parent = getpid();
+    int         ends[2], status = 0;
+    pid_t       child;
+
+    if (pipe(ends) != 0) {
+        snprintf(why, why_size, "no pipe: %s", strerror(errno));
+        return 0;
+    }
+    fflush(stdout);
+    why[0] = '\0';
+    child  = fork();
+    if (child == 0) {
+        close(ends[0]);
+        become(argv, ends[1], parent);
+    }
+    close(ends[1]);
+    if (child < 0) {
+        close(ends[0]);
+        snprintf(why, why_size, "no process could be started: %s", strerror(errno));
+        return 0;
+    }
+    listen_to(ends[0], line, context, why, why_size);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        return 1;
+    }
+    if (why[0] == '\0' && WIFSIGNALED(status)) {
+        snprintf(why, why_size, "%s was ended by signal %d", argv[0], WTERMSIG(status));
+    } else if (why[0] == '\0') {
+        snprintf(why, why_size, "%s ended with status %d", argv[0], WEXITSTATUS(status));
+    }
+    return 0;
+}
+
+int child_find(const char *name, char *path, size_t size)
+{
+    const ssize_t length = readlink("/proc/self/exe", path, size - 1);
+
+    if (length > 0) {
+        char *slash;
+
+        path[length] = '\0';
+        slash        = strrchr(path, '/');
+        if (slash != NULL) {
+            snprintf(slash, size - (size_t)(slash - path), "/../libexec/thinwire/%s", name);
+            if (access(path, R_OK) == 0) {
+                return 1;
+            }
+        }
+    }
+    snprintf(path, size, "%s/%s", TW_PLAYERS, name);
+    return access(path, R_OK) == 0;
+}
