@@ -47,7 +47,8 @@ static void settle(void)
     }
 }
 
-int main(int argc, char **argv)
+/* SimGrid finds it in a shared library. */
+__attribute__((visibility("default"))) int main(int argc, char **argv)
 {
     static script_t script; /* SimGrid calls this for each rank, in one process */
     FILE           *file;
