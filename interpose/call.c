@@ -9,7 +9,7 @@
 #include "interpose/call.h"
 #include "interpose/next.h"
 #include "interpose/state.h"
-#include "interpose/trace.h"
+#include "interpose/recording.h"
 #include "interpose/verify.h"
 #include "runtime/base/clock.h"
 #include "runtime/codec/device.h"
@@ -334,8 +334,8 @@ void tw_call_end(tw_call_t *call)
     tw_call_could(call, &delta, ns);
     tw_records_add(&delta.key, &delta);
     __atomic_fetch_add(&tw_state.seen, 1, __ATOMIC_RELAXED);
-    if (tw_tracing()) {
-        tw_trace_call(call, end_ns);
+    if (tw_is_recording()) {
+        tw_recording_call(call, end_ns);
     }
 }
 

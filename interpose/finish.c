@@ -20,7 +20,7 @@
 #include "interpose/finish.h"
 #include "interpose/next.h"
 #include "interpose/state.h"
-#include "interpose/trace.h"
+#include "interpose/recording.h"
 #include "runtime/base/clock.h"
 
 #define TW_FINISH_LIMIT_S 5
@@ -311,7 +311,7 @@ void tw_finish_report(void)
         met = true;
     }
     if (met) {
-        tw_trace_finish();
+        tw_recording_finish();
     } else if (tw_state.config.record[0] != '\0') {
         tw_say("the job %s is not written: MPI failed", tw_state.config.record);
     }

@@ -114,7 +114,7 @@ function wrapper(name, params, args, handler_call) {
     print "    int result;\n"
     print "    if (!tw_enter()) {\n        return " pass_on(name, params, args) ";\n    }"
     print "    result = " handler_call ";"
-    if (params ~ /request$/) { print "    tw_trace_request(result, request);" }
+    if (params ~ /request$/) { print "    tw_recording_request(result, request);" }
     print "    tw_leave();\n    return result;\n}\n"
 }
 
@@ -150,7 +150,7 @@ function watched(symbol, name, params, args, nonblocking, form, large_count) {
     print "    " watch_size(large_count, 0) ";"
     print "    result = " pass_on(name, params, args) ";"
     print "    " (form == 1 ? "tw_persistent_add(&call, result, request)" : "tw_call_end(&call)") ";"
-    if (nonblocking && form != 1) { print "    tw_trace_request(result, request);" }
+    if (nonblocking && form != 1) { print "    tw_recording_request(result, request);" }
     print "    tw_leave();\n    return result;\n}\n"
 }
 
@@ -179,7 +179,7 @@ function watched_f(low, n, nonblocking, form) {
     print "    " watch_size(0, 1) ";"
     print "    next(" passed_args ");"
     print "    " (form == 1 ? "tw_persistent_add_f(&call, TW_IERR(ierr), request)" : "tw_call_end(&call)") ";"
-    if (nonblocking && form != 1) { print "    tw_trace_request_f(TW_IERR(ierr), request);" }
+    if (nonblocking && form != 1) { print "    tw_recording_request_f(TW_IERR(ierr), request);" }
     print "    tw_leave();\n}"
     aliases(low, passed_params)
     print "TW_ALIAS(" low "_f08_, " low "_, (" passed_params "));\n"
@@ -318,12 +318,12 @@ function finishing(name, requests, fine, suffix, first) {
 
 # The same for what is recorded, where a call that only looks completes nothing. `fine`: has it succeeded?
 function recorded(name, fine, first) {
-    if (by_status(name)) { return "    tw_trace_wait_end(&waits, false);" }
-    if (name ~ /^Test(all)?$/) { return "    tw_trace_wait_end(&waits, " fine " && *flag);" }
-    if (name == "Waitany") { return "    tw_trace_wait_end_at(&waits, " fine " ? 1 : 0, index, " first ");" }
-    if (name == "Testany") { return "    tw_trace_wait_end_at(&waits, " fine " && *flag ? 1 : 0, index, " first ");" }
-    if (name ~ /some$/) { return "    tw_trace_wait_end_at(&waits, " fine " && *outcount > 0 ? *outcount : 0, indices, " first ");" }
-    return "    tw_trace_wait_end(&waits, " fine ");"
+    if (by_status(name)) { return "    tw_recording_wait_end(&waits, false);" }
+    if (name ~ /^Test(all)?$/) { return "    tw_recording_wait_end(&waits, " fine " && *flag);" }
+    if (name == "Waitany") { return "    tw_recording_wait_end_at(&waits, " fine " ? 1 : 0, index, " first ");" }
+    if (name == "Testany") { return "    tw_recording_wait_end_at(&waits, " fine " && *flag ? 1 : 0, index, " first ");" }
+    if (name ~ /some$/) { return "    tw_recording_wait_end_at(&waits, " fine " && *outcount > 0 ? *outcount : 0, indices, " first ");" }
+    return "    tw_recording_wait_end(&waits, " fine ");"
 }
 
 function completion(    n, p, a, i, count, requests) {
@@ -336,14 +336,14 @@ function completion(    n, p, a, i, count, requests) {
     requests = names[1] == "count" ? names[2] : (types[1] ~ /\*/ ? names[1] : "&handle")
     if (out == "wrap_c.c") {
         head("MPI_" $2, p)
-        print "    tw_trace_waits_t waits;\n    tw_completion_t  seen;\n    bool             ours;\n    int              result;"
+        print "    tw_recording_waits_t waits;\n    tw_completion_t  seen;\n    bool             ours;\n    int              result;"
         if (requests == "&handle") { print "    const MPI_Request handle = (MPI_Request)" names[1] ";" }
         print "\n    tw_ready();"
         if (by_status($2)) { print "    if (tw_next." $2 " == NULL) {\n        tw_late_missing(\"MPI_" $2 "\");\n    }" }
         print "    ours = tw_pending_any();"
-        print "    if (!ours && !tw_tracing()) {"
+        print "    if (!ours && !tw_is_recording()) {"
         print "        return " pass_on($2, p, a) ";\n    }"
-        print "    tw_trace_wait_begin(&waits, " count ", " requests ");"
+        print "    tw_recording_wait_begin(&waits, " count ", " requests ");"
         print "    if (ours) {\n        tw_pending_look(&seen, " count ", " requests ");\n    }"
         print "    result = " pass_on($2, p, a) ";"
         print "    if (ours) {\n    " finishing($2, requests, "result == MPI_SUCCESS && ", "", 0) "\n    }"
@@ -370,10 +370,10 @@ function aliases(low, params) {
 
 # Only the requests are looked at.
 function fortran_completion(name, n, count, requests, suffix) {
-    passed(fortran_name(name, suffix), n, "    tw_trace_waits_t waits = {.start_ns = 0};\n    tw_completion_t  seen;\n    bool             ours, recorded;")
+    passed(fortran_name(name, suffix), n, "    tw_recording_waits_t waits = {.start_ns = 0};\n    tw_completion_t  seen;\n    bool             ours, recorded;")
     if (by_status(name)) { print "    if (next == NULL) {\n        tw_late_missing(\"" fortran_name(name, suffix) "\");\n    }" }
-    print "    ours     = tw_pending_any();\n    recorded = tw_tracing();"
-    print "    if (recorded) {\n        tw_trace_wait_begin_f(&waits, " count ", " requests ");\n    }"
+    print "    ours     = tw_pending_any();\n    recorded = tw_is_recording();"
+    print "    if (recorded) {\n        tw_recording_wait_begin_f(&waits, " count ", " requests ");\n    }"
     print "    if (ours) {\n        tw_pending_look_f(&seen, " count ", " requests ");\n    }"
     print "    next(" passed_args ");"
     print "    if (ours) {"
@@ -425,7 +425,7 @@ function fortran_convert(name, n, handler, tail, always,    i, p, call, before, 
     } else {
         print "    if (tw_enter()) {"
         print "        result = " handler "(TW_SITE" call tail ");"
-        if (call ~ /&c_request$/) { print "        tw_trace_request(result, &c_request);" }
+        if (call ~ /&c_request$/) { print "        tw_recording_request(result, &c_request);" }
         print "        tw_leave();\n    } else {"
         print "        result = tw_next." name "(" substr(call, 3) ");\n    }"
     }
@@ -500,17 +500,17 @@ function timed(    n, p, a, low) {
     if (out == "wrap_c.c") {
         head("MPI_" $2, p)
         print "    uint64_t start;\n    int      result;\n"
-        print "    tw_ready();\n    if (!tw_tracing()) {\n        return " pass_on($2, p, a) ";\n    }"
-        print "    start  = tw_trace_other_begin();"
+        print "    tw_ready();\n    if (!tw_is_recording()) {\n        return " pass_on($2, p, a) ";\n    }"
+        print "    start  = tw_recording_other_begin();"
         print "    result = " pass_on($2, p, a) ";"
-        print "    tw_trace_other_end(start);\n    return result;\n}\n"
+        print "    tw_recording_other_end(start);\n    return result;\n}\n"
     }
     if (out == "wrap_f.c") {
         print "#ifdef OPEN_MPI"
         passed(low "_", n, "    uint64_t start;")
-        print "    start = tw_tracing() ? tw_trace_other_begin() : 0;"
+        print "    start = tw_is_recording() ? tw_recording_other_begin() : 0;"
         print "    next(" passed_args ");"
-        print "    tw_trace_other_end(start);\n}"
+        print "    tw_recording_other_end(start);\n}"
         aliases(low, passed_params)
         print "TW_ALIAS(" low "_f08_, " low "_, (" passed_params "));\n#endif\n"
     }

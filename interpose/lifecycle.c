@@ -13,7 +13,7 @@
 #include "interpose/lifecycle.h"
 #include "interpose/next.h"
 #include "interpose/state.h"
-#include "interpose/trace.h"
+#include "interpose/recording.h"
 #include "interpose/wrap.h"
 
 void tw_about_to_abort(bool by_program, int error)
@@ -100,7 +100,7 @@ __attribute__((destructor)) static void tw_nothing_seen(void)
     const char  *pid = getenv(TW_RUN_PID);
     tw_context_t context;
 
-    if (tw_tracing() && tw_state.rank == 0 && tw_trace.process == getpid()) {
+    if (tw_state.rank == 0 && tw_recording_unfinished()) {
         fprintf(stderr,
                 "thinwire: the job %s is not written: the program ended without MPI_Finalize\n",
                 tw_state.config.record);

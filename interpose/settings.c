@@ -257,7 +257,7 @@ tw_status_t tw_state_settings(void)
          tw_settings_hash(&tw_state.policy, sizeof(tw_state.policy))},
         {"THINWIRE_ENCODE", (uint64_t)config->encode},
         {"THINWIRE_PCONTROL", (uint64_t)config->pcontrol},
-        {"THINWIRE_RECORD", config->record[0] != '\0'},
+        {"THINWIRE_RECORD", config->record != NULL && config->record[0] != '\0'},
         {"state of its settings", (uint64_t)(mine == TW_OK)},
     };
     enum { COUNT = sizeof(compared) / sizeof(compared[0]) };

@@ -13,7 +13,7 @@
 #include "interpose/pending.h"
 #include "interpose/python.h"
 #include "interpose/state.h"
-#include "interpose/trace.h"
+#include "interpose/recording.h"
 #include "interpose/two_stage.h"
 #include "interpose/types.h"
 #include "runtime/base/clock.h"
@@ -104,7 +104,7 @@ void tw_state_start(void)
         }
     }
     tw_python_start();
-    tw_trace_begin();
+    tw_recording_begin();
     tw_state.seen++; /* MPI_Init itself: something was intercepted */
     __atomic_store_n(&tw_active, true, __ATOMIC_RELEASE);
 }
@@ -114,7 +114,7 @@ void tw_state_stop(void)
     if (!tw_active) {
         return;
     }
-    tw_trace_end();
+    tw_recording_end();
     tw_finish_report();
     __atomic_store_n(&tw_active, false, __ATOMIC_RELEASE);
     tw_two_stage_stop();

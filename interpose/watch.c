@@ -7,7 +7,7 @@
 
 #include "interpose/next.h"
 #include "interpose/state.h"
-#include "interpose/trace.h"
+#include "interpose/recording.h"
 #include "interpose/watch.h"
 #include "runtime/base/bytes.h"
 #include "runtime/base/clock.h"
@@ -237,7 +237,7 @@ static void tw_persistent_started(uint64_t start_ns, MPI_Request request)
     if (kept != NULL) {
         call.start_ns = start_ns;
         tw_call_end(&call);
-        tw_trace_request(MPI_SUCCESS, &request);
+        tw_recording_request(MPI_SUCCESS, &request);
     }
 }
 

@@ -18,7 +18,7 @@
 #include "interpose/next.h"
 #include "interpose/pending.h"
 #include "interpose/state.h"
-#include "interpose/trace.h"
+#include "interpose/recording.h"
 #include "interpose/watch.h"
 
 /* mpi.h of MPICH does not mark its functions visible: the wrappers must be. */

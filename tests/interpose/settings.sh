@@ -35,7 +35,7 @@ check() {
     result $? "$name"
 }
 
-plan 32
+plan 33
 
 unset_all() {
     job 2 "${loaded[@]}" && all_left 2 0 && ours | grep -q -i watch && grep -q '^the end' "$scratch/out"
@@ -86,6 +86,7 @@ check "a folder for a file of rules" refused 'RULES_FILE=.*cannot be read: Is a 
 check "a report that cannot be written at the end" refused 'THINWIRE_REPORT=.*missing/x cannot be written: No such' \
     THINWIRE_REPORT="$scratch/missing/x"
 check "nor as JSON" refused 'THINWIRE_JSON=.* cannot be written: Is a directory' THINWIRE_JSON="$scratch"
+check "nor a job" refused 'THINWIRE_RECORD=.*missing/x cannot be written: No such' THINWIRE_RECORD="$scratch/missing/x"
 kept() { # no file is left by the try, and one that is there is kept until there is another
     echo old >"$scratch/kept"
     refused tree9 THINWIRE_JSON="$scratch/kept" THINWIRE_REPORT="$scratch/none" THINWIRE_CODEC=tree9 &&

@@ -48,20 +48,21 @@ check "the library is loaded" run -- grep -q "$preload-$built.so" /proc/self/map
 
 all_options() {
     run --codec tree8 --threshold 64k --rule 'allreduce:float:>=1M=tree8' --rule='comm=world:off' --double \
-        --max-error 0.02 --verify 16 --error-feedback --report /tmp/r --json /tmp/j --quiet --threads 3 env || return 1
+        --max-error 0.02 --verify 16 --error-feedback --report /tmp/r --json /tmp/j --record /tmp/c --quiet --threads 3 env || return 1
     says THINWIRE_CODEC=tree8 && says THINWIRE_THRESHOLD=64k &&
         says 'THINWIRE_RULES=allreduce:float:>=1M=tree8;comm=world:off' && says THINWIRE_DOUBLE=1 &&
         says THINWIRE_MAX_ERROR=0.02 && says THINWIRE_VERIFY=16 && says THINWIRE_ERROR_FEEDBACK=1 &&
-        says THINWIRE_REPORT=/tmp/r && says THINWIRE_JSON=/tmp/j && says THINWIRE_QUIET=1 && says THINWIRE_THREADS=3
+        says THINWIRE_REPORT=/tmp/r && says THINWIRE_JSON=/tmp/j && says THINWIRE_QUIET=1 && says THINWIRE_THREADS=3 &&
+        says THINWIRE_RECORD=/tmp/c
 }
 check "options become variables, rules in their order" all_options
 
 absolute_files() {
     : >"$scratch/a.rules"
     cd "$scratch" || return 1
-    run --rules a.rules --report r.txt --json ./j.json -- env || return 1
+    run --rules a.rules --report r.txt --json ./j.json --record c.cfg -- env || return 1
     says "THINWIRE_RULES_FILE=$scratch/a.rules" && says "THINWIRE_REPORT=$scratch/r.txt" &&
-        says "THINWIRE_JSON=$scratch/./j.json"
+        says "THINWIRE_JSON=$scratch/./j.json" && says "THINWIRE_RECORD=$scratch/c.cfg"
 }
 check "files are made absolute" absolute_files
 

@@ -25,7 +25,7 @@ step = (
 );
 END
 
-plan 50
+plan 53
 
 value() { "$json_query" "$file" "$1"; }
 is() { [ "$(value "$1")" = "$2" ] || { echo "$1 is $(value "$1"), not $2"; return 1; }; }
@@ -246,6 +246,9 @@ bad_job "seconds below 0" 'compute: accepted is a number from 0 to 1e+06' '{ com
 bad_job "seconds that are no number" 'compute: accepted' '{ compute = "nan"; }'
 bad_job "too large a count" 'count: accepted is a number from 0 to 1e+15' "{ $call = 1e16; }"
 bad_job "a count that libconfig would cut" 'a whole number above 2147483647 needs an L' "{ $call = 5000000000; }"
+bad_job "a part of no ranks" 'ranks: accepted is a number from 1 to 65536' "{ $call = 1; ranks = 0; }"
+bad_job "half a stride" 'stride: accepted is a whole number' "{ $call = 1; ranks = 4; stride = 1.5; }"
+bad_job "a stride of all ranks" 'stride: accepted is it beside ranks' "{ $call = 1; stride = 2; }"
 bad_job "a wait for nothing" "wait: nothing called 'a' is started" '{ wait = "a"; }'
 bad_job "loops nested too deep" 'repeat: nested more than 8 deep' \
     "$(cat "$scratch/deep") { repeat = 2; step = ({ compute = 1; }); } $(cat "$scratch/peed")"

@@ -267,6 +267,49 @@ START_TEST(shares_and_what_is_fixed)
 }
 END_TEST
 
+/* Sixteen ranks, four on a node. Four that follow each other are a node; every fourth is on a node of
+ * its own, of whose links three others like it have their part. */
+START_TEST(parts_of_the_ranks)
+{
+    static const struct {
+        const char *keys;
+        int         ranks, nodes, local;
+        double      links;
+    } parts[] = {
+        {"", 16, 4, 4, 1.0},
+        {"ranks = 16; stride = 1;", 16, 4, 4, 1.0},
+        {"ranks = 99;", 16, 4, 4, 1.0},
+        {"ranks = 4;", 4, 1, 4, 1.0},
+        {"ranks = 8;", 8, 2, 4, 1.0},
+        {"ranks = 8; stride = 2;", 8, 4, 2, 0.5},
+        {"ranks = 4; stride = 4;", 4, 4, 1, 0.25},
+        {"ranks = 2; stride = 65536;", 2, 2, 1, 0.25},
+        {"ranks = 3; stride = 1;", 3, 1, 3, 1.0},
+        {"ranks = 1;", 1, 1, 1, 1.0},
+    };
+    tw_facts_t        all = made_up(16, 4);
+    const step_case_t how = {.facts = &all, .spec = "tree8", .share = 1.0};
+
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        const step_time_t time =
+            time_of(&how, "{ call = \"allreduce\"; count = 1000000; %s }", parts[i].keys);
+        tw_facts_t      facts = all;
+        tw_prediction_t want  = {.seconds = 0.0};
+
+        facts.ranks             = parts[i].ranks;
+        facts.nodes             = parts[i].nodes;
+        facts.local_ranks       = parts[i].local;
+        facts.between.shared    = LINK * parts[i].links;
+        facts.between.bandwidth = LINK * parts[i].links;
+        if (parts[i].ranks > 1) {
+            want = predicted(&facts, TW_OPERATION_ALLREDUCE, 1e6, "tree8", 0);
+        }
+        NEAR(time.seconds, want.seconds);
+        NEAR(time.bytes, want.bytes_sent);
+    }
+}
+END_TEST
+
 START_TEST(what_is_compressed)
 {
     static const char grad[] = "{ call = \"allreduce\"; class = \"grad\"; count = 1000000; }";
@@ -1129,6 +1172,7 @@ int main(void)
     tcase_add_test(tcase, what_is_started_again_costs_its_codec);
     tcase_add_test(tcase, a_wait_for_the_step_before);
     tcase_add_test(tcase, shares_and_what_is_fixed);
+    tcase_add_test(tcase, parts_of_the_ranks);
     tcase_add_test(tcase, what_is_compressed);
     tcase_add_test(tcase, an_unknown_codec_is_said);
     tcase_add_test(tcase, a_million_rounds);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/trace_fold.c - see trace_fold.h.
+ * interpose/fold.c - see fold.h.
  *
  * The end of the sequence is looked at whenever something is added: it may be one more round of a loop
  * that ends where it begins, or the second of two equal pieces, the start of a loop. As a loop is an
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpose/trace_fold.h"
+#include "interpose/fold.h"
 
 #define TW_FOLD_BASE UINT64_C(0x9ddfea08eb382d69) /* odd */
 

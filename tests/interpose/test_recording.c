@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/interpose/test_trace.c - recorded sequences: what is folded is the same when it is unfolded,
+ * tests/interpose/test_recording.c - recorded sequences: what is folded is the same when it is unfolded,
  * whatever it was; and the jobs that are made of them, as thinwire scale reads them.
  */
 #include "config.h"
@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "interpose/trace_fold.h"
-#include "interpose/trace_text.h"
-#include "interpose/trace_words.h"
+#include "interpose/fold.h"
+#include "interpose/recording_text.h"
+#include "interpose/recording_words.h"
 #include "scaling/workload.h"
 #include "tests/suite.h"
 
@@ -89,14 +89,14 @@ static void walk(const tw_fold_node_t *nodes, size_t length, const both_t *b, co
     }
 }
 
-typedef struct sums {
+typedef struct folded {
     double   compute, fixed;
     uint64_t runs;
-} sums_t;
+} folded_t;
 
 static void add_up(void *arg, tw_fold_node_t *leaf)
 {
-    sums_t *sums = arg;
+    folded_t *sums = arg;
 
     sums->compute += leaf->compute;
     sums->fixed += leaf->fixed;
@@ -121,8 +121,8 @@ static size_t nodes_of(const tw_fold_node_t *nodes, size_t length, uint64_t time
 
 static void is_the_same(tw_fold_t *fold, const both_t *b, const uint32_t *map)
 {
-    sums_t sums = {0};
-    size_t at   = 0;
+    folded_t sums = {0};
+    size_t   at   = 0;
 
     walk(fold->top, fold->length, b, map, &at, 0);
     ck_assert_uint_eq(at, b->count);
@@ -320,10 +320,10 @@ END_TEST
 
 START_TEST(every_part_of_a_key_tells_words_apart)
 {
-    const tw_trace_key_t key = {
-        .site = 1, .bytes = 4, .ranks = 2, .stride = 1, .kind = TW_TRACE_CALL};
-    tw_trace_key_t   keys[9];
-    tw_trace_words_t words = {.count = 0};
+    const tw_recording_key_t key = {
+        .site = 1, .bytes = 4, .ranks = 2, .stride = 1, .kind = TW_RECORDING_CALL};
+    tw_recording_key_t   keys[9];
+    tw_recording_words_t words = {.count = 0};
 
     for (int i = 0; i < 9; i++) {
         keys[i] = key;
@@ -333,63 +333,63 @@ START_TEST(every_part_of_a_key_tells_words_apart)
     keys[3].ranks     = 3;
     keys[4].stride    = 2;
     keys[5].slot      = 1;
-    keys[6].kind      = TW_TRACE_START;
+    keys[6].kind      = TW_RECORDING_START;
     keys[7].operation = 1;
     keys[8].type      = 1;
     for (uint32_t i = 0; i < 9; i++) {
-        ck_assert_uint_eq(tw_trace_words_get(&words, &keys[i], 9), i);
-        ck_assert_int_eq(tw_trace_word_print(&keys[i]) == tw_trace_word_print(&key),
+        ck_assert_uint_eq(tw_recording_words_get(&words, &keys[i], 9), i);
+        ck_assert_int_eq(tw_recording_word_print(&keys[i]) == tw_recording_word_print(&key),
                          i == 0 || i == 1 || i == 4);
     }
     for (uint32_t i = 0; i < 9; i++) {
-        ck_assert_uint_eq(tw_trace_words_get(&words, &keys[i], 0), i);
+        ck_assert_uint_eq(tw_recording_words_get(&words, &keys[i], 0), i);
     }
     keys[0].site = 77;
-    ck_assert_uint_eq(tw_trace_words_get(&words, &keys[0], 9), TW_TRACE_NO_ID);
-    tw_trace_words_fini(&words);
+    ck_assert_uint_eq(tw_recording_words_get(&words, &keys[0], 9), TW_RECORDING_NO_ID);
+    tw_recording_words_fini(&words);
 }
 END_TEST
 
 START_TEST(coarser_words_keep_their_sums)
 {
-    tw_trace_words_t words = {.count = 0}, fewer;
-    uint32_t         map[3000];
-    double           bytes = 0.0;
-    uint64_t         runs  = 0;
+    tw_recording_words_t words = {.count = 0}, fewer;
+    uint32_t             map[3000];
+    double               bytes = 0.0;
+    uint64_t             runs  = 0;
 
     for (uint64_t i = 0; i < 3000; i++) {
-        const tw_trace_key_t key = {
-            .site = 1 + i % 3, .bytes = i, .ranks = 2, .kind = TW_TRACE_CALL};
-        const uint32_t id = tw_trace_words_get(&words, &key, SIZE_MAX);
+        const tw_recording_key_t key = {
+            .site = 1 + i % 3, .bytes = i, .ranks = 2, .kind = TW_RECORDING_CALL};
+        const uint32_t id = tw_recording_words_get(&words, &key, SIZE_MAX);
 
         words.word[id].runs  = 1 + i % 7;
         words.word[id].bytes = (double)(i * (1 + i % 7));
         bytes += words.word[id].bytes;
         runs += words.word[id].runs;
     }
-    ck_assert(tw_trace_words_coarser(&words, TW_TRACE_SIZES, &fewer, map));
+    ck_assert(tw_recording_words_coarser(&words, TW_RECORDING_SIZES, &fewer, map));
     ck_assert_uint_eq(fewer.count, 3);
     for (uint32_t i = 0; i < 3000; i++) {
         ck_assert_uint_eq(map[i], i % 3);
     }
     for (int i = 0; i < 3; i++) {
-        ck_assert_uint_eq(fewer.word[i].key.bytes, TW_TRACE_VARIES);
+        ck_assert_uint_eq(fewer.word[i].key.bytes, TW_RECORDING_VARIES);
         bytes -= fewer.word[i].bytes;
         runs -= fewer.word[i].runs;
     }
     ck_assert_uint_eq(runs, 0);
     ck_assert_double_eq_tol(bytes, 0.0, 1e-3);
-    tw_trace_words_fini(&fewer);
-    ck_assert(tw_trace_words_coarser(&words, TW_TRACE_SITES, &fewer, map));
+    tw_recording_words_fini(&fewer);
+    ck_assert(tw_recording_words_coarser(&words, TW_RECORDING_SITES, &fewer, map));
     ck_assert_uint_eq(fewer.count, 3000);
-    tw_trace_words_fini(&fewer);
-    tw_trace_words_fini(&words);
+    tw_recording_words_fini(&fewer);
+    tw_recording_words_fini(&words);
 }
 END_TEST
 
 /* ---- jobs ---------------------------------------------------------------------------------- */
 
-static char job_path[] = "/tmp/thinwire-test-trace.XXXXXX";
+static char job_path[] = "/tmp/thinwire-test-recording.XXXXXX";
 
 /* The text as thinwire scale reads it. */
 static workload_t read_back(const char *text, size_t length)
@@ -412,24 +412,24 @@ static workload_t read_back(const char *text, size_t length)
 START_TEST(the_longest_job_is_read)
 {
     enum { NODES = 40000 };
-    tw_trace_words_t words = {.count = 0};
-    tw_fold_t        fold;
-    double          *times = calloc(2 * NODES, sizeof(*times));
-    tw_trace_job_t   job   = {.program = "a \"b\\\n", .ranks = 65536, .alike = 65536};
-    workload_t       work;
-    size_t           length;
-    char            *text;
+    tw_recording_words_t words = {.count = 0};
+    tw_fold_t            fold;
+    double              *times = calloc(2 * NODES, sizeof(*times));
+    tw_recording_job_t   job   = {.program = "a \"b\\\n", .ranks = 65536, .alike = 65536};
+    workload_t           work;
+    size_t               length;
+    char                *text;
 
     ck_assert(tw_fold_init(&fold, NODES));
     for (uint32_t i = 0; i < NODES; i++) {
-        const tw_trace_key_t key = {.bytes     = 400000000000 + 8 * (uint64_t)i,
-                                    .ranks     = 65535,
-                                    .stride    = 65535,
-                                    .kind      = TW_TRACE_CALL,
-                                    .operation = TW_OPERATION_REDUCE_SCATTER,
-                                    .type      = TW_TRACE_DOUBLE};
+        const tw_recording_key_t key = {.bytes     = 400000000000 + 8 * (uint64_t)i,
+                                        .ranks     = 65535,
+                                        .stride    = 65535,
+                                        .kind      = TW_RECORDING_CALL,
+                                        .operation = TW_OPERATION_REDUCE_SCATTER,
+                                        .type      = TW_RECORDING_DOUBLE};
 
-        ck_assert(tw_fold_add(&fold, tw_trace_words_get(&words, &key, SIZE_MAX), 0.0, 0.0));
+        ck_assert(tw_fold_add(&fold, tw_recording_words_get(&words, &key, SIZE_MAX), 0.0, 0.0));
         times[i]         = 123456.123456789;
         times[NODES + i] = 12345.123456789;
     }
@@ -437,7 +437,7 @@ START_TEST(the_longest_job_is_read)
     job.fold    = &fold;
     job.total   = times;
     job.compute = times + NODES;
-    text        = tw_trace_text(&job, &length);
+    text        = tw_recording_text(&job, &length);
     ck_assert_ptr_nonnull(text);
     ck_assert_uint_le(length, 10000000);
     work = read_back(text, length);
@@ -454,37 +454,37 @@ START_TEST(the_longest_job_is_read)
     free(text);
     free(times);
     tw_fold_fini(&fold);
-    tw_trace_words_fini(&words);
+    tw_recording_words_fini(&words);
 }
 END_TEST
 
 /* Loops, starts and waits, sizes that are no whole numbers. */
 START_TEST(jobs_say_what_was_folded)
 {
-    const tw_trace_key_t start = {.bytes     = TW_TRACE_VARIES,
-                                  .ranks     = 2,
-                                  .kind      = TW_TRACE_START,
-                                  .operation = TW_OPERATION_ALLTOALL},
-                         other = {.bytes = 6,
-                                  .ranks = 2,
-                                  .slot  = 0,
-                                  .kind  = TW_TRACE_CALL,
-                                  .type  = TW_TRACE_OTHER};
-    const double     times[6]  = {0.0, 0.5, 0.25, 0.0, 0.5, 0.125};
-    tw_trace_key_t   wait      = start;
-    tw_trace_words_t words     = {.count = 0};
-    tw_fold_t        fold;
-    tw_trace_job_t   job = {
+    const tw_recording_key_t start = {.bytes     = TW_RECORDING_VARIES,
+                                      .ranks     = 2,
+                                      .kind      = TW_RECORDING_START,
+                                      .operation = TW_OPERATION_ALLTOALL},
+                             other = {.bytes = 6,
+                                      .ranks = 2,
+                                      .slot  = 0,
+                                      .kind  = TW_RECORDING_CALL,
+                                      .type  = TW_RECORDING_OTHER};
+    const double         times[6]  = {0.0, 0.5, 0.25, 0.0, 0.5, 0.125};
+    tw_recording_key_t   wait      = start;
+    tw_recording_words_t words     = {.count = 0};
+    tw_fold_t            fold;
+    tw_recording_job_t   job = {
           .program = "p", .ranks = 2, .alike = 1, .averaged = true, .unordered = true, .others = 3};
     workload_t work;
     size_t     length;
     char      *text;
 
-    wait.kind = TW_TRACE_WAIT;
+    wait.kind = TW_RECORDING_WAIT;
     ck_assert(tw_fold_init(&fold, 100));
-    tw_trace_words_get(&words, &start, 3);
-    tw_trace_words_get(&words, &wait, 3);
-    tw_trace_words_get(&words, &other, 3);
+    tw_recording_words_get(&words, &start, 3);
+    tw_recording_words_get(&words, &wait, 3);
+    tw_recording_words_get(&words, &other, 3);
     words.word[0].runs  = 9;
     words.word[0].bytes = 4.0 * 3.0;
     for (int i = 0; i < 9; i++) {
@@ -495,7 +495,7 @@ START_TEST(jobs_say_what_was_folded)
     job.fold    = &fold;
     job.total   = times;
     job.compute = times + 3;
-    text        = tw_trace_text(&job, &length);
+    text        = tw_recording_text(&job, &length);
     ck_assert_ptr_nonnull(strstr(text, "APPROXIMATE"));
     ck_assert_ptr_nonnull(strstr(text, "1 rank made other calls"));
     ck_assert_ptr_nonnull(strstr(text, "3 collectives of other threads"));
@@ -513,13 +513,13 @@ START_TEST(jobs_say_what_was_folded)
     workload_free(&work);
     free(text);
     tw_fold_fini(&fold);
-    tw_trace_words_fini(&words);
+    tw_recording_words_fini(&words);
 }
 END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("trace");
+    Suite *suite = suite_create("recording");
     TCase *fold  = test_case_within(suite, "fold", 60);
     TCase *words = test_case(suite, "words");
     TCase *jobs  = test_case_within(suite, "jobs", 60);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/trace_fold.h - a sequence of numbers, each with times, as loops: "a b b b a b b b" becomes
+ * interpose/fold.h - a sequence of numbers, each with times, as loops: "a b b b a b b b" becomes
  * 2 x (a, 3 x (b)). Added to one by one, in memory that does not grow with the sequence.
  *
  * Only the numbers decide what is alike; the times of what is folded together are added up. Unfolded,
  * it is the sequence again, whatever it was. Knows no MPI.
  */
-#ifndef TW_INTERPOSE_TRACE_FOLD_H
-#define TW_INTERPOSE_TRACE_FOLD_H
+#ifndef TW_INTERPOSE_FOLD_H
+#define TW_INTERPOSE_FOLD_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,4 +79,4 @@ void tw_fold_each(tw_fold_t *fold, tw_fold_visit_t visit, void *arg);
 /** A number that says what is looped how often, where word[id] says what an element is. */
 uint64_t tw_fold_structure(const tw_fold_t *fold, const uint64_t *word);
 
-#endif /* TW_INTERPOSE_TRACE_FOLD_H */
+#endif /* TW_INTERPOSE_FOLD_H */

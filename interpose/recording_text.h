@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * interpose/trace_text.h - a recorded sequence as the text of a job, thinwire-job(5). Knows no MPI.
+ * interpose/recording_text.h - a recorded sequence as the text of a job, thinwire-job(5). Knows no MPI.
  */
-#ifndef TW_INTERPOSE_TRACE_TEXT_H
-#define TW_INTERPOSE_TRACE_TEXT_H
+#ifndef TW_INTERPOSE_RECORDING_TEXT_H
+#define TW_INTERPOSE_RECORDING_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "interpose/trace_fold.h"
-#include "interpose/trace_words.h"
+#include "interpose/fold.h"
+#include "interpose/recording_words.h"
 
-typedef struct tw_trace_job {
+typedef struct tw_recording_job {
     const char *program;
     int         ranks;
     int         alike;       /* ranks of which the times are                          */
@@ -20,13 +20,13 @@ typedef struct tw_trace_job {
     uint64_t    calls;       /* of collectives, by rank 0                              */
     uint64_t    others;      /* that threads made which were not recorded, by all       */
     double      collectives; /* seconds in them, of rank 0                              */
-    const tw_trace_words_t *words;
-    tw_fold_t              *fold;
+    const tw_recording_words_t *words;
+    tw_fold_t                  *fold;
     const double *total, *compute; /* of a run of each leaf, seconds: with what is fixed, and
                                                 without                                     */
-} tw_trace_job_t;
+} tw_recording_job_t;
 
 /** The text, to be freed; NULL: no memory. Sites are named, which may take some seconds. */
-char *tw_trace_text(const tw_trace_job_t *job, size_t *length_p);
+char *tw_recording_text(const tw_recording_job_t *job, size_t *length_p);
 
-#endif /* TW_INTERPOSE_TRACE_TEXT_H */
+#endif /* TW_INTERPOSE_RECORDING_TEXT_H */

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/recording_sequence.c - what was recorded so far; see recording_state.h.
+ *
+ * A call is a word (recording_words.h) and an event of 24 bytes; every TW_RECORDING_EVENTS of them are
+ * folded into loops (fold.h). What does not fold is told apart by less: first calls of different
+ * sizes are taken as alike and their bytes added up; in the end only sums are kept for each word.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "interpose/recording.h"
+#include "interpose/recording_state.h"
+#include "runtime/base/clock.h"
+
+bool           tw_recording_on;
+tw_recording_t tw_recording;
+
+bool tw_recording_mine(void)
+{
+    return tw_recording.everyone || pthread_equal(pthread_self(), tw_recording.thread);
+}
+
+/* ---- the sequence -------------------------------------------------------------------------- */
+
+void tw_recording_give_up(void)
+{
+    tw_recording.failed = true;
+    __atomic_store_n(&tw_recording_on, false, __ATOMIC_RELAXED);
+}
+
+static void tw_recording_unorder(void *map, tw_fold_node_t *leaf)
+{
+    const uint32_t       id   = map != NULL ? ((const uint32_t *)map)[leaf->id] : leaf->id;
+    tw_recording_word_t *word = &tw_recording.words.word[id];
+
+    word->compute += leaf->compute;
+    word->fixed += leaf->fixed;
+}
+
+/* From `from` on, events have other numbers; so have requests. */
+static void tw_recording_renumber(const uint32_t *map, size_t from)
+{
+    for (size_t i = from; i < tw_recording.events; i++) {
+        tw_recording.event[i].id = map[tw_recording.event[i].id];
+    }
+    if (tw_recording.started.start != TW_RECORDING_NO_ID) {
+        tw_recording.started.start = map[tw_recording.started.start];
+        tw_recording.started.wait  = map[tw_recording.started.wait];
+    }
+    tw_recording_requests_renumber(map);
+}
+
+static void tw_recording_drop_order(void *map)
+{
+    tw_fold_each(&tw_recording.fold, tw_recording_unorder, map);
+    tw_fold_fini(&tw_recording.fold);
+    tw_recording.level = TW_RECORDING_UNORDERED;
+}
+
+/* The events from `from` on are not in the fold yet. */
+static void tw_recording_coarser(tw_recording_without_t without, size_t from)
+{
+    uint32_t            *map = malloc((tw_recording.words.count + 1) * sizeof(*map));
+    tw_recording_words_t words;
+    tw_fold_t            fold;
+
+    if (map == NULL || !tw_recording_words_coarser(&tw_recording.words, without, &words, map)) {
+        free(map);
+        tw_recording_give_up();
+        return;
+    }
+    tw_recording_words_fini(&tw_recording.words);
+    tw_recording.words = words;
+    tw_recording_renumber(map, from);
+    if (without == TW_RECORDING_SIZES && tw_recording.level == TW_RECORDING_ALL) {
+        tw_recording.level = TW_RECORDING_AVERAGED;
+    }
+    if (tw_recording.level != TW_RECORDING_UNORDERED) {
+        if (tw_fold_init(&fold, TW_RECORDING_NODES) &&
+            tw_fold_renumber(&tw_recording.fold, map, &fold)) {
+            tw_recording.fold = fold;
+        } else {
+            tw_fold_fini(&fold);
+            tw_recording_drop_order(map);
+        }
+    }
+    free(map);
+}
+
+static void tw_recording_event_in(const tw_recording_event_t *event)
+{
+    const double compute = 1e-9 * (double)event->compute_ns, fixed = 1e-9 * (double)event->fixed_ns;
+
+    if (tw_recording.level == TW_RECORDING_UNORDERED) {
+        tw_recording.words.word[event->id].compute += compute;
+        tw_recording.words.word[event->id].fixed += fixed;
+    } else if (!tw_fold_add(&tw_recording.fold, event->id, compute, fixed)) {
+        if (tw_recording.level == TW_RECORDING_ALL) {
+            tw_recording_coarser(TW_RECORDING_SIZES, (size_t)(event - tw_recording.event));
+        } else {
+            tw_recording_drop_order(NULL);
+        }
+        if (!tw_recording.failed) {
+            tw_recording_event_in(event);
+        }
+    }
+}
+
+void tw_recording_flush(void)
+{
+    for (size_t i = 0; i < tw_recording.events && !tw_recording.failed; i++) {
+        tw_recording_event_in(&tw_recording.event[i]);
+    }
+    tw_recording.events = 0;
+}
+
+void tw_recording_coarsen(tw_recording_without_t without)
+{
+    tw_recording_flush();
+    if (!tw_recording.failed) {
+        tw_recording_coarser(without, tw_recording.events);
+    }
+}
+
+void tw_recording_add(uint32_t id)
+{
+    tw_recording.words.word[id].runs++;
+    tw_recording.event[tw_recording.events++] =
+        (tw_recording_event_t){id, tw_recording.compute_ns, tw_recording.fixed_ns};
+    tw_recording.compute_ns = tw_recording.fixed_ns = 0;
+    if (tw_recording.events == TW_RECORDING_EVENTS) {
+        tw_recording_flush();
+    }
+}
+
+uint32_t tw_recording_word(const tw_recording_key_t *key)
+{
+    tw_recording_key_t coarse = *key;
+    uint32_t           id;
+
+    if (tw_recording.level != TW_RECORDING_ALL && key->kind >= TW_RECORDING_CALL) {
+        coarse.bytes = TW_RECORDING_VARIES;
+    }
+    id = tw_recording_words_get(&tw_recording.words, &coarse, TW_RECORDING_WORDS);
+    if (id == TW_RECORDING_NO_ID && tw_recording.level == TW_RECORDING_ALL) {
+        tw_recording_coarsen(TW_RECORDING_SIZES);
+        return tw_recording.failed ? TW_RECORDING_NO_ID : tw_recording_word(key);
+    }
+    if (id == TW_RECORDING_NO_ID) {
+        coarse.site   = 0;
+        coarse.python = 0;
+        id            = tw_recording_words_get(&tw_recording.words, &coarse, SIZE_MAX);
+    }
+    return id;
+}
+
+void tw_recording_passed(uint64_t start_ns, uint64_t end_ns, bool collective)
+{
+    tw_recording.compute_ns +=
+        start_ns > tw_recording.mark_ns ? start_ns - tw_recording.mark_ns : 0;
+    *(collective ? &tw_recording.collective_ns : &tw_recording.fixed_ns) += end_ns - start_ns;
+}

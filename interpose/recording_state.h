@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * interpose/recording_state.h - between the files of --record (recording.h): the sequence so far, and the
+ * requests of collectives that are under way.
+ */
+#ifndef TW_INTERPOSE_RECORDING_STATE_H
+#define TW_INTERPOSE_RECORDING_STATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "interpose/fold.h"
+#include "interpose/late.h"
+#include "interpose/recording_words.h"
+
+/* ---- the sequence -------------------------------------------------------------------------- */
+
+/* How much is told apart, so that it fits. */
+typedef enum tw_recording_level {
+    TW_RECORDING_ALL,      /* everything                                                    */
+    TW_RECORDING_AVERAGED, /* calls of a site whose sizes differ have their mean             */
+    TW_RECORDING_UNORDERED /* the order of the calls is lost                                 */
+} tw_recording_level_t;
+
+typedef struct tw_recording_event {
+    uint32_t id;
+    uint64_t compute_ns, fixed_ns; /* since the one before */
+} tw_recording_event_t;
+
+#define TW_RECORDING_EVENTS 1024  /* that are folded together              */
+#define TW_RECORDING_NODES  40000 /* of the folded sequence: 10 MB of text */
+#define TW_RECORDING_WORDS  40000 /* different calls                       */
+
+typedef struct tw_recording {
+    bool                 everyone; /* calls of all threads are recorded                     */
+    pid_t                process;
+    pthread_t            thread; /* else those of this one                                */
+    uint64_t             others; /* calls of other threads                                */
+    bool                 failed; /* no memory                                             */
+    tw_recording_level_t level;
+    tw_recording_words_t words;
+    tw_fold_t            fold;
+    uint64_t             mark_ns; /* when MPI was left                                      */
+    uint64_t             compute_ns, fixed_ns; /* since the last event             */
+    uint64_t             collective_ns;        /* in what is recorded              */
+    uint64_t             calls;
+    uint64_t             sequence; /* hash of all calls, without their sites             */
+    struct {                       /* the nonblocking call whose request is to come       */
+        uint32_t start, wait;      /* start: its word in slot 0, or TW_RECORDING_NO_ID        */
+        uint32_t slot;
+    } started;
+    size_t               events;
+    tw_recording_event_t event[TW_RECORDING_EVENTS];
+} tw_recording_t;
+
+extern tw_recording_t tw_recording;
+
+/* Does this thread record? */
+bool tw_recording_mine(void);
+
+/* This thread was in MPI from start_ns to end_ns. */
+void tw_recording_passed(uint64_t start_ns, uint64_t end_ns, bool collective);
+
+/* The next of the sequence. */
+void tw_recording_add(uint32_t id);
+
+/* All that was added is in words and fold. */
+void tw_recording_flush(void);
+
+/* Leave sizes or sites out of everything; where it does not fit even so, the order. */
+void tw_recording_coarsen(tw_recording_without_t without);
+
+/* The number of a word. Where words are too many, sizes are left out, then sites. TW_RECORDING_NO_ID: no
+ * memory. */
+uint32_t tw_recording_word(const tw_recording_key_t *key);
+
+/* No memory: nothing is recorded any more, and nothing written. */
+void tw_recording_give_up(void);
+
+/* ---- requests ------------------------------------------------------------------------------ */
+
+/* A collective that was started. */
+typedef struct tw_recording_under_way {
+    struct tw_recording_under_way *next;
+    MPI_Request                    request;
+    uint32_t                       start, wait; /* ids; start: in slot 0 */
+    uint32_t                       slot;
+    bool                           claimed; /* by the completion call at hand */
+} tw_recording_under_way_t;
+
+extern size_t tw_recording_under_ways;
+
+/* Keep what has this request; without memory its wait is not recorded. */
+void tw_recording_file(const tw_recording_under_way_t *what);
+
+/* What has the request and is not claimed, or NULL. */
+tw_recording_under_way_t *tw_recording_find(MPI_Request request);
+
+/* It is complete. What it was stays readable until the next one is kept. */
+void tw_recording_unfile(tw_recording_under_way_t *what);
+
+/* Words have other numbers: map[id]. */
+void tw_recording_requests_renumber(const uint32_t *map);
+
+#endif /* TW_INTERPOSE_RECORDING_STATE_H */
