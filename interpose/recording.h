@@ -48,12 +48,10 @@ uint64_t tw_recording_other_begin(void);
 void     tw_recording_other_end(uint64_t start_ns);
 
 /* Recorded collectives among the requests of a completion call. */
-typedef struct tw_recording_under_way tw_recording_under_way_t;
-
 #define TW_RECORDING_SMALL 16
 typedef struct tw_recording_waiting {
-    int                       index;
-    tw_recording_under_way_t *what;
+    int                            index;
+    struct tw_recording_under_way *what;
 } tw_recording_waiting_t;
 
 typedef struct tw_recording_waits {
