@@ -203,6 +203,7 @@ check "MPI_Abort: a job that is there is kept" keeps_the_old
 check "by thinwire run, a relative path" by_command
 check "a missing folder" refused '.*/missing/job cannot be written: No such' "$scratch/missing/job"
 check "a folder" refused '.* cannot be written: ' "$scratch"
-check "a device" refused '/dev/null cannot be written: it is no regular file' /dev/null
+mkfifo "$scratch/pipe"
+check "what is no file" refused '.*/pipe cannot be written: it is no regular file' "$scratch/pipe"
 left_over() { [ -z "$(compgen -G "$scratch/*.tmp")" ]; }
 check "nothing is left of what was tried" left_over

@@ -208,6 +208,7 @@ static void from_places(void)
     for (int i = 0; i < 100; i++) {
         if (rank == 0 && i % 2 == 0) {
             MPI_Bcast(wide, 10, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+            look(wide, 1); /* or the compiler makes one call of both */
         } else {
             MPI_Bcast(wide, 10, MPI_DOUBLE, 0, MPI_COMM_WORLD);
         }
