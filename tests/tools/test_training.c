@@ -648,6 +648,31 @@ START_TEST(links_are_never_faster_than_they_are)
 }
 END_TEST
 
+/* Each rank is the root once: values go to all others, and come back to be summed, in two passes by a detour. */
+START_TEST(roots_take_turns)
+{
+    test_random_t    random = {test_seed()};
+    drawn_training_t k;
+
+    for (int run = 0; run < RUNS; run++) {
+        const int    ranks = 2 + test_below(&random, 40);
+        const double each = 1.0 + test_below(&random, 8), share = (ranks - 1.0) / ranks;
+        double       values, bytes;
+
+        draw(&k, &random, 1, 0);
+        k.work.training.softmax = 0;
+        k.work.training.layers  = 2;
+        k.work.training.dense   = 1;
+        k.layer[1]              = k.layer[0];
+        k.layer[0]              = (training_layer_t){.name = "nothing"};
+        values                  = ranks * each * k.layer[1].weights / k.layer[1].units;
+        bytes = time_on(&k.work, "b", ranks, ranks * each, "fp32").bytes; /* 8 of loss and errors */
+        ck_assert_double_ge(bytes, 8.0 * values * share);
+        ck_assert_double_le(bytes, 4.0 * values * share * (2.0 + 1.0 / ranks) + ranks * 8.0);
+    }
+}
+END_TEST
+
 START_TEST(one_rank_exchanges_nothing)
 {
     test_random_t    random = {test_seed()};
@@ -657,6 +682,7 @@ START_TEST(one_rank_exchanges_nothing)
         const double batch = 1.0 + test_below(&random, 100);
         double       sum;
         step_time_t  time;
+        workload_t   step;
 
         draw_any(&k, &random);
         k.layer[0].channels = 5.0;
@@ -664,6 +690,9 @@ START_TEST(one_rank_exchanges_nothing)
         for (size_t l = 0; l < k.work.training.layers; l++) {
             sum += batch * (k.layer[l].forward + k.layer[l].backward);
         }
+        make_step(&k.work, any_scheme[run % 5], 1, batch, run % 2, &step);
+        ck_assert_uint_eq(step.exchanges, 0);
+        workload_free(&step);
         time = time_on(&k.work, any_scheme[run % 5], 1, batch, run % 2 ? "fp32" : "tree8");
         NEAR(time.seconds, sum);
         ck_assert(time.bytes == 0.0 && time.exposed == 0.0);
@@ -862,6 +891,7 @@ int main(void)
     tcase_add_test(tcase, groups_of_one_and_of_all);
     tcase_add_test(tcase, wider_layers_never_take_less);
     tcase_add_test(tcase, links_are_never_faster_than_they_are);
+    tcase_add_test(tcase, roots_take_turns);
     tcase_add_test(tcase, one_rank_exchanges_nothing);
     tcase = test_case_within(suite, "large trainings", 60);
     tcase_add_test(tcase, many_ranks);
