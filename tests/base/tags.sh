@@ -7,7 +7,7 @@ scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 echo 1..3
 
-sources=$(find command include runtime interpose scaling tools train tests -name '*.[ch]' -o -name '*.cu' | sort)
+sources=$(find command include runtime interpose scaling simulation tools train tests -name '*.[ch]' -o -name '*.cu' | sort)
 # shellcheck disable=SC2086  # file names without blanks
 if awk -f tests/base/tags.awk $sources >"$scratch/out"; then
     echo "ok 1 - no type name twice in $(wc -w <<<"$sources") files"
