@@ -22,7 +22,7 @@ static int read_network(parser_t *p, const config_setting_t *at, network_t *netw
         return job_wrong(p, at, "network: accepted is a text, as for thinwire scale --network");
     }
     return network_parse(network, text, strlen(text), why, sizeof(why)) ||
-           job_wrong(p, at, "%s", why);
+           job_wrong(p, at, "%s", why + strspn(why, "-")); /* no option here */
 }
 
 /* A number of that name, if there is one. */

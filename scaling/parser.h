@@ -8,8 +8,6 @@
 
 #include "scaling/workload.h"
 
-#define SECONDS_MOST 1e6
-
 /* A wait for what no item before it has started. */
 typedef struct early_wait {
     size_t                  exchange;
@@ -42,7 +40,7 @@ int job_number(parser_t *p, const config_setting_t *at, double least, double mos
 /** A whole number from 1 on. */
 int job_whole(parser_t *p, const config_setting_t *at, double most, double *value);
 
-/** A text of less than WORKLOAD_NAME characters, with a NUL into as much room. */
+/** A text of 1 to WORKLOAD_NAME - 1 characters, none of control, with a NUL into as much room. */
 int job_word(parser_t *p, const config_setting_t *at, char *text);
 
 int job_flag(parser_t *p, const config_setting_t *at, int *value);

@@ -119,19 +119,35 @@ int training_read(parser_t *p, const config_setting_t *group)
            (loss == NULL || read_loss(p, loss, &t->softmax)) && read_layers(p, layers);
 }
 
+/* As libconfig reads it back. */
+static void put_text(FILE *to, const char *text)
+{
+    fputc('"', to);
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\') {
+            fputc('\\', to);
+        }
+        fputc(*text, to);
+    }
+    fputc('"', to);
+}
+
 void training_write(FILE *to, const workload_t *work)
 {
     const training_t *t = &work->training;
 
+    fputs("name = ", to);
+    put_text(to, work->name);
     fprintf(to,
-            "name = \"%s\";\nranks = %d;\ntraining = {\n  batch = %.0fL;\n  bucket = %.0fL;\n"
-            "  update = %.9f;\n  loss = \"%s\";\n  layers = (\n",
-            work->name, work->ranks, t->batch, t->bucket, t->update,
-            t->softmax ? "softmax" : "logistic");
+            ";\nranks = %d;\ntraining = {\n  batch = %.0fL;\n  bucket = %.0fL;\n"
+            "  update = %.9g;\n  loss = \"%s\";\n  layers = (\n",
+            work->ranks, t->batch, t->bucket, t->update, t->softmax ? "softmax" : "logistic");
     for (size_t l = 0; l < t->layers; l++) {
         const training_layer_t *layer = &t->layer[l];
 
-        fprintf(to, "    { name = \"%s\"; ", layer->name);
+        fputs("    { name = ", to);
+        put_text(to, layer->name);
+        fputs("; ", to);
         if (layer->weights + layer->biases > 0.0) {
             fprintf(to, "weights = %.0fL; biases = %.0fL; ", layer->weights, layer->biases);
         }
@@ -141,7 +157,7 @@ void training_write(FILE *to, const workload_t *work)
         if (layer->channels > 0.0) {
             fprintf(to, "channels = %.0fL; ", layer->channels);
         }
-        fprintf(to, "forward = %.9f; backward = %.9f; }%s\n", layer->forward, layer->backward,
+        fprintf(to, "forward = %.9g; backward = %.9g; }%s\n", layer->forward, layer->backward,
                 l + 1 < t->layers ? "," : "");
     }
     fprintf(to, "  );\n};\n");

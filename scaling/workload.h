@@ -18,6 +18,9 @@ enum {
     TRAINING_LAYERS = 4096
 };
 
+/* Of one computation. */
+#define SECONDS_MOST 1e6
+
 /* A collective that is started once or again and again, by its name. */
 typedef struct exchange {
     char name[WORKLOAD_NAME];

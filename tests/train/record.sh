@@ -18,7 +18,7 @@ record() {
 }
 
 # counted KEY: the sum of a number over all layers of the job.
-counted() { awk -v what="$1 = " 'match($0, what "[0-9.]+") { n += substr($0, RSTART + length(what), RLENGTH - length(what)) } END { print n + 0 }' "$job"; }
+counted() { awk -v what="$1 = " 'match($0, what "[0-9.e-]+") { n += substr($0, RSTART + length(what), RLENGTH - length(what)) } END { print n + 0 }' "$job"; }
 
 # predicted CODEC KEY RANKS ARG...: a row of thinwire scale.
 predicted() {
@@ -36,7 +36,7 @@ all_layers() {
         record $how --model lenet --data digits --batch 24 --steps 8 || return 1
         same "$(($(counted weights) + $(counted biases)))" "$(value parameters "$scratch/r.json")" && same "$(counted units)" 522 &&
             same "$(counted channels)" 0 && grep -x "ranks = ${how%% *};" "$job" && grep -x "  batch = 24L;" "$job" &&
-            grep -x '  loss = "softmax";' "$job" && same "$(grep -c 'forward = 0.0*[1-9]' "$job")" 7 || return 1
+            grep -x '  loss = "softmax";' "$job" && same "$(grep -c 'forward = [1-9.e0-]*[1-9]' "$job")" 7 || return 1
         LC_ALL=C awk -v f="$(counted forward)" -v b="$(counted backward)" -v u="$(counted update)" \
             'BEGIN { print f, b, u; exit !(f > 0 && b > 0 && u > 0) }' || return 1
     done
