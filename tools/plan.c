@@ -301,7 +301,7 @@ static int prepare(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx, c
     study->facts.engine = 2e-6;
     if (!read_machine(plan, a, why, why_size) || !read_model(plan, a, why, why_size) ||
         !study_schemes(study, a->scheme, why, why_size) ||
-        !codecs_measure(&study->specs, ctx, &study->facts, why, why_size)) {
+        !codecs_measure(&study->specs, NULL, ctx, &study->facts, why, why_size)) {
         return 0;
     }
     set_codecs(plan);

@@ -101,6 +101,10 @@ static int add(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_facts_
             tw_codec_destroy(codec);
             return 0;
         }
+        if (tw_facts_codec(facts, tw_codec_spec(codec), wide) != NULL) { /* it is there */
+            tw_codec_destroy(codec);
+            continue;
+        }
         if (facts->codecs == TW_FACTS_CODECS) {
             tw_codec_destroy(codec);
             snprintf(why, why_size, "--codec: up to %d codecs are possible here",
@@ -114,8 +118,8 @@ static int add(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_facts_
     return 1;
 }
 
-int codecs_measure(const specs_t *specs, tw_context_t *ctx, tw_facts_t *facts, char *why,
-                   size_t why_size)
+int codecs_measure(const specs_t *specs, const char *more, tw_context_t *ctx, tw_facts_t *facts,
+                   char *why, size_t why_size)
 {
     codec_arrays_t a = {.floats  = calloc(VALUES, sizeof(float)),
                         .doubles = calloc(VALUES, sizeof(double)),
@@ -141,9 +145,9 @@ int codecs_measure(const specs_t *specs, tw_context_t *ctx, tw_facts_t *facts, c
             good = 0;
             break;
         }
-        good = strcmp(specs->text[i], "fp32") == 0 ||
-               add(specs->text[i], ctx, &a, facts, why, why_size);
+        good = add(specs->text[i], ctx, &a, facts, why, why_size);
     }
+    good = good && (more == NULL || add(more, ctx, &a, facts, why, why_size));
     free(a.floats);
     free(a.doubles);
     free(a.sums);

@@ -19,8 +19,9 @@
 #define CODECS "fp32,bitpack:2,tree8,onebit"
 
 typedef struct scale_arguments {
-    const char *ranks, *network, *codec, *scheme, *facts, *json, *plot;
+    const char *ranks, *network, *codec, *act, *scheme, *facts, *json, *plot;
     int         per_node;
+    tw_codec_t *act_codec; /* NULL: act was not given */
 } scale_arguments_t;
 
 /* ---- arguments ----------------------------------------------------------------------------- */
@@ -126,6 +127,39 @@ static int read_facts(study_t *study, const scale_arguments_t *a, char *why, siz
     return 1;
 }
 
+/* The codec of activations: one, which needs no error feedback. */
+static int read_act(study_t *study, scale_arguments_t *a, tw_context_t *ctx, char *why,
+                    size_t why_size)
+{
+    tw_codec_traits_t traits;
+    char              what[400] = "";
+    tw_status_t       status;
+
+    if (a->act == NULL) {
+        return 1;
+    }
+    if (study->work.training.layers == 0) {
+        snprintf(why, why_size, "--act: this job has no layers; its file says what is sent");
+        return 0;
+    }
+    status = tw_codec_create(ctx, a->act, TW_F32, &a->act_codec, what, sizeof(what));
+    if (status != TW_OK) {
+        snprintf(why, why_size, "--act: %s", what[0] != '\0' ? what : tw_status_text(status));
+        return 0;
+    }
+    tw_codec_traits(a->act_codec, &traits);
+    if (traits.feedback || strcmp(traits.name, "auto") == 0) {
+        snprintf(why, why_size,
+                 traits.feedback ? "--act '%.80s': it needs error feedback, which activations have "
+                                   "not; accepted are codecs such as tree8"
+                                 : "--act '%.80s': it chooses a codec; name the one to use",
+                 a->act);
+        return 0;
+    }
+    study->act = tw_codec_spec(a->act_codec);
+    return 1;
+}
+
 /* ---- the command --------------------------------------------------------------------------- */
 
 static int run(study_t *study, const scale_arguments_t *a)
@@ -138,10 +172,11 @@ static int run(study_t *study, const scale_arguments_t *a)
     if (!gnuplot_begin(study->job, a->plot) || !report_begin(&report, study->job, a->json)) {
         return EXIT_FAILED;
     }
-    printf("%s: measured on %d rank%s, %zu %s%s; %s scaling\n\n", study->work.name,
+    printf("%s: measured on %d rank%s, %zu %s%s; %s scaling%s%s\n\n", study->work.name,
            study->work.ranks, study->work.ranks == 1 ? "" : "s", parts,
            layers > 0 ? "layer" : "different exchange", parts == 1 ? "" : "s",
-           study->weak ? "weak" : "strong");
+           study->weak ? "weak" : "strong", a->act != NULL ? "; activations by " : "",
+           a->act != NULL ? a->act : "");
     study_rows(study, &report);
     study_verdict(study, &report);
     well = a->plot == NULL || study_plot(study, a->plot);
@@ -158,7 +193,7 @@ static int complete(study_t *study, const scale_arguments_t *a, tw_context_t *ct
     study->facts.engine = 2e-6;
     study->per_node     = a->per_node > 0 ? a->per_node : 1;
     return read_networks(study, a->network != NULL ? a->network : "ethernet-10g", why, why_size) &&
-           codecs_measure(&study->specs, ctx, &study->facts, why, why_size);
+           codecs_measure(&study->specs, study->act, ctx, &study->facts, why, why_size);
 }
 
 int scale_main(job_t *job, int argc, char **argv)
@@ -180,6 +215,10 @@ int scale_main(job_t *job, int argc, char **argv)
            {"--facts", "FILE", "Links and codecs as thinwire calibrate measured them.", OPTION_TEXT,
             &a.facts, 0, 0},
            {"--codec", "LIST", "Codecs (default " CODECS ").", OPTION_TEXT, &a.codec, 0, 0},
+           {"--act", "SPEC",
+            "Codec of activations and their gradients, of a training (default: that of gradients, or\n"
+               "fp32 where it needs error feedback).",
+            OPTION_TEXT, &a.act, 0, 0},
            {"--scheme", "LIST",
             "Who computes what, of a training: data, or dense layers split by a, b, c or group=G\n"
                "(default data).",
@@ -226,12 +265,14 @@ int scale_main(job_t *job, int argc, char **argv)
         } else {
             if (read_ranks(&study, a.ranks, why, sizeof(why)) &&
                 study_schemes(&study, a.scheme, why, sizeof(why)) &&
+                read_act(&study, &a, ctx, why, sizeof(why)) &&
                 complete(&study, &a, ctx, why, sizeof(why)) &&
                 study_compute(&study, why, sizeof(why))) {
                 code = run(&study, &a);
             } else {
                 job_complain(job, "scale: %s", why);
             }
+            tw_codec_destroy(a.act_codec);
             study_free(&study);
         }
         specs_destroy(&study.specs);

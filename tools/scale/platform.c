@@ -33,21 +33,21 @@ static int run(const char *platform, int ranks, const char *hosts, const char *s
                void (*line)(void *context, const char *text), void *context, char *why,
                size_t why_size)
 {
-    char  player[PATH_MAX], number[NUMBER];
-    char *argv[ARGUMENTS] = {(char *)(uintptr_t)TW_SMPIRUN};
-    int   n               = 1;
-    const char *const fixed[] = {"-quiet",
-                                 "-no-privatize",
-                                 "--cfg=smpi/simulate-computation:no",
-                                 "--cfg=smpi/test:0",
-                                 "--cfg=smpi/iprobe:0",
-                                 "--cfg=network/model:CM02",
-                                 "--cfg=contexts/stack-size:512",
-                                 "--log=root.thres:critical",
-                                 "-platform",
-                                 platform,
-                                 "-np",
-                                 number};
+    char              player[PATH_MAX], number[NUMBER];
+    char             *argv[ARGUMENTS] = {(char *)(uintptr_t)TW_SMPIRUN};
+    int               n               = 1;
+    const char *const fixed[]         = {"-quiet",
+                                         "-no-privatize",
+                                         "--cfg=smpi/simulate-computation:no",
+                                         "--cfg=smpi/test:0",
+                                         "--cfg=smpi/iprobe:0",
+                                         "--cfg=network/model:CM02",
+                                         "--cfg=contexts/stack-size:512",
+                                         "--log=root.thres:critical",
+                                         "-platform",
+                                         platform,
+                                         "-np",
+                                         number};
 
     if (!child_find(PLAYER, player, sizeof(player))) {
         snprintf(why, why_size, "there is no " PLAYER);

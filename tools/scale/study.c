@@ -226,13 +226,13 @@ static void add_row(const study_t *study, size_t n, size_t r, size_t h, size_t s
 
     print_row(ranks, scheme, spec, time, speedup);
     report_row(report,
-               json_pack("{s:s, s:s, s:i, s:i, s:s*, s:s, s:f, s:f, s:f, s:f, s:f, s:f}", "network",
-                         study->network[n].name, "engine", study->simulate ? "simulation" : "model",
-                         "ranks", ranks, "ranks_per_node",
+               json_pack("{s:s, s:s, s:i, s:i, s:s*, s:s, s:s*, s:f, s:f, s:f, s:f, s:f, s:f}",
+                         "network", study->network[n].name, "engine",
+                         study->simulate ? "simulation" : "model", "ranks", ranks, "ranks_per_node",
                          study->per_node < ranks ? study->per_node : ranks, "scheme", scheme,
-                         "codec", spec, "seconds", time->seconds, "compute_seconds", time->compute,
-                         "exposed", time->exposed, "codec_seconds", time->codec, "speedup", speedup,
-                         "bytes", time->bytes));
+                         "codec", spec, "act", study->act, "seconds", time->seconds,
+                         "compute_seconds", time->compute, "exposed", time->exposed,
+                         "codec_seconds", time->codec, "speedup", speedup, "bytes", time->bytes));
 }
 
 void study_rows(const study_t *study, report_t *report)
