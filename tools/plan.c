@@ -11,10 +11,9 @@
 
 #include <thinwire/thinwire.h>
 
-#include "scaling/machine.h"
 #include "tools/commands.h"
+#include "tools/plan_advice.h"
 #include "tools/scale/codecs.h"
-#include "tools/scale/study.h"
 #include "tools/table.h"
 #include "tools/topology.h"
 #include "train/file.h"
@@ -23,33 +22,26 @@
 #define CODECS  "fp32,bitpack:2,tree8,onebit"
 #define SCHEMES "data,a,b,c"
 
-/* One rank is better where so many are not faster by this. */
-#define WORTH 1.05
+enum { BATCH_MOST = 1000000 }; /* as for thinwire-train --batch */
 
 typedef struct plan_arguments {
     const char *model, *machine, *codec, *scheme, *topology, *record, *json;
     int         ranks, batch, per_node;
 } plan_arguments_t;
 
-typedef struct plan {
-    const job_t *job;
-    tw_network_t network;
-    speeds_t     machine;
-    double       batch; /* examples of a step, of all ranks */
-    int          ranks;
-    study_t      study;
-    size_t       scheme, codec;     /* the best; codec: study.specs.count is fp32 */
-    char         act[SPECS_LENGTH]; /* codec of activations                       */
-    step_time_t  best;
-} plan_t;
-
 /* ---- dense layers -------------------------------------------------------------------------- */
 
 static const table_column_t layer_columns[] = {
     {"dense layer", -12}, {"inputs", 7},     {"units", 7},  {"computing", 10},
-    {"sending", 10},      {"gradients", 10}, {"split", 10}, {"less is sent by", -16}};
+    {"sending", 10},      {"data par.", 10}, {"split", 10}, {"less is sent", -13}};
 
 enum { LAYER_COLUMNS = sizeof(layer_columns) / sizeof(layer_columns[0]) };
+
+/* Bytes per second that a rank gets. */
+static double link_rate(const plan_t *plan)
+{
+    return plan->machine.network.rate * 1e9 / 8.0 * plan->machine.network.usable;
+}
 
 /* Footnote 4 of S4: what a rank computes of an example by its units, and the time of the example's
  * inputs on a link. And of a step: the gradients of an all-reduce in two passes, against the inputs of
@@ -57,9 +49,8 @@ enum { LAYER_COLUMNS = sizeof(layer_columns) / sizeof(layer_columns[0]) };
 static void layer_row(const plan_t *plan, const training_layer_t *layer, report_t *report)
 {
     const double inputs = layer->weights / layer->units, ranks = plan->ranks;
-    const double rate    = plan->machine.network.rate * 1e9 / 8.0 * plan->machine.network.usable;
     const double compute = 2.0 * layer->weights / ranks / plan->machine.flops;
-    const double send    = sizeof(float) * inputs / rate;
+    const double send    = sizeof(float) * inputs / link_rate(plan);
     const double data =
                      2.0 * (ranks - 1.0) / ranks * sizeof(float) * (layer->weights + layer->biases),
                  split = 2.0 * (ranks - 1.0) / ranks * sizeof(float) * inputs * plan->batch;
@@ -72,134 +63,50 @@ static void layer_row(const plan_t *plan, const training_layer_t *layer, report_
     snprintf(cells[4], TABLE_CELL, "%.3f us", 1e6 * send);
     snprintf(cells[5], TABLE_CELL, "%.2f MB", 1e-6 * data);
     snprintf(cells[6], TABLE_CELL, "%.2f MB", 1e-6 * split);
-    table_text(cells[7], ranks < 2.0 ? "" : split < data ? "splitting it" : "data parallel");
+    table_text(cells[7], ranks < 2.0 ? "" : split < data ? "split" : "data parallel");
     table_row(layer_columns, LAYER_COLUMNS, cells);
-    if (report->root != NULL) {
-        json_array_append_new(
-            json_object_get(report->root, "layers"),
-            json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "name", layer->name, "inputs",
-                      inputs, "units", layer->units, "compute_seconds", compute, "send_seconds",
-                      send, "gradient_bytes", data, "split_bytes", split, "split", split < data));
-    }
+    json_array_append_new(json_object_get(report->root, "layers"),
+                          json_pack("{s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:b}", "name", layer->name,
+                                    "inputs", inputs, "units", layer->units, "compute_seconds",
+                                    compute, "send_seconds", send, "gradient_bytes", data,
+                                    "split_bytes", split, "split", split < data));
+}
+
+/* All parameters once over a link, and to or from all ranks in turn. */
+static void print_transfer(const plan_t *plan, report_t *report)
+{
+    const double parameters = (double)tw_network_parameters(&plan->network);
+    const double bytes      = sizeof(float) * parameters;
+    const double seconds    = bytes / link_rate(plan);
+    char         once[TABLE_CELL], all[TABLE_CELL];
+
+    table_time(once, seconds);
+    table_time(all, plan->ranks * seconds);
+    printf(
+        "All %.4g million parameters in fp32 are %.3f GiB: %s over one link, %s for %d rank%s in "
+        "turn.\n\n",
+        1e-6 * parameters, bytes / 1073741824.0, once, all, plan->ranks,
+        plan->ranks == 1 ? "" : "s");
+    json_object_set_new(report->root, "transfer",
+                        json_pack("{s:f, s:f, s:f, s:f}", "parameters", parameters, "bytes", bytes,
+                                  "seconds", seconds, "all_ranks_seconds", plan->ranks * seconds));
 }
 
 static void print_layers(const plan_t *plan, report_t *report)
 {
     const training_t *t = &plan->study.work.training;
 
-    if (report->root != NULL) {
-        json_object_set_new(report->root, "layers", json_array());
-    }
-    if (t->dense == t->layers) {
-        printf("No dense layers at the end: nothing can be split.\n\n");
-        return;
-    }
-    printf(
-        "Computing and sending are of one example on one of %d ranks; bytes are of a step of %.0f "
-        "examples, in fp32.\n",
-        plan->ranks, plan->batch);
+    json_object_set_new(report->root, "layers", json_array());
+    printf("Of one example on one of %d rank%s: the time in which the rank computes its share of a "
+           "layer's units, and that\nin which it receives the layer's inputs. Of a step of %.0f "
+           "examples, in fp32: the bytes that a rank sends if the\nlayer is data parallel (its "
+           "gradients) and if it is split (its inputs and their gradients).\n",
+           plan->ranks, plan->ranks == 1 ? "" : "s", plan->batch);
     table_header(layer_columns, LAYER_COLUMNS);
     for (size_t l = t->dense; l < t->layers; l++) {
         layer_row(plan, &t->layer[l], report);
     }
-    printf("\n");
-}
-
-/* ---- the advice ---------------------------------------------------------------------------- */
-
-static const char *spec_of(const plan_t *plan)
-{
-    return plan->codec < plan->study.specs.count ? plan->study.specs.text[plan->codec] : "fp32";
-}
-
-static int splits(const plan_t *plan)
-{
-    return plan->study.scheme[plan->scheme].kind != SCHEME_DATA;
-}
-
-/* The best codec of activations beside the best of gradients: one that needs no error feedback. */
-static int choose_activations(plan_t *plan, char *why, size_t why_size)
-{
-    study_t *study = &plan->study;
-
-    snprintf(plan->act, sizeof(plan->act), "fp32");
-    for (size_t s = 0; s <= study->specs.count && splits(plan); s++) {
-        const char  *spec = s < study->specs.count ? study->specs.text[s] : "fp32";
-        step_time_t  time;
-        const double least = s == study->specs.count ? 1.0 : STUDY_PAYS;
-
-        if (s < study->specs.count && study->specs.traits[s].feedback) {
-            continue;
-        }
-        study->act = s < study->specs.count ? tw_codec_spec(study->specs.codec[s]) : "fp32";
-        if (!study_one(study, 0, 0, plan->scheme, plan->codec, &time, why, why_size)) {
-            return 0;
-        }
-        if (s == 0 || time.seconds < least * plan->best.seconds) {
-            plan->best = time;
-            snprintf(plan->act, sizeof(plan->act), "%s", spec);
-        }
-    }
-    return 1;
-}
-
-/* Bytes on the rank that has the most; passes hold as many rows as a rank has examples. */
-static double memory_of(const plan_t *plan)
-{
-    const scheme_t *scheme = &plan->study.scheme[plan->scheme];
-    const double    rows   = ceil(plan->batch / plan->ranks);
-
-    return tw_network_memory(&plan->network, splits(plan), plan->ranks,
-                             scheme->kind == SCHEME_A ? plan->batch : rows);
-}
-
-static void command_of(const plan_t *plan, char *text, size_t size)
-{
-    const char *grad = spec_of(plan);
-
-    snprintf(text, size, "mpirun -n %d thinwire-train --model %s --batch %.0f --scheme %s --codec ",
-             plan->ranks, plan->network.name, plan->batch, plan->study.scheme[plan->scheme].text);
-    if (splits(plan) && strcmp(grad, plan->act) != 0) {
-        snprintf(text + strlen(text), size - strlen(text), "grad=%s,act=%s", grad, plan->act);
-    } else {
-        snprintf(text + strlen(text), size - strlen(text), "%s", grad);
-    }
-}
-
-static void advise(const plan_t *plan, report_t *report)
-{
-    const double alone = plan->study.alone, seconds = plan->best.seconds;
-    const double memory = memory_of(plan);
-    const int    lonely = plan->ranks > 1 && alone < WORTH * seconds;
-    char         command[400];
-
-    command_of(plan, command, sizeof(command));
-    printf("\nBest on %d rank%s: scheme %s, gradients by %s%s%s: a step of %.3g ms (%.3g ms of it "
-           "exposed), "
-           "%.2f times as fast as one rank; %.3g MB sent and %.3g GB kept by a rank.\n",
-           plan->ranks, plan->ranks == 1 ? "" : "s", plan->study.scheme[plan->scheme].text,
-           spec_of(plan), splits(plan) ? ", activations by " : "", splits(plan) ? plan->act : "",
-           1e3 * seconds, 1e3 * plan->best.exposed, seconds > 0.0 ? alone / seconds : 0.0,
-           1e-6 * plan->best.bytes, 1e-9 * memory);
-    if (plan->machine.memory > 0.0 && memory > plan->machine.memory) {
-        printf("A rank has %.3g GB: too little.\n", 1e-9 * plan->machine.memory);
-    }
-    if (lonely) {
-        printf("One rank is best: %.3g ms.\n", 1e3 * alone);
-    } else if (plan->codec == plan->study.specs.count && strcmp(plan->act, "fp32") == 0) {
-        printf("No codec makes a step 5 %% shorter: do not compress.\n");
-    }
-    printf("\n  %s\n", command);
-    if (report->root != NULL) {
-        json_object_set_new(
-            report->root, "advice",
-            json_pack("{s:s, s:i, s:f, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:b, s:s}", "model",
-                      plan->network.name, "ranks", plan->ranks, "batch", plan->batch, "scheme",
-                      plan->study.scheme[plan->scheme].text, "grad", spec_of(plan), "act",
-                      splits(plan) ? plan->act : "fp32", "seconds", seconds, "alone_seconds", alone,
-                      "bytes", plan->best.bytes, "memory_bytes", memory, "one_rank", lonely,
-                      "command", command));
-    }
+    print_transfer(plan, report);
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -235,7 +142,8 @@ static int read_model(plan_t *plan, const plan_arguments_t *a, char *why, size_t
     return 1;
 }
 
-/* Codecs as fast as the machine file says; else as this machine is. */
+/* Codecs as fast as the machine file says; else as this machine is. fp32 is not encoded, and to add it
+ * takes no longer than to decode. */
 static void set_codecs(plan_t *plan)
 {
     tw_facts_t *facts = &plan->study.facts;
@@ -244,9 +152,9 @@ static void set_codecs(plan_t *plan)
         tw_codec_facts_t *codec = &facts->codec[k];
         const double      each  = (codec->wide ? 8.0 : 4.0) / plan->machine.codec_rate;
 
-        codec->encode     = codec->encode > 0.0 ? each : 0.0; /* fp32 is not encoded */
+        codec->decode_add = codec->encode > 0.0 ? each : fmin(each, codec->decode_add);
+        codec->encode     = codec->encode > 0.0 ? each : 0.0;
         codec->decode     = codec->decode > 0.0 ? each : 0.0;
-        codec->decode_add = each;
     }
 }
 
@@ -257,7 +165,8 @@ static int write_job(const plan_t *plan, const char *path)
     int          status = tw_file_begin(&file, "--record", path, &problem);
 
     if (status == 0) {
-        fprintf(file.stream, "# %s, as fast as %s.\n", plan->network.name, plan->machine.name);
+        fprintf(file.stream, "# %s, as %s would compute it.\n", plan->network.name,
+                plan->machine.name);
         training_write(file.stream, &plan->study.work);
         status = tw_file_end(&file, "--record", &problem);
     }
@@ -267,30 +176,73 @@ static int write_job(const plan_t *plan, const char *path)
     return status == 0;
 }
 
+/* "5e+10 bytes/s", or what it means that there is none. */
+static void rate_text(double rate, const char *none, char text[TABLE_CELL])
+{
+    if (rate > 0.0) {
+        snprintf(text, TABLE_CELL, "%g bytes/s", rate);
+    } else {
+        snprintf(text, TABLE_CELL, "%s", none);
+    }
+}
+
+static void print_machine(const plan_t *plan)
+{
+    const speeds_t *m = &plan->machine;
+    char            memory[TABLE_CELL], codecs[TABLE_CELL];
+
+    rate_text(m->memory_rate, "not counted", memory);
+    rate_text(m->codec_rate, "as fast as on a core here", codecs);
+    printf(
+        "%s, %.0f examples in a step, on %s: %d rank%s, %d on a node\n"
+        "Each rank: %g operations/s in dense layers, %g in convolutions; memory %s; codecs %s\n\n",
+        plan->network.name, plan->batch, m->name, plan->ranks, plan->ranks == 1 ? "" : "s",
+        plan->study.per_node < plan->ranks ? plan->study.per_node : plan->ranks, m->flops,
+        m->convolution_flops, memory, codecs);
+}
+
 static int run(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx)
 {
     const topology_options_t topology = {.wanted = 1, .xml = a->topology, .ranks = plan->ranks};
     report_t                 report;
-    int                      well = 1;
+    int                      well;
 
     if (!report_try(plan->job, "--record", a->record) ||
         !report_begin(&report, plan->job, a->json)) {
         return EXIT_FAILED;
     }
-    printf("%s on %s: %d ranks, flops=%g, convolution_flops=%g, memory_rate=%g, codec_rate=%g (0: "
-           "%s)\n\n",
-           plan->network.name, plan->machine.name, plan->ranks, plan->machine.flops,
-           plan->machine.convolution_flops, plan->machine.memory_rate, plan->machine.codec_rate,
-           "not counted; codecs as fast as here");
+    print_machine(plan);
     print_layers(plan, &report);
     study_rows(&plan->study, &report);
-    advise(plan, &report);
-    if (a->topology != NULL) {
+    well = plan_advise(plan, &report);
+    if (well && a->topology != NULL) {
         printf("\n");
         well = topology_show(plan->job, ctx, &topology, &report);
     }
-    well = (a->record == NULL || write_job(plan, a->record)) && well;
-    return report_end(&report, plan->job, well) == EXIT_OK && well ? EXIT_OK : EXIT_FAILED;
+    well = well && (a->record == NULL || write_job(plan, a->record));
+    return report_end(&report, plan->job, well);
+}
+
+/* The machine and the model: files. */
+static int read_files(plan_t *plan, const plan_arguments_t *a, char *why, size_t why_size)
+{
+    return read_machine(plan, a, why, why_size) && read_model(plan, a, why, why_size);
+}
+
+static int check(const plan_t *plan, const plan_arguments_t *a, char *why, size_t why_size)
+{
+    if (plan->batch < plan->ranks) {
+        snprintf(why, why_size,
+                 "a batch of %.0f is smaller than the %d ranks, each of which needs an example; "
+                 "change --batch or --ranks",
+                 plan->batch, plan->ranks);
+        return 0;
+    }
+    if (a->json != NULL && a->record != NULL && strcmp(a->json, a->record) == 0) {
+        snprintf(why, why_size, "--json and --record are the same file, %.300s", a->json);
+        return 0;
+    }
+    return 1;
 }
 
 static int prepare(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx, char *why,
@@ -299,25 +251,37 @@ static int prepare(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx, c
     study_t *study = &plan->study;
 
     study->facts.engine = 2e-6;
-    if (!read_machine(plan, a, why, why_size) || !read_model(plan, a, why, why_size) ||
-        !study_schemes(study, a->scheme, why, why_size) ||
+    if (!check(plan, a, why, why_size) || !study_schemes(study, a->scheme, why, why_size) ||
         !codecs_measure(&study->specs, NULL, ctx, &study->facts, why, why_size)) {
         return 0;
     }
     set_codecs(plan);
-    if (!study_compute(study, why, why_size)) {
-        return 0;
+    return study_compute(study, why, why_size) && plan_choose(plan, why, why_size);
+}
+
+/* Codecs are there. @return the exit status. */
+static int plan_and_print(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx)
+{
+    char why[600];
+    int  code = EXIT_FAILED;
+
+    if (!read_files(plan, a, why, sizeof(why))) {
+        job_complain(plan->job, "plan: %s", why);
+    } else if (!prepare(plan, a, ctx, why, sizeof(why))) {
+        job_complain(plan->job, "plan: %s", why);
+        code = EXIT_USAGE;
+    } else {
+        code = run(plan, a, ctx);
     }
-    study_best(study, 0, 0, &plan->scheme, &plan->codec);
-    plan->best = *study_time(study, 0, 0, plan->scheme, plan->codec);
-    return choose_activations(plan, why, why_size);
+    study_free(&plan->study);
+    tw_network_destroy(&plan->network);
+    return code;
 }
 
 int plan_main(job_t *job, int argc, char **argv)
 {
     plan_arguments_t a    = {.codec = CODECS, .scheme = SCHEMES};
     plan_t           plan = {.job = job, .study = {.job = job}};
-    char             why[600];
     tw_context_t    *ctx;
     int              code;
     const option_t   options[] = {
@@ -328,7 +292,7 @@ int plan_main(job_t *job, int argc, char **argv)
           {"--ranks-per-node", "N", "Ranks on a node (default: as the machine says).", OPTION_COUNT,
            &a.per_node, 1, WORKLOAD_RANKS},
           {"--batch", "N", "Examples in a step, of all ranks (default: the model's).", OPTION_COUNT,
-           &a.batch, 1, 1 << 30},
+           &a.batch, 1, BATCH_MOST},
           {"--codec", "LIST", "Codecs (default " CODECS ").", OPTION_TEXT, &a.codec, 0, 0},
           {"--scheme", "LIST", "Ways of dividing the work (default " SCHEMES ").", OPTION_TEXT,
            &a.scheme, 0, 0},
@@ -364,15 +328,10 @@ int plan_main(job_t *job, int argc, char **argv)
     if (ctx == NULL) {
         return EXIT_FAILED;
     }
-    code = EXIT_FAILED;
+    plan.model = a.model;
+    code       = EXIT_USAGE;
     if (specs_create(&plan.study.specs, job, ctx, a.codec)) {
-        if (prepare(&plan, &a, ctx, why, sizeof(why))) {
-            code = run(&plan, &a, ctx);
-        } else {
-            job_complain(job, "plan: %s", why);
-        }
-        study_free(&plan.study);
-        tw_network_destroy(&plan.network);
+        code = plan_and_print(&plan, &a, ctx);
         specs_destroy(&plan.study.specs);
     }
     tw_context_destroy(ctx);

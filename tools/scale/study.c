@@ -268,14 +268,6 @@ static size_t best(const study_t *study, const step_time_t *time)
     return time[least].seconds < STUDY_PAYS * time[plain].seconds ? least : plain;
 }
 
-void study_best(const study_t *study, size_t n, size_t r, size_t *scheme_p, size_t *codec_p)
-{
-    const size_t w = best(study, study_time(study, n, r, 0, 0));
-
-    *scheme_p = w / (study->specs.count + 1);
-    *codec_p  = w % (study->specs.count + 1);
-}
-
 /* "tree8 on 2 to 16, fp32 on 32" */
 static void say_best(const study_t *study, size_t n, char *text, size_t size)
 {

@@ -54,9 +54,6 @@ void study_free(study_t *study);
 /** A row, by the places of network, number of ranks, scheme and codec; specs.count: fp32. */
 const step_time_t *study_time(const study_t *study, size_t n, size_t r, size_t h, size_t s);
 
-/** The scheme and codec with the shortest step, if the codec pays (5 %); else the best of those with fp32. */
-void study_best(const study_t *study, size_t n, size_t r, size_t *scheme_p, size_t *codec_p);
-
 /** "tree8", or among several schemes "tree8 with scheme c". */
 void study_way(const study_t *study, size_t h, size_t s, char *text, size_t size);
 

@@ -79,21 +79,44 @@ int tw_network_job(const tw_network_t *net, const speeds_t *machine, double batc
     for (size_t l = 1; l < t->layers; l++) {
         t->layer[l].forward  = forward_of(net, t->layer[l].network, machine, batch);
         t->layer[l].backward = 2.0 * t->layer[l].forward;
+        if (t->layer[l].backward > SECONDS_MOST) {
+            tw_problem_set(problem,
+                           "layer %s would take %.3g s for %.0f examples; accepted are up to %g s",
+                           t->layer[l].name, t->layer[l].backward, batch, SECONDS_MOST);
+            workload_free(work);
+            return -1;
+        }
     }
     t->update = machine->memory_rate > 0.0 ? bytes / machine->memory_rate : 0.0;
     return 0;
 }
 
-double tw_network_memory(const tw_network_t *net, int split, int ranks, double rows)
+/* Values that dense layers hold for a pass. Where they are divided, the next pass arrives and the gradients
+ * of the one before leave meanwhile. */
+static double pass_values(const tw_network_t *net, const tw_network_memory_t *how)
 {
-    double values = 0.0;
+    const double inputs = (double)tw_shape_size(net->layer[net->first_dense].in);
+    double       values = how->ranks > 1 ? 4.0 * inputs : 0.0;
+
+    for (size_t l = net->first_dense; l < net->layers; l++) {
+        values += 2.0 * (double)tw_shape_size(net->layer[l].out);
+    }
+    return values;
+}
+
+double tw_network_memory(const tw_network_t *net, const tw_network_memory_t *how)
+{
+    const double kept   = KEPT_FLOATS + (how->residuals ? 1.0 : 0.0);
+    double       values = how->rows * (double)tw_shape_size(net->input);
 
     for (size_t l = 0; l < net->layers; l++) {
-        const double part = split && l >= net->first_dense ? 1.0 / ranks : 1.0;
-        const double share =
-            KEPT_FLOATS * ((double)tw_network_weights(net, l) + (double)tw_network_biases(net, l));
+        const double part = l >= net->first_dense ? 1.0 / how->ranks : 1.0;
 
-        values += part * share + 2.0 * rows * (double)tw_shape_size(net->layer[l].out);
+        values +=
+            part * kept * ((double)tw_network_weights(net, l) + (double)tw_network_biases(net, l));
+        if (l < net->first_dense) {
+            values += 2.0 * how->rows * (double)tw_shape_size(net->layer[l].out);
+        }
     }
-    return sizeof(float) * values;
+    return sizeof(float) * (values + how->pass * pass_values(net, how));
 }

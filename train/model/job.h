@@ -20,13 +20,21 @@ int tw_network_layers(const tw_network_t *net, workload_t *work, tw_problem_t *p
  * longer.
  * @param batch     examples of a rank
  * @param [out] work  of one rank; release with workload_free()
- * @return 0, or -1 with the problem set: no memory. */
+ * @return 0, or -1 with the problem set: no memory, or a layer takes longer than a job may say. */
 int tw_network_job(const tw_network_t *net, const speeds_t *machine, double batch, workload_t *work,
                    tw_problem_t *problem);
 
-/** Bytes that a rank keeps: parameters, gradients and optimizer state, of which those of the dense layers
- * may be divided, and the outputs of all layers with their gradients.
- * @param rows  examples of a rank; a pass through split layers has as many */
-double tw_network_memory(const tw_network_t *net, int split, int ranks, double rows);
+/* How a network is trained, for tw_network_memory(). */
+typedef struct tw_network_memory {
+    int    ranks;     /* among which the dense layers are divided; 1: they are not          */
+    double rows;      /* examples of a rank, of which it computes what is before them       */
+    double pass;      /* examples that go through divided dense layers at once              */
+    int    residuals; /* the codec of gradients needs error feedback                        */
+} tw_network_memory_t;
+
+/** About the bytes that a rank keeps: parameters, gradients, optimizer state and residuals, of which those
+ * of the dense layers may be divided; the images of a step, and the outputs of all layers with their
+ * gradients. Not what libraries, messages and the loading of images take. */
+double tw_network_memory(const tw_network_t *net, const tw_network_memory_t *how);
 
 #endif /* TW_MODEL_JOB_H */

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/plan_advice.c - see plan_advice.h.
+ */
+#include "config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/plan_advice.h"
+#include "tools/table.h"
+#include "train/model/job.h"
+
+/* One rank is better where so many are not faster by this. */
+#define WORTH 1.05
+
+/* ---- the choice ---------------------------------------------------------------------------- */
+
+static const char *spec_of(const plan_t *plan, size_t codec)
+{
+    return codec < plan->study.specs.count ? plan->study.specs.text[codec] : "fp32";
+}
+
+static int feedback(const plan_t *plan, size_t codec)
+{
+    return codec < plan->study.specs.count && plan->study.specs.traits[codec].feedback;
+}
+
+static int splits(const plan_t *plan, size_t scheme)
+{
+    return plan->study.scheme[scheme].kind != SCHEME_DATA && plan->ranks > 1;
+}
+
+static int fits(const plan_t *plan, double memory)
+{
+    return plan->machine.memory <= 0.0 || memory <= plan->machine.memory;
+}
+
+/* Of the rank that has the most examples. */
+static double memory_of(const plan_t *plan, const plan_choice_t *way)
+{
+    const double              rows = ceil(plan->batch / plan->ranks);
+    const tw_network_memory_t how  = {
+         .ranks     = splits(plan, way->scheme) ? plan->ranks : 1,
+         .rows      = rows,
+         .pass      = plan->study.scheme[way->scheme].kind == SCHEME_A ? plan->batch : rows,
+         .residuals = plan->ranks > 1 && feedback(plan, way->grad)};
+
+    return tw_network_memory(&plan->network, &how);
+}
+
+static double memory_alone(const plan_t *plan)
+{
+    const tw_network_memory_t how = {.ranks = 1, .rows = plan->batch, .pass = plan->batch};
+
+    return tw_network_memory(&plan->network, &how);
+}
+
+static int look_at(plan_t *plan, size_t scheme, size_t grad, size_t act, plan_choice_t *way,
+                   char *why, size_t why_size)
+{
+    study_t *study = &plan->study;
+
+    *way        = (plan_choice_t){.scheme = scheme, .grad = grad, .act = act};
+    way->memory = memory_of(plan, way);
+    study->act  = act < study->specs.count ? tw_codec_spec(study->specs.codec[act]) : "fp32";
+    return study_one(study, 0, 0, scheme, grad, &way->time, why, why_size);
+}
+
+/* Not fp32 once more; and activations are not sent, or by a codec without error feedback. */
+static int sensible(const plan_t *plan, size_t scheme, size_t grad, size_t act)
+{
+    const size_t none = plan->study.specs.count;
+
+    return (grad == none || strcmp(spec_of(plan, grad), "fp32") != 0) &&
+           (act == none || (strcmp(spec_of(plan, act), "fp32") != 0 && splits(plan, scheme) &&
+                            !feedback(plan, act)));
+}
+
+static void keep_shorter(plan_choice_t *best, const plan_choice_t *way)
+{
+    if (!(best->time.seconds <= way->time.seconds)) {
+        *best = *way;
+    }
+}
+
+/* The shortest step of all ways, and of those without a codec; NAN seconds: there is none. */
+static int search(plan_t *plan, int fitting, plan_choice_t *least, plan_choice_t *plain, char *why,
+                  size_t why_size)
+{
+    const size_t each = plan->study.specs.count + 1;
+
+    least->time.seconds = plain->time.seconds = NAN;
+    for (size_t k = 0; k < plan->study.schemes * each * each; k++) {
+        const size_t  scheme = k / each / each, grad = k / each % each, act = k % each;
+        plan_choice_t way;
+
+        if (!sensible(plan, scheme, grad, act)) {
+            continue;
+        }
+        if (!look_at(plan, scheme, grad, act, &way, why, why_size)) {
+            return 0;
+        }
+        if (!fitting || fits(plan, way.memory)) {
+            keep_shorter(least, &way);
+            if (grad == each - 1 && act == each - 1) {
+                keep_shorter(plain, &way);
+            }
+        }
+    }
+    return 1;
+}
+
+/* Without a codec that hardly makes the step shorter. */
+static int simplify(plan_t *plan, plan_choice_t *way, char *why, size_t why_size)
+{
+    const size_t  none = plan->study.specs.count;
+    plan_choice_t without;
+
+    if (!look_at(plan, way->scheme, way->grad, none, &without, why, why_size)) {
+        return 0;
+    }
+    if (way->time.seconds >= STUDY_PAYS * without.time.seconds) {
+        *way = without;
+    }
+    if (!look_at(plan, way->scheme, none, way->act, &without, why, why_size)) {
+        return 0;
+    }
+    if (way->time.seconds >= STUDY_PAYS * without.time.seconds) {
+        *way = without;
+    }
+    return 1;
+}
+
+/* With study.act as the last look left it. */
+static int choose(plan_t *plan, char *why, size_t why_size)
+{
+    plan_choice_t least, plain;
+
+    if (!search(plan, 1, &least, &plain, why, why_size) ||
+        (isnan(plain.time.seconds) && !search(plan, 0, &least, &plain, why, why_size)) ||
+        !simplify(plan, &least, why, why_size)) {
+        return 0;
+    }
+    plan->best = least.time.seconds < STUDY_PAYS * plain.time.seconds ? least : plain;
+    return 1;
+}
+
+int plan_choose(plan_t *plan, char *why, size_t why_size)
+{
+    const char *act  = plan->study.act;
+    const int   good = choose(plan, why, why_size);
+
+    plan->study.act = act;
+    return good;
+}
+
+/* ---- the command that trains so -------------------------------------------------------------- */
+
+/* A word of a shell. */
+static void put_word(FILE *to, const char *word)
+{
+    if (word[strspn(word, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                          "._-+/:=,@%")] == '\0') {
+        fputs(word, to);
+        return;
+    }
+    fputc('\'', to);
+    for (; *word != '\0'; word++) {
+        fputs(*word == '\'' ? "'\\''" : (char[]){*word, '\0'}, to);
+    }
+    fputc('\'', to);
+}
+
+static void put_command(FILE *to, const plan_t *plan, int ranks)
+{
+    const plan_choice_t *best = &plan->best;
+    const char          *grad = ranks > 1 ? spec_of(plan, best->grad) : "fp32",
+               *act           = spec_of(plan, best->act);
+
+    fprintf(to, "mpirun -n %d thinwire-train --model ", ranks);
+    put_word(to, plan->model);
+    fprintf(to, " --batch %.0f --scheme %s --codec ", plan->batch,
+            ranks > 1 ? plan->study.scheme[best->scheme].text : "data");
+    if (ranks > 1 && splits(plan, best->scheme) && strcmp(grad, act) != 0) {
+        fprintf(to, "grad=%s,act=%s", grad, act);
+    } else {
+        fputs(grad, to);
+    }
+}
+
+/* To be freed; NULL: no memory. */
+static char *command_of(const plan_t *plan, int ranks)
+{
+    char  *text = NULL;
+    size_t length;
+    FILE  *to = open_memstream(&text, &length);
+
+    if (to == NULL) {
+        return NULL;
+    }
+    put_command(to, plan, ranks);
+    if (fclose(to) != 0) {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+/* ---- the text ------------------------------------------------------------------------------ */
+
+static int one_rank_is_best(const plan_t *plan)
+{
+    return plan->ranks > 1 && fits(plan, memory_alone(plan)) &&
+           plan->study.alone < WORTH * plan->best.time.seconds;
+}
+
+static void print_best(const plan_t *plan)
+{
+    const plan_choice_t *best  = &plan->best;
+    const double         alone = plan->study.alone, seconds = best->time.seconds;
+    char                 step[TABLE_CELL], exposed[TABLE_CELL];
+
+    table_time(step, seconds);
+    table_time(exposed, best->time.exposed);
+    if (plan->ranks == 1) {
+        printf("\nOn one rank a step takes %s.\n", step);
+    } else {
+        printf("\nBest on %d ranks: scheme %s, gradients by %s%s%s.\nA step takes %s, of which a "
+               "rank waits %s for messages: %.3g times as fast as one rank. A rank sends %.3g "
+               "MB.\n",
+               plan->ranks, plan->study.scheme[best->scheme].text, spec_of(plan, best->grad),
+               splits(plan, best->scheme) ? ", activations by " : "",
+               splits(plan, best->scheme) ? spec_of(plan, best->act) : "", step, exposed,
+               seconds > 0.0 ? alone / seconds : 0.0, 1e-6 * best->time.bytes);
+    }
+    printf("A rank keeps about %.3g GB.\n", 1e-9 * best->memory);
+}
+
+static void print_remarks(const plan_t *plan)
+{
+    const plan_choice_t *best = &plan->best;
+    char                 step[TABLE_CELL];
+
+    if (!fits(plan, best->memory)) {
+        printf("Memory is short: a rank has %.3g GB, and no scheme needs less. A smaller batch or "
+               "more ranks may fit.\n",
+               1e-9 * plan->machine.memory);
+    }
+    table_time(step, plan->study.alone);
+    if (plan->ranks > 1 && !fits(plan, memory_alone(plan))) {
+        printf("One rank alone would need about %.3g GB and has %.3g GB.\n",
+               1e-9 * memory_alone(plan), 1e-9 * plan->machine.memory);
+    } else if (one_rank_is_best(plan)) {
+        printf(
+            "One rank is best: a step takes it %s, and %d ranks make it less than 5 %% faster.\n",
+            step, plan->ranks);
+    }
+    if (plan->ranks > 1 && !one_rank_is_best(plan) && best->grad == plan->study.specs.count &&
+        best->act == plan->study.specs.count) {
+        printf("No codec makes a step 5 %% shorter: do not compress.\n");
+    }
+}
+
+static json_t *advice_of(const plan_t *plan, const char *command)
+{
+    const plan_choice_t *best = &plan->best;
+
+    return json_pack("{s:s, s:i, s:f, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:b, s:b, s:s}", "model",
+                     plan->model, "ranks", plan->ranks, "batch", plan->batch, "scheme",
+                     plan->study.scheme[best->scheme].text, "grad", spec_of(plan, best->grad),
+                     "act", spec_of(plan, best->act), "seconds", best->time.seconds,
+                     "alone_seconds", plan->study.alone, "bytes", best->time.bytes, "memory_bytes",
+                     best->memory, "fits", fits(plan, best->memory), "one_rank",
+                     one_rank_is_best(plan), "command", command);
+}
+
+int plan_advise(const plan_t *plan, report_t *report)
+{
+    char *command = command_of(plan, plan->ranks), *alone = command_of(plan, 1);
+    int   good = command != NULL && alone != NULL &&
+               json_object_set_new(report->root, "advice", advice_of(plan, command)) == 0;
+
+    if (good) {
+        print_best(plan);
+        print_remarks(plan);
+        if (one_rank_is_best(plan)) {
+            printf("\n  %s\n\nor, on all ranks,\n", alone);
+        }
+        printf("\n  %s\n", command);
+    } else {
+        job_complain(plan->job, "plan: the name of the model is not UTF-8, or out of memory");
+    }
+    free(command);
+    free(alone);
+    return good;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/plan_advice.h - which scheme and codecs thinwire plan advises: the shortest step that fits into
+ * a rank's memory.
+ */
+#ifndef TOOLS_PLAN_ADVICE_H
+#define TOOLS_PLAN_ADVICE_H
+
+#include "scaling/machine.h"
+#include "tools/scale/study.h"
+#include "train/model/network.h"
+
+/* A way of training. Codecs are places in study.specs; specs.count: fp32. */
+typedef struct plan_choice {
+    size_t      scheme, grad, act;
+    step_time_t time;
+    double      memory; /* bytes of a rank */
+} plan_choice_t;
+
+typedef struct plan {
+    const job_t  *job;
+    const char   *model; /* name or file, as the user gave it */
+    tw_network_t  network;
+    speeds_t      machine;
+    double        batch; /* examples of a step, of all ranks */
+    int           ranks;
+    study_t       study; /* one network, one number of ranks */
+    plan_choice_t best;
+} plan_t;
+
+/** Find the best way. Needs all but best.
+ * @return 1, or 0 with one line in why. */
+int plan_choose(plan_t *plan, char *why, size_t why_size);
+
+/** Print it, and add it to the report. @return 1, or 0 and rank 0 has said why. */
+int plan_advise(const plan_t *plan, report_t *report);
+
+#endif /* TOOLS_PLAN_ADVICE_H */
