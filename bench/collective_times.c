@@ -26,9 +26,9 @@
 
 #include "tools/measure.h"
 
-enum { REPETITIONS = 31, LEAST = 5, CODECS = 4, WORD = 40 };
+enum { REPETITIONS = 21, LEAST = 3, CODECS = 4, WORD = 40 };
 
-#define BUDGET 0.3 /* seconds of a row, where LEAST repetitions take no longer */
+#define BUDGET 0.2 /* seconds of a row, where LEAST repetitions take no longer */
 
 typedef struct times {
     tw_comm_t  *comm;

@@ -6,7 +6,7 @@
 # 1 Gbit/s, and 2 at 10 Gbit/s: thinwire calibrate, then bin/collective-times: allreduce, bcast, alltoall, allgather and
 # reduce_scatter with fp32, bitpack:2 and tree8 (allreduce: onebit, too), allreduce by each algorithm as well, of 4 KiB to
 # 64 MiB; beside each the prediction of tw_facts_predict(), which is what thinwire scale takes. Calls that would take
-# longer than LIMIT seconds (1) are left out. SECONDS_EACH (6) of a calibration.
+# longer than LIMIT seconds (0.5) are left out. SECONDS_EACH (12) of a calibration.
 #
 # Writes all rows to OUT_DIR/rows.tsv and OUT_DIR/rows.md, prints tables of the errors by lab, operation, algorithm, codec
 # and size, then median, worst tenth, and how many pairs of codecs, or of algorithms, that differ by more than 10 %
@@ -50,10 +50,10 @@ measure() { # HOSTS RATE
     local name=$1-$2
     lab down >/dev/null 2>&1
     try lab.log "$here/netlab.sh" up "$1" "$2" &&
-        try calibrate.log "$here/netlab.sh" mpirun "$1" -- "$build/bin/thinwire" calibrate --seconds "${SECONDS_EACH:-6}" \
+        try calibrate.log "$here/netlab.sh" mpirun "$1" -- "$build/bin/thinwire" calibrate --seconds "${SECONDS_EACH:-12}" \
             --output "$out/$name.facts" &&
         try times.log "$here/netlab.sh" mpirun "$1" -- "$build/bin/collective-times" measure "$out/$name.facts" \
-            "${LIMIT:-1}" "$(drain "$2")" $((4 << 10)) $((64 << 10)) $((1 << 20)) $((16 << 20)) $((64 << 20)) &&
+            "${LIMIT:-0.5}" "$(drain "$2")" $((4 << 10)) $((64 << 10)) $((1 << 20)) $((16 << 20)) $((64 << 20)) &&
         grep -E '^[a-z_]+ [a-z0-9:]+ [a-z_-]+ [0-9]+ [0-9]+ ' "$out/times.log" >"$out/$name.rows"
 }
 

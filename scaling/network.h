@@ -20,7 +20,8 @@ typedef struct network {
     double group;   /* nodes under one switch or in one group; 0: all                            */
     double taper;   /* of a group's links, how many there are for each one that leaves it        */
     double inside_rate, inside_latency; /* between two ranks of a node: Gbit/s, microseconds     */
-    char **host; /* of a platform of SimGrid: its hosts' names; rate and latency are of the first two */
+    char **
+        host; /* of a platform of SimGrid: its hosts' names; rate and latency are of the first two */
     size_t hosts;
     int    measured; /* by a file of calibrate: links is what counts                             */
 } network_t;

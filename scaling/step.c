@@ -3,9 +3,9 @@
  *
  * Exchanges form a queue: one begins when it is started and those before it are done. (The library
  * advances several at once, which share the links; the last of them is done at the same time.) The codec
- * of what is queued takes the program's core while it computes, evenly over the queue, and makes that
- * longer. Loops of many rounds are walked through until a round is like those before; the others are
- * added.
+ * of what is queued, and sending and receiving it, take the program's core while it computes, evenly over
+ * the queue, and make that longer; ranks that share processors compute as much slower. Loops of many
+ * rounds are walked through until a round is like those before; the others are added.
  */
 #include "config.h"
 
@@ -22,6 +22,7 @@ enum { STEPS = 3, ALIKE = 3, ROUNDS_MOST = 4096, ROUNDS_ALL = 1 << 18 };
 /* An exchange on its way. */
 typedef struct trip {
     double   seconds, codec, bytes; /* of one */
+    double   busy;                  /* seconds of the core: codec, and moving its bytes */
     double   begin, end;
     int      started;
     uint64_t mark; /* by a look at a loop: it was there */
@@ -29,10 +30,10 @@ typedef struct trip {
 
 typedef struct walk {
     const workload_t *work;
-    double            share;
+    double            share, slower; /* by processors that are shared */
     trip_t           *trip;
     double            now, free; /* of the program; when the next exchange may begin */
-    double            codec;     /* seconds that the queue will need, beside the links'          */
+    double            codec;     /* seconds of the core that the queue will need                 */
     double            least;     /* that was queued before an exchange in this round; or below 0 */
     uint64_t          marks;     /* that were given                                  */
     int               rounds;
@@ -135,7 +136,8 @@ static int predict(const exchange_t *x, const step_case_t *how, trip_t *trip, ch
     }
     *trip = (trip_t){.seconds = found.prediction.seconds,
                      .codec   = found.prediction.codec,
-                     .bytes   = found.ranks > 1 ? mean_bytes(x, how, &found) : 0.0};
+                     .bytes   = found.ranks > 1 ? mean_bytes(x, how, &found) : 0.0,
+                     .busy    = found.prediction.codec + found.prediction.moving};
     return 1;
 }
 
@@ -175,7 +177,7 @@ static void compute(walk_t *w, double seconds)
 static void start(walk_t *w, trip_t *trip)
 {
     w->least      = fmin(w->least, w->free - w->now);
-    w->codec      = (w->free > w->now ? w->codec : 0.0) + trip->codec;
+    w->codec      = (w->free > w->now ? w->codec : 0.0) + trip->busy;
     trip->begin   = w->now > w->free ? w->now : w->free;
     trip->end     = trip->begin + trip->seconds;
     trip->started = 1;
@@ -305,10 +307,10 @@ static void walk_items(walk_t *w, size_t from, size_t end)
 
         switch (item->kind) {
         case ITEM_COMPUTE:
-            compute(w, item->seconds * w->share);
+            compute(w, item->seconds * w->share * w->slower);
             break;
         case ITEM_FIXED:
-            compute(w, item->seconds);
+            compute(w, item->seconds * w->slower);
             break;
         case ITEM_START:
             start(w, &w->trip[item->exchange]);
@@ -326,10 +328,19 @@ static void walk_items(walk_t *w, size_t from, size_t end)
     }
 }
 
+/* How much longer a computation takes where ranks share processors than where the job was measured. */
+static double slower(const workload_t *work, const tw_facts_t *facts)
+{
+    const double now  = facts->processor > 0.0 && facts->ranks > 1 ? facts->processor : 1.0,
+                 then = work->processor > 0.0 ? work->processor : 1.0;
+
+    return then / now;
+}
+
 int step_time(const workload_t *work, const step_case_t *how, step_time_t *time, char *why,
               size_t why_size)
 {
-    walk_t w = {.work = work, .share = how->share};
+    walk_t w = {.work = work, .share = how->share, .slower = slower(work, how->facts)};
 
     w.trip = calloc(work->exchanges + 1, sizeof(*w.trip));
     if (w.trip == NULL) {

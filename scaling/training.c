@@ -497,7 +497,7 @@ int training_step(const workload_t *of, const scheme_t *scheme, int ranks, doubl
                            .each  = t->batch / of->ranks};
 
     b.rate = b.rows / b.each;
-    *work  = (workload_t){.ranks = ranks, .fixed = 1};
+    *work  = (workload_t){.ranks = ranks, .fixed = 1, .processor = of->processor};
     strcpy(work->name, of->name);
     if (scheme->kind != SCHEME_DATA && t->dense == t->layers) {
         snprintf(why, why_size,

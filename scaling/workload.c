@@ -13,6 +13,9 @@
 #include "scaling/job_text.h"
 #include "scaling/parser.h"
 
+/* Of a processor: for 65536 ranks on one, and a little less. */
+#define PROCESSOR_LEAST 1e-5
+
 #define COUNT_MOST 1e15
 #define TIMES_MOST 1000000000LL
 
@@ -335,11 +338,12 @@ static int read_all(parser_t *p, const config_setting_t *root)
     const config_setting_t *name     = config_setting_get_member(root, "name"),
                            *ranks    = config_setting_get_member(root, "ranks"),
                            *fixed    = config_setting_get_member(root, "fixed_ranks"),
+                           *part     = config_setting_get_member(root, "processor"),
                            *step     = config_setting_get_member(root, "step"),
                            *training = config_setting_get_member(root, "training");
     double number_of                 = 0.0;
 
-    if (!job_only(p, root, "name, ranks, fixed_ranks, step, training")) {
+    if (!job_only(p, root, "name, ranks, fixed_ranks, processor, step, training")) {
         return 0;
     }
     if (step != NULL && training != NULL) {
@@ -349,7 +353,8 @@ static int read_all(parser_t *p, const config_setting_t *root)
         return job_wrong(p, NULL, "it needs name, ranks and step (or training)");
     }
     if (!job_word(p, name, p->work->name) || !job_whole(p, ranks, WORKLOAD_RANKS, &number_of) ||
-        (fixed != NULL && !job_flag(p, fixed, &p->work->fixed))) {
+        (fixed != NULL && !job_flag(p, fixed, &p->work->fixed)) ||
+        (part != NULL && !job_number(p, part, PROCESSOR_LEAST, 1.0, &p->work->processor))) {
         return 0;
     }
     p->work->ranks = (int)number_of;

@@ -79,9 +79,10 @@ typedef struct training {
 
 typedef struct workload {
     char        name[WORKLOAD_NAME];
-    int         ranks;    /* that it was measured on                                        */
-    int         fixed;    /* on no other number of ranks                                    */
-    training_t  training; /* layers: 0 where there are items                                */
+    int         ranks;     /* that it was measured on                                        */
+    int         fixed;     /* on no other number of ranks                                    */
+    double      processor; /* the part of one that each of these had; 0: a whole one         */
+    training_t  training;  /* layers: 0 where there are items                                */
     item_t     *item;
     size_t      items;
     exchange_t *exchange;

@@ -73,9 +73,13 @@ typedef struct tw_facts {
     int              codecs;
     tw_codec_facts_t codec[TW_FACTS_CODECS];
     /* Measured by predicted time of each algorithm of the library, in the order of
-     * tw_model_algorithm(), with fp32: of a short vector ([0]) and of a long one ([1]); 1 where it
-     * was not measured. factor_bytes are the encoded bytes at which. */
+     * tw_model_algorithm(), with fp32: of its steps, by a short vector ([0]), and of its bytes on the
+     * links, by a long one ([1]); 1 where it was not measured. factor_bytes are the encoded bytes at
+     * which. */
     double factor[TW_FACTS_FACTORS][2], factor_bytes[TW_FACTS_FACTORS][2];
+    double processor; /* the part of one that a rank has while all compute; 0: unknown, as 1     */
+    double moving;    /* a processor's seconds of each byte that a rank sends to another node or
+                         receives from there                                                 */
 } tw_facts_t;
 
 /** Read the facts of a file that tw_comm_calibration_save() or `thinwire calibrate` wrote, wherever
@@ -95,6 +99,7 @@ typedef struct tw_prediction {
     double      codec;      /* of the busiest core in the codec; beside the links' time where
                                these are between nodes                                  */
     double      bytes_sent; /* by the busiest rank                                      */
+    double      moving;     /* of its processor in sending and receiving, beside codec  */
 } tw_prediction_t;
 
 /** What a collective takes on ranks with such facts, without a communicator. Local. Settings are

@@ -14,6 +14,7 @@
  *     plain allreduce 4 1e-06  one line per size
  *     codec tree8 0 1.0009765625 4096 0.00859 0 encode decode decode_add call
  *     factor allreduce two_pass bytes factor bytes factor
+ *     processor 0.5 3e-10      a rank's part of one, seconds for each byte; not in older files
  *     checksum 0123456789abcdef
  *
  * The checksum (FNV-1a, of all lines before it) is for files that were cut or changed by accident.
@@ -137,6 +138,10 @@ size_t tw_facts_write(const tw_facts_t *facts, const tw_facts_key_t *key, char *
     tw_put_link(&w, "inside", &facts->inside);
     tw_put_link(&w, "between", &facts->between);
     tw_put_measured(&w, facts);
+    tw_put(&w, "processor");
+    tw_put_number(&w, facts->processor);
+    tw_put_number(&w, facts->moving);
+    tw_put(&w, "\n");
     if (w.full) {
         return 0;
     }
@@ -273,8 +278,8 @@ static bool tw_read_line(char *line, tw_facts_t *facts, tw_facts_key_t *key)
     static const struct {
         const char *word;
         int         count;
-    } known[] = {{"ranks", 4},   {"form", 2},  {"engine", 2}, {"inside", 5},
-                 {"between", 5}, {"plain", 4}, {"codec", 11}, {"factor", 7}};
+    } known[] = {{"ranks", 4}, {"form", 2},   {"engine", 2}, {"inside", 5},   {"between", 5},
+                 {"plain", 4}, {"codec", 11}, {"factor", 7}, {"processor", 3}};
     char *words[TW_FACTS_WORDS];
     int   count, which = -1;
 
@@ -313,6 +318,8 @@ static bool tw_read_line(char *line, tw_facts_t *facts, tw_facts_key_t *key)
         return tw_read_codec(words, facts);
     case 7:
         return tw_read_factor(words, facts);
+    case 8:
+        return tw_number(words[1], &facts->processor) && tw_number(words[2], &facts->moving);
     default:
         return false;
     }
@@ -432,13 +439,20 @@ static bool tw_codec_valid(const tw_codec_facts_t *c)
            tw_within(c->call, 0.0, 1.0);
 }
 
+/* Of a rank's part, 1 / 65536 is the least: as many ranks as thinwire scale knows, on one. */
+static bool tw_processor_valid(const tw_facts_t *facts)
+{
+    return (facts->processor == 0.0 || tw_within(facts->processor, 0x1p-16, 1.0)) &&
+           tw_within(facts->moving, 0.0, TW_FACTS_MOVING);
+}
+
 bool tw_facts_valid(const tw_facts_t *facts)
 {
     bool valid = facts->ranks >= 1 && facts->nodes >= 1 && facts->local_ranks >= 1 &&
                  facts->nodes <= facts->ranks && facts->local_ranks <= facts->ranks &&
                  tw_within(facts->engine, 0.0, 1e6) && tw_link_valid(&facts->inside) &&
-                 tw_link_valid(&facts->between) && facts->codecs >= 1 &&
-                 facts->codecs <= TW_FACTS_CODECS;
+                 tw_link_valid(&facts->between) && tw_processor_valid(facts) &&
+                 facts->codecs >= 1 && facts->codecs <= TW_FACTS_CODECS;
 
     for (int o = 0; valid && o < TW_OPERATIONS; o++) {
         valid = tw_ladder_valid(&facts->native[o]);

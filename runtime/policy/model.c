@@ -60,18 +60,22 @@ double tw_model_native(const tw_facts_t *facts, tw_operation_t operation, double
 
 /* ---- algorithms of the library -------------------------------------------------------------- */
 
-/* What the formula misses at so many encoded bytes. */
-static double tw_factor(const tw_facts_t *facts, int algorithm, double bytes)
+/* What the formula misses of the steps and of the links: [0] and [1] of the facts. */
+static double tw_factor(const tw_facts_t *facts, int algorithm, int which)
 {
-    const double *factor = facts->factor[algorithm], *at = facts->factor_bytes[algorithm];
+    const double *factor = facts->factor[algorithm];
 
-    if (factor[0] <= 0.0 || factor[1] <= 0.0) {
-        return 1.0;
-    }
-    if (at[0] <= 0.0 || at[1] <= at[0] || bytes >= at[1]) {
-        return factor[1];
-    }
-    return bytes <= at[0] ? factor[0] : tw_between(at[0], factor[0], at[1], factor[1], bytes);
+    return factor[0] <= 0.0 || factor[1] <= 0.0 ? 1.0 : factor[which];
+}
+
+double tw_model_processor(const tw_facts_t *facts)
+{
+    return facts->processor > 0.0 && facts->processor < 1.0 ? facts->processor : 1.0;
+}
+
+double tw_model_moving(const tw_facts_t *facts, double bytes_sent)
+{
+    return facts->nodes > 1 ? 2.0 * facts->moving * bytes_sent / tw_model_processor(facts) : 0.0;
 }
 
 /* Values per fragment, as the engine cuts. */
@@ -98,10 +102,10 @@ tw_model_cost_t tw_model_cost(int algorithm, const tw_model_query_t *q)
 /* The formula of an algorithm, with its factor. */
 static double tw_formula(int algorithm, const tw_model_query_t *q)
 {
-    const tw_facts_t     *facts   = q->facts;
-    const double          factor  = tw_factor(facts, algorithm, q->count * q->codec->bytes);
-    const double          overlap = facts->nodes > 1 ? 1.0 : 0.0;
-    const tw_model_cost_t cost    = tw_model_cost(algorithm, q);
+    const tw_facts_t *facts            = q->facts;
+    const tw_link_facts_t *const class = tw_model_link(facts);
+    const double          overlap      = facts->nodes > 1 ? 1.0 : 0.0;
+    const tw_model_cost_t cost         = tw_model_cost(algorithm, q);
     double                rounds, link, codec, longer, shorter;
 
     if (isinf(cost.latencies)) { /* not for these ranks, or not with this codec */
@@ -111,21 +115,20 @@ static double tw_formula(int algorithm, const tw_model_query_t *q)
         return facts->engine;
     }
     rounds = ceil(cost.longest / tw_fragment_values(q, cost.longest));
-    link   = factor * cost.transfer / rounds;
+    link   = tw_factor(facts, algorithm, 1) * cost.transfer / rounds;
     if (facts->ranks > 1 && cost.messages > 0.0) {
-        link += factor * cost.messages * tw_model_link(facts)->message;
+        link += cost.messages * class->message;
     }
     codec   = cost.codec / rounds + cost.calls * q->codec->call;
     longer  = link > codec ? link : codec;
     shorter = link > codec ? codec : link;
     return facts->engine +
-           (facts->ranks > 1 ? factor * cost.latencies * tw_model_link(facts)->latency : 0.0) +
+           (facts->ranks > 1 ? tw_factor(facts, algorithm, 0) * cost.latencies * class->latency
+                             : 0.0) +
            rounds * (longer + (1.0 - overlap) * shorter) + overlap * shorter + cost.drain * link;
 }
 
-/* Whatever is shorter than the shortest vector that was measured takes as long as that one: there
- * latencies and messages rule, and a factor for them and the link together says too little of them.
- */
+/* Whatever is shorter than the shortest vector that was measured takes as long as that one. */
 double tw_model_predict(int algorithm, const tw_model_query_t *q)
 {
     const double    *factor   = q->facts->factor[algorithm];

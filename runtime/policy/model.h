@@ -8,11 +8,12 @@
  * into fragments, between nodes the links carry one fragment while the codec works on another,
  * inside a node the core that copies is the one that encodes.
  *
- *     time = engine + factor (latencies L + rounds messages M) + rounds max(x, c) + min(x, c)
- *     x    = factor (link time / rounds), c = codec time / rounds        (inside a node: x + c
+ *     time = engine + f latencies L + rounds max(x, c) + min(x, c)
+ *     x    = g link time / rounds + messages M, c = codec time / rounds  (inside a node: x + c
  *          each)
  *
- * `factor` is what was measured of that algorithm with fp32, divided by what the formula says.
+ * The factors f and g are what was measured of that algorithm with fp32, of a short and of a long vector,
+ * divided by what the formula says.
  *
  * Every rank decides by itself, so the arithmetic must give the same bits on all of them: sums,
  * products, quotients and floor(), in the floating-point mode of base/fpmode.h whatever the
@@ -101,6 +102,12 @@ double tw_model_native(const tw_facts_t *facts, tw_operation_t operation, double
 /* Time in which every rank sends `bytes` to every other, by the bandwidths alone. */
 double tw_model_exchange(const tw_facts_t *facts, double bytes);
 
+/* Seconds of the busiest rank's processor in sending and receiving: as many bytes in as out. */
+double tw_model_moving(const tw_facts_t *facts, double bytes_sent);
+
+/* The part of a processor that a rank has while all compute. */
+double tw_model_processor(const tw_facts_t *facts);
+
 /* The link that a message between two neighbours in rank order takes at worst. */
 const tw_link_facts_t *tw_model_link(const tw_facts_t *facts);
 
@@ -145,6 +152,9 @@ int    tw_model_class(size_t count);
 size_t tw_model_class_count(int class_index);
 
 /* ---- facts as text -------------------------------------------------------------------------- */
+
+/* Most processor's seconds of a byte. */
+#define TW_FACTS_MOVING 1e-3
 
 #define TW_FACTS_KEY 4096               /* bytes of a key with its NUL */
 #define TW_FACTS_MAX ((size_t)64 << 10) /* bytes of the text           */

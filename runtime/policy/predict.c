@@ -56,10 +56,11 @@ static void consider(int index, tw_model_query_t *query, tw_prediction_t *best)
     if (seconds < best->seconds) {
         const tw_model_cost_t cost = tw_model_cost(index, query);
 
-        *best = (tw_prediction_t){.algorithm  = row->name,
-                                  .seconds    = seconds,
-                                  .codec      = cost.codec,
-                                  .bytes_sent = cost.sent * query->count * query->codec->bytes};
+        *best        = (tw_prediction_t){.algorithm  = row->name,
+                                         .seconds    = seconds,
+                                         .codec      = cost.codec,
+                                         .bytes_sent = cost.sent * query->count * query->codec->bytes};
+        best->moving = tw_model_moving(query->facts, best->bytes_sent);
     }
 }
 

@@ -171,7 +171,7 @@ START_TEST(factors_correct_what_the_links_take)
     NEAR(predict(&facts, TW_OPERATION_ALLREDUCE, "two_pass", 0, m), 1.5 * before);
     facts.factor[a][0] = 2.0;
     NEAR(predict(&facts, TW_OPERATION_ALLREDUCE, "two_pass", 0, 250),
-         1e-6 + 2.0 * (2 * 20e-6 + 4 * 2e-6 + 1.5 * 1e3 / 1e8));
+         1e-6 + 2.0 * (2 * 20e-6) + 4 * 2e-6 + 1.5 * (1.5 * 1e3 / 1e8));
     NEAR(predict(&facts, TW_OPERATION_ALLREDUCE, "two_pass", 0,
                  1), /* shorter than what was measured */
          predict(&facts, TW_OPERATION_ALLREDUCE, "two_pass", 0, 250));
@@ -411,6 +411,43 @@ START_TEST(text_gives_the_same_facts)
 }
 END_TEST
 
+/* The text with another last line but that of the checksum, which is right. */
+static bool read_with(const char *line, tw_facts_t *facts, char *why, size_t why_size)
+{
+    static char    text[TEXT];
+    tw_facts_key_t key;
+    char          *at;
+
+    text[written(text)] = '\0';
+    at                  = strstr(text, "processor ");
+    ck_assert_ptr_nonnull(at);
+    at += sprintf(at, "%s", line);
+    at += sprintf(at, "checksum %016llx\n",
+                  (unsigned long long)tw_fnv1a(TW_FNV_START, text, (size_t)(at - text)));
+    return tw_facts_read(text, (size_t)(at - text), facts, &key, why, why_size);
+}
+
+START_TEST(parts_of_processors)
+{
+    static const char *const bad[] = {
+        "processor 0.5\n",     "processor 1.5 0\n",     "processor -1 0\n",  "processor 1e-9 0\n",
+        "processor nan 0\n",   "processor 0.5 -1e-9\n", "processor 0.5 1\n", "processor 0.5 inf\n",
+        "processor 0.5 0 0\n", "processors 0.5 0\n"};
+    tw_facts_t facts;
+    char       why[200] = "";
+
+    ck_assert(read_with("", &facts, why, sizeof(why))); /* an older file */
+    ck_assert(facts.processor == 0.0 && facts.moving == 0.0);
+    ck_assert(read_with("processor 0.25 3e-10\n", &facts, why, sizeof(why)));
+    ck_assert(facts.processor == 0.25 && facts.moving == 3e-10);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        ck_assert_msg(!read_with(bad[i], &facts, why, sizeof(why)), "%s", bad[i]);
+        ck_assert(why[0] != '\0' && strchr(why, '\n') == NULL);
+    }
+    ck_assert(facts.processor == 0.25);
+}
+END_TEST
+
 START_TEST(other_keys_do_not_fit)
 {
     char           why[200];
@@ -496,6 +533,7 @@ int main(void)
     tcase_add_test(choices, powers_are_those_of_libm);
     tcase_add_test(choices, classes_of_counts);
     tcase_add_test(text, text_gives_the_same_facts);
+    tcase_add_test(text, parts_of_processors);
     tcase_add_test(text, other_keys_do_not_fit);
     tcase_add_test(text, damage_is_noticed);
     return test_main(suite);

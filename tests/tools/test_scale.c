@@ -170,6 +170,24 @@ START_TEST(what_is_hidden_costs_its_codec_time)
 }
 END_TEST
 
+START_TEST(what_is_hidden_costs_its_bytes)
+{
+    on_four_t  *k = on_four("fp32");
+    step_time_t time;
+
+    k->facts.moving    = 1e-9; /* of as many in as out */
+    k->facts.processor = 0.5;
+    time               = overlapped(k, 2.0 * k->a.seconds);
+    NEAR(time.compute, 4.0 * k->a.seconds);
+    NEAR(time.exposed, k->a.codec + 4e-9 * k->a.bytes_sent);
+    NEAR(time.codec, k->a.codec);
+    NEAR(predicted(&k->facts, TW_OPERATION_ALLREDUCE, 1e6, "fp32", 0).moving,
+         4e-9 * k->a.bytes_sent);
+    time = time_of(&k->how, "{ call = \"allreduce\"; " A1M " }"); /* while it waits, nothing */
+    NEAR(time.seconds, k->a.seconds);
+}
+END_TEST
+
 START_TEST(what_is_partly_hidden_costs_the_rest)
 {
     const on_four_t *k    = on_four("tree8");
@@ -600,6 +618,42 @@ START_TEST(more_values_never_take_less)
 }
 END_TEST
 
+/* Ranks that share processors are never faster, nor those that messages keep busy; a whole processor
+ * each, said or not, is the same. Blocking, as what is left of one step may hold up another. */
+START_TEST(sharing_is_never_faster)
+{
+    test_random_t random = {test_seed()};
+
+    for (int run = 0; run < RUNS; run++) {
+        tw_facts_t        facts = drawn_facts(&random, 1);
+        drawn_job_t      *job   = draw_job(&random, 1);
+        const step_case_t how   = drawn_case(&random, &facts);
+        const step_time_t alone = time_drawn(job, &how);
+        step_time_t       last  = alone;
+
+        facts.processor = 1.0;
+        ck_assert(time_drawn(job, &how).seconds == alone.seconds);
+        for (int k = 0; k < 8; k++) {
+            step_time_t now;
+
+            if (test_below(&random, 2)) {
+                facts.processor *= drawn(&random, 0.3, 1.0);
+            } else {
+                facts.moving += drawn(&random, 1e-11, 1e-8);
+            }
+            now = time_drawn(job, &how);
+            ck_assert_msg(now.seconds >= last.seconds * (1.0 - 1e-6), "run %d: %.9g, before %.9g",
+                          run, now.seconds, last.seconds);
+            NEAR(now.compute * facts.processor, alone.compute);
+            last = now;
+        }
+        job->work.processor = facts.processor; /* it was measured like that */
+        NEAR(time_drawn(job, &how).compute, alone.compute);
+        free(job);
+    }
+}
+END_TEST
+
 START_TEST(links_are_never_faster_than_they_are)
 {
     test_random_t random = {test_seed()};
@@ -669,7 +723,7 @@ START_TEST(folded_loops_take_what_their_rounds_take)
     test_random_t random = {test_seed()};
 
     for (int run = 0; run < 2 * RUNS; run++) {
-        const tw_facts_t  facts = drawn_facts(&random, test_below(&random, 2));
+        const tw_facts_t  facts = drawn_facts(&random, 1);
         drawn_job_t      *job   = draw_job(&random, 0);
         const step_case_t how   = drawn_case(&random, &facts);
 
@@ -1166,6 +1220,7 @@ int main(void)
     tcase_add_test(tcase, computing_alone);
     tcase_add_test(tcase, a_blocking_call_takes_what_is_predicted);
     tcase_add_test(tcase, what_is_hidden_costs_its_codec_time);
+    tcase_add_test(tcase, what_is_hidden_costs_its_bytes);
     tcase_add_test(tcase, what_is_partly_hidden_costs_the_rest);
     tcase_add_test(tcase, exchanges_queue);
     tcase_add_test(tcase, waits_in_any_order);
@@ -1181,6 +1236,7 @@ int main(void)
     tcase_add_test(tcase, a_queue_that_grows_and_one_that_shrinks);
     tcase = test_case_within(suite, "any job", 60);
     tcase_add_test(tcase, more_values_never_take_less);
+    tcase_add_test(tcase, sharing_is_never_faster);
     tcase_add_test(tcase, links_are_never_faster_than_they_are);
     tcase_add_test(tcase, one_rank_exchanges_nothing);
     tcase_add_test(tcase, folded_loops_take_what_their_rounds_take);

@@ -33,8 +33,9 @@ static tw_status_t tw_calibrate_phases(tw_gauge_t *g, double seconds, tw_facts_t
         double part;
         tw_status_t (*measure)(tw_gauge_t *, tw_facts_t *);
     } phases[]         = {{0.15, tw_gauge_links},
+                          {0.05, tw_gauge_processor},
                           {0.20, tw_gauge_codecs},
-                          {0.40, tw_gauge_native},
+                          {0.35, tw_gauge_native},
                           {0.25, tw_gauge_factors}};
     tw_status_t status = TW_OK;
 
@@ -74,7 +75,8 @@ TW_IN_FPMODE static tw_status_t tw_calibrate_here(tw_comm_t *comm, double second
         status = tw_comm_agreed_get(comm, g.room, &recv);
     }
     if (status == TW_OK) {
-        status = tw_comm_agreed_get(comm, 2 * (size_t)comm->size * sizeof(MPI_Request), &requests);
+        status = tw_comm_agreed_get(
+            comm, 2 * TW_GAUGE_MESSAGES * (size_t)comm->size * sizeof(MPI_Request), &requests);
     }
     if (status == TW_OK) {
         g.send     = send;

@@ -33,13 +33,14 @@ tw_status_t tw_calibration_share(tw_comm_t *comm, tw_facts_t *facts);
 
 /* ---- inside ---------------------------------------------------------------------------------- */
 
-#define TW_GAUGE_REPEATS 31
+#define TW_GAUGE_REPEATS  31
+#define TW_GAUGE_MESSAGES 8 /* most that are under way to one rank */
 
 typedef struct tw_gauge {
     tw_comm_t   *comm;
     uint8_t     *send, *recv; /* of the pool, room bytes each                            */
     size_t       room;
-    MPI_Request *requests; /* of the pool, two per rank                                  */
+    MPI_Request *requests; /* of the pool: to and from every rank, TW_GAUGE_MESSAGES     */
     bool         long_form;
     const int   *node;     /* of every rank                                               */
     uint64_t     start_ns; /* of the phase                                               */
@@ -64,6 +65,13 @@ tw_status_t tw_gauge_time(tw_gauge_t *g, double seconds, tw_gauge_run_t run, con
  * away may not get it back when it should. */
 tw_status_t tw_gauge_wait(tw_gauge_t *g, int count, MPI_Request *requests);
 
+/* Messages of so many bytes to and from every rank inside, or outside, this node: under way. Adds to
+ * *posted_p, of g->requests. */
+tw_status_t tw_gauge_post(tw_gauge_t *g, bool inside, size_t bytes, int *posted_p);
+
+/* Are `count` messages complete? Looks once. */
+tw_status_t tw_gauge_test(tw_gauge_t *g, int count, MPI_Request *requests, int *done_p);
+
 /* Biggest of the ranks' values, or their sum: the same bits on all ranks. */
 tw_status_t tw_gauge_agree(tw_gauge_t *g, double *values, int count, bool sum);
 
@@ -74,6 +82,7 @@ static inline bool tw_gauge_fits(const tw_gauge_t *g, double seconds)
 }
 
 tw_status_t tw_gauge_links(tw_gauge_t *g, tw_facts_t *facts);
+tw_status_t tw_gauge_processor(tw_gauge_t *g, tw_facts_t *facts);
 tw_status_t tw_gauge_codecs(tw_gauge_t *g, tw_facts_t *facts);
 tw_status_t tw_gauge_native(tw_gauge_t *g, tw_facts_t *facts);
 tw_status_t tw_gauge_factors(tw_gauge_t *g, tw_facts_t *facts);

@@ -130,6 +130,14 @@ tw_status_t tw_gauge_native(tw_gauge_t *g, tw_facts_t *facts)
 /* Where no long vector was measured: at so many bytes this factor, at most. */
 #define TW_FACTOR_LONG    1e6
 #define TW_FACTOR_UNKNOWN 2.0
+/* Values that are long at least: what a shaper lets through at once is shorter, and a chain has several
+ * fragments of it. */
+#define TW_FACTOR_VALUES 131072.0
+/* Of the time for all factors, what slow links may take; what is not measured then says nothing. */
+#define TW_FACTOR_OVERTIME 3.0
+/* A factor is not below or above. */
+#define TW_FACTOR_LEAST 0.02
+#define TW_FACTOR_MOST  50.0
 
 typedef struct tw_own {
     int    algorithm; /* of the model's table */
@@ -156,41 +164,57 @@ static tw_status_t tw_run_own(tw_gauge_t *g, const void *what)
     return tw_run_call(g, row->operation, own->count, row->name);
 }
 
-/* The factor with which the model says what was measured. */
+/* The factor, of steps ([0]) or links ([1]), with which the model says what was measured; the other as
+ * it stands. */
 static double tw_solve_factor(tw_facts_t *facts, const tw_own_t *own, const tw_model_query_t *query,
-                              double seconds)
+                              int which, double seconds)
 {
-    double low = 0.1, high = 50.0;
+    double *factor = &facts->factor[own->algorithm][which];
+    double  low = TW_FACTOR_LEAST, high = TW_FACTOR_MOST;
 
     for (int i = 0; i < 60; i++) {
-        const double middle = sqrt(low * high);
-
-        facts->factor[own->algorithm][0] = facts->factor[own->algorithm][1] = middle;
+        *factor = sqrt(low * high);
         if (tw_model_predict(own->algorithm, query) < seconds) {
-            low = middle;
+            low = *factor;
         } else {
-            high = middle;
+            high = *factor;
         }
     }
-    facts->factor[own->algorithm][0] = facts->factor[own->algorithm][1] = 1.0;
     return sqrt(low * high);
+}
+
+/* As long a vector as is through, says the model, in a part of the time that is left. */
+static double tw_long_count(const tw_gauge_t *g, const tw_model_query_t *usual, int algorithm,
+                            double most, double seconds)
+{
+    const double     least = g->long_form ? TW_FACTOR_VALUES : 4096.0;
+    tw_model_query_t query = *usual;
+
+    for (query.count = least < most ? least : most;
+         4.0 * query.count <= most && query.count < (double)(4 << 20);) {
+        query.count *= 4.0;
+        if (tw_model_predict(algorithm, &query) > seconds) {
+            return query.count / 4.0;
+        }
+    }
+    return query.count;
 }
 
 static tw_status_t tw_gauge_factor(tw_gauge_t *g, tw_facts_t *facts, int algorithm, double budget)
 {
-    const tw_operation_t   operation  = tw_model_algorithm(algorithm)->operation;
-    const size_t           most       = g->room / tw_blocks(facts, operation) / sizeof(float);
-    tw_own_t               own        = {algorithm, 256};
-    const tw_model_query_t usual      = {.facts    = facts,
-                                         .codec    = &facts->codec[0],
-                                         .chunk    = g->comm->config.chunk,
-                                         .fragment = TW_FRAGMENT};
-    tw_model_query_t       query      = usual;
-    double                 seconds[2] = {0.0, 0.0}, factor[2] = {1.0, 1.0}, bytes[2] = {0.0, 0.0};
-    double                 rate;
-    tw_status_t            status;
+    const tw_operation_t operation  = tw_model_algorithm(algorithm)->operation;
+    const size_t         most       = g->room / tw_blocks(facts, operation) / sizeof(float);
+    double              *factor     = facts->factor[algorithm];
+    tw_own_t             own        = {algorithm, 256};
+    tw_model_query_t     query      = {.facts    = facts,
+                                       .codec    = &facts->codec[0],
+                                       .count    = 256.0,
+                                       .chunk    = g->comm->config.chunk,
+                                       .fragment = TW_FRAGMENT};
+    double               seconds[2] = {0.0, 0.0}, bytes[2] = {0.0, 0.0};
+    tw_status_t          status;
 
-    query.count = 256.0;
+    factor[0] = factor[1] = 1.0;
     if (!tw_model_considered(algorithm, facts) || !isfinite(tw_model_predict(algorithm, &query))) {
         return TW_OK; /* not for these ranks */
     }
@@ -198,38 +222,38 @@ static tw_status_t tw_gauge_factor(tw_gauge_t *g, tw_facts_t *facts, int algorit
     if (status != TW_OK) {
         return status;
     }
-    factor[0] = tw_solve_factor(facts, &own, &query, seconds[0]);
-    bytes[0]  = query.count * query.codec->bytes;
-    /* Of a short vector it says what steps and messages cost, not bytes: what it would be of a long
-     * one. */
-    factor[1] = factor[0] < 1.0                 ? 1.0
-                : factor[0] > TW_FACTOR_UNKNOWN ? TW_FACTOR_UNKNOWN
-                                                : factor[0];
-    bytes[1]  = TW_FACTOR_LONG;
-    /* As long a vector as is through, said the model, in a third of the time that is left. */
-    for (query.count = 4096.0;
-         4.0 * query.count <= (double)most && query.count < (double)(4 << 20);) {
-        query.count *= 4.0;
-        rate = tw_model_predict(algorithm, &query);
-        if (rate > budget / 6.0) {
-            query.count /= 4.0;
-            break;
-        }
-    }
-    own.count = (size_t)query.count;
-    if (own.count <= most && tw_gauge_fits(g, tw_model_predict(algorithm, &query))) {
+    factor[0]   = tw_solve_factor(facts, &own, &query, 0, seconds[0]);
+    bytes[0]    = query.count * query.codec->bytes;
+    factor[1]   = g->long_form ? 1.0 : TW_FACTOR_UNKNOWN;
+    bytes[1]    = TW_FACTOR_LONG;
+    query.count = tw_long_count(g, &query, algorithm, (double)most, budget / 6.0);
+    own.count   = (size_t)query.count;
+    if (tw_gauge_fits(g, tw_model_predict(algorithm, &query)) ||
+        (g->long_form && g->elapsed < TW_FACTOR_OVERTIME * g->budget)) {
         status = tw_gauge_time(g, budget / 2.0, tw_run_own, &own, &seconds[1]);
         if (status != TW_OK) {
             return status;
         }
-        factor[1] = tw_solve_factor(facts, &own, &query, seconds[1]);
-        bytes[1]  = query.count * query.codec->bytes;
+        factor[1]   = tw_solve_factor(facts, &own, &query, 1, seconds[1]);
+        bytes[1]    = query.count * query.codec->bytes;
+        query.count = 256.0; /* and what that leaves of the short one */
+        factor[0]   = tw_solve_factor(facts, &own, &query, 0, seconds[0]);
     }
     for (int i = 0; i < 2; i++) {
-        facts->factor[algorithm][i]       = factor[i];
         facts->factor_bytes[algorithm][i] = bytes[i];
     }
     return TW_OK;
+}
+
+/* Algorithms that are measured. */
+static int tw_considered(const tw_facts_t *facts)
+{
+    int count = 0;
+
+    for (int a = 0; tw_model_algorithm(a) != NULL; a++) {
+        count += tw_model_considered(a, facts);
+    }
+    return count > 0 ? count : 1;
 }
 
 static tw_status_t tw_run_nothing(tw_gauge_t *g, const void *what)
@@ -248,7 +272,7 @@ tw_status_t tw_gauge_factors(tw_gauge_t *g, tw_facts_t *facts)
         count++;
     }
     for (int a = 0; a < count && status == TW_OK && (g->long_form || tw_gauge_fits(g, 0.0)); a++) {
-        status = tw_gauge_factor(g, facts, a, g->budget / count);
+        status = tw_gauge_factor(g, facts, a, g->budget / tw_considered(facts));
     }
     return status;
 }

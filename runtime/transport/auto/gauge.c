@@ -43,6 +43,12 @@ tw_status_t tw_gauge_agree(tw_gauge_t *g, double *values, int count, bool sum)
     return status;
 }
 
+tw_status_t tw_gauge_test(tw_gauge_t *g, int count, MPI_Request *requests, int *done_p)
+{
+    return tw_comm_mpi(g->comm, g->comm->mpi->Testall(count, requests, done_p, MPI_STATUSES_IGNORE),
+                       "MPI_Testall");
+}
+
 tw_status_t tw_gauge_wait(tw_gauge_t *g, int count, MPI_Request *requests)
 {
     tw_status_t status = TW_OK;
@@ -52,9 +58,7 @@ tw_status_t tw_gauge_wait(tw_gauge_t *g, int count, MPI_Request *requests)
         return tw_sync_wait(g->comm, count, requests, "measuring");
     }
     while (status == TW_OK && !done) {
-        status =
-            tw_comm_mpi(g->comm, g->comm->mpi->Testall(count, requests, &done, MPI_STATUSES_IGNORE),
-                        "MPI_Testall");
+        status = tw_gauge_test(g, count, requests, &done);
     }
     return status;
 }
