@@ -129,7 +129,9 @@ static void print_factors(const tw_facts_t *facts)
     const char    *name;
     char           cells[4][TABLE_CELL];
 
-    printf("Measured time of each algorithm with fp32 / what the links alone would take:\n");
+    printf(
+        "Measured time of each algorithm with fp32 / what the links alone would take, of its steps "
+        "by a short\nvector, of its bytes by a long one:\n");
     table_header(columns, 4);
     for (size_t a = 0; tw_model_describe(a, &operation, &name) == TW_OK; a++) {
         if (facts->factor_bytes[a][0] <= 0.0) {
@@ -182,8 +184,19 @@ static void add_rows(report_t *report, const tw_facts_t *facts)
     json_object_set_new(report->root, "inside", link_json(&facts->inside));
     json_object_set_new(report->root, "between", link_json(&facts->between));
     json_object_set_new(report->root, "engine", json_real(facts->engine));
+    json_object_set_new(report->root, "processor", json_real(facts->processor));
+    json_object_set_new(report->root, "moving", json_real(facts->moving));
     json_object_set_new(report->root, "codecs", codecs);
     json_object_set_new(report->root, "factors", factors);
+}
+
+static void print_processor(const tw_facts_t *facts)
+{
+    printf("While all ranks compute, each has %.2f of a processor", facts->processor);
+    if (facts->nodes > 1) {
+        printf("; a byte to or from another node takes %.2g ns of one", 1e9 * facts->moving);
+    }
+    printf(".\n\n");
 }
 
 static void print_all(const tw_facts_t *facts, const char *written)
@@ -193,6 +206,7 @@ static void print_all(const tw_facts_t *facts, const char *written)
            facts->ranks, facts->ranks == 1 ? "" : "s", facts->nodes, facts->nodes == 1 ? "" : "s",
            facts->local_ranks, facts->engine * 1e6);
     print_links(facts);
+    print_processor(facts);
     print_codecs(facts);
     print_ladders(facts);
     print_factors(facts);

@@ -16,6 +16,8 @@ measures() {
     grep -q '^inside node' "$scratch/out" && grep -q '^tree8:block=4096' "$scratch/out" &&
         grep -q '^allreduce *two_pass' "$scratch/out" || { echo "a table is missing"; return 1; }
     [ "${written%/*}" = "$scratch/cache/thinwire" ] && [ -s "$written" ] || { echo "'$written'"; return 1; }
+    grep -q '^While all ranks compute, each has [01][.][0-9]* of a processor[.]$' "$scratch/out" &&
+        within "$("$json_query" "$scratch/c.json" processor)" 0.00001 1 || { echo "no processor"; return 1; }
     [ "$("$json_query" "$scratch/c.json" command)" != "" ] &&
         [ "$("$json_query" "$scratch/c.json" output)" = "$written" ] &&
         [ "$("$json_query" "$scratch/c.json" "rows.#")" -gt 20 ]

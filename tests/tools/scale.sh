@@ -38,7 +38,8 @@ rows_are_sound() {
             within "$(value "rows.$i.$key")" 0 1e15 || { echo "row $i: $key"; return 1; }
             [[ $(value "rows.$i.$key") =~ ^[0-9.e+-]+$ ]] || { echo "row $i: $key is no number"; return 1; }
         done
-        within "$(value "rows.$i.seconds")" "$(value "rows.$i.compute_seconds")" 1e6 || return 1
+        within "$(value "rows.$i.seconds")" "$(value "rows.$i.compute_seconds")" 1e6 &&
+            within "$(value "rows.$i.seconds")" "$(value "rows.$i.interval.0")" "$(value "rows.$i.interval.1")" || return 1
     done
 }
 
@@ -58,6 +59,7 @@ table_and_json() {
             done
         done
     done
+    [ "$(grep -c ' in half of the cases, within [0-9]* % in nine of ten' "$scratch/out")" -eq 1 ] || return 1
     grep -q 'group=4 nodes, taper=3' "$scratch/out" && grep -q '^ethernet-10g: shortest step by ' "$scratch/out" || return 1
     is rows.0.bytes 0 && is rows.0.exposed 0 && is rows.0.speedup 1 || return 1
     is "verdict.#" 2 && is verdict.1.network "${networks[1]}" && is command "$(value command)" &&
