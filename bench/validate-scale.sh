@@ -24,7 +24,7 @@ trap '"$here/netlab.sh" down >/dev/null 2>&1' EXIT
 query=$build/tests/tools/json_query
 [ -x "$query" ] || make -s -C "$build" tests/tools/json_query >&2
 
-arguments() { # MODEL
+arguments() { # MODEL RANKS: of all ranks together, 64 or 128 examples
     case $1 in
         resnet-20) echo --model resnet-20 --data random:32x32x3,10,n=512,test=16 --batch 64 ;;
         alexnet*) echo --model "$1" --data random:224x224x3,200,n=64,test=16 --batch 16 ;;
@@ -47,6 +47,7 @@ record() { # MODEL
     # shellcheck disable=SC2046  # words
     "${MPIRUN:-mpirun}" -n 2 "$build/bin/thinwire-train" $(arguments "$1") --steps 20 --record "$out/$1.job" \
         >"$out/record.log" 2>&1 || { tail -n 1 "$out/record.log" >&2; return 1; }
+    sed "s/^ranks = 1;/ranks = $2;/" "$out/record.job" >"$out/$1-$2-$3.job"
 }
 
 for model in $models; do

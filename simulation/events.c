@@ -14,13 +14,13 @@
 
 #define STACK ((size_t)512 << 10)
 
-typedef struct event {
+typedef struct agenda_event {
     double        time;
     uint64_t      order;
     event_call_t *call;
     void         *context;
     uint64_t      number;
-} event_t;
+} agenda_event_t;
 
 typedef struct actor {
     ucontext_t context;
@@ -30,7 +30,7 @@ typedef struct actor {
 
 static struct {
     double     now;
-    event_t   *heap;
+    agenda_event_t   *heap;
     size_t     events, room;
     uint64_t   order;
     actor_t   *actor;
@@ -51,14 +51,14 @@ int event_rank(void)
 
 /* ---- the heap ------------------------------------------------------------------------------ */
 
-static int before(const event_t *a, const event_t *b)
+static int before(const agenda_event_t *a, const agenda_event_t *b)
 {
     return a->time < b->time || (a->time <= b->time && a->order < b->order);
 }
 
 void event_at(double time, event_call_t *call, void *context, uint64_t number)
 {
-    const event_t event = {time > sim.now ? time : sim.now, sim.order++, call, context, number};
+    const agenda_event_t event = {time > sim.now ? time : sim.now, sim.order++, call, context, number};
     size_t        at    = sim.events;
 
     if (sim.events == sim.room) {
@@ -76,9 +76,9 @@ void event_at(double time, event_call_t *call, void *context, uint64_t number)
     sim.heap[at] = event;
 }
 
-static event_t take(void)
+static agenda_event_t take(void)
 {
-    const event_t first = sim.heap[0], last = sim.heap[--sim.events];
+    const agenda_event_t first = sim.heap[0], last = sim.heap[--sim.events];
     size_t        at = 0;
 
     for (size_t next = 1; next < sim.events; next = 2 * at + 1) {
@@ -199,7 +199,7 @@ int event_run(int ranks, void (*main)(int rank))
         event_at(0.0, go_on, &sim.actor[r], 0);
     }
     while (sim.events > 0) {
-        const event_t event = take();
+        const agenda_event_t event = take();
 
         sim.now = event.time;
         event.call(event.context, event.number);

@@ -43,7 +43,7 @@ static post_t *post_of(MPI_Request request)
 /* A message to or from it has been given its time, which the batch waits for. */
 static void batch_known(post_t *post)
 {
-    batch_t *batch = post->batch;
+    post_batch_t *batch = post->batch;
 
     if (batch == NULL) {
         return;
@@ -120,7 +120,7 @@ static int receive_message(void *bytes, int count, MPI_Datatype type, int from, 
     return MPI_SUCCESS;
 }
 
-static void batch_add(batch_t *batch, post_t *post)
+static void batch_add(post_batch_t *batch, post_t *post)
 {
     post->batch = batch;
     if (post->time < 0.0) {
@@ -130,7 +130,7 @@ static void batch_add(batch_t *batch, post_t *post)
     }
 }
 
-static void batch_end(batch_t *batch, int count, MPI_Request requests[])
+static void batch_end(post_batch_t *batch, int count, MPI_Request requests[])
 {
     for (int i = 0; i < count; i++) {
         resident[batch->rank].debt += post_of(requests[i])->receive;
@@ -152,7 +152,7 @@ static void pay(resident_t *me)
 
 static int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
-    batch_t *batch;
+    post_batch_t *batch;
 
     (void)statuses;
     pay(&resident[event_rank()]);

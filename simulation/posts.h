@@ -12,10 +12,10 @@
 #define POST_NONE UINT32_MAX
 
 /* Requests that are waited for together. */
-typedef struct batch {
+typedef struct post_batch {
     int    rank, count, unknown; /* requests; of which nobody knows when they will be complete */
     double last;
-} batch_t;
+} post_batch_t;
 
 /* A cache line. */
 typedef struct post {
@@ -26,7 +26,7 @@ typedef struct post {
     union {
         parcel_t parcel; /* of a message */
         struct {
-            batch_t *batch;
+            post_batch_t *batch;
             double   receive; /* seconds of work, once it is complete */
         };
     };

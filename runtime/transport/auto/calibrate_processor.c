@@ -25,9 +25,13 @@
 /* The least part: of 65536 ranks on one. */
 #define TW_LEAST_PART 0x1p-16
 
-#define TW_LOOK_NS     200000 /* between two looks */
-#define TW_PIECE_STEPS 20000  /* some 20 us        */
+#define TW_PIECE_STEPS 20000 /* some 20 us */
 #define TW_TURNS       3
+
+/* Between two looks: what a link carries of so many bytes, within limits; each look takes time of its own. */
+#define TW_LOOK_BYTES 65536.0
+#define TW_LOOK_LEAST 200e-6
+#define TW_LOOK_MOST  10e-3
 
 static double tw_clock_seconds(clockid_t clock)
 {
@@ -63,10 +67,21 @@ static double tw_part(double seconds)
     return (tw_clock_seconds(CLOCK_THREAD_CPUTIME_ID) - own) / spent;
 }
 
-/* Processor's seconds of so many bytes to and from every rank of other nodes. */
-static tw_status_t tw_moved(tw_gauge_t *g, size_t bytes, double *seconds_p)
+static struct timespec tw_pause(const tw_facts_t *facts)
 {
-    const struct timespec pause  = {.tv_nsec = TW_LOOK_NS};
+    const double wanted =
+        facts->between.shared > 0.0 ? TW_LOOK_BYTES / facts->between.shared : TW_LOOK_LEAST;
+    const double seconds = wanted < TW_LOOK_LEAST  ? TW_LOOK_LEAST
+                           : wanted > TW_LOOK_MOST ? TW_LOOK_MOST
+                                                   : wanted;
+
+    return (struct timespec){.tv_nsec = (long)(1e9 * seconds)};
+}
+
+/* Processor's seconds of so many bytes to and from every rank of other nodes. */
+static tw_status_t tw_moved(tw_gauge_t *g, const tw_facts_t *facts, size_t bytes, double *seconds_p)
+{
+    const struct timespec pause  = tw_pause(facts);
     const double          own    = tw_clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
     int                   posted = 0, done = 0;
     tw_status_t           status = tw_gauge_post(g, false, bytes, &posted);
@@ -90,15 +105,15 @@ static size_t tw_moved_bytes(const tw_gauge_t *g, const tw_facts_t *facts, doubl
 }
 
 /* All ranks begin at once; the mean of what they find. */
-static tw_status_t tw_processor_turn(tw_gauge_t *g, double seconds, size_t bytes, double *part_p,
-                                     double *moved_p)
+static tw_status_t tw_processor_turn(tw_gauge_t *g, const tw_facts_t *facts, double seconds,
+                                     size_t bytes, double *part_p, double *moved_p)
 {
     double      found[2] = {0.0, 0.0};
     tw_status_t status   = tw_gauge_agree(g, found, 1, false);
 
     found[0] = tw_part(seconds);
     if (status == TW_OK && bytes > 0) {
-        status = tw_moved(g, bytes, &found[1]);
+        status = tw_moved(g, facts, bytes, &found[1]);
     }
     if (status == TW_OK) {
         status = tw_gauge_agree(g, found, 2, true);
@@ -120,7 +135,7 @@ tw_status_t tw_gauge_processor(tw_gauge_t *g, tw_facts_t *facts)
         return TW_OK;
     }
     for (int k = 0; k < TW_TURNS && status == TW_OK; k++) {
-        status = tw_processor_turn(g, seconds, bytes, &parts[k], &moved[k]);
+        status = tw_processor_turn(g, facts, seconds, bytes, &parts[k], &moved[k]);
     }
     if (status != TW_OK) {
         return status;
