@@ -4,10 +4,10 @@
 #
 # For each lab of emulated hosts (default 2:1gbit 4:1gbit 4:100mbit; bench/netlab.sh, needs root): thinwire calibrate on
 # it; then steps of MODELS ("lenet mlp resnet-20") with CODECS ("fp32 bitpack:2 tree8") and SCHEMES ("data b c"; resnet-20
-# data alone: it has next to nothing to split), measured, and predicted from the layers that two ranks, a core each,
-# recorded once without a lab. STEPS (30) of each run; SECONDS_EACH (6) of a calibration. Prints a table, then the median
-# of the errors and how many pairs of codecs or schemes that differ by more than 10 % come in the right order. 15 minutes
-# on two cores.
+# data alone: it has next to nothing to split), measured, and predicted from the layers that one rank recorded with its
+# share of a batch and nobody beside it. Hosts share this machine's cores: how much of a processor each has is in the
+# calibration. STEPS (30) of each run; SECONDS_EACH (6) of a calibration. Prints a table, then the median of the errors and
+# how many pairs of codecs or schemes that differ by more than 10 % come in the right order. 15 minutes on two cores.
 set -u
 if [ $# -lt 2 ] || [ ! -x "$1/bin/thinwire" ]; then
     echo "usage: bench/validate-scale.sh BUILD_DIR OUT_DIR [HOSTS:RATE...]" >&2
@@ -24,11 +24,11 @@ trap '"$here/netlab.sh" down >/dev/null 2>&1' EXIT
 query=$build/tests/tools/json_query
 [ -x "$query" ] || make -s -C "$build" tests/tools/json_query >&2
 
-arguments() { # MODEL RANKS: of all ranks together, 64 or 128 examples
+arguments() { # MODEL RANKS: a share of 16, 64 or 128 examples
     case $1 in
-        resnet-20) echo --model resnet-20 --data random:32x32x3,10,n=512,test=16 --batch 64 ;;
-        alexnet*) echo --model "$1" --data random:224x224x3,200,n=64,test=16 --batch 16 ;;
-        *) echo --model "$1" --data digits --batch 128 ;;
+        resnet-20) echo --model resnet-20 --data random:32x32x3,10,n=512,test=16 --batch $((64 / $2)) ;;
+        alexnet*) echo --model "$1" --data random:224x224x3,200,n=64,test=16 --batch $((16 / $2)) ;;
+        *) echo --model "$1" --data digits --batch $((128 / $2)) ;;
     esac
 }
 
@@ -42,17 +42,14 @@ ways() {
     done
 }
 
-record() { # MODEL
-    [ -s "$out/$1.job" ] && return
+record() { # MODEL RANKS
+    [ -s "$out/$1-$2.job" ] && return
     # shellcheck disable=SC2046  # words
-    "${MPIRUN:-mpirun}" -n 2 "$build/bin/thinwire-train" $(arguments "$1") --steps 20 --record "$out/$1.job" \
+    "${MPIRUN:-mpirun}" -n 1 "$build/bin/thinwire-train" $(arguments "$1" "$2") --steps 20 --record "$out/$1-$2.job" \
         >"$out/record.log" 2>&1 || { tail -n 1 "$out/record.log" >&2; return 1; }
     sed "s/^ranks = 1;/ranks = $2;/" "$out/record.job" >"$out/$1-$2-$3.job"
 }
 
-for model in $models; do
-    record "$model" || exit 1
-done
 echo "| hosts, rate | model | scheme | codec | measured, ms | predicted, ms | error |"
 echo "|---|---|---|---|---|---|---|"
 : >"$out/errors"
@@ -66,12 +63,13 @@ for lab in "${@:-2:1gbit 4:1gbit 4:100mbit}"; do
         "$here/netlab.sh" mpirun "$hosts" -- "$build/bin/thinwire" calibrate --seconds "${SECONDS_EACH:-6}" --output "$facts" \
             >"$out/calibrate.log" 2>&1 || { tail -n 1 "$out/calibrate.log" >&2; exit 1; }
         for model in $models; do
+            record "$model" "$hosts" || exit 1
             : >"$out/pairs"
             while read -r scheme codec; do
                 # shellcheck disable=SC2046  # words
-                "$here/netlab.sh" mpirun "$hosts" -- "$build/bin/thinwire-train" $(arguments "$model") --codec "$codec" --scheme "$scheme" \
+                "$here/netlab.sh" mpirun "$hosts" -- "$build/bin/thinwire-train" $(arguments "$model" 1) --codec "$codec" --scheme "$scheme" \
                     --steps "$steps" --json "$out/run.json" >"$out/run.log" 2>&1 </dev/null || { tail -n 1 "$out/run.log" >&2; continue; }
-                "$build/bin/thinwire" scale "$out/$model.job" --facts "$facts" --ranks "$hosts" --codec "$codec" --scheme "$scheme" \
+                "$build/bin/thinwire" scale "$out/$model-$hosts.job" --facts "$facts" --weak --ranks "$hosts" --codec "$codec" --scheme "$scheme" \
                     --json "$out/scale.json" >"$out/scale.log" 2>&1 </dev/null || { tail -n 1 "$out/scale.log" >&2; continue; }
                 LC_ALL=C awk -v h="$hosts, $rate" -v m="$model" -v s="$scheme" -v c="$codec" -v a="$("$query" "$out/run.json" step_seconds)" \
                     -v b="$("$query" "$out/scale.json" rows.0.seconds)" -v errors="$out/errors" -v pairs="$out/pairs" 'BEGIN {
