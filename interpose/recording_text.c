@@ -14,7 +14,7 @@
 #include "interpose/report_parts.h"
 #include "interpose/recording_text.h"
 
-#define TW_RECORDING_LEGEND 1000 /* words that the head explains */
+#define TW_RECORDING_LEGEND 200 /* words that the head explains */
 #define TW_RECORDING_LEAST  5e-10
 #define TW_RECORDING_MOST   1e6 /* seconds of an item */
 

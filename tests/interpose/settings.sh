@@ -35,7 +35,7 @@ check() {
     result $? "$name"
 }
 
-plan 33
+plan 34
 
 unset_all() {
     job 2 "${loaded[@]}" && all_left 2 0 && ours | grep -q -i watch && grep -q '^the end' "$scratch/out"
@@ -116,5 +116,7 @@ check "rules differ" differ 'rank 1 has another THINWIRE_RULES' \
     'THINWIRE_RULES=bcast=tree8' 'THINWIRE_RULES=bcast=int8'
 check "encoding always on one rank" differ 'rank 1 has another THINWIRE_ENCODE' \
     THINWIRE_ENCODE=auto THINWIRE_ENCODE=always
+check "recording on one rank" differ 'rank 1 has another THINWIRE_RECORD' \
+    THINWIRE_RECORD= THINWIRE_RECORD="$scratch/job.cfg"
 check "one rank has a wrong codec" differ 'rank 1 has another THINWIRE_CODEC' \
     THINWIRE_CODEC=tree8 THINWIRE_CODEC=tree9
