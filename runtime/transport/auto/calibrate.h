@@ -65,9 +65,9 @@ tw_status_t tw_gauge_time(tw_gauge_t *g, double seconds, tw_gauge_run_t run, con
  * away may not get it back when it should. */
 tw_status_t tw_gauge_wait(tw_gauge_t *g, int count, MPI_Request *requests);
 
-/* Messages of so many bytes to and from every rank inside, or outside, this node: under way. Adds to
- * *posted_p, of g->requests. */
-tw_status_t tw_gauge_post(tw_gauge_t *g, bool inside, size_t bytes, int *posted_p);
+/* Messages of so many bytes to and from every rank inside, or outside, this node: under way; in the
+ * buffers from `at` on. Adds to *posted_p, of g->requests. */
+tw_status_t tw_gauge_post(tw_gauge_t *g, bool inside, size_t at, size_t bytes, int *posted_p);
 
 /* Are `count` messages complete? Looks once. */
 tw_status_t tw_gauge_test(tw_gauge_t *g, int count, MPI_Request *requests, int *done_p);

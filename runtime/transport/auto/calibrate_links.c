@@ -53,7 +53,7 @@ static tw_status_t tw_run_pair(tw_gauge_t *g, const void *what)
                            : status;
 }
 
-tw_status_t tw_gauge_post(tw_gauge_t *g, bool inside, size_t bytes, int *posted_p)
+tw_status_t tw_gauge_post(tw_gauge_t *g, bool inside, size_t at, size_t bytes, int *posted_p)
 {
     tw_comm_t  *comm   = g->comm;
     tw_status_t status = TW_OK;
@@ -63,22 +63,22 @@ tw_status_t tw_gauge_post(tw_gauge_t *g, bool inside, size_t bytes, int *posted_
         const int peer = (comm->rank + comm->size - i) % comm->size;
 
         if ((g->node[peer] == g->node[comm->rank]) == inside) {
-            status =
-                tw_comm_mpi(comm,
-                            comm->mpi->Irecv(g->recv + (size_t)peer * bytes, (int)bytes, MPI_BYTE,
-                                             peer, TW_TAG_SYNC, comm->comm, &g->requests[posted++]),
-                            "MPI_Irecv");
+            status = tw_comm_mpi(comm,
+                                 comm->mpi->Irecv(g->recv + at + (size_t)peer * bytes, (int)bytes,
+                                                  MPI_BYTE, peer, TW_TAG_SYNC, comm->comm,
+                                                  &g->requests[posted++]),
+                                 "MPI_Irecv");
         }
     }
     for (int i = 1; i < comm->size && status == TW_OK; i++) {
         const int peer = (comm->rank + i) % comm->size;
 
         if ((g->node[peer] == g->node[comm->rank]) == inside) {
-            status =
-                tw_comm_mpi(comm,
-                            comm->mpi->Isend(g->send + (size_t)peer * bytes, (int)bytes, MPI_BYTE,
-                                             peer, TW_TAG_SYNC, comm->comm, &g->requests[posted++]),
-                            "MPI_Isend");
+            status = tw_comm_mpi(comm,
+                                 comm->mpi->Isend(g->send + at + (size_t)peer * bytes, (int)bytes,
+                                                  MPI_BYTE, peer, TW_TAG_SYNC, comm->comm,
+                                                  &g->requests[posted++]),
+                                 "MPI_Isend");
         }
     }
     *posted_p = posted;
@@ -93,7 +93,8 @@ static tw_status_t tw_run_all(tw_gauge_t *g, const void *what)
     tw_status_t     status = TW_OK;
 
     for (int i = 0; i < all->times && status == TW_OK; i++) {
-        status = tw_gauge_post(g, all->inside, all->bytes, &posted);
+        status = tw_gauge_post(g, all->inside, (size_t)i * (size_t)g->comm->size * all->bytes,
+                               all->bytes, &posted);
     }
     return status == TW_OK ? tw_gauge_wait(g, posted, g->requests) : status;
 }
@@ -143,6 +144,30 @@ static tw_status_t tw_gauge_pair(tw_gauge_t *g, int a, int b, double budget, tw_
     return status;
 }
 
+/* What the links carry of messages such as the library sends, several of them to each rank at once: a long
+ * one is sent in another way, after an exchange with the receiver. */
+static tw_status_t tw_gauge_fragments(tw_gauge_t *g, tw_all_t *all, double links, double budget,
+                                      double *rate_p)
+{
+    const size_t most = g->room / (size_t)g->comm->size / TW_GAUGE_MESSAGES;
+    const double few = TW_GAUGE_MESSAGES / 4.0, many = TW_GAUGE_MESSAGES;
+    double       times[2];
+    tw_status_t  status;
+
+    all->bytes = TW_FRAGMENT < most ? TW_FRAGMENT : most;
+    all->times = TW_GAUGE_MESSAGES / 4;
+    status     = tw_gauge_time(g, budget / 2.0, tw_run_all, all, &times[0]);
+    all->times = TW_GAUGE_MESSAGES;
+    if (status == TW_OK) {
+        status = tw_gauge_time(g, budget / 2.0, tw_run_all, all, &times[1]);
+    }
+    if (status == TW_OK) {
+        *rate_p = tw_rate((many - few) * links * (double)all->bytes, times,
+                          many * links * (double)all->bytes);
+    }
+    return status;
+}
+
 /* links: how many messages of one size pass the busiest link in one direction. */
 static tw_status_t tw_gauge_all(tw_gauge_t *g, bool inside, double links, double peers,
                                 double budget, tw_link_facts_t *link)
@@ -157,12 +182,16 @@ static tw_status_t tw_gauge_all(tw_gauge_t *g, bool inside, double links, double
         status    = tw_gauge_time(g, budget / 10.0, tw_run_all, &all, &times[1]);
         all.times = 1;
     }
-    most = most < g->room / (size_t)g->comm->size ? most : g->room / (size_t)g->comm->size;
-    if (status == TW_OK) {
-        link->message =
-            times[1] > times[0] ? (times[1] - times[0]) / ((TW_GAUGE_MESSAGES - 1.0) * peers) : 0.0;
-        status = tw_two_sizes(g, 0.8 * budget, most, tw_run_all, &all, &all.bytes, &larger, times);
+    if (status != TW_OK) {
+        return status;
     }
+    link->message =
+        times[1] > times[0] ? (times[1] - times[0]) / ((TW_GAUGE_MESSAGES - 1.0) * peers) : 0.0;
+    if (!inside) {
+        return tw_gauge_fragments(g, &all, links, 0.8 * budget, &link->shared);
+    }
+    most   = most < g->room / (size_t)g->comm->size ? most : g->room / (size_t)g->comm->size;
+    status = tw_two_sizes(g, 0.8 * budget, most, tw_run_all, &all, &all.bytes, &larger, times);
     if (status == TW_OK) {
         link->shared = tw_rate(0.75 * links * (double)larger, times, links * (double)larger);
     }

@@ -84,7 +84,7 @@ static tw_status_t tw_moved(tw_gauge_t *g, const tw_facts_t *facts, size_t bytes
     const struct timespec pause  = tw_pause(facts);
     const double          own    = tw_clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
     int                   posted = 0, done = 0;
-    tw_status_t           status = tw_gauge_post(g, false, bytes, &posted);
+    tw_status_t           status = tw_gauge_post(g, false, 0, bytes, &posted);
 
     while (status == TW_OK && !done) {
         nanosleep(&pause, NULL);
