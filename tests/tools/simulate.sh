@@ -53,7 +53,7 @@ by_hand() {
 check "values as they are, without latency: the time of the bytes" by_hand
 
 latency() {
-    job "$(call bcast 1)"
+    job "$(call alltoall 1)"
     scale --simulate --ranks 2 --network $plain:latency=100:message=6 --codec fp32 && within "$(seconds 0)" 1.05e-4 1.1e-4
 }
 check "a short message: the latency, and what both ends need for it" latency
@@ -148,9 +148,9 @@ job "$(call allreduce 1000000)"
 check "more messages than can be simulated" refused 2 '--simulate: about .* messages on 65536 ranks, of at most .*the model' \
     --simulate --ranks 65536 --codec fp32
 no_program() {
-    local here=$PWD
-    mkdir -p "$scratch/elsewhere/bin" "$scratch/elsewhere/lib" && cp "$thinwire" "$scratch/elsewhere/bin/" || return 1
-    LD_LIBRARY_PATH=$here/$top_builddir/lib thinwire=$scratch/elsewhere/bin/thinwire \
+    mkdir -p "$scratch/elsewhere/bin" "$scratch/elsewhere/lib" && cp "$thinwire" "$scratch/elsewhere/bin/" &&
+        cp -L "$top_builddir"/lib/libthinwire.so.0 "$scratch/elsewhere/lib/" || return 1
+    thinwire=$scratch/elsewhere/bin/thinwire \
         refused 2 '--simulate: there is no program thinwire-player' --simulate --ranks 2 --codec fp32
 }
 if [ -x "$pkglibexecdir/thinwire-player" ]; then
