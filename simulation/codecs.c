@@ -108,10 +108,10 @@ const tw_codec_t *codec_make(tw_context_t *ctx, const tw_codec_facts_t *facts)
                                           NULL, 0) != TW_OK) {
         return NULL;
     }
-    codec->kernels         = &timed;
-    codec->threads         = 1;
-    made[codecs].codec     = codec;
-    made[codecs++].facts   = *facts;
+    codec->kernels       = &timed;
+    codec->threads       = 1;
+    made[codecs].codec   = codec;
+    made[codecs++].facts = *facts;
     return codec;
 }
 
@@ -152,10 +152,10 @@ void values_open(const script_t *given, size_t bytes)
     const size_t most = bytes + (bytes / PIECES / FOLD + 2) * FOLD;
     const size_t all  = 2 * most + (size_t)given->ranks * SHARED;
 
-    script   = given;
-    spent    = calloc((size_t)given->ranks, sizeof(*spent));
-    area     = reserve(all);
-    area_end = area + all;
+    script    = given;
+    spent     = calloc((size_t)given->ranks, sizeof(*spent));
+    area      = reserve(all);
+    area_end  = area + all;
     area_free = area;
     if (spent == NULL) {
         world_fail("out of memory");

@@ -14,13 +14,13 @@
 
 #define STACK ((size_t)512 << 10)
 
-typedef struct agenda_event {
+typedef struct coming {
     double        time;
     uint64_t      order;
     event_call_t *call;
     void         *context;
     uint64_t      number;
-} agenda_event_t;
+} coming_t;
 
 typedef struct actor {
     ucontext_t context;
@@ -30,7 +30,7 @@ typedef struct actor {
 
 static struct {
     double     now;
-    agenda_event_t   *heap;
+    coming_t  *heap;
     size_t     events, room;
     uint64_t   order;
     actor_t   *actor;
@@ -51,15 +51,15 @@ int event_rank(void)
 
 /* ---- the heap ------------------------------------------------------------------------------ */
 
-static int before(const agenda_event_t *a, const agenda_event_t *b)
+static int before(const coming_t *a, const coming_t *b)
 {
     return a->time < b->time || (a->time <= b->time && a->order < b->order);
 }
 
 void event_at(double time, event_call_t *call, void *context, uint64_t number)
 {
-    const agenda_event_t event = {time > sim.now ? time : sim.now, sim.order++, call, context, number};
-    size_t        at    = sim.events;
+    const coming_t event = {time > sim.now ? time : sim.now, sim.order++, call, context, number};
+    size_t         at    = sim.events;
 
     if (sim.events == sim.room) {
         sim.room = sim.room > 0 ? 2 * sim.room : 1024;
@@ -76,10 +76,10 @@ void event_at(double time, event_call_t *call, void *context, uint64_t number)
     sim.heap[at] = event;
 }
 
-static agenda_event_t take(void)
+static coming_t take(void)
 {
-    const agenda_event_t first = sim.heap[0], last = sim.heap[--sim.events];
-    size_t        at = 0;
+    const coming_t first = sim.heap[0], last = sim.heap[--sim.events];
+    size_t         at = 0;
 
     for (size_t next = 1; next < sim.events; next = 2 * at + 1) {
         if (next + 1 < sim.events && before(&sim.heap[next + 1], &sim.heap[next])) {
@@ -199,7 +199,7 @@ int event_run(int ranks, void (*main)(int rank))
         event_at(0.0, go_on, &sim.actor[r], 0);
     }
     while (sim.events > 0) {
-        const agenda_event_t event = take();
+        const coming_t event = take();
 
         sim.now = event.time;
         event.call(event.context, event.number);

@@ -19,7 +19,7 @@
 #include "simulation/world.h"
 
 typedef struct resident {
-    double debt;  /* seconds of work for messages, not yet passed */
+    double debt;    /* seconds of work for messages, not yet passed */
     int    found;   /* something, by its last test                  */
     int    polls;   /* waits for more than messages                 */
     int    knocked; /* an event is to wake it                       */
@@ -43,7 +43,7 @@ static post_t *post_of(MPI_Request request)
 /* A message to or from it has been given its time, which the batch waits for. */
 static void batch_known(post_t *post)
 {
-    post_batch_t *batch = post->batch;
+    bundle_t *batch = post->batch;
 
     if (batch == NULL) {
         return;
@@ -120,7 +120,7 @@ static int receive_message(void *bytes, int count, MPI_Datatype type, int from, 
     return MPI_SUCCESS;
 }
 
-static void batch_add(post_batch_t *batch, post_t *post)
+static void batch_add(bundle_t *batch, post_t *post)
 {
     post->batch = batch;
     if (post->time < 0.0) {
@@ -130,7 +130,7 @@ static void batch_add(post_batch_t *batch, post_t *post)
     }
 }
 
-static void batch_end(post_batch_t *batch, int count, MPI_Request requests[])
+static void batch_end(bundle_t *batch, int count, MPI_Request requests[])
 {
     for (int i = 0; i < count; i++) {
         resident[batch->rank].debt += post_of(requests[i])->receive;
@@ -152,7 +152,7 @@ static void pay(resident_t *me)
 
 static int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
-    post_batch_t *batch;
+    bundle_t *batch;
 
     (void)statuses;
     pay(&resident[event_rank()]);
@@ -216,12 +216,12 @@ static int broadcast(void *bytes, int count, MPI_Datatype type, int root, MPI_Co
                      MPI_Request *request)
 {
     (void)root; /* 0, always */
-    return start_setup(&(setup_part_t){.kind  = SETUP_BCAST,
-                                       .in    = bytes,
-                                       .out   = bytes,
-                                       .bytes = (size_t)count *
-                                                (type == MPI_INT ? sizeof(int) : 1)},
-                       comm, request);
+    return start_setup(
+        &(setup_part_t){.kind  = SETUP_BCAST,
+                        .in    = bytes,
+                        .out   = bytes,
+                        .bytes = (size_t)count * (type == MPI_INT ? sizeof(int) : 1)},
+        comm, request);
 }
 
 static int reduce_all(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
@@ -230,9 +230,11 @@ static int reduce_all(const void *in, void *out, int count, MPI_Datatype type, M
     const size_t element = type == MPI_INT ? sizeof(int) : 8;
 
     return start_setup(&(setup_part_t){.kind  = type == MPI_INT        ? SETUP_INT
-                                               : type == MPI_UINT64_T ? SETUP_UINT64
-                                                                      : SETUP_DOUBLE,
-                                       .sign  = op == MPI_MIN ? -1 : op == MPI_MAX ? 1 : 0,
+                                                : type == MPI_UINT64_T ? SETUP_UINT64
+                                                                       : SETUP_DOUBLE,
+                                       .sign  = op == MPI_MIN   ? -1
+                                                : op == MPI_MAX ? 1
+                                                                : 0,
                                        .in    = in,
                                        .out   = out,
                                        .bytes = (size_t)count * element},
@@ -383,9 +385,7 @@ void world_moved(void)
 }
 
 /* There is none but ours. */
-void world_describe(void)
-{
-}
+void world_describe(void) {}
 
 int world_run(const script_t *given, void (*play)(int rank))
 {

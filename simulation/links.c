@@ -50,10 +50,10 @@ void links_open(const script_t *script, link_call_t *sent, link_call_t *arrived)
     world        = script;
     when_sent    = sent;
     when_arrived = arrived;
-    node_wire  = wires(node_of(script->ranks - 1) + 1, script->between.shared);
-    group_wire = wires(group_of(script->ranks - 1) + 1,
-                       script->between.shared * script->group / script->taper);
-    rank_wire  = wires(script->ranks, script->inside.shared);
+    node_wire    = wires(node_of(script->ranks - 1) + 1, script->between.shared);
+    group_wire   = wires(group_of(script->ranks - 1) + 1,
+                         script->between.shared * script->group / script->taper);
+    rank_wire    = wires(script->ranks, script->inside.shared);
 }
 
 double links_overhead(int from, int to)

@@ -111,14 +111,14 @@ static void compute(player_t *p, double seconds)
 
 static tw_status_t call(player_t *p, size_t number, tw_request_t **request_p)
 {
-    static const tw_exec_t   one  = {.threads = 1};
-    const script_exchange_t *x    = &script->exchange[number];
-    const tw_how_t           how  = {.codec = codec[number], .exec = &one};
-    const size_t             n    = (size_t)x->count;
-    void *const              send = values_send(), *const receive = values_receive();
+    static const tw_exec_t   one = {.threads = 1};
+    const script_exchange_t *x   = &script->exchange[number];
+    const tw_how_t           how = {.codec = codec[number], .exec = &one};
+    const size_t             n   = (size_t)x->count;
+    void *const send = values_send(), *const receive = values_receive();
 
-    p->comm->policy.named[x->operation == TW_OPERATION_REDUCE ? TW_OPERATION_ALLREDUCE
-                                                              : x->operation] =
+    p->comm->policy
+        .named[x->operation == TW_OPERATION_REDUCE ? TW_OPERATION_ALLREDUCE : x->operation] =
         tw_policy_number(x->operation, x->algorithm);
     switch (x->operation) {
     case TW_OPERATION_ALLREDUCE:

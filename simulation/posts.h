@@ -12,22 +12,22 @@
 #define POST_NONE UINT32_MAX
 
 /* Requests that are waited for together. */
-typedef struct post_batch {
+typedef struct bundle {
     int    rank, count, unknown; /* requests; of which nobody knows when they will be complete */
     double last;
-} post_batch_t;
+} bundle_t;
 
 /* A cache line. */
 typedef struct post {
-    double   time; /* complete or arrived; below 0: not known */
-    uint64_t key;  /* while it is not matched */
+    double   time;       /* complete or arrived; below 0: not known */
+    uint64_t key;        /* while it is not matched */
     uint32_t next, pair; /* pair: a message's receive, or none */
     int      kind;
     union {
         parcel_t parcel; /* of a message */
         struct {
-            post_batch_t *batch;
-            double   receive; /* seconds of work, once it is complete */
+            bundle_t *batch;
+            double    receive; /* seconds of work, once it is complete */
         };
     };
 } post_t;

@@ -86,9 +86,7 @@ void world_code(double seconds)
     world_work(seconds);
 }
 
-void world_moved(void)
-{
-}
+void world_moved(void) {}
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
@@ -133,13 +131,17 @@ static void keep(guest_t *me, MPI_Request requests[], int count)
 
 static int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[])
 {
-    guest_t  *me     = guest_here();
-    const int result = MPI_Testall(count, requests, flag, statuses);
+    guest_t *me  = guest_here();
+    int      any = 0, result;
 
-    if (*flag) {
-        me->found = 1;
-    } else {
+    for (int i = 0; i < count && !any; i++) {
+        any = requests[i] != MPI_REQUEST_NULL;
+    }
+    result = MPI_Testall(count, requests, flag, statuses);
+    if (!*flag) {
         keep(me, requests, count);
+    } else if (any) { /* else it is no news */
+        me->found = 1;
     }
     return result;
 }
@@ -251,10 +253,10 @@ static double one_way(int rank, char *bytes, int count)
 void world_describe(void)
 {
     enum { LONG = 16 << 20 };
-    char       *bytes = calloc(1, LONG);
-    sg_host_t  *hosts;
-    double      latency, seconds;
-    int         rank;
+    char      *bytes = calloc(1, LONG);
+    sg_host_t *hosts;
+    double     latency, seconds;
+    int        rank;
 
     MPI_Init(NULL, NULL);
     rank = world_rank();

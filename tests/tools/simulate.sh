@@ -33,8 +33,10 @@ line_rate() {
         scale --simulate --ranks 2,3,4,7,16 --network $plain --codec fp32,tree8 || return 1
         [ "$(value 'rows.#')" -eq 10 ] || return 1
         for i in {0..9}; do
-            [ "$(value "rows.$i.engine")" = simulation ] && above "$(seconds "$i")" "$(value "rows.$i.bytes")e-9" &&
-                within "$(value "rows.$i.bytes")" 1e4 1e8 || { echo "$operation, row $i"; return 1; }
+            echo "$operation, row $i"
+            [ "$(value "rows.$i.engine")" = simulation ] || return 1
+            within "$(value "rows.$i.bytes")" 1e4 1e8 || return 1
+            above "$(seconds "$i")" "$(awk "BEGIN { print 1e-9 * $(value "rows.$i.bytes") }")" || return 1
         done
     done
 }
