@@ -15,7 +15,7 @@ pc=$(find "$tree" -name thinwire.pc | head -n 1)
 
 installed_files() {
     local file
-    for file in bin/thinwire include/thinwire/thinwire.h include/thinwire/version.h \
+    for file in bin/thinwire libexec/thinwire/thinwire-player include/thinwire/thinwire.h include/thinwire/version.h \
         share/man/man1/thinwire.1 share/man/man7/thinwire.7 share/man/man3/libthinwire.3; do
         [ -e "$prefix/$file" ] || { echo "$file is not installed"; return 1; }
     done
@@ -24,7 +24,9 @@ installed_files() {
 check "headers, manual pages and commands are there, .la files are not" installed_files
 
 runs_from_there() { # also when moved: programs find the library beside them
-    mv "$prefix" "$scratch/moved" && alone "$scratch/moved/bin/thinwire" --version && mv "$scratch/moved" "$prefix"
+    echo 'name = "x"; ranks = 1; step = ( { call = "bcast"; count = 1; } );' >"$scratch/job.cfg"
+    mv "$prefix" "$scratch/moved" && alone "$scratch/moved/bin/thinwire" --version &&
+        alone "$scratch/moved/bin/thinwire" scale "$scratch/job.cfg" --simulate --ranks 2 --codec fp32 && mv "$scratch/moved" "$prefix"
 }
 check "the installed command runs, moved too" runs_from_there
 
