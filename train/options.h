@@ -46,7 +46,7 @@ typedef struct tw_train_options {
     /* From the texts. */
     const char *chosen; /* an option that --plan decides but was given; or NULL          */
     struct {
-        char     model[256], scheme[64], codec[300];
+        char     model[4096], scheme[64], codec[300];
         uint64_t batch;
     } planned; /* by --plan */
     tw_division_t division;
