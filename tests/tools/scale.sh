@@ -25,7 +25,7 @@ step = (
 );
 END
 
-plan 53
+plan 59
 
 value() { "$json_query" "$file" "$1"; }
 is() { [ "$(value "$1")" = "$2" ] || { echo "$1 is $(value "$1"), not $2"; return 1; }; }
@@ -125,6 +125,23 @@ gradients_only() {
     within "$(value rows.1.bytes)" 1 "$(awk -v b="$(value rows.0.bytes)" 'BEGIN { print b / 25 }')"
 }
 check "a codec with error feedback is for gradients alone" gradients_only
+
+# Two dense layers that can be split. With a codec of activations, that of gradients says nothing about them; measured
+# even where no row has it.
+act() {
+    printf 'name = "l"; ranks = 1; training = { batch = 64; layers = (%s,%s); };' \
+        '{ name = "a"; weights = 1000000; biases = 1000; units = 1000; forward = 1e-3; }' \
+        '{ name = "b"; weights = 10000; units = 10; }' >"$scratch/split.cfg"
+    bytes() { alone "$thinwire" scale "$scratch/split.cfg" --ranks 4 --scheme a --codec "$@" --json "$file" >/dev/null && value rows.0.bytes; }
+    local plain coarse
+    plain=$(bytes fp32) coarse=$(bytes tree8) || return 1
+    within "$coarse" 1 "$(awk -v b="$plain" 'BEGIN { print b / 3.5 }')" || return 1
+    [ "$(bytes fp32 --act tree8)" = "$coarse" ] && [ "$(bytes onebit --act tree8)" = "$coarse" ] && [ "$(bytes tree8 --act fp32)" = "$plain" ] &&
+        [ "$(bytes onebit)" = "$plain" ] || return 1
+    bytes tree8 --act tree8:block=64 && is rows.0.act tree8:block=64,split=0.45 && is rows.0.codec tree8 && grep -q 'strong scaling; activations by tree8:block=64$' "$scratch/out" &&
+        rows_are_sound
+}
+check "--act: a codec of activations beside that of gradients" act
 
 all_codecs() {
     alone "$thinwire" scale "$job" --ranks 4 --codec fp32,bitpack:1,bitpack:4,bf16,fp16 --json "$file" || return 1
@@ -268,6 +285,11 @@ check "a number of a network out of range" refused 2 "scale: --network: 'taper=0
 check "no number behind a key of a network" refused 2 "scale: --network: 'message=': accepted are numbers from 0" \
     "$job" --network ethernet-10g:message=
 check "an unknown codec" refused 2 "--codec: unknown codec 'tree9'" "$job" --codec tree9
+check "--act of a job without layers" refused 2 'scale: --act: this job has no layers' "$job" --act tree8
+check "--act with error feedback" refused 2 "scale: --act 'onebit': it needs error feedback" "$scratch/split.cfg" --act onebit
+check "--act that chooses" refused 2 "scale: --act 'auto': it chooses a codec" "$scratch/split.cfg" --act auto
+check "--act that is no codec" refused 2 "scale: --act: unknown codec 'tree9'" "$scratch/split.cfg" --act tree9
+check "--act that the facts have not" refused 2 "scale: '.*': nothing is known of static8" "$scratch/split.cfg" --act static8 --scheme a --facts "$facts" --ranks 2
 check "auto is no codec to compare" refused 2 "scale: --codec 'auto'" "$job" --codec auto
 check "--facts with --network" refused 2 'scale: --facts has the links: not with --network' "$job" --facts "$facts" --network ethernet-1g
 head -c 300 "$facts" >"$scratch/cut"
