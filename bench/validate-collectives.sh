@@ -10,7 +10,7 @@
 #
 # Writes all rows to OUT_DIR/rows.tsv and OUT_DIR/rows.md, prints tables of the errors by lab, operation, algorithm, codec
 # and size, then median, worst tenth, and how many pairs of codecs, or of algorithms, that differ by more than 10 %
-# measured are predicted in the right order; with gnuplot, draws OUT_DIR/validation.svg. 25 minutes on two cores.
+# measured are predicted in the right order; with gnuplot, draws OUT_DIR/validation.svg. 10 minutes on two cores.
 # MEASURE=no predicts again what lies in OUT_DIR, by its calibrations.
 #
 # What to mind: the token bucket of an emulated link lets 128 KiB or more pass at any rate after a pause. It is emptied before

@@ -47,7 +47,6 @@ record() { # MODEL RANKS
     # shellcheck disable=SC2046  # words
     "${MPIRUN:-mpirun}" -n 1 "$build/bin/thinwire-train" $(arguments "$1" "$2") --steps 20 --record "$out/$1-$2.job" \
         >"$out/record.log" 2>&1 || { tail -n 1 "$out/record.log" >&2; return 1; }
-    sed "s/^ranks = 1;/ranks = $2;/" "$out/record.job" >"$out/$1-$2-$3.job"
 }
 
 echo "| hosts, rate | model | scheme | codec | measured, ms | predicted, ms | error |"

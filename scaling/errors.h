@@ -6,7 +6,7 @@
 #define SCALING_ERRORS_H
 
 /* |predicted / measured - 1| of half of the steps, and of nine in ten, is at most */
-#define STEP_ERROR_HALF 0.12
-#define STEP_ERROR_NINE 0.42
+#define STEP_ERROR_HALF 0.13
+#define STEP_ERROR_NINE 0.50
 
 #endif /* SCALING_ERRORS_H */

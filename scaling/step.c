@@ -67,11 +67,12 @@ static void take_part(const exchange_t *x, const tw_facts_t *all, tw_facts_t *fa
     }
 }
 
-static tw_status_t ask(const exchange_t *x, const tw_facts_t *facts, const char *spec,
-                       step_exchange_t *found)
+static tw_status_t ask(const exchange_t *x, const step_case_t *how, const tw_facts_t *facts,
+                       const char *spec, step_exchange_t *found)
 {
     found->codec = tw_facts_codec(facts, spec, x->wide);
-    return tw_facts_predict(facts, x->operation, found->count, spec, x->wide, NULL,
+    return tw_facts_predict(facts, x->operation, found->count, spec, x->wide,
+                            x->operation == TW_OPERATION_ALLREDUCE ? how->algorithm : NULL,
                             &found->prediction);
 }
 
@@ -90,16 +91,17 @@ int step_exchange(const exchange_t *x, const step_case_t *how, step_exchange_t *
     take_part(x, how->facts, &facts);
     *found = (step_exchange_t){.count = x->scales ? x->count * how->share : x->count,
                                .ranks = facts.ranks};
-    status = facts.ranks > 1 ? ask(x, &facts, spec, found) : TW_OK;
+    status = facts.ranks > 1 ? ask(x, how, &facts, spec, found) : TW_OK;
     if (status == TW_ERR_UNSUPPORTED && x->wide) {
-        status = ask(x, &facts, "bitpack:8", found);
+        status = ask(x, how, &facts, "bitpack:8", found);
     }
     if (found->codec != NULL) { /* not one of what is gone */
         found->codec = tw_facts_codec(how->facts, found->codec->spec, found->codec->wide);
     }
     if (status != TW_OK) {
-        snprintf(why, why_size, "'%.60s': nothing is known of %s%s on %d ranks", x->name, spec,
-                 x->wide ? " for doubles" : "", facts.ranks);
+        snprintf(why, why_size, "'%.60s': nothing is known of %s%s%s%s on %d ranks", x->name, spec,
+                 x->wide ? " for doubles" : "", how->algorithm != NULL ? " by " : "",
+                 how->algorithm != NULL ? how->algorithm : "", facts.ranks);
         return 0;
     }
     return 1;

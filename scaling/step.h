@@ -15,6 +15,7 @@ typedef struct step_time {
 typedef struct step_case {
     const tw_facts_t *facts;
     const char       *spec;           /* codec of what may be compressed                     */
+    const char       *algorithm;      /* of allreduces; NULL: the fastest                    */
     const char       *act;            /* of classes act and back; NULL: spec                 */
     int               only_gradients; /* it is for class grad alone; others travel as fp32 */
     double            share;          /* examples of a rank, of those in the measurement     */

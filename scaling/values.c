@@ -3,7 +3,6 @@
  */
 #include "config.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -70,13 +69,6 @@ int job_word(parser_t *p, const config_setting_t *at, char *text)
     if (value == NULL || *value == '\0' || strlen(value) >= WORKLOAD_NAME || !printable(value)) {
         return job_wrong(p, at, "%s: accepted is a text of 1 to %d characters, none of control",
                          config_setting_name(at), WORKLOAD_NAME - 1);
-    }
-    for (const char *c = value; *c != '\0'; c++) {
-        if (iscntrl((unsigned char)*c)) {
-            return job_wrong(p, at,
-                             "%s: accepted is a text in one line, without control characters",
-                             config_setting_name(at));
-        }
     }
     strcpy(text, value);
     return 1;

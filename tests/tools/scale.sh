@@ -25,7 +25,7 @@ step = (
 );
 END
 
-plan 59
+plan 62
 
 value() { "$json_query" "$file" "$1"; }
 is() { [ "$(value "$1")" = "$2" ] || { echo "$1 is $(value "$1"), not $2"; return 1; }; }
@@ -142,6 +142,16 @@ act() {
         rows_are_sound
 }
 check "--act: a codec of activations beside that of gradients" act
+
+# A million floats on 16 ranks: all to all, or a share of each in two passes.
+by_algorithm() {
+    echo 'name = "a"; ranks = 1; step = ( { call = "allreduce"; count = 1000000; } );' >"$scratch/one.cfg"
+    alone "$thinwire" scale "$scratch/one.cfg" --ranks 16 --codec fp32 --algorithm direct --json "$file" || return 1
+    grep -q 'strong scaling; allreduces by direct$' "$scratch/out" && within "$(value rows.0.bytes)" 59e6 61e6 || return 1
+    alone "$thinwire" scale "$scratch/one.cfg" --ranks 16 --codec fp32 --algorithm two_pass --json "$file" &&
+        within "$(value rows.0.bytes)" 7.4e6 7.6e6
+}
+check "--algorithm: of allreduces" by_algorithm
 
 all_codecs() {
     alone "$thinwire" scale "$job" --ranks 4 --codec fp32,bitpack:1,bitpack:4,bf16,fp16 --json "$file" || return 1
@@ -290,6 +300,8 @@ check "--act with error feedback" refused 2 "scale: --act 'onebit': it needs err
 check "--act that chooses" refused 2 "scale: --act 'auto': it chooses a codec" "$scratch/split.cfg" --act auto
 check "--act that is no codec" refused 2 "scale: --act: unknown codec 'tree9'" "$scratch/split.cfg" --act tree9
 check "--act that the facts have not" refused 2 "scale: '.*': nothing is known of static8" "$scratch/split.cfg" --act static8 --scheme a --facts "$facts" --ranks 2
+check "--algorithm that is none" refused 2 "scale: --algorithm 'ring': accepted are direct, two_pass" "$job" --algorithm ring
+check "--algorithm that cannot serve" refused 2 "scale: 'fc3': nothing is known of fp32 by node on 4 ranks" "$job" --algorithm node --ranks 4 --codec fp32
 check "auto is no codec to compare" refused 2 "scale: --codec 'auto'" "$job" --codec auto
 check "--facts with --network" refused 2 'scale: --facts has the links: not with --network' "$job" --facts "$facts" --network ethernet-1g
 head -c 300 "$facts" >"$scratch/cut"

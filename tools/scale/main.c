@@ -127,6 +127,21 @@ static int read_facts(study_t *study, const scale_arguments_t *a, char *why, siz
     return 1;
 }
 
+static int read_algorithm(const study_t *study, char *why, size_t why_size)
+{
+    static const char *const names[] = {"direct", "two_pass", "grid", "hierarchical", "node"};
+
+    for (size_t k = 0; k < sizeof(names) / sizeof(names[0]) && study->algorithm != NULL; k++) {
+        if (strcmp(study->algorithm, names[k]) == 0) {
+            return 1;
+        }
+    }
+    snprintf(why, why_size,
+             "--algorithm '%.40s': accepted are direct, two_pass, grid, hierarchical and node",
+             study->algorithm != NULL ? study->algorithm : "");
+    return study->algorithm == NULL;
+}
+
 /* The codec of activations: one, which needs no error feedback. */
 static int read_act(study_t *study, scale_arguments_t *a, tw_context_t *ctx, char *why,
                     size_t why_size)
@@ -172,11 +187,12 @@ static int run(study_t *study, const scale_arguments_t *a)
     if (!gnuplot_begin(study->job, a->plot) || !report_begin(&report, study->job, a->json)) {
         return EXIT_FAILED;
     }
-    printf("%s: measured on %d rank%s, %zu %s%s; %s scaling%s%s\n\n", study->work.name,
+    printf("%s: measured on %d rank%s, %zu %s%s; %s scaling%s%s%s%s\n\n", study->work.name,
            study->work.ranks, study->work.ranks == 1 ? "" : "s", parts,
            layers > 0 ? "layer" : "different exchange", parts == 1 ? "" : "s",
            study->weak ? "weak" : "strong", a->act != NULL ? "; activations by " : "",
-           a->act != NULL ? a->act : "");
+           a->act != NULL ? a->act : "", study->algorithm != NULL ? "; allreduces by " : "",
+           study->algorithm != NULL ? study->algorithm : "");
     study_rows(study, &report);
     study_verdict(study, &report);
     well = a->plot == NULL || study_plot(study, a->plot);
@@ -223,6 +239,10 @@ int scale_main(job_t *job, int argc, char **argv)
             "Who computes what, of a training: data, or dense layers split by a, b, c or group=G\n"
                "(default data).",
             OPTION_TEXT, &a.scheme, 0, 0},
+           {"--algorithm", "NAME",
+            "Algorithm of allreduces: direct, two_pass, grid, hierarchical or node (default: the\n"
+               "fastest).",
+            OPTION_TEXT, &study.algorithm, 0, 0},
            {"--ranks-per-node", "N", "Ranks on a node (default 1, or as in --facts).", OPTION_COUNT,
             &a.per_node, 1, WORKLOAD_RANKS},
            {"--simulate", NULL, "Play the steps by the library's own code in simulated time.",
@@ -265,6 +285,7 @@ int scale_main(job_t *job, int argc, char **argv)
         } else {
             if (read_ranks(&study, a.ranks, why, sizeof(why)) &&
                 study_schemes(&study, a.scheme, why, sizeof(why)) &&
+                read_algorithm(&study, why, sizeof(why)) &&
                 read_act(&study, &a, ctx, why, sizeof(why)) &&
                 complete(&study, &a, ctx, why, sizeof(why)) &&
                 study_compute(&study, why, sizeof(why))) {

@@ -69,6 +69,7 @@ static int time_of(const study_t *study, const network_t *network, const tw_fact
     const tw_codec_facts_t *codec    = tw_facts_codec(facts, spec, 0);
     const step_case_t       how      = {.facts          = facts,
                                         .spec           = spec,
+                                        .algorithm      = study->algorithm,
                                         .act            = study->act,
                                         .only_gradients = codec != NULL && codec->feedback,
                                         .share = study->weak ? 1.0 : (double)study->work.ranks / facts->ranks};

@@ -30,6 +30,7 @@ typedef struct study {
     int          simulate; /* steps are played, not computed */
     tw_facts_t   facts;    /* of which links and ranks are replaced   */
     specs_t      specs;
+    const char  *algorithm; /* of allreduces; NULL: the fastest                                 */
     const char  *act;   /* codec of activations and their gradients; NULL: as that of gradients */
     double       alone; /* seconds of a step on one rank: with all examples, or as
                                            many as every rank has                                   */
