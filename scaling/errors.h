@@ -9,4 +9,7 @@
 #define STEP_ERROR_HALF 0.13
 #define STEP_ERROR_NINE 0.50
 
+/* The same of the one program of others that was recorded and measured: of half of the cases. */
+#define PROGRAM_ERROR_HALF 0.25
+
 #endif /* SCALING_ERRORS_H */

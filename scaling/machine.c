@@ -10,9 +10,6 @@
 #include "scaling/machine.h"
 #include "scaling/parser.h"
 
-#define RATE_LEAST 1e3
-#define RATE_MOST  1e21
-
 static int read_network(parser_t *p, const config_setting_t *at, network_t *network)
 {
     const char *text = config_setting_get_string(at);

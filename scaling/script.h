@@ -25,6 +25,7 @@ typedef struct script {
     double             group, taper;    /* as in network_t; group 0: one switch          */
     double             engine;          /* seconds that any operation takes              */
     double             share;           /* of computing times that are not fixed */
+    double             slower;          /* all of them, by processors that are shared */
     size_t             items, exchanges;
     item_t            *item;
     script_exchange_t *exchange;

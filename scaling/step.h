@@ -33,6 +33,9 @@ typedef struct step_exchange {
 int step_exchange(const exchange_t *x, const step_case_t *how, step_exchange_t *found, char *why,
                   size_t why_size);
 
+/** How much longer a computation takes where ranks share processors than where the job was measured. */
+double step_slower(const workload_t *work, const tw_facts_t *facts);
+
 /** A step once the program has run for a while: the third.
  * @return 1, or 0 with one line in why: no memory, or an exchange that the facts' codecs or
  *         algorithms cannot serve. */

@@ -494,7 +494,7 @@ int training_step(const workload_t *of, const scheme_t *scheme, int ranks, doubl
                            .lossy = lossy,
                            .rows  = ceil(ceil(batch) / ranks),
                            .all   = ceil(batch),
-                           .each  = t->batch / of->ranks};
+                           .each  = ceil(t->batch / of->ranks)};
 
     b.rate = b.rows / b.each;
     *work  = (workload_t){.ranks = ranks, .fixed = 1, .processor = of->processor};

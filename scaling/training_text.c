@@ -138,10 +138,14 @@ void training_write(FILE *to, const workload_t *work)
 
     fputs("name = ", to);
     put_text(to, work->name);
+    fprintf(to, ";\nranks = %d;\n", work->ranks);
+    if (work->codec_rate > 0.0) {
+        fprintf(to, "codec_rate = %.9e;\n", work->codec_rate);
+    }
     fprintf(to,
-            ";\nranks = %d;\ntraining = {\n  batch = %.0fL;\n  bucket = %.0fL;\n"
-            "  update = %.9g;\n  loss = \"%s\";\n  layers = (\n",
-            work->ranks, t->batch, t->bucket, t->update, t->softmax ? "softmax" : "logistic");
+            "training = {\n  batch = %.0fL;\n  bucket = %.0fL;\n  update = %.9g;\n"
+            "  loss = \"%s\";\n  layers = (\n",
+            t->batch, t->bucket, t->update, t->softmax ? "softmax" : "logistic");
     for (size_t l = 0; l < t->layers; l++) {
         const training_layer_t *layer = &t->layer[l];
 

@@ -339,11 +339,12 @@ static int read_all(parser_t *p, const config_setting_t *root)
                            *ranks    = config_setting_get_member(root, "ranks"),
                            *fixed    = config_setting_get_member(root, "fixed_ranks"),
                            *part     = config_setting_get_member(root, "processor"),
+                           *rate     = config_setting_get_member(root, "codec_rate"),
                            *step     = config_setting_get_member(root, "step"),
                            *training = config_setting_get_member(root, "training");
     double number_of                 = 0.0;
 
-    if (!job_only(p, root, "name, ranks, fixed_ranks, processor, step, training")) {
+    if (!job_only(p, root, "name, ranks, fixed_ranks, processor, codec_rate, step, training")) {
         return 0;
     }
     if (step != NULL && training != NULL) {
@@ -354,7 +355,8 @@ static int read_all(parser_t *p, const config_setting_t *root)
     }
     if (!job_word(p, name, p->work->name) || !job_whole(p, ranks, WORKLOAD_RANKS, &number_of) ||
         (fixed != NULL && !job_flag(p, fixed, &p->work->fixed)) ||
-        (part != NULL && !job_number(p, part, PROCESSOR_LEAST, 1.0, &p->work->processor))) {
+        (part != NULL && !job_number(p, part, PROCESSOR_LEAST, 1.0, &p->work->processor)) ||
+        (rate != NULL && !job_number(p, rate, RATE_LEAST, RATE_MOST, &p->work->codec_rate))) {
         return 0;
     }
     p->work->ranks = (int)number_of;

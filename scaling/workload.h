@@ -20,6 +20,9 @@ enum {
 
 /* Of one computation. */
 #define SECONDS_MOST 1e6
+/* Bytes and operations a second. */
+#define RATE_LEAST 1e3
+#define RATE_MOST  1e21
 
 /* A collective that is started once or again and again, by its name. */
 typedef struct exchange {
@@ -78,11 +81,12 @@ typedef struct training {
 } training_t;
 
 typedef struct workload {
-    char        name[WORKLOAD_NAME];
-    int         ranks;     /* that it was measured on                                        */
-    int         fixed;     /* on no other number of ranks                                    */
-    double      processor; /* the part of one that each of these had; 0: a whole one         */
-    training_t  training;  /* layers: 0 where there are items                                */
+    char   name[WORKLOAD_NAME];
+    int    ranks;      /* that it was measured on                                        */
+    int    fixed;      /* on no other number of ranks                                    */
+    double codec_rate; /* bytes of float32 a second that a rank encodes or decodes; 0: not told */
+    double processor;  /* the part of one that each of these had; 0: a whole one         */
+    training_t  training; /* layers: 0 where there are items                                */
     item_t     *item;
     size_t      items;
     exchange_t *exchange;

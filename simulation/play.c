@@ -228,10 +228,10 @@ static void walk(player_t *p, size_t from, size_t end, int depth)
 
         switch (item->kind) {
         case ITEM_COMPUTE:
-            compute(p, item->seconds * script->share);
+            compute(p, item->seconds * script->share * script->slower);
             break;
         case ITEM_FIXED:
-            compute(p, item->seconds);
+            compute(p, item->seconds * script->slower);
             break;
         case ITEM_START:
             start(p, item->exchange);

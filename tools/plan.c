@@ -142,22 +142,6 @@ static int read_model(plan_t *plan, const plan_arguments_t *a, char *why, size_t
     return 1;
 }
 
-/* Codecs as fast as the machine file says; else as this machine is. fp32 is not encoded, and to add it
- * takes no longer than to decode. */
-static void set_codecs(plan_t *plan)
-{
-    tw_facts_t *facts = &plan->study.facts;
-
-    for (int k = 0; k < facts->codecs && plan->machine.codec_rate > 0.0; k++) {
-        tw_codec_facts_t *codec = &facts->codec[k];
-        const double      each  = (codec->wide ? 8.0 : 4.0) / plan->machine.codec_rate;
-
-        codec->decode_add = codec->encode > 0.0 ? each : fmin(each, codec->decode_add);
-        codec->encode     = codec->encode > 0.0 ? each : 0.0;
-        codec->decode     = codec->decode > 0.0 ? each : 0.0;
-    }
-}
-
 static int write_job(const plan_t *plan, const char *path)
 {
     tw_problem_t problem = {.set = 0};
@@ -255,7 +239,7 @@ static int prepare(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx, c
         !codecs_measure(&study->specs, NULL, ctx, &study->facts, why, why_size)) {
         return 0;
     }
-    set_codecs(plan);
+    codecs_set_rate(&study->facts, plan->machine.codec_rate);
     return study_compute(study, why, why_size) && plan_choose(plan, why, why_size);
 }
 

@@ -244,9 +244,10 @@ static void print_remarks(const plan_t *plan)
     char                 step[TABLE_CELL];
 
     if (!fits(plan, best->memory)) {
-        printf("Memory is short: a rank has %.3g GB, and no scheme needs less. A smaller batch or "
-               "more ranks may fit.\n",
-               1e-9 * plan->machine.memory);
+        printf(
+            "Memory is short: a rank has %.3g GB, and no scheme fits into it. A smaller batch or "
+            "more ranks may fit.\n",
+            1e-9 * plan->machine.memory);
     }
     table_time(step, plan->study.alone);
     if (plan->ranks > 1 && !fits(plan, memory_alone(plan))) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * policy/facts_text.c - facts as a text file, and back.
  *
- *     thinwire calibration 1
+ *     thinwire calibration 2
  *     version 0.1.0
  *     hosts node0*4 node1*4
  *     fabric Open MPI v4.1.4, ...
@@ -14,7 +14,7 @@
  *     plain allreduce 4 1e-06  one line per size
  *     codec tree8 0 1.0009765625 4096 0.00859 0 encode decode decode_add call
  *     factor allreduce two_pass bytes factor bytes factor
- *     processor 0.5 3e-10      a rank's part of one, seconds for each byte; not in older files
+ *     processor 0.5 3e-10      a rank's part of one, seconds for each byte
  *     checksum 0123456789abcdef
  *
  * The checksum (FNV-1a, of all lines before it) is for files that were cut or changed by accident.
@@ -33,7 +33,7 @@
 #include "runtime/base/text.h"
 #include "runtime/policy/model.h"
 
-#define TW_FACTS_HEADER "thinwire calibration 1"
+#define TW_FACTS_HEADER "thinwire calibration 2"
 #define TW_FACTS_WORDS  12
 
 /* ---- writing -------------------------------------------------------------------------------- */

@@ -572,7 +572,7 @@ static void calibrations_are_read(void)
             "other facts were read");
     t_comm_done(comm, ctx);
 
-    put_file(path, "thinwire calibration 1\nversion");
+    put_file(path, "thinwire calibration 2\nversion");
     comm = t_comm_logged(settings, &log, &ctx);
     T_OK(tw_comm_get_facts(comm, &found));
     T_CHECK(found.long_form == 0 && found.ranks == t_size, "nothing was measured");

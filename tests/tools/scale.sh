@@ -60,7 +60,7 @@ table_and_json() {
         done
     done
     [ "$(grep -c ' in half of the cases, within [0-9]* % in nine of ten' "$scratch/out")" -eq 1 ] || return 1
-    grep -q 'group=4 nodes, taper=3' "$scratch/out" && grep -q '^ethernet-10g: shortest step by ' "$scratch/out" || return 1
+    grep -q 'group=4 nodes, taper=3' "$scratch/out" && grep -q '^ethernet-10g: best by ' "$scratch/out" || return 1
     is rows.0.bytes 0 && is rows.0.exposed 0 && is rows.0.speedup 1 || return 1
     is "verdict.#" 2 && is verdict.1.network "${networks[1]}" && is command "$(value command)" &&
         [ -n "$(value verdict.0.text)" ] && within "$(value verdict.0.pays_up_to_gbit)" 0 1000
@@ -86,7 +86,7 @@ weak_and_strong() {
 nothing_sent() {
     printf 'name = "still"; ranks = 1; step = ({ compute = 0; });\n' >"$scratch/still.cfg"
     alone "$thinwire" scale "$scratch/still.cfg" --ranks 2,4 --json "$file" --codec tree8 || return 1
-    grep 'shortest step by fp32 on 2 to 4; on 4 ranks compression pays at no rate' "$scratch/out" &&
+    grep 'best by fp32 on 2 to 4; on 4 ranks compression pays at no rate' "$scratch/out" &&
         value command | grep -q " scale $scratch/still.cfg --ranks 2,4 --json $file --codec tree8$"
 }
 check "a job that sends nothing" nothing_sent

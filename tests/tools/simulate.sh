@@ -8,7 +8,7 @@ limit=60
 file=$scratch/scale.json
 player=$top_builddir/libexec/thinwire/thinwire-player
 
-plan 21
+plan 22
 
 value() { "$json_query" "$file" "$1"; }
 
@@ -147,8 +147,9 @@ refused() {
     grep -q -e "^thinwire: scale: $pattern" "$scratch/out" || { echo "no '$pattern'"; return 1; }
 }
 job "$(call allreduce 1000000)"
-check "more messages than can be simulated" refused 2 '--simulate: about .* messages on 65536 ranks, of at most .*the model' \
-    --simulate --ranks 65536 --codec fp32
+check "more messages than can be simulated" refused 2 '--simulate: about .* messages on 16384 ranks, of at most .*the model' \
+    --simulate --ranks 16384 --codec fp32 --algorithm two_pass
+check "more ranks than can be simulated" refused 2 '--simulate: 65536 ranks, of at most 16384; .*the model' --simulate --ranks 65536 --codec fp32
 no_program() {
     mkdir -p "$scratch/elsewhere/bin" "$scratch/elsewhere/lib" && cp "$thinwire" "$scratch/elsewhere/bin/" &&
         cp -L "$top_builddir"/lib/libthinwire.so.0 "$scratch/elsewhere/lib/" || return 1

@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,4 +154,16 @@ int codecs_measure(const specs_t *specs, const char *more, tw_context_t *ctx, tw
     free(a.sums);
     free(a.codes);
     return good;
+}
+
+void codecs_set_rate(tw_facts_t *facts, double rate)
+{
+    for (int k = 0; k < facts->codecs && rate > 0.0; k++) {
+        tw_codec_facts_t *codec = &facts->codec[k];
+        const double      each  = (codec->wide ? 8.0 : 4.0) / rate;
+
+        codec->decode_add = codec->encode > 0.0 ? each : fmin(each, codec->decode_add);
+        codec->encode     = codec->encode > 0.0 ? each : 0.0;
+        codec->decode     = codec->decode > 0.0 ? each : 0.0;
+    }
 }

@@ -14,4 +14,8 @@
 int codecs_measure(const specs_t *specs, const char *more, tw_context_t *ctx, tw_facts_t *facts,
                    char *why, size_t why_size);
 
+/** All codecs but those that change nothing take as long for each byte of float32: so many bytes a second;
+ * 0: nothing is changed. */
+void codecs_set_rate(tw_facts_t *facts, double rate);
+
 #endif /* TOOLS_SCALE_CODECS_H */

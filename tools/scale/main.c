@@ -172,7 +172,13 @@ static int read_act(study_t *study, scale_arguments_t *a, tw_context_t *ctx, cha
         return 0;
     }
     study->act = tw_codec_spec(a->act_codec);
-    return 1;
+    for (size_t h = 0; h < study->schemes; h++) {
+        if (study->scheme[h].kind != SCHEME_DATA) {
+            return 1;
+        }
+    }
+    snprintf(why, why_size, "--act: data parallel, no activations are sent; see --scheme");
+    return 0;
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -208,8 +214,12 @@ static int complete(study_t *study, const scale_arguments_t *a, tw_context_t *ct
     }
     study->facts.engine = 2e-6;
     study->per_node     = a->per_node > 0 ? a->per_node : 1;
-    return read_networks(study, a->network != NULL ? a->network : "ethernet-10g", why, why_size) &&
-           codecs_measure(&study->specs, study->act, ctx, &study->facts, why, why_size);
+    if (!read_networks(study, a->network != NULL ? a->network : "ethernet-10g", why, why_size) ||
+        !codecs_measure(&study->specs, study->act, ctx, &study->facts, why, why_size)) {
+        return 0;
+    }
+    codecs_set_rate(&study->facts, study->work.codec_rate);
+    return 1;
 }
 
 int scale_main(job_t *job, int argc, char **argv)

@@ -10,7 +10,7 @@
 #include "tools/gnuplot.h"
 #include "tools/scale/study.h"
 
-enum { PANELS = 3, WIDE = 420, HIGH = 320 };
+enum { PANELS = 3, WIDE = 420, HIGH = 320, KEY = 16 };
 
 /* What is drawn: a line for each scheme and codec. */
 static size_t lines(const study_t *study)
@@ -47,17 +47,20 @@ static void print_panels(FILE *script, const study_t *study)
     static const char *const titles[PANELS] = {"time of a step, ms", "efficiency, %",
                                                "exposed communication, % of a step"};
 
+    /* Below every panel, so that it hides no line and all are of one size. */
+    const size_t high = HIGH + KEY * lines(study);
+
     fprintf(script,
             "set terminal svg size %d,%zu font 'sans,11' noenhanced background 'white'\n"
-            "set multiplot layout %zu,%d\nset grid\nset logscale x 2\nset xlabel 'ranks'\n",
-            PANELS * WIDE, study->networks * HIGH, study->networks, PANELS);
+            "set multiplot layout %zu,%d\nset grid\nset logscale x 2\nset xlabel 'ranks'\n"
+            "set key below\n",
+            PANELS * WIDE, study->networks * high, study->networks, PANELS);
     for (size_t n = 0; n < study->networks; n++) {
         for (int k = 0; k < PANELS; k++) {
             fprintf(script,
-                    "set title '%s'\nset ylabel '%s'\n%s logscale y\nset yrange [%s]\n%s\nplot ",
+                    "set title '%s'\nset ylabel '%s'\n%s logscale y\nset yrange [%s]\nplot ",
                     study->network[n].name, titles[k], k == 0 ? "set" : "unset",
-                    k == 0 ? "*:*" : "0:100",
-                    n + (size_t)k == 0 ? "set key top right" : "unset key");
+                    k == 0 ? "*:*" : "0:100");
             for (size_t w = 0; w < lines(study); w++) {
                 char way[200];
 

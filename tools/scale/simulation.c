@@ -23,7 +23,8 @@
 #define MESSAGES_MOST 1e8
 #define FLOWS_MOST    1e6
 
-enum { PLAYED_STEPS = 3, CHUNK_VALUES = 65536 };
+/* RANKS_MOST: each has a stack, and what it knows of the others. */
+enum { RANKS_MOST = 16384, PLAYED_STEPS = 3, CHUNK_VALUES = 65536 };
 
 /* ---- the script ---------------------------------------------------------------------------- */
 
@@ -40,6 +41,7 @@ static int script_make(script_t *script, const workload_t *work, const step_case
                          .taper     = network->taper,
                          .engine    = facts->engine,
                          .share     = how->share,
+                         .slower    = step_slower(work, facts),
                          .items     = work->items,
                          .item      = work->item,
                          .exchanges = work->exchanges,
@@ -170,6 +172,12 @@ int simulation_step(const workload_t *work, const step_case_t *how, const networ
     FILE        *file;
     int          well = 0;
 
+    if (how->facts->ranks > RANKS_MOST) {
+        snprintf(why, why_size,
+                 "--simulate: %d ranks, of at most %d; without --simulate the model takes them all",
+                 how->facts->ranks, RANKS_MOST);
+        return 0;
+    }
     if (!script_make(&script, work, how, network, why, why_size)) {
         return 0;
     }

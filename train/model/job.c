@@ -88,6 +88,14 @@ int tw_network_job(const tw_network_t *net, const speeds_t *machine, double batc
         }
     }
     t->update = machine->memory_rate > 0.0 ? bytes / machine->memory_rate : 0.0;
+    if (t->update > SECONDS_MOST) {
+        tw_problem_set(problem,
+                       "the update of all parameters would take %.3g s; accepted are up to %g s",
+                       t->update, SECONDS_MOST);
+        workload_free(work);
+        return -1;
+    }
+    work->codec_rate = machine->codec_rate;
     return 0;
 }
 
