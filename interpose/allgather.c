@@ -48,6 +48,10 @@ static tw_transfer_t *tw_allgather_make(tw_call_t *call, const void *sendbuf, in
         return NULL;
     }
     if (!tw_call_vector(call, (MPI_Aint)largest, recvtype)) {
+        if (call->comm->usable) { /* counted, by the own block instead of the largest */
+            call->uncompressed = (uint64_t)(call->comm->size - 1) * call->type.size *
+                                 tw_counts_at(&blocks->counts, call->comm->rank);
+        }
         return NULL;
     }
     send  = call->type;

@@ -251,9 +251,9 @@ static void tw_finish_write(tw_report_about_t *about, const tw_pile_t *pile)
     }
 }
 
-/* What rank 0 counted, and what the others did if they come in time. False if they did not: they
- * are still to be met. `meeting`: of all ranks; NULL where MPI has failed. */
-static bool tw_finish_collect(tw_pile_t *pile, MPI_Request *meeting)
+/* What rank 0 counted, and what the others did if they come in time. 0 if they did not: they are still
+ * to be met; negative: MPI has failed. `meeting`: of all ranks; NULL where MPI has failed. */
+static int tw_finish_collect(tw_pile_t *pile, MPI_Request *meeting)
 {
     size_t bytes  = 0;
     char  *parcel = tw_finish_pack(&bytes);
@@ -272,14 +272,14 @@ static bool tw_finish_collect(tw_pile_t *pile, MPI_Request *meeting)
         tw_finish_gather(pile, window);
         free(window);
     }
-    return met != 0;
+    return met;
 }
 
 /* True if all ranks have met. */
 static bool tw_finish_first(MPI_Request *meeting)
 {
     tw_pile_t         pile = {0};
-    bool              met  = tw_finish_collect(&pile, meeting);
+    int               met  = tw_finish_collect(&pile, meeting);
     tw_report_about_t about;
     char              library[128];
 
@@ -287,13 +287,13 @@ static bool tw_finish_first(MPI_Request *meeting)
     tw_finish_rules(&about, &pile);
     tw_finish_write(&about, &pile);
     free(pile.records);
-    if (!met) {
-        met = tw_wait_limited(meeting, TW_FINISH_FOREVER) > 0;
-        if (met) {
+    if (met == 0) {
+        met = tw_wait_limited(meeting, TW_FINISH_FOREVER);
+        if (met > 0) {
             tw_finish_gather(NULL, NULL);
         }
     }
-    return met && meeting != NULL;
+    return met > 0 && meeting != NULL;
 }
 
 void tw_finish_report(void)

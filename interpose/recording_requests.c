@@ -44,6 +44,21 @@ void tw_recording_file(const tw_recording_under_way_t *what)
     tw_recording_under_ways++;
 }
 
+/* The first of many with one handle: somebody else waits for them, on another thread. */
+tw_recording_under_way_t *tw_recording_forgotten(MPI_Request request)
+{
+    tw_recording_under_way_t *first = NULL;
+    unsigned                  n     = 0;
+
+    for (tw_recording_under_way_t *one = *tw_recording_at(request); one != NULL; one = one->next) {
+        if (one->request == request && !one->claimed) {
+            first = first == NULL ? one : first;
+            n++;
+        }
+    }
+    return n >= TW_RECORDING_ALIKE ? first : NULL;
+}
+
 tw_recording_under_way_t *tw_recording_find(MPI_Request request)
 {
     tw_recording_under_way_t *one = *tw_recording_at(request);

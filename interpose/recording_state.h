@@ -98,6 +98,10 @@ void tw_recording_file(const tw_recording_under_way_t *what);
 /* What has the request and is not claimed, or NULL. */
 tw_recording_under_way_t *tw_recording_find(MPI_Request request);
 
+/* The oldest of many that have this handle and are not looked at, which another thread waits for; or NULL. */
+enum { TW_RECORDING_ALIKE = 64 };
+tw_recording_under_way_t *tw_recording_forgotten(MPI_Request request);
+
 /* It is complete. What it was stays readable until the next one is kept. */
 void tw_recording_unfile(tw_recording_under_way_t *what);
 

@@ -12,6 +12,13 @@
 #include "interpose/recording_state.h"
 #include "runtime/base/clock.h"
 
+static void tw_recording_complete(tw_recording_under_way_t *one)
+{
+    tw_recording_unfile(one);
+    tw_recording.words.word[one->start].busy &= ~(UINT64_C(1) << one->slot);
+    tw_recording_add(one->wait);
+}
+
 void tw_recording_request(int result, const MPI_Request *request)
 {
     if (!tw_is_recording() || !tw_recording_mine() ||
@@ -19,11 +26,15 @@ void tw_recording_request(int result, const MPI_Request *request)
         return;
     }
     if (result == MPI_SUCCESS && *request != MPI_REQUEST_NULL) {
-        const tw_recording_under_way_t what = {.request = *request,
-                                               .start   = tw_recording.started.start,
-                                               .wait    = tw_recording.started.wait,
-                                               .slot    = tw_recording.started.slot};
+        const tw_recording_under_way_t what      = {.request = *request,
+                                                    .start   = tw_recording.started.start,
+                                                    .wait    = tw_recording.started.wait,
+                                                    .slot    = tw_recording.started.slot};
+        tw_recording_under_way_t      *forgotten = tw_recording_forgotten(*request);
 
+        if (forgotten != NULL) {
+            tw_recording_complete(forgotten);
+        }
         tw_recording_file(&what);
     } else {
         tw_recording.words.word[tw_recording.started.start].busy &=
@@ -84,13 +95,6 @@ void tw_recording_wait_begin_f(tw_recording_waits_t *waits, int count, const MPI
             tw_recording_claim(waits, i, tw_mpi_request_f2c(requests[i]));
         }
     }
-}
-
-static void tw_recording_complete(tw_recording_under_way_t *one)
-{
-    tw_recording_unfile(one);
-    tw_recording.words.word[one->start].busy &= ~(UINT64_C(1) << one->slot);
-    tw_recording_add(one->wait);
 }
 
 /* The time is what all of the call took. */
