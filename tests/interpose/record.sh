@@ -136,6 +136,12 @@ many_threads() {
     complete && grep -q '^# 100 collectives of other threads' "$job" && scaled
 }
 
+# What is computed after a look at the request stands between start and wait, not behind the wait.
+looked_at() {
+    record 2 looking && complete && scaled || return 1
+    awk -F '[=;]' '/start=/ { between = 1; n = 0 } between && /compute=/ { n += $2 } /wait=/ { if (between) found += n > 0.004; between = 0 }
+        END { exit !found }' <(sed -n '/repeat=/,/);}/p' "$job")
+}
 serialized() { record 2 serialized && complete && ! grep -q 'other threads' "$job"; }
 persists() { plain 2 persistent && record 2 persistent && complete && diff <(grep '^sum' "$scratch/plain") <(grep '^sum' "$scratch/out") &&
     grep -q '{repeat=30;' "$job" && scaled; }
@@ -175,7 +181,7 @@ by_command() {
 }
 
 chosen=${TW_RANKS:-1 2 3 4}
-plan 26
+plan 27
 for n in 1 2 3 4; do
     if wanted "$chosen" $n; then
         check "all forms on $n ranks: results, values, loops" all_forms $n
@@ -193,6 +199,7 @@ check "a million calls without loops are less than 10 MB" a_million
 check "the same calls from different places" places
 check "other calls of one rank" one_rank
 check "the slowest rank's computation, which others wait for" slowest
+check "a look at a request completes nothing" looked_at
 check "threads: those of the thread that called MPI_Init" many_threads
 check "calls of another thread, one at a time" serialized
 check "persistent collectives" persists

@@ -243,6 +243,22 @@ static void by_the_slowest(void)
     }
 }
 
+/* It looks whether a collective is complete, computes, and waits. */
+static void looking(void)
+{
+    for (int i = 0; i < 10; i++) {
+        MPI_Request request;
+        int         flag;
+
+        MPI_Iallreduce(in, out, 100, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request);
+        MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+        usleep(5000);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        look(out, sizeof(float) * 100);
+        totals[ALLREDUCE] += 100;
+    }
+}
+
 static void *beside(void *comm)
 {
     static float x[10], y[10];
@@ -313,6 +329,8 @@ static int run(const char *what, int number)
         by_one_rank();
     } else if (strcmp(what, "slow") == 0) {
         by_the_slowest();
+    } else if (strcmp(what, "looking") == 0) {
+        looking();
     } else if (strcmp(what, "threads") == 0) {
         by_threads();
     } else if (strcmp(what, "serialized") == 0) {
