@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * scaling/step.c - see step.h.
  *
- * Exchanges form a queue: one begins when it is started and those before it are done. (The library
- * advances several at once, which share the links; the last of them is done at the same time.) The codec
+ * Exchanges form a queue: one begins when it is started and those before it have left the links. (The
+ * library advances several at once, which share the links; the last of them is done at the same time.)
+ * Where each has another root, the links of a mean rank are free before the root's are. The codec
  * of what is queued, and sending and receiving it, take the program's core while it computes, evenly over
  * the queue, and make that longer; ranks that share processors compute as much slower. Loops of many
  * rounds are walked through until a round is like those before; the others are added.
@@ -22,6 +23,7 @@ enum { STEPS = 3, ALIKE = 3, ROUNDS_MOST = 4096, ROUNDS_ALL = 1 << 18 };
 /* An exchange on its way. */
 typedef struct trip {
     double   seconds, codec, bytes; /* of one */
+    double   links;                 /* seconds until the links are free for the next */
     double   busy;                  /* seconds of the core: codec, and moving its bytes */
     double   begin, end;
     int      started;
@@ -136,10 +138,14 @@ static int predict(const exchange_t *x, const step_case_t *how, trip_t *trip, ch
     if (!step_exchange(x, how, &found, why, why_size)) {
         return 0;
     }
-    *trip = (trip_t){.seconds = found.prediction.seconds,
-                     .codec   = found.prediction.codec,
-                     .bytes   = found.ranks > 1 ? mean_bytes(x, how, &found) : 0.0,
-                     .busy    = found.prediction.codec + found.prediction.moving};
+    *trip       = (trip_t){.seconds = found.prediction.seconds,
+                           .codec   = found.prediction.codec,
+                           .bytes   = found.ranks > 1 ? mean_bytes(x, how, &found) : 0.0,
+                           .busy    = found.prediction.codec + found.prediction.moving};
+    trip->links = trip->seconds;
+    if (x->turns && trip->bytes < found.prediction.bytes_sent) {
+        trip->links *= trip->bytes / found.prediction.bytes_sent;
+    }
     return 1;
 }
 
@@ -183,7 +189,7 @@ static void start(walk_t *w, trip_t *trip)
     trip->begin   = w->now > w->free ? w->now : w->free;
     trip->end     = trip->begin + trip->seconds;
     trip->started = 1;
-    w->free       = trip->end;
+    w->free       = trip->begin + trip->links;
     w->sum.bytes += trip->bytes;
     w->sum.codec += trip->codec;
 }

@@ -319,11 +319,22 @@ static double number_of_passes(const builder_t *b, int group)
     return number;
 }
 
+/* Not the input alone, which thinwire-train records as a layer. */
+static int layers_below(const training_t *t)
+{
+    for (size_t l = 0; l < t->dense; l++) {
+        if (t->layer[l].backward > 0.0 || t->layer[l].weights + t->layer[l].biases > 0.0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static passes_t passes_of(const builder_t *b, const scheme_t *scheme)
 {
     const double given  = fmin(b->ranks, b->all); /* ranks that have examples */
     int          group  = b->ranks;
-    passes_t     passes = {.number = 1.0, .returns = b->t->dense > 0};
+    passes_t     passes = {.number = 1.0, .returns = layers_below(b->t)};
 
     if (scheme->kind == SCHEME_B) {
         group = 1;

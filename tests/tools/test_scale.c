@@ -217,6 +217,31 @@ START_TEST(exchanges_queue)
 }
 END_TEST
 
+/* A bcast of the next root begins when the links of a mean rank are free: on four ranks three send once,
+ * of which a tree's root sends two. */
+START_TEST(roots_that_take_turns_queue_by_their_mean)
+{
+    const on_four_t *k = on_four("fp32");
+    char             why[WHY];
+    workload_t       work;
+    step_time_t      time, fixed;
+    const char      *text = "name = \"j\"; ranks = 1; step = ({ start = \"bcast\"; " A1M " },"
+                            "{ start = \"bcast\"; " B2M " }, { wait = \"a\"; }, { wait = \"b\"; });";
+    tw_prediction_t  a    = predicted(&k->facts, TW_OPERATION_BCAST, 1e6, "fp32", 0),
+                    b     = predicted(&k->facts, TW_OPERATION_BCAST, 2e6, "fp32", 0);
+
+    ck_assert_msg(read_text(&work, text, why), "%s", why);
+    ck_assert(step_time(&work, &k->how, &fixed, why, sizeof(why)));
+    NEAR(fixed.seconds, a.seconds + b.seconds);
+    work.exchange[0].turns = work.exchange[1].turns = 1;
+    ck_assert(step_time(&work, &k->how, &time, why, sizeof(why)));
+    NEAR(time.bytes, 0.75 * 4.0 * 3e6);
+    NEAR(time.seconds, a.seconds * fmin(1.0, 0.75 * 4e6 / a.bytes_sent) + b.seconds);
+    ck_assert(time.seconds < fixed.seconds);
+    workload_free(&work);
+}
+END_TEST
+
 /* What is blocked in one wait takes no core for another, in whatever order. */
 START_TEST(waits_in_any_order)
 {
@@ -1223,6 +1248,7 @@ int main(void)
     tcase_add_test(tcase, what_is_hidden_costs_its_bytes);
     tcase_add_test(tcase, what_is_partly_hidden_costs_the_rest);
     tcase_add_test(tcase, exchanges_queue);
+    tcase_add_test(tcase, roots_that_take_turns_queue_by_their_mean);
     tcase_add_test(tcase, waits_in_any_order);
     tcase_add_test(tcase, what_is_started_again_costs_its_codec);
     tcase_add_test(tcase, a_wait_for_the_step_before);

@@ -664,7 +664,7 @@ START_TEST(roots_take_turns)
         k.work.training.layers  = 2;
         k.work.training.dense   = 1;
         k.layer[1]              = k.layer[0];
-        k.layer[0]              = (training_layer_t){.name = "nothing"};
+        k.layer[0]              = (training_layer_t){.name = "pool", .backward = 1e-9};
         values                  = ranks * each * k.layer[1].weights / k.layer[1].units;
         bytes = time_on(&k.work, "b", ranks, ranks * each, "fp32").bytes; /* 8 of loss and errors */
         ck_assert_double_ge(bytes, 8.0 * values * share);

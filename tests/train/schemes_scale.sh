@@ -23,6 +23,7 @@ END
 cat >"$scratch/mlp.cfg" <<'END'
 name = "mlp"; ranks = 1;
 training = { batch = 16; layers = (
+  { name = "input"; forward = 1e-5; },
   { name = "fc1"; weights = 802816; biases = 1024; units = 1024; }, { name = "fc2"; weights = 1048576; biases = 1024; units = 1024; },
   { name = "fc3"; weights = 10240; biases = 10; units = 10; }
 ); };
@@ -68,7 +69,7 @@ agree() {
     done
 }
 
-# Without layers below the split ones (mlp) no gradients return; groups of two of two ranks are scheme c.
+# Without layers below the split ones but the input (mlp) no gradients return; groups of two of two ranks are scheme c.
 plan 5
 check "the layers are those of the models" all_parameters
 check "lenet on 2 ranks" agree lenet 2 data b
