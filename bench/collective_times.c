@@ -12,7 +12,8 @@
  * What the facts say takes longer than LIMIT seconds is left out. Before each repetition every rank sends
  * DRAIN bytes to the next: an emulated link lets the first bytes after a pause pass at any rate, as no
  * real one does.
- * predict adds two columns to each row: predicted seconds, and by which algorithm.
+ * predict adds three columns to each row: predicted seconds, by which algorithm, and bytes that the
+ * busiest rank sends.
  */
 #include "config.h"
 
@@ -272,8 +273,8 @@ static int predict_main(const char *path)
                              strcmp(algorithm, "-") != 0 ? algorithm : NULL, &said) != TW_OK) {
             fail("cannot be predicted", line);
         }
-        printf("%s %s %s %.0f %.0f %.9g %.9g %s\n", operation, codec, algorithm, bytes, count,
-               seconds, said.seconds, said.algorithm);
+        printf("%s %s %s %.0f %.0f %.9g %.9g %s %.9g\n", operation, codec, algorithm, bytes, count,
+               seconds, said.seconds, said.algorithm, said.bytes_sent);
     }
     return EXIT_SUCCESS;
 }

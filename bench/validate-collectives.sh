@@ -14,7 +14,7 @@
 # MEASURE=no predicts again what lies in OUT_DIR, by its calibrations.
 #
 # What to mind: the token bucket of an emulated link lets 128 KiB or more pass at any rate after a pause. It is emptied before
-# each repetition, but fills again while the ranks meet, by some 10 KiB at 1 Gbit/s: 4 KiB there say little. And 8 hosts
+# each repetition, but fills again while the ranks meet, by some 10 KiB at 1 Gbit/s: 4 KiB there say little; rows measured above the rate of the links are told apart. And 8 hosts
 # on two cores at 1 Gbit/s wait for processors, not for links.
 set -u
 if [ $# -lt 2 ] || [ ! -x "$1/bin/collective-times" ]; then
@@ -65,13 +65,13 @@ if [ "${MEASURE:-yes}" != no ]; then
     done
 fi
 
-# lab, operation, codec, algorithm, bytes, measured, predicted, by which algorithm
+# lab, operation, codec, algorithm, bytes, measured, predicted, by which algorithm, sent by the busiest rank
 : >"$out/rows.tsv"
 for each in "${labs[@]}"; do
     name=${each%%:*}-${each#*:}
     [ -s "$out/$name.rows" ] || continue
     "$build/bin/collective-times" predict "$out/$name.facts" <"$out/$name.rows" |
-        awk -v lab="${each%%:*}, ${each#*:}" -v OFS='\t' '{ print lab, $1, $2, $3, $4, $6, $7, $8 }' >>"$out/rows.tsv"
+        awk -v lab="${each%%:*}, ${each#*:}" -v OFS='\t' '{ print lab, $1, $2, $3, $4, $6, $7, $8, $9 }' >>"$out/rows.tsv"
 done
 {
     echo "| hosts, rate | operation | codec | algorithm | bytes | measured, ms | predicted, ms | error |"
@@ -83,6 +83,8 @@ done
 # Errors by a column, and whether pairs come in the right order.
 LC_ALL=C awk -F '\t' '
 function size(bytes) { return bytes >= 1048576 ? bytes / 1048576 " MiB" : bytes / 1024 " KiB" }
+# Did the link carry it no faster than at its rate? Else it passed from the store of its token bucket.
+function real() { split($1, lab, ", "); return $6 >= 0.97 * 8 * $9 / (lab[2] + 0) / (lab[2] ~ /gbit/ ? 1e9 : 1e6) }
 function note(kind, value, e) {
     if (!((kind, value) in n)) { order[kind] = order[kind] "\t" value }
     list[kind, value, ++n[kind, value]] = e
@@ -112,6 +114,8 @@ function line(kind, value,    k, w) {
     if ($4 != "-") { note("algorithm", $4, e) }
     note("all", "all", e)
     if ($5 > 65536) { note("all", "1 MiB and more", e) }
+    at_rate[NR] = real()
+    if (at_rate[NR]) { note("all", "not above the rate of the links", e) }
     where = $1 "\t" $2 "\t" $5
     if ($4 == "-") { codecs[where] = codecs[where] " " NR } else { ways[where "\t" $3] = ways[where "\t" $3] " " NR }
     long[NR] = $5 > 65536
@@ -122,6 +126,7 @@ function go(groups, kind,    g, k, i, j, row) {
         for (i = 1; i <= k; i++) { for (j = i + 1; j <= k; j++) {
             pair(kind, row[i], row[j])
             if (long[row[i]]) { pair(kind " of 1 MiB and more", row[i], row[j]) }
+            if (at_rate[row[i]] && at_rate[row[j]]) { pair(kind " not above the rate of the links", row[i], row[j]) }
         } }
     }
 }
