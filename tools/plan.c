@@ -117,7 +117,7 @@ static int read_machine(plan_t *plan, const plan_arguments_t *a, char *why, size
         return 0;
     }
     plan->ranks            = a->ranks > 0 ? a->ranks : plan->machine.ranks;
-    plan->study.per_node   = a->per_node > 0 ? a->per_node : plan->machine.ranks_per_node;
+    plan->per_node         = a->per_node > 0 ? a->per_node : plan->machine.ranks_per_node;
     plan->study.network[0] = plan->machine.network;
     plan->study.networks   = 1;
     plan->study.ranks[0]   = plan->ranks;
@@ -181,8 +181,8 @@ static void print_machine(const plan_t *plan)
         "%s, %.0f examples in a step, on %s: %d rank%s, %d on a node\n"
         "Each rank: %g operations/s in dense layers, %g in convolutions; memory %s; codecs %s\n\n",
         plan->network.name, plan->batch, m->name, plan->ranks, plan->ranks == 1 ? "" : "s",
-        plan->study.per_node < plan->ranks ? plan->study.per_node : plan->ranks, m->flops,
-        m->convolution_flops, memory, codecs);
+        plan->per_node < plan->ranks ? plan->per_node : plan->ranks, m->flops, m->convolution_flops,
+        memory, codecs);
 }
 
 static int run(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx)
@@ -235,11 +235,13 @@ static int prepare(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx, c
     study_t *study = &plan->study;
 
     study->facts.engine = 2e-6;
-    if (!check(plan, a, why, why_size) || !study_schemes(study, a->scheme, why, why_size) ||
+    if (!check(plan, a, why, why_size) ||
+        !study_variants(study, a->scheme, NULL, NULL, why, why_size) ||
         !codecs_measure(&study->specs, NULL, ctx, &study->facts, why, why_size)) {
         return 0;
     }
     codecs_set_rate(&study->facts, plan->machine.codec_rate);
+    study_per_node(study, plan->per_node);
     return study_compute(study, why, why_size) && plan_choose(plan, why, why_size);
 }
 

@@ -29,7 +29,7 @@ static int feedback(const plan_t *plan, size_t codec)
 
 static int splits(const plan_t *plan, size_t scheme)
 {
-    return plan->study.scheme[scheme].kind != SCHEME_DATA && plan->ranks > 1;
+    return plan->study.variant[scheme].scheme.kind != SCHEME_DATA && plan->ranks > 1;
 }
 
 static int fits(const plan_t *plan, double memory)
@@ -44,7 +44,7 @@ static double memory_of(const plan_t *plan, const plan_choice_t *way)
     const tw_network_memory_t how  = {
          .ranks     = splits(plan, way->scheme) ? plan->ranks : 1,
          .rows      = rows,
-         .pass      = plan->study.scheme[way->scheme].kind == SCHEME_A ? plan->batch : rows,
+         .pass      = plan->study.variant[way->scheme].scheme.kind == SCHEME_A ? plan->batch : rows,
          .residuals = plan->ranks > 1 && feedback(plan, way->grad)};
 
     return tw_network_memory(&plan->network, &how);
@@ -182,7 +182,7 @@ static void put_command(FILE *to, const plan_t *plan, int ranks)
     fprintf(to, "mpirun -n %d thinwire-train --model ", ranks);
     put_word(to, plan->model);
     fprintf(to, " --batch %.0f --scheme %s --codec ", plan->batch,
-            ranks > 1 ? plan->study.scheme[best->scheme].text : "data");
+            ranks > 1 ? plan->study.variant[best->scheme].scheme.text : "data");
     if (ranks > 1 && splits(plan, best->scheme) && strcmp(grad, act) != 0) {
         fprintf(to, "grad=%s,act=%s", grad, act);
     } else {
@@ -230,8 +230,8 @@ static void print_best(const plan_t *plan)
         printf("\nBest on %d ranks: scheme %s, gradients by %s%s%s.\nA step takes %s, of which a "
                "rank waits %s for messages: %.3g times as fast as one rank. A rank sends %.3g "
                "MB.\n",
-               plan->ranks, plan->study.scheme[best->scheme].text, spec_of(plan, best->grad),
-               splits(plan, best->scheme) ? ", activations by " : "",
+               plan->ranks, plan->study.variant[best->scheme].scheme.text,
+               spec_of(plan, best->grad), splits(plan, best->scheme) ? ", activations by " : "",
                splits(plan, best->scheme) ? spec_of(plan, best->act) : "", step, exposed,
                seconds > 0.0 ? alone / seconds : 0.0, 1e-6 * best->time.bytes);
     }
@@ -268,13 +268,13 @@ static json_t *advice_of(const plan_t *plan, const char *command)
 {
     const plan_choice_t *best = &plan->best;
 
-    return json_pack("{s:s, s:i, s:f, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:b, s:b, s:s}", "model",
-                     plan->model, "ranks", plan->ranks, "batch", plan->batch, "scheme",
-                     plan->study.scheme[best->scheme].text, "grad", spec_of(plan, best->grad),
-                     "act", spec_of(plan, best->act), "seconds", best->time.seconds,
-                     "alone_seconds", plan->study.alone, "bytes", best->time.bytes, "memory_bytes",
-                     best->memory, "fits", fits(plan, best->memory), "one_rank",
-                     one_rank_is_best(plan), "command", command);
+    return json_pack(
+        "{s:s, s:i, s:f, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:b, s:b, s:s}", "model", plan->model,
+        "ranks", plan->ranks, "batch", plan->batch, "scheme",
+        plan->study.variant[best->scheme].scheme.text, "grad", spec_of(plan, best->grad), "act",
+        spec_of(plan, best->act), "seconds", best->time.seconds, "alone_seconds", plan->study.alone,
+        "bytes", best->time.bytes, "memory_bytes", best->memory, "fits", fits(plan, best->memory),
+        "one_rank", one_rank_is_best(plan), "command", command);
 }
 
 int plan_advise(const plan_t *plan, report_t *report)

@@ -22,7 +22,7 @@ typedef struct plan {
     tw_network_t  network;
     speeds_t      machine;
     double        batch; /* examples of a step, of all ranks */
-    int           ranks;
+    int           ranks, per_node;
     study_t       study; /* one network, one number of ranks */
     plan_choice_t best;
 } plan_t;

@@ -269,8 +269,8 @@ words() {
 check "names and networks" words
 choices() {
     alone_refused 2 "plan: --scheme 'd': accepted are data, a, b, c and group=G" lenet --machine "$machine" --scheme d &&
-        alone_refused 2 "plan: --scheme ''" lenet --machine "$machine" --scheme data, && alone_refused 2 "plan: --scheme: more than 8" lenet \
-        --machine "$machine" --scheme a,a,a,a,a,a,a,a,a && alone_refused 2 "--codec: unknown codec 'tree9'" lenet --machine "$machine" --codec tree9 &&
+        alone_refused 2 "plan: --scheme ''" lenet --machine "$machine" --scheme data, && alone_refused 2 "plan: more than 64 combinations" lenet \
+        --machine "$machine" --scheme "a$(printf ',a%.0s' {1..64})" && alone_refused 2 "--codec: unknown codec 'tree9'" lenet --machine "$machine" --codec tree9 &&
         alone_refused 2 "plan: --codec 'auto'" lenet --machine "$machine" --codec auto
 }
 check "schemes and codecs that do not exist" choices

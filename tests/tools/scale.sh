@@ -25,7 +25,7 @@ step = (
 );
 END
 
-plan 62
+plan 66
 
 value() { "$json_query" "$file" "$1"; }
 is() { [ "$(value "$1")" = "$2" ] || { echo "$1 is $(value "$1"), not $2"; return 1; }; }
@@ -152,6 +152,20 @@ by_algorithm() {
         within "$(value rows.0.bytes)" 7.4e6 7.6e6
 }
 check "--algorithm: of allreduces" by_algorithm
+
+# Lists: every combination is a row, and named apart.
+combinations() {
+    local i
+    alone "$thinwire" scale "$scratch/one.cfg" --ranks 16 --codec fp32 --algorithm direct,two_pass --ranks-per-node 1,4 --json "$file" || return 1
+    is "rows.#" 4 && is rows.1.algorithm two_pass && is rows.1.ranks_per_node 1 && is rows.2.algorithm direct && is rows.2.ranks_per_node 4 || return 1
+    for i in 0 1 2 3; do
+        [ "$(value "rows.$i.bytes")" = "$(value "rows.$((i % 2)).bytes")" ] || return 1
+    done
+    within "$(value rows.0.bytes)" 59e6 61e6 && within "$(value rows.1.bytes)" 7.4e6 7.6e6 &&
+        within "$(value rows.2.seconds)" "$(value rows.0.seconds)" 10 && # four ranks share a node's link
+        grep -q '^ *algorithm *per node *ranks' "$scratch/out" && grep -q 'best by fp32 by two_pass, [14] per node on 16' "$scratch/out"
+}
+check "lists of algorithms and of ranks per node" combinations
 
 all_codecs() {
     alone "$thinwire" scale "$job" --ranks 4 --codec fp32,bitpack:1,bitpack:4,bf16,fp16 --json "$file" || return 1
@@ -301,6 +315,9 @@ check "--act that chooses" refused 2 "scale: --act 'auto': it chooses a codec" "
 check "--act that is no codec" refused 2 "scale: --act: unknown codec 'tree9'" "$scratch/split.cfg" --act tree9
 check "--act that the facts have not" refused 2 "scale: '.*': nothing is known of static8" "$scratch/split.cfg" --act static8 --scheme a --facts "$facts" --ranks 2
 check "--algorithm that is none" refused 2 "scale: --algorithm 'ring': accepted are direct, two_pass" "$job" --algorithm ring
+check "--algorithm, empty" refused 2 "scale: --algorithm '': accepted are direct" "$job" --algorithm direct,
+check "--ranks-per-node that is none" refused 2 "scale: --ranks-per-node '4x': accepted are numbers from 1 to 65536" "$job" --ranks-per-node 2,4x
+check "too many combinations" refused 2 "scale: more than 64 combinations of --scheme, --algorithm" "$job" --ranks-per-node "$(seq -s, 65)"
 check "--algorithm that cannot serve" refused 2 "scale: 'fc3': nothing is known of fp32 by node on 4 ranks" "$job" --algorithm node --ranks 4 --codec fp32
 check "auto is no codec to compare" refused 2 "scale: --codec 'auto'" "$job" --codec auto
 check "--facts with --network" refused 2 'scale: --facts has the links: not with --network' "$job" --facts "$facts" --network ethernet-1g

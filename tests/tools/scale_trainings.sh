@@ -135,7 +135,7 @@ check "no scheme" refused 2 'scale: --scheme needs a LIST that is not empty' "$j
 check "an empty place in the list" refused 2 "scale: --scheme '': $accepted" "$job" --scheme data,,c
 check "groups of 0" refused 2 "scale: --scheme 'group=0': $accepted, G from 1 to 65536" "$job" --scheme a,group=0
 check "groups of 70000" refused 2 "scale: --scheme 'group=70000': $accepted" "$job" --scheme group=70000
-check "nine schemes" refused 2 'scale: --scheme: more than 8' "$job" --scheme a,b,c,data,a,b,c,data,a
+check "65 schemes" refused 2 'scale: more than 64 combinations of --scheme' "$job" --scheme "a$(printf ',b%.0s' {1..64})"
 check "--scheme of a job with a step" refused 2 'scale: --scheme: this job has no layers' "$scratch/step.cfg" --scheme c
 check "no dense layers that could be split" refused 2 "scale: --scheme c: 'c' has no dense layers at its end" "$scratch/conv.cfg" --scheme data,c
 split_below() {

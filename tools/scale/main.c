@@ -19,8 +19,7 @@
 #define CODECS "fp32,bitpack:2,tree8,onebit"
 
 typedef struct scale_arguments {
-    const char *ranks, *network, *codec, *act, *scheme, *facts, *json, *plot;
-    int         per_node;
+    const char *ranks, *network, *codec, *act, *scheme, *algorithm, *per_node, *facts, *json, *plot;
     tw_codec_t *act_codec; /* NULL: act was not given */
 } scale_arguments_t;
 
@@ -109,37 +108,23 @@ static int read_facts(study_t *study, const scale_arguments_t *a, char *why, siz
     }
     *network        = (network_t){.measured = 1};
     study->networks = 1;
-    study->per_node = a->per_node > 0 ? a->per_node : study->facts.local_ranks;
+    study_per_node(study, study->facts.local_ranks);
     snprintf(network->name, sizeof(network->name), "measured");
-    for (size_t r = 0; r < study->sizes; r++) {
-        const int many = study->ranks[r] > study->per_node;
+    for (size_t k = 0; k < study->variants * study->sizes; k++) {
+        const int ranks    = study->ranks[k % study->sizes];
+        const int per_node = study->variant[k / study->sizes].per_node, many = ranks > per_node;
 
         if ((many && study->facts.between.shared <= 0.0) ||
-            (study->per_node > 1 && study->ranks[r] > 1 && study->facts.inside.shared <= 0.0)) {
+            (per_node > 1 && ranks > 1 && study->facts.inside.shared <= 0.0)) {
             snprintf(why, why_size,
                      "--facts %.200s: it knows no links %s, which %d ranks with %d on a node have",
                      a->facts,
                      many && study->facts.between.shared <= 0.0 ? "between nodes" : "inside a node",
-                     study->ranks[r], study->per_node);
+                     ranks, per_node);
             return 0;
         }
     }
     return 1;
-}
-
-static int read_algorithm(const study_t *study, char *why, size_t why_size)
-{
-    static const char *const names[] = {"direct", "two_pass", "grid", "hierarchical", "node"};
-
-    for (size_t k = 0; k < sizeof(names) / sizeof(names[0]) && study->algorithm != NULL; k++) {
-        if (strcmp(study->algorithm, names[k]) == 0) {
-            return 1;
-        }
-    }
-    snprintf(why, why_size,
-             "--algorithm '%.40s': accepted are direct, two_pass, grid, hierarchical and node",
-             study->algorithm != NULL ? study->algorithm : "");
-    return study->algorithm == NULL;
 }
 
 /* The codec of activations: one, which needs no error feedback. */
@@ -172,8 +157,8 @@ static int read_act(study_t *study, scale_arguments_t *a, tw_context_t *ctx, cha
         return 0;
     }
     study->act = tw_codec_spec(a->act_codec);
-    for (size_t h = 0; h < study->schemes; h++) {
-        if (study->scheme[h].kind != SCHEME_DATA) {
+    for (size_t v = 0; v < study->variants; v++) {
+        if (study->variant[v].scheme.kind != SCHEME_DATA) {
             return 1;
         }
     }
@@ -197,8 +182,9 @@ static int run(study_t *study, const scale_arguments_t *a)
            study->work.ranks, study->work.ranks == 1 ? "" : "s", parts,
            layers > 0 ? "layer" : "different exchange", parts == 1 ? "" : "s",
            study->weak ? "weak" : "strong", a->act != NULL ? "; activations by " : "",
-           a->act != NULL ? a->act : "", study->algorithm != NULL ? "; allreduces by " : "",
-           study->algorithm != NULL ? study->algorithm : "");
+           a->act != NULL ? a->act : "",
+           a->algorithm != NULL && study->algorithms == 1 ? "; allreduces by " : "",
+           a->algorithm != NULL && study->algorithms == 1 ? a->algorithm : "");
     study_rows(study, &report);
     study_verdict(study, &report);
     well = a->plot == NULL || study_plot(study, a->plot);
@@ -213,7 +199,7 @@ static int complete(study_t *study, const scale_arguments_t *a, tw_context_t *ct
         return read_facts(study, a, why, why_size);
     }
     study->facts.engine = 2e-6;
-    study->per_node     = a->per_node > 0 ? a->per_node : 1;
+    study_per_node(study, 1);
     if (!read_networks(study, a->network != NULL ? a->network : "ethernet-10g", why, why_size) ||
         !codecs_measure(&study->specs, study->act, ctx, &study->facts, why, why_size)) {
         return 0;
@@ -249,12 +235,12 @@ int scale_main(job_t *job, int argc, char **argv)
             "Who computes what, of a training: data, or dense layers split by a, b, c or group=G\n"
                "(default data).",
             OPTION_TEXT, &a.scheme, 0, 0},
-           {"--algorithm", "NAME",
-            "Algorithm of allreduces: direct, two_pass, grid, hierarchical or node (default: the\n"
+           {"--algorithm", "LIST",
+            "Algorithms of allreduces: direct, two_pass, grid, hierarchical, node (default: the "
                "fastest).",
-            OPTION_TEXT, &study.algorithm, 0, 0},
-           {"--ranks-per-node", "N", "Ranks on a node (default 1, or as in --facts).", OPTION_COUNT,
-            &a.per_node, 1, WORKLOAD_RANKS},
+            OPTION_TEXT, &a.algorithm, 0, 0},
+           {"--ranks-per-node", "LIST", "Ranks on a node (default 1, or as in --facts).", OPTION_TEXT,
+            &a.per_node, 0, 0},
            {"--simulate", NULL, "Play the steps by the library's own code in simulated time.",
             OPTION_FLAG, &study.simulate, 0, 0},
            {"--weak", NULL, "Each rank keeps its examples (default: all ranks share them).",
@@ -294,8 +280,7 @@ int scale_main(job_t *job, int argc, char **argv)
             code = EXIT_FAILED;
         } else {
             if (read_ranks(&study, a.ranks, why, sizeof(why)) &&
-                study_schemes(&study, a.scheme, why, sizeof(why)) &&
-                read_algorithm(&study, why, sizeof(why)) &&
+                study_variants(&study, a.scheme, a.algorithm, a.per_node, why, sizeof(why)) &&
                 read_act(&study, &a, ctx, why, sizeof(why)) &&
                 complete(&study, &a, ctx, why, sizeof(why)) &&
                 study_compute(&study, why, sizeof(why))) {

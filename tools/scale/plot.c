@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tools/scale/plot.c - three panels for each network: time of a step, efficiency and exposed share, by
- * ranks, a line for each codec and scheme.
+ * ranks, a line for each codec and variant.
  */
 #include "config.h"
 
@@ -12,10 +12,10 @@
 
 enum { PANELS = 3, WIDE = 420, HIGH = 320, KEY = 16 };
 
-/* What is drawn: a line for each scheme and codec. */
+/* What is drawn: a line for each variant and codec. */
 static size_t lines(const study_t *study)
 {
-    return study->schemes * study->specs.count;
+    return study->variants * study->specs.count;
 }
 
 static const step_time_t *line(const study_t *study, size_t n, size_t r, size_t w)

@@ -19,31 +19,6 @@
 /* Of a network of any rate: from 1 Mbit/s, so many steps of a tenth of a power of ten. */
 enum { RATES = 61, PER_DECADE = 10 };
 
-/* ---- schemes ------------------------------------------------------------------------------- */
-
-int study_schemes(study_t *study, const char *list, char *why, size_t why_size)
-{
-    if (list != NULL && study->work.training.layers == 0) {
-        snprintf(why, why_size, "--scheme: this job has no layers; it is as its file says");
-        return 0;
-    }
-    for (const char *at = list != NULL ? list : "data";; at++) {
-        const size_t length = strcspn(at, ",");
-
-        if (study->schemes == STUDY_SCHEMES) {
-            snprintf(why, why_size, "--scheme: more than %d", STUDY_SCHEMES);
-            return 0;
-        }
-        if (!scheme_parse(&study->scheme[study->schemes++], at, length, why, why_size)) {
-            return 0;
-        }
-        at += length;
-        if (*at == '\0') {
-            return 1;
-        }
-    }
-}
-
 /* ---- one step ------------------------------------------------------------------------------ */
 
 /* The step of a job on so many ranks, in *made if it is of layers; NULL: one line in why. */
@@ -65,18 +40,18 @@ static const workload_t *step_of(const study_t *study, const scheme_t *scheme, i
 
 /* On a network that is NULL for one rank. */
 static int time_of(const study_t *study, const network_t *network, const tw_facts_t *facts,
-                   const char *spec, const scheme_t *scheme, step_time_t *time, char *why,
+                   const char *spec, const variant_t *variant, step_time_t *time, char *why,
                    size_t why_size)
 {
     const tw_codec_facts_t *codec    = tw_facts_codec(facts, spec, 0);
     const step_case_t       how      = {.facts          = facts,
                                         .spec           = spec,
-                                        .algorithm      = study->algorithm,
+                                        .algorithm      = variant->algorithm,
                                         .act            = study->act,
                                         .only_gradients = codec != NULL && codec->feedback,
                                         .share = study->weak ? 1.0 : (double)study->work.ranks / facts->ranks};
     workload_t              made     = {.ranks = 0};
-    const workload_t       *step     = step_of(study, scheme, facts->ranks,
+    const workload_t       *step     = step_of(study, &variant->scheme, facts->ranks,
                                                codec != NULL && codec->max_error > 0.0, &made, why, why_size);
     const int               simulate = study->simulate && network != NULL && facts->ranks > 1;
     const int               good =
@@ -88,20 +63,20 @@ static int time_of(const study_t *study, const network_t *network, const tw_fact
 }
 
 /* With a codec by its place; specs.count: fp32. */
-static int compute(const study_t *study, const network_t *network, int ranks, size_t h, size_t s,
+static int compute(const study_t *study, const network_t *network, int ranks, size_t v, size_t s,
                    step_time_t *time, char *why, size_t why_size)
 {
     tw_facts_t  facts = study->facts;
     const char *spec  = s == study->specs.count ? "fp32" : tw_codec_spec(study->specs.codec[s]);
 
-    network_facts(network, ranks, study->per_node, &facts);
-    return time_of(study, network, &facts, spec, &study->scheme[h], time, why, why_size);
+    network_facts(network, ranks, study->variant[v].per_node, &facts);
+    return time_of(study, network, &facts, spec, &study->variant[v], time, why, why_size);
 }
 
-int study_one(const study_t *study, size_t n, size_t r, size_t h, size_t s, step_time_t *time,
+int study_one(const study_t *study, size_t n, size_t r, size_t v, size_t s, step_time_t *time,
               char *why, size_t why_size)
 {
-    return compute(study, &study->network[n], study->ranks[r], h, s, time, why, why_size);
+    return compute(study, &study->network[n], study->ranks[r], v, s, time, why, why_size);
 }
 
 static int compute_alone(study_t *study, char *why, size_t why_size)
@@ -110,37 +85,37 @@ static int compute_alone(study_t *study, char *why, size_t why_size)
     step_time_t time;
 
     facts.ranks = facts.nodes = facts.local_ranks = 1;
-    if (!time_of(study, NULL, &facts, "fp32", &study->scheme[0], &time, why, why_size)) {
+    if (!time_of(study, NULL, &facts, "fp32", &study->variant[0], &time, why, why_size)) {
         return 0;
     }
     study->alone = time.seconds;
     return 1;
 }
 
-/* Ways of a step: schemes, and for each the codecs and fp32. */
+/* Ways of a step: variants, and for each the codecs and fp32. */
 static size_t ways(const study_t *study)
 {
-    return study->schemes * (study->specs.count + 1);
+    return study->variants * (study->specs.count + 1);
 }
 
-static size_t place_of(const study_t *study, size_t n, size_t r, size_t h, size_t s)
+static size_t place_of(const study_t *study, size_t n, size_t r, size_t v, size_t s)
 {
-    return (n * study->sizes + r) * ways(study) + h * (study->specs.count + 1) + s;
+    return (n * study->sizes + r) * ways(study) + v * (study->specs.count + 1) + s;
 }
 
 /* fp32 beside the codecs may be one of them. */
-static int compute_row(study_t *study, size_t n, size_t r, size_t h, size_t s, char *why,
+static int compute_row(study_t *study, size_t n, size_t r, size_t v, size_t s, char *why,
                        size_t why_size)
 {
-    step_time_t *time = &study->time[place_of(study, n, r, h, s)];
+    step_time_t *time = &study->time[place_of(study, n, r, v, s)];
 
     for (size_t k = 0; s == study->specs.count && k < s; k++) {
         if (strcmp(tw_codec_spec(study->specs.codec[k]), "fp32") == 0) {
-            *time = *study_time(study, n, r, h, k);
+            *time = *study_time(study, n, r, v, k);
             return 1;
         }
     }
-    return compute(study, &study->network[n], study->ranks[r], h, s, time, why, why_size);
+    return compute(study, &study->network[n], study->ranks[r], v, s, time, why, why_size);
 }
 
 int study_compute(study_t *study, char *why, size_t why_size)
@@ -172,9 +147,9 @@ void study_free(study_t *study)
     study->time = NULL;
 }
 
-const step_time_t *study_time(const study_t *study, size_t n, size_t r, size_t h, size_t s)
+const step_time_t *study_time(const study_t *study, size_t n, size_t r, size_t v, size_t s)
 {
-    return &study->time[place_of(study, n, r, h, s)];
+    return &study->time[place_of(study, n, r, v, s)];
 }
 
 double study_speedup(const study_t *study, int ranks, const step_time_t *time)
@@ -182,76 +157,94 @@ double study_speedup(const study_t *study, int ranks, const step_time_t *time)
     return time->seconds > 0.0 ? (study->weak ? ranks : 1.0) * study->alone / time->seconds : 0.0;
 }
 
-void study_way(const study_t *study, size_t h, size_t s, char *text, size_t size)
-{
-    snprintf(text, size, "%s%s%s", s < study->specs.count ? study->specs.text[s] : "fp32",
-             study->schemes > 1 ? " with scheme " : "",
-             study->schemes > 1 ? study->scheme[h].text : "");
-}
-
 /* ---- rows ---------------------------------------------------------------------------------- */
 
-/* The first is for trainings. */
-static const table_column_t columns[] = {{"scheme", -9},     {"ranks", 5},       {"codec", -16},
-                                         {"step", 9},        {"computing", 9},   {"exposed", 9},
-                                         {"share", 6},       {"codec time", 10}, {"speed-up", 8},
-                                         {"efficiency", 10}, {"MB sent", 9}};
+/* The first three where a study has them. */
+static const table_column_t columns[] = {
+    {"scheme", -9},  {"algorithm", -12}, {"per node", 8}, {"ranks", 5}, {"codec", -16},
+    {"step", 9},     {"computing", 9},   {"exposed", 9},  {"share", 6}, {"codec time", 10},
+    {"speed-up", 8}, {"efficiency", 10}, {"MB sent", 9}};
 
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+enum { FEW = 3, COLUMNS = sizeof(columns) / sizeof(columns[0]) };
 
-static void print_row(int ranks, const char *scheme, const char *spec, const step_time_t *time,
-                      double speedup)
+/* A row, or, where cells is NULL, the heads of the columns. */
+static void print_cells(const study_t *study, char (*cells)[TABLE_CELL])
 {
-    const int first = scheme == NULL;
-    char      cells[COLUMNS][TABLE_CELL];
+    const int has[FEW] = {study->work.training.layers > 0, study->algorithms > 1, study->nodes > 1};
+    table_column_t column[COLUMNS];
+    char           cell[COLUMNS][TABLE_CELL];
+    int            n = 0;
 
-    table_text(cells[0], scheme != NULL ? scheme : "");
-    snprintf(cells[1], TABLE_CELL, "%d", ranks);
-    table_text(cells[2], spec);
-    table_time(cells[3], time->seconds);
-    table_time(cells[4], time->compute);
-    table_time(cells[5], time->exposed);
-    snprintf(cells[6], TABLE_CELL, "%.0f %%",
-             time->seconds > 0.0 ? 100.0 * time->exposed / time->seconds : 0.0);
-    table_time(cells[7], time->codec);
-    snprintf(cells[8], TABLE_CELL, "%.2f", speedup);
-    snprintf(cells[9], TABLE_CELL, "%.1f %%", 100.0 * speedup / ranks);
-    table_number(cells[10], 1e-6 * time->bytes);
-    table_row(columns + first, COLUMNS - first, cells + first);
+    for (int k = 0; k < COLUMNS; k++) {
+        if (k >= FEW || has[k]) {
+            column[n] = columns[k];
+            if (cells != NULL) {
+                memcpy(cell[n], cells[k], TABLE_CELL);
+            }
+            n++;
+        }
+    }
+    if (cells == NULL) {
+        table_header(column, n);
+    } else {
+        table_row(column, n, cell);
+    }
 }
 
-static void add_row(const study_t *study, size_t n, size_t r, size_t h, size_t s, report_t *report)
+static void print_row(const study_t *study, int ranks, const variant_t *variant, const char *spec,
+                      const step_time_t *time, double speedup)
+{
+    char cells[COLUMNS][TABLE_CELL];
+
+    table_text(cells[0], variant->scheme.text);
+    table_text(cells[1], variant->algorithm != NULL ? variant->algorithm : "");
+    snprintf(cells[2], TABLE_CELL, "%d", variant->per_node);
+    snprintf(cells[3], TABLE_CELL, "%d", ranks);
+    table_text(cells[4], spec);
+    table_time(cells[5], time->seconds);
+    table_time(cells[6], time->compute);
+    table_time(cells[7], time->exposed);
+    snprintf(cells[8], TABLE_CELL, "%.0f %%",
+             time->seconds > 0.0 ? 100.0 * time->exposed / time->seconds : 0.0);
+    table_time(cells[9], time->codec);
+    snprintf(cells[10], TABLE_CELL, "%.2f", speedup);
+    snprintf(cells[11], TABLE_CELL, "%.1f %%", 100.0 * speedup / ranks);
+    table_number(cells[12], 1e-6 * time->bytes);
+    print_cells(study, cells);
+}
+
+static void add_row(const study_t *study, size_t n, size_t r, size_t v, size_t s, report_t *report)
 {
     const char        *spec    = study->specs.text[s];
-    const char        *scheme  = study->work.training.layers > 0 ? study->scheme[h].text : NULL;
-    const step_time_t *time    = study_time(study, n, r, h, s);
+    const variant_t   *variant = &study->variant[v];
+    const char        *scheme  = study->work.training.layers > 0 ? variant->scheme.text : NULL;
+    const step_time_t *time    = study_time(study, n, r, v, s);
     const int          ranks   = study->ranks[r];
     const double       speedup = study_speedup(study, ranks, time);
 
-    print_row(ranks, scheme, spec, time, speedup);
+    print_row(study, ranks, variant, spec, time, speedup);
     report_row(
         report,
-        json_pack("{s:s, s:s, s:i, s:i, s:s*, s:s, s:s*, s:f, s:[f, f], s:f, s:f, s:f, s:f, s:f}",
-                  "network", study->network[n].name, "engine",
-                  study->simulate ? "simulation" : "model", "ranks", ranks, "ranks_per_node",
-                  study->per_node < ranks ? study->per_node : ranks, "scheme", scheme, "codec",
-                  spec, "act", study->act, "seconds", time->seconds, "interval",
-                  time->seconds / (1.0 + STEP_ERROR_NINE), time->seconds / (1.0 - STEP_ERROR_NINE),
-                  "compute_seconds", time->compute, "exposed", time->exposed, "codec_seconds",
-                  time->codec, "speedup", speedup, "bytes", time->bytes));
+        json_pack(
+            "{s:s, s:s, s:i, s:i, s:s*, s:s*, s:s, s:s*, s:f, s:[f, f], s:f, s:f, s:f, s:f, s:f}",
+            "network", study->network[n].name, "engine", study->simulate ? "simulation" : "model",
+            "ranks", ranks, "ranks_per_node", variant->per_node < ranks ? variant->per_node : ranks,
+            "scheme", scheme, "algorithm", variant->algorithm, "codec", spec, "act", study->act,
+            "seconds", time->seconds, "interval", time->seconds / (1.0 + STEP_ERROR_NINE),
+            time->seconds / (1.0 - STEP_ERROR_NINE), "compute_seconds", time->compute, "exposed",
+            time->exposed, "codec_seconds", time->codec, "speedup", speedup, "bytes", time->bytes));
 }
 
 void study_rows(const study_t *study, report_t *report)
 {
-    const int first = study->work.training.layers == 0;
-    char      text[400];
+    char text[400];
 
     for (size_t n = 0; n < study->networks; n++) {
         network_describe(&study->network[n], text, sizeof(text));
         printf("%s%s\n", n > 0 ? "\n" : "", text);
-        table_header(columns + first, COLUMNS - first);
+        print_cells(study, NULL);
         for (size_t r = 0; r < study->sizes; r++) {
-            for (size_t w = 0; w < study->schemes * study->specs.count; w++) {
+            for (size_t w = 0; w < study->variants * study->specs.count; w++) {
                 add_row(study, n, r, w / study->specs.count, w % study->specs.count, report);
             }
         }
@@ -309,7 +302,7 @@ static double pays_up_to(const study_t *study, const network_t *network, int ran
     double              most = 0.0, decade = 1e-3;
 
     for (int k = 0; k < RATES; k++) {
-        step_time_t time[STUDY_SCHEMES * (SPECS_MAX + 1)];
+        step_time_t time[STUDY_VARIANTS * (SPECS_MAX + 1)];
         char        why[200];
         size_t      w = 0;
 

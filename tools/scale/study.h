@@ -11,10 +11,17 @@
 #include "scaling/training.h"
 #include "tools/specs.h"
 
-enum { STUDY_RANKS = 64, STUDY_NETWORKS = 16, STUDY_SCHEMES = 8 };
+enum { STUDY_RANKS = 64, STUDY_NETWORKS = 16, STUDY_VARIANTS = 64 };
 
 /* A codec pays where it makes a step shorter by so much. */
 #define STUDY_PAYS 0.95
+
+/* How a step is done, but for its codec. */
+typedef struct variant {
+    scheme_t    scheme;    /* data where the job is not of layers */
+    const char *algorithm; /* of allreduces; NULL: the fastest    */
+    int         per_node;  /* ranks of a node                     */
+} variant_t;
 
 typedef struct study {
     const job_t *job;
@@ -23,26 +30,30 @@ typedef struct study {
     size_t       networks;
     int          ranks[STUDY_RANKS]; /* rising */
     size_t       sizes;
-    scheme_t     scheme[STUDY_SCHEMES]; /* data alone where the job is not of layers            */
-    size_t       schemes;
-    int          per_node;
-    int          weak;     /* the examples of a rank stay as they are */
-    int          simulate; /* steps are played, not computed */
-    tw_facts_t   facts;    /* of which links and ranks are replaced   */
+    variant_t    variant[STUDY_VARIANTS];
+    size_t       variants;
+    size_t       schemes, algorithms, nodes; /* how many of each were asked for, 1 for none */
+    int          weak;                       /* the examples of a rank stay as they are */
+    int          simulate;                   /* steps are played, not computed */
+    tw_facts_t   facts;                      /* of which links and ranks are replaced   */
     specs_t      specs;
-    const char  *algorithm; /* of allreduces; NULL: the fastest                                 */
     const char  *act;   /* codec of activations and their gradients; NULL: as that of gradients */
     double       alone; /* seconds of a step on one rank: with all examples, or as
                                            many as every rank has                                   */
-    step_time_t *time;  /* [networks][sizes][schemes][specs.count + 1]: study_time() */
+    step_time_t *time;  /* [networks][sizes][variants][specs.count + 1]: study_time() */
 } study_t;
 
-/** Read a list of schemes; NULL: data. Jobs that are not of layers have none. @return 1, or 0 with one line
- * in why. */
-int study_schemes(study_t *study, const char *list, char *why, size_t why_size);
+/** All combinations of lists of schemes (NULL: data; jobs that are not of layers have none), algorithms (NULL:
+ * the fastest) and ranks per node (NULL: by study_per_node()). @return 1, or 0 with one
+ * line in why. */
+int study_variants(study_t *study, const char *schemes, const char *algorithms,
+                   const char *per_node, char *why, size_t why_size);
+
+/** Ranks of a node where no list said them. */
+void study_per_node(study_t *study, int ranks);
 
 /** One row anew. @return as above. */
-int study_one(const study_t *study, size_t n, size_t r, size_t h, size_t s, step_time_t *time,
+int study_one(const study_t *study, size_t n, size_t r, size_t v, size_t s, step_time_t *time,
               char *why, size_t why_size);
 
 /** Every row, and fp32 beside the codecs; needs all of the above but alone and time. @return 1, or 0 with
@@ -52,11 +63,11 @@ int study_compute(study_t *study, char *why, size_t why_size);
 /** The job too; what study_compute() has not made is NULL. */
 void study_free(study_t *study);
 
-/** A row, by the places of network, number of ranks, scheme and codec; specs.count: fp32. */
-const step_time_t *study_time(const study_t *study, size_t n, size_t r, size_t h, size_t s);
+/** A row, by the places of network, number of ranks, variant and codec; specs.count: fp32. */
+const step_time_t *study_time(const study_t *study, size_t n, size_t r, size_t v, size_t s);
 
-/** "tree8", or among several schemes "tree8 with scheme c". */
-void study_way(const study_t *study, size_t h, size_t s, char *text, size_t size);
+/** "tree8", or "tree8 with scheme c by grid, 8 per node": what there are several of. */
+void study_way(const study_t *study, size_t v, size_t s, char *text, size_t size);
 
 /** How many times faster than on one rank, as much work as that has. */
 double study_speedup(const study_t *study, int ranks, const step_time_t *time);

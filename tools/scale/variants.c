@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tools/scale/variants.c - the variants of a study: each of its schemes, by each of its algorithms, on
+ * each of its numbers of ranks per node.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/scale/study.h"
+
+static const char *const names[] = {"direct", "two_pass", "grid", "hierarchical", "node"};
+
+enum { NAMES = sizeof(names) / sizeof(names[0]) };
+
+/* What one item of a list sets in a variant. @return 1, or 0 with one line in why. */
+typedef int read_item_t(variant_t *variant, const char *text, size_t length, char *why,
+                        size_t why_size);
+
+static int read_scheme(variant_t *variant, const char *text, size_t length, char *why,
+                       size_t why_size)
+{
+    return scheme_parse(&variant->scheme, text, length, why, why_size);
+}
+
+static int read_algorithm(variant_t *variant, const char *text, size_t length, char *why,
+                          size_t why_size)
+{
+    for (size_t k = 0; k < NAMES; k++) {
+        if (strlen(names[k]) == length && strncmp(text, names[k], length) == 0) {
+            variant->algorithm = names[k];
+            return 1;
+        }
+    }
+    snprintf(why, why_size,
+             "--algorithm '%.*s': accepted are direct, two_pass, grid, hierarchical and node",
+             (int)(length < 40 ? length : 40), text);
+    return 0;
+}
+
+static int read_per_node(variant_t *variant, const char *text, size_t length, char *why,
+                         size_t why_size)
+{
+    char      *end;
+    const long n = strtol(text, &end, 10);
+
+    if (*text < '0' || *text > '9' || end != text + length || n < 1 || n > WORKLOAD_RANKS) {
+        snprintf(why, why_size, "--ranks-per-node '%.*s': accepted are numbers from 1 to %d",
+                 (int)(length < 40 ? length : 40), text, WORKLOAD_RANKS);
+        return 0;
+    }
+    variant->per_node = (int)n;
+    return 1;
+}
+
+/* Every variant that there is, with every item of a list in turn; how many items go to *items. */
+static int multiply(study_t *study, const char *list, read_item_t *read, size_t *items, char *why,
+                    size_t why_size)
+{
+    const size_t had = study->variants;
+    variant_t    of[STUDY_VARIANTS];
+
+    *items = 1;
+    if (list == NULL) {
+        return 1;
+    }
+    memcpy(of, study->variant, sizeof(of));
+    study->variants = 0;
+    for (const char *at = list;; at++, ++*items) {
+        const size_t length = strcspn(at, ",");
+
+        for (size_t v = 0; v < had; v++) {
+            variant_t *one = &study->variant[study->variants];
+
+            if (study->variants == STUDY_VARIANTS) {
+                snprintf(why, why_size,
+                         "more than %d combinations of --scheme, --algorithm and --ranks-per-node",
+                         STUDY_VARIANTS);
+                return 0;
+            }
+            *one = of[v];
+            if (!read(one, at, length, why, why_size)) {
+                return 0;
+            }
+            study->variants++;
+        }
+        at += length;
+        if (*at == '\0') {
+            return 1;
+        }
+    }
+}
+
+int study_variants(study_t *study, const char *schemes, const char *algorithms,
+                   const char *per_node, char *why, size_t why_size)
+{
+    if (schemes != NULL && study->work.training.layers == 0) {
+        snprintf(why, why_size, "--scheme: this job has no layers; it is as its file says");
+        return 0;
+    }
+    study->variant[0] = (variant_t){.per_node = 0};
+    study->variants   = 1;
+    return multiply(study, schemes != NULL ? schemes : "data", read_scheme, &study->schemes, why,
+                    why_size) &&
+           multiply(study, algorithms, read_algorithm, &study->algorithms, why, why_size) &&
+           multiply(study, per_node, read_per_node, &study->nodes, why, why_size);
+}
+
+void study_per_node(study_t *study, int ranks)
+{
+    for (size_t v = 0; v < study->variants; v++) {
+        if (study->variant[v].per_node == 0) {
+            study->variant[v].per_node = ranks;
+        }
+    }
+}
+
+void study_way(const study_t *study, size_t v, size_t s, char *text, size_t size)
+{
+    const variant_t *variant    = &study->variant[v];
+    const char      *spec       = s < study->specs.count ? study->specs.text[s] : "fp32";
+    char             scheme[80] = "", algorithm[40] = "", nodes[40] = "";
+
+    if (study->schemes > 1) {
+        snprintf(scheme, sizeof(scheme), " with scheme %s", variant->scheme.text);
+    }
+    if (study->algorithms > 1) {
+        snprintf(algorithm, sizeof(algorithm), " by %s", variant->algorithm);
+    }
+    if (study->nodes > 1) {
+        snprintf(nodes, sizeof(nodes), ", %d per node", variant->per_node);
+    }
+    snprintf(text, size, "%s%s%s%s", spec, scheme, algorithm, nodes);
+}
