@@ -5,7 +5,7 @@
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
 limit=120
-sanitized && seconds=100 || seconds=10
+sanitized && seconds=100 || seconds=60
 file=$scratch/scale.json
 job=$scratch/job.cfg
 facts=$scratch/facts
