@@ -25,6 +25,11 @@
  *  - tensors of fewer than config.small elements (biases, parameters of normalisation) travel in
  *    fp32 in buckets of their own, unless their own codec is given or config.codec loses nothing.
  *
+ * Device memory: config.exec says TW_MEMORY_CUDA and a stream, on all ranks alike. A tensor is then
+ * ready when the work that writes it has been put on that stream. Exchanges have a stream of their own
+ * and follow it by events, so that they go on beside what the caller puts on his stream next. After
+ * tw_buckets_wait() or tw_buckets_finish() the sums are there for work that is put on his stream then.
+ *
  * With one rank and a codec that loses nothing nothing happens to the tensors; with one rank and a
  * lossy codec they are quantised, as by tw_allreduce().
  */
@@ -49,7 +54,7 @@ typedef struct tw_buckets tw_buckets_t;
 
 typedef struct tw_bucket_tensor {
     const char *name;  /* as tw_feedback_create() wants it, different for each tensor; copied */
-    float      *data;  /* [count], host memory; tensors must not overlap */
+    float      *data;  /* [count], memory as config.exec says; tensors must not overlap */
     size_t      count; /* elements; may be 0 */
     const char *codec; /* spec of its own codec; NULL: as config says. Copied */
 } tw_bucket_tensor_t;
@@ -60,7 +65,7 @@ typedef struct tw_buckets_config {
     size_t            bytes;     /* of float32 in a bucket of several tensors; 0: 4 MiB */
     size_t            small;     /* tensors of fewer elements travel in fp32; 0: 1024; 1: none */
     tw_algorithm_t    algorithm; /* of all buckets */
-    const tw_exec_t  *exec;      /* threads; memory must be the host's. NULL: THINWIRE_THREADS */
+    const tw_exec_t  *exec;      /* threads; memory of the tensors, below. NULL: the host's */
     tw_trace_t       *trace;     /* NULL: none. Network: "bucket" with its number, from its start
                                     until seen to be complete; compute: "wait bucket" */
 } tw_buckets_config_t;
@@ -83,7 +88,7 @@ typedef struct tw_buckets_facts {
  * @param [out] buckets_p  set only on TW_OK; release with tw_buckets_destroy().
  * @return the same on every rank: TW_OK, TW_ERR_MISMATCH, TW_ERR_NO_MEMORY, TW_ERR_MPI,
  *         TW_ERR_TIMEOUT, TW_ERR_DEAD; and locally, before anything is sent: TW_ERR_INVALID_ARG,
- *         TW_ERR_RANGE, TW_ERR_SPEC (a tensor's codec), TW_ERR_UNSUPPORTED (device memory, a codec
+ *         TW_ERR_RANGE, TW_ERR_SPEC (a tensor's codec), TW_ERR_UNSUPPORTED (no device, a codec
  *         of another type, an algorithm that cannot take a codec); all logged with the tensor's
  *         name. */
 tw_status_t tw_buckets_create(tw_comm_t *comm, const tw_buckets_config_t *config,

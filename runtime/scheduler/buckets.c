@@ -15,10 +15,6 @@
 
 static tw_status_t tw_buckets_check(tw_comm_t *comm, const tw_buckets_config_t *config)
 {
-    if (config->exec != NULL && config->exec->memory != TW_MEMORY_HOST) {
-        TW_ERROR(&comm->log, "tw_buckets_create: tensors must be in host memory");
-        return TW_ERR_UNSUPPORTED;
-    }
     if (!tw_codec_of_f32(config->codec)) {
         TW_ERROR(&comm->log, "tw_buckets_create: codec %s is not of float32",
                  tw_codec_spec(config->codec));
@@ -27,10 +23,11 @@ static tw_status_t tw_buckets_check(tw_comm_t *comm, const tw_buckets_config_t *
     return TW_OK;
 }
 
-static tw_status_t tw_buckets_check_tensors(tw_comm_t *comm, const tw_bucket_tensor_t *tensors,
-                                            size_t n)
+static tw_status_t tw_buckets_check_tensors(const tw_side_stream_t   *side,
+                                            const tw_bucket_tensor_t *tensors, size_t n)
 {
-    size_t all = 0;
+    tw_comm_t *comm = side->comm;
+    size_t     all  = 0;
 
     for (size_t i = 0; i < n; i++) {
         const tw_bucket_tensor_t *t = &tensors[i];
@@ -53,6 +50,10 @@ static tw_status_t tw_buckets_check_tensors(tw_comm_t *comm, const tw_bucket_ten
         }
         if (!tw_size_add(all, t->count, &all) || tw_interval_check(0, all) != TW_OK) {
             return TW_ERR_RANGE;
+        }
+        if (tw_side_check(side, t->count > 0 ? t->data : NULL, "tw_buckets_create", "tensor",
+                          t->name) != TW_OK) {
+            return TW_ERR_INVALID_ARG;
         }
     }
     return TW_OK;
@@ -116,7 +117,7 @@ static tw_status_t tw_buckets_room(tw_buckets_t *b)
 
     if (staged > 0) {
         b->memory = staged * sizeof(float);
-        status    = tw_pool_get(&b->comm->pool, staged * sizeof(float), &room);
+        status    = tw_side_get(&b->side, staged * sizeof(float), &room);
     }
     b->room = room;
     status  = tw_comm_agree(b->comm, status);
@@ -202,6 +203,7 @@ tw_status_t tw_buckets_create(tw_comm_t *comm, const tw_buckets_config_t *config
 {
     static const tw_buckets_config_t nothing = {0};
     tw_buckets_t                    *b, none = {.comm = comm};
+    tw_side_stream_t                 side   = {.comm = comm};
     tw_status_t                      status = tw_comm_check(comm);
 
     if (status != TW_OK || (tensors == NULL && n > 0) || buckets_p == NULL) {
@@ -210,21 +212,26 @@ tw_status_t tw_buckets_create(tw_comm_t *comm, const tw_buckets_config_t *config
     config = config != NULL ? config : &nothing;
     status = tw_buckets_check(comm, config);
     if (status == TW_OK) {
-        status = tw_buckets_check_tensors(comm, tensors, n);
+        status = tw_side_open(&side, comm, config->exec, "tw_buckets_create");
     }
-    if (status != TW_OK) {
-        return status;
+    if (status == TW_OK) {
+        status = tw_buckets_check_tensors(&side, tensors, n);
     }
-    b = calloc(1, sizeof(*b));
+    b = status == TW_OK ? calloc(1, sizeof(*b)) : NULL;
     if (b == NULL) {
-        return tw_buckets_make(&none, config, TW_ERR_NO_MEMORY);
+        tw_side_close(&side);
+        return status == TW_OK ? tw_buckets_make(&none, config, TW_ERR_NO_MEMORY) : status;
     }
     b->comm          = comm;
+    b->side          = side;
     b->trace         = config->trace;
     b->how.algorithm = config->algorithm;
     if (config->exec != NULL) {
         b->exec     = *config->exec;
         b->how.exec = &b->exec;
+        if (side.ops != NULL) {
+            b->exec.stream = side.own;
+        }
     }
     comm->requests++;
     status = tw_buckets_begin(b, config, tensors, n);
@@ -252,10 +259,11 @@ void tw_buckets_destroy(tw_buckets_t *b)
     tw_specs_destroy(&b->specs);
     tw_comm_enter(b->comm);
     b->comm->requests--;
-    if (b->comm->status == TW_OK) { /* else MPI may still write into it */
-        tw_pool_put(&b->comm->pool, b->room);
-    }
     tw_comm_leave(b->comm);
+    if (b->comm->status == TW_OK) { /* else MPI may still write into it */
+        tw_side_put(&b->side, b->room);
+    }
+    tw_side_close(&b->side);
     free(b->bucket);
     free(b->part);
     free(b);

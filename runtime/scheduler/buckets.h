@@ -6,6 +6,7 @@
 
 #include <thinwire/buckets.h>
 
+#include "runtime/scheduler/side_stream.h"
 #include "runtime/scheduler/specs.h"
 #include "runtime/transport/comm/comm.h"
 #include "runtime/transport/engine/request.h"
@@ -49,7 +50,8 @@ struct tw_buckets {
     tw_bucket_part_t *part;   /* [parts]                                      */
     tw_bucket_t      *bucket; /* [buckets], in the order in which they start  */
     tw_specs_t        specs;  /* that tensors asked for                       */
-    float            *room;   /* of all buckets that are staged, in the pool; or NULL */
+    tw_side_stream_t  side;
+    float            *room; /* of all buckets that are staged; or NULL      */
     uint64_t          memory;
     size_t            next;   /* bucket to start                                 */
     size_t            oldest; /* bucket that the trace has not seen complete     */

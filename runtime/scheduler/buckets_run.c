@@ -4,8 +4,6 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "runtime/scheduler/buckets.h"
 #include "runtime/transport/engine/progress_thread.h"
 
@@ -39,8 +37,12 @@ tw_status_t tw_buckets_ready(tw_buckets_t *b, size_t i)
         return TW_ERR_BUSY;
     }
     part->ready = true;
-    if (bucket->staged && bucket->plan != NULL && part->count > 0) {
-        memcpy(bucket->base + part->at, part->data, part->count * sizeof(float));
+    if (bucket->plan != NULL) {
+        status = tw_side_after_caller(&b->side);
+        if (status == TW_OK && bucket->staged) {
+            status = tw_side_copy(&b->side, bucket->base + part->at, part->data,
+                                  part->count * sizeof(float));
+        }
     }
     bucket->missing--;
     while (b->next < b->buckets && b->bucket[b->next].missing == 0 && status == TW_OK) {
@@ -71,13 +73,18 @@ tw_status_t tw_buckets_advance(tw_buckets_t *b)
 }
 
 /* Sums go back to tensors that do not lie together. */
-static void tw_bucket_hand_out(tw_buckets_t *b, const tw_bucket_t *bucket)
+static tw_status_t tw_bucket_hand_out(tw_buckets_t *b, const tw_bucket_t *bucket)
 {
-    for (size_t i = bucket->first; i != SIZE_MAX && bucket->staged; i = b->part[i].next) {
-        if (b->part[i].count > 0) {
-            memcpy(b->part[i].data, bucket->base + b->part[i].at, b->part[i].count * sizeof(float));
-        }
+    tw_status_t status = TW_OK;
+
+    if (!bucket->staged) {
+        return TW_OK;
     }
+    for (size_t i = bucket->first; i != SIZE_MAX && status == TW_OK; i = b->part[i].next) {
+        status = tw_side_copy(&b->side, b->part[i].data, bucket->base + b->part[i].at,
+                              b->part[i].count * sizeof(float));
+    }
+    return status == TW_OK ? tw_side_before_caller(&b->side) : status;
 }
 
 static tw_status_t tw_bucket_complete(tw_buckets_t *b, size_t number)
@@ -96,7 +103,7 @@ static tw_status_t tw_bucket_complete(tw_buckets_t *b, size_t number)
         tw_trace_end(b->trace, span);
         bucket->span = -1;
         if (status == TW_OK) {
-            tw_bucket_hand_out(b, bucket);
+            status = tw_bucket_hand_out(b, bucket);
         }
     }
     bucket->complete = status == TW_OK;
