@@ -106,11 +106,14 @@ typedef struct tw_prediction {
  * the defaults.
  * @param [in]  count       as tw_operation_t says.
  * @param [in]  spec, wide  one of the facts' codecs.
- * @param [in]  algorithm   of the library's own; NULL: the fastest of those that the codec `auto`
- *                          considers on such ranks.
- * @param [out] prediction  set only on TW_OK.
+ * @param [in]  algorithm   of the library's own; "mpi": MPI's own collective on the values as they are
+ *                          (spec is not looked at), by facts.native, which are of the ranks and nodes
+ *                          that were measured, whatever those of the facts; NULL: the fastest of the
+ *                          library's that the codec `auto` considers on such ranks.
+ * @param [out] prediction  set only on TW_OK. With "mpi" bytes_sent is the least that an algorithm of
+ *                          the library's would send.
  * @return TW_OK, TW_ERR_INVALID_ARG (also for facts with numbers out of range), TW_ERR_UNSUPPORTED
- *         (no such codec or algorithm, or it cannot serve). */
+ *         (no such codec or algorithm, it cannot serve, or facts.native has no step). */
 tw_status_t tw_facts_predict(const tw_facts_t *facts, tw_operation_t operation, double count,
                              const char *spec, int wide, const char *algorithm,
                              tw_prediction_t *prediction);

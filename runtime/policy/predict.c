@@ -93,6 +93,40 @@ tw_status_t tw_model_prediction(tw_operation_t operation, const char *algorithm,
     return TW_OK;
 }
 
+/* MPI's own collective. What it sends nobody counts: as little as an algorithm of the library would. */
+static tw_status_t predict_native(const tw_facts_t *facts, tw_operation_t operation, double count,
+                                  int wide, tw_prediction_t *prediction)
+{
+    const double           value = wide ? sizeof(double) : sizeof(float);
+    const tw_codec_facts_t plain = {.wide = wide, .bytes = value, .block = 1};
+    const tw_model_query_t query = {.facts    = facts,
+                                    .codec    = &plain,
+                                    .count    = count,
+                                    .chunk    = TW_CHUNK,
+                                    .fragment = TW_FRAGMENT};
+    const tw_fpmode_t      mode  = tw_fpmode_enter();
+    tw_prediction_t        found = {.algorithm  = "mpi",
+                                    .seconds    = tw_model_native(facts, operation, count * value),
+                                    .bytes_sent = INFINITY};
+
+    for (int i = 0; tw_model_algorithm(i) != NULL; i++) {
+        if (tw_model_algorithm(i)->operation == operation) {
+            const tw_model_cost_t cost = tw_model_cost(i, &query);
+
+            if (isfinite(cost.latencies) && cost.sent * count * value < found.bytes_sent) {
+                found.bytes_sent = cost.sent * count * value;
+            }
+        }
+    }
+    found.moving = tw_model_moving(facts, found.bytes_sent);
+    tw_fpmode_leave(mode);
+    if (isinf(found.seconds)) {
+        return TW_ERR_UNSUPPORTED;
+    }
+    *prediction = found;
+    return TW_OK;
+}
+
 tw_status_t tw_facts_predict(const tw_facts_t *facts, tw_operation_t operation, double count,
                              const char *spec, int wide, const char *algorithm,
                              tw_prediction_t *prediction)
@@ -102,6 +136,9 @@ tw_status_t tw_facts_predict(const tw_facts_t *facts, tw_operation_t operation, 
     if (facts == NULL || spec == NULL || prediction == NULL || operation < 0 ||
         operation >= TW_OPERATIONS || !(count >= 0.0) || isinf(count) || !tw_facts_valid(facts)) {
         return TW_ERR_INVALID_ARG;
+    }
+    if (algorithm != NULL && strcmp(algorithm, "mpi") == 0) {
+        return predict_native(facts, operation, count, wide, prediction);
     }
     query.codec = tw_facts_codec(facts, spec, wide);
     return query.codec != NULL ? tw_model_prediction(operation, algorithm, &query, prediction)
