@@ -147,6 +147,9 @@ void network_facts(const network_t *network, int ranks, int per_node, tw_facts_t
     const double rate   = network->rate * 1e9 / 8.0 * network->usable,
                  inside = network->inside_rate * 1e9 / 8.0;
 
+    if (ranks != facts->ranks || nodes != facts->nodes || local != facts->local_ranks) {
+        memset(facts->native, 0, sizeof(facts->native)); /* they are of those */
+    }
     facts->ranks       = ranks;
     facts->nodes       = nodes;
     facts->local_ranks = local;

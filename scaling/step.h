@@ -23,10 +23,11 @@ typedef struct step_case {
 
 /* One exchange of a job, as it travels in such a case. */
 typedef struct step_exchange {
-    double                  count; /* of values, on such ranks      */
-    int                     ranks; /* that take part; 1: nothing is sent, and the rest is not set */
-    const tw_codec_facts_t *codec; /* what they are encoded by: in the facts */
-    tw_prediction_t         prediction;
+    double count; /* of values, on such ranks      */
+    int    ranks; /* that take part; 1: nothing is sent, and the rest is not set */
+    const tw_codec_facts_t
+                   *codec; /* what they are encoded by: in the facts; by MPI's own: NULL, or any */
+    tw_prediction_t prediction;
 } step_exchange_t;
 
 /** @return 1, or 0 with one line in why. */

@@ -227,16 +227,18 @@ static int read_items(parser_t *p, const config_setting_t *list, int depth);
 
 static int read_compute(parser_t *p, const config_setting_t *group, const config_setting_t *what)
 {
-    const config_setting_t *fixed = config_setting_get_member(group, "fixed");
-    item_t                  item  = {.kind = ITEM_COMPUTE};
-    int                     is    = 0;
+    const config_setting_t *fixed = config_setting_get_member(group, "fixed"),
+                           *idle  = config_setting_get_member(group, "idle");
+    item_t item                   = {.kind = ITEM_COMPUTE};
+    int    is = 0, rests = 0;
 
-    if (!job_only(p, group, "compute, fixed, name") ||
+    if (!job_only(p, group, "compute, fixed, idle, name") ||
+        (idle != NULL && !job_flag(p, idle, &rests)) ||
         !job_number(p, what, 0.0, SECONDS_MOST, &item.seconds) ||
         (fixed != NULL && !job_flag(p, fixed, &is))) {
         return 0;
     }
-    item.kind = is ? ITEM_FIXED : ITEM_COMPUTE;
+    item.kind = rests ? ITEM_IDLE : is ? ITEM_FIXED : ITEM_COMPUTE;
     return add_item(p, group, item);
 }
 
@@ -333,6 +335,24 @@ static int all_started(parser_t *p)
     return 1;
 }
 
+/* What all exchanges of a program under thinwire run have in common. */
+static int read_threshold(parser_t *p, const config_setting_t *at)
+{
+    double threshold;
+
+    if (p->work->training.layers > 0) {
+        return job_wrong(p, at, "threshold: accepted is it beside step");
+    }
+    if (!job_number(p, at, 0.0, COUNT_MOST, &threshold)) {
+        return 0;
+    }
+    for (size_t i = 0; i < p->work->exchanges; i++) {
+        p->work->exchange[i].native    = 1;
+        p->work->exchange[i].threshold = threshold;
+    }
+    return 1;
+}
+
 static int read_all(parser_t *p, const config_setting_t *root)
 {
     const config_setting_t *name     = config_setting_get_member(root, "name"),
@@ -340,11 +360,13 @@ static int read_all(parser_t *p, const config_setting_t *root)
                            *fixed    = config_setting_get_member(root, "fixed_ranks"),
                            *part     = config_setting_get_member(root, "processor"),
                            *rate     = config_setting_get_member(root, "codec_rate"),
+                           *least    = config_setting_get_member(root, "threshold"),
                            *step     = config_setting_get_member(root, "step"),
                            *training = config_setting_get_member(root, "training");
     double number_of                 = 0.0;
 
-    if (!job_only(p, root, "name, ranks, fixed_ranks, processor, codec_rate, step, training")) {
+    if (!job_only(p, root,
+                  "name, ranks, fixed_ranks, processor, codec_rate, threshold, step, training")) {
         return 0;
     }
     if (step != NULL && training != NULL) {
@@ -361,9 +383,10 @@ static int read_all(parser_t *p, const config_setting_t *root)
     }
     p->work->ranks = (int)number_of;
     if (training != NULL) {
-        return training_read(p, training);
+        return training_read(p, training) && (least == NULL || read_threshold(p, least));
     }
-    if (!read_items(p, step, 0) || !all_started(p)) {
+    if (!read_items(p, step, 0) || !all_started(p) ||
+        (least != NULL && !read_threshold(p, least))) {
         return 0;
     }
     return p->work->items > 0 || job_wrong(p, step, "step: it is empty");

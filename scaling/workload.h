@@ -29,19 +29,22 @@ typedef struct exchange {
     char name[WORKLOAD_NAME];
     char class[WORKLOAD_NAME]; /* "" or as in thinwire-train --codec: "grad"       */
     tw_operation_t operation;
-    double         count;  /* of values, as tw_operation_t says                             */
-    int            wide;   /* doubles                                                        */
-    int            plain;  /* neither floats nor doubles: bytes / 4 values, never compressed */
-    int            scales; /* count is by the examples of a rank                             */
-    double         part;   /* of the bytes that the busiest rank sends, those of a mean one  */
-    int            turns;  /* another rank is the root each time: bytes of a mean rank       */
-    int            ranks;  /* that take part; 0: all                                         */
-    int            stride; /* from one of them to the next                                   */
+    double         count;     /* of values, as tw_operation_t says                             */
+    int            wide;      /* doubles                                                        */
+    int            plain;     /* neither floats nor doubles: bytes / 4 values, never compressed */
+    int            scales;    /* count is by the examples of a rank                             */
+    double         part;      /* of the bytes that the busiest rank sends, those of a mean one  */
+    int            turns;     /* another rank is the root each time: bytes of a mean rank       */
+    int            native;    /* by MPI's own collective, where it is not compressed            */
+    double         threshold; /* then: bytes of values that are compressed, at least          */
+    int            ranks;     /* that take part; 0: all                                         */
+    int            stride;    /* from one of them to the next                                   */
 } exchange_t;
 
 typedef enum item_kind {
     ITEM_COMPUTE, /* seconds                                                                  */
     ITEM_FIXED,   /* seconds, whatever the examples of a rank                                 */
+    ITEM_IDLE,    /* seconds, whatever processors are shared or else at work                  */
     ITEM_START,   /* exchange                                                                 */
     ITEM_WAIT,    /* exchange; not started: nothing                                           */
     ITEM_REPEAT,  /* items up to end, `times` times                                           */

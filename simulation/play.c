@@ -233,6 +233,9 @@ static void walk(player_t *p, size_t from, size_t end, int depth)
         case ITEM_FIXED:
             compute(p, item->seconds * script->slower);
             break;
+        case ITEM_IDLE:
+            compute(p, item->seconds);
+            break;
         case ITEM_START:
             start(p, item->exchange);
             break;

@@ -284,7 +284,7 @@ many_keys() {
     refused 1 'scale: .*/keys.cfg:6[0-9]: a group has more than 64 keys' "$scratch/keys.cfg"
 }
 check "a group of many keys" many_keys
-bad_job "an unknown key" "'fixd' is no key here; accepted are compute, fixed, name" '{ compute = 1; fixd = true; }'
+bad_job "an unknown key" "'fixd' is no key here; accepted are compute, fixed, idle, name" '{ compute = 1; fixd = true; }'
 bad_job "seconds below 0" 'compute: accepted is a number from 0 to 1e+06' '{ compute = -1; }'
 bad_job "seconds that are no number" 'compute: accepted' '{ compute = "nan"; }'
 bad_job "too large a count" 'count: accepted is a number from 0 to 1e+15' "{ $call = 1e16; }"

@@ -353,6 +353,70 @@ START_TEST(parts_of_the_ranks)
 }
 END_TEST
 
+/* A program under the drop-in: what no codec makes smaller is MPI's own. */
+START_TEST(what_is_left_to_mpi)
+{
+    static const char head[] = "name = \"job\"; ranks = 1; threshold = 4000000; step = (";
+    static const struct {
+        const char *call, *spec;
+        double      bytes; /* of MPI's; 0: by the library */
+    } calls[] = {
+        {"count = 1000000;", "fp32", 4e6},
+        {"count = 1000000;", "tree8", 0.0},
+        {"count = 999999;", "tree8", 4 * 999999.0},
+        {"count = 1000000; type = \"other\";", "tree8", 4e6},
+        {"count = 1000000; type = \"double\";", "tree8", 8e6},
+        {"count = 1000000; ranks = 2;", "fp32", 0.0},
+        {"count = 10000000;", "fp32", 4e7},
+        {"count = 10000001;", "fp32", 0.0},
+    };
+    on_four_t  *k = on_four("fp32");
+    char        text[TEXT], why[WHY] = "";
+    workload_t  work;
+    step_time_t time;
+
+    k->facts.native[TW_OPERATION_ALLREDUCE] = (tw_ladder_t){2, {1e6, 1e7}, {0.25, 2.5}};
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        tw_facts_t      facts = k->facts;
+        tw_prediction_t by;
+
+        k->how.spec = calls[i].spec;
+        snprintf(text, sizeof(text), "%s{ call = \"allreduce\"; %s });", head, calls[i].call);
+        ck_assert_msg(read_text(&work, text, why), "%s", why);
+        ck_assert_msg(step_time(&work, &k->how, &time, why, sizeof(why)), "%s", why);
+        workload_free(&work);
+        facts.ranks = facts.nodes = strstr(calls[i].call, "ranks") != NULL ? 2 : 4;
+        by                        = predicted(&facts, TW_OPERATION_ALLREDUCE,
+                                              strtod(calls[i].call + strlen("count = "), NULL), calls[i].spec, 0);
+        NEAR(time.seconds, calls[i].bytes > 0.0 ? 0.25e-6 * calls[i].bytes : by.seconds);
+        NEAR(time.bytes, calls[i].bytes > 0.0 ? 1.5 * calls[i].bytes : by.bytes_sent);
+    }
+    k->how.spec = "fp32"; /* a ladder is of ranks and nodes */
+    snprintf(text, sizeof(text), "%s{ call = \"allreduce\"; count = 1000000; });", head);
+    ck_assert_msg(read_text(&work, text, why), "%s", why);
+    network_facts(&(network_t){.measured = 1}, 4, 2, &k->facts);
+    ck_assert_int_eq(k->facts.native[TW_OPERATION_ALLREDUCE].steps, 0);
+    ck_assert(step_time(&work, &k->how, &time, why, sizeof(why)));
+    ck_assert(time.seconds < 0.5);
+    workload_free(&work);
+}
+END_TEST
+
+/* What a rank waits in MPI for is no longer where processors are shared, nor beside a codec. */
+START_TEST(idling_is_not_computing)
+{
+    on_four_t *k = on_four("tree8");
+
+    k->facts.processor = 0.5;
+    NEAR(time_of(&k->how, "{ compute = 2; idle = true; }, { compute = 3; fixed = true; }").seconds,
+         2.0 + 3.0 / 0.5);
+    NEAR(time_of(&k->how, "{ start = \"allreduce\"; " A1M "}, { compute = 2; fixed = true; "
+                          "idle = true; }, { wait = \"a\"; }")
+             .seconds,
+         2.0);
+}
+END_TEST
+
 START_TEST(what_is_compressed)
 {
     static const char grad[] = "{ call = \"allreduce\"; class = \"grad\"; count = 1000000; }";
@@ -808,6 +872,12 @@ static const struct {
     {STEP("{ compute = nan; }"), ":2: syntax error"},
     {STEP("{ compute = 1; wait = \"a\"; }"), ":2: 'wait' is no key here"},
     {STEP("{ compute = 1; fixed = 1; }"), ":2: fixed: accepted is true or false"},
+    {STEP("{ compute = 1; idle = 1; }"), ":2: idle: accepted is true or false"},
+    {"name = \"x\"; ranks = 1; threshold = -1; step = ({ compute = 1; });",
+     ":1: threshold: accepted is a number from 0 to 1e+15"},
+    {"name = \"x\"; ranks = 1;\nthreshold = 1;\ntraining = { batch = 1; layers = ({ name = \"a\"; "
+     "}); };",
+     ":2: threshold: accepted is it beside step"},
     {STEP("{ call = \"allreduce\"; }"), ":2: call: it needs a count"},
     {STEP("{ start = \"allreduce\"; count = 1; }"), ":2: start: it needs a count and a name"},
     {STEP("{ call = \"sum\"; count = 1; }"), ":2: call: accepted are allreduce, reduce"},
@@ -1166,6 +1236,7 @@ START_TEST(what_cannot_be_predicted)
     ck_assert_int_eq(PREDICT(1, "bitpack:8", 0, NULL), TW_ERR_UNSUPPORTED);
     ck_assert_int_eq(PREDICT(1, "fp32", 0, "two_pass"), TW_ERR_UNSUPPORTED);
     ck_assert_int_eq(PREDICT(1, "fp32", 0, "node"), TW_ERR_UNSUPPORTED);
+    ck_assert_int_eq(PREDICT(1, "fp32", 0, "mpi"), TW_ERR_UNSUPPORTED);
     ck_assert_int_eq(PREDICT(-1, "fp32", 0, NULL), TW_ERR_INVALID_ARG);
     ck_assert_int_eq(PREDICT(NAN, "fp32", 0, NULL), TW_ERR_INVALID_ARG);
     ck_assert_int_eq(PREDICT(INFINITY, "fp32", 0, NULL), TW_ERR_INVALID_ARG);
@@ -1255,6 +1326,8 @@ int main(void)
     tcase_add_test(tcase, shares_and_what_is_fixed);
     tcase_add_test(tcase, parts_of_the_ranks);
     tcase_add_test(tcase, what_is_compressed);
+    tcase_add_test(tcase, what_is_left_to_mpi);
+    tcase_add_test(tcase, idling_is_not_computing);
     tcase_add_test(tcase, an_unknown_codec_is_said);
     tcase_add_test(tcase, a_million_rounds);
     tcase_add_test(tcase, nested_loops);
