@@ -26,7 +26,10 @@ void tw_call_begin(tw_call_t *call, const void *site, int op, bool nonblocking, 
     call->op          = op;
     call->nonblocking = nonblocking;
     call->comm        = tw_comms_get(comm);
-    call->start_ns    = tw_clock_ns();
+    if (tw_is_recording()) {
+        tw_recording_begins();
+    }
+    call->start_ns = tw_clock_ns();
     if (call->comm == NULL) {
         call->why = TW_WHY_ARGUMENTS;
     } else if (!call->comm->usable) {

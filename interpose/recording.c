@@ -105,7 +105,7 @@ void tw_recording_call(const tw_call_t *call, uint64_t end_ns)
     }
     if (!tw_recording_key_of(call, &key, &bytes)) {
         tw_recording_passed(call->start_ns, end_ns, false);
-        tw_recording.mark_ns = tw_clock_ns();
+        tw_recording_leave();
         return;
     }
     tw_recording_passed(call->start_ns, end_ns, true);
@@ -123,12 +123,23 @@ void tw_recording_call(const tw_call_t *call, uint64_t end_ns)
     tw_recording.sequence =
         tw_recording.sequence * UINT64_C(0x9ddfea08eb382d69) + tw_recording_word_print(&key);
     tw_recording_add(id);
-    tw_recording.mark_ns = tw_clock_ns();
+    tw_recording_leave();
+}
+
+void tw_recording_begins(void)
+{
+    if (tw_recording_mine()) {
+        tw_recording_enter();
+    }
 }
 
 uint64_t tw_recording_other_begin(void)
 {
-    return tw_inside == 0 && tw_recording_mine() ? tw_clock_ns() : 0;
+    if (tw_inside != 0 || !tw_recording_mine()) {
+        return 0;
+    }
+    tw_recording_enter();
+    return tw_clock_ns();
 }
 
 void tw_recording_other_end(uint64_t start_ns)
@@ -137,7 +148,7 @@ void tw_recording_other_end(uint64_t start_ns)
         const uint64_t now = tw_clock_ns();
 
         tw_recording_passed(start_ns, now, false);
-        tw_recording.mark_ns = now;
+        tw_recording_leave();
     }
 }
 
@@ -157,7 +168,7 @@ void tw_recording_begin(void)
     tw_recording.failed        = !tw_fold_init(&tw_recording.fold, TW_RECORDING_NODES) ||
                           tw_recording_word(&setup) == TW_RECORDING_NO_ID ||
                           tw_recording_word(&end) == TW_RECORDING_NO_ID;
-    tw_recording.mark_ns = tw_clock_ns();
+    tw_recording_leave();
     __atomic_store_n(&tw_recording_on, !tw_recording.failed, __ATOMIC_RELAXED);
 }
 
@@ -175,6 +186,7 @@ void tw_recording_end(void)
         return;
     }
     __atomic_store_n(&tw_recording_on, false, __ATOMIC_RELAXED);
+    tw_recording_enter();
     tw_recording_passed(now, now, false);
     tw_recording_add(tw_recording_word(&end));
     tw_recording_flush();

@@ -36,6 +36,9 @@ bool tw_recording_unfinished(void);
 /* When all ranks are in MPI_Finalize: rank 0 writes the job. Collective on MPI_COMM_WORLD. */
 void tw_recording_finish(void);
 
+/* A call that will be counted begins. */
+void tw_recording_begins(void);
+
 /* A call that has just been counted; it took from call->start_ns to end_ns. */
 void tw_recording_call(const tw_call_t *call, uint64_t end_ns);
 

@@ -20,6 +20,9 @@
 #include "interpose/recording_text.h"
 #include "runtime/base/file.h"
 
+/* Less of a processor no rank had. */
+#define TW_RECORDING_SHARE 1e-4
+
 /* What rank 0 says of its sequence. */
 typedef struct tw_recording_first {
     uint64_t sequence, structure, leaves;
@@ -107,11 +110,22 @@ static bool tw_recording_compare(tw_recording_first_t *first, int *alike)
 
 /* ---- times --------------------------------------------------------------------------------- */
 
-/* Of each leaf: seconds of a run, and the bytes of its word. */
+/* Of each leaf: seconds of a run by the clock, all and in computation; those of a processor that it
+ * computed; and the bytes of its word. */
 typedef struct tw_recording_means {
-    double *total, *compute, *bytes;
+    double *total, *lasted, *compute, *bytes;
     size_t  n;
 } tw_recording_means_t;
+
+/* What this rank had of a processor while it computed. */
+static double tw_recording_share(void)
+{
+    const double share = tw_recording.processor.lasted > 0.0
+                             ? tw_recording.processor.had / tw_recording.processor.lasted
+                             : 1.0;
+
+    return share > TW_RECORDING_SHARE ? share : TW_RECORDING_SHARE;
+}
 
 static void tw_recording_mean(void *arg, tw_fold_node_t *leaf)
 {
@@ -119,7 +133,8 @@ static void tw_recording_mean(void *arg, tw_fold_node_t *leaf)
     const tw_recording_word_t *word  = &tw_recording.words.word[leaf->id];
 
     means->compute[means->n] = leaf->compute / (double)leaf->runs;
-    means->total[means->n]   = (leaf->compute + leaf->fixed) / (double)leaf->runs;
+    means->lasted[means->n]  = means->compute[means->n] / tw_recording_share();
+    means->total[means->n]   = means->lasted[means->n] + leaf->fixed / (double)leaf->runs;
     means->bytes[means->n]   = word->runs > 0 ? word->bytes / (double)word->runs : 0.0;
     means->n++;
 }
@@ -128,14 +143,24 @@ static void tw_recording_mean(void *arg, tw_fold_node_t *leaf)
 static double *tw_recording_means_make(size_t leaves, tw_recording_means_t *mine,
                                        tw_recording_means_t *all)
 {
-    double *values = calloc(6 * leaves + 1, sizeof(*values));
+    double *values = calloc(8 * leaves + 1, sizeof(*values)), *theirs = values + 4 * leaves;
 
     if (values == NULL) {
         tw_give_up(MPI_COMM_WORLD, "no memory for the recorded job");
     }
-    *mine = (tw_recording_means_t){values, values + leaves, values + 2 * leaves, 0};
-    *all = (tw_recording_means_t){values + 3 * leaves, values + 4 * leaves, values + 5 * leaves, 0};
+    *mine = (tw_recording_means_t){values, values + leaves, values + 2 * leaves,
+                                   values + 3 * leaves, 0};
+    *all = (tw_recording_means_t){theirs, theirs + leaves, theirs + 2 * leaves, theirs + 3 * leaves,
+                                  0};
     return values;
+}
+
+/* What the slowest rank is beyond computing, on top of what that takes with a processor of its own. */
+static void tw_recording_total(tw_recording_means_t *all, size_t leaves)
+{
+    for (size_t i = 0; i < leaves; i++) {
+        all->total[i] += all->compute[i] - all->lasted[i];
+    }
 }
 
 typedef struct tw_recording_bytes {
@@ -187,6 +212,7 @@ static void tw_recording_write(const tw_recording_means_t *all, int alike, uint6
                                     .alike       = alike,
                                     .averaged    = tw_recording.level == TW_RECORDING_AVERAGED,
                                     .unordered   = tw_recording.level == TW_RECORDING_UNORDERED,
+                                    .threshold   = tw_state.config.threshold,
                                     .calls       = tw_recording.calls,
                                     .others      = others,
                                     .collectives = 1e-9 * (double)tw_recording.collective_ns,
@@ -219,7 +245,7 @@ static void tw_recording_gather(const tw_recording_first_t *first, int alike)
     }
     if (tw_next.Reduce(mine_of, all_of, 2, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD) ==
             MPI_SUCCESS &&
-        tw_next.Reduce(mine.total, all.total, 2 * leaves, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD) ==
+        tw_next.Reduce(mine.total, all.total, 3 * leaves, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD) ==
             MPI_SUCCESS &&
         (!first->varies || tw_next.Reduce(mine.bytes, all.bytes, leaves, MPI_DOUBLE, MPI_SUM, 0,
                                           MPI_COMM_WORLD) == MPI_SUCCESS) &&
@@ -227,6 +253,7 @@ static void tw_recording_gather(const tw_recording_first_t *first, int alike)
         if (first->varies) {
             tw_recording_bytes(all.bytes, (int)all_of[0]);
         }
+        tw_recording_total(&all, first->leaves);
         tw_recording_write(&all, (int)all_of[0], all_of[1]);
     }
     free(values);

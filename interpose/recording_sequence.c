@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "interpose/recording.h"
 #include "interpose/recording_state.h"
@@ -155,9 +156,77 @@ uint32_t tw_recording_word(const tw_recording_key_t *key)
     return id;
 }
 
+/* ---- times --------------------------------------------------------------------------------- */
+
+/* Between two looks at the processor's time, in the mean: each takes a microsecond. */
+#define TW_RECORDING_LOOK_NS 100000
+
+static uint64_t tw_recording_cpu_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* How often this thread has given its processor away. */
+static long tw_recording_sleeps(void)
+{
+    struct rusage usage = {.ru_nvcsw = 0};
+
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw;
+}
+
+void tw_recording_leave(void)
+{
+    const uint64_t now = tw_clock_ns();
+
+    tw_recording.processor.over = false;
+    if (tw_recording.processor.looks == 0) {
+        tw_recording.processor.begin_ns = now;
+    }
+    tw_recording.processor.on = tw_recording.processor.looks * TW_RECORDING_LOOK_NS <=
+                                now - tw_recording.processor.begin_ns;
+    tw_recording.mark_ns = now;
+    if (tw_recording.processor.on) {
+        tw_recording.processor.looks++;
+        tw_recording.processor.thread = pthread_self();
+        tw_recording.processor.sleeps = tw_recording_sleeps();
+        tw_recording.processor.cpu_ns = tw_recording_cpu_ns();
+        tw_recording.mark_ns          = tw_clock_ns();
+    }
+}
+
+/* What others had of its processor is no part of a computation, unless it gave it away: to wait for a file
+ * or for another thread is. */
+void tw_recording_enter(void)
+{
+    double lasted, had;
+
+    if (tw_recording.processor.over) {
+        return;
+    }
+    tw_recording.processor.over = true;
+    if (tw_recording.processor.on && pthread_equal(pthread_self(), tw_recording.processor.thread)) {
+        had    = (double)(tw_recording_cpu_ns() - tw_recording.processor.cpu_ns);
+        lasted = (double)(tw_clock_ns() - tw_recording.mark_ns);
+        had = had < lasted && tw_recording_sleeps() == tw_recording.processor.sleeps ? had : lasted;
+        tw_recording.processor.lasted += lasted;
+        tw_recording.processor.had += had;
+        tw_recording.processor.share = lasted > 0.0 ? had / lasted : 1.0;
+    } else {
+        tw_recording.processor.share =
+            tw_recording.processor.lasted > 0.0
+                ? tw_recording.processor.had / tw_recording.processor.lasted
+                : 1.0;
+    }
+}
+
 void tw_recording_passed(uint64_t start_ns, uint64_t end_ns, bool collective)
 {
-    tw_recording.compute_ns +=
-        start_ns > tw_recording.mark_ns ? start_ns - tw_recording.mark_ns : 0;
+    const uint64_t lasted = start_ns > tw_recording.mark_ns ? start_ns - tw_recording.mark_ns : 0;
+
+    tw_recording.compute_ns += (uint64_t)(tw_recording.processor.share * (double)lasted);
     *(collective ? &tw_recording.collective_ns : &tw_recording.fixed_ns) += end_ns - start_ns;
 }

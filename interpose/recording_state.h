@@ -46,9 +46,19 @@ typedef struct tw_recording {
     uint64_t             compute_ns, fixed_ns; /* since the last event             */
     uint64_t             collective_ns;        /* in what is recorded              */
     uint64_t             calls;
-    uint64_t             sequence; /* hash of all calls, without their sites             */
-    struct {                       /* the nonblocking call whose request is to come       */
-        uint32_t start, wait;      /* start: its word in slot 0, or TW_RECORDING_NO_ID        */
+    struct {              /* the processor's time of computations; not of each         */
+        bool      over;   /* that at hand is                                           */
+        bool      on;     /* it is looked at; at its begin                             */
+        pthread_t thread; /* this was the thread, which                                */
+        uint64_t  cpu_ns; /* had had a processor for so long                           */
+        long      sleeps; /* and had so often given it away                            */
+        double    share;  /* what it had of one                                        */
+        uint64_t  looks, begin_ns;
+        double    lasted, had; /* those that were looked at                                 */
+    } processor;
+    uint64_t sequence;        /* hash of all calls, without their sites             */
+    struct {                  /* the nonblocking call whose request is to come       */
+        uint32_t start, wait; /* start: its word in slot 0, or TW_RECORDING_NO_ID        */
         uint32_t slot;
     } started;
     size_t               events;
@@ -59,6 +69,10 @@ extern tw_recording_t tw_recording;
 
 /* Does this thread record? */
 bool tw_recording_mine(void);
+
+/* Now this thread enters MPI, or leaves it. */
+void tw_recording_enter(void);
+void tw_recording_leave(void);
 
 /* This thread was in MPI from start_ns to end_ns. */
 void tw_recording_passed(uint64_t start_ns, uint64_t end_ns, bool collective);

@@ -147,7 +147,7 @@ static void tw_recording_items(tw_recording_writer_t *w, const tw_fold_node_t *n
 
             w->leaf++;
             tw_recording_seconds(w, depth, compute, "");
-            tw_recording_seconds(w, depth, total - compute, "fixed=true;");
+            tw_recording_seconds(w, depth, total - compute, "fixed=true;idle=true;");
             tw_recording_exchange(w, depth, nodes[i].id);
             continue;
         }
@@ -302,6 +302,12 @@ static void tw_recording_title(const char *program, char *title)
     title[n] = '\0';
 }
 
+/* No job has more. */
+static unsigned long long tw_recording_least(const tw_recording_job_t *job)
+{
+    return job->threshold < 1000000000000000u ? job->threshold : 1000000000000000u;
+}
+
 char *tw_recording_text(const tw_recording_job_t *job, size_t *length_p)
 {
     tw_recording_writer_t w    = {.job = job};
@@ -320,8 +326,9 @@ char *tw_recording_text(const tw_recording_job_t *job, size_t *length_p)
     well          = tw_recording_number(&w);
     if (well) {
         tw_recording_head(&w);
-        fprintf(w.to, "name = \"%s\";\nranks = %d;\nfixed_ranks = true;\nstep = (",
-                title[0] != '\0' ? title : "program", job->ranks);
+        fprintf(w.to, "name = \"%s\";\nranks = %d;\nfixed_ranks = true;\nthreshold = %lluL;\n",
+                title[0] != '\0' ? title : "program", job->ranks, tw_recording_least(job));
+        fputs("step = (", w.to);
         tw_recording_items(&w, job->fold->top, job->fold->length, 1);
         fprintf(w.to, "%s\n);\n", w.follows ? "" : "{compute=0.0;}");
     }

@@ -62,6 +62,7 @@ static bool tw_recording_waits(tw_recording_waits_t *waits, int count)
     if (!tw_is_recording() || tw_inside != 0 || !tw_recording_mine()) {
         return false;
     }
+    tw_recording_enter();
     waits->start_ns = tw_clock_ns();
     if (count > TW_RECORDING_SMALL && tw_recording_under_ways > TW_RECORDING_SMALL) {
         waits->list = malloc((size_t)count * sizeof(*waits->list));
@@ -111,7 +112,7 @@ static void tw_recording_waits_over(tw_recording_waits_t *waits)
     if (waits->list != waits->small) {
         free(waits->list);
     }
-    tw_recording.mark_ns = tw_clock_ns();
+    tw_recording_leave();
 }
 
 void tw_recording_wait_end(tw_recording_waits_t *waits, bool complete)

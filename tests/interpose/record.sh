@@ -130,6 +130,13 @@ slowest() {
         END { print compute, fixed; exit !(compute > 0.0085 && compute < 0.02 && fixed < 0.3 * compute) }' <(sed -n '/repeat=/,/);}/p' "$job") >>"$scratch/out"
 }
 
+# Each of two ranks has half of a processor; recorded is what they compute with a whole one, and nothing for the other half.
+shared() {
+    record 2 sharing && complete || return 1
+    sed -n 's/.* It computed for \([0-9.]*\) s,.*/\1/p' "$job" | awk '{ print; exit !($1 > 0.199 && $1 < 0.24) }' >>"$scratch/out" &&
+        grep -q 'fixed=true;idle=true;' "$job" && grep -q -x 'threshold = 65536L;' "$job"
+}
+
 many_threads() {
     record 2 threads
     [ $? -ne 77 ] || return 0
@@ -181,7 +188,7 @@ by_command() {
 }
 
 chosen=${TW_RANKS:-1 2 3 4}
-plan 27
+plan 28
 for n in 1 2 3 4; do
     if wanted "$chosen" $n; then
         check "all forms on $n ranks: results, values, loops" all_forms $n
@@ -199,6 +206,7 @@ check "a million calls without loops are less than 10 MB" a_million
 check "the same calls from different places" places
 check "other calls of one rank" one_rank
 check "the slowest rank's computation, which others wait for" slowest
+check "ranks that share a processor: its time" shared
 check "a look at a request completes nothing" looked_at
 check "threads: those of the thread that called MPI_Init" many_threads
 check "calls of another thread, one at a time" serialized

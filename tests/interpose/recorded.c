@@ -6,10 +6,12 @@
 #include "config.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <mpi.h>
@@ -243,6 +245,34 @@ static void by_the_slowest(void)
     }
 }
 
+/* All ranks share one processor, of which each needs 20 ms a round. */
+static void sharing(void)
+{
+    struct timespec now;
+    cpu_set_t       mine, first;
+
+    CPU_ZERO(&first);
+    sched_getaffinity(0, sizeof(mine), &mine);
+    for (int i = 0; CPU_COUNT(&first) == 0; i++) {
+        if (CPU_ISSET(i, &mine)) {
+            CPU_SET(i, &first);
+        }
+    }
+    sched_setaffinity(0, sizeof(first), &first);
+    for (int i = 0; i < 10; i++) {
+        int64_t until;
+
+        MPI_Barrier(MPI_COMM_WORLD);
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        until = 1000000000 * (int64_t)now.tv_sec + now.tv_nsec + 20000000;
+        do {
+            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+        } while (1000000000 * (int64_t)now.tv_sec + now.tv_nsec < until);
+        MPI_Allreduce(in, out, 100, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        totals[ALLREDUCE] += 100;
+    }
+}
+
 /* It looks whether a collective is complete, computes, and waits. */
 static void looking(void)
 {
@@ -329,6 +359,8 @@ static int run(const char *what, int number)
         by_one_rank();
     } else if (strcmp(what, "slow") == 0) {
         by_the_slowest();
+    } else if (strcmp(what, "sharing") == 0) {
+        sharing();
     } else if (strcmp(what, "looking") == 0) {
         looking();
     } else if (strcmp(what, "threads") == 0) {

@@ -474,11 +474,16 @@ START_TEST(jobs_say_what_was_folded)
     tw_recording_key_t   wait      = start;
     tw_recording_words_t words     = {.count = 0};
     tw_fold_t            fold;
-    tw_recording_job_t   job = {
-          .program = "p", .ranks = 2, .alike = 1, .averaged = true, .unordered = true, .others = 3};
-    workload_t work;
-    size_t     length;
-    char      *text;
+    tw_recording_job_t   job = {.program   = "p",
+                                .ranks     = 2,
+                                .alike     = 1,
+                                .averaged  = true,
+                                .unordered = true,
+                                .others    = 3,
+                                .threshold = SIZE_MAX};
+    workload_t           work;
+    size_t               length;
+    char                *text;
 
     wait.kind = TW_RECORDING_WAIT;
     ck_assert(tw_fold_init(&fold, 100));
@@ -508,7 +513,8 @@ START_TEST(jobs_say_what_was_folded)
     ck_assert_int_eq(work.item[3].kind, ITEM_COMPUTE);
     ck_assert_int_eq(work.item[4].kind, ITEM_START);
     ck_assert_int_eq(work.item[5].kind, ITEM_COMPUTE);
-    ck_assert_int_eq(work.item[6].kind, ITEM_FIXED);
+    ck_assert_int_eq(work.item[6].kind, ITEM_IDLE);
+    ck_assert(work.exchange[0].native && work.exchange[0].threshold == 1e15);
     ck_assert_int_eq(work.item[7].kind, ITEM_WAIT);
     workload_free(&work);
     free(text);
