@@ -78,7 +78,11 @@ static tw_transfer_t *tw_alltoallv_make(tw_call_t *call, tw_leg_t *send, tw_leg_
     if (in_place) {
         *send = *recv;
     }
-    call->type = send->type;
+    call->type   = send->type;
+    call->values = send->most * send->type.values;         /* of the largest piece, */
+    call->bytes  = (uint64_t)send->most * send->type.size; /* the size of the message */
+    call->uncompressed =
+        (uint64_t)send->type.size * (send->items - tw_counts_at(&send->counts, call->comm->rank));
     tw_call_buffers(call, !in_place && send->items > 0 ? send->buffer : NULL,
                     recv->items > 0 ? recv->buffer : NULL);
     if (call->why != TW_WHY_NOT) {
@@ -91,11 +95,6 @@ static tw_transfer_t *tw_alltoallv_make(tw_call_t *call, tw_leg_t *send, tw_leg_
     call->why  = TW_WHY_NOT;
     *encoded_p += tw_side_decide(call, &x->recv, recv);
     call->why = why;
-    call->uncompressed =
-        (uint64_t)(send->items - x->send.block[call->comm->rank].items) * send->type.size;
-    call->values =
-        send->most * send->type.values; /* the largest piece is the size of the message */
-    call->bytes = (uint64_t)send->most * send->type.size;
     for (int r = 0; r < call->comm->size && call->choice == NULL; r++) {
         call->choice = x->send.block[r].choice;
     }

@@ -79,6 +79,27 @@ static void idle(void)
     check("Allgatherv of host memory, device memory where nothing is sent", exact(plain[1], 1), 0);
 }
 
+/* Pairs of floats, COUNT / 10 of them from each rank to each: exact where they stay as they are. */
+static void pieces(void)
+{
+    MPI_Datatype pair;
+    int          counts[8], at[8];
+
+    MPI_Type_contiguous(2, MPI_FLOAT, &pair);
+    MPI_Type_commit(&pair);
+    for (int r = 0; r < size; r++) {
+        counts[r] = COUNT / 10;
+        at[r]     = 0;
+    }
+    memset(device[1], 0, sizeof(device[1]));
+    MPI_Alltoallv(device[0], counts, at, pair, device[1], counts, at, pair, MPI_COMM_WORLD);
+    for (int i = COUNT / 5; i < COUNT; i++) {
+        device[1][i] = value(i);
+    }
+    check("Alltoallv of device memory", exact(device[1], 1), 1);
+    MPI_Type_free(&pair);
+}
+
 static void calls(void)
 {
     const int one = 1, sum = size;
@@ -104,6 +125,7 @@ static void calls(void)
     memset(device[1], 0, sizeof(device[1]));
     MPI_Alltoall(device[0], COUNT, MPI_FLOAT, device[1], COUNT, MPI_FLOAT, MPI_COMM_WORLD);
     check("Alltoall of device memory", exact(device[1], one), 1);
+    pieces();
     MPI_Bcast(device[0], COUNT, MPI_FLOAT, 0, MPI_COMM_WORLD);
     check("Bcast of device memory", exact(device[0], one), 1);
 }
