@@ -17,7 +17,7 @@
 #define PROCESSOR_LEAST 1e-5
 
 #define COUNT_MOST 1e15
-#define TIMES_MOST 1000000000LL
+#define TIMES_MOST 1e15
 
 /* ---- lists that grow ----------------------------------------------------------------------- */
 
@@ -268,7 +268,7 @@ static int read_repeat(parser_t *p, const config_setting_t *group, const config_
     const size_t            begin = p->work->items;
     double                  times;
 
-    if (!job_only(p, group, "repeat, step") || !job_whole(p, what, (double)TIMES_MOST, &times)) {
+    if (!job_only(p, group, "repeat, step") || !job_whole(p, what, TIMES_MOST, &times)) {
         return 0;
     }
     if (step == NULL) {

@@ -903,7 +903,7 @@ static const struct {
      ":2: a whole number above 2147483647 needs an L"},
     {STEP("{ call = \"bcast\"; count = 0x80000000; }"),
      ":2: a whole number above 2147483647 needs"},
-    {STEP("{ repeat = 2000000000; step = (); }"), ":2: repeat: accepted"},
+    {STEP("{ repeat = 2000000000000000L; step = (); }"), ":2: repeat: accepted"},
     {STEP("{ repeat = 2; }"), ":2: repeat: it needs a step"},
     {STEP("{ repeat = 2; times = 3; step = (); }"), ":2: 'times' is no key here"},
     {STEP(NEST4(NEST4(NEST("{ compute = 1; }")))), ":2: repeat: nested more than 8 deep"},
