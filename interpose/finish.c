@@ -374,7 +374,7 @@ void tw_finish_aborted(bool by_program, int error)
     }
     tw_finish_write(&about, &pile);
     free(pile.records);
-    if (tw_state.config.record[0] != '\0') {
+    if (tw_state.config.record[0] != '\0' && tw_recording_first_to_say()) {
         tw_complain("the job %s is not written: rank %d ends the program before MPI_Finalize",
                     tw_state.config.record, tw_state.rank);
     }

@@ -79,4 +79,26 @@ void tw_fold_each(tw_fold_t *fold, tw_fold_visit_t visit, void *arg);
 /** A number that says what is looped how often, where word[id] says what an element is. */
 uint64_t tw_fold_structure(const tw_fold_t *fold, const uint64_t *word);
 
+/** A number that says what it is unfolded, whatever loops were found. */
+uint64_t tw_fold_sequence(const tw_fold_t *fold, const uint64_t *word);
+
+/* ---- two beside each other ----------------------------------------------------------------- */
+
+/* A node in an array of all of them, each before what it holds: as one process tells another. */
+typedef struct tw_fold_shape {
+    uint64_t word;  /* of an element; of a loop its rounds                              */
+    uint32_t nodes; /* this one and all in it: 1 is an element                          */
+    uint32_t leaf;  /* which element it is, from 0, in the order of tw_fold_each()      */
+} tw_fold_shape_t;
+
+/** The array, of fold->nodes. */
+void tw_fold_shape(const tw_fold_t *fold, const uint64_t *word, tw_fold_shape_t *shape);
+
+/** Go through both as they are unfolded, in steps that are at most as many as their elements: leaf `a`
+ * of the one stands where leaf `b` of the other does, `runs` times on end.
+ * @return false: they are not the same sequence; some of it may have been visited. */
+typedef void (*tw_fold_beside_t)(void *arg, uint32_t a, uint32_t b, uint64_t runs);
+bool tw_fold_beside(const tw_fold_shape_t *a, size_t a_nodes, const tw_fold_shape_t *b,
+                    size_t b_nodes, tw_fold_beside_t visit, void *arg);
+
 #endif /* TW_INTERPOSE_FOLD_H */

@@ -280,7 +280,7 @@ function start(    n, p, a, count, requests, freed) {
     if (out == "wrap_c.c") {
         head("MPI_" $2, p)
         print "    uint64_t start;\n    int      result;\n"
-        print "    tw_ready();\n    if (!tw_persistent_any()) {\n        return " pass_on($2, p, a) ";\n    }"
+        print "    tw_ready();\n    if (!tw_persistent_any()" (freed ? "" : " && !tw_is_recording()") ") {\n        return " pass_on($2, p, a) ";\n    }"
         print "    start = " (freed ? "tw_persistent_free(" requests ")" : "tw_persistent_before()") ";"
         print "    result = " pass_on($2, p, a) ";"
         print "    tw_persistent_after(start, result == MPI_SUCCESS ? " count " : 0, " requests ");"
@@ -297,7 +297,7 @@ function start(    n, p, a, count, requests, freed) {
 
 function fortran_start(name, n, count, requests, freed, suffix) {
     passed(fortran_name(name, suffix), n, "    uint64_t start = 0;")
-    print "    if (tw_persistent_any()) {\n        start = " (freed ? "tw_persistent_free_f(" requests ")" : "tw_persistent_before()") ";\n    }"
+    print "    if (tw_persistent_any()" (freed ? "" : " || tw_is_recording()") ") {\n        start = " (freed ? "tw_persistent_free_f(" requests ")" : "tw_persistent_before()") ";\n    }"
     print "    next(" passed_args ");"
     print "    if (start != 0) {\n        tw_persistent_after_f(start, " count ", " requests ");\n    }\n}"
     if (suffix == "_") { aliases("mpi_" tolower(name), passed_params) }

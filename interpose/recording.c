@@ -3,8 +3,13 @@
  */
 #include "config.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include "interpose/next.h"
 #include "interpose/state.h"
 #include "interpose/recording.h"
 #include "interpose/recording_state.h"
@@ -63,34 +68,42 @@ static bool tw_recording_key_of(const tw_call_t *call, tw_recording_key_t *key, 
     return true;
 }
 
-/* The word of a nonblocking call, in a slot that no other like it is in, and that of its wait. */
-static uint32_t tw_recording_start_word(tw_recording_key_t *key)
+/* The word of a nonblocking call, in a slot that no other like it is in, and that of its wait. They are
+ * there beyond the limit, too, if the word in slot 0 is: a wait needs its start. */
+static uint32_t tw_recording_start_word(const tw_recording_key_t *call)
 {
-    const uint32_t first = tw_recording_word(key);
-    uint32_t       id    = first, wait;
-    unsigned       slot  = 0;
+    const uint32_t     first = tw_recording_word(call);
+    tw_recording_key_t key;
+    uint32_t           wait, id;
 
     if (first == TW_RECORDING_NO_ID) {
         return first;
     }
-    while (slot < TW_RECORDING_SLOTS - 1 &&
-           (tw_recording.words.word[first].busy >> slot & 1) != 0) {
-        slot++;
+    key = tw_recording.words.word[first].key;
+    while (key.slot < TW_RECORDING_SLOTS - 1 &&
+           (tw_recording.words.word[first].busy >> key.slot & 1) != 0) {
+        key.slot++;
     }
-    tw_recording.words.word[first].busy |= UINT64_C(1) << slot;
-    key->slot                  = slot;
-    tw_recording.started.start = first; /* here, as more words may renumber it */
-    tw_recording.started.wait  = first;
-    tw_recording.started.slot  = slot;
-    key->kind                  = TW_RECORDING_WAIT;
-    wait                       = tw_recording_word(key);
-    if (wait == TW_RECORDING_NO_ID) {
-        return wait;
+    id       = tw_recording_words_get(&tw_recording.words, &key, SIZE_MAX);
+    key.kind = TW_RECORDING_WAIT;
+    wait     = tw_recording_words_get(&tw_recording.words, &key, SIZE_MAX);
+    if (id == TW_RECORDING_NO_ID || wait == TW_RECORDING_NO_ID) {
+        return TW_RECORDING_NO_ID;
     }
-    tw_recording.started.wait = wait;
-    key->kind                 = TW_RECORDING_START;
-    id                        = tw_recording_word(key);
+    tw_recording.words.word[first].busy |= UINT64_C(1) << key.slot;
+    tw_recording.started = (tw_recording_started_t){tw_recording.calls, first, wait, key.slot};
     return id;
+}
+
+/* The first of calls that were started together has the time of all. */
+static void tw_recording_called(const tw_call_t *call, uint64_t end_ns, bool collective)
+{
+    if (!tw_recording.together.on) {
+        tw_recording_passed(call->start_ns, end_ns, collective);
+    } else if (collective && tw_recording.together.end_ns != 0) {
+        tw_recording_passed(tw_recording.together.start_ns, tw_recording.together.end_ns, true);
+        tw_recording.together.end_ns = 0;
+    }
 }
 
 void tw_recording_call(const tw_call_t *call, uint64_t end_ns)
@@ -104,11 +117,11 @@ void tw_recording_call(const tw_call_t *call, uint64_t end_ns)
         return;
     }
     if (!tw_recording_key_of(call, &key, &bytes)) {
-        tw_recording_passed(call->start_ns, end_ns, false);
+        tw_recording_called(call, end_ns, false);
         tw_recording_leave();
         return;
     }
-    tw_recording_passed(call->start_ns, end_ns, true);
+    tw_recording_called(call, end_ns, true);
     if (tw_recording.calls++ == 0) {
         const tw_recording_key_t setup = {.kind = TW_RECORDING_SETUP};
 
@@ -130,6 +143,27 @@ void tw_recording_begins(void)
 {
     if (tw_recording_mine()) {
         tw_recording_enter();
+    }
+}
+
+void tw_recording_together_begin(uint64_t start_ns)
+{
+    if (tw_is_recording() && tw_inside == 0 && tw_recording_mine()) {
+        tw_recording.together.on       = true;
+        tw_recording.together.start_ns = start_ns;
+        tw_recording.together.end_ns   = tw_clock_ns();
+    }
+}
+
+void tw_recording_together_end(void)
+{
+    if (tw_is_recording() && tw_recording_mine() && tw_recording.together.on) {
+        if (tw_recording.together.end_ns != 0) { /* there was no collective among them */
+            tw_recording_passed(tw_recording.together.start_ns, tw_recording.together.end_ns,
+                                false);
+        }
+        tw_recording.together.on = false;
+        tw_recording_leave();
     }
 }
 
@@ -161,9 +195,11 @@ void tw_recording_begin(void)
     if (tw_state.config.record[0] == '\0') {
         return;
     }
-    tw_recording.everyone      = !tw_state.multiple;
-    tw_recording.thread        = pthread_self();
-    tw_recording.process       = getpid();
+    tw_recording.everyone = !tw_state.multiple;
+    tw_recording.thread   = pthread_self();
+    tw_recording.process  = getpid();
+    tw_recording.job      = tw_clock_ns() ^ (uint64_t)getpid() << 40;
+    tw_next.Bcast(&tw_recording.job, (int)sizeof(tw_recording.job), MPI_BYTE, 0, MPI_COMM_WORLD);
     tw_recording.started.start = TW_RECORDING_NO_ID;
     tw_recording.failed        = !tw_fold_init(&tw_recording.fold, TW_RECORDING_NODES) ||
                           tw_recording_word(&setup) == TW_RECORDING_NO_ID ||
@@ -175,6 +211,18 @@ void tw_recording_begin(void)
 bool tw_recording_unfinished(void)
 {
     return tw_is_recording() && tw_recording.process == getpid();
+}
+
+/* A name that one process at a time may have, and loses when it ends; it is no file. */
+bool tw_recording_first_to_say(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    const int          name    = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+    snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "thinwire-record-%016llx",
+             (unsigned long long)tw_recording.job);
+    return name < 0 || bind(name, (const struct sockaddr *)&address, sizeof(address)) == 0 ||
+           errno != EADDRINUSE;
 }
 
 void tw_recording_end(void)

@@ -86,8 +86,8 @@ void tw_recording_requests_renumber(const uint32_t *map)
 {
     for (int i = 0; i < 1 << TW_RECORDING_BITS; i++) {
         for (tw_recording_under_way_t *one = tw_recording_table[i]; one != NULL; one = one->next) {
-            one->start = map[one->start];
-            one->wait  = map[one->wait];
+            one->started.start = map[one->started.start];
+            one->started.wait  = map[one->started.wait];
         }
     }
 }

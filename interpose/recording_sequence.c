@@ -59,14 +59,15 @@ static void tw_recording_drop_order(void *map)
     tw_recording.level = TW_RECORDING_UNORDERED;
 }
 
-/* The events from `from` on are not in the fold yet. */
-static void tw_recording_coarser(tw_recording_without_t without, size_t from)
+/* Leave the sizes out of everything. The events from `from` on are not in the fold yet. */
+static void tw_recording_coarser(size_t from)
 {
     uint32_t            *map = malloc((tw_recording.words.count + 1) * sizeof(*map));
     tw_recording_words_t words;
     tw_fold_t            fold;
 
-    if (map == NULL || !tw_recording_words_coarser(&tw_recording.words, without, &words, map)) {
+    if (map == NULL ||
+        !tw_recording_words_coarser(&tw_recording.words, TW_RECORDING_SIZES, &words, map)) {
         free(map);
         tw_recording_give_up();
         return;
@@ -74,17 +75,13 @@ static void tw_recording_coarser(tw_recording_without_t without, size_t from)
     tw_recording_words_fini(&tw_recording.words);
     tw_recording.words = words;
     tw_recording_renumber(map, from);
-    if (without == TW_RECORDING_SIZES && tw_recording.level == TW_RECORDING_ALL) {
-        tw_recording.level = TW_RECORDING_AVERAGED;
-    }
-    if (tw_recording.level != TW_RECORDING_UNORDERED) {
-        if (tw_fold_init(&fold, TW_RECORDING_NODES) &&
-            tw_fold_renumber(&tw_recording.fold, map, &fold)) {
-            tw_recording.fold = fold;
-        } else {
-            tw_fold_fini(&fold);
-            tw_recording_drop_order(map);
-        }
+    tw_recording.level = TW_RECORDING_AVERAGED;
+    if (tw_fold_init(&fold, TW_RECORDING_NODES) &&
+        tw_fold_renumber(&tw_recording.fold, map, &fold)) {
+        tw_recording.fold = fold;
+    } else {
+        tw_fold_fini(&fold);
+        tw_recording_drop_order(map);
     }
     free(map);
 }
@@ -98,7 +95,7 @@ static void tw_recording_event_in(const tw_recording_event_t *event)
         tw_recording.words.word[event->id].fixed += fixed;
     } else if (!tw_fold_add(&tw_recording.fold, event->id, compute, fixed)) {
         if (tw_recording.level == TW_RECORDING_ALL) {
-            tw_recording_coarser(TW_RECORDING_SIZES, (size_t)(event - tw_recording.event));
+            tw_recording_coarser((size_t)(event - tw_recording.event));
         } else {
             tw_recording_drop_order(NULL);
         }
@@ -116,11 +113,15 @@ void tw_recording_flush(void)
     tw_recording.events = 0;
 }
 
-void tw_recording_coarsen(tw_recording_without_t without)
+void tw_recording_coarsen(tw_recording_level_t level)
 {
     tw_recording_flush();
-    if (!tw_recording.failed) {
-        tw_recording_coarser(without, tw_recording.events);
+    if (!tw_recording.failed && tw_recording.level < level &&
+        tw_recording.level == TW_RECORDING_ALL) {
+        tw_recording_coarser(tw_recording.events);
+    }
+    if (!tw_recording.failed && tw_recording.level < level) {
+        tw_recording_drop_order(NULL);
     }
 }
 
@@ -145,13 +146,14 @@ uint32_t tw_recording_word(const tw_recording_key_t *key)
     }
     id = tw_recording_words_get(&tw_recording.words, &coarse, TW_RECORDING_WORDS);
     if (id == TW_RECORDING_NO_ID && tw_recording.level == TW_RECORDING_ALL) {
-        tw_recording_coarsen(TW_RECORDING_SIZES);
+        tw_recording_coarsen(TW_RECORDING_AVERAGED);
         return tw_recording.failed ? TW_RECORDING_NO_ID : tw_recording_word(key);
     }
     if (id == TW_RECORDING_NO_ID) {
-        coarse.site   = 0;
-        coarse.python = 0;
-        id            = tw_recording_words_get(&tw_recording.words, &coarse, SIZE_MAX);
+        tw_recording.placeless = true;
+        coarse.site            = 0;
+        coarse.python          = 0;
+        id                     = tw_recording_words_get(&tw_recording.words, &coarse, SIZE_MAX);
     }
     return id;
 }

@@ -33,13 +33,22 @@ typedef struct tw_recording_event {
 #define TW_RECORDING_NODES  40000 /* of the folded sequence: 10 MB of text */
 #define TW_RECORDING_WORDS  40000 /* different calls                       */
 
+/* A nonblocking call. */
+typedef struct tw_recording_started {
+    uint64_t order;       /* among all calls                                          */
+    uint32_t start, wait; /* start: its word in slot 0, or TW_RECORDING_NO_ID        */
+    uint32_t slot;
+} tw_recording_started_t;
+
 typedef struct tw_recording {
     bool                 everyone; /* calls of all threads are recorded                     */
     pid_t                process;
+    uint64_t             job;    /* a number that no other job has                        */
     pthread_t            thread; /* else those of this one                                */
     uint64_t             others; /* calls of other threads                                */
     bool                 failed; /* no memory                                             */
     tw_recording_level_t level;
+    bool                 placeless; /* some words have no site, as there were too many   */
     tw_recording_words_t words;
     tw_fold_t            fold;
     uint64_t             mark_ns; /* when MPI was left                                      */
@@ -56,13 +65,14 @@ typedef struct tw_recording {
         uint64_t  looks, begin_ns;
         double    lasted, had; /* those that were looked at                                 */
     } processor;
-    uint64_t sequence;        /* hash of all calls, without their sites             */
-    struct {                  /* the nonblocking call whose request is to come       */
-        uint32_t start, wait; /* start: its word in slot 0, or TW_RECORDING_NO_ID        */
-        uint32_t slot;
-    } started;
-    size_t               events;
-    tw_recording_event_t event[TW_RECORDING_EVENTS];
+    uint64_t sequence; /* hash of all calls, without their sites             */
+    struct {           /* calls that were started together                   */
+        bool     on;
+        uint64_t start_ns, end_ns; /* of what no call has taken yet                       */
+    } together;
+    tw_recording_started_t started; /* whose request is to come                            */
+    size_t                 events;
+    tw_recording_event_t   event[TW_RECORDING_EVENTS];
 } tw_recording_t;
 
 extern tw_recording_t tw_recording;
@@ -83,11 +93,11 @@ void tw_recording_add(uint32_t id);
 /* All that was added is in words and fold. */
 void tw_recording_flush(void);
 
-/* Leave sizes or sites out of everything; where it does not fit even so, the order. */
-void tw_recording_coarsen(tw_recording_without_t without);
+/* Tell no more apart than this. */
+void tw_recording_coarsen(tw_recording_level_t level);
 
-/* The number of a word. Where words are too many, sizes are left out, then sites. TW_RECORDING_NO_ID: no
- * memory. */
+/* The number of a word. Where words are too many, sizes are left out of all, then sites of new ones.
+ * TW_RECORDING_NO_ID: no memory. */
 uint32_t tw_recording_word(const tw_recording_key_t *key);
 
 /* No memory: nothing is recorded any more, and nothing written. */
@@ -99,8 +109,7 @@ void tw_recording_give_up(void);
 typedef struct tw_recording_under_way {
     struct tw_recording_under_way *next;
     MPI_Request                    request;
-    uint32_t                       start, wait; /* ids; start: in slot 0 */
-    uint32_t                       slot;
+    tw_recording_started_t         started;
     bool                           claimed; /* by the completion call at hand */
 } tw_recording_under_way_t;
 

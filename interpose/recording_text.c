@@ -14,7 +14,8 @@
 #include "interpose/report_parts.h"
 #include "interpose/recording_text.h"
 
-#define TW_RECORDING_LEGEND 200 /* words that the head explains */
+#define TW_RECORDING_LEGEND 200        /* words that the head explains */
+#define TW_RECORDING_SHORT  2147483647 /* libconfig wants an L behind what is longer */
 #define TW_RECORDING_LEAST  5e-10
 #define TW_RECORDING_MOST   1e6 /* seconds of an item */
 
@@ -31,6 +32,7 @@ typedef struct tw_recording_writer {
     const tw_recording_job_t *job;
     FILE                     *to;
     unsigned                 *number; /* of words, by id: the same for a start and its wait */
+    uint64_t                 *runs;   /* by number: of starts in all slots                  */
     size_t                    leaf;
     bool                      follows; /* something stands before the next item */
 } tw_recording_writer_t;
@@ -44,7 +46,8 @@ static bool tw_recording_number(tw_recording_writer_t *w)
     unsigned                    last  = 0;
 
     w->number = calloc(words->count + 1, sizeof(*w->number));
-    for (size_t i = 0; i < words->count && w->number != NULL; i++) {
+    w->runs   = calloc(words->count + 1, sizeof(*w->runs));
+    for (size_t i = 0; i < words->count && w->number != NULL && w->runs != NULL; i++) {
         tw_recording_key_t key = words->word[i].key;
         uint32_t           first;
 
@@ -56,8 +59,10 @@ static bool tw_recording_number(tw_recording_writer_t *w)
         } else if (key.kind >= TW_RECORDING_CALL) {
             w->number[i] = ++last;
         }
+        w->runs[w->number[i]] +=
+            words->word[i].key.kind != TW_RECORDING_WAIT ? words->word[i].runs : 0;
     }
-    return w->number != NULL;
+    return w->number != NULL && w->runs != NULL;
 }
 
 static void tw_recording_name(const tw_recording_writer_t *w, uint32_t id, char *name)
@@ -71,7 +76,7 @@ static void tw_recording_name(const tw_recording_writer_t *w, uint32_t id, char 
     }
 }
 
-/* Values of a run; bytes / 4 of what are none. libconfig wants an L behind what is long. */
+/* Values of a run; bytes / 4 of what are none. */
 static void tw_recording_count(const tw_recording_word_t *word, char *text)
 {
     const double size  = word->key.type == TW_RECORDING_DOUBLE ? 8.0 : 4.0;
@@ -81,7 +86,7 @@ static void tw_recording_count(const tw_recording_word_t *word, char *text)
     const double count = fmin(bytes / size, 1e15);
 
     if (count == floor(count)) {
-        snprintf(text, TW_RECORDING_NUMBER, "%.0f%s", count, count > 2147483647.0 ? "L" : "");
+        snprintf(text, TW_RECORDING_NUMBER, "%.0f%s", count, count > TW_RECORDING_SHORT ? "L" : "");
     } else {
         tw_format_exact(text, TW_RECORDING_NUMBER, count);
     }
@@ -152,7 +157,8 @@ static void tw_recording_items(tw_recording_writer_t *w, const tw_fold_node_t *n
             continue;
         }
         tw_recording_line(w, depth);
-        fprintf(w->to, "{repeat=%llu;step=(", (unsigned long long)nodes[i].times);
+        fprintf(w->to, "{repeat=%llu%s;step=(", (unsigned long long)nodes[i].times,
+                nodes[i].times > TW_RECORDING_SHORT ? "L" : "");
         w->follows = false;
         tw_recording_items(w, nodes[i].body, nodes[i].length, depth + 1);
         if (!w->follows) { /* nothing that takes time: a loop may not be empty */
@@ -220,8 +226,8 @@ static void tw_recording_legend(const tw_recording_writer_t *w)
             *at = (unsigned char)*at < ' ' ? '?' : *at;
         }
         tw_recording_name(w, (uint32_t)i, name);
-        fprintf(w->to, "#   %s: %llu times, %u ranks, %s\n", name, (unsigned long long)word->runs,
-                word->key.ranks, text);
+        fprintf(w->to, "#   %s: %llu times, %u ranks, %s\n", name,
+                (unsigned long long)w->runs[w->number[i]], word->key.ranks, text);
     }
     if (last > TW_RECORDING_LEGEND) {
         fprintf(w->to, "#   and %u more\n", last - TW_RECORDING_LEGEND);
@@ -279,6 +285,10 @@ static void tw_recording_head(tw_recording_writer_t *w)
               "bytes are.\n",
               w->to);
     }
+    if (job->placeless) {
+        fputs("# Too many different calls: the places of some are lost. They have one mean size.\n",
+              w->to);
+    }
     if (job->others > 0) {
         fprintf(
             w->to,
@@ -333,6 +343,7 @@ char *tw_recording_text(const tw_recording_job_t *job, size_t *length_p)
         fprintf(w.to, "%s\n);\n", w.follows ? "" : "{compute=0.0;}");
     }
     free(w.number);
+    free(w.runs);
     well = ferror(w.to) == 0 && well;
     if (fclose(w.to) != 0 || !well) {
         free(text);

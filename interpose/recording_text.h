@@ -18,6 +18,7 @@ typedef struct tw_recording_job {
     bool        averaged;    /* sizes are means where a site has several               */
     bool        unordered;   /* the order of calls is lost                             */
     size_t      threshold;   /* bytes of values that a codec is applied to, at least     */
+    bool        placeless;   /* some words have no site, as there were too many         */
     uint64_t    calls;       /* of collectives, by rank 0                              */
     uint64_t    others;      /* that threads made which were not recorded, by all       */
     double      collectives; /* seconds in them, of rank 0                              */

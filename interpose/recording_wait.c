@@ -12,11 +12,16 @@
 #include "interpose/recording_state.h"
 #include "runtime/base/clock.h"
 
+static void tw_recording_slot_free(const tw_recording_started_t *started)
+{
+    tw_recording.words.word[started->start].busy &= ~(UINT64_C(1) << started->slot);
+}
+
 static void tw_recording_complete(tw_recording_under_way_t *one)
 {
     tw_recording_unfile(one);
-    tw_recording.words.word[one->start].busy &= ~(UINT64_C(1) << one->slot);
-    tw_recording_add(one->wait);
+    tw_recording_slot_free(&one->started);
+    tw_recording_add(one->started.wait);
 }
 
 void tw_recording_request(int result, const MPI_Request *request)
@@ -27,9 +32,7 @@ void tw_recording_request(int result, const MPI_Request *request)
     }
     if (result == MPI_SUCCESS && *request != MPI_REQUEST_NULL) {
         const tw_recording_under_way_t what      = {.request = *request,
-                                                    .start   = tw_recording.started.start,
-                                                    .wait    = tw_recording.started.wait,
-                                                    .slot    = tw_recording.started.slot};
+                                                    .started = tw_recording.started};
         tw_recording_under_way_t      *forgotten = tw_recording_forgotten(*request);
 
         if (forgotten != NULL) {
@@ -37,8 +40,7 @@ void tw_recording_request(int result, const MPI_Request *request)
         }
         tw_recording_file(&what);
     } else {
-        tw_recording.words.word[tw_recording.started.start].busy &=
-            ~(UINT64_C(1) << tw_recording.started.slot);
+        tw_recording_slot_free(&tw_recording.started);
     }
     tw_recording.started.start = TW_RECORDING_NO_ID;
 }
@@ -76,7 +78,7 @@ static void tw_recording_claim(tw_recording_waits_t *waits, int index, MPI_Reque
 
     if (one != NULL) {
         one->claimed                = true;
-        waits->list[waits->count++] = (tw_recording_waiting_t){index, one};
+        waits->list[waits->count++] = (tw_recording_waiting_t){index, false, one};
     }
 }
 
@@ -98,17 +100,58 @@ void tw_recording_wait_begin_f(tw_recording_waits_t *waits, int count, const MPI
     }
 }
 
-/* The time is what all of the call took. */
-static bool tw_recording_waited(const tw_recording_waits_t *waits)
+static int tw_recording_by_order(const void *a, const void *b)
 {
-    if (waits->start_ns != 0) {
-        tw_recording_passed(waits->start_ns, tw_clock_ns(), waits->count > 0);
-    }
-    return waits->start_ns != 0;
+    const uint64_t x = ((const tw_recording_waiting_t *)a)->what->started.order,
+                   y = ((const tw_recording_waiting_t *)b)->what->started.order;
+
+    return (x > y) - (x < y);
 }
 
-static void tw_recording_waits_over(tw_recording_waits_t *waits)
+/* Those that were started first come first, as they mostly do. */
+static void tw_recording_sort(tw_recording_waits_t *waits)
 {
+    int k = 1;
+
+    while (k < waits->count && tw_recording_by_order(&waits->list[k - 1], &waits->list[k]) < 0) {
+        k++;
+    }
+    if (k < waits->count) {
+        qsort(waits->list, (size_t)waits->count, sizeof(*waits->list), tw_recording_by_order);
+    }
+}
+
+/* The k-th is complete: that is taken for the first that is not, and what the requests between them
+ * stand for moves on by one. */
+static void tw_recording_complete_first(tw_recording_waits_t *waits, int k)
+{
+    tw_recording_started_t *mine = &waits->list[k].what->started;
+
+    for (int i = k - 1; i >= 0; i--) {
+        if (!waits->list[i].complete) {
+            const tw_recording_started_t other = waits->list[i].what->started;
+
+            waits->list[i].what->started = *mine;
+            *mine                        = other;
+        }
+    }
+    tw_recording_complete(waits->list[k].what);
+}
+
+/* `others`: what the call has completed are requests of other kinds alone, and so is its time. Else all
+ * of its time is the collectives', which it has completed or looked at. */
+static void tw_recording_waits_end(tw_recording_waits_t *waits, bool others)
+{
+    tw_recording_passed(waits->start_ns, tw_clock_ns(), waits->count > 0 && !others);
+    tw_recording_sort(waits);
+    for (int k = 0; k < waits->count; k++) {
+        waits->list[k].what->claimed = false;
+    }
+    for (int k = 0; k < waits->count; k++) {
+        if (waits->list[k].complete) {
+            tw_recording_complete_first(waits, k);
+        }
+    }
     if (waits->list != waits->small) {
         free(waits->list);
     }
@@ -117,33 +160,27 @@ static void tw_recording_waits_over(tw_recording_waits_t *waits)
 
 void tw_recording_wait_end(tw_recording_waits_t *waits, bool complete)
 {
-    if (!tw_recording_waited(waits)) {
+    if (waits->start_ns == 0) {
         return;
     }
     for (int k = 0; k < waits->count; k++) {
-        waits->list[k].what->claimed = false;
-        if (complete) {
-            tw_recording_complete(waits->list[k].what);
-        }
+        waits->list[k].complete = complete;
     }
-    tw_recording_waits_over(waits);
+    tw_recording_waits_end(waits, false);
 }
 
 void tw_recording_wait_end_at(tw_recording_waits_t *waits, int n, const int indices[], int first)
 {
-    if (!tw_recording_waited(waits)) {
+    bool ours = false;
+
+    if (waits->start_ns == 0) {
         return;
     }
     for (int k = 0; k < waits->count; k++) {
-        bool complete = false;
-
-        for (int i = 0; i < n && !complete; i++) {
-            complete = indices[i] - first == waits->list[k].index;
+        for (int i = 0; i < n && !waits->list[k].complete; i++) {
+            waits->list[k].complete = indices[i] - first == waits->list[k].index;
         }
-        waits->list[k].what->claimed = false;
-        if (complete) {
-            tw_recording_complete(waits->list[k].what);
-        }
+        ours = ours || waits->list[k].complete;
     }
-    tw_recording_waits_over(waits);
+    tw_recording_waits_end(waits, n > 0 && !ours);
 }

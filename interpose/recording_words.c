@@ -29,6 +29,7 @@ uint64_t tw_recording_word_print(const tw_recording_key_t *key)
     tw_recording_key_t bare = *key;
 
     bare.site   = 0;
+    bare.slot   = 0;
     bare.stride = 0;
     bare.python = 0;
     return tw_recording_hash(&bare);
@@ -109,6 +110,7 @@ bool tw_recording_words_coarser(const tw_recording_words_t *words, tw_recording_
             key.bytes = key.kind >= TW_RECORDING_CALL ? TW_RECORDING_VARIES : 0;
         } else {
             key.site   = 0;
+            key.slot   = 0;
             key.python = 0;
         }
         map[i] = tw_recording_words_get(to, &key, SIZE_MAX);

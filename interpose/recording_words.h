@@ -65,14 +65,17 @@ uint32_t tw_recording_words_get(tw_recording_words_t *words, const tw_recording_
                                 size_t most);
 
 /* What can be left out of words, so that more are alike. */
-typedef enum tw_recording_without { TW_RECORDING_SIZES, TW_RECORDING_SITES } tw_recording_without_t;
+typedef enum tw_recording_without {
+    TW_RECORDING_SIZES,
+    TW_RECORDING_SITES /* and slots, which are counted by site */
+} tw_recording_without_t;
 
 /* The words without that, in `to`, which is empty, with their sums; map[id] is the new number.
  * false: no memory. */
 bool tw_recording_words_coarser(const tw_recording_words_t *words, tw_recording_without_t without,
                                 tw_recording_words_t *to, uint32_t *map);
 
-/* A number for what a word is on any rank: without site and stride. */
+/* A number for what a word is on any rank: without site, slot and stride. */
 uint64_t tw_recording_word_print(const tw_recording_key_t *key);
 
 #endif /* TW_INTERPOSE_RECORDING_WORDS_H */

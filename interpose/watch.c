@@ -219,6 +219,9 @@ uint64_t tw_persistent_free(const MPI_Request *request)
 
 uint64_t tw_persistent_before(void)
 {
+    if (tw_is_recording() && tw_inside == 0) {
+        tw_recording_begins();
+    }
     return tw_active ? tw_clock_ns() : 0;
 }
 
@@ -251,16 +254,24 @@ static uint64_t tw_persistent_share(uint64_t start_ns, int count)
 
 void tw_persistent_after(uint64_t start_ns, int count, const MPI_Request requests[])
 {
-    for (int i = 0; i < count && start_ns != 0; i++) {
-        tw_persistent_started(tw_persistent_share(start_ns, count), requests[i]);
+    if (start_ns != 0) {
+        tw_recording_together_begin(start_ns);
+        for (int i = 0; i < count; i++) {
+            tw_persistent_started(tw_persistent_share(start_ns, count), requests[i]);
+        }
+        tw_recording_together_end();
     }
 }
 
 void tw_persistent_after_f(uint64_t start_ns, int count, const MPI_Fint requests[])
 {
-    for (int i = 0; i < count && start_ns != 0; i++) {
-        tw_persistent_started(tw_persistent_share(start_ns, count),
-                              tw_mpi_request_f2c(requests[i]));
+    if (start_ns != 0) {
+        tw_recording_together_begin(start_ns);
+        for (int i = 0; i < count; i++) {
+            tw_persistent_started(tw_persistent_share(start_ns, count),
+                                  tw_mpi_request_f2c(requests[i]));
+        }
+        tw_recording_together_end();
     }
 }
 

@@ -67,7 +67,7 @@ static inline bool tw_persistent_any(void)
 }
 
 /* Around the start of requests, of which some are ours: the time before it; count those that we
- * know. A time of 0 counts nothing. */
+ * know. A time of 0 counts nothing. While recording, for the time of all others as well. */
 uint64_t tw_persistent_before(void);
 void     tw_persistent_after(uint64_t start_ns, int count, const MPI_Request requests[]);
 void     tw_persistent_after_f(uint64_t start_ns, int count, const MPI_Fint requests[]);

@@ -8,8 +8,9 @@
  *
  * It has the functions of MPI 4.1 that ask for the status of several requests, for MPI libraries that
  * lack them. Its MPI_Wait takes up to a millisecond after the request is complete, where TW_LATE is set: what
- * other threads do meanwhile, with the handle that is free now, must not matter. In MPI_Alltoall it calls MPI_Allreduce, as MPI libraries and tools do: such inner calls stay as they
- * are, or it ends the job. Where TW_ALIKE is set, MPI_Alltoallv ends it if
+ * other threads do meanwhile, with the handle that is free now, must not matter. Its MPI_Startall takes 5 ms
+ * where TW_SLOW is set. In MPI_Alltoall it calls MPI_Allreduce, as MPI libraries and tools do: such inner calls
+ * stay as they are, or it ends the job. Where TW_ALIKE is set, MPI_Alltoallv ends it if
  * some ranks give predefined types and others do not: MPI libraries go another way with derived types (Open
  * MPI with UCC), and ranks that go different ways hang.
  */
@@ -123,6 +124,14 @@ EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status)
         usleep(__atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) * 7919u % 1000);
     }
     return result;
+}
+
+EXPORT int MPI_Startall(int count, MPI_Request requests[])
+{
+    if (getenv("TW_SLOW") != NULL) {
+        usleep(5000);
+    }
+    return PMPI_Startall(count, requests);
 }
 
 /* ---- MPI 4.1 ----------------------------------------------------------------------------------- */

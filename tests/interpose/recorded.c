@@ -99,6 +99,34 @@ static void started(MPI_Comm dup)
     totals[BCAST] += 40;
 }
 
+/* Pieces of derived types, with holes, and of what is no float. */
+static void derived_pieces(void)
+{
+    static int   whole[2][8 * 30];
+    int          counts[8], displs[8];
+    MPI_Datatype holes, pair;
+
+    for (int r = 0; r < 8; r++) {
+        counts[r] = 30;
+        displs[r] = 30 * r;
+    }
+
+    MPI_Type_vector(2, 1, 2, MPI_FLOAT, &pair); /* 2 floats in 12 bytes */
+    MPI_Type_create_resized(pair, 0, 16, &holes);
+    MPI_Type_commit(&holes);
+    MPI_Alltoallv(in, counts, displs, holes, out, counts, displs, holes, MPI_COMM_WORLD);
+    MPI_Alltoallv(whole[0], counts, displs, MPI_INT, whole[1], counts, displs, MPI_INT,
+                  MPI_COMM_WORLD);
+    MPI_Alltoallv(MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, out, counts, displs, holes,
+                  MPI_COMM_WORLD);
+    MPI_Allgatherv(in, 30, holes, out, counts, displs, holes, MPI_COMM_WORLD);
+    MPI_Allgatherv(whole[0], 30, MPI_INT, whole[1], counts, displs, MPI_INT, MPI_COMM_WORLD);
+    totals[ALLTOALL] += size > 1 ? 30 * 5 : 0;
+    totals[ALLGATHER] += size > 1 ? 30 * 3 : 0;
+    MPI_Type_free(&holes);
+    MPI_Type_free(&pair);
+}
+
 static void pieces(void)
 {
     int counts[8], displs[8], each[8];
@@ -126,6 +154,7 @@ static void pieces(void)
             totals[ALLTOALL] += r != s ? (50.0 + r + s) / size / (size - 1) : 0.0;
         }
     }
+    derived_pieces();
     totals[REDUCE] += 200;
     totals[SCATTER] += size > 1 ? 100 * size + size * (size - 1) / 2 + 11 * size : 11;
     totals[BCAST] += size > 1 ? 6 * size : 0;
@@ -218,14 +247,30 @@ static void from_places(void)
     }
 }
 
-/* The last rank calls what the others do not. */
+/* 18,000 sizes three times, by the last rank from two places: there alone these are too many. */
+static void of_sizes_again(void)
+{
+    for (int i = 0; i < 54000; i++) {
+        const int count = 1 + i % 18000;
+
+        if (rank == size - 1 && i / 18000 == 1) {
+            MPI_Bcast(wide, count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+            look(wide, 1);
+        } else {
+            MPI_Bcast(wide, count, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        }
+        totals[BCAST] += count;
+    }
+}
+
+/* The last rank calls what the others do not, with more sizes than are told apart. */
 static void by_one_rank(void)
 {
     for (int i = 0; i < 20; i++) {
         MPI_Allreduce(in, out, 10, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
         totals[ALLREDUCE] += 10;
-        if (rank == size - 1 && size > 1) {
-            MPI_Allreduce(in, out, 10, MPI_FLOAT, MPI_SUM, MPI_COMM_SELF);
+        for (int k = 0; k < 2500 && rank == size - 1 && size > 1; k++) {
+            MPI_Allreduce(in, out, 1 + 2500 * i + k, MPI_FLOAT, MPI_SUM, MPI_COMM_SELF);
         }
     }
 }
@@ -341,6 +386,159 @@ static void persistent(void)
     MPI_Request_free(&request[1]);
 }
 
+/* A random number of its own on each rank. */
+static int draw_here(int below)
+{
+    static uint64_t here;
+
+    here = here == 0 ? 77 + (uint64_t)rank : here * 6364136223846793005u + 1442695040888963407u;
+    return (int)((here >> 33) % (uint64_t)below);
+}
+
+/* Which collective is complete first is drawn by each rank: of those that are complete everywhere, the
+ * program asks for one, or for some, as MPI might find them. */
+static void in_turn(void)
+{
+    enum { N = 4 };
+
+    for (int i = 0; i < 40; i++) {
+        MPI_Request request[N], some[N];
+        int         index, flag, n, indices[N], at[N] = {0, 1, 2, 3};
+
+        for (int k = 0; k < N; k++) {
+            MPI_Iallreduce(in, out + k * MOST, 100 * (k + 1), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD,
+                           &request[k]);
+            totals[ALLREDUCE] += 100 * (k + 1);
+        }
+        for (int k = 0; k < N; k += flag) { /* until all are complete: none is completed by this */
+            MPI_Request_get_status(request[k], &flag, MPI_STATUS_IGNORE);
+        }
+        for (int k = N - 1; k > 0; k--) { /* MPI looks in the order of the array */
+            const int j = draw_here(k + 1), other = at[k];
+
+            at[k] = at[j];
+            at[j] = other;
+        }
+        for (int k = 0; k < N; k++) {
+            some[k] = request[at[k]];
+        }
+        MPI_Waitany(N, some, &index, MPI_STATUS_IGNORE);
+        MPI_Testany(N, some, &index, &flag, MPI_STATUS_IGNORE);
+        if (draw_here(2) == 0) {
+            MPI_Waitany(N, some, &index, MPI_STATUS_IGNORE);
+        }
+        MPI_Waitsome(N, some, &n, indices, MPI_STATUSES_IGNORE);
+        MPI_Waitall(N, some, MPI_STATUSES_IGNORE);
+    }
+}
+
+/* A message is complete long before the collective beside it can be. */
+static void beside_a_message(void)
+{
+    for (int i = 0; i < 10; i++) {
+        MPI_Request request[2];
+        int         index;
+
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank == 1) {
+            usleep(10000);
+            MPI_Send(in, 1, MPI_FLOAT, 0, 0, MPI_COMM_WORLD);
+            usleep(2000);
+        }
+        MPI_Iallreduce(in, out, 100, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request[0]);
+        totals[ALLREDUCE] += 100;
+        if (rank == 0) {
+            MPI_Irecv(out + MOST, 1, MPI_FLOAT, 1, 0, MPI_COMM_WORLD, &request[1]);
+            MPI_Waitany(2, request, &index, MPI_STATUS_IGNORE);
+        }
+        MPI_Wait(&request[0], MPI_STATUS_IGNORE);
+    }
+}
+
+/* MPI_Startall takes long, of messages and of collectives. */
+static void started_slowly(void)
+{
+    MPI_Request request[3];
+    const int   next = (rank + 1) % size, before = (rank + size - 1) % size;
+
+    ALLREDUCE_INIT(in, out, 300, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request[0]);
+    ALLREDUCE_INIT(in, out + MOST, 300, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
+                   &request[1]);
+    MPI_Send_init(in, 1, MPI_FLOAT, next, 0, MPI_COMM_WORLD, &request[2]);
+    for (int i = 0; i < 10; i++) {
+        MPI_Startall(2, request);
+        MPI_Startall(1, &request[2]);
+        MPI_Recv(out + 2 * MOST, 1, MPI_FLOAT, before, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Waitall(3, request, MPI_STATUSES_IGNORE);
+        totals[ALLREDUCE] += 600;
+    }
+    for (int i = 0; i < 3; i++) {
+        MPI_Request_free(&request[i]);
+    }
+}
+
+/* Rank 0's first call is from another place, so that the loop that it is in begins one call later. */
+static void of_levels(void)
+{
+    for (int i = 0; i < 10; i++) {
+        if (rank == 0 && i == 0) {
+            MPI_Bcast(wide, 10, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+            look(wide, 1);
+        } else {
+            MPI_Bcast(wide, 10, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        }
+        if (rank == size - 1) {
+            usleep(2000);
+        }
+        MPI_Allreduce(in, out, 20, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        totals[BCAST] += 10;
+        totals[ALLREDUCE] += 20;
+    }
+}
+
+/* More places than are told apart, each with a word for the start and one for the wait; two are under way at
+ * a time. 512 functions of 40 places, as compilers take long for long functions. */
+static MPI_Request from_place[2];
+static int         places;
+static const char *volatile function; /* or the compiler makes one of all */
+
+static void of_one_place(void)
+{
+    totals[ALLREDUCE] += 1;
+    if (++places % 2 == 0) {
+        MPI_Waitall(2, from_place, MPI_STATUSES_IGNORE);
+    }
+}
+
+/* clang-format off */
+#define PLACE                                                                                      \
+    MPI_Iallreduce(in, out + places % 2, 1, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD,                    \
+                   &from_place[places % 2]);                                                       \
+    of_one_place();
+#define PLACES_8 PLACE PLACE PLACE PLACE PLACE PLACE PLACE PLACE
+#define FUNCTION(name)                                                                             \
+    static __attribute__((noinline)) void name(void)                                               \
+    {                                                                                              \
+        function = #name;                                                                          \
+        PLACES_8 PLACES_8 PLACES_8 PLACES_8 PLACES_8                                               \
+    }
+#define CALL(name) name();
+#define EACH_8(do, n) do(n##0) do(n##1) do(n##2) do(n##3) do(n##4) do(n##5) do(n##6) do(n##7)
+#define EACH_64(do, n)                                                                             \
+    EACH_8(do, n##0) EACH_8(do, n##1) EACH_8(do, n##2) EACH_8(do, n##3)                            \
+    EACH_8(do, n##4) EACH_8(do, n##5) EACH_8(do, n##6) EACH_8(do, n##7)
+#define EACH_512(do, n)                                                                            \
+    EACH_64(do, n##0) EACH_64(do, n##1) EACH_64(do, n##2) EACH_64(do, n##3)                        \
+    EACH_64(do, n##4) EACH_64(do, n##5) EACH_64(do, n##6) EACH_64(do, n##7)
+
+EACH_512(FUNCTION, places_)
+
+static void of_many_places(void)
+{
+    EACH_512(CALL, places_)
+}
+/* clang-format on */
+
 /* ---- all of it ----------------------------------------------------------------------------- */
 
 static int run(const char *what, int number)
@@ -355,6 +553,8 @@ static int run(const char *what, int number)
         in_any_order(number);
     } else if (strcmp(what, "places") == 0) {
         from_places();
+    } else if (strcmp(what, "again") == 0) {
+        of_sizes_again();
     } else if (strcmp(what, "one") == 0) {
         by_one_rank();
     } else if (strcmp(what, "slow") == 0) {
@@ -369,6 +569,16 @@ static int run(const char *what, int number)
         by_another_thread();
     } else if (strcmp(what, "persistent") == 0) {
         persistent();
+    } else if (strcmp(what, "turn") == 0) {
+        in_turn();
+    } else if (strcmp(what, "beside") == 0) {
+        beside_a_message();
+    } else if (strcmp(what, "slowly") == 0) {
+        started_slowly();
+    } else if (strcmp(what, "levels") == 0) {
+        of_levels();
+    } else if (strcmp(what, "many") == 0) {
+        of_many_places();
     } else if (strcmp(what, "exit") == 0) {
         MPI_Barrier(MPI_COMM_WORLD);
         exit(0);

@@ -316,6 +316,124 @@ START_TEST(structures_tell_sequences_apart)
 }
 END_TEST
 
+/* Sums over the leaves of another fold, by visits. */
+typedef struct laid {
+    const double *mean;
+    double       *sum;
+    uint64_t     *runs;
+    uint64_t      visits;
+} laid_t;
+
+static void lay(void *arg, uint32_t a, uint32_t b, uint64_t runs)
+{
+    laid_t *laid = arg;
+
+    laid->sum[b] += (double)runs * laid->mean[a];
+    laid->runs[b] += runs;
+    laid->visits++;
+}
+
+typedef struct leaves {
+    double   mean[40000];
+    uint64_t runs[40000];
+    uint32_t n;
+} leaves_t;
+
+static void note_leaf(void *arg, tw_fold_node_t *leaf)
+{
+    leaves_t *leaves = arg;
+
+    leaves->mean[leaves->n]   = leaf->compute / (double)leaf->runs;
+    leaves->runs[leaves->n++] = leaf->runs;
+}
+
+/* One sequence of three words, by ranks of which each tells some of their places apart: as a walk through
+ * all of it, for each element. */
+START_TEST(other_loops_of_one_sequence_lie_beside_each_other)
+{
+    static const uint64_t words[9] = {11, 12, 13, 11, 12, 13, 11, 12, 13};
+    static leaves_t       of_a, of_b;
+    int                   other = 0;
+
+    for (int run = 0; run < RUNS; run++) {
+        test_random_t    shape = {test_next(&random_numbers)};
+        both_t           whole, a, b;
+        tw_fold_shape_t *in_a, *in_b;
+        laid_t           laid = {of_a.mean, NULL, NULL, 0};
+        double           sum  = 0.0;
+
+        begin(&whole, MOST);
+        begin(&a, MOST);
+        begin(&b, MOST);
+        HOLDS(program(&whole, 1 + run % 5, 3, &shape) && whole.count < 30000);
+        for (size_t i = 0; i < whole.count; i++) { /* a has them from other places */
+            const uint32_t apart =
+                (uint32_t)(i % 7 == 0 || run % 3 == 0 ? test_below(&shape, 3) : 0);
+
+            HOLDS(put(&a, whole.id[i] + 3 * (i < 9 || run % 2 == 0 ? apart : 0)) &&
+                  put(&b, whole.id[i]));
+        }
+        ck_assert_uint_eq(tw_fold_sequence(&a.fold, words), tw_fold_sequence(&b.fold, words));
+        other += tw_fold_structure(&a.fold, words) != tw_fold_structure(&b.fold, words);
+        of_a.n = of_b.n = 0;
+        tw_fold_each(&a.fold, note_leaf, &of_a);
+        tw_fold_each(&b.fold, note_leaf, &of_b);
+        in_a      = calloc(a.fold.nodes, sizeof(*in_a));
+        in_b      = calloc(b.fold.nodes + 1, sizeof(*in_b));
+        laid.sum  = calloc(of_b.n, sizeof(*laid.sum));
+        laid.runs = calloc(of_b.n, sizeof(*laid.runs));
+        tw_fold_shape(&a.fold, words, in_a);
+        tw_fold_shape(&b.fold, words, in_b);
+        ck_assert(tw_fold_beside(in_a, a.fold.nodes, in_b, b.fold.nodes, lay, &laid));
+        for (uint32_t i = 0; i < of_b.n; i++) {
+            HOLDS(laid.runs[i] == of_b.runs[i]);
+            sum += laid.sum[i];
+        }
+        ck_assert_double_eq_tol(sum, a.compute, 1e-9 * a.compute + 1e-12);
+        /* One more, or another one: not the same. */
+        in_b[b.fold.nodes] = (tw_fold_shape_t){11, 1, 0};
+        ck_assert(!tw_fold_beside(in_a, a.fold.nodes, in_b, b.fold.nodes + 1, lay, &laid));
+        put(&b, (whole.id[0] + 1) % 3);
+        ck_assert_uint_ne(tw_fold_sequence(&a.fold, words), tw_fold_sequence(&b.fold, words));
+        free(in_a);
+        free(in_b);
+        free(laid.sum);
+        free(laid.runs);
+        end(&whole);
+        end(&a);
+        end(&b);
+    }
+    ck_assert_int_gt(other, RUNS / 10);
+}
+END_TEST
+
+/* 10^15 calls are as many steps as there are loops of one element. */
+START_TEST(long_loops_are_one_step)
+{
+    static const uint64_t words[2] = {11, 11};
+    const uint64_t        most     = 1000000000000000;
+    const double          mean[2]  = {1.0, 2.0};
+    double                sum[1]   = {0.0};
+    uint64_t              runs[1]  = {0};
+    laid_t                laid     = {mean, sum, runs, 0};
+    tw_fold_t             a, b;
+    tw_fold_shape_t       in_a[4], in_b[2];
+
+    ck_assert(tw_fold_init(&a, 9) && tw_fold_init(&b, 9));
+    ck_assert(tw_fold_add_runs(&a, 0, 0.0, 0.0, most) && tw_fold_add_runs(&a, 1, 0.0, 0.0, most));
+    ck_assert(tw_fold_add_runs(&b, 0, 0.0, 0.0, 2 * most));
+    ck_assert_uint_eq(tw_fold_sequence(&a, words), tw_fold_sequence(&b, words));
+    tw_fold_shape(&a, words, in_a);
+    tw_fold_shape(&b, words, in_b);
+    ck_assert(tw_fold_beside(in_a, 4, in_b, 2, lay, &laid));
+    ck_assert_uint_eq(laid.visits, 2);
+    ck_assert_uint_eq(runs[0], 2 * most);
+    ck_assert_double_eq_tol(sum[0], 3e15, 1.0);
+    tw_fold_fini(&a);
+    tw_fold_fini(&b);
+}
+END_TEST
+
 /* ---- words --------------------------------------------------------------------------------- */
 
 START_TEST(every_part_of_a_key_tells_words_apart)
@@ -339,7 +457,7 @@ START_TEST(every_part_of_a_key_tells_words_apart)
     for (uint32_t i = 0; i < 9; i++) {
         ck_assert_uint_eq(tw_recording_words_get(&words, &keys[i], 9), i);
         ck_assert_int_eq(tw_recording_word_print(&keys[i]) == tw_recording_word_print(&key),
-                         i == 0 || i == 1 || i == 4);
+                         i == 0 || i == 1 || i == 4 || i == 5);
     }
     for (uint32_t i = 0; i < 9; i++) {
         ck_assert_uint_eq(tw_recording_words_get(&words, &keys[i], 0), i);
@@ -523,6 +641,43 @@ START_TEST(jobs_say_what_was_folded)
 }
 END_TEST
 
+/* More rounds than an int holds, and calls in several slots, which the head counts together. */
+START_TEST(long_loops_and_slots_are_written)
+{
+    tw_recording_key_t   key      = {.bytes = 8, .ranks = 2, .kind = TW_RECORDING_START};
+    const double         times[4] = {0.0};
+    tw_recording_words_t words    = {.count = 0};
+    tw_fold_t            fold;
+    tw_recording_job_t   job = {.program = "p", .ranks = 2, .alike = 2};
+    workload_t           work;
+    size_t               length;
+    char                *text;
+
+    ck_assert(tw_fold_init(&fold, 100));
+    for (uint32_t i = 0; i < 4; i++) {
+        key.slot = i / 2;
+        key.kind = i % 2 == 0 ? TW_RECORDING_START : TW_RECORDING_WAIT;
+        ck_assert_uint_eq(tw_recording_words_get(&words, &key, 4), i);
+        words.word[i].runs = 5000000000;
+        ck_assert(tw_fold_add_runs(&fold, i, 0.0, 0.0, 5000000000));
+    }
+    job.words   = &words;
+    job.fold    = &fold;
+    job.total   = times;
+    job.compute = times;
+    text        = tw_recording_text(&job, &length);
+    ck_assert_ptr_nonnull(text);
+    ck_assert_ptr_nonnull(strstr(text, "#   allreduce 1: 10000000000 times, 2 ranks"));
+    work = read_back(text, length);
+    ck_assert_uint_eq(work.items, 12);
+    ck_assert_uint_eq(work.item[0].times, 5000000000);
+    workload_free(&work);
+    free(text);
+    tw_fold_fini(&fold);
+    tw_recording_words_fini(&words);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("recording");
@@ -539,9 +694,12 @@ int main(void)
     tcase_add_test(fold, what_is_full_stays_as_it_is);
     tcase_add_test(fold, other_numbers_fold_more);
     tcase_add_test(fold, structures_tell_sequences_apart);
+    tcase_add_test(fold, other_loops_of_one_sequence_lie_beside_each_other);
+    tcase_add_test(fold, long_loops_are_one_step);
     tcase_add_test(words, every_part_of_a_key_tells_words_apart);
     tcase_add_test(words, coarser_words_keep_their_sums);
     tcase_add_test(jobs, the_longest_job_is_read);
     tcase_add_test(jobs, jobs_say_what_was_folded);
+    tcase_add_test(jobs, long_loops_and_slots_are_written);
     return test_main(suite);
 }
