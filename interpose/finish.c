@@ -359,9 +359,10 @@ static void tw_finish_error(tw_report_about_t *about, const tw_pile_t *pile, int
 
 void tw_finish_aborted(bool by_program, int error)
 {
-    tw_pile_t         pile = {0};
-    tw_report_about_t about;
-    char              library[128];
+    const struct timespec pause = {.tv_nsec = 100000000}; /* others that abort come meanwhile */
+    tw_pile_t             pile  = {0};
+    tw_report_about_t     about;
+    char                  library[128];
 
     pile.records = tw_records_copy(&pile.count);
     pile.count   = tw_records_merge(pile.records, pile.count);
@@ -377,6 +378,7 @@ void tw_finish_aborted(bool by_program, int error)
     if (tw_state.config.record[0] != '\0' && tw_recording_first_to_say()) {
         tw_complain("the job %s is not written: rank %d ends the program before MPI_Finalize",
                     tw_state.config.record, tw_state.rank);
+        nanosleep(&pause, NULL);
     }
     if (!tw_state.config.quiet) {
         tw_finish_let_read();
