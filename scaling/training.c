@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scaling/builder.h"
 #include "scaling/training.h"
 
 /* Tensors of fewer values travel as fp32 where the codec loses something. */
@@ -19,18 +20,6 @@
 
 /* Loss and errors travel with the gradients. */
 #define EXTRA 2.0
-
-typedef struct builder {
-    const training_t *t;
-    workload_t       *work;
-    size_t            item_room, exchange_room;
-    int               failed; /* out of memory */
-    int               ranks, lossy;
-    double            rows; /* examples of the busiest rank                             */
-    double            rate; /* of its trunk: by the seconds of the measurement          */
-    double            all;  /* examples of all ranks                                    */
-    double            each; /* examples of a rank in the measurement                    */
-} builder_t;
 
 /* How a tensor travels: together with others of its kind, or by itself where the codec loses something. The
  * trainer names fp32 for biases, loss and errors; small weights get it from the library, in other buckets. */
@@ -82,103 +71,22 @@ int scheme_parse(scheme_t *scheme, const char *text, size_t length, char *why, s
     return 0;
 }
 
-/* ---- items --------------------------------------------------------------------------------- */
-
-static int make_room(builder_t *b, void **list, size_t n, size_t *room, size_t size)
-{
-    const size_t more = *room < 16 ? 16 : 2 * *room;
-    void        *larger;
-
-    if (n < *room) {
-        return 1;
-    }
-    larger = b->failed ? NULL : realloc(*list, more * size);
-    if (larger == NULL) {
-        b->failed = 1;
-        return 0;
-    }
-    *list = larger;
-    *room = more;
-    return 1;
-}
-
-static void put(builder_t *b, item_t item)
-{
-    workload_t *work = b->work;
-
-    if (make_room(b, (void **)&work->item, work->items, &b->item_room, sizeof(item))) {
-        work->item[work->items++] = item;
-    }
-}
-
-static void put_time(builder_t *b, double seconds)
-{
-    put(b, (item_t){.kind = ITEM_FIXED, .seconds = seconds});
-}
-
-static void put_start(builder_t *b, size_t exchange)
-{
-    put(b, (item_t){.kind = ITEM_START, .exchange = exchange});
-}
-
-static void put_wait(builder_t *b, size_t exchange)
-{
-    put(b, (item_t){.kind = ITEM_WAIT, .exchange = exchange});
-}
-
-static size_t open_loop(builder_t *b, double times)
-{
-    put(b, (item_t){.kind = ITEM_REPEAT, .times = (uint64_t)times});
-    return b->work->items - 1;
-}
-
-static void close_loop(builder_t *b, size_t begin)
-{
-    if (!b->failed) {
-        b->work->item[begin].end = b->work->items;
-    }
-    put(b, (item_t){.kind = ITEM_END});
-}
-
-/* A collective of floats; "" where what is sent loses nothing. */
-static size_t exchange(builder_t *b, tw_operation_t operation, double count, const char *class,
-                       const char *name)
-{
-    workload_t *work = b->work;
-    exchange_t *x;
-
-    if (!make_room(b, (void **)&work->exchange, work->exchanges, &b->exchange_room, sizeof(*x))) {
-        return 0;
-    }
-    x  = &work->exchange[work->exchanges];
-    *x = (exchange_t){
-        .operation = operation, .count = count, .plain = class[0] == '\0', .part = 1.0};
-    snprintf(x->class, sizeof(x->class), "%s", class);
-    snprintf(x->name, sizeof(x->name), "%.40s %zu", name, work->exchanges);
-    return work->exchanges++;
-}
-
-static void call(builder_t *b, size_t number)
-{
-    put_start(b, number);
-    put_wait(b, number);
-}
-
 /* ---- gradients of what every rank has ------------------------------------------------------ */
 
 /* Values of 4 bytes: counts of doubles, two each. */
 static void statistics(builder_t *b, const training_layer_t *layer, double more)
 {
     if (layer->channels > 0.0 && b->ranks > 1) {
-        call(b, exchange(b, TW_OPERATION_ALLGATHER, 2.0 * (2.0 * layer->channels + more), "",
-                         "statistics"));
+        builder_call(b, builder_exchange(b, TW_OPERATION_ALLGATHER,
+                                         2.0 * (2.0 * layer->channels + more), "", "statistics"));
     }
 }
 
 static void start_gradients(builder_t *b, double count, int coded)
 {
     if (b->ranks > 1 && count > 0.0) {
-        put_start(b, exchange(b, TW_OPERATION_ALLREDUCE, count, coded ? "grad" : "", "gradients"));
+        builder_start(b, builder_exchange(b, TW_OPERATION_ALLREDUCE, count, coded ? "grad" : "",
+                                          "gradients"));
     }
 }
 
@@ -249,7 +157,7 @@ static void backward(builder_t *b, buckets_t *buckets)
         const size_t first = 2 * (buckets->from - 1 - l);
 
         statistics(b, &b->t->layer[l], 0.0);
-        put_time(b, b->rate * b->t->layer[l].backward);
+        builder_time(b, b->rate * b->t->layer[l].backward);
         ready(b, buckets, first);
         ready(b, buckets, first + 1);
     }
@@ -261,7 +169,7 @@ static void finish_gradients(builder_t *b, buckets_t *buckets, size_t first)
     ready(b, buckets, tensors(buckets) - 1);
     for (size_t x = first; x < b->work->exchanges; x++) {
         if (b->work->exchange[x].operation == TW_OPERATION_ALLREDUCE) {
-            put_wait(b, x);
+            builder_wait(b, x);
         }
     }
 }
@@ -280,7 +188,7 @@ static void forward(builder_t *b, size_t layers)
 {
     for (size_t l = 0; l < layers; l++) {
         statistics(b, &b->t->layer[l], 1.0);
-        put_time(b, b->rate * b->t->layer[l].forward);
+        builder_time(b, b->rate * b->t->layer[l].forward);
     }
 }
 
@@ -291,7 +199,7 @@ static void data_parallel(builder_t *b)
     forward(b, b->t->layers);
     backward(b, &buckets);
     finish_gradients(b, &buckets, 0);
-    put_time(b, b->t->update);
+    builder_time(b, b->t->update);
 }
 
 /* ---- split layers -------------------------------------------------------------------------- */
@@ -374,15 +282,15 @@ static void layer_exchanges(builder_t *b, const passes_t *passes, divided_t *div
 
     divided->gather = b->work->exchanges;
     for (size_t l = t->dense; l + 1 < t->layers; l++) {
-        exchange(b, TW_OPERATION_ALLGATHER, passes->rows * t->layer[l].units / b->ranks, "act",
-                 t->layer[l].name);
+        builder_exchange(b, TW_OPERATION_ALLGATHER, passes->rows * t->layer[l].units / b->ranks,
+                         "act", t->layer[l].name);
     }
     divided->add = b->work->exchanges;
     for (size_t l = t->dense; l + 1 < t->layers; l++) {
-        exchange(b, TW_OPERATION_REDUCE_SCATTER, passes->rows * t->layer[l].units, "back",
-                 t->layer[l].name);
+        builder_exchange(b, TW_OPERATION_REDUCE_SCATTER, passes->rows * t->layer[l].units, "back",
+                         t->layer[l].name);
     }
-    divided->share = exchange(b, TW_OPERATION_ALLGATHER, 2.0 * passes->rows, "", "losses");
+    divided->share = builder_exchange(b, TW_OPERATION_ALLGATHER, 2.0 * passes->rows, "", "losses");
 }
 
 /* Forward, loss and backward of a pass. A layer's gradient by its inputs, half of the work, is added up
@@ -392,24 +300,24 @@ static void split_pass(builder_t *b, const passes_t *passes, const divided_t *di
     const training_t *t = b->t;
 
     for (size_t l = t->dense; l < t->layers; l++) {
-        put_time(b, passes->rows / b->each * units_part(b, l) * t->layer[l].forward);
+        builder_time(b, passes->rows / b->each * units_part(b, l) * t->layer[l].forward);
         if (l + 1 < t->layers) {
-            call(b, divided->gather + l - t->dense);
+            builder_call(b, divided->gather + l - t->dense);
         }
     }
     if (t->softmax) {
-        call(b, divided->share);
+        builder_call(b, divided->share);
     }
     for (size_t l = t->layers; l-- > t->dense;) {
         const double seconds = passes->rows / b->each * units_part(b, l) * t->layer[l].backward;
 
         if (l > t->dense) {
-            put_time(b, 0.5 * seconds);
-            put_start(b, divided->add + l - 1 - t->dense);
-            put_time(b, 0.5 * seconds);
-            put_wait(b, divided->add + l - 1 - t->dense);
+            builder_time(b, 0.5 * seconds);
+            builder_start(b, divided->add + l - 1 - t->dense);
+            builder_time(b, 0.5 * seconds);
+            builder_wait(b, divided->add + l - 1 - t->dense);
         } else {
-            put_time(b, seconds);
+            builder_time(b, seconds);
         }
     }
 }
@@ -420,10 +328,10 @@ static void pass_exchanges(builder_t *b, passes_t *passes)
     const double values = passes->rows * inputs(&b->t->layer[b->t->dense]);
     const int    alone  = passes->members <= 1.0;
 
-    passes->activations = exchange(b, alone ? TW_OPERATION_BCAST : TW_OPERATION_ALLGATHER,
-                                   values / passes->members, "act", "activations");
+    passes->activations = builder_exchange(b, alone ? TW_OPERATION_BCAST : TW_OPERATION_ALLGATHER,
+                                           values / passes->members, "act", "activations");
     for (int k = 0; k < 2 && passes->returns; k++) {
-        passes->gradients[k] = exchange(
+        passes->gradients[k] = builder_exchange(
             b, alone ? TW_OPERATION_REDUCE : TW_OPERATION_REDUCE_SCATTER, values, "back", "back");
     }
     for (size_t x = passes->activations; x < b->work->exchanges; x++) {
@@ -439,17 +347,17 @@ static void put_pass(builder_t *b, const passes_t *passes, const divided_t *divi
                      int last)
 {
     if (!last) {
-        put_start(b, passes->activations);
+        builder_start(b, passes->activations);
     }
     if (passes->returns) {
-        put_wait(b, passes->gradients[k]);
+        builder_wait(b, passes->gradients[k]);
     }
     split_pass(b, passes, divided);
     if (passes->returns) {
-        put_start(b, passes->gradients[k]);
+        builder_start(b, passes->gradients[k]);
     }
     if (!last) {
-        put_wait(b, passes->activations);
+        builder_wait(b, passes->activations);
     }
 }
 
@@ -457,21 +365,21 @@ static void run_passes(builder_t *b, const passes_t *passes, const divided_t *di
 {
     const double before = passes->number - 1.0; /* the last */
 
-    put_start(b, passes->activations);
-    put_wait(b, passes->activations);
+    builder_start(b, passes->activations);
+    builder_wait(b, passes->activations);
     if (before >= 2.0) {
-        const size_t loop = open_loop(b, floor(before / 2.0));
+        const size_t loop = builder_open(b, floor(before / 2.0));
 
         put_pass(b, passes, divided, 0, 0);
         put_pass(b, passes, divided, 1, 0);
-        close_loop(b, loop);
+        builder_close(b, loop);
     }
     if (fmod(before, 2.0) > 0.0) {
         put_pass(b, passes, divided, 0, 0);
     }
     put_pass(b, passes, divided, fmod(before, 2.0) > 0.0, 1);
     for (int k = 0; k < 2 && passes->returns; k++) {
-        put_wait(b, passes->gradients[k]);
+        builder_wait(b, passes->gradients[k]);
     }
 }
 
@@ -488,11 +396,11 @@ static void split(builder_t *b, const scheme_t *scheme)
     pass_exchanges(b, &passes);
     layer_exchanges(b, &passes, &divided);
     run_passes(b, &passes, &divided);
-    put_time(b, t->update * rest / (whole + rest) / b->ranks);
+    builder_time(b, t->update * rest / (whole + rest) / b->ranks);
     first = b->work->exchanges;
     backward(b, &buckets);
     finish_gradients(b, &buckets, first);
-    put_time(b, t->update * whole / (whole + rest));
+    builder_time(b, t->update * whole / (whole + rest));
 }
 
 int training_step(const workload_t *of, const scheme_t *scheme, int ranks, double batch, int lossy,
