@@ -7,16 +7,22 @@
 
 #include "scaling/workload.h"
 
+typedef struct owners owners_t;
+
+/* Loss and errors travel with the gradients. */
+#define EXTRA 2.0
+
 typedef struct builder {
     const training_t *t;
     workload_t       *work;
     size_t            item_room, exchange_room;
     int               failed; /* out of memory */
     int               ranks, lossy;
-    double            rows; /* examples of the busiest rank                             */
-    double            rate; /* of its trunk: by the seconds of the measurement          */
-    double            all;  /* examples of all ranks                                    */
-    double            each; /* examples of a rank in the measurement                    */
+    double            rows;   /* examples of the busiest rank                             */
+    double            rate;   /* of its trunk: by the seconds of the measurement          */
+    double            all;    /* examples of all ranks                                    */
+    double            each;   /* examples of a rank in the measurement                    */
+    owners_t         *owners; /* of weights; NULL: every rank updates all */
 } builder_t;
 
 void builder_time(builder_t *b, double seconds);

@@ -24,6 +24,7 @@ enum { STEPS = 3, ALIKE = 3, ROUNDS_MOST = 4096, ROUNDS_ALL = 1 << 18 };
 typedef struct trip {
     double   seconds, codec, bytes; /* of one */
     double   links;                 /* seconds until the links are free for the next */
+    double   first;                 /* bytes of the first rank, bytes of the others' busiest */
     double   busy;                  /* seconds of the core: codec, and moving its bytes */
     double   begin, end;
     int      started;
@@ -105,7 +106,8 @@ int step_exchange(const exchange_t *x, const step_case_t *how, step_exchange_t *
         how->act != NULL && (strcmp(x->class, "act") == 0 || strcmp(x->class, "back") == 0);
     const int lossy = !x->plain && (own || !how->only_gradients || strcmp(x->class, "grad") == 0) &&
                       (!x->wide || tw_facts_codec(how->facts, how->spec, 1) != NULL);
-    const char *spec = own ? how->act : lossy ? how->spec : "fp32";
+    const char *weights = how->weights != NULL ? how->weights : x->codec;
+    const char *spec    = own ? how->act : x->codec != NULL ? weights : lossy ? how->spec : "fp32";
     tw_facts_t  facts;
     tw_status_t status;
 
@@ -149,6 +151,48 @@ static double mean_bytes(const exchange_t *x, const step_case_t *how, const step
                : bytes;
 }
 
+/* Of a tree of ranks, or of nodes: how often the busiest one but the root hands on; rank 2^k does so to as
+ * many 2^k + 2^j as there are, j below k. */
+static double handed_on(int ranks)
+{
+    int most = 0;
+
+    for (int rank = 1; rank < ranks; rank *= 2) {
+        int times = 0;
+
+        for (int bit = 1; bit < rank && rank + bit < ranks; bit *= 2) {
+            times++;
+        }
+        most = times > most ? times : most;
+    }
+    return most;
+}
+
+/* Bytes of the first rank, if it is the root, and of the busiest of the others; what is predicted is that of
+ * the busiest of all: the root of a bcast, which sends once along a chain, and any but the root of a reduce,
+ * which in two passes sends all shares but its own. */
+static void count_bytes(const exchange_t *x, const step_case_t *how, const step_exchange_t *found,
+                        trip_t *trip)
+{
+    const tw_facts_t *facts  = how->facts;
+    const char       *name   = found->prediction.algorithm;
+    const int         shared = strcmp(name, "hierarchical") == 0;
+    const double vector = found->count * found->codec->bytes / (shared ? facts->local_ranks : 1);
+    const int    units  = shared ? facts->nodes : found->ranks;
+
+    trip->bytes = trip->first = mean_bytes(x, how, found);
+    if (!x->first || trip->bytes == 0.0) {
+        return;
+    }
+    if (x->operation == TW_OPERATION_BCAST) {
+        trip->bytes = vector * (trip->first > 1.5 * vector ? handed_on(units) : units > 2);
+    } else if (strcmp(name, "direct") == 0) {
+        trip->first = 0.0;
+    } else if (strcmp(name, "two_pass") == 0) {
+        trip->first *= 1.0 - 1.0 / found->ranks;
+    }
+}
+
 static int predict(const exchange_t *x, const step_case_t *how, trip_t *trip, char *why,
                    size_t why_size)
 {
@@ -157,11 +201,13 @@ static int predict(const exchange_t *x, const step_case_t *how, trip_t *trip, ch
     if (!step_exchange(x, how, &found, why, why_size)) {
         return 0;
     }
-    *trip       = (trip_t){.seconds = found.prediction.seconds,
-                           .codec   = found.prediction.codec,
-                           .bytes   = found.ranks > 1 ? mean_bytes(x, how, &found) : 0.0,
-                           .busy    = found.prediction.codec + found.prediction.moving};
-    trip->links = trip->seconds;
+    *trip = (trip_t){.seconds = found.prediction.seconds,
+                     .links   = found.prediction.seconds,
+                     .codec   = found.prediction.codec,
+                     .busy    = found.prediction.codec + found.prediction.moving};
+    if (found.ranks > 1) {
+        count_bytes(x, how, &found, trip);
+    }
     if (x->turns && trip->bytes < found.prediction.bytes_sent) {
         trip->links *= trip->bytes / found.prediction.bytes_sent;
     }
@@ -210,6 +256,7 @@ static void start(walk_t *w, trip_t *trip)
     trip->started = 1;
     w->free       = trip->begin + trip->links;
     w->sum.bytes += trip->bytes;
+    w->sum.first += trip->first;
     w->sum.codec += trip->codec;
 }
 
@@ -230,6 +277,7 @@ static void add(step_time_t *to, const step_time_t *from, const step_time_t *les
     to->exposed += times * (from->exposed - less->exposed);
     to->codec += times * (from->codec - less->codec);
     to->bytes += times * (from->bytes - less->bytes);
+    to->first += times * (from->first - less->first);
 }
 
 /* Does a loop wait for what it starts? Then what is queued may come to hold up its later rounds. */
@@ -401,7 +449,8 @@ int step_time(const workload_t *work, const step_case_t *how, step_time_t *time,
         walk_items(&w, 0, work->items);
         w.sum.seconds = w.now;
     }
-    *time = w.sum;
+    w.sum.bytes = fmax(w.sum.bytes, w.sum.first);
+    *time       = w.sum;
     free(w.trip);
     if (!isfinite(time->seconds + time->exposed + time->codec + time->bytes) ||
         time->compute > (1.0 + 1e-6) * time->seconds) {

@@ -10,6 +10,8 @@
 /* What a step takes on some ranks; seconds, bytes that the busiest rank sends. */
 typedef struct step_time {
     double seconds, compute, exposed, codec, bytes;
+    double
+        first; /* bytes that the first rank sends, within a step: it is the root of some exchanges */
 } step_time_t;
 
 typedef struct step_case {
@@ -17,6 +19,7 @@ typedef struct step_case {
     const char       *spec;           /* codec of what may be compressed                     */
     const char       *algorithm;      /* of allreduces; NULL: the fastest                    */
     const char       *act;            /* of classes act and back; NULL: spec                 */
+    const char       *weights;        /* of a training's weights; NULL: as the job says      */
     int               only_gradients; /* it is for class grad alone; others travel as fp32 */
     double            share;          /* examples of a rank, of those in the measurement     */
 } step_case_t;

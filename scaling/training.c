@@ -3,7 +3,7 @@
  *
  * The busiest rank's step. Times of layers are proportional to examples and, of split layers, to units.
  * Gradients travel in the buckets of <thinwire/buckets.h>; passes and their messages are those of
- * <thinwire/hybrid.h>, written as a loop.
+ * <thinwire/hybrid.h>, written as a loop. Weights with owners: owners.h.
  */
 #include "config.h"
 
@@ -13,13 +13,11 @@
 #include <string.h>
 
 #include "scaling/builder.h"
+#include "scaling/owners.h"
 #include "scaling/training.h"
 
 /* Tensors of fewer values travel as fp32 where the codec loses something. */
 #define SMALL 1024.0
-
-/* Loss and errors travel with the gradients. */
-#define EXTRA 2.0
 
 /* How a tensor travels: together with others of its kind, or by itself where the codec loses something. The
  * trainer names fp32 for biases, loss and errors; small weights get it from the library, in other buckets. */
@@ -158,14 +156,22 @@ static void backward(builder_t *b, buckets_t *buckets)
 
         statistics(b, &b->t->layer[l], 0.0);
         builder_time(b, b->rate * b->t->layer[l].backward);
-        ready(b, buckets, first);
-        ready(b, buckets, first + 1);
+        if (b->owners != NULL) {
+            owners_ready(b, l);
+        } else {
+            ready(b, buckets, first);
+            ready(b, buckets, first + 1);
+        }
     }
 }
 
 /* first: exchange from which on they are. */
 static void finish_gradients(builder_t *b, buckets_t *buckets, size_t first)
 {
+    if (b->owners != NULL) {
+        owners_finish(b);
+        return;
+    }
     ready(b, buckets, tensors(buckets) - 1);
     for (size_t x = first; x < b->work->exchanges; x++) {
         if (b->work->exchange[x].operation == TW_OPERATION_ALLREDUCE) {
@@ -187,6 +193,7 @@ static double parameters(const training_t *t, size_t from, size_t to)
 static void forward(builder_t *b, size_t layers)
 {
     for (size_t l = 0; l < layers; l++) {
+        owners_need(b, l);
         statistics(b, &b->t->layer[l], 1.0);
         builder_time(b, b->rate * b->t->layer[l].forward);
     }
@@ -196,10 +203,12 @@ static void data_parallel(builder_t *b)
 {
     buckets_t buckets = {.from = b->t->layers};
 
+    owners_create(b, b->t->layers);
     forward(b, b->t->layers);
     backward(b, &buckets);
     finish_gradients(b, &buckets, 0);
-    builder_time(b, b->t->update);
+    builder_time(b, b->t->update * owners_part(b));
+    owners_send(b);
 }
 
 /* ---- split layers -------------------------------------------------------------------------- */
@@ -392,6 +401,7 @@ static void split(builder_t *b, const scheme_t *scheme)
     buckets_t         buckets = {.from = t->dense};
     size_t            first;
 
+    owners_create(b, t->dense);
     forward(b, t->dense);
     pass_exchanges(b, &passes);
     layer_exchanges(b, &passes, &divided);
@@ -400,7 +410,8 @@ static void split(builder_t *b, const scheme_t *scheme)
     first = b->work->exchanges;
     backward(b, &buckets);
     finish_gradients(b, &buckets, first);
-    builder_time(b, t->update * whole / (whole + rest));
+    builder_time(b, t->update * whole / (whole + rest) * owners_part(b));
+    owners_send(b);
 }
 
 int training_step(const workload_t *of, const scheme_t *scheme, int ranks, double batch, int lossy,
@@ -429,6 +440,7 @@ int training_step(const workload_t *of, const scheme_t *scheme, int ranks, doubl
     } else {
         split(&b, scheme);
     }
+    owners_destroy(&b);
     if (b.failed) {
         workload_free(work);
         snprintf(why, why_size, "out of memory");

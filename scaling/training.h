@@ -26,10 +26,13 @@ int scheme_parse(scheme_t *scheme, const char *text, size_t length, char *why, s
  * @param batch   examples of all ranks
  * @param lossy   the codec of gradients loses something: each tensor of weights travels on its own, the
  *                others as fp32
- * @param [out] work  name and ranks are those of *of; release with workload_free()
+ * @param [out] work  name and ranks are those of *of, which must outlive it; release with workload_free()
  * @return 1, or 0 with one line in why: out of memory, a scheme that cannot be. */
 int training_step(const workload_t *of, const scheme_t *scheme, int ranks, double batch, int lossy,
                   workload_t *work, char *why, size_t why_size);
+
+/** Of a tw_weights_owners_t, or 0: replicated, root, sharded; NULL: there is none such. */
+const char *training_owners(int owners);
 
 /** The file that workload_read() would read. Errors show in ferror(to). */
 void training_write(FILE *to, const workload_t *work);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <thinwire/weights.h>
+
 #include "scaling/parser.h"
 #include "scaling/training.h"
 
@@ -32,14 +34,15 @@ static int optional_whole(parser_t *p, const config_setting_t *group, const char
 
 static int read_layer(parser_t *p, const config_setting_t *group, training_layer_t *layer)
 {
-    const config_setting_t *name;
+    const config_setting_t *name, *copy;
 
     *layer = (training_layer_t){.weights = 0.0};
     if (!config_setting_is_group(group)) {
         return job_wrong(p, group, "a layer is a group: { key = value; ... }");
     }
     name = config_setting_get_member(group, "name");
-    if (!job_only(p, group, "name, weights, biases, units, channels, forward, backward")) {
+    copy = config_setting_get_member(group, "copy");
+    if (!job_only(p, group, "name, weights, biases, units, channels, copy, forward, backward")) {
         return 0;
     }
     if (name == NULL) {
@@ -49,9 +52,13 @@ static int read_layer(parser_t *p, const config_setting_t *group, training_layer
         !optional_whole(p, group, "biases", &layer->biases) ||
         !optional_whole(p, group, "units", &layer->units) ||
         !optional_whole(p, group, "channels", &layer->channels) ||
+        (copy != NULL && !job_word(p, copy, layer->copy)) ||
         !optional(p, group, "forward", SECONDS_MOST, &layer->forward) ||
         !optional(p, group, "backward", SECONDS_MOST, &layer->backward)) {
         return 0;
+    }
+    if (copy != NULL && (p->work->training.owners == 0 || layer->weights == 0.0)) {
+        return job_wrong(p, copy, "copy: accepted for weights that have owners");
     }
     if (layer->units > 0.0 && layer->weights < layer->units) {
         return job_wrong(p, group, "'%s': a dense layer has at least as many weights as units",
@@ -94,11 +101,43 @@ static int read_loss(parser_t *p, const config_setting_t *at, int *softmax)
            job_wrong(p, at, "loss: accepted are softmax and logistic");
 }
 
+const char *training_owners(int owners)
+{
+    static const char *const names[] = {
+        "replicated", [TW_WEIGHTS_ROOT] = "root", [TW_WEIGHTS_SHARDED] = "sharded"};
+
+    return owners <= TW_WEIGHTS_SHARDED ? names[owners] : NULL;
+}
+
+static int read_owners(parser_t *p, const config_setting_t *at, int *owners)
+{
+    const char *value = config_setting_get_string(at);
+
+    for (int k = 0; value != NULL && training_owners(k) != NULL; k++) {
+        if (strcmp(value, training_owners(k)) == 0) {
+            *owners = k;
+            return 1;
+        }
+    }
+    return job_wrong(p, at, "owners: accepted are replicated, root and sharded");
+}
+
+/* A flag that only weights with owners can have. */
+static int read_of_owners(parser_t *p, const config_setting_t *group, const char *key, int *flag)
+{
+    const config_setting_t *at = config_setting_get_member(group, key);
+
+    return at == NULL || (job_flag(p, at, flag) &&
+                          (!*flag || p->work->training.owners != 0 ||
+                           job_wrong(p, at, "%s: accepted for weights that have owners", key)));
+}
+
 int training_read(parser_t *p, const config_setting_t *group)
 {
     training_t             *t      = &p->work->training;
     const config_setting_t *batch  = config_setting_get_member(group, "batch"),
                            *bucket = config_setting_get_member(group, "bucket"),
+                           *owners = config_setting_get_member(group, "owners"),
                            *loss   = config_setting_get_member(group, "loss"),
                            *layers = config_setting_get_member(group, "layers");
 
@@ -107,7 +146,7 @@ int training_read(parser_t *p, const config_setting_t *group)
     if (!config_setting_is_group(group)) {
         return job_wrong(p, group, "training: accepted is a group: { key = value; ... }");
     }
-    if (!job_only(p, group, "batch, bucket, update, loss, layers")) {
+    if (!job_only(p, group, "batch, bucket, update, owners, norms, blocks, loss, layers")) {
         return 0;
     }
     if (batch == NULL || layers == NULL) {
@@ -116,6 +155,9 @@ int training_read(parser_t *p, const config_setting_t *group)
     return job_whole(p, batch, VALUES_MOST, &t->batch) &&
            (bucket == NULL || job_whole(p, bucket, VALUES_MOST, &t->bucket)) &&
            optional(p, group, "update", SECONDS_MOST, &t->update) &&
+           (owners == NULL || read_owners(p, owners, &t->owners)) &&
+           read_of_owners(p, group, "norms", &t->norms) &&
+           read_of_owners(p, group, "blocks", &t->blocks) &&
            (loss == NULL || read_loss(p, loss, &t->softmax)) && read_layers(p, layers);
 }
 
@@ -142,10 +184,13 @@ void training_write(FILE *to, const workload_t *work)
     if (work->codec_rate > 0.0) {
         fprintf(to, "codec_rate = %.9e;\n", work->codec_rate);
     }
-    fprintf(to,
-            "training = {\n  batch = %.0fL;\n  bucket = %.0fL;\n  update = %.9g;\n"
-            "  loss = \"%s\";\n  layers = (\n",
-            t->batch, t->bucket, t->update, t->softmax ? "softmax" : "logistic");
+    fprintf(to, "training = {\n  batch = %.0fL;\n  bucket = %.0fL;\n  update = %.9g;\n", t->batch,
+            t->bucket, t->update);
+    if (t->owners != 0) {
+        fprintf(to, "  owners = \"%s\";\n%s%s", training_owners(t->owners),
+                t->norms ? "  norms = true;\n" : "", t->blocks ? "  blocks = true;\n" : "");
+    }
+    fprintf(to, "  loss = \"%s\";\n  layers = (\n", t->softmax ? "softmax" : "logistic");
     for (size_t l = 0; l < t->layers; l++) {
         const training_layer_t *layer = &t->layer[l];
 
@@ -160,6 +205,11 @@ void training_write(FILE *to, const workload_t *work)
         }
         if (layer->channels > 0.0) {
             fprintf(to, "channels = %.0fL; ", layer->channels);
+        }
+        if (layer->copy[0] != '\0') {
+            fputs("copy = ", to);
+            put_text(to, layer->copy);
+            fputs("; ", to);
         }
         fprintf(to, "forward = %.9g; backward = %.9g; }%s\n", layer->forward, layer->backward,
                 l + 1 < t->layers ? "," : "");

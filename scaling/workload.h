@@ -37,6 +37,8 @@ typedef struct exchange {
     int            turns;     /* another rank is the root each time: bytes of a mean rank       */
     int            native;    /* by MPI's own collective, where it is not compressed            */
     double         threshold; /* then: bytes of values that are compressed, at least          */
+    int            first;     /* the first rank is the root each time                           */
+    const char    *codec;     /* of a training's weights: what they travel by; else NULL         */
     int            ranks;     /* that take part; 0: all                                         */
     int            stride;    /* from one of them to the next                                   */
 } exchange_t;
@@ -66,6 +68,7 @@ typedef struct training_layer {
     double units;    /* of a dense layer; 0: it is none. inputs: weights / units                */
     size_t network;  /* for who made it: the layer's place in the network                        */
     double channels; /* whose statistics are exchanged                                       */
+    char   copy[WORKLOAD_NAME]; /* the codec in which its weights travel from owners; "": fp32 */
     double forward,
         backward; /* seconds, of the examples of a rank in the measurement, all units      */
 } training_layer_t;
@@ -77,6 +80,9 @@ typedef struct training {
         bucket; /* bytes of gradients that travel together                                        */
     double
         update; /* seconds of updating all parameters                                             */
+    int owners; /* of weights, a tw_weights_owners_t; 0: every rank updates all              */
+    int norms;  /* of the weights are exchanged in each step                                 */
+    int blocks; /* weights of layers whose names are equal up to the last point travel together */
     int softmax; /* split layers exchange their largest outputs and the sums                       */
     size_t layers,
         dense; /* dense: the first of those that can be split; layers: there are none    */

@@ -146,6 +146,10 @@ static size_t seed(int index, uint8_t *data)
         "{ name = \"norm\"; biases = 32; channels = 16; }, { name = \"fc\"; weights = 90; units = "
         "9; }"
         "); };\n",
+        "name = \"o\"; ranks = 2; training = { batch = 8; owners = \"sharded\"; norms = true;\n"
+        "blocks = true; layers = ({ name = \"b.1\"; weights = 900; copy = \"tree8\"; },\n"
+        "{ name = \"b.2\"; weights = 90; biases = 3; }, { name = \"fc\"; weights = 90; units = 9;\n"
+        "copy = \"fp32\"; }); };\n",
         "name = \"n\"; ranks = 8; step = ({ repeat = 1000000000; step = ({ repeat = 3; step = (\n"
         "{ start = \"alltoall\"; name = \"a\"; count = 5000000000L; type = \"other\"; },\n"
         "{ compute = 1e-3; }); }, { wait = \"a\"; }); }, { call = \"reduce\"; count = 0x10; });\n",

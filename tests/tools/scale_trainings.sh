@@ -22,7 +22,7 @@ END
 printf 'name = "s"; ranks = 1; step = ({ compute = 1; });\n' >"$scratch/step.cfg"
 printf 'name = "c"; ranks = 1; training = { batch = 8; layers = ({ name = "conv"; weights = 9; }); };\n' >"$scratch/conv.cfg"
 
-plan 31
+plan 37
 
 value() { "$json_query" "$file" "$1"; }
 is() { [ "$(value "$1")" = "$2" ] || { echo "$1 is $(value "$1"), not $2"; return 1; }; }
@@ -114,6 +114,12 @@ bad_training "an empty list of layers" 'layers: accepted is a list of 1 to 4096'
 bad_training "4097 layers" 'layers: accepted is a list of 1 to 4096' \
     "batch = 8; layers = ($(yes "{ $layer; }," | head -4096) { $layer; });"
 bad_training "an unknown loss" 'loss: accepted are softmax and logistic' "batch = 8; loss = \"l2\"; layers = ({ $layer; });"
+bad_training "unknown owners" 'owners: accepted are replicated, root and sharded' "batch = 8; owners = \"nobody\"; layers = ({ $layer; });"
+bad_training "owners that are a list" 'owners: accepted are replicated' "batch = 8; owners = (1, 2); layers = ({ $layer; });"
+bad_training "norms without owners" 'norms: accepted for weights that have owners' "batch = 8; norms = true; layers = ({ $layer; });"
+bad_training "blocks that are a number" 'blocks: accepted is true or false' "batch = 8; owners = \"root\"; blocks = 1; layers = ({ $layer; });"
+bad_training "a copy without owners" 'copy: accepted for weights that have owners' "batch = 8; layers = ({ $layer; copy = \"fp32\"; });"
+bad_training "a long copy" 'copy: accepted is a text of 1 to 63' "batch = 8; owners = \"root\"; layers = ({ $layer; copy = \"$(printf '%064d' 0)\"; });"
 both() {
     sed 's/^training/step = ({ compute = 1; });\ntraining/' "$job" >"$scratch/both.cfg"
     refused 1 'scale: .*/both.cfg:4: training: it has a step already; accepted is one of them' "$scratch/both.cfg"

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <thinwire/model.h>
+#include <thinwire/weights.h>
 
 #include "runtime/scheduler/buckets.h"
 #include "runtime/scheduler/hybrid.h"
@@ -135,6 +136,19 @@ static void describe(const workload_t *step, char *text)
 /* One pass of WITH_TRUNK by scheme b on three ranks: a third of 24 examples, 4 of 10 units. */
 #define ALONE "wait1600 0.001066666667 0.002133333333 reduce:1600:back"
 
+/* The same with owners, and a fourth layer, of the same block as the third. */
+#define WITH_OWNERS(how)                                                                           \
+    "name = \"owners\"; ranks = 2; training = { batch = 24; update = 0.003; " how " layers = ("    \
+    "{ name = \"in\"; forward = 0.001; },\n"                                                       \
+    "{ name = \"conv\"; weights = 900; biases = 100; forward = 0.02; backward = 0.04; "            \
+    "  copy = \"tree8\"; },\n"                                                                     \
+    "{ name = \"norm\"; biases = 200; channels = 100; forward = 0.01; backward = 0.02; },\n"       \
+    "{ name = \"fc.1\"; weights = 2000; biases = 10; units = 10; forward = 0.004; },\n"            \
+    "{ name = \"fc.2\"; weights = 100; units = 10; forward = 0.002; backward = 0.008; });"         \
+    " loss = \"logistic\"; };"
+
+/* Groups of 310 small values, 900, 2000 and 100, their shares of whole 64 on three ranks 128, 320, 704 and
+ * 64; updated are 1216 of 3310. */
 static const struct by_hand {
     const char *job, *scheme;
     int         ranks, lossy;
@@ -167,7 +181,36 @@ static const struct by_hand {
      "0.01333333333 allgather:402:- wait402 0.006666666667 bcast:1600:act wait1600 "
      "1x[ bcast:1600:act " ALONE " wait1600 bcast:1600:act " ALONE " wait1600 ] " ALONE
      " wait1600 wait1600 0.0006261682243 allgather:400:- wait400 0.01333333333 0.02666666667 "
-     "allreduce:300:grad allreduce:902:grad wait300 wait902 0.001121495327"}};
+     "allreduce:300:grad allreduce:902:grad wait300 wait902 0.001121495327"},
+    {WITH_OWNERS("owners = \"root\";"), "data", 1, 0,
+     "0.002 0.04 0.02 0.008 0.004 0.016 0 0.04 0.08 0 0.003"},
+    {WITH_OWNERS("owners = \"sharded\";"), "c", 1, 1,
+     "0.002 0.04 0.02 0.008 0.004 0.016 0 0.04 0.08 0 0.003"},
+    {WITH_OWNERS("owners = \"root\";"), "data", 2, 1,
+     "0.001 wait310 wait900 0.02 allgather:402:- wait402 0.01 wait2000 0.004 wait100 0.002 0.008 "
+     "reduce:100:grad 0 reduce:2000:grad allgather:400:- wait400 0.02 0.04 reduce:900:grad 0 "
+     "allreduce:2:- reduce:310:- wait100 wait2000 wait900 wait310 wait2 0.003 "
+     "bcast:310:- bcast:900:weight bcast:2000:weight bcast:100:weight"},
+    {WITH_OWNERS("owners = \"root\"; norms = true; blocks = true;"), "data", 2, 0,
+     "0.001 wait310 wait900 0.02 allgather:402:- wait402 0.01 wait2100 0.004 0.002 0.008 "
+     "0 reduce:2100:grad allgather:400:- wait400 0.02 0.04 reduce:900:grad 0 "
+     "allreduce:2:- reduce:310:- wait2100 wait900 wait310 wait2 0.003 allgather:6:- wait6 "
+     "bcast:310:- bcast:900:weight bcast:2100:weight"},
+    {WITH_OWNERS("owners = \"sharded\"; norms = true;"), "data", 3, 0,
+     "0.0006666666667 wait128 wait320 0.01333333333 allgather:402:- wait402 0.006666666667 wait704 "
+     "0.002666666667 wait64 0.001333333333 0.005333333333 reduce_scatter:100:grad 0 "
+     "reduce_scatter:2000:grad allgather:400:- wait400 0.01333333333 0.02666666667 "
+     "reduce_scatter:900:grad 0 allreduce:2:- reduce_scatter:310:- wait100 wait2000 wait900 "
+     "wait310 wait2 0.001102114804 allgather:8:- wait8 allgather:128:- allgather:320:weight "
+     "allgather:704:weight allgather:64:weight"},
+    {WITH_OWNERS("owners = \"root\"; blocks = true;"), "a", 2, 0,
+     "0.001 wait300 wait900 0.02 allgather:402:- wait402 0.01 allgather:2400:act wait2400 wait4800 "
+     "0.004 allgather:120:act wait120 0.002 0.004 reduce_scatter:240:back 0.004 wait240 0 "
+     "reduce_scatter:4800:back wait4800 wait4800 0.0009561933535 allgather:400:- wait400 0.02 0.04 "
+     "reduce:900:grad 0 allreduce:2:- reduce:300:- wait900 wait300 wait2 0.001087613293 "
+     "bcast:300:- bcast:900:weight"},
+    {WITH_OWNERS("owners = \"root\";"), "b", 1, 0,
+     "0.002 0.04 0.02 0.008 0.004 0.016 0 0.04 0.08 0 0.003"}};
 
 START_TEST(steps_by_hand)
 {
@@ -288,6 +331,8 @@ static step_time_t time_on(const workload_t *of, const char *scheme, int ranks, 
     workload_free(&step);
     return time;
 }
+
+static const char *const any_scheme[] = {"data", "a", "b", "c", "group=2"};
 
 /* ---- against the library --------------------------------------------------------------------- */
 
@@ -427,9 +472,209 @@ START_TEST(buckets_are_those_of_the_library)
 }
 END_TEST
 
-/* ---- any training ---------------------------------------------------------------------------- */
+/* ---- weights with owners --------------------------------------------------------------------- */
 
-static const char *const any_scheme[] = {"data", "a", "b", "c", "group=2"};
+static void draw_owned(drawn_training_t *k, test_random_t *random, int owners)
+{
+    draw_any(k, random);
+    k->work.training.owners = owners;
+    k->work.training.norms  = test_below(random, 2);
+    k->work.training.blocks = test_below(random, 2);
+    for (size_t l = 0; l < k->work.training.layers; l++) {
+        strcpy(k->layer[l].copy, test_below(random, 2) ? "tree8" : "");
+        if (test_below(random, 2)) {
+            snprintf(k->layer[l].name, WORKLOAD_NAME, "block%d.%zu", (int)l / 3, l);
+        }
+    }
+}
+
+/* Gradients to the owners and weights back: each value once, in shares as the library has them; small ones
+ * as they are, weights by what the layer says. */
+START_TEST(owners_get_and_send_all)
+{
+    test_random_t    random = {test_seed()};
+    drawn_training_t k;
+
+    for (int run = 0; run < RUNS; run++) {
+        const int    scheme = test_below(&random, 5), ranks = 2 + test_below(&random, 40);
+        const int    root  = test_below(&random, 2);
+        double       there = 0.0, back = 0.0, most = 0.0;
+        const double loss = 2.0;
+        size_t       layers;
+        workload_t   step;
+
+        draw_owned(&k, &random, root ? TW_WEIGHTS_ROOT : TW_WEIGHTS_SHARDED);
+        layers = scheme == 0 ? k.work.training.layers : k.work.training.dense;
+        make_step(&k.work, any_scheme[scheme], ranks, 1.0 + test_below(&random, 100),
+                  test_below(&random, 2), &step);
+        for (size_t x = 0; x < step.exchanges; x++) {
+            const exchange_t *one = &step.exchange[x];
+
+            if (strncmp(one->name, "gradients", 9) == 0) {
+                ck_assert_int_eq(one->operation,
+                                 root ? TW_OPERATION_REDUCE : TW_OPERATION_REDUCE_SCATTER);
+                ck_assert(one->first == root && starts_of(&step, x) == 1.0);
+                there += one->count;
+                most += root ? one->count
+                             : (double)tw_weights_owned(TW_WEIGHTS_SHARDED, (size_t)one->count, 64,
+                                                        0, ranks, NULL);
+            } else if (strcmp(one->class, "weight") == 0 || strncmp(one->name, "biases", 6) == 0) {
+                ck_assert_int_eq(one->operation,
+                                 root ? TW_OPERATION_BCAST : TW_OPERATION_ALLGATHER);
+                ck_assert_int_eq(one->plain, one->codec == NULL);
+                ck_assert(one->codec == NULL || strcmp(one->codec, "tree8") == 0 ||
+                          strcmp(one->codec, "fp32") == 0);
+                back += one->count;
+            } else if (one->operation == TW_OPERATION_ALLREDUCE) {
+                NEAR(one->count, loss);
+            }
+        }
+        NEAR(there, parameters_of(&k.work, layers));
+        NEAR(back, most);
+        workload_free(&step);
+    }
+}
+END_TEST
+
+/* What is sent in a step is waited for in the next, before that sends it again. */
+START_TEST(copies_travel_into_the_next_step)
+{
+    test_random_t    random = {test_seed()};
+    drawn_training_t k;
+
+    for (int run = 0; run < RUNS; run++) {
+        workload_t step;
+        char      *pending;
+
+        draw_owned(&k, &random, 1 + test_below(&random, 2));
+        make_step(&k.work, any_scheme[test_below(&random, 5)], 2 + test_below(&random, 9), 20.0, 0,
+                  &step);
+        pending = calloc(step.exchanges + 1, 1);
+        ck_assert_ptr_nonnull(pending);
+        for (size_t i = 0; i < 2 * step.items; i++) {
+            const item_t *item = &step.item[i % step.items];
+
+            if (item->kind == ITEM_START) {
+                const int weights = step.exchange[item->exchange].codec != NULL;
+
+                ck_assert(!pending[item->exchange] || !weights);
+                pending[item->exchange] = 1;
+            } else if (item->kind == ITEM_WAIT) {
+                pending[item->exchange] = 0;
+            }
+        }
+        for (size_t x = 0; x < step.exchanges; x++) {
+            ck_assert_int_eq(pending[x], step.exchange[x].codec != NULL ||
+                                             strncmp(step.exchange[x].name, "biases", 6) == 0);
+        }
+        free(pending);
+        workload_free(&step);
+    }
+}
+END_TEST
+
+/* What each rank sends of one exchange, in vectors; by the comments of the library's algorithms. */
+static double vectors_of(const exchange_t *x, const char *algorithm, int rank, int ranks)
+{
+    double times = 0.0;
+
+    switch (x->operation) {
+    case TW_OPERATION_BCAST:
+        if (strcmp(algorithm, "chain") == 0) {
+            return rank + 1 < ranks;
+        }
+        ck_assert_str_eq(algorithm, "tree");
+        for (int bit = 1; bit < ranks && (rank & bit) == 0; bit *= 2) {
+            times += rank + bit < ranks;
+        }
+        return times;
+    case TW_OPERATION_REDUCE:
+        if (strcmp(algorithm, "direct") == 0) {
+            return rank > 0;
+        }
+        ck_assert_str_eq(algorithm, "two_pass");
+        return rank > 0 ? 1.0 : 1.0 - 1.0 / ranks;
+    default:
+        ck_assert_int_eq(x->operation, TW_OPERATION_ALLREDUCE); /* of the loss */
+        return strcmp(algorithm, "direct") == 0 ? ranks - 1.0 : 2.0 * (1.0 - 1.0 / ranks);
+    }
+}
+
+/* The busiest rank is that with the largest sum, not the sum of the largest. */
+START_TEST(the_busiest_rank_of_a_root)
+{
+    test_random_t    random = {test_seed()};
+    drawn_training_t k;
+
+    for (int run = 0; run < RUNS; run++) {
+        const int         ranks = 2 + test_below(&random, 22);
+        tw_facts_t        facts = alone_on_nodes(ranks);
+        const step_case_t how = {.facts = &facts, .spec = "fp32", .weights = "tree8", .share = 1.0};
+        double            sent[RANKS] = {0.0}, most = 0.0;
+        step_time_t       time;
+        workload_t        step;
+        char              why[WHY];
+
+        facts.between.message = 0.0; /* no grid */
+        facts.between.latency = test_below(&random, 2) ? 1e-7 : 1e-2;
+        draw_owned(&k, &random, TW_WEIGHTS_ROOT);
+        k.work.training.norms = 0;
+        make_step(&k.work, "data", ranks, 40.0, 0, &step);
+        for (size_t x = 0; x < step.exchanges; x++) {
+            step_exchange_t found;
+
+            ck_assert(step_exchange(&step.exchange[x], &how, &found, why, sizeof(why)));
+            for (int r = 0; r < ranks; r++) {
+                sent[r] += vectors_of(&step.exchange[x], found.prediction.algorithm, r, ranks) *
+                           found.count * found.codec->bytes;
+            }
+        }
+        for (int r = 0; r < ranks; r++) {
+            most = fmax(most, sent[r]);
+        }
+        ck_assert_msg(step_time(&step, &how, &time, why, sizeof(why)), "%s", why);
+        ck_assert_msg(time.bytes >= most * (1.0 - 1e-9) && time.bytes <= most * (1.0 + 1e-9),
+                      "%d ranks: %.10g, not %.10g", ranks, time.bytes, most);
+        workload_free(&step);
+    }
+}
+END_TEST
+
+/* What is written is what is read. */
+START_TEST(owners_are_written)
+{
+    test_random_t    random = {test_seed()};
+    drawn_training_t k;
+
+    for (int run = 0; run < 20; run++) {
+        char              text[TEXT] = "", why[WHY];
+        workload_t        again;
+        const training_t *a = &k.work.training, *b = &again.training;
+        FILE             *file = fmemopen(text, sizeof(text), "w");
+
+        draw_owned(&k, &random, run % 3);
+        for (size_t l = 0; l < a->layers; l++) {
+            if (a->owners == 0 || k.layer[l].weights == 0.0) {
+                k.layer[l].copy[0] = '\0';
+            }
+        }
+        k.work.training.norms &= a->owners != 0;
+        k.work.training.blocks &= a->owners != 0;
+        ck_assert_ptr_nonnull(file);
+        training_write(file, &k.work);
+        ck_assert_int_eq(fclose(file), 0);
+        ck_assert_msg(read_text(&again, text, why), "%s: %s", why, text);
+        ck_assert(a->owners == b->owners && a->norms == b->norms && a->blocks == b->blocks &&
+                  a->layers == b->layers);
+        for (size_t l = 0; l < a->layers; l++) {
+            ck_assert_str_eq(a->layer[l].copy, b->layer[l].copy);
+        }
+        workload_free(&again);
+    }
+}
+END_TEST
+
+/* ---- any training ---------------------------------------------------------------------------- */
 
 START_TEST(gradients_travel_once)
 {
@@ -773,6 +1018,9 @@ END_TEST
 #define TRAINING(text) "name = \"x\"; ranks = 1;\ntraining = " text ";"
 #define LAYER(text)    TRAINING("{ batch = 8; layers = ({ " text " }); }")
 
+#define OWNED(text)                                                                                \
+    TRAINING("{ batch = 8; owners = \"root\"; layers = ({ name = \"a\"; " text " }); }")
+
 static const struct bad_training {
     const char *text, *why;
 } bad_trainings[] = {
@@ -808,6 +1056,25 @@ static const struct bad_training {
     {LAYER("name = \"a\"; weights = 9; units = 10;"),
      ":2: 'a': a dense layer has at least as many weights as units"},
     {LAYER("name = \"a\"; weights = 9; units = 0.1;"), ":2: units: accepted is a whole number"},
+    {TRAINING("{ batch = 8; owners = \"me\"; layers = ({ name = \"a\"; }); }"),
+     ":2: owners: accepted are replicated, root and sharded"},
+    {TRAINING("{ batch = 8; owners = \"\"; layers = ({ name = \"a\"; }); }"),
+     ":2: owners: accepted"},
+    {TRAINING("{ batch = 8; owners = 1; layers = ({ name = \"a\"; }); }"),
+     ":2: owners: accepted are"},
+    {TRAINING("{ batch = 8; norms = true; layers = ({ name = \"a\"; }); }"),
+     ":2: norms: accepted for weights that have owners"},
+    {TRAINING("{ batch = 8; owners = \"root\"; norms = 1; layers = ({ name = \"a\"; }); }"),
+     ":2: norms: accepted is true or false"},
+    {TRAINING(
+         "{ batch = 8; owners = \"replicated\"; blocks = true; layers = ({ name = \"a\"; }); }"),
+     ":2: blocks: accepted for weights that have owners"},
+    {OWNED("weights = 9; copy = 5;"), ":2: copy: accepted is a text of 1 to 63 characters"},
+    {OWNED("weights = 9; copy = \"\";"), ":2: copy: accepted is a text of 1 to 63 characters"},
+    {OWNED("weights = 9; copy = \"tree8\\n\";"), ":2: copy: accepted is a text"},
+    {OWNED("copy = \"tree8\";"), ":2: copy: accepted for weights that have owners"},
+    {LAYER("name = \"a\"; weights = 9; copy = \"tree8\";"),
+     ":2: copy: accepted for weights that have owners"},
     {"name = \"x\"; ranks = 1;\nstep = ({ compute = 1; });\ntraining = { batch = 1; };",
      ":3: training: it has a step already"},
     {"name = \"x\"; ranks = 1;", ":1: it needs name, ranks and step (or training)"}};
@@ -883,6 +1150,11 @@ int main(void)
     tcase = test_case_within(suite, "the library", 60);
     tcase_add_test(tcase, passes_are_those_of_the_library);
     tcase_add_test(tcase, buckets_are_those_of_the_library);
+    tcase = test_case_within(suite, "owners", 60);
+    tcase_add_test(tcase, owners_get_and_send_all);
+    tcase_add_test(tcase, copies_travel_into_the_next_step);
+    tcase_add_test(tcase, the_busiest_rank_of_a_root);
+    tcase_add_test(tcase, owners_are_written);
     tcase = test_case_within(suite, "any training", 60);
     tcase_add_test(tcase, gradients_travel_once);
     tcase_add_test(tcase, nothing_is_left_at_the_end);
