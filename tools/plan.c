@@ -237,7 +237,8 @@ static int prepare(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx, c
     study->facts.engine = 2e-6;
     if (!check(plan, a, why, why_size) ||
         !study_variants(study, a->scheme, NULL, NULL, why, why_size) ||
-        !codecs_measure(&study->specs, NULL, ctx, &study->facts, why, why_size)) {
+        !codecs_measure(&study->specs, &(const char *const){NULL}, ctx, &study->facts, why,
+                        why_size)) {
         return 0;
     }
     codecs_set_rate(&study->facts, plan->machine.codec_rate);

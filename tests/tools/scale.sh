@@ -25,7 +25,7 @@ step = (
 );
 END
 
-plan 66
+plan 76
 
 value() { "$json_query" "$file" "$1"; }
 is() { [ "$(value "$1")" = "$2" ] || { echo "$1 is $(value "$1"), not $2"; return 1; }; }
@@ -142,6 +142,27 @@ act() {
         rows_are_sound
 }
 check "--act: a codec of activations beside that of gradients" act
+
+# Of 2 ranks each has half of a million weights, 16 units of 64 more than it needs, and sends it once, by the job's
+# codecs or by one for all; gradients by another. Norms are of the job alone. By root, rank 0 sends all of the weights,
+# the other all of its gradients.
+weights() {
+    printf 'name = "l"; ranks = 1; training = { batch = 64; owners = "sharded"; norms = true; layers = (%s,%s); };' \
+        '{ name = "a"; weights = 1024000; copy = "bitpack:1"; }' '{ name = "b"; weights = 1024000; copy = "tree8"; }' >"$scratch/owners.cfg"
+    sed 's/sharded/root/; s/norms = true;//' "$scratch/owners.cfg" >"$scratch/root.cfg"
+    sent() { alone "$thinwire" scale "$@" --network ethernet-1g --ranks 2 --json "$file" >/dev/null && value rows.0.bytes; }
+    # gradients 4096000, loss 8, norms of three groups 24
+    within "$(sent "$scratch/owners.cfg" --codec fp32)" $((4096000 + 32 + 1024000)) $((4096000 + 32 + 1024000 + 2000)) &&
+        is rows.0.weights "bitpack:1 tree8:block=4096,split=0.45" && is rows.0.owners sharded && is rows.0.codec fp32 &&
+        grep -q 'strong scaling; weights sharded, by bitpack:1 tree8:block=4096,split=0.45$' "$scratch/out" || return 1
+    [ "$(sent "$scratch/owners.cfg" --codec fp32 --weights bitpack:2)" = $((4096000 + 8 + 2048000)) ] && is rows.0.weights bitpack:2 &&
+        [ "$(sent "$scratch/owners.cfg" --codec bitpack:2 --weights bitpack:1)" = $((2048000 + 8 + 1024000)) ] &&
+        [ "$(sent "$scratch/root.cfg" --codec bitpack:1 --weights bitpack:2)" = $((4096000 + 8)) ] &&
+        [ "$(sent "$scratch/root.cfg" --codec fp32 --weights bitpack:2)" = $((8192000 + 8)) ] && is rows.0.owners root &&
+        [ "$(sent "$scratch/root.cfg" --codec bitpack:2 --weights fp32 --simulate)" = $((8192000 + 8)) ] || return 1
+    sent "$scratch/split.cfg" --codec fp32 && ! grep -e owners -e weights "$file"
+}
+check "--weights: a codec of weights beside that of gradients" weights
 
 # A million floats on 16 ranks: all to all, or a share of each in two passes.
 by_algorithm() {
@@ -312,6 +333,15 @@ check "an unknown codec" refused 2 "--codec: unknown codec 'tree9'" "$job" --cod
 check "--act of a job without layers" refused 2 'scale: --act: this job has no layers' "$job" --act tree8
 check "--act with error feedback" refused 2 "scale: --act 'onebit': it needs error feedback" "$scratch/split.cfg" --act onebit
 check "--act that chooses" refused 2 "scale: --act 'auto': it chooses a codec" "$scratch/split.cfg" --act auto
+check "--weights of a job whose weights have no owners" refused 2 "scale: --weights: this job's weights have no owners" "$scratch/split.cfg" --weights tree8
+check "--weights that chooses" refused 2 "scale: --weights 'auto': it chooses a codec" "$scratch/root.cfg" --weights auto
+check "--weights that is no codec" refused 2 "scale: --weights: unknown codec 'awp'" "$scratch/root.cfg" --weights awp
+check "--weights that is empty" refused 2 "scale: --weights needs a SPEC that is not empty" "$scratch/root.cfg" --weights ''
+check "--weights that the facts have not" refused 2 "scale: '.*': nothing is known of static8" "$scratch/root.cfg" --weights static8 --facts "$facts" --ranks 2
+for copy in tree9 auto awp:T=1 bitpack:9; do
+    sed "s/tree8/$copy/" "$scratch/root.cfg" >"$scratch/copy.cfg"
+    check "a job with weights by $copy" refused 1 "scale: .*/copy.cfg: layer 'b': copy" "$scratch/copy.cfg"
+done
 check "--act that is no codec" refused 2 "scale: --act: unknown codec 'tree9'" "$scratch/split.cfg" --act tree9
 check "--act that the facts have not" refused 2 "scale: '.*': nothing is known of static8" "$scratch/split.cfg" --act static8 --scheme a --facts "$facts" --ranks 2
 check "--algorithm that is none" refused 2 "scale: --algorithm 'ring': accepted are direct, two_pass" "$job" --algorithm ring

@@ -119,8 +119,8 @@ static int add(const char *spec, tw_context_t *ctx, codec_arrays_t *a, tw_facts_
     return 1;
 }
 
-int codecs_measure(const specs_t *specs, const char *more, tw_context_t *ctx, tw_facts_t *facts,
-                   char *why, size_t why_size)
+int codecs_measure(const specs_t *specs, const char *const *more, tw_context_t *ctx,
+                   tw_facts_t *facts, char *why, size_t why_size)
 {
     codec_arrays_t a = {.floats  = calloc(VALUES, sizeof(float)),
                         .doubles = calloc(VALUES, sizeof(double)),
@@ -148,7 +148,9 @@ int codecs_measure(const specs_t *specs, const char *more, tw_context_t *ctx, tw
         }
         good = add(specs->text[i], ctx, &a, facts, why, why_size);
     }
-    good = good && (more == NULL || add(more, ctx, &a, facts, why, why_size));
+    for (; good && *more != NULL; more++) {
+        good = add(*more, ctx, &a, facts, why, why_size);
+    }
     free(a.floats);
     free(a.doubles);
     free(a.sums);

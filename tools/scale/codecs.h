@@ -8,11 +8,11 @@
 
 #include "tools/specs.h"
 
-/** Measure the codecs of a list on one core, and one more (or NULL), for floats and where they can for
+/** Measure the codecs of a list on one core, and of more, up to a NULL, for floats and where they can for
  * doubles, into the facts; in any case fp32 and, of doubles, bitpack:8, which leave them as they are.
  * @return 1, or 0 with one line in why: no memory, or more codecs than facts hold. */
-int codecs_measure(const specs_t *specs, const char *more, tw_context_t *ctx, tw_facts_t *facts,
-                   char *why, size_t why_size);
+int codecs_measure(const specs_t *specs, const char *const *more, tw_context_t *ctx,
+                   tw_facts_t *facts, char *why, size_t why_size);
 
 /** All codecs but those that change nothing take as long for each byte of float32: so many bytes a second;
  * 0: nothing is changed. */

@@ -19,8 +19,9 @@
 #define CODECS "fp32,bitpack:2,tree8,onebit"
 
 typedef struct scale_arguments {
-    const char *ranks, *network, *codec, *act, *scheme, *algorithm, *per_node, *facts, *json, *plot;
-    tw_codec_t *act_codec; /* NULL: act was not given */
+    const char *ranks, *network, *codec, *act, *weights, *scheme, *algorithm, *per_node, *facts,
+        *json, *plot;
+    char act_codec[TW_FACTS_SPEC], weights_codec[TW_FACTS_SPEC]; /* in full */
 } scale_arguments_t;
 
 /* ---- arguments ----------------------------------------------------------------------------- */
@@ -127,13 +128,39 @@ static int read_facts(study_t *study, const scale_arguments_t *a, char *why, siz
     return 1;
 }
 
+/* One codec, in full; what: where it was asked for. */
+static int read_codec(tw_context_t *ctx, const char *what, const char *spec,
+                      char text[TW_FACTS_SPEC], tw_codec_traits_t *traits, char *why,
+                      size_t why_size)
+{
+    char        wrong[400] = "";
+    tw_codec_t *codec      = NULL;
+    tw_status_t status     = tw_codec_create(ctx, spec, TW_F32, &codec, wrong, sizeof(wrong));
+    int         length;
+
+    if (status != TW_OK) {
+        snprintf(why, why_size, "%s: %s", what, wrong[0] != '\0' ? wrong : tw_status_text(status));
+        return 0;
+    }
+    tw_codec_traits(codec, traits);
+    length = snprintf(text, TW_FACTS_SPEC, "%s", tw_codec_spec(codec));
+    tw_codec_destroy(codec);
+    if (strcmp(traits->name, "auto") == 0) {
+        snprintf(why, why_size, "%s '%.80s': it chooses a codec; name the one to use", what, spec);
+        return 0;
+    }
+    if (length >= TW_FACTS_SPEC) {
+        snprintf(why, why_size, "%s '%.80s': up to %d characters are possible here", what, spec,
+                 TW_FACTS_SPEC - 1);
+    }
+    return length < TW_FACTS_SPEC;
+}
+
 /* The codec of activations: one, which needs no error feedback. */
 static int read_act(study_t *study, scale_arguments_t *a, tw_context_t *ctx, char *why,
                     size_t why_size)
 {
     tw_codec_traits_t traits;
-    char              what[400] = "";
-    tw_status_t       status;
 
     if (a->act == NULL) {
         return 1;
@@ -142,21 +169,17 @@ static int read_act(study_t *study, scale_arguments_t *a, tw_context_t *ctx, cha
         snprintf(why, why_size, "--act: this job has no layers; its file says what is sent");
         return 0;
     }
-    status = tw_codec_create(ctx, a->act, TW_F32, &a->act_codec, what, sizeof(what));
-    if (status != TW_OK) {
-        snprintf(why, why_size, "--act: %s", what[0] != '\0' ? what : tw_status_text(status));
+    if (!read_codec(ctx, "--act", a->act, a->act_codec, &traits, why, why_size)) {
         return 0;
     }
-    tw_codec_traits(a->act_codec, &traits);
-    if (traits.feedback || strcmp(traits.name, "auto") == 0) {
+    if (traits.feedback) {
         snprintf(why, why_size,
-                 traits.feedback ? "--act '%.80s': it needs error feedback, which activations have "
-                                   "not; accepted are codecs such as tree8"
-                                 : "--act '%.80s': it chooses a codec; name the one to use",
+                 "--act '%.80s': it needs error feedback, which activations have not; accepted are "
+                 "codecs such as tree8",
                  a->act);
         return 0;
     }
-    study->act = tw_codec_spec(a->act_codec);
+    study->act = a->act_codec;
     for (size_t v = 0; v < study->variants; v++) {
         if (study->variant[v].scheme.kind != SCHEME_DATA) {
             return 1;
@@ -166,23 +189,91 @@ static int read_act(study_t *study, scale_arguments_t *a, tw_context_t *ctx, cha
     return 0;
 }
 
+static int add_travel(study_t *study, const char *spec, char *why, size_t why_size)
+{
+    size_t n = 0;
+
+    while (study->travel[n] != NULL && strcmp(study->travel[n], spec) != 0) {
+        n++;
+    }
+    if (n == TW_FACTS_CODECS) {
+        snprintf(why, why_size, "layers have more than %d codecs of weights", TW_FACTS_CODECS);
+        return 0;
+    }
+    study->travel[n] = spec;
+    return 1;
+}
+
+/* The codecs of weights that the job names, in full. */
+static int read_copies(study_t *study, tw_context_t *ctx, char *why, size_t why_size)
+{
+    training_t *t = &study->work.training;
+
+    for (size_t l = 0; l < t->layers && t->owners != 0; l++) {
+        training_layer_t *layer = &t->layer[l];
+        tw_codec_traits_t traits;
+        char              what[WORKLOAD_NAME + 20], spec[TW_FACTS_SPEC];
+
+        snprintf(what, sizeof(what), "layer '%s': copy", layer->name);
+        if (layer->weights == 0.0) {
+            continue;
+        }
+        if (!read_codec(ctx, what, layer->copy[0] != '\0' ? layer->copy : "fp32", spec, &traits,
+                        why, why_size)) {
+            return 0;
+        }
+        strcpy(layer->copy, spec);
+        if (!add_travel(study, layer->copy, why, why_size)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* One codec of weights for all layers. */
+static int read_weights(study_t *study, scale_arguments_t *a, tw_context_t *ctx, char *why,
+                        size_t why_size)
+{
+    tw_codec_traits_t traits;
+
+    if (a->weights == NULL) {
+        return 1;
+    }
+    if (study->work.training.owners == 0) {
+        snprintf(why, why_size, "--weights: this job's weights have no owners, and do not travel");
+        return 0;
+    }
+    if (!read_codec(ctx, "--weights", a->weights, a->weights_codec, &traits, why, why_size)) {
+        return 0;
+    }
+    study->weights             = a->weights_codec;
+    study->travel[0]           = a->weights_codec;
+    study->travel[1]           = NULL;
+    study->work.training.norms = 0; /* nothing adapts */
+    return 1;
+}
+
 /* ---- the command --------------------------------------------------------------------------- */
 
 static int run(study_t *study, const scale_arguments_t *a)
 {
     const size_t layers = study->work.training.layers;
     const size_t parts  = layers > 0 ? layers : study->work.exchanges;
+    const int    owners = study->work.training.owners;
+    char         travel[STUDY_TRAVEL];
     report_t     report;
     int          well;
 
+    study_travel(study, travel);
     if (!gnuplot_begin(study->job, a->plot) || !report_begin(&report, study->job, a->json)) {
         return EXIT_FAILED;
     }
-    printf("%s: measured on %d rank%s, %zu %s%s; %s scaling%s%s%s%s\n\n", study->work.name,
+    printf("%s: measured on %d rank%s, %zu %s%s; %s scaling%s%s%s%s%s%s%s%s\n\n", study->work.name,
            study->work.ranks, study->work.ranks == 1 ? "" : "s", parts,
            layers > 0 ? "layer" : "different exchange", parts == 1 ? "" : "s",
            study->weak ? "weak" : "strong", a->act != NULL ? "; activations by " : "",
-           a->act != NULL ? a->act : "",
+           a->act != NULL ? a->act : "", owners != 0 ? "; weights " : "",
+           owners != 0 ? training_owners(owners) : "", travel[0] != '\0' ? ", by " : "", travel,
            a->algorithm != NULL && study->algorithms == 1 ? "; allreduces by " : "",
            a->algorithm != NULL && study->algorithms == 1 ? a->algorithm : "");
     study_rows(study, &report);
@@ -195,13 +286,21 @@ static int run(study_t *study, const scale_arguments_t *a)
 static int complete(study_t *study, const scale_arguments_t *a, tw_context_t *ctx, char *why,
                     size_t why_size)
 {
+    const char *more[TW_FACTS_CODECS + 2] = {NULL};
+    size_t      n;
+
     if (a->facts != NULL) {
         return read_facts(study, a, why, why_size);
     }
+    memcpy(more, study->travel, sizeof(study->travel));
+    for (n = 0; more[n] != NULL;) {
+        n++;
+    }
+    more[n]             = study->act;
     study->facts.engine = 2e-6;
     study_per_node(study, 1);
     if (!read_networks(study, a->network != NULL ? a->network : "ethernet-10g", why, why_size) ||
-        !codecs_measure(&study->specs, study->act, ctx, &study->facts, why, why_size)) {
+        !codecs_measure(&study->specs, more, ctx, &study->facts, why, why_size)) {
         return 0;
     }
     codecs_set_rate(&study->facts, study->work.codec_rate);
@@ -231,6 +330,9 @@ int scale_main(job_t *job, int argc, char **argv)
             "Codec of activations and their gradients, of a training (default: that of gradients, or\n"
                "fp32 where it needs error feedback).",
             OPTION_TEXT, &a.act, 0, 0},
+           {"--weights", "SPEC",
+            "Codec of weights, of a training whose weights have owners (default: as in the job).",
+            OPTION_TEXT, &a.weights, 0, 0},
            {"--scheme", "LIST",
             "Who computes what, of a training: data, or dense layers split by a, b, c or group=G\n"
                "(default data).",
@@ -278,17 +380,21 @@ int scale_main(job_t *job, int argc, char **argv)
         if (!workload_read(&study.work, path, why, sizeof(why))) {
             job_complain(job, "scale: %s", why);
             code = EXIT_FAILED;
+        } else if (!read_copies(&study, ctx, why, sizeof(why))) {
+            job_complain(job, "scale: %s: %s", path, why);
+            code = EXIT_FAILED;
+            study_free(&study);
         } else {
             if (read_ranks(&study, a.ranks, why, sizeof(why)) &&
                 study_variants(&study, a.scheme, a.algorithm, a.per_node, why, sizeof(why)) &&
                 read_act(&study, &a, ctx, why, sizeof(why)) &&
+                read_weights(&study, &a, ctx, why, sizeof(why)) &&
                 complete(&study, &a, ctx, why, sizeof(why)) &&
                 study_compute(&study, why, sizeof(why))) {
                 code = run(&study, &a);
             } else {
                 job_complain(job, "scale: %s", why);
             }
-            tw_codec_destroy(a.act_codec);
             study_free(&study);
         }
         specs_destroy(&study.specs);

@@ -48,6 +48,7 @@ static int time_of(const study_t *study, const network_t *network, const tw_fact
                                         .spec           = spec,
                                         .algorithm      = variant->algorithm,
                                         .act            = study->act,
+                                        .weights        = study->weights,
                                         .only_gradients = codec != NULL && codec->feedback,
                                         .share = study->weak ? 1.0 : (double)study->work.ranks / facts->ranks};
     workload_t              made     = {.ranks = 0};
@@ -160,6 +161,17 @@ double study_speedup(const study_t *study, int ranks, const step_time_t *time)
     return time->seconds > 0.0 ? (study->weak ? ranks : 1.0) * study->alone / time->seconds : 0.0;
 }
 
+void study_travel(const study_t *study, char text[STUDY_TRAVEL])
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (size_t k = 0; study->travel[k] != NULL; k++) {
+        used += (size_t)snprintf(text + used, STUDY_TRAVEL - used, "%s%s", k > 0 ? " " : "",
+                                 study->travel[k]);
+    }
+}
+
 /* ---- rows ---------------------------------------------------------------------------------- */
 
 /* The first three where a study has them. */
@@ -218,22 +230,28 @@ static void print_row(const study_t *study, int ranks, const variant_t *variant,
 
 static void add_row(const study_t *study, size_t n, size_t r, size_t v, size_t s, report_t *report)
 {
-    const char        *spec    = study->specs.text[s];
-    const variant_t   *variant = &study->variant[v];
-    const char        *scheme  = study->work.training.layers > 0 ? variant->scheme.text : NULL;
+    const char        *spec     = study->specs.text[s];
+    const training_t  *training = &study->work.training;
+    const variant_t   *variant  = &study->variant[v];
+    char               weights[STUDY_TRAVEL];
+    const char        *scheme  = training->layers > 0 ? variant->scheme.text : NULL;
+    const char        *owners  = training->owners != 0 ? training_owners(training->owners) : NULL;
     const step_time_t *time    = study_time(study, n, r, v, s);
     const int          ranks   = study->ranks[r];
     const double       speedup = study_speedup(study, ranks, time);
 
+    study_travel(study, weights);
     print_row(study, ranks, variant, spec, time, speedup);
     report_row(
         report,
         json_pack(
-            "{s:s, s:s, s:i, s:i, s:s*, s:s*, s:s, s:s*, s:f, s:[f, f], s:f, s:f, s:f, s:f, s:f}",
+            "{s:s, s:s, s:i, s:i, s:s*, s:s*, s:s, s:s*, s:s*, s:s*, s:f, s:[f, f], s:f, "
+            "s:f, s:f, s:f, s:f}",
             "network", study->network[n].name, "engine", study->simulate ? "simulation" : "model",
             "ranks", ranks, "ranks_per_node", variant->per_node < ranks ? variant->per_node : ranks,
             "scheme", scheme, "algorithm", variant->algorithm, "codec", spec, "act", study->act,
-            "seconds", time->seconds, "interval", time->seconds / (1.0 + STEP_ERROR_NINE),
+            "owners", owners, "weights", owners != NULL ? weights : NULL, "seconds", time->seconds,
+            "interval", time->seconds / (1.0 + STEP_ERROR_NINE),
             time->seconds / (1.0 - STEP_ERROR_NINE), "compute_seconds", time->compute, "exposed",
             time->exposed, "codec_seconds", time->codec, "speedup", speedup, "bytes", time->bytes));
 }

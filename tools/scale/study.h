@@ -13,6 +13,9 @@
 
 enum { STUDY_RANKS = 64, STUDY_NETWORKS = 16, STUDY_VARIANTS = 64 };
 
+/* Bytes of all codecs by which weights travel, as text. */
+enum { STUDY_TRAVEL = TW_FACTS_CODECS * TW_FACTS_SPEC };
+
 /* A codec pays where it makes a step shorter by so much. */
 #define STUDY_PAYS 0.95
 
@@ -37,7 +40,9 @@ typedef struct study {
     int          simulate;                   /* steps are played, not computed */
     tw_facts_t   facts;                      /* of which links and ranks are replaced   */
     specs_t      specs;
-    const char  *act;   /* codec of activations and their gradients; NULL: as that of gradients */
+    const char  *act;     /* codec of activations and their gradients; NULL: as that of gradients */
+    const char  *weights; /* codec of weights with owners; NULL: as the job says               */
+    const char  *travel[TW_FACTS_CODECS + 1]; /* what they travel by, each codec once, then NULL */
     double       alone; /* seconds of a step on one rank: with all examples, or as
                                            many as every rank has                                   */
     step_time_t *time;  /* [networks][sizes][variants][specs.count + 1]: study_time() */
@@ -68,6 +73,9 @@ const step_time_t *study_time(const study_t *study, size_t n, size_t r, size_t v
 
 /** "tree8", or "tree8 with scheme c by grid, 8 per node": what there are several of. */
 void study_way(const study_t *study, size_t v, size_t s, char *text, size_t size);
+
+/** The codecs by which weights travel, with blanks between them. */
+void study_travel(const study_t *study, char text[STUDY_TRAVEL]);
 
 /** How many times faster than on one rank, as much work as that has. */
 double study_speedup(const study_t *study, int ranks, const step_time_t *time);
