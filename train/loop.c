@@ -365,13 +365,27 @@ static int write_trace(tw_training_t *t, tw_problem_t *problem)
     return tw_agree(t->comm, problem);
 }
 
+/* Of the elements that have owners, those of this rank; 1 where it updates all. */
+static double own_part(const tw_training_t *t)
+{
+    tw_masters_facts_t facts = {.groups = 0};
+
+    if (t->masters != NULL) {
+        tw_masters_facts(t->masters, &facts);
+    }
+    return facts.own > 0 ? (double)facts.own / (double)facts.elements : 1.0;
+}
+
 static void write_job(const tw_training_t *t, tw_problem_t *problem)
 {
     const tw_recorder_about_t about = {.network    = &t->network,
                                        .ranks      = t->size,
                                        .batch      = t->batch,
                                        .bucket     = t->options->bucket,
-                                       .statistics = tw_normalisation_global(&t->norm)};
+                                       .statistics = tw_normalisation_global(&t->norm),
+                                       .owners     = t->options->owners,
+                                       .weight     = &t->codecs.weight,
+                                       .own        = own_part(t)};
 
     tw_recorder_write(t->recorder, t->options->record, &about, problem);
 }

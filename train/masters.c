@@ -415,8 +415,8 @@ tw_status_t tw_masters_norms(tw_masters_t *m, double *norms)
 
 /* ---- AWP ----------------------------------------------------------------------------------- */
 
-/* Does a group still gain bits? */
-static int observing(const tw_masters_t *m)
+/* While a group still gains bits. */
+int tw_masters_observes(const tw_masters_t *m)
 {
     for (size_t g = 1; g < m->groups && codec_of(m)->adaptive; g++) {
         if (m->group[g].precision.bits < m->group[g].precision.last) {
@@ -455,8 +455,8 @@ static tw_status_t observe(tw_masters_t *m, uint64_t step)
 
 int tw_masters_adapt(tw_masters_t *m, uint64_t step, tw_problem_t *problem)
 {
-    return failed(m, "adapting the precision of weights", observing(m) ? observe(m, step) : TW_OK,
-                  problem);
+    return failed(m, "adapting the precision of weights",
+                  tw_masters_observes(m) ? observe(m, step) : TW_OK, problem);
 }
 
 /* ---- what became of it --------------------------------------------------------------------- */
@@ -481,6 +481,13 @@ const char *tw_masters_group(const tw_masters_t *m, size_t g, size_t *elements_p
     *spec_p     = tw_weights_codec(m->weights, g);
     *bits_p     = g > 0 && codec_of(m)->adaptive ? m->group[g].precision.bits : 0;
     return m->group[g].name;
+}
+
+const char *tw_masters_codec(const tw_masters_t *m, size_t layer)
+{
+    const size_t g = m->group_of[layer];
+
+    return g > 0 ? tw_weights_codec(m->weights, g) : NULL;
 }
 
 /* ---- checkpoints --------------------------------------------------------------------------- */

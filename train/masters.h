@@ -110,6 +110,12 @@ void tw_masters_facts(const tw_masters_t *masters, tw_masters_facts_t *facts);
 const char *tw_masters_group(const tw_masters_t *masters, size_t group, size_t *elements_p,
                              const char **spec_p, int *bits_p);
 
+/** The codec in which a layer's weights travel from now on; NULL: they have no owners. */
+const char *tw_masters_codec(const tw_masters_t *masters, size_t layer);
+
+/** Does AWP look at norms in the next step? */
+int tw_masters_observes(const tw_masters_t *masters);
+
 /* ---- checkpoints --------------------------------------------------------------------------- */
 
 /** Values (0) or optimizer state (1) of a tensor that has owners, from them, whole, to where its gradient

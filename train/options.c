@@ -252,10 +252,9 @@ static int check_calibration(const tw_train_options_t *o, tw_problem_t *problem)
 /* What a job can say of a step. */
 static int check_record(const tw_train_options_t *o, tw_problem_t *problem)
 {
-    if (o->record != NULL && (o->owners != 0 || o->bn_group != 0 || o->no_train)) {
-        return tw_problem_set(problem,
-                              "--record is of replicated weights: not with --update root or "
-                              "sharded, --bn-group or --no-train");
+    if (o->record != NULL && (o->bn_group != 0 || o->no_train)) {
+        return tw_problem_set(problem, "--record is of steps of all ranks: not with --bn-group or "
+                                       "--no-train");
     }
     return 0;
 }

@@ -20,6 +20,8 @@ struct tw_recorder {
     size_t   layers;
     double   last;    /* seconds of the step at hand until the last call */
     double  *seconds; /* [STEPS][places(): input, update, split, each layer forward and backward] */
+    char (*copy)[TW_WEIGHT_SPEC]; /* [layers] the codec of weights with owners; "": of others */
+    int norms;                    /* are exchanged in each step                              */
 };
 
 static size_t places(const tw_recorder_t *r)
@@ -50,9 +52,10 @@ tw_recorder_t *tw_recorder_create(size_t layers)
     if (r != NULL) {
         r->layers  = layers;
         r->seconds = calloc(STEPS * places(r), sizeof(*r->seconds));
+        r->copy    = calloc(layers + 1, sizeof(*r->copy));
     }
-    if (r != NULL && r->seconds == NULL) {
-        free(r);
+    if (r != NULL && (r->seconds == NULL || r->copy == NULL)) {
+        tw_recorder_destroy(r);
         r = NULL;
     }
     return r;
@@ -62,6 +65,7 @@ void tw_recorder_destroy(tw_recorder_t *r)
 {
     if (r != NULL) {
         free(r->seconds);
+        free(r->copy);
         free(r);
     }
 }
@@ -91,11 +95,25 @@ void tw_recorder_was(tw_recorder_t *r, tw_recorded_t what, size_t layer, double 
     }
 }
 
-void tw_recorder_end(tw_recorder_t *r, double computed)
+static void take_codecs(tw_recorder_t *r, const tw_masters_t *masters)
 {
-    if (keeps(r)) {
-        tw_recorder_was(r, TW_RECORDED_UPDATE, 0, computed);
-        r->kept++;
+    for (size_t l = 0; l < r->layers; l++) {
+        const char *codec = tw_masters_codec(masters, l);
+
+        snprintf(r->copy[l], sizeof(r->copy[l]), "%s", codec != NULL ? codec : "");
+    }
+    r->norms = tw_masters_observes(masters);
+}
+
+void tw_recorder_end(tw_recorder_t *r, const tw_masters_t *masters, double computed)
+{
+    if (!keeps(r)) {
+        return;
+    }
+    tw_recorder_was(r, TW_RECORDED_UPDATE, 0, computed);
+    r->kept++;
+    if (masters != NULL) {
+        take_codecs(r, masters);
     }
 }
 
@@ -120,6 +138,27 @@ static double taken(const tw_recorder_t *r, tw_recorded_t what, size_t layer)
     return r->kept % 2 ? all[r->kept / 2] : 0.5 * (all[r->kept / 2 - 1] + all[r->kept / 2]);
 }
 
+/* By what a layer's weights travel; those of split layers would do so by what AWP begins with. */
+static int fill_codec(const tw_recorder_t *r, const tw_recorder_about_t *about,
+                      training_layer_t *layer, tw_problem_t *problem)
+{
+    char spec[TW_WEIGHT_SPEC];
+
+    memcpy(spec, r->copy[layer->network], sizeof(spec));
+    if (spec[0] == '\0') {
+        tw_weight_codec_spec(about->weight, about->weight->rule.first, spec);
+    }
+    if (strncmp(spec, "auto", 4) == 0) { /* nothing has been chosen */
+        strcpy(spec, "fp32");
+    }
+    if (strlen(spec) >= TW_FACTS_SPEC) {
+        return tw_problem_set(
+            problem, "--record: codec '%s' has more characters than thinwire scale takes", spec);
+    }
+    strcpy(layer->copy, spec);
+    return 0;
+}
+
 /* The layers with what was measured. */
 static int fill(const tw_recorder_t *r, const tw_recorder_about_t *about, workload_t *work,
                 tw_problem_t *problem)
@@ -132,7 +171,11 @@ static int fill(const tw_recorder_t *r, const tw_recorder_about_t *about, worklo
     work->ranks = about->ranks;
     t->batch    = (double)about->batch;
     t->bucket   = (double)about->bucket;
-    t->update   = taken(r, TW_RECORDED_UPDATE, 0) + about->ranks * taken(r, TW_RECORDED_SPLIT, 0);
+    t->update   = taken(r, TW_RECORDED_UPDATE, 0) / about->own +
+                about->ranks * taken(r, TW_RECORDED_SPLIT, 0);
+    t->owners           = about->owners;
+    t->norms            = r->norms;
+    t->blocks           = about->owners != 0 && about->weight->by_block;
     t->layer[0].forward = taken(r, TW_RECORDED_INPUT, 0);
     for (size_t l = 1; l < t->layers; l++) {
         training_layer_t         *layer = &t->layer[l];
@@ -140,6 +183,11 @@ static int fill(const tw_recorder_t *r, const tw_recorder_about_t *about, worklo
 
         layer->forward  = taken(r, TW_RECORDED_FORWARD, layer->network);
         layer->backward = taken(r, TW_RECORDED_BACKWARD, layer->network);
+        if (about->owners != 0 && layer->weights > 0.0 &&
+            fill_codec(r, about, layer, problem) != 0) {
+            workload_free(work);
+            return -1;
+        }
         layer->channels = about->statistics && of->kind == TW_NORM ? (double)of->out.c : 0.0;
     }
     return 0;

@@ -9,8 +9,10 @@
 
 #include <stddef.h>
 
+#include "train/masters.h"
 #include "train/model/network.h"
 #include "train/problem.h"
+#include "train/weight_codec.h"
 
 typedef struct tw_recorder tw_recorder_t;
 
@@ -25,10 +27,13 @@ typedef enum tw_recorded {
 
 /* What is not measured. */
 typedef struct tw_recorder_about {
-    const tw_network_t *network;
-    int                 ranks;
-    size_t              batch, bucket; /* examples; bytes                            */
-    int                 statistics;    /* of normalisations are exchanged in steps   */
+    const tw_network_t      *network;
+    int                      ranks;
+    size_t                   batch, bucket; /* examples; bytes                            */
+    int                      statistics;    /* of normalisations are exchanged in steps   */
+    int                      owners;        /* of weights, a tw_weights_owners_t, or 0    */
+    const tw_weight_codec_t *weight;        /* with owners: how weights travel */
+    double                   own;           /* of what is updated with owners, this rank's part */
 } tw_recorder_about_t;
 
 /** @return NULL without memory. */
@@ -42,7 +47,9 @@ void tw_recorder_step(tw_recorder_t *recorder);
 /** What came since the last call, or since the step began, was this. */
 void tw_recorder_was(tw_recorder_t *recorder, tw_recorded_t what, size_t layer, double computed);
 
-void tw_recorder_end(tw_recorder_t *recorder, double computed);
+/** The step is done. masters: whose weights have started to travel, in codecs that count if this is the
+ * last one that is recorded; NULL: weights have no owners. */
+void tw_recorder_end(tw_recorder_t *recorder, const tw_masters_t *masters, double computed);
 
 /** Write the job. @return 0, or -1 with the problem set: the file, or no whole step was seen. */
 int tw_recorder_write(const tw_recorder_t *recorder, const char *path,

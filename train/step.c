@@ -463,7 +463,7 @@ int tw_step_train(tw_training_t *t, tw_training_record_t *record, tw_problem_t *
     if (tw_step_update_whole(t, problem) != 0) {
         return -1;
     }
-    tw_recorder_end(t->recorder, computed(t, MPI_Wtime()));
+    tw_recorder_end(t->recorder, t->masters, computed(t, MPI_Wtime()));
     t->step++;
     t->loss = (double)extra[0] / (double)n;
     record->train_loss += (double)extra[0];

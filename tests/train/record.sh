@@ -65,7 +65,7 @@ statistics_are_in_it() {
 whole_epochs() { record 2 --model linear --data digits --batch 600 --epochs 3 && predicted tree8,fp32 seconds 4096; }
 
 refusals() {
-    refused 2 "--record is of replicated weights" --record "$job" --update sharded && refused 2 "--record is of" --record "$job" --bn-group 2 --bn global &&
+    refused 2 "--record is of steps of all ranks" --record "$job" --bn-group 2 --bn global &&
         refused 2 "--record is of" --record "$job" --no-train &&
         refused 2 "--json and --record are the same file" --record "$job" --json "$job" &&
         refused 1 "--record $scratch/none/job: cannot be written" --record "$scratch/none/job" || return 1
