@@ -177,13 +177,14 @@ static void count_bytes(const exchange_t *x, const step_case_t *how, const step_
     const tw_facts_t *facts  = how->facts;
     const char       *name   = found->prediction.algorithm;
     const int         shared = strcmp(name, "hierarchical") == 0;
-    const double vector = found->count * found->codec->bytes / (shared ? facts->local_ranks : 1);
-    const int    units  = shared ? facts->nodes : found->ranks;
+    const int         units  = shared ? facts->nodes : found->ranks;
+    double            vector;
 
     trip->bytes = trip->first = mean_bytes(x, how, found);
     if (!x->first || trip->bytes == 0.0) {
         return;
     }
+    vector = found->count * found->codec->bytes / (shared ? facts->local_ranks : 1);
     if (x->operation == TW_OPERATION_BCAST) {
         trip->bytes = vector * (trip->first > 1.5 * vector ? handed_on(units) : units > 2);
     } else if (strcmp(name, "direct") == 0) {
@@ -191,6 +192,13 @@ static void count_bytes(const exchange_t *x, const step_case_t *how, const step_
     } else if (strcmp(name, "two_pass") == 0) {
         trip->first *= 1.0 - 1.0 / found->ranks;
     }
+}
+
+/* Seconds in which the links carry so many bytes of every rank. */
+static double carried(const tw_facts_t *facts, double bytes)
+{
+    return facts->nodes > 1 ? bytes * facts->local_ranks / facts->between.shared
+                            : bytes / facts->inside.shared;
 }
 
 static int predict(const exchange_t *x, const step_case_t *how, trip_t *trip, char *why,
@@ -208,8 +216,8 @@ static int predict(const exchange_t *x, const step_case_t *how, trip_t *trip, ch
     if (found.ranks > 1) {
         count_bytes(x, how, &found, trip);
     }
-    if (x->turns && trip->bytes < found.prediction.bytes_sent) {
-        trip->links *= trip->bytes / found.prediction.bytes_sent;
+    if (x->turns && found.ranks > 1) {
+        trip->links = fmin(trip->seconds, fmax(carried(how->facts, trip->bytes), trip->busy));
     }
     return 1;
 }
