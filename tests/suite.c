@@ -10,6 +10,18 @@
 
 #include "tests/suite.h"
 
+void test_mark(const char *file, int line)
+{
+    static const char *last_file;
+    static int         last_line;
+
+    if (line != last_line || file != last_file) {
+        last_file = file;
+        last_line = line;
+        (_mark_point)(file, line);
+    }
+}
+
 TCase *test_case(Suite *suite, const char *name)
 {
     TCase *tcase = tcase_create(name);
