@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Every target on seeds and mutations of them, in this build, for TW_FUZZ_PLAIN seconds each (default
-# 30; image files twice as long). THINWIRE_SEED repeats them. TW_FUZZ_BUILD is a build folder of `configure CC=clang
+# 15; image files twice as long). THINWIRE_SEED repeats them. TW_FUZZ_BUILD is a build folder of `configure CC=clang
 # --enable-sanitize=fuzzer`, if there is one: each target by libFuzzer, too, for TW_FUZZ_SECONDS
 # (default 30). TW_FUZZ_JOBS (default: the processors) at a time. What was found lies in TW_FUZZ_OUT.
 : "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}"
@@ -19,7 +19,7 @@ number=0
 # Twice as long for the files of images, which come from anywhere. It takes as long as it is told to, so tests
 # that run beside it come first.
 plain() {
-    local seconds=${TW_FUZZ_PLAIN:-30}
+    local seconds=${TW_FUZZ_PLAIN:-15}
     case $1 in jpeg | png | record) seconds=$((2 * seconds)) ;; esac
     timeout -k 5 $((seconds + 90)) nice -n 10 "$program" "$1" "seconds=$seconds"
 }
