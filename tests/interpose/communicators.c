@@ -13,7 +13,7 @@
 #define ALIVE      60
 #define GROWTH_MIB 4 /* in the second half of a case */
 
-/* A thousand; MPICH's ranks take long for it where there are more of them than cores. */
+/* A thousand, or enough to see any that is lost, where memory is not the question. */
 static int times_wanted(void)
 {
     return t_thin() > 2 ? 200 : 1000;

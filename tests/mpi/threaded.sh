@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# threaded.sh - THINWIRE_PROGRESS=thread: the same programs with a thread beside them, on as many ranks
-# (TW_RANKS overrides), over MPI and, where it is built in, UCX; and where there can be none. Prints TAP.
+# threaded.sh - THINWIRE_PROGRESS=thread: the same programs with a thread beside them (TW_RANKS: on so many
+# ranks), over MPI and, where it is built in, UCX; and where there can be none. Prints TAP.
 : "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}"
 number=0
 # shellcheck source=tests/mpi/launched.sh
@@ -12,7 +12,7 @@ threaded
 if "$top_builddir/bin/thinwire" info | grep -q '^endpoints .*ucx'; then
     export TW_LSAN=use_tls=0 # as in ucx.sh
     for program in request fuzz; do
-        THINWIRE_NODE_RANKS=1 THINWIRE_TRANSPORT=ucx launched $program "with a thread, UCX"
+        THINWIRE_NODE_RANKS=1 THINWIRE_TRANSPORT=ucx launched $program "with a thread, UCX" "2 3"
     done
 fi
 
