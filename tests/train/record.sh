@@ -33,7 +33,7 @@ all_layers() {
     local how
     for how in "1" "2" "3 --codec tree8" "2 --scheme c" "3 --scheme b" "2 --no-overlap"; do
         # shellcheck disable=SC2086  # words
-        record $how --model lenet --data digits --batch 24 --steps 8 || return 1
+        record $how --model lenet --data digits:train=240 --batch 24 --steps 8 || return 1
         same "$(($(counted weights) + $(counted biases)))" "$(value parameters "$scratch/r.json")" && same "$(counted units)" 522 &&
             same "$(counted channels)" 0 && grep -x "ranks = ${how%% *};" "$job" && grep -x "  batch = 24L;" "$job" &&
             grep -x '  loss = "softmax";' "$job" && same "$(grep -c 'forward = [1-9.e0-]*[1-9]' "$job")" 7 || return 1
@@ -47,7 +47,7 @@ bytes_are_those_sent() {
     local how codec scheme sent
     for how in fp32,data tree8,data bitpack:2,data fp32,c; do
         codec=${how%,*} scheme=${how#*,}
-        THINWIRE_NODE_RANKS=1 record 2 --model lenet --data digits --batch 24 --steps 8 --codec "$codec" --scheme "$scheme" || return 1
+        THINWIRE_NODE_RANKS=1 record 2 --model lenet --data digits:train=240 --batch 24 --steps 8 --codec "$codec" --scheme "$scheme" || return 1
         sent=$("$json_query" "$scratch/r.json" bytes_sent_per_step)
         LC_ALL=C awk -v a="$(predicted "$codec" bytes 2 --scheme "$scheme")" -v b="$sent" 'BEGIN { print a, b; exit !(a > 0.998 * b && a < 1.002 * b) }' || return 1
     done

@@ -4,10 +4,12 @@ limit=10
 "$program" --version >/dev/null 2>&1 # so that no first start pays for a cold disk
 nm "$program" 2>/dev/null | grep -q __asan_init && limit=60
 
-# refused STATUS PATTERN ARG...: on 3 ranks, each of which must leave with that status.
+# refused STATUS PATTERN ARG...: on 3 ranks, each of which must leave with that status. Without --data, few digits: all
+# of them would be drawn first.
 refused() {
     local want=$1 pattern=$2
     shift 2
+    [[ " $* " == *" --data"* ]] || set -- --data digits:train=240 "$@"
     # shellcheck disable=SC2016  # for the inner shell
     timeout -k 5 $limit "$MPIRUN" -n 3 sh -c '"$@"; echo $? >>"$left"' sh "$program" "$@" \
         </dev/null >"$scratch/out" 2>&1 || { cat "$scratch/out"; echo "no end"; return 1; }

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Whole runs of thinwire-train on the embedded digits: reports, bytes, stopping and going on.
 . "$top_srcdir/tests/train/common.bash"
-small="--data digits:train=240 --batch 60"
+# The usual network, with fewer units.
+sed 's/units = 1024/units = 128/' "$top_srcdir/train/model/zoo/mlp.cfg" >"$scratch/small.cfg"
+few="--data digits:train=240 --batch 60"
+small="--model $scratch/small.cfg $few"
 
 help_is_complete() {
     local option
@@ -52,7 +55,7 @@ bytes_are_saved() {
     local -x THINWIRE_NODE_RANKS=1 # as between nodes: fp32 sends nothing within one
     for codec in fp32 tree8 onebit mpi; do
         # shellcheck disable=SC2086
-        train 4 $small --codec $codec --epochs 1 --json "$scratch/$codec.json" || return 1
+        train 4 $few --codec $codec --epochs 1 --json "$scratch/$codec.json" || return 1
     done
     awk -v plain="$(value bytes_sent_per_step "$scratch/fp32.json")" \
         -v tree="$(value bytes_sent_per_step "$scratch/tree8.json")" \

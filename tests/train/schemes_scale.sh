@@ -50,7 +50,7 @@ predict() {
 
 # sent MODEL RANKS SCHEME CODEC: bytes of a step in a run.
 sent() {
-    THINWIRE_NODE_RANKS=1 THINWIRE_DIRECT_MAX=0 train "$2" --model "$1" --data digits --batch 16 --steps 3 --scheme "$3" \
+    THINWIRE_NODE_RANKS=1 THINWIRE_DIRECT_MAX=0 train "$2" --model "$1" --data digits:train=240 --batch 16 --steps 3 --scheme "$3" \
         --codec "$4" --json "$scratch/run.json" >&2 && value bytes_sent_per_step "$scratch/run.json"
 }
 
