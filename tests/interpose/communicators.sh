@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Communicators by the hundred and by the thousand (TW_THIN=1: in every mode), and threads on their own, under the
+# Communicators by the hundred and by the thousand (TW_ALL: in every mode), and threads on their own, under the
 # drop-in.
 # shellcheck source=tests/interpose/launch.sh disable=SC1091,SC2154
 . "$top_srcdir/tests/interpose/launch.sh"
 
 # several MODE RANKS PROGRAM: a thousand communicators where the drop-in has most memory for each.
 several() {
-    case "$1 $2" in
-        "bitpack:2 2" | "feedback 2") run "$@" ;;
+    case "${TW_ALL:+all }$1 $2" in
+        all* | "bitpack:2 2" | "feedback 2") run "$@" ;;
         *) TW_THIN=${TW_THIN:-3} run "$@" ;;
     esac
 }

@@ -3,7 +3,7 @@
 # several modes; TAP. Every launch has a time limit, so that a hang is a failure.
 #
 # Environment: TW_MODES (run only these modes, the others are skipped), TW_RANKS (only these ranks),
-# TW_TIME_LIMIT (seconds per launch), and what the programs read (tests/cases.h,
+# TW_TIME_LIMIT (seconds per launch), TW_ALL (what .ci/long adds), and what the programs read (tests/cases.h,
 # tests/interpose/common.h).
 # shellcheck shell=bash
 : "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}" "${CC:?}"

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # launch.sh PROGRAM [ARG...] - run an MPI test program on 1, 2, 3, 4 and 7 ranks, fewer where that shows
-# no more (TW_RANKS overrides), under a time limit, so that a hang is a failure; prints TAP, one line per rank count, and one for each
+# no more and TW_ALL is not set (TW_RANKS overrides), under a time limit, so that a hang is a failure; prints TAP, one line per rank count, and one for each
 # of the program's own lines "# SKIP what: why". The program
 # gets the number of ranks as last argument and must fail if MPI_COMM_WORLD has another size.
 # TW_LSAN: more options for the leak checker.
 program=$1
 shift
-case ${program##*/} in
+case ${TW_ALL-}${program##*/} in
     timeout.mpi | ranks.mpi) ranks="1 2 7" ;;
     owners.mpi | hybrid_state.mpi) ranks="1 3 7" ;;
     *) ranks="1 2 3 4 7" ;;
