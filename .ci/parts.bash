@@ -9,6 +9,9 @@ jobs=$(nproc)
 logs=$top/build-ci/logs
 mkdir -p "$logs" || exit 2
 sum_passed=0 sum_failed=0 sum_skipped=0 parts=0
+# Types are compared while linking.
+# shellcheck disable=SC2034  # for those that source this
+with_types="-O1 -flto=$jobs -Werror=lto-type-mismatch -Wno-error=maybe-uninitialized"
 line_of_counts='^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$'
 
 # part NAME COMMAND...: the command's own last line of counts is added to the sum. One that prints none has
@@ -58,8 +61,8 @@ logged() { # LOG COMMAND...: quiet, but the end of the log on failure
     "$@" >>"$log" 2>&1 || { tail -n 40 "$log"; echo "failed: $*"; return 1; }
 }
 
-# compiled DIR OPTION...: configured, and all of it built in DIR, tests too.
-compiled() {
+# configured DIR OPTION...
+configured() {
     local dir=$1 log=$1/ci.log
     shift
     mkdir -p "$dir" && : >"$log" || return 1
@@ -70,18 +73,34 @@ compiled() {
         (cd "$dir" && logged ci.log "$top/configure" --with-cuda=no "$@") || return 1
         echo "$*" >"$dir/ci.options"
     fi
-    logged "$log" make -C "$dir" -j"$jobs" && logged "$log" make -C "$dir" -j"$jobs" check TESTS= || return 1
-    echo "compiled in $dir, tests too: configure $*"
+    echo "in $dir: configure $*"
 }
 
-# tested DIR [TEST...]: these tests (default: all) in a build folder, and their counts.
-tested() {
-    local dir=$1 tests=() status=0
+# compiled DIR OPTION...: configured, and all of it built in DIR, tests too.
+compiled() {
+    local dir=$1 log=$1/ci.log
+    configured "$@" && logged "$log" make -C "$dir" -j"$jobs" && logged "$log" make -C "$dir" -j"$jobs" check TESTS= || return 1
+    echo "all of it is built, tests too"
+}
+
+# objects DIR: every file is compiled.
+objects() { logged "$1/ci.log" make -C "$1" -j"$jobs" objects && echo "every file is compiled"; }
+
+# programs DIR PROGRAM...: these are built, the library, the drop-in and the command.
+programs() {
+    local dir=$1
     shift
-    [ $# -eq 0 ] || tests=("TESTS=$*")
+    logged "$dir/ci.log" make -C "$dir" -j"$jobs" programs PROGRAMS="$*" && echo "built: $*"
+}
+
+# tested DIR [TEST...]: these tests, whose programs are built (default: all), in a build folder, and their counts.
+tested() {
+    local dir=$1 tests=(check) status=0
+    shift
+    [ $# -eq 0 ] || tests=(check-only "TESTS=$*")
     find "$dir" -name '*.trs' -delete
     echo "running: ${*:-all tests}${TW_RANKS:+, on $TW_RANKS ranks}${TW_MODES:+, $TW_MODES}"
-    make --no-print-directory -C "$dir" -j"${TW_JOBS:-1}" check "${tests[@]}" >>"$dir/ci.log" 2>&1 || status=1
+    make --no-print-directory -C "$dir" -j"${TW_JOBS:-1}" "${tests[@]}" >>"$dir/ci.log" 2>&1 || status=1
     sh tests/summary.sh "$dir" || status=1
     return $status
 }
