@@ -28,7 +28,7 @@ typedef enum tw_part_kind {
     TW_PART_CORE,
     TW_PART_ROOT,   /* a PCIe root (host bridge) with GPUs or network interfaces below it */
     TW_PART_SWITCH, /* a PCIe switch: several of them share its one link upwards          */
-    TW_PART_GPU,
+    TW_PART_GPU,    /* of NVIDIA or AMD */
     TW_PART_NIC
 } tw_part_kind_t;
 
@@ -38,9 +38,13 @@ typedef enum tw_part_kind {
 typedef struct tw_part {
     tw_part_kind_t kind;
     int            parent;    /* index of the part it stands in; -1 for the machine               */
-    int            index;     /* among its kind, from 0; GPUs in the order of their bus ids       */
+    int            index;     /* among its kind, from 0; GPUs in the order of their bus ids, AMD's
+                                  after NVIDIA's                                                  */
     int            os_index;  /* the system's number of a NUMA node or package; else -1           */
-    int            device;    /* GPU: its number in CUDA, -1 if CUDA_VISIBLE_DEVICES hides it     */
+    int            cuda;      /* GPU: 1: NVIDIA's. 0: AMD's, which is found, drawn and given to
+                                  ranks, but thinwire cannot compute on it                        */
+    int            device;    /* GPU: its number in CUDA, -1 if CUDA_VISIBLE_DEVICES hides it, or
+                                  it is none of CUDA's                                            */
     int            fabric;    /* network interface: 1 if it is an OpenFabrics (verbs) device      */
     int            active;    /* network interface: 0 if it is known that no port of it is up     */
     uint64_t       bytes;     /* NUMA node: memory                                                */
@@ -96,8 +100,8 @@ tw_distance_t tw_node_distance(const tw_node_t *node, const tw_part_t *a, const 
 /** Latency between two NUMA nodes as the firmware says it, 10 for a node itself; 0 if unknown. */
 int tw_node_latency(const tw_node_t *node, int numa_a, int numa_b);
 
-/** Bandwidth of the NVLink connections between two GPUs, direct or through NVSwitches, in MB/s per
- * direction; 0 if there is none, or none is known. */
+/** Bandwidth of the NVLink connections between two GPUs, direct or through NVSwitches, or of XGMI
+ * between AMD's, in MB/s per direction; 0 if there is none, or none is known. */
 int64_t tw_node_nvlink(const tw_node_t *node, int gpu_a, int gpu_b);
 
 /** The hardware threads this process is bound to, as a list such as "0-3,8": "" where it may use
@@ -112,7 +116,7 @@ enum { TW_SHARED_GPU = 1, TW_SHARED_CORES = 2 };
 /** What one rank gets. */
 typedef struct tw_place {
     int         gpu;        /* index of the GPU; -1: the machine has none that is visible        */
-    int         device;     /* its number for cudaSetDevice() here; -1                           */
+    int         device;     /* its number for cudaSetDevice() here; -1: there is none, or AMD's  */
     int         numa;       /* index of the NUMA node; -1: unknown                               */
     int         nic;        /* index of the network interface; -1: none                          */
     unsigned    shared;     /* TW_SHARED_GPU, TW_SHARED_CORES: with another rank                 */
@@ -126,6 +130,10 @@ typedef struct tw_place {
 typedef struct tw_rank {
     const char *binding; /* hardware threads it is bound to (tw_node_binding()); "" or NULL: none */
     const char *visible; /* its CUDA_VISIBLE_DEVICES; NULL: what the node was created with        */
+    const char *devices; /* what CUDA counts in it, where that is known, which then decides: PCI bus
+                            ids in CUDA's order, "0000:03:00.0,0000:04:00.0"; behind that of a part
+                            of a GPU (MIG) a slash and its name. Names that differ are devices that
+                            differ, also where the map has no such GPU. NULL: not known           */
 } tw_rank_t;
 
 /** Give each of the node's ranks its place. The same arguments give the same places.
@@ -154,7 +162,7 @@ typedef struct tw_pair {
 /** What happens at the same time. */
 typedef struct tw_round {
     tw_distance_t    distance; /* of the farthest pair         */
-    int              nvlink;   /* 1: all pairs by NVLink       */
+    int              nvlink;   /* 1: all pairs by NVLink or XGMI */
     int              count;    /* pairs                        */
     const tw_pair_t *pairs;
 } tw_round_t;

@@ -55,7 +55,7 @@ int tw_node_add(tw_node_t *node, tw_part_kind_t kind, int parent, tw_where_t whe
     return at;
 }
 
-static const char *tw_info(hwloc_obj_t obj, const char *name)
+const char *tw_hwloc_info(hwloc_obj_t obj, const char *name)
 {
     const char *text = obj != NULL ? hwloc_obj_get_info_by_name(obj, name) : NULL;
 
@@ -95,12 +95,12 @@ static int tw_add_machine(tw_node_t *node, hwloc_topology_t topology)
     const int   at   = tw_node_add(node, TW_PART_MACHINE, -1, (tw_where_t){-1, -1});
 
     if (at >= 0) {
-        const char *name = tw_info(root, "DMIProductName");
+        const char *name = tw_hwloc_info(root, "DMIProductName");
 
         tw_node_text(node->parts[at].name, sizeof(node->parts[at].name),
                      name[0] != '\0' && strstr(name, "filled by") == NULL ? name : "machine");
         tw_node_text(node->parts[at].model, sizeof(node->parts[at].model),
-                     tw_info(root, "Architecture"));
+                     tw_hwloc_info(root, "Architecture"));
         node->all = hwloc_bitmap_dup(root->cpuset);
     }
     return at >= 0 && node->all != NULL;
@@ -119,7 +119,7 @@ static int tw_add_packages(tw_node_t *node, hwloc_topology_t topology)
         if (at < 0) {
             return 0;
         }
-        model = tw_info(obj, "CPUModel");
+        model = tw_hwloc_info(obj, "CPUModel");
         snprintf(node->parts[at].name, sizeof(node->parts[at].name), "package %d", i);
         tw_node_text(node->parts[at].model, sizeof(node->parts[at].model), model);
         node->parts[at].os_index = obj != NULL ? (int)obj->os_index : -1;

@@ -8,8 +8,8 @@
  * branches meet each other in the rounds of a tournament, and when two branches meet, their GPUs do
  * so pair after pair. At the root, where there is no switch, branches meet in the same way. A
  * branch that is a single GPU has no inner pairs, so GPUs without switches have an ordinary
- * tournament. GPUs that NVLink joins, each with each, have that first, and are done with each other
- * then.
+ * tournament. Pairs that NVLink or XGMI joins need no PCIe: they meet first, in a tournament of all
+ * GPUs that such links hold together, in which the other pairs do not meet.
  */
 #include "config.h"
 
@@ -28,8 +28,8 @@ typedef struct tw_exchange_search {
     const tw_node_t *node;
     tw_meeting_t    *list;
     int              count;
-    int             *web; /* by GPU: the least GPU of those that NVLink joins with it; -1: none */
-    int nvlink;           /* only what NVLink joins is meeting now                              */
+    int *web;    /* by GPU: the least of those that links hold together with it; -1: none */
+    int  nvlink; /* only pairs with a link are meeting now                             */
 } tw_exchange_search_t;
 
 /* GPUs that stand together below one part: a run of the sorted array. */
@@ -51,7 +51,13 @@ static int tw_branch_of(const tw_node_t *node, int gpu, int above)
     return child;
 }
 
-/* Two branches meet: pair after pair, from round `first`, but for those that have met by NVLink.
+/* NVLink or XGMI, in both directions. */
+static int tw_exchange_linked(const tw_exchange_search_t *x, int a, int b)
+{
+    return tw_node_nvlink(x->node, a, b) > 0 && tw_node_nvlink(x->node, b, a) > 0;
+}
+
+/* Two branches meet: pair after pair, from round `first`; only those with a link, or only the others.
  * Returns the round after the last. */
 static int tw_exchange_meet(tw_exchange_search_t *x, const tw_branch_t *p, const tw_branch_t *q,
                             int first)
@@ -60,7 +66,7 @@ static int tw_exchange_meet(tw_exchange_search_t *x, const tw_branch_t *p, const
         for (int j = 0; j < q->count; j++) {
             const int a = p->gpus[i], b = q->gpus[j];
 
-            if (x->nvlink || x->web[a] < 0 || x->web[a] != x->web[b]) {
+            if (tw_exchange_linked(x, a, b) == x->nvlink) {
                 x->list[x->count++] = (tw_meeting_t){first++, a < b ? a : b, a < b ? b : a};
             }
         }
@@ -145,30 +151,23 @@ static int tw_exchange_below(tw_exchange_search_t *x, const int *gpus, int count
     return inner;
 }
 
-/* Fill web: GPUs of the set that NVLink joins each with each. A web that is no such clique is left
- * to PCIe. */
+/* Fill web: GPUs of the set that links join, directly or one through another. */
 static void tw_exchange_webs(tw_exchange_search_t *x, const int *gpus, int count)
 {
     for (int i = 0; i < x->node->count[TW_PART_GPU]; i++) {
         x->web[i] = -1;
     }
     for (int i = 0; i < count; i++) {
-        int joined = 1, members = 0;
-
-        for (int j = 0; j < count && x->web[gpus[i]] < 0; j++) {
-            if (j == i || tw_node_nvlink(x->node, gpus[i], gpus[j]) > 0) {
-                members++;
-                for (int k = 0; k < count; k++) {
-                    /* Neighbours of one are neighbours of all, or it is no clique. */
-                    joined &=
-                        k == j || (tw_node_nvlink(x->node, gpus[j], gpus[k]) > 0) ==
-                                      (k == i || tw_node_nvlink(x->node, gpus[i], gpus[k]) > 0);
+        x->web[gpus[i]] = gpus[i];
+    }
+    for (int pass = 0, changed = 1; changed && pass < count; pass++) {
+        changed = 0;
+        for (int i = 0; i < count; i++) {
+            for (int j = 0; j < count; j++) {
+                if (x->web[gpus[j]] < x->web[gpus[i]] && tw_exchange_linked(x, gpus[i], gpus[j])) {
+                    x->web[gpus[i]] = x->web[gpus[j]];
+                    changed         = 1;
                 }
-            }
-        }
-        for (int j = 0; j < count && joined && members > 1; j++) {
-            if (j == i || tw_node_nvlink(x->node, gpus[i], gpus[j]) > 0) {
-                x->web[gpus[j]] = gpus[i];
             }
         }
     }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * topology/links.c - matrices that hwloc knows: latencies of NUMA nodes, and NVLink.
+ * topology/links.c - matrices that hwloc knows: latencies of NUMA nodes, NVLink, and XGMI.
  *
  * hwloc's matrix NVLinkBandwidth holds GPUs, NVSwitches (PCI devices) and processors. GPUs are
  * joined directly, or through NVSwitches, of which some are joined to each other; what goes through
- * a processor is no link between GPUs.
+ * a processor is no link between GPUs. XGMIBandwidth holds AMD's GPUs, directly joined or through
+ * each other.
  */
 #include "config.h"
 
@@ -44,17 +45,12 @@ static tw_status_t tw_latencies(tw_node_t *node, hwloc_topology_t topology)
 /* The GPU that an object of a matrix is, or is a device of; -1: none. */
 static int tw_gpu_of(const tw_node_t *node, hwloc_obj_t obj)
 {
-    while (obj != NULL && obj->type == HWLOC_OBJ_OS_DEVICE) {
-        obj = obj->parent;
-    }
-    if (obj == NULL || obj->type != HWLOC_OBJ_PCI_DEVICE) {
-        return -1;
-    }
-    for (int i = 0; i < node->count[TW_PART_GPU]; i++) {
-        if (node->gpus[i].bus ==
-            ((uint64_t)obj->attr->pcidev.domain << 24 | (uint64_t)obj->attr->pcidev.bus << 16 |
-             (uint64_t)obj->attr->pcidev.dev << 8 | obj->attr->pcidev.func)) {
-            return i;
+    for (; obj != NULL && (obj->type == HWLOC_OBJ_OS_DEVICE || obj->type == HWLOC_OBJ_PCI_DEVICE);
+         obj = obj->parent) {
+        for (int i = 0; i < node->count[TW_PART_GPU]; i++) {
+            if (node->gpus[i].object == obj->gp_index) {
+                return i;
+            }
         }
     }
     return -1;
@@ -93,8 +89,10 @@ static tw_status_t tw_nvlink_read(tw_node_t *node, const struct hwloc_distances_
     int         *gpu   = calloc(m, 2 * sizeof(int));
     int         *group = gpu + m;
 
-    node->nvlink = calloc((size_t)node->count[TW_PART_GPU] * (size_t)node->count[TW_PART_GPU],
-                          sizeof(*node->nvlink));
+    if (node->nvlink == NULL) {
+        node->nvlink = calloc((size_t)node->count[TW_PART_GPU] * (size_t)node->count[TW_PART_GPU],
+                              sizeof(*node->nvlink));
+    }
     if (gpu == NULL || node->nvlink == NULL) {
         free(gpu);
         return TW_ERR_NO_MEMORY;
@@ -129,18 +127,20 @@ static tw_status_t tw_nvlink_read(tw_node_t *node, const struct hwloc_distances_
 
 tw_status_t tw_links_discover(tw_node_t *node, hwloc_topology_t topology)
 {
-    struct hwloc_distances_s *d      = NULL;
-    unsigned                  found  = 1;
-    tw_status_t               status = tw_latencies(node, topology);
+    static const char *const names[] = {"NVLinkBandwidth", "XGMIBandwidth"};
+    tw_status_t              status  = tw_latencies(node, topology);
 
-    if (status != TW_OK || node->count[TW_PART_GPU] == 0 ||
-        hwloc_distances_get_by_name(topology, "NVLinkBandwidth", &found, &d, 0) != 0 ||
-        found == 0) {
-        return status;
+    for (int i = 0; i < 2 && status == TW_OK && node->count[TW_PART_GPU] > 0; i++) {
+        struct hwloc_distances_s *d     = NULL;
+        unsigned                  found = 1;
+
+        if (hwloc_distances_get_by_name(topology, names[i], &found, &d, 0) != 0 || found == 0) {
+            continue;
+        }
+        if (d->nbobjs <= TW_LINKS_MOST) {
+            status = tw_nvlink_read(node, d);
+        }
+        hwloc_distances_release(topology, d);
     }
-    if (d->nbobjs <= TW_LINKS_MOST) {
-        status = tw_nvlink_read(node, d);
-    }
-    hwloc_distances_release(topology, d);
     return status;
 }

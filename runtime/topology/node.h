@@ -21,9 +21,10 @@ typedef struct tw_where {
 
 typedef struct tw_gpu_facts {
     int      part;
-    uint64_t bus; /* domain, bus, device, function: the order */
+    uint64_t bus;    /* domain, bus, device, function: the order; UINT64_MAX: has none */
+    uint64_t object; /* hwloc's number of what it is: gp_index */
     char     uuid[64];
-    int      barred; /* this process may not open it: CUDA does not count it */
+    int      barred; /* CUDA does not count it: AMD's, or this process may not open it */
 } tw_gpu_facts_t;
 
 struct tw_node {
@@ -39,7 +40,7 @@ struct tw_node {
     int             *kind[TW_PART_KINDS]; /* parts of each kind by their index           */
     int              count[TW_PART_KINDS];
     tw_gpu_facts_t  *gpus;    /* by index, once discovered                             */
-    int64_t         *nvlink;  /* count[GPU] squared, MB/s; NULL: none                  */
+    int64_t         *nvlink;  /* count[GPU] squared, MB/s, XGMI too; NULL: none         */
     int             *latency; /* count[NUMA] squared; NULL: not known                  */
 };
 
@@ -52,13 +53,16 @@ void tw_node_text(char *to, size_t size, const char *from);
 /* Fill a topology from an XML file; TW_OK or an error that was logged. */
 tw_status_t tw_xml_load(const tw_log_t *log, const char *path, hwloc_topology_t topology);
 
+/* What hwloc says of an object by a name; "": nothing. */
+const char *tw_hwloc_info(hwloc_obj_t obj, const char *name);
+
 /* The filters that both sources use. */
 int tw_hwloc_configure(hwloc_topology_t topology);
 
 /* GPUs, network interfaces and what they hang on; needs packages and NUMA nodes. */
 tw_status_t tw_pci_discover(tw_node_t *node, hwloc_topology_t topology);
 
-/* Latencies of NUMA nodes and NVLink; needs GPUs in their order. */
+/* Latencies of NUMA nodes, NVLink and XGMI; needs GPUs in their order. */
 tw_status_t tw_links_discover(tw_node_t *node, hwloc_topology_t topology);
 
 /* Which GPUs the driver, a container or a device cgroup keeps from this process, by what stands

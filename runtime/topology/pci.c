@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * topology/pci.c - GPUs, network interfaces, and the PCIe roots and switches they hang on.
  *
- * A GPU is an NVIDIA display or 3D device: those are what CUDA counts. A network interface is a PCI
+ * A GPU is a display or 3D device of NVIDIA, which is what CUDA counts, or of AMD; or one of AMD's that
+ * hwloc knows by ROCm SMI or OpenCL, whatever its class. A network interface is a PCI
  * function with a network or OpenFabrics device of the system, or such a device without PCI. Of the
  * bridges only those are kept that several cards share, because a shared link upwards is all that a
  * PCIe switch means here; a chain of bridges to one card is just the way there.
@@ -16,12 +17,49 @@
 
 #define TW_PCI_MOST    8192 /* of a kind; more is no machine, but would take long */
 #define TW_PCI_NVIDIA  0x10de
+#define TW_PCI_AMD     0x1002
 #define TW_PCI_DISPLAY 0x03 /* base class */
+
+/* AMD's numbers of devices from before 2007, which servers carry for a console. */
+#define TW_PCI_AMD_OLD(device) ((device) >= 0x3000 && (device) < 0x6000)
+
+/* A device of the system by which AMD's libraries compute: "rsmi0", or an OpenCL device that says
+ * that it is a GPU. */
+static int tw_is_amd_device(hwloc_obj_t obj)
+{
+    if (obj->type != HWLOC_OBJ_OS_DEVICE || obj->name == NULL) {
+        return 0;
+    }
+    return strncmp(obj->name, "rsmi", 4) == 0 ||
+           (strncmp(obj->name, "opencl", 6) == 0 &&
+            strcmp(tw_hwloc_info(obj, "OpenCLDeviceType"), "GPU") == 0 &&
+            (strstr(tw_hwloc_info(obj, "GPUVendor"), "AMD") != NULL ||
+             strstr(tw_hwloc_info(obj, "GPUVendor"), "Advanced Micro Devices") != NULL));
+}
+
+static int tw_is_amd(hwloc_obj_t obj)
+{
+    if (obj->type == HWLOC_OBJ_OS_DEVICE) { /* without its PCI function */
+        return tw_is_amd_device(obj) && obj->parent->type != HWLOC_OBJ_PCI_DEVICE &&
+               strncmp(obj->name, "rsmi", 4) == 0;
+    }
+    if (obj->type != HWLOC_OBJ_PCI_DEVICE || obj->attr->pcidev.vendor_id != TW_PCI_AMD) {
+        return 0;
+    }
+    for (hwloc_obj_t c = obj->io_first_child; c != NULL; c = c->next_sibling) {
+        if (tw_is_amd_device(c)) {
+            return 1;
+        }
+    }
+    return obj->attr->pcidev.class_id >> 8 == TW_PCI_DISPLAY &&
+           !TW_PCI_AMD_OLD(obj->attr->pcidev.device_id);
+}
 
 static int tw_is_gpu(hwloc_obj_t obj)
 {
-    return obj->type == HWLOC_OBJ_PCI_DEVICE && obj->attr->pcidev.vendor_id == TW_PCI_NVIDIA &&
-           obj->attr->pcidev.class_id >> 8 == TW_PCI_DISPLAY;
+    return (obj->type == HWLOC_OBJ_PCI_DEVICE && obj->attr->pcidev.vendor_id == TW_PCI_NVIDIA &&
+            obj->attr->pcidev.class_id >> 8 == TW_PCI_DISPLAY) ||
+           tw_is_amd(obj);
 }
 
 static int tw_is_net(hwloc_obj_t obj)
@@ -95,7 +133,8 @@ static uint64_t tw_bus_key(const struct hwloc_pcidev_attr_s *pci)
 /* Model and UUID of a GPU: from its devices in the system, else from PCI's list of names. */
 static void tw_gpu_names(hwloc_obj_t obj, tw_part_t *part, tw_gpu_facts_t *facts)
 {
-    const char *model = hwloc_obj_get_info_by_name(obj, "PCIDevice");
+    const int   alone = obj->type == HWLOC_OBJ_OS_DEVICE;
+    const char *model = hwloc_obj_get_info_by_name(obj, alone ? "GPUModel" : "PCIDevice");
     const char *uuid  = NULL;
 
     for (hwloc_obj_t c = obj->io_first_child; c != NULL; c = c->next_sibling) {
@@ -105,8 +144,8 @@ static void tw_gpu_names(hwloc_obj_t obj, tw_part_t *part, tw_gpu_facts_t *facts
         model = name != NULL ? name : model;
         uuid  = id != NULL ? id : uuid;
     }
-    if (model != NULL) {
-        tw_node_text(part->model, sizeof(part->model), model);
+    if (model != NULL || alone) {
+        tw_node_text(part->model, sizeof(part->model), model != NULL ? model : "AMD");
     } else {
         snprintf(part->model, sizeof(part->model), "PCI %04x:%04x",
                  (unsigned)obj->attr->pcidev.vendor_id, (unsigned)obj->attr->pcidev.device_id);
@@ -128,8 +167,15 @@ static int tw_add_gpu(tw_node_t *node, hwloc_obj_t obj, int parent, tw_where_t w
     if (at < 0) {
         return 0;
     }
-    more[n] = (tw_gpu_facts_t){.part = at, .bus = tw_bus_key(&obj->attr->pcidev)};
-    tw_bus_text(node->parts[at].bus, sizeof(node->parts[at].bus), &obj->attr->pcidev);
+    more[n]              = (tw_gpu_facts_t){.part = at, .object = obj->gp_index};
+    node->parts[at].cuda = !tw_is_amd(obj);
+    more[n].barred       = !node->parts[at].cuda;
+    if (obj->type == HWLOC_OBJ_PCI_DEVICE) {
+        more[n].bus = tw_bus_key(&obj->attr->pcidev);
+        tw_bus_text(node->parts[at].bus, sizeof(node->parts[at].bus), &obj->attr->pcidev);
+    } else {
+        more[n].bus = UINT64_MAX;
+    }
     tw_gpu_names(obj, &node->parts[at], &more[n]);
     return 1;
 }
@@ -266,10 +312,16 @@ static int tw_add_below(tw_node_t *node, hwloc_topology_t topology, hwloc_obj_t 
     return 1;
 }
 
-static int tw_by_bus(const void *a, const void *b)
+/* CUDA_DEVICE_ORDER=PCI_BUS_ID, whatever order hwloc met them in; what CUDA cannot use stands
+ * last. */
+static int tw_by_bus(const void *a, const void *b, void *parts)
 {
     const tw_gpu_facts_t *x = a, *y = b;
+    const tw_part_t      *p = parts;
 
+    if (p[x->part].cuda != p[y->part].cuda) {
+        return p[y->part].cuda - p[x->part].cuda;
+    }
     return x->bus != y->bus ? (x->bus > y->bus) - (x->bus < y->bus)
                             : (x->part > y->part) - (x->part < y->part);
 }
@@ -285,9 +337,9 @@ tw_status_t tw_pci_discover(tw_node_t *node, hwloc_topology_t topology)
     if (!tw_add_below(node, topology, hwloc_get_root_obj(topology))) {
         return TW_ERR_NO_MEMORY;
     }
-    /* CUDA_DEVICE_ORDER=PCI_BUS_ID, whatever order hwloc met them in. */
     if (node->count[TW_PART_GPU] > 0) {
-        qsort(node->gpus, (size_t)node->count[TW_PART_GPU], sizeof(*node->gpus), tw_by_bus);
+        qsort_r(node->gpus, (size_t)node->count[TW_PART_GPU], sizeof(*node->gpus), tw_by_bus,
+                node->parts);
     }
     for (int i = 0; i < node->count[TW_PART_GPU]; i++) {
         tw_part_t *part = &node->parts[node->gpus[i].part];

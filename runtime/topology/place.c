@@ -90,6 +90,7 @@ static tw_status_t tw_place_facts(const tw_node_t *node, const tw_rank_t *facts,
         hwloc_bitmap_t set;
 
         seats[r].visible = facts[r].visible;
+        seats[r].devices = facts[r].devices;
         if (facts[r].binding == NULL || facts[r].binding[0] == '\0') {
             continue;
         }
@@ -187,18 +188,13 @@ static tw_place_t *tw_place_pack(const tw_node_t *node, const tw_seat_t *seats, 
 static tw_status_t tw_place_finish(const tw_node_t *node, const tw_seat_t *seats, int ranks,
                                    const int *users, tw_place_t *places)
 {
-    const int n[] = {node->count[TW_PART_NUMA], node->count[TW_PART_NIC], node->count[TW_PART_GPU]};
-    int      *tally = calloc((size_t)n[0] + (size_t)n[1] + (size_t)n[2] + 1, sizeof(int));
-    int      *nics = tally + n[0], *gpus = nics + n[1];
+    const int n[]   = {node->count[TW_PART_NUMA], node->count[TW_PART_NIC]};
+    int      *tally = calloc((size_t)n[0] + (size_t)n[1] + 1, sizeof(int));
+    int      *nics  = tally + n[0];
     const int class = tw_best_nic_class(node);
 
     if (tally == NULL) {
         return TW_ERR_NO_MEMORY;
-    }
-    for (int r = 0; r < ranks; r++) {
-        if (places[r].gpu >= 0) {
-            gpus[places[r].gpu]++;
-        }
     }
     for (int r = 0; r < ranks; r++) {
         places[r].numa = tw_place_numa(node, &seats[r], tally);
@@ -206,7 +202,7 @@ static tw_status_t tw_place_finish(const tw_node_t *node, const tw_seat_t *seats
         if (places[r].nic >= 0) {
             nics[places[r].nic]++;
         }
-        if (places[r].gpu >= 0 && gpus[places[r].gpu] > 1) {
+        if (seats[r].shares_gpu) {
             places[r].shared |= TW_SHARED_GPU;
         }
         for (int i = 0; i < places[r].core_count; i++) {
@@ -219,20 +215,17 @@ static tw_status_t tw_place_finish(const tw_node_t *node, const tw_seat_t *seats
     return TW_OK;
 }
 
-static void tw_place_say(const tw_node_t *node, const tw_place_t *places, int ranks)
+static void tw_place_say(const tw_node_t *node, const tw_place_t *places, int ranks, int units)
 {
-    int gpus = 0, cores = 0, visible = 0;
+    int gpus = 0, cores = 0;
 
     for (int r = 0; r < ranks; r++) {
         gpus += (places[r].shared & TW_SHARED_GPU) != 0;
         cores += (places[r].shared & TW_SHARED_CORES) != 0;
     }
-    for (int i = 0; i < node->count[TW_PART_GPU]; i++) {
-        visible += node->parts[tw_node_at(node, TW_PART_GPU, i)].device >= 0;
-    }
     if (node->log.rank <= 0 && gpus > 0) { /* one says it for all */
         TW_WARN(&node->log, "%d local ranks on %d GPU%s: %d of them share one in turn", ranks,
-                visible, visible == 1 ? "" : "s", gpus);
+                units, units == 1 ? "" : "s", gpus);
     }
     if (node->log.rank <= 0 && cores > 0) {
         TW_WARN(&node->log, "%d local ranks on %d core%s: %d of them share cores in turn", ranks,
@@ -245,7 +238,7 @@ tw_status_t tw_place(const tw_node_t *node, int ranks, const tw_rank_t *facts,
 {
     tw_place_t *places = NULL;
     tw_seat_t  *seats;
-    int        *users;
+    int        *users, units = 0;
     tw_status_t status;
 
     if (node == NULL || places_p == NULL) {
@@ -261,7 +254,7 @@ tw_status_t tw_place(const tw_node_t *node, int ranks, const tw_rank_t *facts,
         status = tw_place_facts(node, facts, seats, ranks);
     }
     if (status == TW_OK) {
-        status = tw_place_gpus(node, seats, ranks);
+        status = tw_place_gpus(node, seats, ranks, &units);
     }
     if (status == TW_OK) {
         status = tw_place_cores(node, seats, ranks, users);
@@ -281,7 +274,7 @@ tw_status_t tw_place(const tw_node_t *node, int ranks, const tw_rank_t *facts,
         free(places);
         return status;
     }
-    tw_place_say(node, places, ranks);
+    tw_place_say(node, places, ranks, units);
     *places_p = places;
     return TW_OK;
 }

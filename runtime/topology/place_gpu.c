@@ -1,139 +1,214 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * topology/place_gpu.c - a GPU for every rank.
  *
- * In the order of ranks, each takes a GPU that fewest have taken, of these the nearest to its
- * binding, of these the first in CUDA's order. Ranks without a binding (the usual case) get GPU r
- * mod n, so that neighbours in rank are neighbours on PCIe; their cores follow the GPU. Two ranks
- * swap their GPUs where that brings them nearer, taken together.
+ * What ranks take are units: GPUs, parts of GPUs where MIG divides them, and devices of CUDA whose
+ * GPU is not on the map. In the order of ranks, each takes a unit that fewest have taken, of these
+ * the nearest to its binding, of these the first in CUDA's order. Ranks without a binding (the usual
+ * case) get GPU r mod n, so that neighbours in rank are neighbours on PCIe; their cores follow the
+ * GPU. Where ranks see different units, some then change so that no unit has two ranks more than one
+ * that they could reach; and two ranks swap where that brings them nearer, taken together.
  */
 #include "config.h"
 
+#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "runtime/topology/place.h"
 
 #define TW_SWAP_RANKS                                                                              \
     1024 /* more on one node share cores many times over: nearness is lost anyway */
 
-#define TW_GPU_HIDDEN 100 /* farther than any: never swapped to */
+#define TW_GPU_HIDDEN 100 /* farther than any: never taken */
 
-/* 0: on the GPU's NUMA node, or the rank is free; 1: on its package, or nobody knows; 2: elsewhere.
- */
-static int tw_gpu_far(const tw_node_t *node, const tw_seat_t *seat, int gpu)
+static int tw_option_of(const tw_options_t *o, int unit)
 {
-    const tw_where_t where = tw_node_where(node, TW_PART_GPU, gpu);
-    int              far   = 2;
+    for (int i = 0; i < o->count; i++) {
+        if (o->list[i].unit == unit) {
+            return i;
+        }
+    }
+    return -1;
+}
 
-    if (seat->set == NULL) {
+static int tw_option_far(const tw_options_t *o, int unit)
+{
+    const int i = tw_option_of(o, unit);
+
+    return i >= 0 ? o->list[i].far : TW_GPU_HIDDEN;
+}
+
+static int tw_taken(const tw_options_t *o)
+{
+    return o->taken >= 0 ? o->list[o->taken].unit : -1;
+}
+
+static void tw_take(tw_allotment_t *c, int r, int unit)
+{
+    tw_options_t *o = &c->options[r];
+
+    if (o->taken >= 0) {
+        c->units[tw_taken(o)].users--;
+    }
+    o->taken = tw_option_of(o, unit);
+    c->units[unit].users++;
+}
+
+static void tw_take_first(tw_allotment_t *c, int r)
+{
+    const tw_options_t *o    = &c->options[r];
+    int                 best = -1;
+
+    for (int i = 0; i < o->count; i++) {
+        const int users = c->units[o->list[i].unit].users;
+        const int least = best >= 0 ? c->units[o->list[best].unit].users : INT_MAX;
+
+        if (users < least || (users == least && o->list[i].far < o->list[best].far)) {
+            best = i;
+        }
+    }
+    if (best >= 0) {
+        tw_take(c, r, o->list[best].unit);
+    }
+}
+
+/* Ranks change along a way of units, from one that has too many to one that has too few. */
+static int tw_relieve(tw_allotment_t *c, int start)
+{
+    int *queue = c->scratch, head = 0, tail = 0;
+
+    for (int u = 0; u < c->count; u++) {
+        c->units[u].by = -1;
+    }
+    queue[tail++] = start;
+    while (head < tail) {
+        const int u = queue[head++];
+
+        for (int r = 0; r < c->ranks; r++) {
+            const tw_options_t *o = &c->options[r];
+
+            for (int i = 0; tw_taken(o) == u && i < o->count; i++) {
+                int v = o->list[i].unit;
+
+                if (v == start || c->units[v].by >= 0) {
+                    continue;
+                }
+                c->units[v].by   = r;
+                c->units[v].from = u;
+                if (c->units[v].users + 2 <= c->units[start].users) {
+                    for (; v != start; v = c->units[v].from) {
+                        tw_take(c, c->units[v].by, v);
+                    }
+                    return 1;
+                }
+                queue[tail++] = v;
+            }
+        }
+    }
+    return 0;
+}
+
+static void tw_balance(tw_allotment_t *c)
+{
+    for (int u = 0; u < c->count; u++) {
+        while (c->units[u].users > 1 && tw_relieve(c, u)) {
+            u = 0; /* ranks on the way have changed, too */
+        }
+    }
+}
+
+/* One rank goes to a unit with fewer ranks where that is nearer. */
+static int tw_move(tw_allotment_t *c, int r)
+{
+    const tw_options_t *o     = &c->options[r];
+    int                 moved = 0;
+
+    for (int i = 0; i < o->count; i++) {
+        const int here = tw_taken(o), there = o->list[i].unit;
+
+        if (o->list[i].far < o->list[o->taken].far &&
+            c->units[there].users < c->units[here].users) {
+            tw_take(c, r, there);
+            moved = 1;
+        }
+    }
+    return moved;
+}
+
+/* Two ranks swap where both together come nearer. */
+static int tw_swap(tw_allotment_t *c, int a, int b)
+{
+    const tw_options_t *of_a = &c->options[a], *of_b = &c->options[b];
+    const int           p = tw_taken(of_a), q = tw_taken(of_b);
+
+    if (p < 0 || q < 0 || p == q ||
+        of_a->list[of_a->taken].far + of_b->list[of_b->taken].far == 0 ||
+        tw_option_far(of_a, q) + tw_option_far(of_b, p) >=
+            of_a->list[of_a->taken].far + of_b->list[of_b->taken].far) {
         return 0;
     }
-    if (where.package < 0) {
-        return 1;
-    }
-    for (int c = 0; c < node->count[TW_PART_CORE] && far > 0; c++) {
-        const tw_where_t core = tw_node_where(node, TW_PART_CORE, c);
-
-        if (core.package == where.package &&
-            hwloc_bitmap_intersects(seat->set, node->core_pus[c])) {
-            far = core.numa >= 0 && core.numa == where.numa ? 0 : 1;
-        }
-    }
-    return far;
+    tw_take(c, a, q);
+    tw_take(c, b, p);
+    return 1;
 }
 
-/* The GPUs that a rank sees, in the order in which CUDA counts them. Returns how many. */
-static int tw_seat_gpus(const tw_node_t *node, const tw_seat_t *seat, int *list)
+static void tw_come_nearer(tw_allotment_t *c)
 {
-    int n = 0;
-
-    if (seat->visible != NULL) {
-        return tw_visible_list(node, seat->visible, list);
-    }
-    for (int i = 0; i < node->count[TW_PART_GPU]; i++) {
-        const int device = node->parts[tw_node_at(node, TW_PART_GPU, i)].device;
-
-        if (device >= 0) {
-            list[device] = i;
-            n++;
-        }
-    }
-    return n;
-}
-
-/* far is by rank and GPU. Two ranks swap where both together come nearer. */
-static void tw_swap_gpus(const char *far, int gpus, tw_seat_t *seats, int ranks)
-{
-    for (int pass = 0, changed = 1; changed && pass < ranks; pass++) {
+    for (int pass = 0, changed = 1; changed && pass < c->ranks; pass++) {
         changed = 0;
-        for (int a = 0; a < ranks; a++) {
-            for (int b = a + 1; b < ranks; b++) {
-                const char *of_a = far + (size_t)a * (size_t)gpus;
-                const char *of_b = far + (size_t)b * (size_t)gpus;
-                const int   p = seats[a].gpu, q = seats[b].gpu;
-
-                if (p >= 0 && q >= 0 && of_a[q] + of_b[p] < of_a[p] + of_b[q]) {
-                    seats[a].gpu = q;
-                    seats[b].gpu = p;
-                    changed      = 1;
-                }
+        for (int a = 0; a < c->ranks; a++) {
+            changed |= tw_move(c, a);
+            for (int b = a + 1; b < c->ranks; b++) {
+                changed |= tw_swap(c, a, b);
             }
         }
     }
 }
 
-/* users is by GPU; list is room for GPUs. */
-static void tw_choose_gpu(const tw_node_t *node, tw_seat_t *seat, char *far, int *users, int *list)
+static void tw_allotment_make(tw_allotment_t *c)
 {
-    const int n = tw_seat_gpus(node, seat, list);
-
-    seat->gpu = -1;
-    for (int i = 0; i < n; i++) {
-        const int gpu = list[i], best = seat->gpu;
-
-        far[gpu] = (char)tw_gpu_far(node, seat, gpu);
-        if (best < 0 || users[gpu] < users[best] ||
-            (users[gpu] == users[best] && far[gpu] < far[best])) {
-            seat->gpu = gpu;
-        }
+    for (int r = 0; r < c->ranks; r++) {
+        tw_take_first(c, r);
     }
-    if (seat->gpu >= 0) {
-        users[seat->gpu]++;
+    tw_balance(c);
+    if (c->ranks <= TW_SWAP_RANKS) {
+        tw_come_nearer(c);
+    }
+    for (int r = 0; r < c->ranks; r++) {
+        const tw_options_t *o    = &c->options[r];
+        tw_seat_t          *seat = &c->seats[r];
+
+        seat->gpu        = o->taken >= 0 ? c->units[tw_taken(o)].gpu : -1;
+        seat->device     = o->taken >= 0 ? o->list[o->taken].device : -1;
+        seat->shares_gpu = o->taken >= 0 && c->units[tw_taken(o)].users > 1;
+        seat->home =
+            seat->gpu >= 0 ? tw_node_where(c->node, TW_PART_GPU, seat->gpu) : (tw_where_t){-1, -1};
     }
 }
 
-tw_status_t tw_place_gpus(const tw_node_t *node, tw_seat_t *seats, int ranks)
+tw_status_t tw_place_gpus(const tw_node_t *node, tw_seat_t *seats, int ranks, int *units_p)
 {
-    const int    gpus = node->count[TW_PART_GPU];
-    const size_t room = gpus > 0 ? (size_t)gpus : 1;
-    char        *far  = malloc((size_t)ranks * room);
-    int         *list = calloc(2 * room, sizeof(*list));
+    const int      gpus = node->count[TW_PART_GPU];
+    tw_allotment_t c = {.node = node, .seats = seats, .ranks = ranks, .count = gpus, .room = gpus};
+    tw_status_t    status = TW_ERR_NO_MEMORY;
 
-    if (far == NULL || list == NULL) {
-        free(far);
-        free(list);
-        return TW_ERR_NO_MEMORY;
+    c.units   = calloc((size_t)gpus + 1, sizeof(*c.units));
+    c.scratch = calloc((size_t)gpus + 1, sizeof(*c.scratch));
+    c.options = calloc((size_t)ranks, sizeof(*c.options));
+    if (c.units != NULL && c.scratch != NULL && c.options != NULL) {
+        status = tw_allotment_fill(&c);
     }
-    memset(far, TW_GPU_HIDDEN, (size_t)ranks * room);
-    for (int r = 0; r < ranks; r++) {
-        tw_choose_gpu(node, &seats[r], far + (size_t)r * room, list + room, list);
+    if (status == TW_OK) {
+        tw_allotment_make(&c);
     }
-    if (gpus > 1 && ranks <= TW_SWAP_RANKS) {
-        tw_swap_gpus(far, gpus, seats, ranks);
+    *units_p = 0;
+    for (int u = 0; u < c.count && c.units != NULL; u++) {
+        *units_p += c.units[u].users > 0;
     }
-    for (int r = 0; r < ranks; r++) {
-        const int n = tw_seat_gpus(node, &seats[r], list);
-
-        seats[r].device = -1;
-        seats[r].home   = (tw_where_t){-1, -1};
-        for (int i = 0; i < n; i++) {
-            if (list[i] == seats[r].gpu) {
-                seats[r].device = i;
-                seats[r].home   = tw_node_where(node, TW_PART_GPU, seats[r].gpu);
-            }
-        }
+    for (int r = 0; r < ranks && c.options != NULL; r++) {
+        free(c.options[r].list);
     }
-    free(far);
-    free(list);
-    return TW_OK;
+    free(c.options);
+    free(c.scratch);
+    free(c.units);
+    return status;
 }

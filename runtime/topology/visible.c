@@ -5,7 +5,7 @@
  * GPU); the GPUs are counted in the order of the list; an entry that is none ends the list (-1 is
  * the usual way to say so); a GPU named twice leaves none. CUDA says nothing about a bad entry, so
  * a line is logged here. GPUs that this process may not open (a container has others, a device
- * cgroup forbids them) CUDA does not count at all, though PCI shows them.
+ * cgroup forbids them) CUDA does not count at all, though PCI shows them; nor does it count AMD's.
  */
 #include "config.h"
 
@@ -62,6 +62,22 @@ static int tw_minor_from_driver(const char *root, const char *bus)
     return minor;
 }
 
+/* AMD's stand last. */
+static int tw_visible_cuda(const tw_node_t *node, int gpu)
+{
+    return node->parts[node->gpus[gpu].part].cuda;
+}
+
+static int tw_visible_known(const tw_node_t *node)
+{
+    int n = 0;
+
+    while (n < node->count[TW_PART_GPU] && tw_visible_cuda(node, n)) {
+        n++;
+    }
+    return n;
+}
+
 void tw_visible_bar(tw_node_t *node, const char *root)
 {
     char path[TW_VISIBLE_PATH];
@@ -71,7 +87,7 @@ void tw_visible_bar(tw_node_t *node, const char *root)
     if (access(path, F_OK) != 0) { /* no driver, or one that does not tell */
         return;
     }
-    for (int i = 0; i < node->count[TW_PART_GPU]; i++) {
+    for (int i = 0; i < node->count[TW_PART_GPU] && tw_visible_cuda(node, i); i++) {
         const int minor = tw_minor_from_driver(root, node->parts[node->gpus[i].part].bus);
         int       file  = -1;
 
@@ -88,7 +104,7 @@ void tw_visible_bar(tw_node_t *node, const char *root)
     }
     if (barred > 0) {
         TW_INFO(&node->log, "%d of %d GPUs are not for this process, and CUDA does not count them",
-                barred, node->count[TW_PART_GPU]);
+                barred, tw_visible_known(node));
     }
 }
 
@@ -129,7 +145,7 @@ static int tw_gpu_by_uuid(const tw_node_t *node, const char *entry)
 
 static int tw_uuids_known(const tw_node_t *node)
 {
-    for (int i = 0; i < node->count[TW_PART_GPU]; i++) {
+    for (int i = 0; i < tw_visible_known(node); i++) {
         if (node->gpus[i].uuid[0] != '\0') {
             return 1;
         }
@@ -142,7 +158,8 @@ static int tw_visible_entry(const tw_node_t *node, const char *entry)
 {
     static const char what[] = "CUDA_VISIBLE_DEVICES";
     const int         n      = tw_gpus_open(node);
-    int               gpu    = -1;
+    char              uuid[TW_VISIBLE_ENTRY];
+    int               gpu = -1;
 
     if (isdigit((unsigned char)entry[0])) {
         char      *end;
@@ -157,11 +174,17 @@ static int tw_visible_entry(const tw_node_t *node, const char *entry)
         return -1;
     }
     if (strncmp(entry, "MIG-", 4) == 0) {
-        TW_WARN(&node->log,
-                "%s: '%s' is a part of a GPU (MIG), whose place is not known; the GPUs are taken "
-                "as hidden",
+        /* "MIG-GPU-uuid/instance/instance" of older drivers says which GPU it is of. */
+        snprintf(uuid, sizeof(uuid), "%.*s", (int)strcspn(entry + 4, "/"), entry + 4);
+        gpu = strncmp(uuid, "GPU-", 4) == 0 && uuid[4] != '\0' ? tw_gpu_by_uuid(node, uuid) : -1;
+        if (gpu < 0) {
+            TW_WARN(
+                &node->log,
+                "%s: '%s' is a part of a GPU (MIG), whose place is known to CUDA only; the GPUs "
+                "are taken as hidden",
                 what, entry);
-        return -1;
+        }
+        return gpu;
     }
     if (strncmp(entry, "GPU-", 4) == 0 && entry[4] != '\0') {
         gpu = tw_gpu_by_uuid(node, entry);
@@ -238,6 +261,9 @@ int tw_visible_list(const tw_node_t *node, const char *visible, int *list)
             }
         }
         list[n++] = gpu;
+        if (strncmp(entry, "MIG-", 4) == 0) { /* CUDA shows no more than one of them */
+            break;
+        }
     }
     return n;
 }
@@ -251,8 +277,8 @@ tw_status_t tw_visible_apply(tw_node_t *node, const char *visible)
     if (list == NULL) {
         return TW_ERR_NO_MEMORY;
     }
-    for (int i = 0; i < n && node->live; i++) {
-        if (node->gpus[i].uuid[0] == '\0') {
+    for (int i = 0; i < n; i++) {
+        if (node->live && node->gpus[i].uuid[0] == '\0') {
             tw_uuid_from_driver(&node->gpus[i], node->parts[node->gpus[i].part].bus);
         }
     }

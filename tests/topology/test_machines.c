@@ -201,8 +201,8 @@ static const machine_t machines[] = {
     {"hwloc/psmgmt-j3c053.xml", NULL, 1, {NULL}, {{0, 0, "0-15", NULL, 0, "mlx4_0", 0}}},
 
     /* A workstation: GPU 0 at package 0, GPUs 1 and 2 at package 1, where the only OpenFabrics card
-     * is as well. Package 0 has one rank, package 1 two. The AMD and Matrox cards are no CUDA
-     * devices. */
+     * is as well. Package 0 has one rank, package 1 two. The AMD card is a GPU, too, the
+     * last one, but no rank gets it where there are others; the Matrox card is none. */
     {"hwloc/32em64t-2n8c2t-pci-wholeio.xml",
      NULL,
      3,
@@ -227,7 +227,7 @@ START_TEST(places_on_machines)
 {
     const machine_t *m            = &machines[_i];
     const char      *path         = test_data(m->file);
-    tw_rank_t        facts[RANKS] = {{NULL, NULL}};
+    tw_rank_t        facts[RANKS] = {{.binding = NULL}};
     tw_node_t       *node;
 
     ck_assert_msg(path != NULL, "%s is missing", m->file);

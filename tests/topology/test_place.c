@@ -131,7 +131,7 @@ END_TEST
 /* A launcher gave each rank a GPU of its own: every rank calls it device 0. */
 START_TEST(each_rank_sees_its_own)
 {
-    const tw_rank_t facts[] = {{NULL, "4"}, {NULL, "0"}, {NULL, "5"}, {NULL, ""}};
+    const tw_rank_t facts[] = {{.visible = "4"}, {.visible = "0"}, {.visible = "5"}, {.visible = ""}};
     tw_node_t      *node    = test_node(test_source("s4.xml"), NULL);
     tw_place_t     *places;
     char            cores[64];
@@ -160,8 +160,8 @@ END_TEST
 
 START_TEST(wrong_arguments)
 {
-    const tw_rank_t bad[]     = {{"0-3", NULL}, {"four", NULL}},
-                    outside[] = {{"0-3", NULL}, {"500-600", NULL}};
+    const tw_rank_t bad[]     = {{.binding = "0-3"}, {.binding = "four"}},
+                    outside[] = {{.binding = "0-3"}, {.binding = "500-600"}};
     tw_node_t  *node = test_node(test_source("s4.xml"), NULL), *none = NULL;
     tw_place_t *places = NULL;
     char        pus[8];
@@ -384,7 +384,7 @@ START_TEST(this_machine)
 
     ck_assert_int_ge(tw_node_count(node, TW_PART_CORE), 1);
     ck_assert_int_eq(tw_node_binding(node, before, sizeof(before)), TW_OK);
-    facts[0] = facts[1] = (tw_rank_t){before, NULL};
+    facts[0] = facts[1] = (tw_rank_t){.binding = before};
     ck_assert_int_eq(tw_place(node, 2, facts, &places), TW_OK);
     ck_assert_int_eq(tw_place_apply(node, &places[1]), TW_OK);
     ck_assert_int_eq(tw_node_binding(node, after, sizeof(after)), TW_OK);

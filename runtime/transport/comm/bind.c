@@ -48,7 +48,8 @@ static tw_status_t tw_bind_place(const tw_node_t *node, const tw_bind_facts_t *f
         return TW_ERR_NO_MEMORY;
     }
     for (int r = 0; r < ranks; r++) {
-        list[r] = (tw_rank_t){facts[r].binding, facts[r].visible_set ? facts[r].visible : NULL};
+        list[r] = (tw_rank_t){.binding = facts[r].binding,
+                              .visible = facts[r].visible_set ? facts[r].visible : NULL};
     }
     status = tw_place(node, ranks, list, places_p);
     free(list);
