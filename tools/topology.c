@@ -127,8 +127,9 @@ void topology_label(const tw_part_t *part, char *text, size_t size)
         snprintf(text, size, "%s%s%s", part->name, part->model[0] != '\0' ? ": " : "", part->model);
         return;
     case TW_PART_GPU:
-        snprintf(text, size, "%s  %s  %s%s", part->name, part->bus, part->model,
-                 part->device < 0 ? "  (hidden)" : "");
+        snprintf(text, size, "%s  %s%s%s%s", part->name, part->bus,
+                 part->bus[0] != '\0' ? "  " : "", part->model,
+                 part->cuda && part->device < 0 ? "  (hidden)" : "");
         return;
     case TW_PART_NIC:
         snprintf(text, size, "%s%s%s%s%s%s%s", part->name, part->model[0] != '\0' ? " (" : "",
@@ -138,6 +139,36 @@ void topology_label(const tw_part_t *part, char *text, size_t size)
     default:
         snprintf(text, size, "%s", part->name);
     }
+}
+
+/* The package that a part stands in; -1: it is not known. */
+static int package_of(const tw_node_t *node, const tw_part_t *part)
+{
+    while (part != NULL && part->kind != TW_PART_PACKAGE) {
+        part = tw_node_part(node, part->parent);
+    }
+    return part != NULL ? part->index : -1;
+}
+
+int topology_warning(const drawing_t *d, int rank, char *text, size_t size)
+{
+    const tw_place_t *place = &d->places[rank];
+    const tw_part_t  *gpu   = tw_node_find(d->node, TW_PART_GPU, place->gpu);
+    const tw_part_t  *nic   = tw_node_find(d->node, TW_PART_NIC, place->nic);
+    const tw_part_t  *core  = tw_node_find(d->node, TW_PART_CORE, place->cores[0]);
+    const int         home  = gpu != NULL ? package_of(d->node, gpu) : -1;
+    const int         cores = package_of(d->node, core);
+    const int         net   = nic != NULL ? package_of(d->node, nic) : -1;
+    const int         far   = home >= 0 && cores >= 0 && cores != home;
+    const int         away  = home >= 0 && net >= 0 && net != home;
+
+    if (!far && !away) {
+        return 0;
+    }
+    snprintf(text, size, "rank %d: %s is far from %s%s%s: package %d, not %d", rank, gpu->name,
+             far ? "its cores" : "", far && away ? " and from " : "", away ? nic->name : "", home,
+             far ? cores : net);
+    return 1;
 }
 
 /* First children and next siblings, so that a tree is walked in the order of the parts. */
@@ -170,7 +201,7 @@ static int link_parts(drawing_t *d)
 /* As many ranks as were asked for, or as mpirun started here, or as the machine suggests. */
 static int wished_ranks(const job_t *job, const topology_options_t *options, const tw_node_t *node)
 {
-    int gpus = 0, numas = 0;
+    int gpus = 0, amd = 0, numas = 0;
 
     if (options->ranks > 0) {
         return options->ranks;
@@ -180,7 +211,9 @@ static int wished_ranks(const job_t *job, const topology_options_t *options, con
     }
     for (int i = 0; i < tw_node_count(node, TW_PART_GPU); i++) {
         gpus += tw_node_find(node, TW_PART_GPU, i)->device >= 0;
+        amd += !tw_node_find(node, TW_PART_GPU, i)->cuda;
     }
+    gpus = amd == tw_node_count(node, TW_PART_GPU) ? amd : gpus;
     for (int i = 0; i < tw_node_count(node, TW_PART_NUMA); i++) {
         for (int c = 0; c < tw_node_count(node, TW_PART_CORE); c++) {
             if (tw_node_distance(node, tw_node_find(node, TW_PART_NUMA, i),

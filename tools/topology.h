@@ -46,6 +46,10 @@ int topology_first_user(const drawing_t *d, const tw_part_t *part);
 /* "same switch", "same package", ... */
 const char *topology_distance(tw_distance_t distance);
 
+/* Whether a rank's GPU is at another package than its cores or its network interface, and a line that
+ * says so. */
+int topology_warning(const drawing_t *d, int rank, char *text, size_t size);
+
 /* The part's line without its ranks: "GPU 0  0000:34:00.0  Tesla V100". */
 void topology_label(const tw_part_t *part, char *text, size_t size);
 

@@ -27,6 +27,7 @@ static json_t *part_json(const tw_part_t *part)
         json_object_set_new(entry, "threads", json_string(part->pus));
         break;
     case TW_PART_GPU:
+        json_object_set_new(entry, "vendor", json_string(part->cuda ? "NVIDIA" : "AMD"));
         json_object_set_new(entry, "device", json_integer(part->device));
         break;
     case TW_PART_NIC:
@@ -45,6 +46,7 @@ static json_t *place_json(const drawing_t *d, int rank)
     const tw_part_t  *nic   = tw_node_find(d->node, TW_PART_NIC, place->nic);
     json_t           *cores = json_array();
     json_t           *entry;
+    char              text[256];
 
     for (int i = 0; i < place->core_count; i++) {
         json_array_append_new(cores, json_integer(place->cores[i]));
@@ -54,6 +56,9 @@ static json_t *place_json(const drawing_t *d, int rank)
                   "device", place->device, "numa", place->numa, "nic", place->nic, "threads",
                   place->pus, "cores", cores, "shared_gpu", (place->shared & TW_SHARED_GPU) != 0,
                   "shared_cores", (place->shared & TW_SHARED_CORES) != 0);
+    if (topology_warning(d, rank, text, sizeof(text))) {
+        json_object_set_new(entry, "warning", json_string(text));
+    }
     json_object_set_new(entry, "network", nic != NULL ? json_string(nic->name) : json_null());
     return entry;
 }

@@ -136,7 +136,7 @@ static void print_places(const drawing_t *d)
         snprintf(cells[0], TABLE_CELL, "%d", r);
         snprintf(cells[1], TABLE_CELL, gpu != NULL ? "%d%s" : "-", place->gpu,
                  place->shared & TW_SHARED_GPU ? "*" : "");
-        snprintf(cells[2], TABLE_CELL, gpu != NULL ? "%d" : "-", place->device);
+        snprintf(cells[2], TABLE_CELL, place->device >= 0 ? "%d" : "-", place->device);
         topology_list(place->cores, place->core_count, cells[3], TABLE_CELL - 1);
         strcat(cells[3], place->shared & TW_SHARED_CORES ? "*" : "");
         cut(cells[4], place->pus);
@@ -155,6 +155,12 @@ static void print_places(const drawing_t *d)
     }
 }
 
+/* How links of a GPU are called. */
+static const char *link_name(const drawing_t *d, int gpu)
+{
+    return tw_node_find(d->node, TW_PART_GPU, gpu)->cuda ? "NVLink" : "XGMI";
+}
+
 static void print_rounds(const drawing_t *d)
 {
     if (d->round_count == 0) {
@@ -165,7 +171,8 @@ static void print_rounds(const drawing_t *d)
         const tw_round_t *round = &d->rounds[i];
 
         printf("  %3d  %-14s ", i + 1,
-               round->nvlink ? "NVLink" : topology_distance(round->distance));
+               round->nvlink ? link_name(d, round->pairs[0].a)
+                             : topology_distance(round->distance));
         for (int k = 0; k < round->count; k++) {
             printf(" %d-%d", round->pairs[k].a, round->pairs[k].b);
         }
@@ -176,14 +183,13 @@ static void print_rounds(const drawing_t *d)
     }
 }
 
-/* NVLink: one sentence if it joins all GPUs, else its pairs. */
-static void print_nvlink(const drawing_t *d)
+/* NVLink, or XGMI: one sentence if it joins all GPUs first..end-1, else its pairs. */
+static void print_links(const drawing_t *d, int first, int end)
 {
-    const int n     = tw_node_count(d->node, TW_PART_GPU);
-    int64_t   least = INT64_MAX, most = 0;
+    int64_t least = INT64_MAX, most = 0;
 
-    for (int a = 0; a < n; a++) {
-        for (int b = a + 1; b < n; b++) {
+    for (int a = first; a < end; a++) {
+        for (int b = a + 1; b < end; b++) {
             const int64_t speed = tw_node_nvlink(d->node, a, b);
 
             least = speed < least ? speed : least;
@@ -193,9 +199,9 @@ static void print_nvlink(const drawing_t *d)
     if (most == 0) {
         return;
     }
-    printf("\nNVLink joins ");
-    for (int a = 0; a < n && least == 0; a++) {
-        for (int b = a + 1; b < n; b++) {
+    printf("\n%s joins ", link_name(d, first));
+    for (int a = first; a < end && least == 0; a++) {
+        for (int b = a + 1; b < end; b++) {
             if (tw_node_nvlink(d->node, a, b) > 0) {
                 printf("%d-%d ", a, b);
             }
@@ -203,6 +209,33 @@ static void print_nvlink(const drawing_t *d)
     }
     printf("%swith up to %.0f GB/s in each direction.\n", least > 0 ? "every two GPUs " : "",
            (double)most / 1e3);
+}
+
+static void print_warnings(const drawing_t *d)
+{
+    char text[256];
+
+    for (int r = 0; r < d->ranks; r++) {
+        if (topology_warning(d, r, text, sizeof(text))) {
+            printf("warning: %s\n", text);
+        }
+    }
+}
+
+/* Links of NVIDIA's GPUs, which stand first, and of AMD's. */
+static void print_vendors(const drawing_t *d)
+{
+    const int n   = tw_node_count(d->node, TW_PART_GPU);
+    int       amd = 0;
+
+    while (amd < n && tw_node_find(d->node, TW_PART_GPU, amd)->cuda) {
+        amd++;
+    }
+    print_links(d, 0, amd);
+    print_links(d, amd, n);
+    if (amd < n) {
+        printf("\nGPUs of AMD are placed, but computing on them is unsupported.\n");
+    }
 }
 
 /* CUDA counts the fastest GPU first unless told otherwise; equal ones it counts as we do. */
@@ -213,7 +246,9 @@ static void print_order_note(const drawing_t *d)
     if (order != NULL && strcmp(order, "PCI_BUS_ID") == 0) {
         return;
     }
-    for (int i = 1; i < tw_node_count(d->node, TW_PART_GPU); i++) {
+    for (int i = 1;
+         i < tw_node_count(d->node, TW_PART_GPU) && tw_node_find(d->node, TW_PART_GPU, i)->cuda;
+         i++) {
         if (strcmp(tw_node_find(d->node, TW_PART_GPU, i)->model,
                    tw_node_find(d->node, TW_PART_GPU, 0)->model) != 0) {
             printf("\nThe GPUs differ: set CUDA_DEVICE_ORDER=PCI_BUS_ID, or CUDA counts them in "
@@ -228,7 +263,8 @@ void topology_print(const drawing_t *d)
     print_head(d);
     print_part(d, 0, 0);
     print_places(d);
-    print_nvlink(d);
+    print_warnings(d);
+    print_vendors(d);
     print_order_note(d);
     print_rounds(d);
 }

@@ -3,7 +3,7 @@
 # thinwire info --topology: the tree, the places, JSON, the picture; what is refused. THINWIRE_BIND.
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
-plan 15
+plan 17
 s4=$top_srcdir/tests/topology/s4.xml
 unset CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER THINWIRE_BIND
 
@@ -36,6 +36,26 @@ visible() {
         has "^thinwire: warning: CUDA_VISIBLE_DEVICES: 'nine' names no GPU" && has '^   0    5     0 '
 }
 check "CUDA_VISIBLE_DEVICES" visible
+
+amd() {
+    alone "$thinwire" info --topology --xml "$top_srcdir/tests/topology/amd8.xml" --json "$scratch/amd.json" &&
+        has '^machine .* 8 GPUs, 4 network interfaces$' && has '^          GPU 7  0000:73:00.0  Instinct MI250X  *rank 7$' &&
+        has '^   7    7     -  14-15 .* mlx5_3   same switch$' && has '^XGMI joins 0-1 .* 6-7 with up to 100 GB/s' &&
+        has '^    1  XGMI            0-1 2-3 4-5 6-7$' && has 'on them is unsupported' && hasnt 'hidden' && hasnt NVLink ||
+        return 1
+    [ "$(grep -c '"vendor": "AMD"' "$scratch/amd.json")" -eq 8 ]
+}
+check "GPUs of AMD, placed and joined by XGMI" amd
+
+far_away() { # no network at package 0, so its GPUs use that of package 1
+    sed '/name="mlx5_[01]"/,+2d; /name="ib[01]"/d' "$top_srcdir/tests/topology/amd8.xml" >"$scratch/far.xml"
+    alone "$thinwire" info --topology --xml "$scratch/far.xml" --json "$scratch/far.json" || return 1
+    for rank in 0 1 2 3; do
+        has "^warning: rank $rank: GPU $rank is far from mlx5_[23]: package 0, not 1\$" || return 1
+    done
+    [ "$(grep -c '^warning: ' "$scratch/out")" -eq 4 ] && [ "$(grep -c '"warning": ' "$scratch/far.json")" -eq 4 ]
+}
+check "a GPU that is far from the rank's network is warned about" far_away
 
 this_machine() {
     alone "$thinwire" info --topology && has '^topology  *this machine$' && has '^  package 0' &&
