@@ -20,6 +20,12 @@ static tw_status_t tw_parse_int(const tw_setting_field_t *field, const char *tex
 {
     uint64_t v;
 
+    for (int i = 0; field->choices != NULL && field->choices[i] != NULL; i++) {
+        if (strcasecmp(text, field->choices[i]) == 0) {
+            *value = -1 - i;
+            return TW_OK;
+        }
+    }
     if (!tw_text_whole(text, (uint64_t)field->min, (uint64_t)field->max, &v)) {
         return TW_ERR_SETTING;
     }
@@ -91,7 +97,11 @@ void tw_settings_accepted(const tw_setting_field_t *field, char *text, size_t si
 
     switch (field->type) {
     case TW_SETTING_INT:
-        snprintf(text, size, "%d..%d", field->min, field->max);
+        text[0] = '\0';
+        for (int i = 0; field->choices != NULL && field->choices[i] != NULL && used < size; i++) {
+            used += (size_t)snprintf(text + used, size - used, "%s|", field->choices[i]);
+        }
+        snprintf(text + used, used < size ? size - used : 0, "%d..%d", field->min, field->max);
         return;
     case TW_SETTING_BOOL:
         snprintf(text, size, "0|1");

@@ -18,7 +18,7 @@
 #define TW_SETTINGS_PREFIX "THINWIRE_"
 
 typedef enum tw_setting_type {
-    TW_SETTING_INT,      /* int, between min and max                                  */
+    TW_SETTING_INT,      /* int, between min and max; or a name: -1 for the first, -2, ... */
     TW_SETTING_BOOL,     /* int, 0 or 1; y, yes, on, n, no, off, 0, 1                 */
     TW_SETTING_MEMUNITS, /* size_t, bytes: 65536, 64k, 1M, 2G, inf                    */
     TW_SETTING_SECONDS,  /* double, 0 or more                                         */
@@ -34,7 +34,7 @@ typedef struct tw_setting_field {
     size_t             offset; /* of the field in the module's struct            */
     tw_setting_type_t  type;
     int                min, max; /* TW_SETTING_INT: 0 or more                      */
-    const char *const *choices;  /* TW_SETTING_CHOICE: names, NULL at the end      */
+    const char *const *choices;  /* TW_SETTING_CHOICE, TW_SETTING_INT: names, NULL at the end */
     bool               advanced; /* for who works on thinwire itself; listed apart  */
 } tw_setting_field_t;
 

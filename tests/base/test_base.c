@@ -65,7 +65,7 @@ START_TEST(log_drops_what_is_above_the_level)
 END_TEST
 
 typedef struct demo {
-    int         number, flag, choice;
+    int         number, flag, choice, either;
     size_t      bytes;
     double      seconds, part;
     const char *text;
@@ -82,9 +82,11 @@ static const tw_setting_field_t demo_fields[] = {
     {"DEMO_SECONDS", "1.5", "s", offsetof(demo_t, seconds), TW_SETTING_SECONDS, 0, 0, NULL, false},
     {"DEMO_PART", "2.5e-3", "p", offsetof(demo_t, part), TW_SETTING_NUMBER, 0, 0, NULL, false},
     {"DEMO_TEXT", "t", "t", offsetof(demo_t, text), TW_SETTING_TEXT, 0, 0, NULL, false},
+    {"DEMO_EITHER", "red", "e", offsetof(demo_t, either), TW_SETTING_INT, 0, 7, demo_choices,
+     false},
 };
 
-static const tw_setting_table_t demo_table = {"demo", demo_fields, 7};
+static const tw_setting_table_t demo_table = {"demo", demo_fields, 8};
 
 START_TEST(settings_take_defaults_and_the_environment)
 {
@@ -99,17 +101,23 @@ START_TEST(settings_take_defaults_and_the_environment)
     ck_assert_double_eq(demo.seconds, 1.5);
     ck_assert_double_eq(demo.part, 2.5e-3);
     ck_assert_str_eq(demo.text, "t");
+    ck_assert_int_eq(demo.either, -1);
     setenv("THINWIRE_DEMO_NUMBER", "9", 1);
     setenv("THINWIRE_DEMO_FLAG", "ON", 1);
     setenv("THINWIRE_DEMO_CHOICE", "red", 1);
     setenv("THINWIRE_DEMO_BYTES", "inf", 1);
     setenv("THINWIRE_DEMO_PART", "1e9", 1);
+    setenv("THINWIRE_DEMO_EITHER", "Green", 1);
     ck_assert_int_eq(tw_settings_load(&log, &demo_table, &demo), TW_OK);
     ck_assert_int_eq(demo.number, 9);
     ck_assert_int_eq(demo.flag, 1);
     ck_assert_int_eq(demo.choice, 0);
     ck_assert_uint_eq(demo.bytes, SIZE_MAX);
     ck_assert_double_eq(demo.part, 1e9);
+    ck_assert_int_eq(demo.either, -2);
+    setenv("THINWIRE_DEMO_EITHER", "7", 1);
+    ck_assert_int_eq(tw_settings_load(&log, &demo_table, &demo), TW_OK);
+    ck_assert_int_eq(demo.either, 7);
 }
 END_TEST
 
@@ -129,6 +137,8 @@ static const struct {
     {"THINWIRE_DEMO_PART", "-0.1", "a number, 0 or more"},
     {"THINWIRE_DEMO_PART", "1e-2%", "a number, 0 or more"},
     {"THINWIRE_DEMO_PART", "1.1e9", "at most 1e9"},
+    {"THINWIRE_DEMO_EITHER", "8", "red|green|0..7"},
+    {"THINWIRE_DEMO_EITHER", "-1", "red|green|0..7"},
 };
 
 START_TEST(malformed_settings_are_named)
