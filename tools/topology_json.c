@@ -59,6 +59,9 @@ static json_t *place_json(const drawing_t *d, int rank)
     if (topology_warning(d, rank, text, sizeof(text))) {
         json_object_set_new(entry, "warning", json_string(text));
     }
+    if (tw_place_network(d->node, place, text, sizeof(text)) == TW_OK && text[0] != '\0') {
+        json_object_set_new(entry, "ucx_net_devices", json_string(text));
+    }
     json_object_set_new(entry, "network", nic != NULL ? json_string(nic->name) : json_null());
     return entry;
 }

@@ -222,6 +222,22 @@ static void print_warnings(const drawing_t *d)
     }
 }
 
+/* What each rank's UCX_NET_DEVICES should be, if there is a choice. */
+static void print_networks(const drawing_t *d)
+{
+    char text[64];
+    int  some = 0;
+
+    for (int r = 0; r < d->ranks; r++) {
+        if (tw_place_network(d->node, &d->places[r], text, sizeof(text)) == TW_OK &&
+            text[0] != '\0') {
+            printf("%s %s", some ? "" : "\nUCX_NET_DEVICES by local rank:", text);
+            some = 1;
+        }
+    }
+    printf("%s", some ? "\n" : "");
+}
+
 /* Links of NVIDIA's GPUs, which stand first, and of AMD's. */
 static void print_vendors(const drawing_t *d)
 {
@@ -264,6 +280,7 @@ void topology_print(const drawing_t *d)
     print_part(d, 0, 0);
     print_places(d);
     print_warnings(d);
+    print_networks(d);
     print_vendors(d);
     print_order_note(d);
     print_rounds(d);

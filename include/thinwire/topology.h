@@ -37,19 +37,20 @@ typedef enum tw_part_kind {
 /** One part of a machine. Strings are never longer than their arrays; what is not known is "". */
 typedef struct tw_part {
     tw_part_kind_t kind;
-    int            parent;    /* index of the part it stands in; -1 for the machine               */
-    int            index;     /* among its kind, from 0; GPUs in the order of their bus ids, AMD's
+    int            parent;   /* index of the part it stands in; -1 for the machine               */
+    int            index;    /* among its kind, from 0; GPUs in the order of their bus ids, AMD's
                                   after NVIDIA's                                                  */
-    int            os_index;  /* the system's number of a NUMA node or package; else -1           */
-    int            cuda;      /* GPU: 1: NVIDIA's. 0: AMD's, which is found, drawn and given to
+    int            os_index; /* the system's number of a NUMA node or package; else -1           */
+    int            cuda;     /* GPU: 1: NVIDIA's. 0: AMD's, which is found, drawn and given to
                                   ranks, but thinwire cannot compute on it                        */
-    int            device;    /* GPU: its number in CUDA, -1 if CUDA_VISIBLE_DEVICES hides it, or
+    int            device;   /* GPU: its number in CUDA, -1 if CUDA_VISIBLE_DEVICES hides it, or
                                   it is none of CUDA's                                            */
-    int            fabric;    /* network interface: 1 if it is an OpenFabrics (verbs) device      */
-    int            active;    /* network interface: 0 if it is known that no port of it is up     */
-    uint64_t       bytes;     /* NUMA node: memory                                                */
-    char           bus[24];   /* GPU, network interface: PCI bus id, "0000:3b:00.0"               */
-    char           name[64];  /* "GPU 0", "mlx5_0", "eth0", "NUMA node 1", "package 0"            */
+    int            fabric;   /* network interface: 1 if it is an OpenFabrics (verbs) device      */
+    int            active;   /* network interface: 0 if it is known that no port of it is up     */
+    int            port;     /* OpenFabrics device: the first port that is up, 1 if none is known */
+    uint64_t       bytes;    /* NUMA node: memory                                                */
+    char           bus[24];  /* GPU, network interface: PCI bus id, "0000:3b:00.0"               */
+    char           name[64]; /* "GPU 0", "mlx5_0", "eth0", "NUMA node 1", "package 0"            */
     char           model[96]; /* of a GPU or processor; of a network interface its other names    */
     char           pus[256];  /* core: its hardware threads by the system's numbers, "3,27"       */
 } tw_part_t;
@@ -153,6 +154,25 @@ tw_status_t tw_place(const tw_node_t *node, int ranks, const tw_rank_t *facts,
  * @return TW_OK (memory that cannot be preferred is only logged), TW_ERR_INVALID_ARG,
  *         TW_ERR_UNSUPPORTED (a node from a file, or the system refuses; logged). */
 tw_status_t tw_place_apply(const tw_node_t *node, const tw_place_t *place);
+
+/** The network interface of a place, as UCX names it in UCX_NET_DEVICES: "mlx5_0:1". "" where there
+ * is nothing to choose: the place has none, it is no OpenFabrics device, or the machine has no other
+ * one that is up.
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE (it does not fit). */
+tw_status_t tw_place_network(const tw_node_t *node, const tw_place_t *place, char *text,
+                             size_t size);
+
+/** Groups of `group` ranks, the last one perhaps smaller, whose members are as near each other as can
+ * be: by NVLink or XGMI, below one PCIe switch, one root, at one NUMA node, one package. Of s ranks that
+ * stand so together, s / group groups have no members from elsewhere.
+ * Source: S4 (Krizhevsky 2014), section 6: full rate inside a switch's group of four GPUs, half across.
+ * @param [in]  places  of `ranks` ranks, by tw_place().
+ * @param [in]  group   1 to ranks.
+ * @param [out] order   [ranks]: the ranks of the first group, of the second, ... Groups stand by their
+ *                      lowest ranks, ranks of a group ascend.
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_NO_MEMORY. */
+tw_status_t tw_place_groups(const tw_node_t *node, const tw_place_t *places, int ranks, int group,
+                            int *order);
 
 /** Two GPUs that exchange with each other. */
 typedef struct tw_pair {

@@ -4,7 +4,10 @@
 #include "config.h"
 
 #include <stddef.h>
+#include <string.h>
 
+#include "runtime/base/bytes.h"
+#include "runtime/topology/near.h"
 #include "runtime/topology/node.h"
 
 void tw_node_text(char *to, size_t size, const char *from)
@@ -81,6 +84,22 @@ tw_distance_t tw_node_distance(const tw_node_t *node, const tw_part_t *a, const 
         return TW_NEAR_NUMA;
     }
     return at_x.package >= 0 && at_x.package == at_y.package ? TW_NEAR_PACKAGE : TW_FAR;
+}
+
+uint64_t tw_node_hash(const tw_node_t *node)
+{
+    uint64_t hash = TW_FNV_START;
+
+    for (int i = 0; i < node->part_count; i++) {
+        const tw_part_t *p       = &node->parts[i];
+        const int        facts[] = {(int)p->kind, p->parent, p->os_index, p->active};
+
+        hash = tw_fnv1a(hash, facts, sizeof(facts));
+        hash = tw_fnv1a(hash, p->bus, strlen(p->bus) + 1);
+        hash = tw_fnv1a(hash, p->name, strlen(p->name) + 1);
+        hash = tw_fnv1a(hash, p->pus, strlen(p->pus) + 1);
+    }
+    return hash;
 }
 
 int tw_node_latency(const tw_node_t *node, int numa_a, int numa_b)

@@ -13,6 +13,8 @@
 
 #include "runtime/base/log.h"
 
+#define TW_PLACE_RANKS 4096 /* of a machine */
+
 /* Where a device or a core is. */
 typedef struct tw_where {
     int package; /* -1: not known */

@@ -180,11 +180,12 @@ static int tw_add_gpu(tw_node_t *node, hwloc_obj_t obj, int parent, tw_where_t w
     return 1;
 }
 
-/* A port of an InfiniBand device that is up has state 4. */
-static int tw_ports_down(hwloc_obj_t device)
+/* A port of an InfiniBand device that is up has state 4; the first such is *port_p. */
+static int tw_ports_down(hwloc_obj_t device, int *port_p)
 {
     int known = 0;
 
+    *port_p = 1;
     for (int port = 1; port <= 8; port++) {
         char        name[16];
         const char *state;
@@ -194,6 +195,7 @@ static int tw_ports_down(hwloc_obj_t device)
         if (state != NULL) {
             known = 1;
             if (atoi(state) == 4) {
+                *port_p = port;
                 return 0;
             }
         }
@@ -217,8 +219,11 @@ static void tw_nic_name(hwloc_obj_t device, tw_part_t *part)
         part->name[0] = '\0';
     }
     if (fabric) {
-        part->active =
-            part->fabric ? part->active || !tw_ports_down(device) : !tw_ports_down(device);
+        int       port;
+        const int down = tw_ports_down(device, &port);
+
+        part->port   = part->fabric && part->active ? part->port : port;
+        part->active = (part->fabric && part->active) || !down;
         part->fabric = 1;
     }
     if (part->name[0] == '\0') {

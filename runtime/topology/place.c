@@ -7,12 +7,11 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/topology/place.h"
-
-#define TW_PLACE_RANKS 4096
 
 /* The NUMA node: the GPU's where the rank has cores there, else that of most of its cores. */
 static int tw_place_numa(const tw_node_t *node, const tw_seat_t *seat, int *tally)
@@ -68,6 +67,29 @@ static int tw_place_nic(const tw_node_t *node, const tw_seat_t *seat, int class,
         }
     }
     return best;
+}
+
+tw_status_t tw_place_network(const tw_node_t *node, const tw_place_t *place, char *text,
+                             size_t size)
+{
+    const tw_part_t *nic;
+    int              up = 0, length = 0;
+
+    if (node == NULL || place == NULL || text == NULL || size == 0) {
+        return TW_ERR_INVALID_ARG;
+    }
+    nic = tw_node_find(node, TW_PART_NIC, place->nic);
+    for (int i = 0; i < node->count[TW_PART_NIC]; i++) {
+        const tw_part_t *other = tw_node_find(node, TW_PART_NIC, i);
+
+        up += other->fabric && other->active;
+    }
+    if (nic != NULL && nic->fabric && nic->active && up > 1) {
+        length = snprintf(text, size, "%s:%d", nic->name, nic->port);
+    } else {
+        text[0] = '\0';
+    }
+    return length < 0 || (size_t)length >= size ? TW_ERR_RANGE : TW_OK;
 }
 
 static int tw_best_nic_class(const tw_node_t *node)

@@ -18,6 +18,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "runtime/topology/near.h"
 #include "runtime/topology/node.h"
 
 #define TW_VISIBLE_ENTRY 96
@@ -266,6 +267,32 @@ int tw_visible_list(const tw_node_t *node, const char *visible, int *list)
         }
     }
     return n;
+}
+
+tw_status_t tw_visible_devices(const tw_node_t *node, const char *visible, char *text, size_t size)
+{
+    const int n    = node->count[TW_PART_GPU];
+    int      *list = calloc(n > 0 ? (size_t)n : 1, sizeof(*list));
+    size_t    used = 0;
+
+    if (list == NULL) {
+        return TW_ERR_NO_MEMORY;
+    }
+    text[0] = '\0';
+    for (int i = 0, shown = tw_visible_list(node, visible, list); i < shown; i++) {
+        const char *bus = node->parts[node->gpus[list[i]].part].bus;
+        /* What CUDA shows of parts is one of them. */
+        const char *part = visible != NULL ? visible + strspn(visible, " \t") : "";
+        const int   mig  = strncmp(part, "MIG-", 4) == 0 ? (int)strcspn(part, ", \t") : 0;
+
+        if (used + strlen(bus) + (size_t)mig + 3 > size) {
+            break;
+        }
+        used += (size_t)snprintf(text + used, size - used, "%s%s%s%.*s", i > 0 ? "," : "", bus,
+                                 mig > 0 ? "/" : "", mig, part);
+    }
+    free(list);
+    return TW_OK;
 }
 
 tw_status_t tw_visible_apply(tw_node_t *node, const char *visible)

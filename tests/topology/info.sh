@@ -41,7 +41,8 @@ amd() {
     alone "$thinwire" info --topology --xml "$top_srcdir/tests/topology/amd8.xml" --json "$scratch/amd.json" &&
         has '^machine .* 8 GPUs, 4 network interfaces$' && has '^          GPU 7  0000:73:00.0  Instinct MI250X  *rank 7$' &&
         has '^   7    7     -  14-15 .* mlx5_3   same switch$' && has '^XGMI joins 0-1 .* 6-7 with up to 100 GB/s' &&
-        has '^    1  XGMI            0-1 2-3 4-5 6-7$' && has 'on them is unsupported' && hasnt 'hidden' && hasnt NVLink ||
+        has '^    1  XGMI            0-1 2-3 4-5 6-7$' && has 'on them is unsupported' && hasnt 'hidden' && hasnt NVLink &&
+        has '^UCX_NET_DEVICES by local rank: mlx5_0:1 mlx5_0:1 mlx5_1:1 .* mlx5_3:1$' ||
         return 1
     [ "$(grep -c '"vendor": "AMD"' "$scratch/amd.json")" -eq 8 ]
 }
