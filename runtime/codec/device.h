@@ -27,6 +27,14 @@ typedef enum tw_device_memory {
 typedef struct tw_device_ops {
     const char *name; /* "CUDA" */
 
+    /* How many devices this process has. TW_ERR_UNSUPPORTED (no driver, one that is too old, no device)
+     * and others: why is a line without its end. */
+    tw_status_t (*count)(int *count_p, char *why, size_t size);
+    /* The PCI bus id of a device, "0000:3b:00.0". */
+    tw_status_t (*bus)(int device, char *text, size_t size);
+    /* Make a device the current one of this thread, and start it. TW_ERR_BUSY: it is another process's;
+     * why is a line without its end. */
+    tw_status_t (*select)(int device, char *why, size_t size);
     /* The number of the current device. TW_ERR_UNSUPPORTED: there is none. */
     tw_status_t (*current)(int *device_p);
     /* Make a device the current one of this thread. */

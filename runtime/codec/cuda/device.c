@@ -16,6 +16,7 @@
 
 #include "runtime/codec/cuda/cuda.h"
 #include "runtime/codec/cuda/runtime.h"
+#include "runtime/codec/cuda/select.h"
 #include "runtime/codec/device.h"
 
 /* From cuda.h of the driver, which is not needed otherwise. */
@@ -183,6 +184,9 @@ static tw_status_t tw_cuda_divide_values(void *values, size_t n, size_t element,
 
 const tw_device_ops_t tw_device_cuda = {
     .name            = "CUDA",
+    .count           = tw_cuda_count,
+    .bus             = tw_cuda_bus,
+    .select          = tw_cuda_select,
     .current         = tw_cuda_current,
     .use             = tw_cuda_use,
     .owns            = tw_cuda_owns,

@@ -3,6 +3,8 @@
  */
 #include "config.h"
 
+#include <stdio.h>
+
 #include "runtime/codec/cuda/cuda.h"
 #include "runtime/codec/device.h"
 
@@ -63,6 +65,13 @@ tw_status_t tw_cuda_divide(void *stream, uint8_t *values, size_t n, size_t eleme
 /* Whoever looks finds no current device, and no memory of one. All else comes after tw_comm_device_open(),
  * which asks for the current one. */
 
+static tw_status_t tw_no_count(int *count_p, char *why, size_t size)
+{
+    (void)count_p;
+    snprintf(why, size, "thinwire was built without CUDA");
+    return TW_ERR_UNSUPPORTED;
+}
+
 static tw_status_t tw_no_current(int *device_p)
 {
     (void)device_p;
@@ -77,4 +86,4 @@ static bool tw_no_owns(const void *p, const void *q)
 }
 
 const tw_device_ops_t tw_device_cuda = {
-    .name = "none", .current = tw_no_current, .owns = tw_no_owns};
+    .name = "none", .count = tw_no_count, .current = tw_no_current, .owns = tw_no_owns};

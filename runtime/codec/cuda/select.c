@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/cuda/select.c - which devices CUDA counts, where they are, and making one the current one;
+ * in words where that fails.
+ */
+#include "config.h"
+
+#include <stdio.h>
+
+#include "runtime/codec/cuda/runtime.h"
+#include "runtime/codec/cuda/select.h"
+
+/* Without a driver the runtime says that it is too old. */
+static void tw_cuda_old_driver(char *why, size_t size)
+{
+    int driver = 0, runtime = 0;
+
+    (void)tw_cuda_status(cudaDriverGetVersion(&driver));
+    (void)tw_cuda_status(cudaRuntimeGetVersion(&runtime));
+    if (driver == 0) {
+        snprintf(why, size, "there is no CUDA driver");
+    } else {
+        snprintf(why, size, "the driver is too old: it is for CUDA %d.%d, thinwire for %d.%d",
+                 driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    }
+}
+
+tw_status_t tw_cuda_count(int *count_p, char *why, size_t size)
+{
+    int               count  = 0;
+    const cudaError_t error  = cudaGetDeviceCount(&count);
+    const tw_status_t status = tw_cuda_status(error);
+
+    if (error == cudaErrorInsufficientDriver) {
+        tw_cuda_old_driver(why, size);
+    } else if (error == cudaErrorNoDevice || (error == cudaSuccess && count == 0)) {
+        snprintf(why, size, "CUDA sees no device");
+    } else if (error != cudaSuccess) {
+        snprintf(why, size, "CUDA finds no device: %s", cudaGetErrorString(error));
+    } else {
+        *count_p = count;
+        return TW_OK;
+    }
+    return status != TW_OK ? status : TW_ERR_UNSUPPORTED;
+}
+
+tw_status_t tw_cuda_bus(int device, char *text, size_t size)
+{
+    return tw_cuda_status(cudaDeviceGetPCIBusId(text, (int)size, device));
+}
+
+tw_status_t tw_cuda_select(int device, char *why, size_t size)
+{
+    cudaError_t error = cudaSetDevice(device);
+
+    if (error == cudaSuccess) {
+        error = cudaFree(NULL); /* older runtimes start the device at the first use */
+    }
+    if (error == cudaErrorDevicesUnavailable || error == cudaErrorDeviceAlreadyInUse) {
+        snprintf(why, size, "device %d is busy, or another process has it alone (compute mode)",
+                 device);
+        (void)tw_cuda_status(error);
+        return TW_ERR_BUSY;
+    }
+    if (error != cudaSuccess) {
+        snprintf(why, size, "device %d: %s", device, cudaGetErrorString(error));
+    }
+    return tw_cuda_status(error);
+}
