@@ -11,6 +11,7 @@
 #include <thinwire/context.h>
 #include <thinwire/declare.h>
 #include <thinwire/status.h>
+#include <thinwire/topology.h>
 
 TW_BEGIN_DECLS
 
@@ -29,7 +30,8 @@ const char *tw_endpoints(void);
  * @param [out] comm_p  set only on TW_OK; release it with tw_comm_destroy().
  * @return the same on every rank: TW_OK, TW_ERR_MISMATCH, TW_ERR_SETTING (a setting is out of range
  *         on some rank), TW_ERR_NO_MEMORY, TW_ERR_MPI, TW_ERR_TIMEOUT (THINWIRE_TIMEOUT),
- *         TW_ERR_NETWORK, TW_ERR_IO (THINWIRE_DECISIONS cannot be read or written); and
+ *         TW_ERR_NETWORK, TW_ERR_IO (THINWIRE_DECISIONS cannot be read or written), and where
+ *         THINWIRE_DEVICE is a number, what tw_comm_bind_device() says; and
  *         locally, before anything is sent: TW_ERR_INVALID_ARG, TW_ERR_UNSUPPORTED.
  * Threads: one thread at a time per communicator; different communicators may be used by different
  * threads if MPI was initialised with MPI_THREAD_MULTIPLE. */
@@ -56,6 +58,39 @@ tw_status_t tw_comm_status(const tw_comm_t *comm);
  * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_DEAD; TW_ERR_MPI, TW_ERR_TIMEOUT, ... where it dies by
  *         this. */
 tw_status_t tw_comm_advance(tw_comm_t *comm);
+
+/** The place of this rank on its machine: which GPU, cores, NUMA node and network interface are its own,
+ * by the rules of docs/topology.md, from the bindings and the visible devices of all ranks there.
+ * Collective where the communicator does not know it, that is at the first call, unless THINWIRE_BIND,
+ * THINWIRE_DEVICE or tw_comm_bind_device() came before; takes milliseconds then, on large machines some
+ * hundreds of them. Messages and the groups of TW_SCHEME_GROUP follow the places from then on: results
+ * are the same.
+ * @param [out] node_p   the machine; NULL: not wanted. Lives as long as the communicator.
+ * @param [out] place_p  as tw_place() gives it. Lives as long as the communicator.
+ * @return the same on all ranks: TW_OK, TW_ERR_NO_MEMORY, TW_ERR_MPI, TW_ERR_TIMEOUT, TW_ERR_DEAD; and
+ *         locally TW_ERR_INVALID_ARG, TW_ERR_UNSUPPORTED (this machine could not be described; logged).
+ */
+tw_status_t tw_comm_place(tw_comm_t *comm, const tw_node_t **node_p, const tw_place_t **place_p);
+
+/* Devices for tw_comm_bind_device(), beside their numbers in CUDA. */
+#define TW_BIND_NONE    (-1) /* none                                                            */
+#define TW_BIND_AUTO    (-2) /* the one of the rank's place; the processor where CUDA has none  */
+#define TW_BIND_SETTING (-3) /* what THINWIRE_DEVICE says                                       */
+
+/** Make a CUDA device the current one of the calling thread, as cudaSetDevice() does, and start it.
+ * Collective; ranks may wish differently. Where one wishes for a device, all ranks of a machine find the
+ * same places, from what CUDA counts on each rank: CUDA_VISIBLE_DEVICES, device cgroups, parts of GPUs
+ * (MIG) and what the launcher has bound are in it. THINWIRE_DEVICE does the same in tw_comm_create().
+ * @param [in]  device    its number in this process, TW_BIND_NONE, TW_BIND_AUTO or TW_BIND_SETTING.
+ * @param [out] device_p  its number; -1: the rank has none, and computes on its processor. Set only on
+ *                        TW_OK.
+ * @return the same on every rank: TW_OK; the worst of what the ranks with a number have found, of which
+ *         each logs a line: TW_ERR_UNSUPPORTED (no CUDA in the build, no driver, one that is too old, no
+ *         device), TW_ERR_RANGE (no such number; TW_ERR_SETTING for THINWIRE_DEVICE), TW_ERR_BUSY
+ *         (another process has it alone), TW_ERR_IO (another error of CUDA's); TW_ERR_NO_MEMORY,
+ *         TW_ERR_MPI, TW_ERR_TIMEOUT, TW_ERR_DEAD; and locally TW_ERR_INVALID_ARG.
+ * With TW_BIND_AUTO these are lines only, and *device_p is -1. */
+tw_status_t tw_comm_bind_device(tw_comm_t *comm, int device, int *device_p);
 
 /** Counters since creation or the last tw_comm_stats_reset(), of this rank. */
 typedef struct tw_stats {

@@ -7,7 +7,8 @@
 #include "runtime/base/settings.h"
 
 typedef struct tw_topology_config {
-    int bind; /* bind ranks to their places when a communicator is created */
+    int bind;   /* bind ranks to their places when a communicator is created */
+    int device; /* its number, TW_BIND_NONE or TW_BIND_AUTO; may differ       */
 } tw_topology_config_t;
 
 extern const tw_setting_table_t tw_topology_settings;

@@ -1,71 +1,173 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/comm/bind.c - what topology needs from MPI: how many ranks this node has, which of them this
- * is, and what each is bound to and sees already. All of them compute the same places from that.
+ * transport/comm/bind.c - ranks bind themselves to what their places say: cores and memory, and a CUDA
+ * device.
+ *
+ * What CUDA counts for a rank is asked only where a rank wants a device: it starts the driver. Whether all
+ * goes well is agreed on before and after, so that all ranks leave together; each rank that fails says
+ * why. A rank that takes what there is (auto) goes on without a device instead.
  */
 #include "config.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <thinwire/topology.h>
-
 #include "runtime/base/context.h"
 #include "runtime/topology/settings.h"
 #include "runtime/transport/comm/bind.h"
+#include "runtime/transport/comm/place.h"
 #include "runtime/transport/comm/sync.h"
+#include "runtime/transport/engine/progress_thread.h"
 
-#define TW_VISIBLE_TEXT 1024
+#define TW_DEVICE_BUS 32  /* bytes of a PCI bus id */
+#define TW_DEVICE_WHY 256 /* of a line             */
 
-/* What ranks of a node tell each other. */
-typedef struct tw_bind_facts {
-    char binding[TW_PUS_TEXT];
-    char visible[TW_VISIBLE_TEXT];
-    int  visible_set; /* CUDA_VISIBLE_DEVICES exists, perhaps empty */
-} tw_bind_facts_t;
+/* A rank that wants a device. */
+typedef struct tw_wish {
+    int         device;             /* a number, TW_BIND_NONE or TW_BIND_AUTO                 */
+    int         fixed;              /* the only number that will do; -1: any                  */
+    const char *by;                 /* how it was said                                        */
+    tw_status_t bad;                /* the status of a number that is out of range            */
+    int         count;              /* devices that CUDA counts here; 0: none                 */
+    char        why[TW_DEVICE_WHY]; /* there is none                        */
+    char        devices[TW_SEAT_DEVICES]; /* tw_rank_t.devices                    */
+} tw_wish_t;
 
-static void tw_bind_own_facts(const tw_comm_t *comm, const tw_node_t *node, tw_bind_facts_t *facts)
+/* Bus ids in CUDA's order, or that of one device; with the name of the part of a GPU where
+ * CUDA_VISIBLE_DEVICES names one: CUDA then counts that alone. */
+static void tw_wish_list(const tw_comm_t *comm, tw_wish_t *wish)
 {
-    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    const char  *visible = getenv("CUDA_VISIBLE_DEVICES");
+    const char  *part    = visible != NULL ? visible + strspn(visible, " \t") : "";
+    const int    mig     = strncmp(part, "MIG-", 4) == 0 ? (int)strcspn(part, ", \t") : 0;
+    const int    first   = wish->fixed >= 0 ? wish->fixed : 0;
+    const int    end     = wish->fixed >= 0 ? first + 1 : wish->count;
+    const size_t size    = sizeof(wish->devices);
+    size_t       used    = 0;
 
-    memset(facts, 0, sizeof(*facts));
-    facts->visible_set = visible != NULL;
-    snprintf(facts->visible, sizeof(facts->visible), "%s", visible != NULL ? visible : "");
-    if (tw_node_binding(node, facts->binding, sizeof(facts->binding)) != TW_OK) {
-        TW_WARN(&comm->log, "this rank's binding is too long a list, and is taken for none");
-        facts->binding[0] = '\0';
+    for (int d = first; d < end; d++) {
+        char bus[TW_DEVICE_BUS];
+
+        if (comm->device.ops->bus(d, bus, sizeof(bus)) != TW_OK) {
+            snprintf(bus, sizeof(bus), "device %d",
+                     d); /* a name is enough to tell it from others */
+        }
+        if (used + strlen(bus) + (size_t)mig + 3 > size) {
+            break;
+        }
+        used += (size_t)snprintf(wish->devices + used, size - used, "%s%s%s%.*s",
+                                 d > first ? "," : "", bus, mig > 0 ? "/" : "", mig, part);
     }
 }
 
-/* One place from what all ranks of the node said. */
-static tw_status_t tw_bind_place(const tw_node_t *node, const tw_bind_facts_t *facts, int ranks,
-                                 tw_place_t **places_p)
+/* All GPUs that there are, AMD's, on which nobody computes; "" where that is not so. */
+static const char *tw_wish_amd(const tw_comm_t *comm)
 {
-    tw_rank_t  *list = calloc((size_t)ranks, sizeof(*list));
+    tw_node_t       *node = NULL;
+    const tw_part_t *gpu;
+    bool             amd = false;
+
+    if (tw_node_create(comm->ctx, NULL, "", &node) == TW_OK) {
+        gpu = tw_node_find(node, TW_PART_GPU, 0);
+        amd = gpu != NULL && !gpu->cuda;
+    }
+    tw_node_destroy(node);
+    return amd ? "; computing on GPUs of AMD is unsupported" : "";
+}
+
+/* What CUDA says to the wish; a failure is logged. */
+static tw_status_t tw_wish_ask(const tw_comm_t *comm, tw_wish_t *wish)
+{
     tw_status_t status;
 
-    if (list == NULL) {
-        return TW_ERR_NO_MEMORY;
+    if (wish->device == TW_BIND_NONE) {
+        return TW_OK;
     }
-    for (int r = 0; r < ranks; r++) {
-        list[r] = (tw_rank_t){.binding = facts[r].binding,
-                              .visible = facts[r].visible_set ? facts[r].visible : NULL};
+    status = comm->device.ops->count(&wish->count, wish->why, sizeof(wish->why));
+    if (status != TW_OK && wish->device == TW_BIND_AUTO) {
+        /* Nobody expects a device of a library that has no CUDA. */
+        tw_log_write(
+            &comm->log, strcmp(comm->device.ops->name, "none") == 0 ? TW_LOG_INFO : TW_LOG_WARN,
+            "%s: %s%s; computing on the processor", wish->by, wish->why, tw_wish_amd(comm));
+        return TW_OK;
     }
-    status = tw_place(node, ranks, list, places_p);
-    free(list);
+    if (status != TW_OK) {
+        TW_ERROR(&comm->log, "%s: %s%s; accepted: auto, none", wish->by, wish->why,
+                 tw_wish_amd(comm));
+        return status;
+    }
+    if (wish->device >= wish->count) {
+        TW_ERROR(&comm->log, "%s: this rank has %d device%s; accepted: auto, none, 0 to %d",
+                 wish->by, wish->count, wish->count == 1 ? "" : "s", wish->count - 1);
+        return wish->bad;
+    }
+    tw_wish_list(comm, wish);
+    return TW_OK;
+}
+
+static void tw_bind_remember(tw_context_t *ctx, int device)
+{
+    pthread_mutex_lock(&ctx->lock);
+    ctx->device = device + 1;
+    pthread_mutex_unlock(&ctx->lock);
+}
+
+static int tw_bind_remembered(tw_context_t *ctx)
+{
+    int device;
+
+    pthread_mutex_lock(&ctx->lock);
+    device = ctx->device - 1;
+    pthread_mutex_unlock(&ctx->lock);
+    return device;
+}
+
+/* Make it the current device. */
+static tw_status_t tw_wish_take(tw_comm_t *comm, tw_wish_t *wish, int *device_p)
+{
+    const tw_place_t *place              = tw_seat_place(comm->seat);
+    char              why[TW_DEVICE_WHY] = "";
+    int               device             = wish->fixed;
+    tw_status_t       status;
+
+    *device_p = -1;
+    if (wish->device == TW_BIND_NONE || wish->count == 0) {
+        return TW_OK;
+    }
+    if (device < 0) { /* without a map in turn */
+        device = place != NULL ? place->device : comm->seat->rank % wish->count;
+    }
+    status = comm->device.ops->select(device, why, sizeof(why));
+    if (status == TW_OK) {
+        TW_INFO(&comm->log, "%s: device %d, GPU %d, network interface %s", wish->by, device,
+                place != NULL ? place->gpu : -1,
+                comm->network[0] != '\0' ? comm->network : "as it comes");
+        tw_bind_remember(comm->ctx, device);
+        *device_p = device;
+        return TW_OK;
+    }
+    if (wish->device == TW_BIND_AUTO) {
+        TW_WARN(&comm->log, "%s: %s; computing on the processor", wish->by, why);
+        return TW_OK;
+    }
+    TW_ERROR(&comm->log, "%s: %s; accepted: auto, none, a device that is free", wish->by, why);
     return status;
 }
 
-static void tw_bind_apply(tw_comm_t *comm, const tw_node_t *node, const tw_place_t *place)
+static void tw_bind_cores(tw_comm_t *comm)
 {
-    const tw_part_t *nic     = tw_node_find(node, TW_PART_NIC, place->nic);
-    const int        wish    = comm->ctx->config.threads;
-    char             gpu[32] = "none";
+    const tw_place_t *place   = tw_seat_place(comm->seat);
+    const tw_node_t  *node    = comm->seat->node;
+    const int         threads = comm->ctx->config.threads;
+    char              gpu[32] = "none";
+    const tw_part_t  *nic;
 
-    if (tw_place_apply(node, place) != TW_OK) {
+    if (place == NULL || tw_place_apply(node, place) != TW_OK) {
         return; /* has said why */
     }
-    comm->exec.threads = wish > 0 ? wish : place->core_count;
+    nic                = tw_node_find(node, TW_PART_NIC, place->nic);
+    comm->exec.threads = threads > 0 ? threads : place->core_count;
     if (place->gpu >= 0) {
         snprintf(gpu, sizeof(gpu), "%d (device %d)", place->gpu, place->device);
     }
@@ -73,56 +175,129 @@ static void tw_bind_apply(tw_comm_t *comm, const tw_node_t *node, const tw_place
             place->pus, place->numa, gpu, nic != NULL ? nic->name : "none");
 }
 
-/* The ranks of the node exchange their facts and bind themselves. */
-static int tw_bind_node(tw_comm_t *comm, MPI_Comm local, tw_node_t *node)
+/* Cores if one rank wants them, devices for those who want one. Collective. */
+static tw_status_t tw_bind_all(tw_comm_t *comm, int cores, tw_wish_t *wish, int *device_p)
 {
-    tw_bind_facts_t *facts;
-    tw_place_t      *places = NULL;
-    int              rank = 0, ranks = 1, result, well, all = 0;
+    const int   wants[2] = {cores, wish->device != TW_BIND_NONE};
+    int         any[2]   = {0, 0};
+    tw_status_t status;
 
-    MPI_Comm_rank(local, &rank);
-    MPI_Comm_size(local, &ranks);
-    facts  = calloc((size_t)ranks, sizeof(*facts));
-    well   = facts != NULL && node != NULL;
-    result = MPI_Allreduce(&well, &all, 1, MPI_INT, MPI_MIN, local);
-    if (result == MPI_SUCCESS && all) {
-        tw_bind_own_facts(comm, node, &facts[rank]);
-        result = MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, facts, (int)sizeof(*facts),
-                               MPI_BYTE, local);
+    *device_p = -1;
+    status    = tw_sync_allreduce(comm, wants, any, 2, sizeof(any[0]), MPI_INT, MPI_MAX,
+                                  "the wish to bind");
+    if (status != TW_OK || (!any[0] && !any[1])) {
+        return status;
     }
-    if (result == MPI_SUCCESS && all && tw_bind_place(node, facts, ranks, &places) == TW_OK) {
-        tw_bind_apply(comm, node, &places[rank]);
+    if (any[1]) {
+        status = tw_comm_agree(comm, tw_wish_ask(comm, wish));
     }
-    free(places);
-    free(facts);
-    return result;
+    if (status == TW_OK) { /* a rank for which CUDA counts none has what the map shows */
+        status =
+            tw_comm_seat_make(comm, wish->count > 0 || wants[1] != any[1] ? wish->devices : NULL);
+    }
+    if (status == TW_OK && wish->fixed >= 0 && wish->count > 0 && comm->seat->places != NULL) {
+        comm->seat->places[comm->seat->rank].device = wish->fixed; /* others were left out */
+    }
+    if (status == TW_OK && any[0]) {
+        tw_bind_cores(comm);
+    }
+    return status == TW_OK && any[1] ? tw_comm_agree(comm, tw_wish_take(comm, wish, device_p))
+                                     : status;
+}
+
+/* "THINWIRE_DEVICE=2". What another communicator of the context has taken stays: over fewer ranks, the
+ * rank's place may be another. */
+static void tw_wish_of_setting(const tw_comm_t *comm, tw_wish_t *wish, int device, char *by,
+                               size_t size)
+{
+    *wish = (tw_wish_t){.device = device, .fixed = device, .by = by, .bad = TW_ERR_SETTING};
+    if (device == TW_BIND_AUTO) {
+        wish->fixed = tw_bind_remembered(comm->ctx);
+    }
+    if (device >= 0) {
+        snprintf(by, size, "THINWIRE_DEVICE=%d", device);
+    } else {
+        snprintf(by, size, "THINWIRE_DEVICE=%s", device == TW_BIND_AUTO ? "auto" : "none");
+    }
 }
 
 tw_status_t tw_comm_bind(tw_comm_t *comm)
 {
     tw_topology_config_t config;
-    tw_node_t           *node  = NULL;
-    MPI_Comm             local = MPI_COMM_NULL;
+    tw_wish_t            wish;
+    char                 by[32];
+    int                  device;
     tw_status_t          status;
-    int                  any = 0, result;
 
     status = tw_comm_agree(comm, tw_settings_load(&comm->log, &tw_topology_settings, &config));
-    if (status == TW_OK) {
-        status = tw_sync_allreduce(comm, &config.bind, &any, 1, sizeof(any), MPI_INT, MPI_MAX,
-                                   "the wish to bind");
-    }
-    if (status != TW_OK || !any) {
+    if (status != TW_OK) {
         return status;
     }
-    /* With the communicator's log lines, which carry its rank. */
-    if (tw_node_create(comm->ctx, NULL, getenv("CUDA_VISIBLE_DEVICES"), &node) != TW_OK) {
-        TW_WARN(&comm->log, "this machine could not be described: no rank of the node is bound");
+    tw_wish_of_setting(comm, &wish, config.device, by, sizeof(by));
+    return tw_bind_all(comm, config.bind, &wish, &device);
+}
+
+static tw_status_t tw_bind_device(tw_comm_t *comm, int device, int *device_p)
+{
+    tw_topology_config_t config;
+    tw_wish_t            wish;
+    char                 by[48];
+    tw_status_t          status = TW_OK;
+
+    if (device == TW_BIND_SETTING) {
+        status = tw_settings_load(&comm->log, &tw_topology_settings, &config);
     }
-    result = MPI_Comm_split_type(comm->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local);
-    if (result == MPI_SUCCESS) {
-        result = tw_bind_node(comm, local, node);
-        MPI_Comm_free(&local);
+    status = tw_comm_agree(comm, status);
+    if (status != TW_OK) {
+        return status;
     }
-    tw_node_destroy(node);
-    return tw_comm_mpi(comm, result, "binding the ranks of a node");
+    if (device == TW_BIND_SETTING) {
+        tw_wish_of_setting(comm, &wish, config.device, by, sizeof(by));
+    } else {
+        wish = (tw_wish_t){.device = device, .fixed = device, .by = by, .bad = TW_ERR_RANGE};
+        snprintf(by, sizeof(by),
+                 device < 0 ? "tw_comm_bind_device(auto)" : "tw_comm_bind_device(%d)", device);
+    }
+    return tw_bind_all(comm, 0, &wish, device_p);
+}
+
+tw_status_t tw_comm_bind_device(tw_comm_t *comm, int device, int *device_p)
+{
+    tw_status_t status = tw_comm_check(comm);
+    int         taken;
+
+    if (status != TW_OK || device_p == NULL || device < TW_BIND_SETTING) {
+        return status != TW_OK ? status : TW_ERR_INVALID_ARG;
+    }
+    tw_comm_enter(comm);
+    status = tw_bind_device(comm, device, &taken);
+    tw_comm_leave(comm);
+    if (status == TW_OK) {
+        *device_p = taken;
+    }
+    return status;
+}
+
+tw_status_t tw_comm_place(tw_comm_t *comm, const tw_node_t **node_p, const tw_place_t **place_p)
+{
+    tw_status_t status = tw_comm_check(comm);
+
+    if (status != TW_OK || place_p == NULL) {
+        return status != TW_OK ? status : TW_ERR_INVALID_ARG;
+    }
+    tw_comm_enter(comm);
+    if (comm->seat == NULL) {
+        status = tw_comm_seat_make(comm, NULL);
+    }
+    if (status == TW_OK && tw_seat_place(comm->seat) == NULL) {
+        status = TW_ERR_UNSUPPORTED;
+    }
+    if (status == TW_OK) {
+        *place_p = tw_seat_place(comm->seat);
+        if (node_p != NULL) {
+            *node_p = comm->seat->node;
+        }
+    }
+    tw_comm_leave(comm);
+    return status;
 }

@@ -57,16 +57,37 @@ struct tw_comm {
     struct tw_auto       *autos;         /* what is known for, and decided by, `auto` (auto/)   */
     bool                  blocking_only; /* no nonblocking call or plan was ever made         */
     bool                  patient;       /* no rank has THINWIRE_TIMEOUT; false until all know   */
-    struct tw_request    *running;       /* started and not complete, oldest first      */
-    int                   requests;      /* plans and requests that exist               */
-    int                   feedbacks;     /* feedback objects that exist                 */
-    uint64_t              waited_ns;     /* looked in vain since something moved (timeout.c) */
-    uint64_t              looked_ns;     /* the last of these looks; 0: none            */
+    struct tw_comm_seat  *seat;          /* where this rank is, once that was asked for (place.h) */
+    void (*seat_release)(struct tw_comm_seat *seat);
+    const int         *peers;       /* [size]: this rank, then the others in the order in which
+                                          messages start; NULL: the order of ranks, from the next */
+    char               network[64]; /* UCX_NET_DEVICES of this rank's place; "": all          */
+    struct tw_request *running;     /* started and not complete, oldest first      */
+    int                requests;    /* plans and requests that exist               */
+    int                feedbacks;   /* feedback objects that exist                 */
+    uint64_t           waited_ns;   /* looked in vain since something moved (timeout.c) */
+    uint64_t           looked_ns;   /* the last of these looks; 0: none            */
     int     pending; /* messages, at the last eighth of the limit; -1: none of it passed */
     uint8_t small_in[TW_SYNC_SMALL], small_out[TW_SYNC_SMALL]; /* sync.h    */
 };
 
-/* tw_comm_create with another table of MPI calls, which must outlive the communicator. */
+/* The i-th rank to send to, and to receive from; i = 1 .. size-1; the size-th is the rank itself. */
+static inline int tw_comm_peer(const tw_comm_t *comm, int i)
+{
+    return comm->peers != NULL ? comm->peers[i % comm->size] : (comm->rank + i) % comm->size;
+}
+
+static inline int tw_comm_source(const tw_comm_t *comm, int i)
+{
+    return comm->peers != NULL ? comm->peers[i] : (comm->rank + comm->size - i) % comm->size;
+}
+
+/* tw_comm_create with another table of MPI calls, which must outlive the communicator. prepare, NULL or
+ * not, is called before the endpoint is opened, on all ranks; its failure on one is that of all. */
+tw_status_t tw_comm_open(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_Comm parent,
+                         tw_status_t (*prepare)(tw_comm_t *comm), tw_comm_t **comm_p);
+
+/* The same without it. */
 tw_status_t tw_comm_create_with(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_Comm parent,
                                 tw_comm_t **comm_p);
 

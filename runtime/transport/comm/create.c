@@ -37,13 +37,7 @@ tw_status_t tw_comm_create(tw_context_t *ctx, MPI_Comm parent, tw_comm_t **comm_
     if (!initialised || comm_p == NULL) {
         return TW_ERR_INVALID_ARG;
     }
-    status = tw_comm_create_with(ctx, &tw_mpi_default, parent, &comm);
-    if (status == TW_OK) {
-        status = tw_comm_bind(comm);
-        if (status != TW_OK) {
-            tw_comm_destroy(comm);
-        }
-    }
+    status = tw_comm_open(ctx, &tw_mpi_default, parent, tw_comm_bind, &comm);
     if (status == TW_OK) {
         tw_comm_thread(comm);
         *comm_p = comm;

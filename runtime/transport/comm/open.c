@@ -112,6 +112,15 @@ static void tw_comm_threads(tw_comm_t *comm)
     comm->exec.threads = wish > 0 ? wish : tw_threads_share(comm->local_ranks);
 }
 
+static void tw_comm_leave_seat(tw_comm_t *comm)
+{
+    if (comm->seat != NULL) {
+        comm->seat_release(comm->seat);
+    }
+    comm->seat  = NULL;
+    comm->peers = NULL;
+}
+
 /* After an error MPI may still write into buffers of unfinished operations: they are never freed.
  */
 static void tw_comm_abandon(tw_comm_t *comm)
@@ -124,12 +133,19 @@ static void tw_comm_abandon(tw_comm_t *comm)
         comm->endpoint->abandon(comm);
     }
     tw_auto_close(comm, false);
+    tw_comm_leave_seat(comm);
     tw_codec_destroy(comm->fp32);
     comm->fp32 = NULL;
 }
 
 tw_status_t tw_comm_create_with(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_Comm parent,
                                 tw_comm_t **comm_p)
+{
+    return tw_comm_open(ctx, mpi, parent, NULL, comm_p);
+}
+
+tw_status_t tw_comm_open(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_Comm parent,
+                         tw_status_t (*prepare)(tw_comm_t *comm), tw_comm_t **comm_p)
 {
     tw_comm_t  *comm;
     tw_status_t status;
@@ -180,6 +196,9 @@ tw_status_t tw_comm_create_with(tw_context_t *ctx, const tw_mpi_ops_t *mpi, MPI_
     if (status == TW_OK) {
         status = tw_auto_open(comm);
     }
+    if (status == TW_OK && prepare != NULL) {
+        status = prepare(comm);
+    }
     if (status == TW_OK) {
         status = tw_endpoint_open(comm); /* last: it closes itself where it fails */
     }
@@ -197,6 +216,7 @@ err_free_dup:
     tw_auto_close(comm, false);
     tw_codec_destroy(comm->fp32);
     tw_nodes_free(&comm->nodes);
+    tw_comm_leave_seat(comm);
     mpi->Comm_free(&comm->comm);
 err_free:
     tw_pool_fini(&comm->pool);
@@ -231,6 +251,7 @@ tw_status_t tw_comm_destroy(tw_comm_t *comm)
     tw_codec_destroy(comm->fp32);
     tw_node_release(comm);
     tw_nodes_free(&comm->nodes);
+    tw_comm_leave_seat(comm);
     tw_comm_device_close(comm);
     tw_pool_fini(&comm->pool);
     free(comm);

@@ -31,7 +31,7 @@ static tw_status_t tw_gather_exchange(tw_request_t *op, tw_lane_t *lane)
     tw_status_t      status = TW_OK;
 
     for (int i = 1; i < comm->size && status == TW_OK; i++) {
-        const int    peer  = (comm->rank + comm->size - i) % comm->size;
+        const int    peer  = tw_comm_source(comm, i);
         const size_t count = tw_lane_fragment(op, lane, op->array[TW_GATHER_COUNT][peer]);
 
         status =
@@ -41,8 +41,7 @@ static tw_status_t tw_gather_exchange(tw_request_t *op, tw_lane_t *lane)
         tw_op_encode(op, tw_lane_at(op, lane, op->send, 0), n, mine);
     }
     for (int i = 1; i < comm->size && status == TW_OK; i++) {
-        status =
-            tw_lane_send(op, lane, 0, 0, mine, tw_op_size(op, n), (comm->rank + i) % comm->size, n);
+        status = tw_lane_send(op, lane, 0, 0, mine, tw_op_size(op, n), tw_comm_peer(comm, i), n);
     }
     return status;
 }

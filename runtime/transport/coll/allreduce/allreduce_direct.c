@@ -21,13 +21,13 @@ static tw_status_t tw_direct_exchange(tw_request_t *op, tw_lane_t *lane, size_t 
     tw_status_t      status = TW_OK;
 
     for (int i = 1; i < comm->size && status == TW_OK && tw_direct_receives(op); i++) {
-        const int peer = (comm->rank + comm->size - i) % comm->size;
+        const int peer = tw_comm_source(comm, i);
 
         status = tw_lane_recv(op, lane, 0, tw_lane_slot(op, lane, peer), bytes, peer);
     }
     tw_reduction_encode(op, lane, 0, n, mine);
     for (int i = 1; i < comm->size && status == TW_OK; i++) {
-        const int peer = (comm->rank + i) % comm->size;
+        const int peer = tw_comm_peer(comm, i);
 
         if (op->root < 0 || op->root == peer) {
             status = tw_lane_send(op, lane, 0, 0, mine, bytes, peer, n);

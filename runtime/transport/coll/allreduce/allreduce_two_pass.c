@@ -20,7 +20,7 @@ static tw_status_t tw_pass1_receives(tw_request_t *op, tw_lane_t *lane)
     tw_status_t      status = TW_OK;
 
     for (int i = 1; i < comm->size && status == TW_OK; i++) {
-        const int peer = (comm->rank + comm->size - i) % comm->size;
+        const int peer = tw_comm_source(comm, i);
 
         status = tw_lane_recv(op, lane, 0, tw_lane_slot(op, lane, comm->size + peer), bytes, peer);
     }
@@ -33,7 +33,7 @@ static tw_status_t tw_pass2_receives(tw_request_t *op, tw_lane_t *lane)
     tw_status_t      status = TW_OK;
 
     for (int i = 1; i < comm->size && status == TW_OK; i++) {
-        const int    peer  = (comm->rank + comm->size - i) % comm->size;
+        const int    peer  = tw_comm_source(comm, i);
         const size_t bytes = tw_op_size(op, tw_share_fragment(op, lane, peer));
 
         status =
@@ -49,7 +49,7 @@ static tw_status_t tw_pass1_sends(tw_request_t *op, tw_lane_t *lane)
     tw_status_t      status = TW_OK;
 
     for (int i = 1; i <= comm->size && status == TW_OK; i++) {
-        const int    owner = (comm->rank + i) % comm->size;
+        const int    owner = tw_comm_peer(comm, i);
         const size_t n     = tw_share_fragment(op, lane, owner);
         uint8_t *codes = tw_lane_slot(op, lane, owner == comm->rank ? comm->size + owner : owner);
 
@@ -77,7 +77,7 @@ static tw_status_t tw_pass2_sends(tw_request_t *op, tw_lane_t *lane)
     tw_reduction_sum(op, lane, comm->size, n, lane->sum);
     tw_reduction_encode_sum(op, lane, n, codes);
     for (int i = 1; i < comm->size && status == TW_OK; i++) {
-        const int peer = (comm->rank + i) % comm->size;
+        const int peer = tw_comm_peer(comm, i);
 
         if (op->root < 0 || op->root == peer) {
             status = tw_lane_send(op, lane, 1, 1, codes, tw_op_size(op, n), peer, n);

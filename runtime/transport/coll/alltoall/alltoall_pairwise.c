@@ -45,13 +45,13 @@ static tw_status_t tw_alltoall_exchange(tw_request_t *op, tw_lane_t *lane)
     tw_status_t      status = TW_OK;
 
     for (int i = 1; i < comm->size && status == TW_OK; i++) {
-        const int    peer = (comm->rank + comm->size - i) % comm->size;
+        const int    peer = tw_comm_source(comm, i);
         const size_t n    = tw_lane_fragment(op, lane, op->array[TW_RECV_COUNT][peer]);
 
         status = tw_lane_recv(op, lane, 0, tw_codes_in(op, lane, peer), tw_op_size(op, n), peer);
     }
     for (int i = 1; i <= comm->size && status == TW_OK; i++) {
-        const int    peer = (comm->rank + i) % comm->size;
+        const int    peer = tw_comm_peer(comm, i);
         const size_t n    = tw_lane_fragment(op, lane, op->array[TW_SEND_COUNT][peer]);
         uint8_t     *codes =
             peer == comm->rank ? tw_codes_in(op, lane, peer) : tw_codes_out(op, lane, peer);

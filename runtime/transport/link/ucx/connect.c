@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +19,9 @@
 #include "runtime/transport/engine/progress_thread.h"
 #include "runtime/transport/link/ucx/ucx.h"
 
-#define TW_UCX_WHY  256
-#define TW_UCX_HOST sizeof(uint64_t) /* bytes before an address: which node it is on */
+#define TW_UCX_WHY      256
+#define TW_UCX_NETWORKS 4096             /* bytes of UCX_NET_DEVICES */
+#define TW_UCX_HOST     sizeof(uint64_t) /* bytes before an address: which node it is on */
 
 /* A connection is gone. While closing that is what peers do. */
 static void tw_ucx_lost(void *arg, ucp_ep_h ep, ucs_status_t status)
@@ -53,6 +55,33 @@ static tw_ucx_t *tw_ucx_new(const tw_comm_t *comm)
     return ucx;
 }
 
+/* Of several OpenFabrics devices the one near this rank's GPU, unless the user has chosen. The system's
+ * interfaces stay, as if nothing were set: UCX may be without verbs, and takes the faster ones anyway.
+ * What it does not know of these it need not warn of. */
+static ucs_status_t tw_ucx_near(const tw_comm_t *comm, tw_ucx_t *ucx, ucp_config_t *config)
+{
+    struct if_nameindex *names;
+    char                 list[TW_UCX_NETWORKS];
+    size_t               used;
+    ucs_status_t         status;
+
+    if (comm->network[0] == '\0' || getenv("UCX_NET_DEVICES") != NULL) {
+        return UCS_OK;
+    }
+    used  = (size_t)snprintf(list, sizeof(list), "%s", comm->network);
+    names = if_nameindex();
+    for (int i = 0; names != NULL && names[i].if_name != NULL; i++) {
+        if (used + strlen(names[i].if_name) + 2 < sizeof(list)) {
+            used += (size_t)snprintf(list + used, sizeof(list) - used, ",%s", names[i].if_name);
+        }
+    }
+    if (names != NULL) {
+        if_freenameindex(names);
+    }
+    status = ucx->call.ucp_config_modify(config, "WARN_INVALID_CONFIG", "n");
+    return status == UCS_OK ? ucx->call.ucp_config_modify(config, "NET_DEVICES", list) : status;
+}
+
 /* Context and worker; local. */
 static tw_status_t tw_ucx_start(const tw_comm_t *comm, tw_ucx_t *ucx, char *why)
 {
@@ -76,9 +105,13 @@ static tw_status_t tw_ucx_start(const tw_comm_t *comm, tw_ucx_t *ucx, char *why)
     }
     status = ucx->call.ucp_config_read(NULL, NULL, &config);
     if (status == UCS_OK) {
-        call   = "ucp_init";
-        status = ucx->call.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config,
-                                            &ucx->context);
+        call   = "ucp_config_modify";
+        status = tw_ucx_near(comm, ucx, config);
+        if (status == UCS_OK) {
+            call   = "ucp_init";
+            status = ucx->call.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config,
+                                                &ucx->context);
+        }
         ucx->call.ucp_config_release(config);
     }
     if (status == UCS_OK) {

@@ -17,7 +17,7 @@
 /* clang-format off */
 /* The functions in use; a use of another one does not link. */
 #define TW_UCX_LIST(X)                                                                             \
-    X(ucp_get_version_string) X(ucp_config_read) X(ucp_config_release) X(ucp_init_version)         \
+    X(ucp_get_version_string) X(ucp_config_read) X(ucp_config_modify) X(ucp_config_release) X(ucp_init_version)         \
     X(ucp_cleanup) X(ucp_context_query) X(ucp_worker_create) X(ucp_worker_query) X(ucp_worker_release_address)          \
     X(ucp_worker_destroy) X(ucp_worker_progress) X(ucp_worker_flush_nbx) X(ucp_ep_create)          \
     X(ucp_ep_close_nbx) X(ucp_tag_send_nbx) X(ucp_tag_recv_nbx) X(ucp_request_check_status)        \

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/transport/bind.c - places and devices of a communicator's ranks, with a made-up machine (hwloc
+ * reads tests/topology/s4.xml) and a table in the place of CUDA's: who takes which device, what each rank
+ * says where one cannot be had, and that nobody is left waiting. Then the messages go in another order,
+ * and the sums are the same.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/transport/comm/comm.h"
+#include "runtime/transport/comm/place.h"
+#include "tests/mpi/harness.h"
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static int         made_count;     /* devices of this rank                             */
+static const char *made_bus[16];   /* theirs; NULL: it cannot be told                  */
+static const char *made_problem;   /* there is no device, because of this              */
+static int         made_busy = -1; /* another process has it                           */
+static int         made_current;   /* -1: none was selected                            */
+
+static tw_status_t made_up_count(int *count_p, char *why, size_t size)
+{
+    if (made_problem != NULL) {
+        snprintf(why, size, "%s", made_problem);
+        return TW_ERR_UNSUPPORTED;
+    }
+    *count_p = made_count;
+    return TW_OK;
+}
+
+static tw_status_t made_up_bus(int device, char *text, size_t size)
+{
+    if (made_bus[device] == NULL) {
+        return TW_ERR_IO;
+    }
+    snprintf(text, size, "%s", made_bus[device]);
+    return TW_OK;
+}
+
+static tw_status_t made_up_select(int device, char *why, size_t size)
+{
+    if (device < 0 || device >= made_count || device == made_busy) {
+        snprintf(why, size, "device %d is busy", device);
+        return TW_ERR_BUSY;
+    }
+    made_current = device;
+    return TW_OK;
+}
+
+static bool made_up_owns(const void *p, const void *q)
+{
+    (void)p;
+    (void)q;
+    return false;
+}
+
+static const tw_device_ops_t made_up = {.name   = "made up",
+                                        .count  = made_up_count,
+                                        .bus    = made_up_bus,
+                                        .select = made_up_select,
+                                        .owns   = made_up_owns};
+
+/* ---- communicators --------------------------------------------------------------------------- */
+
+static const char *const s4_bus[] = {"0000:03:00.0", "0000:04:00.0", "0000:05:00.0",
+                                     "0000:06:00.0", "0000:83:00.0", "0000:84:00.0",
+                                     "0000:85:00.0", "0000:86:00.0"};
+
+static int  lines; /* warnings and errors since the communicator was made */
+static char last[512];
+
+static void keep_line(void *arg, tw_log_level_t level, int rank, const char *line)
+{
+    (void)arg;
+    (void)rank;
+    if (level <= TW_LOG_WARN) {
+        lines++;
+        snprintf(last, sizeof(last), "%s", line);
+    }
+}
+
+/* A communicator on S4's machine, whose devices CUDA counts. */
+static tw_comm_t *open_comm(tw_context_t **ctx_p)
+{
+    char       path[4096];
+    tw_comm_t *comm;
+
+    snprintf(path, sizeof(path), "%s/tests/topology/s4.xml", getenv("top_srcdir"));
+    setenv("HWLOC_XMLFILE", path, 1);
+    T_OK(tw_context_create(ctx_p));
+    T_OK(tw_context_set_log(*ctx_p, keep_line, NULL));
+    comm             = t_comm(*ctx_p, MPI_COMM_WORLD);
+    comm->device.ops = &made_up;
+    made_count       = 8;
+    made_problem     = NULL;
+    made_busy        = -1;
+    made_current     = -1;
+    memcpy(made_bus, s4_bus, sizeof(s4_bus));
+    lines   = 0;
+    last[0] = '\0';
+    return comm;
+}
+
+static void close_comm(tw_comm_t *comm, tw_context_t *ctx)
+{
+    t_comm_done(comm, ctx);
+    unsetenv("HWLOC_XMLFILE");
+}
+
+/* The device and the place say the same GPU. */
+static void expect_place(tw_comm_t *comm, int device, int gpu)
+{
+    const tw_node_t  *node  = NULL;
+    const tw_place_t *place = NULL;
+
+    T_OK(tw_comm_place(comm, &node, &place));
+    t_expect("current device", (uint64_t)made_current, (uint64_t)device);
+    t_expect("device of the place", (uint64_t)place->device, (uint64_t)device);
+    t_expect("GPU of the place", (uint64_t)place->gpu, (uint64_t)gpu);
+    t_expect("GPUs of the machine", (uint64_t)tw_node_count(node, TW_PART_GPU), 8);
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
+/* All see all: rank r has GPU r. A number is a number, and auto by the setting does not move again. */
+static void all_see_all(void)
+{
+    tw_context_t *ctx;
+    tw_comm_t    *comm   = open_comm(&ctx);
+    int           device = -7;
+
+    T_OK(tw_comm_bind_device(comm, TW_BIND_NONE, &device));
+    t_expect("none", (uint64_t)device, (uint64_t)-1);
+    t_expect("nothing selected", (uint64_t)made_current, (uint64_t)-1);
+    T_OK(tw_comm_bind_device(comm, TW_BIND_SETTING, &device)); /* its default */
+    t_expect("none", (uint64_t)device, (uint64_t)-1);
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
+    t_expect("auto", (uint64_t)device, (uint64_t)t_rank % 8);
+    expect_place(comm, t_rank % 8, t_rank % 8);
+    T_OK(tw_comm_bind_device(comm, (t_rank + 5) % 8, &device));
+    expect_place(comm, (t_rank + 5) % 8, (t_rank + 5) % 8);
+    setenv("THINWIRE_DEVICE", "auto", 1);
+    T_OK(tw_comm_bind_device(comm, TW_BIND_SETTING, &device));
+    unsetenv("THINWIRE_DEVICE");
+    expect_place(comm, (t_rank + 5) % 8, (t_rank + 5) % 8);
+    t_expect("lines", (uint64_t)lines, 0);
+    T_STATUS(tw_comm_bind_device(comm, -4, &device), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_comm_bind_device(comm, 0, NULL), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_comm_bind_device(NULL, 0, &device), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_comm_place(comm, NULL, NULL), TW_ERR_INVALID_ARG);
+    close_comm(comm, ctx);
+}
+
+/* A launcher gave each rank a device cgroup of its own: all call their GPU device 0. */
+static void own_device_each(void)
+{
+    tw_context_t *ctx;
+    tw_comm_t    *comm   = open_comm(&ctx);
+    const int     gpu    = (3 * t_rank + 2) % 8;
+    int           device = -7;
+
+    made_count  = 1;
+    made_bus[0] = s4_bus[gpu];
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
+    t_expect("device", (uint64_t)device, 0);
+    expect_place(comm, 0, gpu);
+    close_comm(comm, ctx);
+}
+
+/* Fewer devices than ranks: in turn, with a warning. Then devices that no map shows. */
+static void fewer_devices(void)
+{
+    tw_context_t *ctx;
+    tw_comm_t    *comm   = open_comm(&ctx);
+    int           device = -7;
+
+    made_count = 2;
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
+    expect_place(comm, t_rank % 2, t_rank % 2);
+    t_expect("lines", t_over_all((uint64_t)lines), t_size > 2);
+    made_bus[0] = "000a:00:00.0";
+    made_bus[1] = NULL;
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
+    expect_place(comm, t_rank % 2, -1);
+    close_comm(comm, ctx);
+}
+
+/* One rank asks for what is not there: all leave, it alone says why, and no device is handed out. */
+static void one_rank_wrong(void)
+{
+    tw_context_t *ctx;
+    tw_comm_t    *comm   = open_comm(&ctx);
+    int           device = -7;
+
+    made_count = 4;
+    T_STATUS(tw_comm_bind_device(comm, t_rank == t_size - 1 ? 7 : TW_BIND_AUTO, &device),
+             TW_ERR_RANGE);
+    t_expect("device", (uint64_t)device, (uint64_t)-7);
+    t_expect("lines", (uint64_t)lines, t_rank == t_size - 1);
+    if (t_rank == t_size - 1) {
+        t_expect("what is accepted",
+                 strstr(last, "(7): this rank has 4 devices; accepted: auto, "
+                              "none, 0 to 3") != NULL,
+                 1);
+    }
+    setenv("THINWIRE_DEVICE", "7", 1);
+    T_STATUS(tw_comm_bind_device(comm, TW_BIND_SETTING, &device), TW_ERR_SETTING);
+    unsetenv("THINWIRE_DEVICE");
+    t_expect("the setting", strstr(last, "THINWIRE_DEVICE=7: this rank has 4") != NULL, 1);
+    T_OK(tw_comm_status(comm));
+    close_comm(comm, ctx);
+}
+
+/* No driver on rank 0: a number fails everywhere, auto goes on there without a device. */
+static void no_driver(void)
+{
+    tw_context_t *ctx;
+    tw_comm_t    *comm   = open_comm(&ctx);
+    int           device = -7;
+
+    made_problem = t_rank == 0 ? "the driver is too old" : NULL;
+    T_STATUS(tw_comm_bind_device(comm, 0, &device), TW_ERR_UNSUPPORTED);
+    t_expect("lines", (uint64_t)lines, t_rank == 0);
+    t_expect("nothing selected", (uint64_t)made_current, (uint64_t)-1);
+    lines = 0;
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
+    t_expect("device", device >= 0, t_rank > 0);
+    t_expect("current", (uint64_t)made_current, (uint64_t)device);
+    t_expect("lines", (uint64_t)lines, t_rank == 0);
+    if (t_rank == 0) {
+        t_expect("says so", strstr(last, "too old; computing on the processor") != NULL, 1);
+    }
+    close_comm(comm, ctx);
+}
+
+/* The device is another process's. */
+static void busy(void)
+{
+    tw_context_t *ctx;
+    tw_comm_t    *comm   = open_comm(&ctx);
+    int           device = -7;
+
+    made_busy = t_rank == 0 ? 0 : -1;
+    T_STATUS(tw_comm_bind_device(comm, 0, &device), TW_ERR_BUSY);
+    t_expect("device", (uint64_t)device, (uint64_t)-7);
+    t_expect("lines", t_over_all((uint64_t)(t_rank == 0 && strstr(last, "busy") != NULL)), 1);
+    lines = 0;
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
+    t_expect("device", (uint64_t)device, (uint64_t)(t_rank == 0 ? -1 : t_rank));
+    t_expect("lines", (uint64_t)lines, t_rank == 0);
+    close_comm(comm, ctx);
+}
+
+/* Who wants none takes none from those who want one. */
+static void some_want_none(void)
+{
+    tw_context_t     *ctx;
+    tw_comm_t        *comm   = open_comm(&ctx);
+    const tw_place_t *place  = NULL;
+    int               device = -7;
+
+    T_OK(tw_comm_bind_device(comm, t_rank % 2 == 0 ? TW_BIND_NONE : TW_BIND_AUTO, &device));
+    t_expect("device", (uint64_t)device, (uint64_t)(t_rank % 2 == 0 ? -1 : t_rank / 2));
+    T_OK(tw_comm_place(comm, NULL, &place));
+    t_expect("device of the place", (uint64_t)place->device, (uint64_t)(t_size == 1 ? 0 : device));
+    close_comm(comm, ctx);
+}
+
+/* The same sums, bit for bit, whatever the order of messages. */
+static void sums(tw_comm_t *comm, float *out, size_t n, tw_algorithm_t algorithm)
+{
+    const tw_how_t how = {.codec = t_codec("tree8", TW_F32), .algorithm = algorithm};
+    float         *in  = malloc(n * sizeof(*in));
+
+    t_fill(TW_F32, t_seed + (uint64_t)t_rank, 0, n, in);
+    T_OK(tw_allreduce(comm, in, out, n, TW_SUM, &how));
+    free(in);
+}
+
+/* The other ranks in the rounds in which the exchange order has their GPUs meet this rank's. */
+static void in_rounds(tw_comm_t *comm)
+{
+    const tw_node_t  *node  = NULL;
+    const tw_place_t *place = NULL;
+    tw_round_t       *rounds;
+    int               gpus[T_RANKS_MAX], met[8] = {0}, count, before = 0;
+
+    T_OK(tw_comm_place(comm, &node, &place));
+    for (int r = 0; r < t_size; r++) {
+        gpus[r] = r % 8 / 2 + 4 * (r % 2);
+    }
+    T_OK(tw_exchange_order(node, gpus, t_size, &rounds, &count));
+    for (int i = 0; i < count; i++) {
+        for (int k = 0; k < rounds[i].count; k++) {
+            const tw_pair_t *pair = &rounds[i].pairs[k];
+
+            if (pair->a == place->gpu || pair->b == place->gpu) {
+                met[pair->a == place->gpu ? pair->b : pair->a] = i + 1;
+            }
+        }
+    }
+    for (int i = 1; i < t_size; i++) {
+        const int round = met[gpus[tw_comm_peer(comm, i)]];
+
+        t_expect("in the order of exchange", round > before, 1);
+        before = round;
+    }
+    free(rounds);
+}
+
+/* Ranks have GPUs in another order: 0, 4, 1, 5, 2, 6, 3, 7, so neighbours in rank are on different
+ * switches, and those that are near come first. */
+static void order_of_messages(void)
+{
+    enum { N = 5000 };
+    static float  before[2][N], after[2][N];
+    tw_context_t *ctx;
+    tw_comm_t    *comm = open_comm(&ctx);
+    int           seen = 0, device, last_near = 0, position[T_RANKS_MAX];
+    const int     mine = t_rank % 2;
+
+    sums(comm, before[0], N, TW_ALGORITHM_DIRECT);
+    sums(comm, before[1], N, TW_ALGORITHM_TWO_PASS);
+    made_count  = 1;
+    made_bus[0] = s4_bus[t_rank % 8 / 2 + 4 * mine];
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
+    t_expect("this rank first", (uint64_t)tw_comm_peer(comm, t_size), (uint64_t)t_rank);
+    for (int i = 1; i < t_size; i++) {
+        const int peer = tw_comm_peer(comm, i);
+
+        t_expect("one order", (uint64_t)tw_comm_source(comm, i), (uint64_t)peer);
+        seen |= 1 << peer;
+        last_near = peer % 2 == mine ? i : last_near;
+    }
+    in_rounds(comm);
+    t_expect("all others", (uint64_t)seen,
+             (((uint64_t)1 << t_size) - 1) & ~((uint64_t)1 << t_rank));
+    t_expect("near ones first", (uint64_t)last_near, (uint64_t)((t_size + 1 - mine) / 2 - 1));
+    sums(comm, after[0], N, TW_ALGORITHM_DIRECT);
+    sums(comm, after[1], N, TW_ALGORITHM_TWO_PASS);
+    T_SAME(TW_F32, after[0], before[0], N);
+    T_SAME(TW_F32, after[1], before[1], N);
+    T_OK(tw_comm_groups(comm, (t_size + 1) / 2, position));
+    for (int r = 0; r < t_size; r++) { /* even ranks, then odd ones */
+        t_expect("position", (uint64_t)position[r], (uint64_t)((t_size + 1) / 2 * (r % 2) + r / 2));
+    }
+    T_SAME_EVERYWHERE(MPI_COMM_WORLD, position, (size_t)t_size * sizeof(int));
+    close_comm(comm, ctx);
+}
+
+static const t_case_t cases[] = {
+    {"all see all", all_see_all, 1},       {"own device each", own_device_each, 1},
+    {"fewer devices", fewer_devices, 1},   {"one rank wrong", one_rank_wrong, 1},
+    {"no driver", no_driver, 1},           {"busy", busy, 1},
+    {"some want none", some_want_none, 1}, {"order of messages", order_of_messages, 2},
+};
+
+T_MAIN(cases)
