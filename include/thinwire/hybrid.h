@@ -17,7 +17,9 @@
  *              times.
  *     group=g  ranks in groups of g that follow one another, the last perhaps smaller; each group
  *              of s makes s passes as in (c), in each of which its members alone give examples.
- *              g = 1 is (b), g = K is (c), bit for bit. S4 proposes it without trying it.
+ *              g = 1 is (b), g = K is (c), bit for bit. S4 proposes it without trying it. Where the
+ *              communicator knows the places of its ranks (tw_comm_place()), members of a group are
+ *              near each other: by NVLink, below one PCIe switch, on one machine (tw_place_groups()).
  *
  * A pass for which nobody has examples is left out. With one rank there is one pass, which reads
  * the caller's examples and writes the caller's gradients where they are: nothing is sent, copied

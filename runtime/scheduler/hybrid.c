@@ -3,9 +3,12 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
+
 #include "runtime/base/bytes.h"
 #include "runtime/scheduler/hybrid.h"
 #include "runtime/scheduler/same.h"
+#include "runtime/transport/comm/place.h"
 #include "runtime/transport/engine/progress_thread.h"
 
 #define TW_ALIGN_UP(n) (((n) + TW_POOL_ALIGN - 1) / TW_POOL_ALIGN * TW_POOL_ALIGN)
@@ -69,15 +72,15 @@ static bool tw_hybrid_fits(const tw_hybrid_config_t *config, int size)
 }
 
 static tw_status_t tw_hybrid_size(const tw_comm_t *comm, const tw_hybrid_config_t *config,
-                                  tw_hybrid_sizes_t *s)
+                                  const int *position, tw_hybrid_sizes_t *s)
 {
     const size_t ranks = (size_t)comm->size;
 
     if (!tw_hybrid_fits(config, comm->size)) {
         return TW_ERR_RANGE;
     }
-    s->passes =
-        tw_hybrid_count(config->scheme, config->group, config->examples, comm->size, &s->longest);
+    s->passes  = tw_hybrid_count(config->scheme, config->group, config->examples, position,
+                                 comm->size, &s->longest);
     s->head    = TW_ALIGN_UP(sizeof(tw_hybrid_t) + s->passes * sizeof(tw_hybrid_pass_t) +
                              (2 * s->passes + 1) * ranks * sizeof(size_t));
     s->buffer  = TW_ALIGN_UP(s->longest * config->features * sizeof(float));
@@ -104,7 +107,7 @@ static tw_status_t tw_hybrid_same(tw_comm_t *comm, const tw_hybrid_config_t *con
     return tw_same_everywhere(comm, "tw_hybrid_create", fields, sizeof(fields) / sizeof(fields[0]));
 }
 
-static void tw_hybrid_carve(tw_hybrid_t *h, const tw_hybrid_config_t *config,
+static void tw_hybrid_carve(tw_hybrid_t *h, const tw_hybrid_config_t *config, const int *position,
                             const tw_hybrid_sizes_t *s)
 {
     char   *at     = (char *)h + s->head;
@@ -112,8 +115,8 @@ static void tw_hybrid_carve(tw_hybrid_t *h, const tw_hybrid_config_t *config,
 
     h->pass     = (tw_hybrid_pass_t *)(void *)(h + 1);
     h->elements = arrays + 2 * s->passes * (size_t)h->comm->size;
-    tw_hybrid_schedule(config->scheme, config->group, config->examples, h->comm->size, h->pass,
-                       arrays);
+    tw_hybrid_schedule(config->scheme, config->group, config->examples, position, h->comm->size,
+                       h->pass, arrays);
     for (int i = 0; i < 2 && s->buffers > 0; i++) {
         h->x[i]  = (float *)(void *)(at + ((size_t)i % s->buffers) * s->buffer);
         h->gx[i] = (float *)(void *)(at + (s->buffers + (size_t)i % s->buffers) * s->buffer);
@@ -182,34 +185,46 @@ static tw_status_t tw_hybrid_reserve_all(tw_hybrid_t *h)
     return status;
 }
 
-tw_status_t tw_hybrid_create(tw_comm_t *comm, const tw_hybrid_config_t *config,
-                             tw_hybrid_t **hybrid_p)
+/* Groups are of ranks that are near each other, where that is known; a group of one or of all ranks is the
+ * same anyhow. */
+static tw_status_t tw_hybrid_positions(const tw_comm_t *comm, const tw_hybrid_config_t *config,
+                                       int **position_p)
 {
-    tw_status_t       status = tw_comm_check(comm);
-    tw_hybrid_sizes_t sizes;
+    const int group    = config->scheme == TW_SCHEME_GROUP ? config->group : comm->size;
+    int      *position = malloc((size_t)comm->size * sizeof(*position));
+
+    *position_p = position;
+    return position != NULL ? tw_comm_groups(comm, group > 1 ? group : comm->size, position)
+                            : TW_ERR_NO_MEMORY;
+}
+
+static tw_status_t tw_hybrid_make(tw_comm_t *comm, const tw_hybrid_config_t *config,
+                                  tw_hybrid_t **hybrid_p)
+{
+    int              *position = NULL;
+    tw_hybrid_sizes_t sizes    = {.total = 0};
+    tw_status_t       mine     = tw_hybrid_positions(comm, config, &position), status = TW_OK;
     tw_hybrid_t      *h;
     void             *buffer;
 
-    if (status != TW_OK || config == NULL || hybrid_p == NULL) {
-        return status != TW_OK ? status : TW_ERR_INVALID_ARG;
-    }
-    status = tw_hybrid_check(comm, config);
-    if (status == TW_OK) {
-        status = tw_hybrid_size(comm, config, &sizes);
+    if (mine == TW_OK) {
+        status = tw_hybrid_size(comm, config, position, &sizes);
     }
     if (status == TW_OK) {
         status = tw_hybrid_same(comm, config);
     }
     if (status == TW_OK) {
-        status = tw_comm_agreed_get(comm, sizes.total, &buffer);
+        status = tw_comm_agreed_get_if(comm, mine, sizes.total, &buffer);
     }
     if (status != TW_OK) {
+        free(position);
         return status;
     }
     h  = buffer;
     *h = (tw_hybrid_t){.comm = comm};
     tw_hybrid_fill_in(h, config, &sizes);
-    tw_hybrid_carve(h, config, &sizes);
+    tw_hybrid_carve(h, config, position, &sizes);
+    free(position);
     comm->requests++;
     status = tw_hybrid_reserve_all(h);
     if (status != TW_OK) {
@@ -218,6 +233,18 @@ tw_status_t tw_hybrid_create(tw_comm_t *comm, const tw_hybrid_config_t *config,
     }
     *hybrid_p = h;
     return TW_OK;
+}
+
+tw_status_t tw_hybrid_create(tw_comm_t *comm, const tw_hybrid_config_t *config,
+                             tw_hybrid_t **hybrid_p)
+{
+    tw_status_t status = tw_comm_check(comm);
+
+    if (status != TW_OK || config == NULL || hybrid_p == NULL) {
+        return status != TW_OK ? status : TW_ERR_INVALID_ARG;
+    }
+    status = tw_hybrid_check(comm, config);
+    return status == TW_OK ? tw_hybrid_make(comm, config, hybrid_p) : status;
 }
 
 void tw_hybrid_destroy(tw_hybrid_t *h)

@@ -43,13 +43,14 @@ struct tw_hybrid {
 
 /* ---- the schedule: pure ---------------------------------------------------------------------- */
 
-/* Number of passes that have examples, and rows of the longest. */
-size_t tw_hybrid_count(tw_scheme_t scheme, int group, const size_t *examples, int size,
-                       size_t *longest_p);
+/* Number of passes that have examples, and rows of the longest. position[r]: where rank r stands in the
+ * order that groups are made in. */
+size_t tw_hybrid_count(tw_scheme_t scheme, int group, const size_t *examples, const int *position,
+                       int size, size_t *longest_p);
 
 /* Fill the passes; pass[p].first and .count point to arrays of `size`. */
-void tw_hybrid_schedule(tw_scheme_t scheme, int group, const size_t *examples, int size,
-                        tw_hybrid_pass_t *pass, size_t *arrays);
+void tw_hybrid_schedule(tw_scheme_t scheme, int group, const size_t *examples, const int *position,
+                        int size, tw_hybrid_pass_t *pass, size_t *arrays);
 
 /* The only rank that gives examples to this pass, or -1 if there are several. */
 int tw_hybrid_owner(const tw_hybrid_pass_t *pass, int size);

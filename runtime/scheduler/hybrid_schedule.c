@@ -3,7 +3,8 @@
  *
  * All schemes but (a) are one: ranks in groups of g, and each group of s ranks makes s passes, in
  * the q-th of which each member gives the q-th of s slices of its examples, the first slices taking
- * the remainder. (b) is g = 1 and (c) g = K.
+ * the remainder. (b) is g = 1 and (c) g = K. Groups are of ranks that follow one another in an order that
+ * is given, by position; inside a pass ranks ascend.
  */
 #include "config.h"
 
@@ -32,16 +33,17 @@ static void tw_hybrid_slice(size_t n, size_t s, size_t q, size_t *first_p, size_
     *count_p = each + (q < left ? 1 : 0);
 }
 
-/* One pass, of the ranks lo .. lo + s - 1. Returns its rows; first NULL: they alone are wanted. */
-static size_t tw_hybrid_fill(const size_t *examples, int size, int lo, int s, size_t slices,
-                             size_t q, size_t *first, size_t *count)
+/* One pass, of the ranks at positions lo .. lo + s - 1. Returns its rows; first NULL: they alone are
+ * wanted. */
+static size_t tw_hybrid_fill(const size_t *examples, const int *position, int size, int lo, int s,
+                             size_t slices, size_t q, size_t *first, size_t *count)
 {
     size_t rows = 0;
 
     for (int r = 0; r < size; r++) {
         size_t begin = 0, n = 0;
 
-        if (r >= lo && r < lo + s) {
+        if (position[r] >= lo && position[r] < lo + s) {
             tw_hybrid_slice(examples[r], slices, q, &begin, &n);
         }
         rows += n;
@@ -54,8 +56,9 @@ static size_t tw_hybrid_fill(const size_t *examples, int size, int lo, int s, si
 }
 
 /* Go through all passes; those without examples leave no trace. */
-static size_t tw_hybrid_walk(tw_scheme_t scheme, int group, const size_t *examples, int size,
-                             tw_hybrid_pass_t *pass, size_t *arrays, size_t *longest_p)
+static size_t tw_hybrid_walk(tw_scheme_t scheme, int group, const size_t *examples,
+                             const int *position, int size, tw_hybrid_pass_t *pass, size_t *arrays,
+                             size_t *longest_p)
 {
     const int g      = tw_hybrid_group(scheme, group, size);
     size_t    passes = 0;
@@ -68,14 +71,14 @@ static size_t tw_hybrid_walk(tw_scheme_t scheme, int group, const size_t *exampl
         for (size_t q = 0; q < slices; q++) {
             size_t *first = arrays != NULL ? arrays + 2 * passes * (size_t)size : NULL;
             size_t *count = arrays != NULL ? first + size : NULL;
-            size_t  rows  = tw_hybrid_fill(examples, size, lo, s, slices, q, NULL, NULL);
+            size_t  rows  = tw_hybrid_fill(examples, position, size, lo, s, slices, q, NULL, NULL);
 
             *longest_p = rows > *longest_p ? rows : *longest_p;
             if (rows == 0) {
                 continue;
             }
             if (pass != NULL) {
-                tw_hybrid_fill(examples, size, lo, s, slices, q, first, count);
+                tw_hybrid_fill(examples, position, size, lo, s, slices, q, first, count);
                 pass[passes] = (tw_hybrid_pass_t){
                     .pass = passes, .examples = rows, .first = first, .count = count};
             }
@@ -85,18 +88,18 @@ static size_t tw_hybrid_walk(tw_scheme_t scheme, int group, const size_t *exampl
     return passes;
 }
 
-size_t tw_hybrid_count(tw_scheme_t scheme, int group, const size_t *examples, int size,
-                       size_t *longest_p)
+size_t tw_hybrid_count(tw_scheme_t scheme, int group, const size_t *examples, const int *position,
+                       int size, size_t *longest_p)
 {
-    return tw_hybrid_walk(scheme, group, examples, size, NULL, NULL, longest_p);
+    return tw_hybrid_walk(scheme, group, examples, position, size, NULL, NULL, longest_p);
 }
 
-void tw_hybrid_schedule(tw_scheme_t scheme, int group, const size_t *examples, int size,
-                        tw_hybrid_pass_t *pass, size_t *arrays)
+void tw_hybrid_schedule(tw_scheme_t scheme, int group, const size_t *examples, const int *position,
+                        int size, tw_hybrid_pass_t *pass, size_t *arrays)
 {
     size_t longest;
 
-    tw_hybrid_walk(scheme, group, examples, size, pass, arrays, &longest);
+    tw_hybrid_walk(scheme, group, examples, position, size, pass, arrays, &longest);
 }
 
 int tw_hybrid_owner(const tw_hybrid_pass_t *pass, int size)

@@ -351,6 +351,7 @@ static void compare_passes(test_random_t *random, const struct scheme_case *sche
     const int batch =
         even ? ranks * slices * (1 + test_below(random, 3)) : 1 + test_below(random, 4 * ranks);
     size_t           examples[RANKS], arrays[2 * RANKS * RANKS], longest, passes;
+    int              position[RANKS];
     tw_hybrid_pass_t pass[RANKS];
     char             text[32];
     drawn_training_t k;
@@ -358,9 +359,10 @@ static void compare_passes(test_random_t *random, const struct scheme_case *sche
 
     for (int r = 0; r < ranks; r++) {
         examples[r] = (size_t)(batch / ranks + (r < batch % ranks));
+        position[r] = r;
     }
-    passes = tw_hybrid_count(scheme->scheme, group, examples, ranks, &longest);
-    tw_hybrid_schedule(scheme->scheme, group, examples, ranks, pass, arrays);
+    passes = tw_hybrid_count(scheme->scheme, group, examples, position, ranks, &longest);
+    tw_hybrid_schedule(scheme->scheme, group, examples, position, ranks, pass, arrays);
     draw_any(&k, random);
     k.work.training.softmax = 1;
     snprintf(text, sizeof(text), scheme->scheme == TW_SCHEME_GROUP ? "%s%d" : "%s", scheme->text,

@@ -281,6 +281,31 @@ static void sums(tw_comm_t *comm, float *out, size_t n, tw_algorithm_t algorithm
     free(in);
 }
 
+/* Each pass of a hybrid run takes its examples from one switch's ranks. */
+static void passes_below_a_switch(tw_comm_t *comm)
+{
+    size_t                   examples[T_RANKS_MAX];
+    const tw_hybrid_config_t config = {
+        .scheme = TW_SCHEME_GROUP, .group = (t_size + 1) / 2, .features = 3, .examples = examples};
+    tw_hybrid_t *hybrid = NULL;
+
+    for (int r = 0; r < t_size; r++) {
+        examples[r] = (size_t)t_size;
+    }
+    T_OK(tw_hybrid_create(comm, &config, &hybrid));
+    t_expect("passes", tw_hybrid_passes(hybrid), (uint64_t)t_size);
+    for (size_t p = 0; p < tw_hybrid_passes(hybrid); p++) {
+        const tw_hybrid_pass_t *pass     = tw_hybrid_pass_at(hybrid, p);
+        size_t                  sides[2] = {0, 0};
+
+        for (int r = 0; r < t_size; r++) {
+            sides[r % 2] += pass->count[r];
+        }
+        t_expect("switches", (uint64_t)(sides[0] > 0) + (uint64_t)(sides[1] > 0), 1);
+    }
+    tw_hybrid_destroy(hybrid);
+}
+
 /* The other ranks in the rounds in which the exchange order has their GPUs meet this rank's. */
 static void in_rounds(tw_comm_t *comm)
 {
@@ -349,6 +374,7 @@ static void order_of_messages(void)
         t_expect("position", (uint64_t)position[r], (uint64_t)((t_size + 1) / 2 * (r % 2) + r / 2));
     }
     T_SAME_EVERYWHERE(MPI_COMM_WORLD, position, (size_t)t_size * sizeof(int));
+    passes_below_a_switch(comm);
     close_comm(comm, ctx);
 }
 
