@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <thinwire/thinwire.h>
@@ -213,13 +214,36 @@ static void info_collect(const job_t *job, tw_context_t *ctx, const specs_t *spe
     json_object_set_new(report->root, "settings", settings_json());
 }
 
+/* What rank 0 says. */
+static int info_alone(const job_t *job, tw_context_t *ctx, const topology_options_t *topology,
+                      const topology_seat_t *seats, int settings, const char *json)
+{
+    static specs_t specs;
+    report_t       report;
+    job_t          solo = *job;
+    int            code = EXIT_FAILED;
+
+    solo.size = 1;
+    if (topology->wanted) {
+        if (report_begin(&report, &solo, json)) {
+            code = report_end(&report, &solo, topology_show(&solo, ctx, topology, seats, &report));
+        }
+    } else if (specs_create_all(&specs, &solo, ctx)) {
+        if (report_begin(&report, &solo, json)) {
+            info_collect(&solo, ctx, &specs, settings, &report);
+            code = report_end(&report, &solo, 1);
+        }
+        specs_destroy(&specs);
+    }
+    return code;
+}
+
 int info_main(job_t *job, int argc, char **argv)
 {
-    static specs_t     specs;
     int                settings = 0;
     const char        *json     = NULL;
     topology_options_t topology = {0, NULL, NULL, 0};
-    report_t           report;
+    topology_seat_t   *seats    = NULL;
     tw_context_t      *ctx;
     int                code;
     const option_t     options[] = {
@@ -260,17 +284,10 @@ int info_main(job_t *job, int argc, char **argv)
         return EXIT_FAILED;
     }
     code = EXIT_FAILED;
-    if (topology.wanted) {
-        if (report_begin(&report, job, json)) {
-            code = report_end(&report, job, topology_show(job, ctx, &topology, &report));
-        }
-    } else if (specs_create_all(&specs, job, ctx)) {
-        if (report_begin(&report, job, json)) {
-            info_collect(job, ctx, &specs, settings, &report);
-            code = report_end(&report, job, 1);
-        }
-        specs_destroy(&specs);
+    if (!topology.wanted || topology_gather(job, ctx, &topology, &seats)) {
+        code = job->rank > 0 ? EXIT_OK : info_alone(job, ctx, &topology, seats, settings, json);
     }
+    free(seats);
     tw_context_destroy(ctx);
     return code;
 }

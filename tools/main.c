@@ -105,7 +105,7 @@ static int bench_main(job_t *job, int argc, char **argv)
 }
 
 static const subcommand_t subcommands[] = {
-    {"info", "What this library, this MPI and this machine are; settings with --settings.", 1,
+    {"info", "What this library, this MPI and this machine are; settings with --settings.", 0,
      info_main},
     {"bench", "Measure codecs and compressed collectives against memcpy and native MPI.", 0,
      bench_main},

@@ -201,7 +201,7 @@ static int run(plan_t *plan, const plan_arguments_t *a, tw_context_t *ctx)
     well = plan_advise(plan, &report);
     if (well && a->topology != NULL) {
         printf("\n");
-        well = topology_show(plan->job, ctx, &topology, &report);
+        well = topology_show(plan->job, ctx, &topology, NULL, &report);
     }
     well = well && (a->record == NULL || write_job(plan, a->record));
     return report_end(&report, plan->job, well);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <mpi.h>
+
 #include "tools/topology.h"
 
 /* Exit of topology_list(): what does not fit ends with "...". */
@@ -250,9 +252,57 @@ static tw_status_t order_exchange(drawing_t *d, tw_round_t **rounds_p)
     return status;
 }
 
-/* Alone, this process's binding is that of all ranks, who then divide it. Under mpirun each has its
- * own, and rank 0 knows only its. */
-static tw_status_t place_ranks(const job_t *job, drawing_t *d, tw_place_t **places_p)
+/* This rank's. */
+static int own_seat(tw_context_t *ctx, topology_seat_t *seat)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    tw_node_t  *node    = NULL;
+    tw_status_t status  = tw_node_create(ctx, NULL, visible, &node);
+
+    memset(seat, 0, sizeof(*seat));
+    seat->visible_set = visible != NULL;
+    snprintf(seat->visible, sizeof(seat->visible), "%s", visible != NULL ? visible : "");
+    if (status == TW_OK && tw_node_binding(node, seat->binding, sizeof(seat->binding)) != TW_OK) {
+        seat->binding[0] = '\0'; /* too long a list */
+    }
+    tw_node_destroy(node);
+    return status == TW_OK;
+}
+
+int topology_gather(const job_t *job, tw_context_t *ctx, const topology_options_t *options,
+                    topology_seat_t **seats_p)
+{
+    topology_seat_t *seats = NULL, *own;
+    MPI_Comm         node;
+    int              rank, ranks, well;
+
+    *seats_p = NULL;
+    if (options->xml != NULL || options->ranks > 0 || job->size == 1) {
+        return 1;
+    }
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, job->rank, MPI_INFO_NULL, &node);
+    MPI_Comm_rank(node, &rank);
+    MPI_Comm_size(node, &ranks);
+    own   = malloc(sizeof(*own));
+    seats = rank == 0 ? calloc((size_t)ranks, sizeof(*seats)) : NULL;
+    well  = job_agree(job, own != NULL && (rank > 0 || seats != NULL), "info: out of memory");
+    well  = well && job_agree(job, own_seat(ctx, own), NULL); /* the library has said why */
+    if (well) {
+        MPI_Gather(own, (int)sizeof(*own), MPI_BYTE, seats, (int)sizeof(*own), MPI_BYTE, 0, node);
+    }
+    MPI_Comm_free(&node);
+    free(own);
+    if (!well || job->rank > 0) {
+        free(seats);
+        seats = NULL;
+    }
+    *seats_p = seats;
+    return well;
+}
+
+/* Alone, this process's binding is that of all ranks, who then divide it. Under mpirun each has said its
+ * own. */
+static tw_status_t place_ranks(const topology_seat_t *seats, drawing_t *d, tw_place_t **places_p)
 {
     tw_rank_t  *facts = calloc((size_t)d->ranks, sizeof(*facts));
     tw_status_t status;
@@ -260,8 +310,9 @@ static tw_status_t place_ranks(const job_t *job, drawing_t *d, tw_place_t **plac
     if (facts == NULL) {
         return TW_ERR_NO_MEMORY;
     }
-    for (int r = 0; r < d->ranks && !(job->mpi && job->local_ranks > 1); r++) {
-        facts[r].binding = d->binding;
+    for (int r = 0; r < d->ranks; r++) {
+        facts[r].binding = seats != NULL ? seats[r].binding : d->binding;
+        facts[r].visible = seats != NULL && seats[r].visible_set ? seats[r].visible : NULL;
     }
     status = tw_place(d->node, d->ranks, facts, places_p);
     free(facts);
@@ -269,7 +320,7 @@ static tw_status_t place_ranks(const job_t *job, drawing_t *d, tw_place_t **plac
 }
 
 int topology_show(const job_t *job, tw_context_t *ctx, const topology_options_t *options,
-                  report_t *report)
+                  const topology_seat_t *seats, report_t *report)
 {
     tw_node_t  *node   = NULL;
     tw_place_t *places = NULL;
@@ -287,7 +338,7 @@ int topology_show(const job_t *job, tw_context_t *ctx, const topology_options_t 
     d.node   = node;
     d.ranks  = wished_ranks(job, options, node);
     status   = tw_node_binding(node, d.binding, sizeof(d.binding));
-    status   = status == TW_OK ? place_ranks(job, &d, &places) : status;
+    status   = status == TW_OK ? place_ranks(seats, &d, &places) : status;
     d.places = places;
     status   = status == TW_OK ? order_exchange(&d, &rounds) : status;
     d.rounds = rounds;

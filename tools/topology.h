@@ -21,6 +21,18 @@ typedef struct topology_options {
     int         ranks;  /* --ranks; 0: those of mpirun, else as many as GPUs or NUMA nodes   */
 } topology_options_t;
 
+/* What a rank of mpirun says of itself. */
+typedef struct topology_seat {
+    char binding[TW_PUS_TEXT];
+    char visible[1024]; /* its CUDA_VISIBLE_DEVICES */
+    int  visible_set;
+} topology_seat_t;
+
+/* Of all ranks on this machine, to the first one, which frees *seats_p; NULL elsewhere, and where they
+ * are not asked for: under --xml, --ranks, or with one rank. Collective. 0: out of memory, said. */
+int topology_gather(const job_t *job, tw_context_t *ctx, const topology_options_t *options,
+                    topology_seat_t **seats_p);
+
 /* What is drawn. */
 typedef struct drawing {
     const tw_node_t  *node;
@@ -62,8 +74,9 @@ json_t *topology_json(const drawing_t *d);
 /* Write the picture; 0, or errno. */
 int topology_svg(const drawing_t *d, const char *path);
 
-/* All of --topology. 1 if all went well; what did not was said in one line. */
+/* All of --topology; seats: of topology_gather(). 1 if all went well; what did not was said in one line.
+ */
 int topology_show(const job_t *job, tw_context_t *ctx, const topology_options_t *options,
-                  report_t *report);
+                  const topology_seat_t *seats, report_t *report);
 
 #endif /* TOOLS_TOPOLOGY_H */

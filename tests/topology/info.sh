@@ -3,7 +3,7 @@
 # thinwire info --topology: the tree, the places, JSON, the picture; what is refused. THINWIRE_BIND.
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
-plan 17
+plan 18
 s4=$top_srcdir/tests/topology/s4.xml
 unset CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER THINWIRE_BIND
 
@@ -167,6 +167,16 @@ if [ "${TW_MPI:?}" = openmpi ] && [ "$(env -u OMP_NUM_THREADS nproc)" -ge 2 ]; t
 else
     skip "a binding by mpirun is kept" "this needs Open MPI's mpirun and two cores"
 fi
+
+own_bindings() { # each rank's own, which only it knows
+    local command=("$thinwire" info --topology --json "$scratch/own.json") first
+    first=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status | sed 's/[,-].*//')
+    ranks 2 bash "$top_srcdir/tests/by_rank.sh" taskset -c "$(last_thread)" "${command[@]}" :: \
+        taskset -c "$first" "${command[@]}" || return 1
+    [ "$("$json_query" "$scratch/own.json" topology.places.0.threads)" = "$(last_thread)" ] &&
+        [ "$("$json_query" "$scratch/own.json" topology.places.1.threads)" = "$first" ]
+}
+check "under mpirun each rank's own binding" own_bindings
 
 # A cpuset, in the one cgroup hierarchy or in the other: what it forbids is no part of the machine.
 cgroup=
