@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/fuzz/xml.c - topologies, and places and orders of exchange on them.
+ * tests/fuzz/xml.c - topologies, and places, groups and orders of exchange on them.
  */
 #include "config.h"
 
@@ -16,10 +16,14 @@ static void use(const tw_node_t *node)
     const int   count = tw_node_count(node, TW_PART_GPU);
     tw_place_t *places;
     tw_round_t *rounds;
-    int         gpus[8], n;
+    int         gpus[8], order[20], n;
+    char        network[64];
 
     for (int ranks = 1; ranks < 20; ranks += 9) {
         if (tw_place(node, ranks, NULL, &places) == TW_OK) {
+            fuzz_check(tw_place_groups(node, places, ranks, (ranks + 2) / 3, order) == TW_OK,
+                       "placed ranks have groups");
+            tw_place_network(node, places, network, sizeof(network));
             free(places);
         }
     }
@@ -71,14 +75,22 @@ static bool run(const uint8_t *data, size_t size)
     "<object type=\"PCIDev\" gp_index=\"42\" pci_busid=\"0000:02:00.0\" "                          \
     "pci_type=\"0207 [15b3:101b] [15b3:0007] 00\" pci_link_speed=\"31.5\"><object "                \
     "type=\"OSDev\" gp_index=\"43\" name=\"mlx5_0\" osdev_type=\"3\"/></object></object>"
+#define AMD                                                                                        \
+    "<object type=\"OSDev\" gp_index=\"50\" name=\"rsmi0\" osdev_type=\"1\"/><object "             \
+    "type=\"OSDev\" gp_index=\"51\" name=\"rsmi1\" osdev_type=\"1\"/>"
+#define LINKS                                                                                      \
+    "</object><distances2 type=\"OSDev\" nbobjs=\"2\" kind=\"9\" name=\"XGMIBandwidth\" "          \
+    "indexing=\"gp\"><indexes length=\"6\">50 51 </indexes><u64values length=\"13\">"              \
+    "9999 10 10 9 </u64values></distances2></topology>"
 #define TAIL "</object></topology>"
 
 static size_t seed(int index, uint8_t *data)
 {
     static const char *const texts[] = {HEAD CORE("0", "1") CORE("1", "2") TAIL,
-                                        HEAD CORE("0", "1") CORE("1", "2") BUS TAIL};
+                                        HEAD CORE("0", "1") CORE("1", "2") BUS TAIL,
+                                        HEAD CORE("0", "1") CORE("1", "2") AMD LINKS};
 
-    return index < 2 ? fuzz_seed_text(data, texts[index]) : 0;
+    return index < 3 ? fuzz_seed_text(data, texts[index]) : 0;
 }
 
 const fuzz_target_t fuzz_xml = {"xml", false, NULL, run, seed};

@@ -101,6 +101,35 @@ START_TEST(amd_kinds)
 }
 END_TEST
 
+/* ROCm SMI's devices where hwloc has seen no PCI: the machine's own, in its order. */
+START_TEST(amd_without_pci)
+{
+    static const char text[] =
+        "<?xml version=\"1.0\"?><!DOCTYPE topology SYSTEM \"hwloc2.dtd\"><topology version=\"2.0\">"
+        "<object type=\"Machine\" os_index=\"0\" cpuset=\"0x1\" complete_cpuset=\"0x1\" "
+        "nodeset=\"0x1\" complete_nodeset=\"0x1\" gp_index=\"1\"><object type=\"NUMANode\" "
+        "os_index=\"0\" cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" "
+        "complete_nodeset=\"0x1\" gp_index=\"2\" local_memory=\"1000000\"/><object type=\"PU\" "
+        "os_index=\"0\" cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" "
+        "complete_nodeset=\"0x1\" gp_index=\"3\"/>"
+        "<object type=\"OSDev\" gp_index=\"50\" name=\"rsmi0\" osdev_type=\"1\">"
+        "<info name=\"GPUModel\" value=\"Instinct MI100\"/></object>"
+        "<object type=\"OSDev\" gp_index=\"51\" name=\"rsmi1\" osdev_type=\"1\"/></object>"
+        "<distances2 type=\"OSDev\" nbobjs=\"2\" kind=\"9\" name=\"XGMIBandwidth\" "
+        "indexing=\"gp\"><indexes length=\"6\">50 51 </indexes><u64values length=\"15\">"
+        "9999 700 701 9 </u64values></distances2></topology>";
+    tw_node_t *node = test_node(test_write(text, sizeof(text) - 1), NULL);
+
+    ck_assert_int_eq(count_gpus(node, 0), 2);
+    ck_assert_str_eq(tw_node_find(node, TW_PART_GPU, 0)->model, "Instinct MI100");
+    ck_assert_str_eq(tw_node_find(node, TW_PART_GPU, 1)->bus, "");
+    ck_assert_int_eq(tw_node_nvlink(node, 0, 1), 700);
+    ck_assert_int_eq(tw_node_nvlink(node, 1, 0), 701);
+    tw_node_destroy(node);
+    test_forget();
+}
+END_TEST
+
 /* A card of NVIDIA's beside seven of AMD's: it is GPU 0 wherever it stands, and all ranks have it. */
 START_TEST(amd_beside_nvidia)
 {
@@ -507,6 +536,7 @@ int main(void)
 
     tcase_add_test(tcase, amd_machine);
     TEST_EACH(tcase, amd_kinds, kinds);
+    tcase_add_test(tcase, amd_without_pci);
     tcase_add_test(tcase, amd_beside_nvidia);
     tcase_add_test(tcase, ring_of_links);
     tcase_add_test(tcase, own_cgroups);
