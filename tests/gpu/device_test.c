@@ -105,6 +105,7 @@ void fill(void *dst, tw_dtype_t dtype, size_t n, int kind)
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "", *how = argc > 2 ? argv[2] : "";
+    int         status = 2;
 
     setenv("THINWIRE_CPU", "scalar", 1);
     if (tw_context_init(&ctx) != TW_OK ||
@@ -112,11 +113,12 @@ int main(int argc, char **argv)
         die("start");
     }
     if (strcmp(what, "check") == 0) {
-        return check(strcmp(how, "few") == 0 ? FEW : strcmp(how, "quick") == 0 ? QUICK : FULL);
+        status = check(strcmp(how, "few") == 0 ? FEW : strcmp(how, "quick") == 0 ? QUICK : FULL);
+    } else if (strcmp(what, "measure") == 0 && atoi(how) > 0) {
+        status = measure((size_t)atoi(how));
+    } else {
+        fprintf(stderr, "usage: device_test check [quick|few] | measure MB\n");
     }
-    if (strcmp(what, "measure") == 0 && atoi(how) > 0) {
-        return measure((size_t)atoi(how));
-    }
-    fprintf(stderr, "usage: device_test check [quick|few] | measure MB\n");
-    return 2;
+    cudaStreamDestroy(stream);
+    return status;
 }

@@ -3,7 +3,11 @@
  */
 #include "config.h"
 
+#undef _FORTIFY_SOURCE /* which takes a jump to another stack for an error */
+
 #include <assert.h>
+#include <setjmp.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <ucontext.h>
 
@@ -21,7 +25,9 @@
 typedef enum state { READY, AT_WARP, AT_BLOCK, DONE } state_t;
 
 typedef struct fiber {
-    ucontext_t context;
+    ucontext_t context; /* its beginning                    */
+    jmp_buf    place;   /* and where it goes on, if started */
+    bool       started;
     char      *stack;
     state_t    state;
     unsigned   turn; /* exchanges so far, modulo 2 */
@@ -31,17 +37,45 @@ emulate_index_t emulate_block, emulate_blocks, emulate_thread, emulate_threads;
 
 static fiber_t               fibers[TW_CUDA_THREADS];
 static ucontext_t            scheduler;
+static jmp_buf               scheduler_place;
 static uint32_t              slots[TW_CUDA_WARPS][2][TW_CUDA_WARP];
 static tw_cuda_kernel_t      kernel;
 static const tw_cuda_work_t *parameter;
 static uint32_t              lot = 1;
+
+/* Sanitizers follow contexts only. Elsewhere those are for the first time: each switch by them is a system call. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define BY_CONTEXT 1
+#else
+#define BY_CONTEXT 0
+#endif
 
 static void leave(state_t state)
 {
     fiber_t *self = &fibers[emulate_thread.x];
 
     self->state = state;
-    swapcontext(&self->context, &scheduler);
+    if (BY_CONTEXT) {
+        swapcontext(&self->context, &scheduler);
+    } else if (_setjmp(self->place) == 0) {
+        _longjmp(scheduler_place, 1);
+    }
+}
+
+/* Until it leaves. */
+static void enter(fiber_t *fiber)
+{
+    const bool first = !fiber->started;
+
+    fiber->started = true;
+    if (BY_CONTEXT) {
+        swapcontext(&scheduler, &fiber->context);
+    } else if (_setjmp(scheduler_place) == 0) {
+        if (first) {
+            setcontext(&fiber->context);
+        }
+        _longjmp(fiber->place, 1);
+    }
 }
 
 void emulate_syncthreads(void)
@@ -118,10 +152,13 @@ unsigned emulate_atomic_max(unsigned *at, unsigned v)
     return old;
 }
 
+/* One kernel after another: it is parked where it is done. */
 static void fiber_main(void)
 {
-    kernel(*parameter);
-    leave(DONE);
+    for (;;) {
+        kernel(*parameter);
+        leave(DONE);
+    }
 }
 
 static void fiber_start(fiber_t *fiber)
@@ -129,14 +166,14 @@ static void fiber_start(fiber_t *fiber)
     if (fiber->stack == NULL) {
         fiber->stack = malloc(STACK);
         assert(fiber->stack != NULL);
+        getcontext(&fiber->context);
+        fiber->context.uc_stack.ss_sp   = fiber->stack;
+        fiber->context.uc_stack.ss_size = STACK;
+        fiber->context.uc_link          = NULL;
+        makecontext(&fiber->context, fiber_main, 0);
     }
-    getcontext(&fiber->context);
-    fiber->context.uc_stack.ss_sp   = fiber->stack;
-    fiber->context.uc_stack.ss_size = STACK;
-    fiber->context.uc_link          = NULL;
-    fiber->state                    = READY;
-    fiber->turn                     = 0;
-    makecontext(&fiber->context, fiber_main, 0);
+    fiber->state = READY;
+    fiber->turn  = 0;
 }
 
 /* Let threads [first, first + n) go on if all of them wait in `state`. */
@@ -165,7 +202,7 @@ static unsigned pass(unsigned threads)
 
         if (fibers[t].state == READY) {
             emulate_thread.x = t;
-            swapcontext(&scheduler, &fibers[t].context);
+            enter(&fibers[t]);
             release(t / TW_CUDA_WARP * TW_CUDA_WARP, TW_CUDA_WARP, AT_WARP);
             ran++;
         }
