@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * tests/gpu/standin/core.h - what the stand-ins of the three libraries share; it is in the one of the
+ * driver (libcuda.so.1). Everything but standin_enter() is called between it and standin_leave().
+ */
+#ifndef TW_TESTS_GPU_STANDIN_CORE_H
+#define TW_TESTS_GPU_STANDIN_CORE_H
+
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+
+#include "tests/gpu/standin/standin.h"
+
+#define STANDIN_DEVICES 16
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+/* The beginning of every function of the libraries: takes the lock, counts the call, and says how it
+ * has to end before it has begun: 0 (go on), what standin_fail() wants, or, where the current device
+ * is broken, `broken` (0: that does not matter; -1: the device's own error). */
+int standin_enter(const char *call, int broken);
+/* The end of it: returns the error. */
+int standin_leave(int error);
+
+/* The error with which the work of this call has to fail on the device, if it has to; only asked once. */
+int standin_late(void);
+
+/* While a function of the program runs. */
+void                      standin_unlock(void);
+void                      standin_lock(void);
+extern _Thread_local bool standin_in_host_function;
+
+/* A number of the drawn order, below this one. */
+unsigned standin_lot(unsigned below);
+
+/* A finding; `call` of the current function is put before it. */
+void standin_found(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+void standin_found_by_signal(const char *text);
+
+/* The function whose work is done now, and whose was. */
+void        standin_work_of(const char *call);
+const char *standin_call(void);
+
+/* One more, or one less, of a kind of objects. */
+void standin_count(const char *kind, int by);
+
+/* ---- devices -------------------------------------------------------------------------------- */
+
+extern int               standin_devices;
+extern size_t            standin_memory; /* bytes of a device */
+extern size_t            standin_used[STANDIN_DEVICES];
+extern int               standin_broken[STANDIN_DEVICES]; /* the sticky error */
+extern _Thread_local int standin_current;
+extern standin_kernels_t standin_kernels;
+
+void standin_break(int device, int error);
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+typedef enum standin_kind {
+    STANDIN_DEVICE,
+    STANDIN_PINNED,
+    STANDIN_MANAGED,
+    STANDIN_REGISTERED, /* the caller's, as if pinned */
+    STANDIN_FREED       /* what was device or pinned memory; nobody may touch it */
+} standin_kind_t;
+
+typedef struct standin_memory {
+    uint8_t *shown, *real; /* what is handed out, and where the bytes are */
+    size_t   bytes;
+    uint8_t *pages, *real_pages; /* the mappings, with a page that nobody may touch on both sides */
+    size_t   mapped;
+    int      device;
+    standin_kind_t kind;
+    unsigned      *readers, *writers; /* pinned: pending copies that use the whole of a page */
+} standin_memory_t;
+
+/* NULL: none left. registered: where the caller's memory is. */
+standin_memory_t *standin_allocate(standin_kind_t kind, size_t bytes, void *registered);
+void              standin_release(standin_memory_t *memory);
+standin_memory_t *standin_memory_of(const void *p); /* freed or not; NULL: of nobody here */
+
+/* Where n bytes at p really are, if they are memory that the device may use, pinned memory of the host
+ * included if `host`. NULL, and a finding about `what`, if they are not. */
+uint8_t *standin_bytes(const char *what, const void *p, size_t n, size_t align, int device,
+                       bool host);
+
+/* Let kernels touch the memory at p where it is shown, and no longer. */
+void standin_open(const void *p);
+void standin_close(const void *p);
+
+/* ---- host memory that a pending copy uses ----------------------------------------------------- */
+
+typedef struct standin_hold standin_hold_t;
+
+/* The copy writes to (or reads from) n bytes of host memory at p later. */
+standin_hold_t *standin_hold(void *p, size_t n, bool writes);
+/* Now: whoever has used them meanwhile is found. Once for each. */
+void standin_unhold(standin_hold_t *hold);
+
+/* ---- streams -------------------------------------------------------------------------------- */
+
+typedef struct standin_record standin_record_t;
+
+typedef struct standin_task {
+    struct standin_task *next;
+    const char          *call;
+    uint64_t             number;
+    int (*run)(void *arg, bool dead); /* 0, or CUDA's error; dead: only let go of what arg holds */
+    void             *arg;
+    bool              host; /* run without the lock: it is the program's function */
+    int               fail; /* instead of running */
+    standin_record_t *record, *wait;
+    const void       *uses[8]; /* memory */
+} standin_task_t;
+
+struct CUstream_st {
+    struct CUstream_st *next;
+    int                 device;
+    bool                live, blocking, legacy, busy;
+    standin_task_t     *first, **last;
+};
+
+/* What a handle names, of the current device for the default streams. NULL, and a finding: nothing. */
+struct CUstream_st *standin_stream(cudaStream_t handle);
+struct CUstream_st *standin_stream_create(bool blocking);
+void                standin_stream_destroy(struct CUstream_st *stream);
+
+/* Put work on a stream: run(a copy of the bytes at arg), which uses memory at uses[0 .. n), n <= 8; host: it is
+ * a function of the program. */
+void standin_put(struct CUstream_st *stream, int (*run)(void *arg, bool dead), const void *arg,
+                 size_t bytes, const void *const *uses, size_t n, bool host);
+
+/* Until nothing is left on it; until nothing on any stream uses the memory; until nothing is left on
+ * the device. */
+void standin_finish(struct CUstream_st *stream);
+void standin_finish_uses(const standin_memory_t *memory);
+void standin_finish_device(int device);
+/* Is something left? First, perhaps, something is done. */
+bool standin_busy(const struct CUstream_st *stream);
+/* Does anything left use the memory? */
+bool standin_uses(const standin_memory_t *memory);
+
+/* ---- events --------------------------------------------------------------------------------- */
+
+struct CUevent_st {
+    struct CUevent_st *next;
+    int                device;
+    bool               timing;
+    standin_record_t  *record;
+};
+
+struct CUevent_st *standin_event(cudaEvent_t handle); /* NULL, and a finding: none */
+struct CUevent_st *standin_event_create(bool timing);
+void               standin_event_destroy(struct CUevent_st *event);
+void               standin_event_record(struct CUevent_st *event, struct CUstream_st *stream);
+void               standin_event_follow(struct CUstream_st *stream, struct CUevent_st *event);
+bool               standin_event_done(const struct CUevent_st *event); /* perhaps after some work */
+void               standin_event_finish(const struct CUevent_st *event);
+bool               standin_event_recorded(const struct CUevent_st *event);
+double             standin_event_time(const struct CUevent_st *event); /* milliseconds */
+
+#endif /* TW_TESTS_GPU_STANDIN_CORE_H */

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# ranks.sh - all that takes device memory, by the library's own code for CUDA on the stand-in: 1 to 4 ranks,
+# 1 to 4 devices, other orders of execution each time. What is wrong, or left at the end, is exit status 99.
+# shellcheck disable=SC2154  # set by make check
+: "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}"
+# shellcheck source=tests/common.bash
+. "$top_srcdir/tests/common.bash"
+here=$top_builddir/tests/gpu/standin
+limit=${TW_TIME_LIMIT:-240}
+seed=${THINWIRE_SEED:-$RANDOM}
+echo "# THINWIRE_SEED=$seed"
+
+on() { # RANKS DEVICES NAME=VALUE... PROGRAM ARGUMENT...
+    local n=$1 devices=$2
+    shift 2
+    ranks "$n" env STANDIN_DEVICES="$devices" STANDIN_SEED=$((seed + n)) THINWIRE_SEED=$((seed + n)) "$@" &&
+        ! grep '^standin: ' "$scratch/out"
+}
+both_paths() { # RANKS DEVICES: as tests/gpu/run has it on a device
+    on "$1" "$2" "$here/ranks_on_standin" check quick && test "$(grep -c '^ok .* staged: ' "$scratch/out")" -ge 10 &&
+        test "$(grep -c '^ok .* direct: ' "$scratch/out")" -ge 10
+}
+plan 10
+check "kernels beside the scalar code" alone env STANDIN_DEVICES=2 STANDIN_SEED="$seed" "$here/device_on_standin" check few
+check "collectives, 1 rank, 1 device" both_paths 1 1
+check "collectives, 2 ranks, 3 devices" both_paths 2 3
+check "collectives, 3 ranks, 2 devices" both_paths 3 2
+check "collectives, 4 ranks, 4 devices" both_paths 4 4
+check "all codecs and algorithms, 2 ranks, 2 devices" on 2 2 "$here/device.mpi" 2
+check "all codecs and algorithms, 3 ranks, 1 device" on 3 1 "$here/device.mpi" 3
+# A communicator that has failed abandons what was under way.
+check "errors, 2 ranks, 4 devices" on 2 4 STANDIN_LEAKS=1 "$here/device_errors.mpi" 2
+check "errors, 4 ranks, 1 device" on 4 1 STANDIN_LEAKS=1 "$here/device_errors.mpi" 4
+check "a pipeline that hands over images" alone env STANDIN_SEED="$seed" "$here/test_pipeline"
