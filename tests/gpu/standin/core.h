@@ -160,4 +160,12 @@ void               standin_event_finish(const struct CUevent_st *event);
 bool               standin_event_recorded(const struct CUevent_st *event);
 double             standin_event_time(const struct CUevent_st *event); /* milliseconds */
 
+/* ---- handles and descriptors ------------------------------------------------------------------ */
+
+/* Zeros. kind: of the list of leaks; always the same string. */
+void *standin_object_create(const char *kind, size_t bytes);
+/* false, and a finding: it is not one that exists. */
+bool standin_object_is(const char *kind, const void *p);
+bool standin_object_destroy(const char *kind, void *p);
+
 #endif /* TW_TESTS_GPU_STANDIN_CORE_H */
