@@ -80,6 +80,8 @@ static void fault(int signal, siginfo_t *info, void *context)
 
     (void)signal;
     (void)context;
+    m = m != NULL ? m : standin_memory_of(p - page);
+    m = m != NULL ? m : standin_memory_of(p + page);
     if (m == NULL) { /* somebody else's */
         sigaction(SIGSEGV, &before, NULL);
         return;

@@ -21,7 +21,14 @@ both_paths() { # RANKS DEVICES: as tests/gpu/run has it on a device
     on "$1" "$2" "$here/ranks_on_standin" check quick && test "$(grep -c '^ok .* staged: ' "$scratch/out")" -ge 10 &&
         test "$(grep -c '^ok .* direct: ' "$scratch/out")" -ge 10
 }
-plan 10
+# What the stand-in is for: the same, with a fault.
+finds() { # FAULT: it ends otherwise than well
+    echo "# with the fault '$1':"
+    ! on 2 2 STANDIN_FAULT="$1" "$here/ranks_on_standin" check quick
+}
+missing_event() { finds event && grep -q '^not ok' "$scratch/out"; }
+host_read() { finds read && grep -q '^standin: the host touches device memory' "$scratch/out"; }
+plan 12
 check "kernels beside the scalar code" alone env STANDIN_DEVICES=2 STANDIN_SEED="$seed" "$here/device_on_standin" check few
 check "collectives, 1 rank, 1 device" both_paths 1 1
 check "collectives, 2 ranks, 3 devices" both_paths 2 3
@@ -33,3 +40,5 @@ check "all codecs and algorithms, 3 ranks, 1 device" on 3 1 "$here/device.mpi" 3
 check "errors, 2 ranks, 4 devices" on 2 4 STANDIN_LEAKS=1 "$here/device_errors.mpi" 2
 check "errors, 4 ranks, 1 device" on 4 1 STANDIN_LEAKS=1 "$here/device_errors.mpi" 4
 check "a pipeline that hands over images" alone env STANDIN_SEED="$seed" "$here/test_pipeline"
+check "a missing event gives wrong results" missing_event
+check "a host read of device memory is found" host_read

@@ -4,11 +4,15 @@
  *
  * The stub counts devices from 1; number n here is device n - 1 of the stand-in, and further by the number
  * of this process among those of the job, so that ranks have different devices where there are several.
+ *
+ * STANDIN_FAULT=event leaves out every wait for an event, STANDIN_FAULT=read has the host read what a copy
+ * begins with: so that tests see both be found.
  */
 #include "config.h"
 
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tests/gpu/standin/standin.h"
 #include "tests/transport/stub_device.h"
@@ -142,9 +146,19 @@ static tw_status_t record(void *event, void *stream)
     return tw_device_cuda.record(event, stream);
 }
 
+static bool fault(const char *which)
+{
+    const char *text = getenv("STANDIN_FAULT");
+
+    return text != NULL && strcmp(text, which) == 0;
+}
+
 static tw_status_t follow(void *stream, void *event)
 {
     set_up_work();
+    if (fault("event")) {
+        return TW_OK;
+    }
     return tw_device_cuda.follow(stream, event);
 }
 
@@ -163,6 +177,9 @@ static tw_status_t finish(void *stream)
 static tw_status_t copy(void *dst, const void *src, size_t bytes, void *stream)
 {
     set_up_work();
+    if (fault("read")) {
+        (void)*(const volatile unsigned char *)src;
+    }
     return tw_device_cuda.copy(dst, src, bytes, stream);
 }
 
