@@ -102,7 +102,7 @@ static void fault(int signal, siginfo_t *info, void *context)
         mprotect((void *)((uintptr_t)p & ~(page - 1)), page, PROT_READ | PROT_WRITE);
         return;
     }
-    sigaction(SIGSEGV, &before, NULL);
+    sigaction(SIGSEGV, &(struct sigaction){.sa_handler = SIG_DFL}, NULL); /* again, and the end */
 }
 
 static void catch_faults(void)
