@@ -46,6 +46,8 @@ static uint32_t              lot = 1;
 /* Sanitizers follow contexts only. Elsewhere those are for the first time: each switch by them is a system call. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define BY_CONTEXT 1
+#elif defined(__has_feature)
+#define BY_CONTEXT (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
 #else
 #define BY_CONTEXT 0
 #endif
