@@ -32,7 +32,7 @@ typedef enum tw_decisions_mode {
 struct tw_context {
     tw_log_t            log; /* rank as the launcher says, or -1 */
     tw_base_config_t    config;
-    pthread_mutex_t     lock; /* of what follows: communicators come and go in several threads */
+    pthread_mutex_t     lock;   /* of what follows: communicators come and go in several threads */
     int                 device; /* 1 + the CUDA device that a communicator has taken; 0: none */
     tw_decisions_mode_t decisions;
     tw_created_t       *created; /* owned */

@@ -203,7 +203,7 @@ static tw_status_t tw_hybrid_make(tw_comm_t *comm, const tw_hybrid_config_t *con
 {
     int              *position = NULL;
     tw_hybrid_sizes_t sizes    = {.total = 0};
-    tw_status_t       mine     = tw_hybrid_positions(comm, config, &position), status = TW_OK;
+    tw_status_t       mine = tw_hybrid_positions(comm, config, &position), status = TW_OK;
     tw_hybrid_t      *h;
     void             *buffer;
 

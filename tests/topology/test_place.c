@@ -131,10 +131,11 @@ END_TEST
 /* A launcher gave each rank a GPU of its own: every rank calls it device 0. */
 START_TEST(each_rank_sees_its_own)
 {
-    const tw_rank_t facts[] = {{.visible = "4"}, {.visible = "0"}, {.visible = "5"}, {.visible = ""}};
-    tw_node_t      *node    = test_node(test_source("s4.xml"), NULL);
-    tw_place_t     *places;
-    char            cores[64];
+    const tw_rank_t facts[] = {
+        {.visible = "4"}, {.visible = "0"}, {.visible = "5"}, {.visible = ""}};
+    tw_node_t  *node = test_node(test_source("s4.xml"), NULL);
+    tw_place_t *places;
+    char        cores[64];
 
     ck_assert_int_eq(tw_place(node, 4, facts, &places), TW_OK);
     ck_assert_int_eq(places[0].gpu, 4);
