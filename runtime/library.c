@@ -17,7 +17,16 @@
 #include "runtime/topology/settings.h"
 #include "runtime/transport/comm/settings.h"
 
-/* Read by the tests and benchmarks, and therefore known names. */
+/* Read by the package of python/, the tests and benchmarks, and therefore known names. */
+static const tw_setting_field_t tw_python_fields[] = {
+    {"LIBRARY", "",
+     "File of the library that the Python package loads; none is where it was found.", 0,
+     TW_SETTING_TEXT, 0, 0, NULL, false},
+};
+
+static const tw_setting_table_t tw_python_settings = {
+    "python", tw_python_fields, sizeof(tw_python_fields) / sizeof(tw_python_fields[0])};
+
 static const tw_setting_field_t tw_tests_fields[] = {
     {"DATA", "../shared/data", "Folder of data sets for tests and benchmarks.", 0, TW_SETTING_TEXT,
      0, 0, NULL, true},
@@ -29,8 +38,9 @@ static const tw_setting_table_t tw_tests_settings = {
     "tests", tw_tests_fields, sizeof(tw_tests_fields) / sizeof(tw_tests_fields[0])};
 
 static const tw_setting_table_t *const tw_setting_tables[] = {
-    &tw_base_settings,      &tw_codec_settings,   &tw_topology_settings, &tw_policy_settings,
-    &tw_transport_settings, &tw_drop_in_settings, &tw_tests_settings,    NULL};
+    &tw_base_settings,   &tw_codec_settings,     &tw_topology_settings,
+    &tw_policy_settings, &tw_transport_settings, &tw_drop_in_settings,
+    &tw_python_settings, &tw_tests_settings,     NULL};
 
 const char *tw_version(void)
 {

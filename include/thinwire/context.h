@@ -47,7 +47,7 @@ tw_status_t tw_context_set_log(tw_context_t *ctx, tw_log_fn_t fn, void *arg);
 typedef struct tw_setting {
     char        name[64];      /* the environment variable, "THINWIRE_LOG_LEVEL"        */
     char        accepted[160]; /* "error|warn|info|debug|trace", "0..1024", "bytes ..." */
-    const char *module;        /* "base", "codec", "policy", "transport", "tests"       */
+    const char *module;        /* "base", "codec", "policy", "transport", "python", ... */
     const char *default_text;  /* "warn"                                                */
     const char *value_text;    /* what the environment says, or default_text            */
     const char *help;          /* one sentence                                          */
