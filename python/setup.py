@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Beside pyproject.toml: writes down in which folder pkg-config finds libthinwire, if it does (see _library.py)."""
+import os
+import subprocess
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+
+def folder():
+    try:
+        return subprocess.run(
+            [os.environ.get("PKG_CONFIG", "pkg-config"), "--variable=libdir", "thinwire"],
+            check=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            universal_newlines=True,
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+class Build(build_py):
+    def run(self):
+        super().run()
+        found = folder()
+        if found:
+            with open(os.path.join(self.build_lib, "thinwire", "_found.py"), "w") as stream:
+                stream.write("# Written by setup.py.\nLIBDIR = %r\n" % found)
+
+
+setup(cmdclass={"build_py": Build})

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""thinwire/_buffers.py - from Python's objects to addresses: the buffer protocol, DLPack, and new arrays.
+
+elements(x) is a tuple, because it is made for every call:
+
+    address, count, dtype, shape, device, anchor
+
+dtype is _c.F32 or _c.F64, device None for host memory, else the number of the CUDA stream that the work has to be put
+on; as long as the anchor lives, the memory stays where it is, even of a bytearray that somebody wants to grow.
+"""
+import ctypes
+import sys
+from ctypes import POINTER, Structure, c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from typing import Any, Optional, Tuple
+
+import numpy
+
+from thinwire import _c
+from thinwire.errors import Error, InvalidArgumentError, InvalidTypeError
+
+Elements = Tuple[int, int, int, Tuple[int, ...], Optional[int], Any]
+
+FLOAT32 = numpy.dtype("float32")
+FLOAT64 = numpy.dtype("float64")
+UINT8 = numpy.dtype("uint8")
+DTYPES = (FLOAT32, FLOAT64)  # by _c.F32, _c.F64
+ITEM = (4, 8)
+ACCEPTED = "accepted: contiguous arrays of float32 or float64 with the buffer protocol or DLPack"
+_OCTETS = 2  # where elements are asked for: codes
+
+_ORDER = "<" if sys.byteorder == "little" else ">"
+_FORMATS = {
+    mark + letter: dtype
+    for mark in ("", "@", "=", _ORDER)
+    for letter, dtype in (("f", _c.F32), ("d", _c.F64), ("B", _OCTETS), ("b", _OCTETS), ("c", _OCTETS))
+}
+_ndarray = numpy.ndarray
+_addressof = ctypes.addressof
+
+
+class _Anchor(Structure):
+    """Nothing, at the address of a writable buffer, which it holds."""
+
+    _fields_: list = []
+
+
+_anchor = _Anchor.from_buffer
+
+def dtype_number(dtype: Any) -> int:
+    """_c.F32 or _c.F64 of "float32", numpy.float32, torch.float32, ..."""
+    name = dtype.__name__ if isinstance(dtype, type) else str(dtype).rpartition(".")[2]
+    for number, known in enumerate(DTYPES):
+        if known.name == name:
+            return number
+    raise InvalidTypeError("dtype %s; accepted: float32, float64" % name)
+
+
+# ---- the buffer protocol -------------------------------------------------------------------------
+
+
+def elements(x: Any, name: str, write: bool = False) -> Elements:
+    """The elements of x, an argument called `name`, to be written to or only read."""
+    if type(x) is _ndarray:
+        dtype = x.dtype
+        if dtype is FLOAT32:
+            number = _c.F32
+        elif dtype is FLOAT64:
+            number = _c.F64
+        else:
+            return _checked(_any(x, name, write), name)
+        try:
+            anchor = _anchor(x)
+        except TypeError:  # read-only or not contiguous
+            return _any(x, name, write)
+        return _addressof(anchor), x.size, number, x.shape, None, anchor
+    return _checked(_any(x, name, write), name)
+
+
+def octets(x: Any, name: str, write: bool = False) -> Elements:
+    """As elements(), of codes: anything whose items are bytes."""
+    found = _any(x, name, write)
+    if found[2] != _OCTETS:
+        raise InvalidTypeError("%s holds %s; accepted: bytes, or an array of uint8" % (name, DTYPES[found[2]]))
+    return found
+
+
+def _checked(found: Elements, name: str) -> Elements:
+    if found[2] == _OCTETS:
+        raise InvalidTypeError("%s holds bytes; %s" % (name, ACCEPTED))
+    return found
+
+
+def _any(x: Any, name: str, write: bool) -> Elements:
+    try:
+        view = memoryview(x)
+    except TypeError:
+        return _dlpack(x, name, write)
+    except (ValueError, BufferError) as error:  # what has no format: numpy's float16 has, its datetime64 has not
+        raise InvalidTypeError("%s: %s; %s" % (name, error, ACCEPTED)) from None
+    number = _FORMATS.get(view.format)
+    if number is None:
+        raise InvalidTypeError(
+            "%s has elements of %s; %s" % (name, getattr(x, "dtype", "format '%s'" % view.format), ACCEPTED)
+        )
+    if not view.c_contiguous:
+        raise InvalidArgumentError("%s is not contiguous (in C order); numpy.ascontiguousarray() gives a copy" % name)
+    if write and view.readonly:
+        raise InvalidArgumentError("%s is read-only, and would be written to" % name)
+    count = view.nbytes // view.itemsize
+    if not view.readonly:
+        anchor = _anchor(view)
+        return _addressof(anchor), count, number, view.shape, None, anchor
+    array = numpy.asarray(view)
+    return array.__array_interface__["data"][0], count, number, view.shape, None, array
+
+
+# ---- DLPack --------------------------------------------------------------------------------------
+
+_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13
+_DEFAULT_STREAM = 1  # what DLPack calls the legacy default stream
+_DLPACK_TYPES = {(2, 32): _c.F32, (2, 64): _c.F64, (0, 8): _OCTETS, (1, 8): _OCTETS}
+
+
+class _Tensor(Structure):  # DLTensor
+    _fields_ = [
+        ("data", c_void_p),
+        ("device_type", c_int32),
+        ("device_id", c_int32),
+        ("ndim", c_int32),
+        ("code", c_uint8),
+        ("bits", c_uint8),
+        ("lanes", c_uint16),
+        ("shape", POINTER(c_int64)),
+        ("strides", POINTER(c_int64)),
+        ("byte_offset", c_uint64),
+    ]
+
+
+class _Versioned(Structure):  # DLManagedTensorVersioned
+    _fields_ = [
+        ("major", c_uint32),
+        ("minor", c_uint32),
+        ("manager", c_void_p),
+        ("deleter", c_void_p),
+        ("flags", c_uint64),  # 1: read-only
+        ("tensor", _Tensor),
+    ]
+
+
+_capsule_name = ctypes.pythonapi.PyCapsule_GetName
+_capsule_name.restype, _capsule_name.argtypes = c_char_p, [ctypes.py_object]
+_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_capsule_pointer.restype, _capsule_pointer.argtypes = c_void_p, [ctypes.py_object, c_char_p]
+
+
+def _stream(x: Any, device_type: int) -> Tuple[Optional[int], Any]:
+    """The stream for the library (None: host memory), and what to tell the producer."""
+    if device_type in (_CPU, _CUDA_HOST):
+        return None, None
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(x, torch.Tensor):
+        return torch.cuda.current_stream(x.device).cuda_stream, -1  # no waiting: it is where x's work is
+    return 0, _DEFAULT_STREAM
+
+
+def _capsule(x: Any, stream: Any) -> Any:
+    wishes = {} if stream is None else {"stream": stream}
+    try:
+        return x.__dlpack__(max_version=(1, 0), **wishes)
+    except TypeError:  # from before DLPack 1.0, which cannot say what is read-only
+        return x.__dlpack__(**wishes)
+
+
+def _compact(tensor: _Tensor, shape: Tuple[int, ...]) -> bool:
+    expected = 1
+    if not tensor.strides or 0 in shape:
+        return True
+    for i in reversed(range(len(shape))):
+        if shape[i] != 1 and tensor.strides[i] != expected:
+            return False
+        expected *= shape[i]
+    return True
+
+
+def _dlpack(x: Any, name: str, write: bool) -> Elements:
+    if not hasattr(x, "__dlpack__"):
+        raise InvalidTypeError("%s is of type %s; %s" % (name, type(x).__name__, ACCEPTED))
+    try:
+        device_type = int(x.__dlpack_device__()[0])
+        if device_type not in (_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED):
+            raise InvalidArgumentError("%s is on a device of another kind; accepted: memory of the host or CUDA" % name)
+        stream, wish = _stream(x, device_type)
+        capsule = _capsule(x, wish)
+    except Error:
+        raise
+    except Exception as error:  # whatever the producer has against it, such as a tensor that requires a gradient
+        raise InvalidArgumentError("%s gives no DLPack: %s" % (name, " ".join(str(error).split()))) from None
+    title = _capsule_name(capsule)
+    pointer = _capsule_pointer(capsule, title)
+    read_only = False
+    if title == b"dltensor_versioned":
+        managed = _Versioned.from_address(pointer)
+        tensor, read_only = managed.tensor, bool(managed.flags & 1)
+    else:
+        tensor = _Tensor.from_address(pointer)
+    number = _DLPACK_TYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
+    if number is None:
+        raise InvalidTypeError("%s has elements of %s; %s" % (name, getattr(x, "dtype", "another type"), ACCEPTED))
+    shape = tuple(tensor.shape[: tensor.ndim])
+    if not _compact(tensor, shape):
+        raise InvalidArgumentError("%s is not contiguous (in C order)" % name)
+    if write and read_only:
+        raise InvalidArgumentError("%s is read-only, and would be written to" % name)
+    count = 1
+    for length in shape:
+        count *= length
+    return (tensor.data or 0) + tensor.byte_offset, count, number, shape, stream, (capsule, x)
+
+
+# ---- results -------------------------------------------------------------------------------------
+
+
+def new(x: Any, shape: Any, number: int) -> Any:
+    """An array of the kind and on the device of x: NumPy's unless x came by DLPack."""
+    dtype = UINT8 if number == _OCTETS else DTYPES[number]
+    if type(x) is _ndarray or not hasattr(x, "__dlpack__") or isinstance(x, _ndarray):
+        return numpy.empty(shape, dtype)
+    if hasattr(x, "new_empty"):  # PyTorch
+        return x.new_empty(shape, dtype=getattr(sys.modules["torch"], dtype.name))
+    if hasattr(x, "__array_namespace__"):
+        space = x.__array_namespace__()
+        return space.empty(shape, dtype=getattr(space, dtype.name), device=x.device)
+    return numpy.empty(shape, dtype)
+
+
+def new_octets(x: Any, count: int) -> Any:
+    return new(x, count, _OCTETS)

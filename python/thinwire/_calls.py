@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""thinwire/_calls.py - the arguments of collectives: checked, and turned into what the library takes.
+
+Each function gives (arguments from the communicator to `how`, what must live until the operation is complete,
+result). Whatever is wrong is said here, on this rank, before anything is sent.
+"""
+import ctypes
+import operator
+from typing import Any, Iterable, List, Optional, Sequence, Tuple
+
+import numpy
+
+from thinwire import _c
+from thinwire._buffers import DTYPES, ITEM, Elements, elements, new
+from thinwire._library import IN_PLACE
+from thinwire.codec import find
+from thinwire.errors import InvalidArgumentError, InvalidTypeError
+
+Call = Tuple[tuple, Any, Any]
+
+_REDUCTIONS = {"sum": _c.SUM, "average": _c.AVERAGE}
+_ALGORITHMS = {
+    None: _c.ALGORITHM_AUTO,
+    "direct": _c.ALGORITHM_DIRECT,
+    "two_pass": _c.ALGORITHM_TWO_PASS,
+    "grid": _c.ALGORITHM_GRID,
+    "hierarchical": _c.ALGORITHM_HIERARCHICAL,
+    "mpi": _c.ALGORITHM_MPI,
+    "node": _c.ALGORITHM_NODE,
+}
+
+# ---- parts of a call -----------------------------------------------------------------------------
+
+
+def _how(
+    comm: Any,
+    codec: Any,
+    number: int,
+    device: Optional[int],
+    algorithm: Optional[str],
+    feedback: Any = None,
+    flags: int = 0,
+) -> Optional[int]:
+    """The address of a tw_how_t; they are kept, since most calls are like the one before."""
+    known = comm._hows if feedback is None else feedback._hows_of(comm)
+    key = (codec, number, algorithm, device, flags)
+    try:
+        return known[key][0]
+    except KeyError:
+        pass
+    except TypeError:  # not hashable
+        raise InvalidTypeError(
+            "codec is of type %s, algorithm of type %s; accepted: a spec or a Codec, a str"
+            % (type(codec).__name__, type(algorithm).__name__)
+        ) from None
+    if algorithm not in _ALGORITHMS:
+        raise InvalidArgumentError(
+            "algorithm %r is unknown; accepted: %s" % (algorithm, ", ".join(name for name in _ALGORITHMS if name))
+        )
+    if feedback is not None and feedback._number != number:
+        raise InvalidTypeError("x holds %s, feedback '%s' is of %s" % (DTYPES[number], feedback.name, feedback.dtype))
+    run = None if device is None else _c.Exec(_c.MEMORY_CUDA, device, 0)
+    how = _c.How(
+        find(codec, number),
+        None if run is None else ctypes.addressof(run),
+        None if feedback is None else feedback._pointer,
+        _ALGORITHMS[algorithm],
+        flags,
+    )
+    known[key] = (ctypes.addressof(how), how, run)
+    return known[key][0]
+
+
+def _reduction(op: str) -> int:
+    try:
+        return _REDUCTIONS[op]
+    except (KeyError, TypeError):
+        raise InvalidArgumentError("op is %r; accepted: 'sum', 'average'" % (op,)) from None
+
+
+def _root(comm: Any, root: int) -> int:
+    if not 0 <= root < comm.size:
+        raise InvalidArgumentError("root %s is no rank of %d" % (root, comm.size))
+    return root
+
+
+def _output(out: Any, x: Any, source: Elements, shape: Any, offset: int = 0) -> Tuple[Any, int, int, Any]:
+    """Where the result goes, for input `source` of x: (out, address of input, address of output, anchor). Input that
+    is `offset` elements behind the start of out is in place."""
+    send, count, number, _, device, _ = source
+    if out is None:
+        out = new(x, shape, number)
+        recv, _, _, _, _, anchor = elements(out, "out", True)
+        return out, send, recv, anchor
+    recv, room, other, found, place, anchor = elements(out, "out", True)
+    if other != number:
+        raise InvalidTypeError("x holds %s, out %s" % (DTYPES[number], DTYPES[other]))
+    if found != shape:
+        raise InvalidArgumentError("out has the shape %s; the result has %s" % (found, shape))
+    if (device is None) != (place is None):
+        raise InvalidArgumentError("x and out must both be in host memory or both on the device")
+    item = ITEM[number]
+    if count == 0:
+        pass
+    elif send == recv + offset * item:
+        send = IN_PLACE
+    elif send < recv + room * item and recv < send + count * item:
+        raise InvalidArgumentError("x and out overlap, and x is not where it would be in place")
+    return out, send, recv, anchor
+
+
+def _counts(comm: Any, counts: Iterable[int], name: str) -> List[int]:
+    try:
+        found = [operator.index(count) for count in counts]
+    except TypeError:
+        raise InvalidTypeError("%s is no list of numbers" % name) from None
+    if len(found) != comm.size or min(found) < 0:
+        raise InvalidArgumentError("%s must be %d numbers of elements, one for each rank" % (name, comm.size))
+    return found
+
+
+def _sizes(counts: Sequence[int]) -> Any:
+    return (ctypes.c_size_t * len(counts))(*counts)
+
+
+def _share(comm: Any, count: int) -> int:
+    if count % comm.size != 0:
+        raise InvalidArgumentError("x has %d elements, which %d ranks cannot share equally" % (count, comm.size))
+    return count // comm.size
+
+
+# ---- movement ------------------------------------------------------------------------------------
+
+
+def bcast(comm: Any, x: Any, codec: Any, root: int, same: bool, algorithm: Optional[str]) -> Call:
+    address, count, number, _, device, anchor = elements(x, "x", same or comm.rank != _root(comm, root))
+    how = _how(comm, codec, number, device, algorithm, None, _c.BCAST_SAME if same else 0)
+    return (comm._pointer, address, count, root, how), (anchor, x), x
+
+
+def allgather(comm: Any, x: Any, codec: Any, out: Any, algorithm: Optional[str]) -> Call:
+    source = elements(x, "x")
+    _, count, number, shape, device, anchor = source
+    out, send, recv, kept = _output(out, x, source, (comm.size,) + shape, comm.rank * count)
+    how = _how(comm, codec, number, device, algorithm)
+    return (comm._pointer, send, recv, count, how), (anchor, kept, x), out
+
+
+def allgatherv(comm: Any, x: Any, counts: Any, codec: Any, out: Any, algorithm: Optional[str]) -> Call:
+    counts = _counts(comm, counts, "counts")
+    source = elements(x, "x")
+    _, count, number, _, device, anchor = source
+    if count != counts[comm.rank]:
+        raise InvalidArgumentError("x has %d elements, counts says %d" % (count, counts[comm.rank]))
+    out, send, recv, kept = _output(out, x, source, (sum(counts),), sum(counts[: comm.rank]))
+    how = _how(comm, codec, number, device, algorithm)
+    sizes = _sizes(counts)
+    return (comm._pointer, send, recv, ctypes.addressof(sizes), None, how), (anchor, kept, x, sizes), out
+
+
+def alltoall(comm: Any, x: Any, codec: Any, out: Any, algorithm: Optional[str]) -> Call:
+    source = elements(x, "x")
+    _, count, number, shape, device, anchor = source
+    share = _share(comm, count)
+    out, send, recv, kept = _output(out, x, source, shape)
+    how = _how(comm, codec, number, device, algorithm)
+    return (comm._pointer, send, recv, share, how), (anchor, kept, x), out
+
+
+def alltoallv(comm: Any, x: Any, send_counts: Any, recv_counts: Any, codec: Any, out: Any) -> Call:
+    send_counts = _counts(comm, send_counts, "send_counts")
+    recv_counts = _counts(comm, recv_counts, "recv_counts")
+    source = elements(x, "x")
+    _, count, number, _, device, anchor = source
+    if count != sum(send_counts):
+        raise InvalidArgumentError("x has %d elements, send_counts says %d" % (count, sum(send_counts)))
+    out, send, recv, kept = _output(out, x, source, (sum(recv_counts),))
+    if send == IN_PLACE and send_counts != recv_counts:
+        raise InvalidArgumentError("in place, send_counts and recv_counts must be equal")
+    how = _how(comm, codec, number, device, None)
+    sizes = (_sizes(send_counts), _sizes(recv_counts))
+    first, second = (ctypes.addressof(size) for size in sizes)
+    return (comm._pointer, send, first, None, recv, second, None, how), (anchor, kept, x, sizes), out
+
+
+# ---- reductions ----------------------------------------------------------------------------------
+
+
+def allreduce(
+    comm: Any, x: Any, codec: Any, op: str, out: Any, algorithm: Optional[str], feedback: Any
+) -> Call:
+    source = elements(x, "x")
+    _, count, number, shape, device, anchor = source
+    out, send, recv, kept = _output(out, x, source, shape)
+    how = _how(comm, codec, number, device, algorithm, feedback)
+    return (comm._pointer, send, recv, count, _reduction(op), how), (anchor, kept, x, feedback), out
+
+
+def reduce(
+    comm: Any, x: Any, codec: Any, op: str, root: int, out: Any, algorithm: Optional[str], feedback: Any
+) -> Call:
+    source = elements(x, "x")
+    send, count, number, shape, device, anchor = source
+    recv, kept, root = None, None, _root(comm, root)
+    if comm.rank == root:
+        out, send, recv, kept = _output(out, x, source, shape)
+    else:
+        out = None
+    how = _how(comm, codec, number, device, algorithm, feedback)
+    return (comm._pointer, send, recv, count, _reduction(op), root, how), (anchor, kept, x, feedback), out
+
+
+def reduce_scatter(
+    comm: Any, x: Any, counts: Any, codec: Any, op: str, out: Any, algorithm: Optional[str], feedback: Any
+) -> Call:
+    source = elements(x, "x")
+    _, count, number, _, device, anchor = source
+    if counts is None:
+        sizes, length = None, _share(comm, count)
+        how_many = length
+    else:
+        counts = _counts(comm, counts, "counts")
+        if sum(counts) != count:
+            raise InvalidArgumentError("x has %d elements, counts says %d" % (count, sum(counts)))
+        sizes, length = _sizes(counts), counts[comm.rank]
+        how_many = ctypes.addressof(sizes)
+    if out is x:  # in place: the result is at the start of x
+        out = _first(x, length)
+    out, send, recv, kept = _output(out, x, source, (length,))
+    how = _how(comm, codec, number, device, algorithm, feedback)
+    return (comm._pointer, send, recv, how_many, _reduction(op), how), (anchor, kept, x, sizes, feedback), out
+
+
+def _first(x: Any, length: int) -> Any:
+    """The first elements of x, as a view of one axis."""
+    return (x if hasattr(x, "reshape") else numpy.asarray(memoryview(x))).reshape(-1)[:length]

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""thinwire/_mpi.py - MPI: whose it is, communicators of mpi4py, and its start and end where the package does these.
+
+mpi4py and libthinwire must have the same MPI library loaded; otherwise a communicator of the one is nonsense to the
+other. That is found out by the address of an MPI function, without calling anything.
+"""
+import atexit
+import ctypes
+import os
+import sys
+from typing import Any, Dict
+
+from thinwire._library import BUILD, MPI_COMM, OPEN_MPI, PATH, address_of, file_of, lib
+from thinwire.errors import InvalidArgumentError, InvalidTypeError, LibraryError, MPIError
+
+_MPICH_WORLD = 0x44000000
+_THREAD_MULTIPLE = 3
+
+alive: Dict[int, Any] = {}  # communicators that are not freed, in the order in which they were made
+_mine = False  # this package has initialised MPI
+_failed = False  # an exception ends the program
+_checked = False  # mpi4py has the same MPI
+_watched = False
+
+
+def _function(name: str) -> Any:
+    """The function that libthinwire itself calls by this name: an interposer's, if there is one."""
+    try:
+        return getattr(ctypes.CDLL(None), name)
+    except AttributeError:
+        return getattr(lib, name)
+
+
+def _flag(name: str) -> bool:
+    value = ctypes.c_int()
+    _function(name)(ctypes.byref(value))
+    return bool(value.value)
+
+
+def _world() -> Any:
+    if OPEN_MPI:
+        return MPI_COMM(ctypes.addressof(ctypes.c_char.in_dll(lib, "ompi_mpi_comm_world")))
+    return MPI_COMM(_MPICH_WORLD)
+
+
+def _ranks() -> int:
+    value = ctypes.c_int()
+    _function("MPI_Comm_size")(_world(), ctypes.byref(value))
+    return value.value
+
+
+def _check_mpi4py(MPI: Any) -> None:
+    global _checked
+    if _checked:
+        return
+    ours = lib.MPI_Get_library_version
+    try:
+        theirs = ctypes.CDLL(MPI.__file__, mode=os.RTLD_NOLOAD | os.RTLD_NOW).MPI_Get_library_version
+    except (AttributeError, OSError):
+        theirs = None
+    if theirs is None or address_of(ours) != address_of(theirs):
+        raise LibraryError(
+            "mpi4py uses %s (%s), but %s uses %s (%s): both must be built with the same MPI library"
+            % (
+                file_of(theirs) if theirs is not None else MPI.__file__,
+                MPI.Get_library_version().split(",")[0].split("\n")[0].strip("\0 "),
+                PATH,
+                file_of(ours),
+                BUILD[BUILD.find("MPI by") :].split(",")[0],
+            )
+        )
+    _checked = True
+
+
+def _of_mpi4py(MPI: Any, comm: Any) -> Any:
+    if comm == MPI.COMM_NULL:
+        raise InvalidArgumentError("comm is MPI.COMM_NULL; accepted: an intracommunicator of mpi4py, or None")
+    return MPI_COMM.from_address(MPI._addressof(comm))
+
+
+def _initialise() -> None:
+    global _mine
+    provided = ctypes.c_int()
+    if _function("MPI_Init_thread")(None, None, _THREAD_MULTIPLE, ctypes.byref(provided)) != 0:
+        raise MPIError("MPI_Init_thread failed")
+    _mine = True
+
+
+def handle(comm: Any) -> Any:
+    """The MPI_Comm of a communicator of mpi4py, or of MPI_COMM_WORLD for None; MPI is initialised if need be."""
+    MPI = sys.modules.get("mpi4py.MPI")
+    if comm is not None and (MPI is None or not isinstance(comm, MPI.Comm)):
+        raise InvalidTypeError(
+            "comm is of type %s; accepted: an intracommunicator of mpi4py, or None" % type(comm).__name__
+        )
+    if MPI is not None:
+        _check_mpi4py(MPI)
+    if _flag("MPI_Finalized"):
+        raise InvalidArgumentError("MPI is finalised already")
+    if not _flag("MPI_Initialized"):
+        if MPI is not None:
+            raise InvalidArgumentError("MPI is not initialised: call mpi4py's MPI.Init() or MPI.Init_thread() first")
+        _initialise()
+    _watch()
+    return _world() if comm is None else _of_mpi4py(MPI, comm)
+
+
+# ---- the end -------------------------------------------------------------------------------------
+
+
+def _watch() -> None:
+    """Have _finish() called at the end, and know there whether an exception was the reason."""
+    global _watched
+    if _watched:
+        return
+    _watched = True
+    before = sys.excepthook
+
+    def hook(kind: Any, value: Any, trace: Any) -> None:
+        global _failed
+        _failed = True
+        before(kind, value, trace)
+
+    sys.excepthook = hook
+    atexit.register(_finish)
+
+
+def _finish() -> None:
+    """Free what is left and finalise MPI, as all ranks do; a rank that fails cannot wait for the others."""
+    if _flag("MPI_Finalized"):
+        return
+    if _failed:
+        if _mine and _ranks() > 1:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            _function("MPI_Abort")(_world(), 1)
+        return
+    for comm in list(alive.values()):
+        comm._free_at_exit()
+    if _mine:
+        _function("MPI_Finalize")()

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""thinwire/codec.py - codecs: numbers to bytes and back, at a fixed rate. Needs no MPI."""
+import ctypes
+from typing import Any, Dict, NamedTuple, Optional, Tuple, Union
+
+from thinwire import _c
+from thinwire._buffers import DTYPES, dtype_number, elements, new, new_octets, octets
+from thinwire._context import context, error
+from thinwire._library import lib
+from thinwire.errors import BY_STATUS, Error, InvalidArgumentError, InvalidTypeError
+
+_encode = lib.tw_codec_encode
+_decode = lib.tw_codec_decode
+_WHY = 256  # bytes for the line that says what is wrong with a spec
+
+
+class Traits(NamedTuple):
+    """Facts about a codec; max_error is the bound of one encoding, see tw_codec_traits_t in thinwire/codec.h."""
+
+    name: str  # what the spec begins with: "tree8"
+    isa: str  # instruction set of the kernels in use: "scalar", "avx2", ...
+    id: int
+    dtype: str  # "float32" or "float64"
+    block: int  # values per block; 1 where there are no blocks
+    bytes: float  # bytes per value of a long array
+    lossless: bool
+    feedback: bool  # training wants error feedback with it
+    max_error: float  # part of the block's, or the value's, magnitude; inf: no bound
+    identity: bool  # codes are the elements' own bytes
+
+
+class Codec:
+    """A codec, by its spec: "tree8", "bitpack:2", "onebit:block=4096"; see thinwire(7).
+
+    spec   the short form, as on command lines; `codec.spec` has all options written out.
+    dtype  "float32", or "float64", for which only bitpack:1 to bitpack:8 exist.
+
+    Raises SpecError, whose text names the bad part and what is accepted. Safe from any thread. Codecs are kept by
+    their spec until the program ends, so making the same one again costs nothing.
+    """
+
+    __slots__ = ("spec", "dtype", "_pointer", "_number", "_sizes", "_exec", "__weakref__")
+
+    def __init__(self, spec: str, dtype: Any = "float32") -> None:
+        number = dtype_number(dtype)
+        if not isinstance(spec, str):
+            raise InvalidTypeError("a codec is named by a str such as 'tree8', not by a %s" % type(spec).__name__)
+        pointer = _pointers.get((spec, number)) or _create(spec, number)
+        self._pointer: int = pointer
+        self._number: int = number
+        self._sizes: Tuple[int, int] = (0, 0)
+        self.dtype: str = DTYPES[number].name
+        self.spec: str = lib.tw_codec_spec(pointer).decode()
+
+    def __repr__(self) -> str:
+        return "thinwire.Codec(%r, %r)" % (self.spec, self.dtype)
+
+    @property
+    def traits(self) -> Traits:
+        found = _c.CodecTraits()
+        lib.tw_codec_traits(self._pointer, ctypes.byref(found))
+        return Traits(
+            name=found.name.decode(),
+            isa=found.isa.decode(),
+            id=found.id,
+            dtype=self.dtype,
+            block=found.block,
+            bytes=found.bytes,
+            lossless=bool(found.lossless),
+            feedback=bool(found.feedback),
+            max_error=found.max_error,
+            identity=bool(found.identity),
+        )
+
+    def size(self, n: int) -> int:
+        """Bytes that n values take, a function of n alone."""
+        last = self._sizes
+        if last[0] == n:
+            return last[1]
+        if n < 0:
+            raise InvalidArgumentError("%s values of a codec" % n)
+        found = ctypes.c_size_t()
+        status = lib.tw_codec_size(self._pointer, n, ctypes.byref(found))
+        if status:
+            raise error(status, "size of %s values as %s" % (n, self.spec))
+        self._sizes = (n, found.value)
+        return found.value
+
+    def encode(self, x: Any, *, out: Any = None, residual: Any = None) -> Any:
+        """The codes of x: a new array of uint8, or out.
+
+        x         contiguous elements of the codec's dtype, any shape.
+        out       size(x.size) bytes, not shared with x; returned.
+        residual  as many elements as x, zeros at first: what earlier encodings lost is added to x, and what this
+                  one loses is left there (error feedback).
+        On device memory the work is put on the array's stream and not waited for.
+        """
+        source, n, number, _, device, anchor = elements(x, "x")
+        if number != self._number:
+            raise _other_dtype("x", number, self)
+        length = self.size(n)
+        if out is None:
+            out = new_octets(x, length)
+        codes, room, _, _, place, kept = octets(out, "out", True)
+        if room != length:
+            raise InvalidArgumentError("out has %d bytes; %d values as %s take %d" % (room, n, self.spec, length))
+        _same_place(device, place, "x", "out")
+        if residual is None:
+            status = _encode(self._pointer, _exec(device), source, n, codes)
+        else:
+            left, m, other, _, place, held = elements(residual, "residual", True)
+            if other != number or m != n:
+                raise InvalidArgumentError("residual must have the dtype of x and as many elements (%d)" % n)
+            _same_place(device, place, "x", "residual")
+            status = lib.tw_codec_encode_feedback(self._pointer, _exec(device), source, n, left, codes)
+        if status:
+            raise _failed(status, "encode", self)
+        return out
+
+    def decode(self, codes: Any, n: int, *, out: Any = None) -> Any:
+        """The n values that codes (size(n) bytes, of any content) stand for: a new array of one axis, or out, which
+        may have any shape of n elements."""
+        source, length, _, _, device, anchor = octets(codes, "codes")
+        if length != self.size(n):
+            raise InvalidArgumentError(
+                "codes has %d bytes; %d values as %s take %d" % (length, n, self.spec, self.size(n))
+            )
+        if out is None:
+            out = new(codes, n, self._number)
+        target, m, number, _, place, kept = elements(out, "out", True)
+        if number != self._number:
+            raise _other_dtype("out", number, self)
+        if m != n:
+            raise InvalidArgumentError("out has %d elements, not %d" % (m, n))
+        _same_place(device, place, "codes", "out")
+        status = _decode(self._pointer, _exec(device), source, n, target)
+        if status:
+            raise _failed(status, "decode", self)
+        return out
+
+
+_pointers: Dict[Tuple[str, int], int] = {}
+
+
+def _create(spec: str, number: int) -> int:
+    pointer = ctypes.c_void_p()
+    why = ctypes.create_string_buffer(_WHY)
+    text = spec.replace("\0", "?").encode(errors="replace")
+    status = lib.tw_codec_create(context(), text, number, ctypes.byref(pointer), why, _WHY)
+    if status:
+        raise BY_STATUS.get(status, Error)(why.value.decode(errors="replace") or "codec '%s'" % spec)
+    # Two threads may both have made it: the first stays, the other is never used.
+    return _pointers.setdefault((spec, number), pointer.value or 0)
+
+
+def find(codec: Union[str, Codec, None], number: int) -> Optional[int]:
+    """The tw_codec_t for elements of a dtype; of nothing: one that loses nothing."""
+    if codec is None:
+        return None if number == _c.F32 else Codec("bitpack:8", "float64")._pointer
+    if isinstance(codec, Codec):
+        if codec._number != number:
+            raise _other_dtype("x", number, codec)
+        return codec._pointer
+    return Codec(codec, DTYPES[number].name)._pointer
+
+
+def _other_dtype(name: str, number: int, codec: Codec) -> Error:
+    return InvalidTypeError("%s holds %s, the codec %s is of %s" % (name, DTYPES[number], codec.spec, codec.dtype))
+
+
+def _same_place(device: Optional[int], other: Optional[int], name: str, other_name: str) -> None:
+    if (device is None) != (other is None):
+        raise InvalidArgumentError("%s and %s must both be in host memory or both on the device" % (name, other_name))
+
+
+def _exec(device: Optional[int]) -> Any:
+    return None if device is None else ctypes.byref(_c.Exec(_c.MEMORY_CUDA, device, 0))
+
+
+def _failed(status: int, what: str, codec: Codec) -> Error:
+    if status == _c.Status.ERR_INVALID_ARG:
+        return InvalidArgumentError("%s by %s: buffers overlap, or are not memory of this kind" % (what, codec.spec))
+    return error(status, "%s by %s" % (what, codec.spec))

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""thinwire/requests.py - operations under way: requests, which end when they are complete, and plans, which are
+started again and again.
+
+Arrays, codec and feedback of an operation are held here until it is complete, and the operation itself by its
+communicator, so nothing is lost where a program drops a request.
+"""
+import ctypes
+from typing import Any, Optional
+
+from thinwire._context import error
+from thinwire._library import lib
+from thinwire.errors import Error, InvalidArgumentError
+
+_wait = lib.tw_wait
+_test = lib.tw_test
+
+
+class _Operation:
+    __slots__ = ("result", "_comm", "_pointer", "_address", "_what", "_anchors", "_error", "__weakref__")
+
+    def __init__(self, comm: Any, what: str, pointer: ctypes.c_void_p, anchors: Any, result: Any) -> None:
+        self.result: Any = result
+        self._comm = comm
+        self._pointer = pointer
+        self._address = ctypes.addressof(pointer)
+        self._what = what
+        self._anchors = anchors
+        self._error: Optional[Error] = None
+
+    @property
+    def running(self) -> bool:
+        """Whether it was started, and neither wait() nor test() has said that it is complete."""
+        return self in self._comm._running
+
+    def wait(self) -> Any:
+        """Wait until it is complete; the result: the array that was given as out, or the new one. None where this
+        rank gets nothing. Complete already: at once."""
+        if self._error is not None:
+            raise self._error
+        if self in self._comm._running:
+            self._end(_wait(self._address))
+        return self.result
+
+    def test(self) -> bool:
+        """Advance it without blocking; whether it is complete, and the result there."""
+        if self._error is not None:
+            raise self._error
+        if self in self._comm._running:
+            done = ctypes.c_int()
+            status = _test(self._address, ctypes.byref(done))
+            if status or done.value:
+                self._end(status)
+            return bool(done.value)
+        return True
+
+    def _begin(self) -> None:
+        self._comm._running.add(self)
+
+    def _end(self, status: int) -> None:
+        self._comm._running.discard(self)
+        if status:
+            # Messages that are still under way may yet arrive in the arrays.
+            self._comm._abandoned.append(self._anchors)
+            self._error = error(status, self._what)
+            raise self._error
+
+
+class Request(_Operation):
+    """A nonblocking collective, which Comm.iallreduce() and others have started. Complete it by wait() or test();
+    until then its arrays must be left alone. `result` is the array that will hold the result."""
+
+    __slots__ = ()
+
+    def _end(self, status: int) -> None:
+        super()._end(status)
+        self._anchors = None
+
+
+class Plan(_Operation):
+    """A collective that is started as often as wanted, with the same arrays, whose contents may change in between:
+
+        plan = comm.allreduce_init(gradient, "onebit", op="average", out=gradient)
+        for ...:
+            plan.start()
+            plan.wait()
+
+    plan() is start() and wait(). All ranks make, start and free the same plans in the same order.
+    """
+
+    __slots__ = ()
+
+    def start(self) -> "Plan":
+        """Start it; BusyError while it is running. Its arrays must be left alone until it is complete."""
+        status = lib.tw_start(self._held())
+        if status:
+            raise error(status, self._what)
+        self._error = None
+        self._begin()
+        return self
+
+    def __call__(self) -> Any:
+        return self.start().wait()
+
+    @property
+    def algorithm(self) -> str:
+        """The algorithm that was chosen: "direct", "two_pass", "node", ..., "mpi" for MPI's own collective."""
+        return lib.tw_request_algorithm(self._held()).decode()
+
+    @property
+    def codec(self) -> str:
+        """The full spec of the codec: what was chosen for "auto"."""
+        return lib.tw_request_codec(self._held()).decode()
+
+    def free(self) -> None:
+        """Release it, which must not be running; a plan that is dropped is released by its communicator later."""
+        if self._pointer.value:
+            status = lib.tw_request_free(self._address)
+            if status:
+                raise error(status, self._what)
+            self._anchors = None
+
+    def __enter__(self) -> "Plan":
+        return self
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        if kind is None:
+            self.free()
+
+    def __del__(self) -> None:
+        # Any thread may come here; the communicator releases it in a call of its own.
+        if self._pointer.value:
+            self._comm._dropped_plans.append((self._pointer, self._anchors))
+
+    def _held(self) -> int:
+        if not self._pointer.value:
+            raise InvalidArgumentError(self._what + ": the plan was freed")
+        return self._pointer.value
