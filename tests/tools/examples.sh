@@ -14,7 +14,7 @@ done
 
 readme_lists_all() {
     local file
-    for file in "$top_srcdir"/examples/*.c; do
+    for file in "$top_srcdir"/examples/*.c "$top_srcdir"/examples/*.py; do
         grep -q "^- \`$(basename "$file")\`: " "$top_srcdir/examples/README.md" ||
             { echo "$file has no line in README.md"; return 1; }
         [ "$(wc -l <"$file")" -le 100 ] || { echo "$file is longer than 100 lines"; return 1; }
