@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""test_alone.py WHAT - without mpi4py: MPI_COMM_WORLD, started and ended by the package.
+
+sum    collectives, the level of threads, and an end that nobody writes
+twice  two communicators, one of them freed; a third one in another thread
+raise  rank 0 raises before it sends anything, the others wait for it: the job must end
+late   a communicator after MPI_Finalize
+"""
+import ctypes
+import os
+import sys
+import threading
+
+import numpy as np
+
+import thinwire
+from thinwire import _mpi
+
+what, wanted = sys.argv[1], int(os.environ["TW_WANTED"])
+comm = thinwire.Comm()
+assert "mpi4py.MPI" not in sys.modules
+assert comm.size == wanted, (comm.size, wanted)
+ones = np.ones(1000, np.float32)
+
+if what == "sum":
+    assert comm.allreduce(ones, "tree8").tolist() == [wanted] * 1000
+    level = ctypes.c_int()
+    _mpi._function("MPI_Query_thread")(ctypes.byref(level))
+    assert level.value == 3, level.value
+    print("right on rank %d" % comm.rank)
+elif what == "twice":
+    with thinwire.Comm(None) as second:
+        assert second.allreduce(ones)[0] == wanted
+    third, sums = thinwire.Comm(), []
+    thread = threading.Thread(target=lambda: sums.extend(third.allreduce(ones, "bf16") for _ in range(50)))
+    thread.start()
+    for _ in range(50):
+        assert comm.allreduce(ones)[0] == wanted
+    thread.join()
+    assert len(sums) == 50 and all(x[0] == wanted for x in sums)
+    print("right on rank %d" % comm.rank)
+elif what == "raise":
+    if comm.rank == 0:
+        comm.allreduce(ones[::2])
+    comm.allreduce(ones)
+elif what == "late":
+    comm.free()
+    _mpi._function("MPI_Finalize")()
+    try:
+        thinwire.Comm()
+    except thinwire.InvalidArgumentError as error:
+        assert str(error) == "MPI is finalised already", error
+        print("right on rank %d" % comm.rank)
+else:
+    sys.exit("no test " + what)

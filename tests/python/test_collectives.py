@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""All collectives in all forms: lossless ones beside mpi4py and a serial sum, bit for bit; lossy ones beside the codec,
+within its bound."""
+import unittest
+
+import numpy as np
+from common import COUNTS, LOSSLESS, LOSSY, MPI, call, each, main, numbers, rank, size, through, world
+
+import thinwire
+
+EPSILON = {"float32": 2.0**-23, "float64": 2.0**-52}
+
+
+def serial_sum(parts):
+    """In the order of ranks, in the dtype: the definition."""
+    total = parts[0].copy()
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+def bound(inputs, codec, dtype):
+    """The most by which a lossy sum may differ: an error of each contribution, and one of the sum."""
+    part = thinwire.Codec(codec, dtype).traits.max_error + EPSILON[dtype]
+    largest = [np.abs(x).max(initial=0) for x in inputs]
+    return part * sum(largest) + part * (1 + part) * sum(largest)
+
+
+class Collectives(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.comm = thinwire.Comm(world)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.comm.free()
+
+    def same(self, got, want, *words):
+        self.assertEqual((got.shape, got.dtype), (want.shape, want.dtype), words)
+        self.assertEqual(got.tobytes(), want.tobytes(), words)
+
+    def of_all(self, shape, dtype):
+        return [numbers(shape, dtype, of=r) for r in range(size)]
+
+    def test_ranks(self):
+        self.assertEqual((self.comm.rank, self.comm.size), (rank, size))
+
+    def test_bcast(self):
+        for dtype in ("float32", "float64"):
+            for codec, count, form in each(dtype, LOSSLESS) + each(dtype, LOSSY):
+                root = count % size
+                exact = numbers(count, dtype, of=root)
+                x = exact.copy() if rank == root else np.full(count, 7, dtype)
+                y = x.copy()
+                self.assertIs(call(self.comm, form, "bcast", x, codec, root=root), x)
+                world.Bcast(y, root)
+                if form == "plan" and rank != root or codec in LOSSLESS[dtype] or rank == root:
+                    want = exact if rank == root else through(exact, codec)
+                else:
+                    want = through(exact, codec)
+                self.same(x, want, codec, count, form)
+                if codec in LOSSLESS[dtype]:
+                    self.same(x, y, codec, count, form)
+
+    def test_bcast_same(self):
+        x = numbers(1000, of=0) if rank == 0 else np.zeros(1000, np.float32)
+        self.comm.bcast(x, "tree8", same=True)
+        self.same(x, through(numbers(1000, of=0), "tree8"))
+
+    def test_allgather(self):
+        for dtype in ("float32", "float64"):
+            for codec, count, form in each(dtype, LOSSLESS) + each(dtype, LOSSY):
+                x = numbers((count, 2), dtype)
+                got = call(self.comm, form, "allgather", x, codec)
+                self.same(got, np.stack([through(y, codec) for y in self.of_all((count, 2), dtype)]), codec, count, form)
+                if codec in LOSSLESS[dtype]:
+                    want = np.empty((size, count, 2), dtype)
+                    world.Allgather(x, want)
+                    self.same(got, want, codec, count, form)
+
+    def test_allgather_in_place(self):
+        out = np.zeros((size, 100), np.float32)
+        out[rank] = numbers(100)
+        self.assertIs(self.comm.allgather(out[rank], "tree8", out=out), out)
+        self.same(out, np.stack([through(y, "tree8") for y in self.of_all(100, "float32")]))
+
+    def test_allgatherv(self):
+        for codec, count, form in each("float32", LOSSLESS) + each("float32", LOSSY):
+            counts = [count * (r % 3) for r in range(size)]
+            x = numbers(counts[rank])
+            got = call(self.comm, form, "allgatherv", x, counts, codec)
+            want = np.concatenate([through(numbers(counts[r], of=r), codec) for r in range(size)])
+            self.same(got, want, codec, count, form)
+        out = np.zeros(sum(counts), np.float32)
+        own = slice(sum(counts[:rank]), sum(counts[: rank + 1]))
+        out[own] = x
+        self.comm.allgatherv(out[own], counts, codec, out=out)
+        self.same(out, want)
+
+    def test_alltoall(self):
+        for codec, count, form in each("float32", LOSSLESS) + each("float32", LOSSY):
+            x = numbers((size, count))
+            got = call(self.comm, form, "alltoall", x, codec)
+            want = np.stack([through(numbers((size, count), of=r)[rank], codec) for r in range(size)])
+            self.same(got, want, codec, count, form)
+            if codec in LOSSLESS["float32"]:
+                y = np.empty_like(x)
+                world.Alltoall(x, y)
+                self.same(got, y, codec, count, form)
+            if form == "blocking":
+                self.assertIs(self.comm.alltoall(x, codec, out=x), x)
+                self.same(x, want, codec, count, "in place")
+
+    def test_alltoallv(self):
+        for codec, count, form in each("float32", LOSSLESS) + each("float32", LOSSY):
+            # From r to s: count times (r + 2 s) mod 3.
+            many = [[count * ((r + 2 * s) % 3) for s in range(size)] for r in range(size)]
+            x = numbers(sum(many[rank]))
+            got = call(self.comm, form, "alltoallv", x, many[rank], [many[r][rank] for r in range(size)], codec)
+            parts = []
+            for r in range(size):
+                first = sum(many[r][:rank])
+                parts.append(through(numbers(sum(many[r]), of=r)[first : first + many[r][rank]], codec))
+            self.same(got, np.concatenate(parts), codec, count, form)
+        x = numbers(10 * size)
+        self.comm.alltoallv(x, [10] * size, [10] * size, out=x)
+        self.same(x, np.concatenate([numbers(10 * size, of=r)[10 * rank : 10 * rank + 10] for r in range(size)]))
+
+    def sums(self, got, inputs, codec, op, dtype, *words):
+        exact = serial_sum(inputs)
+        if op == "average":
+            exact = exact / np.array(size, dtype)
+        if codec in LOSSLESS[dtype]:
+            self.same(got, exact, codec, op, *words)
+        else:
+            most = bound(inputs, codec, dtype) / (size if op == "average" else 1)
+            self.assertEqual(got.shape, exact.shape)
+            self.assertLessEqual(np.abs(got - exact).max(initial=0), most, (codec, op) + words)
+
+    def test_allreduce(self):
+        for dtype in ("float32", "float64"):
+            for codec, count, form in each(dtype, LOSSLESS) + each(dtype, LOSSY):
+                for op in ("sum", "average"):
+                    x = numbers(count, dtype)
+                    inputs = self.of_all(count, dtype)
+                    got = call(self.comm, form, "allreduce", x, codec, op=op)
+                    self.same(x, inputs[rank])
+                    self.sums(got, inputs, codec, op, dtype, count, form)
+                    everyone = world.allgather(got.tobytes())
+                    self.assertEqual(len(set(everyone)), 1, (codec, count, form))
+                    if form == "blocking":
+                        self.assertIs(self.comm.allreduce(x, codec, op=op, out=x), x)
+                        self.same(x, got, codec, count, "in place")
+
+    def test_allreduce_beside_mpi(self):
+        x, want = numbers(1000), np.empty(1000, np.float32)
+        world.Allreduce(x, want, MPI.SUM)
+        slack = size * 2.0**-24 * sum(np.abs(y) for y in self.of_all(1000, "float32"))
+        self.assertTrue(np.all(np.abs(self.comm.allreduce(x) - want) <= slack))
+
+    def test_algorithms(self):
+        for name in ("direct", "two_pass", "grid", "mpi", None):
+            if name == "grid" and size < 4:  # it needs rows and columns
+                continue
+            got = self.comm.allreduce(numbers(5000), algorithm=name)
+            exact = serial_sum(self.of_all(5000, "float32"))
+            if name == "mpi":
+                self.assertLess(np.abs(got - exact).max(), 1e-5)
+            else:
+                self.same(got, exact, name)
+        with self.comm.allreduce_init(numbers(5000), "bf16", algorithm="two_pass") as plan:
+            self.assertEqual((plan.algorithm, plan.codec), ("two_pass", "bf16"))
+
+    def test_auto(self):
+        with self.comm.allreduce_init(numbers(5000), "auto:0.01") as plan:
+            self.sums(plan(), self.of_all(5000, "float32"), "bf16", "sum", "float32")
+            self.assertTrue(plan.codec)
+
+    def test_reduce(self):
+        for codec, count, form in each("float32", LOSSLESS) + each("float32", LOSSY):
+            root = count % size
+            inputs = self.of_all(count, "float32")
+            got = call(self.comm, form, "reduce", inputs[rank], codec, root=root)
+            if rank != root:
+                self.assertIsNone(got)
+                continue
+            self.sums(got, inputs, codec, "sum", "float32", count, form)
+
+    def test_reduce_in_place(self):
+        x = numbers(100)
+        got = self.comm.reduce(x, out=x, root=size - 1)
+        if rank == size - 1:
+            self.assertIs(got, x)
+            self.same(x, serial_sum(self.of_all(100, "float32")))
+        else:
+            self.same(x, numbers(100))
+
+    def test_reduce_scatter(self):
+        for codec, count, form in each("float32", LOSSLESS) + each("float32", LOSSY):
+            for counts in (None, [count * (r % 3) for r in range(size)]):
+                lengths = counts or [count] * size
+                total = sum(lengths)
+                inputs = self.of_all(total, "float32")
+                own = slice(sum(lengths[:rank]), sum(lengths[: rank + 1]))
+                x = inputs[rank].copy()
+                got = call(self.comm, form, "reduce_scatter", x, codec, counts=counts, op="average")
+                self.sums(got, [y[own] for y in inputs], codec, "average", "float32", count, form)
+                if form == "blocking":
+                    view = self.comm.reduce_scatter(x, codec, counts=counts, op="average", out=x)
+                    self.assertTrue(view.size == 0 or np.shares_memory(view, x))
+                    self.same(view, got, codec, count, "in place")
+
+    def test_shapes(self):
+        for shape in ((), (1, 1), (3, 4, 5), (0, 3)):
+            x = numbers(shape) if shape else np.float32(2.5)
+            self.assertEqual(self.comm.allreduce(x).shape, shape)
+            self.assertEqual(self.comm.allgather(x).shape, (size,) + shape)
+
+    def test_stats(self):
+        self.comm.reset_stats()
+        self.assertEqual(self.comm.stats().calls, 0)
+        self.comm.allreduce(numbers(10000), "tree8")
+        stats = self.comm.stats()
+        self.assertEqual(stats.calls, 1)
+        if size > 1:
+            self.assertTrue(0 < stats.bytes_sent < stats.bytes_uncompressed / 3)
+        self.comm.advance()
+
+
+assert COUNTS[0] == 0  # zero counts are among them
+main()

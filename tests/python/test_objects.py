@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What may be passed: NumPy, the buffer protocol, DLPack, PyTorch; read-only input; and what may not."""
+import array
+import ctypes
+import unittest
+
+import numpy as np
+from common import main, numbers, rank, size, world
+
+import thinwire
+from thinwire import InvalidArgumentError, InvalidTypeError
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+
+class DLPackOnly:
+    """An array that offers DLPack and nothing else, as those of other libraries do."""
+
+    def __init__(self, array, device=(1, 0)):
+        self.array, self.device = array, device
+
+    def __dlpack__(self, stream=None):
+        return self.array.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.device
+
+
+class Objects(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.comm = thinwire.Comm(world)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.comm.free()
+
+    def setUp(self):
+        self.x = numbers(1000)
+        self.want = self.comm.allreduce(self.x, "tree8")
+
+    def equal(self, got):
+        self.assertEqual(np.asarray(got).ravel().tobytes(), self.want.tobytes())
+
+    def test_buffers(self):
+        read_only = self.x.copy()
+        read_only.flags.writeable = False
+        numbers_of_c = (ctypes.c_float * 1000)(*self.x)
+        for x in (
+            read_only,
+            array.array("f", self.x),
+            memoryview(self.x),
+            memoryview(self.x.tobytes()).cast("f"),
+            numbers_of_c,
+            self.x.view(np.recarray),
+        ):
+            got = self.comm.allreduce(x, "tree8")
+            self.assertIsInstance(got, np.ndarray)
+            self.equal(got)
+        for out in (array.array("f", bytes(4000)), memoryview(bytearray(4000)).cast("f"), (ctypes.c_float * 1000)()):
+            self.assertIs(self.comm.allreduce(self.x, "tree8", out=out), out)
+            self.equal(out)
+        out = array.array("f", self.x)
+        self.equal(self.comm.allreduce(out, "tree8", out=out))
+        parts = array.array("f", list(range(size)))
+        got = self.comm.reduce_scatter(parts, out=parts)
+        self.assertEqual((got.tolist(), parts[0]), ([size * rank], size * rank))
+
+    def test_dlpack(self):
+        if not hasattr(self.x, "__dlpack__"):
+            self.skipTest("this NumPy has no DLPack")
+        self.equal(self.comm.allreduce(DLPackOnly(self.x), "tree8"))
+        out = DLPackOnly(np.zeros(1000, np.float32))
+        self.assertIs(self.comm.allreduce(DLPackOnly(self.x), "tree8", out=out), out)
+        self.equal(out.array)
+        for odd in (self.x.astype(np.float16), self.x.astype(int), np.zeros(4, complex)):
+            with self.assertRaisesRegex(InvalidTypeError, "accepted: contiguous arrays of float32 or float64"):
+                self.comm.allreduce(DLPackOnly(odd))
+        for odd in (self.x[::2], self.x.reshape(10, 100).T):
+            with self.assertRaisesRegex(InvalidArgumentError, "not contiguous"):
+                self.comm.allreduce(DLPackOnly(odd))
+        with self.assertRaisesRegex(InvalidArgumentError, "accepted: memory of the host or CUDA"):
+            self.comm.allreduce(DLPackOnly(self.x, device=(8, 0)))
+
+    @unittest.skipIf(torch is None, "no PyTorch")
+    def test_tensors(self):
+        x = torch.from_numpy(self.x)
+        got = self.comm.allreduce(x, "tree8")
+        self.assertIsInstance(got, torch.Tensor)
+        self.equal(got)
+        self.assertIs(self.comm.allreduce(x, "tree8", out=x), x)
+        self.equal(x)
+        self.assertEqual(tuple(self.comm.allgather(torch.ones(2, 3, dtype=torch.float64)).shape), (size, 2, 3))
+        codec = thinwire.Codec("tree8")
+        codes = codec.encode(x)
+        self.assertEqual((codes.dtype, tuple(codes.shape)), (torch.uint8, (codec.size(1000),)))
+        self.assertIsInstance(codec.decode(codes, 1000), torch.Tensor)
+        for odd, kind in (
+            (torch.zeros(4, requires_grad=True), InvalidArgumentError),
+            (torch.zeros(4, 4).t(), InvalidArgumentError),
+            (torch.zeros(4, dtype=torch.int32), InvalidTypeError),
+        ):
+            with self.assertRaises(kind):
+                self.comm.allreduce(odd)
+
+    def test_device_memory(self):
+        """Said to be CUDA memory: the library decides, on each rank, and the message is its own."""
+        x = DLPackOnly(self.x, device=(2, 0))
+        with self.assertRaises((thinwire.UnsupportedError, InvalidArgumentError)) as caught:
+            self.comm.allreduce(x, out=x)
+        self.assertEqual(len(str(caught.exception).splitlines()), 1)
+        with self.assertRaisesRegex(InvalidArgumentError, "both be in host memory or both on the device"):
+            self.comm.allreduce(x, out=self.x)
+
+    def refused(self, kind, text, function, *arguments, **named):
+        before = self.comm.stats().calls
+        with self.assertRaisesRegex(kind, text) as caught:
+            function(*arguments, **named)
+        self.assertIsInstance(caught.exception, thinwire.Error)
+        self.assertEqual(len(str(caught.exception).splitlines()), 1)
+        self.assertEqual(self.comm.stats().calls, before)
+
+    def test_refused_on_one_rank(self):
+        """Whatever is wrong is found on the rank that has it, before anything is sent: the others never know."""
+        c, x = self.comm, self.x
+        read_only = x.copy()
+        read_only.flags.writeable = False
+        if rank == size - 1:
+            for name in ("allreduce", "iallreduce", "allreduce_init"):
+                f = getattr(c, name)
+                self.refused(InvalidTypeError, "x has elements of int32; accepted", f, x.astype(np.int32))
+                self.refused(InvalidTypeError, "elements of >f4", f, x.astype(">f4"))
+                self.refused(InvalidTypeError, "x is of type list", f, [1.0, 2.0])
+                self.refused(InvalidTypeError, "x is of type NoneType", f, None)
+                self.refused(InvalidTypeError, "x holds bytes", f, b"abcd")
+                self.refused(InvalidArgumentError, "x is not contiguous", f, x[::2])
+                self.refused(InvalidArgumentError, "x is not contiguous", f, x.reshape(10, 100).T)
+                self.refused(InvalidArgumentError, "out is read-only", f, x, out=read_only)
+                self.refused(InvalidArgumentError, "out is not contiguous", f, x[:500], out=x[::2])
+                self.refused(InvalidArgumentError, r"out has the shape \(999,\); the result has \(1000,\)", f, x, out=x[1:])
+                self.refused(InvalidArgumentError, "out has the shape", f, x, out=np.empty((10, 100), np.float32))
+                self.refused(InvalidTypeError, "x holds float32, out float64", f, x, out=np.empty(1000))
+                self.refused(InvalidArgumentError, "x and out overlap", f, x[:-1], out=x[1:])
+                self.refused(InvalidArgumentError, "op is 'max'; accepted: 'sum', 'average'", f, x, op="max")
+                self.refused(InvalidArgumentError, "algorithm 'ring' is unknown; accepted: direct", f, x, algorithm="ring")
+                self.refused(thinwire.SpecError, "unknown codec 'gzip'; accepted", f, x, "gzip")
+                self.refused(thinwire.SpecError, "codec tree8 has no option 'level'", f, x, "tree8:level=9")
+                self.refused(InvalidTypeError, "codec is of type list", f, x, [])
+                self.refused(InvalidTypeError, "named by a str", f, x, 8)
+                self.refused(thinwire.UnsupportedError, "codec tree8 takes float32", f, np.zeros(3), "tree8")
+                self.refused(InvalidTypeError, "codec tree8.* is of float32", f, np.zeros(3), thinwire.Codec("tree8"))
+            self.refused(InvalidArgumentError, "x is read-only", c.bcast, read_only, same=True, root=rank)
+            self.refused(InvalidArgumentError, "root %d is no rank" % size, c.bcast, x, root=size)
+            self.refused(InvalidArgumentError, "root -1 is no rank", c.reduce, x, root=-1)
+            self.refused(InvalidArgumentError, "counts must be %d numbers" % size, c.allgatherv, x, [1000] * (size + 1))
+            self.refused(InvalidArgumentError, "counts must be", c.allgatherv, x, [-1] * size)
+            self.refused(InvalidTypeError, "counts is no list of numbers", c.allgatherv, x, [1.5] * size)
+            self.refused(InvalidTypeError, "counts is no list of numbers", c.allgatherv, x, 1000)
+            self.refused(InvalidArgumentError, "x has 1000 elements, counts says 999", c.allgatherv, x, [999] * size)
+            self.refused(InvalidArgumentError, "x has 1000 elements, counts says", c.reduce_scatter, x, counts=[1001] * size)
+            self.refused(
+                InvalidArgumentError, "send_counts says", c.alltoallv, x, [1001] * size, [1001] * size
+            )
+            if size > 1:
+                odd = np.zeros(size + 1, np.float32)
+                self.refused(InvalidArgumentError, "cannot share equally", c.alltoall, odd)
+                self.refused(InvalidArgumentError, "cannot share equally", c.reduce_scatter, odd)
+                counts = [1] * size
+                twisted = [2] + [1] * (size - 2) + [0]
+                y = np.zeros(size, np.float32)
+                self.refused(InvalidArgumentError, "in place, send_counts", c.alltoallv, y, counts, twisted, out=y)
+        # Everyone is still at the same call.
+        self.equal(self.comm.allreduce(self.x, "tree8"))
+
+
+main()
