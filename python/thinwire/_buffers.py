@@ -23,7 +23,7 @@ Elements = Tuple[int, int, int, Tuple[int, ...], Optional[int], Any]
 FLOAT32 = numpy.dtype("float32")
 FLOAT64 = numpy.dtype("float64")
 UINT8 = numpy.dtype("uint8")
-DTYPES = (FLOAT32, FLOAT64)  # by _c.F32, _c.F64
+DTYPES: Tuple[Any, Any] = (FLOAT32, FLOAT64)  # by _c.F32, _c.F64
 ITEM = (4, 8)
 ACCEPTED = "accepted: contiguous arrays of float32 or float64 with the buffer protocol or DLPack"
 _OCTETS = 2  # where elements are asked for: codes
@@ -41,10 +41,10 @@ _addressof = ctypes.addressof
 class _Anchor(Structure):
     """Nothing, at the address of a writable buffer, which it holds."""
 
-    _fields_: list = []
+    _fields_ = []
 
 
-_anchor = _Anchor.from_buffer
+_anchor: Any = _Anchor.from_buffer
 
 def dtype_number(dtype: Any) -> int:
     """_c.F32 or _c.F64 of "float32", numpy.float32, torch.float32, ..."""
@@ -109,9 +109,9 @@ def _any(x: Any, name: str, write: bool) -> Elements:
     count = view.nbytes // view.itemsize
     if not view.readonly:
         anchor = _anchor(view)
-        return _addressof(anchor), count, number, view.shape, None, anchor
+        return _addressof(anchor), count, number, view.shape or (), None, anchor
     array = numpy.asarray(view)
-    return array.__array_interface__["data"][0], count, number, view.shape, None, array
+    return array.__array_interface__["data"][0], count, number, view.shape or (), None, array
 
 
 # ---- DLPack --------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from ctypes import (
     c_uint64,
     c_void_p,
 )
+from typing import Any, Dict, List, Tuple
 
 # ---- numbers -------------------------------------------------------------------------------------
 
@@ -111,7 +112,7 @@ MPI_COMM = object()
 LOG_FUNCTION = CFUNCTYPE(None, c_void_p, c_int, c_int, c_char_p)
 
 # name: what it returns, its arguments
-PROTOTYPES = {
+PROTOTYPES: Dict[str, Tuple[Any, List[Any]]] = {
     "tw_version": (c_char_p, []),
     "tw_build": (c_char_p, []),
     "tw_status_text": (c_char_p, [c_int]),
@@ -147,7 +148,7 @@ PROTOTYPES = {
 }
 
 # Between the communicator and `how`; each also as tw_iNAME and tw_NAME_init, with a request behind `how`.
-COLLECTIVES = {
+COLLECTIVES: Dict[str, List[Any]] = {
     "bcast": [c_void_p, c_size_t, c_int],
     "allgather": [c_void_p, c_void_p, c_size_t],
     "allgatherv": [c_void_p, c_void_p, c_void_p, c_void_p],

@@ -8,13 +8,22 @@ from thinwire import _c, _calls, _mpi
 from thinwire._context import context, error
 from thinwire._library import lib
 from thinwire.codec import Codec
-from thinwire.errors import BusyError, Error, InvalidArgumentError, InvalidTypeError
+from thinwire.errors import BusyError, Error, InvalidArgumentError
 from thinwire.feedback import Feedback
 from thinwire.requests import Plan, Request
 
 CodecLike = Union[str, Codec, None]
 
 _allreduce = lib.tw_allreduce
+# Nothing is under way after these.
+_HARMLESS = {
+    _c.Status.ERR_INVALID_ARG,
+    _c.Status.ERR_UNSUPPORTED,
+    _c.Status.ERR_RANGE,
+    _c.Status.ERR_MISMATCH,
+    _c.Status.ERR_BUSY,
+    _c.Status.ERR_DEAD,
+}
 
 
 class Stats(NamedTuple):
@@ -431,8 +440,10 @@ class Comm:
             raise self._error(status, what)
 
     def _lost(self, status: int, what: str, anchors: Any) -> Error:
-        """The exception for a collective that failed; messages under way may yet arrive in its arrays."""
-        self._abandoned.append(anchors)
+        """The exception for a collective that failed. Where that killed the communicator, messages under way may yet
+        arrive in its arrays."""
+        if status not in _HARMLESS:
+            self._abandoned.append(anchors)
         return self._error(status, what)
 
     def _sweep(self) -> None:

@@ -7,7 +7,6 @@ import numpy
 
 from thinwire import _c
 from thinwire._buffers import DTYPES, dtype_number
-from thinwire._context import error
 from thinwire._library import lib
 from thinwire.errors import InvalidArgumentError, InvalidTypeError
 

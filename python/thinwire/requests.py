@@ -60,9 +60,7 @@ class _Operation:
     def _end(self, status: int) -> None:
         self._comm._running.discard(self)
         if status:
-            # Messages that are still under way may yet arrive in the arrays.
-            self._comm._abandoned.append(self._anchors)
-            self._error = error(status, self._what)
+            self._error = self._comm._lost(status, self._what, self._anchors)
             raise self._error
 
 

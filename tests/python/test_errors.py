@@ -3,6 +3,7 @@
 import os
 import pickle
 import threading
+import time
 import unittest
 
 import numpy as np
@@ -63,15 +64,24 @@ class Errors(unittest.TestCase):
 
     def test_time_limit(self):
         """A rank that does not come: TimeLimitError with the line, then DeadError, and the request is released."""
-        if size == 1:
-            return
-        os.environ["THINWIRE_TIMEOUT"] = "1"
+        if size > 1:
+            self.late({"THINWIRE_TIMEOUT": "1"}, 0)
+
+    def test_time_limit_of_a_thread(self):
+        """The same found by the library's own thread, which has no Python: its line is in the exception."""
+        if size > 1 and MPI.Query_thread() == MPI.THREAD_MULTIPLE:
+            self.late({"THINWIRE_TIMEOUT": "1", "THINWIRE_PROGRESS": "thread"}, 3)
+
+    def late(self, environment, seconds):
+        os.environ.update(environment)
         comm = thinwire.Comm(world)
-        del os.environ["THINWIRE_TIMEOUT"]
+        for name in environment:
+            del os.environ[name]
         x = np.zeros(100000, np.float32)
         comm.allreduce(x, algorithm="two_pass")  # the ranks agree on memory for it here
         if rank == 0:
             request = comm.iallreduce(x, algorithm="two_pass")
+            time.sleep(seconds)
             with self.assertRaisesRegex(thinwire.TimeLimitError, "nothing moved for 1 s, waiting for rank") as caught:
                 request.wait()
             self.assertIsInstance(caught.exception, TimeoutError)
@@ -82,6 +92,18 @@ class Errors(unittest.TestCase):
         world.Barrier()
         if rank == 0:
             comm.free()  # the others' are left to the end of the program
+
+    def test_with(self):
+        """An exception inside leaves the communicator: the other ranks may be elsewhere."""
+        try:
+            with thinwire.Comm(world) as comm:
+                if rank == 0:
+                    raise KeyError
+        except KeyError:
+            self.assertEqual(comm.stats().calls, 0)
+            comm.free()
+        with self.assertRaises(thinwire.InvalidArgumentError):
+            comm.stats()
 
     def test_communicators(self):
         with self.assertRaisesRegex(thinwire.InvalidArgumentError, "MPI.COMM_NULL"):

@@ -8,7 +8,8 @@ import numpy as np
 from common import main, numbers, rank, size, world
 
 import thinwire
-from thinwire import InvalidArgumentError, InvalidTypeError
+from thinwire import InvalidArgumentError, InvalidTypeError, _calls
+from thinwire._library import IN_PLACE
 
 try:
     import torch
@@ -68,6 +69,22 @@ class Objects(unittest.TestCase):
         parts = array.array("f", list(range(size)))
         got = self.comm.reduce_scatter(parts, out=parts)
         self.assertEqual((got.tolist(), parts[0]), ([size * rank], size * rank))
+
+    def test_in_place(self):
+        """Equal addresses reach the library as TW_IN_PLACE, which alone may share memory."""
+        x, parts = self.x, np.zeros((size, 5), np.float32)
+        for arguments, _, _ in (
+            _calls.allreduce(self.comm, x, None, "sum", x, None, None),
+            _calls.reduce(self.comm, x, None, "sum", rank, x, None, None),
+            _calls.allgather(self.comm, parts[rank], None, parts, None),
+            _calls.allgatherv(self.comm, parts[rank], [5] * size, None, parts.reshape(-1), None),
+            _calls.alltoall(self.comm, parts, None, parts, None),
+            _calls.alltoallv(self.comm, parts, [5] * size, [5] * size, None, parts.reshape(-1)),
+            _calls.reduce_scatter(self.comm, parts, None, None, "sum", parts, None, None),
+        ):
+            self.assertEqual(arguments[1], IN_PLACE)
+        out = np.zeros_like(x)
+        self.assertEqual(_calls.allreduce(self.comm, x, None, "sum", out, None, None)[0][1:3], (x.ctypes.data, out.ctypes.data))
 
     def test_dlpack(self):
         if not hasattr(self.x, "__dlpack__"):
