@@ -78,6 +78,12 @@ def elements(x: Any, name: str, write: bool = False) -> Elements:
 
 def octets(x: Any, name: str, write: bool = False) -> Elements:
     """As elements(), of codes: anything whose items are bytes."""
+    if type(x) is _ndarray and x.dtype is UINT8:
+        try:
+            anchor = _anchor(x)
+        except TypeError:  # read-only or not contiguous
+            return _any(x, name, write)
+        return _addressof(anchor), x.size, _OCTETS, x.shape, None, anchor
     found = _any(x, name, write)
     if found[2] != _OCTETS:
         raise InvalidTypeError("%s holds %s; accepted: bytes, or an array of uint8" % (name, DTYPES[found[2]]))

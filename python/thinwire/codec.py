@@ -104,9 +104,10 @@ class Codec:
         codes, room, _, _, place, kept = octets(out, "out", True)
         if room != length:
             raise InvalidArgumentError("out has %d bytes; %d values as %s take %d" % (room, n, self.spec, length))
-        _same_place(device, place, "x", "out")
+        if device is not place:
+            _same_place(device, place, "x", "out")
         if residual is None:
-            status = _encode(self._pointer, _exec(device), source, n, codes)
+            status = _encode(self._pointer, None if device is None else _exec(device), source, n, codes)
         else:
             left, m, other, _, place, held = elements(residual, "residual", True)
             if other != number or m != n:
@@ -132,8 +133,9 @@ class Codec:
             raise _other_dtype("out", number, self)
         if m != n:
             raise InvalidArgumentError("out has %d elements, not %d" % (m, n))
-        _same_place(device, place, "codes", "out")
-        status = _decode(self._pointer, _exec(device), source, n, target)
+        if device is not place:
+            _same_place(device, place, "codes", "out")
+        status = _decode(self._pointer, None if device is None else _exec(device), source, n, target)
         if status:
             raise _failed(status, "decode", self)
         return out
