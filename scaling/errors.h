@@ -6,10 +6,10 @@
 #define SCALING_ERRORS_H
 
 /* |predicted / measured - 1| of half of the steps, and of nine in ten, is at most */
-#define STEP_ERROR_HALF 0.13
-#define STEP_ERROR_NINE 0.50
+#define STEP_ERROR_HALF 0.12
+#define STEP_ERROR_NINE 0.25
 
-/* The same of the one program of others that was recorded and measured: of half of the cases. */
-#define PROGRAM_ERROR_HALF 0.25
+/* The same of the two programs of others that were recorded and measured: of half of the cases. */
+#define PROGRAM_ERROR_HALF 0.10
 
 #endif /* SCALING_ERRORS_H */
