@@ -220,7 +220,10 @@ tw_status_t tw_buckets_create(tw_comm_t *comm, const tw_buckets_config_t *config
     b = status == TW_OK ? calloc(1, sizeof(*b)) : NULL;
     if (b == NULL) {
         tw_side_close(&side);
-        return status == TW_OK ? tw_buckets_make(&none, config, TW_ERR_NO_MEMORY) : status;
+        status = status == TW_OK ? TW_ERR_NO_MEMORY : status;
+        return status == TW_ERR_NO_MEMORY || status == TW_ERR_IO
+                   ? tw_buckets_make(&none, config, status)
+                   : status;
     }
     b->comm          = comm;
     b->side          = side;

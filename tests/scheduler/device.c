@@ -170,7 +170,7 @@ static void buckets_direct(void)
 
 #define SAYS(log, line) T_CHECK(strstr((log).text, (line)) != NULL, "the log says: %s", (log).text)
 
-/* Memory that is not what exec says, and a device that is not there. */
+/* Memory that is not what exec says, a device that fails on one rank, and one that is not there. */
 static void refused(void)
 {
     static t_log_t      log;
@@ -190,8 +190,11 @@ static void refused(void)
     config.exec = NULL;
     T_STATUS(tw_buckets_create(comm, &config, device.tensor, TENSORS, &b), TW_ERR_INVALID_ARG);
     SAYS(log, "tensor 'tensor0' is device memory; exec must say TW_MEMORY_CUDA");
-    stub_current = 0;
-    config.exec  = &exec;
+    config.exec     = &exec;
+    stub_calls_left = t_rank == t_size - 1 ? 1 : 0;
+    T_STATUS(tw_buckets_create(comm, &config, device.tensor, TENSORS, &b), TW_ERR_IO);
+    stub_calls_left = 0;
+    stub_current    = 0;
     T_STATUS(tw_buckets_create(comm, &config, device.tensor, TENSORS, &b), TW_ERR_UNSUPPORTED);
     SAYS(log, "there is no device that works");
     stub_current = 1;

@@ -65,10 +65,11 @@ static stream_t *stream_of(void *stream)
 
 static tw_status_t stub_stream_create(void **stream_p)
 {
-    stream_t *stream = calloc(1, sizeof(*stream));
+    stream_t   *stream = calloc(1, sizeof(*stream));
+    tw_status_t status = call();
 
     stream->last = &stream->first;
-    for (int i = 1; i < STREAMS; i++) {
+    for (int i = 1; i < STREAMS && status == TW_OK; i++) {
         if (streams[i] == NULL) {
             streams[i] = stream;
             stub_objects++;
@@ -77,7 +78,7 @@ static tw_status_t stub_stream_create(void **stream_p)
         }
     }
     free(stream);
-    return TW_ERR_NO_MEMORY;
+    return status != TW_OK ? status : TW_ERR_NO_MEMORY;
 }
 
 static void stub_stream_destroy(void *p)

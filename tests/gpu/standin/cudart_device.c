@@ -57,6 +57,8 @@ cudaError_t cudaPeekAtLastError(void)
     X(cudaErrorNoDevice)                                                                           \
     X(cudaErrorInvalidDevice)                                                                      \
     X(cudaErrorInvalidResourceHandle)                                                              \
+    X(cudaErrorDeviceAlreadyInUse)                                                                 \
+    X(cudaErrorDevicesUnavailable)                                                                 \
     X(cudaErrorNotReady)                                                                           \
     X(cudaErrorIllegalAddress)                                                                     \
     X(cudaErrorHostMemoryAlreadyRegistered)                                                        \
@@ -135,6 +137,23 @@ cudaError_t cudaGetDevice(int *device)
 static bool exists(int device)
 {
     return device >= 0 && device < standin_devices;
+}
+
+/* Each is alone on a bus. */
+cudaError_t cudaDeviceGetPCIBusId(char *pciBusId, int len, int device)
+{
+    cudaError_t error = standin_cuda_enter_any(__func__);
+
+    if (error == cudaSuccess && !exists(device)) {
+        error = cudaErrorInvalidDevice;
+    }
+    if (error == cudaSuccess && (pciBusId == NULL || len < 13)) {
+        error = cudaErrorInvalidValue;
+    }
+    if (error == cudaSuccess) {
+        snprintf(pciBusId, (size_t)len, "0000:%02X:00.0", (unsigned)(device + 1) & 255);
+    }
+    return standin_cuda_leave(error);
 }
 
 cudaError_t cudaSetDevice(int device)

@@ -27,6 +27,7 @@ enum cudaError {
     cudaErrorNoDevice                    = 100,
     cudaErrorInvalidDevice               = 101,
     cudaErrorNoKernelImageForDevice      = 209,
+    cudaErrorDeviceAlreadyInUse          = 216,
     cudaErrorPeerAccessUnsupported       = 217,
     cudaErrorUnsupportedPtxVersion       = 222,
     cudaErrorJitCompilationDisabled      = 223,
@@ -179,6 +180,7 @@ cudaError_t CUDARTAPI cudaDriverGetVersion(int *driverVersion);
 
 cudaError_t CUDARTAPI cudaGetDeviceCount(int *count);
 cudaError_t CUDARTAPI cudaGetDevice(int *device);
+cudaError_t CUDARTAPI cudaDeviceGetPCIBusId(char *pciBusId, int len, int device);
 cudaError_t CUDARTAPI cudaSetDevice(int device);
 cudaError_t CUDARTAPI cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device);
 cudaError_t CUDARTAPI cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device);
