@@ -12,8 +12,8 @@
 
 void test_mark(const char *file, int line)
 {
-    static const char *last_file;
-    static int         last_line;
+    static _Thread_local const char *last_file;
+    static _Thread_local int         last_line;
 
     if (line != last_line || file != last_file) {
         last_file = file;

@@ -52,6 +52,15 @@ class Codec:
         self.dtype: str = DTYPES[number].name
         self.spec: str = lib.tw_codec_spec(pointer).decode()
 
+    def __reduce__(self) -> Tuple[Any, ...]:  # another process has another library's codec
+        return Codec, (self.spec, self.dtype)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Codec) and other._pointer == self._pointer
+
+    def __hash__(self) -> int:
+        return hash(self._pointer)
+
     def __repr__(self) -> str:
         return "thinwire.Codec(%r, %r)" % (self.spec, self.dtype)
 

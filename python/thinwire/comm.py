@@ -116,6 +116,7 @@ class Comm:
             raise BusyError("free: %d operations are under way; complete them first" % len(self._running))
         for plan in list(self._plans):
             plan.free()
+        self._sweep()  # dropped plans before the feedbacks that they use
         for feedback in list(self._feedbacks):
             feedback.free()
         self._sweep()

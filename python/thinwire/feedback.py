@@ -85,9 +85,11 @@ class Feedback:
         status = lib.tw_feedback_save(pointer, stream)
         if stream is not None:
             _libc.fclose(stream)  # which sets text and length
-            if status == 0:
-                residuals = ctypes.string_at(text.value or 0, length.value)
-            _libc.free(text)
+            try:
+                if status == 0 and text.value:  # string_at() takes lengths of an int alone
+                    residuals = (ctypes.c_char * length.value).from_address(text.value).raw
+            finally:
+                _libc.free(text)
         self._must(status)
         return {"name": self.name, "count": self.count, "dtype": self.dtype, "residuals": residuals}
 

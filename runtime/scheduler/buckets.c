@@ -85,12 +85,14 @@ static tw_status_t tw_buckets_part(tw_buckets_t *b, const tw_buckets_config_t *c
 
 static tw_status_t tw_buckets_same(const tw_buckets_t *b, const tw_buckets_config_t *config)
 {
-    uint64_t names  = tw_fnv1a(TW_FNV_START, &b->parts, sizeof(b->parts));
-    uint64_t counts = TW_FNV_START, codecs = TW_FNV_START, places = TW_FNV_START;
-    uint64_t rest = tw_fnv1a(TW_FNV_START, &config->algorithm, sizeof(config->algorithm));
+    const int device = b->side.ops != NULL;
+    uint64_t  names  = tw_fnv1a(TW_FNV_START, &b->parts, sizeof(b->parts));
+    uint64_t  counts = TW_FNV_START, codecs = TW_FNV_START, places = TW_FNV_START;
+    uint64_t  rest = tw_fnv1a(TW_FNV_START, &config->algorithm, sizeof(config->algorithm));
 
     rest = tw_fnv1a(rest, &config->bytes, sizeof(config->bytes));
     rest = tw_fnv1a(rest, &config->small, sizeof(config->small));
+    rest = tw_fnv1a(rest, &device, sizeof(device));
     for (size_t i = 0; i < b->parts; i++) {
         const tw_bucket_part_t *part = &b->part[i];
 
@@ -103,7 +105,7 @@ static tw_status_t tw_buckets_same(const tw_buckets_t *b, const tw_buckets_confi
                               (const tw_same_t[]){{"names of tensors", names},
                                                   {"elements of tensors", counts},
                                                   {"codecs", codecs},
-                                                  {"algorithms or sizes of buckets", rest},
+                                                  {"algorithms, memory or sizes of buckets", rest},
                                                   {"orders of tensors in memory", places}},
                               5);
 }

@@ -8,15 +8,20 @@
 #include "runtime/transport/coll/native/native.h"
 #include "runtime/transport/device/staging.h"
 
-static tw_status_t tw_native_move(tw_comm_t *comm, void *to, const void *from, size_t bytes)
+/* On the caller's stream: the work that writes the input is there. */
+static tw_status_t tw_native_move(const tw_collective_call_t *call, void *to, const void *from,
+                                  size_t bytes)
 {
-    tw_status_t status = TW_OK;
+    tw_comm_t       *comm   = call->comm;
+    const tw_exec_t *exec   = call->how != NULL ? call->how->exec : NULL;
+    void            *stream = exec != NULL ? exec->stream : NULL;
+    tw_status_t      status = TW_OK;
 
     if (bytes > 0) {
-        status = comm->device.ops->copy(to, from, bytes, NULL);
+        status = comm->device.ops->copy(to, from, bytes, stream);
     }
     if (status == TW_OK) {
-        status = comm->device.ops->finish(NULL);
+        status = comm->device.ops->finish(stream);
     }
     return tw_staging_failed(comm, status, "a copy of values");
 }
@@ -51,15 +56,15 @@ tw_status_t tw_native_run_device(const tw_collective_call_t *call)
         mine.recv = (uint8_t *)pinned + sent;
     }
     mine.values[0] = mine.values[1] = NULL; /* on the device there are none now */
-    status                          = tw_native_move(comm, pinned, call->values[0], sent);
+    status                          = tw_native_move(call, pinned, call->values[0], sent);
     if (status == TW_OK) {
-        status = tw_native_move(comm, mine.recv, call->recv, taken);
+        status = tw_native_move(call, mine.recv, call->recv, taken);
     }
     if (status == TW_OK) {
         status = tw_native_run(&mine);
     }
     if (status == TW_OK) {
-        status = tw_native_move(comm, call->recv, mine.recv, taken);
+        status = tw_native_move(call, call->recv, mine.recv, taken);
     }
     tw_comm_device_put(comm, TW_DEVICE_PINNED, pinned);
     return status;
