@@ -95,7 +95,8 @@ typedef struct tw_training {
     float                *outputs;    /* their sums over views, in tests         */
     tw_hybrid_t          *running;    /* the division of the step at hand        */
     tw_problem_t         *problem;    /* of the step at hand                     */
-    float                *gfeatures;  /* gradient of the features of the own examples */
+    float                *gfeatures;  /* gradient of the features of the own examples, where the
+                                         backend computes */
     double               *step_times; /* [2 steps]: this run's of this epoch; sorted */
     size_t                timed;      /* how many there are                      */
     size_t                steps;      /* per epoch                               */
