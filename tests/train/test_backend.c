@@ -479,11 +479,11 @@ static void run_backward(net_t *net, built_t *b)
         layer_t *layer = &net->layer[i - 1];
 
         if (layer->l.kind == TW_NORM) {
-            double sums[512];
+            const double count = (double)net->n * (double)(layer->l.in.h * layer->l.in.w);
+            double       sums[512];
 
             tw_op_norm_sums(layer->op, sums);
-            tw_op_norm_set_sums(layer->op, sums,
-                                (double)net->n * (double)(layer->l.in.h * layer->l.in.w));
+            tw_op_norm_set_sums(layer->op, sums, &count);
         }
         tw_op_backward_params(layer->op);
         tw_op_backward_data(layer->op);

@@ -264,19 +264,22 @@ START_TEST(exchanges_of_known_networks)
         size_t      exchanges, layers, channels; /* calls; the most in one */
     } known[] = {
         {"resnet-34", 33, 2, 1024}, {"resnet-20", 19, 1, 64}, {"vgg-a", 0, 0, 0}, {"mlp", 0, 0, 0}};
-    tw_problem_t problem = {.set = 0};
-    tw_network_t net;
-    tw_trunk_t  *trunk;
-    tw_params_t  none = {0};
-    size_t       layers, channels;
+    tw_problem_t  problem = {.set = 0};
+    tw_network_t  net;
+    tw_trunk_t   *trunk;
+    tw_params_t   none = {0};
+    tw_backend_t *backend;
+    size_t        layers, channels;
 
     ck_assert_int_eq(tw_network_load(&net, known[_i].name, &problem), 0);
-    ck_assert_int_eq(tw_trunk_create(&trunk, &net, NULL, &none, NULL, &problem), 0);
+    ck_assert_int_eq(tw_backend_host(&backend, tw_kernels_for("scalar"), 1, &problem), 0);
+    ck_assert_int_eq(tw_trunk_create(&trunk, &net, backend, &none, NULL, &problem), 0);
     ck_assert_uint_eq(tw_trunk_exchanges(trunk), known[_i].exchanges);
     tw_trunk_exchange_most(trunk, &layers, &channels);
     ck_assert_uint_eq(layers, known[_i].layers);
     ck_assert_uint_eq(channels, known[_i].channels);
     tw_trunk_destroy(trunk);
+    tw_backend_destroy(backend);
     tw_network_destroy(&net);
 }
 END_TEST

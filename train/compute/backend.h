@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * compute/backend.h - the layers before the first dense one as operations on tensors, whatever
- * device computes them. train/compute/host/ does so on the processor, by oneDNN and own loops.
+ * compute/backend.h - where a rank computes, and the memory there; and the layers before the first
+ * dense one as operations on tensors. A backend is an object with a table (backend_ops.h):
+ * train/compute/host/ is the processor, by oneDNN and own loops.
+ *
+ * What is computed with is the backend's memory: the host's, or that of a device, which the host must
+ * not touch. Work on it is done in the order of the calls, maybe later: on a device all of it is on
+ * one stream, tw_backend_exec()->stream.
  *
  * A graph is made once for exactly n examples, layer by layer in the order of the network; it owns
  * its tensors and operations. Tensors are opaque: their layout in memory is the backend's choice,
@@ -12,8 +17,9 @@
  * gradient by the output; tw_graph_backward_begin(); then for every operation in reverse order
  * tw_op_backward_params() and after it tw_op_backward_data(), which ends the operation: the
  * gradient by its result is gone then. The first operation needs no backward_data but may have it.
- * Gradients of a tensor with several consumers are summed. Operations may be queued on a device;
- * plain values may be read after tw_graph_finish(), parameter gradients too.
+ * Gradients of a tensor with several consumers are summed. Whatever a pass takes or gives, parameters
+ * and statistics too, is memory of the backend, in the order of its work; the host may read it after
+ * tw_graph_finish(), or by tw_backend_get().
  *
  * Sums over examples are in float32 as the device does them fast: the same for one device and
  * number of threads, not the same bits for others.
@@ -23,6 +29,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include <thinwire/codec.h>
 
 #include "train/compute/kernels.h"
 #include "train/model/network.h"
@@ -52,12 +60,61 @@ typedef struct tw_op_pass {
  * @param kernels  as tw_kernels_for(): names the instruction set of the loops beside oneDNN
  * @param threads  of every operation, at least 1
  * @return 0, or -1 with the problem set. */
-int  tw_backend_host(tw_backend_t **backend_p, const tw_compute_kernels_t *kernels, int threads,
-                     tw_problem_t *problem);
+int tw_backend_host(tw_backend_t **backend_p, const tw_compute_kernels_t *kernels, int threads,
+                    tw_problem_t *problem);
+
 void tw_backend_destroy(tw_backend_t *backend); /* after its graphs; NULL is allowed */
 
-/** Name of the library and instruction set, for reports; lives as long as the backend. */
+/** Name of the library and instruction set, or of the device, for reports; lives as long as the
+ * backend. */
 const char *tw_backend_name(const tw_backend_t *backend);
+
+/* ---- memory ---- */
+
+/** Which memory it computes in. */
+tw_memory_t tw_backend_memory(const tw_backend_t *backend);
+
+/** What thinwire's calls on its memory are given: the memory, the stream of its work, the threads.
+ * Lives as long as the backend. */
+const tw_exec_t *tw_backend_exec(const tw_backend_t *backend);
+
+/* All that return int return 0, or -1 with the problem set; on a device it may be about work that was
+ * queued before. Sizes are in bytes and may be 0. */
+
+/** Memory of the backend: zeros, at a multiple of 64 bytes at least.
+ * @param [out] p  NULL on failure; to be released by tw_backend_release() before the backend is */
+int  tw_backend_allocate(tw_backend_t *backend, size_t bytes, void **p, tw_problem_t *problem);
+void tw_backend_release(tw_backend_t *backend,
+                        void         *p); /* queued work has its end; NULL: nothing */
+
+/** Memory of the host that tw_backend_copy() copies without waiting; anything is in it. */
+int  tw_backend_allocate_pinned(tw_backend_t *backend, size_t bytes, void **p,
+                                tw_problem_t *problem);
+void tw_backend_release_pinned(tw_backend_t *backend, void *p); /* NULL: nothing */
+
+/** From any memory of the host, which may be used again on return, in the order of the work. */
+int tw_backend_put(tw_backend_t *backend, void *to, const void *host, size_t bytes,
+                   tw_problem_t *problem);
+
+/** To any memory of the host, after all work queued so far: waits for it. */
+int tw_backend_get(tw_backend_t *backend, void *host, const void *from, size_t bytes,
+                   tw_problem_t *problem);
+
+/** In the order of the work, not waited for. Each side is the backend's memory or pinned; they do not
+ * overlap, but may be the same. */
+int tw_backend_copy(tw_backend_t *backend, void *to, const void *from, size_t bytes,
+                    tw_problem_t *problem);
+int tw_backend_zero(tw_backend_t *backend, void *p, size_t bytes, tw_problem_t *problem);
+
+/** Wait until everything queued is done; reports what failed since the last call. */
+int tw_backend_finish(tw_backend_t *backend, tw_problem_t *problem);
+
+/** Bytes that it has allocated and not released, graphs and scratch included; and all that there is:
+ * of the device, or of this machine. 0: not known. */
+size_t tw_backend_memory_used(const tw_backend_t *backend);
+size_t tw_backend_memory_total(const tw_backend_t *backend);
+
+/* ---- graphs ---- */
 
 /** An empty graph for n >= 1 examples. @return 0, or -1 with the problem set. */
 int  tw_graph_create(tw_backend_t *backend, size_t n, tw_graph_t **graph_p, tw_problem_t *problem);
@@ -116,8 +173,11 @@ int tw_graph_output(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, fl
  * @return 0, or -1 with the problem set (memory). */
 int tw_graph_backward_begin(tw_graph_t *graph, tw_problem_t *problem);
 
-/** Wait until everything queued is done, and report what failed since the last call.
+/** Report what failed since the last call, as far as it is known: waits for nothing.
  * @return 0, or -1 with the problem set. */
+int tw_graph_check(tw_graph_t *graph, tw_problem_t *problem);
+
+/** The same, of everything queued: waits for it. */
 int tw_graph_finish(tw_graph_t *graph, tw_problem_t *problem);
 
 void tw_op_forward(tw_op_t *op, const tw_op_pass_t *pass);
@@ -128,7 +188,7 @@ void tw_op_backward_params(tw_op_t *op);
 /** Into the gradients of the inputs. */
 void tw_op_backward_data(tw_op_t *op);
 
-/* Batch normalisation. Before tw_op_forward(): in training tw_op_norm_moments() of this graph's
+/* Batch normalisation; moments, sums and statistics are memory of the backend. Before tw_op_forward(): in training tw_op_norm_moments() of this graph's
  * examples, merged by the caller with those of others (tw_moments_merge()), then
  * tw_op_norm_set() with the result; in evaluation tw_op_norm_fixed().
  * Backward, before tw_op_backward_params(): tw_op_norm_sums(), and tw_op_norm_set_sums() with what
@@ -149,7 +209,13 @@ void tw_op_norm_fixed(tw_op_t *op, const float *mean, const float *var);
  *                     before the activation. */
 void tw_op_norm_sums(tw_op_t *op, double *sums);
 
-/** @param count  of all examples' positions in sums: the merged moments' count */
-void tw_op_norm_set_sums(tw_op_t *op, const double *sums, double count);
+/** @param moments  the merged ones; only the count is read */
+void tw_op_norm_set_sums(tw_op_t *op, const double *sums, const double *moments);
+
+/** Running statistics mean and var [c] from the merged moments: momentum * old + (1 - momentum) * new,
+ * with the unbiased variance M2 / (count - 1); unchanged where the count is 0.
+ * @return 0, or -1 with the problem set. */
+int tw_backend_running(tw_backend_t *backend, float *mean, float *var, const double *moments,
+                       size_t c, double momentum, tw_problem_t *problem);
 
 #endif /* TW_COMPUTE_BACKEND_H */

@@ -13,23 +13,35 @@ float tw_trunk_nothing[1];
 
 /* -------------------------------------------------------------------------- creation */
 
-static int create_norms(tw_trunk_t *t)
+/* Statistics of all normalisations are one piece of memory. */
+static int create_norms(tw_trunk_t *t, tw_problem_t *problem)
 {
     const size_t most = t->plan.norms_most;
+    size_t       all  = 0;
+    void        *p;
 
     t->norm     = calloc(t->plan.layers + 1, sizeof(t->norm[0]));
     t->together = calloc(most + 1, sizeof(t->together[0]));
     t->channels = calloc(most + 1, sizeof(t->channels[0]));
     if (t->norm == NULL || t->together == NULL || t->channels == NULL) {
-        return -1;
+        return tw_problem_set(problem, "no memory for the batch statistics of %s", t->net->name);
     }
     for (size_t l = 0; l < t->plan.layers; l++) {
+        all += t->net->layer[l].kind == TW_NORM ? 1 + 4 * t->net->layer[l].out.c : 0;
+    }
+    if (all == 0) {
+        return 0;
+    }
+    if (tw_backend_allocate(t->backend, all * sizeof(double), &p, problem) != 0) {
+        return -1;
+    }
+    t->statistics = p;
+    all           = 0;
+    for (size_t l = 0; l < t->plan.layers; l++) {
         if (t->net->layer[l].kind == TW_NORM) {
-            t->norm[l].moments = calloc(1 + 2 * t->net->layer[l].out.c, sizeof(double));
-            t->norm[l].sums    = calloc(2 * t->net->layer[l].out.c, sizeof(double));
-            if (t->norm[l].moments == NULL || t->norm[l].sums == NULL) {
-                return -1;
-            }
+            t->norm[l].moments = t->statistics + all;
+            t->norm[l].sums    = t->norm[l].moments + 1 + 2 * t->net->layer[l].out.c;
+            all += 1 + 4 * t->net->layer[l].out.c;
         }
     }
     return 0;
@@ -56,9 +68,9 @@ int tw_trunk_create(tw_trunk_t **trunk_p, const tw_network_t *net, tw_backend_t 
         tw_trunk_destroy(t);
         return -1;
     }
-    if (create_norms(t) != 0) {
+    if (create_norms(t, problem) != 0) {
         tw_trunk_destroy(t);
-        return tw_problem_set(problem, "no memory for the batch statistics of %s", net->name);
+        return -1;
     }
     *trunk_p = t;
     return 0;
@@ -72,14 +84,11 @@ void tw_trunk_destroy(tw_trunk_t *t)
     for (size_t i = 0; i < TW_TRUNK_GRAPHS; i++) {
         tw_trunk_graph_destroy(&t->graph[i]);
     }
-    for (size_t l = 0; t->norm != NULL && l < t->plan.layers; l++) {
-        free(t->norm[l].moments);
-        free(t->norm[l].sums);
-    }
+    tw_backend_release(t->backend, t->statistics);
+    tw_backend_release(t->backend, t->plain);
     free(t->norm);
     free(t->together);
     free(t->channels);
-    free(t->plain);
     tw_trunk_plan_destroy(&t->plan);
     free(t);
 }
@@ -119,13 +128,17 @@ void tw_trunk_exchange_most(const tw_trunk_t *t, size_t *layers_p, size_t *chann
 /* The input of a trunk without layers, which is its output too. */
 static float *plain_input(tw_trunk_t *t, size_t n, tw_problem_t *problem)
 {
+    void *p;
+
     if (n > t->plain_n) {
-        free(t->plain);
-        t->plain   = calloc(n * t->features, sizeof(float));
-        t->plain_n = t->plain != NULL ? n : 0;
-    }
-    if (t->plain == NULL) {
-        tw_problem_set(problem, "no memory for %zu examples of %zu numbers", n, t->features);
+        tw_backend_release(t->backend, t->plain);
+        t->plain   = NULL;
+        t->plain_n = 0;
+        if (tw_backend_allocate(t->backend, n * t->features * sizeof(float), &p, problem) != 0) {
+            return NULL;
+        }
+        t->plain   = p;
+        t->plain_n = n;
     }
     return t->plain;
 }

@@ -34,11 +34,13 @@ typedef struct tw_trunk_hooks {
     /* After the work of a layer, forward and backward: for advancing what travels. */
     void (*between)(void *user, size_t layer);
 
-    /* Backward: the layer's gradients (params->gradient) are final. Once per layer that has
-     * parameters, in falling order of layers. */
+    /* Backward: the layer's gradients (params->gradient) are final, in the order of the backend's
+     * work: on a device by what comes next on its stream. Once per layer that has parameters, in
+     * falling order of layers. */
     void (*ready)(void *user, size_t layer);
 
-    /* Merge moments[i] = {count, mean [c], sum of squared deviations [c]}, c = channels[i], of
+    /* Moments and sums are memory of the backend, in the order of its work, on its stream.
+     * Merge moments[i] = {count, mean [c], sum of squared deviations [c]}, c = channels[i], of
      * `layers` normalisations over the ranks, in place; count is examples * h * w, 0 on a rank
      * without examples. Non-zero stops the pass. NULL: statistics stay local. */
     int (*moments)(void *user, double *const *moments, const size_t *channels, size_t layers);
@@ -56,7 +58,7 @@ typedef struct tw_trunk_pass {
                                    where training and the trunk has dropout                 */
 } tw_trunk_pass_t;
 
-/** Prepare the trunk of a network. All pointers must outlive it; hooks are copied, NULL: none.
+/** Prepare the trunk of a network; params are in memory of the backend. All pointers must outlive it; hooks are copied, NULL: none.
  * Work space is made for a number of examples when it is first asked for; of four numbers it is
  * kept, of a fifth it replaces the one not used for longest.
  * @return 0, or -1 with the problem written. */
@@ -72,21 +74,23 @@ void tw_trunk_set_hooks(tw_trunk_t *trunk, const tw_trunk_hooks_t *hooks);
 /** Features of an example: c * h * w of what the first dense layer reads. */
 size_t tw_trunk_features(const tw_trunk_t *trunk);
 
-/** Where to put n examples, [n][c][h][w], before a pass of n; valid until an input for another n is
- * asked for. @return NULL without memory, with the problem written. */
+/** Where to put n examples, [n][c][h][w], before a pass of n: memory of the backend; valid until an
+ * input for another n is asked for. @return NULL without memory, with the problem written. */
 float *tw_trunk_input(tw_trunk_t *trunk, size_t n, tw_problem_t *problem);
 
 /** Run the layers on the examples in tw_trunk_input(trunk, pass->n). In training the running
  * statistics become momentum * old + (1 - momentum) * those of the merged batch, with the unbiased
  * variance M2 / (count - 1); a merged batch without examples leaves them. Evaluation uses them.
- * @return [n][features] in c, h, w order, valid until the next pass (the input itself where the
+ * Nothing is waited for: on a device the pass runs later, in the order of the backend's work.
+ * @return [n][features] in c, h, w order, memory of the backend, valid until the next pass (the input itself where the
  *         trunk has no layers); NULL if a hook stopped it, which writes the problem itself, or with
  *         the problem of the device written. */
 const float *tw_trunk_forward(tw_trunk_t *trunk, const tw_trunk_pass_t *pass,
                               tw_problem_t *problem);
 
-/** After a forward pass in training: from the gradient by the features [n][features] to the
- * gradients of the trunk's parameters, which are overwritten; 0 without examples.
+/** After a forward pass in training: from the gradient by the features [n][features], memory of the
+ * backend, to the gradients of the trunk's parameters, which are overwritten; 0 without examples.
+ * Queued, as forward.
  * @return 0, or -1 as in tw_trunk_forward(). */
 int tw_trunk_backward(tw_trunk_t *trunk, const tw_trunk_pass_t *pass, const float *gfeatures,
                       tw_problem_t *problem);

@@ -4,18 +4,25 @@
 #include "config.h"
 
 #include <math.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "train/model/trunk_inside.h"
 
-static int all_finite(const float *x, size_t n)
+/* -1 where they cannot be read. */
+static int all_finite(const tw_trunk_t *t, const float *x, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (!isfinite(x[i])) {
-            return 0;
-        }
+    tw_problem_t problem = {.set = 0};
+    float       *host    = malloc((n + 1) * sizeof(*host));
+    int          finite  = host != NULL ? 1 : -1;
+
+    if (finite == 1 && tw_backend_get(t->backend, host, x, n * sizeof(*host), &problem) != 0) {
+        finite = -1;
     }
-    return 1;
+    for (size_t i = 0; finite == 1 && i < n; i++) {
+        finite = isfinite(host[i]) != 0;
+    }
+    free(host);
+    return finite;
 }
 
 /* Run layer l of the copy with the statistics of the pass. */
@@ -40,7 +47,7 @@ static const char *search(const tw_trunk_t *t, tw_trunk_graph_t *copy, const tw_
 
         rerun(t, copy, l, pass);
         if (tw_graph_finish(copy->graph, &problem) != 0 ||
-            !all_finite(copy->value[l], copy->n * tw_shape_size(layer->out))) {
+            all_finite(t, copy->value[l], copy->n * tw_shape_size(layer->out)) == 0) {
             return layer->name;
         }
     }
@@ -57,15 +64,16 @@ const char *tw_trunk_first_nonfinite(tw_trunk_t *t, const tw_trunk_pass_t *pass)
     tw_trunk_graph_t   copy;
     const char        *name;
 
-    if (pass->n > 0 && input != NULL && !all_finite(input, size)) {
+    if (pass->n > 0 && input != NULL && all_finite(t, input, size) == 0) {
         return "input";
     }
     if (g == NULL || tw_trunk_graph_create(&copy, &t->plan, t->net, t->backend, t->params, pass->n,
                                            1, &problem) != 0) {
         return NULL;
     }
-    memcpy(copy.input, g->input, size * sizeof(float));
-    name = search(t, &copy, &how);
+    name = tw_backend_copy(t->backend, copy.input, g->input, size * sizeof(float), &problem) == 0
+               ? search(t, &copy, &how)
+               : NULL;
     tw_trunk_graph_destroy(&copy);
     return name;
 }

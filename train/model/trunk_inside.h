@@ -10,7 +10,7 @@
 
 enum { TW_TRUNK_GRAPHS = 4 }; /* whole and last batches, of training and of test */
 
-/* What a normalisation holds between the phases of a pass. */
+/* What a normalisation holds between the phases of a pass, in memory of the backend. */
 typedef struct tw_trunk_norm {
     double *moments; /* [1 + 2 c] count, mean, M2, merged */
     double *sums;    /* [2 c]                             */
@@ -29,8 +29,9 @@ struct tw_trunk {
     uint64_t            made;  /* graphs, in all */
     float              *plain; /* the input of a trunk without layers, [plain_n][features] */
     size_t              plain_n;
-    tw_trunk_norm_t    *norm;     /* [layers], of normalisations only                         */
-    double            **together; /* [norms of a step] for the hooks                         */
+    double             *statistics; /* what norm points into                                   */
+    tw_trunk_norm_t    *norm;       /* [layers], of normalisations only                         */
+    double            **together;   /* [norms of a step] for the hooks                         */
     size_t             *channels;
 };
 

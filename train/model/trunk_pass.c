@@ -4,8 +4,6 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "train/model/trunk_inside.h"
 
 static void between(const tw_trunk_t *t, size_t l)
@@ -22,22 +20,25 @@ static int before(const tw_trunk_t *t, size_t l)
                : 0;
 }
 
-/* Running statistics of layer l from those of the merged batch. */
-static void update_running(tw_trunk_t *t, size_t l)
+/* What a rank without examples gives to a sum. */
+static int nothing(const tw_trunk_t *t, double *numbers, size_t count, tw_problem_t *problem)
 {
-    const size_t  c     = t->net->layer[l].out.c;
-    const double *batch = t->norm[l].moments, old = t->net->layer[l].momentum;
-    const double  freedom = batch[0] > 1.0 ? batch[0] - 1.0 : 1.0;
-    float        *mean = tw_params_state(t->params, l), *variance = mean + c;
+    return tw_backend_zero(t->backend, numbers, count * sizeof(double), problem);
+}
 
-    for (size_t i = 0; batch[0] > 0.0 && i < c; i++) {
-        mean[i]     = (float)(old * mean[i] + (1.0 - old) * batch[1 + i]);
-        variance[i] = (float)(old * variance[i] + (1.0 - old) * batch[1 + c + i] / freedom);
-    }
+/* Running statistics of layer l from those of the merged batch. */
+static int update_running(const tw_trunk_t *t, size_t l, tw_problem_t *problem)
+{
+    const size_t c    = t->net->layer[l].out.c;
+    float       *mean = tw_params_state(t->params, l);
+
+    return tw_backend_running(t->backend, mean, mean + c, t->norm[l].moments, c,
+                              t->net->layer[l].momentum, problem);
 }
 
 /* Statistics of a step's normalisations, before they run; g is NULL without examples. */
-static int merge_moments(tw_trunk_t *t, const tw_trunk_step_t *step, tw_trunk_graph_t *g)
+static int merge_moments(tw_trunk_t *t, const tw_trunk_step_t *step, tw_trunk_graph_t *g,
+                         tw_problem_t *problem)
 {
     for (size_t i = 0; i < step->count; i++) {
         const size_t l = t->plan.order[step->first + i];
@@ -46,8 +47,8 @@ static int merge_moments(tw_trunk_t *t, const tw_trunk_step_t *step, tw_trunk_gr
         t->channels[i] = t->net->layer[l].out.c;
         if (g != NULL) {
             tw_op_norm_moments(g->op[l], t->norm[l].moments);
-        } else {
-            memset(t->norm[l].moments, 0, (1 + 2 * t->channels[i]) * sizeof(double));
+        } else if (nothing(t, t->norm[l].moments, 1 + 2 * t->channels[i], problem) != 0) {
+            return -1;
         }
     }
     if (t->hooks.moments != NULL &&
@@ -57,7 +58,9 @@ static int merge_moments(tw_trunk_t *t, const tw_trunk_step_t *step, tw_trunk_gr
     for (size_t i = 0; i < step->count; i++) {
         const size_t l = t->plan.order[step->first + i];
 
-        update_running(t, l);
+        if (update_running(t, l, problem) != 0) {
+            return -1;
+        }
         if (g != NULL) {
             tw_op_norm_set(g->op[l], t->norm[l].moments);
         }
@@ -66,14 +69,14 @@ static int merge_moments(tw_trunk_t *t, const tw_trunk_step_t *step, tw_trunk_gr
 }
 
 static int forward_step(tw_trunk_t *t, const tw_trunk_step_t *step, const tw_op_pass_t *pass,
-                        tw_trunk_graph_t *g)
+                        tw_trunk_graph_t *g, tw_problem_t *problem)
 {
     for (size_t i = 0; i < step->count; i++) {
         if (before(t, t->plan.order[step->first + i]) != 0) {
             return -1;
         }
     }
-    if (step->norms && pass->training && merge_moments(t, step, g) != 0) {
+    if (step->norms && pass->training && merge_moments(t, step, g, problem) != 0) {
         return -1;
     }
     for (size_t i = 0; i < step->count; i++) {
@@ -103,7 +106,7 @@ const float *tw_trunk_forward(tw_trunk_t *t, const tw_trunk_pass_t *pass, tw_pro
         return NULL;
     }
     for (size_t i = 0; i < t->plan.steps; i++) {
-        if (forward_step(t, &t->plan.step[i], &how, g) != 0) {
+        if (forward_step(t, &t->plan.step[i], &how, g, problem) != 0) {
             return NULL;
         }
     }
@@ -111,13 +114,14 @@ const float *tw_trunk_forward(tw_trunk_t *t, const tw_trunk_pass_t *pass, tw_pro
         return tw_trunk_nothing;
     }
     tw_op_forward(g->out_op, &how);
-    return tw_graph_finish(g->graph, problem) == 0 ? g->features : NULL;
+    return tw_graph_check(g->graph, problem) == 0 ? g->features : NULL;
 }
 
 /* -------------------------------------------------------------------------- backward */
 
 /* The sums that the gradient of a step's normalisations needs. */
-static int merge_sums(tw_trunk_t *t, const tw_trunk_step_t *step, tw_trunk_graph_t *g)
+static int merge_sums(tw_trunk_t *t, const tw_trunk_step_t *step, tw_trunk_graph_t *g,
+                      tw_problem_t *problem)
 {
     for (size_t i = 0; i < step->count; i++) {
         const size_t l = t->plan.order[step->first + i];
@@ -126,8 +130,8 @@ static int merge_sums(tw_trunk_t *t, const tw_trunk_step_t *step, tw_trunk_graph
         t->channels[i] = t->net->layer[l].out.c;
         if (g != NULL) {
             tw_op_norm_sums(g->op[l], t->norm[l].sums);
-        } else {
-            memset(t->norm[l].sums, 0, 2 * t->channels[i] * sizeof(double));
+        } else if (nothing(t, t->norm[l].sums, 2 * t->channels[i], problem) != 0) {
+            return -1;
         }
     }
     if (t->hooks.sums != NULL &&
@@ -137,7 +141,7 @@ static int merge_sums(tw_trunk_t *t, const tw_trunk_step_t *step, tw_trunk_graph
     for (size_t i = 0; g != NULL && i < step->count; i++) {
         const size_t l = t->plan.order[step->first + i];
 
-        tw_op_norm_set_sums(g->op[l], t->norm[l].sums, t->norm[l].moments[0]);
+        tw_op_norm_set_sums(g->op[l], t->norm[l].sums, t->norm[l].moments);
     }
     return 0;
 }
@@ -168,7 +172,7 @@ static int report_ready(tw_trunk_t *t, const unsigned char *final, size_t *left_
                 break;
             }
             if (t->hooks.ready != NULL) {
-                if (g != NULL && tw_graph_finish(g->graph, problem) != 0) {
+                if (g != NULL && tw_graph_check(g->graph, problem) != 0) {
                     return -1;
                 }
                 t->hooks.ready(t->hooks.user, l);
@@ -202,20 +206,26 @@ static int begin_backward(tw_trunk_t *t, tw_trunk_graph_t *g, const float *gfeat
     if (tw_graph_backward_begin(g->graph, problem) != 0) {
         return -1;
     }
-    memcpy(g->gradient, gfeatures, g->n * t->features * sizeof(float));
+    if (tw_backend_copy(t->backend, g->gradient, gfeatures, g->n * t->features * sizeof(float),
+                        problem) != 0) {
+        return -1;
+    }
     tw_op_backward_data(g->out_op);
     return 0;
 }
 
-static void clear_gradients(tw_trunk_t *t)
+static int clear_gradients(tw_trunk_t *t, tw_problem_t *problem)
 {
     for (size_t i = 0; i < t->params->count; i++) {
         const tw_param_t *p = &t->params->param[i];
 
-        if (p->layer < t->net->first_dense) {
-            memset(t->params->gradient + p->first, 0, p->count * sizeof(float));
+        if (p->layer < t->net->first_dense &&
+            tw_backend_zero(t->backend, t->params->gradient + p->first, p->count * sizeof(float),
+                            problem) != 0) {
+            return -1;
         }
     }
+    return 0;
 }
 
 int tw_trunk_backward(tw_trunk_t *t, const tw_trunk_pass_t *pass, const float *gfeatures,
@@ -228,15 +238,13 @@ int tw_trunk_backward(tw_trunk_t *t, const tw_trunk_pass_t *pass, const float *g
     if (t->elements == 0) {
         return 0;
     }
-    if (g == NULL) {
-        clear_gradients(t);
-    } else if (begin_backward(t, g, gfeatures, problem) != 0) {
+    if ((g == NULL ? clear_gradients(t, problem) : begin_backward(t, g, gfeatures, problem)) != 0) {
         return -1;
     }
     for (size_t i = t->plan.steps; i-- > 0;) {
         const tw_trunk_step_t *step = &t->plan.step[i];
 
-        if (step->norms && merge_sums(t, step, g) != 0) {
+        if (step->norms && merge_sums(t, step, g, problem) != 0) {
             return -1;
         }
         for (size_t k = step->count; k-- > 0;) {
@@ -245,5 +253,5 @@ int tw_trunk_backward(tw_trunk_t *t, const tw_trunk_pass_t *pass, const float *g
             }
         }
     }
-    return g == NULL ? 0 : tw_graph_finish(g->graph, problem);
+    return g == NULL ? 0 : tw_graph_check(g->graph, problem);
 }

@@ -28,8 +28,8 @@ static void clear_filling(tw_tensor_t *y)
 
 void tw_activate(tw_tensor_t *y, const float *x, tw_activation_t activation)
 {
-    const tw_backend_t *b     = y->graph->backend;
-    const size_t        parts = (size_t)b->threads;
+    const tw_host_t *b     = tw_host_of(y->graph);
+    const size_t     parts = (size_t)b->threads;
 
 #pragma omp parallel for num_threads(b->threads) if (b->threads > 1) schedule(static)
     for (size_t p = 0; p < parts; p++) {
@@ -58,12 +58,12 @@ static const tw_op_class_t activation_class = {.name    = "activation",
                                                .forward = activation_forward,
                                                .data    = activation_data};
 
-int tw_graph_activation(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                        tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
+int tw_host_activation(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
+                       tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
 {
     tw_op_t *op;
 
-    if (tw_host_check(layer, layer->in, x, problem) != 0) {
+    if (tw_layer_check(layer, layer->in, x, problem) != 0) {
         return -1;
     }
     op = tw_op_create(graph, &activation_class, x, NULL, problem);
@@ -91,9 +91,9 @@ typedef struct tw_dropout {
 /* y = x under the masks. */
 static void drop(const tw_dropout_t *d, float *y, const float *x)
 {
-    const tw_tensor_t  *t   = d->op.y;
-    const tw_backend_t *b   = d->op.graph->backend;
-    const size_t        run = t->rows * t->width, runs = t->graph->n * t->runs;
+    const tw_tensor_t *t   = d->op.y;
+    const tw_host_t   *b   = tw_host_of(d->op.graph);
+    const size_t       run = t->rows * t->width, runs = t->graph->n * t->runs;
 
 #pragma omp parallel for num_threads(b->threads) if (b->threads > 1) schedule(static)
     for (size_t i = 0; i < runs; i++) {
@@ -145,12 +145,12 @@ static const tw_op_class_t dropout_class = {.name     = "dropout",
                                             .data     = dropout_data,
                                             .destroy  = dropout_destroy};
 
-int tw_graph_dropout(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                     tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
+int tw_host_dropout(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
+                    tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
 {
     tw_dropout_t *d;
 
-    if (tw_host_check(layer, layer->in, x, problem) != 0) {
+    if (tw_layer_check(layer, layer->in, x, problem) != 0) {
         return -1;
     }
     d = (tw_dropout_t *)tw_op_create(graph, &dropout_class, x, NULL, problem);

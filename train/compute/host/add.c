@@ -65,7 +65,7 @@ static void forward_reshaped(tw_add_t *add, const float *x2)
 {
     const tw_shortcut_t s   = shortcut_of(add);
     tw_tensor_t        *y   = add->op.y;
-    const tw_backend_t *b   = add->op.graph->backend;
+    const tw_host_t    *b   = tw_host_of(add->op.graph);
     const size_t        run = y->rows * y->width, runs = add->op.graph->n * y->runs;
     const size_t        other = add->as_x1->rows * add->as_x1->width;
 
@@ -85,10 +85,10 @@ static void forward_reshaped(tw_add_t *add, const float *x2)
 
 static void forward(tw_op_t *op, const tw_op_pass_t *pass)
 {
-    tw_add_t           *add   = (tw_add_t *)op;
-    const tw_backend_t *b     = op->graph->backend;
-    const size_t        parts = (size_t)b->threads;
-    const float        *x2    = op->x[1]->value;
+    tw_add_t        *add   = (tw_add_t *)op;
+    const tw_host_t *b     = tw_host_of(op->graph);
+    const size_t     parts = (size_t)b->threads;
+    const float     *x2    = op->x[1]->value;
 
     (void)pass;
     if (add->convert.run != NULL) {
@@ -113,7 +113,7 @@ static void scatter(tw_add_t *add, float *to, const float *g)
 {
     const tw_shortcut_t s   = shortcut_of(add);
     const tw_tensor_t  *y   = add->op.y;
-    const tw_backend_t *b   = add->op.graph->backend;
+    const tw_host_t    *b   = tw_host_of(add->op.graph);
     const size_t        run = y->rows * y->width, runs = add->op.graph->n * add->as_x1->runs;
     const size_t        other = add->as_x1->rows * add->as_x1->width;
 
@@ -145,7 +145,7 @@ static void second(tw_add_t *add)
     }
     add->other = g;
     if (add->reshape) {
-        work = op->graph->backend->temp[TW_TEMP_X];
+        work = tw_host_of(op->graph)->temp[TW_TEMP_X];
         memset(work, 0, bytes);
         scatter(add, work, g);
         add->other = work;
@@ -198,9 +198,9 @@ static int check_shortcut(const tw_network_layer_t *layer, const tw_tensor_t *x2
 /* Conversions between x2's layout and x1's. */
 static int make_conversions(tw_add_t *add, tw_problem_t *problem)
 {
-    tw_backend_t *backend = add->op.graph->backend;
-    tw_tensor_t  *x1 = add->op.x[0], *x2 = add->op.x[1];
-    const size_t  bytes = add->as_x1->count * sizeof(float);
+    tw_host_t   *backend = tw_host_of(add->op.graph);
+    tw_tensor_t *x1 = add->op.x[0], *x2 = add->op.x[1];
+    const size_t bytes = add->as_x1->count * sizeof(float);
 
     if (x1->layout == x2->layout) {
         return 0;
@@ -213,12 +213,12 @@ static int make_conversions(tw_add_t *add, tw_problem_t *problem)
                : -1;
 }
 
-int tw_graph_add(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x1,
-                 tw_tensor_t *x2, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
+int tw_host_add(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x1,
+                tw_tensor_t *x2, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
 {
     tw_add_t *add;
 
-    if (tw_host_check(layer, layer->out, x1, problem) != 0 ||
+    if (tw_layer_check(layer, layer->out, x1, problem) != 0 ||
         check_shortcut(layer, x2, problem) != 0) {
         return -1;
     }

@@ -126,12 +126,12 @@ static dnnl_primitive_desc_t try_layouts(tw_conv_t *conv, tw_role_t role, int x,
     tw_describe_t         how   = {
                   .role = role, .training = conv->gw != NULL, .hint = conv->way[TW_FORWARD].main.desc};
 
-    how.attr = role == TW_FORWARD && conv->op.activation == TW_RELU ? graph->backend->relu_attr
-                                                                    : graph->backend->attr;
+    how.attr = role == TW_FORWARD && conv->op.activation == TW_RELU ? tw_host_of(graph)->relu_attr
+                                                                    : tw_host_of(graph)->attr;
     form.x = form.y = NULL;
     if (tw_host_md(&form.x, graph->n, conv->op.x[0]->shape, x) == dnnl_success &&
         tw_host_md(&form.y, graph->n, conv->shape, y) == dnnl_success &&
-        tw_conv_describe(&desc, graph->backend->engine, &how, &form) != dnnl_success) {
+        tw_conv_describe(&desc, tw_host_of(graph)->engine, &how, &form) != dnnl_success) {
         desc = NULL;
     }
     tw_md_destroy(form.x);
@@ -177,7 +177,7 @@ static int attach(tw_conv_t *conv, tw_primitive_t *main, tw_primitive_t *convert
                   dnnl_query_t query, tw_md_t ours, float *const *from, tw_temp_use_t use, int out,
                   tw_problem_t *problem)
 {
-    tw_backend_t *backend = conv->op.graph->backend;
+    tw_host_t    *backend = tw_host_of(conv->op.graph);
     const tw_md_t theirs  = tw_primitive_md(main, query);
     float *const *temp    = &backend->temp[use];
 
@@ -195,9 +195,9 @@ static int attach(tw_conv_t *conv, tw_primitive_t *main, tw_primitive_t *convert
 static int bind_bias(tw_conv_t *conv, tw_primitive_t *main, int arg, float *const *from,
                      tw_problem_t *problem)
 {
-    return conv->form.b == NULL
-               ? 0
-               : tw_primitive_bind(conv->op.graph->backend, main, arg, conv->form.b, from, problem);
+    return conv->form.b == NULL ? 0
+                                : tw_primitive_bind(tw_host_of(conv->op.graph), main, arg,
+                                                    conv->form.b, from, problem);
 }
 
 static int make(tw_conv_t *conv, tw_role_t role, dnnl_primitive_desc_t desc, tw_problem_t *problem)
@@ -205,7 +205,7 @@ static int make(tw_conv_t *conv, tw_role_t role, dnnl_primitive_desc_t desc, tw_
     if (desc == NULL) {
         return tw_host_problem(problem, "a convolution", dnnl_unimplemented);
     }
-    return tw_primitive_create(conv->op.graph->backend, &conv->way[role].main, desc, problem);
+    return tw_primitive_create(tw_host_of(conv->op.graph), &conv->way[role].main, desc, problem);
 }
 
 static int make_forward(tw_conv_t *conv, tw_md_t plain_w, tw_problem_t *problem)
@@ -235,7 +235,7 @@ static int make_forward(tw_conv_t *conv, tw_md_t plain_w, tw_problem_t *problem)
                    attach(conv, &way->main, &way->w, DNNL_ARG_WEIGHTS, dnnl_query_weights_md,
                           plain_w, &conv->w, TW_TEMP_W, 0, problem) == 0 &&
                    bind_bias(conv, &way->main, DNNL_ARG_BIAS, &conv->b, problem) == 0
-               ? tw_primitive_bind(conv->op.graph->backend, &way->main, DNNL_ARG_DST,
+               ? tw_primitive_bind(tw_host_of(conv->op.graph), &way->main, DNNL_ARG_DST,
                                    conv->op.y->md, &conv->op.y->value, problem)
                : -1;
 }
@@ -309,12 +309,12 @@ static int make_all(tw_conv_t *conv, const tw_network_layer_t *layer, tw_problem
     return rc;
 }
 
-int tw_graph_conv(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
-                  tw_tensor_t *x, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
+int tw_host_conv(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
+                 tw_tensor_t *x, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
 {
     tw_conv_t *conv;
 
-    if (tw_host_check(layer, layer->in, x, problem) != 0) {
+    if (tw_layer_check(layer, layer->in, x, problem) != 0) {
         return -1;
     }
     conv = (tw_conv_t *)tw_op_create(graph, &class, x, NULL, problem);

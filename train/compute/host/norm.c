@@ -68,12 +68,12 @@ static void add_between(tw_norm_t *norm)
     }
 }
 
-void tw_op_norm_moments(tw_op_t *op, double *moments)
+static void phase_moments(tw_op_t *op, double *moments)
 {
-    tw_norm_t          *norm = (tw_norm_t *)op;
-    const tw_backend_t *b    = op->graph->backend;
-    const tw_tensor_t  *x    = op->x[0];
-    const size_t        run = x->rows * x->width, runs = op->graph->n * x->runs, c = x->shape.c;
+    tw_norm_t         *norm = (tw_norm_t *)op;
+    const tw_host_t   *b    = tw_host_of(op->graph);
+    const tw_tensor_t *x    = op->x[0];
+    const size_t       run = x->rows * x->width, runs = op->graph->n * x->runs, c = x->shape.c;
 
 #pragma omp parallel for num_threads(b->threads) if (b->threads > 1) schedule(static)
     for (size_t i = 0; i < runs; i++) {
@@ -101,7 +101,7 @@ static void set_channel(tw_norm_t *norm, size_t c, double mean, double var)
     at[2 * x->width] = norm->beta[c];
 }
 
-void tw_op_norm_set(tw_op_t *op, const double *moments)
+static void phase_set(tw_op_t *op, const double *moments)
 {
     const size_t c = op->x[0]->shape.c;
 
@@ -110,7 +110,7 @@ void tw_op_norm_set(tw_op_t *op, const double *moments)
     }
 }
 
-void tw_op_norm_fixed(tw_op_t *op, const float *mean, const float *var)
+static void phase_fixed(tw_op_t *op, const float *mean, const float *var)
 {
     for (size_t i = 0; i < op->x[0]->shape.c; i++) {
         set_channel((tw_norm_t *)op, i, (double)mean[i], (double)var[i]);
@@ -119,10 +119,10 @@ void tw_op_norm_fixed(tw_op_t *op, const float *mean, const float *var)
 
 static void forward(tw_op_t *op, const tw_op_pass_t *pass)
 {
-    const tw_norm_t    *norm = (tw_norm_t *)op;
-    const tw_backend_t *b    = op->graph->backend;
-    const tw_tensor_t  *x    = op->x[0];
-    const size_t        run = x->rows * x->width, runs = op->graph->n * x->runs;
+    const tw_norm_t   *norm = (tw_norm_t *)op;
+    const tw_host_t   *b    = tw_host_of(op->graph);
+    const tw_tensor_t *x    = op->x[0];
+    const size_t       run = x->rows * x->width, runs = op->graph->n * x->runs;
 
     (void)pass;
 #pragma omp parallel for num_threads(b->threads) if (b->threads > 1) schedule(static)
@@ -135,13 +135,13 @@ static void forward(tw_op_t *op, const tw_op_pass_t *pass)
     }
 }
 
-void tw_op_norm_sums(tw_op_t *op, double *sums)
+static void phase_sums(tw_op_t *op, double *sums)
 {
-    tw_norm_t          *norm = (tw_norm_t *)op;
-    const tw_backend_t *b    = op->graph->backend;
-    const tw_tensor_t  *x    = op->x[0];
-    const float        *g    = tw_gradient_settled(op);
-    const size_t        run = x->rows * x->width, runs = op->graph->n * x->runs, c = x->shape.c;
+    tw_norm_t         *norm = (tw_norm_t *)op;
+    const tw_host_t   *b    = tw_host_of(op->graph);
+    const tw_tensor_t *x    = op->x[0];
+    const float       *g    = tw_gradient_settled(op);
+    const size_t       run = x->rows * x->width, runs = op->graph->n * x->runs, c = x->shape.c;
 
 #pragma omp parallel for num_threads(b->threads) if (b->threads > 1) schedule(static)
     for (size_t i = 0; i < runs; i++) {
@@ -158,11 +158,12 @@ void tw_op_norm_sums(tw_op_t *op, double *sums)
     memcpy(sums, norm->own, 2 * c * sizeof(double));
 }
 
-void tw_op_norm_set_sums(tw_op_t *op, const double *sums, double count)
+static void phase_set_sums(tw_op_t *op, const double *sums, const double *moments)
 {
-    tw_norm_t         *norm = (tw_norm_t *)op;
-    const tw_tensor_t *x    = op->x[0];
-    const size_t       c    = x->shape.c;
+    tw_norm_t         *norm  = (tw_norm_t *)op;
+    const tw_tensor_t *x     = op->x[0];
+    const size_t       c     = x->shape.c;
+    const double       count = moments[0];
 
     for (size_t i = 0; i < c; i++) {
         float *at = norm->back + place(x, i, 3);
@@ -172,6 +173,26 @@ void tw_op_norm_set_sums(tw_op_t *op, const double *sums, double count)
         at[2 * x->width] = (float)((double)norm->gamma[i] * norm->inverse[i]);
     }
 }
+
+static int phase_running(tw_backend_t *backend, float *mean, float *var, const double *moments,
+                         size_t c, double momentum, tw_problem_t *problem)
+{
+    const double freedom = moments[0] > 1.0 ? moments[0] - 1.0 : 1.0;
+
+    (void)backend, (void)problem;
+    for (size_t i = 0; moments[0] > 0.0 && i < c; i++) {
+        mean[i] = (float)(momentum * mean[i] + (1.0 - momentum) * moments[1 + i]);
+        var[i]  = (float)(momentum * var[i] + (1.0 - momentum) * moments[1 + c + i] / freedom);
+    }
+    return 0;
+}
+
+const tw_norm_ops_t tw_host_norm_ops = {.moments  = phase_moments,
+                                        .set      = phase_set,
+                                        .fixed    = phase_fixed,
+                                        .sums     = phase_sums,
+                                        .set_sums = phase_set_sums,
+                                        .running  = phase_running};
 
 static void backward_params(tw_op_t *op)
 {
@@ -186,12 +207,12 @@ static void backward_params(tw_op_t *op)
 
 static void backward_data(tw_op_t *op)
 {
-    const tw_norm_t    *norm = (tw_norm_t *)op;
-    const tw_backend_t *b    = op->graph->backend;
-    tw_tensor_t        *x    = op->x[0];
-    const float        *g    = tw_gradient_settled(op);
-    float              *to   = tw_gradient_take(x);
-    const size_t        run = x->rows * x->width, runs = op->graph->n * x->runs;
+    const tw_norm_t *norm = (tw_norm_t *)op;
+    const tw_host_t *b    = tw_host_of(op->graph);
+    tw_tensor_t     *x    = op->x[0];
+    const float     *g    = tw_gradient_settled(op);
+    float           *to   = tw_gradient_take(x);
+    const size_t     run = x->rows * x->width, runs = op->graph->n * x->runs;
 
 #pragma omp parallel for num_threads(b->threads) if (b->threads > 1) schedule(static)
     for (size_t i = 0; i < runs; i++) {
@@ -224,13 +245,13 @@ static const tw_op_class_t class = {.name     = "norm",
                                     .data     = backward_data,
                                     .destroy  = destroy};
 
-int tw_graph_norm(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
-                  tw_tensor_t *x, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
+int tw_host_norm(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
+                 tw_tensor_t *x, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
 {
     const size_t all = x->runs * x->width;
     tw_norm_t   *norm;
 
-    if (tw_host_check(layer, layer->in, x, problem) != 0) {
+    if (tw_layer_check(layer, layer->in, x, problem) != 0) {
         return -1;
     }
     norm = (tw_norm_t *)tw_op_create(graph, &class, x, NULL, problem);

@@ -3,14 +3,12 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
-
 #include "train/compute/host/host.h"
 
 typedef struct tw_output {
     tw_op_t        op;
     tw_primitive_t out, in; /* between x's layout and the plain one, if they differ */
-    tw_host_slot_t slot;    /* of the caller's gradient                             */
+    tw_slot_t      slot;    /* of the caller's gradient                             */
     float         *dx;
 } tw_output_t;
 
@@ -46,7 +44,7 @@ static void destroy(tw_op_t *op)
 
     tw_primitive_destroy(&output->out);
     tw_primitive_destroy(&output->in);
-    free(output->slot.data);
+    tw_backend_release(op->graph->backend, output->slot.data);
 }
 
 static const tw_op_class_t class = {.name    = "output",
@@ -55,13 +53,14 @@ static const tw_op_class_t class = {.name    = "output",
                                     .data    = backward_data,
                                     .destroy = destroy};
 
-int tw_graph_output(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, float **gradient_p,
-                    tw_op_t **op_p, tw_problem_t *problem)
+int tw_host_output(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, float **gradient_p,
+                   tw_op_t **op_p, tw_problem_t *problem)
 {
-    tw_backend_t *backend = graph->backend;
-    tw_output_t  *output  = (tw_output_t *)tw_op_create(graph, &class, x, NULL, problem);
-    const size_t  bytes   = graph->n * tw_shape_size(x->shape) * sizeof(float);
-    tw_tensor_t  *y;
+    tw_host_t   *backend = tw_host_of(graph);
+    tw_output_t *output  = (tw_output_t *)tw_op_create(graph, &class, x, NULL, problem);
+    const size_t bytes   = graph->n * tw_shape_size(x->shape) * sizeof(float);
+    tw_tensor_t *y;
+    void        *p;
 
     if (output == NULL) {
         return -1;
@@ -69,10 +68,10 @@ int tw_graph_output(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, fl
     output->op.passes[0] = x->layout == TW_PLAIN;
     y = tw_tensor_create(graph, x->shape, TW_PLAIN, output->op.passes[0] ? x->value : NULL,
                          problem);
-    output->slot.data = tw_host_memory(bytes, problem);
-    if (y == NULL || output->slot.data == NULL) {
+    if (y == NULL || tw_backend_allocate(graph->backend, bytes, &p, problem) != 0) {
         return -1;
     }
+    output->slot.data  = p;
     output->slot.bytes = bytes;
     output->slot.users = 1;
     output->op.y       = y;

@@ -4,8 +4,6 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
-
 #include "train/compute/host/host.h"
 
 typedef struct tw_simple {
@@ -36,7 +34,7 @@ static void destroy(tw_op_t *op)
 
     tw_primitive_destroy(&simple->backward);
     tw_primitive_destroy(&simple->forward);
-    free(simple->workspace);
+    tw_backend_release(op->graph->backend, simple->workspace);
 }
 
 static const tw_op_class_t pool_class = {.name    = "pool",
@@ -61,17 +59,20 @@ static int bind_workspace(tw_simple_t *simple, tw_primitive_t *p, tw_problem_t *
         return 0;
     }
     if (simple->workspace == NULL) {
-        simple->workspace = tw_host_memory(bytes, problem);
+        void *memory;
+
+        if (tw_backend_allocate(simple->op.graph->backend, bytes, &memory, problem) != 0) {
+            return -1;
+        }
+        simple->workspace = memory;
     }
-    return simple->workspace == NULL
-               ? -1
-               : tw_primitive_bind(simple->op.graph->backend, p, DNNL_ARG_WORKSPACE, md,
-                                   &simple->workspace, problem);
+    return tw_primitive_bind(tw_host_of(simple->op.graph), p, DNNL_ARG_WORKSPACE, md,
+                             &simple->workspace, problem);
 }
 
 static int make_forward(tw_simple_t *simple, dnnl_primitive_desc_t desc, tw_problem_t *problem)
 {
-    tw_backend_t   *backend = simple->op.graph->backend;
+    tw_host_t      *backend = tw_host_of(simple->op.graph);
     tw_primitive_t *p       = &simple->forward;
     tw_tensor_t    *x = simple->op.x[0], *y = simple->op.y;
 
@@ -86,7 +87,7 @@ static int make_forward(tw_simple_t *simple, dnnl_primitive_desc_t desc, tw_prob
 static int make_backward(tw_simple_t *simple, dnnl_primitive_desc_t desc, int value,
                          tw_problem_t *problem)
 {
-    tw_backend_t   *backend = simple->op.graph->backend;
+    tw_host_t      *backend = tw_host_of(simple->op.graph);
     tw_primitive_t *p       = &simple->backward;
     tw_tensor_t    *x = simple->op.x[0], *y = simple->op.y;
 
@@ -121,7 +122,7 @@ static dnnl_status_t describe_lrn(dnnl_primitive_desc_t *desc_p, dnnl_engine_t e
 static int make_both(tw_simple_t *simple, tw_describe_fn *describe, const void *form, int value,
                      const char *layer, tw_problem_t *problem)
 {
-    const tw_backend_t   *backend = simple->op.graph->backend;
+    const tw_host_t      *backend = tw_host_of(simple->op.graph);
     const int             wanted  = simple->op.x[0]->wanted;
     tw_describe_t         how     = {.role = TW_FORWARD, .attr = backend->attr, .training = wanted};
     dnnl_primitive_desc_t desc    = NULL;
@@ -151,7 +152,7 @@ static tw_simple_t *begin(tw_graph_t               *graph, const tw_op_class_t *
 {
     tw_op_t *op;
 
-    if (tw_host_check(layer, layer->in, x, problem) != 0) {
+    if (tw_layer_check(layer, layer->in, x, problem) != 0) {
         return NULL;
     }
     op = tw_op_create(graph, class, x, NULL, problem);
@@ -185,8 +186,8 @@ static int pool_form(const tw_network_layer_t *layer, tw_pool_form_t *form, tw_p
     return 0;
 }
 
-int tw_graph_pool(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                  tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
+int tw_host_pool(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
+                 tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
 {
     tw_simple_t   *simple = begin(graph, &pool_class, layer, x, problem);
     tw_pool_form_t form;
@@ -205,8 +206,8 @@ int tw_graph_pool(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_
     return 0;
 }
 
-int tw_graph_lrn(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
-                 tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
+int tw_host_lrn(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
+                tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
 {
     tw_simple_t  *simple = begin(graph, &lrn_class, layer, x, problem);
     tw_lrn_form_t form   = {.x     = x->md,

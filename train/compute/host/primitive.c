@@ -21,7 +21,7 @@ void tw_primitive_destroy(tw_primitive_t *p)
     memset(p, 0, sizeof(*p));
 }
 
-int tw_primitive_bind(tw_backend_t *backend, tw_primitive_t *p, int arg, tw_md_t md,
+int tw_primitive_bind(tw_host_t *backend, tw_primitive_t *p, int arg, tw_md_t md,
                       float *const *from, tw_problem_t *problem)
 {
     dnnl_memory_t memory;
@@ -37,7 +37,7 @@ int tw_primitive_bind(tw_backend_t *backend, tw_primitive_t *p, int arg, tw_md_t
     return 0;
 }
 
-int tw_primitive_create(tw_backend_t *backend, tw_primitive_t *p, dnnl_primitive_desc_t desc,
+int tw_primitive_create(tw_host_t *backend, tw_primitive_t *p, dnnl_primitive_desc_t desc,
                         tw_problem_t *problem)
 {
     dnnl_status_t s;
@@ -72,14 +72,14 @@ void tw_primitive_run(tw_graph_t *graph, tw_primitive_t *p)
         }
     }
     if (s == dnnl_success) {
-        s = dnnl_primitive_execute(p->run, graph->backend->stream, p->args, p->arg);
+        s = dnnl_primitive_execute(p->run, tw_host_of(graph)->stream, p->args, p->arg);
     }
     if (s != dnnl_success) {
         tw_host_failed(graph, "a primitive", s);
     }
 }
 
-int tw_primitive_reorder(tw_backend_t *backend, tw_primitive_t *p, tw_md_t from, float *const *src,
+int tw_primitive_reorder(tw_host_t *backend, tw_primitive_t *p, tw_md_t from, float *const *src,
                          tw_md_t to, float *const *dst, tw_problem_t *problem)
 {
     dnnl_primitive_desc_t desc;

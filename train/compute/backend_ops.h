@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * compute/backend_ops.h - what a backend is made of: its table, and what all backends share behind
+ * backend.h: tensors, operations, and who owns which gradient memory (graph.c, gradients.c).
+ *
+ * A backend is a structure that begins with a tw_backend_t, whose table its constructor fills. The
+ * functions that add a layer to a graph make an operation of a class of the backend (tw_op_create()),
+ * give it its result (tw_op_result()), and keep what it needs in the structure that begins with the
+ * tw_op_t. A layer that a backend lacks is a NULL slot: building a network that has one ends in
+ * "unsupported", with the layer's name.
+ */
+#ifndef TW_COMPUTE_BACKEND_OPS_H
+#define TW_COMPUTE_BACKEND_OPS_H
+
+#include "train/compute/backend.h"
+
+/* What adds a layer of one input without parameters. */
+typedef int (*tw_layer_fn)(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
+                           tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
+
+/* And with parameters. */
+typedef int (*tw_params_layer_fn)(tw_graph_t *graph, const tw_network_layer_t *layer,
+                                  tw_op_params_t params, tw_tensor_t *x, tw_tensor_t **y_p,
+                                  tw_op_t **op_p, tw_problem_t *problem);
+
+/* Batch normalisation in phases; see backend.h. All or none. */
+typedef struct tw_norm_ops {
+    void (*moments)(tw_op_t *op, double *moments);
+    void (*set)(tw_op_t *op, const double *moments);
+    void (*fixed)(tw_op_t *op, const float *mean, const float *var);
+    void (*sums)(tw_op_t *op, double *sums);
+    void (*set_sums)(tw_op_t *op, const double *sums, const double *moments);
+    int (*running)(tw_backend_t *backend, float *mean, float *var, const double *moments, size_t c,
+                   double momentum, tw_problem_t *problem);
+} tw_norm_ops_t;
+
+/* Functions that may fail return 0, or -1 with the problem set; `problem` of those that put work on
+ * a stream is about this call only. Slots of layers may be NULL, all others not. */
+typedef struct tw_backend_ops {
+    void (*destroy)(tw_backend_t *backend);
+
+    /* Memory, as backend.h has it; sizes are above 0. */
+    int (*allocate)(tw_backend_t *backend, size_t bytes, void **p, tw_problem_t *problem);
+    void (*release)(tw_backend_t *backend, void *p);
+    int (*allocate_pinned)(tw_backend_t *backend, size_t bytes, void **p, tw_problem_t *problem);
+    void (*release_pinned)(tw_backend_t *backend, void *p);
+    int (*put)(tw_backend_t *backend, void *to, const void *host, size_t bytes,
+               tw_problem_t *problem);
+    int (*get)(tw_backend_t *backend, void *host, const void *from, size_t bytes,
+               tw_problem_t *problem);
+    int (*copy)(tw_backend_t *backend, void *to, const void *from, size_t bytes,
+                tw_problem_t *problem);
+    int (*zero)(tw_backend_t *backend, void *p, size_t bytes, tw_problem_t *problem);
+    int (*finish)(tw_backend_t *backend, tw_problem_t *problem);
+    size_t (*memory_total)(const tw_backend_t *backend);
+
+    /* A new tensor: from shape and layout its runs, rows, width, count and descriptor. */
+    int (*describe)(tw_tensor_t *t, tw_problem_t *problem);
+    void (*forget)(tw_tensor_t *t); /* its descriptor */
+
+    /* Gradients. y->settled = (g + more) * derivative of the activation at y->value; more may be
+     * NULL, all may overlap exactly. */
+    void (*settle)(tw_tensor_t *y, const float *g, const float *more, tw_activation_t how);
+    void (*add_gradient)(tw_tensor_t *x, const float *g); /* x->grad += g */
+
+    /* Layers, and the ends of a graph. */
+    tw_params_layer_fn conv, norm;
+    tw_layer_fn        pool, activation, lrn, dropout;
+    int (*add)(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x1, tw_tensor_t *x2,
+               tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
+    int (*output)(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, float **gradient_p,
+                  tw_op_t **op_p, tw_problem_t *problem);
+    const tw_norm_ops_t *phases;
+} tw_backend_ops_t;
+
+typedef struct tw_backend_piece {
+    void  *p;
+    size_t bytes;
+} tw_backend_piece_t;
+
+struct tw_backend {
+    const tw_backend_ops_t *ops;
+    tw_exec_t               exec;
+    char                    name[96];
+    tw_backend_piece_t     *piece; /* what it has allocated */
+    size_t                  pieces, room, used;
+    float                  *sum; /* scratch of all graphs: a gradient that is added to another */
+    size_t                  sum_bytes;
+};
+
+/* [n][c][h][w], which every backend has; [n][h][w][c]; and channels in blocks: [n][c / b][h][w][b],
+ * the last block filled up with zeros, in values as in gradients. All are runs of h * w rows of some
+ * width. */
+typedef enum tw_layout {
+    TW_PLAIN,
+    TW_CHANNELS_LAST,
+    TW_BLOCKS_8,
+    TW_BLOCKS_16,
+    TW_LAYOUTS
+} tw_layout_t;
+
+/* Memory for gradients, lent to one tensor after another: see gradients.c. */
+typedef struct tw_slot {
+    float *data;
+    size_t bytes;
+    int    users;
+} tw_slot_t;
+
+struct tw_tensor {
+    tw_graph_t  *graph;
+    tw_tensor_t *next; /* of the graph's */
+    tw_shape_t   shape;
+    tw_layout_t  layout;
+    size_t       count;             /* numbers, filled-up channels included */
+    size_t       runs, rows, width; /* of one example: runs of rows * width */
+    const void  *md;                /* the backend's descriptor             */
+    float       *value, *memory;    /* memory: NULL if value is another tensor's */
+    tw_op_t     *producer;          /* NULL: the input */
+    int          consumers;
+    int          wanted; /* a gradient by it is */
+    /* The gradient: what consumers wrote to grad, if any did, plus addend, if not NULL, gives
+     * settled, the gradient before the producer's activation. grad and settled may be one. */
+    float     *grad, *settled, *addend;
+    int        written;
+    tw_slot_t *grad_slot, *settled_slot, *addend_slot;
+};
+
+typedef enum tw_handing { TW_HAND_COPY, TW_HAND_MEMORY, TW_HAND_ADDEND } tw_handing_t;
+
+typedef struct tw_op_class {
+    const char *name;
+    size_t      bytes;    /* of the structure that begins with a tw_op_t */
+    int         in_place; /* x's gradient may take y's memory            */
+    int         early;    /* y's gradient may be settled ahead of its turn */
+    void (*forward)(tw_op_t *op, const tw_op_pass_t *pass);
+    void (*params)(tw_op_t *op); /* NULL: none */
+    void (*data)(tw_op_t *op);
+    void (*destroy)(tw_op_t *op); /* NULL: nothing to release */
+} tw_op_class_t;
+
+struct tw_op {
+    const tw_op_class_t *class;
+    tw_graph_t     *graph;
+    tw_op_t        *next, *before; /* in the order of making                 */
+    tw_tensor_t    *x[2], *y;      /* x[1]: second of an addition, else NULL */
+    tw_activation_t activation;
+    int             masked;     /* the activation's derivative is applied by settling */
+    int             settled;    /* y's gradient is, in this pass                      */
+    int             maximum;    /* y is 0 where the units that it comes from are       */
+    int             passes[2];  /* the gradient by x[i] is that by y, unchanged       */
+    tw_handing_t    handing[2]; /* how it is then handed on */
+};
+
+struct tw_graph {
+    tw_backend_t *backend;
+    size_t        n;
+    tw_tensor_t  *tensors;
+    tw_op_t      *first, *last;
+    tw_slot_t    *slot;
+    size_t        slots;
+    int           planned, trained; /* gradients have memory; some operation has parameters' */
+    tw_problem_t  failure;          /* the first, kept for tw_graph_check() */
+};
+
+/* ---- backend.c ---- */
+
+/* The common part of a backend that its constructor has zeroed. */
+void tw_backend_begin(tw_backend_t *backend, const tw_backend_ops_t *ops, tw_exec_t exec);
+
+/* ---- graph.c ---- */
+
+/* A new tensor, with memory for its value unless it shares that of another. NULL with the problem
+ * set. */
+tw_tensor_t *tw_tensor_create(tw_graph_t *graph, tw_shape_t shape, tw_layout_t layout,
+                              float *shared, tw_problem_t *problem);
+
+/* A new operation of the class, zeroed beyond tw_op_t, whose inputs are x1 and, unless NULL, x2.
+ * The caller adds the result with tw_op_result(). NULL with the problem set. */
+tw_op_t *tw_op_create(tw_graph_t *graph, const tw_op_class_t *class, tw_tensor_t *x1,
+                      tw_tensor_t *x2, tw_problem_t *problem);
+
+/* The result of an operation; params: it has some whose gradient is wanted. */
+int tw_op_result(tw_op_t *op, tw_shape_t shape, tw_layout_t layout, int params,
+                 tw_problem_t *problem);
+
+/* Whether x has the shape that the layer wants. @return 0, or -1 with the problem set. */
+int tw_layer_check(const tw_network_layer_t *layer, tw_shape_t want, const tw_tensor_t *x,
+                   tw_problem_t *problem);
+
+/* ---- gradients.c ---- */
+
+/* Give gradients memory. @return 0, or -1 with the problem set. */
+int tw_gradients_plan(tw_graph_t *graph, tw_problem_t *problem);
+
+/* The gradient by y before the operation's activation; NULL if none is wanted. */
+float *tw_gradient_settled(tw_op_t *op);
+
+/* Where to write the gradient by x: its memory, or scratch if it holds something already. After
+ * writing, tw_gradient_put() with the same pointer. */
+float *tw_gradient_take(tw_tensor_t *x);
+void   tw_gradient_put(tw_tensor_t *x, float *data);
+
+/* Hand y's settled gradient on to x[i], as planned. */
+void tw_gradient_hand(tw_op_t *op, int i);
+
+#endif /* TW_COMPUTE_BACKEND_OPS_H */

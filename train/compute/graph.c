@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * compute/graph.c - graphs, tensors, and the operations' common part, of whatever backend; see
+ * backend.h, backend_ops.h.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/compute/backend_ops.h"
+
+int tw_graph_create(tw_backend_t *backend, size_t n, tw_graph_t **graph_p, tw_problem_t *problem)
+{
+    tw_graph_t *graph = calloc(1, sizeof(*graph));
+
+    *graph_p = NULL;
+    if (graph == NULL) {
+        return tw_problem_set(problem, "no memory for a graph");
+    }
+    graph->backend = backend;
+    graph->n       = n;
+    *graph_p       = graph;
+    return 0;
+}
+
+void tw_graph_destroy(tw_graph_t *graph)
+{
+    if (graph == NULL) {
+        return;
+    }
+    while (graph->last != NULL) {
+        tw_op_t *op = graph->last;
+
+        graph->last = op->before;
+        if (op->class->destroy != NULL) {
+            op->class->destroy(op);
+        }
+        free(op);
+    }
+    while (graph->tensors != NULL) {
+        tw_tensor_t *t = graph->tensors;
+
+        graph->tensors = t->next;
+        graph->backend->ops->forget(t);
+        tw_backend_release(graph->backend, t->memory);
+        free(t);
+    }
+    for (size_t i = 0; i < graph->slots; i++) {
+        tw_backend_release(graph->backend, graph->slot[i].data);
+    }
+    free(graph->slot);
+    free(graph);
+}
+
+tw_tensor_t *tw_tensor_create(tw_graph_t *graph, tw_shape_t shape, tw_layout_t layout,
+                              float *shared, tw_problem_t *problem)
+{
+    tw_tensor_t *t = calloc(1, sizeof(*t));
+    void        *p;
+
+    if (t == NULL) {
+        (void)tw_problem_set(problem, "no memory for a tensor");
+        return NULL;
+    }
+    t->next        = graph->tensors;
+    graph->tensors = t;
+    t->graph       = graph;
+    t->shape       = shape;
+    t->layout      = layout;
+    if (graph->backend->ops->describe(t, problem) != 0) {
+        return NULL;
+    }
+    t->value = shared;
+    if (shared == NULL) {
+        if (tw_backend_allocate(graph->backend, t->count * sizeof(float), &p, problem) != 0) {
+            return NULL;
+        }
+        t->value = t->memory = p;
+    }
+    return t;
+}
+
+int tw_graph_input(tw_graph_t *graph, tw_shape_t shape, tw_tensor_t **y_p, float **plain_p,
+                   tw_problem_t *problem)
+{
+    *y_p = tw_tensor_create(graph, shape, TW_PLAIN, NULL, problem);
+    if (*y_p == NULL) {
+        return -1;
+    }
+    *plain_p = (*y_p)->value;
+    return 0;
+}
+
+int tw_layer_check(const tw_network_layer_t *layer, tw_shape_t want, const tw_tensor_t *x,
+                   tw_problem_t *problem)
+{
+    const tw_shape_t is = x->shape;
+
+    if (is.c == want.c && is.h == want.h && is.w == want.w) {
+        return 0;
+    }
+    return tw_problem_set(problem, "layer %s takes %zu x %zu x %zu, not %zu x %zu x %zu",
+                          layer->name, want.c, want.h, want.w, is.c, is.h, is.w);
+}
+
+/* Scratch for a gradient that is added to another. */
+static int need_sum(tw_backend_t *backend, size_t bytes, tw_problem_t *problem)
+{
+    void *p;
+
+    if (bytes <= backend->sum_bytes) {
+        return 0;
+    }
+    if (tw_backend_allocate(backend, bytes, &p, problem) != 0) {
+        return -1;
+    }
+    tw_backend_release(backend, backend->sum);
+    backend->sum       = p;
+    backend->sum_bytes = bytes;
+    return 0;
+}
+
+tw_op_t *tw_op_create(tw_graph_t *graph, const tw_op_class_t *class, tw_tensor_t *x1,
+                      tw_tensor_t *x2, tw_problem_t *problem)
+{
+    tw_op_t *op = calloc(1, class->bytes);
+
+    if (op == NULL) {
+        (void)tw_problem_set(problem, "no memory for a layer");
+        return NULL;
+    }
+    op->class                                                   = class;
+    op->graph                                                   = graph;
+    op->before                                                  = graph->last;
+    *(graph->last == NULL ? &graph->first : &graph->last->next) = op;
+    graph->last                                                 = op;
+    op->x[0]                                                    = x1;
+    op->x[1]                                                    = x2;
+    for (int i = 0; i < 2 && op->x[i] != NULL; i++) {
+        tw_tensor_t *x = op->x[i];
+
+        x->consumers++;
+        if (x->consumers > 1 && need_sum(graph->backend, x->count * sizeof(float), problem) != 0) {
+            return NULL;
+        }
+    }
+    return op;
+}
+
+int tw_op_result(tw_op_t *op, tw_shape_t shape, tw_layout_t layout, int params,
+                 tw_problem_t *problem)
+{
+    tw_tensor_t *y = tw_tensor_create(op->graph, shape, layout, NULL, problem);
+
+    if (y == NULL) {
+        return -1;
+    }
+    y->producer = op;
+    y->wanted   = params || op->x[0]->wanted || (op->x[1] != NULL && op->x[1]->wanted);
+    op->y       = y;
+    if (params) {
+        op->graph->trained = 1;
+    }
+    return 0;
+}
+
+int tw_graph_backward_begin(tw_graph_t *graph, tw_problem_t *problem)
+{
+    if (!graph->trained) {
+        return tw_problem_set(problem, "a graph without gradients is run backward");
+    }
+    if (!graph->planned && tw_gradients_plan(graph, problem) != 0) {
+        return -1;
+    }
+    graph->planned = 1;
+    for (tw_tensor_t *t = graph->tensors; t != NULL; t = t->next) {
+        t->written = 0;
+        t->addend  = NULL;
+    }
+    for (tw_op_t *op = graph->first; op != NULL; op = op->next) {
+        op->settled = 0;
+    }
+    return 0;
+}
+
+int tw_graph_check(tw_graph_t *graph, tw_problem_t *problem)
+{
+    const tw_problem_t failure = graph->failure;
+
+    memset(&graph->failure, 0, sizeof(graph->failure));
+    return failure.set ? tw_problem_set(problem, "%s", failure.text) : 0;
+}
+
+int tw_graph_finish(tw_graph_t *graph, tw_problem_t *problem)
+{
+    const int done = tw_backend_finish(graph->backend, problem);
+
+    return tw_graph_check(graph, problem) != 0 ? -1 : done;
+}
