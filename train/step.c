@@ -90,12 +90,10 @@ typedef struct tw_walk {
     tw_feed_batch_t batch;
     size_t          n; /* of the global batch */
     int             training;
-    size_t          behind; /* examples whose gradients the split layers hold, not yet used */
-    size_t          passes; /* that they are from                                           */
-    size_t          rows;   /* of the last pass through the dense layers                    */
-    size_t          tested; /* examples of passes before it, in a test                      */
-    double          loss;
-    size_t          wrong, wrong_five;
+    size_t          behind;   /* examples whose gradients the split layers hold, not yet used */
+    size_t          passes;   /* that they are from                                           */
+    size_t          rows;     /* of the last pass through the dense layers                    */
+    size_t          tested;   /* examples of passes before it, in a test                      */
     int             backward; /* through the trunk                                              */
     int             stopped;  /* an exchange has failed, and says what that means for the others */
     tw_problem_t   *problem;
@@ -250,23 +248,21 @@ static void name_row(tw_walk_t *walk, size_t row, size_t place)
 /* Forward and backward through this rank's units, or with one owner through all. */
 static int run_head(tw_walk_t *walk, const float *x, float *gx, size_t rows)
 {
-    tw_training_t   *t     = walk->t;
-    tw_head_pass_t   pass  = {.n          = rows,
-                              .x          = x,
-                              .gx         = gx,
-                              .examples   = t->examples,
-                              .labels     = t->labels,
-                              .training   = walk->training,
-                              .seed       = t->options->seed,
-                              .step       = t->step,
-                              .scale      = 1.0f / (float)walk->n,
-                              .accumulate = walk->passes > 0,
-                              .five       = !walk->training,
-                              .view       = walk->batch.view,
-                              .views      = tw_feed_views(t->feed)};
-    const int        count = !walk->training || tw_step_counts_errors(t);
-    double           loss  = 0.0;
-    tw_head_wrong_t  wrong = {.one = 0};
+    tw_training_t   *t    = walk->t;
+    tw_head_pass_t   pass = {.n          = rows,
+                             .x          = x,
+                             .gx         = gx,
+                             .examples   = t->examples,
+                             .labels     = t->labels,
+                             .training   = walk->training,
+                             .seed       = t->options->seed,
+                             .step       = t->step,
+                             .scale      = 1.0f / (float)walk->n,
+                             .accumulate = walk->passes > 0,
+                             .count      = !walk->training || tw_step_counts_errors(t),
+                             .five       = !walk->training,
+                             .view       = walk->batch.view,
+                             .views      = tw_feed_views(t->feed)};
     tw_profile_row_t was;
     int              status;
 
@@ -276,15 +272,9 @@ static int run_head(tw_walk_t *walk, const float *x, float *gx, size_t rows)
     }
     walk->rows = rows;
     was        = tw_profile_enter(t->profile, TW_PROFILE_DENSE);
-    status     = tw_head_run(t->head, &pass, &loss, count ? &wrong : NULL, walk->problem);
+    status     = tw_head_run(t->head, &pass, walk->problem);
     tw_profile_enter(t->profile, was);
-    if (status != 0) {
-        return -1;
-    }
-    walk->loss += loss;
-    walk->wrong += wrong.one;
-    walk->wrong_five += wrong.five;
-    return 0;
+    return status;
 }
 
 /* A pass of the scheduler: rows come from all ranks, in their order. */
@@ -413,14 +403,12 @@ static void listen(tw_walk_t *walk)
 
 static int sum_gradients(tw_walk_t *walk, const tw_trunk_pass_t *pass)
 {
-    tw_training_t   *t     = walk->t;
-    float           *extra = tw_exchange_extra(t->exchange);
+    tw_training_t   *t = walk->t;
     int64_t          span;
     int              status;
     tw_profile_row_t was;
 
-    extra[0]       = (float)walk->loss;
-    extra[1]       = (float)walk->wrong;
+    tw_head_give(t->head, tw_exchange_extra(t->exchange));
     walk->backward = 1;
     if (t->network.first_dense > 0) {
         span   = tw_trace_begin(t->trace, TW_TRACE_COMPUTE, "trunk backward", (int64_t)t->step);
@@ -473,8 +461,7 @@ int tw_step_train(tw_training_t *t, tw_training_record_t *record, tw_problem_t *
 }
 
 /* One view of a batch of test images. */
-static int test_view(tw_training_t *t, tw_feed_batch_t batch, tw_head_wrong_t *wrong,
-                     tw_problem_t *problem)
+static int test_view(tw_training_t *t, tw_feed_batch_t batch, tw_problem_t *problem)
 {
     tw_walk_t walk = {
         .t = t, .batch = batch, .n = tw_feed_size(t->feed, batch), .problem = problem};
@@ -483,22 +470,24 @@ static int test_view(tw_training_t *t, tw_feed_batch_t batch, tw_head_wrong_t *w
 
     tw_share(walk.n, t->size, t->rank, &first, &pass.n);
     listen(&walk);
-    if (forward(&walk, &pass, first) != 0) {
-        return -1;
-    }
-    wrong->one += walk.wrong;
-    wrong->five += walk.wrong_five;
-    return 0;
+    return forward(&walk, &pass, first);
 }
 
 int tw_step_test(tw_training_t *t, size_t begin, tw_head_wrong_t *wrong, tw_problem_t *problem)
 {
     tw_feed_batch_t batch = {.step = t->step, .testing = 1, .begin = begin};
+    tw_head_wrong_t more;
+    double          loss;
 
     for (; batch.view < tw_feed_views(t->feed); batch.view++) {
-        if (test_view(t, batch, wrong, problem) != 0) {
+        if (test_view(t, batch, problem) != 0) {
             return -1;
         }
     }
+    if (tw_head_take(t->head, &loss, &more, problem) != 0) {
+        return -1;
+    }
+    wrong->one += more.one;
+    wrong->five += more.five;
     return 0;
 }

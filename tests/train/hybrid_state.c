@@ -185,7 +185,7 @@ static void test_forward(tw_training_t *t, double *loss_p, double *wrong_p)
         float          *input = tw_trunk_input(t->trunk, n, &problem);
         uint32_t        labels[ROWS];
         tw_trunk_pass_t trunk = {.n = n};
-        tw_head_pass_t  head  = {.n = n, .labels = labels, .scale = 1.0f};
+        tw_head_pass_t  head  = {.n = n, .labels = labels, .scale = 1.0f, .count = 1};
         double          loss;
         tw_head_wrong_t wrong;
 
@@ -197,7 +197,9 @@ static void test_forward(tw_training_t *t, double *loss_p, double *wrong_p)
         }
         tw_trunk_set_hooks(t->trunk, NULL);
         head.x = tw_trunk_forward(t->trunk, &trunk, &problem);
-        T_CHECK(tw_head_run(t->head, &head, &loss, &wrong, &problem) == 0, "%s", problem.text);
+        T_CHECK(tw_head_run(t->head, &head, &problem) == 0 &&
+                    tw_head_take(t->head, &loss, &wrong, &problem) == 0,
+                "%s", problem.text);
         mine[0] += loss;
         mine[1] += (double)wrong.one;
     }

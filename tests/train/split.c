@@ -57,6 +57,7 @@ void split_make(split_t *f, const char *text, tw_loss_t loss, size_t rows,
                                .examples = f->examples,
                                .labels   = f->labels,
                                .training = 1,
+                               .count    = 1,
                                .five     = 1,
                                .seed     = t_seed,
                                .step     = 5,
@@ -85,8 +86,9 @@ void split_run(split_t *f, part_t *part, int with_gx)
     tw_head_pass_t pass    = f->pass;
 
     pass.gx = with_gx ? part->gx : NULL;
-    T_CHECK(tw_head_run(part->head, &pass, &part->loss, &part->wrong, &problem) == 0, "%s",
-            problem.text);
+    T_CHECK(tw_head_run(part->head, &pass, &problem) == 0 &&
+                tw_head_take(part->head, &part->loss, &part->wrong, &problem) == 0,
+            "%s", problem.text);
 }
 
 /* ---- comparing ------------------------------------------------------------------------------ */

@@ -20,21 +20,27 @@ static double loss_of(tw_loss_t loss, const float *outputs, size_t classes, uint
     const tw_head_how_t  how     = {.threads = 1, .kernels = best_kernels()};
     const float          one     = 1.0f;
     const uint64_t       example = 0;
-    const tw_head_pass_t pass    = {
-           .n = 1, .x = &one, .examples = &example, .labels = &label, .training = 1, .scale = 1.0f};
-    char         text[16];
-    tw_problem_t problem = {0};
-    tw_network_t net;
-    tw_params_t  params;
-    tw_head_t   *head;
-    double       result;
+    const tw_head_pass_t pass    = {.n        = 1,
+                                    .x        = &one,
+                                    .examples = &example,
+                                    .labels   = &label,
+                                    .training = 1,
+                                    .scale    = 1.0f,
+                                    .count    = wrong_p != NULL};
+    char                 text[16];
+    tw_problem_t         problem = {0};
+    tw_network_t         net;
+    tw_params_t          params;
+    tw_head_t           *head;
+    double               result;
 
     snprintf(text, sizeof(text), "L%zu", classes);
     dense_net_make(&net, (tw_shape_t){1, 1, 1}, loss, text);
     ck_assert_int_eq(tw_params_create(&params, &net, 0, 1, 0, &problem), 0);
     memcpy(params.value, outputs, classes * sizeof(float));
     ck_assert_int_eq(tw_head_create(&head, &net, &params, &how, 1, &problem), 0);
-    ck_assert_int_eq(tw_head_run(head, &pass, &result, wrong_p, &problem), 0);
+    ck_assert_int_eq(tw_head_run(head, &pass, &problem), 0);
+    ck_assert_int_eq(tw_head_take(head, &result, wrong_p, &problem), 0);
     memcpy(gradient, params.gradient, classes * sizeof(float));
     tw_head_destroy(head);
     tw_params_destroy(&params);

@@ -47,7 +47,7 @@ static int take_layer(tw_head_t *head, size_t l, size_t rows)
 
 static int take_work(tw_head_t *head)
 {
-    const size_t most = head->product.thin->most, n = head->rows_max;
+    const size_t most = head->dense->rows, n = head->rows_max;
     const size_t rows  = most < n ? most : n;
     size_t       units = 0, all = 0;
 
@@ -67,17 +67,19 @@ static int take_work(tw_head_t *head)
     head->gradient[1] = take(head, units, n, sizeof(float));
     head->sum         = head->comm != NULL ? take(head, all, n, sizeof(float)) : NULL;
     head->sum_rows    = take(head, all, rows, sizeof(float));
-    head->label       = take(head, n, 1, sizeof(float));
-    head->mine        = take(head, n, TW_TOPS + 1, sizeof(float));
+    head->loss.label  = take(head, n, 1, sizeof(float));
+    head->loss.mine   = take(head, n, TW_TOPS + 1, sizeof(float));
+    head->loss.loss   = take(head, n, 1, sizeof(double));
     head->all         = take(head, n, (TW_TOPS + 1) * (size_t)head->ranks, sizeof(float));
-    head->keys        = take(head, n, 2, sizeof(uint32_t));
-    head->loss        = take(head, n, 1, sizeof(double));
+    head->labels      = take(head, n, 1, sizeof(uint32_t));
+    head->examples    = take(head, n, 1, sizeof(uint64_t));
+    head->sums        = take(head, 1, 1, sizeof(tw_dense_sums_t));
     head->counts      = take(head, (size_t)head->ranks, 1, sizeof(size_t));
     return (head->drops > 0 && head->x == NULL) || head->gradient[0] == NULL ||
                    head->gradient[1] == NULL || (head->comm != NULL && head->sum == NULL) ||
-                   head->sum_rows == NULL || head->label == NULL || head->mine == NULL ||
-                   head->all == NULL || head->keys == NULL || head->loss == NULL ||
-                   head->counts == NULL
+                   head->sum_rows == NULL || head->loss.label == NULL || head->loss.mine == NULL ||
+                   head->loss.loss == NULL || head->all == NULL || head->labels == NULL ||
+                   head->examples == NULL || head->sums == NULL || head->counts == NULL
                ? -1
                : 0;
 }
@@ -102,11 +104,14 @@ void tw_head_destroy(tw_head_t *head)
     free(head->gradient[1]);
     free(head->sum);
     free(head->sum_rows);
-    free(head->label);
-    free(head->mine);
+    free(head->loss.label);
+    free(head->loss.mine);
+    free(head->loss.loss);
     free(head->all);
-    free(head->keys);
-    free(head->loss);
+    free(head->labels);
+    free(head->examples);
+    free(head->sums);
+    tw_dense_destroy(head->dense);
     free(head);
 }
 
@@ -226,8 +231,6 @@ int tw_head_create(tw_head_t **head_p, const tw_network_t *network, tw_params_t 
                                .ranks    = ranks,
                                .exec     = {.memory = TW_MEMORY_HOST, .threads = how->threads},
                                .network  = network,
-                               .loops    = TW_KERNELS_OF(how->kernels, tw_unit_loops),
-                               .product  = tw_product_make(how->kernels, how->threads),
                                .rows_max = rows_max};
     head->layer  = calloc(layers + 1, sizeof(*head->layer));
     head->shares = calloc((layers + 1) * (size_t)ranks, sizeof(*head->shares));
@@ -240,10 +243,12 @@ int tw_head_create(tw_head_t **head_p, const tw_network_t *network, tw_params_t 
         return tw_problem_set(problem, "passes of %zu examples; at most %d are possible", rows_max,
                               INT_MAX);
     }
-    if (find_layers(head, params, problem) != 0) {
+    if (tw_dense_host(&head->dense, how->kernels, how->threads, rows_max, problem) != 0 ||
+        find_layers(head, params, problem) != 0) {
         tw_head_destroy(head);
         return -1;
     }
+    head->ops = head->dense->ops;
     if (take_work(head) != 0) {
         tw_head_destroy(head);
         return tw_problem_set(problem,
@@ -251,6 +256,7 @@ int tw_head_create(tw_head_t **head_p, const tw_network_t *network, tw_params_t 
                               "of %zu examples",
                               rows_max);
     }
-    *head_p = head;
+    *head->sums = (tw_dense_sums_t){.loss = 0.0};
+    *head_p     = head;
     return 0;
 }

@@ -63,8 +63,9 @@ int tw_head_create(tw_head_t **head_p, const tw_network_t *network, tw_params_t 
 /** NULL is allowed. */
 void tw_head_destroy(tw_head_t *head);
 
-/* One pass. n, training, seed, step, scale, accumulate, five, view, views and whether gx is NULL must be
- * equal on all ranks, and so must be the contents of x, examples and labels. */
+/* One pass. n, training, seed, step, scale, accumulate, count, five, view, views and whether gx is NULL
+ * must be equal on all ranks, and so must be the contents of x, examples and labels. examples and labels
+ * are the host's, and may be used again when the call returns. */
 typedef struct tw_head_pass {
     size_t          n;          /* examples; may be 0                                            */
     const float    *x;          /* [n][features], in the order c, h, w                           */
@@ -74,7 +75,8 @@ typedef struct tw_head_pass {
     uint64_t        seed, step; /* of dropout                                                    */
     float           scale;      /* of the loss in the gradients: 1 / batch                       */
     int             accumulate; /* add to the gradients in params, else overwrite them           */
-    int             five;       /* if wrong ones are counted: those by the five largest, too     */
+    int             count;      /* wrong examples are counted                                    */
+    int             five;       /* if they are: those by the five largest, too                   */
     float          *gx;         /* [n][features]: own summand of the gradient by x; or NULL      */
     float          *outputs;    /* [tw_head_outputs()][n]: sums over the views of these examples,
                                    of which this is pass `view` of `views`; or NULL: one view    */
@@ -92,19 +94,25 @@ typedef struct tw_head_wrong {
 size_t tw_head_outputs(const tw_head_t *head);
 
 /** Forward, loss, and unless training is 0 and gx is NULL backward: gradients of this rank's
- * weights and biases into params->gradient. Collective over the communicator.
- * @param [out] loss_p   this rank's share of the loss: of the classes that it owns, not scaled. The
- *                       sum over the ranks is the sum over the examples. Infinite or NaN as it is.
- * @param [out] wrong_p  this rank's share of the wrong examples. NULL (on all ranks): not wanted.
- *                       With the logistic loss on several ranks, counting takes an exchange of one
- *                       float per example that nothing else waits for; the loss itself takes none.
- *                       pass->five adds four floats per example to the exchange.
- *                       Of several views, loss and wrong examples are of the means of the outputs,
- *                       and 0 in all passes but the last.
+ * weights and biases into params->gradient. Collective over the communicator. Loss and wrong examples
+ * are added to sums that the head keeps; those of a pass that failed are lost.
+ *   loss   this rank's share: of the classes that it owns, not scaled. The sum over the ranks is the
+ *          sum over the examples. Infinite or NaN as it is.
+ *   wrong  this rank's share, if pass->count. With the logistic loss on several ranks, counting takes
+ *          an exchange of one float per example that nothing else waits for; the loss itself takes
+ *          none. pass->five adds four floats per example to the exchange.
+ * Of several views, loss and wrong examples are of the means of the outputs, and only the last pass
+ * adds to them.
  * @return 0, or -1: a label out of range, or an exchange failed (problem->fatal is set where other
  *         ranks may not know). */
-int tw_head_run(tw_head_t *head, const tw_head_pass_t *pass, double *loss_p,
-                tw_head_wrong_t *wrong_p, tw_problem_t *problem);
+int tw_head_run(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *problem);
+
+/** The sums of all passes since they were last taken or given.
+ * @param [out] wrong_p  NULL: not wanted. @return 0, or -1 with the problem written. */
+int tw_head_take(tw_head_t *head, double *loss_p, tw_head_wrong_t *wrong_p, tw_problem_t *problem);
+
+/** The same, as what travels with the gradients: extra[0] = the loss, extra[1] = wrong examples. */
+void tw_head_give(tw_head_t *head, float *extra);
 
 /** After a pass of n examples: the name of the first layer of whose own outputs (of the last layer,
  * the gradients by them) one is not finite; NULL if all are. For the report of a fault. */

@@ -102,13 +102,14 @@ int tw_head_scatter_wait(tw_head_t *head, tw_problem_t *problem)
     return wait(head, &head->moving, head->moving_span, "adding the gradients", problem);
 }
 
-int tw_head_share(tw_head_t *head, size_t count, tw_problem_t *problem)
+int tw_head_share(tw_head_t *head, tw_problem_t *problem)
 {
     const tw_how_t how = how_of(head, NULL);
 
     begin(head, &head->shared_span, "share outputs", &head->layer[head->layers - 1]);
     return started(head, "sharing the largest outputs",
-                   tw_iallgather(head->comm, head->mine, head->all, count, &how, &head->shared),
+                   tw_iallgather(head->comm, head->loss.mine, head->all, head->loss.shared, &how,
+                                 &head->shared),
                    problem);
 }
 

@@ -4,7 +4,7 @@
 #ifndef TW_MODEL_HEAD_INSIDE_H
 #define TW_MODEL_HEAD_INSIDE_H
 
-#include "train/compute/product.h"
+#include "train/compute/dense.h"
 #include "train/model/head.h"
 #include "train/model/params.h"
 
@@ -27,8 +27,8 @@ struct tw_head {
     int                       ranks;
     tw_exec_t                 exec;
     const tw_network_t       *network;
-    const tw_unit_loops_t    *loops;
-    tw_product_t              product;
+    tw_dense_t               *dense;
+    const tw_dense_ops_t     *ops; /* dense->ops */
     size_t                    rows_max, features;
     size_t                    layers;
     tw_head_layer_t          *layer;
@@ -38,16 +38,16 @@ struct tw_head {
     size_t                   *counts; /* [ranks] elements of the exchange under way */
     float                    *x;      /* [rows_max][features] after dropout; NULL: none there */
     float                    *gradient[2]; /* by own outputs of a layer, and of the one below */
-    float        *sum, *sum_rows; /* this rank's summand of the gradient by a layer's inputs */
-    float        *label;          /* [rows_max] output of the label, where it is this rank's */
-    float        *mine, *all; /* [1 or TW_TOPS][n] largest outputs, [n] sums; those of all ranks */
-    size_t        tops;       /* largest outputs of an example, in the pass at hand */
-    uint32_t     *keys;       /* [2][rows_max] */
-    double       *loss;       /* [rows_max] */
-    tw_request_t *moving;     /* activations or gradients */
-    tw_request_t *shared;     /* what the loss exchanges */
-    int64_t       moving_span, shared_span; /* of the trace */
-    size_t        bytes;
+    float           *sum, *sum_rows; /* this rank's summand of the gradient by a layer's inputs */
+    float           *all;            /* what all ranks gave for the loss: [ranks][loss.shared] */
+    uint32_t        *labels;         /* of the pass at hand: [rows_max] */
+    uint64_t        *examples;       /* [rows_max] */
+    tw_dense_loss_t  loss;           /* of the pass at hand */
+    tw_dense_sums_t *sums;           /* of all passes since they were taken */
+    tw_request_t    *moving;         /* activations or gradients */
+    tw_request_t    *shared;         /* what the loss exchanges */
+    int64_t          moving_span, shared_span; /* of the trace */
+    size_t           bytes;
 };
 
 /* ---- head_exchange.c: all return 0, or -1 with the problem written -------------------------- */
@@ -61,9 +61,8 @@ int tw_head_scatter(tw_head_t *head, const tw_head_layer_t *layer, size_t n, con
                     float *own, tw_problem_t *problem);
 int tw_head_scatter_wait(tw_head_t *head, tw_problem_t *problem);
 
-/** Give `count` floats of head->mine to everyone: head->all [ranks][count] after
- * tw_head_share_wait(). */
-int tw_head_share(tw_head_t *head, size_t count, tw_problem_t *problem);
+/** Give head->loss.mine to everyone: head->all after tw_head_share_wait(). */
+int tw_head_share(tw_head_t *head, tw_problem_t *problem);
 int tw_head_share_wait(tw_head_t *head, tw_problem_t *problem);
 
 /** After a failure: complete what is under way, whatever comes of it. */
@@ -72,12 +71,11 @@ void tw_head_abandon(tw_head_t *head);
 /* ---- head_loss.c ---------------------------------------------------------------------------- */
 
 /** From the last layer's outputs to the loss, and with backward to the gradients by them, in place.
- * With count the exchange that counting takes is started where the loss has not needed it. */
-int tw_head_loss(tw_head_t *head, const tw_head_pass_t *pass, int backward, int count,
-                 double *loss_p, tw_problem_t *problem);
+ * If wrong examples are counted, the exchange that this takes is started where the loss has not
+ * needed it. */
+int tw_head_loss(tw_head_t *head, const tw_head_pass_t *pass, int backward, tw_problem_t *problem);
 
-/** How many examples whose label this rank owns are wrong; after tw_head_loss() with count. */
-int tw_head_wrong(tw_head_t *head, const tw_head_pass_t *pass, tw_head_wrong_t *wrong_p,
-                  tw_problem_t *problem);
+/** Count the wrong examples whose label this rank owns; after tw_head_loss(). */
+int tw_head_wrong(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *problem);
 
 #endif /* TW_MODEL_HEAD_INSIDE_H */

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "train/model/head_inside.h"
-#include "train/random.h"
 
 /* Between two calls of the hook: about a millisecond's work. */
 #define TW_SLICE_WEIGHTS  ((size_t)2 << 20)
@@ -23,7 +22,7 @@ static size_t slice_of(const tw_head_t *head, size_t all, size_t across, size_t 
     size_t weights = TW_SLICE_PRODUCTS / (n + 1);
     size_t slice;
 
-    if (head->how.between == NULL) {
+    if (head->how.between == NULL || head->ops->queued) {
         return all + 1;
     }
     weights = weights < TW_SLICE_WEIGHTS ? weights : TW_SLICE_WEIGHTS;
@@ -75,73 +74,55 @@ static void end(const tw_head_t *head, int64_t span, const tw_head_layer_t *laye
 
 /* ---- dropout -------------------------------------------------------------------------------- */
 
-static tw_drop_t drop_of(const tw_head_pass_t *pass, const tw_network_layer_t *layer, size_t j)
+static tw_dense_drop_t drop_of(const tw_head_t *head, const tw_head_pass_t *pass,
+                               const tw_network_layer_t *layer)
 {
-    return tw_drop_make(tw_random_key(pass->seed, TW_RANDOM_DROPOUT, pass->step,
-                                      pass->examples[j] * TW_NETWORK_DROPOUTS_MAX + layer->drop),
-                        layer->rate);
-}
-
-/* The masks of a dropout layer, until the next call. */
-static tw_masks_t masks_of(tw_head_t *head, const tw_head_pass_t *pass,
-                           const tw_network_layer_t *layer)
-{
-    const tw_drop_t drop  = tw_drop_make(0, layer->rate);
-    tw_masks_t      masks = {drop.threshold, drop.scale, head->keys, head->keys + pass->n};
-
-    for (size_t j = 0; j < pass->n; j++) {
-        const uint64_t key = drop_of(pass, layer, j).key;
-
-        masks.low[j]  = (uint32_t)key;
-        masks.high[j] = (uint32_t)(key >> 32);
-    }
-    return masks;
+    return (tw_dense_drop_t){pass->seed, pass->step, layer->drop, layer->rate, head->examples};
 }
 
 /* The dropouts before the first dense layer, of rows of examples; to may be from. */
 static void drop_inputs(const tw_head_t *head, const tw_head_pass_t *pass, float *to,
                         const float *from)
 {
-    const size_t f = head->features;
+    tw_dense_drop_t drop[TW_NETWORK_DROPOUTS_MAX];
 
-#pragma omp parallel for num_threads(head->how.threads) if (head->how.threads > 1)
-    for (size_t j = 0; j < pass->n; j++) {
-        for (size_t k = 0; k < head->drops; k++) {
-            const tw_drop_t drop = drop_of(pass, &head->drop[k], j);
-
-            head->loops->drop(to + j * f, (k == 0 ? from : to) + j * f, f, &drop);
-        }
+    for (size_t k = 0; k < head->drops; k++) {
+        drop[k] = drop_of(head, pass, &head->drop[k]);
     }
+    head->ops->drop(head->dense, to, from, pass->n, head->features, drop, head->drops);
 }
 
 /* ---- forward -------------------------------------------------------------------------------- */
 
-static void activate(tw_head_t *head, const tw_head_pass_t *pass, const tw_head_layer_t *layer)
+static void activate(const tw_head_t *head, const tw_head_pass_t *pass,
+                     const tw_head_layer_t *layer)
 {
-    const size_t n = pass->n, each = layer->units / (size_t)head->how.threads + 1;
-    const size_t drops = pass->training ? layer->drops : 0;
-    tw_masks_t   masks;
+    const size_t           drops = pass->training ? layer->drops : 0;
+    const tw_dense_drop_t *first = NULL;
+    tw_dense_drop_t        drop;
 
     if (drops > 0) {
-        masks = masks_of(head, pass, &layer->drop[0]);
+        drop  = drop_of(head, pass, &layer->drop[0]);
+        first = &drop;
     }
-#pragma omp parallel for num_threads(head->how.threads) if (head->how.threads > 1)
-    for (size_t u = 0; u < layer->units; u += each) {
-        head->loops->forward(layer->y + u * n, layer->b == NULL ? NULL : layer->b + u,
-                             least(each, layer->units - u), n, layer->dense->activation,
-                             drops > 0 ? &masks : NULL, layer->first + u);
-    }
+    head->ops->activate(head->dense, layer->y, layer->b, layer->units, pass->n,
+                        layer->dense->activation, first, layer->first);
     for (size_t k = 1; k < drops; k++) {
-        masks = masks_of(head, pass, &layer->drop[k]);
-        head->loops->mask(layer->y, layer->units, n, &masks, layer->first);
+        drop = drop_of(head, pass, &layer->drop[k]);
+        head->ops->mask(head->dense, layer->y, layer->units, pass->n, &drop, layer->first);
     }
+}
+
+static int in_rows(const tw_head_t *head, size_t n)
+{
+    return n <= head->dense->rows;
 }
 
 /* The input of layer l and its layout. */
 static const float *input_of(const tw_head_t *head, const tw_head_pass_t *pass, size_t l,
                              int *rows_p)
 {
-    *rows_p = l == 0 || tw_product_rows(&head->product, pass->n);
+    *rows_p = l == 0 || in_rows(head, pass->n);
     if (l == 0) {
         return head->drops > 0 && pass->training ? head->x : pass->x;
     }
@@ -162,8 +143,7 @@ static int forward(tw_head_t *head, const tw_head_pass_t *pass, size_t l, tw_pro
     span = begin(head, "forward", layer);
     for (size_t u = 0; u < layer->units; u += each) {
         size.units = least(each, layer->units - u);
-        tw_product_forward(&head->product, &size, layer->y + u * pass->n, layer->w + u * layer->in,
-                           x);
+        head->ops->forward(head->dense, &size, layer->y + u * pass->n, layer->w + u * layer->in, x);
         between(head);
     }
     activate(head, pass, layer);
@@ -174,8 +154,8 @@ static int forward(tw_head_t *head, const tw_head_pass_t *pass, size_t l, tw_pro
     if (head->comm != NULL && tw_head_gather(head, layer, pass->n, problem) != 0) {
         return -1;
     }
-    if (tw_product_rows(&head->product, pass->n)) {
-        tw_transpose(layer->rows, layer->all, layer->units_all, pass->n, head->how.threads);
+    if (in_rows(head, pass->n)) {
+        head->ops->transpose(head->dense, layer->rows, layer->all, layer->units_all, pass->n);
     }
     return 0;
 }
@@ -183,25 +163,21 @@ static int forward(tw_head_t *head, const tw_head_pass_t *pass, size_t l, tw_pro
 /* ---- backward ------------------------------------------------------------------------------- */
 
 /* From the gradient by a layer's own outputs to that before dropout and activation. */
-static void deactivate(tw_head_t *head, const tw_head_pass_t *pass, const tw_head_layer_t *layer,
-                       float *d)
+static void deactivate(const tw_head_t *head, const tw_head_pass_t *pass,
+                       const tw_head_layer_t *layer, float *d)
 {
-    const size_t n = pass->n, each = layer->units / (size_t)head->how.threads + 1;
-    float        scale = 1.0f;
+    float scale = 1.0f;
 
     for (size_t k = 0; pass->training && k < layer->drops; k++) {
         scale *= tw_drop_make(0, layer->drop[k].rate).scale;
         if (layer->dense->activation == TW_LINEAR) {
-            const tw_masks_t masks = masks_of(head, pass, &layer->drop[k]);
+            const tw_dense_drop_t drop = drop_of(head, pass, &layer->drop[k]);
 
-            head->loops->mask(d, layer->units, n, &masks, layer->first);
+            head->ops->mask(head->dense, d, layer->units, pass->n, &drop, layer->first);
         }
     }
-#pragma omp parallel for num_threads(head->how.threads) if (head->how.threads > 1)
-    for (size_t u = 0; u < layer->units; u += each) {
-        head->loops->backward(d + u * n, layer->y + u * n, least(each, layer->units - u), n,
-                              layer->dense->activation, scale);
-    }
+    head->ops->deactivate(head->dense, d, layer->y, layer->units, pass->n, layer->dense->activation,
+                          scale);
 }
 
 /* e: this rank's summand of the gradient by a layer's inputs. */
@@ -213,8 +189,7 @@ static void backward_inputs(const tw_head_t *head, const tw_head_layer_t *layer,
     const int64_t           span = begin(head, "backward", layer);
 
     for (size_t i = 0; i < layer->in; i += each) {
-        tw_product_backward(&head->product, &size, e, layer->w, d, i,
-                            i + least(each, layer->in - i));
+        head->ops->backward(head->dense, &size, e, layer->w, d, i, i + least(each, layer->in - i));
         between(head);
     }
     end(head, span, layer, 1);
@@ -225,12 +200,12 @@ static int backward_below(tw_head_t *head, const tw_head_pass_t *pass, size_t l,
                           float *below, tw_problem_t *problem)
 {
     const tw_head_layer_t *layer = &head->layer[l];
-    const int              rows  = tw_product_rows(&head->product, pass->n);
+    const int              rows  = in_rows(head, pass->n);
     float                 *sum   = head->comm == NULL ? below : head->sum;
 
     backward_inputs(head, layer, pass->n, rows, d, rows ? head->sum_rows : sum);
     if (rows) {
-        tw_transpose(sum, head->sum_rows, pass->n, layer->in, head->how.threads);
+        head->ops->transpose(head->dense, sum, head->sum_rows, pass->n, layer->in);
     }
     return head->comm == NULL
                ? 0
@@ -258,11 +233,11 @@ static void backward_weights(const tw_head_t *head, const tw_head_pass_t *pass, 
     const int64_t          span  = begin(head, "gradient", layer);
 
     if (layer->gb != NULL) {
-        head->loops->sums(layer->gb, d, layer->units, pass->n, pass->accumulate);
+        head->ops->sum(head->dense, layer->gb, d, layer->units, pass->n, pass->accumulate);
     }
     for (size_t u = 0; u < layer->units; u += each) {
         size.units = least(each, layer->units - u);
-        tw_product_gradient(&head->product, &size, layer->gw + u * layer->in, d + u * pass->n, x,
+        head->ops->gradient(head->dense, &size, layer->gw + u * layer->in, d + u * pass->n, x,
                             pass->accumulate);
         between(head);
     }
@@ -323,28 +298,21 @@ static void clear(const tw_head_t *head)
     }
 }
 
-/* Of several views: their sum, and in the last pass their mean, takes the place of the outputs.
- * @return whether this is the last. */
-static int average(const tw_head_t *head, const tw_head_pass_t *pass)
+/* What the pass says of its examples, to where it is computed. */
+static void put(tw_head_t *head, const tw_head_pass_t *pass)
 {
-    const tw_head_layer_t *last = &head->layer[head->layers - 1];
-    const size_t           n    = last->units * pass->n;
-    const int              done = pass->view + 1 == pass->views;
-
-    for (size_t i = 0; i < n; i++) {
-        pass->outputs[i] = pass->view == 0 ? last->y[i] : pass->outputs[i] + last->y[i];
+    memcpy(head->labels, pass->labels, pass->n * sizeof(*pass->labels));
+    if (pass->training) {
+        memcpy(head->examples, pass->examples, pass->n * sizeof(*pass->examples));
     }
-    for (size_t i = 0; i < n && done; i++) {
-        last->y[i] = pass->outputs[i] / (float)pass->views;
-    }
-    return done;
 }
 
-static int run(tw_head_t *head, const tw_head_pass_t *pass, double *loss_p,
-               tw_head_wrong_t *wrong_p, tw_problem_t *problem)
+static int run(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *problem)
 {
-    const int both = pass->training || pass->gx != NULL;
+    const tw_head_layer_t *last = &head->layer[head->layers - 1];
+    const int              both = pass->training || pass->gx != NULL;
 
+    put(head, pass);
     if (pass->training && head->drops > 0) {
         drop_inputs(head, pass, head->x, pass->x);
     }
@@ -353,25 +321,24 @@ static int run(tw_head_t *head, const tw_head_pass_t *pass, double *loss_p,
             return -1;
         }
     }
-    if (pass->outputs != NULL && !average(head, pass)) {
-        return 0;
+    if (pass->outputs != NULL) {
+        head->ops->view(head->dense, pass->outputs, last->y, last->units * pass->n, pass->view,
+                        pass->views);
+        if (pass->view + 1 < pass->views) {
+            return 0;
+        }
     }
-    if (tw_head_loss(head, pass, both, wrong_p != NULL, loss_p, problem) != 0 ||
+    if (tw_head_loss(head, pass, both, problem) != 0 ||
         (both && backward(head, pass, problem) != 0)) {
         return -1;
     }
-    return wrong_p == NULL ? 0 : tw_head_wrong(head, pass, wrong_p, problem);
+    return pass->count ? tw_head_wrong(head, pass, problem) : 0;
 }
 
-int tw_head_run(tw_head_t *head, const tw_head_pass_t *pass, double *loss_p,
-                tw_head_wrong_t *wrong_p, tw_problem_t *problem)
+int tw_head_run(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *problem)
 {
     int status;
 
-    *loss_p = 0.0;
-    if (wrong_p != NULL) {
-        *wrong_p = (tw_head_wrong_t){.one = 0};
-    }
     if (check(head, pass, problem) != 0) {
         return -1;
     }
@@ -381,9 +348,25 @@ int tw_head_run(tw_head_t *head, const tw_head_pass_t *pass, double *loss_p,
         }
         return 0;
     }
-    status = run(head, pass, loss_p, wrong_p, problem);
+    status = run(head, pass, problem);
     if (status != 0 && head->comm != NULL) {
         tw_head_abandon(head);
     }
     return status;
+}
+
+int tw_head_take(tw_head_t *head, double *loss_p, tw_head_wrong_t *wrong_p, tw_problem_t *problem)
+{
+    (void)problem;
+    *loss_p = head->sums->loss;
+    if (wrong_p != NULL) {
+        *wrong_p = (tw_head_wrong_t){(size_t)head->sums->one, (size_t)head->sums->five};
+    }
+    *head->sums = (tw_dense_sums_t){.loss = 0.0};
+    return 0;
+}
+
+void tw_head_give(tw_head_t *head, float *extra)
+{
+    head->ops->give(head->dense, extra, head->sums);
 }
