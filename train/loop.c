@@ -395,7 +395,7 @@ int tw_training_run(tw_training_t *t, tw_problem_t *problem)
     if (t->step > 0) {
         check_weights(t, problem);
     }
-    tw_training_hash(t);
+    tw_training_hash(t, problem);
     if (tw_agree(t->comm, problem) != 0) {
         return -1;
     }
@@ -413,7 +413,10 @@ int tw_training_run(tw_training_t *t, tw_problem_t *problem)
     if (t->step > t->epochs * t->steps) {
         close_epoch(t);
     }
-    tw_training_hash(t);
+    tw_training_hash(t, problem);
+    if (tw_agree(t->comm, problem) != 0) {
+        return -1;
+    }
     tw_report_broken(t);
     if (t->recorder != NULL) {
         if (t->rank == 0) {

@@ -29,7 +29,7 @@ struct tw_masters {
     size_t               groups;
     tw_master_group_t   *group;    /* [groups]                              */
     size_t              *group_of; /* [layers] of its weights; 0: none      */
-    float               *state;    /* [own] of the optimizer                */
+    float               *state;    /* [own] of the optimizer, of the backend */
     double              *norms;    /* [groups]                              */
     tw_masters_change_t *change;   /* [TW_RAISES groups]: bits never fall   */
     size_t               changes;
@@ -221,8 +221,8 @@ static int make_weights(tw_masters_t *m, const tw_weights_group_t *list, tw_prob
         return failed(m, "preparing the exchange of weights", status, problem);
     }
     tw_weights_facts(m->weights, &facts);
-    m->state = calloc(facts.own > 0 ? facts.own : 1, sizeof(*m->state));
-    return m->state != NULL ? 0 : tw_problem_set(problem, "out of memory");
+    return tw_backend_allocate(m->config.params->backend, facts.own * sizeof(*m->state),
+                               (void **)&m->state, problem);
 }
 
 int tw_masters_create(tw_masters_t **masters_p, const tw_masters_config_t *config,
@@ -255,7 +255,7 @@ void tw_masters_destroy(tw_masters_t *m)
 {
     if (m != NULL) {
         tw_weights_destroy(m->weights);
-        free(m->state);
+        tw_backend_release(m->config.params->backend, m->state);
         free(m->change);
         free(m->norms);
         free(m->group_of);
@@ -287,13 +287,16 @@ int tw_masters_send(tw_masters_t *m, tw_problem_t *problem)
 
 int tw_masters_begin(tw_masters_t *m, tw_problem_t *problem)
 {
+    int copied = 0; /* the others send, whatever comes of it here */
+
     for (size_t g = 0; g < m->groups; g++) {
         const tw_weights_share_t share = share_of(m, g);
 
-        memcpy(share.master, m->config.params->value + m->group[g].first + share.first,
-               share.count * sizeof(float));
+        copied |= tw_backend_copy(m->config.params->backend, share.master,
+                                  m->config.params->value + m->group[g].first + share.first,
+                                  share.count * sizeof(float), problem);
     }
-    return tw_masters_send(m, problem);
+    return tw_masters_send(m, problem) == 0 ? copied : -1;
 }
 
 /* Groups 0 .. g. */
@@ -503,14 +506,18 @@ int tw_masters_collect(tw_masters_t *m, const tw_param_t *param, int which, tw_p
                   problem);
 }
 
-void tw_masters_take_state(tw_masters_t *m)
+int tw_masters_take_state(tw_masters_t *m, tw_problem_t *problem)
 {
     for (size_t i = 0; i < m->groups; i++) {
         const tw_weights_share_t share = share_of(m, i);
 
-        memcpy(m->state + share.at, m->config.params->gradient + m->group[i].first + share.first,
-               share.count * sizeof(float));
+        if (tw_backend_copy(m->config.params->backend, m->state + share.at,
+                            m->config.params->gradient + m->group[i].first + share.first,
+                            share.count * sizeof(float), problem) != 0) {
+            return -1;
+        }
     }
+    return 0;
 }
 
 size_t tw_masters_numbers(const tw_masters_t *m)
