@@ -204,7 +204,9 @@ static int run_steps(tw_training_t *t, uint64_t end, tw_problem_t *problem)
         const double start = MPI_Wtime(), before = t->meter.communication;
         double       seconds;
 
-        tw_profile_begin(t->profile);
+        if (tw_profile_begin(t->profile)) {
+            tw_marks_forget(t->marks);
+        }
         if (tw_step_train(t, &t->record, problem) != 0) {
             return -1;
         }
@@ -427,6 +429,7 @@ int tw_training_run(tw_training_t *t, tw_problem_t *problem)
         }
     }
     if (t->profile != NULL) {
+        tw_profile_device(t->profile, t->marks);
         tw_profile_slowest(t->profile, t->comm);
     }
     return t->trace != NULL ? write_trace(t, problem) : 0;

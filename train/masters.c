@@ -388,22 +388,25 @@ static tw_master_piece_t piece_of(const tw_masters_t *m, const tw_master_group_t
                                .gradient = share->gradient + (begin - share->first)};
 }
 
-void tw_masters_each(tw_masters_t *m, void (*visit)(void *user, const tw_master_piece_t *piece),
-                     void         *user)
+int tw_masters_each(tw_masters_t *m, int (*visit)(void *user, const tw_master_piece_t *piece),
+                    void         *user)
 {
-    for (size_t i = 0; i < m->groups; i++) {
+    int status = 0;
+
+    for (size_t i = 0; i < m->groups && status == 0; i++) {
         const tw_master_group_t *g     = &m->group[i];
         const tw_weights_share_t share = share_of(m, i);
 
-        for (size_t k = 0; k < g->params; k++) {
+        for (size_t k = 0; k < g->params && status == 0; k++) {
             const tw_master_piece_t piece =
                 piece_of(m, g, &share, &m->config.params->param[g->param + k]);
 
             if (piece.n > 0) {
-                visit(user, &piece);
+                status = visit(user, &piece);
             }
         }
     }
+    return status;
 }
 
 tw_status_t tw_masters_norms(tw_masters_t *m, double *norms)

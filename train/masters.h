@@ -74,9 +74,10 @@ typedef struct tw_master_piece {
     const float      *gradient;      /* the sum over the ranks               */
 } tw_master_piece_t;
 
-/** Every part of every tensor that this rank owns. */
-void tw_masters_each(tw_masters_t *masters,
-                     void (*visit)(void *user, const tw_master_piece_t *piece), void *user);
+/** Every part of every tensor that this rank owns, until visit() returns something else than 0.
+ * @return what it returned last. */
+int tw_masters_each(tw_masters_t *masters, int (*visit)(void *user, const tw_master_piece_t *piece),
+                    void *user);
 
 /** Masters are updated by step number `step`, from 1 on: AWP looks at them. Collective. */
 int tw_masters_adapt(tw_masters_t *masters, uint64_t step, tw_problem_t *problem);

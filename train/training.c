@@ -136,7 +136,6 @@ static int make_records(tw_training_t *t, tw_problem_t *problem)
 {
     const tw_train_options_t *o = t->options;
 
-    t->optimizer  = TW_KERNELS_OF(t->kernels, tw_update);
     t->step_times = malloc(2 * t->steps * sizeof(*t->step_times));
     t->room       = o->steps != 0 ? 2 + o->steps / t->steps : t->epochs_wanted;
     t->records    = calloc(t->room, sizeof(*t->records));
@@ -266,7 +265,14 @@ static int make_calibration(tw_training_t *t, tw_problem_t *problem)
 
 static int make_profile(tw_training_t *t, tw_problem_t *problem)
 {
-    return t->options->profile ? tw_profile_create(&t->profile, t->wire, problem) : 0;
+    const tw_train_options_t *o = t->options;
+
+    if (o->profile && tw_profile_create(&t->profile, t->wire, problem) != 0) {
+        return -1;
+    }
+    return o->profile || o->trace != NULL
+               ? tw_marks_create(&t->marks, t->backend, t->trace, problem)
+               : 0;
 }
 
 static int make_exchanges(tw_training_t *t, tw_problem_t *problem)
@@ -436,6 +442,7 @@ void tw_training_destroy(tw_training_t *t)
     tw_calibration_destroy(t->calibration);
     tw_profile_destroy(t->profile);
     tw_recorder_destroy(t->recorder);
+    tw_marks_destroy(t->marks);
     tw_masters_destroy(t->masters);
     if (t->wire != NULL) {
         tw_comm_destroy(t->wire);
@@ -448,6 +455,7 @@ void tw_training_destroy(tw_training_t *t)
     tw_feed_destroy(t->feed);
     if (t->backend != NULL) {
         tw_backend_release(t->backend, t->gfeatures);
+        tw_backend_release(t->backend, t->outputs);
         tw_backend_destroy(t->backend);
     }
     tw_network_destroy(&t->network);
@@ -455,7 +463,6 @@ void tw_training_destroy(tw_training_t *t)
     free(t->records);
     free(t->step_times);
     free(t->labels);
-    free(t->outputs);
     free(t->examples);
     free(t->own);
 }

@@ -14,6 +14,7 @@
     }                                                                                              \
     static void name(tw_task_t task)
 
+#include "train/compute/cuda/images.cu"
 #include "train/compute/cuda/units.cu"
 
 #include "tests/gpu/standin/standin.h"

@@ -53,6 +53,17 @@ typedef struct tw_backend_ops {
     int (*finish)(tw_backend_t *backend, tw_problem_t *problem);
     size_t (*memory_total)(const tw_backend_t *backend);
 
+    /* Marks: all or none. */
+    int (*mark_create)(tw_backend_t *backend, void **mark_p, tw_problem_t *problem);
+    void (*mark_destroy)(tw_backend_t *backend, void *mark);
+    int (*mark)(tw_backend_t *backend, void *mark, tw_problem_t *problem);
+    int (*elapsed)(tw_backend_t *backend, void *from, void *to, double *seconds,
+                   tw_problem_t *problem);
+
+    /* The device of a pipeline; NULL: the processor. */
+    int (*images)(tw_backend_t *backend, size_t rows, const struct tw_input_device **device_p,
+                  tw_problem_t *problem);
+
     /* A new tensor: from shape and layout its runs, rows, width, count and descriptor. */
     int (*describe)(tw_tensor_t *t, tw_problem_t *problem);
     void (*forget)(tw_tensor_t *t); /* its descriptor */

@@ -105,6 +105,7 @@ static void destroy(tw_backend_t *backend)
     if (gpu->stream != NULL) {
         (void)cudaStreamSynchronize(gpu->stream);
     }
+    tw_gpu_images_destroy(gpu);
     tw_backend_release(backend, gpu->workspace);
     tw_gpu_staging_destroy(gpu);
     if (gpu->dnn != NULL) {
@@ -130,6 +131,11 @@ static const tw_backend_ops_t ops = {.destroy         = destroy,
                                      .zero            = tw_gpu_zero,
                                      .finish          = tw_gpu_finish,
                                      .memory_total    = tw_gpu_memory_total,
+                                     .mark_create     = tw_gpu_mark_create,
+                                     .mark_destroy    = tw_gpu_mark_destroy,
+                                     .mark            = tw_gpu_mark,
+                                     .elapsed         = tw_gpu_elapsed,
+                                     .images          = tw_gpu_images,
                                      .describe        = describe,
                                      .forget          = forget,
                                      .settle          = tw_gpu_settle,

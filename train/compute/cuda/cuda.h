@@ -36,6 +36,8 @@ typedef struct tw_gpu {
     void            *workspace; /* of cuDNN's; nothing in it outlives a call */
     size_t           workspace_bytes;
     tw_gpu_staging_t staging;
+
+    struct tw_gpu_images *images; /* NULL: no pipeline hands over any */
 } tw_gpu_t;
 
 static inline tw_gpu_t *tw_gpu_of(const tw_graph_t *graph)
@@ -88,5 +90,17 @@ void tw_gpu_settle(tw_tensor_t *y, const float *g, const float *more, tw_activat
 void tw_gpu_add_gradient(tw_tensor_t *x, const float *g);
 int  tw_gpu_output(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, float **gradient_p,
                    tw_op_t **op_p, tw_problem_t *problem);
+
+int  tw_gpu_mark_create(tw_backend_t *backend, void **mark_p, tw_problem_t *problem);
+void tw_gpu_mark_destroy(tw_backend_t *backend, void *mark);
+int  tw_gpu_mark(tw_backend_t *backend, void *mark, tw_problem_t *problem);
+int  tw_gpu_elapsed(tw_backend_t *backend, void *from, void *to, double *seconds,
+                    tw_problem_t *problem);
+
+/* ---- images.c ---- */
+
+int  tw_gpu_images(tw_backend_t *backend, size_t rows, const struct tw_input_device **device_p,
+                   tw_problem_t *problem);
+void tw_gpu_images_destroy(tw_gpu_t *gpu);
 
 #endif /* TW_COMPUTE_CUDA_CUDA_H */

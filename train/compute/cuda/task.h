@@ -31,6 +31,7 @@ typedef void (*tw_task_fn)(tw_task_t task);
 #define TW_TASKS(X)                                                                                \
     X(activate)                                                                                    \
     X(add)                                                                                         \
+    X(images)                                                                                      \
     X(settle)
 
 /* tw_task_NAME(): the kernel. */
