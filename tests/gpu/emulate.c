@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/emulate.c - threads as contexts with stacks of their own, and the kernels themselves.
+ * tests/gpu/emulate.c - threads as contexts with stacks of their own.
  */
 #include "config.h"
 
@@ -11,14 +11,7 @@
 #include <stdlib.h>
 #include <ucontext.h>
 
-#include "tests/gpu/emulate.h"
-
-#include "runtime/codec/cuda/divide.cu"
-#include "runtime/codec/cuda/doubles.cu"
-#include "runtime/codec/cuda/onebit.cu"
-#include "runtime/codec/cuda/reduce.cu"
-#include "runtime/codec/cuda/scaled8.cu"
-#include "runtime/codec/cuda/values.cu"
+#include "tests/gpu/emulate_words.h"
 
 #define STACK ((size_t)64 << 10)
 
@@ -35,13 +28,13 @@ typedef struct fiber {
 
 emulate_index_t emulate_block, emulate_blocks, emulate_thread, emulate_threads;
 
-static fiber_t               fibers[TW_CUDA_THREADS];
-static ucontext_t            scheduler;
-static jmp_buf               scheduler_place;
-static uint32_t              slots[TW_CUDA_WARPS][2][TW_CUDA_WARP];
-static tw_cuda_kernel_t      kernel;
-static const tw_cuda_work_t *parameter;
-static uint32_t              lot = 1;
+static fiber_t    fibers[EMULATE_THREADS];
+static ucontext_t scheduler;
+static jmp_buf    scheduler_place;
+static uint32_t   slots[EMULATE_THREADS / EMULATE_WARP][2][EMULATE_WARP];
+static void (*run_thread)(const void *argument);
+static const void *parameter;
+static uint32_t    lot = 1;
 
 /* Sanitizers follow contexts only. Elsewhere those are for the first time: each switch by them is a system call. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -95,10 +88,10 @@ void emulate_syncwarp(void)
 static const uint32_t *publish(uint32_t mine)
 {
     const unsigned thread = emulate_thread.x;
-    uint32_t      *slot   = slots[thread / TW_CUDA_WARP][fibers[thread].turn];
+    uint32_t      *slot   = slots[thread / EMULATE_WARP][fibers[thread].turn];
 
     fibers[thread].turn ^= 1;
-    slot[thread % TW_CUDA_WARP] = mine;
+    slot[thread % EMULATE_WARP] = mine;
     emulate_syncwarp();
     return slot;
 }
@@ -113,7 +106,7 @@ uint32_t emulate_most(uint32_t mine)
     const uint32_t *slot = publish(mine);
     uint32_t        most = 0;
 
-    for (int i = 0; i < TW_CUDA_WARP; i++) {
+    for (int i = 0; i < EMULATE_WARP; i++) {
         most = slot[i] > most ? slot[i] : most;
     }
     return most;
@@ -124,7 +117,7 @@ uint32_t emulate_total(uint32_t mine)
     const uint32_t *slot  = publish(mine);
     uint32_t        total = 0;
 
-    for (int i = 0; i < TW_CUDA_WARP; i++) {
+    for (int i = 0; i < EMULATE_WARP; i++) {
         total += slot[i];
     }
     return total;
@@ -135,7 +128,7 @@ uint32_t emulate_ballot(int mine)
     const uint32_t *slot = publish(mine != 0);
     uint32_t        bits = 0;
 
-    for (int i = 0; i < TW_CUDA_WARP; i++) {
+    for (int i = 0; i < EMULATE_WARP; i++) {
         bits |= slot[i] << i;
     }
     return bits;
@@ -143,7 +136,13 @@ uint32_t emulate_ballot(int mine)
 
 float emulate_shuffle(float mine, int with)
 {
-    return tw_cuda_float(emulate_exchange(tw_cuda_bits(mine), tw_lane() ^ (unsigned)with));
+    const unsigned lane = emulate_thread.x % EMULATE_WARP;
+    uint32_t       bits;
+
+    memcpy(&bits, &mine, sizeof(bits));
+    bits = emulate_exchange(bits, lane ^ (unsigned)with);
+    memcpy(&mine, &bits, sizeof(mine));
+    return mine;
 }
 
 unsigned emulate_atomic_max(unsigned *at, unsigned v)
@@ -158,7 +157,7 @@ unsigned emulate_atomic_max(unsigned *at, unsigned v)
 static void fiber_main(void)
 {
     for (;;) {
-        kernel(*parameter);
+        run_thread(parameter);
         leave(DONE);
     }
 }
@@ -205,7 +204,7 @@ static unsigned pass(unsigned threads)
         if (fibers[t].state == READY) {
             emulate_thread.x = t;
             enter(&fibers[t]);
-            release(t / TW_CUDA_WARP * TW_CUDA_WARP, TW_CUDA_WARP, AT_WARP);
+            release(t / EMULATE_WARP * EMULATE_WARP, EMULATE_WARP, AT_WARP);
             ran++;
         }
         done += fibers[t].state == DONE;
@@ -216,18 +215,20 @@ static unsigned pass(unsigned threads)
     return done;
 }
 
-void emulate_run(tw_cuda_launch_t launch, const tw_cuda_work_t *work)
+void emulate_launch(void (*body)(const void *argument), const void *argument, size_t blocks,
+                    unsigned threads)
 {
-    kernel            = launch.kernel;
-    parameter         = work;
-    emulate_blocks.x  = (unsigned)launch.blocks;
-    emulate_threads.x = launch.threads;
-    for (unsigned b = 0; b < launch.blocks; b++) {
+    assert(threads <= EMULATE_THREADS);
+    run_thread        = body;
+    parameter         = argument;
+    emulate_blocks.x  = (unsigned)blocks;
+    emulate_threads.x = threads;
+    for (unsigned b = 0; b < blocks; b++) {
         emulate_block.x = b;
-        for (unsigned t = 0; t < launch.threads; t++) {
+        for (unsigned t = 0; t < threads; t++) {
             fiber_start(&fibers[t]);
         }
-        while (pass(launch.threads) < launch.threads) {
+        while (pass(threads) < threads) {
         }
     }
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * compute/backend.h - where a rank computes, and the memory there; and the layers before the first
  * dense one as operations on tensors. A backend is an object with a table (backend_ops.h):
- * train/compute/host/ is the processor, by oneDNN and own loops.
+ * train/compute/host/ is the processor, by oneDNN and own loops, train/compute/cuda/ a GPU, by cuDNN
+ * and own kernels.
  *
  * What is computed with is the backend's memory: the host's, or that of a device, which the host must
  * not touch. Work on it is done in the order of the calls, maybe later: on a device all of it is on
- * one stream, tw_backend_exec()->stream.
+ * one stream, tw_backend_exec()->stream. Calls come from one thread at a time, whose current device
+ * is the backend's: tw_backend_cuda() makes it so in the thread that calls it.
  *
  * A graph is made once for exactly n examples, layer by layer in the order of the network; it owns
  * its tensors and operations. Tensors are opaque: their layout in memory is the backend's choice,
@@ -61,6 +63,18 @@ typedef struct tw_op_pass {
  * @param threads  of every operation, at least 1
  * @return 0, or -1 with the problem set. */
 int tw_backend_host(tw_backend_t **backend_p, const tw_compute_kernels_t *kernels, int threads,
+                    tw_problem_t *problem);
+
+typedef struct tw_backend_cuda_config {
+    int device; /* as cudaSetDevice() counts; it becomes the current one of this thread        */
+    int tf32;   /* products may round their factors to 10 bits (TensorFloat-32)                */
+    int fast;   /* algorithms that add in an order of their own, different ones in each run    */
+} tw_backend_cuda_config_t;
+
+/** A GPU. Its libraries are loaded now: the program starts without them.
+ * @return 0, or -1 with one line: built without CUDA or cuDNN; no driver or no such device; no
+ *         libcudnn.so.9 or libcublas, or one of another major version; no memory. */
+int tw_backend_cuda(tw_backend_t **backend_p, const tw_backend_cuda_config_t *config,
                     tw_problem_t *problem);
 
 void tw_backend_destroy(tw_backend_t *backend); /* after its graphs; NULL is allowed */

@@ -80,7 +80,7 @@ typedef struct tw_backend_piece {
 struct tw_backend {
     const tw_backend_ops_t *ops;
     tw_exec_t               exec;
-    char                    name[96];
+    char                    name[128];
     tw_backend_piece_t     *piece; /* what it has allocated */
     size_t                  pieces, room, used;
     float                  *sum; /* scratch of all graphs: a gradient that is added to another */

@@ -23,7 +23,6 @@ size_t             standin_memory;
 size_t             standin_used[STANDIN_DEVICES];
 int                standin_broken[STANDIN_DEVICES];
 _Thread_local int  standin_current;
-standin_kernels_t  standin_kernels;
 _Thread_local bool standin_in_host_function;
 static const char *current_call = "";
 static uint64_t    seed         = 1;
@@ -296,7 +295,24 @@ int standin_objects(void)
     return standin_objects_of(NULL);
 }
 
+/* The first is the one without mine(). */
+static standin_kernels_t kinds_of_kernels[4];
+static int               kernel_kinds = 1;
+
 void standin_kernels_set(const standin_kernels_t *kernels)
 {
-    standin_kernels = *kernels;
+    if (kernels->mine == NULL) {
+        kinds_of_kernels[0] = *kernels;
+    } else if (kernel_kinds < (int)(sizeof(kinds_of_kernels) / sizeof(kinds_of_kernels[0]))) {
+        kinds_of_kernels[kernel_kinds++] = *kernels;
+    }
+}
+
+const standin_kernels_t *standin_kernels_of(const void *kernel)
+{
+    int k = kernel_kinds;
+
+    while (--k > 0 && !kinds_of_kernels[k].mine(kernel)) {
+    }
+    return kinds_of_kernels[k].run != NULL ? &kinds_of_kernels[k] : NULL;
 }

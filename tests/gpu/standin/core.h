@@ -51,7 +51,9 @@ extern size_t            standin_memory; /* bytes of a device */
 extern size_t            standin_used[STANDIN_DEVICES];
 extern int               standin_broken[STANDIN_DEVICES]; /* the sticky error */
 extern _Thread_local int standin_current;
-extern standin_kernels_t standin_kernels;
+
+/* The kind of a kernel; NULL: of none. */
+const standin_kernels_t *standin_kernels_of(const void *kernel);
 
 void standin_break(int device, int error);
 

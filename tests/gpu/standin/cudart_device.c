@@ -271,17 +271,18 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
 /* ---- kernels -------------------------------------------------------------------------------- */
 
 typedef struct standin_launch {
-    const void *kernel;
-    unsigned    blocks, threads;
-    int         device;
-    uint8_t    *parameter;
+    const standin_kernels_t *kind;
+    const void              *kernel;
+    unsigned                 blocks, threads;
+    int                      device;
+    uint8_t                 *parameter;
 } standin_launch_t;
 
 static const void *pointer_of(const standin_launch_t *launch, size_t i)
 {
     const void *p;
 
-    memcpy(&p, launch->parameter + standin_kernels.pointers[i], sizeof(p));
+    memcpy(&p, launch->parameter + launch->kind->pointers[i], sizeof(p));
     return p;
 }
 
@@ -290,7 +291,7 @@ static int launch_run(void *arg, bool dead)
     const standin_launch_t *launch = arg;
     int                     error  = 0;
 
-    for (size_t i = 0; i < standin_kernels.count && !dead && error == 0; i++) {
+    for (size_t i = 0; i < launch->kind->count && !dead && error == 0; i++) {
         const void *p = pointer_of(launch, i);
 
         if (p != NULL &&
@@ -299,11 +300,11 @@ static int launch_run(void *arg, bool dead)
         }
     }
     if (!dead && error == 0) {
-        for (size_t i = 0; i < standin_kernels.count; i++) {
+        for (size_t i = 0; i < launch->kind->count; i++) {
             standin_open(pointer_of(launch, i));
         }
-        standin_kernels.run(launch->kernel, launch->blocks, launch->threads, launch->parameter);
-        for (size_t i = 0; i < standin_kernels.count; i++) {
+        launch->kind->run(launch->kernel, launch->blocks, launch->threads, launch->parameter);
+        for (size_t i = 0; i < launch->kind->count; i++) {
             standin_close(pointer_of(launch, i));
         }
     }
@@ -313,7 +314,7 @@ static int launch_run(void *arg, bool dead)
 
 static cudaError_t launch_check(const void *func, dim3 grid, dim3 block, size_t sharedMem)
 {
-    if (func == NULL || standin_kernels.run == NULL) {
+    if (func == NULL || standin_kernels_of(func) == NULL) {
         return cudaErrorInvalidDeviceFunction;
     }
     if (grid.x == 0 || grid.x > 0x7fffffffu || grid.y != 1 || grid.z != 1 || block.x == 0 ||
@@ -347,12 +348,13 @@ cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void
         error = cudaErrorInvalidResourceHandle;
     }
     if (error == cudaSuccess) {
-        launch.parameter = malloc(standin_kernels.bytes);
-        memcpy(launch.parameter, args[0], standin_kernels.bytes);
-        for (size_t i = 0; i < standin_kernels.count; i++) {
+        launch.kind      = standin_kernels_of(func);
+        launch.parameter = malloc(launch.kind->bytes);
+        memcpy(launch.parameter, args[0], launch.kind->bytes);
+        for (size_t i = 0; i < launch.kind->count; i++) {
             uses[i] = pointer_of(&launch, i);
         }
-        standin_put(on, launch_run, &launch, sizeof(launch), uses, standin_kernels.count, false);
+        standin_put(on, launch_run, &launch, sizeof(launch), uses, launch.kind->count, false);
     }
     return standin_cuda_leave(error);
 }

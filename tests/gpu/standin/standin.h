@@ -50,13 +50,15 @@ int standin_objects_of(const char *kind);
 /* Where the bytes at p really are: in device memory elsewhere, in other memory there. */
 void *standin_real(const void *p);
 
-/* Kernels of the program: functions of one parameter of so many bytes with pointers at these offsets,
- * each NULL or memory of the device. run: all thread blocks. */
+/* A kind of kernels of the program: functions of one parameter of so many bytes with pointers at these
+ * offsets, each NULL or memory of the device, 8 at most. run: all thread blocks. mine: whether a
+ * kernel is of this kind; NULL: if it is of no other, and the next such kind takes the place of this. */
 typedef struct standin_kernels {
     size_t        bytes;
     const size_t *pointers;
     size_t        count;
     void (*run)(const void *kernel, unsigned blocks, unsigned threads, const void *parameter);
+    int (*mine)(const void *kernel);
 } standin_kernels_t;
 
 void standin_kernels_set(const standin_kernels_t *kernels);

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * cuda/backend.c - a GPU: device, stream, libraries, and the table.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "train/compute/cuda/cuda.h"
+
+/* ---- errors ---- */
+
+int tw_gpu_cuda(const tw_gpu_t *gpu, cudaError_t error, const char *what, tw_problem_t *problem)
+{
+    if (error == cudaSuccess) {
+        return 0;
+    }
+    (void)cudaGetLastError(); /* it is told here, not again by the next call */
+    return tw_problem_machine(problem, "GPU %d: %s: %s", gpu->device, what,
+                              cudaGetErrorString(error));
+}
+
+int tw_gpu_dnn(const tw_gpu_t *gpu, cudnnStatus_t status, const char *what, tw_problem_t *problem)
+{
+    return status == CUDNN_STATUS_SUCCESS
+               ? 0
+               : tw_problem_machine(problem, "GPU %d: %s: %s", gpu->device, what,
+                                    gpu->lib.dnn.cudnnGetErrorString(status));
+}
+
+int tw_gpu_blas(const tw_gpu_t *gpu, cublasStatus_t status, const char *what, tw_problem_t *problem)
+{
+    return status == CUBLAS_STATUS_SUCCESS
+               ? 0
+               : tw_problem_machine(problem, "GPU %d: %s: %s", gpu->device, what,
+                                    gpu->lib.blas.status_name(status));
+}
+
+/* ---- kernels ---- */
+
+int tw_gpu_start_blocks(tw_gpu_t *gpu, tw_task_fn kernel, const tw_task_t *task, size_t blocks,
+                        tw_problem_t *problem)
+{
+    tw_task_t   copy   = *task;
+    void       *args[] = {&copy};
+    const dim3  grid = {(unsigned)blocks, 1, 1}, threads = {TW_TASK_THREADS, 1, 1};
+    const void *function;
+
+    memcpy(&function, &kernel, sizeof(function));
+    return tw_gpu_cuda(gpu, cudaLaunchKernel(function, grid, threads, args, 0, gpu->stream),
+                       "a kernel", problem);
+}
+
+int tw_gpu_start(tw_gpu_t *gpu, tw_task_fn kernel, const tw_task_t *task, size_t count,
+                 tw_problem_t *problem)
+{
+    const size_t most   = 16 * (size_t)gpu->processors;
+    const size_t blocks = (count + TW_TASK_THREADS - 1) / TW_TASK_THREADS;
+
+    return count == 0
+               ? 0
+               : tw_gpu_start_blocks(gpu, kernel, task, blocks < most ? blocks : most, problem);
+}
+
+/* ---- tensors ---- */
+
+static int describe(tw_tensor_t *t, tw_problem_t *problem)
+{
+    (void)problem;
+    t->width = 1;
+    t->runs  = t->shape.c;
+    t->rows  = t->shape.h * t->shape.w;
+    t->count = t->graph->n * t->runs * t->rows;
+    return 0;
+}
+
+static void forget(tw_tensor_t *t)
+{
+    (void)t;
+}
+
+/* ---- the backend ---- */
+
+int tw_gpu_workspace(tw_gpu_t *gpu, size_t bytes, tw_problem_t *problem)
+{
+    void *p;
+
+    if (bytes <= gpu->workspace_bytes) {
+        return 0;
+    }
+    if (tw_backend_allocate(&gpu->base, bytes, &p, problem) != 0) {
+        return -1;
+    }
+    tw_backend_release(&gpu->base, gpu->workspace);
+    gpu->workspace       = p;
+    gpu->workspace_bytes = bytes;
+    return 0;
+}
+
+static void destroy(tw_backend_t *backend)
+{
+    tw_gpu_t *gpu = (tw_gpu_t *)backend;
+
+    if (gpu->stream != NULL) {
+        (void)cudaStreamSynchronize(gpu->stream);
+    }
+    tw_backend_release(backend, gpu->workspace);
+    tw_gpu_staging_destroy(gpu);
+    if (gpu->dnn != NULL) {
+        (void)gpu->lib.dnn.cudnnDestroy(gpu->dnn);
+    }
+    if (gpu->blas != NULL) {
+        (void)gpu->lib.blas.destroy(gpu->blas);
+    }
+    if (gpu->stream != NULL) {
+        (void)cudaStreamDestroy(gpu->stream);
+    }
+    free(gpu);
+}
+
+static const tw_backend_ops_t ops = {.destroy         = destroy,
+                                     .allocate        = tw_gpu_allocate,
+                                     .release         = tw_gpu_release,
+                                     .allocate_pinned = tw_gpu_allocate_pinned,
+                                     .release_pinned  = tw_gpu_release_pinned,
+                                     .put             = tw_gpu_put,
+                                     .get             = tw_gpu_get,
+                                     .copy            = tw_gpu_copy,
+                                     .zero            = tw_gpu_zero,
+                                     .finish          = tw_gpu_finish,
+                                     .memory_total    = tw_gpu_memory_total,
+                                     .describe        = describe,
+                                     .forget          = forget,
+                                     .settle          = tw_gpu_settle,
+                                     .add_gradient    = tw_gpu_add_gradient,
+                                     .output          = tw_gpu_output};
+
+static int open_device(tw_gpu_t *gpu, tw_problem_t *problem)
+{
+    struct cudaDeviceProp properties;
+    int                   count = 0;
+    const cudaError_t     error = cudaGetDeviceCount(&count);
+
+    if (error != cudaSuccess || count == 0) {
+        (void)cudaGetLastError();
+        return tw_problem_machine(
+            problem, "no GPU can be used: %s",
+            cudaGetErrorString(error != cudaSuccess ? error : cudaErrorNoDevice));
+    }
+    if (gpu->device < 0 || gpu->device >= count) {
+        return tw_problem_set(problem, "there is no GPU %d: this process sees %d, from 0 on",
+                              gpu->device, count);
+    }
+    if (tw_gpu_cuda(gpu, cudaSetDevice(gpu->device), "it cannot be used", problem) != 0 ||
+        tw_gpu_cuda(gpu, cudaGetDeviceProperties(&properties, gpu->device), "its properties",
+                    problem) != 0 ||
+        tw_gpu_cuda(gpu, cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking), "a stream",
+                    problem) != 0) {
+        return -1;
+    }
+    gpu->base.exec.stream = gpu->stream;
+    gpu->processors       = properties.multiProcessorCount;
+    (void)snprintf(gpu->base.name, sizeof(gpu->base.name), "cuDNN %zu.%zu.%zu on GPU %d (%.60s)",
+                   gpu->lib.dnn_version / 10000, gpu->lib.dnn_version / 100 % 100,
+                   gpu->lib.dnn_version % 100, gpu->device, properties.name);
+    return 0;
+}
+
+static int open_dnn(tw_gpu_t *gpu, tw_problem_t *problem)
+{
+    if (tw_gpu_dnn(gpu, gpu->lib.dnn.cudnnCreate(&gpu->dnn), "cuDNN", problem) != 0) {
+        gpu->dnn = NULL;
+        return -1;
+    }
+    return tw_gpu_dnn(gpu, gpu->lib.dnn.cudnnSetStream(gpu->dnn, gpu->stream), "cuDNN's stream",
+                      problem);
+}
+
+static int open_blas(tw_gpu_t *gpu, tw_problem_t *problem)
+{
+    const cublasMath_t math = gpu->tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_PEDANTIC_MATH;
+
+    if (tw_gpu_blas(gpu, gpu->lib.blas.create(&gpu->blas), "cuBLAS", problem) != 0) {
+        gpu->blas = NULL;
+        return -1;
+    }
+    return tw_gpu_blas(gpu, gpu->lib.blas.set_stream(gpu->blas, gpu->stream), "cuBLAS's stream",
+                       problem) == 0
+               ? tw_gpu_blas(gpu, gpu->lib.blas.set_math(gpu->blas, math), "cuBLAS's precision",
+                             problem)
+               : -1;
+}
+
+int tw_backend_cuda(tw_backend_t **backend_p, const tw_backend_cuda_config_t *config,
+                    tw_problem_t *problem)
+{
+    tw_gpu_t *gpu = calloc(1, sizeof(*gpu));
+
+    *backend_p = NULL;
+    if (gpu == NULL) {
+        return tw_problem_machine(problem, "no memory for the backend");
+    }
+    tw_backend_begin(&gpu->base, &ops, (tw_exec_t){.memory = TW_MEMORY_CUDA, .threads = 1});
+    gpu->device = config->device;
+    gpu->tf32   = config->tf32;
+    gpu->fast   = config->fast;
+    if (tw_libraries_load(&gpu->lib, problem) != 0 || open_device(gpu, problem) != 0 ||
+        open_dnn(gpu, problem) != 0 || open_blas(gpu, problem) != 0 ||
+        tw_gpu_staging_create(gpu, problem) != 0) {
+        tw_backend_destroy(&gpu->base);
+        return -1;
+    }
+    *backend_p = &gpu->base;
+    return 0;
+}

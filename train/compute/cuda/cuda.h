@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * cuda/cuda.h - what the files of the CUDA backend share.
+ *
+ * Tensors are [n][c][h][w] in float32. All work is on one stream. Errors of calls that a pass makes are
+ * kept in the graph (tw_graph_check()); what fails on the device later is what the next call that waits
+ * returns.
+ */
+#ifndef TW_COMPUTE_CUDA_CUDA_H
+#define TW_COMPUTE_CUDA_CUDA_H
+
+#include <cuda_runtime_api.h>
+
+#include "train/compute/backend_ops.h"
+#include "train/compute/cuda/libraries.h"
+#include "train/compute/cuda/task.h"
+
+enum { TW_GPU_STAGES = 4 };
+#define TW_GPU_STAGE ((size_t)256 << 10)
+
+/* Pinned memory through which bytes of the host go to the device: used in turns, each again when the copy
+ * out of it is done. */
+typedef struct tw_gpu_staging {
+    char       *memory; /* [stages][TW_GPU_STAGE]                      */
+    cudaEvent_t done[TW_GPU_STAGES];
+    int         next;
+} tw_gpu_staging_t;
+
+typedef struct tw_gpu {
+    tw_backend_t     base;
+    tw_libraries_t   lib;
+    int              device, processors;
+    int              tf32, fast;
+    cudaStream_t     stream;
+    cudnnHandle_t    dnn; /* both with the stream */
+    cublasHandle_t   blas;
+    void            *workspace; /* of cuDNN's; nothing in it outlives a call */
+    size_t           workspace_bytes;
+    tw_gpu_staging_t staging;
+} tw_gpu_t;
+
+static inline tw_gpu_t *tw_gpu_of(const tw_graph_t *graph)
+{
+    return (tw_gpu_t *)graph->backend;
+}
+
+/* ---- backend.c ---- */
+
+/* Each is 0 for success, else -1 with "WHAT: why" as the problem. */
+int tw_gpu_cuda(const tw_gpu_t *gpu, cudaError_t error, const char *what, tw_problem_t *problem);
+int tw_gpu_dnn(const tw_gpu_t *gpu, cudnnStatus_t status, const char *what, tw_problem_t *problem);
+int tw_gpu_blas(const tw_gpu_t *gpu, cublasStatus_t status, const char *what,
+                tw_problem_t *problem);
+
+/* Put a kernel on the stream, with threads for `count` parts of work, which it goes round in. count may be
+ * 0: nothing is started. */
+int tw_gpu_start(tw_gpu_t *gpu, tw_task_fn kernel, const tw_task_t *task, size_t count,
+                 tw_problem_t *problem);
+
+/* The same with so many thread blocks, at least 1. */
+int tw_gpu_start_blocks(tw_gpu_t *gpu, tw_task_fn kernel, const tw_task_t *task, size_t blocks,
+                        tw_problem_t *problem);
+
+/* At least so much workspace. */
+int tw_gpu_workspace(tw_gpu_t *gpu, size_t bytes, tw_problem_t *problem);
+
+/* ---- memory.c ---- */
+
+int    tw_gpu_allocate(tw_backend_t *backend, size_t bytes, void **p, tw_problem_t *problem);
+void   tw_gpu_release(tw_backend_t *backend, void *p);
+int    tw_gpu_allocate_pinned(tw_backend_t *backend, size_t bytes, void **p, tw_problem_t *problem);
+void   tw_gpu_release_pinned(tw_backend_t *backend, void *p);
+int    tw_gpu_put(tw_backend_t *backend, void *to, const void *host, size_t bytes,
+                  tw_problem_t *problem);
+int    tw_gpu_get(tw_backend_t *backend, void *host, const void *from, size_t bytes,
+                  tw_problem_t *problem);
+int    tw_gpu_copy(tw_backend_t *backend, void *to, const void *from, size_t bytes,
+                   tw_problem_t *problem);
+int    tw_gpu_zero(tw_backend_t *backend, void *p, size_t bytes, tw_problem_t *problem);
+int    tw_gpu_finish(tw_backend_t *backend, tw_problem_t *problem);
+size_t tw_gpu_memory_total(const tw_backend_t *backend);
+
+int  tw_gpu_staging_create(tw_gpu_t *gpu, tw_problem_t *problem);
+void tw_gpu_staging_destroy(tw_gpu_t *gpu);
+
+/* ---- gradients.c ---- */
+
+void tw_gpu_settle(tw_tensor_t *y, const float *g, const float *more, tw_activation_t how);
+void tw_gpu_add_gradient(tw_tensor_t *x, const float *g);
+int  tw_gpu_output(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, float **gradient_p,
+                   tw_op_t **op_p, tw_problem_t *problem);
+
+#endif /* TW_COMPUTE_CUDA_CUDA_H */

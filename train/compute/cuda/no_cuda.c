@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * cuda/no_cuda.c - in the place of all this where the build has no CUDA, or no cuDNN.
+ */
+#include "config.h"
+
+#include "train/compute/backend.h"
+
+int tw_backend_cuda(tw_backend_t **backend_p, const tw_backend_cuda_config_t *config,
+                    tw_problem_t *problem)
+{
+    (void)config;
+    *backend_p = NULL;
+#ifdef HAVE_CUDA
+    return tw_problem_machine(problem, "thinwire-train was built without cuDNN");
+#else
+    return tw_problem_machine(problem, "thinwire-train was built without CUDA");
+#endif
+}

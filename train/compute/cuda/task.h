@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * cuda/task.h - between the files that call CUDA and the kernels, which know nothing of layers. Compiles
+ * as C and as CUDA.
+ *
+ * Every kernel takes one tw_task_t; what its fields mean is said above the kernel, and whoever starts
+ * it fills them in. A new kernel is one TW_TASK(NAME) in a .cu file, and one line in TW_TASKS.
+ */
+#ifndef TW_COMPUTE_CUDA_TASK_H
+#define TW_COMPUTE_CUDA_TASK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TW_TASK_THREADS 256 /* of a thread block */
+
+/* tw_activation_t */
+enum { TW_TASK_LINEAR, TW_TASK_RELU, TW_TASK_LOGISTIC };
+
+typedef struct tw_task {
+    const void *from[4]; /* memory of the device, or NULL */
+    void       *to[4];
+    size_t      n[10];
+    double      real[4];
+    uint64_t    key[2];
+    int         flag[4];
+} tw_task_t;
+
+typedef void (*tw_task_fn)(tw_task_t task);
+
+/* All kernels. */
+#define TW_TASKS(X)                                                                                \
+    X(activate)                                                                                    \
+    X(add)                                                                                         \
+    X(settle)
+
+/* tw_task_NAME(): the kernel. */
+#define TW_TASK_DECLARE(name) tw_task_fn tw_task_##name(void);
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+TW_TASKS(TW_TASK_DECLARE)
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TW_COMPUTE_CUDA_TASK_H */
