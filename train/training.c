@@ -148,7 +148,7 @@ static int make_parts(tw_training_t *t, tw_problem_t *problem)
     if (tw_codecs_create(&t->codecs, t->ctx, o->codec, o->owners != 0, t->split, o->force,
                          problem) != 0 ||
         tw_backend_host(&t->backend, t->kernels, (int)o->threads, problem) != 0 ||
-        tw_params_create(&t->params, &t->network, t->rank, t->size,
+        tw_params_create(&t->params, &t->network, t->backend, t->rank, t->size,
                          (t->split ? TW_PARAMS_SPLIT : 0) | (o->owners != 0 ? TW_PARAMS_APART : 0),
                          problem) != 0 ||
         tw_trunk_create(&t->trunk, &t->network, t->backend, &t->params, NULL, problem) != 0) {
@@ -158,8 +158,7 @@ static int make_parts(tw_training_t *t, tw_problem_t *problem)
         t->codecs.weight.rule.interval = t->steps;
     }
     tw_codecs_text(&t->codecs, o->owners != 0, t->split, t->codec_text, sizeof(t->codec_text));
-    tw_params_init(&t->params, &t->network, o->seed);
-    return 0;
+    return tw_params_init(&t->params, &t->network, o->seed, problem);
 }
 
 static int open_local(tw_training_t *t, tw_problem_t *problem)
@@ -281,8 +280,6 @@ static int make_head(tw_training_t *t, tw_problem_t *problem)
     const tw_head_how_t how   = {.comm     = split ? t->wire : NULL,
                                  .act      = t->codecs.codec[TW_CLASS_ACT],
                                  .back     = t->codecs.codec[TW_CLASS_BACK],
-                                 .threads  = (int)t->options->threads,
-                                 .kernels  = t->kernels,
                                  .trace    = t->trace,
                                  .before   = t->split ? NULL : tw_step_before,
                                  .between  = tw_step_advance,
@@ -408,8 +405,8 @@ void tw_training_destroy(tw_training_t *t)
     tw_trace_destroy(t->trace);
     tw_codecs_destroy(&t->codecs);
     tw_trunk_destroy(t->trunk);
-    tw_backend_destroy(t->backend);
     tw_params_destroy(&t->params);
+    tw_backend_destroy(t->backend);
     tw_tuning_destroy(t->tuning);
     tw_feed_destroy(t->feed);
     tw_network_destroy(&t->network);
