@@ -56,8 +56,11 @@ static int check_weights(tw_training_t *t, tw_problem_t *problem)
     char         when[40];
 
     for (size_t l = 0; l < layers; l++) {
-        words[l] = tw_params_hash(&t->params, l, &finite);
-        bad      = finite || bad < l ? bad : l;
+        if (tw_params_hash(&t->params, l, &words[l], &finite, problem) != 0) {
+            problem->fatal = t->size > 1; /* the others wait for this rank's hashes */
+            return -1;
+        }
+        bad = finite || bad < l ? bad : l;
     }
     snprintf(when, sizeof(when), "after %s %" PRIu64, whole ? "epoch" : "step",
              whole ? t->step / t->steps : t->step);

@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include "train/compute/portable.h"
+
 typedef enum tw_random_purpose {
     TW_RANDOM_WEIGHTS = 1,
     TW_RANDOM_ORDER   = 2,
@@ -21,7 +23,7 @@ typedef enum tw_random_purpose {
 } tw_random_purpose_t;
 
 /* A bijection of 64-bit words in which every input bit moves about half of the output bits. */
-static inline uint64_t tw_random_mix(uint64_t x)
+TW_PORTABLE uint64_t tw_random_mix(uint64_t x)
 {
     x ^= x >> 32;
     x *= UINT64_C(0xd6e8feb86659fd93);
@@ -31,29 +33,39 @@ static inline uint64_t tw_random_mix(uint64_t x)
     return x;
 }
 
-static inline uint64_t tw_random_key(uint64_t seed, tw_random_purpose_t purpose, uint64_t a,
-                                     uint64_t b)
+/* What the keys of all b have in common. */
+TW_PORTABLE uint64_t tw_random_key_base(uint64_t seed, tw_random_purpose_t purpose, uint64_t a)
 {
-    uint64_t key = tw_random_mix(seed + UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)purpose);
+    const uint64_t key = tw_random_mix(seed + UINT64_C(0x9e3779b97f4a7c15) * (uint64_t)purpose);
 
-    key = tw_random_mix(key + UINT64_C(0x9e3779b97f4a7c15) * (a + 1));
-    return tw_random_mix(key + UINT64_C(0xc2b2ae3d27d4eb4f) * (b + 1));
+    return tw_random_mix(key + UINT64_C(0x9e3779b97f4a7c15) * (a + 1));
+}
+
+TW_PORTABLE uint64_t tw_random_key_at(uint64_t base, uint64_t b)
+{
+    return tw_random_mix(base + UINT64_C(0xc2b2ae3d27d4eb4f) * (b + 1));
+}
+
+TW_PORTABLE uint64_t tw_random_key(uint64_t seed, tw_random_purpose_t purpose, uint64_t a,
+                                   uint64_t b)
+{
+    return tw_random_key_at(tw_random_key_base(seed, purpose, a), b);
 }
 
 /* The index-th 64-bit number of a key. */
-static inline uint64_t tw_random_bits(uint64_t key, uint64_t index)
+TW_PORTABLE uint64_t tw_random_bits(uint64_t key, uint64_t index)
 {
     return tw_random_mix(key + UINT64_C(0x9e3779b97f4a7c15) * (index + 1));
 }
 
 /* The index-th number of a key in [0, 1), a multiple of 2^-24: exact in float. */
-static inline float tw_random_uniform(uint64_t key, uint64_t index)
+TW_PORTABLE float tw_random_uniform(uint64_t key, uint64_t index)
 {
     return (float)(tw_random_bits(key, index) >> 40) * 0x1p-24f;
 }
 
 /* The index-th number of a key in 0 .. n-1; the bias of at most n/2^32 does not matter here. */
-static inline uint32_t tw_random_below(uint64_t key, uint64_t index, uint32_t n)
+TW_PORTABLE uint32_t tw_random_below(uint64_t key, uint64_t index, uint32_t n)
 {
     return (uint32_t)(((tw_random_bits(key, index) >> 32) * n) >> 32);
 }

@@ -214,12 +214,12 @@ static int make_network(tw_training_t *t, tw_problem_t *problem)
     const int                 layout =
         (t->split ? TW_PARAMS_SPLIT : 0) | (o->owners != 0 ? TW_PARAMS_APART : 0);
 
-    if (tw_params_create(&t->params, &t->network, t->rank, t->size, layout, problem) != 0 ||
+    if (tw_params_create(&t->params, &t->network, t->backend, t->rank, t->size, layout, problem) !=
+            0 ||
         tw_trunk_create(&t->trunk, &t->network, t->backend, &t->params, NULL, problem) != 0) {
         return -1;
     }
-    tw_params_init(&t->params, &t->network, o->seed);
-    return 0;
+    return tw_params_init(&t->params, &t->network, o->seed, problem);
 }
 
 /* Examples behind an update of split layers. */
@@ -311,8 +311,6 @@ static int make_head(tw_training_t *t, tw_problem_t *problem)
     const tw_head_how_t how   = {.comm     = split ? t->wire : NULL,
                                  .act      = t->codecs.codec[TW_CLASS_ACT],
                                  .back     = t->codecs.codec[TW_CLASS_BACK],
-                                 .threads  = (int)t->options->threads,
-                                 .kernels  = t->kernels,
                                  .trace    = t->trace,
                                  .before   = t->split ? NULL : tw_step_before,
                                  .between  = tw_step_advance,

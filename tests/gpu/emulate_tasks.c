@@ -15,7 +15,10 @@
     static void name(tw_task_t task)
 
 #include "train/compute/cuda/images.cu"
+#include "train/compute/cuda/dense.cu"
+#include "train/compute/cuda/loss.cu"
 #include "train/compute/cuda/units.cu"
+#include "train/compute/cuda/update.cu"
 
 #include "tests/gpu/standin/standin.h"
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include <thinwire/context.h>
+#include <thinwire/thinwire.h>
 
 #include "train/compute/kernels.h"
 

@@ -30,7 +30,8 @@ void ref_net_create(ref_net_t *ref, const tw_network_t *net)
     tw_problem_t problem = {.set = 0};
 
     ref->net = net;
-    if (tw_params_create(&ref->layout, net, 0, 1, 0, &problem) != 0) {
+    if (tw_backend_host(&ref->backend, tw_kernels_for("scalar"), 1, &problem) != 0 ||
+        tw_params_create(&ref->layout, net, ref->backend, 0, 1, 0, &problem) != 0) {
         abort();
     }
     ref->value    = doubles(ref->layout.total);
@@ -47,11 +48,16 @@ void ref_net_destroy(ref_net_t *ref)
     free(ref->momentum);
     free(ref->state);
     tw_params_destroy(&ref->layout);
+    tw_backend_destroy(ref->backend);
 }
 
 void ref_net_init(ref_net_t *ref, uint64_t seed)
 {
-    tw_params_init(&ref->layout, ref->net, seed);
+    tw_problem_t problem = {.set = 0};
+
+    if (tw_params_init(&ref->layout, ref->net, seed, &problem) != 0) {
+        abort();
+    }
     ref_net_take(ref, &ref->layout);
 }
 

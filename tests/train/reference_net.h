@@ -13,7 +13,8 @@
 
 typedef struct ref_net {
     const tw_network_t *net;
-    tw_params_t         layout; /* where tensors lie, and whatever was last drawn or taken */
+    tw_backend_t       *backend; /* the processor */
+    tw_params_t         layout;  /* where tensors lie, and whatever was last drawn or taken */
     double             *value, *gradient, *momentum; /* [layout.total]  */
     double             *state;                       /* [layout.states] */
 } ref_net_t;

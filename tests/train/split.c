@@ -12,19 +12,32 @@
 static void part_make(split_t *f, part_t *part, const tw_head_how_t *how, int rank, int ranks,
                       size_t rows)
 {
+    const size_t x       = (rows * INPUTS + 1) * sizeof(float);
     tw_problem_t problem = {0};
 
-    part->gx = t_malloc((rows * INPUTS + 1) * sizeof(float));
-    T_CHECK(tw_params_create(&part->params, &f->net, rank, ranks, 1, &problem) == 0, "%s",
-            problem.text);
+    T_CHECK(tw_params_create(&part->params, &f->net, f->backend, rank, ranks, 1, &problem) == 0,
+            "%s", problem.text);
     T_CHECK(tw_head_create(&part->head, &f->net, &part->params, how, rows, &problem) == 0, "%s",
             problem.text);
+    part->value    = t_malloc((part->params.total + 1) * sizeof(float));
+    part->gradient = t_malloc((part->params.total + 1) * sizeof(float));
+    part->gx       = t_malloc(x);
+    part->x_there  = on_backend_copy(f->backend, NULL, x);
+    part->gx_there = on_backend_copy(f->backend, NULL, x);
+    part->outputs_there =
+        on_backend_copy(f->backend, NULL, (tw_head_outputs(part->head) * rows + 1) * sizeof(float));
+    memset(part->gradient, 0, part->params.total * sizeof(float));
 }
 
-static void part_free(part_t *part)
+static void part_free(split_t *f, part_t *part)
 {
+    tw_backend_release(f->backend, part->x_there);
+    tw_backend_release(f->backend, part->gx_there);
+    tw_backend_release(f->backend, part->outputs_there);
     tw_head_destroy(part->head);
     tw_params_destroy(&part->params);
+    free(part->value);
+    free(part->gradient);
     free(part->gx);
 }
 
@@ -32,19 +45,18 @@ static void part_free(part_t *part)
 void split_make(split_t *f, const char *text, tw_loss_t loss, size_t rows,
                 const tw_head_how_t *split)
 {
-    tw_head_how_t whole;
+    const tw_head_how_t whole = {.comm = NULL};
 
-    *f    = (split_t){.kernels = tw_kernels_for(tw_cpu_level(t_ctx))};
-    whole = (tw_head_how_t){.threads = 1, .kernels = f->kernels};
+    *f = (split_t){.backend = on_backend(tw_kernels_for(tw_cpu_level(t_ctx)), 1, t_rank)};
     dense_net_make(&f->net, (tw_shape_t){INPUTS, 1, 1}, loss, text);
     part_make(f, &f->whole, &whole, 0, 1, rows);
     part_make(f, &f->split, split, t_rank, t_size, rows);
-    dense_net_fill(f->whole.params.value, f->whole.params.total, t_seed, 0.5f);
+    dense_net_fill(f->whole.value, f->whole.params.total, t_seed, 0.5f);
     for (size_t i = 0; i < f->whole.params.count; i++) {
         const tw_param_t *from = &f->whole.params.param[i], *to = &f->split.params.param[i];
 
-        memcpy(f->split.params.value + to->first,
-               f->whole.params.value + from->first + to->units_first * to->per_unit,
+        memcpy(f->split.value + to->first,
+               f->whole.value + from->first + to->units_first * to->per_unit,
                to->count * sizeof(float));
     }
     f->x        = t_malloc((rows * INPUTS + 1) * sizeof(float));
@@ -66,8 +78,9 @@ void split_make(split_t *f, const char *text, tw_loss_t loss, size_t rows,
 
 void split_free(split_t *f)
 {
-    part_free(&f->whole);
-    part_free(&f->split);
+    part_free(f, &f->whole);
+    part_free(f, &f->split);
+    tw_backend_destroy(f->backend);
     dense_net_destroy(&f->net);
     free(f->x);
     free(f->labels);
@@ -76,19 +89,27 @@ void split_free(split_t *f)
 
 tw_head_how_t split_how(void)
 {
-    return (tw_head_how_t){
-        .comm = t_world, .threads = 1, .kernels = tw_kernels_for(tw_cpu_level(t_ctx))};
+    return (tw_head_how_t){.comm = t_world};
 }
 
 void split_run(split_t *f, part_t *part, int with_gx)
 {
+    const size_t   total   = part->params.total * sizeof(float);
+    const size_t   x       = f->pass.n * INPUTS * sizeof(float);
     tw_problem_t   problem = {0};
     tw_head_pass_t pass    = f->pass;
 
-    pass.gx = with_gx ? part->gx : NULL;
+    pass.x       = part->x_there;
+    pass.gx      = with_gx ? part->gx_there : NULL;
+    pass.outputs = pass.outputs != NULL ? part->outputs_there : NULL;
+    on_backend_put(f->backend, part->x_there, f->pass.x, x);
+    on_backend_put(f->backend, part->params.value, part->value, total);
+    on_backend_put(f->backend, part->params.gradient, part->gradient, total);
     T_CHECK(tw_head_run(part->head, &pass, &problem) == 0 &&
                 tw_head_take(part->head, &part->loss, &part->wrong, &problem) == 0,
             "%s", problem.text);
+    on_backend_get(f->backend, part->gradient, part->params.gradient, total);
+    on_backend_get(f->backend, part->gx, part->gx_there, x);
 }
 
 /* ---- comparing ------------------------------------------------------------------------------ */
@@ -117,10 +138,10 @@ void split_compare_gradients(const split_t *f)
 {
     for (size_t i = 0; i < f->whole.params.count; i++) {
         const tw_param_t *all = &f->whole.params.param[i], *own = &f->split.params.param[i];
-        const float      *want = f->whole.params.gradient + all->first;
+        const float      *want = f->whole.gradient + all->first;
 
-        near(own->name, f->split.params.gradient + own->first,
-             want + own->units_first * own->per_unit, own->count, largest(want, all->count));
+        near(own->name, f->split.gradient + own->first, want + own->units_first * own->per_unit,
+             own->count, largest(want, all->count));
     }
 }
 

@@ -6,26 +6,29 @@
 
 #include "tests/mpi/harness.h"
 #include "tests/train/dense_net.h"
+#include "tests/train/on_backend.h"
 
 enum { INPUTS = 30 };
 
-/* A head and its parameters, whole or split. */
+/* A head and its parameters, whole or split. value and gradient are the host's, copied to the backend's
+ * before a pass; gradient and gx are copied back after it. */
 typedef struct part {
     tw_params_t     params;
     tw_head_t      *head;
-    float          *gx;
+    float          *value, *gradient, *gx;
+    float          *x_there, *gx_there, *outputs_there;
     double          loss;
     tw_head_wrong_t wrong;
 } part_t;
 
 typedef struct split {
-    tw_network_t                net;
-    tw_head_pass_t              pass;
-    float                      *x;
-    uint32_t                   *labels;
-    uint64_t                   *examples;
-    part_t                      whole, split;
-    const tw_compute_kernels_t *kernels;
+    tw_network_t   net;
+    tw_backend_t  *backend;
+    tw_head_pass_t pass; /* x is the host's; outputs: not NULL where several views are averaged */
+    float         *x;
+    uint32_t      *labels;
+    uint64_t      *examples;
+    part_t         whole, split;
 } split_t;
 
 /* Layers as dense_net_make() takes them, for up to rows examples; pass is set to all of them. */

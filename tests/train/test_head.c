@@ -11,7 +11,7 @@
 
 #include "tests/suite.h"
 #include "tests/train/dense_net.h"
-#include "tests/train/levels.h"
+#include "tests/train/on_backend.h"
 
 /* ---- whole heads ----------------------------------------------------------------------------- */
 
@@ -25,10 +25,12 @@ static const size_t counts[] = {1, 3, 16, 48, 61};
 
 typedef struct fixture {
     tw_network_t   net;
+    tw_backend_t  *backend;
     tw_params_t    params;
     tw_head_t     *head;
     tw_head_pass_t pass;
-    float         *x, *gx;
+    float         *x, *gx, *got;       /* got: the gradients */
+    float         *x_there, *gx_there; /* the backend's */
     uint32_t      *labels;
     uint64_t      *examples;
     double        *value, *gradient, *x2, *gx2;
@@ -47,26 +49,35 @@ static double *doubles(const float *x, size_t n)
 static void fixture_make(fixture_t *f, const char *text, tw_loss_t loss, size_t n,
                          const tw_compute_kernels_t *kernels, int threads)
 {
-    const tw_head_how_t how     = {.threads = threads, .kernels = kernels};
+    const tw_head_how_t how     = {.comm = NULL};
     tw_problem_t        problem = {0};
     const size_t        x       = n * 30;
+    float              *value;
 
     dense_net_make(&f->net, (tw_shape_t){5, 3, 2}, loss, text);
-    ck_assert_int_eq(tw_params_create(&f->params, &f->net, 0, 1, 0, &problem), 0);
-    dense_net_fill(f->params.value, f->params.total, 11, 0.5f);
-    dense_net_fill(f->params.gradient, f->params.total, 12, 1.0f);
+    f->backend = on_backend(kernels, threads, 0);
+    ck_assert_int_eq(tw_params_create(&f->params, &f->net, f->backend, 0, 1, 0, &problem), 0);
+    value  = dense_net_drawn(f->params.total, 11);
+    f->got = dense_net_drawn(f->params.total, 12);
+    for (size_t i = 0; i < f->params.total; i++) {
+        value[i] *= 0.5f;
+    }
+    on_backend_put(f->backend, f->params.value, value, f->params.total * sizeof(float));
+    on_backend_put(f->backend, f->params.gradient, f->got, f->params.total * sizeof(float));
     ck_assert_int_eq(tw_head_create(&f->head, &f->net, &f->params, &how, n, &problem), 0);
     f->x        = dense_net_drawn(x, 13);
     f->gx       = dense_net_drawn(x, 14);
+    f->x_there  = on_backend_copy(f->backend, f->x, x * sizeof(float));
+    f->gx_there = on_backend_copy(f->backend, f->gx, x * sizeof(float));
     f->labels   = calloc(n, sizeof(*f->labels));
     f->examples = calloc(n, sizeof(*f->examples));
     dense_net_examples(n, f->net.classes, 15, f->labels, f->examples);
-    f->value    = doubles(f->params.value, f->params.total);
+    f->value    = doubles(value, f->params.total);
     f->gradient = doubles(NULL, f->params.total);
     f->x2       = doubles(f->x, x);
     f->gx2      = doubles(NULL, x);
     f->pass     = (tw_head_pass_t){.n        = n,
-                                   .x        = f->x,
+                                   .x        = f->x_there,
                                    .examples = f->examples,
                                    .labels   = f->labels,
                                    .training = 1,
@@ -74,22 +85,34 @@ static void fixture_make(fixture_t *f, const char *text, tw_loss_t loss, size_t 
                                    .seed     = 3,
                                    .step     = 17,
                                    .scale    = 1.0f / (float)n,
-                                   .gx       = f->gx};
+                                   .gx       = f->gx_there};
+    free(value);
 }
 
 static void fixture_free(fixture_t *f)
 {
     tw_head_destroy(f->head);
     tw_params_destroy(&f->params);
+    tw_backend_release(f->backend, f->x_there);
+    tw_backend_release(f->backend, f->gx_there);
+    tw_backend_destroy(f->backend);
     dense_net_destroy(&f->net);
     free(f->x);
     free(f->gx);
+    free(f->got);
     free(f->labels);
     free(f->examples);
     free(f->value);
     free(f->gradient);
     free(f->x2);
     free(f->gx2);
+}
+
+/* What a pass has left in the backend's memory. */
+static void get(fixture_t *f)
+{
+    on_backend_get(f->backend, f->got, f->params.gradient, f->params.total * sizeof(float));
+    on_backend_get(f->backend, f->gx, f->gx_there, f->pass.n * 30 * sizeof(float));
 }
 
 static double reference(fixture_t *f, tw_head_wrong_t *wrong_p)
@@ -120,6 +143,7 @@ static void run(fixture_t *f, double *loss_p, tw_head_wrong_t *wrong_p)
     ck_assert_msg(tw_head_run(f->head, &f->pass, &problem) == 0 &&
                       tw_head_take(f->head, loss_p, wrong_p, &problem) == 0,
                   "%s", problem.text);
+    get(f);
 }
 
 static void compare(fixture_t *f)
@@ -132,7 +156,7 @@ static void compare(fixture_t *f)
     ck_assert_double_eq_tol(loss, want, 1e-5 * want);
     ck_assert_uint_eq(wrong.one, want_wrong.one);
     ck_assert_uint_eq(wrong.five, want_wrong.five);
-    near(f->params.gradient, f->gradient, f->params.total, 1.0, "gradient");
+    near(f->got, f->gradient, f->params.total, 1.0, "gradient");
     near(f->gx, f->gx2, f->pass.n * 30, 1.0, "gx");
 }
 
@@ -155,16 +179,16 @@ START_TEST(heads_match_the_reference)
         compare(&f);
         f.pass.accumulate = 1;
         run(&f, &loss, NULL);
-        near(f.params.gradient, f.gradient, f.params.total, 2.0, "sum of gradients");
+        near(f.got, f.gradient, f.params.total, 2.0, "sum of gradients");
 
         kept = dense_net_drawn(f.params.total, 1);
-        memcpy(kept, f.params.gradient, f.params.total * sizeof(float));
+        memcpy(kept, f.got, f.params.total * sizeof(float));
         f.pass.training = 0;
         f.pass.gx       = NULL;
         want            = reference(&f, NULL);
         run(&f, &loss, NULL);
         ck_assert_double_eq_tol(loss, want, 1e-5 * want);
-        ck_assert_mem_eq(kept, f.params.gradient, f.params.total * sizeof(float));
+        ck_assert_mem_eq(kept, f.got, f.params.total * sizeof(float));
         free(kept);
         fixture_free(&f);
     }
@@ -175,7 +199,7 @@ END_TEST
 START_TEST(views_are_averaged)
 {
     enum { VIEWS = 5, N = 19, FEATURES = 30 };
-    static float sums[N * 12];
+    static float junk[N * 12];
 
     for (int loss = 0; loss < 2; loss++) {
         fixture_t       f;
@@ -188,13 +212,14 @@ START_TEST(views_are_averaged)
         f.pass.training = 0;
         f.pass.gx       = NULL;
         f.pass.views    = VIEWS;
-        f.pass.outputs  = sums;
-        memset(sums, 0xff, sizeof(sums));
+        f.pass.outputs  = on_backend_copy(f.backend, NULL, N * 12 * sizeof(float));
+        memset(junk, 0xff, sizeof(junk));
+        on_backend_put(f.backend, f.pass.outputs, junk, sizeof(junk));
         memset(mean, 0, N * FEATURES * sizeof(*mean));
         for (f.pass.view = 0; f.pass.view < VIEWS; f.pass.view++) {
             float *x = dense_net_drawn(N * FEATURES, 20 + f.pass.view);
 
-            memcpy(f.x, x, N * FEATURES * sizeof(*x));
+            on_backend_put(f.backend, f.x_there, x, N * FEATURES * sizeof(*x));
             for (size_t i = 0; i < N * FEATURES; i++) {
                 mean[i] += x[i] / VIEWS;
             }
@@ -213,6 +238,7 @@ START_TEST(views_are_averaged)
         ck_assert_uint_eq(wrong.five, want_wrong.five);
         ck_assert(want_wrong.one > 0 && want_wrong.one < N);
         free(mean);
+        tw_backend_release(f.backend, f.pass.outputs);
         fixture_free(&f);
     }
 }
@@ -230,7 +256,7 @@ START_TEST(gradients_are_differences)
                      1);
         run(&f, &got, NULL);
         for (size_t i = 0; i < f.params.total; i++) {
-            most = fmax(most, fabs((double)f.params.gradient[i]));
+            most = fmax(most, fabs((double)f.got[i]));
         }
         for (size_t i = 0; i < f.params.total; i += 1 + f.params.total / 300) {
             const double at = f.value[i];
@@ -244,9 +270,8 @@ START_TEST(gradients_are_differences)
                 dense_net_reference(&f.net, &f.params, &f.pass, f.value, f.x2, NULL, NULL, NULL);
             f.value[i] = at;
             got        = (above - below) / (2.0 * step) * (double)f.pass.scale;
-            ck_assert_msg(fabs(got - (double)f.params.gradient[i]) <= 2e-5 * most,
-                          "parameter %zu: %.9g, by differences %.9g", i,
-                          (double)f.params.gradient[i], got);
+            ck_assert_msg(fabs(got - (double)f.got[i]) <= 2e-5 * most,
+                          "parameter %zu: %.9g, by differences %.9g", i, (double)f.got[i], got);
         }
         fixture_free(&f);
     }
@@ -267,27 +292,27 @@ START_TEST(the_hook_is_called)
         const size_t        n     = shapes[k][1];
         size_t              calls = 0;
         char                text[32];
-        const tw_head_how_t how = {
-            .threads = 1, .kernels = best_kernels(), .between = count_calls, .user = &calls};
-        tw_problem_t problem = {0};
-        tw_head_t   *sliced;
-        fixture_t    f;
-        double       loss[2];
-        float       *kept;
+        const tw_head_how_t how     = {.between = count_calls, .user = &calls};
+        tw_problem_t        problem = {0};
+        tw_head_t          *sliced;
+        fixture_t           f;
+        double              loss[2];
+        float              *kept;
 
         snprintf(text, sizeof(text), "r%zu r%zu l3", shapes[k][0], shapes[k][0]);
-        fixture_make(&f, text, TW_LOSS_SOFTMAX, n, how.kernels, 1);
+        fixture_make(&f, text, TW_LOSS_SOFTMAX, n, NULL, 1);
         ck_assert_int_eq(tw_head_create(&sliced, &f.net, &f.params, &how, n, &problem), 0);
         run(&f, &loss[0], NULL);
         kept = dense_net_drawn(f.params.total, 1);
-        memcpy(kept, f.params.gradient, f.params.total * sizeof(float));
+        memcpy(kept, f.got, f.params.total * sizeof(float));
         ck_assert_int_eq(tw_head_run(sliced, &f.pass, &problem), 0);
         ck_assert_int_eq(tw_head_take(sliced, &loss[1], NULL, &problem), 0);
+        get(&f);
         ck_assert_double_eq_tol(loss[0], loss[1], 1e-6 * loss[0]);
         for (size_t i = 0; i < f.params.total; i++) {
-            ck_assert_float_eq_tol(kept[i], f.params.gradient[i], 1e-5f);
+            ck_assert_float_eq_tol(kept[i], f.got[i], 1e-5f);
         }
-        ck_assert_uint_ge(calls, k == 0 ? 9 : 15);
+        ck_assert_uint_ge(calls, k == 0 || ON_DEVICE ? 9 : 15);
         free(kept);
         tw_head_destroy(sliced);
         fixture_free(&f);
@@ -312,8 +337,8 @@ static void keep_layer(void *user, size_t layer)
         const tw_param_t *p = &seen->params->param[i];
 
         if (p->layer == layer) {
-            memcpy(seen->kept + p->first, seen->params->gradient + p->first,
-                   p->count * sizeof(float));
+            on_backend_get(seen->params->backend, seen->kept + p->first,
+                           seen->params->gradient + p->first, p->count * sizeof(float));
         }
     }
 }
@@ -321,13 +346,12 @@ static void keep_layer(void *user, size_t layer)
 START_TEST(ready_layers_are_final)
 {
     fixture_t      f;
-    tw_head_seen_t seen = {.layers = 0};
-    tw_head_how_t  how  = {
-          .threads = 1, .kernels = best_kernels(), .ready = keep_layer, .user = &seen};
-    tw_problem_t problem = {0};
-    tw_head_t   *head;
+    tw_head_seen_t seen    = {.layers = 0};
+    tw_head_how_t  how     = {.ready = keep_layer, .user = &seen};
+    tw_problem_t   problem = {0};
+    tw_head_t     *head;
 
-    fixture_make(&f, "r60 r40 l3", TW_LOSS_SOFTMAX, _i == 0 ? 5 : 0, how.kernels, 1);
+    fixture_make(&f, "r60 r40 l3", TW_LOSS_SOFTMAX, _i == 0 ? 5 : 0, NULL, 1);
     seen.params = &f.params;
     seen.kept   = dense_net_drawn(f.params.total, 1);
     ck_assert_int_eq(tw_head_create(&head, &f.net, &f.params, &how, 5, &problem), 0);
@@ -335,7 +359,8 @@ START_TEST(ready_layers_are_final)
     ck_assert_uint_eq(seen.layers, 3);
     ck_assert_uint_gt(seen.layer[0], seen.layer[1]);
     ck_assert_uint_gt(seen.layer[1], seen.layer[2]);
-    ck_assert_mem_eq(seen.kept, f.params.gradient, f.params.total * sizeof(float));
+    get(&f);
+    ck_assert_mem_eq(seen.kept, f.got, f.params.total * sizeof(float));
     free(seen.kept);
     tw_head_destroy(head);
     fixture_free(&f);
@@ -347,17 +372,19 @@ END_TEST
 
 static void expect_refusal(const char *text, size_t rows, const char *fragment)
 {
-    const tw_head_how_t how     = {.threads = 1, .kernels = best_kernels()};
+    const tw_head_how_t how     = {.comm = NULL};
+    tw_backend_t       *backend = on_backend(NULL, 1, 0);
     tw_problem_t        problem = {0};
     tw_network_t        net;
     tw_params_t         params;
     tw_head_t          *head;
 
     dense_net_make(&net, (tw_shape_t){3, 1, 1}, TW_LOSS_SOFTMAX, text);
-    ck_assert_int_eq(tw_params_create(&params, &net, 0, 1, 0, &problem), 0);
+    ck_assert_int_eq(tw_params_create(&params, &net, backend, 0, 1, 0, &problem), 0);
     ck_assert_int_eq(tw_head_create(&head, &net, &params, &how, rows, &problem), -1);
     ck_assert_msg(strstr(problem.text, fragment) != NULL, "got '%s'", problem.text);
     tw_params_destroy(&params);
+    tw_backend_destroy(backend);
     dense_net_destroy(&net);
 }
 
@@ -400,11 +427,11 @@ START_TEST(no_examples)
     f.pass.n          = 0;
     f.pass.accumulate = 1;
     run(&f, &loss, &wrong);
-    ck_assert(loss == 0.0 && wrong.one == 0 && wrong.five == 0 && f.params.gradient[0] != 0.0f);
+    ck_assert(loss == 0.0 && wrong.one == 0 && wrong.five == 0 && f.got[0] != 0.0f);
     f.pass.accumulate = 0;
     run(&f, &loss, &wrong);
     for (size_t i = 0; i < f.params.total; i++) {
-        ck_assert_float_eq(f.params.gradient[i], 0.0f);
+        ck_assert_float_eq(f.got[i], 0.0f);
     }
     ck_assert_uint_gt(tw_head_memory(f.head), 4 * 13 * sizeof(float));
     fixture_free(&f);

@@ -11,39 +11,43 @@
 
 #include "tests/suite.h"
 #include "tests/train/dense_net.h"
-#include "tests/train/levels.h"
+#include "tests/train/on_backend.h"
 
 /* One dense layer of one input: the outputs are the weights. */
 static double loss_of(tw_loss_t loss, const float *outputs, size_t classes, uint32_t label,
                       float *gradient, tw_head_wrong_t *wrong_p)
 {
-    const tw_head_how_t  how     = {.threads = 1, .kernels = best_kernels()};
-    const float          one     = 1.0f;
-    const uint64_t       example = 0;
-    const tw_head_pass_t pass    = {.n        = 1,
-                                    .x        = &one,
-                                    .examples = &example,
-                                    .labels   = &label,
-                                    .training = 1,
-                                    .scale    = 1.0f,
-                                    .count    = wrong_p != NULL};
-    char                 text[16];
-    tw_problem_t         problem = {0};
-    tw_network_t         net;
-    tw_params_t          params;
-    tw_head_t           *head;
-    double               result;
+    const tw_head_how_t how     = {.comm = NULL};
+    const float         one     = 1.0f;
+    const uint64_t      example = 0;
+    tw_head_pass_t      pass    = {.n        = 1,
+                                   .examples = &example,
+                                   .labels   = &label,
+                                   .training = 1,
+                                   .scale    = 1.0f,
+                                   .count    = wrong_p != NULL};
+    tw_backend_t       *backend = on_backend(NULL, 1, 0);
+    float              *x       = on_backend_copy(backend, &one, sizeof(one));
+    char                text[16];
+    tw_problem_t        problem = {0};
+    tw_network_t        net;
+    tw_params_t         params;
+    tw_head_t          *head;
+    double              result;
 
+    pass.x = x;
     snprintf(text, sizeof(text), "L%zu", classes);
     dense_net_make(&net, (tw_shape_t){1, 1, 1}, loss, text);
-    ck_assert_int_eq(tw_params_create(&params, &net, 0, 1, 0, &problem), 0);
-    memcpy(params.value, outputs, classes * sizeof(float));
+    ck_assert_int_eq(tw_params_create(&params, &net, backend, 0, 1, 0, &problem), 0);
+    on_backend_put(backend, params.value, outputs, classes * sizeof(float));
     ck_assert_int_eq(tw_head_create(&head, &net, &params, &how, 1, &problem), 0);
     ck_assert_int_eq(tw_head_run(head, &pass, &problem), 0);
     ck_assert_int_eq(tw_head_take(head, &result, wrong_p, &problem), 0);
-    memcpy(gradient, params.gradient, classes * sizeof(float));
+    on_backend_get(backend, gradient, params.gradient, classes * sizeof(float));
     tw_head_destroy(head);
     tw_params_destroy(&params);
+    tw_backend_release(backend, x);
+    tw_backend_destroy(backend);
     dense_net_destroy(&net);
     return result;
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "tests/suite.h"
+#include "tests/train/on_backend.h"
 #include "tests/train/small_net.h"
 #include "train/model/params.h"
 
@@ -21,8 +22,51 @@ static void create(tw_params_t *params, const tw_network_t *net, int rank, int r
 {
     tw_problem_t problem = {.set = 0};
 
-    ck_assert_msg(tw_params_create(params, net, rank, ranks, split, &problem) == 0, "%s",
+    ck_assert_msg(
+        tw_params_create(params, net, on_backend(NULL, 1, 0), rank, ranks, split, &problem) == 0,
+        "%s", problem.text);
+}
+
+static void destroy(tw_params_t *params)
+{
+    tw_backend_t *backend = params->backend;
+
+    tw_params_destroy(params);
+    tw_backend_destroy(backend);
+}
+
+static void draw_values(tw_params_t *params, const tw_network_t *net, uint64_t seed)
+{
+    tw_problem_t problem = {.set = 0};
+
+    ck_assert_msg(tw_params_init(params, net, seed, &problem) == 0, "%s", problem.text);
+}
+
+/* A copy for the host, to be freed. */
+static float *read(const tw_params_t *params, const float *from, size_t n)
+{
+    tw_problem_t problem = {.set = 0};
+    float       *host    = malloc((n + 1) * sizeof(*host));
+
+    ck_assert_msg(tw_params_get(params, host, from, n, &problem) == 0, "%s", problem.text);
+    return host;
+}
+
+static void write_one(const tw_params_t *params, size_t at, float value)
+{
+    tw_problem_t problem = {.set = 0};
+
+    ck_assert_msg(tw_params_put(params, params->value + at, &value, 1, &problem) == 0, "%s",
                   problem.text);
+}
+
+static uint64_t hash(const tw_params_t *params, size_t layer, int *finite)
+{
+    tw_problem_t problem = {.set = 0};
+    uint64_t     h       = 0;
+
+    ck_assert_msg(tw_params_hash(params, layer, &h, finite, &problem) == 0, "%s", problem.text);
+    return h;
 }
 
 START_TEST(shares_follow_each_other)
@@ -74,6 +118,7 @@ START_TEST(layout_is_dense)
 {
     tw_network_t net;
     tw_params_t  params;
+    float       *state;
 
     small_net_read(&net, small_net_text);
     for (int rank = 0; rank < 8; rank++) { /* more ranks than units in a layer */
@@ -83,12 +128,12 @@ START_TEST(layout_is_dense)
         check_layout(&params, &net);
         ck_assert_uint_eq(tw_params_find(&params, net.layers - 1, TW_BIAS)->units,
                           tw_params_share(5, rank, 8, &first));
-        tw_params_destroy(&params);
+        destroy(&params);
         create(&params, &net, rank, 8, 0);
         check_layout(&params, &net);
         ck_assert_uint_eq(params.total, tw_network_parameters(&net));
         ck_assert_uint_eq(params.replicated, params.total);
-        tw_params_destroy(&params);
+        destroy(&params);
     }
     create(&params, &net, 0, 1, 1);
     ck_assert_uint_eq(params.replicated, params.total);
@@ -97,9 +142,11 @@ START_TEST(layout_is_dense)
     ck_assert_ptr_null(tw_params_find(&params, 1, TW_WEIGHT));
     ck_assert_ptr_null(tw_params_state(&params, 0));
     ck_assert_ptr_eq(tw_params_state(&params, 4), params.state);
-    ck_assert_float_eq(params.state[0], 0.0f);
-    ck_assert_float_eq(params.state[8], 1.0f);
-    tw_params_destroy(&params);
+    state = read(&params, params.state, params.states);
+    ck_assert_float_eq(state[0], 0.0f);
+    ck_assert_float_eq(state[8], 1.0f);
+    free(state);
+    destroy(&params);
     tw_network_destroy(&net);
 }
 END_TEST
@@ -109,25 +156,30 @@ START_TEST(shards_are_pieces_of_the_whole)
     const int    ranks = _i;
     tw_network_t net;
     tw_params_t  whole, shard;
+    float       *all_values, *values;
 
     small_net_read(&net, small_net_text);
     create(&whole, &net, 0, 1, 1);
-    tw_params_init(&whole, &net, 99);
+    draw_values(&whole, &net, 99);
+    all_values = read(&whole, whole.value, whole.total);
     for (int rank = 0; rank < ranks; rank++) {
         create(&shard, &net, rank, ranks, 1);
-        tw_params_init(&shard, &net, 99);
+        draw_values(&shard, &net, 99);
+        values = read(&shard, shard.value, shard.total);
         for (size_t i = 0; i < shard.count; i++) {
             const tw_param_t *p = &shard.param[i], *all = &whole.param[i];
 
             ck_assert_str_eq(p->name, all->name);
-            ck_assert_int_eq(memcmp(shard.value + p->first,
-                                    whole.value + all->first + p->units_first * p->per_unit,
+            ck_assert_int_eq(memcmp(values + p->first,
+                                    all_values + all->first + p->units_first * p->per_unit,
                                     p->count * sizeof(float)),
                              0);
         }
-        tw_params_destroy(&shard);
+        free(values);
+        destroy(&shard);
     }
-    tw_params_destroy(&whole);
+    free(all_values);
+    destroy(&whole);
     tw_network_destroy(&net);
 }
 END_TEST
@@ -150,24 +202,27 @@ static shape_t draw(const char *init)
     char         text[400];
     tw_network_t net;
     tw_params_t  params;
+    float       *value;
     shape_t      s = {0};
 
     snprintf(text, sizeof(text), wide_text, init);
     small_net_read(&net, text);
     create(&params, &net, 0, 1, 0);
-    tw_params_init(&params, &net, 3);
+    draw_values(&params, &net, 3);
+    value = read(&params, params.value, params.total);
     for (size_t i = 0; i < WIDE * HIGH; i++) {
-        s.mean += params.value[i] / (WIDE * HIGH);
-        s.deviation += params.value[i] * params.value[i] / (WIDE * HIGH);
-        s.most = fmax(s.most, fabsf(params.value[i]));
+        s.mean += value[i] / (WIDE * HIGH);
+        s.deviation += value[i] * value[i] / (WIDE * HIGH);
+        s.most = fmax(s.most, fabsf(value[i]));
     }
     s.deviation = sqrt(s.deviation);
     for (size_t i = 0; i < WIDE * HIGH; i++) {
-        s.beyond += (fabsf(params.value[i]) > s.deviation) / (double)(WIDE * HIGH);
+        s.beyond += (fabsf(value[i]) > s.deviation) / (double)(WIDE * HIGH);
     }
-    ck_assert_float_eq(params.value[WIDE * HIGH], 0.25f);
-    ck_assert_float_eq(params.value[WIDE * HIGH + WIDE - 1], 0.25f);
-    tw_params_destroy(&params);
+    ck_assert_float_eq(value[WIDE * HIGH], 0.25f);
+    ck_assert_float_eq(value[WIDE * HIGH + WIDE - 1], 0.25f);
+    free(value);
+    destroy(&params);
     tw_network_destroy(&net);
     return s;
 }
@@ -204,11 +259,10 @@ START_TEST(first_values_are_known)
 
     small_net_read(&net, small_net_text);
     create(&params, &net, 0, 1, 0);
-    tw_params_init(&params, &net, 1);
-    ck_assert_uint_eq(tw_params_hash(&params, 0, &finite), UINT64_C(4886913109927219096));
-    ck_assert_uint_eq(tw_params_hash(&params, net.layers - 1, &finite),
-                      UINT64_C(4859524435784050480));
-    tw_params_destroy(&params);
+    draw_values(&params, &net, 1);
+    ck_assert_uint_eq(hash(&params, 0, &finite), UINT64_C(4886913109927219096));
+    ck_assert_uint_eq(hash(&params, net.layers - 1, &finite), UINT64_C(4859524435784050480));
+    destroy(&params);
     tw_network_destroy(&net);
 }
 END_TEST
@@ -218,28 +272,32 @@ START_TEST(hashes_see_every_bit)
     tw_network_t net;
     tw_params_t  params;
     uint64_t     before[2];
+    float       *value;
     int          finite;
     size_t       last;
 
     small_net_read(&net, small_net_text);
     create(&params, &net, 1, 2, 1);
-    tw_params_init(&params, &net, 1);
-    last              = net.layers - 1;
-    before[0]         = tw_params_hash(&params, 0, &finite);
-    before[1]         = tw_params_hash(&params, last, &finite);
-    params.value[161] = nextafterf(params.value[161], 1.0f);
-    params.value[params.total - 1] += 1.0f; /* of the split layer: this rank's own */
-    ck_assert(tw_params_hash(&params, 0, &finite) != before[0]);
+    draw_values(&params, &net, 1);
+    last      = net.layers - 1;
+    before[0] = hash(&params, 0, &finite);
+    before[1] = hash(&params, last, &finite);
+    value     = read(&params, params.value, params.total);
+    write_one(&params, 161, nextafterf(value[161], 1.0f));
+    /* Of the split layer: this rank's own. */
+    write_one(&params, params.total - 1, value[params.total - 1] + 1.0f);
+    free(value);
+    ck_assert(hash(&params, 0, &finite) != before[0]);
     ck_assert_int_eq(finite, 1);
-    ck_assert_uint_eq(tw_params_hash(&params, last, &finite), before[1]);
+    ck_assert_uint_eq(hash(&params, last, &finite), before[1]);
     ck_assert_int_eq(finite, 1);
-    params.value[params.total - 1] = NAN;
-    tw_params_hash(&params, last, &finite);
+    write_one(&params, params.total - 1, NAN);
+    hash(&params, last, &finite);
     ck_assert_int_eq(finite, 0);
-    params.value[167] = INFINITY; /* a bias */
-    tw_params_hash(&params, 0, &finite);
+    write_one(&params, 167, INFINITY); /* a bias */
+    hash(&params, 0, &finite);
     ck_assert_int_eq(finite, 0);
-    tw_params_destroy(&params);
+    destroy(&params);
     tw_network_destroy(&net);
 }
 END_TEST
@@ -258,7 +316,7 @@ START_TEST(builtin_models_have_a_layout)
         check_layout(&params, &net);
         replicated = params.replicated;
         total += params.total - replicated + (rank == 0 ? replicated : 0);
-        tw_params_destroy(&params);
+        destroy(&params);
     }
     ck_assert(total == 0 || total == tw_network_parameters(&net));
     tw_network_destroy(&net);

@@ -30,8 +30,8 @@ static inline void rig_make(rig_t *rig, const tw_network_t *net, const tw_trunk_
     must(tw_backend_host(&rig->backend, tw_kernels_for(tw_cpu_level(ctx)), 1, &problem) == 0,
          problem.text);
     tw_context_destroy(ctx);
-    must(tw_params_create(&rig->params, net, 0, 1, 1, &problem) == 0, problem.text);
-    tw_params_init(&rig->params, net, SEED);
+    must(tw_params_create(&rig->params, net, rig->backend, 0, 1, 1, &problem) == 0, problem.text);
+    must(tw_params_init(&rig->params, net, SEED, &problem) == 0, problem.text);
     must(tw_trunk_create(&rig->trunk, net, rig->backend, &rig->params, hooks, &problem) == 0,
          problem.text);
 }
@@ -39,8 +39,8 @@ static inline void rig_make(rig_t *rig, const tw_network_t *net, const tw_trunk_
 static inline void rig_free(rig_t *rig)
 {
     tw_trunk_destroy(rig->trunk);
-    tw_backend_destroy(rig->backend);
     tw_params_destroy(&rig->params);
+    tw_backend_destroy(rig->backend);
 }
 
 /* Examples first .. first + n - 1 through the trunk. */

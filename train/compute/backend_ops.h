@@ -12,6 +12,8 @@
 #define TW_COMPUTE_BACKEND_OPS_H
 
 #include "train/compute/backend.h"
+#include "train/compute/dense.h"
+#include "train/compute/update.h"
 
 /* What adds a layer of one input without parameters. */
 typedef int (*tw_layer_fn)(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
@@ -81,6 +83,17 @@ typedef struct tw_backend_ops {
     int (*output)(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, float **gradient_p,
                   tw_op_t **op_p, tw_problem_t *problem);
     const tw_norm_ops_t *phases;
+
+    /* Dense layers and losses; see dense.h. */
+    int (*dense)(tw_backend_t *backend, size_t rows_max, tw_dense_t **dense_p,
+                 tw_problem_t *problem);
+    /* The optimizers; see update.h. Sizes are above 0. */
+    int (*sgd)(tw_backend_t *backend, float *w, float *v, const float *g, size_t n,
+               const tw_sgd_rule_t *rule, tw_problem_t *problem);
+    int (*rmsprop)(tw_backend_t *backend, float *w, float *m, const float *g, size_t n,
+                   const tw_rms_rule_t *rule, tw_problem_t *problem);
+    int (*max_norm)(tw_backend_t *backend, float *w, size_t units, size_t per_unit, float most,
+                    tw_problem_t *problem);
 } tw_backend_ops_t;
 
 typedef struct tw_backend_piece {

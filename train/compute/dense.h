@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * compute/dense.h - what dense layers and losses ask of whoever computes them: a table of functions,
- * filled for the processor in host/dense.c and host/loss.c.
+ * compute/dense.h - what dense layers and losses ask of a backend: a table of functions, filled for the
+ * processor in host/dense.c and host/loss.c, for a GPU in cuda/dense.c and cuda/loss.c.
  *
- * Outputs of layers and gradients by them are [unit][example]. Unless said otherwise, pointers are to
- * the memory of who computes. Work may be queued there: it is done in the order of the calls, and
- * nothing that a call was given but that memory is used after it returns. Any size may be 0.
+ * Outputs of layers and gradients by them are [unit][example]. Pointers are to the backend's memory,
+ * where nothing else is said. Work is done in the order of the calls, maybe later, and nothing that a
+ * call was given but that memory is used after it returns. Any size may be 0. What fails is told by
+ * check(); nothing more is done until then.
  */
 #ifndef TW_COMPUTE_DENSE_H
 #define TW_COMPUTE_DENSE_H
@@ -12,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "train/compute/kernels.h"
+#include "train/compute/backend.h"
 #include "train/compute/product.h"
 #include "train/model/network.h"
 #include "train/problem.h"
@@ -51,9 +52,13 @@ typedef struct tw_dense_loss {
 } tw_dense_loss_t;
 
 typedef struct tw_dense_ops {
-    /* Calls are queued: to cut a product into pieces, so that others get a turn, is no use. */
+    /* Calls are queued: products are not cut into pieces, so that others get a turn between them, and
+     * backward() is called for all inputs at once. */
     int queued;
     void (*destroy)(tw_dense_t *dense);
+    /* What has failed so far, as far as it is known; waits for nothing. @return 0, or -1 with the
+     * problem set. */
+    int (*check)(tw_dense_t *dense, tw_problem_t *problem);
 
     /* ---- products, as in product.h ---- */
     void (*forward)(tw_dense_t *dense, const tw_product_size_t *size, float *y, const float *w,
@@ -62,7 +67,7 @@ typedef struct tw_dense_ops {
                      const float *d, size_t from, size_t to);
     void (*gradient)(tw_dense_t *dense, const tw_product_size_t *size, float *g, const float *d,
                      const float *x, int add);
-    /* to[columns][rows] = from[rows][columns]. */
+    /* to[columns][rows] = from[rows][columns]. NULL where tw_dense_t's rows is 0. */
     void (*transpose)(tw_dense_t *dense, float *to, const float *from, size_t rows, size_t columns);
 
     /* ---- outputs, as in units.h ---- */
@@ -107,11 +112,10 @@ struct tw_dense {
     size_t                rows; /* up to so many examples must be rows of inputs in all products */
 };
 
-/** On the processor: loops and products with the instruction set of kernels on that many threads.
- * @param rows_max  most examples of a call
- * @return 0, or -1 with the problem set: no memory. */
-int tw_dense_host(tw_dense_t **dense_p, const tw_compute_kernels_t *kernels, int threads,
-                  size_t rows_max, tw_problem_t *problem);
+/** For passes of at most rows_max examples. It must not outlive the backend.
+ * @return 0, or -1 with the problem set. */
+int tw_backend_dense(tw_backend_t *backend, size_t rows_max, tw_dense_t **dense_p,
+                     tw_problem_t *problem);
 
 /** NULL is allowed. */
 void tw_dense_destroy(tw_dense_t *dense);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * compute/update.h - the optimizers: one pass over weights, their state and their gradient.
  *
- * One source, compiled once per instruction set. As in kernels.h every operation is correctly
- * rounded, none is contracted, and sums have a fixed order: the same bits at every instruction set,
- * so ranks on unlike machines keep identical weights.
+ * One source, compiled once per instruction set, and one for GPUs (cuda/update.cu). As in kernels.h
+ * every operation is correctly rounded, none is contracted, and sums have a fixed order: the same bits
+ * at every instruction set and on a GPU, so ranks on unlike machines keep identical weights.
  */
 #ifndef TW_COMPUTE_UPDATE_H
 #define TW_COMPUTE_UPDATE_H
 
 #include <stddef.h>
+
+#include "train/compute/backend.h"
 
 /* Gradient descent with momentum and weight decay (Krizhevsky 2014, its rule with the sign of
  * descent): v = momentum * v + rate * (scale * g + decay * w); w = w - v. */
@@ -32,6 +34,14 @@ typedef struct tw_update {
      * shortened to it. */
     void (*max_norm)(float *w, size_t units, size_t per_unit, float most);
 } tw_update_t;
+
+/** The same in the backend's memory, in the order of its work. @return 0, or -1 with the problem set. */
+int tw_backend_sgd(tw_backend_t *backend, float *w, float *v, const float *g, size_t n,
+                   const tw_sgd_rule_t *rule, tw_problem_t *problem);
+int tw_backend_rmsprop(tw_backend_t *backend, float *w, float *m, const float *g, size_t n,
+                       const tw_rms_rule_t *rule, tw_problem_t *problem);
+int tw_backend_max_norm(tw_backend_t *backend, float *w, size_t units, size_t per_unit, float most,
+                        tw_problem_t *problem);
 
 extern const tw_update_t tw_update_scalar, tw_update_avx2, tw_update_avx512;
 

@@ -11,20 +11,19 @@
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* a * b elements of that size, aligned for vectors; NULL if the product overflows too. At least
+/* a * b elements of that size in the backend's memory; NULL if the product overflows too. At least
  * one element, so that NULL is always a failure. */
 static void *take(tw_head_t *head, size_t a, size_t b, size_t size)
 {
-    size_t n, bytes;
-    void  *data;
+    tw_problem_t problem = {.set = 0};
+    size_t       n, bytes;
+    void        *data;
 
     if (__builtin_mul_overflow(a, b, &n) || __builtin_mul_overflow(n + (n == 0), size, &bytes) ||
-        bytes > SIZE_MAX - 64) {
+        bytes > SIZE_MAX - 64 || tw_backend_allocate(head->backend, bytes, &data, &problem) != 0) {
         return NULL;
     }
-    bytes = (bytes + 63) / 64 * 64;
-    data  = aligned_alloc(64, bytes);
-    head->bytes += data == NULL ? 0 : bytes;
+    head->bytes += bytes;
     return data;
 }
 
@@ -45,12 +44,8 @@ static int take_layer(tw_head_t *head, size_t l, size_t rows)
     return layer->y == NULL || layer->all == NULL || (inner && layer->rows == NULL) ? -1 : 0;
 }
 
-static int take_work(tw_head_t *head)
+static int take_layers(tw_head_t *head, size_t rows, size_t *units_p, size_t *all_p)
 {
-    const size_t most = head->dense->rows, n = head->rows_max;
-    const size_t rows  = most < n ? most : n;
-    size_t       units = 0, all = 0;
-
     for (size_t l = 0; l < head->layers; l++) {
         const tw_head_layer_t *layer = &head->layer[l];
 
@@ -58,30 +53,61 @@ static int take_work(tw_head_t *head)
             return -1;
         }
         if (l + 1 < head->layers) {
-            units = layer->units > units ? layer->units : units;
-            all   = layer->units_all > all ? layer->units_all : all;
+            *units_p = layer->units > *units_p ? layer->units : *units_p;
+            *all_p   = layer->units_all > *all_p ? layer->units_all : *all_p;
         }
+    }
+    return 0;
+}
+
+static int take_loss(tw_head_t *head)
+{
+    const size_t n = head->rows_max;
+
+    head->loss.label = take(head, n, 1, sizeof(float));
+    head->loss.mine  = take(head, n, TW_TOPS + 1, sizeof(float));
+    head->loss.loss  = take(head, n, 1, sizeof(double));
+    head->all        = take(head, n, (TW_TOPS + 1) * (size_t)head->ranks, sizeof(float));
+    head->labels     = take(head, n, 1, sizeof(uint32_t));
+    head->examples   = take(head, n, 1, sizeof(uint64_t));
+    head->sums       = take(head, 1, 1, sizeof(tw_dense_sums_t));
+    return head->loss.label == NULL || head->loss.mine == NULL || head->loss.loss == NULL ||
+                   head->all == NULL || head->labels == NULL || head->examples == NULL ||
+                   head->sums == NULL
+               ? -1
+               : 0;
+}
+
+static int take_work(tw_head_t *head)
+{
+    const size_t most = head->dense->rows, n = head->rows_max;
+    const size_t rows  = most < n ? most : n;
+    size_t       units = 0, all = 0;
+
+    if (take_layers(head, rows, &units, &all) != 0) {
+        return -1;
     }
     head->x           = head->drops > 0 ? take(head, n, head->features, sizeof(float)) : NULL;
     head->gradient[0] = take(head, units, n, sizeof(float));
     head->gradient[1] = take(head, units, n, sizeof(float));
     head->sum         = head->comm != NULL ? take(head, all, n, sizeof(float)) : NULL;
     head->sum_rows    = take(head, all, rows, sizeof(float));
-    head->loss.label  = take(head, n, 1, sizeof(float));
-    head->loss.mine   = take(head, n, TW_TOPS + 1, sizeof(float));
-    head->loss.loss   = take(head, n, 1, sizeof(double));
-    head->all         = take(head, n, (TW_TOPS + 1) * (size_t)head->ranks, sizeof(float));
-    head->labels      = take(head, n, 1, sizeof(uint32_t));
-    head->examples    = take(head, n, 1, sizeof(uint64_t));
-    head->sums        = take(head, 1, 1, sizeof(tw_dense_sums_t));
-    head->counts      = take(head, (size_t)head->ranks, 1, sizeof(size_t));
     return (head->drops > 0 && head->x == NULL) || head->gradient[0] == NULL ||
                    head->gradient[1] == NULL || (head->comm != NULL && head->sum == NULL) ||
-                   head->sum_rows == NULL || head->loss.label == NULL || head->loss.mine == NULL ||
-                   head->loss.loss == NULL || head->all == NULL || head->labels == NULL ||
-                   head->examples == NULL || head->sums == NULL || head->counts == NULL
+                   head->sum_rows == NULL
                ? -1
-               : 0;
+               : take_loss(head);
+}
+
+static void release_layers(tw_head_t *head)
+{
+    for (size_t l = 0; head->layer != NULL && l < head->layers; l++) {
+        if (head->layer[l].all != head->layer[l].y) {
+            tw_backend_release(head->backend, head->layer[l].all);
+        }
+        tw_backend_release(head->backend, head->layer[l].y);
+        tw_backend_release(head->backend, head->layer[l].rows);
+    }
 }
 
 void tw_head_destroy(tw_head_t *head)
@@ -89,29 +115,23 @@ void tw_head_destroy(tw_head_t *head)
     if (head == NULL) {
         return;
     }
-    for (size_t l = 0; head->layer != NULL && l < head->layers; l++) {
-        if (head->layer[l].all != head->layer[l].y) {
-            free(head->layer[l].all);
-        }
-        free(head->layer[l].y);
-        free(head->layer[l].rows);
-    }
+    release_layers(head);
+    tw_backend_release(head->backend, head->x);
+    tw_backend_release(head->backend, head->gradient[0]);
+    tw_backend_release(head->backend, head->gradient[1]);
+    tw_backend_release(head->backend, head->sum);
+    tw_backend_release(head->backend, head->sum_rows);
+    tw_backend_release(head->backend, head->loss.label);
+    tw_backend_release(head->backend, head->loss.mine);
+    tw_backend_release(head->backend, head->loss.loss);
+    tw_backend_release(head->backend, head->all);
+    tw_backend_release(head->backend, head->labels);
+    tw_backend_release(head->backend, head->examples);
+    tw_backend_release(head->backend, head->sums);
+    tw_dense_destroy(head->dense);
     free(head->layer);
     free(head->shares);
     free(head->counts);
-    free(head->x);
-    free(head->gradient[0]);
-    free(head->gradient[1]);
-    free(head->sum);
-    free(head->sum_rows);
-    free(head->loss.label);
-    free(head->loss.mine);
-    free(head->loss.loss);
-    free(head->all);
-    free(head->labels);
-    free(head->examples);
-    free(head->sums);
-    tw_dense_destroy(head->dense);
     free(head);
 }
 
@@ -229,12 +249,13 @@ int tw_head_create(tw_head_t **head_p, const tw_network_t *network, tw_params_t 
     *head        = (tw_head_t){.how      = *how,
                                .comm     = ranks > 1 ? how->comm : NULL,
                                .ranks    = ranks,
-                               .exec     = {.memory = TW_MEMORY_HOST, .threads = how->threads},
+                               .backend  = params->backend,
                                .network  = network,
                                .rows_max = rows_max};
     head->layer  = calloc(layers + 1, sizeof(*head->layer));
     head->shares = calloc((layers + 1) * (size_t)ranks, sizeof(*head->shares));
-    if (head->layer == NULL || head->shares == NULL) {
+    head->counts = calloc((size_t)ranks, sizeof(*head->counts));
+    if (head->layer == NULL || head->shares == NULL || head->counts == NULL) {
         tw_head_destroy(head);
         return tw_problem_set(problem, "out of memory");
     }
@@ -243,7 +264,7 @@ int tw_head_create(tw_head_t **head_p, const tw_network_t *network, tw_params_t 
         return tw_problem_set(problem, "passes of %zu examples; at most %d are possible", rows_max,
                               INT_MAX);
     }
-    if (tw_dense_host(&head->dense, how->kernels, how->threads, rows_max, problem) != 0 ||
+    if (tw_backend_dense(head->backend, rows_max, &head->dense, problem) != 0 ||
         find_layers(head, params, problem) != 0) {
         tw_head_destroy(head);
         return -1;
@@ -256,7 +277,6 @@ int tw_head_create(tw_head_t **head_p, const tw_network_t *network, tw_params_t 
                               "of %zu examples",
                               rows_max);
     }
-    *head->sums = (tw_dense_sums_t){.loss = 0.0};
-    *head_p     = head;
+    *head_p = head;
     return 0;
 }

@@ -22,7 +22,7 @@ static int check(const tw_head_t *head, const char *what, tw_status_t status, tw
 
 static tw_how_t how_of(const tw_head_t *head, const tw_codec_t *codec)
 {
-    return (tw_how_t){.codec = codec, .exec = &head->exec};
+    return (tw_how_t){.codec = codec, .exec = tw_backend_exec(head->backend)};
 }
 
 static void set_counts(tw_head_t *head, const tw_head_layer_t *layer, size_t n)

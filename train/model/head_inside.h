@@ -25,7 +25,7 @@ struct tw_head {
     tw_head_how_t             how;
     tw_comm_t                *comm; /* NULL: not split */
     int                       ranks;
-    tw_exec_t                 exec;
+    tw_backend_t             *backend;
     const tw_network_t       *network;
     tw_dense_t               *dense;
     const tw_dense_ops_t     *ops; /* dense->ops */
@@ -36,8 +36,9 @@ struct tw_head {
     size_t                    drops;
     size_t                   *shares; /* [layers][ranks] */
     size_t                   *counts; /* [ranks] elements of the exchange under way */
-    float                    *x;      /* [rows_max][features] after dropout; NULL: none there */
-    float                    *gradient[2]; /* by own outputs of a layer, and of the one below */
+    /* What follows but the requests is memory of the backend, but for loss itself. */
+    float           *x;              /* [rows_max][features] after dropout; NULL: none there */
+    float           *gradient[2];    /* by own outputs of a layer, and of the one below */
     float           *sum, *sum_rows; /* this rank's summand of the gradient by a layer's inputs */
     float           *all;            /* what all ranks gave for the loss: [ranks][loss.shared] */
     uint32_t        *labels;         /* of the pass at hand: [rows_max] */

@@ -285,26 +285,31 @@ static int check(const tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t
 }
 
 /* No examples: nothing to exchange, but gradients all the same. */
-static void clear(const tw_head_t *head)
+static int clear(const tw_head_t *head, tw_problem_t *problem)
 {
     for (size_t l = head->layers; l-- > 0;) {
         const tw_head_layer_t *layer = &head->layer[l];
+        const size_t           units = layer->units * sizeof(float);
 
-        memset(layer->gw, 0, layer->units * layer->in * sizeof(float));
-        if (layer->gb != NULL) {
-            memset(layer->gb, 0, layer->units * sizeof(float));
+        if (tw_backend_zero(head->backend, layer->gw, layer->in * units, problem) != 0 ||
+            (layer->gb != NULL && tw_backend_zero(head->backend, layer->gb, units, problem) != 0)) {
+            return -1;
         }
         ready(head, layer);
     }
+    return 0;
 }
 
 /* What the pass says of its examples, to where it is computed. */
-static void put(tw_head_t *head, const tw_head_pass_t *pass)
+static int put(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *problem)
 {
-    memcpy(head->labels, pass->labels, pass->n * sizeof(*pass->labels));
-    if (pass->training) {
-        memcpy(head->examples, pass->examples, pass->n * sizeof(*pass->examples));
-    }
+    return tw_backend_put(head->backend, head->labels, pass->labels,
+                          pass->n * sizeof(*pass->labels), problem) != 0 ||
+                   (pass->training &&
+                    tw_backend_put(head->backend, head->examples, pass->examples,
+                                   pass->n * sizeof(*pass->examples), problem) != 0)
+               ? -1
+               : 0;
 }
 
 static int run(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *problem)
@@ -312,7 +317,6 @@ static int run(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *proble
     const tw_head_layer_t *last = &head->layer[head->layers - 1];
     const int              both = pass->training || pass->gx != NULL;
 
-    put(head, pass);
     if (pass->training && head->drops > 0) {
         drop_inputs(head, pass, head->x, pass->x);
     }
@@ -335,6 +339,13 @@ static int run(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *proble
     return pass->count ? tw_head_wrong(head, pass, problem) : 0;
 }
 
+/* The backend has failed, on this rank alone: those that share the layers go on to wait for it. */
+static int alone(const tw_head_t *head, int status, tw_problem_t *problem)
+{
+    problem->fatal |= status != 0 && head->comm != NULL;
+    return status;
+}
+
 int tw_head_run(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *problem)
 {
     int status;
@@ -343,12 +354,17 @@ int tw_head_run(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *probl
         return -1;
     }
     if (pass->n == 0) {
-        if ((pass->training || pass->gx != NULL) && !pass->accumulate) {
-            clear(head);
-        }
-        return 0;
+        return (pass->training || pass->gx != NULL) && !pass->accumulate
+                   ? alone(head, clear(head, problem), problem)
+                   : 0;
     }
-    status = run(head, pass, problem);
+    status = alone(head, put(head, pass, problem), problem);
+    if (status == 0) {
+        status = run(head, pass, problem);
+    }
+    if (status == 0) {
+        status = alone(head, head->ops->check(head->dense, problem), problem);
+    }
     if (status != 0 && head->comm != NULL) {
         tw_head_abandon(head);
     }
@@ -357,12 +373,16 @@ int tw_head_run(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *probl
 
 int tw_head_take(tw_head_t *head, double *loss_p, tw_head_wrong_t *wrong_p, tw_problem_t *problem)
 {
-    (void)problem;
-    *loss_p = head->sums->loss;
-    if (wrong_p != NULL) {
-        *wrong_p = (tw_head_wrong_t){(size_t)head->sums->one, (size_t)head->sums->five};
+    tw_dense_sums_t sums;
+
+    if (tw_backend_get(head->backend, &sums, head->sums, sizeof(sums), problem) != 0 ||
+        tw_backend_zero(head->backend, head->sums, sizeof(sums), problem) != 0) {
+        return -1;
     }
-    *head->sums = (tw_dense_sums_t){.loss = 0.0};
+    *loss_p = sums.loss;
+    if (wrong_p != NULL) {
+        *wrong_p = (tw_head_wrong_t){(size_t)sums.one, (size_t)sums.five};
+    }
     return 0;
 }
 

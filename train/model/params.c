@@ -10,27 +10,8 @@
 #include "train/hash.h"
 #include "train/model/params.h"
 
-/* Aligned for the widest vectors, zeroed; NULL without memory. */
-static float *floats(size_t n)
-{
-    const size_t bytes = (n * sizeof(float) + 63) / 64 * 64;
-    float       *p     = aligned_alloc(64, bytes == 0 ? 64 : bytes);
-
-    if (p != NULL) {
-        memset(p, 0, bytes);
-    }
-    return p;
-}
-
 /* Room before the gradients for the numbers that travel with them; keeps the alignment. */
 #define TW_FRONT 16
-
-static float *gradients(size_t n)
-{
-    float *p = floats(TW_FRONT + n);
-
-    return p != NULL ? p + TW_FRONT : NULL;
-}
 
 size_t tw_params_share(size_t units, int rank, int ranks, size_t *first_p)
 {
@@ -140,40 +121,79 @@ static int lay_out(tw_params_t *params, const tw_network_t *net, int layout)
     return 0;
 }
 
-void tw_params_reset_state(tw_params_t *params)
+int tw_params_get(const tw_params_t *params, float *host, const float *from, size_t n,
+                  tw_problem_t *problem)
 {
+    return tw_backend_get(params->backend, host, from, n * sizeof(float), problem);
+}
+
+int tw_params_put(const tw_params_t *params, float *to, const float *host, size_t n,
+                  tw_problem_t *problem)
+{
+    return tw_backend_put(params->backend, to, host, n * sizeof(float), problem);
+}
+
+int tw_params_reset_state(tw_params_t *params, tw_problem_t *problem)
+{
+    float *state = malloc((params->states + 1) * sizeof(float));
+    int    status;
+
+    if (state == NULL) {
+        return tw_problem_machine(problem, "no memory for %zu running statistics", params->states);
+    }
     for (size_t i = 0; i < params->norms; i++) {
-        float *mean = params->state + params->norm[i].first;
+        float *mean = state + params->norm[i].first;
 
         for (size_t c = 0; c < params->norm[i].channels; c++) {
             mean[c]                            = 0.0f;
             mean[params->norm[i].channels + c] = 1.0f;
         }
     }
+    status = tw_params_put(params, params->state, state, params->states, problem);
+    free(state);
+    return status;
 }
 
-int tw_params_create(tw_params_t *params, const tw_network_t *net, int rank, int ranks, int layout,
-                     tw_problem_t *problem)
+static int allocate(tw_params_t *params, size_t n, float **p, tw_problem_t *problem)
 {
-    int status;
+    void     *memory;
+    const int status = tw_backend_allocate(params->backend, n * sizeof(float), &memory, problem);
 
-    *params = (tw_params_t){.rank = rank, .ranks = ranks};
-    status  = lay_out(params, net, layout);
-    if (status == 0) {
-        params->value    = floats(params->total);
-        params->gradient = gradients(params->total);
-        params->momentum = floats(params->moments);
-        params->state    = floats(params->states);
+    *p = memory;
+    return status;
+}
+
+static int allocate_all(tw_params_t *params, tw_problem_t *problem)
+{
+    float *front;
+
+    if (allocate(params, params->total, &params->value, problem) != 0 ||
+        allocate(params, params->moments, &params->momentum, problem) != 0 ||
+        allocate(params, params->states, &params->state, problem) != 0 ||
+        allocate(params, TW_FRONT + params->total, &front, problem) != 0) {
+        return -1;
     }
-    if (status != 0 || params->value == NULL || params->gradient == NULL ||
-        params->momentum == NULL || params->state == NULL) {
-        tw_problem_set(problem, "no memory for the %zu parameters of %s, three floats each",
-                       params->total, net->name);
+    params->gradient = front + TW_FRONT;
+    params->extra    = params->gradient - 2;
+    return 0;
+}
+
+int tw_params_create(tw_params_t *params, const tw_network_t *net, tw_backend_t *backend, int rank,
+                     int ranks, int layout, tw_problem_t *problem)
+{
+    tw_problem_t why = {.set = 0};
+
+    *params = (tw_params_t){.backend = backend, .rank = rank, .ranks = ranks};
+    if (lay_out(params, net, layout) != 0 || allocate_all(params, &why) != 0) {
+        tw_problem_machine(problem, "no memory for the %zu parameters of %s, three floats each%s%s",
+                           params->total, net->name, why.set ? ": " : "", why.text);
         tw_params_destroy(params);
         return -1;
     }
-    params->extra = params->gradient - 2;
-    tw_params_reset_state(params);
+    if (tw_params_reset_state(params, problem) != 0) {
+        tw_params_destroy(params);
+        return -1;
+    }
     return 0;
 }
 
@@ -181,10 +201,13 @@ void tw_params_destroy(tw_params_t *params)
 {
     free(params->param);
     free(params->norm);
-    free(params->value);
-    free(params->gradient != NULL ? params->gradient - TW_FRONT : NULL);
-    free(params->momentum);
-    free(params->state);
+    if (params->backend != NULL) {
+        tw_backend_release(params->backend, params->value);
+        tw_backend_release(params->backend,
+                           params->gradient != NULL ? params->gradient - TW_FRONT : NULL);
+        tw_backend_release(params->backend, params->momentum);
+        tw_backend_release(params->backend, params->state);
+    }
     memset(params, 0, sizeof(*params));
 }
 
@@ -221,21 +244,48 @@ static int all_finite(const float *x, size_t n)
     return found == 0;
 }
 
-uint64_t tw_params_hash(const tw_params_t *params, size_t layer, int *finite_p)
+/* A tensor's values where the host can read them: as they are, or in a copy, to be freed. */
+static const float *on_host(const tw_params_t *params, const tw_param_t *param, float **copy_p,
+                            tw_problem_t *problem)
 {
-    uint64_t hash = layer;
+    const float *value = params->value + param->first;
 
+    *copy_p = NULL;
+    if (tw_backend_memory(params->backend) == TW_MEMORY_HOST) {
+        return value;
+    }
+    *copy_p = malloc((param->count + 1) * sizeof(float));
+    if (*copy_p == NULL) {
+        (void)tw_problem_machine(problem, "no memory for a copy of %s", param->name);
+    } else if (tw_params_get(params, *copy_p, value, param->count, problem) != 0) {
+        free(*copy_p);
+        *copy_p = NULL;
+    }
+    return *copy_p;
+}
+
+int tw_params_hash(const tw_params_t *params, size_t layer, uint64_t *hash_p, int *finite_p,
+                   tw_problem_t *problem)
+{
+    *hash_p   = layer;
     *finite_p = 1;
     for (size_t i = 0; i < params->count; i++) {
         const tw_param_t *param = &params->param[i];
-        const float      *value = params->value + param->first;
+        const float      *value;
+        float            *copy;
 
-        if (param->layer == layer) {
-            *finite_p &= all_finite(value, param->count);
-            if (!param->split) {
-                hash = tw_hash(hash, value, param->count * sizeof(float));
-            }
+        if (param->layer != layer) {
+            continue;
         }
+        value = on_host(params, param, &copy, problem);
+        if (value == NULL) {
+            return -1;
+        }
+        *finite_p &= all_finite(value, param->count);
+        if (!param->split) {
+            *hash_p = tw_hash(*hash_p, value, param->count * sizeof(float));
+        }
+        free(copy);
     }
-    return hash;
+    return 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * model/params.h - all parameters of a network as flat vectors: values, gradients, momentum.
+ * model/params.h - all parameters of a network as flat vectors: values, gradients, momentum. They are
+ * memory of the backend: the host reads and writes them by tw_params_get() and tw_params_put().
  *
  * Order: layer by layer as in the network, a layer's weights (or gamma) then its biases (or beta).
  * What is equal on all ranks comes first, what is split by output unit after it; since all dense
@@ -16,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "train/compute/backend.h"
 #include "train/model/network.h"
 #include "train/problem.h"
 
@@ -55,12 +57,13 @@ typedef struct tw_param_norm {
 } tw_param_norm_t;
 
 typedef struct tw_params {
+    tw_backend_t    *backend;
     int              rank, ranks;
     size_t           count; /* tensors */
     tw_param_t      *param;
     size_t           total;            /* elements of each vector on this rank                */
     size_t           replicated;       /* elements 0 .. replicated - 1 are equal on all ranks */
-    float           *value, *gradient; /* [total], 64-byte aligned                          */
+    float           *value, *gradient; /* [total], 64-byte aligned, of the backend          */
     float           *momentum;         /* [moments], the same                               */
     size_t           moments;
     float           *extra; /* [2], right before gradient: numbers that may travel with it */
@@ -71,20 +74,31 @@ typedef struct tw_params {
 } tw_params_t;
 
 /** Lay out and allocate the parameters of a network: all zero but the running variances, 1.
- * @param layout  TW_PARAMS_SPLIT, TW_PARAMS_APART, both or 0.
+ * @param backend  must outlive them
+ * @param layout   TW_PARAMS_SPLIT, TW_PARAMS_APART, both or 0.
  * @return 0, or -1 with the problem written and nothing to destroy. */
-int tw_params_create(tw_params_t *params, const tw_network_t *net, int rank, int ranks, int layout,
-                     tw_problem_t *problem);
+int tw_params_create(tw_params_t *params, const tw_network_t *net, tw_backend_t *backend, int rank,
+                     int ranks, int layout, tw_problem_t *problem);
 
 /** Release what tw_params_create() made; a zeroed one is allowed. */
 void tw_params_destroy(tw_params_t *params);
 
 /** Draw the first values as the network says; gradients and momentum 0, running mean 0 and
- * variance 1. Equal bits on every machine: only operations that IEEE rounds correctly. */
-void tw_params_init(tw_params_t *params, const tw_network_t *net, uint64_t seed);
+ * variance 1. Equal bits on every machine: only operations that IEEE rounds correctly.
+ * @return 0, or -1 with the problem written, as of all that follow. */
+int tw_params_init(tw_params_t *params, const tw_network_t *net, uint64_t seed,
+                   tw_problem_t *problem);
 
 /** Running mean 0, variance 1. */
-void tw_params_reset_state(tw_params_t *params);
+int tw_params_reset_state(tw_params_t *params, tw_problem_t *problem);
+
+/** n floats of params to memory of the host: after all work queued so far, which it waits for. */
+int tw_params_get(const tw_params_t *params, float *host, const float *from, size_t n,
+                  tw_problem_t *problem);
+
+/** The other way; host may be used again on return. */
+int tw_params_put(const tw_params_t *params, float *to, const float *host, size_t n,
+                  tw_problem_t *problem);
 
 /** Units that rank r of `ranks` holds of `units` split by output unit.
  * @param [out] first_p  the first of them. */
@@ -98,7 +112,9 @@ float *tw_params_state(const tw_params_t *params, size_t layer);
 
 /** 64-bit hash of the bits of a layer's values that all ranks hold equally (0 parameters: a hash of
  * nothing; split tensors and running statistics do not count).
- * @param [out] finite_p  0 if a value of the layer on this rank, split ones too, is not finite. */
-uint64_t tw_params_hash(const tw_params_t *params, size_t layer, int *finite_p);
+ * @param [out] finite_p  0 if a value of the layer on this rank, split ones too, is not finite.
+ * @return 0, or -1 with the problem written. */
+int tw_params_hash(const tw_params_t *params, size_t layer, uint64_t *hash_p, int *finite_p,
+                   tw_problem_t *problem);
 
 #endif /* TW_MODEL_PARAMS_H */

@@ -10,6 +10,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "train/model/params.h"
@@ -88,48 +89,76 @@ static void fill_normal(float *x, size_t n, uint64_t key, uint64_t first, double
     }
 }
 
-static void init(float *x, const tw_param_t *param, const tw_network_layer_t *layer, uint64_t seed)
+/* Values that are drawn at a time. */
+#define TW_DRAWN ((size_t)1 << 16)
+
+/* Elements from .. from + n - 1 of what this rank holds of a tensor. */
+static void draw(float *x, const tw_param_t *param, const tw_network_layer_t *layer, uint64_t seed,
+                 size_t from, size_t n)
 {
     const tw_init_t *how =
         param->role == TW_WEIGHT || param->role == TW_GAMMA ? &layer->w_init : &layer->b_init;
     const uint64_t key   = tw_random_key(seed, TW_RANDOM_WEIGHTS, param->layer, param->role);
-    const uint64_t first = (uint64_t)param->units_first * param->per_unit;
+    const uint64_t first = (uint64_t)param->units_first * param->per_unit + from;
     double         value = how->value, fan_in, fan_out;
 
     fans(layer, &fan_in, &fan_out);
     switch (how->how) {
     case TW_INIT_ZERO:
-        fill(x, param->count, 0.0f);
+        fill(x, n, 0.0f);
         break;
     case TW_INIT_CONSTANT:
-        fill(x, param->count, how->value);
+        fill(x, n, how->value);
         break;
     case TW_INIT_GAUSSIAN:
-        fill_normal(x, param->count, key, first, value, INFINITY);
+        fill_normal(x, n, key, first, value, INFINITY);
         break;
     case TW_INIT_TRUNCATED:
-        fill_normal(x, param->count, key, first, value, 2.0);
+        fill_normal(x, n, key, first, value, 2.0);
         break;
     case TW_INIT_GAUSSIAN_HE:
-        fill_normal(x, param->count, key, first, value * sqrt(2.0 / fan_in), INFINITY);
+        fill_normal(x, n, key, first, value * sqrt(2.0 / fan_in), INFINITY);
         break;
     case TW_INIT_UNIFORM_GLOROT:
         value *= sqrt(6.0 / (fan_in + fan_out));
-        for (size_t i = 0; i < param->count; i++) {
+        for (size_t i = 0; i < n; i++) {
             x[i] = (float)(value * (2.0 * tw_random_uniform(key, first + i) - 1.0));
         }
         break;
     }
 }
 
-void tw_params_init(tw_params_t *params, const tw_network_t *net, uint64_t seed)
+static int init(const tw_params_t *params, const tw_param_t *param, const tw_network_layer_t *layer,
+                uint64_t seed, float *drawn, tw_problem_t *problem)
 {
-    for (size_t i = 0; i < params->count; i++) {
+    for (size_t from = 0; from < param->count; from += TW_DRAWN) {
+        const size_t left = param->count - from, n = left < TW_DRAWN ? left : TW_DRAWN;
+
+        draw(drawn, param, layer, seed, from, n);
+        if (tw_params_put(params, params->value + param->first + from, drawn, n, problem) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int tw_params_init(tw_params_t *params, const tw_network_t *net, uint64_t seed,
+                   tw_problem_t *problem)
+{
+    float *drawn  = malloc(TW_DRAWN * sizeof(*drawn));
+    int    status = drawn != NULL ? 0 : tw_problem_machine(problem, "no memory for first values");
+
+    for (size_t i = 0; i < params->count && status == 0; i++) {
         const tw_param_t *param = &params->param[i];
 
-        init(params->value + param->first, param, &net->layer[param->layer], seed);
+        status = init(params, param, &net->layer[param->layer], seed, drawn, problem);
     }
-    memset(params->gradient, 0, params->total * sizeof(float));
-    memset(params->momentum, 0, params->moments * sizeof(float));
-    tw_params_reset_state(params);
+    free(drawn);
+    return status != 0 ||
+                   tw_backend_zero(params->backend, params->gradient, params->total * sizeof(float),
+                                   problem) != 0 ||
+                   tw_backend_zero(params->backend, params->momentum,
+                                   params->moments * sizeof(float), problem) != 0
+               ? -1
+               : tw_params_reset_state(params, problem);
 }

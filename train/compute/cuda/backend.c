@@ -107,6 +107,7 @@ static void destroy(tw_backend_t *backend)
     }
     tw_gpu_images_destroy(gpu);
     tw_backend_release(backend, gpu->workspace);
+    tw_backend_release(backend, gpu->blas_workspace);
     tw_gpu_staging_destroy(gpu);
     if (gpu->dnn != NULL) {
         (void)gpu->lib.dnn.cudnnDestroy(gpu->dnn);
@@ -140,7 +141,11 @@ static const tw_backend_ops_t ops = {.destroy         = destroy,
                                      .forget          = forget,
                                      .settle          = tw_gpu_settle,
                                      .add_gradient    = tw_gpu_add_gradient,
-                                     .output          = tw_gpu_output};
+                                     .output          = tw_gpu_output,
+                                     .dense           = tw_gpu_dense,
+                                     .sgd             = tw_gpu_sgd,
+                                     .rmsprop         = tw_gpu_rmsprop,
+                                     .max_norm        = tw_gpu_max_norm};
 
 static int open_device(tw_gpu_t *gpu, tw_problem_t *problem)
 {
@@ -167,6 +172,7 @@ static int open_device(tw_gpu_t *gpu, tw_problem_t *problem)
     }
     gpu->base.exec.stream = gpu->stream;
     gpu->processors       = properties.multiProcessorCount;
+    gpu->major            = properties.major;
     (void)snprintf(gpu->base.name, sizeof(gpu->base.name), "cuDNN %zu.%zu.%zu on GPU %d (%.60s)",
                    gpu->lib.dnn_version / 10000, gpu->lib.dnn_version / 100 % 100,
                    gpu->lib.dnn_version % 100, gpu->device, properties.name);
@@ -183,19 +189,31 @@ static int open_dnn(tw_gpu_t *gpu, tw_problem_t *problem)
                       problem);
 }
 
+/* Bytes of cuBLAS's workspace, as its documents recommend: with one of its own, not one that calls share,
+ * it gives the same bits in every run. */
+static size_t blas_workspace(int major)
+{
+    return (size_t)(major >= 9 ? 32 : 4) << 20;
+}
+
 static int open_blas(tw_gpu_t *gpu, tw_problem_t *problem)
 {
-    const cublasMath_t math = gpu->tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_PEDANTIC_MATH;
+    const cublasMath_t math  = gpu->tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_PEDANTIC_MATH;
+    const size_t       bytes = blas_workspace(gpu->major);
 
     if (tw_gpu_blas(gpu, gpu->lib.blas.create(&gpu->blas), "cuBLAS", problem) != 0) {
         gpu->blas = NULL;
         return -1;
     }
-    return tw_gpu_blas(gpu, gpu->lib.blas.set_stream(gpu->blas, gpu->stream), "cuBLAS's stream",
-                       problem) == 0
-               ? tw_gpu_blas(gpu, gpu->lib.blas.set_math(gpu->blas, math), "cuBLAS's precision",
-                             problem)
-               : -1;
+    if (tw_gpu_blas(gpu, gpu->lib.blas.set_stream(gpu->blas, gpu->stream), "cuBLAS's stream",
+                    problem) != 0 ||
+        tw_gpu_blas(gpu, gpu->lib.blas.set_math(gpu->blas, math), "cuBLAS's precision", problem) !=
+            0 ||
+        tw_backend_allocate(&gpu->base, bytes, &gpu->blas_workspace, problem) != 0) {
+        return -1;
+    }
+    return tw_gpu_blas(gpu, gpu->lib.blas.set_workspace(gpu->blas, gpu->blas_workspace, bytes),
+                       "cuBLAS's workspace", problem);
 }
 
 int tw_backend_cuda(tw_backend_t **backend_p, const tw_backend_cuda_config_t *config,

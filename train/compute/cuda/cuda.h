@@ -28,11 +28,12 @@ typedef struct tw_gpu_staging {
 typedef struct tw_gpu {
     tw_backend_t     base;
     tw_libraries_t   lib;
-    int              device, processors;
+    int              device, processors, major;
     int              tf32, fast;
     cudaStream_t     stream;
     cudnnHandle_t    dnn; /* both with the stream */
     cublasHandle_t   blas;
+    void            *blas_workspace;
     void            *workspace; /* of cuDNN's; nothing in it outlives a call */
     size_t           workspace_bytes;
     tw_gpu_staging_t staging;
@@ -102,5 +103,16 @@ int  tw_gpu_elapsed(tw_backend_t *backend, void *from, void *to, double *seconds
 int  tw_gpu_images(tw_backend_t *backend, size_t rows, const struct tw_input_device **device_p,
                    tw_problem_t *problem);
 void tw_gpu_images_destroy(tw_gpu_t *gpu);
+
+/* ---- dense.c, update.c: slots ---- */
+
+int tw_gpu_dense(tw_backend_t *backend, size_t rows_max, tw_dense_t **dense_p,
+                 tw_problem_t *problem);
+int tw_gpu_sgd(tw_backend_t *backend, float *w, float *v, const float *g, size_t n,
+               const tw_sgd_rule_t *rule, tw_problem_t *problem);
+int tw_gpu_rmsprop(tw_backend_t *backend, float *w, float *m, const float *g, size_t n,
+                   const tw_rms_rule_t *rule, tw_problem_t *problem);
+int tw_gpu_max_norm(tw_backend_t *backend, float *w, size_t units, size_t per_unit, float most,
+                    tw_problem_t *problem);
 
 #endif /* TW_COMPUTE_CUDA_CUDA_H */

@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 #define TW_TASK_THREADS 256 /* of a thread block */
+#define TW_TASK_LANES                                                                              \
+    16 /* of a row of dense_sum and update_max_norm, as units.c and update.c have */
 
 /* tw_activation_t */
 enum { TW_TASK_LINEAR, TW_TASK_RELU, TW_TASK_LOGISTIC };
@@ -20,7 +22,7 @@ typedef struct tw_task {
     const void *from[4]; /* memory of the device, or NULL */
     void       *to[4];
     size_t      n[10];
-    double      real[4];
+    double      real[5];
     uint64_t    key[2];
     int         flag[4];
 } tw_task_t;
@@ -32,7 +34,24 @@ typedef void (*tw_task_fn)(tw_task_t task);
     X(activate)                                                                                    \
     X(add)                                                                                         \
     X(images)                                                                                      \
-    X(settle)
+    X(settle)                                                                                      \
+    X(dense_outputs)                                                                               \
+    X(dense_rows)                                                                                  \
+    X(dense_deactivate)                                                                            \
+    X(dense_sum)                                                                                   \
+    X(dense_view)                                                                                  \
+    X(loss_labels)                                                                                 \
+    X(loss_tops)                                                                                   \
+    X(loss_exponentials)                                                                           \
+    X(loss_softmax)                                                                                \
+    X(loss_gradients)                                                                              \
+    X(loss_logistic)                                                                               \
+    X(loss_total)                                                                                  \
+    X(loss_count)                                                                                  \
+    X(loss_give)                                                                                   \
+    X(update_sgd)                                                                                  \
+    X(update_rmsprop)                                                                              \
+    X(update_max_norm)
 
 /* tw_task_NAME(): the kernel. */
 #define TW_TASK_DECLARE(name) tw_task_fn tw_task_##name(void);

@@ -214,7 +214,11 @@ static const tw_backend_ops_t ops = {.destroy         = destroy,
                                      .dropout         = tw_host_dropout,
                                      .add             = tw_host_add,
                                      .output          = tw_host_output,
-                                     .phases          = &tw_host_norm_ops};
+                                     .phases          = &tw_host_norm_ops,
+                                     .dense           = tw_host_dense,
+                                     .sgd             = tw_host_sgd,
+                                     .rmsprop         = tw_host_rmsprop,
+                                     .max_norm        = tw_host_max_norm};
 
 int tw_backend_host(tw_backend_t **backend_p, const tw_compute_kernels_t *kernels, int threads,
                     tw_problem_t *problem)
@@ -232,6 +236,7 @@ int tw_backend_host(tw_backend_t **backend_p, const tw_compute_kernels_t *kernel
     limit_isa(kernels->isa);
     omp_set_num_threads(threads);
     backend->threads = threads;
+    backend->kernels = kernels;
     backend->loops   = TW_KERNELS_OF(kernels, tw_host_loops);
     (void)snprintf(backend->base.name, sizeof(backend->base.name), "oneDNN %d.%d.%d, %s loops",
                    version->major, version->minor, version->patch, kernels->isa);

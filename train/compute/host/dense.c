@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * host/dense.c - dense layers on the processor: the loops of units.c and the products of product.c
- * behind the table of dense.h.
+ * behind the table of dense.h; and the optimizers of update.c behind that of the backend.
  */
 #include "config.h"
 
 #include <stdlib.h>
 
 #include "train/compute/host/dense.h"
+#include "train/compute/host/host.h"
 #include "train/random.h"
 
 static size_t least(size_t a, size_t b)
@@ -144,8 +145,15 @@ static void destroy(tw_dense_t *dense)
     free(dense);
 }
 
+static int check(tw_dense_t *dense, tw_problem_t *problem)
+{
+    (void)dense, (void)problem;
+    return 0;
+}
+
 static const tw_dense_ops_t ops = {
     .destroy      = destroy,
+    .check        = check,
     .forward      = forward,
     .backward     = backward,
     .gradient     = gradient,
@@ -165,9 +173,10 @@ static const tw_dense_ops_t ops = {
     .give         = tw_host_give,
 };
 
-int tw_dense_host(tw_dense_t **dense_p, const tw_compute_kernels_t *kernels, int threads,
-                  size_t rows_max, tw_problem_t *problem)
+int tw_host_dense(tw_backend_t *backend, size_t rows_max, tw_dense_t **dense_p,
+                  tw_problem_t *problem)
 {
+    const tw_host_t *from = (const tw_host_t *)backend;
     tw_host_dense_t *host = calloc(1, sizeof(*host));
 
     if (host == NULL || (host->keys = calloc(2 * rows_max + 1, sizeof(*host->keys))) == NULL) {
@@ -175,17 +184,41 @@ int tw_dense_host(tw_dense_t **dense_p, const tw_compute_kernels_t *kernels, int
         return tw_problem_set(problem, "out of memory");
     }
     host->base.ops  = &ops;
-    host->loops     = TW_KERNELS_OF(kernels, tw_unit_loops);
-    host->product   = tw_product_make(kernels, threads);
-    host->threads   = threads;
+    host->loops     = TW_KERNELS_OF(from->kernels, tw_unit_loops);
+    host->product   = tw_product_make(from->kernels, from->threads);
+    host->threads   = from->threads;
     host->base.rows = host->product.thin->most;
     *dense_p        = &host->base;
     return 0;
 }
 
-void tw_dense_destroy(tw_dense_t *dense)
+/* ---- optimizers ----------------------------------------------------------------------------- */
+
+static const tw_update_t *update_of(tw_backend_t *backend)
 {
-    if (dense != NULL) {
-        dense->ops->destroy(dense);
-    }
+    return TW_KERNELS_OF(((tw_host_t *)backend)->kernels, tw_update);
+}
+
+int tw_host_sgd(tw_backend_t *backend, float *w, float *v, const float *g, size_t n,
+                const tw_sgd_rule_t *rule, tw_problem_t *problem)
+{
+    (void)problem;
+    update_of(backend)->sgd(w, v, g, n, rule);
+    return 0;
+}
+
+int tw_host_rmsprop(tw_backend_t *backend, float *w, float *m, const float *g, size_t n,
+                    const tw_rms_rule_t *rule, tw_problem_t *problem)
+{
+    (void)problem;
+    update_of(backend)->rmsprop(w, m, g, n, rule);
+    return 0;
+}
+
+int tw_host_max_norm(tw_backend_t *backend, float *w, size_t units, size_t per_unit, float most,
+                     tw_problem_t *problem)
+{
+    (void)problem;
+    update_of(backend)->max_norm(w, units, per_unit, most);
+    return 0;
 }

@@ -19,14 +19,15 @@ typedef enum tw_temp_use {
 } tw_temp_use_t;
 
 typedef struct tw_host {
-    tw_backend_t           base;
-    dnnl_engine_t          engine;
-    dnnl_stream_t          stream;
-    dnnl_primitive_attr_t  attr, relu_attr; /* both: scratch memory is given */
-    const tw_host_loops_t *loops;
-    int                    threads;
-    float                 *temp[TW_TEMPS];
-    size_t                 temp_bytes[TW_TEMPS];
+    tw_backend_t                base;
+    dnnl_engine_t               engine;
+    dnnl_stream_t               stream;
+    dnnl_primitive_attr_t       attr, relu_attr; /* both: scratch memory is given */
+    const tw_compute_kernels_t *kernels;
+    const tw_host_loops_t      *loops;
+    int                         threads;
+    float                      *temp[TW_TEMPS];
+    size_t                      temp_bytes[TW_TEMPS];
 } tw_host_t;
 
 static inline tw_host_t *tw_host_of(const tw_graph_t *graph)
@@ -77,6 +78,17 @@ int tw_host_output(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, flo
                    tw_op_t **op_p, tw_problem_t *problem);
 
 extern const tw_norm_ops_t tw_host_norm_ops;
+
+/* ---- dense.c ---- */
+
+int tw_host_dense(tw_backend_t *backend, size_t rows_max, tw_dense_t **dense_p,
+                  tw_problem_t *problem);
+int tw_host_sgd(tw_backend_t *backend, float *w, float *v, const float *g, size_t n,
+                const tw_sgd_rule_t *rule, tw_problem_t *problem);
+int tw_host_rmsprop(tw_backend_t *backend, float *w, float *m, const float *g, size_t n,
+                    const tw_rms_rule_t *rule, tw_problem_t *problem);
+int tw_host_max_norm(tw_backend_t *backend, float *w, size_t units, size_t per_unit, float most,
+                     tw_problem_t *problem);
 
 /* ---- activation.c ---- */
 
