@@ -29,7 +29,7 @@ static const struct {
                   {"noise:1 crop:16 scale:0.1", 0},
                   {"mirror scale:2 mirror crop:18 mean:1 scale:3 mean:2 scale:0.3 mean:4 scale:5 mean:6 "
                    "scale:7 mean:8 crop:16 scale:9",
-                   5}};
+                   6}};
 
 /* A mean of pixels that looks like no other. */
 static void teach(void)

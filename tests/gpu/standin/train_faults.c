@@ -15,6 +15,10 @@
 
 #include <cuda_runtime_api.h>
 
+#include "train/compute/cuda/libraries.h"
+
+int load_libraries(tw_libraries_t *libraries, tw_problem_t *problem);
+
 #define tw_libraries_load load_libraries
 #include "train/compute/cuda/libraries.c"
 #undef tw_libraries_load
