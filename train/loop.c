@@ -418,7 +418,9 @@ int tw_training_run(tw_training_t *t, tw_problem_t *problem)
     if (t->step > t->epochs * t->steps) {
         close_epoch(t);
     }
-    tw_training_hash(t, problem);
+    if (tw_training_hash(t, problem) == 0 && tw_backend_finish(t->backend, problem) == 0) {
+        tw_marks_collect(t->marks, problem); /* the update of the last step */
+    }
     if (tw_agree(t->comm, problem) != 0) {
         return -1;
     }
