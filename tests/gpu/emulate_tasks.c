@@ -14,6 +14,8 @@
     }                                                                                              \
     static void name(tw_task_t task)
 
+#include "train/compute/cuda/norm.cu"
+#include "train/compute/cuda/places.cu"
 #include "train/compute/cuda/units.cu"
 
 #include "tests/gpu/standin/standin.h"

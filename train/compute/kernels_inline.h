@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * compute/kernels_inline.h - what a kernel's loop calls for each value. Only static inline.
+ * compute/kernels_inline.h - what a kernel's loop calls for each value, on a GPU too. Only static
+ * inline.
  */
 #ifndef TW_COMPUTE_KERNELS_INLINE_H
 #define TW_COMPUTE_KERNELS_INLINE_H
@@ -8,9 +9,15 @@
 
 #include "train/compute/kernels.h"
 
+#ifdef __CUDACC__
+#define TW_INLINE static __device__ inline
+#else
+#define TW_INLINE static inline
+#endif
+
 /* Whether unit i is kept, of the halves of a key: a 32-bit hash with two multiplications, compared
  * as 31 bits because signed comparison is what vector units have. */
-static inline int tw_keep_halves(uint32_t low, uint32_t high, int32_t threshold, uint32_t i)
+TW_INLINE int tw_keep_halves(uint32_t low, uint32_t high, int32_t threshold, uint32_t i)
 {
     uint32_t h = i * UINT32_C(0x9e3779b1) + low;
 
@@ -22,7 +29,7 @@ static inline int tw_keep_halves(uint32_t low, uint32_t high, int32_t threshold,
     return (int32_t)(h >> 1) >= threshold;
 }
 
-static inline int tw_keep(const tw_drop_t *drop, uint32_t i)
+TW_INLINE int tw_keep(const tw_drop_t *drop, uint32_t i)
 {
     return tw_keep_halves((uint32_t)drop->key, (uint32_t)(drop->key >> 32), drop->threshold, i);
 }
@@ -30,7 +37,7 @@ static inline int tw_keep(const tw_drop_t *drop, uint32_t i)
 /* e^x: x = n ln 2 + r with |r| <= ln(2)/2, the Taylor polynomial of degree 6 for e^r, and n put
  * into the exponent. Adding 1.5 * 2^23 rounds to the nearest integer and leaves it in the low
  * bits, so no value, NaN included, is converted to an integer type. */
-static inline float tw_exp(float x)
+TW_INLINE float tw_exp(float x)
 {
     const float magic = 12582912.0f;
     float       c, shifted, n, r, p, power;
