@@ -5,6 +5,10 @@
 #ifndef TW_TESTS_BACKEND_HERE_H
 #define TW_TESTS_BACKEND_HERE_H
 
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "thinwire/thinwire.h"
 #include "tests/train/levels.h"
 #include "train/compute/backend_ops.h"
 
@@ -19,10 +23,22 @@
 static inline int backend_here(tw_backend_t **backend_p, const tw_compute_kernels_t *kernels,
                                int threads, tw_problem_t *problem)
 {
-    const tw_backend_cuda_config_t config = {.device = 0};
+    const char *const              device = getenv("TW_DEVICE_HERE");
+    const tw_backend_cuda_config_t config = {.device = device == NULL ? 0 : atoi(device)};
 
     (void)kernels, (void)threads;
     return tw_backend_cuda(backend_p, &config, problem);
+}
+
+/* Of several ranks: one device after another. */
+static inline void backend_of_rank(int rank)
+{
+    char text[16];
+    int  count = 1;
+
+    (void)cudaGetDeviceCount(&count);
+    (void)snprintf(text, sizeof(text), "%d", rank % count);
+    (void)setenv("TW_DEVICE_HERE", text, 1);
 }
 
 /* Scratch that a backend has to its end. */
@@ -40,6 +56,11 @@ static inline int backend_here(tw_backend_t **backend_p, const tw_compute_kernel
                                int threads, tw_problem_t *problem)
 {
     return tw_backend_host(backend_p, kernels, threads, problem);
+}
+
+static inline void backend_of_rank(int rank)
+{
+    (void)rank;
 }
 
 static inline size_t backend_keeps(const tw_backend_t *backend)
