@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/test_backend.c - the host backend against layers in plain double (reference.h): small
- * networks of every operation, forward, backward and evaluated, at every instruction set, with one
- * and two threads. TW_SEED=N draws other numbers.
+ * tests/train/test_backend.c - a backend against layers in plain double (reference.h): small
+ * networks of every operation, forward, backward and evaluated. On the host at every instruction set,
+ * with one and two threads; on the stand-in for CUDA with other orders of execution. TW_SEED=N draws
+ * other numbers.
  */
 #include "config.h"
 
@@ -13,9 +14,8 @@
 
 #include "thinwire/thinwire.h"
 #include "tests/suite.h"
-#include "tests/train/levels.h"
+#include "tests/train/backend_here.h"
 #include "tests/train/reference.h"
-#include "train/compute/backend.h"
 #include "train/random.h"
 
 enum { LAYERS_MAX = 24 };
@@ -33,8 +33,9 @@ static uint64_t seed_of(void)
 /* Numbers in float, as the backend has them, and in double, as the reference computes. */
 typedef struct numbers {
     size_t  count;
-    float  *f, *got; /* got: gradients by the backend  */
-    double *d, *g;   /* g: gradients by the reference  */
+    float  *f, *got;       /* got: gradients by the backend      */
+    double *d, *g;         /* g: gradients by the reference      */
+    float  *on, *gradient; /* f and got in memory of the backend */
 } numbers_t;
 
 typedef struct layer {
@@ -382,8 +383,46 @@ typedef struct built {
     tw_problem_t  problem;
     float        *input, *gradient;
     const float  *output;
+    float        *got;            /* the output, for the host to read       */
+    size_t        count;          /* of its numbers                         */
+    double       *moments, *sums; /* [513], [512]: of one layer after another */
+    float        *fixed;          /* [2][256]                               */
     tw_op_t      *end;
 } built_t;
+
+static void *room(built_t *b, size_t bytes)
+{
+    void *p;
+
+    ck_assert_msg(tw_backend_allocate(b->backend, bytes, &p, &b->problem) == 0, "%s",
+                  b->problem.text);
+    return p;
+}
+
+static void put(built_t *b, void *to, const void *from, size_t bytes)
+{
+    ck_assert_int_eq(tw_backend_put(b->backend, to, from, bytes, &b->problem), 0);
+}
+
+static void get(built_t *b, void *to, const void *from, size_t bytes)
+{
+    ck_assert_msg(tw_backend_get(b->backend, to, from, bytes, &b->problem) == 0, "%s",
+                  b->problem.text);
+}
+
+static void lend(built_t *b, numbers_t *v)
+{
+    v->on       = room(b, v->count * sizeof(float));
+    v->gradient = room(b, v->count * sizeof(float));
+    put(b, v->on, v->f, v->count * sizeof(float));
+}
+
+static void take_back(built_t *b, numbers_t *v)
+{
+    tw_backend_release(b->backend, v->on);
+    tw_backend_release(b->backend, v->gradient);
+    v->on = v->gradient = NULL;
+}
 
 static tw_tensor_t *tensor_of(net_t *net, tw_tensor_t *image, int index)
 {
@@ -394,11 +433,14 @@ static int build_layer(net_t *net, built_t *b, tw_tensor_t *image, layer_t *laye
 {
     const tw_network_layer_t *l      = &layer->l;
     tw_tensor_t              *x      = tensor_of(net, image, l->input[0]);
-    const tw_op_params_t      params = {.w  = layer->w.f,
-                                        .b  = layer->b.count > 0 ? layer->b.f : NULL,
-                                        .gw = gradients ? layer->w.got : NULL,
-                                        .gb = gradients && layer->b.count > 0 ? layer->b.got : NULL};
+    tw_op_params_t            params = {.w = NULL};
 
+    lend(b, &layer->w);
+    lend(b, &layer->b);
+    params.w  = layer->w.on;
+    params.b  = layer->b.count > 0 ? layer->b.on : NULL;
+    params.gw = gradients ? layer->w.gradient : NULL;
+    params.gb = gradients && layer->b.count > 0 ? layer->b.gradient : NULL;
     switch (l->kind) {
     case TW_CONV:
         return tw_graph_conv(b->graph, l, params, x, &layer->tensor, &layer->op, &b->problem);
@@ -424,8 +466,13 @@ static void build(net_t *net, built_t *b, const tw_compute_kernels_t *kernels, i
     tw_tensor_t *image;
 
     memset(b, 0, sizeof(*b));
-    ck_assert_msg(tw_backend_host(&b->backend, kernels, threads, &b->problem) == 0, "%s",
+    ck_assert_msg(backend_here(&b->backend, kernels, threads, &b->problem) == 0, "%s",
                   b->problem.text);
+    b->moments = room(b, 513 * sizeof(double));
+    b->sums    = room(b, 512 * sizeof(double));
+    b->fixed   = room(b, 512 * sizeof(float));
+    b->count   = net->n * tw_shape_size(net->layer[net->layers - 1].l.out);
+    b->got     = calloc(b->count, sizeof(float));
     ck_assert_int_eq(tw_graph_create(b->backend, net->n, &b->graph, &b->problem), 0);
     ck_assert_int_eq(tw_graph_input(b->graph, net->input, &image, &b->input, &b->problem), 0);
     for (size_t i = 0; i < net->layers; i++) {
@@ -437,24 +484,31 @@ static void build(net_t *net, built_t *b, const tw_compute_kernels_t *kernels, i
                      0);
 }
 
-static void built_end(built_t *b)
+static void built_end(net_t *net, built_t *b)
 {
     tw_graph_destroy(b->graph);
+    for (size_t i = 0; i < net->layers; i++) {
+        take_back(b, &net->layer[i].w);
+        take_back(b, &net->layer[i].b);
+    }
+    tw_backend_release(b->backend, b->moments);
+    tw_backend_release(b->backend, b->sums);
+    tw_backend_release(b->backend, b->fixed);
+    ck_assert_uint_eq(tw_backend_memory_used(b->backend), backend_keeps(b->backend));
     tw_backend_destroy(b->backend);
+    free(b->got);
 }
 
 static void run_forward(net_t *net, built_t *b, const tw_op_pass_t *pass)
 {
-    memcpy(b->input, net->x.f, net->x.count * sizeof(float));
+    put(b, b->input, net->x.f, net->x.count * sizeof(float));
     for (size_t i = 0; i < net->layers; i++) {
         layer_t     *layer = &net->layer[i];
         const size_t c     = layer->l.in.c;
 
         if (layer->l.kind == TW_NORM && pass->training) {
-            double moments[513];
-
-            tw_op_norm_moments(layer->op, moments);
-            tw_op_norm_set(layer->op, moments);
+            tw_op_norm_moments(layer->op, b->moments);
+            tw_op_norm_set(layer->op, b->moments);
         } else if (layer->l.kind == TW_NORM) {
             float mean[256], var[256];
 
@@ -462,16 +516,19 @@ static void run_forward(net_t *net, built_t *b, const tw_op_pass_t *pass)
                 mean[k] = fixed_mean(k);
                 var[k]  = fixed_var(k);
             }
-            tw_op_norm_fixed(layer->op, mean, var);
+            put(b, b->fixed, mean, c * sizeof(float));
+            put(b, b->fixed + c, var, c * sizeof(float));
+            tw_op_norm_fixed(layer->op, b->fixed, b->fixed + c);
         }
         tw_op_forward(layer->op, pass);
     }
     tw_op_forward(b->end, pass);
+    get(b, b->got, b->output, b->count * sizeof(float));
 }
 
 static void run_backward(net_t *net, built_t *b)
 {
-    memcpy(b->gradient, net->out.f, net->out.count * sizeof(float));
+    put(b, b->gradient, net->out.f, net->out.count * sizeof(float));
     ck_assert_msg(tw_graph_backward_begin(b->graph, &b->problem) == 0, "%s", b->problem.text);
     tw_op_backward_params(b->end);
     tw_op_backward_data(b->end);
@@ -480,15 +537,21 @@ static void run_backward(net_t *net, built_t *b)
 
         if (layer->l.kind == TW_NORM) {
             const double count = (double)net->n * (double)(layer->l.in.h * layer->l.in.w);
-            double       sums[512];
 
-            tw_op_norm_sums(layer->op, sums);
-            tw_op_norm_set_sums(layer->op, sums, &count);
+            put(b, b->moments, &count, sizeof(count));
+            tw_op_norm_sums(layer->op, b->sums);
+            tw_op_norm_set_sums(layer->op, b->sums, b->moments);
         }
         tw_op_backward_params(layer->op);
         tw_op_backward_data(layer->op);
     }
     ck_assert_msg(tw_graph_finish(b->graph, &b->problem) == 0, "%s", b->problem.text);
+    for (size_t i = 0; i < net->layers; i++) {
+        layer_t *layer = &net->layer[i];
+
+        get(b, layer->w.got, layer->w.gradient, layer->w.count * sizeof(float));
+        get(b, layer->b.got, layer->b.gradient, layer->b.count * sizeof(float));
+    }
 }
 
 /* ---- comparing ---- */
@@ -559,12 +622,12 @@ static void check_net(net_t *net, const tw_compute_kernels_t *kernels, int threa
             .training = training, .seed = 5, .step = step, .examples = net->examples};
 
         if (!training) {
-            built_end(&b);
+            built_end(net, &b);
             build(net, &b, kernels, threads, 0);
         }
         draw_step(net, step, &ref);
         run_forward(net, &b, &pass);
-        close_to(net, training ? "output" : "output of evaluation", b.output, net->layer[last].y,
+        close_to(net, training ? "output" : "output of evaluation", b.got, net->layer[last].y,
                  net->out.count);
         if (training) {
             ref_backward(net, &ref);
@@ -573,7 +636,7 @@ static void check_net(net_t *net, const tw_compute_kernels_t *kernels, int threa
         }
     }
     ck_assert_int_eq(tw_graph_backward_begin(b.graph, &b.problem), -1);
-    built_end(&b);
+    built_end(net, &b);
 }
 
 /* ---- the networks ---- */
@@ -716,7 +779,7 @@ enum { NETWORKS = sizeof(networks) / sizeof(networks[0]) };
 START_TEST(networks_agree)
 {
     static const size_t         examples[] = {1, 2, 5};
-    const tw_compute_kernels_t *kernels    = kernels_at(_i % LEVELS);
+    const tw_compute_kernels_t *kernels    = kernels_at(_i % BACKEND_LEVELS);
 
     if (kernels == NULL) {
         return;
@@ -724,7 +787,7 @@ START_TEST(networks_agree)
     for (size_t i = 0; i < 3; i++) {
         net_t net;
 
-        networks[_i / LEVELS](&net, examples[i]);
+        networks[_i / BACKEND_LEVELS](&net, examples[i]);
         check_net(&net, kernels, i == 1 ? 2 : 1);
         net_end(&net);
     }
@@ -750,12 +813,13 @@ static void moments_of(const tw_compute_kernels_t *kernels, int threads, size_t 
     }
     l = norm(&net, l, TW_LINEAR);
     build(&net, &b, kernels, threads, 1);
-    memcpy(b.input, x, n * tw_shape_size(shape) * sizeof(float));
+    put(&b, b.input, x, n * tw_shape_size(shape) * sizeof(float));
     if (through) {
         tw_op_forward(net.layer[0].op, &(tw_op_pass_t){.training = 1});
     }
-    tw_op_norm_moments(net.layer[l].op, moments);
-    built_end(&b);
+    tw_op_norm_moments(net.layer[l].op, b.moments);
+    get(&b, moments, b.moments, (1 + 2 * shape.c) * sizeof(double));
+    built_end(&net, &b);
     net_end(&net);
 }
 
@@ -764,9 +828,9 @@ static void moments_of(const tw_compute_kernels_t *kernels, int threads, size_t 
 START_TEST(moments_are_accurate)
 {
     static const tw_shape_t     shapes[] = {{5, 3, 3}, {16, 16, 20}, {24, 1, 1}, {3, 40, 40}};
-    const tw_compute_kernels_t *kernels  = kernels_at(_i % LEVELS);
-    const tw_shape_t            shape    = shapes[_i / LEVELS / 2];
-    const int                   through  = _i / LEVELS % 2;
+    const tw_compute_kernels_t *kernels  = kernels_at(_i % BACKEND_LEVELS);
+    const tw_shape_t            shape    = shapes[_i / BACKEND_LEVELS / 2];
+    const int                   through  = _i / BACKEND_LEVELS % 2;
     const tw_network_layer_t    layer    = {.in = shape, .out = shape};
     const size_t                n = 7, c = shape.c;
     numbers_t                   x = draw(3, n * tw_shape_size(shape), 0.01f, 10000.0f);
@@ -804,7 +868,7 @@ START_TEST(wrong_shapes_are_refused)
     net_begin(&net, "refused", 1, (tw_shape_t){2, 4, 4});
     (void)conv(&net, -1, 2, 3, 3, 1, 1, 0, TW_LINEAR);
     l = &net.layer[0].l;
-    ck_assert_int_eq(tw_backend_host(&backend, tw_kernels_for("scalar"), 1, &problem[0]), 0);
+    ck_assert_int_eq(backend_here(&backend, tw_kernels_for("scalar"), 1, &problem[0]), 0);
     ck_assert_int_eq(tw_graph_create(backend, 1, &graph, &problem[0]), 0);
     ck_assert_int_eq(tw_graph_input(graph, (tw_shape_t){3, 4, 4}, &x, &plain, &problem[0]), 0);
     ck_assert_int_eq(tw_graph_conv(graph, l, (tw_op_params_t){.w = w}, x, &y, &op, &problem[0]),
@@ -824,11 +888,11 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("backend");
-    TCase *tc    = test_case_within(suite, "host", 300);
+    TCase *tc    = test_case_within(suite, BACKEND_HERE, 300);
 
     printf("seed %llu\n", (unsigned long long)seed_of());
-    tcase_add_loop_test(tc, networks_agree, 0, NETWORKS * LEVELS);
-    tcase_add_loop_test(tc, moments_are_accurate, 0, 4 * 2 * LEVELS);
+    tcase_add_loop_test(tc, networks_agree, 0, NETWORKS * BACKEND_LEVELS);
+    tcase_add_loop_test(tc, moments_are_accurate, 0, 4 * 2 * BACKEND_LEVELS);
     tcase_add_test(tc, wrong_shapes_are_refused);
     return test_main(suite);
 }

@@ -206,9 +206,21 @@ tw_op_t *tw_op_create(tw_graph_t *graph, const tw_op_class_t *class, tw_tensor_t
 int tw_op_result(tw_op_t *op, tw_shape_t shape, tw_layout_t layout, int params,
                  tw_problem_t *problem);
 
-/* Whether x has the shape that the layer wants. @return 0, or -1 with the problem set. */
+/* ---- checks.c: each returns 0, or -1 with the problem set ---- */
+
+/* x has the shape that the layer wants. */
 int tw_layer_check(const tw_network_layer_t *layer, tw_shape_t want, const tw_tensor_t *x,
                    tw_problem_t *problem);
+
+/* All windows of a pooling have something of the image. */
+int tw_layer_check_windows(const tw_network_layer_t *layer, tw_problem_t *problem);
+
+/* The window of a local response normalisation is odd. */
+int tw_layer_check_lrn(const tw_network_layer_t *layer, tw_problem_t *problem);
+
+/* x2 is such that an addition can take every stride-th position of it; the sum's activation. */
+int tw_layer_check_shortcut(const tw_network_layer_t *layer, const tw_tensor_t *x2,
+                            tw_problem_t *problem);
 
 /* ---- gradients.c ---- */
 

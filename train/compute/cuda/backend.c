@@ -65,14 +65,40 @@ int tw_gpu_start(tw_gpu_t *gpu, tw_task_fn kernel, const tw_task_t *task, size_t
 
 /* ---- tensors ---- */
 
+int tw_gpu_tensor(tw_gpu_t *gpu, size_t n, tw_shape_t shape, cudnnTensorDescriptor_t *d_p,
+                  tw_problem_t *problem)
+{
+    cudnnStatus_t s = gpu->lib.dnn.cudnnCreateTensorDescriptor(d_p);
+
+    if (s != CUDNN_STATUS_SUCCESS) {
+        *d_p = NULL;
+    } else {
+        s = gpu->lib.dnn.cudnnSetTensor4dDescriptor(*d_p, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT,
+                                                    (int)n, (int)shape.c, (int)shape.h,
+                                                    (int)shape.w);
+    }
+    return tw_gpu_dnn(gpu, s, "a tensor", problem);
+}
+
+void tw_gpu_tensor_destroy(tw_gpu_t *gpu, cudnnTensorDescriptor_t d)
+{
+    if (d != NULL) {
+        (void)gpu->lib.dnn.cudnnDestroyTensorDescriptor(d);
+    }
+}
+
+/* cuDNN counts numbers by int, and kernels by 32 bits. */
 static int describe(tw_tensor_t *t, tw_problem_t *problem)
 {
-    (void)problem;
     t->width = 1;
     t->runs  = t->shape.c;
     t->rows  = t->shape.h * t->shape.w;
     t->count = t->graph->n * t->runs * t->rows;
-    return 0;
+    return t->count <= INT32_MAX
+               ? 0
+               : tw_problem_set(problem,
+                                "%zu examples of %zu x %zu x %zu are more numbers than a GPU takes",
+                                t->graph->n, t->shape.c, t->shape.h, t->shape.w);
 }
 
 static void forget(tw_tensor_t *t)
@@ -141,7 +167,15 @@ static const tw_backend_ops_t ops = {.destroy         = destroy,
                                      .forget          = forget,
                                      .settle          = tw_gpu_settle,
                                      .add_gradient    = tw_gpu_add_gradient,
+                                     .conv            = tw_gpu_conv,
+                                     .norm            = tw_gpu_norm,
+                                     .pool            = tw_gpu_pool,
+                                     .activation      = tw_gpu_activation,
+                                     .lrn             = tw_gpu_lrn,
+                                     .dropout         = tw_gpu_dropout,
+                                     .add             = tw_gpu_add,
                                      .output          = tw_gpu_output,
+                                     .phases          = &tw_gpu_norm_ops,
                                      .dense           = tw_gpu_dense,
                                      .sgd             = tw_gpu_sgd,
                                      .rmsprop         = tw_gpu_rmsprop,
