@@ -113,6 +113,9 @@ static tw_status_t stream_create(void **stream_p)
     tw_status_t status;
 
     set_up();
+    if (stub_calls_left > 0 && --stub_calls_left == 0) {
+        standin_fail("cudaStreamCreateWithFlags", 1, cudaErrorUnknown, STANDIN_ONCE);
+    }
     status       = tw_device_cuda.stream_create(stream_p);
     stub_objects = standin_objects();
     return status;
