@@ -16,11 +16,13 @@
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static int         made_count;     /* devices of this rank                             */
-static const char *made_bus[16];   /* theirs; NULL: it cannot be told                  */
-static const char *made_problem;   /* there is no device, because of this              */
-static int         made_busy = -1; /* another process has it                           */
-static int         made_current;   /* -1: none was selected                            */
+static int         made_count;      /* devices of this rank                             */
+static const char *made_bus[16];    /* theirs; NULL: it cannot be told                  */
+static const char *made_problem;    /* there is no device, because of this              */
+static int         made_busy = -1;  /* another process has it                           */
+static int         made_current;    /* -1: none was ever                                */
+static int         made_started;    /* a bit for each                                   */
+static int         made_stuck = -1; /* cannot be made the current one                  */
 
 static tw_status_t made_up_count(int *count_p, char *why, size_t size)
 {
@@ -41,11 +43,26 @@ static tw_status_t made_up_bus(int device, char *text, size_t size)
     return TW_OK;
 }
 
-static tw_status_t made_up_select(int device, char *why, size_t size)
+static tw_status_t made_up_start(int device, char *why, size_t size)
 {
     if (device < 0 || device >= made_count || device == made_busy) {
         snprintf(why, size, "device %d is busy", device);
         return TW_ERR_BUSY;
+    }
+    made_started |= 1 << device;
+    return TW_OK;
+}
+
+static tw_status_t made_up_current(int *device_p)
+{
+    *device_p = made_current;
+    return made_current >= 0 ? TW_OK : TW_ERR_UNSUPPORTED;
+}
+
+static tw_status_t made_up_use(int device)
+{
+    if (device == made_stuck) {
+        return TW_ERR_IO;
     }
     made_current = device;
     return TW_OK;
@@ -58,11 +75,13 @@ static bool made_up_owns(const void *p, const void *q)
     return false;
 }
 
-static const tw_device_ops_t made_up = {.name   = "made up",
-                                        .count  = made_up_count,
-                                        .bus    = made_up_bus,
-                                        .select = made_up_select,
-                                        .owns   = made_up_owns};
+static const tw_device_ops_t made_up = {.name    = "made up",
+                                        .count   = made_up_count,
+                                        .bus     = made_up_bus,
+                                        .start   = made_up_start,
+                                        .current = made_up_current,
+                                        .use     = made_up_use,
+                                        .owns    = made_up_owns};
 
 /* ---- communicators --------------------------------------------------------------------------- */
 
@@ -99,6 +118,8 @@ static tw_comm_t *open_comm(tw_context_t **ctx_p)
     made_problem     = NULL;
     made_busy        = -1;
     made_current     = -1;
+    made_started     = 0;
+    made_stuck       = -1;
     memcpy(made_bus, s4_bus, sizeof(s4_bus));
     lines   = 0;
     last[0] = '\0';
@@ -133,24 +154,25 @@ static void all_see_all(void)
     tw_comm_t    *comm   = open_comm(&ctx);
     int           device = -7;
 
-    T_OK(tw_comm_bind_device(comm, TW_BIND_NONE, &device));
+    T_OK(tw_comm_bind_device(comm, TW_BIND_NONE, &device, NULL, 0));
     t_expect("none", (uint64_t)device, (uint64_t)-1);
-    t_expect("nothing selected", (uint64_t)made_current, (uint64_t)-1);
-    T_OK(tw_comm_bind_device(comm, TW_BIND_SETTING, &device)); /* its default */
+    t_expect("nothing current", (uint64_t)made_current, (uint64_t)-1);
+    T_OK(tw_comm_bind_device(comm, TW_BIND_SETTING, &device, NULL, 0)); /* its default */
     t_expect("none", (uint64_t)device, (uint64_t)-1);
-    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device, NULL, 0));
     t_expect("auto", (uint64_t)device, (uint64_t)t_rank % 8);
     expect_place(comm, t_rank % 8, t_rank % 8);
-    T_OK(tw_comm_bind_device(comm, (t_rank + 5) % 8, &device));
+    T_OK(tw_comm_bind_device(comm, (t_rank + 5) % 8, &device, NULL, 0));
     expect_place(comm, (t_rank + 5) % 8, (t_rank + 5) % 8);
     setenv("THINWIRE_DEVICE", "auto", 1);
-    T_OK(tw_comm_bind_device(comm, TW_BIND_SETTING, &device));
+    T_OK(tw_comm_bind_device(comm, TW_BIND_SETTING, &device, NULL, 0));
     unsetenv("THINWIRE_DEVICE");
     expect_place(comm, (t_rank + 5) % 8, (t_rank + 5) % 8);
     t_expect("lines", (uint64_t)lines, 0);
-    T_STATUS(tw_comm_bind_device(comm, -4, &device), TW_ERR_INVALID_ARG);
-    T_STATUS(tw_comm_bind_device(comm, 0, NULL), TW_ERR_INVALID_ARG);
-    T_STATUS(tw_comm_bind_device(NULL, 0, &device), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_comm_bind_device(comm, -5, &device, NULL, 0), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_comm_bind_device(comm, 0, &device, NULL, 1), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_comm_bind_device(comm, 0, NULL, NULL, 0), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_comm_bind_device(NULL, 0, &device, NULL, 0), TW_ERR_INVALID_ARG);
     T_STATUS(tw_comm_place(comm, NULL, NULL), TW_ERR_INVALID_ARG);
     close_comm(comm, ctx);
 }
@@ -165,7 +187,7 @@ static void own_device_each(void)
 
     made_count  = 1;
     made_bus[0] = s4_bus[gpu];
-    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device, NULL, 0));
     t_expect("device", (uint64_t)device, 0);
     expect_place(comm, 0, gpu);
     close_comm(comm, ctx);
@@ -179,12 +201,12 @@ static void fewer_devices(void)
     int           device = -7;
 
     made_count = 2;
-    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device, NULL, 0));
     expect_place(comm, t_rank % 2, t_rank % 2);
     t_expect("lines", t_over_all((uint64_t)lines), t_size > 2);
     made_bus[0] = "000a:00:00.0";
     made_bus[1] = NULL;
-    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device, NULL, 0));
     expect_place(comm, t_rank % 2, -1);
     close_comm(comm, ctx);
 }
@@ -197,18 +219,17 @@ static void one_rank_wrong(void)
     int           device = -7;
 
     made_count = 4;
-    T_STATUS(tw_comm_bind_device(comm, t_rank == t_size - 1 ? 7 : TW_BIND_AUTO, &device),
+    T_STATUS(tw_comm_bind_device(comm, t_rank == t_size - 1 ? 7 : TW_BIND_AUTO, &device, NULL, 0),
              TW_ERR_RANGE);
     t_expect("device", (uint64_t)device, (uint64_t)-7);
     t_expect("lines", (uint64_t)lines, t_rank == t_size - 1);
     if (t_rank == t_size - 1) {
         t_expect("what is accepted",
-                 strstr(last, "(7): this rank has 4 devices; accepted: auto, "
-                              "none, 0 to 3") != NULL,
+                 strstr(last, "device 7: this rank has 4 devices; accepted: auto, 0 to 3") != NULL,
                  1);
     }
     setenv("THINWIRE_DEVICE", "7", 1);
-    T_STATUS(tw_comm_bind_device(comm, TW_BIND_SETTING, &device), TW_ERR_SETTING);
+    T_STATUS(tw_comm_bind_device(comm, TW_BIND_SETTING, &device, NULL, 0), TW_ERR_SETTING);
     unsetenv("THINWIRE_DEVICE");
     t_expect("the setting", strstr(last, "THINWIRE_DEVICE=7: this rank has 4") != NULL, 1);
     T_OK(tw_comm_status(comm));
@@ -223,11 +244,11 @@ static void no_driver(void)
     int           device = -7;
 
     made_problem = t_rank == 0 ? "the driver is too old" : NULL;
-    T_STATUS(tw_comm_bind_device(comm, 0, &device), TW_ERR_UNSUPPORTED);
+    T_STATUS(tw_comm_bind_device(comm, 0, &device, NULL, 0), TW_ERR_UNSUPPORTED);
     t_expect("lines", (uint64_t)lines, t_rank == 0);
-    t_expect("nothing selected", (uint64_t)made_current, (uint64_t)-1);
+    t_expect("nothing current", (uint64_t)made_current, (uint64_t)-1);
     lines = 0;
-    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device, NULL, 0));
     t_expect("device", device >= 0, t_rank > 0);
     t_expect("current", (uint64_t)made_current, (uint64_t)device);
     t_expect("lines", (uint64_t)lines, t_rank == 0);
@@ -237,21 +258,65 @@ static void no_driver(void)
     close_comm(comm, ctx);
 }
 
-/* The device is another process's. */
+/* The device is another process's: the one before stays on all ranks, and none is handed out. */
 static void busy(void)
 {
     tw_context_t *ctx;
     tw_comm_t    *comm   = open_comm(&ctx);
     int           device = -7;
 
-    made_busy = t_rank == 0 ? 0 : -1;
-    T_STATUS(tw_comm_bind_device(comm, 0, &device), TW_ERR_BUSY);
+    made_current = 5;
+    made_busy    = t_rank == 0 ? 0 : -1;
+    T_STATUS(tw_comm_bind_device(comm, 0, &device, NULL, 0), TW_ERR_BUSY);
     t_expect("device", (uint64_t)device, (uint64_t)-7);
+    t_expect("current", (uint64_t)made_current, 5);
     t_expect("lines", t_over_all((uint64_t)(t_rank == 0 && strstr(last, "busy") != NULL)), 1);
-    lines = 0;
-    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
+    made_busy  = -1;
+    made_stuck = t_rank == t_size - 1 ? 3 : -1;
+    T_STATUS(tw_comm_bind_device(comm, 3, &device, NULL, 0), TW_ERR_IO);
+    t_expect("current", (uint64_t)made_current, 5);
+    made_stuck = -1;
+    made_busy  = t_rank == 0 ? 0 : -1;
+    lines      = 0;
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device, NULL, 0));
     t_expect("device", (uint64_t)device, (uint64_t)(t_rank == 0 ? -1 : t_rank));
+    t_expect("current", (uint64_t)made_current, (uint64_t)(t_rank == 0 ? 5 : t_rank));
     t_expect("lines", (uint64_t)lines, t_rank == 0);
+    close_comm(comm, ctx);
+}
+
+/* All or none: where one has none, or one that is busy, nobody has one, and all know why. Who asked for a
+ * number, or for what there is, has it all the same. */
+static void alike(void)
+{
+    tw_context_t *ctx;
+    tw_comm_t    *comm             = open_comm(&ctx);
+    const int     last_rank        = t_size - 1;
+    char          why[TW_BIND_WHY] = "x", want[64];
+    int           device           = -7;
+
+    T_OK(tw_comm_bind_device(comm, TW_BIND_ALIKE, &device, why, sizeof(why)));
+    t_expect("device", (uint64_t)device, (uint64_t)t_rank);
+    t_expect("no reason", (uint64_t)why[0], 0);
+    made_current = 5;
+    made_started = 0;
+    made_problem = t_rank == last_rank ? "the driver is too old" : NULL;
+    snprintf(want, sizeof(want), "rank %d: the driver is too old", last_rank);
+    T_OK(tw_comm_bind_device(comm, TW_BIND_ALIKE, &device, why, sizeof(why)));
+    t_expect("device", (uint64_t)device, (uint64_t)-1);
+    t_expect("the reason", strcmp(why, want) == 0, 1);
+    t_expect("nothing started", (uint64_t)made_started, 0);
+    made_problem = NULL;
+    made_busy    = t_rank == last_rank ? last_rank : -1;
+    snprintf(want, sizeof(want), "rank %d: device %d is busy", last_rank, last_rank);
+    T_OK(tw_comm_bind_device(comm, TW_BIND_ALIKE, &device, why, sizeof(why)));
+    t_expect("device", (uint64_t)device, (uint64_t)-1);
+    t_expect("the reason", strcmp(why, want) == 0, 1);
+    t_expect("current", (uint64_t)made_current, 5);
+    T_OK(tw_comm_bind_device(comm, t_rank == 0 ? TW_BIND_AUTO : TW_BIND_ALIKE, &device, why, 5));
+    t_expect("device", device >= 0, t_rank == 0 && t_size > 1);
+    t_expect("the reason, cut", strlen(why), t_rank == 0 && t_size > 1 ? 0 : 4);
+    t_expect("lines", (uint64_t)lines, t_size == 1);
     close_comm(comm, ctx);
 }
 
@@ -263,7 +328,8 @@ static void some_want_none(void)
     const tw_place_t *place  = NULL;
     int               device = -7;
 
-    T_OK(tw_comm_bind_device(comm, t_rank % 2 == 0 ? TW_BIND_NONE : TW_BIND_AUTO, &device));
+    T_OK(
+        tw_comm_bind_device(comm, t_rank % 2 == 0 ? TW_BIND_NONE : TW_BIND_AUTO, &device, NULL, 0));
     t_expect("device", (uint64_t)device, (uint64_t)(t_rank % 2 == 0 ? -1 : t_rank / 2));
     T_OK(tw_comm_place(comm, NULL, &place));
     t_expect("device of the place", (uint64_t)place->device, (uint64_t)(t_size == 1 ? 0 : device));
@@ -352,7 +418,7 @@ static void order_of_messages(void)
     sums(comm, before[1], N, TW_ALGORITHM_TWO_PASS);
     made_count  = 1;
     made_bus[0] = s4_bus[t_rank % 8 / 2 + 4 * mine];
-    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device, NULL, 0));
     t_expect("this rank first", (uint64_t)tw_comm_peer(comm, t_size), (uint64_t)t_rank);
     for (int i = 1; i < t_size; i++) {
         const int peer = tw_comm_peer(comm, i);
@@ -379,10 +445,15 @@ static void order_of_messages(void)
 }
 
 static const t_case_t cases[] = {
-    {"all see all", all_see_all, 1},       {"own device each", own_device_each, 1},
-    {"fewer devices", fewer_devices, 1},   {"one rank wrong", one_rank_wrong, 1},
-    {"no driver", no_driver, 1},           {"busy", busy, 1},
-    {"some want none", some_want_none, 1}, {"order of messages", order_of_messages, 2},
+    {"all see all", all_see_all, 1},
+    {"own device each", own_device_each, 1},
+    {"fewer devices", fewer_devices, 1},
+    {"one rank wrong", one_rank_wrong, 1},
+    {"no driver", no_driver, 1},
+    {"busy", busy, 1},
+    {"all or none", alike, 1},
+    {"some want none", some_want_none, 1},
+    {"order of messages", order_of_messages, 2},
 };
 
 T_MAIN(cases)

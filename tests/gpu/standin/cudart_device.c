@@ -169,6 +169,21 @@ cudaError_t cudaSetDevice(int device)
     return standin_cuda_leave(error);
 }
 
+/* Starts it, as cudaSetDevice() does; the current one stays. */
+cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags)
+{
+    cudaError_t error = standin_cuda_enter_any(__func__);
+
+    if (error == cudaSuccess && !exists(device)) {
+        error = standin_devices == 0 ? cudaErrorNoDevice : cudaErrorInvalidDevice;
+    }
+    if (error == cudaSuccess && (deviceFlags != 0 || flags != 0)) {
+        standin_found("the stand-in knows no flags of devices");
+        error = cudaErrorInvalidValue;
+    }
+    return standin_cuda_leave(error);
+}
+
 static int attribute(enum cudaDeviceAttr attr)
 {
     switch ((int)attr) {
