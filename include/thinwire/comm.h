@@ -86,7 +86,9 @@ tw_status_t tw_comm_place(tw_comm_t *comm, const tw_node_t **node_p, const tw_pl
 /** Make a CUDA device the current one of the calling thread, as cudaSetDevice() does, and start it.
  * Collective; ranks may wish differently. Where one wishes for a device, all ranks of a machine find the
  * same places, from what CUDA counts on each rank: CUDA_VISIBLE_DEVICES, device cgroups, parts of GPUs
- * (MIG) and what the launcher has bound are in it. THINWIRE_DEVICE does the same in tw_comm_create().
+ * (MIG) and what the launcher has bound are in it. So are the job's ranks on that machine that are not in
+ * the communicator, if the launcher numbers them (docs/topology.md); else a line warns that they may take
+ * the same devices. THINWIRE_DEVICE does the same in tw_comm_create().
  * @param [in]  device    its number in this process, or one of TW_BIND_.
  * @param [out] device_p  its number; -1: the rank has none, and computes on its processor. Set only on
  *                        TW_OK.

@@ -103,7 +103,7 @@ static void keep_line(void *arg, tw_log_level_t level, int rank, const char *lin
 }
 
 /* A communicator on S4's machine, whose devices CUDA counts. */
-static tw_comm_t *open_comm(tw_context_t **ctx_p)
+static tw_comm_t *open_over(tw_context_t **ctx_p, MPI_Comm parent)
 {
     char       path[4096];
     tw_comm_t *comm;
@@ -112,7 +112,7 @@ static tw_comm_t *open_comm(tw_context_t **ctx_p)
     setenv("HWLOC_XMLFILE", path, 1);
     T_OK(tw_context_create(ctx_p));
     T_OK(tw_context_set_log(*ctx_p, keep_line, NULL));
-    comm             = t_comm(*ctx_p, MPI_COMM_WORLD);
+    comm             = t_comm(*ctx_p, parent);
     comm->device.ops = &made_up;
     made_count       = 8;
     made_problem     = NULL;
@@ -124,6 +124,11 @@ static tw_comm_t *open_comm(tw_context_t **ctx_p)
     lines   = 0;
     last[0] = '\0';
     return comm;
+}
+
+static tw_comm_t *open_comm(tw_context_t **ctx_p)
+{
+    return open_over(ctx_p, MPI_COMM_WORLD);
 }
 
 static void close_comm(tw_comm_t *comm, tw_context_t *ctx)
@@ -320,6 +325,87 @@ static void alike(void)
     close_comm(comm, ctx);
 }
 
+static const char *const launcher[][2] = {
+    {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+    {"SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"}};
+
+/* The launcher says nothing of this machine's ranks; rank >= 0: it is Slurm, and says that. */
+static void launched_by(int rank, int ranks)
+{
+    char number[32], tasks[64];
+
+    for (size_t i = 0; i < sizeof(launcher) / sizeof(launcher[0]); i++) {
+        unsetenv(launcher[i][0]);
+        unsetenv(launcher[i][1]);
+    }
+    if (rank >= 0) {
+        snprintf(number, sizeof(number), "%d", rank);
+        snprintf(tasks, sizeof(tasks), "7,2(x3),%d", ranks);
+        setenv("SLURM_NODEID", "4", 1);
+        setenv("SLURM_LOCALID", number, 1);
+        setenv("SLURM_STEP_TASKS_PER_NODE", tasks, 1);
+    }
+}
+
+/* Every second rank has a communicator of its own with the others of its kind, in the other order: what one of
+ * them takes, the other one knows. */
+static void take_halves(int lines_each)
+{
+    MPI_Comm      half;
+    tw_context_t *ctx;
+    tw_comm_t    *comm;
+    int           device = -7, mine, all[T_RANKS_MAX];
+
+    MPI_Comm_split(MPI_COMM_WORLD, t_rank % 2, -t_rank, &half);
+    comm = open_over(&ctx, half);
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device, NULL, 0));
+    t_expect("lines", (uint64_t)lines, lines_each > 0 && tw_comm_rank(comm) == 0);
+    if (lines_each == 0) {
+        expect_place(comm, t_rank, t_rank);
+        mine = device;
+        MPI_Allgather(&mine, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
+        for (int r = 0; r < t_size; r++) {
+            t_expect("the device of each", (uint64_t)all[r], (uint64_t)r);
+        }
+    } else {
+        t_expect("says so", strstr(last, "others may take the same devices") != NULL,
+                 tw_comm_rank(comm) == 0);
+    }
+    close_comm(comm, ctx);
+    MPI_Comm_free(&half);
+}
+
+static void part_of_a_node(void)
+{
+    take_halves(0); /* as mpirun has it */
+    launched_by(t_rank, t_size);
+    take_halves(0);
+    if (t_size >= 4) {
+        launched_by(0, t_size); /* two of a half say the same */
+        take_halves(1);
+    }
+    launched_by(-1, 0);
+    take_halves(1);
+}
+
+/* A context describes the machine once. */
+static void one_map(void)
+{
+    tw_context_t     *ctx;
+    tw_comm_t        *comm  = open_comm(&ctx);
+    tw_comm_t        *other = t_comm(ctx, MPI_COMM_WORLD);
+    const tw_node_t  *node[2];
+    const tw_place_t *place;
+
+    T_OK(tw_comm_place(comm, &node[0], &place));
+    T_OK(tw_comm_place(other, &node[1], &place));
+    t_expect("one map", node[0] == node[1], 1);
+    T_OK(tw_comm_destroy(other));
+    t_expect("it stays", (uint64_t)tw_node_count(node[0], TW_PART_GPU), 8);
+    close_comm(comm, ctx);
+}
+
 /* Who wants none takes none from those who want one. */
 static void some_want_none(void)
 {
@@ -454,6 +540,8 @@ static const t_case_t cases[] = {
     {"all or none", alike, 1},
     {"some want none", some_want_none, 1},
     {"order of messages", order_of_messages, 2},
+    {"one map", one_map, 1},
+    {"part of a node", part_of_a_node, 2}, /* the last: what the launcher said is gone */
 };
 
 T_MAIN(cases)

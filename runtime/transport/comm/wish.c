@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "runtime/base/context.h"
+#include "runtime/transport/comm/machine.h"
 #include "runtime/transport/comm/sync.h"
 #include "runtime/transport/comm/wish.h"
 
@@ -48,16 +49,10 @@ static void tw_wish_list(const tw_comm_t *comm, tw_wish_t *wish)
 /* All GPUs that there are, AMD's, on which nobody computes; "" where that is not so. */
 static const char *tw_wish_amd(const tw_comm_t *comm)
 {
-    tw_node_t       *node = NULL;
-    const tw_part_t *gpu;
-    bool             amd = false;
+    const tw_node_t *node = tw_machine_map(comm->ctx);
+    const tw_part_t *gpu  = node != NULL ? tw_node_find(node, TW_PART_GPU, 0) : NULL;
 
-    if (tw_node_create(comm->ctx, NULL, "", &node) == TW_OK) {
-        gpu = tw_node_find(node, TW_PART_GPU, 0);
-        amd = gpu != NULL && !gpu->cuda;
-    }
-    tw_node_destroy(node);
-    return amd ? "; computing on GPUs of AMD is unsupported" : "";
+    return gpu != NULL && !gpu->cuda ? "; computing on GPUs of AMD is unsupported" : "";
 }
 
 /* Who takes what there is goes on without a device. */
@@ -136,6 +131,37 @@ tw_status_t tw_wish_ask(tw_comm_t *comm, tw_wish_t *wish)
     return status == TW_OK ? tw_wish_alike(comm, wish) : status;
 }
 
+/* Are all ranks of the job on this machine known, or at least which of them these are? */
+static bool tw_wish_all_known(const tw_comm_t *comm)
+{
+    int size = 0;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return comm->seat->in_job || comm->size >= size;
+}
+
+/* Which device: the number, that of the place, or without a map the one whose turn it is. */
+static int tw_wish_device(const tw_comm_t *comm, const tw_wish_t *wish)
+{
+    const tw_place_t *place = tw_seat_place(comm->seat);
+    int               rank  = comm->seat->rank, ranks;
+
+    if (wish->fixed >= 0 || wish->count == 0) {
+        return wish->fixed;
+    }
+    if (comm->seat->rank == 0 && wish->count > 1 && !tw_wish_all_known(comm)) {
+        TW_WARN(&comm->log,
+                "%s: this communicator has %d of the job's ranks, and the launcher does not number "
+                "those of a machine: others may take the same devices",
+                wish->by, comm->size);
+    }
+    if (place != NULL) {
+        return place->device;
+    }
+    (void)tw_machine_local(&rank, &ranks);
+    return rank % wish->count;
+}
+
 /* Start it, without making it the current one. */
 static tw_status_t tw_wish_start(tw_comm_t *comm, tw_wish_t *wish, int device)
 {
@@ -189,14 +215,11 @@ static void tw_wish_remember(tw_context_t *ctx, int device)
 tw_status_t tw_wish_take(tw_comm_t *comm, tw_wish_t *wish, int *device_p)
 {
     const tw_place_t *place  = tw_seat_place(comm->seat);
-    int               device = wish->fixed;
+    const int         device = tw_wish_device(comm, wish);
     tw_status_t       status;
 
     *device_p = -1;
-    if (device < 0 && wish->count > 0) { /* without a map in turn */
-        device = place != NULL ? place->device : comm->seat->rank % wish->count;
-    }
-    status = tw_comm_agree(comm, tw_wish_start(comm, wish, device));
+    status    = tw_comm_agree(comm, tw_wish_start(comm, wish, device));
     if (status == TW_OK) {
         status = tw_wish_alike(comm, wish);
     }
