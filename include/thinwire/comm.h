@@ -64,8 +64,9 @@ tw_status_t tw_comm_advance(tw_comm_t *comm);
  * by the rules of docs/topology.md, from the bindings and the visible devices of all ranks there.
  * Collective where the communicator does not know it, that is at the first call, unless THINWIRE_BIND,
  * THINWIRE_DEVICE or tw_comm_bind_device() came before; takes milliseconds then, on large machines some
- * hundreds of them. Messages and the groups of TW_SCHEME_GROUP follow the places from then on: results
- * are the same.
+ * hundreds of them. Messages follow the places from then on: results of collectives are the same bits. So do
+ * the groups of TW_SCHEME_GROUP (thinwire/hybrid.h): examples then share other passes, so sums over
+ * examples are added in another order, the same wherever ranks are placed alike.
  * @param [out] node_p   the machine; NULL: not wanted. Lives as long as the communicator.
  * @param [out] place_p  as tw_place() gives it. Lives as long as the communicator.
  * @return the same on all ranks: TW_OK, TW_ERR_NO_MEMORY, TW_ERR_MPI, TW_ERR_TIMEOUT, TW_ERR_DEAD; and
