@@ -290,6 +290,7 @@ static const t_case_t cases[] = {
     {"all or none", alike, 1},
     {"some want none", some_want_none, 1},
     {"order of messages", order_of_messages, 2},
+    {"near networks", near_networks, 1},
     {"one map", one_map, 1},
     {"part of a node", part_of_a_node, 2}, /* the last: what the launcher said is gone */
 };

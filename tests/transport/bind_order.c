@@ -5,8 +5,10 @@
 #include "config.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/transport/comm/comm.h"
 #include "runtime/transport/comm/place.h"
@@ -172,4 +174,67 @@ void order_of_messages(void)
     hybrid_run(comm, &second);
     other_groups(&first, &second);
     close_comm(comm, ctx);
+}
+
+/* The machine of 8 GPUs and 4 networks with `from`, which stands there once, become `to`, which is as long; in a
+ * file that this rank has for itself. */
+static void changed(char *path, const char *from, const char *to)
+{
+    char   source[4096], *text = calloc(1, 1 << 20), *at;
+    FILE  *file;
+    size_t size;
+
+    snprintf(source, sizeof(source), "%s/tests/topology/amd8.xml", getenv("top_srcdir"));
+    file = fopen(source, "r");
+    size = file != NULL && text != NULL ? fread(text, 1, (1 << 20) - 1, file) : 0;
+    at   = size > 0 ? strstr(text, from) : NULL;
+    t_expect("the text is there", at != NULL, 1);
+    if (at != NULL) {
+        memcpy(at, to, strlen(to));
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    file = fdopen(mkstemp(path), "w");
+    t_expect("written", file != NULL && fwrite(text, 1, size, file) == size, 1);
+    if (file != NULL) {
+        fclose(file);
+    }
+    free(text);
+}
+
+/* UCX is told of the near network where all are of one InfiniBand subnet. The last rank's own, which is
+ * mlx5_0 there, is another's, or of Ethernet, or has no GID: then nobody's is told. */
+void near_networks(void)
+{
+    static const char *const changes[][2] = {
+        {"fe80:0000:0000:0000:0c42:a103:0000:0001", "fe80:0000:0000:0001:0c42:a103:0000:0001"},
+        {"Port1LID\" value=\"0x1\"", "Port1LID\" value=\"0x0\""},
+        {"\"Port1GID0\" value=\"fe80:0000:0000:0000:0c42:a103:0000:0001", "\"Port1GID1\""}};
+    const tw_place_t *place;
+    tw_context_t     *ctx;
+    tw_comm_t        *comm;
+    char              want[32];
+
+    made_machine = "amd8.xml";
+    comm         = open_comm(&ctx);
+    snprintf(want, sizeof(want), "mlx5_%d:1", t_rank % 8 / 2);
+    T_OK(tw_comm_place(comm, NULL, &place));
+    t_expect("the near network", strcmp(comm->network, want) == 0, 1);
+    close_comm(comm, ctx);
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]) && t_size <= 2; i++) {
+        char path[] = "/tmp/thinwire-test-bind.XXXXXX";
+
+        if (t_rank == t_size - 1) {
+            changed(path, changes[i][0], changes[i][1]);
+            made_machine = path;
+        }
+        comm = open_comm(&ctx);
+        T_OK(tw_comm_place(comm, NULL, &place));
+        t_expect("no network", strlen(comm->network), t_size == 1 && i == 0 ? 8 : 0);
+        close_comm(comm, ctx);
+        unlink(path);
+        made_machine = "amd8.xml";
+    }
+    made_machine = "s4.xml";
 }

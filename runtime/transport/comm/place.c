@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/bytes.h"
 #include "runtime/topology/near.h"
 #include "runtime/transport/comm/machine.h"
 #include "runtime/transport/comm/place.h"
@@ -283,6 +284,27 @@ static tw_status_t tw_seat_fill(tw_comm_t *comm, tw_comm_seat_t *seat, const cha
     return status;
 }
 
+/* UCX_NET_DEVICES of this rank's place, if every rank has a near network, and all are of one InfiniBand
+ * subnet: else a rank's near network may not reach another's, and UCX, which knows, chooses from all.
+ * Collective. */
+static tw_status_t tw_seat_network(tw_comm_t *comm, const tw_comm_seat_t *seat)
+{
+    const tw_place_t *place = tw_seat_place(seat);
+    const tw_part_t *nic = place != NULL ? tw_node_find(seat->node, TW_PART_NIC, place->nic) : NULL;
+    const char      *subnet = nic != NULL && nic->active ? nic->subnet : "";
+    const uint64_t   own = subnet[0] != '\0' ? tw_fnv1a(TW_FNV_START, subnet, strlen(subnet)) : 0;
+    const uint64_t   mine[2] = {own, ~own};
+    uint64_t         least[2];
+    tw_status_t status = tw_sync_allreduce(comm, mine, least, 2, sizeof(least[0]), MPI_UINT64_T,
+                                           MPI_MIN, "the subnets of near networks");
+
+    comm->network[0] = '\0';
+    if (status == TW_OK && least[0] != 0 && least[0] == ~least[1]) {
+        (void)tw_place_network(seat->node, place, comm->network, sizeof(comm->network));
+    }
+    return status;
+}
+
 tw_status_t tw_comm_seat_make(tw_comm_t *comm, const char *devices)
 {
     const size_t    size = (size_t)comm->size;
@@ -301,6 +323,9 @@ tw_status_t tw_comm_seat_make(tw_comm_t *comm, const char *devices)
     if (status == TW_OK) {
         status = tw_seat_fill(comm, seat, devices);
     }
+    if (status == TW_OK) {
+        status = tw_seat_network(comm, seat);
+    }
     if (status != TW_OK) {
         tw_seat_release(seat);
         return status;
@@ -309,10 +334,5 @@ tw_status_t tw_comm_seat_make(tw_comm_t *comm, const char *devices)
     comm->seat         = seat;
     comm->seat_release = tw_seat_release;
     comm->peers        = seat->places != NULL ? seat->peers : NULL;
-    comm->network[0]   = '\0';
-    if (seat->places != NULL) {
-        (void)tw_place_network(seat->node, tw_seat_place(seat), comm->network,
-                               sizeof(comm->network));
-    }
     return TW_OK;
 }
