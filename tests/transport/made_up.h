@@ -5,6 +5,7 @@
 #ifndef TW_TESTS_TRANSPORT_MADE_UP_H
 #define TW_TESTS_TRANSPORT_MADE_UP_H
 
+#include "runtime/codec/device.h"
 #include "tests/mpi/harness.h"
 
 extern int         made_count;   /* devices of this rank                             */
@@ -16,6 +17,9 @@ extern int         made_started; /* a bit for each                              
 extern int         made_stuck;   /* cannot be made the current one; -1: none         */
 
 extern const char *const s4_bus[8];
+
+/* The table: the made-up one. */
+extern const tw_device_ops_t *made_table;
 
 /* The file of the machine: "s4.xml", or a path. */
 extern const char *made_machine;

@@ -11,6 +11,18 @@
 
 #define TW_MACHINE_RANKS 4096 /* that tw_place() takes */
 
+/* In silence: what CUDA_VISIBLE_DEVICES names, CUDA may know better than the map, and where it is not asked
+ * the map is once more. */
+static tw_node_t *tw_machine_describe(const tw_context_t *ctx)
+{
+    tw_context_t quiet = {.log = ctx->log};
+    tw_node_t   *node  = NULL;
+
+    quiet.log.level = TW_LOG_ERROR;
+    (void)tw_node_create(&quiet, NULL, getenv("CUDA_VISIBLE_DEVICES"), &node);
+    return node;
+}
+
 tw_node_t *tw_machine_map(tw_context_t *ctx)
 {
     tw_node_t *node, *mine = NULL;
@@ -18,18 +30,19 @@ tw_node_t *tw_machine_map(tw_context_t *ctx)
     pthread_mutex_lock(&ctx->lock);
     node = ctx->node;
     pthread_mutex_unlock(&ctx->lock);
-    if (node == NULL && /* not under the lock: that takes long, and logs */
-        tw_node_create(ctx, NULL, getenv("CUDA_VISIBLE_DEVICES"), &mine) != TW_OK) {
-        return NULL;
+    if (node == NULL) { /* not under the lock: that takes long, and logs */
+        mine = tw_machine_describe(ctx);
     }
     pthread_mutex_lock(&ctx->lock);
-    if (ctx->node == NULL) {
+    if (ctx->node == NULL && mine != NULL) {
         ctx->node         = mine;
         ctx->node_release = tw_node_destroy;
         mine              = NULL;
     }
     node = ctx->node;
-    tw_node_log(node, &ctx->log); /* it may have been set anew */
+    if (node != NULL) {
+        tw_node_log(node, &ctx->log); /* it may have been set anew */
+    }
     pthread_mutex_unlock(&ctx->lock);
     tw_node_destroy(mine); /* another thread was faster */
     return node;

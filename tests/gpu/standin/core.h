@@ -55,6 +55,12 @@ extern standin_kernels_t standin_kernels;
 
 void standin_break(int device, int error);
 
+extern int standin_gpu[STANDIN_DEVICES]; /* of the machine, by device */
+extern int standin_driver;               /* its version; 0: there is none */
+
+/* Which of a machine's GPUs the text of CUDA_VISIBLE_DEVICES (NULL: all) shows, in its order; returns how many. */
+int standin_visible(int gpus, const char *visible);
+
 /* ---- memory --------------------------------------------------------------------------------- */
 
 typedef enum standin_kind {
