@@ -13,24 +13,26 @@ static int open_host(tw_backend_t **backend_p, const tw_device_wish_t *wish, tw_
     return tw_backend_host(backend_p, wish->kernels, (int)wish->options->threads, problem);
 }
 
-/* This rank's device. The library has told what is wrong with a number; with auto, *found is why it has
- * none. */
+/* The library tells what is wrong with a number, and agrees on it. With auto all ranks have a device, or
+ * none has, and *found is why. */
 static int open_own(tw_backend_t **backend_p, const tw_device_wish_t *wish, tw_problem_t *found,
                     tw_problem_t *problem)
 {
+    const int wanted = wish->options->device == TW_BIND_AUTO ? TW_BIND_ALIKE : wish->options->device;
     tw_backend_cuda_config_t config = {.tf32 = wish->options->tf32, .fast = wish->options->fast};
+    char                     why[TW_BIND_WHY];
     const tw_status_t        status =
-        tw_comm_bind_device(wish->comm, wish->options->device, &config.device);
+        tw_comm_bind_device(wish->comm, wanted, &config.device, why, sizeof(why));
 
     if (status != TW_OK) {
         problem->fatal = tw_comm_status(wish->comm) != TW_OK;
         return tw_problem_set(problem, "%s", problem->fatal ? tw_status_text(status) : "");
     }
-    return config.device < 0 ? tw_problem_set(found, "it has no device to compute on")
+    return config.device < 0 ? tw_problem_set(found, "%s", why)
                              : tw_backend_cuda(backend_p, &config, found);
 }
 
-/* The first rank without a device; the number of ranks if there is none. */
+/* The first rank that has found something; -1: none has. */
 static int first_without(const tw_device_wish_t *wish, const tw_problem_t *found)
 {
     int rank, size, mine, first;
@@ -43,9 +45,8 @@ static int first_without(const tw_device_wish_t *wish, const tw_problem_t *found
     watch_end();
     if (first == rank && wish->options->device == TW_BIND_AUTO) {
         fflush(stdout);
-        fprintf(stderr, "thinwire-train: --device auto: rank %d: %s; all ranks compute on their "
-                        "processors\n",
-                rank, found->text);
+        fprintf(stderr, "thinwire-train: --device auto: %s; all ranks compute on their processors\n",
+                found->text);
     }
     return first == size ? -1 : first;
 }
@@ -58,15 +59,15 @@ int tw_device_open(tw_backend_t **backend_p, const tw_device_wish_t *wish, tw_pr
         return open_host(backend_p, wish, problem);
     }
     if (open_own(backend_p, wish, &found, problem) != 0 && problem->set) {
-        return -1; /* as on all ranks: tw_comm_bind_device() has agreed on it */
+        return -1; /* as on all ranks */
     }
     if (first_without(wish, &found) < 0) {
         return 0;
     }
     if (wish->options->device != TW_BIND_AUTO) {
-        return found.set ? tw_problem_set(problem, "--device %s: %.460s", wish->options->device_text,
-                                          found.text)
-                         : 0;
+        return found.set ? tw_problem_set(problem, "--device %.40s: %.500s",
+                                          wish->options->device_text, found.text)
+                         : 0; /* tw_agree() ends it for all */
     }
     tw_backend_destroy(*backend_p);
     *backend_p = NULL;
