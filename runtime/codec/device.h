@@ -74,6 +74,9 @@ typedef struct tw_device_ops {
                                    void *residual, void *dst);
     /* values[i] = fl(values[i] / divisor), n elements of 4 or 8 bytes. */
     tw_status_t (*divide)(void *values, size_t n, size_t element, int divisor, void *stream);
+    /* n doubles, 1 or more, become 0 unless the first is above 0: moments (thinwire/statistics.h) of no
+     * values. */
+    tw_status_t (*moments_empty)(double *moments, size_t n, void *stream);
 } tw_device_ops_t;
 
 /* CUDA, or its absence. */

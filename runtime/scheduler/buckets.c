@@ -220,7 +220,7 @@ tw_status_t tw_buckets_create(tw_comm_t *comm, const tw_buckets_config_t *config
     config = config != NULL ? config : &nothing;
     status = tw_buckets_check(comm, config);
     if (status == TW_OK) {
-        status = tw_side_open(&side, comm, config->exec, "tw_buckets_create");
+        status = tw_side_open_own(&side, comm, config->exec, "tw_buckets_create");
     }
     if (status == TW_OK) {
         status = tw_buckets_check_tensors(&side, tensors, n);

@@ -200,7 +200,7 @@ static tw_status_t tw_hybrid_begin(tw_hybrid_t *h, const tw_hybrid_config_t *con
     tw_status_t status = tw_hybrid_check(h->comm, config);
 
     if (status == TW_OK) {
-        status = tw_side_open(&h->side, h->comm, config->exec, "tw_hybrid_create");
+        status = tw_side_open_own(&h->side, h->comm, config->exec, "tw_hybrid_create");
     }
     if (status == TW_OK) {
         status = tw_hybrid_positions(h->comm, config, position_p);

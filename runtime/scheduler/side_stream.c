@@ -10,8 +10,7 @@
 #include "runtime/transport/device/staging.h"
 #include "runtime/transport/engine/progress_thread.h"
 
-tw_status_t tw_side_open(tw_side_stream_t *side, tw_comm_t *comm, const tw_exec_t *exec,
-                         const char *who)
+tw_status_t tw_side_open(tw_side_stream_t *side, tw_comm_t *comm, const tw_exec_t *exec)
 {
     tw_status_t status;
 
@@ -22,15 +21,27 @@ tw_status_t tw_side_open(tw_side_stream_t *side, tw_comm_t *comm, const tw_exec_
     tw_comm_enter(comm);
     status = tw_comm_device_open(comm);
     if (status == TW_OK) {
-        status = comm->device.ops->stream_create(&side->own);
-        if (status == TW_OK) {
-            side->ops    = comm->device.ops;
-            side->caller = exec->stream;
-        } else {
-            TW_ERROR(&comm->log, "%s: device %d gives no stream", who, comm->device.number);
-        }
+        side->ops    = comm->device.ops;
+        side->caller = exec->stream;
     }
     tw_comm_leave(comm);
+    return status;
+}
+
+tw_status_t tw_side_open_own(tw_side_stream_t *side, tw_comm_t *comm, const tw_exec_t *exec,
+                             const char *who)
+{
+    tw_status_t status = tw_side_open(side, comm, exec);
+
+    if (status == TW_OK && side->ops != NULL) {
+        tw_comm_enter(comm);
+        status = side->ops->stream_create(&side->own);
+        if (status != TW_OK) {
+            TW_ERROR(&comm->log, "%s: device %d gives no stream", who, comm->device.number);
+            side->own = NULL;
+        }
+        tw_comm_leave(comm);
+    }
     return status;
 }
 
@@ -38,7 +49,9 @@ void tw_side_settle(const tw_side_stream_t *side)
 {
     if (side->ops != NULL) {
         tw_comm_enter(side->comm);
-        side->ops->finish(side->own);
+        if (side->own != NULL) {
+            side->ops->finish(side->own);
+        }
         side->ops->finish(side->caller);
         tw_comm_leave(side->comm);
     }
@@ -46,11 +59,11 @@ void tw_side_settle(const tw_side_stream_t *side)
 
 void tw_side_close(tw_side_stream_t *side)
 {
-    if (side->ops != NULL) {
+    if (side->own != NULL) {
         tw_comm_enter(side->comm);
         side->ops->stream_destroy(side->own);
         tw_comm_leave(side->comm);
-        side->ops = NULL;
+        side->own = NULL;
     }
 }
 
@@ -89,6 +102,28 @@ void tw_side_put(const tw_side_stream_t *side, void *p)
         tw_pool_put(&side->comm->pool, p);
     }
     tw_comm_leave(side->comm);
+}
+
+tw_status_t tw_side_pinned_get(const tw_side_stream_t *side, size_t bytes, void **p)
+{
+    tw_status_t status = TW_OK;
+
+    *p = NULL;
+    if (side->ops != NULL) {
+        tw_comm_enter(side->comm);
+        status = tw_comm_device_get(side->comm, TW_DEVICE_PINNED, bytes, p);
+        tw_comm_leave(side->comm);
+    }
+    return status;
+}
+
+void tw_side_pinned_put(const tw_side_stream_t *side, void *p)
+{
+    if (p != NULL) {
+        tw_comm_enter(side->comm);
+        tw_comm_device_put(side->comm, TW_DEVICE_PINNED, p);
+        tw_comm_leave(side->comm);
+    }
 }
 
 tw_status_t tw_side_event_get(const tw_side_stream_t *side, tw_device_event_t **event_p)

@@ -19,13 +19,17 @@ typedef struct tw_side_stream {
     tw_comm_t             *comm;
     const tw_device_ops_t *ops; /* NULL: host memory, where none of this does more than memcpy() */
     void                  *caller;
-    void                  *own;
+    void                  *own; /* NULL: none */
 } tw_side_stream_t;
 
-/* As exec says (NULL: host memory). who, such as "tw_buckets_create", begins lines of the log. Local:
- * TW_OK, TW_ERR_UNSUPPORTED, TW_ERR_INVALID_ARG, TW_ERR_NO_MEMORY, TW_ERR_IO; logged. */
-tw_status_t tw_side_open(tw_side_stream_t *side, tw_comm_t *comm, const tw_exec_t *exec,
-                         const char *who);
+/* As exec says (NULL: host memory), without a stream of its own. Local: TW_OK, TW_ERR_UNSUPPORTED,
+ * TW_ERR_INVALID_ARG, TW_ERR_NO_MEMORY, TW_ERR_IO; logged. */
+tw_status_t tw_side_open(tw_side_stream_t *side, tw_comm_t *comm, const tw_exec_t *exec);
+
+/* With one, for operations on memory of the device. who, such as "tw_buckets_create", begins lines of the
+ * log. */
+tw_status_t tw_side_open_own(tw_side_stream_t *side, tw_comm_t *comm, const tw_exec_t *exec,
+                             const char *who);
 
 /* Wait for what is left on both streams: before memory and events are given back. */
 void tw_side_settle(const tw_side_stream_t *side);
@@ -41,6 +45,10 @@ tw_status_t tw_side_check(const tw_side_stream_t *side, const void *p, const cha
 /* A buffer of that memory; NULL is allowed in tw_side_put(). TW_OK, TW_ERR_NO_MEMORY. */
 tw_status_t tw_side_get(const tw_side_stream_t *side, size_t bytes, void **p);
 void        tw_side_put(const tw_side_stream_t *side, void *p);
+
+/* A buffer of host memory that the device copies by itself; in host memory NULL. As above. */
+tw_status_t tw_side_pinned_get(const tw_side_stream_t *side, size_t bytes, void **p);
+void        tw_side_pinned_put(const tw_side_stream_t *side, void *p);
 
 /* An event for one operation at a time; NULL in host memory. TW_OK, TW_ERR_NO_MEMORY. */
 tw_status_t tw_side_event_get(const tw_side_stream_t *side, tw_device_event_t **event_p);

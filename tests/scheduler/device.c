@@ -85,6 +85,8 @@ static const t_case_t cases[] = {
     {"hybrid runs on device memory, staged", hybrid_staged, 1},
     {"hybrid runs on device memory, directly", hybrid_direct, 1},
     {"hybrid runs on other memory than exec says", hybrid_refused, 1},
+    {"statistics on device memory", statistics_on_device, 1},
+    {"statistics on other memory than exec says", statistics_refused, 1},
 };
 
 T_MAIN(cases)

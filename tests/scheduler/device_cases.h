@@ -44,5 +44,7 @@ void buckets_refused(void);
 void hybrid_staged(void);
 void hybrid_direct(void);
 void hybrid_refused(void);
+void statistics_on_device(void);
+void statistics_refused(void);
 
 #endif /* TW_TESTS_SCHEDULER_DEVICE_CASES_H */

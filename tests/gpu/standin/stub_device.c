@@ -226,6 +226,12 @@ static tw_status_t divide(void *values, size_t n, size_t element, int divisor, v
     return tw_device_cuda.divide(values, n, element, divisor, stream);
 }
 
+static tw_status_t moments_empty(double *moments, size_t n, void *stream)
+{
+    set_up_work();
+    return tw_device_cuda.moments_empty(moments, n, stream);
+}
+
 const tw_device_ops_t stub_device = {
     .name            = "stand-in",
     .current         = current,
@@ -249,4 +255,5 @@ const tw_device_ops_t stub_device = {
     .decode_add      = decode_add,
     .encode_feedback = encode_feedback,
     .divide          = divide,
+    .moments_empty   = moments_empty,
 };
