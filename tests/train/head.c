@@ -10,6 +10,9 @@
 #include <string.h>
 
 #include "tests/mpi/harness.h"
+#ifdef TW_ON_DEVICE
+#include "tests/gpu/standin/standin.h"
+#endif
 #include "tests/train/split.h"
 #include "train/random.h"
 
@@ -473,6 +476,52 @@ static void bad_numbers_reach_the_loss(void)
     }
 }
 
+#ifdef TW_ON_DEVICE
+/* A call fails on one rank alone: it says so, and that the others may not know; all get on. */
+static void a_device_fails_alone(void)
+{
+    static const struct {
+        const char *name;
+        int         error, n;
+    } calls[] = {{"cudaLaunchKernel", 719, 1},
+                 {"cublasSgemm_v2", 13, 1},
+                 {"cublasSgemm_v2", 13, 4},
+                 {"cudaMemcpyAsync", 1, 1},
+                 {"cudaMemcpyAsync", 1, 2}};
+
+    for (int k = 0; k < 5; k++) {
+        const tw_head_how_t how     = split_how();
+        const int           mine    = t_rank == k % t_size;
+        tw_problem_t        problem = {0};
+        split_t             f;
+        tw_head_pass_t      pass;
+        int                 status;
+
+        t_note("call %d of %s, rank %d", calls[k].n, calls[k].name, k % t_size);
+        split_make(&f, texts[1], k & 1 ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX, 6, &how);
+        split_run(&f, &f.split, 0);
+        pass   = f.pass;
+        pass.x = f.split.x_there;
+        if (mine) {
+            standin_fail(calls[k].name, calls[k].n, calls[k].error, STANDIN_ONCE);
+        }
+        status = tw_head_run(f.split.head, &pass, &problem);
+        standin_fail(NULL, 0, 0, STANDIN_ONCE);
+        T_CHECK(!mine || (status == -1 && problem.fatal == (t_size > 1) &&
+                          strstr(problem.text, "GPU ") != NULL),
+                "status %d, fatal %d, '%s'", status, problem.fatal, problem.text);
+        T_CHECK(mine || status == 0, "'%s'", problem.text);
+        T_CHECK(tw_head_take(f.split.head, &f.split.loss, NULL, &problem) == 0, "'%s'",
+                problem.text);
+        split_run(&f, &f.whole, 1);
+        split_run(&f, &f.split, 1);
+        split_compare_gradients(&f);
+        split_compare_sums(&f, 1);
+        split_free(&f);
+    }
+}
+#endif
+
 int main(int argc, char **argv)
 {
     static const t_case_t cases[] = {
@@ -487,6 +536,9 @@ int main(int argc, char **argv)
         {"traces_show_what_travels", traces_show_what_travels, 1},
         {"bad_labels_stop_all", bad_labels_stop_all, 1},
         {"bad_numbers_reach_the_loss", bad_numbers_reach_the_loss, 1},
+#ifdef TW_ON_DEVICE
+        {"a_device_fails_alone", a_device_fails_alone, 1},
+#endif
     };
 
     return t_main(argc, argv, cases, sizeof(cases) / sizeof(cases[0]));

@@ -17,6 +17,13 @@ enum { ON_DEVICE = 1 };
 enum { ON_DEVICE = 0 };
 #endif
 
+static inline int on_backend_devices(void)
+{
+    const char *devices = getenv("STANDIN_DEVICES");
+
+    return devices != NULL ? atoi(devices) : 1;
+}
+
 static inline void on_backend_must(int status, const tw_problem_t *problem)
 {
     if (status != 0) {

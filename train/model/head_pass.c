@@ -339,9 +339,18 @@ static int run(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *proble
     return pass->count ? tw_head_wrong(head, pass, problem) : 0;
 }
 
-/* The backend has failed, on this rank alone: those that share the layers go on to wait for it. */
-static int alone(const tw_head_t *head, int status, tw_problem_t *problem)
+/* The backend may fail on this rank alone, while those that share the layers wait for it: so the pass
+ * goes on to its exchanges, whatever is in them, and the failure is told at the end. */
+static int run_all(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *problem)
 {
+    int status = put(head, pass, problem);
+
+    if (run(head, pass, problem) != 0) {
+        return -1;
+    }
+    if (head->ops->check(head->dense, problem) != 0) {
+        status = -1;
+    }
     problem->fatal |= status != 0 && head->comm != NULL;
     return status;
 }
@@ -354,17 +363,12 @@ int tw_head_run(tw_head_t *head, const tw_head_pass_t *pass, tw_problem_t *probl
         return -1;
     }
     if (pass->n == 0) {
-        return (pass->training || pass->gx != NULL) && !pass->accumulate
-                   ? alone(head, clear(head, problem), problem)
-                   : 0;
+        status =
+            (pass->training || pass->gx != NULL) && !pass->accumulate ? clear(head, problem) : 0;
+        problem->fatal |= status != 0 && head->comm != NULL;
+        return status;
     }
-    status = alone(head, put(head, pass, problem), problem);
-    if (status == 0) {
-        status = run(head, pass, problem);
-    }
-    if (status == 0) {
-        status = alone(head, head->ops->check(head->dense, problem), problem);
-    }
+    status = run_all(head, pass, problem);
     if (status != 0 && head->comm != NULL) {
         tw_head_abandon(head);
     }

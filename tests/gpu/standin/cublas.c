@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/gpu/standin/cublas.c - cuBLAS: the rules of its documents for arguments, and the plainest loops.
  *
- * Sums are taken in ascending order in float; the math mode changes nothing. A workspace that was set is
- * overwritten by every product.
+ * Sums are taken in ascending order in float; the math mode changes nothing. The beginning of a workspace
+ * that was set is overwritten by every product.
  */
 #include "config.h"
 
@@ -314,7 +314,7 @@ static int product_run(void *arg, bool dead)
         if (w == NULL) {
             return cudaErrorIllegalAddress;
         }
-        memset(w, 0xd7, p->workspace_bytes);
+        memset(w, 0xd7, p->workspace_bytes < 65536 ? p->workspace_bytes : 65536);
     }
     return 0;
 }

@@ -210,7 +210,7 @@ static int attribute(enum cudaDeviceAttr attr)
     case cudaDevAttrConcurrentManagedAccess:
         return 1;
     case cudaDevAttrComputeCapabilityMajor:
-        return 9;
+        return 8;
     case cudaDevAttrComputeCapabilityMinor:
     case cudaDevAttrPageableMemoryAccess:
         return 0;
@@ -249,7 +249,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
         prop->sharedMemPerBlock   = 48 << 10;
         prop->warpSize            = 32;
         prop->maxThreadsPerBlock  = 1024;
-        prop->major               = 9;
+        prop->major               = 8;
         prop->multiProcessorCount = PROCESSORS;
         prop->unifiedAddressing   = 1;
         prop->managedMemory       = 1;

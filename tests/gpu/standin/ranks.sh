@@ -28,7 +28,7 @@ finds() { # FAULT: it ends otherwise than well
 }
 missing_event() { finds event && grep -q '^not ok' "$scratch/out"; }
 host_read() { finds read && grep -q '^standin: the host touches device memory' "$scratch/out"; }
-plan 22
+plan 25
 check "kernels beside the scalar code" alone env STANDIN_DEVICES=2 STANDIN_SEED="$seed" "$here/device_on_standin" check few
 check "collectives, 1 rank, 1 device" both_paths 1 1
 check "collectives, 2 ranks, 3 devices" both_paths 2 3
@@ -47,6 +47,9 @@ check "each allocation fails, 3 ranks, 3 devices" on 3 3 "$here/failures.mpi" 3
 check "ranks and their devices, 1 rank, 1 device" on 1 1 "$here/bind.mpi" 1
 check "ranks and their devices, 3 ranks, 4 devices" on 3 4 "$here/bind.mpi" 3
 check "ranks and their devices, 4 ranks, 2 devices" on 4 2 "$here/bind.mpi" 4
+check "dense layers, 1 rank, 1 device" on 1 1 "$here/head.mpi" 1
+check "dense layers, 2 ranks, 3 devices" on 2 3 "$here/head.mpi" 2
+check "dense layers, 4 ranks, 2 devices" on 4 2 "$here/head.mpi" 4
 check "a pipeline that hands over images" alone env STANDIN_SEED="$seed" "$here/test_pipeline"
 check "the trunk of a network, 1 rank, 1 device" on 1 1 "$here/trunk.mpi" 1
 check "the trunk of a network, 4 ranks, 3 devices" on 4 3 "$here/trunk.mpi" 4
