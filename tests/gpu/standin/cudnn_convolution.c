@@ -308,6 +308,15 @@ cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(
 
 /* ---- work ----------------------------------------------------------------------------------- */
 
+/* rounded: so that the order of additions shows. */
+static void add_to(double *sum, double product, bool rounded)
+{
+    *sum += product;
+    if (rounded) {
+        *sum = (double)(float)*sum;
+    }
+}
+
 /* For each product x * w that belongs to an element of y: out += the two others' product, `out` being the one that is
  * computed. */
 static void convolve(const standin_layer_t *l, standin_direction_t way, const standin_case_t *k,
@@ -340,13 +349,13 @@ static void convolve(const standin_layer_t *l, standin_direction_t way, const st
                                       flip ? k->w.d[3] - 1 - s : s);
                     switch (way) {
                     case FORWARD:
-                        out[i] += (double)x[at_x] * (double)w[at_w];
+                        add_to(&out[i], (double)x[at_x] * (double)w[at_w], l->rounded);
                         break;
                     case BACKWARD_DATA:
-                        out[at_x] += (double)y[i] * (double)w[at_w];
+                        add_to(&out[at_x], (double)y[i] * (double)w[at_w], l->rounded);
                         break;
                     default:
-                        out[at_w] += (double)y[i] * (double)x[at_x];
+                        add_to(&out[at_w], (double)y[i] * (double)x[at_x], l->rounded);
                         break;
                     }
                 }
@@ -391,7 +400,8 @@ static cudnnStatus_t run(cudnnStatus_t status, cudnnHandle_t handle, const stand
     if (status == CUDNN_STATUS_SUCCESS) {
         l->inputs          = 2;
         l->workspace_bytes = workspace(k, way, algo);
-        l->backwards       = algorithms[way][algo].drawn && standin_lot(2) == 0;
+        l->rounded         = algorithms[way][algo].drawn;
+        l->backwards       = l->rounded && standin_lot(2) == 0;
         l->by.convolution  = k->by;
         status             = standin_layer_put(handle, l, alpha, beta);
     }
