@@ -265,6 +265,11 @@ int tw_masters_create(tw_masters_t **masters_p, const tw_masters_config_t *confi
 
     if (m != NULL && list != NULL) {
         m->config = *config;
+    }
+    if (m != NULL && list != NULL && on_device(m) && config->owners == TW_WEIGHTS_ROOT) {
+        tw_problem_set(problem, "--update root keeps what it updates on a processor; accepted with "
+                                "--device are replicated and sharded");
+    } else if (m != NULL && list != NULL) {
         mine      = list_groups(m, problem) == 0 ? describe_groups(m, list, problem) : -1;
         mine      = mine == 0 && on_device(m) ? make_masters(m, list, problem) : mine;
     } else {

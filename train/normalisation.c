@@ -32,9 +32,10 @@ static size_t list_channels(const tw_network_t *network, size_t *channels, size_
 }
 
 static int make(tw_normalisation_t *norm, int group, size_t sum, const tw_trunk_t *trunk,
-                tw_trace_t *trace, tw_problem_t *problem)
+                const tw_exec_t *exec, tw_trace_t *trace, tw_problem_t *problem)
 {
-    tw_statistics_config_t config = {.group = group, .states = 2 * sum, .trace = trace};
+    tw_statistics_config_t config = {
+        .group = group, .states = 2 * sum, .exec = exec, .trace = trace};
     tw_status_t            status;
 
     tw_trunk_exchange_most(trunk, &config.layers, &config.channels);
@@ -46,7 +47,8 @@ static int make(tw_normalisation_t *norm, int group, size_t sum, const tw_trunk_
 
 int tw_normalisation_create(tw_normalisation_t *norm, tw_comm_t *comm, const tw_network_t *network,
                             const tw_trunk_t *trunk, const tw_train_options_t *options,
-                            uint64_t batch, tw_trace_t *trace, tw_problem_t *problem)
+                            uint64_t batch, const tw_exec_t *exec, tw_trace_t *trace,
+                            tw_problem_t *problem)
 {
     const int group = options->bn_group > INT32_MAX ? 0 : (int)options->bn_group;
     size_t    sum;
@@ -69,7 +71,7 @@ int tw_normalisation_create(tw_normalisation_t *norm, tw_comm_t *comm, const tw_
     if (tw_adaptive_init(&norm->rule) != TW_OK) {
         return tw_problem_set(problem, "--bn-tolerance and --bn-patience are out of range");
     }
-    return make(norm, group, sum, trunk, trace, problem);
+    return make(norm, group, sum, trunk, exec, trace, problem);
 }
 
 void tw_normalisation_destroy(tw_normalisation_t *norm)

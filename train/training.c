@@ -290,8 +290,8 @@ static int make_exchanges(tw_training_t *t, tw_problem_t *problem)
                                          .trace   = t->trace};
 
     if (tw_exchange_create(&t->exchange, &config, problem) != 0 ||
-        tw_normalisation_create(&t->norm, t->wire, &t->network, t->trunk, o, t->batch, t->trace,
-                                problem) != 0) {
+        tw_normalisation_create(&t->norm, t->wire, &t->network, t->trunk, o, t->batch, &t->exec,
+                                t->trace, problem) != 0) {
         return -1;
     }
     t->division = (tw_division_set_t){.comm     = t->wire,
