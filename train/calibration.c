@@ -117,9 +117,10 @@ static tw_status_t own_norms(tw_calibration_t *c, tw_problem_t *problem)
         double            sum = 0.0;
 
         if (watched(p)) {
-            status = tw_params_get(params, c->host, params->value + p->first, p->count, problem) == 0
-                         ? tw_codec_square_sum(c->codec, &exec, c->host, p->count, &sum)
-                         : TW_ERR_IO;
+            status =
+                tw_params_get(params, c->host, params->value + p->first, p->count, problem) == 0
+                    ? tw_codec_square_sum(c->codec, &exec, c->host, p->count, &sum)
+                    : TW_ERR_IO;
             c->now[g++] = sqrt(sum);
         }
     }
@@ -138,9 +139,10 @@ static void add_rate(tw_calibration_t *c, double before, double now)
 
 int tw_calibration_observe(tw_calibration_t *c, tw_problem_t *problem)
 {
-    const tw_status_t status =
-        c->config.masters != NULL ? tw_masters_norms(c->config.masters, c->now) : own_norms(c, problem);
-    double *before = c->before;
+    const tw_status_t status = c->config.masters != NULL
+                                   ? tw_masters_norms(c->config.masters, c->now)
+                                   : own_norms(c, problem);
+    double           *before = c->before;
 
     if (status != TW_OK) {
         return tw_exchange_failed(c->config.comm, "the norms of weights", status, problem);

@@ -239,12 +239,12 @@ static int hash_units(const tw_training_t *t, const tw_param_t *p, float *host, 
 static int hash_tensor(const tw_training_t *t, const tw_param_t *p, uint64_t *sum,
                        tw_problem_t *problem)
 {
-    const size_t step = p->per_unit < TW_HASHED ? TW_HASHED / p->per_unit : 1;
-    const size_t most = p->units < step ? p->units : step;
-    float       *host = malloc(most * p->per_unit * sizeof(*host) + 1);
-    const int    status =
-        host != NULL ? hash_units(t, p, host, step, sum, problem)
-                        : tw_problem_set(problem, "out of memory for a hash of the weights");
+    const size_t step   = p->per_unit < TW_HASHED ? TW_HASHED / p->per_unit : 1;
+    const size_t most   = p->units < step ? p->units : step;
+    float       *host   = malloc(most * p->per_unit * sizeof(*host) + 1);
+    const int    status = host != NULL
+                              ? hash_units(t, p, host, step, sum, problem)
+                              : tw_problem_set(problem, "out of memory for a hash of the weights");
 
     free(host);
     return status;

@@ -18,7 +18,8 @@ static int open_host(tw_backend_t **backend_p, const tw_device_wish_t *wish, tw_
 static int open_own(tw_backend_t **backend_p, const tw_device_wish_t *wish, tw_problem_t *found,
                     tw_problem_t *problem)
 {
-    const int wanted = wish->options->device == TW_BIND_AUTO ? TW_BIND_ALIKE : wish->options->device;
+    const int wanted =
+        wish->options->device == TW_BIND_AUTO ? TW_BIND_ALIKE : wish->options->device;
     tw_backend_cuda_config_t config = {.tf32 = wish->options->tf32, .fast = wish->options->fast};
     char                     why[TW_BIND_WHY];
     const tw_status_t        status =
@@ -45,7 +46,8 @@ static int first_without(const tw_device_wish_t *wish, const tw_problem_t *found
     watch_end();
     if (first == rank && wish->options->device == TW_BIND_AUTO) {
         fflush(stdout);
-        fprintf(stderr, "thinwire-train: --device auto: %s; all ranks compute on their processors\n",
+        fprintf(stderr,
+                "thinwire-train: --device auto: %s; all ranks compute on their processors\n",
                 found->text);
     }
     return first == size ? -1 : first;

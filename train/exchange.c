@@ -180,8 +180,7 @@ static tw_status_t sum_on_device(const tw_exchange_t *ex)
 {
     const tw_params_t *params = ex->config.params;
     const tw_how_t     how    = {.algorithm = TW_ALGORITHM_MPI, .exec = &ex->config.exec};
-    tw_status_t        status =
-        tw_allreduce(ex->config.comm, TW_IN_PLACE, params->extra, 2, TW_SUM, &how);
+    tw_status_t status = tw_allreduce(ex->config.comm, TW_IN_PLACE, params->extra, 2, TW_SUM, &how);
 
     for (size_t i = params->count; i-- > 0 && status == TW_OK;) {
         const tw_param_t *p = &params->param[i];
@@ -225,9 +224,9 @@ static int sum_to_owners(tw_exchange_t *ex, tw_problem_t *problem)
 {
     const tw_how_t how     = {.exec = &ex->config.exec};
     tw_request_t  *request = NULL;
-    tw_status_t    status  = tw_iallreduce(ex->config.comm, TW_IN_PLACE, ex->config.params->extra, 2,
-                                           TW_SUM, &how, &request);
-    const int      mine    = status == TW_OK ? tw_masters_sum(ex->config.masters, problem) : 0;
+    tw_status_t    status = tw_iallreduce(ex->config.comm, TW_IN_PLACE, ex->config.params->extra, 2,
+                                          TW_SUM, &how, &request);
+    const int      mine   = status == TW_OK ? tw_masters_sum(ex->config.masters, problem) : 0;
 
     if (status == TW_OK) {
         status = tw_wait(&request);

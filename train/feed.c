@@ -364,11 +364,11 @@ static size_t share_of(const tw_feed_t *feed, tw_feed_batch_t batch, size_t *fir
 
 static void post(tw_feed_t *feed, tw_feed_batch_t batch)
 {
-    tw_pipeline_batch_t to = {.part     = batch.testing ? TW_SUBSET_TEST : TW_SUBSET_TRAIN,
-                              .epoch    = batch.step / feed->steps,
-                              .view     = batch.view,
-                              .index    = feed->index,
-                              .transfer = feed->transfer};
+    tw_pipeline_batch_t to    = {.part     = batch.testing ? TW_SUBSET_TEST : TW_SUBSET_TRAIN,
+                                 .epoch    = batch.step / feed->steps,
+                                 .view     = batch.view,
+                                 .index    = feed->index,
+                                 .transfer = feed->transfer};
     const int           least = (int)least_of(feed, to.part);
     size_t              first;
 

@@ -193,7 +193,7 @@ static int on_device(const tw_masters_t *m)
 static int make_masters(tw_masters_t *m, tw_weights_group_t *list, tw_problem_t *problem)
 {
     const int rank = tw_comm_rank(m->config.comm), ranks = tw_comm_size(m->config.comm);
-    size_t    own  = 0;
+    size_t    own = 0;
 
     for (size_t i = 0; i < m->groups; i++) {
         list[i].unit = list[i].unit > 0 ? list[i].unit : TW_MASTER_UNIT;
@@ -270,8 +270,8 @@ int tw_masters_create(tw_masters_t **masters_p, const tw_masters_config_t *confi
         tw_problem_set(problem, "--update root keeps what it updates on a processor; accepted with "
                                 "--device are replicated and sharded");
     } else if (m != NULL && list != NULL) {
-        mine      = list_groups(m, problem) == 0 ? describe_groups(m, list, problem) : -1;
-        mine      = mine == 0 && on_device(m) ? make_masters(m, list, problem) : mine;
+        mine = list_groups(m, problem) == 0 ? describe_groups(m, list, problem) : -1;
+        mine = mine == 0 && on_device(m) ? make_masters(m, list, problem) : mine;
     } else {
         tw_problem_set(problem, "out of memory");
     }

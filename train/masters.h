@@ -31,7 +31,7 @@ typedef struct tw_masters_config {
     tw_weights_owners_t owners;
     const tw_codecs_t  *codecs;
     const tw_network_t *network;
-    tw_params_t        *params; /* laid out with TW_PARAMS_APART; masters are where these are */
+    tw_params_t        *params;     /* laid out with TW_PARAMS_APART; masters are where these are */
     int                 whole_rows; /* a dense unit's weights stay with one owner        */
     tw_exec_t           exec;
     tw_trace_t         *trace;
@@ -77,7 +77,7 @@ typedef struct tw_master_piece {
 /** Every part of every tensor that this rank owns, until visit() returns something else than 0.
  * @return what it returned last. */
 int tw_masters_each(tw_masters_t *masters, int (*visit)(void *user, const tw_master_piece_t *piece),
-                    void *user);
+                    void         *user);
 
 /** Masters are updated by step number `step`, from 1 on: AWP looks at them. Collective. */
 int tw_masters_adapt(tw_masters_t *masters, uint64_t step, tw_problem_t *problem);

@@ -36,7 +36,7 @@ static int make(tw_normalisation_t *norm, int group, size_t sum, const tw_trunk_
 {
     tw_statistics_config_t config = {
         .group = group, .states = 2 * sum, .exec = exec, .trace = trace};
-    tw_status_t            status;
+    tw_status_t status;
 
     tw_trunk_exchange_most(trunk, &config.layers, &config.channels);
     status = tw_statistics_create(norm->comm, &config, &norm->shared);

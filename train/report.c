@@ -401,8 +401,8 @@ static json_t *results(const tw_training_t *t)
         (json_int_t)tw_head_memory(t->head), "weights_hash", hash, "weights", tw_report_weights(t),
         "until", until_object(t), "awp_calibrate", tw_report_calibration_json(t), "profile",
         tw_report_profile_json(t), "loader", tw_report_loader_json(t), "epochs", epochs,
-        "evaluations", evaluations, "graphs", (json_int_t)tw_trunk_graphs(t->trunk),
-        "device", device_object(t));
+        "evaluations", evaluations, "graphs", (json_int_t)tw_trunk_graphs(t->trunk), "device",
+        device_object(t));
     return root;
 }
 

@@ -106,6 +106,5 @@ json_t *tw_report_profile_json(const tw_training_t *t)
     }
     return json_pack("{s:i, s:I, s:f, s:b, s:o, s:o}", "rank", f->rank, "steps",
                      (json_int_t)f->steps, "step_ms", 1e3 * f->seconds / (double)f->steps,
-                     "overlap", !t->options->no_overlap, "rows", object, "device",
-                     device_json(f));
+                     "overlap", !t->options->no_overlap, "rows", object, "device", device_json(f));
 }

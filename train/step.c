@@ -17,14 +17,14 @@
 
 int tw_step_prepare(tw_training_t *t, size_t rows, tw_problem_t *problem)
 {
-    const size_t sums = tw_feed_views(t->feed) > 1 ? t->batch * tw_head_outputs(t->head) : 0;
+    const size_t sums     = tw_feed_views(t->feed) > 1 ? t->batch * tw_head_outputs(t->head) : 0;
     const size_t features = tw_trunk_features(t->trunk);
     size_t       first, most;
 
     tw_share(t->batch, t->size, 0, &first, &most);
-    t->own       = malloc(most * sizeof(*t->own));
-    t->examples  = malloc(rows * sizeof(*t->examples));
-    t->labels    = malloc(rows * sizeof(*t->labels));
+    t->own      = malloc(most * sizeof(*t->own));
+    t->examples = malloc(rows * sizeof(*t->examples));
+    t->labels   = malloc(rows * sizeof(*t->labels));
     if (t->own == NULL || t->examples == NULL || t->labels == NULL) {
         return tw_problem_set(problem, "out of memory");
     }
@@ -231,8 +231,8 @@ static int update_split(tw_walk_t *walk)
     int status = 0;
 
     if (walk->behind > 0) {
-        status = tw_step_update_split(walk->t, (double)walk->n / (double)walk->behind,
-                                      walk->problem);
+        status =
+            tw_step_update_split(walk->t, (double)walk->n / (double)walk->behind, walk->problem);
         record(walk->t, TW_RECORDED_SPLIT, 0);
     }
     walk->behind = walk->passes = 0;
@@ -371,7 +371,7 @@ static int load_rows(tw_walk_t *walk, size_t first, size_t rows)
     for (size_t row = 0; row < rows; row++) {
         t->own[row] = tw_feed_image(t->feed, walk->batch, first + row);
     }
-    was    = tw_profile_enter(t->profile, TW_PROFILE_INPUT);
+    was = tw_profile_enter(t->profile, TW_PROFILE_INPUT);
     tw_marks_begin(marks_of(walk), TW_MARKED_IMAGES, t->step);
     status = tw_feed_take(t->feed, walk->batch, input, walk->problem);
     tw_marks_end(marks_of(walk));
@@ -391,8 +391,8 @@ static int forward(tw_walk_t *walk, const tw_trunk_pass_t *pass, size_t first)
     if (load_rows(walk, first, pass->n) != 0) {
         return -1;
     }
-    span     = tw_trace_begin(t->trace, TW_TRACE_COMPUTE, "trunk forward", (int64_t)t->step);
-    was      = tw_profile_enter(t->profile, TW_PROFILE_LAYERS);
+    span = tw_trace_begin(t->trace, TW_TRACE_COMPUTE, "trunk forward", (int64_t)t->step);
+    was  = tw_profile_enter(t->profile, TW_PROFILE_LAYERS);
     tw_marks_begin(marks_of(walk), TW_MARKED_FORWARD, t->step);
     features = tw_trunk_forward(t->trunk, pass, walk->problem);
     tw_marks_end(marks_of(walk));
@@ -427,8 +427,8 @@ static int sum_gradients(tw_walk_t *walk, const tw_trunk_pass_t *pass)
     tw_head_give(t->head, tw_exchange_extra(t->exchange));
     walk->backward = 1;
     if (t->network.first_dense > 0) {
-        span   = tw_trace_begin(t->trace, TW_TRACE_COMPUTE, "trunk backward", (int64_t)t->step);
-        was    = tw_profile_enter(t->profile, TW_PROFILE_LAYERS);
+        span = tw_trace_begin(t->trace, TW_TRACE_COMPUTE, "trunk backward", (int64_t)t->step);
+        was  = tw_profile_enter(t->profile, TW_PROFILE_LAYERS);
         tw_marks_begin(t->marks, TW_MARKED_BACKWARD, t->step);
         status = tw_trunk_backward(t->trunk, pass, t->gfeatures, walk->problem);
         tw_marks_end(marks_of(walk));

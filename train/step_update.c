@@ -18,10 +18,10 @@ static tw_pace_t pace_of(const tw_training_t *t, int split, double gscale, tw_pr
     const tw_rates_t *rates = &t->rates;
     const double      epoch = (double)t->step / (double)t->steps;
 
-    return (tw_pace_t){.t      = t,
-                       .rate   = tw_schedule_rate(&rates->schedule,
+    return (tw_pace_t){.t       = t,
+                       .rate    = tw_schedule_rate(&rates->schedule,
                                                 split ? rates->split_base : rates->base, epoch,
-                                                  (double)t->epochs_wanted),
+                                                   (double)t->epochs_wanted),
                        .decay   = split ? rates->split_decay : rates->decay,
                        .gscale  = gscale,
                        .problem = problem};
@@ -72,9 +72,9 @@ static int update(tw_training_t *t, int split, double gscale, tw_problem_t *prob
         const tw_param_t *p = &t->params.param[i];
 
         if (p->split == split && p->count > 0 && (t->masters == NULL || !p->ownable)) {
-            status = update_elements(&pace, p, t->params.value + p->first,
-                                     t->params.momentum + p->state, t->params.gradient + p->first,
-                                     p->count, p->units);
+            status =
+                update_elements(&pace, p, t->params.value + p->first, t->params.momentum + p->state,
+                                t->params.gradient + p->first, p->count, p->units);
         }
     }
     return status;
@@ -82,8 +82,8 @@ static int update(tw_training_t *t, int split, double gscale, tw_problem_t *prob
 
 static int update_piece(void *user, const tw_master_piece_t *piece)
 {
-    return update_elements(user, piece->param, piece->value, piece->state, piece->gradient, piece->n,
-                           piece->n / piece->param->per_unit);
+    return update_elements(user, piece->param, piece->value, piece->state, piece->gradient,
+                           piece->n, piece->n / piece->param->per_unit);
 }
 
 static int send_whole(tw_training_t *t, tw_problem_t *problem)

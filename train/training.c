@@ -195,10 +195,8 @@ static int make_wire(tw_training_t *t, tw_problem_t *problem)
 /* What computes: on all ranks a device, or on all the processor (device.c). */
 static int make_backend(tw_training_t *t, tw_problem_t *problem)
 {
-    const tw_device_wish_t wish = {.parent  = t->comm,
-                                   .comm    = t->wire,
-                                   .kernels = t->kernels,
-                                   .options = t->options};
+    const tw_device_wish_t wish = {
+        .parent = t->comm, .comm = t->wire, .kernels = t->kernels, .options = t->options};
 
     if (tw_device_open(&t->backend, &wish, problem) != 0) {
         return -1;
@@ -211,8 +209,7 @@ static int make_backend(tw_training_t *t, tw_problem_t *problem)
 static int make_network(tw_training_t *t, tw_problem_t *problem)
 {
     const tw_train_options_t *o = t->options;
-    const int                 layout =
-        (t->split ? TW_PARAMS_SPLIT : 0) | (o->owners != 0 ? TW_PARAMS_APART : 0);
+    const int layout = (t->split ? TW_PARAMS_SPLIT : 0) | (o->owners != 0 ? TW_PARAMS_APART : 0);
 
     if (tw_params_create(&t->params, &t->network, t->backend, t->rank, t->size, layout, problem) !=
             0 ||
@@ -344,14 +341,12 @@ static int start_feed(tw_training_t *t, tw_problem_t *problem)
                                         .batch = t->batch,
                                         .last = o->steps != 0 ? o->steps : t->epochs_wanted * t->steps,
                                         .eval_every = o->eval_every,
-                                        .eval_epochs =
-                                            !o->no_train && (o->steps == 0 || o->eval_every != 0),
+                                        .eval_epochs = !o->no_train && (o->steps == 0 || o->eval_every != 0),
                                         .kernels = t->kernels,
                                         .trace   = t->trace};
 
-    if (t->backend != NULL &&
-        tw_backend_images(t->backend, (t->batch - 1) / (uint64_t)t->size + 1, &config.device,
-                          problem) != 0) {
+    if (t->backend != NULL && tw_backend_images(t->backend, (t->batch - 1) / (uint64_t)t->size + 1,
+                                                &config.device, problem) != 0) {
         return -1;
     }
     return tw_feed_start(t->feed, &config, problem);
@@ -364,13 +359,13 @@ static int on_device(const tw_training_t *t)
 
 static int make_tuning(tw_training_t *t, tw_problem_t *problem)
 {
-    const tw_tuning_config_t config = {.comm    = t->comm,
-                                       .options = t->options,
-                                       .feed    = t->feed,
-                                       .rows    = (t->batch - 1) / (uint64_t)t->size + 1,
-                                       .isa     = t->kernels->isa,
+    const tw_tuning_config_t config = {.comm      = t->comm,
+                                       .options   = t->options,
+                                       .feed      = t->feed,
+                                       .rows      = (t->batch - 1) / (uint64_t)t->size + 1,
+                                       .isa       = t->kernels->isa,
                                        .on_device = on_device(t),
-                                       .model   = t->network_hash};
+                                       .model     = t->network_hash};
 
     return tw_tuning_create(&t->tuning, &config, problem);
 }
@@ -396,10 +391,10 @@ static int resume(tw_training_t *t, tw_problem_t *problem)
 
 typedef int tw_stage_t(tw_training_t *t, tw_problem_t *problem);
 
-static tw_stage_t *const to_train[] = {read_network,   make_local,   compare_data,     learn_means,
-                                       make_wire,      make_backend, make_network,     make_masters,
+static tw_stage_t *const to_train[] = {read_network,     make_local,   compare_data,   learn_means,
+                                       make_wire,        make_backend, make_network,   make_masters,
                                        make_calibration, make_profile, make_exchanges, make_head,
-                                       start_feed,     make_tuning,  resume};
+                                       start_feed,       make_tuning,  resume};
 static tw_stage_t *const to_load[]  = {read_network, open_local, compare_data,
                                        learn_means,  start_feed, make_tuning};
 

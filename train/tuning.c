@@ -69,8 +69,8 @@ static void make_key(tw_tuning_t *tuning, int threads_most)
              "%s, %s%s, %d ranks, %d computing threads, %d loader threads (%s), index %s, %zu "
              "images, model "
              "%016" PRIx64 ", %s%s: %.500s",
-             cpu, c->isa, c->on_device ? ", device" : "", ranks, (int)c->options->threads, threads_most, c->options->loader_text,
-             c->options->transfer_text, c->rows, c->model,
+             cpu, c->isa, c->on_device ? ", device" : "", ranks, (int)c->options->threads,
+             threads_most, c->options->loader_text, c->options->transfer_text, c->rows, c->model,
              c->options->no_train ? "loader alone, " : "", tw_feed_source(c->feed)->ops->name,
              tw_feed_operations(c->feed, TW_SUBSET_TRAIN));
     hash = tw_hash(0, tuning->key, strlen(tuning->key));
@@ -154,7 +154,7 @@ static int begin(tw_tuning_t *tuning, int threads_most, tw_problem_t *problem)
 
     search.threads_most = o->loader_most > 0 ? (int)o->loader_most : threads_most;
     tuning->state       = (tw_tuner_state_t){.threads = threads >= 0 ? threads : !source->in_memory,
-                                             .index   = index >= 0      ? index
+                                             .index   = index >= 0     ? index
                                                         : c->on_device ? least
                                                                        : all};
     if (threads > 0) {

@@ -24,7 +24,7 @@ typedef struct tw_tuning_config {
     size_t                    rows; /* of a batch, on the rank that has most              */
     const char               *isa;
     int                       on_device; /* what computes is not the processor                */
-    uint64_t                  model; /* hash of its text                                  */
+    uint64_t                  model;     /* hash of its text                                  */
 } tw_tuning_config_t;
 
 /** Set the first state. Collective. @return 0, or -1 with the problem set. */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Sourced by tests/gpu/run: thinwire-train on the device. The command needs libraries that the rest does not, and so is
 # not compiled here but by configure and make, once, in the folder of the build; --train names one that is there.
-# shellcheck shell=bash disable=SC2154  # set by tests/gpu/run
+# shellcheck shell=bash disable=SC2154,SC2034  # set by tests/gpu/run, and for it
 
 # $trainer, and $trainer_build where the tests of layers can be made; or one line about why not.
 find_trainer() {

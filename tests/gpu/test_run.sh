@@ -24,6 +24,11 @@ status=$?
 test $status = 2 && test "$message" = "tests/gpu/run: unknown option '--wrong'; accepted: $accepted"
 tell $? "an unknown option" "$status $message"
 
+message=$(bash "$run" --part trains 2>&1)
+status=$?
+test $status = 2 && test "$message" = "tests/gpu/run: --part 'trains': accepted are kernels, sanitizer, ranks, train, measure"
+tell $? "an unknown part" "$status $message"
+
 message=$(CUDA_VISIBLE_DEVICES='' bash "$run" --quick --no-measure 2>&1)
 status=$?
 last=$(tail -n 1 <<<"$message")
@@ -59,8 +64,9 @@ chmod +x "$scratch/nvcc"
 cp "$scratch/nvcc" "$scratch/mpicc"
 cp "$scratch/nvcc" "$scratch/mpirun"
 export NVCC=$scratch/nvcc
+parts=(--part kernels --part sanitizer --part ranks)
 pretend() { # NAME=VALUE...: $message, $status and $ran, what was run
-    message=$(env "$@" bash "$run" --quick --no-measure --build "$scratch/build" 2>&1)
+    message=$(env "$@" bash "$run" --quick "${parts[@]}" --build "$scratch/build" 2>&1)
     status=$?
     ran=$(grep -h '^run: \|^skipped: ' <<<"$message" | tr '\n' ';')
 }
@@ -100,6 +106,40 @@ tell $? "ranks that find no device" "$status $message"
 pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc" device_test=1
 test "$status $ran" = "1 ${kernels}run: device_ranks check quick;"
 tell $? "kernels that fail" "$status $message"
+
+# ---- parts alone, and a trainer that pretends -----------------------------------------------------
+parts=(--part ranks)
+pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc"
+test "$status $ran" = "0 run: device_ranks check quick;"
+tell $? "the ranks alone" "$status $message"
+
+cat >"$scratch/trainer" <<'END'
+#!/bin/sh
+echo "run: trainer $*" >>"$0.ran"
+case " $* " in
+*' --until '*) echo "reached: error<=1.5% after 9.00 s of training, 100 steps" ;;
+*' --device '*) loss=2.0005 ;;
+*) loss=2.0001 ;;
+esac
+printf 'step   20  loss %s  1 s  0.0 %% exposed\n9 images/s, step 1 s, 0.0 %% of it exposed communication, weights 0123456789abcdef\n' "$loss"
+exit "${TRAINER:-0}"
+END
+chmod +x "$scratch/trainer"
+parts=(--part train --train "$scratch/trainer")
+pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc"
+test $status = 0 && test "$(grep -c '^ok ' <<<"$message")" = 6 &&
+    test "$(grep -c -e '--scheme c --device 0\|--device 0 .*--scheme c' "$scratch/trainer.ran")" = 2 &&
+    test "$(grep -c -e '--steps 20' "$scratch/trainer.ran")" = 15
+tell $? "training alone" "$status $message"
+
+pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc" TRAINER=1
+test $status = 1 && test "$(grep -c '^not ok ' <<<"$message")" = 6
+tell $? "training that fails" "$status $message"
+
+parts=(--part train --train "$scratch/none")
+pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc"
+test "$status $ran" = "0 skipped: --train $scratch/none: is not there;"
+tell $? "no trainer" "$status $message"
 
 # ---- two ranks, with a stub for a device ---------------------------------------------------------
 message=$(timeout 120 "$MPIRUN" -n 2 "$top_builddir/tests/gpu/ranks_on_stub" check quick 2>&1 </dev/null)

@@ -19,10 +19,10 @@ help_is_complete() {
 page_is_complete() {
     local option page=$top_srcdir/docs/thinwire-train.1.md
     timeout 30 "$program" --help >"$scratch/out" 2>&1 || return 1
-    for option in $(grep -o '^  --[a-z-]*' "$scratch/out"); do
+    for option in $(grep -o '^  --[a-z0-9-]*' "$scratch/out"); do
         grep -q "^\*\*$option\|, \*\*$option" "$page" || { echo "$option is not in the page"; return 1; }
     done
-    for option in $(grep -o '^\*\*--[a-z-]*' "$page" | tr -d '*'); do
+    for option in $(grep -o '^\*\*--[a-z0-9-]*' "$page" | tr -d '*'); do
         grep -q "^  $option " "$scratch/out" || { echo "$option does not exist"; return 1; }
     done
 }

@@ -86,9 +86,8 @@ int tw_backend_images(tw_backend_t *backend, size_t rows, const struct tw_input_
                       tw_problem_t *problem)
 {
     *device_p = NULL;
-    return backend->ops->images != NULL
-               ? backend->ops->images(backend, rows, device_p, problem)
-               : 0;
+    return backend->ops->images != NULL ? backend->ops->images(backend, rows, device_p, problem)
+                                        : 0;
 }
 
 static int make_room(tw_backend_t *backend, tw_problem_t *problem)

@@ -80,7 +80,7 @@ void tw_fold_make(const tw_transforms_t *list, size_t first, const tw_planned_t 
         const tw_transform_t      *op    = &list->op[k];
         const tw_transform_step_t *step  = &planned->step[k];
         const float               *pixel = NULL, *mean = NULL, *scale = NULL;
-        size_t                     n     = 0;
+        size_t                     n = 0;
 
         tw_image_cut(&fold->image, step->need);
         if (op->ops->view) {

@@ -158,8 +158,7 @@ static void print_memory(FILE *out, const char *what, size_t numbers)
     fprintf(out, "  %-34s %14zu bytes\n", what, numbers * sizeof(float));
 }
 
-void tw_network_describe_memory(const tw_network_t *net, const tw_network_share_t *share,
-                                FILE *out)
+void tw_network_describe_memory(const tw_network_t *net, const tw_network_share_t *share, FILE *out)
 {
     size_t       owned, state;
     const size_t all     = count_parameters(net, share, &owned);

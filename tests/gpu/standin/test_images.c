@@ -22,14 +22,15 @@ enum { BATCHES = 10, LISTS = 6 };
 static const struct {
     const char *text;
     size_t      first; /* the least transfer index */
-} lists[LISTS] = {{"resize:18x22 crop:16 mirror colour:contrast=0.5 mean:100 scale:0.01", 4},
-                  {"crop:16,pad=4,random mirror mean:1,2,3 deviation:3,4,5", 0},
-                  {"mean:pixels crop:16,random mirror", 0},
-                  {"mirror crop:20x18,random mean:pixels mirror crop:16,pad=2,random noise:0.4", 0},
-                  {"noise:1 crop:16 scale:0.1", 0},
-                  {"mirror scale:2 mirror crop:18 mean:1 scale:3 mean:2 scale:0.3 mean:4 scale:5 mean:6 "
-                   "scale:7 mean:8 crop:16 scale:9",
-                   6}};
+} lists[LISTS] = {
+    {"resize:18x22 crop:16 mirror colour:contrast=0.5 mean:100 scale:0.01", 4},
+    {"crop:16,pad=4,random mirror mean:1,2,3 deviation:3,4,5", 0},
+    {"mean:pixels crop:16,random mirror", 0},
+    {"mirror crop:20x18,random mean:pixels mirror crop:16,pad=2,random noise:0.4", 0},
+    {"noise:1 crop:16 scale:0.1", 0},
+    {"mirror scale:2 mirror crop:18 mean:1 scale:3 mean:2 scale:0.3 mean:4 scale:5 mean:6 "
+     "scale:7 mean:8 crop:16 scale:9",
+     6}};
 
 /* A mean of pixels that looks like no other. */
 static void teach(void)
@@ -118,9 +119,10 @@ END_TEST
 /* Each call that hands over images fails once: one line about the device, and nothing is left. */
 START_TEST(failures_are_told)
 {
-    static const char *const calls[] = {"cudaMallocHost",      "cudaMalloc",     "cudaMemcpyAsync",
-                                        "cudaEventSynchronize", "cudaEventRecord", "cudaStreamWaitEvent",
-                                        "cudaLaunchKernel",    "cudaSetDevice",  "cudaEventCreateWithFlags"};
+    static const char *const calls[] = {
+        "cudaMallocHost",       "cudaMalloc",      "cudaMemcpyAsync",
+        "cudaEventSynchronize", "cudaEventRecord", "cudaStreamWaitEvent",
+        "cudaLaunchKernel",     "cudaSetDevice",   "cudaEventCreateWithFlags"};
     int status = 0;
 
     take_list(lists[1].text);

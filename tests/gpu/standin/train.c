@@ -34,10 +34,20 @@ static tw_train_options_t options_of(const char *scheme, const char *update, con
 {
     tw_train_options_t options;
     tw_problem_t       problem = {0};
-    const char        *words[] = {"x",       "--model",   model,  "--scheme", scheme,
-                                  "--data",  "random:12x10x1,5,n=40,test=13",
-                                  "--bn",    "global",    "--codec", codec,
-                                  "--update", update,     "--augment",
+    const char        *words[] = {"x",
+                                  "--model",
+                                  model,
+                                  "--scheme",
+                                  scheme,
+                                  "--data",
+                                  "random:12x10x1,5,n=40,test=13",
+                                  "--bn",
+                                  "global",
+                                  "--codec",
+                                  codec,
+                                  "--update",
+                                  update,
+                                  "--augment",
                                   "crop:pad=2 mirror mean:127.5 scale:0.00784"};
 
     tw_train_options_parse(&options, sizeof(words) / sizeof(words[0]), (char **)(uintptr_t)words,

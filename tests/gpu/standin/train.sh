@@ -20,7 +20,7 @@ on() { # RANKS DEVICES NAME=VALUE... PROGRAM ARGUMENT...
     TW_SCRATCH=$scratch ranks "$n" env STANDIN_DEVICES="$devices" STANDIN_SEED=$((seed + n)) THINWIRE_SEED=$((seed + n)) "$@"
 }
 clean() { ! grep '^standin: ' "$scratch/out"; }
-runs() { on "$1" "$2" "$here/train.mpi" "$1" "${@:3}" && clean; }
+runs() { on "$1" "$2" TW_CASE="$3" "$here/train.mpi" "$1" && clean; }
 
 cat >"$scratch/net.cfg" <<'END'
 name = "net"; classes = 5;
@@ -81,18 +81,18 @@ no_number() {
     rm -f "$scratch/left"
     on 2 4 sh -c '"$@"; echo $? >>"$0"' "$scratch/left" "$program" "${command[@]}" --device 7
     same "$(tr '\n' ' ' <"$scratch/left")" '1 1 ' &&
-        same "$(grep -c 'this rank has 4 devices; accepted: auto, none, 0 to 3' "$scratch/out")" 2 && clean
+        same "$(grep -c 'device 7: this rank has 4 devices; accepted: ' "$scratch/out")" 2 && clean
 }
 no_memory() { # the n-th allocation of rank 1 fails: at creation, or in the middle of a step
     local n
-    for n in 1 2 5 9 14 20 27 35; do
+    for n in 1 4 9 16 30; do
         rm -f "$scratch/left"
         if on 2 2 sh -c '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && export "$0"; exec "$@"' \
             "STANDIN_FAIL=cudaMalloc:$n:2" "$program" "${command[@]}" --device auto --epochs 1; then
             # auto does without a device if that has no memory for the beginning; or there were fewer allocations
             grep -q 'all ranks compute on their processors\|^memory of rank' "$scratch/out" || return 1
         else
-            grep -q '^thinwire-train: rank 1: .*out of memory\|: .*out of memory' "$scratch/out" || return 1
+            grep -q '^thinwire-train: rank 1: .*[mM]emory' "$scratch/out" || return 1
         fi
         clean || return 1
     done
@@ -124,7 +124,7 @@ check "auto without a device on a rank" falls_back STANDIN_FAIL=cudaGetDeviceCou
 check "auto without cuDNN on a rank" falls_back STANDIN_FAIL=cudnnCreate:1:1001 cuDNN
 check "--device 7 of 4" no_number
 check "a device without cuDNN" refused STANDIN_FAIL=cudnnCreate:1:1001 0 '^thinwire-train: rank 1: --device 0: .*cuDNN'
-check "a device that is busy" refused STANDIN_FAIL=cudaSetDevice:1:46 0 'busy'
+check "a device that is busy" refused STANDIN_FAIL=cudaInitDevice:1:46 0 'busy'
 check "no memory" no_memory
 check "a missing event gives other weights" event_is_found
 check "a host read of device memory is found" read_is_found
