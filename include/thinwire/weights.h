@@ -27,6 +27,13 @@
  * Sums start from the last group to the first, weights from the first to the last, on all ranks,
  * whatever the order of the calls; nothing but wait and sum blocks.
  *
+ * Device memory: config.exec says TW_MEMORY_CUDA and a stream, which lives as long as the object, on all
+ * ranks alike. Weights, gradients and masters, those of the object too, are then memory of that device. What
+ * tw_weights_ready() and tw_weights_send() want to be done is done when the work that does it has been put
+ * on the stream; an exchange has a stream of its own, and begins when an event behind that work is done,
+ * which whoever advances the communicator notices. After tw_weights_sum() and tw_weights_wait() the sums and
+ * the weights are there for work that is put on the stream then.
+ *
  * Sent, of n weights in B bytes each (which tw_stats_t counts; P ranks; beside gradients):
  * (P-1) n B over all ranks, by rank 0 and those that forward, or a P-th by each rank.
  */
@@ -55,7 +62,7 @@ typedef struct tw_weights_group {
     float      *weights;  /* [count] what this rank computes with: written by tw_weights_wait()  */
     float      *gradient; /* [count] read from tw_weights_ready() on, and overwritten            */
     float      *master;   /* [own share] the masters' memory, of the same kind as the others; NULL:
-                             host memory of the object                                         */
+                             of the object                                                     */
     size_t      count;    /* elements; may be 0. Groups must not overlap                         */
     size_t      unit;     /* so many elements in a row stay with one owner (a row of a matrix, where
                              the update wants it whole); 0: the codec's block, at least 64     */
@@ -68,8 +75,7 @@ typedef struct tw_weights_config {
     tw_weights_owners_t owners;
     const tw_codec_t *gradient; /* codec of gradients, of float32; NULL: fp32. Must live as long as
                                      the object; feedback, where it wants that, is by group        */
-    const tw_exec_t  *exec;     /* threads and memory, as tw_how_t has it; device memory only
-                                     sharded, with masters of the caller's. NULL: THINWIRE_THREADS */
+    const tw_exec_t  *exec;     /* threads and memory, above. NULL: the host's, THINWIRE_THREADS */
     tw_trace_t       *trace;    /* NULL: none. Network: "gradients" and "weights" with the group's
                                      number; compute: "wait gradients", "wait weights"            */
 } tw_weights_config_t;
@@ -111,9 +117,10 @@ size_t tw_weights_owned(tw_weights_owners_t owners, size_t count, size_t unit, i
  *                         object.
  * @param [out] weights_p  set only on TW_OK; release with tw_weights_destroy().
  * @return the same on every rank: TW_OK, TW_ERR_MISMATCH, TW_ERR_NO_MEMORY, TW_ERR_MPI,
- *         TW_ERR_TIMEOUT, TW_ERR_DEAD; and locally, before anything is sent: TW_ERR_INVALID_ARG,
- *         TW_ERR_RANGE, TW_ERR_SPEC (a group's codec), TW_ERR_UNSUPPORTED (a codec of another type,
- *         device memory without masters or with TW_WEIGHTS_ROOT); logged with the group's name. */
+ *         TW_ERR_TIMEOUT, TW_ERR_DEAD; what is wrong on some ranks only, and logged there, with the
+ *         group's name: TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_SPEC (a group's codec),
+ *         TW_ERR_UNSUPPORTED (no device, a codec of another type), TW_ERR_IO (the device). Locally,
+ *         before anything is sent: TW_ERR_INVALID_ARG for pointers that are NULL. */
 tw_status_t tw_weights_create(tw_comm_t *comm, const tw_weights_config_t *config,
                               const tw_weights_group_t *groups, size_t n, tw_weights_t **weights_p);
 
@@ -174,17 +181,19 @@ typedef enum tw_weights_of { TW_WEIGHTS_MASTERS = 0, TW_WEIGHTS_COPIES = 1 } tw_
 
 /** Euclidean norms of all groups: of the masters, or of the copies that the ranks compute with
  * (S0 section II; its code takes that of the copies). Squares are summed in double, each owner's
- * share by itself, then over the owners in rank order: the same bits on all ranks. Host memory.
+ * share by itself, then over the owners in rank order: the same bits on all ranks. In device memory an
+ * owner's squares are added on the device, behind the work on the stream, in an order that is not the
+ * host's: the last bits may differ from those in host memory.
  * Collective, one message of 8 bytes a group, while no weights are on their way.
- * @param [out] norms  [groups].
- * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_BUSY, TW_ERR_UNSUPPORTED (device memory), or as
- *         tw_allgather(). */
+ * @param [out] norms  [groups], host memory.
+ * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_BUSY, or as tw_allgather(). */
 tw_status_t tw_weights_norms(tw_weights_t *weights, tw_weights_of_t of, double *norms);
 
 /* ---- checkpoints --------------------------------------------------------------------------- */
 
 /** Put together on every rank a vector of which each owns its share: masters, or a part of the
- * optimizer's state. Collective, in float32; host memory.
+ * optimizer's state. Collective, in float32; memory as config.exec says, on a device behind the work on the
+ * stream.
  * @param [in]  share  [own share of group i].
  * @param [out] whole  [count of group i], not overlapping share.
  * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_RANGE, or as tw_allgatherv(). */

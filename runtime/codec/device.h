@@ -24,6 +24,8 @@ typedef enum tw_device_memory {
     TW_DEVICE_PINNED = 1  /* of the host, which the device copies by itself */
 } tw_device_memory_t;
 
+#define TW_DEVICE_SQUARE_WORK 1024
+
 typedef struct tw_device_ops {
     const char *name; /* "CUDA" */
 
@@ -77,6 +79,10 @@ typedef struct tw_device_ops {
     /* n doubles, 1 or more, become 0 unless the first is above 0: moments (thinwire/statistics.h) of no
      * values. */
     tw_status_t (*moments_empty)(double *moments, size_t n, void *stream);
+    /* *sum = the sum of the squares of n float32, 1 or more, in double, in an order that is the same in
+     * every run, if not the host's; sum, and TW_DEVICE_SQUARE_WORK doubles that are overwritten, are memory
+     * of the device. */
+    tw_status_t (*square_sum)(const float *src, size_t n, double *work, double *sum, void *stream);
 } tw_device_ops_t;
 
 /* CUDA, or its absence. */

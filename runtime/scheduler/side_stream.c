@@ -175,3 +175,18 @@ tw_status_t tw_side_copy(const tw_side_stream_t *side, void *dst, const void *sr
     }
     return status;
 }
+
+tw_status_t tw_side_zero(const tw_side_stream_t *side, void *dst, size_t bytes)
+{
+    tw_status_t status = TW_OK;
+
+    if (bytes > 0 && side->ops == NULL) {
+        memset(dst, 0, bytes);
+    } else if (bytes > 0) {
+        tw_comm_enter(side->comm);
+        status = tw_staging_failed(side->comm, side->ops->zero(dst, bytes, side->caller),
+                                   "setting it to zero");
+        tw_comm_leave(side->comm);
+    }
+    return status;
+}

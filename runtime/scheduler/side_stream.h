@@ -60,5 +60,6 @@ tw_status_t tw_side_mark(const tw_side_stream_t *side, tw_device_event_t *event)
 
 /* On the caller's stream. dst and src do not overlap. */
 tw_status_t tw_side_copy(const tw_side_stream_t *side, void *dst, const void *src, size_t bytes);
+tw_status_t tw_side_zero(const tw_side_stream_t *side, void *dst, size_t bytes);
 
 #endif /* TW_SCHEDULER_SIDE_STREAM_H */

@@ -9,7 +9,7 @@
 #include "runtime/base/bytes.h"
 #include "runtime/scheduler/same.h"
 #include "runtime/scheduler/weights.h"
-#include "runtime/transport/coll/collective.h"
+#include "runtime/transport/engine/request.h"
 #include "runtime/transport/engine/progress_thread.h"
 
 /* ---- owners -------------------------------------------------------------------------------- */
@@ -46,19 +46,15 @@ static tw_status_t tw_weights_check(tw_comm_t *comm, const tw_weights_config_t *
                  tw_codec_spec(config->gradient));
         return TW_ERR_UNSUPPORTED;
     }
-    if (config->exec != NULL && config->exec->memory != TW_MEMORY_HOST &&
-        config->owners != TW_WEIGHTS_SHARDED) {
-        TW_ERROR(&comm->log, "tw_weights_create: device memory needs TW_WEIGHTS_SHARDED");
-        return TW_ERR_UNSUPPORTED;
-    }
     return TW_OK;
 }
 
-static tw_status_t tw_weights_check_groups(tw_comm_t *comm, const tw_weights_config_t *config,
+static tw_status_t tw_weights_check_groups(const tw_side_stream_t   *side,
                                            const tw_weights_group_t *groups, size_t n)
 {
-    const bool device = config->exec != NULL && config->exec->memory != TW_MEMORY_HOST;
-    size_t     all    = 0;
+    static const char *const who  = "tw_weights_create";
+    tw_comm_t               *comm = side->comm;
+    size_t                   all  = 0;
 
     for (size_t i = 0; i < n; i++) {
         const tw_weights_group_t *g = &groups[i];
@@ -79,11 +75,10 @@ static tw_status_t tw_weights_check_groups(tw_comm_t *comm, const tw_weights_con
                 return TW_ERR_INVALID_ARG;
             }
         }
-        if (device && g->master == NULL && g->count > 0) {
-            TW_ERROR(&comm->log,
-                     "tw_weights_create: group '%s' has no memory of the device for its masters",
-                     g->name);
-            return TW_ERR_UNSUPPORTED;
+        if (g->count > 0 &&
+            (tw_side_check(side, g->weights, who, "weights of group", g->name) != TW_OK ||
+             tw_side_check(side, g->gradient, who, "gradient of group", g->name) != TW_OK)) {
+            return TW_ERR_INVALID_ARG;
         }
         if (!tw_size_add(all, g->count, &all) || tw_interval_check(all, g->unit) != TW_OK) {
             return TW_ERR_RANGE;
@@ -107,7 +102,19 @@ static tw_status_t tw_weights_codecs(tw_weights_t *w, const tw_weights_config_t 
                : status;
 }
 
-/* What each rank can do by itself. TW_ERR_NO_MEMORY is for all to know. */
+/* Masters of the caller's, and events. */
+static tw_status_t tw_weights_own(const tw_weights_t *w, tw_weights_part_t *part)
+{
+    tw_status_t status = tw_side_check(&w->side, part->own > 0 ? part->master : NULL,
+                                       "tw_weights_create", "masters of group", part->name);
+
+    if (status == TW_OK) {
+        status = tw_side_event_get(&w->side, &part->sum_event);
+    }
+    return status == TW_OK ? tw_side_event_get(&w->side, &part->send_event) : status;
+}
+
+/* What each rank can do by itself. */
 static tw_status_t tw_weights_begin(tw_weights_t *w, const tw_weights_config_t *config,
                                     const tw_weights_group_t *groups, size_t n)
 {
@@ -140,17 +147,19 @@ static tw_status_t tw_weights_begin(tw_weights_t *w, const tw_weights_config_t *
             part->own  = tw_weights_owned(w->owners, part->count, part->unit, w->comm->rank,
                                           w->comm->size, &part->first);
             at += part->own;
+            status = tw_weights_own(w, part);
         }
     }
-    return status;
+    return status == TW_OK ? tw_side_event_get(&w->side, &w->event) : status;
 }
 
 /* ---- agreement ----------------------------------------------------------------------------- */
 
 static tw_status_t tw_weights_same(const tw_weights_t *w)
 {
-    uint64_t names  = tw_fnv1a(TW_FNV_START, &w->parts, sizeof(w->parts));
-    uint64_t counts = TW_FNV_START, codecs = TW_FNV_START;
+    const int device = w->side.ops != NULL;
+    uint64_t  names  = tw_fnv1a(TW_FNV_START, &w->parts, sizeof(w->parts));
+    uint64_t  counts = TW_FNV_START, codecs = TW_FNV_START;
 
     for (size_t i = 0; i < w->parts; i++) {
         const tw_weights_part_t *part = &w->part[i];
@@ -166,170 +175,55 @@ static tw_status_t tw_weights_same(const tw_weights_t *w)
         (const tw_same_t[]){{"names of groups", names},
                             {"elements or units of groups", counts},
                             {"codecs", codecs},
-                            {"owners", tw_fnv1a(TW_FNV_START, &w->owners, sizeof(w->owners))}},
-        4);
+                            {"owners", tw_fnv1a(TW_FNV_START, &w->owners, sizeof(w->owners))},
+                            {"kinds of memory", tw_fnv1a(TW_FNV_START, &device, sizeof(device))}},
+        5);
 }
 
-/* Masters that the caller has no memory for, and the squares of norms. */
+/* Masters that the caller has no memory for, and what norms need: the squares of all ranks, and on a
+ * device those of this rank there and in pinned memory. */
+static tw_status_t tw_weights_get(tw_weights_t *w, size_t own)
+{
+    const size_t squares = 2 * w->parts * ((size_t)w->comm->size + 1) * sizeof(float);
+    void        *room = NULL, *on_device = NULL;
+    tw_status_t  status = tw_side_get(&w->side, own * sizeof(float), &w->masters);
+
+    if (status == TW_OK) {
+        tw_comm_enter(w->comm);
+        status = tw_pool_get(&w->comm->pool, squares, &room);
+        tw_comm_leave(w->comm);
+        w->squares = room;
+    }
+    if (status == TW_OK && w->side.ops != NULL) {
+        status =
+            tw_side_get(&w->side, (w->parts + TW_DEVICE_SQUARE_WORK) * sizeof(double), &on_device);
+        w->device_squares = on_device;
+    }
+    if (status == TW_OK) {
+        status = tw_side_pinned_get(&w->side, w->parts * sizeof(double), &w->pinned);
+    }
+    return status;
+}
+
 static tw_status_t tw_weights_room(tw_weights_t *w)
 {
-    const size_t squares = 2 * w->parts * ((size_t)w->comm->size + 1);
-    size_t       own     = 0;
-    void        *masters = NULL, *room = NULL;
-    tw_status_t  status;
+    size_t      own = 0, at = 0;
+    tw_status_t status;
 
     for (size_t i = 0; i < w->parts; i++) {
         own += w->part[i].master == NULL ? w->part[i].own : 0;
     }
-    tw_comm_enter(w->comm);
-    status = tw_pool_get(&w->comm->pool, own * sizeof(float), &masters);
-    if (status == TW_OK) {
-        status = tw_pool_get(&w->comm->pool, squares * sizeof(float), &room);
-    }
-    w->masters = masters;
-    w->squares = room;
-    status     = tw_comm_agree(w->comm, status);
-    tw_comm_leave(w->comm);
+    status = tw_comm_agree(w->comm, tw_weights_get(w, own));
     if (status != TW_OK) {
         return status;
     }
-    memset(w->masters, 0, own * sizeof(float));
-    for (size_t i = 0, at = 0; i < w->parts; i++) {
+    for (size_t i = 0; i < w->parts; i++) {
         if (w->part[i].master == NULL) {
-            w->part[i].master = w->masters + at;
+            w->part[i].master = (float *)w->masters + at;
             at += w->part[i].own;
         }
     }
-    return TW_OK;
-}
-
-/* ---- plans --------------------------------------------------------------------------------- */
-
-void tw_weights_shares(const tw_weights_t *w, const tw_weights_part_t *part)
-{
-    for (int r = 0; r < w->comm->size; r++) {
-        w->counts[r] = tw_weights_owned(w->owners, part->count, part->unit, r, w->comm->size, NULL);
-    }
-}
-
-static tw_status_t tw_weights_planned(const tw_weights_t *w, const tw_weights_part_t *part,
-                                      const char *what, const tw_codec_t *codec, tw_status_t status)
-{
-    if (status != TW_OK) {
-        TW_ERROR(&w->comm->log, "%s of group '%s' (%zu elements, %s): %s", what, part->name,
-                 part->count, codec != NULL ? tw_codec_spec(codec) : "fp32",
-                 tw_status_text(status));
-    }
-    return status;
-}
-
-/* As tw_bcast_init() and tw_allgatherv_init(), in a buffer that was large enough for every codec so
- * far: the next plan finds it in the pool. */
-tw_status_t tw_weights_plan(tw_weights_t *w, size_t i)
-{
-    tw_weights_part_t   *part = &w->part[i];
-    tw_how_t             how  = w->how;
-    tw_collective_call_t call;
-    tw_status_t          status;
-
-    if (part->count == 0) {
-        return TW_OK;
-    }
-    how.codec = part->codec;
-    if (w->owners == TW_WEIGHTS_ROOT) {
-        how.flags = TW_BCAST_SAME;
-        tw_collective_begin(&call, w->comm, &tw_collective_bcast, "bcast", part->weights,
-                            part->weights, &how);
-        call.count = part->count;
-        call.root  = 0;
-    } else {
-        tw_weights_shares(w, part);
-        tw_collective_begin(&call, w->comm, &tw_collective_allgather, "allgatherv", part->master,
-                            part->weights, &how);
-        call.in = (tw_blocks_t){.counts = w->counts};
-    }
-    call.room = part->room;
-    status    = tw_collective(&call, TW_PLAN, &part->send);
-    if (status == TW_OK && part->send->room > part->room) {
-        part->room = part->send->room;
-    }
-    return tw_weights_planned(w, part, "the weights", part->codec, status);
-}
-
-/* The sum of the gradient: to where the own share of it begins. */
-static tw_status_t tw_weights_plan_sum(tw_weights_t *w, size_t i)
-{
-    tw_weights_part_t *part = &w->part[i];
-    const bool         root = w->comm->rank == 0;
-    tw_how_t           how  = w->how;
-    tw_codec_traits_t  traits;
-    tw_status_t        status = TW_OK;
-
-    if (part->count == 0 || (w->comm->size == 1 && !tw_codec_lossy(part->summed))) {
-        return TW_OK;
-    }
-    if (part->summed != NULL && tw_codec_traits(part->summed, &traits) == TW_OK &&
-        traits.feedback) {
-        status = tw_feedback_create(w->comm, part->name, TW_F32, part->count, &part->feedback);
-    }
-    how.codec    = part->summed;
-    how.feedback = part->feedback;
-    if (status == TW_OK && w->owners == TW_WEIGHTS_ROOT) {
-        status =
-            tw_reduce_init(w->comm, root ? TW_IN_PLACE : part->gradient,
-                           root ? part->gradient : NULL, part->count, TW_SUM, 0, &how, &part->sum);
-    } else if (status == TW_OK) {
-        tw_weights_shares(w, part);
-        status = tw_reduce_scatter_init(w->comm, TW_IN_PLACE, part->gradient, w->counts, TW_SUM,
-                                        &how, &part->sum);
-    }
-    return tw_weights_planned(w, part, "the gradient", part->summed, status);
-}
-
-/* Codecs of S0, the widest first, made before they are asked for. */
-#define TW_WEIGHTS_AHEAD 8
-static const char *const ahead[TW_WEIGHTS_AHEAD] = {
-    "bitpack:3", "bitpack:4",       "bitpack:1",       "bitpack:2",
-    "fp32",      "bitpack:1,round", "bitpack:2,round", "bitpack:3,round"};
-
-/* How large the plans' buffers become in the codecs of S0, those that lose something and the one that
- * does not, which may take another way. */
-static tw_status_t tw_weights_rehearse(tw_weights_t *w, size_t i, const tw_codec_t *const *codecs)
-{
-    const tw_codec_t *codec  = w->part[i].codec;
-    tw_status_t       status = TW_OK;
-
-    for (int k = 0; k < 2 && status == TW_OK; k++) {
-        w->part[i].codec = codecs[k];
-        status           = tw_weights_plan(w, i);
-        tw_request_free(&w->part[i].send);
-    }
-    w->part[i].codec = codec;
-    return status;
-}
-
-static tw_status_t tw_weights_plans(tw_weights_t *w)
-{
-    const tw_codec_t *codec[TW_WEIGHTS_AHEAD];
-    tw_status_t       status = TW_OK;
-
-    for (int k = 0; k < TW_WEIGHTS_AHEAD && status == TW_OK; k++) {
-        status = tw_specs_codec(&w->specs, w->comm, "tw_weights_create: codec", ahead[k], ahead[k],
-                                &codec[k]);
-    }
-    tw_comm_enter(w->comm);
-    status = tw_comm_agree(w->comm, status);
-    tw_comm_leave(w->comm);
-    for (size_t i = 0; i < w->parts && status == TW_OK; i++) {
-        status = tw_weights_plan_sum(w, i);
-        if (status == TW_OK) {
-            status = tw_weights_rehearse(w, i, codec);
-        }
-        if (status == TW_OK) {
-            status = tw_weights_plan(w, i);
-        }
-    }
-    return status;
+    return tw_side_zero(&w->side, w->masters, own * sizeof(float));
 }
 
 /* ---- creation ------------------------------------------------------------------------------ */
@@ -353,36 +247,38 @@ static tw_status_t tw_weights_make(tw_weights_t *w, tw_status_t mine)
 tw_status_t tw_weights_create(tw_comm_t *comm, const tw_weights_config_t *config,
                               const tw_weights_group_t *groups, size_t n, tw_weights_t **weights_p)
 {
-    tw_weights_t *w, none = {.comm = comm};
-    tw_status_t   status = tw_comm_check(comm);
+    tw_weights_t    *w, none = {.comm = comm};
+    tw_side_stream_t side   = {.comm = comm};
+    tw_status_t      status = tw_comm_check(comm);
 
     if (status != TW_OK || config == NULL || (groups == NULL && n > 0) || weights_p == NULL) {
         return status != TW_OK ? status : TW_ERR_INVALID_ARG;
     }
     status = tw_weights_check(comm, config);
     if (status == TW_OK) {
-        status = tw_weights_check_groups(comm, config, groups, n);
+        status = tw_side_open_own(&side, comm, config->exec, "tw_weights_create");
     }
-    if (status != TW_OK) {
-        return status;
+    if (status == TW_OK) {
+        status = tw_weights_check_groups(&side, groups, n);
     }
-    w = calloc(1, sizeof(*w));
-    if (w == NULL) {
-        return tw_weights_make(&none, TW_ERR_NO_MEMORY);
+    w = status == TW_OK ? calloc(1, sizeof(*w)) : NULL;
+    if (w == NULL) { /* the others must know */
+        tw_side_close(&side);
+        return tw_weights_make(&none, status == TW_OK ? TW_ERR_NO_MEMORY : status);
     }
     w->comm   = comm;
+    w->side   = side;
     w->owners = config->owners;
     w->trace  = config->trace;
     if (config->exec != NULL) {
         w->exec     = *config->exec;
         w->how.exec = &w->exec;
-        w->device   = config->exec->memory != TW_MEMORY_HOST;
+        if (side.ops != NULL) {
+            w->exec.stream = side.own;
+        }
     }
     comm->requests++;
-    status = tw_weights_begin(w, config, groups, n);
-    if (status == TW_OK || status == TW_ERR_NO_MEMORY) {
-        status = tw_weights_make(w, status);
-    }
+    status = tw_weights_make(w, tw_weights_begin(w, config, groups, n));
     if (status != TW_OK) {
         tw_weights_destroy(w);
         return status;
@@ -403,14 +299,25 @@ void tw_weights_destroy(tw_weights_t *w)
         tw_request_free(&w->part[i].send);
         tw_feedback_destroy(w->part[i].feedback);
     }
+    tw_side_settle(&w->side);
+    for (size_t i = 0; i < w->parts; i++) {
+        tw_side_event_put(&w->side, w->part[i].sum_event);
+        tw_side_event_put(&w->side, w->part[i].send_event);
+    }
+    tw_side_event_put(&w->side, w->event);
     tw_specs_destroy(&w->specs);
     tw_comm_enter(w->comm);
     w->comm->requests--;
     if (w->comm->status == TW_OK) { /* else MPI may still write into them */
-        tw_pool_put(&w->comm->pool, w->masters);
+        tw_side_put(&w->side, w->masters);
         tw_pool_put(&w->comm->pool, w->squares);
+        if (w->side.ops != NULL) {
+            tw_side_put(&w->side, w->device_squares);
+            tw_side_pinned_put(&w->side, w->pinned);
+        }
     }
     tw_comm_leave(w->comm);
+    tw_side_close(&w->side);
     free(w->counts);
     free(w->part);
     free(w);

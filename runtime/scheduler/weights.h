@@ -7,6 +7,7 @@
 #include <thinwire/collective.h>
 #include <thinwire/weights.h>
 
+#include "runtime/scheduler/side_stream.h"
 #include "runtime/scheduler/specs.h"
 #include "runtime/transport/comm/comm.h"
 
@@ -14,19 +15,22 @@
 #define TW_WEIGHTS_UNIT 64 /* elements: whole lines of memory, whatever the codec */
 
 typedef struct tw_weights_part {
-    char              name[TW_WEIGHTS_NAME];
-    float            *weights, *gradient, *master;
-    size_t            count, unit;
-    size_t            first, own, at; /* as tw_weights_share_t has them */
-    const tw_codec_t *codec;          /* of the weights; never NULL     */
-    const tw_codec_t *summed;         /* of the gradient; NULL: fp32    */
-    tw_feedback_t    *feedback;       /* or NULL                        */
-    tw_request_t     *sum;            /* plans; NULL: there is nothing to be done */
-    tw_request_t     *send;
-    size_t            room; /* bytes of the largest buffer that a plan for `send` has had */
-    bool              ready, started, complete; /* the sum                            */
-    bool              wanted, travels;          /* tw_weights_send(); its plan is started */
-    int64_t           sum_span, send_span;
+    char               name[TW_WEIGHTS_NAME];
+    float             *weights, *gradient, *master;
+    size_t             count, unit;
+    size_t             first, own, at; /* as tw_weights_share_t has them */
+    const tw_codec_t  *codec;          /* of the weights; never NULL     */
+    const tw_codec_t  *summed;         /* of the gradient; NULL: fp32    */
+    tw_feedback_t     *feedback;       /* or NULL                        */
+    tw_request_t      *sum;            /* plans; NULL: there is nothing to be done */
+    tw_request_t      *send;
+    tw_device_event_t *sum_event,
+        *send_event; /* behind what makes the gradient, and the masters; NULL:
+                                                  host memory */
+    size_t  room;    /* bytes of the largest buffer that a plan for `send` has had */
+    bool    ready, started, complete; /* the sum                            */
+    bool    wanted, travels;          /* tw_weights_send(); its plan is started */
+    int64_t sum_span, send_span;
 } tw_weights_part_t;
 
 struct tw_weights {
@@ -34,17 +38,20 @@ struct tw_weights {
     tw_weights_owners_t owners;
     tw_exec_t           exec;
     tw_how_t            how; /* exec, or none */
-    bool                device;
+    tw_side_stream_t    side;
+    tw_device_event_t  *event; /* of norms and of tw_weights_collect() */
     tw_trace_t         *trace;
     tw_specs_t          specs;
     size_t              parts;
     tw_weights_part_t  *part;   /* [parts]                                              */
     size_t             *counts; /* [ranks] room for the shares of a group               */
-    float   *masters; /* of those that the caller has no memory for, in the pool; or NULL */
+    void    *masters;           /* of those that the caller has no memory for; or NULL            */
     float   *squares; /* pairs: [parts] of this rank, then [ranks][parts]; in the pool; or NULL */
-    size_t   sums;    /* groups whose sum may start: 0 .. sums - 1            */
-    size_t   summed;  /* groups that were waited for in this step             */
-    size_t   sends;   /* group to send                                        */
+    double  *device_squares; /* [parts] and room to work, in device memory; or NULL */
+    void    *pinned;         /* pairs, of this rank, instead of the first in squares; or NULL */
+    size_t   sums;           /* groups whose sum may start: 0 .. sums - 1            */
+    size_t   summed;         /* groups that were waited for in this step             */
+    size_t   sends;          /* group to send                                        */
     uint64_t changes;
 };
 
@@ -53,5 +60,8 @@ void tw_weights_shares(const tw_weights_t *w, const tw_weights_part_t *part);
 
 /* Make the plan by which group i's weights travel, in its codec. Collective. */
 tw_status_t tw_weights_plan(tw_weights_t *w, size_t i);
+
+/* All plans. Collective. */
+tw_status_t tw_weights_plans(tw_weights_t *w);
 
 #endif /* TW_SCHEDULER_WEIGHTS_H */

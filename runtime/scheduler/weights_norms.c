@@ -9,17 +9,69 @@
 
 #include "runtime/base/fpmode.h"
 #include "runtime/scheduler/weights.h"
+#include "runtime/transport/coll/collective.h"
+#include "runtime/transport/device/staging.h"
+#include "runtime/transport/engine/progress_thread.h"
 
 #define TW_WORDS (sizeof(double) / sizeof(float))
 
-static tw_status_t tw_weights_square(const tw_weights_t *w, size_t i, tw_weights_of_t of,
-                                     double *sum_p)
+static const float *tw_weights_values(const tw_weights_part_t *part, tw_weights_of_t of)
 {
-    const tw_weights_part_t *part = &w->part[i];
+    return of == TW_WEIGHTS_COPIES ? part->weights + part->first : part->master;
+}
 
-    return tw_codec_square_sum(w->comm->fp32, w->how.exec,
-                               of == TW_WEIGHTS_COPIES ? part->weights + part->first : part->master,
-                               part->own, sum_p);
+static tw_status_t tw_weights_squares(tw_weights_t *w, tw_weights_of_t of)
+{
+    tw_status_t status = TW_OK;
+
+    for (size_t i = 0; i < w->parts && status == TW_OK; i++) {
+        double sum;
+
+        status = tw_codec_square_sum(w->comm->fp32, w->how.exec, tw_weights_values(&w->part[i], of),
+                                     w->part[i].own, &sum);
+        memcpy(w->squares + TW_WORDS * i, &sum, sizeof(sum));
+    }
+    return status;
+}
+
+/* The same on the caller's stream, into pinned memory; and the event behind that. */
+static tw_status_t tw_weights_squares_device(tw_weights_t *w, tw_weights_of_t of)
+{
+    const tw_side_stream_t *side = &w->side;
+    double                 *sum = w->device_squares, *work = sum + w->parts;
+    tw_status_t             status = tw_side_zero(side, sum, w->parts * sizeof(*sum));
+
+    tw_comm_enter(w->comm);
+    for (size_t i = 0; i < w->parts && status == TW_OK; i++) {
+        if (w->part[i].own > 0) {
+            status = tw_staging_failed(w->comm,
+                                       side->ops->square_sum(tw_weights_values(&w->part[i], of),
+                                                             w->part[i].own, work, sum + i,
+                                                             side->caller),
+                                       "a norm");
+        }
+    }
+    tw_comm_leave(w->comm);
+    if (status == TW_OK) {
+        status = tw_side_copy(side, w->pinned, sum, w->parts * sizeof(*sum));
+    }
+    return status == TW_OK ? tw_side_mark(side, w->event) : status;
+}
+
+/* Those of this rank to all. */
+static tw_status_t tw_weights_spread(tw_weights_t *w)
+{
+    const void          *mine    = w->pinned != NULL ? w->pinned : w->squares;
+    tw_request_t        *request = NULL;
+    tw_collective_call_t call;
+    tw_status_t          status;
+
+    tw_collective_begin(&call, w->comm, &tw_collective_allgather, "allgather", mine,
+                        w->squares + TW_WORDS * w->parts, NULL);
+    call.in.each = TW_WORDS * w->parts;
+    call.after   = w->event;
+    status       = tw_collective(&call, w->event != NULL ? TW_NONBLOCKING : TW_BLOCKING, &request);
+    return status == TW_OK ? tw_wait(&request) : status;
 }
 
 /* In rank order; the same bits whatever the caller's floating-point mode. */
@@ -47,23 +99,14 @@ tw_status_t tw_weights_norms(tw_weights_t *w, tw_weights_of_t of, double *norms)
         (of != TW_WEIGHTS_MASTERS && of != TW_WEIGHTS_COPIES)) {
         return TW_ERR_INVALID_ARG;
     }
-    if (w->device) {
-        return TW_ERR_UNSUPPORTED;
-    }
     for (size_t i = 0; i < w->parts; i++) {
         if (w->part[i].wanted || w->part[i].travels) {
             return TW_ERR_BUSY;
         }
     }
-    for (size_t i = 0; i < w->parts && status == TW_OK; i++) {
-        double sum;
-
-        status = tw_weights_square(w, i, of, &sum);
-        memcpy(w->squares + TW_WORDS * i, &sum, sizeof(sum));
-    }
+    status = w->side.ops != NULL ? tw_weights_squares_device(w, of) : tw_weights_squares(w, of);
     if (status == TW_OK) {
-        status = tw_allgather(w->comm, w->squares, w->squares + TW_WORDS * w->parts,
-                              TW_WORDS * w->parts, NULL);
+        status = tw_weights_spread(w);
     }
     if (status == TW_OK) {
         mode = tw_fpmode_enter();

@@ -4,9 +4,8 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "runtime/scheduler/weights.h"
+#include "runtime/transport/coll/collective.h"
 #include "runtime/transport/engine/progress_thread.h"
 #include "runtime/transport/engine/request.h"
 
@@ -63,7 +62,8 @@ tw_status_t tw_weights_ready(tw_weights_t *w, size_t i)
         return TW_ERR_BUSY;
     }
     part->ready = true;
-    return tw_weights_start_sums(w);
+    status      = tw_side_mark(&w->side, part->sum_event);
+    return status == TW_OK ? tw_weights_start_sums(w) : status;
 }
 
 tw_status_t tw_weights_sum(tw_weights_t *w, size_t i)
@@ -102,9 +102,6 @@ static tw_status_t tw_weights_start_sends(tw_weights_t *w)
     while (w->sends < w->parts && w->part[w->sends].wanted && status == TW_OK) {
         tw_weights_part_t *part = &w->part[w->sends];
 
-        if (w->owners == TW_WEIGHTS_ROOT && w->comm->rank == 0 && part->count > 0) {
-            memcpy(part->weights, part->master, part->count * sizeof(float));
-        }
         if (part->count > 0) {
             part->send_span =
                 tw_trace_begin(w->trace, TW_TRACE_NETWORK, "weights", (int64_t)w->sends);
@@ -134,7 +131,13 @@ tw_status_t tw_weights_send(tw_weights_t *w, size_t i)
         return TW_ERR_BUSY;
     }
     part->wanted = true;
-    return tw_weights_start_sends(w);
+    if (w->owners == TW_WEIGHTS_ROOT) { /* on rank 0 alone there is something to copy */
+        status = tw_side_copy(&w->side, part->weights, part->master, part->own * sizeof(float));
+    }
+    if (status == TW_OK) {
+        status = tw_side_mark(&w->side, part->send_event);
+    }
+    return status == TW_OK ? tw_weights_start_sends(w) : status;
 }
 
 tw_status_t tw_weights_wait(tw_weights_t *w, size_t i)
@@ -220,6 +223,29 @@ tw_status_t tw_weights_set_codec(tw_weights_t *w, size_t i, const char *spec)
     return status;
 }
 
+/* The parts of a group to all ranks, or rank 0's whole. */
+static tw_status_t tw_weights_gather(tw_weights_t *w, const tw_weights_part_t *part,
+                                     const float *share, float *whole)
+{
+    tw_request_t        *request = NULL;
+    tw_collective_call_t call;
+    tw_status_t          status;
+
+    if (w->owners == TW_WEIGHTS_ROOT) {
+        tw_collective_begin(&call, w->comm, &tw_collective_bcast, "bcast", whole, whole, &w->how);
+        call.count = part->count;
+        call.root  = 0;
+    } else {
+        tw_weights_shares(w, part);
+        tw_collective_begin(&call, w->comm, &tw_collective_allgather, "allgatherv", share, whole,
+                            &w->how);
+        call.in = (tw_blocks_t){.counts = w->counts};
+    }
+    call.after = w->event;
+    status     = tw_collective(&call, w->event != NULL ? TW_NONBLOCKING : TW_BLOCKING, &request);
+    return status == TW_OK ? tw_wait(&request) : status;
+}
+
 /* ---- checkpoints --------------------------------------------------------------------------- */
 
 tw_status_t tw_weights_collect(tw_weights_t *w, size_t i, const float *share, float *whole)
@@ -234,14 +260,19 @@ tw_status_t tw_weights_collect(tw_weights_t *w, size_t i, const float *share, fl
     if (status != TW_OK || part->count == 0) {
         return status;
     }
-    if (w->owners == TW_WEIGHTS_ROOT) {
-        if (part->own > 0) {
-            memcpy(whole, share, part->own * sizeof(float));
-        }
-        return tw_bcast(w->comm, whole, part->count, 0, NULL);
+    if (tw_side_check(&w->side, part->own > 0 ? share : NULL, "tw_weights_collect",
+                      "share of group", part->name) != TW_OK ||
+        tw_side_check(&w->side, whole, "tw_weights_collect", "whole of group", part->name) !=
+            TW_OK) {
+        return TW_ERR_INVALID_ARG;
     }
-    tw_weights_shares(w, part);
-    return tw_allgatherv(w->comm, share, whole, w->counts, NULL, NULL);
+    if (w->owners == TW_WEIGHTS_ROOT) {
+        status = tw_side_copy(&w->side, whole, share, part->own * sizeof(float));
+    }
+    if (status == TW_OK) {
+        status = tw_side_mark(&w->side, w->event);
+    }
+    return status == TW_OK ? tw_weights_gather(w, part, share, whole) : status;
 }
 
 tw_status_t tw_weights_save(tw_weights_t *w, FILE *stream)

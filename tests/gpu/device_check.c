@@ -319,7 +319,7 @@ static int check_absmax(size_t n, size_t block, size_t offset)
 }
 
 /* The order of cuda.h. */
-static double norm(const float *src, size_t n)
+static double square_sum(const float *src, size_t n)
 {
     enum { L = 262144 };
     double *lane = calloc((size_t)L * 4, sizeof(*lane)), result;
@@ -343,9 +343,30 @@ static double norm(const float *src, size_t n)
             lane[t] += lane[t + h];
         }
     }
-    result = sqrt(lane[0]);
+    result = lane[0];
     free(lane);
     return result;
+}
+
+/* Moments of no values. */
+static int check_empty(size_t n, double count)
+{
+    double  *moments = malloc(8 * n);
+    buffer_t there;
+    int      same;
+
+    for (size_t i = 0; i < n; i++) {
+        moments[i] = i == 0 ? count : 1.5;
+    }
+    there = buffer(8 * n, 0, moments);
+    if (!(count > 0.0)) {
+        memset(moments, 0, 8 * n);
+    }
+    same = tw_cuda_moments_empty(stream, (double *)(void *)there.data, n) == TW_OK &&
+           buffer_is(&there, moments);
+    buffer_free(&there);
+    free(moments);
+    return same;
 }
 
 static int check_norm(size_t n, size_t offset)
@@ -356,11 +377,15 @@ static int check_norm(size_t n, size_t offset)
     int      same;
 
     fill(src, TW_F32, n, NORMAL);
-    want = norm(src, n);
+    want = sqrt(square_sum(src, n));
     x    = buffer(4 * n, offset, src);
     same = tw_cuda_norm(stream, x.data, n, (double *)(void *)work.data,
                         (double *)(void *)out.data) == TW_OK &&
            buffer_is(&out, &want);
+    want = square_sum(src, n);
+    same = tw_cuda_square_sum(stream, x.data, n, (double *)(void *)work.data,
+                              (double *)(void *)out.data) == TW_OK &&
+           buffer_is(&out, &want) && same;
     buffer_free(&x);
     buffer_free(&work);
     buffer_free(&out);
@@ -508,6 +533,9 @@ int check(effort_t effort)
        "largest magnitudes of blocks");
     ok(check_norm(1, 0) && check_norm(1000, 4) && check_norm(1048579, 0) && check_norm(3000001, 1),
        "norms");
+    ok(check_empty(1, 0.0) && check_empty(1025, 3.0) && check_empty(1025, 0.0) &&
+           check_empty(129, -1.0),
+       "moments");
     ok(check_divide(TW_F32, effort), "averages");
     ok(check_divide(TW_F64, effort), "averages (double)");
     check_errors();

@@ -236,6 +236,8 @@ START_TEST(norms_add_in_their_order)
             emulate_run(tw_cuda_norm_launch(&of, step), &of);
         }
         ck_assert(got == norm(src + offset, counts[i]));
+        emulate_run(tw_cuda_norm_launch(&of, 2), &of); /* of the sums that are there */
+        ck_assert(sqrt(got) == norm(src + offset, counts[i]));
     }
     free(src);
     free(work);

@@ -87,6 +87,9 @@ static const t_case_t cases[] = {
     {"hybrid runs on other memory than exec says", hybrid_refused, 1},
     {"statistics on device memory", statistics_on_device, 1},
     {"statistics on other memory than exec says", statistics_refused, 1},
+    {"weights on device memory, staged", weights_staged, 1},
+    {"weights on device memory, directly", weights_direct, 1},
+    {"weights on other memory than exec says", weights_refused, 1},
 };
 
 T_MAIN(cases)

@@ -46,5 +46,8 @@ void hybrid_direct(void);
 void hybrid_refused(void);
 void statistics_on_device(void);
 void statistics_refused(void);
+void weights_staged(void);
+void weights_direct(void);
+void weights_refused(void);
 
 #endif /* TW_TESTS_SCHEDULER_DEVICE_CASES_H */

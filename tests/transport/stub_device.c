@@ -31,7 +31,19 @@ typedef struct event {
     uint64_t recorded, done;
 } event_t;
 
-typedef enum verb { COPY, ZERO, RECORD, FOLLOW, ENCODE, DECODE, ADD, FEED, DIVIDE, EMPTY } verb_t;
+typedef enum verb {
+    COPY,
+    ZERO,
+    RECORD,
+    FOLLOW,
+    ENCODE,
+    DECODE,
+    ADD,
+    FEED,
+    DIVIDE,
+    EMPTY,
+    SQUARES
+} verb_t;
 
 typedef struct task {
     struct task      *next;
@@ -155,6 +167,19 @@ static void empty(double *moments, size_t n)
     }
 }
 
+static void squares(const task_t *task)
+{
+    const float *x   = (const float *)(const void *)stub_region(task->src, 4 * task->n, true);
+    double       sum = 0.0;
+
+    memset(stub_region(task->residual, TW_DEVICE_SQUARE_WORK * sizeof(double), true), 0x5a,
+           TW_DEVICE_SQUARE_WORK * sizeof(double));
+    for (size_t i = 0; i < task->n; i++) {
+        sum += (double)x[i] * (double)x[i];
+    }
+    memcpy(stub_region(task->dst, sizeof(sum), true), &sum, sizeof(sum));
+}
+
 static size_t codes_of(const task_t *task)
 {
     size_t bytes = 0;
@@ -223,6 +248,9 @@ static bool work(stream_t *stream)
         break;
     case EMPTY:
         empty((double *)(void *)stub_region(task->dst, task->n * sizeof(double), true), task->n);
+        break;
+    case SQUARES:
+        squares(task);
         break;
     case DIVIDE:
         divide(stub_region(task->dst, task->n * task->element, true), task);
@@ -351,6 +379,13 @@ static tw_status_t stub_moments_empty(double *moments, size_t n, void *stream)
     return put(stream, &(task_t){.verb = EMPTY, .dst = moments, .n = n});
 }
 
+static tw_status_t stub_square_sum(const float *src, size_t n, double *work, double *sum,
+                                   void *stream)
+{
+    return put(stream,
+               &(task_t){.verb = SQUARES, .src = src, .dst = sum, .residual = work, .n = n});
+}
+
 static tw_status_t stub_current_device(int *device_p)
 {
     *device_p = stub_current;
@@ -387,4 +422,5 @@ const tw_device_ops_t stub_device = {
     .encode_feedback = stub_encode_feedback,
     .divide          = stub_divide,
     .moments_empty   = stub_moments_empty,
+    .square_sum      = stub_square_sum,
 };

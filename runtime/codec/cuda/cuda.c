@@ -176,7 +176,8 @@ tw_status_t tw_cuda_absmax(void *stream, const uint8_t *src, size_t n, size_t bl
     return status == TW_OK ? tw_cuda_start(launch, &work, stream) : status;
 }
 
-tw_status_t tw_cuda_norm(void *stream, const uint8_t *src, size_t n, double *work, double *norm)
+static tw_status_t tw_cuda_squares(void *stream, const uint8_t *src, size_t n, double *work,
+                                   double *norm, int last)
 {
     tw_cuda_work_t of = {.src = src, .dst = (uint8_t *)norm, .residual = (uint8_t *)work, .n = n};
     int            device, processors;
@@ -192,9 +193,20 @@ tw_status_t tw_cuda_norm(void *stream, const uint8_t *src, size_t n, double *wor
         status = tw_cuda_memory(norm, device);
     }
     for (int step = 0; step < 2 && status == TW_OK; step++) {
-        status = tw_cuda_start(tw_cuda_norm_launch(&of, step), &of, stream);
+        status = tw_cuda_start(tw_cuda_norm_launch(&of, step * last), &of, stream);
     }
     return status;
+}
+
+tw_status_t tw_cuda_norm(void *stream, const uint8_t *src, size_t n, double *work, double *norm)
+{
+    return tw_cuda_squares(stream, src, n, work, norm, 1);
+}
+
+tw_status_t tw_cuda_square_sum(void *stream, const uint8_t *src, size_t n, double *work,
+                               double *sum)
+{
+    return tw_cuda_squares(stream, src, n, work, sum, 2);
 }
 
 tw_status_t tw_cuda_divide(void *stream, uint8_t *values, size_t n, size_t element, int divisor)

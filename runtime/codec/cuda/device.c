@@ -182,6 +182,14 @@ static tw_status_t tw_cuda_divide_values(void *values, size_t n, size_t element,
     return n > 0 ? tw_cuda_divide(stream, values, n, element, divisor) : TW_OK;
 }
 
+_Static_assert(TW_DEVICE_SQUARE_WORK == TW_CUDA_NORM_WORK, "the same room for sums");
+
+static tw_status_t tw_cuda_square(const float *src, size_t n, double *work, double *sum,
+                                  void *stream)
+{
+    return tw_cuda_square_sum(stream, (const uint8_t *)src, n, work, sum);
+}
+
 static tw_status_t tw_cuda_empty(double *moments, size_t n, void *stream)
 {
     return tw_cuda_moments_empty(stream, moments, n);
@@ -214,4 +222,5 @@ const tw_device_ops_t tw_device_cuda = {
     .encode_feedback = tw_codec_encode_feedback,
     .divide          = tw_cuda_divide_values,
     .moments_empty   = tw_cuda_empty,
+    .square_sum      = tw_cuda_square,
 };

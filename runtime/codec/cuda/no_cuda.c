@@ -52,6 +52,12 @@ tw_status_t tw_cuda_norm(void *stream, const uint8_t *src, size_t n, double *wor
     return tw_cuda_encode(NULL, stream, src, n, NULL);
 }
 
+tw_status_t tw_cuda_square_sum(void *stream, const uint8_t *src, size_t n, double *work,
+                               double *sum)
+{
+    return tw_cuda_norm(stream, src, n, work, sum);
+}
+
 tw_status_t tw_cuda_divide(void *stream, uint8_t *values, size_t n, size_t element, int divisor)
 {
     (void)values;

@@ -106,23 +106,46 @@ TW_KERNEL(norm_lanes, TW_CUDA_THREADS, 5)
     }
 }
 
+/* Of the sums that norm_lanes leaves, of so many thread blocks; others would find nothing. For thread 0. */
+TW_DEVICE double blocks_sum(const uint8_t *sums, size_t blocks, double *lane)
+{
+    const double *part = (const double *)(const void *)sums;
+    double        four[4];
+
+    TW_UNROLL
+    for (unsigned q = 0; q < 4; q++) {
+        const unsigned t = threadIdx.x + q * TW_CUDA_THREADS;
+
+        four[q] = t < blocks ? part[t] : 0.0;
+    }
+    return threads_sum((four[0] + four[2]) + (four[1] + four[3]), lane);
+}
+
 TW_KERNEL(norm_total, TW_CUDA_THREADS, 1)
 {
     __shared__ double lane[TW_CUDA_THREADS];
-    const double     *part = (const double *)(const void *)work.residual;
-    const unsigned    t    = threadIdx.x;
-    const double      even = part[t] + part[t + 2 * TW_CUDA_THREADS];
-    const double      odd  = part[t + TW_CUDA_THREADS] + part[t + 3 * TW_CUDA_THREADS];
-    const double      sum  = threads_sum(even + odd, lane);
+    const double      sum = blocks_sum(work.residual, work.units, lane);
 
-    if (t == 0) {
+    if (threadIdx.x == 0) {
         *(double *)(void *)work.dst = sqrt(sum);
+    }
+}
+
+TW_KERNEL(square_total, TW_CUDA_THREADS, 1)
+{
+    __shared__ double lane[TW_CUDA_THREADS];
+    const double      sum = blocks_sum(work.residual, work.units, lane);
+
+    if (threadIdx.x == 0) {
+        *(double *)(void *)work.dst = sum;
     }
 }
 
 tw_cuda_launch_t tw_cuda_norm_launch(tw_cuda_work_t *work, int step)
 {
     work->vector = tw_cuda_aligned(work->src, 16);
-    return step == 0 ? tw_cuda_launch(norm_lanes, 4 * TW_CUDA_THREADS, TW_CUDA_THREADS)
-                     : tw_cuda_launch(norm_total, 1, TW_CUDA_THREADS);
+    work->units =
+        tw_cuda_blocks(work->n, TW_CUDA_GROUP * TW_CUDA_THREADS, (size_t)4 * TW_CUDA_THREADS);
+    return step == 0 ? tw_cuda_launch(norm_lanes, work->units, TW_CUDA_THREADS)
+                     : tw_cuda_launch(step == 1 ? norm_total : square_total, 1, TW_CUDA_THREADS);
 }

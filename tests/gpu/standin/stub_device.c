@@ -232,6 +232,12 @@ static tw_status_t moments_empty(double *moments, size_t n, void *stream)
     return tw_device_cuda.moments_empty(moments, n, stream);
 }
 
+static tw_status_t square_sum(const float *src, size_t n, double *work, double *sum, void *stream)
+{
+    set_up_work();
+    return tw_device_cuda.square_sum(src, n, work, sum, stream);
+}
+
 const tw_device_ops_t stub_device = {
     .name            = "stand-in",
     .current         = current,
@@ -256,4 +262,5 @@ const tw_device_ops_t stub_device = {
     .encode_feedback = encode_feedback,
     .divide          = divide,
     .moments_empty   = moments_empty,
+    .square_sum      = square_sum,
 };

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * scheduler/weights_plan.c - plans by which gradients are summed and weights travel.
+ */
+#include "config.h"
+
+#include "runtime/scheduler/weights.h"
+#include "runtime/transport/coll/collective.h"
+#include "runtime/transport/engine/progress_thread.h"
+
+void tw_weights_shares(const tw_weights_t *w, const tw_weights_part_t *part)
+{
+    for (int r = 0; r < w->comm->size; r++) {
+        w->counts[r] = tw_weights_owned(w->owners, part->count, part->unit, r, w->comm->size, NULL);
+    }
+}
+
+static tw_status_t tw_weights_planned(const tw_weights_t *w, const tw_weights_part_t *part,
+                                      const char *what, const tw_codec_t *codec, tw_status_t status)
+{
+    if (status != TW_OK) {
+        TW_ERROR(&w->comm->log, "%s of group '%s' (%zu elements, %s): %s", what, part->name,
+                 part->count, codec != NULL ? tw_codec_spec(codec) : "fp32",
+                 tw_status_text(status));
+    }
+    return status;
+}
+
+/* As tw_bcast_init() and tw_allgatherv_init(), in a buffer that was large enough for every codec so
+ * far: the next plan finds it in the pool. */
+tw_status_t tw_weights_plan(tw_weights_t *w, size_t i)
+{
+    tw_weights_part_t   *part = &w->part[i];
+    tw_how_t             how  = w->how;
+    tw_collective_call_t call;
+    tw_status_t          status;
+
+    if (part->count == 0) {
+        return TW_OK;
+    }
+    how.codec = part->codec;
+    if (w->owners == TW_WEIGHTS_ROOT) {
+        how.flags = TW_BCAST_SAME;
+        tw_collective_begin(&call, w->comm, &tw_collective_bcast, "bcast", part->weights,
+                            part->weights, &how);
+        call.count = part->count;
+        call.root  = 0;
+    } else {
+        tw_weights_shares(w, part);
+        tw_collective_begin(&call, w->comm, &tw_collective_allgather, "allgatherv", part->master,
+                            part->weights, &how);
+        call.in = (tw_blocks_t){.counts = w->counts};
+    }
+    call.room = part->room;
+    status    = tw_collective(&call, TW_PLAN, &part->send);
+    if (status == TW_OK) {
+        part->room        = part->send->room > part->room ? part->send->room : part->room;
+        part->send->after = part->send_event;
+    }
+    return tw_weights_planned(w, part, "the weights", part->codec, status);
+}
+
+/* The sum of the gradient: to where the own share of it begins. */
+static tw_status_t tw_weights_plan_sum(tw_weights_t *w, size_t i)
+{
+    tw_weights_part_t *part = &w->part[i];
+    const bool         root = w->comm->rank == 0;
+    tw_how_t           how  = w->how;
+    tw_codec_traits_t  traits;
+    tw_status_t        status = TW_OK;
+
+    if (part->count == 0 || (w->comm->size == 1 && !tw_codec_lossy(part->summed))) {
+        return TW_OK;
+    }
+    if (part->summed != NULL && tw_codec_traits(part->summed, &traits) == TW_OK &&
+        traits.feedback) {
+        status = tw_feedback_create(w->comm, part->name, TW_F32, part->count, &part->feedback);
+    }
+    how.codec    = part->summed;
+    how.feedback = part->feedback;
+    if (status == TW_OK && w->owners == TW_WEIGHTS_ROOT) {
+        status =
+            tw_reduce_init(w->comm, root ? TW_IN_PLACE : part->gradient,
+                           root ? part->gradient : NULL, part->count, TW_SUM, 0, &how, &part->sum);
+    } else if (status == TW_OK) {
+        tw_weights_shares(w, part);
+        status = tw_reduce_scatter_init(w->comm, TW_IN_PLACE, part->gradient, w->counts, TW_SUM,
+                                        &how, &part->sum);
+    }
+    if (status == TW_OK) {
+        part->sum->after = part->sum_event;
+    }
+    return tw_weights_planned(w, part, "the gradient", part->summed, status);
+}
+
+/* Codecs of S0, the widest first, made before they are asked for. */
+#define TW_WEIGHTS_AHEAD 8
+static const char *const ahead[TW_WEIGHTS_AHEAD] = {
+    "bitpack:3", "bitpack:4",       "bitpack:1",       "bitpack:2",
+    "fp32",      "bitpack:1,round", "bitpack:2,round", "bitpack:3,round"};
+
+/* How large the plans' buffers become in the codecs of S0, those that lose something and the one that
+ * does not, which may take another way. */
+static tw_status_t tw_weights_rehearse(tw_weights_t *w, size_t i, const tw_codec_t *const *codecs)
+{
+    const tw_codec_t *codec  = w->part[i].codec;
+    tw_status_t       status = TW_OK;
+
+    for (int k = 0; k < 2 && status == TW_OK; k++) {
+        w->part[i].codec = codecs[k];
+        status           = tw_weights_plan(w, i);
+        tw_request_free(&w->part[i].send);
+    }
+    w->part[i].codec = codec;
+    return status;
+}
+
+tw_status_t tw_weights_plans(tw_weights_t *w)
+{
+    const tw_codec_t *codec[TW_WEIGHTS_AHEAD];
+    tw_status_t       status = TW_OK;
+
+    for (int k = 0; k < TW_WEIGHTS_AHEAD && status == TW_OK; k++) {
+        status = tw_specs_codec(&w->specs, w->comm, "tw_weights_create: codec", ahead[k], ahead[k],
+                                &codec[k]);
+    }
+    tw_comm_enter(w->comm);
+    status = tw_comm_agree(w->comm, status);
+    tw_comm_leave(w->comm);
+    for (size_t i = 0; i < w->parts && status == TW_OK; i++) {
+        status = tw_weights_plan_sum(w, i);
+        if (status == TW_OK) {
+            status = tw_weights_rehearse(w, i, codec);
+        }
+        if (status == TW_OK) {
+            status = tw_weights_plan(w, i);
+        }
+    }
+    return status;
+}
