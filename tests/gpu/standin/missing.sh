@@ -23,8 +23,10 @@ says() { # LINE NAME=VALUE...: one line that begins so
     local line=$1
     shift
     env "$@" "$scratch/program" open >"$scratch/out" 2>&1
-    test "$?" -eq 1 && test "$(wc -l <"$scratch/out")" -eq 1 && [[ $(<"$scratch/out") == "$line"* ]] ||
-        { cat "$scratch/out"; return 1; }
+    if test "$?" -ne 1 || test "$(wc -l <"$scratch/out")" -ne 1 || [[ $(<"$scratch/out") != "$line"* ]]; then
+        cat "$scratch/out"
+        return 1
+    fi
 }
 opens() { env "$scratch/program" open >"$scratch/out" && grep '^cuDNN 9\.0\.0 on GPU 0' "$scratch/out"; }
 fresh
