@@ -27,7 +27,6 @@ typedef struct tw_gpu_conv {
 /* An algorithm that cuDNN offers. */
 typedef struct tw_found {
     int             algorithm, usable;
-    size_t          workspace;
     cudnnMathType_t math;
 } tw_found_t;
 
@@ -129,8 +128,7 @@ static const tw_op_class_t class = {.name    = "conv",
             (tw_found_t){.algorithm = (int)(perf)[i].algo,                                         \
                          .usable    = (perf)[i].status == CUDNN_STATUS_SUCCESS &&                  \
                                    ((gpu)->fast || (perf)[i].determinism == CUDNN_DETERMINISTIC),  \
-                         .workspace = (perf)[i].memory,                                            \
-                         .math      = (perf)[i].mathType};                                              \
+                         .math = (perf)[i].mathType};                                              \
     }
 
 static cudnnStatus_t find_forward(const tw_gpu_conv_t *c, tw_found_t *found, int *count_p)
@@ -172,33 +170,78 @@ static cudnnStatus_t find_data(const tw_gpu_conv_t *c, tw_found_t *found, int *c
     return s;
 }
 
-/* The first one that may be used, and for whose workspace there is memory: an eighth of the device's at most.
- * Without tf32 none that needs tensor cores. */
+/* The workspace of an algorithm with the descriptors as they are, or that it does not take them. */
+static cudnnStatus_t ask_workspace(const tw_gpu_conv_t *c, tw_way_t way, int algorithm,
+                                   size_t *bytes_p)
+{
+    const tw_gpu_t                 *gpu = tw_gpu_of(c->op.graph);
+    const __typeof__(gpu->lib.dnn) *dnn = &gpu->lib.dnn;
+
+    switch (way) {
+    case TW_WAY_FORWARD:
+        return dnn->cudnnGetConvolutionForwardWorkspaceSize(
+            gpu->dnn, c->x, c->filter, c->conv[way], c->y, (cudnnConvolutionFwdAlgo_t)algorithm,
+            bytes_p);
+    case TW_WAY_FILTER:
+        return dnn->cudnnGetConvolutionBackwardFilterWorkspaceSize(
+            gpu->dnn, c->x, c->y, c->conv[way], c->filter,
+            (cudnnConvolutionBwdFilterAlgo_t)algorithm, bytes_p);
+    default:
+        return dnn->cudnnGetConvolutionBackwardDataWorkspaceSize(
+            gpu->dnn, c->filter, c->y, c->conv[way], c->x, (cudnnConvolutionBwdDataAlgo_t)algorithm,
+            bytes_p);
+    }
+}
+
+/* Take an algorithm: 1 if it can be, 0 if it cannot, -1 with the problem set. Without tf32 it is none that needs
+ * tensor cores; its workspace is an eighth of the device's memory at most. */
+static int try_algorithm(tw_gpu_conv_t *c, tw_way_t way, const tw_found_t *found, const char *layer,
+                         tw_problem_t *problem)
+{
+    tw_gpu_t     *gpu       = tw_gpu_of(c->op.graph);
+    tw_problem_t  no_memory = {.set = 0};
+    size_t        bytes     = 0;
+    cudnnStatus_t s         = CUDNN_STATUS_SUCCESS;
+
+    if (!found->usable || (!gpu->tf32 && (found->math == CUDNN_TENSOR_OP_MATH ||
+                                          found->math == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION))) {
+        return 0;
+    }
+    if (gpu->tf32) {
+        s = gpu->lib.dnn.cudnnSetConvolutionMathType(c->conv[way], found->math);
+    }
+    if (s == CUDNN_STATUS_SUCCESS) {
+        s = ask_workspace(c, way, found->algorithm, &bytes);
+    }
+    if ((int)s / 1000 == CUDNN_STATUS_NOT_SUPPORTED / 1000) {
+        return 0;
+    }
+    if (tw_gpu_dnn(gpu, s, layer, problem) != 0) {
+        return -1;
+    }
+    if (bytes > tw_gpu_memory_total(&gpu->base) / 8 ||
+        tw_gpu_workspace(gpu, bytes, &no_memory) != 0) {
+        return 0;
+    }
+    c->algorithm[way] = found->algorithm;
+    c->workspace[way] = bytes;
+    return 1;
+}
+
+/* The first one that can be used. */
 static int choose(tw_gpu_conv_t *c, tw_way_t way, const tw_found_t *found, int count,
                   const char *layer, tw_problem_t *problem)
 {
-    tw_gpu_t    *gpu  = tw_gpu_of(c->op.graph);
-    const size_t most = tw_gpu_memory_total(&gpu->base) / 8;
+    int taken = 0;
 
-    for (int i = 0; i < count; i++) {
-        tw_problem_t none_left = {.set = 0};
-
-        if (!found[i].usable || found[i].workspace > most ||
-            (!gpu->tf32 && (found[i].math == CUDNN_TENSOR_OP_MATH ||
-                            found[i].math == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION)) ||
-            tw_gpu_workspace(gpu, found[i].workspace, &none_left) != 0) {
-            continue;
-        }
-        c->algorithm[way] = found[i].algorithm;
-        c->workspace[way] = found[i].workspace;
-        return gpu->tf32
-                   ? tw_gpu_dnn(
-                         gpu, gpu->lib.dnn.cudnnSetConvolutionMathType(c->conv[way], found[i].math),
-                         layer, problem)
-                   : 0;
+    for (int i = 0; i < count && taken == 0; i++) {
+        taken = try_algorithm(c, way, &found[i], layer, problem);
+    }
+    if (taken != 0) {
+        return taken > 0 ? 0 : -1;
     }
     return tw_problem_machine(problem, "GPU %d: layer %s: cuDNN has no algorithm that can be used",
-                              gpu->device, layer);
+                              tw_gpu_of(c->op.graph)->device, layer);
 }
 
 static int make_way(tw_gpu_conv_t *c, tw_way_t way, const tw_network_layer_t *layer,

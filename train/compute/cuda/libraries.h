@@ -29,6 +29,9 @@
     X(cudnnGetConvolutionForwardAlgorithm_v7)                                                      \
     X(cudnnGetConvolutionBackwardFilterAlgorithm_v7)                                               \
     X(cudnnGetConvolutionBackwardDataAlgorithm_v7)                                                 \
+    X(cudnnGetConvolutionForwardWorkspaceSize)                                                     \
+    X(cudnnGetConvolutionBackwardFilterWorkspaceSize)                                              \
+    X(cudnnGetConvolutionBackwardDataWorkspaceSize)                                                \
     X(cudnnFindConvolutionForwardAlgorithm)                                                        \
     X(cudnnFindConvolutionBackwardFilterAlgorithm)                                                 \
     X(cudnnFindConvolutionBackwardDataAlgorithm)                                                   \
