@@ -91,6 +91,9 @@ tw_status_t tw_context_create(tw_context_t **ctx_p)
 void tw_context_destroy(tw_context_t *ctx)
 {
     if (ctx != NULL) {
+        if (ctx->node != NULL) {
+            ctx->node_release(ctx->node);
+        }
         pthread_mutex_destroy(&ctx->lock);
         free(ctx->created);
         free(ctx);

@@ -33,6 +33,7 @@ static json_t *part_json(const tw_part_t *part)
     case TW_PART_NIC:
         json_object_set_new(entry, "fabric", json_boolean(part->fabric));
         json_object_set_new(entry, "active", json_boolean(part->active));
+        json_object_set_new(entry, "subnet", json_string(part->subnet));
         break;
     default:
         break;

@@ -222,12 +222,37 @@ static void print_warnings(const drawing_t *d)
     }
 }
 
+/* Are near networks known to be of different subnets? Then they may not reach each other. */
+static int subnets_differ(const drawing_t *d)
+{
+    const char *one = "";
+
+    for (int r = 0; r < d->ranks; r++) {
+        const tw_part_t *nic = tw_node_find(d->node, TW_PART_NIC, d->places[r].nic);
+
+        if (nic == NULL || nic->subnet[0] == '\0') {
+            continue;
+        }
+        if (one[0] != '\0' && strcmp(one, nic->subnet) != 0) {
+            return 1;
+        }
+        one = nic->subnet;
+    }
+    return 0;
+}
+
 /* What each rank's UCX_NET_DEVICES should be, if there is a choice. */
 static void print_networks(const drawing_t *d)
 {
     char text[64];
     int  some = 0;
 
+    if (subnets_differ(d)) {
+        printf(
+            "\nThe networks near the GPUs are of different InfiniBand subnets: UCX chooses among "
+            "all.\n");
+        return;
+    }
     for (int r = 0; r < d->ranks; r++) {
         if (tw_place_network(d->node, &d->places[r], text, sizeof(text)) == TW_OK &&
             text[0] != '\0') {

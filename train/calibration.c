@@ -15,6 +15,7 @@ struct tw_calibration {
     tw_calibration_config_t config;
     tw_codec_t             *codec; /* whose kernels add squares */
     size_t                  groups;
+    float                  *host;         /* [longest tensor]          */
     double                 *before, *now; /* norms: [groups]           */
     uint64_t                observed;     /* steps                     */
     uint64_t                rates;
@@ -40,6 +41,16 @@ static size_t count_groups(const tw_calibration_config_t *config)
         groups += watched(&config->params->param[i]) ? 1 : 0;
     }
     return groups;
+}
+
+static size_t longest(const tw_params_t *params)
+{
+    size_t most = 1;
+
+    for (size_t i = 0; i < params->count; i++) {
+        most = params->param[i].count > most ? params->param[i].count : most;
+    }
+    return most;
 }
 
 static int check(const tw_calibration_config_t *config, size_t groups, tw_problem_t *problem)
@@ -74,7 +85,8 @@ int tw_calibration_create(tw_calibration_t **calibration_p, const tw_calibration
     c->groups      = groups;
     c->before      = calloc(groups, sizeof(*c->before));
     c->now         = calloc(groups, sizeof(*c->now));
-    if (c->before == NULL || c->now == NULL ||
+    c->host        = malloc(longest(config->params) * sizeof(*c->host));
+    if (c->before == NULL || c->now == NULL || c->host == NULL ||
         tw_codec_create(config->ctx, "fp32", TW_F32, &c->codec, NULL, 0) != TW_OK) {
         return tw_problem_set(problem, "out of memory");
     }
@@ -85,16 +97,18 @@ void tw_calibration_destroy(tw_calibration_t *c)
 {
     if (c != NULL) {
         tw_codec_destroy(c->codec);
+        free(c->host);
         free(c->before);
         free(c->now);
         free(c);
     }
 }
 
-/* Of what this rank has itself. */
-static tw_status_t own_norms(tw_calibration_t *c)
+/* Of what this rank has itself, wherever that is. */
+static tw_status_t own_norms(tw_calibration_t *c, tw_problem_t *problem)
 {
     const tw_params_t *params = c->config.params;
+    const tw_exec_t    exec   = {.threads = c->config.exec.threads};
     tw_status_t        status = TW_OK;
     size_t             g      = 0;
 
@@ -103,8 +117,9 @@ static tw_status_t own_norms(tw_calibration_t *c)
         double            sum = 0.0;
 
         if (watched(p)) {
-            status      = tw_codec_square_sum(c->codec, &c->config.exec, params->value + p->first,
-                                              p->count, &sum);
+            status = tw_params_get(params, c->host, params->value + p->first, p->count, problem) == 0
+                         ? tw_codec_square_sum(c->codec, &exec, c->host, p->count, &sum)
+                         : TW_ERR_IO;
             c->now[g++] = sqrt(sum);
         }
     }
@@ -124,7 +139,7 @@ static void add_rate(tw_calibration_t *c, double before, double now)
 int tw_calibration_observe(tw_calibration_t *c, tw_problem_t *problem)
 {
     const tw_status_t status =
-        c->config.masters != NULL ? tw_masters_norms(c->config.masters, c->now) : own_norms(c);
+        c->config.masters != NULL ? tw_masters_norms(c->config.masters, c->now) : own_norms(c, problem);
     double *before = c->before;
 
     if (status != TW_OK) {

@@ -214,22 +214,56 @@ int tw_checkpoint_load(tw_training_t *t, const char *path, tw_problem_t *problem
 
 /* ---- hash ---------------------------------------------------------------------------------- */
 
+/* Units of a tensor are read into memory of the host by about so many elements at a time. */
+#define TW_HASHED ((size_t)1 << 20)
+
+static int hash_units(const tw_training_t *t, const tw_param_t *p, float *host, size_t step,
+                      uint64_t *sum, tw_problem_t *problem)
+{
+    const uint64_t key = tw_random_mix(4 * p->layer + (uint64_t)p->role + 1);
+
+    for (size_t u = 0; u < p->units; u++) {
+        const size_t left = p->units - u;
+
+        if (u % step == 0 &&
+            tw_params_get(&t->params, host, t->params.value + p->first + u * p->per_unit,
+                          (left < step ? left : step) * p->per_unit, problem) != 0) {
+            return -1;
+        }
+        *sum += tw_hash(tw_random_mix(key + p->units_first + u), host + u % step * p->per_unit,
+                        p->per_unit * sizeof(float));
+    }
+    return 0;
+}
+
+static int hash_tensor(const tw_training_t *t, const tw_param_t *p, uint64_t *sum,
+                       tw_problem_t *problem)
+{
+    const size_t step = p->per_unit < TW_HASHED ? TW_HASHED / p->per_unit : 1;
+    const size_t most = p->units < step ? p->units : step;
+    float       *host = malloc(most * p->per_unit * sizeof(*host) + 1);
+    const int    status =
+        host != NULL ? hash_units(t, p, host, step, sum, problem)
+                        : tw_problem_set(problem, "out of memory for a hash of the weights");
+
+    free(host);
+    return status;
+}
+
 /* Sums of hashes of units, which do not depend on who holds which. What all ranks have, rank 0
  * tells. */
-void tw_training_hash(tw_training_t *t)
+int tw_training_hash(tw_training_t *t, tw_problem_t *problem)
 {
     uint64_t mine = 0, all = 0;
 
-    for (size_t i = 0; i < t->params.count; i++) {
-        const tw_param_t *p   = &t->params.param[i];
-        const uint64_t    key = tw_random_mix(4 * p->layer + (uint64_t)p->role + 1);
+    for (size_t i = 0; i < t->params.count && !problem->set; i++) {
+        const tw_param_t *p = &t->params.param[i];
 
-        for (size_t u = 0; u < p->units && (p->split || t->rank == 0); u++) {
-            mine +=
-                tw_hash(tw_random_mix(key + p->units_first + u),
-                        t->params.value + p->first + u * p->per_unit, p->per_unit * sizeof(float));
+        if (p->per_unit > 0 && (p->split || t->rank == 0)) {
+            hash_tensor(t, p, &mine, problem);
         }
     }
     MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_SUM, t->comm);
     t->hash = tw_random_mix(all);
+    return problem->set ? -1 : 0;
 }

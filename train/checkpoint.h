@@ -11,7 +11,7 @@
  *     with AWP, of each group of weights 35 doubles: tw_precision_save(), 31 steps at which bits rose
  *     residuals: tw_buckets_save() or tw_weights_save(), for codecs with error feedback
  *     check sum of all that stands before
- * Nothing in it depends on how the ranks share the work, or on who updates, but for the residuals,
+ * Nothing in it depends on how the ranks share the work, on who updates, or on what computes, but for the residuals,
  * which any number of ranks can take up.
  */
 #ifndef TW_TRAIN_CHECKPOINT_H
@@ -21,8 +21,8 @@
 #include "train/training.h"
 
 /** A hash of all weights, equal for equal weights however they are split, in t->hash. Collective.
- */
-void tw_training_hash(tw_training_t *t);
+ * @return 0, or -1 with the problem set, maybe not on every rank. */
+int tw_training_hash(tw_training_t *t, tw_problem_t *problem);
 
 /** Write the state after t->step steps to a temporary file, then rename it. Collective.
  * @return 0, or -1 with the problem set, maybe not on every rank. */

@@ -41,7 +41,8 @@ static float *own_part(const tw_param_t *p, float *share, size_t a)
 }
 
 typedef struct tw_pieces {
-    float *piece; /* on rank 0: units of one piece */
+    float *piece; /* units of one piece: what the file has, or will have */
+    float *own;   /* and what this rank has of it                        */
     int   *counts, *places;
 } tw_pieces_t;
 
@@ -54,11 +55,12 @@ static int make_pieces(const tw_training_t *t, tw_pieces_t *pieces, tw_problem_t
     for (size_t i = 0; i < t->params.count; i++) {
         most = t->params.param[i].per_unit > most ? t->params.param[i].per_unit : most;
     }
-    pieces->piece  = t->rank == 0 ? malloc(most * sizeof(float)) : NULL;
+    pieces->piece  = malloc(most * sizeof(float));
+    pieces->own    = malloc(most * sizeof(float));
     pieces->counts = malloc((size_t)t->size * sizeof(int));
     pieces->places = malloc((size_t)t->size * sizeof(int));
-    mine =
-        (t->rank != 0 || pieces->piece != NULL) && pieces->counts != NULL && pieces->places != NULL;
+    mine           = pieces->piece != NULL && pieces->own != NULL && pieces->counts != NULL &&
+           pieces->places != NULL;
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, t->comm);
     return all ? 0 : tw_problem_set(problem, "out of memory");
 }
@@ -66,12 +68,14 @@ static int make_pieces(const tw_training_t *t, tw_pieces_t *pieces, tw_problem_t
 static void free_pieces(tw_pieces_t *pieces)
 {
     free(pieces->piece);
+    free(pieces->own);
     free(pieces->counts);
     free(pieces->places);
 }
 
+/* A device that fails is told in the problem; the ranks go on together. */
 static void write_split(const tw_training_t *t, const tw_param_t *p, float *share,
-                        tw_pieces_t *pieces, FILE *stream)
+                        tw_pieces_t *pieces, FILE *stream, tw_problem_t *problem)
 {
     const size_t step = units_of_piece(p);
 
@@ -79,8 +83,10 @@ static void write_split(const tw_training_t *t, const tw_param_t *p, float *shar
         const size_t b = p->units_all - a < step ? p->units_all : a + step;
 
         share_piece(t, p, a, b, pieces->counts, pieces->places);
-        MPI_Gatherv(own_part(p, share, a), pieces->counts[t->rank], MPI_FLOAT, pieces->piece,
-                    pieces->counts, pieces->places, MPI_FLOAT, 0, t->comm);
+        tw_params_get(&t->params, pieces->own, own_part(p, share, a),
+                      (size_t)pieces->counts[t->rank], problem);
+        MPI_Gatherv(pieces->own, pieces->counts[t->rank], MPI_FLOAT, pieces->piece, pieces->counts,
+                    pieces->places, MPI_FLOAT, 0, t->comm);
         if (t->rank == 0) {
             fwrite(pieces->piece, sizeof(float), (b - a) * p->per_unit, stream);
         }
@@ -89,7 +95,7 @@ static void write_split(const tw_training_t *t, const tw_param_t *p, float *shar
 
 /* *bad_p: the file has ended; what is spread then is garbage, and nobody keeps it. */
 static void read_split(const tw_training_t *t, const tw_param_t *p, float *share,
-                       tw_pieces_t *pieces, FILE *stream, int *bad_p)
+                       tw_pieces_t *pieces, FILE *stream, int *bad_p, tw_problem_t *problem)
 {
     const size_t step = units_of_piece(p);
 
@@ -101,19 +107,37 @@ static void read_split(const tw_training_t *t, const tw_param_t *p, float *share
         if (t->rank == 0 && fread(pieces->piece, sizeof(float), n, stream) != n) {
             *bad_p = 1;
         }
-        MPI_Scatterv(pieces->piece, pieces->counts, pieces->places, MPI_FLOAT,
-                     own_part(p, share, a), pieces->counts[t->rank], MPI_FLOAT, 0, t->comm);
+        MPI_Scatterv(pieces->piece, pieces->counts, pieces->places, MPI_FLOAT, pieces->own,
+                     pieces->counts[t->rank], MPI_FLOAT, 0, t->comm);
+        tw_params_put(&t->params, own_part(p, share, a), pieces->own,
+                      (size_t)pieces->counts[t->rank], problem);
+    }
+}
+
+/* What every rank has. */
+static void write_whole(const tw_training_t *t, const float *array, size_t n, tw_pieces_t *pieces,
+                        FILE *stream, tw_problem_t *problem)
+{
+    for (size_t a = 0; a < n && t->rank == 0; a += TW_PIECE) {
+        const size_t count = n - a < TW_PIECE ? n - a : TW_PIECE;
+
+        tw_params_get(&t->params, pieces->piece, array + a, count, problem);
+        fwrite(pieces->piece, sizeof(float), count, stream);
+    }
+}
+
+static void read_whole(const tw_training_t *t, float *array, size_t n, tw_pieces_t *pieces,
+                       FILE *stream, int *bad_p, tw_problem_t *problem)
+{
+    for (size_t a = 0; a < n; a += TW_PIECE) {
+        const size_t count = n - a < TW_PIECE ? n - a : TW_PIECE;
+
+        tw_checkpoint_read_bcast(t, pieces->piece, count * sizeof(float), stream, bad_p);
+        tw_params_put(&t->params, array + a, pieces->piece, count, problem);
     }
 }
 
 /* ---- all of them ---------------------------------------------------------------------------- */
-
-static void write_whole(const tw_training_t *t, const float *array, size_t n, FILE *stream)
-{
-    if (t->rank == 0) {
-        fwrite(array, sizeof(*array), n, stream);
-    }
-}
 
 /* The k-th of what the file has of tensors, values (which: 0) and momentum (1) of each, in the order of
  * layers, however they are laid out here. NULL: there are no more. */
@@ -149,6 +173,15 @@ static int owned_elsewhere(const tw_training_t *t, const tw_param_t *p)
     return t->masters != NULL && p->ownable;
 }
 
+/* What one rank alone has met makes all of them stop. */
+static int agreed(const tw_training_t *t, const tw_problem_t *problem)
+{
+    int mine = problem->set, all;
+
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, t->comm);
+    return all ? -1 : 0;
+}
+
 static int write_all(tw_training_t *t, tw_pieces_t *pieces, FILE *stream, tw_problem_t *problem)
 {
     const tw_param_t *p;
@@ -161,13 +194,13 @@ static int write_all(tw_training_t *t, tw_pieces_t *pieces, FILE *stream, tw_pro
             return -1;
         }
         if (p->split) {
-            write_split(t, p, place_of(t, p, which, owned), pieces, stream);
+            write_split(t, p, place_of(t, p, which, owned), pieces, stream, problem);
         } else {
-            write_whole(t, place_of(t, p, which, owned), p->count, stream);
+            write_whole(t, place_of(t, p, which, owned), p->count, pieces, stream, problem);
         }
     }
-    write_whole(t, t->params.state, t->params.states, stream);
-    return 0;
+    write_whole(t, t->params.state, t->params.states, pieces, stream, problem);
+    return agreed(t, problem);
 }
 
 void tw_checkpoint_read_bcast(const tw_training_t *t, void *array, size_t bytes, FILE *stream,
@@ -188,7 +221,8 @@ void tw_checkpoint_read_bcast(const tw_training_t *t, void *array, size_t bytes,
 
 /* Values, momentum and running statistics; what owners elsewhere keep of momentum they take from where
  * the gradients are, as they take values from those of the parameters when the run goes on. */
-static void read_all(tw_training_t *t, tw_pieces_t *pieces, FILE *stream, int *bad_p)
+static int read_all(tw_training_t *t, tw_pieces_t *pieces, FILE *stream, int *bad_p,
+                    tw_problem_t *problem)
 {
     const tw_param_t *p;
     int               which;
@@ -197,22 +231,23 @@ static void read_all(tw_training_t *t, tw_pieces_t *pieces, FILE *stream, int *b
         float *to = place_of(t, p, which, which == 1 && owned_elsewhere(t, p));
 
         if (p->split) {
-            read_split(t, p, to, pieces, stream, bad_p);
+            read_split(t, p, to, pieces, stream, bad_p, problem);
         } else {
-            tw_checkpoint_read_bcast(t, to, p->count * sizeof(float), stream, bad_p);
+            read_whole(t, to, p->count, pieces, stream, bad_p, problem);
         }
     }
-    tw_checkpoint_read_bcast(t, t->params.state, t->params.states * sizeof(float), stream, bad_p);
+    read_whole(t, t->params.state, t->params.states, pieces, stream, bad_p, problem);
     if (t->masters != NULL) {
-        tw_masters_take_state(t->masters);
+        tw_masters_take_state(t->masters, problem);
     }
+    return agreed(t, problem);
 }
 
 /* ---- both ways, with the memory that they take ---------------------------------------------- */
 
 int tw_checkpoint_write_tensors(tw_training_t *t, FILE *stream, tw_problem_t *problem)
 {
-    tw_pieces_t pieces = {NULL, NULL, NULL};
+    tw_pieces_t pieces = {.piece = NULL};
     int         status = make_pieces(t, &pieces, problem);
 
     if (status == 0) {
@@ -224,11 +259,11 @@ int tw_checkpoint_write_tensors(tw_training_t *t, FILE *stream, tw_problem_t *pr
 
 int tw_checkpoint_read_tensors(tw_training_t *t, FILE *stream, int *bad_p, tw_problem_t *problem)
 {
-    tw_pieces_t pieces = {NULL, NULL, NULL};
+    tw_pieces_t pieces = {.piece = NULL};
     int         status = make_pieces(t, &pieces, problem);
 
     if (status == 0) {
-        read_all(t, &pieces, stream, bad_p);
+        status = read_all(t, &pieces, stream, bad_p, problem);
     }
     free_pieces(&pieces);
     return status;

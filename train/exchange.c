@@ -175,11 +175,33 @@ void tw_exchange_advance(tw_exchange_t *ex)
     }
 }
 
+/* The same in memory of a device, of which MPI may know nothing: the library makes the calls. */
+static tw_status_t sum_on_device(const tw_exchange_t *ex)
+{
+    const tw_params_t *params = ex->config.params;
+    const tw_how_t     how    = {.algorithm = TW_ALGORITHM_MPI, .exec = &ex->config.exec};
+    tw_status_t        status =
+        tw_allreduce(ex->config.comm, TW_IN_PLACE, params->extra, 2, TW_SUM, &how);
+
+    for (size_t i = params->count; i-- > 0 && status == TW_OK;) {
+        const tw_param_t *p = &params->param[i];
+
+        if (travels(ex, p)) {
+            status = tw_allreduce(ex->config.comm, TW_IN_PLACE, params->gradient + p->first,
+                                  p->count, TW_SUM, &how);
+        }
+    }
+    return status;
+}
+
 /* For comparison: what a program without thinwire does, one call per tensor. */
-static void sum_natively(const tw_exchange_t *ex)
+static tw_status_t sum_natively(const tw_exchange_t *ex)
 {
     const tw_params_t *params = ex->config.params;
 
+    if (ex->config.exec.memory != TW_MEMORY_HOST) {
+        return sum_on_device(ex);
+    }
     watch_begin("MPI_Allreduce");
     MPI_Allreduce(MPI_IN_PLACE, params->extra, 2, MPI_FLOAT, MPI_SUM, ex->config.parent);
     for (size_t i = params->count; i-- > 0;) {
@@ -195,15 +217,17 @@ static void sum_natively(const tw_exchange_t *ex)
         }
     }
     watch_end();
+    return TW_OK;
 }
 
 /* To the owners; the two extra numbers to all. */
 static int sum_to_owners(tw_exchange_t *ex, tw_problem_t *problem)
 {
-    tw_request_t *request = NULL;
-    tw_status_t   status  = tw_iallreduce(ex->config.comm, TW_IN_PLACE, ex->config.params->extra, 2,
-                                          TW_SUM, NULL, &request);
-    const int     mine    = status == TW_OK ? tw_masters_sum(ex->config.masters, problem) : 0;
+    const tw_how_t how     = {.exec = &ex->config.exec};
+    tw_request_t  *request = NULL;
+    tw_status_t    status  = tw_iallreduce(ex->config.comm, TW_IN_PLACE, ex->config.params->extra, 2,
+                                           TW_SUM, &how, &request);
+    const int      mine    = status == TW_OK ? tw_masters_sum(ex->config.masters, problem) : 0;
 
     if (status == TW_OK) {
         status = tw_wait(&request);
@@ -228,7 +252,7 @@ int tw_exchange_finish(tw_exchange_t *ex, tw_problem_t *problem)
     }
     ex->told = 0;
     if (ex->buckets == NULL) {
-        sum_natively(ex);
+        status = sum_natively(ex);
     } else {
         status = tw_buckets_finish(ex->buckets);
     }

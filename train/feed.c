@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "train/feed.h"
+#include "train/input/fold.h"
 #include "train/input/prepare.h"
 #include "train/random.h"
 #include "train/share.h"
@@ -227,6 +228,7 @@ int tw_feed_start(tw_feed_t *feed, const tw_feed_config_t *config, tw_problem_t 
         .source    = &feed->source,
         .list      = {&feed->list[TW_SUBSET_TRAIN], &feed->list[TW_SUBSET_TEST]},
         .kernels   = config->kernels,
+        .device    = config->device,
         .rows      = (config->batch - 1) / (size_t)config->size + 1,
         .seed      = o->seed,
         .most      = o->max_pixels,
@@ -300,6 +302,16 @@ uint32_t tw_feed_image(tw_feed_t *feed, tw_feed_batch_t batch, size_t place)
     return batch.testing ? (uint32_t)i : order_of(feed, batch.step / feed->steps)[i];
 }
 
+static size_t least_of(const tw_feed_t *feed, tw_subset_t part)
+{
+    return feed->config.device != NULL ? tw_fold_first(&feed->list[part]) : 0;
+}
+
+size_t tw_feed_transfer_least(const tw_feed_t *feed)
+{
+    return least_of(feed, TW_SUBSET_TRAIN);
+}
+
 int tw_feed_set(tw_feed_t *feed, int threads, int transfer, tw_problem_t *problem)
 {
     feed->transfer = transfer;
@@ -357,9 +369,11 @@ static void post(tw_feed_t *feed, tw_feed_batch_t batch)
                               .view     = batch.view,
                               .index    = feed->index,
                               .transfer = feed->transfer};
+    const int           least = (int)least_of(feed, to.part);
     size_t              first;
 
-    to.n = share_of(feed, batch, &first);
+    to.transfer = to.transfer > least ? to.transfer : least;
+    to.n        = share_of(feed, batch, &first);
     for (size_t i = 0; i < to.n; i++) {
         feed->index[i] = tw_feed_image(feed, batch, first + i);
     }

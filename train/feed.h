@@ -56,11 +56,16 @@ typedef struct tw_feed_config {
     uint64_t                    eval_every;  /* steps; 0: by epochs                       */
     int                         eval_epochs; /* a test at the end of each epoch          */
     const tw_compute_kernels_t *kernels;
-    tw_trace_t                 *trace; /* NULL: none */
+    const tw_input_device_t    *device; /* NULL: the processor */
+    tw_trace_t                 *trace;  /* NULL: none          */
 } tw_feed_config_t;
 
 /** Begin to prepare. @return 0, or -1 with the problem set. */
 int tw_feed_start(tw_feed_t *feed, const tw_feed_config_t *config, tw_problem_t *problem);
+
+/** The least transfer index of the training images: in front of it are operations that the device does
+ * not do. 0 for the processor. */
+size_t tw_feed_transfer_least(const tw_feed_t *feed);
 
 /** Prepare with so many threads, and move images after so many operations, from the next batch on that
  * is posted. @return 0, or -1 with the problem set. */
@@ -84,7 +89,7 @@ uint32_t tw_feed_image(tw_feed_t *feed, tw_feed_batch_t batch, size_t place);
 uint32_t tw_feed_label(const tw_feed_t *feed, tw_subset_t part, uint32_t image);
 
 /** This rank's share of a batch.
- * @param [out] out  [share][c][h][w]. @return 0, or -1 with the problem set. */
+ * @param [out] out  [share][c][h][w], in memory of the device. @return 0, or -1 with the problem set. */
 int tw_feed_take(tw_feed_t *feed, tw_feed_batch_t batch, float *out, tw_problem_t *problem);
 
 /** One image as the network gets it in an epoch, by the calling thread.

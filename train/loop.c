@@ -207,7 +207,9 @@ static int run_steps(tw_training_t *t, uint64_t end, tw_problem_t *problem)
         const double start = MPI_Wtime(), before = t->meter.communication;
         double       seconds;
 
-        tw_profile_begin(t->profile);
+        if (tw_profile_begin(t->profile)) {
+            tw_marks_forget(t->marks);
+        }
         if (tw_step_train(t, &t->record, problem) != 0) {
             return -1;
         }
@@ -398,7 +400,7 @@ int tw_training_run(tw_training_t *t, tw_problem_t *problem)
     if (t->step > 0) {
         check_weights(t, problem);
     }
-    tw_training_hash(t);
+    tw_training_hash(t, problem);
     if (tw_agree(t->comm, problem) != 0) {
         return -1;
     }
@@ -416,7 +418,12 @@ int tw_training_run(tw_training_t *t, tw_problem_t *problem)
     if (t->step > t->epochs * t->steps) {
         close_epoch(t);
     }
-    tw_training_hash(t);
+    if (tw_training_hash(t, problem) == 0 && tw_backend_finish(t->backend, problem) == 0) {
+        tw_marks_collect(t->marks, problem); /* the update of the last step */
+    }
+    if (tw_agree(t->comm, problem) != 0) {
+        return -1;
+    }
     tw_report_broken(t);
     if (t->recorder != NULL) {
         if (t->rank == 0) {
@@ -427,6 +434,7 @@ int tw_training_run(tw_training_t *t, tw_problem_t *problem)
         }
     }
     if (t->profile != NULL) {
+        tw_profile_device(t->profile, t->marks);
         tw_profile_slowest(t->profile, t->comm);
     }
     return t->trace != NULL ? write_trace(t, problem) : 0;

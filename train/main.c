@@ -97,6 +97,21 @@ static int make_context(int rank, tw_context_t **ctx_p, tw_problem_t *problem)
     return tw_agree(MPI_COMM_WORLD, problem);
 }
 
+static void describe_network(const tw_network_t *net, const tw_train_options_t *options)
+{
+    tw_network_share_t share = {.batch  = options->batch != 0 ? options->batch : net->batch,
+                                .split  = options->division != TW_DIVIDE_DATA,
+                                .owners = options->owners};
+    int                ranks;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    share.ranks = (size_t)ranks;
+    tw_network_describe(net, share.batch, stdout);
+    if (options->device != TW_BIND_NONE) {
+        tw_network_describe_memory(net, &share, stdout);
+    }
+}
+
 /* --describe and --show-model, on rank 0. */
 static int describe(const tw_train_options_t *options, int rank, tw_problem_t *problem)
 {
@@ -106,7 +121,7 @@ static int describe(const tw_train_options_t *options, int rank, tw_problem_t *p
 
     if (rank == 0 && options->describe != NULL) {
         if (tw_network_load(&net, name, problem) == 0) {
-            tw_network_describe(&net, options->batch != 0 ? options->batch : net.batch, stdout);
+            describe_network(&net, options);
         }
         tw_network_destroy(&net);
     } else if (rank == 0 && tw_network_text(name, &text, source, problem) == 0) {

@@ -10,6 +10,9 @@
 #include "train/exchange.h"
 #include "train/masters.h"
 
+/* Elements that stay with one owner where the caller says how many: masters in memory of a device are his. */
+#define TW_MASTER_UNIT 256
+
 #define TW_RAISES 31 /* that a group can have: of one bit each, from 1 to 32 */
 
 /* What a checkpoint has of a group: its rule, and after how many steps its bits were raised, then 0. */
@@ -29,7 +32,8 @@ struct tw_masters {
     size_t               groups;
     tw_master_group_t   *group;    /* [groups]                              */
     size_t              *group_of; /* [layers] of its weights; 0: none      */
-    float               *state;    /* [own] of the optimizer                */
+    float               *state;    /* [own] of the optimizer, of the backend */
+    float               *master;   /* [own] on a device; NULL: of the library */
     double              *norms;    /* [groups]                              */
     tw_masters_change_t *change;   /* [TW_RAISES groups]: bits never fall   */
     size_t               changes;
@@ -180,6 +184,33 @@ static size_t unit_of(const tw_masters_t *m, const tw_master_group_t *g)
     return g->params == 1 ? last->per_unit : g->count;
 }
 
+static int on_device(const tw_masters_t *m)
+{
+    return m->config.exec.memory != TW_MEMORY_HOST;
+}
+
+/* Memory for what this rank owns, which the library does not make on a device. */
+static int make_masters(tw_masters_t *m, tw_weights_group_t *list, tw_problem_t *problem)
+{
+    const int rank = tw_comm_rank(m->config.comm), ranks = tw_comm_size(m->config.comm);
+    size_t    own  = 0;
+
+    for (size_t i = 0; i < m->groups; i++) {
+        list[i].unit = list[i].unit > 0 ? list[i].unit : TW_MASTER_UNIT;
+        own += tw_weights_owned(m->config.owners, list[i].count, list[i].unit, rank, ranks, NULL);
+    }
+    if (tw_backend_allocate(m->config.params->backend, own * sizeof(*m->master),
+                            (void **)&m->master, problem) != 0) {
+        return -1;
+    }
+    own = 0;
+    for (size_t i = 0; i < m->groups; i++) {
+        list[i].master = m->master + own;
+        own += tw_weights_owned(m->config.owners, list[i].count, list[i].unit, rank, ranks, NULL);
+    }
+    return 0;
+}
+
 static int describe_groups(const tw_masters_t *m, tw_weights_group_t *list, tw_problem_t *problem)
 {
     const tw_params_t *params = m->config.params;
@@ -221,8 +252,8 @@ static int make_weights(tw_masters_t *m, const tw_weights_group_t *list, tw_prob
         return failed(m, "preparing the exchange of weights", status, problem);
     }
     tw_weights_facts(m->weights, &facts);
-    m->state = calloc(facts.own > 0 ? facts.own : 1, sizeof(*m->state));
-    return m->state != NULL ? 0 : tw_problem_set(problem, "out of memory");
+    return tw_backend_allocate(m->config.params->backend, facts.own * sizeof(*m->state),
+                               (void **)&m->state, problem);
 }
 
 int tw_masters_create(tw_masters_t **masters_p, const tw_masters_config_t *config,
@@ -235,6 +266,7 @@ int tw_masters_create(tw_masters_t **masters_p, const tw_masters_config_t *confi
     if (m != NULL && list != NULL) {
         m->config = *config;
         mine      = list_groups(m, problem) == 0 ? describe_groups(m, list, problem) : -1;
+        mine      = mine == 0 && on_device(m) ? make_masters(m, list, problem) : mine;
     } else {
         tw_problem_set(problem, "out of memory");
     }
@@ -255,7 +287,8 @@ void tw_masters_destroy(tw_masters_t *m)
 {
     if (m != NULL) {
         tw_weights_destroy(m->weights);
-        free(m->state);
+        tw_backend_release(m->config.params->backend, m->state);
+        tw_backend_release(m->config.params->backend, m->master);
         free(m->change);
         free(m->norms);
         free(m->group_of);
@@ -287,13 +320,16 @@ int tw_masters_send(tw_masters_t *m, tw_problem_t *problem)
 
 int tw_masters_begin(tw_masters_t *m, tw_problem_t *problem)
 {
+    int copied = 0; /* the others send, whatever comes of it here */
+
     for (size_t g = 0; g < m->groups; g++) {
         const tw_weights_share_t share = share_of(m, g);
 
-        memcpy(share.master, m->config.params->value + m->group[g].first + share.first,
-               share.count * sizeof(float));
+        copied |= tw_backend_copy(m->config.params->backend, share.master,
+                                  m->config.params->value + m->group[g].first + share.first,
+                                  share.count * sizeof(float), problem);
     }
-    return tw_masters_send(m, problem);
+    return tw_masters_send(m, problem) == 0 ? copied : -1;
 }
 
 /* Groups 0 .. g. */
@@ -385,22 +421,25 @@ static tw_master_piece_t piece_of(const tw_masters_t *m, const tw_master_group_t
                                .gradient = share->gradient + (begin - share->first)};
 }
 
-void tw_masters_each(tw_masters_t *m, void (*visit)(void *user, const tw_master_piece_t *piece),
-                     void         *user)
+int tw_masters_each(tw_masters_t *m, int (*visit)(void *user, const tw_master_piece_t *piece),
+                    void         *user)
 {
-    for (size_t i = 0; i < m->groups; i++) {
+    int status = 0;
+
+    for (size_t i = 0; i < m->groups && status == 0; i++) {
         const tw_master_group_t *g     = &m->group[i];
         const tw_weights_share_t share = share_of(m, i);
 
-        for (size_t k = 0; k < g->params; k++) {
+        for (size_t k = 0; k < g->params && status == 0; k++) {
             const tw_master_piece_t piece =
                 piece_of(m, g, &share, &m->config.params->param[g->param + k]);
 
             if (piece.n > 0) {
-                visit(user, &piece);
+                status = visit(user, &piece);
             }
         }
     }
+    return status;
 }
 
 tw_status_t tw_masters_norms(tw_masters_t *m, double *norms)
@@ -503,14 +542,18 @@ int tw_masters_collect(tw_masters_t *m, const tw_param_t *param, int which, tw_p
                   problem);
 }
 
-void tw_masters_take_state(tw_masters_t *m)
+int tw_masters_take_state(tw_masters_t *m, tw_problem_t *problem)
 {
     for (size_t i = 0; i < m->groups; i++) {
         const tw_weights_share_t share = share_of(m, i);
 
-        memcpy(m->state + share.at, m->config.params->gradient + m->group[i].first + share.first,
-               share.count * sizeof(float));
+        if (tw_backend_copy(m->config.params->backend, m->state + share.at,
+                            m->config.params->gradient + m->group[i].first + share.first,
+                            share.count * sizeof(float), problem) != 0) {
+            return -1;
+        }
     }
+    return 0;
 }
 
 size_t tw_masters_numbers(const tw_masters_t *m)

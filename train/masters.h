@@ -31,7 +31,7 @@ typedef struct tw_masters_config {
     tw_weights_owners_t owners;
     const tw_codecs_t  *codecs;
     const tw_network_t *network;
-    tw_params_t        *params;     /* laid out with TW_PARAMS_APART                     */
+    tw_params_t        *params; /* laid out with TW_PARAMS_APART; masters are where these are */
     int                 whole_rows; /* a dense unit's weights stay with one owner        */
     tw_exec_t           exec;
     tw_trace_t         *trace;
@@ -74,9 +74,10 @@ typedef struct tw_master_piece {
     const float      *gradient;      /* the sum over the ranks               */
 } tw_master_piece_t;
 
-/** Every part of every tensor that this rank owns. */
-void tw_masters_each(tw_masters_t *masters,
-                     void (*visit)(void *user, const tw_master_piece_t *piece), void *user);
+/** Every part of every tensor that this rank owns, until visit() returns something else than 0.
+ * @return what it returned last. */
+int tw_masters_each(tw_masters_t *masters, int (*visit)(void *user, const tw_master_piece_t *piece),
+                    void *user);
 
 /** Masters are updated by step number `step`, from 1 on: AWP looks at them. Collective. */
 int tw_masters_adapt(tw_masters_t *masters, uint64_t step, tw_problem_t *problem);
@@ -124,8 +125,8 @@ int tw_masters_collect(tw_masters_t *masters, const tw_param_t *param, int which
                        tw_problem_t *problem);
 
 /** What this rank owns of the optimizer state that stands, whole, where the gradients are; as
- * tw_masters_begin() for values. Local. */
-void tw_masters_take_state(tw_masters_t *masters);
+ * tw_masters_begin() for values. Local. @return 0, or -1 with the problem set. */
+int tw_masters_take_state(tw_masters_t *masters, tw_problem_t *problem);
 
 /** How far AWP is, as so many doubles, 0 without it; and back. Restoring is collective, the numbers equal
  * on all ranks: -1 with the problem set where they cannot be. */

@@ -9,6 +9,7 @@
 #include "command/options.h"
 #include "runtime/base/text.h"
 #include "thinwire/codec.h"
+#include "thinwire/comm.h"
 #include "thinwire/statistics.h"
 #include "thinwire/weights.h"
 #include "train/input/transforms.h"
@@ -18,7 +19,7 @@
 
 static const char default_model[] = "mlp", default_scheme[] = "data", default_codec[] = "fp32";
 
-enum { TW_TRAIN_OPTIONS = 64, TW_LOADER_THREADS_MAX = 256 };
+enum { TW_TRAIN_OPTIONS = 64, TW_LOADER_THREADS_MAX = 256, TW_DEVICES_MAX = 1024 };
 
 static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_OPTIONS])
 {
@@ -81,6 +82,12 @@ static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_
         {"--seed", "N", "of weights, dropout, crops and the order of images [1]", OPTION_WHOLE,
          &o->seed, 0, INT64_MAX},
         {"--threads", "N", "threads per rank [1]", OPTION_WHOLE, &o->threads, 1, 1024},
+        {"--device", "X", "what computes: cpu, auto or the number of a CUDA device [cpu]",
+         OPTION_TEXT, &o->device_text, 0, 0},
+        {"--tf32", NULL, "let a device round factors to 10 bits (tensor cores)", OPTION_FLAG,
+         &o->tf32, 0, 0},
+        {"--fast", NULL, "let a device use algorithms whose results differ from run to run",
+         OPTION_FLAG, &o->fast, 0, 0},
         {"--until", "error<=X", "stop at a test error of at most X (0.03 or 3%), or top5<=X",
          OPTION_TEXT, &o->until_text, 0, 0},
         {"--awp-calibrate", NULL, "stop when the test error drops, and tell T for weight=awp",
@@ -287,6 +294,31 @@ static int parse_loader(tw_train_options_t *o, tw_problem_t *problem)
     return 0;
 }
 
+/* "cpu", "auto", "1". */
+static int parse_device(tw_train_options_t *o, tw_problem_t *problem)
+{
+    uint64_t n = 0;
+
+    o->device = TW_BIND_NONE;
+    if (strcmp(o->device_text, "auto") == 0) {
+        o->device = TW_BIND_AUTO;
+    } else if (tw_text_whole(o->device_text, 0, TW_DEVICES_MAX - 1, &n)) {
+        o->device = (int)n;
+    } else if (strcmp(o->device_text, "cpu") != 0) {
+        return tw_problem_set(problem, "--device '%.40s': accepted are cpu, auto and 0 to %d",
+                              o->device_text, TW_DEVICES_MAX - 1);
+    }
+    if (o->device == TW_BIND_NONE && (o->tf32 || o->fast)) {
+        return tw_problem_set(problem, "--tf32 and --fast are about a device: add --device auto or "
+                                       "its number");
+    }
+    if (o->device != TW_BIND_NONE && (o->no_train || o->show_images != NULL)) {
+        return tw_problem_set(problem, "--device computes a network: not with --no-train or "
+                                       "--show-images");
+    }
+    return 0;
+}
+
 int tw_train_options_check(tw_train_options_t *o, tw_problem_t *problem)
 {
     static const char *const scales[]  = {"none", "linear", "sqrt", "sqrt-approximate", NULL};
@@ -301,7 +333,7 @@ int tw_train_options_check(tw_train_options_t *o, tw_problem_t *problem)
         check_word("--update", o->update, updates, "replicated, root and sharded", problem) != 0 ||
         check_word("--bn", o->bn, modes, "local, global and adaptive", problem) != 0 ||
         check_word("--bad-images", o->bad_images, bad, "fail and skip", problem) != 0 ||
-        parse_loader(o, problem) != 0) {
+        parse_loader(o, problem) != 0 || parse_device(o, problem) != 0) {
         return -1;
     }
     o->owners = strcmp(o->update, "root") == 0      ? TW_WEIGHTS_ROOT
@@ -364,6 +396,7 @@ int tw_train_options_parse(tw_train_options_t *options, int argc, char **argv,
                                     .bucket        = 4194304,
                                     .loader_text   = "auto",
                                     .transfer_text = "auto",
+                                    .device_text   = "cpu",
                                     .max_pixels    = 67108864,
                                     .seed          = 1,
                                     .threads       = 1,

@@ -28,6 +28,7 @@ typedef struct tw_train_options {
     const char *scheme, *update, *lr_scale, *bn;
     const char *augment, *augment_test; /* operations on images; NULL: the model's      */
     const char *bad_images, *loader_text, *transfer_text;
+    const char *device_text;
     const char *show_images;            /* NULL: none */
     const char *rate_text, *until_text; /* NULL: not given */
     uint64_t    epochs, batch;          /* 0: the model's                          */
@@ -42,6 +43,7 @@ typedef struct tw_train_options {
     double      momentum, decay; /* negative: the model's                   */
     double      bn_tolerance;
     int         resume, force, help, version, awp_calibrate, profile, no_overlap, no_train;
+    int         tf32, fast;
 
     /* From the texts. */
     const char *chosen; /* an option that --plan decides but was given; or NULL          */
@@ -52,6 +54,7 @@ typedef struct tw_train_options {
     tw_division_t division;
     int           owners; /* tw_weights_owners_t; 0: every rank updates all          */
     int           group;  /* of TW_DIVIDE_GROUP; else 0                               */
+    int           device; /* its number, TW_BIND_AUTO or TW_BIND_NONE (the processor)  */
     int64_t       loader_threads, transfer_index; /* -1: automatic */
     uint64_t      loader_most;                    /* to be tried; 0: by the cores */
     double        rate;       /* negative: the model's                                    */

@@ -120,15 +120,19 @@ static void forget_steps(tw_profile_t *p)
     p->facts.row[TW_PROFILE_EVALUATION] = evaluation;
 }
 
-void tw_profile_begin(tw_profile_t *p)
+int tw_profile_begin(tw_profile_t *p)
 {
+    int forgotten = 0;
+
     if (p != NULL) {
         if (p->begun++ == 2) {
             forget_steps(p);
+            forgotten = 1;
         }
         p->facts.steps++;
         start(p, TW_PROFILE_REST);
     }
+    return forgotten;
 }
 
 void tw_profile_end(tw_profile_t *p, double seconds)
@@ -157,6 +161,14 @@ void tw_profile_evaluation(tw_profile_t *p, int begins)
     }
 }
 
+void tw_profile_device(tw_profile_t *p, const tw_marks_t *marks)
+{
+    p->facts.on_device = marks != NULL;
+    for (int k = 0; k < TW_MARKEDS; k++) {
+        p->facts.device[k] = tw_marks_seconds(marks, (tw_marked_t)k);
+    }
+}
+
 void tw_profile_slowest(tw_profile_t *p, MPI_Comm comm)
 {
     struct {
@@ -168,6 +180,7 @@ void tw_profile_slowest(tw_profile_t *p, MPI_Comm comm)
     watch_begin("MPI_Allreduce");
     MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
     MPI_Bcast(p->facts.row, TW_PROFILE_ROWS, MPI_DOUBLE, slowest.rank, comm);
+    MPI_Bcast(p->facts.device, TW_MARKEDS, MPI_DOUBLE, slowest.rank, comm);
     watch_end();
     p->facts.seconds = slowest.seconds;
     p->facts.rank    = slowest.rank;

@@ -13,6 +13,7 @@
 
 #include <thinwire/thinwire.h>
 
+#include "train/marks.h"
 #include "train/problem.h"
 
 typedef enum tw_profile_row {
@@ -48,7 +49,7 @@ void tw_profile_was(tw_profile_t *profile, tw_profile_row_t row);
 
 /** A step begins, in the rest; it ends, and has taken so long by another clock. What is between steps
  * is in no row. The first two steps prepare much: they count only until a third begins. */
-void tw_profile_begin(tw_profile_t *profile);
+int  tw_profile_begin(tw_profile_t *profile); /* 1: what came before is forgotten now */
 void tw_profile_end(tw_profile_t *profile, double seconds);
 
 /** More of the last step: in that row, until tw_profile_end() tells how long; it is no step. */
@@ -62,7 +63,12 @@ typedef struct tw_profile_facts {
     uint64_t steps;                /* that count                               */
     double   seconds;              /* of these steps                           */
     double   row[TW_PROFILE_ROWS]; /* seconds in all                           */
+    int      on_device;            /* what follows counts                      */
+    double   device[TW_MARKEDS];   /* seconds in all, by a device's clock      */
 } tw_profile_facts_t;
+
+/** What this rank's device did, before the next call. */
+void tw_profile_device(tw_profile_t *profile, const tw_marks_t *marks);
 
 /** Of the rank whose steps took longest. Collective; not for NULL. */
 void tw_profile_slowest(tw_profile_t *profile, MPI_Comm comm);

@@ -77,6 +77,24 @@ static void shape_text(const tw_network_t *net, char *text, size_t size)
     }
 }
 
+static int on_device(const tw_training_t *t)
+{
+    return tw_backend_memory(t->backend) != TW_MEMORY_HOST;
+}
+
+/* Where images move to a device at the earliest. */
+static void report_transfer(const tw_training_t *t)
+{
+    const size_t           least = tw_feed_transfer_least(t->feed);
+    const tw_transforms_t *list  = tw_feed_list(t->feed, TW_SUBSET_TRAIN);
+
+    if (on_device(t) && least > 0) {
+        printf("images move to the device behind operation %zu of %zu, %s, at the earliest: the "
+               "processor does that one\n",
+               least, list->n, list->op[least - 1].ops->name);
+    }
+}
+
 void tw_report_begin(tw_training_t *t)
 {
     const tw_train_options_t *o = t->options;
@@ -102,6 +120,7 @@ void tw_report_begin(tw_training_t *t)
     }
     printf("codec %s, lr %g, seed %" PRIu64 ", %s kernels, %s\n", t->codec_text, t->rates.base,
            o->seed, t->kernels->isa, tw_backend_name(t->backend));
+    report_transfer(t);
     if (t->step > t->epochs * t->steps) {
         printf("resumed in epoch %" PRIu64 ", after step %" PRIu64 "\n", t->epochs + 1, t->step);
     } else if (t->resumed > 0) {
@@ -252,6 +271,27 @@ static void print_until(const tw_training_t *t)
     }
 }
 
+static void report_memory(const tw_training_t *t)
+{
+    if (on_device(t)) {
+        printf("memory of rank 0's device: %.1f of %.0f MB\n",
+               1e-6 * (double)tw_backend_memory_used(t->backend),
+               1e-6 * (double)tw_backend_memory_total(t->backend));
+    }
+}
+
+/* null where the processor computes. */
+static json_t *device_object(const tw_training_t *t)
+{
+    if (!on_device(t)) {
+        return json_null();
+    }
+    return json_pack("{s:s, s:b, s:b, s:I, s:I}", "name", tw_backend_name(t->backend), "tf32",
+                     t->options->tf32, "fast", t->options->fast, "bytes",
+                     (json_int_t)tw_backend_memory_used(t->backend), "bytes_total",
+                     (json_int_t)tw_backend_memory_total(t->backend));
+}
+
 void tw_report_end(const tw_training_t *t)
 {
     const tw_evaluation_t *tested = last_test(t);
@@ -275,6 +315,7 @@ void tw_report_end(const tw_training_t *t)
         printf("bytes sent: - (MPI does not tell)");
     }
     printf(", weights %016" PRIx64 "\n", t->hash);
+    report_memory(t);
     print_until(t);
     tw_report_calibration(t);
     tw_report_profile(t);
@@ -347,7 +388,7 @@ static json_t *results(const tw_training_t *t)
     snprintf(hash, sizeof(hash), "%016" PRIx64, t->hash);
     root = json_pack(
         "{s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:I, s:I, s:I, s:I, s:s, s:o, s:o, "
-        "s:o, s:o, s:o, s:o, s:o, s:I}",
+        "s:o, s:o, s:o, s:o, s:o, s:I, s:o}",
         "test_error", share_or_null(tested != NULL ? tested->test_error : -1.0), "test_error_top5",
         share_or_null(tested != NULL ? tested->test_error_top5 : -1.0), "test_error_min",
         share_or_null(lowest), "train_loss", t->records[t->epochs - 1].train_loss,
@@ -360,7 +401,8 @@ static json_t *results(const tw_training_t *t)
         (json_int_t)tw_head_memory(t->head), "weights_hash", hash, "weights", tw_report_weights(t),
         "until", until_object(t), "awp_calibrate", tw_report_calibration_json(t), "profile",
         tw_report_profile_json(t), "loader", tw_report_loader_json(t), "epochs", epochs,
-        "evaluations", evaluations, "graphs", (json_int_t)tw_trunk_graphs(t->trunk));
+        "evaluations", evaluations, "graphs", (json_int_t)tw_trunk_graphs(t->trunk),
+        "device", device_object(t));
     return root;
 }
 

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "train/report.h"
 
@@ -31,6 +32,38 @@ static const tw_profile_facts_t *facts_of(const tw_training_t *t)
     return facts != NULL && facts->steps > 0 && facts->seconds > 0.0 ? facts : NULL;
 }
 
+static void report_device(const tw_profile_facts_t *f)
+{
+    fputs("above, by the host's clock: computing is putting work on the device's queue, the rest "
+          "waits for it\non the device, by its own clock\n",
+          stdout);
+    for (int k = 0; k < TW_MARKEDS; k++) {
+        printf("  %-22s %10.3f ms\n", tw_marked_name((tw_marked_t)k),
+               1e3 * f->device[k] / (double)f->steps);
+    }
+}
+
+/* null where the processor computes. */
+static json_t *device_json(const tw_profile_facts_t *f)
+{
+    json_t *object;
+
+    if (!f->on_device) {
+        return json_null();
+    }
+    object = json_object();
+    for (int k = 0; k < TW_MARKEDS; k++) {
+        char *at, key[32];
+
+        (void)snprintf(key, sizeof(key), "%s_ms", tw_marked_name((tw_marked_t)k));
+        while ((at = strchr(key, ' ')) != NULL) {
+            *at = '_';
+        }
+        json_object_set_new(object, key, json_real(1e3 * f->device[k] / (double)f->steps));
+    }
+    return object;
+}
+
 void tw_report_profile(const tw_training_t *t)
 {
     const tw_profile_facts_t *f = facts_of(t);
@@ -49,6 +82,9 @@ void tw_report_profile(const tw_training_t *t)
         }
     }
     printf("  %-22s %10.3f ms\n", "step", 1e3 * f->seconds / (double)f->steps);
+    if (f->on_device) {
+        report_device(f);
+    }
 }
 
 json_t *tw_report_profile_json(const tw_training_t *t)
@@ -68,7 +104,8 @@ json_t *tw_report_profile_json(const tw_training_t *t)
                             json_pack("{s:f, s:o}", "ms", 1e3 * f->row[r] / times, "share",
                                       step ? json_real(f->row[r] / f->seconds) : json_null()));
     }
-    return json_pack("{s:i, s:I, s:f, s:b, s:o}", "rank", f->rank, "steps", (json_int_t)f->steps,
-                     "step_ms", 1e3 * f->seconds / (double)f->steps, "overlap",
-                     !t->options->no_overlap, "rows", object);
+    return json_pack("{s:i, s:I, s:f, s:b, s:o, s:o}", "rank", f->rank, "steps",
+                     (json_int_t)f->steps, "step_ms", 1e3 * f->seconds / (double)f->steps,
+                     "overlap", !t->options->no_overlap, "rows", object, "device",
+                     device_json(f));
 }

@@ -18,19 +18,21 @@
 int tw_step_prepare(tw_training_t *t, size_t rows, tw_problem_t *problem)
 {
     const size_t sums = tw_feed_views(t->feed) > 1 ? t->batch * tw_head_outputs(t->head) : 0;
+    const size_t features = tw_trunk_features(t->trunk);
     size_t       first, most;
 
     tw_share(t->batch, t->size, 0, &first, &most);
     t->own       = malloc(most * sizeof(*t->own));
-    t->gfeatures = malloc(most * tw_trunk_features(t->trunk) * sizeof(*t->gfeatures));
     t->examples  = malloc(rows * sizeof(*t->examples));
     t->labels    = malloc(rows * sizeof(*t->labels));
-    t->outputs   = malloc((sums + 1) * sizeof(*t->outputs));
-    if (t->own == NULL || t->gfeatures == NULL || t->examples == NULL || t->labels == NULL ||
-        t->outputs == NULL) {
+    if (t->own == NULL || t->examples == NULL || t->labels == NULL) {
         return tw_problem_set(problem, "out of memory");
     }
-    return 0;
+    return tw_backend_allocate(t->backend, most * features * sizeof(*t->gfeatures),
+                               (void **)&t->gfeatures, problem) == 0
+               ? tw_backend_allocate(t->backend, sums * sizeof(*t->outputs), (void **)&t->outputs,
+                                     problem)
+               : -1;
 }
 
 /* ---- time ---------------------------------------------------------------------------------- */
@@ -107,6 +109,12 @@ static int trunk_failed(const tw_walk_t *walk)
         walk->problem->fatal = walk->t->size > 1;
     }
     return -1;
+}
+
+/* Tests are not measured. */
+static tw_marks_t *marks_of(const tw_walk_t *walk)
+{
+    return walk->training ? walk->t->marks : NULL;
 }
 
 /* What is on its way: first weights, then what split layers need, then gradients. */
@@ -216,14 +224,19 @@ static int on_sums(void *user, double *const *sums, const size_t *channels, size
     return status;
 }
 
-/* The split layers learn from what has come together: gradients are by the whole batch. */
-static void update_split(tw_walk_t *walk)
+/* The split layers learn from what has come together: gradients are by the whole batch. A device that
+ * fails here does so on this rank alone. */
+static int update_split(tw_walk_t *walk)
 {
+    int status = 0;
+
     if (walk->behind > 0) {
-        tw_step_update_split(walk->t, (double)walk->n / (double)walk->behind);
+        status = tw_step_update_split(walk->t, (double)walk->n / (double)walk->behind,
+                                      walk->problem);
         record(walk->t, TW_RECORDED_SPLIT, 0);
     }
     walk->behind = walk->passes = 0;
+    return status == 0 ? 0 : trunk_failed(walk);
 }
 
 int tw_step_counts_errors(const tw_training_t *t)
@@ -272,9 +285,11 @@ static int run_head(tw_walk_t *walk, const float *x, float *gx, size_t rows)
     }
     walk->rows = rows;
     was        = tw_profile_enter(t->profile, TW_PROFILE_DENSE);
-    status     = tw_head_run(t->head, &pass, walk->problem);
+    tw_marks_begin(marks_of(walk), TW_MARKED_DENSE, t->step);
+    status = tw_head_run(t->head, &pass, walk->problem);
+    tw_marks_end(marks_of(walk));
     tw_profile_enter(t->profile, was);
-    return status;
+    return status == 0 || !walk->problem->machine ? status : trunk_failed(walk);
 }
 
 /* A pass of the scheduler: rows come from all ranks, in their order. */
@@ -298,8 +313,8 @@ static int on_pass(void *user, const tw_hybrid_pass_t *pass)
     if (walk->training) {
         walk->behind += row;
         walk->passes++;
-        if (walk->passes == t->options->update_period) {
-            update_split(walk);
+        if (status == 0 && walk->passes == t->options->update_period) {
+            status = update_split(walk);
         }
     }
     tw_step_communication_begins(t, TW_PROFILE_REST);
@@ -327,10 +342,7 @@ static int run_split(tw_walk_t *walk, const float *features)
     if (status != TW_OK) {
         return tw_exchange_failed(t->wire, "the exchange of activations", status, walk->problem);
     }
-    if (walk->training) {
-        update_split(walk);
-    }
-    return 0;
+    return walk->training ? update_split(walk) : 0;
 }
 
 static int run_whole(tw_walk_t *walk, const float *features, size_t first, size_t rows)
@@ -360,7 +372,9 @@ static int load_rows(tw_walk_t *walk, size_t first, size_t rows)
         t->own[row] = tw_feed_image(t->feed, walk->batch, first + row);
     }
     was    = tw_profile_enter(t->profile, TW_PROFILE_INPUT);
+    tw_marks_begin(marks_of(walk), TW_MARKED_IMAGES, t->step);
     status = tw_feed_take(t->feed, walk->batch, input, walk->problem);
+    tw_marks_end(marks_of(walk));
     record(t, TW_RECORDED_INPUT, 0);
     tw_profile_enter(t->profile, was);
     return status == 0 ? 0 : trunk_failed(walk);
@@ -379,7 +393,9 @@ static int forward(tw_walk_t *walk, const tw_trunk_pass_t *pass, size_t first)
     }
     span     = tw_trace_begin(t->trace, TW_TRACE_COMPUTE, "trunk forward", (int64_t)t->step);
     was      = tw_profile_enter(t->profile, TW_PROFILE_LAYERS);
+    tw_marks_begin(marks_of(walk), TW_MARKED_FORWARD, t->step);
     features = tw_trunk_forward(t->trunk, pass, walk->problem);
+    tw_marks_end(marks_of(walk));
     tw_profile_enter(t->profile, was);
     tw_trace_end(t->trace, span);
     if (features == NULL) {
@@ -413,7 +429,9 @@ static int sum_gradients(tw_walk_t *walk, const tw_trunk_pass_t *pass)
     if (t->network.first_dense > 0) {
         span   = tw_trace_begin(t->trace, TW_TRACE_COMPUTE, "trunk backward", (int64_t)t->step);
         was    = tw_profile_enter(t->profile, TW_PROFILE_LAYERS);
+        tw_marks_begin(t->marks, TW_MARKED_BACKWARD, t->step);
         status = tw_trunk_backward(t->trunk, pass, t->gfeatures, walk->problem);
+        tw_marks_end(marks_of(walk));
         tw_profile_enter(t->profile, was);
         tw_trace_end(t->trace, span);
         if (status != 0) {
@@ -436,14 +454,18 @@ int tw_step_train(tw_training_t *t, tw_training_record_t *record, tw_problem_t *
     tw_walk_t       walk = {.t = t, .batch = batch, .n = n, .training = 1, .problem = problem};
     tw_trunk_pass_t pass = {
         .training = 1, .seed = t->options->seed, .step = t->step, .examples = t->own};
-    const float *extra = tw_exchange_extra(t->exchange);
-    size_t       first;
+    float  extra[2]; /* loss and errors of all ranks */
+    size_t first;
 
     tw_share(n, t->size, t->rank, &first, &pass.n);
     listen(&walk);
     begin_step(t);
     if (forward(&walk, &pass, first) != 0 || sum_gradients(&walk, &pass) != 0) {
         return -1;
+    }
+    if (tw_params_get(&t->params, extra, tw_exchange_extra(t->exchange), 2, problem) != 0 ||
+        tw_marks_collect(t->marks, problem) != 0) {
+        return trunk_failed(&walk);
     }
     if (!isfinite(extra[0])) { /* on all ranks alike */
         return tw_fault_report(t, &pass, walk.rows, problem);

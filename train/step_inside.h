@@ -16,6 +16,6 @@ int tw_step_update_whole(tw_training_t *t, tw_problem_t *problem);
 
 /** Update the tensors that are split over the ranks; their gradients are times gscale first
  * (step_update.c). */
-void tw_step_update_split(tw_training_t *t, double gscale);
+int tw_step_update_split(tw_training_t *t, double gscale, tw_problem_t *problem);
 
 #endif /* TW_TRAIN_STEP_INSIDE_H */

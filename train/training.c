@@ -11,6 +11,7 @@
 
 #include "train/agree.h"
 #include "train/checkpoint.h"
+#include "train/device.h"
 #include "train/file.h"
 #include "train/hash.h"
 #include "train/learning.h"
@@ -130,13 +131,11 @@ static int try_files(const tw_training_t *t, tw_problem_t *problem)
     return o->checkpoint != NULL ? try_checkpoint(o->checkpoint, problem) : 0;
 }
 
-/* Memory, kernels, codecs, and the layers before the dense ones. */
-static int make_parts(tw_training_t *t, tw_problem_t *problem)
+/* Codecs, and memory for the records. */
+static int make_records(tw_training_t *t, tw_problem_t *problem)
 {
     const tw_train_options_t *o = t->options;
 
-    t->exec = (tw_exec_t){.memory = TW_MEMORY_HOST, .stream = NULL, .threads = (int)o->threads};
-    t->optimizer  = TW_KERNELS_OF(t->kernels, tw_update);
     t->step_times = malloc(2 * t->steps * sizeof(*t->step_times));
     t->room       = o->steps != 0 ? 2 + o->steps / t->steps : t->epochs_wanted;
     t->records    = calloc(t->room, sizeof(*t->records));
@@ -146,19 +145,14 @@ static int make_parts(tw_training_t *t, tw_problem_t *problem)
         return tw_problem_set(problem, "out of memory");
     }
     if (tw_codecs_create(&t->codecs, t->ctx, o->codec, o->owners != 0, t->split, o->force,
-                         problem) != 0 ||
-        tw_backend_host(&t->backend, t->kernels, (int)o->threads, problem) != 0 ||
-        tw_params_create(&t->params, &t->network, t->backend, t->rank, t->size,
-                         (t->split ? TW_PARAMS_SPLIT : 0) | (o->owners != 0 ? TW_PARAMS_APART : 0),
-                         problem) != 0 ||
-        tw_trunk_create(&t->trunk, &t->network, t->backend, &t->params, NULL, problem) != 0) {
+                         problem) != 0) {
         return -1;
     }
     if (t->codecs.weight.rule.interval == 0) {
         t->codecs.weight.rule.interval = t->steps;
     }
     tw_codecs_text(&t->codecs, o->owners != 0, t->split, t->codec_text, sizeof(t->codec_text));
-    return tw_params_init(&t->params, &t->network, o->seed, problem);
+    return 0;
 }
 
 static int open_local(tw_training_t *t, tw_problem_t *problem)
@@ -170,7 +164,7 @@ static int open_local(tw_training_t *t, tw_problem_t *problem)
 
 static int make_local(tw_training_t *t, tw_problem_t *problem)
 {
-    return open_local(t, problem) == 0 ? make_parts(t, problem) : -1;
+    return open_local(t, problem) == 0 ? make_records(t, problem) : -1;
 }
 
 /* ---- what the ranks make together ---------------------------------------------------------- */
@@ -196,6 +190,36 @@ static int make_wire(tw_training_t *t, tw_problem_t *problem)
                ? 0
                : tw_problem_set(problem, "%s",
                                 status == TW_ERR_MISMATCH ? "" : tw_status_text(status));
+}
+
+/* What computes: on all ranks a device, or on all the processor (device.c). */
+static int make_backend(tw_training_t *t, tw_problem_t *problem)
+{
+    const tw_device_wish_t wish = {.parent  = t->comm,
+                                   .comm    = t->wire,
+                                   .kernels = t->kernels,
+                                   .options = t->options};
+
+    if (tw_device_open(&t->backend, &wish, problem) != 0) {
+        return -1;
+    }
+    t->exec = *tw_backend_exec(t->backend);
+    return 0;
+}
+
+/* Parameters, and the layers before the dense ones. */
+static int make_network(tw_training_t *t, tw_problem_t *problem)
+{
+    const tw_train_options_t *o = t->options;
+    const int                 layout =
+        (t->split ? TW_PARAMS_SPLIT : 0) | (o->owners != 0 ? TW_PARAMS_APART : 0);
+
+    if (tw_params_create(&t->params, &t->network, t->backend, t->rank, t->size, layout, problem) !=
+            0 ||
+        tw_trunk_create(&t->trunk, &t->network, t->backend, &t->params, NULL, problem) != 0) {
+        return -1;
+    }
+    return tw_params_init(&t->params, &t->network, o->seed, problem);
 }
 
 /* Examples behind an update of split layers. */
@@ -241,7 +265,14 @@ static int make_calibration(tw_training_t *t, tw_problem_t *problem)
 
 static int make_profile(tw_training_t *t, tw_problem_t *problem)
 {
-    return t->options->profile ? tw_profile_create(&t->profile, t->wire, problem) : 0;
+    const tw_train_options_t *o = t->options;
+
+    if (o->profile && tw_profile_create(&t->profile, t->wire, problem) != 0) {
+        return -1;
+    }
+    return o->profile || o->trace != NULL
+               ? tw_marks_create(&t->marks, t->backend, t->trace, problem)
+               : 0;
 }
 
 static int make_exchanges(tw_training_t *t, tw_problem_t *problem)
@@ -308,7 +339,7 @@ static int learn_means(tw_training_t *t, tw_problem_t *problem)
 static int start_feed(tw_training_t *t, tw_problem_t *problem)
 {
     const tw_train_options_t *o      = t->options;
-    const tw_feed_config_t    config = {.rank  = t->rank,
+    tw_feed_config_t          config = {.rank  = t->rank,
                                         .size  = t->size,
                                         .batch = t->batch,
                                         .last = o->steps != 0 ? o->steps : t->epochs_wanted * t->steps,
@@ -318,7 +349,17 @@ static int start_feed(tw_training_t *t, tw_problem_t *problem)
                                         .kernels = t->kernels,
                                         .trace   = t->trace};
 
+    if (t->backend != NULL &&
+        tw_backend_images(t->backend, (t->batch - 1) / (uint64_t)t->size + 1, &config.device,
+                          problem) != 0) {
+        return -1;
+    }
     return tw_feed_start(t->feed, &config, problem);
+}
+
+static int on_device(const tw_training_t *t)
+{
+    return t->backend != NULL && tw_backend_memory(t->backend) != TW_MEMORY_HOST;
 }
 
 static int make_tuning(tw_training_t *t, tw_problem_t *problem)
@@ -328,6 +369,7 @@ static int make_tuning(tw_training_t *t, tw_problem_t *problem)
                                        .feed    = t->feed,
                                        .rows    = (t->batch - 1) / (uint64_t)t->size + 1,
                                        .isa     = t->kernels->isa,
+                                       .on_device = on_device(t),
                                        .model   = t->network_hash};
 
     return tw_tuning_create(&t->tuning, &config, problem);
@@ -355,9 +397,9 @@ static int resume(tw_training_t *t, tw_problem_t *problem)
 typedef int tw_stage_t(tw_training_t *t, tw_problem_t *problem);
 
 static tw_stage_t *const to_train[] = {read_network,   make_local,   compare_data,     learn_means,
-                                       make_wire,      make_masters, make_calibration, make_profile,
-                                       make_exchanges, make_head,    start_feed,       make_tuning,
-                                       resume};
+                                       make_wire,      make_backend, make_network,     make_masters,
+                                       make_calibration, make_profile, make_exchanges, make_head,
+                                       start_feed,     make_tuning,  resume};
 static tw_stage_t *const to_load[]  = {read_network, open_local, compare_data,
                                        learn_means,  start_feed, make_tuning};
 
@@ -398,6 +440,7 @@ void tw_training_destroy(tw_training_t *t)
     tw_calibration_destroy(t->calibration);
     tw_profile_destroy(t->profile);
     tw_recorder_destroy(t->recorder);
+    tw_marks_destroy(t->marks);
     tw_masters_destroy(t->masters);
     if (t->wire != NULL) {
         tw_comm_destroy(t->wire);
@@ -406,16 +449,18 @@ void tw_training_destroy(tw_training_t *t)
     tw_codecs_destroy(&t->codecs);
     tw_trunk_destroy(t->trunk);
     tw_params_destroy(&t->params);
-    tw_backend_destroy(t->backend);
     tw_tuning_destroy(t->tuning);
     tw_feed_destroy(t->feed);
+    if (t->backend != NULL) {
+        tw_backend_release(t->backend, t->gfeatures);
+        tw_backend_release(t->backend, t->outputs);
+        tw_backend_destroy(t->backend);
+    }
     tw_network_destroy(&t->network);
     tw_evaluations_destroy(&t->evaluations);
     free(t->records);
     free(t->step_times);
-    free(t->gfeatures);
     free(t->labels);
-    free(t->outputs);
     free(t->examples);
     free(t->own);
 }

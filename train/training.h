@@ -18,6 +18,7 @@
 #include "train/evaluations.h"
 #include "train/exchange.h"
 #include "train/feed.h"
+#include "train/marks.h"
 #include "train/model/head.h"
 #include "train/model/network.h"
 #include "train/model/params.h"
@@ -75,7 +76,6 @@ typedef struct tw_training {
     tw_exec_t                   exec;
     tw_trace_t                 *trace;
     const tw_compute_kernels_t *kernels;
-    const tw_update_t          *optimizer;
     tw_backend_t               *backend;
     tw_params_t                 params;
     tw_trunk_t                 *trunk;
@@ -85,6 +85,7 @@ typedef struct tw_training {
     tw_calibration_t           *calibration; /* NULL: none */
     tw_profile_t               *profile;     /* NULL: none */
     tw_recorder_t              *recorder;    /* NULL: none */
+    tw_marks_t                 *marks;       /* NULL: none, as where the processor computes */
     tw_division_set_t           division;    /* who gets which examples for the head */
     tw_normalisation_t          norm;
     tw_rates_t                  rates;
@@ -92,10 +93,11 @@ typedef struct tw_training {
     uint64_t             *own;        /* the own images at hand, in the data     */
     uint64_t             *examples;   /* of the rows that go through the head    */
     uint32_t             *labels;     /* and their labels                        */
-    float                *outputs;    /* their sums over views, in tests         */
+    float                *outputs;    /* their sums over views, in tests; there too */
     tw_hybrid_t          *running;    /* the division of the step at hand        */
     tw_problem_t         *problem;    /* of the step at hand                     */
-    float                *gfeatures;  /* gradient of the features of the own examples */
+    float                *gfeatures;  /* gradient of the features of the own examples, where the
+                                         backend computes */
     double               *step_times; /* [2 steps]: this run's of this epoch; sorted */
     size_t                timed;      /* how many there are                      */
     size_t                steps;      /* per epoch                               */

@@ -66,10 +66,10 @@ static void make_key(tw_tuning_t *tuning, int threads_most)
     MPI_Comm_size(c->comm, &ranks);
     tw_machine_cpu(cpu, sizeof(cpu));
     snprintf(tuning->key, sizeof(tuning->key),
-             "%s, %s, %d ranks, %d computing threads, %d loader threads (%s), index %s, %zu "
+             "%s, %s%s, %d ranks, %d computing threads, %d loader threads (%s), index %s, %zu "
              "images, model "
              "%016" PRIx64 ", %s%s: %.500s",
-             cpu, c->isa, ranks, (int)c->options->threads, threads_most, c->options->loader_text,
+             cpu, c->isa, c->on_device ? ", device" : "", ranks, (int)c->options->threads, threads_most, c->options->loader_text,
              c->options->transfer_text, c->rows, c->model,
              c->options->no_train ? "loader alone, " : "", tw_feed_source(c->feed)->ops->name,
              tw_feed_operations(c->feed, TW_SUBSET_TRAIN));
@@ -127,6 +127,14 @@ static void keep(const tw_tuning_t *tuning)
 
 /* ---- the state ----------------------------------------------------------------------------- */
 
+/* The one that was given, as far as the operations and the device go; negative: none was. */
+static int transfer_index(const tw_train_options_t *o, int least, int all)
+{
+    const int64_t index = o->transfer_index;
+
+    return index < 0 ? -1 : index > all ? all : index < least ? least : (int)index;
+}
+
 /* By hand, or the first of a search, or an earlier one's result. */
 static int begin(tw_tuning_t *tuning, int threads_most, tw_problem_t *problem)
 {
@@ -135,9 +143,10 @@ static int begin(tw_tuning_t *tuning, int threads_most, tw_problem_t *problem)
     const tw_source_t        *source  = tw_feed_source(c->feed);
     const int                 all     = (int)tw_feed_operation_count(c->feed);
     const int                 threads = (int)o->loader_threads; /* negative: not given */
-    const int                 index   = o->transfer_index < all ? (int)o->transfer_index : all;
-    tw_tuner_state_t          shift   = {0, 0};
-    tw_tuner_config_t         search  = {.operations = all,
+    const int                 least   = (int)tw_feed_transfer_least(c->feed);
+    const int                 index   = transfer_index(o, least, all);
+    tw_tuner_state_t          shift   = {.index = least};
+    tw_tuner_config_t         search  = {.operations = all - least,
                                          .samples    = (TW_TUNING_IMAGES + c->rows - 1) / c->rows,
                                          .settle     = TW_PIPELINE_DEPTH + 1,
                                          .prune      = 1,
@@ -145,7 +154,9 @@ static int begin(tw_tuning_t *tuning, int threads_most, tw_problem_t *problem)
 
     search.threads_most = o->loader_most > 0 ? (int)o->loader_most : threads_most;
     tuning->state       = (tw_tuner_state_t){.threads = threads >= 0 ? threads : !source->in_memory,
-                                             .index   = index >= 0 ? index : all};
+                                             .index   = index >= 0      ? index
+                                                        : c->on_device ? least
+                                                                       : all};
     if (threads > 0) {
         search.threads_most = 1;
         shift.threads       = threads - 1;

@@ -23,6 +23,7 @@ typedef struct tw_tuning_config {
     tw_feed_t                *feed; /* started                                            */
     size_t                    rows; /* of a batch, on the rank that has most              */
     const char               *isa;
+    int                       on_device; /* what computes is not the processor                */
     uint64_t                  model; /* hash of its text                                  */
 } tw_tuning_config_t;
 

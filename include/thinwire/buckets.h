@@ -25,9 +25,11 @@
  *  - tensors of fewer than config.small elements (biases, parameters of normalisation) travel in
  *    fp32 in buckets of their own, unless their own codec is given or config.codec loses nothing.
  *
- * Device memory: config.exec says TW_MEMORY_CUDA and a stream, on all ranks alike. A tensor is then
- * ready when the work that writes it has been put on that stream. Exchanges have a stream of their own
- * and follow it by events, so that they go on beside what the caller puts on his stream next. After
+ * Device memory: config.exec says TW_MEMORY_CUDA and a stream, which lives as long as the object, on all
+ * ranks alike. A tensor is then ready when the work that writes it has been put on that stream. Exchanges
+ * have a stream of their own. A bucket's begins when an event behind the work for its tensors is done,
+ * which whoever advances the communicator notices: so it goes on beside what the caller puts on his
+ * stream next, and no bucket waits for another, or for work that was put there later. After
  * tw_buckets_wait() or tw_buckets_finish() the sums are there for work that is put on his stream then.
  *
  * With one rank and a codec that loses nothing nothing happens to the tensors; with one rank and a
@@ -87,10 +89,11 @@ typedef struct tw_buckets_facts {
  *                         but for addresses. Copied; data must live as long as the object.
  * @param [out] buckets_p  set only on TW_OK; release with tw_buckets_destroy().
  * @return the same on every rank: TW_OK, TW_ERR_MISMATCH, TW_ERR_NO_MEMORY, TW_ERR_MPI,
- *         TW_ERR_TIMEOUT, TW_ERR_DEAD; and locally, before anything is sent: TW_ERR_INVALID_ARG,
- *         TW_ERR_RANGE, TW_ERR_SPEC (a tensor's codec), TW_ERR_UNSUPPORTED (no device, a codec
- *         of another type, an algorithm that cannot take a codec); all logged with the tensor's
- *         name. */
+ *         TW_ERR_TIMEOUT, TW_ERR_DEAD; what is wrong on some ranks only, and logged there, with the
+ *         tensor's name: TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_SPEC (a tensor's codec),
+ *         TW_ERR_UNSUPPORTED (no device, a codec of another type, an algorithm that cannot take a
+ *         codec), TW_ERR_IO (the device). Locally, before anything is sent: TW_ERR_INVALID_ARG for
+ *         comm, tensors or buckets_p that are NULL. */
 tw_status_t tw_buckets_create(tw_comm_t *comm, const tw_buckets_config_t *config,
                               const tw_bucket_tensor_t *tensors, size_t n,
                               tw_buckets_t **buckets_p);

@@ -19,7 +19,8 @@
  *              of s makes s passes as in (c), in each of which its members alone give examples.
  *              g = 1 is (b), g = K is (c), bit for bit. S4 proposes it without trying it. Where the
  *              communicator knows the places of its ranks (tw_comm_place()), members of a group are
- *              near each other: by NVLink, below one PCIe switch, on one machine (tw_place_groups()).
+ *              near each other instead: by NVLink, below one PCIe switch, on one machine
+ *              (tw_place_groups()). Then which examples share a pass depends on the places.
  *
  * A pass for which nobody has examples is left out. With one rank there is one pass, which reads
  * the caller's examples and writes the caller's gradients where they are: nothing is sent, copied
@@ -41,8 +42,16 @@
  *
  * Results: all ranks see the same bits in a pass, decode(encode(x)), the owner too. Gradients are
  * the sum in rank order of what the ranks found, on the owner alone (with (b), an algorithm that
- * quantises twice may be taken: see tw_reduce()). The schemes give the same sums up to the order of
- * additions within the callback; with `act` or `back` lossy, up to the codecs' errors.
+ * quantises twice may be taken: see tw_reduce()). The schemes, and groups by other places, give the same
+ * sums up to the order of additions within the callback; with `act` or `back` lossy, up to the codecs' errors.
+ *
+ * Device memory: config.exec says TW_MEMORY_CUDA and a stream, which lives as long as the object, on all
+ * ranks alike. x, gx and what the callback gets are then memory of that device. x has been written when
+ * the work that writes it has been put on the stream; the callback puts its work there, too, and does not
+ * wait for it: examples of its pass are there for that work. Exchanges have a stream of their own. Each
+ * begins when an event behind the work that makes what it sends is done, so the order above holds with
+ * "compute" meaning "put on the stream", and the host is at most one pass ahead of the device. After
+ * tw_hybrid_run() gradients are there, and x may be changed, for work that is put on the stream then.
  */
 #ifndef THINWIRE_HYBRID_H
 #define THINWIRE_HYBRID_H
@@ -76,7 +85,7 @@ typedef struct tw_hybrid_config {
     const tw_codec_t *act;      /* of float32, for examples on their way; NULL: fp32 */
     const tw_codec_t *back;     /* of float32, for their gradients; NULL: fp32. No error feedback:
                                    the next step has other examples */
-    const tw_exec_t  *exec;     /* threads; memory must be the host's. NULL: THINWIRE_THREADS */
+    const tw_exec_t  *exec;     /* threads; memory, above. NULL: the host's, THINWIRE_THREADS */
     tw_trace_t       *trace;    /* NULL: none. Network: "activations" and "gradients" with the pass,
                                    from posting until seen to be complete; compute: "compute" and
                                    "wait activations", "wait gradients" */
@@ -106,8 +115,10 @@ typedef int (*tw_hybrid_compute_fn)(void *user, const tw_hybrid_pass_t *pass);
  *                        exists.
  * @param [out] hybrid_p  set only on TW_OK; release with tw_hybrid_destroy().
  * @return the same on every rank: TW_OK, TW_ERR_MISMATCH, TW_ERR_NO_MEMORY, TW_ERR_MPI,
- *         TW_ERR_TIMEOUT, TW_ERR_DEAD; and locally, before anything is sent: TW_ERR_INVALID_ARG
- *         (logged), TW_ERR_RANGE, TW_ERR_UNSUPPORTED (a codec of another type, device memory). */
+ *         TW_ERR_TIMEOUT, TW_ERR_DEAD; what is wrong on some ranks only, and logged there:
+ *         TW_ERR_INVALID_ARG, TW_ERR_RANGE, TW_ERR_UNSUPPORTED (no device, a codec of another type),
+ *         TW_ERR_IO (the device). Locally, before anything is sent: TW_ERR_INVALID_ARG for pointers
+ *         that are NULL. */
 tw_status_t tw_hybrid_create(tw_comm_t *comm, const tw_hybrid_config_t *config,
                              tw_hybrid_t **hybrid_p);
 
@@ -125,14 +136,15 @@ const tw_hybrid_pass_t *tw_hybrid_pass_at(const tw_hybrid_t *hybrid, size_t pass
 size_t tw_hybrid_longest(const tw_hybrid_t *hybrid);
 
 /** Exchange the examples, compute every pass, return the gradients. Collective.
- * @param [in]  x     [own examples][features], any alignment; not changed, and not to be during the
- *                    call. May be NULL where the rank owns none.
+ * @param [in]  x     [own examples][features], memory as config.exec says, any alignment; not changed,
+ *                    and not to be during the call. May be NULL where the rank owns none.
  * @param [out] gx    [own examples][features]: the gradients of the own examples, summed over the
  *                    ranks. Must not overlap x. Whether it is NULL, a run without gradients, must
  *                    be equal on all ranks; a rank that owns no examples and wants gradients passes
  *                    any address (x for one).
  * @param [in]  user  handed to the callback.
- * @return TW_OK; as tw_wait(); TW_ERR_INVALID_ARG (local); TW_ERR_BUSY (from within the callback);
+ * @return TW_OK; as tw_wait(); TW_ERR_INVALID_ARG (local; memory of the other kind is logged);
+ *         TW_ERR_BUSY (from within the callback);
  *         or what the callback said, cast to tw_status_t, on the rank where it said so and only
  *         there: what was posted by then is complete, so if the callbacks of all ranks stop in the
  *         same pass everything may be used again. Otherwise the others wait for this rank's next

@@ -11,6 +11,14 @@
  * Ranks share statistics in groups of g consecutive ranks: 1 is local ("relaxed"), all is global
  * ("strict"). Merging and summing go in rank order, so all ranks of a group get the same bits, and
  * every run does.
+ *
+ * Device memory: config.exec says TW_MEMORY_CUDA and a stream, which lives as long as the object, on all
+ * ranks alike. Moments, sums and running statistics are then memory of that device (the lists of pointers
+ * and channels are not), written when the work that writes them has been put on the stream. They are
+ * merged on the host: the stream copies them to pinned memory, the exchange begins when an event says that
+ * this is done, and after tw_statistics_wait() the stream copies the result back, before what is put on it
+ * then. Bits are those of host memory. tw_statistics_wait() waits for the work before its start, and
+ * meanwhile advances everything on the communicator; in a group of one rank nothing waits.
  * Source: adaptive global batch normalisation (S3).
  */
 #ifndef THINWIRE_STATISTICS_H
@@ -19,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <thinwire/codec.h>
 #include <thinwire/comm.h>
 #include <thinwire/declare.h>
 #include <thinwire/status.h>
@@ -36,7 +45,7 @@ void tw_moments_merge(double *a, const double *b, size_t channels);
 
 typedef struct tw_statistics tw_statistics_t;
 
-/* Zero-initialise it. Equal on all ranks, but for trace. */
+/* Zero-initialise it. Equal on all ranks, but for trace and the stream. */
 typedef struct tw_statistics_config {
     int group; /* consecutive ranks that share statistics, the last group may be smaller; 1: local;
                         0, or the size or more: all ranks                                       */
@@ -45,15 +54,18 @@ typedef struct tw_statistics_config {
     size_t states;   /* numbers of tw_statistics_running() at most                              */
     tw_trace_t
         *trace; /* exchanges are spans on its network track; or NULL. Must outlive the object */
+    const tw_exec_t *exec; /* memory of moments, sums and running statistics, below; read during the
+                              call only. NULL: the host's */
 } tw_statistics_config_t;
 
 /** Make what one set of groups needs: their communicators, and memory for the largest exchange, so
  * that none is asked for later. Collective over comm, which must outlive the object. Several may
  * exist, say one for local and one for global.
  * @param [out] statistics_p  set only on TW_OK; release it with tw_statistics_destroy().
- * @return the same on all ranks: TW_OK, TW_ERR_NO_MEMORY, TW_ERR_MPI, TW_ERR_TIMEOUT, TW_ERR_DEAD,
- *         ...; locally, before anything is sent: TW_ERR_INVALID_ARG, TW_ERR_RANGE (sizes beyond
- *         memory). */
+ * @return the same on all ranks: TW_OK, TW_ERR_MISMATCH, TW_ERR_NO_MEMORY, TW_ERR_MPI,
+ *         TW_ERR_TIMEOUT, TW_ERR_DEAD, ...; what is wrong on some ranks only: TW_ERR_INVALID_ARG,
+ *         TW_ERR_RANGE (sizes beyond memory), TW_ERR_UNSUPPORTED (no device), TW_ERR_IO (the device).
+ *         Locally, before anything is sent: TW_ERR_INVALID_ARG for pointers that are NULL. */
 tw_status_t tw_statistics_create(tw_comm_t *comm, const tw_statistics_config_t *config,
                                  tw_statistics_t **statistics_p);
 
@@ -73,8 +85,9 @@ const tw_comm_t *tw_statistics_comm(const tw_statistics_t *statistics);
  * whole group has none, all becomes 0. Collective over the group, with equal channels.
  * @param [in,out] moments   per layer 1 + 2 channels[layer] numbers.
  * @param [in]     channels  per layer.
- * @return TW_OK; local: TW_ERR_INVALID_ARG, TW_ERR_RANGE (more than the config said), TW_ERR_BUSY
- *         (an exchange is under way); TW_ERR_MPI, TW_ERR_TIMEOUT, TW_ERR_DEAD. */
+ * @return TW_OK; local: TW_ERR_INVALID_ARG (memory of the other kind is logged), TW_ERR_RANGE (more than
+ *         the config said), TW_ERR_BUSY (an exchange is under way); TW_ERR_MPI, TW_ERR_TIMEOUT,
+ *         TW_ERR_IO (the device), TW_ERR_DEAD. */
 tw_status_t tw_statistics_moments(tw_statistics_t *statistics, double *const *moments,
                                   const size_t *channels, size_t layers);
 

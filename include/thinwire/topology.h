@@ -50,7 +50,9 @@ typedef struct tw_part {
     int            port;     /* OpenFabrics device: the first port that is up, 1 if none is known */
     uint64_t       bytes;    /* NUMA node: memory                                                */
     char           bus[24];  /* GPU, network interface: PCI bus id, "0000:3b:00.0"               */
-    char           name[64]; /* "GPU 0", "mlx5_0", "eth0", "NUMA node 1", "package 0"            */
+    char           subnet[24]; /* network interface: of an InfiniBand port, the first half of its
+                                  GID, "fe80:0000:0000:0000"; else ""                            */
+    char           name[64];  /* "GPU 0", "mlx5_0", "eth0", "NUMA node 1", "package 0"            */
     char           model[96]; /* of a GPU or processor; of a network interface its other names    */
     char           pus[256];  /* core: its hardware threads by the system's numbers, "3,27"       */
 } tw_part_t;

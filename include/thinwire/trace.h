@@ -35,7 +35,8 @@ typedef enum tw_trace_track {
     TW_TRACE_NETWORK  = 1,
     TW_TRACE_READ     = 2, /* input, by threads of its own: read from files,  */
     TW_TRACE_PREPARE  = 3, /* operations on it,                               */
-    TW_TRACE_TRANSFER = 4  /* and its way to the device                       */
+    TW_TRACE_TRANSFER = 4, /* and its way to the device                       */
+    TW_TRACE_DEVICE   = 5  /* what a device did, by its own clock             */
 } tw_trace_track_t;
 
 /** Make a trace of one rank. Local. One thread at a time may use it.

@@ -32,9 +32,9 @@ typedef struct tw_device_ops {
     tw_status_t (*count)(int *count_p, char *why, size_t size);
     /* The PCI bus id of a device, "0000:3b:00.0". */
     tw_status_t (*bus)(int device, char *text, size_t size);
-    /* Make a device the current one of this thread, and start it. TW_ERR_BUSY: it is another process's;
-     * why is a line without its end. */
-    tw_status_t (*select)(int device, char *why, size_t size);
+    /* Start a device; the current one stays. TW_ERR_BUSY: it is another process's; why is a line without
+     * its end. */
+    tw_status_t (*start)(int device, char *why, size_t size);
     /* The number of the current device. TW_ERR_UNSUPPORTED: there is none. */
     tw_status_t (*current)(int *device_p);
     /* Make a device the current one of this thread. */
@@ -74,6 +74,9 @@ typedef struct tw_device_ops {
                                    void *residual, void *dst);
     /* values[i] = fl(values[i] / divisor), n elements of 4 or 8 bytes. */
     tw_status_t (*divide)(void *values, size_t n, size_t element, int divisor, void *stream);
+    /* n doubles, 1 or more, become 0 unless the first is above 0: moments (thinwire/statistics.h) of no
+     * values. */
+    tw_status_t (*moments_empty)(double *moments, size_t n, void *stream);
 } tw_device_ops_t;
 
 /* CUDA, or its absence. */

@@ -151,6 +151,9 @@ static tw_status_t tw_buckets_plan(tw_buckets_t *b, tw_bucket_t *bucket)
         status = tw_allreduce_init(b->comm, TW_IN_PLACE, bucket->base, bucket->count, TW_SUM, &how,
                                    &bucket->plan);
     }
+    if (status == TW_OK) {
+        bucket->plan->after = bucket->event;
+    }
     if (status != TW_OK) {
         TW_ERROR(&b->comm->log, "tw_buckets_create: tensor '%s' (%zu elements, %s): %s",
                  b->part[bucket->first].name, bucket->count,
@@ -162,7 +165,7 @@ static tw_status_t tw_buckets_plan(tw_buckets_t *b, tw_bucket_t *bucket)
 
 /* ---- creation ------------------------------------------------------------------------------ */
 
-/* What each rank can do by itself. TW_ERR_NO_MEMORY is for all to know. */
+/* What each rank can do by itself. */
 static tw_status_t tw_buckets_begin(tw_buckets_t *b, const tw_buckets_config_t *config,
                                     const tw_bucket_tensor_t *tensors, size_t n)
 {
@@ -179,6 +182,9 @@ static tw_status_t tw_buckets_begin(tw_buckets_t *b, const tw_buckets_config_t *
     }
     if (status == TW_OK) {
         tw_buckets_group(b, config->bytes > 0 ? config->bytes : TW_BUCKET_BYTES);
+    }
+    for (size_t k = 0; k < b->buckets && status == TW_OK; k++) {
+        status = tw_side_event_get(&b->side, &b->bucket[k].event);
     }
     return status;
 }
@@ -214,18 +220,15 @@ tw_status_t tw_buckets_create(tw_comm_t *comm, const tw_buckets_config_t *config
     config = config != NULL ? config : &nothing;
     status = tw_buckets_check(comm, config);
     if (status == TW_OK) {
-        status = tw_side_open(&side, comm, config->exec, "tw_buckets_create");
+        status = tw_side_open_own(&side, comm, config->exec, "tw_buckets_create");
     }
     if (status == TW_OK) {
         status = tw_buckets_check_tensors(&side, tensors, n);
     }
     b = status == TW_OK ? calloc(1, sizeof(*b)) : NULL;
-    if (b == NULL) {
+    if (b == NULL) { /* the others must know */
         tw_side_close(&side);
-        status = status == TW_OK ? TW_ERR_NO_MEMORY : status;
-        return status == TW_ERR_NO_MEMORY || status == TW_ERR_IO
-                   ? tw_buckets_make(&none, config, status)
-                   : status;
+        return tw_buckets_make(&none, config, status == TW_OK ? TW_ERR_NO_MEMORY : status);
     }
     b->comm          = comm;
     b->side          = side;
@@ -239,10 +242,7 @@ tw_status_t tw_buckets_create(tw_comm_t *comm, const tw_buckets_config_t *config
         }
     }
     comm->requests++;
-    status = tw_buckets_begin(b, config, tensors, n);
-    if (status == TW_OK || status == TW_ERR_NO_MEMORY) {
-        status = tw_buckets_make(b, config, status);
-    }
+    status = tw_buckets_make(b, config, tw_buckets_begin(b, config, tensors, n));
     if (status != TW_OK) {
         tw_buckets_destroy(b);
         return status;
@@ -260,6 +260,10 @@ void tw_buckets_destroy(tw_buckets_t *b)
         tw_wait(&b->bucket[k].plan);
         tw_request_free(&b->bucket[k].plan);
         tw_feedback_destroy(b->bucket[k].feedback);
+    }
+    tw_side_settle(&b->side);
+    for (size_t k = 0; k < b->buckets; k++) {
+        tw_side_event_put(&b->side, b->bucket[k].event);
     }
     tw_specs_destroy(&b->specs);
     tw_comm_enter(b->comm);

@@ -28,17 +28,18 @@ typedef struct tw_bucket_part {
 } tw_bucket_part_t;
 
 typedef struct tw_bucket {
-    size_t            first, last; /* members, by tw_bucket_part_t.next                   */
-    size_t            members, missing;
-    size_t            count; /* elements                                            */
-    const tw_codec_t *codec;
-    float            *base;   /* of the vector: tensors, or a buffer                  */
-    bool              staged; /* it is a buffer                                       */
-    bool              alone;
-    tw_feedback_t    *feedback; /* or NULL                                            */
-    tw_request_t     *plan;     /* NULL: there is nothing to be done                  */
-    bool              started, complete;
-    int64_t           span;
+    size_t             first, last; /* members, by tw_bucket_part_t.next                   */
+    size_t             members, missing;
+    size_t             count; /* elements                                            */
+    const tw_codec_t  *codec;
+    float             *base;   /* of the vector: tensors, or a buffer                  */
+    bool               staged; /* it is a buffer                                       */
+    bool               alone;
+    tw_feedback_t     *feedback; /* or NULL                                            */
+    tw_request_t      *plan;     /* NULL: there is nothing to be done                  */
+    tw_device_event_t *event;    /* behind the work that makes its tensors; NULL: host memory */
+    bool               started, complete;
+    int64_t            span;
 } tw_bucket_t;
 
 struct tw_buckets {

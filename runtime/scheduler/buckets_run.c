@@ -37,14 +37,14 @@ tw_status_t tw_buckets_ready(tw_buckets_t *b, size_t i)
         return TW_ERR_BUSY;
     }
     part->ready = true;
-    if (bucket->plan != NULL) {
-        status = tw_side_after_caller(&b->side);
-        if (status == TW_OK && bucket->staged) {
-            status = tw_side_copy(&b->side, bucket->base + part->at, part->data,
-                                  part->count * sizeof(float));
-        }
-    }
     bucket->missing--;
+    if (bucket->plan != NULL && bucket->staged) {
+        status = tw_side_copy(&b->side, bucket->base + part->at, part->data,
+                              part->count * sizeof(float));
+    }
+    if (status == TW_OK && bucket->missing == 0) {
+        status = tw_side_mark(&b->side, bucket->event);
+    }
     while (b->next < b->buckets && b->bucket[b->next].missing == 0 && status == TW_OK) {
         status = tw_bucket_start(b, b->next++);
     }
@@ -84,7 +84,7 @@ static tw_status_t tw_bucket_hand_out(tw_buckets_t *b, const tw_bucket_t *bucket
         status = tw_side_copy(&b->side, b->part[i].data, bucket->base + b->part[i].at,
                               b->part[i].count * sizeof(float));
     }
-    return status == TW_OK ? tw_side_before_caller(&b->side) : status;
+    return status;
 }
 
 static tw_status_t tw_bucket_complete(tw_buckets_t *b, size_t number)

@@ -16,9 +16,9 @@
 /* What is found out about a schedule before there is memory for it. */
 typedef struct tw_hybrid_sizes {
     size_t passes, longest;
-    size_t buffer;      /* bytes of one                            */
-    size_t buffers;     /* of examples; there are as many of gradients */
-    size_t head, total; /* bytes                                   */
+    size_t buffer;     /* bytes of one                            */
+    size_t buffers;    /* of examples; there are as many of gradients */
+    size_t head, room; /* bytes; of room all buffers                */
 } tw_hybrid_sizes_t;
 
 static tw_status_t tw_hybrid_check_codec(tw_comm_t *comm, const char *name, const tw_codec_t *codec)
@@ -49,10 +49,6 @@ static tw_status_t tw_hybrid_check(tw_comm_t *comm, const tw_hybrid_config_t *co
         TW_ERROR(&comm->log, "tw_hybrid_create: group %d; accepted: 1 to the number of ranks, %d",
                  config->group, comm->size);
         return TW_ERR_INVALID_ARG;
-    }
-    if (config->exec != NULL && config->exec->memory != TW_MEMORY_HOST) {
-        TW_ERROR(&comm->log, "tw_hybrid_create: examples must be in host memory");
-        return TW_ERR_UNSUPPORTED;
     }
     status = tw_hybrid_check_codec(comm, "act", config->act);
     return status == TW_OK ? tw_hybrid_check_codec(comm, "back", config->back) : status;
@@ -85,15 +81,14 @@ static tw_status_t tw_hybrid_size(const tw_comm_t *comm, const tw_hybrid_config_
                              (2 * s->passes + 1) * ranks * sizeof(size_t));
     s->buffer  = TW_ALIGN_UP(s->longest * config->features * sizeof(float));
     s->buffers = ranks == 1 ? 0 : s->passes < 2 ? s->passes : 2;
-    return tw_size_mul(s->buffer, 2 * s->buffers, &s->total) &&
-                   tw_size_add(s->total, s->head, &s->total)
-               ? TW_OK
-               : TW_ERR_RANGE;
+    return tw_size_mul(s->buffer, 2 * s->buffers, &s->room) ? TW_OK : TW_ERR_RANGE;
 }
 
-static tw_status_t tw_hybrid_same(tw_comm_t *comm, const tw_hybrid_config_t *config)
+static tw_status_t tw_hybrid_same(const tw_hybrid_t *h, const tw_hybrid_config_t *config)
 {
+    tw_comm_t      *comm     = h->comm;
     const int       group    = config->scheme == TW_SCHEME_GROUP ? config->group : 0;
+    const int       device   = h->side.ops != NULL;
     const tw_same_t fields[] = {
         {"schemes", tw_fnv1a(TW_FNV_START, &config->scheme, sizeof(config->scheme))},
         {"groups", tw_fnv1a(TW_FNV_START, &group, sizeof(group))},
@@ -102,6 +97,7 @@ static tw_status_t tw_hybrid_same(tw_comm_t *comm, const tw_hybrid_config_t *con
          tw_fnv1a(TW_FNV_START, config->examples, (size_t)comm->size * sizeof(size_t))},
         {"codecs of activations", tw_same_codec(config->act)},
         {"codecs of gradients", tw_same_codec(config->back)},
+        {"kinds of memory", tw_fnv1a(TW_FNV_START, &device, sizeof(device))},
     };
 
     return tw_same_everywhere(comm, "tw_hybrid_create", fields, sizeof(fields) / sizeof(fields[0]));
@@ -110,7 +106,7 @@ static tw_status_t tw_hybrid_same(tw_comm_t *comm, const tw_hybrid_config_t *con
 static void tw_hybrid_carve(tw_hybrid_t *h, const tw_hybrid_config_t *config, const int *position,
                             const tw_hybrid_sizes_t *s)
 {
-    char   *at     = (char *)h + s->head;
+    char   *at     = h->room;
     size_t *arrays = (size_t *)(void *)((char *)(h + 1) + s->passes * sizeof(tw_hybrid_pass_t));
 
     h->pass     = (tw_hybrid_pass_t *)(void *)(h + 1);
@@ -134,6 +130,9 @@ static void tw_hybrid_fill_in(tw_hybrid_t *h, const tw_hybrid_config_t *config,
     if (config->exec != NULL) {
         h->exec     = *config->exec;
         h->act.exec = h->back.exec = &h->exec;
+        if (h->side.ops != NULL) {
+            h->exec.stream = h->side.own;
+        }
     }
     h->act.codec  = config->act;
     h->back.codec = config->back;
@@ -145,24 +144,20 @@ static void tw_hybrid_fill_in(tw_hybrid_t *h, const tw_hybrid_config_t *config,
     h->longest    = s->longest;
     h->memory     = s->buffers * 2 * s->buffer;
     h->trace      = config->trace;
-    h->exchange   = (tw_flight_t){.name = "activations", .wait = "wait activations", .span = -1};
-    for (int i = 0; i < 2; i++) {
-        h->gradient[i] = (tw_flight_t){.name = "gradients", .wait = "wait gradients", .span = -1};
-    }
 }
 
 /* What the messages of a pass need is asked for, as much as is under way at once, and left in the
  * pool, so that want of memory shows here and on all ranks. */
 static tw_status_t tw_hybrid_reserve(tw_hybrid_t *h, const tw_hybrid_pass_t *pass)
 {
-    tw_request_t *plan[3] = {NULL, NULL, NULL};
-    tw_status_t   status  = tw_hybrid_exchange(h, pass, h->gx[0], h->x[0], true, &plan[0]);
+    tw_flight_t plan[3] = {{.request = NULL}};
+    tw_status_t status  = tw_hybrid_exchange(h, pass, h->gx[0], h->x[0], TW_PLAN, &plan[0]);
 
     for (int i = 1; i < 3 && status == TW_OK; i++) {
-        status = tw_hybrid_return(h, pass, h->gx[0], h->x[0], true, &plan[i]);
+        status = tw_hybrid_return(h, pass, h->gx[0], h->x[0], TW_PLAN, &plan[i]);
     }
     for (int i = 0; i < 3; i++) {
-        tw_request_free(&plan[i]);
+        tw_request_free(&plan[i].request);
     }
     return status;
 }
@@ -198,30 +193,91 @@ static tw_status_t tw_hybrid_positions(const tw_comm_t *comm, const tw_hybrid_co
                             : TW_ERR_NO_MEMORY;
 }
 
-static tw_status_t tw_hybrid_make(tw_comm_t *comm, const tw_hybrid_config_t *config,
-                                  tw_hybrid_t **hybrid_p)
+/* What each rank can find out by itself. */
+static tw_status_t tw_hybrid_begin(tw_hybrid_t *h, const tw_hybrid_config_t *config,
+                                   int **position_p, tw_hybrid_sizes_t *sizes)
 {
+    tw_status_t status = tw_hybrid_check(h->comm, config);
+
+    if (status == TW_OK) {
+        status = tw_side_open_own(&h->side, h->comm, config->exec, "tw_hybrid_create");
+    }
+    if (status == TW_OK) {
+        status = tw_hybrid_positions(h->comm, config, position_p);
+    }
+    return status == TW_OK ? tw_hybrid_size(h->comm, config, *position_p, sizes) : status;
+}
+
+/* Buffers and events of this rank. */
+static tw_status_t tw_hybrid_room(tw_hybrid_t *h, const tw_hybrid_sizes_t *sizes)
+{
+    tw_status_t status = tw_side_event_get(&h->side, &h->exchange.event);
+
+    for (int i = 0; i < 2 && status == TW_OK; i++) {
+        status = tw_side_event_get(&h->side, &h->gradient[i].event);
+    }
+    return status == TW_OK && sizes->room > 0 ? tw_side_get(&h->side, sizes->room, &h->room)
+                                              : status;
+}
+
+/* Give back what h has beside itself. */
+static void tw_hybrid_release(tw_hybrid_t *h)
+{
+    tw_side_settle(&h->side);
+    tw_side_event_put(&h->side, h->exchange.event);
+    tw_side_event_put(&h->side, h->gradient[0].event);
+    tw_side_event_put(&h->side, h->gradient[1].event);
+    if (h->comm->status == TW_OK) { /* else MPI may still write into it */
+        tw_side_put(&h->side, h->room);
+    }
+    tw_side_close(&h->side);
+}
+
+/* The object itself, where all ranks could begin, describe the same and have memory. */
+static tw_status_t tw_hybrid_agree(tw_hybrid_t *h, const tw_hybrid_config_t *config,
+                                   const tw_hybrid_sizes_t *sizes, tw_status_t mine,
+                                   void **buffer_p)
+{
+    tw_status_t status = tw_comm_agree(h->comm, mine);
+
+    if (status == TW_OK) {
+        status = tw_hybrid_same(h, config);
+    }
+    if (status == TW_OK) {
+        tw_comm_enter(h->comm);
+        status = tw_comm_agreed_get_if(h->comm, tw_hybrid_room(h, sizes), sizes->head, buffer_p);
+        tw_comm_leave(h->comm);
+    }
+    return status;
+}
+
+tw_status_t tw_hybrid_create(tw_comm_t *comm, const tw_hybrid_config_t *config,
+                             tw_hybrid_t **hybrid_p)
+{
+    tw_hybrid_t draft = {
+        .comm     = comm,
+        .side     = {.comm = comm},
+        .exchange = {.name = "activations", .wait = "wait activations", .span = -1},
+        .gradient = {{.name = "gradients", .wait = "wait gradients", .span = -1},
+                     {.name = "gradients", .wait = "wait gradients", .span = -1}}};
+    tw_hybrid_sizes_t sizes    = {.room = 0};
     int              *position = NULL;
-    tw_hybrid_sizes_t sizes    = {.total = 0};
-    tw_status_t       mine = tw_hybrid_positions(comm, config, &position), status = TW_OK;
+    tw_status_t       status   = tw_comm_check(comm);
     tw_hybrid_t      *h;
     void             *buffer;
 
-    if (mine == TW_OK) {
-        status = tw_hybrid_size(comm, config, position, &sizes);
+    if (status != TW_OK || config == NULL || hybrid_p == NULL) {
+        return status != TW_OK ? status : TW_ERR_INVALID_ARG;
     }
-    if (status == TW_OK) {
-        status = tw_hybrid_same(comm, config);
-    }
-    if (status == TW_OK) {
-        status = tw_comm_agreed_get_if(comm, mine, sizes.total, &buffer);
-    }
+    status = tw_hybrid_begin(&draft, config, &position, &sizes);
+    status = tw_hybrid_agree(&draft, config, &sizes, status, &buffer);
     if (status != TW_OK) {
+        tw_hybrid_release(&draft);
         free(position);
         return status;
     }
     h  = buffer;
-    *h = (tw_hybrid_t){.comm = comm};
+    *h = draft;
     tw_hybrid_fill_in(h, config, &sizes);
     tw_hybrid_carve(h, config, position, &sizes);
     free(position);
@@ -235,29 +291,21 @@ static tw_status_t tw_hybrid_make(tw_comm_t *comm, const tw_hybrid_config_t *con
     return TW_OK;
 }
 
-tw_status_t tw_hybrid_create(tw_comm_t *comm, const tw_hybrid_config_t *config,
-                             tw_hybrid_t **hybrid_p)
-{
-    tw_status_t status = tw_comm_check(comm);
-
-    if (status != TW_OK || config == NULL || hybrid_p == NULL) {
-        return status != TW_OK ? status : TW_ERR_INVALID_ARG;
-    }
-    status = tw_hybrid_check(comm, config);
-    return status == TW_OK ? tw_hybrid_make(comm, config, hybrid_p) : status;
-}
-
 void tw_hybrid_destroy(tw_hybrid_t *h)
 {
+    tw_comm_t *comm;
+
     if (h == NULL) {
         return;
     }
-    tw_comm_enter(h->comm);
-    h->comm->requests--;
-    if (h->comm->status == TW_OK) { /* else MPI may still write into it */
-        tw_pool_put(&h->comm->pool, h);
+    comm = h->comm;
+    tw_hybrid_release(h);
+    tw_comm_enter(comm);
+    comm->requests--;
+    if (comm->status == TW_OK) {
+        tw_pool_put(&comm->pool, h);
     }
-    tw_comm_leave(h->comm);
+    tw_comm_leave(comm);
 }
 
 size_t tw_hybrid_passes(const tw_hybrid_t *h)

@@ -6,23 +6,27 @@
 
 #include <thinwire/hybrid.h>
 
+#include "runtime/scheduler/side_stream.h"
 #include "runtime/transport/comm/comm.h"
 #include "runtime/transport/engine/request.h"
 
 /* A message of the run that may be under way. */
 typedef struct tw_flight {
-    tw_request_t *request;
-    tw_status_t   status; /* of one that was seen to be complete */
-    const char   *name;   /* as the trace calls it               */
-    const char   *wait;   /* and waiting for it                  */
-    size_t        pass;
-    int64_t       span;
+    tw_request_t      *request;
+    tw_device_event_t *event;  /* behind the work that makes what it sends; NULL: host memory */
+    tw_status_t        status; /* of one that was seen to be complete */
+    const char        *name;   /* as the trace calls it               */
+    const char        *wait;   /* and waiting for it                  */
+    size_t             pass;
+    int64_t            span;
 } tw_flight_t;
 
-/* Everything lies in one buffer of the communicator's pool: this, the passes, their arrays, the
- * buffers. */
+/* This, the passes and their arrays lie in one buffer of the communicator's pool; what examples and
+ * gradients are in, in another of the memory that these are in. */
 struct tw_hybrid {
     tw_comm_t        *comm;
+    tw_side_stream_t  side;
+    void             *room; /* the other one; NULL: one rank */
     size_t            features;
     size_t            passes;
     size_t            own;     /* examples of this rank    */
@@ -58,10 +62,11 @@ int tw_hybrid_owner(const tw_hybrid_pass_t *pass, int size);
 /* ---- messages -------------------------------------------------------------------------------- */
 
 /* Start the operation that brings a pass's examples to all ranks, into `to`, or its gradients from
- * `from` to their owners; or only make a plan of it. `mine` holds, or gets, those of this rank. */
+ * `from` to their owners, behind the flight's event; or only make a plan of it. `mine` holds, or gets,
+ * those of this rank. Sets flight->request. */
 tw_status_t tw_hybrid_exchange(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *mine,
-                               float *to, bool plan, tw_request_t **request_p);
+                               float *to, tw_form_t form, tw_flight_t *flight);
 tw_status_t tw_hybrid_return(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *from,
-                             float *mine, bool plan, tw_request_t **request_p);
+                             float *mine, tw_form_t form, tw_flight_t *flight);
 
 #endif /* TW_SCHEDULER_HYBRID_H */

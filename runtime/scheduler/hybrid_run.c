@@ -7,9 +7,8 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "runtime/scheduler/hybrid.h"
+#include "runtime/transport/coll/collective.h"
 #include "runtime/transport/engine/progress_thread.h"
 
 /* ---- messages ------------------------------------------------------------------------------ */
@@ -31,42 +30,61 @@ static float *tw_hybrid_part(const tw_hybrid_t *h, const tw_hybrid_pass_t *pass,
     return pass->count[rank] > 0 ? (float *)(uintptr_t)own + pass->first[rank] * h->features : NULL;
 }
 
-tw_status_t tw_hybrid_exchange(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *mine,
-                               float *to, bool plan, tw_request_t **request_p)
+/* As the public calls of these names, but behind the flight's event. */
+static tw_status_t tw_hybrid_call(tw_hybrid_t *h, tw_collective_call_t *call, tw_form_t form,
+                                  tw_flight_t *flight)
 {
-    const int     rank  = h->comm->rank;
-    const int     owner = tw_hybrid_owner(pass, h->comm->size);
-    const size_t  n     = pass->examples * h->features;
-    const size_t *elements;
+    tw_status_t status = TW_OK;
+
+    if (form == TW_NONBLOCKING) {
+        status      = tw_side_mark(&h->side, flight->event);
+        call->after = flight->event;
+    }
+    return status == TW_OK ? tw_collective(call, form, &flight->request) : status;
+}
+
+tw_status_t tw_hybrid_exchange(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *mine,
+                               float *to, tw_form_t form, tw_flight_t *flight)
+{
+    const int            rank   = h->comm->rank;
+    const int            owner  = tw_hybrid_owner(pass, h->comm->size);
+    const size_t         n      = pass->examples * h->features;
+    tw_status_t          status = TW_OK;
+    tw_collective_call_t call;
 
     if (owner < 0) {
-        elements = tw_hybrid_elements(h, pass);
-        return plan ? tw_allgatherv_init(h->comm, mine, to, elements, NULL, &h->act, request_p)
-                    : tw_iallgatherv(h->comm, mine, to, elements, NULL, &h->act, request_p);
+        tw_collective_begin(&call, h->comm, &tw_collective_allgather, "allgatherv", mine, to,
+                            &h->act);
+        call.in = (tw_blocks_t){.counts = tw_hybrid_elements(h, pass)};
+        return tw_hybrid_call(h, &call, form, flight);
     }
     if (owner == rank && h->exact) {
         to = (float *)(uintptr_t)mine; /* only read */
-    } else if (owner == rank && !plan) {
-        memcpy(to, mine, n * sizeof(float));
+    } else if (owner == rank && form != TW_PLAN) {
+        status = tw_side_copy(&h->side, to, mine, n * sizeof(float));
     }
-    return plan ? tw_bcast_init(h->comm, to, n, owner, &h->act, request_p)
-                : tw_ibcast(h->comm, to, n, owner, &h->act, request_p);
+    tw_collective_begin(&call, h->comm, &tw_collective_bcast, "bcast", to, to, &h->act);
+    call.count = n;
+    call.root  = owner;
+    return status == TW_OK ? tw_hybrid_call(h, &call, form, flight) : status;
 }
 
 tw_status_t tw_hybrid_return(tw_hybrid_t *h, const tw_hybrid_pass_t *pass, const float *from,
-                             float *mine, bool plan, tw_request_t **request_p)
+                             float *mine, tw_form_t form, tw_flight_t *flight)
 {
-    const int     owner = tw_hybrid_owner(pass, h->comm->size);
-    const size_t  n     = pass->examples * h->features;
-    const size_t *elements;
+    const int            owner = tw_hybrid_owner(pass, h->comm->size);
+    tw_collective_call_t call;
 
     if (owner >= 0) {
-        return plan ? tw_reduce_init(h->comm, from, mine, n, TW_SUM, owner, &h->back, request_p)
-                    : tw_ireduce(h->comm, from, mine, n, TW_SUM, owner, &h->back, request_p);
+        tw_collective_begin(&call, h->comm, &tw_collective_reduce, "reduce", from, mine, &h->back);
+        call.count = pass->examples * h->features;
+        call.root  = owner;
+    } else {
+        tw_collective_begin(&call, h->comm, &tw_collective_reduce_scatter, "reduce_scatter", from,
+                            mine, &h->back);
+        call.in = (tw_blocks_t){.counts = tw_hybrid_elements(h, pass)};
     }
-    elements = tw_hybrid_elements(h, pass);
-    return plan ? tw_reduce_scatter_init(h->comm, from, mine, elements, TW_SUM, &h->back, request_p)
-                : tw_ireduce_scatter(h->comm, from, mine, elements, TW_SUM, &h->back, request_p);
+    return tw_hybrid_call(h, &call, form, flight);
 }
 
 /* ---- what is under way --------------------------------------------------------------------- */
@@ -148,7 +166,7 @@ static tw_status_t tw_hybrid_post(tw_hybrid_t *h, const tw_hybrid_args_t *args, 
     }
     tw_flight_begin(h, &h->exchange, p);
     status = tw_hybrid_exchange(h, &h->pass[p], tw_hybrid_part(h, &h->pass[p], args->x),
-                                h->x[p % 2], false, &h->exchange.request);
+                                h->x[p % 2], TW_NONBLOCKING, &h->exchange);
     if (status != TW_OK) {
         h->exchange.pass = SIZE_MAX;
     }
@@ -165,7 +183,7 @@ static tw_status_t tw_hybrid_post_gradient(tw_hybrid_t *h, const tw_hybrid_args_
     }
     tw_flight_begin(h, f, p);
     status = tw_hybrid_return(h, &h->pass[p], h->gx[p % 2],
-                              tw_hybrid_part(h, &h->pass[p], args->gx), false, &f->request);
+                              tw_hybrid_part(h, &h->pass[p], args->gx), TW_NONBLOCKING, f);
     if (status != TW_OK) {
         f->pass = SIZE_MAX;
     }
@@ -240,6 +258,12 @@ tw_status_t tw_hybrid_run(tw_hybrid_t *h, const float *x, float *gx, tw_hybrid_c
         return TW_ERR_BUSY;
     }
     status = tw_comm_check(h->comm);
+    if (status == TW_OK && h->own > 0) {
+        status = tw_side_check(&h->side, x, "tw_hybrid_run", "buffer", "x");
+    }
+    if (status == TW_OK && h->own > 0) {
+        status = tw_side_check(&h->side, gx, "tw_hybrid_run", "buffer", "gx");
+    }
     if (status != TW_OK) {
         return status;
     }

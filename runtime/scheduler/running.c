@@ -7,8 +7,6 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "runtime/base/fpmode.h"
 #include "runtime/scheduler/statistics.h"
 
@@ -51,7 +49,29 @@ static tw_status_t tw_running_count(const tw_statistics_t *s, const float *state
         count += 2 * channels[l];
     }
     *count_p = count;
-    return count > 0 && state == NULL ? TW_ERR_INVALID_ARG : tw_comm_check(s->world);
+    if (count > 0 && (state == NULL || tw_side_check(&s->side, state, "tw_statistics_running",
+                                                     "array", "state") != TW_OK)) {
+        return TW_ERR_INVALID_ARG;
+    }
+    return tw_comm_check(s->world);
+}
+
+/* All layers, into what is mine. */
+static void tw_running_merge_all(const tw_statistics_t *s, const size_t *channels, size_t layers,
+                                 size_t count)
+{
+    const tw_fpmode_t mode  = tw_fpmode_enter();
+    float            *state = s->my_states;
+    const float      *all   = s->states;
+
+    for (size_t l = 0; l < layers; l++) {
+        for (size_t c = 0; c < channels[l]; c++) {
+            tw_running_merge(state + c, all + c, channels[l], count, s->world->size);
+        }
+        state += 2 * channels[l];
+        all += 2 * channels[l];
+    }
+    tw_fpmode_leave(mode);
 }
 
 tw_status_t tw_statistics_running(tw_statistics_t *statistics, float *state, const size_t *channels,
@@ -61,18 +81,17 @@ tw_status_t tw_statistics_running(tw_statistics_t *statistics, float *state, con
     tw_request_t    *request = NULL;
     size_t           count;
     int64_t          span;
-    const float     *all;
-    tw_fpmode_t      mode;
     tw_status_t      status = tw_running_count(s, state, channels, layers, &count);
 
     if (status != TW_OK || count == 0 || s->world->size == 1) {
         return status;
     }
-    all = s->states + s->config.states;
-    memcpy(s->states, state, count * sizeof(float));
+    status = tw_side_copy(&s->side, s->my_states, state, count * sizeof(float));
+    if (status != TW_OK) {
+        return status;
+    }
     span = tw_trace_begin(s->config.trace, TW_TRACE_NETWORK, "running statistics", (int64_t)layers);
-    status =
-        tw_iallgather(s->world, s->states, s->states + s->config.states, count, NULL, &request);
+    status = tw_statistics_gather(s, s->world, s->my_states, s->states, count, &request);
     if (status == TW_OK) {
         status = tw_wait(&request);
     }
@@ -80,14 +99,6 @@ tw_status_t tw_statistics_running(tw_statistics_t *statistics, float *state, con
     if (status != TW_OK) {
         return status;
     }
-    mode = tw_fpmode_enter();
-    for (size_t l = 0; l < layers; l++) {
-        for (size_t c = 0; c < channels[l]; c++) {
-            tw_running_merge(state + c, all + c, channels[l], count, s->world->size);
-        }
-        state += 2 * channels[l];
-        all += 2 * channels[l];
-    }
-    tw_fpmode_leave(mode);
-    return TW_OK;
+    tw_running_merge_all(s, channels, layers, count);
+    return tw_side_copy(&s->side, state, s->my_states, count * sizeof(float));
 }

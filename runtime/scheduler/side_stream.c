@@ -10,8 +10,7 @@
 #include "runtime/transport/device/staging.h"
 #include "runtime/transport/engine/progress_thread.h"
 
-tw_status_t tw_side_open(tw_side_stream_t *side, tw_comm_t *comm, const tw_exec_t *exec,
-                         const char *who)
+tw_status_t tw_side_open(tw_side_stream_t *side, tw_comm_t *comm, const tw_exec_t *exec)
 {
     tw_status_t status;
 
@@ -22,18 +21,6 @@ tw_status_t tw_side_open(tw_side_stream_t *side, tw_comm_t *comm, const tw_exec_
     tw_comm_enter(comm);
     status = tw_comm_device_open(comm);
     if (status == TW_OK) {
-        status = comm->device.ops->stream_create(&side->own);
-        if (status == TW_OK) {
-            status = tw_comm_device_event_get(comm, &side->event);
-            if (status != TW_OK) {
-                comm->device.ops->stream_destroy(side->own);
-            }
-        }
-        if (status != TW_OK) {
-            TW_ERROR(&comm->log, "%s: device %d gives no stream", who, comm->device.number);
-        }
-    }
-    if (status == TW_OK) {
         side->ops    = comm->device.ops;
         side->caller = exec->stream;
     }
@@ -41,17 +28,43 @@ tw_status_t tw_side_open(tw_side_stream_t *side, tw_comm_t *comm, const tw_exec_
     return status;
 }
 
+tw_status_t tw_side_open_own(tw_side_stream_t *side, tw_comm_t *comm, const tw_exec_t *exec,
+                             const char *who)
+{
+    tw_status_t status = tw_side_open(side, comm, exec);
+
+    if (status == TW_OK && side->ops != NULL) {
+        tw_comm_enter(comm);
+        status = side->ops->stream_create(&side->own);
+        if (status != TW_OK) {
+            TW_ERROR(&comm->log, "%s: device %d gives no stream", who, comm->device.number);
+            side->own = NULL;
+        }
+        tw_comm_leave(comm);
+    }
+    return status;
+}
+
+void tw_side_settle(const tw_side_stream_t *side)
+{
+    if (side->ops != NULL) {
+        tw_comm_enter(side->comm);
+        if (side->own != NULL) {
+            side->ops->finish(side->own);
+        }
+        side->ops->finish(side->caller);
+        tw_comm_leave(side->comm);
+    }
+}
+
 void tw_side_close(tw_side_stream_t *side)
 {
-    if (side->ops == NULL) {
-        return;
+    if (side->own != NULL) {
+        tw_comm_enter(side->comm);
+        side->ops->stream_destroy(side->own);
+        tw_comm_leave(side->comm);
+        side->own = NULL;
     }
-    tw_comm_enter(side->comm);
-    side->ops->finish(side->own);
-    side->ops->stream_destroy(side->own);
-    tw_comm_device_event_put(side->comm, side->event);
-    tw_comm_leave(side->comm);
-    side->ops = NULL;
 }
 
 tw_status_t tw_side_check(const tw_side_stream_t *side, const void *p, const char *who,
@@ -69,7 +82,7 @@ tw_status_t tw_side_check(const tw_side_stream_t *side, const void *p, const cha
     return well ? TW_OK : TW_ERR_INVALID_ARG;
 }
 
-tw_status_t tw_side_get(tw_side_stream_t *side, size_t bytes, void **p)
+tw_status_t tw_side_get(const tw_side_stream_t *side, size_t bytes, void **p)
 {
     tw_status_t status;
 
@@ -80,7 +93,7 @@ tw_status_t tw_side_get(tw_side_stream_t *side, size_t bytes, void **p)
     return status;
 }
 
-void tw_side_put(tw_side_stream_t *side, void *p)
+void tw_side_put(const tw_side_stream_t *side, void *p)
 {
     tw_comm_enter(side->comm);
     if (side->ops != NULL) {
@@ -91,52 +104,74 @@ void tw_side_put(tw_side_stream_t *side, void *p)
     tw_comm_leave(side->comm);
 }
 
-/* What is put on one stream now happens after what is on another. */
-static tw_status_t tw_side_order(tw_side_stream_t *side, void *first, void *later)
+tw_status_t tw_side_pinned_get(const tw_side_stream_t *side, size_t bytes, void **p)
 {
     tw_status_t status = TW_OK;
 
-    if (side->ops == NULL) {
-        return TW_OK;
+    *p = NULL;
+    if (side->ops != NULL) {
+        tw_comm_enter(side->comm);
+        status = tw_comm_device_get(side->comm, TW_DEVICE_PINNED, bytes, p);
+        tw_comm_leave(side->comm);
     }
-    tw_comm_enter(side->comm);
-    status = side->ops->record(side->event->event, first);
-    if (status == TW_OK) {
-        status = side->ops->follow(later, side->event->event);
-    }
-    if (status != TW_OK) {
-        tw_staging_failed(side->comm, status, "an event");
-    }
-    tw_comm_leave(side->comm);
     return status;
 }
 
-tw_status_t tw_side_after_caller(tw_side_stream_t *side)
+void tw_side_pinned_put(const tw_side_stream_t *side, void *p)
 {
-    return tw_side_order(side, side->caller, side->own);
+    if (p != NULL) {
+        tw_comm_enter(side->comm);
+        tw_comm_device_put(side->comm, TW_DEVICE_PINNED, p);
+        tw_comm_leave(side->comm);
+    }
 }
 
-tw_status_t tw_side_before_caller(tw_side_stream_t *side)
-{
-    return tw_side_order(side, side->own, side->caller);
-}
-
-tw_status_t tw_side_copy(tw_side_stream_t *side, void *dst, const void *src, size_t bytes)
+tw_status_t tw_side_event_get(const tw_side_stream_t *side, tw_device_event_t **event_p)
 {
     tw_status_t status = TW_OK;
 
-    if (bytes == 0) {
-        return TW_OK;
+    *event_p = NULL;
+    if (side->ops != NULL) {
+        tw_comm_enter(side->comm);
+        status = tw_comm_device_event_get(side->comm, event_p);
+        tw_comm_leave(side->comm);
     }
-    if (side->ops == NULL) {
+    return status;
+}
+
+void tw_side_event_put(const tw_side_stream_t *side, tw_device_event_t *event)
+{
+    if (event != NULL) {
+        tw_comm_enter(side->comm);
+        tw_comm_device_event_put(side->comm, event);
+        tw_comm_leave(side->comm);
+    }
+}
+
+tw_status_t tw_side_mark(const tw_side_stream_t *side, tw_device_event_t *event)
+{
+    tw_status_t status = TW_OK;
+
+    if (event != NULL) {
+        tw_comm_enter(side->comm);
+        status = tw_staging_failed(side->comm, side->ops->record(event->event, side->caller),
+                                   "an event");
+        tw_comm_leave(side->comm);
+    }
+    return status;
+}
+
+tw_status_t tw_side_copy(const tw_side_stream_t *side, void *dst, const void *src, size_t bytes)
+{
+    tw_status_t status = TW_OK;
+
+    if (bytes > 0 && side->ops == NULL) {
         memcpy(dst, src, bytes);
-        return TW_OK;
+    } else if (bytes > 0) {
+        tw_comm_enter(side->comm);
+        status =
+            tw_staging_failed(side->comm, side->ops->copy(dst, src, bytes, side->caller), "a copy");
+        tw_comm_leave(side->comm);
     }
-    tw_comm_enter(side->comm);
-    status = side->ops->copy(dst, src, bytes, side->own);
-    if (status != TW_OK) {
-        tw_staging_failed(side->comm, status, "a copy");
-    }
-    tw_comm_leave(side->comm);
     return status;
 }

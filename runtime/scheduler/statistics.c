@@ -16,17 +16,38 @@
  * A double travels as two words of fp32, which moves bytes and looks at none: straight from buffer
  * to buffer. Both buffers are of the communicator's pool, since after an error messages may still
  * arrive.
+ *
+ * Numbers in device memory are copied to pinned memory by the caller's stream, the all-gather is held
+ * until that is done, and the host merges as ever and has the result copied back: two copies of a few
+ * kilobytes, where an exchange between devices would take a dozen short pieces of work, and the host has
+ * to advance the exchange anyway. What merges is one code, so bits are the same. Nothing waits but
+ * tw_statistics_wait(), and that advances everything on the communicator.
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/base/fpmode.h"
 #include "runtime/scheduler/statistics.h"
+#include "runtime/transport/coll/collective.h"
+#include "runtime/transport/device/staging.h"
+#include "runtime/transport/engine/progress_thread.h"
 
 static size_t tw_layer_numbers(const tw_statistics_t *s, const tw_statistics_layer_t *layer)
 {
     return 2 * layer->channels + !s->sums;
+}
+
+/* Are a layer's numbers in memory as the config says? */
+static tw_status_t tw_layer_check(const tw_statistics_t *s, const double *numbers, size_t l,
+                                  bool sums)
+{
+    char name[24];
+
+    snprintf(name, sizeof(name), "%zu", l);
+    return tw_side_check(&s->side, numbers, sums ? "tw_statistics_sums" : "tw_statistics_moments",
+                         "layer", name);
 }
 
 /* Take down what the caller gives. */
@@ -48,7 +69,8 @@ static tw_status_t tw_statistics_take(tw_statistics_t *s, double *const *numbers
         if (channels[l] > s->config.channels - total) {
             return TW_ERR_RANGE;
         }
-        if (numbers[l] == NULL && (!sums || channels[l] > 0)) {
+        if ((numbers[l] == NULL && (!sums || channels[l] > 0)) ||
+            tw_layer_check(s, channels[l] > 0 || !sums ? numbers[l] : NULL, l, sums) != TW_OK) {
             return TW_ERR_INVALID_ARG;
         }
         total += channels[l];
@@ -60,72 +82,138 @@ static tw_status_t tw_statistics_take(tw_statistics_t *s, double *const *numbers
     return TW_OK;
 }
 
-/* A group of one: nothing to merge, but an empty batch gives zeros as it does elsewhere. */
-static void tw_statistics_alone(tw_statistics_t *s)
+/* An empty batch gives zeros. */
+static tw_status_t tw_layer_alone(const tw_statistics_t *s, const tw_statistics_layer_t *layer)
 {
-    for (size_t l = 0; l < s->layers && !s->sums; l++) {
-        if (!(s->layer[l].numbers[0] > 0.0)) {
-            memset(s->layer[l].numbers, 0, tw_layer_numbers(s, &s->layer[l]) * sizeof(double));
-        }
+    const tw_side_stream_t *side   = &s->side;
+    const size_t            n      = tw_layer_numbers(s, layer);
+    tw_status_t             status = TW_OK;
+
+    if (side->ops != NULL) {
+        tw_comm_enter(s->world);
+        status = tw_staging_failed(
+            s->world, side->ops->moments_empty(layer->numbers, n, side->caller), "a kernel");
+        tw_comm_leave(s->world);
+    } else if (!(layer->numbers[0] > 0.0)) {
+        memset(layer->numbers, 0, n * sizeof(double));
     }
+    return status;
+}
+
+/* A group of one: nothing to merge. */
+static tw_status_t tw_statistics_alone(const tw_statistics_t *s)
+{
+    tw_status_t status = tw_comm_check(s->world);
+
+    for (size_t l = 0; l < s->layers && !s->sums && status == TW_OK; l++) {
+        status = tw_layer_alone(s, &s->layer[l]);
+    }
+    return status;
+}
+
+/* The caller's numbers to ours, or back. */
+static tw_status_t tw_statistics_copy(const tw_statistics_t *s, bool back)
+{
+    tw_status_t status = TW_OK;
+    double     *mine   = s->mine;
+
+    for (size_t l = 0; l < s->layers && status == TW_OK; l++) {
+        const size_t n       = tw_layer_numbers(s, &s->layer[l]);
+        double      *numbers = s->layer[l].numbers;
+
+        status = tw_side_copy(&s->side, back ? numbers : mine, back ? mine : numbers,
+                              n * sizeof(double));
+        mine += n;
+    }
+    return status;
+}
+
+tw_status_t tw_statistics_gather(const tw_statistics_t *s, tw_comm_t *comm, const void *mine,
+                                 void *all, size_t words, tw_request_t **request_p)
+{
+    tw_status_t          status = tw_side_mark(&s->side, s->event);
+    tw_collective_call_t call;
+
+    tw_collective_begin(&call, comm, &tw_collective_allgather, "allgather", mine, all, NULL);
+    call.in.each = words;
+    call.after   = s->event;
+    return status == TW_OK ? tw_collective(&call, TW_NONBLOCKING, request_p) : status;
 }
 
 static tw_status_t tw_statistics_start(tw_statistics_t *s, double *const *numbers,
                                        const size_t *channels, size_t layers, bool sums)
 {
     tw_status_t status = tw_statistics_take(s, numbers, channels, layers, sums);
-    size_t      at     = 0;
 
     if (status != TW_OK) {
         return status;
     }
     if (s->comm == NULL) {
-        tw_statistics_alone(s);
-        return tw_comm_check(s->world);
+        return tw_statistics_alone(s);
     }
     if (s->numbers == 0) {
         return tw_comm_check(s->comm);
     }
-    for (size_t l = 0; l < layers; l++) {
-        const size_t n = tw_layer_numbers(s, &s->layer[l]);
-
-        memcpy(s->buffer + at, s->layer[l].numbers, n * sizeof(double));
-        at += n;
+    status = tw_comm_check(s->comm);
+    if (status == TW_OK) {
+        status = tw_statistics_copy(s, false);
+    }
+    if (status != TW_OK) {
+        return status;
     }
     s->span = tw_trace_begin(s->config.trace, TW_TRACE_NETWORK,
                              sums ? "statistics back" : "statistics", (int64_t)layers);
-    return tw_iallgather(s->comm, s->buffer, s->buffer + tw_statistics_most(&s->config),
-                         TW_WORDS * s->numbers, NULL, &s->request);
+    return tw_statistics_gather(s, s->comm, s->mine, s->all, TW_WORDS * s->numbers, &s->request);
 }
 
-static void tw_layer_merge(tw_statistics_layer_t *layer, const double *all, size_t stride,
+static void tw_layer_merge(double *into, size_t channels, const double *all, size_t stride,
                            int ranks)
 {
-    layer->numbers[0] = 0.0;
+    into[0] = 0.0;
     for (int r = 0; r < ranks; r++) {
-        tw_moments_merge(layer->numbers, all + (size_t)r * stride, layer->channels);
+        tw_moments_merge(into, all + (size_t)r * stride, channels);
     }
 }
 
-static void tw_layer_add(tw_statistics_layer_t *layer, const double *all, size_t stride, int ranks)
+static void tw_layer_add(double *into, size_t channels, const double *all, size_t stride, int ranks)
 {
-    const size_t n = 2 * layer->channels;
+    const size_t n = 2 * channels;
 
     for (size_t i = 0; i < n; i++) {
-        layer->numbers[i] = all[i];
+        into[i] = all[i];
     }
     for (int r = 1; r < ranks; r++) {
         for (size_t i = 0; i < n; i++) {
-            layer->numbers[i] += all[(size_t)r * stride + i];
+            into[i] += all[(size_t)r * stride + i];
         }
     }
+}
+
+/* Into what is mine. In device memory the copies back from there, of the exchange before, are done: this
+ * exchange's came after them. */
+static void tw_statistics_merge(const tw_statistics_t *s)
+{
+    const tw_fpmode_t mode = tw_fpmode_enter();
+    const double     *all  = s->all;
+    double           *mine = s->mine;
+
+    for (size_t l = 0; l < s->layers; l++) {
+        const size_t channels = s->layer[l].channels, n = tw_layer_numbers(s, &s->layer[l]);
+
+        if (s->sums) {
+            tw_layer_add(mine, channels, all, s->numbers, s->ranks);
+        } else {
+            tw_layer_merge(mine, channels, all, s->numbers, s->ranks);
+        }
+        mine += n;
+        all += n;
+    }
+    tw_fpmode_leave(mode);
 }
 
 tw_status_t tw_statistics_wait(tw_statistics_t *statistics)
 {
     tw_statistics_t *s = statistics;
-    const double    *all;
-    tw_fpmode_t      mode;
     tw_status_t      status;
 
     if (s == NULL) {
@@ -139,18 +227,8 @@ tw_status_t tw_statistics_wait(tw_statistics_t *statistics)
     if (status != TW_OK) {
         return status;
     }
-    all  = s->buffer + tw_statistics_most(&s->config);
-    mode = tw_fpmode_enter();
-    for (size_t l = 0; l < s->layers; l++) {
-        if (s->sums) {
-            tw_layer_add(&s->layer[l], all, s->numbers, s->ranks);
-        } else {
-            tw_layer_merge(&s->layer[l], all, s->numbers, s->ranks);
-        }
-        all += tw_layer_numbers(s, &s->layer[l]);
-    }
-    tw_fpmode_leave(mode);
-    return TW_OK;
+    tw_statistics_merge(s);
+    return tw_statistics_copy(s, true);
 }
 
 tw_status_t tw_statistics_moments_start(tw_statistics_t *statistics, double *const *moments,

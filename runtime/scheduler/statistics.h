@@ -9,6 +9,7 @@
 #include <thinwire/collective.h>
 #include <thinwire/statistics.h>
 
+#include "runtime/scheduler/side_stream.h"
 #include "runtime/transport/comm/comm.h"
 
 #define TW_WORDS (sizeof(double) / sizeof(float)) /* of fp32 that a double travels as */
@@ -24,14 +25,22 @@ struct tw_statistics {
     tw_comm_t             *comm;  /* that moments and sums travel on; NULL for a group of one    */
     int                    ranks; /* of the group                                                */
     tw_statistics_config_t config;
-    double                *buffer; /* of comm's pool: mine, then those of all ranks               */
-    float                 *states; /* of world's pool: the same for running statistics            */
-    tw_statistics_layer_t *layer;  /* of the exchange under way                                   */
+    tw_side_stream_t       side;  /* memory of the caller's numbers                              */
+    tw_device_event_t     *event; /* behind the copies of mine; NULL: host memory                */
+    void                  *buffer, *buffer_of_states; /* of comm's pool, of world's               */
+    void                  *pinned; /* instead of what is mine in these; NULL: host memory         */
+    double                *mine, *all; /* numbers of this rank, of all ranks                      */
+    float                 *my_states, *states; /* the same of running statistics                  */
+    tw_statistics_layer_t *layer; /* of the exchange under way                                   */
     size_t                 layers, numbers;
     bool                   sums;
     int64_t                span;    /* in the trace                 */
     tw_request_t          *request; /* NULL: nothing is under way   */
 };
+
+/* As tw_iallgather() in fp32, behind the event, where there is one. */
+tw_status_t tw_statistics_gather(const tw_statistics_t *s, tw_comm_t *comm, const void *mine,
+                                 void *all, size_t words, tw_request_t **request_p);
 
 /* Numbers of one exchange at most. */
 static inline size_t tw_statistics_most(const tw_statistics_config_t *config)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime/base/bytes.h"
+#include "runtime/scheduler/same.h"
 #include "runtime/scheduler/statistics.h"
 #include "runtime/transport/engine/progress_thread.h"
 
@@ -53,6 +54,10 @@ static tw_status_t tw_statistics_split(tw_statistics_t *s)
         status = tw_comm_create_with(world->ctx, world->mpi, group, &s->own);
         MPI_Comm_free(&group);
     }
+    if (s->own != NULL) { /* where its operations look at events */
+        s->own->device.ops    = world->device.ops;
+        s->own->device.number = world->device.number;
+    }
     return status;
 }
 
@@ -82,10 +87,13 @@ static tw_status_t tw_statistics_room(tw_statistics_t *s)
     tw_comm_enter(s->comm);
     status = tw_comm_agreed_get(s->comm, bytes, &buffer);
     tw_comm_leave(s->comm);
+    if (status != TW_OK) {
+        return status;
+    }
     s->buffer = buffer;
-    return status == TW_OK
-               ? tw_statistics_rehearse(s->comm, s->buffer, s->buffer + most, TW_WORDS * most)
-               : status;
+    s->all    = (double *)buffer + most;
+    s->mine   = s->pinned != NULL ? s->pinned : buffer;
+    return tw_statistics_rehearse(s->comm, buffer, s->all, TW_WORDS * most);
 }
 
 /* The same for running statistics, over all ranks. */
@@ -103,9 +111,33 @@ static tw_status_t tw_statistics_room_for_states(tw_statistics_t *s)
     tw_comm_enter(s->world);
     status = tw_comm_agreed_get(s->world, bytes, &buffer);
     tw_comm_leave(s->world);
-    s->states = buffer;
-    return status == TW_OK ? tw_statistics_rehearse(s->world, s->states, s->states + most, most)
-                           : status;
+    if (status != TW_OK) {
+        return status;
+    }
+    s->buffer_of_states = buffer;
+    s->states           = (float *)buffer + most;
+    s->my_states        = buffer;
+    if (s->pinned != NULL) {
+        s->my_states = (float *)(void *)((double *)s->pinned + tw_statistics_most(&s->config));
+    }
+    return tw_statistics_rehearse(s->world, buffer, s->states, most);
+}
+
+/* What numbers in device memory need beside that, on each rank by itself. */
+static tw_status_t tw_statistics_room_beside(tw_statistics_t *s)
+{
+    const tw_statistics_config_t *config = &s->config;
+    tw_status_t                   status = tw_side_open(&s->side, s->world, config->exec);
+
+    if (status == TW_OK) {
+        status = tw_side_event_get(&s->side, &s->event);
+    }
+    if (status == TW_OK) {
+        status = tw_side_pinned_get(
+            &s->side, tw_statistics_most(config) * sizeof(double) + config->states * sizeof(float),
+            &s->pinned);
+    }
+    return status;
 }
 
 /* Our buffers may have come from what was kept for operations: keep as much again. */
@@ -138,8 +170,11 @@ static tw_status_t tw_statistics_release(tw_statistics_t *s)
     if (s->own != NULL && tw_comm_status(s->world) != TW_OK) {
         s->own->status = TW_ERR_DEAD; /* its ranks may be gone, too: released without a message */
     }
+    tw_side_settle(&s->side);
+    tw_side_event_put(&s->side, s->event);
+    tw_side_pinned_put(&s->side, s->pinned);
     tw_statistics_put(s->comm, s->buffer);
-    tw_statistics_put(s->world, s->states);
+    tw_statistics_put(s->world, s->buffer_of_states);
     if (s->own != NULL) {
         status = tw_comm_destroy(s->own);
     }
@@ -160,6 +195,7 @@ static tw_statistics_t *tw_statistics_make(tw_comm_t *comm, const tw_statistics_
         return NULL;
     }
     s->world         = comm;
+    s->side          = (tw_side_stream_t){.comm = comm};
     s->config        = *config;
     s->config.layers = config->layers > 0 ? config->layers : 1;
     if (s->config.group == 0 || s->config.group > comm->size) {
@@ -175,40 +211,26 @@ static tw_statistics_t *tw_statistics_make(tw_comm_t *comm, const tw_statistics_
     return s;
 }
 
-/* The object counts as a plan of the caller's communicator, which cannot be destroyed before it. */
-static tw_status_t tw_statistics_agree(tw_comm_t *comm, tw_statistics_t *s)
+static tw_status_t tw_statistics_same(const tw_statistics_t *s)
 {
-    tw_status_t status;
+    const int       device   = s->side.ops != NULL;
+    const size_t    sizes[]  = {s->config.layers, s->config.channels, s->config.states};
+    const tw_same_t fields[] = {
+        {"groups", tw_fnv1a(TW_FNV_START, &s->config.group, sizeof(s->config.group))},
+        {"sizes of exchanges", tw_fnv1a(TW_FNV_START, sizes, sizeof(sizes))},
+        {"kinds of memory", tw_fnv1a(TW_FNV_START, &device, sizeof(device))},
+    };
 
-    tw_comm_enter(comm);
-    status = tw_comm_agree(comm, s != NULL ? TW_OK : TW_ERR_NO_MEMORY);
-    comm->requests += status == TW_OK;
-    tw_comm_leave(comm);
-    if (status != TW_OK && s != NULL) {
-        free(s->layer);
-        free(s);
-    }
-    return status;
+    return tw_same_everywhere(s->world, "tw_statistics_create", fields,
+                              sizeof(fields) / sizeof(fields[0]));
 }
 
-tw_status_t tw_statistics_create(tw_comm_t *comm, const tw_statistics_config_t *config,
-                                 tw_statistics_t **statistics_p)
+/* Communicators and memory, where all ranks have begun and want the same. */
+static tw_status_t tw_statistics_complete(tw_statistics_t *s)
 {
-    tw_status_t      status = tw_comm_check(comm);
-    tw_statistics_t *s;
+    tw_comm_t  *comm   = s->world;
+    tw_status_t status = TW_OK;
 
-    if (status == TW_OK) {
-        status = config != NULL && statistics_p != NULL ? tw_statistics_check(comm, config)
-                                                        : TW_ERR_INVALID_ARG;
-    }
-    if (status != TW_OK) {
-        return status;
-    }
-    s      = tw_statistics_make(comm, config);
-    status = tw_statistics_agree(comm, s);
-    if (status != TW_OK) {
-        return status;
-    }
     if (s->config.group > 1 && s->config.group < comm->size) {
         status = tw_statistics_split(s);
     }
@@ -216,21 +238,44 @@ tw_status_t tw_statistics_create(tw_comm_t *comm, const tw_statistics_config_t *
     if (status == TW_OK) {
         status = tw_statistics_room(s);
     }
-    tw_comm_enter(comm);
     status = tw_comm_agree(comm, status); /* groups may fare differently */
-    tw_comm_leave(comm);
     if (status == TW_OK) {
         status = tw_statistics_room_for_states(s);
     }
+    return status == TW_OK ? tw_statistics_replace(s) : status;
+}
+
+/* The object counts as a plan of the caller's communicator, which cannot be destroyed before it. */
+tw_status_t tw_statistics_create(tw_comm_t *comm, const tw_statistics_config_t *config,
+                                 tw_statistics_t **statistics_p)
+{
+    tw_status_t      status = tw_comm_check(comm);
+    tw_statistics_t *s      = NULL;
+
+    if (status != TW_OK || config == NULL || statistics_p == NULL) {
+        return status != TW_OK ? status : TW_ERR_INVALID_ARG;
+    }
+    status = tw_statistics_check(comm, config);
     if (status == TW_OK) {
-        status = tw_statistics_replace(s);
+        s      = tw_statistics_make(comm, config);
+        status = s != NULL ? tw_statistics_room_beside(s) : TW_ERR_NO_MEMORY;
     }
-    if (status != TW_OK) {
+    tw_comm_enter(comm);
+    comm->requests += s != NULL;
+    tw_comm_leave(comm);
+    status = tw_comm_agree(comm, status);
+    if (status == TW_OK) {
+        status = tw_statistics_same(s);
+    }
+    if (status == TW_OK) {
+        status = tw_statistics_complete(s);
+    }
+    if (status == TW_OK) {
+        *statistics_p = s;
+    } else if (s != NULL) {
         tw_statistics_release(s);
-        return status;
     }
-    *statistics_p = s;
-    return TW_OK;
+    return status;
 }
 
 tw_status_t tw_statistics_destroy(tw_statistics_t *statistics)

@@ -18,7 +18,7 @@
 #define TW_TRACE_ECHOES  8    /* messages there and back, of which the fastest counts     */
 #define TW_TRACE_THREADS 16   /* in the file, for the spans of a track that overlap        */
 
-enum { TW_TRACE_TRACKS = TW_TRACE_TRANSFER + 1 };
+enum { TW_TRACE_TRACKS = TW_TRACE_DEVICE + 1 };
 
 /* What each rank says before it sends its spans. */
 typedef struct tw_trace_head {
@@ -43,7 +43,7 @@ typedef struct tw_trace_writer {
 } tw_trace_writer_t;
 
 static const char *const tw_trace_tracks[TW_TRACE_TRACKS] = {"compute", "network", "read",
-                                                             "prepare", "transfer"};
+                                                             "prepare", "transfer", "device"};
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
 

@@ -9,6 +9,8 @@
 
 #include <thinwire/topology.h>
 
+#include "runtime/base/log.h"
+
 /* Ranks are joined by: one GPU, or a link and one PCIe switch | a link (NVLink, XGMI) | a switch | a
  * root | a NUMA node | a package | the machine. What one level joins, all later ones do. */
 #define TW_NEAR_LEVELS 7
@@ -28,5 +30,8 @@ tw_status_t tw_visible_devices(const tw_node_t *node, const char *visible, char 
 
 /* Of all parts, but for what depends on a rank's CUDA_VISIBLE_DEVICES. */
 uint64_t tw_node_hash(const tw_node_t *node);
+
+/* Where its lines go from now on. */
+void tw_node_log(tw_node_t *node, const tw_log_t *log);
 
 #endif /* TW_TOPOLOGY_NEAR_H */

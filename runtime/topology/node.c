@@ -86,6 +86,11 @@ tw_distance_t tw_node_distance(const tw_node_t *node, const tw_part_t *a, const 
     return at_x.package >= 0 && at_x.package == at_y.package ? TW_NEAR_PACKAGE : TW_FAR;
 }
 
+void tw_node_log(tw_node_t *node, const tw_log_t *log)
+{
+    node->log = *log;
+}
+
 uint64_t tw_node_hash(const tw_node_t *node)
 {
     uint64_t hash = TW_FNV_START;

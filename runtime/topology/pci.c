@@ -203,6 +203,25 @@ static int tw_ports_down(hwloc_obj_t device, int *port_p)
     return known;
 }
 
+/* The subnet of an InfiniBand port: the first half of its GID. A port without a LID is Ethernet's (RoCE),
+ * whose GIDs are made of addresses and say nothing. */
+static void tw_port_subnet(hwloc_obj_t device, int port, char *subnet, size_t size)
+{
+    char        name[16];
+    const char *gid;
+
+    snprintf(name, sizeof(name), "Port%dLID", port);
+    subnet[0] = '\0';
+    if (strtoul(tw_hwloc_info(device, name), NULL, 16) == 0) {
+        return;
+    }
+    snprintf(name, sizeof(name), "Port%dGID0", port);
+    gid = tw_hwloc_info(device, name);
+    if (strspn(gid, "0123456789abcdefABCDEF:") == 39 && gid[19] == ':' && gid[39] == '\0') {
+        snprintf(subnet, size, "%.19s", gid);
+    }
+}
+
 /* The OpenFabrics name first, then the others. */
 static void tw_nic_name(hwloc_obj_t device, tw_part_t *part)
 {
@@ -222,7 +241,10 @@ static void tw_nic_name(hwloc_obj_t device, tw_part_t *part)
         int       port;
         const int down = tw_ports_down(device, &port);
 
-        part->port   = part->fabric && part->active ? part->port : port;
+        if (!part->fabric || !part->active) {
+            part->port = port;
+            tw_port_subnet(device, port, part->subnet, sizeof(part->subnet));
+        }
         part->active = (part->fabric && part->active) || !down;
         part->fabric = 1;
     }

@@ -7,6 +7,7 @@
 
 #include "runtime/codec/cuda/divide.cu"
 #include "runtime/codec/cuda/doubles.cu"
+#include "runtime/codec/cuda/moments.cu"
 #include "runtime/codec/cuda/onebit.cu"
 #include "runtime/codec/cuda/reduce.cu"
 #include "runtime/codec/cuda/scaled8.cu"

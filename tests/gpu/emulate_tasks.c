@@ -14,8 +14,11 @@
     }                                                                                              \
     static void name(tw_task_t task)
 
+#include "train/compute/cuda/images.cu"
 #include "train/compute/cuda/dense.cu"
 #include "train/compute/cuda/loss.cu"
+#include "train/compute/cuda/norm.cu"
+#include "train/compute/cuda/places.cu"
 #include "train/compute/cuda/units.cu"
 #include "train/compute/cuda/update.cu"
 

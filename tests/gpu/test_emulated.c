@@ -275,6 +275,26 @@ START_TEST(sums_become_averages)
 }
 END_TEST
 
+START_TEST(moments_of_no_values_become_zeros)
+{
+    double moments[600];
+
+    for (int i = 0; i < 4; i++) {
+        const double   counts[] = {3.0, 0.0, (double)NAN, -1.0};
+        const size_t   n        = i % 2 == 0 ? 599 : 3;
+        tw_cuda_work_t of       = {.dst = (uint8_t *)moments, .n = n};
+
+        for (size_t k = 0; k < 600; k++) {
+            moments[k] = k == 0 ? counts[i] : 1.5;
+        }
+        emulate_run(tw_cuda_moments_empty_launch(), &of);
+        for (size_t k = 0; k < 600; k++) {
+            ck_assert(moments[k] == (k < n && i > 0 ? 0.0 : k == 0 ? counts[i] : 1.5));
+        }
+    }
+}
+END_TEST
+
 int main(void)
 {
     const int specs = test_spec_count + MORE_SPECS;
@@ -288,5 +308,6 @@ int main(void)
     tcase_add_test(tcase, largest_magnitudes_of_blocks);
     tcase_add_test(tcase, norms_add_in_their_order);
     tcase_add_test(tcase, sums_become_averages);
+    tcase_add_test(tcase, moments_of_no_values_become_zeros);
     return test_main(suite);
 }

@@ -6,7 +6,7 @@
 # with a stub for a device.
 : "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}"
 run=$top_srcdir/tests/gpu/run
-accepted='--quick, --no-measure, --no-ranks, --build DIR'
+accepted='--quick, --part NAME, --no-measure, --no-ranks, --build DIR, --train COMMAND'
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/thinwire-test.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 number=0

@@ -3,7 +3,7 @@
 # thinwire info --topology: the tree, the places, JSON, the picture; what is refused. THINWIRE_BIND.
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
-plan 18
+plan 19
 s4=$top_srcdir/tests/topology/s4.xml
 unset CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER THINWIRE_BIND
 
@@ -49,7 +49,7 @@ amd() {
 check "GPUs of AMD, placed and joined by XGMI" amd
 
 far_away() { # no network at package 0, so its GPUs use that of package 1
-    sed '/name="mlx5_[01]"/,+2d; /name="ib[01]"/d' "$top_srcdir/tests/topology/amd8.xml" >"$scratch/far.xml"
+    sed '/name="mlx5_[01]"/,+4d; /name="ib[01]"/d' "$top_srcdir/tests/topology/amd8.xml" >"$scratch/far.xml"
     alone "$thinwire" info --topology --xml "$scratch/far.xml" --json "$scratch/far.json" || return 1
     for rank in 0 1 2 3; do
         has "^warning: rank $rank: GPU $rank is far from mlx5_[23]: package 0, not 1\$" || return 1
@@ -57,6 +57,14 @@ far_away() { # no network at package 0, so its GPUs use that of package 1
     [ "$(grep -c '^warning: ' "$scratch/out")" -eq 4 ] && [ "$(grep -c '"warning": ' "$scratch/far.json")" -eq 4 ]
 }
 check "a GPU that is far from the rank's network is warned about" far_away
+
+subnets() { # mlx5_2 is of another one
+    sed '/name="mlx5_2"/,+4s/fe80:0000/fe80:0001/' "$top_srcdir/tests/topology/amd8.xml" >"$scratch/subnets.xml"
+    alone "$thinwire" info --topology --xml "$scratch/subnets.xml" --json "$scratch/subnets.json" &&
+        has '^The networks near the GPUs are of different InfiniBand subnets: UCX chooses among all\.$' &&
+        hasnt UCX_NET_DEVICES && [ "$(grep -c '"subnet": "fe80:0001:0000:0000"' "$scratch/subnets.json")" -eq 1 ]
+}
+check "near networks of different subnets" subnets
 
 this_machine() {
     alone "$thinwire" info --topology && has '^topology  *this machine$' && has '^  package 0' &&

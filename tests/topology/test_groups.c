@@ -226,6 +226,17 @@ START_TEST(networks)
         ck_assert_int_eq(tw_place_network(node, &places[r], text, 4), TW_ERR_RANGE);
     }
     free(places);
+    for (int i = 0; i < 4; i++) {
+        ck_assert_str_eq(tw_node_find(node, TW_PART_NIC, i)->subnet, "fe80:0000:0000:0000");
+    }
+    tw_node_destroy(node);
+    strstr(xml, "Port1LID\" value=\"0x1")[19]                 = '0'; /* mlx5_0: Ethernet */
+    strstr(xml, "fe80:0000:0000:0000:0c42:a103:0000:0002")[4] = '-';
+    node = test_node(test_write(xml, size), NULL);
+    for (int i = 0; i < 4; i++) {
+        ck_assert_str_eq(tw_node_find(node, TW_PART_NIC, i)->subnet,
+                         i < 2 ? "" : "fe80:0000:0000:0000");
+    }
     tw_node_destroy(node);
     at    = strstr(xml, "Port1State"); /* of mlx5_0: the second port is up */
     at[4] = '2';

@@ -98,7 +98,7 @@ blocks() {
 }
 block_names() { blocks a.x a.y && blocks biases.x c && blocks .x c; }
 
-plan 49
+plan 53
 check "good data is good" good_data_is_good
 check "unknown option" refused 2 "unknown option '--epoch'" --epoch 3
 check "option without its value" refused 2 '--codec needs a value' --codec
@@ -108,6 +108,10 @@ check "--resume without --checkpoint" refused 2 '--resume needs --checkpoint' --
 check "malformed --until" refused 2 "--until 'loss<1': accepted: error<=X or top5<=X" --until 'loss<1'
 check "--until out of range" refused 2 "--until 'top5<=101%': accepted: .*, X from 0 to 1" --until 'top5<=101%'
 check "--eval-every 0" refused 2 "--eval-every '0': accepted: a whole number" --eval-every 0
+check "unknown --device" refused 2 "--device 'gpu': accepted are cpu, auto and 0 to 1023" --device gpu
+check "--tf32 without a device" refused 2 "--tf32 and --fast are about a device: add --device" --tf32
+check "--fast on the processor" refused 2 "--tf32 and --fast are about a device" --device cpu --fast
+check "a loader on a device" refused 2 "--device computes a network: not with --no-train" --device auto --no-train
 check "unknown codec" refused 1 "codec 'tree9'.*tree8" --codec tree9
 check "unknown codec option" refused 1 "tree8:blok=5" --codec tree8:blok=5
 check "block 0" refused 1 "block=0" --codec onebit:block=0

@@ -261,10 +261,11 @@ typedef struct state {
 
 static uint64_t hash_of(tw_training_t *t, float *vector)
 {
-    float *const kept = t->params.value;
+    float *const kept    = t->params.value;
+    tw_problem_t problem = {0};
 
     t->params.value = vector;
-    tw_training_hash(t);
+    T_CHECK(tw_training_hash(t, &problem) == 0, "%s", problem.text);
     t->params.value = kept;
     return t->hash;
 }

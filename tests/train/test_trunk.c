@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/test_trunk.c - the trunk on the host against the oracle, the order of hooks, and the
+ * tests/train/test_trunk.c - the trunk on a backend against the oracle, the order of hooks, and the
  * search for Inf and NaN.
  */
 #include "config.h"
@@ -90,7 +90,8 @@ START_TEST(dense_networks_have_no_trunk)
     e = examples_make(&net, 3, 1);
     rig_make(&rig, &net, NULL);
     ck_assert_uint_eq(tw_trunk_features(rig.trunk), 24);
-    ck_assert_ptr_eq(forward(&rig, &e, 0, 3, 1), tw_trunk_input(rig.trunk, 3, &problem));
+    forward(&rig, &e, 0, 3, 1);
+    ck_assert_ptr_eq(rig.features, tw_trunk_input(rig.trunk, 3, &problem));
     ck_assert_mem_eq(forward(&rig, &e, 1, 2, 1), e.images + 24, 48 * sizeof(float));
     backward(&rig, &e, 1, 2, e.images);
     ck_assert_ptr_nonnull(forward(&rig, &e, 0, 0, 1));
@@ -103,11 +104,9 @@ END_TEST
 /* -------------------------------------------------------------------------- order of hooks */
 
 typedef struct log {
-    const tw_network_t *net;
-    const float        *gradient;
-    const tw_params_t  *params;
-    size_t              last, calls;
-    int                 stop; /* the call of moments that fails, from 1 */
+    const rig_t *rig;
+    size_t       last, calls;
+    int          stop; /* the call of moments that fails, from 1 */
 } log_t;
 
 /* Falling order, and what is final is written: the test fills gradients with NaN first. */
@@ -118,11 +117,15 @@ static void log_ready(void *user, size_t layer)
     ck_assert_uint_lt(layer, log->last);
     log->last = layer;
     log->calls++;
-    for (size_t i = 0; i < log->params->count; i++) {
-        const tw_param_t *p = &log->params->param[i];
+    for (size_t i = 0; i < log->rig->params.count; i++) {
+        const tw_param_t *p = &log->rig->params.param[i];
 
+        if (p->layer == layer) {
+            rig_get(log->rig, log->rig->params.gradient + p->first,
+                    log->rig->on.gradient + p->first, p->count);
+        }
         for (size_t k = 0; p->layer == layer && k < p->count; k++) {
-            ck_assert_msg(isfinite(log->params->gradient[p->first + k]), "%s", p->name);
+            ck_assert_msg(isfinite(log->rig->params.gradient[p->first + k]), "%s", p->name);
         }
     }
 }
@@ -150,7 +153,7 @@ START_TEST(layers_are_ready_in_falling_order)
     e = examples_make(&net, 3, 2);
     oracle_make(&o, &net, &e);
     rig_make(&rig, &net, &hooks);
-    log.params = &rig.params;
+    log.rig = &rig;
     memset(rig.params.gradient, 0xff, rig.params.total * sizeof(float));
     forward(&rig, &e, 0, n, 1);
     backward(&rig, &e, 0, n, o.gfeatures);
@@ -178,7 +181,7 @@ START_TEST(a_hook_stops_the_pass)
     small_net_read(&net, small_net_text);
     e = examples_make(&net, 2, 2);
     rig_make(&rig, &net, &hooks);
-    memcpy(tw_trunk_input(rig.trunk, 2, &problem), e.images, 2 * e.size * sizeof(float));
+    prepare(&rig, &e, 0, 2);
     ck_assert_ptr_null(
         tw_trunk_forward(rig.trunk, &(tw_trunk_pass_t){2, 1, SEED, STEP, e.index}, &problem));
     ck_assert_int_eq(log.stop, 0);
@@ -194,7 +197,7 @@ END_TEST
 
 /* Parameters that arrive when they are asked for: values of `from`. */
 typedef struct late {
-    tw_params_t *params;
+    const rig_t *rig;
     const float *from;
     size_t       calls;
     size_t       stop; /* the call that fails, from 1 */
@@ -204,11 +207,11 @@ static int late_before(void *user, size_t layer)
 {
     late_t *late = user;
 
-    for (size_t i = 0; i < late->params->count; i++) {
-        const tw_param_t *p = &late->params->param[i];
+    for (size_t i = 0; i < late->rig->params.count; i++) {
+        const tw_param_t *p = &late->rig->params.param[i];
 
         if (p->layer == layer) {
-            memcpy(late->params->value + p->first, late->from + p->first, p->count * sizeof(float));
+            rig_put(late->rig, late->rig->on.value + p->first, late->from + p->first, p->count);
         }
     }
     return ++late->calls == late->stop ? -1 : 0;
@@ -234,8 +237,8 @@ START_TEST(parameters_may_come_late)
     from = malloc(rig.params.total * sizeof(float));
     memcpy(want, forward(&rig, &e, 0, 2, 1), all);
     memcpy(from, rig.params.value, rig.params.total * sizeof(float));
-    late.params = &rig.params;
-    late.from   = from;
+    late.rig  = &rig;
+    late.from = from;
     tw_trunk_set_hooks(rig.trunk, &hooks);
     for (size_t l = 0; l < net.first_dense; l++) {
         layers += tw_network_weights(&net, l) > 0;
@@ -272,7 +275,7 @@ START_TEST(exchanges_of_known_networks)
     size_t        layers, channels;
 
     ck_assert_int_eq(tw_network_load(&net, known[_i].name, &problem), 0);
-    ck_assert_int_eq(tw_backend_host(&backend, tw_kernels_for("scalar"), 1, &problem), 0);
+    ck_assert_int_eq(backend_here(&backend, tw_kernels_for("scalar"), 1, &problem), 0);
     ck_assert_int_eq(tw_trunk_create(&trunk, &net, backend, &none, NULL, &problem), 0);
     ck_assert_uint_eq(tw_trunk_exchanges(trunk), known[_i].exchanges);
     tw_trunk_exchange_most(trunk, &layers, &channels);
@@ -331,7 +334,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("train/trunk");
+    Suite *suite = suite_create("train/trunk on " BACKEND_HERE);
     TCase *tcase = test_case_within(suite, "all", 120);
 
     tcase_add_test(tcase, trunk_agrees_with_the_oracle);

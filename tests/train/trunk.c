@@ -24,23 +24,42 @@ static size_t share(int r, int ranks, size_t *first_p)
 
 typedef struct shared {
     tw_statistics_t *statistics;
+    const rig_t     *rig;
     size_t           calls;
 } shared_t;
 
-static int on_moments(void *user, double *const *moments, const size_t *channels, size_t layers)
+/* Merge arrays of so many numbers for each of the layers, through memory of the host. */
+static int merge(shared_t *shared, double *const *numbers, const size_t *channels, size_t layers,
+                 int moments)
 {
-    shared_t *shared = user;
+    tw_problem_t problem = {.set = 0};
+    double      *host[8];
+    int          failed = layers > 8;
 
     shared->calls++;
-    return tw_statistics_moments(shared->statistics, moments, channels, layers) != TW_OK;
+    for (size_t i = 0; i < layers && !failed; i++) {
+        host[i] = t_malloc((1 + 2 * channels[i]) * sizeof(double));
+        failed |= tw_backend_get(shared->rig->backend, host[i], numbers[i],
+                                 ((size_t)moments + 2 * channels[i]) * sizeof(double), &problem);
+    }
+    failed |= (moments ? tw_statistics_moments(shared->statistics, host, channels, layers)
+                       : tw_statistics_sums(shared->statistics, host, channels, layers)) != TW_OK;
+    for (size_t i = 0; i < layers; i++) {
+        failed |= tw_backend_put(shared->rig->backend, numbers[i], host[i],
+                                 ((size_t)moments + 2 * channels[i]) * sizeof(double), &problem);
+        free(host[i]);
+    }
+    return failed;
+}
+
+static int on_moments(void *user, double *const *moments, const size_t *channels, size_t layers)
+{
+    return merge(user, moments, channels, layers, 1);
 }
 
 static int on_sums(void *user, double *const *sums, const size_t *channels, size_t layers)
 {
-    shared_t *shared = user;
-
-    shared->calls++;
-    return tw_statistics_sums(shared->statistics, sums, channels, layers) != TW_OK;
+    return merge(user, sums, channels, layers, 0);
 }
 
 /* One step on this rank's share of the group's batch. */
@@ -75,7 +94,9 @@ static void check_groups(int group)
     small_net_read(&net, small_net_text);
     e = examples_make(&net, BATCH, 40 + (uint64_t)number);
     oracle_make(&o, &net, &e);
+    backend_of_rank(t_rank);
     rig_make(&rig, &net, &hooks);
+    shared.rig = &rig;
     tw_trunk_exchange_most(rig.trunk, &config.layers, &config.channels);
     T_OK(tw_statistics_create(t_world, &config, &shared.statistics));
     step(&rig, &e, &o, t_rank - first, ranks);

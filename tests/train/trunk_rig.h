@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/trunk_rig.h - a trunk on the host with parameters of its own, and the oracle beside
+ * tests/train/trunk_rig.h - a trunk on a backend with parameters of its own, and the oracle beside
  * it.
  */
 #ifndef TW_TESTS_TRUNK_RIG_H
@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "tests/train/backend_here.h"
 #include "tests/train/reference_net.h"
 #include "tests/train/small_net.h"
 #include "thinwire/thinwire.h"
@@ -16,10 +17,40 @@ enum { SEED = 17, STEP = 3 };
 
 /* A trunk with parameters of its own. */
 typedef struct rig {
-    tw_backend_t *backend;
-    tw_params_t   params;
+    tw_backend_t *backend, *host;
+    tw_params_t   params; /* for the host; they are copied before a pass and after it */
+    tw_params_t   on;     /* the trunk's, in memory of the backend                    */
     tw_trunk_t   *trunk;
+    const float  *features;         /* as the trunk gave them, */
+    float        *got, *g_features; /* for the host, and the gradient by them: [EXAMPLES][...]  */
 } rig_t;
+
+enum { EXAMPLES = 16 };
+
+static inline float *rig_room(rig_t *rig, size_t count)
+{
+    tw_problem_t problem = {.set = 0};
+    void        *p;
+
+    must(tw_backend_allocate(rig->backend, count * sizeof(float), &p, &problem) == 0, problem.text);
+    return p;
+}
+
+static inline void rig_put(const rig_t *rig, float *to, const float *from, size_t count)
+{
+    tw_problem_t problem = {.set = 0};
+
+    must(tw_backend_put(rig->backend, to, from, count * sizeof(float), &problem) == 0,
+         problem.text);
+}
+
+static inline void rig_get(const rig_t *rig, float *to, const float *from, size_t count)
+{
+    tw_problem_t problem = {.set = 0};
+
+    must(tw_backend_get(rig->backend, to, from, count * sizeof(float), &problem) == 0,
+         problem.text);
+}
 
 static inline void rig_make(rig_t *rig, const tw_network_t *net, const tw_trunk_hooks_t *hooks)
 {
@@ -27,20 +58,48 @@ static inline void rig_make(rig_t *rig, const tw_network_t *net, const tw_trunk_
     tw_context_t *ctx;
 
     must(tw_context_create(&ctx) == TW_OK, "no context");
-    must(tw_backend_host(&rig->backend, tw_kernels_for(tw_cpu_level(ctx)), 1, &problem) == 0,
+    must(backend_here(&rig->backend, tw_kernels_for(tw_cpu_level(ctx)), 1, &problem) == 0,
          problem.text);
     tw_context_destroy(ctx);
-    must(tw_params_create(&rig->params, net, rig->backend, 0, 1, 1, &problem) == 0, problem.text);
+    must(tw_backend_host(&rig->host, tw_kernels_for("scalar"), 1, &problem) == 0, problem.text);
+    must(tw_params_create(&rig->params, net, rig->host, 0, 1, 1, &problem) == 0, problem.text);
     must(tw_params_init(&rig->params, net, SEED, &problem) == 0, problem.text);
-    must(tw_trunk_create(&rig->trunk, net, rig->backend, &rig->params, hooks, &problem) == 0,
+    rig->on          = rig->params;
+    rig->on.backend  = rig->backend;
+    rig->on.value    = rig_room(rig, rig->params.total);
+    rig->on.gradient = rig_room(rig, rig->params.total);
+    rig->on.state    = rig_room(rig, rig->params.states);
+    must(tw_trunk_create(&rig->trunk, net, rig->backend, &rig->on, hooks, &problem) == 0,
          problem.text);
+    rig->got        = calloc(EXAMPLES * tw_trunk_features(rig->trunk), sizeof(float));
+    rig->g_features = rig_room(rig, EXAMPLES * tw_trunk_features(rig->trunk));
 }
 
 static inline void rig_free(rig_t *rig)
 {
     tw_trunk_destroy(rig->trunk);
-    tw_params_destroy(&rig->params);
+    tw_backend_release(rig->backend, rig->on.value);
+    tw_backend_release(rig->backend, rig->on.gradient);
+    tw_backend_release(rig->backend, rig->on.state);
+    tw_backend_release(rig->backend, rig->g_features);
+    must(tw_backend_memory_used(rig->backend) == backend_keeps(rig->backend), "memory is left");
     tw_backend_destroy(rig->backend);
+    tw_params_destroy(&rig->params);
+    tw_backend_destroy(rig->host);
+    free(rig->got);
+}
+
+/* Put examples and parameters where the trunk wants them. */
+static inline void prepare(rig_t *rig, const examples_t *e, size_t first, size_t n)
+{
+    tw_problem_t problem = {.set = 0};
+    float       *input   = tw_trunk_input(rig->trunk, n, &problem);
+
+    must(input != NULL, problem.text);
+    must(n <= EXAMPLES, "more examples");
+    rig_put(rig, input, e->images + first * e->size, n * e->size);
+    rig_put(rig, rig->on.value, rig->params.value, rig->params.total);
+    rig_put(rig, rig->on.state, rig->params.state, rig->params.states);
 }
 
 /* Examples first .. first + n - 1 through the trunk. */
@@ -49,14 +108,13 @@ static inline const float *forward(rig_t *rig, const examples_t *e, size_t first
 {
     const tw_trunk_pass_t pass    = {n, training, SEED, STEP, e->index + first};
     tw_problem_t          problem = {.set = 0};
-    float                *input   = tw_trunk_input(rig->trunk, n, &problem);
-    const float          *features;
 
-    must(input != NULL, problem.text);
-    memcpy(input, e->images + first * e->size, n * e->size * sizeof(float));
-    features = tw_trunk_forward(rig->trunk, &pass, &problem);
-    must(features != NULL, problem.text);
-    return features;
+    prepare(rig, e, first, n);
+    rig->features = tw_trunk_forward(rig->trunk, &pass, &problem);
+    must(rig->features != NULL, problem.text);
+    rig_get(rig, rig->got, rig->features, n * tw_trunk_features(rig->trunk));
+    rig_get(rig, rig->params.state, rig->on.state, rig->params.states);
+    return rig->got;
 }
 
 static inline void backward(rig_t *rig, const examples_t *e, size_t first, size_t n, const float *g)
@@ -64,7 +122,10 @@ static inline void backward(rig_t *rig, const examples_t *e, size_t first, size_
     const tw_trunk_pass_t pass    = {n, 1, SEED, STEP, e->index + first};
     tw_problem_t          problem = {.set = 0};
 
-    must(tw_trunk_backward(rig->trunk, &pass, g, &problem) == 0, problem.text);
+    rig_put(rig, rig->g_features, g, n * tw_trunk_features(rig->trunk));
+    rig_put(rig, rig->on.gradient, rig->params.gradient, rig->params.total);
+    must(tw_trunk_backward(rig->trunk, &pass, rig->g_features, &problem) == 0, problem.text);
+    rig_get(rig, rig->params.gradient, rig->on.gradient, rig->params.total);
 }
 
 /* |got - want| / |want| in the Euclidean norm. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/transport/bind.c - places and devices of a communicator's ranks, with a made-up machine (hwloc
- * reads tests/topology/s4.xml) and a table in the place of CUDA's: who takes which device, what each rank
- * says where one cannot be had, and that nobody is left waiting. Then the messages go in another order,
- * and the sums are the same.
+ * tests/transport/bind.c - places and devices of a communicator's ranks, on a made-up machine: who takes which
+ * device, what each rank says where one cannot be had, and that nobody is left waiting.
  */
 #include "config.h"
 
@@ -10,121 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/transport/comm/comm.h"
-#include "runtime/transport/comm/place.h"
-#include "tests/mpi/harness.h"
-
-/* ---- the table ------------------------------------------------------------------------------- */
-
-static int         made_count;     /* devices of this rank                             */
-static const char *made_bus[16];   /* theirs; NULL: it cannot be told                  */
-static const char *made_problem;   /* there is no device, because of this              */
-static int         made_busy = -1; /* another process has it                           */
-static int         made_current;   /* -1: none was selected                            */
-
-static tw_status_t made_up_count(int *count_p, char *why, size_t size)
-{
-    if (made_problem != NULL) {
-        snprintf(why, size, "%s", made_problem);
-        return TW_ERR_UNSUPPORTED;
-    }
-    *count_p = made_count;
-    return TW_OK;
-}
-
-static tw_status_t made_up_bus(int device, char *text, size_t size)
-{
-    if (made_bus[device] == NULL) {
-        return TW_ERR_IO;
-    }
-    snprintf(text, size, "%s", made_bus[device]);
-    return TW_OK;
-}
-
-static tw_status_t made_up_select(int device, char *why, size_t size)
-{
-    if (device < 0 || device >= made_count || device == made_busy) {
-        snprintf(why, size, "device %d is busy", device);
-        return TW_ERR_BUSY;
-    }
-    made_current = device;
-    return TW_OK;
-}
-
-static bool made_up_owns(const void *p, const void *q)
-{
-    (void)p;
-    (void)q;
-    return false;
-}
-
-static const tw_device_ops_t made_up = {.name   = "made up",
-                                        .count  = made_up_count,
-                                        .bus    = made_up_bus,
-                                        .select = made_up_select,
-                                        .owns   = made_up_owns};
-
-/* ---- communicators --------------------------------------------------------------------------- */
-
-static const char *const s4_bus[] = {"0000:03:00.0", "0000:04:00.0", "0000:05:00.0",
-                                     "0000:06:00.0", "0000:83:00.0", "0000:84:00.0",
-                                     "0000:85:00.0", "0000:86:00.0"};
-
-static int  lines; /* warnings and errors since the communicator was made */
-static char last[512];
-
-static void keep_line(void *arg, tw_log_level_t level, int rank, const char *line)
-{
-    (void)arg;
-    (void)rank;
-    if (level <= TW_LOG_WARN) {
-        lines++;
-        snprintf(last, sizeof(last), "%s", line);
-    }
-}
-
-/* A communicator on S4's machine, whose devices CUDA counts. */
-static tw_comm_t *open_comm(tw_context_t **ctx_p)
-{
-    char       path[4096];
-    tw_comm_t *comm;
-
-    snprintf(path, sizeof(path), "%s/tests/topology/s4.xml", getenv("top_srcdir"));
-    setenv("HWLOC_XMLFILE", path, 1);
-    T_OK(tw_context_create(ctx_p));
-    T_OK(tw_context_set_log(*ctx_p, keep_line, NULL));
-    comm             = t_comm(*ctx_p, MPI_COMM_WORLD);
-    comm->device.ops = &made_up;
-    made_count       = 8;
-    made_problem     = NULL;
-    made_busy        = -1;
-    made_current     = -1;
-    memcpy(made_bus, s4_bus, sizeof(s4_bus));
-    lines   = 0;
-    last[0] = '\0';
-    return comm;
-}
-
-static void close_comm(tw_comm_t *comm, tw_context_t *ctx)
-{
-    t_comm_done(comm, ctx);
-    unsetenv("HWLOC_XMLFILE");
-}
-
-/* The device and the place say the same GPU. */
-static void expect_place(tw_comm_t *comm, int device, int gpu)
-{
-    const tw_node_t  *node  = NULL;
-    const tw_place_t *place = NULL;
-
-    T_OK(tw_comm_place(comm, &node, &place));
-    t_expect("current device", (uint64_t)made_current, (uint64_t)device);
-    t_expect("device of the place", (uint64_t)place->device, (uint64_t)device);
-    t_expect("GPU of the place", (uint64_t)place->gpu, (uint64_t)gpu);
-    t_expect("GPUs of the machine", (uint64_t)tw_node_count(node, TW_PART_GPU), 8);
-}
-
-/* ---- cases ----------------------------------------------------------------------------------- */
+#include "tests/transport/made_up.h"
 
 /* All see all: rank r has GPU r. A number is a number, and auto by the setting does not move again. */
 static void all_see_all(void)
@@ -133,24 +17,25 @@ static void all_see_all(void)
     tw_comm_t    *comm   = open_comm(&ctx);
     int           device = -7;
 
-    T_OK(tw_comm_bind_device(comm, TW_BIND_NONE, &device));
+    T_OK(tw_comm_bind_device(comm, TW_BIND_NONE, &device, NULL, 0));
     t_expect("none", (uint64_t)device, (uint64_t)-1);
-    t_expect("nothing selected", (uint64_t)made_current, (uint64_t)-1);
-    T_OK(tw_comm_bind_device(comm, TW_BIND_SETTING, &device)); /* its default */
+    t_expect("nothing current", (uint64_t)made_current, (uint64_t)-1);
+    T_OK(tw_comm_bind_device(comm, TW_BIND_SETTING, &device, NULL, 0)); /* its default */
     t_expect("none", (uint64_t)device, (uint64_t)-1);
-    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device, NULL, 0));
     t_expect("auto", (uint64_t)device, (uint64_t)t_rank % 8);
     expect_place(comm, t_rank % 8, t_rank % 8);
-    T_OK(tw_comm_bind_device(comm, (t_rank + 5) % 8, &device));
+    T_OK(tw_comm_bind_device(comm, (t_rank + 5) % 8, &device, NULL, 0));
     expect_place(comm, (t_rank + 5) % 8, (t_rank + 5) % 8);
     setenv("THINWIRE_DEVICE", "auto", 1);
-    T_OK(tw_comm_bind_device(comm, TW_BIND_SETTING, &device));
+    T_OK(tw_comm_bind_device(comm, TW_BIND_SETTING, &device, NULL, 0));
     unsetenv("THINWIRE_DEVICE");
     expect_place(comm, (t_rank + 5) % 8, (t_rank + 5) % 8);
     t_expect("lines", (uint64_t)lines, 0);
-    T_STATUS(tw_comm_bind_device(comm, -4, &device), TW_ERR_INVALID_ARG);
-    T_STATUS(tw_comm_bind_device(comm, 0, NULL), TW_ERR_INVALID_ARG);
-    T_STATUS(tw_comm_bind_device(NULL, 0, &device), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_comm_bind_device(comm, -5, &device, NULL, 0), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_comm_bind_device(comm, 0, &device, NULL, 1), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_comm_bind_device(comm, 0, NULL, NULL, 0), TW_ERR_INVALID_ARG);
+    T_STATUS(tw_comm_bind_device(NULL, 0, &device, NULL, 0), TW_ERR_INVALID_ARG);
     T_STATUS(tw_comm_place(comm, NULL, NULL), TW_ERR_INVALID_ARG);
     close_comm(comm, ctx);
 }
@@ -165,7 +50,7 @@ static void own_device_each(void)
 
     made_count  = 1;
     made_bus[0] = s4_bus[gpu];
-    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device, NULL, 0));
     t_expect("device", (uint64_t)device, 0);
     expect_place(comm, 0, gpu);
     close_comm(comm, ctx);
@@ -179,12 +64,12 @@ static void fewer_devices(void)
     int           device = -7;
 
     made_count = 2;
-    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device, NULL, 0));
     expect_place(comm, t_rank % 2, t_rank % 2);
     t_expect("lines", t_over_all((uint64_t)lines), t_size > 2);
     made_bus[0] = "000a:00:00.0";
     made_bus[1] = NULL;
-    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device, NULL, 0));
     expect_place(comm, t_rank % 2, -1);
     close_comm(comm, ctx);
 }
@@ -197,18 +82,17 @@ static void one_rank_wrong(void)
     int           device = -7;
 
     made_count = 4;
-    T_STATUS(tw_comm_bind_device(comm, t_rank == t_size - 1 ? 7 : TW_BIND_AUTO, &device),
+    T_STATUS(tw_comm_bind_device(comm, t_rank == t_size - 1 ? 7 : TW_BIND_AUTO, &device, NULL, 0),
              TW_ERR_RANGE);
     t_expect("device", (uint64_t)device, (uint64_t)-7);
     t_expect("lines", (uint64_t)lines, t_rank == t_size - 1);
     if (t_rank == t_size - 1) {
         t_expect("what is accepted",
-                 strstr(last, "(7): this rank has 4 devices; accepted: auto, "
-                              "none, 0 to 3") != NULL,
+                 strstr(last, "device 7: this rank has 4 devices; accepted: auto, 0 to 3") != NULL,
                  1);
     }
     setenv("THINWIRE_DEVICE", "7", 1);
-    T_STATUS(tw_comm_bind_device(comm, TW_BIND_SETTING, &device), TW_ERR_SETTING);
+    T_STATUS(tw_comm_bind_device(comm, TW_BIND_SETTING, &device, NULL, 0), TW_ERR_SETTING);
     unsetenv("THINWIRE_DEVICE");
     t_expect("the setting", strstr(last, "THINWIRE_DEVICE=7: this rank has 4") != NULL, 1);
     T_OK(tw_comm_status(comm));
@@ -223,11 +107,11 @@ static void no_driver(void)
     int           device = -7;
 
     made_problem = t_rank == 0 ? "the driver is too old" : NULL;
-    T_STATUS(tw_comm_bind_device(comm, 0, &device), TW_ERR_UNSUPPORTED);
+    T_STATUS(tw_comm_bind_device(comm, 0, &device, NULL, 0), TW_ERR_UNSUPPORTED);
     t_expect("lines", (uint64_t)lines, t_rank == 0);
-    t_expect("nothing selected", (uint64_t)made_current, (uint64_t)-1);
+    t_expect("nothing current", (uint64_t)made_current, (uint64_t)-1);
     lines = 0;
-    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device, NULL, 0));
     t_expect("device", device >= 0, t_rank > 0);
     t_expect("current", (uint64_t)made_current, (uint64_t)device);
     t_expect("lines", (uint64_t)lines, t_rank == 0);
@@ -237,21 +121,146 @@ static void no_driver(void)
     close_comm(comm, ctx);
 }
 
-/* The device is another process's. */
+/* The device is another process's: the one before stays on all ranks, and none is handed out. */
 static void busy(void)
 {
     tw_context_t *ctx;
     tw_comm_t    *comm   = open_comm(&ctx);
     int           device = -7;
 
-    made_busy = t_rank == 0 ? 0 : -1;
-    T_STATUS(tw_comm_bind_device(comm, 0, &device), TW_ERR_BUSY);
+    made_current = 5;
+    made_busy    = t_rank == 0 ? 0 : -1;
+    T_STATUS(tw_comm_bind_device(comm, 0, &device, NULL, 0), TW_ERR_BUSY);
     t_expect("device", (uint64_t)device, (uint64_t)-7);
+    t_expect("current", (uint64_t)made_current, 5);
     t_expect("lines", t_over_all((uint64_t)(t_rank == 0 && strstr(last, "busy") != NULL)), 1);
-    lines = 0;
-    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
+    made_busy  = -1;
+    made_stuck = t_rank == t_size - 1 ? 3 : -1;
+    T_STATUS(tw_comm_bind_device(comm, 3, &device, NULL, 0), TW_ERR_IO);
+    t_expect("current", (uint64_t)made_current, 5);
+    made_stuck = -1;
+    made_busy  = t_rank == 0 ? 0 : -1;
+    lines      = 0;
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device, NULL, 0));
     t_expect("device", (uint64_t)device, (uint64_t)(t_rank == 0 ? -1 : t_rank));
+    t_expect("current", (uint64_t)made_current, (uint64_t)(t_rank == 0 ? 5 : t_rank));
     t_expect("lines", (uint64_t)lines, t_rank == 0);
+    close_comm(comm, ctx);
+}
+
+/* All or none: where one has none, or one that is busy, nobody has one, and all know why. Who asked for a
+ * number, or for what there is, has it all the same. */
+static void alike(void)
+{
+    tw_context_t *ctx;
+    tw_comm_t    *comm             = open_comm(&ctx);
+    const int     last_rank        = t_size - 1;
+    char          why[TW_BIND_WHY] = "x", want[64];
+    int           device           = -7;
+
+    T_OK(tw_comm_bind_device(comm, TW_BIND_ALIKE, &device, why, sizeof(why)));
+    t_expect("device", (uint64_t)device, (uint64_t)t_rank);
+    t_expect("no reason", (uint64_t)why[0], 0);
+    made_current = 5;
+    made_started = 0;
+    made_problem = t_rank == last_rank ? "the driver is too old" : NULL;
+    snprintf(want, sizeof(want), "rank %d: the driver is too old", last_rank);
+    T_OK(tw_comm_bind_device(comm, TW_BIND_ALIKE, &device, why, sizeof(why)));
+    t_expect("device", (uint64_t)device, (uint64_t)-1);
+    t_expect("the reason", strcmp(why, want) == 0, 1);
+    t_expect("nothing started", (uint64_t)made_started, 0);
+    made_problem = NULL;
+    made_busy    = t_rank == last_rank ? last_rank : -1;
+    snprintf(want, sizeof(want), "rank %d: device %d is busy", last_rank, last_rank);
+    T_OK(tw_comm_bind_device(comm, TW_BIND_ALIKE, &device, why, sizeof(why)));
+    t_expect("device", (uint64_t)device, (uint64_t)-1);
+    t_expect("the reason", strcmp(why, want) == 0, 1);
+    t_expect("current", (uint64_t)made_current, 5);
+    T_OK(tw_comm_bind_device(comm, t_rank == 0 ? TW_BIND_AUTO : TW_BIND_ALIKE, &device, why, 5));
+    t_expect("device", device >= 0, t_rank == 0 && t_size > 1);
+    t_expect("the reason, cut", strlen(why), t_rank == 0 && t_size > 1 ? 0 : 4);
+    t_expect("lines", (uint64_t)lines, t_size == 1);
+    close_comm(comm, ctx);
+}
+
+static const char *const launcher[][2] = {
+    {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+    {"SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"}};
+
+/* The launcher says nothing of this machine's ranks; rank >= 0: it is Slurm, and says that. */
+static void launched_by(int rank, int ranks)
+{
+    char number[32], tasks[64];
+
+    for (size_t i = 0; i < sizeof(launcher) / sizeof(launcher[0]); i++) {
+        unsetenv(launcher[i][0]);
+        unsetenv(launcher[i][1]);
+    }
+    if (rank >= 0) {
+        snprintf(number, sizeof(number), "%d", rank);
+        snprintf(tasks, sizeof(tasks), "7,2(x3),%d", ranks);
+        setenv("SLURM_NODEID", "4", 1);
+        setenv("SLURM_LOCALID", number, 1);
+        setenv("SLURM_STEP_TASKS_PER_NODE", tasks, 1);
+    }
+}
+
+/* Every second rank has a communicator of its own with the others of its kind, in the other order: what one of
+ * them takes, the other one knows. */
+static void take_halves(int lines_each)
+{
+    MPI_Comm      half;
+    tw_context_t *ctx;
+    tw_comm_t    *comm;
+    int           device = -7, mine, all[T_RANKS_MAX];
+
+    MPI_Comm_split(MPI_COMM_WORLD, t_rank % 2, -t_rank, &half);
+    comm = open_over(&ctx, half);
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device, NULL, 0));
+    t_expect("lines", (uint64_t)lines, lines_each > 0 && tw_comm_rank(comm) == 0);
+    if (lines_each == 0) {
+        expect_place(comm, t_rank, t_rank);
+        mine = device;
+        MPI_Allgather(&mine, 1, MPI_INT, all, 1, MPI_INT, MPI_COMM_WORLD);
+        for (int r = 0; r < t_size; r++) {
+            t_expect("the device of each", (uint64_t)all[r], (uint64_t)r);
+        }
+    } else {
+        t_expect("says so", strstr(last, "others may take the same devices") != NULL,
+                 tw_comm_rank(comm) == 0);
+    }
+    close_comm(comm, ctx);
+    MPI_Comm_free(&half);
+}
+
+static void part_of_a_node(void)
+{
+    take_halves(0); /* as mpirun has it */
+    launched_by(t_rank, t_size);
+    take_halves(0);
+    if (t_size >= 4) {
+        launched_by(0, t_size); /* two of a half say the same */
+        take_halves(1);
+    }
+    launched_by(-1, 0);
+    take_halves(1);
+}
+
+/* A context describes the machine once. */
+static void one_map(void)
+{
+    tw_context_t     *ctx;
+    tw_comm_t        *comm  = open_comm(&ctx);
+    tw_comm_t        *other = t_comm(ctx, MPI_COMM_WORLD);
+    const tw_node_t  *node[2];
+    const tw_place_t *place;
+
+    T_OK(tw_comm_place(comm, &node[0], &place));
+    T_OK(tw_comm_place(other, &node[1], &place));
+    t_expect("one map", node[0] == node[1], 1);
+    T_OK(tw_comm_destroy(other));
+    t_expect("it stays", (uint64_t)tw_node_count(node[0], TW_PART_GPU), 8);
     close_comm(comm, ctx);
 }
 
@@ -263,126 +272,27 @@ static void some_want_none(void)
     const tw_place_t *place  = NULL;
     int               device = -7;
 
-    T_OK(tw_comm_bind_device(comm, t_rank % 2 == 0 ? TW_BIND_NONE : TW_BIND_AUTO, &device));
+    T_OK(
+        tw_comm_bind_device(comm, t_rank % 2 == 0 ? TW_BIND_NONE : TW_BIND_AUTO, &device, NULL, 0));
     t_expect("device", (uint64_t)device, (uint64_t)(t_rank % 2 == 0 ? -1 : t_rank / 2));
     T_OK(tw_comm_place(comm, NULL, &place));
     t_expect("device of the place", (uint64_t)place->device, (uint64_t)(t_size == 1 ? 0 : device));
     close_comm(comm, ctx);
 }
 
-/* The same sums, bit for bit, whatever the order of messages. */
-static void sums(tw_comm_t *comm, float *out, size_t n, tw_algorithm_t algorithm)
-{
-    const tw_how_t how = {.codec = t_codec("tree8", TW_F32), .algorithm = algorithm};
-    float         *in  = malloc(n * sizeof(*in));
-
-    t_fill(TW_F32, t_seed + (uint64_t)t_rank, 0, n, in);
-    T_OK(tw_allreduce(comm, in, out, n, TW_SUM, &how));
-    free(in);
-}
-
-/* Each pass of a hybrid run takes its examples from one switch's ranks. */
-static void passes_below_a_switch(tw_comm_t *comm)
-{
-    size_t                   examples[T_RANKS_MAX];
-    const tw_hybrid_config_t config = {
-        .scheme = TW_SCHEME_GROUP, .group = (t_size + 1) / 2, .features = 3, .examples = examples};
-    tw_hybrid_t *hybrid = NULL;
-
-    for (int r = 0; r < t_size; r++) {
-        examples[r] = (size_t)t_size;
-    }
-    T_OK(tw_hybrid_create(comm, &config, &hybrid));
-    t_expect("passes", tw_hybrid_passes(hybrid), (uint64_t)t_size);
-    for (size_t p = 0; p < tw_hybrid_passes(hybrid); p++) {
-        const tw_hybrid_pass_t *pass     = tw_hybrid_pass_at(hybrid, p);
-        size_t                  sides[2] = {0, 0};
-
-        for (int r = 0; r < t_size; r++) {
-            sides[r % 2] += pass->count[r];
-        }
-        t_expect("switches", (uint64_t)(sides[0] > 0) + (uint64_t)(sides[1] > 0), 1);
-    }
-    tw_hybrid_destroy(hybrid);
-}
-
-/* The other ranks in the rounds in which the exchange order has their GPUs meet this rank's. */
-static void in_rounds(tw_comm_t *comm)
-{
-    const tw_node_t  *node  = NULL;
-    const tw_place_t *place = NULL;
-    tw_round_t       *rounds;
-    int               gpus[T_RANKS_MAX], met[8] = {0}, count, before = 0;
-
-    T_OK(tw_comm_place(comm, &node, &place));
-    for (int r = 0; r < t_size; r++) {
-        gpus[r] = r % 8 / 2 + 4 * (r % 2);
-    }
-    T_OK(tw_exchange_order(node, gpus, t_size, &rounds, &count));
-    for (int i = 0; i < count; i++) {
-        for (int k = 0; k < rounds[i].count; k++) {
-            const tw_pair_t *pair = &rounds[i].pairs[k];
-
-            if (pair->a == place->gpu || pair->b == place->gpu) {
-                met[pair->a == place->gpu ? pair->b : pair->a] = i + 1;
-            }
-        }
-    }
-    for (int i = 1; i < t_size; i++) {
-        const int round = met[gpus[tw_comm_peer(comm, i)]];
-
-        t_expect("in the order of exchange", round > before, 1);
-        before = round;
-    }
-    free(rounds);
-}
-
-/* Ranks have GPUs in another order: 0, 4, 1, 5, 2, 6, 3, 7, so neighbours in rank are on different
- * switches, and those that are near come first. */
-static void order_of_messages(void)
-{
-    enum { N = 5000 };
-    static float  before[2][N], after[2][N];
-    tw_context_t *ctx;
-    tw_comm_t    *comm = open_comm(&ctx);
-    int           seen = 0, device, last_near = 0, position[T_RANKS_MAX];
-    const int     mine = t_rank % 2;
-
-    sums(comm, before[0], N, TW_ALGORITHM_DIRECT);
-    sums(comm, before[1], N, TW_ALGORITHM_TWO_PASS);
-    made_count  = 1;
-    made_bus[0] = s4_bus[t_rank % 8 / 2 + 4 * mine];
-    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device));
-    t_expect("this rank first", (uint64_t)tw_comm_peer(comm, t_size), (uint64_t)t_rank);
-    for (int i = 1; i < t_size; i++) {
-        const int peer = tw_comm_peer(comm, i);
-
-        t_expect("one order", (uint64_t)tw_comm_source(comm, i), (uint64_t)peer);
-        seen |= 1 << peer;
-        last_near = peer % 2 == mine ? i : last_near;
-    }
-    in_rounds(comm);
-    t_expect("all others", (uint64_t)seen,
-             (((uint64_t)1 << t_size) - 1) & ~((uint64_t)1 << t_rank));
-    t_expect("near ones first", (uint64_t)last_near, (uint64_t)((t_size + 1 - mine) / 2 - 1));
-    sums(comm, after[0], N, TW_ALGORITHM_DIRECT);
-    sums(comm, after[1], N, TW_ALGORITHM_TWO_PASS);
-    T_SAME(TW_F32, after[0], before[0], N);
-    T_SAME(TW_F32, after[1], before[1], N);
-    T_OK(tw_comm_groups(comm, (t_size + 1) / 2, position));
-    for (int r = 0; r < t_size; r++) { /* even ranks, then odd ones */
-        t_expect("position", (uint64_t)position[r], (uint64_t)((t_size + 1) / 2 * (r % 2) + r / 2));
-    }
-    T_SAME_EVERYWHERE(MPI_COMM_WORLD, position, (size_t)t_size * sizeof(int));
-    passes_below_a_switch(comm);
-    close_comm(comm, ctx);
-}
-
 static const t_case_t cases[] = {
-    {"all see all", all_see_all, 1},       {"own device each", own_device_each, 1},
-    {"fewer devices", fewer_devices, 1},   {"one rank wrong", one_rank_wrong, 1},
-    {"no driver", no_driver, 1},           {"busy", busy, 1},
-    {"some want none", some_want_none, 1}, {"order of messages", order_of_messages, 2},
+    {"all see all", all_see_all, 1},
+    {"own device each", own_device_each, 1},
+    {"fewer devices", fewer_devices, 1},
+    {"one rank wrong", one_rank_wrong, 1},
+    {"no driver", no_driver, 1},
+    {"busy", busy, 1},
+    {"all or none", alike, 1},
+    {"some want none", some_want_none, 1},
+    {"order of messages", order_of_messages, 2},
+    {"near networks", near_networks, 1},
+    {"one map", one_map, 1},
+    {"part of a node", part_of_a_node, 2}, /* the last: what the launcher said is gone */
 };
 
 T_MAIN(cases)

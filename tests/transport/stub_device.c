@@ -31,7 +31,7 @@ typedef struct event {
     uint64_t recorded, done;
 } event_t;
 
-typedef enum verb { COPY, ZERO, RECORD, FOLLOW, ENCODE, DECODE, ADD, FEED, DIVIDE } verb_t;
+typedef enum verb { COPY, ZERO, RECORD, FOLLOW, ENCODE, DECODE, ADD, FEED, DIVIDE, EMPTY } verb_t;
 
 typedef struct task {
     struct task      *next;
@@ -148,6 +148,13 @@ static void divide(uint8_t *at, const task_t *task)
     }
 }
 
+static void empty(double *moments, size_t n)
+{
+    if (!(moments[0] > 0.0)) {
+        memset(moments, 0, n * sizeof(*moments));
+    }
+}
+
 static size_t codes_of(const task_t *task)
 {
     size_t bytes = 0;
@@ -213,6 +220,9 @@ static bool work(stream_t *stream)
         task->event->done = task->number > task->event->done ? task->number : task->event->done;
         break;
     case FOLLOW:
+        break;
+    case EMPTY:
+        empty((double *)(void *)stub_region(task->dst, task->n * sizeof(double), true), task->n);
         break;
     case DIVIDE:
         divide(stub_region(task->dst, task->n * task->element, true), task);
@@ -336,6 +346,11 @@ static tw_status_t stub_divide(void *values, size_t n, size_t element, int divis
         &(task_t){.verb = DIVIDE, .dst = values, .n = n, .element = element, .divisor = divisor});
 }
 
+static tw_status_t stub_moments_empty(double *moments, size_t n, void *stream)
+{
+    return put(stream, &(task_t){.verb = EMPTY, .dst = moments, .n = n});
+}
+
 static tw_status_t stub_current_device(int *device_p)
 {
     *device_p = stub_current;
@@ -371,4 +386,5 @@ const tw_device_ops_t stub_device = {
     .decode_add      = stub_decode_add,
     .encode_feedback = stub_encode_feedback,
     .divide          = stub_divide,
+    .moments_empty   = stub_moments_empty,
 };

@@ -53,6 +53,44 @@ size_t tw_backend_memory_total(const tw_backend_t *backend)
     return backend->ops->memory_total(backend);
 }
 
+int tw_backend_marks(const tw_backend_t *backend)
+{
+    return backend->ops->mark != NULL;
+}
+
+int tw_backend_mark_create(tw_backend_t *backend, void **mark_p, tw_problem_t *problem)
+{
+    *mark_p = NULL;
+    return backend->ops->mark_create(backend, mark_p, problem);
+}
+
+void tw_backend_mark_destroy(tw_backend_t *backend, void *mark)
+{
+    if (mark != NULL) {
+        backend->ops->mark_destroy(backend, mark);
+    }
+}
+
+int tw_backend_mark(tw_backend_t *backend, void *mark, tw_problem_t *problem)
+{
+    return backend->ops->mark(backend, mark, problem);
+}
+
+int tw_backend_elapsed(tw_backend_t *backend, void *from, void *to, double *seconds,
+                       tw_problem_t *problem)
+{
+    return backend->ops->elapsed(backend, from, to, seconds, problem);
+}
+
+int tw_backend_images(tw_backend_t *backend, size_t rows, const struct tw_input_device **device_p,
+                      tw_problem_t *problem)
+{
+    *device_p = NULL;
+    return backend->ops->images != NULL
+               ? backend->ops->images(backend, rows, device_p, problem)
+               : 0;
+}
+
 static int make_room(tw_backend_t *backend, tw_problem_t *problem)
 {
     const size_t        room = 2 * backend->room + 16;

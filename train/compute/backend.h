@@ -128,6 +128,30 @@ int tw_backend_finish(tw_backend_t *backend, tw_problem_t *problem);
 size_t tw_backend_memory_used(const tw_backend_t *backend);
 size_t tw_backend_memory_total(const tw_backend_t *backend);
 
+/* Moments in the order of the work, for measuring what a device does and when. The processor has none:
+ * its work is done where it is called. */
+
+/** Whether it has marks. */
+int tw_backend_marks(const tw_backend_t *backend);
+
+int  tw_backend_mark_create(tw_backend_t *backend, void **mark_p, tw_problem_t *problem);
+void tw_backend_mark_destroy(tw_backend_t *backend, void *mark); /* NULL: nothing */
+
+/** The mark is where the work queued so far ends; it may be set again and again. */
+int tw_backend_mark(tw_backend_t *backend, void *mark, tw_problem_t *problem);
+
+/** Seconds from one mark to another, both of which have been waited for. */
+int tw_backend_elapsed(tw_backend_t *backend, void *from, void *to, double *seconds,
+                       tw_problem_t *problem);
+
+/** What receives the images of a pipeline (input/device.h) in its memory and does the last operations on
+ * them there, for batches of at most `rows` images: the backend's, after whose pipeline it is to be
+ * destroyed. One for a backend.
+ * @param [out] device_p  NULL: the processor does so. @return 0, or -1 with the problem set. */
+struct tw_input_device;
+int tw_backend_images(tw_backend_t *backend, size_t rows, const struct tw_input_device **device_p,
+                      tw_problem_t *problem);
+
 /* ---- graphs ---- */
 
 /** An empty graph for n >= 1 examples. @return 0, or -1 with the problem set. */

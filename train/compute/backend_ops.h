@@ -55,6 +55,17 @@ typedef struct tw_backend_ops {
     int (*finish)(tw_backend_t *backend, tw_problem_t *problem);
     size_t (*memory_total)(const tw_backend_t *backend);
 
+    /* Marks: all or none. */
+    int (*mark_create)(tw_backend_t *backend, void **mark_p, tw_problem_t *problem);
+    void (*mark_destroy)(tw_backend_t *backend, void *mark);
+    int (*mark)(tw_backend_t *backend, void *mark, tw_problem_t *problem);
+    int (*elapsed)(tw_backend_t *backend, void *from, void *to, double *seconds,
+                   tw_problem_t *problem);
+
+    /* The device of a pipeline; NULL: the processor. */
+    int (*images)(tw_backend_t *backend, size_t rows, const struct tw_input_device **device_p,
+                  tw_problem_t *problem);
+
     /* A new tensor: from shape and layout its runs, rows, width, count and descriptor. */
     int (*describe)(tw_tensor_t *t, tw_problem_t *problem);
     void (*forget)(tw_tensor_t *t); /* its descriptor */
@@ -195,9 +206,21 @@ tw_op_t *tw_op_create(tw_graph_t *graph, const tw_op_class_t *class, tw_tensor_t
 int tw_op_result(tw_op_t *op, tw_shape_t shape, tw_layout_t layout, int params,
                  tw_problem_t *problem);
 
-/* Whether x has the shape that the layer wants. @return 0, or -1 with the problem set. */
+/* ---- checks.c: each returns 0, or -1 with the problem set ---- */
+
+/* x has the shape that the layer wants. */
 int tw_layer_check(const tw_network_layer_t *layer, tw_shape_t want, const tw_tensor_t *x,
                    tw_problem_t *problem);
+
+/* All windows of a pooling have something of the image. */
+int tw_layer_check_windows(const tw_network_layer_t *layer, tw_problem_t *problem);
+
+/* The window of a local response normalisation is odd. */
+int tw_layer_check_lrn(const tw_network_layer_t *layer, tw_problem_t *problem);
+
+/* x2 is such that an addition can take every stride-th position of it; the sum's activation. */
+int tw_layer_check_shortcut(const tw_network_layer_t *layer, const tw_tensor_t *x2,
+                            tw_problem_t *problem);
 
 /* ---- gradients.c ---- */
 

@@ -91,18 +91,6 @@ int tw_graph_input(tw_graph_t *graph, tw_shape_t shape, tw_tensor_t **y_p, float
     return 0;
 }
 
-int tw_layer_check(const tw_network_layer_t *layer, tw_shape_t want, const tw_tensor_t *x,
-                   tw_problem_t *problem)
-{
-    const tw_shape_t is = x->shape;
-
-    if (is.c == want.c && is.h == want.h && is.w == want.w) {
-        return 0;
-    }
-    return tw_problem_set(problem, "layer %s takes %zu x %zu x %zu, not %zu x %zu x %zu",
-                          layer->name, want.c, want.h, want.w, is.c, is.h, is.w);
-}
-
 /* Scratch for a gradient that is added to another. */
 static int need_sum(tw_backend_t *backend, size_t bytes, tw_problem_t *problem)
 {

@@ -122,6 +122,12 @@ struct tw_transform_ops {
     void (*affine)(const void *own, const tw_transform_step_t *step, const float **mean,
                    const float **scale, size_t *n);
 
+    /** Where it subtracts a number of its own from each value of the whole image, as floats: these
+     * numbers, [c][h][w] of its input. NULL: it does something else. */
+    const float *(*pixels)(const void *own);
+
+    int view; /* run() changes what is seen of an image, and touches no value and no memory */
+
     /** What takes the place of the word in tests of the network, where their list is not given: ""
      * for nothing. NULL: the word itself. */
     void (*in_tests)(const char *word, char *text, size_t size);

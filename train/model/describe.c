@@ -112,3 +112,74 @@ void tw_network_describe(const tw_network_t *net, size_t batch, FILE *out)
             "on each of P ranks with sharded.\n",
             batch, sums.parameters * sizeof(float));
 }
+
+/* ---- memory of a device ---------------------------------------------------------------------- */
+
+/* The largest of equal shares. */
+static size_t share_of(size_t n, size_t ranks)
+{
+    return (n + ranks - 1) / ranks;
+}
+
+/* Parameters that a rank holds, and those that have owners elsewhere. */
+static size_t count_parameters(const tw_network_t *net, const tw_network_share_t *share,
+                               size_t *owned_p)
+{
+    size_t all = 0;
+
+    *owned_p = 0;
+    for (size_t l = 0; l < net->layers; l++) {
+        const size_t n     = tw_network_weights(net, l) + tw_network_biases(net, l);
+        const int    split = share->split && net->layer[l].kind == TW_DENSE;
+
+        all += !split || n == 0
+                   ? n
+                   : share_of(net->layer[l].out.c, share->ranks) * (n / net->layer[l].out.c);
+        *owned_p += split ? 0 : n;
+    }
+    return all;
+}
+
+/* Outputs before the first dense layer, of a rank's examples; and of dense layers, of as many as go
+ * through them at a time, which with split layers are those of all ranks at most. */
+static size_t count_outputs(const tw_network_t *net, const tw_network_share_t *share)
+{
+    const size_t rows  = share_of(share->batch, share->ranks);
+    size_t       trunk = tw_shape_size(net->input), dense = 0;
+
+    for (size_t l = 0; l < net->layers; l++) {
+        *(l < net->first_dense ? &trunk : &dense) += tw_shape_size(net->layer[l].out);
+    }
+    return rows * trunk + (share->split ? share->batch : rows) * dense;
+}
+
+static void print_memory(FILE *out, const char *what, size_t numbers)
+{
+    fprintf(out, "  %-34s %14zu bytes\n", what, numbers * sizeof(float));
+}
+
+void tw_network_describe_memory(const tw_network_t *net, const tw_network_share_t *share,
+                                FILE *out)
+{
+    size_t       owned, state;
+    const size_t all     = count_parameters(net, share, &owned);
+    const size_t outputs = count_outputs(net, share);
+    const size_t masters = share->owners == 0   ? 0
+                           : share->owners == 1 ? owned
+                                                : share_of(owned, share->ranks);
+
+    state = share->owners == 0 ? all : all - owned + masters;
+    fprintf(out, "\nmemory of each device, %zu rank%s, batch %zu:\n", share->ranks,
+            share->ranks == 1 ? "" : "s", share->batch);
+    print_memory(out, "parameters", all);
+    print_memory(out, "their gradients", all);
+    print_memory(out, "the optimizer's state", state);
+    if (share->owners != 0) {
+        print_memory(out, "masters of what it owns", masters);
+    }
+    print_memory(out, "layers' outputs", outputs);
+    print_memory(out, "their gradients, at most", outputs);
+    print_memory(out, "in all", 2 * all + state + masters + 2 * outputs);
+    fputs("and what cuDNN works in, batches on their way and messages; a run tells what it took.\n",
+          out);
+}

@@ -152,6 +152,17 @@ uint64_t tw_network_operations(const tw_network_t *net, size_t layer);
  * as float32 for one example and for batch examples; and totals. */
 void tw_network_describe(const tw_network_t *net, size_t batch, FILE *out);
 
+/* How ranks share a network. */
+typedef struct tw_network_share {
+    size_t ranks, batch; /* examples of all ranks together       */
+    int    split;        /* dense layers by output unit          */
+    int    owners;       /* of weights: 0, 1 rank 0, 2 all ranks */
+} tw_network_share_t;
+
+/** What the fullest rank's device holds of it, in a line for each kind. */
+void tw_network_describe_memory(const tw_network_t *net, const tw_network_share_t *share,
+                                FILE *out);
+
 /** "conv", "pool", ... as in model files. */
 const char *tw_kind_name(tw_layer_kind_t kind);
 

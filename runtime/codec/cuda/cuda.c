@@ -209,3 +209,15 @@ tw_status_t tw_cuda_divide(void *stream, uint8_t *values, size_t n, size_t eleme
     return status == TW_OK ? tw_cuda_start(tw_cuda_divide_launch(&work, element), &work, stream)
                            : status;
 }
+
+tw_status_t tw_cuda_moments_empty(void *stream, double *moments, size_t n)
+{
+    tw_cuda_work_t work = {.dst = (uint8_t *)moments, .n = n};
+    int            device, processors;
+    tw_status_t    status = tw_cuda_device(stream, &device, &processors);
+
+    if (status == TW_OK) {
+        status = tw_cuda_memory(moments, device);
+    }
+    return status == TW_OK ? tw_cuda_start(tw_cuda_moments_empty_launch(), &work, stream) : status;
+}

@@ -43,4 +43,7 @@ tw_status_t tw_cuda_norm(void *stream, const uint8_t *src, size_t n, double *wor
 /* values[i] = fl(values[i] / divisor), n elements of 4 or 8 bytes at any alignment. */
 tw_status_t tw_cuda_divide(void *stream, uint8_t *values, size_t n, size_t element, int divisor);
 
+/* n doubles, 1 or more, become 0 unless the first is above 0. */
+tw_status_t tw_cuda_moments_empty(void *stream, double *moments, size_t n);
+
 #endif /* TW_CODEC_CUDA_H */

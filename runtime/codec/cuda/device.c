@@ -182,11 +182,16 @@ static tw_status_t tw_cuda_divide_values(void *values, size_t n, size_t element,
     return n > 0 ? tw_cuda_divide(stream, values, n, element, divisor) : TW_OK;
 }
 
+static tw_status_t tw_cuda_empty(double *moments, size_t n, void *stream)
+{
+    return tw_cuda_moments_empty(stream, moments, n);
+}
+
 const tw_device_ops_t tw_device_cuda = {
     .name            = "CUDA",
     .count           = tw_cuda_count,
     .bus             = tw_cuda_bus,
-    .select          = tw_cuda_select,
+    .start           = tw_cuda_start_device,
     .current         = tw_cuda_current,
     .use             = tw_cuda_use,
     .owns            = tw_cuda_owns,
@@ -208,4 +213,5 @@ const tw_device_ops_t tw_device_cuda = {
     .decode_add      = tw_codec_decode_add,
     .encode_feedback = tw_codec_encode_feedback,
     .divide          = tw_cuda_divide_values,
+    .moments_empty   = tw_cuda_empty,
 };

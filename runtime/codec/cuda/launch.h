@@ -74,6 +74,8 @@ tw_cuda_launch_t tw_cuda_absmax_launch(tw_cuda_work_t *work, int processors);
 tw_cuda_launch_t tw_cuda_norm_launch(tw_cuda_work_t *work, int step);
 /* dst: n elements of 4 or 8 bytes, divided in place by work->divisor. */
 tw_cuda_launch_t tw_cuda_divide_launch(tw_cuda_work_t *work, size_t element);
+/* dst: n doubles, which become 0 unless the first is above 0. */
+tw_cuda_launch_t tw_cuda_moments_empty_launch(void);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * codec/cuda/select.c - which devices CUDA counts, where they are, and making one the current one;
- * in words where that fails.
+ * codec/cuda/select.c - which devices CUDA counts, where they are, and starting one; in words where that
+ * fails.
  */
 #include "config.h"
 
@@ -48,21 +48,41 @@ tw_status_t tw_cuda_bus(int device, char *text, size_t size)
     return tw_cuda_status(cudaDeviceGetPCIBusId(text, (int)size, device));
 }
 
-tw_status_t tw_cuda_select(int device, char *why, size_t size)
+/* cudaSetDevice() starts a device, too, but is then hard to take back: what was current before would be
+ * started. Runtimes before 12 start at the first use, so there it is not. */
+static cudaError_t tw_cuda_init(int device)
 {
-    cudaError_t error = cudaSetDevice(device);
+#if CUDART_VERSION >= 12000
+    return cudaInitDevice(device, 0, 0);
+#else
+    int         before = 0;
+    cudaError_t error  = cudaGetDevice(&before);
 
     if (error == cudaSuccess) {
-        error = cudaFree(NULL); /* older runtimes start the device at the first use */
+        error = cudaSetDevice(device);
     }
+    if (error == cudaSuccess) {
+        error = cudaFree(NULL);
+        (void)cudaSetDevice(before);
+    }
+    return error;
+#endif
+}
+
+tw_status_t tw_cuda_start_device(int device, char *why, size_t size)
+{
+    const cudaError_t error  = tw_cuda_init(device);
+    const tw_status_t status = tw_cuda_status(error);
+
     if (error == cudaErrorDevicesUnavailable || error == cudaErrorDeviceAlreadyInUse) {
         snprintf(why, size, "device %d is busy, or another process has it alone (compute mode)",
                  device);
-        (void)tw_cuda_status(error);
         return TW_ERR_BUSY;
     }
-    if (error != cudaSuccess) {
+    if (error == cudaErrorMemoryAllocation) {
+        snprintf(why, size, "device %d has no memory left for another process", device);
+    } else if (error != cudaSuccess) {
         snprintf(why, size, "device %d: %s", device, cudaGetErrorString(error));
     }
-    return tw_cuda_status(error);
+    return status;
 }

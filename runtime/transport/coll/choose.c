@@ -126,8 +126,9 @@ static tw_status_t tw_collective_create(tw_collective_call_t *call, tw_form_t fo
     if (status != TW_OK) {
         return status;
     }
-    op->recv = call->recv;
-    op->send = call->send == TW_IN_PLACE ? call->recv : call->send;
+    op->recv  = call->recv;
+    op->send  = call->send == TW_IN_PLACE ? call->recv : call->send;
+    op->after = call->after;
     op->algorithm->fill(op, call);
     return tw_request_finish(op, form, request_p);
 }

@@ -41,6 +41,7 @@ struct tw_collective_call {
     const tw_algorithm_row_t *algorithm;
     size_t                    fragment; /* bytes of codes; 0: as the row has it */
     size_t room; /* as tw_request_shape_t has it; who calls the driver may set it */
+    struct tw_device_event *after; /* as tw_request_t has it; who calls the driver may set it */
 
     /* By check(): as tw_request_shape_t has them. */
     size_t      compared; /* its count */
@@ -74,6 +75,7 @@ static inline void tw_collective_begin(tw_collective_call_t *call, tw_comm_t *co
     call->algorithm  = NULL;
     call->fragment   = 0;
     call->room       = 0;
+    call->after      = NULL;
 }
 
 /* tw_NAME(), tw_iNAME() and tw_NAME_init(): tw_NAME_form() with the same arguments, the form and where

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/bytes.h"
 #include "runtime/topology/near.h"
+#include "runtime/transport/comm/machine.h"
 #include "runtime/transport/comm/place.h"
 #include "runtime/transport/comm/sync.h"
 
@@ -17,8 +19,10 @@
 typedef struct tw_seat_facts {
     char     binding[TW_PUS_TEXT];
     char     devices[TW_SEAT_DEVICES];
-    uint64_t hash; /* of the map */
-    int      rank; /* of the communicator */
+    uint64_t hash;                    /* of the map */
+    int      rank;                    /* of the communicator */
+    int      local_rank, local_ranks; /* of the job, on this machine; 0 of 0: not known       */
+    int      picked; /* the number of the device that devices was cut down to; -1: it was not */
 } tw_seat_facts_t;
 
 static void tw_seat_release(tw_comm_seat_t *seat)
@@ -26,8 +30,8 @@ static void tw_seat_release(tw_comm_seat_t *seat)
     while (seat != NULL) {
         tw_comm_seat_t *before = seat->before;
 
-        tw_node_destroy(seat->node);
         free(seat->places);
+        free(seat->members);
         free(seat->levels);
         free(seat->peers);
         free(seat);
@@ -39,8 +43,10 @@ static tw_status_t tw_seat_own_facts(const tw_comm_t *comm, const tw_node_t *nod
                                      const char *devices, tw_seat_facts_t *facts)
 {
     memset(facts, 0, sizeof(*facts));
-    facts->hash = tw_node_hash(node);
-    facts->rank = comm->rank;
+    facts->hash   = tw_node_hash(node);
+    facts->rank   = comm->rank;
+    facts->picked = -1;
+    (void)tw_machine_local(&facts->local_rank, &facts->local_ranks);
     if (tw_node_binding(node, facts->binding, sizeof(facts->binding)) != TW_OK) {
         TW_WARN(&comm->log, "this rank's binding is too long a list, and is taken for none");
         facts->binding[0] = '\0';
@@ -51,6 +57,40 @@ static tw_status_t tw_seat_own_facts(const tw_comm_t *comm, const tw_node_t *nod
     }
     snprintf(facts->devices, sizeof(facts->devices), "%s", devices);
     return TW_OK;
+}
+
+/* A list of devices becomes as many texts, one behind the other; returns how many. */
+static int tw_seat_cut(char *devices)
+{
+    int count = devices[0] != '\0';
+
+    for (char *at = devices; (at = strchr(at, ',')) != NULL; at++) {
+        *at = '\0';
+        count++;
+    }
+    return count;
+}
+
+static const char *tw_seat_nth(const char *cut, int n)
+{
+    for (; n > 0; n--) {
+        cut += strlen(cut) + 1;
+    }
+    return cut;
+}
+
+/* Of several devices the one whose turn it is: where ranks cannot know what the others take, each takes the
+ * one of its own number among them. */
+static void tw_seat_pick(tw_seat_facts_t *facts, int turn)
+{
+    const int count = tw_seat_cut(facts->devices);
+
+    if (count > 1) {
+        const char *one = tw_seat_nth(facts->devices, turn % count);
+
+        facts->picked = turn % count;
+        memmove(facts->devices, one, strlen(one) + 1);
+    }
 }
 
 /* Where ranks have different maps, because of cgroups, none knows what another may use: the launcher has
@@ -64,27 +104,92 @@ static void tw_seat_part(const tw_comm_t *comm, tw_comm_seat_t *seat, tw_seat_fa
                         "ranks of this machine see different parts of it; each is placed "
                         "by itself");
             }
-            facts[0]    = facts[seat->rank];
-            seat->rank  = 0;
-            seat->ranks = 1;
+            facts[0] = facts[seat->rank];
+            tw_seat_pick(&facts[0], seat->in_job ? facts[0].local_rank : seat->rank);
+            facts[0].local_ranks = 0;
+            seat->rank           = 0;
+            seat->ranks          = 1;
             return;
         }
     }
 }
 
-/* Places from what all ranks of the machine said, and the levels of this rank. */
-static tw_status_t tw_seat_place_all(tw_comm_seat_t *seat, const tw_seat_facts_t *facts, int *own)
+/* Do the launcher's numbers fit together? Else nobody has one. */
+static void tw_seat_number(tw_comm_seat_t *seat, tw_seat_facts_t *facts)
 {
-    const size_t ranks  = seat->ranks > 0 ? (size_t)seat->ranks : 1;
-    tw_rank_t   *list   = calloc(ranks, sizeof(*list));
-    int         *levels = calloc(ranks, TW_NEAR_LEVELS * sizeof(*levels));
-    tw_status_t  status = list != NULL && levels != NULL ? TW_OK : TW_ERR_NO_MEMORY;
+    seat->in_job = true;
+    for (int r = 0; r < seat->ranks; r++) {
+        seat->in_job = seat->in_job && facts[r].local_ranks >= seat->ranks &&
+                       facts[r].local_ranks == facts[0].local_ranks;
+        for (int q = 0; q < r; q++) {
+            seat->in_job = seat->in_job && facts[q].local_rank != facts[r].local_rank;
+        }
+    }
+    for (int r = 0; r < seat->ranks && !seat->in_job; r++) {
+        facts[r].local_ranks = 0;
+    }
+}
 
-    for (int r = 0; r < seat->ranks && status == TW_OK; r++) {
-        list[r] = (tw_rank_t){.binding = facts[r].binding, .devices = facts[r].devices};
+/* What tw_place() is told of all ranks of the job on this machine, list[]; at[r]: where rank r of the seat
+ * stands in it. Ranks outside of the communicator are taken for free ones that see what others do; where
+ * there are some, devices are taken in turn, as nobody knows what those are near to. */
+static void tw_seat_list(const tw_comm_seat_t *seat, tw_seat_facts_t *facts, int ranks,
+                         char *devices, tw_rank_t *list, int *at)
+{
+    int count;
+
+    snprintf(devices, TW_SEAT_DEVICES, "%s", facts[0].devices);
+    count = tw_seat_cut(devices);
+    for (int i = 0; i < ranks; i++) {
+        list[i].devices = count > 1 ? tw_seat_nth(devices, i % count) : "";
+    }
+    for (int r = 0; r < seat->ranks; r++) {
+        at[r] = facts[r].local_ranks > 0 ? facts[r].local_rank : r;
+        if (ranks > seat->ranks) {
+            tw_seat_pick(&facts[r], facts[r].local_rank);
+        }
+        list[at[r]] = (tw_rank_t){.binding = facts[r].binding, .devices = facts[r].devices};
+    }
+}
+
+/* Of the places of all ranks of the job those of the seat come to the front, with their devices' numbers. */
+static tw_status_t tw_seat_keep(tw_comm_seat_t *seat, const tw_seat_facts_t *facts, int ranks,
+                                const int *at)
+{
+    const size_t bytes = (size_t)ranks * sizeof(*seat->places);
+    tw_place_t  *all   = malloc(bytes);
+
+    if (all == NULL) {
+        return TW_ERR_NO_MEMORY;
+    }
+    memcpy(all, seat->places, bytes);
+    for (int r = 0; r < seat->ranks; r++) {
+        seat->members[r] = facts[r].rank;
+        seat->places[r]  = all[at[r]];
+        if (facts[r].picked >= 0 && seat->places[r].device >= 0) {
+            seat->places[r].device = facts[r].picked;
+        }
+    }
+    free(all);
+    return TW_OK;
+}
+
+/* Places from what all ranks of the machine said, and the levels of this rank. */
+static tw_status_t tw_seat_place_all(tw_comm_seat_t *seat, tw_seat_facts_t *facts, int *own)
+{
+    const int   ranks  = facts[0].local_ranks > 0 ? facts[0].local_ranks : seat->ranks;
+    tw_rank_t  *list   = calloc((size_t)ranks, sizeof(*list));
+    int        *at     = calloc((size_t)ranks, sizeof(*at));
+    int        *levels = calloc((size_t)ranks, TW_NEAR_LEVELS * sizeof(*levels));
+    char        devices[TW_SEAT_DEVICES];
+    tw_status_t status = list != NULL && at != NULL && levels != NULL ? TW_OK : TW_ERR_NO_MEMORY;
+
+    if (status == TW_OK) {
+        tw_seat_list(seat, facts, ranks, devices, list, at);
+        status = tw_place(seat->node, ranks, list, &seat->places);
     }
     if (status == TW_OK) {
-        status = tw_place(seat->node, seat->ranks, list, &seat->places);
+        status = tw_seat_keep(seat, facts, ranks, at);
     }
     if (status == TW_OK) {
         tw_near_levels(seat->node, seat->places, seat->ranks, levels);
@@ -93,100 +198,8 @@ static tw_status_t tw_seat_place_all(tw_comm_seat_t *seat, const tw_seat_facts_t
         }
     }
     free(list);
+    free(at);
     free(levels);
-    return status;
-}
-
-/* Rounds of the exchange order in which this rank's GPU meets the others; 0: the same GPU, or none.
- * TW_ERR_NO_MEMORY. round[r] is of rank r of the machine. */
-static tw_status_t tw_seat_rounds(const tw_comm_seat_t *seat, int *round)
-{
-    const int   mine  = seat->places[seat->rank].gpu;
-    const int   all   = tw_node_count(seat->node, TW_PART_GPU);
-    int        *gpus  = calloc((size_t)all + 1, sizeof(*gpus));
-    int         count = 0, rounds = 0;
-    tw_round_t *list   = NULL;
-    tw_status_t status = gpus != NULL ? TW_OK : TW_ERR_NO_MEMORY;
-
-    for (int g = 0; g < all && status == TW_OK; g++) {
-        for (int r = 0; r < seat->ranks; r++) {
-            if (seat->places[r].gpu == g) {
-                gpus[count++] = g;
-                break;
-            }
-        }
-    }
-    if (status == TW_OK && mine >= 0 && count > 1 && count <= 1024) {
-        status = tw_exchange_order(seat->node, gpus, count, &list, &rounds);
-    }
-    for (int i = 0; i < rounds; i++) {
-        for (int k = 0; k < list[i].count; k++) {
-            const tw_pair_t *pair = &list[i].pairs[k];
-
-            for (int r = 0; r < seat->ranks; r++) {
-                if ((pair->a == mine && pair->b == seat->places[r].gpu) ||
-                    (pair->b == mine && pair->a == seat->places[r].gpu)) {
-                    round[r] = i + 1;
-                }
-            }
-        }
-    }
-    free(list);
-    free(gpus);
-    return status;
-}
-
-/* A rank, and when its turn is. */
-typedef struct tw_turn {
-    int rank, elsewhere, level, round, distance;
-} tw_turn_t;
-
-static int tw_by_turn(const void *a, const void *b)
-{
-    const tw_turn_t *x = a, *y = b;
-
-    return x->elsewhere != y->elsewhere ? y->elsewhere - x->elsewhere
-           : x->round != y->round       ? x->round - y->round
-           : x->level != y->level       ? x->level - y->level
-                                        : x->distance - y->distance;
-}
-
-/* The order of messages: ranks of other machines, because theirs take longest, from the next rank on;
- * then those of this one in the order of exchange. */
-static tw_status_t tw_seat_order(const tw_comm_t *comm, tw_comm_seat_t *seat,
-                                 const tw_seat_facts_t *facts)
-{
-    tw_turn_t  *turns  = calloc((size_t)comm->size, sizeof(*turns));
-    int        *round  = calloc((size_t)seat->ranks, sizeof(*round));
-    tw_status_t status = turns != NULL && round != NULL ? TW_OK : TW_ERR_NO_MEMORY;
-
-    if (status == TW_OK) {
-        status = tw_seat_rounds(seat, round);
-    }
-    for (int i = 0; i < comm->size && status == TW_OK; i++) {
-        tw_turn_t *turn = &turns[i];
-
-        *turn = (tw_turn_t){.rank = (comm->rank + i) % comm->size, .elsewhere = 1, .distance = i};
-        while (turn->level < TW_NEAR_LEVELS &&
-               seat->levels[turn->rank * TW_NEAR_LEVELS + turn->level] !=
-                   seat->levels[comm->rank * TW_NEAR_LEVELS + turn->level]) {
-            turn->level++;
-        }
-        for (int r = 0; r < seat->ranks; r++) {
-            if (facts[r].rank == turn->rank) {
-                turn->elsewhere = 0;
-                turn->round     = round[r];
-            }
-        }
-    }
-    if (status == TW_OK) {
-        qsort(turns + 1, (size_t)comm->size - 1, sizeof(*turns), tw_by_turn);
-        for (int i = 0; i < comm->size; i++) {
-            seat->peers[i] = turns[i].rank;
-        }
-    }
-    free(turns);
-    free(round);
     return status;
 }
 
@@ -217,8 +230,7 @@ static int tw_seat_gather(const tw_comm_t *comm, tw_comm_seat_t *seat, MPI_Comm 
 }
 
 /* All ranks' levels, and with them this rank's order of messages. */
-static tw_status_t tw_seat_tell(tw_comm_t *comm, tw_comm_seat_t *seat, const tw_seat_facts_t *facts,
-                                const int *own)
+static tw_status_t tw_seat_tell(tw_comm_t *comm, tw_comm_seat_t *seat, const int *own)
 {
     const size_t bytes = (size_t)comm->size * TW_NEAR_LEVELS * sizeof(int);
     void        *all;
@@ -230,8 +242,7 @@ static tw_status_t tw_seat_tell(tw_comm_t *comm, tw_comm_seat_t *seat, const tw_
     status = tw_sync_allgather(comm, own, all, TW_NEAR_LEVELS * (int)sizeof(int), "places");
     if (status == TW_OK) {
         memcpy(seat->levels, all, bytes);
-        status =
-            tw_comm_agree(comm, seat->places != NULL ? tw_seat_order(comm, seat, facts) : TW_OK);
+        status = tw_comm_agree(comm, seat->places != NULL ? tw_seat_order(comm, seat) : TW_OK);
     }
     tw_pool_put(&comm->pool, all);
     return status;
@@ -247,8 +258,8 @@ static tw_status_t tw_seat_fill(tw_comm_t *comm, tw_comm_seat_t *seat, const cha
     for (int l = 0; l < TW_NEAR_LEVELS; l++) {
         own[l] = l + 1 < TW_NEAR_LEVELS ? comm->rank : comm->leader;
     }
-    /* With the communicator's log lines, which carry its rank. */
-    if (tw_node_create(comm->ctx, NULL, getenv("CUDA_VISIBLE_DEVICES"), &seat->node) != TW_OK) {
+    seat->node = tw_machine_map(comm->ctx);
+    if (seat->node == NULL) {
         TW_WARN(&comm->log, "this machine could not be described: its ranks have no places");
     }
     result = MPI_Comm_split_type(comm->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local);
@@ -258,6 +269,7 @@ static tw_status_t tw_seat_fill(tw_comm_t *comm, tw_comm_seat_t *seat, const cha
     }
     status = tw_comm_mpi(comm, result, "placing the ranks of a machine");
     if (status == TW_OK && facts != NULL) {
+        tw_seat_number(seat, facts);
         tw_seat_part(comm, seat, facts);
         mine = tw_seat_place_all(seat, facts, own);
         mine = mine == TW_ERR_NO_MEMORY ? mine : TW_OK; /* has said why there are no places */
@@ -266,9 +278,30 @@ static tw_status_t tw_seat_fill(tw_comm_t *comm, tw_comm_seat_t *seat, const cha
         status = tw_comm_agree(comm, mine);
     }
     if (status == TW_OK) {
-        status = tw_seat_tell(comm, seat, facts, own);
+        status = tw_seat_tell(comm, seat, own);
     }
     free(facts);
+    return status;
+}
+
+/* UCX_NET_DEVICES of this rank's place, if every rank has a near network, and all are of one InfiniBand
+ * subnet: else a rank's near network may not reach another's, and UCX, which knows, chooses from all.
+ * Collective. */
+static tw_status_t tw_seat_network(tw_comm_t *comm, const tw_comm_seat_t *seat)
+{
+    const tw_place_t *place = tw_seat_place(seat);
+    const tw_part_t *nic = place != NULL ? tw_node_find(seat->node, TW_PART_NIC, place->nic) : NULL;
+    const char      *subnet = nic != NULL && nic->active ? nic->subnet : "";
+    const uint64_t   own = subnet[0] != '\0' ? tw_fnv1a(TW_FNV_START, subnet, strlen(subnet)) : 0;
+    const uint64_t   mine[2] = {own, ~own};
+    uint64_t         least[2];
+    tw_status_t status = tw_sync_allreduce(comm, mine, least, 2, sizeof(least[0]), MPI_UINT64_T,
+                                           MPI_MIN, "the subnets of near networks");
+
+    comm->network[0] = '\0';
+    if (status == TW_OK && least[0] != 0 && least[0] == ~least[1]) {
+        (void)tw_place_network(seat->node, place, comm->network, sizeof(comm->network));
+    }
     return status;
 }
 
@@ -279,14 +312,19 @@ tw_status_t tw_comm_seat_make(tw_comm_t *comm, const char *devices)
     tw_status_t     status;
 
     if (seat != NULL) {
-        seat->levels = calloc(size * TW_NEAR_LEVELS, sizeof(*seat->levels));
-        seat->peers  = calloc(size, sizeof(*seat->peers));
+        seat->levels  = calloc(size * TW_NEAR_LEVELS, sizeof(*seat->levels));
+        seat->peers   = calloc(size, sizeof(*seat->peers));
+        seat->members = calloc(size, sizeof(*seat->members));
     }
-    status = tw_comm_agree(comm, seat != NULL && seat->levels != NULL && seat->peers != NULL
+    status = tw_comm_agree(comm, seat != NULL && seat->levels != NULL && seat->peers != NULL &&
+                                         seat->members != NULL
                                      ? TW_OK
                                      : TW_ERR_NO_MEMORY);
     if (status == TW_OK) {
         status = tw_seat_fill(comm, seat, devices);
+    }
+    if (status == TW_OK) {
+        status = tw_seat_network(comm, seat);
     }
     if (status != TW_OK) {
         tw_seat_release(seat);
@@ -296,33 +334,5 @@ tw_status_t tw_comm_seat_make(tw_comm_t *comm, const char *devices)
     comm->seat         = seat;
     comm->seat_release = tw_seat_release;
     comm->peers        = seat->places != NULL ? seat->peers : NULL;
-    comm->network[0]   = '\0';
-    if (seat->places != NULL) {
-        (void)tw_place_network(seat->node, tw_seat_place(seat), comm->network,
-                               sizeof(comm->network));
-    }
     return TW_OK;
-}
-
-tw_status_t tw_comm_groups(const tw_comm_t *comm, int group, int *position)
-{
-    int        *order;
-    tw_status_t status;
-
-    for (int r = 0; r < comm->size; r++) {
-        position[r] = r;
-    }
-    if (comm->seat == NULL) {
-        return TW_OK;
-    }
-    order = malloc((size_t)comm->size * sizeof(*order));
-    if (order == NULL) {
-        return TW_ERR_NO_MEMORY;
-    }
-    status = tw_near_groups(comm->seat->levels, comm->size, group, order);
-    for (int i = 0; i < comm->size && status == TW_OK; i++) {
-        position[order[i]] = i;
-    }
-    free(order);
-    return status;
 }

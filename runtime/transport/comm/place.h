@@ -12,9 +12,11 @@
 #define TW_SEAT_DEVICES 2048 /* bytes of tw_rank_t.devices */
 
 typedef struct tw_comm_seat {
-    tw_node_t  *node;        /* this machine; NULL: it could not be described                    */
+    tw_node_t  *node;        /* this machine; NULL: it could not be described. The context's     */
     tw_place_t *places;      /* of its ranks; NULL: not known                                    */
     int         rank, ranks; /* this one among those that were placed together, and how many     */
+    bool        in_job;      /* the launcher has said which of the machine's ranks these are     */
+    int        *members;     /* their ranks in the communicator                                  */
     int        *levels;      /* [size * TW_NEAR_LEVELS], see topology/near.h; ranks of comm      */
     int        *peers;       /* tw_comm_t.peers                                                  */
     struct tw_comm_seat *before; /* an older one: what it holds was handed out; NULL             */
@@ -24,6 +26,10 @@ typedef struct tw_comm_seat {
  * (tw_rank_t); NULL: what the map shows. A machine that cannot be described is warned of, and its ranks
  * have no places; the status is that of the communication and of memory. */
 tw_status_t tw_comm_seat_make(tw_comm_t *comm, const char *devices);
+
+/* seat->peers, from its places and levels: ranks of other machines, because their messages take longest, from
+ * the next rank on; then those of this one in the order of exchange. @return TW_OK, TW_ERR_NO_MEMORY. */
+tw_status_t tw_seat_order(const tw_comm_t *comm, tw_comm_seat_t *seat);
 
 /* Groups of `group` ranks that are near each other: position[r] is where rank r stands when the groups
  * stand one after another; the same on all ranks. Without places the order of ranks. @return TW_OK,

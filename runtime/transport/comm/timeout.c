@@ -94,7 +94,8 @@ static void tw_op_waits_for(tw_request_t *op, char *text, size_t size)
     int      *tally = calloc((size_t)ranks, sizeof(*tally));
     int       waits = 0, named = 0;
     size_t    at = (size_t)snprintf(
-           text, size, "%s", op->device == NULL && op->bounce == NULL ? "no message" : "its device");
+           text, size, "%s",
+        op->device == NULL && op->bounce == NULL && !op->held ? "no message" : "its device");
 
     if (tally == NULL) {
         return;

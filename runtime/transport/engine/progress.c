@@ -146,16 +146,35 @@ static bool tw_op_may_start(const tw_request_t *op)
     return op->next_round < op->rounds;
 }
 
+/* Is what it reads there, and copied to where the algorithm has it? */
+static bool tw_op_begun(tw_request_t *op, tw_status_t *status_p)
+{
+    bool done = true;
+
+    if (op->held) {
+        *status_p = tw_staging_failed(
+            op->comm, op->comm->device.ops->query(op->after->event, &done), "the caller's work");
+        if (*status_p != TW_OK || !done) {
+            return false;
+        }
+        op->held = false;
+        if (op->bounce != NULL) {
+            *status_p = tw_bounce_begin(op);
+        }
+    }
+    return *status_p == TW_OK && (op->bounce == NULL || tw_bounce_in(op, status_p));
+}
+
 /* Everything that can move in one operation; idle lanes take the next rounds, in order. */
 static tw_status_t tw_op_advance(tw_request_t *op, bool *moved_p)
 {
     tw_status_t status = TW_OK;
 
-    if ((op->device != NULL || op->bounce != NULL) && op->comm->by_progress_thread) {
+    if ((op->device != NULL || op->bounce != NULL || op->held) && op->comm->by_progress_thread) {
         status = tw_staging_failed(op->comm, op->comm->device.ops->use(op->comm->device.number),
                                    "becoming the progress thread's");
     }
-    if (status == TW_OK && op->bounce != NULL && !tw_bounce_in(op, &status)) {
+    if (status == TW_OK && !tw_op_begun(op, &status)) {
         return status;
     }
     for (int l = 0; l < op->lanes && status == TW_OK; l++) {

@@ -59,7 +59,8 @@ static tw_status_t tw_request_begin(tw_request_t *op)
             return status;
         }
     }
-    if (op->bounce != NULL) {
+    op->held = op->after != NULL;
+    if (op->bounce != NULL && !op->held) {
         status = tw_bounce_begin(op);
         if (status != TW_OK) {
             return status;

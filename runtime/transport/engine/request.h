@@ -104,13 +104,16 @@ struct tw_request {
     tw_memory_t          said;             /* by how.exec: exec.memory is what the buffers are  */
     struct tw_op_device *device;           /* buffers are device memory (staging.h); or NULL */
     struct tw_bounce    *bounce;           /* the caller's are, ours are not (bounce.h); or NULL */
-    tw_feedback_t       *feedback;
-    unsigned             flags;
-    bool                 plan;
-    bool                 identity; /* codes are the elements themselves, in host memory */
-    bool                 started; /* by the caller, who has not yet been told that it is complete */
-    bool                 running; /* in comm->running                                            */
-    tw_status_t          status;
+    struct tw_device_event *after; /* behind work of the caller's on the device, without which no
+                                      round begins; or NULL. Set before a start */
+    tw_feedback_t          *feedback;
+    unsigned                flags;
+    bool                    plan;
+    bool                    identity; /* codes are the elements themselves, in host memory */
+    bool        started; /* by the caller, who has not yet been told that it is complete */
+    bool        running; /* in comm->running                                            */
+    bool        held;    /* `after` has not been seen to be done                        */
+    tw_status_t status;
 
     const uint8_t *send; /* elements; NULL where the operation has none         */
     uint8_t       *recv;

@@ -249,6 +249,19 @@ void standin_seed(uint64_t value)
     standin_unlock();
 }
 
+void standin_machine(int gpus, const char *visible, int driver)
+{
+    standin_lock();
+    if (!started) {
+        start();
+    }
+    gpus            = gpus < STANDIN_DEVICES ? gpus : STANDIN_DEVICES;
+    standin_devices = standin_visible(gpus, visible);
+    standin_driver  = driver;
+    standin_current = 0;
+    standin_unlock();
+}
+
 void standin_fail(const char *call, int n, int error, standin_mode_t mode)
 {
     snprintf(failing.call, sizeof(failing.call), "%s", call != NULL ? call : "");

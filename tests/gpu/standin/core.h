@@ -57,6 +57,12 @@ const standin_kernels_t *standin_kernels_of(const void *kernel);
 
 void standin_break(int device, int error);
 
+extern int standin_gpu[STANDIN_DEVICES]; /* of the machine, by device */
+extern int standin_driver;               /* its version; 0: there is none */
+
+/* Which of a machine's GPUs the text of CUDA_VISIBLE_DEVICES (NULL: all) shows, in its order; returns how many. */
+int standin_visible(int gpus, const char *visible);
+
 /* ---- memory --------------------------------------------------------------------------------- */
 
 typedef enum standin_kind {

@@ -15,14 +15,22 @@
 
 static _Thread_local cudaError_t last;
 
+/* A driver of an earlier major version does not serve, and none is version 0. */
+static cudaError_t served(cudaError_t error)
+{
+    return error == cudaSuccess && standin_driver / 1000 < CUDART_VERSION / 1000
+               ? cudaErrorInsufficientDriver
+               : error;
+}
+
 cudaError_t standin_cuda_enter_any(const char *call)
 {
-    return (cudaError_t)standin_enter(call, 0);
+    return served((cudaError_t)standin_enter(call, 0));
 }
 
 cudaError_t standin_cuda_enter(const char *call)
 {
-    const cudaError_t error = (cudaError_t)standin_enter(call, -1);
+    const cudaError_t error = served((cudaError_t)standin_enter(call, -1));
 
     return error == cudaSuccess && standin_devices == 0 ? cudaErrorNoDevice : error;
 }
@@ -54,6 +62,7 @@ cudaError_t cudaPeekAtLastError(void)
     X(cudaErrorInvalidPitchValue)                                                                  \
     X(cudaErrorInvalidMemcpyDirection)                                                             \
     X(cudaErrorInvalidDeviceFunction)                                                              \
+    X(cudaErrorInsufficientDriver)                                                                 \
     X(cudaErrorNoDevice)                                                                           \
     X(cudaErrorInvalidDevice)                                                                      \
     X(cudaErrorInvalidResourceHandle)                                                              \
@@ -87,27 +96,27 @@ const char *cudaGetErrorString(cudaError_t error)
 
 /* ---- versions and devices -------------------------------------------------------------------- */
 
-static cudaError_t version(const char *call, int *version_p)
+static cudaError_t version(const char *call, int number, int *version_p)
 {
-    cudaError_t error = standin_cuda_enter_any(call);
+    cudaError_t error = (cudaError_t)standin_enter(call, 0); /* needs no driver */
 
     if (error == cudaSuccess && version_p == NULL) {
         error = cudaErrorInvalidValue;
     }
     if (error == cudaSuccess) {
-        *version_p = CUDART_VERSION;
+        *version_p = number;
     }
     return standin_cuda_leave(error);
 }
 
 cudaError_t cudaRuntimeGetVersion(int *runtimeVersion)
 {
-    return version(__func__, runtimeVersion);
+    return version(__func__, CUDART_VERSION, runtimeVersion);
 }
 
 cudaError_t cudaDriverGetVersion(int *driverVersion)
 {
-    return version(__func__, driverVersion);
+    return version(__func__, standin_driver, driverVersion);
 }
 
 cudaError_t cudaGetDeviceCount(int *count)
@@ -151,7 +160,8 @@ cudaError_t cudaDeviceGetPCIBusId(char *pciBusId, int len, int device)
         error = cudaErrorInvalidValue;
     }
     if (error == cudaSuccess) {
-        snprintf(pciBusId, (size_t)len, "0000:%02X:00.0", (unsigned)(device + 1) & 255);
+        snprintf(pciBusId, (size_t)len, "0000:%02X:00.0",
+                 (unsigned)(standin_gpu[device] + 1) & 255);
     }
     return standin_cuda_leave(error);
 }
@@ -165,6 +175,21 @@ cudaError_t cudaSetDevice(int device)
     }
     if (error == cudaSuccess) {
         standin_current = device;
+    }
+    return standin_cuda_leave(error);
+}
+
+/* Starts it, as cudaSetDevice() does; the current one stays. */
+cudaError_t cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags)
+{
+    cudaError_t error = standin_cuda_enter_any(__func__);
+
+    if (error == cudaSuccess && !exists(device)) {
+        error = standin_devices == 0 ? cudaErrorNoDevice : cudaErrorInvalidDevice;
+    }
+    if (error == cudaSuccess && (deviceFlags != 0 || flags != 0)) {
+        standin_found("the stand-in knows no flags of devices");
+        error = cudaErrorInvalidValue;
     }
     return standin_cuda_leave(error);
 }

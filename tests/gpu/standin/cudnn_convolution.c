@@ -207,6 +207,58 @@ cudnnStatus_t cudnnGetConvolutionBackwardFilterAlgorithm_v7(
     return standin_cudnn_leave(status);
 }
 
+/* Find measures, and returns by rising time: an order drawn by lot. It may use the device, and memory of it. */
+#define FIND                                                                                       \
+    for (int i = 0; i < got && perf[i].status == CUDNN_STATUS_SUCCESS; i++) {                      \
+        const int other = (int)standin_lot((unsigned)i + 1);                                       \
+                                                                                                   \
+        if (other != i) {                                                                          \
+            __typeof__(*perf) swapped = perf[i];                                                   \
+                                                                                                   \
+            perf[i]          = perf[other];                                                        \
+            perf[other]      = swapped;                                                            \
+            swapped.time     = perf[i].time;                                                       \
+            perf[i].time     = perf[other].time;                                                   \
+            perf[other].time = swapped.time;                                                       \
+        }                                                                                          \
+    }
+
+cudnnStatus_t cudnnFindConvolutionForwardAlgorithm(
+    cudnnHandle_t handle, const cudnnTensorDescriptor_t xd, const cudnnFilterDescriptor_t wd,
+    const cudnnConvolutionDescriptor_t d, const cudnnTensorDescriptor_t yd, const int requested,
+    int *returned, cudnnConvolutionFwdAlgoPerf_t *perf)
+{
+    standin_case_t k      = {0};
+    cudnnStatus_t  status = begin(__func__, handle, &k, xd, wd, d, yd);
+
+    RANK(cudnnConvolutionFwdAlgo_t, FORWARD)
+    FIND return standin_cudnn_leave(status);
+}
+
+cudnnStatus_t cudnnFindConvolutionBackwardDataAlgorithm(
+    cudnnHandle_t handle, const cudnnFilterDescriptor_t wd, const cudnnTensorDescriptor_t dyd,
+    const cudnnConvolutionDescriptor_t d, const cudnnTensorDescriptor_t dxd, const int requested,
+    int *returned, cudnnConvolutionBwdDataAlgoPerf_t *perf)
+{
+    standin_case_t k      = {0};
+    cudnnStatus_t  status = begin(__func__, handle, &k, dxd, wd, d, dyd);
+
+    RANK(cudnnConvolutionBwdDataAlgo_t, BACKWARD_DATA)
+    FIND return standin_cudnn_leave(status);
+}
+
+cudnnStatus_t cudnnFindConvolutionBackwardFilterAlgorithm(
+    cudnnHandle_t handle, const cudnnTensorDescriptor_t xd, const cudnnTensorDescriptor_t dyd,
+    const cudnnConvolutionDescriptor_t d, const cudnnFilterDescriptor_t dwd, const int requested,
+    int *returned, cudnnConvolutionBwdFilterAlgoPerf_t *perf)
+{
+    standin_case_t k      = {0};
+    cudnnStatus_t  status = begin(__func__, handle, &k, xd, dwd, d, dyd);
+
+    RANK(cudnnConvolutionBwdFilterAlgo_t, BACKWARD_FILTER)
+    FIND return standin_cudnn_leave(status);
+}
+
 static cudnnStatus_t size(cudnnStatus_t status, const standin_case_t *k, standin_direction_t way,
                           int algo, size_t *bytes)
 {
@@ -256,6 +308,15 @@ cudnnStatus_t cudnnGetConvolutionBackwardFilterWorkspaceSize(
 
 /* ---- work ----------------------------------------------------------------------------------- */
 
+/* rounded: so that the order of additions shows. */
+static void add_to(double *sum, double product, bool rounded)
+{
+    *sum += product;
+    if (rounded) {
+        *sum = (double)(float)*sum;
+    }
+}
+
 /* For each product x * w that belongs to an element of y: out += the two others' product, `out` being the one that is
  * computed. */
 static void convolve(const standin_layer_t *l, standin_direction_t way, const standin_case_t *k,
@@ -288,13 +349,13 @@ static void convolve(const standin_layer_t *l, standin_direction_t way, const st
                                       flip ? k->w.d[3] - 1 - s : s);
                     switch (way) {
                     case FORWARD:
-                        out[i] += (double)x[at_x] * (double)w[at_w];
+                        add_to(&out[i], (double)x[at_x] * (double)w[at_w], l->rounded);
                         break;
                     case BACKWARD_DATA:
-                        out[at_x] += (double)y[i] * (double)w[at_w];
+                        add_to(&out[at_x], (double)y[i] * (double)w[at_w], l->rounded);
                         break;
                     default:
-                        out[at_w] += (double)y[i] * (double)x[at_x];
+                        add_to(&out[at_w], (double)y[i] * (double)x[at_x], l->rounded);
                         break;
                     }
                 }
@@ -339,7 +400,8 @@ static cudnnStatus_t run(cudnnStatus_t status, cudnnHandle_t handle, const stand
     if (status == CUDNN_STATUS_SUCCESS) {
         l->inputs          = 2;
         l->workspace_bytes = workspace(k, way, algo);
-        l->backwards       = algorithms[way][algo].drawn && standin_lot(2) == 0;
+        l->rounded         = algorithms[way][algo].drawn;
+        l->backwards       = l->rounded && standin_lot(2) == 0;
         l->by.convolution  = k->by;
         status             = standin_layer_put(handle, l, alpha, beta);
     }

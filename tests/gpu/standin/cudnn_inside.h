@@ -66,6 +66,7 @@ struct standin_layer {
     void           *workspace;
     size_t          workspace_bytes; /* that it needs */
     bool            in_place;        /* the output may be an input     */
+    bool            rounded;         /* sums are rounded after each addition */
     bool            backwards;       /* sums in the other order */
     union {
         struct cudnnConvolutionStruct convolution;

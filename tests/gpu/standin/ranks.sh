@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# ranks.sh - all that takes device memory, by the library's own code for CUDA on the stand-in: 1 to 4 ranks,
+# ranks.sh - all that takes device memory, by thinwire's own code for CUDA on the stand-in: 1 to 4 ranks,
 # 1 to 4 devices, other orders of execution each time. What is wrong, or left at the end, is exit status 99.
 # shellcheck disable=SC2154  # set by make check
 : "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}"
@@ -28,7 +28,7 @@ finds() { # FAULT: it ends otherwise than well
 }
 missing_event() { finds event && grep -q '^not ok' "$scratch/out"; }
 host_read() { finds read && grep -q '^standin: the host touches device memory' "$scratch/out"; }
-plan 17
+plan 25
 check "kernels beside the scalar code" alone env STANDIN_DEVICES=2 STANDIN_SEED="$seed" "$here/device_on_standin" check few
 check "collectives, 1 rank, 1 device" both_paths 1 1
 check "collectives, 2 ranks, 3 devices" both_paths 2 3
@@ -36,14 +36,22 @@ check "collectives, 3 ranks, 2 devices" both_paths 3 2
 check "collectives, 4 ranks, 4 devices" both_paths 4 4
 check "all codecs and algorithms, 2 ranks, 2 devices" on 2 2 "$here/device.mpi" 2
 check "all codecs and algorithms, 3 ranks, 1 device" on 3 1 "$here/device.mpi" 3
+check "schedulers, 1 rank, 1 device" on 1 1 "$here/scheduler.mpi" 1
+check "schedulers, 3 ranks, 2 devices" on 3 2 "$here/scheduler.mpi" 3
+check "schedulers, 4 ranks, 4 devices" on 4 4 "$here/scheduler.mpi" 4
 # A communicator that has failed abandons what was under way.
 check "errors, 2 ranks, 4 devices" on 2 4 STANDIN_LEAKS=1 "$here/device_errors.mpi" 2
 check "errors, 4 ranks, 1 device" on 4 1 STANDIN_LEAKS=1 "$here/device_errors.mpi" 4
 check "each allocation fails, 1 rank" on 1 1 "$here/failures.mpi" 1
 check "each allocation fails, 3 ranks, 3 devices" on 3 3 "$here/failures.mpi" 3
+check "ranks and their devices, 1 rank, 1 device" on 1 1 "$here/bind.mpi" 1
+check "ranks and their devices, 3 ranks, 4 devices" on 3 4 "$here/bind.mpi" 3
+check "ranks and their devices, 4 ranks, 2 devices" on 4 2 "$here/bind.mpi" 4
 check "dense layers, 1 rank, 1 device" on 1 1 "$here/head.mpi" 1
 check "dense layers, 2 ranks, 3 devices" on 2 3 "$here/head.mpi" 2
 check "dense layers, 4 ranks, 2 devices" on 4 2 "$here/head.mpi" 4
 check "a pipeline that hands over images" alone env STANDIN_SEED="$seed" "$here/test_pipeline"
+check "the trunk of a network, 1 rank, 1 device" on 1 1 "$here/trunk.mpi" 1
+check "the trunk of a network, 4 ranks, 3 devices" on 4 3 "$here/trunk.mpi" 4
 check "a missing event gives wrong results" missing_event
 check "a host read of device memory is found" host_read

@@ -25,6 +25,10 @@ void standin_seed(uint64_t seed);
  * first 512. */
 void standin_diligence(int of_1024);
 
+/* As if the process had begun on such a machine: GPUs, what CUDA_VISIBLE_DEVICES shows of them (NULL: all; see
+ * machine.c), and the version of the driver (13000; 0: there is none). Nothing may exist on any device. */
+void standin_machine(int gpus, const char *visible, int driver);
+
 typedef enum standin_mode {
     STANDIN_ONCE,   /* the call fails, the next one does not                                   */
     STANDIN_STICKY, /* and so does every later call on that device                             */

@@ -113,6 +113,9 @@ static tw_status_t stream_create(void **stream_p)
     tw_status_t status;
 
     set_up();
+    if (stub_calls_left > 0 && --stub_calls_left == 0) {
+        standin_fail("cudaStreamCreateWithFlags", 1, cudaErrorUnknown, STANDIN_ONCE);
+    }
     status       = tw_device_cuda.stream_create(stream_p);
     stub_objects = standin_objects();
     return status;
@@ -223,6 +226,12 @@ static tw_status_t divide(void *values, size_t n, size_t element, int divisor, v
     return tw_device_cuda.divide(values, n, element, divisor, stream);
 }
 
+static tw_status_t moments_empty(double *moments, size_t n, void *stream)
+{
+    set_up_work();
+    return tw_device_cuda.moments_empty(moments, n, stream);
+}
+
 const tw_device_ops_t stub_device = {
     .name            = "stand-in",
     .current         = current,
@@ -246,4 +255,5 @@ const tw_device_ops_t stub_device = {
     .decode_add      = decode_add,
     .encode_feedback = encode_feedback,
     .divide          = divide,
+    .moments_empty   = moments_empty,
 };

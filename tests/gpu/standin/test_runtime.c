@@ -8,6 +8,7 @@
 #include <cuda_runtime_api.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -107,6 +108,61 @@ START_TEST(pointers_are_what_they_are)
     CUDA(cudaStreamSynchronize(a));
     ck_assert_mem_eq(host, want, BYTES);
     CUDA(cudaFree(managed));
+}
+END_TEST
+
+/* CUDA_VISIBLE_DEVICES of a process on four GPUs: which ones it has, by bus; and drivers that do not serve. */
+static const struct {
+    const char *visible;
+    int         count, gpu[4];
+} views[] = {{NULL, 4, {0, 1, 2, 3}},
+             {"", 0, {0}},
+             {"-1", 0, {0}},
+             {"2,0", 2, {2, 0}},
+             {"1,4,2", 1, {1}},
+             {"1,1", 0, {0}},
+             {"3,-1,2", 1, {3}},
+             {"GPU-00000002", 1, {2}},
+             {"MIG-00000001-a,MIG-00000001-b", 1, {1}},
+             {"MIG-GPU-00000003/7/0,2", 1, {3}}};
+
+START_TEST(visible_devices)
+{
+    char bus[32], expected[32];
+    int  count = -1;
+
+    standin_machine(4, views[_i].visible, CUDART_VERSION);
+    ck_assert_int_eq(cudaGetDeviceCount(&count),
+                     views[_i].count > 0 ? cudaSuccess : cudaErrorNoDevice);
+    ck_assert_int_eq(count, views[_i].count);
+    for (int d = 0; d < count; d++) {
+        snprintf(expected, sizeof(expected), "0000:%02X:00.0", (unsigned)views[_i].gpu[d] + 1);
+        CUDA(cudaDeviceGetPCIBusId(bus, sizeof(bus), d));
+        ck_assert_str_eq(bus, expected);
+    }
+    ck_assert_int_eq(cudaInitDevice(count, 0, 0),
+                     count > 0 ? cudaErrorInvalidDevice : cudaErrorNoDevice);
+    (void)cudaGetLastError();
+}
+END_TEST
+
+START_TEST(drivers)
+{
+    static const int versions[] = {0, 12090, 13010};
+    int              version = -1, count = -1;
+
+    for (int i = 0; i < 3; i++) {
+        standin_machine(2, NULL, versions[i]);
+        CUDA(cudaDriverGetVersion(&version));
+        ck_assert_int_eq(version, versions[i]);
+        ck_assert_int_eq(cudaGetDeviceCount(&count),
+                         i == 2 ? cudaSuccess : cudaErrorInsufficientDriver);
+        ck_assert_int_eq(cudaSetDevice(1), i == 2 ? cudaSuccess : cudaErrorInsufficientDriver);
+    }
+    CUDA(cudaInitDevice(0, 0, 0));
+    CUDA(cudaGetDevice(&count));
+    ck_assert_int_eq(count, 1);
+    REFUSED(cudaInitDevice(0, 1, 1), cudaErrorInvalidValue, "no flags");
 }
 END_TEST
 
@@ -538,6 +594,8 @@ int main(void)
     tcase_add_test_raise_signal(deadly, a_kernel_goes_far_out_of_bounds, SIGSEGV);
     tcase_add_test(deadly, a_kernel_on_host_memory);
     tcase_add_loop_test(deadly, errors_stick, 0, 2);
+    tcase_add_loop_test(alone, visible_devices, 0, sizeof(views) / sizeof(views[0]));
+    tcase_add_test(alone, drivers);
     tcase_add_test(alone, what_is_left_is_said_at_the_end);
     return test_main(suite);
 }

@@ -65,14 +65,40 @@ int tw_gpu_start(tw_gpu_t *gpu, tw_task_fn kernel, const tw_task_t *task, size_t
 
 /* ---- tensors ---- */
 
+int tw_gpu_tensor(tw_gpu_t *gpu, size_t n, tw_shape_t shape, cudnnTensorDescriptor_t *d_p,
+                  tw_problem_t *problem)
+{
+    cudnnStatus_t s = gpu->lib.dnn.cudnnCreateTensorDescriptor(d_p);
+
+    if (s != CUDNN_STATUS_SUCCESS) {
+        *d_p = NULL;
+    } else {
+        s = gpu->lib.dnn.cudnnSetTensor4dDescriptor(*d_p, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT,
+                                                    (int)n, (int)shape.c, (int)shape.h,
+                                                    (int)shape.w);
+    }
+    return tw_gpu_dnn(gpu, s, "a tensor", problem);
+}
+
+void tw_gpu_tensor_destroy(tw_gpu_t *gpu, cudnnTensorDescriptor_t d)
+{
+    if (d != NULL) {
+        (void)gpu->lib.dnn.cudnnDestroyTensorDescriptor(d);
+    }
+}
+
+/* cuDNN counts numbers by int, and kernels by 32 bits. */
 static int describe(tw_tensor_t *t, tw_problem_t *problem)
 {
-    (void)problem;
     t->width = 1;
     t->runs  = t->shape.c;
     t->rows  = t->shape.h * t->shape.w;
     t->count = t->graph->n * t->runs * t->rows;
-    return 0;
+    return t->count <= INT32_MAX
+               ? 0
+               : tw_problem_set(problem,
+                                "%zu examples of %zu x %zu x %zu are more numbers than a GPU takes",
+                                t->graph->n, t->shape.c, t->shape.h, t->shape.w);
 }
 
 static void forget(tw_tensor_t *t)
@@ -105,6 +131,7 @@ static void destroy(tw_backend_t *backend)
     if (gpu->stream != NULL) {
         (void)cudaStreamSynchronize(gpu->stream);
     }
+    tw_gpu_images_destroy(gpu);
     tw_backend_release(backend, gpu->workspace);
     tw_backend_release(backend, gpu->blas_workspace);
     tw_gpu_staging_destroy(gpu);
@@ -131,11 +158,24 @@ static const tw_backend_ops_t ops = {.destroy         = destroy,
                                      .zero            = tw_gpu_zero,
                                      .finish          = tw_gpu_finish,
                                      .memory_total    = tw_gpu_memory_total,
+                                     .mark_create     = tw_gpu_mark_create,
+                                     .mark_destroy    = tw_gpu_mark_destroy,
+                                     .mark            = tw_gpu_mark,
+                                     .elapsed         = tw_gpu_elapsed,
+                                     .images          = tw_gpu_images,
                                      .describe        = describe,
                                      .forget          = forget,
                                      .settle          = tw_gpu_settle,
                                      .add_gradient    = tw_gpu_add_gradient,
+                                     .conv            = tw_gpu_conv,
+                                     .norm            = tw_gpu_norm,
+                                     .pool            = tw_gpu_pool,
+                                     .activation      = tw_gpu_activation,
+                                     .lrn             = tw_gpu_lrn,
+                                     .dropout         = tw_gpu_dropout,
+                                     .add             = tw_gpu_add,
                                      .output          = tw_gpu_output,
+                                     .phases          = &tw_gpu_norm_ops,
                                      .dense           = tw_gpu_dense,
                                      .sgd             = tw_gpu_sgd,
                                      .rmsprop         = tw_gpu_rmsprop,

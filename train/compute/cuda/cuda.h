@@ -37,6 +37,8 @@ typedef struct tw_gpu {
     void            *workspace; /* of cuDNN's; nothing in it outlives a call */
     size_t           workspace_bytes;
     tw_gpu_staging_t staging;
+
+    struct tw_gpu_images *images; /* NULL: no pipeline hands over any */
 } tw_gpu_t;
 
 static inline tw_gpu_t *tw_gpu_of(const tw_graph_t *graph)
@@ -64,6 +66,11 @@ int tw_gpu_start_blocks(tw_gpu_t *gpu, tw_task_fn kernel, const tw_task_t *task,
 /* At least so much workspace. */
 int tw_gpu_workspace(tw_gpu_t *gpu, size_t bytes, tw_problem_t *problem);
 
+/* A descriptor of n examples of a shape. */
+int  tw_gpu_tensor(tw_gpu_t *gpu, size_t n, tw_shape_t shape, cudnnTensorDescriptor_t *d_p,
+                   tw_problem_t *problem);
+void tw_gpu_tensor_destroy(tw_gpu_t *gpu, cudnnTensorDescriptor_t d); /* NULL is allowed */
+
 /* ---- memory.c ---- */
 
 int    tw_gpu_allocate(tw_backend_t *backend, size_t bytes, void **p, tw_problem_t *problem);
@@ -90,6 +97,18 @@ void tw_gpu_add_gradient(tw_tensor_t *x, const float *g);
 int  tw_gpu_output(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, float **gradient_p,
                    tw_op_t **op_p, tw_problem_t *problem);
 
+int  tw_gpu_mark_create(tw_backend_t *backend, void **mark_p, tw_problem_t *problem);
+void tw_gpu_mark_destroy(tw_backend_t *backend, void *mark);
+int  tw_gpu_mark(tw_backend_t *backend, void *mark, tw_problem_t *problem);
+int  tw_gpu_elapsed(tw_backend_t *backend, void *from, void *to, double *seconds,
+                    tw_problem_t *problem);
+
+/* ---- images.c ---- */
+
+int  tw_gpu_images(tw_backend_t *backend, size_t rows, const struct tw_input_device **device_p,
+                   tw_problem_t *problem);
+void tw_gpu_images_destroy(tw_gpu_t *gpu);
+
 /* ---- dense.c, update.c: slots ---- */
 
 int tw_gpu_dense(tw_backend_t *backend, size_t rows_max, tw_dense_t **dense_p,
@@ -100,5 +119,28 @@ int tw_gpu_rmsprop(tw_backend_t *backend, float *w, float *m, const float *g, si
                    const tw_rms_rule_t *rule, tw_problem_t *problem);
 int tw_gpu_max_norm(tw_backend_t *backend, float *w, size_t units, size_t per_unit, float most,
                     tw_problem_t *problem);
+/* ---- what adds each layer: conv.c, pool.c, units.c, norm.c, add.c ---- */
+
+int tw_gpu_conv(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
+                tw_tensor_t *x, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
+int tw_gpu_pool(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
+                tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
+int tw_gpu_activation(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
+                      tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
+int tw_gpu_lrn(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
+               tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
+int tw_gpu_norm(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
+                tw_tensor_t *x, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
+int tw_gpu_add(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x1, tw_tensor_t *x2,
+               tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
+int tw_gpu_dropout(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
+                   tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem);
+
+extern const tw_norm_ops_t tw_gpu_norm_ops;
+
+/* ---- units.c ---- */
+
+/* y = activation(x) of a whole tensor, in place allowed. */
+void tw_gpu_activate(tw_tensor_t *y, const float *x, tw_activation_t how);
 
 #endif /* TW_COMPUTE_CUDA_CUDA_H */

@@ -15,7 +15,37 @@
     X(cudnnGetErrorString)                                                                         \
     X(cudnnCreate)                                                                                 \
     X(cudnnDestroy)                                                                                \
-    X(cudnnSetStream)
+    X(cudnnSetStream)                                                                              \
+    X(cudnnCreateTensorDescriptor)                                                                 \
+    X(cudnnSetTensor4dDescriptor)                                                                  \
+    X(cudnnDestroyTensorDescriptor)                                                                \
+    X(cudnnCreateFilterDescriptor)                                                                 \
+    X(cudnnSetFilter4dDescriptor)                                                                  \
+    X(cudnnDestroyFilterDescriptor)                                                                \
+    X(cudnnCreateConvolutionDescriptor)                                                            \
+    X(cudnnSetConvolution2dDescriptor)                                                             \
+    X(cudnnSetConvolutionMathType)                                                                 \
+    X(cudnnDestroyConvolutionDescriptor)                                                           \
+    X(cudnnGetConvolutionForwardAlgorithm_v7)                                                      \
+    X(cudnnGetConvolutionBackwardFilterAlgorithm_v7)                                               \
+    X(cudnnGetConvolutionBackwardDataAlgorithm_v7)                                                 \
+    X(cudnnFindConvolutionForwardAlgorithm)                                                        \
+    X(cudnnFindConvolutionBackwardFilterAlgorithm)                                                 \
+    X(cudnnFindConvolutionBackwardDataAlgorithm)                                                   \
+    X(cudnnConvolutionForward)                                                                     \
+    X(cudnnConvolutionBackwardFilter)                                                              \
+    X(cudnnConvolutionBackwardBias)                                                                \
+    X(cudnnConvolutionBackwardData)                                                                \
+    X(cudnnCreatePoolingDescriptor)                                                                \
+    X(cudnnSetPooling2dDescriptor)                                                                 \
+    X(cudnnDestroyPoolingDescriptor)                                                               \
+    X(cudnnPoolingForward)                                                                         \
+    X(cudnnPoolingBackward)                                                                        \
+    X(cudnnCreateLRNDescriptor)                                                                    \
+    X(cudnnSetLRNDescriptor)                                                                       \
+    X(cudnnDestroyLRNDescriptor)                                                                   \
+    X(cudnnLRNCrossChannelForward)                                                                 \
+    X(cudnnLRNCrossChannelBackward)
 
 /* cublas_v2.h defines its names as those with _v2, so both are given: the name that is called, and that in
  * the library. */

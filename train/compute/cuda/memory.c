@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * cuda/memory.c - memory of the device and copies.
+ * cuda/memory.c - memory of the device, copies, and marks.
  */
 #include "config.h"
 
@@ -149,4 +149,43 @@ size_t tw_gpu_memory_total(const tw_backend_t *backend)
         return 0;
     }
     return total;
+}
+
+/* ---- marks: events with times ---- */
+
+int tw_gpu_mark_create(tw_backend_t *backend, void **mark_p, tw_problem_t *problem)
+{
+    cudaEvent_t event;
+
+    if (tw_gpu_cuda((tw_gpu_t *)backend, cudaEventCreate(&event), "an event", problem) != 0) {
+        return -1;
+    }
+    *mark_p = event;
+    return 0;
+}
+
+void tw_gpu_mark_destroy(tw_backend_t *backend, void *mark)
+{
+    (void)backend;
+    (void)cudaEventDestroy(mark);
+}
+
+int tw_gpu_mark(tw_backend_t *backend, void *mark, tw_problem_t *problem)
+{
+    tw_gpu_t *gpu = (tw_gpu_t *)backend;
+
+    return tw_gpu_cuda(gpu, cudaEventRecord(mark, gpu->stream), "an event", problem);
+}
+
+int tw_gpu_elapsed(tw_backend_t *backend, void *from, void *to, double *seconds,
+                   tw_problem_t *problem)
+{
+    float ms = 0.0f;
+
+    if (tw_gpu_cuda((tw_gpu_t *)backend, cudaEventElapsedTime(&ms, from, to), "an event",
+                    problem) != 0) {
+        return -1;
+    }
+    *seconds = 1e-3 * (double)ms;
+    return 0;
 }

@@ -33,6 +33,7 @@ typedef void (*tw_task_fn)(tw_task_t task);
 #define TW_TASKS(X)                                                                                \
     X(activate)                                                                                    \
     X(add)                                                                                         \
+    X(images)                                                                                      \
     X(settle)                                                                                      \
     X(dense_outputs)                                                                               \
     X(dense_rows)                                                                                  \
@@ -50,7 +51,24 @@ typedef void (*tw_task_fn)(tw_task_t task);
     X(loss_give)                                                                                   \
     X(update_sgd)                                                                                  \
     X(update_rmsprop)                                                                              \
-    X(update_max_norm)
+    X(update_max_norm)                                                                             \
+    X(bias)                                                                                        \
+    X(drop)                                                                                        \
+    X(moments)                                                                                     \
+    X(moments_end)                                                                                 \
+    X(norm_back)                                                                                   \
+    X(norm_fixed)                                                                                  \
+    X(norm_params)                                                                                 \
+    X(norm_running)                                                                                \
+    X(norm_set)                                                                                    \
+    X(norm_set_sums)                                                                               \
+    X(norm_sums)                                                                                   \
+    X(norm_sums_end)                                                                               \
+    X(normalise)                                                                                   \
+    X(pool)                                                                                        \
+    X(pool_back)                                                                                   \
+    X(shortcut)                                                                                    \
+    X(shortcut_back)
 
 /* tw_task_NAME(): the kernel. */
 #define TW_TASK_DECLARE(name) tw_task_fn tw_task_##name(void);

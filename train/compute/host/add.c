@@ -179,22 +179,6 @@ static const tw_op_class_t class = {.name    = "add",
                                     .data    = backward_data,
                                     .destroy = destroy};
 
-static int check_shortcut(const tw_network_layer_t *layer, const tw_tensor_t *x2,
-                          tw_problem_t *problem)
-{
-    const tw_shape_t in = x2->shape, out = layer->out;
-
-    if (layer->stride[0] == 0 || layer->stride[1] == 0 || in.c > out.c ||
-        (in.h - 1) / layer->stride[0] + 1 != out.h || (in.w - 1) / layer->stride[1] + 1 != out.w) {
-        return tw_problem_set(problem,
-                              "layer %s adds %zu x %zu x %zu to %zu x %zu x %zu by a stride of "
-                              "%zu x %zu, which does not fit",
-                              layer->name, in.c, in.h, in.w, out.c, out.h, out.w, layer->stride[0],
-                              layer->stride[1]);
-    }
-    return 0;
-}
-
 /* Conversions between x2's layout and x1's. */
 static int make_conversions(tw_add_t *add, tw_problem_t *problem)
 {
@@ -219,11 +203,8 @@ int tw_host_add(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t 
     tw_add_t *add;
 
     if (tw_layer_check(layer, layer->out, x1, problem) != 0 ||
-        check_shortcut(layer, x2, problem) != 0) {
+        tw_layer_check_shortcut(layer, x2, problem) != 0) {
         return -1;
-    }
-    if (layer->activation == TW_LOGISTIC) {
-        return tw_problem_set(problem, "layer %s: a sum may be linear or rectified", layer->name);
     }
     add = (tw_add_t *)tw_op_create(graph, &class, x1, x2, problem);
     if (add == NULL || tw_op_result(&add->op, layer->out, x1->layout, 0, problem) != 0) {

@@ -162,7 +162,7 @@ static tw_simple_t *begin(tw_graph_t               *graph, const tw_op_class_t *
 }
 
 /* How far the last window reaches beyond the image and its border is what rounding up adds. */
-static int pool_form(const tw_network_layer_t *layer, tw_pool_form_t *form, tw_problem_t *problem)
+static void pool_form(const tw_network_layer_t *layer, tw_pool_form_t *form)
 {
     const size_t in[2] = {layer->in.h, layer->in.w}, out[2] = {layer->out.h, layer->out.w};
 
@@ -172,10 +172,6 @@ static int pool_form(const tw_network_layer_t *layer, tw_pool_form_t *form, tw_p
     for (int i = 0; i < 2; i++) {
         const size_t last = (out[i] - 1) * layer->stride[i], reach = last + layer->kernel[i];
 
-        if (last >= in[i] + layer->pad[i] || layer->pad[i] >= layer->kernel[i]) {
-            return tw_problem_set(problem, "layer %s has a window outside of the image",
-                                  layer->name);
-        }
         form->kernel[i]  = (dnnl_dim_t)layer->kernel[i];
         form->stride[i]  = (dnnl_dim_t)layer->stride[i];
         form->pad[i]     = (dnnl_dim_t)layer->pad[i];
@@ -183,7 +179,6 @@ static int pool_form(const tw_network_layer_t *layer, tw_pool_form_t *form, tw_p
                                ? (dnnl_dim_t)(reach - in[i] - layer->pad[i])
                                : form->pad[i];
     }
-    return 0;
 }
 
 int tw_host_pool(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t *x,
@@ -192,9 +187,10 @@ int tw_host_pool(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t
     tw_simple_t   *simple = begin(graph, &pool_class, layer, x, problem);
     tw_pool_form_t form;
 
-    if (simple == NULL || pool_form(layer, &form, problem) != 0) {
+    if (simple == NULL || tw_layer_check_windows(layer, problem) != 0) {
         return -1;
     }
+    pool_form(layer, &form);
     simple->op.maximum = layer->pooling == TW_POOL_MAX;
     form.x             = x->md;
     form.y             = simple->op.y->md;
@@ -216,12 +212,8 @@ int tw_host_lrn(tw_graph_t *graph, const tw_network_layer_t *layer, tw_tensor_t 
                             .beta  = layer->lrn_power,
                             .k     = layer->lrn_k};
 
-    if (simple == NULL) {
+    if (simple == NULL || tw_layer_check_lrn(layer, problem) != 0) {
         return -1;
-    }
-    if (layer->lrn_size % 2 == 0) {
-        return tw_problem_set(problem, "layer %s: a window of %zu channels; it must be odd",
-                              layer->name, layer->lrn_size);
     }
     if (make_both(simple, describe_lrn, &form, 1, layer->name, problem) != 0) {
         return -1;

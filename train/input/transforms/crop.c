@@ -213,4 +213,5 @@ const tw_transform_ops_t tw_transform_crop = {
     .plan     = plan,
     .needs    = needs,
     .run      = run,
+    .view     = 1,
     .in_tests = in_tests};

@@ -162,6 +162,13 @@ static void affine(const void *own, const tw_transform_step_t *step, const float
     }
 }
 
+static const float *pixels(const void *own)
+{
+    const tw_mean_t *mean = own;
+
+    return mean->of == PIXELS ? mean->pixel : NULL;
+}
+
 const tw_transform_ops_t tw_transform_mean = {
     .name    = "mean",
     .form    = "mean:M, mean:M,M,M, mean:planes or mean:pixels",
@@ -174,4 +181,5 @@ const tw_transform_ops_t tw_transform_mean = {
     .add     = add,
     .learn   = learn,
     .run     = run,
-    .affine  = affine};
+    .affine  = affine,
+    .pixels  = pixels};

@@ -86,4 +86,5 @@ const tw_transform_ops_t tw_transform_mirror = {
     .plan   = plan,
     .needs  = needs,
     .run    = run,
+    .view   = 1,
     .in_tests = tw_setting_dropped};

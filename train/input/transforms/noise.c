@@ -76,6 +76,15 @@ static int run(const void *own, const tw_transform_step_t *step, tw_image_t *ima
     return tw_setting_affine(image, step->drawn.real, 3, &one, 1, work, out, problem);
 }
 
+static void affine(const void *own, const tw_transform_step_t *step, const float **mean,
+                   const float **scale, size_t *n)
+{
+    (void)own;
+    (void)scale;
+    *mean = step->drawn.real;
+    *n    = 3;
+}
+
 const tw_transform_ops_t tw_transform_noise = {
     .name     = "noise",
     .form     = "noise:S, 0 to 10",
@@ -86,4 +95,5 @@ const tw_transform_ops_t tw_transform_noise = {
     .draws    = COMPONENTS * UNIFORMS,
     .plan     = plan,
     .run      = run,
+    .affine   = affine,
     .in_tests = tw_setting_dropped};

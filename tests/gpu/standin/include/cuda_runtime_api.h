@@ -182,6 +182,7 @@ cudaError_t CUDARTAPI cudaGetDeviceCount(int *count);
 cudaError_t CUDARTAPI cudaGetDevice(int *device);
 cudaError_t CUDARTAPI cudaDeviceGetPCIBusId(char *pciBusId, int len, int device);
 cudaError_t CUDARTAPI cudaSetDevice(int device);
+cudaError_t CUDARTAPI cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags);
 cudaError_t CUDARTAPI cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device);
 cudaError_t CUDARTAPI cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device);
 cudaError_t CUDARTAPI cudaDeviceSynchronize(void);

@@ -253,6 +253,10 @@ cudnnStatus_t CUDNNWINAPI cudnnGetConvolutionForwardAlgorithm_v7(
     cudnnHandle_t handle, const cudnnTensorDescriptor_t xd, const cudnnFilterDescriptor_t wd,
     const cudnnConvolutionDescriptor_t d, const cudnnTensorDescriptor_t yd, const int requested,
     int *returned, cudnnConvolutionFwdAlgoPerf_t *perf);
+cudnnStatus_t CUDNNWINAPI cudnnFindConvolutionForwardAlgorithm(
+    cudnnHandle_t handle, const cudnnTensorDescriptor_t xd, const cudnnFilterDescriptor_t wd,
+    const cudnnConvolutionDescriptor_t d, const cudnnTensorDescriptor_t yd, const int requested,
+    int *returned, cudnnConvolutionFwdAlgoPerf_t *perf);
 cudnnStatus_t CUDNNWINAPI cudnnGetConvolutionForwardWorkspaceSize(
     cudnnHandle_t handle, const cudnnTensorDescriptor_t xd, const cudnnFilterDescriptor_t wd,
     const cudnnConvolutionDescriptor_t d, const cudnnTensorDescriptor_t yd,
@@ -272,6 +276,10 @@ cudnnStatus_t CUDNNWINAPI cudnnGetConvolutionBackwardDataAlgorithm_v7(
     cudnnHandle_t handle, const cudnnFilterDescriptor_t wd, const cudnnTensorDescriptor_t dyd,
     const cudnnConvolutionDescriptor_t d, const cudnnTensorDescriptor_t dxd, const int requested,
     int *returned, cudnnConvolutionBwdDataAlgoPerf_t *perf);
+cudnnStatus_t CUDNNWINAPI cudnnFindConvolutionBackwardDataAlgorithm(
+    cudnnHandle_t handle, const cudnnFilterDescriptor_t wd, const cudnnTensorDescriptor_t dyd,
+    const cudnnConvolutionDescriptor_t d, const cudnnTensorDescriptor_t dxd, const int requested,
+    int *returned, cudnnConvolutionBwdDataAlgoPerf_t *perf);
 cudnnStatus_t CUDNNWINAPI cudnnGetConvolutionBackwardDataWorkspaceSize(
     cudnnHandle_t handle, const cudnnFilterDescriptor_t wd, const cudnnTensorDescriptor_t dyd,
     const cudnnConvolutionDescriptor_t d, const cudnnTensorDescriptor_t dxd,
@@ -282,6 +290,10 @@ cudnnStatus_t CUDNNWINAPI cudnnConvolutionBackwardData(
     cudnnConvolutionBwdDataAlgo_t algo, void *workspace, size_t bytes, const void *beta,
     const cudnnTensorDescriptor_t dxd, void *dx);
 cudnnStatus_t CUDNNWINAPI cudnnGetConvolutionBackwardFilterAlgorithm_v7(
+    cudnnHandle_t handle, const cudnnTensorDescriptor_t xd, const cudnnTensorDescriptor_t dyd,
+    const cudnnConvolutionDescriptor_t d, const cudnnFilterDescriptor_t dwd, const int requested,
+    int *returned, cudnnConvolutionBwdFilterAlgoPerf_t *perf);
+cudnnStatus_t CUDNNWINAPI cudnnFindConvolutionBackwardFilterAlgorithm(
     cudnnHandle_t handle, const cudnnTensorDescriptor_t xd, const cudnnTensorDescriptor_t dyd,
     const cudnnConvolutionDescriptor_t d, const cudnnFilterDescriptor_t dwd, const int requested,
     int *returned, cudnnConvolutionBwdFilterAlgoPerf_t *perf);

@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# train.sh - training on devices of the stand-in, as runs beside the processor's (train.c) and as a command: what it
+# prints and writes, devices that are not there, calls that fail, faults that must be found. 1 to 4 ranks, 1 to 4
+# devices, another order of execution each time; what is wrong, or left at the end, is exit status 99. With TW_ALL=1
+# every run on every number of ranks, by 20 orders.
+# shellcheck disable=SC2154  # set by make check
+: "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}"
+# shellcheck source=tests/common.bash
+. "$top_srcdir/tests/common.bash"
+here=$top_builddir/tests/gpu/standin
+program=$here/train_on_standin
+limit=${TW_TIME_LIMIT:-300}
+seed=${THINWIRE_SEED:-$RANDOM}
+echo "# THINWIRE_SEED=$seed"
+
+on() { # RANKS DEVICES NAME=VALUE... PROGRAM ARGUMENT...
+    local n=$1 devices=$2
+    shift 2
+    TW_SCRATCH=$scratch ranks "$n" env STANDIN_DEVICES="$devices" STANDIN_SEED=$((seed + n)) THINWIRE_SEED=$((seed + n)) "$@"
+}
+clean() { ! grep '^standin: ' "$scratch/out"; }
+runs() { on "$1" "$2" "$here/train.mpi" "$1" "${@:3}" && clean; }
+
+cat >"$scratch/net.cfg" <<'END'
+name = "net"; classes = 5;
+input = { channels = 1; height = 12; width = 10; scale = 0.00784; mean = 127.5; };
+training = { optimizer = "sgd"; rate = 0.05; momentum = 0.9; decay = 0.01; batch = 12; };
+layers = (
+  { type = "conv"; name = "conv1"; channels = 4; kernel = 3; pad = 1; activation = "relu"; },
+  { type = "pool"; name = "pool1"; pooling = "max"; kernel = 2; stride = 2; },
+  { type = "conv"; name = "conv2"; channels = 6; kernel = 3; pad = 1; bias = false; },
+  { type = "norm"; name = "norm2"; activation = "relu"; },
+  { type = "dense"; name = "fc3"; units = 13; activation = "relu"; },
+  { type = "dense"; name = "fc4"; }
+);
+END
+command=(--model "$scratch/net.cfg" --data random:12x10x1,5,n=36,test=12 --bn global)
+hash_of() { sed -n 's/.*, weights \([0-9a-f]\{16\}\)$/\1/p' "$scratch/out"; }
+same() { [ -n "$1" ] && [ "$1" = "$2" ] || { echo "'$1' and '$2'"; return 1; }; }
+
+train() { # RANKS DEVICES ARGUMENT...
+    local n=$1 devices=$2
+    shift 2
+    on "$n" "$devices" "$program" "${command[@]}" "$@"
+}
+
+# ---- what it prints and writes -------------------------------------------------------------------
+reports() {
+    train 2 2 --device auto --epochs 1 --profile --trace "$scratch/trace" --json "$scratch/json" && clean &&
+        grep -q 'cuDNN 9[.0-9]* on GPU' "$scratch/out" && grep -q "^memory of rank 0's device: " "$scratch/out" &&
+        grep -q '^on the device, by its own clock$' "$scratch/out" && grep -q '^  trunk backward  *[0-9]' "$scratch/out" &&
+        grep -q '"trunk_backward_ms": ' "$scratch/json" && grep -q '"bytes_total": ' "$scratch/json" &&
+        grep -q '"name": *"device' "$scratch/trace" && grep -q '"update"' "$scratch/trace"
+}
+describes() {
+    train 3 1 --describe "$scratch/net.cfg" --device 0 --scheme c &&
+        grep -q '^memory of each device, 3 ranks, batch 12:$' "$scratch/out" && grep -q "^  the optimizer's state " "$scratch/out"
+}
+transfer_index() {
+    train 2 1 --device 0 --epochs 1 --augment 'resize:14x12 crop:12x10,random mirror mean:100 scale:0.01' --transfer-index 0 &&
+        clean && grep -q '^images move to the device behind operation 1 of 5, resize, at the earliest' "$scratch/out"
+}
+
+# ---- devices that are not there ------------------------------------------------------------------
+falls_back() { # NAME=VALUE PATTERN: with auto all ranks compute on their processors, and one says why
+    local on_processors
+    train 3 2 --epochs 1 && on_processors=$(hash_of) &&
+        on 3 2 sh -c '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && export "$0"; exec "$@"' "$1" "$program" \
+            "${command[@]}" --device auto --epochs 1 && clean &&
+        same "$(grep -c '^thinwire-train: --device auto: .*; all ranks compute on their processors' "$scratch/out")" 1 &&
+        grep -q "$2" "$scratch/out" && same "$on_processors" "$(hash_of)"
+}
+refused() { # NAME=VALUE DEVICE PATTERN: rank 1 meets it; every rank leaves soon with status 1
+    rm -f "$scratch/left"
+    on 3 2 sh -c '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && export "$1"; shift; "$@"; echo $? >>"$0"' \
+        "$scratch/left" "$1" "$program" "${command[@]}" --device "$2" --epochs 1
+    same "$(sort "$scratch/left" | uniq -c | tr -s ' ')" ' 3 1' && grep "$3" "$scratch/out" && clean
+}
+no_number() {
+    rm -f "$scratch/left"
+    on 2 4 sh -c '"$@"; echo $? >>"$0"' "$scratch/left" "$program" "${command[@]}" --device 7
+    same "$(tr '\n' ' ' <"$scratch/left")" '1 1 ' &&
+        same "$(grep -c 'this rank has 4 devices; accepted: auto, none, 0 to 3' "$scratch/out")" 2 && clean
+}
+no_memory() { # the n-th allocation of rank 1 fails: at creation, or in the middle of a step
+    local n
+    for n in 1 2 5 9 14 20 27 35; do
+        rm -f "$scratch/left"
+        if on 2 2 sh -c '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && export "$0"; exec "$@"' \
+            "STANDIN_FAIL=cudaMalloc:$n:2" "$program" "${command[@]}" --device auto --epochs 1; then
+            # auto does without a device if that has no memory for the beginning; or there were fewer allocations
+            grep -q 'all ranks compute on their processors\|^memory of rank' "$scratch/out" || return 1
+        else
+            grep -q '^thinwire-train: rank 1: .*out of memory\|: .*out of memory' "$scratch/out" || return 1
+        fi
+        clean || return 1
+    done
+}
+
+# ---- faults ----------------------------------------------------------------------------------------
+event_is_found() {
+    local want
+    train 2 2 --device auto --epochs 2 && want=$(hash_of) &&
+        ! { on 2 2 STANDIN_FAULT=event "$program" "${command[@]}" --device auto --epochs 2 && clean && same "$want" "$(hash_of)"; }
+}
+read_is_found() {
+    ! on 1 1 STANDIN_FAULT=read "$program" "${command[@]}" --device 0 --steps 1 &&
+        grep -q '^standin: the host touches device memory' "$scratch/out"
+}
+descriptor_is_found() {
+    ! on 1 1 STANDIN_FAULT=descriptor "$program" "${command[@]}" --device 0 --steps 1 && grep -q '^standin: \|cuDNN\|GPU 0' "$scratch/out"
+}
+
+plan 16
+check "20 steps of every scheme, 2 ranks, 3 devices" runs 2 3 "every scheme"
+check "and of owners, 3 ranks, 2 devices" runs 3 2 "every owner"
+check "codecs, 4 ranks, 4 devices" runs 4 4 "every kind of codec"
+check "checkpoints, 1 rank, 1 device" runs 1 1 "checkpoints go between"
+check "profile, trace and report" reports
+check "memory of each device" describes
+check "operations that stay on the processor" transfer_index
+check "auto without a device on a rank" falls_back STANDIN_FAIL=cudaGetDeviceCount:1:100 'CUDA sees no device'
+check "auto without cuDNN on a rank" falls_back STANDIN_FAIL=cudnnCreate:1:1001 cuDNN
+check "--device 7 of 4" no_number
+check "a device without cuDNN" refused STANDIN_FAIL=cudnnCreate:1:1001 0 '^thinwire-train: rank 1: --device 0: .*cuDNN'
+check "a device that is busy" refused STANDIN_FAIL=cudaSetDevice:1:46 0 'busy'
+check "no memory" no_memory
+check "a missing event gives other weights" event_is_found
+check "a host read of device memory is found" read_is_found
+check "a wrong descriptor is found" descriptor_is_found

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * cuda/conv.c - convolution by cuDNN's plain calls, which cuDNN 9 calls deprecated: all of them are here, so that
+ * its graphs can take their place.
+ *
+ * Which algorithm computes what is decided when a graph is made, and kept: of those that add in a fixed order
+ * the one that cuDNN expects to be the fastest, which is the same in every run; or (fast) the fastest of
+ * all, by trying them.
+ */
+#include "config.h"
+
+#include "train/compute/cuda/cuda.h"
+
+enum { TW_WAYS = 3, TW_ALGORITHMS = 16 };
+typedef enum tw_way { TW_WAY_FORWARD, TW_WAY_FILTER, TW_WAY_DATA } tw_way_t;
+
+typedef struct tw_gpu_conv {
+    tw_op_t                      op;
+    const float                 *w, *b;
+    float                       *gw, *gb;
+    cudnnTensorDescriptor_t      x, y, bias; /* also of the gradients */
+    cudnnFilterDescriptor_t      filter;
+    cudnnConvolutionDescriptor_t conv[TW_WAYS]; /* they differ in precision */
+    int                          algorithm[TW_WAYS];
+    size_t                       workspace[TW_WAYS];
+} tw_gpu_conv_t;
+
+/* An algorithm that cuDNN offers. */
+typedef struct tw_found {
+    int             algorithm, usable;
+    size_t          workspace;
+    cudnnMathType_t math;
+} tw_found_t;
+
+static const float one = 1.0f, none = 0.0f;
+
+/* ---- running ---- */
+
+static void forward(tw_op_t *op, const tw_op_pass_t *pass)
+{
+    const tw_gpu_conv_t *conv = (tw_gpu_conv_t *)op;
+    tw_gpu_t            *gpu  = tw_gpu_of(op->graph);
+    tw_tensor_t         *y    = op->y;
+    const cudnnStatus_t  s    = gpu->lib.dnn.cudnnConvolutionForward(
+            gpu->dnn, &one, conv->x, op->x[0]->value, conv->filter, conv->w, conv->conv[TW_WAY_FORWARD],
+            (cudnnConvolutionFwdAlgo_t)conv->algorithm[TW_WAY_FORWARD], gpu->workspace,
+            conv->workspace[TW_WAY_FORWARD], &none, conv->y, y->value);
+
+    (void)pass;
+    (void)tw_gpu_dnn(gpu, s, "a convolution", &op->graph->failure);
+    if (conv->b != NULL) {
+        const tw_task_t task = {.from = {y->value, conv->b},
+                                .to   = {y->value},
+                                .n    = {y->count, y->rows, y->shape.c},
+                                .flag = {(int)op->activation}};
+
+        (void)tw_gpu_start(gpu, tw_task_bias(), &task, y->count, &op->graph->failure);
+    } else if (op->activation != TW_LINEAR) {
+        tw_gpu_activate(y, y->value, op->activation);
+    }
+}
+
+static void backward_params(tw_op_t *op)
+{
+    const tw_gpu_conv_t *conv = (tw_gpu_conv_t *)op;
+    tw_gpu_t            *gpu  = tw_gpu_of(op->graph);
+    const float         *g    = tw_gradient_settled(op);
+    cudnnStatus_t        s;
+
+    if (conv->gw == NULL) {
+        return;
+    }
+    s = gpu->lib.dnn.cudnnConvolutionBackwardFilter(
+        gpu->dnn, &one, conv->x, op->x[0]->value, conv->y, g, conv->conv[TW_WAY_FILTER],
+        (cudnnConvolutionBwdFilterAlgo_t)conv->algorithm[TW_WAY_FILTER], gpu->workspace,
+        conv->workspace[TW_WAY_FILTER], &none, conv->filter, conv->gw);
+    if (s == CUDNN_STATUS_SUCCESS && conv->gb != NULL) {
+        s = gpu->lib.dnn.cudnnConvolutionBackwardBias(gpu->dnn, &one, conv->y, g, &none, conv->bias,
+                                                      conv->gb);
+    }
+    (void)tw_gpu_dnn(gpu, s, "a convolution's weights backward", &op->graph->failure);
+}
+
+static void backward_data(tw_op_t *op)
+{
+    const tw_gpu_conv_t *conv = (tw_gpu_conv_t *)op;
+    tw_gpu_t            *gpu  = tw_gpu_of(op->graph);
+    const float         *g    = tw_gradient_settled(op);
+    float               *dx   = tw_gradient_take(op->x[0]);
+    const cudnnStatus_t  s    = gpu->lib.dnn.cudnnConvolutionBackwardData(
+            gpu->dnn, &one, conv->filter, conv->w, conv->y, g, conv->conv[TW_WAY_DATA],
+            (cudnnConvolutionBwdDataAlgo_t)conv->algorithm[TW_WAY_DATA], gpu->workspace,
+            conv->workspace[TW_WAY_DATA], &none, conv->x, dx);
+
+    (void)tw_gpu_dnn(gpu, s, "a convolution backward", &op->graph->failure);
+    tw_gradient_put(op->x[0], dx);
+}
+
+static void destroy(tw_op_t *op)
+{
+    tw_gpu_conv_t *conv = (tw_gpu_conv_t *)op;
+    tw_gpu_t      *gpu  = tw_gpu_of(op->graph);
+
+    tw_gpu_tensor_destroy(gpu, conv->x);
+    tw_gpu_tensor_destroy(gpu, conv->y);
+    tw_gpu_tensor_destroy(gpu, conv->bias);
+    if (conv->filter != NULL) {
+        (void)gpu->lib.dnn.cudnnDestroyFilterDescriptor(conv->filter);
+    }
+    for (int way = 0; way < TW_WAYS; way++) {
+        if (conv->conv[way] != NULL) {
+            (void)gpu->lib.dnn.cudnnDestroyConvolutionDescriptor(conv->conv[way]);
+        }
+    }
+}
+
+static const tw_op_class_t class = {.name    = "conv",
+                                    .bytes   = sizeof(tw_gpu_conv_t),
+                                    .forward = forward,
+                                    .params  = backward_params,
+                                    .data    = backward_data,
+                                    .destroy = destroy};
+
+/* ---- algorithms ---- */
+
+/* What cuDNN returns has another type for each way. */
+#define TAKE(found, perf, count, gpu)                                                              \
+    for (int i = 0; i < (count); i++) {                                                            \
+        (found)[i] =                                                                               \
+            (tw_found_t){.algorithm = (int)(perf)[i].algo,                                         \
+                         .usable    = (perf)[i].status == CUDNN_STATUS_SUCCESS &&                  \
+                                   ((gpu)->fast || (perf)[i].determinism == CUDNN_DETERMINISTIC),  \
+                         .workspace = (perf)[i].memory,                                            \
+                         .math      = (perf)[i].mathType};                                              \
+    }
+
+static cudnnStatus_t find_forward(const tw_gpu_conv_t *c, tw_found_t *found, int *count_p)
+{
+    const tw_gpu_t                 *gpu = tw_gpu_of(c->op.graph);
+    const __typeof__(gpu->lib.dnn) *dnn = &gpu->lib.dnn;
+    cudnnConvolutionFwdAlgoPerf_t   perf[TW_ALGORITHMS];
+    const cudnnStatus_t             s = (gpu->fast ? dnn->cudnnFindConvolutionForwardAlgorithm
+                                                   : dnn->cudnnGetConvolutionForwardAlgorithm_v7)(
+        gpu->dnn, c->x, c->filter, c->conv[TW_WAY_FORWARD], c->y, TW_ALGORITHMS, count_p, perf);
+
+    TAKE(found, perf, s == CUDNN_STATUS_SUCCESS ? *count_p : 0, gpu)
+    return s;
+}
+
+static cudnnStatus_t find_filter(const tw_gpu_conv_t *c, tw_found_t *found, int *count_p)
+{
+    const tw_gpu_t                     *gpu = tw_gpu_of(c->op.graph);
+    const __typeof__(gpu->lib.dnn)     *dnn = &gpu->lib.dnn;
+    cudnnConvolutionBwdFilterAlgoPerf_t perf[TW_ALGORITHMS];
+    const cudnnStatus_t s = (gpu->fast ? dnn->cudnnFindConvolutionBackwardFilterAlgorithm
+                                       : dnn->cudnnGetConvolutionBackwardFilterAlgorithm_v7)(
+        gpu->dnn, c->x, c->y, c->conv[TW_WAY_FILTER], c->filter, TW_ALGORITHMS, count_p, perf);
+
+    TAKE(found, perf, s == CUDNN_STATUS_SUCCESS ? *count_p : 0, gpu)
+    return s;
+}
+
+static cudnnStatus_t find_data(const tw_gpu_conv_t *c, tw_found_t *found, int *count_p)
+{
+    const tw_gpu_t                   *gpu = tw_gpu_of(c->op.graph);
+    const __typeof__(gpu->lib.dnn)   *dnn = &gpu->lib.dnn;
+    cudnnConvolutionBwdDataAlgoPerf_t perf[TW_ALGORITHMS];
+    const cudnnStatus_t s = (gpu->fast ? dnn->cudnnFindConvolutionBackwardDataAlgorithm
+                                       : dnn->cudnnGetConvolutionBackwardDataAlgorithm_v7)(
+        gpu->dnn, c->filter, c->y, c->conv[TW_WAY_DATA], c->x, TW_ALGORITHMS, count_p, perf);
+
+    TAKE(found, perf, s == CUDNN_STATUS_SUCCESS ? *count_p : 0, gpu)
+    return s;
+}
+
+/* The first one that may be used, and for whose workspace there is memory: an eighth of the device's at most.
+ * Without tf32 none that needs tensor cores. */
+static int choose(tw_gpu_conv_t *c, tw_way_t way, const tw_found_t *found, int count,
+                  const char *layer, tw_problem_t *problem)
+{
+    tw_gpu_t    *gpu  = tw_gpu_of(c->op.graph);
+    const size_t most = tw_gpu_memory_total(&gpu->base) / 8;
+
+    for (int i = 0; i < count; i++) {
+        tw_problem_t none_left = {.set = 0};
+
+        if (!found[i].usable || found[i].workspace > most ||
+            (!gpu->tf32 && (found[i].math == CUDNN_TENSOR_OP_MATH ||
+                            found[i].math == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION)) ||
+            tw_gpu_workspace(gpu, found[i].workspace, &none_left) != 0) {
+            continue;
+        }
+        c->algorithm[way] = found[i].algorithm;
+        c->workspace[way] = found[i].workspace;
+        return gpu->tf32
+                   ? tw_gpu_dnn(
+                         gpu, gpu->lib.dnn.cudnnSetConvolutionMathType(c->conv[way], found[i].math),
+                         layer, problem)
+                   : 0;
+    }
+    return tw_problem_machine(problem, "GPU %d: layer %s: cuDNN has no algorithm that can be used",
+                              gpu->device, layer);
+}
+
+static int make_way(tw_gpu_conv_t *c, tw_way_t way, const tw_network_layer_t *layer,
+                    tw_problem_t *problem)
+{
+    static cudnnStatus_t (*const find[])(const tw_gpu_conv_t *, tw_found_t *,
+                                         int *) = {find_forward, find_filter, find_data};
+    tw_gpu_t     *gpu                           = tw_gpu_of(c->op.graph);
+    tw_found_t    found[TW_ALGORITHMS];
+    int           count = 0;
+    cudnnStatus_t s     = gpu->lib.dnn.cudnnCreateConvolutionDescriptor(&c->conv[way]);
+
+    if (s != CUDNN_STATUS_SUCCESS) {
+        c->conv[way] = NULL;
+    } else {
+        s = gpu->lib.dnn.cudnnSetConvolution2dDescriptor(
+            c->conv[way], (int)layer->pad[0], (int)layer->pad[1], (int)layer->stride[0],
+            (int)layer->stride[1], 1, 1, CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT);
+    }
+    if (s == CUDNN_STATUS_SUCCESS) {
+        s = gpu->lib.dnn.cudnnSetConvolutionMathType(c->conv[way], gpu->tf32 ? CUDNN_DEFAULT_MATH
+                                                                             : CUDNN_FMA_MATH);
+    }
+    if (s == CUDNN_STATUS_SUCCESS) {
+        s = find[way](c, found, &count);
+    }
+    return tw_gpu_dnn(gpu, s, layer->name, problem) == 0
+               ? choose(c, way, found, count, layer->name, problem)
+               : -1;
+}
+
+/* ---- making ---- */
+
+static int make_filter(tw_gpu_conv_t *c, const tw_network_layer_t *layer, tw_problem_t *problem)
+{
+    tw_gpu_t     *gpu = tw_gpu_of(c->op.graph);
+    cudnnStatus_t s   = gpu->lib.dnn.cudnnCreateFilterDescriptor(&c->filter);
+
+    if (s != CUDNN_STATUS_SUCCESS) {
+        c->filter = NULL;
+    } else {
+        s = gpu->lib.dnn.cudnnSetFilter4dDescriptor(c->filter, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW,
+                                                    (int)layer->out.c, (int)layer->in.c,
+                                                    (int)layer->kernel[0], (int)layer->kernel[1]);
+    }
+    return tw_gpu_dnn(gpu, s, layer->name, problem);
+}
+
+static int make(tw_gpu_conv_t *c, const tw_network_layer_t *layer, tw_problem_t *problem)
+{
+    const tw_graph_t *graph = c->op.graph;
+    tw_gpu_t         *gpu   = tw_gpu_of(graph);
+
+    if (tw_gpu_tensor(gpu, graph->n, layer->in, &c->x, problem) != 0 ||
+        tw_gpu_tensor(gpu, graph->n, layer->out, &c->y, problem) != 0 ||
+        tw_gpu_tensor(gpu, 1, (tw_shape_t){layer->out.c, 1, 1}, &c->bias, problem) != 0 ||
+        make_filter(c, layer, problem) != 0 || make_way(c, TW_WAY_FORWARD, layer, problem) != 0) {
+        return -1;
+    }
+    if (c->gw != NULL && make_way(c, TW_WAY_FILTER, layer, problem) != 0) {
+        return -1;
+    }
+    return c->op.x[0]->wanted ? make_way(c, TW_WAY_DATA, layer, problem) : 0;
+}
+
+int tw_gpu_conv(tw_graph_t *graph, const tw_network_layer_t *layer, tw_op_params_t params,
+                tw_tensor_t *x, tw_tensor_t **y_p, tw_op_t **op_p, tw_problem_t *problem)
+{
+    tw_gpu_conv_t *conv;
+
+    if (tw_layer_check(layer, layer->in, x, problem) != 0) {
+        return -1;
+    }
+    conv = (tw_gpu_conv_t *)tw_op_create(graph, &class, x, NULL, problem);
+    if (conv == NULL ||
+        tw_op_result(&conv->op, layer->out, TW_PLAIN, params.gw != NULL, problem) != 0) {
+        return -1;
+    }
+    conv->op.activation = layer->activation;
+    conv->op.masked     = layer->activation != TW_LINEAR;
+    conv->w             = params.w;
+    conv->b             = params.b;
+    conv->gw            = params.gw;
+    conv->gb            = params.gb;
+    *y_p                = conv->op.y;
+    *op_p               = &conv->op;
+    return make(conv, layer, problem);
+}
