@@ -106,7 +106,8 @@ int  tw_backend_allocate_pinned(tw_backend_t *backend, size_t bytes, void **p,
                                 tw_problem_t *problem);
 void tw_backend_release_pinned(tw_backend_t *backend, void *p); /* NULL: nothing */
 
-/** From any memory of the host, which may be used again on return, in the order of the work. */
+/** From any memory of the host, which may be used again on return, in the order of the work. Few bytes
+ * are not waited for; of more than a MiB, or many times, the first may have to be. */
 int tw_backend_put(tw_backend_t *backend, void *to, const void *host, size_t bytes,
                    tw_problem_t *problem);
 

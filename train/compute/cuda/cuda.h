@@ -14,8 +14,8 @@
 #include "train/compute/cuda/libraries.h"
 #include "train/compute/cuda/task.h"
 
-enum { TW_GPU_STAGES = 4 };
-#define TW_GPU_STAGE ((size_t)256 << 10)
+enum { TW_GPU_STAGES = 16 };
+#define TW_GPU_STAGE ((size_t)64 << 10)
 
 /* Pinned memory through which bytes of the host go to the device: used in turns, each again when the copy
  * out of it is done. */
