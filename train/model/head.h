@@ -36,16 +36,18 @@ typedef struct tw_head_how {
     /* Called before a layer of the network reads its weights, forward, where these are still on their
      * way; non-zero stops the pass; NULL: none. */
     int (*before)(void *user, size_t layer);
-    /* Called between computations, about every millisecond, to advance what travels; NULL: none. */
+    /* Called between computations, about every millisecond, or on a device after each product is
+     * queued, to advance what travels; NULL: none. */
     void (*between)(void *user);
     /* Called with 1 before an exchange is started or waited for, and with 0 after, in pairs that
      * `between` does not fall into: to tell communication from computation; NULL: none. */
     void (*exchange)(void *user, int begins);
     /* Called in training when the gradients of the network's layer are final for this pass, from
-     * the last layer to the first; NULL: none. */
+     * the last layer to the first, in the order of the backend's work: on a device by what comes next
+     * on its stream; NULL: none. */
     void (*ready)(void *user, size_t layer);
-    /* Called when a part of the work on the network's layer is done: forward, or in its backward pass;
-     * NULL: none. */
+    /* Called when a part of the work on the network's layer is done, or queued: forward, or in its
+     * backward pass; NULL: none. */
     void (*worked)(void *user, size_t layer, int backward);
     void *user;
 } tw_head_how_t;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/gpu/standin/test_dense.c - what dense layers and optimizers ask of a backend, on the stand-in
- * beside the processor: the same bits but for products and losses; and each call that fails.
- *
- * Bounds: a product of k terms is within (k + 2) 2^-24 sum |terms| of the sum in double; a loss within 1e-6
- * of it, relatively; see also tests/train/test_head.c, which has whole heads beside their oracle.
+ * beside the processor: the same bits, but for products. A product of k terms is within (k + 2) 2^-24
+ * sum |terms| of the sum in double. Losses and whole heads are in tests/train/test_loss.c and test_head.c.
  */
 #include "config.h"
 
@@ -300,170 +298,6 @@ START_TEST(products_are_right)
 }
 END_TEST
 
-/* ---- whole heads ----------------------------------------------------------------------------- */
-
-enum { N = 19, FEATURES = 30, CLASSES = 12 };
-
-/* One training step on a device: gradients and extra to out, unless something fails. */
-static int run_step(tw_loss_t loss, float *out, size_t *total_p, tw_problem_t *problem)
-{
-    const tw_backend_cuda_config_t config = {.device = 0};
-    const tw_head_how_t            how    = {.comm = NULL};
-    float                         *x      = dense_net_drawn(N * FEATURES, 3), *value, result[2];
-    uint32_t                       labels[N];
-    uint64_t                       examples[N];
-    tw_head_pass_t                 pass    = {.n        = N,
-                                              .examples = examples,
-                                              .labels   = labels,
-                                              .training = 1,
-                                              .scale    = 1.0f / N,
-                                              .count    = 1,
-                                              .five     = 1};
-    tw_backend_t                  *backend = NULL;
-    tw_params_t                    params  = {.count = 0};
-    tw_head_t                     *head    = NULL;
-    void                          *there   = NULL;
-    tw_network_t                   net;
-    tw_head_wrong_t                wrong;
-    double                         sum;
-    int                            status;
-
-    dense_net_examples(N, CLASSES, 4, labels, examples);
-    dense_net_make(&net, (tw_shape_t){FEATURES, 1, 1}, loss, "d0.2 r21 d0.5 s9 l12");
-    status = tw_backend_cuda(&backend, &config, problem);
-    if (status == 0) {
-        status = tw_params_create(&params, &net, backend, 0, 1, 0, problem);
-    }
-    if (status == 0) {
-        *total_p = params.total;
-        value    = dense_net_drawn(params.total, 5);
-        status   = tw_params_put(&params, params.value, value, params.total, problem);
-        free(value);
-    }
-    if (status == 0) {
-        status = tw_head_create(&head, &net, &params, &how, N, problem);
-    }
-    if (status == 0) {
-        status = tw_backend_allocate(backend, N * FEATURES * sizeof(float), &there, problem);
-    }
-    if (status == 0) {
-        pass.x = there;
-        status = tw_backend_put(backend, there, x, N * FEATURES * sizeof(float), problem);
-    }
-    if (status == 0) {
-        status = tw_head_run(head, &pass, problem);
-    }
-    if (status == 0) {
-        tw_head_give(head, params.extra);
-        status = tw_head_run(head, &pass, problem);
-    }
-    if (status == 0) {
-        status = tw_params_get(&params, result, params.extra, 2, problem);
-    }
-    if (status == 0) {
-        status = tw_head_take(head, &sum, &wrong, problem);
-    }
-    if (status == 0) {
-        status = tw_params_get(&params, out, params.gradient, params.total, problem);
-    }
-    if (status == 0) {
-        ck_assert_float_eq(result[0], (float)sum);
-        ck_assert_float_eq(result[1], (float)wrong.one);
-        out[params.total]     = result[0];
-        out[params.total + 1] = (float)wrong.five;
-    }
-    tw_head_destroy(head);
-    if (backend != NULL) {
-        tw_backend_release(backend, there);
-    }
-    tw_params_destroy(&params);
-    tw_backend_destroy(backend);
-    dense_net_destroy(&net);
-    free(x);
-    return status;
-}
-
-/* The same in every order of execution. */
-START_TEST(runs_give_the_same_bits)
-{
-    static float first[4000], again[4000];
-
-    for (int loss = 0; loss < 2; loss++) {
-        for (uint64_t seed = 0; seed < 4; seed++) {
-            tw_problem_t problem = {.set = 0};
-            size_t       total   = 0;
-            const int    status =
-                (standin_seed(seed), run_step(loss ? TW_LOSS_LOGISTIC : TW_LOSS_SOFTMAX,
-                                              seed == 0 ? first : again, &total, &problem));
-
-            ck_assert_msg(status == 0, "%s", problem.text);
-            ck_assert(total > 500 && total + 2 < 4000);
-            if (seed > 0) {
-                ck_assert_mem_eq(again, first, (total + 2) * sizeof(float));
-            }
-            clean();
-        }
-    }
-}
-END_TEST
-
-/* The n-th call of each kind fails, once: one line, nothing is left, and the next run is well. */
-static void fail_each(const char *call, int error, standin_mode_t mode)
-{
-    static float out[4000];
-    int          failed = 0, done = 0;
-
-    for (int n = 1; !done; n++) {
-        tw_problem_t problem = {.set = 0};
-        size_t       total;
-        int          status;
-
-        standin_seed((uint64_t)n);
-        standin_fail(call, n, error, mode);
-        status = run_step(n % 2 ? TW_LOSS_SOFTMAX : TW_LOSS_LOGISTIC, out, &total, &problem);
-        if (status != 0) {
-            failed++;
-            ck_assert_msg(problem.set && problem.text[0] != '\0' &&
-                              strchr(problem.text, '\n') == NULL,
-                          "%s, call %d: '%s'", call, n, problem.text);
-        }
-        done = status == 0;
-        standin_fail(NULL, 0, 0, STANDIN_ONCE);
-        ck_assert_msg(standin_findings() == 0, "%s, call %d: %s", call, n, standin_finding());
-        ck_assert_msg(standin_objects() == 0, "%s, call %d: %d objects", call, n,
-                      standin_objects());
-        ck_assert_int_lt(n, 400);
-    }
-    ck_assert_msg(failed > 0, "%s never failed", call);
-}
-
-START_TEST(each_call_may_fail)
-{
-    fail_each("cudaMalloc", 2, STANDIN_ONCE);
-    fail_each("cublasSgemm_v2", 13, STANDIN_ONCE);
-    fail_each("cudaLaunchKernel", 719, STANDIN_ONCE);
-    fail_each("cublasSetWorkspace_v2", 3, STANDIN_ONCE);
-    fail_each("cudaMemsetAsync", 1, STANDIN_ONCE);
-    fail_each("cudaMemcpyAsync", 1, STANDIN_ONCE);
-}
-END_TEST
-
-/* On the device, later: everything fails from then on. One process each. */
-START_TEST(work_may_fail)
-{
-    static const char *const calls[] = {"cublasSgemm_v2", "cudaLaunchKernel", "cudaMemcpyAsync"};
-    static float             out[4000];
-    tw_problem_t             problem = {.set = 0};
-    size_t                   total;
-
-    standin_seed((uint64_t)_i);
-    standin_fail(calls[_i % 3], 1 + _i, 719, STANDIN_LATE);
-    ck_assert_int_eq(run_step(TW_LOSS_SOFTMAX, out, &total, &problem), -1);
-    ck_assert_msg(problem.set && strstr(problem.text, "GPU 0") != NULL, "'%s'", problem.text);
-    ck_assert_msg(standin_findings() == 0, "%s", standin_finding());
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("train/dense on a device");
@@ -472,8 +306,5 @@ int main(void)
     tcase_add_loop_test(tcase, loops_have_the_bits, 0, 2);
     tcase_add_loop_test(tcase, optimizers_have_the_bits, 0, 2);
     tcase_add_test(tcase, products_are_right);
-    tcase_add_test(tcase, runs_give_the_same_bits);
-    tcase_add_test(tcase, each_call_may_fail);
-    tcase_add_loop_test(tcase, work_may_fail, 0, 9);
     return test_main(suite);
 }
