@@ -10,9 +10,6 @@
 #include "train/exchange.h"
 #include "train/masters.h"
 
-/* Elements that stay with one owner where the caller says how many: masters in memory of a device are his. */
-#define TW_MASTER_UNIT 256
-
 #define TW_RAISES 31 /* that a group can have: of one bit each, from 1 to 32 */
 
 /* What a checkpoint has of a group: its rule, and after how many steps its bits were raised, then 0. */
@@ -33,7 +30,6 @@ struct tw_masters {
     tw_master_group_t   *group;    /* [groups]                              */
     size_t              *group_of; /* [layers] of its weights; 0: none      */
     float               *state;    /* [own] of the optimizer, of the backend */
-    float               *master;   /* [own] on a device; NULL: of the library */
     double              *norms;    /* [groups]                              */
     tw_masters_change_t *change;   /* [TW_RAISES groups]: bits never fall   */
     size_t               changes;
@@ -184,33 +180,6 @@ static size_t unit_of(const tw_masters_t *m, const tw_master_group_t *g)
     return g->params == 1 ? last->per_unit : g->count;
 }
 
-static int on_device(const tw_masters_t *m)
-{
-    return m->config.exec.memory != TW_MEMORY_HOST;
-}
-
-/* Memory for what this rank owns, which the library does not make on a device. */
-static int make_masters(tw_masters_t *m, tw_weights_group_t *list, tw_problem_t *problem)
-{
-    const int rank = tw_comm_rank(m->config.comm), ranks = tw_comm_size(m->config.comm);
-    size_t    own = 0;
-
-    for (size_t i = 0; i < m->groups; i++) {
-        list[i].unit = list[i].unit > 0 ? list[i].unit : TW_MASTER_UNIT;
-        own += tw_weights_owned(m->config.owners, list[i].count, list[i].unit, rank, ranks, NULL);
-    }
-    if (tw_backend_allocate(m->config.params->backend, own * sizeof(*m->master),
-                            (void **)&m->master, problem) != 0) {
-        return -1;
-    }
-    own = 0;
-    for (size_t i = 0; i < m->groups; i++) {
-        list[i].master = m->master + own;
-        own += tw_weights_owned(m->config.owners, list[i].count, list[i].unit, rank, ranks, NULL);
-    }
-    return 0;
-}
-
 static int describe_groups(const tw_masters_t *m, tw_weights_group_t *list, tw_problem_t *problem)
 {
     const tw_params_t *params = m->config.params;
@@ -265,13 +234,7 @@ int tw_masters_create(tw_masters_t **masters_p, const tw_masters_config_t *confi
 
     if (m != NULL && list != NULL) {
         m->config = *config;
-    }
-    if (m != NULL && list != NULL && on_device(m) && config->owners == TW_WEIGHTS_ROOT) {
-        tw_problem_set(problem, "--update root keeps what it updates on a processor; accepted with "
-                                "--device are replicated and sharded");
-    } else if (m != NULL && list != NULL) {
-        mine = list_groups(m, problem) == 0 ? describe_groups(m, list, problem) : -1;
-        mine = mine == 0 && on_device(m) ? make_masters(m, list, problem) : mine;
+        mine      = list_groups(m, problem) == 0 ? describe_groups(m, list, problem) : -1;
     } else {
         tw_problem_set(problem, "out of memory");
     }
@@ -293,7 +256,6 @@ void tw_masters_destroy(tw_masters_t *m)
     if (m != NULL) {
         tw_weights_destroy(m->weights);
         tw_backend_release(m->config.params->backend, m->state);
-        tw_backend_release(m->config.params->backend, m->master);
         free(m->change);
         free(m->norms);
         free(m->group_of);
