@@ -167,7 +167,7 @@ static int tw_wish_device(const tw_comm_t *comm, const tw_wish_t *wish)
                 "those of a machine: others may take the same devices",
                 wish->by, comm->size);
     }
-    if (place != NULL) {
+    if (place != NULL && place->device >= 0) {
         return place->device;
     }
     (void)tw_machine_local(&rank, &ranks);
