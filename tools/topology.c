@@ -252,6 +252,29 @@ static tw_status_t order_exchange(drawing_t *d, tw_round_t **rounds_p)
     return status;
 }
 
+/* The GPUs that this process sees, by bus, as every rank may call its own GPU 0; with the name of the part
+ * that CUDA_VISIBLE_DEVICES names. */
+static void own_devices(const tw_node_t *node, const char *visible, char *text, size_t size)
+{
+    const char *part = visible != NULL ? visible + strspn(visible, " \t") : "";
+    const int   mig  = strncmp(part, "MIG-", 4) == 0 ? (int)strcspn(part, ", \t") : 0;
+    const int   all  = tw_node_count(node, TW_PART_GPU);
+    size_t      used = 0;
+
+    text[0] = '\0';
+    for (int device = 0; device < all; device++) {
+        for (int i = 0; i < all; i++) {
+            const tw_part_t *gpu = tw_node_find(node, TW_PART_GPU, i);
+
+            if (gpu->device == device && used + strlen(gpu->bus) + (size_t)mig + 3 < size) {
+                used +=
+                    (size_t)snprintf(text + used, size - used, "%s%s%s%.*s", device > 0 ? "," : "",
+                                     gpu->bus, mig > 0 ? "/" : "", mig, part);
+            }
+        }
+    }
+}
+
 /* This rank's. */
 static int own_seat(tw_context_t *ctx, topology_seat_t *seat)
 {
@@ -260,8 +283,9 @@ static int own_seat(tw_context_t *ctx, topology_seat_t *seat)
     tw_status_t status  = tw_node_create(ctx, NULL, visible, &node);
 
     memset(seat, 0, sizeof(*seat));
-    seat->visible_set = visible != NULL;
-    snprintf(seat->visible, sizeof(seat->visible), "%s", visible != NULL ? visible : "");
+    if (status == TW_OK) {
+        own_devices(node, visible, seat->devices, sizeof(seat->devices));
+    }
     if (status == TW_OK && tw_node_binding(node, seat->binding, sizeof(seat->binding)) != TW_OK) {
         seat->binding[0] = '\0'; /* too long a list */
     }
@@ -312,7 +336,7 @@ static tw_status_t place_ranks(const topology_seat_t *seats, drawing_t *d, tw_pl
     }
     for (int r = 0; r < d->ranks; r++) {
         facts[r].binding = seats != NULL ? seats[r].binding : d->binding;
-        facts[r].visible = seats != NULL && seats[r].visible_set ? seats[r].visible : NULL;
+        facts[r].devices = seats != NULL ? seats[r].devices : NULL;
     }
     status = tw_place(d->node, d->ranks, facts, places_p);
     free(facts);

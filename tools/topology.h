@@ -24,8 +24,7 @@ typedef struct topology_options {
 /* What a rank of mpirun says of itself. */
 typedef struct topology_seat {
     char binding[TW_PUS_TEXT];
-    char visible[1024]; /* its CUDA_VISIBLE_DEVICES */
-    int  visible_set;
+    char devices[2048]; /* what it sees, as tw_rank_t has it */
 } topology_seat_t;
 
 /* Of all ranks on this machine, to the first one, which frees *seats_p; NULL elsewhere, and where they

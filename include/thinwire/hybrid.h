@@ -20,7 +20,8 @@
  *              g = 1 is (b), g = K is (c), bit for bit. S4 proposes it without trying it. Where the
  *              communicator knows the places of its ranks (tw_comm_place()), members of a group are
  *              near each other instead: by NVLink, below one PCIe switch, on one machine
- *              (tw_place_groups()). Then which examples share a pass depends on the places.
+ *              (tw_place_groups()). Then which examples share a pass depends on the places, and
+ *              with it the order of additions within the callback.
  *
  * A pass for which nobody has examples is left out. With one rank there is one pass, which reads
  * the caller's examples and writes the caller's gradients where they are: nothing is sent, copied
@@ -42,8 +43,8 @@
  *
  * Results: all ranks see the same bits in a pass, decode(encode(x)), the owner too. Gradients are
  * the sum in rank order of what the ranks found, on the owner alone (with (b), an algorithm that
- * quantises twice may be taken: see tw_reduce()). The schemes, and groups by other places, give the same
- * sums up to the order of additions within the callback; with `act` or `back` lossy, up to the codecs' errors.
+ * quantises twice may be taken: see tw_reduce()). The schemes give the same sums up to the order of
+ * additions within the callback; with `act` or `back` lossy, up to the codecs' errors.
  *
  * Device memory: config.exec says TW_MEMORY_CUDA and a stream, which lives as long as the object, on all
  * ranks alike. x, gx and what the callback gets are then memory of that device. x has been written when

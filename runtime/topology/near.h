@@ -28,6 +28,10 @@ tw_status_t tw_near_groups(const int *levels, int ranks, int group, int *order);
 /* What CUDA_VISIBLE_DEVICES shows by the map, as tw_rank_t.devices. @return TW_OK, TW_ERR_NO_MEMORY. */
 tw_status_t tw_visible_devices(const tw_node_t *node, const char *visible, char *text, size_t size);
 
+/* The name of the part of a GPU (MIG) in a text of CUDA_VISIBLE_DEVICES, NULL or not, that begins with one: CUDA
+ * then counts that alone. *length_p: 0 where it does not. */
+const char *tw_visible_part(const char *visible, int *length_p);
+
 /* Of all parts, but for what depends on a rank's CUDA_VISIBLE_DEVICES. */
 uint64_t tw_node_hash(const tw_node_t *node);
 

@@ -269,6 +269,14 @@ int tw_visible_list(const tw_node_t *node, const char *visible, int *list)
     return n;
 }
 
+const char *tw_visible_part(const char *visible, int *length_p)
+{
+    const char *part = visible != NULL ? visible + strspn(visible, " \t") : "";
+
+    *length_p = strncmp(part, "MIG-", 4) == 0 ? (int)strcspn(part, ", \t") : 0;
+    return part;
+}
+
 tw_status_t tw_visible_devices(const tw_node_t *node, const char *visible, char *text, size_t size)
 {
     const int n    = node->count[TW_PART_GPU];
@@ -281,9 +289,8 @@ tw_status_t tw_visible_devices(const tw_node_t *node, const char *visible, char 
     text[0] = '\0';
     for (int i = 0, shown = tw_visible_list(node, visible, list); i < shown; i++) {
         const char *bus = node->parts[node->gpus[list[i]].part].bus;
-        /* What CUDA shows of parts is one of them. */
-        const char *part = visible != NULL ? visible + strspn(visible, " \t") : "";
-        const int   mig  = strncmp(part, "MIG-", 4) == 0 ? (int)strcspn(part, ", \t") : 0;
+        int         mig;
+        const char *part = tw_visible_part(visible, &mig);
 
         if (used + strlen(bus) + (size_t)mig + 3 > size) {
             break;

@@ -221,12 +221,29 @@ static void check_path(const char *path, bool quick)
     close_comm();
 }
 
+#ifndef TW_ON_STUB
+/* Each rank has the device of its place, which ranks may share; a number that is none leaves it current. */
+static int check_bind(void)
+{
+    int taken = -1, none = -1, current = -1;
+
+    must(tw_comm_bind_device(comm, TW_BIND_ALIKE, &taken, NULL, 0), "a device for each rank");
+    return taken >= 0 && tw_comm_bind_device(comm, 1000, &none, NULL, 0) == TW_ERR_RANGE &&
+           DEVICE.current(&current) == TW_OK && current == taken;
+}
+#endif
+
 int check(bool aware, bool quick)
 {
     check_path("staged", quick);
     if (aware) {
         check_path("direct", quick);
     }
+#ifndef TW_ON_STUB
+    open_comm("staged"); /* the last: the stream may be another device's now */
+    ok(check_bind(), "staged", "ranks take devices");
+    close_comm();
+#endif
     if (rank == 0) {
         printf("1..%d\n", tests);
     }

@@ -3,7 +3,7 @@
 # thinwire info --topology: the tree, the places, JSON, the picture; what is refused. THINWIRE_BIND.
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
-plan 19
+plan 20
 s4=$top_srcdir/tests/topology/s4.xml
 unset CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER THINWIRE_BIND
 
@@ -54,9 +54,23 @@ far_away() { # no network at package 0, so its GPUs use that of package 1
     for rank in 0 1 2 3; do
         has "^warning: rank $rank: GPU $rank is far from mlx5_[23]: package 0, not 1\$" || return 1
     done
-    [ "$(grep -c '^warning: ' "$scratch/out")" -eq 4 ] && [ "$(grep -c '"warning": ' "$scratch/far.json")" -eq 4 ]
+    [ "$(grep -c '^warning: ' "$scratch/out")" -eq 4 ] && [ "$(grep -c '"warning": ' "$scratch/far.json")" -eq 4 ] || return 1
+    # Package 0 has cores for 12 of 13 ranks, who all see one GPU.
+    CUDA_VISIBLE_DEVICES=2 alone "$thinwire" info --topology --xml "$s4" --ranks 13 &&
+        has '^warning: rank 12: GPU 2 is far from its cores: package 0, not 1$' && [ "$(grep -c '^warning: ' "$scratch/out")" -eq 1 ]
 }
-check "a GPU that is far from the rank's network is warned about" far_away
+check "a GPU that is far from the rank's network or cores is warned about" far_away
+
+own_devices() { # each rank calls its GPU 0, as where a launcher withholds the others
+    local line
+    line=$(grep -n 'pci_busid="0000:03:00.0"' "$s4" | cut -d: -f1)
+    sed "$line,/<\/object>/d" "$s4" >"$scratch/no3.xml"
+    ranks 3 bash "$top_srcdir/tests/by_rank.sh" env HWLOC_XMLFILE="$s4" CUDA_VISIBLE_DEVICES=5 "$thinwire" info --topology \
+        :: env HWLOC_XMLFILE="$scratch/no3.xml" CUDA_VISIBLE_DEVICES=0 "$thinwire" info --topology \
+        :: env HWLOC_XMLFILE="$s4" CUDA_VISIBLE_DEVICES=-1 "$thinwire" info --topology &&
+        has '^   0    5     0 ' && has '^   1    1     0 ' && has '^   2    -     - '
+}
+check "each rank's own devices" own_devices
 
 subnets() { # mlx5_2 is of another one
     sed '/name="mlx5_2"/,+4s/fe80:0000/fe80:0001/' "$top_srcdir/tests/topology/amd8.xml" >"$scratch/subnets.xml"

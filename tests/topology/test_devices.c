@@ -60,18 +60,32 @@ START_TEST(amd_machine)
 }
 END_TEST
 
-/* The file with every `from` become `to`, which is as long. */
-static tw_node_t *changed(const char *from, const char *to)
+/* The file, as text. */
+static char *amd_file(size_t *size_p)
 {
-    size_t     size;
-    char      *xml = test_read(test_source("amd8.xml"), &size);
-    tw_node_t *node;
+    char *xml = test_read(test_source("amd8.xml"), size_p);
 
     ck_assert_ptr_nonnull(xml);
-    xml[size] = '\0';
+    xml[*size_p] = '\0';
+    return xml;
+}
+
+/* Every `from` becomes `to`, which is as long. */
+static void replace(char *xml, const char *from, const char *to)
+{
     for (char *at = strstr(xml, from); at != NULL; at = strstr(at + 1, from)) {
         memcpy(at, to, strlen(to));
     }
+}
+
+/* The file with every `from` become `to`. */
+static tw_node_t *changed(const char *from, const char *to)
+{
+    size_t     size;
+    char      *xml = amd_file(&size);
+    tw_node_t *node;
+
+    replace(xml, from, to);
     node = test_node(test_write(xml, size), NULL);
     free(xml);
     test_forget();
@@ -98,6 +112,35 @@ START_TEST(amd_kinds)
     ck_assert_int_eq(count_gpus(node, 0), kinds[_i].amd);
     ck_assert_int_eq(count_gpus(node, 1), kinds[_i].cuda);
     tw_node_destroy(node);
+}
+END_TEST
+
+/* Accelerators that OpenCL alone knows: it says that they are GPUs of AMD, or processors, or another's. */
+START_TEST(amd_by_opencl)
+{
+    static const char *const kinds_of[][3] = {
+        {"GPU", "AMD", "8"}, {"CPU", "AMD", "0"}, {"GPU", "XYZ", "0"}};
+    size_t     size;
+    char      *xml = amd_file(&size), from[64], to[64];
+    tw_node_t *node;
+
+    for (int i = 0; i < 8; i++) {
+        snprintf(from, sizeof(from), "name=\"rsmi%d\" subtype=\"RSMI\"", i);
+        snprintf(to, sizeof(to), "name=\"opencl%d\" subtype=\"CL\"", i);
+        replace(xml, from, to);
+    }
+    replace(xml, "0380 [1002:740c]", "1200 [1002:740c]");
+    snprintf(to, sizeof(to), "\"OpenCLDeviceType\" value=\"%s\"/>", kinds_of[_i][0]);
+    replace(xml, "\"XGMIHiveID\" value=\"b015cafe\"/>\n", to);
+    replace(xml, "\"XGMIHiveID\" value=\"b115cafe\"/>\n", to);
+    snprintf(to, sizeof(to), "\"GPUVendor\" value=\"%s\"", kinds_of[_i][1]);
+    replace(xml, "\"GPUVendor\" value=\"AMD\"", to);
+    node = test_node(test_write(xml, size), NULL);
+    ck_assert_int_eq(count_gpus(node, 0), atoi(kinds_of[_i][2]));
+    ck_assert_int_eq(count_gpus(node, 1), 0);
+    free(xml);
+    tw_node_destroy(node);
+    test_forget();
 }
 END_TEST
 
@@ -536,6 +579,7 @@ int main(void)
 
     tcase_add_test(tcase, amd_machine);
     TEST_EACH(tcase, amd_kinds, kinds);
+    tcase_add_loop_test(tcase, amd_by_opencl, 0, 3);
     tcase_add_test(tcase, amd_without_pci);
     tcase_add_test(tcase, amd_beside_nvidia);
     tcase_add_test(tcase, ring_of_links);

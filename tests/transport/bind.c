@@ -247,6 +247,23 @@ static void part_of_a_node(void)
     take_halves(1);
 }
 
+/* Ranks see different parts of their machine: each is placed by itself, and does not take the device of
+ * another. */
+static void parts_of_a_machine(void)
+{
+    tw_context_t *ctx;
+    tw_comm_t    *comm;
+    int           device = -7;
+
+    made_machine = t_rank % 2 == 0 ? "s4.xml" : "amd8.xml";
+    comm         = open_comm(&ctx);
+    T_OK(tw_comm_bind_device(comm, TW_BIND_AUTO, &device, NULL, 0));
+    t_expect("device", (uint64_t)device, (uint64_t)t_rank % 8);
+    t_expect("lines", (uint64_t)lines, t_rank == 0);
+    made_machine = "s4.xml";
+    close_comm(comm, ctx);
+}
+
 /* A context describes the machine once. */
 static void one_map(void)
 {
@@ -292,6 +309,7 @@ static const t_case_t cases[] = {
     {"order of messages", order_of_messages, 2},
     {"near networks", near_networks, 1},
     {"one map", one_map, 1},
+    {"parts of a machine", parts_of_a_machine, 2},
     {"part of a node", part_of_a_node, 2}, /* the last: what the launcher said is gone */
 };
 

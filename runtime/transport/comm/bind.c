@@ -81,8 +81,7 @@ static tw_status_t tw_bind_all(tw_comm_t *comm, int cores, tw_wish_t *wish, int 
  * rank's place may be another. */
 static void tw_wish_of_setting(const tw_comm_t *comm, tw_wish_t *wish, int device)
 {
-    *wish = (tw_wish_t){
-        .device = device, .fixed = device, .accepted = "auto, none", .bad = TW_ERR_SETTING};
+    *wish = (tw_wish_t){.device = device, .fixed = device, .setting = true};
     if (device == TW_BIND_AUTO) {
         wish->fixed = tw_bind_remembered(comm->ctx);
     }
@@ -92,7 +91,7 @@ static void tw_wish_of_setting(const tw_comm_t *comm, tw_wish_t *wish, int devic
 
 static void tw_wish_of_call(tw_wish_t *wish, int device)
 {
-    *wish = (tw_wish_t){.device = device, .fixed = device, .accepted = "auto", .bad = TW_ERR_RANGE};
+    *wish = (tw_wish_t){.device = device, .fixed = device};
     snprintf(wish->by, sizeof(wish->by), device < 0 ? "device auto" : "device %d", device);
 }
 

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "runtime/base/context.h"
+#include "runtime/topology/near.h"
 #include "runtime/transport/comm/machine.h"
 #include "runtime/transport/comm/sync.h"
 #include "runtime/transport/comm/wish.h"
@@ -23,13 +24,12 @@
  * CUDA_VISIBLE_DEVICES names one: CUDA then counts that alone. */
 static void tw_wish_list(const tw_comm_t *comm, tw_wish_t *wish)
 {
-    const char  *visible = getenv("CUDA_VISIBLE_DEVICES");
-    const char  *part    = visible != NULL ? visible + strspn(visible, " \t") : "";
-    const int    mig     = strncmp(part, "MIG-", 4) == 0 ? (int)strcspn(part, ", \t") : 0;
-    const int    first   = wish->fixed >= 0 ? wish->fixed : 0;
-    const int    end     = wish->fixed >= 0 ? first + 1 : wish->count;
-    const size_t size    = sizeof(wish->devices);
-    size_t       used    = 0;
+    const int    first = wish->fixed >= 0 ? wish->fixed : 0;
+    const int    end   = wish->fixed >= 0 ? first + 1 : wish->count;
+    const size_t size  = sizeof(wish->devices);
+    size_t       used  = 0;
+    int          mig;
+    const char  *part = tw_visible_part(getenv("CUDA_VISIBLE_DEVICES"), &mig);
 
     for (int d = first; d < end; d++) {
         char bus[TW_DEVICE_BUS];
@@ -55,15 +55,27 @@ static const char *tw_wish_amd(const tw_comm_t *comm)
     return gpu != NULL && !gpu->cuda ? "; computing on GPUs of AMD is unsupported" : "";
 }
 
-/* Who takes what there is goes on without a device. */
+/* What may be said without a number. */
+static const char *tw_wish_accepted(const tw_wish_t *wish)
+{
+    return wish->setting ? "auto, none" : "auto";
+}
+
+/* Who takes what there is goes on without a device, and says so; by the setting once, not for every
+ * communicator. Nobody expects one of a library that has no CUDA; and who wants all or none is told why. */
 static void tw_wish_do_without(const tw_comm_t *comm, tw_wish_t *wish)
 {
-    /* Nobody expects a device of a library that has no CUDA; and who wants all or none is told why. */
-    const bool expected =
-        wish->device == TW_BIND_AUTO && strcmp(comm->device.ops->name, "none") != 0;
+    tw_context_t *ctx = comm->ctx;
+    bool aloud        = wish->device == TW_BIND_AUTO && strcmp(comm->device.ops->name, "none") != 0;
 
     wish->count = 0;
-    tw_log_write(&comm->log, expected ? TW_LOG_WARN : TW_LOG_INFO,
+    if (aloud && wish->setting) {
+        pthread_mutex_lock(&ctx->lock);
+        aloud        = !ctx->without;
+        ctx->without = 1;
+        pthread_mutex_unlock(&ctx->lock);
+    }
+    tw_log_write(&comm->log, aloud ? TW_LOG_WARN : TW_LOG_INFO,
                  "%s: %s; computing on the processor", wish->by, wish->why);
 }
 
@@ -73,7 +85,7 @@ static tw_status_t tw_wish_alike(tw_comm_t *comm, tw_wish_t *wish)
 {
     const bool  mine              = wish->device == TW_BIND_ALIKE;
     const int   without           = mine && wish->count == 0 ? comm->rank : comm->size;
-    char        said[TW_WISH_WHY] = "", why[TW_WISH_WHY] = "";
+    char        said[TW_BIND_WHY] = "", why[TW_BIND_WHY] = "";
     int         first  = comm->size;
     tw_status_t status = TW_OK;
 
@@ -99,7 +111,7 @@ static tw_status_t tw_wish_alike(tw_comm_t *comm, tw_wish_t *wish)
 
 static tw_status_t tw_wish_count(tw_comm_t *comm, tw_wish_t *wish)
 {
-    char        why[TW_WISH_WHY - 48] = "";
+    char        why[TW_BIND_WHY - 48] = "";
     tw_status_t status;
 
     if (wish->device == TW_BIND_NONE) {
@@ -112,13 +124,13 @@ static tw_status_t tw_wish_count(tw_comm_t *comm, tw_wish_t *wish)
             tw_wish_do_without(comm, wish);
             return TW_OK;
         }
-        TW_ERROR(&comm->log, "%s: %s; accepted: %s", wish->by, wish->why, wish->accepted);
+        TW_ERROR(&comm->log, "%s: %s; accepted: %s", wish->by, wish->why, tw_wish_accepted(wish));
         return status;
     }
     if (wish->device >= wish->count) {
         TW_ERROR(&comm->log, "%s: this rank has %d device%s; accepted: %s, 0 to %d", wish->by,
-                 wish->count, wish->count == 1 ? "" : "s", wish->accepted, wish->count - 1);
-        return wish->bad;
+                 wish->count, wish->count == 1 ? "" : "s", tw_wish_accepted(wish), wish->count - 1);
+        return wish->setting ? TW_ERR_SETTING : TW_ERR_RANGE;
     }
     tw_wish_list(comm, wish);
     return TW_OK;
@@ -155,7 +167,7 @@ static int tw_wish_device(const tw_comm_t *comm, const tw_wish_t *wish)
                 "those of a machine: others may take the same devices",
                 wish->by, comm->size);
     }
-    if (place != NULL) {
+    if (place != NULL && place->device >= 0) {
         return place->device;
     }
     (void)tw_machine_local(&rank, &ranks);
@@ -179,7 +191,7 @@ static tw_status_t tw_wish_start(tw_comm_t *comm, tw_wish_t *wish, int device)
         return TW_OK;
     }
     TW_ERROR(&comm->log, "%s: %s; accepted: %s, a device that is free", wish->by, wish->why,
-             wish->accepted);
+             tw_wish_accepted(wish));
     return status;
 }
 
@@ -208,7 +220,8 @@ static tw_status_t tw_wish_use(tw_comm_t *comm, const tw_wish_t *wish, int devic
 static void tw_wish_remember(tw_context_t *ctx, int device)
 {
     pthread_mutex_lock(&ctx->lock);
-    ctx->device = device + 1;
+    ctx->device  = device + 1;
+    ctx->without = 0;
     pthread_mutex_unlock(&ctx->lock);
 }
 

@@ -8,18 +8,15 @@
 #include "runtime/transport/comm/comm.h"
 #include "runtime/transport/comm/place.h"
 
-#define TW_WISH_WHY 192 /* bytes of a line */
-
 typedef struct tw_wish {
-    int         device;   /* a number, TW_BIND_NONE, TW_BIND_AUTO or TW_BIND_ALIKE         */
-    int         fixed;    /* the only number that will do; negative: any                   */
-    bool        alike;    /* some rank wants TW_BIND_ALIKE; the same on all ranks          */
-    char        by[32];   /* how it was said                                               */
-    const char *accepted; /* that may be said without a number                             */
-    tw_status_t bad;      /* the status of a number that is out of range                   */
-    int         count;    /* devices that CUDA counts here; 0: none, or none is to be taken */
-    char        why[TW_WISH_WHY];         /* there is none; ""                             */
-    char        devices[TW_SEAT_DEVICES]; /* tw_rank_t.devices                             */
+    int  device;           /* a number, TW_BIND_NONE, TW_BIND_AUTO or TW_BIND_ALIKE         */
+    int  fixed;            /* the only number that will do; negative: any                   */
+    bool alike;            /* some rank wants TW_BIND_ALIKE; the same on all ranks          */
+    char by[32];           /* how it was said                                               */
+    bool setting;          /* by THINWIRE_DEVICE, whenever a communicator is created        */
+    int  count;            /* devices that CUDA counts here; 0: none, or none is to be taken */
+    char why[TW_BIND_WHY]; /* why there is none; ""                                         */
+    char devices[TW_SEAT_DEVICES]; /* tw_rank_t.devices                                    */
 } tw_wish_t;
 
 /* What CUDA has for it: count, devices, why. Collective; the same status on all ranks: OK unless one

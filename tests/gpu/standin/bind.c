@@ -241,8 +241,15 @@ static void by_setting(void)
     tw_comm_t    *comm = begin(&ctx, gpus(), NULL), *other = NULL;
     char          text[64];
 
-    standin_fail("cudaDeviceGetPCIBusId", 1, cudaErrorInvalidDevice, STANDIN_ONCE);
     setenv("THINWIRE_DEVICE", "auto", 1);
+    for (int i = 0; i < 2; i++) { /* no driver: a line, not one for each communicator */
+        standin_machine(gpus(), NULL, 0);
+        T_OK(tw_comm_create(ctx, MPI_COMM_WORLD, &other));
+        T_OK(tw_comm_destroy(other));
+        t_expect("lines", (uint64_t)lines, 1);
+    }
+    standin_machine(gpus(), NULL, CUDART_VERSION);
+    standin_fail("cudaDeviceGetPCIBusId", 1, cudaErrorInvalidDevice, STANDIN_ONCE);
     T_OK(tw_comm_create(ctx, MPI_COMM_WORLD, &other));
     T_OK(tw_comm_destroy(other));
     expect_current(t_rank % gpus());
