@@ -328,6 +328,45 @@ START_TEST(wrong_shapes_are_refused)
 }
 END_TEST
 
+/* A slot of the table may be empty. */
+START_TEST(layers_may_be_unsupported)
+{
+    tw_problem_t            problem = {.set = 0};
+    tw_network_layer_t      layer   = {.name = "lrn7", .kind = TW_LRN, .in = {3, 4, 4}};
+    const tw_backend_ops_t *whole;
+    tw_backend_ops_t        less;
+    tw_backend_t           *backend;
+    tw_graph_t             *graph;
+    tw_tensor_t            *x, *y;
+    tw_op_t                *op;
+    float                  *plain;
+    char                    want[200];
+
+    ck_assert_int_eq(backend_here(&backend, tw_kernels_for("scalar"), 1, &problem), 0);
+    whole        = backend->ops;
+    less         = *whole;
+    less.lrn     = NULL;
+    backend->ops = &less;
+    ck_assert_int_eq(tw_graph_create(backend, 1, &graph, &problem), 0);
+    ck_assert_int_eq(tw_graph_input(graph, layer.in, &x, &plain, &problem), 0);
+    ck_assert_int_eq(tw_graph_lrn(graph, &layer, x, &y, &op, &problem), -1);
+    (void)snprintf(want, sizeof(want), "layer lrn7: lrn is unsupported by %s",
+                   tw_backend_name(backend));
+    ck_assert_str_eq(problem.text, want);
+#ifdef TW_ON_STANDIN
+    problem.set    = 0;
+    backend->ops   = whole;
+    layer.out      = layer.in;
+    layer.lrn_size = 17;
+    ck_assert_int_eq(tw_graph_lrn(graph, &layer, x, &y, &op, &problem), -1);
+    ck_assert_str_eq(problem.text, "layer lrn7: lrn is unsupported by cuDNN with more than 16 "
+                                   "channels, a power below 0.01 or k below 1e-05");
+#endif
+    tw_graph_destroy(graph);
+    tw_backend_destroy(backend);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("backend");
@@ -337,5 +376,6 @@ int main(void)
     tcase_add_loop_test(tc, networks_agree, 0, NETWORKS * BACKEND_LEVELS);
     tcase_add_loop_test(tc, moments_are_accurate, 0, 4 * 2 * BACKEND_LEVELS);
     tcase_add_test(tc, wrong_shapes_are_refused);
+    tcase_add_test(tc, layers_may_be_unsupported);
     return test_main(suite);
 }
