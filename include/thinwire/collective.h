@@ -47,9 +47,11 @@
  *    taken only if exec does not say TW_MEMORY_CUDA.
  *  - A communicator's calls are all on the device that was current at the first
  *    (TW_ERR_INVALID_ARG). TW_ERR_UNSUPPORTED: no CUDA in the library, or no device. A device that
- *    fails in the middle is TW_ERR_IO, and the communicator is dead. Where a rank has no device
- *    memory all ranks are told (TW_ERR_NO_MEMORY), unless a call of that shape with host memory has
- *    been agreed on before: then the communicator of that rank is dead.
+ *    fails in the middle is TW_ERR_IO, and the communicator is dead. Where a rank has no device, or
+ *    no memory there, all ranks are told (TW_ERR_UNSUPPORTED, TW_ERR_NO_MEMORY), unless a call of that
+ *    shape, whose exec said the same of memory, has been agreed on before: then the communicator of
+ *    that rank is dead. Started, advanced and completed by a thread with another current device, an
+ *    operation goes on on its own, and that thread's is current again afterwards.
  *  - tw_stats_t.encode_ns and decode_ns hold the time to start the device's work, not the work.
  */
 #ifndef THINWIRE_COLLECTIVE_H

@@ -37,8 +37,10 @@ typedef struct tw_device_ops {
     tw_status_t (*select)(int device, char *why, size_t size);
     /* The number of the current device. TW_ERR_UNSUPPORTED: there is none. */
     tw_status_t (*current)(int *device_p);
-    /* Make a device the current one of this thread. */
-    tw_status_t (*use)(int device);
+    /* Make a device the current one of this thread. *before_p, unless it is NULL: the one that use()
+     * has to make current again afterwards; -1: none, as it was this one, or one that this process
+     * has not started, which would start it. */
+    tw_status_t (*use)(int device, int *before_p);
     /* Is p or q memory of some device that the host cannot read? Starts no device, and costs next to
      * nothing in a process that uses none. NULL: no. */
     bool (*owns)(const void *p, const void *q);

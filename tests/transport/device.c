@@ -206,6 +206,57 @@ static void through_the_host(void)
     device_comm_done(comm, ctx);
 }
 
+/* MPI's own collective on input that work on the caller's stream has yet to write: blocking, and as an
+ * operation. The device does nothing that nobody waits for. */
+static void native_after_the_stream(void)
+{
+    enum { N = 500, COPIES = 60 };
+    const size_t  bytes = N * sizeof(float);
+    tw_context_t *ctx;
+    tw_comm_t    *comm = device_comm(STAGED, NULL, &ctx);
+    void         *stream, *junk, *input, *values;
+
+    T_OK(stub_device.stream_create(&stream));
+    T_OK(stub_device.allocate(TW_DEVICE_MEMORY, bytes, &junk));
+    T_OK(stub_device.allocate(TW_DEVICE_MEMORY, bytes, &input));
+    T_OK(stub_device.allocate(TW_DEVICE_MEMORY, bytes, &values));
+    for (int blocking = 1; blocking >= 0; blocking--) {
+        const tw_exec_t exec    = {.memory = TW_MEMORY_CUDA, .stream = stream};
+        const tw_how_t  how     = {.exec = &exec, .algorithm = TW_ALGORITHM_MPI};
+        tw_request_t   *request = NULL;
+        float          *at      = stub_real(input);
+        int             right   = 1;
+
+        memset(stub_real(junk), 0, bytes);
+        for (int i = 0; i < N; i++) {
+            at[i] = (float)(i + t_rank);
+        }
+        stub_diligence = 0;
+        for (int i = 0; i < COPIES; i++) {
+            T_OK(stub_device.copy(values, i < COPIES - 1 ? junk : input, bytes, stream));
+        }
+        if (blocking) {
+            T_OK(tw_allreduce(comm, TW_IN_PLACE, values, N, TW_SUM, &how));
+        } else {
+            T_OK(tw_iallreduce(comm, TW_IN_PLACE, values, N, TW_SUM, &how, &request));
+            stub_diligence = 512;
+            T_OK(tw_wait(&request));
+        }
+        stub_diligence = 512;
+        at             = stub_real(values);
+        for (int i = 0; i < N; i++) {
+            right &= at[i] == (float)(i * t_size + t_size * (t_size - 1) / 2);
+        }
+        T_CHECK(right, "%s: the input was taken before it was there",
+                blocking ? "blocking" : "nonblocking");
+    }
+    stub_device.release(TW_DEVICE_MEMORY, junk);
+    stub_device.release(TW_DEVICE_MEMORY, input);
+    stub_device.release(TW_DEVICE_MEMORY, values);
+    stub_device.stream_destroy(stream);
+    device_comm_done(comm, ctx);
+}
+
 /* The algorithm of a plan for this shape. */
 static void chosen(tw_comm_t *comm, const t_shape_t *shape, int on_device, int say,
                    const char *want)
@@ -370,6 +421,7 @@ static const t_case_t cases[] = {
     {"mixed and found out", mixed_and_found_out, 1},
     {"first mixed call", first_mixed_call, 1},
     {"through the host", through_the_host, 1},
+    {"native after the stream", native_after_the_stream, 1},
     {"from node to node", from_node_to_node, 1},
     {"long vectors", long_vectors, 1},
     {"memory is reused", memory_is_reused, 1},

@@ -25,6 +25,7 @@
 #define TW_CU_MEMORYTYPE_DEVICE     2
 
 typedef int (*tw_cu_attribute_t)(void *data, int attribute, unsigned long long pointer);
+typedef int (*tw_cu_state_t)(int device, unsigned *flags, int *active);
 
 static tw_status_t tw_cuda_current(int *device_p)
 {
@@ -43,9 +44,40 @@ static tw_status_t tw_cuda_current(int *device_p)
     return status;
 }
 
-static tw_status_t tw_cuda_use(int device)
+/* Has this process started a device? A thread that never named one has device 0 by default: made
+ * current again, it would take hundreds of megabytes of a GPU that is perhaps another rank's. */
+static bool tw_cuda_started(int device)
 {
-    return tw_cuda_status(cudaSetDevice(device));
+    void         *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void         *found  = driver != NULL ? dlsym(driver, "cuDevicePrimaryCtxGetState") : NULL;
+    tw_cu_state_t function;
+    unsigned      flags  = 0;
+    int           active = 1;
+
+    memcpy(&function, &found, sizeof(function));
+    if (driver != NULL) {
+        dlclose(driver);
+    }
+    return function == NULL || function(device, &flags, &active) != 0 || active != 0;
+}
+
+static tw_status_t tw_cuda_use(int device, int *before_p)
+{
+    int         before = -1;
+    tw_status_t status = tw_cuda_status(cudaGetDevice(&before));
+
+    if (status == TW_OK && before != device) {
+        if (before_p != NULL && !tw_cuda_started(before)) {
+            before = -1;
+        }
+        status = tw_cuda_status(cudaSetDevice(device));
+    } else {
+        before = -1;
+    }
+    if (status == TW_OK && before_p != NULL) {
+        *before_p = before;
+    }
+    return status;
 }
 
 /* How often the process has loaded a library: of the first object, since all tell the same. */

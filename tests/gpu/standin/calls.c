@@ -22,6 +22,7 @@ int                standin_devices;
 size_t             standin_memory;
 size_t             standin_used[STANDIN_DEVICES];
 int                standin_broken[STANDIN_DEVICES];
+bool               standin_started[STANDIN_DEVICES];
 _Thread_local int  standin_current;
 standin_kernels_t  standin_kernels;
 _Thread_local bool standin_in_host_function;

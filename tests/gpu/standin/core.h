@@ -50,6 +50,7 @@ extern int               standin_devices;
 extern size_t            standin_memory; /* bytes of a device */
 extern size_t            standin_used[STANDIN_DEVICES];
 extern int               standin_broken[STANDIN_DEVICES]; /* the sticky error */
+extern bool              standin_started[STANDIN_DEVICES];
 extern _Thread_local int standin_current;
 extern standin_kernels_t standin_kernels;
 

@@ -24,6 +24,7 @@ cudaError_t standin_cuda_enter(const char *call)
 {
     const cudaError_t error = (cudaError_t)standin_enter(call, -1);
 
+    standin_started[standin_current] = standin_devices > 0;
     return error == cudaSuccess && standin_devices == 0 ? cudaErrorNoDevice : error;
 }
 
@@ -164,7 +165,8 @@ cudaError_t cudaSetDevice(int device)
         error = standin_devices == 0 ? cudaErrorNoDevice : cudaErrorInvalidDevice;
     }
     if (error == cudaSuccess) {
-        standin_current = device;
+        standin_current         = device;
+        standin_started[device] = true; /* since CUDA 12 */
     }
     return standin_cuda_leave(error);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/driver.c - the one function of the driver that thinwire looks for.
+ * tests/gpu/standin/driver.c - the functions of the driver that thinwire looks for.
  */
 #include "config.h"
 
@@ -11,6 +11,7 @@
 #define MEMORYTYPE_DEVICE     2u
 
 int cuPointerGetAttribute(void *data, int attribute, unsigned long long pointer);
+int cuDevicePrimaryCtxGetState(int dev, unsigned *flags, int *active);
 
 int cuPointerGetAttribute(void *data, int attribute, unsigned long long pointer)
 {
@@ -27,6 +28,20 @@ int cuPointerGetAttribute(void *data, int attribute, unsigned long long pointer)
         *(unsigned *)data = m->kind == STANDIN_MANAGED;
     } else if (error == 0) {
         error = cudaErrorNotSupported;
+    }
+    return standin_leave(error);
+}
+
+int cuDevicePrimaryCtxGetState(int dev, unsigned *flags, int *active)
+{
+    int error = standin_enter(__func__, 0);
+
+    if (error == 0 && (dev < 0 || dev >= standin_devices)) {
+        error = cudaErrorInvalidDevice;
+    }
+    if (error == 0) {
+        *flags  = 0;
+        *active = standin_started[dev];
     }
     return standin_leave(error);
 }

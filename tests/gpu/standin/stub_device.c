@@ -75,10 +75,17 @@ static tw_status_t current(int *device_p)
     return stub_current != 0 ? TW_OK : TW_ERR_UNSUPPORTED;
 }
 
-static tw_status_t use(int device)
+/* By numbers of the stub's: two of them may be one device of the stand-in. */
+static tw_status_t use(int device, int *before_p)
 {
+    const int before = stub_current;
+
+    stub_current = device;
     set_up();
-    return device == stub_current ? TW_OK : TW_ERR_INVALID_ARG;
+    if (before_p != NULL) {
+        *before_p = before != device ? before : -1;
+    }
+    return TW_OK;
 }
 
 static bool owns(const void *p, const void *q)
