@@ -66,6 +66,10 @@ cudaError_t cudaPeekAtLastError(void)
     X(cudaErrorHostMemoryNotRegistered)                                                            \
     X(cudaErrorMisalignedAddress)                                                                  \
     X(cudaErrorLaunchFailure)                                                                      \
+    X(cudaErrorMapBufferObjectFailed)                                                              \
+    X(cudaErrorPeerAccessUnsupported)                                                              \
+    X(cudaErrorPeerAccessAlreadyEnabled)                                                           \
+    X(cudaErrorPeerAccessNotEnabled)                                                               \
     X(cudaErrorNotPermitted)                                                                       \
     X(cudaErrorNotSupported)
 
@@ -241,20 +245,6 @@ cudaError_t cudaDeviceSynchronize(void)
     if (error == cudaSuccess) {
         standin_finish_device(standin_current);
         error = (cudaError_t)standin_broken[standin_current];
-    }
-    return standin_cuda_leave(error);
-}
-
-/* Never: copies between devices go through the host. */
-cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice)
-{
-    cudaError_t error = standin_cuda_enter(__func__);
-
-    if (error == cudaSuccess && (!exists(device) || !exists(peerDevice))) {
-        error = cudaErrorInvalidDevice;
-    }
-    if (error == cudaSuccess) {
-        *canAccessPeer = 0;
     }
     return standin_cuda_leave(error);
 }

@@ -21,9 +21,10 @@ int cuPointerGetAttribute(void *data, int attribute, unsigned long long pointer)
     if (error == 0 && (m == NULL || m->kind == STANDIN_FREED)) {
         error = cudaErrorInvalidValue;
     } else if (error == 0 && attribute == ATTRIBUTE_MEMORY_TYPE) {
-        *(unsigned *)data = m->kind == STANDIN_DEVICE || m->kind == STANDIN_MANAGED
-                                ? MEMORYTYPE_DEVICE
-                                : MEMORYTYPE_HOST;
+        *(unsigned *)data =
+            m->kind == STANDIN_DEVICE || m->kind == STANDIN_MANAGED || m->kind == STANDIN_OPENED
+                ? MEMORYTYPE_DEVICE
+                : MEMORYTYPE_HOST;
     } else if (error == 0 && attribute == ATTRIBUTE_IS_MANAGED) {
         *(unsigned *)data = m->kind == STANDIN_MANAGED;
     } else if (error == 0) {
