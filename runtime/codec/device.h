@@ -24,6 +24,14 @@ typedef enum tw_device_memory {
     TW_DEVICE_PINNED = 1  /* of the host, which the device copies by itself */
 } tw_device_memory_t;
 
+/* By which another process opens memory of a device. */
+typedef struct tw_device_handle {
+    unsigned char bytes[64];
+} tw_device_handle_t;
+
+/* What is shared goes out in pieces of so many bytes: of an allocation of a multiple of it, nothing else. */
+#define TW_DEVICE_SHARED ((size_t)2 << 20)
+
 typedef struct tw_device_ops {
     const char *name; /* "CUDA" */
 
@@ -51,6 +59,14 @@ typedef struct tw_device_ops {
     tw_status_t (*allocate)(tw_device_memory_t kind, size_t bytes, void **p);
     void (*release)(tw_device_memory_t kind, void *p);
 
+    /* Let other processes of this machine use device memory that allocate() gave: a handle for it. */
+    tw_status_t (*share)(void *p, tw_device_handle_t *handle);
+    /* Memory that another process shares, as the current device sees it: for copy() and add(), and for
+     * nothing else. What its process has seen to be done is there. All errors: it cannot be had. */
+    tw_status_t (*open)(const tw_device_handle_t *handle, void **p);
+    /* Before its process releases it; no work that uses it is left. */
+    void (*close)(void *p);
+
     tw_status_t (*stream_create)(void **stream_p); /* does not wait for the default stream */
     void (*stream_destroy)(void *stream);          /* with nothing left on it              */
     tw_status_t (*event_create)(void **event_p);
@@ -74,6 +90,9 @@ typedef struct tw_device_ops {
                               void *acc);
     tw_status_t (*encode_feedback)(const tw_codec_t *, const tw_exec_t *, const void *src, size_t n,
                                    void *residual, void *dst);
+    /* values[i] = fl(values[i] + from[i]), n elements of 4 or 8 bytes; from: memory of the device, or
+     * what open() gave. */
+    tw_status_t (*add)(void *values, const void *from, size_t n, size_t element, void *stream);
     /* values[i] = fl(values[i] / divisor), n elements of 4 or 8 bytes. */
     tw_status_t (*divide)(void *values, size_t n, size_t element, int divisor, void *stream);
 } tw_device_ops_t;

@@ -81,14 +81,14 @@ static void every_codec_direct(void)
 }
 
 /* Many operations at once, in all moods of the device, plans among them. */
-static void overlapping(path_t path)
+static void overlapping(path_t path, const char *const *settings, int node_ranks)
 {
     enum { MANY = 8 };
     static const int    diligences[] = {1024, 300, 20};
     static device_job_t jobs[MANY];
     tw_request_t       *requests[MANY] = {NULL};
     tw_context_t       *ctx;
-    tw_comm_t          *comm   = device_comm(path, small_fragments, &ctx);
+    tw_comm_t          *comm   = device_comm(path, settings, &ctx);
     uint64_t            random = t_seed + 5;
 
     for (int turn = 0; turn < 9; turn++) {
@@ -97,7 +97,8 @@ static void overlapping(path_t path)
             t_shape_t shape;
 
             t_shape_random(&shape, &random, t_size, 5000);
-            shape.threads = 0;
+            shape.threads    = 0;
+            shape.node_ranks = node_ranks;
             device_job_open(&jobs[i], comm, &shape, 1, NULL, 1, NULL, NULL);
             device_job_fill(&jobs[i], 0);
             T_OK(t_job_issue(&jobs[i].on, i % 3 == 2 ? T_PLAN : T_NONBLOCKING, &requests[i]));
@@ -130,12 +131,23 @@ static void overlapping(path_t path)
 
 static void overlapping_staged(void)
 {
-    overlapping(STAGED);
+    overlapping(STAGED, small_fragments, 0);
 }
 
 static void overlapping_direct(void)
 {
-    overlapping(DIRECT);
+    overlapping(DIRECT, small_fragments, 0);
+}
+
+/* Most of them from node to node. */
+static void overlapping_nodes(void)
+{
+    static const char *const nodes[] = {"NODE_RANKS=2",       "ALLREDUCE=hierarchical",
+                                        "BCAST=hierarchical", "CHUNK=1k",
+                                        "WINDOW=3",           NULL};
+
+    overlapping(STAGED, nodes, 2);
+    overlapping(DIRECT, nodes, 2);
 }
 
 /* Device memory is found out where nobody names it; and a rank may have its buffers in host memory
@@ -274,22 +286,26 @@ static void chosen(tw_comm_t *comm, const t_shape_t *shape, int on_device, int s
     device_job_close(&job);
 }
 
-/* Sizes for which nodes would be used in host memory: where calls say device memory, codes are made
- * there. Who names `hierarchical` gets it. */
-static void from_node_to_node(void)
+/* Sizes for which nodes are used in host memory: where calls say device memory, too, if ranks of a node
+ * share that of their devices; if one rank's cannot, codes are sent by every rank. Who names
+ * `hierarchical` gets it. */
+static void from_node_to_node(int shares)
 {
     static const char *const settings[][5] = {
         {"NODE_RANKS=2", "DIRECT_MAX=1", "CHUNK=1k", NULL},
         {"NODE_RANKS=2", "ALLREDUCE=hierarchical", "BCAST=hierarchical", "CHUNK=1k", NULL}};
     static const t_op_t kinds[] = {T_ALLREDUCE, T_REDUCE, T_BCAST};
+    const int           could   = stub_shares;
     tw_context_t       *ctx;
 
+    stub_shares = could && (shares || t_rank < t_size - 1);
     for (int named = 0; named < 2; named++) {
-        tw_comm_t *comm = device_comm(STAGED, settings[named], &ctx);
+        tw_comm_t *comm = device_comm(named ? DIRECT : STAGED, settings[named], &ctx);
 
         for (size_t i = 0; i < 12; i++) {
-            const t_op_t      kind = kinds[i % 3];
-            const char *const flat = kind == T_BCAST ? "tree" : t_size > 2 ? "two_pass" : "direct";
+            const t_op_t      kind  = kinds[i % 3];
+            const char *const flat  = kind == T_BCAST ? "tree" : t_size > 2 ? "two_pass" : "direct";
+            const int         nodes = named || (could && shares && t_size == 4);
             t_shape_t         shape;
 
             shape_at(&shape, kind, i);
@@ -297,7 +313,7 @@ static void from_node_to_node(void)
             shape.node_ranks = 2;
             shape.count      = 3001;
             shape.algorithm  = TW_ALGORITHM_AUTO;
-            chosen(comm, &shape, 1, 1, named ? "hierarchical" : flat);
+            chosen(comm, &shape, 1, 1, nodes ? "hierarchical" : flat);
             if (named || t_size == 4) { /* else a node has one rank */
                 chosen(comm, &shape, i % 2 != 0 || t_rank > 0, 0, "hierarchical");
             }
@@ -306,14 +322,49 @@ static void from_node_to_node(void)
             device_job_once(comm, &shape, 1, NULL, 1);
             device_job_once(comm, &shape, i % 2 != 0 || t_rank > 0, NULL, 0);
         }
+        T_CHECK((comm->device.slots.state == TW_NODE_THERE) == (could && shares),
+                "slots in memory of devices: %d", (int)comm->device.slots.state);
         device_comm_done(comm, ctx);
     }
+    stub_shares = could;
+}
+
+static void from_node_to_node_shared(void)
+{
+    from_node_to_node(1);
+}
+
+static void from_node_to_node_apart(void)
+{
+    from_node_to_node(0);
+}
+
+/* The root is many rounds ahead of what the others' devices have taken: it must not write over that. */
+static void slow_readers(void)
+{
+    static const char *const settings[] = {"CHUNK=1k", "WINDOW=8", NULL};
+    static const t_op_t      kinds[]    = {T_BCAST, T_REDUCE};
+    tw_context_t            *ctx;
+    tw_comm_t               *comm = device_comm(STAGED, settings, &ctx);
+
+    for (size_t i = 0; i < 4; i++) {
+        t_shape_t shape;
+
+        shape_at(&shape, kinds[i % 2], i);
+        shape.spec      = "fp32";
+        shape.count     = 20000;
+        shape.algorithm = TW_ALGORITHM_HIERARCHICAL;
+        stub_diligence  = (t_rank == shape.root) == (shape.kind == T_BCAST) ? 1024 : 4;
+        device_job_once(comm, &shape, 1, NULL, 1);
+    }
+    stub_diligence = 512;
+    device_comm_done(comm, ctx);
 }
 
 /* Large enough for full fragments and many rounds, cut by the largest message. */
 static void long_vectors(void)
 {
-    static const char *const settings[] = {"MESSAGE_LIMIT=1500", "CHUNK=16k", NULL};
+    static const char *const settings[] = {"MESSAGE_LIMIT=1500", "CHUNK=16k", "NODE_RANKS=2", NULL};
     tw_context_t            *ctx;
 
     for (int path = STAGED; path <= DIRECT; path++) {
@@ -323,8 +374,9 @@ static void long_vectors(void)
             t_shape_t shape;
 
             shape_at(&shape, (t_op_t)kind, 4);
-            shape.spec  = "tree8";
-            shape.count = 60000;
+            shape.spec       = "tree8";
+            shape.count      = 60000;
+            shape.node_ranks = 2;
             for (int r = 0; r < t_size * t_size; r++) {
                 shape.counts[r / t_size][r % t_size] =
                     20000 + 500u * (unsigned)(r / t_size + r % t_size);
@@ -418,11 +470,14 @@ static const t_case_t cases[] = {
     {"every codec, direct", every_codec_direct, 1},
     {"overlapping, staged", overlapping_staged, 1},
     {"overlapping, direct", overlapping_direct, 1},
+    {"overlapping, from node to node", overlapping_nodes, 1},
     {"mixed and found out", mixed_and_found_out, 1},
     {"first mixed call", first_mixed_call, 1},
     {"through the host", through_the_host, 1},
     {"native after the stream", native_after_the_stream, 1},
-    {"from node to node", from_node_to_node, 1},
+    {"from node to node", from_node_to_node_shared, 1},
+    {"from node to node, one not shared", from_node_to_node_apart, 2},
+    {"slow readers", slow_readers, 2},
     {"long vectors", long_vectors, 1},
     {"memory is reused", memory_is_reused, 1},
     {"residuals follow", residuals_follow, 1},

@@ -115,7 +115,7 @@ static void a_thread_with_another_device(void)
     float                      *first = t_malloc(5000 * sizeof(float));
 
     for (size_t i = 0; i < 2; i++) {
-        t_shape_t          shape = {.kind      = T_ALLREDUCE,
+        t_shape_t          shape = {.kind      = i == 0 ? T_ALLREDUCE : T_BCAST,
                                     .spec      = i == 0 ? "tree8" : "fp32",
                                     .count     = 5000,
                                     .algorithm = algorithms[i]};

@@ -14,6 +14,7 @@
 uint64_t stub_seed;
 int      stub_diligence = 512;
 int      stub_calls_left;
+int      stub_shares; /* never */
 
 static unsigned lot(unsigned below)
 {
@@ -342,6 +343,13 @@ static tw_status_t stub_divide(void *values, size_t n, size_t element, int divis
         &(task_t){.verb = DIVIDE, .dst = values, .n = n, .element = element, .divisor = divisor});
 }
 
+static tw_status_t stub_share(void *p, tw_device_handle_t *handle)
+{
+    (void)p;
+    (void)handle;
+    return TW_ERR_UNSUPPORTED;
+}
+
 static tw_status_t stub_current_device(int *device_p)
 {
     *device_p = stub_current;
@@ -366,6 +374,7 @@ const tw_device_ops_t stub_device = {
     .check           = stub_check,
     .allocate        = stub_allocate,
     .release         = stub_release,
+    .share           = stub_share,
     .stream_create   = stub_stream_create,
     .stream_destroy  = stub_stream_destroy,
     .event_create    = stub_event_create,

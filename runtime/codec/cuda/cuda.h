@@ -40,6 +40,11 @@ tw_status_t tw_cuda_absmax(void *stream, const uint8_t *src, size_t n, size_t bl
  * for i < h; the first two steps for the 1024 are (0 + 512) + (256 + 768). */
 tw_status_t tw_cuda_norm(void *stream, const uint8_t *src, size_t n, double *work, double *norm);
 
+/* values[i] = fl(values[i] + from[i]), n elements of 4 or 8 bytes at any alignment. from: any memory that
+ * the current device reaches; nothing is asked about it. */
+tw_status_t tw_cuda_add(void *stream, uint8_t *values, const uint8_t *from, size_t n,
+                        size_t element);
+
 /* values[i] = fl(values[i] / divisor), n elements of 4 or 8 bytes at any alignment. */
 tw_status_t tw_cuda_divide(void *stream, uint8_t *values, size_t n, size_t element, int divisor);
 

@@ -150,6 +150,33 @@ static void tw_cuda_release(tw_device_memory_t kind, void *p)
     (void)tw_cuda_status(kind == TW_DEVICE_MEMORY ? cudaFree(p) : cudaFreeHost(p));
 }
 
+_Static_assert(sizeof(tw_device_handle_t) == sizeof(cudaIpcMemHandle_t), "one is the other");
+
+static tw_status_t tw_cuda_share(void *p, tw_device_handle_t *handle)
+{
+    cudaIpcMemHandle_t its;
+    const tw_status_t  status = tw_cuda_status(cudaIpcGetMemHandle(&its, p));
+
+    if (status == TW_OK) {
+        memcpy(handle, &its, sizeof(its));
+    }
+    return status;
+}
+
+/* Peer access between the two devices comes with it. */
+static tw_status_t tw_cuda_open(const tw_device_handle_t *handle, void **p)
+{
+    cudaIpcMemHandle_t its;
+
+    memcpy(&its, handle, sizeof(its));
+    return tw_cuda_status(cudaIpcOpenMemHandle(p, its, cudaIpcMemLazyEnablePeerAccess));
+}
+
+static void tw_cuda_close(void *p)
+{
+    (void)tw_cuda_status(cudaIpcCloseMemHandle(p));
+}
+
 static tw_status_t tw_cuda_stream_create(void **stream_p)
 {
     return tw_cuda_status(
@@ -208,6 +235,12 @@ static tw_status_t tw_cuda_zero(void *dst, size_t bytes, void *stream)
     return tw_cuda_status(cudaMemsetAsync(dst, 0, bytes, stream));
 }
 
+static tw_status_t tw_cuda_add_values(void *values, const void *from, size_t n, size_t element,
+                                      void *stream)
+{
+    return n > 0 ? tw_cuda_add(stream, values, from, n, element) : TW_OK;
+}
+
 static tw_status_t tw_cuda_divide_values(void *values, size_t n, size_t element, int divisor,
                                          void *stream)
 {
@@ -225,6 +258,9 @@ const tw_device_ops_t tw_device_cuda = {
     .check           = tw_cuda_check,
     .allocate        = tw_cuda_allocate,
     .release         = tw_cuda_release,
+    .share           = tw_cuda_share,
+    .open            = tw_cuda_open,
+    .close           = tw_cuda_close,
     .stream_create   = tw_cuda_stream_create,
     .stream_destroy  = tw_cuda_stream_destroy,
     .event_create    = tw_cuda_event_create,
@@ -239,5 +275,6 @@ const tw_device_ops_t tw_device_cuda = {
     .decode          = tw_codec_decode,
     .decode_add      = tw_codec_decode_add,
     .encode_feedback = tw_codec_encode_feedback,
+    .add             = tw_cuda_add_values,
     .divide          = tw_cuda_divide_values,
 };

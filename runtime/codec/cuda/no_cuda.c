@@ -52,6 +52,13 @@ tw_status_t tw_cuda_norm(void *stream, const uint8_t *src, size_t n, double *wor
     return tw_cuda_encode(NULL, stream, src, n, NULL);
 }
 
+tw_status_t tw_cuda_add(void *stream, uint8_t *values, const uint8_t *from, size_t n,
+                        size_t element)
+{
+    (void)element;
+    return tw_cuda_encode(NULL, stream, from, n, values);
+}
+
 tw_status_t tw_cuda_divide(void *stream, uint8_t *values, size_t n, size_t element, int divisor)
 {
     (void)values;

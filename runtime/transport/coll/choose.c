@@ -44,8 +44,7 @@ bool tw_collective_of_nodes(const tw_collective_call_t *call)
 {
     const tw_nodes_t *nodes = &call->comm->nodes;
 
-    return !tw_how_on_device(call->how) &&
-           tw_policy_hierarchical(&call->comm->policy, call->encoded, nodes->count, nodes->least);
+    return tw_policy_hierarchical(&call->comm->policy, call->encoded, nodes->count, nodes->least);
 }
 
 void tw_collective_fill_whole(tw_request_t *op, const tw_collective_call_t *call)
@@ -56,6 +55,13 @@ void tw_collective_fill_whole(tw_request_t *op, const tw_collective_call_t *call
 static tw_status_t tw_row_serves(const tw_algorithm_row_t *row, const tw_collective_call_t *call)
 {
     return row->serves != NULL ? row->serves(call) : TW_OK;
+}
+
+/* Slots of the devices for a row that serves. TW_ERR_UNSUPPORTED, TW_ERR_BUSY: there are none, or not
+ * now. */
+static tw_status_t tw_row_slots(const tw_algorithm_row_t *row, const tw_collective_call_t *call)
+{
+    return row->in_node && tw_how_on_device(call->how) ? tw_device_slots_ready(call->comm) : TW_OK;
 }
 
 static bool tw_not_here(tw_status_t status)
@@ -76,6 +82,10 @@ static tw_status_t tw_collective_choose(tw_collective_call_t *call)
     }
     if (call->algorithm != NULL) {
         status = tw_row_serves(call->algorithm, call);
+        if (status == TW_OK) {
+            status = tw_row_slots(call->algorithm, call);
+            return tw_not_here(status) ? TW_OK : status;
+        }
         if (!tw_not_here(status)) {
             return status;
         }
@@ -94,6 +104,9 @@ static tw_status_t tw_collective_choose(tw_collective_call_t *call)
             continue;
         }
         status = tw_row_serves(rows[last], call);
+        if (status == TW_OK) {
+            status = tw_row_slots(rows[last], call);
+        }
         if (!tw_not_here(status)) {
             break;
         }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "runtime/codec/device.h"
+#include "runtime/transport/device/slots.h"
 
 struct tw_comm;
 
@@ -36,6 +37,7 @@ typedef struct tw_comm_device {
     void            *out, *in; /* streams of copies from and to the device */
     tw_device_pool_t pool[2];  /* by tw_device_memory_t */
     struct tw_device_event *events; /* idle ones */
+    tw_device_slots_t       slots;  /* that ranks of the node share; made when first needed */
 } tw_comm_device_t;
 
 #define TW_DEVICE_NOT_ASKED (-2) /* aware */

@@ -126,7 +126,7 @@ static bool tw_lane_advance(tw_request_t *op, tw_lane_t *lane, tw_status_t *stat
         lane->awaited = -1;
         *status_p     = tw_lane_step(op, lane);
         if (lane->stage < stages || *status_p != TW_OK ||
-            (lane->device != NULL && lane->device->pending)) {
+            (lane->device != NULL && tw_staging_owes(lane))) {
             return true;
         }
     }

@@ -229,7 +229,9 @@ static tw_status_t tw_request_device(tw_request_t *op, const tw_request_shape_t 
     if (op->exec.memory == TW_MEMORY_HOST) {
         return TW_OK;
     }
-    if (op->algorithm->host_only || op->algorithm->ready != NULL) {
+    if (op->algorithm->host_only ||
+        (op->algorithm->ready != NULL &&
+         (op->said == TW_MEMORY_HOST || op->comm->device.slots.state != TW_NODE_THERE))) {
         return tw_request_bounce(op, shape);
     }
     if (op->feedback != NULL) {

@@ -68,6 +68,45 @@ static void each_allocation_fails(void)
     }
 }
 
+/* A handle that is not given, memory that cannot be opened, or none for the slots, on the last rank: all ranks'
+ * elements go through the host instead, whoever had opened what. */
+static void nothing_is_shared(void)
+{
+    static const char *const calls[]  = {"cudaIpcGetMemHandle", "cudaIpcOpenMemHandle",
+                                         "cudaMalloc"};
+    static const cudaError_t errors[] = {cudaErrorNotSupported, cudaErrorMapBufferObjectFailed,
+                                         cudaErrorMemoryAllocation};
+    const t_shape_t          shape    = {.kind      = T_ALLREDUCE,
+                                         .spec      = "tree8",
+                                         .count     = 5000,
+                                         .algorithm = TW_ALGORITHM_HIERARCHICAL};
+
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        for (int n = 1; n < (i == 1 ? t_size : 2); n++) {
+            tw_context_t *ctx;
+            tw_comm_t    *comm = quiet_comm(&ctx);
+            device_job_t  job;
+
+            t_note("%s %d", calls[i], n);
+            device_job_open(&job, comm, &shape, 1, NULL, 1, NULL, NULL);
+            device_job_fill(&job, 0);
+            if (t_rank == t_size - 1) {
+                standin_fail(calls[i], n, errors[i], STANDIN_ONCE);
+            }
+            T_OK(t_job_run(&job.on));
+            standin_fail(NULL, 0, 0, STANDIN_ONCE);
+            device_job_check(&job);
+            device_job_fill(&job, 1);
+            T_OK(t_job_run(&job.on));
+            device_job_check(&job);
+            T_CHECK(comm->device.slots.state == TW_NODE_ABSENT, "something is shared");
+            device_job_close(&job);
+            device_comm_done(comm, ctx);
+        }
+    }
+    T_CHECK(standin_findings() == 0, "%s", standin_finding());
+}
+
 /* A kernel is started, and fails: the rank says so, and the communicator is dead. */
 static void a_kernel_fails_late(void)
 {
@@ -125,6 +164,7 @@ static void a_device_that_is_not_started(void)
 static const t_case_t cases[] = {
     {"a device that is not started", a_device_that_is_not_started, 1},
     {"each allocation fails", each_allocation_fails, 1},
+    {"nothing is shared", nothing_is_shared, 1},
     {"a kernel fails late", a_kernel_fails_late, 1},
 };
 
