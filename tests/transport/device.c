@@ -286,6 +286,20 @@ static void chosen(tw_comm_t *comm, const t_shape_t *shape, int on_device, int s
     device_job_close(&job);
 }
 
+static int lossless(tw_comm_t *comm, const char *spec)
+{
+    tw_codec_traits_t traits;
+    tw_codec_t       *codec = NULL;
+
+    if (spec[0] == '\0') {
+        return 1;
+    }
+    T_OK(tw_codec_create(comm->ctx, spec, TW_F32, &codec, NULL, 0));
+    tw_codec_traits(codec, &traits);
+    tw_codec_destroy(codec);
+    return traits.lossless;
+}
+
 /* Sizes for which nodes are used in host memory: where calls say device memory, too, if ranks of a node
  * share that of their devices; if one rank's cannot, codes are sent by every rank. Who names
  * `hierarchical` gets it. */
@@ -303,11 +317,13 @@ static void from_node_to_node(int shares)
         tw_comm_t *comm = device_comm(named ? DIRECT : STAGED, settings[named], &ctx);
 
         for (size_t i = 0; i < 12; i++) {
-            const t_op_t      kind  = kinds[i % 3];
-            const char *const flat  = kind == T_BCAST ? "tree" : t_size > 2 ? "two_pass" : "direct";
-            const int         nodes = named || (could && shares && t_size == 4);
-            t_shape_t         shape;
+            const t_op_t kind   = kinds[i % 3];
+            const int    values = could && shares && t_size == 2 && lossless(comm, t_specs_f32[i]);
+            const char  *flat   = kind == T_BCAST ? "tree" : t_size > 2 ? "two_pass" : "direct";
+            const int    nodes  = named || (could && shares && t_size == 4);
+            t_shape_t    shape;
 
+            flat = values ? "node" : flat; /* the ranks share one */
             shape_at(&shape, kind, i);
             shape.spec       = t_specs_f32[i];
             shape.node_ranks = 2;
@@ -339,21 +355,50 @@ static void from_node_to_node_apart(void)
     from_node_to_node(0);
 }
 
+/* Values as they are, in the memory of one node's devices if these share theirs: short and long, of either
+ * type. Who names `node` gets it without, too. */
+static void in_a_node(void)
+{
+    static const char *const settings[] = {"CHUNK=2k", "WINDOW=4", NULL};
+    tw_context_t            *ctx;
+    tw_comm_t               *comm = device_comm(STAGED, settings, &ctx);
+
+    for (int kind = 0; kind < T_OPS; kind++) {
+        for (size_t i = 0; i < 8; i++) {
+            t_shape_t shape;
+
+            shape_at(&shape, (t_op_t)kind, i);
+            shape.spec      = i % 2 == 0 ? "" : "bitpack:8";
+            shape.dtype     = i % 2 == 0 ? TW_F32 : TW_F64;
+            shape.count     = i < 4 ? 7 + i : 9001 + i;
+            shape.algorithm = TW_ALGORITHM_AUTO;
+            if (stub_shares && kind != T_ALLTOALLV) {
+                chosen(comm, &shape, 1, 1, "node");
+            }
+            if (kind == T_ALLREDUCE || kind == T_REDUCE || kind == T_BCAST) {
+                shape.algorithm = TW_ALGORITHM_NODE;
+            }
+            device_job_once(comm, &shape, 1, NULL, 1);
+        }
+    }
+    device_comm_done(comm, ctx);
+}
+
 /* The root is many rounds ahead of what the others' devices have taken: it must not write over that. */
 static void slow_readers(void)
 {
     static const char *const settings[] = {"CHUNK=1k", "WINDOW=8", NULL};
-    static const t_op_t      kinds[]    = {T_BCAST, T_REDUCE};
+    static const t_op_t      kinds[]    = {T_BCAST, T_REDUCE, T_BCAST};
     tw_context_t            *ctx;
     tw_comm_t               *comm = device_comm(STAGED, settings, &ctx);
 
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < 3; i++) {
         t_shape_t shape;
 
-        shape_at(&shape, kinds[i % 2], i);
+        shape_at(&shape, kinds[i], i);
         shape.spec      = "fp32";
         shape.count     = 20000;
-        shape.algorithm = TW_ALGORITHM_HIERARCHICAL;
+        shape.algorithm = i < 2 ? TW_ALGORITHM_HIERARCHICAL : TW_ALGORITHM_NODE;
         stub_diligence  = (t_rank == shape.root) == (shape.kind == T_BCAST) ? 1024 : 4;
         device_job_once(comm, &shape, 1, NULL, 1);
     }
@@ -477,6 +522,7 @@ static const t_case_t cases[] = {
     {"native after the stream", native_after_the_stream, 1},
     {"from node to node", from_node_to_node_shared, 1},
     {"from node to node, one not shared", from_node_to_node_apart, 2},
+    {"in a node", in_a_node, 2},
     {"slow readers", slow_readers, 2},
     {"long vectors", long_vectors, 1},
     {"memory is reused", memory_is_reused, 1},

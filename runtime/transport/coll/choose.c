@@ -47,6 +47,11 @@ bool tw_collective_of_nodes(const tw_collective_call_t *call)
     return tw_policy_hierarchical(&call->comm->policy, call->encoded, nodes->count, nodes->least);
 }
 
+size_t tw_collective_values_room(const tw_collective_call_t *call)
+{
+    return tw_collective_on_slots(call) ? TW_DEVICE_SLOT : TW_NODE_FRAGMENT;
+}
+
 void tw_collective_fill_whole(tw_request_t *op, const tw_collective_call_t *call)
 {
     op->rounds = tw_op_rounds(op, call->count);

@@ -166,6 +166,9 @@ static inline size_t tw_collective_room(const tw_collective_call_t *call)
     return tw_collective_on_slots(call) ? TW_DEVICE_SLOT : call->comm->node.slot_bytes;
 }
 
+/* The same of values as they are: in memory of the host what stays in the cache. */
+size_t tw_collective_values_room(const tw_collective_call_t *call);
+
 /* Rounds of an interval of so many values. */
 static inline size_t tw_op_rounds(const tw_request_t *op, size_t longest)
 {

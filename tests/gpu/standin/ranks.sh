@@ -36,7 +36,7 @@ check "collectives, 3 ranks, 2 devices" both_paths 3 2
 check "collectives, 4 ranks, 4 devices" both_paths 4 4
 check "all codecs and algorithms, 2 ranks, 2 devices" on 2 2 "$here/device.mpi" 2
 check "all codecs and algorithms, 3 ranks, 1 device" on 3 1 "$here/device.mpi" 3
-check "from node to node, 4 ranks, 3 devices" on 4 3 TW_CASE="node to node" "$here/device.mpi" 4
+check "in a node and between nodes, 4 ranks, 3 devices" on 4 3 TW_CASE=node "$here/device.mpi" 4
 # A communicator that has failed abandons what was under way.
 check "errors, 2 ranks, 4 devices" on 2 4 STANDIN_LEAKS=1 "$here/device_errors.mpi" 2
 check "errors, 4 ranks, 1 device" on 4 1 STANDIN_LEAKS=1 "$here/device_errors.mpi" 4
