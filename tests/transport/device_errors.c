@@ -77,7 +77,7 @@ static void no_device(void)
 static void one_rank_without_a_device(void)
 {
     static const tw_algorithm_t algorithms[] = {TW_ALGORITHM_AUTO, TW_ALGORITHM_DIRECT,
-                                                TW_ALGORITHM_MPI};
+                                                TW_ALGORITHM_HIERARCHICAL, TW_ALGORITHM_MPI};
     static t_log_t              log;
 
     for (size_t i = 0; i < sizeof(algorithms) / sizeof(algorithms[0]); i++) {
@@ -206,7 +206,11 @@ static void a_device_that_fails(void)
 {
     static const char *const settings[] = {"TIMEOUT=1", "CHUNK=1k", NULL};
     static t_log_t           log;
-    t_shape_t                shape = {.kind = T_ALLREDUCE, .spec = "tree8", .count = 9000};
+    t_shape_t                shape = {.kind  = T_ALLREDUCE,
+                                      .spec  = "tree8",
+                                      .count = 9000,
+                                      .algorithm = stub_shares && t_size == 4 ? TW_ALGORITHM_HIERARCHICAL
+                                                                              : TW_ALGORITHM_AUTO};
     tw_context_t            *ctx;
     tw_comm_t               *comm = logging_comm(settings, &log, &ctx);
     device_job_t             job;

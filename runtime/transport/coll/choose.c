@@ -62,11 +62,13 @@ static tw_status_t tw_row_serves(const tw_algorithm_row_t *row, const tw_collect
     return row->serves != NULL ? row->serves(call) : TW_OK;
 }
 
-/* Slots of the devices for a row that serves. TW_ERR_UNSUPPORTED, TW_ERR_BUSY: there are none, or not
- * now. */
-static tw_status_t tw_row_slots(const tw_algorithm_row_t *row, const tw_collective_call_t *call)
+/* Slots of the devices for a row that serves: does it want none, or are they there? */
+static tw_status_t tw_row_slots(const tw_algorithm_row_t *row, const tw_collective_call_t *call,
+                                bool *there_p)
 {
-    return row->in_node && tw_how_on_device(call->how) ? tw_device_slots_ready(call->comm) : TW_OK;
+    *there_p = true;
+    return row->in_node && tw_how_on_device(call->how) ? tw_device_slots_ready(call->comm, there_p)
+                                                       : TW_OK;
 }
 
 static bool tw_not_here(tw_status_t status)
@@ -81,15 +83,15 @@ static tw_status_t tw_collective_choose(tw_collective_call_t *call)
     const tw_algorithm_row_t        *named = tw_collective_named(call->collective, call->how);
     tw_status_t status = tw_codec_size(call->codec, call->count, &call->encoded);
     int         last   = 0;
+    bool        there;
 
     if (status != TW_OK) {
         return status;
     }
     if (call->algorithm != NULL) {
         status = tw_row_serves(call->algorithm, call);
-        if (status == TW_OK) {
-            status = tw_row_slots(call->algorithm, call);
-            return tw_not_here(status) ? TW_OK : status;
+        if (status == TW_OK) { /* without slots, too */
+            return tw_row_slots(call->algorithm, call, &there);
         }
         if (!tw_not_here(status)) {
             return status;
@@ -110,9 +112,11 @@ static tw_status_t tw_collective_choose(tw_collective_call_t *call)
         }
         status = tw_row_serves(rows[last], call);
         if (status == TW_OK) {
-            status = tw_row_slots(rows[last], call);
-        }
-        if (!tw_not_here(status)) {
+            status = tw_row_slots(rows[last], call, &there);
+            if (status != TW_OK || there) {
+                break;
+            }
+        } else if (!tw_not_here(status)) {
             break;
         }
     }

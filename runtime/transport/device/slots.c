@@ -21,14 +21,10 @@ static tw_status_t tw_slots_share(tw_comm_t *comm, tw_device_slots_t *slots)
 {
     const tw_device_ops_t *ops    = comm->device.ops;
     void                  *mine   = NULL;
-    tw_status_t            status = tw_comm_device_open(comm);
+    tw_status_t            status = TW_ERR_NO_MEMORY;
 
-    if (status != TW_OK) { /* said there */
-        return status;
-    }
     slots->of = calloc((size_t)comm->node.ranks, sizeof(*slots->of));
-    status    = slots->of != NULL ? TW_OK : TW_ERR_NO_MEMORY;
-    if (status == TW_OK) {
+    if (slots->of != NULL) {
         status = ops->allocate(TW_DEVICE_MEMORY, TW_NODE_SLOTS * TW_DEVICE_SLOT, &mine);
     }
     if (status == TW_OK) {
@@ -105,19 +101,28 @@ static tw_status_t tw_slots_give_up(tw_comm_t *comm, tw_device_slots_t *slots)
         TW_INFO(&comm->log, "some node's devices share no memory; by no name, calls on device "
                             "memory take algorithms that exchange messages");
     }
-    return TW_ERR_UNSUPPORTED;
+    return TW_OK;
 }
 
-tw_status_t tw_device_slots_ready(tw_comm_t *comm)
+/* A rank without a device is no reason to do without slots for ever: the call fails, on all ranks. */
+static tw_status_t tw_slots_devices(tw_comm_t *comm)
 {
-    tw_device_slots_t *slots = &comm->device.slots;
-    tw_status_t        status;
+    const tw_status_t mine   = tw_comm_device_open(comm);
+    const tw_status_t status = tw_comm_agree(comm, mine);
 
-    if (slots->state != TW_NODE_UNKNOWN) {
-        return slots->state == TW_NODE_THERE ? TW_OK : TW_ERR_UNSUPPORTED;
+    if (status != TW_OK && mine == TW_OK && comm->status == TW_OK) {
+        TW_ERROR(&comm->log, "a rank cannot take part in this operation: %s",
+                 tw_status_text(status));
     }
-    if (comm->asynchronous) {
-        return TW_ERR_BUSY;
+    return status;
+}
+
+static tw_status_t tw_slots_make(tw_comm_t *comm, tw_device_slots_t *slots)
+{
+    tw_status_t status = tw_slots_devices(comm);
+
+    if (status != TW_OK) {
+        return status;
     }
     status = tw_comm_agree(comm, tw_slots_share(comm, slots));
     if (status == TW_OK) {
@@ -131,6 +136,18 @@ tw_status_t tw_device_slots_ready(tw_comm_t *comm)
     }
     slots->state = TW_NODE_THERE;
     return TW_OK;
+}
+
+tw_status_t tw_device_slots_ready(tw_comm_t *comm, bool *there_p)
+{
+    tw_device_slots_t *slots  = &comm->device.slots;
+    tw_status_t        status = TW_OK;
+
+    if (slots->state == TW_NODE_UNKNOWN && !comm->asynchronous) {
+        status = tw_slots_make(comm, slots);
+    }
+    *there_p = slots->state == TW_NODE_THERE;
+    return status;
 }
 
 tw_status_t tw_device_slots_release(tw_comm_t *comm)

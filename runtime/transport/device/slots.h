@@ -28,10 +28,10 @@ typedef struct tw_device_slots {
 } tw_device_slots_t;
 
 /* Collective the first time, when the segments of all nodes are there: make the slots of all ranks, or
- * learn that some rank cannot have, share or open them. TW_OK; TW_ERR_UNSUPPORTED (why, and on
- * which rank, was said once, at level info); TW_ERR_BUSY (not made yet, and comm->asynchronous forbids to make
- * them now); or why the communicator died. */
-tw_status_t tw_device_slots_ready(struct tw_comm *comm);
+ * learn that some rank cannot have, share or open them (said once, at level info). *there_p: they are there;
+ * not, too, where they are not made yet and comm->asynchronous forbids to make them now. An error is
+ * that of all ranks: one has no device (TW_ERR_UNSUPPORTED, ..., said there), or the communicator died. */
+tw_status_t tw_device_slots_ready(struct tw_comm *comm, bool *there_p);
 
 /* Collective, where they are there: nobody has them open any more when they are released. A status that
  * is not TW_OK killed the communicator. */
