@@ -10,32 +10,11 @@
 
 #include "runtime/transport/device/device.h"
 #include "tests/transport/device_job.h"
+#include "tests/transport/device_nodes.h"
 
 static const char *const small_fragments[] = {"CHUNK=1k", "WINDOW=3", NULL};
 static const char *const other_settings[]  = {"CHUNK=1k",       "WINDOW=3",      "BCAST=chain",
                                               "ALLGATHER=grid", "ALLTOALL=grid", NULL};
-
-static void shape_at(t_shape_t *shape, t_op_t kind, size_t i)
-{
-    *shape = (t_shape_t){.kind      = kind,
-                         .count     = i % 5 == 0 ? 1 : 700 + 613 * (i % 3),
-                         .in_place  = (int)(i / 2 % 2),
-                         .root      = (int)(i % (size_t)t_size),
-                         .reduction = i % 3 == 0 ? TW_AVERAGE : TW_SUM,
-                         .gap       = i % 2 == 0 ? 3 : 0,
-                         .misalign  = i * 4 % 32,
-                         .flags     = kind == T_BCAST && i % 2 == 0 ? TW_BCAST_SAME : 0,
-                         .seed      = t_seed + i};
-    if (kind == T_ALLREDUCE || kind == T_REDUCE) {
-        shape->algorithm = (tw_algorithm_t)(i % (TW_ALGORITHM_GRID + 1));
-    }
-    for (int r = 0; r < t_size * t_size; r++) {
-        const size_t from = (size_t)(r / t_size), to = (size_t)(r % t_size);
-
-        shape->counts[from][to] =
-            (from * to * 7 + from + to + i) % 5 * 300; /* symmetric: in place */
-    }
-}
 
 /* Every collective, every codec, both element types. */
 static void every_codec(path_t path, const char *const *settings)
@@ -49,17 +28,17 @@ static void every_codec(path_t path, const char *const *settings)
         t_shape_t shape;
 
         for (size_t i = 0; t_specs_f32[i] != NULL; i++) {
-            shape_at(&shape, (t_op_t)kind, i);
+            device_shape(&shape, (t_op_t)kind, i);
             shape.spec = t_specs_f32[i];
             device_job_once(comm, &shape, 1, i % 2 != 0 ? stream : NULL, 1);
         }
         for (size_t i = 0; t_specs_f64[i] != NULL; i++) {
-            shape_at(&shape, (t_op_t)kind, i + 1);
+            device_shape(&shape, (t_op_t)kind, i + 1);
             shape.spec  = t_specs_f64[i];
             shape.dtype = TW_F64;
             device_job_once(comm, &shape, 1, stream, 1);
         }
-        shape_at(&shape, (t_op_t)kind, 3);
+        device_shape(&shape, (t_op_t)kind, 3);
         shape.count = 0;
         memset(shape.counts, 0, sizeof(shape.counts));
         device_job_once(comm, &shape, 1, NULL, 1);
@@ -198,10 +177,10 @@ static void through_the_host(void)
     t_shape_t                shape;
 
     for (size_t i = 0; i < 12; i++) {
-        shape_at(&shape, moved[i % 3], i);
+        device_shape(&shape, moved[i % 3], i);
         shape.algorithm = TW_ALGORITHM_MPI;
         device_job_once(comm, &shape, i % 2 != 0 || t_rank > 0, NULL, 0);
-        shape_at(&shape, T_BCAST, i);
+        device_shape(&shape, T_BCAST, i);
         shape.spec      = "tree8";
         shape.count     = 20000;
         shape.algorithm = t_size > 2 ? TW_ALGORITHM_HIERARCHICAL : TW_ALGORITHM_AUTO;
@@ -210,7 +189,7 @@ static void through_the_host(void)
     device_comm_done(comm, ctx);
     comm = device_comm(STAGED, NULL, &ctx); /* one node */
     for (size_t i = 0; i < 12; i++) {
-        shape_at(&shape, (t_op_t)(i % T_OPS), i);
+        device_shape(&shape, (t_op_t)(i % T_OPS), i);
         shape.algorithm = TW_ALGORITHM_AUTO;
         shape.count     = i % 2 == 0 ? 100 : 30000;
         device_job_once(comm, &shape, i % 4 > 1 || t_rank > 0, NULL, 0);
@@ -269,143 +248,6 @@ static void native_after_the_stream(void)
     device_comm_done(comm, ctx);
 }
 
-/* The algorithm of a plan for this shape. */
-static void chosen(tw_comm_t *comm, const t_shape_t *shape, int on_device, int say,
-                   const char *want)
-{
-    tw_request_t *plan = NULL;
-    device_job_t  job;
-
-    t_shape_note(shape);
-    device_job_open(&job, comm, shape, on_device, NULL, say, NULL, NULL);
-    T_OK(t_job_plan(&job.on, &plan));
-    T_CHECK(strcmp(tw_request_algorithm(plan), want) == 0, "%s memory%s: %s, not %s",
-            on_device ? "device" : "host", say ? ", as said" : "", tw_request_algorithm(plan),
-            want);
-    T_OK(tw_request_free(&plan));
-    device_job_close(&job);
-}
-
-static int lossless(tw_comm_t *comm, const char *spec)
-{
-    tw_codec_traits_t traits;
-    tw_codec_t       *codec = NULL;
-
-    if (spec[0] == '\0') {
-        return 1;
-    }
-    T_OK(tw_codec_create(comm->ctx, spec, TW_F32, &codec, NULL, 0));
-    tw_codec_traits(codec, &traits);
-    tw_codec_destroy(codec);
-    return traits.lossless;
-}
-
-/* Sizes for which nodes are used in host memory: where calls say device memory, too, if ranks of a node
- * share that of their devices; if one rank's cannot, codes are sent by every rank. Who names
- * `hierarchical` gets it. */
-static void from_node_to_node(int shares)
-{
-    static const char *const settings[][5] = {
-        {"NODE_RANKS=2", "DIRECT_MAX=1", "CHUNK=1k", NULL},
-        {"NODE_RANKS=2", "ALLREDUCE=hierarchical", "BCAST=hierarchical", "CHUNK=1k", NULL}};
-    static const t_op_t kinds[] = {T_ALLREDUCE, T_REDUCE, T_BCAST};
-    const int           could   = stub_shares;
-    tw_context_t       *ctx;
-
-    stub_shares = could && (shares || t_rank < t_size - 1);
-    for (int named = 0; named < 2; named++) {
-        tw_comm_t *comm = device_comm(named ? DIRECT : STAGED, settings[named], &ctx);
-
-        for (size_t i = 0; i < 12; i++) {
-            const t_op_t kind   = kinds[i % 3];
-            const int    values = could && shares && t_size == 2 && lossless(comm, t_specs_f32[i]);
-            const char  *flat   = kind == T_BCAST ? "tree" : t_size > 2 ? "two_pass" : "direct";
-            const int    nodes  = named || (could && shares && t_size == 4);
-            t_shape_t    shape;
-
-            flat = values ? "node" : flat; /* the ranks share one */
-            shape_at(&shape, kind, i);
-            shape.spec       = t_specs_f32[i];
-            shape.node_ranks = 2;
-            shape.count      = 3001;
-            shape.algorithm  = TW_ALGORITHM_AUTO;
-            chosen(comm, &shape, 1, 1, nodes ? "hierarchical" : flat);
-            if (named || t_size == 4) { /* else a node has one rank */
-                chosen(comm, &shape, i % 2 != 0 || t_rank > 0, 0, "hierarchical");
-            }
-            device_job_once(comm, &shape, 1, NULL, 1);
-            shape.algorithm = TW_ALGORITHM_HIERARCHICAL;
-            device_job_once(comm, &shape, 1, NULL, 1);
-            device_job_once(comm, &shape, i % 2 != 0 || t_rank > 0, NULL, 0);
-        }
-        T_CHECK((comm->device.slots.state == TW_NODE_THERE) == (could && shares),
-                "slots in memory of devices: %d", (int)comm->device.slots.state);
-        device_comm_done(comm, ctx);
-    }
-    stub_shares = could;
-}
-
-static void from_node_to_node_shared(void)
-{
-    from_node_to_node(1);
-}
-
-static void from_node_to_node_apart(void)
-{
-    from_node_to_node(0);
-}
-
-/* Values as they are, in the memory of one node's devices if these share theirs: short and long, of either
- * type. Who names `node` gets it without, too. */
-static void in_a_node(void)
-{
-    static const char *const settings[] = {"CHUNK=2k", "WINDOW=4", NULL};
-    tw_context_t            *ctx;
-    tw_comm_t               *comm = device_comm(STAGED, settings, &ctx);
-
-    for (int kind = 0; kind < T_OPS; kind++) {
-        for (size_t i = 0; i < 8; i++) {
-            t_shape_t shape;
-
-            shape_at(&shape, (t_op_t)kind, i);
-            shape.spec      = i % 2 == 0 ? "" : "bitpack:8";
-            shape.dtype     = i % 2 == 0 ? TW_F32 : TW_F64;
-            shape.count     = i < 4 ? 7 + i : 9001 + i;
-            shape.algorithm = TW_ALGORITHM_AUTO;
-            if (stub_shares && kind != T_ALLTOALLV) {
-                chosen(comm, &shape, 1, 1, "node");
-            }
-            if (kind == T_ALLREDUCE || kind == T_REDUCE || kind == T_BCAST) {
-                shape.algorithm = TW_ALGORITHM_NODE;
-            }
-            device_job_once(comm, &shape, 1, NULL, 1);
-        }
-    }
-    device_comm_done(comm, ctx);
-}
-
-/* The root is many rounds ahead of what the others' devices have taken: it must not write over that. */
-static void slow_readers(void)
-{
-    static const char *const settings[] = {"CHUNK=1k", "WINDOW=8", NULL};
-    static const t_op_t      kinds[]    = {T_BCAST, T_REDUCE, T_BCAST};
-    tw_context_t            *ctx;
-    tw_comm_t               *comm = device_comm(STAGED, settings, &ctx);
-
-    for (size_t i = 0; i < 3; i++) {
-        t_shape_t shape;
-
-        shape_at(&shape, kinds[i], i);
-        shape.spec      = "fp32";
-        shape.count     = 20000;
-        shape.algorithm = i < 2 ? TW_ALGORITHM_HIERARCHICAL : TW_ALGORITHM_NODE;
-        stub_diligence  = (t_rank == shape.root) == (shape.kind == T_BCAST) ? 1024 : 4;
-        device_job_once(comm, &shape, 1, NULL, 1);
-    }
-    stub_diligence = 512;
-    device_comm_done(comm, ctx);
-}
-
 /* Large enough for full fragments and many rounds, cut by the largest message. */
 static void long_vectors(void)
 {
@@ -418,7 +260,7 @@ static void long_vectors(void)
         for (int kind = 0; kind < T_OPS; kind++) {
             t_shape_t shape;
 
-            shape_at(&shape, (t_op_t)kind, 4);
+            device_shape(&shape, (t_op_t)kind, 4);
             shape.spec       = "tree8";
             shape.count      = 60000;
             shape.node_ranks = 2;
