@@ -42,14 +42,18 @@
  *    the device works only as far as tw_ calls have put work on the stream.
  *  - Codes are made and decoded on the device. MPI gets them as device memory if it takes that,
  *    else they are staged through pinned memory of the host: THINWIRE_DEVICE_PATH, thinwire(7).
- *    Algorithms that work in host memory (`node`, `hierarchical`, MPI's own) get the elements in
- *    pinned memory; where neither the call nor a setting names an algorithm, the first two are
- *    taken only if exec does not say TW_MEMORY_CUDA.
+ *    MPI's own collectives get the elements in pinned memory. So do `node` and `hierarchical`, unless
+ *    exec says TW_MEMORY_CUDA and the devices of every node share memory (CUDA IPC between processes;
+ *    found out once, 16 MiB on each device): then these work there, and are taken as for host memory.
+ *    Where exec says so and the devices share none, they are taken only if the call or a setting
+ *    names them.
  *  - A communicator's calls are all on the device that was current at the first
  *    (TW_ERR_INVALID_ARG). TW_ERR_UNSUPPORTED: no CUDA in the library, or no device. A device that
- *    fails in the middle is TW_ERR_IO, and the communicator is dead. Where a rank has no device
- *    memory all ranks are told (TW_ERR_NO_MEMORY), unless a call of that shape with host memory has
- *    been agreed on before: then the communicator of that rank is dead.
+ *    fails in the middle is TW_ERR_IO, and the communicator is dead. Where a rank has no device, or
+ *    no memory there, all ranks are told (TW_ERR_UNSUPPORTED, TW_ERR_NO_MEMORY), unless a call of that
+ *    shape, whose exec said the same of memory, has been agreed on before: then the communicator of
+ *    that rank is dead. Started, advanced and completed by a thread with another current device, an
+ *    operation goes on on its own, and that thread's is current again afterwards.
  *  - tw_stats_t.encode_ns and decode_ns hold the time to start the device's work, not the work.
  */
 #ifndef THINWIRE_COLLECTIVE_H

@@ -26,6 +26,14 @@ typedef enum tw_device_memory {
 
 #define TW_DEVICE_SQUARE_WORK 1024
 
+/* By which another process opens memory of a device. */
+typedef struct tw_device_handle {
+    unsigned char bytes[64];
+} tw_device_handle_t;
+
+/* What is shared goes out in pieces of so many bytes: of an allocation of a multiple of it, nothing else. */
+#define TW_DEVICE_SHARED ((size_t)2 << 20)
+
 typedef struct tw_device_ops {
     const char *name; /* "CUDA" */
 
@@ -39,8 +47,10 @@ typedef struct tw_device_ops {
     tw_status_t (*start)(int device, char *why, size_t size);
     /* The number of the current device. TW_ERR_UNSUPPORTED: there is none. */
     tw_status_t (*current)(int *device_p);
-    /* Make a device the current one of this thread. */
-    tw_status_t (*use)(int device);
+    /* Make a device the current one of this thread. *before_p, unless it is NULL: the one that use()
+     * has to make current again afterwards; -1: none, as it was this one, or one that this process
+     * has not started, which would start it. */
+    tw_status_t (*use)(int device, int *before_p);
     /* Is p or q memory of some device that the host cannot read? Starts no device, and costs next to
      * nothing in a process that uses none. NULL: no. */
     bool (*owns)(const void *p, const void *q);
@@ -50,6 +60,14 @@ typedef struct tw_device_ops {
 
     tw_status_t (*allocate)(tw_device_memory_t kind, size_t bytes, void **p);
     void (*release)(tw_device_memory_t kind, void *p);
+
+    /* Let other processes of this machine use device memory that allocate() gave: a handle for it. */
+    tw_status_t (*share)(void *p, tw_device_handle_t *handle);
+    /* Memory that another process shares, as the current device sees it: for copy() and add(), and for
+     * nothing else. What its process has seen to be done is there. All errors: it cannot be had. */
+    tw_status_t (*open)(const tw_device_handle_t *handle, void **p);
+    /* Before its process releases it; no work that uses it is left. */
+    void (*close)(void *p);
 
     tw_status_t (*stream_create)(void **stream_p); /* does not wait for the default stream */
     void (*stream_destroy)(void *stream);          /* with nothing left on it              */
@@ -74,6 +92,9 @@ typedef struct tw_device_ops {
                               void *acc);
     tw_status_t (*encode_feedback)(const tw_codec_t *, const tw_exec_t *, const void *src, size_t n,
                                    void *residual, void *dst);
+    /* values[i] = fl(values[i] + from[i]), n elements of 4 or 8 bytes; from: memory of the device, or
+     * what open() gave. */
+    tw_status_t (*add)(void *values, const void *from, size_t n, size_t element, void *stream);
     /* values[i] = fl(values[i] / divisor), n elements of 4 or 8 bytes. */
     tw_status_t (*divide)(void *values, size_t n, size_t element, int divisor, void *stream);
     /* n doubles, 1 or more, become 0 unless the first is above 0: moments (thinwire/statistics.h) of no

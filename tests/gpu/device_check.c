@@ -448,6 +448,64 @@ static int check_divide(tw_dtype_t dtype, effort_t effort)
     return same;
 }
 
+static void add(uint8_t *values, const uint8_t *from, tw_dtype_t dtype, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        double d, e;
+        float  f, g;
+
+        if (dtype == TW_F64) {
+            memcpy(&d, values + 8 * i, 8);
+            memcpy(&e, from + 8 * i, 8);
+            d += e;
+            memcpy(values + 8 * i, &d, 8);
+        } else {
+            memcpy(&f, values + 4 * i, 4);
+            memcpy(&g, from + 4 * i, 4);
+            f += g;
+            memcpy(values + 4 * i, &f, 4);
+        }
+    }
+}
+
+static int adds(tw_dtype_t dtype, size_t n, int kind, size_t offset, size_t from_offset)
+{
+    const size_t bytes = n * tw_dtype_size(dtype);
+    uint8_t     *want = malloc(bytes + 1), *more = malloc(bytes + 1);
+    buffer_t     x, y;
+    int          same;
+
+    fill(want, dtype, n, kind);
+    fill(more, dtype, n, kind);
+    x = buffer(bytes, offset, want);
+    y = buffer(bytes, from_offset, more);
+    add(want, more, dtype, n);
+    same = tw_device_cuda.add(x.data, y.data, n, tw_dtype_size(dtype), stream) == TW_OK &&
+           buffer_is(&x, NULL) && buffer_is(&y, more);
+    quiet(want, dtype, n);
+    quiet(x.host + (x.data - x.base), dtype, n);
+    same = same && memcmp(x.host + (x.data - x.base), want, bytes) == 0;
+    buffer_free(&x);
+    buffer_free(&y);
+    free(want);
+    free(more);
+    return same;
+}
+
+/* Values as they are: what ranks of a node do. */
+static int check_add(tw_dtype_t dtype, effort_t effort)
+{
+    static const size_t counts[] = {0, 1, 5, 255, 1025, 100003, 4000037};
+    const size_t        most     = effort == FULL ? 7 : effort == QUICK ? 6 : 5;
+    int                 same     = 1;
+
+    for (size_t i = 0; i < most * KINDS && same; i++) {
+        same = adds(dtype, counts[i / KINDS], (int)(i % KINDS), 0, 0) &&
+               adds(dtype, counts[i / KINDS], (int)(i % KINDS), i % 13, i % 5);
+    }
+    return same;
+}
+
 static void check_errors(void)
 {
     static const char *const specs[] = {"tree8", "fp32"};
@@ -536,6 +594,8 @@ int check(effort_t effort)
     ok(check_empty(1, 0.0) && check_empty(1025, 3.0) && check_empty(1025, 0.0) &&
            check_empty(129, -1.0),
        "moments");
+    ok(check_add(TW_F32, effort), "sums");
+    ok(check_add(TW_F64, effort), "sums (double)");
     ok(check_divide(TW_F32, effort), "averages");
     ok(check_divide(TW_F64, effort), "averages (double)");
     check_errors();

@@ -25,13 +25,14 @@
 #include "runtime/transport/link/endpoint.h"
 #include "tests/gpu/ranks.h"
 
-const char *const verbs[VERBS] = {"allreduce two_pass",
-                                  "allreduce direct",
-                                  "allreduce two_pass, average",
-                                  "reduce_scatter_block",
-                                  "bcast",
-                                  "allgather",
-                                  "alltoall"};
+const char *const verbs[VERBS + 1] = {"allreduce two_pass",
+                                      "allreduce direct",
+                                      "allreduce two_pass, average",
+                                      "reduce_scatter_block",
+                                      "bcast",
+                                      "allgather",
+                                      "alltoall",
+                                      "allreduce hierarchical"};
 
 int        rank, size;
 tw_comm_t *comm;
@@ -54,8 +55,12 @@ void must(tw_status_t status, const char *what)
     }
 }
 
-void open_comm(const char *path)
+void open_comm(const char *path, int node_ranks)
 {
+    char number[16];
+
+    snprintf(number, sizeof(number), "%d", node_ranks);
+    setenv("THINWIRE_NODE_RANKS", number, 1);
     setenv("THINWIRE_DEVICE_PATH", path, 1);
     must(tw_context_create(&ctx), "context");
     must(tw_comm_create_with(ctx, MPI, MPI_COMM_WORLD, &comm), "communicator");
@@ -173,7 +178,8 @@ void call(const job_t *job, const tw_exec_t *exec, tw_feedback_t *feedback, cons
                               .algorithm = job->verb == DIRECT ? TW_ALGORITHM_DIRECT
                                            : job->verb == TWO_PASS || job->verb == AVERAGE
                                                ? TW_ALGORITHM_TWO_PASS
-                                               : TW_ALGORITHM_AUTO};
+                                           : job->verb == NODES ? TW_ALGORITHM_HIERARCHICAL
+                                                                : TW_ALGORITHM_AUTO};
     tw_request_t  *request = NULL;
     int            done    = 0;
 
@@ -200,7 +206,7 @@ static int ask_aware(void)
 {
     int aware;
 
-    open_comm("staged");
+    open_comm("staged", 1);
     aware = AWARE == TW_DEVICE_NOT_ASKED ? comm->endpoint->aware(comm) : AWARE;
     close_comm();
     if (aware != 1 && rank == 0) {
@@ -231,7 +237,6 @@ int main(int argc, char **argv)
         MPI_Finalize();
         return 77;
     }
-    setenv("THINWIRE_NODE_RANKS", "1", 1);
     must(DEVICE.stream_create(&stream), "a stream");
     aware = ask_aware();
     if (measures) {

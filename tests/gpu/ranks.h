@@ -19,9 +19,19 @@
 #define AWARE  TW_DEVICE_NOT_ASKED
 #endif
 
-typedef enum verb { TWO_PASS, DIRECT, AVERAGE, SCATTER, BCAST, ALLGATHER, ALLTOALL, VERBS } verb_t;
+typedef enum verb {
+    TWO_PASS,
+    DIRECT,
+    AVERAGE,
+    SCATTER,
+    BCAST,
+    ALLGATHER,
+    ALLTOALL,
+    VERBS,
+    NODES = VERBS /* for communicators whose nodes have ranks */
+} verb_t;
 
-extern const char *const verbs[VERBS];
+extern const char *const verbs[VERBS + 1];
 
 typedef enum form { BLOCKING, NONBLOCKING, PLAN, FORMS } form_t;
 
@@ -41,8 +51,8 @@ extern void      *stream;     /* of the device, not the default */
 /* Unless all is well, say so and end all ranks. */
 void must(tw_status_t status, const char *what);
 
-/* A communicator under THINWIRE_DEVICE_PATH=path, every rank being a node. */
-void open_comm(const char *path);
+/* A communicator under THINWIRE_DEVICE_PATH=path, so many ranks being a node. */
+void open_comm(const char *path, int node_ranks);
 void close_comm(void);
 
 /* Memory with undefined contents, or an end; of the device: release it. Copies are put on a stream.

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/transport/comm/comm.h"
 #include "tests/gpu/ranks.h"
 
 static int tests, failures;
@@ -210,7 +211,7 @@ static int check_weights(void)
 
 static void check_path(const char *path, bool quick)
 {
-    open_comm(path);
+    open_comm(path, 1);
     for (int verb = 0; verb < VERBS; verb++) {
         ok(check_verb((verb_t)verb, SAID, quick), path, verbs[verb]);
     }
@@ -233,14 +234,32 @@ static int check_bind(void)
 }
 #endif
 
+/* In memory that the devices of two ranks share, if they can: encoded between nodes, and, where there is one
+ * node, values as they are. */
+static void check_nodes(void)
+{
+    static const verb_t some[] = {NODES, SCATTER, BCAST};
+
+    open_comm("staged", 2);
+    for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
+        ok(check_verb(some[i], SAID, true), "nodes", verbs[some[i]]);
+    }
+    if (rank == 0) {
+        printf("# memory of devices is %sshared\n",
+               comm->device.slots.state == TW_NODE_THERE ? "" : "not ");
+    }
+    close_comm();
+}
+
 int check(bool aware, bool quick)
 {
     check_path("staged", quick);
     if (aware) {
         check_path("direct", quick);
     }
+    check_nodes();
 #ifndef TW_ON_STUB
-    open_comm("staged"); /* the last: the stream may be another device's now */
+    open_comm("staged", 0); /* the last: the stream may be another device's now */
     ok(check_bind(), "staged", "ranks take devices");
     close_comm();
 #endif

@@ -73,7 +73,7 @@ typedef double times_t[TIMED][TIMED_SPECS][MIB][WAYS];
 /* Every row's times by these ways. */
 static void measure_path(const char *path, int first, int last, times_t times)
 {
-    open_comm(path);
+    open_comm(path, 1);
     for (int v = 0; v < TIMED; v++) {
         for (int s = 0; s < TIMED_SPECS; s++) {
             for (int m = 0; m < MIB; m++) {

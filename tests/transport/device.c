@@ -10,32 +10,11 @@
 
 #include "runtime/transport/device/device.h"
 #include "tests/transport/device_job.h"
+#include "tests/transport/device_nodes.h"
 
 static const char *const small_fragments[] = {"CHUNK=1k", "WINDOW=3", NULL};
 static const char *const other_settings[]  = {"CHUNK=1k",       "WINDOW=3",      "BCAST=chain",
                                               "ALLGATHER=grid", "ALLTOALL=grid", NULL};
-
-static void shape_at(t_shape_t *shape, t_op_t kind, size_t i)
-{
-    *shape = (t_shape_t){.kind      = kind,
-                         .count     = i % 5 == 0 ? 1 : 700 + 613 * (i % 3),
-                         .in_place  = (int)(i / 2 % 2),
-                         .root      = (int)(i % (size_t)t_size),
-                         .reduction = i % 3 == 0 ? TW_AVERAGE : TW_SUM,
-                         .gap       = i % 2 == 0 ? 3 : 0,
-                         .misalign  = i * 4 % 32,
-                         .flags     = kind == T_BCAST && i % 2 == 0 ? TW_BCAST_SAME : 0,
-                         .seed      = t_seed + i};
-    if (kind == T_ALLREDUCE || kind == T_REDUCE) {
-        shape->algorithm = (tw_algorithm_t)(i % (TW_ALGORITHM_GRID + 1));
-    }
-    for (int r = 0; r < t_size * t_size; r++) {
-        const size_t from = (size_t)(r / t_size), to = (size_t)(r % t_size);
-
-        shape->counts[from][to] =
-            (from * to * 7 + from + to + i) % 5 * 300; /* symmetric: in place */
-    }
-}
 
 /* Every collective, every codec, both element types. */
 static void every_codec(path_t path, const char *const *settings)
@@ -49,17 +28,17 @@ static void every_codec(path_t path, const char *const *settings)
         t_shape_t shape;
 
         for (size_t i = 0; t_specs_f32[i] != NULL; i++) {
-            shape_at(&shape, (t_op_t)kind, i);
+            device_shape(&shape, (t_op_t)kind, i);
             shape.spec = t_specs_f32[i];
             device_job_once(comm, &shape, 1, i % 2 != 0 ? stream : NULL, 1);
         }
         for (size_t i = 0; t_specs_f64[i] != NULL; i++) {
-            shape_at(&shape, (t_op_t)kind, i + 1);
+            device_shape(&shape, (t_op_t)kind, i + 1);
             shape.spec  = t_specs_f64[i];
             shape.dtype = TW_F64;
             device_job_once(comm, &shape, 1, stream, 1);
         }
-        shape_at(&shape, (t_op_t)kind, 3);
+        device_shape(&shape, (t_op_t)kind, 3);
         shape.count = 0;
         memset(shape.counts, 0, sizeof(shape.counts));
         device_job_once(comm, &shape, 1, NULL, 1);
@@ -81,14 +60,14 @@ static void every_codec_direct(void)
 }
 
 /* Many operations at once, in all moods of the device, plans among them. */
-static void overlapping(path_t path)
+static void overlapping(path_t path, const char *const *settings, int node_ranks)
 {
     enum { MANY = 8 };
     static const int    diligences[] = {1024, 300, 20};
     static device_job_t jobs[MANY];
     tw_request_t       *requests[MANY] = {NULL};
     tw_context_t       *ctx;
-    tw_comm_t          *comm   = device_comm(path, small_fragments, &ctx);
+    tw_comm_t          *comm   = device_comm(path, settings, &ctx);
     uint64_t            random = t_seed + 5;
 
     for (int turn = 0; turn < 9; turn++) {
@@ -97,7 +76,8 @@ static void overlapping(path_t path)
             t_shape_t shape;
 
             t_shape_random(&shape, &random, t_size, 5000);
-            shape.threads = 0;
+            shape.threads    = 0;
+            shape.node_ranks = node_ranks;
             device_job_open(&jobs[i], comm, &shape, 1, NULL, 1, NULL, NULL);
             device_job_fill(&jobs[i], 0);
             T_OK(t_job_issue(&jobs[i].on, i % 3 == 2 ? T_PLAN : T_NONBLOCKING, &requests[i]));
@@ -130,12 +110,23 @@ static void overlapping(path_t path)
 
 static void overlapping_staged(void)
 {
-    overlapping(STAGED);
+    overlapping(STAGED, small_fragments, 0);
 }
 
 static void overlapping_direct(void)
 {
-    overlapping(DIRECT);
+    overlapping(DIRECT, small_fragments, 0);
+}
+
+/* Most of them from node to node. */
+static void overlapping_nodes(void)
+{
+    static const char *const nodes[] = {"NODE_RANKS=2",       "ALLREDUCE=hierarchical",
+                                        "BCAST=hierarchical", "CHUNK=1k",
+                                        "WINDOW=3",           NULL};
+
+    overlapping(STAGED, nodes, 2);
+    overlapping(DIRECT, nodes, 2);
 }
 
 /* Device memory is found out where nobody names it; and a rank may have its buffers in host memory
@@ -186,10 +177,10 @@ static void through_the_host(void)
     t_shape_t                shape;
 
     for (size_t i = 0; i < 12; i++) {
-        shape_at(&shape, moved[i % 3], i);
+        device_shape(&shape, moved[i % 3], i);
         shape.algorithm = TW_ALGORITHM_MPI;
         device_job_once(comm, &shape, i % 2 != 0 || t_rank > 0, NULL, 0);
-        shape_at(&shape, T_BCAST, i);
+        device_shape(&shape, T_BCAST, i);
         shape.spec      = "tree8";
         shape.count     = 20000;
         shape.algorithm = t_size > 2 ? TW_ALGORITHM_HIERARCHICAL : TW_ALGORITHM_AUTO;
@@ -198,7 +189,7 @@ static void through_the_host(void)
     device_comm_done(comm, ctx);
     comm = device_comm(STAGED, NULL, &ctx); /* one node */
     for (size_t i = 0; i < 12; i++) {
-        shape_at(&shape, (t_op_t)(i % T_OPS), i);
+        device_shape(&shape, (t_op_t)(i % T_OPS), i);
         shape.algorithm = TW_ALGORITHM_AUTO;
         shape.count     = i % 2 == 0 ? 100 : 30000;
         device_job_once(comm, &shape, i % 4 > 1 || t_rank > 0, NULL, 0);
@@ -206,63 +197,61 @@ static void through_the_host(void)
     device_comm_done(comm, ctx);
 }
 
-/* The algorithm of a plan for this shape. */
-static void chosen(tw_comm_t *comm, const t_shape_t *shape, int on_device, int say,
-                   const char *want)
+/* MPI's own collective on input that work on the caller's stream has yet to write: blocking, and as an
+ * operation. The device does nothing that nobody waits for. */
+static void native_after_the_stream(void)
 {
-    tw_request_t *plan = NULL;
-    device_job_t  job;
+    enum { N = 500, COPIES = 60 };
+    const size_t  bytes = N * sizeof(float);
+    tw_context_t *ctx;
+    tw_comm_t    *comm = device_comm(STAGED, NULL, &ctx);
+    void         *stream, *junk, *input, *values;
 
-    t_shape_note(shape);
-    device_job_open(&job, comm, shape, on_device, NULL, say, NULL, NULL);
-    T_OK(t_job_plan(&job.on, &plan));
-    T_CHECK(strcmp(tw_request_algorithm(plan), want) == 0, "%s memory%s: %s, not %s",
-            on_device ? "device" : "host", say ? ", as said" : "", tw_request_algorithm(plan),
-            want);
-    T_OK(tw_request_free(&plan));
-    device_job_close(&job);
-}
+    T_OK(stub_device.stream_create(&stream));
+    T_OK(stub_device.allocate(TW_DEVICE_MEMORY, bytes, &junk));
+    T_OK(stub_device.allocate(TW_DEVICE_MEMORY, bytes, &input));
+    T_OK(stub_device.allocate(TW_DEVICE_MEMORY, bytes, &values));
+    for (int blocking = 1; blocking >= 0; blocking--) {
+        const tw_exec_t exec    = {.memory = TW_MEMORY_CUDA, .stream = stream};
+        const tw_how_t  how     = {.exec = &exec, .algorithm = TW_ALGORITHM_MPI};
+        tw_request_t   *request = NULL;
+        float          *at      = stub_real(input);
+        int             right   = 1;
 
-/* Sizes for which nodes would be used in host memory: where calls say device memory, codes are made
- * there. Who names `hierarchical` gets it. */
-static void from_node_to_node(void)
-{
-    static const char *const settings[][5] = {
-        {"NODE_RANKS=2", "DIRECT_MAX=1", "CHUNK=1k", NULL},
-        {"NODE_RANKS=2", "ALLREDUCE=hierarchical", "BCAST=hierarchical", "CHUNK=1k", NULL}};
-    static const t_op_t kinds[] = {T_ALLREDUCE, T_REDUCE, T_BCAST};
-    tw_context_t       *ctx;
-
-    for (int named = 0; named < 2; named++) {
-        tw_comm_t *comm = device_comm(STAGED, settings[named], &ctx);
-
-        for (size_t i = 0; i < 12; i++) {
-            const t_op_t      kind = kinds[i % 3];
-            const char *const flat = kind == T_BCAST ? "tree" : t_size > 2 ? "two_pass" : "direct";
-            t_shape_t         shape;
-
-            shape_at(&shape, kind, i);
-            shape.spec       = t_specs_f32[i];
-            shape.node_ranks = 2;
-            shape.count      = 3001;
-            shape.algorithm  = TW_ALGORITHM_AUTO;
-            chosen(comm, &shape, 1, 1, named ? "hierarchical" : flat);
-            if (named || t_size == 4) { /* else a node has one rank */
-                chosen(comm, &shape, i % 2 != 0 || t_rank > 0, 0, "hierarchical");
-            }
-            device_job_once(comm, &shape, 1, NULL, 1);
-            shape.algorithm = TW_ALGORITHM_HIERARCHICAL;
-            device_job_once(comm, &shape, 1, NULL, 1);
-            device_job_once(comm, &shape, i % 2 != 0 || t_rank > 0, NULL, 0);
+        memset(stub_real(junk), 0, bytes);
+        for (int i = 0; i < N; i++) {
+            at[i] = (float)(i + t_rank);
         }
-        device_comm_done(comm, ctx);
+        stub_diligence = 0;
+        for (int i = 0; i < COPIES; i++) {
+            T_OK(stub_device.copy(values, i < COPIES - 1 ? junk : input, bytes, stream));
+        }
+        if (blocking) {
+            T_OK(tw_allreduce(comm, TW_IN_PLACE, values, N, TW_SUM, &how));
+        } else {
+            T_OK(tw_iallreduce(comm, TW_IN_PLACE, values, N, TW_SUM, &how, &request));
+            stub_diligence = 512;
+            T_OK(tw_wait(&request));
+        }
+        stub_diligence = 512;
+        at             = stub_real(values);
+        for (int i = 0; i < N; i++) {
+            right &= at[i] == (float)(i * t_size + t_size * (t_size - 1) / 2);
+        }
+        T_CHECK(right, "%s: the input was taken before it was there",
+                blocking ? "blocking" : "nonblocking");
     }
+    stub_device.release(TW_DEVICE_MEMORY, junk);
+    stub_device.release(TW_DEVICE_MEMORY, input);
+    stub_device.release(TW_DEVICE_MEMORY, values);
+    stub_device.stream_destroy(stream);
+    device_comm_done(comm, ctx);
 }
 
 /* Large enough for full fragments and many rounds, cut by the largest message. */
 static void long_vectors(void)
 {
-    static const char *const settings[] = {"MESSAGE_LIMIT=1500", "CHUNK=16k", NULL};
+    static const char *const settings[] = {"MESSAGE_LIMIT=1500", "CHUNK=16k", "NODE_RANKS=2", NULL};
     tw_context_t            *ctx;
 
     for (int path = STAGED; path <= DIRECT; path++) {
@@ -271,9 +260,10 @@ static void long_vectors(void)
         for (int kind = 0; kind < T_OPS; kind++) {
             t_shape_t shape;
 
-            shape_at(&shape, (t_op_t)kind, 4);
-            shape.spec  = "tree8";
-            shape.count = 60000;
+            device_shape(&shape, (t_op_t)kind, 4);
+            shape.spec       = "tree8";
+            shape.count      = 60000;
+            shape.node_ranks = 2;
             for (int r = 0; r < t_size * t_size; r++) {
                 shape.counts[r / t_size][r % t_size] =
                     20000 + 500u * (unsigned)(r / t_size + r % t_size);
@@ -367,10 +357,15 @@ static const t_case_t cases[] = {
     {"every codec, direct", every_codec_direct, 1},
     {"overlapping, staged", overlapping_staged, 1},
     {"overlapping, direct", overlapping_direct, 1},
+    {"overlapping, from node to node", overlapping_nodes, 1},
     {"mixed and found out", mixed_and_found_out, 1},
     {"first mixed call", first_mixed_call, 1},
     {"through the host", through_the_host, 1},
-    {"from node to node", from_node_to_node, 1},
+    {"native after the stream", native_after_the_stream, 1},
+    {"from node to node", from_node_to_node_shared, 1},
+    {"from node to node, one not shared", from_node_to_node_apart, 2},
+    {"in a node", in_a_node, 2},
+    {"slow readers", slow_readers, 2},
     {"long vectors", long_vectors, 1},
     {"memory is reused", memory_is_reused, 1},
     {"residuals follow", residuals_follow, 1},

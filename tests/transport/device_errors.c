@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/transport/device/device.h"
@@ -71,6 +72,85 @@ static void no_device(void)
     device_comm_done(comm, ctx);
 }
 
+/* The last rank has no device: all are told, in every form, whatever was agreed on before for host
+ * memory, and it works when it has one. */
+static void one_rank_without_a_device(void)
+{
+    static const tw_algorithm_t algorithms[] = {TW_ALGORITHM_AUTO, TW_ALGORITHM_DIRECT,
+                                                TW_ALGORITHM_HIERARCHICAL, TW_ALGORITHM_MPI};
+    static t_log_t              log;
+
+    for (size_t i = 0; i < sizeof(algorithms) / sizeof(algorithms[0]); i++) {
+        const tw_how_t on  = {.exec = &on_device, .algorithm = algorithms[i]};
+        const tw_how_t off = {.algorithm = algorithms[i]};
+        tw_context_t  *ctx;
+        tw_comm_t     *comm    = logging_comm(NULL, &log, &ctx);
+        float          host[4] = {0};
+        void          *there   = NULL;
+        tw_request_t  *plan    = NULL;
+
+        T_OK(stub_device.allocate(TW_DEVICE_MEMORY, sizeof(host), &there));
+        memset(stub_real(there), 0, sizeof(host));
+        T_OK(tw_allreduce(comm, TW_IN_PLACE, host, 4, TW_SUM, &off));
+        stub_current = t_rank == t_size - 1 ? 0 : 1;
+        T_STATUS(tw_allreduce(comm, TW_IN_PLACE, there, 4, TW_SUM, &on), TW_ERR_UNSUPPORTED);
+        SAYS(log, t_rank == t_size - 1 ? "there is no device that works"
+                                       : "a rank cannot take part in this operation");
+        T_STATUS(tw_allreduce_init(comm, TW_IN_PLACE, there, 4, TW_SUM, &on, &plan),
+                 TW_ERR_UNSUPPORTED);
+        stub_current = 1;
+        T_OK(tw_allreduce(comm, TW_IN_PLACE, there, 4, TW_SUM, &on));
+        stub_device.release(TW_DEVICE_MEMORY, there);
+        device_comm_done(comm, ctx);
+    }
+}
+
+/* A thread of the program whose current device is another one starts, advances and completes what was made
+ * on device 1, and reads residuals that are there: its device is current afterwards. */
+static void a_thread_with_another_device(void)
+{
+    static const tw_algorithm_t algorithms[] = {TW_ALGORITHM_TWO_PASS, TW_ALGORITHM_MPI};
+    tw_context_t               *ctx;
+    tw_comm_t                  *comm  = device_comm(STAGED, NULL, &ctx);
+    float                      *first = t_malloc(5000 * sizeof(float));
+
+    for (size_t i = 0; i < 2; i++) {
+        t_shape_t          shape = {.kind      = i == 0 ? T_ALLREDUCE : T_BCAST,
+                                    .spec      = i == 0 ? "tree8" : "fp32",
+                                    .count     = 5000,
+                                    .algorithm = algorithms[i]};
+        tw_feedback_t     *fb    = NULL;
+        t_model_feedback_t model;
+        device_job_t       job;
+        tw_request_t      *plan = NULL;
+
+        t_model_feedback_open(&model, TW_F32, t_size, 5000);
+        if (i == 0) {
+            T_OK(tw_feedback_create(comm, "it", TW_F32, 5000, &fb));
+        }
+        device_job_open(&job, comm, &shape, 1, NULL, 1, fb, i == 0 ? &model : NULL);
+        device_job_fill(&job, 0);
+        T_OK(t_job_plan(&job.on, &plan));
+        stub_current = 2;
+        T_OK(tw_start(plan));
+        T_OK(tw_wait(&plan));
+        if (fb != NULL) {
+            T_OK(tw_feedback_read(fb, first));
+        }
+        T_CHECK(stub_current == 2, "device %d is current", stub_current);
+        stub_current = 1;
+        device_job_check(&job);
+        T_OK(tw_request_free(&plan));
+        device_job_close(&job);
+        tw_feedback_destroy(fb);
+        t_model_feedback_close(&model);
+    }
+    free(first);
+    stub_current = 2;
+    device_comm_done(comm, ctx);
+    stub_current = 1;
+}
+
 static void an_mpi_that_cannot(void)
 {
     static const char *const direct[] = {"DEVICE_PATH=direct", NULL};
@@ -126,7 +206,11 @@ static void a_device_that_fails(void)
 {
     static const char *const settings[] = {"TIMEOUT=1", "CHUNK=1k", NULL};
     static t_log_t           log;
-    t_shape_t                shape = {.kind = T_ALLREDUCE, .spec = "tree8", .count = 9000};
+    t_shape_t                shape = {.kind  = T_ALLREDUCE,
+                                      .spec  = "tree8",
+                                      .count = 9000,
+                                      .algorithm = stub_shares && t_size == 4 ? TW_ALGORITHM_HIERARCHICAL
+                                                                              : TW_ALGORITHM_AUTO};
     tw_context_t            *ctx;
     tw_comm_t               *comm = logging_comm(settings, &log, &ctx);
     device_job_t             job;
@@ -149,6 +233,8 @@ static void a_device_that_fails(void)
 static const t_case_t cases[] = {
     {"wrong buffers", wrong_buffers, 1},
     {"no device", no_device, 1},
+    {"one rank without a device", one_rank_without_a_device, 2},
+    {"a thread with another device", a_thread_with_another_device, 1},
     {"an MPI that cannot", an_mpi_that_cannot, 1},
     {"memory that one rank lacks", memory_that_one_rank_lacks, 1},
     {"a device that fails", a_device_that_fails, 1},

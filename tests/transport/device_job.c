@@ -128,3 +128,25 @@ void device_job_once(tw_comm_t *comm, const t_shape_t *shape, int on_device, voi
     device_job_check(&job);
     device_job_close(&job);
 }
+
+void device_shape(t_shape_t *shape, t_op_t kind, size_t i)
+{
+    *shape = (t_shape_t){.kind      = kind,
+                         .count     = i % 5 == 0 ? 1 : 700 + 613 * (i % 3),
+                         .in_place  = (int)(i / 2 % 2),
+                         .root      = (int)(i % (size_t)t_size),
+                         .reduction = i % 3 == 0 ? TW_AVERAGE : TW_SUM,
+                         .gap       = i % 2 == 0 ? 3 : 0,
+                         .misalign  = i * 4 % 32,
+                         .flags     = kind == T_BCAST && i % 2 == 0 ? TW_BCAST_SAME : 0,
+                         .seed      = t_seed + i};
+    if (kind == T_ALLREDUCE || kind == T_REDUCE) {
+        shape->algorithm = (tw_algorithm_t)(i % (TW_ALGORITHM_GRID + 1));
+    }
+    for (int r = 0; r < t_size * t_size; r++) {
+        const size_t from = (size_t)(r / t_size), to = (size_t)(r % t_size);
+
+        shape->counts[from][to] =
+            (from * to * 7 + from + to + i) % 5 * 300; /* symmetric: in place */
+    }
+}

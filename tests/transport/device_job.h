@@ -33,6 +33,9 @@ void device_job_fill(device_job_t *job, uint64_t round);
 void device_job_check(device_job_t *job);
 void device_job_close(device_job_t *job);
 
+/* The i-th of a collective's: counts, gaps, places and roots take turns. */
+void device_shape(t_shape_t *shape, t_op_t kind, size_t i);
+
 /* All of it once, blocking. */
 void device_job_once(tw_comm_t *comm, const t_shape_t *shape, int on_device, void *stream, int say);
 

@@ -50,10 +50,13 @@ static tw_status_t made_up_current(int *device_p)
     return made_current >= 0 ? TW_OK : TW_ERR_UNSUPPORTED;
 }
 
-static tw_status_t made_up_use(int device)
+static tw_status_t made_up_use(int device, int *before_p)
 {
     if (device == made_stuck) {
         return TW_ERR_IO;
+    }
+    if (before_p != NULL) {
+        *before_p = device != made_current ? made_current : -1;
     }
     made_current = device;
     return TW_OK;

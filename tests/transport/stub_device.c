@@ -9,10 +9,12 @@
 #include "tests/transport/stub_memory.h"
 
 #define STREAMS 64
+#define DEVICES 4
 
 uint64_t stub_seed;
 int      stub_diligence = 512;
 int      stub_calls_left;
+int      stub_shares; /* never */
 
 static unsigned lot(unsigned below)
 {
@@ -59,20 +61,24 @@ typedef struct task {
 
 typedef struct stream {
     task_t *first, **last;
+    int     device;
 } stream_t;
 
-static stream_t *streams[STREAMS]; /* [0] is the default stream */
+static stream_t *streams[STREAMS]; /* [0 .. DEVICES): the devices' default streams */
 
 static stream_t *stream_of(void *stream)
 {
+    const int mine = stub_current % DEVICES;
+
     if (stream != NULL) {
         return stream;
     }
-    if (streams[0] == NULL) {
-        streams[0]       = calloc(1, sizeof(*streams[0]));
-        streams[0]->last = &streams[0]->first;
+    if (streams[mine] == NULL) {
+        streams[mine]         = calloc(1, sizeof(*streams[mine]));
+        streams[mine]->last   = &streams[mine]->first;
+        streams[mine]->device = stub_current;
     }
-    return streams[0];
+    return streams[mine];
 }
 
 static tw_status_t stub_stream_create(void **stream_p)
@@ -80,8 +86,9 @@ static tw_status_t stub_stream_create(void **stream_p)
     stream_t   *stream = calloc(1, sizeof(*stream));
     tw_status_t status = call();
 
-    stream->last = &stream->first;
-    for (int i = 1; i < STREAMS && status == TW_OK; i++) {
+    stream->last   = &stream->first;
+    stream->device = stub_current;
+    for (int i = DEVICES; i < STREAMS && status == TW_OK; i++) {
         if (streams[i] == NULL) {
             streams[i] = stream;
             stub_objects++;
@@ -100,7 +107,7 @@ static void stub_stream_destroy(void *p)
     if (stream->first != NULL) {
         stub_die("a stream is destroyed with work left on it");
     }
-    for (int i = 1; i < STREAMS; i++) {
+    for (int i = DEVICES; i < STREAMS; i++) {
         streams[i] = streams[i] == stream ? NULL : streams[i];
     }
     free(stream);
@@ -129,7 +136,7 @@ static tw_status_t put(void *stream, const task_t *what)
 {
     task_t           *task   = malloc(sizeof(*task));
     stream_t         *to     = stream_of(stream);
-    const tw_status_t status = call();
+    const tw_status_t status = to->device == stub_current ? call() : TW_ERR_INVALID_ARG;
 
     if (status != TW_OK) {
         free(task);
@@ -386,6 +393,13 @@ static tw_status_t stub_square_sum(const float *src, size_t n, double *work, dou
                &(task_t){.verb = SQUARES, .src = src, .dst = sum, .residual = work, .n = n});
 }
 
+static tw_status_t stub_share(void *p, tw_device_handle_t *handle)
+{
+    (void)p;
+    (void)handle;
+    return TW_ERR_UNSUPPORTED;
+}
+
 static tw_status_t stub_current_device(int *device_p)
 {
     *device_p = stub_current;
@@ -393,9 +407,13 @@ static tw_status_t stub_current_device(int *device_p)
 }
 
 /* The stub's threads all have the same current device. */
-static tw_status_t stub_use(int device)
+static tw_status_t stub_use(int device, int *before_p)
 {
-    return device == stub_current ? TW_OK : TW_ERR_INVALID_ARG;
+    if (before_p != NULL) {
+        *before_p = device != stub_current ? stub_current : -1;
+    }
+    stub_current = device;
+    return TW_OK;
 }
 
 const tw_device_ops_t stub_device = {
@@ -406,6 +424,7 @@ const tw_device_ops_t stub_device = {
     .check           = stub_check,
     .allocate        = stub_allocate,
     .release         = stub_release,
+    .share           = stub_share,
     .stream_create   = stub_stream_create,
     .stream_destroy  = stub_stream_destroy,
     .event_create    = stub_event_create,

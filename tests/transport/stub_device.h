@@ -34,6 +34,9 @@ extern int stub_calls_left;
 /* Allocations, streams and events that exist. */
 extern int stub_objects;
 
+/* May other processes use its memory? At first 1 where it can be done at all. */
+extern int stub_shares;
+
 /* Where the bytes at p really are: in device memory elsewhere, in host memory there. */
 void *stub_real(const void *p);
 

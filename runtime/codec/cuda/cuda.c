@@ -233,3 +233,24 @@ tw_status_t tw_cuda_moments_empty(void *stream, double *moments, size_t n)
     }
     return status == TW_OK ? tw_cuda_start(tw_cuda_moments_empty_launch(), &work, stream) : status;
 }
+
+/* Codes that are the elements themselves are added. */
+tw_status_t tw_cuda_add(void *stream, uint8_t *values, const uint8_t *from, size_t n,
+                        size_t element)
+{
+    tw_cuda_work_t   work = {.src = from, .dst = values, .n = n, .k = (int)sizeof(double)};
+    tw_cuda_launch_t launch;
+    int              device, processors;
+    tw_status_t      status = tw_cuda_device(stream, &device, &processors);
+
+    if (status == TW_OK) {
+        status = tw_cuda_memory(values, device);
+    }
+    if (status != TW_OK) {
+        return status;
+    }
+    launch = element == sizeof(double)
+                 ? tw_cuda_double_launch(&work, TW_CUDA_DECODE_ADD, processors)
+                 : tw_cuda_values_launch(&work, TW_CUDA_CUT4, TW_CUDA_DECODE_ADD, processors);
+    return tw_cuda_start(launch, &work, stream);
+}

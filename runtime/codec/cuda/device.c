@@ -25,6 +25,7 @@
 #define TW_CU_MEMORYTYPE_DEVICE     2
 
 typedef int (*tw_cu_attribute_t)(void *data, int attribute, unsigned long long pointer);
+typedef int (*tw_cu_state_t)(int device, unsigned *flags, int *active);
 
 static tw_status_t tw_cuda_current(int *device_p)
 {
@@ -43,9 +44,40 @@ static tw_status_t tw_cuda_current(int *device_p)
     return status;
 }
 
-static tw_status_t tw_cuda_use(int device)
+/* Has this process started a device? A thread that never named one has device 0 by default: made
+ * current again, it would take hundreds of megabytes of a GPU that is perhaps another rank's. */
+static bool tw_cuda_started(int device)
 {
-    return tw_cuda_status(cudaSetDevice(device));
+    void         *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    void         *found  = driver != NULL ? dlsym(driver, "cuDevicePrimaryCtxGetState") : NULL;
+    tw_cu_state_t function;
+    unsigned      flags  = 0;
+    int           active = 1;
+
+    memcpy(&function, &found, sizeof(function));
+    if (driver != NULL) {
+        dlclose(driver);
+    }
+    return function == NULL || function(device, &flags, &active) != 0 || active != 0;
+}
+
+static tw_status_t tw_cuda_use(int device, int *before_p)
+{
+    int         before = -1;
+    tw_status_t status = tw_cuda_status(cudaGetDevice(&before));
+
+    if (status == TW_OK && before != device) {
+        if (before_p != NULL && !tw_cuda_started(before)) {
+            before = -1;
+        }
+        status = tw_cuda_status(cudaSetDevice(device));
+    } else {
+        before = -1;
+    }
+    if (status == TW_OK && before_p != NULL) {
+        *before_p = before;
+    }
+    return status;
 }
 
 /* How often the process has loaded a library: of the first object, since all tell the same. */
@@ -118,6 +150,33 @@ static void tw_cuda_release(tw_device_memory_t kind, void *p)
     (void)tw_cuda_status(kind == TW_DEVICE_MEMORY ? cudaFree(p) : cudaFreeHost(p));
 }
 
+_Static_assert(sizeof(tw_device_handle_t) == sizeof(cudaIpcMemHandle_t), "one is the other");
+
+static tw_status_t tw_cuda_share(void *p, tw_device_handle_t *handle)
+{
+    cudaIpcMemHandle_t its;
+    const tw_status_t  status = tw_cuda_status(cudaIpcGetMemHandle(&its, p));
+
+    if (status == TW_OK) {
+        memcpy(handle, &its, sizeof(its));
+    }
+    return status;
+}
+
+/* Peer access between the two devices comes with it. */
+static tw_status_t tw_cuda_open(const tw_device_handle_t *handle, void **p)
+{
+    cudaIpcMemHandle_t its;
+
+    memcpy(&its, handle, sizeof(its));
+    return tw_cuda_status(cudaIpcOpenMemHandle(p, its, cudaIpcMemLazyEnablePeerAccess));
+}
+
+static void tw_cuda_close(void *p)
+{
+    (void)tw_cuda_status(cudaIpcCloseMemHandle(p));
+}
+
 static tw_status_t tw_cuda_stream_create(void **stream_p)
 {
     return tw_cuda_status(
@@ -176,6 +235,12 @@ static tw_status_t tw_cuda_zero(void *dst, size_t bytes, void *stream)
     return tw_cuda_status(cudaMemsetAsync(dst, 0, bytes, stream));
 }
 
+static tw_status_t tw_cuda_add_values(void *values, const void *from, size_t n, size_t element,
+                                      void *stream)
+{
+    return n > 0 ? tw_cuda_add(stream, values, from, n, element) : TW_OK;
+}
+
 static tw_status_t tw_cuda_divide_values(void *values, size_t n, size_t element, int divisor,
                                          void *stream)
 {
@@ -206,6 +271,9 @@ const tw_device_ops_t tw_device_cuda = {
     .check           = tw_cuda_check,
     .allocate        = tw_cuda_allocate,
     .release         = tw_cuda_release,
+    .share           = tw_cuda_share,
+    .open            = tw_cuda_open,
+    .close           = tw_cuda_close,
     .stream_create   = tw_cuda_stream_create,
     .stream_destroy  = tw_cuda_stream_destroy,
     .event_create    = tw_cuda_event_create,
@@ -220,6 +288,7 @@ const tw_device_ops_t tw_device_cuda = {
     .decode          = tw_codec_decode,
     .decode_add      = tw_codec_decode_add,
     .encode_feedback = tw_codec_encode_feedback,
+    .add             = tw_cuda_add_values,
     .divide          = tw_cuda_divide_values,
     .moments_empty   = tw_cuda_empty,
     .square_sum      = tw_cuda_square,

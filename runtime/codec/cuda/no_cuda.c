@@ -58,6 +58,13 @@ tw_status_t tw_cuda_square_sum(void *stream, const uint8_t *src, size_t n, doubl
     return tw_cuda_norm(stream, src, n, work, sum);
 }
 
+tw_status_t tw_cuda_add(void *stream, uint8_t *values, const uint8_t *from, size_t n,
+                        size_t element)
+{
+    (void)element;
+    return tw_cuda_encode(NULL, stream, from, n, values);
+}
+
 tw_status_t tw_cuda_divide(void *stream, uint8_t *values, size_t n, size_t element, int divisor)
 {
     (void)values;

@@ -44,8 +44,12 @@ bool tw_collective_of_nodes(const tw_collective_call_t *call)
 {
     const tw_nodes_t *nodes = &call->comm->nodes;
 
-    return !tw_how_on_device(call->how) &&
-           tw_policy_hierarchical(&call->comm->policy, call->encoded, nodes->count, nodes->least);
+    return tw_policy_hierarchical(&call->comm->policy, call->encoded, nodes->count, nodes->least);
+}
+
+size_t tw_collective_values_room(const tw_collective_call_t *call)
+{
+    return tw_collective_on_slots(call) ? TW_DEVICE_SLOT : TW_NODE_FRAGMENT;
 }
 
 void tw_collective_fill_whole(tw_request_t *op, const tw_collective_call_t *call)
@@ -56,6 +60,15 @@ void tw_collective_fill_whole(tw_request_t *op, const tw_collective_call_t *call
 static tw_status_t tw_row_serves(const tw_algorithm_row_t *row, const tw_collective_call_t *call)
 {
     return row->serves != NULL ? row->serves(call) : TW_OK;
+}
+
+/* Slots of the devices for a row that serves: does it want none, or are they there? */
+static tw_status_t tw_row_slots(const tw_algorithm_row_t *row, const tw_collective_call_t *call,
+                                bool *there_p)
+{
+    *there_p = true;
+    return row->in_node && tw_how_on_device(call->how) ? tw_device_slots_ready(call->comm, there_p)
+                                                       : TW_OK;
 }
 
 static bool tw_not_here(tw_status_t status)
@@ -70,12 +83,16 @@ static tw_status_t tw_collective_choose(tw_collective_call_t *call)
     const tw_algorithm_row_t        *named = tw_collective_named(call->collective, call->how);
     tw_status_t status = tw_codec_size(call->codec, call->count, &call->encoded);
     int         last   = 0;
+    bool        there;
 
     if (status != TW_OK) {
         return status;
     }
     if (call->algorithm != NULL) {
         status = tw_row_serves(call->algorithm, call);
+        if (status == TW_OK) { /* without slots, too */
+            return tw_row_slots(call->algorithm, call, &there);
+        }
         if (!tw_not_here(status)) {
             return status;
         }
@@ -94,7 +111,12 @@ static tw_status_t tw_collective_choose(tw_collective_call_t *call)
             continue;
         }
         status = tw_row_serves(rows[last], call);
-        if (!tw_not_here(status)) {
+        if (status == TW_OK) {
+            status = tw_row_slots(rows[last], call, &there);
+            if (status != TW_OK || there) {
+                break;
+            }
+        } else if (!tw_not_here(status)) {
             break;
         }
     }

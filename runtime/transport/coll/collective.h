@@ -103,6 +103,9 @@ struct tw_algorithm_row {
     /* Can it serve this call? Else TW_ERR_UNSUPPORTED or TW_ERR_BUSY; the same on all ranks.
      * Collective the first time. NULL: always. */
     tw_status_t (*serves)(const tw_collective_call_t *call);
+    /* It works in the memory of a node: for calls that say device memory, in slots of the devices, where
+     * there are such; else with elements copied to the host and back, and only if it is named. */
+    bool in_node;
     const char
         *needs; /* completes "it needs ..." where it is named and does not serve; with `serves` */
     /* Is it for such a call, where nothing names an algorithm? The same on all ranks, so from count,
@@ -150,9 +153,23 @@ tw_status_t tw_collective_in_node(const tw_collective_call_t *call);
 #define TW_IN_NODE_NEEDS                                                                           \
     "a lossless codec, no feedback, and two or more ranks of one node with shared memory"
 
-/* usual() of algorithms in the memory of every node and between nodes. Not on device memory: all
- * elements would be copied to host memory and back, where others make codes on the device. */
+/* usual() of algorithms in the memory of every node and between nodes. */
 bool tw_collective_of_nodes(const tw_collective_call_t *call);
+
+/* Does it work in slots of the devices, if in_node? The same on all ranks; after serves(). */
+static inline bool tw_collective_on_slots(const tw_collective_call_t *call)
+{
+    return tw_how_on_device(call->how) && call->comm->device.slots.state == TW_NODE_THERE;
+}
+
+/* Bytes of a rank's room in a round, by which it is cut. */
+static inline size_t tw_collective_room(const tw_collective_call_t *call)
+{
+    return tw_collective_on_slots(call) ? TW_DEVICE_SLOT : call->comm->node.slot_bytes;
+}
+
+/* The same of values as they are: in memory of the host what stays in the cache. */
+size_t tw_collective_values_room(const tw_collective_call_t *call);
 
 /* Rounds of an interval of so many values. */
 static inline size_t tw_op_rounds(const tw_request_t *op, size_t longest)

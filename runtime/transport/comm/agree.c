@@ -18,6 +18,21 @@ tw_status_t tw_comm_agree(tw_comm_t *comm, tw_status_t mine)
     return status == TW_OK ? (tw_status_t)out : status;
 }
 
+/* Some rank cannot: whoever does not know yet says so. */
+static void tw_comm_disagreed(const tw_comm_t *comm, tw_status_t mine, tw_status_t status,
+                              size_t bytes)
+{
+    if (status == TW_ERR_NO_MEMORY) {
+        TW_ERROR(&comm->log,
+                 "a rank has no memory for the buffers of this operation: %zu bytes, and perhaps "
+                 "some of a device",
+                 bytes);
+    } else if (mine == TW_OK && comm->status == TW_OK) {
+        TW_ERROR(&comm->log, "a rank cannot take part in this operation: %s",
+                 tw_status_text(status));
+    }
+}
+
 tw_status_t tw_comm_agreed_get(tw_comm_t *comm, size_t bytes, void **buffer_p)
 {
     return tw_comm_agreed_get_if(comm, TW_OK, bytes, buffer_p);
@@ -36,9 +51,7 @@ tw_status_t tw_comm_agreed_get_if(tw_comm_t *comm, tw_status_t mine, size_t byte
         *buffer_p = buffer;
         return TW_OK;
     }
-    if (status == TW_ERR_NO_MEMORY) {
-        TW_ERROR(&comm->log, "a rank has no %zu bytes for the buffers of this operation", bytes);
-    }
+    tw_comm_disagreed(comm, mine, status, bytes);
     tw_pool_put(&comm->pool, buffer);
     return status;
 }
@@ -58,11 +71,12 @@ tw_status_t tw_comm_copy_in_place(tw_comm_t *comm, const void *from, size_t byte
     return TW_OK;
 }
 
-tw_status_t tw_comm_reserve(tw_comm_t *comm, tw_status_t mine, size_t bytes)
+tw_status_t tw_comm_reserve(tw_comm_t *comm, tw_memory_t said, tw_status_t mine, size_t bytes)
 {
+    size_t     *reserved = said == TW_MEMORY_HOST ? &comm->reserved : &comm->device.reserved;
     tw_status_t status;
 
-    if (bytes <= comm->reserved) {
+    if (bytes <= *reserved) {
         if (mine != TW_OK) {
             TW_ERROR(&comm->log,
                      "the other ranks go on without this one; the communicator is dead");
@@ -75,9 +89,10 @@ tw_status_t tw_comm_reserve(tw_comm_t *comm, tw_status_t mine, size_t bytes)
     }
     status = tw_comm_agree(comm, mine == TW_OK ? tw_pool_reserve(&comm->pool, bytes) : mine);
     if (status == TW_OK) {
-        comm->reserved = bytes;
-    } else if (status == TW_ERR_NO_MEMORY) {
-        TW_ERROR(&comm->log, "a rank has no %zu bytes for the buffers of this operation", bytes);
+        *reserved      = bytes;
+        comm->reserved = bytes > comm->reserved ? bytes : comm->reserved;
+    } else {
+        tw_comm_disagreed(comm, mine, status, bytes);
     }
     return status;
 }

@@ -101,10 +101,10 @@ tw_status_t tw_comm_mpi(tw_comm_t *comm, int mpi_result, const char *call);
 tw_status_t tw_comm_agree(tw_comm_t *comm, tw_status_t mine);
 
 /* Collective: all ranks have memory for operations of `bytes`, or none is told TW_OK. bytes is
- * equal on all ranks. `mine`: what this rank has already found out about memory of other kinds.
- * When that shape was agreed before, there is no communication, and a failure of `mine` kills the
- * communicator: others go on. */
-tw_status_t tw_comm_reserve(tw_comm_t *comm, tw_status_t mine, size_t bytes);
+ * equal on all ranks, and so is what their calls say of memory. `mine`: what this rank has already found
+ * out about a device, and memory of other kinds. When that shape was agreed before, for calls that say
+ * the same, there is no communication, and a failure of `mine` kills the communicator: others go on. */
+tw_status_t tw_comm_reserve(tw_comm_t *comm, tw_memory_t said, tw_status_t mine, size_t bytes);
 
 /* Collective: a buffer of the pool on every rank, or on none; give it back with tw_pool_put().
  * None, too, where `mine` of a rank is a failure. */

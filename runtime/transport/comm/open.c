@@ -242,7 +242,10 @@ tw_status_t tw_comm_destroy(tw_comm_t *comm)
     }
     tw_auto_close(comm, true);
     tw_progress_thread_stop(comm);
-    status = comm->endpoint->close(comm);
+    status = tw_device_slots_release(comm);
+    if (status == TW_OK) {
+        status = comm->endpoint->close(comm);
+    }
     if (status != TW_OK) {
         tw_comm_abandon(comm);
         return status;

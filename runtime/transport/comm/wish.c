@@ -204,7 +204,7 @@ static tw_status_t tw_wish_use(tw_comm_t *comm, const tw_wish_t *wish, int devic
 
     if (wish->count > 0) {
         before = ops->current(&before) == TW_OK ? before : -1;
-        mine   = ops->use(device);
+        mine   = ops->use(device, NULL);
         if (mine != TW_OK) {
             TW_ERROR(&comm->log, "%s: CUDA does not make device %d the current one", wish->by,
                      device);
@@ -212,7 +212,7 @@ static tw_status_t tw_wish_use(tw_comm_t *comm, const tw_wish_t *wish, int devic
     }
     status = tw_comm_agree(comm, mine);
     if (status != TW_OK && mine == TW_OK && before >= 0) {
-        (void)ops->use(before);
+        (void)ops->use(before, NULL);
     }
     return status;
 }

@@ -90,10 +90,12 @@ tw_status_t tw_comm_device_open(tw_comm_t *comm)
 void tw_comm_device_close(tw_comm_t *comm)
 {
     tw_comm_device_t *device = &comm->device;
+    int               before;
 
     if (!device->open) {
         return;
     }
+    (void)tw_comm_device_enter(comm, &before);
     for (int kind = 0; kind < 2; kind++) {
         while (device->pool[kind].bufs != NULL) {
             struct tw_device_buf *buf = device->pool[kind].bufs;
@@ -112,7 +114,21 @@ void tw_comm_device_close(tw_comm_t *comm)
     }
     device->ops->stream_destroy(device->out);
     device->ops->stream_destroy(device->in);
+    tw_comm_device_leave(comm, before);
     device->open = false;
+}
+
+tw_status_t tw_comm_device_enter(tw_comm_t *comm, int *before_p)
+{
+    *before_p = -1;
+    return comm->device.open ? comm->device.ops->use(comm->device.number, before_p) : TW_OK;
+}
+
+void tw_comm_device_leave(tw_comm_t *comm, int before)
+{
+    if (before >= 0) {
+        (void)comm->device.ops->use(before, NULL);
+    }
 }
 
 /* The smallest idle buffer that is large enough, or NULL. */

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "runtime/codec/device.h"
+#include "runtime/transport/device/slots.h"
 
 struct tw_comm;
 
@@ -32,9 +33,11 @@ typedef struct tw_comm_device {
     bool             open;
     bool             direct;   /* codes go to MPI as device memory; else through pinned memory */
     int              number;   /* of the device */
+    size_t           reserved; /* as tw_comm_t has it, of calls that say device memory */
     void            *out, *in; /* streams of copies from and to the device */
     tw_device_pool_t pool[2];  /* by tw_device_memory_t */
     struct tw_device_event *events; /* idle ones */
+    tw_device_slots_t       slots;  /* that ranks of the node share; made when first needed */
 } tw_comm_device_t;
 
 #define TW_DEVICE_NOT_ASKED (-2) /* aware */
@@ -49,6 +52,13 @@ tw_status_t tw_comm_device_open(struct tw_comm *comm);
 
 /* Release everything; nothing may be in use. */
 void tw_comm_device_close(struct tw_comm *comm);
+
+/* The communicator's device, if it has one, becomes the current one of this thread, and leave() makes the
+ * program's current again: around all that calls the device, but in calls for which the device is
+ * current by contract, since they come with buffers. A failure is the caller's to report
+ * (tw_staging_failed()); *before_p is set in any case. */
+tw_status_t tw_comm_device_enter(struct tw_comm *comm, int *before_p);
+void        tw_comm_device_leave(struct tw_comm *comm, int before);
 
 /* Is one of two buffers, NULL or not, device memory? Local, and cheap. */
 bool tw_comm_device_owns(const struct tw_comm *comm, const void *const *values);

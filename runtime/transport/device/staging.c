@@ -280,6 +280,50 @@ tw_status_t tw_staging_end(tw_request_t *op, tw_lane_t *lane)
     return tw_staging_failed(op->comm, status, "an event");
 }
 
+/* ---- the node's memory ----------------------------------------------------------------------- */
+
+uint8_t *tw_lane_room(const tw_request_t *op, const tw_lane_t *lane, int local)
+{
+    const uint64_t ticket = tw_lane_ticket(op, lane);
+
+    return lane->device != NULL ? tw_device_slot(&op->comm->device.slots, local, ticket)
+                                : tw_node_data(&op->comm->node, local, ticket);
+}
+
+void tw_lane_raise(tw_request_t *op, tw_lane_t *lane, unsigned phase)
+{
+    if (lane->device != NULL) {
+        lane->device->phase = phase;
+    } else {
+        tw_node_raise(&op->comm->node, tw_lane_ticket(op, lane), phase);
+    }
+}
+
+void tw_lane_done(tw_request_t *op, tw_lane_t *lane)
+{
+    if (lane->device != NULL) {
+        lane->device->complete = true;
+    } else {
+        tw_node_complete(&op->comm->node, tw_lane_ticket(op, lane));
+    }
+}
+
+/* The work of the step is done. */
+static void tw_staging_say(tw_request_t *op, const tw_lane_t *lane)
+{
+    tw_lane_device_t *device = lane->device;
+    const uint64_t    ticket = tw_lane_ticket(op, lane);
+
+    if (device->phase > 0) {
+        tw_node_raise(&op->comm->node, ticket, device->phase);
+    }
+    if (device->complete) {
+        tw_node_complete(&op->comm->node, ticket);
+    }
+    device->phase    = 0;
+    device->complete = false;
+}
+
 bool tw_staging_ready(tw_request_t *op, tw_lane_t *lane, tw_status_t *status_p)
 {
     tw_lane_device_t *device = lane->device;
@@ -298,5 +342,6 @@ bool tw_staging_ready(tw_request_t *op, tw_lane_t *lane, tw_status_t *status_p)
         *status_p = tw_lane_post(op, lane, &device->held[i]);
     }
     device->held_count = 0;
+    tw_staging_say(op, lane);
     return *status_p == TW_OK;
 }

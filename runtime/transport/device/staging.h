@@ -36,11 +36,13 @@ typedef struct tw_held {
 } tw_held_t;
 
 typedef struct tw_lane_device {
-    uint8_t           *mirror;  /* of lane->codes, in pinned memory; NULL: direct   */
-    tw_device_event_t *order;   /* between streams                                 */
-    tw_device_event_t *done;    /* behind the work of the last step                */
-    bool               pending; /* `done` has not been seen to be done             */
-    bool               copied;  /* this step copies out                            */
+    uint8_t           *mirror;   /* of lane->codes, in pinned memory; NULL: direct   */
+    tw_device_event_t *order;    /* between streams                                 */
+    tw_device_event_t *done;     /* behind the work of the last step                */
+    bool               pending;  /* `done` has not been seen to be done             */
+    bool               copied;   /* this step copies out                            */
+    unsigned           phase;    /* to be raised when `done` is; 0: none            */
+    bool               complete; /* and the ticket completed                       */
     tw_range_t        *ranges;
     tw_held_t         *held;
     int                range_count, held_count, capacity;
@@ -83,7 +85,13 @@ void        tw_staging_round(tw_lane_t *lane);
 void        tw_staging_begin(tw_request_t *op, tw_lane_t *lane);
 tw_status_t tw_staging_end(tw_request_t *op, tw_lane_t *lane);
 
-/* Is the work of the last step done? Posts what was held for it. */
+/* Is there work of the last step, or something to be said when it is done? */
+static inline bool tw_staging_owes(const tw_lane_t *lane)
+{
+    return lane->device->pending || lane->device->phase > 0 || lane->device->complete;
+}
+
+/* Is the work of the last step done? Posts what was held for it, and says what is there. */
 bool tw_staging_ready(tw_request_t *op, tw_lane_t *lane, tw_status_t *status_p);
 
 /* The device failed: log it, kill the communicator. Returns the status. */

@@ -10,6 +10,7 @@
 #include "runtime/base/fpmode.h"
 #include "runtime/transport/device/staging.h"
 #include "runtime/transport/engine/request.h"
+#include "runtime/transport/shm/sum.h"
 
 /* The codecs on elements of either memory: what a device answers is the caller's to look at. */
 typedef tw_status_t (*tw_coding_t)(const tw_codec_t *, const tw_exec_t *, const void *, size_t,
@@ -125,6 +126,29 @@ void tw_op_copy(tw_request_t *op, void *codes, const void *from, size_t bytes)
                           "a copy");
         op->device->worked = true;
     }
+}
+
+void tw_op_sum(tw_request_t *op, const void *a, const void *b, size_t n, void *out)
+{
+    const uint64_t start  = tw_clock_ns();
+    tw_status_t    status = TW_OK;
+
+    if (op->device != NULL) {
+        const tw_device_ops_t *ops = op->comm->device.ops;
+
+        if (out != a && n > 0) {
+            status = ops->copy(out, a, n * op->element, op->exec.stream);
+        }
+        if (status == TW_OK) {
+            status = ops->add(out, b, n, op->element, op->exec.stream);
+        }
+    } else {
+        const tw_fpmode_t mode = tw_fpmode_enter();
+
+        tw_sum_pair(op->element, a, b, n, out);
+        tw_fpmode_leave(mode);
+    }
+    tw_op_timed(op, &op->comm->stats.decode_ns, start, status);
 }
 
 void tw_average(size_t element, int ranks, size_t n, void *values)

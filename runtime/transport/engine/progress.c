@@ -126,7 +126,7 @@ static bool tw_lane_advance(tw_request_t *op, tw_lane_t *lane, tw_status_t *stat
         lane->awaited = -1;
         *status_p     = tw_lane_step(op, lane);
         if (lane->stage < stages || *status_p != TW_OK ||
-            (lane->device != NULL && lane->device->pending)) {
+            (lane->device != NULL && tw_staging_owes(lane))) {
             return true;
         }
     }
@@ -170,11 +170,7 @@ static tw_status_t tw_op_advance(tw_request_t *op, bool *moved_p)
 {
     tw_status_t status = TW_OK;
 
-    if ((op->device != NULL || op->bounce != NULL || op->held) && op->comm->by_progress_thread) {
-        status = tw_staging_failed(op->comm, op->comm->device.ops->use(op->comm->device.number),
-                                   "becoming the progress thread's");
-    }
-    if (status == TW_OK && !tw_op_begun(op, &status)) {
+    if (!tw_op_begun(op, &status)) {
         return status;
     }
     for (int l = 0; l < op->lanes && status == TW_OK; l++) {
@@ -191,18 +187,33 @@ static tw_status_t tw_op_advance(tw_request_t *op, bool *moved_p)
     return status;
 }
 
+/* The first of a pass that works on the device: whatever thread this is. */
+static tw_status_t tw_op_enter(const tw_request_t *op, bool *entered_p, int *before_p)
+{
+    if (*entered_p || (op->device == NULL && op->bounce == NULL && !op->held)) {
+        return TW_OK;
+    }
+    *entered_p = true;
+    return tw_staging_failed(op->comm, tw_comm_device_enter(op->comm, before_p),
+                             "becoming current");
+}
+
 void tw_comm_progress(tw_comm_t *comm, bool *moved_p)
 {
     tw_request_t **at    = &comm->running;
-    bool           moved = false;
+    bool           moved = false, entered = false;
+    int            before = -1;
 
     if (comm->status == TW_OK) {
         comm->endpoint->progress(comm);
     }
     while (*at != NULL && comm->status == TW_OK) {
         tw_request_t *op     = *at;
-        tw_status_t   status = tw_op_advance(op, &moved);
+        tw_status_t   status = tw_op_enter(op, &entered, &before);
 
+        if (status == TW_OK) {
+            status = tw_op_advance(op, &moved);
+        }
         if (status == TW_OK && op->done_rounds == op->rounds &&
             (op->bounce == NULL || tw_bounce_out(op, &status))) {
             op->running = false;
@@ -212,6 +223,7 @@ void tw_comm_progress(tw_comm_t *comm, bool *moved_p)
             at = &op->next;
         }
     }
+    tw_comm_device_leave(comm, before);
     if (moved) {
         tw_comm_moved(comm);
     }

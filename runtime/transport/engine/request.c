@@ -39,6 +39,24 @@ static tw_status_t tw_request_tags(tw_comm_t *comm)
     return tw_comm_check(comm);
 }
 
+/* Residuals, and elements for an algorithm of the host, go to where it works. */
+static tw_status_t tw_request_bring(tw_request_t *op)
+{
+    tw_comm_t  *comm = op->comm;
+    int         before;
+    tw_status_t status =
+        tw_staging_failed(comm, tw_comm_device_enter(comm, &before), "becoming current");
+
+    if (status == TW_OK && op->feedback != NULL) {
+        status = tw_feedback_own(op->feedback, op);
+    }
+    if (status == TW_OK && op->bounce != NULL && !op->held) {
+        status = tw_bounce_begin(op);
+    }
+    tw_comm_device_leave(comm, before);
+    return status;
+}
+
 static tw_status_t tw_request_begin(tw_request_t *op)
 {
     tw_comm_t     *comm = op->comm;
@@ -49,22 +67,13 @@ static tw_status_t tw_request_begin(tw_request_t *op)
         TW_ERROR(&comm->log, "feedback '%s' is in use by a running operation", op->feedback->name);
         return TW_ERR_BUSY;
     }
-    status = tw_request_tags(comm);
+    op->held = op->after != NULL;
+    status   = tw_request_tags(comm);
+    if (status == TW_OK && (op->feedback != NULL || op->bounce != NULL)) {
+        status = tw_request_bring(op);
+    }
     if (status != TW_OK) {
         return status;
-    }
-    if (op->feedback != NULL) {
-        status = tw_feedback_own(op->feedback, op);
-        if (status != TW_OK) {
-            return status;
-        }
-    }
-    op->held = op->after != NULL;
-    if (op->bounce != NULL && !op->held) {
-        status = tw_bounce_begin(op);
-        if (status != TW_OK) {
-            return status;
-        }
     }
     op->sequence = comm->sequence++;
     if (op->algorithm->ready != NULL) {

@@ -59,8 +59,8 @@ typedef struct tw_algorithm_ops {
     /* Local work between stages; posts the messages of lane->stage, if that is below stages. */
     tw_status_t (*step)(tw_request_t *op, tw_lane_t *lane);
     /* Optional: is what lane->stage waits for, apart from messages, there? Else *peer_p is a rank
-     * that it waits for. An algorithm that has it uses the memory of its node: as many rounds on
-     * all ranks. */
+     * that it waits for. An algorithm that has it uses the memory of its node, by tw_lane_room() and
+     * its like: as many rounds on all ranks. */
     bool (*ready)(tw_request_t *op, tw_lane_t *lane, int *peer_p);
     /* Its steps touch elements or codes themselves, not only by tw_op_ and tw_lane_. */
     bool host_only;
@@ -200,6 +200,16 @@ static inline size_t tw_lane_fragment(const tw_request_t *op, const tw_lane_t *l
     return start >= length ? 0 : length - start < op->chunk ? length - start : op->chunk;
 }
 
+/* ---- algorithms in a node's memory: on the host, or in slots of the devices (op->device) ------- */
+
+/* Where a rank of our node has what it puts there for this lane's round. We write our own. */
+uint8_t *tw_lane_room(const tw_request_t *op, const tw_lane_t *lane, int local);
+
+/* What our room holds by the work of this step is there, as phase `phase`: said to the node's ranks when it
+ * is. We have taken from the others all that we want. */
+void tw_lane_raise(tw_request_t *op, tw_lane_t *lane, unsigned phase);
+void tw_lane_done(tw_request_t *op, tw_lane_t *lane);
+
 /* The ticket of this lane's round. */
 static inline uint64_t tw_lane_ticket(const tw_request_t *op, const tw_lane_t *lane)
 {
@@ -233,8 +243,11 @@ void   tw_op_decode_add(tw_request_t *op, const void *codes, size_t n, void *val
 /* values[i] = fl(values[i] / ranks), whatever the caller's floating-point mode; elements of 4 or 8
  * bytes. */
 void tw_average(size_t element, int ranks, size_t n, void *values);
-/* Codes from one place of a lane to another. */
+/* Codes from one place of a lane to another; elements, from anywhere to anywhere. */
 void tw_op_copy(tw_request_t *op, void *codes, const void *from, size_t bytes);
+/* Elements: out[i] = fl(a[i] + b[i]), whatever the caller's floating-point mode. out may be a, and is
+ * memory of this rank; a and b may lie in other ranks' rooms. */
+void tw_op_sum(tw_request_t *op, const void *a, const void *b, size_t n, void *out);
 /* TW_AVERAGE: values[i] = fl(values[i] / ranks), whatever the caller's floating-point mode. */
 void tw_op_average(tw_request_t *op, size_t n, void *values);
 

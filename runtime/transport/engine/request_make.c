@@ -27,19 +27,25 @@ typedef struct tw_lane_layout {
 } tw_lane_layout_t;
 
 /* Are the caller's buffers what the device works on? A host pointer that was said to be device
- * memory, and buffers of both kinds in one call, are errors of the caller's. */
+ * memory, and buffers of both kinds in one call, are errors of the caller's, and so is another device
+ * than before. That this rank has none is found out here, and told to the others with what it has of
+ * memory: *mine_p. */
 static tw_status_t tw_device_check(tw_comm_t *comm, const tw_request_shape_t *shape,
-                                   const tw_codec_t *codec)
+                                   const tw_codec_t *codec, tw_status_t *mine_p)
 {
-    tw_status_t status = tw_comm_device_open(comm);
+    tw_status_t status = TW_OK;
 
-    if (status == TW_OK && !tw_codec_has_device(codec)) {
+    *mine_p = tw_comm_device_open(comm);
+    if (*mine_p == TW_ERR_INVALID_ARG) {
+        return *mine_p;
+    }
+    if (!tw_codec_has_device(codec)) {
         TW_ERROR(&comm->log, "%s: codec %s has no kernels for device memory", shape->operation,
                  tw_codec_spec(codec));
         return TW_ERR_UNSUPPORTED;
     }
 
-    for (int i = 0; i < 2 && status == TW_OK; i++) {
+    for (int i = 0; i < 2 && *mine_p == TW_OK && status == TW_OK; i++) {
         status = shape->values[i] != NULL ? comm->device.ops->check(shape->values[i]) : TW_OK;
         if (status == TW_ERR_INVALID_ARG) {
             TW_ERROR(
@@ -53,7 +59,8 @@ static tw_status_t tw_device_check(tw_comm_t *comm, const tw_request_shape_t *sh
 }
 
 static tw_status_t tw_how_check(tw_comm_t *comm, const tw_how_t *how,
-                                const tw_request_shape_t *shape, tw_request_t *op)
+                                const tw_request_shape_t *shape, tw_request_t *op,
+                                tw_status_t *mine_p)
 {
     static const tw_how_t nothing = {0};
     tw_codec_traits_t     traits;
@@ -83,7 +90,8 @@ static tw_status_t tw_how_check(tw_comm_t *comm, const tw_how_t *how,
         (how->flags & ~TW_BCAST_SAME) != 0) {
         return TW_ERR_INVALID_ARG;
     }
-    return op->exec.memory == TW_MEMORY_CUDA ? tw_device_check(comm, shape, op->codec) : TW_OK;
+    return op->exec.memory == TW_MEMORY_CUDA ? tw_device_check(comm, shape, op->codec, mine_p)
+                                             : TW_OK;
 }
 
 TW_IN_FPMODE static void tw_values_here(size_t bytes, double each, size_t most, size_t *values_p)
@@ -221,7 +229,9 @@ static tw_status_t tw_request_device(tw_request_t *op, const tw_request_shape_t 
     if (op->exec.memory == TW_MEMORY_HOST) {
         return TW_OK;
     }
-    if (op->algorithm->host_only || op->algorithm->ready != NULL) {
+    if (op->algorithm->host_only ||
+        (op->algorithm->ready != NULL &&
+         (op->said == TW_MEMORY_HOST || op->comm->device.slots.state != TW_NODE_THERE))) {
         return tw_request_bounce(op, shape);
     }
     if (op->feedback != NULL) {
@@ -232,20 +242,22 @@ static tw_status_t tw_request_device(tw_request_t *op, const tw_request_shape_t 
                            : status;
 }
 
-/* The buffer of an operation: plans keep theirs, and each agrees on its own. */
+/* The buffer of an operation: plans keep theirs, and each agrees on its own. `mine`: what this rank
+ * has found out so far. */
 static tw_status_t tw_request_buffer(tw_request_t *op, const tw_request_shape_t *shape,
-                                     const tw_lane_layout_t *layout, void **buffer_p)
+                                     const tw_lane_layout_t *layout, tw_status_t mine,
+                                     void **buffer_p)
 {
-    tw_comm_t        *comm = op->comm;
-    const tw_status_t mine = tw_request_device(op, shape, layout);
-    tw_status_t       status;
+    tw_comm_t  *comm = op->comm;
+    tw_status_t status;
 
     assert(!shape->algorithm->values || shape->room > 0 ||
            layout->total <= tw_request_values_bytes(comm));
+    mine = mine == TW_OK ? tw_request_device(op, shape, layout) : mine;
     if (op->plan) {
         status = tw_comm_agreed_get_if(comm, mine, layout->total, buffer_p);
     } else {
-        status = tw_comm_reserve(comm, mine, layout->total);
+        status = tw_comm_reserve(comm, op->said, mine, layout->total);
     }
     if (status == TW_OK && !op->plan) {
         status = tw_pool_get(&comm->pool, layout->total, buffer_p);
@@ -311,10 +323,10 @@ static tw_status_t tw_request_make(tw_comm_t *comm, const tw_how_t *how,
                               .root      = shape->root,
                               .reduction = shape->reduction};
     tw_lane_layout_t layout;
-    tw_status_t      status;
+    tw_status_t      status, mine = TW_OK;
     void            *buffer;
 
-    status = tw_how_check(comm, how, shape, &draft);
+    status = tw_how_check(comm, how, shape, &draft, &mine);
     if (status != TW_OK) {
         return status;
     }
@@ -326,7 +338,7 @@ static tw_status_t tw_request_make(tw_comm_t *comm, const tw_how_t *how,
         status = tw_request_compare(&draft, plan ? "plan" : "call");
     }
     if (status == TW_OK) {
-        status = tw_request_buffer(&draft, shape, &layout, &buffer);
+        status = tw_request_buffer(&draft, shape, &layout, mine, &buffer);
     }
     if (status != TW_OK) {
         return status;

@@ -83,12 +83,16 @@ tw_status_t tw_feedback_to_host(tw_feedback_t *fb)
     const size_t            first  = fb->second_first * fb->element;
     const size_t            second = fb->second_count * fb->element;
     tw_status_t             status;
+    int                     before;
 
     if (!fb->on_device) {
         return TW_OK;
     }
     tw_comm_enter(fb->comm);
-    status = on->ops->copy(fb->host[0], fb->device[0], fb->count * fb->element, on->out);
+    status = tw_comm_device_enter(fb->comm, &before);
+    if (status == TW_OK) {
+        status = on->ops->copy(fb->host[0], fb->device[0], fb->count * fb->element, on->out);
+    }
     if (status == TW_OK && second > 0) {
         status =
             on->ops->copy(fb->host[1] + first, (uint8_t *)fb->device[1] + first, second, on->out);
@@ -102,6 +106,7 @@ tw_status_t tw_feedback_to_host(tw_feedback_t *fb)
         fb->on_device = false;
     }
     status = tw_staging_failed(fb->comm, status, "a copy of residuals");
+    tw_comm_device_leave(fb->comm, before);
     tw_comm_leave(fb->comm);
     return status;
 }

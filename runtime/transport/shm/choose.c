@@ -9,9 +9,7 @@
 
 size_t tw_node_identity(const tw_comm_t *comm, const tw_how_t *how)
 {
-    if (comm->nodes.count != 1 || comm->size == 1 ||
-        (how != NULL &&
-         (how->feedback != NULL || (how->exec != NULL && how->exec->memory != TW_MEMORY_HOST)))) {
+    if (comm->nodes.count != 1 || comm->size == 1 || (how != NULL && how->feedback != NULL)) {
         return 0;
     }
     if (how == NULL || how->codec == NULL) {

@@ -27,20 +27,17 @@ static inline bool tw_node_direct(const tw_comm_t *comm, size_t bytes)
 }
 
 /* Where the engine's form has a rank's contribution to this lane's round, `fragments` fragments of
- * the operation's chunk: as here, beside the flag if they are short. */
+ * the operation's chunk: as here, in memory of the host beside the flag if they are short. */
 static inline uint8_t *tw_node_room(const tw_request_t *op, const tw_lane_t *lane, int local,
                                     size_t fragments)
 {
-    const tw_segment_t *node   = &op->comm->node;
-    const uint64_t      ticket = tw_lane_ticket(op, lane);
-
-    return fragments * op->chunk * op->element <= TW_NODE_SHORT
-               ? tw_node_slot(node, local, ticket)->data
-               : tw_node_data(node, local, ticket);
+    return lane->device == NULL && fragments * op->chunk * op->element <= TW_NODE_SHORT
+               ? tw_node_slot(&op->comm->node, local, tw_lane_ticket(op, lane))->data
+               : tw_lane_room(op, lane, local);
 }
 
 /* The codec's element size, if a call with `how` may go through shared memory as it is, to all
- * ranks: one node, a lossless codec, no residuals, host memory. Else 0. `how` is not checked. */
+ * ranks: one node, a lossless codec, no residuals. Else 0. `how` is not checked. */
 size_t tw_node_identity(const tw_comm_t *comm, const tw_how_t *how);
 
 /* The same, if also the segment is there, nothing must be compared first, and no thread stands by.

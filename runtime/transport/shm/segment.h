@@ -29,6 +29,8 @@
 
 #include <thinwire/comm.h>
 
+#include "runtime/codec/device.h"
+
 #define TW_NODE_SLOTS  8
 #define TW_NODE_LINE   128 /* bytes: two cache lines, which processors fetch together    */
 #define TW_NODE_SHORT  56  /* bytes of data beside a flag, in the flag's cache line          */
@@ -79,10 +81,13 @@ static inline uint8_t *tw_node_area(const tw_segment_t *node, int local)
 
 /* The control line of a rank's area. */
 typedef struct tw_node_control {
-    _Atomic uint64_t low;
-    int64_t          process;
-    uint64_t         probe; /* where its memory has TW_NODE_PROBE */
+    _Atomic uint64_t   low;
+    int64_t            process;
+    uint64_t           probe;  /* where its memory has TW_NODE_PROBE */
+    tw_device_handle_t device; /* of its slots in device memory (device/slots.h), once shared */
 } tw_node_control_t;
+
+_Static_assert(sizeof(tw_node_control_t) <= TW_NODE_LINE, "it fits its line");
 
 static inline tw_node_control_t *tw_node_control(const tw_segment_t *node, int local)
 {

@@ -23,7 +23,7 @@ numbers() {
             managedMemory cooperativeLaunch reservedSharedMemPerBlock; do
             echo "    printf(\"$field %zu\\n\", offsetof(struct cudaDeviceProp, $field));"
         done
-        for type in 'struct cudaDeviceProp' 'struct cudaPointerAttributes' cudaError_t; do
+        for type in 'struct cudaDeviceProp' 'struct cudaPointerAttributes' cudaError_t cudaIpcMemHandle_t; do
             echo "    printf(\"$type %zu\\n\", sizeof($type));"
         done ;;
     cudnn.h)
@@ -63,6 +63,7 @@ compare() { # HEADER MACRO SOURCE...
         check "$header is a toolkit's" same "$header" "$@"
     fi
 }
-compare cuda_runtime_api.h CUDART_VERSION cudart_device.c cudart_memory.c cudart_streams.c calls.c driver.c memory.c queue.c
+compare cuda_runtime_api.h CUDART_VERSION cudart_device.c cudart_memory.c cudart_peers.c cudart_streams.c calls.c driver.c \
+    memory.c queue.c shared.c
 compare cublas_v2.h CUBLAS_VER_MAJOR cublas.c
 compare cudnn.h CUDNN_MAJOR cudnn.c cudnn_convolution.c cudnn_layers.c

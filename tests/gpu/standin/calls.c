@@ -22,6 +22,9 @@ int                standin_devices;
 size_t             standin_memory;
 size_t             standin_used[STANDIN_DEVICES];
 int                standin_broken[STANDIN_DEVICES];
+bool               standin_started[STANDIN_DEVICES];
+bool               standin_peers_possible;
+bool               standin_peers[STANDIN_DEVICES][STANDIN_DEVICES];
 _Thread_local int  standin_current;
 _Thread_local bool standin_in_host_function;
 static const char *current_call = "";
@@ -74,12 +77,13 @@ static void start(void)
 {
     const char *fail = getenv("STANDIN_FAIL");
 
-    started         = true;
-    standin_devices = (int)number_of("STANDIN_DEVICES", 1);
-    standin_devices = standin_devices < STANDIN_DEVICES ? standin_devices : STANDIN_DEVICES;
-    standin_memory  = (size_t)number_of("STANDIN_MEMORY", 1 << 30);
-    seed            = number_of("STANDIN_SEED", seed);
-    leaks_are_meant = number_of("STANDIN_LEAKS", 0) != 0;
+    started                = true;
+    standin_devices        = (int)number_of("STANDIN_DEVICES", 1);
+    standin_devices        = standin_devices < STANDIN_DEVICES ? standin_devices : STANDIN_DEVICES;
+    standin_memory         = (size_t)number_of("STANDIN_MEMORY", 1 << 30);
+    seed                   = number_of("STANDIN_SEED", seed);
+    leaks_are_meant        = number_of("STANDIN_LEAKS", 0) != 0;
+    standin_peers_possible = number_of("STANDIN_PEERS", 1) != 0;
     if (fail != NULL && *fail != '\0') {
         fail_by_environment(fail);
     }

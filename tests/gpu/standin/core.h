@@ -50,6 +50,7 @@ extern int               standin_devices;
 extern size_t            standin_memory; /* bytes of a device */
 extern size_t            standin_used[STANDIN_DEVICES];
 extern int               standin_broken[STANDIN_DEVICES]; /* the sticky error */
+extern bool              standin_started[STANDIN_DEVICES];
 extern _Thread_local int standin_current;
 
 /* The kind of a kernel; NULL: of none. */
@@ -70,6 +71,7 @@ typedef enum standin_kind {
     STANDIN_PINNED,
     STANDIN_MANAGED,
     STANDIN_REGISTERED, /* the caller's, as if pinned */
+    STANDIN_OPENED,     /* device memory of another process (shared.c) */
     STANDIN_FREED       /* what was device or pinned memory; nobody may touch it */
 } standin_kind_t;
 
@@ -81,6 +83,7 @@ typedef struct standin_memory {
     int      device;
     standin_kind_t kind;
     unsigned      *readers, *writers; /* pinned: pending copies that use the whole of a page */
+    struct standin_shared *shared; /* of memory that other processes may open, and there; or NULL */
 } standin_memory_t;
 
 /* NULL: none left. registered: where the caller's memory is. */
@@ -92,6 +95,18 @@ standin_memory_t *standin_memory_of(const void *p); /* freed or not; NULL: of no
  * included if `host`. NULL, and a finding about `what`, if they are not. */
 uint8_t *standin_bytes(const char *what, const void *p, size_t n, size_t align, int device,
                        bool host);
+
+/* For shared.c: a region of its own making; what belongs to one that was shared, before it goes. */
+void   standin_memory_add(standin_memory_t *memory);
+size_t standin_page(void);
+void   standin_shared_end(standin_memory_t *memory);
+bool   standin_shared_gone(const standin_memory_t *memory); /* its process has released it */
+/* As cudaPointerGetAttributes() has it: which device, the documents do not say of opened memory. */
+int standin_shared_device(const standin_memory_t *memory);
+
+/* May a device's kernels touch the memory of another one? cudaDeviceEnablePeerAccess(). */
+extern bool standin_peers_possible;
+extern bool standin_peers[STANDIN_DEVICES][STANDIN_DEVICES];
 
 /* Let kernels touch the memory at p where it is shown, and no longer. */
 void standin_open(const void *p);

@@ -32,6 +32,7 @@ cudaError_t standin_cuda_enter(const char *call)
 {
     const cudaError_t error = served((cudaError_t)standin_enter(call, -1));
 
+    standin_started[standin_current] = standin_devices > 0;
     return error == cudaSuccess && standin_devices == 0 ? cudaErrorNoDevice : error;
 }
 
@@ -74,6 +75,10 @@ cudaError_t cudaPeekAtLastError(void)
     X(cudaErrorHostMemoryNotRegistered)                                                            \
     X(cudaErrorMisalignedAddress)                                                                  \
     X(cudaErrorLaunchFailure)                                                                      \
+    X(cudaErrorMapBufferObjectFailed)                                                              \
+    X(cudaErrorPeerAccessUnsupported)                                                              \
+    X(cudaErrorPeerAccessAlreadyEnabled)                                                           \
+    X(cudaErrorPeerAccessNotEnabled)                                                               \
     X(cudaErrorNotPermitted)                                                                       \
     X(cudaErrorNotSupported)
 
@@ -174,7 +179,8 @@ cudaError_t cudaSetDevice(int device)
         error = standin_devices == 0 ? cudaErrorNoDevice : cudaErrorInvalidDevice;
     }
     if (error == cudaSuccess) {
-        standin_current = device;
+        standin_current         = device;
+        standin_started[device] = true; /* since CUDA 12 */
     }
     return standin_cuda_leave(error);
 }
@@ -264,20 +270,6 @@ cudaError_t cudaDeviceSynchronize(void)
     if (error == cudaSuccess) {
         standin_finish_device(standin_current);
         error = (cudaError_t)standin_broken[standin_current];
-    }
-    return standin_cuda_leave(error);
-}
-
-/* Never: copies between devices go through the host. */
-cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice)
-{
-    cudaError_t error = standin_cuda_enter(__func__);
-
-    if (error == cudaSuccess && (!exists(device) || !exists(peerDevice))) {
-        error = cudaErrorInvalidDevice;
-    }
-    if (error == cudaSuccess) {
-        *canAccessPeer = 0;
     }
     return standin_cuda_leave(error);
 }

@@ -63,7 +63,8 @@ static cudaError_t release(const char *call, void *p, bool host)
 
     if (error == cudaSuccess && p != NULL) {
         if (m == NULL || m->shown != p || m->kind == STANDIN_REGISTERED ||
-            m->kind == STANDIN_FREED || (m->kind == STANDIN_PINNED) != host) {
+            m->kind == STANDIN_FREED || m->kind == STANDIN_OPENED ||
+            (m->kind == STANDIN_PINNED) != host) {
             standin_found("%p is not what such memory is released by%s", p,
                           m != NULL && m->kind == STANDIN_FREED ? ": it was released before" : "");
             error = cudaErrorInvalidValue;
@@ -144,7 +145,8 @@ cudaError_t cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int f
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *ptr)
 {
     static const enum cudaMemoryType types[] = {cudaMemoryTypeDevice, cudaMemoryTypeHost,
-                                                cudaMemoryTypeManaged, cudaMemoryTypeHost};
+                                                cudaMemoryTypeManaged, cudaMemoryTypeHost,
+                                                cudaMemoryTypeDevice};
     cudaError_t                      error   = standin_cuda_enter(__func__);
     const standin_memory_t          *m       = standin_memory_of(ptr);
     void *const                      p       = (void *)(uintptr_t)ptr;
@@ -153,11 +155,11 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
         *attributes = (struct cudaPointerAttributes){
             .type = cudaMemoryTypeUnregistered, .device = cudaInvalidDeviceId, .hostPointer = p};
     } else if (error == cudaSuccess) {
-        *attributes =
-            (struct cudaPointerAttributes){.type          = types[m->kind],
-                                           .device        = m->device,
-                                           .devicePointer = p,
-                                           .hostPointer   = m->kind == STANDIN_DEVICE ? NULL : p};
+        *attributes = (struct cudaPointerAttributes){
+            .type          = types[m->kind],
+            .device        = standin_shared_device(m),
+            .devicePointer = p,
+            .hostPointer   = types[m->kind] == cudaMemoryTypeDevice ? NULL : p};
     }
     return standin_cuda_leave(error);
 }

@@ -5,9 +5,12 @@
 #include "config.h"
 
 #include <cuda_runtime_api.h>
+#include <pthread.h>
 
 #include "tests/gpu/standin/standin.h"
 #include "tests/transport/device_job.h"
+
+int cuDevicePrimaryCtxGetState(int dev, unsigned *flags, int *active);
 
 static const char *const settings[] = {"CHUNK=1k", NULL};
 static t_log_t           lines; /* they are meant */
@@ -21,8 +24,8 @@ static tw_comm_t *quiet_comm(tw_context_t **ctx_p)
     return comm;
 }
 
-/* Does the n-th call fail, on the last rank or everywhere? If there are that many. */
-static int fails(const char *call, int n, int everywhere)
+/* Does the n-th call fail, on the last rank? If there are that many. */
+static int fails(const char *call, int n)
 {
     const t_shape_t shape = {
         .kind = T_ALLREDUCE, .spec = "tree8", .count = 5000, .algorithm = TW_ALGORITHM_TWO_PASS};
@@ -33,7 +36,7 @@ static int fails(const char *call, int n, int everywhere)
 
     device_job_open(&job, comm, &shape, 1, NULL, 1, NULL, NULL);
     device_job_fill(&job, 0);
-    if (everywhere || t_rank == t_size - 1) {
+    if (t_rank == t_size - 1) {
         standin_fail(call, n, cudaErrorMemoryAllocation, STANDIN_ONCE);
     }
     status = t_job_run(&job.on);
@@ -56,14 +59,52 @@ static void each_allocation_fails(void)
                                         "cudaEventCreateWithFlags"};
 
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-        const int everywhere = i == 2; /* streams are made before ranks agree on anything */
-        int       n          = 1;
+        int n = 1;
 
-        while (fails(calls[i], n, everywhere) && n < 100) {
+        while (fails(calls[i], n) && n < 100) {
             n++;
         }
         T_CHECK(n > 1 && n < 100, "%s: %d calls", calls[i], n - 1);
     }
+}
+
+/* A handle that is not given, memory that cannot be opened, or none for the slots, on the last rank: all ranks'
+ * elements go through the host instead, whoever had opened what. */
+static void nothing_is_shared(void)
+{
+    static const char *const calls[]  = {"cudaIpcGetMemHandle", "cudaIpcOpenMemHandle",
+                                         "cudaMalloc"};
+    static const cudaError_t errors[] = {cudaErrorNotSupported, cudaErrorMapBufferObjectFailed,
+                                         cudaErrorMemoryAllocation};
+    const t_shape_t          shape    = {.kind      = T_ALLREDUCE,
+                                         .spec      = "tree8",
+                                         .count     = 5000,
+                                         .algorithm = TW_ALGORITHM_HIERARCHICAL};
+
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        for (int n = 1; n < (i == 1 ? t_size : 2); n++) {
+            tw_context_t *ctx;
+            tw_comm_t    *comm = quiet_comm(&ctx);
+            device_job_t  job;
+
+            t_note("%s %d", calls[i], n);
+            device_job_open(&job, comm, &shape, 1, NULL, 1, NULL, NULL);
+            device_job_fill(&job, 0);
+            if (t_rank == t_size - 1) {
+                standin_fail(calls[i], n, errors[i], STANDIN_ONCE);
+            }
+            T_OK(t_job_run(&job.on));
+            standin_fail(NULL, 0, 0, STANDIN_ONCE);
+            device_job_check(&job);
+            device_job_fill(&job, 1);
+            T_OK(t_job_run(&job.on));
+            device_job_check(&job);
+            T_CHECK(comm->device.slots.state == TW_NODE_ABSENT, "something is shared");
+            device_job_close(&job);
+            device_comm_done(comm, ctx);
+        }
+    }
+    T_CHECK(standin_findings() == 0, "%s", standin_finding());
 }
 
 /* A kernel is started, and fails: the rank says so, and the communicator is dead. */
@@ -84,8 +125,46 @@ static void a_kernel_fails_late(void)
     t_job_close(&job.host);
 }
 
+/* A thread that has named no device yet, so that 0 is current. */
+static void *fresh_thread(void *before_p)
+{
+    const int mine = t_rank % 3;
+    int       device;
+
+    T_OK(tw_device_cuda.use(mine, before_p));
+    T_OK(tw_device_cuda.current(&device));
+    T_CHECK(device == mine, "device %d is current, not %d", device, mine);
+    return NULL;
+}
+
+/* A device is current again afterwards, unless that would start it: 0 is another rank's. */
+static void a_device_that_is_not_started(void)
+{
+    int       devices = 0, before = -2;
+    unsigned  flags;
+    int       active = 1;
+    pthread_t thread;
+
+    T_CHECK(cudaGetDeviceCount(&devices) == cudaSuccess, "%d devices", devices);
+    if (devices < 3) {
+        t_skip("fewer than three devices");
+        return;
+    }
+    T_CHECK(pthread_create(&thread, NULL, fresh_thread, &before) == 0, "no thread");
+    pthread_join(thread, NULL);
+    T_CHECK(before == -1, "device %d is to be made current again", before);
+    T_CHECK(cuDevicePrimaryCtxGetState(0, &flags, &active) == 0 && !active, "device 0 was started");
+    T_OK(tw_device_cuda.use(1, &before));
+    T_OK(tw_device_cuda.use(2, &before));
+    T_CHECK(before == 1, "device %d was current, not 1", before);
+    T_OK(tw_device_cuda.use(2, &before));
+    T_CHECK(before == -1, "device %d was current, not 2", before);
+}
+
 static const t_case_t cases[] = {
+    {"a device that is not started", a_device_that_is_not_started, 1},
     {"each allocation fails", each_allocation_fails, 1},
+    {"nothing is shared", nothing_is_shared, 1},
     {"a kernel fails late", a_kernel_fails_late, 1},
 };
 

@@ -26,7 +26,7 @@
 static standin_memory_t **all; /* ascending by address */
 static size_t             count, room, kept;
 
-static size_t page_size(void)
+size_t standin_page(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
 }
@@ -74,7 +74,7 @@ static void fault(int signal, siginfo_t *info, void *context)
 {
     const uint8_t          *p    = info->si_addr;
     const standin_memory_t *m    = standin_memory_of(p);
-    const size_t            page = page_size();
+    const size_t            page = standin_page();
     char                    line[200];
     int                     n;
 
@@ -118,7 +118,7 @@ static void catch_faults(void)
 
 /* ---- allocation ----------------------------------------------------------------------------- */
 
-static void add(standin_memory_t *m)
+void standin_memory_add(standin_memory_t *m)
 {
     const size_t at = place_of(m->pages);
 
@@ -145,7 +145,7 @@ static void take_out(standin_memory_t *m)
 static const char *name_of(standin_kind_t kind)
 {
     static const char *const names[] = {"device memory", "pinned memory", "managed memory",
-                                        "registered memory"};
+                                        "registered memory", "memory of other processes"};
 
     return names[kind];
 }
@@ -168,7 +168,7 @@ static void look_at_margins(const standin_memory_t *m)
 /* Two mappings of a new file. */
 static bool map(standin_memory_t *m, int shown_as)
 {
-    const size_t page = page_size();
+    const size_t page = standin_page();
     const int    file = memfd_create("standin", MFD_CLOEXEC);
     uint8_t     *reserved;
 
@@ -189,7 +189,7 @@ static bool map(standin_memory_t *m, int shown_as)
 
 standin_memory_t *standin_allocate(standin_kind_t kind, size_t bytes, void *registered)
 {
-    const size_t      page = page_size();
+    const size_t      page = standin_page();
     standin_memory_t *m    = calloc(1, sizeof(*m));
     size_t            lead;
 
@@ -217,7 +217,7 @@ standin_memory_t *standin_allocate(standin_kind_t kind, size_t bytes, void *regi
     } else if (kind != STANDIN_REGISTERED) {
         standin_used[m->device] += m->mapped;
     }
-    add(m);
+    standin_memory_add(m);
     standin_count(name_of(kind), 1);
     return m;
 }
@@ -227,7 +227,7 @@ static void forget_one(void)
 {
     for (size_t i = 0; i < count; i++) {
         if (all[i]->kind == STANDIN_FREED) {
-            munmap(all[i]->pages - page_size(), all[i]->mapped + 2 * page_size());
+            munmap(all[i]->pages - standin_page(), all[i]->mapped + 2 * standin_page());
             take_out(all[i]);
             kept--;
             return;
@@ -243,7 +243,10 @@ void standin_release(standin_memory_t *m)
         return;
     }
     look_at_margins(m);
-    if (m->kind != STANDIN_PINNED) {
+    if (m->shared != NULL) {
+        standin_shared_end(m);
+    }
+    if (m->kind == STANDIN_DEVICE || m->kind == STANDIN_MANAGED) {
         standin_used[m->device] -= m->mapped;
     }
     munmap(m->real_pages, m->mapped);
@@ -270,8 +273,11 @@ uint8_t *standin_bytes(const char *what, const void *p, size_t n, size_t align, 
         is = "memory that was released";
     } else if ((m->kind == STANDIN_PINNED || m->kind == STANDIN_REGISTERED) && !host) {
         is = "host memory";
-    } else if (m->kind == STANDIN_DEVICE && m->device != device) {
+    } else if ((m->kind == STANDIN_DEVICE || m->kind == STANDIN_OPENED) && m->device != device &&
+               !standin_peers[device][m->device]) {
         is = "memory of another device";
+    } else if (m->shared != NULL && standin_shared_gone(m)) {
+        is = "memory that its process has released";
     } else if ((const uint8_t *)p < m->shown || n > m->bytes ||
                (size_t)((const uint8_t *)p - m->shown) > m->bytes - n) {
         is = "out of the bounds of its allocation";
@@ -290,7 +296,7 @@ void standin_open(const void *p)
     const standin_memory_t *m = standin_memory_of(p);
 
     running = standin_call();
-    if (m != NULL && m->kind == STANDIN_DEVICE) {
+    if (m != NULL && (m->kind == STANDIN_DEVICE || m->kind == STANDIN_OPENED)) {
         mprotect(m->pages, m->mapped, PROT_READ | PROT_WRITE);
     }
 }
@@ -300,7 +306,7 @@ void standin_close(const void *p)
     const standin_memory_t *m = standin_memory_of(p);
 
     running = NULL;
-    if (m != NULL && m->kind == STANDIN_DEVICE) {
+    if (m != NULL && (m->kind == STANDIN_DEVICE || m->kind == STANDIN_OPENED)) {
         mprotect(m->pages, m->mapped, PROT_NONE);
         look_at_margins(m);
     }
@@ -333,7 +339,7 @@ static bool held(const standin_memory_t *m, const uint8_t *p)
 static void guard(const standin_hold_t *h, int by)
 {
     standin_memory_t *m    = h->memory;
-    const size_t      page = page_size(), from = (size_t)(h->at - m->pages);
+    const size_t      page = standin_page(), from = (size_t)(h->at - m->pages);
 
     for (size_t i = (from + page - 1) / page; (i + 1) * page <= from + h->n; i++) {
         unsigned *counter = h->writes ? &m->writers[i] : &m->readers[i];

@@ -19,7 +19,7 @@ on() { # RANKS DEVICES NAME=VALUE... PROGRAM ARGUMENT...
 }
 both_paths() { # RANKS DEVICES: as tests/gpu/run has it on a device
     on "$1" "$2" "$here/ranks_on_standin" check quick && test "$(grep -c '^ok .* staged: ' "$scratch/out")" -ge 10 &&
-        test "$(grep -c '^ok .* direct: ' "$scratch/out")" -ge 10
+        test "$(grep -c '^ok .* direct: ' "$scratch/out")" -ge 10 && grep '^# memory of devices is shared' "$scratch/out"
 }
 # What the stand-in is for: the same, with a fault.
 finds() { # FAULT: it ends otherwise than well
@@ -28,7 +28,7 @@ finds() { # FAULT: it ends otherwise than well
 }
 missing_event() { finds event && grep -q '^not ok' "$scratch/out"; }
 host_read() { finds read && grep -q '^standin: the host touches device memory' "$scratch/out"; }
-plan 25
+plan 26
 check "kernels beside the scalar code" alone env STANDIN_DEVICES=2 STANDIN_SEED="$seed" "$here/device_on_standin" check few
 check "collectives, 1 rank, 1 device" both_paths 1 1
 check "collectives, 2 ranks, 3 devices" both_paths 2 3
@@ -39,6 +39,7 @@ check "all codecs and algorithms, 3 ranks, 1 device" on 3 1 "$here/device.mpi" 3
 check "schedulers, 1 rank, 1 device" on 1 1 "$here/scheduler.mpi" 1
 check "schedulers, 3 ranks, 2 devices" on 3 2 "$here/scheduler.mpi" 3
 check "schedulers, 4 ranks, 4 devices" on 4 4 "$here/scheduler.mpi" 4
+check "in a node and between nodes, 4 ranks, 3 devices" on 4 3 TW_CASE=node "$here/device.mpi" 4
 # A communicator that has failed abandons what was under way.
 check "errors, 2 ranks, 4 devices" on 2 4 STANDIN_LEAKS=1 "$here/device_errors.mpi" 2
 check "errors, 4 ranks, 1 device" on 4 1 STANDIN_LEAKS=1 "$here/device_errors.mpi" 4

@@ -21,6 +21,7 @@ uint64_t stub_seed;
 int      stub_current   = 1;
 int      stub_diligence = 512;
 int      stub_calls_left;
+int      stub_shares = 1;
 int      stub_objects;
 
 void *stub_real(const void *p)
@@ -75,10 +76,17 @@ static tw_status_t current(int *device_p)
     return stub_current != 0 ? TW_OK : TW_ERR_UNSUPPORTED;
 }
 
-static tw_status_t use(int device)
+/* By numbers of the stub's: two of them may be one device of the stand-in. */
+static tw_status_t use(int device, int *before_p)
 {
+    const int before = stub_current;
+
+    stub_current = device;
     set_up();
-    return device == stub_current ? TW_OK : TW_ERR_INVALID_ARG;
+    if (before_p != NULL) {
+        *before_p = before != device ? before : -1;
+    }
+    return TW_OK;
 }
 
 static bool owns(const void *p, const void *q)
@@ -105,6 +113,28 @@ static tw_status_t allocate(tw_device_memory_t kind, size_t bytes, void **p)
 static void release(tw_device_memory_t kind, void *p)
 {
     tw_device_cuda.release(kind, p);
+    stub_objects = standin_objects();
+}
+
+static tw_status_t share(void *p, tw_device_handle_t *handle)
+{
+    set_up();
+    return stub_shares ? tw_device_cuda.share(p, handle) : TW_ERR_UNSUPPORTED;
+}
+
+static tw_status_t open_shared(const tw_device_handle_t *handle, void **p)
+{
+    tw_status_t status;
+
+    set_up();
+    status       = tw_device_cuda.open(handle, p);
+    stub_objects = standin_objects();
+    return status;
+}
+
+static void close_shared(void *p)
+{
+    tw_device_cuda.close(p);
     stub_objects = standin_objects();
 }
 
@@ -220,6 +250,12 @@ static tw_status_t encode_feedback(const tw_codec_t *codec, const tw_exec_t *exe
     return tw_device_cuda.encode_feedback(codec, exec, src, n, residual, dst);
 }
 
+static tw_status_t add(void *values, const void *from, size_t n, size_t element, void *stream)
+{
+    set_up_work();
+    return tw_device_cuda.add(values, from, n, element, stream);
+}
+
 static tw_status_t divide(void *values, size_t n, size_t element, int divisor, void *stream)
 {
     set_up_work();
@@ -246,6 +282,9 @@ const tw_device_ops_t stub_device = {
     .check           = check,
     .allocate        = allocate,
     .release         = release,
+    .share           = share,
+    .open            = open_shared,
+    .close           = close_shared,
     .stream_create   = stream_create,
     .stream_destroy  = stream_destroy,
     .event_create    = event_create,
@@ -260,6 +299,7 @@ const tw_device_ops_t stub_device = {
     .decode          = decode,
     .decode_add      = decode_add,
     .encode_feedback = encode_feedback,
+    .add             = add,
     .divide          = divide,
     .moments_empty   = moments_empty,
     .square_sum      = square_sum,

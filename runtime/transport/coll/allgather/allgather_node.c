@@ -5,8 +5,6 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "runtime/transport/coll/allgather/allgather.h"
 #include "runtime/transport/shm/quick.h"
 
@@ -21,26 +19,25 @@ static void tw_gather_take(tw_request_t *op, tw_lane_t *lane)
             r == mine ? tw_lane_at(op, lane, op->send, 0) : tw_node_room(op, lane, r, 1);
 
         if (n > 0 && from != into) {
-            memcpy(into, from, n * op->element);
+            tw_op_copy(op, into, from, n * op->element);
         }
     }
 }
 
 static tw_status_t tw_gather_node_step(tw_request_t *op, tw_lane_t *lane)
 {
-    tw_segment_t  *node   = &op->comm->node;
-    const uint64_t ticket = tw_lane_ticket(op, lane);
-    const size_t   n      = tw_lane_fragment(op, lane, op->array[TW_GATHER_COUNT][node->local]);
+    const int    mine = op->comm->node.local;
+    const size_t n    = tw_lane_fragment(op, lane, op->array[TW_GATHER_COUNT][mine]);
 
     if (lane->stage == 1) {
         if (n > 0) {
-            memcpy(tw_node_room(op, lane, node->local, 1), tw_lane_at(op, lane, op->send, 0),
-                   n * op->element);
+            tw_op_copy(op, tw_node_room(op, lane, mine, 1), tw_lane_at(op, lane, op->send, 0),
+                       n * op->element);
         }
-        tw_node_raise(node, ticket, 1);
+        tw_lane_raise(op, lane, 1);
     } else if (lane->stage == 2) {
         tw_gather_take(op, lane);
-        tw_node_complete(node, ticket);
+        tw_lane_done(op, lane);
     }
     return TW_OK;
 }
@@ -56,7 +53,7 @@ static void tw_gather_node_shape(const tw_collective_call_t *call, tw_request_sh
 {
     shape->algorithm = &tw_gather_node_ops;
     shape->longest   = tw_gather_longest(call);
-    shape->most      = TW_NODE_FRAGMENT / tw_node_identity(call->comm, call->how);
+    shape->most      = tw_collective_values_room(call) / tw_node_identity(call->comm, call->how);
 }
 
 /* Values as they are, without a request, where that may be. */
@@ -78,6 +75,7 @@ static bool tw_gather_at_once(const tw_collective_call_t *call, tw_status_t *sta
 }
 
 const tw_algorithm_row_t tw_allgather_node = {.name    = "node",
+                                              .in_node = true,
                                               .serves  = tw_collective_in_node,
                                               .needs   = TW_IN_NODE_NEEDS,
                                               .at_once = tw_gather_at_once,

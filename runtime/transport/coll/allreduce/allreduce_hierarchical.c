@@ -17,18 +17,15 @@
  *     stage 5   every rank takes the K fragments
  *
  * Sent per node: 2 (N-1)/N x encoded vector. The bits depend on the layout of nodes, not on K:
- * where a block is summed and encoded does not change it. Residuals: the first of the node's sum is
+ * where a block is summed and encoded does not change it, and not on whether slots are memory of the host or of
+ * devices. Residuals: the first of the node's sum is
  * the carrier's, in its shares; the second the owner's, in the one share it owns. Averages divide
  * by all ranks. Slots of a lane: [0, N) node j's codes, if we own the fragment | N the encoded sum.
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "runtime/base/clock.h"
-#include "runtime/base/fpmode.h"
 #include "runtime/transport/coll/allreduce/reduction.h"
-#include "runtime/transport/shm/sum.h"
 
 enum { TW_INPUTS = 1, TW_SUMS = 2 }; /* phases of a ticket */
 
@@ -76,8 +73,7 @@ static uint8_t *tw_hier_at(const tw_request_t *op, const void *buffer, size_t fi
 /* A carrier's fragment in a rank's slot. */
 static uint8_t *tw_hier_room(const tw_request_t *op, const tw_lane_t *lane, int local, int carrier)
 {
-    return tw_node_data(&op->comm->node, local, tw_lane_ticket(op, lane)) +
-           (size_t)carrier * op->chunk * op->element;
+    return tw_lane_room(op, lane, local) + (size_t)carrier * op->chunk * op->element;
 }
 
 static bool tw_hier_carries(const tw_request_t *op)
@@ -104,7 +100,7 @@ static int tw_hier_peer(const tw_request_t *op, int node)
 
 /* ---- stages ---------------------------------------------------------------------------------- */
 
-static void tw_hier_publish(tw_request_t *op, const tw_lane_t *lane)
+static void tw_hier_publish(tw_request_t *op, tw_lane_t *lane)
 {
     const int      mine  = op->comm->nodes.local;
     const uint64_t start = tw_clock_ns();
@@ -114,34 +110,35 @@ static void tw_hier_publish(tw_request_t *op, const tw_lane_t *lane)
         const size_t first = tw_hier_fragment(op, lane, k, &n);
 
         if (k != mine && n > 0) {
-            memcpy(tw_hier_room(op, lane, mine, k), tw_hier_at(op, op->send, first),
-                   n * op->element);
+            tw_op_copy(op, tw_hier_room(op, lane, mine, k), tw_hier_at(op, op->send, first),
+                       n * op->element);
         }
     }
-    tw_node_raise(&op->comm->node, tw_lane_ticket(op, lane), TW_INPUTS);
+    tw_lane_raise(op, lane, TW_INPUTS);
     op->comm->stats.encode_ns += tw_clock_ns() - start;
+}
+
+/* Where we find a rank's values of our fragment. */
+static const uint8_t *tw_hier_input(const tw_request_t *op, const tw_lane_t *lane, size_t first,
+                                    int local)
+{
+    const int mine = op->comm->nodes.local;
+
+    return local == mine ? tw_hier_at(op, op->send, first) : tw_hier_room(op, lane, local, mine);
 }
 
 /* The node's sum of our fragment, in rank order, into lane->sum. */
 static void tw_hier_sum(tw_request_t *op, tw_lane_t *lane, size_t first, size_t n)
 {
-    const int         mine  = op->comm->nodes.local;
-    const int         ranks = op->comm->node.ranks;
-    const uint64_t    start = tw_clock_ns();
-    const tw_fpmode_t mode  = tw_fpmode_enter();
+    const uint8_t *sum = tw_hier_input(op, lane, first, 0);
 
-    for (int r = 0; r < ranks; r++) {
-        const uint8_t *in =
-            r == mine ? tw_hier_at(op, op->send, first) : tw_hier_room(op, lane, r, mine);
-
-        if (r == 0) {
-            memcpy(lane->sum, in, n * op->element);
-        } else {
-            tw_sum_pair(op->element, lane->sum, in, n, lane->sum);
-        }
+    if (op->comm->node.ranks == 1) {
+        tw_op_copy(op, lane->sum, sum, n * op->element);
     }
-    tw_fpmode_leave(mode);
-    op->comm->stats.decode_ns += tw_clock_ns() - start;
+    for (int r = 1; r < op->comm->node.ranks; r++) {
+        tw_op_sum(op, sum, tw_hier_input(op, lane, first, r), n, lane->sum);
+        sum = lane->sum;
+    }
 }
 
 static void tw_hier_encode(tw_request_t *op, tw_lane_t *lane, size_t first, size_t n,
@@ -229,9 +226,9 @@ static void tw_hier_decode(tw_request_t *op, tw_lane_t *lane, size_t first, size
         tw_op_decode(op, tw_lane_slot(op, lane, op->comm->nodes.count), n, room);
         tw_op_average(op, n, room);
     }
-    tw_node_raise(&op->comm->node, tw_lane_ticket(op, lane), TW_SUMS);
+    tw_lane_raise(op, lane, TW_SUMS);
     if (tw_hier_takes(op) && n > 0) {
-        memcpy(tw_hier_at(op, op->recv, first), room, n * op->element);
+        tw_op_copy(op, tw_hier_at(op, op->recv, first), room, n * op->element);
     }
 }
 
@@ -244,7 +241,8 @@ static void tw_hier_take(tw_request_t *op, const tw_lane_t *lane)
         const size_t first = tw_hier_fragment(op, lane, k, &n);
 
         if (k != op->comm->nodes.local && n > 0) {
-            memcpy(tw_hier_at(op, op->recv, first), tw_hier_room(op, lane, k, k), n * op->element);
+            tw_op_copy(op, tw_hier_at(op, op->recv, first), tw_hier_room(op, lane, k, k),
+                       n * op->element);
         }
     }
     op->comm->stats.decode_ns += tw_clock_ns() - start;
@@ -277,7 +275,7 @@ static tw_status_t tw_hier_step(tw_request_t *op, tw_lane_t *lane)
         if (tw_hier_takes(op)) {
             tw_hier_take(op, lane);
         }
-        tw_node_complete(&op->comm->node, tw_lane_ticket(op, lane));
+        tw_lane_done(op, lane);
         return TW_OK;
     }
 }
@@ -356,13 +354,14 @@ static void tw_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *
     shape->sum       = true;
     shape->slots     = nodes->count + 1;
     shape->longest   = tw_share_longest(call, traits.block, carriers * (size_t)nodes->count);
-    shape->most      = call->comm->node.slot_bytes / carriers / tw_dtype_size(traits.dtype);
+    shape->most      = tw_collective_room(call) / carriers / tw_dtype_size(traits.dtype);
 }
 
 const tw_algorithm_row_t tw_reduction_hierarchical = {
-    .name   = "hierarchical",
-    .number = TW_ALGORITHM_HIERARCHICAL,
-    .serves = tw_hier_serves,
-    .needs  = "shared memory on every node, and a codec whose blocks fit there",
-    .usual  = tw_collective_of_nodes,
-    .shape  = tw_hier_shape};
+    .name    = "hierarchical",
+    .number  = TW_ALGORITHM_HIERARCHICAL,
+    .in_node = true,
+    .serves  = tw_hier_serves,
+    .needs   = "shared memory on every node, and a codec whose blocks fit there",
+    .usual   = tw_collective_of_nodes,
+    .shape   = tw_hier_shape};

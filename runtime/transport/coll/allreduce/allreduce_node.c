@@ -13,13 +13,9 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "runtime/base/clock.h"
-#include "runtime/base/fpmode.h"
 #include "runtime/transport/coll/allreduce/reduction.h"
 #include "runtime/transport/shm/quick.h"
-#include "runtime/transport/shm/sum.h"
 
 enum { TW_INPUTS = 1, TW_SUMS = 2 }; /* phases of a ticket */
 
@@ -40,8 +36,7 @@ static const uint8_t *tw_node_input(const tw_request_t *op, const tw_lane_t *lan
     if (from == node->local && op->algorithm == &tw_reduce_node) {
         return tw_lane_at(op, lane, op->send, op->array[TW_SHARE_FIRST][share]);
     }
-    return tw_node_data(node, from, tw_lane_ticket(op, lane)) +
-           (size_t)share * op->chunk * op->element;
+    return tw_lane_room(op, lane, from) + (size_t)share * op->chunk * op->element;
 }
 
 static void tw_node_timed(uint64_t *sum, uint64_t start)
@@ -52,104 +47,89 @@ static void tw_node_timed(uint64_t *sum, uint64_t start)
 /* out = the sum of the n values at input(r) of all ranks r, divided for an average. */
 static void tw_node_sum(tw_request_t *op, const tw_lane_t *lane, int share, size_t n, uint8_t *out)
 {
-    const uint64_t    start = tw_clock_ns();
-    const tw_fpmode_t mode  = tw_fpmode_enter();
-    const uint8_t    *first = tw_node_input(op, lane, 0, share);
+    const uint8_t *sum = tw_node_input(op, lane, 0, share);
 
     for (int r = 1; r < op->comm->size; r++) {
-        tw_sum_pair(op->element, r == 1 ? first : out, tw_node_input(op, lane, r, share), n, out);
+        tw_op_sum(op, sum, tw_node_input(op, lane, r, share), n, out);
+        sum = out;
     }
-    if (op->reduction == TW_AVERAGE) {
-        tw_sum_divide(op->element, out, n, op->comm->size);
-    }
-    tw_fpmode_leave(mode);
-    tw_node_timed(&op->comm->stats.decode_ns, start);
+    tw_op_average(op, n, out);
 }
 
 /* ---- direct --------------------------------------------------------------------------------- */
 
 static void tw_direct_sum(tw_request_t *op, const tw_lane_t *lane)
 {
-    const tw_fpmode_t mode  = tw_fpmode_enter();
-    const uint8_t    *first = tw_node_room(op, lane, 0, 1);
+    const uint8_t *sum = tw_node_room(op, lane, 0, 1);
 
     for (int r = 1; r < op->comm->size; r++) {
-        tw_sum_pair(op->element, r == 1 ? first : op->recv, tw_node_room(op, lane, r, 1), op->count,
-                    op->recv);
+        tw_op_sum(op, sum, tw_node_room(op, lane, r, 1), op->count, op->recv);
+        sum = op->recv;
     }
-    if (op->reduction == TW_AVERAGE) {
-        tw_sum_divide(op->element, op->recv, op->count, op->comm->size);
-    }
-    tw_fpmode_leave(mode);
+    tw_op_average(op, op->count, op->recv);
 }
 
 static tw_status_t tw_node_direct_step(tw_request_t *op, tw_lane_t *lane)
 {
-    tw_segment_t  *node   = &op->comm->node;
-    const uint64_t ticket = tw_lane_ticket(op, lane);
-
     if (lane->stage == 1) {
-        memcpy(tw_node_room(op, lane, node->local, 1), op->send, op->count * op->element);
-        tw_node_raise(node, ticket, TW_INPUTS);
+        tw_op_copy(op, tw_node_room(op, lane, op->comm->node.local, 1), op->send,
+                   op->count * op->element);
+        tw_lane_raise(op, lane, TW_INPUTS);
     } else if (lane->stage == 2) {
         if (tw_node_receives(op)) {
             tw_direct_sum(op, lane);
         }
-        tw_node_complete(node, ticket);
+        tw_lane_done(op, lane);
     }
     return TW_OK;
 }
 
 /* ---- shares --------------------------------------------------------------------------------- */
 
-static void tw_node_publish(tw_request_t *op, const tw_lane_t *lane)
+static void tw_node_publish(tw_request_t *op, tw_lane_t *lane)
 {
-    const tw_segment_t *node   = &op->comm->node;
-    const uint64_t      ticket = tw_lane_ticket(op, lane);
-    const uint64_t      start  = tw_clock_ns();
+    const int      mine  = op->comm->node.local;
+    const uint64_t start = tw_clock_ns();
 
     for (int s = 0; s < op->comm->size; s++) {
         const size_t n = tw_lane_fragment(op, lane, op->array[TW_SHARE_LENGTH][s]);
 
-        if ((s != node->local || op->algorithm == &tw_reduce_scatter_node) && n > 0) {
-            memcpy(tw_node_data(node, node->local, ticket) + (size_t)s * op->chunk * op->element,
-                   tw_lane_at(op, lane, op->send, op->array[TW_SHARE_FIRST][s]), n * op->element);
+        if ((s != mine || op->algorithm == &tw_reduce_scatter_node) && n > 0) {
+            tw_op_copy(op, tw_lane_room(op, lane, mine) + (size_t)s * op->chunk * op->element,
+                       tw_lane_at(op, lane, op->send, op->array[TW_SHARE_FIRST][s]),
+                       n * op->element);
         }
     }
-    tw_node_raise(node, ticket, TW_INPUTS);
+    tw_lane_raise(op, lane, TW_INPUTS);
     tw_node_timed(&op->comm->stats.encode_ns, start);
 }
 
 /* The sum of our share, for the others to take. */
-static void tw_node_add_up(tw_request_t *op, const tw_lane_t *lane)
+static void tw_node_add_up(tw_request_t *op, tw_lane_t *lane)
 {
-    const tw_segment_t *node   = &op->comm->node;
-    const uint64_t      ticket = tw_lane_ticket(op, lane);
-    const int           mine   = node->local;
-    const size_t        n      = tw_lane_fragment(op, lane, op->array[TW_SHARE_LENGTH][mine]);
-    uint8_t *sum = tw_node_data(node, mine, ticket) + (size_t)mine * op->chunk * op->element;
+    const int    mine = op->comm->node.local;
+    const size_t n    = tw_lane_fragment(op, lane, op->array[TW_SHARE_LENGTH][mine]);
+    uint8_t     *sum  = tw_lane_room(op, lane, mine) + (size_t)mine * op->chunk * op->element;
 
     tw_node_sum(op, lane, mine, n, sum);
-    tw_node_raise(node, ticket, TW_SUMS);
+    tw_lane_raise(op, lane, TW_SUMS);
     if (tw_node_receives(op)) {
-        memcpy(tw_lane_at(op, lane, op->recv, op->array[TW_SHARE_FIRST][mine]), sum,
-               n * op->element);
+        tw_op_copy(op, tw_lane_at(op, lane, op->recv, op->array[TW_SHARE_FIRST][mine]), sum,
+                   n * op->element);
     }
 }
 
 static void tw_node_collect(tw_request_t *op, const tw_lane_t *lane)
 {
-    const tw_segment_t *node  = &op->comm->node;
-    const uint64_t      start = tw_clock_ns();
+    const uint64_t start = tw_clock_ns();
 
     for (int s = 0; s < op->comm->size; s++) {
         const size_t n = tw_lane_fragment(op, lane, op->array[TW_SHARE_LENGTH][s]);
 
-        if (s != node->local && n > 0) {
-            memcpy(tw_lane_at(op, lane, op->recv, op->array[TW_SHARE_FIRST][s]),
-                   tw_node_data(node, s, tw_lane_ticket(op, lane)) +
-                       (size_t)s * op->chunk * op->element,
-                   n * op->element);
+        if (s != op->comm->node.local && n > 0) {
+            tw_op_copy(op, tw_lane_at(op, lane, op->recv, op->array[TW_SHARE_FIRST][s]),
+                       tw_lane_room(op, lane, s) + (size_t)s * op->chunk * op->element,
+                       n * op->element);
         }
     }
     tw_node_timed(&op->comm->stats.decode_ns, start);
@@ -170,7 +150,7 @@ static tw_status_t tw_node_step(tw_request_t *op, tw_lane_t *lane)
         if (tw_node_receives(op)) {
             tw_node_collect(op, lane);
         }
-        tw_node_complete(&op->comm->node, tw_lane_ticket(op, lane));
+        tw_lane_done(op, lane);
         break;
     }
     return TW_OK;
@@ -185,7 +165,7 @@ static tw_status_t tw_node_scatter_step(tw_request_t *op, tw_lane_t *lane)
     } else if (lane->stage == 2) {
         tw_node_sum(op, lane, mine, tw_lane_fragment(op, lane, op->array[TW_SHARE_LENGTH][mine]),
                     tw_lane_at(op, lane, op->recv, 0));
-        tw_node_complete(&op->comm->node, tw_lane_ticket(op, lane));
+        tw_lane_done(op, lane);
     }
     return TW_OK;
 }
@@ -258,7 +238,7 @@ static void tw_node_shape_of(const tw_collective_call_t *call, const tw_algorith
 
     shape->algorithm = algorithm;
     shape->longest   = tw_share_longest(call, TW_NODE_BLOCK, ranks);
-    shape->most      = TW_NODE_FRAGMENT / tw_node_identity(call->comm, call->how) / ranks;
+    shape->most = tw_collective_values_room(call) / tw_node_identity(call->comm, call->how) / ranks;
 }
 
 static void tw_node_shape(const tw_collective_call_t *call, tw_request_shape_t *shape)
@@ -293,11 +273,13 @@ static bool tw_reduction_at_once(const tw_collective_call_t *call, tw_status_t *
 
 const tw_algorithm_row_t tw_reduction_node = {.name    = "node",
                                               .number  = TW_ALGORITHM_NODE,
+                                              .in_node = true,
                                               .serves  = tw_collective_in_node,
                                               .needs   = TW_IN_NODE_NEEDS,
                                               .at_once = tw_reduction_at_once,
                                               .shape   = tw_node_shape};
-const tw_algorithm_row_t tw_scatter_node   = {.name   = "node",
-                                              .serves = tw_collective_in_node,
-                                              .needs  = TW_IN_NODE_NEEDS,
-                                              .shape  = tw_node_scatter_shape};
+const tw_algorithm_row_t tw_scatter_node   = {.name    = "node",
+                                              .in_node = true,
+                                              .serves  = tw_collective_in_node,
+                                              .needs   = TW_IN_NODE_NEEDS,
+                                              .shape   = tw_node_scatter_shape};

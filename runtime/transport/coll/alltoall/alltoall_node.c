@@ -10,8 +10,6 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "runtime/transport/coll/alltoall/alltoall.h"
 #include "runtime/transport/shm/quick.h"
 #include "runtime/transport/shm/relay.h"
@@ -29,8 +27,8 @@ static void tw_alltoall_put(tw_request_t *op, tw_lane_t *lane, size_t bytes)
 
     for (int r = 0; r < op->comm->size; r++) {
         if (r != mine) {
-            memcpy(tw_alltoall_room(op, lane, mine, r),
-                   tw_lane_at(op, lane, op->send, op->array[TW_SEND_FIRST][r]), bytes);
+            tw_op_copy(op, tw_alltoall_room(op, lane, mine, r),
+                       tw_lane_at(op, lane, op->send, op->array[TW_SEND_FIRST][r]), bytes);
         }
     }
 }
@@ -46,23 +44,21 @@ static void tw_alltoall_take(tw_request_t *op, tw_lane_t *lane, size_t bytes)
                                   : tw_alltoall_room(op, lane, r, mine);
 
         if (from != into) {
-            memcpy(into, from, bytes);
+            tw_op_copy(op, into, from, bytes);
         }
     }
 }
 
 static tw_status_t tw_alltoall_node_step(tw_request_t *op, tw_lane_t *lane)
 {
-    tw_segment_t  *node   = &op->comm->node;
-    const uint64_t ticket = tw_lane_ticket(op, lane);
-    const size_t   bytes  = tw_lane_fragment(op, lane, op->count) * op->element;
+    const size_t bytes = tw_lane_fragment(op, lane, op->count) * op->element;
 
     if (lane->stage == 1) {
         tw_alltoall_put(op, lane, bytes);
-        tw_node_raise(node, ticket, 1);
+        tw_lane_raise(op, lane, 1);
     } else if (lane->stage == 2) {
         tw_alltoall_take(op, lane, bytes);
-        tw_node_complete(node, ticket);
+        tw_lane_done(op, lane);
     }
     return TW_OK;
 }
@@ -141,10 +137,12 @@ static void tw_alltoall_node_shape(const tw_collective_call_t *call, tw_request_
 {
     const size_t element = tw_node_identity(call->comm, call->how);
 
-    shape->algorithm =
-        tw_node_reads(call->comm, call->in.each * element) ? &tw_alltoall_read : &tw_alltoall_slots;
-    shape->longest = call->in.each;
-    shape->most    = TW_NODE_FRAGMENT / element / (size_t)call->comm->size;
+    const bool reads =
+        tw_node_reads(call->comm, call->in.each * element) && !tw_collective_on_slots(call);
+
+    shape->algorithm = reads ? &tw_alltoall_read : &tw_alltoall_slots;
+    shape->longest   = call->in.each;
+    shape->most      = tw_collective_values_room(call) / element / (size_t)call->comm->size;
 }
 
 /* Values as they are, without a request, where that may be. */
@@ -165,6 +163,7 @@ static bool tw_alltoall_at_once(const tw_collective_call_t *call, tw_status_t *s
 }
 
 const tw_algorithm_row_t tw_alltoall_node = {.name    = "node",
+                                             .in_node = true,
                                              .serves  = tw_collective_in_node,
                                              .needs   = TW_IN_NODE_NEEDS,
                                              .at_once = tw_alltoall_at_once,

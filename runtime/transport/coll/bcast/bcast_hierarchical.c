@@ -69,6 +69,25 @@ static tw_status_t tw_hier_forward(tw_request_t *op, tw_lane_t *lane, size_t n,
     return status;
 }
 
+/* Codes that are made, sent and decoded: where the holder has them for its node, or, in memory of a device,
+ * in our lane, from where they can be staged. */
+static uint8_t *tw_hier_codes(const tw_request_t *op, const tw_lane_t *lane)
+{
+    return op->device != NULL ? tw_lane_slot(op, lane, 0)
+                              : tw_lane_room(op, lane, tw_hier_holder(op, lane));
+}
+
+/* They are in our lane: for the node. */
+static void tw_hier_show(tw_request_t *op, tw_lane_t *lane, size_t n, const uint8_t *codes)
+{
+    uint8_t *room = tw_lane_room(op, lane, op->comm->node.local);
+
+    if (room != codes) {
+        tw_op_copy(op, room, codes, tw_op_size(op, n));
+    }
+    tw_lane_raise(op, lane, 1);
+}
+
 /* The fragment comes into being in our slot, or arrives there. */
 static tw_status_t tw_hier_put(tw_request_t *op, tw_lane_t *lane, size_t n, uint8_t *codes)
 {
@@ -77,7 +96,7 @@ static tw_status_t tw_hier_put(tw_request_t *op, tw_lane_t *lane, size_t n, uint
 
     if (op->comm->rank == op->root) {
         tw_op_encode(op, tw_lane_at(op, lane, op->recv, 0), n, codes);
-        tw_node_raise(&op->comm->node, tw_lane_ticket(op, lane), 1);
+        tw_hier_show(op, lane, n, codes);
         return TW_OK;
     }
     return tw_lane_recv(op, lane, 1, codes, tw_op_size(op, n), tw_hier_rank(op, lane, parent));
@@ -87,10 +106,14 @@ static tw_status_t tw_hier_pass(tw_request_t *op, tw_lane_t *lane, size_t n, uin
 {
     const tw_segment_t *node   = &op->comm->node;
     const bool          root   = op->comm->rank == op->root;
+    const int           holder = tw_hier_holder(op, lane);
+    const uint8_t      *room   = tw_lane_room(op, lane, holder);
     tw_status_t         status = TW_OK;
 
-    if (!root && tw_hier_holder(op, lane) == node->local) {
-        tw_node_raise(node, tw_lane_ticket(op, lane), 1);
+    if (!root && holder == node->local) {
+        tw_hier_show(op, lane, n, codes);
+    } else if (holder != node->local && room != codes) {
+        tw_op_copy(op, codes, room, tw_op_size(op, n));
     }
     if (tw_hier_carrier(op, lane, op->comm->nodes.mine) == node->local) {
         status = tw_hier_forward(op, lane, n, codes);
@@ -103,20 +126,19 @@ static tw_status_t tw_hier_pass(tw_request_t *op, tw_lane_t *lane, size_t n, uin
 
 static tw_status_t tw_hier_bcast_step(tw_request_t *op, tw_lane_t *lane)
 {
-    const tw_segment_t *node   = &op->comm->node;
-    const size_t        n      = tw_lane_fragment(op, lane, op->count);
-    const int           holder = tw_hier_holder(op, lane);
-    uint8_t            *codes  = tw_node_data(node, holder, tw_lane_ticket(op, lane));
+    const size_t n      = tw_lane_fragment(op, lane, op->count);
+    const int    holder = tw_hier_holder(op, lane);
+    uint8_t     *codes  = tw_hier_codes(op, lane);
 
     switch (lane->stage) {
     case 0:
         return TW_OK;
     case 1:
-        return holder == node->local ? tw_hier_put(op, lane, n, codes) : TW_OK;
+        return holder == op->comm->node.local ? tw_hier_put(op, lane, n, codes) : TW_OK;
     case 2:
         return tw_hier_pass(op, lane, n, codes);
     default:
-        tw_node_complete(&op->comm->node, tw_lane_ticket(op, lane));
+        tw_lane_done(op, lane);
         return TW_OK;
     }
 }
@@ -178,13 +200,15 @@ static void tw_hier_shape(const tw_collective_call_t *call, tw_request_shape_t *
     shape->algorithm = chain ? &tw_hier_chain : &tw_hier_tree;
     shape->longest   = call->count;
     shape->most      = tw_hier_most(call);
+    shape->slots     = tw_collective_on_slots(call) ? 1 : 0;
     shape->fragment  = call->fragment > 0 || !chain ? call->fragment : TW_CHAIN_FRAGMENT;
 }
 
 const tw_algorithm_row_t tw_bcast_hierarchical = {
-    .name   = "hierarchical",
-    .number = TW_ALGORITHM_HIERARCHICAL,
-    .serves = tw_hier_serves,
-    .needs  = "shared memory on every node, and a codec whose blocks fit there",
-    .usual  = tw_collective_of_nodes,
-    .shape  = tw_hier_shape};
+    .name    = "hierarchical",
+    .number  = TW_ALGORITHM_HIERARCHICAL,
+    .in_node = true,
+    .serves  = tw_hier_serves,
+    .needs   = "shared memory on every node, and a codec whose blocks fit there",
+    .usual   = tw_collective_of_nodes,
+    .shape   = tw_hier_shape};

@@ -7,8 +7,6 @@
  */
 #include "config.h"
 
-#include <string.h>
-
 #include "runtime/transport/coll/bcast/bcast.h"
 #include "runtime/transport/shm/quick.h"
 #include "runtime/transport/shm/relay.h"
@@ -20,20 +18,18 @@ static int tw_bcast_root_local(const tw_request_t *op)
 
 static tw_status_t tw_bcast_node_step(tw_request_t *op, tw_lane_t *lane)
 {
-    tw_segment_t  *node   = &op->comm->node;
-    const uint64_t ticket = tw_lane_ticket(op, lane);
-    const size_t   bytes  = tw_lane_fragment(op, lane, op->count) * op->element;
-    uint8_t       *values = tw_lane_at(op, lane, op->recv, 0);
-    uint8_t       *room   = tw_node_room(op, lane, tw_bcast_root_local(op), 1);
+    const size_t bytes  = tw_lane_fragment(op, lane, op->count) * op->element;
+    uint8_t     *values = tw_lane_at(op, lane, op->recv, 0);
+    uint8_t     *room   = tw_node_room(op, lane, tw_bcast_root_local(op), 1);
 
     if (lane->stage == 1 && op->comm->rank == op->root) {
-        memcpy(room, values, bytes);
-        tw_node_raise(node, ticket, 1);
+        tw_op_copy(op, room, values, bytes);
+        tw_lane_raise(op, lane, 1);
     } else if (lane->stage == 2) {
         if (op->comm->rank != op->root) {
-            memcpy(values, room, bytes);
+            tw_op_copy(op, values, room, bytes);
         }
-        tw_node_complete(node, ticket);
+        tw_lane_done(op, lane);
     }
     return TW_OK;
 }
@@ -116,10 +112,12 @@ static void tw_bcast_node_shape(const tw_collective_call_t *call, tw_request_sha
 {
     const size_t element = tw_node_identity(call->comm, call->how);
 
-    shape->algorithm =
-        tw_node_reads(call->comm, call->count * element) ? &tw_bcast_read : &tw_bcast_slots;
-    shape->longest = call->count;
-    shape->most    = TW_NODE_FRAGMENT / element;
+    const bool reads =
+        tw_node_reads(call->comm, call->count * element) && !tw_collective_on_slots(call);
+
+    shape->algorithm = reads ? &tw_bcast_read : &tw_bcast_slots;
+    shape->longest   = call->count;
+    shape->most      = tw_collective_values_room(call) / element;
 }
 
 /* Values as they are, without a request, where that may be. */
@@ -141,6 +139,7 @@ static bool tw_bcast_at_once(const tw_collective_call_t *call, tw_status_t *stat
 
 const tw_algorithm_row_t tw_bcast_node = {.name    = "node",
                                           .number  = TW_ALGORITHM_NODE,
+                                          .in_node = true,
                                           .serves  = tw_collective_in_node,
                                           .needs   = TW_IN_NODE_NEEDS,
                                           .at_once = tw_bcast_at_once,

@@ -188,7 +188,7 @@ tw_status_t tw_native_run(const tw_collective_call_t *call)
     void                *copy  = NULL;
     tw_status_t          status;
 
-    if (tw_comm_device_owns(call->comm, call->values)) {
+    if (tw_how_on_device(call->how) || tw_comm_device_owns(call->comm, call->values)) {
         return tw_native_run_device(call);
     }
     if (bytes == 0) {

@@ -9,13 +9,11 @@
 #include "runtime/transport/device/staging.h"
 
 /* On the caller's stream: the work that writes the input is there. */
-static tw_status_t tw_native_move(const tw_collective_call_t *call, void *to, const void *from,
-                                  size_t bytes)
+static tw_status_t tw_native_move(tw_comm_t *comm, const tw_exec_t *exec, void *to,
+                                  const void *from, size_t bytes)
 {
-    tw_comm_t       *comm   = call->comm;
-    const tw_exec_t *exec   = call->how != NULL ? call->how->exec : NULL;
-    void            *stream = exec != NULL ? exec->stream : NULL;
-    tw_status_t      status = TW_OK;
+    void       *stream = exec != NULL ? exec->stream : NULL;
+    tw_status_t status = TW_OK;
 
     if (bytes > 0) {
         status = comm->device.ops->copy(to, from, bytes, stream);
@@ -26,10 +24,24 @@ static tw_status_t tw_native_move(const tw_collective_call_t *call, void *to, co
     return tw_staging_failed(comm, status, "a copy of values");
 }
 
+/* Where all ranks say device memory they agree the first time; else others may have theirs in host memory,
+ * and go on. `bytes`: of pinned memory, on this rank. */
+static tw_status_t tw_native_agree(tw_comm_t *comm, bool said, tw_status_t mine, size_t bytes)
+{
+    if (mine == TW_ERR_NO_MEMORY) {
+        TW_ERROR(&comm->log, "no %zu bytes of pinned memory", bytes);
+    }
+    if (!said) {
+        return mine == TW_OK ? TW_OK : tw_comm_reserve(comm, TW_MEMORY_HOST, mine, 0);
+    }
+    return tw_comm_reserve(comm, TW_MEMORY_CUDA, mine, 1);
+}
+
 tw_status_t tw_native_run_device(const tw_collective_call_t *call)
 {
     tw_comm_t           *comm = call->comm;
     tw_collective_call_t mine = *call;
+    const tw_exec_t     *exec = call->how != NULL ? call->how->exec : NULL;
     tw_codec_traits_t    traits;
     size_t               element, sent, taken;
     void                *pinned = NULL;
@@ -42,13 +54,12 @@ tw_status_t tw_native_run_device(const tw_collective_call_t *call)
     if (status == TW_OK) {
         status = tw_comm_device_get(comm, TW_DEVICE_PINNED, sent + taken, &pinned);
     }
+    status = tw_native_agree(comm, tw_how_on_device(call->how), status, sent + taken);
     if (status != TW_OK) {
-        TW_ERROR(&comm->log,
-                 "%s: no way to device memory, and other ranks go on; the communicator is dead",
-                 call->name);
-        comm->status = status;
+        tw_comm_device_put(comm, TW_DEVICE_PINNED, pinned);
         return status;
     }
+    mine.how = NULL;
     if (sent > 0) {
         mine.send = pinned;
     }
@@ -56,15 +67,15 @@ tw_status_t tw_native_run_device(const tw_collective_call_t *call)
         mine.recv = (uint8_t *)pinned + sent;
     }
     mine.values[0] = mine.values[1] = NULL; /* on the device there are none now */
-    status                          = tw_native_move(call, pinned, call->values[0], sent);
+    status                          = tw_native_move(comm, exec, pinned, call->values[0], sent);
     if (status == TW_OK) {
-        status = tw_native_move(call, mine.recv, call->recv, taken);
+        status = tw_native_move(comm, exec, mine.recv, call->recv, taken);
     }
     if (status == TW_OK) {
         status = tw_native_run(&mine);
     }
     if (status == TW_OK) {
-        status = tw_native_move(call, call->recv, mine.recv, taken);
+        status = tw_native_move(comm, exec, call->recv, mine.recv, taken);
     }
     tw_comm_device_put(comm, TW_DEVICE_PINNED, pinned);
     return status;

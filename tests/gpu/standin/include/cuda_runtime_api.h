@@ -26,6 +26,7 @@ enum cudaError {
     cudaErrorInvalidDeviceFunction       = 98,
     cudaErrorNoDevice                    = 100,
     cudaErrorInvalidDevice               = 101,
+    cudaErrorMapBufferObjectFailed       = 205,
     cudaErrorNoKernelImageForDevice      = 209,
     cudaErrorDeviceAlreadyInUse          = 216,
     cudaErrorPeerAccessUnsupported       = 217,
@@ -34,6 +35,8 @@ enum cudaError {
     cudaErrorInvalidResourceHandle       = 400,
     cudaErrorNotReady                    = 600,
     cudaErrorIllegalAddress              = 700,
+    cudaErrorPeerAccessAlreadyEnabled    = 704,
+    cudaErrorPeerAccessNotEnabled        = 705,
     cudaErrorContextIsDestroyed          = 709,
     cudaErrorHostMemoryAlreadyRegistered = 712,
     cudaErrorHostMemoryNotRegistered     = 713,
@@ -162,6 +165,13 @@ struct cudaDeviceProp {
 #define cudaEventDisableTiming     0x02
 #define cudaInvalidDeviceId        ((int)-2)
 
+#define cudaIpcMemLazyEnablePeerAccess 0x01
+#define CUDA_IPC_HANDLE_SIZE           64
+
+typedef struct cudaIpcMemHandle_st {
+    char reserved[CUDA_IPC_HANDLE_SIZE];
+} cudaIpcMemHandle_t;
+
 typedef struct CUstream_st *cudaStream_t;
 typedef struct CUevent_st  *cudaEvent_t;
 typedef void(CUDARTAPI *cudaHostFn_t)(void *userData);
@@ -187,6 +197,8 @@ cudaError_t CUDARTAPI cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr att
 cudaError_t CUDARTAPI cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device);
 cudaError_t CUDARTAPI cudaDeviceSynchronize(void);
 cudaError_t CUDARTAPI cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice);
+cudaError_t CUDARTAPI cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags);
+cudaError_t CUDARTAPI cudaDeviceDisablePeerAccess(int peerDevice);
 cudaError_t CUDARTAPI cudaMemGetInfo(size_t *free, size_t *total);
 
 cudaError_t CUDARTAPI cudaMalloc(void **devPtr, size_t size);
@@ -200,6 +212,10 @@ cudaError_t CUDARTAPI cudaHostGetDevicePointer(void **pDevice, void *pHost, unsi
 cudaError_t CUDARTAPI cudaMallocManaged(void **devPtr, size_t size, unsigned int flags);
 cudaError_t CUDARTAPI cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
                                                const void                   *ptr);
+cudaError_t CUDARTAPI cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *devPtr);
+cudaError_t CUDARTAPI cudaIpcOpenMemHandle(void **devPtr, cudaIpcMemHandle_t handle,
+                                           unsigned int flags);
+cudaError_t CUDARTAPI cudaIpcCloseMemHandle(void *devPtr);
 cudaError_t CUDARTAPI cudaMemcpy(void *dst, const void *src, size_t count,
                                  enum cudaMemcpyKind kind);
 cudaError_t CUDARTAPI cudaMemcpyAsync(void *dst, const void *src, size_t count,
