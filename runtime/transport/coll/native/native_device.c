@@ -12,10 +12,10 @@
 static tw_status_t tw_native_move(const tw_collective_call_t *call, void *to, const void *from,
                                   size_t bytes)
 {
-    tw_comm_t       *comm   = call->comm;
-    const tw_exec_t *exec   = call->how != NULL ? call->how->exec : NULL;
-    void            *stream = exec != NULL ? exec->stream : NULL;
-    tw_status_t      status = TW_OK;
+    tw_comm_t       *comm = call->comm;
+    const tw_exec_t *exec = call->how != NULL ? call->how->exec : NULL;
+    void       *stream = exec != NULL && exec->stream != NULL ? exec->stream : comm->device.stream;
+    tw_status_t status = TW_OK;
 
     if (bytes > 0) {
         status = comm->device.ops->copy(to, from, bytes, stream);
