@@ -16,10 +16,10 @@
 #define TW_CUDA_DRIVER "libcuda.so.1"
 #define TW_HSA_RUNTIME "libhsa-runtime64.so.1" /* HIP stands on it */
 
-/* Functions of the two, 0 where there is none. */
+/* The two, and functions of theirs; 0 where there is none. */
 typedef struct tw_owners {
-    _Atomic(uintptr_t) cuda_attribute, cuda_device, hsa_pointer, hsa_agent;
-    atomic_bool        cuda, hsa; /* loaded */
+    _Atomic(uintptr_t) cuda, cuda_attribute, cuda_device;
+    _Atomic(uintptr_t) hsa, hsa_pointer, hsa_agent;
 } tw_owners_t;
 
 static tw_owners_t tw_owners;
@@ -37,7 +37,7 @@ static void tw_owner_find(void *library, const char *name, _Atomic(uintptr_t) *f
     atomic_store(function, (uintptr_t)dlsym(library, name));
 }
 
-/* The handles are kept: their functions are. */
+/* The handles are kept, as are their functions. */
 static void tw_owner_look(void)
 {
     static _Atomic(unsigned long long) looked_at;
@@ -48,30 +48,34 @@ static void tw_owner_look(void)
     if (loads == atomic_load(&looked_at)) {
         return;
     }
-    library = atomic_load(&tw_owners.cuda) ? NULL : dlopen(TW_CUDA_DRIVER, RTLD_LAZY | RTLD_NOLOAD);
+    library =
+        atomic_load(&tw_owners.cuda) != 0 ? NULL : dlopen(TW_CUDA_DRIVER, RTLD_LAZY | RTLD_NOLOAD);
     if (library != NULL) {
         tw_owner_find(library, "cuPointerGetAttribute", &tw_owners.cuda_attribute);
         tw_owner_find(library, "cuDeviceGetAttribute", &tw_owners.cuda_device);
-        atomic_store(&tw_owners.cuda, true);
+        atomic_store(&tw_owners.cuda, (uintptr_t)library);
     }
-    library = atomic_load(&tw_owners.hsa) ? NULL : dlopen(TW_HSA_RUNTIME, RTLD_LAZY | RTLD_NOLOAD);
+    library =
+        atomic_load(&tw_owners.hsa) != 0 ? NULL : dlopen(TW_HSA_RUNTIME, RTLD_LAZY | RTLD_NOLOAD);
     if (library != NULL) {
         tw_owner_find(library, "hsa_amd_pointer_info", &tw_owners.hsa_pointer);
         tw_owner_find(library, "hsa_agent_get_info", &tw_owners.hsa_agent);
-        atomic_store(&tw_owners.hsa, true);
+        atomic_store(&tw_owners.hsa, (uintptr_t)library);
     }
     atomic_store(&looked_at, loads);
 }
 
 void *tw_owner_cuda_driver(const char *name)
 {
-    void *driver  = dlopen(TW_CUDA_DRIVER, RTLD_LAZY | RTLD_NOLOAD);
-    void *address = driver != NULL ? dlsym(driver, name) : NULL;
+    uintptr_t address = atomic_load(&tw_owners.cuda);
+    void     *driver;
 
-    if (driver != NULL) {
-        dlclose(driver);
+    if (address == 0) {
+        tw_owner_look();
+        address = atomic_load(&tw_owners.cuda);
     }
-    return address;
+    memcpy(&driver, &address, sizeof(driver));
+    return driver != NULL ? dlsym(driver, name) : NULL;
 }
 
 /* ---- CUDA ------------------------------------------------------------------------------------ */
@@ -196,11 +200,11 @@ tw_owner_t tw_owner_of(const void *p)
     if (p == NULL) {
         return TW_OWNER_HOST;
     }
-    if (!atomic_load(&tw_owners.cuda) || !atomic_load(&tw_owners.hsa)) {
+    if (atomic_load(&tw_owners.cuda) == 0 || atomic_load(&tw_owners.hsa) == 0) {
         tw_owner_look();
     }
-    if (atomic_load(&tw_owners.cuda)) {
+    if (atomic_load(&tw_owners.cuda) != 0) {
         owner = tw_owner_by_cuda((unsigned long long)(uintptr_t)p);
     }
-    return owner == TW_OWNER_HOST && atomic_load(&tw_owners.hsa) ? tw_owner_by_hsa(p) : owner;
+    return owner == TW_OWNER_HOST && atomic_load(&tw_owners.hsa) != 0 ? tw_owner_by_hsa(p) : owner;
 }
