@@ -67,9 +67,7 @@ static tw_status_t tw_allreduce_sum(tw_call_t *call, tw_comm_t *comm, const void
     tw_vectors_make(call, &v, sendbuf, recvbuf);
     status = call->choice->narrow ? tw_allreduce_narrow(call, comm, &v)
                                   : tw_allreduce_transport(call, comm, v.from, v.to);
-    if (tw_vectors_retry(status)) {
-        call->comm->in_host = true;
-        tw_vectors_to_host(call, &v);
+    if (tw_vectors_retry(call, &v, status)) {
         status = call->choice->narrow ? tw_allreduce_narrow(call, comm, &v)
                                       : tw_allreduce_transport(call, comm, v.from, v.to);
     }

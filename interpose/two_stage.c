@@ -195,9 +195,7 @@ static tw_status_t tw_two_stage_begin(tw_two_stage_t *op, const void *sendbuf, v
         return tw_two_stage_try(op, TW_IN_PLACE, op->narrow);
     }
     status = tw_two_stage_try(op, v->from, v->to);
-    if (tw_vectors_retry(status)) {
-        op->call.comm->in_host = true;
-        tw_vectors_to_host(&op->call, v);
+    if (tw_vectors_retry(&op->call, v, status)) {
         status = tw_two_stage_try(op, v->from, v->to);
     }
     return status;

@@ -30,6 +30,27 @@ static bool tw_vectors_on_device(const tw_call_t *call, const tw_vectors_t *v)
     return true;
 }
 
+static void tw_vectors_copy(const tw_call_t *call, const tw_device_t *device, void *to,
+                            const void *from, size_t bytes)
+{
+    if (device != NULL) {
+        tw_device_copy(call->comm->handle, device, to, from, bytes);
+    } else {
+        memcpy(to, from, bytes);
+    }
+}
+
+static void tw_vectors_to_host(const tw_call_t *call, tw_vectors_t *v)
+{
+    if (v->copy != NULL || (v->input_device == NULL && v->result_device == NULL)) {
+        return;
+    }
+    v->copy = tw_buffer_get(call->comm->handle, v->bytes);
+    tw_vectors_copy(call, v->input_device, v->copy, v->input, v->bytes);
+    v->from = TW_IN_PLACE;
+    v->to   = v->copy;
+}
+
 void tw_vectors_make(const tw_call_t *call, tw_vectors_t *v, const void *sendbuf, void *recvbuf)
 {
     const MPI_Comm comm     = call->comm->handle;
@@ -49,25 +70,21 @@ void tw_vectors_make(const tw_call_t *call, tw_vectors_t *v, const void *sendbuf
     }
 }
 
-static void tw_vectors_copy(const tw_call_t *call, const tw_device_t *device, void *to,
-                            const void *from, size_t bytes)
+bool tw_vectors_retry(const tw_call_t *call, tw_vectors_t *v, tw_status_t status)
 {
-    if (device != NULL) {
-        tw_device_copy(call->comm->handle, device, to, from, bytes);
-    } else {
-        memcpy(to, from, bytes);
-    }
-}
+    tw_entry_t *entry = call->comm;
 
-void tw_vectors_to_host(const tw_call_t *call, tw_vectors_t *v)
-{
-    if (v->copy != NULL || (v->input_device == NULL && v->result_device == NULL)) {
-        return;
+    if (status != TW_ERR_UNSUPPORTED && status != TW_ERR_NO_MEMORY) {
+        return false;
     }
-    v->copy = tw_buffer_get(call->comm->handle, v->bytes);
-    tw_vectors_copy(call, v->input_device, v->copy, v->input, v->bytes);
-    v->from = TW_IN_PLACE;
-    v->to   = v->copy;
+    if (status == TW_ERR_NO_MEMORY && call->on_device && !entry->in_host) {
+        tw_complain("no memory on a device for a sum: those of this communicator, of %d ranks, are "
+                    "formed in host memory from now on",
+                    entry->size);
+    }
+    entry->in_host = true;
+    tw_vectors_to_host(call, v);
+    return true;
 }
 
 void tw_vectors_finish(const tw_call_t *call, tw_vectors_t *v)

@@ -24,18 +24,12 @@ typedef struct tw_vectors {
 /* For a call that is compressed by the transport. */
 void tw_vectors_make(const tw_call_t *call, tw_vectors_t *v, const void *sendbuf, void *recvbuf);
 
-/* From now on in host memory; what is there already stays. */
-void tw_vectors_to_host(const tw_call_t *call, tw_vectors_t *v);
-
 /* The result to where the program wants it; or not. Both end it. */
 void tw_vectors_finish(const tw_call_t *call, tw_vectors_t *v);
 void tw_vectors_drop(tw_vectors_t *v);
 
-/* A status of the transport with which to try once more in host memory: on this rank alone before it has
- * waited for others, or on all ranks. */
-static inline bool tw_vectors_retry(tw_status_t status)
-{
-    return status == TW_ERR_UNSUPPORTED || status == TW_ERR_NO_MEMORY;
-}
+/* Is this a status of the transport with which to try once more? From now on in host memory: on this rank
+ * alone, which has not waited for others, or on all ranks, of which one has no memory on its device. */
+bool tw_vectors_retry(const tw_call_t *call, tw_vectors_t *v, tw_status_t status);
 
 #endif /* TW_INTERPOSE_VECTORS_H */

@@ -94,9 +94,10 @@ failing() { # only_last|all RANKS CALL:N:ERROR[...] CASE NAME=VALUE...: $scratch
         </dev/null >"$scratch/out" 2>&1
 }
 got() { says "= MPI got $1 buffers in device memory"; }
-pinned() { # is missing: the host does what the device cannot
-    for n in 1 2 3 5; do
-        failing only_last 2 "cudaMallocHost:$n:2" "after the default stream" && got 0 || return 1
+no_memory() { # the host does what the device cannot
+    local call
+    for call in cudaMallocHost:1 cudaMallocHost:2 cudaMallocHost:5 cudaMalloc:4 cudaMalloc:6; do
+        failing only_last 2 "$call:2" "after the default stream" && got 0 || return 1
     done
 }
 passed() { # to MPI
@@ -114,8 +115,8 @@ ends() { # ERROR...: one line of ours, and all ranks leave
         fi
     done
 }
-pinned
-result $? "no pinned memory on one rank"
+no_memory
+result $? "no memory for one rank's device, pinned or its own"
 failing only_last 2 cudaLaunchKernel:1:209 "after the default stream" && got 0
 result $? "no kernels for one rank's device"
 passed cudaStreamCreateWithFlags:1:35
