@@ -46,7 +46,7 @@ int cuPointerGetAttribute(void *data, int attribute, unsigned long long pointer)
         return 1;
     }
 #ifdef TW_MUTE
-    return 700; /* the device has failed: it does not say */
+    return 700;           /* the device has failed: it does not say */
 #endif
     if (attribute == 1) { /* a context: none */
         *(void **)data = NULL;
