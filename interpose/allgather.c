@@ -33,6 +33,19 @@ static MPI_Aint tw_block_first(const tw_gather_blocks_t *blocks, int r)
     return blocks->displs != NULL ? blocks->displs[r] : (MPI_Aint)r * blocks->counts.all;
 }
 
+/* Where data is received, to which displacements may lead from anywhere; NULL: nowhere. */
+static const void *tw_blocks_data(const tw_call_t *call, const void *recvbuf,
+                                  const tw_gather_blocks_t *blocks)
+{
+    int r = 0;
+
+    while (r < blocks->counts.ranks && tw_counts_at(&blocks->counts, r) == 0) {
+        r++;
+    }
+    return r < blocks->counts.ranks ? tw_type_at(&call->type, recvbuf, tw_block_first(blocks, r))
+                                    : NULL;
+}
+
 /* Both calls: the transfer, or NULL if the native call is to be made. */
 static tw_transfer_t *tw_allgather_make(tw_call_t *call, const void *sendbuf, int sendcount,
                                         MPI_Datatype sendtype, void *recvbuf,
@@ -48,6 +61,7 @@ static tw_transfer_t *tw_allgather_make(tw_call_t *call, const void *sendbuf, in
         return NULL;
     }
     if (!tw_call_vector(call, (MPI_Aint)largest, recvtype)) {
+        tw_call_buffers(call, NULL, tw_blocks_data(call, recvbuf, blocks));
         if (call->comm->usable) { /* counted, by the own block instead of the largest */
             call->uncompressed = (uint64_t)(call->comm->size - 1) * call->type.size *
                                  tw_counts_at(&blocks->counts, call->comm->rank);
@@ -69,7 +83,7 @@ static tw_transfer_t *tw_allgather_make(tw_call_t *call, const void *sendbuf, in
     }
     call->uncompressed = (uint64_t)(call->comm->size - 1) * items * send.size;
     call->own          = items * send.values;
-    tw_call_buffers(call, items > 0 ? sendbuf : NULL, recvbuf);
+    tw_call_buffers(call, items > 0 ? sendbuf : NULL, tw_blocks_data(call, recvbuf, blocks));
     if ((recvbuf == NULL && call->type.dense) || recvbuf == MPI_IN_PLACE ||
         (mine == NULL && send.dense && items > 0) || !tw_call_decide(call)) {
         tw_call_refuse(call, TW_WHY_ARGUMENTS);

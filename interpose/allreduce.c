@@ -13,12 +13,14 @@
 #include "interpose/next.h"
 #include "interpose/transfer.h"
 #include "interpose/two_stage.h"
+#include "interpose/vectors.h"
 #include "interpose/verify.h"
 #include "runtime/base/clock.h"
 
 /* ---- blocking -------------------------------------------------------------------------------- */
 
-/* The transport's sum of uncompressed vectors; counters go to the call. */
+/* The transport's sum of uncompressed vectors; counters go to the call. Whatever runs on the communicator
+ * is advanced here. */
 static tw_status_t tw_allreduce_transport(tw_call_t *call, tw_comm_t *comm, const void *from,
                                           void *to)
 {
@@ -32,32 +34,91 @@ static tw_status_t tw_allreduce_transport(tw_call_t *call, tw_comm_t *comm, cons
                                          call->values, &call->dropped);
     }
     tw_comm_stats(comm, &before);
+    tw_device_enter(call->comm->handle, call->comm->device);
     status = tw_allreduce(comm, from, to, call->values, TW_SUM, &how);
+    tw_device_leave(call->comm->device);
     tw_comm_stats(comm, &after);
     pthread_mutex_unlock(&call->comm->lock);
-    call->sent = after.bytes_sent - before.bytes_sent;
+    call->sent += after.bytes_sent - before.bytes_sent;
     call->encode_ns += after.encode_ns - before.encode_ns;
     call->decode_ns += after.decode_ns - before.decode_ns;
     return status;
 }
 
 /* Doubles that travel as floats. */
-static tw_status_t tw_allreduce_narrow(tw_call_t *call, tw_comm_t *comm, const void *from, void *to)
+static tw_status_t tw_allreduce_narrow(tw_call_t *call, tw_comm_t *comm, const tw_vectors_t *v)
 {
     float      *floats = tw_buffer_get(call->comm->handle, call->values * sizeof(*floats));
     tw_status_t status;
 
-    tw_form_narrow(from, call->values, floats);
+    tw_form_narrow(v->from == TW_IN_PLACE ? v->to : v->from, call->values, floats);
     status = tw_allreduce_transport(call, comm, TW_IN_PLACE, floats);
-    tw_form_widen(floats, call->values, to);
+    tw_form_widen(floats, call->values, v->to);
     tw_buffer_put(floats);
     return status;
+}
+
+static tw_status_t tw_allreduce_sum(tw_call_t *call, tw_comm_t *comm, const void *sendbuf,
+                                    void *recvbuf)
+{
+    tw_vectors_t v;
+    tw_status_t  status;
+
+    tw_vectors_make(call, &v, sendbuf, recvbuf);
+    status = call->choice->narrow ? tw_allreduce_narrow(call, comm, &v)
+                                  : tw_allreduce_transport(call, comm, v.from, v.to);
+    if (tw_vectors_retry(call, &v, status)) {
+        status = call->choice->narrow ? tw_allreduce_narrow(call, comm, &v)
+                                      : tw_allreduce_transport(call, comm, v.from, v.to);
+    }
+    tw_vectors_finish(call, &v);
+    return status;
+}
+
+/* MPI's own sum, in host memory. */
+static int tw_allreduce_exact(const tw_call_t *call, const void *from, void *exact, int count,
+                              MPI_Datatype datatype, MPI_Comm comm)
+{
+    tw_type_t type = call->type;
+    void     *copy;
+    int       result;
+
+    type.device = call->on_device ? tw_device_of(comm, from) : NULL;
+    if (type.device == NULL) {
+        return tw_next.Allreduce(from, exact, count, datatype, MPI_SUM, comm);
+    }
+    copy = tw_buffer_get(comm, (size_t)count * type.size);
+    tw_form_pack(call, &type, from, (size_t)count, copy);
+    result = tw_next.Allreduce(copy, exact, count, datatype, MPI_SUM, comm);
+    tw_buffer_put(copy);
+    return result;
+}
+
+static void tw_allreduce_verify(tw_call_t *call, const void *recvbuf, size_t count,
+                                const void *exact)
+{
+    const uint64_t start  = tw_clock_ns();
+    tw_type_t      type   = call->type;
+    tw_errors_t    errors = {0};
+
+    type.device = call->on_device ? tw_device_of(call->comm->handle, recvbuf) : NULL;
+    tw_verify_compare(call, &errors, &type, recvbuf, count, exact);
+    tw_verify_conclude(call, &errors);
+    if (call->stepped &&
+        tw_state.config.error_feedback) { /* what the coarser codec lost is not the finer one's */
+        pthread_mutex_lock(&call->comm->lock);
+        tw_device_enter(call->comm->handle, call->comm->device);
+        tw_feedback_clear(tw_comms_feedback(call->comm, call->type.name, call->choice->dtype,
+                                            call->values, &call->dropped));
+        tw_device_leave(call->comm->device);
+        pthread_mutex_unlock(&call->comm->lock);
+    }
+    tw_verify_spent(call, start, false);
 }
 
 static int tw_allreduce_codes(tw_call_t *call, tw_comm_t *duplicate, const void *sendbuf,
                               void *recvbuf, int count, MPI_Datatype datatype, MPI_Comm comm)
 {
-    const void *from   = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
     void       *exact  = NULL;
     int         result = MPI_SUCCESS;
     tw_status_t status;
@@ -66,35 +127,19 @@ static int tw_allreduce_codes(tw_call_t *call, tw_comm_t *duplicate, const void 
         const uint64_t start = tw_clock_ns();
 
         exact  = tw_buffer_get(call->comm->handle, (size_t)count * call->type.size);
-        result = tw_next.Allreduce(from, exact, count, datatype, MPI_SUM, comm);
+        result = tw_allreduce_exact(call, sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, exact, count,
+                                    datatype, comm);
         tw_verify_spent(call, start, true);
     }
     if (result == MPI_SUCCESS) {
-        status =
-            call->choice->narrow
-                ? tw_allreduce_narrow(call, duplicate, from, recvbuf)
-                : tw_allreduce_transport(call, duplicate,
-                                         sendbuf == MPI_IN_PLACE ? TW_IN_PLACE : sendbuf, recvbuf);
+        status = tw_allreduce_sum(call, duplicate, sendbuf, recvbuf);
         if (status != TW_OK) {
             tw_give_up(comm, "the compressed MPI_Allreduce of %d values failed: %s", count,
                        tw_status_text(status));
         }
     }
     if (exact != NULL && result == MPI_SUCCESS) {
-        const uint64_t start  = tw_clock_ns();
-        tw_errors_t    errors = {0};
-
-        tw_verify_compare(call, &errors, &call->type, recvbuf, (size_t)count, exact);
-        tw_verify_conclude(call, &errors);
-        if (call->stepped &&
-            tw_state.config
-                .error_feedback) { /* what the coarser codec lost is not the finer one's */
-            pthread_mutex_lock(&call->comm->lock);
-            tw_feedback_clear(tw_comms_feedback(call->comm, call->type.name, call->choice->dtype,
-                                                call->values, &call->dropped));
-            pthread_mutex_unlock(&call->comm->lock);
-        }
-        tw_verify_spent(call, start, false);
+        tw_allreduce_verify(call, recvbuf, (size_t)count, exact);
     }
     tw_buffer_put(exact);
     return result;

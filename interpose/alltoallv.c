@@ -34,6 +34,17 @@ static bool tw_leg_look(tw_leg_t *leg)
            tw_type_look(leg->datatype, &leg->type);
 }
 
+/* Where data is, to which displacements may lead from anywhere; NULL: nowhere. */
+static const void *tw_leg_data(const tw_leg_t *leg)
+{
+    int r = 0;
+
+    while (r < leg->counts.ranks && tw_counts_at(&leg->counts, r) == 0) {
+        r++;
+    }
+    return r < leg->counts.ranks ? tw_type_at(&leg->type, leg->buffer, leg->displs[r]) : NULL;
+}
+
 /* What goes to or comes from each peer; returns how many pairs are encoded. */
 static int tw_side_decide(tw_call_t *call, tw_side_t *side, const tw_leg_t *leg)
 {
@@ -83,8 +94,7 @@ static tw_transfer_t *tw_alltoallv_make(tw_call_t *call, tw_leg_t *send, tw_leg_
     call->bytes  = (uint64_t)send->most * send->type.size; /* the size of the message */
     call->uncompressed =
         (uint64_t)send->type.size * (send->items - tw_counts_at(&send->counts, call->comm->rank));
-    tw_call_buffers(call, !in_place && send->items > 0 ? send->buffer : NULL,
-                    recv->items > 0 ? recv->buffer : NULL);
+    tw_call_buffers(call, in_place ? NULL : tw_leg_data(send), tw_leg_data(recv));
     if (call->why != TW_WHY_NOT) {
         return NULL;
     }

@@ -15,6 +15,7 @@
 #include <stdio.h>
 
 #include "interpose/transfer.h"
+#include "interpose/device.h"
 #include "interpose/form.h"
 #include "interpose/handlers.h"
 #include "interpose/next.h"
@@ -31,7 +32,8 @@ static void tw_bcast_measure(tw_call_t *call, const tw_choice_t *choice, const v
     void        *exact = tw_buffer_get(call->comm->handle, items * call->type.size);
     void        *got   = tw_buffer_get(call->comm->handle, items * call->type.size);
 
-    dense.dense = true;
+    dense.dense  = true;
+    dense.device = NULL;
     tw_type_pack(&call->type, buffer, items, exact);
     tw_form_decode(call, choice, &dense, codes, got, items);
     *errors = (tw_errors_t){0};
@@ -69,18 +71,15 @@ static const tw_choice_t *tw_bcast_contract(tw_call_t *call, const void *buffer,
     return NULL;
 }
 
-/* The root, when its codes are sent: what the others have now, it takes, too. */
-static void tw_bcast_take(tw_call_t *call, const tw_type_t *type, const void *codes, void *buffer,
-                          size_t items)
+/* The root, when its codes are sent: what the others have now, it takes, too. Does it? */
+static bool tw_bcast_takes(tw_call_t *call, const tw_type_t *type, const void *buffer, size_t items)
 {
     if (call->choice->exact) {
-        return; /* they have its own values */
+        return false; /* they have its own values */
     }
-    if (tw_state.config.bcast_root == TW_BCAST_ROOT_EXACT || !tw_writable(type, buffer, items)) {
-        call->kept = true;
-        return;
-    }
-    tw_form_decode(call, call->choice, type, codes, buffer, items);
+    call->kept =
+        tw_state.config.bcast_root == TW_BCAST_ROOT_EXACT || !tw_writable(type, buffer, items);
+    return !call->kept;
 }
 
 static int tw_bcast_codes(tw_call_t *call, void *buffer, int count, MPI_Datatype datatype, int root,
@@ -122,9 +121,8 @@ static int tw_bcast_codes(tw_call_t *call, void *buffer, int count, MPI_Datatype
             tw_call_moved(call->op, call->comm->size, tw_choice_bytes(call->choice, call->values));
         result = tw_next.Bcast(codes, tw_choice_units(call->choice, call->values), tw_state.unit,
                                root, comm);
-        if (result == MPI_SUCCESS && sender) {
-            tw_bcast_take(call, &call->type, codes, buffer, items);
-        } else if (result == MPI_SUCCESS) {
+        if (result == MPI_SUCCESS &&
+            (!sender || tw_bcast_takes(call, &call->type, buffer, items))) {
             tw_form_decode(call, call->choice, &call->type, codes, buffer, items);
         }
     }
@@ -136,14 +134,15 @@ static int tw_ibcast_move(const tw_transfer_t *x, MPI_Request *request)
 {
     const tw_side_t *side = x->send.count > 0 ? &x->send : &x->recv;
 
-    return tw_next.Ibcast(side->codes, side->lengths[0], x->unit_type, x->root,
-                          x->call->comm->handle, request);
+    return tw_mpi_bcast(side->codes, side->lengths[0], x->unit_type, x->root, x->call->comm->handle,
+                        request);
 }
 
 static void tw_ibcast_sent(tw_transfer_t *x)
 {
-    if (x->send.count > 0) {
-        tw_bcast_take(x->call, &x->recv.type, x->send.codes, x->recv.buffer, x->send.block->items);
+    if (x->send.count > 0 &&
+        tw_bcast_takes(x->call, &x->send.type, x->send.buffer, x->send.block->items)) {
+        tw_side_decode(x->call, &x->send);
     }
 }
 
@@ -175,8 +174,13 @@ int tw_on_bcast(const void *site, void *buffer, int count, MPI_Datatype datatype
     }
     tw_call_buffers(&call, buffer, NULL);
     if (tw_call_decide(&call)) {
-        if (request != NULL) {
+        const bool looks = call.level != NULL && (tw_state.config.max_error > 0.0 || call.verify);
+
+        if (request != NULL || (call.on_device && !looks)) {
             return tw_ibcast_codes(&call, buffer, count, root, request);
+        }
+        if (call.on_device) {
+            call.type.device = tw_device_of(comm, buffer);
         }
         result = tw_bcast_codes(&call, buffer, count, datatype, root, comm);
     } else {

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "interpose/call.h"
+#include "interpose/device.h"
 #include "interpose/next.h"
 #include "interpose/state.h"
 #include "interpose/recording.h"
 #include "interpose/verify.h"
 #include "runtime/base/clock.h"
-#include "runtime/codec/device.h"
 
 #define TW_SMALL_BYTES 4096 /* what the report calls a small message */
 
@@ -175,8 +175,20 @@ bool tw_call_decide(tw_call_t *call)
 
 void tw_call_buffers(tw_call_t *call, const void *sendbuf, const void *recvbuf)
 {
-    if (tw_device_cuda.owns(sendbuf, recvbuf)) {
-        tw_call_refuse(call, TW_WHY_DEVICE);
+    const void *const buffers[2] = {sendbuf, recvbuf};
+
+    for (int i = 0; i < 2; i++) {
+        tw_owner_t   owner = tw_owner_of(buffers[i]);
+        tw_device_t *device;
+
+        call->on_device |= owner != TW_OWNER_HOST;
+        if (owner == TW_OWNER_CUDA && call->why == TW_WHY_NOT && tw_call_may_encode(call)) {
+            owner = tw_device_find(call->comm->handle, buffers[i], &device);
+        }
+        if (owner == TW_OWNER_UNKNOWN ||
+            (owner == TW_OWNER_CUDA && tw_device_cuda.context == NULL)) {
+            tw_call_refuse(call, TW_WHY_DEVICE);
+        }
     }
 }
 
@@ -308,6 +320,7 @@ static void tw_call_delta(const tw_call_t *call, uint64_t ns, tw_record_t *delta
     delta->encode_ns = call->encode_ns;
     delta->decode_ns = call->decode_ns;
     delta->kept      = call->kept;
+    delta->device_ns = call->on_device ? ns : 0;
 }
 
 void tw_call_end(tw_call_t *call)
@@ -317,6 +330,8 @@ void tw_call_end(tw_call_t *call)
 
     tw_call_delta(call, ns, &delta);
     delta.calls        = 1;
+    delta.device_calls = call->on_device;
+    delta.device_bytes = call->on_device ? call->uncompressed : 0;
     delta.uncompressed = call->uncompressed;
     delta.sent         = call->why == TW_WHY_NOT ? call->sent : call->uncompressed;
     if (call->bytes < TW_SMALL_BYTES) {

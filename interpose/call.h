@@ -43,9 +43,10 @@ typedef struct tw_call {
     bool               verified;
     double             worst, worst_rms; /* of a verified call                                 */
     bool               stepped;
-    bool               kept;    /* bcast: this is the root, and it kept its exact values      */
-    uint64_t           dropped; /* vectors whose residuals went */
-    size_t             own;     /* allgatherv: values of this rank's block                        */
+    bool               on_device; /* a buffer is device memory, of whatever kind              */
+    bool               kept;      /* bcast: this is the root, and it kept its exact values      */
+    uint64_t           dropped;   /* vectors whose residuals went */
+    size_t             own; /* allgatherv: values of this rank's block                        */
     bool               could_known;
     /* Filled by handlers whose sizes differ between ranks, while watching; see records.h. */
     uint64_t could[TW_CANDIDATES_MAX];
@@ -63,8 +64,8 @@ bool tw_call_vector(tw_call_t *call, MPI_Aint count, MPI_Datatype datatype);
 /** Only MPI_SUM on predefined types is ours. */
 void tw_call_operation(tw_call_t *call, MPI_Op op);
 
-/** Buffers in device memory are MPI's: all ranks of a call must have theirs there, or none. NULL for
- * one that MPI does not look at on this rank, where any address may stand. */
+/** Device memory that we cannot use is MPI's: then all ranks of a call must have theirs there, or none.
+ * NULL for a buffer that MPI does not look at on this rank, where any address may stand. */
 void tw_call_buffers(tw_call_t *call, const void *sendbuf, const void *recvbuf);
 
 /** Does MPI refuse equal pointers to send from and to receive into, in the collectives in which Open

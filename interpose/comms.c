@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "interpose/comms.h"
+#include "interpose/device.h"
 #include "interpose/next.h"
 #include "interpose/records.h"
 #include "interpose/state.h"
@@ -227,7 +228,9 @@ static void tw_comms_drop_duplicate(tw_entry_t *entry)
     entry->duplicate = NULL;
     pthread_mutex_unlock(&tw_state.lock);
     if (duplicate != NULL) {
+        tw_device_enter(entry->handle, entry->device);
         tw_comm_destroy(duplicate);
+        tw_device_leave(entry->device);
     }
 }
 

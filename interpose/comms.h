@@ -40,19 +40,21 @@ typedef struct tw_entry_level {
 } tw_entry_level_t;
 
 typedef struct tw_entry {
-    struct tw_entry *next;
-    MPI_Comm         handle;
-    int              rank, size;
-    bool             usable; /* an intracommunicator of ranks of MPI_COMM_WORLD, more than one  */
-    int              why;    /* tw_why_t where not usable                                       */
-    char             label[40]; /* for the report: "world", "self", its name, "N ranks"         */
-    const char      *name;      /* for rules: "world", "self" or ""; other names are known to one
+    struct tw_entry  *next;
+    MPI_Comm          handle;
+    int               rank, size;
+    bool              usable; /* an intracommunicator of ranks of MPI_COMM_WORLD, more than one  */
+    int               why;    /* tw_why_t where not usable                                       */
+    char              label[40]; /* for the report: "world", "self", its name, "N ranks"         */
+    const char       *name;      /* for rules: "world", "self" or ""; other names are known to one
                                        rank alone */
-    char             info[TW_RULE_SPEC_MAX]; /* thinwire_codec, see hint.c; "" none              */
-    tw_comm_t       *duplicate; /* NULL before the first blocking call that makes it            */
-    uint64_t         made;      /* how many duplicates there were when it was made           */
-    bool             no_duplicate; /* making it failed, on all ranks                            */
-    bool             gone; /* freed by the program; the duplicate is still in use             */
+    char              info[TW_RULE_SPEC_MAX]; /* thinwire_codec, see hint.c; "" none              */
+    tw_comm_t        *duplicate; /* NULL before the first blocking call that makes it            */
+    uint64_t          made;      /* how many duplicates there were when it was made           */
+    struct tw_device *device;    /* that the duplicate works on, too; NULL: none yet       */
+    bool              in_host;   /* but no more: it had no memory                              */
+    bool              no_duplicate; /* making it failed, on all ranks                            */
+    bool              gone; /* freed by the program; the duplicate is still in use             */
     int stride;    /* of its ranks in MPI_COMM_WORLD; 0: not asked yet                      */
     int two_stage; /* two-stage operations outstanding on the duplicate               */
     int users;     /* nonblocking calls outstanding, those included                   */

@@ -62,7 +62,7 @@ void tw_form_encode(tw_call_t *call, const tw_choice_t *choice, const tw_type_t 
     void          *packed = NULL, *narrow = NULL;
     size_t         bytes = 0;
 
-    if (!type->dense && n > 0) {
+    if (!tw_type_at_hand(type) && n > 0) {
         packed = tw_buffer_get(call->comm->handle, items * type->size);
         tw_form_pack(call, type, buffer, items, packed);
         buffer = packed;
@@ -91,7 +91,7 @@ static tw_landing_t tw_landing_make(const tw_call_t *call, const tw_choice_t *ch
 {
     tw_landing_t landing = {.values = buffer};
 
-    if (!type->dense) {
+    if (!tw_type_at_hand(type)) {
         landing.packed = tw_buffer_get(call->comm->handle, items * type->size);
         landing.values = landing.packed;
     }

@@ -9,8 +9,8 @@
 
 #include "interpose/call.h"
 
-/* `items` items of the program's to codes: packed where the layout has holes, narrowed where
- * doubles travel as floats. codes has tw_choice_bytes() bytes. */
+/* `items` items of the program's to codes: packed where the layout has holes or they are a device's,
+ * narrowed where doubles travel as floats. codes has tw_choice_bytes() bytes. */
 void tw_form_encode(tw_call_t *call, const tw_choice_t *choice, const tw_type_t *type,
                     const void *buffer, size_t items, void *codes);
 

@@ -16,6 +16,9 @@ void tw_record_merge(tw_record_t *a, const tw_record_t *b)
     a->time_ns += b->time_ns;
     a->encode_ns += b->encode_ns;
     a->decode_ns += b->decode_ns;
+    a->device_calls += b->device_calls;
+    a->device_bytes += b->device_bytes;
+    a->device_ns += b->device_ns;
     a->small_calls += b->small_calls;
     a->small_ns += b->small_ns;
     for (int i = 0; i < TW_WHY_COUNT; i++) {

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "interpose/device.h"
 #include "interpose/next.h"
 #include "interpose/state.h"
 #include "interpose/types.h"
@@ -50,13 +51,22 @@ static size_t tw_pack_step(const tw_type_t *type)
     return type->size >= most ? 1 : most / type->size;
 }
 
+static void tw_type_copy(const tw_type_t *type, void *to, const void *from, size_t bytes)
+{
+    if (type->device != NULL) {
+        tw_device_copy(MPI_COMM_WORLD, type->device, to, from, bytes);
+    } else {
+        memcpy(to, from, bytes);
+    }
+}
+
 bool tw_type_pack(const tw_type_t *type, const void *buffer, size_t count, void *vector)
 {
     char  *to   = vector;
     size_t step = 0;
 
     if (type->dense || type->size == 0) {
-        memcpy(vector, buffer, count * type->size);
+        tw_type_copy(type, vector, buffer, count * type->size);
         return true;
     }
     if (tw_type_wants_message(type, buffer)) {
@@ -81,7 +91,7 @@ bool tw_type_unpack(const tw_type_t *type, const void *vector, size_t count, voi
     size_t      step = 0;
 
     if (type->dense || type->size == 0) {
-        memcpy(buffer, vector, count * type->size);
+        tw_type_copy(type, buffer, vector, count * type->size);
         return true;
     }
     if (tw_type_wants_message(type, buffer)) {

@@ -39,7 +39,7 @@
     X(COLLECTIVE, "a collective that is only counted")                                             \
     X(CONTRACT, "the error contract allows no codec, or cannot be verified here")                  \
     X(FORM, "persistent or large-count form")                                                      \
-    X(DEVICE, "buffers in device memory")                                                          \
+    X(DEVICE, "device memory that this build or driver leaves to MPI")                             \
     X(ARGUMENTS, "arguments that MPI would refuse")
 
 typedef enum tw_why {
@@ -106,6 +106,11 @@ typedef struct tw_record {
     uint64_t sent;         /* bytes that it did send: counted where compressed, else those       */
     uint64_t time_ns;      /* in the collective (nonblocking: in the call and in the completion)  */
     uint64_t encode_ns, decode_ns;
+    uint64_t
+        device_calls; /* with a buffer in device memory, of those that could be compressed    */
+    uint64_t
+        device_bytes;     /* uncompressed, in those                                               */
+    uint64_t device_ns;   /* of time_ns                                                           */
     uint64_t small_calls; /* with vectors under 4 KiB                                            */
     uint64_t small_ns;
     uint64_t why[TW_WHY_COUNT];        /* calls, by reason; why[NOT] were compressed             */

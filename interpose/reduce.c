@@ -18,10 +18,10 @@ static int tw_reduce_move(const tw_transfer_t *x, MPI_Request *request)
                          x->root, x->call->comm->handle, request);
 }
 
-static int tw_reduce_exact(const tw_transfer_t *x, void *exact)
+static int tw_reduce_exact(const tw_transfer_t *x, const void *input, void *exact)
 {
-    return tw_next.Reduce(x->send.buffer, exact, (int)x->send.block->items, x->send.type.handle,
-                          MPI_SUM, x->root, x->call->comm->handle);
+    return tw_next.Reduce(input, exact, (int)x->send.block->items, x->send.type.handle, MPI_SUM,
+                          x->root, x->call->comm->handle);
 }
 
 /* The root alone sees the error; nothing more is exchanged. */

@@ -30,9 +30,9 @@ static int tw_scatter_native(const tw_scatter_t *a, const void *sendbuf, void *r
                                             a->comm, request);
 }
 
-static int tw_scatter_exact(const tw_transfer_t *x, void *exact)
+static int tw_scatter_exact(const tw_transfer_t *x, const void *input, void *exact)
 {
-    return tw_scatter_native(x->arguments, x->send.buffer, exact, NULL);
+    return tw_scatter_native(x->arguments, input, exact, NULL);
 }
 
 static const tw_manner_t tw_scatter_manner = {.move = tw_transfer_pairs, .exact = tw_scatter_exact};
@@ -116,9 +116,11 @@ static int tw_scatter_call(tw_call_t *call, const tw_scatter_t *a, MPI_Request *
             tw_call_refuse(call, TW_WHY_ARGUMENTS);
         }
     }
-    tw_call_buffers(
-        call, a->sendbuf,
-        call->comm == NULL || tw_counts_at(&a->counts, call->comm->rank) > 0 ? a->recvbuf : NULL);
+    tw_call_buffers(call, a->sendbuf,
+                    a->sendbuf == MPI_IN_PLACE || call->comm == NULL ||
+                            tw_counts_at(&a->counts, call->comm->rank) > 0
+                        ? a->recvbuf
+                        : NULL);
     if (tw_call_decide(call) && !tw_encode_always() &&
         !tw_shares_pay(call, a, call->choice, &sent)) {
         tw_call_undo(call, TW_WHY_NOT_PAYING);

@@ -184,6 +184,9 @@ static void tw_json_numbers(tw_json_t *json, const tw_report_about_t *about,
     tw_json_number(json, "seconds", tw_report_seconds(about, record->time_ns));
     tw_json_number(json, "encode_seconds", tw_report_seconds(about, record->encode_ns));
     tw_json_number(json, "decode_seconds", tw_report_seconds(about, record->decode_ns));
+    tw_json_count(json, "device_calls", record->device_calls);
+    tw_json_count(json, "device_bytes", record->device_bytes);
+    tw_json_number(json, "device_seconds", tw_report_seconds(about, record->device_ns));
     tw_json_count(json, "small_calls", record->small_calls);
     tw_json_number(json, "small_seconds", tw_report_seconds(about, record->small_ns));
     tw_json_count(json, "verified", record->verified);

@@ -81,10 +81,34 @@ static void tw_text_feedback(tw_text_report_t *report)
     }
 }
 
+/* Device memory beside the host's, where there was any. */
+static void tw_text_device(tw_text_report_t *report)
+{
+    const tw_record_t *sum = &report->sum;
+    char               mb[2][32], ms[2][32];
+
+    if (sum->device_calls == 0) {
+        return;
+    }
+    tw_format_fixed(mb[0], sizeof(mb[0]), (double)sum->device_bytes * 1e-6, 3);
+    tw_format_fixed(mb[1], sizeof(mb[1]), (double)(sum->uncompressed - sum->device_bytes) * 1e-6,
+                    3);
+    tw_format_fixed(ms[0], sizeof(ms[0]), 1e3 * tw_report_seconds(report->about, sum->device_ns),
+                    3);
+    tw_format_fixed(ms[1], sizeof(ms[1]),
+                    1e3 * tw_report_seconds(report->about, sum->time_ns - sum->device_ns), 3);
+    tw_page_line(&report->tail,
+                 "with buffers in device memory: %llu calls, %s MB uncompressed, %s ms; others: "
+                 "%llu calls, %s MB, %s ms",
+                 (unsigned long long)sum->device_calls, mb[0], ms[0],
+                 (unsigned long long)(sum->calls - sum->device_calls), mb[1], ms[1]);
+}
+
 static void tw_text_tail(tw_text_report_t *report)
 {
     char verdict[TW_PAGE_WIDTH - 16];
 
+    tw_text_device(report);
     tw_text_reasons(report);
     tw_text_candidates(report);
     tw_text_contract(report);

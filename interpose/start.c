@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "interpose/comms.h"
+#include "interpose/device.h"
 #include "interpose/finish.h"
 #include "interpose/next.h"
 #include "interpose/pending.h"
@@ -122,7 +123,8 @@ void tw_state_stop(void)
     tw_types_stop();
     tw_comms_info_stop();
     tw_next.Type_free(&tw_state.unit);
-    if (!tw_pending_any()) { /* else it is needed when their requests end */
+    if (!tw_pending_any()) { /* else these are needed when their requests end */
+        tw_devices_stop();
         tw_state_quiet_free();
     }
 }

@@ -6,9 +6,11 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "interpose/transfer.h"
+#include "interpose/device.h"
 #include "interpose/form.h"
 #include "interpose/next.h"
+#include "interpose/transfer.h"
+#include "interpose/transfer_device.h"
 #include "interpose/verify.h"
 #include "runtime/base/clock.h"
 
@@ -38,10 +40,19 @@ tw_transfer_t *tw_transfer_make(tw_call_t *call, const tw_manner_t *manner, int 
     return x;
 }
 
+static void tw_side_leave(tw_side_t *side)
+{
+    if (side->made != NULL) {
+        tw_side_device_leave(side);
+    } else {
+        tw_buffer_put(side->codes);
+    }
+}
+
 void tw_transfer_free(tw_transfer_t *x)
 {
-    tw_buffer_put(x->send.codes);
-    tw_buffer_put(x->recv.codes);
+    tw_side_leave(&x->send);
+    tw_side_leave(&x->recv);
     if (x->unit > 1 && x->unit < TW_UNIT) {
         tw_next.Type_free(&x->unit_type);
     }
@@ -132,13 +143,25 @@ static bool tw_transfer_lay(tw_transfer_t *x)
     return most / x->unit <= INT_MAX;
 }
 
-static void tw_side_room(const tw_call_t *call, tw_side_t *side)
+/* In host memory, whatever the items are. */
+static void tw_side_host_room(const tw_call_t *call, tw_side_t *side)
 {
     side->codes = side->count > 0 ? tw_buffer_get(call->comm->handle, side->total) : NULL;
 }
 
+static void tw_side_room(const tw_call_t *call, tw_side_t *side)
+{
+    if (!tw_side_device_room(call, side)) {
+        tw_side_host_room(call, side);
+    }
+}
+
 static void tw_side_encode(tw_call_t *call, const tw_side_t *side)
 {
+    if (side->made != NULL) {
+        tw_side_device_encode(call, side);
+        return;
+    }
     for (int i = 0; i < side->count; i++) {
         const tw_block_t *block = &side->block[i];
         const void       *items = tw_type_at(&side->type, side->buffer, block->first);
@@ -152,8 +175,12 @@ static void tw_side_encode(tw_call_t *call, const tw_side_t *side)
     }
 }
 
-static void tw_side_decode(tw_call_t *call, const tw_side_t *side)
+void tw_side_decode(tw_call_t *call, const tw_side_t *side)
 {
+    if (side->made != NULL) {
+        tw_side_device_decode(call, side);
+        return;
+    }
     for (int i = 0; i < side->count; i++) {
         const tw_block_t *block = &side->block[i];
         void             *items = tw_type_at(&side->type, side->buffer, block->first);
@@ -184,6 +211,27 @@ static void tw_side_as_it_is(tw_side_t *to, const tw_side_t *side)
     }
 }
 
+/* Types of reductions have no holes. */
+static int tw_transfer_exact_sum(const tw_transfer_t *x, void *exact)
+{
+    const tw_side_t *send  = &x->send;
+    size_t           items = 0;
+    void            *copy;
+    int              result;
+
+    if (send->type.device == NULL) {
+        return x->manner->exact(x, send->buffer, exact);
+    }
+    for (int i = 0; i < send->count; i++) {
+        items += send->block[i].items;
+    }
+    copy = tw_buffer_get(x->call->comm->handle, items * send->type.size);
+    tw_form_pack(x->call, &send->type, send->buffer, items, copy);
+    result = x->manner->exact(x, copy, exact);
+    tw_buffer_put(copy);
+    return result;
+}
+
 /* The exact values of the blocks that this rank receives, one after another. NULL where it receives
  * none, or where MPI cannot count them, on all ranks alike. */
 static char *tw_transfer_exact(tw_transfer_t *x, int *result)
@@ -195,15 +243,15 @@ static char *tw_transfer_exact(tw_transfer_t *x, int *result)
         if (x->recv.count > 0) {
             exact = tw_buffer_get(x->call->comm->handle, x->recv.block->items * x->recv.type.size);
         }
-        *result = x->manner->exact(x, exact);
+        *result = tw_transfer_exact_sum(x, exact);
         return exact;
     }
     raw = tw_transfer_make(x->call, x->manner, x->send.count, x->recv.count);
     tw_side_as_it_is(&raw->send, &x->send);
     tw_side_as_it_is(&raw->recv, &x->recv);
     if (tw_transfer_lay(raw)) {
-        tw_side_room(x->call, &raw->send);
-        tw_side_room(x->call, &raw->recv);
+        tw_side_host_room(x->call, &raw->send);
+        tw_side_host_room(x->call, &raw->recv);
         tw_side_encode(x->call, &raw->send);
         *result         = x->manner->move(raw, NULL);
         exact           = raw->recv.codes;
@@ -314,11 +362,27 @@ static int tw_transfer_start(tw_transfer_t *x, MPI_Request *request)
     return result;
 }
 
+/* Whose memory the items are. Displacements may lead to them from anywhere. */
+static void tw_side_find(const tw_call_t *call, tw_side_t *side)
+{
+    for (int i = 0; i < side->count; i++) {
+        if (side->block[i].items > 0) {
+            side->type.device = tw_device_of(
+                call->comm->handle, tw_type_at(&side->type, side->buffer, side->block[i].first));
+            return;
+        }
+    }
+}
+
 int tw_transfer_run(tw_transfer_t *x, MPI_Request *request)
 {
     if (!tw_transfer_lay(x)) {
         tw_give_up(x->call->comm->handle,
                    "a call in which one rank sends %zu bytes cannot be compressed", x->send.total);
+    }
+    if (x->call->on_device) {
+        tw_side_find(x->call, &x->send);
+        tw_side_find(x->call, &x->recv);
     }
     tw_side_room(x->call, &x->send);
     tw_side_room(x->call, &x->recv);

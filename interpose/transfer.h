@@ -33,7 +33,8 @@ typedef struct tw_side {
     tw_block_t *block;
     int        *lengths, *at; /* of all codes, in units: what MPI wants to know          */
     size_t      total;        /* bytes of all codes                                      */
-    char       *codes;
+    char       *codes;        /* what MPI gets                                           */
+    char *made; /* the same in device memory, where they are made and read; NULL: in `codes` */
 } tw_side_t;
 
 typedef struct tw_transfer tw_transfer_t;
@@ -42,9 +43,9 @@ typedef struct tw_transfer tw_transfer_t;
 typedef struct tw_manner {
     /* MPI's collective on the codes of both sides; blocking where request is NULL. */
     int (*move)(const tw_transfer_t *x, MPI_Request *request);
-    /* The program's collective, into `exact`, of a verified call that reduces. NULL: blocks are only
-     * moved, and so are the exact ones. */
-    int (*exact)(const tw_transfer_t *x, void *exact);
+    /* The program's collective, from host memory into `exact`, of a verified call that reduces. NULL:
+     * blocks are only moved, and so are the exact ones. */
+    int (*exact)(const tw_transfer_t *x, const void *input, void *exact);
     /* After decoding: what is done with what was sent. NULL: nothing. */
     void (*sent)(tw_transfer_t *x);
     bool alone; /* one rank has the result, and notes its error; else all reduce theirs      */
@@ -76,6 +77,9 @@ void tw_side_set(tw_side_t *side, const tw_type_t *type, const void *buffer);
 
 /* The next block of a side that is set. */
 void tw_side_add(tw_side_t *side, const tw_choice_t *choice, size_t items, MPI_Aint first);
+
+/* Codes to items; they may be those of another side. */
+void tw_side_decode(tw_call_t *call, const tw_side_t *side);
 
 /* A vector of `items` items, of which a rank that receives has the sum over all ranks. */
 tw_transfer_t *tw_transfer_sum(tw_call_t *call, const tw_manner_t *manner, const void *input,

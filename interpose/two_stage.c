@@ -10,6 +10,7 @@
 #include "interpose/form.h"
 #include "interpose/next.h"
 #include "interpose/two_stage.h"
+#include "interpose/vectors.h"
 #include "runtime/base/clock.h"
 #include "runtime/transport/comm/comm.h"
 
@@ -19,7 +20,7 @@ typedef struct tw_two_stage {
     tw_request_t        *request; /* of the transport                                        */
     MPI_Request          generalized;
     float               *narrow; /* doubles that travel as floats, else NULL                */
-    void                *recv;
+    tw_vectors_t         vectors;
 } tw_two_stage_t;
 
 static tw_two_stage_t *tw_two_stage_list;
@@ -39,7 +40,9 @@ static bool tw_two_stage_test(tw_two_stage_t *op)
     if (pthread_mutex_trylock(&op->call.comm->lock) != 0) {
         return false;
     }
+    tw_device_enter(op->call.comm->handle, op->call.comm->device);
     status = tw_test(&op->request, &done);
+    tw_device_leave(op->call.comm->device);
     pthread_mutex_unlock(&op->call.comm->lock);
     if (status != TW_OK) {
         tw_give_up(op->call.comm->handle, "a compressed MPI_Iallreduce failed: %s",
@@ -53,9 +56,10 @@ static void tw_two_stage_complete(tw_two_stage_t *op)
     const uint64_t start = tw_clock_ns();
 
     if (op->narrow != NULL) {
-        tw_form_widen(op->narrow, op->call.values, op->recv);
+        tw_form_widen(op->narrow, op->call.values, op->vectors.to);
         tw_buffer_put(op->narrow);
     }
+    tw_vectors_finish(&op->call, &op->vectors);
     tw_call_more(&op->call, tw_clock_ns() - start);
     pthread_mutex_lock(&tw_state.lock);
     op->call.comm->two_stage--;
@@ -162,25 +166,38 @@ tw_why_t tw_two_stage_refusal(const tw_call_t *call)
 
 /* Start it in the transport; TW_ERR_BUSY, on all ranks alike, where that would have to synchronise.
  */
-static tw_status_t tw_two_stage_begin(tw_two_stage_t *op, const void *sendbuf, void *recvbuf)
+static tw_status_t tw_two_stage_try(tw_two_stage_t *op, const void *from, void *to)
 {
-    tw_comm_t     *comm = op->call.comm->duplicate;
-    const tw_how_t how  = {.codec = op->call.choice->codec, .exec = &tw_state.exec};
-    const void    *from = sendbuf == MPI_IN_PLACE ? TW_IN_PLACE : sendbuf;
-    void          *to   = recvbuf;
+    tw_entry_t    *entry = op->call.comm;
+    tw_comm_t     *comm  = entry->duplicate;
+    const tw_how_t how   = {.codec = op->call.choice->codec, .exec = &tw_state.exec};
     tw_status_t    status;
 
-    if (op->call.choice->narrow) {
-        op->narrow = tw_buffer_get(op->call.comm->handle, op->call.values * sizeof(float));
-        tw_form_narrow(sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf, op->call.values, op->narrow);
-        from = TW_IN_PLACE;
-        to   = op->narrow;
-    }
-    pthread_mutex_lock(&op->call.comm->lock);
+    pthread_mutex_lock(&entry->lock);
+    tw_device_enter(entry->handle, entry->device);
     comm->asynchronous = true;
     status             = tw_iallreduce(comm, from, to, op->call.values, TW_SUM, &how, &op->request);
     comm->asynchronous = false;
-    pthread_mutex_unlock(&op->call.comm->lock);
+    tw_device_leave(entry->device);
+    pthread_mutex_unlock(&entry->lock);
+    return status;
+}
+
+static tw_status_t tw_two_stage_begin(tw_two_stage_t *op, const void *sendbuf, void *recvbuf)
+{
+    tw_vectors_t *v = &op->vectors;
+    tw_status_t   status;
+
+    tw_vectors_make(&op->call, v, sendbuf, recvbuf);
+    if (op->call.choice->narrow) {
+        op->narrow = tw_buffer_get(op->call.comm->handle, op->call.values * sizeof(float));
+        tw_form_narrow(v->from == TW_IN_PLACE ? v->to : v->from, op->call.values, op->narrow);
+        return tw_two_stage_try(op, TW_IN_PLACE, op->narrow);
+    }
+    status = tw_two_stage_try(op, v->from, v->to);
+    if (tw_vectors_retry(&op->call, v, status)) {
+        status = tw_two_stage_try(op, v->from, v->to);
+    }
     return status;
 }
 
@@ -194,10 +211,10 @@ tw_why_t tw_two_stage_iallreduce(tw_call_t *call, const void *sendbuf, void *rec
         tw_give_up(call->comm->handle, "no memory for a request");
     }
     op->call = *call;
-    op->recv = recvbuf;
     status   = tw_two_stage_begin(op, sendbuf, recvbuf);
     if (status == TW_ERR_BUSY) {
         tw_buffer_put(op->narrow);
+        tw_vectors_drop(&op->vectors);
         free(op);
         return TW_WHY_NO_DUPLICATE;
     }

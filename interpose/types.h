@@ -24,12 +24,14 @@ typedef enum tw_kind {
 typedef struct tw_type {
     MPI_Datatype handle;
     tw_kind_t    kind;
-    bool         named;    /* a predefined type                                     */
-    bool         dense;    /* items follow each other without holes, in order        */
-    size_t       size;     /* bytes of data in one item                              */
-    size_t       values;   /* floats or doubles in one item; 0 for TW_KIND_OTHER     */
-    MPI_Aint     extent;   /* bytes from one item to the next                        */
-    char         name[24]; /* for the report: "float", "derived(float)"              */
+    bool         named;  /* a predefined type                                     */
+    bool         dense;  /* items follow each other without holes, in order        */
+    size_t       size;   /* bytes of data in one item                              */
+    size_t       values; /* floats or doubles in one item; 0 for TW_KIND_OTHER     */
+    MPI_Aint     extent; /* bytes from one item to the next                        */
+    struct tw_device
+        *device;   /* the items are its memory; NULL: the host's. Set where these are known */
+    char name[24]; /* for the report: "float", "derived(float)"              */
 } tw_type_t;
 
 /* In MPI_Init and MPI_Finalize. */
@@ -39,8 +41,9 @@ void tw_types_stop(void);
 /* Look at a datatype. false where MPI would refuse it (MPI_DATATYPE_NULL, not committed). */
 bool tw_type_look(MPI_Datatype datatype, tw_type_t *type);
 
-/* `count` items at `buffer` to consecutive values and back, through a type of any layout. The
- * vector has count * type->values values. false after an MPI error. */
+/* `count` items at `buffer` to consecutive values in host memory and back, through a type of any layout.
+ * The vector has count * type->values values. In device memory without holes by a copy; with holes it is
+ * MPI that reads and writes it. false after an MPI error. */
 bool tw_type_pack(const tw_type_t *type, const void *buffer, size_t count, void *vector);
 bool tw_type_unpack(const tw_type_t *type, const void *vector, size_t count, void *buffer);
 
@@ -48,6 +51,12 @@ bool tw_type_unpack(const tw_type_t *type, const void *vector, size_t count, voi
 static inline size_t tw_kind_size(tw_kind_t kind)
 {
     return kind == TW_KIND_DOUBLE ? sizeof(double) : sizeof(float);
+}
+
+/* May the values of items be read and written where they lie? Else they are packed. */
+static inline bool tw_type_at_hand(const tw_type_t *type)
+{
+    return type->dense && type->device == NULL;
 }
 
 /* Address of item `index` of a buffer. */

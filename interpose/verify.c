@@ -259,7 +259,7 @@ void tw_verify_compare(tw_call_t *call, tw_errors_t *errors, const tw_type_t *ty
     const size_t values = items * type->values;
     void        *packed = NULL;
 
-    if (!type->dense) {
+    if (!tw_type_at_hand(type)) {
         packed = tw_buffer_get(call->comm->handle, items * type->size);
         tw_type_pack(type, buffer, items, packed);
         buffer = packed;

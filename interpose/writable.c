@@ -76,7 +76,7 @@ bool tw_writable(const tw_type_t *type, const void *buffer, size_t count)
     uintptr_t       first = (uintptr_t)buffer, end;
     int             answer;
 
-    if (count == 0 || type->size == 0) {
+    if (count == 0 || type->size == 0 || type->device != NULL) {
         return true;
     }
     if (!type->dense &&

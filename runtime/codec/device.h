@@ -54,6 +54,13 @@ typedef struct tw_device_ops {
     /* Is p or q memory of some device that the host cannot read? Starts no device, and costs next to
      * nothing in a process that uses none. NULL: no. */
     bool (*owns)(const void *p, const void *q);
+    /* The context that p is memory of, which the device may use from there alone. TW_ERR_UNSUPPORTED: this
+     * driver cannot say; TW_ERR_IO. */
+    tw_status_t (*context)(const void *p, void **context_p);
+    /* Make a context the current one of this thread, until pop(). TW_ERR_UNSUPPORTED; TW_ERR_IO: it is gone.
+     * These three are NULL where thinwire is built without CUDA. */
+    tw_status_t (*push)(void *context);
+    void (*pop)(void);
     /* May the current device work on p? Its own memory, or managed memory; else TW_ERR_INVALID_ARG.
      */
     tw_status_t (*check)(const void *p);

@@ -31,7 +31,7 @@ END
 # take MPI's handles from its table (interpose/late.h).
 objects() {
     find runtime interpose -name '*.o' -path '*/.libs/*' -print0 | xargs -0 nm -A -P | awk '
-        /^runtime.*lib_libthinwire_preload/ { next }
+        /^runtime.*preload/ { next }
         { file = $1; sub(/:$/, "", file); sub(/\/\.libs\//, "/", file); sub(/\/[^\/]*-/, "/", file); sub(/o$/, "c", file)
           if (!(file in there)) there[file] = (getline line <(source "/" file)) > 0
           if (there[file]) print file, $2, $3 }' source="$top_srcdir"

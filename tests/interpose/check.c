@@ -25,7 +25,7 @@ static void note_call(const t_job_t *job)
 static void complain(const t_buffer_t *buffer, const char *which, size_t byte)
 {
     const t_layout_t *layout = buffer->layout;
-    const long        offset = (long)byte - (long)(buffer->data - buffer->memory);
+    const long        offset = (long)byte - T_GUARD;
 
     for (int p = 0; p < buffer->count; p++) {
         for (long i = 0; i < buffer->pieces[p].items; i++) {
@@ -36,10 +36,11 @@ static void complain(const t_buffer_t *buffer, const char *which, size_t byte)
                 if (offset >= at && offset < at + (long)t_base_size(base)) {
                     t_fail(__FILE__, __LINE__,
                            "%s, piece %d of %d, element %ld: %.9g (%a), not %.9g (%a)", which, p,
-                           buffer->count, i * layout->basics + k, t_read(base, buffer->data + at),
-                           t_read(base, buffer->data + at),
-                           t_read(base, buffer->want + (buffer->data - buffer->memory) + at),
-                           t_read(base, buffer->want + (buffer->data - buffer->memory) + at));
+                           buffer->count, i * layout->basics + k,
+                           t_read(base, buffer->memory + T_GUARD + at),
+                           t_read(base, buffer->memory + T_GUARD + at),
+                           t_read(base, buffer->want + T_GUARD + at),
+                           t_read(base, buffer->want + T_GUARD + at));
                     return;
                 }
             }

@@ -187,8 +187,7 @@ static void put(const t_job_t *job, const t_buffer_t *buffer, const t_piece_t *p
     double            magnitude;
 
     for (long i = 0; i < piece->items; i++) {
-        unsigned char *item =
-            memory + (buffer->data - buffer->memory) + (piece->at + i) * layout->extent;
+        unsigned char *item = memory + T_GUARD + (piece->at + i) * layout->extent;
 
         for (int k = 0; k < layout->basics; k++, position++) {
             const t_base_t base = (t_base_t)layout->base[k];
@@ -216,12 +215,19 @@ static void buffer_make(t_buffer_t *buffer, uint64_t seed)
         items = end > items ? end : items;
     }
     buffer->bytes  = (size_t)items * (size_t)buffer->layout->extent + 2 * T_GUARD;
-    buffer->memory = t_malloc(buffer->bytes);
+    buffer->place  = t_memory_get(buffer->bytes, seed);
+    buffer->memory = buffer->place.here;
     buffer->want   = t_malloc(buffer->bytes);
-    buffer->data   = buffer->memory + T_GUARD;
+    buffer->data   = buffer->place.mpi + T_GUARD;
     for (size_t i = 0; i < buffer->bytes; i++) {
         buffer->memory[i] = (unsigned char)(t_mix(seed) + i * 37);
     }
+}
+
+static void buffer_free(t_buffer_t *buffer)
+{
+    t_memory_put(&buffer->place);
+    free(buffer->want);
 }
 
 /* The input is put into both; what must come out, into `want` alone. */
@@ -290,8 +296,7 @@ void t_job_open(t_job_t *job, const t_place_t *place, const t_call_t *call)
         /* The input is longer than the result, and MPI may use the rest of it. */
         t_buffer_t *recv = &job->recv;
 
-        free(recv->memory);
-        free(recv->want);
+        buffer_free(recv);
         recv->pieces[1] = job->send.pieces[0];
         recv->count     = 2;
         buffer_make(recv, call->seed);
@@ -304,9 +309,7 @@ void t_job_open(t_job_t *job, const t_place_t *place, const t_call_t *call)
 
 void t_job_close(t_job_t *job)
 {
-    free(job->send.memory);
-    free(job->send.want);
-    free(job->recv.memory);
-    free(job->recv.want);
+    buffer_free(&job->send);
+    buffer_free(&job->recv);
     free(job->large);
 }

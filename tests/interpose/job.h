@@ -8,6 +8,7 @@
 #define TW_TESTS_INTERPOSE_JOB_H
 
 #include "tests/interpose/layouts.h"
+#include "tests/interpose/memory.h"
 
 #define T_GUARD 64 /* bytes on either side of the data of a buffer */
 
@@ -61,8 +62,9 @@ typedef struct t_piece {
 
 typedef struct t_buffer {
     const t_layout_t *layout;
+    t_memory_t        place;         /* of memory                             */
     unsigned char    *memory, *want; /* all of it, and what it must be        */
-    unsigned char    *data;          /* the address that goes to MPI          */
+    unsigned char    *data; /* the address that goes to MPI, T_GUARD bytes behind the first */
     size_t            bytes;
     t_piece_t         pieces[T_RANKS_MAX]; /* the data in it                  */
     int               count;

@@ -80,6 +80,8 @@ mode() {
         encode) # all that can be goes through encoder and decoder, and loses nothing
             settings+=(THINWIRE_CODEC=bitpack:4 THINWIRE_RULES=double=bitpack:8 THINWIRE_ENCODE=always)
             settings+=(THINWIRE_ALLREDUCE=two_pass) ;;
+        left) # to MPI: memory that is not ours
+            settings+=(THINWIRE_CODEC=tree8 THINWIRE_THRESHOLD=0) ;;
         *) echo "Bail out! no mode $1"; exit 1 ;;
     esac
 }

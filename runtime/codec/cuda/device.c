@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * codec/cuda/device.c - the table of codec/device.h for CUDA.
  *
- * Whether a pointer is device memory is asked of the driver, not of the runtime: the runtime would
- * start the device in a process that has never used it. The driver (libcuda.so.1) is only looked
- * for among what the process has loaded, and only when something new was loaded since the last
- * look.
+ * Work is done in the context of the memory, not in the first of its device: programs that use the driver
+ * have contexts of their own. These are functions of the driver, which is there where such memory is.
  */
 #include "config.h"
 
-#include <dlfcn.h>
-#include <link.h>
-#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -18,14 +13,9 @@
 #include "runtime/codec/cuda/runtime.h"
 #include "runtime/codec/cuda/select.h"
 #include "runtime/codec/device.h"
+#include "runtime/codec/owner.h"
 
-/* From cuda.h of the driver, which is not needed otherwise. */
-#define TW_CU_ATTRIBUTE_MEMORY_TYPE 2 /* CU_POINTER_ATTRIBUTE_MEMORY_TYPE */
-#define TW_CU_ATTRIBUTE_IS_MANAGED  8 /* CU_POINTER_ATTRIBUTE_IS_MANAGED  */
-#define TW_CU_MEMORYTYPE_DEVICE     2
-
-typedef int (*tw_cu_attribute_t)(void *data, int attribute, unsigned long long pointer);
-typedef int (*tw_cu_state_t)(int device, unsigned *flags, int *active);
+typedef int tw_cu_state_fn(int device, unsigned *flags, int *active);
 
 static tw_status_t tw_cuda_current(int *device_p)
 {
@@ -44,21 +34,25 @@ static tw_status_t tw_cuda_current(int *device_p)
     return status;
 }
 
+/* *function_p = a function of the driver; false: it has none of that name. */
+static bool tw_cuda_driver(const char *name, void *function_p)
+{
+    void *const address = tw_owner_cuda_driver(name);
+
+    memcpy(function_p, &address, sizeof(address));
+    return address != NULL;
+}
+
 /* Has this process started a device? A thread that never named one has device 0 by default: made
  * current again, it would take hundreds of megabytes of a GPU that is perhaps another rank's. */
 static bool tw_cuda_started(int device)
 {
-    void         *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    void         *found  = driver != NULL ? dlsym(driver, "cuDevicePrimaryCtxGetState") : NULL;
-    tw_cu_state_t function;
-    unsigned      flags  = 0;
-    int           active = 1;
+    tw_cu_state_fn *state;
+    unsigned        flags  = 0;
+    int             active = 1;
 
-    memcpy(&function, &found, sizeof(function));
-    if (driver != NULL) {
-        dlclose(driver);
-    }
-    return function == NULL || function(device, &flags, &active) != 0 || active != 0;
+    return !tw_cuda_driver("cuDevicePrimaryCtxGetState", &state) ||
+           state(device, &flags, &active) != 0 || active != 0;
 }
 
 static tw_status_t tw_cuda_use(int device, int *before_p)
@@ -80,54 +74,73 @@ static tw_status_t tw_cuda_use(int device, int *before_p)
     return status;
 }
 
-/* How often the process has loaded a library: of the first object, since all tell the same. */
-static int tw_loads(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    (void)size;
-    *(unsigned long long *)arg = info->dlpi_adds;
-    return 1;
-}
-
-static tw_cu_attribute_t tw_cu_attribute(void)
-{
-    static _Atomic(uintptr_t)          found;
-    static _Atomic(unsigned long long) looked_at;
-    tw_cu_attribute_t                  function;
-    unsigned long long                 loads   = 0;
-    uintptr_t                          address = atomic_load(&found);
-
-    if (address == 0) {
-        dl_iterate_phdr(tw_loads, &loads);
-    }
-    if (address == 0 && loads != atomic_load(&looked_at)) {
-        void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-
-        address = driver != NULL ? (uintptr_t)dlsym(driver, "cuPointerGetAttribute") : 0;
-        atomic_store(&found, address);
-        atomic_store(&looked_at, loads);
-    }
-    memcpy(&function, &address, sizeof(function));
-    return function;
-}
-
-static bool tw_cuda_owns_one(tw_cu_attribute_t attribute, const void *p)
-{
-    unsigned type = 0, managed = 0;
-
-    if (p == NULL ||
-        attribute(&type, TW_CU_ATTRIBUTE_MEMORY_TYPE, (unsigned long long)(uintptr_t)p) != 0 ||
-        type != TW_CU_MEMORYTYPE_DEVICE) {
-        return false;
-    }
-    return attribute(&managed, TW_CU_ATTRIBUTE_IS_MANAGED, (unsigned long long)(uintptr_t)p) != 0 ||
-           managed == 0;
-}
-
 static bool tw_cuda_owns(const void *p, const void *q)
 {
-    const tw_cu_attribute_t attribute = p != NULL || q != NULL ? tw_cu_attribute() : NULL;
+    return tw_owner_of(p) == TW_OWNER_CUDA || tw_owner_of(q) == TW_OWNER_CUDA;
+}
 
-    return attribute != NULL && (tw_cuda_owns_one(attribute, p) || tw_cuda_owns_one(attribute, q));
+/* From cuda.h of the driver, which is not needed otherwise. */
+#define TW_CU_POINTER_CONTEXT        1
+#define TW_CU_POINTER_DEVICE_ORDINAL 9
+
+typedef int tw_cu_attribute_fn(void *data, int attribute, unsigned long long pointer);
+typedef int tw_cu_primary_fn(void **context, int device);
+typedef int tw_cu_push_fn(void *context);
+typedef int tw_cu_pop_fn(void **context);
+
+/* Memory of pools and mapped memory are of no context: the device's first one, which stays as it is. */
+static tw_status_t tw_cuda_primary(tw_cu_attribute_fn *attribute, const void *p, void **context_p)
+{
+    tw_cu_primary_fn *retain;
+    int               device = 0;
+
+    if (!tw_cuda_driver("cuDevicePrimaryCtxRetain", &retain)) {
+        return TW_ERR_UNSUPPORTED;
+    }
+    return attribute(&device, TW_CU_POINTER_DEVICE_ORDINAL, (unsigned long long)(uintptr_t)p) ==
+                       0 &&
+                   retain(context_p, device) == 0
+               ? TW_OK
+               : TW_ERR_IO;
+}
+
+static tw_status_t tw_cuda_context(const void *p, void **context_p)
+{
+    tw_cu_attribute_fn *attribute;
+    void               *context = NULL;
+    tw_status_t         status  = TW_OK;
+
+    if (!tw_cuda_driver("cuPointerGetAttribute", &attribute)) {
+        return TW_ERR_UNSUPPORTED;
+    }
+    if (attribute(&context, TW_CU_POINTER_CONTEXT, (unsigned long long)(uintptr_t)p) != 0 ||
+        context == NULL) {
+        status = tw_cuda_primary(attribute, p, &context);
+    }
+    if (status == TW_OK) {
+        *context_p = context;
+    }
+    return status;
+}
+
+static tw_status_t tw_cuda_push(void *context)
+{
+    tw_cu_push_fn *push;
+
+    if (!tw_cuda_driver("cuCtxPushCurrent_v2", &push)) {
+        return TW_ERR_UNSUPPORTED;
+    }
+    return push(context) == 0 ? TW_OK : TW_ERR_IO;
+}
+
+static void tw_cuda_pop(void)
+{
+    tw_cu_pop_fn *pop;
+    void         *context;
+
+    if (tw_cuda_driver("cuCtxPopCurrent_v2", &pop)) {
+        (void)pop(&context);
+    }
 }
 
 static tw_status_t tw_cuda_check(const void *p)
@@ -268,6 +281,9 @@ const tw_device_ops_t tw_device_cuda = {
     .current         = tw_cuda_current,
     .use             = tw_cuda_use,
     .owns            = tw_cuda_owns,
+    .context         = tw_cuda_context,
+    .push            = tw_cuda_push,
+    .pop             = tw_cuda_pop,
     .check           = tw_cuda_check,
     .allocate        = tw_cuda_allocate,
     .release         = tw_cuda_release,

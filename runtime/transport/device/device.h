@@ -29,15 +29,17 @@ typedef struct tw_device_pool {
 
 typedef struct tw_comm_device {
     const tw_device_ops_t *ops;
-    int              aware; /* does the endpoint take device memory? 1, 0; -1: it does not say */
-    bool             open;
-    bool             direct;   /* codes go to MPI as device memory; else through pinned memory */
-    int              number;   /* of the device */
-    size_t           reserved; /* as tw_comm_t has it, of calls that say device memory */
-    void            *out, *in; /* streams of copies from and to the device */
-    tw_device_pool_t pool[2];  /* by tw_device_memory_t */
-    struct tw_device_event *events; /* idle ones */
-    tw_device_slots_t       slots;  /* that ranks of the node share; made when first needed */
+    int    aware; /* does the endpoint take device memory? 1, 0; -1: it does not say */
+    bool   open;
+    bool   direct;   /* codes go to MPI as device memory; else through pinned memory */
+    int    number;   /* of the device */
+    size_t reserved; /* as tw_comm_t has it, of calls that say device memory */
+    void  *out, *in; /* streams of copies from and to the device */
+    /* Of work on memory that calls do not say is the device's; NULL: its default one. */
+    void                   *stream;
+    tw_device_pool_t        pool[2]; /* by tw_device_memory_t */
+    struct tw_device_event *events;  /* idle ones */
+    tw_device_slots_t       slots;   /* that ranks of the node share; made when first needed */
 } tw_comm_device_t;
 
 #define TW_DEVICE_NOT_ASKED (-2) /* aware */

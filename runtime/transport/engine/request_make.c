@@ -73,6 +73,7 @@ static tw_status_t tw_how_check(tw_comm_t *comm, const tw_how_t *how,
     op->said     = op->exec.memory;
     if (op->exec.memory == TW_MEMORY_HOST && tw_comm_device_owns(comm, shape->values)) {
         op->exec.memory = TW_MEMORY_CUDA;
+        op->exec.stream = comm->device.stream;
     }
     tw_codec_traits(op->codec, &traits);
     op->identity = traits.identity && op->exec.memory == TW_MEMORY_HOST;

@@ -1,34 +1,131 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/standin/driver.c - the functions of the driver that thinwire looks for.
+ * tests/gpu/standin/driver.c - the functions of the driver that thinwire looks for. Each device has one
+ * context, its primary one; what a thread has pushed and not popped is a leak.
  */
 #include "config.h"
 
 #include "tests/gpu/standin/core.h"
 
-#define ATTRIBUTE_MEMORY_TYPE 2
-#define ATTRIBUTE_IS_MANAGED  8
-#define MEMORYTYPE_HOST       1u
-#define MEMORYTYPE_DEVICE     2u
+#define ATTRIBUTE_CONTEXT        1
+#define ATTRIBUTE_MEMORY_TYPE    2
+#define ATTRIBUTE_IS_MANAGED     8
+#define ATTRIBUTE_DEVICE_ORDINAL 9
+#define MEMORYTYPE_HOST          1u
+#define MEMORYTYPE_DEVICE        2u
+#define CONCURRENT_MANAGED       89 /* CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS */
+#define INVALID_CONTEXT          201
+#define DEPTH                    16
+#define PUSHED                   "pushed contexts"
 
 int cuPointerGetAttribute(void *data, int attribute, unsigned long long pointer);
 int cuDevicePrimaryCtxGetState(int dev, unsigned *flags, int *active);
+int cuDeviceGetAttribute(int *value, int attribute, int device);
+int cuDevicePrimaryCtxRetain(void **context, int device);
+int cuCtxPushCurrent_v2(void *context);
+int cuCtxPopCurrent_v2(void **context);
+
+static char              contexts[STANDIN_DEVICES];
+static _Thread_local int below[DEPTH], depth; /* devices that were current before each push */
+
+static int attribute_of(const standin_memory_t *m, int attribute, void *data)
+{
+    switch (attribute) {
+    case ATTRIBUTE_CONTEXT:
+        *(void **)data = &contexts[m->device];
+        return 0;
+    case ATTRIBUTE_MEMORY_TYPE:
+        *(unsigned *)data = m->kind == STANDIN_DEVICE || m->kind == STANDIN_MANAGED
+                                ? MEMORYTYPE_DEVICE
+                                : MEMORYTYPE_HOST;
+        return 0;
+    case ATTRIBUTE_IS_MANAGED:
+        *(unsigned *)data = m->kind == STANDIN_MANAGED;
+        return 0;
+    case ATTRIBUTE_DEVICE_ORDINAL:
+        *(int *)data = m->device;
+        return 0;
+    default:
+        return cudaErrorNotSupported;
+    }
+}
 
 int cuPointerGetAttribute(void *data, int attribute, unsigned long long pointer)
 {
     int                     error = standin_enter(__func__, 0);
     const standin_memory_t *m     = standin_memory_of((const void *)(uintptr_t)pointer);
 
-    if (error == 0 && (m == NULL || m->kind == STANDIN_FREED)) {
+    if (error == 0) {
+        error = data == NULL || m == NULL || m->kind == STANDIN_FREED
+                    ? cudaErrorInvalidValue
+                    : attribute_of(m, attribute, data);
+    }
+    return standin_leave(error);
+}
+
+static int device_error(int device)
+{
+    return device >= 0 && device < standin_devices ? 0 : cudaErrorInvalidDevice;
+}
+
+int cuDeviceGetAttribute(int *value, int attribute, int device)
+{
+    int error = standin_enter(__func__, 0);
+
+    error = error == 0 ? device_error(device) : error;
+    if (error == 0 && (value == NULL || attribute != CONCURRENT_MANAGED)) {
         error = cudaErrorInvalidValue;
-    } else if (error == 0 && attribute == ATTRIBUTE_MEMORY_TYPE) {
-        *(unsigned *)data =
-            m->kind == STANDIN_DEVICE || m->kind == STANDIN_MANAGED || m->kind == STANDIN_OPENED
-                ? MEMORYTYPE_DEVICE
-                : MEMORYTYPE_HOST;
-    } else if (error == 0 && attribute == ATTRIBUTE_IS_MANAGED) {
-        *(unsigned *)data = m->kind == STANDIN_MANAGED;
-    } else if (error == 0) {
-        error = cudaErrorNotSupported;
+    }
+    if (error == 0) {
+        *value = 1;
+    }
+    return standin_leave(error);
+}
+
+int cuDevicePrimaryCtxRetain(void **context, int device)
+{
+    int error = standin_enter(__func__, 0);
+
+    error = error == 0 ? device_error(device) : error;
+    if (error == 0) {
+        *context = &contexts[device];
+    }
+    return standin_leave(error);
+}
+
+int cuCtxPushCurrent_v2(void *context)
+{
+    int             error  = standin_enter(__func__, 0);
+    const ptrdiff_t device = (char *)context - contexts;
+
+    if (error == 0 && (context == NULL || device < 0 || device >= standin_devices)) {
+        standin_found("%p is no context", context);
+        error = INVALID_CONTEXT;
+    } else if (error == 0 && depth == DEPTH) {
+        standin_found("%d contexts are pushed already", depth);
+        error = INVALID_CONTEXT;
+    }
+    if (error == 0) {
+        below[depth++]  = standin_current;
+        standin_current = (int)device;
+        standin_count(PUSHED, 1);
+    }
+    return standin_leave(error);
+}
+
+int cuCtxPopCurrent_v2(void **context)
+{
+    int error = standin_enter(__func__, 0);
+
+    if (error == 0 && depth == 0) {
+        standin_found("no context was pushed by this thread");
+        error = INVALID_CONTEXT;
+    }
+    if (error == 0) {
+        if (context != NULL) {
+            *context = &contexts[standin_current];
+        }
+        standin_current = below[--depth];
+        standin_count(PUSHED, -1);
     }
     return standin_leave(error);
 }

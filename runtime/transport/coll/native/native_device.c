@@ -12,7 +12,7 @@
 static tw_status_t tw_native_move(tw_comm_t *comm, const tw_exec_t *exec, void *to,
                                   const void *from, size_t bytes)
 {
-    void       *stream = exec != NULL ? exec->stream : NULL;
+    void       *stream = exec != NULL && exec->stream != NULL ? exec->stream : comm->device.stream;
     tw_status_t status = TW_OK;
 
     if (bytes > 0) {

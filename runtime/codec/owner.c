@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * codec/owner.c - see owner.h. Needs no header of CUDA's or AMD's.
+ */
+#include "config.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "runtime/codec/owner.h"
+
+#define TW_CUDA_DRIVER "libcuda.so.1"
+#define TW_HSA_RUNTIME "libhsa-runtime64.so.1" /* HIP stands on it */
+
+/* The two, and functions of theirs; 0 where there is none. */
+typedef struct tw_owners {
+    _Atomic(uintptr_t) cuda, cuda_attribute, cuda_device;
+    _Atomic(uintptr_t) hsa, hsa_pointer, hsa_agent;
+} tw_owners_t;
+
+static tw_owners_t tw_owners;
+
+/* How often the process has loaded a library: of the first object, since all tell the same. */
+static int tw_loads(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    (void)size;
+    *(unsigned long long *)arg = info->dlpi_adds;
+    return 1;
+}
+
+static void tw_owner_find(void *library, const char *name, _Atomic(uintptr_t) *function)
+{
+    atomic_store(function, (uintptr_t)dlsym(library, name));
+}
+
+/* The handles are kept, as are their functions. */
+static void tw_owner_look(void)
+{
+    static _Atomic(unsigned long long) looked_at;
+    unsigned long long                 loads = 0;
+    void                              *library;
+
+    dl_iterate_phdr(tw_loads, &loads);
+    if (loads == atomic_load(&looked_at)) {
+        return;
+    }
+    library =
+        atomic_load(&tw_owners.cuda) != 0 ? NULL : dlopen(TW_CUDA_DRIVER, RTLD_LAZY | RTLD_NOLOAD);
+    if (library != NULL) {
+        tw_owner_find(library, "cuPointerGetAttribute", &tw_owners.cuda_attribute);
+        tw_owner_find(library, "cuDeviceGetAttribute", &tw_owners.cuda_device);
+        atomic_store(&tw_owners.cuda, (uintptr_t)library);
+    }
+    library =
+        atomic_load(&tw_owners.hsa) != 0 ? NULL : dlopen(TW_HSA_RUNTIME, RTLD_LAZY | RTLD_NOLOAD);
+    if (library != NULL) {
+        tw_owner_find(library, "hsa_amd_pointer_info", &tw_owners.hsa_pointer);
+        tw_owner_find(library, "hsa_agent_get_info", &tw_owners.hsa_agent);
+        atomic_store(&tw_owners.hsa, (uintptr_t)library);
+    }
+    atomic_store(&looked_at, loads);
+}
+
+void *tw_owner_cuda_driver(const char *name)
+{
+    uintptr_t address = atomic_load(&tw_owners.cuda);
+    void     *driver;
+
+    if (address == 0) {
+        tw_owner_look();
+        address = atomic_load(&tw_owners.cuda);
+    }
+    memcpy(&driver, &address, sizeof(driver));
+    return driver != NULL ? dlsym(driver, name) : NULL;
+}
+
+/* ---- CUDA ------------------------------------------------------------------------------------ */
+
+/* From cuda.h of the driver. */
+enum {
+    TW_CU_INVALID_VALUE   = 1, /* it does not know the address */
+    TW_CU_NOT_INITIALIZED = 3,
+    TW_CU_DEINITIALIZED   = 4,
+    TW_CU_STUB_LIBRARY    = 34,
+    TW_CU_NO_DEVICE       = 100
+};
+enum {
+    TW_CU_POINTER_MEMORY_TYPE    = 2,
+    TW_CU_POINTER_IS_MANAGED     = 8,
+    TW_CU_POINTER_DEVICE_ORDINAL = 9
+};
+#define TW_CU_MEMORYTYPE_DEVICE                2
+#define TW_CU_DEVICE_CONCURRENT_MANAGED_ACCESS 89
+
+typedef int tw_cu_attribute_fn(void *data, int attribute, unsigned long long pointer);
+typedef int tw_cu_device_fn(int *data, int attribute, int device);
+
+/* Managed memory is the host's where it may read it while the device works. */
+static tw_owner_t tw_owner_of_managed(tw_cu_attribute_fn *attribute, unsigned long long p)
+{
+    const uintptr_t  address = atomic_load(&tw_owners.cuda_device);
+    tw_cu_device_fn *device;
+    int              number = 0, concurrent = 0;
+
+    memcpy(&device, &address, sizeof(device));
+    return device != NULL && attribute(&number, TW_CU_POINTER_DEVICE_ORDINAL, p) == 0 &&
+                   device(&concurrent, TW_CU_DEVICE_CONCURRENT_MANAGED_ACCESS, number) == 0 &&
+                   concurrent != 0
+               ? TW_OWNER_HOST
+               : TW_OWNER_CUDA;
+}
+
+static tw_owner_t tw_owner_by_cuda(unsigned long long p)
+{
+    const uintptr_t     address = atomic_load(&tw_owners.cuda_attribute);
+    tw_cu_attribute_fn *attribute;
+    unsigned            type = 0, managed = 0;
+
+    memcpy(&attribute, &address, sizeof(attribute));
+    if (attribute == NULL) {
+        return TW_OWNER_UNKNOWN;
+    }
+    switch (attribute(&type, TW_CU_POINTER_MEMORY_TYPE, p)) {
+    case 0:
+        break;
+    case TW_CU_INVALID_VALUE:
+    case TW_CU_NOT_INITIALIZED:
+    case TW_CU_DEINITIALIZED:
+    case TW_CU_STUB_LIBRARY:
+    case TW_CU_NO_DEVICE:
+        return TW_OWNER_HOST;
+    default:
+        return TW_OWNER_UNKNOWN;
+    }
+    if (type != TW_CU_MEMORYTYPE_DEVICE) {
+        return TW_OWNER_HOST;
+    }
+    if (attribute(&managed, TW_CU_POINTER_IS_MANAGED, p) != 0 || managed == 0) {
+        return TW_OWNER_CUDA;
+    }
+    return tw_owner_of_managed(attribute, p);
+}
+
+/* ---- AMD -------------------------------------------------------------------------------------- */
+
+/* hsa_amd_pointer_info_t of ROCm's hsa_ext_amd.h, which says by `size` how much of it there is. */
+typedef struct tw_hsa_pointer {
+    uint32_t size;
+    int      type; /* TW_HSA_POINTER_... */
+    void    *agent_base, *host_base;
+    size_t   bytes;
+    void    *user;
+    uint64_t owner; /* an agent */
+    uint32_t flags;
+    bool     registered;
+} tw_hsa_pointer_t;
+
+enum { TW_HSA_POINTER_UNKNOWN = 0, TW_HSA_POINTER_LOCKED = 2 }; /* locked: the host's own memory */
+#define TW_HSA_NOT_INITIALIZED   0x100b
+#define TW_HSA_AGENT_INFO_DEVICE 17
+#define TW_HSA_DEVICE_CPU        0
+
+typedef int tw_hsa_pointer_fn(const void *p, tw_hsa_pointer_t *info, void *(*allocate)(size_t),
+                              uint32_t *agents, void *accessible);
+typedef int tw_hsa_agent_fn(uint64_t agent, int attribute, void *value);
+
+static tw_owner_t tw_owner_by_hsa(const void *p)
+{
+    const uintptr_t    addresses[2] = {atomic_load(&tw_owners.hsa_pointer),
+                                       atomic_load(&tw_owners.hsa_agent)};
+    tw_hsa_pointer_t   info         = {.size = sizeof(info)};
+    tw_hsa_pointer_fn *pointer;
+    tw_hsa_agent_fn   *agent;
+    int                status, device = 1;
+
+    memcpy(&pointer, &addresses[0], sizeof(pointer));
+    memcpy(&agent, &addresses[1], sizeof(agent));
+    if (pointer == NULL || agent == NULL) {
+        return TW_OWNER_UNKNOWN;
+    }
+    status = pointer(p, &info, NULL, NULL, NULL);
+    if (status == TW_HSA_NOT_INITIALIZED || (status == 0 && (info.type == TW_HSA_POINTER_UNKNOWN ||
+                                                             info.type == TW_HSA_POINTER_LOCKED))) {
+        return TW_OWNER_HOST;
+    }
+    return status == 0 && agent(info.owner, TW_HSA_AGENT_INFO_DEVICE, &device) == 0 &&
+                   device == TW_HSA_DEVICE_CPU
+               ? TW_OWNER_HOST
+               : TW_OWNER_UNKNOWN;
+}
+
+tw_owner_t tw_owner_of(const void *p)
+{
+    tw_owner_t owner = TW_OWNER_HOST;
+
+    if (p == NULL) {
+        return TW_OWNER_HOST;
+    }
+    if (atomic_load(&tw_owners.cuda) == 0 || atomic_load(&tw_owners.hsa) == 0) {
+        tw_owner_look();
+    }
+    if (atomic_load(&tw_owners.cuda) != 0) {
+        owner = tw_owner_by_cuda((unsigned long long)(uintptr_t)p);
+    }
+    return owner == TW_OWNER_HOST && atomic_load(&tw_owners.hsa) != 0 ? tw_owner_by_hsa(p) : owner;
+}
