@@ -8,13 +8,14 @@ import atexit
 import ctypes
 import os
 import sys
-from typing import Any, Dict
+from typing import Any, Dict, Sequence, Tuple
 
 from thinwire._library import BUILD, MPI_COMM, OPEN_MPI, PATH, address_of, file_of, lib
 from thinwire.errors import InvalidArgumentError, InvalidTypeError, LibraryError, MPIError
 
 _MPICH_WORLD = 0x44000000
 _THREAD_MULTIPLE = 3
+_TAG = 117  # on MPI_COMM_WORLD, of MPI_Comm_create_group
 
 alive: Dict[int, Any] = {}  # communicators that are not freed, in the order in which they were made
 _mine = False  # this package has initialised MPI
@@ -89,6 +90,8 @@ def _initialise() -> None:
 def handle(comm: Any) -> Any:
     """The MPI_Comm of a communicator of mpi4py, or of MPI_COMM_WORLD for None; MPI is initialised if need be."""
     MPI = sys.modules.get("mpi4py.MPI")
+    if isinstance(comm, _Group):
+        return comm.handle
     if comm is not None and (MPI is None or not isinstance(comm, MPI.Comm)):
         raise InvalidTypeError(
             "comm is of type %s; accepted: an intracommunicator of mpi4py, or None" % type(comm).__name__
@@ -103,6 +106,55 @@ def handle(comm: Any) -> Any:
         _initialise()
     _watch()
     return _world() if comm is None else _of_mpi4py(MPI, comm)
+
+
+# ---- without mpi4py: some of the ranks -----------------------------------------------------------
+
+
+class _Group:
+    """A communicator of some ranks of MPI_COMM_WORLD, for a `with` in which Comm() duplicates it."""
+
+    def __init__(self, ranks: Sequence[int]) -> None:
+        whole, part = type(_world())(), type(_world())()
+        self.handle = type(_world())()
+        numbers = (ctypes.c_int * len(ranks))(*ranks)
+        _must("MPI_Comm_group", _world(), ctypes.byref(whole))
+        _must("MPI_Group_incl", whole, len(ranks), numbers, ctypes.byref(part))
+        _must("MPI_Comm_create_group", _world(), part, _TAG, ctypes.byref(self.handle))
+        for group in (part, whole):
+            _must("MPI_Group_free", ctypes.byref(group))
+
+    def __enter__(self) -> "_Group":
+        return self
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        if kind is None:
+            _must("MPI_Comm_free", ctypes.byref(self.handle))
+
+
+def _must(name: str, *arguments: Any) -> None:
+    if _function(name)(*arguments) != 0:
+        raise MPIError(name + " failed")
+
+
+def of_ranks(ranks: Sequence[int]) -> _Group:
+    """For `with of_ranks(ranks) as group: Comm(group)`, collective over these ranks of MPI_COMM_WORLD."""
+    handle(None)
+    return _Group(ranks)
+
+
+def rank_and_size() -> Tuple[int, int]:
+    """Of MPI_COMM_WORLD; MPI is initialised if need be."""
+    value = ctypes.c_int()
+    _must("MPI_Comm_rank", handle(None), ctypes.byref(value))
+    return value.value, _ranks()
+
+
+def multiple() -> bool:
+    """Whether several threads may call MPI at a time."""
+    level = ctypes.c_int()
+    _must("MPI_Query_thread", ctypes.byref(level))
+    return level.value == _THREAD_MULTIPLE
 
 
 # ---- the end -------------------------------------------------------------------------------------

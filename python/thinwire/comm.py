@@ -107,6 +107,11 @@ class Comm:
         """Advance everything that is under way, without blocking: for programs that compute meanwhile."""
         self._must(lib.tw_comm_advance(self._pointer), "advance")
 
+    def start_progress(self) -> None:
+        """Have a thread of the library advance what is under way, also while no Python runs, as with
+        THINWIRE_PROGRESS=thread. UnsupportedError: MPI was not initialised with MPI_THREAD_MULTIPLE."""
+        self._must(lib.tw_comm_start_progress(self._pointer), "start_progress")
+
     def free(self) -> None:
         """Release it, with its plans and feedbacks; BusyError while anything is under way. Collective. Those that
         nobody frees are freed when the program ends."""

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,19 +25,23 @@ static uint64_t sent(tw_comm_t *comm)
 }
 
 /* An operation of many more pieces than are in flight at once is under way, and nobody calls. */
-static void moves_while_nobody_calls(void)
+static void moves(const char *progress, bool by_call)
 {
-    static const char *const settings[] = {"PROGRESS=thread", "NODE_RANKS=1", "CHUNK=1k", NULL};
-    const size_t             n          = 100000;
-    const tw_how_t           how        = {.codec = t_codec("bitpack:2", TW_F32)};
-    float                   *in         = t_malloc(n * sizeof(float));
-    float                   *out        = t_malloc(n * sizeof(float));
-    float                   *want       = t_malloc(n * sizeof(float));
-    tw_context_t            *ctx;
-    tw_comm_t               *comm    = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
-    tw_request_t            *request = NULL;
-    uint64_t                 all;
+    const char *const settings[] = {progress, "NODE_RANKS=1", "CHUNK=1k", NULL};
+    const size_t      n          = 100000;
+    const tw_how_t    how        = {.codec = t_codec("bitpack:2", TW_F32)};
+    float            *in         = t_malloc(n * sizeof(float));
+    float            *out        = t_malloc(n * sizeof(float));
+    float            *want       = t_malloc(n * sizeof(float));
+    tw_context_t     *ctx;
+    tw_comm_t        *comm    = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
+    tw_request_t     *request = NULL;
+    uint64_t          all;
 
+    if (by_call) {
+        T_OK(tw_comm_start_progress(comm));
+        T_OK(tw_comm_start_progress(comm));
+    }
     t_fill(TW_F32, t_seed + (unsigned)t_rank, 0, n, in);
     T_OK(tw_allreduce(comm, in, want, n, TW_SUM, &how));
     all = sent(comm);
@@ -57,6 +62,18 @@ static void moves_while_nobody_calls(void)
     free(want);
     free(out);
     free(in);
+}
+
+static void moves_while_nobody_calls(void)
+{
+    moves("PROGRESS=thread", false);
+}
+
+/* tw_comm_start_progress() instead of the setting. */
+static void moves_by_call(void)
+{
+    T_CHECK(tw_comm_start_progress(NULL) == TW_ERR_INVALID_ARG, "accepted %s", "NULL");
+    moves("PROGRESS=none", true);
 }
 
 /* The thread has nothing to do for a while, again and again, and is needed again. */
@@ -211,6 +228,7 @@ static void a_race(void)
 
 static const t_case_t cases[] = {
     {"moves while nobody calls", moves_while_nobody_calls, 2},
+    {"moves by a thread that a call started", moves_by_call, 2},
     {"wakes up again", wakes_up_again, 1},
     {"threads with communicators of their own", threads_with_communicators_of_their_own, 1},
     {"a race, if asked for", a_race, 1},

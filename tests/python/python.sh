@@ -46,7 +46,7 @@ assert re.search(r"AC_INIT\(\[thinwire\], \[([^]]*)\]", open(top + "/configure.a
 for path in glob.glob(top + "/python/**/*.py", recursive=True):
     ast.parse(open(path).read(), path, feature_version=(3, 9))
 listed = open(top + "/python/sources.am").read()
-for path in glob.glob(top + "/python/thinwire/*.py"):
+for path in glob.glob(top + "/python/thinwire/**/*.py", recursive=True):
     assert path[len(top + "/python/"):] in listed, path
 EOF
 }

@@ -9,22 +9,43 @@
 #include "runtime/transport/engine/progress_thread.h"
 #include "runtime/transport/link/mpi_ops.h"
 
-/* THINWIRE_PROGRESS=thread. Without one everything works, later: ranks may differ in it. */
-static void tw_comm_thread(tw_comm_t *comm)
+static tw_status_t tw_comm_thread(tw_comm_t *comm, const char **why_p)
 {
     int level = MPI_THREAD_SINGLE;
 
-    if (comm->config.progress != TW_PROGRESS_THREAD) {
-        return;
-    }
     MPI_Query_thread(&level);
-    if (level == MPI_THREAD_MULTIPLE && tw_progress_thread_start(comm, true)) {
-        return;
+    if (level != MPI_THREAD_MULTIPLE) {
+        *why_p = "MPI was not initialised with MPI_THREAD_MULTIPLE";
+        return TW_ERR_UNSUPPORTED;
     }
-    tw_log_write(&comm->log, comm->rank == 0 ? TW_LOG_WARN : TW_LOG_INFO,
-                 "THINWIRE_PROGRESS=thread: %s; going on without",
-                 level == MPI_THREAD_MULTIPLE ? "no thread can be started"
-                                              : "MPI was not initialised with MPI_THREAD_MULTIPLE");
+    *why_p = "no thread can be started";
+    return tw_progress_thread_start(comm, true) ? TW_OK : TW_ERR_NO_MEMORY;
+}
+
+tw_status_t tw_comm_start_progress(tw_comm_t *comm)
+{
+    const char *why = NULL;
+    tw_status_t status;
+
+    if (comm == NULL) {
+        return TW_ERR_INVALID_ARG;
+    }
+    status = tw_comm_thread(comm, &why);
+    if (status != TW_OK) {
+        TW_ERROR(&comm->log, "no progress thread: %s", why);
+    }
+    return status;
+}
+
+/* THINWIRE_PROGRESS=thread. Without one everything works, later: ranks may differ in it. */
+static void tw_comm_thread_if_wanted(tw_comm_t *comm)
+{
+    const char *why = NULL;
+
+    if (comm->config.progress == TW_PROGRESS_THREAD && tw_comm_thread(comm, &why) != TW_OK) {
+        tw_log_write(&comm->log, comm->rank == 0 ? TW_LOG_WARN : TW_LOG_INFO,
+                     "THINWIRE_PROGRESS=thread: %s; going on without", why);
+    }
 }
 
 tw_status_t tw_comm_create(tw_context_t *ctx, MPI_Comm parent, tw_comm_t **comm_p)
@@ -39,7 +60,7 @@ tw_status_t tw_comm_create(tw_context_t *ctx, MPI_Comm parent, tw_comm_t **comm_
     }
     status = tw_comm_open(ctx, &tw_mpi_default, parent, tw_comm_bind, &comm);
     if (status == TW_OK) {
-        tw_comm_thread(comm);
+        tw_comm_thread_if_wanted(comm);
         *comm_p = comm;
     }
     return status;

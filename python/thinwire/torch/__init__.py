@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""thinwire.torch - PyTorch: compressed gradients for DistributedDataParallel, and parameters that travel compressed.
+
+    import thinwire.torch
+
+    thinwire.torch.init_process_group()                     # gloo, with the ranks of MPI
+    model = DistributedDataParallel(model)
+    hook = thinwire.torch.register(model, "tree8")          # 8 bits per value on the wire
+
+docs/python.md of the source explains; register(), Hook, average_parameters(), broadcast_parameters(), register_fsdp()
+and set_fully_shard() have the details. Tensors are in host memory.
+"""
+from thinwire.torch._fsdp import Gather, Scatter, register_fsdp, set_fully_shard
+from thinwire.torch._group import init_process_group
+from thinwire.torch._hook import Hook, register
+from thinwire.torch._parameters import average_parameters, broadcast_parameters
+
+__all__ = [
+    "Gather",
+    "Hook",
+    "Scatter",
+    "average_parameters",
+    "broadcast_parameters",
+    "init_process_group",
+    "register",
+    "register_fsdp",
+    "set_fully_shard",
+]

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""thinwire/torch/_exchange.py - averages buckets of gradients, beside backward.
+
+submit() takes a bucket and returns a future at once. One thread owns the communicator: it starts the exchanges of the
+buckets in their order, and completes the futures in that order. In between it sleeps: the library's own thread
+(Comm.start_progress()) encodes, sends and decodes, without Python. The calls of this thread do not hold the GIL.
+
+What travels how depends on the parameters, not on the bucket, which DDP rebuilds after the first step:
+
+- codecs that lose nothing: the bucket as it is;
+- lossy ones: each parameter alone, so that no block mixes two, with the residuals of that parameter; those that are
+  small together, with the codec for small ones.
+"""
+import collections
+import queue
+import threading
+import time
+from typing import Any, Deque, Dict, List, NamedTuple, Optional, Tuple
+
+import torch
+
+from thinwire.codec import Codec
+from thinwire.comm import Comm
+from thinwire.errors import DeadError, Error, UnsupportedError
+from thinwire.feedback import Feedback
+
+_SHORTEST, _LONGEST, _SHARE = 50e-6, 1e-3, 0.05  # of a sleep: seconds, and as a share of the wait so far
+
+SMALL = 1024  # elements
+SMALL_VECTOR = 65536  # of one axis: biases, and what normalises
+
+
+def is_small(parameter: Any) -> bool:
+    """Whether a parameter is one of those that are not worth a lossy codec."""
+    return parameter.numel() < (SMALL_VECTOR if parameter.dim() < 2 else SMALL)
+
+
+class Part(NamedTuple):
+    """Of a bucket: a parameter that travels alone."""
+
+    start: int
+    end: int
+    feedback: Optional[Feedback]
+
+
+class Layout(NamedTuple):
+    """Of a bucket: what travels alone, and where the small ones are."""
+
+    parts: List[Part]
+    small: List[Tuple[int, int]]
+
+
+class _Exchange:
+    """A bucket under way."""
+
+    __slots__ = ("buffer", "work", "layout", "future", "small", "requests", "since")
+
+    def __init__(self, buffer: Any, work: Any, layout: Layout) -> None:
+        self.buffer = buffer  # DDP's, into which the average goes
+        self.work = work  # its values as float32 or float64: it itself, or a copy
+        self.layout = layout
+        self.future: Any = torch.futures.Future()
+        self.small: Any = None
+        self.requests: Deque[Any] = collections.deque()
+        self.since = 0.0
+
+
+class Exchanger:
+    """Of one registration. codec and small are specs; feedbacks by the id() of their parameter."""
+
+    def __init__(self, comm: Comm, codec: Codec, small: Codec, feedbacks: Dict[int, Feedback]) -> None:
+        self.comm = comm
+        self.error: Optional[BaseException] = None  # after it nothing can be exchanged
+        self._codec, self._small, self._feedbacks = codec, small, feedbacks
+        self._lossless = codec.traits.lossless
+        self._layouts: Dict[Tuple[int, ...], Layout] = {}
+        self._queue: "queue.SimpleQueue[Optional[_Exchange]]" = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._main, name="thinwire.torch", daemon=True)
+        self._thread.start()
+
+    def submit(self, buffer: Any, parameters: List[Any]) -> Any:
+        """A future of `buffer`, which will hold the average. It holds the gradients of these parameters, one after
+        another, and must be left alone until then."""
+        if self.error is not None:
+            raise self.error
+        if buffer.layout is not torch.strided or buffer.is_complex():
+            raise UnsupportedError("gradients are %s, %s; accepted: dense ones of real numbers" % (buffer.dtype, buffer.layout))
+        exchange = _Exchange(buffer, self._values(buffer), self._layout(buffer.numel(), parameters))
+        self._queue.put(exchange)
+        return exchange.future
+
+    def stop(self) -> None:
+        """End the thread. Exchanges under way are not waited for: their futures fail."""
+        if self._thread.is_alive():
+            self._queue.put(None)
+            self._thread.join()
+
+    # ---- what travels ----------------------------------------------------------------------------
+
+    def _values(self, buffer: Any) -> Any:
+        if buffer.dtype == torch.float32 or (buffer.dtype == torch.float64 and self._lossless):
+            return buffer
+        return buffer.float()
+
+    def _layout(self, count: int, parameters: List[Any]) -> Layout:
+        if self._lossless:
+            return Layout([Part(0, count, None)], [])
+        key = tuple(map(id, parameters))
+        found = self._layouts.get(key)
+        if found is None:
+            found = self._layouts[key] = self._make_layout(count, parameters)
+        return found
+
+    def _make_layout(self, count: int, parameters: List[Any]) -> Layout:
+        made, start = Layout([], []), 0
+        for parameter in parameters:
+            end = start + parameter.numel()
+            if is_small(parameter):
+                made.small.append((start, end))
+            else:
+                made.parts.append(Part(start, end, self._feedbacks.get(id(parameter))))
+            start = end
+        if start != count:
+            raise UnsupportedError("a bucket of %d elements has parameters of %d" % (count, start))
+        return made
+
+    # ---- the thread ------------------------------------------------------------------------------
+
+    def _main(self) -> None:
+        running: Deque[_Exchange] = collections.deque()
+        while True:
+            try:
+                new = self._next(running)
+            except queue.Empty:
+                new = running[0]
+            else:
+                if new is None:
+                    break
+                running.append(new)
+            try:
+                if new.since == 0.0:
+                    self._begin(new)
+                while running and self._complete(running[0]):
+                    running.popleft()
+            except BaseException as error:
+                self._fail(error, running)
+                return
+        self._fail(DeadError("the hook was freed"), running)
+
+    def _next(self, running: Deque[_Exchange]) -> Optional[_Exchange]:
+        """The next to begin; queue.Empty if it is time to look after those that are running."""
+        if not running:
+            return self._queue.get()
+        waited = time.monotonic() - running[0].since
+        return self._queue.get(timeout=min(max(_SHARE * waited, _SHORTEST), _LONGEST))
+
+    def _begin(self, exchange: _Exchange) -> None:
+        exchange.since = time.monotonic()
+        codec = None if exchange.work.dtype == torch.float64 else self._codec
+        for start, end, feedback in exchange.layout.parts:
+            self._start(exchange, exchange.work[start:end], codec, feedback)
+        if exchange.layout.small:
+            exchange.small = torch.cat([exchange.work[start:end] for start, end in exchange.layout.small])
+            self._start(exchange, exchange.small, self._small, None)
+
+    def _start(self, exchange: _Exchange, values: Any, codec: Any, feedback: Optional[Feedback]) -> None:
+        exchange.requests.append(
+            self.comm.iallreduce(values, codec, op="average", out=values, feedback=feedback)
+        )
+
+    def _complete(self, exchange: _Exchange) -> bool:
+        """Whether it was complete, and its future is now."""
+        while exchange.requests:
+            if not exchange.requests[0].test():
+                return False
+            exchange.requests.popleft()
+        if exchange.small is not None:
+            first = 0
+            for start, end in exchange.layout.small:
+                exchange.work[start:end] = exchange.small[first : first + end - start]
+                first += end - start
+        if exchange.work is not exchange.buffer:
+            exchange.buffer.copy_(exchange.work)
+        exchange.future.set_result(exchange.buffer)
+        return True
+
+    def _fail(self, error: BaseException, running: Deque[_Exchange]) -> None:
+        """All that is under way, and all that comes."""
+        self.error = error
+        while not self._queue.empty():
+            last = self._queue.get()
+            if last is not None:
+                running.append(last)
+        for exchange in running:  # backward then raises "Unable to cast [...] to Tensor"
+            exchange.future.set_exception(Error("[thinwire %s: %s]" % (type(error).__name__, error)))

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""thinwire/torch/_fsdp.py - fully sharded models: the reduce-scatter of gradients, the all-gather of parameters.
+
+FullyShardedDataParallel has a hook for the first alone; fully_shard() of torch 2.8 or newer lets both be replaced.
+These calls block: torch asks for the result at once, or on a stream that host memory does not have.
+"""
+from typing import Any, Optional, Sequence
+
+import torch
+import torch.distributed as dist
+
+from thinwire.comm import Comm
+from thinwire.errors import InvalidArgumentError, InvalidTypeError, UnsupportedError
+from thinwire.torch._group import communicator_for
+
+
+def register_fsdp(model: Any, codec: Any = "tree8", *, comm: Any = None) -> Comm:
+    """Have the gradients of a FullyShardedDataParallel model averaged with a codec: model.register_comm_hook(). For the
+    strategies that torch has hooks for: FULL_SHARD, SHARD_GRAD_OP, NO_SHARD. There is no error feedback. The
+    parameters travel as torch sends them. Collective over the model's process group. Returns the communicator."""
+    if not hasattr(model, "register_comm_hook") or not hasattr(model, "sharding_strategy"):
+        raise InvalidTypeError("model is of type %s; accepted: FullyShardedDataParallel" % type(model).__name__)
+    comm = communicator_for(model.process_group, comm)
+    model.register_comm_hook((comm, codec), _reduce)
+    return comm
+
+
+def _reduce(state, grad, output=None):  # type: ignore[no-untyped-def]  # called by FSDP
+    comm, codec = state
+    if output is None:  # NO_SHARD
+        values = _values(grad)
+        grad.copy_(comm.allreduce(values, codec, op="average", out=values))
+    else:
+        _scatter(comm, codec, output, grad, "average")
+
+
+def _values(tensor: Any) -> Any:
+    """As a contiguous vector of float32; the same memory where that serves."""
+    if tensor.device.type != "cpu":
+        raise InvalidArgumentError("a tensor is on %s; accepted: cpu" % tensor.device)
+    return tensor.detach().reshape(-1).to(torch.float32)
+
+
+def _scatter(comm: Comm, codec: Any, output: Any, source: Any, op: str) -> None:
+    output.copy_(comm.reduce_scatter(_values(source), codec, op=op).view(output.shape))
+
+
+def set_fully_shard(
+    model: Any, codec: Optional[Any] = "tree8", parameters: Optional[Any] = None, *, comm: Any = None
+) -> Comm:
+    """For a model of torch.distributed.fsdp.fully_shard(), and the modules in it that were given to that: gradients
+    travel with `codec`, parameters with the codec `parameters` (None: nothing is lost). Gradients lose without error
+    feedback. All ranks shard over one mesh of one axis, whose group is all ranks unless comm is given.
+    Collective. Returns the communicator."""
+    comm = communicator_for(None, comm)
+    found = [module for module in model.modules() if hasattr(module, "set_custom_reduce_scatter")]
+    if not found:
+        raise InvalidTypeError("model is of type %s; accepted: a model of fully_shard()" % type(model).__name__)
+    for module in found:
+        module.set_custom_reduce_scatter(Scatter(comm, codec))
+        module.set_custom_all_gather(Gather(comm, parameters))
+    return comm
+
+
+class _Allocating:
+    def __init__(self, comm: Comm, codec: Any) -> None:
+        self._comm, self._codec = comm, codec
+
+    def allocate(self, size: Sequence[int], *, dtype: Any, device: Any) -> Any:
+        return torch.empty(*size, dtype=dtype, device=device)
+
+    def _check(self, group: Any) -> None:
+        if dist.get_world_size(group) != self._comm.size:
+            raise InvalidArgumentError(
+                "the group has %d ranks, the communicator %d" % (dist.get_world_size(group), self._comm.size)
+            )
+
+
+class Scatter(_Allocating):
+    """A ReduceScatter as fully_shard() wants it."""
+
+    def __call__(self, output_tensor: Any, input_tensor: Any, group: Any, op: Any, async_op: bool = False) -> None:
+        self._check(group)
+        names = {str(dist.ReduceOp.SUM): "sum", str(dist.ReduceOp.AVG): "average"}
+        if str(op) not in names:
+            raise UnsupportedError("reduction %s; accepted: sum, average" % op)
+        _scatter(self._comm, self._codec, output_tensor, input_tensor, names[str(op)])
+
+
+class Gather(_Allocating):
+    """An AllGather as fully_shard() wants it."""
+
+    def __call__(self, output_tensor: Any, input_tensor: Any, group: Any, async_op: bool = False) -> None:
+        self._check(group)
+        output_tensor.copy_(self._comm.allgather(_values(input_tensor), self._codec).view(output_tensor.shape))

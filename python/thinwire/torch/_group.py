@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""thinwire/torch/_group.py - process groups of torch.distributed and the communicators over the same ranks.
+
+A rank of torch.distributed is the rank of MPI_COMM_WORLD with the same number. Before a communicator is made for a
+hook, the ranks of its group tell each other through the store of torch.distributed what they were asked for, with a
+limit of time: whoever is missing or wants something else is named on all of them, and nobody waits for ever.
+"""
+import collections
+import json
+import os
+import socket
+import time
+from typing import Any, Dict, List, Sequence, Tuple
+
+import numpy
+import torch.distributed as dist
+from torch.distributed.distributed_c10d import _get_default_store
+
+from thinwire import _mpi
+from thinwire.comm import Comm
+from thinwire.errors import InvalidArgumentError, MismatchError, TimeLimitError
+
+LAUNCH = "start the program by mpirun -n RANKS python3 PROGRAM"
+_LONGEST = 255  # bytes of a host's name
+_POLL = 0.01  # seconds
+
+_calls: Dict[Tuple[int, ...], int] = collections.defaultdict(int)  # agree() among these ranks, so far
+_shared: Dict[Tuple[int, ...], Comm] = {}
+
+# ---- the start -----------------------------------------------------------------------------------
+
+
+def init_process_group(backend: str = "gloo", **options: Any) -> None:
+    """torch.distributed.init_process_group() for the ranks of MPI_COMM_WORLD, which mpirun has started; further
+    arguments go there (timeout, ...). The environment gets MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE. Where the
+    name of rank 0's machine leads to no address that all others reach, set MASTER_ADDR to one. Collective."""
+    rank, size = _mpi.rank_and_size()
+    if int(os.environ.get("WORLD_SIZE", size)) != size:
+        raise InvalidArgumentError(_no_ranks(size, int(os.environ["WORLD_SIZE"])))
+    name = os.environ.get("MASTER_ADDR") or (_own_name() if rank == 0 else "")
+    store = None
+    if rank == 0:  # a port that is free
+        store = dist.TCPStore(name, 0, size, is_master=True, wait_for_workers=False)
+    name, port = _from_first(name, store.port if store is not None else 0)
+    if store is None:
+        store = dist.TCPStore(name, port, size, is_master=False)
+    os.environ.update(MASTER_ADDR=name, MASTER_PORT=str(port), RANK=str(rank), WORLD_SIZE=str(size))
+    dist.init_process_group(backend, store=store, rank=rank, world_size=size, **options)
+
+
+def _own_name() -> str:
+    name = socket.gethostname()
+    try:
+        socket.getaddrinfo(name, None)
+    except OSError:  # as in containers; serves for one machine
+        return "127.0.0.1"
+    return name
+
+
+def _from_first(name: str, port: int) -> Tuple[str, int]:
+    """Rank 0's, on all ranks: as numbers, since that is what travels."""
+    text = name.encode()[:_LONGEST]
+    numbers = numpy.zeros(_LONGEST + 2, numpy.float32)
+    numbers[0], numbers[1] = port, len(text)
+    numbers[2 : 2 + len(text)] = list(text)
+    with Comm() as comm:
+        comm.bcast(numbers)
+    return bytes(int(x) for x in numbers[2 : 2 + int(numbers[1])]).decode(), int(numbers[0])
+
+
+def _no_ranks(mpi: int, torch: int) -> str:
+    return "MPI has %d ranks, torch.distributed %d%s: %s" % (
+        mpi,
+        torch,
+        " (processes that torchrun starts are no ranks of MPI)" if mpi == 1 else "",
+        LAUNCH,
+    )
+
+
+# ---- ranks ---------------------------------------------------------------------------------------
+
+
+def ranks_of(group: Any) -> List[int]:
+    """The ranks of a group, which are those of MPI_COMM_WORLD."""
+    if not dist.is_initialized():
+        raise InvalidArgumentError(
+            "torch.distributed is not initialised: call thinwire.torch.init_process_group(), and " + LAUNCH
+        )
+    rank, size = _mpi.rank_and_size()
+    if dist.get_world_size() != size:
+        raise InvalidArgumentError(_no_ranks(size, dist.get_world_size()))
+    if dist.get_rank() != rank:
+        raise InvalidArgumentError(
+            "rank %d of torch.distributed is rank %d of MPI: initialise by thinwire.torch.init_process_group()"
+            % (dist.get_rank(), rank)
+        )
+    return dist.get_process_group_ranks(group)
+
+
+def communicator(ranks: Sequence[int]) -> Comm:
+    """A new communicator of these ranks. Collective over them."""
+    with _mpi.of_ranks(ranks) as group:
+        return Comm(group)
+
+
+def communicator_for(group: Any, comm: Any) -> Comm:
+    """comm if there is one, else the one that is kept for the ranks of the group (None: all of them). The first call
+    is collective over them."""
+    if comm is not None:
+        return comm
+    ranks = tuple(ranks_of(group)) if dist.is_initialized() else tuple(range(_mpi.rank_and_size()[1]))
+    found = _shared.get(ranks)
+    if found is None or found._pointer is None:
+        found = _shared[ranks] = communicator(ranks)
+    return found
+
+
+# ---- what all ranks are asked for ----------------------------------------------------------------
+
+
+def agree(what: str, ranks: Sequence[int], mine: Dict[str, Any], problem: str, details: Any, limit: float) -> None:
+    """Compare `mine` over the ranks; `problem` is why this one cannot take part, or "". An exception on all ranks if
+    one has a problem, if they differ (`details`, a list, tells where), or if one does not come within `limit`
+    seconds."""
+    _calls[tuple(ranks)] += 1
+    place = "thinwire/%s/%s/%d/" % (what, "-".join(map(str, ranks)), _calls[tuple(ranks)])
+    store, rank = _get_default_store(), dist.get_rank()
+    store.set("%sdetails/%d" % (place, rank), json.dumps(details))
+    store.set(place + str(rank), json.dumps({"problem": problem, "asked": mine}))
+    _meet(store, place, what, ranks, limit)
+    found = {r: json.loads(store.get(place + str(r))) for r in ranks}
+    problems = ["rank %d: %s" % (r, found[r]["problem"]) for r in ranks if found[r]["problem"]]
+    if problems:
+        raise InvalidArgumentError("%s: %s" % (what, "; ".join(problems)))
+    first = ranks[0]
+    for r in ranks[1:]:
+        for name, value in found[r]["asked"].items():
+            other = found[first]["asked"].get(name)
+            if value != other:
+                texts = [json.loads(store.get("%sdetails/%d" % (place, one))) for one in (r, first)]
+                where = _difference(*texts) if name == "parameters" else "%s %s, rank %d %s" % (name, value, first, other)
+                raise MismatchError("%s: rank %d has %s" % (what, r, where.replace("FIRST", str(first))))
+
+
+def _difference(one: List[Any], other: List[Any]) -> str:
+    for mine, theirs in zip(one, other):
+        if mine != theirs:
+            return "the parameter %s, rank FIRST %s" % (" ".join(map(str, mine)), " ".join(map(str, theirs)))
+    return "%d parameters, rank FIRST %d" % (len(one), len(other))
+
+
+def _meet(store: Any, place: str, what: str, ranks: Sequence[int], limit: float) -> None:
+    """Wait until all are there. The first whose time is over writes down who is not, for all of them."""
+    end = time.monotonic() + limit
+    while True:
+        missing = [r for r in ranks if not store.check([place + str(r)])]
+        late = store.check([place + "late"])
+        if not late and not missing:
+            return
+        if not late and time.monotonic() > end:
+            store.set(place + "late", json.dumps(missing))
+            late = True
+        if late:
+            raise TimeLimitError("%s: %s" % (what, _lateness(json.loads(store.get(place + "late")), limit)))
+        time.sleep(_POLL)
+
+
+def _lateness(missing: Sequence[int], limit: float) -> str:
+    if dist.get_rank() in missing:
+        return "the other ranks did not wait for this one longer than %g s" % limit
+    return "not called on rank %s within %g s; all ranks of the group must call it" % (
+        ", ".join(map(str, missing)),
+        limit,
+    )

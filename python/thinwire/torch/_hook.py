@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""thinwire/torch/_hook.py - the communication hook for DistributedDataParallel."""
+import atexit
+import hashlib
+import json
+import weakref
+from typing import Any, Dict, List, Optional, Tuple
+
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+from thinwire import _mpi
+from thinwire.codec import Codec
+from thinwire.comm import Comm
+from thinwire.errors import Error, FormatError, InvalidArgumentError, InvalidTypeError
+from thinwire.feedback import Feedback
+from thinwire.torch import _group
+from thinwire.torch._exchange import Exchanger, is_small
+
+_NAME = 63  # characters of a feedback's name
+_alive: "weakref.WeakSet[Hook]" = weakref.WeakSet()
+
+
+def register(
+    model: Any,
+    codec: Any = "tree8",
+    small: Any = "fp32",
+    feedback: Optional[bool] = None,
+    *,
+    comm: Any = None,
+    timeout: float = 60.0,
+) -> "Hook":
+    """Have the gradients of a DistributedDataParallel model averaged by thinwire: model.register_comm_hook().
+
+    codec     spec or Codec of the gradients; float16 and bfloat16 ones are encoded as float32, float64 ones too unless
+              the codec loses nothing.
+    small     of those of small parameters, where codec loses something: of fewer than 1024 elements, or of one axis
+              (biases, normalisation) and fewer than 65536.
+    feedback  whether what the codec loses is added to the next gradient of the same parameter; None: if the codec
+              wants it (onebit, for example). Two vectors of the size of each parameter.
+    comm      a Comm over the ranks of model.process_group in their order, which nobody else uses meanwhile; None: one
+              of its own is made.
+    timeout   seconds to wait for the other ranks of the group, here only; later THINWIRE_TIMEOUT counts.
+
+    Collective over the ranks of the group, whose arguments and parameters must be the same; if not, or if one rank has
+    something against it, or does not come, all of them get an exception. MPI must be initialised with
+    MPI_THREAD_MULTIPLE, as thinwire and mpi4py do. The hook stays as long as the model.
+    """
+    if not isinstance(model, DistributedDataParallel):
+        raise InvalidTypeError("model is of type %s; accepted: DistributedDataParallel" % type(model).__name__)
+    ranks = _group.ranks_of(model.process_group)
+    problem, codecs = "", None
+    parameters = [(name, p) for name, p in model.module.named_parameters() if p.requires_grad]
+    try:
+        codecs = _codec(codec), _codec(small)
+        _check(model, ranks, parameters, comm)
+    except Error as error:
+        problem = str(error)
+    details = [[name, *p.shape, str(p.dtype)] for name, p in parameters]
+    asked = {
+        "codec": codecs and codecs[0].spec,
+        "small": codecs and codecs[1].spec,
+        "feedback": feedback,
+        "comm": comm is not None,
+        "parameters": hashlib.sha256(json.dumps(details).encode()).hexdigest(),
+    }
+    _group.agree("thinwire.torch.register", ranks, asked, problem, details, timeout)
+    assert codecs is not None
+    return Hook(model, codecs, feedback, parameters, comm, _group.communicator(ranks) if comm is None else comm)
+
+
+def _codec(codec: Any) -> Codec:
+    made = codec if isinstance(codec, Codec) else Codec("fp32" if codec is None else codec)
+    if made.dtype != "float32":
+        raise InvalidArgumentError("codec %s is of %s; accepted: of float32" % (made.spec, made.dtype))
+    return made
+
+
+def _check(model: Any, ranks: List[int], parameters: List[Tuple[str, Any]], comm: Any) -> None:
+    if not parameters:
+        raise InvalidArgumentError("no parameter of the model has a gradient")
+    if model._comm_hooks:
+        raise InvalidArgumentError("the model has a communication hook already")
+    devices = sorted({str(p.device) for _, p in parameters})
+    if devices != ["cpu"]:
+        raise InvalidArgumentError("parameters are on %s; accepted: all on cpu" % ", ".join(devices))
+    if comm is not None:
+        if not isinstance(comm, Comm):
+            raise InvalidTypeError("comm is of type %s; accepted: a thinwire.Comm" % type(comm).__name__)
+        rank = ranks.index(_mpi.rank_and_size()[0])
+        if (comm.rank, comm.size) != (rank, len(ranks)):
+            raise InvalidArgumentError(
+                "comm is rank %d of %d, the process group rank %d of %d" % (comm.rank, comm.size, rank, len(ranks))
+            )
+    if not _mpi.multiple():
+        raise InvalidArgumentError("MPI was not initialised with MPI_THREAD_MULTIPLE (mpi4py: rc.thread_level)")
+
+
+def _feedback_name(name: str) -> str:
+    """The name of a parameter where it serves, else the end of it and a hash."""
+    if len(name) <= _NAME and name.isprintable() and " " not in name:
+        return name
+    shown = "".join(c if c.isprintable() and c.isascii() and c != " " else "_" for c in name)[-(_NAME - 17) :]
+    return "%s-%s" % (shown, hashlib.sha256(name.encode()).hexdigest()[:16])
+
+
+class Hook:
+    """What register() returns: the exchange of a model's gradients.
+
+    comm       the communicator, for stats()
+    codec      the full spec of the gradients' codec, small that of small ones'
+    feedbacks  the Feedback of each parameter that has one, by its name
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        codecs: Tuple[Codec, Codec],
+        feedback: Optional[bool],
+        parameters: List[Tuple[str, Any]],
+        given: Optional[Comm],
+        comm: Comm,
+    ) -> None:
+        self.comm = comm
+        self.codec, self.small = (codec.spec for codec in codecs)
+        self.feedbacks: Dict[str, Feedback] = {}
+        self._own = given is None
+        traits = codecs[0].traits
+        comm.start_progress()
+        if not traits.lossless and (traits.feedback if feedback is None else feedback):
+            for name, parameter in parameters:
+                if not is_small(parameter):
+                    self.feedbacks[name] = comm.feedback(_feedback_name(name), parameter.numel())
+        by_id = {id(parameter): self.feedbacks[name] for name, parameter in parameters if name in self.feedbacks}
+        self._exchanger = Exchanger(comm, codecs[0], codecs[1], by_id)
+        _stop_at_exit(self)
+        model.register_comm_hook(self, _exchange)
+
+    def __repr__(self) -> str:
+        return "thinwire.torch.Hook(%r, small=%r, %d feedbacks, %r)" % (
+            self.codec,
+            self.small,
+            len(self.feedbacks),
+            self.comm,
+        )
+
+    def state_dict(self) -> Dict[str, Any]:
+        """The residuals, for a checkpoint that rank 0 of the group writes (elsewhere the same without the residuals);
+        between two backward passes. Collective."""
+        return {
+            "codec": self.codec,
+            "feedback": {name: feedback.state_dict() for name, feedback in self.feedbacks.items()},
+        }
+
+    def load_state_dict(self, state: Dict[str, Any], use: str = "sum") -> None:
+        """Take back what state_dict() gave; only what rank 0 of the group has counts. On another number of ranks
+        see Feedback.load_state_dict(). A state without one of the parameters, or with one of another size, is a
+        FormatError on all ranks, after which all residuals are zero. Collective."""
+        saved = state.get("feedback") if isinstance(state, dict) else None
+        saved = saved if isinstance(saved, dict) else {}
+        try:
+            for name, feedback in self.feedbacks.items():
+                feedback.load_state_dict(saved.get(name, {}), use)
+        except FormatError:
+            self.clear()
+            raise
+
+    def clear(self) -> None:
+        """Set all residuals to zero; on all ranks, to be of use."""
+        for feedback in self.feedbacks.values():
+            feedback.clear()
+
+    def free(self) -> None:
+        """Release thread and communicator; backward of the model fails from then on. Collective. Those that nobody
+        frees are freed when the program ends."""
+        self._exchanger.stop()
+        for feedback in self.feedbacks.values():
+            feedback.free()
+        self.feedbacks = {}
+        if self._own:
+            self.comm.free()
+
+
+def _exchange(hook, bucket):  # type: ignore[no-untyped-def]  # DDP looks at annotations
+    return hook._exchanger.submit(bucket.buffer(), bucket.parameters())
+
+
+_watching = False
+
+
+def _stop_at_exit(hook: Hook) -> None:
+    """The threads must not use communicators that are freed at the end: this runs before (atexit goes backwards)."""
+    global _watching
+    _alive.add(hook)
+    if not _watching:
+        _watching = True
+        atexit.register(lambda: [hook._exchanger.stop() for hook in list(_alive)])

@@ -1,0 +1,494 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""thinwire.torch: its hook beside plain DDP, and beside the codecs themselves; what it refuses.
+
+The averages of a codec are compared bit for bit with those of Comm.allreduce() on each parameter's gradient alone: so
+they depend on nothing else, such as the buckets. With fp32 the sums are in the order of ranks, those of gloo are not:
+on 2 ranks they are the same bits, on more they differ by roundings.
+"""
+import contextlib
+import os
+import sys
+import time
+import unittest
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as DDP
+
+import thinwire
+import thinwire.torch
+
+thinwire.torch.init_process_group()
+rank, size = dist.get_rank(), dist.get_world_size()
+beside = thinwire.Comm()
+SMALL_BUCKETS = 0.05  # MB
+
+
+class Net(nn.Module):
+    """Layers that are used in another order than they are defined in: DDP rebuilds its buckets after a step."""
+
+    def __init__(self, dtype=torch.float32):
+        super().__init__()
+        torch.manual_seed(1)
+        self.last = nn.Linear(250, 10, dtype=dtype)
+        self.first = nn.Linear(40, 200, dtype=dtype)
+        self.middle = nn.Linear(200, 250, dtype=dtype)
+        self.scale = nn.Parameter(torch.ones(200, dtype=dtype))
+
+    def forward(self, x):
+        return self.last(torch.tanh(self.middle(torch.tanh(self.first(x) * self.scale))))
+
+
+class Branches(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(2)
+        self.even, self.odd, self.never = nn.Linear(40, 60), nn.Linear(40, 60), nn.Linear(40, 60)
+        self.last = nn.Linear(60, 10)
+
+    def forward(self, x):
+        return self.last(torch.tanh((self.even if rank % 2 == 0 else self.odd)(x)))
+
+
+def inputs(step, dtype=torch.float32):
+    return torch.randn(8, 40, generator=torch.Generator().manual_seed(1000 * step + rank)).to(dtype)
+
+
+def backward(model, step, dtype=torch.float32):
+    model.zero_grad()
+    model(inputs(step, dtype)).float().square().mean().backward()
+
+
+def gradients(model):
+    return {name: p.grad for name, p in getattr(model, "module", model).named_parameters()}
+
+
+def wanted(plain, codec, feedbacks=None):
+    """The averages of a model's gradients, each exchanged by itself."""
+    found = {}
+    for name, gradient in gradients(plain).items():
+        small = gradient.numel() < 1024 or gradient.dim() < 2
+        found[name] = beside.allreduce(
+            gradient.float(), "fp32" if small else codec, op="average", feedback=(feedbacks or {}).get(name)
+        ).to(gradient.dtype)
+    return found
+
+
+class Case(unittest.TestCase):
+    def same(self, got, want, roundings=0):
+        """The same bits, or within so many roundings of the largest."""
+        self.assertEqual(set(got), set(want))
+        for name in want:
+            if want[name] is None:
+                self.assertIsNone(got[name], name)
+            elif roundings == 0:
+                self.assertTrue(torch.equal(got[name], want[name]), name)
+            else:
+                bound = roundings * torch.finfo(want[name].dtype).eps * want[name].abs().max().item()
+                self.assertLessEqual((got[name] - want[name]).abs().max().item(), bound, name)
+
+    @contextlib.contextmanager
+    def hooked(self, net, *arguments, ddp=None, **named):
+        model = DDP(net, **(ddp or {}))
+        hook = thinwire.torch.register(model, *arguments, **named)
+        yield model, hook
+        hook.free()
+
+    def everywhere(self, kind, pattern, function, *arguments, **named):
+        """An exception on every rank, of one line."""
+        with self.assertRaisesRegex(kind, pattern) as caught:
+            function(*arguments, **named)
+        self.assertEqual(len(str(caught.exception).splitlines()), 1)
+        dist.barrier()
+
+
+class Hooks(Case):
+    def test_fp32(self):
+        for ddp in ({}, {"bucket_cap_mb": SMALL_BUCKETS}, {"gradient_as_bucket_view": True}, {"static_graph": True}):
+            plain = DDP(Net(), **ddp)
+            with self.hooked(Net(), "fp32", ddp=ddp) as (model, _):
+                for step in range(3):
+                    backward(plain, step)
+                    backward(model, step)
+                    self.same(gradients(model), gradients(plain), 0 if size == 2 else 2 * size)
+
+    def test_codecs(self):
+        for codec in ("tree8", "int8:block=256", "bf16", "bitpack:2"):
+            for cap in (SMALL_BUCKETS, 25):
+                alone = Net()
+                with self.hooked(Net(), codec, ddp={"bucket_cap_mb": cap}) as (model, hook):
+                    for step in range(3):
+                        backward(alone, step)
+                        backward(model, step)
+                        self.same(gradients(model), wanted(alone, codec))
+                    self.assertEqual(hook.feedbacks, {})
+
+    def test_bound(self):
+        """The error of tree8, beside its bound: twice encoded."""
+        alone, bound = Net(), 2.1 * thinwire.Codec("tree8").traits.max_error
+        with self.hooked(Net()) as (model, hook):
+            self.assertTrue(hook.codec.startswith("tree8"), hook.codec)
+            backward(alone, 0)
+            backward(model, 0)
+            exact = wanted(alone, "fp32")
+            for name, gradient in gradients(alone).items():
+                most = gradient.abs().max()
+                dist.all_reduce(most, dist.ReduceOp.MAX)
+                self.assertLessEqual((gradients(model)[name] - exact[name]).abs().max(), bound * most, name)
+
+    def test_small(self):
+        """With a codec of their own, small parameters differ from what fp32 gives."""
+        alone = Net()
+        with self.hooked(Net(), "tree8", small="bf16") as (model, _):
+            backward(alone, 0)
+            backward(model, 0)
+            want = beside.allreduce(alone.scale.grad, "bf16", op="average")
+            self.assertTrue(torch.equal(model.module.scale.grad, want))
+
+    def test_feedback(self):
+        """Residuals stay with their parameters, though the buckets change."""
+        alone, seen = Net(), []
+        residuals = {n: beside.feedback("%d" % i, p.numel()) for i, (n, p) in enumerate(alone.named_parameters()) if p.dim() > 1}
+        with self.hooked(Net(), "onebit", ddp={"bucket_cap_mb": SMALL_BUCKETS}) as (model, hook):
+            self.assertEqual(set(hook.feedbacks), {"first.weight", "middle.weight", "last.weight"})
+            submit = hook._exchanger.submit
+            hook._exchanger.submit = lambda buffer, parameters: seen.append(list(map(id, parameters))) or submit(buffer, parameters)
+            for step in range(4):
+                backward(alone, step)
+                backward(model, step)
+                self.same(gradients(model), wanted(alone, "onebit", residuals))
+            buckets = len(seen) // 4
+            self.assertNotEqual(seen[:buckets], seen[-buckets:])
+            self.assertGreater(hook.feedbacks["first.weight"].norm(), 0)
+
+    def test_feedback_of_choice(self):
+        for feedback, count in ((True, 3), (False, 0)):
+            with self.hooked(Net(), "int8" if feedback else "onebit", feedback=feedback) as (model, hook):
+                self.assertEqual(len(hook.feedbacks), count)
+                backward(model, 0)
+
+    def test_no_sync(self):
+        alone = Net()
+        with self.hooked(Net(), "tree8") as (model, hook):
+            for step in range(2):  # buckets are rebuilt in between
+                for net in (alone, model):
+                    net.zero_grad()
+                hook.comm.reset_stats()
+                for part in range(3):
+                    alone(inputs(part)).square().mean().backward()
+                    with model.no_sync() if part < 2 else contextlib.nullcontext():
+                        model(inputs(part)).square().mean().backward()
+                self.assertEqual(hook.comm.stats().calls, 4)  # three parameters, and the small ones
+                self.same(gradients(model), wanted(alone, "tree8"))
+
+    def test_unused_parameters(self):
+        for codec in ("fp32", "tree8", "onebit"):
+            plain = DDP(Branches(), find_unused_parameters=True)
+            with self.hooked(Branches(), codec, ddp={"find_unused_parameters": True}) as (model, _):
+                for step in range(3):
+                    backward(plain, step)
+                    backward(model, step)
+                    if codec == "fp32":
+                        self.same(gradients(model), gradients(plain), 2 * size)
+                self.assertIsNone(model.module.never.weight.grad)
+                self.assertIsNotNone(model.module.even.weight.grad)
+
+    def test_other_dtypes(self):
+        for dtype in (torch.bfloat16, torch.float16, torch.float64):
+            for codec in ("tree8", "fp32"):
+                alone, plain = Net(dtype), DDP(Net(dtype))
+                with self.hooked(Net(dtype), codec) as (model, _):
+                    for step in range(3):
+                        backward(alone, step, dtype)
+                        backward(plain, step, dtype)
+                        backward(model, step, dtype)
+                        if dtype == torch.float64 and codec == "fp32":  # nothing is lost
+                            self.same(gradients(model), gradients(plain), 2 * size)
+                        elif codec == "tree8" or dtype != torch.float64:
+                            self.same(gradients(model), wanted(alone, codec))
+
+    def test_two_groups(self):
+        """Models over two halves of the ranks, and one over all, at the same time."""
+        groups = [dist.new_group([r for r in range(size) if r % 2 == half]) for half in (0, 1)]
+        mine = groups[rank % 2]
+        plain = DDP(Net(), process_group=mine)
+        with self.hooked(Net(), "fp32", ddp={"process_group": mine}) as (model, hook):
+            self.assertEqual(hook.comm.size, dist.get_world_size(mine))
+            with self.hooked(Net(), "tree8") as (other, _):
+                alone = Net()
+                for step in range(2):
+                    for net in (plain, model, other, alone):
+                        backward(net, step)
+                    self.same(gradients(model), gradients(plain), 0 if size < 4 else 2 * size)
+                    self.same(gradients(other), wanted(alone, "tree8"))
+            thinwire.torch.average_parameters(model)
+
+    def test_own_comm(self):
+        with thinwire.Comm() as comm:
+            with self.hooked(Net(), "tree8", comm=comm) as (model, hook):
+                self.assertIs(hook.comm, comm)
+                backward(model, 0)
+            self.assertGreater(comm.stats().calls, 0)
+
+    def test_idle_python(self):
+        """Nothing but sleep is called while a bucket travels."""
+        with self.hooked(Net(), "bitpack:2") as (model, hook):
+            values = torch.full((300000,), float(rank))
+            matrix = nn.Parameter(torch.zeros(300, 1000))
+            future = hook._exchanger.submit(values, [matrix])
+            end = time.monotonic() + 60
+            while not future.done() and time.monotonic() < end:
+                time.sleep(0.01)
+            self.assertTrue(future.done())
+            self.assertIs(future.value(), values)
+            self.assertAlmostEqual(values[-1].item(), (size - 1) / 2, delta=0.01)
+
+
+class States(Case):
+    def test_goes_on(self):
+        with self.hooked(Net(), "onebit") as (model, hook):
+            for step in range(3):
+                backward(model, step)
+            state = hook.state_dict()
+            self.assertEqual(state["feedback"]["first.weight"]["residuals"] is not None, rank == 0)
+            want = []
+            for step in range(3, 5):
+                backward(model, step)
+                want.append({name: g.clone() for name, g in gradients(model).items()})
+        with self.hooked(Net(), "onebit") as (model, hook):
+            hook.load_state_dict(state if rank == 0 else {})
+            for step in range(3, 5):
+                backward(model, step)
+                self.same(gradients(model), want[step - 3])
+            del state["feedback"]["middle.weight"]
+            self.everywhere(thinwire.FormatError, "middle.weight", hook.load_state_dict, state)
+            self.assertEqual(hook.feedbacks["first.weight"].norm(), 0)
+
+    def test_names(self):
+        """Of parameters, longer than those of feedbacks may be."""
+        net = nn.Sequential()
+        for _ in range(20):
+            net = nn.ModuleDict({"a_name": net})
+        net["a_name"].add_module("two words", nn.Linear(40, 40)) if size == 0 else None
+        inner = net
+        while isinstance(inner, nn.ModuleDict):
+            inner = inner["a_name"]
+        inner.append(nn.Linear(40, 40))
+        net.forward = lambda x: inner(x)
+        with self.hooked(net, "onebit") as (model, hook):
+            (name,) = hook.feedbacks
+            self.assertGreater(len(name), 63)
+            self.assertLessEqual(len(hook.feedbacks[name].name), 63)
+            backward(model, 0)
+            hook.load_state_dict(hook.state_dict())
+
+
+class Parameters(Case):
+    def test_average(self):
+        for codec in (None, "tree8"):
+            net = Net()
+            net.register_buffer("steps", torch.tensor(rank))
+            with torch.no_grad():
+                for p in net.parameters():
+                    p.add_(torch.randn(p.shape, generator=torch.Generator().manual_seed(rank)))
+            want = {n: beside.allreduce(p.detach(), codec if p.dim() > 1 else None, op="average") for n, p in net.named_parameters()}
+            thinwire.torch.average_parameters(net, codec)
+            self.same({n: p.detach() for n, p in net.named_parameters()}, want)
+            self.assertEqual(net.steps.item(), rank)
+
+    def test_broadcast(self):
+        root = size - 1
+        for codec in (None, "tree8"):
+            net = nn.Sequential(nn.Linear(100, 200), nn.BatchNorm1d(200)).to(torch.bfloat16 if codec else torch.float32)
+            with torch.no_grad():
+                net[1].num_batches_tracked.fill_(10**12 + rank)
+                for p in net.parameters():
+                    p.copy_(torch.randn(p.shape, generator=torch.Generator().manual_seed(rank)))
+                want = torch.randn(200, 100, generator=torch.Generator().manual_seed(root)).to(net[0].weight.dtype)
+            thinwire.torch.broadcast_parameters(net, codec, root)
+            self.assertEqual(net[1].num_batches_tracked.item(), 10**12 + root)
+            bound = 0 if codec is None else 0.05 * want.abs().max().item()
+            self.assertLessEqual((net[0].weight - want).abs().max().item(), bound)
+            every = [torch.empty_like(want) for _ in range(size)]
+            dist.all_gather(every, net[0].weight.detach())
+            self.assertTrue(all(torch.equal(every[0], other) for other in every))
+
+
+class Sharded(Case):
+    """Gradients and parameters of sharded models, beside the averages of the whole ones."""
+
+    def net(self):
+        torch.manual_seed(3)
+        return nn.Sequential(nn.Linear(40, 200), nn.Tanh(), nn.Linear(200, 30))
+
+    def exact(self):
+        net = self.net()
+        backward(net, 0)
+        for p in net.parameters():
+            dist.all_reduce(p.grad)
+            p.grad /= size
+        return net
+
+    def close(self, got, want, codec):
+        error = (got - want).norm() / want.norm()
+        self.assertLessEqual(error.item(), {"fp32": 1e-6, "tree8": 0.1}[codec])
+        if codec == "tree8":
+            self.assertGreater(error.item(), 1e-5)
+
+    def test_fsdp(self):
+        from torch.distributed.fsdp import FullyShardedDataParallel, ShardingStrategy
+
+        want = torch.cat([p.grad.reshape(-1) for p in self.exact().parameters()])
+        for strategy in (ShardingStrategy.FULL_SHARD, ShardingStrategy.NO_SHARD):
+            for codec in ("fp32", "tree8"):
+                model = FullyShardedDataParallel(
+                    self.net(), device_id=torch.device("cpu"), sharding_strategy=strategy, use_orig_params=False
+                )
+                comm = thinwire.torch.register_fsdp(model, codec)
+                calls = comm.stats().calls
+                backward(model, 0)
+                (flat,) = (p.grad for p in model.parameters())
+                if strategy == ShardingStrategy.FULL_SHARD and size > 1:
+                    every = [torch.empty_like(flat) for _ in range(size)]
+                    dist.all_gather(every, flat)
+                    flat = torch.cat(every)
+                self.close(flat[: want.numel()], want, codec)
+                self.assertEqual(comm.stats().calls, calls + 1)
+
+    def test_fully_shard(self):
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.fsdp import fully_shard
+
+        if size == 1:  # nothing is sent
+            return
+        mesh, exact = init_device_mesh("cpu", (size,)), self.exact()
+        for codec, parameters in (("fp32", None), ("tree8", None), ("fp32", "tree8")):
+            model = self.net()
+            fully_shard(model[0], mesh=mesh)
+            fully_shard(model, mesh=mesh)
+            comm = thinwire.torch.set_fully_shard(model, codec, parameters)
+            calls = comm.stats().calls
+            backward(model, 0)
+            self.assertGreaterEqual(comm.stats().calls, calls + 4)
+            for p, q in zip(model.parameters(), exact.parameters()):
+                self.close(p.grad.full_tensor(), q.grad, "tree8" if parameters else codec)
+
+    def test_refused(self):
+        self.everywhere(thinwire.InvalidTypeError, "FullyShardedDataParallel", thinwire.torch.register_fsdp, Net())
+        self.everywhere(thinwire.InvalidTypeError, "fully_shard", thinwire.torch.set_fully_shard, Net())
+
+
+class Refusals(Case):
+    register = staticmethod(thinwire.torch.register)
+
+    def test_arguments(self):
+        self.everywhere(thinwire.InvalidTypeError, "accepted: DistributedDataParallel", self.register, Net())
+        model = DDP(Net())
+        self.everywhere(thinwire.InvalidArgumentError, "rank 0: .*treee", self.register, model, "treee")
+        self.everywhere(thinwire.InvalidArgumentError, "accepted: a thinwire.Comm", self.register, model, comm=3)
+        hook = self.register(model)
+        self.everywhere(thinwire.InvalidArgumentError, "has a communication hook already", self.register, model)
+        hook.free()
+        with self.assertRaisesRegex(RuntimeError, "freed"):
+            backward(model, 0)
+        dist.barrier()
+
+    def test_no_gradients(self):
+        model = DDP(Net())
+        model.requires_grad_(False)
+        self.everywhere(thinwire.InvalidArgumentError, "no parameter of the model has a gradient", self.register, model)
+
+    def test_devices(self):
+        model = DDP(Net())
+        model.module.elsewhere = nn.Parameter(torch.empty(5, device="meta"))
+        self.everywhere(thinwire.InvalidArgumentError, "parameters are on cpu, meta", self.register, model)
+
+    def test_sparse(self):
+        net = nn.EmbeddingBag(100, 40, sparse=True)
+        with self.hooked(net, "fp32") as (model, _):
+            with self.assertRaisesRegex(RuntimeError, "accepted: dense ones"):
+                model(torch.tensor([[1, 2]])).sum().backward()
+
+    def test_one_rank_has_a_problem(self):
+        """And all say so."""
+        model = DDP(Net())
+        bad = size - 1
+        codec = "tree8" if rank != bad else "tree8:block=-3"
+        self.everywhere(thinwire.InvalidArgumentError, "rank %d: " % bad, self.register, model, codec)
+
+    def test_ranks_differ(self):
+        if size == 1:
+            return
+        model, other = DDP(Net()), rank == size - 1
+        self.everywhere(
+            thinwire.MismatchError,
+            "rank %d has codec int8.*, rank 0 tree8" % (size - 1),
+            self.register,
+            model,
+            "int8" if other else "tree8",
+        )
+        self.everywhere(
+            thinwire.MismatchError,
+            "rank %d has feedback True, rank 0 None" % (size - 1),
+            self.register,
+            model,
+            feedback=True if other else None,
+        )
+        if other:
+            model.module.middle.bias.requires_grad_(False)
+        self.everywhere(
+            thinwire.MismatchError,
+            "rank %d has 6 parameters, rank 0 7|rank %d has the parameter [a-z.]* 2?[0-9]* .*, rank 0 [a-z.]*" % (size - 1, size - 1),
+            self.register,
+            model,
+        )
+
+    def test_rank_without_the_hook(self):
+        if size == 1:
+            return
+        model, late = DDP(Net()), size - 1
+        if rank == late:
+            dist.barrier()
+            with self.assertRaisesRegex(thinwire.TimeLimitError, "the other ranks did not wait for this one longer than 1 s"):
+                self.register(model, timeout=1)
+        else:
+            with self.assertRaisesRegex(thinwire.TimeLimitError, "not called on rank %d within 1 s" % late):
+                self.register(model, timeout=1)
+            dist.barrier()
+        dist.barrier()
+
+    def test_peer_that_stops(self):
+        """In backward: an exception, at once where it is known already."""
+        if size == 1:
+            return
+        # What rank 0 waits for afterwards is made of what it has not sent yet.
+        settings = {"THINWIRE_TIMEOUT": "1", "THINWIRE_ALLREDUCE": "two_pass"}
+        os.environ.update(settings)
+        model = DDP(Net())
+        hook = self.register(model, "tree8")
+        for name in settings:
+            del os.environ[name]
+        for step in range(2):  # DDP rebuilds its buckets in the second, with collectives of its own
+            backward(model, step)
+        if rank == 0:
+            dist.barrier()
+        with self.assertRaisesRegex(RuntimeError, "TimeLimitError.*nothing moved for 1 s"):
+            backward(model, 2)
+        with self.assertRaisesRegex(thinwire.TimeLimitError, "nothing moved"):
+            hook._exchanger.submit(torch.zeros(3), [])
+        if rank != 0:
+            dist.barrier()
+
+
+def main():
+    if size != int(os.environ.get("TW_WANTED", size)):
+        sys.exit("%d ranks, not %s" % (size, os.environ["TW_WANTED"]))
+    program = unittest.main(module="__main__", argv=sys.argv, failfast=True, verbosity=2 * int(rank == int(os.environ.get("TW_SHOW", "0"))), exit=False)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if not program.result.wasSuccessful():
+        os._exit(1)  # the others may be waiting: mpirun ends them
+
+
+main()

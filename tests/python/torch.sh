@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# thinwire.torch with PyTorch: that of build/torch, where `./quickstart check --apps` has installed it, or of the
+# python that TW_TORCH_PYTHON names.
+# shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
+. "$top_srcdir/tests/tools/common.bash"
+tests=$top_srcdir/tests/python
+python=${TW_TORCH_PYTHON:-$top_builddir/torch/bin/python}
+limit=${TW_TIME_LIMIT:-300}
+nothing() { echo "1..0 # SKIP $1"; exit 0; }
+sanitized && nothing "the sanitizer's library must come first"
+"$python" -c 'import numpy, torch' 2>/dev/null || nothing "no PyTorch in build/torch (./quickstart check --apps)"
+export THINWIRE_LIBRARY=$top_builddir/lib/libthinwire.so PYTHONPATH=$top_srcdir/python PYTHONDONTWRITEBYTECODE=1
+export GLOO_SOCKET_IFNAME=${GLOO_SOCKET_IFNAME:-lo} MASTER_ADDR=127.0.0.1
+export PYTHONWARNINGS=ignore
+plan 14
+
+all() { TW_WANTED=$1 ranks "$1" "$python" "$tests/test_torch.py"; }
+example() { ranks "$@" && grep -q 'right' "$scratch/out"; }
+for n in 1 2 3 4; do
+    check "thinwire.torch on $n ranks" all $n
+done
+for codec in tree8 onebit; do
+    check "the example ddp.py, $codec, on 3 ranks" example 3 "$python" "$top_srcdir/examples/ddp.py" $codec
+done
+
+snippets() { # what docs/python.md shows with PyTorch, one after another
+    local count number
+    mkdir -p "$scratch/snippets" &&
+        count=$("$python" "$tests/snippets.py" "$top_srcdir/docs/python.md" "$scratch/snippets" torch) && [ "$count" -ge 3 ] || return 1
+    for ((number = 1; number <= count; number++)); do
+        (cd "$scratch/snippets" && ranks "$1" "$python" "$number.py") || { echo "snippet $number"; return 1; }
+    done
+}
+check "what docs/python.md shows with PyTorch, on 2 ranks" snippets 2
+
+# ---- what cannot work: one line each -------------------------------------------------------------
+
+# said RANKS PATTERN COMMAND...: fails, and each rank's last line of an exception is so.
+said() {
+    local n=$1 pattern=$2 status
+    shift 2
+    ranks "$n" "$@"
+    status=$?
+    [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q "$pattern" "$scratch/out"
+}
+init='import thinwire.torch; thinwire.torch.init_process_group()'
+alone() { # as torchrun starts them: no ranks of MPI
+    local out
+    out=$(RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 timeout -k 5 "$limit" "$python" -c "$init" 2>&1) && return 1
+    tail -n 1 <<<"$out"
+    grep -q '^thinwire.errors.InvalidArgumentError: MPI has 1 ranks, torch.distributed 2 (processes that torchrun starts are no ranks of MPI): start the program by mpirun -n RANKS' <<<"$out"
+}
+check "torchrun" alone
+check "no process group" said 2 'InvalidArgumentError: torch.distributed is not initialised: call thinwire.torch.init_process_group()' \
+    "$python" "$tests/test_torch_alone.py" uninitialised
+check "MPI without MPI_THREAD_MULTIPLE" said 2 'InvalidArgumentError: .*rank 0: MPI was not initialised with MPI_THREAD_MULTIPLE' \
+    "$python" "$tests/test_torch_alone.py" single
+
+# ---- thinwire-bench-ddp --------------------------------------------------------------------------
+
+bench() { # RANKS ARGUMENT...
+    local n=$1
+    shift
+    ranks "$n" "$python" -m thinwire.bench_ddp "$@"
+}
+table() {
+    bench 2 mlp --seconds 2 --json "$scratch/bench.json" || return 1
+    grep -q '^thinwire tree8 ' "$scratch/out" && grep -q '^gloo fp32 ' "$scratch/out" && grep -q '^verdict: ' "$scratch/out" &&
+        [ "$("$json_query" "$scratch/bench.json" ranks)" = 2 ] && [ "$("$json_query" "$scratch/bench.json" 'rows.#')" = 5 ]
+}
+check "thinwire-bench-ddp: a table and a verdict" table
+check "thinwire-bench-ddp: a model of somebody else's" bench 2 "$tests/test_torch_model.py:small" --seconds 1 --batch 3
+check "thinwire-bench-ddp: an unknown model" said 2 "thinwire-bench-ddp: no model 'none'; there are " "$python" -m thinwire.bench_ddp none
+check "thinwire-bench-ddp: one rank" said 1 'thinwire-bench-ddp: one rank exchanges nothing' "$python" -m thinwire.bench_ddp mlp
