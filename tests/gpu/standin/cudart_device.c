@@ -243,6 +243,19 @@ cudaError_t cudaDeviceSynchronize(void)
     return standin_cuda_leave(error);
 }
 
+/* All that the process has on the current device is gone; nothing else is as it was before. */
+cudaError_t cudaDeviceReset(void)
+{
+    cudaError_t error = standin_cuda_enter(__func__);
+
+    if (error == cudaSuccess) {
+        standin_finish_device(standin_current);
+        standin_streams_destroy_all(standin_current);
+        standin_release_all(standin_current);
+    }
+    return standin_cuda_leave(error);
+}
+
 /* Never: copies between devices go through the host. */
 cudaError_t cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice)
 {
