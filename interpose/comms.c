@@ -229,6 +229,9 @@ static void tw_comms_drop_duplicate(tw_entry_t *entry)
     pthread_mutex_unlock(&tw_state.lock);
     if (duplicate != NULL) {
         tw_device_enter(entry->handle, entry->device);
+        if (entry->device != NULL && entry->device->gone) {
+            duplicate->device.open = false; /* nothing of it is left to be released */
+        }
         tw_comm_destroy(duplicate);
         tw_device_leave(entry->device);
     }

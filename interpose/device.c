@@ -33,16 +33,25 @@ void tw_device_check(MPI_Comm comm, tw_status_t status)
     }
 }
 
-void tw_device_enter(MPI_Comm comm, const tw_device_t *device)
+bool tw_device_gone(tw_device_t *device)
 {
-    if (device != NULL) {
+    if (!device->gone && device->mark != NULL &&
+        tw_owner_cuda_id(device->mark) != device->mark_id) {
+        device->gone = true;
+    }
+    return device->gone;
+}
+
+void tw_device_enter(MPI_Comm comm, tw_device_t *device)
+{
+    if (device != NULL && !tw_device_gone(device)) {
         tw_device_check(comm, tw_ops->push(device->context));
     }
 }
 
 void tw_device_leave(const tw_device_t *device)
 {
-    if (device != NULL) {
+    if (device != NULL && !device->gone) {
         tw_ops->pop();
     }
 }
@@ -154,16 +163,17 @@ static bool tw_device_direct(MPI_Comm comm)
 /* Does this device run our kernels? It may be older than those that they were compiled for. */
 static bool tw_device_runs(tw_device_t *device)
 {
-    void       *p      = NULL;
-    tw_status_t status = tw_ops->allocate(TW_DEVICE_MEMORY, sizeof(float), &p);
+    tw_status_t status = tw_ops->allocate(TW_DEVICE_MEMORY, sizeof(float), &device->mark);
 
-    if (status == TW_OK) {
-        status = tw_ops->zero(p, sizeof(float), device->stream);
-        status = status == TW_OK ? tw_ops->divide(p, 1, sizeof(float), 1, device->stream) : status;
-        status = status == TW_OK ? tw_ops->finish(device->stream) : status;
-        tw_ops->release(TW_DEVICE_MEMORY, p);
+    if (status != TW_OK) {
+        device->mark = NULL;
+        return false;
     }
-    return status == TW_OK;
+    device->mark_id = tw_owner_cuda_id(device->mark);
+    status          = tw_ops->zero(device->mark, sizeof(float), device->stream);
+    status = status == TW_OK ? tw_ops->divide(device->mark, 1, sizeof(float), 1, device->stream)
+                             : status;
+    return status == TW_OK && tw_ops->finish(device->stream) == TW_OK;
 }
 
 /* Under the lock. A runtime that needs a newer driver leaves the program's memory to MPI. */
@@ -197,7 +207,7 @@ static tw_device_t *tw_device_in(MPI_Comm comm, void *context)
 
     pthread_mutex_lock(&tw_device_lock);
     device = tw_devices;
-    while (device != NULL && device->context != context) {
+    while (device != NULL && (device->context != context || tw_device_gone(device))) {
         device = device->next;
     }
     if (device == NULL) {
@@ -240,8 +250,7 @@ tw_device_t *tw_device_of(MPI_Comm comm, const void *buffer)
     return device;
 }
 
-void tw_device_copy(MPI_Comm comm, const tw_device_t *device, void *dst, const void *src,
-                    size_t bytes)
+void tw_device_copy(MPI_Comm comm, tw_device_t *device, void *dst, const void *src, size_t bytes)
 {
     if (bytes > 0) {
         tw_device_enter(comm, device);
@@ -258,23 +267,28 @@ static void tw_device_drop_buffers(tw_device_t *device, tw_device_memory_t kind)
         tw_device_buffer_t *b = device->buffers[kind];
 
         device->buffers[kind] = b->next;
-        if (b->p != NULL) {
+        if (b->p != NULL && !device->gone) {
             tw_ops->release(kind, b->p);
         }
         free(b);
     }
 }
 
-/* The program may have reset the device: then there is nothing to release, which is no error. */
 void tw_devices_stop(void)
 {
     while (tw_devices != NULL) {
         tw_device_t *device = tw_devices;
 
         tw_devices = device->next;
-        if (device->usable && tw_ops->push(device->context) == TW_OK) {
-            tw_device_drop_buffers(device, TW_DEVICE_MEMORY);
-            tw_device_drop_buffers(device, TW_DEVICE_PINNED);
+        if (device->usable && !tw_device_gone(device)) {
+            device->gone = tw_ops->push(device->context) != TW_OK;
+        }
+        tw_device_drop_buffers(device, TW_DEVICE_MEMORY);
+        tw_device_drop_buffers(device, TW_DEVICE_PINNED);
+        if (device->usable && !device->gone) {
+            if (device->mark != NULL) {
+                tw_ops->release(TW_DEVICE_MEMORY, device->mark);
+            }
             tw_ops->event_destroy(device->before);
             tw_ops->stream_destroy(device->stream);
             tw_ops->pop();

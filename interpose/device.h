@@ -23,10 +23,13 @@
 typedef struct tw_device {
     struct tw_device *next;
     void             *context, *stream;
-    void             *before;  /* an event, of the default stream */
-    bool              usable;  /* the CUDA runtime works with this driver                        */
-    bool              kernels; /* this device runs ours                                          */
-    bool              direct; /* MPI takes device memory: codes need no way through pinned memory */
+    void             *before; /* an event, of the default stream */
+    void *mark; /* memory that is no more when the program has reset the device; or NULL */
+    unsigned long long mark_id;
+    bool               gone;    /* it has: nothing of this is left                              */
+    bool               usable;  /* the CUDA runtime works with this driver                        */
+    bool               kernels; /* this device runs ours                                          */
+    bool direct; /* MPI takes device memory: codes need no way through pinned memory */
     struct tw_device_buffer *buffers[2]; /* by tw_device_memory_t */
 } tw_device_t;
 
@@ -38,8 +41,12 @@ tw_owner_t tw_device_find(MPI_Comm comm, const void *buffer, tw_device_t **devic
  * longer be known. */
 tw_device_t *tw_device_of(MPI_Comm comm, const void *buffer);
 
-/* Around all work: the device's context is the current one of this thread. NULL: nothing. */
-void tw_device_enter(MPI_Comm comm, const tw_device_t *device);
+/* Has the program reset the device? Memory that it gets afterwards is of a new one. */
+bool tw_device_gone(tw_device_t *device);
+
+/* Around all work: the device's context is the current one of this thread. NULL, and one that is gone:
+ * nothing. */
+void tw_device_enter(MPI_Comm comm, tw_device_t *device);
 void tw_device_leave(const tw_device_t *device);
 
 /* Between enter and leave. Before the program's memory is read: work follows what is on the default stream.
@@ -51,8 +58,7 @@ tw_status_t tw_device_get(tw_device_t *device, tw_device_memory_t kind, size_t b
 void        tw_device_put(tw_device_t *device, tw_device_memory_t kind, void *p);
 
 /* Copy now, with host memory of any kind on one side; enters, orders and leaves. */
-void tw_device_copy(MPI_Comm comm, const tw_device_t *device, void *dst, const void *src,
-                    size_t bytes);
+void tw_device_copy(MPI_Comm comm, tw_device_t *device, void *dst, const void *src, size_t bytes);
 
 /* One line and the end, unless the status is TW_OK: other ranks wait. */
 void tw_device_check(MPI_Comm comm, tw_status_t status);

@@ -106,10 +106,10 @@ static tw_status_t tw_block_decode(const tw_exec_t *exec, const tw_side_t *side,
 
 void tw_side_device_encode(tw_call_t *call, const tw_side_t *side)
 {
-    const uint64_t     start  = tw_clock_ns();
-    const tw_device_t *device = side->type.device;
-    const tw_exec_t    exec   = {.memory = TW_MEMORY_CUDA, .stream = device->stream};
-    tw_status_t        status;
+    const uint64_t  start  = tw_clock_ns();
+    tw_device_t    *device = side->type.device;
+    const tw_exec_t exec   = {.memory = TW_MEMORY_CUDA, .stream = device->stream};
+    tw_status_t     status;
 
     tw_device_enter(call->comm->handle, device);
     status = tw_device_order(device);
@@ -127,10 +127,10 @@ void tw_side_device_encode(tw_call_t *call, const tw_side_t *side)
 
 void tw_side_device_decode(tw_call_t *call, const tw_side_t *side)
 {
-    const uint64_t     start  = tw_clock_ns();
-    const tw_device_t *device = side->type.device;
-    const tw_exec_t    exec   = {.memory = TW_MEMORY_CUDA, .stream = device->stream};
-    tw_status_t        status = TW_OK;
+    const uint64_t  start  = tw_clock_ns();
+    tw_device_t    *device = side->type.device;
+    const tw_exec_t exec   = {.memory = TW_MEMORY_CUDA, .stream = device->stream};
+    tw_status_t     status = TW_OK;
 
     tw_device_enter(call->comm->handle, device);
     if (side->codes != side->made) {

@@ -30,8 +30,8 @@ static bool tw_vectors_on_device(const tw_call_t *call, const tw_vectors_t *v)
     return true;
 }
 
-static void tw_vectors_copy(const tw_call_t *call, const tw_device_t *device, void *to,
-                            const void *from, size_t bytes)
+static void tw_vectors_copy(const tw_call_t *call, tw_device_t *device, void *to, const void *from,
+                            size_t bytes)
 {
     if (device != NULL) {
         tw_device_copy(call->comm->handle, device, to, from, bytes);

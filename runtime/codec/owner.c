@@ -90,6 +90,7 @@ enum {
 };
 enum {
     TW_CU_POINTER_MEMORY_TYPE    = 2,
+    TW_CU_POINTER_BUFFER_ID      = 7,
     TW_CU_POINTER_IS_MANAGED     = 8,
     TW_CU_POINTER_DEVICE_ORDINAL = 9
 };
@@ -143,6 +144,19 @@ static tw_owner_t tw_owner_by_cuda(unsigned long long p)
         return TW_OWNER_CUDA;
     }
     return tw_owner_of_managed(attribute, p);
+}
+
+unsigned long long tw_owner_cuda_id(const void *p)
+{
+    const uintptr_t     address = atomic_load(&tw_owners.cuda_attribute);
+    tw_cu_attribute_fn *attribute;
+    unsigned long long  id = 0;
+
+    memcpy(&attribute, &address, sizeof(attribute));
+    return attribute != NULL &&
+                   attribute(&id, TW_CU_POINTER_BUFFER_ID, (unsigned long long)(uintptr_t)p) == 0
+               ? id
+               : 0;
 }
 
 /* ---- AMD -------------------------------------------------------------------------------------- */

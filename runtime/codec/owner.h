@@ -18,6 +18,10 @@ typedef enum tw_owner {
  * thread; costs next to nothing in a process that has loaded no driver. */
 tw_owner_t tw_owner_of(const void *p);
 
+/** A number of the CUDA allocation that p is in, which no other one of the process has or will have; 0: of
+ * none, or the driver does not say. */
+unsigned long long tw_owner_cuda_id(const void *p);
+
 /** A function of CUDA's driver; NULL: it is not loaded, or has none of that name. */
 void *tw_owner_cuda_driver(const char *name);
 

@@ -222,10 +222,38 @@ static void nothing(void)
     t_memory_put(&recv);
 }
 
+/* All of a program's memory goes, and so does what the drop-in has there. */
+static void reset(void)
+{
+    int (*reset_device)(void);
+
+    functions();
+    *(void **)&reset_device = t_memory_symbol("cudaDeviceReset");
+    for (int i = 0; i < 3; i++) {
+        t_memory_t  send = device_memory(FLOATS, 1.0f), recv = device_memory(FLOATS, 2.0f);
+        const int   devices[2] = {device_of(&send), device_of(&recv)};
+        MPI_Request request;
+
+        T_OK(MPI_Allreduce(send.mpi, recv.mpi, FLOATS, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD));
+        expect(&recv, FLOATS, (float)t_size);
+        T_OK(MPI_Iallreduce(MPI_IN_PLACE, recv.mpi, FLOATS, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD,
+                            &request));
+        T_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        expect(&recv, FLOATS, (float)(t_size * t_size));
+        t_memory_put(&send);
+        t_memory_put(&recv);
+        for (int k = 0; k < 2; k++) {
+            T_CHECK(set_device(devices[k]) == 0, "cudaSetDevice");
+            T_CHECK(reset_device() == 0, "cudaDeviceReset");
+        }
+    }
+}
+
 static const t_case_t cases[] = {{"same bits in any memory", same_bits, 2},
                                  {"after the default stream", default_stream, 2},
                                  {"the current device", current_device, 2},
-                                 {"nothing to send", nothing, 2}};
+                                 {"nothing to send", nothing, 2},
+                                 {"a device that was reset", reset, 2}};
 
 int main(int argc, char **argv)
 {

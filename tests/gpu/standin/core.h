@@ -78,6 +78,7 @@ typedef enum standin_kind {
 typedef struct standin_memory {
     uint8_t *shown, *real; /* what is handed out, and where the bytes are */
     size_t   bytes;
+    uint64_t id;                 /* of no other one */
     uint8_t *pages, *real_pages; /* the mappings, with a page that nobody may touch on both sides */
     size_t   mapped;
     int      device;
@@ -89,6 +90,7 @@ typedef struct standin_memory {
 /* NULL: none left. registered: where the caller's memory is. */
 standin_memory_t *standin_allocate(standin_kind_t kind, size_t bytes, void *registered);
 void              standin_release(standin_memory_t *memory);
+void              standin_release_all(int device);
 standin_memory_t *standin_memory_of(const void *p); /* freed or not; NULL: of nobody here */
 
 /* Where n bytes at p really are, if they are memory that the device may use, pinned memory of the host
@@ -140,7 +142,7 @@ typedef struct standin_task {
 struct CUstream_st {
     struct CUstream_st *next;
     int                 device;
-    bool                live, blocking, legacy, busy;
+    bool                live, blocking, legacy, busy, made; /* made: by the program */
     standin_task_t     *first, **last;
 };
 
@@ -153,6 +155,9 @@ void                standin_stream_destroy(struct CUstream_st *stream);
  * a function of the program. */
 void standin_put(struct CUstream_st *stream, int (*run)(void *arg, bool dead), const void *arg,
                  size_t bytes, const void *const *uses, size_t n, bool host);
+
+/* Those of a device that the program has made, and its events. */
+void standin_streams_destroy_all(int device);
 
 /* Until nothing is left on it; until nothing on any stream uses the memory; until nothing is left on
  * the device. */

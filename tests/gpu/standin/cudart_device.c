@@ -274,6 +274,19 @@ cudaError_t cudaDeviceSynchronize(void)
     return standin_cuda_leave(error);
 }
 
+/* All that the process has on the current device is gone; nothing else is as it was before. */
+cudaError_t cudaDeviceReset(void)
+{
+    cudaError_t error = standin_cuda_enter(__func__);
+
+    if (error == cudaSuccess) {
+        standin_finish_device(standin_current);
+        standin_streams_destroy_all(standin_current);
+        standin_release_all(standin_current);
+    }
+    return standin_cuda_leave(error);
+}
+
 cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
 {
     cudaError_t error = standin_cuda_enter(__func__);

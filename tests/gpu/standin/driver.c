@@ -8,6 +8,7 @@
 
 #define ATTRIBUTE_CONTEXT        1
 #define ATTRIBUTE_MEMORY_TYPE    2
+#define ATTRIBUTE_BUFFER_ID      7
 #define ATTRIBUTE_IS_MANAGED     8
 #define ATTRIBUTE_DEVICE_ORDINAL 9
 #define MEMORYTYPE_HOST          1u
@@ -37,6 +38,9 @@ static int attribute_of(const standin_memory_t *m, int attribute, void *data)
         *(unsigned *)data = m->kind == STANDIN_DEVICE || m->kind == STANDIN_MANAGED
                                 ? MEMORYTYPE_DEVICE
                                 : MEMORYTYPE_HOST;
+        return 0;
+    case ATTRIBUTE_BUFFER_ID:
+        *(unsigned long long *)data = m->id;
         return 0;
     case ATTRIBUTE_IS_MANAGED:
         *(unsigned *)data = m->kind == STANDIN_MANAGED;

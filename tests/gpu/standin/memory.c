@@ -25,6 +25,7 @@
 
 static standin_memory_t **all; /* ascending by address */
 static size_t             count, room, kept;
+static uint64_t           ids;
 
 size_t standin_page(void)
 {
@@ -194,7 +195,7 @@ standin_memory_t *standin_allocate(standin_kind_t kind, size_t bytes, void *regi
     size_t            lead;
 
     catch_faults();
-    *m = (standin_memory_t){.bytes = bytes, .kind = kind, .device = standin_current};
+    *m = (standin_memory_t){.bytes = bytes, .kind = kind, .device = standin_current, .id = ++ids};
     if (kind == STANDIN_REGISTERED) {
         m->shown = m->real = m->pages = m->real_pages = registered;
         m->mapped                                     = bytes;
@@ -254,6 +255,20 @@ void standin_release(standin_memory_t *m)
     m->kind = STANDIN_FREED;
     if (++kept > KEPT) {
         forget_one();
+    }
+}
+
+void standin_release_all(int device)
+{
+    for (size_t i = 0; i < count;) {
+        standin_memory_t *m = all[i];
+
+        if (m->device == device && m->kind != STANDIN_FREED) {
+            standin_release(m);
+            i = 0; /* the list may be another one now */
+        } else {
+            i++;
+        }
     }
 }
 

@@ -92,8 +92,11 @@ struct CUstream_st *standin_stream(cudaStream_t handle)
 
 struct CUstream_st *standin_stream_create(bool blocking)
 {
+    struct CUstream_st *stream = stream_new(blocking, false);
+
+    stream->made = true;
     standin_count("streams", 1);
-    return stream_new(blocking, false);
+    return stream;
 }
 
 static void stream_bury(struct CUstream_st *stream)
@@ -362,6 +365,29 @@ void standin_event_destroy(struct CUevent_st *event)
     event->next   = gone_events;
     gone_events   = event;
     standin_count("events", -1);
+}
+
+void standin_streams_destroy_all(int device)
+{
+    struct CUstream_st *stream = streams;
+    struct CUevent_st  *event  = events;
+
+    while (stream != NULL) {
+        struct CUstream_st *next = stream->next; /* of the list, before this one leaves it */
+
+        if (stream->device == device && stream->made && stream->live) {
+            standin_stream_destroy(stream);
+        }
+        stream = next;
+    }
+    while (event != NULL) {
+        struct CUevent_st *next = event->next;
+
+        if (event->device == device) {
+            standin_event_destroy(event);
+        }
+        event = next;
+    }
 }
 
 void standin_event_record(struct CUevent_st *event, struct CUstream_st *stream)

@@ -196,6 +196,7 @@ cudaError_t CUDARTAPI cudaInitDevice(int device, unsigned int deviceFlags, unsig
 cudaError_t CUDARTAPI cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device);
 cudaError_t CUDARTAPI cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device);
 cudaError_t CUDARTAPI cudaDeviceSynchronize(void);
+cudaError_t CUDARTAPI cudaDeviceReset(void);
 cudaError_t CUDARTAPI cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice);
 cudaError_t CUDARTAPI cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags);
 cudaError_t CUDARTAPI cudaDeviceDisablePeerAccess(int peerDevice);
