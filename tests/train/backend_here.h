@@ -44,7 +44,9 @@ static inline void backend_of_rank(int rank)
 /* Scratch that a backend has to its end. */
 static inline size_t backend_keeps(const tw_backend_t *backend)
 {
-    return backend->sum_bytes + ((const tw_gpu_t *)backend)->workspace_bytes;
+    const tw_gpu_t *gpu = (const tw_gpu_t *)backend;
+
+    return backend->sum_bytes + gpu->workspace_bytes + gpu->blas_bytes;
 }
 
 #else

@@ -10,9 +10,6 @@
 #include <string.h>
 
 #include "tests/mpi/harness.h"
-#ifdef TW_ON_DEVICE
-#include "tests/gpu/standin/standin.h"
-#endif
 #include "tests/train/split.h"
 #include "train/random.h"
 
@@ -476,7 +473,7 @@ static void bad_numbers_reach_the_loss(void)
     }
 }
 
-#ifdef TW_ON_DEVICE
+#ifdef TW_ON_STANDIN
 /* A call fails on one rank alone: it says so, and that the others may not know; all get on. */
 static void a_device_fails_alone(void)
 {
@@ -536,7 +533,7 @@ int main(int argc, char **argv)
         {"traces_show_what_travels", traces_show_what_travels, 1},
         {"bad_labels_stop_all", bad_labels_stop_all, 1},
         {"bad_numbers_reach_the_loss", bad_numbers_reach_the_loss, 1},
-#ifdef TW_ON_DEVICE
+#ifdef TW_ON_STANDIN
         {"a_device_fails_alone", a_device_fails_alone, 1},
 #endif
     };

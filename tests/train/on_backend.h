@@ -1,28 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/train/on_backend.h - where a test computes: on the processor, or with TW_ON_DEVICE on a GPU, which
- * in a test is the stand-in of tests/gpu/standin. What the host reads and writes goes through copies.
+ * tests/train/on_backend.h - memory of the backend that a test is compiled for (backend_here.h): what the
+ * host reads and writes goes through copies.
  */
 #ifndef TW_TESTS_ON_BACKEND_H
 #define TW_TESTS_ON_BACKEND_H
 
-#include <stdio.h>
-#include <stdlib.h>
+#include "tests/train/backend_here.h"
 
-#include "tests/train/levels.h"
-#include "train/compute/backend.h"
-
-#ifdef TW_ON_DEVICE
+#ifdef TW_ON_STANDIN
 enum { ON_DEVICE = 1 };
 #else
 enum { ON_DEVICE = 0 };
 #endif
-
-static inline int on_backend_devices(void)
-{
-    const char *devices = getenv("STANDIN_DEVICES");
-
-    return devices != NULL ? atoi(devices) : 1;
-}
 
 static inline void on_backend_must(int status, const tw_problem_t *problem)
 {
@@ -32,19 +21,16 @@ static inline void on_backend_must(int status, const tw_problem_t *problem)
     }
 }
 
-/* With these kernels (NULL: the best) and threads, or on this device; to be destroyed after all that is
- * in its memory. */
-static inline tw_backend_t *on_backend(const tw_compute_kernels_t *kernels, int threads, int device)
+/* That of backend_here(), with these kernels (NULL: the best) and threads; to be destroyed after all that
+ * is in its memory. */
+static inline tw_backend_t *on_backend(const tw_compute_kernels_t *kernels, int threads)
 {
-    const tw_backend_cuda_config_t config  = {.device = device};
-    tw_problem_t                   problem = {.set = 0};
-    tw_backend_t                  *backend;
+    tw_problem_t  problem = {.set = 0};
+    tw_backend_t *backend;
 
-    on_backend_must(ON_DEVICE
-                        ? tw_backend_cuda(&backend, &config, &problem)
-                        : tw_backend_host(&backend, kernels != NULL ? kernels : best_kernels(),
-                                          threads, &problem),
-                    &problem);
+    on_backend_must(
+        backend_here(&backend, kernels != NULL ? kernels : best_kernels(), threads, &problem),
+        &problem);
     return backend;
 }
 

@@ -47,8 +47,8 @@ void split_make(split_t *f, const char *text, tw_loss_t loss, size_t rows,
 {
     const tw_head_how_t whole = {.comm = NULL};
 
-    *f = (split_t){.backend = on_backend(tw_kernels_for(tw_cpu_level(t_ctx)), 1,
-                                         t_rank % on_backend_devices())};
+    backend_of_rank(t_rank);
+    *f = (split_t){.backend = on_backend(tw_kernels_for(tw_cpu_level(t_ctx)), 1)};
     dense_net_make(&f->net, (tw_shape_t){INPUTS, 1, 1}, loss, text);
     part_make(f, &f->whole, &whole, 0, 1, rows);
     part_make(f, &f->split, split, t_rank, t_size, rows);

@@ -55,7 +55,7 @@ static void fixture_make(fixture_t *f, const char *text, tw_loss_t loss, size_t 
     float              *value;
 
     dense_net_make(&f->net, (tw_shape_t){5, 3, 2}, loss, text);
-    f->backend = on_backend(kernels, threads, 0);
+    f->backend = on_backend(kernels, threads);
     ck_assert_int_eq(tw_params_create(&f->params, &f->net, f->backend, 0, 1, 0, &problem), 0);
     value  = dense_net_drawn(f->params.total, 11);
     f->got = dense_net_drawn(f->params.total, 12);
@@ -373,7 +373,7 @@ END_TEST
 static void expect_refusal(const char *text, size_t rows, const char *fragment)
 {
     const tw_head_how_t how     = {.comm = NULL};
-    tw_backend_t       *backend = on_backend(NULL, 1, 0);
+    tw_backend_t       *backend = on_backend(NULL, 1);
     tw_problem_t        problem = {0};
     tw_network_t        net;
     tw_params_t         params;

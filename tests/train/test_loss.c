@@ -26,7 +26,7 @@ static double loss_of(tw_loss_t loss, const float *outputs, size_t classes, uint
                                    .training = 1,
                                    .scale    = 1.0f,
                                    .count    = wrong_p != NULL};
-    tw_backend_t       *backend = on_backend(NULL, 1, 0);
+    tw_backend_t       *backend = on_backend(NULL, 1);
     float              *x       = on_backend_copy(backend, &one, sizeof(one));
     char                text[16];
     tw_problem_t        problem = {0};

@@ -23,8 +23,8 @@ static void create(tw_params_t *params, const tw_network_t *net, int rank, int r
     tw_problem_t problem = {.set = 0};
 
     ck_assert_msg(
-        tw_params_create(params, net, on_backend(NULL, 1, 0), rank, ranks, split, &problem) == 0,
-        "%s", problem.text);
+        tw_params_create(params, net, on_backend(NULL, 1), rank, ranks, split, &problem) == 0, "%s",
+        problem.text);
 }
 
 static void destroy(tw_params_t *params)

@@ -97,7 +97,7 @@ START_TEST(loops_have_the_bits)
         tw_backend_t *host = processor(), *device;
 
         standin_seed((uint64_t)_i + k);
-        device = on_backend(NULL, 1, 0);
+        device = on_backend(NULL, 1);
         run_loops(host, counts[k], want);
         run_loops(device, counts[k], got);
         for (size_t i = 0; i < count; i++) {
@@ -158,7 +158,7 @@ START_TEST(optimizers_have_the_bits)
         tw_backend_t *host   = processor(), *device;
 
         standin_seed((uint64_t)_i + k);
-        device = on_backend(NULL, 1, 0);
+        device = on_backend(NULL, 1);
         run_update(host, sizes[k][0], sizes[k][1], want);
         run_update(device, sizes[k][0], sizes[k][1], got);
         ck_assert_mem_eq(got, want, 3 * n * sizeof(float));
@@ -244,7 +244,7 @@ static void product_check(product_t *p)
 {
     const tw_product_size_t size = {p->units, p->in, p->n, p->rows};
     const size_t            uf = p->units * sizeof(float), xf = p->in * p->n * sizeof(float);
-    tw_backend_t           *b       = on_backend(NULL, 1, 0);
+    tw_backend_t           *b       = on_backend(NULL, 1);
     tw_dense_t             *dense   = dense_of(b, p->n);
     tw_problem_t            problem = {.set = 0};
     float *w = on_backend_copy(b, p->w, uf * p->in), *x = on_backend_copy(b, p->x, xf);

@@ -103,7 +103,7 @@ START_TEST(the_first_bad_layer_is_found)
 {
     static const char *const names[] = {"r1", "s3", "l4", NULL};
     const tw_head_how_t      how     = {.comm = NULL};
-    tw_backend_t            *b       = on_backend(NULL, 1, 0);
+    tw_backend_t            *b       = on_backend(NULL, 1);
     tw_problem_t             problem = {.set = 0};
     float                   *x = dense_net_drawn(N * FEATURES, 3), *there, *value, bad = NAN;
     tw_head_pass_t           pass = {.n = N, .scale = 1.0f};

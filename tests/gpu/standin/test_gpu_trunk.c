@@ -28,8 +28,8 @@ typedef struct result {
 typedef struct job {
     tw_network_t  net;
     examples_t    e;
-    tw_params_t   params, on; /* on: in memory of the backend */
-    tw_backend_t *backend;
+    tw_params_t   params, on;     /* on: in memory of the backend */
+    tw_backend_t *backend, *host; /* host: of params */
     tw_trunk_t   *trunk;
     float        *g_features;
 } job_t;
@@ -41,8 +41,10 @@ static void job_open(job_t *job)
     memset(job, 0, sizeof(*job));
     small_net_read(&job->net, small_net_text);
     job->e = examples_make(&job->net, EXAMPLES, 2);
-    must(tw_params_create(&job->params, &job->net, 0, 1, 0, &problem) == 0, problem.text);
-    tw_params_init(&job->params, &job->net, SEED);
+    must(tw_backend_host(&job->host, tw_kernels_for("scalar"), 1, &problem) == 0, problem.text);
+    must(tw_params_create(&job->params, &job->net, job->host, 0, 1, 0, &problem) == 0,
+         problem.text);
+    must(tw_params_init(&job->params, &job->net, SEED, &problem) == 0, problem.text);
 }
 
 static int take(job_t *job, float **p, const float *from, size_t count, tw_problem_t *problem)
@@ -113,6 +115,7 @@ static void job_close(job_t *job)
     }
     tw_backend_destroy(job->backend);
     tw_params_destroy(&job->params);
+    tw_backend_destroy(job->host);
     examples_free(&job->e);
     tw_network_destroy(&job->net);
 }

@@ -232,8 +232,7 @@ static size_t blas_workspace(int major)
 
 static int open_blas(tw_gpu_t *gpu, tw_problem_t *problem)
 {
-    const cublasMath_t math  = gpu->tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_PEDANTIC_MATH;
-    const size_t       bytes = blas_workspace(gpu->major);
+    const cublasMath_t math = gpu->tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_PEDANTIC_MATH;
 
     if (tw_gpu_blas(gpu, gpu->lib.blas.create(&gpu->blas), "cuBLAS", problem) != 0) {
         gpu->blas = NULL;
@@ -243,10 +242,13 @@ static int open_blas(tw_gpu_t *gpu, tw_problem_t *problem)
                     problem) != 0 ||
         tw_gpu_blas(gpu, gpu->lib.blas.set_math(gpu->blas, math), "cuBLAS's precision", problem) !=
             0 ||
-        tw_backend_allocate(&gpu->base, bytes, &gpu->blas_workspace, problem) != 0) {
+        tw_backend_allocate(&gpu->base, blas_workspace(gpu->major), &gpu->blas_workspace,
+                            problem) != 0) {
         return -1;
     }
-    return tw_gpu_blas(gpu, gpu->lib.blas.set_workspace(gpu->blas, gpu->blas_workspace, bytes),
+    gpu->blas_bytes = blas_workspace(gpu->major);
+    return tw_gpu_blas(gpu,
+                       gpu->lib.blas.set_workspace(gpu->blas, gpu->blas_workspace, gpu->blas_bytes),
                        "cuBLAS's workspace", problem);
 }
 

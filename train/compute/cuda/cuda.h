@@ -33,7 +33,8 @@ typedef struct tw_gpu {
     cudaStream_t     stream;
     cudnnHandle_t    dnn; /* both with the stream */
     cublasHandle_t   blas;
-    void            *blas_workspace;
+    void            *blas_workspace; /* cuBLAS's own */
+    size_t           blas_bytes;
     void            *workspace; /* of cuDNN's; nothing in it outlives a call */
     size_t           workspace_bytes;
     tw_gpu_staging_t staging;
