@@ -27,7 +27,7 @@ static char model[600], checkpoint[600];
 
 static int seeds(void)
 {
-    return getenv("TW_ALL") != NULL ? 20 : 2;
+    return getenv("TW_ALL") != NULL ? 20 : 3;
 }
 
 static tw_train_options_t options_of(const char *scheme, const char *update, const char *codec)
