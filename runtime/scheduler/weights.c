@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * scheduler/weights.c - making an exchange of weights: arguments, owners, agreement, plans.
+ * scheduler/weights.c - making an exchange of weights: arguments, agreement, memory.
  */
 #include "config.h"
 
@@ -11,28 +11,6 @@
 #include "runtime/scheduler/weights.h"
 #include "runtime/transport/engine/request.h"
 #include "runtime/transport/engine/progress_thread.h"
-
-/* ---- owners -------------------------------------------------------------------------------- */
-
-size_t tw_weights_owned(tw_weights_owners_t owners, size_t count, size_t unit, int rank, int ranks,
-                        size_t *first_p)
-{
-    const size_t units = count / unit + (count % unit != 0), r = (size_t)rank;
-    const size_t each = units / (size_t)ranks, more = units % (size_t)ranks;
-    size_t       first = (r * each + (r < more ? r : more)) * unit;
-    size_t       end   = first + (each + (r < more)) * unit;
-
-    if (owners == TW_WEIGHTS_ROOT) {
-        first = rank == 0 ? 0 : count;
-        end   = count;
-    }
-    first = first < count ? first : count;
-    end   = end < count ? end : count;
-    if (first_p != NULL) {
-        *first_p = first;
-    }
-    return end - first;
-}
 
 /* ---- arguments ----------------------------------------------------------------------------- */
 
