@@ -6,7 +6,7 @@
 . "$top_srcdir/tests/tools/common.bash"
 tests=$top_srcdir/tests/python
 python=${TW_TORCH_PYTHON:-$top_builddir/torch/bin/python}
-limit=${TW_TIME_LIMIT:-300}
+limit=${TW_TIME_LIMIT:-600}
 nothing() { echo "1..0 # SKIP $1"; exit 0; }
 sanitized && nothing "the sanitizer's library must come first"
 "$python" -c 'import numpy, torch' 2>/dev/null || nothing "no PyTorch in build/torch (./quickstart check --apps)"
