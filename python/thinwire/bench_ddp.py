@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """thinwire-bench-ddp - what the hook of thinwire.torch would give for a model on these machines.
 
-    mpirun -n RANKS [...] thinwire-bench-ddp [MODEL] [--batch N] [--codec SPEC] [--threads N] [--seconds S] [--json FILE]
+    mpirun -n RANKS [...] thinwire-bench-ddp [MODEL] [--batch N] [--codec SPEC] [--threads N] [--seconds S]
+                                             [--json FILE]
 
 MODEL is one of those below, or MODULE:FUNCTION or FILE.py:FUNCTION: a function of the batch that gives the model and a
 tensor, such that model(tensor) is a tensor. Steps (forward, backward; no optimizer) of DistributedDataParallel on
@@ -29,7 +30,7 @@ import thinwire.torch
 
 WORTH = 1.05  # times as fast as the best of the others
 WARM = 3  # steps: DDP rebuilds its buckets after the first
-MOST = 200  # steps of each
+MOST = 50  # steps of a turn
 
 
 class Bad(Exception):
@@ -111,25 +112,37 @@ def find(name: str) -> Callable[[int], Tuple[nn.Module, Any]]:
 
 # ---- ways to exchange ----------------------------------------------------------------------------
 
-Setter = Callable[[Any], Optional[thinwire.torch.Hook]]
+Wrapper = Callable[[nn.Module], Tuple[Any, Optional[thinwire.torch.Hook]]]
 
 
-def gloo(hook: Any = None) -> Setter:
-    def setter(model: Any) -> None:
+def gloo(hook: Any = None) -> Wrapper:
+    """DDP with one of torch's hooks, or without."""
+
+    def wrap(model: nn.Module) -> Tuple[Any, None]:
+        wrapped = DistributedDataParallel(model)
         if hook is not None:
-            model.register_comm_hook(None, hook)
+            wrapped.register_comm_hook(None, hook)
+        return wrapped, None
 
-    return setter
+    return wrap
 
 
-def ways(codec: str) -> Dict[str, Setter]:
-    """Name of the row: what registers its hook."""
+def ours(codec: str) -> Wrapper:
+    def wrap(model: nn.Module) -> Tuple[Any, thinwire.torch.Hook]:
+        wrapped = DistributedDataParallel(model)
+        return wrapped, thinwire.torch.register(wrapped, codec)
+
+    return wrap
+
+
+def ways(codec: str) -> Dict[str, Wrapper]:
+    """Name of the row: what makes a DDP model of a model."""
     return {
         "gloo fp32": gloo(),
         "gloo bf16": gloo(default_hooks.bf16_compress_hook),
         "gloo fp16": gloo(default_hooks.fp16_compress_hook),
-        "thinwire fp32": lambda model: thinwire.torch.register(model, "fp32"),
-        "thinwire " + codec: lambda model: thinwire.torch.register(model, codec),
+        "thinwire fp32": ours("fp32"),
+        "thinwire " + codec: ours(codec),
     }
 
 
@@ -141,62 +154,68 @@ class Row(NamedTuple):
     megabytes: Optional[float]  # sent by this rank in a step; None: unknown
 
 
-class Runner:
-    """A model with one way to exchange."""
+class Samples:
+    """Of one way to exchange, over all turns."""
 
-    def __init__(self, way: str, setter: Setter, model: nn.Module, batch: Any) -> None:
-        self.way, self.times = way, []  # type: str, List[float]
-        self._model, self._batch = DistributedDataParallel(model), batch
-        self._hook = setter(self._model)
-        self._warm = True
+    def __init__(self) -> None:
+        self.seconds: List[float] = []
+        self.bytes: Optional[int] = None
 
-    def steps(self, count: int, timed: bool = True) -> None:
-        if timed and self._warm:
-            self._warm = False
-            if self._hook is not None:
-                self._hook.comm.reset_stats()
-        for _ in range(count):
-            dist.barrier()
-            start = time.perf_counter()
-            self._model(self._batch).float().square().mean().backward()
-            if timed:
-                self.times.append(time.perf_counter() - start)
-            self._model.zero_grad(set_to_none=True)
+    def turn(self, wrap: Wrapper, model: nn.Module, batch: Any, count: int) -> None:
+        """So many steps, after those that warm up."""
+        wrapped, hook = wrap(model)
+        steps(wrapped, batch, WARM)
+        if hook is not None:
+            hook.comm.reset_stats()
+        self.seconds += steps(wrapped, batch, count)
+        if hook is not None:
+            self.bytes = (self.bytes or 0) + hook.comm.stats().bytes_sent
+            hook.free()
 
-    def row(self) -> Row:
-        times = torch.tensor(self.times, dtype=torch.float64)
-        dist.all_reduce(times, dist.ReduceOp.MAX)
-        sent = None if self._hook is None else self._hook.comm.stats().bytes_sent / len(self.times) / 1e6
-        found: List[float] = times.tolist()
-        return Row(self.way, statistics.median(found), min(found), max(found), sent)
+    def row(self, way: str) -> Row:
+        found = slowest(self.seconds)
+        sent = None if self.bytes is None else self.bytes / len(found) / 1e6
+        return Row(way, statistics.median(found), min(found), max(found), sent)
+
+
+def steps(model: nn.Module, batch: Any, count: int) -> List[float]:
+    """Seconds of each."""
+    seconds = []
+    for _ in range(count):
+        dist.barrier()
+        start = time.perf_counter()
+        model(batch).float().square().mean().backward()
+        seconds.append(time.perf_counter() - start)
+        model.zero_grad(set_to_none=True)
+    return seconds
+
+
+def slowest(seconds: List[float]) -> List[float]:
+    """Of each step, those of the slowest rank."""
+    times = torch.tensor(seconds, dtype=torch.float64)
+    dist.all_reduce(times, dist.ReduceOp.MAX)
+    return times.tolist()
 
 
 def alone(model: nn.Module, batch: Any) -> float:
     """Seconds of a step without exchange."""
-    times = []
-    for _ in range(WARM + 3):
-        dist.barrier()
-        start = time.perf_counter()
-        model(batch).float().square().mean().backward()
-        times.append(time.perf_counter() - start)
-        model.zero_grad(set_to_none=True)
-    slowest = torch.tensor(times[WARM:], dtype=torch.float64)
-    dist.all_reduce(slowest, dist.ReduceOp.MAX)
-    return statistics.median(slowest.tolist())
+    return statistics.median(slowest(steps(model, batch, WARM + 3)[WARM:]))
 
 
-def measure(make: Callable[[int], Tuple[nn.Module, Any]], batch: int, setters: Dict[str, Setter], seconds: float) -> List[Row]:
+def measure(model: nn.Module, batch: Any, wraps: Dict[str, Wrapper], limit: float) -> List[Row]:
     """All ways in turns, until about so many seconds are over; at least two turns."""
-    runners = [Runner(way, setter, *make(batch)) for way, setter in setters.items()]
-    start = time.perf_counter()
-    for runner in runners:
-        runner.steps(WARM, timed=False)
-    turn = torch.tensor([(time.perf_counter() - start) / WARM])
-    dist.all_reduce(turn, dist.ReduceOp.MAX)
-    for _ in range(min(max(int(seconds / turn.item()), 2), MOST)):
-        for runner in runners:
-            runner.steps(1)
-    return [runner.row() for runner in runners]
+    found = {way: Samples() for way in wraps}
+    begin = time.perf_counter()
+    guess = slowest(steps(DistributedDataParallel(model), batch, WARM))[-1]
+    count = min(max(int(limit / (2 * len(wraps) * guess)) - WARM, 1), MOST)
+    turns, over = 0, False
+    while turns < 2 or not over:
+        for way, wrap in wraps.items():
+            found[way].turn(wrap, model, batch, count)
+        turns += 1
+        spent = slowest([time.perf_counter() - begin])[0]
+        over = spent * (turns + 1) / turns > limit
+    return [samples.row(way) for way, samples in found.items()]
 
 
 # ---- what it says --------------------------------------------------------------------------------
@@ -205,15 +224,15 @@ def measure(make: Callable[[int], Tuple[nn.Module, Any]], batch: int, setters: D
 def verdict(rows: List[Row], compute: float) -> str:
     """One line. The last row is that of the codec."""
     best = min((row for row in rows if row.way.startswith("gloo")), key=lambda row: row.step)
-    ours = rows[-1]
-    gain = best.step / ours.step
+    last = rows[-1]
+    gain = best.step / last.step
     exposed = max(0.0, 1 - compute / rows[0].step)
     if gain < WORTH:
         return "not worth it: %s takes %.2f times as long as %s (communication is %.0f %% of a step of gloo fp32)" % (
-            ours.way, ours.step / best.step, best.way, 100 * exposed,
+            last.way, last.step / best.step, best.way, 100 * exposed,
         )  # fmt: skip
     return "%s makes a step %.2f times as fast as gloo fp32, %.2f times as fast as the best of gloo (%s)" % (
-        ours.way, rows[0].step / ours.step, gain, best.way,
+        last.way, rows[0].step / last.step, gain, best.way,
     )  # fmt: skip
 
 
@@ -237,7 +256,7 @@ def run(given: argparse.Namespace) -> None:
     model, batch = make(given.batch)
     parameters = sum(p.numel() for p in model.parameters() if p.requires_grad)
     compute = alone(model, batch)
-    rows = measure(make, given.batch, ways(given.codec), given.seconds)
+    rows = measure(model, batch, ways(given.codec), given.seconds)
     if dist.get_rank() != 0:
         return
     says = verdict(rows, compute)
@@ -251,7 +270,8 @@ def run(given: argparse.Namespace) -> None:
         with open(given.json, "w", encoding="utf-8") as stream:
             json.dump(
                 {
-                    "model": given.model, "parameters": parameters, "batch": given.batch, "ranks": dist.get_world_size(),
+                    "model": given.model, "parameters": parameters, "batch": given.batch,
+                    "ranks": dist.get_world_size(),
                     "threads": torch.get_num_threads(), "torch": torch.__version__, "thinwire": thinwire.__version__,
                     "compute_seconds": compute, "verdict": says, "rows": [row._asdict() for row in rows],
                 }, stream, indent=2,

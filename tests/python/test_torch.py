@@ -149,11 +149,17 @@ class Hooks(Case):
     def test_feedback(self):
         """Residuals stay with their parameters, though the buckets change."""
         alone, seen = Net(), []
-        residuals = {n: beside.feedback("%d" % i, p.numel()) for i, (n, p) in enumerate(alone.named_parameters()) if p.dim() > 1}
+        weights = [(n, p) for n, p in alone.named_parameters() if p.dim() > 1]
+        residuals = {n: beside.feedback(n + "'", p.numel()) for n, p in weights}
         with self.hooked(Net(), "onebit", ddp={"bucket_cap_mb": SMALL_BUCKETS}) as (model, hook):
             self.assertEqual(set(hook.feedbacks), {"first.weight", "middle.weight", "last.weight"})
             submit = hook._exchanger.submit
-            hook._exchanger.submit = lambda buffer, parameters: seen.append(list(map(id, parameters))) or submit(buffer, parameters)
+
+            def noted(buffer, parameters):
+                seen.append(list(map(id, parameters)))
+                return submit(buffer, parameters)
+
+            hook._exchanger.submit = noted
             for step in range(4):
                 backward(alone, step)
                 backward(model, step)
@@ -210,7 +216,7 @@ class Hooks(Case):
 
     def test_two_groups(self):
         """Models over two halves of the ranks, and one over all, at the same time."""
-        groups = [dist.new_group([r for r in range(size) if r % 2 == half]) for half in (0, 1)]
+        groups = [dist.new_group([r for r in range(size) if r % 2 == half]) for half in range(min(size, 2))]
         mine = groups[rank % 2]
         plain = DDP(Net(), process_group=mine)
         with self.hooked(Net(), "fp32", ddp={"process_group": mine}) as (model, hook):
@@ -270,7 +276,6 @@ class States(Case):
         net = nn.Sequential()
         for _ in range(20):
             net = nn.ModuleDict({"a_name": net})
-        net["a_name"].add_module("two words", nn.Linear(40, 40)) if size == 0 else None
         inner = net
         while isinstance(inner, nn.ModuleDict):
             inner = inner["a_name"]
@@ -292,7 +297,10 @@ class Parameters(Case):
             with torch.no_grad():
                 for p in net.parameters():
                     p.add_(torch.randn(p.shape, generator=torch.Generator().manual_seed(rank)))
-            want = {n: beside.allreduce(p.detach(), codec if p.dim() > 1 else None, op="average") for n, p in net.named_parameters()}
+            want = {
+                n: beside.allreduce(p.detach(), codec if p.dim() > 1 else None, op="average")
+                for n, p in net.named_parameters()
+            }
             thinwire.torch.average_parameters(net, codec)
             self.same({n: p.detach() for n, p in net.named_parameters()}, want)
             self.assertEqual(net.steps.item(), rank)
@@ -300,7 +308,8 @@ class Parameters(Case):
     def test_broadcast(self):
         root = size - 1
         for codec in (None, "tree8"):
-            net = nn.Sequential(nn.Linear(100, 200), nn.BatchNorm1d(200)).to(torch.bfloat16 if codec else torch.float32)
+            net = nn.Sequential(nn.Linear(100, 200), nn.BatchNorm1d(200))
+            net.to(torch.bfloat16 if codec else torch.float32)
             with torch.no_grad():
                 net[1].num_batches_tracked.fill_(10**12 + rank)
                 for p in net.parameters():
@@ -439,7 +448,7 @@ class Refusals(Case):
             model.module.middle.bias.requires_grad_(False)
         self.everywhere(
             thinwire.MismatchError,
-            "rank %d has 6 parameters, rank 0 7|rank %d has the parameter [a-z.]* 2?[0-9]* .*, rank 0 [a-z.]*" % (size - 1, size - 1),
+            "rank %d has (the parameter|6 parameters)" % (size - 1),
             self.register,
             model,
         )

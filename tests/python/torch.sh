@@ -6,7 +6,7 @@
 . "$top_srcdir/tests/tools/common.bash"
 tests=$top_srcdir/tests/python
 python=${TW_TORCH_PYTHON:-$top_builddir/torch/bin/python}
-limit=${TW_TIME_LIMIT:-300}
+limit=${TW_TIME_LIMIT:-600}
 nothing() { echo "1..0 # SKIP $1"; exit 0; }
 sanitized && nothing "the sanitizer's library must come first"
 "$python" -c 'import numpy, torch' 2>/dev/null || nothing "no PyTorch in build/torch (./quickstart check --apps)"
@@ -45,13 +45,13 @@ said() {
     [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q "$pattern" "$scratch/out"
 }
 init='import thinwire.torch; thinwire.torch.init_process_group()'
-alone() { # as torchrun starts them: no ranks of MPI
+by_torchrun() { # as torchrun starts them: no ranks of MPI
     local out
     out=$(RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 timeout -k 5 "$limit" "$python" -c "$init" 2>&1) && return 1
     tail -n 1 <<<"$out"
     grep -q '^thinwire.errors.InvalidArgumentError: MPI has 1 ranks, torch.distributed 2 (processes that torchrun starts are no ranks of MPI): start the program by mpirun -n RANKS' <<<"$out"
 }
-check "torchrun" alone
+check "torchrun" by_torchrun
 check "no process group" said 2 'InvalidArgumentError: torch.distributed is not initialised: call thinwire.torch.init_process_group()' \
     "$python" "$tests/test_torch_alone.py" uninitialised
 check "MPI without MPI_THREAD_MULTIPLE" said 2 'InvalidArgumentError: .*rank 0: MPI was not initialised with MPI_THREAD_MULTIPLE' \

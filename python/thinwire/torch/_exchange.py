@@ -74,7 +74,8 @@ class Exchanger:
         self._codec, self._small, self._feedbacks = codec, small, feedbacks
         self._lossless = codec.traits.lossless
         self._layouts: Dict[Tuple[int, ...], Layout] = {}
-        self._queue: "queue.SimpleQueue[Optional[_Exchange]]" = queue.SimpleQueue()
+        # No SimpleQueue: CPython 3.11's get() never returns where a short timeout is over before it waits.
+        self._queue: "queue.Queue[Optional[_Exchange]]" = queue.Queue()
         self._thread = threading.Thread(target=self._main, name="thinwire.torch", daemon=True)
         self._thread.start()
 
@@ -84,7 +85,9 @@ class Exchanger:
         if self.error is not None:
             raise self.error
         if buffer.layout is not torch.strided or buffer.is_complex():
-            raise UnsupportedError("gradients are %s, %s; accepted: dense ones of real numbers" % (buffer.dtype, buffer.layout))
+            raise UnsupportedError(
+                "gradients are %s, %s; accepted: dense ones of real numbers" % (buffer.dtype, buffer.layout)
+            )
         exchange = _Exchange(buffer, self._values(buffer), self._layout(buffer.numel(), parameters))
         self._queue.put(exchange)
         return exchange.future

@@ -136,17 +136,19 @@ def agree(what: str, ranks: Sequence[int], mine: Dict[str, Any], problem: str, d
     for r in ranks[1:]:
         for name, value in found[r]["asked"].items():
             other = found[first]["asked"].get(name)
-            if value != other:
-                texts = [json.loads(store.get("%sdetails/%d" % (place, one))) for one in (r, first)]
-                where = _difference(*texts) if name == "parameters" else "%s %s, rank %d %s" % (name, value, first, other)
-                raise MismatchError("%s: rank %d has %s" % (what, r, where.replace("FIRST", str(first))))
+            if value == other:
+                continue
+            here, there = "%s %s" % (name, value), other
+            if name == "parameters":  # these are hashes
+                here, there = _difference(*(json.loads(store.get("%sdetails/%d" % (place, x))) for x in (r, first)))
+            raise MismatchError("%s: rank %d has %s, rank %d %s" % (what, r, here, first, there))
 
 
-def _difference(one: List[Any], other: List[Any]) -> str:
+def _difference(one: List[Any], other: List[Any]) -> Tuple[str, str]:
     for mine, theirs in zip(one, other):
         if mine != theirs:
-            return "the parameter %s, rank FIRST %s" % (" ".join(map(str, mine)), " ".join(map(str, theirs)))
-    return "%d parameters, rank FIRST %d" % (len(one), len(other))
+            return "the parameter " + " ".join(map(str, mine)), " ".join(map(str, theirs))
+    return "%d parameters" % len(one), "%d" % len(other)
 
 
 def _meet(store: Any, place: str, what: str, ranks: Sequence[int], limit: float) -> None:

@@ -1,0 +1,233 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""PyTorch's DistributedDataParallel with the hooks of gloo, PowerSGD and thinwire: step times, and accuracies.
+
+    mpirun -n 4 python3 bench/ddp.py speed MODEL [--side N] [--batch N | --share PERCENT] [--seconds S] [--json FILE]
+    mpirun -n 4 python3 bench/ddp.py accuracy mnist|cifar10 FOLDER [--seeds N...] [--epochs N] [--json FILE]
+    either: [--ways NAME,...]
+
+speed: MODEL (resnet18, alexnet) on random images of side N (64), all ways in turns as thinwire-bench-ddp does it. --share
+takes the largest batch with which an exchange of all gradients by gloo, alone, is that much of it and computing together.
+accuracy: test error after so many epochs (mnist 3, cifar10 30) for each seed, the same learning rate for all ways: a network
+of 5 layers for mnist (60,000 images), one of convolutions for the subset of cifar10 (4,000). bench/ddp.sh runs both on
+emulated hosts. Needs torch with gloo, and the library: THINWIRE_LIBRARY, PYTHONPATH=python.
+"""
+import argparse
+import functools
+import gzip
+import json
+import os
+import statistics
+import time
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks import powerSGD_hook as powersgd
+from torch.nn.functional import cross_entropy
+from torch.nn.parallel import DistributedDataParallel
+
+import thinwire.torch
+from thinwire import bench_ddp
+
+
+# ---- ways ----------------------------------------------------------------------------------------
+
+
+def power(rank, start):
+    """torch's PowerSGD: plain averages until step `start`, then matrices of that rank with its error feedback. In one
+    bucket: it starts collectives from callbacks, in an order that may differ between ranks, which gloo does not bear."""
+
+    def wrap(model):
+        wrapped = DistributedDataParallel(model, bucket_cap_mb=4096)
+        state = powersgd.PowerSGDState(None, matrix_approximation_rank=rank, start_powerSGD_iter=start)
+        wrapped.register_comm_hook(state, powersgd.powerSGD_hook)
+        return wrapped, None
+
+    return wrap
+
+
+def ways(start):
+    found = bench_ddp.ways("tree8")
+    tree8 = found.pop("thinwire tree8")
+    return {
+        **found,
+        "PowerSGD 1": power(1, start),
+        "PowerSGD 4": power(4, start),
+        "thinwire onebit": bench_ddp.ours("onebit"),
+        "thinwire tree8": tree8,
+    }
+
+
+# ---- step times ----------------------------------------------------------------------------------
+
+
+def exchange(model):
+    """Seconds of averaging all gradients by gloo, in pieces as large as DDP's buckets."""
+    flat = torch.zeros(sum(p.numel() for p in model.parameters()))
+    seconds = []
+    for _ in range(2):
+        dist.barrier()
+        start = time.perf_counter()
+        works = [dist.all_reduce(piece, async_op=True) for piece in flat.split(25 << 18)]
+        for work in works:
+            work.wait()
+        seconds.append(time.perf_counter() - start)
+    return bench_ddp.slowest(seconds)[-1]
+
+
+def fitting_batch(make, share):
+    """The largest power of 2 with which the exchange is so much of a step, 1 at least."""
+    batch = 1
+    net = exchange(make(1)[0])
+    while True:
+        compute = bench_ddp.alone(*make(2 * batch))
+        if net / (net + compute) < share / 100 or batch >= 512:
+            return batch
+        batch *= 2
+
+
+def speed(given):
+    make = functools.partial(bench_ddp.MODELS[given.model], side=given.side)
+    batch = given.batch or fitting_batch(make, given.share)
+    model, images = make(batch)
+    compute = bench_ddp.alone(model, images)
+    rows = bench_ddp.measure(model, images, given.chosen, given.seconds)
+    if dist.get_rank() == 0:
+        plain = rows[0].step
+        print("%s, side %d, batch %d on each of %d ranks; forward and backward alone %.1f ms, of %s %.0f %% is exchange" % (
+            given.model, given.side, batch, dist.get_world_size(), 1e3 * compute, rows[0].way, 100 * (1 - compute / plain)))
+        print(bench_ddp.table(rows))
+    return {"model": given.model, "side": given.side, "batch": batch, "ranks": dist.get_world_size(),
+            "compute_seconds": compute, "rows": [row._asdict() for row in rows]}
+
+
+# ---- accuracy ------------------------------------------------------------------------------------
+
+
+def unzipped(path):
+    with gzip.open(path) as stream:
+        return torch.frombuffer(bytearray(stream.read()), dtype=torch.uint8)
+
+
+def mnist(folder, part):
+    name = os.path.join(folder, "train" if part == "train" else "t10k")
+    images, labels = unzipped(name + "-images-idx3-ubyte.gz")[16:], unzipped(name + "-labels-idx1-ubyte.gz")[8:]
+    return images.view(-1, 1, 28, 28).float() / 255 - 0.13, labels.long()
+
+
+def cifar10(folder, part):
+    name = "data_batch_1_first4000" if part == "train" else "test_batch_first1000"
+    records = unzipped(os.path.join(folder, name + ".bin.gz")).view(-1, 3073)
+    return records[:, 1:].reshape(-1, 3, 32, 32).float() / 127.5 - 1, records[:, 0].long()
+
+
+def dense():
+    return nn.Sequential(nn.Flatten(), nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10))
+
+
+def convolutions():
+    layers = []
+    for inputs, outputs in ((3, 32), (32, 64), (64, 128)):
+        layers += [nn.Conv2d(inputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(), nn.MaxPool2d(2)]
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(2048, 128), nn.ReLU(), nn.Linear(128, 10))
+
+
+TASKS = {  # images, network, epochs, batch of all ranks, rate
+    "mnist": (mnist, dense, 3, 128, 0.05),
+    "cifar10": (cifar10, convolutions, 30, 128, 0.02),
+}
+
+
+def train(wrap, network, data, seed, epochs, batch, rate):
+    """The network after so many epochs."""
+    images, labels = data
+    rank, share = dist.get_rank(), batch // dist.get_world_size()
+    torch.manual_seed(seed)
+    net = network()
+    model, hook = wrap(net)
+    optimizer = torch.optim.SGD(net.parameters(), rate, momentum=0.9, weight_decay=5e-4)
+    count = len(labels) // batch
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=epochs * count)
+    for _ in range(epochs):
+        order = torch.randperm(len(labels))  # the same on all ranks
+        for step in range(count):
+            mine = order[step * batch + rank * share : step * batch + (rank + 1) * share]
+            optimizer.zero_grad()
+            cross_entropy(model(images[mine]), labels[mine]).backward()
+            optimizer.step()
+            schedule.step()
+    if hook is not None:
+        hook.free()
+    thinwire.torch.average_parameters(net)  # statistics of normalisation: each rank has its own
+    return net
+
+
+def error(net, data):
+    """Percent."""
+    images, labels = data
+    net.eval()
+    with torch.no_grad():
+        wrong = sum(int((net(x).argmax(1) != y).sum()) for x, y in zip(images.split(500), labels.split(500)))
+    return 100 * wrong / len(labels)
+
+
+def accuracy(given):
+    read, network, epochs, batch, rate = TASKS[given.task]
+    epochs = given.epochs or epochs
+    training, test = (read(given.folder, part) for part in ("train", "test"))
+    errors = {way: [] for way in given.chosen}
+    for seed in given.seeds:
+        for way, wrap in given.chosen.items():
+            errors[way].append(error(train(wrap, network, training, seed, epochs, batch, rate), test))
+    if dist.get_rank() == 0:
+        print("%s, %d epochs, %d ranks, seeds %s: test error, %%" % (
+            given.task, epochs, dist.get_world_size(), " ".join(map(str, given.seeds))))
+        for way, found in errors.items():
+            print("%-15s  mean %.2f  (%s)" % (way, statistics.mean(found), " ".join("%.2f" % x for x in found)))
+    return {"task": given.task, "epochs": epochs, "seeds": given.seeds, "ranks": dist.get_world_size(), "errors": errors}
+
+
+# ---- all -----------------------------------------------------------------------------------------
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description="DDP with gloo's, PowerSGD's and thinwire's hooks")
+    tasks = parser.add_subparsers(dest="what", required=True)
+    one = tasks.add_parser("speed")
+    one.add_argument("model", choices=["alexnet", "resnet18"])
+    one.add_argument("--side", type=int, default=64)
+    one.add_argument("--batch", type=int, default=0)
+    one.add_argument("--share", type=float, default=75)
+    one.add_argument("--seconds", type=float, default=300)
+    other = tasks.add_parser("accuracy")
+    other.add_argument("task", choices=sorted(TASKS))
+    other.add_argument("folder")
+    other.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    other.add_argument("--epochs", type=int, default=0)
+    for each in (one, other):
+        each.add_argument("--ways", help="some of: " + ", ".join(ways(0)))
+        each.add_argument("--json")
+    given = parser.parse_args()
+    every = ways(2 if given.what == "speed" else 100)
+    wanted = given.ways.split(",") if given.ways else list(every)
+    if not set(wanted) <= set(every):
+        parser.error("--ways: there are %s" % ", ".join(every))
+    given.chosen = {way: wrap for way, wrap in every.items() if way in wanted}
+    return given
+
+
+def main():
+    given = arguments()
+    thinwire.torch.init_process_group()
+    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+    found = speed(given) if given.what == "speed" else accuracy(given)
+    if given.json and dist.get_rank() == 0:
+        with open(given.json, "w", encoding="utf-8") as stream:
+            json.dump({"torch": torch.__version__, "build": thinwire.build, **found}, stream, indent=2)
+            stream.write("\n")
+    dist.barrier()
+
+
+if __name__ == "__main__":
+    main()
