@@ -42,7 +42,7 @@ typedef struct tw_trace_writer {
     uint64_t busy_until[TW_TRACE_TRACKS][TW_TRACE_THREADS];
 } tw_trace_writer_t;
 
-static const char *const tw_trace_tracks[TW_TRACE_TRACKS] = {"compute", "network", "read",
+static const char *const tw_trace_tracks[TW_TRACE_TRACKS] = {"compute", "network",  "read",
                                                              "prepare", "transfer", "device"};
 
 /* ---- JSON ---------------------------------------------------------------------------------- */
