@@ -18,7 +18,7 @@ typedef struct tw_marked_span {
     void       *from, *to;
 } tw_marked_span_t;
 
-struct tw_marks {
+struct tw_device_marks {
     tw_backend_t    *backend;
     tw_trace_t      *trace;
     void            *base; /* a mark, and when it was by tw_clock_ns() */
@@ -29,7 +29,7 @@ struct tw_marks {
     tw_problem_t     problem; /* of a mark; told by tw_marks_collect() */
 };
 
-static int make(tw_marks_t *marks, tw_problem_t *problem)
+static int make(tw_device_marks_t *marks, tw_problem_t *problem)
 {
     tw_backend_t *const backend = marks->backend;
 
@@ -49,10 +49,10 @@ static int make(tw_marks_t *marks, tw_problem_t *problem)
     return 0;
 }
 
-int tw_marks_create(tw_marks_t **marks_p, tw_backend_t *backend, tw_trace_t *trace,
+int tw_marks_create(tw_device_marks_t **marks_p, tw_backend_t *backend, tw_trace_t *trace,
                     tw_problem_t *problem)
 {
-    tw_marks_t *marks;
+    tw_device_marks_t *marks;
 
     *marks_p = NULL;
     if (!tw_backend_marks(backend)) {
@@ -68,7 +68,7 @@ int tw_marks_create(tw_marks_t **marks_p, tw_backend_t *backend, tw_trace_t *tra
     return make(marks, problem);
 }
 
-void tw_marks_destroy(tw_marks_t *marks)
+void tw_marks_destroy(tw_device_marks_t *marks)
 {
     if (marks == NULL) {
         return;
@@ -81,7 +81,7 @@ void tw_marks_destroy(tw_marks_t *marks)
     free(marks);
 }
 
-void tw_marks_begin(tw_marks_t *marks, tw_marked_t what, uint64_t step)
+void tw_marks_begin(tw_device_marks_t *marks, tw_marked_t what, uint64_t step)
 {
     if (marks != NULL && marks->spans < SPANS) {
         tw_marked_span_t *span = &marks->span[marks->spans++];
@@ -93,7 +93,7 @@ void tw_marks_begin(tw_marks_t *marks, tw_marked_t what, uint64_t step)
     }
 }
 
-void tw_marks_end(tw_marks_t *marks)
+void tw_marks_end(tw_device_marks_t *marks)
 {
     if (marks != NULL && marks->open) {
         marks->open = 0;
@@ -101,7 +101,8 @@ void tw_marks_end(tw_marks_t *marks)
     }
 }
 
-static int collect_one(tw_marks_t *marks, const tw_marked_span_t *span, tw_problem_t *problem)
+static int collect_one(tw_device_marks_t *marks, const tw_marked_span_t *span,
+                       tw_problem_t *problem)
 {
     double from, took;
 
@@ -117,7 +118,7 @@ static int collect_one(tw_marks_t *marks, const tw_marked_span_t *span, tw_probl
 }
 
 /* The last one is what the next ones are counted from. */
-static int move_base(tw_marks_t *marks, tw_marked_span_t *last, tw_problem_t *problem)
+static int move_base(tw_device_marks_t *marks, tw_marked_span_t *last, tw_problem_t *problem)
 {
     void *const base = marks->base;
     double      passed;
@@ -131,7 +132,7 @@ static int move_base(tw_marks_t *marks, tw_marked_span_t *last, tw_problem_t *pr
     return 0;
 }
 
-int tw_marks_collect(tw_marks_t *marks, tw_problem_t *problem)
+int tw_marks_collect(tw_device_marks_t *marks, tw_problem_t *problem)
 {
     if (marks == NULL || marks->spans == 0) {
         return 0;
@@ -163,12 +164,12 @@ const char *tw_marked_name(tw_marked_t what)
     return names[what];
 }
 
-double tw_marks_seconds(const tw_marks_t *marks, tw_marked_t what)
+double tw_marks_seconds(const tw_device_marks_t *marks, tw_marked_t what)
 {
     return marks != NULL ? marks->seconds[what] : 0.0;
 }
 
-void tw_marks_forget(tw_marks_t *marks)
+void tw_marks_forget(tw_device_marks_t *marks)
 {
     for (int k = 0; marks != NULL && k < TW_MARKEDS; k++) {
         marks->seconds[k] = 0.0;

@@ -23,28 +23,28 @@ typedef enum tw_marked {
     TW_MARKEDS
 } tw_marked_t;
 
-typedef struct tw_marks tw_marks_t;
+typedef struct tw_device_marks tw_device_marks_t;
 
 /** For a backend; none (*marks_p NULL) where it is the processor.
  * @param trace  NULL: none. @return 0, or -1 with the problem set. */
-int tw_marks_create(tw_marks_t **marks_p, tw_backend_t *backend, tw_trace_t *trace,
+int tw_marks_create(tw_device_marks_t **marks_p, tw_backend_t *backend, tw_trace_t *trace,
                     tw_problem_t *problem);
 
 /** Before the backend; NULL is allowed. */
-void tw_marks_destroy(tw_marks_t *marks);
+void tw_marks_destroy(tw_device_marks_t *marks);
 
 /** Around what is queued. One may be inside no other. */
-void tw_marks_begin(tw_marks_t *marks, tw_marked_t what, uint64_t step);
-void tw_marks_end(tw_marks_t *marks);
+void tw_marks_begin(tw_device_marks_t *marks, tw_marked_t what, uint64_t step);
+void tw_marks_end(tw_device_marks_t *marks);
 
 /** The host has just waited for all that was queued: note its times. @return 0, or -1 with the problem set: a mark has failed. */
-int tw_marks_collect(tw_marks_t *marks, tw_problem_t *problem);
+int tw_marks_collect(tw_device_marks_t *marks, tw_problem_t *problem);
 
 /** "trunk forward" */
 const char *tw_marked_name(tw_marked_t what);
 
 /** Seconds since the beginning, or since the last time that they were forgotten; 0 for NULL. */
-double tw_marks_seconds(const tw_marks_t *marks, tw_marked_t what);
-void   tw_marks_forget(tw_marks_t *marks);
+double tw_marks_seconds(const tw_device_marks_t *marks, tw_marked_t what);
+void   tw_marks_forget(tw_device_marks_t *marks);
 
 #endif /* TW_TRAIN_MARKS_H */

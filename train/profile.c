@@ -161,7 +161,7 @@ void tw_profile_evaluation(tw_profile_t *p, int begins)
     }
 }
 
-void tw_profile_device(tw_profile_t *p, const tw_marks_t *marks)
+void tw_profile_device(tw_profile_t *p, const tw_device_marks_t *marks)
 {
     p->facts.on_device = marks != NULL;
     for (int k = 0; k < TW_MARKEDS; k++) {

@@ -68,7 +68,7 @@ typedef struct tw_profile_facts {
 } tw_profile_facts_t;
 
 /** What this rank's device did, before the next call. */
-void tw_profile_device(tw_profile_t *profile, const tw_marks_t *marks);
+void tw_profile_device(tw_profile_t *profile, const tw_device_marks_t *marks);
 
 /** Of the rank whose steps took longest. Collective; not for NULL. */
 void tw_profile_slowest(tw_profile_t *profile, MPI_Comm comm);

@@ -112,7 +112,7 @@ static int trunk_failed(const tw_walk_t *walk)
 }
 
 /* Tests are not measured. */
-static tw_marks_t *marks_of(const tw_walk_t *walk)
+static tw_device_marks_t *marks_of(const tw_walk_t *walk)
 {
     return walk->training ? walk->t->marks : NULL;
 }

@@ -85,7 +85,7 @@ typedef struct tw_training {
     tw_calibration_t           *calibration; /* NULL: none */
     tw_profile_t               *profile;     /* NULL: none */
     tw_recorder_t              *recorder;    /* NULL: none */
-    tw_marks_t                 *marks;       /* NULL: none, as where the processor computes */
+    tw_device_marks_t          *marks;       /* NULL: none, as where the processor computes */
     tw_division_set_t           division;    /* who gets which examples for the head */
     tw_normalisation_t          norm;
     tw_rates_t                  rates;

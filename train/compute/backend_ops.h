@@ -123,11 +123,11 @@ typedef enum tw_layout {
 } tw_layout_t;
 
 /* Memory for gradients, lent to one tensor after another: see gradients.c. */
-typedef struct tw_slot {
+typedef struct tw_gradient_slot {
     float *data;
     size_t bytes;
     int    users;
-} tw_slot_t;
+} tw_gradient_slot_t;
 
 struct tw_tensor {
     tw_graph_t  *graph;
@@ -143,9 +143,9 @@ struct tw_tensor {
     int          wanted; /* a gradient by it is */
     /* The gradient: what consumers wrote to grad, if any did, plus addend, if not NULL, gives
      * settled, the gradient before the producer's activation. grad and settled may be one. */
-    float     *grad, *settled, *addend;
-    int        written;
-    tw_slot_t *grad_slot, *settled_slot, *addend_slot;
+    float              *grad, *settled, *addend;
+    int                 written;
+    tw_gradient_slot_t *grad_slot, *settled_slot, *addend_slot;
 };
 
 typedef enum tw_handing { TW_HAND_COPY, TW_HAND_MEMORY, TW_HAND_ADDEND } tw_handing_t;
@@ -175,14 +175,14 @@ struct tw_op {
 };
 
 struct tw_graph {
-    tw_backend_t *backend;
-    size_t        n;
-    tw_tensor_t  *tensors;
-    tw_op_t      *first, *last;
-    tw_slot_t    *slot;
-    size_t        slots;
-    int           planned, trained; /* gradients have memory; some operation has parameters' */
-    tw_problem_t  failure;          /* the first, kept for tw_graph_check() */
+    tw_backend_t       *backend;
+    size_t              n;
+    tw_tensor_t        *tensors;
+    tw_op_t            *first, *last;
+    tw_gradient_slot_t *slot;
+    size_t              slots;
+    int          planned, trained; /* gradients have memory; some operation has parameters' */
+    tw_problem_t failure;          /* the first, kept for tw_graph_check() */
 };
 
 /* ---- backend.c ---- */

@@ -16,12 +16,12 @@
 
 /* A free slot that is large enough and the smallest such, or the largest free one, which grows, or
  * a new one; fresh: a new one. graph->slot has room for as many as there are requests. */
-static tw_slot_t *slot_take(tw_graph_t *graph, size_t bytes, int fresh)
+static tw_gradient_slot_t *slot_take(tw_graph_t *graph, size_t bytes, int fresh)
 {
-    tw_slot_t *best = NULL;
+    tw_gradient_slot_t *best = NULL;
 
     for (size_t i = 0; !fresh && i < graph->slots; i++) {
-        tw_slot_t *s = &graph->slot[i];
+        tw_gradient_slot_t *s = &graph->slot[i];
 
         if (s->users == 0 &&
             (best == NULL || (best->bytes < bytes ? s->bytes > best->bytes
@@ -49,8 +49,8 @@ static void need_slot(tw_tensor_t *t)
  * memory of those. */
 static void plan_settled(tw_op_t *op)
 {
-    tw_tensor_t *y     = op->y;
-    tw_slot_t   *first = y->grad_slot != NULL ? y->grad_slot : y->addend_slot;
+    tw_tensor_t        *y     = op->y;
+    tw_gradient_slot_t *first = y->grad_slot != NULL ? y->grad_slot : y->addend_slot;
 
     y->settled_slot = first;
     if ((op->masked || y->addend_slot != NULL) && first->users > 1) {
@@ -64,8 +64,8 @@ static void plan_settled(tw_op_t *op)
 
 static void plan_input(tw_op_t *op, int i)
 {
-    tw_tensor_t *x    = op->x[i];
-    tw_slot_t   *slot = op->y->settled_slot;
+    tw_tensor_t        *x    = op->x[i];
+    tw_gradient_slot_t *slot = op->y->settled_slot;
 
     if (op->passes[i] && x->consumers == 1) {
         op->handing[i] = TW_HAND_MEMORY;

@@ -30,8 +30,8 @@ void tw_gpu_add_gradient(tw_tensor_t *x, const float *g)
 /* ---- the end of a graph: all layouts are plain ---- */
 
 typedef struct tw_gpu_output {
-    tw_op_t   op;
-    tw_slot_t slot; /* of the caller's gradient */
+    tw_op_t            op;
+    tw_gradient_slot_t slot; /* of the caller's gradient */
 } tw_gpu_output_t;
 
 static void forward(tw_op_t *op, const tw_op_pass_t *pass)
@@ -71,7 +71,7 @@ int tw_gpu_output(tw_graph_t *graph, tw_tensor_t *x, const float **value_p, floa
         tw_backend_allocate(graph->backend, x->count * sizeof(float), &p, problem) != 0) {
         return -1;
     }
-    output->slot         = (tw_slot_t){.data = p, .bytes = x->count * sizeof(float), .users = 1};
+    output->slot = (tw_gradient_slot_t){.data = p, .bytes = x->count * sizeof(float), .users = 1};
     output->op.passes[0] = 1;
     output->op.y         = y;
     y->producer          = &output->op;

@@ -5,13 +5,13 @@
  */
 #include "train/compute/cuda/device.h"
 
-typedef struct tw_place {
+typedef struct tw_position {
     uint32_t plane, h, w; /* plane: n * channels + channel */
-} tw_place_t;
+} tw_position_t;
 
-TW_DEVICE tw_place_t tw_place_of(uint32_t i, uint32_t h, uint32_t w)
+TW_DEVICE tw_position_t tw_place_of(uint32_t i, uint32_t h, uint32_t w)
 {
-    tw_place_t p;
+    tw_position_t p;
 
     p.w     = i % w;
     p.h     = i / w % h;
@@ -29,7 +29,7 @@ TW_TASK(shortcut)
     const uint32_t w2 = (uint32_t)task.n[8];
 
     for (size_t i = tw_thread(); i < task.n[0]; i += tw_threads()) {
-        const tw_place_t p =
+        const tw_position_t p =
             tw_place_of((uint32_t)i, (uint32_t)task.n[2], (uint32_t)task.n[3]);
         const uint32_t k = p.plane % c;
         float          v = a[i];
@@ -51,7 +51,7 @@ TW_TASK(shortcut_back)
     const uint32_t c2 = (uint32_t)task.n[4], by_h = (uint32_t)task.n[6], by_w = (uint32_t)task.n[7];
 
     for (size_t i = tw_thread(); i < task.n[0]; i += tw_threads()) {
-        const tw_place_t p =
+        const tw_position_t p =
             tw_place_of((uint32_t)i, (uint32_t)task.n[5], (uint32_t)task.n[8]);
         const float old = task.flag[0] ? dx[i] : 0.0f;
         float       v   = 0.0f;
@@ -105,7 +105,7 @@ TW_TASK(pool)
     const tw_windows_t s  = tw_windows_of(&task);
 
     for (size_t i = tw_thread(); i < task.n[0]; i += tw_threads()) {
-        const tw_place_t p     = tw_place_of((uint32_t)i, s.out[0], s.out[1]);
+        const tw_position_t p     = tw_place_of((uint32_t)i, s.out[0], s.out[1]);
         const float     *plane = x + (size_t)p.plane * s.in[0] * s.in[1];
         uint32_t         h0, h1, w0, w1, best;
         float            sum = 0.0f;
@@ -151,7 +151,7 @@ TW_TASK(pool_back)
     const tw_windows_t s  = tw_windows_of(&task);
 
     for (size_t i = tw_thread(); i < task.n[0]; i += tw_threads()) {
-        const tw_place_t p    = tw_place_of((uint32_t)i, s.in[0], s.in[1]);
+        const tw_position_t p    = tw_place_of((uint32_t)i, s.in[0], s.in[1]);
         const size_t     base = (size_t)p.plane * s.out[0] * s.out[1];
         const uint32_t   here = p.h * s.in[1] + p.w;
         uint32_t         h0, h1, w0, w1;

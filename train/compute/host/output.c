@@ -6,10 +6,10 @@
 #include "train/compute/host/host.h"
 
 typedef struct tw_output {
-    tw_op_t        op;
-    tw_primitive_t out, in; /* between x's layout and the plain one, if they differ */
-    tw_slot_t      slot;    /* of the caller's gradient                             */
-    float         *dx;
+    tw_op_t            op;
+    tw_primitive_t     out, in; /* between x's layout and the plain one, if they differ */
+    tw_gradient_slot_t slot;    /* of the caller's gradient                             */
+    float             *dx;
 } tw_output_t;
 
 static void forward(tw_op_t *op, const tw_op_pass_t *pass)
