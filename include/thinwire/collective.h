@@ -44,9 +44,9 @@
  *    else they are staged through pinned memory of the host: THINWIRE_DEVICE_PATH, thinwire(7).
  *    MPI's own collectives get the elements in pinned memory. So do `node` and `hierarchical`, unless
  *    exec says TW_MEMORY_CUDA and the devices of every node share memory (CUDA IPC between processes;
- *    found out once, 16 MiB on each device): then these work there, and are taken as for host memory.
- *    Where exec says so and the devices share none, they are taken only if the call or a setting
- *    names them.
+ *    found out once for each communicator, which then keeps 16 MiB on each device): then these work
+ *    there, and are taken as for host memory. Where exec says so and the devices share none, they are
+ *    taken only if the call or a setting names them.
  *  - A communicator's calls are all on the device that was current at the first
  *    (TW_ERR_INVALID_ARG). TW_ERR_UNSUPPORTED: no CUDA in the library, or no device. A device that
  *    fails in the middle is TW_ERR_IO, and the communicator is dead. Where a rank has no device, or

@@ -222,3 +222,13 @@ tw_owner_t tw_owner_of(const void *p)
     }
     return owner == TW_OWNER_HOST && atomic_load(&tw_owners.hsa) != 0 ? tw_owner_by_hsa(p) : owner;
 }
+
+bool tw_owner_any_cuda(const void *p, const void *q)
+{
+    if ((p != NULL || q != NULL) && atomic_load(&tw_owners.cuda) == 0) {
+        tw_owner_look();
+    }
+    return atomic_load(&tw_owners.cuda) != 0 &&
+           ((p != NULL && tw_owner_by_cuda((unsigned long long)(uintptr_t)p) == TW_OWNER_CUDA) ||
+            (q != NULL && tw_owner_by_cuda((unsigned long long)(uintptr_t)q) == TW_OWNER_CUDA));
+}

@@ -8,6 +8,8 @@
 #ifndef TW_CODEC_OWNER_H
 #define TW_CODEC_OWNER_H
 
+#include <stdbool.h>
+
 typedef enum tw_owner {
     TW_OWNER_HOST,    /* the host may read it; pinned memory, and managed memory that it shares */
     TW_OWNER_CUDA,    /* memory of a CUDA device that the host may not read                     */
@@ -17,6 +19,9 @@ typedef enum tw_owner {
 /** Whose memory p is; TW_OWNER_HOST for NULL and for addresses that no driver knows. Safe from any
  * thread; costs next to nothing in a process that has loaded no driver. */
 tw_owner_t tw_owner_of(const void *p);
+
+/** Is one of two TW_OWNER_CUDA? With one look for new libraries, and without asking AMD's. */
+bool tw_owner_any_cuda(const void *p, const void *q);
 
 /** A number of the CUDA allocation that p is in, which no other one of the process has or will have; 0: of
  * none, or the driver does not say. */

@@ -118,6 +118,55 @@ static void overlapping_direct(void)
     overlapping(DIRECT, small_fragments, 0);
 }
 
+/* MPI's own collectives are called in one order on all ranks, and in one with what ranks agree on, whichever
+ * copies are done first. */
+static void mpi_in_order(void)
+{
+    enum { MANY = 6, COUNT = 500 };
+    static const char *const none[] = {NULL};
+    tw_context_t            *ctx;
+    tw_comm_t               *comm = device_comm(STAGED, none, &ctx);
+    void                    *streams[2], *values[MANY];
+    tw_exec_t                exec[2];
+    tw_request_t            *requests[MANY] = {NULL};
+
+    for (int s = 0; s < 2; s++) {
+        T_OK(stub_device.stream_create(&streams[s]));
+        exec[s] = (tw_exec_t){.memory = TW_MEMORY_CUDA, .stream = streams[s]};
+    }
+    for (int i = 0; i < MANY; i++) {
+        T_OK(stub_device.allocate(TW_DEVICE_MEMORY, COUNT * sizeof(float), &values[i]));
+    }
+    stub_diligence = 200;
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < MANY; i++) {
+            const tw_how_t how  = {.algorithm = TW_ALGORITHM_MPI, .exec = &exec[i % 2]};
+            const int      root = (i + round) % t_size;
+            float         *real = stub_real(values[i]);
+
+            for (int k = 0; k < COUNT; k++) {
+                real[k] = t_rank == root ? (float)(100 * round + i) : -1.0F;
+            }
+            T_OK(tw_ibcast(comm, values[i], COUNT, root, &how, &requests[i]));
+        }
+        T_OK(tw_comm_agree(comm, TW_OK));
+        for (int i = MANY; i-- > 0;) {
+            const float *real = stub_real(values[i]);
+
+            T_OK(tw_wait(&requests[i]));
+            T_CHECK(real[0] == (float)(100 * round + i) && real[COUNT - 1] == real[0],
+                    "round %d: broadcast %d brought %g", round, i, (double)real[0]);
+        }
+    }
+    stub_diligence = 512;
+    for (int i = 0; i < MANY; i++) {
+        stub_device.release(TW_DEVICE_MEMORY, values[i]);
+    }
+    stub_device.stream_destroy(streams[0]);
+    stub_device.stream_destroy(streams[1]);
+    device_comm_done(comm, ctx);
+}
+
 /* Most of them from node to node. */
 static void overlapping_nodes(void)
 {
@@ -358,6 +407,7 @@ static const t_case_t cases[] = {
     {"overlapping, staged", overlapping_staged, 1},
     {"overlapping, direct", overlapping_direct, 1},
     {"overlapping, from node to node", overlapping_nodes, 1},
+    {"MPI's own in order", mpi_in_order, 1},
     {"mixed and found out", mixed_and_found_out, 1},
     {"first mixed call", first_mixed_call, 1},
     {"through the host", through_the_host, 1},

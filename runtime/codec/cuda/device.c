@@ -74,11 +74,6 @@ static tw_status_t tw_cuda_use(int device, int *before_p)
     return status;
 }
 
-static bool tw_cuda_owns(const void *p, const void *q)
-{
-    return tw_owner_of(p) == TW_OWNER_CUDA || tw_owner_of(q) == TW_OWNER_CUDA;
-}
-
 /* From cuda.h of the driver, which is not needed otherwise. */
 #define TW_CU_POINTER_CONTEXT        1
 #define TW_CU_POINTER_DEVICE_ORDINAL 9
@@ -280,7 +275,7 @@ const tw_device_ops_t tw_device_cuda = {
     .start           = tw_cuda_start_device,
     .current         = tw_cuda_current,
     .use             = tw_cuda_use,
-    .owns            = tw_cuda_owns,
+    .owns            = tw_owner_any_cuda,
     .context         = tw_cuda_context,
     .push            = tw_cuda_push,
     .pop             = tw_cuda_pop,

@@ -36,6 +36,16 @@ tw_status_t tw_sync_wait(tw_comm_t *comm, int count, MPI_Request *requests, cons
     return status;
 }
 
+/* Enter, behind the collectives of MPI's that operations have yet to call. */
+static tw_status_t tw_sync_enter(tw_comm_t *comm)
+{
+    tw_comm_enter(comm);
+    while (tw_comm_owes_mpi(comm) && comm->status == TW_OK) {
+        tw_comm_wait_some(comm);
+    }
+    return tw_comm_owes_mpi(comm) ? comm->status : TW_OK;
+}
+
 static void *tw_sync_room(uint8_t *small, const void *given, size_t size)
 {
     return size <= TW_SYNC_SMALL ? small : (void *)(uintptr_t)given;
@@ -50,13 +60,15 @@ tw_status_t tw_sync_allreduce(tw_comm_t *comm, const void *in, void *out, int co
     MPI_Request  request;
     tw_status_t  status;
 
-    tw_comm_enter(comm);
+    status = tw_sync_enter(comm);
     if (from != in) {
         memcpy(from, in, size);
     }
-    status =
-        tw_comm_mpi(comm, comm->mpi->Iallreduce(from, to, count, type, op, comm->comm, &request),
-                    "MPI_Iallreduce");
+    if (status == TW_OK) {
+        status = tw_comm_mpi(comm,
+                             comm->mpi->Iallreduce(from, to, count, type, op, comm->comm, &request),
+                             "MPI_Iallreduce");
+    }
     if (status == TW_OK) {
         status = tw_sync_wait(comm, 1, &request, what);
     }
@@ -74,14 +86,16 @@ tw_status_t tw_sync_allgather(tw_comm_t *comm, const void *mine, void *all, int 
     MPI_Request request;
     tw_status_t status;
 
-    tw_comm_enter(comm);
+    status = tw_sync_enter(comm);
     if (from != mine) {
         memcpy(from, mine, (size_t)bytes);
     }
-    status = tw_comm_mpi(
-        comm,
-        comm->mpi->Iallgather(from, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm->comm, &request),
-        "MPI_Iallgather");
+    if (status == TW_OK) {
+        status = tw_comm_mpi(comm,
+                             comm->mpi->Iallgather(from, bytes, MPI_BYTE, all, bytes, MPI_BYTE,
+                                                   comm->comm, &request),
+                             "MPI_Iallgather");
+    }
     if (status == TW_OK) {
         status = tw_sync_wait(comm, 1, &request, what);
     }
@@ -95,12 +109,14 @@ tw_status_t tw_sync_bcast(tw_comm_t *comm, void *bytes, int size, const char *wh
     MPI_Request request;
     tw_status_t status;
 
-    tw_comm_enter(comm);
+    status = tw_sync_enter(comm);
     if (at != bytes) {
         memcpy(at, bytes, (size_t)size);
     }
-    status = tw_comm_mpi(comm, comm->mpi->Ibcast(at, size, MPI_BYTE, 0, comm->comm, &request),
-                         "MPI_Ibcast");
+    if (status == TW_OK) {
+        status = tw_comm_mpi(comm, comm->mpi->Ibcast(at, size, MPI_BYTE, 0, comm->comm, &request),
+                             "MPI_Ibcast");
+    }
     if (status == TW_OK) {
         status = tw_sync_wait(comm, 1, &request, what);
     }

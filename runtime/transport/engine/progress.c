@@ -165,12 +165,41 @@ static bool tw_op_begun(tw_request_t *op, tw_status_t *status_p)
     return *status_p == TW_OK && (op->bounce == NULL || tw_bounce_in(op, status_p));
 }
 
+/* Has it yet to call MPI's own collective? */
+static bool tw_op_owes_mpi(const tw_request_t *op)
+{
+    return op->poll != NULL && op->next_round < op->rounds;
+}
+
+bool tw_comm_owes_mpi(const tw_comm_t *comm)
+{
+    for (const tw_request_t *op = comm->running; op != NULL; op = op->next) {
+        if (tw_op_owes_mpi(op)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* MPI's own collectives are called in the order of the operations, as on all ranks: not in that in which
+ * a device is done with what they send. */
+static bool tw_op_in_turn(const tw_request_t *op)
+{
+    for (const tw_request_t *before = op->comm->running; op->poll != NULL && before != op;
+         before                     = before->next) {
+        if (tw_op_owes_mpi(before)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Everything that can move in one operation; idle lanes take the next rounds, in order. */
 static tw_status_t tw_op_advance(tw_request_t *op, bool *moved_p)
 {
     tw_status_t status = TW_OK;
 
-    if (!tw_op_begun(op, &status)) {
+    if (!tw_op_begun(op, &status) || !tw_op_in_turn(op)) {
         return status;
     }
     for (int l = 0; l < op->lanes && status == TW_OK; l++) {

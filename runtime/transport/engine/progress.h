@@ -15,6 +15,10 @@ void tw_comm_moved(tw_comm_t *comm);
  * looked? The one clock of all waits of the transport. */
 bool tw_comm_timed_out(tw_comm_t *comm);
 
+/* Does an operation wait for a device before it calls MPI's own collective? Whoever calls another one of the
+ * communicator's does so after that, as on ranks whose device was faster. */
+bool tw_comm_owes_mpi(const tw_comm_t *comm);
+
 /* Advance everything once; give the core away where nothing moved; die after THINWIRE_TIMEOUT. */
 void tw_comm_wait_some(tw_comm_t *comm);
 
