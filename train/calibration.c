@@ -15,7 +15,8 @@ struct tw_calibration {
     tw_calibration_config_t config;
     tw_codec_t             *codec; /* whose kernels add squares */
     size_t                  groups;
-    float                  *host;         /* [longest tensor]          */
+    int                     on_device;
+    float                  *host; /* [longest tensor] of a device; NULL: the host reads them  */
     double                 *before, *now; /* norms: [groups]           */
     uint64_t                observed;     /* steps                     */
     uint64_t                rates;
@@ -85,8 +86,9 @@ int tw_calibration_create(tw_calibration_t **calibration_p, const tw_calibration
     c->groups      = groups;
     c->before      = calloc(groups, sizeof(*c->before));
     c->now         = calloc(groups, sizeof(*c->now));
-    c->host        = malloc(longest(config->params) * sizeof(*c->host));
-    if (c->before == NULL || c->now == NULL || c->host == NULL ||
+    c->on_device   = tw_backend_memory(config->params->backend) != TW_MEMORY_HOST;
+    c->host        = c->on_device ? malloc(longest(config->params) * sizeof(*c->host)) : NULL;
+    if (c->before == NULL || c->now == NULL || (c->on_device && c->host == NULL) ||
         tw_codec_create(config->ctx, "fp32", TW_F32, &c->codec, NULL, 0) != TW_OK) {
         return tw_problem_set(problem, "out of memory");
     }
@@ -104,6 +106,18 @@ void tw_calibration_destroy(tw_calibration_t *c)
     }
 }
 
+/* A tensor's values where the host can read them; NULL with the problem set. */
+static const float *on_host(const tw_calibration_t *c, const tw_param_t *p, tw_problem_t *problem)
+{
+    const tw_params_t *params = c->config.params;
+    const float       *value  = params->value + p->first;
+
+    if (!c->on_device) {
+        return value;
+    }
+    return tw_params_get(params, c->host, value, p->count, problem) == 0 ? c->host : NULL;
+}
+
 /* Of what this rank has itself, wherever that is. */
 static tw_status_t own_norms(tw_calibration_t *c, tw_problem_t *problem)
 {
@@ -117,10 +131,10 @@ static tw_status_t own_norms(tw_calibration_t *c, tw_problem_t *problem)
         double            sum = 0.0;
 
         if (watched(p)) {
-            status =
-                tw_params_get(params, c->host, params->value + p->first, p->count, problem) == 0
-                    ? tw_codec_square_sum(c->codec, &exec, c->host, p->count, &sum)
-                    : TW_ERR_IO;
+            const float *value = on_host(c, p, problem);
+
+            status = value != NULL ? tw_codec_square_sum(c->codec, &exec, value, p->count, &sum)
+                                   : TW_ERR_IO;
             c->now[g++] = sqrt(sum);
         }
     }

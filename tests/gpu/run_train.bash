@@ -14,11 +14,17 @@ find_trainer() {
     (cd "$folder" && { test -e Makefile || "$top/configure" --with-cuda=yes --without-other-codecs \
         NVCC="$nvcc" NVCC_GENCODE="-gencode arch=compute_$sm,code=sm_$sm"; }) >"$build/configure.log" 2>&1 ||
         { echo "skipped: $(grep 'error: ' "$build/configure.log" | tail -n 1)"; return 1; }
+    grep -q '^#define HAVE_CUDNN 1' "$folder/config.h" ||
+        { echo "skipped: configure finds no headers of cuDNN 9 and cuBLAS"; return 1; }
     make -C "$folder" -j "$(nproc)" bin/thinwire-train >"$build/make.log" 2>&1 ||
         { tail -n 20 "$build/make.log" >&2; echo "tests/gpu/run: thinwire-train does not build" >&2; exit 2; }
     trainer=$folder/bin/thinwire-train
     trainer_build=$folder
 }
+
+# Where cuBLAS is beside nvcc, and the loader does not know that.
+toolkit=$(cd "$(dirname "$(readlink -f "$nvcc")")/.." && pwd)
+libraries=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$toolkit/lib64:$toolkit/targets/$(uname -m)-linux/lib
 
 # trained RANKS ARGUMENT...: output in $build/train.out
 trained() {
@@ -27,7 +33,7 @@ trained() {
     test "$n" = 1 || launch=("$mpirun" -n "$n")
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
         PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe \
-        timeout -k 5 240 "${launch[@]}" "$trainer" "$@" </dev/null >"$build/train.out" 2>&1
+        LD_LIBRARY_PATH=$libraries timeout -k 5 240 "${launch[@]}" "$trainer" "$@" </dev/null >"$build/train.out" 2>&1
 }
 weights() { sed -n 's/.*, weights \([0-9a-f]\{16\}\)$/\1/p' "$build/train.out"; }
 last_loss() { sed -n 's/^step .* loss \([0-9.]*\) .*/\1/p' "$build/train.out" | tail -n 1; }
@@ -61,7 +67,7 @@ layers() {
     for program in backend_on_device trunk_on_device; do
         make -C "$trainer_build" -j "$(nproc)" tests/gpu/$program >"$build/make.log" 2>&1 ||
             { echo "# SKIP each layer: tests/gpu/$program does not build (no Check?)"; return; }
-        timeout 120 "$trainer_build/tests/gpu/$program" >"$build/train.out" 2>&1
+        LD_LIBRARY_PATH=$libraries timeout 120 "$trainer_build/tests/gpu/$program" >"$build/train.out" 2>&1
         told $? "each layer beside its reference: $program"
     done
 }

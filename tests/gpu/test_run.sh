@@ -89,7 +89,8 @@ test "$status $ran" = "0 ${kernels}run: device_ranks check quick;" &&
     test -e "$scratch/build/ranks/runtime_transport_link_ucx_no_ucx.c.o" &&
     test -e "$scratch/build/ranks/runtime_transport_coll_bcast_bcast.c.o" &&
     test ! -e "$scratch/build/ranks/runtime_transport_link_ucx_endpoint_ucx.c.o" &&
-    test ! -e "$scratch/build/ranks/runtime_transport_comm_bind.c.o" &&
+    test -e "$scratch/build/ranks/runtime_transport_comm_bind.c.o" &&
+    test -e "$scratch/build/ranks/tests_gpu_no_hwloc.c.o" &&
     test "$(cat "$scratch/build/ranks/tests_gpu_ranks.c.o")" = mpicc &&
     grep -q 'gpu/runtime_codec_cuda_divide.cu.o' "$scratch/build/device_ranks.line" &&
     ! grep -q 'tests_gpu_device_check' "$scratch/build/device_ranks.line"

@@ -5,7 +5,8 @@
  * Order: layer by layer as in the network, a layer's weights (or gamma) then its biases (or beta).
  * What is equal on all ranks comes first, what is split by output unit after it; since all dense
  * layers come last in a network, this is the order of the layers too. There is no padding between
- * tensors, so that neighbours can travel as one. With TW_PARAMS_APART, of what is equal on all ranks
+ * tensors, so that neighbours can travel as one: a tensor is aligned as a float is, which is what cuDNN and
+ * cuBLAS demand of float32 (cuDNN's release notes: 4 bytes). With TW_PARAMS_APART, of what is equal on all ranks
  * all biases and parameters of normalisation come before all weights, and momentum is not kept here.
  *
  * First values are functions of (seed, layer, global index of the element): any number of ranks
