@@ -49,7 +49,7 @@ bool tw_device_gone(tw_device_t *device);
 void tw_device_enter(MPI_Comm comm, tw_device_t *device);
 void tw_device_leave(const tw_device_t *device);
 
-/* Between enter and leave. Before the program's memory is read: work follows what is on the default stream.
+/* Between enter and leave. Before the program's memory is used: work follows what is on the default stream.
  * A cudaMemset() that has returned may still be there, and so may a cudaMemcpy() from pageable memory. */
 tw_status_t tw_device_order(const tw_device_t *device);
 

@@ -10,7 +10,9 @@
 #include <string.h>
 
 #include "interpose/comms.h"
+#include "interpose/device.h"
 #include "interpose/state.h"
+#include "runtime/transport/feedback/feedback.h"
 
 /* ---- error feedback -------------------------------------------------------------------------- */
 
@@ -79,6 +81,9 @@ tw_feedback_t *tw_comms_feedback(tw_entry_t *entry, const char *type, tw_dtype_t
     tw_entry_feedback_t *made = tw_feedbacks_find(entry, type, dtype, count);
 
     if (made != NULL) {
+        if (made->feedback != NULL && entry->device != NULL && tw_device_gone(entry->device)) {
+            tw_feedback_forget_device(made->feedback);
+        }
         return made->feedback;
     }
     made = calloc(1, sizeof(*made));

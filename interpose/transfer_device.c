@@ -47,6 +47,7 @@ bool tw_side_device_room(const tw_call_t *call, tw_side_t *side)
     } else {
         side->made  = made;
         side->codes = device->direct ? made : codes;
+        tw_device_check(call->comm->handle, tw_device_order(device));
     }
     tw_device_leave(device);
     return status == TW_OK;
@@ -109,10 +110,9 @@ void tw_side_device_encode(tw_call_t *call, const tw_side_t *side)
     const uint64_t  start  = tw_clock_ns();
     tw_device_t    *device = side->type.device;
     const tw_exec_t exec   = {.memory = TW_MEMORY_CUDA, .stream = device->stream};
-    tw_status_t     status;
+    tw_status_t     status = TW_OK;
 
     tw_device_enter(call->comm->handle, device);
-    status = tw_device_order(device);
     for (int i = 0; i < side->count && status == TW_OK; i++) {
         status = tw_block_encode(&exec, side, &side->block[i]);
     }

@@ -7,7 +7,8 @@
 
 #include "interpose/transfer.h"
 
-/* Room for the codes of a side; false where the device cannot make them: the host does then. */
+/* Room for the codes of a side, whose items are used after what is on the default stream now, be they read or
+ * written; false where the device cannot make them: the host does then. */
 bool tw_side_device_room(const tw_call_t *call, tw_side_t *side);
 void tw_side_device_leave(tw_side_t *side);
 

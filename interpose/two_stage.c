@@ -34,15 +34,17 @@ static pthread_mutex_t tw_two_stage_lock = PTHREAD_MUTEX_INITIALIZER;
  * which then advances it itself. */
 static bool tw_two_stage_test(tw_two_stage_t *op)
 {
-    int         done   = 0;
-    tw_status_t status = TW_OK;
+    int          done   = 0;
+    tw_status_t  status = TW_OK;
+    tw_device_t *device;
 
     if (pthread_mutex_trylock(&op->call.comm->lock) != 0) {
         return false;
     }
-    tw_device_enter(op->call.comm->handle, op->call.comm->device);
+    device = op->call.comm->device;
+    tw_device_enter(op->call.comm->handle, device);
     status = tw_test(&op->request, &done);
-    tw_device_leave(op->call.comm->device);
+    tw_device_leave(device);
     pthread_mutex_unlock(&op->call.comm->lock);
     if (status != TW_OK) {
         tw_give_up(op->call.comm->handle, "a compressed MPI_Iallreduce failed: %s",

@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include <thinwire/collective.h>
@@ -22,8 +23,10 @@ static bool tw_vectors_on_device(const tw_call_t *call, const tw_vectors_t *v)
         (entry->device != NULL && entry->device != device)) {
         return false;
     }
+    pthread_mutex_lock(&entry->lock); /* another thread may advance what is under way */
     entry->device                   = device;
     entry->duplicate->device.stream = device->stream;
+    pthread_mutex_unlock(&entry->lock);
     tw_device_enter(entry->handle, device);
     tw_device_check(entry->handle, tw_device_order(device));
     tw_device_leave(device);

@@ -86,7 +86,13 @@ enum {
     TW_CU_NOT_INITIALIZED = 3,
     TW_CU_DEINITIALIZED   = 4,
     TW_CU_STUB_LIBRARY    = 34,
-    TW_CU_NO_DEVICE       = 100
+    TW_CU_NO_DEVICE       = 100,
+    /* Why it could not be started: a process with none of its memory. */
+    TW_CU_OPERATING_SYSTEM = 304,
+    TW_CU_NOT_READY        = 802,
+    TW_CU_DRIVER_MISMATCH  = 803,
+    TW_CU_NOT_COMPATIBLE   = 804,
+    TW_CU_NO_MPS           = 805
 };
 enum {
     TW_CU_POINTER_MEMORY_TYPE    = 2,
@@ -133,6 +139,11 @@ static tw_owner_t tw_owner_by_cuda(unsigned long long p)
     case TW_CU_DEINITIALIZED:
     case TW_CU_STUB_LIBRARY:
     case TW_CU_NO_DEVICE:
+    case TW_CU_OPERATING_SYSTEM:
+    case TW_CU_NOT_READY:
+    case TW_CU_DRIVER_MISMATCH:
+    case TW_CU_NOT_COMPATIBLE:
+    case TW_CU_NO_MPS:
         return TW_OWNER_HOST;
     default:
         return TW_OWNER_UNKNOWN;

@@ -7,7 +7,7 @@
 . "$top_srcdir/tests/interpose/launch.sh"
 seed=${THINWIRE_SEED:-$RANDOM}
 echo "# THINWIRE_SEED=$seed"
-plan 39
+plan 40
 
 # ---- left to MPI ---------------------------------------------------------------------------------
 
@@ -77,6 +77,7 @@ for ranks in 2 3 4; do
     on tree8 $ranks $ranks host memories
 done
 on onebit 2 2 host memories
+on feedback 2 2 host memories
 
 # ---- where a device fails ------------------------------------------------------------------------
 

@@ -66,6 +66,7 @@ static void same_bits(void)
 static int (*set_late)(void *p, int value, size_t bytes, void *stream);
 static int (*get_device)(int *device);
 static int (*set_device)(int device);
+static int (*finish_device)(void);
 
 static int (*attribute)(void *data, int attribute, unsigned long long pointer);
 
@@ -79,10 +80,11 @@ static int device_of(const t_memory_t *memory)
 
 static void functions(void)
 {
-    *(void **)&attribute  = t_memory_symbol("cuPointerGetAttribute");
-    *(void **)&set_late   = t_memory_symbol("cudaMemsetAsync");
-    *(void **)&get_device = t_memory_symbol("cudaGetDevice");
-    *(void **)&set_device = t_memory_symbol("cudaSetDevice");
+    *(void **)&attribute     = t_memory_symbol("cuPointerGetAttribute");
+    *(void **)&set_late      = t_memory_symbol("cudaMemsetAsync");
+    *(void **)&get_device    = t_memory_symbol("cudaGetDevice");
+    *(void **)&set_device    = t_memory_symbol("cudaSetDevice");
+    *(void **)&finish_device = t_memory_symbol("cudaDeviceSynchronize");
 }
 
 static t_memory_t device_memory(int floats, float value)
@@ -153,6 +155,22 @@ static void default_stream(void)
             break;
         }
         expect(&recv, FLOATS / t_size * t_size, 0.0f);
+    }
+    for (int i = 0; i < 2; i++) { /* what a rank only receives lies over the zeros */
+        for (int k = 0; k < FLOATS; k++) {
+            const float one = 1.0f;
+
+            memcpy(send.here + (size_t)k * sizeof(one), &one, sizeof(one));
+        }
+        T_CHECK(t_rank == 0 || set_late(send.mpi, 0, bytes, NULL) == 0, "cudaMemsetAsync");
+        T_OK(i == 0 ? MPI_Bcast(send.mpi, FLOATS, MPI_FLOAT, 0, MPI_COMM_WORLD)
+                    : MPI_Ibcast(send.mpi, FLOATS, MPI_FLOAT, 0, MPI_COMM_WORLD, &request));
+        if (i == 1) {
+            T_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        }
+        T_CHECK(finish_device() == 0, "cudaDeviceSynchronize");
+        t_note("broadcast %d", i);
+        expect(&send, FLOATS, 1.0f);
     }
     t_memory_put(&send);
     t_memory_put(&recv);

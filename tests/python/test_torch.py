@@ -383,6 +383,17 @@ class Sharded(Case):
             for p, q in zip(model.parameters(), exact.parameters()):
                 self.close(p.grad.full_tensor(), q.grad, "tree8" if parameters else codec)
 
+    def test_types_without_loss(self):
+        mine = torch.arange(4096) % 251 + rank
+        for dtype in (torch.uint8, torch.int64, torch.float64):  # bytes: of parameters of several types
+            values, every = (mine + 2**25 * (dtype != torch.uint8)).to(dtype), torch.empty(4096 * size, dtype=dtype)
+            thinwire.torch.Gather(beside, "tree8")(every, values, None)
+            self.assertTrue(torch.equal(every[:4096], values - rank))
+            self.assertTrue(torch.equal(every[4096 * rank : 4096 * (rank + 1)], values))
+        values, part = (torch.arange(4096 * size) + 2**25).double(), torch.empty(4096, dtype=torch.float64)
+        thinwire.torch.Scatter(beside, "tree8")(part, values, None, dist.ReduceOp.SUM)
+        self.assertTrue(torch.equal(part, size * values[4096 * rank : 4096 * (rank + 1)]))
+
     def test_refused(self):
         self.everywhere(thinwire.InvalidTypeError, "FullyShardedDataParallel", thinwire.torch.register_fsdp, Net())
         self.everywhere(thinwire.InvalidTypeError, "fully_shard", thinwire.torch.set_fully_shard, Net())

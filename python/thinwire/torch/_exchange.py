@@ -76,6 +76,7 @@ class Exchanger:
         self._layouts: Dict[Tuple[int, ...], Layout] = {}
         # No SimpleQueue: CPython 3.11's get() never returns where a short timeout is over before it waits.
         self._queue: "queue.Queue[Optional[_Exchange]]" = queue.Queue()
+        self._gate = threading.Lock()  # of error
         self._thread = threading.Thread(target=self._main, name="thinwire.torch", daemon=True)
         self._thread.start()
 
@@ -89,8 +90,11 @@ class Exchanger:
                 "gradients are %s, %s; accepted: dense ones of real numbers" % (buffer.dtype, buffer.layout)
             )
         exchange = _Exchange(buffer, self._values(buffer), self._layout(buffer.numel(), parameters))
-        self._queue.put(exchange)
-        return exchange.future
+        with self._gate:
+            if self.error is None:
+                self._queue.put(exchange)
+                return exchange.future
+        raise self.error
 
     def stop(self) -> None:
         """End the thread. Exchanges under way are not waited for: their futures fail."""
@@ -189,7 +193,8 @@ class Exchanger:
 
     def _fail(self, error: BaseException, running: Deque[_Exchange]) -> None:
         """All that is under way, and all that comes."""
-        self.error = error
+        with self._gate:  # what is not in the queue yet never gets there
+            self.error = error
         while not self._queue.empty():
             last = self._queue.get()
             if last is not None:

@@ -4,7 +4,7 @@
 FullyShardedDataParallel has a hook for the first alone; fully_shard() of torch 2.8 or newer lets both be replaced.
 These calls block: torch asks for the result at once, or on a stream that host memory does not have.
 """
-from typing import Any, Optional, Sequence
+from typing import Any, Optional, Sequence, Tuple
 
 import torch
 import torch.distributed as dist
@@ -28,21 +28,26 @@ def register_fsdp(model: Any, codec: Any = "tree8", *, comm: Any = None) -> Comm
 def _reduce(state, grad, output=None):  # type: ignore[no-untyped-def]  # called by FSDP
     comm, codec = state
     if output is None:  # NO_SHARD
-        values = _values(grad)
-        grad.copy_(comm.allreduce(values, codec, op="average", out=values))
+        values, codec = _values(grad, codec)
+        grad.copy_(comm.allreduce(values, codec, op="average", out=values).view(grad.shape))
     else:
         _scatter(comm, codec, output, grad, "average")
 
 
-def _values(tensor: Any) -> Any:
-    """As a contiguous vector of float32; the same memory where that serves."""
-    if tensor.device.type != "cpu":
-        raise InvalidArgumentError("a tensor is on %s; accepted: cpu" % tensor.device)
-    return tensor.detach().reshape(-1).to(torch.float32)
+def _values(tensor: Any, codec: Any) -> Tuple[Any, Any]:
+    """A contiguous vector of float32, the same memory where that serves, and the codec for it. What a float32 does not
+    hold, and bytes, as which parameters of several types travel together, lose nothing."""
+    if tensor.device.type != "cpu" or tensor.is_complex():
+        raise InvalidArgumentError(
+            "a tensor is of %s on %s; accepted: real numbers on cpu" % (tensor.dtype, tensor.device)
+        )
+    exact = not tensor.is_floating_point() or tensor.dtype == torch.float64
+    wide = exact and tensor.dtype != torch.uint8
+    return tensor.detach().reshape(-1).to(torch.float64 if wide else torch.float32), None if exact else codec
 
 
 def _scatter(comm: Comm, codec: Any, output: Any, source: Any, op: str) -> None:
-    output.copy_(comm.reduce_scatter(_values(source), codec, op=op).view(output.shape))
+    output.copy_(comm.reduce_scatter(*_values(source, codec), op=op).view(output.shape))
 
 
 def set_fully_shard(
@@ -92,4 +97,4 @@ class Gather(_Allocating):
 
     def __call__(self, output_tensor: Any, input_tensor: Any, group: Any, async_op: bool = False) -> None:
         self._check(group)
-        output_tensor.copy_(self._comm.allgather(_values(input_tensor), self._codec).view(output_tensor.shape))
+        output_tensor.copy_(self._comm.allgather(*_values(input_tensor, self._codec)).view(output_tensor.shape))

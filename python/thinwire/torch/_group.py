@@ -152,18 +152,16 @@ def _difference(one: List[Any], other: List[Any]) -> Tuple[str, str]:
 
 
 def _meet(store: Any, place: str, what: str, ranks: Sequence[int], limit: float) -> None:
-    """Wait until all are there. The first whose time is over writes down who is not, for all of them."""
+    """Wait until all are there. The first that sees all, or whose time is over, writes down who is missing; that
+    counts for all of them."""
     end = time.monotonic() + limit
     while True:
         missing = [r for r in ranks if not store.check([place + str(r)])]
-        late = store.check([place + "late"])
-        if not late and not missing:
-            return
-        if not late and time.monotonic() > end:
-            store.set(place + "late", json.dumps(missing))
-            late = True
-        if late:
-            raise TimeLimitError("%s: %s" % (what, _lateness(json.loads(store.get(place + "late")), limit)))
+        if not missing or time.monotonic() > end or store.check([place + "missing"]):
+            missing = json.loads(store.compare_set(place + "missing", "", json.dumps(missing)))
+            if not missing:
+                return
+            raise TimeLimitError("%s: %s" % (what, _lateness(missing, limit)))
         time.sleep(_POLL)
 
 

@@ -225,13 +225,16 @@ bool tw_progress_thread_start(tw_comm_t *comm, bool whole)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&thread->wake, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    if (!tw_progress_thread_create(thread)) {
+    /* Operations may be outstanding: it sees itself from the first on. */
+    pthread_mutex_lock(&thread->lock);
+    comm->progress_thread = tw_progress_thread_create(thread) ? thread : NULL;
+    pthread_mutex_unlock(&thread->lock);
+    if (comm->progress_thread == NULL) {
         pthread_cond_destroy(&thread->wake);
         pthread_mutex_destroy(&thread->lock);
         free(thread);
         return false;
     }
-    comm->progress_thread = thread;
     return true;
 }
 

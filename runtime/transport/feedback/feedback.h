@@ -78,4 +78,7 @@ tw_status_t tw_feedback_to_device(tw_feedback_t *fb); /* memory is reserved */
 tw_status_t tw_feedback_to_host(tw_feedback_t *fb);
 tw_status_t tw_feedback_fold_device(tw_feedback_t *fb, const tw_exec_t *exec);
 
+/* The device was reset: residuals that were there are gone, and begin as zeros in host memory. */
+void tw_feedback_forget_device(tw_feedback_t *fb);
+
 #endif /* TW_TRANSPORT_FEEDBACK_FEEDBACK_H */

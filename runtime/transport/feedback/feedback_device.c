@@ -127,3 +127,14 @@ tw_status_t tw_feedback_fold_device(tw_feedback_t *fb, const tw_exec_t *exec)
     fb->second_first = fb->second_count = 0;
     return tw_staging_failed(fb->comm, status, "residuals");
 }
+
+void tw_feedback_forget_device(tw_feedback_t *fb)
+{
+    if (fb->on_device) { /* the second one is zero here */
+        memset(fb->host[0], 0, fb->count * fb->element);
+        fb->first     = fb->host[0];
+        fb->second    = fb->host[1];
+        fb->on_device = false;
+    }
+    fb->device[0] = fb->device[1] = NULL;
+}
