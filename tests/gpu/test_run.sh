@@ -85,7 +85,7 @@ test "$status $ran" = "0 ${kernels}skipped: mpicc finds no mpi.h;"
 tell $? "no mpi.h" "$status $message"
 
 pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc"
-test "$status $ran" = "0 ${kernels}run: device_ranks check quick;" &&
+test "$status $ran" = "0 ${kernels}run: device_ranks check quick;run: device_schedulers 2;" &&
     test -e "$scratch/build/ranks/runtime_transport_link_ucx_no_ucx.c.o" &&
     test -e "$scratch/build/ranks/runtime_transport_coll_bcast_bcast.c.o" &&
     test ! -e "$scratch/build/ranks/runtime_transport_link_ucx_endpoint_ucx.c.o" &&
@@ -105,13 +105,13 @@ test $status = 0
 tell $? "ranks that find no device" "$status $message"
 
 pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc" device_test=1
-test "$status $ran" = "1 ${kernels}run: device_ranks check quick;"
+test "$status $ran" = "1 ${kernels}run: device_ranks check quick;run: device_schedulers 2;"
 tell $? "kernels that fail" "$status $message"
 
 # ---- parts alone, and a trainer that pretends -----------------------------------------------------
 parts=(--part ranks)
 pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc"
-test "$status $ran" = "0 run: device_ranks check quick;"
+test "$status $ran" = "0 run: device_ranks check quick;run: device_schedulers 2;"
 tell $? "the ranks alone" "$status $message"
 
 cat >"$scratch/trainer" <<'END'

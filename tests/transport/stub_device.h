@@ -16,7 +16,11 @@
 
 #include "runtime/codec/device.h"
 
+#ifdef TW_ON_GPU
+#define stub_device tw_device_cuda /* a real one: tests/gpu/no_stub.c */
+#else
 extern const tw_device_ops_t stub_device;
+#endif
 
 /* Of the lot. */
 extern uint64_t stub_seed;
