@@ -124,10 +124,8 @@ static void wrong_arguments(tw_comm_t *comm)
     const size_t   many = SIZE_MAX / 2, p = (size_t)t_size;
     const tw_how_t wrong_algorithm = {.algorithm = (tw_algorithm_t)7},
                    wrong_flags     = {.flags = 0x80};
-    const tw_exec_t device         = {.memory = TW_MEMORY_CUDA};
-    const tw_how_t  on_device      = {.exec = &device};
-    size_t          counts[T_RANKS_MAX], far[T_RANKS_MAX];
-    tw_request_t   *request = NULL;
+    size_t        counts[T_RANKS_MAX], far[T_RANKS_MAX];
+    tw_request_t *request = NULL;
 
     for (int r = 0; r < T_RANKS_MAX; r++) {
         counts[r] = SIZE_MAX / 3;
@@ -140,7 +138,6 @@ static void wrong_arguments(tw_comm_t *comm)
     T_STATUS(tw_allreduce(comm, x, y, 1, (tw_reduction_t)2, NULL), TW_ERR_INVALID_ARG);
     T_STATUS(tw_allreduce(comm, x, y, 1, TW_SUM, &wrong_algorithm), TW_ERR_INVALID_ARG);
     T_STATUS(tw_allreduce(comm, x, y, 1, TW_SUM, &wrong_flags), TW_ERR_INVALID_ARG);
-    T_STATUS(tw_allreduce(comm, x, y, 1, TW_SUM, &on_device), TW_ERR_UNSUPPORTED);
     T_STATUS(tw_allreduce(comm, x, y, many, TW_SUM, NULL), TW_ERR_RANGE);
     T_STATUS(tw_iallreduce(comm, x, y, 1, TW_SUM, NULL, NULL), TW_ERR_INVALID_ARG);
     T_STATUS(tw_allreduce_init(comm, x, y, 1, TW_SUM, NULL, NULL), TW_ERR_INVALID_ARG);
@@ -194,6 +191,21 @@ static void wrong_arguments_are_local_errors(void)
     t_comm_done(comm, ctx);
 }
 
+/* Whether there is a device is agreed on, where calls say that their memory is one's. */
+static void no_device(void)
+{
+    const tw_exec_t device    = {.memory = TW_MEMORY_CUDA};
+    const tw_how_t  on_device = {.exec = &device};
+    t_shape_t       shape     = {.kind = T_ALLREDUCE, .spec = "", .count = 50};
+    tw_context_t   *ctx;
+    tw_comm_t      *comm = t_comm_logged(NULL, &log_of_case, &ctx);
+
+    T_STATUS(tw_allreduce(comm, x, y, 1, TW_SUM, &on_device), TW_ERR_UNSUPPORTED);
+    T_OK(tw_comm_status(comm));
+    t_job_once(comm, &shape);
+    t_comm_done(comm, ctx);
+}
+
 /* No buffer is needed where nothing moves. */
 static void nothing_needs_no_buffer(void)
 {
@@ -215,6 +227,7 @@ static const t_case_t cases[] = {
     {"an impossible setting on one rank", an_impossible_setting_on_one_rank, 1},
     {"communicators that cannot be", communicators_that_cannot_be, 1},
     {"wrong arguments are local errors", wrong_arguments_are_local_errors, 1},
+    {"no device", no_device, 1},
     {"nothing needs no buffer", nothing_needs_no_buffer, 1},
 };
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# train.sh - training on devices of the stand-in, as runs beside the processor's (train.c) and as a command: what it
+# training.sh - training on devices of the stand-in, as runs beside the processor's (train.c) and as a command: what it
 # prints and writes, devices that are not there, calls that fail, faults that must be found. 1 to 4 ranks, 1 to 4
 # devices, another order of execution each time; what is wrong, or left at the end, is exit status 99. With TW_ALL=1
 # every run on every number of ranks, by 20 orders.
