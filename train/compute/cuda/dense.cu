@@ -98,9 +98,9 @@ TW_TASK(dense_deactivate)
 TW_TASK(dense_sum)
 {
     __shared__ float lane[TW_TASK_THREADS];
-    float           *sum   = (float *)task.to[0];
-    const float     *d     = (const float *)task.from[0];
-    const unsigned   k     = threadIdx.x % DENSE_LANES, mine = threadIdx.x / DENSE_LANES;
+    float           *sum = (float *)task.to[0];
+    const float     *d   = (const float *)task.from[0];
+    const unsigned   k = threadIdx.x % DENSE_LANES, mine = threadIdx.x / DENSE_LANES;
     const size_t     whole = task.n[1] / DENSE_LANES * DENSE_LANES;
 
     for (size_t first = (size_t)blockIdx.x * DENSE_SUMS; first < task.n[0];
@@ -130,7 +130,7 @@ TW_TASK(dense_sum)
 /* Of n[0] outputs to[1]: to[0] = theirs, or flag[0]: += theirs; flag[1]: to[1] = to[0] / real[0]. */
 TW_TASK(dense_view)
 {
-    float      *sum   = (float *)task.to[0], *y = (float *)task.to[1];
+    float      *sum = (float *)task.to[0], *y = (float *)task.to[1];
     const float views = (float)task.real[0];
 
     for (size_t i = tw_thread(); i < task.n[0]; i += tw_threads()) {

@@ -20,8 +20,7 @@ TW_DEVICE size_t loss_label_at(const tw_task_t *task, size_t j)
 {
     const size_t label = ((const uint32_t *)task->from[0])[j];
 
-    return label < task->n[2] || label - task->n[2] >= task->n[1] ? task->n[1]
-                                                                  : label - task->n[2];
+    return label < task->n[2] || label - task->n[2] >= task->n[1] ? task->n[1] : label - task->n[2];
 }
 
 /* The sum of what all threads of the block have, in thread 0; all call it. */
@@ -139,7 +138,7 @@ TW_TASK(loss_softmax)
 {
     __shared__ double lane[TW_TASK_THREADS];
     const float      *all = (const float *)task.from[1], *label = (const float *)task.from[2];
-    const float      *mine = (const float *)task.from[3];
+    const float      *mine   = (const float *)task.from[3];
     float            *factor = (float *)task.to[0];
     tw_dense_sums_t  *sums   = (tw_dense_sums_t *)task.to[1];
     const float       scale  = (float)task.real[0];
@@ -199,8 +198,8 @@ TW_TASK(loss_logistic)
 
     for (size_t first = (size_t)blockIdx.x * LOSS_EXAMPLES; first < n;
          first += (size_t)gridDim.x * LOSS_EXAMPLES) {
-        const size_t j  = first + threadIdx.x % LOSS_EXAMPLES;
-        const size_t at = j < n ? loss_label_at(&task, j) : 0;
+        const size_t j   = first + threadIdx.x % LOSS_EXAMPLES;
+        const size_t at  = j < n ? loss_label_at(&task, j) : 0;
         double       sum = 0.0, product = 1.0;
         unsigned     factors = 0;
 

@@ -178,8 +178,8 @@ TW_TASK(norm_sums)
     for (uint32_t e = blockIdx.x % parts * TW_TASK_THREADS + threadIdx.x; e < count;
          e += parts * TW_TASK_THREADS) {
         const size_t at = tw_channel_at(&task, k, e);
-        const float  g  = tw_norm_let(norm, task.n[0], k, x[at], dy[at],
-                                      task.flag[0] == TW_TASK_RELU);
+        const float  g =
+            tw_norm_let(norm, task.n[0], k, x[at], dy[at], task.flag[0] == TW_TASK_RELU);
 
         sum += (double)g;
         product += (double)g * (double)(x[at] - norm[k]);

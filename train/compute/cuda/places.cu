@@ -29,10 +29,9 @@ TW_TASK(shortcut)
     const uint32_t w2 = (uint32_t)task.n[8];
 
     for (size_t i = tw_thread(); i < task.n[0]; i += tw_threads()) {
-        const tw_position_t p =
-            tw_place_of((uint32_t)i, (uint32_t)task.n[2], (uint32_t)task.n[3]);
-        const uint32_t k = p.plane % c;
-        float          v = a[i];
+        const tw_position_t p = tw_place_of((uint32_t)i, (uint32_t)task.n[2], (uint32_t)task.n[3]);
+        const uint32_t      k = p.plane % c;
+        float               v = a[i];
 
         if (k < c2) {
             v += b[((size_t)(p.plane / c * c2 + k) * h2 + p.h * task.n[6]) * w2 + p.w * task.n[7]];
@@ -51,10 +50,9 @@ TW_TASK(shortcut_back)
     const uint32_t c2 = (uint32_t)task.n[4], by_h = (uint32_t)task.n[6], by_w = (uint32_t)task.n[7];
 
     for (size_t i = tw_thread(); i < task.n[0]; i += tw_threads()) {
-        const tw_position_t p =
-            tw_place_of((uint32_t)i, (uint32_t)task.n[5], (uint32_t)task.n[8]);
-        const float old = task.flag[0] ? dx[i] : 0.0f;
-        float       v   = 0.0f;
+        const tw_position_t p = tw_place_of((uint32_t)i, (uint32_t)task.n[5], (uint32_t)task.n[8]);
+        const float         old = task.flag[0] ? dx[i] : 0.0f;
+        float               v   = 0.0f;
 
         if (p.h % by_h == 0 && p.w % by_w == 0) {
             v = dy[((size_t)(p.plane / c2 * c + p.plane % c2) * h + p.h / by_h) * w + p.w / by_w];
@@ -86,7 +84,8 @@ TW_DEVICE tw_windows_t tw_windows_of(const tw_task_t *task)
 }
 
 /* The window's part in the image, [first, end), along one side. */
-TW_DEVICE void tw_window(const tw_windows_t *s, int side, uint32_t at, uint32_t *first, uint32_t *end)
+TW_DEVICE void tw_window(const tw_windows_t *s, int side, uint32_t at, uint32_t *first,
+                         uint32_t *end)
 {
     const uint32_t from = at * s->stride[side], pad = s->pad[side];
     const uint32_t to = from + s->kernel[side];
@@ -106,9 +105,9 @@ TW_TASK(pool)
 
     for (size_t i = tw_thread(); i < task.n[0]; i += tw_threads()) {
         const tw_position_t p     = tw_place_of((uint32_t)i, s.out[0], s.out[1]);
-        const float     *plane = x + (size_t)p.plane * s.in[0] * s.in[1];
-        uint32_t         h0, h1, w0, w1, best;
-        float            sum = 0.0f;
+        const float        *plane = x + (size_t)p.plane * s.in[0] * s.in[1];
+        uint32_t            h0, h1, w0, w1, best;
+        float               sum = 0.0f;
 
         tw_window(&s, 0, p.h, &h0, &h1);
         tw_window(&s, 1, p.w, &w0, &w1);
@@ -118,7 +117,8 @@ TW_TASK(pool)
                 const uint32_t k = h * s.in[1] + w;
 
                 sum += plane[k];
-                if (plane[k] > plane[best] || (plane[k] != plane[k] && plane[best] == plane[best])) {
+                if (plane[k] > plane[best] ||
+                    (plane[k] != plane[k] && plane[best] == plane[best])) {
                     best = k;
                 }
             }
@@ -152,10 +152,10 @@ TW_TASK(pool_back)
 
     for (size_t i = tw_thread(); i < task.n[0]; i += tw_threads()) {
         const tw_position_t p    = tw_place_of((uint32_t)i, s.in[0], s.in[1]);
-        const size_t     base = (size_t)p.plane * s.out[0] * s.out[1];
-        const uint32_t   here = p.h * s.in[1] + p.w;
-        uint32_t         h0, h1, w0, w1;
-        float            sum = 0.0f;
+        const size_t        base = (size_t)p.plane * s.out[0] * s.out[1];
+        const uint32_t      here = p.h * s.in[1] + p.w;
+        uint32_t            h0, h1, w0, w1;
+        float               sum = 0.0f;
 
         tw_windows_with(&s, 0, p.h, &h0, &h1);
         tw_windows_with(&s, 1, p.w, &w0, &w1);
@@ -170,8 +170,8 @@ TW_TASK(pool_back)
                 }
                 tw_window(&s, 0, h, &a0, &a1);
                 tw_window(&s, 1, w, &b0, &b1);
-                sum += dy[k] / (float)(task.flag[1] ? s.kernel[0] * s.kernel[1]
-                                                    : (a1 - a0) * (b1 - b0));
+                sum += dy[k] /
+                       (float)(task.flag[1] ? s.kernel[0] * s.kernel[1] : (a1 - a0) * (b1 - b0));
             }
         }
         dx[i] = sum;
