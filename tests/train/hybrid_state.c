@@ -186,8 +186,8 @@ static void test_forward(tw_training_t *t, double *loss_p, double *wrong_p)
         uint32_t        labels[ROWS];
         tw_trunk_pass_t trunk = {.n = n};
         tw_head_pass_t  head  = {.n = n, .labels = labels, .scale = 1.0f, .count = 1};
-        double          loss;
-        tw_head_wrong_t wrong;
+        double          loss  = 0.0;
+        tw_head_wrong_t wrong = {.one = 0};
 
         for (size_t i = 0; i < n; i++) {
             labels[i] = test->labels[begin + i];
