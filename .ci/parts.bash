@@ -36,6 +36,36 @@ part() {
     echo "=== $parts. $name: $passed passed, $failed failed, $skipped skipped, $((SECONDS - started)) s"
 }
 
+# ahead FUNCTION...: each builds for a later part, which waits for it by `ready`: one after the other, in the background,
+# at the lowest priority, so that it uses the time in which tests wait and takes none from them. Its group of processes
+# ends with this script.
+ahead() {
+    local name
+    for name; do
+        rm -f "$logs/$name".{log,built,ended}
+    done
+    set -m
+    {
+        renice -n 19 -p "$BASHPID"
+        for name; do
+            ("$name") >"$logs/$name.log" 2>&1 && : >"$logs/$name.built"
+            : >"$logs/$name.ended"
+        done
+    } </dev/null >/dev/null &
+    set +m
+    builder=$!
+    trap 'kill -- -"$builder" 2>/dev/null' EXIT
+}
+
+# ready FUNCTION: it has been done ahead; what it printed, and whether it went well.
+ready() {
+    while [ ! -e "$logs/$1.ended" ] && kill -0 "$builder" 2>/dev/null; do
+        sleep 0.5
+    done
+    cat "$logs/$1.log"
+    [ -e "$logs/$1.built" ]
+}
+
 # The sum, as the last line, and the status of the whole.
 finish() {
     echo "$sum_passed passed, $sum_failed failed, $sum_skipped skipped"
