@@ -19,7 +19,7 @@ record() {
     shift 3
     [ "$n" -eq 2 ] || direct=0
     rm -f "$scratch/job.cfg"
-    THINWIRE_DIRECT_MAX=$direct train "$n" --model "$model" --data digits --batch 16 --steps 4 --update "$how" "$@" \
+    THINWIRE_DIRECT_MAX=$direct train "$n" --model "$model" --data digits:train=240 --batch 16 --steps 4 --update "$how" "$@" \
         --record "$scratch/job.cfg" --json "$scratch/run.json" >&2 && value bytes_sent_per_step "$scratch/run.json"
 }
 
