@@ -54,6 +54,10 @@
  *    shape, whose exec said the same of memory, has been agreed on before: then the communicator of
  *    that rank is dead. Started, advanced and completed by a thread with another current device, an
  *    operation goes on on its own, and that thread's is current again afterwards.
+ *  - Time in which this rank's own device has yet to do an operation's work, or work of the caller's
+ *    in front of it, does not count towards THINWIRE_TIMEOUT: a busy stream is not a lost peer. Ranks
+ *    that wait for what this one is to send cannot see that, and do count it: let the limit be longer
+ *    than the longest work on a stream.
  *  - tw_stats_t.encode_ns and decode_ns hold the time to start the device's work, not the work.
  */
 #ifndef THINWIRE_COLLECTIVE_H
