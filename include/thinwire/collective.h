@@ -49,11 +49,16 @@
  *    taken only if the call or a setting names them.
  *  - A communicator's calls are all on the device that was current at the first
  *    (TW_ERR_INVALID_ARG). TW_ERR_UNSUPPORTED: no CUDA in the library, or no device. A device that
- *    fails in the middle is TW_ERR_IO, and the communicator is dead. Where a rank has no device, or
- *    no memory there, all ranks are told (TW_ERR_UNSUPPORTED, TW_ERR_NO_MEMORY), unless a call of that
- *    shape, whose exec said the same of memory, has been agreed on before: then the communicator of
- *    that rank is dead. Started, advanced and completed by a thread with another current device, an
+ *    fails in the middle is TW_ERR_IO, and the communicator of that rank is dead; the others, who wait
+ *    for it, leave by THINWIRE_TIMEOUT or when that rank ends the job (MPI_Abort). Where a rank has no device, or
+ *    no memory there, or it fails at making these, all ranks are told (TW_ERR_UNSUPPORTED,
+ *    TW_ERR_NO_MEMORY, TW_ERR_IO; the communicator lives), unless a call of that shape, whose exec
+ *    said the same of memory, has been agreed on before: then the communicator of that rank is dead. Started, advanced and completed by a thread with another current device, an
  *    operation goes on on its own, and that thread's is current again afterwards.
+ *  - Time in which this rank's own device has yet to do an operation's work, or work of the caller's
+ *    in front of it, does not count towards THINWIRE_TIMEOUT: a busy stream is not a lost peer. Ranks
+ *    that wait for what this one is to send cannot see that, and do count it: let the limit be longer
+ *    than the longest work on a stream.
  *  - tw_stats_t.encode_ns and decode_ns hold the time to start the device's work, not the work.
  */
 #ifndef THINWIRE_COLLECTIVE_H

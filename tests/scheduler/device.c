@@ -92,6 +92,7 @@ static const t_case_t cases[] = {
     {"statistics on other memory than exec says", statistics_refused, 1},
     {"weights on device memory, directly", weights_direct, 1},
     {"weights on other memory than exec says", weights_refused, 1},
+    {"a device that fails", schedulers_fail, 2},
 #endif
 };
 

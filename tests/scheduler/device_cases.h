@@ -50,4 +50,7 @@ void weights_staged(void);
 void weights_direct(void);
 void weights_refused(void);
 
+/* The last case: the device is broken then, and what was under way is left. */
+void schedulers_fail(void);
+
 #endif /* TW_TESTS_SCHEDULER_DEVICE_CASES_H */

@@ -247,14 +247,16 @@ static void through_the_host(void)
 }
 
 /* MPI's own collective on input that work on the caller's stream has yet to write: blocking, and as an
- * operation. The device does nothing that nobody waits for. */
+ * operation. The device does nothing that nobody waits for; with a time limit the blocking call would be an
+ * operation, too, which asks and does not wait. */
 static void native_after_the_stream(void)
 {
     enum { N = 500, COPIES = 60 };
-    const size_t  bytes = N * sizeof(float);
-    tw_context_t *ctx;
-    tw_comm_t    *comm = device_comm(STAGED, NULL, &ctx);
-    void         *stream, *junk, *input, *values;
+    static const char *const no_limit[] = {"TIMEOUT=0", NULL};
+    const size_t             bytes      = N * sizeof(float);
+    tw_context_t            *ctx;
+    tw_comm_t               *comm = device_comm(STAGED, no_limit, &ctx);
+    void                    *stream, *junk, *input, *values;
 
     T_OK(stub_device.stream_create(&stream));
     T_OK(stub_device.allocate(TW_DEVICE_MEMORY, bytes, &junk));

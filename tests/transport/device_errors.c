@@ -200,6 +200,45 @@ static void memory_that_one_rank_lacks(void)
     T_CHECK(t_log_holds(MPI_COMM_WORLD, &log, "device 1 has no"), "the log says: %s", log.text);
 }
 
+/* Work on the device that takes longer than the time limit is nobody's absence: no operation gives up while
+ * its own device, which does nothing at first, is not done. */
+static void work_longer_than_the_limit(void)
+{
+    static const tw_algorithm_t algorithms[] = {TW_ALGORITHM_TWO_PASS, TW_ALGORITHM_MPI};
+    static t_log_t              log;
+    tw_context_t               *ctx;
+    tw_comm_t                  *comm = logging_comm(NULL, &log, &ctx);
+
+    for (size_t i = 0; i < sizeof(algorithms) / sizeof(algorithms[0]); i++) {
+        t_shape_t     shape = {.kind      = i == 0 ? T_ALLREDUCE : T_BCAST,
+                               .spec      = i == 0 ? "tree8" : "fp32",
+                               .count     = 3000,
+                               .algorithm = algorithms[i]};
+        device_job_t  job;
+        tw_request_t *plan = NULL;
+        double        start;
+        int           done = 0;
+
+        device_job_open(&job, comm, &shape, 1, NULL, 1, NULL, NULL);
+        device_job_fill(&job, 0);
+        T_OK(t_job_plan(&job.on, &plan));
+        comm->config.timeout = 0.05;
+        stub_diligence       = 0;
+        T_OK(tw_start(plan));
+        for (start = MPI_Wtime(); MPI_Wtime() - start < 0.15 && !done;) {
+            T_OK(tw_test(&plan, &done));
+        }
+        T_CHECK(!done, "the device has not done its work");
+        comm->config.timeout = 0.0; /* however late the other ranks are */
+        stub_diligence       = 512;
+        T_OK(tw_wait(&plan));
+        device_job_check(&job);
+        T_OK(tw_request_free(&plan));
+        device_job_close(&job);
+    }
+    device_comm_done(comm, ctx);
+}
+
 /* The device of rank 0 fails in the middle: that rank says so, the others find out by the time
  * limit. What was under way is abandoned, so this is the last case. */
 static void a_device_that_fails(void)
@@ -237,6 +276,7 @@ static const t_case_t cases[] = {
     {"a thread with another device", a_thread_with_another_device, 1},
     {"an MPI that cannot", an_mpi_that_cannot, 1},
     {"memory that one rank lacks", memory_that_one_rank_lacks, 1},
+    {"work longer than the limit", work_longer_than_the_limit, 1},
     {"a device that fails", a_device_that_fails, 1},
 };
 

@@ -21,6 +21,9 @@ tw_comm_t *device_comm(path_t path, const char *const *settings, tw_context_t **
     t_settings_take_out(settings);
     comm->device.ops   = &stub_device;
     comm->device.aware = path == DIRECT;
+    if (comm->config.progress == TW_PROGRESS_THREAD) {
+        T_OK(tw_comm_start_progress(comm));
+    }
     return comm;
 }
 

@@ -15,12 +15,12 @@
  * one element, so that NULL is always a failure. */
 static void *take(tw_head_t *head, size_t a, size_t b, size_t size)
 {
-    tw_problem_t problem = {.set = 0};
-    size_t       n, bytes;
-    void        *data;
+    size_t n, bytes;
+    void  *data;
 
     if (__builtin_mul_overflow(a, b, &n) || __builtin_mul_overflow(n + (n == 0), size, &bytes) ||
-        bytes > SIZE_MAX - 64 || tw_backend_allocate(head->backend, bytes, &data, &problem) != 0) {
+        bytes > SIZE_MAX - 64 ||
+        tw_backend_allocate(head->backend, bytes, &data, &head->refused) != 0) {
         return NULL;
     }
     head->bytes += bytes;
@@ -271,11 +271,10 @@ int tw_head_create(tw_head_t **head_p, const tw_network_t *network, tw_params_t 
     }
     head->ops = head->dense->ops;
     if (take_work(head) != 0) {
+        tw_problem_set(problem, "the outputs of the dense layers, passes of %zu examples: %.400s",
+                       rows_max, head->refused.set ? head->refused.text : "out of memory");
         tw_head_destroy(head);
-        return tw_problem_set(problem,
-                              "out of memory for the outputs of the dense layers, passes "
-                              "of %zu examples",
-                              rows_max);
+        return -1;
     }
     *head_p = head;
     return 0;

@@ -15,8 +15,9 @@ static int check(const tw_head_t *head, const char *what, tw_status_t status, tw
     if (status == TW_OK) {
         return 0;
     }
-    problem->fatal = (status != TW_ERR_MISMATCH && status != TW_ERR_NO_MEMORY) ||
-                     tw_comm_status(head->comm) != TW_OK;
+    problem->fatal =
+        (status != TW_ERR_MISMATCH && status != TW_ERR_NO_MEMORY && status != TW_ERR_IO) ||
+        tw_comm_status(head->comm) != TW_OK;
     return tw_problem_set(problem, "%s of the dense layers: %s", what, tw_status_text(status));
 }
 

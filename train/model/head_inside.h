@@ -49,6 +49,7 @@ struct tw_head {
     tw_request_t    *shared;         /* what the loss exchanges */
     int64_t          moving_span, shared_span; /* of the trace */
     size_t           bytes;
+    tw_problem_t     refused; /* why the backend gave no memory */
 };
 
 /* ---- head_exchange.c: all return 0, or -1 with the problem written -------------------------- */

@@ -3,7 +3,8 @@
  *
  * Only time counts in which this process ran and looked: between two looks that find nothing new an
  * eighth of the limit at most. So a process that was stopped, or a machine that slept, or a program
- * that computed, does not take the ranks that it now waits for to be gone.
+ * that computed, does not take the ranks that it now waits for to be gone. Nor does time count while this
+ * rank's device has work for an operation to do, or work of the caller's in front of it.
  *
  * A rank that is cut off owes us more than those that only wait for it themselves: so all ranks
  * with messages under way are named, those with most of them first.
@@ -63,6 +64,27 @@ static int tw_comm_pending(const tw_comm_t *comm)
     return sum;
 }
 
+/* Does it wait for this rank's own device? */
+static bool tw_op_computes(const tw_request_t *op)
+{
+    bool computes = op->held || (op->bounce != NULL && op->bounce->state != TW_BOUNCE_RUNS);
+
+    for (int l = 0; l < op->lanes && op->device != NULL; l++) {
+        computes |= op->lane[l].busy && op->lane[l].device->pending;
+    }
+    return computes;
+}
+
+static bool tw_comm_computes(const tw_comm_t *comm)
+{
+    for (const tw_request_t *op = comm->running; op != NULL; op = op->next) {
+        if (tw_op_computes(op)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool tw_comm_timed_out(tw_comm_t *comm)
 {
     const uint64_t limit_ns = (uint64_t)(comm->config.timeout * 1e9), most_ns = limit_ns / 8 + 1;
@@ -74,7 +96,7 @@ bool tw_comm_timed_out(tw_comm_t *comm)
         return false;
     }
     now             = tw_clock_ns();
-    gap_ns          = comm->looked_ns == 0 ? 0 : now - comm->looked_ns;
+    gap_ns          = comm->looked_ns == 0 || tw_comm_computes(comm) ? 0 : now - comm->looked_ns;
     comm->looked_ns = now;
     comm->waited_ns += gap_ns < most_ns ? gap_ns : most_ns;
     if (comm->waited_ns / most_ns != before) { /* one message of several is progress, too */
@@ -93,9 +115,7 @@ static void tw_op_waits_for(tw_request_t *op, char *text, size_t size)
     const int ranks = op->comm->size;
     int      *tally = calloc((size_t)ranks, sizeof(*tally));
     int       waits = 0, named = 0;
-    size_t    at = (size_t)snprintf(
-           text, size, "%s",
-        op->device == NULL && op->bounce == NULL && !op->held ? "no message" : "its device");
+    size_t    at = (size_t)snprintf(text, size, "no message");
 
     if (tally == NULL) {
         return;

@@ -29,7 +29,8 @@ tw_status_t tw_bounce_create(tw_request_t *op, const tw_request_shape_t *shape, 
                                     &bounce->pinned);
     }
     if (status != TW_OK) {
-        TW_ERROR(&comm->log, "no %zu bytes of pinned memory", bounce->bytes[0] + bounce->bytes[1]);
+        TW_ERROR(&comm->log, "no %zu bytes of pinned memory: %s",
+                 bounce->bytes[0] + bounce->bytes[1], tw_status_text(status));
         tw_bounce_release(op);
         return status;
     }

@@ -160,6 +160,7 @@ tw_status_t tw_comm_device_get(tw_comm_t *comm, tw_device_memory_t kind, size_t 
 {
     tw_device_pool_t     *pool = &comm->device.pool[kind];
     struct tw_device_buf *buf;
+    tw_status_t           status;
 
     bytes = tw_device_round(bytes > 0 ? bytes : 1);
     buf   = tw_device_idle(pool, bytes);
@@ -167,9 +168,10 @@ tw_status_t tw_comm_device_get(tw_comm_t *comm, tw_device_memory_t kind, size_t 
         if (bytes > pool->limit - pool->bytes || (buf = calloc(1, sizeof(*buf))) == NULL) {
             return TW_ERR_NO_MEMORY;
         }
-        if (comm->device.ops->allocate(kind, bytes, &buf->p) != TW_OK) {
+        status = comm->device.ops->allocate(kind, bytes, &buf->p);
+        if (status != TW_OK) {
             free(buf);
-            return TW_ERR_NO_MEMORY;
+            return status;
         }
         buf->capacity = bytes;
         buf->next     = pool->bufs;
@@ -195,15 +197,17 @@ void tw_comm_device_put(tw_comm_t *comm, tw_device_memory_t kind, void *p)
 
 tw_status_t tw_comm_device_event_get(tw_comm_t *comm, tw_device_event_t **event_p)
 {
-    tw_device_event_t *event = comm->device.events;
+    tw_device_event_t *event  = comm->device.events;
+    tw_status_t        status = TW_ERR_NO_MEMORY;
 
     if (event != NULL) {
         comm->device.events = event->next;
     } else {
-        event = calloc(1, sizeof(*event));
-        if (event == NULL || comm->device.ops->event_create(&event->event) != TW_OK) {
+        event  = calloc(1, sizeof(*event));
+        status = event != NULL ? comm->device.ops->event_create(&event->event) : status;
+        if (status != TW_OK) {
             free(event);
-            return TW_ERR_NO_MEMORY;
+            return status;
         }
     }
     *event_p = event;

@@ -90,10 +90,10 @@ tw_status_t tw_staging_create(tw_request_t *op, int lanes, size_t codes, size_t 
     }
     if (status != TW_OK) {
         TW_ERROR(&comm->log,
-                 "device %d has no %zu bytes, or the host no pinned memory of that size",
-                 comm->device.number, (size_t)lanes * (codes + sum));
+                 "device %d has no %zu bytes, or the host no pinned memory of that size: %s",
+                 comm->device.number, (size_t)lanes * (codes + sum), tw_status_text(status));
         tw_staging_put(comm, device);
-        return TW_ERR_NO_MEMORY;
+        return status;
     }
     op->device = device;
     return TW_OK;

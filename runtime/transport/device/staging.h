@@ -56,8 +56,8 @@ typedef struct tw_op_device {
 } tw_op_device_t;
 
 /* Buffers and events for `lanes` lanes: codes bytes of slots and sum bytes each, on the device;
- * messages: the most that a lane asks for. Sets op->device. Local: TW_OK, TW_ERR_NO_MEMORY
- * (logged). */
+ * messages: the most that a lane asks for. Sets op->device. Local: TW_OK, TW_ERR_NO_MEMORY, or what
+ * the device says (logged). */
 tw_status_t tw_staging_create(tw_request_t *op, int lanes, size_t codes, size_t sum, int messages);
 
 /* Let the lanes of op use them. */

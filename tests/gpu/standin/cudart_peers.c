@@ -123,17 +123,19 @@ cudaError_t cudaIpcOpenMemHandle(void **devPtr, cudaIpcMemHandle_t handle, unsig
     return standin_cuda_leave(error);
 }
 
+/* A broken device lets go of it, too, and says that it is broken: what it had open, nothing can use any more. */
 cudaError_t cudaIpcCloseMemHandle(void *devPtr)
 {
-    cudaError_t       error = standin_cuda_enter(__func__);
-    standin_memory_t *m     = standin_memory_of(devPtr);
+    cudaError_t       error  = standin_cuda_enter(__func__);
+    const bool        broken = standin_broken[standin_current] != 0;
+    standin_memory_t *m      = standin_memory_of(devPtr);
 
-    if (error == cudaSuccess && (m == NULL || m->kind != STANDIN_OPENED || m->shown != devPtr)) {
+    if ((error == cudaSuccess || broken) &&
+        (m == NULL || m->kind != STANDIN_OPENED || m->shown != devPtr)) {
         standin_found("%p is not memory of another process that is open", devPtr);
         error = cudaErrorInvalidValue;
-    }
-    if (error == cudaSuccess && standin_closed(m)) {
-        if (standin_uses(m)) {
+    } else if ((error == cudaSuccess || broken) && standin_closed(m)) {
+        if (standin_uses(m) && !broken) {
             standin_found("work that uses the memory is not done");
         }
         standin_finish_uses(m);

@@ -24,8 +24,8 @@ static tw_comm_t *quiet_comm(tw_context_t **ctx_p)
     return comm;
 }
 
-/* Does the n-th call fail, on the last rank? If there are that many. */
-static int fails(const char *call, int n)
+/* Does the n-th call fail, on the last rank, and are all told that? If there are that many. */
+static int fails(const char *call, int n, cudaError_t error, tw_status_t told)
 {
     const t_shape_t shape = {
         .kind = T_ALLREDUCE, .spec = "tree8", .count = 5000, .algorithm = TW_ALGORITHM_TWO_PASS};
@@ -37,12 +37,11 @@ static int fails(const char *call, int n)
     device_job_open(&job, comm, &shape, 1, NULL, 1, NULL, NULL);
     device_job_fill(&job, 0);
     if (t_rank == t_size - 1) {
-        standin_fail(call, n, cudaErrorMemoryAllocation, STANDIN_ONCE);
+        standin_fail(call, n, error, STANDIN_ONCE);
     }
     status = t_job_run(&job.on);
     standin_fail(NULL, 0, 0, STANDIN_ONCE);
-    T_CHECK(status == TW_OK || status == TW_ERR_NO_MEMORY, "%s %d: %s", call, n,
-            tw_status_text(status));
+    T_CHECK(status == TW_OK || status == told, "%s %d: %s", call, n, tw_status_text(status));
     if (status != TW_OK) {
         T_OK(t_job_run(&job.on));
     }
@@ -61,10 +60,12 @@ static void each_allocation_fails(void)
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         int n = 1;
 
-        while (fails(calls[i], n) && n < 100) {
+        while (fails(calls[i], n, cudaErrorMemoryAllocation, TW_ERR_NO_MEMORY) && n < 100) {
             n++;
         }
         T_CHECK(n > 1 && n < 100, "%s: %d calls", calls[i], n - 1);
+        T_CHECK(fails(calls[i], 1, cudaErrorLaunchFailure, TW_ERR_IO), "%s does not fail",
+                calls[i]);
     }
 }
 

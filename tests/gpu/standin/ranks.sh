@@ -37,9 +37,12 @@ check "collectives, 4 ranks, 4 devices" both_paths 4 4
 check "all codecs and algorithms, 2 ranks, 2 devices" on 2 2 "$here/device.mpi" 2
 check "all codecs and algorithms, 3 ranks, 1 device" on 3 1 "$here/device.mpi" 3
 check "schedulers, 1 rank, 1 device" on 1 1 "$here/scheduler.mpi" 1
-check "schedulers, 3 ranks, 2 devices" on 3 2 "$here/scheduler.mpi" 3
-check "schedulers, 4 ranks, 4 devices" on 4 4 "$here/scheduler.mpi" 4
-check "in a node and between nodes, 4 ranks, 3 devices" on 4 3 TW_CASE=node "$here/device.mpi" 4
+# At the end a device fails, and what was under way is abandoned.
+check "schedulers, 3 ranks, 2 devices" on 3 2 STANDIN_LEAKS=1 "$here/scheduler.mpi" 3
+check "schedulers, a progress thread, 4 ranks, 4 devices" \
+    on 4 4 STANDIN_LEAKS=1 THINWIRE_PROGRESS=thread "$here/scheduler.mpi" 4
+check "in a node and between nodes, a progress thread, 4 ranks, 3 devices" \
+    on 4 3 THINWIRE_PROGRESS=thread TW_CASE=node "$here/device.mpi" 4
 # A communicator that has failed abandons what was under way.
 check "errors, 2 ranks, 4 devices" on 2 4 STANDIN_LEAKS=1 "$here/device_errors.mpi" 2
 check "errors, 4 ranks, 1 device" on 4 1 STANDIN_LEAKS=1 "$here/device_errors.mpi" 4

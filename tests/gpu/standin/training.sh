@@ -4,7 +4,7 @@
 # prints and writes, devices that are not there, calls that fail, faults that must be found. 1 to 4 ranks, 1 to 4
 # devices, another order of execution each time; what is wrong, or left at the end, is exit status 99. With TW_ALL=1
 # every run on every number of ranks, by 20 orders.
-# shellcheck disable=SC2154,SC2016,SC2015  # set by make check; for the inner shells
+# shellcheck disable=SC2154,SC2016,SC2015,SC2034  # set by make check; for the inner shells; for common.bash
 : "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}"
 # shellcheck source=tests/common.bash
 . "$top_srcdir/tests/common.bash"
@@ -104,6 +104,31 @@ no_memory() { # the n-th allocation of rank 1 fails: at creation, or in the midd
     done
 }
 
+# A call of rank 1, drawn from the second epoch, fails: at once, on the device later, or for ever. That rank says so, all
+# leave, no report is written, and the checkpoint of the first epoch stays as it is.
+fails_late() {
+    local limit=60 k=0 call low high how n on_late=(--scheme group=2 --codec tree8 --update sharded --device 0)
+    train 3 2 "${on_late[@]}" --epochs 1 --checkpoint "$scratch/state" && clean || return 1
+    cp "$scratch/state" "$scratch/kept"
+    while read -r call low high how; do
+        n=$((low + (seed + 7 * k++) % (high - low + 1)))
+        echo "# the $n-th $call: $how"
+        ! on 3 2 sh -c '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1 ] && export "$0"; exec "$@"' \
+            "STANDIN_FAIL=$call:$n:$how" "$program" "${command[@]}" "${on_late[@]}" --epochs 2 --resume \
+            --checkpoint "$scratch/state" --json "$scratch/report" --trace "$scratch/tracks" &&
+            same "$(grep -c '^thinwire-train: rank 1: ' "$scratch/out")" 1 && clean &&
+            cmp "$scratch/state" "$scratch/kept" && [ ! -e "$scratch/report" ] && [ ! -e "$scratch/tracks" ] || return 1
+    done <<'END'
+cudaMemcpyAsync 60 300 719:late
+cudaLaunchKernel 20 300 719:late
+cudaEventRecord 60 350 719
+cudaEventQuery 20 120 719:sticky
+cudaStreamWaitEvent 20 130 719:sticky
+cublasSgemm_v2 10 50 13
+cudnnConvolutionForward 2 6 5000
+END
+}
+
 # ---- faults ----------------------------------------------------------------------------------------
 event_is_found() {
     local want
@@ -118,7 +143,7 @@ descriptor_is_found() {
     ! on 1 1 STANDIN_FAULT=descriptor "$program" "${command[@]}" --device 0 --steps 1 && grep -q '^standin: \|cuDNN\|GPU 0' "$scratch/out"
 }
 
-plan 17
+plan 18
 check "20 steps of every scheme, 2 ranks, 3 devices" runs 2 3 "every scheme"
 check "and of owners, 3 ranks, 2 devices" runs 3 2 "every owner"
 check "codecs, 4 ranks, 4 devices" runs 4 4 "every kind of codec"
@@ -137,6 +162,7 @@ check "--device 7 of 4" no_number
 check "a device without cuDNN" refused STANDIN_FAIL=cudnnCreate:1:1001 0 '^thinwire-train: rank 1: --device 0: .*cuDNN'
 check "a device that is busy" refused STANDIN_FAIL=cudaInitDevice:1:46 0 'busy'
 check "no memory" no_memory
+check "a call fails late" fails_late
 check "a missing event gives other weights" event_is_found
 check "a host read of device memory is found" read_is_found
 check "a wrong descriptor is found" descriptor_is_found

@@ -25,12 +25,9 @@ static tw_status_t tw_native_move(tw_comm_t *comm, const tw_exec_t *exec, void *
 }
 
 /* Where all ranks say device memory they agree the first time; else others may have theirs in host memory,
- * and go on. `bytes`: of pinned memory, on this rank. */
-static tw_status_t tw_native_agree(tw_comm_t *comm, bool said, tw_status_t mine, size_t bytes)
+ * and go on. */
+static tw_status_t tw_native_agree(tw_comm_t *comm, bool said, tw_status_t mine)
 {
-    if (mine == TW_ERR_NO_MEMORY) {
-        TW_ERROR(&comm->log, "no %zu bytes of pinned memory", bytes);
-    }
     if (!said) {
         return mine == TW_OK ? TW_OK : tw_comm_reserve(comm, TW_MEMORY_HOST, mine, 0);
     }
@@ -53,8 +50,12 @@ tw_status_t tw_native_run_device(const tw_collective_call_t *call)
     taken   = call->values[1] != NULL ? call->extent[1] * element : 0;
     if (status == TW_OK) {
         status = tw_comm_device_get(comm, TW_DEVICE_PINNED, sent + taken, &pinned);
+        if (status != TW_OK) {
+            TW_ERROR(&comm->log, "no %zu bytes of pinned memory: %s", sent + taken,
+                     tw_status_text(status));
+        }
     }
-    status = tw_native_agree(comm, tw_how_on_device(call->how), status, sent + taken);
+    status = tw_native_agree(comm, tw_how_on_device(call->how), status);
     if (status != TW_OK) {
         tw_comm_device_put(comm, TW_DEVICE_PINNED, pinned);
         return status;
