@@ -61,14 +61,17 @@ twenty_steps() { # RANKS ARGUMENT...
 }
 
 # Every layer, forward and backward, beside references in double: the programs that make check has for the processor.
+# Each is one process: a device would be started for every test otherwise.
 layers() {
-    local program
+    local name program
     test -n "$trainer_build" || { echo "# SKIP each layer: --train names a command without its build"; return; }
-    for program in backend_on_device trunk_on_device; do
-        make -C "$trainer_build" -j "$(nproc)" tests/gpu/$program >"$build/make.log" 2>&1 ||
-            { echo "# SKIP each layer: tests/gpu/$program does not build (no Check?)"; return; }
-        LD_LIBRARY_PATH=$libraries timeout 120 "$trainer_build/tests/gpu/$program" >"$build/train.out" 2>&1
-        told $? "each layer beside its reference: $program"
+    grep -q '^CHECK_LIBS = .*-l' "$trainer_build/Makefile" ||
+        { echo "# SKIP each layer: configure finds no Check"; return; }
+    for name in layers backend trunk head loss params; do
+        program=tests/gpu/${name}_on_device
+        make -C "$trainer_build" -j "$(nproc)" "$program" >"$build/train.out" 2>&1 &&
+            LD_LIBRARY_PATH=$libraries CK_FORK=no timeout 120 "$trainer_build/$program" >"$build/train.out" 2>&1
+        told $? "each layer beside its reference: $name"
     done
 }
 
