@@ -20,9 +20,10 @@ find_trainer() {
         { tail -n 20 "$build/make.log" >&2; echo "tests/gpu/run: thinwire-train does not build" >&2; exit 2; }
     trainer=$folder/bin/thinwire-train
     trainer_build=$folder
+    libraries=$libraries:$folder/lib/.libs
 }
 
-# Where cuBLAS is beside nvcc, and the loader does not know that.
+# Where cuBLAS is beside nvcc, and the loader does not know that. Then our own library, to which `make all` would link.
 toolkit=$(cd "$(dirname "$(readlink -f "$nvcc")")/.." && pwd)
 libraries=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$toolkit/lib64:$toolkit/targets/$(uname -m)-linux/lib
 
@@ -98,7 +99,7 @@ train_figures() {
         ours=$(sed -n 's/^\([0-9.]*\) images.s, step .*/\1/p' "$build/train.out")
         theirs=-
         if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
-            theirs=$("$trainer" --show-model "$model" | python3 "$top/tests/gpu/torch_models.py" "$batch" 2>>"$build/torch.log") || theirs=-
+            theirs=$(LD_LIBRARY_PATH=$libraries "$trainer" --show-model "$model" | python3 "$top/tests/gpu/torch_models.py" "$batch" 2>>"$build/torch.log") || theirs=-
         fi
         exposed=-
         if test -n "$mpirun" && trained 2 --model "$model" --data "$data" --batch "$batch" --steps 10 --device 0 --codec tree8; then
