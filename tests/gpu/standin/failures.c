@@ -183,7 +183,7 @@ static void *thread_without_context(void *p)
 static void whose_memory_without_a_context(void)
 {
     void     *memory = NULL, *context = NULL;
-    unsigned  flags = 0;
+    unsigned  flags  = 0;
     int       active = 1;
     pthread_t thread;
 
