@@ -105,42 +105,54 @@ static tw_status_t tw_block_decode(const tw_exec_t *exec, const tw_side_t *side,
     return status;
 }
 
-void tw_side_device_encode(tw_call_t *call, const tw_side_t *side)
+static tw_status_t tw_blocks_encode(const tw_exec_t *exec, const tw_side_t *side)
+{
+    tw_status_t status = TW_OK;
+
+    for (int i = 0; i < side->count && status == TW_OK; i++) {
+        status = tw_block_encode(exec, side, &side->block[i]);
+    }
+    return status == TW_OK && side->codes != side->made
+               ? tw_ops->copy(side->codes, side->made, side->total, exec->stream)
+               : status;
+}
+
+static tw_status_t tw_blocks_decode(const tw_exec_t *exec, const tw_side_t *side)
+{
+    tw_status_t status = TW_OK;
+
+    if (side->codes != side->made) {
+        status = tw_ops->copy(side->made, side->codes, side->total, exec->stream);
+    }
+    for (int i = 0; i < side->count && status == TW_OK; i++) {
+        status = tw_block_decode(exec, side, &side->block[i]);
+    }
+    return status;
+}
+
+/* Work on the device of the side's memory, waited for; *ns grows by how long it took. */
+static void tw_side_work(const tw_call_t *call, const tw_side_t                              *side,
+                         tw_status_t (*work)(const tw_exec_t *, const tw_side_t *), uint64_t *ns)
 {
     const uint64_t  start  = tw_clock_ns();
     tw_device_t    *device = side->type.device;
     const tw_exec_t exec   = {.memory = TW_MEMORY_CUDA, .stream = device->stream};
-    tw_status_t     status = TW_OK;
+    tw_status_t     status;
 
     tw_device_enter(call->comm->handle, device);
-    for (int i = 0; i < side->count && status == TW_OK; i++) {
-        status = tw_block_encode(&exec, side, &side->block[i]);
-    }
-    if (status == TW_OK && side->codes != side->made) {
-        status = tw_ops->copy(side->codes, side->made, side->total, device->stream);
-    }
+    status = work(&exec, side);
     status = status == TW_OK ? tw_ops->finish(device->stream) : status;
     tw_device_check(call->comm->handle, status);
     tw_device_leave(device);
-    call->encode_ns += tw_clock_ns() - start;
+    *ns += tw_clock_ns() - start;
+}
+
+void tw_side_device_encode(tw_call_t *call, const tw_side_t *side)
+{
+    tw_side_work(call, side, tw_blocks_encode, &call->encode_ns);
 }
 
 void tw_side_device_decode(tw_call_t *call, const tw_side_t *side)
 {
-    const uint64_t  start  = tw_clock_ns();
-    tw_device_t    *device = side->type.device;
-    const tw_exec_t exec   = {.memory = TW_MEMORY_CUDA, .stream = device->stream};
-    tw_status_t     status = TW_OK;
-
-    tw_device_enter(call->comm->handle, device);
-    if (side->codes != side->made) {
-        status = tw_ops->copy(side->made, side->codes, side->total, device->stream);
-    }
-    for (int i = 0; i < side->count && status == TW_OK; i++) {
-        status = tw_block_decode(&exec, side, &side->block[i]);
-    }
-    status = status == TW_OK ? tw_ops->finish(device->stream) : status;
-    tw_device_check(call->comm->handle, status);
-    tw_device_leave(device);
-    call->decode_ns += tw_clock_ns() - start;
+    tw_side_work(call, side, tw_blocks_decode, &call->decode_ns);
 }

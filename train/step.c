@@ -35,71 +35,7 @@ int tw_step_prepare(tw_training_t *t, size_t rows, tw_problem_t *problem)
                : -1;
 }
 
-/* ---- time ---------------------------------------------------------------------------------- */
-
-void tw_step_communication_begins(tw_training_t *t, tw_profile_row_t row)
-{
-    t->meter.row   = tw_profile_enter(t->profile, row);
-    t->meter.began = MPI_Wtime();
-}
-
-void tw_step_communication_ends(tw_training_t *t)
-{
-    t->meter.communication += MPI_Wtime() - t->meter.began;
-    tw_profile_enter(t->profile, t->meter.row);
-}
-
-/* Seconds of computation in this step until `now`. */
-static double computed(const tw_training_t *t, double now)
-{
-    return now - t->meter.step - (t->meter.communication - t->meter.before);
-}
-
-static void begin_step(tw_training_t *t)
-{
-    t->meter.step   = MPI_Wtime();
-    t->meter.before = t->meter.communication;
-    tw_recorder_step(t->recorder);
-}
-
-/* What was computed since the last such call. */
-static void record(tw_training_t *t, tw_recorded_t what, size_t layer)
-{
-    if (t->recorder != NULL) {
-        tw_recorder_was(t->recorder, what, layer, computed(t, MPI_Wtime()));
-    }
-}
-
-void tw_step_worked(void *user, size_t layer, int backward)
-{
-    record(user, backward ? TW_RECORDED_BACKWARD : TW_RECORDED_FORWARD, layer);
-}
-
-void tw_step_exchange(void *user, int begins)
-{
-    if (begins) {
-        tw_step_communication_begins(user, TW_PROFILE_REST);
-    } else {
-        tw_step_communication_ends(user);
-    }
-}
-
-/* ---- what is called from inside ------------------------------------------------------------ */
-
-/* A step on its way: what the callbacks of trunk, head and scheduler need to know. */
-typedef struct tw_walk {
-    tw_training_t  *t;
-    tw_feed_batch_t batch;
-    size_t          n; /* of the global batch */
-    int             training;
-    size_t          behind;   /* examples whose gradients the split layers hold, not yet used */
-    size_t          passes;   /* that they are from                                           */
-    size_t          rows;     /* of the last pass through the dense layers                    */
-    size_t          tested;   /* examples of passes before it, in a test                      */
-    int             backward; /* through the trunk                                              */
-    int             stopped;  /* an exchange has failed, and says what that means for the others */
-    tw_problem_t   *problem;
-} tw_walk_t;
+/* ---- a step on its way ---------------------------------------------------------------------- */
 
 /* The trunk has failed: on this rank alone, unless it was an exchange; the others go on to wait for
  * this rank, so only the end of the job lets them go. */
@@ -117,113 +53,6 @@ static tw_device_marks_t *marks_of(const tw_walk_t *walk)
     return walk->training ? walk->t->marks : NULL;
 }
 
-/* What is on its way: first weights, then what split layers need, then gradients. */
-static tw_profile_row_t travelling(const tw_training_t *t)
-{
-    if (t->masters != NULL && !tw_masters_arrived(t->masters)) {
-        return TW_PROFILE_WEIGHTS;
-    }
-    return t->running != NULL ? TW_PROFILE_REST : TW_PROFILE_GRADIENTS;
-}
-
-void tw_step_advance(void *user)
-{
-    tw_training_t *t = user;
-
-    if (t->options->no_overlap) {
-        return;
-    }
-    tw_step_communication_begins(t, travelling(t));
-    tw_exchange_advance(t->exchange);
-    tw_hybrid_advance(t->running);
-    tw_step_communication_ends(t);
-}
-
-static tw_profile_row_t row_of(const tw_training_t *t, size_t layer)
-{
-    return t->network.layer[layer].kind == TW_CONV ? TW_PROFILE_CONVOLUTIONS : TW_PROFILE_LAYERS;
-}
-
-/* After the work on a layer of the trunk. */
-static void on_between(void *user, size_t layer)
-{
-    tw_walk_t     *walk = user;
-    tw_training_t *t    = walk->t;
-
-    tw_profile_was(t->profile, row_of(t, layer));
-    tw_trace_mark(t->trace, TW_TRACE_COMPUTE, t->network.layer[layer].name, (int64_t)t->step);
-    tw_step_worked(t, layer, walk->backward);
-    tw_step_advance(t);
-}
-
-int tw_step_before(void *user, size_t layer)
-{
-    tw_training_t *t = user;
-    int            status;
-
-    if (t->masters == NULL || t->problem->set) {
-        return t->problem->set ? -1 : 0;
-    }
-    tw_step_communication_begins(t, TW_PROFILE_WEIGHTS);
-    status = tw_masters_need(t->masters, layer, t->problem);
-    tw_step_communication_ends(t);
-    return status;
-}
-
-static int on_before(void *user, size_t layer)
-{
-    tw_walk_t *walk = user;
-
-    walk->stopped |= tw_step_before(walk->t, layer) != 0;
-    return walk->stopped ? -1 : 0;
-}
-
-void tw_step_ready(void *user, size_t layer)
-{
-    tw_training_t *t = user;
-
-    if (t->options->no_overlap) {
-        return; /* tw_exchange_finish() does it all */
-    }
-    tw_step_communication_begins(t, TW_PROFILE_GRADIENTS);
-    if (!t->problem->set) {
-        tw_exchange_ready(t->exchange, layer, t->problem);
-    }
-    tw_step_communication_ends(t);
-}
-
-static void on_ready(void *user, size_t layer)
-{
-    tw_walk_t *walk = user;
-
-    tw_profile_was(walk->t->profile, row_of(walk->t, layer));
-    tw_step_ready(walk->t, layer);
-}
-
-static int on_moments(void *user, double *const *moments, const size_t *channels, size_t layers)
-{
-    tw_walk_t *walk = user;
-    int        status;
-
-    tw_step_communication_begins(walk->t, TW_PROFILE_REST);
-    status = tw_normalisation_moments(&walk->t->norm, moments, channels, layers, walk->problem);
-    tw_step_communication_ends(walk->t);
-    walk->stopped = status != 0;
-    return status;
-}
-
-static int on_sums(void *user, double *const *sums, const size_t *channels, size_t layers)
-{
-    tw_walk_t *walk = user;
-    int        status;
-
-    tw_step_communication_begins(walk->t, TW_PROFILE_REST);
-    status = tw_normalisation_sums(&walk->t->norm, sums, channels, layers, walk->problem);
-    tw_step_communication_ends(walk->t);
-    walk->stopped |= status != 0;
-    return status;
-}
-
 /* The split layers learn from what has come together: gradients are by the whole batch. A device that
  * fails here does so on this rank alone. */
 static int update_split(tw_walk_t *walk)
@@ -233,7 +62,7 @@ static int update_split(tw_walk_t *walk)
     if (walk->behind > 0) {
         status =
             tw_step_update_split(walk->t, (double)walk->n / (double)walk->behind, walk->problem);
-        record(walk->t, TW_RECORDED_SPLIT, 0);
+        tw_step_record(walk->t, TW_RECORDED_SPLIT, 0);
     }
     walk->behind = walk->passes = 0;
     return status == 0 ? 0 : trunk_failed(walk);
@@ -375,7 +204,7 @@ static int load_rows(tw_walk_t *walk, size_t first, size_t rows)
     tw_marks_begin(marks_of(walk), TW_MARKED_IMAGES, t->step);
     status = tw_feed_take(t->feed, walk->batch, input, walk->problem);
     tw_marks_end(marks_of(walk));
-    record(t, TW_RECORDED_INPUT, 0);
+    tw_step_record(t, TW_RECORDED_INPUT, 0);
     tw_profile_enter(t->profile, was);
     return status == 0 ? 0 : trunk_failed(walk);
 }
@@ -402,19 +231,6 @@ static int forward(tw_walk_t *walk, const tw_trunk_pass_t *pass, size_t first)
         return trunk_failed(walk);
     }
     return t->split ? run_split(walk, features) : run_whole(walk, features, first, pass->n);
-}
-
-static void listen(tw_walk_t *walk)
-{
-    const tw_trunk_hooks_t hooks = {.user    = walk,
-                                    .before  = on_before,
-                                    .between = on_between,
-                                    .ready   = on_ready,
-                                    .moments = on_moments,
-                                    .sums    = on_sums};
-
-    tw_trunk_set_hooks(walk->t->trunk, &hooks);
-    walk->t->problem = walk->problem;
 }
 
 static int sum_gradients(tw_walk_t *walk, const tw_trunk_pass_t *pass)
@@ -458,8 +274,8 @@ int tw_step_train(tw_training_t *t, tw_training_record_t *record, tw_problem_t *
     size_t first;
 
     tw_share(n, t->size, t->rank, &first, &pass.n);
-    listen(&walk);
-    begin_step(t);
+    tw_step_listen(&walk);
+    tw_step_begin(t);
     if (forward(&walk, &pass, first) != 0 || sum_gradients(&walk, &pass) != 0) {
         return -1;
     }
@@ -473,7 +289,7 @@ int tw_step_train(tw_training_t *t, tw_training_record_t *record, tw_problem_t *
     if (tw_step_update_whole(t, problem) != 0) {
         return -1;
     }
-    tw_recorder_end(t->recorder, t->masters, computed(t, MPI_Wtime()));
+    tw_recorder_end(t->recorder, t->masters, tw_step_computed(t));
     t->step++;
     t->loss = (double)extra[0] / (double)n;
     record->train_loss += (double)extra[0];
@@ -491,7 +307,7 @@ static int test_view(tw_training_t *t, tw_feed_batch_t batch, tw_problem_t *prob
     size_t          first;
 
     tw_share(walk.n, t->size, t->rank, &first, &pass.n);
-    listen(&walk);
+    tw_step_listen(&walk);
     return forward(&walk, &pass, first);
 }
 

@@ -87,6 +87,9 @@ enum {
     TW_CU_DEINITIALIZED   = 4,
     TW_CU_STUB_LIBRARY    = 34,
     TW_CU_NO_DEVICE       = 100,
+    /* The thread has no context, or one that has been destroyed. */
+    TW_CU_INVALID_CONTEXT   = 201,
+    TW_CU_CONTEXT_DESTROYED = 709,
     /* Why it could not be started: a process with none of its memory. */
     TW_CU_OPERATING_SYSTEM = 304,
     TW_CU_NOT_READY        = 802,
@@ -105,6 +108,22 @@ enum {
 
 typedef int tw_cu_attribute_fn(void *data, int attribute, unsigned long long pointer);
 typedef int tw_cu_device_fn(int *data, int attribute, int device);
+typedef int tw_cu_count_fn(int *count);
+typedef int tw_cu_state_fn(int device, unsigned *flags, int *active);
+typedef int tw_cu_retain_fn(void **context, int device);
+typedef int tw_cu_release_fn(int device);
+typedef int tw_cu_push_fn(void *context);
+typedef int tw_cu_pop_fn(void **context);
+
+/* What it takes to ask in the context of a device. */
+typedef struct tw_cu_contexts {
+    tw_cu_count_fn   *count;
+    tw_cu_state_fn   *state;
+    tw_cu_retain_fn  *retain;
+    tw_cu_release_fn *release;
+    tw_cu_push_fn    *push;
+    tw_cu_pop_fn     *pop;
+} tw_cu_contexts_t;
 
 /* Managed memory is the host's where it may read it while the device works. */
 static tw_owner_t tw_owner_of_managed(tw_cu_attribute_fn *attribute, unsigned long long p)
@@ -121,16 +140,30 @@ static tw_owner_t tw_owner_of_managed(tw_cu_attribute_fn *attribute, unsigned lo
                : TW_OWNER_CUDA;
 }
 
-static tw_owner_t tw_owner_by_cuda(unsigned long long p)
+static bool tw_owner_driver_has(const char *name, void *function_p)
 {
-    const uintptr_t     address = atomic_load(&tw_owners.cuda_attribute);
-    tw_cu_attribute_fn *attribute;
-    unsigned            type = 0, managed = 0;
+    void *const address = tw_owner_cuda_driver(name);
 
-    memcpy(&attribute, &address, sizeof(attribute));
-    if (attribute == NULL) {
-        return TW_OWNER_UNKNOWN;
-    }
+    memcpy(function_p, &address, sizeof(address));
+    return address != NULL;
+}
+
+static bool tw_owner_contexts(tw_cu_contexts_t *cu)
+{
+    return tw_owner_driver_has("cuDeviceGetCount", &cu->count) &&
+           tw_owner_driver_has("cuDevicePrimaryCtxGetState", &cu->state) &&
+           tw_owner_driver_has("cuDevicePrimaryCtxRetain", &cu->retain) &&
+           tw_owner_driver_has("cuDevicePrimaryCtxRelease_v2", &cu->release) &&
+           tw_owner_driver_has("cuCtxPushCurrent_v2", &cu->push) &&
+           tw_owner_driver_has("cuCtxPopCurrent_v2", &cu->pop);
+}
+
+/* *lost_p: the driver has no answer for a thread without a context. */
+static tw_owner_t tw_owner_asked(tw_cu_attribute_fn *attribute, unsigned long long p, bool *lost_p)
+{
+    unsigned type = 0, managed = 0;
+
+    *lost_p = false;
     switch (attribute(&type, TW_CU_POINTER_MEMORY_TYPE, p)) {
     case 0:
         break;
@@ -145,6 +178,10 @@ static tw_owner_t tw_owner_by_cuda(unsigned long long p)
     case TW_CU_NOT_COMPATIBLE:
     case TW_CU_NO_MPS:
         return TW_OWNER_HOST;
+    case TW_CU_INVALID_CONTEXT:
+    case TW_CU_CONTEXT_DESTROYED:
+        *lost_p = true;
+        return TW_OWNER_UNKNOWN;
     default:
         return TW_OWNER_UNKNOWN;
     }
@@ -155,6 +192,59 @@ static tw_owner_t tw_owner_by_cuda(unsigned long long p)
         return TW_OWNER_CUDA;
     }
     return tw_owner_of_managed(attribute, p);
+}
+
+static tw_owner_t tw_owner_asked_in(const tw_cu_contexts_t *cu, int device,
+                                    tw_cu_attribute_fn *attribute, unsigned long long p)
+{
+    tw_owner_t owner = TW_OWNER_UNKNOWN;
+    void      *context;
+    bool       lost;
+
+    if (cu->retain(&context, device) != 0) {
+        return TW_OWNER_UNKNOWN;
+    }
+    if (cu->push(context) == 0) {
+        owner = tw_owner_asked(attribute, p, &lost);
+        (void)cu->pop(&context);
+    }
+    (void)cu->release(device);
+    return owner;
+}
+
+/* For a thread without a context, of which the driver may say nothing, not even that an address is none of its
+ * own: asked in the first context of a device that the process uses, for all have the same addresses. Where it
+ * uses none, as a rank that computes on the processor, no memory is a device's; nor is one started for this. */
+static tw_owner_t tw_owner_elsewhere(tw_cu_attribute_fn *attribute, unsigned long long p)
+{
+    tw_cu_contexts_t cu;
+    unsigned         flags;
+    int              devices = 0, active = 0;
+
+    if (!tw_owner_contexts(&cu) || cu.count(&devices) != 0) {
+        return TW_OWNER_UNKNOWN;
+    }
+    for (int d = 0; d < devices; d++) {
+        if (cu.state(d, &flags, &active) == 0 && active != 0) {
+            return tw_owner_asked_in(&cu, d, attribute, p);
+        }
+    }
+    return TW_OWNER_HOST;
+}
+
+static tw_owner_t tw_owner_by_cuda(unsigned long long p)
+{
+    const uintptr_t     address = atomic_load(&tw_owners.cuda_attribute);
+    tw_cu_attribute_fn *attribute;
+    tw_owner_t          owner;
+    bool                lost;
+
+    memcpy(&attribute, &address, sizeof(attribute));
+    if (attribute == NULL) {
+        return TW_OWNER_UNKNOWN;
+    }
+    owner = tw_owner_asked(attribute, p, &lost);
+    return lost ? tw_owner_elsewhere(attribute, p) : owner;
 }
 
 unsigned long long tw_owner_cuda_id(const void *p)

@@ -67,12 +67,17 @@ void tw_side_close(tw_side_stream_t *side)
     }
 }
 
+bool tw_side_has(const tw_side_stream_t *side, const void *p)
+{
+    const tw_device_ops_t *ops = side->comm->device.ops;
+
+    return p == NULL || (side->ops != NULL ? ops->check(p) == TW_OK : !ops->owns(p, NULL));
+}
+
 tw_status_t tw_side_check(const tw_side_stream_t *side, const void *p, const char *who,
                           const char *what, const char *name)
 {
-    const tw_device_ops_t *ops = side->comm->device.ops;
-    const bool             well =
-        p == NULL || (side->ops != NULL ? ops->check(p) == TW_OK : !ops->owns(p, NULL));
+    const bool well = tw_side_has(side, p);
 
     if (!well) {
         TW_ERROR(&side->comm->log, "%s: %s '%.80s' is %s", who, what, name,

@@ -37,8 +37,10 @@ void tw_side_settle(const tw_side_stream_t *side);
 /* With nothing left on its stream. A side of zeros is allowed, here and above. */
 void tw_side_close(tw_side_stream_t *side);
 
-/* Is p, which may be NULL, memory of that kind? TW_OK, TW_ERR_INVALID_ARG (logged; `what` and `name` say
- * whose it is). */
+/* Is p, which may be NULL, memory of that kind? */
+bool tw_side_has(const tw_side_stream_t *side, const void *p);
+
+/* The same: TW_OK, TW_ERR_INVALID_ARG (logged; `what` and `name` say whose it is). */
 tw_status_t tw_side_check(const tw_side_stream_t *side, const void *p, const char *who,
                           const char *what, const char *name);
 

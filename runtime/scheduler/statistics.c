@@ -45,6 +45,9 @@ static tw_status_t tw_layer_check(const tw_statistics_t *s, const double *number
 {
     char name[24];
 
+    if (tw_side_has(&s->side, numbers)) {
+        return TW_OK;
+    }
     snprintf(name, sizeof(name), "%zu", l);
     return tw_side_check(&s->side, numbers, sums ? "tw_statistics_sums" : "tw_statistics_moments",
                          "layer", name);

@@ -20,9 +20,10 @@ find_trainer() {
         { tail -n 20 "$build/make.log" >&2; echo "tests/gpu/run: thinwire-train does not build" >&2; exit 2; }
     trainer=$folder/bin/thinwire-train
     trainer_build=$folder
+    libraries=$libraries:$folder/lib/.libs
 }
 
-# Where cuBLAS is beside nvcc, and the loader does not know that.
+# Where cuBLAS is beside nvcc, and the loader does not know that. Then our own library, to which `make all` would link.
 toolkit=$(cd "$(dirname "$(readlink -f "$nvcc")")/.." && pwd)
 libraries=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$toolkit/lib64:$toolkit/targets/$(uname -m)-linux/lib
 
@@ -61,14 +62,17 @@ twenty_steps() { # RANKS ARGUMENT...
 }
 
 # Every layer, forward and backward, beside references in double: the programs that make check has for the processor.
+# Each is one process: a device would be started for every test otherwise.
 layers() {
-    local program
+    local name program
     test -n "$trainer_build" || { echo "# SKIP each layer: --train names a command without its build"; return; }
-    for program in backend_on_device trunk_on_device; do
-        make -C "$trainer_build" -j "$(nproc)" tests/gpu/$program >"$build/make.log" 2>&1 ||
-            { echo "# SKIP each layer: tests/gpu/$program does not build (no Check?)"; return; }
-        LD_LIBRARY_PATH=$libraries timeout 120 "$trainer_build/tests/gpu/$program" >"$build/train.out" 2>&1
-        told $? "each layer beside its reference: $program"
+    grep -q '^CHECK_LIBS = .*-l' "$trainer_build/Makefile" ||
+        { echo "# SKIP each layer: configure finds no Check"; return; }
+    for name in layers backend trunk head loss params; do
+        program=tests/gpu/${name}_on_device
+        make -C "$trainer_build" -j "$(nproc)" "$program" >"$build/train.out" 2>&1 &&
+            LD_LIBRARY_PATH=$libraries CK_FORK=no timeout 120 "$trainer_build/$program" >"$build/train.out" 2>&1
+        told $? "each layer beside its reference: $name"
     done
 }
 
@@ -95,7 +99,7 @@ train_figures() {
         ours=$(sed -n 's/^\([0-9.]*\) images.s, step .*/\1/p' "$build/train.out")
         theirs=-
         if python3 -c 'import torch; assert torch.cuda.is_available()' 2>/dev/null; then
-            theirs=$("$trainer" --show-model "$model" | python3 "$top/tests/gpu/torch_models.py" "$batch" 2>>"$build/torch.log") || theirs=-
+            theirs=$(LD_LIBRARY_PATH=$libraries "$trainer" --show-model "$model" | python3 "$top/tests/gpu/torch_models.py" "$batch" 2>>"$build/torch.log") || theirs=-
         fi
         exposed=-
         if test -n "$mpirun" && trained 2 --model "$model" --data "$data" --batch "$batch" --steps 10 --device 0 --codec tree8; then

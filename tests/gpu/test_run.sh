@@ -142,6 +142,33 @@ pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc"
 test "$status $ran" = "0 skipped: --train $scratch/none: is not there;"
 tell $? "no trainer" "$status $message"
 
+# What is built with the command, by a make that pretends: each layer. One of the programs does not build.
+cat >"$scratch/make" <<'END'
+#!/usr/bin/env bash
+test "$1 $3" = '-C -j' || exit 9
+mkdir -p "$(dirname "$2/$5")"
+case $5 in
+*/thinwire-train) cp "${0%/*}/trainer" "$2/$5" && exit ;;
+*/"${BROKEN:-}"_on_device) echo "it does not compile" && exit 2 ;;
+esac
+printf '#!/bin/sh\ntest "$CK_FORK" = no\n' >"$2/$5"
+chmod +x "$2/$5"
+END
+chmod +x "$scratch/make"
+mkdir -p "$scratch/build/train"
+echo '#define HAVE_CUDNN 1' >"$scratch/build/train/config.h"
+echo 'CHECK_LIBS = -lcheck' >"$scratch/build/train/Makefile"
+parts=(--part train)
+each='backend head layers loss params trunk'
+pretend PATH="$scratch:$PATH" MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc"
+test "$status $(sed -n 's/^ok .* - each layer beside its reference: //p' <<<"$message" | sort | xargs)" = "0 $each" &&
+    test "$(grep -c '^ok ' <<<"$message")" = 12
+tell $? "each layer" "$status $message"
+
+pretend PATH="$scratch:$PATH" MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc" BROKEN=layers
+test $status = 1 && grep -q '^#   it does not compile$' <<<"$message" && test "$(grep -c '^ok ' <<<"$message")" = 11
+tell $? "a program that does not build" "$status $message"
+
 # ---- two ranks, with a stub for a device ---------------------------------------------------------
 message=$(timeout 120 "$MPIRUN" -n 2 "$top_builddir/tests/gpu/ranks_on_stub" check quick 2>&1 </dev/null)
 status=$?

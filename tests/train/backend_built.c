@@ -87,6 +87,9 @@ void net_build(net_t *net, built_t *b, const tw_compute_kernels_t *kernels, int 
     memset(b, 0, sizeof(*b));
     ck_assert_msg(backend_here(&b->backend, kernels, threads, &b->problem) == 0, "%s",
                   b->problem.text);
+    if (net->direct) {
+        backend_direct(b->backend);
+    }
     b->moments = net_room(b, 513 * sizeof(double));
     b->sums    = net_room(b, 512 * sizeof(double));
     b->fixed   = net_room(b, 512 * sizeof(float));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/train/backend_here.h - the backend that a test of backends is compiled for: the processor, or
- * (TW_ON_STANDIN) a GPU that tests/gpu/standin plays.
+ * (TW_ON_STANDIN) a GPU: one that tests/gpu/standin plays, or in the programs of tests/gpu/run a real one.
  */
 #ifndef TW_TESTS_BACKEND_HERE_H
 #define TW_TESTS_BACKEND_HERE_H
@@ -30,6 +30,9 @@ static inline int backend_here(tw_backend_t **backend_p, const tw_compute_kernel
     return tw_backend_cuda(backend_p, &config, problem);
 }
 
+/* Convolutions by nothing but sums of products (tests/gpu/direct.c), in graphs made from now on. */
+void backend_direct(tw_backend_t *backend);
+
 /* Of several ranks: one device after another. */
 static inline void backend_of_rank(int rank)
 {
@@ -58,6 +61,11 @@ static inline int backend_here(tw_backend_t **backend_p, const tw_compute_kernel
                                int threads, tw_problem_t *problem)
 {
     return tw_backend_host(backend_p, kernels, threads, problem);
+}
+
+static inline void backend_direct(tw_backend_t *backend)
+{
+    (void)backend;
 }
 
 static inline void backend_of_rank(int rank)

@@ -36,6 +36,7 @@ typedef struct net {
     numbers_t   x, out; /* image; output's gradient */
     uint64_t   *examples;
     double      nearest; /* to 0, of what the reference rectified and was not 0 */
+    int         direct;  /* built with backend_direct() */
 } net_t;
 
 typedef struct built {

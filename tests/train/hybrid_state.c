@@ -259,24 +259,38 @@ typedef struct state {
     size_t   count;
 } state_t;
 
-static uint64_t hash_of(tw_training_t *t, float *vector)
+static uint64_t hash_of(tw_training_t *t)
 {
-    float *const kept    = t->params.value;
     tw_problem_t problem = {0};
 
-    t->params.value = vector;
     T_CHECK(tw_training_hash(t, &problem) == 0, "%s", problem.text);
-    t->params.value = kept;
     return t->hash;
+}
+
+/* Momentum lies elsewhere in its vector than values do in theirs; twice: as it was. */
+static void swap_places(tw_params_t *params)
+{
+    float *const value = params->value;
+
+    params->value    = params->momentum;
+    params->momentum = value;
+    for (size_t i = 0; i < params->count; i++) {
+        const size_t first = params->param[i].first;
+
+        params->param[i].first = params->param[i].state;
+        params->param[i].state = first;
+    }
 }
 
 static state_t state_of(tw_training_t *t)
 {
     state_t s;
 
-    s.momentum = hash_of(t, t->params.momentum);
-    s.hash     = hash_of(t, t->params.value);
-    s.sum      = residual_sum(t, &s.count);
+    swap_places(&t->params);
+    s.momentum = hash_of(t);
+    swap_places(&t->params);
+    s.hash = hash_of(t);
+    s.sum  = residual_sum(t, &s.count);
     test_forward(t, &s.loss, &s.wrong);
     return s;
 }

@@ -355,7 +355,7 @@ static void bad_weights_are_named(void)
         t_note("layer %s", layers[k]);
         T_CHECK(tw_training_create(&t, &options, t_ctx, MPI_COMM_WORLD, &problem) == 0, "create");
         if (k == 0 || t_rank == t_size - 1) {
-            t.params.momentum[param_of(&t, layers[k], TW_WEIGHT)->first] = INFINITY;
+            t.params.momentum[param_of(&t, layers[k], TW_WEIGHT)->state] = INFINITY;
         }
         T_CHECK(tw_training_run(&t, &problem) == -1, "it went on");
         snprintf(want, sizeof(want), "after epoch 1 weights of layer %s are not finite", layers[k]);

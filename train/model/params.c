@@ -32,6 +32,12 @@ static int is_ownable(const tw_network_layer_t *layer, int layout)
     return (layout & TW_PARAMS_SPLIT) == 0 || layer->kind != TW_DENSE;
 }
 
+/* What comes next begins at a multiple of TW_PARAMS_ALIGN. */
+static void align_next(tw_params_t *params)
+{
+    params->total = (params->total + TW_PARAMS_ALIGN - 1) / TW_PARAMS_ALIGN * TW_PARAMS_ALIGN;
+}
+
 /* Append a tensor if the layer has it: units_all units of per_unit elements. */
 static void append(tw_params_t *params, const tw_network_t *net, size_t layer, tw_param_role_t role,
                    int layout)
@@ -44,6 +50,9 @@ static void append(tw_params_t *params, const tw_network_t *net, size_t layer, t
 
     if (all == 0) {
         return;
+    }
+    if (is_split(params, from, layout)) {
+        align_next(params);
     }
     *param = (tw_param_t){.layer     = layer,
                           .role      = role,
@@ -59,13 +68,12 @@ static void append(tw_params_t *params, const tw_network_t *net, size_t layer, t
     if (param->split) {
         param->units =
             tw_params_share(param->units_all, params->rank, params->ranks, &param->units_first);
-    } else {
-        params->replicated += all;
     }
     param->count = param->units * param->per_unit;
     param->state = params->moments;
     params->moments += param->ownable && (layout & TW_PARAMS_APART) != 0 ? 0 : param->count;
     params->total += param->count;
+    params->replicated = param->split ? params->replicated : params->total;
     params->count++;
 }
 
@@ -90,6 +98,7 @@ static size_t append_apart(tw_params_t *params, const tw_network_t *net, int lay
         }
         append_second(params, net, l, layout);
     }
+    align_next(params);
     for (size_t k = 0; k < l; k++) {
         if (net->layer[k].kind != TW_NORM) {
             append_first(params, net, k, layout);

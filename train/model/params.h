@@ -4,10 +4,14 @@
  *
  * Order: layer by layer as in the network, a layer's weights (or gamma) then its biases (or beta).
  * What is equal on all ranks comes first, what is split by output unit after it; since all dense
- * layers come last in a network, this is the order of the layers too. There is no padding between
- * tensors, so that neighbours can travel as one: a tensor is aligned as a float is, which is what cuDNN and
- * cuBLAS demand of float32 (cuDNN's release notes: 4 bytes). With TW_PARAMS_APART, of what is equal on all ranks
- * all biases and parameters of normalisation come before all weights, and momentum is not kept here.
+ * layers come last in a network, this is the order of the layers too. With TW_PARAMS_APART, of what is equal
+ * on all ranks all biases and parameters of normalisation come before all weights, and momentum is not kept here.
+ *
+ * Neighbours can travel as one, so there is no padding between tensors that travel: they are aligned as floats are,
+ * which is what cuDNN and cuBLAS demand of float32 (cuDNN's release notes: 4 bytes). But with tensor cores cuBLAS wants
+ * 16 bytes (its guide, "Tensor Core Usage"), and cuDNN recommends them. All tensors of common networks have such
+ * sizes, but for the last bias and for shares; so the first weight of TW_PARAMS_APART and each split tensor,
+ * which do not travel with what is before them, begin at a multiple of TW_PARAMS_ALIGN elements.
  *
  * First values are functions of (seed, layer, global index of the element): any number of ranks
  * draws the same network, and each rank draws only what it holds.
@@ -21,6 +25,8 @@
 #include "train/compute/backend.h"
 #include "train/model/network.h"
 #include "train/problem.h"
+
+#define TW_PARAMS_ALIGN 16
 
 typedef enum tw_param_role {
     TW_WEIGHT, /* conv [out][in][kh][kw]; dense [unit][input], inputs in c, h, w order */
@@ -62,7 +68,7 @@ typedef struct tw_params {
     int              rank, ranks;
     size_t           count; /* tensors */
     tw_param_t      *param;
-    size_t           total;            /* elements of each vector on this rank                */
+    size_t           total;            /* elements of each vector on this rank, gaps included */
     size_t           replicated;       /* elements 0 .. replicated - 1 are equal on all ranks */
     float           *value, *gradient; /* [total], 64-byte aligned, of the backend          */
     float           *momentum;         /* [moments], the same                               */

@@ -80,23 +80,34 @@ static tw_status_t tw_cuda_use(int device, int *before_p)
 
 typedef int tw_cu_attribute_fn(void *data, int attribute, unsigned long long pointer);
 typedef int tw_cu_primary_fn(void **context, int device);
+typedef int tw_cu_release_fn(int device);
 typedef int tw_cu_push_fn(void *context);
 typedef int tw_cu_pop_fn(void **context);
 
-/* Memory of pools and mapped memory are of no context: the device's first one, which stays as it is. */
+/* Memory of pools and mapped memory are of no context: the device's first one, which stays as it is: whoever has
+ * started it keeps it. Only one that nobody had is kept from here. */
 static tw_status_t tw_cuda_primary(tw_cu_attribute_fn *attribute, const void *p, void **context_p)
 {
     tw_cu_primary_fn *retain;
+    tw_cu_release_fn *release;
     int               device = 0;
+    bool              started;
 
-    if (!tw_cuda_driver("cuDevicePrimaryCtxRetain", &retain)) {
+    if (!tw_cuda_driver("cuDevicePrimaryCtxRetain", &retain) ||
+        !tw_cuda_driver("cuDevicePrimaryCtxRelease_v2", &release)) {
         return TW_ERR_UNSUPPORTED;
     }
-    return attribute(&device, TW_CU_POINTER_DEVICE_ORDINAL, (unsigned long long)(uintptr_t)p) ==
-                       0 &&
-                   retain(context_p, device) == 0
-               ? TW_OK
-               : TW_ERR_IO;
+    if (attribute(&device, TW_CU_POINTER_DEVICE_ORDINAL, (unsigned long long)(uintptr_t)p) != 0) {
+        return TW_ERR_IO;
+    }
+    started = tw_cuda_started(device);
+    if (retain(context_p, device) != 0) {
+        return TW_ERR_IO;
+    }
+    if (started) {
+        (void)release(device);
+    }
+    return TW_OK;
 }
 
 static tw_status_t tw_cuda_context(const void *p, void **context_p)

@@ -26,6 +26,7 @@ bool               standin_started[STANDIN_DEVICES];
 bool               standin_peers_possible;
 bool               standin_peers[STANDIN_DEVICES][STANDIN_DEVICES];
 _Thread_local int  standin_current;
+_Thread_local bool standin_bound;
 _Thread_local bool standin_in_host_function;
 static const char *current_call = "";
 static uint64_t    seed         = 1;

@@ -46,12 +46,13 @@ void standin_count(const char *kind, int by);
 
 /* ---- devices -------------------------------------------------------------------------------- */
 
-extern int               standin_devices;
-extern size_t            standin_memory; /* bytes of a device */
-extern size_t            standin_used[STANDIN_DEVICES];
-extern int               standin_broken[STANDIN_DEVICES]; /* the sticky error */
-extern bool              standin_started[STANDIN_DEVICES];
-extern _Thread_local int standin_current;
+extern int                standin_devices;
+extern size_t             standin_memory; /* bytes of a device */
+extern size_t             standin_used[STANDIN_DEVICES];
+extern int                standin_broken[STANDIN_DEVICES]; /* the sticky error */
+extern bool               standin_started[STANDIN_DEVICES];
+extern _Thread_local int  standin_current;
+extern _Thread_local bool standin_bound; /* a call of the thread has made a context current to it */
 
 /* The kind of a kernel; NULL: of none. */
 const standin_kernels_t *standin_kernels_of(const void *kernel);

@@ -33,6 +33,7 @@ cudaError_t standin_cuda_enter(const char *call)
     const cudaError_t error = served((cudaError_t)standin_enter(call, -1));
 
     standin_started[standin_current] = standin_devices > 0;
+    standin_bound                    = standin_devices > 0;
     return error == cudaSuccess && standin_devices == 0 ? cudaErrorNoDevice : error;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/gpu/standin/driver.c - the functions of the driver that thinwire looks for. Each device has one
- * context, its primary one; what a thread has pushed and not popped is a leak.
+ * context, its primary one; what a thread has pushed and not popped is a leak, as is what was retained and
+ * not released.
  */
 #include "config.h"
 
@@ -17,15 +18,19 @@
 #define INVALID_CONTEXT          201
 #define DEPTH                    16
 #define PUSHED                   "pushed contexts"
+#define RETAINED                 "retained contexts"
 
 int cuPointerGetAttribute(void *data, int attribute, unsigned long long pointer);
 int cuDevicePrimaryCtxGetState(int dev, unsigned *flags, int *active);
 int cuDeviceGetAttribute(int *value, int attribute, int device);
+int cuDeviceGetCount(int *count);
+int cuDevicePrimaryCtxRelease_v2(int device);
 int cuDevicePrimaryCtxRetain(void **context, int device);
 int cuCtxPushCurrent_v2(void *context);
 int cuCtxPopCurrent_v2(void **context);
 
 static char              contexts[STANDIN_DEVICES];
+static int               retained[STANDIN_DEVICES];
 static _Thread_local int below[DEPTH], depth; /* devices that were current before each push */
 
 static int attribute_of(const standin_memory_t *m, int attribute, void *data)
@@ -53,15 +58,18 @@ static int attribute_of(const standin_memory_t *m, int attribute, void *data)
     }
 }
 
+/* A thread without a context is not told that an address is unknown. The documents leave it open which of the two
+ * errors it gets; some drivers have given this one. */
 int cuPointerGetAttribute(void *data, int attribute, unsigned long long pointer)
 {
     int                     error = standin_enter(__func__, 0);
     const standin_memory_t *m     = standin_memory_of((const void *)(uintptr_t)pointer);
 
     if (error == 0) {
-        error = data == NULL || m == NULL || m->kind == STANDIN_FREED
-                    ? cudaErrorInvalidValue
-                    : attribute_of(m, attribute, data);
+        error = data == NULL                            ? cudaErrorInvalidValue
+                : m != NULL && m->kind != STANDIN_FREED ? attribute_of(m, attribute, data)
+                : standin_bound || depth > 0            ? cudaErrorInvalidValue
+                                                        : INVALID_CONTEXT;
     }
     return standin_leave(error);
 }
@@ -92,6 +100,34 @@ int cuDevicePrimaryCtxRetain(void **context, int device)
     error = error == 0 ? device_error(device) : error;
     if (error == 0) {
         *context = &contexts[device];
+        retained[device]++;
+        standin_count(RETAINED, 1);
+    }
+    return standin_leave(error);
+}
+
+int cuDevicePrimaryCtxRelease_v2(int device)
+{
+    int error = standin_enter(__func__, 0);
+
+    error = error == 0 ? device_error(device) : error;
+    if (error == 0 && retained[device] == 0) {
+        standin_found("the context of device %d was not retained", device);
+        error = INVALID_CONTEXT;
+    }
+    if (error == 0) {
+        retained[device]--;
+        standin_count(RETAINED, -1);
+    }
+    return standin_leave(error);
+}
+
+int cuDeviceGetCount(int *count)
+{
+    int error = standin_enter(__func__, 0);
+
+    if (error == 0) {
+        *count = standin_devices;
     }
     return standin_leave(error);
 }
@@ -143,7 +179,7 @@ int cuDevicePrimaryCtxGetState(int dev, unsigned *flags, int *active)
     }
     if (error == 0) {
         *flags  = 0;
-        *active = standin_started[dev];
+        *active = standin_started[dev] || retained[dev] > 0;
     }
     return standin_leave(error);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/gpu/standin/failures.c - a collective on device memory, of whose allocations each fails once: all ranks are
- * told, it works afterwards, and nothing is left. Then work fails on the device.
+ * told, it works afterwards, and nothing is left. Then work fails on the device. And what the driver is asked.
  */
 #include "config.h"
 
 #include <cuda_runtime_api.h>
 #include <pthread.h>
 
+#include "runtime/codec/owner.h"
 #include "tests/gpu/standin/standin.h"
 #include "tests/transport/device_job.h"
 
@@ -162,8 +163,51 @@ static void a_device_that_is_not_started(void)
     T_CHECK(before == -1, "device %d was current, not 2", before);
 }
 
+static void memory_is(const void *p, tw_owner_t owner, const char *what)
+{
+    const tw_owner_t is = tw_owner_of(p);
+
+    T_CHECK(is == owner, "%s: %d, not %d", what, (int)is, (int)owner);
+    T_CHECK(standin_objects_of("retained contexts") == 0 &&
+                standin_objects_of("pushed contexts") == 0,
+            "%s: a context is left", what);
+}
+
+static void *thread_without_context(void *p)
+{
+    memory_is(&p, TW_OWNER_HOST, "memory of the host, without a context");
+    memory_is(p, TW_OWNER_CUDA, "memory of the device, without a context");
+    return NULL;
+}
+
+/* Device 0 is not started yet, nor is it by the question. */
+static void whose_memory_without_a_context(void)
+{
+    void     *memory = NULL, *context = NULL;
+    unsigned  flags  = 0;
+    int       active = 1;
+    pthread_t thread;
+
+    memory_is(&flags, TW_OWNER_HOST, "memory of the host, device 0 not being started");
+    T_CHECK(cuDevicePrimaryCtxGetState(0, &flags, &active) == 0 && !active, "device 0 was started");
+    T_OK(tw_device_cuda.allocate(TW_DEVICE_MEMORY, 100, &memory));
+    memory_is(&flags, TW_OWNER_HOST, "memory of the host");
+    memory_is(memory, TW_OWNER_CUDA, "memory of the device");
+    T_CHECK(pthread_create(&thread, NULL, thread_without_context, memory) == 0, "no thread");
+    pthread_join(thread, NULL);
+    standin_fail("cuPointerGetAttribute", 1, cudaErrorInvalidValue,
+                 STANDIN_ONCE); /* as of a pool's */
+    T_OK(tw_device_cuda.context(memory, &context));
+    memory_is(memory, TW_OWNER_CUDA, "memory of no context");
+    T_OK(tw_device_cuda.push(context));
+    tw_device_cuda.pop();
+    tw_device_cuda.release(TW_DEVICE_MEMORY, memory);
+    T_CHECK(standin_findings() == 0, "%s", standin_finding());
+}
+
 static const t_case_t cases[] = {
     {"a device that is not started", a_device_that_is_not_started, 1},
+    {"whose memory, without a context", whose_memory_without_a_context, 1},
     {"each allocation fails", each_allocation_fails, 1},
     {"nothing is shared", nothing_is_shared, 1},
     {"a kernel fails late", a_kernel_fails_late, 1},

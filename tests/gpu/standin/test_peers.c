@@ -12,18 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/gpu/standin/expect.h"
 #include "tests/gpu/standin/standin.h"
 #include "tests/suite.h"
 
 enum { BYTES = 20000 };
 
-#define CUDA(call) ck_assert_int_eq((call), cudaSuccess)
-#define FOUND(text)                                                                                \
-    ck_assert_int_ge(standin_findings(), 1);                                                       \
-    ck_assert_msg(strstr(standin_finding(), (text)) != NULL, "%s", standin_finding())
-#define REFUSED(call, error, text)                                                                 \
-    ck_assert_int_eq((call), (error));                                                             \
-    FOUND(text)
 /* In the child, which has no checks: which line failed. */
 #define MUST(condition)                                                                            \
     do {                                                                                           \

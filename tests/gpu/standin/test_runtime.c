@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/gpu/standin/expect.h"
 #include "tests/gpu/standin/standin.h"
 #include "tests/suite.h"
 
@@ -23,14 +24,6 @@ static cudaStream_t   a, b; /* that do not wait for the default stream */
 static unsigned char *on, *other, *pinned, *second;
 static unsigned char  host[BYTES], want[BYTES];
 static test_random_t  r;
-
-#define CUDA(call) ck_assert_int_eq((call), cudaSuccess)
-#define FOUND(text)                                                                                \
-    ck_assert_int_ge(standin_findings(), 1);                                                       \
-    ck_assert_msg(strstr(standin_finding(), (text)) != NULL, "%s", standin_finding())
-#define REFUSED(call, error, text)                                                                 \
-    ck_assert_int_eq((call), (error));                                                             \
-    FOUND(text)
 
 static void set_up(void)
 {
