@@ -115,11 +115,11 @@ def find(name: str) -> Callable[[int], Tuple[nn.Module, Any]]:
 Wrapper = Callable[[nn.Module], Tuple[Any, Optional[thinwire.torch.Hook]]]
 
 
-def gloo(hook: Any = None) -> Wrapper:
-    """DDP with one of torch's hooks, or without."""
+def gloo(hook: Any = None, **options: Any) -> Wrapper:
+    """DDP, with these options, and one of torch's hooks, or without."""
 
     def wrap(model: nn.Module) -> Tuple[Any, None]:
-        wrapped = DistributedDataParallel(model)
+        wrapped = DistributedDataParallel(model, **options)
         if hook is not None:
             wrapped.register_comm_hook(None, hook)
         return wrapped, None
@@ -127,22 +127,22 @@ def gloo(hook: Any = None) -> Wrapper:
     return wrap
 
 
-def ours(codec: str) -> Wrapper:
+def ours(codec: str, **options: Any) -> Wrapper:
     def wrap(model: nn.Module) -> Tuple[Any, thinwire.torch.Hook]:
-        wrapped = DistributedDataParallel(model)
+        wrapped = DistributedDataParallel(model, **options)
         return wrapped, thinwire.torch.register(wrapped, codec)
 
     return wrap
 
 
-def ways(codec: str) -> Dict[str, Wrapper]:
-    """Name of the row: what makes a DDP model of a model."""
+def ways(codec: str, **options: Any) -> Dict[str, Wrapper]:
+    """Name of the row: what makes a DDP model of a model, with these options."""
     return {
-        "gloo fp32": gloo(),
-        "gloo bf16": gloo(default_hooks.bf16_compress_hook),
-        "gloo fp16": gloo(default_hooks.fp16_compress_hook),
-        "thinwire fp32": ours("fp32"),
-        "thinwire " + codec: ours(codec),
+        "gloo fp32": gloo(**options),
+        "gloo bf16": gloo(default_hooks.bf16_compress_hook, **options),
+        "gloo fp16": gloo(default_hooks.fp16_compress_hook, **options),
+        "thinwire fp32": ours("fp32", **options),
+        "thinwire " + codec: ours(codec, **options),
     }
 
 

@@ -13,7 +13,10 @@ from thinwire._library import lib
 from thinwire.errors import Error, InvalidArgumentError
 
 _wait = lib.tw_wait
+_wait_for = lib.tw_wait_for
 _test = lib.tw_test
+
+_LONGEST = 2**31 - 1  # milliseconds
 
 
 class _Operation:
@@ -42,13 +45,17 @@ class _Operation:
             self._end(_wait(self._address))
         return self.result
 
-    def test(self) -> bool:
-        """Advance it without blocking; whether it is complete, and the result there."""
+    def test(self, timeout: float = 0.0) -> bool:
+        """Advance it without blocking, or wait so many seconds at most; whether it is complete, and the result there.
+        While one thread waits here and Comm.start_progress() was called, others may start operations."""
         if self._error is not None:
             raise self._error
         if self in self._comm._running:
             done = ctypes.c_int()
-            status = _test(self._address, ctypes.byref(done))
+            if timeout > 0.0:
+                status = _wait_for(self._address, min(int(1e3 * timeout) + 1, _LONGEST), ctypes.byref(done))
+            else:
+                status = _test(self._address, ctypes.byref(done))
             if status or done.value:
                 self._end(status)
             return bool(done.value)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """thinwire/torch/_exchange.py - averages buckets of gradients, beside backward.
 
-submit() takes a bucket and returns a future at once. One thread owns the communicator: it starts the exchanges of the
-buckets in their order, and completes the futures in that order. In between it sleeps: the library's own thread
-(Comm.start_progress()) encodes, sends and decodes, without Python. The calls of this thread do not hold the GIL.
+submit() starts the exchange of a bucket and returns a future at once. The library's own thread (Comm.start_progress())
+encodes, sends and decodes, without Python. One thread here sleeps until exchanges are complete, without the GIL, and
+completes the futures, in the order of the buckets.
 
 What travels how depends on the parameters, not on the bucket, which DDP rebuilds after the first step:
 
@@ -11,11 +11,9 @@ What travels how depends on the parameters, not on the bucket, which DDP rebuild
 - lossy ones: each parameter alone, so that no block mixes two, with the residuals of that parameter; those that are
   small together, with the codec for small ones.
 """
-import collections
 import queue
 import threading
-import time
-from typing import Any, Deque, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import torch
 
@@ -24,7 +22,7 @@ from thinwire.comm import Comm
 from thinwire.errors import DeadError, Error, UnsupportedError
 from thinwire.feedback import Feedback
 
-_SHORTEST, _LONGEST, _SHARE = 50e-6, 1e-3, 0.05  # of a sleep: seconds, and as a share of the wait so far
+_LOOK = 0.1  # seconds between two looks whether to stop
 
 SMALL = 1024  # elements
 SMALL_VECTOR = 65536  # of one axis: biases, and what normalises
@@ -53,7 +51,7 @@ class Layout(NamedTuple):
 class _Exchange:
     """A bucket under way."""
 
-    __slots__ = ("buffer", "work", "layout", "future", "small", "requests", "since")
+    __slots__ = ("buffer", "work", "layout", "future", "small", "requests")
 
     def __init__(self, buffer: Any, work: Any, layout: Layout) -> None:
         self.buffer = buffer  # DDP's, into which the average goes
@@ -61,8 +59,7 @@ class _Exchange:
         self.layout = layout
         self.future: Any = torch.futures.Future()
         self.small: Any = None
-        self.requests: Deque[Any] = collections.deque()
-        self.since = 0.0
+        self.requests: List[Any] = []
 
 
 class Exchanger:
@@ -74,31 +71,35 @@ class Exchanger:
         self._codec, self._small, self._feedbacks = codec, small, feedbacks
         self._lossless = codec.traits.lossless
         self._layouts: Dict[Tuple[int, ...], Layout] = {}
-        # No SimpleQueue: CPython 3.11's get() never returns where a short timeout is over before it waits.
-        self._queue: "queue.Queue[Optional[_Exchange]]" = queue.Queue()
+        self._queue: "queue.SimpleQueue[Optional[_Exchange]]" = queue.SimpleQueue()
         self._gate = threading.Lock()  # of error
+        self._stopping = False
         self._thread = threading.Thread(target=self._main, name="thinwire.torch", daemon=True)
         self._thread.start()
 
     def submit(self, buffer: Any, parameters: List[Any]) -> Any:
         """A future of `buffer`, which will hold the average. It holds the gradients of these parameters, one after
         another, and must be left alone until then."""
-        if self.error is not None:
-            raise self.error
         if buffer.layout is not torch.strided or buffer.is_complex():
             raise UnsupportedError(
                 "gradients are %s, %s; accepted: dense ones of real numbers" % (buffer.dtype, buffer.layout)
             )
         exchange = _Exchange(buffer, self._values(buffer), self._layout(buffer.numel(), parameters))
         with self._gate:
-            if self.error is None:
-                self._queue.put(exchange)
-                return exchange.future
-        raise self.error
+            if self.error is not None:
+                raise self.error
+            try:
+                self._begin(exchange)
+            except BaseException as error:
+                self.error = error
+                raise
+            self._queue.put(exchange)
+        return exchange.future
 
     def stop(self) -> None:
         """End the thread. Exchanges under way are not waited for: their futures fail."""
         if self._thread.is_alive():
+            self._stopping = True
             self._queue.put(None)
             self._thread.join()
 
@@ -131,38 +132,7 @@ class Exchanger:
             raise UnsupportedError("a bucket of %d elements has parameters of %d" % (count, start))
         return made
 
-    # ---- the thread ------------------------------------------------------------------------------
-
-    def _main(self) -> None:
-        running: Deque[_Exchange] = collections.deque()
-        while True:
-            try:
-                new = self._next(running)
-            except queue.Empty:
-                new = running[0]
-            else:
-                if new is None:
-                    break
-                running.append(new)
-            try:
-                if new.since == 0.0:
-                    self._begin(new)
-                while running and self._complete(running[0]):
-                    running.popleft()
-            except BaseException as error:
-                self._fail(error, running)
-                return
-        self._fail(DeadError("the hook was freed"), running)
-
-    def _next(self, running: Deque[_Exchange]) -> Optional[_Exchange]:
-        """The next to begin; queue.Empty if it is time to look after those that are running."""
-        if not running:
-            return self._queue.get()
-        waited = time.monotonic() - running[0].since
-        return self._queue.get(timeout=min(max(_SHARE * waited, _SHORTEST), _LONGEST))
-
     def _begin(self, exchange: _Exchange) -> None:
-        exchange.since = time.monotonic()
         codec = None if exchange.work.dtype == torch.float64 else self._codec
         for start, end, feedback in exchange.layout.parts:
             self._start(exchange, exchange.work[start:end], codec, feedback)
@@ -175,12 +145,23 @@ class Exchanger:
             self.comm.iallreduce(values, codec, op="average", out=values, feedback=feedback)
         )
 
-    def _complete(self, exchange: _Exchange) -> bool:
-        """Whether it was complete, and its future is now."""
-        while exchange.requests:
-            if not exchange.requests[0].test():
-                return False
-            exchange.requests.popleft()
+    # ---- the thread ------------------------------------------------------------------------------
+
+    def _main(self) -> None:
+        while True:
+            exchange = self._queue.get()
+            if exchange is None:
+                return self._fail(DeadError("the hook was freed"), [])
+            try:
+                self._complete(exchange)
+            except BaseException as error:
+                return self._fail(error, [exchange])
+
+    def _complete(self, exchange: _Exchange) -> None:
+        for request in exchange.requests:
+            while not request.test(_LOOK):
+                if self._stopping:
+                    raise DeadError("the hook was freed")
         if exchange.small is not None:
             first = 0
             for start, end in exchange.layout.small:
@@ -188,13 +169,13 @@ class Exchanger:
                 first += end - start
         if exchange.work is not exchange.buffer:
             exchange.buffer.copy_(exchange.work)
+        exchange.requests = []
         exchange.future.set_result(exchange.buffer)
-        return True
 
-    def _fail(self, error: BaseException, running: Deque[_Exchange]) -> None:
+    def _fail(self, error: BaseException, running: List[_Exchange]) -> None:
         """All that is under way, and all that comes."""
         with self._gate:  # what is not in the queue yet never gets there
-            self.error = error
+            self.error = self.error or error
         while not self._queue.empty():
             last = self._queue.get()
             if last is not None:
