@@ -15,6 +15,7 @@ import collections
 import queue
 import threading
 import time
+import weakref
 from typing import Any, Deque, Dict, List, NamedTuple, Optional, Tuple
 
 import torch
@@ -25,6 +26,7 @@ from thinwire.errors import DeadError, Error, UnsupportedError
 from thinwire.feedback import Feedback
 
 _SHORTEST, _LONGEST, _SHARE = 50e-6, 1e-3, 0.05  # of a sleep: seconds, and as a share of the wait so far
+_IDLE = 1.0  # seconds between looks whether the hook is still there
 
 SMALL = 1024  # elements
 SMALL_VECTOR = 65536  # of one axis: biases, and what normalises
@@ -66,10 +68,12 @@ class _Exchange:
 
 
 class Exchanger:
-    """Of one registration. codec and small are specs; feedbacks by the id() of their parameter."""
+    """Of one registration; feedbacks by the id() of their parameter. Its thread ends with stop(), or soon after nobody
+    has the owner any more: a model that was dropped with its hook."""
 
-    def __init__(self, comm: Comm, codec: Codec, small: Codec, feedbacks: Dict[int, Feedback]) -> None:
+    def __init__(self, owner: Any, comm: Comm, codec: Codec, small: Codec, feedbacks: Dict[int, Feedback]) -> None:
         self.comm = comm
+        self._owner = weakref.ref(owner)
         self.error: Optional[BaseException] = None  # after it nothing can be exchanged
         self._codec, self._small, self._feedbacks = codec, small, feedbacks
         self._lossless = codec.traits.lossless
@@ -153,11 +157,19 @@ class Exchanger:
                 self._fail(error, running)
                 return
         self._fail(DeadError("the hook was freed"), running)
+        if self._owner() is None:  # the communicator stays until the end of the program: freeing one is collective
+            self._layouts.clear()
+            self._feedbacks.clear()
+            self.comm._sweep()
 
     def _next(self, running: Deque[_Exchange]) -> Optional[_Exchange]:
-        """The next to begin; queue.Empty if it is time to look after those that are running."""
-        if not running:
-            return self._queue.get()
+        """The next to begin, None to end; queue.Empty if it is time to look after those that are running."""
+        while not running:
+            try:
+                return self._queue.get(timeout=_IDLE)
+            except queue.Empty:
+                if self._owner() is None:
+                    return None
         waited = time.monotonic() - running[0].since
         return self._queue.get(timeout=min(max(_SHARE * waited, _SHORTEST), _LONGEST))
 

@@ -5,7 +5,6 @@ A rank of torch.distributed is the rank of MPI_COMM_WORLD with the same number. 
 hook, the ranks of its group tell each other through the store of torch.distributed what they were asked for, with a
 limit of time: whoever is missing or wants something else is named on all of them, and nobody waits for ever.
 """
-import collections
 import json
 import os
 import socket
@@ -24,7 +23,6 @@ LAUNCH = "start the program by mpirun -n RANKS python3 PROGRAM"
 _LONGEST = 255  # bytes of a host's name
 _POLL = 0.01  # seconds
 
-_calls: Dict[Tuple[int, ...], int] = collections.defaultdict(int)  # agree() among these ranks, so far
 _shared: Dict[Tuple[int, ...], Comm] = {}
 
 # ---- the start -----------------------------------------------------------------------------------
@@ -122,9 +120,8 @@ def agree(what: str, ranks: Sequence[int], mine: Dict[str, Any], problem: str, d
     """Compare `mine` over the ranks; `problem` is why this one cannot take part, or "". An exception on all ranks if
     one has a problem, if they differ (`details`, a list, tells where), or if one does not come within `limit`
     seconds."""
-    _calls[tuple(ranks)] += 1
-    place = "thinwire/%s/%s/%d/" % (what, "-".join(map(str, ranks)), _calls[tuple(ranks)])
     store, rank = _get_default_store(), dist.get_rank()
+    place = _place(store, what, ranks)
     store.set("%sdetails/%d" % (place, rank), json.dumps(details))
     store.set(place + str(rank), json.dumps({"problem": problem, "asked": mine}))
     _meet(store, place, what, ranks, limit)
@@ -142,6 +139,19 @@ def agree(what: str, ranks: Sequence[int], mine: Dict[str, Any], problem: str, d
             if name == "parameters":  # these are hashes
                 here, there = _difference(*(json.loads(store.get("%sdetails/%d" % (place, x))) for x in (r, first)))
             raise MismatchError("%s: rank %d has %s, rank %d %s" % (what, r, here, first, there))
+
+
+def _place(store: Any, what: str, ranks: Sequence[int]) -> str:
+    """Where this call meets those of the others: at the same number, which a rank that missed some has to catch up
+    with if the others have tried again since."""
+    here = "thinwire/%s/%s/" % (what, "-".join(map(str, ranks)))
+    calls = "%scalls/%d" % (here, dist.get_rank())
+    number = store.add(calls, 1)
+    while store.check(["%s%d/missing" % (here, number)]) and any(
+        store.check(["%s%d/%d" % (here, number + 1, r)]) for r in ranks
+    ):
+        number = store.add(calls, 1)
+    return "%s%d/" % (here, number)
 
 
 def _difference(one: List[Any], other: List[Any]) -> Tuple[str, str]:
