@@ -3,8 +3,13 @@
 import os
 import subprocess
 
+import setuptools
 from setuptools import setup
 from setuptools.command.build_py import build_py
+
+
+if int(setuptools.__version__.split(".")[0]) < 61:  # older ones do not read pyproject.toml, and install "UNKNOWN"
+    raise SystemExit("setuptools is %s; needed: 61 or newer (pip install -U setuptools)" % setuptools.__version__)
 
 
 def folder():

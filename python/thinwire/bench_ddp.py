@@ -105,7 +105,8 @@ def find(name: str) -> Callable[[int], Tuple[nn.Module, Any]]:
             spec.loader.exec_module(module)
         else:
             module = importlib.import_module(place)
-        return getattr(module, function)
+        made: Callable[[int], Tuple[nn.Module, Any]] = getattr(module, function)
+        return made
     except Exception as error:
         raise Bad("model '%s': %s" % (name, error)) from None
 

@@ -10,7 +10,7 @@ limit=${TW_TIME_LIMIT:-120}
 library=$top_builddir/lib/libthinwire.so
 family=$([ "$TW_MPI" = openmpi ] && echo 'open mpi' || echo mpich)
 export THINWIRE_LIBRARY=$library PYTHONPATH=$top_srcdir/python PYTHONDONTWRITEBYTECODE=1
-plan 50
+plan 51
 
 # What is missing for all of it, and for the part with mpi4py.
 missing=
@@ -69,6 +69,15 @@ raises() { # the others wait for rank 0, until the job is ended
     [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q 'InvalidArgumentError: x is not contiguous' "$scratch/out"
 }
 test_with "$missing" "an exception on one rank ends the job" raises
+
+seed=${THINWIRE_SEED:-$RANDOM}
+on_device() { # by the library's own code for CUDA, on the stand-in for it
+    echo "# THINWIRE_SEED=$seed"
+    THINWIRE_LIBRARY=$top_builddir/tests/gpu/standin/.libs/libthinwire.so STANDIN_DEVICES=2 STANDIN_SEED=$seed \
+        ranks 2 "$python" "$tests/test_device.py" &&
+        ! grep '^standin: ' "$scratch/out"
+}
+test_with "$missing" "device memory, on 2 ranks" on_device
 
 # ---- with mpi4py ---------------------------------------------------------------------------------
 
@@ -151,8 +160,8 @@ test_with "$without_mpi4py" "a library of another MPI than mpi4py's" other_mpi
 # ---- pip -----------------------------------------------------------------------------------------
 
 without_pip=$missing
-[ -n "$missing" ] || "$python" -c 'import setuptools, wheel, pip' >/dev/null 2>&1 ||
-    without_pip="no pip (Debian, Ubuntu: python3-pip python3-setuptools python3-wheel)"
+[ -n "$missing" ] || "$python" -c 'import setuptools, wheel, pip; assert int(setuptools.__version__.split(".")[0]) >= 61' >/dev/null 2>&1 ||
+    without_pip="no pip with setuptools 61 (Debian, Ubuntu: python3-pip python3-setuptools python3-wheel)"
 installs() { # FOLDER WHAT: and the library is that of thinwire.pc
     env -u THINWIRE_LIBRARY "PKG_CONFIG_PATH=$scratch/pc" "$python" -m pip install --no-build-isolation --no-deps --no-index \
         --disable-pip-version-check --no-cache-dir --target "$scratch/$1" "$2" || return 1

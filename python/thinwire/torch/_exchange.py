@@ -34,7 +34,7 @@ SMALL_VECTOR = 65536  # of one axis: biases, and what normalises
 
 def is_small(parameter: Any) -> bool:
     """Whether a parameter is one of those that are not worth a lossy codec."""
-    return parameter.numel() < (SMALL_VECTOR if parameter.dim() < 2 else SMALL)
+    return bool(parameter.numel() < (SMALL_VECTOR if parameter.dim() < 2 else SMALL))
 
 
 class Part(NamedTuple):

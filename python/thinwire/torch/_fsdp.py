@@ -9,12 +9,12 @@ from typing import Any, Optional, Sequence, Tuple
 import torch
 import torch.distributed as dist
 
-from thinwire.comm import Comm
+from thinwire.comm import CodecLike, Comm
 from thinwire.errors import InvalidArgumentError, InvalidTypeError, UnsupportedError
 from thinwire.torch._group import communicator_for
 
 
-def register_fsdp(model: Any, codec: Any = "tree8", *, comm: Any = None) -> Comm:
+def register_fsdp(model: Any, codec: CodecLike = "tree8", *, comm: Optional[Comm] = None) -> Comm:
     """Have the gradients of a FullyShardedDataParallel model averaged with a codec: model.register_comm_hook(). For the
     strategies that torch has hooks for: FULL_SHARD, SHARD_GRAD_OP, NO_SHARD. There is no error feedback. The
     parameters travel as torch sends them. Collective over the model's process group. Returns the communicator."""
@@ -51,7 +51,7 @@ def _scatter(comm: Comm, codec: Any, output: Any, source: Any, op: str) -> None:
 
 
 def set_fully_shard(
-    model: Any, codec: Optional[Any] = "tree8", parameters: Optional[Any] = None, *, comm: Any = None
+    model: Any, codec: CodecLike = "tree8", parameters: CodecLike = None, *, comm: Optional[Comm] = None
 ) -> Comm:
     """For a model of torch.distributed.fsdp.fully_shard(), and the modules in it that were given to that: gradients
     travel with `codec`, parameters with the codec `parameters` (None: nothing is lost). Gradients lose without error

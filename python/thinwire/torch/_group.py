@@ -9,7 +9,7 @@ import json
 import os
 import socket
 import time
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy
 import torch.distributed as dist
@@ -22,6 +22,7 @@ from thinwire.errors import InvalidArgumentError, MismatchError, TimeLimitError
 LAUNCH = "start the program by mpirun -n RANKS python3 PROGRAM"
 _LONGEST = 255  # bytes of a host's name
 _POLL = 0.01  # seconds
+_Store: Any = dist.TCPStore  # type: ignore[attr-defined, unused-ignore]  # which torch exports without a stub
 
 _shared: Dict[Tuple[int, ...], Comm] = {}
 
@@ -38,10 +39,10 @@ def init_process_group(backend: str = "gloo", **options: Any) -> None:
     name = os.environ.get("MASTER_ADDR") or (_own_name() if rank == 0 else "")
     store = None
     if rank == 0:  # a port that is free
-        store = dist.TCPStore(name, 0, size, is_master=True, wait_for_workers=False)
+        store = _Store(name, 0, size, is_master=True, wait_for_workers=False)
     name, port = _from_first(name, store.port if store is not None else 0)
     if store is None:
-        store = dist.TCPStore(name, port, size, is_master=False)
+        store = _Store(name, port, size, is_master=False)
     os.environ.update(MASTER_ADDR=name, MASTER_PORT=str(port), RANK=str(rank), WORLD_SIZE=str(size))
     dist.init_process_group(backend, store=store, rank=rank, world_size=size, **options)
 
@@ -101,7 +102,7 @@ def communicator(ranks: Sequence[int]) -> Comm:
         return Comm(group)
 
 
-def communicator_for(group: Any, comm: Any) -> Comm:
+def communicator_for(group: Any, comm: Optional[Comm]) -> Comm:
     """comm if there is one, else the one that is kept for the ranks of the group (None: all of them). The first call
     is collective over them."""
     if comm is not None:

@@ -11,7 +11,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from thinwire import _mpi
 from thinwire.codec import Codec
-from thinwire.comm import Comm
+from thinwire.comm import CodecLike, Comm
 from thinwire.errors import Error, FormatError, InvalidArgumentError, InvalidTypeError
 from thinwire.feedback import Feedback
 from thinwire.torch import _group
@@ -23,11 +23,11 @@ _alive: "weakref.WeakSet[Exchanger]" = weakref.WeakSet()  # each lives as long a
 
 def register(
     model: Any,
-    codec: Any = "tree8",
-    small: Any = "fp32",
+    codec: CodecLike = "tree8",
+    small: CodecLike = "fp32",
     feedback: Optional[bool] = None,
     *,
-    comm: Any = None,
+    comm: Optional[Comm] = None,
     timeout: float = 60.0,
 ) -> "Hook":
     """Have the gradients of a DistributedDataParallel model averaged by thinwire: model.register_comm_hook().
