@@ -135,12 +135,13 @@ old() {
     echo 'const char *tw_version(void) { return "9.8.7"; }' >"$scratch/old.c" && shared "$scratch/old.so" "$scratch/old.c" &&
         refused "$scratch/old.so" 'old.so is version 9.8.7, the Python package 0.1.0: install both from the same release' 'import thinwire'
 }
-# A libthinwire of which no function may be called, with an MPI of its own.
+# A libthinwire of which no function may be called but MPI's first, with an MPI of its own.
 other_mpi() {
     {
         echo 'const char *tw_version(void) { return "0.1.0"; }'
         echo 'const char *tw_build(void) { return "cc, MPI by othercc, and so on"; }'
         echo 'char tw_in_place_mark; void abort(void); int MPI_Get_library_version(char *a, int *b) { abort(); }'
+        echo 'int MPI_Init_thread(int *a, char ***b, int c, int *d) { return 0; }'
         "$python" -c '
 from thinwire import _c
 for name in _c.PROTOTYPES:
@@ -150,7 +151,9 @@ for name in _c.PROTOTYPES:
         refused "$scratch/other.so" 'mpi4py uses .* (.*), but .*other.so uses .*other.so (MPI by othercc): both must be built' \
             'from mpi4py import MPI; import thinwire; thinwire.Comm()' &&
         refused "$scratch/other.so" 'both must be built with the same MPI library' \
-            'import thinwire; from mpi4py import MPI; thinwire.Comm(MPI.COMM_WORLD)'
+            'import thinwire; from mpi4py import MPI; thinwire.Comm(MPI.COMM_WORLD)' &&
+        refused "$scratch/other.so" 'both must be built with the same MPI library' \
+            'from thinwire import _mpi; _mpi._initialise(); from mpi4py import MPI'
 }
 test_with "$missing" "no library" not_found
 test_with "$missing" "a library that is another" no_thinwire
