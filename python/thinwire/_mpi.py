@@ -16,6 +16,7 @@ from thinwire.errors import InvalidArgumentError, InvalidTypeError, LibraryError
 
 _MPICH_WORLD = 0x44000000
 _THREAD_MULTIPLE = 3
+STRANGERS = "mpirun is of another MPI library than thinwire: each of %d processes is rank 0 of 1 (python3 -m thinwire)"
 _LONGEST_VERSION = 8192  # bytes; MPI_MAX_LIBRARY_VERSION_STRING is less everywhere
 _TAG = 117  # on MPI_COMM_WORLD, of MPI_Comm_create_group
 
@@ -50,6 +51,16 @@ def _ranks() -> int:
     value = ctypes.c_int()
     _function("MPI_Comm_size")(_world(), ctypes.byref(value))
     return value.value
+
+
+def strangers() -> int:
+    """How many processes an mpirun of another MPI library has started, each of which is alone then; 0: none has."""
+    if OPEN_MPI:  # PMI_SIZE alone may come from Slurm; the others are hydra's
+        hydra = "HYDI_CONTROL_FD" in os.environ or "MPI_LOCALNRANKS" in os.environ
+        count = os.environ.get("PMI_SIZE", "") if hydra else ""
+    else:
+        count = os.environ.get("OMPI_COMM_WORLD_SIZE", "")
+    return int(count) if count.isdigit() and int(count) > 1 and _ranks() == 1 else 0
 
 
 def _check_mpi4py(path: str) -> None:
@@ -113,6 +124,8 @@ def _initialise() -> None:
         raise MPIError("MPI_Init_thread failed")
     _mine = True
     sys.meta_path.insert(0, _Guard())
+    if strangers() and sys.stderr is not None:
+        sys.stderr.write("thinwire: warning: %s\n" % STRANGERS % strangers())
 
 
 def handle(comm: Any) -> Any:

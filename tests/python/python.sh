@@ -10,7 +10,7 @@ limit=${TW_TIME_LIMIT:-120}
 library=$top_builddir/lib/libthinwire.so
 family=$([ "$TW_MPI" = openmpi ] && echo 'open mpi' || echo mpich)
 export THINWIRE_LIBRARY=$library PYTHONPATH=$top_srcdir/python PYTHONDONTWRITEBYTECODE=1
-plan 51
+plan 52
 
 # What is missing for all of it, and for the part with mpi4py.
 missing=
@@ -63,6 +63,13 @@ for n in 1 2 3 4; do
     test_with "$missing" "several communicators and threads without mpi4py, on $n ranks" by_itself $n twice
 done
 test_with "$missing" "MPI was finalised" by_itself 2 late
+stranger() { # as the mpirun of another MPI library starts them
+    local out
+    out=$(env OMPI_COMM_WORLD_SIZE=2 PMI_SIZE=2 MPI_LOCALNRANKS=2 timeout -k 5 "$limit" "$python" -c 'import thinwire; thinwire.Comm()' 2>&1) || return 1
+    echo "$out"
+    [ "$out" = "thinwire: warning: mpirun is of another MPI library than thinwire: each of 2 processes is rank 0 of 1 (python3 -m thinwire)" ]
+}
+test_with "$missing" "an mpirun of another MPI library" stranger
 raises() { # the others wait for rank 0, until the job is ended
     TW_WANTED=3 ranks 3 "$python" "$tests/test_alone.py" raise
     local status=$?
@@ -142,6 +149,7 @@ other_mpi() {
         echo 'const char *tw_build(void) { return "cc, MPI by othercc, and so on"; }'
         echo 'char tw_in_place_mark; void abort(void); int MPI_Get_library_version(char *a, int *b) { abort(); }'
         echo 'int MPI_Init_thread(int *a, char ***b, int c, int *d) { return 0; }'
+        echo 'int MPI_Comm_size(int a, int *b) { *b = 1; return 0; }'
         "$python" -c '
 from thinwire import _c
 for name in _c.PROTOTYPES:

@@ -193,13 +193,21 @@ class Hooks(Case):
 
     def test_unused_parameters(self):
         for codec in ("fp32", "tree8", "onebit"):
-            plain = DDP(Branches(), find_unused_parameters=True)
+            plain, alone = DDP(Branches(), find_unused_parameters=True), Branches()
+            residuals = {n: beside.feedback(n + "'", p.numel()) for n, p in alone.named_parameters() if p.dim() > 1}
             with self.hooked(Branches(), codec, ddp={"find_unused_parameters": True}) as (model, _):
                 for step in range(3):
-                    backward(plain, step)
-                    backward(model, step)
+                    for net in (plain, model, alone):
+                        backward(net, step)
+                    self.assertEqual([g is None for g in gradients(model).values()], [g is None for g in gradients(plain).values()])
                     if codec == "fp32":
                         self.same(gradients(model), gradients(plain), 2 * size)
+                        continue
+                    for name, p in alone.named_parameters():  # what only other ranks use is zero here
+                        p.grad = torch.zeros_like(p) if p.grad is None else p.grad
+                    want = wanted(alone, codec, residuals if codec == "onebit" else None)
+                    self.same({n: g for n, g in gradients(model).items() if g is not None},
+                              {n: g for n, g in want.items() if gradients(model)[n] is not None})  # fmt: skip
                 self.assertIsNone(model.module.never.weight.grad)
                 self.assertIsNotNone(model.module.even.weight.grad)
 

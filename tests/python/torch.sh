@@ -13,7 +13,7 @@ sanitized && nothing "the sanitizer's library must come first"
 export THINWIRE_LIBRARY=$top_builddir/lib/libthinwire.so PYTHONPATH=$top_srcdir/python PYTHONDONTWRITEBYTECODE=1
 export GLOO_SOCKET_IFNAME=${GLOO_SOCKET_IFNAME:-lo} MASTER_ADDR=127.0.0.1
 export PYTHONWARNINGS=ignore
-plan 14
+plan 15
 
 all() { TW_WANTED=$1 ranks "$1" "$python" "$tests/test_torch.py"; }
 example() { ranks "$@" && grep -q 'right' "$scratch/out"; }
@@ -52,6 +52,13 @@ by_torchrun() { # as torchrun starts them: no ranks of MPI
     grep -q '^thinwire.errors.InvalidArgumentError: MPI has 1 ranks, torch.distributed 2 (processes that torchrun starts are no ranks of MPI): start the program by mpirun -n RANKS' <<<"$out"
 }
 check "torchrun" by_torchrun
+by_another() { # as the mpirun of another MPI library starts them
+    local out
+    out=$(env OMPI_COMM_WORLD_SIZE=2 PMI_SIZE=2 MPI_LOCALNRANKS=2 timeout -k 5 "$limit" "$python" -c "$init" 2>&1) && return 1
+    tail -n 1 <<<"$out"
+    grep -q '^thinwire.errors.InvalidArgumentError: mpirun is of another MPI library than thinwire: each of 2 processes' <<<"$out"
+}
+check "an mpirun of another MPI library" by_another
 check "no process group" said 2 'InvalidArgumentError: torch.distributed is not initialised: call thinwire.torch.init_process_group()' \
     "$python" "$tests/test_torch_alone.py" uninitialised
 check "MPI without MPI_THREAD_MULTIPLE" said 2 'InvalidArgumentError: .*rank 0: MPI was not initialised with MPI_THREAD_MULTIPLE' \

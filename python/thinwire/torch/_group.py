@@ -34,6 +34,8 @@ def init_process_group(backend: str = "gloo", **options: Any) -> None:
     arguments go there (timeout, ...). The environment gets MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE. Where the
     name of rank 0's machine leads to no address that all others reach, set MASTER_ADDR to one. Collective."""
     rank, size = _mpi.rank_and_size()
+    if _mpi.strangers():
+        raise InvalidArgumentError(_mpi.STRANGERS % _mpi.strangers())
     if int(os.environ.get("WORLD_SIZE", size)) != size:
         raise InvalidArgumentError(_no_ranks(size, int(os.environ["WORLD_SIZE"])))
     name = os.environ.get("MASTER_ADDR") or (_own_name() if rank == 0 else "")

@@ -41,11 +41,13 @@ def broadcast_parameters(
 
 def _tensors(model: torch.nn.Module, codec: CodecLike) -> Iterator[Tuple[Any, Any, Any]]:
     """Each tensor, its values as a new vector of float32 or float64, and the codec for these."""
-    for tensor in [*model.parameters(), *model.buffers()]:
+    tensors = [*model.parameters(), *model.buffers()]
+    for tensor in tensors:  # all before the first is sent
         if tensor.device.type != "cpu" or tensor.is_complex():
             raise InvalidArgumentError(
                 "a tensor of the model is of %s on %s; accepted: real numbers on cpu" % (tensor.dtype, tensor.device)
             )
+    for tensor in tensors:
         exact = not tensor.is_floating_point() or tensor.dtype == torch.float64
         values = tensor.detach().to(torch.float64 if exact else torch.float32, copy=True).reshape(-1)
         yield tensor, values, None if exact or is_small(tensor) else codec
