@@ -19,7 +19,10 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Tuple
 
-import torch
+try:
+    import torch
+except ImportError as error:
+    sys.exit("thinwire-bench-ddp: PyTorch cannot be imported (%s): pip install torch" % error)
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks

@@ -97,16 +97,21 @@ for n in 1 2 3 4; do
     test_with "$without_mpi4py" "the example sgd.py, onebit, on $n ranks" ranks $n "$python" -m mpi4py "$top_srcdir/examples/sgd.py" onebit
 done
 
-snippets() { # what docs/python.md shows, each by itself in a folder of its own, one after another
+snippets() { # what docs/python.md and README.md show, each by itself in a folder of its own, one after another
     local count number
     mkdir -p "$scratch/snippets" && count=$("$python" "$tests/snippets.py" "$top_srcdir/docs/python.md" "$scratch/snippets") &&
         [ "$count" -ge 6 ] || return 1
+    "$python" "$tests/snippets.py" "$top_srcdir/README.md" "$scratch" && {
+        echo 'import numpy; gradient = numpy.ones(1000, numpy.float32)'
+        cat "$scratch/1.py"
+        echo 'assert gradient.tolist() == [1] * 1000'
+    } >"$scratch/snippets/$((count += 1)).py" || return 1
     for ((number = 1; number <= count; number++)); do
         (cd "$scratch/snippets" && ranks "$1" "$python" -m mpi4py "$number.py") || { echo "snippet $number"; return 1; }
     done
 }
 for n in 1 3; do
-    test_with "$without_mpi4py" "what docs/python.md shows, on $n ranks" snippets $n
+    test_with "$without_mpi4py" "what docs/python.md and README.md show, on $n ranks" snippets $n
 done
 
 settings() { # one line of the library's from each rank, and an exception
@@ -178,7 +183,7 @@ installs() { # FOLDER WHAT: and the library is that of thinwire.pc
         --disable-pip-version-check --no-cache-dir --target "$scratch/$1" "$2" || return 1
     (cd "$scratch" && env -u THINWIRE_LIBRARY "PYTHONPATH=$scratch/$1" "$python" -m thinwire) >"$scratch/out" || return 1
     cat "$scratch/out"
-    grep -q "^thinwire [0-9.]*, $scratch/pc/libthinwire.so.0: " "$scratch/out" && [ -e "$scratch/$1/thinwire/py.typed" ]
+    grep -q "^thinwire [0-9.]*, $scratch/pc/libthinwire.so.0: " "$scratch/out" && [ -e "$scratch/$1/thinwire/py.typed" ] && [ -x "$scratch/$1/bin/thinwire-bench-ddp" ]
 }
 from_folder() {
     cp -r "$top_srcdir/python" "$scratch/source" && chmod -R u+w "$scratch/source" && mkdir "$scratch/pc" &&

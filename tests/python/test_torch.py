@@ -393,8 +393,13 @@ class Sharded(Case):
 
     def test_fully_shard(self):
         from torch.distributed.device_mesh import init_device_mesh
-        from torch.distributed.fsdp import fully_shard
 
+        try:
+            from torch.distributed.fsdp import FSDPModule, fully_shard
+        except ImportError:
+            FSDPModule = None
+        if not hasattr(FSDPModule, "set_custom_reduce_scatter"):
+            self.skipTest("fully_shard() takes other collectives from torch 2.8 on")
         if size == 1:  # nothing is sent
             return
         mesh, exact = init_device_mesh("cpu", (size,)), self.exact()

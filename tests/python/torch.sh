@@ -24,15 +24,20 @@ for codec in tree8 onebit; do
     check "the example ddp.py, $codec, on 3 ranks" example 3 "$python" "$top_srcdir/examples/ddp.py" $codec
 done
 
-snippets() { # what docs/python.md shows with PyTorch, one after another
+snippets() { # what docs/python.md and README.md show with PyTorch, one after another
     local count number
     mkdir -p "$scratch/snippets" &&
         count=$("$python" "$tests/snippets.py" "$top_srcdir/docs/python.md" "$scratch/snippets" torch) && [ "$count" -ge 3 ] || return 1
+    "$python" "$tests/snippets.py" "$top_srcdir/README.md" "$scratch" torch && {
+        echo 'import torch; from torch.nn.parallel import DistributedDataParallel; model = torch.nn.Linear(40, 50)'
+        cat "$scratch/1.py"
+        echo 'model(torch.ones(3, 40)).sum().backward()'
+    } >"$scratch/snippets/$((count += 1)).py" || return 1
     for ((number = 1; number <= count; number++)); do
         (cd "$scratch/snippets" && ranks "$1" "$python" "$number.py") || { echo "snippet $number"; return 1; }
     done
 }
-check "what docs/python.md shows with PyTorch, on 2 ranks" snippets 2
+check "what docs/python.md and README.md show with PyTorch, on 2 ranks" snippets 2
 
 # ---- what cannot work: one line each -------------------------------------------------------------
 

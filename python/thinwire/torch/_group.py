@@ -95,6 +95,8 @@ def ranks_of(group: Any) -> List[int]:
             "rank %d of torch.distributed is rank %d of MPI: initialise by thinwire.torch.init_process_group()"
             % (dist.get_rank(), rank)
         )
+    if group is None:  # which torch 2.2 does not take
+        return list(range(size))
     return dist.get_process_group_ranks(group)
 
 
@@ -127,6 +129,7 @@ def agree(what: str, ranks: Sequence[int], mine: Dict[str, Any], problem: str, d
     place = _place(store, what, ranks)
     store.set("%sdetails/%d" % (place, rank), json.dumps(details))
     store.set(place + str(rank), json.dumps({"problem": problem, "asked": mine}))
+    _show(store, place + str(rank))
     _meet(store, place, what, ranks, limit)
     found = {r: json.loads(store.get(place + str(r))) for r in ranks}
     problems = ["rank %d: %s" % (r, found[r]["problem"]) for r in ranks if found[r]["problem"]]
@@ -150,11 +153,20 @@ def _place(store: Any, what: str, ranks: Sequence[int]) -> str:
     here = "thinwire/%s/%s/" % (what, "-".join(map(str, ranks)))
     calls = "%scalls/%d" % (here, dist.get_rank())
     number = store.add(calls, 1)
-    while store.check(["%s%d/missing" % (here, number)]) and any(
-        store.check(["%s%d/%d" % (here, number + 1, r)]) for r in ranks
+    while _shown(store, "%s%d/missing" % (here, number)) and any(
+        _shown(store, "%s%d/%d" % (here, number + 1, r)) for r in ranks
     ):
         number = store.add(calls, 1)
     return "%s%d/" % (here, number)
+
+
+def _show(store: Any, key: str) -> None:
+    """Say that a key is set: Store.check() is in later versions of torch alone, and get() waits."""
+    store.add(key + "/shown", 1)
+
+
+def _shown(store: Any, key: str) -> bool:
+    return bool(store.add(key + "/shown", 0) > 0)
 
 
 def _difference(one: List[Any], other: List[Any]) -> Tuple[str, str]:
@@ -169,9 +181,10 @@ def _meet(store: Any, place: str, what: str, ranks: Sequence[int], limit: float)
     counts for all of them."""
     end = time.monotonic() + limit
     while True:
-        missing = [r for r in ranks if not store.check([place + str(r)])]
-        if not missing or time.monotonic() > end or store.check([place + "missing"]):
+        missing = [r for r in ranks if not _shown(store, place + str(r))]
+        if not missing or time.monotonic() > end or _shown(store, place + "missing"):
             missing = json.loads(store.compare_set(place + "missing", "", json.dumps(missing)))
+            _show(store, place + "missing")
             if not missing:
                 return
             raise TimeLimitError("%s: %s" % (what, _lateness(missing, limit)))

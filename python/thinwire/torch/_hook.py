@@ -79,7 +79,7 @@ def _codec(codec: Any) -> Codec:
 def _check(model: Any, ranks: List[int], parameters: List[Tuple[str, Any]], comm: Any) -> None:
     if not parameters:
         raise InvalidArgumentError("no parameter of the model has a gradient")
-    if model._comm_hooks:
+    if model._get_ddp_logging_data().get("comm_hook"):  # in torch 2.2 too, and of builtin hooks
         raise InvalidArgumentError("the model has a communication hook already")
     devices = sorted({str(p.device) for _, p in parameters})
     if devices != ["cpu"]:
