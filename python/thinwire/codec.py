@@ -66,6 +66,7 @@ class Codec:
 
     @property
     def traits(self) -> Traits:
+        """Facts about it; the same on all ranks, but for isa."""
         found = _c.CodecTraits()
         lib.tw_codec_traits(self._pointer, ctypes.byref(found))
         return Traits(

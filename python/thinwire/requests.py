@@ -98,6 +98,7 @@ class Plan(_Operation):
         return self
 
     def __call__(self) -> Any:
+        """Start it and wait; the result, as of wait()."""
         return self.start().wait()
 
     @property

@@ -72,6 +72,7 @@ class _Allocating:
         self._comm, self._codec = comm, codec
 
     def allocate(self, size: Sequence[int], *, dtype: Any, device: Any) -> Any:
+        """A new tensor, for fully_shard()."""
         return torch.empty(*size, dtype=dtype, device=device)
 
     def _check(self, group: Any) -> None:
@@ -85,6 +86,7 @@ class Scatter(_Allocating):
     """A ReduceScatter as fully_shard() wants it."""
 
     def __call__(self, output_tensor: Any, input_tensor: Any, group: Any, op: Any, async_op: bool = False) -> None:
+        """The sum, or average, of this rank's part: output_tensor.numel() of the elements of input_tensor."""
         self._check(group)
         names = {str(dist.ReduceOp.SUM): "sum", str(dist.ReduceOp.AVG): "average"}
         if str(op) not in names:
@@ -96,5 +98,6 @@ class Gather(_Allocating):
     """An AllGather as fully_shard() wants it."""
 
     def __call__(self, output_tensor: Any, input_tensor: Any, group: Any, async_op: bool = False) -> None:
+        """The input_tensor of all ranks of the group, one after another, into output_tensor. Collective; blocks."""
         self._check(group)
         output_tensor.copy_(self._comm.allgather(*_values(input_tensor, self._codec)).view(output_tensor.shape))
