@@ -42,7 +42,7 @@ class NoMemoryError(Error, MemoryError):
 
 
 class OutOfRangeError(Error, OverflowError):
-    """More elements than the library or MPI can count."""
+    """A size or count is out of range: more than the library, or MPI, can count."""
 
     status = Status.ERR_RANGE
 
