@@ -105,17 +105,20 @@ class Plan(_Operation):
         return self
 
     def __call__(self) -> Any:
+        """Start it and wait; the result, as of wait()."""
         return self.start().wait()
 
     @property
     def algorithm(self) -> str:
         """The algorithm that was chosen: "direct", "two_pass", "node", ..., "mpi" for MPI's own collective."""
-        return lib.tw_request_algorithm(self._held()).decode()
+        name: bytes = lib.tw_request_algorithm(self._held())
+        return name.decode()
 
     @property
     def codec(self) -> str:
         """The full spec of the codec: what was chosen for "auto"."""
-        return lib.tw_request_codec(self._held()).decode()
+        spec: bytes = lib.tw_request_codec(self._held())
+        return spec.decode()
 
     def free(self) -> None:
         """Release it, which must not be running; a plan that is dropped is released by its communicator later."""

@@ -13,6 +13,7 @@ What travels how depends on the parameters, not on the bucket, which DDP rebuild
 """
 import queue
 import threading
+import weakref
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import torch
@@ -30,7 +31,7 @@ SMALL_VECTOR = 65536  # of one axis: biases, and what normalises
 
 def is_small(parameter: Any) -> bool:
     """Whether a parameter is one of those that are not worth a lossy codec."""
-    return parameter.numel() < (SMALL_VECTOR if parameter.dim() < 2 else SMALL)
+    return bool(parameter.numel() < (SMALL_VECTOR if parameter.dim() < 2 else SMALL))
 
 
 class Part(NamedTuple):
@@ -63,15 +64,17 @@ class _Exchange:
 
 
 class Exchanger:
-    """Of one registration. codec and small are specs; feedbacks by the id() of their parameter."""
+    """Of one registration; feedbacks by the id() of their parameter. Its thread ends with stop(), or when nobody has
+    the owner any more: a model that was dropped with its hook."""
 
-    def __init__(self, comm: Comm, codec: Codec, small: Codec, feedbacks: Dict[int, Feedback]) -> None:
+    def __init__(self, owner: Any, comm: Comm, codec: Codec, small: Codec, feedbacks: Dict[int, Feedback]) -> None:
         self.comm = comm
         self.error: Optional[BaseException] = None  # after it nothing can be exchanged
         self._codec, self._small, self._feedbacks = codec, small, feedbacks
         self._lossless = codec.traits.lossless
         self._layouts: Dict[Tuple[int, ...], Layout] = {}
         self._queue: "queue.SimpleQueue[Optional[_Exchange]]" = queue.SimpleQueue()
+        self._owner = weakref.ref(owner, lambda _, put=self._queue.put: put(None))  # type: ignore[misc]
         self._gate = threading.Lock()  # of error
         self._stopping = False
         self._thread = threading.Thread(target=self._main, name="thinwire.torch", daemon=True)
@@ -151,11 +154,16 @@ class Exchanger:
         while True:
             exchange = self._queue.get()
             if exchange is None:
-                return self._fail(DeadError("the hook was freed"), [])
+                break
             try:
                 self._complete(exchange)
             except BaseException as error:
                 return self._fail(error, [exchange])
+        self._fail(DeadError("the hook was freed"), [])
+        if self._owner() is None:  # the communicator stays until the end of the program: freeing one is collective
+            self._layouts.clear()
+            self._feedbacks.clear()
+            self.comm._sweep()
 
     def _complete(self, exchange: _Exchange) -> None:
         for request in exchange.requests:
