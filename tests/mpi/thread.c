@@ -137,6 +137,9 @@ static void starts_while_it_waits(void)
     for (int r = 0; r < t_size; r++) {
         want += (float)r;
     }
+    T_OK(tw_allreduce(comm, &x, &a, 1, TW_SUM,
+                      NULL)); /* what the first call makes, all ranks make */
+    a = -1;
     if (t_rank > 0) {
         MPI_Barrier(MPI_COMM_WORLD);
     }
