@@ -83,13 +83,15 @@ class Exchanger:
     def submit(self, buffer: Any, parameters: List[Any]) -> Any:
         """A future of `buffer`, which will hold the average. It holds the gradients of these parameters, one after
         another, and must be left alone until then."""
+        if self.error is not None:
+            raise self.error
         if buffer.layout is not torch.strided or buffer.is_complex():
             raise UnsupportedError(
                 "gradients are %s, %s; accepted: dense ones of real numbers" % (buffer.dtype, buffer.layout)
             )
         exchange = _Exchange(buffer, self._values(buffer), self._layout(buffer.numel(), parameters))
         with self._gate:
-            if self.error is not None:
+            if self.error is not None:  # since
                 raise self.error
             try:
                 self._begin(exchange)
