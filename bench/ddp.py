@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """PyTorch's DistributedDataParallel with the hooks of gloo, PowerSGD and thinwire: step times, and accuracies.
 
-    mpirun -n 4 python3 bench/ddp.py speed MODEL [--side N] [--batch N | --share PERCENT] [--seconds S] [--json FILE]
+    mpirun -n 4 python3 bench/ddp.py speed MODEL [--side N] [--batch N | --share PERCENT] [--bucket MB] [--seconds S]
+                                          [--json FILE]
     mpirun -n 4 python3 bench/ddp.py accuracy mnist|cifar10 FOLDER [--seeds N...] [--epochs N] [--json FILE]
     either: [--ways NAME,...]
 
@@ -47,14 +48,14 @@ def power(rank, start):
     return wrap
 
 
-def ways(start):
-    found = bench_ddp.ways("tree8")
+def ways(start, **options):
+    found = bench_ddp.ways("tree8", **options)
     tree8 = found.pop("thinwire tree8")
     return {
         **found,
         "PowerSGD 1": power(1, start),
         "PowerSGD 4": power(4, start),
-        "thinwire onebit": bench_ddp.ours("onebit"),
+        "thinwire onebit": bench_ddp.ours("onebit", **options),
         "thinwire tree8": tree8,
     }
 
@@ -95,10 +96,11 @@ def speed(given):
     rows = bench_ddp.measure(model, images, given.chosen, given.seconds)
     if dist.get_rank() == 0:
         plain = rows[0].step
-        print("%s, side %d, batch %d on each of %d ranks; forward and backward alone %.1f ms, of %s %.0f %% is exchange" % (
-            given.model, given.side, batch, dist.get_world_size(), 1e3 * compute, rows[0].way, 100 * (1 - compute / plain)))
+        print("%s, side %d, batch %d on each of %d ranks, buckets of %g MB; forward and backward alone %.1f ms, of %s %.0f %% is "
+              "exchange" % (given.model, given.side, batch, dist.get_world_size(), given.bucket, 1e3 * compute, rows[0].way,
+                            100 * (1 - compute / plain)))
         print(bench_ddp.table(rows))
-    return {"model": given.model, "side": given.side, "batch": batch, "ranks": dist.get_world_size(),
+    return {"model": given.model, "side": given.side, "batch": batch, "bucket_mb": given.bucket, "ranks": dist.get_world_size(),
             "compute_seconds": compute, "rows": [row._asdict() for row in rows]}
 
 
@@ -199,6 +201,7 @@ def arguments():
     one.add_argument("--side", type=int, default=64)
     one.add_argument("--batch", type=int, default=0)
     one.add_argument("--share", type=float, default=75)
+    one.add_argument("--bucket", type=float, default=25, help="DDP's bucket_cap_mb [25]; PowerSGD has one bucket")
     one.add_argument("--seconds", type=float, default=300)
     other = tasks.add_parser("accuracy")
     other.add_argument("task", choices=sorted(TASKS))
@@ -209,7 +212,7 @@ def arguments():
         each.add_argument("--ways", help="some of: " + ", ".join(ways(0)))
         each.add_argument("--json")
     given = parser.parse_args()
-    every = ways(2 if given.what == "speed" else 100)
+    every = ways(2, bucket_cap_mb=given.bucket) if given.what == "speed" else ways(100)
     wanted = given.ways.split(",") if given.ways else list(every)
     if not set(wanted) <= set(every):
         parser.error("--ways: there are %s" % ", ".join(every))

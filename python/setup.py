@@ -3,8 +3,12 @@
 import os
 import subprocess
 
+import setuptools
 from setuptools import setup
 from setuptools.command.build_py import build_py
+
+if int(setuptools.__version__.split(".")[0]) < 61:  # older ones do not read pyproject.toml, and install "UNKNOWN"
+    raise SystemExit("setuptools is %s; needed: 61 or newer (pip install -U setuptools)" % setuptools.__version__)
 
 
 def folder():
@@ -23,10 +27,12 @@ def folder():
 class Build(build_py):
     def run(self):
         super().run()
-        found = folder()
+        found, path = folder(), os.path.join(self.build_lib, "thinwire", "_found.py")
         if found:
-            with open(os.path.join(self.build_lib, "thinwire", "_found.py"), "w") as stream:
+            with open(path, "w") as stream:
                 stream.write("# Written by setup.py.\nLIBDIR = %r\n" % found)
+        elif os.path.exists(path):  # of an earlier installation from this folder
+            os.remove(path)
 
 
 setup(cmdclass={"build_py": Build})

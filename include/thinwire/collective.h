@@ -230,6 +230,12 @@ tw_status_t tw_wait(tw_request_t **request_p);
 /** Advance; *done_p = 1 if complete (then as tw_wait()), else 0. Does not block. */
 tw_status_t tw_test(tw_request_t **request_p, int *done_p);
 
+/** Wait, for `milliseconds` at most (0 or more); *done_p = 1 if complete (then as tw_wait()), else 0.
+ * Where a progress thread advances operations, the calling thread sleeps meanwhile, and other
+ * threads may start operations on the communicator; else it advances them itself.
+ * @return as tw_wait(); TW_ERR_INVALID_ARG (milliseconds below 0) */
+tw_status_t tw_wait_for(tw_request_t **request_p, int milliseconds, int *done_p);
+
 /** Release a plan that is not running and set *plan_p to NULL; NULL is allowed.
  * @return TW_OK, TW_ERR_BUSY, TW_ERR_INVALID_ARG (a nonblocking request: complete it instead). */
 tw_status_t tw_request_free(tw_request_t **plan_p);

@@ -5,20 +5,28 @@ elements(x) is a tuple, because it is made for every call:
 
     address, count, dtype, shape, device, anchor
 
-dtype is _c.F32 or _c.F64, device None for host memory, else the number of the CUDA stream that the work has to be put
-on; as long as the anchor lives, the memory stays where it is, even of a bytearray that somebody wants to grow.
+dtype is _c.F32 or _c.F64, device None for host memory, else a Place; as long as the anchor lives, the memory stays
+where it is, even of a bytearray that somebody wants to grow.
 """
 import ctypes
 import sys
 from ctypes import POINTER, Structure, c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
-from typing import Any, Optional, Tuple
+from typing import Any, NamedTuple, Optional, Tuple
 
 import numpy
 
 from thinwire import _c
 from thinwire.errors import Error, InvalidArgumentError, InvalidTypeError
 
-Elements = Tuple[int, int, int, Tuple[int, ...], Optional[int], Any]
+
+class Place(NamedTuple):
+    """Memory of a CUDA device."""
+
+    device: int
+    stream: int  # cudaStream_t that the work has to be put on
+
+
+Elements = Tuple[int, int, int, Tuple[int, ...], Optional[Place], Any]
 
 FLOAT32 = numpy.dtype("float32")
 FLOAT64 = numpy.dtype("float64")
@@ -45,6 +53,7 @@ class _Anchor(Structure):
 
 
 _anchor: Any = _Anchor.from_buffer
+
 
 def dtype_number(dtype: Any) -> int:
     """_c.F32 or _c.F64 of "float32", numpy.float32, torch.float32, ..."""
@@ -159,14 +168,14 @@ _capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule_pointer.restype, _capsule_pointer.argtypes = c_void_p, [ctypes.py_object, c_char_p]
 
 
-def _stream(x: Any, device_type: int) -> Tuple[Optional[int], Any]:
-    """The stream for the library (None: host memory), and what to tell the producer."""
+def _place(x: Any, device_type: int, device: int) -> Tuple[Optional[Place], Any]:
+    """Where x is, and what to tell the producer about streams."""
     if device_type in (_CPU, _CUDA_HOST):
         return None, None
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(x, torch.Tensor):
-        return torch.cuda.current_stream(x.device).cuda_stream, -1  # no waiting: it is where x's work is
-    return 0, _DEFAULT_STREAM
+        return Place(device, torch.cuda.current_stream(x.device).cuda_stream), -1  # no waiting: x's work is there
+    return Place(device, 0), _DEFAULT_STREAM
 
 
 def _capsule(x: Any, stream: Any) -> Any:
@@ -192,10 +201,10 @@ def _dlpack(x: Any, name: str, write: bool) -> Elements:
     if not hasattr(x, "__dlpack__"):
         raise InvalidTypeError("%s is of type %s; %s" % (name, type(x).__name__, ACCEPTED))
     try:
-        device_type = int(x.__dlpack_device__()[0])
+        device_type, device = (int(part) for part in x.__dlpack_device__())
         if device_type not in (_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED):
             raise InvalidArgumentError("%s is on a device of another kind; accepted: memory of the host or CUDA" % name)
-        stream, wish = _stream(x, device_type)
+        place, wish = _place(x, device_type, device)
         capsule = _capsule(x, wish)
     except Error:
         raise
@@ -220,13 +229,13 @@ def _dlpack(x: Any, name: str, write: bool) -> Elements:
     count = 1
     for length in shape:
         count *= length
-    return (tensor.data or 0) + tensor.byte_offset, count, number, shape, stream, (capsule, x)
+    return (tensor.data or 0) + tensor.byte_offset, count, number, shape, place, (capsule, x)
 
 
 # ---- results -------------------------------------------------------------------------------------
 
 
-def new(x: Any, shape: Any, number: int) -> Any:
+def new(x: Any, shape: Any, number: int, device: Optional[Place]) -> Any:
     """An array of the kind and on the device of x: NumPy's unless x came by DLPack."""
     dtype = UINT8 if number == _OCTETS else DTYPES[number]
     if type(x) is _ndarray or not hasattr(x, "__dlpack__") or isinstance(x, _ndarray):
@@ -236,8 +245,25 @@ def new(x: Any, shape: Any, number: int) -> Any:
     if hasattr(x, "__array_namespace__"):
         space = x.__array_namespace__()
         return space.empty(shape, dtype=getattr(space, dtype.name), device=x.device)
+    if device is not None:
+        raise InvalidArgumentError(
+            "no new array can be made in %s from a %s: pass out=" % (_memory(device), type(x).__name__)
+        )
     return numpy.empty(shape, dtype)
 
 
-def new_octets(x: Any, count: int) -> Any:
-    return new(x, count, _OCTETS)
+def new_octets(x: Any, count: int, device: Optional[Place]) -> Any:
+    """As new(), for codes of so many bytes."""
+    return new(x, count, _OCTETS, device)
+
+
+def _memory(device: Optional[Place]) -> str:
+    return "host memory" if device is None else "memory of CUDA device %d" % device.device
+
+
+def same_memory(one: Optional[Place], other: Optional[Place], name: str, other_name: str) -> None:
+    """Raise unless the arguments of these names are in host memory, or on one device."""
+    if _memory(one) != _memory(other):
+        raise InvalidArgumentError(
+            "%s is in %s, %s in %s; accepted: both in the same" % (name, _memory(one), other_name, _memory(other))
+        )

@@ -135,6 +135,7 @@ PROTOTYPES: Dict[str, Tuple[Any, List[Any]]] = {
     "tw_comm_stats_reset": (c_int, [c_void_p]),
     "tw_start": (c_int, [c_void_p]),
     "tw_wait": (c_int, [c_void_p]),
+    "tw_wait_for": (c_int, [c_void_p, c_int, POINTER(c_int)]),
     "tw_test": (c_int, [c_void_p, POINTER(c_int)]),
     "tw_request_free": (c_int, [c_void_p]),
     "tw_request_algorithm": (c_char_p, [c_void_p]),

@@ -6,17 +6,17 @@ result). Whatever is wrong is said here, on this rank, before anything is sent.
 """
 import ctypes
 import operator
-from typing import Any, Iterable, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import numpy
 
 from thinwire import _c
-from thinwire._buffers import DTYPES, ITEM, Elements, elements, new
+from thinwire._buffers import DTYPES, ITEM, Elements, Place, elements, new, same_memory
 from thinwire._library import IN_PLACE
 from thinwire.codec import find
 from thinwire.errors import InvalidArgumentError, InvalidTypeError
 
-Call = Tuple[tuple, Any, Any]
+Call = Tuple[Tuple[Any, ...], Any, Any]
 
 _REDUCTIONS = {"sum": _c.SUM, "average": _c.AVERAGE}
 _ALGORITHMS = {
@@ -36,13 +36,13 @@ def _how(
     comm: Any,
     codec: Any,
     number: int,
-    device: Optional[int],
+    device: Optional[Place],
     algorithm: Optional[str],
     feedback: Any = None,
     flags: int = 0,
 ) -> Optional[int]:
     """The address of a tw_how_t; they are kept, since most calls are like the one before."""
-    known = comm._hows if feedback is None else feedback._hows_of(comm)
+    known: Dict[Any, Tuple[int, Any, Any]] = comm._hows if feedback is None else feedback._hows_of(comm)
     key = (codec, number, algorithm, device, flags)
     try:
         return known[key][0]
@@ -59,7 +59,7 @@ def _how(
         )
     if feedback is not None and feedback._number != number:
         raise InvalidTypeError("x holds %s, feedback '%s' is of %s" % (DTYPES[number], feedback.name, feedback.dtype))
-    run = None if device is None else _c.Exec(_c.MEMORY_CUDA, device, 0)
+    run = None if device is None else _c.Exec(_c.MEMORY_CUDA, device.stream, 0)
     how = _c.How(
         find(codec, number),
         None if run is None else ctypes.addressof(run),
@@ -89,7 +89,7 @@ def _output(out: Any, x: Any, source: Elements, shape: Any, offset: int = 0) -> 
     is `offset` elements behind the start of out is in place."""
     send, count, number, _, device, _ = source
     if out is None:
-        out = new(x, shape, number)
+        out = new(x, shape, number, device)
         recv, _, _, _, _, anchor = elements(out, "out", True)
         return out, send, recv, anchor
     recv, room, other, found, place, anchor = elements(out, "out", True)
@@ -97,8 +97,8 @@ def _output(out: Any, x: Any, source: Elements, shape: Any, offset: int = 0) -> 
         raise InvalidTypeError("x holds %s, out %s" % (DTYPES[number], DTYPES[other]))
     if found != shape:
         raise InvalidArgumentError("out has the shape %s; the result has %s" % (found, shape))
-    if (device is None) != (place is None):
-        raise InvalidArgumentError("x and out must both be in host memory or both on the device")
+    if device is not place:
+        same_memory(device, place, "x", "out")
     item = ITEM[number]
     if count == 0:
         pass
@@ -126,7 +126,8 @@ def _sizes(counts: Sequence[int]) -> Any:
 def _share(comm: Any, count: int) -> int:
     if count % comm.size != 0:
         raise InvalidArgumentError("x has %d elements, which %d ranks cannot share equally" % (count, comm.size))
-    return count // comm.size
+    share: int = count // comm.size
+    return share
 
 
 # ---- movement ------------------------------------------------------------------------------------

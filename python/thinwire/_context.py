@@ -25,11 +25,10 @@ _of_library: Deque[str] = collections.deque(maxlen=_KEPT)
 
 
 def _lines() -> Deque[str]:
-    try:
-        return _of_thread.lines
-    except AttributeError:
-        _of_thread.lines = collections.deque(maxlen=_KEPT)
-        return _of_thread.lines
+    lines: Optional[Deque[str]] = getattr(_of_thread, "lines", None)
+    if lines is None:
+        lines = _of_thread.lines = collections.deque(maxlen=_KEPT)
+    return lines
 
 
 @_c.LOG_FUNCTION

@@ -43,7 +43,7 @@ def _candidates() -> List[str]:
     if named:
         return [os.path.abspath(named)]
     try:
-        from thinwire._found import LIBDIR  # type: ignore[import-not-found]
+        from thinwire._found import LIBDIR  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         return [NAME]
     return [os.path.join(LIBDIR, NAME), NAME]

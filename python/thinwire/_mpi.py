@@ -6,6 +6,7 @@ other. That is found out by the address of an MPI function, without calling anyt
 """
 import atexit
 import ctypes
+import importlib.util
 import os
 import sys
 from typing import Any, Dict, Sequence, Tuple
@@ -15,6 +16,8 @@ from thinwire.errors import InvalidArgumentError, InvalidTypeError, LibraryError
 
 _MPICH_WORLD = 0x44000000
 _THREAD_MULTIPLE = 3
+STRANGERS = "mpirun is of another MPI library than thinwire: each of %d processes is rank 0 of 1 (python3 -m thinwire)"
+_LONGEST_VERSION = 8192  # bytes; MPI_MAX_LIBRARY_VERSION_STRING is less everywhere
 _TAG = 117  # on MPI_COMM_WORLD, of MPI_Comm_create_group
 
 alive: Dict[int, Any] = {}  # communicators that are not freed, in the order in which they were made
@@ -50,27 +53,62 @@ def _ranks() -> int:
     return value.value
 
 
-def _check_mpi4py(MPI: Any) -> None:
+def strangers() -> int:
+    """How many processes an mpirun of another MPI library has started, each of which is alone then; 0: none has."""
+    if OPEN_MPI:  # PMI_SIZE alone may come from Slurm; the others are hydra's
+        hydra = "HYDI_CONTROL_FD" in os.environ or "MPI_LOCALNRANKS" in os.environ
+        count = os.environ.get("PMI_SIZE", "") if hydra else ""
+    else:
+        count = os.environ.get("OMPI_COMM_WORLD_SIZE", "")
+    return int(count) if count.isdigit() and int(count) > 1 and _ranks() == 1 else 0
+
+
+def _check_mpi4py(path: str) -> None:
+    """path: the shared object of mpi4py.MPI, loaded or not."""
     global _checked
     if _checked:
         return
     ours = lib.MPI_Get_library_version
     try:
-        theirs = ctypes.CDLL(MPI.__file__, mode=os.RTLD_NOLOAD | os.RTLD_NOW).MPI_Get_library_version
+        theirs = ctypes.CDLL(path, mode=os.RTLD_LAZY).MPI_Get_library_version
     except (AttributeError, OSError):
         theirs = None
     if theirs is None or address_of(ours) != address_of(theirs):
         raise LibraryError(
-            "mpi4py uses %s (%s), but %s uses %s (%s): both must be built with the same MPI library"
+            "mpi4py uses %s%s, but %s uses %s (%s): both must be built with the same MPI library"
             % (
-                file_of(theirs) if theirs is not None else MPI.__file__,
-                MPI.Get_library_version().split(",")[0].split("\n")[0].strip("\0 "),
+                file_of(theirs) if theirs is not None else path,
+                " (%s)" % _version(theirs) if theirs is not None else "",
                 PATH,
                 file_of(ours),
                 BUILD[BUILD.find("MPI by") :].split(",")[0],
             )
         )
     _checked = True
+
+
+def _version(function: Any) -> str:
+    """What MPI_Get_library_version, which may be called at any time, begins with."""
+    text, length = ctypes.create_string_buffer(_LONGEST_VERSION), ctypes.c_int()
+    function(text, ctypes.byref(length))
+    return " ".join(text.value.decode(errors="replace").split(",")[0].split("\n")[0].split())
+
+
+class _Guard:
+    """Checks an mpi4py that is imported after MPI was initialised here: Open MPI then makes its functions global, and
+    an mpi4py of another MPI would call these, with handles that are none of theirs."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name != "mpi4py.MPI" or self not in sys.meta_path:
+            return None
+        sys.meta_path.remove(self)  # find_spec() asks all
+        try:
+            found = importlib.util.find_spec(name)
+            if found is not None and found.origin is not None:
+                _check_mpi4py(found.origin)
+        finally:
+            sys.meta_path.insert(0, self)  # for who tries again
+        return found
 
 
 def _of_mpi4py(MPI: Any, comm: Any) -> Any:
@@ -85,6 +123,9 @@ def _initialise() -> None:
     if _function("MPI_Init_thread")(None, None, _THREAD_MULTIPLE, ctypes.byref(provided)) != 0:
         raise MPIError("MPI_Init_thread failed")
     _mine = True
+    sys.meta_path.insert(0, _Guard())
+    if strangers() and sys.stderr is not None:
+        sys.stderr.write("thinwire: warning: %s\n" % STRANGERS % strangers())
 
 
 def handle(comm: Any) -> Any:
@@ -97,7 +138,7 @@ def handle(comm: Any) -> Any:
             "comm is of type %s; accepted: an intracommunicator of mpi4py, or None" % type(comm).__name__
         )
     if MPI is not None:
-        _check_mpi4py(MPI)
+        _check_mpi4py(str(MPI.__file__))
     if _flag("MPI_Finalized"):
         raise InvalidArgumentError("MPI is finalised already")
     if not _flag("MPI_Initialized"):

@@ -19,7 +19,10 @@ import sys
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, NoReturn, Optional, Tuple
 
-import torch
+try:
+    import torch
+except ImportError as error:
+    sys.exit("thinwire-bench-ddp: PyTorch cannot be imported (%s): pip install torch" % error)
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
@@ -61,6 +64,7 @@ def _block(inputs: int, outputs: int) -> nn.Module:
 
 
 def resnet18(batch: int, side: int = 224) -> Tuple[nn.Module, Any]:
+    """He et al. 2016, and so many images of 3 x side x side."""
     widths = [(64, 64), (64, 64), (64, 128), (128, 128), (128, 256), (256, 256), (256, 512), (512, 512)]
     model = nn.Sequential(
         nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(3, 2, 1),
@@ -70,6 +74,7 @@ def resnet18(batch: int, side: int = 224) -> Tuple[nn.Module, Any]:
 
 
 def alexnet(batch: int, side: int = 224) -> Tuple[nn.Module, Any]:
+    """Krizhevsky 2014 (one column), without dropout, and so many images of 3 x side x side."""
     model = nn.Sequential(
         nn.Conv2d(3, 64, 11, 4, 2), nn.ReLU(), nn.MaxPool2d(3, 2), nn.Conv2d(64, 192, 5, 1, 2), nn.ReLU(),
         nn.MaxPool2d(3, 2), nn.Conv2d(192, 384, 3, 1, 1), nn.ReLU(), nn.Conv2d(384, 256, 3, 1, 1), nn.ReLU(),
@@ -80,6 +85,7 @@ def alexnet(batch: int, side: int = 224) -> Tuple[nn.Module, Any]:
 
 
 def mlp(batch: int) -> Tuple[nn.Module, Any]:
+    """Two dense layers, and so many vectors of 784."""
     return nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 10)), torch.randn(batch, 784)
 
 
@@ -105,7 +111,8 @@ def find(name: str) -> Callable[[int], Tuple[nn.Module, Any]]:
             spec.loader.exec_module(module)
         else:
             module = importlib.import_module(place)
-        return getattr(module, function)
+        made: Callable[[int], Tuple[nn.Module, Any]] = getattr(module, function)
+        return made
     except Exception as error:
         raise Bad("model '%s': %s" % (name, error)) from None
 
@@ -115,11 +122,11 @@ def find(name: str) -> Callable[[int], Tuple[nn.Module, Any]]:
 Wrapper = Callable[[nn.Module], Tuple[Any, Optional[thinwire.torch.Hook]]]
 
 
-def gloo(hook: Any = None) -> Wrapper:
-    """DDP with one of torch's hooks, or without."""
+def gloo(hook: Any = None, **options: Any) -> Wrapper:
+    """DDP, with these options, and one of torch's hooks, or without."""
 
     def wrap(model: nn.Module) -> Tuple[Any, None]:
-        wrapped = DistributedDataParallel(model)
+        wrapped = DistributedDataParallel(model, **options)
         if hook is not None:
             wrapped.register_comm_hook(None, hook)
         return wrapped, None
@@ -127,26 +134,29 @@ def gloo(hook: Any = None) -> Wrapper:
     return wrap
 
 
-def ours(codec: str) -> Wrapper:
+def ours(codec: str, **options: Any) -> Wrapper:
+    """DDP with the hook of thinwire."""
     def wrap(model: nn.Module) -> Tuple[Any, thinwire.torch.Hook]:
-        wrapped = DistributedDataParallel(model)
+        wrapped = DistributedDataParallel(model, **options)
         return wrapped, thinwire.torch.register(wrapped, codec)
 
     return wrap
 
 
-def ways(codec: str) -> Dict[str, Wrapper]:
-    """Name of the row: what makes a DDP model of a model."""
+def ways(codec: str, **options: Any) -> Dict[str, Wrapper]:
+    """Name of the row: what makes a DDP model of a model, with these options."""
     return {
-        "gloo fp32": gloo(),
-        "gloo bf16": gloo(default_hooks.bf16_compress_hook),
-        "gloo fp16": gloo(default_hooks.fp16_compress_hook),
-        "thinwire fp32": ours("fp32"),
-        "thinwire " + codec: ours(codec),
+        "gloo fp32": gloo(**options),
+        "gloo bf16": gloo(default_hooks.bf16_compress_hook, **options),
+        "gloo fp16": gloo(default_hooks.fp16_compress_hook, **options),
+        "thinwire fp32": ours("fp32", **options),
+        "thinwire " + codec: ours(codec, **options),
     }
 
 
 class Row(NamedTuple):
+    """Of the table."""
+
     way: str
     step: float  # seconds, median
     least: float
@@ -173,6 +183,7 @@ class Samples:
             hook.free()
 
     def row(self, way: str) -> Row:
+        """What the table says. Collective."""
         found = slowest(self.seconds)
         sent = None if self.bytes is None else self.bytes / len(found) / 1e6
         return Row(way, statistics.median(found), min(found), max(found), sent)
@@ -237,6 +248,7 @@ def verdict(rows: List[Row], compute: float) -> str:
 
 
 def table(rows: List[Row]) -> str:
+    """A line for each way; speedup is relative to the first."""
     width = max(len(row.way) for row in rows)
     lines = ["%-*s  %10s  %10s  %10s  %8s  %12s" % (width, "", "step, ms", "least", "most", "speedup", "MB sent/step")]
     for row in rows:
@@ -249,6 +261,7 @@ def table(rows: List[Row]) -> str:
 
 
 def run(given: argparse.Namespace) -> None:
+    """Measure, and print on rank 0. Collective."""
     thinwire.Codec(given.codec)
     make = find(given.model)
     if dist.get_world_size() == 1:
@@ -280,6 +293,7 @@ def run(given: argparse.Namespace) -> None:
 
 
 def arguments(words: Optional[List[str]]) -> argparse.Namespace:
+    """The command line; of the process for None."""
     parser = argparse.ArgumentParser(
         prog="thinwire-bench-ddp", description="What the hook of thinwire.torch gives here: step times beside gloo's."
     )
@@ -297,12 +311,14 @@ def arguments(words: Optional[List[str]]) -> argparse.Namespace:
 
 
 def fail(text: str) -> NoReturn:
+    """End all ranks, which have the same error, with one line."""
     if dist.get_rank() == 0:
         print("thinwire-bench-ddp: " + text, file=sys.stderr)
     sys.exit(2)
 
 
 def main(words: Optional[List[str]] = None) -> int:
+    """The console script."""
     given = arguments(words)
     if given.threads:
         torch.set_num_threads(given.threads)

@@ -4,7 +4,7 @@ import ctypes
 from typing import Any, Dict, NamedTuple, Optional, Tuple, Union
 
 from thinwire import _c
-from thinwire._buffers import DTYPES, dtype_number, elements, new, new_octets, octets
+from thinwire._buffers import DTYPES, Place, dtype_number, elements, new, new_octets, octets, same_memory
 from thinwire._context import context, error
 from thinwire._library import lib
 from thinwire.errors import BY_STATUS, Error, InvalidArgumentError, InvalidTypeError
@@ -66,6 +66,7 @@ class Codec:
 
     @property
     def traits(self) -> Traits:
+        """Facts about it; the same on all ranks, but for isa."""
         found = _c.CodecTraits()
         lib.tw_codec_traits(self._pointer, ctypes.byref(found))
         return Traits(
@@ -109,19 +110,19 @@ class Codec:
             raise _other_dtype("x", number, self)
         length = self.size(n)
         if out is None:
-            out = new_octets(x, length)
+            out = new_octets(x, length, device)
         codes, room, _, _, place, kept = octets(out, "out", True)
         if room != length:
             raise InvalidArgumentError("out has %d bytes; %d values as %s take %d" % (room, n, self.spec, length))
         if device is not place:
-            _same_place(device, place, "x", "out")
+            same_memory(device, place, "x", "out")
         if residual is None:
             status = _encode(self._pointer, None if device is None else _exec(device), source, n, codes)
         else:
             left, m, other, _, place, held = elements(residual, "residual", True)
             if other != number or m != n:
                 raise InvalidArgumentError("residual must have the dtype of x and as many elements (%d)" % n)
-            _same_place(device, place, "x", "residual")
+            same_memory(device, place, "x", "residual")
             status = lib.tw_codec_encode_feedback(self._pointer, _exec(device), source, n, left, codes)
         if status:
             raise _failed(status, "encode", self)
@@ -136,14 +137,14 @@ class Codec:
                 "codes has %d bytes; %d values as %s take %d" % (length, n, self.spec, self.size(n))
             )
         if out is None:
-            out = new(codes, n, self._number)
+            out = new(codes, n, self._number, device)
         target, m, number, _, place, kept = elements(out, "out", True)
         if number != self._number:
             raise _other_dtype("out", number, self)
         if m != n:
             raise InvalidArgumentError("out has %d elements, not %d" % (m, n))
         if device is not place:
-            _same_place(device, place, "codes", "out")
+            same_memory(device, place, "codes", "out")
         status = _decode(self._pointer, None if device is None else _exec(device), source, n, target)
         if status:
             raise _failed(status, "decode", self)
@@ -179,13 +180,8 @@ def _other_dtype(name: str, number: int, codec: Codec) -> Error:
     return InvalidTypeError("%s holds %s, the codec %s is of %s" % (name, DTYPES[number], codec.spec, codec.dtype))
 
 
-def _same_place(device: Optional[int], other: Optional[int], name: str, other_name: str) -> None:
-    if (device is None) != (other is None):
-        raise InvalidArgumentError("%s and %s must both be in host memory or both on the device" % (name, other_name))
-
-
-def _exec(device: Optional[int]) -> Any:
-    return None if device is None else ctypes.byref(_c.Exec(_c.MEMORY_CUDA, device, 0))
+def _exec(device: Optional[Place]) -> Any:
+    return None if device is None else ctypes.byref(_c.Exec(_c.MEMORY_CUDA, device.stream, 0))
 
 
 def _failed(status: int, what: str, codec: Codec) -> Error:

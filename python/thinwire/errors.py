@@ -30,14 +30,20 @@ class InvalidTypeError(InvalidArgumentError, TypeError):
 
 
 class UnsupportedError(Error, NotImplementedError):
+    """Not possible in this library, with this MPI, or on this machine: a codec for another dtype, device memory."""
+
     status = Status.ERR_UNSUPPORTED
 
 
 class NoMemoryError(Error, MemoryError):
+    """Memory is short, on this rank or another, of the host or a device."""
+
     status = Status.ERR_NO_MEMORY
 
 
 class OutOfRangeError(Error, OverflowError):
+    """A size or count is out of range: more than the library, or MPI, can count."""
+
     status = Status.ERR_RANGE
 
 
@@ -84,6 +90,8 @@ class BusyError(Error, RuntimeError):
 
 
 class InputOutputError(Error, OSError):
+    """A file that a setting names cannot be read or written, or a device failed."""
+
     status = Status.ERR_IO
 
 

@@ -13,7 +13,10 @@ from thinwire._library import lib
 from thinwire.errors import Error, InvalidArgumentError
 
 _wait = lib.tw_wait
+_wait_for = lib.tw_wait_for
 _test = lib.tw_test
+
+_LONGEST = 2**31 - 1  # milliseconds
 
 
 class _Operation:
@@ -42,13 +45,17 @@ class _Operation:
             self._end(_wait(self._address))
         return self.result
 
-    def test(self) -> bool:
-        """Advance it without blocking; whether it is complete, and the result there."""
+    def test(self, timeout: float = 0.0) -> bool:
+        """Advance it without blocking, or wait so many seconds at most; whether it is complete, and the result there.
+        While one thread waits here and Comm.start_progress() was called, others may start operations."""
         if self._error is not None:
             raise self._error
         if self in self._comm._running:
             done = ctypes.c_int()
-            status = _test(self._address, ctypes.byref(done))
+            if timeout > 0.0:
+                status = _wait_for(self._address, min(int(1e3 * timeout) + 1, _LONGEST), ctypes.byref(done))
+            else:
+                status = _test(self._address, ctypes.byref(done))
             if status or done.value:
                 self._end(status)
             return bool(done.value)
@@ -98,17 +105,20 @@ class Plan(_Operation):
         return self
 
     def __call__(self) -> Any:
+        """Start it and wait; the result, as of wait()."""
         return self.start().wait()
 
     @property
     def algorithm(self) -> str:
         """The algorithm that was chosen: "direct", "two_pass", "node", ..., "mpi" for MPI's own collective."""
-        return lib.tw_request_algorithm(self._held()).decode()
+        name: bytes = lib.tw_request_algorithm(self._held())
+        return name.decode()
 
     @property
     def codec(self) -> str:
         """The full spec of the codec: what was chosen for "auto"."""
-        return lib.tw_request_codec(self._held()).decode()
+        spec: bytes = lib.tw_request_codec(self._held())
+        return spec.decode()
 
     def free(self) -> None:
         """Release it, which must not be running; a plan that is dropped is released by its communicator later."""

@@ -104,6 +104,64 @@ static void wakes_up_again(void)
     t_comm_done(comm, ctx);
 }
 
+typedef struct sleeper {
+    tw_request_t *request;
+    tw_status_t   status;
+    int           done;
+} sleeper_t;
+
+static void *sleeps(void *argument)
+{
+    sleeper_t *sleeper = argument;
+
+    sleeper->status = tw_wait_for(&sleeper->request, (int)(1000 * PATIENCE), &sleeper->done);
+    return NULL;
+}
+
+/* Rank 0 waits in one thread and starts the next operation in another; the others begin after that. */
+static void starts_while_it_waits(void)
+{
+    static const char *const settings[] = {"PROGRESS=thread", NULL};
+    sleeper_t                sleeper    = {.status = TW_ERR_DEAD};
+    tw_request_t            *second     = NULL;
+    float                    x = (float)t_rank, a = -1, b = -1, want = 0;
+    int                      done = 1;
+    pthread_t                thread;
+    tw_context_t            *ctx;
+    tw_comm_t               *comm = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
+
+    T_CHECK(tw_wait_for(NULL, 0, &done) == TW_ERR_INVALID_ARG, "accepted %s", "NULL");
+    T_CHECK(tw_wait_for(&second, -1, &done) == TW_ERR_INVALID_ARG, "accepted %d", -1);
+    T_OK(tw_wait_for(&second, 0, &done));
+    T_CHECK(done == 1, "no request is not complete");
+    for (int r = 0; r < t_size; r++) {
+        want += (float)r;
+    }
+    T_OK(tw_allreduce(comm, &x, &a, 1, TW_SUM,
+                      NULL)); /* what the first call makes, all ranks make */
+    a = -1;
+    if (t_rank > 0) {
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    T_OK(tw_iallreduce(comm, &x, &a, 1, TW_SUM, NULL, &sleeper.request));
+    if (t_rank == 0 && t_size > 1) {
+        T_OK(tw_wait_for(&sleeper.request, 1, &done));
+        T_CHECK(done == 0, "complete without the others");
+    }
+    T_CHECK(pthread_create(&thread, NULL, sleeps, &sleeper) == 0, "no thread");
+    usleep(t_rank == 0 ? 20000 : 0); /* it sleeps, most likely */
+    T_OK(tw_iallreduce(comm, &x, &b, 1, TW_SUM, NULL, &second));
+    if (t_rank == 0) {
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    T_OK(tw_wait(&second));
+    pthread_join(thread, NULL);
+    T_CHECK(sleeper.status == TW_OK && sleeper.done == 1 && sleeper.request == NULL, "%s, done %d",
+            tw_status_text(sleeper.status), sleeper.done);
+    T_CHECK(a == want && b == want, "%g and %g", (double)a, (double)b);
+    t_comm_done(comm, ctx);
+}
+
 /* ---- threads of the program ------------------------------------------------------------------ */
 
 #define THREADS 3
@@ -230,6 +288,7 @@ static const t_case_t cases[] = {
     {"moves while nobody calls", moves_while_nobody_calls, 2},
     {"moves by a thread that a call started", moves_by_call, 2},
     {"wakes up again", wakes_up_again, 1},
+    {"starts operations while a thread waits", starts_while_it_waits, 1},
     {"threads with communicators of their own", threads_with_communicators_of_their_own, 1},
     {"a race, if asked for", a_race, 1},
 };

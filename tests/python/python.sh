@@ -10,7 +10,7 @@ limit=${TW_TIME_LIMIT:-120}
 library=$top_builddir/lib/libthinwire.so
 family=$([ "$TW_MPI" = openmpi ] && echo 'open mpi' || echo mpich)
 export THINWIRE_LIBRARY=$library PYTHONPATH=$top_srcdir/python PYTHONDONTWRITEBYTECODE=1
-plan 45
+plan 47
 
 # What is missing for all of it, and for the part with mpi4py.
 missing=
@@ -63,12 +63,28 @@ for n in 1 2 3 4; do
     test_with "$missing" "several communicators and threads without mpi4py, on $n ranks" by_itself $n twice
 done
 test_with "$missing" "MPI was finalised" by_itself 2 late
+stranger() { # as the mpirun of another MPI library starts them
+    local out
+    out=$(env OMPI_COMM_WORLD_SIZE=2 PMI_SIZE=2 MPI_LOCALNRANKS=2 timeout -k 5 "$limit" "$python" -c 'import thinwire; thinwire.Comm()' 2>&1) || return 1
+    echo "$out"
+    [ "$out" = "thinwire: warning: mpirun is of another MPI library than thinwire: each of 2 processes is rank 0 of 1 (python3 -m thinwire)" ]
+}
+test_with "$missing" "an mpirun of another MPI library" stranger
 raises() { # the others wait for rank 0, until the job is ended
     TW_WANTED=3 ranks 3 "$python" "$tests/test_alone.py" raise
     local status=$?
     [ $status -ne 0 ] && [ $status -ne 124 ] && grep -q 'InvalidArgumentError: x is not contiguous' "$scratch/out"
 }
 test_with "$missing" "an exception on one rank ends the job" raises
+
+seed=${THINWIRE_SEED:-$RANDOM}
+on_device() { # by the library's own code for CUDA, on the stand-in for it
+    echo "# THINWIRE_SEED=$seed"
+    THINWIRE_LIBRARY=$top_builddir/tests/gpu/standin/.libs/libthinwire.so STANDIN_DEVICES=2 STANDIN_SEED=$seed \
+        ranks 2 "$python" "$tests/test_device.py" &&
+        ! grep '^standin: ' "$scratch/out"
+}
+test_with "$missing" "device memory, on 2 ranks" on_device
 
 # ---- with mpi4py ---------------------------------------------------------------------------------
 
@@ -85,16 +101,21 @@ sgd 1 tree8
 sgd 3 onebit
 sgd 4 tree8
 
-snippets() { # what docs/python.md shows, each by itself in a folder of its own, one after another
+snippets() { # what docs/python.md and README.md show, each by itself in a folder of its own, one after another
     local count number
     mkdir -p "$scratch/snippets" && count=$("$python" "$tests/snippets.py" "$top_srcdir/docs/python.md" "$scratch/snippets") &&
         [ "$count" -ge 6 ] || return 1
+    "$python" "$tests/snippets.py" "$top_srcdir/README.md" "$scratch" && {
+        echo 'import numpy; gradient = numpy.ones(1000, numpy.float32)'
+        cat "$scratch/1.py"
+        echo 'assert gradient.tolist() == [1] * 1000'
+    } >"$scratch/snippets/$((count += 1)).py" || return 1
     for ((number = 1; number <= count; number++)); do
         (cd "$scratch/snippets" && ranks "$1" "$python" -m mpi4py "$number.py") || { echo "snippet $number"; return 1; }
     done
 }
 for n in 1 3; do
-    test_with "$without_mpi4py" "what docs/python.md shows, on $n ranks" snippets $n
+    test_with "$without_mpi4py" "what docs/python.md and README.md show, on $n ranks" snippets $n
 done
 
 settings() { # one line of the library's from each rank, and an exception
@@ -130,12 +151,14 @@ old() {
     echo 'const char *tw_version(void) { return "9.8.7"; }' >"$scratch/old.c" && shared "$scratch/old.so" "$scratch/old.c" &&
         refused "$scratch/old.so" 'old.so is version 9.8.7, the Python package 0.1.0: install both from the same release' 'import thinwire'
 }
-# A libthinwire of which no function may be called, with an MPI of its own.
+# A libthinwire of which no function may be called but MPI's first, with an MPI of its own.
 other_mpi() {
     {
         echo 'const char *tw_version(void) { return "0.1.0"; }'
         echo 'const char *tw_build(void) { return "cc, MPI by othercc, and so on"; }'
         echo 'char tw_in_place_mark; void abort(void); int MPI_Get_library_version(char *a, int *b) { abort(); }'
+        echo 'int MPI_Init_thread(int *a, char ***b, int c, int *d) { return 0; }'
+        echo 'int MPI_Comm_size(int a, int *b) { *b = 1; return 0; }'
         "$python" -c '
 from thinwire import _c
 for name in _c.PROTOTYPES:
@@ -145,7 +168,9 @@ for name in _c.PROTOTYPES:
         refused "$scratch/other.so" 'mpi4py uses .* (.*), but .*other.so uses .*other.so (MPI by othercc): both must be built' \
             'from mpi4py import MPI; import thinwire; thinwire.Comm()' &&
         refused "$scratch/other.so" 'both must be built with the same MPI library' \
-            'import thinwire; from mpi4py import MPI; thinwire.Comm(MPI.COMM_WORLD)'
+            'import thinwire; from mpi4py import MPI; thinwire.Comm(MPI.COMM_WORLD)' &&
+        refused "$scratch/other.so" 'both must be built with the same MPI library' \
+            'from thinwire import _mpi; _mpi._initialise(); from mpi4py import MPI'
 }
 test_with "$missing" "no library" not_found
 test_with "$missing" "a library that is another" no_thinwire
@@ -155,14 +180,14 @@ test_with "$without_mpi4py" "a library of another MPI than mpi4py's" other_mpi
 # ---- pip -----------------------------------------------------------------------------------------
 
 without_pip=$missing
-[ -n "$missing" ] || "$python" -c 'import setuptools, wheel, pip' >/dev/null 2>&1 ||
-    without_pip="no pip (Debian, Ubuntu: python3-pip python3-setuptools python3-wheel)"
+[ -n "$missing" ] || "$python" -c 'import setuptools, wheel, pip; assert int(setuptools.__version__.split(".")[0]) >= 61' >/dev/null 2>&1 ||
+    without_pip="no pip with setuptools 61 (Debian, Ubuntu: python3-pip python3-setuptools python3-wheel)"
 installs() { # FOLDER WHAT: and the library is that of thinwire.pc
     env -u THINWIRE_LIBRARY "PKG_CONFIG_PATH=$scratch/pc" "$python" -m pip install --no-build-isolation --no-deps --no-index \
         --disable-pip-version-check --no-cache-dir --target "$scratch/$1" "$2" || return 1
     (cd "$scratch" && env -u THINWIRE_LIBRARY "PYTHONPATH=$scratch/$1" "$python" -m thinwire) >"$scratch/out" || return 1
     cat "$scratch/out"
-    grep -q "^thinwire [0-9.]*, $scratch/pc/libthinwire.so.0: " "$scratch/out" && [ -e "$scratch/$1/thinwire/py.typed" ]
+    grep -q "^thinwire [0-9.]*, $scratch/pc/libthinwire.so.0: " "$scratch/out" && [ -e "$scratch/$1/thinwire/py.typed" ] && [ -x "$scratch/$1/bin/thinwire-bench-ddp" ]
 }
 from_folder() {
     cp -r "$top_srcdir/python" "$scratch/source" && chmod -R u+w "$scratch/source" && mkdir "$scratch/pc" &&

@@ -6,7 +6,7 @@ import sys
 
 with open(sys.argv[1], encoding="utf-8") as stream:
     blocks = re.findall(r"^```python\n(.*?)^```$", stream.read(), re.MULTILINE | re.DOTALL)
-blocks = [block for block in blocks if bool(re.search(r"^import torch", block, re.MULTILINE)) == (sys.argv[3:] == ["torch"])]
+blocks = [block for block in blocks if bool(re.search(r"^import (thinwire\.)?torch", block, re.MULTILINE)) == (sys.argv[3:] == ["torch"])]
 for number, block in enumerate(blocks, 1):
     with open("%s/%d.py" % (sys.argv[2], number), "w", encoding="utf-8") as stream:
         stream.write(block)

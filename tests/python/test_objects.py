@@ -129,7 +129,7 @@ class Objects(unittest.TestCase):
         with self.assertRaises((thinwire.UnsupportedError, InvalidArgumentError)) as caught:
             self.comm.allreduce(x, out=x)
         self.assertEqual(len(str(caught.exception).splitlines()), 1)
-        with self.assertRaisesRegex(InvalidArgumentError, "both be in host memory or both on the device"):
+        with self.assertRaisesRegex(InvalidArgumentError, "x is in memory of CUDA device 0, out in host memory"):
             self.comm.allreduce(x, out=self.x)
 
     def refused(self, kind, text, function, *arguments, **named):

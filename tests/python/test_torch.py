@@ -6,10 +6,12 @@ they depend on nothing else, such as the buckets. With fp32 the sums are in the 
 on 2 ranks they are the same bits, on more they differ by roundings.
 """
 import contextlib
+import gc
 import os
 import sys
 import time
 import unittest
+import weakref
 
 import torch
 import torch.distributed as dist
@@ -18,6 +20,7 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 
 import thinwire
 import thinwire.torch
+from thinwire.torch import _group
 
 thinwire.torch.init_process_group()
 rank, size = dist.get_rank(), dist.get_world_size()
@@ -190,13 +193,21 @@ class Hooks(Case):
 
     def test_unused_parameters(self):
         for codec in ("fp32", "tree8", "onebit"):
-            plain = DDP(Branches(), find_unused_parameters=True)
+            plain, alone = DDP(Branches(), find_unused_parameters=True), Branches()
+            residuals = {n: beside.feedback(n + "'", p.numel()) for n, p in alone.named_parameters() if p.dim() > 1}
             with self.hooked(Branches(), codec, ddp={"find_unused_parameters": True}) as (model, _):
                 for step in range(3):
-                    backward(plain, step)
-                    backward(model, step)
+                    for net in (plain, model, alone):
+                        backward(net, step)
+                    self.assertEqual([g is None for g in gradients(model).values()], [g is None for g in gradients(plain).values()])
                     if codec == "fp32":
                         self.same(gradients(model), gradients(plain), 2 * size)
+                        continue
+                    for name, p in alone.named_parameters():  # what only other ranks use is zero here
+                        p.grad = torch.zeros_like(p) if p.grad is None else p.grad
+                    want = wanted(alone, codec, residuals if codec == "onebit" else None)
+                    self.same({n: g for n, g in gradients(model).items() if g is not None},
+                              {n: g for n, g in want.items() if gradients(model)[n] is not None})  # fmt: skip
                 self.assertIsNone(model.module.never.weight.grad)
                 self.assertIsNotNone(model.module.even.weight.grad)
 
@@ -236,6 +247,21 @@ class Hooks(Case):
                 self.assertIs(hook.comm, comm)
                 backward(model, 0)
             self.assertGreater(comm.stats().calls, 0)
+
+    def test_dropped(self):
+        """A model that is dropped with its hook takes thread and residuals along."""
+        model = DDP(Net())
+        hook = thinwire.torch.register(model, "onebit")
+        backward(model, 0)
+        comm, exchanger, residual = hook.comm, hook._exchanger, weakref.ref(hook.feedbacks["first.weight"])
+        del model, hook
+        gc.collect()
+        exchanger._thread.join(60)
+        self.assertFalse(exchanger._thread.is_alive())
+        self.assertIsNone(residual())
+        self.assertEqual(comm._dropped_feedbacks, [])
+        dist.barrier()
+        comm.free()
 
     def test_idle_python(self):
         """Nothing but sleep is called while a bucket travels."""
@@ -367,8 +393,13 @@ class Sharded(Case):
 
     def test_fully_shard(self):
         from torch.distributed.device_mesh import init_device_mesh
-        from torch.distributed.fsdp import fully_shard
 
+        try:
+            from torch.distributed.fsdp import FSDPModule, fully_shard
+        except ImportError:
+            FSDPModule = None
+        if not hasattr(FSDPModule, "set_custom_reduce_scatter"):
+            self.skipTest("fully_shard() takes other collectives from torch 2.8 on")
         if size == 1:  # nothing is sent
             return
         mesh, exact = init_device_mesh("cpu", (size,)), self.exact()
@@ -477,6 +508,29 @@ class Refusals(Case):
                 self.register(model, timeout=1)
             dist.barrier()
         dist.barrier()
+
+    def test_second_try(self):
+        """Ranks that try again meet one that calls for the first time."""
+        if size == 1:
+            return
+        model, late, store, meet, tries = DDP(Net()), size - 1, _group._get_default_store(), _group._meet, []
+
+        def together(*arguments):  # the limit is 0 s: nobody is to be missing but the late one
+            tries.append(1)
+            store.set("try %d of %d" % (len(tries), rank), "")
+            store.wait(["try %d of %d" % (len(tries), r) for r in range(late)])
+            return meet(*arguments)
+
+        if rank == late:
+            store.wait(["try 2 of 0"])
+        else:
+            _group._meet = together
+            self.addCleanup(setattr, _group, "_meet", meet)
+            with self.assertRaisesRegex(thinwire.TimeLimitError, "not called on rank %d within 0 s" % late):
+                self.register(model, timeout=0)
+        hook = self.register(model)
+        backward(model, 0)
+        hook.free()
 
     def test_peer_that_stops(self):
         """In backward: an exception, at once where it is known already."""

@@ -13,7 +13,7 @@ sanitized && nothing "the sanitizer's library must come first"
 export THINWIRE_LIBRARY=$top_builddir/lib/libthinwire.so PYTHONPATH=$top_srcdir/python PYTHONDONTWRITEBYTECODE=1
 export GLOO_SOCKET_IFNAME=${GLOO_SOCKET_IFNAME:-lo} MASTER_ADDR=127.0.0.1
 export PYTHONWARNINGS=ignore
-plan 14
+plan 15
 
 all() { TW_WANTED=$1 ranks "$1" "$python" "$tests/test_torch.py"; }
 example() { ranks "$@" && grep -q 'right' "$scratch/out"; }
@@ -24,15 +24,20 @@ for codec in tree8 onebit; do
     check "the example ddp.py, $codec, on 3 ranks" example 3 "$python" "$top_srcdir/examples/ddp.py" $codec
 done
 
-snippets() { # what docs/python.md shows with PyTorch, one after another
+snippets() { # what docs/python.md and README.md show with PyTorch, one after another
     local count number
     mkdir -p "$scratch/snippets" &&
         count=$("$python" "$tests/snippets.py" "$top_srcdir/docs/python.md" "$scratch/snippets" torch) && [ "$count" -ge 3 ] || return 1
+    "$python" "$tests/snippets.py" "$top_srcdir/README.md" "$scratch" torch && {
+        echo 'import torch; from torch.nn.parallel import DistributedDataParallel; model = torch.nn.Linear(40, 50)'
+        cat "$scratch/1.py"
+        echo 'model(torch.ones(3, 40)).sum().backward()'
+    } >"$scratch/snippets/$((count += 1)).py" || return 1
     for ((number = 1; number <= count; number++)); do
         (cd "$scratch/snippets" && ranks "$1" "$python" "$number.py") || { echo "snippet $number"; return 1; }
     done
 }
-check "what docs/python.md shows with PyTorch, on 2 ranks" snippets 2
+check "what docs/python.md and README.md show with PyTorch, on 2 ranks" snippets 2
 
 # ---- what cannot work: one line each -------------------------------------------------------------
 
@@ -52,6 +57,13 @@ by_torchrun() { # as torchrun starts them: no ranks of MPI
     grep -q '^thinwire.errors.InvalidArgumentError: MPI has 1 ranks, torch.distributed 2 (processes that torchrun starts are no ranks of MPI): start the program by mpirun -n RANKS' <<<"$out"
 }
 check "torchrun" by_torchrun
+by_another() { # as the mpirun of another MPI library starts them
+    local out
+    out=$(env OMPI_COMM_WORLD_SIZE=2 PMI_SIZE=2 MPI_LOCALNRANKS=2 timeout -k 5 "$limit" "$python" -c "$init" 2>&1) && return 1
+    tail -n 1 <<<"$out"
+    grep -q '^thinwire.errors.InvalidArgumentError: mpirun is of another MPI library than thinwire: each of 2 processes' <<<"$out"
+}
+check "an mpirun of another MPI library" by_another
 check "no process group" said 2 'InvalidArgumentError: torch.distributed is not initialised: call thinwire.torch.init_process_group()' \
     "$python" "$tests/test_torch_alone.py" uninitialised
 check "MPI without MPI_THREAD_MULTIPLE" said 2 'InvalidArgumentError: .*rank 0: MPI was not initialised with MPI_THREAD_MULTIPLE' \

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """thinwire/torch/_exchange.py - averages buckets of gradients, beside backward.
 
-submit() takes a bucket and returns a future at once. One thread owns the communicator: it starts the exchanges of the
-buckets in their order, and completes the futures in that order. In between it sleeps: the library's own thread
-(Comm.start_progress()) encodes, sends and decodes, without Python. The calls of this thread do not hold the GIL.
+submit() starts the exchange of a bucket and returns a future at once. The library's own thread (Comm.start_progress())
+encodes, sends and decodes, without Python. One thread here sleeps until exchanges are complete, without the GIL, and
+completes the futures, in the order of the buckets.
 
 What travels how depends on the parameters, not on the bucket, which DDP rebuilds after the first step:
 
@@ -11,11 +11,10 @@ What travels how depends on the parameters, not on the bucket, which DDP rebuild
 - lossy ones: each parameter alone, so that no block mixes two, with the residuals of that parameter; those that are
   small together, with the codec for small ones.
 """
-import collections
 import queue
 import threading
-import time
-from typing import Any, Deque, Dict, List, NamedTuple, Optional, Tuple
+import weakref
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import torch
 
@@ -24,7 +23,7 @@ from thinwire.comm import Comm
 from thinwire.errors import DeadError, Error, UnsupportedError
 from thinwire.feedback import Feedback
 
-_SHORTEST, _LONGEST, _SHARE = 50e-6, 1e-3, 0.05  # of a sleep: seconds, and as a share of the wait so far
+_LOOK = 0.1  # seconds between two looks whether to stop
 
 SMALL = 1024  # elements
 SMALL_VECTOR = 65536  # of one axis: biases, and what normalises
@@ -32,7 +31,7 @@ SMALL_VECTOR = 65536  # of one axis: biases, and what normalises
 
 def is_small(parameter: Any) -> bool:
     """Whether a parameter is one of those that are not worth a lossy codec."""
-    return parameter.numel() < (SMALL_VECTOR if parameter.dim() < 2 else SMALL)
+    return bool(parameter.numel() < (SMALL_VECTOR if parameter.dim() < 2 else SMALL))
 
 
 class Part(NamedTuple):
@@ -53,7 +52,7 @@ class Layout(NamedTuple):
 class _Exchange:
     """A bucket under way."""
 
-    __slots__ = ("buffer", "work", "layout", "future", "small", "requests", "since")
+    __slots__ = ("buffer", "work", "layout", "future", "small", "requests")
 
     def __init__(self, buffer: Any, work: Any, layout: Layout) -> None:
         self.buffer = buffer  # DDP's, into which the average goes
@@ -61,22 +60,23 @@ class _Exchange:
         self.layout = layout
         self.future: Any = torch.futures.Future()
         self.small: Any = None
-        self.requests: Deque[Any] = collections.deque()
-        self.since = 0.0
+        self.requests: List[Any] = []
 
 
 class Exchanger:
-    """Of one registration. codec and small are specs; feedbacks by the id() of their parameter."""
+    """Of one registration; feedbacks by the id() of their parameter. Its thread ends with stop(), or when nobody has
+    the owner any more: a model that was dropped with its hook."""
 
-    def __init__(self, comm: Comm, codec: Codec, small: Codec, feedbacks: Dict[int, Feedback]) -> None:
+    def __init__(self, owner: Any, comm: Comm, codec: Codec, small: Codec, feedbacks: Dict[int, Feedback]) -> None:
         self.comm = comm
         self.error: Optional[BaseException] = None  # after it nothing can be exchanged
         self._codec, self._small, self._feedbacks = codec, small, feedbacks
         self._lossless = codec.traits.lossless
         self._layouts: Dict[Tuple[int, ...], Layout] = {}
-        # No SimpleQueue: CPython 3.11's get() never returns where a short timeout is over before it waits.
-        self._queue: "queue.Queue[Optional[_Exchange]]" = queue.Queue()
+        self._queue: "queue.SimpleQueue[Optional[_Exchange]]" = queue.SimpleQueue()
+        self._owner = weakref.ref(owner, lambda _, put=self._queue.put: put(None))  # type: ignore[misc]
         self._gate = threading.Lock()  # of error
+        self._stopping = False
         self._thread = threading.Thread(target=self._main, name="thinwire.torch", daemon=True)
         self._thread.start()
 
@@ -91,14 +91,20 @@ class Exchanger:
             )
         exchange = _Exchange(buffer, self._values(buffer), self._layout(buffer.numel(), parameters))
         with self._gate:
-            if self.error is None:
-                self._queue.put(exchange)
-                return exchange.future
-        raise self.error
+            if self.error is not None:  # since
+                raise self.error
+            try:
+                self._begin(exchange)
+            except BaseException as error:
+                self.error = error
+                raise
+            self._queue.put(exchange)
+        return exchange.future
 
     def stop(self) -> None:
         """End the thread. Exchanges under way are not waited for: their futures fail."""
         if self._thread.is_alive():
+            self._stopping = True
             self._queue.put(None)
             self._thread.join()
 
@@ -131,38 +137,7 @@ class Exchanger:
             raise UnsupportedError("a bucket of %d elements has parameters of %d" % (count, start))
         return made
 
-    # ---- the thread ------------------------------------------------------------------------------
-
-    def _main(self) -> None:
-        running: Deque[_Exchange] = collections.deque()
-        while True:
-            try:
-                new = self._next(running)
-            except queue.Empty:
-                new = running[0]
-            else:
-                if new is None:
-                    break
-                running.append(new)
-            try:
-                if new.since == 0.0:
-                    self._begin(new)
-                while running and self._complete(running[0]):
-                    running.popleft()
-            except BaseException as error:
-                self._fail(error, running)
-                return
-        self._fail(DeadError("the hook was freed"), running)
-
-    def _next(self, running: Deque[_Exchange]) -> Optional[_Exchange]:
-        """The next to begin; queue.Empty if it is time to look after those that are running."""
-        if not running:
-            return self._queue.get()
-        waited = time.monotonic() - running[0].since
-        return self._queue.get(timeout=min(max(_SHARE * waited, _SHORTEST), _LONGEST))
-
     def _begin(self, exchange: _Exchange) -> None:
-        exchange.since = time.monotonic()
         codec = None if exchange.work.dtype == torch.float64 else self._codec
         for start, end, feedback in exchange.layout.parts:
             self._start(exchange, exchange.work[start:end], codec, feedback)
@@ -175,12 +150,28 @@ class Exchanger:
             self.comm.iallreduce(values, codec, op="average", out=values, feedback=feedback)
         )
 
-    def _complete(self, exchange: _Exchange) -> bool:
-        """Whether it was complete, and its future is now."""
-        while exchange.requests:
-            if not exchange.requests[0].test():
-                return False
-            exchange.requests.popleft()
+    # ---- the thread ------------------------------------------------------------------------------
+
+    def _main(self) -> None:
+        while True:
+            exchange = self._queue.get()
+            if exchange is None:
+                break
+            try:
+                self._complete(exchange)
+            except BaseException as error:
+                return self._fail(error, [exchange])
+        self._fail(DeadError("the hook was freed"), [])
+        if self._owner() is None:  # the communicator stays until the end of the program: freeing one is collective
+            self._layouts.clear()
+            self._feedbacks.clear()
+            self.comm._sweep()
+
+    def _complete(self, exchange: _Exchange) -> None:
+        for request in exchange.requests:
+            while not request.test(_LOOK):
+                if self._stopping:
+                    raise DeadError("the hook was freed")
         if exchange.small is not None:
             first = 0
             for start, end in exchange.layout.small:
@@ -188,13 +179,13 @@ class Exchanger:
                 first += end - start
         if exchange.work is not exchange.buffer:
             exchange.buffer.copy_(exchange.work)
+        exchange.requests = []
         exchange.future.set_result(exchange.buffer)
-        return True
 
-    def _fail(self, error: BaseException, running: Deque[_Exchange]) -> None:
+    def _fail(self, error: BaseException, running: List[_Exchange]) -> None:
         """All that is under way, and all that comes."""
         with self._gate:  # what is not in the queue yet never gets there
-            self.error = error
+            self.error = self.error or error
         while not self._queue.empty():
             last = self._queue.get()
             if last is not None:

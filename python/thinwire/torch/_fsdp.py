@@ -9,12 +9,12 @@ from typing import Any, Optional, Sequence, Tuple
 import torch
 import torch.distributed as dist
 
-from thinwire.comm import Comm
+from thinwire.comm import CodecLike, Comm
 from thinwire.errors import InvalidArgumentError, InvalidTypeError, UnsupportedError
 from thinwire.torch._group import communicator_for
 
 
-def register_fsdp(model: Any, codec: Any = "tree8", *, comm: Any = None) -> Comm:
+def register_fsdp(model: Any, codec: CodecLike = "tree8", *, comm: Optional[Comm] = None) -> Comm:
     """Have the gradients of a FullyShardedDataParallel model averaged with a codec: model.register_comm_hook(). For the
     strategies that torch has hooks for: FULL_SHARD, SHARD_GRAD_OP, NO_SHARD. There is no error feedback. The
     parameters travel as torch sends them. Collective over the model's process group. Returns the communicator."""
@@ -51,7 +51,7 @@ def _scatter(comm: Comm, codec: Any, output: Any, source: Any, op: str) -> None:
 
 
 def set_fully_shard(
-    model: Any, codec: Optional[Any] = "tree8", parameters: Optional[Any] = None, *, comm: Any = None
+    model: Any, codec: CodecLike = "tree8", parameters: CodecLike = None, *, comm: Optional[Comm] = None
 ) -> Comm:
     """For a model of torch.distributed.fsdp.fully_shard(), and the modules in it that were given to that: gradients
     travel with `codec`, parameters with the codec `parameters` (None: nothing is lost). Gradients lose without error
@@ -72,6 +72,7 @@ class _Allocating:
         self._comm, self._codec = comm, codec
 
     def allocate(self, size: Sequence[int], *, dtype: Any, device: Any) -> Any:
+        """A new tensor, for fully_shard()."""
         return torch.empty(*size, dtype=dtype, device=device)
 
     def _check(self, group: Any) -> None:
@@ -85,6 +86,7 @@ class Scatter(_Allocating):
     """A ReduceScatter as fully_shard() wants it."""
 
     def __call__(self, output_tensor: Any, input_tensor: Any, group: Any, op: Any, async_op: bool = False) -> None:
+        """The sum, or average, of this rank's part: output_tensor.numel() of the elements of input_tensor."""
         self._check(group)
         names = {str(dist.ReduceOp.SUM): "sum", str(dist.ReduceOp.AVG): "average"}
         if str(op) not in names:
@@ -96,5 +98,6 @@ class Gather(_Allocating):
     """An AllGather as fully_shard() wants it."""
 
     def __call__(self, output_tensor: Any, input_tensor: Any, group: Any, async_op: bool = False) -> None:
+        """The input_tensor of all ranks of the group, one after another, into output_tensor. Collective; blocks."""
         self._check(group)
         output_tensor.copy_(self._comm.allgather(*_values(input_tensor, self._codec)).view(output_tensor.shape))

@@ -5,12 +5,11 @@ A rank of torch.distributed is the rank of MPI_COMM_WORLD with the same number. 
 hook, the ranks of its group tell each other through the store of torch.distributed what they were asked for, with a
 limit of time: whoever is missing or wants something else is named on all of them, and nobody waits for ever.
 """
-import collections
 import json
 import os
 import socket
 import time
-from typing import Any, Dict, List, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy
 import torch.distributed as dist
@@ -23,8 +22,8 @@ from thinwire.errors import InvalidArgumentError, MismatchError, TimeLimitError
 LAUNCH = "start the program by mpirun -n RANKS python3 PROGRAM"
 _LONGEST = 255  # bytes of a host's name
 _POLL = 0.01  # seconds
+_Store: Any = dist.TCPStore  # type: ignore[attr-defined, unused-ignore]  # which torch exports without a stub
 
-_calls: Dict[Tuple[int, ...], int] = collections.defaultdict(int)  # agree() among these ranks, so far
 _shared: Dict[Tuple[int, ...], Comm] = {}
 
 # ---- the start -----------------------------------------------------------------------------------
@@ -35,15 +34,17 @@ def init_process_group(backend: str = "gloo", **options: Any) -> None:
     arguments go there (timeout, ...). The environment gets MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE. Where the
     name of rank 0's machine leads to no address that all others reach, set MASTER_ADDR to one. Collective."""
     rank, size = _mpi.rank_and_size()
+    if _mpi.strangers():
+        raise InvalidArgumentError(_mpi.STRANGERS % _mpi.strangers())
     if int(os.environ.get("WORLD_SIZE", size)) != size:
         raise InvalidArgumentError(_no_ranks(size, int(os.environ["WORLD_SIZE"])))
     name = os.environ.get("MASTER_ADDR") or (_own_name() if rank == 0 else "")
     store = None
     if rank == 0:  # a port that is free
-        store = dist.TCPStore(name, 0, size, is_master=True, wait_for_workers=False)
+        store = _Store(name, 0, size, is_master=True, wait_for_workers=False)
     name, port = _from_first(name, store.port if store is not None else 0)
     if store is None:
-        store = dist.TCPStore(name, port, size, is_master=False)
+        store = _Store(name, port, size, is_master=False)
     os.environ.update(MASTER_ADDR=name, MASTER_PORT=str(port), RANK=str(rank), WORLD_SIZE=str(size))
     dist.init_process_group(backend, store=store, rank=rank, world_size=size, **options)
 
@@ -94,6 +95,8 @@ def ranks_of(group: Any) -> List[int]:
             "rank %d of torch.distributed is rank %d of MPI: initialise by thinwire.torch.init_process_group()"
             % (dist.get_rank(), rank)
         )
+    if group is None:  # which torch 2.2 does not take
+        return list(range(size))
     return dist.get_process_group_ranks(group)
 
 
@@ -103,7 +106,7 @@ def communicator(ranks: Sequence[int]) -> Comm:
         return Comm(group)
 
 
-def communicator_for(group: Any, comm: Any) -> Comm:
+def communicator_for(group: Any, comm: Optional[Comm]) -> Comm:
     """comm if there is one, else the one that is kept for the ranks of the group (None: all of them). The first call
     is collective over them."""
     if comm is not None:
@@ -122,11 +125,11 @@ def agree(what: str, ranks: Sequence[int], mine: Dict[str, Any], problem: str, d
     """Compare `mine` over the ranks; `problem` is why this one cannot take part, or "". An exception on all ranks if
     one has a problem, if they differ (`details`, a list, tells where), or if one does not come within `limit`
     seconds."""
-    _calls[tuple(ranks)] += 1
-    place = "thinwire/%s/%s/%d/" % (what, "-".join(map(str, ranks)), _calls[tuple(ranks)])
     store, rank = _get_default_store(), dist.get_rank()
+    place = _place(store, what, ranks)
     store.set("%sdetails/%d" % (place, rank), json.dumps(details))
     store.set(place + str(rank), json.dumps({"problem": problem, "asked": mine}))
+    _show(store, place + str(rank))
     _meet(store, place, what, ranks, limit)
     found = {r: json.loads(store.get(place + str(r))) for r in ranks}
     problems = ["rank %d: %s" % (r, found[r]["problem"]) for r in ranks if found[r]["problem"]]
@@ -144,6 +147,28 @@ def agree(what: str, ranks: Sequence[int], mine: Dict[str, Any], problem: str, d
             raise MismatchError("%s: rank %d has %s, rank %d %s" % (what, r, here, first, there))
 
 
+def _place(store: Any, what: str, ranks: Sequence[int]) -> str:
+    """Where this call meets those of the others: at the same number, which a rank that missed some has to catch up
+    with if the others have tried again since."""
+    here = "thinwire/%s/%s/" % (what, "-".join(map(str, ranks)))
+    calls = "%scalls/%d" % (here, dist.get_rank())
+    number = store.add(calls, 1)
+    while _shown(store, "%s%d/missing" % (here, number)) and any(
+        _shown(store, "%s%d/%d" % (here, number + 1, r)) for r in ranks
+    ):
+        number = store.add(calls, 1)
+    return "%s%d/" % (here, number)
+
+
+def _show(store: Any, key: str) -> None:
+    """Say that a key is set: Store.check() is in later versions of torch alone, and get() waits."""
+    store.add(key + "/shown", 1)
+
+
+def _shown(store: Any, key: str) -> bool:
+    return bool(store.add(key + "/shown", 0) > 0)
+
+
 def _difference(one: List[Any], other: List[Any]) -> Tuple[str, str]:
     for mine, theirs in zip(one, other):
         if mine != theirs:
@@ -156,9 +181,10 @@ def _meet(store: Any, place: str, what: str, ranks: Sequence[int], limit: float)
     counts for all of them."""
     end = time.monotonic() + limit
     while True:
-        missing = [r for r in ranks if not store.check([place + str(r)])]
-        if not missing or time.monotonic() > end or store.check([place + "missing"]):
+        missing = [r for r in ranks if not _shown(store, place + str(r))]
+        if not missing or time.monotonic() > end or _shown(store, place + "missing"):
             missing = json.loads(store.compare_set(place + "missing", "", json.dumps(missing)))
+            _show(store, place + "missing")
             if not missing:
                 return
             raise TimeLimitError("%s: %s" % (what, _lateness(missing, limit)))

@@ -11,23 +11,23 @@ from torch.nn.parallel import DistributedDataParallel
 
 from thinwire import _mpi
 from thinwire.codec import Codec
-from thinwire.comm import Comm
+from thinwire.comm import CodecLike, Comm
 from thinwire.errors import Error, FormatError, InvalidArgumentError, InvalidTypeError
 from thinwire.feedback import Feedback
 from thinwire.torch import _group
 from thinwire.torch._exchange import Exchanger, is_small
 
 _NAME = 63  # characters of a feedback's name
-_alive: "weakref.WeakSet[Hook]" = weakref.WeakSet()
+_alive: "weakref.WeakSet[Exchanger]" = weakref.WeakSet()  # each lives as long as its thread
 
 
 def register(
     model: Any,
-    codec: Any = "tree8",
-    small: Any = "fp32",
+    codec: CodecLike = "tree8",
+    small: CodecLike = "fp32",
     feedback: Optional[bool] = None,
     *,
-    comm: Any = None,
+    comm: Optional[Comm] = None,
     timeout: float = 60.0,
 ) -> "Hook":
     """Have the gradients of a DistributedDataParallel model averaged by thinwire: model.register_comm_hook().
@@ -79,7 +79,7 @@ def _codec(codec: Any) -> Codec:
 def _check(model: Any, ranks: List[int], parameters: List[Tuple[str, Any]], comm: Any) -> None:
     if not parameters:
         raise InvalidArgumentError("no parameter of the model has a gradient")
-    if model._comm_hooks:
+    if model._get_ddp_logging_data().get("comm_hook"):  # in torch 2.2 too, and of builtin hooks
         raise InvalidArgumentError("the model has a communication hook already")
     devices = sorted({str(p.device) for _, p in parameters})
     if devices != ["cpu"]:
@@ -132,8 +132,8 @@ class Hook:
                 if not is_small(parameter):
                     self.feedbacks[name] = comm.feedback(_feedback_name(name), parameter.numel())
         by_id = {id(parameter): self.feedbacks[name] for name, parameter in parameters if name in self.feedbacks}
-        self._exchanger = Exchanger(comm, codecs[0], codecs[1], by_id)
-        _stop_at_exit(self)
+        self._exchanger = Exchanger(self, comm, codecs[0], codecs[1], by_id)
+        _stop_at_exit(self._exchanger)
         model.register_comm_hook(self, _exchange)
 
     def __repr__(self) -> str:
@@ -171,8 +171,8 @@ class Hook:
             feedback.clear()
 
     def free(self) -> None:
-        """Release thread and communicator; backward of the model fails from then on. Collective. Those that nobody
-        frees are freed when the program ends."""
+        """Release thread and communicator; backward of the model fails from then on. Collective. Of a hook that nobody
+        frees, thread and residuals go with the model, the communicator when the program ends."""
         self._exchanger.stop()
         for feedback in self.feedbacks.values():
             feedback.free()
@@ -188,10 +188,15 @@ def _exchange(hook, bucket):  # type: ignore[no-untyped-def]  # DDP looks at ann
 _watching = False
 
 
-def _stop_at_exit(hook: Hook) -> None:
+def _stop_at_exit(exchanger: Exchanger) -> None:
     """The threads must not use communicators that are freed at the end: this runs before (atexit goes backwards)."""
     global _watching
-    _alive.add(hook)
+    _alive.add(exchanger)
     if not _watching:
         _watching = True
-        atexit.register(lambda: [hook._exchanger.stop() for hook in list(_alive)])
+        atexit.register(_stop_all)
+
+
+def _stop_all() -> None:
+    for exchanger in list(_alive):
+        exchanger.stop()

@@ -154,22 +154,8 @@ void tw_op_sum(tw_request_t *op, const void *a, const void *b, size_t n, void *o
 void tw_average(size_t element, int ranks, size_t n, void *values)
 {
     const tw_fpmode_t mode = tw_fpmode_enter();
-    uint8_t          *at   = values;
 
-    for (size_t i = 0; element == 8 && i < n; i++) {
-        double x;
-
-        memcpy(&x, at + 8 * i, 8);
-        x /= (double)ranks;
-        memcpy(at + 8 * i, &x, 8);
-    }
-    for (size_t i = 0; element == 4 && i < n; i++) {
-        float x;
-
-        memcpy(&x, at + 4 * i, 4);
-        x /= (float)ranks;
-        memcpy(at + 4 * i, &x, 4);
-    }
+    tw_sum_divide(element, values, n, ranks);
     tw_fpmode_leave(mode);
 }
 

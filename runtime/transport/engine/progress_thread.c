@@ -22,10 +22,13 @@
 #include "runtime/transport/link/endpoint.h"
 
 #define TW_PASSES    1       /* without success before a nap: MPI may give the core away in each */
-#define TW_NAP_FIRST 10000L  /* nanoseconds; doubled until                           */
-#define TW_NAP_MOST  100000L /* while operations are outstanding                     */
-#define TW_NAP_IDLE  10000000L /* while only the endpoint is looked after              */
-#define TW_NAP_QUIET 1000000L  /* without a call, before the endpoint is looked after  */
+#define TW_NAP_FIRST 10000U  /* nanoseconds; then a part of all naps since something moved, until */
+#define TW_NAP_PART  4U      /* a quarter: so much later than it could a message is seen at most  */
+#define TW_NAP_MOST  500000U /* while operations are outstanding                                  */
+#define TW_NAP_IDLE                                                                                \
+    10000000U /* while only the endpoint is looked after                           */
+#define TW_NAP_QUIET                                                                               \
+    1000000U /* without a call, before the endpoint is looked after               */
 
 #define TW_TURN 100000 /* nanoseconds of the core at a time that the thread asks for */
 
@@ -40,40 +43,51 @@ struct tw_progress_thread {
     tw_comm_t      *comm;
     pthread_t       posix;
     pthread_mutex_t lock; /* recursive */
-    pthread_cond_t  wake;
+    pthread_cond_t  wake, ended;
+    int             waiters; /* for the end of an operation */
     int             callers; /* inside, or waiting for the lock; atomic                 */
     unsigned        calls;   /* since it was started                                    */
     bool            whole, stop;
-    unsigned        seen; /* calls when the thread last looked                           */
-    long            nap;  /* the next one, in nanoseconds                                */
+    bool            fresh;  /* an operation has started and the thread has not looked since */
+    unsigned        seen;   /* calls when the thread last looked                           */
+    uint64_t        napped; /* nanoseconds since something moved                         */
 
     tw_progress_thread_state_t state;
 };
 
+static struct timespec tw_progress_thread_after(uint64_t ns)
+{
+    struct timespec at;
+
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    at.tv_sec += (time_t)(ns / 1000000000U);
+    at.tv_nsec += (long)(ns % 1000000000U);
+    if (at.tv_nsec >= 1000000000L) {
+        at.tv_sec++;
+        at.tv_nsec -= 1000000000L;
+    }
+    return at;
+}
+
 /* The lock is held, and given back while the thread naps or sleeps. */
 static void tw_progress_thread_nap(tw_progress_thread_t *thread, tw_progress_thread_state_t state,
-                                   long most)
+                                   uint64_t least, uint64_t wanted, uint64_t most)
 {
-    struct timespec until;
+    const uint64_t        ns    = wanted < least ? least : wanted < most ? wanted : most;
+    const struct timespec until = tw_progress_thread_after(ns);
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += thread->nap;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000L;
-    }
     thread->state = state;
     pthread_cond_timedwait(&thread->wake, &thread->lock, &until);
     thread->state = TW_PROGRESS_THREAD_AWAKE;
-    thread->nap   = 2 * thread->nap < most ? 2 * thread->nap : most;
+    thread->napped += ns;
 }
 
 static void tw_progress_thread_sleep(tw_progress_thread_t *thread, tw_progress_thread_state_t state)
 {
     thread->state = state;
     pthread_cond_wait(&thread->wake, &thread->lock);
-    thread->state = TW_PROGRESS_THREAD_AWAKE;
-    thread->nap   = TW_NAP_FIRST;
+    thread->state  = TW_PROGRESS_THREAD_AWAKE;
+    thread->napped = 0;
 }
 
 /* Operations are outstanding: advance them, or leave it to the call that is inside. */
@@ -87,15 +101,17 @@ static void tw_progress_thread_advance(tw_progress_thread_t *thread)
             tw_progress_thread_sleep(thread, TW_PROGRESS_THREAD_AWAY);
             return;
         }
+        thread->fresh            = false;
         comm->by_progress_thread = true;
         tw_comm_progress(comm, &moved);
         comm->by_progress_thread = false;
     }
     if (moved) {
-        thread->nap = TW_NAP_FIRST;
+        thread->napped = 0;
         return;
     }
-    tw_progress_thread_nap(thread, TW_PROGRESS_THREAD_AWAKE, TW_NAP_MOST);
+    tw_progress_thread_nap(thread, TW_PROGRESS_THREAD_AWAKE, TW_NAP_FIRST,
+                           thread->napped / TW_NAP_PART, TW_NAP_MOST);
 }
 
 /* Nothing is outstanding, but the endpoint may have something left to do; as long as there are
@@ -105,15 +121,16 @@ static void tw_progress_thread_look_after(tw_progress_thread_t *thread)
     tw_comm_t *comm = thread->comm;
 
     if (thread->seen != thread->calls) {
-        thread->seen = thread->calls;
-        thread->nap  = TW_NAP_QUIET;
+        thread->seen   = thread->calls;
+        thread->napped = 0;
     } else if (comm->endpoint->idle(comm)) {
         tw_progress_thread_sleep(thread, TW_PROGRESS_THREAD_ASLEEP);
         return;
     } else {
         comm->endpoint->progress(comm);
     }
-    tw_progress_thread_nap(thread, TW_PROGRESS_THREAD_NAPPING, TW_NAP_IDLE);
+    tw_progress_thread_nap(thread, TW_PROGRESS_THREAD_NAPPING, TW_NAP_QUIET, thread->napped,
+                           TW_NAP_IDLE);
 }
 
 /* Ask for short turns: of two threads that share a core, Linux (6.12 and later) lets the one with
@@ -143,8 +160,8 @@ static void *tw_progress_thread_main(void *arg)
     tw_progress_thread_t *thread = arg;
     tw_comm_t            *comm   = thread->comm;
 
+    pthread_setname_np(pthread_self(), "tw_progress"); /* as ps -L and debuggers show it */
     tw_progress_thread_turns();
-
     pthread_mutex_lock(&thread->lock);
     while (!thread->stop) {
         if (comm->status != TW_OK) {
@@ -166,16 +183,50 @@ void tw_progress_thread_enter(tw_progress_thread_t *thread)
     thread->calls++;
 }
 
-void tw_progress_thread_leave(tw_progress_thread_t *thread)
+/* One is inside no more: does the thread take over? */
+static void tw_progress_thread_hand_over(tw_progress_thread_t *thread)
 {
     const int  left = __atomic_sub_fetch(&thread->callers, 1, __ATOMIC_RELAXED);
     const bool work = thread->whole && thread->comm->running != NULL;
 
     if (left == 0 && (thread->state == TW_PROGRESS_THREAD_AWAY ||
-                      (work && thread->state != TW_PROGRESS_THREAD_AWAKE))) {
+                      (work && (thread->fresh || thread->state != TW_PROGRESS_THREAD_AWAKE)))) {
         pthread_cond_signal(&thread->wake);
     }
+}
+
+void tw_progress_thread_leave(tw_progress_thread_t *thread)
+{
+    tw_progress_thread_hand_over(thread);
     pthread_mutex_unlock(&thread->lock);
+}
+
+bool tw_progress_thread_whole(const tw_progress_thread_t *thread)
+{
+    return thread != NULL && thread->whole;
+}
+
+void tw_progress_thread_await(tw_progress_thread_t *thread, uint64_t most_ns)
+{
+    const struct timespec until = tw_progress_thread_after(most_ns);
+
+    tw_progress_thread_hand_over(thread);
+    thread->waiters++;
+    pthread_cond_timedwait(&thread->ended, &thread->lock, &until);
+    thread->waiters--;
+    __atomic_add_fetch(&thread->callers, 1, __ATOMIC_RELAXED);
+}
+
+void tw_progress_thread_started(tw_progress_thread_t *thread)
+{
+    thread->fresh = true;
+}
+
+void tw_progress_thread_ended(tw_progress_thread_t *thread)
+{
+    if (thread->waiters > 0) {
+        pthread_cond_broadcast(&thread->ended);
+    }
 }
 
 void tw_progress_thread_notice(tw_progress_thread_t *thread)
@@ -216,7 +267,6 @@ bool tw_progress_thread_start(tw_comm_t *comm, bool whole)
     }
     thread->comm  = comm;
     thread->whole = whole;
-    thread->nap   = TW_NAP_FIRST;
     pthread_mutexattr_init(&recursive);
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&thread->lock, &recursive);
@@ -224,6 +274,7 @@ bool tw_progress_thread_start(tw_comm_t *comm, bool whole)
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&thread->wake, &monotonic);
+    pthread_cond_init(&thread->ended, &monotonic);
     pthread_condattr_destroy(&monotonic);
     /* Operations may be outstanding: it sees itself from the first on. */
     pthread_mutex_lock(&thread->lock);
@@ -231,6 +282,7 @@ bool tw_progress_thread_start(tw_comm_t *comm, bool whole)
     pthread_mutex_unlock(&thread->lock);
     if (comm->progress_thread == NULL) {
         pthread_cond_destroy(&thread->wake);
+        pthread_cond_destroy(&thread->ended);
         pthread_mutex_destroy(&thread->lock);
         free(thread);
         return false;
@@ -252,6 +304,7 @@ void tw_progress_thread_stop(tw_comm_t *comm)
     pthread_join(thread->posix, NULL);
     comm->progress_thread = NULL;
     pthread_cond_destroy(&thread->wake);
+    pthread_cond_destroy(&thread->ended);
     pthread_mutex_destroy(&thread->lock);
     free(thread);
 }

@@ -14,6 +14,7 @@
 #define TW_TRANSPORT_ENGINE_PROGRESS_THREAD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "runtime/transport/comm/comm.h"
 
@@ -30,6 +31,17 @@ void tw_progress_thread_stop(tw_comm_t *comm);
 void tw_progress_thread_enter(tw_progress_thread_t *thread);
 void tw_progress_thread_leave(tw_progress_thread_t *thread);
 void tw_progress_thread_notice(tw_progress_thread_t *thread);
+
+/* Does it advance operations? */
+bool tw_progress_thread_whole(const tw_progress_thread_t *thread);
+
+/* Sleep, and leave the lock to others, until an operation has ended or so many nanoseconds are over. The
+ * caller is inside once, and the thread is whole. */
+void tw_progress_thread_await(tw_progress_thread_t *thread, uint64_t most_ns);
+
+/* An operation has started, or ended; called inside. */
+void tw_progress_thread_started(tw_progress_thread_t *thread);
+void tw_progress_thread_ended(tw_progress_thread_t *thread);
 
 static inline void tw_comm_enter(const tw_comm_t *comm)
 {

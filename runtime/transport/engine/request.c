@@ -11,6 +11,9 @@
 #include "runtime/transport/engine/request.h"
 #include "runtime/transport/feedback/feedback.h"
 
+/* Between two looks at THINWIRE_TIMEOUT of a call that sleeps. */
+#define TW_LOOK_NS 20000000U
+
 const char tw_in_place_mark = 0;
 
 /* Give it back; it is not running. */
@@ -95,8 +98,21 @@ static tw_status_t tw_request_begin(tw_request_t *op)
     }
     *tail = op;
     tw_comm_moved(comm);
-    tw_comm_progress(comm, NULL);
     return TW_OK;
+}
+
+/* What can be done at once is left to the progress thread, if there is one and the call does not wait. */
+static tw_status_t tw_request_go(tw_request_t *op, bool waits)
+{
+    tw_comm_t        *comm   = op->comm;
+    const tw_status_t status = tw_request_begin(op);
+
+    if (status == TW_OK && !waits && tw_progress_thread_whole(comm->progress_thread)) {
+        tw_progress_thread_started(comm->progress_thread);
+    } else if (status == TW_OK) {
+        tw_comm_progress(comm, NULL);
+    }
+    return status;
 }
 
 static tw_status_t tw_request_complete(tw_request_t **request_p)
@@ -128,7 +144,7 @@ tw_status_t tw_request_finish(tw_request_t *op, tw_form_t form, tw_request_t **r
         tw_bounce_point(op);
     }
     if (form != TW_PLAN) {
-        status = tw_request_begin(op);
+        status = tw_request_go(op, form == TW_BLOCKING);
     }
     if (status != TW_OK) {
         tw_request_release(op);
@@ -158,7 +174,7 @@ tw_status_t tw_start(tw_request_t *plan)
     tw_comm_enter(plan->comm);
     status = tw_request_compare(plan, "start");
     if (status == TW_OK) {
-        status = tw_request_begin(plan);
+        status = tw_request_go(plan, false);
     }
     tw_comm_leave(plan->comm);
     return status;
@@ -196,6 +212,19 @@ tw_status_t tw_wait(tw_request_t **request_p)
     return status;
 }
 
+/* Is it complete? */
+static tw_status_t tw_request_look(tw_request_t **request_p, int *done_p)
+{
+    tw_request_t *op = *request_p;
+
+    if (op->running && op->comm->status == TW_OK) {
+        *done_p = 0;
+        return TW_OK;
+    }
+    op->status = op->running ? op->comm->status : op->status;
+    return tw_request_complete(request_p);
+}
+
 tw_status_t tw_test(tw_request_t **request_p, int *done_p)
 {
     tw_request_t *op;
@@ -216,12 +245,39 @@ tw_status_t tw_test(tw_request_t **request_p, int *done_p)
         tw_comm_progress(comm, NULL);
         tw_comm_check_timeout(comm);
     }
-    if (op->running && comm->status == TW_OK) {
-        *done_p = 0;
-    } else {
-        op->status = op->running ? comm->status : op->status;
-        status     = tw_request_complete(request_p);
+    status = tw_request_look(request_p, done_p);
+    tw_comm_leave(comm);
+    return status;
+}
+
+tw_status_t tw_wait_for(tw_request_t **request_p, int milliseconds, int *done_p)
+{
+    const uint64_t start = tw_clock_ns(), most = (uint64_t)milliseconds * 1000000U;
+    tw_request_t  *op;
+    tw_comm_t     *comm;
+    uint64_t       spent;
+    tw_status_t    status;
+
+    if (request_p == NULL || done_p == NULL || milliseconds < 0) {
+        return TW_ERR_INVALID_ARG;
     }
+    op      = *request_p;
+    *done_p = 1;
+    if (op == NULL) {
+        return TW_OK;
+    }
+    comm = op->comm;
+    tw_comm_enter(comm);
+    while (op->running && comm->status == TW_OK && (spent = tw_clock_ns() - start) < most) {
+        if (!tw_progress_thread_whole(comm->progress_thread)) {
+            tw_comm_wait_some(comm);
+            continue;
+        }
+        tw_progress_thread_await(comm->progress_thread,
+                                 most - spent < TW_LOOK_NS ? most - spent : TW_LOOK_NS);
+        tw_comm_check_timeout(comm);
+    }
+    status = tw_request_look(request_p, done_p);
     tw_comm_leave(comm);
     return status;
 }

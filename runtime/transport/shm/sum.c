@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * transport/shm/sum.c - sums in vectors of 32 bytes, in the compiler's own notation: whatever
- * width the machine has, each element is one IEEE addition.
+ * transport/shm/sum.c - sums and quotients in vectors of 32 bytes, in the compiler's own notation: whatever
+ * width the machine has, each element is one IEEE operation.
  */
 #include "config.h"
 
@@ -58,6 +58,46 @@ static void tw_sum_f64(const uint8_t *a, const uint8_t *b, size_t bytes, uint8_t
     }
 }
 
+static void tw_divide_f32(uint8_t *at, size_t bytes, float by)
+{
+    size_t i = 0;
+
+    for (; i + TW_SUM_WIDTH <= bytes; i += TW_SUM_WIDTH) {
+        tw_floats_t x;
+
+        memcpy(&x, at + i, sizeof(x));
+        x /= by;
+        memcpy(at + i, &x, sizeof(x));
+    }
+    for (; i < bytes; i += sizeof(float)) {
+        float x;
+
+        memcpy(&x, at + i, sizeof(x));
+        x /= by;
+        memcpy(at + i, &x, sizeof(x));
+    }
+}
+
+static void tw_divide_f64(uint8_t *at, size_t bytes, double by)
+{
+    size_t i = 0;
+
+    for (; i + TW_SUM_WIDTH <= bytes; i += TW_SUM_WIDTH) {
+        tw_doubles_t x;
+
+        memcpy(&x, at + i, sizeof(x));
+        x /= by;
+        memcpy(at + i, &x, sizeof(x));
+    }
+    for (; i < bytes; i += sizeof(double)) {
+        double x;
+
+        memcpy(&x, at + i, sizeof(x));
+        x /= by;
+        memcpy(at + i, &x, sizeof(x));
+    }
+}
+
 void tw_sum_pair(size_t element, const void *a, const void *b, size_t n, void *out)
 {
     if (element == sizeof(float)) {
@@ -69,20 +109,9 @@ void tw_sum_pair(size_t element, const void *a, const void *b, size_t n, void *o
 
 void tw_sum_divide(size_t element, void *values, size_t n, int ranks)
 {
-    uint8_t *at = values;
-
-    for (size_t i = 0; i < n && element == sizeof(float); i++) {
-        float x;
-
-        memcpy(&x, at + i * sizeof(x), sizeof(x));
-        x /= (float)ranks;
-        memcpy(at + i * sizeof(x), &x, sizeof(x));
-    }
-    for (size_t i = 0; i < n && element == sizeof(double); i++) {
-        double x;
-
-        memcpy(&x, at + i * sizeof(x), sizeof(x));
-        x /= (double)ranks;
-        memcpy(at + i * sizeof(x), &x, sizeof(x));
+    if (element == sizeof(float)) {
+        tw_divide_f32(values, n * element, (float)ranks);
+    } else {
+        tw_divide_f64(values, n * element, (double)ranks);
     }
 }
