@@ -38,6 +38,7 @@ static void tw_state_ops(void)
 #undef X
     tw_state.ops.Comm_dup = tw_state_duplicate;
     tw_state.ops.Testall  = tw_next.Testall;
+    tw_state.ops.Testsome = tw_next.Testsome;
 }
 
 static void tw_state_step_aside(void)

@@ -205,9 +205,10 @@ tw_mpi_ops_t world_ops(void)
 {
     tw_mpi_ops_t ops = tw_mpi_default;
 
-    ops.Testall = test_all;
-    ops.Isend   = send_message;
-    ops.Irecv   = receive_message;
+    ops.Testall  = test_all;
+    ops.Testsome = NULL;
+    ops.Isend    = send_message;
+    ops.Irecv    = receive_message;
     return ops;
 }
 

@@ -201,6 +201,7 @@ static void begin(void)
     ops.Isend               = isend;
     ops.Irecv               = irecv;
     ops.Testall             = testall;
+    ops.Testsome            = NULL;
     ops.Ibcast              = ibcast;
     ops.Iallreduce          = iallreduce;
     ops.Iallgather          = iallgather;

@@ -8,6 +8,7 @@
 
 const tw_mpi_ops_t tw_mpi_default = {.Comm_dup = MPI_Comm_dup,
                                      .Testall  = MPI_Testall,
+                                     .Testsome = MPI_Testsome,
 #define X(name) .name = MPI_##name,
                                      TW_MPI_OPS(X)
 #undef X

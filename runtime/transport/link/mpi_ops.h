@@ -23,6 +23,8 @@ typedef struct tw_mpi_ops {
     int (*Comm_dup)(MPI_Comm, MPI_Comm *); /* the drop-in has one of its own */
     /* As MPICH declares it, gcc takes MPI_STATUSES_IGNORE for an array that is too short. */
     int (*Testall)(int, MPI_Request[], int *, MPI_Status[]);
+    /* Or NULL: messages are tested by Testall, batch by batch. */
+    int (*Testsome)(int, MPI_Request[], int *, int[], MPI_Status[]);
 #define X(name) __typeof__(MPI_##name) *name;
     TW_MPI_OPS(X)
 #undef X
