@@ -14,7 +14,7 @@ const char *const tw_model_operations[TW_OPERATIONS] = {"allreduce", "reduce",  
                                                         "bcast",     "allgather", "alltoall"};
 
 /* Fragments that are tried, the usual one first: another must be better. */
-static const size_t tw_model_fragments[] = {(size_t)64 << 10, (size_t)32 << 10, (size_t)128 << 10,
+static const size_t tw_model_fragments[] = {TW_FRAGMENT, (size_t)32 << 10, (size_t)128 << 10,
                                             (size_t)256 << 10};
 
 #define TW_MODEL_OTHER_FRAGMENT 0.97
