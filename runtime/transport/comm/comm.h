@@ -63,6 +63,7 @@ struct tw_comm {
                                           messages start; NULL: the order of ranks, from the next */
     char               network[64]; /* UCX_NET_DEVICES of this rank's place; "": all          */
     struct tw_request *running;     /* started and not complete, oldest first      */
+    unsigned           ended;       /* operations that were; wraps around          */
     int                requests;    /* plans and requests that exist               */
     int                feedbacks;   /* feedback objects that exist                 */
     uint64_t           waited_ns;   /* looked in vain since something moved (timeout.c) */

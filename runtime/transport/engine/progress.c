@@ -6,7 +6,6 @@
 
 #include <sched.h>
 
-#include "runtime/transport/engine/progress_thread.h"
 #include "runtime/transport/engine/progress.h"
 
 /* Tests without success before the core is given away: short, as ranks may share cores. */
@@ -231,7 +230,7 @@ static tw_status_t tw_op_enter(const tw_request_t *op, bool *entered_p, int *bef
 void tw_comm_progress(tw_comm_t *comm, bool *moved_p)
 {
     tw_request_t **at    = &comm->running;
-    bool           moved = false, entered = false, ended = false;
+    bool           moved = false, entered = false;
     int            before = -1;
 
     if (comm->status == TW_OK) {
@@ -249,7 +248,7 @@ void tw_comm_progress(tw_comm_t *comm, bool *moved_p)
             op->running = false;
             *at         = op->next;
             moved       = true;
-            ended       = true;
+            comm->ended++;
         } else {
             at = &op->next;
         }
@@ -257,9 +256,6 @@ void tw_comm_progress(tw_comm_t *comm, bool *moved_p)
     tw_comm_device_leave(comm, before);
     if (moved) {
         tw_comm_moved(comm);
-    }
-    if ((ended || comm->status != TW_OK) && comm->progress_thread != NULL) {
-        tw_progress_thread_ended(comm->progress_thread);
     }
     if (moved_p != NULL) {
         *moved_p = moved;

@@ -43,8 +43,10 @@ struct tw_progress_thread {
     tw_comm_t      *comm;
     pthread_t       posix;
     pthread_mutex_t lock; /* recursive */
-    pthread_cond_t  wake, ended;
-    int             waiters; /* for the end of an operation */
+    pthread_cond_t  wake;
+    pthread_cond_t  ended;   /* an operation has, or the communicator is dead */
+    int             waiters; /* for that                                      */
+    unsigned        told;    /* comm->ended when they were told last          */
     int             callers; /* inside, or waiting for the lock; atomic                 */
     unsigned        calls;   /* since it was started                                    */
     bool            whole, stop;
@@ -90,6 +92,16 @@ static void tw_progress_thread_sleep(tw_progress_thread_t *thread, tw_progress_t
     thread->napped = 0;
 }
 
+/* Wake those that wait for the end of an operation. */
+static void tw_progress_thread_tell(tw_progress_thread_t *thread)
+{
+    if (thread->waiters > 0 &&
+        (thread->told != thread->comm->ended || thread->comm->status != TW_OK)) {
+        pthread_cond_broadcast(&thread->ended);
+    }
+    thread->told = thread->comm->ended;
+}
+
 /* Operations are outstanding: advance them, or leave it to the call that is inside. */
 static void tw_progress_thread_advance(tw_progress_thread_t *thread)
 {
@@ -105,6 +117,7 @@ static void tw_progress_thread_advance(tw_progress_thread_t *thread)
         comm->by_progress_thread = true;
         tw_comm_progress(comm, &moved);
         comm->by_progress_thread = false;
+        tw_progress_thread_tell(thread);
     }
     if (moved) {
         thread->napped = 0;
@@ -189,6 +202,7 @@ static void tw_progress_thread_hand_over(tw_progress_thread_t *thread)
     const int  left = __atomic_sub_fetch(&thread->callers, 1, __ATOMIC_RELAXED);
     const bool work = thread->whole && thread->comm->running != NULL;
 
+    tw_progress_thread_tell(thread);
     if (left == 0 && (thread->state == TW_PROGRESS_THREAD_AWAY ||
                       (work && (thread->fresh || thread->state != TW_PROGRESS_THREAD_AWAKE)))) {
         pthread_cond_signal(&thread->wake);
@@ -220,13 +234,6 @@ void tw_progress_thread_await(tw_progress_thread_t *thread, uint64_t most_ns)
 void tw_progress_thread_started(tw_progress_thread_t *thread)
 {
     thread->fresh = true;
-}
-
-void tw_progress_thread_ended(tw_progress_thread_t *thread)
-{
-    if (thread->waiters > 0) {
-        pthread_cond_broadcast(&thread->ended);
-    }
 }
 
 void tw_progress_thread_notice(tw_progress_thread_t *thread)

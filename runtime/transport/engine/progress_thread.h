@@ -39,9 +39,8 @@ bool tw_progress_thread_whole(const tw_progress_thread_t *thread);
  * caller is inside once, and the thread is whole. */
 void tw_progress_thread_await(tw_progress_thread_t *thread, uint64_t most_ns);
 
-/* An operation has started, or ended; called inside. */
+/* An operation has started; called inside. */
 void tw_progress_thread_started(tw_progress_thread_t *thread);
-void tw_progress_thread_ended(tw_progress_thread_t *thread);
 
 static inline void tw_comm_enter(const tw_comm_t *comm)
 {
