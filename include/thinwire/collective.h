@@ -50,10 +50,11 @@
  *  - A communicator's calls are all on the device that was current at the first
  *    (TW_ERR_INVALID_ARG). TW_ERR_UNSUPPORTED: no CUDA in the library, or no device. A device that
  *    fails in the middle is TW_ERR_IO, and the communicator of that rank is dead; the others, who wait
- *    for it, leave by THINWIRE_TIMEOUT or when that rank ends the job (MPI_Abort). Where a rank has no device, or
- *    no memory there, or it fails at making these, all ranks are told (TW_ERR_UNSUPPORTED,
- *    TW_ERR_NO_MEMORY, TW_ERR_IO; the communicator lives), unless a call of that shape, whose exec
- *    said the same of memory, has been agreed on before: then the communicator of that rank is dead. Started, advanced and completed by a thread with another current device, an
+ *    for it, leave by THINWIRE_TIMEOUT or when that rank ends the job (MPI_Abort). Where a rank has
+ *    no device, or no memory there, or it fails at making these, all ranks are told
+ *    (TW_ERR_UNSUPPORTED, TW_ERR_NO_MEMORY, TW_ERR_IO; the communicator lives), unless a call of that
+ *    shape, whose exec said the same of memory, has been agreed on before: then the communicator of
+ *    that rank is dead. Started, advanced and completed by a thread with another current device, an
  *    operation goes on on its own, and that thread's is current again afterwards.
  *  - Time in which this rank's own device has yet to do an operation's work, or work of the caller's
  *    in front of it, does not count towards THINWIRE_TIMEOUT: a busy stream is not a lost peer. Ranks
@@ -227,14 +228,14 @@ tw_status_t tw_start(tw_request_t *plan);
  * is not running, is complete. */
 tw_status_t tw_wait(tw_request_t **request_p);
 
-/** Advance; *done_p = 1 if complete (then as tw_wait()), else 0. Does not block. */
-tw_status_t tw_test(tw_request_t **request_p, int *done_p);
-
-/** Wait, for `milliseconds` at most (0 or more); *done_p = 1 if complete (then as tw_wait()), else 0.
- * Where a progress thread advances operations, the calling thread sleeps meanwhile, and other
- * threads may start operations on the communicator; else it advances them itself.
+/** Wait, for `milliseconds` at most; *done_p = 1 if complete (then as tw_wait()), else 0. Where a
+ * progress thread advances operations, the calling thread sleeps meanwhile, and other threads may
+ * start operations on the communicator; else it advances them itself. 0: as tw_test().
  * @return as tw_wait(); TW_ERR_INVALID_ARG (milliseconds below 0) */
 tw_status_t tw_wait_for(tw_request_t **request_p, int milliseconds, int *done_p);
+
+/** Advance; *done_p = 1 if complete (then as tw_wait()), else 0. Does not block. */
+tw_status_t tw_test(tw_request_t **request_p, int *done_p);
 
 /** Release a plan that is not running and set *plan_p to NULL; NULL is allowed.
  * @return TW_OK, TW_ERR_BUSY, TW_ERR_INVALID_ARG (a nonblocking request: complete it instead). */

@@ -21,14 +21,16 @@
 #include "runtime/transport/engine/request.h"
 #include "runtime/transport/link/endpoint.h"
 
-#define TW_PASSES    1       /* without success before a nap: MPI may give the core away in each */
-#define TW_NAP_FIRST 10000U  /* nanoseconds; then a part of all naps since something moved, until */
-#define TW_NAP_PART  4U      /* a quarter: so much later than it could a message is seen at most  */
-#define TW_NAP_MOST  500000U /* while operations are outstanding                                  */
-#define TW_NAP_IDLE                                                                                \
-    10000000U /* while only the endpoint is looked after                           */
-#define TW_NAP_QUIET                                                                               \
-    1000000U /* without a call, before the endpoint is looked after               */
+#define TW_PASSES 1 /* without success before a nap: MPI may give the core away in each */
+
+/* Nanoseconds of a nap. While operations are outstanding the first; then a part of all naps since something
+ * moved, so that a message is seen a quarter later than it could be at most; until the longest. */
+#define TW_NAP_FIRST 10000U
+#define TW_NAP_PART  4U
+#define TW_NAP_MOST  500000U
+/* While only the endpoint is looked after: after the last call, and the longest. */
+#define TW_NAP_QUIET 1000000U
+#define TW_NAP_IDLE  10000000U
 
 #define TW_TURN 100000 /* nanoseconds of the core at a time that the thread asks for */
 

@@ -118,8 +118,9 @@ static tw_status_t tw_request_go(tw_request_t *op, bool waits)
 static tw_status_t tw_request_complete(tw_request_t **request_p)
 {
     tw_request_t     *op     = *request_p;
-    const tw_status_t status = op->status;
+    const tw_status_t status = op->running ? op->comm->status : op->status; /* dead */
 
+    op->status  = status;
     op->started = false;
     if (op->feedback != NULL && op->feedback->user == op) {
         op->feedback->user = NULL;
@@ -204,48 +205,7 @@ tw_status_t tw_wait(tw_request_t **request_p)
     worked = comm->stats.encode_ns + comm->stats.decode_ns - worked;
     start  = tw_clock_ns() - start;
     comm->stats.wait_ns += start > worked ? start - worked : 0;
-    if (op->running) { /* the communicator died under it */
-        op->status = comm->status;
-    }
     status = tw_request_complete(request_p);
-    tw_comm_leave(comm);
-    return status;
-}
-
-/* Is it complete? */
-static tw_status_t tw_request_look(tw_request_t **request_p, int *done_p)
-{
-    tw_request_t *op = *request_p;
-
-    if (op->running && op->comm->status == TW_OK) {
-        *done_p = 0;
-        return TW_OK;
-    }
-    op->status = op->running ? op->comm->status : op->status;
-    return tw_request_complete(request_p);
-}
-
-tw_status_t tw_test(tw_request_t **request_p, int *done_p)
-{
-    tw_request_t *op;
-    tw_comm_t    *comm;
-    tw_status_t   status = TW_OK;
-
-    if (request_p == NULL || done_p == NULL) {
-        return TW_ERR_INVALID_ARG;
-    }
-    op      = *request_p;
-    *done_p = 1;
-    if (op == NULL) {
-        return TW_OK;
-    }
-    comm = op->comm;
-    tw_comm_enter(comm);
-    if (op->running && comm->status == TW_OK) {
-        tw_comm_progress(comm, NULL);
-        tw_comm_check_timeout(comm);
-    }
-    status = tw_request_look(request_p, done_p);
     tw_comm_leave(comm);
     return status;
 }
@@ -256,7 +216,7 @@ tw_status_t tw_wait_for(tw_request_t **request_p, int milliseconds, int *done_p)
     tw_request_t  *op;
     tw_comm_t     *comm;
     uint64_t       spent;
-    tw_status_t    status;
+    tw_status_t    status = TW_OK;
 
     if (request_p == NULL || done_p == NULL || milliseconds < 0) {
         return TW_ERR_INVALID_ARG;
@@ -268,6 +228,10 @@ tw_status_t tw_wait_for(tw_request_t **request_p, int milliseconds, int *done_p)
     }
     comm = op->comm;
     tw_comm_enter(comm);
+    if (most == 0 && op->running && comm->status == TW_OK) {
+        tw_comm_progress(comm, NULL);
+        tw_comm_check_timeout(comm);
+    }
     while (op->running && comm->status == TW_OK && (spent = tw_clock_ns() - start) < most) {
         if (!tw_progress_thread_whole(comm->progress_thread)) {
             tw_comm_wait_some(comm);
@@ -277,9 +241,17 @@ tw_status_t tw_wait_for(tw_request_t **request_p, int milliseconds, int *done_p)
                                  most - spent < TW_LOOK_NS ? most - spent : TW_LOOK_NS);
         tw_comm_check_timeout(comm);
     }
-    status = tw_request_look(request_p, done_p);
+    *done_p = !op->running || comm->status != TW_OK;
+    if (*done_p) {
+        status = tw_request_complete(request_p);
+    }
     tw_comm_leave(comm);
     return status;
+}
+
+tw_status_t tw_test(tw_request_t **request_p, int *done_p)
+{
+    return tw_wait_for(request_p, 0, done_p);
 }
 
 tw_status_t tw_comm_advance(tw_comm_t *comm)

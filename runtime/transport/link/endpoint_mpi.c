@@ -113,18 +113,18 @@ static tw_status_t tw_mpi_progress(tw_comm_t *comm)
 
 static tw_status_t tw_mpi_test(tw_comm_t *comm, tw_messages_t *messages, bool *complete_p)
 {
-    const MPI_Request *requests = messages->requests;
-    int                complete = 1;
-    tw_status_t        status   = TW_OK;
+    MPI_Request *requests = messages->requests;
+    int          complete = 1;
+    tw_status_t  status   = TW_OK;
 
     if (comm->mpi->Testsome == NULL) {
         status = tw_comm_mpi(
-            comm,
-            comm->mpi->Testall(messages->count, messages->requests, &complete, MPI_STATUSES_IGNORE),
+            comm, comm->mpi->Testall(messages->count, requests, &complete, MPI_STATUSES_IGNORE),
             "MPI_Testall");
-    }
-    for (int m = 0; comm->mpi->Testsome != NULL && m < messages->count && complete; m++) {
-        complete = requests[m] == MPI_REQUEST_NULL;
+    } else { /* tw_mpi_progress() has asked */
+        for (int m = 0; m < messages->count && complete; m++) {
+            complete = requests[m] == MPI_REQUEST_NULL;
+        }
     }
     *complete_p = complete != 0;
     return status;
