@@ -14,88 +14,50 @@
 typedef float  tw_floats_t __attribute__((vector_size(TW_SUM_WIDTH)));
 typedef double tw_doubles_t __attribute__((vector_size(TW_SUM_WIDTH)));
 
+/* From the i-th byte on, as long as one fits: x is what stands at `from`, changed, and then written to `to`. */
+#define TW_SUM_EACH(type, from, to, change)                                                        \
+    for (; i + sizeof(type) <= bytes; i += sizeof(type)) {                                         \
+        type x;                                                                                    \
+                                                                                                   \
+        memcpy(&x, (from) + i, sizeof(x));                                                         \
+        change;                                                                                    \
+        memcpy((to) + i, &x, sizeof(x));                                                           \
+    }
+#define TW_SUM_ADD(type)                                                                           \
+    type y;                                                                                        \
+    memcpy(&y, b + i, sizeof(y));                                                                  \
+    x += y
+
 static void tw_sum_f32(const uint8_t *a, const uint8_t *b, size_t bytes, uint8_t *out)
 {
     size_t i = 0;
 
-    for (; i + TW_SUM_WIDTH <= bytes; i += TW_SUM_WIDTH) {
-        tw_floats_t x, y;
-
-        memcpy(&x, a + i, sizeof(x));
-        memcpy(&y, b + i, sizeof(y));
-        x += y;
-        memcpy(out + i, &x, sizeof(x));
-    }
-    for (; i < bytes; i += sizeof(float)) {
-        float x, y;
-
-        memcpy(&x, a + i, sizeof(x));
-        memcpy(&y, b + i, sizeof(y));
-        x += y;
-        memcpy(out + i, &x, sizeof(x));
-    }
+    TW_SUM_EACH(tw_floats_t, a, out, TW_SUM_ADD(tw_floats_t))
+    TW_SUM_EACH(float, a, out, TW_SUM_ADD(float))
 }
 
 static void tw_sum_f64(const uint8_t *a, const uint8_t *b, size_t bytes, uint8_t *out)
 {
     size_t i = 0;
 
-    for (; i + TW_SUM_WIDTH <= bytes; i += TW_SUM_WIDTH) {
-        tw_doubles_t x, y;
-
-        memcpy(&x, a + i, sizeof(x));
-        memcpy(&y, b + i, sizeof(y));
-        x += y;
-        memcpy(out + i, &x, sizeof(x));
-    }
-    for (; i < bytes; i += sizeof(double)) {
-        double x, y;
-
-        memcpy(&x, a + i, sizeof(x));
-        memcpy(&y, b + i, sizeof(y));
-        x += y;
-        memcpy(out + i, &x, sizeof(x));
-    }
+    TW_SUM_EACH(tw_doubles_t, a, out, TW_SUM_ADD(tw_doubles_t))
+    TW_SUM_EACH(double, a, out, TW_SUM_ADD(double))
 }
 
 static void tw_divide_f32(uint8_t *at, size_t bytes, float by)
 {
     size_t i = 0;
 
-    for (; i + TW_SUM_WIDTH <= bytes; i += TW_SUM_WIDTH) {
-        tw_floats_t x;
-
-        memcpy(&x, at + i, sizeof(x));
-        x /= by;
-        memcpy(at + i, &x, sizeof(x));
-    }
-    for (; i < bytes; i += sizeof(float)) {
-        float x;
-
-        memcpy(&x, at + i, sizeof(x));
-        x /= by;
-        memcpy(at + i, &x, sizeof(x));
-    }
+    TW_SUM_EACH(tw_floats_t, at, at, x /= by)
+    TW_SUM_EACH(float, at, at, x /= by)
 }
 
 static void tw_divide_f64(uint8_t *at, size_t bytes, double by)
 {
     size_t i = 0;
 
-    for (; i + TW_SUM_WIDTH <= bytes; i += TW_SUM_WIDTH) {
-        tw_doubles_t x;
-
-        memcpy(&x, at + i, sizeof(x));
-        x /= by;
-        memcpy(at + i, &x, sizeof(x));
-    }
-    for (; i < bytes; i += sizeof(double)) {
-        double x;
-
-        memcpy(&x, at + i, sizeof(x));
-        x /= by;
-        memcpy(at + i, &x, sizeof(x));
-    }
+    TW_SUM_EACH(tw_doubles_t, at, at, x /= by)
+    TW_SUM_EACH(double, at, at, x /= by)
 }
 
 void tw_sum_pair(size_t element, const void *a, const void *b, size_t n, void *out)
