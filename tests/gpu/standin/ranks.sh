@@ -3,28 +3,19 @@
 # ranks.sh - all that takes device memory, by thinwire's own code for CUDA on the stand-in: 1 to 4 ranks,
 # 1 to 4 devices, other orders of execution each time. What is wrong, or left at the end, is exit status 99.
 # shellcheck disable=SC2154  # set by make check
-: "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}"
-# shellcheck source=tests/common.bash
-. "$top_srcdir/tests/common.bash"
-here=$top_builddir/tests/gpu/standin
+# shellcheck source=tests/gpu/standin/common.bash
+. "$top_srcdir/tests/gpu/standin/common.bash"
 limit=${TW_TIME_LIMIT:-240}
-seed=${THINWIRE_SEED:-$RANDOM}
-echo "# THINWIRE_SEED=$seed"
 
-on() { # RANKS DEVICES NAME=VALUE... PROGRAM ARGUMENT...
-    local n=$1 devices=$2
-    shift 2
-    ranks "$n" env STANDIN_DEVICES="$devices" STANDIN_SEED=$((seed + n)) THINWIRE_SEED=$((seed + n)) "$@" &&
-        ! grep '^standin: ' "$scratch/out"
-}
+well() { on "$@" && clean; }
 both_paths() { # RANKS DEVICES: as tests/gpu/run has it on a device
-    on "$1" "$2" "$here/ranks_on_standin" check quick && test "$(grep -c '^ok .* staged: ' "$scratch/out")" -ge 10 &&
+    well "$1" "$2" "$here/ranks_on_standin" check quick && test "$(grep -c '^ok .* staged: ' "$scratch/out")" -ge 10 &&
         test "$(grep -c '^ok .* direct: ' "$scratch/out")" -ge 10 && grep '^# memory of devices is shared' "$scratch/out"
 }
 # What the stand-in is for: the same, with a fault.
 finds() { # FAULT: it ends otherwise than well
     echo "# with the fault '$1':"
-    ! on 2 2 STANDIN_FAULT="$1" "$here/ranks_on_standin" check quick
+    ! well 2 2 STANDIN_FAULT="$1" "$here/ranks_on_standin" check quick
 }
 missing_event() { finds event && grep -q '^not ok' "$scratch/out"; }
 host_read() { finds read && grep -q '^standin: the host touches device memory' "$scratch/out"; }
@@ -34,28 +25,28 @@ check "collectives, 1 rank, 1 device" both_paths 1 1
 check "collectives, 2 ranks, 3 devices" both_paths 2 3
 check "collectives, 3 ranks, 2 devices" both_paths 3 2
 check "collectives, 4 ranks, 4 devices" both_paths 4 4
-check "all codecs and algorithms, 2 ranks, 2 devices" on 2 2 "$here/device.mpi" 2
-check "all codecs and algorithms, 3 ranks, 1 device" on 3 1 "$here/device.mpi" 3
-check "schedulers, 1 rank, 1 device" on 1 1 "$here/scheduler.mpi" 1
+check "all codecs and algorithms, 2 ranks, 2 devices" well 2 2 "$here/device.mpi" 2
+check "all codecs and algorithms, 3 ranks, 1 device" well 3 1 "$here/device.mpi" 3
+check "schedulers, 1 rank, 1 device" well 1 1 "$here/scheduler.mpi" 1
 # At the end a device fails, and what was under way is abandoned.
-check "schedulers, 3 ranks, 2 devices" on 3 2 STANDIN_LEAKS=1 "$here/scheduler.mpi" 3
+check "schedulers, 3 ranks, 2 devices" well 3 2 STANDIN_LEAKS=1 "$here/scheduler.mpi" 3
 check "schedulers, a progress thread, 4 ranks, 4 devices" \
-    on 4 4 STANDIN_LEAKS=1 THINWIRE_PROGRESS=thread "$here/scheduler.mpi" 4
+    well 4 4 STANDIN_LEAKS=1 THINWIRE_PROGRESS=thread "$here/scheduler.mpi" 4
 check "in a node and between nodes, a progress thread, 4 ranks, 3 devices" \
-    on 4 3 THINWIRE_PROGRESS=thread TW_CASE=node "$here/device.mpi" 4
+    well 4 3 THINWIRE_PROGRESS=thread TW_CASE=node "$here/device.mpi" 4
 # A communicator that has failed abandons what was under way.
-check "errors, 2 ranks, 4 devices" on 2 4 STANDIN_LEAKS=1 "$here/device_errors.mpi" 2
-check "errors, 4 ranks, 1 device" on 4 1 STANDIN_LEAKS=1 "$here/device_errors.mpi" 4
-check "each allocation fails, 1 rank" on 1 1 "$here/failures.mpi" 1
-check "each allocation fails, 3 ranks, 3 devices" on 3 3 "$here/failures.mpi" 3
-check "ranks and their devices, 1 rank, 1 device" on 1 1 "$here/bind.mpi" 1
-check "ranks and their devices, 3 ranks, 4 devices" on 3 4 "$here/bind.mpi" 3
-check "ranks and their devices, 4 ranks, 2 devices" on 4 2 "$here/bind.mpi" 4
-check "dense layers, 1 rank, 1 device" on 1 1 "$here/head.mpi" 1
-check "dense layers, 2 ranks, 3 devices" on 2 3 "$here/head.mpi" 2
-check "dense layers, 4 ranks, 2 devices" on 4 2 "$here/head.mpi" 4
+check "errors, 2 ranks, 4 devices" well 2 4 STANDIN_LEAKS=1 "$here/device_errors.mpi" 2
+check "errors, 4 ranks, 1 device" well 4 1 STANDIN_LEAKS=1 "$here/device_errors.mpi" 4
+check "each allocation fails, 1 rank" well 1 1 "$here/failures.mpi" 1
+check "each allocation fails, 3 ranks, 3 devices" well 3 3 "$here/failures.mpi" 3
+check "ranks and their devices, 1 rank, 1 device" well 1 1 "$here/bind.mpi" 1
+check "ranks and their devices, 3 ranks, 4 devices" well 3 4 "$here/bind.mpi" 3
+check "ranks and their devices, 4 ranks, 2 devices" well 4 2 "$here/bind.mpi" 4
+check "dense layers, 1 rank, 1 device" well 1 1 "$here/head.mpi" 1
+check "dense layers, 2 ranks, 3 devices" well 2 3 "$here/head.mpi" 2
+check "dense layers, 4 ranks, 2 devices" well 4 2 "$here/head.mpi" 4
 check "a pipeline that hands over images" alone env STANDIN_SEED="$seed" "$here/test_pipeline"
-check "the trunk of a network, 1 rank, 1 device" on 1 1 "$here/trunk.mpi" 1
-check "the trunk of a network, 4 ranks, 3 devices" on 4 3 "$here/trunk.mpi" 4
+check "the trunk of a network, 1 rank, 1 device" well 1 1 "$here/trunk.mpi" 1
+check "the trunk of a network, 4 ranks, 3 devices" well 4 3 "$here/trunk.mpi" 4
 check "a missing event gives wrong results" missing_event
 check "a host read of device memory is found" host_read

@@ -5,21 +5,11 @@
 # devices, another order of execution each time; what is wrong, or left at the end, is exit status 99. With TW_ALL=1
 # every run on every number of ranks, by 20 orders.
 # shellcheck disable=SC2154,SC2016,SC2015,SC2034  # set by make check; for the inner shells; for common.bash
-: "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}"
-# shellcheck source=tests/common.bash
-. "$top_srcdir/tests/common.bash"
-here=$top_builddir/tests/gpu/standin
+# shellcheck source=tests/gpu/standin/common.bash
+. "$top_srcdir/tests/gpu/standin/common.bash"
 program=$here/train_on_standin
 limit=${TW_TIME_LIMIT:-300}
-seed=${THINWIRE_SEED:-$RANDOM}
-echo "# THINWIRE_SEED=$seed"
-
-on() { # RANKS DEVICES NAME=VALUE... PROGRAM ARGUMENT...
-    local n=$1 devices=$2
-    shift 2
-    TW_SCRATCH=$scratch ranks "$n" env STANDIN_DEVICES="$devices" STANDIN_SEED=$((seed + n)) THINWIRE_SEED=$((seed + n)) "$@"
-}
-clean() { ! grep '^standin: ' "$scratch/out"; }
+[ -z "${TW_ALL:-}" ] || export TW_CASE_LIMIT=$limit # of 20 orders
 runs() { on "$1" "$2" TW_CASE="$3" "$here/train.mpi" "$1" && clean; }
 all_runs() { # of 1 to 4 ranks on 4 to 1 devices
     local n
