@@ -109,7 +109,7 @@ struct tw_request {
     tw_feedback_t          *feedback;
     unsigned                flags;
     bool                    plan;
-    bool                    identity; /* codes are the elements themselves, in host memory */
+    bool                    identity; /* codes are the elements themselves */
     bool        started; /* by the caller, who has not yet been told that it is complete */
     bool        running; /* in comm->running                                            */
     bool        held;    /* `after` has not been seen to be done                        */
@@ -229,7 +229,7 @@ static inline uint8_t *tw_lane_at(const tw_request_t *op, const tw_lane_t *lane,
 static inline uint8_t *tw_lane_codes(const tw_request_t *op, const tw_lane_t *lane, int slot,
                                      uint8_t *values)
 {
-    return op->identity ? values : tw_lane_slot(op, lane, slot);
+    return op->identity && op->device == NULL ? values : tw_lane_slot(op, lane, slot);
 }
 
 /* Codec calls of an operation: timed, counted, with its threads. They cannot fail on arguments that

@@ -76,7 +76,7 @@ static tw_status_t tw_how_check(tw_comm_t *comm, const tw_how_t *how,
         op->exec.stream = comm->device.stream;
     }
     tw_codec_traits(op->codec, &traits);
-    op->identity = traits.identity && op->exec.memory == TW_MEMORY_HOST;
+    op->identity = traits.identity;
     if (op->exec.threads == 0) {
         op->exec.threads = comm->exec.threads;
     }
@@ -211,11 +211,8 @@ static void tw_request_carve(tw_request_t *op, const tw_request_shape_t *shape,
 /* An algorithm for host memory gets the elements there. */
 static tw_status_t tw_request_bounce(tw_request_t *op, const tw_request_shape_t *shape)
 {
-    void             *stream = op->exec.stream;
-    tw_codec_traits_t traits;
+    void *stream = op->exec.stream;
 
-    tw_codec_traits(op->codec, &traits);
-    op->identity    = traits.identity;
     op->exec.memory = TW_MEMORY_HOST;
     op->exec.stream = NULL;
     return tw_bounce_create(op, shape, stream);

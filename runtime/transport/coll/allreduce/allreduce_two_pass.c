@@ -42,7 +42,18 @@ static tw_status_t tw_pass2_receives(tw_request_t *op, tw_lane_t *lane)
     return status;
 }
 
-/* Encode our fragment of every share; the own one goes to where the others' of it arrive. */
+/* Where our codes for an owner are made: our own where the others' of it arrive, elements that need no encoding
+ * where they are. They leave before stage 1, and what comes back is written after it. */
+static uint8_t *tw_pass1_codes(const tw_request_t *op, const tw_lane_t *lane, int owner)
+{
+    if (owner == op->comm->rank) {
+        return tw_lane_slot(op, lane, op->comm->size + owner);
+    }
+    return op->feedback != NULL
+               ? tw_lane_slot(op, lane, owner)
+               : tw_lane_codes(op, lane, owner, tw_share_at(op, lane, op->send, owner));
+}
+
 static tw_status_t tw_pass1_sends(tw_request_t *op, tw_lane_t *lane)
 {
     const tw_comm_t *comm   = op->comm;
@@ -51,7 +62,7 @@ static tw_status_t tw_pass1_sends(tw_request_t *op, tw_lane_t *lane)
     for (int i = 1; i <= comm->size && status == TW_OK; i++) {
         const int    owner = tw_comm_peer(comm, i);
         const size_t n     = tw_share_fragment(op, lane, owner);
-        uint8_t *codes = tw_lane_slot(op, lane, owner == comm->rank ? comm->size + owner : owner);
+        uint8_t     *codes = tw_pass1_codes(op, lane, owner);
 
         if (n > 0) {
             tw_reduction_encode(op, lane, op->array[TW_SHARE_FIRST][owner], n, codes);

@@ -36,6 +36,9 @@ void tw_reduction_encode_sum(tw_request_t *op, const tw_lane_t *lane, size_t n, 
     } else {
         tw_op_encode(op, lane->sum, n, codes);
     }
+    if (op->identity) {
+        tw_op_average(op, n, codes);
+    }
 }
 
 void tw_reduction_decode_sum(tw_request_t *op, const tw_lane_t *lane, int rank,
@@ -46,7 +49,9 @@ void tw_reduction_decode_sum(tw_request_t *op, const tw_lane_t *lane, int rank,
 
     if (n > 0) {
         tw_op_decode(op, codes, n, out);
-        tw_op_average(op, n, out);
+        if (!op->identity) {
+            tw_op_average(op, n, out);
+        }
     }
 }
 
