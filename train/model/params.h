@@ -9,9 +9,9 @@
  *
  * Neighbours can travel as one, so there is no padding between tensors that travel: they are aligned as floats are,
  * which is what cuDNN and cuBLAS demand of float32 (cuDNN's release notes: 4 bytes). But with tensor cores cuBLAS wants
- * 16 bytes (its guide, "Tensor Core Usage"), and cuDNN recommends them. All tensors of common networks have such
- * sizes, but for the last bias and for shares; so the first weight of TW_PARAMS_APART and each split tensor,
- * which do not travel with what is before them, begin at a multiple of TW_PARAMS_ALIGN elements.
+ * 16 bytes (its guide, "Tensor Core Usage"). All tensors of common networks have such sizes, but for the last bias
+ * and for shares; so the first weight of TW_PARAMS_APART and each split tensor, which do not travel with what is
+ * before them, begin at a multiple of TW_PARAMS_ALIGN elements.
  *
  * First values are functions of (seed, layer, global index of the element): any number of ranks
  * draws the same network, and each rank draws only what it holds.
