@@ -343,11 +343,60 @@ static void a_long_series(void)
     T_CHECK(wrong == 0, "%zu of %d sums are wrong", wrong, (int)SERIES);
 }
 
+/* Bytes that this rank sends at once when it starts this; the others have not begun. */
+static uint64_t sent_by_start(tw_request_t *plan)
+{
+    tw_stats_t before, after;
+
+    T_OK(tw_comm_stats(t_world, &before));
+    T_OK(tw_start(plan));
+    T_OK(tw_comm_stats(t_world, &after));
+    return after.bytes_sent - before.bytes_sent;
+}
+
+/* As long as an operation has rounds to begin, those behind it take one at a time. */
+static void the_oldest_has_the_link(void)
+{
+    t_shape_t     shape   = {.kind = T_ALLREDUCE, .dtype = TW_F32, .spec = "", .count = 2000003};
+    tw_request_t *plan[3] = {NULL};
+    t_job_t       job[3];
+    uint64_t      sent[3];
+
+    shape.algorithm = TW_ALGORITHM_TWO_PASS;
+    for (int i = 0; i < 3; i++) {
+        shape.seed = t_seed + (unsigned)i;
+        t_job_open(&job[i], t_world, &shape, NULL, NULL);
+        T_OK(t_job_plan(&job[i], &plan[i]));
+        t_job_fill(&job[i], 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < 3 && t_rank == 0; i++) {
+        sent[i] = sent_by_start(plan[i]);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < 3 && t_rank > 0; i++) {
+        T_OK(tw_start(plan[i]));
+    }
+    for (int i = 2; i >= 0; i--) {
+        T_OK(tw_wait(&plan[i]));
+        t_job_check(&job[i]);
+        T_OK(tw_request_free(&plan[i]));
+        t_job_close(&job[i]);
+    }
+    if (t_rank == 0 && t_size > 1) {
+        T_CHECK(sent[1] > 0 && 2 * sent[1] < sent[0] && sent[1] == sent[2],
+                "%llu, %llu and %llu bytes were sent by three in a row",
+                (unsigned long long)sent[0], (unsigned long long)sent[1],
+                (unsigned long long)sent[2]);
+    }
+}
+
 static const t_case_t cases[] = {
     {"mixed kinds completed in any order", mixed_kinds_completed_in_any_order, 1},
     {"tested until all are done", tested_until_all_are_done, 1},
     {"blocking between nonblocking", blocking_between_nonblocking, 1},
     {"any call advances all", any_call_advances_all, 1},
+    {"the oldest has the link", the_oldest_has_the_link, 1},
     {"plans of every kind many times", plans_of_every_kind_many_times, 1},
     {"a plan keeps its own counts", a_plan_keeps_its_own_counts, 1},
     {"completion calls answer", completion_calls_answer, 1},

@@ -194,8 +194,8 @@ static bool tw_op_in_turn(const tw_request_t *op)
     return true;
 }
 
-/* Everything that can move in one operation; idle lanes take the next rounds, in order. */
-static tw_status_t tw_op_advance(tw_request_t *op, bool *moved_p)
+/* Everything that can move in one operation; idle lanes take the next rounds, in order: all lanes, or one. */
+static tw_status_t tw_op_advance(tw_request_t *op, int lanes, bool *moved_p)
 {
     tw_status_t status = TW_OK;
 
@@ -205,7 +205,7 @@ static tw_status_t tw_op_advance(tw_request_t *op, bool *moved_p)
     for (int l = 0; l < op->lanes && status == TW_OK; l++) {
         tw_lane_t *lane = &op->lane[l];
 
-        if (!lane->busy && tw_op_may_start(op)) {
+        if (!lane->busy && l < lanes && tw_op_may_start(op)) {
             status   = tw_lane_start(op, lane);
             *moved_p = true;
         }
@@ -227,10 +227,13 @@ static tw_status_t tw_op_enter(const tw_request_t *op, bool *entered_p, int *bef
                              "becoming current");
 }
 
+/* The oldest operation has the link: while it has rounds to begin, each behind it has one under way, since other
+ * ranks may be further with that. So operations end in the order of their starts, not all at the end of
+ * the last, and fewer messages wait in queues. */
 void tw_comm_progress(tw_comm_t *comm, bool *moved_p)
 {
     tw_request_t **at    = &comm->running;
-    bool           moved = false, entered = false;
+    bool           moved = false, entered = false, behind = false;
     int            before = -1;
 
     if (comm->status == TW_OK) {
@@ -241,7 +244,8 @@ void tw_comm_progress(tw_comm_t *comm, bool *moved_p)
         tw_status_t   status = tw_op_enter(op, &entered, &before);
 
         if (status == TW_OK) {
-            status = tw_op_advance(op, &moved);
+            status = tw_op_advance(op, behind ? 1 : op->lanes, &moved);
+            behind = behind || (!op->held && op->next_round < op->rounds);
         }
         if (status == TW_OK && op->done_rounds == op->rounds &&
             (op->bounce == NULL || tw_bounce_out(op, &status))) {
