@@ -54,6 +54,7 @@ static uint8_t *tw_pass1_codes(const tw_request_t *op, const tw_lane_t *lane, in
                : tw_lane_codes(op, lane, owner, tw_share_at(op, lane, op->send, owner));
 }
 
+/* Encode our fragment of every share, and send it to the share's owner. */
 static tw_status_t tw_pass1_sends(tw_request_t *op, tw_lane_t *lane)
 {
     const tw_comm_t *comm   = op->comm;
@@ -62,12 +63,14 @@ static tw_status_t tw_pass1_sends(tw_request_t *op, tw_lane_t *lane)
     for (int i = 1; i <= comm->size && status == TW_OK; i++) {
         const int    owner = tw_comm_peer(comm, i);
         const size_t n     = tw_share_fragment(op, lane, owner);
-        uint8_t     *codes = tw_pass1_codes(op, lane, owner);
+        uint8_t     *codes;
 
-        if (n > 0) {
-            tw_reduction_encode(op, lane, op->array[TW_SHARE_FIRST][owner], n, codes);
+        if (n == 0) {
+            continue;
         }
-        if (n > 0 && owner != comm->rank) {
+        codes = tw_pass1_codes(op, lane, owner);
+        tw_reduction_encode(op, lane, op->array[TW_SHARE_FIRST][owner], n, codes);
+        if (owner != comm->rank) {
             status = tw_lane_send(op, lane, 0, 0, codes, tw_op_size(op, n), owner, n);
         }
     }
