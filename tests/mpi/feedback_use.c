@@ -35,6 +35,39 @@ static void cleared_it_is_as_new(void)
     tw_feedback_destroy(fb);
 }
 
+/* A codec that loses nothing passes on all that was held back, and what is sent stays as it is. */
+static void lossless_it_takes_the_residual(void)
+{
+    enum { N = 640 };
+
+    for (int a = TW_ALGORITHM_DIRECT; a <= TW_ALGORITHM_GRID; a++) {
+        tw_how_t       how = {.codec = t_codec("onebit:block=64", TW_F32)};
+        tw_feedback_t *fb  = NULL;
+        float          x[N], sum[N], first[N], rest[N], zero[N] = {0}, none[N] = {0};
+        size_t         wrong = 0;
+
+        t_note("algorithm %d", a);
+        how.algorithm = (tw_algorithm_t)a;
+        T_OK(tw_feedback_create(t_world, "lossless", TW_F32, N, &fb));
+        how.feedback = fb;
+        for (size_t i = 0; i < N; i++) {
+            x[i] = (float)((i * 37 + (size_t)t_rank * 11) % 101) - 50.0f;
+        }
+        MPI_Allreduce(x, sum, N, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        T_OK(tw_allreduce(t_world, x, first, N, TW_SUM, &how));
+        how.codec = t_codec("fp32", TW_F32);
+        T_OK(tw_allreduce(t_world, zero, rest, N, TW_AVERAGE, &how));
+        for (size_t i = 0; i < N; i++) {
+            wrong += !(fabsf(first[i] + (float)t_size * rest[i] - sum[i]) < 0.01f);
+        }
+        T_CHECK(wrong == 0, "%zu of %d sums are wrong", wrong, (int)N);
+        T_CHECK(memcmp(zero, none, sizeof(zero)) == 0, "what was sent has changed");
+        T_OK(tw_allreduce(t_world, zero, rest, N, TW_AVERAGE, &how));
+        T_SAME(TW_F32, rest, none, N);
+        tw_feedback_destroy(fb);
+    }
+}
+
 /* One overflow poisons one block of one result, not the training. */
 static void non_finite_values_leave_the_residual(void)
 {
@@ -177,6 +210,7 @@ static void misuse_is_refused(void)
 
 static const t_case_t cases[] = {
     {"cleared it is as new", cleared_it_is_as_new, 1},
+    {"lossless, it takes the residual", lossless_it_takes_the_residual, 1},
     {"non-finite values leave the residual", non_finite_values_leave_the_residual, 1},
     {"two operations at once are refused", two_operations_at_once_are_refused, 1},
     {"misuse is refused", misuse_is_refused, 1},
