@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * tests/mpi/disorder.c - an MPI library that is slow and moody: it says "not yet" at random, so
  * that pieces, stages and operations overlap in orders that a quiet machine never shows; and one
- * with very few tags, so that they repeat. Results must be the model's all the same.
+ * with very few tags, so that they repeat; and one that reads what it sends as late as it may. Results must
+ * be the model's all the same.
  *
  * The calls are changed through the transport's table of MPI calls; this test links its inside.
  */
@@ -22,6 +23,67 @@ static int      few_tags;
 static int         hold; /* 1: the next request that is tested becomes the held one */
 static MPI_Request held = MPI_REQUEST_NULL; /* "not yet" for as long as this is set */
 
+/* Sends that read their data late: persistent requests, in the order of the calls. */
+static struct {
+    MPI_Request request;
+    int         peer, begun;
+} late[4096];
+static int lates, few_begin; /* of 1024 chances to begin, how many are taken */
+
+static int late_isend(const void *bytes, int n, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                      MPI_Request *request)
+{
+    const int result = MPI_Send_init(bytes, n, type, peer, tag, comm, request);
+
+    T_CHECK(lates < (int)(sizeof(late) / sizeof(late[0])), "too many sends for this test");
+    late[lates].request = *request;
+    late[lates].peer    = peer;
+    late[lates++].begun = 0;
+    return result;
+}
+
+/* Some of them begin: to each rank in the order of the calls. */
+static void late_begin(void)
+{
+    unsigned held_up = 0; /* bits of ranks */
+
+    for (int i = 0; i < lates; i++) {
+        const unsigned peer = 1u << late[i].peer;
+
+        if (late[i].begun || (held_up & peer) != 0) {
+            continue;
+        }
+        if ((int)t_below(&mood, 1024) < few_begin) {
+            late[i].begun = 1;
+            MPI_Start(&late[i].request);
+        } else {
+            held_up |= peer;
+        }
+    }
+}
+
+/* MPI_Test, also of those. */
+static int late_test(MPI_Request *request, int *flag)
+{
+    int i = 0, result;
+
+    while (i < lates && late[i].request != *request) {
+        i++;
+    }
+    if (i == lates) {
+        return MPI_Test(request, flag, MPI_STATUS_IGNORE);
+    }
+    if (!late[i].begun) {
+        return MPI_SUCCESS;
+    }
+    result = MPI_Test(request, flag, MPI_STATUS_IGNORE);
+    if (*flag) {
+        MPI_Request_free(request);
+        memmove(&late[i], &late[i + 1], (size_t)(--lates - i) * sizeof(late[0]));
+    }
+    return result;
+}
+
 /* Each of the requests, if it likes. */
 static int moody_testsome(int n, MPI_Request requests[], int *count, int which[],
                           MPI_Status statuses[])
@@ -30,6 +92,7 @@ static int moody_testsome(int n, MPI_Request requests[], int *count, int which[]
 
     (void)statuses;
     *count = 0;
+    late_begin();
     if (hold) {
         held = requests[0];
         hold = 0;
@@ -38,7 +101,7 @@ static int moody_testsome(int n, MPI_Request requests[], int *count, int which[]
         int flag = 0;
 
         if (requests[i] != held && (int)t_below(&mood, 1024) < patience) {
-            result = MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE);
+            result = late_test(&requests[i], &flag);
         }
         if (flag) {
             which[(*count)++] = i;
@@ -67,6 +130,7 @@ static tw_comm_t *strange_comm(const char *const *settings, tw_context_t **ctx_p
 
     mpi               = tw_mpi_default;
     mpi.Testsome      = moody_testsome;
+    mpi.Isend         = few_begin > 0 ? late_isend : MPI_Isend;
     mpi.Comm_get_attr = poor_comm_get_attr;
     mood              = t_seed + 77u * (unsigned)t_rank;
     t_settings_put(settings);
@@ -134,6 +198,39 @@ static void a_piece_that_stays_behind(void)
         t_job_once(comm, &shape);
     }
     t_comm_done(comm, ctx);
+}
+
+/* What is sent is read when the message begins, at the latest when it is complete: nobody may have written there. */
+static void data_leave_late(void)
+{
+    static const char *const settings[] = {"CHUNK=256", "WINDOW=8", "NODE_RANKS=1", NULL};
+    static const char *const specs[]    = {"", "tree8"};
+    t_shape_t                shape      = {.count = 9000, .in_place = 1};
+    tw_context_t            *ctx;
+    tw_comm_t               *comm;
+
+    few_tags  = 0;
+    patience  = 1024;
+    few_begin = 48;
+    comm      = strange_comm(settings, &ctx);
+    for (int i = 0; i < 2 * T_OPS + 6; i++) {
+        shape.kind      = i < 2 * T_OPS ? (t_op_t)(i / 2) : T_REDUCE_SCATTER;
+        shape.spec      = specs[i % 2];
+        shape.algorithm = shape.kind == T_ALLREDUCE || shape.kind == T_REDUCE
+                              ? TW_ALGORITHM_TWO_PASS
+                              : TW_ALGORITHM_AUTO;
+        shape.root      = i % t_size;
+        shape.seed      = t_seed + (unsigned)i;
+        for (int r = 0; r < t_size * t_size; r++) {
+            const unsigned turn = (unsigned)((r / t_size + r % t_size + i) % t_size);
+
+            /* One ends before others begin another piece, and begins between two pieces of what is received. */
+            shape.counts[r / t_size][r % t_size] = turn == 0 ? 100 : 9 * 256 * (turn % 3);
+        }
+        t_job_once(comm, &shape);
+    }
+    t_comm_done(comm, ctx);
+    few_begin = 0;
 }
 
 /* Ranks in different moods: one rushes ahead, one drags behind. */
@@ -259,6 +356,7 @@ static void more_at_once_than_tags(void)
 static const t_case_t cases[] = {
     {"messages complete when they like", messages_complete_when_they_like, 1},
     {"a piece that stays behind", a_piece_that_stays_behind, 1},
+    {"data leave late", data_leave_late, 1},
     {"some ranks are slower", some_ranks_are_slower, 1},
     {"one operation does not hold up others", one_operation_does_not_hold_up_others, 2},
     {"tags repeat", tags_repeat, 1},

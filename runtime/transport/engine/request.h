@@ -67,7 +67,7 @@ typedef struct tw_algorithm_ops {
     /* op->rounds, arrays, and own_first and own_count where it encodes sums: the interval of the second
      * residual, this rank's share where tw_reduction_encode_sum() is used. send and recv are set, in
      * place to the same: a round may write only what it or an earlier one has read in stage 0, or what
-     * no other round reads. */
+     * no other round reads. What is sent from where it lies is read until that stage is complete. */
     void (*fill)(tw_request_t *op, const struct tw_collective_call *call);
 } tw_algorithm_ops_t;
 

@@ -42,16 +42,22 @@ static tw_status_t tw_pass2_receives(tw_request_t *op, tw_lane_t *lane)
     return status;
 }
 
-/* Where our codes for an owner are made: our own where the others' of it arrive, elements that need no encoding
- * where they are. They leave before stage 1, and what comes back is written after it. */
+/* May elements that need no encoding be sent from where they are? Where sums are sent on, a round receives
+ * only where it has sent from; the result of a reduce-scatter in place covers what other rounds may still send. */
+static bool tw_pass1_stays(const tw_request_t *op)
+{
+    return op->feedback == NULL && (op->own_count > 0 || op->send != op->recv);
+}
+
+/* Where our codes for an owner are made: our own where the others' of it arrive. */
 static uint8_t *tw_pass1_codes(const tw_request_t *op, const tw_lane_t *lane, int owner)
 {
     if (owner == op->comm->rank) {
         return tw_lane_slot(op, lane, op->comm->size + owner);
     }
-    return op->feedback != NULL
-               ? tw_lane_slot(op, lane, owner)
-               : tw_lane_codes(op, lane, owner, tw_share_at(op, lane, op->send, owner));
+    return tw_pass1_stays(op)
+               ? tw_lane_codes(op, lane, owner, tw_share_at(op, lane, op->send, owner))
+               : tw_lane_slot(op, lane, owner);
 }
 
 /* Encode our fragment of every share, and send it to the share's owner. */
