@@ -223,13 +223,19 @@ static inline uint8_t *tw_lane_at(const tw_request_t *op, const tw_lane_t *lane,
     return (uint8_t *)(uintptr_t)buffer + (first + lane->round * op->chunk) * op->element;
 }
 
+/* Are codes the elements themselves, in host memory? */
+static inline bool tw_op_as_is(const tw_request_t *op)
+{
+    return op->identity && op->device == NULL;
+}
+
 /* Where the codes of `values` lie, if these may be sent from, or received to, where they are:
  * there, if codes are the elements themselves; else in the slot. Encoding and decoding then do
  * nothing. */
 static inline uint8_t *tw_lane_codes(const tw_request_t *op, const tw_lane_t *lane, int slot,
                                      uint8_t *values)
 {
-    return op->identity && op->device == NULL ? values : tw_lane_slot(op, lane, slot);
+    return tw_op_as_is(op) ? values : tw_lane_slot(op, lane, slot);
 }
 
 /* Codec calls of an operation: timed, counted, with its threads. They cannot fail on arguments that

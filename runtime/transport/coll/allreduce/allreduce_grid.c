@@ -37,7 +37,7 @@ static void tw_grid_sum(const tw_route_t *deliver, const tw_route_t *spread)
     for (int r = 1; r < op->comm->size; r++) {
         tw_op_decode_add(op, tw_deliver_from(deliver, r), n, lane->sum);
     }
-    tw_reduction_encode_sum(op, lane, n, tw_spread_at(spread, op->comm->rank));
+    tw_reduction_encode_sum(op, lane, lane->sum, n, tw_spread_at(spread, op->comm->rank));
 }
 
 static void tw_grid_decode(const tw_route_t *spread)

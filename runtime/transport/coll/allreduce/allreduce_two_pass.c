@@ -42,22 +42,28 @@ static tw_status_t tw_pass2_receives(tw_request_t *op, tw_lane_t *lane)
     return status;
 }
 
-/* May elements that need no encoding be sent from where they are? Where sums are sent on, a round receives
+/* May elements that need no encoding be sent, and added, where they are? Where sums are sent on, a round receives
  * only where it has sent from; the result of a reduce-scatter in place covers what other rounds may still send. */
 static bool tw_pass1_stays(const tw_request_t *op)
 {
     return op->feedback == NULL && (op->own_count > 0 || op->send != op->recv);
 }
 
-/* Where our codes for an owner are made: our own where the others' of it arrive. */
+/* Where our codes for an owner are: our own are at home among the others' of it. */
 static uint8_t *tw_pass1_codes(const tw_request_t *op, const tw_lane_t *lane, int owner)
 {
-    if (owner == op->comm->rank) {
-        return tw_lane_slot(op, lane, op->comm->size + owner);
-    }
+    const int slot = owner == op->comm->rank ? op->comm->size + owner : owner;
+
     return tw_pass1_stays(op)
-               ? tw_lane_codes(op, lane, owner, tw_share_at(op, lane, op->send, owner))
-               : tw_lane_slot(op, lane, owner);
+               ? tw_lane_codes(op, lane, slot, tw_share_at(op, lane, op->send, owner))
+               : tw_lane_slot(op, lane, slot);
+}
+
+/* Rank r's codes of our share. */
+static const uint8_t *tw_pass1_term(const tw_request_t *op, const tw_lane_t *lane, int r)
+{
+    return r == op->comm->rank ? tw_pass1_codes(op, lane, r)
+                               : tw_lane_slot(op, lane, op->comm->size + r);
 }
 
 /* Encode our fragment of every share, and send it to the share's owner. */
@@ -83,19 +89,38 @@ static tw_status_t tw_pass1_sends(tw_request_t *op, tw_lane_t *lane)
     return status;
 }
 
+/* sum[n] = the sum of our share, in rank order. */
+static void tw_pass1_sum(tw_request_t *op, const tw_lane_t *lane, size_t n, void *sum)
+{
+    int r = 1;
+
+    if (tw_op_as_is(op) && op->comm->size > 1) {
+        tw_op_sum(op, tw_pass1_term(op, lane, 0), tw_pass1_term(op, lane, 1), n, sum);
+        r = 2;
+    } else {
+        tw_op_decode(op, tw_pass1_term(op, lane, 0), n, sum);
+    }
+    for (; r < op->comm->size; r++) {
+        tw_op_decode_add(op, tw_pass1_term(op, lane, r), n, sum);
+    }
+}
+
 /* Add up our share, encode the sum, send it. */
 static tw_status_t tw_pass2_sends(tw_request_t *op, tw_lane_t *lane)
 {
-    const tw_comm_t *comm   = op->comm;
-    const size_t     n      = tw_share_fragment(op, lane, comm->rank);
-    uint8_t         *codes  = tw_lane_slot(op, lane, 2 * comm->size + comm->rank);
-    tw_status_t      status = TW_OK;
+    const tw_comm_t *comm  = op->comm;
+    const size_t     n     = tw_share_fragment(op, lane, comm->rank);
+    const int        slot  = 2 * comm->size + comm->rank;
+    uint8_t         *codes = tw_lane_slot(op, lane, slot);
+    /* A sum that needs no encoding is made where it is sent from. */
+    uint8_t    *sum    = tw_op_as_is(op) && op->feedback == NULL ? codes : lane->sum;
+    tw_status_t status = TW_OK;
 
     if (n == 0) {
         return TW_OK;
     }
-    tw_reduction_sum(op, lane, comm->size, n, lane->sum);
-    tw_reduction_encode_sum(op, lane, n, codes);
+    tw_pass1_sum(op, lane, n, sum);
+    tw_reduction_encode_sum(op, lane, sum, n, codes);
     for (int i = 1; i < comm->size && status == TW_OK; i++) {
         const int peer = tw_comm_peer(comm, i);
 
@@ -146,7 +171,7 @@ static tw_status_t tw_one_pass_step(tw_request_t *op, tw_lane_t *lane)
         return status == TW_OK ? tw_pass1_sends(op, lane) : status;
     }
     if (n > 0) {
-        tw_reduction_sum(op, lane, op->comm->size, n, out);
+        tw_pass1_sum(op, lane, n, out);
         tw_op_average(op, n, out);
     }
     return TW_OK;

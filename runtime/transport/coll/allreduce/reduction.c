@@ -28,13 +28,14 @@ void tw_reduction_sum(tw_request_t *op, const tw_lane_t *lane, int first_slot, s
     }
 }
 
-void tw_reduction_encode_sum(tw_request_t *op, const tw_lane_t *lane, size_t n, uint8_t *codes)
+void tw_reduction_encode_sum(tw_request_t *op, const tw_lane_t *lane, const void *sum, size_t n,
+                             uint8_t *codes)
 {
     if (op->feedback != NULL) {
-        tw_op_encode_feedback(op, lane->sum, n,
+        tw_op_encode_feedback(op, sum, n,
                               tw_share_at(op, lane, op->feedback->second, op->comm->rank), codes);
     } else {
-        tw_op_encode(op, lane->sum, n, codes);
+        tw_op_encode(op, sum, n, codes);
     }
     if (op->identity) {
         tw_op_average(op, n, codes);

@@ -56,9 +56,10 @@ static inline uint8_t *tw_share_at(const tw_request_t *op, const tw_lane_t *lane
     return tw_lane_at(op, lane, buffer, op->array[TW_SHARE_FIRST][rank]);
 }
 
-/* Encode lane->sum[n], the fragment of our own share, with the second residual if there is one. Of elements
- * that are their own codes an average is taken here, once for all ranks, else by each that decodes. */
-void tw_reduction_encode_sum(tw_request_t *op, const tw_lane_t *lane, size_t n, uint8_t *codes);
+/* Encode sum[n], the fragment of our own share, with the second residual if there is one. Of elements that are
+ * their own codes an average is taken here, once for all ranks, else by each that decodes; they may be at `codes`. */
+void tw_reduction_encode_sum(tw_request_t *op, const tw_lane_t *lane, const void *sum, size_t n,
+                             uint8_t *codes);
 
 /* Decode this lane's fragment of the share of a rank, if it has one, into the result. */
 void tw_reduction_decode_sum(tw_request_t *op, const tw_lane_t *lane, int rank,
