@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -44,18 +45,27 @@ static void tw_sum_f64(const uint8_t *a, const uint8_t *b, size_t bytes, uint8_t
     TW_SUM_EACH(double, a, out, TW_SUM_ADD(double))
 }
 
-static void tw_divide_f32(uint8_t *at, size_t bytes, float by)
+/* By a power of two the product with its reciprocal, which is exact, is the same number sooner. */
+static void tw_divide_f32(uint8_t *at, size_t bytes, float by, bool exact)
 {
-    size_t i = 0;
+    const float factor = 1.0f / by;
+    size_t      i      = 0;
 
+    if (exact) {
+        TW_SUM_EACH(tw_floats_t, at, at, x *= factor)
+    }
     TW_SUM_EACH(tw_floats_t, at, at, x /= by)
     TW_SUM_EACH(float, at, at, x /= by)
 }
 
-static void tw_divide_f64(uint8_t *at, size_t bytes, double by)
+static void tw_divide_f64(uint8_t *at, size_t bytes, double by, bool exact)
 {
-    size_t i = 0;
+    const double factor = 1.0 / by;
+    size_t       i      = 0;
 
+    if (exact) {
+        TW_SUM_EACH(tw_doubles_t, at, at, x *= factor)
+    }
     TW_SUM_EACH(tw_doubles_t, at, at, x /= by)
     TW_SUM_EACH(double, at, at, x /= by)
 }
@@ -71,9 +81,11 @@ void tw_sum_pair(size_t element, const void *a, const void *b, size_t n, void *o
 
 void tw_sum_divide(size_t element, void *values, size_t n, int ranks)
 {
+    const bool exact = (ranks & (ranks - 1)) == 0;
+
     if (element == sizeof(float)) {
-        tw_divide_f32(values, n * element, (float)ranks);
+        tw_divide_f32(values, n * element, (float)ranks, exact);
     } else {
-        tw_divide_f64(values, n * element, (double)ranks);
+        tw_divide_f64(values, n * element, (double)ranks, exact);
     }
 }
