@@ -3,7 +3,8 @@
 # ddp.sh BUILD_DIR DATA_DIR OUT_DIR [speed|accuracy...] - PyTorch's DDP with the hooks of gloo, PowerSGD and thinwire.
 #
 # speed (as root): step times on 4 emulated hosts. At 1 Gbit/s resnet18 and alexnet, each with batches with which
-# exchange is 75 % and 40 % of a step of gloo; at 100 Mbit/s resnet18 with the former. About half an hour.
+# exchange is 75 % and 40 % of a step of gloo; at 100 Mbit/s resnet18 with the same batch as in the first. About half an
+# hour.
 # accuracy: test errors on MNIST and the subset of CIFAR-10 in DATA_DIR/mnist and DATA_DIR/cifar10, 4 ranks, 3
 # seeds. About two hours. Without one of them both. bench/ddp.py has the details. Each run leaves OUT_DIR/NAME.txt and
 # NAME.json; one that is there is not repeated.
@@ -46,14 +47,15 @@ hosts() { # ARGUMENT... of ddp.py, a rank on each host
 }
 
 speed() {
-    local model share seconds=${SECONDS_EACH:-300}
+    local model share batch seconds=${SECONDS_EACH:-300}
     "$lab" up 4 1gbit || return
     for model in resnet18 alexnet; do
         for share in 75 40; do
             kept "$model-1gbit-$share" hosts speed $model --share $share --seconds "$seconds" || return
         done
     done
-    "$lab" rate 100mbit && kept resnet18-100mbit-75 hosts speed resnet18 --share 75 --seconds "$seconds"
+    batch=$(sed -n 's/^ *"batch": \([0-9]*\).*/\1/p' "$out/resnet18-1gbit-75.json")
+    "$lab" rate 100mbit && kept resnet18-100mbit hosts speed resnet18 --batch "$batch" --seconds "$seconds"
     "$lab" down
 }
 
