@@ -41,7 +41,7 @@ static tw_status_t star_spread(tw_request_t *op, tw_lane_t *lane, size_t n, size
         return TW_OK;
     }
     tw_reduction_sum(op, lane, 0, n, lane->sum);
-    tw_reduction_encode_sum(op, lane, n, sum);
+    tw_reduction_encode_sum(op, lane, lane->sum, n, sum);
     for (int r = 1; r < op->comm->size && status == TW_OK; r++) {
         status = tw_lane_send(op, lane, 1, 1, sum, bytes, r, n);
     }
