@@ -204,18 +204,16 @@ static void a_piece_that_stays_behind(void)
 static void data_leave_late(void)
 {
     static const char *const settings[] = {"CHUNK=256", "WINDOW=8", "NODE_RANKS=1", NULL};
-    static const char *const specs[]    = {"", "tree8"};
-    t_shape_t                shape      = {.count = 9000, .in_place = 1};
+    t_shape_t                shape      = {.spec = "", .count = 9000, .in_place = 1};
     tw_context_t            *ctx;
     tw_comm_t               *comm;
 
     few_tags  = 0;
     patience  = 1024;
-    few_begin = 48;
+    few_begin = 96;
     comm      = strange_comm(settings, &ctx);
-    for (int i = 0; i < 2 * T_OPS + 6; i++) {
-        shape.kind      = i < 2 * T_OPS ? (t_op_t)(i / 2) : T_REDUCE_SCATTER;
-        shape.spec      = specs[i % 2];
+    for (int i = 0; i < T_OPS + 8; i++) {
+        shape.kind      = i < T_OPS ? (t_op_t)i : T_REDUCE_SCATTER;
         shape.algorithm = shape.kind == T_ALLREDUCE || shape.kind == T_REDUCE
                               ? TW_ALGORITHM_TWO_PASS
                               : TW_ALGORITHM_AUTO;
