@@ -173,6 +173,12 @@ static void messages_complete_when_they_like(void)
     }
 }
 
+/* The algorithm that cuts it into pieces for all ranks. */
+static tw_algorithm_t in_pieces(t_op_t kind)
+{
+    return kind == T_ALLREDUCE || kind == T_REDUCE ? TW_ALGORITHM_TWO_PASS : TW_ALGORITHM_AUTO;
+}
+
 /* Operations of some hundred pieces, eight in flight: now and then one piece is held up while
  * dozens of later ones go by. Each must arrive in its own place. */
 static void a_piece_that_stays_behind(void)
@@ -187,9 +193,7 @@ static void a_piece_that_stays_behind(void)
     comm     = strange_comm(settings, &ctx);
     for (int i = 0; i < 2 * T_OPS; i++) {
         shape.kind      = (t_op_t)(i % T_OPS);
-        shape.algorithm = shape.kind == T_ALLREDUCE || shape.kind == T_REDUCE
-                              ? TW_ALGORITHM_TWO_PASS
-                              : TW_ALGORITHM_AUTO;
+        shape.algorithm = in_pieces(shape.kind);
         shape.root      = i % t_size;
         shape.seed      = t_seed + (unsigned)i;
         for (int r = 0; r < t_size * t_size; r++) {
@@ -214,9 +218,7 @@ static void data_leave_late(void)
     comm      = strange_comm(settings, &ctx);
     for (int i = 0; i < T_OPS + 8; i++) {
         shape.kind      = i < T_OPS ? (t_op_t)i : T_REDUCE_SCATTER;
-        shape.algorithm = shape.kind == T_ALLREDUCE || shape.kind == T_REDUCE
-                              ? TW_ALGORITHM_TWO_PASS
-                              : TW_ALGORITHM_AUTO;
+        shape.algorithm = in_pieces(shape.kind);
         shape.root      = i % t_size;
         shape.seed      = t_seed + (unsigned)i;
         for (int r = 0; r < t_size * t_size; r++) {
