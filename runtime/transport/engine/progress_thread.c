@@ -25,7 +25,7 @@
 
 /* Nanoseconds of a nap. While operations are outstanding the first; then as long as all naps since something moved,
  * so that a message is seen after at most twice the time it took; until the longest. Shorter ones (a quarter of
- * all) end no step sooner, and cost half as much processor time again. */
+ * all) end no step sooner, and cost a third more processor time. */
 #define TW_NAP_FIRST 10000U
 #define TW_NAP_MOST  500000U
 /* While only the endpoint is looked after: after the last call, and the longest. */

@@ -44,7 +44,7 @@ static tw_status_t tw_pass2_receives(tw_request_t *op, tw_lane_t *lane)
 
 /* May elements that need no encoding be sent, and added, where they are? Where sums are sent on, a round receives
  * only where it has sent from; the result of a reduce-scatter in place covers what other rounds may still send. */
-static bool tw_pass1_stays(const tw_request_t *op)
+static bool tw_pass1_zero_copy(const tw_request_t *op)
 {
     return op->feedback == NULL && (op->own_count > 0 || op->send != op->recv);
 }
@@ -54,7 +54,7 @@ static uint8_t *tw_pass1_codes(const tw_request_t *op, const tw_lane_t *lane, in
 {
     const int slot = owner == op->comm->rank ? op->comm->size + owner : owner;
 
-    return tw_pass1_stays(op)
+    return tw_pass1_zero_copy(op)
                ? tw_lane_codes(op, lane, slot, tw_share_at(op, lane, op->send, owner))
                : tw_lane_slot(op, lane, slot);
 }
