@@ -96,9 +96,9 @@ def speed(given):
     rows = bench_ddp.measure(model, images, given.chosen, given.seconds)
     if dist.get_rank() == 0:
         plain = rows[0].step
-        print("%s, side %d, batch %d on each of %d ranks, buckets of %g MB; forward and backward alone %.1f ms, of %s %.0f %% is "
-              "exchange" % (given.model, given.side, batch, dist.get_world_size(), given.bucket, 1e3 * compute, rows[0].way,
-                            100 * (1 - compute / plain)))
+        print("%s, side %d, batch %d on each of %d ranks, buckets of %s MB; forward and backward alone %.1f ms, of %s %.0f %% is "
+              "exchange" % (given.model, given.side, batch, dist.get_world_size(), given.bucket or "1 and 25", 1e3 * compute,
+                            rows[0].way, 100 * (1 - compute / plain)))
         print(bench_ddp.table(rows))
     return {"model": given.model, "side": given.side, "batch": batch, "bucket_mb": given.bucket, "ranks": dist.get_world_size(),
             "compute_seconds": compute, "rows": [row._asdict() for row in rows]}
@@ -201,7 +201,7 @@ def arguments():
     one.add_argument("--side", type=int, default=64)
     one.add_argument("--batch", type=int, default=0)
     one.add_argument("--share", type=float, default=75)
-    one.add_argument("--bucket", type=float, default=25, help="DDP's bucket_cap_mb [25]; PowerSGD has one bucket")
+    one.add_argument("--bucket", type=float, help="DDP's bucket_cap_mb [its default: 1 MB, then 25]; PowerSGD has one bucket")
     one.add_argument("--seconds", type=float, default=300)
     other = tasks.add_parser("accuracy")
     other.add_argument("task", choices=sorted(TASKS))
@@ -212,7 +212,7 @@ def arguments():
         each.add_argument("--ways", help="some of: " + ", ".join(ways(0)))
         each.add_argument("--json")
     given = parser.parse_args()
-    every = ways(2, bucket_cap_mb=given.bucket) if given.what == "speed" else ways(100)
+    every = ways(2, **bench_ddp.buckets(given.bucket)) if given.what == "speed" else ways(100)
     wanted = given.ways.split(",") if given.ways else list(every)
     if not set(wanted) <= set(every):
         parser.error("--ways: there are %s" % ", ".join(every))

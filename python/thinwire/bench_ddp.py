@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """thinwire-bench-ddp - what the hook of thinwire.torch would give for a model on these machines.
 
-    mpirun -n RANKS [...] thinwire-bench-ddp [MODEL] [--batch N] [--codec SPEC] [--threads N] [--seconds S]
-                                             [--json FILE]
+    mpirun -n RANKS [...] thinwire-bench-ddp [MODEL] [--batch N] [--codec SPEC] [--bucket MB] [--threads N]
+                                             [--seconds S] [--json FILE]
 
 MODEL is one of those below, or MODULE:FUNCTION or FILE.py:FUNCTION: a function of the batch that gives the model and a
 tensor, such that model(tensor) is a tensor. Steps (forward, backward; no optimizer) of DistributedDataParallel on
@@ -154,6 +154,11 @@ def ways(codec: str, **options: Any) -> Dict[str, Wrapper]:
     }
 
 
+def buckets(megabytes: Optional[float]) -> Dict[str, Any]:
+    """The options of DDP for buckets of that size; None: as it has them."""
+    return {} if megabytes is None else {"bucket_cap_mb": megabytes}
+
+
 class Row(NamedTuple):
     """Of the table."""
 
@@ -269,7 +274,7 @@ def run(given: argparse.Namespace) -> None:
     model, batch = make(given.batch)
     parameters = sum(p.numel() for p in model.parameters() if p.requires_grad)
     compute = alone(model, batch)
-    rows = measure(model, batch, ways(given.codec), given.seconds)
+    rows = measure(model, batch, ways(given.codec, **buckets(given.bucket)), given.seconds)
     if dist.get_rank() != 0:
         return
     says = verdict(rows, compute)
@@ -283,7 +288,7 @@ def run(given: argparse.Namespace) -> None:
         with open(given.json, "w", encoding="utf-8") as stream:
             json.dump(
                 {
-                    "model": given.model, "parameters": parameters, "batch": given.batch,
+                    "model": given.model, "parameters": parameters, "batch": given.batch, "bucket_mb": given.bucket,
                     "ranks": dist.get_world_size(),
                     "threads": torch.get_num_threads(), "torch": torch.__version__, "thinwire": thinwire.__version__,
                     "compute_seconds": compute, "verdict": says, "rows": [row._asdict() for row in rows],
@@ -301,12 +306,13 @@ def arguments(words: Optional[List[str]]) -> argparse.Namespace:
                         help="%s, MODULE:FUNCTION or FILE.py:FUNCTION [resnet18]" % ", ".join(MODELS))  # fmt: skip
     parser.add_argument("--batch", type=int, default=8, help="examples on each rank [8]")
     parser.add_argument("--codec", default="tree8", help="spec of the gradients' codec [tree8]")
+    parser.add_argument("--bucket", type=float, help="DDP's bucket_cap_mb [as torch has it: 1, then 25]")
     parser.add_argument("--threads", type=int, default=0, help="of each rank, for computing [as torch has it]")
     parser.add_argument("--seconds", type=float, default=45, help="how long to measure, about [45]")
     parser.add_argument("--json", help="file for the numbers")
     given = parser.parse_args(words)
-    if given.batch < 1 or given.threads < 0 or not given.seconds > 0:
-        parser.error("--batch and --seconds are above 0, --threads is not below")
+    if given.batch < 1 or given.threads < 0 or not given.seconds > 0 or not (given.bucket is None or given.bucket > 0):
+        parser.error("--batch, --bucket and --seconds are above 0, --threads is not below")
     return given
 
 
