@@ -5,7 +5,11 @@
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/netlab/common.bash"
 lab 4 1gbit
-plan 8
+plan 9
+
+# Else a thread of one host waits long for its turn beside the computing of another's; cut prints its session.
+one_session() { hosts 4 cut -d ' ' -f 6 /proc/self/stat && [ "$(grep -x '[0-9]*' "$scratch/out" | uniq -c | awk '{print $1}')" = 4 ]; }
+check "the ranks of all hosts are in one session" one_session
 
 for program in reduction movement feedback_use; do
     check "$program on 4 hosts" hosts 4 "$top_builddir/tests/mpi/$program.mpi" 4
