@@ -34,6 +34,7 @@ import thinwire.torch
 WORTH = 1.05  # times as fast as the best of the others
 WARM = 3  # steps: DDP rebuilds its buckets after the first
 MOST = 50  # steps of a turn
+MOST_MB = 1 << 20  # of a bucket
 
 
 class Bad(Exception):
@@ -311,8 +312,10 @@ def arguments(words: Optional[List[str]]) -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=45, help="how long to measure, about [45]")
     parser.add_argument("--json", help="file for the numbers")
     given = parser.parse_args(words)
-    if given.batch < 1 or given.threads < 0 or not given.seconds > 0 or not (given.bucket is None or given.bucket > 0):
-        parser.error("--batch, --bucket and --seconds are above 0, --threads is not below")
+    if given.batch < 1 or given.threads < 0 or not given.seconds > 0:
+        parser.error("--batch and --seconds are above 0, --threads is not below")
+    if given.bucket is not None and not 0 < given.bucket < MOST_MB:
+        parser.error("--bucket is above 0 and below %d MB" % MOST_MB)
     return given
 
 

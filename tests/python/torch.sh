@@ -13,7 +13,7 @@ sanitized && nothing "the sanitizer's library must come first"
 export THINWIRE_LIBRARY=$top_builddir/lib/libthinwire.so PYTHONPATH=$top_srcdir/python PYTHONDONTWRITEBYTECODE=1
 export GLOO_SOCKET_IFNAME=${GLOO_SOCKET_IFNAME:-lo} MASTER_ADDR=127.0.0.1
 export PYTHONWARNINGS=ignore
-plan 15
+plan 16
 
 all() { TW_WANTED=$1 ranks "$1" "$python" "$tests/test_torch.py"; }
 example() { ranks "$@" && grep -q 'right' "$scratch/out"; }
@@ -85,3 +85,4 @@ check "thinwire-bench-ddp: a table and a verdict" table
 check "thinwire-bench-ddp: a model of somebody else's" bench 2 "$tests/test_torch_model.py:small" --seconds 1 --batch 3 --bucket 0.5
 check "thinwire-bench-ddp: an unknown model" said 2 "thinwire-bench-ddp: no model 'none'; there are " "$python" -m thinwire.bench_ddp none
 check "thinwire-bench-ddp: one rank" said 1 'thinwire-bench-ddp: one rank exchanges nothing' "$python" -m thinwire.bench_ddp mlp
+check "thinwire-bench-ddp: buckets of nothing" said 1 'thinwire-bench-ddp: error: --bucket is above 0' "$python" -m thinwire.bench_ddp --bucket 0
