@@ -201,7 +201,8 @@ def arguments():
     one.add_argument("--side", type=int, default=64)
     one.add_argument("--batch", type=int, default=0)
     one.add_argument("--share", type=float, default=75)
-    one.add_argument("--bucket", type=float, help="DDP's bucket_cap_mb [its default: 1 MB, then 25]; PowerSGD has one bucket")
+    one.add_argument("--bucket", type=bench_ddp.megabytes,
+                     help="DDP's bucket_cap_mb [its default: 1 MB, then 25]; PowerSGD has one bucket")
     one.add_argument("--seconds", type=float, default=300)
     other = tasks.add_parser("accuracy")
     other.add_argument("task", choices=sorted(TASKS))

@@ -36,9 +36,10 @@
 # find all hosts to be one machine) to tcp,self.  Ranks on the SAME host also talk tcp, unshaped.
 # Each host has its own host name (UTS namespace) and /etc/hosts.
 #
-# Why hosts do not starve each other.  All daemons stay in the session of mpirun.  In a session of its own a host
-# would be a group of its own to the scheduler (autogroup), whose weight on a core is that of its threads there: a
-# thread that passes messages beside one that computes on another core waits for up to 0.2 s for its turn.
+# Why hosts do not starve each other.  All daemons stay in the session of mpirun.  In a session of
+# its own a host would be a group of its own to the scheduler (autogroup), whose weight on a core is
+# that of its threads there: a thread that passes messages beside one that computes on another core
+# waits for up to 0.2 s for its turn.
 #
 # Environment:
 #   NETLAB_NAME    name of the lab (letters and digits, 8 at most; default netlab)

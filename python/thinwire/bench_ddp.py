@@ -155,9 +155,17 @@ def ways(codec: str, **options: Any) -> Dict[str, Wrapper]:
     }
 
 
-def buckets(megabytes: Optional[float]) -> Dict[str, Any]:
-    """The options of DDP for buckets of that size; None: as it has them."""
-    return {} if megabytes is None else {"bucket_cap_mb": megabytes}
+def megabytes(text: str) -> float:
+    """The size of a bucket, from the command line."""
+    size = float(text)
+    if not 0 < size < MOST_MB:
+        raise argparse.ArgumentTypeError("%g MB; accepted: above 0, below %d" % (size, MOST_MB))
+    return size
+
+
+def buckets(size: Optional[float]) -> Dict[str, Any]:
+    """The options of DDP for buckets of so many megabytes; None: as it has them."""
+    return {} if size is None else {"bucket_cap_mb": size}
 
 
 class Row(NamedTuple):
@@ -307,15 +315,13 @@ def arguments(words: Optional[List[str]]) -> argparse.Namespace:
                         help="%s, MODULE:FUNCTION or FILE.py:FUNCTION [resnet18]" % ", ".join(MODELS))  # fmt: skip
     parser.add_argument("--batch", type=int, default=8, help="examples on each rank [8]")
     parser.add_argument("--codec", default="tree8", help="spec of the gradients' codec [tree8]")
-    parser.add_argument("--bucket", type=float, help="DDP's bucket_cap_mb [as torch has it: 1, then 25]")
+    parser.add_argument("--bucket", type=megabytes, help="DDP's bucket_cap_mb [as torch has it: 1, then 25]")
     parser.add_argument("--threads", type=int, default=0, help="of each rank, for computing [as torch has it]")
     parser.add_argument("--seconds", type=float, default=45, help="how long to measure, about [45]")
     parser.add_argument("--json", help="file for the numbers")
     given = parser.parse_args(words)
     if given.batch < 1 or given.threads < 0 or not given.seconds > 0:
         parser.error("--batch and --seconds are above 0, --threads is not below")
-    if given.bucket is not None and not 0 < given.bucket < MOST_MB:
-        parser.error("--bucket is above 0 and below %d MB" % MOST_MB)
     return given
 
 

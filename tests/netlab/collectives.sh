@@ -8,7 +8,10 @@ lab 4 1gbit
 plan 9
 
 # Else a thread of one host waits long for its turn beside the computing of another's; cut prints its session.
-one_session() { hosts 4 cut -d ' ' -f 6 /proc/self/stat && [ "$(grep -x '[0-9]*' "$scratch/out" | uniq -c | awk '{print $1}')" = 4 ]; }
+one_session() {
+    hosts 4 cut -d ' ' -f 6 /proc/self/stat &&
+        [ "$(grep -x '[0-9][0-9]*' "$scratch/out" | uniq -c | awk '{print $1}')" = 4 ]
+}
 check "the ranks of all hosts are in one session" one_session
 
 for program in reduction movement feedback_use; do

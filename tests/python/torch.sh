@@ -85,4 +85,4 @@ check "thinwire-bench-ddp: a table and a verdict" table
 check "thinwire-bench-ddp: a model of somebody else's" bench 2 "$tests/test_torch_model.py:small" --seconds 1 --batch 3 --bucket 0.5
 check "thinwire-bench-ddp: an unknown model" said 2 "thinwire-bench-ddp: no model 'none'; there are " "$python" -m thinwire.bench_ddp none
 check "thinwire-bench-ddp: one rank" said 1 'thinwire-bench-ddp: one rank exchanges nothing' "$python" -m thinwire.bench_ddp mlp
-check "thinwire-bench-ddp: buckets of nothing" said 1 'thinwire-bench-ddp: error: --bucket is above 0' "$python" -m thinwire.bench_ddp --bucket 0
+check "thinwire-bench-ddp: buckets of nothing" said 1 'thinwire-bench-ddp: error: argument --bucket: 0 MB; accepted: above 0, below 1048576' "$python" -m thinwire.bench_ddp --bucket 0
