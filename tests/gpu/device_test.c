@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * tests/gpu/device_test.c - the program that tests/gpu/run builds: through the public entry points,
- * device memory against host memory, and how long the kernels take. Needs base, codec and
- * codec/cuda only.
+ * tests/gpu/device_test.c - kernels_on_device of tests/gpu/run: through the public entry points, device
+ * memory against host memory, and how long the kernels take.
  *
- *     device_test check [quick|few]     TAP; few: what compute-sanitizer can do in reasonable time
- *     device_test measure MB            a table; float32 of 256 MB, and of MB
+ *     kernels_on_device device                the device's compute capability and name
+ *     kernels_on_device check [quick|few]     TAP; few: what compute-sanitizer can do in reasonable time
+ *     kernels_on_device measure MB            a table; float32 of 256 MB, and of MB
+ *
+ * Exit status: 0 all is well, 1 something differs, 2 wrong command line, 77 there is no device.
  */
 #include "config.h"
 
@@ -102,11 +104,31 @@ void fill(void *dst, tw_dtype_t dtype, size_t n, int kind)
     }
 }
 
+/* 77, and why, where there is none. */
+static int tell_device(void)
+{
+    struct cudaDeviceProp of;
+    int                   devices = 0;
+    cudaError_t           error   = cudaGetDeviceCount(&devices);
+
+    error = error == cudaSuccess && devices == 0 ? cudaErrorNoDevice : error;
+    error = error == cudaSuccess ? cudaGetDeviceProperties(&of, 0) : error;
+    if (error != cudaSuccess) {
+        printf("no CUDA device: %s\n", cudaGetErrorString(error));
+        return 77;
+    }
+    printf("%d.%d %s\n", of.major, of.minor, of.name);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "", *how = argc > 2 ? argv[2] : "";
     int         status = 2;
 
+    if (strcmp(what, "device") == 0) {
+        return tell_device();
+    }
     setenv("THINWIRE_CPU", "scalar", 1);
     if (tw_context_init(&ctx) != TW_OK ||
         cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess) {
@@ -117,7 +139,7 @@ int main(int argc, char **argv)
     } else if (strcmp(what, "measure") == 0 && atoi(how) > 0) {
         status = measure((size_t)atoi(how));
     } else {
-        fprintf(stderr, "usage: device_test check [quick|few] | measure MB\n");
+        fprintf(stderr, "usage: kernels_on_device device | check [quick|few] | measure MB\n");
     }
     cudaStreamDestroy(stream);
     return status;

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# tests/gpu/test_run.sh - tests/gpu/run refuses what it does not know, says that it is skipped where there is
-# no device, and does the right things in the right order with compilers and mpirun that only pretend. Where
-# there is a device, the run itself is left to whoever asks for it. What it runs on two ranks is run here
-# with a stub for a device.
+# tests/gpu/test_run.sh - tests/gpu/run refuses what it does not know, says that it is skipped where there is no device,
+# and starts the right programs, ends those that hang, and tells what it leaves out, with programs that only pretend.
+# Where there is a device, the run itself is left to whoever asks for it. What it runs on two ranks is run here with a
+# stub for a device.
 : "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}"
 run=$top_srcdir/tests/gpu/run
-accepted='--quick, --part NAME, --no-measure, --no-ranks, --build DIR, --train COMMAND'
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/thinwire-test.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 number=0
@@ -19,155 +18,140 @@ tell() { # STATUS NAME, and what there is to say if that is not 0
     echo "ok $number - $2"
 }
 
-message=$(bash "$run" --wrong 2>&1)
-status=$?
-test $status = 2 && test "$message" = "tests/gpu/run: unknown option '--wrong'; accepted: $accepted"
-tell $? "an unknown option" "$status $message"
-
-message=$(bash "$run" --part trains 2>&1)
-status=$?
-test $status = 2 && test "$message" = "tests/gpu/run: --part 'trains': accepted are kernels, sanitizer, ranks, train, measure"
-tell $? "an unknown part" "$status $message"
-
-message=$(CUDA_VISIBLE_DEVICES='' bash "$run" --quick --no-measure 2>&1)
-status=$?
-last=$(tail -n 1 <<<"$message")
-test $status = 77 && { test "$last" = "skipped: no CUDA device" || test "$last" = "skipped: no nvcc"; }
-tell $? "no device: $last" "$status $message"
-
-# ---- pretended compilers -----------------------------------------------------------------------
-# One program in three parts. Objects and programs are files that say who made them.
-cat >"$scratch/nvcc" <<'END'
-#!/usr/bin/env bash
-name=$(basename "$0") out= before=
-if test "$name" = mpirun; then
-    test "$1 $2" = '-n 2' || exit 9
-    shift 2
-    exec "$@"
-fi
-for word in "$@"; do
-    test "$before" != -o || out=$word
-    before=$word
-done
-case " $* " in
-*' -E '*) exit "${NO_MPI_H:-0}" ;;
-*' -c '*) printf '%s\n' "$name" >"$out" && exit ;;
-esac
-printf '%s\n' "$*" >"$out.line"
-case $out in
-*/gpu/device) printf '#!/bin/sh\necho 90 pretended\n' >"$out" ;;
-*) printf '#!/bin/sh\necho "run: %s $*"\nexit "${%s:-0}"\n' "${out##*/}" "${out##*/}" >"$out" ;;
-esac
-chmod +x "$out"
-END
-chmod +x "$scratch/nvcc"
-cp "$scratch/nvcc" "$scratch/mpicc"
-cp "$scratch/nvcc" "$scratch/mpirun"
-export NVCC=$scratch/nvcc
-parts=(--part kernels --part sanitizer --part ranks)
-pretend() { # NAME=VALUE...: $message, $status and $ran, what was run
-    message=$(env "$@" bash "$run" --quick "${parts[@]}" --build "$scratch/build" 2>&1)
+refuse() { # MESSAGE ARGUMENT...
+    local want="tests/gpu/run: $1" got status
+    shift
+    got=$(bash "$run" "$@" 2>&1)
     status=$?
-    ran=$(grep -h '^run: \|^skipped: ' <<<"$message" | tr '\n' ';')
+    test "$status $got" = "2 $want"
+    tell $? "refused: $*" "$status $got"
 }
-kernels='run: device_test check quick;'
+mkdir "$scratch/empty"
+refuse "unknown option '--wrong'; accepted: --quick, --strict, --dry-run, --part NAME, --programs DIR, --logs DIR" --wrong
+refuse "--part 'trains': accepted are kernels, sanitizer, ranks, train, measure" --part trains
+refuse "--logs takes a folder" --logs
+refuse "--programs: there is no such folder" --programs "$scratch/none"
 
-pretend MPIRUN="$scratch/none" MPICC="$scratch/mpicc"
-test "$status $ran" = "0 ${kernels}skipped: no mpirun;"
-tell $? "no mpirun" "$status $message"
+message=$(bash "$run" --programs "$scratch/empty" 2>&1)
+status=$?
+test $status = 77 && test "$(tail -n 1 <<<"$message")" = "1..0 # SKIP no programs"
+tell $? "no programs" "$status $message"
 
-pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/none"
-test "$status $ran" = "0 ${kernels}skipped: no mpicc;"
-tell $? "no mpicc" "$status $message"
+if test -x "$top_builddir/tests/gpu/kernels_on_device"; then
+    message=$(CUDA_VISIBLE_DEVICES='' bash "$run" --programs "$top_builddir" 2>&1)
+    status=$?
+    test $status = 77 && grep -q '^1..0 # SKIP no CUDA device: ' <<<"$message"
+    tell $? "no device" "$status $message"
+fi
 
-pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc" NO_MPI_H=1
-test "$status $ran" = "0 ${kernels}skipped: mpicc finds no mpi.h;"
-tell $? "no mpi.h" "$status $message"
-
-pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc"
-test "$status $ran" = "0 ${kernels}run: device_ranks check quick;run: device_schedulers 2;" &&
-    test -e "$scratch/build/ranks/runtime_transport_link_ucx_no_ucx.c.o" &&
-    test -e "$scratch/build/ranks/runtime_transport_coll_bcast_bcast.c.o" &&
-    test ! -e "$scratch/build/ranks/runtime_transport_link_ucx_endpoint_ucx.c.o" &&
-    test -e "$scratch/build/ranks/runtime_transport_comm_bind.c.o" &&
-    test -e "$scratch/build/ranks/tests_gpu_no_hwloc.c.o" &&
-    test "$(cat "$scratch/build/ranks/tests_gpu_ranks.c.o")" = mpicc &&
-    grep -q 'gpu/runtime_codec_cuda_divide.cu.o' "$scratch/build/device_ranks.line" &&
-    ! grep -q 'tests_gpu_device_check' "$scratch/build/device_ranks.line"
-tell $? "all there: the kernels, then two ranks" "$status $message"
-
-pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc" device_ranks=1
-test $status = 1
-tell $? "ranks that fail" "$status $message"
-
-pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc" device_ranks=77
-test $status = 0
-tell $? "ranks that find no device" "$status $message"
-
-pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc" device_test=1
-test "$status $ran" = "1 ${kernels}run: device_ranks check quick;run: device_schedulers 2;"
-tell $? "kernels that fail" "$status $message"
-
-# ---- parts alone, and a trainer that pretends -----------------------------------------------------
-parts=(--part ranks)
-pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc"
-test "$status $ran" = "0 run: device_ranks check quick;run: device_schedulers 2;"
-tell $? "the ranks alone" "$status $message"
-
-cat >"$scratch/trainer" <<'END'
-#!/bin/sh
-echo "run: trainer $*" >>"$0.ran"
-case " $* " in
-*' --until '*) echo "reached: error<=1.5% after 9.00 s of training, 100 steps" ;;
-*' --device '*) loss=2.0005 ;;
-*) loss=2.0001 ;;
+# ---- programs that pretend: each says how it was started ---------------------------------------------
+mkdir -p "$scratch/build/tests/gpu" "$scratch/build/bin" "$scratch/path"
+pretend_program() { # FILE
+    cat >"$1" <<'END'
+#!/usr/bin/env bash
+name=$(basename "$0")
+variable=${name//-/_}
+case $name:$* in
+kernels_on_device:device) echo "${DEVICE:-9.0 pretended}" && exit "${NO_DEVICE:-0}" ;;
+mpirun:'-n 2 '*) shift 2 && exec "$@" ;;
+compute-sanitizer:*) echo "${SANITIZER:-}" ;;
+thinwire-train:*' --until '*) echo "reached: error<=1.5% after 9.00 s of training, 100 steps" ;;
+thinwire-train:*)
+    loss=2.0001
+    case " $* " in *' --device '*) loss=2.0005 ;; esac
+    printf 'step   20  loss %s  1 s  0.0 %% exposed\n' $loss
+    echo "9 images/s, step 1 s, 0.0 % of it exposed communication, weights 0123456789abcdef"
+    ;;
 esac
-printf 'step   20  loss %s  1 s  0.0 %% exposed\n9 images/s, step 1 s, 0.0 %% of it exposed communication, weights 0123456789abcdef\n' "$loss"
-exit "${TRAINER:-0}"
+echo "run: $name $*" >>"$RAN"
+test "${!variable:-}" != hangs || sleep 60
+exit "${!variable:-0}"
 END
-chmod +x "$scratch/trainer"
-parts=(--part train --train "$scratch/trainer")
-pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc"
-test $status = 0 && test "$(grep -c '^ok ' <<<"$message")" = 6 &&
-    test "$(grep -c -e '--scheme c --device 0\|--device 0 .*--scheme c' "$scratch/trainer.ran")" = 2 &&
-    test "$(grep -c -e '--steps 20' "$scratch/trainer.ran")" = 15
-tell $? "training alone" "$status $message"
+    chmod +x "$1"
+}
+layers='backend head layers loss params trunk'
+for name in kernels ranks schedulers $layers; do
+    pretend_program "$scratch/build/tests/gpu/${name}_on_device"
+done
+pretend_program "$scratch/build/bin/thinwire-train"
+pretend_program "$scratch/path/mpirun"
+pretend_program "$scratch/path/compute-sanitizer"
+export RAN=$scratch/ran
+pretend() { # OPTIONS NAME=VALUE...: $message, $status; $ran, what was started; $left, what was left out
+    local options=$1
+    shift
+    : >"$RAN"
+    # shellcheck disable=SC2086  # words
+    message=$(env PATH="$scratch/path:$PATH" MPIRUN="$scratch/path/mpirun" "$@" bash "$run" $options --programs "$scratch/build" 2>&1)
+    status=$?
+    ran=$(sed -n 's/^run: //p' "$RAN" | sed "s|$scratch/[a-z/]*||g" | tr '\n' ';')
+    left=$(grep '^# left out: ' <<<"$message" | tail -n 1)
+}
 
-pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc" TRAINER=1
+pretend "--quick --part kernels"
+test "$status $ran" = "0 kernels_on_device check quick;" && test "$(tail -n 1 <<<"$message")" != "${left:-none}"
+tell $? "kernels alone" "$status $message"
+pretend "--part kernels" kernels_on_device=1
+test "$status $ran" = "1 kernels_on_device check;"
+tell $? "kernels that fail" "$status $message"
+pretend "--part kernels" DEVICE="7.5 old one"
+test "$status $(tail -n 1 <<<"$message")" = "2 tests/gpu/run: old one has a compute capability of 7.5; accepted: 8.0 and later"
+tell $? "a device that is too old" "$status $message"
+
+pretend "--quick --part ranks"
+test "$status $ran" = "0 ranks_on_device check quick;schedulers_on_device 2;"
+tell $? "ranks" "$status $message"
+pretend "--part ranks" ranks_on_device=1
+test "$status $ran" = "1 ranks_on_device check;schedulers_on_device 2;"
+tell $? "ranks that fail" "$status $message"
+pretend "--part ranks" ranks_on_device=77
+test $status = 1 && grep -q '^not ok - ranks_on_device: ranks find no device$' <<<"$message"
+tell $? "ranks that find no device" "$status $message"
+pretend "--part ranks --part kernels" MPIRUN="$scratch/none"
+test "$status $ran" = "0 kernels_on_device check;" && test "$left" = "# left out: two ranks: there is no mpirun" &&
+    test "$(tail -n 1 <<<"$message")" = "$left"
+tell $? "no mpirun" "$status $message"
+pretend "--strict --part ranks" MPIRUN="$scratch/none"
+test $status = 1 && test "$left" = "# left out: two ranks: there is no mpirun"
+tell $? "--strict without mpirun" "$status $message"
+# What hangs costs its part alone.
+pretend "--part kernels --part ranks" kernels_on_device=hangs TW_GPU_LIMIT=1
+test $status = 1 && grep -q '^not ok - part kernels: not done after 1 s$' <<<"$message" &&
+    [[ $ran == *"schedulers_on_device 2;"* ]]
+tell $? "a part that hangs" "$status $message"
+
+pretend "--part sanitizer" SANITIZER="0 errors"
+test $status = 0 && test "$(grep -c '^ok ' <<<"$message")" = 2
+tell $? "the sanitizer" "$status $message"
+pretend "--part sanitizer" compute_sanitizer=99 SANITIZER="ERROR SUMMARY: 3 errors"
+test $status = 1 && test "$(grep -c '^not ok ' <<<"$message")" = 2
+tell $? "the sanitizer finds something" "$status $message"
+pretend "--part sanitizer" compute_sanitizer=1 SANITIZER="Device not supported"
+test "$status $left" = "0 # left out: compute-sanitizer memcheck: Device not supported; compute-sanitizer racecheck: Device not supported"
+tell $? "the sanitizer does not run" "$status $message"
+
+pretend "--part train"
+test $status = 0 && test "$(grep -c '^ok ' <<<"$message")" = 12 &&
+    test "$(sed -n 's/^ok .* - each layer beside its reference: //p' <<<"$message" | sort | xargs)" = "$layers" &&
+    test "$(grep -c -e '--scheme c' "$RAN")" = 3 && test "$(grep -c -e '--steps 20' "$RAN")" = 15
+tell $? "training" "$status $message"
+pretend "--part train" thinwire_train=1
 test $status = 1 && test "$(grep -c '^not ok ' <<<"$message")" = 6
 tell $? "training that fails" "$status $message"
+pretend "--part train" layers_on_device=1
+test $status = 1 && test "$(grep -c '^ok ' <<<"$message")" = 11
+tell $? "a layer that fails" "$status $message"
+rm "$scratch/build/tests/gpu/layers_on_device"
+pretend "--part train --strict"
+test $status = 1 && test "$(grep -c '^ok ' <<<"$message")" = 11 && [[ $left == "# left out: tests/gpu/layers_on_device: is not in "* ]]
+tell $? "a layer's program is not there" "$status $message"
 
-parts=(--part train --train "$scratch/none")
-pretend MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc"
-test "$status $ran" = "0 skipped: --train $scratch/none: is not there;"
-tell $? "no trainer" "$status $message"
-
-# What is built with the command, by a make that pretends: each layer. One of the programs does not build.
-cat >"$scratch/make" <<'END'
-#!/usr/bin/env bash
-test "$1 $3" = '-C -j' || exit 9
-mkdir -p "$(dirname "$2/$5")"
-case $5 in
-*/thinwire-train) cp "${0%/*}/trainer" "$2/$5" && exit ;;
-*/"${BROKEN:-}"_on_device) echo "it does not compile" && exit 2 ;;
-esac
-printf '#!/bin/sh\ntest "$CK_FORK" = no\n' >"$2/$5"
-chmod +x "$2/$5"
-END
-chmod +x "$scratch/make"
-mkdir -p "$scratch/build/train"
-echo '#define HAVE_CUDNN 1' >"$scratch/build/train/config.h"
-echo 'CHECK_LIBS = -lcheck' >"$scratch/build/train/Makefile"
-parts=(--part train)
-each='backend head layers loss params trunk'
-pretend PATH="$scratch:$PATH" MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc"
-test "$status $(sed -n 's/^ok .* - each layer beside its reference: //p' <<<"$message" | sort | xargs)" = "0 $each" &&
-    test "$(grep -c '^ok ' <<<"$message")" = 12
-tell $? "each layer" "$status $message"
-
-pretend PATH="$scratch:$PATH" MPIRUN="$scratch/mpirun" MPICC="$scratch/mpicc" BROKEN=layers
-test $status = 1 && grep -q '^#   it does not compile$' <<<"$message" && test "$(grep -c '^ok ' <<<"$message")" = 11
-tell $? "a program that does not build" "$status $message"
+pretend "--dry-run" NO_DEVICE=77
+test $status = 0 && test "$(grep -c '^ok .* starts: ' <<<"$message")" = 9 && ! grep -q 'not ok' <<<"$message"
+tell $? "--dry-run" "$status $message"
+pretend "--dry-run" loss_on_device=127
+test $status = 1 && test "$(grep -c '^not ok .*/loss_on_device starts: ' <<<"$message")" = 1
+tell $? "--dry-run of a program that does not start" "$status $message"
 
 # ---- two ranks, with a stub for a device ---------------------------------------------------------
 message=$(timeout 120 "$MPIRUN" -n 2 "$top_builddir/tests/gpu/ranks_on_stub" check quick 2>&1 </dev/null)
