@@ -35,6 +35,11 @@ check "no device" says "no GPU can be used: " STANDIN_DEVICES=0
 check "cuDNN 8" says "libcudnn.so.9 is of version 80907, not of cuDNN 9" STANDIN_CUDNN=80907
 check "cuDNN 10" says "libcudnn.so.9 is of version 100000, not of cuDNN 9" STANDIN_CUDNN=100000
 spoil libcudnn.so.9
+if ! grep -q '^#define TW_NVIDIA_LIBS ""' "$top_builddir/config.h"; then
+    check "no cuDNN # SKIP configure has found pip's, which is taken" true
+    check "no cuBLAS # SKIP configure has found pip's, which is taken" true
+    exit
+fi
 check "no cuDNN" says "cuDNN 9 cannot be loaded: "
 fresh
 spoil libcublas.so.13

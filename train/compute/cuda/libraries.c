@@ -4,7 +4,9 @@
 #include "config.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "train/compute/cuda/libraries.h"
 
@@ -12,6 +14,28 @@ typedef struct tw_symbol {
     const char *name;
     void       *at; /* of a pointer to the function */
 } tw_symbol_t;
+
+/* By its name where the loader looks, then in the folders where configure has found the headers. */
+static void *load_name(const char *name, const char **why_p)
+{
+    const char *folder  = TW_NVIDIA_LIBS;
+    void       *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    char        path[4096];
+
+    *why_p = library == NULL ? dlerror() : NULL;
+    while (library == NULL && *folder != '\0') {
+        const int length = (int)strcspn(folder, ":");
+
+        (void)snprintf(path, sizeof(path), "%.*s/%s", length, folder, name);
+        if (access(path, R_OK) == 0) {
+            library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+            *why_p  = library == NULL ? dlerror() : NULL;
+        }
+        folder += length;
+        folder += *folder == ':';
+    }
+    return library;
+}
 
 /* The first of the names that can be loaded. A library that needs others may be there without them: the
  * last reason is told. NULL with the problem set. */
@@ -21,8 +45,7 @@ static void *load(const char *what, const char *const *names, tw_problem_t *prob
     const char *why     = NULL;
 
     for (int i = 0; names[i] != NULL && library == NULL; i++) {
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-        why     = library == NULL ? dlerror() : NULL;
+        library = load_name(names[i], &why);
     }
     if (library == NULL) {
         (void)tw_problem_machine(problem, "%s cannot be loaded: %s", what,
