@@ -16,19 +16,30 @@ AS_IF([test "x$with_cuda" != xno], [
     CUDA_CFLAGS="-isystem $cuda_top/include"
     save_CPPFLAGS=$CPPFLAGS; save_LIBS=$LIBS
     CPPFLAGS="$CPPFLAGS $CUDA_CFLAGS"; LIBS="$CUDA_LIBS $LIBS"
-    dnl Machine code for A100 and H100, and what a driver can translate for whatever comes after them.
-    AS_IF([test "x$NVCC_GENCODE" = x], [NVCC_GENCODE="-gencode arch=compute_80,code=sm_80 \
--gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90"])
+    dnl Machine code for A100, H100, B200 and RTX Blackwell, those that this nvcc knows, and what a driver can
+    dnl translate for whatever comes after them.
+    AS_IF([test "x$NVCC_GENCODE" = x], [
+      cuda_known=" `$NVCC --list-gpu-code 2>/dev/null | tr '\n' ' '` "
+      for cuda_sm in 80 90 100 120; do
+        AS_CASE([$cuda_known], [*" sm_$cuda_sm "*], [
+          NVCC_GENCODE="$NVCC_GENCODE -gencode arch=compute_$cuda_sm,code=sm_$cuda_sm"
+          cuda_last=$cuda_sm])
+      done
+      NVCC_GENCODE="$NVCC_GENCODE -gencode arch=compute_$cuda_last,code=compute_$cuda_last"])
+    for cuda_sm in `AS_ECHO(["$NVCC_GENCODE"]) | $SED 's/[[^0-9]][[^0-9]]*/ /g'`; do
+      AS_IF([test $cuda_sm -lt 80],
+        [AC_MSG_ERROR([NVCC_GENCODE names compute capability $cuda_sm; accepted: 80 and later])])
+    done
     AC_MSG_CHECKING([whether $NVCC compiles a kernel that $CC links])
     cuda_why="nvcc does not compile a kernel with $NVCC_GENCODE (config.log says why)"
-    AS_ECHO(["__global__ static void kernel(int *p) { *p = 1; }
-extern \"C\" void start(int *p) { kernel<<<1, 1>>>(p); }"]) >conftest_kernel.cu
+    AS_ECHO(["__global__ static void kernel(unsigned *p) { *p = __reduce_max_sync(~0u, threadIdx.x); }
+extern \"C\" void start(unsigned *p) { kernel<<<1, 1>>>(p); }"]) >conftest_kernel.cu
     AS_IF([$NVCC $NVCC_GENCODE \
         --compiler-options -fPIC,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics -c -o conftest_kernel.o conftest_kernel.cu >&AS_MESSAGE_LOG_FD 2>&1], [
       LIBS="conftest_kernel.o $LIBS"
       cuda_why="a program with a kernel and cuda_runtime_api.h does not compile and link"
       AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <cuda_runtime_api.h>
-void start(int *p);]], [[int n; start(&n); return cudaGetDeviceCount(&n) != cudaSuccess;]])],
+void start(unsigned *p);]], [[int n; unsigned m; start(&m); return cudaGetDeviceCount(&n) != cudaSuccess;]])],
         [have_cuda=yes])
     ])
     rm -f conftest_kernel.cu conftest_kernel.o

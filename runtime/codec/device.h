@@ -76,7 +76,8 @@ typedef struct tw_device_ops {
     /* Before its process releases it; no work that uses it is left. */
     void (*close)(void *p);
 
-    tw_status_t (*stream_create)(void **stream_p); /* does not wait for the default stream */
+    /* Does not wait for the default stream. TW_ERR_UNSUPPORTED: the device is too old for the codecs. */
+    tw_status_t (*stream_create)(void **stream_p);
     void (*stream_destroy)(void *stream);          /* with nothing left on it              */
     tw_status_t (*event_create)(void **event_p);
     void (*event_destroy)(void *event);

@@ -7,6 +7,7 @@
  */
 #include "config.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "runtime/codec/cuda/cuda.h"
@@ -45,6 +46,39 @@ tw_status_t tw_cuda_status(cudaError_t error)
     }
 }
 
+enum { TW_CUDA_KNOWN = 64, TW_CUDA_TOO_OLD = -1 };
+
+tw_status_t tw_cuda_processors(int device, int *processors)
+{
+    static atomic_int known[TW_CUDA_KNOWN]; /* 0: not asked; of devices beyond: always asked */
+    int               count = 0, major = 0;
+    tw_status_t       status = TW_OK;
+
+    if (device < TW_CUDA_KNOWN) {
+        count = atomic_load_explicit(&known[device], memory_order_relaxed);
+    }
+    if (count == 0) {
+        status =
+            tw_cuda_status(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device));
+        if (status == TW_OK) {
+            status = tw_cuda_status(
+                cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+        }
+        if (status != TW_OK) {
+            return status;
+        }
+        count = major >= TW_CUDA_OLDEST ? count : TW_CUDA_TOO_OLD;
+        if (device < TW_CUDA_KNOWN) {
+            atomic_store_explicit(&known[device], count, memory_order_relaxed);
+        }
+    }
+    if (count == TW_CUDA_TOO_OLD) {
+        return TW_ERR_UNSUPPORTED;
+    }
+    *processors = count;
+    return TW_OK;
+}
+
 tw_status_t tw_cuda_device(cudaStream_t stream, int *device, int *processors)
 {
     cudaError_t error     = cudaGetDevice(device);
@@ -52,8 +86,7 @@ tw_status_t tw_cuda_device(cudaStream_t stream, int *device, int *processors)
     int         of_stream = 0;
 
     if (status == TW_OK) {
-        status = tw_cuda_status(
-            cudaDeviceGetAttribute(processors, cudaDevAttrMultiProcessorCount, *device));
+        status = tw_cuda_processors(*device, processors);
     }
     if (status != TW_OK) {
         return status;

@@ -198,8 +198,13 @@ static void tw_cuda_close(void *p)
 
 static tw_status_t tw_cuda_stream_create(void **stream_p)
 {
-    return tw_cuda_status(
-        cudaStreamCreateWithFlags((cudaStream_t *)stream_p, cudaStreamNonBlocking));
+    int         device, processors;
+    tw_status_t status = tw_cuda_status(cudaGetDevice(&device));
+
+    status = status == TW_OK ? tw_cuda_processors(device, &processors) : status;
+    return status == TW_OK ? tw_cuda_status(cudaStreamCreateWithFlags((cudaStream_t *)stream_p,
+                                                                      cudaStreamNonBlocking))
+                           : status;
 }
 
 static void tw_cuda_stream_destroy(void *stream)

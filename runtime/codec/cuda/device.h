@@ -11,6 +11,10 @@
 
 #include "runtime/codec/cuda/launch.h"
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#error NVCC_GENCODE: kernels of thinwire are for compute capability 8.0 and later
+#endif
+
 #ifdef __CUDACC__
 #define TW_DEVICE      static __device__ __forceinline__
 #define TW_DEVICE_RARE static __device__ __noinline__

@@ -71,9 +71,17 @@ static cudaError_t tw_cuda_init(int device)
 
 tw_status_t tw_cuda_start_device(int device, char *why, size_t size)
 {
-    const cudaError_t error  = tw_cuda_init(device);
-    const tw_status_t status = tw_cuda_status(error);
+    cudaError_t error;
+    tw_status_t status;
+    int         processors;
 
+    if (tw_cuda_processors(device, &processors) == TW_ERR_UNSUPPORTED) {
+        snprintf(why, size, "device %d has a compute capability below %d.0, which kernels need",
+                 device, TW_CUDA_OLDEST);
+        return TW_ERR_UNSUPPORTED;
+    }
+    error  = tw_cuda_init(device);
+    status = tw_cuda_status(error);
     if (error == cudaErrorDevicesUnavailable || error == cudaErrorDeviceAlreadyInUse) {
         snprintf(why, size, "device %d is busy, or another process has it alone (compute mode)",
                  device);

@@ -79,7 +79,9 @@ tw_status_t tw_comm_device_open(tw_comm_t *comm)
         }
     }
     if (status != TW_OK) {
-        TW_ERROR(&comm->log, "device %d gives no stream", number);
+        TW_ERROR(&comm->log, "device %d gives no stream%s", number,
+                 status == TW_ERR_UNSUPPORTED ? ": kernels need compute capability 8.0 or later"
+                                              : "");
         return status;
     }
     device->number = number;

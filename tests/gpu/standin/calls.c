@@ -18,7 +18,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-int                standin_devices;
+int                standin_devices, standin_major;
 size_t             standin_memory;
 size_t             standin_used[STANDIN_DEVICES];
 int                standin_broken[STANDIN_DEVICES];
@@ -82,6 +82,7 @@ static void start(void)
     standin_devices        = (int)number_of("STANDIN_DEVICES", 1);
     standin_devices        = standin_devices < STANDIN_DEVICES ? standin_devices : STANDIN_DEVICES;
     standin_memory         = (size_t)number_of("STANDIN_MEMORY", 1 << 30);
+    standin_major          = (int)number_of("STANDIN_MAJOR", 8);
     seed                   = number_of("STANDIN_SEED", seed);
     leaks_are_meant        = number_of("STANDIN_LEAKS", 0) != 0;
     standin_peers_possible = number_of("STANDIN_PEERS", 1) != 0;

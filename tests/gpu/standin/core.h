@@ -48,6 +48,7 @@ void standin_count(const char *kind, int by);
 
 extern int                standin_devices;
 extern size_t             standin_memory; /* bytes of a device */
+extern int                standin_major;  /* of the compute capability */
 extern size_t             standin_used[STANDIN_DEVICES];
 extern int                standin_broken[STANDIN_DEVICES]; /* the sticky error */
 extern bool               standin_started[STANDIN_DEVICES];

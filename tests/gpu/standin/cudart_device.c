@@ -217,7 +217,7 @@ static int attribute(enum cudaDeviceAttr attr)
     case cudaDevAttrConcurrentManagedAccess:
         return 1;
     case cudaDevAttrComputeCapabilityMajor:
-        return 8;
+        return standin_major;
     case cudaDevAttrComputeCapabilityMinor:
     case cudaDevAttrPageableMemoryAccess:
         return 0;
@@ -256,7 +256,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
         prop->sharedMemPerBlock   = 48 << 10;
         prop->warpSize            = 32;
         prop->maxThreadsPerBlock  = 1024;
-        prop->major               = 8;
+        prop->major               = standin_major;
         prop->multiProcessorCount = PROCESSORS;
         prop->unifiedAddressing   = 1;
         prop->managedMemory       = 1;

@@ -6,7 +6,7 @@
 # shellcheck source=tests/common.bash
 . "$top_srcdir/tests/common.bash"
 here=$(cd "$top_builddir/tests/gpu/standin" && pwd)
-plan 6
+plan 7
 
 # A copy of the program finds its libraries beside itself: links to all of them but those that are spoiled.
 mkdir "$scratch/.libs"
@@ -32,6 +32,7 @@ opens() { env "$scratch/program" open >"$scratch/out" && grep '^cuDNN 9\.0\.0 on
 fresh
 check "all is there" opens
 check "no device" says "no GPU can be used: " STANDIN_DEVICES=0
+check "an old device" says "GPU 0 (stand-in 0) has compute capability 7.0; accepted: 8.0 and later" STANDIN_MAJOR=7
 check "cuDNN 8" says "libcudnn.so.9 is of version 80907, not of cuDNN 9" STANDIN_CUDNN=80907
 check "cuDNN 10" says "libcudnn.so.9 is of version 100000, not of cuDNN 9" STANDIN_CUDNN=100000
 spoil libcudnn.so.9

@@ -19,7 +19,12 @@ finds() { # FAULT: it ends otherwise than well
 }
 missing_event() { finds event && grep -q '^not ok' "$scratch/out"; }
 host_read() { finds read && grep -q '^standin: the host touches device memory' "$scratch/out"; }
-plan 26
+too_old() { # what starts a device, and what a communicator of its own makes there
+    ! alone env STANDIN_MAJOR=7 "$here/train_on_standin" --device 0 --steps 1 &&
+        grep 'device 0 has a compute capability below 8.0, which kernels need' "$scratch/out" &&
+        ! on 2 1 STANDIN_MAJOR=7 "$here/ranks_on_standin" check quick && clean && grep 'a stream: not supported' "$scratch/out"
+}
+plan 27
 check "kernels beside the scalar code" alone env STANDIN_DEVICES=2 STANDIN_SEED="$seed" "$here/device_on_standin" check few
 check "collectives, 1 rank, 1 device" both_paths 1 1
 check "collectives, 2 ranks, 3 devices" both_paths 2 3
@@ -48,5 +53,6 @@ check "dense layers, 4 ranks, 2 devices" well 4 2 "$here/head.mpi" 4
 check "a pipeline that hands over images" alone env STANDIN_SEED="$seed" "$here/test_pipeline"
 check "the trunk of a network, 1 rank, 1 device" well 1 1 "$here/trunk.mpi" 1
 check "the trunk of a network, 4 ranks, 3 devices" well 4 3 "$here/trunk.mpi" 4
+check "a device that is too old" too_old
 check "a missing event gives wrong results" missing_event
 check "a host read of device memory is found" host_read

@@ -9,6 +9,7 @@
  *   STANDIN_FAIL=CALL:N:ERROR[:sticky|:late]   as standin_fail()
  *   STANDIN_LEAKS=1     what exists at the end is meant to
  *   STANDIN_CUDNN=N     the version that cudnnGetVersion() returns
+ *   STANDIN_MAJOR=N     compute capability N.0 of each device; 8
  *   STANDIN_PEERS=0     no device reaches the memory of another one
  *
  * A finding is a use of the libraries that is wrong, whether or not they would notice it. Each is a

@@ -181,6 +181,8 @@ static const tw_backend_ops_t ops = {.destroy         = destroy,
                                      .rmsprop         = tw_gpu_rmsprop,
                                      .max_norm        = tw_gpu_max_norm};
 
+enum { TW_GPU_OLDEST = 8 }; /* major compute capability that the kernels are compiled for */
+
 static int open_device(tw_gpu_t *gpu, tw_problem_t *problem)
 {
     struct cudaDeviceProp properties;
@@ -199,8 +201,15 @@ static int open_device(tw_gpu_t *gpu, tw_problem_t *problem)
     }
     if (tw_gpu_cuda(gpu, cudaSetDevice(gpu->device), "it cannot be used", problem) != 0 ||
         tw_gpu_cuda(gpu, cudaGetDeviceProperties(&properties, gpu->device), "its properties",
-                    problem) != 0 ||
-        tw_gpu_cuda(gpu, cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking), "a stream",
+                    problem) != 0) {
+        return -1;
+    }
+    if (properties.major < TW_GPU_OLDEST) {
+        return tw_problem_machine(
+            problem, "GPU %d (%.60s) has compute capability %d.%d; accepted: %d.0 and later",
+            gpu->device, properties.name, properties.major, properties.minor, TW_GPU_OLDEST);
+    }
+    if (tw_gpu_cuda(gpu, cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking), "a stream",
                     problem) != 0) {
         return -1;
     }
