@@ -25,14 +25,15 @@
 #include "runtime/transport/link/endpoint.h"
 #include "tests/gpu/ranks.h"
 
-const char *const verbs[VERBS + 1] = {"allreduce two_pass",
+const char *const verbs[ALL_VERBS] = {"allreduce two_pass",
                                       "allreduce direct",
                                       "allreduce two_pass, average",
                                       "reduce_scatter_block",
                                       "bcast",
                                       "allgather",
                                       "alltoall",
-                                      "allreduce hierarchical"};
+                                      "allreduce hierarchical",
+                                      "allreduce node"};
 
 int        rank, size;
 tw_comm_t *comm;
@@ -179,6 +180,7 @@ void call(const job_t *job, const tw_exec_t *exec, tw_feedback_t *feedback, cons
                                            : job->verb == TWO_PASS || job->verb == AVERAGE
                                                ? TW_ALGORITHM_TWO_PASS
                                            : job->verb == NODES ? TW_ALGORITHM_HIERARCHICAL
+                                           : job->verb == NODE  ? TW_ALGORITHM_NODE
                                                                 : TW_ALGORITHM_AUTO};
     tw_request_t  *request = NULL;
     int            done    = 0;

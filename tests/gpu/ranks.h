@@ -13,10 +13,12 @@
 #define DEVICE stub_device
 #define MPI    stub_mpi() /* takes the stub's memory */
 #define AWARE  1
+#define SHARES stub_shares
 #else
 #define DEVICE tw_device_cuda
 #define MPI    (&tw_mpi_default)
 #define AWARE  TW_DEVICE_NOT_ASKED
+#define SHARES 1 /* memory of devices with other processes */
 #endif
 
 typedef enum verb {
@@ -27,11 +29,13 @@ typedef enum verb {
     BCAST,
     ALLGATHER,
     ALLTOALL,
-    VERBS,
-    NODES = VERBS /* for communicators whose nodes have ranks */
+    VERBS, /* what follows is for communicators whose nodes have ranks */
+    NODES = VERBS,
+    NODE, /* an allreduce */
+    ALL_VERBS
 } verb_t;
 
-extern const char *const verbs[VERBS + 1];
+extern const char *const verbs[ALL_VERBS];
 
 typedef enum form { BLOCKING, NONBLOCKING, PLAN, FORMS } form_t;
 

@@ -234,8 +234,8 @@ static int check_bind(void)
 }
 #endif
 
-/* In memory that the devices of two ranks share, if they can: encoded between nodes, and, where there is one
- * node, values as they are. */
+/* In memory that the devices of two ranks share: encoded between nodes, and, where there is one node, values
+ * as they are. */
 static void check_nodes(void)
 {
     static const verb_t some[] = {NODES, SCATTER, BCAST};
@@ -244,10 +244,8 @@ static void check_nodes(void)
     for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
         ok(check_verb(some[i], SAID, true), "nodes", verbs[some[i]]);
     }
-    if (rank == 0) {
-        printf("# memory of devices is %sshared\n",
-               comm->device.slots.state == TW_NODE_THERE ? "" : "not ");
-    }
+    ok((comm->device.slots.state == TW_NODE_THERE) == SHARES, "nodes",
+       "processes share memory of their devices (CUDA IPC)");
     close_comm();
 }
 

@@ -20,7 +20,7 @@ typedef struct buffers {
     size_t sent, got;
 } buffers_t;
 
-enum { HOST, COPIED, STAGED, STRAIGHT, WAYS };
+enum { HOST, COPIED, STAGED, STRAIGHT, IN_NODE, WAYS };
 
 static void once(const job_t *job, const buffers_t *b, int way)
 {
@@ -70,12 +70,12 @@ enum { TIMED = 2, TIMED_SPECS = 3, MIB = 3 };
 
 typedef double times_t[TIMED][TIMED_SPECS][MIB][WAYS];
 
-/* Every row's times by these ways. */
-static void measure_path(const char *path, int first, int last, times_t times)
+/* Every row's times by these ways, so many ranks being a node; IN_NODE: of values as they are. */
+static void measure_path(const char *path, int node_ranks, int first, int last, times_t times)
 {
-    open_comm(path, 1);
+    open_comm(path, node_ranks);
     for (int v = 0; v < TIMED; v++) {
-        for (int s = 0; s < TIMED_SPECS; s++) {
+        for (int s = 0; s < (first == IN_NODE ? 1 : TIMED_SPECS); s++) {
             for (int m = 0; m < MIB; m++) {
                 const size_t values = (mib[m] << 20) / sizeof(float);
                 tw_codec_t  *codec  = codec_of(timed_specs[s], TW_F32);
@@ -83,6 +83,7 @@ static void measure_path(const char *path, int first, int last, times_t times)
                 buffers_t    b;
 
                 job.count = job.verb == ALLTOALL ? values / (size_t)size : values;
+                job.verb  = job.verb == TWO_PASS && first == IN_NODE ? NODE : job.verb;
                 b.sent    = sends(&job) * sizeof(float);
                 b.got     = receives(&job) * sizeof(float);
                 b.send    = device(b.sent);
@@ -110,31 +111,34 @@ void measure(bool aware)
 {
     static times_t times;
 
-    measure_path("staged", HOST, STAGED, times);
+    measure_path("staged", 1, HOST, STAGED, times);
     if (aware) {
-        measure_path("direct", STRAIGHT, STRAIGHT, times);
+        measure_path("direct", 1, STRAIGHT, STRAIGHT, times);
     }
+    measure_path("staged", size, IN_NODE, IN_NODE, times);
     if (rank != 0) {
         return;
     }
-    printf("# %d ranks of one machine that send messages, one device; milliseconds of the slowest "
-           "rank, "
-           "medians.\n# host: buffers in host memory; copied: in device memory, copied to pinned "
-           "memory "
-           "and back by the caller\n%-20s %-8s %5s %9s %9s %9s %9s\n",
-           size, "operation", "codec", "MiB", "host", "copied", "staged", "direct");
+    printf("# %d ranks of one machine, one device; milliseconds of the slowest rank, medians.\n"
+           "# host: buffers in host memory; copied: in device memory, copied to pinned memory and "
+           "back by the caller;\n# staged, direct: in device memory, codes through pinned memory "
+           "or to MPI as they are;\n# node: values through memory that the devices share (the "
+           "others take each rank for a node)\n%-20s %-8s %5s %9s %9s %9s %9s %9s\n",
+           size, "operation", "codec", "MiB", "host", "copied", "staged", "direct", "node");
     for (int v = 0; v < TIMED; v++) {
         for (int s = 0; s < TIMED_SPECS; s++) {
             for (int m = 0; m < MIB; m++) {
                 const double *row = times[v][s][m];
 
-                printf("%-20s %-8s %5zu %9.3f %9.3f %9.3f ", verbs[timed[v]], timed_specs[s],
-                       mib[m], row[HOST], row[COPIED], row[STAGED]);
-                if (aware) {
-                    printf("%9.3f\n", row[STRAIGHT]);
-                } else {
-                    printf("%9s\n", "-");
+                printf("%-20s %-8s %5zu", verbs[timed[v]], timed_specs[s], mib[m]);
+                for (int way = 0; way < WAYS; way++) {
+                    if (row[way] > 0.0) {
+                        printf(" %9.3f", row[way]);
+                    } else {
+                        printf(" %9s", "-");
+                    }
                 }
+                printf("\n");
             }
         }
     }
