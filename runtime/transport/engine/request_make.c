@@ -116,18 +116,24 @@ static size_t tw_values_of(size_t bytes, double each, size_t most)
 
 /* Values per fragment: as many as give the wanted bytes of codes, no more than THINWIRE_CHUNK, less
  * where many ranks would make the lanes large, at least one block, and no more than the longest
- * interval. */
-static size_t tw_chunk(const tw_comm_t *comm, const tw_request_shape_t *shape,
-                       const tw_codec_traits_t *traits, size_t element)
+ * interval; in memory that the call says to be a device's TW_DEVICE_TIMES as many. */
+static size_t tw_chunk(const tw_request_t *op, const tw_request_shape_t *shape,
+                       const tw_codec_traits_t *traits)
 {
-    const size_t lanes = (size_t)comm->config.window, block = traits->block;
-    const size_t fragment =
-        shape->fragment > 0 && !shape->algorithm->values ? shape->fragment : TW_FRAGMENT;
+    const tw_comm_t *comm  = op->comm;
+    const size_t     lanes = (size_t)comm->config.window, block = traits->block;
+    const size_t     times    = op->said == TW_MEMORY_CUDA ? TW_DEVICE_TIMES : 1;
+    const size_t     usual    = shape->fragment > 0 ? shape->fragment : TW_FRAGMENT;
+    const size_t     fragment = !shape->algorithm->values ? usual
+                                : times > 1               ? comm->config.chunk
+                                                          : TW_FRAGMENT;
     const size_t share = TW_LANE_BUDGET / ((size_t)(shape->slots > 0 ? shape->slots : 1) * lanes);
     const size_t bytes = comm->config.chunk < share ? comm->config.chunk : share;
-    const size_t most  = bytes / element;
-    size_t       chunk = tw_values_of(fragment, traits->bytes, most) / block * block;
-    size_t       whole = shape->longest / block * block + (shape->longest % block ? block : 0);
+    const size_t most  = times * bytes / op->element;
+    size_t       chunk = tw_values_of(fragment < SIZE_MAX / times ? times * fragment : fragment,
+                                traits->bytes, most) /
+                   block * block;
+    size_t whole = shape->longest / block * block + (shape->longest % block ? block : 0);
 
     if (shape->most > 0 && chunk > shape->most) {
         chunk = shape->most / block * block;
@@ -145,7 +151,7 @@ static tw_status_t tw_lane_layout(const tw_comm_t *comm, const tw_request_shape_
 
     tw_codec_traits(op->codec, &traits);
     op->element    = tw_dtype_size(traits.dtype);
-    op->chunk      = tw_chunk(comm, shape, &traits, op->element);
+    op->chunk      = tw_chunk(op, shape, &traits);
     op->slot_bytes = tw_op_size(op, op->chunk);
     op->slot_bytes =
         TW_ALIGN_UP(op->slot_bytes > shape->slot_bytes ? op->slot_bytes : shape->slot_bytes);
