@@ -11,10 +11,30 @@
 #include "runtime/codec/cuda/cuda.h"
 #include "tests/gpu/device_test.h"
 
+typedef enum verb {
+    ENCODE,
+    DECODE,
+    ADD,
+    FEEDBACK,
+    CODECS, /* verbs of codecs are before */
+    COPY = CODECS,
+    ABSMAX,
+    NORM,
+    AVERAGE,
+    SUM,
+    VERBS
+} verb_t;
+
+static const char *const verbs[VERBS] = {"encode",         "decode",
+                                         "decode-and-add", "encode with feedback",
+                                         "copy",           "maxima of blocks of 4096",
+                                         "l2 norm",        "average",
+                                         "sum of two"};
+
 typedef struct run {
-    const tw_codec_t *codec;
-    int               verb; /* 0 .. 3, 4 copy, 5 absmax, 6 norm */
-    size_t            n;
+    const tw_codec_t *codec; /* of ENCODE to FEEDBACK */
+    verb_t            verb;
+    size_t            n, element; /* values of so many bytes */
     uint8_t          *elements, *codes, *residual;
 } run_t;
 
@@ -24,32 +44,38 @@ static void run_once(const run_t *run)
     tw_status_t      status = TW_OK;
 
     switch (run->verb) {
-    case 0:
+    case ENCODE:
         status = tw_codec_encode(run->codec, exec, run->elements, run->n, run->codes);
         break;
-    case 1:
+    case DECODE:
         status = tw_codec_decode(run->codec, exec, run->codes, run->n, run->elements);
         break;
-    case 2:
+    case ADD:
         status = tw_codec_decode_add(run->codec, exec, run->codes, run->n, run->elements);
         break;
-    case 3:
+    case FEEDBACK:
         status = tw_codec_encode_feedback(run->codec, exec, run->elements, run->n, run->residual,
                                           run->codes);
         break;
-    case 4:
-        if (cudaMemcpyAsync(run->residual, run->elements, 4 * run->n, cudaMemcpyDeviceToDevice,
-                            stream) != cudaSuccess) {
-            die("copy");
-        }
-        break;
-    case 5:
+    case ABSMAX:
         status =
             tw_cuda_absmax(stream, run->elements, run->n, 4096, (uint32_t *)(void *)run->codes);
         break;
-    default:
+    case NORM:
         status = tw_cuda_norm(stream, run->elements, run->n, (double *)(void *)run->codes,
                               (double *)(void *)(run->codes + 8 * TW_CUDA_NORM_WORK));
+        break;
+    case AVERAGE:
+        status = tw_cuda_divide(stream, run->elements, run->n, run->element, 3);
+        break;
+    case SUM:
+        status = tw_cuda_add(stream, run->elements, run->residual, run->n, run->element);
+        break;
+    default:
+        if (cudaMemcpyAsync(run->residual, run->elements, run->element * run->n,
+                            cudaMemcpyDeviceToDevice, stream) != cudaSuccess) {
+            die("copy");
+        }
         break;
     }
     if (status != TW_OK) {
@@ -93,87 +119,124 @@ static double seconds(const run_t *run)
     return times[TIMES / 2];
 }
 
-/* bytes: read and written per value. bar: the most times the floor that is asked for; 0: none. */
-static void row(const char *spec, const char *verb, const run_t *run, double bytes, double bar,
-                double copy)
+/* bytes: read and written per value. bar: the most times the floor that is asked for. */
+static void row(const char *name, const run_t *run, double bytes, double bar, double copy)
 {
     const double time = seconds(run) / (double)run->n * 1e12, floor = bytes / copy * 1e12;
 
-    printf("%-16s %-22s %5zu %8.2f %8.2f %6.2f", spec, verb, 4 * run->n >> 20, time, floor,
-           time / floor);
-    if (bar > 0.0) {
-        printf(" %6.2f %s", bar, time <= bar * floor ? "reached" : "MISSED");
-    }
-    printf("  %5.1f%%\n", 100.0 * floor / time);
+    printf("%-16s %-24s %5zu %8.2f %8.2f %6.2f %6.2f %s  %5.1f%%\n", name, verbs[run->verb],
+           run->element * run->n >> 20, time, floor, time / floor, bar,
+           time <= bar * floor ? "reached" : "MISSED ", 100.0 * floor / time);
     fflush(stdout);
 }
 
 /* N(0, 1) and a residual of zeros, in place before it returns: the stream does not wait for them.
  */
-static void refill(const run_t *run, const float *some, size_t chunk)
+static void refill(const run_t *run, const void *some, size_t chunk)
 {
-    for (size_t i = 0; i < run->n; i += chunk) {
-        cudaMemcpy(run->elements + 4 * i, some, 4 * (run->n - i < chunk ? run->n - i : chunk),
+    const size_t all = run->element * run->n;
+
+    for (size_t at = 0; at < all; at += chunk) {
+        cudaMemcpy(run->elements + at, some, all - at < chunk ? all - at : chunk,
                    cudaMemcpyHostToDevice);
     }
-    cudaMemset(run->residual, 0, 4 * run->n);
+    cudaMemset(run->residual, 0, all);
     if (cudaDeviceSynchronize() != cudaSuccess) {
         die("fill");
     }
 }
 
+/* Bars of encode, decode, decode-and-add and encode with feedback; 0: a copy. */
+static const struct {
+    const char *spec;
+    double      bars[CODECS];
+} floats[]  = {{"bitpack:1", {1.10, 1.10, 1.15, 1.25}},
+               {"bitpack:2", {1.10, 1.10, 1.15, 1.25}},
+               {"bitpack:3", {1.10, 1.10, 1.15, 1.25}},
+               {"bitpack:4", {0.0, 0.0, 1.15, 1.25}},
+               {"bitpack:2,round", {1.10, 1.10, 1.15, 1.25}},
+               {"bf16", {1.10, 1.10, 1.15, 1.25}},
+               {"fp16", {1.10, 1.10, 1.15, 1.25}},
+               {"tree8", {1.20, 1.10, 1.15, 1.25}},
+               {"tree8:split=0.55", {1.20, 1.10, 1.15, 1.25}},
+               {"int8", {1.20, 1.10, 1.15, 1.25}},
+               {"static8", {1.20, 1.20, 1.15, 1.25}},
+               {"mantissa8", {1.20, 1.20, 1.15, 1.25}},
+               {"onebit", {1.25, 1.25, 1.25, 1.25}}},
+  doubles[] = {{"bitpack:1", {1.3, 1.3, 1.3, 1.3}},       {"bitpack:2", {1.3, 1.3, 1.3, 1.3}},
+               {"bitpack:2,round", {1.3, 1.3, 1.3, 1.3}}, {"bitpack:3", {1.3, 1.3, 1.3, 1.3}},
+               {"bitpack:5", {1.3, 1.3, 1.3, 1.3}},       {"bitpack:7", {1.3, 1.3, 1.3, 1.3}},
+               {"bitpack:8", {0.0, 0.0, 1.3, 1.3}}};
+
+static void measure_codec(run_t *run, const char *spec, tw_dtype_t dtype, const double *bars,
+                          const void *some, size_t chunk, double copy)
+{
+    tw_codec_t  *codec         = codec_create(spec, dtype);
+    const double e             = (double)run->element;
+    const double c             = (double)codec->ops->size(codec, run->n) / (double)run->n;
+    const double bytes[CODECS] = {e + c, e + c, 2.0 * e + c, 3.0 * e + c};
+    char         name[32];
+
+    snprintf(name, sizeof(name), "%s%s", spec, dtype == TW_F64 ? " f64" : "");
+    run->codec = codec;
+    for (int v = 0; v < CODECS; v++) {
+        if (bars[v] > 0.0) {
+            refill(run, some, chunk);
+            run->verb = (verb_t)v;
+            row(name, run, bytes[v], bars[v], copy);
+        }
+    }
+    tw_codec_destroy(codec);
+}
+
+/* Vectors of so many bytes: all codecs, and what goes over elements as they are. */
+static void measure_type(run_t *run, tw_dtype_t dtype, size_t bytes)
+{
+    const size_t chunk = (size_t)8 << 20;
+    void        *some  = malloc(chunk);
+    double       copy;
+
+    run->element = tw_dtype_size(dtype);
+    run->n       = bytes / run->element;
+    fill(some, dtype, chunk / run->element, NORMAL);
+    refill(run, some, chunk);
+    run->verb = COPY;
+    copy      = 2.0 * (double)bytes / seconds(run);
+    printf("# device copy of %zu MB: %.0f GB/s, read and written; the floor is the bytes at that "
+           "rate\n",
+           bytes >> 20, copy / 1e9);
+    for (size_t s = 0; dtype == TW_F32 && s < sizeof(floats) / sizeof(floats[0]); s++) {
+        measure_codec(run, floats[s].spec, dtype, floats[s].bars, some, chunk, copy);
+    }
+    for (size_t s = 0; dtype == TW_F64 && s < sizeof(doubles) / sizeof(doubles[0]); s++) {
+        measure_codec(run, doubles[s].spec, dtype, doubles[s].bars, some, chunk, copy);
+    }
+    refill(run, some, chunk);
+    for (run->verb = dtype == TW_F32 ? ABSMAX : AVERAGE; run->verb < VERBS; run->verb++) {
+        const double passes = run->verb == AVERAGE ? 2.0 : run->verb == SUM ? 3.0 : 1.0;
+
+        row(dtype == TW_F64 ? "float64" : "float32", run, passes * (double)run->element, 1.15,
+            copy);
+    }
+    free(some);
+}
+
 static void measure_size(size_t megabytes)
 {
-    static const char *const specs[] = {
-        "bitpack:1", "bitpack:2", "bitpack:3", "bitpack:4",        "bitpack:2,round",
-        "bf16",      "fp16",      "tree8",     "tree8:split=0.55", "int8",
-        "static8",   "mantissa8", "onebit"};
-    static const char *const verbs[] = {"encode", "decode", "decode-and-add",
-                                        "encode with feedback"};
-    const size_t             n = (megabytes << 20) / 4, chunk = 1 << 20;
-    run_t                    run  = {.n = n};
-    float                   *some = malloc(4 * chunk);
-    double                   copy;
+    const size_t bytes = megabytes << 20;
+    run_t        run   = {.n = 0};
 
-    if (cudaMalloc((void **)&run.elements, 4 * n) != cudaSuccess ||
-        cudaMalloc((void **)&run.codes, 4 * n + 65536) != cudaSuccess ||
-        cudaMalloc((void **)&run.residual, 4 * n) != cudaSuccess) {
+    if (cudaMalloc((void **)&run.elements, bytes) != cudaSuccess ||
+        cudaMalloc((void **)&run.codes, bytes + 65536) != cudaSuccess ||
+        cudaMalloc((void **)&run.residual, bytes) != cudaSuccess) {
         printf("# SKIP %zu MB: not enough memory on the device\n", megabytes);
         exit(0);
     }
-    fill(some, TW_F32, chunk, NORMAL);
-    refill(&run, some, chunk);
-    run.verb = 4;
-    copy     = 8.0 * (double)n / seconds(&run);
-    printf("# device copy of %zu MB: %.0f GB/s, read and written; the floor is the bytes at that "
-           "rate\n",
-           megabytes, copy / 1e9);
-    for (size_t s = 0; s < sizeof(specs) / sizeof(specs[0]); s++) {
-        tw_codec_t  *codec  = codec_create(specs[s], TW_F32);
-        const int    blocks = codec->block > 1, onebit = strcmp(codec->ops->name, "onebit") == 0;
-        const double c       = (double)codec->ops->size(codec, n) / (double)n;
-        const double bytes[] = {4.0 + c, 4.0 + c, 8.0 + c, 12.0 + c};
-        const double bars[]  = {blocks && !onebit ? 1.5
-                                : onebit          ? 0.0
-                                                  : 1.35,
-                               1.35, 0.0, onebit ? 1.6 : 0.0};
-
-        run.codec = codec;
-        for (int v = codec->lossless ? 2 : 0; v < 4; v++) {
-            refill(&run, some, chunk);
-            run.verb = v;
-            row(specs[s], verbs[v], &run, bytes[v], bars[v], copy);
-        }
-        tw_codec_destroy(codec);
-    }
-    run.verb = 5;
-    row("maximum", "of blocks of 4096", &run, 4.0, 0.0, copy);
-    run.verb = 6;
-    row("norm", "", &run, 4.0, 0.0, copy);
+    measure_type(&run, TW_F32, bytes);
+    measure_type(&run, TW_F64, bytes);
     cudaFree(run.elements);
     cudaFree(run.codes);
     cudaFree(run.residual);
-    free(some);
 }
 
 int measure(size_t megabytes)
@@ -181,7 +244,7 @@ int measure(size_t megabytes)
     printf("# median of %d; ps/value, the floor's, how many times the floor, the bar, share of the "
            "copy's rate\n",
            TIMES);
-    printf("%-16s %-22s %5s %8s %8s %6s %6s\n", "# codec", "kernel", "MB", "ps", "floor", "times",
+    printf("%-16s %-24s %5s %8s %8s %6s %6s\n", "# codec", "kernel", "MB", "ps", "floor", "times",
            "bar");
     measure_size(256);
     if (megabytes > 256) {
