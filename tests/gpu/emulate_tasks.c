@@ -5,6 +5,9 @@
 #include "config.h"
 
 #include "tests/gpu/emulate_words.h"
+#include "tests/gpu/standin/standin.h"
+
+#define TW_DEVICE_MEMORY(p) ((const void *)standin_real(p))
 
 #define TW_TASK(name)                                                                              \
     static void name(tw_task_t task);                                                              \
@@ -21,8 +24,6 @@
 #include "train/compute/cuda/places.cu"
 #include "train/compute/cuda/units.cu"
 #include "train/compute/cuda/update.cu"
-
-#include "tests/gpu/standin/standin.h"
 
 static tw_task_fn kernel;
 

@@ -10,6 +10,7 @@
 
 #ifdef __CUDACC__
 #define TW_DEVICE static __device__ __forceinline__
+#define TW_DEVICE_MEMORY(p) (p) /* that is named by what lies in memory of the device */
 #define TW_TASK(name)                                                                              \
     static __global__ void __launch_bounds__(TW_TASK_THREADS)                                      \
         name(const __grid_constant__ tw_task_t task);                                              \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * cuda/images.c - the device of a pipeline (input/device.h): images move by a stream of their own from
- * page-locked memory, and the operations behind the transfer are one kernel for each image, on the
+ * page-locked memory, and the operations behind the transfer are one kernel for each batch, on the
  * backend's stream, in front of the layers.
  *
  * Claims and moves come from many threads, which share the copy stream; each staging has the event of
@@ -179,7 +179,8 @@ static tw_image_work_t work_of(const tw_fold_t *fold, const void *moved)
     const tw_image_t *image  = &fold->image;
     const int         floats = image->type == TW_IMAGE_FLOATS;
     const size_t      first  = (size_t)((const char *)image->data - (const char *)moved);
-    tw_image_work_t   work   = {.c            = (uint32_t)image->shape.c,
+    tw_image_work_t   work   = {.moved        = moved,
+                                .c            = (uint32_t)image->shape.c,
                                 .h            = (uint32_t)image->shape.h,
                                 .w            = (uint32_t)image->shape.w,
                                 .top          = (uint32_t)image->present.top,
@@ -230,14 +231,19 @@ static int find_mean(tw_gpu_images_t *images, const tw_fold_t *fold, const void 
     return 0;
 }
 
-static int start(tw_gpu_images_t *images, const tw_input_batch_t *batch, const void **mean,
-                 size_t i, tw_problem_t *problem)
-{
-    const tw_gpu_place_t *place = batch->row[i].staging.device;
-    const tw_task_t       task  = {.from = {place->bytes, images->on_device + i, *mean},
-                                   .to   = {batch->out + i * batch->values}};
+#define ROWS_EACH 4 /* rows of a plane that a warp takes */
 
-    return tw_gpu_start(images->gpu, tw_task_images(), &task, batch->values, problem);
+/* All images, each of as many values in as many rows. */
+static int start(tw_gpu_images_t *images, const tw_input_batch_t *batch, const void *mean,
+                 tw_problem_t *problem)
+{
+    const size_t    rows  = (size_t)images->work[0].c * images->work[0].h;
+    const size_t    each  = ROWS_EACH * TW_TASK_THREADS / TW_TASK_WARP;
+    const size_t    share = (rows + each - 1) / each;
+    const tw_task_t task  = {
+         .from = {images->on_device, mean}, .to = {batch->out}, .n = {share, batch->values}};
+
+    return tw_gpu_start_blocks(images->gpu, tw_task_images(), &task, share * batch->n, problem);
 }
 
 /* What each image is to become. */
@@ -275,15 +281,9 @@ static int run(const tw_input_device_t *device, const tw_input_batch_t *batch,
         tw_gpu_cuda(gpu, cudaEventRecord(images->arrived, images->copies), "images", problem) !=
             0 ||
         tw_gpu_cuda(gpu, cudaStreamWaitEvent(gpu->stream, images->arrived, 0), "images", problem) !=
-            0) {
-        return -1;
-    }
-    for (size_t i = 0; i < batch->n; i++) {
-        if (start(images, batch, &mean, i, problem) != 0) {
-            return -1;
-        }
-    }
-    if (tw_gpu_cuda(gpu, cudaEventRecord(used, gpu->stream), "images", problem) != 0) {
+            0 ||
+        start(images, batch, mean, problem) != 0 ||
+        tw_gpu_cuda(gpu, cudaEventRecord(used, gpu->stream), "images", problem) != 0) {
         return -1;
     }
     for (size_t i = 0; i < batch->n; i++) {

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define TW_TASK_THREADS 256 /* of a thread block */
+#define TW_TASK_WARP    32
 #define TW_TASK_LANES                                                                              \
     16 /* of a row of dense_sum and update_max_norm, as units.c and update.c have */
 
