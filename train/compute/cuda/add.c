@@ -32,7 +32,7 @@ static void forward(tw_op_t *op, const tw_op_pass_t *pass)
     task.to[0]   = op->y->value;
     task.flag[0] = (int)op->activation;
     (void)tw_gpu_start(tw_gpu_of(op->graph), add->reshape ? tw_task_shortcut() : tw_task_add(),
-                       &task, op->y->count, &op->graph->failure);
+                       &task, TW_FOURS(op->y->count), &op->graph->failure);
 }
 
 /* The gradient by a shortcut of another shape, added to what is there. */
@@ -47,7 +47,7 @@ static void shortcut_back(tw_gpu_add_t *add)
     task.to[0]   = x2->grad;
     task.flag[0] = x2->written;
     x2->written  = 1;
-    (void)tw_gpu_start(tw_gpu_of(op->graph), tw_task_shortcut_back(), &task, x2->count,
+    (void)tw_gpu_start(tw_gpu_of(op->graph), tw_task_shortcut_back(), &task, TW_FOURS(x2->count),
                        &op->graph->failure);
 }
 

@@ -52,7 +52,7 @@ static void forward(tw_op_t *op, const tw_op_pass_t *pass)
                                 .n    = {y->count, y->rows, y->shape.c},
                                 .flag = {(int)op->activation}};
 
-        (void)tw_gpu_start(gpu, tw_task_bias(), &task, y->count, &op->graph->failure);
+        (void)tw_gpu_start(gpu, tw_task_bias(), &task, TW_FOURS(y->count), &op->graph->failure);
     } else if (op->activation != TW_LINEAR) {
         tw_gpu_activate(y, y->value, op->activation);
     }

@@ -60,6 +60,8 @@ int tw_gpu_blas(const tw_gpu_t *gpu, cublasStatus_t status, const char *what,
 int tw_gpu_start(tw_gpu_t *gpu, tw_task_fn kernel, const tw_task_t *task, size_t count,
                  tw_problem_t *problem);
 
+#define TW_FOURS(n) (((n) + 3) / 4) /* the parts of kernels that take n numbers four at a time */
+
 /* The same with so many thread blocks, at least 1. */
 int tw_gpu_start_blocks(tw_gpu_t *gpu, tw_task_fn kernel, const tw_task_t *task, size_t blocks,
                         tw_problem_t *problem);

@@ -17,14 +17,16 @@ void tw_gpu_settle(tw_tensor_t *y, const float *g, const float *more, tw_activat
     const tw_task_t task = {
         .from = {g, more, y->value}, .to = {y->settled}, .n = {y->count}, .flag = {(int)how}};
 
-    (void)tw_gpu_start(tw_gpu_of(y->graph), tw_task_settle(), &task, y->count, &y->graph->failure);
+    (void)tw_gpu_start(tw_gpu_of(y->graph), tw_task_settle(), &task, TW_FOURS(y->count),
+                       &y->graph->failure);
 }
 
 void tw_gpu_add_gradient(tw_tensor_t *x, const float *g)
 {
     const tw_task_t task = {.from = {x->grad, g}, .to = {x->grad}, .n = {x->count}};
 
-    (void)tw_gpu_start(tw_gpu_of(x->graph), tw_task_add(), &task, x->count, &x->graph->failure);
+    (void)tw_gpu_start(tw_gpu_of(x->graph), tw_task_add(), &task, TW_FOURS(x->count),
+                       &x->graph->failure);
 }
 
 /* ---- the end of a graph: all layouts are plain ---- */

@@ -14,10 +14,10 @@ static tw_task_t task_of(const tw_dense_loss_t *loss)
         .real = {(double)loss->scale}};
 }
 
-/* Examples come in groups of a warp, and a thread block takes one at a time. */
+/* A thread block takes a few examples at a time. */
 static size_t blocks_of(const tw_dense_loss_t *loss)
 {
-    const size_t blocks = (loss->n + 31) / 32;
+    const size_t blocks = (loss->n + TW_TASK_EXAMPLES - 1) / TW_TASK_EXAMPLES;
 
     return blocks < 4096 ? blocks : 4096;
 }

@@ -8,9 +8,9 @@
 #include "train/compute/dense.h"
 #include "train/compute/kernels_inline.h"
 
-/* A thread block has LOSS_SLICES parts of the units of LOSS_EXAMPLES examples at a time: each of its warps
- * reads one piece of memory. */
-#define LOSS_EXAMPLES 32u
+/* A thread block has LOSS_SLICES parts of the units of LOSS_EXAMPLES examples at a time: few, so that small
+ * batches have several blocks, and as many as what is read at once holds, 32 bytes. */
+#define LOSS_EXAMPLES ((unsigned)TW_TASK_EXAMPLES)
 #define LOSS_SLICES   (TW_TASK_THREADS / LOSS_EXAMPLES)
 #define LOSS_TOPS     5
 #define LOSS_FACTORS  512u /* of 1 + e^-|z| <= 2 that a product of doubles holds */
@@ -84,17 +84,20 @@ TW_TASK(loss_tops)
         for (int k = 0; k < LOSS_TOPS; k++) {
             part[k][threadIdx.x] = top[k];
         }
-        __syncthreads();
-        if (threadIdx.x < LOSS_EXAMPLES && j < n) {
-            for (unsigned s = 1; s < LOSS_SLICES; s++) {
+        for (unsigned half = TW_TASK_THREADS / 2; half >= LOSS_EXAMPLES; half /= 2) {
+            __syncthreads();
+            if (threadIdx.x < half) {
                 for (int k = 0; k < LOSS_TOPS; k++) {
-                    loss_insert(top, part[k][s * LOSS_EXAMPLES + threadIdx.x]);
+                    loss_insert(top, part[k][threadIdx.x + half]);
+                }
+                for (int k = 0; k < LOSS_TOPS; k++) {
+                    part[k][threadIdx.x] = top[k];
                 }
             }
-            for (size_t k = 0; k < LOSS_TOPS; k++) {
-                if (k < task.n[3]) {
-                    most[k * n + j] = top[k];
-                }
+        }
+        for (size_t k = 0; k < LOSS_TOPS && threadIdx.x < LOSS_EXAMPLES && j < n; k++) {
+            if (k < task.n[3]) {
+                most[k * n + j] = top[k];
             }
         }
     }

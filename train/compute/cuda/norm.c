@@ -6,6 +6,8 @@
 
 #include "train/compute/cuda/cuda.h"
 
+enum { PARTS = 2 * TW_TASK_WARP }; /* of a channel at most: what a warp adds at once */
+
 typedef struct tw_gpu_norm {
     tw_op_t      op;
     const float *gamma, *beta;
@@ -37,13 +39,23 @@ static void per_channel(tw_gpu_norm_t *norm, tw_task_fn kernel, const tw_task_t 
     (void)tw_gpu_start(tw_gpu_of(graph), kernel, task, task->n[0], &graph->failure);
 }
 
-/* One thread for a number. */
+/* A warp for a channel. */
+static void warp_per_channel(tw_gpu_norm_t *norm, tw_task_fn kernel, const tw_task_t *task)
+{
+    const size_t per_block = TW_TASK_THREADS / TW_TASK_WARP;
+    tw_graph_t  *graph     = norm->op.graph;
+
+    (void)tw_gpu_start_blocks(tw_gpu_of(graph), kernel, task,
+                              (task->n[0] + per_block - 1) / per_block, &graph->failure);
+}
+
+/* One thread for four numbers. */
 static void per_number(tw_gpu_norm_t *norm, tw_task_fn kernel, tw_task_t *task)
 {
     tw_graph_t *graph = norm->op.graph;
 
     task->n[3] = norm->op.y->count;
-    (void)tw_gpu_start(tw_gpu_of(graph), kernel, task, task->n[3], &graph->failure);
+    (void)tw_gpu_start(tw_gpu_of(graph), kernel, task, TW_FOURS(task->n[3]), &graph->failure);
 }
 
 /* Parts of each channel, a thread block for each. */
@@ -66,7 +78,7 @@ static void phase_moments(tw_op_t *op, double *moments)
     per_part(norm, tw_task_moments(), &task);
     task.from[1] = norm->part;
     task.to[0]   = moments;
-    per_channel(norm, tw_task_moments_end(), &task);
+    warp_per_channel(norm, tw_task_moments_end(), &task);
 }
 
 static void set_by(tw_op_t *op, tw_task_fn kernel, const void *first, const void *second)
@@ -122,7 +134,7 @@ static void phase_sums(tw_op_t *op, double *sums)
     task.from[2] = NULL;
     task.to[0]   = sums;
     task.to[1]   = norm->own;
-    per_channel(norm, tw_task_norm_sums_end(), &task);
+    warp_per_channel(norm, tw_task_norm_sums_end(), &task);
 }
 
 static void phase_set_sums(tw_op_t *op, const double *sums, const double *moments)
@@ -201,7 +213,7 @@ static int make_memory(tw_gpu_norm_t *norm, tw_problem_t *problem)
     const size_t       c = x->shape.c, numbers = x->graph->n * x->rows;
     double            *next;
 
-    norm->parts = numbers / 2048 < 1 ? 1 : numbers / 2048 < 64 ? numbers / 2048 : 64;
+    norm->parts = numbers / 2048 < 1 ? 1 : numbers / 2048 < PARTS ? numbers / 2048 : PARTS;
     if (tw_backend_allocate(norm->op.graph->backend,
                             c * ((2 * norm->parts + 3) * sizeof(double) + 6 * sizeof(float)),
                             &norm->memory, problem) != 0) {

@@ -26,17 +26,25 @@ TW_TASK(shortcut)
     const float   *a = (const float *)task.from[0], *b = (const float *)task.from[1];
     float         *y = (float *)task.to[0];
     const uint32_t c = (uint32_t)task.n[1], c2 = (uint32_t)task.n[4], h2 = (uint32_t)task.n[5];
-    const uint32_t w2 = (uint32_t)task.n[8];
+    const uint32_t w2 = (uint32_t)task.n[8], by_h = (uint32_t)task.n[6], by_w = (uint32_t)task.n[7];
+    const tw_groups_t groups = tw_groups(task.n[0], TW_ADDRESS(a) | TW_ADDRESS(y), task.n[3]);
 
-    for (size_t i = tw_thread(); i < task.n[0]; i += tw_threads()) {
-        const tw_position_t p = tw_place_of((uint32_t)i, (uint32_t)task.n[2], (uint32_t)task.n[3]);
-        const uint32_t      k = p.plane % c;
-        float               v = a[i];
+    TW_EACH_GROUP(g, groups)
+    {
+        const tw_position_t p =
+            tw_place_of((uint32_t)tw_group_at(groups, g), (uint32_t)task.n[2], (uint32_t)task.n[3]);
+        const uint32_t n = p.plane / c, k = p.plane - n * c;
+        const float   *row = b + ((size_t)(n * c2 + k) * h2 + p.h * by_h) * w2 + p.w * by_w;
+        tw_four_t      v   = tw_get(a, groups, g);
 
-        if (k < c2) {
-            v += b[((size_t)(p.plane / c * c2 + k) * h2 + p.h * task.n[6]) * w2 + p.w * task.n[7]];
+        TW_EACH_OF_FOUR(j)
+        {
+            if (k < c2 && (j == 0 || g < groups.fours)) {
+                v.v[j] += row[(uint32_t)j * by_w];
+            }
+            v.v[j] = task.flag[0] == TW_TASK_RELU && v.v[j] < 0.0f ? 0.0f : v.v[j];
         }
-        y[i] = task.flag[0] == TW_TASK_RELU && v < 0.0f ? 0.0f : v;
+        tw_put(y, groups, g, v);
     }
 }
 
@@ -48,16 +56,28 @@ TW_TASK(shortcut_back)
     float         *dx = (float *)task.to[0];
     const uint32_t c = (uint32_t)task.n[1], h = (uint32_t)task.n[2], w = (uint32_t)task.n[3];
     const uint32_t c2 = (uint32_t)task.n[4], by_h = (uint32_t)task.n[6], by_w = (uint32_t)task.n[7];
+    const tw_groups_t groups = tw_groups(task.n[0], TW_ADDRESS(dx), task.n[8]);
 
-    for (size_t i = tw_thread(); i < task.n[0]; i += tw_threads()) {
-        const tw_position_t p = tw_place_of((uint32_t)i, (uint32_t)task.n[5], (uint32_t)task.n[8]);
-        const float         old = task.flag[0] ? dx[i] : 0.0f;
-        float               v   = 0.0f;
+    TW_EACH_GROUP(g, groups)
+    {
+        const tw_position_t p =
+            tw_place_of((uint32_t)tw_group_at(groups, g), (uint32_t)task.n[5], (uint32_t)task.n[8]);
+        const uint32_t n = p.plane / c2, k = p.plane - n * c2, at = p.h / by_h;
+        const float   *row = dy + ((size_t)(n * c + k) * h + at) * w;
+        tw_four_t      v   = {{0.0f, 0.0f, 0.0f, 0.0f}};
 
-        if (p.h % by_h == 0 && p.w % by_w == 0) {
-            v = dy[((size_t)(p.plane / c2 * c + p.plane % c2) * h + p.h / by_h) * w + p.w / by_w];
+        if (task.flag[0]) {
+            v = tw_get(dx, groups, g);
         }
-        dx[i] = old + v;
+        TW_EACH_OF_FOUR(j)
+        {
+            const uint32_t x = p.w + (uint32_t)j, q = x / by_w;
+
+            if (at * by_h == p.h && q * by_w == x && (j == 0 || g < groups.fours)) {
+                v.v[j] += row[q];
+            }
+        }
+        tw_put(dx, groups, g, v);
     }
 }
 

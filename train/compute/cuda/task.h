@@ -16,6 +16,8 @@
 #define TW_TASK_LANES                                                                              \
     16 /* of a row of dense_sum and update_max_norm, as units.c and update.c have */
 
+#define TW_TASK_EXAMPLES 8 /* of a loss: a thread block has the outputs of so many at a time */
+
 /* tw_activation_t */
 enum { TW_TASK_LINEAR, TW_TASK_RELU, TW_TASK_LOGISTIC };
 

@@ -14,7 +14,7 @@ void tw_gpu_activate(tw_tensor_t *y, const float *x, tw_activation_t how)
 {
     const tw_task_t task = {.from = {x}, .to = {y->value}, .n = {y->count}, .flag = {(int)how}};
 
-    (void)tw_gpu_start(tw_gpu_of(y->graph), tw_task_activate(), &task, y->count,
+    (void)tw_gpu_start(tw_gpu_of(y->graph), tw_task_activate(), &task, TW_FOURS(y->count),
                        &y->graph->failure);
 }
 
@@ -77,7 +77,7 @@ static void drop(const tw_gpu_dropout_t *d, float *y, const float *x)
                              .real = {(double)how.scale},
                              .flag = {how.threshold}};
 
-    (void)tw_gpu_start(tw_gpu_of(graph), tw_task_drop(), &task, count, &graph->failure);
+    (void)tw_gpu_start(tw_gpu_of(graph), tw_task_drop(), &task, TW_FOURS(count), &graph->failure);
 }
 
 static void dropout_forward(tw_op_t *op, const tw_op_pass_t *pass)

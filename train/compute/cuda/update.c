@@ -14,7 +14,7 @@ int tw_gpu_sgd(tw_backend_t *backend, float *w, float *v, const float *g, size_t
                             .real = {(double)rule->rate, (double)rule->momentum,
                                      (double)rule->decay, (double)rule->scale}};
 
-    return tw_gpu_start((tw_gpu_t *)backend, tw_task_update_sgd(), &task, n, problem);
+    return tw_gpu_start((tw_gpu_t *)backend, tw_task_update_sgd(), &task, TW_FOURS(n), problem);
 }
 
 int tw_gpu_rmsprop(tw_backend_t *backend, float *w, float *m, const float *g, size_t n,
@@ -27,7 +27,7 @@ int tw_gpu_rmsprop(tw_backend_t *backend, float *w, float *m, const float *g, si
                                      (double)rule->epsilon, (double)rule->decay,
                                      (double)rule->scale}};
 
-    return tw_gpu_start((tw_gpu_t *)backend, tw_task_update_rmsprop(), &task, n, problem);
+    return tw_gpu_start((tw_gpu_t *)backend, tw_task_update_rmsprop(), &task, TW_FOURS(n), problem);
 }
 
 int tw_gpu_max_norm(tw_backend_t *backend, float *w, size_t units, size_t per_unit, float most,

@@ -10,34 +10,53 @@
 /* n[0] weights to[0] with momentum to[1], by the gradient from[0]. real: rate, momentum, decay, scale. */
 TW_TASK(update_sgd)
 {
-    float       *w = (float *)task.to[0], *v = (float *)task.to[1];
-    const float *g    = (const float *)task.from[0];
-    const float  rate = (float)task.real[0], momentum = (float)task.real[1];
-    const float  decay = (float)task.real[2], scale = (float)task.real[3];
+    float            *w = (float *)task.to[0], *v = (float *)task.to[1];
+    const float      *g    = (const float *)task.from[0];
+    const float       rate = (float)task.real[0], momentum = (float)task.real[1];
+    const float       decay = (float)task.real[2], scale = (float)task.real[3];
+    const tw_groups_t groups =
+        tw_groups(task.n[0], TW_ADDRESS(w) | TW_ADDRESS(v) | TW_ADDRESS(g), 0);
 
-    for (size_t i = tw_thread(); i < task.n[0]; i += tw_threads()) {
-        const float step = momentum * v[i] + rate * (scale * g[i] + decay * w[i]);
+    TW_EACH_GROUP(k, groups)
+    {
+        const tw_four_t slope  = tw_get(g, groups, k);
+        tw_four_t       weight = tw_get(w, groups, k), step = tw_get(v, groups, k);
 
-        v[i] = step;
-        w[i] -= step;
+        TW_EACH_OF_FOUR(j)
+        {
+            step.v[j] = momentum * step.v[j] + rate * (scale * slope.v[j] + decay * weight.v[j]);
+            weight.v[j] -= step.v[j];
+        }
+        tw_put(v, groups, k, step);
+        tw_put(w, groups, k, weight);
     }
 }
 
 /* The same with mean squares to[1]. real: rate, rms_decay, epsilon, decay, scale. */
 TW_TASK(update_rmsprop)
 {
-    float       *w = (float *)task.to[0], *m = (float *)task.to[1];
-    const float *g    = (const float *)task.from[0];
-    const float  rate = (float)task.real[0], keep = (float)task.real[1], rest = 1.0f - keep;
-    const float  epsilon = (float)task.real[2], decay = (float)task.real[3];
-    const float  scale = (float)task.real[4];
+    float            *w = (float *)task.to[0], *m = (float *)task.to[1];
+    const float      *g    = (const float *)task.from[0];
+    const float       rate = (float)task.real[0], keep = (float)task.real[1], rest = 1.0f - keep;
+    const float       epsilon = (float)task.real[2], decay = (float)task.real[3];
+    const float       scale = (float)task.real[4];
+    const tw_groups_t groups =
+        tw_groups(task.n[0], TW_ADDRESS(w) | TW_ADDRESS(m) | TW_ADDRESS(g), 0);
 
-    for (size_t i = tw_thread(); i < task.n[0]; i += tw_threads()) {
-        const float d    = scale * g[i] + decay * w[i];
-        const float mean = keep * m[i] + rest * (d * d);
+    TW_EACH_GROUP(k, groups)
+    {
+        const tw_four_t slope  = tw_get(g, groups, k);
+        tw_four_t       weight = tw_get(w, groups, k), mean = tw_get(m, groups, k);
 
-        m[i] = mean;
-        w[i] -= rate * d / (sqrtf(mean) + epsilon);
+        TW_EACH_OF_FOUR(j)
+        {
+            const float d = scale * slope.v[j] + decay * weight.v[j];
+
+            mean.v[j] = keep * mean.v[j] + rest * (d * d);
+            weight.v[j] -= rate * d / (sqrtf(mean.v[j]) + epsilon);
+        }
+        tw_put(m, groups, k, mean);
+        tw_put(w, groups, k, weight);
     }
 }
 
