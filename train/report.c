@@ -277,6 +277,9 @@ static void report_memory(const tw_training_t *t)
         printf("memory of rank 0's device: %.1f of %.0f MB\n",
                1e-6 * (double)tw_backend_memory_used(t->backend),
                1e-6 * (double)tw_backend_memory_total(t->backend));
+        if (tw_backend_note(t->backend)[0] != '\0') {
+            printf("note: %s\n", tw_backend_note(t->backend));
+        }
     }
 }
 
@@ -286,10 +289,10 @@ static json_t *device_object(const tw_training_t *t)
     if (!on_device(t)) {
         return json_null();
     }
-    return json_pack("{s:s, s:b, s:b, s:I, s:I}", "name", tw_backend_name(t->backend), "tf32",
-                     t->options->tf32, "fast", t->options->fast, "bytes",
-                     (json_int_t)tw_backend_memory_used(t->backend), "bytes_total",
-                     (json_int_t)tw_backend_memory_total(t->backend));
+    return json_pack("{s:s, s:s, s:b, s:b, s:I, s:I}", "name", tw_backend_name(t->backend), "note",
+                     tw_backend_note(t->backend), "tf32", t->options->tf32, "fast",
+                     t->options->fast, "bytes", (json_int_t)tw_backend_memory_used(t->backend),
+                     "bytes_total", (json_int_t)tw_backend_memory_total(t->backend));
 }
 
 void tw_report_end(const tw_training_t *t)

@@ -31,6 +31,11 @@ const char *tw_backend_name(const tw_backend_t *backend)
     return backend->name;
 }
 
+const char *tw_backend_note(const tw_backend_t *backend)
+{
+    return backend->note;
+}
+
 /* ---- memory ---- */
 
 tw_memory_t tw_backend_memory(const tw_backend_t *backend)

@@ -83,6 +83,10 @@ void tw_backend_destroy(tw_backend_t *backend); /* after its graphs; NULL is all
  * backend. */
 const char *tw_backend_name(const tw_backend_t *backend);
 
+/** What is not as it was asked for, in the graphs made so far, for reports; "": nothing. Lives as long as the
+ * backend. */
+const char *tw_backend_note(const tw_backend_t *backend);
+
 /* ---- memory ---- */
 
 /** Which memory it computes in. */

@@ -10,6 +10,7 @@
  *   STANDIN_LEAKS=1     what exists at the end is meant to
  *   STANDIN_CUDNN=N     the version that cudnnGetVersion() returns
  *   STANDIN_MAJOR=N     compute capability N.0 of each device; 8
+ *   STANDIN_DRAWN=1     no algorithm of convolutions adds in a fixed order
  *   STANDIN_PEERS=0     no device reaches the memory of another one
  *
  * A finding is a use of the libraries that is wrong, whether or not they would notice it. Each is a

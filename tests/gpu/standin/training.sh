@@ -133,7 +133,13 @@ descriptor_is_found() {
     ! on 1 1 STANDIN_FAULT=descriptor "$program" "${command[@]}" --device 0 --steps 1 && grep -q '^standin: \|cuDNN\|GPU 0' "$scratch/out"
 }
 
-plan 18
+# A shape for which cuDNN has no algorithm in a fixed order is computed all the same, and one line says what that means.
+next_best() {
+    on 1 1 STANDIN_DRAWN=1 "$program" "${command[@]}" --device 0 --steps 1 && clean &&
+        grep '^note: layer .*: cuDNN has no other algorithm for this shape than one by which results differ from run to run$' "$scratch/out" &&
+        on 1 1 STANDIN_DRAWN=1 "$program" "${command[@]}" --device 0 --steps 1 --fast && ! grep 'no other algorithm' "$scratch/out"
+}
+plan 19
 check "20 steps of every scheme, 2 ranks, 3 devices" runs 2 3 "every scheme"
 check "and of owners, 3 ranks, 2 devices" runs 3 2 "every owner"
 check "codecs, 4 ranks, 4 devices" runs 4 4 "every kind of codec"
@@ -153,6 +159,7 @@ check "a device without cuDNN" refused STANDIN_FAIL=cudnnCreate:1:1001 0 '^thinw
 check "a device that is busy" refused STANDIN_FAIL=cudaInitDevice:1:46 0 'busy'
 check "no memory" no_memory
 check "a call fails late" fails_late
+check "no algorithm in a fixed order" next_best
 check "a missing event gives other weights" event_is_found
 check "a host read of device memory is found" read_is_found
 check "a wrong descriptor is found" descriptor_is_found

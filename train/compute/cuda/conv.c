@@ -4,9 +4,11 @@
  *
  * Which algorithm computes what is decided when a graph is made, and kept: of those that add in a fixed order
  * the one that cuDNN expects to be the fastest, which is the same in every run; or (fast) the fastest of
- * all, by trying them.
+ * all, by trying them. A shape for which there is none gets the next best, and the backend a note about it.
  */
 #include "config.h"
+
+#include <stdio.h>
 
 #include "train/compute/cuda/cuda.h"
 
@@ -26,7 +28,7 @@ typedef struct tw_gpu_conv {
 
 /* An algorithm that cuDNN offers. */
 typedef struct tw_found {
-    int             algorithm, usable;
+    int             algorithm, serves, fixed; /* fixed: it adds in a fixed order */
     cudnnMathType_t math;
 } tw_found_t;
 
@@ -122,13 +124,12 @@ static const tw_op_class_t class = {.name    = "conv",
 /* ---- algorithms ---- */
 
 /* What cuDNN returns has another type for each way. */
-#define TAKE(found, perf, count, gpu)                                                              \
+#define TAKE(found, perf, count)                                                                   \
     for (int i = 0; i < (count); i++) {                                                            \
-        (found)[i] =                                                                               \
-            (tw_found_t){.algorithm = (int)(perf)[i].algo,                                         \
-                         .usable    = (perf)[i].status == CUDNN_STATUS_SUCCESS &&                  \
-                                   ((gpu)->fast || (perf)[i].determinism == CUDNN_DETERMINISTIC),  \
-                         .math = (perf)[i].mathType};                                              \
+        (found)[i] = (tw_found_t){.algorithm = (int)(perf)[i].algo,                                \
+                                  .serves    = (perf)[i].status == CUDNN_STATUS_SUCCESS,           \
+                                  .fixed     = (perf)[i].determinism == CUDNN_DETERMINISTIC,       \
+                                  .math      = (perf)[i].mathType};                                     \
     }
 
 static cudnnStatus_t find_forward(const tw_gpu_conv_t *c, tw_found_t *found, int *count_p)
@@ -140,7 +141,7 @@ static cudnnStatus_t find_forward(const tw_gpu_conv_t *c, tw_found_t *found, int
                                                    : dnn->cudnnGetConvolutionForwardAlgorithm_v7)(
         gpu->dnn, c->x, c->filter, c->conv[TW_WAY_FORWARD], c->y, TW_ALGORITHMS, count_p, perf);
 
-    TAKE(found, perf, s == CUDNN_STATUS_SUCCESS ? *count_p : 0, gpu)
+    TAKE(found, perf, s == CUDNN_STATUS_SUCCESS ? *count_p : 0)
     return s;
 }
 
@@ -153,7 +154,7 @@ static cudnnStatus_t find_filter(const tw_gpu_conv_t *c, tw_found_t *found, int 
                                        : dnn->cudnnGetConvolutionBackwardFilterAlgorithm_v7)(
         gpu->dnn, c->x, c->y, c->conv[TW_WAY_FILTER], c->filter, TW_ALGORITHMS, count_p, perf);
 
-    TAKE(found, perf, s == CUDNN_STATUS_SUCCESS ? *count_p : 0, gpu)
+    TAKE(found, perf, s == CUDNN_STATUS_SUCCESS ? *count_p : 0)
     return s;
 }
 
@@ -166,7 +167,7 @@ static cudnnStatus_t find_data(const tw_gpu_conv_t *c, tw_found_t *found, int *c
                                        : dnn->cudnnGetConvolutionBackwardDataAlgorithm_v7)(
         gpu->dnn, c->filter, c->y, c->conv[TW_WAY_DATA], c->x, TW_ALGORITHMS, count_p, perf);
 
-    TAKE(found, perf, s == CUDNN_STATUS_SUCCESS ? *count_p : 0, gpu)
+    TAKE(found, perf, s == CUDNN_STATUS_SUCCESS ? *count_p : 0)
     return s;
 }
 
@@ -193,21 +194,35 @@ static cudnnStatus_t ask_workspace(const tw_gpu_conv_t *c, tw_way_t way, int alg
     }
 }
 
-/* Take an algorithm: 1 if it can be, 0 if it cannot, -1 with the problem set. Without tf32 it is none that needs
- * tensor cores; its workspace is an eighth of the device's memory at most. */
+/* What algorithms may do, from what is asked for to what is better than none. */
+typedef enum tw_licence {
+    TW_AS_ASKED,  /* sums in a fixed order, unless fast; factors of float32, unless tf32 */
+    TW_ANY_ORDER, /* sums in an order that differs from run to run                       */
+    TW_ANY_FACTORS,
+    TW_LICENCES
+} tw_licence_t;
+
+static int allowed(const tw_gpu_t *gpu, const tw_found_t *found, tw_licence_t licence)
+{
+    const int rounds =
+        found->math == CUDNN_TENSOR_OP_MATH || found->math == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION;
+
+    return found->serves && (found->fixed || gpu->fast || licence >= TW_ANY_ORDER) &&
+           (!rounds || gpu->tf32 || licence >= TW_ANY_FACTORS);
+}
+
+/* Take an algorithm: 1 if it can be, 0 if it cannot, -1 with the problem set. Its workspace is an eighth of
+ * the device's memory at most; *large: it would be more, or there is none. */
 static int try_algorithm(tw_gpu_conv_t *c, tw_way_t way, const tw_found_t *found, const char *layer,
-                         tw_problem_t *problem)
+                         int *large, tw_problem_t *problem)
 {
     tw_gpu_t     *gpu       = tw_gpu_of(c->op.graph);
     tw_problem_t  no_memory = {.set = 0};
     size_t        bytes     = 0;
     cudnnStatus_t s         = CUDNN_STATUS_SUCCESS;
 
-    if (!found->usable || (!gpu->tf32 && (found->math == CUDNN_TENSOR_OP_MATH ||
-                                          found->math == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION))) {
-        return 0;
-    }
-    if (gpu->tf32) {
+    if (gpu->tf32 || found->math == CUDNN_TENSOR_OP_MATH ||
+        found->math == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION) {
         s = gpu->lib.dnn.cudnnSetConvolutionMathType(c->conv[way], found->math);
     }
     if (s == CUDNN_STATUS_SUCCESS) {
@@ -221,6 +236,7 @@ static int try_algorithm(tw_gpu_conv_t *c, tw_way_t way, const tw_found_t *found
     }
     if (bytes > tw_gpu_memory_total(&gpu->base) / 8 ||
         tw_gpu_workspace(gpu, bytes, &no_memory) != 0) {
+        *large = 1;
         return 0;
     }
     c->algorithm[way] = found->algorithm;
@@ -228,20 +244,35 @@ static int try_algorithm(tw_gpu_conv_t *c, tw_way_t way, const tw_found_t *found
     return 1;
 }
 
-/* The first one that can be used. */
+/* The first one that can be used and does what is asked for; where there is none, whatever its workspace, the
+ * first one at all. */
 static int choose(tw_gpu_conv_t *c, tw_way_t way, const tw_found_t *found, int count,
                   const char *layer, tw_problem_t *problem)
 {
-    int taken = 0;
+    static const char *const notes[] = {[TW_ANY_ORDER]   = "results differ from run to run",
+                                        [TW_ANY_FACTORS] = "factors are rounded to 10 bits"};
+    tw_gpu_t                *gpu     = tw_gpu_of(c->op.graph);
+    int                      taken = 0, large = 0;
 
-    for (int i = 0; i < count && taken == 0; i++) {
-        taken = try_algorithm(c, way, &found[i], layer, problem);
+    for (int licence = TW_AS_ASKED; licence < TW_LICENCES && taken == 0 && !large; licence++) {
+        for (int i = 0; i < count && taken == 0; i++) {
+            taken = allowed(gpu, &found[i], (tw_licence_t)licence)
+                        ? try_algorithm(c, way, &found[i], layer, &large, problem)
+                        : 0;
+        }
+        if (taken > 0 && licence > TW_AS_ASKED) {
+            (void)snprintf(gpu->base.note, sizeof(gpu->base.note),
+                           "layer %.60s: cuDNN has no other algorithm for this shape than one by "
+                           "which %s",
+                           layer, notes[licence]);
+        }
     }
     if (taken != 0) {
         return taken > 0 ? 0 : -1;
     }
-    return tw_problem_machine(problem, "GPU %d: layer %s: cuDNN has no algorithm that can be used",
-                              tw_gpu_of(c->op.graph)->device, layer);
+    return tw_problem_machine(problem,
+                              "GPU %d: layer %s: cuDNN has no algorithm that can be used%s",
+                              gpu->device, layer, large ? " in the memory that is left" : "");
 }
 
 static int make_way(tw_gpu_conv_t *c, tw_way_t way, const tw_network_layer_t *layer,
