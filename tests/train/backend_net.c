@@ -351,6 +351,10 @@ void net_draw_step(net_t *net, uint64_t step, const ref_pass_t *pass)
         net_numbers_free(&net->out);
         net->x = net_draw(net->key + 100 + step + 1000 * again, net->n * tw_shape_size(net->input),
                           1.0f, 0.1f);
+        for (size_t i = 0; net->grid > 0.0f && i < net->x.count; i++) {
+            net->x.f[i] = roundf(net->x.f[i] / net->grid) * net->grid;
+            net->x.d[i] = (double)net->x.f[i];
+        }
         net->out = net_draw(net->key + 200 + step, net->n * size, 1.0f, 0.0f);
         net_ref_forward(net, pass);
         if (net->nearest > 5e-6) {

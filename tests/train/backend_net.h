@@ -37,6 +37,7 @@ typedef struct net {
     uint64_t   *examples;
     double      nearest; /* to 0, of what the reference rectified and was not 0 */
     int         direct;  /* built with backend_direct() */
+    float       grid;    /* the image has multiples of it only; 0: anything */
 } net_t;
 
 typedef struct built {

@@ -297,6 +297,17 @@ static void make_max_up(net_t *net)
 {
     (void)net_pool(net, 0, TW_POOL_MAX, 3, 2, 0, 1, 0);
 }
+/* Several of a window are the largest: the gradient is the first one's. */
+static void make_max_ties(net_t *net)
+{
+    make_max(net);
+    net->grid = 0.5f;
+}
+static void make_max_up_ties(net_t *net)
+{
+    make_max_up(net);
+    net->grid = 0.5f;
+}
 static void make_mean(net_t *net)
 {
     (void)net_pool(net, 0, TW_POOL_AVERAGE, 3, 1, 1, 0, 0);
@@ -350,6 +361,8 @@ static const struct {
               {"convolution without a bias", make_conv_plain},
               {"maximum", make_max},
               {"maximum, rounded up", make_max_up},
+              {"maximum with ties", make_max_ties},
+              {"maximum with ties, rounded up", make_max_up_ties},
               {"mean", make_mean},
               {"mean, rounded up", make_mean_up},
               {"mean with the border", make_mean_padded},
