@@ -63,7 +63,7 @@ compare() { # HEADER MACRO SOURCE...
         check "$header is a toolkit's" same "$header" "$@"
     fi
 }
-compare cuda_runtime_api.h CUDART_VERSION cudart_device.c cudart_memory.c cudart_peers.c cudart_streams.c calls.c driver.c \
+compare cuda_runtime_api.h CUDART_VERSION cudart_device.c cudart_graphs.c cudart_memory.c cudart_peers.c cudart_streams.c calls.c driver.c \
     memory.c queue.c shared.c
 compare cublas_v2.h CUBLAS_VER_MAJOR cublas.c
 compare cudnn.h CUDNN_MAJOR cudnn.c cudnn_convolution.c cudnn_layers.c

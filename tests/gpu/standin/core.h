@@ -141,8 +141,39 @@ typedef struct standin_task {
     const void       *uses[8]; /* memory */
 } standin_task_t;
 
+/* Work that a stream is told while it is captured (cudart_graphs.c). */
+typedef struct standin_capture {
+    unsigned users;  /* its graph, and what can be executed of it */
+    bool     broken; /* by something that cannot be captured */
+    size_t   count;
+    struct standin_piece {
+        const char *call;
+        int (*run)(void *arg, bool dead);
+        void       *arg;
+        size_t      bytes;
+        int         fail; /* the next time */
+        const void *uses[8];
+    } * piece;
+} standin_capture_t;
+
+standin_capture_t *standin_capture_create(void);
+void               standin_capture_drop(standin_capture_t *capture); /* one user less */
+/* All of it on a stream, now. */
+void standin_capture_put(standin_capture_t *capture, struct CUstream_st *stream);
+/* A finding if the stream is captured: what this call does cannot be. */
+bool standin_not_captured(const struct CUstream_st *stream);
+
+struct CUgraph_st {
+    standin_capture_t *capture;
+};
+struct CUgraphExec_st {
+    standin_capture_t *capture;
+    int                device;
+};
+
 struct CUstream_st {
     struct CUstream_st *next;
+    standin_capture_t  *capture; /* NULL: it is not captured */
     int                 device;
     bool                live, blocking, legacy, busy, made; /* made: by the program */
     standin_task_t     *first, **last;
@@ -154,7 +185,8 @@ struct CUstream_st *standin_stream_create(bool blocking);
 void                standin_stream_destroy(struct CUstream_st *stream);
 
 /* Put work on a stream: run(a copy of the bytes at arg), which uses memory at uses[0 .. n), n <= 8; host: it is
- * a function of the program. */
+ * a function of the program. Where the stream is captured it becomes a piece of that, and may run any number
+ * of times, also never. */
 void standin_put(struct CUstream_st *stream, int (*run)(void *arg, bool dead), const void *arg,
                  size_t bytes, const void *const *uses, size_t n, bool host);
 

@@ -306,7 +306,7 @@ typedef struct standin_launch {
     const void              *kernel;
     unsigned                 blocks, threads;
     int                      device;
-    uint8_t                 *parameter;
+    uint8_t                  parameter[4096];
 } standin_launch_t;
 
 static const void *pointer_of(const standin_launch_t *launch, size_t i)
@@ -339,7 +339,6 @@ static int launch_run(void *arg, bool dead)
             standin_close(pointer_of(launch, i));
         }
     }
-    free(launch->parameter);
     return error;
 }
 
@@ -379,8 +378,7 @@ cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void
         error = cudaErrorInvalidResourceHandle;
     }
     if (error == cudaSuccess) {
-        launch.kind      = standin_kernels_of(func);
-        launch.parameter = malloc(launch.kind->bytes);
+        launch.kind = standin_kernels_of(func);
         memcpy(launch.parameter, args[0], launch.kind->bytes);
         for (size_t i = 0; i < launch.kind->count; i++) {
             uses[i] = pointer_of(&launch, i);

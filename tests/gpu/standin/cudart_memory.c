@@ -306,7 +306,9 @@ static cudaError_t copy_rows(const char *call, uint8_t *dst, size_t dpitch, cons
     }
     if (error == cudaSuccess) {
         on    = standin_stream(stream);
-        error = on == NULL ? cudaErrorInvalidResourceHandle : cudaSuccess;
+        error = on == NULL                 ? cudaErrorInvalidResourceHandle
+                : standin_not_captured(on) ? cudaSuccess
+                                           : cudaErrorStreamCaptureUnsupported;
     }
     for (size_t row = 0; row < height && width > 0 && error == cudaSuccess; row++) {
         error = copy(on, dst + row * dpitch, src + row * spitch, width, kind, waits);
@@ -345,7 +347,9 @@ cudaError_t cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *src, int s
     }
     if (error == cudaSuccess) {
         on    = standin_stream(stream);
-        error = on == NULL ? cudaErrorInvalidResourceHandle : cudaSuccess;
+        error = on == NULL                 ? cudaErrorInvalidResourceHandle
+                : standin_not_captured(on) ? cudaSuccess
+                                           : cudaErrorStreamCaptureUnsupported;
     }
     if (error == cudaSuccess && count > 0) {
         error = copy(on, dst, src, count, cudaMemcpyDeviceToDevice, false);
@@ -392,7 +396,9 @@ static cudaError_t set(const char *call, void *p, int value, size_t n, cudaStrea
 
     if (error == cudaSuccess) {
         on    = standin_stream(stream);
-        error = on == NULL ? cudaErrorInvalidResourceHandle : cudaSuccess;
+        error = on == NULL                 ? cudaErrorInvalidResourceHandle
+                : standin_not_captured(on) ? cudaSuccess
+                                           : cudaErrorStreamCaptureUnsupported;
     }
     if (error == cudaSuccess && n > 0 &&
         standin_bytes("the destination", p, n, 1, m != NULL ? m->device : 0, true) == NULL) {

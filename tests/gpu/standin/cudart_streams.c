@@ -77,13 +77,23 @@ cudaError_t cudaStreamGetDevice(cudaStream_t hStream, int *device)
     return standin_cuda_leave(error);
 }
 
+/* The same, of one whose work is asked for or changed in ways that cannot be captured. */
+static cudaError_t find_running(cudaStream_t handle, struct CUstream_st **stream_p)
+{
+    const cudaError_t error = find(handle, stream_p);
+
+    return error == cudaSuccess && !standin_not_captured(*stream_p)
+               ? cudaErrorStreamCaptureUnsupported
+               : error;
+}
+
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
     cudaError_t         error = standin_cuda_enter(__func__);
     struct CUstream_st *s     = NULL;
 
     if (error == cudaSuccess) {
-        error = find(stream, &s);
+        error = find_running(stream, &s);
     }
     if (error == cudaSuccess && standin_busy(s)) {
         error = cudaErrorNotReady;
@@ -100,7 +110,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     struct CUstream_st *s     = NULL;
 
     if (error == cudaSuccess) {
-        error = find(stream, &s);
+        error = find_running(stream, &s);
     }
     if (error == cudaSuccess) {
         standin_finish(s);
@@ -131,7 +141,7 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userD
     struct CUstream_st      *s        = NULL;
 
     if (error == cudaSuccess) {
-        error = fn != NULL ? find(stream, &s) : cudaErrorInvalidValue;
+        error = fn != NULL ? find_running(stream, &s) : cudaErrorInvalidValue;
     }
     if (error == cudaSuccess) {
         standin_put(s, callback_run, &callback, sizeof(callback), NULL, 0, true);
@@ -191,7 +201,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
         error = find_event(event, &e);
     }
     if (error == cudaSuccess) {
-        error = find(stream, &s);
+        error = find_running(stream, &s);
     }
     if (error == cudaSuccess && e->device != s->device) {
         standin_found("an event of device %d on a stream of device %d", e->device, s->device);
@@ -217,7 +227,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
         error = find_event(event, &e);
     }
     if (error == cudaSuccess) {
-        error = find(stream, &s);
+        error = find_running(stream, &s);
     }
     if (error == cudaSuccess) {
         standin_event_follow(s, e);

@@ -132,19 +132,96 @@ static standin_task_t *put(struct CUstream_st *stream)
     return task;
 }
 
-void standin_put(struct CUstream_st *stream, int (*run)(void *arg, bool dead), const void *arg,
-                 size_t bytes, const void *const *uses, size_t n, bool host)
+static void add_piece(standin_capture_t *capture, int (*run)(void *arg, bool dead), const void *arg,
+                      size_t bytes, const void *const *uses, size_t n)
+{
+    struct standin_piece *piece;
+
+    capture->piece = realloc(capture->piece, ++capture->count * sizeof(*piece));
+    piece          = &capture->piece[capture->count - 1];
+    *piece         = (struct standin_piece){.call  = standin_call(),
+                                            .run   = run,
+                                            .arg   = malloc(bytes),
+                                            .bytes = bytes,
+                                            .fail  = standin_late()};
+    memcpy(piece->arg, arg, bytes);
+    for (size_t i = 0; i < n; i++) {
+        piece->uses[i] = uses[i];
+    }
+}
+
+static standin_task_t *put_work(struct CUstream_st *stream, int (*run)(void *arg, bool dead),
+                                const void *arg, size_t bytes, const void *const *uses, size_t n)
 {
     standin_task_t *task = put(stream);
 
-    task->run  = run;
-    task->arg  = malloc(bytes);
-    task->host = host;
-    task->fail = standin_late();
+    task->run = run;
+    task->arg = malloc(bytes);
     memcpy(task->arg, arg, bytes);
     for (size_t i = 0; i < n; i++) {
         task->uses[i] = uses[i];
     }
+    return task;
+}
+
+void standin_put(struct CUstream_st *stream, int (*run)(void *arg, bool dead), const void *arg,
+                 size_t bytes, const void *const *uses, size_t n, bool host)
+{
+    if (stream->capture != NULL) {
+        add_piece(stream->capture, run, arg, bytes, uses, n);
+    } else {
+        standin_task_t *task = put_work(stream, run, arg, bytes, uses, n);
+
+        task->host = host;
+        task->fail = standin_late();
+    }
+}
+
+/* ---- captured work -------------------------------------------------------------------------- */
+
+standin_capture_t *standin_capture_create(void)
+{
+    standin_capture_t *capture = calloc(1, sizeof(*capture));
+
+    capture->users = 1;
+    return capture;
+}
+
+void standin_capture_drop(standin_capture_t *capture)
+{
+    if (--capture->users > 0) {
+        return;
+    }
+    for (size_t i = 0; i < capture->count; i++) {
+        free(capture->piece[i].arg);
+    }
+    free(capture->piece);
+    free(capture);
+}
+
+void standin_capture_put(standin_capture_t *capture, struct CUstream_st *stream)
+{
+    const char *const caller = standin_call();
+
+    for (size_t i = 0; i < capture->count; i++) {
+        struct standin_piece *piece = &capture->piece[i];
+        standin_task_t       *task;
+
+        standin_work_of(piece->call);
+        task        = put_work(stream, piece->run, piece->arg, piece->bytes, piece->uses, 8);
+        task->fail  = piece->fail;
+        piece->fail = 0;
+    }
+    standin_work_of(caller);
+}
+
+bool standin_not_captured(const struct CUstream_st *stream)
+{
+    if (stream->capture != NULL) {
+        standin_found("the stream is captured");
+        stream->capture->broken = true;
+    }
+    return stream->capture == NULL;
 }
 
 /* ---- execution ------------------------------------------------------------------------------ */

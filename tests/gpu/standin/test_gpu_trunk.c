@@ -223,6 +223,79 @@ START_TEST(fast_algorithms_agree)
 }
 END_TEST
 
+/* ---- work that is captured ---- */
+
+enum { STEPS = 4 };
+
+/* So many steps of one backend; what the last one gave. */
+static int run_steps(result_t *r, tw_problem_t *problem)
+{
+    const tw_backend_cuda_config_t config = {.device = 0};
+    job_t                          job;
+    int                            rc;
+
+    job_open(&job);
+    result_open(r, &job);
+    rc = job_build(&job, &config, problem);
+    for (uint64_t step = 0; step < STEPS && rc == 0; step++) {
+        rc = job_step(&job, 3, r, problem);
+    }
+    standin_fail(NULL, 0, 0, STANDIN_ONCE);
+    job_close(&job);
+    return rc;
+}
+
+static int same_step(const result_t *a, const result_t *b)
+{
+    return memcmp(a->features, b->features, a->of_features * sizeof(float)) == 0 &&
+           memcmp(a->gradient, b->gradient, a->of_gradient * sizeof(float)) == 0;
+}
+
+static unsigned long convolutions(void)
+{
+    return standin_calls("cudnnConvolutionForward") +
+           standin_calls("cudnnConvolutionBackwardFilter") +
+           standin_calls("cudnnConvolutionBackwardData");
+}
+
+/* Convolutions are called in two steps, from the second on launched as graphs, with the same results; also where one of
+ * them cannot be captured. A launch that fails is told. */
+START_TEST(steps_are_captured)
+{
+    static const char *const       fail[]  = {"cudaStreamBeginCapture", "cudaStreamEndCapture",
+                                              "cudaGraphInstantiateWithFlags", "cudaGraphLaunch"};
+    const tw_backend_cuda_config_t config  = {.device = 0};
+    tw_problem_t                   problem = {.set = 0};
+    unsigned long                  before, launches, one;
+    result_t                       want, r;
+
+    before = convolutions();
+    good(&config, &want);
+    one      = convolutions() - before;
+    before   = convolutions();
+    launches = standin_calls("cudaGraphLaunch");
+    ck_assert_msg(run_steps(&r, &problem) == 0, "%s", problem.text);
+    clean("steps");
+    ck_assert(same_step(&r, &want));
+    ck_assert_uint_eq(convolutions() - before, 2 * one);
+    ck_assert_uint_eq(standin_calls("cudaGraphLaunch") - launches, (STEPS - 1) * one);
+    result_close(&r);
+    for (size_t i = 0; i < sizeof(fail) / sizeof(fail[0]); i++) {
+        standin_fail(fail[i], 2, 2, STANDIN_ONCE);
+        problem = (tw_problem_t){.set = 0};
+        if (run_steps(&r, &problem) == 0) {
+            ck_assert_msg(i < 3 && same_step(&r, &want), "%s", fail[i]);
+        } else {
+            ck_assert_msg(i == 3 && strncmp(problem.text, "GPU 0: conv: ", 13) == 0, "%s: %s",
+                          fail[i], problem.text);
+        }
+        result_close(&r);
+        clean(fail[i]);
+    }
+    result_close(&want);
+}
+END_TEST
+
 /* ---- failures ---- */
 
 static const char *const calls[] = {"cudaGetDeviceCount",
@@ -360,6 +433,7 @@ int main(void)
     setenv("STANDIN_DEVICES", "2", 1);
     tcase_add_test(tcase, bits_are_the_same_in_every_run);
     tcase_add_test(tcase, fast_algorithms_agree);
+    tcase_add_test(tcase, steps_are_captured);
     tcase_add_loop_test(tcase, each_call_fails, 0, CALLS);
     tcase_add_loop_test(tcase, work_fails_on_the_device, 0, 3);
     tcase_add_checked_fixture(little, little_memory, NULL);

@@ -450,6 +450,46 @@ START_TEST(kernels)
 }
 END_TEST
 
+/* What is captured is done by each launch, and by nothing else. */
+START_TEST(graphs)
+{
+    cudaGraph_t     graph;
+    cudaGraphExec_t exec;
+
+    CUDA(cudaMemsetAsync(on, 1, BYTES, a));
+    CUDA(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    CUDA(launch(on, 5, 7, a));
+    CUDA(launch(on, 3, 8, a));
+    CUDA(cudaStreamEndCapture(a, &graph));
+    CUDA(cudaGraphInstantiateWithFlags(&exec, graph, 0));
+    CUDA(cudaGraphDestroy(graph));
+    copy(host, on, BYTES, a);
+    CUDA(cudaStreamSynchronize(a));
+    ck_assert(host[0] == 1 && host[4] == 1);
+    for (int i = 0; i < 2; i++) {
+        CUDA(cudaMemsetAsync(on, 1, BYTES, a));
+        CUDA(cudaGraphLaunch(exec, a));
+        copy(host, on, BYTES, a);
+        CUDA(cudaStreamSynchronize(a));
+        ck_assert(host[0] == 8 && host[2] == 8 && host[3] == 7 && host[4] == 7 && host[5] == 1);
+    }
+    CUDA(cudaGraphLaunch(exec, a)); /* done all the same */
+    CUDA(cudaGraphExecDestroy(exec));
+    CUDA(cudaStreamSynchronize(a));
+    CUDA(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
+    REFUSED(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal), cudaErrorIllegalState,
+            "captured already");
+    REFUSED(cudaStreamSynchronize(a), cudaErrorStreamCaptureUnsupported, "is captured");
+    REFUSED(cudaMemsetAsync(on, 1, 1, a), cudaErrorStreamCaptureUnsupported, "is captured");
+    ck_assert_int_eq(cudaStreamEndCapture(a, &graph), cudaErrorStreamCaptureInvalidated);
+    REFUSED(cudaStreamEndCapture(a, &graph), cudaErrorIllegalState, "is not captured");
+    REFUSED(cudaGraphLaunch(exec, a), cudaErrorInvalidValue, "none of the executable graphs");
+    ck_assert_int_eq(cudaStreamBeginCapture(NULL, cudaStreamCaptureModeThreadLocal),
+                     cudaErrorStreamCaptureUnsupported);
+    (void)cudaGetLastError();
+}
+END_TEST
+
 START_TEST(a_kernel_goes_far_out_of_bounds)
 {
     CUDA(launch(on, 1 << 20, 7, a));
@@ -580,6 +620,7 @@ int main(void)
     tcase_add_test(tcase, pageable_memory);
     tcase_add_test(tcase, pinned_memory_is_released_too_early);
     tcase_add_test(tcase, kernels);
+    tcase_add_test(tcase, graphs);
     tcase_add_test(tcase, calls_fail_on_demand);
     tcase_add_checked_fixture(deadly, set_up, NULL);
     tcase_add_test_raise_signal(deadly, the_host_reads_device_memory, SIGSEGV);

@@ -24,6 +24,7 @@ typedef struct tw_gpu_conv {
     cudnnConvolutionDescriptor_t conv[TW_WAYS]; /* they differ in precision */
     int                          algorithm[TW_WAYS];
     size_t                       workspace[TW_WAYS];
+    tw_gpu_replay_t              replay[TW_WAYS];
 } tw_gpu_conv_t;
 
 /* An algorithm that cuDNN offers. */
@@ -36,7 +37,7 @@ static const float one = 1.0f, none = 0.0f;
 
 /* ---- running ---- */
 
-static void forward(tw_op_t *op, const tw_op_pass_t *pass)
+static void work_forward(tw_op_t *op)
 {
     const tw_gpu_conv_t *conv = (tw_gpu_conv_t *)op;
     tw_gpu_t            *gpu  = tw_gpu_of(op->graph);
@@ -46,7 +47,6 @@ static void forward(tw_op_t *op, const tw_op_pass_t *pass)
             (cudnnConvolutionFwdAlgo_t)conv->algorithm[TW_WAY_FORWARD], gpu->workspace,
             conv->workspace[TW_WAY_FORWARD], &none, conv->y, y->value);
 
-    (void)pass;
     (void)tw_gpu_dnn(gpu, s, "a convolution", &op->graph->failure);
     if (conv->b != NULL) {
         const tw_task_t task = {.from = {y->value, conv->b},
@@ -60,20 +60,17 @@ static void forward(tw_op_t *op, const tw_op_pass_t *pass)
     }
 }
 
-static void backward_params(tw_op_t *op)
+/* Behind tw_gradient_settled(). */
+static void work_params(tw_op_t *op)
 {
     const tw_gpu_conv_t *conv = (tw_gpu_conv_t *)op;
     tw_gpu_t            *gpu  = tw_gpu_of(op->graph);
-    const float         *g    = tw_gradient_settled(op);
-    cudnnStatus_t        s;
+    const float         *g    = op->y->settled;
+    cudnnStatus_t        s    = gpu->lib.dnn.cudnnConvolutionBackwardFilter(
+                  gpu->dnn, &one, conv->x, op->x[0]->value, conv->y, g, conv->conv[TW_WAY_FILTER],
+                  (cudnnConvolutionBwdFilterAlgo_t)conv->algorithm[TW_WAY_FILTER], gpu->workspace,
+                  conv->workspace[TW_WAY_FILTER], &none, conv->filter, conv->gw);
 
-    if (conv->gw == NULL) {
-        return;
-    }
-    s = gpu->lib.dnn.cudnnConvolutionBackwardFilter(
-        gpu->dnn, &one, conv->x, op->x[0]->value, conv->y, g, conv->conv[TW_WAY_FILTER],
-        (cudnnConvolutionBwdFilterAlgo_t)conv->algorithm[TW_WAY_FILTER], gpu->workspace,
-        conv->workspace[TW_WAY_FILTER], &none, conv->filter, conv->gw);
     if (s == CUDNN_STATUS_SUCCESS && conv->gb != NULL) {
         s = gpu->lib.dnn.cudnnConvolutionBackwardBias(gpu->dnn, &one, conv->y, g, &none, conv->bias,
                                                       conv->gb);
@@ -81,18 +78,51 @@ static void backward_params(tw_op_t *op)
     (void)tw_gpu_dnn(gpu, s, "a convolution's weights backward", &op->graph->failure);
 }
 
-static void backward_data(tw_op_t *op)
+/* Likewise, to where tw_gradient_take() says. */
+static void work_data(tw_op_t *op)
 {
     const tw_gpu_conv_t *conv = (tw_gpu_conv_t *)op;
     tw_gpu_t            *gpu  = tw_gpu_of(op->graph);
-    const float         *g    = tw_gradient_settled(op);
-    float               *dx   = tw_gradient_take(op->x[0]);
     const cudnnStatus_t  s    = gpu->lib.dnn.cudnnConvolutionBackwardData(
-            gpu->dnn, &one, conv->filter, conv->w, conv->y, g, conv->conv[TW_WAY_DATA],
+            gpu->dnn, &one, conv->filter, conv->w, conv->y, op->y->settled, conv->conv[TW_WAY_DATA],
             (cudnnConvolutionBwdDataAlgo_t)conv->algorithm[TW_WAY_DATA], gpu->workspace,
-            conv->workspace[TW_WAY_DATA], &none, conv->x, dx);
+            conv->workspace[TW_WAY_DATA], &none, conv->x, tw_gradient_take(op->x[0]));
 
     (void)tw_gpu_dnn(gpu, s, "a convolution backward", &op->graph->failure);
+}
+
+/* The same work in every step, as long as it reads and writes the same: it is captured. */
+static void run(tw_op_t *op, tw_way_t way, const void *from, const void *to,
+                void (*work)(tw_op_t *op))
+{
+    tw_gpu_conv_t    *conv                        = (tw_gpu_conv_t *)op;
+    const void *const addresses[TW_GPU_ADDRESSES] = {from, to, op->x[0]->value,
+                                                     tw_gpu_of(op->graph)->workspace};
+
+    tw_gpu_replay(&conv->replay[way], op, addresses, work);
+}
+
+static void forward(tw_op_t *op, const tw_op_pass_t *pass)
+{
+    (void)pass;
+    run(op, TW_WAY_FORWARD, NULL, op->y->value, work_forward);
+}
+
+static void backward_params(tw_op_t *op)
+{
+    const float *g = tw_gradient_settled(op);
+
+    if (((tw_gpu_conv_t *)op)->gw != NULL) {
+        run(op, TW_WAY_FILTER, g, NULL, work_params);
+    }
+}
+
+static void backward_data(tw_op_t *op)
+{
+    const float *g  = tw_gradient_settled(op);
+    float       *dx = tw_gradient_take(op->x[0]);
+
+    run(op, TW_WAY_DATA, g, dx, work_data);
     tw_gradient_put(op->x[0], dx);
 }
 
@@ -108,6 +138,7 @@ static void destroy(tw_op_t *op)
         (void)gpu->lib.dnn.cudnnDestroyFilterDescriptor(conv->filter);
     }
     for (int way = 0; way < TW_WAYS; way++) {
+        tw_gpu_replay_end(&conv->replay[way]);
         if (conv->conv[way] != NULL) {
             (void)gpu->lib.dnn.cudnnDestroyConvolutionDescriptor(conv->conv[way]);
         }

@@ -106,6 +106,23 @@ int  tw_gpu_mark(tw_backend_t *backend, void *mark, tw_problem_t *problem);
 int  tw_gpu_elapsed(tw_backend_t *backend, void *from, void *to, double *seconds,
                     tw_problem_t *problem);
 
+/* ---- replay.c ---- */
+
+enum { TW_GPU_ADDRESSES = 4 };
+
+/* Work of an operation that is the same as long as these addresses are. Zeros: nothing is known of it yet. */
+typedef struct tw_gpu_replay {
+    const void     *addresses[TW_GPU_ADDRESSES];
+    int             seen, never; /* done with them; it cannot be captured */
+    cudaGraphExec_t graph;       /* NULL: it is not captured              */
+} tw_gpu_replay_t;
+
+/* Does the work of op: nothing but calls that put something on the backend's stream, with no other addresses than
+ * addresses[TW_GPU_ADDRESSES] and those that op has for good. */
+void tw_gpu_replay(tw_gpu_replay_t *replay, tw_op_t *op, const void *const *addresses,
+                   void (*work)(tw_op_t *op));
+void tw_gpu_replay_end(tw_gpu_replay_t *replay);
+
 /* ---- images.c ---- */
 
 int  tw_gpu_images(tw_backend_t *backend, size_t rows, const struct tw_input_device **device_p,

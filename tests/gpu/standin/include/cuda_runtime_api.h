@@ -42,11 +42,14 @@ enum cudaError {
     cudaErrorHostMemoryNotRegistered     = 713,
     cudaErrorMisalignedAddress           = 716,
     cudaErrorLaunchFailure               = 719,
+    cudaErrorIllegalState                = 401,
     cudaErrorNotPermitted                = 800,
     cudaErrorNotSupported                = 801,
     cudaErrorSystemNotReady              = 802,
     cudaErrorSystemDriverMismatch        = 803,
     cudaErrorCompatNotSupportedOnDevice  = 804,
+    cudaErrorStreamCaptureUnsupported    = 900,
+    cudaErrorStreamCaptureInvalidated    = 901,
     cudaErrorUnknown                     = 999
 };
 typedef enum cudaError cudaError_t;
@@ -172,8 +175,16 @@ typedef struct cudaIpcMemHandle_st {
     char reserved[CUDA_IPC_HANDLE_SIZE];
 } cudaIpcMemHandle_t;
 
-typedef struct CUstream_st *cudaStream_t;
-typedef struct CUevent_st  *cudaEvent_t;
+enum cudaStreamCaptureMode {
+    cudaStreamCaptureModeGlobal      = 0,
+    cudaStreamCaptureModeThreadLocal = 1,
+    cudaStreamCaptureModeRelaxed     = 2
+};
+
+typedef struct CUstream_st    *cudaStream_t;
+typedef struct CUevent_st     *cudaEvent_t;
+typedef struct CUgraph_st     *cudaGraph_t;
+typedef struct CUgraphExec_st *cudaGraphExec_t;
 typedef void(CUDARTAPI *cudaHostFn_t)(void *userData);
 
 struct dim3 {
@@ -248,6 +259,14 @@ cudaError_t CUDARTAPI cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t CUDARTAPI cudaEventQuery(cudaEvent_t event);
 cudaError_t CUDARTAPI cudaEventSynchronize(cudaEvent_t event);
 cudaError_t CUDARTAPI cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end);
+
+cudaError_t CUDARTAPI cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode);
+cudaError_t CUDARTAPI cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGraph);
+cudaError_t CUDARTAPI cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
+                                                    unsigned long long flags);
+cudaError_t CUDARTAPI cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream);
+cudaError_t CUDARTAPI cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t CUDARTAPI cudaGraphExecDestroy(cudaGraphExec_t graphExec);
 
 cudaError_t CUDARTAPI cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
                                        size_t sharedMem, cudaStream_t stream);
