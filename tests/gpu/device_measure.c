@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,6 +240,30 @@ static void measure_size(size_t megabytes)
     cudaFree(run.residual);
 }
 
+/* What tree8 loses of N(0, 1): as blockwise.py has it of bitsandbytes. */
+static void tell_error(void)
+{
+    const size_t n     = (size_t)1 << 20;
+    tw_codec_t  *codec = codec_create("tree8", TW_F32);
+    float       *x = malloc(n * sizeof(float)), *back = malloc(n * sizeof(float));
+    uint8_t     *codes = malloc(codec->ops->size(codec, n));
+    double       sum   = 0.0;
+
+    fill(x, TW_F32, n, NORMAL);
+    if (tw_codec_encode(codec, NULL, x, n, codes) != TW_OK ||
+        tw_codec_decode(codec, NULL, codes, n, back) != TW_OK) {
+        die("tree8");
+    }
+    for (size_t i = 0; i < n; i++) {
+        sum += fabs((double)back[i] - (double)x[i]);
+    }
+    printf("# tree8: mean absolute error %.5f of N(0, 1)\n", sum / (double)n);
+    free(x);
+    free(back);
+    free(codes);
+    tw_codec_destroy(codec);
+}
+
 int measure(size_t megabytes)
 {
     printf("# median of %d; ps/value, the floor's, how many times the floor, the bar, share of the "
@@ -246,6 +271,7 @@ int measure(size_t megabytes)
            TIMES);
     printf("%-16s %-24s %5s %8s %8s %6s %6s\n", "# codec", "kernel", "MB", "ps", "floor", "times",
            "bar");
+    tell_error();
     measure_size(256);
     if (megabytes > 256) {
         measure_size(megabytes);

@@ -68,7 +68,8 @@ measure_training() {
     there $trainer || return
     echo "model         batch  images/s  PyTorch   ratio    bar  exposed, 2 ranks on one device"
     while read -r model data batch bar; do
-        set -- --model "$model" --data "$data" --batch "$batch" --device 0
+        # The tuner of the loader would search for longer than is measured.
+        set -- --model "$model" --data "$data" --batch "$batch" --device 0 --loader-threads 4 --transfer-index 0
         trained 1 "$@" --steps 20 || { told 1 "$model runs" "$scratch/train"; continue; }
         ours=$(sed -n 's/^\([0-9.]*\) images.s, step .*/\1/p' "$scratch/train")
         theirs=$("$programs/$trainer" --show-model "$model" | python3 "$top/tests/gpu/torch_models.py" "$batch" 2>"$scratch/torch") ||
