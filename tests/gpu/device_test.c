@@ -3,7 +3,9 @@
  * memory against host memory, and how long the kernels take.
  *
  *     kernels_on_device device                the device's compute capability and name
- *     kernels_on_device check [quick|few]     TAP; few: what compute-sanitizer can do in reasonable time
+ *     kernels_on_device check [full|quick|few] [NAME]
+ *                                             TAP; few: what compute-sanitizer can do in reasonable time; NAME: only
+ *                                             codecs in whose names it is, "onebit", "double"
  *     kernels_on_device measure MB            a table; float32 of 256 MB, and of MB
  *
  * Exit status: 0 all is well, 1 something differs, 2 wrong command line, 77 there is no device.
@@ -135,11 +137,15 @@ int main(int argc, char **argv)
         die("start");
     }
     if (strcmp(what, "check") == 0) {
-        status = check(strcmp(how, "few") == 0 ? FEW : strcmp(how, "quick") == 0 ? QUICK : FULL);
+        status = check(strcmp(how, "few") == 0     ? FEW
+                       : strcmp(how, "quick") == 0 ? QUICK
+                                                   : FULL,
+                       argc > 3 ? argv[3] : "");
     } else if (strcmp(what, "measure") == 0 && atoi(how) > 0) {
         status = measure((size_t)atoi(how));
     } else {
-        fprintf(stderr, "usage: kernels_on_device device | check [quick|few] | measure MB\n");
+        fprintf(stderr,
+                "usage: kernels_on_device device | check [full|quick|few] [NAME] | measure MB\n");
     }
     cudaStreamDestroy(stream);
     return status;

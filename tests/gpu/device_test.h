@@ -29,7 +29,7 @@ void fill(void *dst, tw_dtype_t dtype, size_t n, int kind);
 typedef enum effort { FEW, QUICK, FULL } effort_t;
 
 /* The commands; the program's status. */
-int check(effort_t effort);
+int check(effort_t effort, const char *part);
 int measure(size_t megabytes);
 
 #endif /* TW_TESTS_GPU_DEVICE_TEST_H */

@@ -70,12 +70,14 @@ END
     chmod +x "$1"
 }
 layers='backend head layers loss params trunk'
-for name in kernels ranks schedulers $layers; do
+for name in kernels ranks schedulers drop_in $layers; do
     pretend_program "$scratch/build/tests/gpu/${name}_on_device"
 done
 pretend_program "$scratch/build/bin/thinwire-train"
 pretend_program "$scratch/path/mpirun"
 pretend_program "$scratch/path/compute-sanitizer"
+mkdir "$scratch/build/lib"
+ln -s "$(type -P true)" "$scratch/build/lib/libthinwire-preload-openmpi.so" # any object
 export RAN=$scratch/ran
 pretend() { # OPTIONS NAME=VALUE...: $message, $status; $ran, what was started; $left, what was left out
     local options=$1
@@ -99,10 +101,10 @@ test "$status $(tail -n 1 <<<"$message")" = "2 tests/gpu/run: old one has a comp
 tell $? "a device that is too old" "$status $message"
 
 pretend "--quick --part ranks"
-test "$status $ran" = "0 ranks_on_device check quick;schedulers_on_device 2;"
+test "$status $ran" = "0 ranks_on_device check quick;schedulers_on_device 2;drop_in_on_device ;drop_in_on_device ;"
 tell $? "ranks" "$status $message"
 pretend "--part ranks" ranks_on_device=1
-test "$status $ran" = "1 ranks_on_device check;schedulers_on_device 2;"
+test "$status $ran" = "1 ranks_on_device check;schedulers_on_device 2;drop_in_on_device ;drop_in_on_device ;"
 tell $? "ranks that fail" "$status $message"
 pretend "--part ranks" ranks_on_device=77
 test $status = 1 && grep -q '^not ok - ranks_on_device: ranks find no device$' <<<"$message"
@@ -147,7 +149,7 @@ test $status = 1 && test "$(grep -c '^ok ' <<<"$message")" = 11 && [[ $left == "
 tell $? "a layer's program is not there" "$status $message"
 
 pretend "--dry-run" NO_DEVICE=77
-test $status = 0 && test "$(grep -c '^ok .* starts: ' <<<"$message")" = 9 && ! grep -q 'not ok' <<<"$message"
+test $status = 0 && test "$(grep -c '^ok .* starts: ' <<<"$message")" = 10 && ! grep -q 'not ok' <<<"$message"
 tell $? "--dry-run" "$status $message"
 pretend "--dry-run" loss_on_device=127
 test $status = 1 && test "$(grep -c '^not ok .*/loss_on_device starts: ' <<<"$message")" = 1

@@ -7,7 +7,7 @@
 . "$top_srcdir/tests/interpose/launch.sh"
 seed=${THINWIRE_SEED:-$RANDOM}
 echo "# THINWIRE_SEED=$seed"
-plan 40
+plan 42
 
 # ---- left to MPI ---------------------------------------------------------------------------------
 
@@ -78,6 +78,15 @@ for ranks in 2 3 4; do
 done
 on onebit 2 2 host memories
 on feedback 2 2 host memories
+
+# What tests/gpu/run has on a real device: the same bits from device memory as from the host's.
+for codec in tree8 onebit; do
+    mode $codec
+    THINWIRE_ENCODE=always STANDIN_DEVICES=2 STANDIN_SEED=$seed timeout -k 5 $((limit + 20)) "$MPIRUN" -n 2 \
+        env "${settings[@]}" "$top_builddir/tests/gpu/standin/drop_in" </dev/null >"$scratch/out" 2>&1 &&
+        [ "$(grep -c '^ok ' "$scratch/out")" -eq 6 ]
+    result $? "vectors on the device, vectors in the host, $codec"
+done
 
 # ---- where a device fails ------------------------------------------------------------------------
 
