@@ -12,7 +12,7 @@
 #include "runtime/codec/cuda/cuda.h"
 #include "tests/gpu/device_test.h"
 
-typedef enum verb {
+typedef enum timed {
     ENCODE,
     DECODE,
     ADD,
@@ -24,7 +24,7 @@ typedef enum verb {
     AVERAGE,
     SUM,
     VERBS
-} verb_t;
+} timed_t;
 
 static const char *const verbs[VERBS] = {"encode",         "decode",
                                          "decode-and-add", "encode with feedback",
@@ -34,7 +34,7 @@ static const char *const verbs[VERBS] = {"encode",         "decode",
 
 typedef struct run {
     const tw_codec_t *codec; /* of ENCODE to FEEDBACK */
-    verb_t            verb;
+    timed_t           verb;
     size_t            n, element; /* values of so many bytes */
     uint8_t          *elements, *codes, *residual;
 } run_t;
@@ -183,7 +183,7 @@ static void measure_codec(run_t *run, const char *spec, tw_dtype_t dtype, const 
     for (int v = 0; v < CODECS; v++) {
         if (bars[v] > 0.0) {
             refill(run, some, chunk);
-            run->verb = (verb_t)v;
+            run->verb = (timed_t)v;
             row(name, run, bytes[v], bars[v], copy);
         }
     }

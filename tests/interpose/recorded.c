@@ -15,8 +15,10 @@
 #include <unistd.h>
 
 #include <mpi.h>
-#if MPI_VERSION < 4 && defined(OPEN_MPI)
+#ifdef OPEN_MPI
 #include <mpi-ext.h>
+#endif
+#ifdef OMPI_HAVE_MPI_EXT_PCOLLREQ /* Open MPI 4; 5 has them as MPI_, and says that it is MPI 3.1 */
 #define ALLREDUCE_INIT MPIX_Allreduce_init
 #else
 #define ALLREDUCE_INIT MPI_Allreduce_init

@@ -115,7 +115,7 @@ cudaEventRecord 60 350 719
 cudaEventQuery 20 120 719:sticky
 cudaStreamWaitEvent 20 130 719:sticky
 cublasSgemm_v2 10 50 13
-cudnnPoolingForward 2 6 5000
+cudnnPoolingForward 2 4 5000
 END
 }
 
