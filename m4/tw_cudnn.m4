@@ -6,9 +6,10 @@ dnl are, if the loader knows no other (TW_NVIDIA_LIBS, folders with colons betwe
 AC_DEFUN([TW_CHECK_CUDNN], [
 have_cudnn=no
 cudnn_where=no
+nvidia_libs=
 AS_IF([test $have_cuda = yes], [
   save_CPPFLAGS=$CPPFLAGS
-  nvidia_cflags= nvidia_libs=
+  nvidia_cflags=
   for cudnn_try in toolkit site-packages; do
     AS_IF([test $have_cudnn = no], [
       AS_IF([test $cudnn_try = site-packages], [
@@ -34,7 +35,7 @@ AS_IF([test $have_cuda = yes], [
   AS_IF([test $have_cudnn = yes], [CUDA_CFLAGS="$CUDA_CFLAGS$nvidia_cflags"], [
     nvidia_libs=
     AC_MSG_NOTICE([thinwire-train computes on processors only: the headers of cuDNN 9 or of cuBLAS are not there])])
-  AC_DEFINE_UNQUOTED([TW_NVIDIA_LIBS], ["$nvidia_libs"], [where pip has put cuDNN and cuBLAS, if their headers are from there])
 ])
+AC_DEFINE_UNQUOTED([TW_NVIDIA_LIBS], ["$nvidia_libs"], [where pip has put cuDNN and cuBLAS, if their headers are from there])
 AS_IF([test $have_cudnn = yes], [AC_DEFINE([HAVE_CUDNN], [1], [thinwire-train computes on GPUs, too])])
 ])

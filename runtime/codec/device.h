@@ -78,7 +78,7 @@ typedef struct tw_device_ops {
 
     /* Does not wait for the default stream. TW_ERR_UNSUPPORTED: the device is too old for the codecs. */
     tw_status_t (*stream_create)(void **stream_p);
-    void (*stream_destroy)(void *stream);          /* with nothing left on it              */
+    void (*stream_destroy)(void *stream); /* with nothing left on it              */
     tw_status_t (*event_create)(void **event_p);
     void (*event_destroy)(void *event);
     tw_status_t (*record)(void *event, void *stream);

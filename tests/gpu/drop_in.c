@@ -15,7 +15,8 @@
 enum { COUNT = 100003, MOST = 8 };
 
 static int    rank, size, tests, failures;
-static float *on[2], *off[2], *back; /* two vectors on the device, two in the host; [MOST][COUNT] each */
+static float *on[2], *off[2],
+    *back; /* two vectors on the device, two in the host; [MOST][COUNT] each */
 
 static void must(cudaError_t error)
 {
@@ -70,12 +71,9 @@ static void nonblocking(float *send, float *recv)
 static const struct {
     const char *name;
     void (*call)(float *send, float *recv);
-} calls[] = {{"MPI_Allreduce", allreduce},
-             {"MPI_Allreduce in place", allreduce_in_place},
-             {"MPI_Bcast", bcast},
-             {"MPI_Allgather", allgather},
-             {"MPI_Alltoall", alltoall},
-             {"MPI_Iallgather", nonblocking}};
+} calls[] = {{"MPI_Allreduce", allreduce}, {"MPI_Allreduce in place", allreduce_in_place},
+             {"MPI_Bcast", bcast},         {"MPI_Allgather", allgather},
+             {"MPI_Alltoall", alltoall},   {"MPI_Iallgather", nonblocking}};
 
 /* Is it the same in both memories, and, by a codec that loses something, not what it began with? */
 static void check(size_t i)

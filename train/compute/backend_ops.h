@@ -105,7 +105,7 @@ struct tw_backend {
     const tw_backend_ops_t *ops;
     tw_exec_t               exec;
     char                    name[128], note[256]; /* note: tw_backend_note() */
-    tw_backend_piece_t     *piece; /* what it has allocated */
+    tw_backend_piece_t     *piece;                /* what it has allocated */
     size_t                  pieces, room, used;
     float                  *sum; /* scratch of all graphs: a gradient that is added to another */
     size_t                  sum_bytes;

@@ -170,7 +170,7 @@ TW_DEVICE void doubles_spread(uint32_t *w, int k, uint32_t *words)
 }
 
 TW_DEVICE void doubles_encode(const tw_cuda_work_t *work, int feedback, int k, uint32_t *words,
-                           size_t first)
+                              size_t first)
 {
     uint64_t v[DOUBLES_DEPTH][TW_CUDA_GROUP], r[DOUBLES_DEPTH][TW_CUDA_GROUP];
     uint32_t w[8];
@@ -202,7 +202,7 @@ TW_DEVICE void doubles_encode(const tw_cuda_work_t *work, int feedback, int k, u
 }
 
 TW_DEVICE void doubles_decode(const tw_cuda_work_t *work, int add, int k, uint32_t *words,
-                           size_t first)
+                              size_t first)
 {
     uint64_t v[TW_CUDA_GROUP], old[DOUBLES_DEPTH][TW_CUDA_GROUP];
     uint32_t w[DOUBLES_DEPTH][8];

@@ -14,7 +14,8 @@ static const tw_setting_field_t tw_transport_fields[] = {
     {"TRANSPORT", "mpi", "What carries the messages of collectives; equal on all ranks.",
      offsetof(tw_transport_config_t, transport), TW_SETTING_CHOICE, 0, 0, tw_transports, false},
     {"CHUNK", "256k",
-     "Most bytes of elements that are encoded and sent as one fragment, in device memory four times "
+     "Most bytes of elements that are encoded and sent as one fragment, in device memory four "
+     "times "
      "as many; equal on all ranks.",
      offsetof(tw_transport_config_t, chunk), TW_SETTING_MEMUNITS, 0, 0, NULL, true},
     {"MESSAGE_LIMIT", "1G", "Bytes of the largest MPI message, at most 2G - 1; equal on all ranks.",
