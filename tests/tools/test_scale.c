@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <thinwire/facts.h>
@@ -458,41 +457,31 @@ END_TEST
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* Seconds of this process, whatever else runs. */
-static double clock_now(void)
+/* More than could be walked one by one within the test's time limit. */
+START_TEST(many_rounds)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-START_TEST(a_million_rounds)
-{
-    const on_four_t *k     = on_four("tree8");
-    const double     begin = clock_now(), s = k->a.seconds;
+    const on_four_t *k = on_four("tree8");
+    const double     s = k->a.seconds;
     step_time_t      time;
 
-    time = time_of(&k->how, "{ repeat = 1000000; step = ({ compute = 0.001; }, "
+    time = time_of(&k->how, "{ repeat = 1000000000000L; step = ({ compute = 0.001; }, "
                             "{ call = \"allreduce\"; count = 1000000; }); }");
-    NEAR(time.seconds, 1e6 * (0.001 + s));
-    NEAR(time.compute, 1e3);
-    NEAR(time.exposed, 1e6 * s);
-    NEAR(time.codec, 1e6 * k->a.codec);
-    NEAR(time.bytes, 1e6 * k->a.bytes_sent);
+    NEAR(time.seconds, 1e12 * (0.001 + s));
+    NEAR(time.compute, 1e9);
+    NEAR(time.exposed, 1e12 * s);
+    NEAR(time.codec, 1e12 * k->a.codec);
+    NEAR(time.bytes, 1e12 * k->a.bytes_sent);
     time = time_of(&k->how,
-                   "{ repeat = 1000000; step = ({ start = \"allreduce\"; " A1M
+                   "{ repeat = 1000000000000L; step = ({ start = \"allreduce\"; " A1M
                    " }, { compute = %.17g; }, { wait = \"a\"; }); }",
                    2.0 * s);
-    NEAR(time.seconds, 1e6 * (2.0 * s + k->a.codec));
-    ck_assert_double_lt(clock_now() - begin, 2.0);
+    NEAR(time.seconds, 1e12 * (2.0 * s + k->a.codec));
 }
 END_TEST
 
 START_TEST(nested_loops)
 {
-    const on_four_t *k     = on_four("tree8");
-    const double     begin = clock_now();
+    const on_four_t *k = on_four("tree8");
     char             text[2000];
     size_t           used = 0;
 
@@ -509,7 +498,6 @@ START_TEST(nested_loops)
         used += (size_t)snprintf(text + used, sizeof(text) - used, "); }");
     }
     ck_assert_double_eq_tol(time_of(&k->how, "%s", text).seconds * 1e-8, 0.5 + k->a.seconds, 1e-6);
-    ck_assert_double_lt(clock_now() - begin, 5.0);
 }
 END_TEST
 
@@ -1004,14 +992,13 @@ START_TEST(what_a_job_says)
 END_TEST
 
 /* Distinct ones, named and not, all in one line. */
-START_TEST(many_exchanges_are_read_fast)
+START_TEST(many_exchanges)
 {
     enum { MANY = 40000, ROOM = 80 * MANY };
 
-    char        *text = malloc(ROOM), why[WHY] = "";
-    const double begin = clock_now();
-    size_t       used;
-    workload_t   work;
+    char      *text = malloc(ROOM), why[WHY] = "";
+    size_t     used;
+    workload_t work;
 
     ck_assert_ptr_nonnull(text);
     used = (size_t)snprintf(text, ROOM, "name = \"x\"; ranks = 1; step = (");
@@ -1027,7 +1014,6 @@ START_TEST(many_exchanges_are_read_fast)
     snprintf(text + used, ROOM - used, ");");
     ck_assert_msg(read_text(&work, text, why), "%s", why);
     ck_assert_uint_eq(work.exchanges, MANY);
-    ck_assert_double_lt(clock_now() - begin, 5.0);
     workload_free(&work);
     free(text);
 }
@@ -1330,7 +1316,7 @@ int main(void)
     tcase_add_test(tcase, what_is_left_to_mpi);
     tcase_add_test(tcase, idling_is_not_computing);
     tcase_add_test(tcase, an_unknown_codec_is_said);
-    tcase_add_test(tcase, a_million_rounds);
+    tcase_add_test(tcase, many_rounds);
     tcase_add_test(tcase, nested_loops);
     tcase_add_test(tcase, an_exchange_beside_a_loop);
     tcase_add_test(tcase, a_queue_that_grows_and_one_that_shrinks);
@@ -1345,7 +1331,7 @@ int main(void)
     tcase_add_test(tcase, files_that_are_no_jobs);
     tcase_add_test(tcase, damaged_jobs);
     tcase_add_test(tcase, what_a_job_says);
-    tcase_add_test(tcase, many_exchanges_are_read_fast);
+    tcase_add_test(tcase, many_exchanges);
     tcase = test_case(suite, "networks");
     tcase_add_test(tcase, presets_and_keys);
     tcase_add_test(tcase, facts_of_a_network);

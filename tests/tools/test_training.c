@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <thinwire/model.h>
@@ -949,19 +948,10 @@ END_TEST
 
 /* ---- large trainings ------------------------------------------------------------------------- */
 
-static double clock_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* Loops are folded: as many items on 65536 ranks as on 6. */
 START_TEST(many_ranks)
 {
     test_random_t    random = {test_seed()};
-    const double     began  = clock_now();
     drawn_training_t k;
 
     draw(&k, &random, LAYERS, LAYERS / 2);
@@ -981,14 +971,12 @@ START_TEST(many_ranks)
         time_on(&k.work, any_scheme[s], 65536, 65537.0, "fp32");
         time_on(&k.work, any_scheme[s], 65536, 3.0, "fp32");
     }
-    ck_assert_double_lt(clock_now() - began, 10.0);
 }
 END_TEST
 
 START_TEST(many_layers)
 {
     static const int counts[] = {1, 2, 63, 4096};
-    const double     began    = clock_now();
     char            *text     = malloc((size_t)TRAINING_LAYERS * 100), why[WHY];
 
     ck_assert_ptr_nonnull(text);
@@ -1011,7 +999,6 @@ START_TEST(many_layers)
         workload_free(&of);
     }
     free(text);
-    ck_assert_double_lt(clock_now() - began, 10.0);
 }
 END_TEST
 
