@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# TW_OTHER_MPI(WRAPPER, MACRO, HAVE, CFLAGS): if WRAPPER is installed and its mpi.h defines MACRO, set the
-# shell variable HAVE to yes and CFLAGS to the flags that find that mpi.h.
+# TW_MPI_LIBS(WRAPPER, LIBS): set LIBS to the flags that link WRAPPER's MPI library for C and Fortran, as
+# it and the Fortran wrapper beside it tell them; Fortran's first.
+AC_DEFUN([TW_MPI_LIBS], [
+  $2=
+  for wrapper in `AS_ECHO(["$1"]) | $SED 's/ .*//; s/mpicc\([[^/]]*\)$/mpifort\1/'` "$1"; do
+    for word in `$wrapper -show 2>/dev/null`; do
+      AS_CASE([$word], [-L*|-l*|-Wl,*|-pthread], [$2="$$2 $word"])
+    done
+  done
+])
+# TW_OTHER_MPI(WRAPPER, MACRO, HAVE, CFLAGS, LIBS): if WRAPPER is installed and its mpi.h defines MACRO, set the
+# shell variable HAVE to yes, CFLAGS to the flags that find that mpi.h, and LIBS to its libraries.
 AC_DEFUN([TW_OTHER_MPI], [
   other_flags=
   for word in `$1 -show 2>/dev/null`; do
@@ -14,5 +24,6 @@ AC_DEFUN([TW_OTHER_MPI], [
 #error other
 #endif]])], [$3=yes; $4=$other_flags])
   CFLAGS=$other_save
+  AS_IF([test $[]$3 = yes], [TW_MPI_LIBS([$1], [$5])])
   AC_MSG_RESULT([$]$3)
 ])
