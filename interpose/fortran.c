@@ -5,15 +5,15 @@
 #include "config.h"
 
 #include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
 #include <stdarg.h>
-#include <stdlib.h>
 
 #include "interpose/call.h"
 #include "interpose/comms.h"
 #include "interpose/lifecycle.h"
 #include "interpose/pending.h"
 #include "interpose/wrap.h"
-#include "runtime/base/bytes.h"
 
 static void tw_pcontrol_set(int level)
 {
@@ -41,96 +41,86 @@ TW_EXPORT int MPI_Pcontrol(const int level, ...)
     return next(level, words[0], words[1], words[2], words[3]);
 }
 
+void tw_fortran_missing(const char *name, MPI_Fint *ierr)
+{
+    const int error = tw_missing(name);
+
+    if (ierr != NULL) {
+        *ierr = error;
+    }
+}
+
 #ifdef OPEN_MPI
 
-/* Addresses of the marks as one object sees them: a Fortran library that was loaded privately has
- * its own. Compilers spell a common block's name in four ways; objects have some of them. */
+/* Where MPI_IN_PLACE and MPI_BOTTOM are, in every object that has them: a library that was loaded
+ * privately has its own, and so may the MPI library, whose marks then nobody uses. Compilers spell a
+ * common block's name in four ways. */
 typedef struct tw_marks {
-    struct tw_marks *next;
-    void            *base; /* of the object */
-    void            *in_place[4], *bottom[4];
+    unsigned long long loaded; /* how often objects had been loaded and unloaded by then */
+    size_t             count;
+    struct {
+        const void *address;
+        void       *means;
+    } mark[256]; /* beyond, those that were loaded last are not known */
 } tw_marks_t;
 
-#define TW_MARKS_BITS 8 /* 256 places of calls whose object is remembered */
+static tw_marks_t       tw_marks;
+static pthread_rwlock_t tw_marks_lock = PTHREAD_RWLOCK_INITIALIZER;
 
-static tw_marks_t     *tw_marks_list; /* they stay: read without the lock once found */
-static pthread_mutex_t tw_marks_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct {
-    const void       *site;
-    const tw_marks_t *marks;
-} tw_marks_of_site[1 << TW_MARKS_BITS];
+static void tw_mark_add(tw_marks_t *marks, const void *address, void *means)
+{
+    for (size_t i = 0; i < marks->count && address != NULL; i++) {
+        address = marks->mark[i].address != address ? address : NULL;
+    }
+    if (address != NULL && marks->count < sizeof(marks->mark) / sizeof(marks->mark[0])) {
+        marks->mark[marks->count].address = address;
+        marks->mark[marks->count++].means = means;
+    }
+}
 
-static void tw_marks_fill(tw_marks_t *marks, const Dl_info *info)
+static bool tw_marks_of(void *library, void *arg)
 {
     static const char *const in_place[4] = {"mpi_fortran_in_place_", "mpi_fortran_in_place",
                                             "mpi_fortran_in_place__", "MPI_FORTRAN_IN_PLACE"};
     static const char *const bottom[4]   = {"mpi_fortran_bottom_", "mpi_fortran_bottom",
                                             "mpi_fortran_bottom__", "MPI_FORTRAN_BOTTOM"};
-    void                    *object =
-        info->dli_fname != NULL ? dlopen(info->dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
 
     for (size_t i = 0; i < 4; i++) {
-        /* What all objects share comes before the object's own, as for the loader. */
-        marks->in_place[i] = dlsym(RTLD_DEFAULT, in_place[i]);
-        marks->bottom[i]   = dlsym(RTLD_DEFAULT, bottom[i]);
-        if (marks->in_place[i] == NULL && object != NULL) {
-            marks->in_place[i] = dlsym(object, in_place[i]);
-        }
-        if (marks->bottom[i] == NULL && object != NULL) {
-            marks->bottom[i] = dlsym(object, bottom[i]);
-        }
+        tw_mark_add(arg, dlsym(library, in_place[i]), MPI_IN_PLACE);
+        tw_mark_add(arg, dlsym(library, bottom[i]), MPI_BOTTOM);
     }
-    marks->base = info->dli_fbase; /* the object stays loaded: its handle is kept */
+    return false;
 }
 
-static const tw_marks_t *tw_marks_find(const void *site)
+static int tw_loaded_so_far(struct dl_phdr_info *info, size_t size, void *arg)
 {
-    tw_marks_t *found;
-    Dl_info     info = {0};
-
-    dladdr((void *)(uintptr_t)site, &info);
-    pthread_mutex_lock(&tw_marks_lock);
-    found = tw_marks_list;
-    while (found != NULL && found->base != info.dli_fbase) {
-        found = found->next;
-    }
-    if (found == NULL) {
-        found = calloc(1, sizeof(*found));
-        if (found == NULL) {
-            tw_give_up(MPI_COMM_WORLD, "no memory for the marks of a Fortran library");
-        }
-        tw_marks_fill(found, &info);
-        found->next   = tw_marks_list;
-        tw_marks_list = found;
-    }
-    pthread_mutex_unlock(&tw_marks_lock);
-    return found;
+    (void)size;
+    *(unsigned long long *)arg = info->dlpi_adds + info->dlpi_subs;
+    return 1;
 }
 
-void *tw_fortran_buffer(const void *site, void *address)
+void *tw_fortran_buffer(void *address)
 {
-    const size_t      slot  = tw_hash_word((uintptr_t)site, TW_MARKS_BITS);
-    const tw_marks_t *marks = NULL;
+    unsigned long long loaded = 0;
+    void              *means  = address;
 
-    pthread_mutex_lock(&tw_marks_lock);
-    marks = tw_marks_of_site[slot].site == site ? tw_marks_of_site[slot].marks : NULL;
-    pthread_mutex_unlock(&tw_marks_lock);
-    if (marks == NULL) {
-        marks = tw_marks_find(site);
-        pthread_mutex_lock(&tw_marks_lock);
-        tw_marks_of_site[slot].site  = site;
-        tw_marks_of_site[slot].marks = marks;
-        pthread_mutex_unlock(&tw_marks_lock);
+    dl_iterate_phdr(tw_loaded_so_far, &loaded);
+    pthread_rwlock_rdlock(&tw_marks_lock);
+    if (tw_marks.loaded != loaded) {
+        tw_marks_t now = {.loaded = loaded};
+
+        pthread_rwlock_unlock(&tw_marks_lock); /* a library that is being loaded may call MPI */
+        tw_late_each(tw_marks_of, &now);
+        pthread_rwlock_wrlock(&tw_marks_lock);
+        tw_marks = now;
     }
-    for (size_t i = 0; i < 4 && address != NULL; i++) {
-        if (address == marks->in_place[i]) {
-            return MPI_IN_PLACE;
-        }
-        if (address == marks->bottom[i]) {
-            return MPI_BOTTOM;
+    for (size_t i = 0; i < tw_marks.count; i++) {
+        if (tw_marks.mark[i].address == address) {
+            means = tw_marks.mark[i].means;
         }
     }
-    return address;
+    pthread_rwlock_unlock(&tw_marks_lock);
+    return means;
 }
 
 TW_EXPORT void mpi_pcontrol_(MPI_Fint *level);
@@ -138,9 +128,6 @@ TW_EXPORT void mpi_pcontrol_(MPI_Fint *level)
 {
     MPI_Pcontrol((int)*level);
 }
-TW_ALIAS(mpi_pcontrol, mpi_pcontrol_, (MPI_Fint * level));
-TW_ALIAS(mpi_pcontrol__, mpi_pcontrol_, (MPI_Fint * level));
-TW_ALIAS(MPI_PCONTROL, mpi_pcontrol_, (MPI_Fint * level));
 TW_ALIAS(mpi_pcontrol_f08_, mpi_pcontrol_, (MPI_Fint * level));
 
 #else

@@ -6,8 +6,8 @@
 #   handlers.h  prototypes of what the wrappers call: tw_on_NAME(site, ..., request) for a collective,
 #               with request NULL for the blocking form; tw_on_NAME(...) for a handled call
 #   wrap_c.c    the C wrappers
-#   wrap_f.c    the Fortran wrappers: mpi_x_ with its aliases, and mpi_x_f08_, for Open MPI; for MPICH,
-#               whose Fortran calls most C functions, those of mpi_f08 that do not come through C
+#   wrap_f.c    the Fortran wrappers: mpi_x_ and mpi_x_f08_ for Open MPI; for MPICH, whose Fortran calls
+#               most C functions, those of mpi_f08 that do not come through C
 BEGIN {
     FS = " *[|] *"
     print "/* Made by interpose/generate.awk from interpose/calls.table. */"
@@ -69,6 +69,11 @@ function join_handles(n,    i, text) {
         text = text (i > 1 ? ", " : "") (types[i] ~ /^MPI_(Comm|Datatype|Op|Info|Request)$/ ? "(" types[i] ")" names[i] : names[i])
     }
     return text
+}
+
+# MPI libraries of other versions than the one that this was built for may lack the function.
+function may_lack(name, symbol) {
+    print "    if (tw_next." name " == NULL) {\n        return tw_missing(\"" symbol "\");\n    }"
 }
 
 # A call of the next library's function with the arguments as they came.
@@ -145,6 +150,10 @@ function watch_begin(comm, nonblocking, form) {
 function watched(symbol, name, params, args, nonblocking, form, large_count) {
     head(symbol, params)
     print "    tw_call_t call;\n    int       result;\n"
+    if (form > 0) {
+        print "    tw_ready();"
+        may_lack(name, symbol)
+    }
     print "    if (!tw_enter()) {\n        return " pass_on(name, params, args) ";\n    }"
     watch_begin("(MPI_Comm)comm", nonblocking, form)
     print "    " watch_size(large_count, 0) ";"
@@ -168,7 +177,14 @@ function passed(f, n, locals,    i) {
     print "TW_EXPORT void " f "(" passed_params ")\n{"
     print "    static void *found;\n    void (*next)(" passed_params ");"
     print locals "\n"
-    print "    tw_ready();\n    *(void **)&next = tw_late_once(&found, \"" f "\");"
+    find_next(f)
+    print "    if (!tw_is_ready()) {\n        next(" passed_args ");\n        return;\n    }"
+}
+
+# Fortran's function behind a wrapper, into `next`.
+function find_next(f) {
+    print "    *(void **)&next = tw_late_fortran(&found, \"" f "\", TW_SITE);"
+    print "    if (next == NULL) {\n        tw_fortran_missing(\"" f "\", ierr);\n        return;\n    }"
 }
 
 # As watched().
@@ -181,7 +197,6 @@ function watched_f(low, n, nonblocking, form) {
     print "    " (form == 1 ? "tw_persistent_add_f(&call, TW_IERR(ierr), request)" : "tw_call_end(&call)") ";"
     if (nonblocking && form != 1) { print "    tw_recording_request_f(TW_IERR(ierr), request);" }
     print "    tw_leave();\n}"
-    aliases(low, passed_params)
     print "TW_ALIAS(" low "_f08_, " low "_, (" passed_params "));\n"
 }
 
@@ -300,7 +315,6 @@ function fortran_start(name, n, count, requests, freed, suffix) {
     print "    if (tw_persistent_any()" (freed ? "" : " || tw_is_recording()") ") {\n        start = " (freed ? "tw_persistent_free_f(" requests ")" : "tw_persistent_before()") ";\n    }"
     print "    next(" passed_args ");"
     print "    if (start != 0) {\n        tw_persistent_after_f(start, " count ", " requests ");\n    }\n}"
-    if (suffix == "_") { aliases("mpi_" tolower(name), passed_params) }
     print ""
 }
 
@@ -339,7 +353,7 @@ function completion(    n, p, a, i, count, requests) {
         print "    tw_recording_waits_t waits;\n    tw_completion_t  seen;\n    bool             ours;\n    int              result;"
         if (requests == "&handle") { print "    const MPI_Request handle = (MPI_Request)" names[1] ";" }
         print "\n    tw_ready();"
-        if (by_status($2)) { print "    if (tw_next." $2 " == NULL) {\n        tw_late_missing(\"MPI_" $2 "\");\n    }" }
+        if (by_status($2)) { may_lack($2, "MPI_" $2) }
         print "    ours = tw_pending_any();"
         print "    if (!ours && !tw_is_recording()) {"
         print "        return " pass_on($2, p, a) ";\n    }"
@@ -362,16 +376,9 @@ function completion(    n, p, a, i, count, requests) {
 
 function fortran_name(name, suffix) { return "mpi_" tolower(name) suffix }
 
-function aliases(low, params) {
-    print "TW_ALIAS(" low ", " low "_, (" params "));"
-    print "TW_ALIAS(" low "__, " low "_, (" params "));"
-    print "TW_ALIAS(" toupper(low) ", " low "_, (" params "));"
-}
-
 # Only the requests are looked at.
 function fortran_completion(name, n, count, requests, suffix) {
     passed(fortran_name(name, suffix), n, "    tw_recording_waits_t waits = {.start_ns = 0};\n    tw_completion_t  seen;\n    bool             ours, recorded;")
-    if (by_status(name)) { print "    if (next == NULL) {\n        tw_late_missing(\"" fortran_name(name, suffix) "\");\n    }" }
     print "    ours     = tw_pending_any();\n    recorded = tw_is_recording();"
     print "    if (recorded) {\n        tw_recording_wait_begin_f(&waits, " count ", " requests ");\n    }"
     print "    if (ours) {\n        tw_pending_look_f(&seen, " count ", " requests ");\n    }"
@@ -381,7 +388,6 @@ function fortran_completion(name, n, count, requests, suffix) {
     print "    }\n    if (recorded) {"
     print "    " recorded(name, "TW_IERR(ierr) == MPI_SUCCESS", 1)
     print "    }\n}"
-    if (suffix == "_") { aliases("mpi_" tolower(name), passed_params) }
     print ""
 }
 
@@ -392,7 +398,7 @@ function fortran_convert(name, n, handler, tail, always,    i, p, call, before, 
         t = types[i]; v = names[i]
         if (v == "argc" || v == "argv") { call = call ", NULL"; continue }
         raw = raw v ", "
-        if (t ~ /void \*/) { p = p "char *" v ", "; call = call ", tw_fortran_buffer(TW_SITE, " v ")" }
+        if (t ~ /void \*/) { p = p "char *" v ", "; call = call ", tw_fortran_buffer(" v ")" }
         else if (t == "int") { p = p "MPI_Fint *" v ", "; call = call ", (int)*" v }
         else if (t == "const int []" || t == "int *") { p = p "MPI_Fint *" v ", "; call = call ", (int *)" v }
         else if (t == "MPI_Datatype") { p = p "MPI_Fint *" v ", "; call = call ", tw_next.Type_f2c(*" v ")" }
@@ -413,10 +419,10 @@ function fortran_convert(name, n, handler, tail, always,    i, p, call, before, 
     print "TW_EXPORT void " fortran_name(name, "_") "(" p "MPI_Fint *ierr);"
     print "TW_EXPORT void " fortran_name(name, "_") "(" p "MPI_Fint *ierr)\n{"
     print "    int result;\n"
-    print "    tw_ready();\n    if (!tw_fits) {"
-    print "        void (*next)(" p "MPI_Fint *) = NULL;\n"
-    print "        *(void **)&next = tw_late_symbol(\"" fortran_name(name, "_") "\");"
-    print "        next(" raw "ierr);\n        return;\n    }\n    {"
+    print "    if (!tw_is_ready() || !tw_fits) {"
+    print "    static void *found;\n    void (*next)(" p "MPI_Fint *) = NULL;\n"
+    find_next(fortran_name(name, "_"))
+    print "    next(" raw "ierr);\n    return;\n    }\n    {"
     printf "%s", before
     if (always) {
         print "    const uintptr_t entered = tw_enter_any();\n"
@@ -431,7 +437,6 @@ function fortran_convert(name, n, handler, tail, always,    i, p, call, before, 
     }
     printf "%s", after
     print "    }\n    if (ierr != NULL) {\n        *ierr = result;\n    }\n}"
-    aliases("mpi_" tolower(name), p "MPI_Fint *ierr")
     print "TW_ALIAS(" fortran_name(name, "_f08_") ", " fortran_name(name, "_") ", (" p "MPI_Fint *ierr));\n#endif\n"
 }
 
@@ -511,7 +516,6 @@ function timed(    n, p, a, low) {
         print "    start = tw_is_recording() ? tw_recording_other_begin() : 0;"
         print "    next(" passed_args ");"
         print "    tw_recording_other_end(start);\n}"
-        aliases(low, passed_params)
         print "TW_ALIAS(" low "_f08_, " low "_, (" passed_params "));\n#endif\n"
     }
 }

@@ -8,8 +8,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "interpose/late.h"
 #include "interpose/next.h"
@@ -25,26 +25,73 @@ static void           *tw_late_library; /* where MPI was loaded privately */
 static pthread_mutex_t tw_late_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool            tw_late_bound;
 
-/* A library that has MPI_Init and is not this one. */
-static int tw_late_look(struct dl_phdr_info *info, size_t size, void *found)
+/* Names of the loaded objects. They are opened after the walk: the loader holds a lock during it. */
+typedef struct tw_late_names {
+    char **name;
+    size_t count, room;
+} tw_late_names_t;
+
+static int tw_late_name(struct dl_phdr_info *info, size_t size, void *arg)
 {
-    void *library, *init;
+    tw_late_names_t *names = arg;
+    char           **grown;
 
     (void)size;
-    if (info->dlpi_name == NULL || strstr(info->dlpi_name, "libmpi") == NULL) {
-        return 0;
+    if (names->count == names->room) {
+        grown = realloc(names->name, 2 * (names->room + 8) * sizeof(*grown));
+        if (grown == NULL) {
+            return 1;
+        }
+        names->name = grown;
+        names->room = 2 * (names->room + 8);
     }
-    library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-    if (library == NULL) {
-        return 0;
+    names->name[names->count] = strdup(info->dlpi_name != NULL ? info->dlpi_name : "");
+    names->count += names->name[names->count] != NULL ? 1 : 0;
+    return 0;
+}
+
+void tw_late_each(bool (*keep)(void *library, void *arg), void *arg)
+{
+    tw_late_names_t names = {NULL, 0, 0};
+
+    dl_iterate_phdr(tw_late_name, &names);
+    for (size_t i = 0; i < names.count; i++) {
+        const char *name    = *names.name[i] != '\0' ? names.name[i] : NULL; /* the program */
+        void       *library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+
+        if (library != NULL && !keep(library, arg)) {
+            dlclose(library);
+        }
+        free(names.name[i]);
     }
-    init = dlsym(library, "PMPI_Init");
-    if (init == NULL) {
-        dlclose(library);
-        return 0;
+    free(names.name);
+}
+
+/* What is looked for in other libraries than this one. */
+typedef struct tw_late_look {
+    const char *name;
+    void       *address, *library;
+} tw_late_look_t;
+
+static bool tw_late_is_ours(const void *address)
+{
+    Dl_info ours = {0}, other = {0};
+
+    return dladdr((const void *)&tw_late_library, &ours) != 0 && dladdr(address, &other) != 0 &&
+           ours.dli_fbase == other.dli_fbase;
+}
+
+static bool tw_late_look(void *library, void *arg)
+{
+    tw_late_look_t *look    = arg;
+    void           *address = look->address == NULL ? dlsym(library, look->name) : NULL;
+
+    if (address == NULL || tw_late_is_ours(address)) {
+        return false;
     }
-    *(void **)found = library;
-    return 1;
+    look->address = address;
+    look->library = library;
+    return true;
 }
 
 /* Where it was loaded privately nothing else has it. */
@@ -67,6 +114,26 @@ void *tw_late_once(void **slot, const char *name)
         __atomic_store_n(slot, address, __ATOMIC_RELAXED);
     }
     return address;
+}
+
+void *tw_late_fortran(void **slot, const char *name, const void *site)
+{
+    tw_late_look_t look   = {name, tw_late_once(slot, name), NULL};
+    Dl_info        caller = {0};
+    void          *object;
+
+    if (look.address != NULL) {
+        return look.address;
+    }
+    object = dladdr(site, &caller) != 0 ? dlopen(caller.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (object != NULL && !tw_late_look(object, &look)) {
+        dlclose(object);
+    }
+    if (look.address == NULL) {
+        tw_late_each(tw_late_look, &look);
+    }
+    __atomic_store_n(slot, look.address, __ATOMIC_RELAXED);
+    return look.address;
 }
 
 void *tw_late_variable(const char *name)
@@ -131,7 +198,10 @@ int tw_late_bind(void)
     pthread_mutex_lock(&tw_late_lock);
     if (!tw_late_bound) {
         if (dlsym(RTLD_NEXT, "MPI_Init") == NULL) {
-            dl_iterate_phdr(tw_late_look, &tw_late_library);
+            tw_late_look_t look = {"PMPI_Init", NULL, NULL};
+
+            tw_late_each(tw_late_look, &look);
+            tw_late_library = look.library;
         }
         if (tw_late_symbol("MPI_Init") != NULL) {
             tw_next_bind();
@@ -143,12 +213,6 @@ int tw_late_bind(void)
     bound = tw_late_bound;
     pthread_mutex_unlock(&tw_late_lock);
     return bound;
-}
-
-void tw_late_missing(const char *name)
-{
-    fprintf(stderr, "thinwire: the program calls %s, which this MPI library does not have\n", name);
-    _exit(127);
 }
 
 int tw_late_fits(const char *version)

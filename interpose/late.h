@@ -49,6 +49,13 @@ extern tw_late_t tw_late;
  * MPI privately (Python), in that library. NULL if there is none. */
 void *tw_late_symbol(const char *name);
 
+/* The same for a function of Fortran's half, which may be private to the library that calls it from `site`
+ * (f2py, plug-ins), asked once: there next, then in all that is loaded. NULL if there is none. */
+void *tw_late_fortran(void **slot, const char *name, const void *site);
+
+/* Ask every loaded object: `keep` gets a handle of it (dlopen), which stays if it says so. */
+void tw_late_each(bool (*keep)(void *library, void *arg), void *arg);
+
 /* The same, asked once: *slot keeps the answer. Safe from any thread. */
 void *tw_late_once(void **slot, const char *name);
 
@@ -58,9 +65,6 @@ void *tw_late_variable(const char *name);
 /* Fill the tables of functions (next.h) and handles. Returns 0 if there is no MPI in the process.
  * Safe from any thread; quick once done. */
 int tw_late_bind(void);
-
-/* The program calls a function that the MPI library lacks, and found it here: one line, the end. */
-void tw_late_missing(const char *name) __attribute__((noreturn));
 
 /* Is this place in the MPI library, or in a tool between us and it? What the program calls is its own,
  * wherever it calls from; Fortran's bindings, which call C ones for it, are no part. */

@@ -75,11 +75,10 @@ const char *tw_mpi_version(void)
     return version;
 }
 
-void tw_bind(void)
+bool tw_bind(void)
 {
     if (!tw_late_bind()) {
-        fprintf(stderr, "thinwire: an MPI function was called, and there is no MPI library\n");
-        _exit(127);
+        return false;
     }
     pthread_mutex_lock(&tw_state.lock);
     if (!tw_bound) {
@@ -87,6 +86,23 @@ void tw_bind(void)
         __atomic_store_n(&tw_bound, true, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&tw_state.lock);
+    return true;
+}
+
+void tw_no_mpi(void)
+{
+    fprintf(stderr, "thinwire: an MPI function was called, and there is no MPI library\n");
+    _exit(127);
+}
+
+int tw_missing(const char *name)
+{
+    fprintf(stderr, "thinwire: the program calls %s, which no library in the process has\n", name);
+    if (!tw_fits || tw_next.Comm_call_errhandler == NULL) {
+        _exit(127);
+    }
+    tw_next.Comm_call_errhandler(MPI_COMM_WORLD, MPI_ERR_OTHER);
+    return MPI_ERR_OTHER;
 }
 
 /* ---- MPI ------------------------------------------------------------------------------------- */

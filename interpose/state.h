@@ -74,15 +74,28 @@ extern _Thread_local uintptr_t tw_inside __attribute__((tls_model("initial-exec"
 extern bool tw_bound; /* tw_next is filled */
 extern bool tw_fits;  /* the MPI library is of the family that this was compiled for */
 
-/* Fill tw_next if that has not been done; ends the process with one line if there is no MPI. */
-void tw_bind(void);
+/* Fill tw_next; false if there is no MPI of C in the process. */
+bool tw_bind(void);
+
+/* Is there? One of Fortran alone is passed by. */
+static inline bool tw_is_ready(void)
+{
+    return __builtin_expect(__atomic_load_n(&tw_bound, __ATOMIC_ACQUIRE), 1) || tw_bind();
+}
+
+/* Ends the process with one line. */
+void tw_no_mpi(void) __attribute__((noreturn));
 
 static inline void tw_ready(void)
 {
-    if (__builtin_expect(!__atomic_load_n(&tw_bound, __ATOMIC_ACQUIRE), 0)) {
-        tw_bind();
+    if (!tw_is_ready()) {
+        tw_no_mpi();
     }
 }
+
+/* The program calls a function that no loaded library has but this one: one line, and what the error
+ * handler of MPI_COMM_WORLD makes of it. Returns MPI's error if that returns. */
+int tw_missing(const char *name);
 
 /* Start of a wrapper: true if a handler is to be called, and tw_leave() after it. */
 static inline __attribute__((always_inline)) bool tw_enter(void)

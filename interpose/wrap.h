@@ -34,7 +34,10 @@ typedef uintptr_t tw_word_t;
 #define TW_IERR(ierr) ((ierr) != NULL ? *(ierr) : MPI_SUCCESS)
 
 /* MPI_IN_PLACE and MPI_BOTTOM come from Fortran as addresses of variables of the MPI library, or of
- * the Fortran object that calls from `site`. */
-void *tw_fortran_buffer(const void *site, void *address);
+ * any other object that is loaded. */
+void *tw_fortran_buffer(void *address);
+
+/* As tw_missing(). */
+void tw_fortran_missing(const char *name, MPI_Fint *ierr);
 
 #endif /* TW_INTERPOSE_WRAP_H */
