@@ -78,7 +78,7 @@ static void tw_mark_add(tw_marks_t *marks, const void *address, void *means)
     }
 }
 
-static bool tw_marks_of(void *library, void *arg)
+static void tw_marks_of(void *library, void *arg)
 {
     static const char *const in_place[4] = {"mpi_fortran_in_place_", "mpi_fortran_in_place",
                                             "mpi_fortran_in_place__", "MPI_FORTRAN_IN_PLACE"};
@@ -89,7 +89,6 @@ static bool tw_marks_of(void *library, void *arg)
         tw_mark_add(arg, dlsym(library, in_place[i]), MPI_IN_PLACE);
         tw_mark_add(arg, dlsym(library, bottom[i]), MPI_BOTTOM);
     }
-    return false;
 }
 
 static int tw_loaded_so_far(struct dl_phdr_info *info, size_t size, void *arg)

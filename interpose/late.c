@@ -50,7 +50,7 @@ static int tw_late_name(struct dl_phdr_info *info, size_t size, void *arg)
     return 0;
 }
 
-void tw_late_each(bool (*keep)(void *library, void *arg), void *arg)
+void tw_late_each(void (*look)(void *library, void *arg), void *arg)
 {
     tw_late_names_t names = {NULL, 0, 0};
 
@@ -59,7 +59,8 @@ void tw_late_each(bool (*keep)(void *library, void *arg), void *arg)
         const char *name    = *names.name[i] != '\0' ? names.name[i] : NULL; /* the program */
         void       *library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
 
-        if (library != NULL && !keep(library, arg)) {
+        if (library != NULL) {
+            look(library, arg);
             dlclose(library);
         }
         free(names.name[i]);
@@ -70,8 +71,18 @@ void tw_late_each(bool (*keep)(void *library, void *arg), void *arg)
 /* What is looked for in other libraries than this one. */
 typedef struct tw_late_look {
     const char *name;
-    void       *address, *library;
+    void       *address;
 } tw_late_look_t;
+
+/* The library that an address is in stays loaded. */
+static void *tw_late_hold(const void *address)
+{
+    Dl_info info = {0};
+
+    return address != NULL && dladdr(address, &info) != 0
+               ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD)
+               : NULL;
+}
 
 static bool tw_late_is_ours(const void *address)
 {
@@ -81,17 +92,14 @@ static bool tw_late_is_ours(const void *address)
            ours.dli_fbase == other.dli_fbase;
 }
 
-static bool tw_late_look(void *library, void *arg)
+static void tw_late_look(void *library, void *arg)
 {
     tw_late_look_t *look    = arg;
     void           *address = look->address == NULL ? dlsym(library, look->name) : NULL;
 
-    if (address == NULL || tw_late_is_ours(address)) {
-        return false;
+    if (address != NULL && !tw_late_is_ours(address)) {
+        look->address = address;
     }
-    look->address = address;
-    look->library = library;
-    return true;
 }
 
 /* Where it was loaded privately nothing else has it. */
@@ -118,20 +126,21 @@ void *tw_late_once(void **slot, const char *name)
 
 void *tw_late_fortran(void **slot, const char *name, const void *site)
 {
-    tw_late_look_t look   = {name, tw_late_once(slot, name), NULL};
-    Dl_info        caller = {0};
-    void          *object;
+    tw_late_look_t look = {name, tw_late_once(slot, name)};
+    void          *caller;
 
     if (look.address != NULL) {
         return look.address;
     }
-    object = dladdr(site, &caller) != 0 ? dlopen(caller.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-    if (object != NULL && !tw_late_look(object, &look)) {
-        dlclose(object);
+    caller = tw_late_hold(site);
+    if (caller != NULL) {
+        tw_late_look(caller, &look);
+        dlclose(caller);
     }
     if (look.address == NULL) {
         tw_late_each(tw_late_look, &look);
     }
+    tw_late_hold(look.address);
     __atomic_store_n(slot, look.address, __ATOMIC_RELAXED);
     return look.address;
 }
@@ -198,10 +207,10 @@ int tw_late_bind(void)
     pthread_mutex_lock(&tw_late_lock);
     if (!tw_late_bound) {
         if (dlsym(RTLD_NEXT, "MPI_Init") == NULL) {
-            tw_late_look_t look = {"PMPI_Init", NULL, NULL};
+            tw_late_look_t look = {"PMPI_Init", NULL};
 
             tw_late_each(tw_late_look, &look);
-            tw_late_library = look.library;
+            tw_late_library = tw_late_hold(look.address);
         }
         if (tw_late_symbol("MPI_Init") != NULL) {
             tw_next_bind();

@@ -53,8 +53,8 @@ void *tw_late_symbol(const char *name);
  * (f2py, plug-ins), asked once: there next, then in all that is loaded. NULL if there is none. */
 void *tw_late_fortran(void **slot, const char *name, const void *site);
 
-/* Ask every loaded object: `keep` gets a handle of it (dlopen), which stays if it says so. */
-void tw_late_each(bool (*keep)(void *library, void *arg), void *arg);
+/* Look into every loaded object, of which `look` gets a handle (dlopen) for as long as it runs. */
+void tw_late_each(void (*look)(void *library, void *arg), void *arg);
 
 /* The same, asked once: *slot keeps the answer. Safe from any thread. */
 void *tw_late_once(void **slot, const char *name);

@@ -6,10 +6,14 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "interpose/choice.h"
 #include "interpose/next.h"
@@ -223,18 +227,65 @@ static uint64_t tw_settings_hash_text(const char *text)
     return text != NULL ? tw_settings_hash(text, strlen(text)) : 0;
 }
 
-/* A rank that is not under thinwire never comes here. */
-static void tw_settings_meet(int result, MPI_Request *request)
+/* The time limit of the comparison, to which a rank that is not under thinwire never comes. What waits
+ * is a blocking collective, so a thread counts, which ends with it. */
+typedef struct tw_settings_limit {
+    pthread_t       thread;
+    pthread_mutex_t lock;
+    pthread_cond_t  over;
+    bool            met, running;
+} tw_settings_limit_t;
+
+/* Second by second, so that the time in which the process is stopped counts as one. */
+static void *tw_settings_watch(void *arg)
 {
-    if (result != MPI_SUCCESS || tw_wait_limited(request, TW_START_LIMIT_S) <= 0) {
-        tw_give_up(MPI_COMM_WORLD,
-                   "rank %d waited %d s in MPI_Init for the settings of the others: does every "
-                   "rank run under thinwire?",
-                   tw_state.rank, TW_START_LIMIT_S);
+    tw_settings_limit_t *limit = arg;
+    struct timespec      until;
+
+    pthread_mutex_lock(&limit->lock);
+    for (int s = 0; s < TW_START_LIMIT_S && !limit->met; s++) {
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec++;
+        while (!limit->met && pthread_cond_timedwait(&limit->over, &limit->lock, &until) == 0) {
+        }
+    }
+    if (!limit->met) {
+        tw_complain("rank %d waited %d s in MPI_Init for the settings of the others: does every "
+                    "rank run under thinwire?",
+                    tw_state.rank, TW_START_LIMIT_S);
+        _exit(1);
+    }
+    pthread_mutex_unlock(&limit->lock);
+    return NULL;
+}
+
+static void tw_settings_limit_begin(tw_settings_limit_t *limit)
+{
+    sigset_t all, before;
+
+    *limit =
+        (tw_settings_limit_t){.lock = PTHREAD_MUTEX_INITIALIZER, .over = PTHREAD_COND_INITIALIZER};
+    sigfillset(&all); /* signals are the program's */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    limit->running = pthread_create(&limit->thread, NULL, tw_settings_watch, limit) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void tw_settings_limit_end(tw_settings_limit_t *limit)
+{
+    if (limit->running) {
+        pthread_mutex_lock(&limit->lock);
+        limit->met = true;
+        pthread_cond_signal(&limit->over);
+        pthread_mutex_unlock(&limit->lock);
+        pthread_join(limit->thread, NULL);
     }
 }
 
-/* Rank 0's values go round; the first rank that has another one is named. */
+/* The largest of all ranks, and of all complements, say whether all have the same: one blocking
+ * collective and no more where they have, as MPICH's graph communicators hang now and then where
+ * nonblocking ones were the first. Otherwise the first rank that has another value than rank 0 is
+ * named. */
 tw_status_t tw_state_settings(void)
 {
     const tw_status_t          mine   = tw_settings_read();
@@ -261,24 +312,37 @@ tw_status_t tw_state_settings(void)
         {"state of its settings", (uint64_t)(mine == TW_OK)},
     };
     enum { COUNT = sizeof(compared) / sizeof(compared[0]) };
-    uint64_t    first[COUNT];
-    int         differs[2], worst[2] = {0, 0}; /* what, and minus the rank */
-    MPI_Request request;
+    uint64_t            ours[2 * COUNT], most[2 * COUNT];
+    int                 differs[2], worst[2] = {-COUNT, 0}; /* what, and minus the rank */
+    bool                same = true;
+    tw_settings_limit_t limit;
 
     for (int i = 0; i < COUNT; i++) {
-        first[i] = compared[i].value;
+        ours[i]         = compared[i].value;
+        ours[COUNT + i] = ~compared[i].value;
     }
-    tw_settings_meet(
-        tw_next.Ibcast(first, (int)sizeof(first), MPI_BYTE, 0, MPI_COMM_WORLD, &request), &request);
-    differs[0] = COUNT;
-    for (int i = COUNT - 1; i >= 0; i--) {
-        differs[0] = compared[i].value != first[i] ? i : differs[0];
+    tw_settings_limit_begin(&limit);
+    if (tw_next.Allreduce(ours, most, 2 * COUNT, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD) !=
+        MPI_SUCCESS) {
+        tw_give_up(MPI_COMM_WORLD, "MPI_Allreduce fails in MPI_Init, on rank %d", tw_state.rank);
     }
-    differs[0] = -differs[0];
-    differs[1] = differs[0] > -COUNT ? -tw_state.rank : -tw_state.size;
-    tw_settings_meet(
-        tw_next.Iallreduce(differs, worst, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request),
-        &request);
+    tw_settings_limit_end(&limit);
+    for (int i = 0; i < COUNT; i++) {
+        same = same && most[i] == ~most[COUNT + i];
+    }
+    if (!same) { /* all ranks know */
+        uint64_t first[COUNT];
+
+        memcpy(first, ours, sizeof(first));
+        tw_next.Bcast(first, (int)sizeof(first), MPI_BYTE, 0, MPI_COMM_WORLD);
+        differs[0] = COUNT;
+        for (int i = COUNT - 1; i >= 0; i--) {
+            differs[0] = compared[i].value != first[i] ? i : differs[0];
+        }
+        differs[0] = -differs[0];
+        differs[1] = differs[0] > -COUNT ? -tw_state.rank : -tw_state.size;
+        tw_next.Allreduce(differs, worst, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    }
     if (worst[0] > -COUNT) {
         if (mine == TW_OK) { /* else rank 0 has said what is wrong with its own */
             tw_say("rank %d has another %s than rank 0; it must be the same on all ranks",

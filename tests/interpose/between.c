@@ -5,7 +5,9 @@
  *
  *     = the drop-in made 2 communicators
  *     = the drop-in opened 20 types
+ *     = the drop-in began 0 collectives in MPI_Init without waiting
  *
+ * (MPI_Ibcast and MPI_Iallreduce on MPI_COMM_WORLD, which it calls for itself nowhere else.)
  * It has the functions of MPI 4.1 that ask for the status of several requests, for MPI libraries that
  * lack them. Its MPI_Wait takes up to a millisecond after the request is complete, where TW_LATE is set: what
  * other threads do meanwhile, with the handle that is free now, must not matter. Its MPI_Startall takes 5 ms
@@ -26,10 +28,10 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-static int made, opened;
+static int made, opened, begun;
 
 /* A call from the drop-in, not from the program or from MPI itself? */
-static void count(const void *site, int *counter)
+static void tally(const void *site, int *counter)
 {
     Dl_info info;
 
@@ -45,8 +47,10 @@ __attribute__((destructor)) static void say(void)
 
     PMPI_Initialized(&initialized);
     if (initialized) {
-        fprintf(stderr, "= the drop-in made %d communicators\n= the drop-in opened %d types\n",
-                made, opened);
+        fprintf(stderr,
+                "= the drop-in made %d communicators\n= the drop-in opened %d types\n"
+                "= the drop-in began %d collectives in MPI_Init without waiting\n",
+                made, opened, begun);
     }
 }
 
@@ -54,9 +58,27 @@ EXPORT int MPI_Type_get_contents(MPI_Datatype type, int max_integers, int max_ad
                                  int max_types, int integers[], MPI_Aint addresses[],
                                  MPI_Datatype types[])
 {
-    count(__builtin_return_address(0), &opened);
+    tally(__builtin_return_address(0), &opened);
     return PMPI_Type_get_contents(type, max_integers, max_addresses, max_types, integers, addresses,
                                   types);
+}
+
+EXPORT int MPI_Ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm,
+                      MPI_Request *request)
+{
+    if (comm == MPI_COMM_WORLD) {
+        tally(__builtin_return_address(0), &begun);
+    }
+    return PMPI_Ibcast(buffer, count, type, root, comm, request);
+}
+
+EXPORT int MPI_Iallreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type,
+                          MPI_Op op, MPI_Comm comm, MPI_Request *request)
+{
+    if (comm == MPI_COMM_WORLD) {
+        tally(__builtin_return_address(0), &begun);
+    }
+    return PMPI_Iallreduce(sendbuf, recvbuf, count, type, op, comm, request);
 }
 
 #define INNER 600
@@ -198,7 +220,7 @@ EXPORT int MPI_Request_get_status_all(int count, const MPI_Request requests[], i
     EXPORT int MPI_##name params;                                                                  \
     EXPORT int MPI_##name params                                                                   \
     {                                                                                              \
-        count(__builtin_return_address(0), &made);                                                 \
+        tally(__builtin_return_address(0), &made);                                                 \
         return PMPI_##name args;                                                                   \
     }
 
