@@ -3,6 +3,8 @@
  */
 #include "config.h"
 
+#include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +93,17 @@ void tw_about_to_free(const MPI_Comm *comm)
     }
 }
 
+/* By its file's name: a library that is looked into is opened, which is too late when the process ends. */
+static int tw_mpi_library(struct dl_phdr_info *info, size_t size, void *name)
+{
+    (void)size;
+    if (info->dlpi_name == NULL || strstr(info->dlpi_name, "/libmpi") == NULL) {
+        return 0;
+    }
+    snprintf(name, PATH_MAX, "%s", info->dlpi_name);
+    return 1;
+}
+
 /* A recorded program has not called MPI_Finalize: say so.
  * The process that `thinwire run` became ends, and no MPI function has come by: say so, or the user
  * would believe that it was watched. Its children, and programs that were started without `thinwire
@@ -99,6 +112,7 @@ __attribute__((destructor)) static void tw_nothing_seen(void)
 {
     const char  *pid = getenv(TW_RUN_PID);
     tw_context_t context;
+    char         library[PATH_MAX];
 
     if (tw_state.rank == 0 && tw_recording_unfinished()) {
         fprintf(stderr,
@@ -107,6 +121,14 @@ __attribute__((destructor)) static void tw_nothing_seen(void)
     }
     if (tw_state.start_ns != 0 || pid == NULL || atol(pid) != (long)getpid() ||
         (tw_context_init(&context) == TW_OK && context.log.rank > 0)) {
+        return;
+    }
+    if (dl_iterate_phdr(tw_mpi_library, library) != 0) {
+        fprintf(stderr,
+                "thinwire: NOTHING WAS INTERCEPTED: this program has loaded %s and called none of "
+                "its functions by name (does it ask that library for their addresses, by dlopen "
+                "and dlsym, as Julia and some plug-ins do? they cannot be intercepted)\n",
+                library);
         return;
     }
     fprintf(stderr,

@@ -8,7 +8,7 @@
 here=$top_srcdir/tests/interpose
 programs=$scratch
 fortran=${MPICC%%mpicc*}mpifort${MPICC##*mpicc}
-plan 23
+plan 24
 
 made() { "$@" >"$scratch/out" 2>&1 || { result 1 "it compiles: $*"; exit 1; }; }
 made $MPICC -O1 -DTW_WITH_MPI -o "$scratch/with" "$here/loaded.c" -ldl
@@ -80,3 +80,16 @@ stand_in() {
 }
 stand_in
 result $? "an MPI library of Fortran functions alone"
+
+by_handle() {
+    local library
+    library=$(ldd "$scratch/with" | awk '/libmpi/ { print $3; exit }')
+    "$top_builddir/bin/thinwire" run --quiet -- "$scratch/without" "$library" handle >"$scratch/out" 2>&1 &&
+        grep -q "thinwire: NOTHING WAS INTERCEPTED: this program has loaded .*libmpi.* and called none" "$scratch/out"
+}
+if [ -n "$asan" ]; then
+    skip "functions by an MPI library's handle are not intercepted, and it says so" "thinwire run preloads no sanitizer"
+else
+    by_handle
+    result $? "functions by an MPI library's handle are not intercepted, and it says so"
+fi
