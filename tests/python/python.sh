@@ -10,7 +10,7 @@ limit=${TW_TIME_LIMIT:-120}
 library=$top_builddir/lib/libthinwire.so
 family=$([ "$TW_MPI" = openmpi ] && echo 'open mpi' || echo mpich)
 export THINWIRE_LIBRARY=$library PYTHONPATH=$top_srcdir/python PYTHONDONTWRITEBYTECODE=1
-plan 47
+plan 49
 
 # What is missing for all of it, and for the part with mpi4py.
 missing=
@@ -62,6 +62,8 @@ for n in 1 2 3 4; do
     test_with "$missing" "without mpi4py, on $n ranks" by_itself $n sum
     test_with "$missing" "several communicators and threads without mpi4py, on $n ranks" by_itself $n twice
 done
+test_with "$missing" "children of fork() end without MPI" by_itself 2 child
+test_with "$missing" "MPI_Finalize ends the thread of what is under way" by_itself 3 busy
 test_with "$missing" "MPI was finalised" by_itself 2 late
 stranger() { # as the mpirun of another MPI library starts them
     local out

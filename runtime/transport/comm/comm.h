@@ -35,7 +35,9 @@ struct tw_comm {
     const struct tw_endpoint_ops *endpoint;       /* how the messages of operations travel       */
     void                         *endpoint_state; /* its own                                      */
     struct tw_progress_thread *progress_thread;   /* the thread that moves messages, or NULL      */
-    bool                  by_progress_thread;     /* it does that right now                       */
+    bool by_progress_thread;                      /* it does that right now                       */
+    void (*thread_release)(struct tw_comm *comm); /* ends it before MPI_Finalize would; or NULL   */
+    int                   thread_key;             /* for that                                   */
     int                   rank, size;
     int                   local_ranks; /* on this machine                            */
     int                   leader;      /* the lowest of them                         */
