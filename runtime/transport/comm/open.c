@@ -121,12 +121,13 @@ static void tw_comm_leave_seat(tw_comm_t *comm)
     comm->peers = NULL;
 }
 
+/* In this order: MPI may hold locks while an attribute is deleted, for which the thread would wait. */
 static void tw_comm_stop_thread(tw_comm_t *comm)
 {
+    tw_progress_thread_stop(comm);
     if (comm->thread_release != NULL) {
         comm->thread_release(comm);
     }
-    tw_progress_thread_stop(comm);
 }
 
 /* After an error MPI may still write into buffers of unfinished operations: they are never freed.
