@@ -132,6 +132,11 @@ typedef struct tw_stats {
                                    MPI's own blocking collectives                            */
     uint64_t pool_allocations; /* times the buffer pool asked the system for memory         */
     uint64_t pool_bytes;       /* bytes the buffer pool holds now (never reset)             */
+    uint64_t bytes_network;    /* of bytes_sent, those to ranks of other nodes              */
+    uint64_t bytes_memory;     /* to ranks of this rank's node: those of bytes_sent, and of what
+                                   passes through the memory that they share as much as must    */
+    uint64_t bytes_elements;   /* what calls were given, with any codec and algorithm: vectors; of
+                                   allgather the own block, of alltoall all that leave          */
 } tw_stats_t;
 
 /** @return TW_OK, TW_ERR_INVALID_ARG. Local. */
