@@ -585,6 +585,44 @@ class Sharded(Case):
         self.everywhere(thinwire.InvalidTypeError, "fully_shard", thinwire.torch.set_fully_shard, Net())
 
 
+class Bench(Case):
+    """What thinwire-bench-ddp says."""
+
+    def test_verdict(self):
+        from thinwire import bench_ddp
+
+        def of(*steps, codec="tree8"):
+            ways = ("gloo fp32", "gloo bf16", "gloo fp16", "thinwire fp32", "thinwire " + codec)
+            return bench_ddp.verdict([bench_ddp.Row(way, s, s, s) for way, s in zip(ways, steps)], 0.5)
+
+        none = "compression does not pay: %s, which loses nothing, takes 1000.00 ms for a step, thinwire tree8 %s ms "
+        self.assertIn(none % ("thinwire fp32", "990.00"), of(2, 1.5, 1.6, 1, 0.99))
+        self.assertIn(none % ("thinwire fp32", "1200.00"), of(2, 1.5, 1.6, 1, 1.2))
+        self.assertIn(none % ("gloo fp32", "960.00"), of(1, 1.5, 1.6, 1.1, 0.96))
+        self.assertIn("not worth it: thinwire tree8 takes 1.25 times as long as gloo bf16 (comm", of(2, 0.8, 1, 2, 1))
+        self.assertEqual(
+            of(2, 1.5, 1.6, 1.2, 1),
+            "thinwire tree8 makes a step 2.00 times as fast as gloo fp32, 1.20 times as fast as the best of the others"
+            " (thinwire fp32)",
+        )
+        rows = [bench_ddp.Row(way, 1, 1, 1) for way in ("gloo fp32", "gloo bf16", "thinwire fp32")]
+        self.assertIn("not worth it: thinwire fp32 takes 1.00 times as long as gloo fp32", bench_ddp.verdict(rows, 1))
+
+    def test_bytes(self):
+        """By one rule, however they travel: here through memory, and on the network as nothing."""
+        from thinwire import bench_ddp
+
+        net, found = nn.Linear(1000, 1000, bias=False), {}
+        for codec in ("fp32", "bf16", "tree8"):
+            samples = bench_ddp.Samples()
+            samples.turn(bench_ddp.ours(codec), net, torch.randn(2, 1000), 3)
+            found[codec] = samples.row(codec)
+            self.assertEqual(found[codec].network_mb, 0)
+        whole = 4 * 2 * (size - 1) / size
+        for codec, part in (("fp32", 1), ("bf16", 0.5), ("tree8", 0.25)):
+            self.assertAlmostEqual(found[codec].memory_mb, part * whole, delta=0.01 * whole)
+
+
 class Refusals(Case):
     register = staticmethod(thinwire.torch.register)
 
