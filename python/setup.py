@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Beside pyproject.toml: writes down in which folder pkg-config finds libthinwire, if it does (see _library.py)."""
+"""Beside pyproject.toml: writes down in which folder libthinwire is, if pkg-config knows it or ./quickstart has built it
+in the source that this is a part of (see _library.py)."""
 import os
 import subprocess
 
@@ -11,7 +12,7 @@ if int(setuptools.__version__.split(".")[0]) < 61:  # older ones do not read pyp
     raise SystemExit("setuptools is %s; needed: 61 or newer (pip install -U setuptools)" % setuptools.__version__)
 
 
-def folder():
+def installed():
     try:
         return subprocess.run(
             [os.environ.get("PKG_CONFIG", "pkg-config"), "--variable=libdir", "thinwire"],
@@ -24,10 +25,15 @@ def folder():
         return ""
 
 
+def built():
+    found = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build", "lib")
+    return found if os.path.exists(os.path.join(found, "libthinwire.so.0")) else ""
+
+
 class Build(build_py):
     def run(self):
         super().run()
-        found, path = folder(), os.path.join(self.build_lib, "thinwire", "_found.py")
+        found, path = installed() or built(), os.path.join(self.build_lib, "thinwire", "_found.py")
         if found:
             with open(path, "w") as stream:
                 stream.write("# Written by setup.py.\nLIBDIR = %r\n" % found)

@@ -61,8 +61,9 @@ tw_status_t tw_comm_status(const tw_comm_t *comm);
 tw_status_t tw_comm_advance(tw_comm_t *comm);
 
 /** Have a thread advance what is outstanding while the program is elsewhere, as with
- * THINWIRE_PROGRESS=thread; it ends with the communicator. Calls may then come from several threads, one
- * at a time. Nothing happens if there is one already. Local; ranks may differ.
+ * THINWIRE_PROGRESS=thread; it ends with the communicator, or in MPI_Finalize, whatever is outstanding then.
+ * Calls may then come from several threads, one at a time. Nothing happens if there is one already. Local;
+ * ranks may differ.
  * @return TW_OK, TW_ERR_INVALID_ARG, TW_ERR_UNSUPPORTED (MPI was not initialised with
  *         MPI_THREAD_MULTIPLE; logged), TW_ERR_NO_MEMORY (logged). */
 tw_status_t tw_comm_start_progress(tw_comm_t *comm);
@@ -131,6 +132,11 @@ typedef struct tw_stats {
                                    MPI's own blocking collectives                            */
     uint64_t pool_allocations; /* times the buffer pool asked the system for memory         */
     uint64_t pool_bytes;       /* bytes the buffer pool holds now (never reset)             */
+    uint64_t bytes_network;    /* of bytes_sent, those to ranks of other nodes              */
+    uint64_t bytes_memory;     /* to ranks of this rank's node: those of bytes_sent, and of what
+                                   passes through the memory that they share as much as must    */
+    uint64_t bytes_elements;   /* what calls were given, with any codec and algorithm: vectors; of
+                                   allgather the own block, of alltoall all that leave          */
 } tw_stats_t;
 
 /** @return TW_OK, TW_ERR_INVALID_ARG. Local. */

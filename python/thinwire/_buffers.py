@@ -9,6 +9,7 @@ dtype is _c.F32 or _c.F64, device None for host memory, else a Place; as long as
 where it is, even of a bytearray that somebody wants to grow.
 """
 import ctypes
+import operator
 import sys
 from ctypes import POINTER, Structure, c_char_p, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
 from typing import Any, NamedTuple, Optional, Tuple
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple, Optional, Tuple
 import numpy
 
 from thinwire import _c
-from thinwire.errors import Error, InvalidArgumentError, InvalidTypeError
+from thinwire.errors import Error, InvalidArgumentError, InvalidTypeError, NoMemoryError
 
 
 class Place(NamedTuple):
@@ -35,6 +36,8 @@ DTYPES: Tuple[Any, Any] = (FLOAT32, FLOAT64)  # by _c.F32, _c.F64
 ITEM = (4, 8)
 ACCEPTED = "accepted: contiguous arrays of float32 or float64 with the buffer protocol or DLPack"
 _OCTETS = 2  # where elements are asked for: codes
+
+MOST = 2 ** (8 * ctypes.sizeof(ctypes.c_size_t)) - 1  # what a size_t holds; ctypes cuts off the rest
 
 _ORDER = "<" if sys.byteorder == "little" else ">"
 _FORMATS = {
@@ -62,6 +65,30 @@ def dtype_number(dtype: Any) -> int:
         if known.name == name:
             return number
     raise InvalidTypeError("dtype %s; accepted: float32, float64" % name)
+
+
+# ---- numbers -------------------------------------------------------------------------------------
+
+
+def integer(x: Any, name: str) -> int:
+    """An argument called `name` that has to be an integer."""
+    try:
+        return operator.index(x)
+    except TypeError:
+        raise InvalidTypeError("%s is of type %s; accepted: an integer" % (name, type(x).__name__)) from None
+
+
+def shown(number: int) -> str:
+    """As text, which very long ones do not have."""
+    return str(number) if abs(number) <= MOST else "of %d bits" % number.bit_length()
+
+
+def size_of(x: Any, name: str) -> int:
+    """An argument called `name` that says how many elements there are."""
+    found = integer(x, name)
+    if not 0 <= found <= MOST:
+        raise InvalidArgumentError("%s is %s; accepted: numbers of elements, 0 to %d" % (name, shown(found), MOST))
+    return found
 
 
 # ---- the buffer protocol -------------------------------------------------------------------------
@@ -237,6 +264,15 @@ def _dlpack(x: Any, name: str, write: bool) -> Elements:
 
 def new(x: Any, shape: Any, number: int, device: Optional[Place]) -> Any:
     """An array of the kind and on the device of x: NumPy's unless x came by DLPack."""
+    try:
+        return _new(x, shape, number, device)
+    except Error:
+        raise
+    except Exception as error:  # of too many elements, most likely
+        raise NoMemoryError("no new array: %s" % " ".join(str(error).split())) from None
+
+
+def _new(x: Any, shape: Any, number: int, device: Optional[Place]) -> Any:
     dtype = UINT8 if number == _OCTETS else DTYPES[number]
     if type(x) is _ndarray or not hasattr(x, "__dlpack__") or isinstance(x, _ndarray):
         return numpy.empty(shape, dtype)

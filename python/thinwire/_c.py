@@ -101,6 +101,9 @@ class Stats(Structure):
         ("wait_ns", c_uint64),
         ("pool_allocations", c_uint64),
         ("pool_bytes", c_uint64),
+        ("bytes_network", c_uint64),
+        ("bytes_memory", c_uint64),
+        ("bytes_elements", c_uint64),
     ]
 
 

@@ -5,13 +5,12 @@ Each function gives (arguments from the communicator to `how`, what must live un
 result). Whatever is wrong is said here, on this rank, before anything is sent.
 """
 import ctypes
-import operator
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 
 import numpy
 
 from thinwire import _c
-from thinwire._buffers import DTYPES, ITEM, Elements, Place, elements, new, same_memory
+from thinwire._buffers import DTYPES, ITEM, MOST, Elements, Place, elements, integer, new, same_memory, shown
 from thinwire._library import IN_PLACE
 from thinwire.codec import find
 from thinwire.errors import InvalidArgumentError, InvalidTypeError
@@ -79,9 +78,10 @@ def _reduction(op: str) -> int:
 
 
 def _root(comm: Any, root: int) -> int:
-    if not 0 <= root < comm.size:
-        raise InvalidArgumentError("root %s is no rank of %d" % (root, comm.size))
-    return root
+    found = integer(root, "root")
+    if not 0 <= found < comm.size:
+        raise InvalidArgumentError("root %s is no rank of %d" % (shown(found), comm.size))
+    return found
 
 
 def _output(out: Any, x: Any, source: Elements, shape: Any, offset: int = 0) -> Tuple[Any, int, int, Any]:
@@ -111,10 +111,10 @@ def _output(out: Any, x: Any, source: Elements, shape: Any, offset: int = 0) -> 
 
 def _counts(comm: Any, counts: Iterable[int], name: str) -> List[int]:
     try:
-        found = [operator.index(count) for count in counts]
+        found = [integer(count, name) for count in counts]
     except TypeError:
         raise InvalidTypeError("%s is no list of numbers" % name) from None
-    if len(found) != comm.size or min(found) < 0:
+    if len(found) != comm.size or not all(0 <= count <= MOST for count in found):
         raise InvalidArgumentError("%s must be %d numbers of elements, one for each rank" % (name, comm.size))
     return found
 
@@ -134,7 +134,8 @@ def _share(comm: Any, count: int) -> int:
 
 
 def bcast(comm: Any, x: Any, codec: Any, root: int, same: bool, algorithm: Optional[str]) -> Call:
-    address, count, number, _, device, anchor = elements(x, "x", same or comm.rank != _root(comm, root))
+    root = _root(comm, root)
+    address, count, number, _, device, anchor = elements(x, "x", same or comm.rank != root)
     how = _how(comm, codec, number, device, algorithm, None, _c.BCAST_SAME if same else 0)
     return (comm._pointer, address, count, root, how), (anchor, x), x
 

@@ -2,7 +2,7 @@
 """thinwire/_library.py - finds and loads libthinwire.so, and gives its functions their prototypes.
 
 Looked at in this order: the file that THINWIRE_LIBRARY names; the folder that pkg-config named when the package was
-installed (_found.py, which setup.py writes); where the dynamic linker looks. The version must be the package's up to
+installed, or else that of the build beside it (_found.py, which setup.py writes); where the dynamic linker looks. The version must be the package's up to
 the second number. Loading calls neither MPI nor the library.
 """
 import ctypes

@@ -24,7 +24,7 @@ alive: Dict[int, Any] = {}  # communicators that are not freed, in the order in 
 _mine = False  # this package has initialised MPI
 _failed = False  # an exception ends the program
 _checked = False  # mpi4py has the same MPI
-_watched = False
+_watcher = 0  # the process that has called _watch()
 
 
 def _function(name: str) -> Any:
@@ -203,10 +203,10 @@ def multiple() -> bool:
 
 def _watch() -> None:
     """Have _finish() called at the end, and know there whether an exception was the reason."""
-    global _watched
-    if _watched:
+    global _watcher
+    if _watcher:
         return
-    _watched = True
+    _watcher = os.getpid()
     before = sys.excepthook
 
     def hook(kind: Any, value: Any, trace: Any) -> None:
@@ -219,8 +219,9 @@ def _watch() -> None:
 
 
 def _finish() -> None:
-    """Free what is left and finalise MPI, as all ranks do; a rank that fails cannot wait for the others."""
-    if _flag("MPI_Finalized"):
+    """Free what is left and finalise MPI, as all ranks do; a rank that fails cannot wait for the others. A child of
+    os.fork() is no rank."""
+    if os.getpid() != _watcher or _flag("MPI_Finalized"):
         return
     if _failed:
         if _mine and _ranks() > 1:

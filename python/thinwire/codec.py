@@ -4,7 +4,7 @@ import ctypes
 from typing import Any, Dict, NamedTuple, Optional, Tuple, Union
 
 from thinwire import _c
-from thinwire._buffers import DTYPES, Place, dtype_number, elements, new, new_octets, octets, same_memory
+from thinwire._buffers import DTYPES, Place, dtype_number, elements, new, new_octets, octets, same_memory, size_of
 from thinwire._context import context, error
 from thinwire._library import lib
 from thinwire.errors import BY_STATUS, Error, InvalidArgumentError, InvalidTypeError
@@ -84,11 +84,10 @@ class Codec:
 
     def size(self, n: int) -> int:
         """Bytes that n values take, a function of n alone."""
+        n = size_of(n, "n")
         last = self._sizes
         if last[0] == n:
             return last[1]
-        if n < 0:
-            raise InvalidArgumentError("%s values of a codec" % n)
         found = ctypes.c_size_t()
         status = lib.tw_codec_size(self._pointer, n, ctypes.byref(found))
         if status:
@@ -131,6 +130,7 @@ class Codec:
     def decode(self, codes: Any, n: int, *, out: Any = None) -> Any:
         """The n values that codes (size(n) bytes, of any content) stand for: a new array of one axis, or out, which
         may have any shape of n elements."""
+        n = size_of(n, "n")
         source, length, _, _, device, anchor = octets(codes, "codes")
         if length != self.size(n):
             raise InvalidArgumentError(

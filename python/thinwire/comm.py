@@ -31,7 +31,7 @@ class Stats(NamedTuple):
 
     calls: int  # collectives started
     messages_sent: int
-    bytes_sent: int  # to other ranks, on the wire
+    bytes_sent: int  # of messages to other ranks
     bytes_received: int
     bytes_uncompressed: int  # what bytes_sent would be without codecs
     quantisations: int  # values, times lossy encodings of each
@@ -40,6 +40,9 @@ class Stats(NamedTuple):
     wait_ns: int
     pool_allocations: int
     pool_bytes: int
+    bytes_network: int  # of bytes_sent, those to ranks of other nodes
+    bytes_memory: int  # to ranks of this rank's node, by messages or in memory that they share
+    bytes_elements: int  # what calls were given, whatever the codec and the algorithm
 
 
 class Comm:

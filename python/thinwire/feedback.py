@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """thinwire/feedback.py - error feedback: what an encoding lost is added to the next one (Seide et al. 2014)."""
 import ctypes
+import struct
 from typing import Any, Dict, Optional
 
 import numpy
 
 from thinwire import _c
-from thinwire._buffers import DTYPES, dtype_number
+from thinwire._buffers import DTYPES, ITEM, dtype_number, size_of
 from thinwire._library import lib
-from thinwire.errors import InvalidArgumentError, InvalidTypeError
+from thinwire.errors import FormatError, InvalidArgumentError, InvalidTypeError
 
+_HEADER, _RANK, _CHECKSUM = 88, 16, 8  # bytes; docs/wire-format.md, "Feedback stream"
 _USES = {"sum": _c.FEEDBACK_SUM, "average": _c.FEEDBACK_AVERAGE}
 
 _libc = ctypes.CDLL(None)
@@ -19,6 +21,19 @@ _libc.fmemopen.restype = ctypes.c_void_p
 _libc.fmemopen.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]
 _libc.fclose.argtypes = [ctypes.c_void_p]
 _libc.free.argtypes = [ctypes.c_void_p]
+
+
+def _tail(text: bytes, item: int) -> int:
+    """How many bytes follow a state whose elements have `item` bytes, where one begins a string. A library that reads
+    streams leaves them for others; of what is cut off it finds that out itself."""
+    try:
+        ranks, count = struct.unpack_from("<IQ", text, 12)
+        end = _HEADER
+        for _ in range(ranks):
+            end += _RANK + item * (count + struct.unpack_from("<QQ", text, end)[1])
+    except (struct.error, OverflowError):
+        return 0
+    return max(0, len(text) - end - _CHECKSUM)
 
 
 class Feedback:
@@ -38,8 +53,7 @@ class Feedback:
         number = dtype_number(dtype)
         if not isinstance(name, str):
             raise InvalidTypeError("a feedback is named by a str, not by a %s" % type(name).__name__)
-        if count < 0:
-            raise InvalidArgumentError("feedback of %s elements" % count)
+        count = size_of(count, "count")
         pointer = ctypes.c_void_p()
         title = name.encode(errors="replace") if "\0" not in name else b""
         status = lib.tw_feedback_create(comm._pointer, title, number, count, ctypes.byref(pointer))
@@ -100,15 +114,20 @@ class Feedback:
         count, or damaged. Collective."""
         if use not in _USES:
             raise InvalidArgumentError("use is %r; accepted: 'sum', 'average'" % (use,))
-        pointer, stream, text = self._held(), None, b""
+        pointer, stream, text, tail = self._held(), None, b"", 0
         if self._comm.rank == 0:
             residuals = state.get("residuals") if isinstance(state, dict) else None
             # A stream of nothing is refused by the library, on all ranks.
             text = bytes(residuals) if isinstance(residuals, (bytes, bytearray, memoryview)) else b""
+            tail = _tail(text, ITEM[self._number])
+            text = b"" if tail else text
             stream = _libc.fmemopen(text or b"\0", max(len(text), 1), b"rb")
         status = lib.tw_feedback_restore(pointer, stream, _USES[use])
         if stream is not None:
             _libc.fclose(stream)
+        if tail and status == _c.Status.ERR_FORMAT:
+            self._comm._error(status, "")  # its line is of a stream of nothing
+            raise FormatError("feedback '%s': %d bytes follow the end of the state" % (self.name, tail))
         self._must(status)
 
     def free(self) -> None:

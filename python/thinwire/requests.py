@@ -6,17 +6,31 @@ Arrays, codec and feedback of an operation are held here until it is complete, a
 communicator, so nothing is lost where a program drops a request.
 """
 import ctypes
+import math
 from typing import Any, Optional
 
 from thinwire._context import error
 from thinwire._library import lib
-from thinwire.errors import Error, InvalidArgumentError
+from thinwire.errors import Error, InvalidArgumentError, InvalidTypeError
 
 _wait = lib.tw_wait
 _wait_for = lib.tw_wait_for
 _test = lib.tw_test
 
 _LONGEST = 2**31 - 1  # milliseconds
+
+
+def seconds(x: Any, name: str) -> float:
+    """An argument called `name` that says how long to wait."""
+    try:
+        found = float(x)
+    except (TypeError, ValueError):
+        raise InvalidTypeError("%s is of type %s; accepted: a number of seconds" % (name, type(x).__name__)) from None
+    except OverflowError:
+        found = math.nan
+    if math.isnan(found):
+        raise InvalidArgumentError("%s is no number, or none that a float holds; accepted: seconds" % name)
+    return found
 
 
 class _Operation:
@@ -51,9 +65,9 @@ class _Operation:
         if self._error is not None:
             raise self._error
         if self in self._comm._running:
-            done = ctypes.c_int()
-            if timeout > 0.0:
-                status = _wait_for(self._address, min(int(1e3 * timeout) + 1, _LONGEST), ctypes.byref(done))
+            done, limit = ctypes.c_int(), seconds(timeout, "timeout")
+            if limit > 0.0:
+                status = _wait_for(self._address, int(min(1e3 * limit + 1, _LONGEST)), ctypes.byref(done))
             else:
                 status = _test(self._address, ctypes.byref(done))
             if status or done.value:

@@ -40,6 +40,8 @@ static tw_stats_t counted(const t_shape_t *shape)
     T_OK(tw_comm_stats_reset(t_world));
     t_job_once(t_world, shape);
     T_OK(tw_comm_stats(t_world, &stats));
+    t_expect("bytes between nodes", stats.bytes_network, stats.bytes_sent);
+    t_expect("bytes in a node", stats.bytes_memory, 0);
     return stats;
 }
 
@@ -63,6 +65,7 @@ static void bytes_of_an_allreduce(void)
             t_expect("bytes sent, direct", stats.bytes_sent, others * encoded(specs[s], counts[c]));
             t_expect("bytes received, direct", stats.bytes_received, stats.bytes_sent);
             t_expect("plain bytes, direct", stats.bytes_uncompressed, others * counts[c] * 4);
+            t_expect("elements, direct", stats.bytes_elements, counts[c] * 4);
             t_expect("calls", stats.calls, 1);
             t_expect("quantisations, direct", stats.quantisations,
                      lossless(specs[s]) ? 0 : counts[c]);
@@ -79,6 +82,7 @@ static void bytes_of_an_allreduce(void)
             t_expect("bytes sent, two_pass", stats.bytes_sent, sent);
             t_expect("bytes received, two_pass", stats.bytes_received, sent);
             t_expect("plain bytes, two_pass", stats.bytes_uncompressed, plain);
+            t_expect("elements, two_pass", stats.bytes_elements, counts[c] * 4);
             t_expect("quantisations, two_pass", stats.quantisations,
                      lossless(specs[s]) ? 0 : counts[c] + own);
         }
@@ -99,6 +103,7 @@ static void bytes_of_movement(void)
         stats      = counted(&shape);
         t_expect("bcast, bytes", t_over_all(stats.bytes_sent), (p - 1) * encoded(specs[s], 5003));
         t_expect("bcast, plain", t_over_all(stats.bytes_uncompressed), (p - 1) * 5003 * 4);
+        t_expect("bcast, elements", stats.bytes_elements, 5003 * 4);
         t_expect("bcast, received", stats.bytes_received,
                  t_rank == shape.root ? 0 : encoded(specs[s], 5003));
         T_CHECK(t_over_all(stats.quantisations) == (lossless(specs[s]) ? 0 : 5003) || p == 1,
@@ -109,20 +114,97 @@ static void bytes_of_movement(void)
         t_expect("allgather, bytes", t_over_all(stats.bytes_sent),
                  p * (p - 1) * encoded(specs[s], 5003));
         t_expect("allgather, received", stats.bytes_received, (p - 1) * encoded(specs[s], 5003));
+        t_expect("allgather, elements", stats.bytes_elements, 5003 * 4);
         t_expect("allgather, quantisations", stats.quantisations, lossless(specs[s]) ? 0 : 5003);
 
         shape.kind = T_ALLTOALL;
         stats      = counted(&shape);
         t_expect("alltoall, bytes", stats.bytes_sent, (p - 1) * encoded(specs[s], 5003));
         t_expect("alltoall, received", stats.bytes_received, (p - 1) * encoded(specs[s], 5003));
+        t_expect("alltoall, elements", stats.bytes_elements, p * 5003 * 4);
         t_expect("alltoall, quantisations", stats.quantisations, lossless(specs[s]) ? 0 : p * 5003);
 
         shape.kind = T_REDUCE_SCATTER_BLOCK;
         stats      = counted(&shape);
         t_expect("reduce_scatter, bytes", stats.bytes_sent, (p - 1) * encoded(specs[s], 5003));
+        t_expect("reduce_scatter, elements", stats.bytes_elements, p * 5003 * 4);
         t_expect("reduce_scatter, quantisations", stats.quantisations,
                  lossless(specs[s]) ? 0 : p * 5003);
     }
+}
+
+/* All forms of a call, which are counted in places of their own: as messages, in memory that a node's ranks
+ * share, and by MPI. */
+static void three_forms(tw_comm_t *comm, const tw_how_t *how, size_t n, uint64_t network,
+                        uint64_t memory)
+{
+    float        *x = t_malloc(2 * n * sizeof(float)), *y = x + n;
+    tw_request_t *request = NULL;
+
+    memset(x, 0, 2 * n * sizeof(float));
+    T_OK(tw_allreduce(comm, x, y, n, TW_SUM, how));
+    for (int form = 0; form < 3; form++) {
+        tw_stats_t stats;
+
+        if (form == 2) {
+            T_OK(tw_allreduce_init(comm, x, y, n, TW_SUM, how, &request));
+        }
+        T_OK(tw_comm_stats_reset(comm));
+        if (form == 0) {
+            T_OK(tw_allreduce(comm, x, y, n, TW_SUM, how));
+        } else if (form == 1) {
+            T_OK(tw_iallreduce(comm, x, y, n, TW_SUM, how, &request));
+        } else {
+            T_OK(tw_start(request));
+        }
+        T_OK(tw_wait(&request));
+        T_OK(tw_comm_stats(comm, &stats));
+        t_note("form %d of %zu values", form, n);
+        t_expect("elements", stats.bytes_elements, n * sizeof(float));
+        t_expect("network", t_over_all(stats.bytes_network), network);
+        t_expect("memory", t_over_all(stats.bytes_memory), memory);
+    }
+    T_OK(tw_request_free(&request));
+    free(x);
+}
+
+/* One node: whatever the codec and the way, nothing is on the network. */
+static void bytes_of_a_node(void)
+{
+    static const char *const settings[] = {"NODE_RANKS=0", NULL};
+    const tw_how_t           messages   = {.algorithm = TW_ALGORITHM_TWO_PASS};
+    const tw_how_t           by_mpi     = {.algorithm = TW_ALGORITHM_MPI};
+    const uint64_t           p          = (uint64_t)t_size;
+    tw_context_t            *ctx;
+    tw_comm_t               *comm = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
+
+    for (size_t n = 32 * p; n <= 32000 * p; n *= 1000) {
+        const uint64_t bytes = 2 * (p - 1) * n * sizeof(float);
+
+        three_forms(comm, NULL, n, 0, bytes);
+        three_forms(comm, &messages, n, 0, bytes);
+        three_forms(comm, &by_mpi, n, 0, bytes);
+    }
+    t_comm_done(comm, ctx);
+}
+
+/* Two ranks a node: values pass in its memory, sums between nodes. */
+static void bytes_of_nodes(void)
+{
+    static const char *const settings[] = {"NODE_RANKS=2", NULL};
+    const tw_how_t           how        = {.algorithm = TW_ALGORITHM_HIERARCHICAL};
+    const uint64_t           nodes      = (uint64_t)t_size / 2;
+    const size_t             n          = 1000 * (size_t)t_size;
+    tw_context_t            *ctx;
+    tw_comm_t               *comm;
+
+    if (t_size % 2 != 0 || t_size < 4) {
+        return;
+    }
+    comm = t_comm_under(settings, MPI_COMM_WORLD, &ctx);
+    three_forms(comm, &how, n, 2 * (nodes - 1) * n * sizeof(float),
+                (uint64_t)t_size * n * sizeof(float));
+    t_comm_done(comm, ctx);
 }
 
 /* At most two passes over each value, in whatever reduction and however many ranks. */
@@ -223,6 +305,8 @@ static void counters_answer(void)
 static const t_case_t cases[] = {
     {"bytes of an allreduce", bytes_of_an_allreduce, 1},
     {"bytes of movement", bytes_of_movement, 1},
+    {"bytes of a node", bytes_of_a_node, 1},
+    {"bytes of nodes", bytes_of_nodes, 1},
     {"at most two quantisations", at_most_two_quantisations, 1},
     {"the steady state allocates nothing", the_steady_state_allocates_nothing, 1},
     {"counters answer", counters_answer, 1},

@@ -10,7 +10,7 @@ limit=${TW_TIME_LIMIT:-120}
 library=$top_builddir/lib/libthinwire.so
 family=$([ "$TW_MPI" = openmpi ] && echo 'open mpi' || echo mpich)
 export THINWIRE_LIBRARY=$library PYTHONPATH=$top_srcdir/python PYTHONDONTWRITEBYTECODE=1
-plan 47
+plan 50
 
 # What is missing for all of it, and for the part with mpi4py.
 missing=
@@ -62,6 +62,8 @@ for n in 1 2 3 4; do
     test_with "$missing" "without mpi4py, on $n ranks" by_itself $n sum
     test_with "$missing" "several communicators and threads without mpi4py, on $n ranks" by_itself $n twice
 done
+test_with "$missing" "children of fork() end without MPI" by_itself 2 child
+test_with "$missing" "MPI_Finalize ends the thread of what is under way" by_itself 3 busy
 test_with "$missing" "MPI was finalised" by_itself 2 late
 stranger() { # as the mpirun of another MPI library starts them
     local out
@@ -182,21 +184,27 @@ test_with "$without_mpi4py" "a library of another MPI than mpi4py's" other_mpi
 without_pip=$missing
 [ -n "$missing" ] || "$python" -c 'import setuptools, wheel, pip; assert int(setuptools.__version__.split(".")[0]) >= 61' >/dev/null 2>&1 ||
     without_pip="no pip with setuptools 61 (Debian, Ubuntu: python3-pip python3-setuptools python3-wheel)"
-installs() { # FOLDER WHAT: and the library is that of thinwire.pc
-    env -u THINWIRE_LIBRARY "PKG_CONFIG_PATH=$scratch/pc" "$python" -m pip install --no-build-isolation --no-deps --no-index \
+installs() { # FOLDER WHAT LIBDIR: and the library is that one; pkg-config knows what is in pc, where there is that
+    env -u THINWIRE_LIBRARY "PKG_CONFIG_LIBDIR=$scratch/pc" "$python" -m pip install --no-build-isolation --no-deps --no-index \
         --disable-pip-version-check --no-cache-dir --target "$scratch/$1" "$2" || return 1
     (cd "$scratch" && env -u THINWIRE_LIBRARY "PYTHONPATH=$scratch/$1" "$python" -m thinwire) >"$scratch/out" || return 1
     cat "$scratch/out"
-    grep -q "^thinwire [0-9.]*, $scratch/pc/libthinwire.so.0: " "$scratch/out" && [ -e "$scratch/$1/thinwire/py.typed" ] && [ -x "$scratch/$1/bin/thinwire-bench-ddp" ]
+    grep -q "^thinwire [0-9.]*, $3/libthinwire.so.0: " "$scratch/out" && [ -e "$scratch/$1/thinwire/py.typed" ] && [ -x "$scratch/$1/bin/thinwire-bench-ddp" ]
+}
+from_built() { # after ./quickstart, in a folder with a space
+    local tree="$scratch/a tree"
+    mkdir -p "$tree/build/lib" && cp -r "$top_srcdir/python" "$tree/python" && chmod -R u+w "$tree" &&
+        ln -s "$library" "$tree/build/lib/libthinwire.so.0" && installs built "$tree/python" "$tree/build/lib"
 }
 from_folder() {
     cp -r "$top_srcdir/python" "$scratch/source" && chmod -R u+w "$scratch/source" && mkdir "$scratch/pc" &&
         ln -s "$library" "$scratch/pc/libthinwire.so.0" &&
         sed "s|^libdir=.*|libdir=$scratch/pc|" "$top_builddir/thinwire.pc" >"$scratch/pc/thinwire.pc" &&
-        installs folder "$scratch/source"
+        installs folder "$scratch/source" "$scratch/pc"
 }
 from_tarball() {
-    (cd "$scratch/source" && "$python" setup.py -q sdist -d "$scratch/dist") && installs tarball "$scratch"/dist/thinwire-*.tar.gz
+    (cd "$scratch/source" && "$python" setup.py -q sdist -d "$scratch/dist") && installs tarball "$scratch"/dist/thinwire-*.tar.gz "$scratch/pc"
 }
+test_with "$without_pip" "pip installs the folder, the library is that of the build" from_built
 test_with "$without_pip" "pip installs the folder, pkg-config finds the library" from_folder
 test_with "$without_pip" "pip installs the source distribution" from_tarball

@@ -5,6 +5,8 @@ sum    collectives, the level of threads, and an end that nobody writes
 twice  two communicators, one of them freed; a third one in another thread
 raise  rank 0 raises before it sends anything, the others wait for it: the job must end
 late   a communicator after MPI_Finalize
+child  children of os.fork() that end by sys.exit(), by an exception and at their end
+busy   MPI_Finalize while the library's thread has something under way: no such thread is left
 """
 import ctypes
 import os
@@ -51,5 +53,34 @@ elif what == "late":
     except thinwire.InvalidArgumentError as error:
         assert str(error) == "MPI is finalised already", error
         print("right on rank %d" % comm.rank)
+elif what == "child":
+    for ending in ("exit", "raise", "end"):
+        child = os.fork()
+        if child == 0:
+            sys.stderr = open(os.devnull, "w")  # a traceback
+            if ending == "exit":
+                sys.exit(7)
+            if ending == "raise":
+                raise KeyError
+            break
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert status == {"exit": 7, "raise": 1, "end": 0}[ending], status
+        assert comm.allreduce(ones)[0] == wanted
+    else:
+        print("right on rank %d" % comm.rank)
+elif what == "busy":
+
+    def threads():
+        names = (open("/proc/self/task/%s/comm" % task).read().strip() for task in os.listdir("/proc/self/task"))
+        return list(names).count("tw_progress")
+
+    comm.start_progress()
+    assert comm.allreduce(ones, algorithm="two_pass")[0] == wanted
+    assert threads() == 1
+    if comm.rank != 0:  # which never comes
+        request = comm.iallreduce(ones, algorithm="two_pass")
+    _mpi._function("MPI_Finalize")()
+    assert threads() == 0, threads()
+    print("right on rank %d" % comm.rank)
 else:
     sys.exit("no test " + what)

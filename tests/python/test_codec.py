@@ -55,8 +55,17 @@ class Codecs(unittest.TestCase):
         self.assertEqual(Codec("onebit").size(2048), 2048 // 8 + 8)
         with self.assertRaises(thinwire.OutOfRangeError):
             Codec("bf16").size(2**62)
-        with self.assertRaises(InvalidArgumentError):
-            Codec("bf16").size(-1)
+        for n in (-1, 2**64, 2**70 + 5, 10**5000):
+            with self.assertRaisesRegex(InvalidArgumentError, "n is .*; accepted: numbers of elements"):
+                Codec("bf16").size(n)
+            with self.assertRaisesRegex(InvalidArgumentError, "n is .*; accepted: numbers of elements"):
+                Codec("bf16").decode(bytes(4), n)
+        Codec("bf16").size(2)
+        for n in (2.0, "2", None):
+            with self.assertRaisesRegex(InvalidTypeError, "n is of type .*; accepted: an integer"):
+                Codec("bf16").size(n)
+            with self.assertRaisesRegex(InvalidTypeError, "n is of type .*; accepted: an integer"):
+                Codec("bf16").decode(bytes(4), n)
         with self.assertRaises(thinwire.UnsupportedError):
             Codec("auto").size(5)
 

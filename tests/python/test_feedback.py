@@ -94,6 +94,14 @@ class Feedbacks(unittest.TestCase):
                 feedback.load_state_dict(state)
             self.assertIsInstance(caught.exception, ValueError)
             self.assertEqual(feedback.read().tobytes(), before.tobytes())
+        if good["residuals"] is None:
+            tails = (None,) * 3
+        else:
+            tails = (good["residuals"] + b"x", good["residuals"] * 2, memoryview(good["residuals"] + bytes(3)))
+        for tail in tails:
+            with self.assertRaisesRegex(thinwire.FormatError, "feedback 'b': .*bytes follow the end" if rank == 0 else "feedback 'b'"):
+                feedback.load_state_dict(dict(good, residuals=tail))
+            self.assertEqual(feedback.read().tobytes(), before.tobytes())
         with self.assertRaisesRegex(InvalidArgumentError, "accepted: 'sum', 'average'"):
             feedback.load_state_dict(good, "mean")
 

@@ -172,6 +172,18 @@ class Objects(unittest.TestCase):
             self.refused(InvalidArgumentError, "x is read-only", c.bcast, read_only, same=True, root=rank)
             self.refused(InvalidArgumentError, "root %d is no rank" % size, c.bcast, x, root=size)
             self.refused(InvalidArgumentError, "root -1 is no rank", c.reduce, x, root=-1)
+            for root in (0.5, "0", None):
+                self.refused(InvalidTypeError, "root is of type .*; accepted: an integer", c.bcast, x, root=root)
+                self.refused(InvalidTypeError, "root is of type .*; accepted: an integer", c.ireduce, x, root=root)
+            for root in (2**32, 10**5000):
+                self.refused(InvalidArgumentError, "root .* is no rank of", c.bcast, x, root=root)
+            for count in (2**64, 2**64 + 1000, 10**5000):
+                self.refused(InvalidArgumentError, "counts must be %d numbers" % size, c.allgatherv, x, [count] * size)
+                self.refused(InvalidArgumentError, "recv_counts must be", c.alltoallv, x[:size], [1] * size, [count] * size)
+                self.refused(InvalidArgumentError, "count is .*; accepted: numbers of elements", c.feedback, "a", count)
+            self.refused(thinwire.NoMemoryError, "no new array", c.alltoallv, x[:size], [1] * size, [2**63] * size)
+            for count in (100.5, "100", None):
+                self.refused(InvalidTypeError, "count is of type .*; accepted: an integer", c.feedback, "a", count)
             self.refused(InvalidArgumentError, "counts must be %d numbers" % size, c.allgatherv, x, [1000] * (size + 1))
             self.refused(InvalidArgumentError, "counts must be", c.allgatherv, x, [-1] * size)
             self.refused(InvalidTypeError, "counts is no list of numbers", c.allgatherv, x, [1.5] * size)

@@ -72,6 +72,20 @@ class Requests(unittest.TestCase):
             x.extend(b"more")
         request.wait()
 
+    def test_timeouts(self):
+        """Of any number of seconds, and of what is none: the operation goes on."""
+        request = self.comm.iallreduce(numbers(100))
+        for timeout in (10**400, float("nan")):
+            with self.assertRaisesRegex(thinwire.InvalidArgumentError, "timeout is no number, or none that a float"):
+                request.test(timeout)
+        for timeout in ("soon", None):
+            with self.assertRaisesRegex(thinwire.InvalidTypeError, "timeout is of type .*; accepted: a number of seconds"):
+                request.test(timeout)
+        self.assertIs(type(request.test(-1e300)), bool)
+        while not request.test(float("inf")):
+            pass
+        self.assertEqual(request.result.tobytes(), self.total(100, 1).tobytes())
+
     def test_test(self):
         request = self.comm.ialltoall(numbers((size, 100)))
         self.assertIs(type(request.test()), bool)

@@ -79,6 +79,7 @@ bench() { # RANKS ARGUMENT...
 table() {
     bench 2 mlp --seconds 2 --json "$scratch/bench.json" || return 1
     grep -q '^thinwire tree8 ' "$scratch/out" && grep -q '^gloo fp32 ' "$scratch/out" && grep -q '^verdict: ' "$scratch/out" &&
+        grep -q '^mlp: 0.41 million parameters, gradients of 1.63 MB, ' "$scratch/out" &&
         [ "$("$json_query" "$scratch/bench.json" ranks)" = 2 ] && [ "$("$json_query" "$scratch/bench.json" 'rows.#')" = 5 ]
 }
 check "thinwire-bench-ddp: a table and a verdict" table

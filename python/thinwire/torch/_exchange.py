@@ -22,17 +22,9 @@ from thinwire.codec import Codec
 from thinwire.comm import Comm
 from thinwire.errors import DeadError, Error, UnsupportedError
 from thinwire.feedback import Feedback
+from thinwire.torch._values import is_small, length
 
 _LOOK = 0.1  # seconds between two looks whether to stop
-
-SMALL = 1024  # elements
-SMALL_VECTOR = 65536  # of one axis: biases, and what normalises
-
-
-def is_small(parameter: Any) -> bool:
-    """Whether a parameter is one of those that are not worth a lossy codec."""
-    return bool(parameter.numel() < (SMALL_VECTOR if parameter.dim() < 2 else SMALL))
-
 
 class Part(NamedTuple):
     """Of a bucket: a parameter that travels alone."""
@@ -127,7 +119,7 @@ class Exchanger:
     def _make_layout(self, count: int, parameters: List[Any]) -> Layout:
         made, start = Layout([], []), 0
         for parameter in parameters:
-            end = start + parameter.numel()
+            end = start + length(parameter)
             if is_small(parameter):
                 made.small.append((start, end))
             else:

@@ -12,6 +12,7 @@ import torch.distributed as dist
 from thinwire.comm import CodecLike, Comm
 from thinwire.errors import InvalidArgumentError, InvalidTypeError, UnsupportedError
 from thinwire.torch._group import communicator_for
+from thinwire.torch._values import WIDE, is_real, packed, unpack, vector, write
 
 
 def register_fsdp(model: Any, codec: CodecLike = "tree8", *, comm: Optional[Comm] = None) -> Comm:
@@ -29,25 +30,28 @@ def _reduce(state, grad, output=None):  # type: ignore[no-untyped-def]  # called
     comm, codec = state
     if output is None:  # NO_SHARD
         values, codec = _values(grad, codec)
-        grad.copy_(comm.allreduce(values, codec, op="average", out=values).view(grad.shape))
+        write(grad, comm.allreduce(values, codec, op="average", out=values))
     else:
         _scatter(comm, codec, output, grad, "average")
 
 
 def _values(tensor: Any, codec: Any) -> Tuple[Any, Any]:
-    """A contiguous vector of float32, the same memory where that serves, and the codec for it. What a float32 does not
-    hold, and bytes, as which parameters of several types travel together, lose nothing."""
-    if tensor.device.type != "cpu" or tensor.is_complex():
-        raise InvalidArgumentError(
-            "a tensor is of %s on %s; accepted: real numbers on cpu" % (tensor.dtype, tensor.device)
-        )
-    exact = not tensor.is_floating_point() or tensor.dtype == torch.float64
-    wide = exact and tensor.dtype != torch.uint8
-    return tensor.detach().reshape(-1).to(torch.float64 if wide else torch.float32), None if exact else codec
+    """What is to be added up as vector() has it, and the codec for it: what a float32 does not hold loses nothing."""
+    _check_tensor(tensor)
+    if not is_real(tensor):
+        raise InvalidArgumentError("a gradient is of %s; accepted: real or complex numbers" % tensor.dtype)
+    values = vector(tensor)
+    return values, None if values.dtype == torch.float64 else codec
+
+
+def _check_tensor(tensor: Any) -> None:
+    if tensor.device.type != "cpu":
+        raise InvalidArgumentError("a tensor is on %s; accepted: on cpu" % tensor.device)
 
 
 def _scatter(comm: Comm, codec: Any, output: Any, source: Any, op: str) -> None:
-    output.copy_(comm.reduce_scatter(*_values(source, codec), op=op).view(output.shape))
+    values, codec = _values(source, codec)
+    write(output, comm.reduce_scatter(values, codec, op=op))
 
 
 def set_fully_shard(
@@ -100,4 +104,8 @@ class Gather(_Allocating):
     def __call__(self, output_tensor: Any, input_tensor: Any, group: Any, async_op: bool = False) -> None:
         """The input_tensor of all ranks of the group, one after another, into output_tensor. Collective; blocks."""
         self._check(group)
-        output_tensor.copy_(self._comm.allgather(*_values(input_tensor, self._codec)).view(output_tensor.shape))
+        _check_tensor(input_tensor)
+        if self._codec is None or not is_real(input_tensor) or input_tensor.dtype in WIDE:
+            unpack(self._comm.allgather(packed(input_tensor)), output_tensor, input_tensor)
+        else:
+            write(output_tensor, self._comm.allgather(vector(input_tensor), self._codec))

@@ -14,9 +14,12 @@ from thinwire.codec import Codec
 from thinwire.comm import CodecLike, Comm
 from thinwire.errors import Error, FormatError, InvalidArgumentError, InvalidTypeError
 from thinwire.feedback import Feedback
+from thinwire.requests import seconds
 from thinwire.torch import _group
-from thinwire.torch._exchange import Exchanger, is_small
+from thinwire.torch._exchange import Exchanger
+from thinwire.torch._values import float32_codec, is_small, length
 
+_PATIENCE = 60.0  # seconds
 _NAME = 63  # characters of a feedback's name
 _alive: "weakref.WeakSet[Exchanger]" = weakref.WeakSet()  # each lives as long as its thread
 
@@ -28,12 +31,12 @@ def register(
     feedback: Optional[bool] = None,
     *,
     comm: Optional[Comm] = None,
-    timeout: float = 60.0,
+    timeout: float = _PATIENCE,
 ) -> "Hook":
     """Have the gradients of a DistributedDataParallel model averaged by thinwire: model.register_comm_hook().
 
     codec     spec or Codec of the gradients; float16 and bfloat16 ones are encoded as float32, float64 ones too unless
-              the codec loses nothing.
+              the codec loses nothing, complex ones as pairs of real numbers.
     small     of those of small parameters, where codec loses something: of fewer than 1024 elements, or of one axis
               (biases, normalisation) and fewer than 65536.
     feedback  whether what the codec loses is added to the next gradient of the same parameter; None: if the codec
@@ -49,10 +52,11 @@ def register(
     if not isinstance(model, DistributedDataParallel):
         raise InvalidTypeError("model is of type %s; accepted: DistributedDataParallel" % type(model).__name__)
     ranks = _group.ranks_of(model.process_group)
-    problem, codecs = "", None
+    problem, codecs, limit = "", None, _PATIENCE
     parameters = [(name, p) for name, p in model.module.named_parameters() if p.requires_grad]
     try:
-        codecs = _codec(codec), _codec(small)
+        codecs = float32_codec(codec), float32_codec(small)
+        limit = seconds(timeout, "timeout")
         _check(model, ranks, parameters, comm)
     except Error as error:
         problem = str(error)
@@ -64,16 +68,9 @@ def register(
         "comm": comm is not None,
         "parameters": hashlib.sha256(json.dumps(details).encode()).hexdigest(),
     }
-    _group.agree("thinwire.torch.register", ranks, asked, problem, details, timeout)
+    _group.agree("thinwire.torch.register", ranks, asked, problem, details, limit)
     assert codecs is not None
     return Hook(model, codecs, feedback, parameters, comm, _group.communicator(ranks) if comm is None else comm)
-
-
-def _codec(codec: Any) -> Codec:
-    made = codec if isinstance(codec, Codec) else Codec("fp32" if codec is None else codec)
-    if made.dtype != "float32":
-        raise InvalidArgumentError("codec %s is of %s; accepted: of float32" % (made.spec, made.dtype))
-    return made
 
 
 def _check(model: Any, ranks: List[int], parameters: List[Tuple[str, Any]], comm: Any) -> None:
@@ -104,8 +101,17 @@ def _feedback_name(name: str) -> str:
     return "%s-%s" % (shown, hashlib.sha256(name.encode()).hexdigest()[:16])
 
 
+def _some(names: List[Any], most: int = 2) -> str:
+    """The first of some names, for a line."""
+    return ", ".join([*map(repr, names[:most]), *(["..."] if len(names) > most else [])]) or "none"
+
+
+def _nothing() -> None:
+    """The hook of a copy."""
+
+
 class Hook:
-    """What register() returns: the exchange of a model's gradients.
+    """What register() returns: the exchange of a model's gradients. A copy of the model has none.
 
     comm       the communicator, for stats()
     codec      the full spec of the gradients' codec, small that of small ones'
@@ -130,7 +136,7 @@ class Hook:
         if not traits.lossless and (traits.feedback if feedback is None else feedback):
             for name, parameter in parameters:
                 if not is_small(parameter):
-                    self.feedbacks[name] = comm.feedback(_feedback_name(name), parameter.numel())
+                    self.feedbacks[name] = comm.feedback(_feedback_name(name), length(parameter))
         by_id = {id(parameter): self.feedbacks[name] for name, parameter in parameters if name in self.feedbacks}
         self._exchanger = Exchanger(self, comm, codecs[0], codecs[1], by_id)
         _stop_at_exit(self._exchanger)
@@ -143,6 +149,10 @@ class Hook:
             len(self.feedbacks),
             self.comm,
         )
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        """Of a model that is pickled or copied, torch drops the hook, whoever wrote it, and keeps this."""
+        return _nothing, ()
 
     def state_dict(self) -> Dict[str, Any]:
         """The residuals, for a checkpoint that rank 0 of the group writes (elsewhere the same without the residuals);
@@ -158,11 +168,17 @@ class Hook:
         FormatError on all ranks, after which all residuals are zero. Collective."""
         saved = state.get("feedback") if isinstance(state, dict) else None
         saved = saved if isinstance(saved, dict) else {}
+        missing = [name for name in self.feedbacks if name not in saved]
         try:
             for name, feedback in self.feedbacks.items():
                 feedback.load_state_dict(saved.get(name, {}), use)
         except FormatError:
             self.clear()
+            if self.comm.rank == 0 and missing:
+                raise FormatError(
+                    "the state has no residuals of %s%s; it has %s"
+                    % ("%d parameters: " % len(missing) if len(missing) > 1 else "", _some(missing), _some(list(saved)))
+                ) from None
             raise
 
     def clear(self) -> None:

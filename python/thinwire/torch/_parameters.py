@@ -1,29 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """thinwire/torch/_parameters.py - whole models: averaged or broadcast, for example every few steps or at the start."""
-from typing import Any, Iterator, Optional, Tuple
+from typing import Any, List, Optional
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from thinwire.comm import CodecLike, Comm
 from thinwire.errors import InvalidArgumentError
-from thinwire.torch._exchange import is_small
 from thinwire.torch._group import communicator_for
+from thinwire.torch._values import WIDE, float32_codec, is_real, is_small, packed, unpack, vector, write
 
 
 @torch.no_grad()
 def average_parameters(model: torch.nn.Module, codec: CodecLike = None, *, comm: Optional[Comm] = None) -> None:
-    """Replace parameters and buffers of floating point by their average over the ranks; others are left alone.
+    """Replace parameters and buffers of floating point, or complex ones, by their average over the ranks; others are
+    left alone.
 
-    codec  of float32, float16 and bfloat16 tensors, the last two as float32; None: nothing is lost. Small tensors
-           (as in register()) and float64 lose nothing.
+    codec  of float32, float16 and bfloat16 tensors, the last two as float32, and of complex ones, as pairs; None:
+           nothing is lost. Small tensors (as in register()) and float64 lose nothing.
     comm   a Comm; None: one that is kept for the ranks of the model's process group, if it has one, else of all.
     Collective.
     """
+    made = float32_codec(codec)
+    tensors = [tensor for tensor in _tensors(model) if is_real(tensor)]
     comm = communicator_for(getattr(model, "process_group", None), comm)
-    for tensor, values, spec in _tensors(model, codec):
-        if tensor.is_floating_point():
-            comm.allreduce(values, spec, op="average", out=values)
-            tensor.copy_(values.view(tensor.shape))
+    for tensor in tensors:
+        values = vector(tensor).clone()
+        comm.allreduce(values, None if _exact(tensor) else made, op="average", out=values)
+        write(tensor, values)
 
 
 @torch.no_grad()
@@ -31,23 +35,47 @@ def broadcast_parameters(
     model: torch.nn.Module, codec: CodecLike = None, root: int = 0, *, comm: Optional[Comm] = None
 ) -> None:
     """Replace parameters and buffers by those of rank `root` (of comm, or of the process group). With a codec that
-    loses something all ranks, the root too, get the same. Arguments as in average_parameters(); what is not of
-    floating point loses nothing. Collective."""
+    loses something all ranks, the root too, get the same. Arguments as in average_parameters(); what loses nothing,
+    integers and bools among it, is the same bits afterwards. Collective."""
+    made = float32_codec(codec)
+    tensors = _tensors(model)
     comm = communicator_for(getattr(model, "process_group", None), comm)
-    for tensor, values, spec in _tensors(model, codec):
-        comm.bcast(values, spec, root=root, same=True)
-        tensor.copy_(values.view(tensor.shape))
-
-
-def _tensors(model: torch.nn.Module, codec: CodecLike) -> Iterator[Tuple[Any, Any, Any]]:
-    """Each tensor, its values as a new vector of float32 or float64, and the codec for these."""
-    tensors = [*model.parameters(), *model.buffers()]
-    for tensor in tensors:  # all before the first is sent
-        if tensor.device.type != "cpu" or tensor.is_complex():
-            raise InvalidArgumentError(
-                "a tensor of the model is of %s on %s; accepted: real numbers on cpu" % (tensor.dtype, tensor.device)
-            )
     for tensor in tensors:
-        exact = not tensor.is_floating_point() or tensor.dtype == torch.float64
-        values = tensor.detach().to(torch.float64 if exact else torch.float32, copy=True).reshape(-1)
-        yield tensor, values, None if exact or is_small(tensor) else codec
+        if _exact(tensor) or made.traits.lossless:
+            values = packed(tensor).clone()
+            comm.bcast(values, root=root)
+            unpack(values, tensor, tensor)
+        else:
+            values = vector(tensor).clone()
+            comm.bcast(values, made, root=root, same=True)
+            write(tensor, values)
+
+
+def _exact(tensor: Any) -> bool:
+    """Whether it loses nothing, with any codec."""
+    return not is_real(tensor) or tensor.dtype in WIDE or is_small(tensor)
+
+
+def _tensors(model: torch.nn.Module) -> List[Any]:
+    """Parameters and buffers, all of which can be sent and written to: looked at before the first is sent."""
+    found = []
+    for kind, named in (("parameter", model.named_parameters()), ("buffer", model.named_buffers())):
+        for name, tensor in named:
+            problem = _problem(tensor)
+            if problem:
+                raise InvalidArgumentError(
+                    "the %s '%s' %s; accepted: dense tensors on cpu, of which each element has memory of its own"
+                    % (kind, name, problem)
+                )
+            found.append(tensor)
+    return found
+
+
+def _problem(tensor: Any) -> str:
+    if is_lazy(tensor):
+        return "is not initialised"
+    if tensor.device.type != "cpu" or tensor.layout is not torch.strided or tensor.is_quantized:
+        return "is of %s, %s, on %s" % (tensor.dtype, tensor.layout, tensor.device)
+    if any(length > 1 and step == 0 for length, step in zip(tensor.shape, tensor.stride())):
+        return "is expanded"
+    return "was made in inference mode" if tensor.is_inference() else ""

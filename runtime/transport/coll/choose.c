@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "runtime/transport/coll/collective.h"
+#include "runtime/transport/coll/traffic.h"
 #include "runtime/transport/shm/quick.h"
 
 const tw_algorithm_row_t *tw_collective_row(const tw_collective_t *collective, const char *name)
@@ -152,6 +152,7 @@ static tw_status_t tw_collective_create(tw_collective_call_t *call, tw_form_t fo
     op->send  = call->send == TW_IN_PLACE ? call->recv : call->send;
     op->after = call->after;
     op->algorithm->fill(op, call);
+    op->traffic = tw_traffic(call, op->algorithm->ready != NULL, op->element);
     return tw_request_finish(op, form, request_p);
 }
 
@@ -177,6 +178,12 @@ tw_status_t tw_collective_run(tw_collective_call_t *call, tw_form_t form, tw_req
     }
     row = call->algorithm != NULL ? call->algorithm : call->collective->first;
     if (form == TW_BLOCKING && row != NULL && row->at_once != NULL && row->at_once(call, &status)) {
+        if (row->in_node && status == TW_OK) {
+            const tw_traffic_t traffic =
+                tw_traffic(call, true, tw_node_identity(call->comm, call->how));
+
+            tw_comm_count(call->comm, &traffic);
+        }
         return status;
     }
     call->codec =

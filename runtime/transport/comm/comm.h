@@ -27,6 +27,11 @@
 
 #define TW_SYNC_SMALL 1024 /* bytes of a set-up message that passes through the communicator */
 
+/* What a call adds to the counters when it starts (coll/traffic.h). */
+typedef struct tw_traffic {
+    uint64_t elements, memory; /* bytes */
+} tw_traffic_t;
+
 struct tw_comm {
     tw_context_t                 *ctx;
     tw_log_t                      log; /* the context's, with our rank */
@@ -35,7 +40,9 @@ struct tw_comm {
     const struct tw_endpoint_ops *endpoint;       /* how the messages of operations travel       */
     void                         *endpoint_state; /* its own                                      */
     struct tw_progress_thread *progress_thread;   /* the thread that moves messages, or NULL      */
-    bool                  by_progress_thread;     /* it does that right now                       */
+    bool by_progress_thread;                      /* it does that right now                       */
+    void (*thread_release)(struct tw_comm *comm); /* forgets that MPI_Finalize ends it; or NULL   */
+    int                   thread_key;             /* for that                                   */
     int                   rank, size;
     int                   local_ranks; /* on this machine                            */
     int                   leader;      /* the lowest of them                         */
@@ -71,6 +78,19 @@ struct tw_comm {
     int     pending; /* messages, at the last eighth of the limit; -1: none of it passed */
     uint8_t small_in[TW_SYNC_SMALL], small_out[TW_SYNC_SMALL]; /* sync.h    */
 };
+
+static inline void tw_comm_count(tw_comm_t *comm, const tw_traffic_t *traffic)
+{
+    comm->stats.bytes_elements += traffic->elements;
+    comm->stats.bytes_memory += traffic->memory;
+}
+
+/* Bytes that leave this rank, for ranks of its node or others. */
+static inline void tw_comm_count_sent(tw_comm_t *comm, uint64_t bytes, bool in_node)
+{
+    comm->stats.bytes_sent += bytes;
+    *(in_node ? &comm->stats.bytes_memory : &comm->stats.bytes_network) += bytes;
+}
 
 /* The i-th rank to send to, and to receive from; i = 1 .. size-1; the size-th is the rank itself. */
 static inline int tw_comm_peer(const tw_comm_t *comm, int i)

@@ -9,6 +9,44 @@
 #include "runtime/transport/engine/progress_thread.h"
 #include "runtime/transport/link/mpi_ops.h"
 
+/* Called when the attribute is deleted. */
+static int tw_comm_thread_end(MPI_Comm self, int key, void *value, void *extra)
+{
+    tw_comm_t *comm = value;
+
+    (void)self;
+    (void)key;
+    (void)extra;
+    comm->thread_release = NULL;
+    tw_progress_thread_stop(comm);
+    return MPI_SUCCESS;
+}
+
+static void tw_comm_thread_release(tw_comm_t *comm)
+{
+    MPI_Comm_delete_attr(MPI_COMM_SELF, comm->thread_key);
+    MPI_Comm_free_keyval(&comm->thread_key);
+}
+
+/* MPI_Finalize deletes the attributes of MPI_COMM_SELF before all else: the thread, which calls MPI, ends
+ * there, whatever is under way. */
+static bool tw_comm_thread_until_finalize(tw_comm_t *comm)
+{
+    if (comm->thread_release != NULL) {
+        return true;
+    }
+    if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, tw_comm_thread_end, &comm->thread_key,
+                               NULL) != MPI_SUCCESS) {
+        return false;
+    }
+    if (MPI_Comm_set_attr(MPI_COMM_SELF, comm->thread_key, comm) != MPI_SUCCESS) {
+        MPI_Comm_free_keyval(&comm->thread_key);
+        return false;
+    }
+    comm->thread_release = tw_comm_thread_release;
+    return true;
+}
+
 static tw_status_t tw_comm_thread(tw_comm_t *comm, const char **why_p)
 {
     int level = MPI_THREAD_SINGLE;
@@ -19,7 +57,9 @@ static tw_status_t tw_comm_thread(tw_comm_t *comm, const char **why_p)
         return TW_ERR_UNSUPPORTED;
     }
     *why_p = "no thread can be started";
-    return tw_progress_thread_start(comm, true) ? TW_OK : TW_ERR_NO_MEMORY;
+    return tw_comm_thread_until_finalize(comm) && tw_progress_thread_start(comm, true)
+               ? TW_OK
+               : TW_ERR_NO_MEMORY;
 }
 
 tw_status_t tw_comm_start_progress(tw_comm_t *comm)

@@ -121,6 +121,15 @@ static void tw_comm_leave_seat(tw_comm_t *comm)
     comm->peers = NULL;
 }
 
+/* In this order: MPI may hold locks while an attribute is deleted, for which the thread would wait. */
+static void tw_comm_stop_thread(tw_comm_t *comm)
+{
+    tw_progress_thread_stop(comm);
+    if (comm->thread_release != NULL) {
+        comm->thread_release(comm);
+    }
+}
+
 /* After an error MPI may still write into buffers of unfinished operations: they are never freed.
  */
 static void tw_comm_abandon(tw_comm_t *comm)
@@ -128,7 +137,7 @@ static void tw_comm_abandon(tw_comm_t *comm)
 #ifdef __SANITIZE_ADDRESS__
     __lsan_ignore_object(comm);
 #endif
-    tw_progress_thread_stop(comm);
+    tw_comm_stop_thread(comm);
     if (comm->endpoint_state != NULL) {
         comm->endpoint->abandon(comm);
     }
@@ -241,7 +250,7 @@ tw_status_t tw_comm_destroy(tw_comm_t *comm)
         return TW_ERR_BUSY;
     }
     tw_auto_close(comm, true);
-    tw_progress_thread_stop(comm);
+    tw_comm_stop_thread(comm);
     status = tw_device_slots_release(comm);
     if (status == TW_OK) {
         status = comm->endpoint->close(comm);

@@ -19,7 +19,7 @@ tw_status_t tw_lane_send(tw_request_t *op, tw_lane_t *lane, int stage, int tag_s
     tw_held_t   message = {stage, tag_stage, peer, bytes, size};
     tw_status_t status;
 
-    op->comm->stats.bytes_sent += size;
+    tw_comm_count_sent(op->comm, size, op->comm->nodes.node_of[peer] == op->comm->nodes.mine);
     op->comm->stats.bytes_uncompressed += values * op->element;
     if (lane->device != NULL && size > 0) {
         message.bytes = tw_staging_send(op, lane, &message, &status);

@@ -93,6 +93,7 @@ static tw_status_t tw_request_begin(tw_request_t *op)
         op->feedback->user = op;
     }
     comm->stats.calls++;
+    tw_comm_count(comm, &op->traffic);
     while (*tail != NULL) {
         tail = &(*tail)->next;
     }

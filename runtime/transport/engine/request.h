@@ -128,6 +128,8 @@ struct tw_request {
     size_t        *array[TW_ARRAYS_MAX]; /* counts and displacements, in elements */
     size_t         own_first, own_count; /* values of the sum that this rank encodes */
 
+    tw_traffic_t traffic; /* of a start */
+
     size_t   element;    /* bytes                                           */
     size_t   chunk;      /* values per fragment, a multiple of the block       */
     size_t   slot_bytes; /* room for chunk encoded values                   */

@@ -2,8 +2,7 @@
  * transport/coll/native/native.c - see native.h.
  *
  * Values are added as MPI adds them, not in the order of ranks; nothing is quantised. What travels
- * is not seen: bytes_sent counts what an algorithm must send that wastes nothing (see
- * tw_native_bytes()).
+ * is not seen: bytes_sent counts what an algorithm must send that wastes nothing (coll/traffic.h).
  */
 #include "config.h"
 
@@ -11,6 +10,7 @@
 #include <string.h>
 
 #include "runtime/transport/coll/native/native.h"
+#include "runtime/transport/coll/traffic.h"
 
 static MPI_Datatype tw_native_type(const tw_collective_call_t *call)
 {
@@ -80,34 +80,13 @@ bool tw_native_fits(const tw_collective_call_t *call)
     return at <= INT_MAX;
 }
 
-/* What this rank sends where no byte is sent in vain: of P ranks and V bytes, 2 (P-1)/P V in an
- * allreduce, (P-1)/P V in a reduction to one or to shares, (P-1) V of blocks; of a broadcast, V
- * from all ranks but the last. */
+/* What MPI sends is not seen, nor, with several nodes, how: all of it is the network's then. */
 static void tw_native_bytes(const tw_collective_call_t *call)
 {
-    tw_comm_t     *comm   = call->comm;
-    const uint64_t others = (uint64_t)comm->size - 1, ranks = (uint64_t)comm->size;
-    const uint64_t element = tw_native_element(call);
-    uint64_t       bytes   = call->count * element;
+    tw_comm_t     *comm  = call->comm;
+    const uint64_t bytes = tw_traffic_least(call, comm->size, tw_native_element(call));
 
-    switch (call->collective->operation) {
-    case TW_OPERATION_ALLREDUCE:
-        bytes = 2 * others * bytes / ranks;
-        break;
-    case TW_OPERATION_REDUCE:
-        bytes = others * bytes / ranks;
-        break;
-    case TW_OPERATION_BCAST:
-        bytes = (comm->rank - call->root + comm->size) % comm->size < comm->size - 1 ? bytes : 0;
-        break;
-    case TW_OPERATION_ALLTOALL:
-        bytes = others * bytes;
-        break;
-    default:
-        bytes = others * tw_native_total(call) * element / ranks;
-        break;
-    }
-    comm->stats.bytes_sent += bytes;
+    tw_comm_count_sent(comm, bytes, comm->nodes.count == 1);
     comm->stats.bytes_received += bytes;
     comm->stats.bytes_uncompressed += bytes;
 }
@@ -174,8 +153,11 @@ static tw_status_t tw_native_call(const tw_collective_call_t *call)
     }
     status = tw_comm_mpi(call->comm, result, call->name);
     if (status == TW_OK) {
+        const tw_traffic_t traffic = tw_traffic(call, false, tw_native_element(call));
+
         tw_native_average(call);
         tw_native_bytes(call);
+        tw_comm_count(call->comm, &traffic);
         call->comm->stats.calls++;
     }
     return status;

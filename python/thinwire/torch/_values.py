@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""thinwire/torch/_values.py - what of a tensor travels: real numbers, or, where nothing may be lost, its bytes.
+
+A complex number is a pair of real ones. The library moves float32 and float64; whatever else there is (integers, bools,
+numbers of 16 bits) goes through it as bytes, four to a float32, which no codec touches.
+"""
+from typing import Any
+
+import torch
+
+from thinwire.codec import Codec
+from thinwire.errors import InvalidArgumentError
+
+WIDE = (torch.float64, torch.complex128)  # which lose nothing, whatever the codec
+SMALL = 1024  # elements
+SMALL_VECTOR = 65536  # of one axis: biases, and what normalises
+
+
+def float32_codec(codec: Any) -> Codec:
+    """The Codec for real numbers that somebody has named; None: nothing is lost."""
+    made = codec if isinstance(codec, Codec) else Codec("fp32" if codec is None else codec)
+    if made.dtype != "float32":
+        raise InvalidArgumentError("codec %s is of %s; accepted: of float32" % (made.spec, made.dtype))
+    return made
+
+
+def length(parameter: Any) -> int:
+    """How many real numbers it holds."""
+    return int(parameter.numel()) * (2 if parameter.is_complex() else 1)
+
+
+def is_small(parameter: Any) -> bool:
+    """Whether a parameter is one of those that are not worth a lossy codec."""
+    return length(parameter) < (SMALL_VECTOR if parameter.dim() < 2 else SMALL)
+
+
+def is_real(tensor: Any) -> bool:
+    """Whether it holds real numbers or pairs of them, which have an average."""
+    return bool(tensor.is_floating_point() or tensor.is_complex())
+
+
+def reals(tensor: Any) -> Any:
+    """A tensor's real numbers, in its memory."""
+    return torch.view_as_real(tensor) if tensor.is_complex() else tensor
+
+
+def vector(tensor: Any) -> Any:
+    """Its real numbers as a contiguous vector of float32, or of float64 if they are; the same memory where that serves."""
+    flat = reals(tensor.detach().resolve_conj()).reshape(-1)
+    return flat if tensor.dtype in WIDE else flat.to(torch.float32)
+
+
+def write(tensor: Any, values: Any) -> None:
+    """Such a vector into a tensor."""
+    target = reals(tensor)
+    target.copy_(values.view(target.shape))
+
+
+def packed(tensor: Any) -> Any:
+    """Its bytes as a vector of float32, filled up with zeros; the same memory where that serves."""
+    octets = tensor.detach().resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8)
+    if octets.numel() % 4 == 0 and octets.storage_offset() % 4 == 0:
+        return octets.view(torch.float32)
+    values = torch.zeros((octets.numel() + 3) // 4)
+    values.view(torch.uint8)[: octets.numel()] = octets
+    return values
+
+
+def unpack(values: Any, tensor: Any, source: Any) -> None:
+    """What packed() has made of tensors like `source`, a row for each, into `tensor`, which holds them all."""
+    octets = source.numel() * source.element_size()
+    if octets > 0:
+        rows = values.view(-1, (octets + 3) // 4).view(torch.uint8)[:, :octets]
+        tensor.copy_(rows.contiguous().view(-1).view(source.dtype).view(tensor.shape))
