@@ -471,7 +471,7 @@ int tw_feed_single(tw_feed_t *feed, tw_subset_t part, uint64_t epoch, uint32_t i
     status = tw_prepare_begin(&how, &prepared, 0, &state, NULL, problem) == 0
                  ? tw_prepare_end(&how, &prepared, 0, &state, out, problem)
                  : -1;
-    tw_thread_state_destroy(&state, &feed->source);
+    tw_thread_state_destroy(&state);
     tw_broken_destroy(&broken);
     return status;
 }

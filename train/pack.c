@@ -385,7 +385,7 @@ int tw_pack(const tw_pack_config_t *config, tw_pack_result_t *result, tw_problem
     p.total = (uint64_t)p.source.part[TW_SUBSET_TRAIN].n + p.source.part[TW_SUBSET_TEST].n;
     status  = run(&p, result, problem);
     for (size_t k = 0; k < p.slots; k++) {
-        tw_pack_slot_destroy(&p.slot[k], &p.source);
+        tw_pack_slot_destroy(&p.slot[k]);
     }
     free(p.slot);
     tw_pack_store_close(&p.store);

@@ -38,9 +38,9 @@ int tw_pack_slot_create(tw_pack_slot_t *slot, const tw_pixels_t *pixels)
     return slot->work.decoder != NULL ? 0 : -1;
 }
 
-void tw_pack_slot_destroy(tw_pack_slot_t *slot, const tw_source_t *source)
+void tw_pack_slot_destroy(tw_pack_slot_t *slot)
 {
-    tw_reader_destroy(source, &slot->reader);
+    tw_reader_destroy(&slot->reader);
     tw_work_destroy(&slot->work);
     tw_buffer_destroy(&slot->made);
     free(slot->jpeg);

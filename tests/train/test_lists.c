@@ -135,7 +135,7 @@ static const char *photos(void)
 START_TEST(a_real_list)
 {
     char               spec[5000];
-    tw_source_reader_t reader = {.state = NULL};
+    tw_source_reader_t reader = {.buffer = {.bytes = NULL}};
     tw_image_record_t  record;
 
     snprintf(spec, sizeof(spec), "list:%s", photos());
@@ -150,7 +150,7 @@ START_TEST(a_real_list)
             ck_assert_mem_eq(record.bytes, "\xff\xd8\xff", 3);
         }
     }
-    tw_reader_destroy(&source, &reader);
+    tw_reader_destroy(&reader);
     tw_source_close(&source);
 }
 END_TEST

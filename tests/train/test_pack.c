@@ -63,7 +63,7 @@ START_TEST(a_large_database_does_not_fill_the_memory)
 {
     enum { IMAGES = 500, EACH = 3 * 512 * 512 };
     tw_pack_config_t   config    = pack_config("random:512x512x3,2,n=500,test=2");
-    tw_source_reader_t reader[2] = {{.state = NULL}};
+    tw_source_reader_t reader[2] = {{.buffer = {.bytes = NULL}}};
     tw_image_record_t  record;
     uint64_t           sum = 0, first = 0;
     long               most = 0, before;
@@ -85,8 +85,8 @@ START_TEST(a_large_database_does_not_fill_the_memory)
     }
     ck_assert_uint_eq(sum, first); /* what was let go comes again */
     ck_assert_int_lt(most - before, 150 * 1024);
-    tw_reader_destroy(&rig.packed, &reader[0]);
-    tw_reader_destroy(&rig.packed, &reader[1]);
+    tw_reader_destroy(&reader[0]);
+    tw_reader_destroy(&reader[1]);
     tw_source_close(&rig.packed);
 }
 END_TEST
@@ -121,7 +121,7 @@ END_TEST
 START_TEST(images_are_resized)
 {
     tw_pack_config_t   config;
-    tw_source_reader_t reader[2] = {{.state = NULL}};
+    tw_source_reader_t reader[2] = {{.buffer = {.bytes = NULL}}};
     tw_image_record_t  record, was;
     tw_decoder_t      *decoder = tw_decoder_create(&tw_pixels_scalar);
     tw_file_facts_t    facts;
@@ -147,8 +147,8 @@ START_TEST(images_are_resized)
         ck_assert_uint_eq(record.shape.w, facts.w < facts.h ? 4 : 4 * facts.w / facts.h);
         ck_assert_uint_eq(record.n, tw_shape_size(record.shape));
     }
-    tw_reader_destroy(&rig.source, &reader[0]);
-    tw_reader_destroy(&rig.packed, &reader[1]);
+    tw_reader_destroy(&reader[0]);
+    tw_reader_destroy(&reader[1]);
     tw_source_close(&rig.source);
     tw_source_close(&rig.packed);
     tw_decoder_destroy(decoder);
@@ -158,7 +158,7 @@ END_TEST
 /* Decode all images for training. @return the bytes of their files. */
 static uint64_t decode_all(void)
 {
-    tw_source_reader_t reader  = {.state = NULL};
+    tw_source_reader_t reader  = {.buffer = {.bytes = NULL}};
     tw_decoder_t      *decoder = tw_decoder_create(&tw_pixels_scalar);
     tw_buffer_t        pixels  = {0};
     tw_image_record_t  record;
@@ -178,7 +178,7 @@ static uint64_t decode_all(void)
         bytes += record.n;
     }
     tw_buffer_destroy(&pixels);
-    tw_reader_destroy(&rig.packed, &reader);
+    tw_reader_destroy(&reader);
     tw_source_close(&rig.packed);
     tw_decoder_destroy(decoder);
     return bytes;
@@ -189,7 +189,7 @@ START_TEST(images_become_jpegs)
 {
     static const char  spec[]    = "digits:train=60,seed=3";
     tw_pack_config_t   config    = pack_config(spec);
-    tw_source_reader_t reader[2] = {{.state = NULL}};
+    tw_source_reader_t reader[2] = {{.buffer = {.bytes = NULL}}};
     tw_image_record_t  record, was;
     tw_decoder_t      *decoder = tw_decoder_create(&tw_pixels_scalar);
     tw_file_facts_t    facts;
@@ -217,8 +217,8 @@ START_TEST(images_become_jpegs)
         }
     }
     tw_buffer_destroy(&pixels);
-    tw_reader_destroy(&rig.source, &reader[0]);
-    tw_reader_destroy(&rig.packed, &reader[1]);
+    tw_reader_destroy(&reader[0]);
+    tw_reader_destroy(&reader[1]);
     tw_source_close(&rig.source);
     tw_source_close(&rig.packed);
     tw_decoder_destroy(decoder);

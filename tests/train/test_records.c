@@ -296,7 +296,7 @@ static const char *line_about(const void *bytes, size_t n)
         }
     }
     ck_assert_int_eq(source.ops->read(&source, TW_SUBSET_TEST, 2, &reader, &record, &problem), -1);
-    tw_reader_destroy(&source, &reader);
+    tw_reader_destroy(&reader);
     tw_source_close(&source);
     rig_says(problem.text, "cannot read test image 2 of '", "/out.lmdb/data.mdb': ");
     return problem.text;
@@ -348,7 +348,7 @@ START_TEST(bad_contents_are_refused)
         ck_assert_int_eq(source.ops->read(&source, TW_SUBSET_TRAIN, 29, &reader, &record, &problem),
                          -1);
         rig_says(problem.text, "training image 29 of", "the database has no such image");
-        tw_reader_destroy(&source, &reader);
+        tw_reader_destroy(&reader);
     }
     tw_source_close(&source);
     change(&tw_stored_header_key, 1, "twimages", 8);
@@ -468,7 +468,7 @@ static unsigned read_damaged(const uint8_t *bytes, size_t n)
             }
         }
     }
-    tw_reader_destroy(&source, &reader);
+    tw_reader_destroy(&reader);
     tw_source_close(&source);
     return good;
 }
@@ -548,8 +548,8 @@ START_TEST(records_stay)
     ck_assert_int_eq(source.ops->read(&source, 0, 0, &reader[0], &again, &problem), 0);
     ck_assert_ptr_eq(first.bytes, again.bytes);
     ck_assert_ptr_null(reader[0].buffer.bytes);
-    tw_reader_destroy(&source, &reader[0]);
-    tw_reader_destroy(&source, &reader[1]);
+    tw_reader_destroy(&reader[0]);
+    tw_reader_destroy(&reader[1]);
     tw_source_close(&source);
 }
 END_TEST

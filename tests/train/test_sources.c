@@ -295,7 +295,7 @@ END_TEST
 
 static void read_fails(const char *path, const char *why)
 {
-    tw_source_reader_t reader = {.state = NULL};
+    tw_source_reader_t reader = {.buffer = {.bytes = NULL}};
     tw_image_record_t  record = {.n = 77};
 
     for (tw_subset_t part = 0; part < TW_SUBSETS; part++) {
@@ -312,7 +312,7 @@ static void read_fails(const char *path, const char *why)
             }
         }
     }
-    tw_reader_destroy(&source, &reader);
+    tw_reader_destroy(&reader);
 }
 
 START_TEST(bad_files_are_refused)

@@ -34,8 +34,8 @@ void tw_lmdb_file_close(tw_lmdb_file_t *file);
 const char *tw_lmdb_file_get(const tw_lmdb_file_t *file, const uint8_t *key, size_t n,
                              const uint8_t **value_p, size_t *n_p);
 
-/** See whether both meta pages are there and every page that they count. @return NULL; or what is
- * wrong. */
+/** See whether LMDB may be given a file, to read and to write: all pages of both trees are as it
+ * leaves them, and none is used twice. @return NULL; or what is wrong. */
 const char *tw_lmdb_unfit(int fd);
 
 #endif /* TW_INPUT_LMDB_FILE_H */

@@ -109,11 +109,8 @@ tw_image_t tw_source_image(const tw_image_record_t *record)
                         .plane   = shape.h * shape.w};
 }
 
-void tw_reader_destroy(const tw_source_t *source, tw_source_reader_t *reader)
+void tw_reader_destroy(tw_source_reader_t *reader)
 {
-    if (source->ops != NULL && source->ops->done != NULL) {
-        source->ops->done(source, reader);
-    }
     tw_buffer_destroy(&reader->buffer);
 }
 
@@ -147,13 +144,13 @@ uint64_t tw_source_hash(const tw_source_t *source)
                                   source->part[TW_SUBSET_TRAIN].n,
                                   source->part[TW_SUBSET_TEST].n};
     uint64_t           hash    = tw_hash(0, facts, sizeof(facts));
-    tw_source_reader_t reader  = {.state = NULL};
+    tw_source_reader_t reader  = {.buffer = {.bytes = NULL}};
 
     for (tw_subset_t part = 0; part < TW_SUBSETS; part++) {
         hash = tw_hash(hash, source->part[part].labels,
                        source->part[part].n * sizeof(*source->part[part].labels));
         hash = hash_samples(source, part, hash, &reader);
     }
-    tw_reader_destroy(source, &reader);
+    tw_reader_destroy(&reader);
     return hash;
 }

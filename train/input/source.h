@@ -34,12 +34,11 @@ typedef struct tw_image_record {
 /* What one thread reads with. Zeroed before the first use. */
 typedef struct tw_source_reader {
     tw_buffer_t buffer;
-    void       *state; /* of the source: made in the first read, released by done() */
 } tw_source_reader_t;
 
 typedef struct tw_source tw_source_t;
 
-/* A kind of source. All slots are filled but done, which may be NULL. */
+/* A kind of source. All slots are filled. */
 typedef struct tw_source_ops {
     const char
         *name; /* as in --data, in front of the colon: "folder"                              */
@@ -66,7 +65,6 @@ typedef struct tw_source_ops {
     void (*name_of)(const tw_source_t *source, tw_subset_t part, uint32_t index, char *name,
                     size_t size);
 
-    void (*done)(const tw_source_t *source, tw_source_reader_t *reader);
     void (*close)(tw_source_t *source);
 } tw_source_ops_t;
 
@@ -94,7 +92,7 @@ int tw_source_open(tw_source_t *source, const char *spec, tw_problem_t *problem)
 void tw_source_close(tw_source_t *source);
 
 /** Release what a thread has read with. */
-void tw_reader_destroy(const tw_source_t *source, tw_source_reader_t *reader);
+void tw_reader_destroy(tw_source_reader_t *reader);
 
 /** Hash over the manifest, shape, classes, labels and a few images spread over both parts: ranks that
  * read other data find it out, without any rank reading all of it.
