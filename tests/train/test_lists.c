@@ -84,6 +84,25 @@ START_TEST(bad_lines_are_refused)
 }
 END_TEST
 
+/* As editors of other systems write it: a byte order mark, in front of a comment or a path. */
+START_TEST(marks_are_passed_over)
+{
+    static const char *const texts[] = {"\xef\xbb\xbfi/00000.png 0\r\ni/00001.png 1\r\n",
+                                        "\xef\xbb\xbf# comment\ni/00000.png 0\ni/00001.png 1\n",
+                                        "\xef\xbb\xbf  i/00000.png 0\ni/00001.png 1\n"};
+
+    rig_many("i", 2);
+    for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++) {
+        rig_text("list", texts[k]);
+        rig_opened(&source, "list:%/list");
+        ck_assert_uint_eq(source.part[0].n + source.part[1].n, 2);
+        tw_source_close(&source);
+    }
+    rig_text("list", "i/00000.png 0\n\xef\xbb\xbfi/00001.png 1\n");
+    rig_refused("list:%/list", "/list:2: ", "No such file");
+}
+END_TEST
+
 START_TEST(bad_lists_are_refused)
 {
     char *text = malloc(20000);
@@ -163,6 +182,7 @@ int main(void)
 
     tcase_add_checked_fixture(lists, rig_create, rig_remove);
     tcase_add_test(lists, lists_are_read);
+    tcase_add_test(lists, marks_are_passed_over);
     tcase_add_test(lists, bad_lists_are_refused);
     TEST_EACH(lists, bad_lines_are_refused, bad_lines);
     if (photos() != NULL) {

@@ -54,7 +54,7 @@ static int unknown(const char *spec, tw_problem_t *problem)
     return tw_problem_set(problem, "--data '%.100s' is no data set; accepted are %s", spec, forms);
 }
 
-int tw_source_open(tw_source_t *source, const char *spec, tw_problem_t *problem)
+int tw_source_open(tw_source_t *source, const char *spec, int skip, tw_problem_t *problem)
 {
     for (size_t k = 0; k < KINDS; k++) {
         const char *arguments = arguments_of(kinds[k], spec);
@@ -62,7 +62,7 @@ int tw_source_open(tw_source_t *source, const char *spec, tw_problem_t *problem)
         if (arguments == NULL) {
             continue;
         }
-        *source = (tw_source_t){.ops = kinds[k]};
+        *source = (tw_source_t){.ops = kinds[k], .skip = skip};
         if (kinds[k]->open(source, spec, arguments, problem) != 0) {
             tw_source_close(source);
             return -1;

@@ -78,6 +78,7 @@ struct tw_source {
     void                  *state; /* of the kind */
     tw_shape_t       shape; /* of every image; h and w 0: they differ; c 0 too: they are files */
     int              in_memory; /* reading an image costs nothing                            */
+    int              skip;      /* what cannot be read is a broken image, not a broken source */
     size_t           classes;
     char           **class_names; /* [classes], or NULL                                       */
     tw_source_part_t part[TW_SUBSETS];
@@ -85,8 +86,9 @@ struct tw_source {
 };
 
 /** Open what a text names.
+ * @param skip  an image that is no file is found out when it is read; else it is refused here.
  * @return 0, or -1 with the problem set and nothing to release. */
-int tw_source_open(tw_source_t *source, const char *spec, tw_problem_t *problem);
+int tw_source_open(tw_source_t *source, const char *spec, int skip, tw_problem_t *problem);
 
 /** Release it and all that open() made; a zeroed one is allowed. After all readers. */
 void tw_source_close(tw_source_t *source);
