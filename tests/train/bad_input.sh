@@ -133,7 +133,20 @@ left_by_the_dead() {
         --checkpoint "$scratch/a.state" && same "$(ls "$scratch"/a.*.tmp)" "$scratch/a.json.$$.tmp" && rm "$scratch/a.json.$$.tmp"
 }
 
-plan 58
+# The papers' tables without data: what is missing, and no table.
+papers_without_data() {
+    local papers=$top_srcdir/bench/papers.sh out=$scratch/papers
+    mkdir -p "$scratch/data/mnist"
+    ! bash "$papers" "$top_builddir" "$scratch/none" "$out" >"$scratch/out" 2>&1 && cat "$scratch/out" &&
+        grep -q "^papers.sh: there is no folder '$scratch/none'" "$scratch/out" || return 1
+    ! bash "$papers" "$top_builddir" "$scratch/data" "$out" statistics >"$scratch/out" 2>&1 && cat "$scratch/out" &&
+        grep -q "/cifar10'; accepted: the binary version of CIFAR-10, from https:" "$scratch/out" || return 1
+    ! bash "$papers" "$top_builddir" "$scratch/data" "$out" lenet >"$scratch/out" 2>&1 && cat "$scratch/out" &&
+        same "$(wc -l <"$scratch/out")" 2 && grep -q "^thinwire-train: cannot open '.*/train-images-idx3-ubyte'" "$scratch/out" &&
+        [ ! -e "$out/lenet.md" ]
+}
+
+plan 59
 check "good data is good" good_data_is_good
 check "unknown option" refused 2 "unknown option '--epoch'" --epoch 3
 check "option without its value" refused 2 '--codec needs a value' --codec
@@ -188,6 +201,7 @@ check "one file for two results" one_file_twice
 check "units of --bucket" buckets_have_units
 check "--bucket without a size" refused 2 "--bucket '64x': accepted: bytes, 1024 to 1073741824, such as" --bucket 64x
 check "what dead processes left is removed" left_by_the_dead
+check "tables of papers without data" papers_without_data
 check "no checkpoint" refused 1 'x.checkpoint: cannot be read: No such file' --checkpoint "$scratch/x.checkpoint" --resume
 check "empty checkpoint" refused 1 'is not a checkpoint of thinwire-train' --checkpoint "$scratch/empty" --resume
 check "foreign checkpoint" refused 1 'is not a checkpoint of thinwire-train' --checkpoint "$scratch/junk" --resume
