@@ -16,11 +16,12 @@
 # --quick is for awp: a part of it in 5 minutes. DATA_DIR holds mnist/ and cifar10/. Every run leaves a JSON file in OUT_DIR and a checkpoint while it
 # runs: the script may be stopped and started. Tables go to OUT_DIR/TARGET.md.
 # Environment: EPOCHS (statistics: 20), SEEDS ("1 2 3"; lenet: "1 2").
-set -u
+set -u -o pipefail
 if [ $# -lt 3 ] || [ ! -x "$1/bin/thinwire-train" ]; then
     echo "usage: bench/papers.sh BUILD_DIR DATA_DIR OUT_DIR [lenet|statistics|table1|awp|loader|figure4|figure5...] [--quick]" >&2
     exit 2
 fi
+[ -d "$2" ] || { echo "papers.sh: there is no folder '$2'; accepted: one that holds mnist/, cifar10/, photos/, as the targets need" >&2; exit 1; }
 build=$(cd "$1" && pwd) && data=$(cd "$2" && pwd) && mkdir -p "$3" && out=$(cd "$3" && pwd) || exit 1
 shift 3
 here=$(cd "$(dirname "$0")" && pwd)
@@ -33,15 +34,25 @@ value() { awk -F '": ' -v key="  \"$1" '$1 == key { gsub(/[",]/, "", $2); print 
 # Last epoch's figure of that name.
 last() { awk -F '": ' -v key="      \"$1" '$1 == key { gsub(/[",]/, "", $2); v = $2 } END { print v }' "$out/$2.json" 2>/dev/null; }
 
+# need FOLDER CONTENTS URL: ends the target unless its data are there.
+need() {
+    [ -d "$data/$1" ] || { echo "papers.sh: there is no folder '$data/$1'; accepted: $2, from $3" >&2; exit 1; }
+}
+need_mnist() { need mnist 'the four IDX files of MNIST' http://yann.lecun.com/exdb/mnist/; }
+need_cifar() { need cifar10 'the binary version of CIFAR-10' https://www.cs.toronto.edu/~kriz/cifar.html; }
+need_photos() { need photos 'the folders that bench/loader.sh names' 'where you have photographs'; }
+
+# A run that fails ends the target with the trainer's line.
 run() { # NAME RANKS ARG...
-    local name=$1 ranks=$2 resume=()
+    local name=$1 ranks=$2 resume=() before
     shift 2
     [ ! -s "$out/$name.json" ] || return 0
     [ ! -s "$out/$name.state" ] || resume=(--resume)
     echo "$name" >&2
+    before=$(wc -c 2>/dev/null <"$out/$name.log" || echo 0)
     "${MPIRUN:-mpirun}" -n "$ranks" "$build/bin/thinwire-train" "$@" --checkpoint "$out/$name.state" \
         "${resume[@]}" --json "$out/$name.json" </dev/null >>"$out/$name.log" 2>&1 ||
-        { tail -n 2 "$out/$name.log" >&2; return 1; }
+        { tail -c +$((before + 1)) "$out/$name.log" | { grep -m 1 '^thinwire' || tail -n 2 "$out/$name.log"; } >&2; exit 1; }
     rm -f "$out/$name.state"
 }
 
@@ -53,6 +64,7 @@ range() {
 
 target_lenet() {
     local seed mnist=mnist:$data/mnist seeds=${SEEDS:-1 2} s
+    need_mnist
     for seed in $seeds; do
         run "lenet-one-$seed" 1 --model lenet --data "$mnist" --epochs 6 --seed "$seed"
         run "lenet-hybrid-$seed" 4 --model lenet --data "$mnist" --epochs 6 --seed "$seed" --scheme c --codec tree8
@@ -68,6 +80,7 @@ target_lenet() {
 
 target_statistics() {
     local seed mode epochs=${EPOCHS:-20} seeds=${SEEDS:-1 2 3}
+    need_cifar
     for seed in $seeds; do
         for mode in local global adaptive; do
             run "statistics-$mode-$seed" 4 --model resnet-20 --data "cifar10:$data/cifar10" --batch 8 --lr 0.0125 \
@@ -85,6 +98,7 @@ target_statistics() {
 
 target_table1() {
     local k mnist=mnist:$data/mnist name first="" period
+    need_mnist
     for k in 1 2 4; do
         for period in whole variable; do
             [ "$k$period" != 1variable ] || continue
@@ -107,17 +121,20 @@ target_table1() {
     done
 }
 
-target_loader() { "$here/loader.sh" "$build" "$data/photos" "$out/loader"; }
+target_loader() { need_photos; "$here/loader.sh" "$build" "$data/photos" "$out/loader"; }
 
-target_awp() { "$here/awp.sh" "$build" "$data/cifar10" "$out/awp" $quick >&2; cat "$out/awp/awp.md"; }
-target_figure4() { "$here/figure4.sh" "$build" "$data/mnist" "$out/figure4" >&2; cat "$out/figure4/figure4.md"; }
+target_awp() { need_cifar; "$here/awp.sh" "$build" "$data/cifar10" "$out/awp" $quick >&2 && cat "$out/awp/awp.md"; }
+target_figure4() { need_mnist; "$here/figure4.sh" "$build" "$data/mnist" "$out/figure4" >&2 && cat "$out/figure4/figure4.md"; }
 target_figure5() { "$here/figure5.sh" "$build" "$out/figure5"; }
 
 quick=
 [ "${*: -1}" != --quick ] || { quick=--quick; set -- "${@:1:$#-1}"; }
 for target in "${@:-lenet}"; do
     case $target in
-        lenet | statistics | table1 | awp | loader | figure4 | figure5) "target_$target" | tee "$out/$target.md" ;;
+        lenet | statistics | table1 | awp | loader | figure4 | figure5) 
+            ("target_$target") >"$out/$target.md.new" || { rm -f "$out/$target.md.new"; exit 1; }
+            mv "$out/$target.md.new" "$out/$target.md" && cat "$out/$target.md"
+            ;;
         *) echo "papers.sh: no target '$target'; accepted: lenet statistics table1 awp loader figure4 figure5" >&2; exit 2 ;;
     esac
 done

@@ -1,14 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * command/beside.h - the file that is written beside another one and then renamed to it.
+ * command/beside.h - files that results are written to: those that are no regular ones, and two that
+ * are one.
  */
 #ifndef COMMAND_BESIDE_H
 #define COMMAND_BESIDE_H
 
-#include <stddef.h>
+#include <stdio.h>
 
-/** A new file beside target, whatever stands there: what has a name that it could have had, a link or
- * what a killed process left, is neither followed nor touched.
- * @param [out] name  its name. @return its descriptor, for reading and writing; -1 with errno. */
-int beside_open(const char *target, char *name, size_t size);
+/** Open a device or a pipe for writing, without waiting for who reads it.
+ * @return NULL with errno; ENXIO: nobody reads the pipe. */
+FILE *beside_special(const char *path);
+
+/** See whether a device or a pipe can be written to: write white space, which changes nothing in front
+ * of a JSON object. A pipe stays open until the process ends, or its reader would take that for all.
+ * @return 0, or errno. */
+int beside_try_special(const char *path);
+
+/** What errno says of a file that cannot be written. */
+const char *beside_error(int error);
+
+/** Whether two paths lead to one file, that is there or would be made. */
+int beside_same(const char *a, const char *b);
 
 #endif /* COMMAND_BESIDE_H */

@@ -101,6 +101,21 @@ static options_result_t store_size(const option_t *option, const char *text, cha
     return OPTIONS_OK;
 }
 
+static options_result_t store_bytes(const option_t *option, const char *text, char *why,
+                                    size_t why_size)
+{
+    size_t bytes = 0;
+
+    if (!tw_text_bytes(text, &bytes) || bytes < option->least || bytes > option->most) {
+        snprintf(why, why_size,
+                 "%s '%.40s': accepted: bytes, %" PRIu64 " to %" PRIu64 ", such as 4096, 64k, 16M",
+                 option->name, text, option->least, option->most);
+        return OPTIONS_BAD;
+    }
+    *(uint64_t *)option->value = bytes;
+    return OPTIONS_OK;
+}
+
 static options_result_t store_whole(const option_t *option, const char *text, char *why,
                                     size_t why_size)
 {
@@ -126,6 +141,8 @@ static options_result_t store(const option_t *option, const char *text, char *wh
     switch (option->type) {
     case OPTION_SIZE:
         return store_size(option, text, why, why_size);
+    case OPTION_BYTES:
+        return store_bytes(option, text, why, why_size);
     case OPTION_COUNT:
     case OPTION_WHOLE:
         return store_whole(option, text, why, why_size);

@@ -11,6 +11,7 @@ typedef enum option_type {
     OPTION_FLAG,  /* int, set to 1                                    */
     OPTION_TEXT,  /* const char *, into argv                          */
     OPTION_SIZE,  /* size_t, bytes of float32: a multiple of 4, > 0   */
+    OPTION_BYTES, /* uint64_t, bytes from least to most               */
     OPTION_COUNT, /* int, from least to most                          */
     OPTION_WHOLE, /* uint64_t, the same                               */
     OPTION_SHARE  /* double, from 0, below 1                          */

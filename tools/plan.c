@@ -11,6 +11,7 @@
 
 #include <thinwire/thinwire.h>
 
+#include "command/beside.h"
 #include "tools/commands.h"
 #include "tools/plan_advice.h"
 #include "tools/scale/codecs.h"
@@ -222,7 +223,7 @@ static int check(const plan_t *plan, const plan_arguments_t *a, char *why, size_
                  plan->batch, plan->ranks);
         return 0;
     }
-    if (a->json != NULL && a->record != NULL && strcmp(a->json, a->record) == 0) {
+    if (a->json != NULL && a->record != NULL && beside_same(a->json, a->record)) {
         snprintf(why, why_size, "--json and --record are the same file, %.300s", a->json);
         return 0;
     }

@@ -16,6 +16,7 @@
 #include <thinwire/version.h>
 
 #include "command/beside.h"
+#include "runtime/base/beside.h"
 #include "tools/report.h"
 
 #define PATH_LENGTH 4096
@@ -32,7 +33,7 @@ static int is_special(const char *path)
 static int open_beside(const char *path, char *name)
 {
     char     *target = realpath(path, NULL);
-    const int fd     = beside_open(target != NULL ? target : path, name, PATH_LENGTH);
+    const int fd     = tw_beside_open(target != NULL ? target : path, name, PATH_LENGTH);
     const int error  = errno;
 
     free(target);
@@ -54,20 +55,13 @@ static int try_path(const char *path)
 {
     char        name[PATH_LENGTH];
     struct stat st;
-    FILE       *file;
     int         fd;
 
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
         return EISDIR;
     }
     if (is_special(path)) {
-        /* White space before the object changes nothing, and a full device says so now. */
-        file = fopen(path, "w");
-        if (file == NULL) {
-            return errno;
-        }
-        fputc('\n', file);
-        return fclose(file) != 0 ? errno : 0;
+        return beside_try_special(path);
     }
     fd = open_beside(path, name);
     if (fd < 0) {
@@ -139,7 +133,8 @@ int report_try(const job_t *job, const char *option, const char *path)
 
     if (job->rank == 0 && path != NULL) {
         error = try_path(path);
-        snprintf(why, sizeof(why), "%s %s: cannot be written: %s", option, path, strerror(error));
+        snprintf(why, sizeof(why), "%s %s: cannot be written: %s", option, path,
+                 beside_error(error));
     }
     return job_agree(job, error == 0, error != 0 ? why : NULL);
 }
@@ -196,7 +191,7 @@ static int write_report(const report_t *report)
     int  fd, error;
 
     if (is_special(report->path)) {
-        return write_file(report, fopen(report->path, "w"));
+        return write_file(report, beside_special(report->path));
     }
     fd = open_beside(report->path, name);
     if (fd < 0) {
@@ -220,7 +215,8 @@ int report_end(report_t *report, const job_t *job, int well)
     if (well && job->rank == 0 && report->path != NULL) {
         error = write_report(report);
         if (error != 0) {
-            job_complain(job, "--json %s: cannot be written: %s", report->path, strerror(error));
+            job_complain(job, "--json %s: cannot be written: %s", report->path,
+                         beside_error(error));
         }
     }
     json_decref(report->rows);

@@ -170,15 +170,15 @@ static int same_number(const char *path, const char *what, double file, double r
 }
 
 /* A run goes on only where it stopped: all that decides what comes next is the same, but for the
- * number of ranks. */
+ * number of ranks. The scheme comes before the codec, whose classes follow from it. */
 static int compare_headers(const char *path, tw_checkpoint_header_t *file,
                            const tw_checkpoint_header_t *run, tw_problem_t *problem)
 {
     if (same_text(path, "model", file->model, run->model, sizeof(run->model), problem) != 0 ||
+        same_text(path, "scheme", file->scheme, run->scheme, sizeof(run->scheme), problem) != 0 ||
         same_text(path, "codec", file->codec, run->codec, sizeof(run->codec), problem) != 0 ||
         same_text(path, "weights that travel in", file->weights, run->weights, sizeof(run->weights),
                   problem) != 0 ||
-        same_text(path, "scheme", file->scheme, run->scheme, sizeof(run->scheme), problem) != 0 ||
         same_text(path, "scaling of rates", file->scale, run->scale, sizeof(run->scale), problem) !=
             0 ||
         same_text(path, "batch statistics (mode, group, most batch, tolerance, patience)",

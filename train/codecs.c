@@ -85,18 +85,58 @@ static int split_text(const char *text, char spec[TW_CLASSES + 1][256], tw_probl
     return 0;
 }
 
-static int refuse_one_bit(int c, const tw_codecs_t *codecs, int force, tw_problem_t *problem)
+static int refuse_one_bit(int c, const tw_codec_t *codec, int force, tw_problem_t *problem)
 {
     tw_codec_traits_t traits;
 
-    tw_codec_traits(codecs->codec[c], &traits);
+    tw_codec_traits(codec, &traits);
     if (!traits.feedback || force) {
         return 0;
     }
     return tw_problem_set(problem,
-                          "--codec %s=%s: one bit is too coarse for activations, which no residual "
+                          "--codec %s=%s: one bit is too coarse for %s, which no residual "
                           "corrects; use tree8 or wider, or --force",
-                          class_names[c], tw_codec_spec(codecs->codec[c]));
+                          class_names[c], tw_codec_spec(codec),
+                          c == TW_CLASS_WEIGHT ? "weights" : "activations");
+}
+
+/* The same of weights, whose codec is made where they are. */
+static int check_weight(const tw_codecs_t *codecs, tw_context_t *ctx, int force,
+                        tw_problem_t *problem)
+{
+    tw_codec_t *codec;
+    int         status;
+
+    if (codecs->weight.adaptive) {
+        return 0;
+    }
+    if (tw_codec_create(ctx, codecs->weight.spec, TW_F32, &codec, NULL, 0) != TW_OK) {
+        return tw_problem_set(problem, "out of memory");
+    }
+    status = refuse_one_bit(TW_CLASS_WEIGHT, codec, force, problem);
+    tw_codec_destroy(codec);
+    return status;
+}
+
+/* A codec for what never travels would govern nothing. */
+static int check_classes(char spec[TW_CLASSES + 1][256], int owners, int split,
+                         tw_problem_t *problem)
+{
+    if (spec[TW_CLASS_WEIGHT][0] != '\0' && !owners) {
+        return tw_problem_set(problem,
+                              "--codec weight=%s: weights travel only with --update root or "
+                              "--update sharded",
+                              spec[TW_CLASS_WEIGHT]);
+    }
+    for (int c = TW_CLASS_ACT; c <= TW_CLASS_BACK && !split; c++) {
+        if (spec[c][0] != '\0') {
+            return tw_problem_set(problem,
+                                  "--codec %s=%s: activations travel only between split layers, "
+                                  "with --scheme a, b, c or group=G",
+                                  class_names[c], spec[c]);
+        }
+    }
+    return 0;
 }
 
 static int create_one(tw_codecs_t *codecs, int c, tw_context_t *ctx, const char *spec,
@@ -126,18 +166,11 @@ int tw_codecs_create(tw_codecs_t *codecs, tw_context_t *ctx, const char *text, i
     const char *rest;
 
     *codecs = (tw_codecs_t){0};
-    if (split_text(text, spec, problem) != 0) {
-        return -1;
-    }
-    if (spec[TW_CLASS_WEIGHT][0] != '\0' && !owners) {
-        return tw_problem_set(problem,
-                              "--codec weight=%s: weights travel only with --update root or "
-                              "--update sharded",
-                              spec[TW_CLASS_WEIGHT]);
-    }
-    if (tw_weight_codec_parse(&codecs->weight, ctx,
+    if (split_text(text, spec, problem) != 0 || check_classes(spec, owners, split, problem) != 0 ||
+        tw_weight_codec_parse(&codecs->weight, ctx,
                               spec[TW_CLASS_WEIGHT][0] != '\0' ? spec[TW_CLASS_WEIGHT] : "fp32",
-                              problem) != 0) {
+                              problem) != 0 ||
+        check_weight(codecs, ctx, force, problem) != 0) {
         return -1;
     }
     rest = spec[TW_CLASSES][0] != '\0' ? spec[TW_CLASSES] : "fp32";
@@ -154,7 +187,8 @@ int tw_codecs_create(tw_codecs_t *codecs, tw_context_t *ctx, const char *text, i
             return tw_problem_set(problem, "--codec grad=mpi sums gradients to every rank; it goes "
                                            "only with --update replicated");
         }
-        if (split && c != TW_CLASS_GRAD && refuse_one_bit(c, codecs, force, problem) != 0) {
+        if (split && c != TW_CLASS_GRAD &&
+            refuse_one_bit(c, codecs->codec[c], force, problem) != 0) {
             return -1;
         }
     }

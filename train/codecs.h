@@ -28,8 +28,9 @@ typedef struct tw_codecs {
 /** Make the codecs that "SPEC" or "CLASS=SPEC,..." names. A class that is not named takes the SPEC
  * without a class, else fp32; back takes that of act; weight is fp32 unless it is named.
  * @param [in] owners  weights have owners: else a codec for them is refused.
- * @param [in] split  activations travel between ranks: 1 bit for them is refused unless forced
- *                    (S1, section 3: too coarse for activations, which no residual corrects).
+ * @param [in] split  activations travel between ranks: else a codec for them is refused.
+ * @param [in] force  take 1 bit for activations or weights, too (S1, section 3: too coarse for what
+ *                    no residual corrects).
  * @return 0, or -1 with the problem set; destroy in both cases. */
 int tw_codecs_create(tw_codecs_t *codecs, tw_context_t *ctx, const char *text, int owners,
                      int split, int force, tw_problem_t *problem);

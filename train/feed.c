@@ -142,7 +142,8 @@ int tw_feed_create(tw_feed_t **feed_p, const tw_train_options_t *options, tw_net
         return tw_problem_set(problem, "out of memory");
     }
     feed->options = options;
-    if (tw_source_open(&feed->source, options->data, problem) != 0 ||
+    if (tw_source_open(&feed->source, options->data, strcmp(options->bad_images, "skip") == 0,
+                       problem) != 0 ||
         make_lists(feed, network, problem) != 0 || fit(feed, network, problem) != 0) {
         tw_feed_destroy(feed);
         return -1;
@@ -471,7 +472,7 @@ int tw_feed_single(tw_feed_t *feed, tw_subset_t part, uint64_t epoch, uint32_t i
     status = tw_prepare_begin(&how, &prepared, 0, &state, NULL, problem) == 0
                  ? tw_prepare_end(&how, &prepared, 0, &state, out, problem)
                  : -1;
-    tw_thread_state_destroy(&state, &feed->source);
+    tw_thread_state_destroy(&state);
     tw_broken_destroy(&broken);
     return status;
 }

@@ -10,11 +10,12 @@
 #include <unistd.h>
 
 #include "command/beside.h"
+#include "runtime/base/beside.h"
 #include "train/file.h"
 
 static int cannot(const char *what, const char *path, int error, tw_problem_t *problem)
 {
-    return tw_problem_set(problem, "%s %s: cannot be written: %s", what, path, strerror(error));
+    return tw_problem_set(problem, "%s %s: cannot be written: %s", what, path, beside_error(error));
 }
 
 /* A link to a file is followed, not replaced. */
@@ -37,9 +38,9 @@ int tw_file_begin(tw_file_t *file, const char *what, const char *path, tw_proble
         file->special = !S_ISREG(info.st_mode);
     }
     if (file->special) {
-        file->stream = fopen(path, "w");
+        file->stream = beside_special(path);
     } else {
-        fd           = beside_open(target_of(file), file->beside, sizeof(file->beside));
+        fd           = tw_beside_open(target_of(file), file->beside, sizeof(file->beside));
         file->stream = fd < 0 ? NULL : fdopen(fd, "w+b");
         if (file->stream == NULL && fd >= 0) {
             close(fd);
@@ -87,14 +88,16 @@ void tw_file_drop(tw_file_t *file)
 
 int tw_file_try(const char *what, const char *path, tw_problem_t *problem)
 {
-    tw_file_t file;
+    tw_file_t   file;
+    struct stat info;
 
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+        const int error = beside_try_special(path);
+
+        return error == 0 ? 0 : cannot(what, path, error, problem);
+    }
     if (tw_file_begin(&file, what, path, problem) != 0) {
         return -1;
-    }
-    if (file.special) {
-        fputc('\n', file.stream); /* white space before the object; a full device says so now */
-        return tw_file_end(&file, what, problem);
     }
     tw_file_drop(&file);
     return 0;

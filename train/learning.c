@@ -108,7 +108,7 @@ static int add_images(const tw_learning_t *learning, tw_problem_t *problem)
         }
     }
     tw_broken_destroy(&broken);
-    tw_thread_state_destroy(&state, source);
+    tw_thread_state_destroy(&state);
     return problem->set ? -1 : 0;
 }
 

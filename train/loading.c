@@ -186,6 +186,7 @@ int tw_loading_run(tw_training_t *t, int argc, char **argv, tw_problem_t *proble
     }
     free(images);
     print_end(t, &all);
+    tw_report_searching(t);
     tw_report_broken(t);
     write_json(t, &all, argc, argv, problem);
     return tw_agree(t->comm, problem);

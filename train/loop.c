@@ -424,6 +424,7 @@ int tw_training_run(tw_training_t *t, tw_problem_t *problem)
     if (tw_agree(t->comm, problem) != 0) {
         return -1;
     }
+    tw_report_searching(t);
     tw_report_broken(t);
     if (t->recorder != NULL) {
         if (t->rank == 0) {

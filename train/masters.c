@@ -141,6 +141,11 @@ static int list_groups(tw_masters_t *m, tw_problem_t *problem)
             join(m, i);
         }
     }
+    if (m->groups == 1 && m->group[0].params == 0) {
+        return tw_problem_set(problem,
+                              "--update root and sharded are about weights with owners, and "
+                              "here all are of split layers; accepted is --update replicated");
+    }
     if (check_names(m, problem) != 0) {
         return -1;
     }

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "command/beside.h"
 #include "command/options.h"
 #include "runtime/base/text.h"
 #include "thinwire/codec.h"
@@ -45,7 +46,8 @@ static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_
          &o->max_pixels, 1, 4294967296},
         {"--codec", "SPEC", "how gradients and activations travel, see below [fp32]", OPTION_TEXT,
          &o->codec, 0, 0},
-        {"--force", NULL, "1 bit for activations all the same", OPTION_FLAG, &o->force, 0, 0},
+        {"--force", NULL, "1 bit for activations or weights all the same", OPTION_FLAG, &o->force,
+         0, 0},
         {"--scheme", "X", "data, or dense layers split by a, b, c or group=G [data]", OPTION_TEXT,
          &o->scheme, 0, 0},
         {"--update", "X", "who updates: replicated, root or sharded [replicated]", OPTION_TEXT,
@@ -77,8 +79,8 @@ static command_t tw_train_command(tw_train_options_t *o, option_t list[TW_TRAIN_
          OPTION_SHARE, &o->bn_tolerance, 0, 0},
         {"--bn-patience", "N", "adaptive: epochs without gain before the switch [2]", OPTION_WHOLE,
          &o->bn_patience, 1, 1000000},
-        {"--bucket", "BYTES", "gradients that travel together [4194304]", OPTION_WHOLE, &o->bucket,
-         1024, 1073741824},
+        {"--bucket", "BYTES", "gradients that travel together, such as 64k [4M]", OPTION_BYTES,
+         &o->bucket, 1024, 1073741824},
         {"--seed", "N", "of weights, dropout, crops and the order of images [1]", OPTION_WHOLE,
          &o->seed, 0, INT64_MAX},
         {"--threads", "N", "threads per rank [1]", OPTION_WHOLE, &o->threads, 1, 1024},
@@ -215,17 +217,19 @@ static int parse_scheme(tw_train_options_t *options, tw_problem_t *problem)
 /* What is written later would replace what was written before. */
 static int check_files(const tw_train_options_t *o, tw_problem_t *problem)
 {
+    enum { FILES = 5 };
     const struct {
         const char *option, *path;
-    } file[] = {{"--checkpoint", o->checkpoint},
-                {"--json", o->json},
-                {"--trace", o->trace},
-                {"--record", o->record}};
+    } file[FILES] = {{"--checkpoint", o->checkpoint},
+                     {"--json", o->json},
+                     {"--trace", o->trace},
+                     {"--record", o->record},
+                     {"--show-images", o->show_images}};
 
-    for (int i = 0; i < 4; i++) {
-        for (int j = i + 1; j < 4; j++) {
+    for (int i = 0; i < FILES; i++) {
+        for (int j = i + 1; j < FILES; j++) {
             if (file[i].path != NULL && file[j].path != NULL &&
-                strcmp(file[i].path, file[j].path) == 0) {
+                beside_same(file[i].path, file[j].path)) {
                 return tw_problem_set(problem, "%s and %s are the same file, %s", file[i].option,
                                       file[j].option, file[i].path);
             }
@@ -477,6 +481,7 @@ void tw_train_options_text(tw_train_options_t *options, char *text, size_t size)
             n    = snprintf(to, room, "%s %s ", o->name, word == NULL ? "-" : word);
             break;
         case OPTION_WHOLE:
+        case OPTION_BYTES:
             if (o->value != &options->threads) {
                 n = snprintf(to, room, "%s %" PRIu64 " ", o->name, *(uint64_t *)o->value);
             }

@@ -310,8 +310,12 @@ static int complete(tw_packer_t *p, tw_problem_t *problem)
 
 static uint64_t key_of(const tw_packer_t *p)
 {
-    const uint64_t fact[] = {FORMAT, tw_source_hash(&p->source), p->config->resize,
-                             p->config->quality, (uint64_t)(p->config->skip != 0)};
+    const uint64_t fact[] = {FORMAT,
+                             tw_source_hash(&p->source),
+                             p->config->resize,
+                             p->config->quality,
+                             (uint64_t)(p->config->skip != 0),
+                             (uint64_t)(p->config->stored != 0)};
 
     return tw_hash(p->total, fact, sizeof(fact));
 }
@@ -379,13 +383,14 @@ int tw_pack(const tw_pack_config_t *config, tw_pack_result_t *result, tw_problem
     tw_packer_t p = {.config = config, .store = {.fd = -1}, .begun = seconds_now()};
     int         status;
 
-    if (check(config, problem) != 0 || tw_source_open(&p.source, config->source, problem) != 0) {
+    if (check(config, problem) != 0 ||
+        tw_source_open(&p.source, config->source, config->skip, problem) != 0) {
         return -1;
     }
     p.total = (uint64_t)p.source.part[TW_SUBSET_TRAIN].n + p.source.part[TW_SUBSET_TEST].n;
     status  = run(&p, result, problem);
     for (size_t k = 0; k < p.slots; k++) {
-        tw_pack_slot_destroy(&p.slot[k], &p.source);
+        tw_pack_slot_destroy(&p.slot[k]);
     }
     free(p.slot);
     tw_pack_store_close(&p.store);

@@ -25,6 +25,9 @@ typedef struct tw_pack_config {
      * are stored as they are. */
     unsigned quality;
 
+    /* The orientation that files name is left alone: only where they are resized or encoded. */
+    int stored;
+
     /* Broken images are left out and counted; else the first one is an error. */
     int skip;
 

@@ -22,7 +22,7 @@
 enum { USAGE = 2, OPTIONS = 8 };
 
 typedef struct tw_pack_options {
-    const char *bad_images, *json;
+    const char *bad_images, *orientation, *json;
     uint64_t    resize, quality, threads;
 } tw_pack_options_t;
 
@@ -62,6 +62,8 @@ static command_t command_of(tw_pack_options_t *o, option_t list[OPTIONS], const 
          TW_PACK_RESIZE_MAX},
         {"--quality", "Q", "store JPEGs of quality Q [files as they are, resized ones as pixels]",
          OPTION_WHOLE, &o->quality, 1, 100},
+        {"--orientation", "X", "of what is resized: exif, or stored: as files have it [exif]",
+         OPTION_TEXT, &o->orientation, 0, 0},
         {"--bad-images", "X", "fail, or skip: leave them out [fail]", OPTION_TEXT, &o->bad_images,
          0, 0},
         {"--threads", "N", "that decode, resize and encode [1]", OPTION_WHOLE, &o->threads, 1,
@@ -119,6 +121,14 @@ static int parse(tw_pack_options_t *o, int argc, char **argv, const char *path[2
         } else if (strcmp(o->bad_images, "fail") != 0 && strcmp(o->bad_images, "skip") != 0) {
             tw_problem_set(problem, "--bad-images '%.40s': accepted are fail and skip",
                            o->bad_images);
+        } else if (o->orientation != NULL && strcmp(o->orientation, "exif") != 0 &&
+                   strcmp(o->orientation, "stored") != 0) {
+            tw_problem_set(problem, "--orientation '%.40s': accepted are exif and stored",
+                           o->orientation);
+        } else if (o->orientation != NULL && o->resize == 0 && o->quality == 0) {
+            tw_problem_set(problem,
+                           "--orientation is of images that are decoded: add --resize N or "
+                           "--quality Q");
         }
         break;
     default:
@@ -132,10 +142,12 @@ static int pack(const tw_pack_options_t *o, const char *const path[2], tw_pack_r
                 tw_problem_t *problem)
 {
     tw_context_t               *ctx;
-    tw_pack_config_t            config = {.source    = path[0],
-                                          .out       = path[1],
-                                          .resize    = o->resize,
-                                          .quality   = (unsigned)o->quality,
+    tw_pack_config_t            config = {.source  = path[0],
+                                          .out     = path[1],
+                                          .resize  = o->resize,
+                                          .quality = (unsigned)o->quality,
+                                          .stored =
+                                              o->orientation != NULL && strcmp(o->orientation, "stored") == 0,
                                           .skip      = strcmp(o->bad_images, "skip") == 0,
                                           .threads   = (int)o->threads,
                                           .cancelled = cancelled,

@@ -18,15 +18,16 @@
 int tw_pack_transforms(tw_transforms_t *list, const tw_pack_config_t *config, tw_shape_t shape,
                        tw_problem_t *problem)
 {
-    const tw_image_form_t from = {.type  = shape.c != 0 ? TW_IMAGE_PIXELS : TW_IMAGE_FILE,
-                                  .shape = shape.c != 0 ? shape : (tw_shape_t){.c = 3}};
-    char                  text[32];
+    const tw_image_form_t from   = {.type  = shape.c != 0 ? TW_IMAGE_PIXELS : TW_IMAGE_FILE,
+                                    .shape = shape.c != 0 ? shape : (tw_shape_t){.c = 3}};
+    const char           *decode = config->stored ? "decode:orientation=stored" : "decode";
+    char                  text[64];
 
     *list = (tw_transforms_t){.n = 0};
     if (config->resize == 0 && config->quality == 0) {
         return 0; /* as they are */
     }
-    snprintf(text, sizeof(text), config->resize != 0 ? "decode resize:%zu" : "decode",
+    snprintf(text, sizeof(text), config->resize != 0 ? "%s resize:%zu" : "%s", decode,
              config->resize);
     return tw_transforms_read(list, text, from, "pack", problem);
 }
@@ -38,17 +39,28 @@ int tw_pack_slot_create(tw_pack_slot_t *slot, const tw_pixels_t *pixels)
     return slot->work.decoder != NULL ? 0 : -1;
 }
 
-void tw_pack_slot_destroy(tw_pack_slot_t *slot, const tw_source_t *source)
+void tw_pack_slot_destroy(tw_pack_slot_t *slot)
 {
-    tw_reader_destroy(source, &slot->reader);
+    tw_reader_destroy(&slot->reader);
     tw_work_destroy(&slot->work);
     tw_buffer_destroy(&slot->made);
     free(slot->jpeg);
 }
 
-/* Whether it is an image at all, and not too large once it is resized: that would be found only
- * after there was memory for it. */
-static int check(tw_pack_slot_t *slot, size_t resize, tw_problem_t *problem)
+/* Decode what will be stored as it is, as small as can be: damage inside shows. */
+static int try(tw_pack_slot_t *slot, const tw_file_facts_t *facts, tw_problem_t *problem)
+{
+    const int         eighths = facts->jpeg ? 1 : 8;
+    const tw_region_t all     = {.h = tw_decode_scaled(facts->h, eighths),
+                                 .w = tw_decode_scaled(facts->w, eighths)};
+
+    return tw_decode_region(slot->work.decoder, slot->record.bytes, slot->record.n, facts, 3,
+                            eighths, all, &slot->made, problem);
+}
+
+/* Whether it is a whole image, and not too large once it is resized: that would be found only after
+ * there was memory for it. */
+static int check(tw_pack_slot_t *slot, size_t resize, int as_it_is, tw_problem_t *problem)
 {
     const tw_image_record_t *record = &slot->record;
     tw_file_facts_t          facts;
@@ -57,6 +69,9 @@ static int check(tw_pack_slot_t *slot, size_t resize, tw_problem_t *problem)
     if (record->file) {
         if (tw_decode_facts(slot->work.decoder, record->bytes, record->n, slot->work.most, &facts,
                             problem) != 0) {
+            return -1;
+        }
+        if (as_it_is && try(slot, &facts, problem) != 0) {
             return -1;
         }
         h = facts.h;
@@ -106,7 +121,7 @@ void tw_pack_slot_fill(tw_pack_slot_t *slot, const tw_source_t *source, const tw
     if (source->ops->read(source, part, index, &slot->reader, &slot->record, &slot->problem) != 0) {
         return; /* it has named the image */
     }
-    if (check(slot, config->resize, &why) != 0 ||
+    if (check(slot, config->resize, list->n == 0, &why) != 0 ||
         (list->n > 0 && make(slot, list, config->quality, &why) != 0)) {
         source->ops->name_of(source, part, index, name, sizeof(name));
         tw_problem_set(&slot->problem, "%s: %s", name, why.text);

@@ -30,7 +30,7 @@ int tw_pack_transforms(tw_transforms_t *list, const tw_pack_config_t *config, tw
 
 /** @return -1 without memory. */
 int  tw_pack_slot_create(tw_pack_slot_t *slot, const tw_pixels_t *pixels);
-void tw_pack_slot_destroy(tw_pack_slot_t *slot, const tw_source_t *source);
+void tw_pack_slot_destroy(tw_pack_slot_t *slot);
 
 /** Read an image and make of it what is stored, slot->record, or set slot->problem. */
 void tw_pack_slot_fill(tw_pack_slot_t *slot, const tw_source_t *source, const tw_transforms_t *list,

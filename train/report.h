@@ -56,6 +56,9 @@ int tw_report_json(const tw_training_t *t, int argc, char **argv, tw_problem_t *
 /** What a search of the loader has tried (report_loader.c). */
 void tw_report_tuned(tw_training_t *t);
 
+/** Say so where a search of the loader is not over at the end. */
+void tw_report_searching(const tw_training_t *t);
+
 /** Name the broken images that were replaced, of all ranks. Collective. */
 void tw_report_broken(const tw_training_t *t);
 

@@ -40,6 +40,24 @@ void tw_report_tuned(tw_training_t *t)
     fflush(stdout);
 }
 
+void tw_report_searching(const tw_training_t *t)
+{
+    tw_tuning_facts_t facts;
+    size_t            measured = 0;
+
+    tw_tuning_facts(t->tuning, &facts);
+    if (t->rank != 0 || !facts.searching) {
+        return;
+    }
+    for (size_t i = 0; i < facts.count; i++) {
+        measured += facts.rows[i].samples > 0;
+    }
+    printf("loader: still searching after %zu steps, %zu of %zu states measured; now %d threads, "
+           "transfer index %d\n",
+           facts.steps, measured, facts.count, facts.state.threads, facts.state.index);
+    fflush(stdout);
+}
+
 /* ---- broken images ------------------------------------------------------------------------- */
 
 static int by_number(const void *a, const void *b)

@@ -15,9 +15,8 @@
 #include <unistd.h>
 
 #include "runtime/base/clock.h"
+#include "runtime/base/beside.h"
 #include "runtime/base/file.h"
-
-#define TW_FILE_NAMES 100 /* that are tried for a new file */
 
 static bool tw_file_read_all(int fd, size_t most, char **text_p, size_t *length_p)
 {
@@ -86,22 +85,13 @@ static bool tw_file_write_all(int fd, const char *text, size_t length)
     return fsync(fd) == 0 || errno == EINVAL || errno == EROFS;
 }
 
-/* A new file beside path: a file or a link that stands under its name is left as it is, and not
- * followed. Its name, to be freed, or NULL with errno. */
+/* Its name, to be freed, or NULL with errno. */
 static char *tw_file_beside(const char *path, int *fd_p)
 {
     const size_t room = strlen(path) + 48;
     char        *name = malloc(room);
 
-    *fd_p = -1;
-    for (int i = 0; name != NULL && i < TW_FILE_NAMES && *fd_p < 0; i++) {
-        snprintf(name, room, "%s.%ld%s%.*d.tmp", path, (long)getpid(), i > 0 ? "-" : "",
-                 i > 0 ? 1 : 0, i);
-        *fd_p = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-        if (*fd_p < 0 && errno != EEXIST) {
-            break;
-        }
-    }
+    *fd_p = name != NULL ? tw_beside_open(path, name, room) : -1;
     if (name != NULL && *fd_p < 0) {
         const int error = errno;
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -477,6 +478,38 @@ START_TEST(a_planted_link_is_not_followed)
 }
 END_TEST
 
+/* What dead processes of this machine left beside a file goes; all else stays: of living ones, of one
+ * that holds the lock, links, and other names. */
+START_TEST(what_is_left_of_the_dead_goes)
+{
+    static const char *const kept[] = {
+        "out.1.tmp",           "out.2147483647.tmpx", "xout.2147483646.tmp", "out.0.tmp",
+        "out.2147483646x.tmp", "out.2147483646",      "out.-5.tmp",          "out.99999999999.tmp",
+        "out.2147483644.tmp",  "out.2147483645.tmp"};
+    struct stat about;
+    int         locked;
+
+    folder_make();
+    for (size_t k = 0; k + 1 < sizeof(kept) / sizeof(kept[0]); k++) {
+        ck_assert(tw_file_replace(in_folder(kept[k], 0), "x", 1));
+    }
+    ck_assert_int_eq(symlink("out.1.tmp", in_folder("out.2147483645.tmp", 0)), 0);
+    ck_assert(tw_file_replace(in_folder("out.2147483647.tmp", 0), "x", 1));
+    ck_assert(tw_file_replace(in_folder("out.2147483646-12.tmp", 0), "x", 1));
+    locked = open(in_folder("out.2147483644.tmp", 0), O_RDWR);
+    ck_assert_int_eq(flock(locked, LOCK_EX), 0);
+    ck_assert(tw_file_replace(in_folder("out", 0), "new", 3));
+    file_is(in_folder("out", 0), "new");
+    ck_assert(lstat(in_folder("out.2147483647.tmp", 0), &about) != 0);
+    ck_assert(lstat(in_folder("out.2147483646-12.tmp", 0), &about) != 0);
+    for (size_t k = 0; k < sizeof(kept) / sizeof(kept[0]); k++) {
+        ck_assert_msg(lstat(in_folder(kept[k], 0), &about) == 0, "%s is gone", kept[k]);
+    }
+    close(locked);
+    folder_remove();
+}
+END_TEST
+
 START_TEST(trying_a_file_changes_nothing)
 {
     struct stat about;
@@ -560,6 +593,7 @@ int main(void)
     tcase_add_test(tcase, pool_refuses_what_cannot_be);
     tcase_add_test(tcase, bytes_are_little_endian);
     tcase_add_test(tcase, a_planted_link_is_not_followed);
+    tcase_add_test(tcase, what_is_left_of_the_dead_goes);
     tcase_add_test(tcase, trying_a_file_changes_nothing);
     tcase_add_test(tcase, a_lock_is_not_waited_for_for_ever);
     return test_main(suite);

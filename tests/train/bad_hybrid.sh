@@ -61,7 +61,7 @@ nothing_is_left() {
     [ -z "$left" ] || { echo "left: $left"; return 1; }
 }
 
-plan 29
+plan 32
 check "model: unknown word" refused 1 "word.cfg:5: a conv layer has no 'chanels', nearest is channels" --model "$scratch/word.cfg"
 check "model: syntax" refused 1 'syntax.cfg:5: ' --model "$scratch/syntax.cfg"
 check "model: value out of range" refused 1 'value.cfg:6: .*kernel' --model "$scratch/value.cfg"
@@ -77,6 +77,10 @@ check "groups larger than the ranks are all of them" large_groups_are_all
 check "unknown scheme" refused 2 "--scheme 'd': accepted are data, a, b, c and group=G" --scheme d
 check "group of none" refused 2 "--scheme 'group=0': accepted.*G from 1" --scheme group=0
 check "group of no number" refused 2 "--scheme 'group=2x'" --scheme group=2x
+check "owners of nothing" refused 1 'all are of split layers; accepted is --update replicated' --model linear --scheme a \
+    --update root --codec weight=awp
+check "a codec for activations that stay" refused 1 'act=tree8: activations travel only between split' --codec act=tree8
+check "one bit for weights" refused 1 'weight=onebit.*too coarse for weights.*--force' --update root --codec weight=onebit
 check "one bit for activations" refused 1 'act=onebit.*too coarse.*--force' --model lenet --scheme c --codec act=onebit
 check "one bit for their gradients" refused 1 'back=onebit.*too coarse.*--force' --model lenet --scheme c --codec back=onebit
 check "one bit for activations, forced" forced_one_bit_runs

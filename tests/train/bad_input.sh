@@ -98,7 +98,55 @@ blocks() {
 }
 block_names() { blocks a.x a.y && blocks biases.x c && blocks .x c; }
 
-plan 53
+# A pipe without a reader is refused; with one it gets the results, though it was tried at the start.
+pipes_do_not_wait() {
+    mkfifo "$scratch/pipe" &&
+        refused 1 'pipe: cannot be written: nobody reads this pipe' --json "$scratch/pipe" || return 1
+    cat "$scratch/pipe" >"$scratch/piped" &
+    train 2 --data digits:train=60 --batch 20 --epochs 1 --json "$scratch/pipe"
+    local status=$? reader=$!
+    [ $status -eq 0 ] || { kill $reader; return 1; }
+    wait $reader && grep -q '"test_error"' "$scratch/piped"
+}
+
+# By another path, through a link, in a folder that is named otherwise.
+one_file_twice() {
+    local one=$scratch/x.json
+    ln -s . "$scratch/here"
+    refused 2 "--json and --trace are the same file, $one" --json "$one" --trace "$scratch/./x.json" &&
+        refused 2 "--checkpoint and --json are the same file" --json "$one" --checkpoint "$scratch/here/x.json" &&
+        echo '{}' >"$scratch/there" && ln "$scratch/there" "$scratch/again" &&
+        refused 2 "--json and --record are the same file" --json "$scratch/there" --record "$scratch/again" &&
+        refused 2 "--json and --show-images are the same file" --json "$one" --show-images "$one"
+}
+
+buckets_have_units() {
+    train 2 --data digits:train=60 --batch 20 --epochs 1 --bucket 64k
+}
+
+# Of a process that there is not, beside a file that is written, one that is only tried, and a checkpoint.
+left_by_the_dead() {
+    local file
+    for file in a.json a.trace a.state; do echo x >"$scratch/$file.2147483646.tmp"; done
+    echo x >"$scratch/a.json.$$.tmp"
+    train 2 --data digits:train=60 --batch 20 --epochs 1 --json "$scratch/a.json" --trace "$scratch/a.trace" \
+        --checkpoint "$scratch/a.state" && same "$(ls "$scratch"/a.*.tmp)" "$scratch/a.json.$$.tmp" && rm "$scratch/a.json.$$.tmp"
+}
+
+# The papers' tables without data: what is missing, and no table.
+papers_without_data() {
+    local papers=$top_srcdir/bench/papers.sh out=$scratch/papers
+    mkdir -p "$scratch/data/mnist"
+    ! bash "$papers" "$top_builddir" "$scratch/none" "$out" >"$scratch/out" 2>&1 && cat "$scratch/out" &&
+        grep -q "^papers.sh: there is no folder '$scratch/none'" "$scratch/out" || return 1
+    ! bash "$papers" "$top_builddir" "$scratch/data" "$out" statistics >"$scratch/out" 2>&1 && cat "$scratch/out" &&
+        grep -q "/cifar10'; accepted: the binary version of CIFAR-10, from https:" "$scratch/out" || return 1
+    ! bash "$papers" "$top_builddir" "$scratch/data" "$out" lenet >"$scratch/out" 2>&1 && cat "$scratch/out" &&
+        same "$(wc -l <"$scratch/out")" 2 && grep -q "^thinwire-train: cannot open '.*/train-images-idx3-ubyte'" "$scratch/out" &&
+        [ ! -e "$out/lenet.md" ]
+}
+
+plan 59
 check "good data is good" good_data_is_good
 check "unknown option" refused 2 "unknown option '--epoch'" --epoch 3
 check "option without its value" refused 2 '--codec needs a value' --codec
@@ -148,6 +196,12 @@ check "JSON to a folder" refused 1 'Is a directory' --json "$scratch"
 check "JSON to a full device" refused 1 'cannot be written: No space' --json /dev/full
 check "checkpoint in a missing folder" refused 1 'cannot be written' --checkpoint "$scratch/none/x.checkpoint"
 check "checkpoint to a device" refused 1 'is not a regular file' --checkpoint /dev/null
+check "a pipe is not waited for" pipes_do_not_wait
+check "one file for two results" one_file_twice
+check "units of --bucket" buckets_have_units
+check "--bucket without a size" refused 2 "--bucket '64x': accepted: bytes, 1024 to 1073741824, such as" --bucket 64x
+check "what dead processes left is removed" left_by_the_dead
+check "tables of papers without data" papers_without_data
 check "no checkpoint" refused 1 'x.checkpoint: cannot be read: No such file' --checkpoint "$scratch/x.checkpoint" --resume
 check "empty checkpoint" refused 1 'is not a checkpoint of thinwire-train' --checkpoint "$scratch/empty" --resume
 check "foreign checkpoint" refused 1 'is not a checkpoint of thinwire-train' --checkpoint "$scratch/junk" --resume

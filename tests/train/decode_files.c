@@ -236,6 +236,27 @@ static size_t seen_at(size_t y, size_t x, size_t h, size_t w, int orientation)
     }
 }
 
+void plain_turn(plain_t *plain, int orientation)
+{
+    plain_t turned = plain_of(plain->c, plain->h, plain->w);
+
+    for (size_t c = 0; c < plain->c; c++) {
+        for (size_t y = 0; y < plain->h; y++) {
+            for (size_t x = 0; x < plain->w; x++) {
+                turned.pixels[c * plain->h * plain->w +
+                              seen_at(y, x, plain->h, plain->w, orientation)] =
+                    plain->pixels[(c * plain->h + y) * plain->w + x];
+            }
+        }
+    }
+    if (orientation >= 5) {
+        turned.h = plain->w;
+        turned.w = plain->h;
+    }
+    free(plain->pixels);
+    *plain = turned;
+}
+
 plain_t plain_jpeg(const uint8_t *bytes, size_t n, size_t channels, int eighths, int orientation)
 {
     struct jpeg_decompress_struct info;
@@ -262,17 +283,11 @@ plain_t plain_jpeg(const uint8_t *bytes, size_t n, size_t channels, int eighths,
         for (size_t x = 0; x < plain.w; x++) {
             take(&info, row + x * (size_t)info.output_components, channels, pixel);
             for (size_t c = 0; c < channels; c++) {
-                plain.pixels[c * plain.h * plain.w + seen_at(y, x, plain.h, plain.w, orientation)] =
-                    pixel[c];
+                plain.pixels[(c * plain.h + y) * plain.w + x] = pixel[c];
             }
         }
     }
-    if (orientation >= 5) {
-        const size_t h = plain.h;
-
-        plain.h = plain.w;
-        plain.w = h;
-    }
+    plain_turn(&plain, orientation);
     jpeg_finish_decompress(&info);
     jpeg_destroy_decompress(&info);
     free(row);

@@ -55,6 +55,11 @@ plain_t plain_of(size_t c, size_t h, size_t w);
 size_t made_jpeg(const made_jpeg_t *kind, size_t h, size_t w, const uint8_t *exif, size_t exif_n,
                  uint8_t *to, size_t room);
 
+/** Put a chunk into a PNG file of n bytes, behind its header or, late, in front of its end.
+ * @return its new length. */
+size_t made_png_chunk(uint8_t *file, size_t n, int late, const char *name, const uint8_t *bytes,
+                      size_t length);
+
 /* Give all chunks of a PNG file the check sums that they should have. */
 void made_png_mend(uint8_t *file, size_t n);
 
@@ -64,6 +69,9 @@ size_t made_exif(int orientation, int little, uint8_t *to);
 /* The same for PNG; the pixels as three planes, or as one: all drawn from the samples. */
 size_t made_png(const made_png_t *kind, size_t h, size_t w, uint8_t *to, size_t room, plain_t *rgb,
                 plain_t *grey);
+
+/* An image as an orientation wants it to be seen. */
+void plain_turn(plain_t *plain, int orientation);
 
 /* What libjpeg decodes to, the whole image, turned as the orientation wants it. */
 plain_t plain_jpeg(const uint8_t *bytes, size_t n, size_t channels, int eighths, int orientation);

@@ -149,6 +149,22 @@ size_t made_png(const made_png_t *kind, size_t h, size_t w, uint8_t *to, size_t 
     return bytes.n;
 }
 
+size_t made_png_chunk(uint8_t *file, size_t n, int late, const char *name, const uint8_t *bytes,
+                      size_t length)
+{
+    uint8_t *at = file + (late ? n - 12 : 33);
+
+    memmove(at + length + 12, at, n - (size_t)(at - file));
+    memcpy(at,
+           (uint8_t[4]){(uint8_t)(length >> 24), (uint8_t)(length >> 16), (uint8_t)(length >> 8),
+                        (uint8_t)length},
+           4);
+    memcpy(at + 4, name, 4);
+    memcpy(at + 8, bytes, length);
+    made_png_mend(file, n + length + 12);
+    return n + length + 12;
+}
+
 void made_png_mend(uint8_t *file, size_t n)
 {
     for (size_t at = 8; n >= 12 && at <= n - 12;) {

@@ -225,6 +225,7 @@ search_settles() {
     grep '^loader: threads  transfer index  s a step  steps$' "$scratch/out" && grep '^ *[12]  *[012]  .*  taken$' "$scratch/out" &&
         grep '^loader: [3-6] of 6 states measured, in [0-9]* steps$' "$scratch/out" || return 1
     if [ "$(of_loader searching)" = false ]; then # steps have not drifted since
+        ! grep 'still searching' "$scratch/out" || return 1
         same "$(of_loader tried.# search_steps)" \
             "$(sed -n 's/^loader: \([3-6]\) of 6 .* in \([0-9]*\) steps$/\1 \2/p' "$scratch/out" | tail -n 1)" || return 1
         of_loader tried.0.{threads,transfer_index,seconds,steps} threads transfer_index || return 1
@@ -252,6 +253,7 @@ ignored() { # the kept file says, on standard input
     cat >"$file"
     cat "$file"
     search 1 20 --loader-threads auto:2 && same "$(of_loader kept searching)" "false true" || return 1
+    grep '^loader: still searching after [0-9]* steps, [0-6] of 6 states measured; now [12] threads' "$scratch/out" || return 1
     ! grep '^thinwire' "$scratch/out"
 }
 

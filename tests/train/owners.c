@@ -5,6 +5,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,63 @@ static void as_replicated(void)
         }
         tw_training_destroy(&whole);
     }
+}
+
+/* The greatest difference of two weights, as a share of the greatest weight. */
+static double farthest(const tw_training_t *a, const tw_training_t *b)
+{
+    double apart = 0.0, size = 0.0;
+
+    for (size_t i = 0; i < a->params.count; i++) {
+        const tw_param_t *p = &a->params.param[i];
+        const float      *x = a->params.value + p->first;
+        const float *y = b->params.value + tw_params_find(&b->params, p->layer, p->role)->first;
+
+        for (size_t k = 0; k < p->count; k++) {
+            apart = fmax(apart, fabs((double)x[k] - (double)y[k]));
+            size  = fmax(size, fabs((double)x[k]));
+        }
+    }
+    return apart / size;
+}
+
+/* On several hosts with a rank each: the same bits. With several on each, sums over a host and over
+ * the hosts are added in an order that depends on who owns them: equal up to rounding, and the same in
+ * every run. */
+static void several_hosts(void)
+{
+    static const char *const updates[]  = {"root", "sharded"};
+    static const char *const hosts[][2] = {{"NODE_RANKS=1", NULL}, {"NODE_RANKS=2", NULL}};
+    tw_context_t *const      before     = t_ctx;
+
+    for (int host = 0; host < 2; host++) {
+        tw_train_options_t options = options_of("replicated", "data", "fp32", "");
+        tw_training_t      whole, owned, again;
+
+        t_settings_put(hosts[host]);
+        t_ctx          = t_context();
+        options.epochs = 1;
+        run(&whole, &options, MPI_COMM_WORLD);
+        for (int k = 0; k < 2; k++) {
+            t_within("%s, %s", updates[k], hosts[host][0]);
+            options        = options_of(updates[k], "data", "fp32", "");
+            options.epochs = 1; /* before what is rounded otherwise has grown */
+            run(&owned, &options, MPI_COMM_WORLD);
+            run(&again, &options, MPI_COMM_WORLD);
+            same_weights(&owned, &again);
+            if (host == 0) {
+                same_weights(&whole, &owned);
+            } else {
+                T_CHECK(farthest(&whole, &owned) < 1e-4, "%g apart", farthest(&whole, &owned));
+            }
+            tw_training_destroy(&again);
+            tw_training_destroy(&owned);
+        }
+        tw_training_destroy(&whole);
+        tw_context_destroy(t_ctx);
+        t_settings_take_out(hosts[host]);
+    }
+    t_ctx = before;
 }
 
 /* The rows of dense layers stay with one owner, which shortens them. */
@@ -306,6 +364,7 @@ static void others_are_refused(void)
 
 static const t_case_t cases[] = {
     {"as replicated", as_replicated, 1},
+    {"several hosts", several_hosts, 1},
     {"rows are shortened", rows_are_shortened, 1},
     {"memory", memory, 1},
     {"bits rise", bits_rise, 1},

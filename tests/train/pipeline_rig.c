@@ -139,5 +139,5 @@ void plainly(uint64_t b, float *out)
         ck_assert_int_eq(tw_prepare_end(&how, &prepared, list.n, &state, out + i * OUT, &problem),
                          0);
     }
-    tw_thread_state_destroy(&state, &source);
+    tw_thread_state_destroy(&state);
 }

@@ -10,6 +10,9 @@
 
 #include "train/input/source.h"
 
+/* Whether sources are opened as with --bad-images skip. */
+extern int rig_skip;
+
 /* Fixtures of a case. */
 void rig_create(void);
 void rig_remove(void);

@@ -183,8 +183,8 @@ START_TEST(other_exif_changes_nothing)
         size_t  at;
         uint8_t value;
     } changes[] = {{0, 'e'}, {5, 1},   {6, 'L'}, {7, 'M'}, {8, 43}, {10, 255},  {13, 255},
-                   {10, 62}, {10, 61}, {10, 7},  {16, 1},  {16, 0}, {30, 0x11}, {32, 4},
-                   {32, 1},  {34, 2},  {34, 0},  {37, 1},  {38, 0}, {38, 9},    {39, 1}};
+                   {10, 62}, {10, 61}, {10, 7},  {16, 1},  {16, 0}, {30, 0x11}, {32, 7},
+                   {32, 1},  {34, 0},  {37, 1},  {38, 0},  {38, 9}, {39, 1}};
     uint8_t      exif[64];
     const size_t length = made_exif(6, 1, exif);
 
@@ -210,6 +210,91 @@ START_TEST(other_exif_changes_nothing)
 }
 END_TEST
 
+/* A TIFF file of one directory with up to two entries, each { tag, type, count, value } of which the
+ * value stands as 4 bytes, and some bytes behind them. Expected is what ImageOps.exif_transpose() of
+ * Pillow 13.0 does. */
+static const struct {
+    char     magic[5];
+    uint32_t entry[2][4];
+    uint32_t behind[2];
+    int      orientation;
+} exifs[] = {
+    {"II*\0", {{0x112, 3, 1, 6}}, {0}, 6},       /* SHORT           */
+    {"MM\0*", {{0x112, 3, 1, 6 << 16}}, {0}, 6}, /* the other order */
+    {"II*\0", {{0x112, 4, 1, 6}}, {0}, 6},       /* LONG            */
+    {"MM\0*", {{0x112, 4, 1, 8}}, {0}, 8},
+    {"II*\0", {{0x112, 4, 1, 0x10006}}, {0}, 1},
+    {"II*\0", {{0x112, 6, 1, 5}}, {0}, 5}, /* SBYTE           */
+    {"MM\0*", {{0x112, 6, 1, 5u << 24}}, {0}, 5},
+    {"II*\0", {{0x112, 8, 1, 7}}, {0}, 7}, /* SSHORT          */
+    {"II*\0", {{0x112, 9, 1, 2}}, {0}, 2}, /* SLONG           */
+    {"II*\0", {{0x112, 9, 1, 0xfffffffa}}, {0}, 1},
+    {"II*\0", {{0x112, 13, 1, 3}}, {0}, 3}, /* IFD             */
+    {"II*\0", {{0x112, 1, 1, 6}}, {0}, 1},  /* BYTE            */
+    {"II*\0", {{0x112, 7, 1, 6}}, {0}, 1},  /* UNDEFINED       */
+    {"II*\0", {{0x112, 99, 1, 6}}, {0}, 1},
+    {"II*\0", {{0x112, 3, 0, 6}}, {0}, 1},
+    {"II*\0", {{0x112, 3, 2, 6 | 3 << 16}}, {0}, 6}, /* the first of two */
+    {"II*\0", {{0x112, 4, 2, 38}}, {6, 3}, 6},       /* they stand behind */
+    {"MM\0*", {{0x112, 4, 2, 38}}, {6, 3}, 6},
+    {"II*\0", {{0x112, 16, 1, 38}}, {6, 0}, 6}, /* LONG8           */
+    {"II*\0", {{0x112, 4, 2, 39}}, {6, 3}, 1},  /* not all of them */
+    {"II*\0", {{0x112, 4, 0x40000001, 38}}, {6, 3}, 1},
+    {"II*\0", {{0x112, 4, 2, 0xfffffff0}}, {6, 3}, 1},
+    {"II*\0", {{0x112, 3, 0, 6}, {0x112, 3, 1, 3}}, {0}, 3}, /* the first that is one */
+    {"II*\0", {{0x112, 3, 1, 6}, {0x112, 3, 1, 3}}, {0}, 6},
+    {"II*\0", {{0x112, 3, 1, 9}, {0x112, 3, 1, 3}}, {0}, 1},
+    {"II\0*", {{0x112, 3, 1, 6}}, {0}, 6}, /* the number of the format in the other order */
+    {"MM*\0", {{0x112, 4, 1, 6}}, {0}, 6},
+    {"II+\0", {{0x112, 3, 1, 6}}, {0}, 1}};
+
+static uint8_t *put(uint8_t *at, uint32_t value, int bytes_n, int little)
+{
+    for (int i = 0; i < bytes_n; i++) {
+        at[i] = (uint8_t)(value >> 8 * (little ? i : bytes_n - 1 - i));
+    }
+    return at + bytes_n;
+}
+
+static size_t make_tiff(size_t k, uint8_t *to)
+{
+    const int little = exifs[k].magic[0] == 'I';
+    uint8_t  *at     = to + 4;
+
+    memcpy(to, exifs[k].magic, 4);
+    at = put(put(at, 8, 4, little), 2, 2, little);
+    for (int e = 0; e < 2; e++) {
+        at = put(put(at, exifs[k].entry[e][0], 2, little), exifs[k].entry[e][1], 2, little);
+        at = put(put(at, exifs[k].entry[e][2], 4, little), exifs[k].entry[e][3], 4, little);
+    }
+    at = put(at, 0, 4, little);
+    return (size_t)(put(put(at, exifs[k].behind[0], 4, little), exifs[k].behind[1], 4, little) -
+                    to);
+}
+
+START_TEST(exif_is_read_as_pillow_does)
+{
+    uint8_t exif[80] = "Exif\0";
+
+    for (size_t k = 0; k < sizeof(exifs) / sizeof(exifs[0]); k++) {
+        const size_t length = make_tiff(k, exif + 6);
+        plain_t      rgb, grey;
+
+        snprintf(what, sizeof(what), "row %zu of a JPEG", k);
+        n = made_jpeg(&made_jpegs[0], 5, 9, exif, length + 6, file, ROOM);
+        facts_of(exifs[k].orientation);
+        for (int late = 0; late < 2; late++) {
+            snprintf(what, sizeof(what), "row %zu of a PNG, late: %d", k, late);
+            n = made_png(&made_pngs[3], 5, 9, file, ROOM, &rgb, &grey);
+            n = made_png_chunk(file, n, late, "eXIf", exif + 6, length);
+            facts_of(exifs[k].orientation);
+            free(rgb.pixels);
+            free(grey.pixels);
+        }
+    }
+}
+END_TEST
+
 /* ---- PNG ----------------------------------------------------------------------------------- */
 
 START_TEST(png_regions_are_cuts)
@@ -229,6 +314,56 @@ START_TEST(png_regions_are_cuts)
         free(rgb.pixels);
         free(grey.pixels);
     }
+}
+END_TEST
+
+START_TEST(orientations_of_png_are_applied)
+{
+    uint8_t         exif[64];
+    const size_t    length = made_exif(_i, 1, exif) - 6;
+    tw_file_facts_t facts, stored;
+    plain_t         rgb, grey;
+
+    for (const made_png_t *kind = made_pngs; kind->name != NULL; kind++) {
+        snprintf(what, sizeof(what), "%s", kind->name);
+        n      = made_png(kind, 37, 54, file, ROOM, &rgb, &grey);
+        n      = made_png_chunk(file, n, kind->bits == 8, "eXIf", exif + 6, length);
+        facts  = facts_of(_i);
+        stored = facts;
+        tw_decode_as_stored(&stored);
+        ck_assert_int_eq(stored.orientation, 1);
+        some_regions(&stored, &rgb, 8, 10);
+        plain_turn(&rgb, _i);
+        plain_turn(&grey, _i);
+        some_regions(&facts, &rgb, 8, 30);
+        some_regions(&facts, &grey, 8, 10);
+        free(rgb.pixels);
+        free(grey.pixels);
+    }
+}
+END_TEST
+
+/* Behind what is no chunk there is no orientation, nor behind the end. */
+START_TEST(chunks_are_looked_for_inside)
+{
+    uint8_t      exif[64];
+    const size_t length = made_exif(6, 1, exif) - 6;
+    plain_t      rgb, grey;
+    const size_t whole = made_png(&made_pngs[3], 5, 9, file, ROOM, &rgb, &grey);
+
+    free(rgb.pixels);
+    free(grey.pixels);
+    strcpy(what, "a chunk");
+    n = made_png_chunk(file, whole, 0, "eXIg", exif + 6, length);
+    facts_of(1);
+    memcpy(file + 37, "eXIf", 4);
+    facts_of(6);
+    for (size_t cut = 34; cut <= 33 + 12 + length; cut++) { /* it is not all there */
+        n = cut;
+        facts_of(cut < 33 + 12 + length ? 1 : 6);
+    }
+    memset(file + 33, 0xff, 4);
+    facts_of(1);
 }
 END_TEST
 
@@ -305,6 +440,9 @@ int main(void)
     tcase_add_loop_test(tcase, jpeg_regions_are_cuts, 0, (int)count_of_jpegs());
     tcase_add_loop_test(tcase, orientations_are_applied, 0, 16);
     tcase_add_test(tcase, other_exif_changes_nothing);
+    tcase_add_test(tcase, exif_is_read_as_pillow_does);
+    tcase_add_loop_test(tcase, orientations_of_png_are_applied, 1, 9);
+    tcase_add_test(tcase, chunks_are_looked_for_inside);
     tcase_add_loop_test(tcase, png_regions_are_cuts, 0, (int)count_of_pngs());
     tcase_add_test(tcase, sizes_are_rounded_up);
     tcase_add_test(tcase, warm_decoders_do_not_grow);

@@ -84,6 +84,25 @@ START_TEST(bad_lines_are_refused)
 }
 END_TEST
 
+/* As editors of other systems write it: a byte order mark, in front of a comment or a path. */
+START_TEST(marks_are_passed_over)
+{
+    static const char *const texts[] = {"\xef\xbb\xbfi/00000.png 0\r\ni/00001.png 1\r\n",
+                                        "\xef\xbb\xbf# comment\ni/00000.png 0\ni/00001.png 1\n",
+                                        "\xef\xbb\xbf  i/00000.png 0\ni/00001.png 1\n"};
+
+    rig_many("i", 2);
+    for (size_t k = 0; k < sizeof(texts) / sizeof(texts[0]); k++) {
+        rig_text("list", texts[k]);
+        rig_opened(&source, "list:%/list");
+        ck_assert_uint_eq(source.part[0].n + source.part[1].n, 2);
+        tw_source_close(&source);
+    }
+    rig_text("list", "i/00000.png 0\n\xef\xbb\xbfi/00001.png 1\n");
+    rig_refused("list:%/list", "/list:2: ", "No such file");
+}
+END_TEST
+
 START_TEST(bad_lists_are_refused)
 {
     char *text = malloc(20000);
@@ -135,7 +154,7 @@ static const char *photos(void)
 START_TEST(a_real_list)
 {
     char               spec[5000];
-    tw_source_reader_t reader = {.state = NULL};
+    tw_source_reader_t reader = {.buffer = {.bytes = NULL}};
     tw_image_record_t  record;
 
     snprintf(spec, sizeof(spec), "list:%s", photos());
@@ -150,7 +169,7 @@ START_TEST(a_real_list)
             ck_assert_mem_eq(record.bytes, "\xff\xd8\xff", 3);
         }
     }
-    tw_reader_destroy(&source, &reader);
+    tw_reader_destroy(&reader);
     tw_source_close(&source);
 }
 END_TEST
@@ -163,6 +182,7 @@ int main(void)
 
     tcase_add_checked_fixture(lists, rig_create, rig_remove);
     tcase_add_test(lists, lists_are_read);
+    tcase_add_test(lists, marks_are_passed_over);
     tcase_add_test(lists, bad_lists_are_refused);
     TEST_EACH(lists, bad_lines_are_refused, bad_lines);
     if (photos() != NULL) {

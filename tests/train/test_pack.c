@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/suite.h"
+#include "tests/train/decode_files.h"
 #include "tests/train/pack_rig.h"
 #include "train/input/decode.h"
 
@@ -63,7 +64,7 @@ START_TEST(a_large_database_does_not_fill_the_memory)
 {
     enum { IMAGES = 500, EACH = 3 * 512 * 512 };
     tw_pack_config_t   config    = pack_config("random:512x512x3,2,n=500,test=2");
-    tw_source_reader_t reader[2] = {{.state = NULL}};
+    tw_source_reader_t reader[2] = {{.buffer = {.bytes = NULL}}};
     tw_image_record_t  record;
     uint64_t           sum = 0, first = 0;
     long               most = 0, before;
@@ -85,8 +86,8 @@ START_TEST(a_large_database_does_not_fill_the_memory)
     }
     ck_assert_uint_eq(sum, first); /* what was let go comes again */
     ck_assert_int_lt(most - before, 150 * 1024);
-    tw_reader_destroy(&rig.packed, &reader[0]);
-    tw_reader_destroy(&rig.packed, &reader[1]);
+    tw_reader_destroy(&reader[0]);
+    tw_reader_destroy(&reader[1]);
     tw_source_close(&rig.packed);
 }
 END_TEST
@@ -121,7 +122,7 @@ END_TEST
 START_TEST(images_are_resized)
 {
     tw_pack_config_t   config;
-    tw_source_reader_t reader[2] = {{.state = NULL}};
+    tw_source_reader_t reader[2] = {{.buffer = {.bytes = NULL}}};
     tw_image_record_t  record, was;
     tw_decoder_t      *decoder = tw_decoder_create(&tw_pixels_scalar);
     tw_file_facts_t    facts;
@@ -147,8 +148,8 @@ START_TEST(images_are_resized)
         ck_assert_uint_eq(record.shape.w, facts.w < facts.h ? 4 : 4 * facts.w / facts.h);
         ck_assert_uint_eq(record.n, tw_shape_size(record.shape));
     }
-    tw_reader_destroy(&rig.source, &reader[0]);
-    tw_reader_destroy(&rig.packed, &reader[1]);
+    tw_reader_destroy(&reader[0]);
+    tw_reader_destroy(&reader[1]);
     tw_source_close(&rig.source);
     tw_source_close(&rig.packed);
     tw_decoder_destroy(decoder);
@@ -158,7 +159,7 @@ END_TEST
 /* Decode all images for training. @return the bytes of their files. */
 static uint64_t decode_all(void)
 {
-    tw_source_reader_t reader  = {.state = NULL};
+    tw_source_reader_t reader  = {.buffer = {.bytes = NULL}};
     tw_decoder_t      *decoder = tw_decoder_create(&tw_pixels_scalar);
     tw_buffer_t        pixels  = {0};
     tw_image_record_t  record;
@@ -178,18 +179,46 @@ static uint64_t decode_all(void)
         bytes += record.n;
     }
     tw_buffer_destroy(&pixels);
-    tw_reader_destroy(&rig.packed, &reader);
+    tw_reader_destroy(&reader);
     tw_source_close(&rig.packed);
     tw_decoder_destroy(decoder);
     return bytes;
 }
 
 /* Pixels that become JPEGs are about what they were. */
+/* Turned as EXIF says, or not. */
+START_TEST(orientations_may_stay)
+{
+    tw_pack_config_t config = pack_config(pack_folder());
+    uint8_t          exif[64];
+    static uint8_t   file[1 << 16];
+
+    for (int k = 0; k < 2; k++) {
+        rig_write(
+            k == 0 ? "t/a/1.jpg" : "t/a/2.jpg", file,
+            made_jpeg(&made_jpegs[0], 10, 20, exif, made_exif(6, 1, exif), file, sizeof(file)));
+    }
+    config.resize = 10;
+    for (int stored = 0; stored < 2; stored++) {
+        char spec[200];
+
+        snprintf(spec, sizeof(spec), "folder:%s", rig_path("t"));
+        config.source = spec;
+        config.stored = stored;
+        pack_good(&config);
+        rig_opened(&rig.packed, "lmdb:%/out.lmdb");
+        ck_assert_uint_eq(rig.packed.shape.h, stored ? 10 : 20);
+        ck_assert_uint_eq(rig.packed.shape.w, stored ? 20 : 10);
+        tw_source_close(&rig.packed);
+    }
+}
+END_TEST
+
 START_TEST(images_become_jpegs)
 {
     static const char  spec[]    = "digits:train=60,seed=3";
     tw_pack_config_t   config    = pack_config(spec);
-    tw_source_reader_t reader[2] = {{.state = NULL}};
+    tw_source_reader_t reader[2] = {{.buffer = {.bytes = NULL}}};
     tw_image_record_t  record, was;
     tw_decoder_t      *decoder = tw_decoder_create(&tw_pixels_scalar);
     tw_file_facts_t    facts;
@@ -217,8 +246,8 @@ START_TEST(images_become_jpegs)
         }
     }
     tw_buffer_destroy(&pixels);
-    tw_reader_destroy(&rig.source, &reader[0]);
-    tw_reader_destroy(&rig.packed, &reader[1]);
+    tw_reader_destroy(&reader[0]);
+    tw_reader_destroy(&reader[1]);
     tw_source_close(&rig.source);
     tw_source_close(&rig.packed);
     tw_decoder_destroy(decoder);
@@ -261,17 +290,45 @@ START_TEST(broken_images)
         rig_says(pack_run(&config), "/d/ant/00005.png", "");
     }
     rig_write("d/ant/00005.png", bytes, n - 30); /* only seen when it is decoded */
-    rig_says(pack_run(&config), "/d/ant/00005.png", "");
+    config.skip = 1;
+    for (int resize = 0; resize < 2; resize++) {
+        config.resize = resize ? 4 : 0;
+        config.skip   = 0;
+        rig_says(pack_run(&config), "/d/ant/00005.png", "");
+        config.skip = 1;
+        rig.skips   = 0;
+        pack_good(&config);
+        ck_assert_uint_eq(rig.result.skipped, 1);
+        ck_assert_uint_eq(rig.result.images, 18);
+        ck_assert_uint_eq(rig.skips, 1);
+        rig_says(rig.line, "/d/ant/00005.png", "");
+        rig_opened(&rig.packed, "lmdb:%/out.lmdb");
+        ck_assert_uint_eq(rig.packed.part[0].n + rig.packed.part[1].n, 18);
+        tw_source_close(&rig.packed);
+    }
+    free(bytes);
+}
+END_TEST
+
+/* A JPEG cut off inside its pixels, and what is no file at all, are left out. */
+START_TEST(cut_jpegs_and_no_files)
+{
+    static const char *const images[] = {"1.jpg", "2.jpg"};
+    tw_pack_config_t         config   = pack_config(pack_folder());
+    size_t                   n;
+    uint8_t                 *bytes;
+
+    rig_images("d/ant", images, 2);
+    bytes = rig_read("d/ant/2.jpg", &n);
+    rig_write("d/ant/2.jpg", bytes, n - 20);
+    free(bytes);
+    rig_says(pack_run(&config), "/d/ant/2.jpg: JPEG file is damaged", "");
+    ck_assert_int_eq(symlink("nowhere", rig_path("d/bee/gone.jpg")), 0);
+    rig_says(pack_run(&config), "/d/bee/gone.jpg'", "No such file");
     config.skip = 1;
     pack_good(&config);
-    ck_assert_uint_eq(rig.result.skipped, 1);
-    ck_assert_uint_eq(rig.result.images, 18);
-    ck_assert_uint_eq(rig.skips, 1);
-    rig_says(rig.line, "/d/ant/00005.png", "");
-    rig_opened(&rig.packed, "lmdb:%/out.lmdb");
-    ck_assert_uint_eq(rig.packed.part[0].n + rig.packed.part[1].n, 18);
-    tw_source_close(&rig.packed);
-    free(bytes);
+    ck_assert_uint_eq(rig.result.images, 20);
+    ck_assert_uint_eq(rig.result.skipped, 2);
 }
 END_TEST
 
@@ -345,9 +402,11 @@ int main(void)
     tcase_add_test(out, pixels_come_out_again);
     tcase_add_test(out, a_large_database_does_not_fill_the_memory);
     tcase_add_test(out, images_are_resized);
+    tcase_add_test(out, orientations_may_stay);
     tcase_add_test(out, images_become_jpegs);
     tcase_add_checked_fixture(bad, rig_create, rig_remove);
     tcase_add_test(bad, broken_images);
+    tcase_add_test(bad, cut_jpegs_and_no_files);
     tcase_add_test(bad, only_broken_images);
     tcase_add_test(bad, bad_calls_are_refused);
     return test_main(suite);

@@ -90,6 +90,37 @@ START_TEST(other_packers_begin_anew)
 }
 END_TEST
 
+/* Nor of a part with a page that is none: LMDB, which would write to it, is not given it. */
+START_TEST(damaged_parts_are_begun_anew)
+{
+    static const size_t at[]   = {0, 10, 12, 14, 16, 18};
+    tw_pack_config_t    config = pack_config("random:8x8x3,5,n=400,test=40");
+    uint8_t            *bytes;
+    size_t              n;
+
+    rig.stop_at = 60;
+    rig_says(pack_run(&config), "stopped", "");
+    bytes = rig_read("out.lmdb/data.mdb.part", &n);
+    ck_assert_uint_gt(n, 5 * 4096);
+    for (size_t page = 8192; page < n; page += 4096) {
+        for (size_t k = 0; k < sizeof(at) / sizeof(at[0]); k++) {
+            uint8_t *word = bytes + page + at[k], was[2] = {word[0], word[1]};
+
+            memset(word, 0xf0, 2);
+            rig_write("out.lmdb/data.mdb.part", bytes, n);
+            memcpy(word, was, 2);
+            rig.stop_at = 0;
+            pack_good(&config);
+        }
+    }
+    rig_write("out.lmdb/data.mdb.part", bytes, n);
+    pack_good(&config);
+    ck_assert_uint_gt(rig.result.continued, 0);
+    pack_same(config.source);
+    free(bytes);
+}
+END_TEST
+
 static int die(void *arg)
 {
     (void)arg;
@@ -153,7 +184,7 @@ static int is_broken(const char *name)
 /* The images of the source but for the broken ones. */
 static void has_others(void)
 {
-    tw_source_reader_t reader[2] = {{.state = NULL}};
+    tw_source_reader_t reader[2] = {{.buffer = {.bytes = NULL}}};
     tw_image_record_t  was, is;
 
     rig_opened(&rig.source, "folder:%/d");
@@ -175,8 +206,8 @@ static void has_others(void)
         }
         ck_assert_uint_eq(rig.packed.part[part].n, k);
     }
-    tw_reader_destroy(&rig.source, &reader[0]);
-    tw_reader_destroy(&rig.packed, &reader[1]);
+    tw_reader_destroy(&reader[0]);
+    tw_reader_destroy(&reader[1]);
     tw_source_close(&rig.packed);
     tw_source_close(&rig.source);
 }
@@ -261,6 +292,7 @@ int main(void)
     tcase_add_checked_fixture(stops, rig_create, rig_remove);
     tcase_add_test(stops, stopped_packers_go_on);
     tcase_add_test(stops, other_packers_begin_anew);
+    tcase_add_test(stops, damaged_parts_are_begun_anew);
     tcase_add_test(stops, killed_packers_go_on);
     tcase_add_test(stops, left_out_once);
     tcase_add_test(stops, two_packers_do_not_meet);

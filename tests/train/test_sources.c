@@ -214,6 +214,79 @@ START_TEST(single_images_are_split)
 }
 END_TEST
 
+/* The line about each image of a part that cannot be read, in their order. */
+static void unread(tw_subset_t part, const char *const *fragment, size_t n)
+{
+    tw_source_reader_t reader = {.buffer = {.bytes = NULL}};
+    tw_image_record_t  record;
+    tw_problem_t       why   = {0};
+    size_t             found = 0;
+
+    for (uint32_t i = 0; i < source.part[part].n; i++, why = (tw_problem_t){0}) {
+        if (source.ops->read(&source, part, i, &reader, &record, &why) != 0) {
+            ck_assert_uint_lt(found, n);
+            rig_says(why.text, "cannot read '", fragment[found++]);
+        }
+    }
+    ck_assert_uint_eq(found, n);
+    tw_reader_destroy(&reader);
+}
+
+START_TEST(what_is_no_file_is_a_broken_image)
+{
+    static const char *const images[] = {"1.jpg", "2.jpg"};
+    static const char *const want[]   = {"/3.jpg': Is a directory", "/4.jpg': No such file",
+                                         "/5.jpg': Too many levels", "/6.jpg': it is not a regular",
+                                         "/7.png': it is not a regular"};
+
+    rig_images("d/train/a", images, 2);
+    rig_images("d/val/a", images, 1);
+    rig_folder("d/train/a/3.jpg");
+    ck_assert_int_eq(symlink("nowhere", rig_path("d/train/a/4.jpg")), 0);
+    ck_assert_int_eq(symlink("5.jpg", rig_path("d/train/a/5.jpg")), 0);
+    ck_assert_int_eq(mkfifo(rig_path("d/train/a/6.jpg"), 0600), 0);
+    ck_assert_int_eq(symlink("/dev/zero", rig_path("d/train/a/7.png")), 0);
+    rig_refused("folder:%/d", "/train/a/3.jpg'", "Is a directory");
+    rig_skip = 1;
+    rig_opened(&source, "folder:%/d");
+    ck_assert_uint_eq(source.part[TW_SUBSET_TRAIN].n, 7);
+    unread(TW_SUBSET_TRAIN, want, 5);
+    tw_source_close(&source);
+
+    rig_text("d/list", "train/a/1.jpg 0\ntrain/a/4.jpg 1\ntrain/a 0\n");
+    rig_text("d/other", "val/a/1.jpg 0\n");
+    rig_opened(&source, "list:%/d/list,test=%/d/other");
+    unread(TW_SUBSET_TRAIN, (const char *const[]){want[1], "/train/a': Is a directory"}, 2);
+    tw_source_close(&source);
+}
+END_TEST
+
+START_TEST(empty_classes_are_allowed)
+{
+    static const char *const images[] = {"1.jpg", "2.jpg", "3.png"};
+
+    rig_images("d/b", images, 3);
+    rig_folder("d/a");
+    rig_refused("folder:%/d", "/d/a'", "with empty=allow it is a class without");
+    rig_refused("folder:%/d,empty=yes", "empty=yes: accepted is allow", "");
+    rig_opened(&source, "folder:%/d,empty=allow,split=0.6");
+    ck_assert_uint_eq(source.classes, 2);
+    ck_assert_uint_eq(source.part[TW_SUBSET_TRAIN].n, 2);
+    ck_assert_uint_eq(source.part[TW_SUBSET_TRAIN].labels[0], 1);
+    tw_source_close(&source);
+
+    rig_images("e/train/a", images, 1);
+    rig_images("e/train/b", images, 1);
+    rig_images("e/val/b", images, 1);
+    rig_folder("e/val/a");
+    rig_refused("folder:%/e", "/e/val/a'", "empty=allow");
+    rig_opened(&source, "folder:%/e,empty=allow");
+    ck_assert_uint_eq(source.classes, 2);
+    ck_assert_uint_eq(source.part[TW_SUBSET_TEST].labels[0], 1);
+    tw_source_close(&source);
+}
+END_TEST
+
 START_TEST(bad_folders_are_refused)
 {
     static const char *const images[] = {"1.jpg", "2.jpg"};
@@ -295,7 +368,7 @@ END_TEST
 
 static void read_fails(const char *path, const char *why)
 {
-    tw_source_reader_t reader = {.state = NULL};
+    tw_source_reader_t reader = {.buffer = {.bytes = NULL}};
     tw_image_record_t  record = {.n = 77};
 
     for (tw_subset_t part = 0; part < TW_SUBSETS; part++) {
@@ -312,7 +385,7 @@ static void read_fails(const char *path, const char *why)
             }
         }
     }
-    tw_reader_destroy(&source, &reader);
+    tw_reader_destroy(&reader);
 }
 
 START_TEST(bad_files_are_refused)
@@ -368,6 +441,8 @@ int main(void)
     tcase_add_test(files, folders_called_train);
     tcase_add_test(files, folders_are_split);
     tcase_add_test(files, single_images_are_split);
+    tcase_add_test(files, what_is_no_file_is_a_broken_image);
+    tcase_add_test(files, empty_classes_are_allowed);
     tcase_add_test(files, bad_folders_are_refused);
     tcase_add_test(files, bad_options_are_refused);
     tcase_add_test(files, bad_files_are_refused);

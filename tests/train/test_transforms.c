@@ -529,6 +529,9 @@ static const struct {
            {"mean:1 resize:5", "images are resized before they become floats"},
            {"crop:pad=2 resize:5", "images are resized before a crop with a border"},
            {"mirror decode", "decode comes first"},
+           {"mirror decode:orientation=stored", "decode comes first"},
+           {"decode:orientation=6", "accepted is decode[:orientation=exif|stored]"},
+           {"decode:stored", "accepted is decode[:orientation=exif|stored]"},
            {"mirror mirror mirror mirror mirror mirror mirror mirror mirror mirror mirror mirror "
             "mirror mirror mirror mirror mirror",
             "more than 16 operations"}};

@@ -46,9 +46,9 @@ size_t tw_decode_scaled(size_t size, int eighths)
 
 /* ---- orientation --------------------------------------------------------------------------- */
 
-static uint32_t number(const uint8_t *bytes, size_t n, int little)
+static uint64_t number(const uint8_t *bytes, size_t n, int little)
 {
-    uint32_t value = 0;
+    uint64_t value = 0;
 
     for (size_t i = 0; i < n; i++) {
         value = value << 8 | bytes[little ? n - 1 - i : i];
@@ -56,39 +56,84 @@ static uint32_t number(const uint8_t *bytes, size_t n, int little)
     return value;
 }
 
-/* "Exif", two zeros, and a TIFF file whose first directory has the entry: tag, type (3: 2 bytes),
- * count (4 bytes), value. */
-int tw_exif_orientation(const uint8_t *bytes, size_t n)
+/* Bytes of a whole number of a TIFF type; 0: it is another type. */
+static size_t width_of(uint32_t type)
 {
-    enum { HEAD = 6, ENTRY = 12, ORIENTATION = 0x112, SHORT = 3 };
-    const uint8_t *tiff = bytes + HEAD;
-    int            little;
-    size_t         at, entries;
+    enum { SHORT = 3, LONG = 4, SBYTE = 6, SSHORT = 8, SLONG = 9, IFD = 13, LONG8 = 16 };
 
-    if (n < HEAD + 8 || memcmp(bytes, "Exif\0\0", HEAD) != 0) {
+    switch (type) {
+    case SBYTE:
+        return 1;
+    case SHORT:
+    case SSHORT:
+        return 2;
+    case LONG:
+    case SLONG:
+    case IFD:
+        return 4;
+    case LONG8:
+        return 8;
+    default:
         return 0;
     }
-    n -= HEAD;
+}
+
+/* The first value of an entry: tag, type (2 bytes each), count (4 bytes), and the values, or where
+ * they begin if they have more than 4 bytes together.
+ * @return it; UINT64_MAX: it has none. */
+static uint64_t value_of(const uint8_t *tiff, size_t n, const uint8_t *entry, int little)
+{
+    enum { INSIDE = 4 };
+    const size_t   width = width_of((uint32_t)number(entry + 2, 2, little));
+    const uint64_t bytes = width * number(entry + 4, 4, little);
+    const uint64_t at    = number(entry + 8, 4, little);
+
+    if (width == 0) {
+        return 0; /* of another type */
+    }
+    if (bytes <= INSIDE) {
+        return bytes > 0 ? number(entry + 8, width, little) : UINT64_MAX;
+    }
+    return bytes <= n && at <= n - bytes ? number(tiff + at, width, little) : UINT64_MAX;
+}
+
+/* A first directory: the number of entries, and they. The first one that has a value counts. */
+int tw_tiff_orientation(const uint8_t *tiff, size_t n)
+{
+    enum { HEAD = 8, ENTRY = 12, ORIENTATION = 0x112 };
+    int      little;
+    uint64_t at, entries;
+
+    if (n < HEAD || (memcmp(tiff, "II*", 4) != 0 && memcmp(tiff, "II\0*", 4) != 0 &&
+                     memcmp(tiff, "MM*", 4) != 0 && memcmp(tiff, "MM\0*", 4) != 0)) {
+        return 0;
+    }
     little = tiff[0] == 'I';
-    if (memcmp(tiff, little ? "II*\0" : "MM\0*", 4) != 0) {
-        return 0;
-    }
-    at = number(tiff + 4, 4, little);
-    if (at < 8 || at > n - 2) {
+    at     = number(tiff + 4, 4, little);
+    if (at < HEAD || at > n - 2) {
         return 0;
     }
     entries = number(tiff + at, 2, little);
     at += 2;
     for (; entries > 0 && n - at >= ENTRY; entries--, at += ENTRY) {
         if (number(tiff + at, 2, little) == ORIENTATION) {
-            const uint32_t value = number(tiff + at + 8, 2, little);
-            const int      is_one =
-                number(tiff + at + 2, 2, little) == SHORT && number(tiff + at + 4, 4, little) == 1;
+            const uint64_t value = value_of(tiff, n, tiff + at, little);
 
-            return is_one && value >= 1 && value <= 8 ? (int)value : 0;
+            if (value != UINT64_MAX) {
+                return value <= 8 ? (int)value : 0;
+            }
         }
     }
     return 0;
+}
+
+int tw_exif_orientation(const uint8_t *bytes, size_t n)
+{
+    enum { HEAD = 6 };
+
+    return n >= HEAD && memcmp(bytes, "Exif\0", HEAD) == 0
+               ? tw_tiff_orientation(bytes + HEAD, n - HEAD)
+               : 0;
 }
 
 /* An orientation is: are stored rows seen as columns, and from which end are rows and columns
@@ -268,6 +313,12 @@ int tw_decode_facts(tw_decoder_t *decoder, const uint8_t *bytes, size_t n, uint6
     }
     *facts = stored;
     return 0;
+}
+
+void tw_decode_as_stored(tw_file_facts_t *facts)
+{
+    *facts             = turned(facts);
+    facts->orientation = 1;
 }
 
 static int is_inside(tw_region_t region, size_t h, size_t w)

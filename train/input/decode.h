@@ -5,9 +5,12 @@
  * here only the part that is asked for is computed, with the same values.
  *   - JPEG: baseline and progressive, grey, YCbCr, RGB, CMYK and YCCK (Adobe's are inverted:
  *     red = C K / 255 rounded to nearest, and so on, of the values as the file stores them), any
- *     sampling; EXIF orientations 1 to 8 are applied; ISLOW DCT, fancy upsampling.
+ *     sampling; ISLOW DCT, fancy upsampling.
  *   - PNG: 1 to 16 bits, grey, palette, RGB, interlaced or not; 16 bits keep the upper byte; alpha is
  *     dropped, as the colours stand in the file.
+ *   - EXIF orientations 1 to 8, of a JPEG's first segment that names one or of a PNG's chunk eXIf, are
+ *     applied, whatever type of whole number they have, as Pillow's ImageOps.exif_transpose() does;
+ *     XMP is not looked at.
  *   - 1 channel is asked of a colour image: Y of the JPEG, (19595 R + 38470 G + 7471 B + 32768) >> 16
  *     of RGB pixels; 3 of a grey one: three equal planes.
  * No file makes it crash, hang or take more memory than `most` allows.
@@ -35,7 +38,7 @@ uint64_t tw_decoder_grown(const tw_decoder_t *decoder);
 /* What a file holds, from its header. */
 typedef struct tw_file_facts {
     size_t h, w;        /* as it is seen: after the EXIF orientation                     */
-    int    orientation; /* 1 to 8; 1 for PNG                                             */
+    int    orientation; /* 1 to 8                                                        */
     int    jpeg;
 } tw_file_facts_t;
 
@@ -44,6 +47,9 @@ typedef struct tw_file_facts {
  * @return 0, or -1 with the problem set: what is wrong, without the file's name. */
 int tw_decode_facts(tw_decoder_t *decoder, const uint8_t *bytes, size_t n, uint64_t most,
                     tw_file_facts_t *facts, tw_problem_t *problem);
+
+/** Change facts to those of the image as the file stores it, its orientation left alone. */
+void tw_decode_as_stored(tw_file_facts_t *facts);
 
 /** Height and width of an image decoded at scale eighths/8 of its size, 1, 2, 4 or 8 (PNG: 8 only):
  * ceil(size * eighths / 8). */

@@ -32,8 +32,10 @@ typedef struct tw_sink {
 void tw_sink_rgb(tw_sink_t *sink, size_t i, const uint8_t *rgb);
 void tw_sink_grey(tw_sink_t *sink, size_t i, const uint8_t *grey);
 
-/** Orientation of an APP1 segment. @return 1 to 8; 0: it names none. */
+/** Orientation of an APP1 segment, and of the TIFF file that is in it or in a PNG's chunk eXIf.
+ * @return 1 to 8; 0: it names none. */
 int tw_exif_orientation(const uint8_t *bytes, size_t n);
+int tw_tiff_orientation(const uint8_t *bytes, size_t n);
 
 /** Height, width and orientation as the file stores them.
  * @return 0; -1 with the problem set. */

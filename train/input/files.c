@@ -23,7 +23,7 @@
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-tw_files_t *tw_files_create(const char *folder, tw_problem_t *problem)
+tw_files_t *tw_files_create(const char *folder, int skip, tw_problem_t *problem)
 {
     tw_files_t *files = calloc(1, sizeof(*files));
 
@@ -32,7 +32,8 @@ tw_files_t *tw_files_create(const char *folder, tw_problem_t *problem)
         tw_problem_set(problem, "out of memory");
         return NULL;
     }
-    files->fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    files->skip = skip;
+    files->fd   = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (files->fd < 0) {
         tw_problem_set(problem, "cannot read the folder '%s': %s", folder, strerror(errno));
         free(files->folder);
@@ -103,7 +104,7 @@ int tw_files_add(tw_files_t *files, const char *where, const char *path, uint16_
         return tw_problem_set(problem, "%sthe path is too long: '%.200s...'", where, path);
     }
     why = fstatat(files->fd, path, &info, 0) != 0 ? strerror(errno) : unfit_mode(info.st_mode);
-    if (why != NULL) {
+    if (why != NULL && !files->skip) {
         full_name(files, path, name, sizeof(name));
         return tw_problem_set(problem, "%scannot read '%s': %s", where, name, why);
     }
@@ -111,8 +112,10 @@ int tw_files_add(tw_files_t *files, const char *where, const char *path, uint16_
         return -1;
     }
     memcpy(files->arena + files->used, path, length);
-    files->row[files->n++] = (tw_file_row_t){
-        .path = files->used, .bytes = clipped(info.st_size), .label = label, .part = (uint8_t)part};
+    files->row[files->n++] = (tw_file_row_t){.path  = files->used,
+                                             .bytes = why == NULL ? clipped(info.st_size) : 0,
+                                             .label = label,
+                                             .part  = (uint8_t)part};
     files->used += length;
     return 0;
 }

@@ -20,6 +20,7 @@ typedef struct tw_file_row {
 typedef struct tw_files {
     char          *folder; /* that paths are relative to                       */
     int            fd;     /* of it                                            */
+    int            skip;   /* what is no file is a row, too, which cannot be read */
     char          *arena;  /* all paths, each with its NUL                     */
     size_t         used, room;
     tw_file_row_t *row; /* after tw_files_finish(): of training, then the rest */
@@ -27,13 +28,14 @@ typedef struct tw_files {
 } tw_files_t;
 
 /** The state of a source; tw_files_close() releases it.
+ * @param skip    see tw_files_t.
  * @param folder  "." for the working folder. @return NULL with the problem set. */
-tw_files_t *tw_files_create(const char *folder, tw_problem_t *problem);
+tw_files_t *tw_files_create(const char *folder, int skip, tw_problem_t *problem);
 
 /** Add a file.
  * @param where  what a problem's line begins with: "" or "LIST:LINE: ".
  * @param path   from the folder, or absolute.
- * @return 0, or -1 with the problem set: there is no such regular file. */
+ * @return 0, or -1 with the problem set: there is no such regular file, unless files->skip. */
 int tw_files_add(tw_files_t *files, const char *where, const char *path, uint16_t label,
                  tw_subset_t part, tw_problem_t *problem);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * input/folder.c - a folder for each class: "folder:DIR[,split=F][,seed=S]".
+ * input/folder.c - a folder for each class: "folder:DIR[,split=F][,seed=S][,empty=allow]".
  *
  *     DIR/CLASS/IMAGE          split=F of each class is for training, by the seed; the rest for
  *                              tests
@@ -9,7 +9,8 @@
  * Classes and images are in the order of the bytes of their names, which is the same on every
  * machine and in every locale. An image is what ends in .jpg, .jpeg or .png; files of other names,
  * files beside the class folders and names that begin with a dot are passed over; links are
- * followed.
+ * followed. A class folder without images is refused, unless empty=allow: then it is a class all the
+ * same.
  */
 #include "config.h"
 
@@ -25,7 +26,7 @@
 #include "train/input/path_options.h"
 #include "train/input/sources.h"
 
-#define TW_FOLDER_FORM     "folder:DIR[,split=F][,seed=S]"
+#define TW_FOLDER_FORM     "folder:DIR[,split=F][,seed=S][,empty=allow]"
 #define TW_FOLDER_ACCEPTED "accepted is DIR/CLASS/IMAGE or DIR/train/CLASS/IMAGE"
 
 enum { PATH = 4096 };
@@ -122,7 +123,7 @@ static int pass_over(const char *path, tw_problem_t *problem)
 
 /* Add the images of a class. @param inside  its path from the folder of the source. */
 static int add_class(tw_files_t *files, const char *inside, uint16_t label, tw_subset_t part,
-                     tw_problem_t *problem)
+                     int empty, tw_problem_t *problem)
 {
     const size_t before = files->n;
     tw_names_t   names  = {.n = 0};
@@ -145,8 +146,10 @@ static int add_class(tw_files_t *files, const char *inside, uint16_t label, tw_s
         }
     }
     tw_names_destroy(&names);
-    if (status == 0 && files->n == before) {
-        return tw_problem_set(problem, "no image (*.jpg, *.jpeg, *.png) in the class folder '%s'",
+    if (status == 0 && files->n == before && !empty) {
+        return tw_problem_set(problem,
+                              "no image (*.jpg, *.jpeg, *.png) in the class folder '%s'; with "
+                              "empty=allow it is a class without",
                               folder);
     }
     return status;
@@ -154,7 +157,7 @@ static int add_class(tw_files_t *files, const char *inside, uint16_t label, tw_s
 
 /* Add the images of all classes. @param inside  the folder of the part, or NULL: there are none. */
 static int add_classes(tw_files_t *files, const char *inside, const tw_names_t *classes,
-                       tw_subset_t part, tw_problem_t *problem)
+                       tw_subset_t part, int empty, tw_problem_t *problem)
 {
     char path[PATH];
 
@@ -162,7 +165,8 @@ static int add_classes(tw_files_t *files, const char *inside, const tw_names_t *
         const char *name = classes->entry[k]->d_name;
 
         if ((inside != NULL && join(path, inside, name, problem) != 0) ||
-            add_class(files, inside != NULL ? path : name, (uint16_t)k, part, problem) != 0) {
+            add_class(files, inside != NULL ? path : name, (uint16_t)k, part, empty, problem) !=
+                0) {
             return -1;
         }
     }
@@ -221,7 +225,7 @@ static const char *tests_beside(const char *folder)
 
 /* A folder whose parts stand apart. @param classes  those of DIR/train. */
 static int open_parts(tw_source_t *source, const tw_names_t *classes, const char *train_path,
-                      const char *test, tw_problem_t *problem)
+                      const char *test, int empty, tw_problem_t *problem)
 {
     tw_files_t *files = source->state;
     tw_names_t  other = {.n = 0};
@@ -240,15 +244,16 @@ static int open_parts(tw_source_t *source, const tw_names_t *classes, const char
     }
     tw_names_destroy(&other);
     if (status == 0) {
-        status = add_classes(files, "train", classes, TW_SUBSET_TRAIN, problem);
+        status = add_classes(files, "train", classes, TW_SUBSET_TRAIN, empty, problem);
     }
-    return status == 0 ? add_classes(files, test, classes, TW_SUBSET_TEST, problem) : -1;
+    return status == 0 ? add_classes(files, test, classes, TW_SUBSET_TEST, empty, problem) : -1;
 }
 
 typedef struct tw_folder_options {
     double   share;
     uint64_t seed;
-    int      given;
+    int      given; /* one of them */
+    int      empty; /* class folders may be */
 } tw_folder_options_t;
 
 /* A folder of classes, which are split here. */
@@ -257,7 +262,7 @@ static int open_whole(tw_source_t *source, const tw_names_t *classes,
 {
     tw_files_t *files = source->state;
 
-    return add_classes(files, NULL, classes, TW_SUBSET_TRAIN, problem) == 0
+    return add_classes(files, NULL, classes, TW_SUBSET_TRAIN, options->empty, problem) == 0
                ? tw_files_split(files, options->share, options->seed, problem)
                : -1;
 }
@@ -298,14 +303,14 @@ static int read_folder(tw_source_t *source, const char *spec, const tw_folder_op
     if (status == 0 && parts && options->given) {
         status = tw_problem_set(problem,
                                 "--data %s: the folder has its own parts, train and %s; accepted "
-                                "is folder:DIR",
+                                "is folder:DIR[,empty=allow]",
                                 spec, test);
     }
     if (status == 0) {
         status = keep_names(source, &classes, problem);
     }
     if (status == 0) {
-        status = parts ? open_parts(source, &classes, train, test, problem)
+        status = parts ? open_parts(source, &classes, train, test, options->empty, problem)
                        : open_whole(source, &classes, options, problem);
     }
     tw_names_destroy(&classes);
@@ -315,16 +320,21 @@ static int read_folder(tw_source_t *source, const char *spec, const tw_folder_op
 static int open_folder(tw_source_t *source, const char *spec, const char *arguments,
                        tw_problem_t *problem)
 {
-    tw_path_option_t    option[] = {{.name = "split="}, {.name = "seed="}};
+    tw_path_option_t    option[] = {{.name = "split="}, {.name = "seed="}, {.name = "empty="}};
     tw_folder_options_t options  = {.share = 0.9, .seed = 1};
-    char               *path = tw_path_options(spec, arguments, TW_FOLDER_FORM, option, 2, problem);
+    char               *path = tw_path_options(spec, arguments, TW_FOLDER_FORM, option, 3, problem);
     int                 status = -1;
 
     if (path != NULL && tw_path_option_share(spec, &option[0], &options.share, problem) == 0 &&
         tw_path_option_whole(spec, &option[1], 0, UINT64_MAX, &options.seed, problem) == 0) {
         options.given = option[0].text != NULL || option[1].text != NULL;
-        source->state = tw_files_create(path, problem);
-        status        = source->state != NULL ? read_folder(source, spec, &options, problem) : -1;
+        options.empty = option[2].text != NULL;
+        if (options.empty && strcmp(option[2].text, "allow") != 0) {
+            tw_problem_set(problem, "--data %s: empty=%s: accepted is allow", spec, option[2].text);
+        } else {
+            source->state = tw_files_create(path, source->skip, problem);
+        }
+        status = source->state != NULL ? read_folder(source, spec, &options, problem) : -1;
     }
     free(path);
     return status;

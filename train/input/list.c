@@ -3,7 +3,7 @@
  * "list:FILE[,test=FILE][,root=DIR][,split=F][,seed=S][,classes=N]".
  *
  * A line is "PATH LABEL", where PATH may hold spaces; empty lines and lines that begin with # are
- * passed over. Paths start from root, or from the folder of FILE. Without a list of images for
+ * passed over, as is a byte order mark of UTF-8. Paths start from root, or from the folder of FILE. Without a list of images for
  * tests, split=F of each class is for training, by the seed; the rest for tests.
  */
 #include "config.h"
@@ -59,8 +59,9 @@ static int wrong(const tw_list_t *list, const char *what, tw_problem_t *problem)
  * @return 1; 0 at the end of the file; -1 with the problem set. */
 static int read_line(tw_list_t *list, char **text_p, tw_problem_t *problem)
 {
-    size_t n = 0;
-    int    c;
+    static const char mark[] = "\xef\xbb\xbf";
+    size_t            n      = 0;
+    int               c;
 
     list->number++;
     snprintf(list->where, sizeof(list->where), "%s:%zu: ", list->path, list->number);
@@ -81,7 +82,11 @@ static int read_line(tw_list_t *list, char **text_p, tw_problem_t *problem)
         n--;
     }
     list->line[n] = '\0';
-    *text_p       = list->line + strspn(list->line, " \t\r");
+    *text_p       = list->line;
+    if (list->number == 1 && strncmp(*text_p, mark, strlen(mark)) == 0) {
+        *text_p += strlen(mark);
+    }
+    *text_p += strspn(*text_p, " \t\r");
     return c != EOF || n > 0;
 }
 
@@ -181,14 +186,14 @@ static int read_settings(const char *spec, const tw_path_option_t option[OPTIONS
 }
 
 /* The table of a list whose paths start from root, or from its own folder. */
-static tw_files_t *create_table(const char *path, const char *root, tw_problem_t *problem)
+static tw_files_t *create_table(const char *path, const char *root, int skip, tw_problem_t *problem)
 {
     const char *slash  = strrchr(path, '/');
     char       *folder = root != NULL    ? strdup(root)
                          : slash == NULL ? strdup(".")
                          : slash == path ? strdup("/")
                                          : strndup(path, (size_t)(slash - path));
-    tw_files_t *files  = folder != NULL ? tw_files_create(folder, problem) : NULL;
+    tw_files_t *files  = folder != NULL ? tw_files_create(folder, skip, problem) : NULL;
 
     if (folder == NULL) {
         tw_problem_set(problem, "out of memory");
@@ -226,7 +231,7 @@ static int open_source(tw_source_t *source, const char *spec, const char *argume
     tw_list_settings_t settings;
 
     if (path != NULL && read_settings(spec, option, &settings, problem) == 0) {
-        source->state = create_table(path, option[ROOT].text, problem);
+        source->state = create_table(path, option[ROOT].text, source->skip, problem);
         if (source->state != NULL) {
             status = fill(source, path, option[TEST].text, &settings, option[CLASSES].text != NULL,
                           problem);

@@ -3,15 +3,14 @@
  * file itself. docs/image-records.md has its format.
  *
  * The file is mapped, for reading only and without LMDB's lock file: nobody writes to it, since a
- * packer renames a whole one to its place. Images are handed out where they lie. Records are not
- * believed; the pages around them are LMDB's, which believes them: what can be seen without walking
- * through them is looked at before (input/lmdb_file.c).
+ * packer renames a whole one to its place. Images are handed out where they lie. Neither records nor
+ * the pages around them are believed: LMDB, which believes its pages, does not read it
+ * (input/lmdb_file.c).
  */
 #include "config.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <lmdb.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,8 +34,7 @@ enum { PATH = 4096, AHEAD = 1 << 14 };
 #define AROUND ((uint64_t)1 << 18)
 
 typedef struct tw_lmdb {
-    MDB_env          *env;
-    MDB_dbi           dbi;
+    tw_lmdb_file_t    file;
     size_t            page;        /* bytes of a page of memory             */
     int               large;       /* the file is: see let_go()             */
     _Atomic uintptr_t first, last; /* addresses between which records lie   */
@@ -79,38 +77,16 @@ static int find_file(tw_lmdb_t *db, const char *path, tw_problem_t *problem)
     return unfit(db, strerror(error), problem);
 }
 
-/* LMDB itself is given nothing that it would die of. */
-static int check_file(tw_lmdb_t *db, tw_problem_t *problem)
+static int map_file(tw_lmdb_t *db, tw_problem_t *problem)
 {
-    struct stat info;
     const int   fd  = open(db->path, O_RDONLY | O_CLOEXEC);
-    const char *why = fd < 0 ? strerror(errno) : tw_lmdb_unfit(fd);
+    const char *why = fd < 0 ? strerror(errno) : tw_lmdb_file_open(&db->file, fd);
 
+    db->large = db->file.bytes > LARGE;
     if (fd >= 0) {
-        db->large = fstat(fd, &info) == 0 && (uint64_t)info.st_size > LARGE;
         close(fd);
     }
     return why == NULL ? 0 : unfit(db, why, problem);
-}
-
-static int open_env(tw_lmdb_t *db, tw_problem_t *problem)
-{
-    const unsigned flags = MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS | MDB_NOSUBDIR | MDB_NORDAHEAD;
-    int            error = mdb_env_create(&db->env);
-
-    if (error == 0) {
-        error = mdb_env_open(db->env, db->path, flags, 0);
-    } else {
-        db->env = NULL;
-    }
-    return error == 0 ? 0 : unfit(db, mdb_strerror(error), problem);
-}
-
-static int get(const tw_lmdb_t *db, MDB_txn *txn, const uint8_t *key, size_t n, MDB_val *value)
-{
-    MDB_val k = {.mv_size = n, .mv_data = (void *)(uintptr_t)key};
-
-    return mdb_get(txn, db->dbi, &k, value);
 }
 
 static int copy_part(tw_source_t *source, const tw_stored_t *stored, tw_subset_t part,
@@ -145,28 +121,28 @@ static int copy_names(tw_source_t *source, const tw_stored_t *stored, tw_problem
     return 0;
 }
 
-static int read_header(tw_source_t *source, MDB_txn *txn, tw_problem_t *problem)
+static int read_header(tw_source_t *source, tw_problem_t *problem)
 {
     const tw_lmdb_t *db = source->state;
     tw_stored_t      stored;
-    MDB_val          value;
-    MDB_stat         stat;
-    const char      *why;
-    int              error;
+    const uint8_t   *value;
+    size_t           n   = 0;
+    const char      *why = tw_lmdb_file_get(&db->file, &tw_stored_stamp_key, 1, &value, &n);
 
-    if (get(db, txn, &tw_stored_stamp_key, 1, &value) == 0) {
-        return unfit(db, "its packing was not completed", problem);
+    if (why == NULL && value != NULL) {
+        why = "its packing was not completed";
     }
-    error = get(db, txn, &tw_stored_header_key, 1, &value);
-    if (error == MDB_NOTFOUND) {
-        return unfit(db, "it holds no header: accepted is what thinwire-train pack has made",
-                     problem);
+    if (why == NULL) {
+        why = tw_lmdb_file_get(&db->file, &tw_stored_header_key, 1, &value, &n);
     }
-    if (error != 0 || (error = mdb_stat(txn, db->dbi, &stat)) != 0) {
-        return unfit(db, mdb_strerror(error), problem);
+    if (why == NULL && value == NULL) {
+        why = "it holds no header: accepted is what thinwire-train pack has made";
     }
-    why = tw_stored_take_header(value.mv_data, value.mv_size, &stored);
-    if (why == NULL && stat.ms_entries != stored.n[0] + stored.n[1] + 1) {
+    if (why != NULL) {
+        return unfit(db, why, problem);
+    }
+    why = tw_stored_take_header(value, n, &stored);
+    if (why == NULL && db->file.main.entries != stored.n[0] + stored.n[1] + 1) {
         why = "it counts other images than there are";
     }
     if (why != NULL) {
@@ -179,22 +155,6 @@ static int read_header(tw_source_t *source, MDB_txn *txn, tw_problem_t *problem)
                    copy_part(source, &stored, TW_SUBSET_TEST, problem) == 0
                ? copy_names(source, &stored, problem)
                : -1;
-}
-
-static int open_contents(tw_source_t *source, tw_problem_t *problem)
-{
-    tw_lmdb_t *db = source->state;
-    MDB_txn   *txn;
-    int        status, error = mdb_txn_begin(db->env, NULL, MDB_RDONLY, &txn);
-
-    if (error != 0) {
-        return unfit(db, mdb_strerror(error), problem);
-    }
-    error = mdb_dbi_open(txn, NULL, 0, &db->dbi);
-    status =
-        error == 0 ? read_header(source, txn, problem) : unfit(db, mdb_strerror(error), problem);
-    mdb_txn_abort(txn);
-    return status;
 }
 
 static int open_source(tw_source_t *source, const char *spec, const char *arguments,
@@ -211,9 +171,8 @@ static int open_source(tw_source_t *source, const char *spec, const char *argume
     if (*arguments == '\0') {
         return tw_problem_set(problem, "--data %s: accepted is " TW_LMDB_FORM, spec);
     }
-    return find_file(db, arguments, problem) == 0 && check_file(db, problem) == 0 &&
-                   open_env(db, problem) == 0
-               ? open_contents(source, problem)
+    return find_file(db, arguments, problem) == 0 && map_file(db, problem) == 0
+               ? read_header(source, problem)
                : -1;
 }
 
@@ -221,8 +180,8 @@ static void close_source(tw_source_t *source)
 {
     tw_lmdb_t *db = source->state;
 
-    if (db != NULL && db->env != NULL) {
-        mdb_env_close(db->env);
+    if (db != NULL) {
+        tw_lmdb_file_close(&db->file);
     }
     free(db);
     source->state = NULL;
@@ -249,19 +208,19 @@ static int broken(const tw_source_t *source, tw_subset_t part, uint32_t index, c
 }
 
 /* Have a record read from the disk at once, not a page at a time. A hint only. */
-static void ask_for(const tw_lmdb_t *db, const MDB_val *value)
+static void ask_for(const tw_lmdb_t *db, const uint8_t *value, size_t n)
 {
-    const uintptr_t at = (uintptr_t)value->mv_data, begin = at / db->page * db->page;
+    const uintptr_t at = (uintptr_t)value, begin = at / db->page * db->page;
 
-    if (value->mv_size >= AHEAD && value->mv_size <= TW_SOURCE_FILE_MAX) {
-        (void)madvise((void *)begin, at - begin + value->mv_size, MADV_WILLNEED);
+    if (n >= AHEAD && n <= TW_SOURCE_FILE_MAX) {
+        (void)madvise((void *)begin, at - begin + n, MADV_WILLNEED);
     }
 }
 
 /* A record of a large database is about to be read. */
-static void count(tw_lmdb_t *db, const MDB_val *value)
+static void count(tw_lmdb_t *db, const uint8_t *value, size_t n)
 {
-    const uintptr_t at = (uintptr_t)value->mv_data / db->page * db->page;
+    const uintptr_t at = (uintptr_t)value / db->page * db->page;
     uintptr_t       was;
 
     was = atomic_load(&db->first);
@@ -270,7 +229,7 @@ static void count(tw_lmdb_t *db, const MDB_val *value)
     was = atomic_load(&db->last);
     while (at > was && !atomic_compare_exchange_weak(&db->last, &was, at)) {
     }
-    atomic_fetch_add(&db->mapped, value->mv_size + AROUND);
+    atomic_fetch_add(&db->mapped, n + AROUND);
 }
 
 /* Pages that have been read leave this process, or a large database would fill the memory that is
@@ -288,12 +247,12 @@ static void let_go(tw_lmdb_t *db)
 }
 
 /* What is wrong with a record, NULL for nothing. */
-static const char *take(const tw_source_t *source, const MDB_val *value, uint16_t label,
+static const char *take(const tw_source_t *source, const uint8_t *value, size_t n, uint16_t label,
                         tw_image_record_t *record)
 {
     tw_image_record_t is;
     uint16_t          its_label;
-    const char       *why = tw_stored_take(value->mv_data, value->mv_size, &is, &its_label);
+    const char       *why = tw_stored_take(value, n, &is, &its_label);
 
     if (why == NULL && its_label != label) {
         why = "its label is not that of the header";
@@ -310,41 +269,30 @@ static const char *take(const tw_source_t *source, const MDB_val *value, uint16_
 static int read_image(const tw_source_t *source, tw_subset_t part, uint32_t index,
                       tw_source_reader_t *reader, tw_image_record_t *record, tw_problem_t *problem)
 {
-    tw_lmdb_t  *db = source->state;
-    uint8_t     key[TW_STORED_KEY];
-    MDB_txn    *txn   = reader->state;
-    MDB_val     value = {.mv_size = 0};
-    const char *why;
-    int         error = 0;
+    tw_lmdb_t     *db = source->state;
+    uint8_t        key[TW_STORED_KEY];
+    const uint8_t *value;
+    const char    *why;
+    size_t         n;
 
+    (void)reader;
     if (db->large) {
         let_go(db);
     }
-    if (txn == NULL && (error = mdb_txn_begin(db->env, NULL, MDB_RDONLY, &txn)) == 0) {
-        reader->state = txn;
+    tw_stored_key(part, index, key);
+    why = tw_lmdb_file_get(&db->file, key, sizeof(key), &value, &n);
+    if (why == NULL && value == NULL) {
+        why = "the database has no such image";
     }
-    if (error == 0) {
-        tw_stored_key(part, index, key);
-        error = get(db, txn, key, sizeof(key), &value);
-    }
-    if (error != 0) {
-        return broken(source, part, index, mdb_strerror(error), problem);
+    if (why != NULL) {
+        return broken(source, part, index, why, problem);
     }
     if (db->large) {
-        count(db, &value);
+        count(db, value, n);
     }
-    ask_for(db, &value);
-    why = take(source, &value, source->part[part].labels[index], record);
+    ask_for(db, value, n);
+    why = take(source, value, n, source->part[part].labels[index], record);
     return why == NULL ? 0 : broken(source, part, index, why, problem);
-}
-
-static void done(const tw_source_t *source, tw_source_reader_t *reader)
-{
-    (void)source;
-    if (reader->state != NULL) {
-        mdb_txn_abort(reader->state);
-    }
-    reader->state = NULL;
 }
 
 const tw_source_ops_t tw_source_lmdb = {
@@ -354,6 +302,5 @@ const tw_source_ops_t tw_source_lmdb = {
     .open    = open_source,
     .read    = read_image,
     .name_of = name_of,
-    .done    = done,
     .close   = close_source,
 };

@@ -221,7 +221,7 @@ static int start_worker(tw_pipeline_t *p, tw_problem_t *problem)
     error = pthread_create(&w->thread, NULL, work, w);
     pthread_sigmask(SIG_SETMASK, &had, NULL);
     if (error != 0) {
-        tw_thread_state_destroy(&w->state, p->config.source);
+        tw_thread_state_destroy(&w->state);
         free(w);
         return tw_problem_set(problem, "no loader thread %d: %s", p->started + 1, strerror(error));
     }
@@ -309,7 +309,7 @@ static void stop_workers(tw_pipeline_t *p)
     pthread_mutex_unlock(&p->lock);
     for (int i = 0; i < p->started; i++) {
         pthread_join(p->worker[i]->thread, NULL);
-        tw_thread_state_destroy(&p->worker[i]->state, p->config.source);
+        tw_thread_state_destroy(&p->worker[i]->state);
         free(p->worker[i]);
     }
     free(p->worker);
@@ -322,7 +322,7 @@ void tw_pipeline_destroy(tw_pipeline_t *p)
     }
     stop_workers(p);
     for (int i = 0; p->computing != NULL && i < p->config.computing; i++) {
-        tw_thread_state_destroy(&p->computing[i], p->config.source);
+        tw_thread_state_destroy(&p->computing[i]);
     }
     free(p->computing);
     for (int k = 0; k < TW_PIPELINE_DEPTH; k++) {

@@ -36,6 +36,25 @@ static size_t number(const uint8_t *bytes)
     return (size_t)bytes[0] << 24 | (size_t)bytes[1] << 16 | (size_t)bytes[2] << 8 | bytes[3];
 }
 
+/* The orientation of the last chunk eXIf, which may stand behind the pixels; 1: there is none. */
+static int orientation_of(const uint8_t *bytes, size_t n)
+{
+    enum { HEAD = 8, CHUNK = 12 }; /* length and name; and check sum */
+    int    orientation = 0;
+    size_t length;
+
+    for (size_t at = sizeof(signature); n - at >= CHUNK; at += CHUNK + length) {
+        length = number(bytes + at);
+        if (length > n - at - CHUNK) {
+            break;
+        }
+        if (memcmp(bytes + at + 4, "eXIf", 4) == 0) {
+            orientation = tw_tiff_orientation(bytes + at + HEAD, length);
+        }
+    }
+    return orientation != 0 ? orientation : 1;
+}
+
 /* The first chunk is always IHDR: its length, its name, width and height. libpng looks at the rest
  * when the pixels are wanted. */
 int tw_png_header(const uint8_t *bytes, size_t n, tw_file_facts_t *stored, tw_problem_t *problem)
@@ -50,6 +69,7 @@ int tw_png_header(const uint8_t *bytes, size_t n, tw_file_facts_t *stored, tw_pr
     if (stored->w == 0 || stored->h == 0 || stored->w > SIZE_MOST || stored->h > SIZE_MOST) {
         return tw_problem_set(problem, "PNG file is damaged: %zux%zu pixels", stored->h, stored->w);
     }
+    stored->orientation = orientation_of(bytes, n);
     return 0;
 }
 

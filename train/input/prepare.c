@@ -99,9 +99,9 @@ int tw_thread_state_create(tw_thread_state_t *state, const tw_compute_kernels_t 
     return state->work.decoder != NULL ? 0 : -1;
 }
 
-void tw_thread_state_destroy(tw_thread_state_t *state, const tw_source_t *source)
+void tw_thread_state_destroy(tw_thread_state_t *state)
 {
-    tw_reader_destroy(source, &state->reader);
+    tw_reader_destroy(&state->reader);
     tw_work_destroy(&state->work);
 }
 

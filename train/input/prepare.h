@@ -40,7 +40,7 @@ typedef struct tw_thread_state {
 /** @return 0, or -1 without memory. */
 int  tw_thread_state_create(tw_thread_state_t *state, const tw_compute_kernels_t *kernels,
                             uint64_t most);
-void tw_thread_state_destroy(tw_thread_state_t *state, const tw_source_t *source);
+void tw_thread_state_destroy(tw_thread_state_t *state);
 
 /** That of the calling thread, by its number in its team. */
 tw_thread_state_t *tw_thread_state_own(tw_thread_state_t *states);

@@ -54,7 +54,7 @@ static int unknown(const char *spec, tw_problem_t *problem)
     return tw_problem_set(problem, "--data '%.100s' is no data set; accepted are %s", spec, forms);
 }
 
-int tw_source_open(tw_source_t *source, const char *spec, tw_problem_t *problem)
+int tw_source_open(tw_source_t *source, const char *spec, int skip, tw_problem_t *problem)
 {
     for (size_t k = 0; k < KINDS; k++) {
         const char *arguments = arguments_of(kinds[k], spec);
@@ -62,7 +62,7 @@ int tw_source_open(tw_source_t *source, const char *spec, tw_problem_t *problem)
         if (arguments == NULL) {
             continue;
         }
-        *source = (tw_source_t){.ops = kinds[k]};
+        *source = (tw_source_t){.ops = kinds[k], .skip = skip};
         if (kinds[k]->open(source, spec, arguments, problem) != 0) {
             tw_source_close(source);
             return -1;
@@ -109,11 +109,8 @@ tw_image_t tw_source_image(const tw_image_record_t *record)
                         .plane   = shape.h * shape.w};
 }
 
-void tw_reader_destroy(const tw_source_t *source, tw_source_reader_t *reader)
+void tw_reader_destroy(tw_source_reader_t *reader)
 {
-    if (source->ops != NULL && source->ops->done != NULL) {
-        source->ops->done(source, reader);
-    }
     tw_buffer_destroy(&reader->buffer);
 }
 
@@ -147,13 +144,13 @@ uint64_t tw_source_hash(const tw_source_t *source)
                                   source->part[TW_SUBSET_TRAIN].n,
                                   source->part[TW_SUBSET_TEST].n};
     uint64_t           hash    = tw_hash(0, facts, sizeof(facts));
-    tw_source_reader_t reader  = {.state = NULL};
+    tw_source_reader_t reader  = {.buffer = {.bytes = NULL}};
 
     for (tw_subset_t part = 0; part < TW_SUBSETS; part++) {
         hash = tw_hash(hash, source->part[part].labels,
                        source->part[part].n * sizeof(*source->part[part].labels));
         hash = hash_samples(source, part, hash, &reader);
     }
-    tw_reader_destroy(source, &reader);
+    tw_reader_destroy(&reader);
     return hash;
 }

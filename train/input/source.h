@@ -34,12 +34,11 @@ typedef struct tw_image_record {
 /* What one thread reads with. Zeroed before the first use. */
 typedef struct tw_source_reader {
     tw_buffer_t buffer;
-    void       *state; /* of the source: made in the first read, released by done() */
 } tw_source_reader_t;
 
 typedef struct tw_source tw_source_t;
 
-/* A kind of source. All slots are filled but done, which may be NULL. */
+/* A kind of source. All slots are filled. */
 typedef struct tw_source_ops {
     const char
         *name; /* as in --data, in front of the colon: "folder"                              */
@@ -66,7 +65,6 @@ typedef struct tw_source_ops {
     void (*name_of)(const tw_source_t *source, tw_subset_t part, uint32_t index, char *name,
                     size_t size);
 
-    void (*done)(const tw_source_t *source, tw_source_reader_t *reader);
     void (*close)(tw_source_t *source);
 } tw_source_ops_t;
 
@@ -80,6 +78,7 @@ struct tw_source {
     void                  *state; /* of the kind */
     tw_shape_t       shape; /* of every image; h and w 0: they differ; c 0 too: they are files */
     int              in_memory; /* reading an image costs nothing                            */
+    int              skip;      /* what cannot be read is a broken image, not a broken source */
     size_t           classes;
     char           **class_names; /* [classes], or NULL                                       */
     tw_source_part_t part[TW_SUBSETS];
@@ -87,14 +86,15 @@ struct tw_source {
 };
 
 /** Open what a text names.
+ * @param skip  an image that is no file is found out when it is read; else it is refused here.
  * @return 0, or -1 with the problem set and nothing to release. */
-int tw_source_open(tw_source_t *source, const char *spec, tw_problem_t *problem);
+int tw_source_open(tw_source_t *source, const char *spec, int skip, tw_problem_t *problem);
 
 /** Release it and all that open() made; a zeroed one is allowed. After all readers. */
 void tw_source_close(tw_source_t *source);
 
 /** Release what a thread has read with. */
-void tw_reader_destroy(const tw_source_t *source, tw_source_reader_t *reader);
+void tw_reader_destroy(tw_source_reader_t *reader);
 
 /** Hash over the manifest, shape, classes, labels and a few images spread over both parts: ranks that
  * read other data find it out, without any rank reading all of it.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * input/transform.h - what is done to an image between its source and the network: one table of
- * functions per operation, one file in input/transforms/, one line in operations.h.
+ * functions per operation, one file in input/transforms/, one line in transforms.h.
  *
  * A list of operations is written as words with spaces between them: "resize:256 crop:224,random
  * mirror mean:124,116,104 scale:0.017". It is taken apart once, and planned for each image: forward,

@@ -89,18 +89,23 @@ static int append(tw_transforms_t *list, const char *word, size_t at, tw_image_f
     return 0;
 }
 
+static int is_decode(const char *word)
+{
+    return word != NULL && find(word, strcspn(word, ":")) == &tw_transform_decode;
+}
+
 static int append_all(tw_transforms_t *list, char *words, tw_image_form_t *form, const char *what,
                       tw_problem_t *problem)
 {
     char       *rest;
     const char *word = strtok_r(words, " \t\n", &rest);
 
-    if ((word == NULL || strcmp(word, "decode") != 0) && form->type == TW_IMAGE_FILE &&
+    if (!is_decode(word) && form->type == TW_IMAGE_FILE &&
         append(list, "decode", 0, form, what, problem) != 0) {
         return -1;
     }
     for (; word != NULL; word = strtok_r(NULL, " \t\n", &rest)) {
-        if (strcmp(word, "decode") == 0 && list->n > 0) {
+        if (is_decode(word) && list->n > 0) {
             return tw_problem_set(problem, "%s: decode comes first", what);
         }
         if (append(list, word, (size_t)(word - words), form, what, problem) != 0) {

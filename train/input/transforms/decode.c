@@ -7,12 +7,25 @@
  */
 #include "config.h"
 
+#include <string.h>
+
 #include "train/input/transforms.h"
 #include "train/input/transforms/settings.h"
 
 typedef struct tw_decode {
     size_t channels;
+    int    stored; /* the file's orientation is left alone */
 } tw_decode_t;
+
+static int parse(void *own, const char *arguments, tw_problem_t *problem)
+{
+    tw_decode_t *decode = own;
+
+    (void)problem;
+    decode->stored = strcmp(arguments, "orientation=stored") == 0;
+    return *arguments == '\0' || decode->stored || strcmp(arguments, "orientation=exif") == 0 ? 0
+                                                                                              : -1;
+}
 
 static int follow(void *own, tw_image_form_t *form, tw_problem_t *problem)
 {
@@ -61,6 +74,9 @@ static int plan(const void *own, const tw_transform_t *next, const tw_image_t *i
         0) {
         return -1;
     }
+    if (decode->stored) {
+        tw_decode_as_stored(facts);
+    }
     step->out                = (tw_shape_t){decode->channels, facts->h, facts->w};
     eighths                  = facts->jpeg ? scale_for(next, step->out) : 8;
     step->out.h              = tw_decode_scaled(step->out.h, eighths);
@@ -91,11 +107,13 @@ static int run(const void *own, const tw_transform_step_t *step, tw_image_t *ima
     return 0;
 }
 
-const tw_transform_ops_t tw_transform_decode = {.name   = "decode",
-                                                .form   = "decode",
-                                                .help   = "JPEG and PNG to pixels; always first",
-                                                .own    = sizeof(tw_decode_t),
-                                                .parse  = tw_setting_none,
-                                                .follow = follow,
-                                                .plan   = plan,
-                                                .run    = run};
+const tw_transform_ops_t tw_transform_decode = {
+    .name   = "decode",
+    .form   = "decode[:orientation=exif|stored]",
+    .help   = "JPEG and PNG to pixels, turned as their EXIF says or as they are stored [exif]; "
+              "always first",
+    .own    = sizeof(tw_decode_t),
+    .parse  = parse,
+    .follow = follow,
+    .plan   = plan,
+    .run    = run};
