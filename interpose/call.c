@@ -250,6 +250,7 @@ static void tw_call_key(const tw_call_t *call, tw_record_key_t *key)
     key->form        = (uint8_t)call->form;
     if (call->type.size > 0) {
         memcpy(key->type, call->type.name, sizeof(key->type));
+        key->elements = (uint8_t)call->type.elements;
     }
     if (call->comm != NULL) {
         memcpy(key->comm, call->comm->label, sizeof(key->comm));

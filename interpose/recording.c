@@ -169,7 +169,7 @@ void tw_recording_together_end(void)
 
 uint64_t tw_recording_other_begin(void)
 {
-    if (tw_inside != 0 || !tw_recording_mine()) {
+    if (!tw_is_recording() || !tw_recording_mine()) {
         return 0;
     }
     tw_recording_enter();

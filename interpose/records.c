@@ -26,6 +26,26 @@ const char *const tw_why_texts[TW_WHY_COUNT] = {
 #undef X
 };
 
+const char *const tw_traffic_texts[TW_TRAFFICS] = {
+#define X(name, text) text,
+    TW_TRAFFIC_LIST(X)
+#undef X
+};
+
+const char *const tw_elements_texts[TW_ELEMENTS] = {
+#define X(name, text) text,
+    TW_ELEMENTS_LIST(X)
+#undef X
+};
+
+tw_traffic_t tw_traffic_of(int op)
+{
+    return op >= TW_WATCHED_PUT                  ? TW_TRAFFIC_ONE_SIDED
+           : op >= TW_WATCHED_SEND               ? TW_TRAFFIC_MESSAGE
+           : op >= TW_WATCHED_NEIGHBOR_ALLGATHER ? TW_TRAFFIC_NEIGHBOUR
+                                                 : TW_TRAFFIC_COLLECTIVE;
+}
+
 static tw_candidates_t tw_candidates_made;
 
 static void tw_candidates_make(void)
@@ -214,8 +234,22 @@ void tw_records_add(const tw_record_key_t *key, const tw_record_t *delta)
 
 /* ---- leaving the process ------------------------------------------------------------------- */
 
+/* Of messages there are calls and bytes alone (messages.c); the rest follows from these. */
+static void tw_record_complete(tw_record_t *record)
+{
+    const tw_traffic_t traffic = tw_traffic_of(record->key.op);
+    const tw_why_t     why     = traffic == TW_TRAFFIC_MESSAGE ? TW_WHY_MESSAGE : TW_WHY_ONE_SIDED;
+
+    if (traffic == TW_TRAFFIC_MESSAGE || traffic == TW_TRAFFIC_ONE_SIDED) {
+        record->sent           = record->uncompressed;
+        record->why[why]       = record->calls;
+        record->why_bytes[why] = record->uncompressed;
+    }
+}
+
 static void tw_record_resolve(tw_record_t *record)
 {
+    tw_record_complete(record);
     if (record->key.site == 0) {
         return;
     }

@@ -37,6 +37,8 @@
     X(NO_HOOK, "no progress hook for a nonblocking call of two stages")                            \
     X(NO_DUPLICATE, "nonblocking, and no blocking call as large came before on this communicator") \
     X(COLLECTIVE, "a collective that is only counted")                                             \
+    X(MESSAGE, "messages from rank to rank, which thinwire only counts")                           \
+    X(ONE_SIDED, "one-sided transfers, which thinwire only counts")                                \
     X(CONTRACT, "the error contract allows no codec, or cannot be verified here")                  \
     X(FORM, "persistent or large-count form")                                                      \
     X(DEVICE, "device memory that this build or driver leaves to MPI")                             \
@@ -68,13 +70,69 @@ extern const char *const tw_why_texts[TW_WHY_COUNT];
     X(NEIGHBOR_ALLTOALLV, "neighbor_alltoallv")                                                    \
     X(NEIGHBOR_ALLTOALLW, "neighbor_alltoallw")
 
+/* Messages and one-sided transfers, which follow those. */
+#define TW_MESSAGE_LIST(X)                                                                         \
+    X(SEND, "send")                                                                                \
+    X(BSEND, "bsend")                                                                              \
+    X(SSEND, "ssend")                                                                              \
+    X(RSEND, "rsend")                                                                              \
+    X(SENDRECV, "sendrecv")                                                                        \
+    X(SENDRECV_REPLACE, "sendrecv_replace")                                                        \
+    X(PSEND, "psend")
+#define TW_ONE_SIDED_LIST(X)                                                                       \
+    X(PUT, "put")                                                                                  \
+    X(GET, "get")                                                                                  \
+    X(ACCUMULATE, "accumulate")                                                                    \
+    X(GET_ACCUMULATE, "get_accumulate")                                                            \
+    X(FETCH_AND_OP, "fetch_and_op")                                                                \
+    X(COMPARE_AND_SWAP, "compare_and_swap")                                                        \
+    X(RPUT, "rput")                                                                                \
+    X(RGET, "rget")                                                                                \
+    X(RACCUMULATE, "raccumulate")                                                                  \
+    X(RGET_ACCUMULATE, "rget_accumulate")
+
 typedef enum tw_watched {
     TW_WATCHED_BEFORE = TW_RULE_OPS - 1,
 #define X(name, text) TW_WATCHED_##name,
-    TW_WATCHED_LIST(X)
+    TW_WATCHED_LIST(X) TW_MESSAGE_LIST(X) TW_ONE_SIDED_LIST(X)
 #undef X
         TW_RECORD_OPERATIONS
 } tw_watched_t;
+
+/* The kinds of traffic that a report tells apart. */
+#define TW_TRAFFIC_LIST(X)                                                                         \
+    X(COLLECTIVE, "collectives")                                                                   \
+    X(NEIGHBOUR, "neighbourhood collectives")                                                      \
+    X(MESSAGE, "point-to-point")                                                                   \
+    X(ONE_SIDED, "one-sided")
+
+typedef enum tw_traffic {
+#define X(name, text) TW_TRAFFIC_##name,
+    TW_TRAFFIC_LIST(X)
+#undef X
+        TW_TRAFFICS
+} tw_traffic_t;
+
+extern const char *const tw_traffic_texts[TW_TRAFFICS];
+
+tw_traffic_t tw_traffic_of(int op);
+
+/* What travels; mixed derived types are other ones. */
+#define TW_ELEMENTS_LIST(X)                                                                        \
+    X(OTHER, "other")                                                                              \
+    X(FLOAT, "float")                                                                              \
+    X(DOUBLE, "double")                                                                            \
+    X(INTEGERS, "integer")                                                                         \
+    X(BYTES, "byte")
+
+typedef enum tw_elements {
+#define X(name, text) TW_ELEMENTS_##name,
+    TW_ELEMENTS_LIST(X)
+#undef X
+        TW_ELEMENTS
+} tw_elements_t;
+
+extern const char *const tw_elements_texts[TW_ELEMENTS];
 
 /* What could have been used, of what codecs offer to reports: the rows of a watching report. */
 #define TW_CANDIDATES_MAX 12
@@ -89,9 +147,10 @@ typedef struct tw_record_key {
     uint64_t site; /* return address; 0 once object and offset are filled              */
     uint8_t  op;   /* tw_rule_op_t or tw_watched_t                                      */
     uint8_t  nonblocking;
-    uint8_t  form;   /* 0 usual, 1 persistent, 2 large count                              */
-    uint8_t  python; /* site is a tw_python_place_t                                    */
-    uint8_t  pad[4];
+    uint8_t  form;     /* 0 usual, 1 persistent, 2 large count                              */
+    uint8_t  python;   /* site is a tw_python_place_t                                    */
+    uint8_t  elements; /* tw_elements_t                                                  */
+    uint8_t  pad[3];
     char     type[24]; /* "float", "double", "float complex", "int", "derived(float)", ...  */
     char     comm[40]; /* "world", "self", name, or "N ranks"                               */
     char     codec[TW_RULE_SPEC_MAX]; /* spec, "" where not compressed                          */

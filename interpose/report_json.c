@@ -215,6 +215,9 @@ static void tw_json_row(tw_json_t *json, const tw_report_about_t *about, const t
     tw_json_field(json, "object", record->key.object, sizeof(record->key.object));
     tw_json_count(json, "offset", record->key.offset);
     tw_json_text(json, "operation", operation);
+    tw_json_text(json, "traffic", tw_traffic_texts[tw_traffic_of(record->key.op)]);
+    tw_json_text(json, "elements",
+                 tw_elements_texts[record->key.elements < TW_ELEMENTS ? record->key.elements : 0]);
     tw_json_flag(json, "nonblocking", record->key.nonblocking != 0);
     tw_json_field(json, "type", record->key.type, sizeof(record->key.type));
     tw_json_field(json, "comm", record->key.comm, sizeof(record->key.comm));
@@ -238,6 +241,30 @@ static void tw_json_candidates(tw_json_t *json, const tw_report_about_t *about,
                            (double)(sum->uncompressed > 0 ? sum->uncompressed : 1));
         tw_json_number(json, "seconds", tw_report_seconds(about, sum->could_ns));
         tw_json_flag(json, "needs_double", sum->could_wide > 0);
+        tw_json_close(json, '}');
+    }
+    tw_json_close(json, ']');
+}
+
+/* All that is sent, by kind; "share" is a part of all bytes. */
+static void tw_json_traffic(tw_json_t *json, const tw_record_t *records, size_t count,
+                            const tw_record_t *sum)
+{
+    tw_traffic_sum_t sums[TW_TRAFFICS];
+
+    tw_report_traffic(records, count, sums);
+    tw_json_open(json, "traffic", '[');
+    for (int t = 0; t < TW_TRAFFICS; t++) {
+        tw_json_open(json, NULL, '{');
+        tw_json_text(json, "kind", tw_traffic_texts[t]);
+        tw_json_count(json, "calls", sums[t].calls);
+        tw_json_count(json, "bytes", sums[t].bytes);
+        tw_json_number(json, "share",
+                       (double)sums[t].bytes /
+                           (double)(sum->uncompressed > 0 ? sum->uncompressed : 1));
+        for (int e = 0; e < TW_ELEMENTS; e++) {
+            tw_json_count(json, tw_elements_texts[e], sums[t].elements[e]);
+        }
         tw_json_close(json, '}');
     }
     tw_json_close(json, ']');
@@ -289,6 +316,7 @@ void tw_report_json(FILE *stream, const tw_report_about_t *about, const tw_recor
     tw_json_open(&json, "totals", '{');
     tw_json_numbers(&json, about, &sum);
     tw_json_close(&json, '}');
+    tw_json_traffic(&json, records, count, &sum);
     if (sum.could_bytes > 0) {
         tw_json_candidates(&json, about, &sum);
     }

@@ -108,6 +108,7 @@ static void tw_text_tail(tw_text_report_t *report)
 {
     char verdict[TW_PAGE_WIDTH - 16];
 
+    tw_text_traffic(report);
     tw_text_device(report);
     tw_text_reasons(report);
     tw_text_candidates(report);

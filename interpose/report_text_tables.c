@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "interpose/report_text.h"
@@ -59,6 +60,39 @@ static void tw_cell_text(char *cell, const char *text, size_t width)
         snprintf(cell, TW_CELL, "..%s", text + n - (width - 2));
     } else {
         snprintf(cell, TW_CELL, "%.*s..%s", (int)(width - keep - 2), text, text + n - keep);
+    }
+}
+
+void tw_text_traffic(tw_text_report_t *report)
+{
+    static const char *const   headings[] = {"traffic", "calls",    "MB",
+                                             "of all bytes",     "float MB", "double MB",
+                                             "integer MB",       "byte MB",  "other MB"};
+    static const tw_elements_t columns[]  = {TW_ELEMENTS_FLOAT, TW_ELEMENTS_DOUBLE,
+                                             TW_ELEMENTS_INTEGERS, TW_ELEMENTS_BYTES,
+                                             TW_ELEMENTS_OTHER};
+    tw_text_table_t           *table      = tw_text_new_table(report, 9, 1, 0, headings);
+    tw_traffic_sum_t           sums[TW_TRAFFICS];
+
+    tw_report_traffic(report->records, report->count, sums);
+    for (int t = 0; t < TW_TRAFFICS; t++) {
+        char(*row)[TW_CELL] = sums[t].calls > 0 ? tw_text_table_row(table) : NULL;
+
+        if (row == NULL) {
+            continue;
+        }
+        snprintf(row[0], TW_CELL, "%s", tw_traffic_texts[t]);
+        tw_cell_count(row[1], sums[t].calls);
+        tw_cell_mb(row[2], sums[t].bytes);
+        tw_format_percent(row[3], TW_CELL, (double)sums[t].bytes, (double)report->sum.uncompressed);
+        for (int i = 0; i < 5; i++) {
+            if (sums[t].elements[columns[i]] > 0) {
+                tw_cell_mb(row[4 + i], sums[t].elements[columns[i]]);
+            }
+        }
+    }
+    if (table->rows > 1) {
+        tw_text_table_print(table, &report->tail);
     }
 }
 
@@ -160,7 +194,9 @@ static void tw_site_numbers(const tw_report_about_t *about, const tw_record_t *r
     tw_cell_count(row[5], record->calls);
     tw_cell_mb(row[6], record->uncompressed);
     tw_cell_mb(row[7], record->sent);
-    tw_cell_ms(row[8], about, record->time_ns);
+    if (tw_traffic_of(record->key.op) < TW_TRAFFIC_MESSAGE) { /* of others it is not measured */
+        tw_cell_ms(row[8], about, record->time_ns);
+    }
     if (record->why[TW_WHY_NOT] > 0) {
         tw_cell_ms(row[9], about, record->encode_ns);
         tw_cell_ms(row[10], about, record->decode_ns);
@@ -202,17 +238,82 @@ static void tw_site_row(tw_text_report_t *report, const tw_record_t *record)
     }
 }
 
-/* The records from `first` on as one row. */
-static void tw_site_sum_row(tw_text_report_t *report, size_t first, const char *format)
+/* These records as one row. */
+static void tw_site_sum_row(tw_text_report_t *report, const tw_record_t *records, size_t count,
+                            const char *format)
 {
     tw_record_t sum;
     char(*row)[TW_CELL] = tw_text_table_row(&report->table);
 
     if (row != NULL) {
-        tw_report_sum(report->records + first, report->count - first, &sum);
-        snprintf(row[0], TW_CELL, format, (unsigned long long)(report->count - first));
+        tw_report_sum(records, count, &sum);
+        snprintf(row[0], TW_CELL, format, (unsigned long long)count);
         tw_site_numbers(report->about, &sum, row);
     }
+}
+
+/* The larger share that a record has, of all time in calls or of all bytes: of messages no time is known. */
+static double tw_site_share(const tw_record_t *sum, const tw_record_t *record)
+{
+    const double time = sum->time_ns > 0 ? (double)record->time_ns / (double)sum->time_ns : 0.0;
+    const double bytes =
+        sum->uncompressed > 0 ? (double)record->uncompressed / (double)sum->uncompressed : 0.0;
+
+    return time > bytes ? time : bytes;
+}
+
+/* Less than a thousandth of all bytes, and a hundredth of the run. */
+static bool tw_site_tiny(const tw_text_report_t *report, const tw_record_t *record)
+{
+    return report->sum.uncompressed > 0 &&
+           (double)record->uncompressed < 1e-3 * (double)report->sum.uncompressed &&
+           tw_report_seconds(report->about, record->time_ns) < 1e-2 * report->about->seconds;
+}
+
+typedef struct tw_site_order {
+    bool   tiny;
+    double share;
+    size_t index;
+} tw_site_order_t;
+
+static int tw_site_compare(const void *a, const void *b)
+{
+    const tw_site_order_t *x = a, *y = b;
+
+    if (x->tiny != y->tiny) {
+        return x->tiny - y->tiny;
+    }
+    if (x->share != y->share) {
+        return x->share < y->share ? 1 : -1;
+    }
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+/* A copy of the records with the larger shares first, those that are tiny last, of which *large_p are not;
+ * NULL without memory. */
+static tw_record_t *tw_sites_sorted(const tw_text_report_t *report, size_t *large_p)
+{
+    tw_record_t     *sites = malloc(report->count * sizeof(*sites));
+    tw_site_order_t *order = malloc(report->count * sizeof(*order));
+    size_t           large = 0;
+
+    for (size_t i = 0; order != NULL && i < report->count; i++) {
+        order[i] = (tw_site_order_t){tw_site_tiny(report, &report->records[i]),
+                                     tw_site_share(&report->sum, &report->records[i]), i};
+        large += !order[i].tiny;
+    }
+    if (order == NULL || sites == NULL) {
+        free(sites);
+        free(order);
+        return NULL;
+    }
+    qsort(order, report->count, sizeof(*order), tw_site_compare);
+    for (size_t i = 0; i < report->count; i++) {
+        sites[i] = report->records[order[i].index];
+    }
+    free(order);
+    *large_p = large;
+    return sites;
 }
 
 void tw_text_sites(tw_text_report_t *report)
@@ -222,24 +323,32 @@ void tw_text_sites(tw_text_report_t *report)
         "calls",     "MB uncompressed", "MB sent",   "ms",   "encode ms",
         "decode ms", "max error",       "rms error"};
     tw_text_table_t *table = tw_text_new_table(report, TW_TABLE_COLUMNS, 5, 0, headings);
-    size_t           rows;
+    tw_record_t     *sites;
+    size_t           rows, large = 0;
 
     if (report->count == 0) {
         return;
     }
     /* Besides them: what the numbers are, headings, the others, all. */
-    rows = (size_t)(TW_REPORT_LINES - 4 - report->head.lines - report->tail.lines);
-    rows = rows < report->count ? rows : report->count;
-    tw_site_prepare(report->records, rows);
+    rows  = (size_t)(TW_REPORT_LINES - 4 - report->head.lines - report->tail.lines);
+    rows  = rows < report->count ? rows : report->count;
+    sites = tw_sites_sorted(report, &large);
+    if (sites == NULL) {
+        return;
+    }
+    rows = large < rows && large + 1 < report->count ? large : rows;
+    tw_site_prepare(sites, rows);
     for (size_t i = 0; i < rows; i++) {
-        tw_site_row(report, &report->records[i]);
+        tw_site_row(report, &sites[i]);
     }
     if (rows < report->count) {
-        tw_site_sum_row(report, rows, "%llu more");
+        tw_site_sum_row(report, sites + rows, report->count - rows,
+                        large <= rows ? "%llu below 0.1 %% of the bytes" : "%llu more");
     }
     if (report->count > 1) {
-        tw_site_sum_row(report, 0, "all");
+        tw_site_sum_row(report, sites, report->count, "all");
     }
+    free(sites);
     tw_page_line(&report->body,
                  report->about->heard == 1
                      ? "calls, MB (10^6 bytes) and ms are those of one rank"

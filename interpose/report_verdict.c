@@ -29,6 +29,19 @@ static void tw_format_small(char *text, size_t size, const tw_record_t *sum)
     snprintf(text, size, "%s of the collective time is in calls of under 4 KiB", percent);
 }
 
+/* How much of all that the program sends a codec may touch, or has touched: how every line begins. */
+static void tw_format_reach(char *text, size_t size, const tw_record_t *sum)
+{
+    const bool compressed = sum->why[TW_WHY_NOT] > 0;
+    char       percent[TW_PERCENT];
+
+    tw_format_percent(percent, sizeof(percent),
+                      (double)(compressed ? sum->why_bytes[TW_WHY_NOT] : sum->could_bytes),
+                      (double)sum->uncompressed);
+    snprintf(text, size, "codecs %s %s of the bytes sent", compressed ? "reached" : "can reach",
+             percent);
+}
+
 static void tw_verdict_nothing(const tw_report_about_t *about, const tw_record_t *sum, char *text,
                                size_t size)
 {
@@ -41,7 +54,7 @@ static void tw_verdict_nothing(const tw_report_about_t *about, const tw_record_t
     }
     tw_format_percent(percent, sizeof(percent), (double)sum->why_bytes[why],
                       (double)sum->uncompressed);
-    snprintf(text, size, "%s: %s of the bytes: %s",
+    snprintf(text, size, "%s; %s of all bytes: %s",
              tw_report_watching(about) ? "nothing here to compress" : "nothing was compressed",
              percent,
              why != TW_WHY_WATCHING ? tw_why_texts[why]
@@ -89,7 +102,7 @@ static void tw_verdict_watching(const tw_report_about_t *about, const tw_record_
     tw_format_percent(bytes, sizeof(bytes), (double)tw_could_save(sum, c),
                       (double)sum->uncompressed);
     snprintf(text, size,
-             "%s%s would save %s of the bytes; time is not estimated (--codec %s%s --verify 64 "
+             "%s%s would save %s of all bytes; time is not estimated (--codec %s%s --verify 64 "
              "measures it)",
              spec, narrow, bytes, spec, narrow);
 }
@@ -134,7 +147,7 @@ static void tw_verdict_compressed(const tw_record_t *sum, char *text, size_t siz
     tw_format_percent(bytes, sizeof(bytes), (double)(sum->uncompressed - sum->sent),
                       (double)sum->uncompressed);
     tw_format_time(sum, time, sizeof(time));
-    n = snprintf(text, size, "%ssaved %s of bytes%s",
+    n = snprintf(text, size, "%ssaved %s of all bytes%s",
                  tw_measured_slower(sum) ? "compression does not pay here: " : "", bytes, time);
     if (tw_mostly_small(sum) && n > 0 && (size_t)n < size) {
         tw_format_small(small, sizeof(small), sum);
@@ -142,19 +155,10 @@ static void tw_verdict_compressed(const tw_record_t *sum, char *text, size_t siz
     }
 }
 
-void tw_report_verdict(const tw_report_about_t *about, const tw_record_t *sum, char *text,
-                       size_t size)
+static void tw_verdict_rest(const tw_report_about_t *about, const tw_record_t *sum, char *text,
+                            size_t size)
 {
-    if (sum->calls == 0 && about->intercepted == 0) {
-        snprintf(text, size,
-                 "NOTHING WAS INTERCEPTED: no MPI call of this program was seen (is MPI linked "
-                 "statically, or is it another MPI library than this preload is for?)");
-    } else if (sum->calls == 0) {
-        snprintf(text, size, "nothing to compress: no collective operation was counted");
-    } else if (sum->uncompressed == 0) {
-        snprintf(text, size, "nothing to compress: %s",
-                 about->ranks == 1 ? "one rank sends nothing" : "the collectives sent no data");
-    } else if (sum->why[TW_WHY_NOT] > 0) {
+    if (sum->why[TW_WHY_NOT] > 0) {
         tw_verdict_compressed(sum, text, size);
     } else if (tw_mostly_small(sum)) {
         const int n = snprintf(text, size, "compression does not pay here: ");
@@ -164,5 +168,28 @@ void tw_report_verdict(const tw_report_about_t *about, const tw_record_t *sum, c
         tw_verdict_watching(about, sum, text, size);
     } else {
         tw_verdict_nothing(about, sum, text, size);
+    }
+}
+
+void tw_report_verdict(const tw_report_about_t *about, const tw_record_t *sum, char *text,
+                       size_t size)
+{
+    size_t n;
+
+    if (sum->calls == 0 && about->intercepted == 0) {
+        snprintf(text, size,
+                 "NOTHING WAS INTERCEPTED: no MPI call of this program was seen (is MPI linked "
+                 "statically, or is it another MPI library than this preload is for?)");
+    } else if (sum->calls == 0) {
+        snprintf(text, size,
+                 "nothing to compress: no collective operation and no message was counted");
+    } else if (sum->uncompressed == 0) {
+        snprintf(text, size, "nothing to compress: %s",
+                 about->ranks == 1 ? "one rank sends nothing" : "the program sent no data");
+    } else {
+        tw_format_reach(text, size, sum);
+        n = strlen(text);
+        n += (size_t)snprintf(text + n, size - n, ": ");
+        tw_verdict_rest(about, sum, text + n, size - n);
     }
 }

@@ -9,6 +9,7 @@
 #define TW_INTERPOSE_WATCH_H
 
 #include "interpose/call.h"
+#include "interpose/messages.h"
 
 /* One count, or one for each rank or neighbour. */
 typedef struct tw_watch_counts {
@@ -58,6 +59,9 @@ void tw_watch_neighbour_pairs(tw_call_t *call, tw_watch_counts_t counts, const M
 /* After MPI has made the request: its starts are counted as this call. */
 void tw_persistent_add(const tw_call_t *call, int result, const MPI_Request *request);
 void tw_persistent_add_f(const tw_call_t *call, MPI_Fint result, const MPI_Fint *request);
+
+/* The same of a message. */
+void tw_persistent_add_message(const tw_message_t *message, MPI_Request request);
 
 extern int tw_persistent_count;
 

@@ -75,6 +75,17 @@ tw_record_t watched(void)
     return record;
 }
 
+tw_record_t sent(int op, tw_why_t why, uint64_t bytes)
+{
+    tw_record_t record = record_of(TW_RULE_ALLREDUCE, why);
+
+    record.key.op       = (uint8_t)op;
+    record.key.elements = TW_ELEMENTS_DOUBLE;
+    record.uncompressed = record.sent = record.why_bytes[why] = bytes;
+    record.time_ns                                            = 0;
+    return record;
+}
+
 tw_report_about_t about_everything(void)
 {
     tw_report_about_t about = about_job("by rules");
