@@ -299,15 +299,17 @@ bool tw_call_could_send(const tw_call_t *call)
 /* While watching: what each candidate would have sent. */
 static void tw_call_could(const tw_call_t *call, tw_record_t *delta, uint64_t ns)
 {
+    const bool wide = call->type.kind == TW_KIND_DOUBLE;
+
     if (!tw_call_could_send(call)) {
         return;
     }
     delta->could_bytes = call->uncompressed;
-    delta->could_wide  = call->type.kind == TW_KIND_DOUBLE ? call->uncompressed : 0;
+    delta->could_wide  = wide ? call->uncompressed : 0;
     delta->could_ns    = ns;
     for (int c = 0, count = tw_candidates()->count; c < count; c++) {
-        delta->could[c] = call->could_known
-                              ? call->could[c]
+        delta->could[wide][c] =
+            call->could_known ? call->could[c]
                               : tw_call_would_send(call, tw_choice_candidate(c, call->type.kind));
     }
 }

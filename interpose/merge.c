@@ -26,7 +26,8 @@ void tw_record_merge(tw_record_t *a, const tw_record_t *b)
         a->why_bytes[i] += b->why_bytes[i];
     }
     for (int i = 0; i < TW_CANDIDATES_MAX; i++) {
-        a->could[i] += b->could[i];
+        a->could[0][i] += b->could[0][i];
+        a->could[1][i] += b->could[1][i];
     }
     a->could_bytes += b->could_bytes;
     a->could_wide += b->could_wide;

@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #include "interpose/python.h"
 #include "interpose/records.h"
+#include "runtime/base/context.h"
 
 #define TW_CHUNK        64   /* records allocated together                                    */
 #define TW_RECORDS_FINE 4096 /* records with the communicator told apart                      */
@@ -48,16 +50,60 @@ tw_traffic_t tw_traffic_of(int op)
 
 static tw_candidates_t tw_candidates_made;
 
+/* NaN: the codec has no form for the type. */
+static double tw_candidate_error(const char *spec, tw_dtype_t dtype)
+{
+    tw_codec_t       *codec = NULL;
+    tw_codec_traits_t traits;
+    tw_context_t      context;
+    double            error = (double)NAN;
+
+    if (tw_context_init(&context) == TW_OK &&
+        tw_codec_create(&context, spec, dtype, &codec, NULL, 0) == TW_OK &&
+        tw_codec_traits(codec, &traits) == TW_OK) {
+        error = traits.max_error;
+    }
+    tw_codec_destroy(codec);
+    return error;
+}
+
+static tw_candidate_t *tw_candidate_of(tw_candidates_t *made, const char *spec)
+{
+    int c = 0;
+
+    while (c < made->count && strcmp(made->row[c].spec, spec) != 0) {
+        c++;
+    }
+    if (c == made->count && c < TW_CANDIDATES_MAX) {
+        made->row[made->count++] = (tw_candidate_t){.spec = spec};
+    }
+    return c < TW_CANDIDATES_MAX ? &made->row[c] : NULL;
+}
+
 static void tw_candidates_make(void)
 {
-    tw_candidates_t *made = &tw_candidates_made;
+    tw_candidates_t        *made = &tw_candidates_made;
+    const tw_codec_offer_t *offer;
 
-    while (made->count < TW_CANDIDATES_MAX) {
-        made->offer[made->count] = tw_codec_offer(TW_OFFER_REPORT, TW_F32, (size_t)made->count);
-        if (made->offer[made->count] == NULL) {
-            break;
+    for (int wide = 0; wide < 2; wide++) {
+        const tw_dtype_t dtype = wide ? TW_F64 : TW_F32;
+
+        for (size_t i = 0; (offer = tw_codec_offer(TW_OFFER_REPORT, dtype, i)) != NULL; i++) {
+            tw_candidate_t *row = tw_candidate_of(made, offer->spec);
+
+            if (row != NULL) {
+                row->to[wide] = offer->to;
+            }
         }
-        made->count++;
+    }
+    for (int c = 0; c < made->count; c++) {
+        tw_candidate_t *row = &made->row[c];
+
+        row->error[0] = row->to[0] != 0 ? tw_candidate_error(row->spec, TW_F32) : (double)NAN;
+        row->error[1] = tw_candidate_error(row->spec, TW_F64);
+        if (isnan(row->error[1])) {
+            row->error[1] = row->error[0];
+        }
     }
 }
 

@@ -135,10 +135,17 @@ typedef enum tw_elements {
 extern const char *const tw_elements_texts[TW_ELEMENTS];
 
 /* What could have been used, of what codecs offer to reports: the rows of a watching report. */
-#define TW_CANDIDATES_MAX 12
+#define TW_CANDIDATES_MAX 16
+typedef struct tw_candidate {
+    const char *spec;
+    unsigned    to[2];    /* tw_offer_to_t of floats and of doubles, 0: not offered           */
+    double      error[2]; /* tw_codec_traits_t.max_error of them, by --double where a codec has
+                               no form for doubles; NaN: it has none for floats                    */
+} tw_candidate_t;
+
 typedef struct tw_candidates {
-    int                     count;
-    const tw_codec_offer_t *offer[TW_CANDIDATES_MAX];
+    int            count;
+    tw_candidate_t row[TW_CANDIDATES_MAX];
 } tw_candidates_t;
 const tw_candidates_t *tw_candidates(void);
 
@@ -172,10 +179,11 @@ typedef struct tw_record {
     uint64_t device_ns;   /* of time_ns                                                           */
     uint64_t small_calls; /* with vectors under 4 KiB                                            */
     uint64_t small_ns;
-    uint64_t why[TW_WHY_COUNT];        /* calls, by reason; why[NOT] were compressed             */
-    uint64_t why_bytes[TW_WHY_COUNT];  /* uncompressed, by reason                                */
-    uint64_t could[TW_CANDIDATES_MAX]; /* bytes that would be sent with each candidate in the
-                                           calls that were eligible (why WATCHING), else 0        */
+    uint64_t why[TW_WHY_COUNT];       /* calls, by reason; why[NOT] were compressed             */
+    uint64_t why_bytes[TW_WHY_COUNT]; /* uncompressed, by reason                                */
+    uint64_t could[2][TW_CANDIDATES_MAX]; /* bytes that would be sent with each candidate in the
+                                           calls of floats and of doubles that were eligible (why
+                                           WATCHING), else 0 */
     uint64_t could_bytes; /* uncompressed, in those calls                              */
     uint64_t could_wide;  /* those of doubles among them                            */
     uint64_t could_ns;    /* time in those calls                                    */

@@ -232,15 +232,20 @@ static void tw_json_candidates(tw_json_t *json, const tw_report_about_t *about,
 {
     tw_json_open(json, "candidates", '[');
     for (int c = 0; c < tw_candidates()->count; c++) {
+        const tw_candidate_t *candidate = &tw_candidates()->row[c];
+        const uint64_t        bytes     = sum->could[0][c] + sum->could[1][c];
+
         tw_json_open(json, NULL, '{');
-        tw_json_text(json, "codec", tw_candidates()->offer[c]->spec);
+        tw_json_text(json, "codec", candidate->spec);
         tw_json_count(json, "bytes", sum->could_bytes);
-        tw_json_count(json, "wire_bytes", sum->could[c]);
+        tw_json_count(json, "wire_bytes", bytes);
         tw_json_number(json, "saved",
-                       ((double)sum->could_bytes - (double)sum->could[c]) /
+                       ((double)sum->could_bytes - (double)bytes) /
                            (double)(sum->uncompressed > 0 ? sum->uncompressed : 1));
         tw_json_number(json, "seconds", tw_report_seconds(about, sum->could_ns));
         tw_json_flag(json, "needs_double", sum->could_wide > 0);
+        tw_json_number(json, "float_error", candidate->error[0]);
+        tw_json_number(json, "double_error", candidate->error[1]);
         tw_json_close(json, '}');
     }
     tw_json_close(json, ']');

@@ -120,7 +120,9 @@ static void tw_text_tail(tw_text_report_t *report)
                      "(its buffer may not be written, or THINWIRE_BCAST_ROOT=exact)",
                      (unsigned long long)report->sum.kept);
     }
-    for (size_t i = 0; i < TW_REMARKS && report->about->remarks[i][0] != '\0'; i++) {
+    for (size_t i = 0; i < TW_REMARKS && report->about->remarks[i][0] != '\0' &&
+                       report->head.lines + report->tail.lines < TW_REPORT_LINES - 6;
+         i++) {
         tw_page_line(&report->tail, "note: %.*s", (int)sizeof(report->about->remarks[i]),
                      report->about->remarks[i]);
     }

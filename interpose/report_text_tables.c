@@ -3,6 +3,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,9 +66,9 @@ static void tw_cell_text(char *cell, const char *text, size_t width)
 
 void tw_text_traffic(tw_text_report_t *report)
 {
-    static const char *const   headings[] = {"traffic", "calls",    "MB",
-                                             "of all bytes",     "float MB", "double MB",
-                                             "integer MB",       "byte MB",  "other MB"};
+    static const char *const   headings[] = {"traffic",      "calls",    "MB",
+                                             "of all bytes", "float MB", "double MB",
+                                             "integer MB",   "byte MB",  "other MB"};
     static const tw_elements_t columns[]  = {TW_ELEMENTS_FLOAT, TW_ELEMENTS_DOUBLE,
                                              TW_ELEMENTS_INTEGERS, TW_ELEMENTS_BYTES,
                                              TW_ELEMENTS_OTHER};
@@ -136,43 +137,74 @@ void tw_text_reasons(tw_text_report_t *report)
     }
 }
 
+/* Largest error of an encoding, as a part of the largest magnitude of a block or of the value itself. */
+static void tw_cell_error(char *cell, double error)
+{
+    if (!isnan(error)) {
+        tw_format_short(cell, TW_CELL, error);
+    }
+}
+
+static uint64_t tw_candidate_bytes(const tw_record_t *sum, int c)
+{
+    return sum->could[0][c] + sum->could[1][c];
+}
+
 static void tw_candidate_row(const tw_record_t *sum, int c, char (*row)[TW_CELL])
 {
-    snprintf(row[0], TW_CELL, "%s", tw_candidates()->offer[c]->spec);
-    tw_cell_count(row[1], sum->could[c]);
-    if (sum->could[c] <= sum->could_bytes) {
-        tw_format_percent(row[2], TW_CELL, (double)(sum->could_bytes - sum->could[c]),
+    const tw_candidate_t *candidate = &tw_candidates()->row[c];
+    const uint64_t        bytes     = tw_candidate_bytes(sum, c);
+
+    snprintf(row[0], TW_CELL, "%s", candidate->spec);
+    tw_cell_count(row[1], bytes);
+    if (bytes <= sum->could_bytes) {
+        tw_format_percent(row[2], TW_CELL, (double)(sum->could_bytes - bytes),
                           (double)sum->uncompressed);
     } else {
         snprintf(row[2], TW_CELL, "none");
     }
+    if (sum->could_wide < sum->could_bytes) {
+        tw_cell_error(row[3], candidate->error[0]);
+    }
+    if (sum->could_wide > 0) {
+        tw_cell_error(row[4], candidate->error[1]);
+    }
 }
 
-/* Candidates from most bytes to fewest. */
-static void tw_candidates_sort(const tw_record_t *sum, int *sorted)
+/* Those that exist for what was sent, from most bytes to fewest; returns how many. */
+static int tw_candidates_sort(const tw_record_t *sum, int *sorted)
 {
-    for (int c = 0; c < tw_candidates()->count; c++) {
-        int at = c;
+    int count = 0;
 
-        for (; at > 0 && sum->could[sorted[at - 1]] < sum->could[c]; at--) {
+    for (int c = 0; c < tw_candidates()->count; c++) {
+        int at = count;
+
+        if (sum->could_wide == 0 && tw_candidates()->row[c].to[0] == 0) {
+            continue;
+        }
+        for (; at > 0 && tw_candidate_bytes(sum, sorted[at - 1]) < tw_candidate_bytes(sum, c);
+             at--) {
             sorted[at] = sorted[at - 1];
         }
         sorted[at] = c;
+        count++;
     }
+    return count;
 }
 
 void tw_text_candidates(tw_text_report_t *report)
 {
-    static const char *const headings[] = {"with codec", "bytes sent", "saved of all bytes"};
+    static const char *const headings[] = {"with codec", "bytes sent", "saved of all bytes",
+                                           "error of floats", "of doubles"};
     const tw_record_t       *sum        = &report->sum;
-    tw_text_table_t         *table      = tw_text_new_table(report, 3, 1, 0, headings);
+    tw_text_table_t         *table      = tw_text_new_table(report, 5, 1, 0, headings);
     char                     ms[32], doubles[64] = "";
-    int                      sorted[TW_CANDIDATES_MAX];
+    int                      sorted[TW_CANDIDATES_MAX], count;
 
     if (sum->could_bytes == 0) {
         return;
     }
-    tw_candidates_sort(sum, sorted);
+    count = tw_candidates_sort(sum, sorted);
     tw_format_fixed(ms, sizeof(ms), 1e3 * tw_report_seconds(report->about, sum->could_ns), 3);
     if (sum->could_wide > 0) {
         snprintf(doubles, sizeof(doubles), " (%llu of doubles, with --double)",
@@ -180,7 +212,7 @@ void tw_text_candidates(tw_text_report_t *report)
     }
     tw_page_line(&report->tail, "calls that could be compressed: %llu bytes uncompressed%s, %s ms",
                  (unsigned long long)sum->could_bytes, doubles, ms);
-    for (int c = 0; c < tw_candidates()->count; c++) {
+    for (int c = 0; c < count; c++) {
         tw_candidate_row(sum, sorted[c], tw_text_table_row(table));
     }
     tw_text_table_print(table, &report->tail);

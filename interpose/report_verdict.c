@@ -64,47 +64,56 @@ static void tw_verdict_nothing(const tw_report_about_t *about, const tw_record_t
 
 /* ---- watching ------------------------------------------------------------------------------ */
 
-static uint64_t tw_could_save(const tw_record_t *sum, int c)
+/* Of the calls of floats, or of those of doubles. */
+static uint64_t tw_could_save(const tw_record_t *sum, bool wide, int c)
 {
-    return sum->could[c] < sum->could_bytes ? sum->could_bytes - sum->could[c] : 0;
+    const uint64_t bytes = wide ? sum->could_wide : sum->could_bytes - sum->could_wide;
+
+    return sum->could[wide][c] < bytes ? bytes - sum->could[wide][c] : 0;
 }
 
-/* The candidate to advise: the usual choice, or what saves most where that has no form for the values. */
-static int tw_candidate_to_name(const tw_record_t *sum)
+/* The candidate to advise for one of them: the usual choice, or what saves most where that makes nothing
+ * smaller. */
+static int tw_candidate_to_name(const tw_record_t *sum, bool wide)
 {
     int best = 0;
 
     for (int c = 0; c < tw_candidates()->count; c++) {
-        const unsigned to = tw_candidates()->offer[c]->to;
+        const unsigned to = tw_candidates()->row[c].to[wide];
 
-        if ((to & TW_OFFER_FIRST) != 0 && tw_could_save(sum, c) > 0) {
+        if ((to & TW_OFFER_FIRST) != 0 && tw_could_save(sum, wide, c) > 0) {
             return c;
         }
-        if ((to & TW_OFFER_ADVICE) != 0 && tw_could_save(sum, c) > tw_could_save(sum, best)) {
+        if ((to & TW_OFFER_ADVICE) != 0 &&
+            tw_could_save(sum, wide, c) > tw_could_save(sum, wide, best)) {
             best = c;
         }
     }
     return best;
 }
 
+/* For floats, or for doubles where these are more. */
 static void tw_verdict_watching(const tw_report_about_t *about, const tw_record_t *sum, char *text,
                                 size_t size)
 {
-    const int         c      = tw_candidate_to_name(sum);
-    const char *const spec   = tw_candidates()->offer[c]->spec;
-    const char *const narrow = sum->could_wide > 0 ? " --double" : "";
-    char              bytes[TW_PERCENT];
+    const bool            wide      = sum->could_wide > sum->could_bytes / 2;
+    const int             c         = tw_candidate_to_name(sum, wide);
+    const tw_candidate_t *candidate = &tw_candidates()->row[c];
+    const char *const     narrow    = wide ? " --double" : "";
+    char                  bytes[TW_PERCENT], error[32];
 
-    if (tw_could_save(sum, c) == 0) {
+    if (tw_could_save(sum, wide, c) == 0) {
         tw_verdict_nothing(about, sum, text, size);
         return;
     }
-    tw_format_percent(bytes, sizeof(bytes), (double)tw_could_save(sum, c),
+    tw_format_percent(bytes, sizeof(bytes), (double)tw_could_save(sum, wide, c),
                       (double)sum->uncompressed);
+    tw_format_short(error, sizeof(error), candidate->error[wide]);
     snprintf(text, size,
-             "%s%s would save %s of all bytes; time is not estimated (--codec %s%s --verify 64 "
-             "measures it)",
-             spec, narrow, bytes, spec, narrow);
+             "%s%s would save %s of all bytes, relative error up to %s; time is not estimated "
+             "(--codec %s%s "
+             "--verify 64 measures it)",
+             candidate->spec, narrow, bytes, error, candidate->spec, narrow);
 }
 
 /* ---- with a codec -------------------------------------------------------------------------- */

@@ -71,6 +71,7 @@ static void modes(void)
 static void kept(void)
 {
     MPI_Request requests[2];
+    MPI_Status  statuses[2];
 
     MPI_Recv_init(recv, N, MPI_DOUBLE, last, 0, MPI_COMM_WORLD, &requests[0]);
     MPI_Rsend_init(send, N, MPI_DOUBLE, next, 0, MPI_COMM_WORLD, &requests[1]);
@@ -78,7 +79,7 @@ static void kept(void)
         MPI_Start(&requests[0]);
         PMPI_Barrier(MPI_COMM_WORLD);
         MPI_Startall(1, &requests[1]);
-        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        MPI_Waitall(2, requests, statuses);
         arrived("rsend_init", N);
     }
     MPI_Request_free(&requests[0]);
@@ -157,6 +158,7 @@ static void newest(void)
 {
 #if MPI_VERSION >= 4
     MPI_Request requests[2];
+    MPI_Status  statuses[2];
 
     RING("send_c", N, MPI_Send_c(send, N, MPI_DOUBLE, next, 0, MPI_COMM_WORLD));
     MPI_Isendrecv(send, N, MPI_DOUBLE, next, 0, recv, N, MPI_DOUBLE, last, 0, MPI_COMM_WORLD,
@@ -170,7 +172,7 @@ static void newest(void)
     MPI_Startall(2, requests);
     MPI_Pready(0, requests[1]);
     MPI_Pready(1, requests[1]);
-    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(2, requests, statuses);
     arrived("psend_init", N);
     MPI_Request_free(&requests[0]);
     MPI_Request_free(&requests[1]);

@@ -126,16 +126,26 @@ START_TEST(candidates_are_exact_in_bytes)
 
     has(text, "thinwire: watching, no codec named, 4 ranks, ");
     has(text, "calls that could be compressed: 10000000 bytes uncompressed, 250.000 ms\n");
-    has(text, "  tree8          2600000                74 %\n");
-    has(text, "  onebit          350000                96 %\n");
+    has(text, "  with codec  bytes sent  saved of all bytes  error of floats\n");
+    has(text, "  tree8          2600000                74 %          1.3e-02\n");
+    has(text, "  onebit          350000                96 %          1.0e+00\n");
+    has_not(text, "bitpack:5");
     has_not(text, "estimated ms");
     has_not(text, "doubles");
     free(text);
     record.could_wide = 4000000;
     text              = text_of(&about, &record, 1);
     has(text, "10000000 bytes uncompressed (4000000 of doubles, with --double), 250.000 ms\n");
-    has(text, "  with codec  bytes sent  saved of all bytes\n");
-    has(text, "  bitpack:1      2500000                75 %\n");
+    has(text, "  with codec  bytes sent  saved of all bytes  error of floats  of doubles\n");
+    has(text, "  bitpack:3      7500000                25 %          3.1e-05     2.4e-04\n");
+    free(text);
+    record = doubles();
+    text   = text_of(&about, &record, 1);
+    has(text, "  with codec  bytes sent  saved of all bytes  of doubles\n");
+    has(text, "  bitpack:7      8750000                12 %     5.7e-14\n");
+    has(text, "  bitpack:5      6250000                38 %     3.7e-09\n");
+    has(text, "  bitpack:4      5000000                50 %     9.5e-07\n");
+    has(text, "  tree8          1300000                87 %     1.3e-02\n");
     free(text);
 }
 END_TEST
@@ -158,12 +168,13 @@ START_TEST(all_bytes_by_kind)
     has(text, "  neighbourhood collectives     10     0.000           0 %\n");
     has(text, "  point-to-point                10  4995.000          50 %             4995.000\n");
     has(text, "  one-sided                     10  4995.000          50 %             4995.000\n");
-    has(text, "  tree8          2600000              0.07 %\n");
+    has(text, "  tree8          2600000              0.07 %          1.3e-02\n");
     has(text,
         "     10  4995.000  message     messages from rank to rank, which thinwire only counts\n");
     free(text);
     ends(&about, records, 4,
-         "codecs can reach 0.10 % of the bytes sent: tree8 would save 0.07 % of all bytes; time is "
+         "codecs can reach 0.10 % of the bytes sent: tree8 would save 0.07 % of all bytes, "
+         "relative error up to 1.3e-02; time is "
          "not "
          "estimated (--codec tree8 --verify 64 measures it)");
     ends(&about, &records[1], 1,
@@ -297,33 +308,37 @@ START_TEST(verdicts_of_watching)
 {
     tw_report_about_t about     = about_job("");
     tw_record_t       record    = watched();
-    tw_record_t       double_of = watched();
+    tw_record_t       double_of = doubles();
 
-    ends(
-        &about, &record, 1,
-        "codecs can reach 100 % of the bytes sent: tree8 would save 74 % of all bytes; time is not "
-        "estimated (--codec tree8 --verify 64 measures it)");
-    record.could_wide = 1000;
     ends(&about, &record, 1,
-         "codecs can reach 100 % of the bytes sent: tree8 --double would save 74 % of all bytes; "
-         "time "
-         "is not estimated (--codec tree8 --double --verify 64 measures it)");
-    record.could_wide = 0;
+         "codecs can reach 100 % of the bytes sent: tree8 would save 74 % of all bytes, relative "
+         "error up to 1.3e-02; time is not "
+         "estimated (--codec tree8 --verify 64 measures it)");
     record.uncompressed *= 2; /* half of the bytes cannot be compressed */
     ends(&about, &record, 1,
-         "codecs can reach 50 % of the bytes sent: tree8 would save 37 % of all bytes; time is not "
+         "codecs can reach 50 % of the bytes sent: tree8 would save 37 % of all bytes, relative "
+         "error up to 1.3e-02; time is not "
          "estimated (--codec tree8 --verify 64 measures it)");
     record.small_ns = 930000000;
     ends(&about, &record, 1,
          "codecs can reach 50 % of the bytes sent: compression does not pay here: 93 % of the "
          "collective time is in calls of under 4 KiB");
-    /* No form of tree8. */
-    double_of.could[3] = double_of.could[4] = double_of.could_bytes;
-    double_of.could_wide                    = 1000;
     ends(&about, &double_of, 1,
-         "codecs can reach 100 % of the bytes sent: bitpack:1 --double would save 75 % of all "
-         "bytes; "
-         "time is not estimated (--codec bitpack:1 --double --verify 64 measures it)");
+         "codecs can reach 100 % of the bytes sent: bitpack:4 --double would save 50 % of all "
+         "bytes, "
+         "relative error up to 9.5e-07; time is not estimated (--codec bitpack:4 --double --verify "
+         "64 "
+         "measures it)");
+    /* More of floats: these alone. */
+    double_of.could_bytes += 30000000;
+    double_of.uncompressed += 30000000;
+    for (int c = 0; c < tw_candidates()->count; c++) {
+        double_of.could[0][c] = 15000000;
+    }
+    ends(&about, &double_of, 1,
+         "codecs can reach 100 % of the bytes sent: tree8 would save 38 % of all bytes, relative "
+         "error "
+         "up to 1.3e-02; time is not estimated (--codec tree8 --verify 64 measures it)");
 }
 END_TEST
 
