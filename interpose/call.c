@@ -109,18 +109,17 @@ static const char *tw_call_spec(const tw_call_t *call, tw_kind_t kind, size_t va
         }
         return NULL;
     }
-    if (bytes < tw_state.config.threshold && !tw_encode_always()) {
+    if (tw_drop_in_small((double)bytes, (double)tw_state.config.threshold) && !tw_encode_always()) {
         *why = TW_WHY_SMALL;
         return NULL;
     }
     return tw_state.config.codec;
 }
 
-/* What is said of floats does not mean doubles: bitpack:4 keeps all of the one and half of the
- * other. Only a codec that floats have not, bitpack:5, can mean nothing else. */
 static bool tw_call_means(const char *spec, tw_kind_t kind, bool wide)
 {
-    return kind != TW_KIND_DOUBLE || wide || tw_choice_get(spec, TW_KIND_FLOAT)->codec == NULL;
+    return kind != TW_KIND_DOUBLE ||
+           tw_drop_in_means_doubles(wide, tw_choice_get(spec, TW_KIND_FLOAT)->codec != NULL);
 }
 
 static const tw_choice_t *tw_call_choose(const tw_call_t *call, tw_kind_t kind, size_t values,

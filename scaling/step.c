@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/policy/drop_in.h"
 #include "scaling/step.h"
 
 /* ROUNDS_MOST: of one loop while its rounds differ; ROUNDS_ALL: of all loops in a step. */
@@ -98,13 +99,40 @@ static tw_status_t ask(const exchange_t *x, const step_case_t *how, const tw_fac
                             &found->prediction);
 }
 
-/* Doubles for which the codec has no form stay as they are. */
+/* Does `thinwire run` leave it alone? */
+static int is_left(const exchange_t *x, const step_case_t *how)
+{
+    const double value = x->wide ? sizeof(double) : sizeof(float);
+    const double count = x->scales ? x->count * how->share : x->count;
+
+    return x->native &&
+           (tw_drop_in_small(count * value, x->threshold) ||
+            (x->wide && !tw_drop_in_means_doubles(
+                            how->wide, tw_facts_codec(how->facts, how->spec, 0) != NULL)));
+}
+
+static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchange_t *found,
+                       char *why, size_t why_size);
+
+/* Doubles for which the codec has no form stay as they are, or become floats where that is asked for. */
 int step_exchange(const exchange_t *x, const step_case_t *how, step_exchange_t *found, char *why,
                   size_t why_size)
 {
+    exchange_t narrow = *x;
+
+    narrow.wide = x->wide && !(x->native && how->wide && !is_left(x, how) &&
+                               tw_facts_codec(how->facts, how->spec, 1) == NULL &&
+                               tw_facts_codec(how->facts, how->spec, 0) != NULL);
+    return exchange_as(&narrow, how, found, why, why_size);
+}
+
+static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchange_t *found,
+                       char *why, size_t why_size)
+{
     const int own =
         how->act != NULL && (strcmp(x->class, "act") == 0 || strcmp(x->class, "back") == 0);
-    const int lossy = !x->plain && (own || !how->only_gradients || strcmp(x->class, "grad") == 0) &&
+    const int lossy = !x->plain && !is_left(x, how) &&
+                      (own || !how->only_gradients || strcmp(x->class, "grad") == 0) &&
                       (!x->wide || tw_facts_codec(how->facts, how->spec, 1) != NULL);
     const char *weights = how->weights != NULL ? how->weights : x->codec;
     const char *spec    = own ? how->act : x->codec != NULL ? weights : lossy ? how->spec : "fp32";

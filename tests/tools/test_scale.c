@@ -352,6 +352,44 @@ START_TEST(parts_of_the_ranks)
 }
 END_TEST
 
+/* As `thinwire run` decides: nothing below the threshold, and doubles where they are asked for. */
+START_TEST(what_is_left_as_it_is)
+{
+    static const char head[] = "name = \"job\"; ranks = 1; threshold = 4000000; step = (";
+    static const struct {
+        const char *call;
+        int         wide;
+        const char *codec; /* by which it travels; "": doubles as they are */
+    } calls[] = {
+        {"count = 1000000;", 0, "tree8"},
+        {"count = 999999;", 0, "fp32"},
+        {"count = 1000000; type = \"double\";", 0, ""},
+        {"count = 1000000; type = \"double\";", 1, "tree8"},
+        {"count = 499999; type = \"double\";", 1, ""},
+    };
+    on_four_t *k = on_four("tree8");
+    char       text[TEXT], why[WHY] = "";
+    workload_t work;
+
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        step_exchange_t found;
+
+        snprintf(text, sizeof(text), "%s{ call = \"allreduce\"; %s });", head, calls[i].call);
+        ck_assert_msg(read_text(&work, text, why), "%s", why);
+        k->how.wide = calls[i].wide;
+        ck_assert_msg(step_exchange(&work.exchange[0], &k->how, &found, why, sizeof(why)), "%s",
+                      why);
+        if (calls[i].codec[0] != '\0') {
+            ck_assert_ptr_nonnull(found.codec);
+            ck_assert_str_eq(found.codec->spec, calls[i].codec);
+        } else {
+            ck_assert(found.codec == NULL || found.codec->bytes == sizeof(double));
+        }
+        workload_free(&work);
+    }
+}
+END_TEST
+
 /* A program under the drop-in: what no codec makes smaller is MPI's own. */
 START_TEST(what_is_left_to_mpi)
 {
@@ -1313,6 +1351,7 @@ int main(void)
     tcase_add_test(tcase, shares_and_what_is_fixed);
     tcase_add_test(tcase, parts_of_the_ranks);
     tcase_add_test(tcase, what_is_compressed);
+    tcase_add_test(tcase, what_is_left_as_it_is);
     tcase_add_test(tcase, what_is_left_to_mpi);
     tcase_add_test(tcase, idling_is_not_computing);
     tcase_add_test(tcase, an_unknown_codec_is_said);

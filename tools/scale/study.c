@@ -49,6 +49,7 @@ static int time_of(const study_t *study, const network_t *network, const tw_fact
                                         .algorithm      = variant->algorithm,
                                         .act            = study->act,
                                         .weights        = study->weights,
+                                        .wide           = study->wide,
                                         .only_gradients = codec != NULL && codec->feedback,
                                         .share = study->weak ? 1.0 : (double)study->work.ranks / facts->ranks};
     workload_t              made     = {.ranks = 0};
