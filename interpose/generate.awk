@@ -557,10 +557,15 @@ function timed(    n, p, a, low, four) {
         print "    start = tw_recording_other_begin();"
         print "    next(" passed_args ");"
         if (size != "") { print "    if (TW_IERR(ierr) == MPI_SUCCESS) {\n        " sent_call($2, 0, 1) ";\n    }" }
-        print "    tw_recording_other_end(start);\n    tw_leave();\n}"
+        print "    " recorded_end($2) "(start);\n    tw_leave();\n}"
         aliases(low, passed_params)
         print "TW_ALIAS(" low "_f08_, " low "_, (" passed_params "));\n#endif\n"
     }
+}
+
+# Those that return when a message has come.
+function recorded_end(name) {
+    return "tw_recording_" (name ~ /^(Recv|Mrecv|Sendrecv|Sendrecv_replace)$/ ? "received" : "other_end")
 }
 
 function timed_c(name, params, args, large_count,    symbol) {
@@ -572,7 +577,7 @@ function timed_c(name, params, args, large_count,    symbol) {
     print "    start  = tw_recording_other_begin();"
     print "    result = " pass_on(symbol, params, args) ";"
     if (size != "") { print "    if (result == MPI_SUCCESS) {\n        " sent_call(name, large_count, 0) ";\n    }" }
-    print "    tw_recording_other_end(start);\n    tw_leave();\n    return result;\n}\n"
+    print "    " recorded_end(name) "(start);\n    tw_leave();\n    return result;\n}\n"
 }
 
 /^#/ || NF < 3 { next }

@@ -10,6 +10,7 @@
 #include "interpose/named.h"
 #include "interpose/next.h"
 #include "interpose/python.h"
+#include "interpose/recording.h"
 #include "interpose/state.h"
 #include "interpose/watch.h"
 #include "runtime/base/bytes.h"
@@ -106,6 +107,14 @@ static tw_record_t *tw_message_record(const void *site, unsigned what, MPI_Datat
 
 /* ---- counting ------------------------------------------------------------------------------ */
 
+/* From this rank to another one, in MPI_COMM_WORLD if the communicator's are evenly spread there. */
+static int tw_message_offset(int dest, MPI_Comm comm)
+{
+    tw_entry_t *entry = tw_comms_get(comm);
+
+    return entry != NULL && entry->usable ? (dest - entry->rank) * tw_comms_stride(entry) : 0;
+}
+
 /* Does this rank send to itself? The ranks of an inter-communicator's other side are others. */
 static bool tw_message_to_self(int dest, MPI_Comm comm)
 {
@@ -130,9 +139,11 @@ static bool tw_message_of(tw_message_t *message, const void *site, unsigned what
     }
     message->bytes =
         count > 0 && !tw_message_to_self(dest, comm) ? (uint64_t)count * type->size : 0;
-    message->wide   = type->kind == TW_KIND_DOUBLE;
-    message->count  = (size_t)count * type->values;
-    message->values = type->dense && (message->wide || type->kind == TW_KIND_FLOAT) ? buf : NULL;
+    message->offset   = tw_is_recording() ? tw_message_offset(dest, comm) : 0;
+    message->elements = (int)type->elements;
+    message->wide     = type->kind == TW_KIND_DOUBLE;
+    message->count    = (size_t)count * type->values;
+    message->values   = type->dense && (message->wide || type->kind == TW_KIND_FLOAT) ? buf : NULL;
     return true;
 }
 
@@ -142,6 +153,10 @@ void tw_message_count(const tw_message_t *message)
 
     __atomic_fetch_add(&record->calls, 1, __ATOMIC_RELAXED);
     __atomic_fetch_add(&record->uncompressed, message->bytes, __ATOMIC_RELAXED);
+    if (tw_is_recording()) {
+        tw_recording_sent((const void *)(uintptr_t)record->key.site, record->key.python,
+                          message->offset, message->bytes, message->elements);
+    }
 }
 
 void tw_message_sent(const void *site, unsigned what, const void *buf, MPI_Count count,
@@ -179,7 +194,7 @@ void tw_message_moved(const void *site, unsigned what, MPI_Count count, MPI_Data
 {
     const tw_type_t *type;
     tw_type_t        derived;
-    tw_message_t     message = {.bytes = 0};
+    tw_message_t     message = {.offset = 0};
 
     if (target == MPI_PROC_NULL) {
         return;

@@ -24,7 +24,9 @@ typedef struct tw_message {
     uint64_t     bytes;
     const void  *values;
     size_t       count;
-    bool         wide; /* doubles */
+    bool         wide;     /* doubles */
+    int          offset;   /* while recording: from this rank to the other; 0: not known */
+    int          elements; /* tw_elements_t */
 } tw_message_t;
 
 /* `count` items to a rank. What goes to MPI_PROC_NULL is no message, and what a rank sends itself has no

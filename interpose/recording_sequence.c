@@ -125,7 +125,7 @@ void tw_recording_coarsen(tw_recording_level_t level)
     }
 }
 
-void tw_recording_add(uint32_t id)
+void tw_recording_push(uint32_t id)
 {
     tw_recording.words.word[id].runs++;
     tw_recording.event[tw_recording.events++] =
@@ -134,6 +134,20 @@ void tw_recording_add(uint32_t id)
     if (tw_recording.events == TW_RECORDING_EVENTS) {
         tw_recording_flush();
     }
+}
+
+void tw_recording_add(uint32_t id)
+{
+    const tw_recording_key_t key = tw_recording.words.word[id].key;
+
+    if (key.kind != TW_RECORDING_SETUP) {
+        tw_recording_add_messages();
+        if (tw_recording.failed) {
+            return;
+        }
+        id = tw_recording_word(&key); /* words may have other numbers now */
+    }
+    tw_recording_push(id);
 }
 
 uint32_t tw_recording_word(const tw_recording_key_t *key)

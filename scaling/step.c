@@ -229,11 +229,54 @@ static double carried(const tw_facts_t *facts, double bytes)
                             : bytes / facts->inside.shared;
 }
 
+/* Messages of all ranks to their neighbours at once, each a latency and its turn on the link: those that
+ * leave a node share what it has of links, the others go through its memory. Nothing is compressed. */
+static void messages_time(const exchange_t *x, const step_case_t *how, trip_t *trip)
+{
+    const tw_facts_t *facts = how->facts;
+    const double      bytes = x->count * (x->wide ? sizeof(double) : sizeof(float));
+    double most = 0.0, out = 0.0, inside = 0.0; /* of one rank, a node, and one in a node */
+    double between_s = 0.0, inside_s = 0.0;
+    const tw_link_facts_t *link;
+
+    *trip = (trip_t){.seconds = 0.0};
+    if (facts->ranks < 2) {
+        return;
+    }
+    for (int i = 0; i < x->neighbours; i++) {
+        const double part = x->to[i].part * bytes;
+        const int    far =
+            abs(x->to[i].offset) < facts->local_ranks ? abs(x->to[i].offset) : facts->local_ranks;
+
+        if (facts->nodes > 1) {
+            most += part;
+            out += part * far;
+            inside += far < facts->local_ranks ? part : 0.0;
+        } else {
+            inside += part;
+        }
+    }
+    link = out > 0.0 ? &facts->between : &facts->inside;
+    if (out > 0.0) {
+        between_s = fmax(most / facts->between.bandwidth, out / facts->between.shared);
+    }
+    if (inside > 0.0 && facts->inside.bandwidth > 0.0) {
+        inside_s = inside / fmin(facts->inside.bandwidth, facts->inside.shared);
+    }
+    trip->seconds = link->latency + (x->messages - 1) * link->message + fmax(between_s, inside_s);
+    trip->links   = trip->seconds;
+    trip->bytes = trip->first = most;
+}
+
 static int predict(const exchange_t *x, const step_case_t *how, trip_t *trip, char *why,
                    size_t why_size)
 {
     step_exchange_t found;
 
+    if (x->messages > 0) {
+        messages_time(x, how, trip);
+        return 1;
+    }
     if (!step_exchange(x, how, &found, why, why_size)) {
         return 0;
     }

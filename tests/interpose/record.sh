@@ -145,12 +145,12 @@ beside() {
         awk -v f="$fixed" 'BEGIN { print "fixed", f; exit !(f > 0.008) }' >>"$scratch/out"
 }
 
-# MPI_Startall takes 5 ms: of collectives it is left out, of messages it is fixed.
+# MPI_Startall takes 5 ms, which are neither computing nor fixed: of collectives and of messages.
 slowly() {
     local compute fixed quiet=("${quiet[@]}" TW_SLOW=1)
     quiet[0]+=:$programs/.libs/between.so
     record 2 slowly && complete && read -r compute fixed < <(in_the_loop) &&
-        awk -v c="$compute" -v f="$fixed" 'BEGIN { print "computed", c, "fixed", f; exit !(c < 0.002 && f > 0.0045 && f < 0.0095) }' \
+        awk -v c="$compute" -v f="$fixed" 'BEGIN { print "computed", c, "fixed", f; exit !(c < 0.002 && f < 0.0045) }' \
             >>"$scratch/out"
 }
 eventually() { "$@" || "$@" || "$@"; } # sleeps are longer where other programs take the processors

@@ -278,6 +278,7 @@ static int run(study_t *study, const scale_arguments_t *a)
            a->algorithm != NULL && study->algorithms == 1 ? "; allreduces by " : "",
            a->algorithm != NULL && study->algorithms == 1 ? a->algorithm : "");
     study_rows(study, &report);
+    study_unmodelled(study);
     if (study->taken[0] != '\0') {
         printf("\nNot in --facts, so taken to be as fast as another one: %s\n", study->taken);
     }

@@ -59,6 +59,9 @@ int study_variants(study_t *study, const char *schemes, const char *algorithms,
 /** Ranks of a node where no list said them. */
 void study_per_node(study_t *study, int ranks);
 
+/** Lines that say what of a step the table does not tell. */
+void study_unmodelled(const study_t *study);
+
 /** One row anew. @return as above. */
 int study_one(const study_t *study, size_t n, size_t r, size_t v, size_t s, step_time_t *time,
               char *why, size_t why_size);
