@@ -563,9 +563,9 @@ function timed(    n, p, a, low, four) {
     }
 }
 
-# Those that return when a message has come.
+# Those that return when a message has come, or gone.
 function recorded_end(name) {
-    return "tw_recording_" (name ~ /^(Recv|Mrecv|Sendrecv|Sendrecv_replace)$/ ? "received" : "other_end")
+    return "tw_recording_" (name ~ /^(Recv|Mrecv|[BSR]?send|Send|Sendrecv|Sendrecv_replace)$/ ? "received" : "other_end")
 }
 
 function timed_c(name, params, args, large_count,    symbol) {

@@ -310,6 +310,7 @@ void tw_recording_add_messages(void)
     tw_recording_push(start);
     tw_recording.compute_ns = round->beside_ns;
     tw_recording_push(wait);
+    round->under_way = false;
     round->before_ns = round->beside_ns = round->in_ns = round->count = 0;
 }
 

@@ -40,6 +40,12 @@ const char *const tw_elements_texts[TW_ELEMENTS] = {
 #undef X
 };
 
+const char *const tw_census_texts[TW_CENSUS] = {
+#define X(name, text) text,
+    TW_CENSUS_LIST(X)
+#undef X
+};
+
 tw_traffic_t tw_traffic_of(int op)
 {
     return op >= TW_WATCHED_PUT                  ? TW_TRAFFIC_ONE_SIDED

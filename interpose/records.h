@@ -134,6 +134,25 @@ typedef enum tw_elements {
 
 extern const char *const tw_elements_texts[TW_ELEMENTS];
 
+/* What messages of floats and doubles hold that may be no numbers. */
+#define TW_CENSUS_LIST(X)                                                                          \
+    X(SUBNORMAL, "subnormal")                                                                      \
+    X(NOT_FINITE, "not_finite")                                                                    \
+    X(INTEGERS, "integers")                                                                        \
+    X(WIDE, "over_60_binades")
+
+typedef enum tw_census {
+#define X(name, text) TW_CENSUS_##name,
+    TW_CENSUS_LIST(X)
+#undef X
+        TW_CENSUS
+} tw_census_t;
+
+extern const char *const tw_census_texts[TW_CENSUS];
+
+/* A bit for each that some of these values are, or all in the case of integers. */
+unsigned tw_census_of(const void *values, size_t count, bool wide);
+
 /* What could have been used, of what codecs offer to reports: the rows of a watching report. */
 #define TW_CANDIDATES_MAX 16
 typedef struct tw_candidate {
@@ -195,7 +214,9 @@ typedef struct tw_record {
     double   worst_rms;   /* largest rms(error) / rms(exact) of a call                           */
     uint64_t kept; /* broadcasts whose root, this rank, kept its exact values: ranks may differ */
     uint64_t dropped; /* vectors whose residuals error feedback gave up for others           */
-    uint64_t steps;   /* calls after which the error contract moved to another codec         */
+    uint64_t looked;  /* messages whose values were looked at, a sample ...                   */
+    uint64_t census[TW_CENSUS]; /* ... and those of them that hold such                       */
+    uint64_t steps; /* calls after which the error contract moved to another codec         */
 } tw_record_t;
 
 /* Add b's counters to a's; of the errors the larger ones. Keys are left alone. */

@@ -198,6 +198,14 @@ static void tw_json_numbers(tw_json_t *json, const tw_report_about_t *about,
         tw_json_number(json, "verified_seconds", tw_report_seconds(about, record->verified_ns));
         tw_json_number(json, "exact_seconds", tw_report_seconds(about, record->exact_ns));
     }
+    if (record->looked > 0) {
+        tw_json_count(json, "looked_at", record->looked);
+        tw_json_open(json, "hold", '{');
+        for (int i = 0; i < TW_CENSUS; i++) {
+            tw_json_count(json, tw_census_texts[i], record->census[i]);
+        }
+        tw_json_close(json, '}');
+    }
     tw_json_count(json, "steps", record->steps);
     tw_json_count(json, "root_exact", record->kept);
     tw_json_count(json, "feedback_dropped", record->dropped);

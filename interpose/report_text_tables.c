@@ -219,7 +219,7 @@ void tw_text_candidates(tw_text_report_t *report)
 }
 
 /* Columns: site, communicator, operation, type, codec, calls, MB uncompressed, MB sent, ms, encode,
- * decode, max error, rms error. */
+ * decode, max error, rms error, what messages hold. */
 static void tw_site_numbers(const tw_report_about_t *about, const tw_record_t *record,
                             char (*row)[TW_CELL])
 {
@@ -236,6 +236,23 @@ static void tw_site_numbers(const tw_report_about_t *about, const tw_record_t *r
     if (record->verified > 0) {
         tw_format_short(row[11], TW_CELL, record->worst);
         tw_format_short(row[12], TW_CELL, record->worst_rms);
+    }
+}
+
+/* What share of the messages looked at holds what may be no numbers. */
+static void tw_cell_census(char *cell, const tw_record_t *record)
+{
+    size_t n = 0;
+
+    for (int i = 0; i < TW_CENSUS; i++) {
+        char percent[TW_NAME_WIDTH];
+
+        if (record->census[i] > 0 && n < TW_CELL) {
+            tw_format_percent(percent, sizeof(percent), (double)record->census[i],
+                              (double)record->looked);
+            n += (size_t)snprintf(cell + n, TW_CELL - n, "%s%s %s", n > 0 ? ", " : "",
+                                  tw_census_texts[i], percent);
+        }
     }
 }
 
@@ -267,6 +284,7 @@ static void tw_site_row(tw_text_report_t *report, const tw_record_t *record)
         snprintf(row[3], TW_CELL, "%.*s", (int)sizeof(record->key.type), record->key.type);
         tw_cell_codec(row[4], record);
         tw_site_numbers(report->about, record, row);
+        tw_cell_census(row[13], record);
     }
 }
 
@@ -350,13 +368,23 @@ static tw_record_t *tw_sites_sorted(const tw_text_report_t *report, size_t *larg
 
 void tw_text_sites(tw_text_report_t *report)
 {
-    static const char *const headings[] = {
-        "call site", "communicator",    "operation", "type", "codec",
-        "calls",     "MB uncompressed", "MB sent",   "ms",   "encode ms",
-        "decode ms", "max error",       "rms error"};
-    tw_text_table_t *table = tw_text_new_table(report, TW_TABLE_COLUMNS, 5, 0, headings);
-    tw_record_t     *sites;
-    size_t           rows, large = 0;
+    static const char *const headings[] = {"call site",
+                                           "communicator",
+                                           "operation",
+                                           "type",
+                                           "codec",
+                                           "calls",
+                                           "MB uncompressed",
+                                           "MB sent",
+                                           "ms",
+                                           "encode ms",
+                                           "decode ms",
+                                           "max error",
+                                           "rms error",
+                                           "of messages looked at hold"};
+    tw_text_table_t         *table = tw_text_new_table(report, TW_TABLE_COLUMNS, 5, 1, headings);
+    tw_record_t             *sites;
+    size_t                   rows, large = 0;
 
     if (report->count == 0) {
         return;

@@ -219,7 +219,8 @@ messages() {
     fi
     is traffic.2.kind point-to-point && is traffic.2.bytes $total && is traffic.2.integer 16000 &&
         is traffic.2.byte 3000 && is traffic.2.other 84000 && is traffic.3.bytes $((4 * 24000 + 24)) &&
-        is totals.bytes $((total + 4 * 24000 + 24)) && says 1 'thinwire: codecs can reach 0 % of the bytes sent: nothing'
+        is totals.bytes $((total + 4 * 24000 + 24)) && says 1 ' of messages looked at hold' &&
+        grep -q ' isend  *double .* integers 100 %$' "$scratch/out" && says 1 'thinwire: codecs can reach 0 % of the bytes sent: nothing'
 }
 check "watching: messages and one-sided transfers of every kind are counted" messages
 

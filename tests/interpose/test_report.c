@@ -184,6 +184,24 @@ START_TEST(all_bytes_by_kind)
 }
 END_TEST
 
+START_TEST(what_is_held)
+{
+    tw_report_about_t about  = about_job("");
+    tw_record_t       record = sent(TW_WATCHED_SEND, TW_WHY_MESSAGE, 1000);
+    char             *text   = text_of(&about, &record, 1);
+
+    has_not(text, "messages looked at");
+    free(text);
+    record.looked                      = 50;
+    record.census[TW_CENSUS_SUBNORMAL] = 4;
+    record.census[TW_CENSUS_WIDE]      = 50;
+    text                               = text_of(&about, &record, 1);
+    has(text, "  of messages looked at hold\n");
+    has(text, "  subnormal 8 %, over_60_binades 100 %\n");
+    free(text);
+}
+END_TEST
+
 /* The row with most bytes comes first although of its time nothing is known; those of no account are one. */
 START_TEST(small_rows_are_one)
 {
@@ -425,6 +443,7 @@ int main(void)
     tcase_add_test(text, candidates_are_exact_in_bytes);
     tcase_add_test(text, all_bytes_by_kind);
     tcase_add_test(text, small_rows_are_one);
+    tcase_add_test(text, what_is_held);
     tcase_add_test(text, strange_names_stay_in_their_cells);
     tcase_add_test(text, one_rank_speaks_when_aborted);
     tcase_add_test(text, a_wide_stream_gets_it_too);
