@@ -6,13 +6,13 @@
 
 #include <string.h>
 
+#include "interpose/comms.h"
 #include "interpose/messages.h"
 #include "interpose/named.h"
 #include "interpose/next.h"
 #include "interpose/python.h"
 #include "interpose/recording.h"
 #include "interpose/state.h"
-#include "interpose/watch.h"
 #include "runtime/base/bytes.h"
 #include "runtime/codec/owner.h"
 
@@ -124,8 +124,8 @@ static bool tw_message_to_self(int dest, MPI_Comm comm)
            tw_next.Comm_test_inter(comm, &inter) == MPI_SUCCESS && !inter;
 }
 
-static bool tw_message_of(tw_message_t *message, const void *site, unsigned what, const void *buf,
-                          MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm)
+bool tw_message_of(tw_message_t *message, const void *site, unsigned what, const void *buf,
+                   MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm)
 {
     const tw_type_t *type;
     tw_type_t        derived;
@@ -188,26 +188,6 @@ void tw_message_sent(const void *site, unsigned what, const void *buf, MPI_Count
     if (tw_message_of(&message, site, what, buf, count, datatype, dest, comm)) {
         tw_message_count(&message);
     }
-}
-
-void tw_message_kept(const void *site, unsigned what, const void *buf, MPI_Count count,
-                     MPI_Datatype datatype, int dest, MPI_Comm comm, const MPI_Request *request)
-{
-    tw_message_t message;
-
-    if (tw_message_of(&message, site, what, buf, count, datatype, dest, comm)) {
-        tw_persistent_add_message(&message, *request);
-    } else {
-        tw_persistent_free(request); /* an older one of this handle, freed behind our back */
-    }
-}
-
-void tw_message_kept_f(const void *site, unsigned what, const void *buf, MPI_Count count,
-                       MPI_Datatype datatype, int dest, MPI_Comm comm, const MPI_Fint *request)
-{
-    const MPI_Request handle = tw_mpi_request_f2c(*request);
-
-    tw_message_kept(site, what, buf, count, datatype, dest, comm, &handle);
 }
 
 void tw_message_moved(const void *site, unsigned what, MPI_Count count, MPI_Datatype datatype,

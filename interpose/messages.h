@@ -34,7 +34,7 @@ typedef struct tw_message {
 void tw_message_sent(const void *site, unsigned what, const void *buf, MPI_Count count,
                      MPI_Datatype datatype, int dest, MPI_Comm comm);
 
-/* The same of a persistent request, counted at each start. */
+/* The same of a persistent request, counted at each start (watch.c). */
 void tw_message_kept(const void *site, unsigned what, const void *buf, MPI_Count count,
                      MPI_Datatype datatype, int dest, MPI_Comm comm, const MPI_Request *request);
 void tw_message_kept_f(const void *site, unsigned what, const void *buf, MPI_Count count,
@@ -43,6 +43,10 @@ void tw_message_kept_f(const void *site, unsigned what, const void *buf, MPI_Cou
 /* `count` items to or from a window of a rank. */
 void tw_message_moved(const void *site, unsigned what, MPI_Count count, MPI_Datatype datatype,
                       int target);
+
+/* What is counted of such a message; false: nothing. */
+bool tw_message_of(tw_message_t *message, const void *site, unsigned what, const void *buf,
+                   MPI_Count count, MPI_Datatype datatype, int dest, MPI_Comm comm);
 
 /* Count it. */
 void tw_message_count(const tw_message_t *message);

@@ -211,9 +211,24 @@ void tw_persistent_add(const tw_call_t *call, int result, const MPI_Request *req
     }
 }
 
-void tw_persistent_add_message(const tw_message_t *message, MPI_Request request)
+void tw_message_kept(const void *site, unsigned what, const void *buf, MPI_Count count,
+                     MPI_Datatype datatype, int dest, MPI_Comm comm, const MPI_Request *request)
 {
-    tw_persistent_keep(request, NULL, message);
+    tw_message_t message;
+
+    if (tw_message_of(&message, site, what, buf, count, datatype, dest, comm)) {
+        tw_persistent_keep(*request, NULL, &message);
+    } else {
+        tw_persistent_free(request); /* an older one of this handle, freed behind our back */
+    }
+}
+
+void tw_message_kept_f(const void *site, unsigned what, const void *buf, MPI_Count count,
+                       MPI_Datatype datatype, int dest, MPI_Comm comm, const MPI_Fint *request)
+{
+    const MPI_Request handle = tw_mpi_request_f2c(*request);
+
+    tw_message_kept(site, what, buf, count, datatype, dest, comm, &handle);
 }
 
 uint64_t tw_persistent_free(const MPI_Request *request)

@@ -60,9 +60,6 @@ void tw_watch_neighbour_pairs(tw_call_t *call, tw_watch_counts_t counts, const M
 void tw_persistent_add(const tw_call_t *call, int result, const MPI_Request *request);
 void tw_persistent_add_f(const tw_call_t *call, MPI_Fint result, const MPI_Fint *request);
 
-/* The same of a message. */
-void tw_persistent_add_message(const tw_message_t *message, MPI_Request request);
-
 extern int tw_persistent_count;
 
 static inline bool tw_persistent_any(void)
