@@ -254,6 +254,9 @@ uint64_t tw_persistent_free(const MPI_Request *request)
     return 0;
 }
 
+/* For a time that nobody asks for: there are messages alone, and nothing is recorded. */
+#define TW_PERSISTENT_MESSAGES 1
+
 uint64_t tw_persistent_before(void)
 {
     if (tw_is_recording() && tw_inside == 0) {
@@ -264,7 +267,7 @@ uint64_t tw_persistent_before(void)
     }
     return tw_is_recording() || __atomic_load_n(&tw_persistent_collectives, __ATOMIC_ACQUIRE) > 0
                ? tw_clock_ns()
-               : 1; /* which nobody asks for */
+               : TW_PERSISTENT_MESSAGES;
 }
 
 /* One start of a request that we know, of `count` that were started together and share the time. */
@@ -299,7 +302,17 @@ static void tw_persistent_started(uint64_t start_ns, int count, MPI_Request requ
 
 void tw_persistent_after(uint64_t start_ns, int count, const MPI_Request requests[])
 {
-    if (start_ns != 0) {
+    if (start_ns == TW_PERSISTENT_MESSAGES) {
+        pthread_mutex_lock(&tw_persistent_lock);
+        for (int i = 0; i < count; i++) {
+            const tw_persistent_t *kept = *tw_persistent_at(requests[i]);
+
+            if (kept != NULL && kept->call == NULL) {
+                tw_message_count(&kept->message);
+            }
+        }
+        pthread_mutex_unlock(&tw_persistent_lock);
+    } else if (start_ns != 0) {
         tw_recording_together_begin(start_ns);
         for (int i = 0; i < count; i++) {
             tw_persistent_started(start_ns, count, requests[i]);
