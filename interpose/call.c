@@ -109,18 +109,17 @@ static const char *tw_call_spec(const tw_call_t *call, tw_kind_t kind, size_t va
         }
         return NULL;
     }
-    if (bytes < tw_state.config.threshold && !tw_encode_always()) {
+    if (tw_drop_in_small((double)bytes, (double)tw_state.config.threshold) && !tw_encode_always()) {
         *why = TW_WHY_SMALL;
         return NULL;
     }
     return tw_state.config.codec;
 }
 
-/* What is said of floats does not mean doubles: bitpack:4 keeps all of the one and half of the
- * other. Only a codec that floats have not, bitpack:5, can mean nothing else. */
 static bool tw_call_means(const char *spec, tw_kind_t kind, bool wide)
 {
-    return kind != TW_KIND_DOUBLE || wide || tw_choice_get(spec, TW_KIND_FLOAT)->codec == NULL;
+    return kind != TW_KIND_DOUBLE ||
+           tw_drop_in_means_doubles(wide, tw_choice_get(spec, TW_KIND_FLOAT)->codec != NULL);
 }
 
 static const tw_choice_t *tw_call_choose(const tw_call_t *call, tw_kind_t kind, size_t values,
@@ -250,6 +249,7 @@ static void tw_call_key(const tw_call_t *call, tw_record_key_t *key)
     key->form        = (uint8_t)call->form;
     if (call->type.size > 0) {
         memcpy(key->type, call->type.name, sizeof(key->type));
+        key->elements = (uint8_t)call->type.elements;
     }
     if (call->comm != NULL) {
         memcpy(key->comm, call->comm->label, sizeof(key->comm));
@@ -298,15 +298,17 @@ bool tw_call_could_send(const tw_call_t *call)
 /* While watching: what each candidate would have sent. */
 static void tw_call_could(const tw_call_t *call, tw_record_t *delta, uint64_t ns)
 {
+    const bool wide = call->type.kind == TW_KIND_DOUBLE;
+
     if (!tw_call_could_send(call)) {
         return;
     }
     delta->could_bytes = call->uncompressed;
-    delta->could_wide  = call->type.kind == TW_KIND_DOUBLE ? call->uncompressed : 0;
+    delta->could_wide  = wide ? call->uncompressed : 0;
     delta->could_ns    = ns;
     for (int c = 0, count = tw_candidates()->count; c < count; c++) {
-        delta->could[c] = call->could_known
-                              ? call->could[c]
+        delta->could[wide][c] =
+            call->could_known ? call->could[c]
                               : tw_call_would_send(call, tw_choice_candidate(c, call->type.kind));
     }
 }

@@ -98,10 +98,10 @@ static const tw_choice_t *tw_choice_candidate_make(int c, tw_kind_t kind)
 {
     /* Not in the list: nothing is encoded with them. */
     static tw_choice_t narrow[TW_CANDIDATES_MAX];
-    const char        *spec   = tw_candidates()->offer[c]->spec;
+    const char        *spec   = tw_candidates()->row[c].spec;
     const tw_choice_t *choice = tw_choice_get(spec, kind);
 
-    if (choice->codec != NULL) {
+    if (choice->codec != NULL || kind != TW_KIND_DOUBLE) {
         return choice;
     }
     choice = tw_choice_get(spec, TW_KIND_FLOAT);

@@ -25,8 +25,9 @@ void tw_record_merge(tw_record_t *a, const tw_record_t *b)
         a->why[i] += b->why[i];
         a->why_bytes[i] += b->why_bytes[i];
     }
-    for (int i = 0; i < TW_CANDIDATES_MAX; i++) {
-        a->could[i] += b->could[i];
+    for (int i = 0; i < TW_CANDIDATES_MAX && b->could_bytes > 0; i++) {
+        a->could[0][i] += b->could[0][i];
+        a->could[1][i] += b->could[1][i];
     }
     a->could_bytes += b->could_bytes;
     a->could_wide += b->could_wide;
@@ -38,6 +39,10 @@ void tw_record_merge(tw_record_t *a, const tw_record_t *b)
     a->worst = a->worst >= b->worst || a->worst != a->worst ? a->worst : b->worst;
     a->worst_rms =
         a->worst_rms >= b->worst_rms || a->worst_rms != a->worst_rms ? a->worst_rms : b->worst_rms;
+    a->looked += b->looked;
+    for (int i = 0; i < TW_CENSUS && b->looked > 0; i++) {
+        a->census[i] += b->census[i];
+    }
     a->steps += b->steps;
     a->kept += b->kept;
     a->dropped += b->dropped;

@@ -53,6 +53,33 @@ static tw_kind_t tw_kind_of_named(MPI_Datatype datatype, size_t size, size_t *va
     return TW_KIND_OTHER;
 }
 
+/* By the name that the standard gives it: characters are bytes, pairs of integers and truth values are
+ * integers. */
+static tw_elements_t tw_elements_of_name(const char *name)
+{
+    static const char *const numbers[] = {"DOUBLE", "FLOAT", "REAL", "COMPLEX"};
+    static const char *const bytes[]   = {"BYTE", "PACKED", "CHAR"};
+    static const char *const words[]   = {"INT",  "LONG",  "SHORT",  "UNSIGNED", "LOGICAL",
+                                          "BOOL", "COUNT", "OFFSET", "AINT"};
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (strstr(name, numbers[i]) != NULL) {
+            return TW_ELEMENTS_OTHER;
+        }
+    }
+    for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
+        if (strstr(name, bytes[i]) != NULL) {
+            return TW_ELEMENTS_BYTES;
+        }
+    }
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strstr(name, words[i]) != NULL) {
+            return TW_ELEMENTS_INTEGERS;
+        }
+    }
+    return TW_ELEMENTS_OTHER;
+}
+
 static void tw_type_name(MPI_Datatype datatype, tw_type_t *type)
 {
     char name[MPI_MAX_OBJECT_NAME] = "";
@@ -62,10 +89,12 @@ static void tw_type_name(MPI_Datatype datatype, tw_type_t *type)
         const bool complex =
             type->values == 2 && datatype != MPI_2REAL && datatype != MPI_2DOUBLE_PRECISION;
 
+        type->elements = type->kind == TW_KIND_FLOAT ? TW_ELEMENTS_FLOAT : TW_ELEMENTS_DOUBLE;
         snprintf(type->name, sizeof(type->name), "%s%s",
                  type->kind == TW_KIND_FLOAT ? "float" : "double", complex ? " complex" : "");
     } else if (tw_next.Type_get_name(datatype, name, &length) == MPI_SUCCESS && length > 0) {
         snprintf(type->name, sizeof(type->name), "%.23s", name);
+        type->elements = tw_elements_of_name(name);
     } else {
         snprintf(type->name, sizeof(type->name), "other");
     }
@@ -114,16 +143,24 @@ static size_t tw_named_slot(MPI_Datatype datatype)
     return TW_NAMED_SLOTS;
 }
 
-bool tw_named_find(MPI_Datatype datatype, tw_type_t *type)
+const tw_type_t *tw_named_at(MPI_Datatype datatype)
 {
     const size_t slot = tw_named_slot(datatype);
 
-    if (slot == TW_NAMED_SLOTS || !__atomic_load_n(&tw_named[slot].filled, __ATOMIC_ACQUIRE) ||
-        tw_named[slot].handle != datatype) {
-        return false;
+    return slot == TW_NAMED_SLOTS || !__atomic_load_n(&tw_named[slot].filled, __ATOMIC_ACQUIRE) ||
+                   tw_named[slot].handle != datatype
+               ? NULL
+               : &tw_named[slot].type;
+}
+
+bool tw_named_find(MPI_Datatype datatype, tw_type_t *type)
+{
+    const tw_type_t *at = tw_named_at(datatype);
+
+    if (at != NULL) {
+        *type = *at;
     }
-    *type = tw_named[slot].type;
-    return true;
+    return at != NULL;
 }
 
 static void tw_named_keep(const tw_type_t *type)

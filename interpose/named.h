@@ -9,6 +9,9 @@
 /* A type that was asked for before: a look into a table, without a call of MPI's. */
 bool tw_named_find(MPI_Datatype datatype, tw_type_t *type);
 
+/* The same where it stands, for ever; NULL: it was not asked for before. */
+const tw_type_t *tw_named_at(MPI_Datatype datatype);
+
 /* Any predefined type. */
 void tw_named_get(MPI_Datatype datatype, tw_type_t *type);
 

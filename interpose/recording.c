@@ -159,8 +159,8 @@ void tw_recording_together_end(void)
 {
     if (tw_is_recording() && tw_recording_mine() && tw_recording.together.on) {
         if (tw_recording.together.end_ns != 0) { /* there was no collective among them */
-            tw_recording_passed(tw_recording.together.start_ns, tw_recording.together.end_ns,
-                                false);
+            tw_recording_passed_messages(tw_recording.together.start_ns,
+                                         tw_recording.together.end_ns, false);
         }
         tw_recording.together.on = false;
         tw_recording_leave();
@@ -169,7 +169,7 @@ void tw_recording_together_end(void)
 
 uint64_t tw_recording_other_begin(void)
 {
-    if (tw_inside != 0 || !tw_recording_mine()) {
+    if (!tw_is_recording() || !tw_recording_mine()) {
         return 0;
     }
     tw_recording_enter();
@@ -179,9 +179,15 @@ uint64_t tw_recording_other_begin(void)
 void tw_recording_other_end(uint64_t start_ns)
 {
     if (start_ns != 0) {
-        const uint64_t now = tw_clock_ns();
+        tw_recording_passed_messages(start_ns, tw_clock_ns(), false);
+        tw_recording_leave();
+    }
+}
 
-        tw_recording_passed(start_ns, now, false);
+void tw_recording_received(uint64_t start_ns)
+{
+    if (start_ns != 0) {
+        tw_recording_passed_messages(start_ns, tw_clock_ns(), true);
         tw_recording_leave();
     }
 }

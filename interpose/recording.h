@@ -54,7 +54,12 @@ void tw_recording_request_f(MPI_Fint result, const MPI_Fint *request);
 void tw_recording_together_begin(uint64_t start_ns);
 void tw_recording_together_end(void);
 
-/* Around any other function of MPI. 0 is no time: this call is not looked at. */
+/* The call at hand has sent so many bytes to the rank at this offset; elements: tw_elements_t. */
+void tw_recording_sent(const void *site, bool python, int offset, uint64_t bytes, int elements);
+
+/* Around any other function of MPI. 0 is no time: this call is not looked at. tw_recording_received(): around
+ * one that has waited for a message. */
+void     tw_recording_received(uint64_t start_ns);
 uint64_t tw_recording_other_begin(void);
 void     tw_recording_other_end(uint64_t start_ns);
 

@@ -312,6 +312,8 @@ static void tw_recording_write(const tw_recording_means_t *all, int alike, uint6
                                     .calls       = tw_recording.calls,
                                     .others      = others,
                                     .collectives = 1e-9 * (double)tw_recording.collective_ns,
+                                    .messages    = 1e-9 * (double)tw_recording.message_ns,
+                                    .place       = tw_recording.place,
                                     .words       = &tw_recording.words,
                                     .fold        = &tw_recording.fold,
                                     .total       = all->total,
@@ -378,4 +380,6 @@ void tw_recording_finish(void)
     }
     tw_fold_fini(&tw_recording.fold);
     tw_recording_words_fini(&tw_recording.words);
+    free(tw_recording.place);
+    tw_recording.place = NULL;
 }

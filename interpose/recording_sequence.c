@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "interpose/recording.h"
@@ -125,7 +126,7 @@ void tw_recording_coarsen(tw_recording_level_t level)
     }
 }
 
-void tw_recording_add(uint32_t id)
+void tw_recording_push(uint32_t id)
 {
     tw_recording.words.word[id].runs++;
     tw_recording.event[tw_recording.events++] =
@@ -134,6 +135,20 @@ void tw_recording_add(uint32_t id)
     if (tw_recording.events == TW_RECORDING_EVENTS) {
         tw_recording_flush();
     }
+}
+
+void tw_recording_add(uint32_t id)
+{
+    const tw_recording_key_t key = tw_recording.words.word[id].key;
+
+    if (key.kind != TW_RECORDING_SETUP) {
+        tw_recording_add_messages();
+        if (tw_recording.failed) {
+            return;
+        }
+        id = tw_recording_word(&key); /* words may have other numbers now */
+    }
+    tw_recording_push(id);
 }
 
 uint32_t tw_recording_word(const tw_recording_key_t *key)
@@ -231,4 +246,124 @@ void tw_recording_passed(uint64_t start_ns, uint64_t end_ns, bool collective)
 
     tw_recording.compute_ns += (uint64_t)(tw_recording.processor.share * (double)lasted);
     *(collective ? &tw_recording.collective_ns : &tw_recording.fixed_ns) += end_ns - start_ns;
+}
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+void tw_recording_sent(const void *site, bool python, int offset, uint64_t bytes, int elements)
+{
+    tw_recording_round_t      *round = &tw_recording.round;
+    tw_recording_neighbours_t *to    = &round->to;
+    int                        i     = 0;
+
+    if (!tw_recording_mine() || offset == 0) {
+        return;
+    }
+    if (round->count++ == 0) {
+        to->count     = 0;
+        round->wide   = true;
+        round->plain  = false;
+        round->site   = (uint64_t)(uintptr_t)site;
+        round->python = python;
+    }
+    round->sent = true;
+    round->wide &= elements == TW_ELEMENTS_DOUBLE;
+    round->plain |= elements != TW_ELEMENTS_DOUBLE && elements != TW_ELEMENTS_FLOAT;
+    while (i < to->count && to->offset[i] != offset) {
+        i++;
+    }
+    if (i == to->count && i < TW_RECORDING_NEIGHBOURS) {
+        to->offset[to->count]  = offset;
+        to->bytes[to->count++] = 0.0;
+    }
+    to->bytes[i < to->count ? i : i - 1] += (double)bytes;
+}
+
+/* Computing until the call is beside what is under way, if anything is. */
+void tw_recording_passed_messages(uint64_t start_ns, uint64_t end_ns, bool completed)
+{
+    tw_recording_round_t *round = &tw_recording.round;
+
+    tw_recording_passed(start_ns, start_ns, false);
+    if (round->sent || completed) {
+        *(round->under_way ? &round->beside_ns : &round->before_ns) += tw_recording.compute_ns;
+        tw_recording.compute_ns = 0;
+    }
+    round->in_ns += end_ns - start_ns;
+    round->under_way = (round->under_way || round->sent) && !completed;
+    round->sent      = false;
+}
+
+/* The number of a set of neighbours, from 1 on; that of the first one, where there are too many. */
+static uint32_t tw_recording_place(const tw_recording_neighbours_t *to)
+{
+    int p = 0;
+
+    if (tw_recording.place == NULL) {
+        tw_recording.place = calloc(TW_RECORDING_PLACES, sizeof(*tw_recording.place));
+    }
+    if (tw_recording.place == NULL) {
+        tw_recording_give_up();
+        return 0;
+    }
+    while (p < tw_recording.places && (tw_recording.place[p].count != to->count ||
+                                       memcmp(tw_recording.place[p].offset, to->offset,
+                                              (size_t)to->count * sizeof(*to->offset)) != 0)) {
+        p++;
+    }
+    if (p == TW_RECORDING_PLACES) {
+        return 1;
+    }
+    if (p == tw_recording.places) {
+        tw_recording.place[tw_recording.places++] = *to;
+    } else {
+        for (int i = 0; i < to->count; i++) {
+            tw_recording.place[p].bytes[i] += to->bytes[i];
+        }
+    }
+    return (uint32_t)p + 1;
+}
+
+/* Sizes may differ from time to time, and from rank to rank: their mean is kept. The time in messages is
+ * theirs, but that of a rank which sends none, and so waits for what others do, stays. */
+void tw_recording_add_messages(void)
+{
+    tw_recording_round_t *round = &tw_recording.round;
+    tw_recording_key_t    key   = {.bytes     = TW_RECORDING_VARIES,
+                                   .kind      = TW_RECORDING_START,
+                                   .operation = TW_RECORDING_MESSAGES};
+    double                bytes = 0.0;
+    uint32_t              start, wait;
+
+    if (round->count > 0) {
+        key.site   = round->site;
+        key.python = round->python;
+        key.stride = tw_recording_place(&round->to);
+        key.type   = round->plain  ? TW_RECORDING_OTHER
+                     : round->wide ? TW_RECORDING_DOUBLE
+                                   : TW_RECORDING_FLOAT;
+        tw_recording.message_ns += round->in_ns;
+        for (int i = 0; i < round->to.count; i++) {
+            bytes += round->to.bytes[i];
+        }
+    } else {
+        tw_recording.fixed_ns += round->in_ns;
+    }
+    tw_recording.compute_ns += round->before_ns;
+    start    = tw_recording_word(&key);
+    key.kind = TW_RECORDING_WAIT;
+    wait     = start != TW_RECORDING_NO_ID ? tw_recording_word(&key) : start;
+    if (wait == TW_RECORDING_NO_ID) {
+        tw_recording_give_up();
+        return;
+    }
+    key.kind = TW_RECORDING_START; /* a new word may have made all coarser */
+    start    = tw_recording_word(&key);
+    tw_recording.words.word[start].bytes += bytes;
+    tw_recording.words.word[start].messages += (double)round->count;
+    tw_recording_push(start);
+    tw_recording.compute_ns = round->beside_ns;
+    tw_recording_push(wait);
+    round->under_way = false;
+    round->before_ns = round->beside_ns = round->in_ns = round->count = 0;
 }

@@ -29,9 +29,9 @@ typedef struct tw_recording_event {
     uint64_t compute_ns, fixed_ns; /* since the one before */
 } tw_recording_event_t;
 
-#define TW_RECORDING_EVENTS 1024  /* that are folded together              */
-#define TW_RECORDING_NODES  40000 /* of the folded sequence: 10 MB of text */
-#define TW_RECORDING_WORDS  40000 /* different calls                       */
+#define TW_RECORDING_EVENTS 1024   /* that are folded together              */
+#define TW_RECORDING_NODES  120000 /* of the folded sequence: 10 MB of text */
+#define TW_RECORDING_WORDS  40000  /* different calls                       */
 
 /* A nonblocking call. */
 typedef struct tw_recording_started {
@@ -39,6 +39,21 @@ typedef struct tw_recording_started {
     uint32_t start, wait; /* start: its word in slot 0, or TW_RECORDING_NO_ID        */
     uint32_t slot;
 } tw_recording_started_t;
+
+/* Messages since the last event. Every event has those before it as two words, also where there are none, so
+ * that ranks that send nothing are like others. */
+#define TW_RECORDING_PLACES 256 /* sets of neighbours */
+typedef struct tw_recording_round {
+    bool     sent;        /* by the call at hand                                        */
+    bool     under_way;   /* nothing was completed since                                */
+    bool     wide, plain; /* all are doubles; some are neither these nor floats         */
+    bool     python;      /* site: of the first one                                     */
+    uint64_t site, count;
+    uint64_t before_ns,
+        beside_ns; /* of computing: not beside messages that are under way; beside them */
+    uint64_t                  in_ns; /* in MPI's functions for messages                       */
+    tw_recording_neighbours_t to;
+} tw_recording_round_t;
 
 typedef struct tw_recording {
     bool                 everyone; /* calls of all threads are recorded                     */
@@ -65,8 +80,12 @@ typedef struct tw_recording {
         uint64_t  looks, begin_ns;
         double    lasted, had; /* those that were looked at                                 */
     } processor;
-    uint64_t sequence; /* hash of all calls, without their sites             */
-    struct {           /* calls that were started together                   */
+    uint64_t                   message_ns; /* in messages of rounds                         */
+    tw_recording_round_t       round;
+    int                        places;
+    tw_recording_neighbours_t *place;    /* by number                                      */
+    uint64_t                   sequence; /* hash of all calls, without their sites             */
+    struct {                             /* calls that were started together                   */
         bool     on;
         uint64_t start_ns, end_ns; /* of what no call has taken yet                       */
     } together;
@@ -86,6 +105,15 @@ void tw_recording_leave(void);
 
 /* This thread was in MPI from start_ns to end_ns. */
 void tw_recording_passed(uint64_t start_ns, uint64_t end_ns, bool collective);
+
+/* The same in messages; completed: some have arrived. */
+void tw_recording_passed_messages(uint64_t start_ns, uint64_t end_ns, bool completed);
+
+/* The two words of the messages since the last event. */
+void tw_recording_add_messages(void);
+
+/* The next of the sequence, and without what is before it. */
+void tw_recording_push(uint32_t id);
 
 /* The next of the sequence. */
 void tw_recording_add(uint32_t id);

@@ -21,10 +21,14 @@
 
 enum { TW_RECORDING_NUMBER = 48, TW_RECORDING_NAME = 64 };
 
-static const char *const tw_recording_operations[TW_OPERATIONS] = {
-    [TW_OPERATION_ALLREDUCE] = "allreduce",           [TW_OPERATION_REDUCE] = "reduce",
-    [TW_OPERATION_REDUCE_SCATTER] = "reduce_scatter", [TW_OPERATION_BCAST] = "bcast",
-    [TW_OPERATION_ALLGATHER] = "allgather",           [TW_OPERATION_ALLTOALL] = "alltoall"};
+static const char *const tw_recording_operations[TW_OPERATIONS + 1] = {
+    [TW_OPERATION_ALLREDUCE]      = "allreduce",
+    [TW_OPERATION_REDUCE]         = "reduce",
+    [TW_OPERATION_REDUCE_SCATTER] = "reduce_scatter",
+    [TW_OPERATION_BCAST]          = "bcast",
+    [TW_OPERATION_ALLGATHER]      = "allgather",
+    [TW_OPERATION_ALLTOALL]       = "alltoall",
+    [TW_RECORDING_MESSAGES]       = "messages"};
 
 static const char *const tw_recording_types[] = {"float", "double", "other"};
 
@@ -51,6 +55,10 @@ static bool tw_recording_number(tw_recording_writer_t *w)
         tw_recording_key_t key = words->word[i].key;
         uint32_t           first;
 
+        if (key.operation == TW_RECORDING_MESSAGES && key.kind == TW_RECORDING_START &&
+            words->word[i].bytes <= 0.0) {
+            continue; /* no rank has sent any */
+        }
         if (key.kind == TW_RECORDING_WAIT || key.slot > 0) {
             key.kind     = TW_RECORDING_START;
             key.slot     = 0;
@@ -112,13 +120,37 @@ static void tw_recording_seconds(tw_recording_writer_t *w, int depth, double sec
     }
 }
 
+/* Number and neighbours of messages, with their parts of the bytes; of a rank that sends none, the next. */
+static void tw_recording_to(tw_recording_writer_t *w, const tw_recording_word_t *word)
+{
+    static const tw_recording_neighbours_t next = {.count = 1, .offset = {1}};
+    const tw_recording_neighbours_t       *to =
+        word->key.stride > 0 ? &w->job->place[word->key.stride - 1] : &next;
+    const double number = word->messages / (double)(word->runs > 0 ? word->runs : 1);
+    double       sum    = 0.0;
+
+    fprintf(w->to, "messages=%.0f;to=[", number > 1.0 ? number : 1.0);
+    for (int i = 0; i < to->count; i++) {
+        fprintf(w->to, "%s%d", i > 0 ? "," : "", to->offset[i]);
+        sum += to->bytes[i];
+    }
+    fputs("];", w->to);
+    for (int i = 0; i < to->count && to->count > 1 && sum > 0.0; i++) {
+        char part[TW_RECORDING_NUMBER];
+
+        tw_format_fixed(part, sizeof(part), to->bytes[i] / sum, 6);
+        fprintf(w->to, "%s%s", i > 0 ? "," : "part=[", part);
+    }
+    fputs(to->count > 1 && sum > 0.0 ? "];" : "", w->to);
+}
+
 static void tw_recording_exchange(tw_recording_writer_t *w, int depth, uint32_t id)
 {
     const tw_recording_word_t *word = &w->job->words->word[id];
     const tw_recording_key_t  *key  = &word->key;
     char                       name[TW_RECORDING_NAME], count[TW_RECORDING_NUMBER];
 
-    if (key->kind < TW_RECORDING_CALL) {
+    if (key->kind < TW_RECORDING_CALL || w->number[id] == 0) {
         return;
     }
     tw_recording_name(w, id, name);
@@ -134,7 +166,9 @@ static void tw_recording_exchange(tw_recording_writer_t *w, int depth, uint32_t 
     if (key->type != TW_RECORDING_FLOAT) {
         fprintf(w->to, "type=\"%s\";", tw_recording_types[key->type]);
     }
-    if (key->ranks != (uint32_t)w->job->ranks) {
+    if (key->operation == TW_RECORDING_MESSAGES) {
+        tw_recording_to(w, word);
+    } else if (key->ranks != (uint32_t)w->job->ranks) {
         fprintf(w->to, "ranks=%u;", key->ranks);
         if (key->stride > 1) {
             fprintf(w->to, "stride=%u;", key->stride);
@@ -189,7 +223,8 @@ static bool tw_recording_explained(const tw_recording_writer_t *w, size_t id)
 {
     const tw_recording_key_t *key = &w->job->words->word[id].key;
 
-    return (key->kind == TW_RECORDING_CALL ||
+    return w->number[id] > 0 &&
+           (key->kind == TW_RECORDING_CALL ||
             (key->kind == TW_RECORDING_START && key->slot == 0)) &&
            w->number[id] <= TW_RECORDING_LEGEND;
 }
@@ -226,6 +261,11 @@ static void tw_recording_legend(const tw_recording_writer_t *w)
             *at = (unsigned char)*at < ' ' ? '?' : *at;
         }
         tw_recording_name(w, (uint32_t)i, name);
+        if (word->key.operation == TW_RECORDING_MESSAGES) {
+            fprintf(w->to, "#   %s: %llu times, %s\n", name,
+                    (unsigned long long)w->runs[w->number[i]], text);
+            continue;
+        }
         fprintf(w->to, "#   %s: %llu times, %u ranks, %s\n", name,
                 (unsigned long long)w->runs[w->number[i]], word->key.ranks, text);
     }
@@ -248,20 +288,22 @@ static void tw_recording_head(tw_recording_writer_t *w)
     const tw_recording_job_t *job     = w->job;
     double                    sums[2] = {0.0, 0.0};
     char computed[TW_RECORDING_NUMBER], fixed[TW_RECORDING_NUMBER], in[TW_RECORDING_NUMBER],
-        share[TW_RECORDING_NUMBER];
+        share[TW_RECORDING_NUMBER], sent[TW_RECORDING_NUMBER];
 
+    tw_format_fixed(sent, sizeof(sent), job->messages, 6);
     tw_fold_each(job->fold, tw_recording_sum, sums);
     tw_format_fixed(computed, sizeof(computed), sums[0], 6);
     tw_format_fixed(fixed, sizeof(fixed), sums[1], 6);
     tw_format_fixed(in, sizeof(in), job->collectives, 6);
     tw_format_percent(share, sizeof(share), sums[1], sums[0] + sums[1]);
-    fprintf(w->to,
-            "# Recorded by thinwire run --record: %s from MPI_Init to MPI_Finalize, as one step.\n"
-            "# Rank 0 made %llu collectives, in which it was for %s s. It computed for %s s, and "
-            "was for %s s\n"
-            "# (%s of the rest) in point-to-point messages and collectives that no job has (fixed "
-            "= true).\n",
-            job->program, (unsigned long long)job->calls, in, computed, fixed, share);
+    fprintf(
+        w->to,
+        "# Recorded by thinwire run --record: %s from MPI_Init to MPI_Finalize, as one step.\n"
+        "# Rank 0 made %llu collectives, in which it was for %s s, and was for %s s in messages "
+        "that are told.\n"
+        "# It computed for %s s, and was for %s s (%s of the rest) in receives without sends "
+        "and\n# in collectives that no job has (fixed = true).\n",
+        job->program, (unsigned long long)job->calls, in, sent, computed, fixed, share);
     if (job->alike == job->ranks) {
         fprintf(w->to,
                 "# Times are the largest of %d rank%s, each its mean over the rounds of a loop.\n",

@@ -22,8 +22,10 @@ typedef struct tw_recording_job {
     uint64_t    calls;       /* of collectives, by rank 0                              */
     uint64_t    others;      /* that threads made which were not recorded, by all       */
     double      collectives; /* seconds in them, of rank 0                              */
-    const tw_recording_words_t *words;
-    tw_fold_t                  *fold;
+    double      messages;    /* seconds in messages that are told, of rank 0             */
+    const tw_recording_neighbours_t *place; /* by number                            */
+    const tw_recording_words_t      *words;
+    tw_fold_t                       *fold;
     const double *total, *compute; /* of a run of each leaf, seconds: with what is fixed, and
                                                 without                                     */
 } tw_recording_job_t;

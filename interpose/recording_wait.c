@@ -140,9 +140,13 @@ static void tw_recording_complete_first(tw_recording_waits_t *waits, int k)
 
 /* `others`: what the call has completed are requests of other kinds alone, and so is its time. Else all
  * of its time is the collectives', which it has completed or looked at. */
-static void tw_recording_waits_end(tw_recording_waits_t *waits, bool others)
+static void tw_recording_waits_end(tw_recording_waits_t *waits, bool others, bool completed)
 {
-    tw_recording_passed(waits->start_ns, tw_clock_ns(), waits->count > 0 && !others);
+    if (waits->count > 0 && !others) {
+        tw_recording_passed(waits->start_ns, tw_clock_ns(), true);
+    } else {
+        tw_recording_passed_messages(waits->start_ns, tw_clock_ns(), completed);
+    }
     tw_recording_sort(waits);
     for (int k = 0; k < waits->count; k++) {
         waits->list[k].what->claimed = false;
@@ -166,7 +170,7 @@ void tw_recording_wait_end(tw_recording_waits_t *waits, bool complete)
     for (int k = 0; k < waits->count; k++) {
         waits->list[k].complete = complete;
     }
-    tw_recording_waits_end(waits, false);
+    tw_recording_waits_end(waits, false, complete);
 }
 
 void tw_recording_wait_end_at(tw_recording_waits_t *waits, int n, const int indices[], int first)
@@ -182,5 +186,5 @@ void tw_recording_wait_end_at(tw_recording_waits_t *waits, int n, const int indi
         }
         ours = ours || waits->list[k].complete;
     }
-    tw_recording_waits_end(waits, n > 0 && !ours);
+    tw_recording_waits_end(waits, n > 0 && !ours, n > 0);
 }

@@ -32,6 +32,9 @@ uint64_t tw_recording_word_print(const tw_recording_key_t *key)
     bare.slot   = 0;
     bare.stride = 0;
     bare.python = 0;
+    if (bare.operation == TW_RECORDING_MESSAGES) { /* a rank may have none */
+        bare.type = 0;
+    }
     return tw_recording_hash(&bare);
 }
 
@@ -121,6 +124,7 @@ bool tw_recording_words_coarser(const tw_recording_words_t *words, tw_recording_
         word = &to->word[map[i]];
         word->runs += from->runs;
         word->bytes += from->bytes;
+        word->messages += from->messages;
         word->compute += from->compute;
         word->fixed += from->fixed;
         word->busy |= from->busy;

@@ -25,9 +25,18 @@ typedef enum tw_recording_type {
     TW_RECORDING_OTHER
 } tw_recording_type_t;
 
-#define TW_RECORDING_VARIES UINT64_MAX /* of bytes: they do not tell words apart, a sum is kept */
-#define TW_RECORDING_NO_ID  UINT32_MAX
-#define TW_RECORDING_SLOTS  64
+#define TW_RECORDING_MESSAGES TW_OPERATIONS
+#define TW_RECORDING_VARIES   UINT64_MAX /* of bytes: they do not tell words apart, a sum is kept */
+#define TW_RECORDING_NO_ID    UINT32_MAX
+#define TW_RECORDING_SLOTS    64
+
+/* Ranks that a rank sends to, as offsets, with the bytes to each. */
+#define TW_RECORDING_NEIGHBOURS 64
+typedef struct tw_recording_neighbours {
+    int    count;
+    int    offset[TW_RECORDING_NEIGHBOURS];
+    double bytes[TW_RECORDING_NEIGHBOURS];
+} tw_recording_neighbours_t;
 
 /* What tells words apart. Compared as bytes; it has no padding. */
 typedef struct tw_recording_key {
@@ -37,7 +46,8 @@ typedef struct tw_recording_key {
     uint32_t stride; /* from one of them to the next, in MPI_COMM_WORLD                     */
     uint32_t slot;   /* of alike nonblocking ones under way, which one                      */
     uint8_t  kind;   /* tw_recording_kind_t                                                     */
-    uint8_t  operation; /* tw_operation_t */
+    uint8_t  operation; /* tw_operation_t, or TW_RECORDING_MESSAGES, to the neighbours with the
+                           number `stride`, or, 0, to none */
     uint8_t  type;      /* tw_recording_type_t */
     uint8_t  python;    /* site is a line of Python */
 } tw_recording_key_t;
@@ -46,6 +56,7 @@ typedef struct tw_recording_word {
     tw_recording_key_t key;
     uint64_t           runs;
     double             bytes;          /* sum over the runs                                     */
+    double             messages;       /* sum of their number                                   */
     double             compute, fixed; /* sums, where no order is kept                          */
     uint64_t           busy;           /* of a start in slot 0: slots that are under way        */
 } tw_recording_word_t;

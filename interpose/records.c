@@ -8,6 +8,7 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #include "interpose/python.h"
 #include "interpose/records.h"
+#include "runtime/base/context.h"
 
 #define TW_CHUNK        64   /* records allocated together                                    */
 #define TW_RECORDS_FINE 4096 /* records with the communicator told apart                      */
@@ -26,18 +28,88 @@ const char *const tw_why_texts[TW_WHY_COUNT] = {
 #undef X
 };
 
+const char *const tw_traffic_texts[TW_TRAFFICS] = {
+#define X(name, text) text,
+    TW_TRAFFIC_LIST(X)
+#undef X
+};
+
+const char *const tw_elements_texts[TW_ELEMENTS] = {
+#define X(name, text) text,
+    TW_ELEMENTS_LIST(X)
+#undef X
+};
+
+const char *const tw_census_texts[TW_CENSUS] = {
+#define X(name, text) text,
+    TW_CENSUS_LIST(X)
+#undef X
+};
+
+tw_traffic_t tw_traffic_of(int op)
+{
+    return op >= TW_WATCHED_PUT                  ? TW_TRAFFIC_ONE_SIDED
+           : op >= TW_WATCHED_SEND               ? TW_TRAFFIC_MESSAGE
+           : op >= TW_WATCHED_NEIGHBOR_ALLGATHER ? TW_TRAFFIC_NEIGHBOUR
+                                                 : TW_TRAFFIC_COLLECTIVE;
+}
+
 static tw_candidates_t tw_candidates_made;
+
+/* NaN: the codec has no form for the type. */
+static double tw_candidate_error(const char *spec, tw_dtype_t dtype)
+{
+    tw_codec_t       *codec = NULL;
+    tw_codec_traits_t traits;
+    tw_context_t      context;
+    double            error = (double)NAN;
+
+    if (tw_context_init(&context) == TW_OK &&
+        tw_codec_create(&context, spec, dtype, &codec, NULL, 0) == TW_OK &&
+        tw_codec_traits(codec, &traits) == TW_OK) {
+        error = traits.max_error;
+    }
+    tw_codec_destroy(codec);
+    return error;
+}
+
+static tw_candidate_t *tw_candidate_of(tw_candidates_t *made, const char *spec)
+{
+    int c = 0;
+
+    while (c < made->count && strcmp(made->row[c].spec, spec) != 0) {
+        c++;
+    }
+    if (c == made->count && c < TW_CANDIDATES_MAX) {
+        made->row[made->count++] = (tw_candidate_t){.spec = spec};
+    }
+    return c < TW_CANDIDATES_MAX ? &made->row[c] : NULL;
+}
 
 static void tw_candidates_make(void)
 {
-    tw_candidates_t *made = &tw_candidates_made;
+    tw_candidates_t        *made = &tw_candidates_made;
+    const tw_codec_offer_t *offer;
 
-    while (made->count < TW_CANDIDATES_MAX) {
-        made->offer[made->count] = tw_codec_offer(TW_OFFER_REPORT, TW_F32, (size_t)made->count);
-        if (made->offer[made->count] == NULL) {
-            break;
+    for (int wide = 0; wide < 2; wide++) {
+        const tw_dtype_t dtype = wide ? TW_F64 : TW_F32;
+
+        for (size_t i = 0; (offer = tw_codec_offer(TW_OFFER_REPORT, dtype, i)) != NULL; i++) {
+            tw_candidate_t *row = tw_candidate_of(made, offer->spec);
+
+            if (row != NULL) {
+                row->to[wide] = offer->to;
+            }
         }
-        made->count++;
+    }
+    for (int c = 0; c < made->count; c++) {
+        tw_candidate_t *row = &made->row[c];
+
+        row->error[0] = row->to[0] != 0 ? tw_candidate_error(row->spec, TW_F32) : (double)NAN;
+        row->error[1] = tw_candidate_error(row->spec, TW_F64);
+        if (isnan(row->error[1])) {
+            row->error[1] = row->error[0];
+        }
     }
 }
 
@@ -214,8 +286,22 @@ void tw_records_add(const tw_record_key_t *key, const tw_record_t *delta)
 
 /* ---- leaving the process ------------------------------------------------------------------- */
 
+/* Of messages there are calls and bytes alone (messages.c); the rest follows from these. */
+static void tw_record_complete(tw_record_t *record)
+{
+    const tw_traffic_t traffic = tw_traffic_of(record->key.op);
+    const tw_why_t     why     = traffic == TW_TRAFFIC_MESSAGE ? TW_WHY_MESSAGE : TW_WHY_ONE_SIDED;
+
+    if (traffic == TW_TRAFFIC_MESSAGE || traffic == TW_TRAFFIC_ONE_SIDED) {
+        record->sent           = record->uncompressed;
+        record->why[why]       = record->calls;
+        record->why_bytes[why] = record->uncompressed;
+    }
+}
+
 static void tw_record_resolve(tw_record_t *record)
 {
+    tw_record_complete(record);
     if (record->key.site == 0) {
         return;
     }

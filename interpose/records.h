@@ -37,6 +37,8 @@
     X(NO_HOOK, "no progress hook for a nonblocking call of two stages")                            \
     X(NO_DUPLICATE, "nonblocking, and no blocking call as large came before on this communicator") \
     X(COLLECTIVE, "a collective that is only counted")                                             \
+    X(MESSAGE, "messages from rank to rank, which thinwire only counts")                           \
+    X(ONE_SIDED, "one-sided transfers, which thinwire only counts")                                \
     X(CONTRACT, "the error contract allows no codec, or cannot be verified here")                  \
     X(FORM, "persistent or large-count form")                                                      \
     X(DEVICE, "device memory that this build or driver leaves to MPI")                             \
@@ -68,19 +70,101 @@ extern const char *const tw_why_texts[TW_WHY_COUNT];
     X(NEIGHBOR_ALLTOALLV, "neighbor_alltoallv")                                                    \
     X(NEIGHBOR_ALLTOALLW, "neighbor_alltoallw")
 
+/* Messages and one-sided transfers, which follow those. */
+#define TW_MESSAGE_LIST(X)                                                                         \
+    X(SEND, "send")                                                                                \
+    X(BSEND, "bsend")                                                                              \
+    X(SSEND, "ssend")                                                                              \
+    X(RSEND, "rsend")                                                                              \
+    X(SENDRECV, "sendrecv")                                                                        \
+    X(SENDRECV_REPLACE, "sendrecv_replace")                                                        \
+    X(PSEND, "psend")
+#define TW_ONE_SIDED_LIST(X)                                                                       \
+    X(PUT, "put")                                                                                  \
+    X(GET, "get")                                                                                  \
+    X(ACCUMULATE, "accumulate")                                                                    \
+    X(GET_ACCUMULATE, "get_accumulate")                                                            \
+    X(FETCH_AND_OP, "fetch_and_op")                                                                \
+    X(COMPARE_AND_SWAP, "compare_and_swap")                                                        \
+    X(RPUT, "rput")                                                                                \
+    X(RGET, "rget")                                                                                \
+    X(RACCUMULATE, "raccumulate")                                                                  \
+    X(RGET_ACCUMULATE, "rget_accumulate")
+
 typedef enum tw_watched {
     TW_WATCHED_BEFORE = TW_RULE_OPS - 1,
 #define X(name, text) TW_WATCHED_##name,
-    TW_WATCHED_LIST(X)
+    TW_WATCHED_LIST(X) TW_MESSAGE_LIST(X) TW_ONE_SIDED_LIST(X)
 #undef X
         TW_RECORD_OPERATIONS
 } tw_watched_t;
 
+/* The kinds of traffic that a report tells apart. */
+#define TW_TRAFFIC_LIST(X)                                                                         \
+    X(COLLECTIVE, "collectives")                                                                   \
+    X(NEIGHBOUR, "neighbourhood collectives")                                                      \
+    X(MESSAGE, "point-to-point")                                                                   \
+    X(ONE_SIDED, "one-sided")
+
+typedef enum tw_traffic {
+#define X(name, text) TW_TRAFFIC_##name,
+    TW_TRAFFIC_LIST(X)
+#undef X
+        TW_TRAFFICS
+} tw_traffic_t;
+
+extern const char *const tw_traffic_texts[TW_TRAFFICS];
+
+tw_traffic_t tw_traffic_of(int op);
+
+/* What travels; mixed derived types are other ones. */
+#define TW_ELEMENTS_LIST(X)                                                                        \
+    X(OTHER, "other")                                                                              \
+    X(FLOAT, "float")                                                                              \
+    X(DOUBLE, "double")                                                                            \
+    X(INTEGERS, "integer")                                                                         \
+    X(BYTES, "byte")
+
+typedef enum tw_elements {
+#define X(name, text) TW_ELEMENTS_##name,
+    TW_ELEMENTS_LIST(X)
+#undef X
+        TW_ELEMENTS
+} tw_elements_t;
+
+extern const char *const tw_elements_texts[TW_ELEMENTS];
+
+/* What messages of floats and doubles hold that may be no numbers. */
+#define TW_CENSUS_LIST(X)                                                                          \
+    X(SUBNORMAL, "subnormal")                                                                      \
+    X(NOT_FINITE, "not_finite")                                                                    \
+    X(INTEGERS, "integers")                                                                        \
+    X(WIDE, "over_60_binades")
+
+typedef enum tw_census {
+#define X(name, text) TW_CENSUS_##name,
+    TW_CENSUS_LIST(X)
+#undef X
+        TW_CENSUS
+} tw_census_t;
+
+extern const char *const tw_census_texts[TW_CENSUS];
+
+/* A bit for each that some of these values are, or all in the case of integers. */
+unsigned tw_census_of(const void *values, size_t count, bool wide);
+
 /* What could have been used, of what codecs offer to reports: the rows of a watching report. */
-#define TW_CANDIDATES_MAX 12
+#define TW_CANDIDATES_MAX 16
+typedef struct tw_candidate {
+    const char *spec;
+    unsigned    to[2];    /* tw_offer_to_t of floats and of doubles, 0: not offered           */
+    double      error[2]; /* tw_codec_traits_t.max_error of them, by --double where a codec has
+                               no form for doubles; NaN: it has none for floats                    */
+} tw_candidate_t;
+
 typedef struct tw_candidates {
-    int                     count;
-    const tw_codec_offer_t *offer[TW_CANDIDATES_MAX];
+    int            count;
+    tw_candidate_t row[TW_CANDIDATES_MAX];
 } tw_candidates_t;
 const tw_candidates_t *tw_candidates(void);
 
@@ -89,9 +173,10 @@ typedef struct tw_record_key {
     uint64_t site; /* return address; 0 once object and offset are filled              */
     uint8_t  op;   /* tw_rule_op_t or tw_watched_t                                      */
     uint8_t  nonblocking;
-    uint8_t  form;   /* 0 usual, 1 persistent, 2 large count                              */
-    uint8_t  python; /* site is a tw_python_place_t                                    */
-    uint8_t  pad[4];
+    uint8_t  form;     /* 0 usual, 1 persistent, 2 large count                              */
+    uint8_t  python;   /* site is a tw_python_place_t                                    */
+    uint8_t  elements; /* tw_elements_t                                                  */
+    uint8_t  pad[3];
     char     type[24]; /* "float", "double", "float complex", "int", "derived(float)", ...  */
     char     comm[40]; /* "world", "self", name, or "N ranks"                               */
     char     codec[TW_RULE_SPEC_MAX]; /* spec, "" where not compressed                          */
@@ -113,10 +198,11 @@ typedef struct tw_record {
     uint64_t device_ns;   /* of time_ns                                                           */
     uint64_t small_calls; /* with vectors under 4 KiB                                            */
     uint64_t small_ns;
-    uint64_t why[TW_WHY_COUNT];        /* calls, by reason; why[NOT] were compressed             */
-    uint64_t why_bytes[TW_WHY_COUNT];  /* uncompressed, by reason                                */
-    uint64_t could[TW_CANDIDATES_MAX]; /* bytes that would be sent with each candidate in the
-                                           calls that were eligible (why WATCHING), else 0        */
+    uint64_t why[TW_WHY_COUNT];       /* calls, by reason; why[NOT] were compressed             */
+    uint64_t why_bytes[TW_WHY_COUNT]; /* uncompressed, by reason                                */
+    uint64_t could[2][TW_CANDIDATES_MAX]; /* bytes that would be sent with each candidate in the
+                                           calls of floats and of doubles that were eligible (why
+                                           WATCHING), else 0 */
     uint64_t could_bytes; /* uncompressed, in those calls                              */
     uint64_t could_wide;  /* those of doubles among them                            */
     uint64_t could_ns;    /* time in those calls                                    */
@@ -128,7 +214,9 @@ typedef struct tw_record {
     double   worst_rms;   /* largest rms(error) / rms(exact) of a call                           */
     uint64_t kept; /* broadcasts whose root, this rank, kept its exact values: ranks may differ */
     uint64_t dropped; /* vectors whose residuals error feedback gave up for others           */
-    uint64_t steps;   /* calls after which the error contract moved to another codec         */
+    uint64_t looked;  /* messages whose values were looked at, a sample ...                   */
+    uint64_t census[TW_CENSUS]; /* ... and those of them that hold such                       */
+    uint64_t steps; /* calls after which the error contract moved to another codec         */
 } tw_record_t;
 
 /* Add b's counters to a's; of the errors the larger ones. Keys are left alone. */

@@ -198,6 +198,14 @@ static void tw_json_numbers(tw_json_t *json, const tw_report_about_t *about,
         tw_json_number(json, "verified_seconds", tw_report_seconds(about, record->verified_ns));
         tw_json_number(json, "exact_seconds", tw_report_seconds(about, record->exact_ns));
     }
+    if (record->looked > 0) {
+        tw_json_count(json, "looked_at", record->looked);
+        tw_json_open(json, "hold", '{');
+        for (int i = 0; i < TW_CENSUS; i++) {
+            tw_json_count(json, tw_census_texts[i], record->census[i]);
+        }
+        tw_json_close(json, '}');
+    }
     tw_json_count(json, "steps", record->steps);
     tw_json_count(json, "root_exact", record->kept);
     tw_json_count(json, "feedback_dropped", record->dropped);
@@ -215,6 +223,9 @@ static void tw_json_row(tw_json_t *json, const tw_report_about_t *about, const t
     tw_json_field(json, "object", record->key.object, sizeof(record->key.object));
     tw_json_count(json, "offset", record->key.offset);
     tw_json_text(json, "operation", operation);
+    tw_json_text(json, "traffic", tw_traffic_texts[tw_traffic_of(record->key.op)]);
+    tw_json_text(json, "elements",
+                 tw_elements_texts[record->key.elements < TW_ELEMENTS ? record->key.elements : 0]);
     tw_json_flag(json, "nonblocking", record->key.nonblocking != 0);
     tw_json_field(json, "type", record->key.type, sizeof(record->key.type));
     tw_json_field(json, "comm", record->key.comm, sizeof(record->key.comm));
@@ -229,15 +240,44 @@ static void tw_json_candidates(tw_json_t *json, const tw_report_about_t *about,
 {
     tw_json_open(json, "candidates", '[');
     for (int c = 0; c < tw_candidates()->count; c++) {
+        const tw_candidate_t *candidate = &tw_candidates()->row[c];
+        const uint64_t        bytes     = sum->could[0][c] + sum->could[1][c];
+
         tw_json_open(json, NULL, '{');
-        tw_json_text(json, "codec", tw_candidates()->offer[c]->spec);
+        tw_json_text(json, "codec", candidate->spec);
         tw_json_count(json, "bytes", sum->could_bytes);
-        tw_json_count(json, "wire_bytes", sum->could[c]);
+        tw_json_count(json, "wire_bytes", bytes);
         tw_json_number(json, "saved",
-                       ((double)sum->could_bytes - (double)sum->could[c]) /
+                       ((double)sum->could_bytes - (double)bytes) /
                            (double)(sum->uncompressed > 0 ? sum->uncompressed : 1));
         tw_json_number(json, "seconds", tw_report_seconds(about, sum->could_ns));
         tw_json_flag(json, "needs_double", sum->could_wide > 0);
+        tw_json_number(json, "float_error", candidate->error[0]);
+        tw_json_number(json, "double_error", candidate->error[1]);
+        tw_json_close(json, '}');
+    }
+    tw_json_close(json, ']');
+}
+
+/* All that is sent, by kind; "share" is a part of all bytes. */
+static void tw_json_traffic(tw_json_t *json, const tw_record_t *records, size_t count,
+                            const tw_record_t *sum)
+{
+    tw_traffic_sum_t sums[TW_TRAFFICS];
+
+    tw_report_traffic(records, count, sums);
+    tw_json_open(json, "traffic", '[');
+    for (int t = 0; t < TW_TRAFFICS; t++) {
+        tw_json_open(json, NULL, '{');
+        tw_json_text(json, "kind", tw_traffic_texts[t]);
+        tw_json_count(json, "calls", sums[t].calls);
+        tw_json_count(json, "bytes", sums[t].bytes);
+        tw_json_number(json, "share",
+                       (double)sums[t].bytes /
+                           (double)(sum->uncompressed > 0 ? sum->uncompressed : 1));
+        for (int e = 0; e < TW_ELEMENTS; e++) {
+            tw_json_count(json, tw_elements_texts[e], sums[t].elements[e]);
+        }
         tw_json_close(json, '}');
     }
     tw_json_close(json, ']');
@@ -289,6 +329,7 @@ void tw_report_json(FILE *stream, const tw_report_about_t *about, const tw_recor
     tw_json_open(&json, "totals", '{');
     tw_json_numbers(&json, about, &sum);
     tw_json_close(&json, '}');
+    tw_json_traffic(&json, records, count, &sum);
     if (sum.could_bytes > 0) {
         tw_json_candidates(&json, about, &sum);
     }

@@ -65,8 +65,11 @@ void tw_format_percent(char *text, size_t size, double part, double whole)
 {
     const double percent = whole > 0.0 ? 100.0 * part / whole : 0.0;
 
-    if (percent > 0.0 && percent < 1.0) {
-        snprintf(text, size, "under 1 %%");
+    if (percent > 0.0 && percent < 0.01) {
+        snprintf(text, size, "under 0.01 %%");
+    } else if (percent > 0.0 && percent < 1.0) {
+        tw_format_fixed(text, size, percent, 2);
+        snprintf(text + strlen(text), size - strlen(text), " %%");
     } else if (percent > 99.0 && percent < 100.0) {
         snprintf(text, size, "over 99 %%");
     } else {
@@ -81,7 +84,7 @@ void tw_format_operation(char *text, size_t size, const tw_record_key_t *key)
     static const char *const forms[]   = {"", "_init", "_c"};
     static const char *const watched[] = {
 #define X(name, text) text,
-        TW_WATCHED_LIST(X)
+        TW_WATCHED_LIST(X) TW_MESSAGE_LIST(X) TW_ONE_SIDED_LIST(X)
 #undef X
     };
     const char *name = "?";
@@ -141,6 +144,20 @@ void tw_report_sum(const tw_record_t *records, size_t count, tw_record_t *sum)
     memset(sum, 0, sizeof(*sum));
     for (size_t i = 0; i < count; i++) {
         tw_record_merge(sum, &records[i]);
+    }
+}
+
+void tw_report_traffic(const tw_record_t *records, size_t count, tw_traffic_sum_t sums[TW_TRAFFICS])
+{
+    memset(sums, 0, TW_TRAFFICS * sizeof(*sums));
+    for (size_t i = 0; i < count; i++) {
+        tw_traffic_sum_t *sum      = &sums[tw_traffic_of(records[i].key.op)];
+        const uint8_t     elements = records[i].key.elements;
+
+        sum->calls += records[i].calls;
+        sum->bytes += records[i].uncompressed;
+        sum->elements[elements < TW_ELEMENTS ? elements : TW_ELEMENTS_OTHER] +=
+            records[i].uncompressed;
     }
 }
 

@@ -23,7 +23,7 @@ void tw_format_fixed(char *text, size_t size, double value, int decimals);
 void tw_format_short(char *text, size_t size, double value);
 void tw_format_exact(char *text, size_t size, double value);
 
-/* "74 %" of a whole; never "0 %" of something or "100 %" of less than all. */
+/* "74 %" or "0.11 %" of a whole; never "0 %" of something or "100 %" of less than all. */
 void tw_format_percent(char *text, size_t size, double part, double whole);
 
 /* ---- names --------------------------------------------------------------------------------- */
@@ -38,6 +38,15 @@ void tw_format_library(char *text, size_t size, const char *library);
 void tw_format_why(char *text, size_t size, int why);
 
 /* ---- sums ---------------------------------------------------------------------------------- */
+
+/* The records of one kind of traffic, calls and bytes by what travels. */
+typedef struct tw_traffic_sum {
+    uint64_t calls, bytes;
+    uint64_t elements[TW_ELEMENTS]; /* of the bytes */
+} tw_traffic_sum_t;
+
+void tw_report_traffic(const tw_record_t *records, size_t count,
+                       tw_traffic_sum_t sums[TW_TRAFFICS]);
 
 /* All records as one; its key says nothing. */
 void tw_report_sum(const tw_record_t *records, size_t count, tw_record_t *sum);

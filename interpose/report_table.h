@@ -10,7 +10,7 @@
 
 #define TW_PAGE_WIDTH    256
 #define TW_TABLE_ROWS    TW_REPORT_LINES
-#define TW_TABLE_COLUMNS 13
+#define TW_TABLE_COLUMNS 14
 #define TW_CELL          80
 
 /* A few lines; what is beyond TW_REPORT_LINES is dropped. */

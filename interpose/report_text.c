@@ -108,6 +108,7 @@ static void tw_text_tail(tw_text_report_t *report)
 {
     char verdict[TW_PAGE_WIDTH - 16];
 
+    tw_text_traffic(report);
     tw_text_device(report);
     tw_text_reasons(report);
     tw_text_candidates(report);
@@ -119,7 +120,9 @@ static void tw_text_tail(tw_text_report_t *report)
                      "(its buffer may not be written, or THINWIRE_BCAST_ROOT=exact)",
                      (unsigned long long)report->sum.kept);
     }
-    for (size_t i = 0; i < TW_REMARKS && report->about->remarks[i][0] != '\0'; i++) {
+    for (size_t i = 0; i < TW_REMARKS && report->about->remarks[i][0] != '\0' &&
+                       report->head.lines + report->tail.lines < TW_REPORT_LINES - 6;
+         i++) {
         tw_page_line(&report->tail, "note: %.*s", (int)sizeof(report->about->remarks[i]),
                      report->about->remarks[i]);
     }

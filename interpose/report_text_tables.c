@@ -3,7 +3,9 @@
  */
 #include "config.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "interpose/report_text.h"
@@ -62,6 +64,39 @@ static void tw_cell_text(char *cell, const char *text, size_t width)
     }
 }
 
+void tw_text_traffic(tw_text_report_t *report)
+{
+    static const char *const   headings[] = {"traffic",      "calls",    "MB",
+                                             "of all bytes", "float MB", "double MB",
+                                             "integer MB",   "byte MB",  "other MB"};
+    static const tw_elements_t columns[]  = {TW_ELEMENTS_FLOAT, TW_ELEMENTS_DOUBLE,
+                                             TW_ELEMENTS_INTEGERS, TW_ELEMENTS_BYTES,
+                                             TW_ELEMENTS_OTHER};
+    tw_text_table_t           *table      = tw_text_new_table(report, 9, 1, 0, headings);
+    tw_traffic_sum_t           sums[TW_TRAFFICS];
+
+    tw_report_traffic(report->records, report->count, sums);
+    for (int t = 0; t < TW_TRAFFICS; t++) {
+        char(*row)[TW_CELL] = sums[t].calls > 0 ? tw_text_table_row(table) : NULL;
+
+        if (row == NULL) {
+            continue;
+        }
+        snprintf(row[0], TW_CELL, "%s", tw_traffic_texts[t]);
+        tw_cell_count(row[1], sums[t].calls);
+        tw_cell_mb(row[2], sums[t].bytes);
+        tw_format_percent(row[3], TW_CELL, (double)sums[t].bytes, (double)report->sum.uncompressed);
+        for (int i = 0; i < 5; i++) {
+            if (sums[t].elements[columns[i]] > 0) {
+                tw_cell_mb(row[4 + i], sums[t].elements[columns[i]]);
+            }
+        }
+    }
+    if (table->rows > 1) {
+        tw_text_table_print(table, &report->tail);
+    }
+}
+
 static void tw_reason_row(tw_text_table_t *table, uint64_t calls, uint64_t bytes, const char *name,
                           const char *text)
 {
@@ -102,43 +137,74 @@ void tw_text_reasons(tw_text_report_t *report)
     }
 }
 
+/* Largest error of an encoding, as a part of the largest magnitude of a block or of the value itself. */
+static void tw_cell_error(char *cell, double error)
+{
+    if (!isnan(error)) {
+        tw_format_short(cell, TW_CELL, error);
+    }
+}
+
+static uint64_t tw_candidate_bytes(const tw_record_t *sum, int c)
+{
+    return sum->could[0][c] + sum->could[1][c];
+}
+
 static void tw_candidate_row(const tw_record_t *sum, int c, char (*row)[TW_CELL])
 {
-    snprintf(row[0], TW_CELL, "%s", tw_candidates()->offer[c]->spec);
-    tw_cell_count(row[1], sum->could[c]);
-    if (sum->could[c] <= sum->could_bytes) {
-        tw_format_percent(row[2], TW_CELL, (double)(sum->could_bytes - sum->could[c]),
+    const tw_candidate_t *candidate = &tw_candidates()->row[c];
+    const uint64_t        bytes     = tw_candidate_bytes(sum, c);
+
+    snprintf(row[0], TW_CELL, "%s", candidate->spec);
+    tw_cell_count(row[1], bytes);
+    if (bytes <= sum->could_bytes) {
+        tw_format_percent(row[2], TW_CELL, (double)(sum->could_bytes - bytes),
                           (double)sum->uncompressed);
     } else {
         snprintf(row[2], TW_CELL, "none");
     }
+    if (sum->could_wide < sum->could_bytes) {
+        tw_cell_error(row[3], candidate->error[0]);
+    }
+    if (sum->could_wide > 0) {
+        tw_cell_error(row[4], candidate->error[1]);
+    }
 }
 
-/* Candidates from most bytes to fewest. */
-static void tw_candidates_sort(const tw_record_t *sum, int *sorted)
+/* Those that exist for what was sent, from most bytes to fewest; returns how many. */
+static int tw_candidates_sort(const tw_record_t *sum, int *sorted)
 {
-    for (int c = 0; c < tw_candidates()->count; c++) {
-        int at = c;
+    int count = 0;
 
-        for (; at > 0 && sum->could[sorted[at - 1]] < sum->could[c]; at--) {
+    for (int c = 0; c < tw_candidates()->count; c++) {
+        int at = count;
+
+        if (sum->could_wide == 0 && tw_candidates()->row[c].to[0] == 0) {
+            continue;
+        }
+        for (; at > 0 && tw_candidate_bytes(sum, sorted[at - 1]) < tw_candidate_bytes(sum, c);
+             at--) {
             sorted[at] = sorted[at - 1];
         }
         sorted[at] = c;
+        count++;
     }
+    return count;
 }
 
 void tw_text_candidates(tw_text_report_t *report)
 {
-    static const char *const headings[] = {"with codec", "bytes sent", "saved of all bytes"};
+    static const char *const headings[] = {"with codec", "bytes sent", "saved of all bytes",
+                                           "error of floats", "of doubles"};
     const tw_record_t       *sum        = &report->sum;
-    tw_text_table_t         *table      = tw_text_new_table(report, 3, 1, 0, headings);
+    tw_text_table_t         *table      = tw_text_new_table(report, 5, 1, 0, headings);
     char                     ms[32], doubles[64] = "";
-    int                      sorted[TW_CANDIDATES_MAX];
+    int                      sorted[TW_CANDIDATES_MAX], count;
 
     if (sum->could_bytes == 0) {
         return;
     }
-    tw_candidates_sort(sum, sorted);
+    count = tw_candidates_sort(sum, sorted);
     tw_format_fixed(ms, sizeof(ms), 1e3 * tw_report_seconds(report->about, sum->could_ns), 3);
     if (sum->could_wide > 0) {
         snprintf(doubles, sizeof(doubles), " (%llu of doubles, with --double)",
@@ -146,21 +212,23 @@ void tw_text_candidates(tw_text_report_t *report)
     }
     tw_page_line(&report->tail, "calls that could be compressed: %llu bytes uncompressed%s, %s ms",
                  (unsigned long long)sum->could_bytes, doubles, ms);
-    for (int c = 0; c < tw_candidates()->count; c++) {
+    for (int c = 0; c < count; c++) {
         tw_candidate_row(sum, sorted[c], tw_text_table_row(table));
     }
     tw_text_table_print(table, &report->tail);
 }
 
 /* Columns: site, communicator, operation, type, codec, calls, MB uncompressed, MB sent, ms, encode,
- * decode, max error, rms error. */
+ * decode, max error, rms error, what messages hold. */
 static void tw_site_numbers(const tw_report_about_t *about, const tw_record_t *record,
                             char (*row)[TW_CELL])
 {
     tw_cell_count(row[5], record->calls);
     tw_cell_mb(row[6], record->uncompressed);
     tw_cell_mb(row[7], record->sent);
-    tw_cell_ms(row[8], about, record->time_ns);
+    if (tw_traffic_of(record->key.op) < TW_TRAFFIC_MESSAGE) { /* of others it is not measured */
+        tw_cell_ms(row[8], about, record->time_ns);
+    }
     if (record->why[TW_WHY_NOT] > 0) {
         tw_cell_ms(row[9], about, record->encode_ns);
         tw_cell_ms(row[10], about, record->decode_ns);
@@ -168,6 +236,23 @@ static void tw_site_numbers(const tw_report_about_t *about, const tw_record_t *r
     if (record->verified > 0) {
         tw_format_short(row[11], TW_CELL, record->worst);
         tw_format_short(row[12], TW_CELL, record->worst_rms);
+    }
+}
+
+/* What share of the messages looked at holds what may be no numbers. */
+static void tw_cell_census(char *cell, const tw_record_t *record)
+{
+    size_t n = 0;
+
+    for (int i = 0; i < TW_CENSUS; i++) {
+        char percent[TW_NAME_WIDTH];
+
+        if (record->census[i] > 0 && n < TW_CELL) {
+            tw_format_percent(percent, sizeof(percent), (double)record->census[i],
+                              (double)record->looked);
+            n += (size_t)snprintf(cell + n, TW_CELL - n, "%s%s %s", n > 0 ? ", " : "",
+                                  tw_census_texts[i], percent);
+        }
     }
 }
 
@@ -199,47 +284,131 @@ static void tw_site_row(tw_text_report_t *report, const tw_record_t *record)
         snprintf(row[3], TW_CELL, "%.*s", (int)sizeof(record->key.type), record->key.type);
         tw_cell_codec(row[4], record);
         tw_site_numbers(report->about, record, row);
+        tw_cell_census(row[13], record);
     }
 }
 
-/* The records from `first` on as one row. */
-static void tw_site_sum_row(tw_text_report_t *report, size_t first, const char *format)
+/* These records as one row. */
+static void tw_site_sum_row(tw_text_report_t *report, const tw_record_t *records, size_t count,
+                            const char *format)
 {
     tw_record_t sum;
     char(*row)[TW_CELL] = tw_text_table_row(&report->table);
 
     if (row != NULL) {
-        tw_report_sum(report->records + first, report->count - first, &sum);
-        snprintf(row[0], TW_CELL, format, (unsigned long long)(report->count - first));
+        tw_report_sum(records, count, &sum);
+        snprintf(row[0], TW_CELL, format, (unsigned long long)count);
         tw_site_numbers(report->about, &sum, row);
     }
 }
 
+/* The larger share that a record has, of all time in calls or of all bytes: of messages no time is known. */
+static double tw_site_share(const tw_record_t *sum, const tw_record_t *record)
+{
+    const double time = sum->time_ns > 0 ? (double)record->time_ns / (double)sum->time_ns : 0.0;
+    const double bytes =
+        sum->uncompressed > 0 ? (double)record->uncompressed / (double)sum->uncompressed : 0.0;
+
+    return time > bytes ? time : bytes;
+}
+
+/* Less than a thousandth of all bytes, and a hundredth of the run. */
+static bool tw_site_tiny(const tw_text_report_t *report, const tw_record_t *record)
+{
+    return report->sum.uncompressed > 0 &&
+           (double)record->uncompressed < 1e-3 * (double)report->sum.uncompressed &&
+           tw_report_seconds(report->about, record->time_ns) < 1e-2 * report->about->seconds;
+}
+
+typedef struct tw_site_order {
+    bool   tiny;
+    double share;
+    size_t index;
+} tw_site_order_t;
+
+static int tw_site_compare(const void *a, const void *b)
+{
+    const tw_site_order_t *x = a, *y = b;
+
+    if (x->tiny != y->tiny) {
+        return x->tiny - y->tiny;
+    }
+    if (x->share != y->share) {
+        return x->share < y->share ? 1 : -1;
+    }
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+/* A copy of the records with the larger shares first, those that are tiny last, of which *large_p are not;
+ * NULL without memory. */
+static tw_record_t *tw_sites_sorted(const tw_text_report_t *report, size_t *large_p)
+{
+    tw_record_t     *sites = malloc(report->count * sizeof(*sites));
+    tw_site_order_t *order = malloc(report->count * sizeof(*order));
+    size_t           large = 0;
+
+    for (size_t i = 0; order != NULL && i < report->count; i++) {
+        order[i] = (tw_site_order_t){tw_site_tiny(report, &report->records[i]),
+                                     tw_site_share(&report->sum, &report->records[i]), i};
+        large += !order[i].tiny;
+    }
+    if (order == NULL || sites == NULL) {
+        free(sites);
+        free(order);
+        return NULL;
+    }
+    qsort(order, report->count, sizeof(*order), tw_site_compare);
+    for (size_t i = 0; i < report->count; i++) {
+        sites[i] = report->records[order[i].index];
+    }
+    free(order);
+    *large_p = large;
+    return sites;
+}
+
 void tw_text_sites(tw_text_report_t *report)
 {
-    static const char *const headings[] = {
-        "call site", "communicator",    "operation", "type", "codec",
-        "calls",     "MB uncompressed", "MB sent",   "ms",   "encode ms",
-        "decode ms", "max error",       "rms error"};
-    tw_text_table_t *table = tw_text_new_table(report, TW_TABLE_COLUMNS, 5, 0, headings);
-    size_t           rows;
+    static const char *const headings[] = {"call site",
+                                           "communicator",
+                                           "operation",
+                                           "type",
+                                           "codec",
+                                           "calls",
+                                           "MB uncompressed",
+                                           "MB sent",
+                                           "ms",
+                                           "encode ms",
+                                           "decode ms",
+                                           "max error",
+                                           "rms error",
+                                           "of messages looked at hold"};
+    tw_text_table_t         *table = tw_text_new_table(report, TW_TABLE_COLUMNS, 5, 1, headings);
+    tw_record_t             *sites;
+    size_t                   rows, large = 0;
 
     if (report->count == 0) {
         return;
     }
     /* Besides them: what the numbers are, headings, the others, all. */
-    rows = (size_t)(TW_REPORT_LINES - 4 - report->head.lines - report->tail.lines);
-    rows = rows < report->count ? rows : report->count;
-    tw_site_prepare(report->records, rows);
+    rows  = (size_t)(TW_REPORT_LINES - 4 - report->head.lines - report->tail.lines);
+    rows  = rows < report->count ? rows : report->count;
+    sites = tw_sites_sorted(report, &large);
+    if (sites == NULL) {
+        return;
+    }
+    rows = large < rows && large + 1 < report->count ? large : rows;
+    tw_site_prepare(sites, rows);
     for (size_t i = 0; i < rows; i++) {
-        tw_site_row(report, &report->records[i]);
+        tw_site_row(report, &sites[i]);
     }
     if (rows < report->count) {
-        tw_site_sum_row(report, rows, "%llu more");
+        tw_site_sum_row(report, sites + rows, report->count - rows,
+                        large <= rows ? "%llu below 0.1 %% of the bytes" : "%llu more");
     }
     if (report->count > 1) {
-        tw_site_sum_row(report, 0, "all");
+        tw_site_sum_row(report, sites, report->count, "all");
     }
+    free(sites);
     tw_page_line(&report->body,
                  report->about->heard == 1
                      ? "calls, MB (10^6 bytes) and ms are those of one rank"

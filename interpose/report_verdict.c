@@ -29,6 +29,19 @@ static void tw_format_small(char *text, size_t size, const tw_record_t *sum)
     snprintf(text, size, "%s of the collective time is in calls of under 4 KiB", percent);
 }
 
+/* How much of all that the program sends a codec may touch, or has touched: how every line begins. */
+static void tw_format_reach(char *text, size_t size, const tw_record_t *sum)
+{
+    const bool compressed = sum->why[TW_WHY_NOT] > 0;
+    char       percent[TW_PERCENT];
+
+    tw_format_percent(percent, sizeof(percent),
+                      (double)(compressed ? sum->why_bytes[TW_WHY_NOT] : sum->could_bytes),
+                      (double)sum->uncompressed);
+    snprintf(text, size, "codecs %s %s of the bytes sent", compressed ? "reached" : "can reach",
+             percent);
+}
+
 static void tw_verdict_nothing(const tw_report_about_t *about, const tw_record_t *sum, char *text,
                                size_t size)
 {
@@ -41,7 +54,7 @@ static void tw_verdict_nothing(const tw_report_about_t *about, const tw_record_t
     }
     tw_format_percent(percent, sizeof(percent), (double)sum->why_bytes[why],
                       (double)sum->uncompressed);
-    snprintf(text, size, "%s: %s of the bytes: %s",
+    snprintf(text, size, "%s; %s of all bytes: %s",
              tw_report_watching(about) ? "nothing here to compress" : "nothing was compressed",
              percent,
              why != TW_WHY_WATCHING ? tw_why_texts[why]
@@ -51,47 +64,56 @@ static void tw_verdict_nothing(const tw_report_about_t *about, const tw_record_t
 
 /* ---- watching ------------------------------------------------------------------------------ */
 
-static uint64_t tw_could_save(const tw_record_t *sum, int c)
+/* Of the calls of floats, or of those of doubles. */
+static uint64_t tw_could_save(const tw_record_t *sum, bool wide, int c)
 {
-    return sum->could[c] < sum->could_bytes ? sum->could_bytes - sum->could[c] : 0;
+    const uint64_t bytes = wide ? sum->could_wide : sum->could_bytes - sum->could_wide;
+
+    return sum->could[wide][c] < bytes ? bytes - sum->could[wide][c] : 0;
 }
 
-/* The candidate to advise: the usual choice, or what saves most where that has no form for the values. */
-static int tw_candidate_to_name(const tw_record_t *sum)
+/* The candidate to advise for one of them: the usual choice, or what saves most where that makes nothing
+ * smaller. */
+static int tw_candidate_to_name(const tw_record_t *sum, bool wide)
 {
     int best = 0;
 
     for (int c = 0; c < tw_candidates()->count; c++) {
-        const unsigned to = tw_candidates()->offer[c]->to;
+        const unsigned to = tw_candidates()->row[c].to[wide];
 
-        if ((to & TW_OFFER_FIRST) != 0 && tw_could_save(sum, c) > 0) {
+        if ((to & TW_OFFER_FIRST) != 0 && tw_could_save(sum, wide, c) > 0) {
             return c;
         }
-        if ((to & TW_OFFER_ADVICE) != 0 && tw_could_save(sum, c) > tw_could_save(sum, best)) {
+        if ((to & TW_OFFER_ADVICE) != 0 &&
+            tw_could_save(sum, wide, c) > tw_could_save(sum, wide, best)) {
             best = c;
         }
     }
     return best;
 }
 
+/* For floats, or for doubles where these are more. */
 static void tw_verdict_watching(const tw_report_about_t *about, const tw_record_t *sum, char *text,
                                 size_t size)
 {
-    const int         c      = tw_candidate_to_name(sum);
-    const char *const spec   = tw_candidates()->offer[c]->spec;
-    const char *const narrow = sum->could_wide > 0 ? " --double" : "";
-    char              bytes[TW_PERCENT];
+    const bool            wide      = sum->could_wide > sum->could_bytes / 2;
+    const int             c         = tw_candidate_to_name(sum, wide);
+    const tw_candidate_t *candidate = &tw_candidates()->row[c];
+    const char *const     narrow    = wide ? " --double" : "";
+    char                  bytes[TW_PERCENT], error[32];
 
-    if (tw_could_save(sum, c) == 0) {
+    if (tw_could_save(sum, wide, c) == 0) {
         tw_verdict_nothing(about, sum, text, size);
         return;
     }
-    tw_format_percent(bytes, sizeof(bytes), (double)tw_could_save(sum, c),
+    tw_format_percent(bytes, sizeof(bytes), (double)tw_could_save(sum, wide, c),
                       (double)sum->uncompressed);
+    tw_format_short(error, sizeof(error), candidate->error[wide]);
     snprintf(text, size,
-             "%s%s would save %s of the bytes; time is not estimated (--codec %s%s --verify 64 "
-             "measures it)",
-             spec, narrow, bytes, spec, narrow);
+             "%s%s would save %s of all bytes, relative error up to %s; time is not estimated "
+             "(--codec %s%s "
+             "--verify 64 measures it)",
+             candidate->spec, narrow, bytes, error, candidate->spec, narrow);
 }
 
 /* ---- with a codec -------------------------------------------------------------------------- */
@@ -134,7 +156,7 @@ static void tw_verdict_compressed(const tw_record_t *sum, char *text, size_t siz
     tw_format_percent(bytes, sizeof(bytes), (double)(sum->uncompressed - sum->sent),
                       (double)sum->uncompressed);
     tw_format_time(sum, time, sizeof(time));
-    n = snprintf(text, size, "%ssaved %s of bytes%s",
+    n = snprintf(text, size, "%ssaved %s of all bytes%s",
                  tw_measured_slower(sum) ? "compression does not pay here: " : "", bytes, time);
     if (tw_mostly_small(sum) && n > 0 && (size_t)n < size) {
         tw_format_small(small, sizeof(small), sum);
@@ -142,19 +164,10 @@ static void tw_verdict_compressed(const tw_record_t *sum, char *text, size_t siz
     }
 }
 
-void tw_report_verdict(const tw_report_about_t *about, const tw_record_t *sum, char *text,
-                       size_t size)
+static void tw_verdict_rest(const tw_report_about_t *about, const tw_record_t *sum, char *text,
+                            size_t size)
 {
-    if (sum->calls == 0 && about->intercepted == 0) {
-        snprintf(text, size,
-                 "NOTHING WAS INTERCEPTED: no MPI call of this program was seen (is MPI linked "
-                 "statically, or is it another MPI library than this preload is for?)");
-    } else if (sum->calls == 0) {
-        snprintf(text, size, "nothing to compress: no collective operation was counted");
-    } else if (sum->uncompressed == 0) {
-        snprintf(text, size, "nothing to compress: %s",
-                 about->ranks == 1 ? "one rank sends nothing" : "the collectives sent no data");
-    } else if (sum->why[TW_WHY_NOT] > 0) {
+    if (sum->why[TW_WHY_NOT] > 0) {
         tw_verdict_compressed(sum, text, size);
     } else if (tw_mostly_small(sum)) {
         const int n = snprintf(text, size, "compression does not pay here: ");
@@ -164,5 +177,28 @@ void tw_report_verdict(const tw_report_about_t *about, const tw_record_t *sum, c
         tw_verdict_watching(about, sum, text, size);
     } else {
         tw_verdict_nothing(about, sum, text, size);
+    }
+}
+
+void tw_report_verdict(const tw_report_about_t *about, const tw_record_t *sum, char *text,
+                       size_t size)
+{
+    size_t n;
+
+    if (sum->calls == 0 && about->intercepted == 0) {
+        snprintf(text, size,
+                 "NOTHING WAS INTERCEPTED: no MPI call of this program was seen (is MPI linked "
+                 "statically, or is it another MPI library than this preload is for?)");
+    } else if (sum->calls == 0) {
+        snprintf(text, size,
+                 "nothing to compress: no collective operation and no message was counted");
+    } else if (sum->uncompressed == 0) {
+        snprintf(text, size, "nothing to compress: %s",
+                 about->ranks == 1 ? "one rank sends nothing" : "the program sent no data");
+    } else {
+        tw_format_reach(text, size, sum);
+        n = strlen(text);
+        n += (size_t)snprintf(text + n, size - n, ": ");
+        tw_verdict_rest(about, sum, text + n, size - n);
     }
 }

@@ -3,7 +3,6 @@
  */
 #include "config.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "interpose/next.h"
 #include "interpose/state.h"
 #include "interpose/types.h"
+#include "runtime/base/bytes.h"
 
 /* What the basic elements of a type have in common, and whether they follow each other. */
 typedef struct tw_parts {
@@ -93,32 +93,39 @@ void tw_types_stop(void)
     }
 }
 
+static uintptr_t tw_parts_bits(const tw_parts_t *parts)
+{
+    return TW_KNOWN | (parts->any ? TW_KNOWN_ANY : 0u) | (parts->mixed ? TW_KNOWN_MIXED : 0u) |
+           (parts->contiguous ? TW_KNOWN_CONTIGUOUS : 0u) | (uintptr_t)parts->kind << TW_KNOWN_KIND;
+}
+
+static tw_parts_t tw_parts_from(uintptr_t bits)
+{
+    return (tw_parts_t){.kind       = (tw_kind_t)(bits >> TW_KNOWN_KIND),
+                        .any        = (bits & TW_KNOWN_ANY) != 0,
+                        .mixed      = (bits & TW_KNOWN_MIXED) != 0,
+                        .contiguous = (bits & TW_KNOWN_CONTIGUOUS) != 0};
+}
+
 static void tw_parts_keep(MPI_Datatype datatype, const tw_parts_t *parts)
 {
-    const uintptr_t bits =
-        TW_KNOWN | (parts->any ? TW_KNOWN_ANY : 0u) | (parts->mixed ? TW_KNOWN_MIXED : 0u) |
-        (parts->contiguous ? TW_KNOWN_CONTIGUOUS : 0u) | (uintptr_t)parts->kind << TW_KNOWN_KIND;
-
     if (tw_types_keyed) {
-        tw_next.Type_set_attr(datatype, tw_types_key, (void *)bits);
+        tw_next.Type_set_attr(datatype, tw_types_key, (void *)tw_parts_bits(parts));
     }
 }
 
 static bool tw_parts_known(MPI_Datatype datatype, tw_parts_t *parts)
 {
-    void     *value = NULL;
-    int       found = 0;
-    uintptr_t bits;
+    void *value = NULL;
+    int   found = 0;
 
     if (!tw_types_keyed ||
-        tw_next.Type_get_attr(datatype, tw_types_key, (void *)&value, &found) != MPI_SUCCESS) {
+        tw_next.Type_get_attr(datatype, tw_types_key, (void *)&value, &found) != MPI_SUCCESS ||
+        !found) {
         return false;
     }
-    bits   = found ? (uintptr_t)value : 0;
-    *parts = (tw_parts_t){.any = (bits & TW_KNOWN_ANY) != 0, .mixed = (bits & TW_KNOWN_MIXED) != 0};
-    parts->contiguous = (bits & TW_KNOWN_CONTIGUOUS) != 0;
-    parts->kind       = (tw_kind_t)(bits >> TW_KNOWN_KIND);
-    return bits != 0;
+    *parts = tw_parts_from((uintptr_t)value);
+    return value != NULL;
 }
 
 static bool tw_parts_of(MPI_Datatype datatype, tw_parts_t *parts);
@@ -236,33 +243,75 @@ static bool tw_type_usable(MPI_Datatype datatype)
     return tw_next.Pack(&byte, 0, datatype, &byte, 1, &position, tw_state_quiet()) == MPI_SUCCESS;
 }
 
+/* All but where the items lie. */
+static bool tw_type_fill(MPI_Datatype datatype, const tw_parts_t *parts, tw_type_t *type)
+{
+    static const tw_elements_t elements[TW_KINDS] = {
+        [TW_KIND_FLOAT] = TW_ELEMENTS_FLOAT, [TW_KIND_DOUBLE] = TW_ELEMENTS_DOUBLE};
+    static const char names[TW_KINDS][sizeof(type->name)] = {"derived", "derived(float)",
+                                                             "derived(double)", "derived(words)"};
+    MPI_Count         size = 0; /* int would not do for 2 GiB and more */
+
+    memset(type, 0, sizeof(*type));
+    if (tw_next.Type_size_x(datatype, &size) != MPI_SUCCESS || size < 0) {
+        return false;
+    }
+    type->handle   = datatype;
+    type->size     = (size_t)size;
+    type->kind     = parts->any && !parts->mixed ? parts->kind : TW_KIND_OTHER;
+    type->dense    = parts->contiguous && type->kind != TW_KIND_OTHER;
+    type->elements = elements[type->kind];
+    if (type->kind != TW_KIND_OTHER) {
+        type->values = type->size / tw_kind_size(type->kind);
+    }
+    memcpy(type->name, names[type->kind], sizeof(type->name));
+    return true;
+}
+
 static bool tw_type_look_derived(MPI_Datatype datatype, tw_type_t *type)
 {
     tw_parts_t parts = {.kind = TW_KIND_OTHER};
-    MPI_Count  size  = 0; /* int would not do for 2 GiB and more */
     MPI_Aint   lb    = 0;
 
-    memset(type, 0, sizeof(*type));
-    type->handle = datatype;
-    if (tw_next.Type_size_x(datatype, &size) != MPI_SUCCESS || size < 0 ||
-        tw_next.Type_get_extent(datatype, &lb, &type->extent) != MPI_SUCCESS ||
-        !tw_parts_of(datatype, &parts)) {
+    if (!tw_parts_of(datatype, &parts) || !tw_type_fill(datatype, &parts, type) ||
+        tw_next.Type_get_extent(datatype, &lb, &type->extent) != MPI_SUCCESS) {
         return false;
     }
-    type->size  = (size_t)size;
-    type->kind  = parts.any && !parts.mixed ? parts.kind : TW_KIND_OTHER;
-    type->dense = parts.contiguous && type->kind != TW_KIND_OTHER &&
-                  type->extent == (MPI_Aint)size && lb == 0;
-    if (type->kind != TW_KIND_OTHER) {
-        type->values = type->size / tw_kind_size(type->kind);
-        snprintf(type->name, sizeof(type->name), "derived(%s)",
-                 type->kind == TW_KIND_FLOAT    ? "float"
-                 : type->kind == TW_KIND_DOUBLE ? "double"
-                                                : "words");
-    } else {
-        snprintf(type->name, sizeof(type->name), "derived");
-    }
+    type->dense = type->dense && type->extent == (MPI_Aint)type->size && lb == 0;
     return true;
+}
+
+/* What glances have found out: handles with their bits below them, until the types are freed. */
+#define TW_GLANCED_BITS 8
+static uint64_t tw_glanced[1 << TW_GLANCED_BITS];
+
+static uint64_t *tw_glanced_at(MPI_Datatype datatype)
+{
+    return &tw_glanced[tw_hash_word((uintptr_t)datatype, TW_GLANCED_BITS)];
+}
+
+bool tw_type_glance(MPI_Datatype datatype, tw_type_t *type)
+{
+    uint64_t *const at    = tw_glanced_at(datatype);
+    const uint64_t  word  = (uint64_t)(uintptr_t)datatype << 8;
+    const uint64_t  found = __atomic_load_n(at, __ATOMIC_RELAXED);
+    tw_parts_t      parts;
+
+    if (found != 0 && (found ^ word) < 256) {
+        parts = tw_parts_from(found & 255);
+    } else if (tw_parts_known(datatype, &parts)) {
+        __atomic_store_n(at, word | tw_parts_bits(&parts), __ATOMIC_RELAXED);
+    } else {
+        return tw_type_look(datatype, type);
+    }
+    return tw_type_fill(datatype, &parts, type);
+}
+
+void tw_types_forget(const MPI_Datatype *datatype)
+{
+    if (tw_active && datatype != NULL) {
+        __atomic_store_n(tw_glanced_at(*datatype), 0, __ATOMIC_RELAXED);
+    }
 }
 
 bool tw_type_look(MPI_Datatype datatype, tw_type_t *type)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "interpose/late.h"
+#include "interpose/records.h"
 
 typedef enum tw_kind {
     TW_KIND_OTHER,
@@ -22,13 +23,14 @@ typedef enum tw_kind {
 } tw_kind_t;
 
 typedef struct tw_type {
-    MPI_Datatype handle;
-    tw_kind_t    kind;
-    bool         named;  /* a predefined type                                     */
-    bool         dense;  /* items follow each other without holes, in order        */
-    size_t       size;   /* bytes of data in one item                              */
-    size_t       values; /* floats or doubles in one item; 0 for TW_KIND_OTHER     */
-    MPI_Aint     extent; /* bytes from one item to the next                        */
+    MPI_Datatype  handle;
+    tw_kind_t     kind;
+    tw_elements_t elements; /* for the report                                      */
+    bool          named;    /* a predefined type                                     */
+    bool          dense;    /* items follow each other without holes, in order        */
+    size_t        size;     /* bytes of data in one item                              */
+    size_t        values;   /* floats or doubles in one item; 0 for TW_KIND_OTHER     */
+    MPI_Aint      extent;   /* bytes from one item to the next                        */
     struct tw_device
         *device;   /* the items are its memory; NULL: the host's. Set where these are known */
     char name[24]; /* for the report: "float", "derived(float)"              */
@@ -40,6 +42,13 @@ void tw_types_stop(void);
 
 /* Look at a datatype. false where MPI would refuse it (MPI_DATATYPE_NULL, not committed). */
 bool tw_type_look(MPI_Datatype datatype, tw_type_t *type);
+
+/* The same of a type that MPI has just taken, at less cost where it was looked at before; without its
+ * extent. */
+bool tw_type_glance(MPI_Datatype datatype, tw_type_t *type);
+
+/* Before the program frees a type, whose handle may come back as another one. */
+void tw_types_forget(const MPI_Datatype *datatype);
 
 /* `count` items at `buffer` to consecutive values in host memory and back, through a type of any layout.
  * The vector has count * type->values values. In device memory without holes by a copy; with holes it is

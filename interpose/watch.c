@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "interpose/messages.h"
 #include "interpose/next.h"
 #include "interpose/state.h"
 #include "interpose/recording.h"
@@ -152,13 +153,15 @@ void tw_watch_neighbour_pairs(tw_call_t *call, tw_watch_counts_t counts, const M
 typedef struct tw_persistent {
     struct tw_persistent *next;
     MPI_Request           request;
-    tw_call_t             call; /* as it is counted at each start */
+    tw_call_t            *call;    /* a collective, as it is counted at each start; or NULL: */
+    tw_message_t          message; /* a message                                              */
 } tw_persistent_t;
 
-#define TW_PERSISTENT_BITS 6
+#define TW_PERSISTENT_BITS 12
 
 int tw_persistent_count;
 
+static int              tw_persistent_collectives; /* of them */
 static tw_persistent_t *tw_persistent_table[1 << TW_PERSISTENT_BITS];
 static pthread_mutex_t  tw_persistent_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -174,26 +177,58 @@ static tw_persistent_t **tw_persistent_at(MPI_Request request)
     return at;
 }
 
-void tw_persistent_add(const tw_call_t *call, int result, const MPI_Request *request)
+/* An older request of this handle was freed behind our back, in MPI_Comm_disconnect or by another
+ * language. */
+static void tw_persistent_keep(MPI_Request request, const tw_call_t *call,
+                               const tw_message_t *message)
 {
-    tw_persistent_t *kept;
+    tw_persistent_t *kept = calloc(1, sizeof(*kept));
+    tw_call_t       *copy = call != NULL ? malloc(sizeof(*copy)) : NULL;
 
-    if (result != MPI_SUCCESS || call->comm == NULL) {
-        return;
-    }
-    kept = calloc(1, sizeof(*kept));
-    if (kept == NULL) {
+    if (kept == NULL || (call != NULL && copy == NULL)) {
         tw_give_up(MPI_COMM_WORLD, "no memory for a persistent request");
     }
-    kept->call    = *call;
-    kept->request = *request;
-    tw_persistent_free(
-        request); /* freed behind our back, in MPI_Comm_disconnect or by another language */
-    tw_comms_hold(call->comm);
+    kept->request = request;
+    if (call != NULL) {
+        *copy      = *call;
+        kept->call = copy;
+        tw_comms_hold(call->comm);
+    } else {
+        kept->message = *message;
+    }
+    tw_persistent_free(&request);
     pthread_mutex_lock(&tw_persistent_lock);
-    *tw_persistent_at(*request) = kept;
+    *tw_persistent_at(request) = kept;
+    __atomic_fetch_add(&tw_persistent_collectives, call != NULL, __ATOMIC_RELEASE);
     __atomic_fetch_add(&tw_persistent_count, 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&tw_persistent_lock);
+}
+
+void tw_persistent_add(const tw_call_t *call, int result, const MPI_Request *request)
+{
+    if (result == MPI_SUCCESS && call->comm != NULL) {
+        tw_persistent_keep(*request, call, NULL);
+    }
+}
+
+void tw_message_kept(const void *site, unsigned what, const void *buf, MPI_Count count,
+                     MPI_Datatype datatype, int dest, MPI_Comm comm, const MPI_Request *request)
+{
+    tw_message_t message;
+
+    if (tw_message_of(&message, site, what, buf, count, datatype, dest, comm)) {
+        tw_persistent_keep(*request, NULL, &message);
+    } else {
+        tw_persistent_free(request); /* an older one of this handle, freed behind our back */
+    }
+}
+
+void tw_message_kept_f(const void *site, unsigned what, const void *buf, MPI_Count count,
+                       MPI_Datatype datatype, int dest, MPI_Comm comm, const MPI_Fint *request)
+{
+    const MPI_Request handle = tw_mpi_request_f2c(*request);
+
+    tw_message_kept(site, what, buf, count, datatype, dest, comm, &handle);
 }
 
 uint64_t tw_persistent_free(const MPI_Request *request)
@@ -205,59 +240,82 @@ uint64_t tw_persistent_free(const MPI_Request *request)
     kept = *at;
     if (kept != NULL) {
         *at = kept->next;
+        __atomic_fetch_sub(&tw_persistent_collectives, kept->call != NULL, __ATOMIC_RELEASE);
         __atomic_fetch_sub(&tw_persistent_count, 1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&tw_persistent_lock);
     if (kept != NULL) {
-        if (tw_active) { /* else all entries are gone */
-            tw_comms_let_go(kept->call.comm);
+        if (kept->call != NULL && tw_active) { /* else all entries are gone */
+            tw_comms_let_go(kept->call->comm);
         }
+        free(kept->call);
         free(kept);
     }
     return 0;
 }
+
+/* For a time that nobody asks for: there are messages alone, and nothing is recorded. */
+#define TW_PERSISTENT_MESSAGES 1
 
 uint64_t tw_persistent_before(void)
 {
     if (tw_is_recording() && tw_inside == 0) {
         tw_recording_begins();
     }
-    return tw_active ? tw_clock_ns() : 0;
+    if (!tw_active) {
+        return 0;
+    }
+    return tw_is_recording() || __atomic_load_n(&tw_persistent_collectives, __ATOMIC_ACQUIRE) > 0
+               ? tw_clock_ns()
+               : TW_PERSISTENT_MESSAGES;
 }
 
-/* One start of a request that we know. */
-static void tw_persistent_started(uint64_t start_ns, MPI_Request request)
+/* One start of a request that we know, of `count` that were started together and share the time. */
+static void tw_persistent_started(uint64_t start_ns, int count, MPI_Request request)
 {
     tw_persistent_t *kept;
+    tw_message_t     message;
     tw_call_t        call;
+    bool             collective = false;
 
     pthread_mutex_lock(&tw_persistent_lock);
     kept = *tw_persistent_at(request);
     if (kept != NULL) {
-        call = kept->call;
+        collective = kept->call != NULL;
+        if (collective) {
+            call = *kept->call;
+        } else {
+            message = kept->message;
+        }
     }
     pthread_mutex_unlock(&tw_persistent_lock);
-    if (kept != NULL) {
-        call.start_ns = start_ns;
+    if (collective) {
+        const uint64_t now = tw_clock_ns();
+
+        call.start_ns = now - (now - start_ns) / (uint64_t)count;
         tw_call_end(&call);
         tw_recording_request(MPI_SUCCESS, &request);
+    } else if (kept != NULL) {
+        tw_message_count(&message);
     }
-}
-
-/* The time is shared by the requests that were started together. */
-static uint64_t tw_persistent_share(uint64_t start_ns, int count)
-{
-    const uint64_t now = tw_clock_ns();
-
-    return now - (now - start_ns) / (uint64_t)count;
 }
 
 void tw_persistent_after(uint64_t start_ns, int count, const MPI_Request requests[])
 {
-    if (start_ns != 0) {
+    if (start_ns == TW_PERSISTENT_MESSAGES) {
+        pthread_mutex_lock(&tw_persistent_lock);
+        for (int i = 0; i < count; i++) {
+            const tw_persistent_t *kept = *tw_persistent_at(requests[i]);
+
+            if (kept != NULL && kept->call == NULL) {
+                tw_message_count(&kept->message);
+            }
+        }
+        pthread_mutex_unlock(&tw_persistent_lock);
+    } else if (start_ns != 0) {
         tw_recording_together_begin(start_ns);
         for (int i = 0; i < count; i++) {
-            tw_persistent_started(tw_persistent_share(start_ns, count), requests[i]);
+            tw_persistent_started(start_ns, count, requests[i]);
         }
         tw_recording_together_end();
     }
@@ -268,8 +326,7 @@ void tw_persistent_after_f(uint64_t start_ns, int count, const MPI_Fint requests
     if (start_ns != 0) {
         tw_recording_together_begin(start_ns);
         for (int i = 0; i < count; i++) {
-            tw_persistent_started(tw_persistent_share(start_ns, count),
-                                  tw_mpi_request_f2c(requests[i]));
+            tw_persistent_started(start_ns, count, tw_mpi_request_f2c(requests[i]));
         }
         tw_recording_together_end();
     }

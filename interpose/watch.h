@@ -9,6 +9,7 @@
 #define TW_INTERPOSE_WATCH_H
 
 #include "interpose/call.h"
+#include "interpose/messages.h"
 
 /* One count, or one for each rank or neighbour. */
 typedef struct tw_watch_counts {

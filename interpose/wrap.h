@@ -15,10 +15,12 @@
 #include "interpose/handlers.h"
 #include "interpose/late.h"
 #include "interpose/lifecycle.h"
+#include "interpose/messages.h"
 #include "interpose/next.h"
 #include "interpose/pending.h"
 #include "interpose/state.h"
 #include "interpose/recording.h"
+#include "interpose/types.h"
 #include "interpose/watch.h"
 
 /* mpi.h of MPICH does not mark its functions visible: the wrappers must be. */

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/policy/drop_in.h"
 #include "scaling/step.h"
 
 /* ROUNDS_MOST: of one loop while its rounds differ; ROUNDS_ALL: of all loops in a step. */
@@ -98,13 +99,40 @@ static tw_status_t ask(const exchange_t *x, const step_case_t *how, const tw_fac
                             &found->prediction);
 }
 
-/* Doubles for which the codec has no form stay as they are. */
+/* Does `thinwire run` leave it alone? */
+static int is_left(const exchange_t *x, const step_case_t *how)
+{
+    const double value = x->wide ? sizeof(double) : sizeof(float);
+    const double count = x->scales ? x->count * how->share : x->count;
+
+    return x->native &&
+           (tw_drop_in_small(count * value, x->threshold) ||
+            (x->wide && !tw_drop_in_means_doubles(
+                            how->wide, tw_facts_codec(how->facts, how->spec, 0) != NULL)));
+}
+
+static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchange_t *found,
+                       char *why, size_t why_size);
+
+/* Doubles for which the codec has no form stay as they are, or become floats where that is asked for. */
 int step_exchange(const exchange_t *x, const step_case_t *how, step_exchange_t *found, char *why,
                   size_t why_size)
 {
+    exchange_t narrow = *x;
+
+    narrow.wide = x->wide && !(x->native && how->wide && !is_left(x, how) &&
+                               tw_facts_codec(how->facts, how->spec, 1) == NULL &&
+                               tw_facts_codec(how->facts, how->spec, 0) != NULL);
+    return exchange_as(&narrow, how, found, why, why_size);
+}
+
+static int exchange_as(const exchange_t *x, const step_case_t *how, step_exchange_t *found,
+                       char *why, size_t why_size)
+{
     const int own =
         how->act != NULL && (strcmp(x->class, "act") == 0 || strcmp(x->class, "back") == 0);
-    const int lossy = !x->plain && (own || !how->only_gradients || strcmp(x->class, "grad") == 0) &&
+    const int lossy = !x->plain && !is_left(x, how) &&
+                      (own || !how->only_gradients || strcmp(x->class, "grad") == 0) &&
                       (!x->wide || tw_facts_codec(how->facts, how->spec, 1) != NULL);
     const char *weights = how->weights != NULL ? how->weights : x->codec;
     const char *spec    = own ? how->act : x->codec != NULL ? weights : lossy ? how->spec : "fp32";
@@ -201,11 +229,54 @@ static double carried(const tw_facts_t *facts, double bytes)
                             : bytes / facts->inside.shared;
 }
 
+/* Messages of all ranks to their neighbours at once, each a latency and its turn on the link: those that
+ * leave a node share what it has of links, the others go through its memory. Nothing is compressed. */
+static void messages_time(const exchange_t *x, const step_case_t *how, trip_t *trip)
+{
+    const tw_facts_t *facts = how->facts;
+    const double      bytes = x->count * (x->wide ? sizeof(double) : sizeof(float));
+    double most = 0.0, out = 0.0, inside = 0.0; /* of one rank, a node, and one in a node */
+    double between_s = 0.0, inside_s = 0.0;
+    const tw_link_facts_t *link;
+
+    *trip = (trip_t){.seconds = 0.0};
+    if (facts->ranks < 2) {
+        return;
+    }
+    for (int i = 0; i < x->neighbours; i++) {
+        const double part = x->to[i].part * bytes;
+        const int    far =
+            abs(x->to[i].offset) < facts->local_ranks ? abs(x->to[i].offset) : facts->local_ranks;
+
+        if (facts->nodes > 1) {
+            most += part;
+            out += part * far;
+            inside += far < facts->local_ranks ? part : 0.0;
+        } else {
+            inside += part;
+        }
+    }
+    link = out > 0.0 ? &facts->between : &facts->inside;
+    if (out > 0.0) {
+        between_s = fmax(most / facts->between.bandwidth, out / facts->between.shared);
+    }
+    if (inside > 0.0 && facts->inside.bandwidth > 0.0) {
+        inside_s = inside / fmin(facts->inside.bandwidth, facts->inside.shared);
+    }
+    trip->seconds = link->latency + (x->messages - 1) * link->message + fmax(between_s, inside_s);
+    trip->links   = trip->seconds;
+    trip->bytes = trip->first = most;
+}
+
 static int predict(const exchange_t *x, const step_case_t *how, trip_t *trip, char *why,
                    size_t why_size)
 {
     step_exchange_t found;
 
+    if (x->messages > 0) {
+        messages_time(x, how, trip);
+        return 1;
+    }
     if (!step_exchange(x, how, &found, why, why_size)) {
         return 0;
     }

@@ -147,7 +147,10 @@ static int same(const exchange_t *a, const exchange_t *b)
 {
     return a->operation == b->operation && a->count == b->count && a->wide == b->wide &&
            a->plain == b->plain && a->scales == b->scales && a->ranks == b->ranks &&
-           a->stride == b->stride && strcmp(a->class, b->class) == 0;
+           a->stride == b->stride && a->messages == b->messages && a->neighbours == b->neighbours &&
+           (a->neighbours == 0 ||
+            memcmp(a->to, b->to, (size_t)a->neighbours * sizeof(*a->to)) == 0) &&
+           strcmp(a->class, b->class) == 0;
 }
 
 /* The ranks that take part, if not all do. */
@@ -169,6 +172,63 @@ static int read_part(parser_t *p, const config_setting_t *group, exchange_t *x)
     return 1;
 }
 
+/* to = [1, -1]; and part = [0.5, 0.5], without which they have as much each. */
+static int read_neighbours(parser_t *p, const config_setting_t *to, const config_setting_t *part,
+                           exchange_t *x)
+{
+    const int n = to != NULL && config_setting_is_array(to) ? config_setting_length(to) : 0;
+
+    if (n < 1 || n > NEIGHBOURS ||
+        config_setting_type(config_setting_get_elem(to, 0)) != CONFIG_TYPE_INT) {
+        return job_wrong(p, to, "to: accepted are 1 to %d offsets of ranks, such as [1, -1]",
+                         NEIGHBOURS);
+    }
+    if (part != NULL && (!config_setting_is_array(part) || config_setting_length(part) != n)) {
+        return job_wrong(p, part, "part: accepted are as many numbers as to has");
+    }
+    x->to = calloc((size_t)n, sizeof(*x->to));
+    if (x->to == NULL) {
+        return job_wrong(p, NULL, "out of memory");
+    }
+    x->neighbours = n;
+    for (int i = 0; i < n; i++) {
+        const int offset = config_setting_get_int_elem(to, i);
+
+        x->to[i] = (neighbour_t){offset, 1.0 / n};
+        if (offset <= -WORKLOAD_RANKS || offset >= WORKLOAD_RANKS || offset == 0) {
+            return job_wrong(p, to, "to: %d is no offset of another rank", offset);
+        }
+        if (part != NULL &&
+            !job_number(p, config_setting_get_elem(part, (unsigned)i), 0.0, 1.0, &x->to[i].part)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* What a rank sends to its neighbours. */
+static int read_messages(parser_t *p, const config_setting_t *group, exchange_t *x)
+{
+    const config_setting_t *type  = config_setting_get_member(group, "type"),
+                           *sent  = config_setting_get_member(group, "messages"),
+                           *count = config_setting_get_member(group, "count");
+    double messages               = 1.0;
+
+    if (!job_only(p, group, "call, start, name, count, type, messages, to, part") ||
+        (type != NULL && !type_of(p, type, x)) ||
+        (sent != NULL && !job_whole(p, sent, 1e9, &messages)) ||
+        !read_neighbours(p, config_setting_get_member(group, "to"),
+                         config_setting_get_member(group, "part"), x)) {
+        return 0;
+    }
+    x->messages = (int)messages;
+    return (count != NULL && job_number(p, count, 0.0, COUNT_MOST, &x->count)) ||
+           job_wrong(p, group, "messages: they need a count");
+}
+
+static int read_named(parser_t *p, const config_setting_t *group, const config_setting_t *what,
+                      exchange_t *x);
+
 /* { start = OPERATION; ... } or { call = OPERATION; ... }, which has a name of its own if none. */
 static int read_exchange(parser_t *p, const config_setting_t *group, const config_setting_t *what)
 {
@@ -178,10 +238,16 @@ static int read_exchange(parser_t *p, const config_setting_t *group, const confi
                            *class  = config_setting_get_member(group, "class"),
                            *scales = config_setting_get_member(group, "scales");
     const int   calls              = strcmp(config_setting_name(what), "call") == 0;
-    workload_t *work               = p->work;
+    const char *value              = config_setting_get_string(what);
     exchange_t  x                  = {.part = 1.0};
-    size_t      index;
 
+    if (value != NULL && strcmp(value, "messages") == 0) {
+        if (read_messages(p, group, &x) && read_named(p, group, what, &x)) {
+            return 1;
+        }
+        free(x.to);
+        return 0;
+    }
     if (!job_only(p, group,
                   calls ? "call, name, count, type, class, scales, ranks, stride"
                         : "start, name, count, type, class, scales, ranks, stride") ||
@@ -195,10 +261,26 @@ static int read_exchange(parser_t *p, const config_setting_t *group, const confi
         return job_wrong(p, group, "%s: it needs a count%s", config_setting_name(what),
                          calls ? "" : " and a name, which a wait tells");
     }
-    if (!job_number(p, count, 0.0, COUNT_MOST, &x.count) ||
-        (name != NULL && !job_word(p, name, x.name))) {
+    return job_number(p, count, 0.0, COUNT_MOST, &x.count) && read_named(p, group, what, &x);
+}
+
+/* Which goes into the workload, with what belongs to it. */
+static int read_named(parser_t *p, const config_setting_t *group, const config_setting_t *what,
+                      exchange_t *made)
+{
+    const config_setting_t *name  = config_setting_get_member(group, "name");
+    const int               calls = strcmp(config_setting_name(what), "call") == 0;
+    workload_t             *work  = p->work;
+    exchange_t              x     = *made;
+    size_t                  index;
+
+    if (name == NULL && !calls) {
+        return job_wrong(p, group, "start: it needs a name, which a wait tells");
+    }
+    if (name != NULL && !job_word(p, name, x.name)) {
         return 0;
     }
+    made->to = NULL; /* it is the workload's, or freed below */
     if (name == NULL) {
         snprintf(x.name, sizeof(x.name), "%s %d", config_setting_get_string(what),
                  (int)config_setting_source_line(what));
@@ -210,12 +292,18 @@ static int read_exchange(parser_t *p, const config_setting_t *group, const confi
     }
     if (!find(p, x.name, &index)) {
         if (!add_exchange(p, &x, &index)) {
+            free(x.to);
             return 0;
         }
     } else if (is_early(&work->exchange[index])) {
         work->exchange[index] = x;
-    } else if (!same(&work->exchange[index], &x)) {
-        return job_wrong(p, group, "'%s' was something else before", x.name);
+    } else {
+        const int alike = same(&work->exchange[index], &x);
+
+        free(x.to);
+        if (!alike) {
+            return job_wrong(p, group, "'%s' was something else before", x.name);
+        }
     }
     return add_item(p, group, (item_t){.kind = ITEM_START, .exchange = index}) &&
            (!calls || add_item(p, group, (item_t){.kind = ITEM_WAIT, .exchange = index}));
@@ -412,6 +500,9 @@ int workload_read(workload_t *work, const char *path, char *why, size_t why_size
 
 void workload_free(workload_t *work)
 {
+    for (size_t i = 0; i < work->exchanges; i++) {
+        free(work->exchange[i].to);
+    }
     free(work->item);
     free(work->exchange);
     free(work->training.layer);

@@ -15,6 +15,7 @@ enum {
     WORKLOAD_ITEMS  = 1000000,
     WORKLOAD_NESTED = 8,
     WORKLOAD_RANKS  = 65536,
+    NEIGHBOURS      = 64, /* of one rank */
     TRAINING_LAYERS = 4096
 };
 
@@ -24,7 +25,13 @@ enum {
 #define RATE_LEAST 1e3
 #define RATE_MOST  1e21
 
-/* A collective that is started once or again and again, by its name. */
+/* Of the messages of a rank r: those to rank r + offset. */
+typedef struct neighbour {
+    int    offset;
+    double part; /* of their bytes */
+} neighbour_t;
+
+/* A collective, or messages to neighbours, that is started once or again and again, by its name. */
 typedef struct exchange {
     char name[WORKLOAD_NAME];
     char class[WORKLOAD_NAME]; /* "" or as in thinwire-train --codec: "grad"       */
@@ -39,8 +46,11 @@ typedef struct exchange {
     double         threshold; /* then: bytes of values that are compressed, at least          */
     int            first;     /* the first rank is the root each time                           */
     const char    *codec;     /* of a training's weights: what they travel by; else NULL         */
-    int            ranks;     /* that take part; 0: all                                         */
-    int            stride;    /* from one of them to the next                                   */
+    int            messages;  /* of a rank, to its neighbours; 0: it is a collective         */
+    neighbour_t   *to;        /* neighbours of them                                        */
+    int            neighbours;
+    int            ranks;  /* that take part; 0: all                                         */
+    int            stride; /* from one of them to the next                                   */
 } exchange_t;
 
 typedef enum item_kind {

@@ -62,7 +62,7 @@ typedef struct tw_codec_ops {
     const tw_kernels_t *kernels[TW_CPU_LEVELS]; /* NULL: none; scalar there must be */
 
     /* Up to the first without a spec. */
-    tw_codec_offer_t offers[8];
+    tw_codec_offer_t offers[12];
 } tw_codec_ops_t;
 
 /* bound (tw_codec_traits_t.max_error): the error that one encoding makes at most, in parts of the

@@ -65,13 +65,43 @@ tw_record_t watched(void)
 
     for (int c = 0; c < tw_candidates()->count; c++) {
         for (size_t i = 0; i < sizeof(could) / sizeof(could[0]); i++) {
-            if (strcmp(tw_candidates()->offer[c]->spec, could[i].spec) == 0) {
-                record.could[c] = could[i].bytes;
+            if (strcmp(tw_candidates()->row[c].spec, could[i].spec) == 0) {
+                record.could[0][c] = could[i].bytes;
             }
         }
     }
     record.could_bytes = 10000000;
     record.could_ns    = 1000000000;
+    return record;
+}
+
+/* Bytes per double: as many as bitpack says, or those of a codec of floats. */
+tw_record_t doubles(void)
+{
+    tw_record_t record = watched();
+
+    for (int c = 0; c < tw_candidates()->count; c++) {
+        const char *const spec = tw_candidates()->row[c].spec;
+
+        if (strncmp(spec, "bitpack:", 8) == 0) {
+            record.could[1][c] = (uint64_t)(spec[8] - '0') * 1250000;
+        } else {
+            record.could[1][c] = record.could[0][c] / 2;
+        }
+        record.could[0][c] = 0;
+    }
+    record.could_wide = record.could_bytes;
+    return record;
+}
+
+tw_record_t sent(int op, tw_why_t why, uint64_t bytes)
+{
+    tw_record_t record = record_of(TW_RULE_ALLREDUCE, why);
+
+    record.key.op       = (uint8_t)op;
+    record.key.elements = TW_ELEMENTS_DOUBLE;
+    record.uncompressed = record.sent = record.why_bytes[why] = bytes;
+    record.time_ns                                            = 0;
     return record;
 }
 

@@ -18,6 +18,12 @@ tw_record_t record_of(tw_rule_op_t op, tw_why_t why);
 tw_record_t compressed(void);
 tw_record_t watched(void);
 
+/* The latter with doubles. */
+tw_record_t doubles(void);
+
+/* 10 calls of this operation that send so many bytes of doubles, and whose time is not known. */
+tw_record_t sent(int op, tw_why_t why, uint64_t bytes);
+
 /* A head, remarks and records (to be freed) that give rise to all that a report can say. */
 tw_report_about_t about_everything(void);
 tw_record_t      *records_of_everything(size_t count);

@@ -281,6 +281,9 @@ static int program(int argc, char **argv)
     if (strcmp(name, "every") == 0) {
         return every();
     }
+    if (strcmp(name, "messages") == 0) {
+        return messages();
+    }
     if (strcmp(name, "roots") == 0) {
         return roots();
     }

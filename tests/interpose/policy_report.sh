@@ -4,7 +4,7 @@
 # where a program does not end as it should.
 # shellcheck source=tests/interpose/policy.bash disable=SC2015,SC2017,SC2154
 . "$top_srcdir/tests/interpose/policy.bash"
-plan 21
+plan 22
 
 # ---- what is printed ----------------------------------------------------------------------------
 
@@ -62,11 +62,11 @@ steps_said() {
 check "the contract: broken, kept, not looked at" steps_said
 
 verdicts() {
-    on 2 --codec tree8 -- allreduce && says 1 'thinwire: saved 75 % of bytes; time was not compared with native MPI (see --verify)' &&
+    on 2 --codec tree8 -- allreduce && says 1 'thinwire: codecs reached 100 % of the bytes sent: saved 75 % of all bytes; time was not compared with native MPI (see --verify)' &&
         is totals.bytes 131072 &&
         is totals.wire_bytes 32800 && on 2 --codec tree8 -- allreduce,200,x20 &&
-        says 1 'thinwire: compression does not pay here: 100 % of the collective time is in calls of under 4 KiB' &&
-        on 2 --codec tree8 -- allreduce,int,x3 && says 1 'nothing was compressed: 100 % of the bytes: type is not' &&
+        says 1 'bytes sent: compression does not pay here: 100 % of the collective time is in calls of under 4 KiB' &&
+        on 2 --codec tree8 -- allreduce,int,x3 && says 1 'nothing was compressed; 100 % of all bytes: type is not' &&
         on 1 --codec tree8 -- allreduce && are exact && says 1 'thinwire: nothing to compress: one rank sends nothing' &&
         is totals.reasons.single.calls 1 && on 1 -- allreduce,dup && sums 1 calls 'comm=1 rank'
 }
@@ -84,7 +84,7 @@ check "--quiet, and all of it by --json" quiet
 files() { # relative to where it was started, and only there
     rm -f "$text"
     (cd "$scratch" && on 2 --codec tree8 --report report.txt -- allreduce) && says 0 thinwire: &&
-        grep -q '^thinwire: saved 75 %' "$text" && rm -f "$text" &&
+        grep -q '^thinwire: codecs reached 100 % of the bytes sent: saved 75 %' "$text" && rm -f "$text" &&
         on 2 --quiet --codec tree8 --report "$text" -- allreduce && [ -s "$text" ]
 }
 check "--report FILE" files
@@ -199,6 +199,31 @@ every() {
 }
 check "watching: every collective is counted, persistent ones when they start" every
 
+# 3 ranks, 1000 doubles to the next one in each kind of message; see the program.
+sent() { # CALLS BYTES OPERATION [TYPE]
+    sums "$1" calls operation="$3" ${4:+type="$4"} && sums "$2" bytes operation="$3" ${4:+type="$4"}
+}
+messages() {
+    local name total
+    on 3 -- messages && says 1 ' 0 wrong' || return 1
+    for name in send bsend ssend isend ibsend issend sendrecv_replace put get accumulate rget; do
+        sent 3 24000 $name || return 1
+    done
+    sent 9 72000 rsend_init && sent 3 24000 sendrecv double && sent 6 0 sendrecv float &&
+        sent 2 16000 sendrecv MPI_LONG && sent 3 24000 sendrecv 'derived(double)' && sent 3 84000 sendrecv derived &&
+        sent 3 3000 sendrecv MPI_BYTE && sent 3 24 fetch_and_op || return 1
+    total=$((8 * 24000 + 72000 + 16000 + 24000 + 84000 + 3000))
+    if grep -q '^messages: newest' "$scratch/out"; then
+        sent 3 24000 send_c && sent 3 24000 isendrecv && sent 3 24000 psend_init || return 1
+        total=$((total + 72000))
+    fi
+    is traffic.2.kind point-to-point && is traffic.2.bytes $total && is traffic.2.integer 16000 &&
+        is traffic.2.byte 3000 && is traffic.2.other 84000 && is traffic.3.bytes $((4 * 24000 + 24)) &&
+        is totals.bytes $((total + 4 * 24000 + 24)) && says 1 ' of messages looked at hold' &&
+        grep -q ' isend  *double .* integers 100 %$' "$scratch/out" && says 1 'thinwire: codecs can reach 0 % of the bytes sent: nothing'
+}
+check "watching: messages and one-sided transfers of every kind are counted" messages
+
 rules_said() {
     on 3 --rule 'allreduce:float:>=1k=tree8' --rule 'bcast:>=1G=bf16' --rule 'allreduce=bf16' --rule '*:comm=17:off' \
         -- allreduce allgather && are tree8 exact && says 1 '(no_rule)' && says 1 'no rule matches' &&
@@ -213,7 +238,7 @@ check "rules: those that matched nothing are named, and calls that none matched"
 
 no_guess() { # of time: what a collective inside one machine would take is not known from here
     on 2 -- allreduce,500000,x4 alltoall,20000 && says 1 'thinwire: watching, no codec named, 2 ranks' &&
-        says 0 'estimated ms' && says 1 'thinwire: tree8 would save 75 % of the bytes; time is not estimated'
+        says 0 'estimated ms' && says 1 'thinwire: codecs can reach 100 % of the bytes sent: tree8 would save 75 % of all bytes, relative error up to 1.3e-02; time is not estimated'
 }
 check "watching: times are not guessed" no_guess
 
@@ -246,8 +271,8 @@ left() { # the launcher ends the rest; nobody waits for the rank that is gone
 check "a rank that leaves without MPI_Finalize" left
 
 without() {
-    on 2 -- no-collectives && says 0 'NOTHING WAS INTERCEPTED' && says 1 'no collective' && is 'rows.#' 0 &&
-        on 2 --codec tree8 -- no-collectives && says 1 'no collective'
+    on 2 -- no-collectives && says 0 'NOTHING WAS INTERCEPTED' && says 2 'messages from rank to rank, which' && is traffic.0.calls 0 &&
+        on 2 --codec tree8 -- no-collectives && says 1 'codecs can reach 0 % of the bytes sent: nothing was compressed; 100 %'
 }
 check "a program without collectives" without
 

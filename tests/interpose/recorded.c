@@ -174,6 +174,25 @@ static void messages(void)
     MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
 }
 
+/* 1000 floats to the next rank and 500 to the one before, where there are such, and computing meanwhile. */
+static void of_neighbours(void)
+{
+    for (int i = 0; i < 20; i++) {
+        const int next   = rank + 1 < size ? rank + 1 : MPI_PROC_NULL,
+                  before = rank > 0 ? rank - 1 : MPI_PROC_NULL;
+        MPI_Request request[4];
+
+        MPI_Irecv(out, 1000, MPI_FLOAT, before, 1, MPI_COMM_WORLD, &request[0]);
+        MPI_Irecv(out + 1000, 500, MPI_FLOAT, next, 1, MPI_COMM_WORLD, &request[1]);
+        MPI_Isend(in, 1000, MPI_FLOAT, next, 1, MPI_COMM_WORLD, &request[2]);
+        MPI_Isend(in, 500, MPI_FLOAT, before, 1, MPI_COMM_WORLD, &request[3]);
+        usleep(1000);
+        MPI_Waitall(4, request, MPI_STATUSES_IGNORE);
+        MPI_Allreduce(in, out, 20, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+        totals[ALLREDUCE] += 20;
+    }
+}
+
 static void all_forms(void)
 {
     MPI_Comm sub, dup;
@@ -559,6 +578,8 @@ static int run(const char *what, int number)
         of_sizes_again();
     } else if (strcmp(what, "one") == 0) {
         by_one_rank();
+    } else if (strcmp(what, "neighbours") == 0) {
+        of_neighbours();
     } else if (strcmp(what, "slow") == 0) {
         by_the_slowest();
     } else if (strcmp(what, "sharing") == 0) {

@@ -305,6 +305,36 @@ START_TEST(the_order_of_ranks_does_not_matter)
 }
 END_TEST
 
+/* Numbers are none of it; integers put into doubles are subnormal or NaN, and in the middle as well. */
+START_TEST(what_messages_hold)
+{
+    static const int64_t words[] = {3, -3, 70000};
+    double               many[1000];
+    float                few[5] = {0.0f, -3.0f, 16777215.0f, 4.0f, 1.0f};
+
+    for (int i = 0; i < 1000; i++) {
+        many[i] = 0.1 * i;
+    }
+    ck_assert_uint_eq(tw_census_of(many, 1000, true), 0);
+    ck_assert_uint_eq(tw_census_of(many, 1, true), 0); /* 0 alone is no integer */
+    ck_assert_uint_eq(tw_census_of(few, 5, false), 1u << TW_CENSUS_INTEGERS);
+    few[1] = 0.5f;
+    ck_assert_uint_eq(tw_census_of(few, 5, false), 0);
+    few[1] = 1e-19f;
+    ck_assert_uint_eq(tw_census_of(few, 5, false), 1u << TW_CENSUS_WIDE);
+    few[1] = (float)INFINITY;
+    ck_assert_uint_eq(tw_census_of(few, 5, false), 1u << TW_CENSUS_NOT_FINITE);
+    memcpy(many + 998, &words[0], sizeof(double));
+    ck_assert_uint_eq(tw_census_of(many, 1000, true), 1u << TW_CENSUS_SUBNORMAL);
+    memcpy(many + 1, &words[1], sizeof(double));
+    ck_assert_uint_eq(tw_census_of(many, 1000, true),
+                      1u << TW_CENSUS_SUBNORMAL | 1u << TW_CENSUS_NOT_FINITE);
+    ck_assert_uint_eq(tw_census_of(words, 3, true),
+                      1u << TW_CENSUS_SUBNORMAL | 1u << TW_CENSUS_NOT_FINITE);
+    ck_assert_uint_eq(tw_census_of(words, 0, true), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("records");
@@ -313,6 +343,7 @@ int main(void)
     random_numbers.state = test_seed();
     tcase_set_timeout(table, 60);
     tcase_set_timeout(merge, 60);
+    tcase_add_test(table, what_messages_hold);
     tcase_add_test(table, every_part_of_a_key_tells_records_apart);
     tcase_add_test(table, records_never_move);
     tcase_add_test(table, the_table_has_an_end_and_loses_nothing);

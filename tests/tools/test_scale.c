@@ -352,6 +352,74 @@ START_TEST(parts_of_the_ranks)
 }
 END_TEST
 
+/* A latency, the further messages, and their bytes over the links of the node; nothing on one rank. */
+START_TEST(messages_to_neighbours)
+{
+    static const char call[] =
+        "{ call = \"messages\"; count = 1000000; messages = 3; to = [1, -2]; "
+        "part = [0.75, 0.25]; }";
+    on_four_t      *k    = on_four("tree8");
+    tw_link_facts_t link = k->facts.between;
+    step_time_t     time = time_of(&k->how, call);
+
+    NEAR(time.seconds,
+         link.latency + 2.0 * link.message + fmax(4e6 / link.bandwidth, 4e6 / link.shared));
+    NEAR(time.exposed, time.seconds);
+    NEAR(time.bytes, 4e6);
+    k->facts =
+        made_up(4, 2); /* of a node's ranks one sends its neighbour on, both the one behind */
+    link = k->facts.between;
+    time = time_of(&k->how, call);
+    NEAR(time.seconds, link.latency + 2.0 * link.message +
+                           fmax(fmax(4e6 / link.bandwidth, (3e6 + 2e6) / link.shared),
+                                3e6 / fmin(k->facts.inside.bandwidth, k->facts.inside.shared)));
+    k->facts = made_up(1, 1);
+    NEAR(time_of(&k->how, call).seconds, 0.0);
+    k->facts = made_up(4, 1); /* beside computing */
+    time = time_of(&k->how, "{ start = \"messages\"; name = \"m\"; count = 1000000; to = [1]; }, "
+                            "{ compute = 9; }, { wait = \"m\"; }");
+    NEAR(time.seconds, 9.0);
+}
+END_TEST
+
+/* As `thinwire run` decides: nothing below the threshold, and doubles where they are asked for. */
+START_TEST(what_is_left_as_it_is)
+{
+    static const char head[] = "name = \"job\"; ranks = 1; threshold = 4000000; step = (";
+    static const struct {
+        const char *call;
+        int         wide;
+        const char *codec; /* by which it travels; "": doubles as they are */
+    } calls[] = {
+        {"count = 1000000;", 0, "tree8"},
+        {"count = 999999;", 0, "fp32"},
+        {"count = 1000000; type = \"double\";", 0, ""},
+        {"count = 1000000; type = \"double\";", 1, "tree8"},
+        {"count = 499999; type = \"double\";", 1, ""},
+    };
+    on_four_t *k = on_four("tree8");
+    char       text[TEXT], why[WHY] = "";
+    workload_t work;
+
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        step_exchange_t found;
+
+        snprintf(text, sizeof(text), "%s{ call = \"allreduce\"; %s });", head, calls[i].call);
+        ck_assert_msg(read_text(&work, text, why), "%s", why);
+        k->how.wide = calls[i].wide;
+        ck_assert_msg(step_exchange(&work.exchange[0], &k->how, &found, why, sizeof(why)), "%s",
+                      why);
+        if (calls[i].codec[0] != '\0') {
+            ck_assert_ptr_nonnull(found.codec);
+            ck_assert_str_eq(found.codec->spec, calls[i].codec);
+        } else {
+            ck_assert(found.codec == NULL || found.codec->bytes == sizeof(double));
+        }
+        workload_free(&work);
+    }
+}
+END_TEST
+
 /* A program under the drop-in: what no codec makes smaller is MPI's own. */
 START_TEST(what_is_left_to_mpi)
 {
@@ -862,6 +930,17 @@ static const struct {
     {STEP("{ compute = 1; wait = \"a\"; }"), ":2: 'wait' is no key here"},
     {STEP("{ compute = 1; fixed = 1; }"), ":2: fixed: accepted is true or false"},
     {STEP("{ compute = 1; idle = 1; }"), ":2: idle: accepted is true or false"},
+    {"name = \"x\"; ranks = 1; step = ({ call = \"messages\"; count = 1; });",
+     ":1: to: accepted are 1 to 64 offsets of ranks, such as [1, -1]"},
+    {"name = \"x\"; ranks = 1; step = ({ call = \"messages\"; count = 1; to = [1, 0]; });",
+     ":1: to: 0 is no offset of another rank"},
+    {"name = \"x\"; ranks = 1; step = ({ call = \"messages\"; count = 1; to = [1, 2]; part = "
+     "[1.0]; });",
+     ":1: part: accepted are as many numbers as to has"},
+    {"name = \"x\"; ranks = 1; step = ({ call = \"messages\"; to = [1]; });",
+     ":1: messages: they need a count"},
+    {"name = \"x\"; ranks = 1; step = ({ start = \"messages\"; count = 1; to = [1]; });",
+     ":1: start: it needs a name, which a wait tells"},
     {"name = \"x\"; ranks = 1; threshold = -1; step = ({ compute = 1; });",
      ":1: threshold: accepted is a number from 0 to 1e+15"},
     {"name = \"x\"; ranks = 1;\nthreshold = 1;\ntraining = { batch = 1; layers = ({ name = \"a\"; "
@@ -1313,6 +1392,8 @@ int main(void)
     tcase_add_test(tcase, shares_and_what_is_fixed);
     tcase_add_test(tcase, parts_of_the_ranks);
     tcase_add_test(tcase, what_is_compressed);
+    tcase_add_test(tcase, messages_to_neighbours);
+    tcase_add_test(tcase, what_is_left_as_it_is);
     tcase_add_test(tcase, what_is_left_to_mpi);
     tcase_add_test(tcase, idling_is_not_computing);
     tcase_add_test(tcase, an_unknown_codec_is_said);

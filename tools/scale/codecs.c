@@ -158,6 +158,74 @@ int codecs_measure(const specs_t *specs, const char *const *more, tw_context_t *
     return good;
 }
 
+/* The codec of floats that is most like it: of the same name, if there is one, and then of the size of its
+ * codes. */
+static const tw_codec_facts_t *nearest(const tw_facts_t *facts, const char *name, double bytes)
+{
+    const size_t            length = strlen(name);
+    const tw_codec_facts_t *found  = NULL;
+    int                     alike  = 0;
+
+    for (int c = 0; c < facts->codecs; c++) {
+        const tw_codec_facts_t *codec = &facts->codec[c];
+        const int               same  = strncmp(codec->spec, name, length) == 0 &&
+                         (codec->spec[length] == ':' || codec->spec[length] == '\0');
+
+        if (codec->wide || strcmp(codec->spec, "fp32") == 0 || same < alike) {
+            continue;
+        }
+        if (found == NULL || same > alike ||
+            fabs(codec->bytes - bytes) < fabs(found->bytes - bytes)) {
+            found = codec;
+            alike = same;
+        }
+    }
+    return found;
+}
+
+int codecs_complete(const char *const *specs, tw_context_t *ctx, tw_facts_t *facts, char *taken,
+                    size_t size, char *why, size_t why_size)
+{
+    size_t used = 0;
+
+    taken[0] = '\0';
+    for (; *specs != NULL; specs++) {
+        const tw_codec_facts_t *by;
+        tw_codec_facts_t       *made = &facts->codec[facts->codecs];
+        tw_codec_traits_t       traits;
+        tw_codec_t             *codec = NULL;
+        int                     n;
+
+        if (tw_facts_codec(facts, *specs, 0) != NULL) {
+            continue;
+        }
+        if (facts->codecs == TW_FACTS_CODECS ||
+            tw_codec_create(ctx, *specs, TW_F32, &codec, NULL, 0) != TW_OK) {
+            snprintf(why, why_size, "%s is not in the facts, which hold no more codecs", *specs);
+            return 0;
+        }
+        tw_codec_traits(codec, &traits);
+        by = nearest(facts, traits.name, traits.bytes);
+        if (by == NULL) {
+            snprintf(why, why_size, "%s is not in the facts, nor is any codec like it", *specs);
+            tw_codec_destroy(codec);
+            return 0;
+        }
+        *made = *by;
+        snprintf(made->spec, sizeof(made->spec), "%s", *specs);
+        made->bytes     = traits.bytes;
+        made->block     = traits.block;
+        made->max_error = fmin(traits.max_error, NO_BOUND);
+        made->feedback  = traits.feedback;
+        facts->codecs++;
+        n = snprintf(taken + used, size - used, "%s%s as %s", used > 0 ? ", " : "", *specs,
+                     by->spec);
+        used += n > 0 && (size_t)n < size - used ? (size_t)n : 0;
+        tw_codec_destroy(codec);
+    }
+    return 1;
+}
+
 void codecs_set_rate(tw_facts_t *facts, double rate)
 {
     for (int k = 0; k < facts->codecs && rate > 0.0; k++) {

@@ -14,6 +14,11 @@
 int codecs_measure(const specs_t *specs, const char *const *more, tw_context_t *ctx,
                    tw_facts_t *facts, char *why, size_t why_size);
 
+/** Codecs, up to a NULL, that the facts have not get the times of the nearest in bytes, which `taken` tells, ""
+ * for none: "bitpack:1 as bitpack:2". @return as above. */
+int codecs_complete(const char *const *specs, tw_context_t *ctx, tw_facts_t *facts, char *taken,
+                    size_t size, char *why, size_t why_size);
+
 /** All codecs but those that change nothing take as long for each byte of float32: so many bytes a second;
  * 0: nothing is changed. */
 void codecs_set_rate(tw_facts_t *facts, double rate);

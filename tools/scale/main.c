@@ -29,13 +29,9 @@ typedef struct scale_arguments {
 /* Powers of two, or as the list says. */
 static int read_ranks(study_t *study, const char *list, char *why, size_t why_size)
 {
-    if (study->work.fixed) {
+    if (list == NULL && study->work.fixed) {
         study->ranks[study->sizes++] = study->work.ranks;
-        if (list != NULL) {
-            snprintf(why, why_size, "--ranks: this job runs on its %d ranks only",
-                     study->work.ranks);
-        }
-        return list == NULL;
+        return 1;
     }
     if (list == NULL) {
         for (int n = 2; n <= (study->simulate ? 64 : 1024); n *= 2) {
@@ -59,9 +55,14 @@ static int read_ranks(study_t *study, const char *list, char *why, size_t why_si
         study->ranks[study->sizes++] = (int)n;
         at                           = end;
         if (*at == '\0') {
-            return 1;
+            break;
         }
     }
+    if (study->work.fixed && (study->sizes != 1 || study->ranks[0] != study->work.ranks)) {
+        snprintf(why, why_size, "--ranks: this job runs on its %d ranks only", study->work.ranks);
+        return 0;
+    }
+    return 1;
 }
 
 static int read_networks(study_t *study, const char *list, char *why, size_t why_size)
@@ -277,6 +278,10 @@ static int run(study_t *study, const scale_arguments_t *a)
            a->algorithm != NULL && study->algorithms == 1 ? "; allreduces by " : "",
            a->algorithm != NULL && study->algorithms == 1 ? a->algorithm : "");
     study_rows(study, &report);
+    study_unmodelled(study);
+    if (study->taken[0] != '\0') {
+        printf("\nNot in --facts, so taken to be as fast as another one: %s\n", study->taken);
+    }
     study_verdict(study, &report);
     well = a->plot == NULL || study_plot(study, a->plot);
     return report_end(&report, study->job, well) == EXIT_OK && well ? EXIT_OK : EXIT_FAILED;
@@ -289,14 +294,16 @@ static int complete(study_t *study, const scale_arguments_t *a, tw_context_t *ct
     const char *more[TW_FACTS_CODECS + 2] = {NULL};
     size_t      n;
 
-    if (a->facts != NULL) {
-        return read_facts(study, a, why, why_size);
-    }
     memcpy(more, study->travel, sizeof(study->travel));
     for (n = 0; more[n] != NULL;) {
         n++;
     }
-    more[n]             = study->act;
+    more[n] = study->act;
+    if (a->facts != NULL) {
+        return read_facts(study, a, why, why_size) &&
+               codecs_complete(more, ctx, &study->facts, study->taken, sizeof(study->taken), why,
+                               why_size);
+    }
     study->facts.engine = 2e-6;
     study_per_node(study, 1);
     if (!read_networks(study, a->network != NULL ? a->network : "ethernet-10g", why, why_size) ||
@@ -343,6 +350,10 @@ int scale_main(job_t *job, int argc, char **argv)
             OPTION_TEXT, &a.algorithm, 0, 0},
            {"--ranks-per-node", "LIST", "Ranks on a node (default 1, or as in --facts).", OPTION_TEXT,
             &a.per_node, 0, 0},
+           {"--double", NULL,
+            "Doubles of a recorded program too, as thinwire run --double does (default: they stay as\n"
+               "they are).",
+            OPTION_FLAG, &study.wide, 0, 0},
            {"--simulate", NULL, "Play the steps by the library's own code in simulated time.",
             OPTION_FLAG, &study.simulate, 0, 0},
            {"--weak", NULL, "Each rank keeps its examples (default: all ranks share them).",

@@ -57,6 +57,13 @@ static int script_make(script_t *script, const workload_t *work, const step_case
         script_exchange_t *x = &script->exchange[i];
         step_exchange_t    found;
 
+        if (work->exchange[i].messages > 0) {
+            snprintf(why, why_size,
+                     "--simulate: '%.60s' is of messages; what is played is collectives",
+                     work->exchange[i].name);
+            free(script->exchange);
+            return 0;
+        }
         if (!step_exchange(&work->exchange[i], how, &found, why, why_size)) {
             free(script->exchange);
             return 0;

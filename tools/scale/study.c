@@ -49,6 +49,7 @@ static int time_of(const study_t *study, const network_t *network, const tw_fact
                                         .algorithm      = variant->algorithm,
                                         .act            = study->act,
                                         .weights        = study->weights,
+                                        .wide           = study->wide,
                                         .only_gradients = codec != NULL && codec->feedback,
                                         .share = study->weak ? 1.0 : (double)study->work.ranks / facts->ranks};
     workload_t              made     = {.ranks = 0};
@@ -352,6 +353,47 @@ static void say_errors(const study_t *study)
         printf("; a recorded program's within %.0f %% in half of them", 100.0 * PROGRAM_ERROR_HALF);
     }
     printf(" (docs/performance.md).\n");
+}
+
+/* Seconds of a step that were recorded and stay as they are. */
+static double recorded(const workload_t *work, size_t from, size_t end)
+{
+    double sum = 0.0;
+
+    for (size_t i = from; i < end; i++) {
+        const item_t *item = &work->item[i];
+
+        if (item->kind == ITEM_IDLE) {
+            sum += item->seconds;
+        } else if (item->kind == ITEM_REPEAT) {
+            sum += (double)item->times * recorded(work, i + 1, item->end);
+            i = item->end;
+        }
+    }
+    return sum;
+}
+
+void study_unmodelled(const study_t *study)
+{
+    const workload_t *work  = &study->work;
+    const double      idle  = recorded(work, 0, work->items);
+    int               sends = 0;
+
+    for (size_t i = 0; i < work->exchanges; i++) {
+        sends = sends || work->exchange[i].messages > 0;
+    }
+    if (idle > 0.0) {
+        printf(
+            "\nNot modelled: %.3g s of a step are as they were recorded, on any network: receives "
+            "without sends, and collectives that no job has.\n",
+            idle);
+    }
+    if (sends) {
+        printf("%sMessages take what their bytes, neighbours and number do, and are not "
+               "compressed. Not "
+               "modelled: ranks that wait for each other one after the other.\n",
+               idle > 0.0 ? "" : "\n");
+    }
 }
 
 void study_verdict(const study_t *study, report_t *report)

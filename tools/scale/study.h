@@ -37,8 +37,10 @@ typedef struct study {
     size_t       variants;
     size_t       schemes, algorithms, nodes; /* how many of each were asked for, 1 for none */
     int          weak;                       /* the examples of a rank stay as they are */
+    int          wide;                       /* doubles of a recorded program too    */
     int          simulate;                   /* steps are played, not computed */
     tw_facts_t   facts;                      /* of which links and ranks are replaced   */
+    char         taken[400]; /* codecs that facts have not, by which they are told */
     specs_t      specs;
     const char  *act;     /* codec of activations and their gradients; NULL: as that of gradients */
     const char  *weights; /* codec of weights with owners; NULL: as the job says               */
@@ -56,6 +58,9 @@ int study_variants(study_t *study, const char *schemes, const char *algorithms,
 
 /** Ranks of a node where no list said them. */
 void study_per_node(study_t *study, int ranks);
+
+/** Lines that say what of a step the table does not tell. */
+void study_unmodelled(const study_t *study);
 
 /** One row anew. @return as above. */
 int study_one(const study_t *study, size_t n, size_t r, size_t v, size_t s, step_time_t *time,
