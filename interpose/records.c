@@ -28,7 +28,7 @@ const char *const tw_why_texts[TW_WHY_COUNT] = {
 #undef X
 };
 
-const char *const tw_traffic_texts[TW_TRAFFICS] = {
+const char *const tw_traffic_kind_texts[TW_TRAFFICS] = {
 #define X(name, text) text,
     TW_TRAFFIC_LIST(X)
 #undef X
@@ -46,7 +46,7 @@ const char *const tw_census_texts[TW_CENSUS] = {
 #undef X
 };
 
-tw_traffic_t tw_traffic_of(int op)
+tw_traffic_kind_t tw_traffic_kind_of(int op)
 {
     return op >= TW_WATCHED_PUT                  ? TW_TRAFFIC_ONE_SIDED
            : op >= TW_WATCHED_SEND               ? TW_TRAFFIC_MESSAGE
@@ -289,8 +289,8 @@ void tw_records_add(const tw_record_key_t *key, const tw_record_t *delta)
 /* Of messages there are calls and bytes alone (messages.c); the rest follows from these. */
 static void tw_record_complete(tw_record_t *record)
 {
-    const tw_traffic_t traffic = tw_traffic_of(record->key.op);
-    const tw_why_t     why     = traffic == TW_TRAFFIC_MESSAGE ? TW_WHY_MESSAGE : TW_WHY_ONE_SIDED;
+    const tw_traffic_kind_t traffic = tw_traffic_kind_of(record->key.op);
+    const tw_why_t          why = traffic == TW_TRAFFIC_MESSAGE ? TW_WHY_MESSAGE : TW_WHY_ONE_SIDED;
 
     if (traffic == TW_TRAFFIC_MESSAGE || traffic == TW_TRAFFIC_ONE_SIDED) {
         record->sent           = record->uncompressed;

@@ -106,16 +106,16 @@ typedef enum tw_watched {
     X(MESSAGE, "point-to-point")                                                                   \
     X(ONE_SIDED, "one-sided")
 
-typedef enum tw_traffic {
+typedef enum tw_traffic_kind {
 #define X(name, text) TW_TRAFFIC_##name,
     TW_TRAFFIC_LIST(X)
 #undef X
         TW_TRAFFICS
-} tw_traffic_t;
+} tw_traffic_kind_t;
 
-extern const char *const tw_traffic_texts[TW_TRAFFICS];
+extern const char *const tw_traffic_kind_texts[TW_TRAFFICS];
 
-tw_traffic_t tw_traffic_of(int op);
+tw_traffic_kind_t tw_traffic_kind_of(int op);
 
 /* What travels; mixed derived types are other ones. */
 #define TW_ELEMENTS_LIST(X)                                                                        \

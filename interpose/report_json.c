@@ -223,7 +223,7 @@ static void tw_json_row(tw_json_t *json, const tw_report_about_t *about, const t
     tw_json_field(json, "object", record->key.object, sizeof(record->key.object));
     tw_json_count(json, "offset", record->key.offset);
     tw_json_text(json, "operation", operation);
-    tw_json_text(json, "traffic", tw_traffic_texts[tw_traffic_of(record->key.op)]);
+    tw_json_text(json, "traffic", tw_traffic_kind_texts[tw_traffic_kind_of(record->key.op)]);
     tw_json_text(json, "elements",
                  tw_elements_texts[record->key.elements < TW_ELEMENTS ? record->key.elements : 0]);
     tw_json_flag(json, "nonblocking", record->key.nonblocking != 0);
@@ -263,13 +263,13 @@ static void tw_json_candidates(tw_json_t *json, const tw_report_about_t *about,
 static void tw_json_traffic(tw_json_t *json, const tw_record_t *records, size_t count,
                             const tw_record_t *sum)
 {
-    tw_traffic_sum_t sums[TW_TRAFFICS];
+    tw_traffic_kind_sum_t sums[TW_TRAFFICS];
 
     tw_report_traffic(records, count, sums);
     tw_json_open(json, "traffic", '[');
     for (int t = 0; t < TW_TRAFFICS; t++) {
         tw_json_open(json, NULL, '{');
-        tw_json_text(json, "kind", tw_traffic_texts[t]);
+        tw_json_text(json, "kind", tw_traffic_kind_texts[t]);
         tw_json_count(json, "calls", sums[t].calls);
         tw_json_count(json, "bytes", sums[t].bytes);
         tw_json_number(json, "share",

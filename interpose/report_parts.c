@@ -147,12 +147,13 @@ void tw_report_sum(const tw_record_t *records, size_t count, tw_record_t *sum)
     }
 }
 
-void tw_report_traffic(const tw_record_t *records, size_t count, tw_traffic_sum_t sums[TW_TRAFFICS])
+void tw_report_traffic(const tw_record_t *records, size_t count,
+                       tw_traffic_kind_sum_t sums[TW_TRAFFICS])
 {
     memset(sums, 0, TW_TRAFFICS * sizeof(*sums));
     for (size_t i = 0; i < count; i++) {
-        tw_traffic_sum_t *sum      = &sums[tw_traffic_of(records[i].key.op)];
-        const uint8_t     elements = records[i].key.elements;
+        tw_traffic_kind_sum_t *sum      = &sums[tw_traffic_kind_of(records[i].key.op)];
+        const uint8_t          elements = records[i].key.elements;
 
         sum->calls += records[i].calls;
         sum->bytes += records[i].uncompressed;

@@ -40,13 +40,13 @@ void tw_format_why(char *text, size_t size, int why);
 /* ---- sums ---------------------------------------------------------------------------------- */
 
 /* The records of one kind of traffic, calls and bytes by what travels. */
-typedef struct tw_traffic_sum {
+typedef struct tw_traffic_kind_sum {
     uint64_t calls, bytes;
     uint64_t elements[TW_ELEMENTS]; /* of the bytes */
-} tw_traffic_sum_t;
+} tw_traffic_kind_sum_t;
 
 void tw_report_traffic(const tw_record_t *records, size_t count,
-                       tw_traffic_sum_t sums[TW_TRAFFICS]);
+                       tw_traffic_kind_sum_t sums[TW_TRAFFICS]);
 
 /* All records as one; its key says nothing. */
 void tw_report_sum(const tw_record_t *records, size_t count, tw_record_t *sum);

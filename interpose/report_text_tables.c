@@ -73,7 +73,7 @@ void tw_text_traffic(tw_text_report_t *report)
                                              TW_ELEMENTS_INTEGERS, TW_ELEMENTS_BYTES,
                                              TW_ELEMENTS_OTHER};
     tw_text_table_t           *table      = tw_text_new_table(report, 9, 1, 0, headings);
-    tw_traffic_sum_t           sums[TW_TRAFFICS];
+    tw_traffic_kind_sum_t      sums[TW_TRAFFICS];
 
     tw_report_traffic(report->records, report->count, sums);
     for (int t = 0; t < TW_TRAFFICS; t++) {
@@ -82,7 +82,7 @@ void tw_text_traffic(tw_text_report_t *report)
         if (row == NULL) {
             continue;
         }
-        snprintf(row[0], TW_CELL, "%s", tw_traffic_texts[t]);
+        snprintf(row[0], TW_CELL, "%s", tw_traffic_kind_texts[t]);
         tw_cell_count(row[1], sums[t].calls);
         tw_cell_mb(row[2], sums[t].bytes);
         tw_format_percent(row[3], TW_CELL, (double)sums[t].bytes, (double)report->sum.uncompressed);
@@ -226,7 +226,8 @@ static void tw_site_numbers(const tw_report_about_t *about, const tw_record_t *r
     tw_cell_count(row[5], record->calls);
     tw_cell_mb(row[6], record->uncompressed);
     tw_cell_mb(row[7], record->sent);
-    if (tw_traffic_of(record->key.op) < TW_TRAFFIC_MESSAGE) { /* of others it is not measured */
+    if (tw_traffic_kind_of(record->key.op) <
+        TW_TRAFFIC_MESSAGE) { /* of others it is not measured */
         tw_cell_ms(row[8], about, record->time_ns);
     }
     if (record->why[TW_WHY_NOT] > 0) {
