@@ -259,6 +259,25 @@ hpcc_all() {
     check "HPCC on $1 ranks, bitpack:6: its FFT within 4e-10" hpcc_bitpack "$1"
 }
 
+# ---- mpi4py's own tests --------------------------------------------------------------------------
+
+# Without those that start processes, which now and then hang in Open MPI 4.1 alone.
+mpi4py=$top_builddir/mpi4py
+suite() {
+    limit=900 start "$1" "$2" "${@:3}" "$mpi4py/bin/python" "$mpi4py/source/test/main.py" --no-builddir -q -e spawn -e dynproc &&
+        grep -E '^(Ran|OK|FAILED)' "$scratch/$1/err" | sed 's/ in .*//' >"$scratch/$1/sum" && grep -q '^OK' "$scratch/$1/sum"
+}
+suite_watched() { suite "suite.watched.$1" "$1" "${drop_in[@]}" -- && same "suite.$1" "suite.watched.$1" sum && [ -s "$scratch/suite.watched.$1/json" ]; }
+suite_encoded() {
+    encoded suite "suite.encoded.$1" "$1" "${drop_in[@]}" "${all[@]}" -- && same "suite.$1" "suite.encoded.$1" sum &&
+        went "suite.encoded.$1" allgather MPI_INT bitpack:4
+}
+suite_all() {
+    check "mpi4py's tests on $1 ranks" suite "suite.$1" "$1"
+    check "mpi4py's tests on $1 ranks, watched" suite_watched "$1"
+    check "mpi4py's tests on $1 ranks, all that can be encoded" suite_encoded "$1"
+}
+
 # ---- all -----------------------------------------------------------------------------------------
 
 nothing() { echo "1..0 # SKIP $1"; exit 0; }
@@ -273,6 +292,7 @@ both() { # NAME FUNCTION PACKAGES COMMAND...: where the command fails, the packa
 }
 both "mpi4py SGD" sgd_all "python3-mpi4py python3-numpy" "$python" -c 'import mpi4py, numpy'
 both "mpi4py collectives" collectives_all "python3-mpi4py python3-numpy" "$python" -c 'import mpi4py, numpy'
+both "mpi4py's tests" suite_all "of PyPI (./quickstart check --apps)" "$mpi4py/bin/python" -c 'import mpi4py, numpy'
 both "LAMMPS" lammps_all "lammps" command -v lmp
 both "HPCC" hpcc_all "hpcc" command -v hpcc
 plan "$number"
