@@ -22,6 +22,7 @@
 #include "interpose/state.h"
 #include "interpose/recording.h"
 #include "runtime/base/clock.h"
+#include "runtime/base/beside.h"
 
 #define TW_FINISH_LIMIT_S 5
 #define TW_FINISH_FOREVER 1e9
@@ -218,11 +219,11 @@ static void tw_finish_file(const char *name, const char *what, const tw_report_a
                            void (*write)(FILE *, const tw_report_about_t *, const tw_record_t *,
                                          size_t))
 {
-    FILE *file = fopen(name, "w");
+    FILE *file = tw_file_open(name);
     bool  failed;
 
     if (file == NULL) {
-        tw_complain("the %s %s cannot be written: %s", what, name, strerror(errno));
+        tw_complain("the %s %s cannot be written: %s", what, name, tw_file_error(errno));
         return;
     }
     errno = 0;

@@ -20,6 +20,7 @@
 #include "interpose/state.h"
 #include <thinwire/version.h>
 
+#include "runtime/base/beside.h"
 #include "runtime/base/bytes.h"
 #include "runtime/base/file.h"
 #include "runtime/library.h"
@@ -164,6 +165,27 @@ static tw_status_t tw_settings_record(const char *path)
     return TW_OK;
 }
 
+/* What is written later would replace what was written before. */
+static tw_status_t tw_settings_apart(void)
+{
+    const struct {
+        const char *name, *path;
+    } file[] = {{"THINWIRE_REPORT", tw_state.config.report},
+                {"THINWIRE_JSON", tw_state.config.json},
+                {"THINWIRE_RECORD", tw_state.config.record}};
+
+    for (size_t i = 0; tw_state.rank == 0 && i < 3; i++) {
+        for (size_t k = i + 1; k < 3; k++) {
+            if (*file[i].path != '\0' && *file[k].path != '\0' &&
+                tw_file_same(file[i].path, file[k].path)) {
+                tw_say("%s and %s are the same file, %s", file[i].name, file[k].name, file[i].path);
+                return TW_ERR_SETTING;
+            }
+        }
+    }
+    return TW_OK;
+}
+
 /* From the environment; what is wrong is said in one line by rank 0. */
 static tw_status_t tw_settings_read(void)
 {
@@ -207,6 +229,9 @@ static tw_status_t tw_settings_read(void)
     }
     if (status == TW_OK) {
         status = tw_settings_record(tw_state.config.record);
+    }
+    if (status == TW_OK) {
+        status = tw_settings_apart();
     }
     tw_state.exec = (tw_exec_t){.memory = TW_MEMORY_HOST};
     tw_state.exec.threads =

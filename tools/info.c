@@ -34,6 +34,14 @@ static void print_device(const device_facts_t *device)
     }
 }
 
+static const char *cuda_awareness(const char *aware)
+{
+    return strcmp(aware, "yes") == 0 ? "yes (MPI can send device memory)"
+           : strcmp(aware, "no") == 0
+               ? "no (MPI cannot send device memory)"
+               : "unknown (MPI does not say whether it can send device memory)";
+}
+
 /* How codes in device memory would reach the other ranks: THINWIRE_DEVICE_PATH. */
 static const char *device_path(const device_facts_t *device, const mpi_library_t *mpi)
 {
@@ -168,10 +176,12 @@ static json_t *settings_json(void)
 
 static void print_machine(const json_t *machine)
 {
-    printf("machine     %s, %s, %lld cores for this process, %.1f GiB\n",
+    const long long cores = (long long)json_integer_value(json_object_get(machine, "cores"));
+
+    printf("machine     %s, %s, %lld core%s for this process, %.1f GiB\n",
            json_string_value(json_object_get(machine, "cpu")),
-           json_string_value(json_object_get(machine, "architecture")),
-           (long long)json_integer_value(json_object_get(machine, "cores")),
+           json_string_value(json_object_get(machine, "architecture")), cores,
+           cores == 1 ? "" : "s",
            (double)json_integer_value(json_object_get(machine, "memory_bytes")) / 1073741824.0);
 }
 
@@ -189,7 +199,7 @@ static void info_collect(const job_t *job, tw_context_t *ctx, const specs_t *spe
     printf("CPU level   %s\n", tw_cpu_level(ctx));
     printf("MPI         %s\n", mpi.library);
     printf("fabric      %s\n", mpi.fabric);
-    printf("CUDA-aware  %s (MPI can send device memory)\n", mpi.cuda_aware);
+    printf("CUDA-aware  %s\n", cuda_awareness(mpi.cuda_aware));
     printf("endpoints   %s (THINWIRE_TRANSPORT)\n", tw_endpoints());
     print_device(&device);
     printf("device path %s\n", device_path(&device, &mpi));

@@ -11,7 +11,7 @@
 
 #include <thinwire/thinwire.h>
 
-#include "command/beside.h"
+#include "runtime/base/beside.h"
 #include "tools/commands.h"
 #include "tools/plan_advice.h"
 #include "tools/scale/codecs.h"
@@ -223,7 +223,7 @@ static int check(const plan_t *plan, const plan_arguments_t *a, char *why, size_
                  plan->batch, plan->ranks);
         return 0;
     }
-    if (a->json != NULL && a->record != NULL && beside_same(a->json, a->record)) {
+    if (a->json != NULL && a->record != NULL && tw_file_same(a->json, a->record)) {
         snprintf(why, why_size, "--json and --record are the same file, %.300s", a->json);
         return 0;
     }

@@ -134,7 +134,7 @@ int report_try(const job_t *job, const char *option, const char *path)
     if (job->rank == 0 && path != NULL) {
         error = try_path(path);
         snprintf(why, sizeof(why), "%s %s: cannot be written: %s", option, path,
-                 beside_error(error));
+                 tw_file_error(error));
     }
     return job_agree(job, error == 0, error != 0 ? why : NULL);
 }
@@ -191,7 +191,7 @@ static int write_report(const report_t *report)
     int  fd, error;
 
     if (is_special(report->path)) {
-        return write_file(report, beside_special(report->path));
+        return write_file(report, tw_file_open(report->path));
     }
     fd = open_beside(report->path, name);
     if (fd < 0) {
@@ -216,7 +216,7 @@ int report_end(report_t *report, const job_t *job, int well)
         error = write_report(report);
         if (error != 0) {
             job_complain(job, "--json %s: cannot be written: %s", report->path,
-                         beside_error(error));
+                         tw_file_error(error));
         }
     }
     json_decref(report->rows);

@@ -15,7 +15,8 @@
 
 static int cannot(const char *what, const char *path, int error, tw_problem_t *problem)
 {
-    return tw_problem_set(problem, "%s %s: cannot be written: %s", what, path, beside_error(error));
+    return tw_problem_set(problem, "%s %s: cannot be written: %s", what, path,
+                          tw_file_error(error));
 }
 
 /* A link to a file is followed, not replaced. */
@@ -38,7 +39,7 @@ int tw_file_begin(tw_file_t *file, const char *what, const char *path, tw_proble
         file->special = !S_ISREG(info.st_mode);
     }
     if (file->special) {
-        file->stream = beside_special(path);
+        file->stream = tw_file_open(path);
     } else {
         fd           = tw_beside_open(target_of(file), file->beside, sizeof(file->beside));
         file->stream = fd < 0 ? NULL : fdopen(fd, "w+b");

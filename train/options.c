@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "command/beside.h"
+#include "runtime/base/beside.h"
 #include "command/options.h"
 #include "runtime/base/text.h"
 #include "thinwire/codec.h"
@@ -229,7 +229,7 @@ static int check_files(const tw_train_options_t *o, tw_problem_t *problem)
     for (int i = 0; i < FILES; i++) {
         for (int j = i + 1; j < FILES; j++) {
             if (file[i].path != NULL && file[j].path != NULL &&
-                beside_same(file[i].path, file[j].path)) {
+                tw_file_same(file[i].path, file[j].path)) {
                 return tw_problem_set(problem, "%s and %s are the same file, %s", file[i].option,
                                       file[j].option, file[i].path);
             }

@@ -95,3 +95,59 @@ int tw_beside_open(const char *target, char *name, size_t size)
     }
     return fd;
 }
+
+FILE *tw_file_open(const char *path)
+{
+    const int fd =
+        open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0666);
+    const int flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
+    FILE     *file  = NULL;
+
+    if (flags != -1 && fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0) {
+        file = fdopen(fd, "w");
+    }
+    if (file == NULL && fd >= 0) {
+        const int error = errno;
+
+        close(fd);
+        errno = error;
+    }
+    return file;
+}
+
+const char *tw_file_error(int error)
+{
+    return error == ENXIO ? "nobody reads this pipe" : strerror(error);
+}
+
+/* The folder in which a file that is not there would be made, and its name in it. */
+static const char *tw_folder_of(const char *path, struct stat *info)
+{
+    const char *slash  = strrchr(path, '/');
+    char       *folder = slash != NULL ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
+    const bool  there  = folder != NULL && stat(folder, info) == 0;
+
+    free(folder);
+    return !there ? NULL : slash != NULL ? slash + 1 : path;
+}
+
+static bool tw_is_one(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool tw_file_same(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    const bool  a_there = stat(a, &of_a) == 0, b_there = stat(b, &of_b) == 0;
+    const char *a_name, *b_name;
+
+    if (a_there || b_there) {
+        return a_there && b_there && tw_is_one(&of_a, &of_b) && !S_ISCHR(of_a.st_mode);
+    }
+    a_name = tw_folder_of(a, &of_a);
+    b_name = tw_folder_of(b, &of_b);
+    return a_name == NULL || b_name == NULL
+               ? strcmp(a, b) == 0
+               : tw_is_one(&of_a, &of_b) && strcmp(a_name, b_name) == 0;
+}

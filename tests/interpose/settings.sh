@@ -35,7 +35,7 @@ check() {
     result $? "$name"
 }
 
-plan 34
+plan 38
 
 unset_all() {
     job 2 "${loaded[@]}" && all_left 2 0 && ours | grep -q -i watch && grep -q '^the end' "$scratch/out"
@@ -87,6 +87,23 @@ check "a report that cannot be written at the end" refused 'THINWIRE_REPORT=.*mi
     THINWIRE_REPORT="$scratch/missing/x"
 check "nor as JSON" refused 'THINWIRE_JSON=.* cannot be written: Is a directory' THINWIRE_JSON="$scratch"
 check "nor a job" refused 'THINWIRE_RECORD=.*missing/x cannot be written: No such' THINWIRE_RECORD="$scratch/missing/x"
+ln -s "$scratch/one" "$scratch/other"
+check "one file for two" refused 'THINWIRE_REPORT and THINWIRE_JSON are the same file' \
+    THINWIRE_REPORT="$scratch/one" THINWIRE_JSON="$scratch/./one"
+: >"$scratch/one"
+check "one by a link" refused 'THINWIRE_JSON and THINWIRE_RECORD are the same file' \
+    THINWIRE_JSON="$scratch/one" THINWIRE_RECORD="$scratch/other"
+mkfifo "$scratch/pipe"
+unread() {
+    job 2 "${quiet[@]}" THINWIRE_REPORT="$scratch/pipe" && all_left 2 0 &&
+        ours | grep -q 'the report .*pipe cannot be written: nobody reads this pipe'
+}
+check "a report into a pipe that nobody reads" unread
+piped() {
+    cat "$scratch/pipe" >"$scratch/text" &
+    job 2 "${quiet[@]}" THINWIRE_JSON="$scratch/pipe" && all_left 2 0 && wait && grep -q operation "$scratch/text"
+}
+check "JSON into a pipe" piped
 kept() { # no file is left by the try, and one that is there is kept until there is another
     echo old >"$scratch/kept"
     refused tree9 THINWIRE_JSON="$scratch/kept" THINWIRE_REPORT="$scratch/none" THINWIRE_CODEC=tree9 &&

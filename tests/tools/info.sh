@@ -3,7 +3,7 @@
 # thinwire info, --settings, --help and --version; unknown settings.
 # shellcheck disable=SC1091,SC2154  # set by make check and by common.bash
 . "$top_srcdir/tests/tools/common.bash"
-plan 10
+plan 11
 
 says_what_is_here() {
     alone "$thinwire" info || return 1
@@ -14,6 +14,8 @@ says_what_is_here() {
     done
 }
 check "info says what is here" says_what_is_here
+one_core() { alone taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[,-].*//')" "$thinwire" info && grep -q '^machine .* 1 core for this process' "$scratch/out"; }
+check "on one core it says so" one_core
 
 level_is_capped() {
     THINWIRE_CPU=scalar alone "$thinwire" info && grep -q '^CPU level  *scalar$' "$scratch/out"
