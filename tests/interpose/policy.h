@@ -84,8 +84,8 @@ int leave(int argc, char **argv);
 int no_collectives(void);
 int in_place(int argc, char **argv);
 int algorithms(void);
-int every(void);    /* policy_every.c */
+int every(void);                            /* policy_every.c */
 int messages(void); /* policy_messages.c */ /* policy_every.c */
-int roots(void); /* policy_roots.c */
+int roots(void);                            /* policy_roots.c */
 
 #endif /* TW_TESTS_INTERPOSE_POLICY_H */

@@ -198,7 +198,7 @@ check "threads 0" refused 2 "--threads '0': accepted: a whole number, 1 to 1024"
 check "unknown MPI" refused 2 '--mpi lam: accepted: openmpi, mpich' --mpi lam "${touch[@]}"
 check "missing file of rules" refused 2 "--rules $scratch/missing: No such file" --rules "$scratch/missing" "${touch[@]}"
 check "folder of rules" refused 2 "--rules $scratch: Is a directory" --rules "$scratch" "${touch[@]}"
-check "missing file of rules in the environment" refused_with THINWIRE_RULES_FILE=/missing 2 'THINWIRE_RULES_FILE /missing: No such' "${touch[@]}"
+check "missing file of rules in the environment" refused_with THINWIRE_RULES_FILE="$scratch/nowhere" 2 "THINWIRE_RULES_FILE $scratch/nowhere: No such" "${touch[@]}"
 check "malformed setting in the environment" refused_with THINWIRE_WINDOW=99 2 '.*THINWIRE_WINDOW=99.*1\.\.8' "${touch[@]}"
 check "a contract that is not verified" refused 2 '--verify 0 contradicts the error contract (--max-error)' \
     --codec tree8 --max-error 0.1 --verify 0 "${touch[@]}"
