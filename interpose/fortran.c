@@ -5,7 +5,6 @@
 #include "config.h"
 
 #include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdarg.h>
 
@@ -56,7 +55,7 @@ void tw_fortran_missing(const char *name, MPI_Fint *ierr)
  * privately has its own, and so may the MPI library, whose marks then nobody uses. Compilers spell a
  * common block's name in four ways. */
 typedef struct tw_marks {
-    unsigned long long loaded; /* how often objects had been loaded and unloaded by then */
+    unsigned long long loaded; /* tw_late_generation() by then */
     size_t             count;
     struct {
         const void *address;
@@ -91,19 +90,11 @@ static void tw_marks_of(void *library, void *arg)
     }
 }
 
-static int tw_loaded_so_far(struct dl_phdr_info *info, size_t size, void *arg)
-{
-    (void)size;
-    *(unsigned long long *)arg = info->dlpi_adds + info->dlpi_subs;
-    return 1;
-}
-
 void *tw_fortran_buffer(void *address)
 {
-    unsigned long long loaded = 0;
-    void              *means  = address;
+    const unsigned long long loaded = tw_late_generation();
+    void                    *means  = address;
 
-    dl_iterate_phdr(tw_loaded_so_far, &loaded);
     pthread_rwlock_rdlock(&tw_marks_lock);
     if (tw_marks.loaded != loaded) {
         tw_marks_t now = {.loaded = loaded};

@@ -68,6 +68,21 @@ void tw_late_each(void (*look)(void *library, void *arg), void *arg)
     free(names.name);
 }
 
+static int tw_late_loads(struct dl_phdr_info *info, size_t size, void *sum)
+{
+    (void)size;
+    *(unsigned long long *)sum = info->dlpi_adds + info->dlpi_subs;
+    return 1;
+}
+
+unsigned long long tw_late_generation(void)
+{
+    unsigned long long sum = 0;
+
+    dl_iterate_phdr(tw_late_loads, &sum);
+    return sum;
+}
+
 /* What is looked for in other libraries than this one. */
 typedef struct tw_late_look {
     const char *name;
@@ -206,11 +221,15 @@ int tw_late_bind(void)
     }
     pthread_mutex_lock(&tw_late_lock);
     if (!tw_late_bound) {
-        if (dlsym(RTLD_NEXT, "MPI_Init") == NULL) {
+        static unsigned long long searched;
+        const unsigned long long  now = tw_late_generation();
+
+        if (dlsym(RTLD_NEXT, "MPI_Init") == NULL && searched != now) {
             tw_late_look_t look = {"PMPI_Init", NULL};
 
             tw_late_each(tw_late_look, &look);
             tw_late_library = tw_late_hold(look.address);
+            searched        = now;
         }
         if (tw_late_symbol("MPI_Init") != NULL) {
             tw_next_bind();

@@ -49,18 +49,21 @@ extern tw_late_t tw_late;
  * MPI privately (Python), in that library. NULL if there is none. */
 void *tw_late_symbol(const char *name);
 
+/* The same, asked once: *slot keeps the answer. Safe from any thread. */
+void *tw_late_once(void **slot, const char *name);
+
 /* The same for a function of Fortran's half, which may be private to the library that calls it from `site`
- * (f2py, plug-ins), asked once: there next, then in all that is loaded. NULL if there is none. */
+ * (f2py, plug-ins): there next, then in all that is loaded. */
 void *tw_late_fortran(void **slot, const char *name, const void *site);
+
+/* The same for a variable, which a program may hold a copy of that all libraries use instead. */
+void *tw_late_variable(const char *name);
 
 /* Look into every loaded object, of which `look` gets a handle (dlopen) for as long as it runs. */
 void tw_late_each(void (*look)(void *library, void *arg), void *arg);
 
-/* The same, asked once: *slot keeps the answer. Safe from any thread. */
-void *tw_late_once(void **slot, const char *name);
-
-/* The same for a variable, which a program may hold a copy of that all libraries use instead. */
-void *tw_late_variable(const char *name);
+/* How often objects have been loaded and unloaded so far: nothing new can be found while it stays. */
+unsigned long long tw_late_generation(void);
 
 /* Fill the tables of functions (next.h) and handles. Returns 0 if there is no MPI in the process.
  * Safe from any thread; quick once done. */

@@ -22,29 +22,12 @@
 #define TW_RECORDS_FINE 4096 /* records with the communicator told apart                      */
 #define TW_RECORDS_MAX  6144 /* then without; beyond this one per operation                   */
 
-const char *const tw_why_texts[TW_WHY_COUNT] = {
-#define X(name, text) text,
-    TW_WHY_LIST(X)
-#undef X
-};
-
-const char *const tw_traffic_kind_texts[TW_TRAFFICS] = {
-#define X(name, text) text,
-    TW_TRAFFIC_LIST(X)
-#undef X
-};
-
-const char *const tw_elements_texts[TW_ELEMENTS] = {
-#define X(name, text) text,
-    TW_ELEMENTS_LIST(X)
-#undef X
-};
-
-const char *const tw_census_texts[TW_CENSUS] = {
-#define X(name, text) text,
-    TW_CENSUS_LIST(X)
-#undef X
-};
+#define TW_TEXT(name, text) text,
+const char *const tw_why_texts[TW_WHY_COUNT]         = {TW_WHY_LIST(TW_TEXT)};
+const char *const tw_traffic_kind_texts[TW_TRAFFICS] = {TW_TRAFFIC_LIST(TW_TEXT)};
+const char *const tw_elements_texts[TW_ELEMENTS]     = {TW_ELEMENTS_LIST(TW_TEXT)};
+const char *const tw_census_texts[TW_CENSUS]         = {TW_CENSUS_LIST(TW_TEXT)};
+#undef TW_TEXT
 
 tw_traffic_kind_t tw_traffic_kind_of(int op)
 {
