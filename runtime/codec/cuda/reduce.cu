@@ -71,10 +71,11 @@ TW_DEVICE double threads_sum(double sum, double *lane)
     for (unsigned half = TW_CUDA_THREADS / 2; half > 0; half /= 2) {
         __syncthreads();
         if (threadIdx.x < half) {
-            lane[threadIdx.x] += lane[threadIdx.x + half];
+            sum += lane[threadIdx.x + half];
+            lane[threadIdx.x] = sum;
         }
     }
-    return threadIdx.x == 0 ? lane[0] : 0.0;
+    return sum;
 }
 
 TW_KERNEL(norm_lanes, TW_CUDA_THREADS, 5)

@@ -23,7 +23,8 @@ TW_DEVICE size_t loss_label_at(const tw_task_t *task, size_t j)
     return label < task->n[2] || label - task->n[2] >= task->n[1] ? task->n[1] : label - task->n[2];
 }
 
-/* The sum of what all threads of the block have, in thread 0; all call it. */
+/* The sum of what all threads of the block have, in thread 0; all call it. A thread keeps its part: a load of lane[0]
+ * under a condition is one that all threads may do, beside the store of the first. */
 TW_DEVICE double loss_tree(double mine, double *lane)
 {
     __syncthreads();
@@ -31,10 +32,11 @@ TW_DEVICE double loss_tree(double mine, double *lane)
     for (unsigned half = TW_TASK_THREADS / 2; half > 0; half /= 2) {
         __syncthreads();
         if (threadIdx.x < half) {
-            lane[threadIdx.x] += lane[threadIdx.x + half];
+            mine += lane[threadIdx.x + half];
+            lane[threadIdx.x] = mine;
         }
     }
-    return threadIdx.x == 0 ? lane[0] : 0.0;
+    return mine;
 }
 
 /* to[0] = label[n]: the output, in from[1] = z, of each example's label. */
