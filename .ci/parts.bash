@@ -115,9 +115,6 @@ compiled() {
     echo "all of it is built, tests too"
 }
 
-# objects DIR: every file is compiled.
-objects() { logged "$1/ci.log" make -C "$1" -j"$jobs" objects && echo "every file is compiled"; }
-
 # programs DIR PROGRAM...: these are built, the library, the drop-in and the command.
 programs() {
     local dir=$1

@@ -3,7 +3,7 @@
 # several modes; TAP. Every launch has a time limit, so that a hang is a failure.
 #
 # Environment: TW_MODES (run only these modes, the others are skipped), TW_RANKS (only these ranks),
-# TW_TIME_LIMIT (seconds per launch), TW_ALL (what .ci/long adds), and what the programs read (tests/cases.h,
+# TW_TIME_LIMIT (seconds per launch), TW_ALL (what .ci/long adds), TW_BRIEF (half of the cases, whatever the ranks), and what the programs read (tests/cases.h,
 # tests/interpose/common.h).
 # shellcheck shell=bash
 : "${top_builddir:?}" "${top_srcdir:?}" "${MPIRUN:?}" "${CC:?}"
@@ -90,7 +90,7 @@ mode() {
 wanted() { [ -z "$1" ] || [[ " $1 " == *" $2 "* ]]; }
 
 thinned() { # RANKS
-    [ "$1" -le 3 ] && echo 1 || echo 2
+    [ "$1" -le 3 ] && [ -z "${TW_BRIEF-}" ] && echo 1 || echo 2
 }
 
 # start MODE RANKS PROGRAM [ARG...]: sets nothing, prints to $scratch/out, returns mpirun's status.
