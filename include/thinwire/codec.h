@@ -41,7 +41,20 @@ typedef struct tw_codec tw_codec_t;
 /* Element types. BF16 and F16 are reserved: every codec answers TW_ERR_UNSUPPORTED to them. */
 typedef enum tw_dtype { TW_F32 = 0, TW_F64 = 1, TW_BF16 = 2, TW_F16 = 3 } tw_dtype_t;
 
-/** Bytes of one element; 0 for a value that is no tw_dtype_t. */
+/* What reductions (<thinwire/collective.h>) make of the values of all ranks. The largest and the smallest are NaN
+ * where a value is. */
+typedef enum tw_reduction {
+    TW_SUM     = 0,
+    TW_AVERAGE = 1,
+    TW_MAX     = 2,
+    TW_MIN     = 3,
+    TW_PROD    = 4
+} tw_reduction_t;
+
+/** The name of a reduction (tw_reduction_t), "sum"; NULL: there is none of this number. Static. */
+const char *tw_reduction_name(int reduction);
+
+/** Bytes of one element; 0 for a type that is not supported. */
 size_t tw_dtype_size(tw_dtype_t dtype);
 
 typedef enum tw_memory { TW_MEMORY_HOST = 0, TW_MEMORY_CUDA = 1 } tw_memory_t;

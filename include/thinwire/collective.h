@@ -76,8 +76,6 @@ TW_BEGIN_DECLS
 
 typedef struct tw_request tw_request_t;
 
-typedef enum tw_reduction { TW_SUM = 0, TW_AVERAGE = 1 } tw_reduction_t;
-
 typedef enum tw_algorithm {
     TW_ALGORITHM_AUTO     = 0, /* policy decides from count, codec and ranks                      */
     TW_ALGORITHM_DIRECT   = 1, /* everyone sends its encoded vector to everyone (S1): one
@@ -97,6 +95,9 @@ typedef enum tw_algorithm {
     TW_ALGORITHM_NODE = 6  /* the ranks share one node and the codec is lossless: sums in the
                                   node's memory, no messages                                     */
 } tw_algorithm_t;
+
+/** Its name, "two_pass"; NULL for TW_ALGORITHM_AUTO and for a value that is no tw_algorithm_t. Static. */
+const char *tw_algorithm_name(int algorithm);
 
 /* tw_bcast: the root's buffer also becomes decode(encode(x)), so that all ranks hold the same. */
 #define TW_BCAST_SAME 1u
@@ -171,10 +172,11 @@ tw_status_t tw_alltoallv_init(tw_comm_t *comm, const void *send, const size_t *s
                               const tw_how_t *how, tw_request_t **plan_p);
 
 /* ---- reductions ---------------------------------------------------------------------------- */
-/* Sums are taken in the dtype, in rank order, of decoded values (the own share too is encoded).
- * TW_AVERAGE divides by the number of ranks after the last decoding. */
+/* Values are combined in the dtype, in rank order, after decoding (the own share too is encoded).
+ * TW_AVERAGE divides by the number of ranks after the last decoding. Error feedback is for TW_SUM and TW_AVERAGE
+ * alone (TW_ERR_INVALID_ARG). Of device memory TW_MAX, TW_MIN and TW_PROD are taken in memory of the host. */
 
-/** recv[count] = sum or average over the ranks of send[count], the same bits on all ranks. */
+/** recv[count] = the reduction over the ranks of send[count], the same bits on all ranks. */
 tw_status_t tw_allreduce(tw_comm_t *comm, const void *send, void *recv, size_t count,
                          tw_reduction_t reduction, const tw_how_t *how);
 tw_status_t tw_iallreduce(tw_comm_t *comm, const void *send, void *recv, size_t count,

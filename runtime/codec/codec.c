@@ -28,20 +28,6 @@ typedef struct tw_job {
     bool              stream; /* stores may pass by the cache */
 } tw_job_t;
 
-size_t tw_dtype_size(tw_dtype_t dtype)
-{
-    switch (dtype) {
-    case TW_F32:
-        return 4;
-    case TW_F64:
-        return 8;
-    case TW_BF16:
-    case TW_F16:
-        return 2;
-    }
-    return 0;
-}
-
 const char *tw_codec_spec(const tw_codec_t *codec)
 {
     return codec->spec;

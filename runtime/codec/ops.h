@@ -13,6 +13,7 @@
 
 #include <thinwire/codec.h>
 
+#include "runtime/base/dtype.h"
 #include "runtime/codec/cuda/kind.h"
 #include "runtime/codec/kernels.h"
 
@@ -74,7 +75,8 @@ typedef struct tw_codec_ops {
 struct tw_codec {
     const tw_codec_ops_t *ops;
     tw_dtype_t            dtype;
-    size_t                element;         /* bytes of one element                        */
+    const tw_dtype_row_t *type;            /* of the elements                             */
+    size_t                element;         /* its bytes                                   */
     size_t                block;           /* values per block, 1 if none                 */
     double                bytes_per_value; /* asymptotic                                  */
     double                bound;           /* see above; finish() must set it             */

@@ -204,7 +204,7 @@ tw_status_t tw_codec_create(tw_context_t *ctx, const char *spec, tw_dtype_t dtyp
         tw_why_set(&reason, "a context, a spec and an output are needed");
         return TW_ERR_INVALID_ARG;
     }
-    if (dtype != TW_F32 && dtype != TW_F64) {
+    if (tw_dtype_row(dtype) == NULL) {
         tw_why_set(&reason, "element type %d is not supported; accepted: TW_F32, TW_F64",
                    (int)dtype);
         return TW_ERR_UNSUPPORTED;
@@ -220,7 +220,8 @@ tw_status_t tw_codec_create(tw_context_t *ctx, const char *spec, tw_dtype_t dtyp
         return TW_ERR_NO_MEMORY;
     }
     codec->dtype         = dtype;
-    codec->element       = tw_dtype_size(dtype);
+    codec->type          = tw_dtype_row(dtype);
+    codec->element       = codec->type->bytes;
     codec->cpu           = tw_codec_cpu_cap(&config);
     codec->omp_threshold = config.omp_threshold;
     codec->stream        = config.stream > 0 ? config.stream : tw_codec_stream_default();

@@ -28,7 +28,7 @@ done
 # sources ISA: base and codec without the kernels of other instruction sets.
 sources() {
     local file
-    for file in runtime/base/*.c runtime/codec/*.c runtime/codec/*/*.c; do
+    for file in runtime/base/*.c runtime/base/*/*.c runtime/codec/*.c runtime/codec/*/*.c; do
         case $file in
             *_"$1".c | *_vec4.c) ;;
             *_avx2.c | *_avx512.c | *_neon.c | *_vsx.c) continue ;;

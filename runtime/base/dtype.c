@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ * base/dtype.c - the list of element types.
+ */
+#include "config.h"
+
+#include <string.h>
+
+#include "runtime/base/dtype.h"
+
+#define TW_DTYPE_ID(dtype, row, ...) dtype,
+const tw_dtype_t tw_dtypes[TW_DTYPE_ROWS] = {TW_DTYPES(TW_DTYPE_ID)};
+
+#define TW_DTYPE_REF(dtype, row, ...) [dtype] = &tw_dtype_##row,
+static const tw_dtype_row_t *const tw_dtype_rows[] = {TW_DTYPES(TW_DTYPE_REF)};
+
+size_t tw_dtype_index(tw_dtype_t dtype)
+{
+    size_t index = 0;
+
+    while (index < TW_DTYPE_ROWS && tw_dtypes[index] != dtype) {
+        index++;
+    }
+    return index;
+}
+
+const tw_dtype_row_t *tw_dtype_row(tw_dtype_t dtype)
+{
+    return (size_t)dtype < sizeof(tw_dtype_rows) / sizeof(tw_dtype_rows[0]) ? tw_dtype_rows[dtype]
+                                                                            : NULL;
+}
+
+bool tw_dtype_named(const char *name, tw_dtype_t *dtype_p)
+{
+    for (size_t i = 0; i < TW_DTYPE_ROWS; i++) {
+        if (strcmp(tw_dtype_name(tw_dtypes[i]), name) == 0) {
+            *dtype_p = tw_dtypes[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *tw_dtype_name(tw_dtype_t dtype)
+{
+    return tw_dtype_rows[dtype]->name;
+}
+
+size_t tw_dtype_size(tw_dtype_t dtype)
+{
+    const tw_dtype_row_t *row = tw_dtype_row(dtype);
+
+    return row != NULL ? row->bytes : 0;
+}
